@@ -99,9 +99,6 @@ func (d *Desk) became(c *ledger.JobChange) string {
 	case ledger.RemoveJob:
 		return fmt.Sprintf("Job %d is deleted: %s", job.ID, short(job.Text, 100))
 	case ledger.RunJob:
-		if off := d.WhenOff(); off != "" {
-			return render.Escape(off)
-		}
 		return fmt.Sprintf("Job %d is run now.", job.ID)
 	case ledger.SkipJob:
 		if next := d.upcoming(job, 1); next != "" {

@@ -298,7 +298,7 @@ func (d *Desk) WhenOff() string {
 	if d.Settings().Enabled {
 		return ""
 	}
-	return "Jobs are switched off ([scheduler] enabled = false): none is run, and those that there are stay as they are."
+	return "Jobs are switched off ([scheduler] enabled = false): none is run, and those that are there stay as they are."
 }
 
 // joined are words with a space between them; what is empty is left out.
