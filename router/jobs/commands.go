@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
@@ -137,54 +135,6 @@ func (d *Desk) jobs(ctx context.Context, c *commands.Call) (commands.Answer, err
 		"`when` with a new time, or `text` with a new text; `%[1]sjobs add WHEN WHAT` has me do something later, `%[1]sjobs heartbeat WHEN WHAT` only where something has changed; `%[1]sjobs all` is for admins, in a direct chat.", c.Slash), nil
 }
 
-// list is a page of jobs: "[all] [after NUMBER]".
-func (d *Desk) list(ctx context.Context, c *commands.Call, args []string) (commands.Answer, error) {
-	a, command := asked(c), "jobs"
-	of := a.person.Name
-	if len(args) > 0 && args[0] == "all" {
-		if !a.sees() {
-			return commands.Says("Everybody's jobs are for admins, in a direct chat."), nil
-		}
-		of, command, args = "", "jobs all", args[1:]
-	}
-	var after int64
-	if len(args) == 2 && args[0] == "after" {
-		after, _ = strconv.ParseInt(args[1], 10, 64)
-	}
-	shown, more, err := d.some(ctx, a, of, after, commands.Rows)
-	if err != nil {
-		return commands.Answer{}, err
-	}
-	answer := commands.Answer{Text: d.listed(shown, of == "", after), Taint: taintOf(a.person.Name, shown...)}
-	for i := range shown {
-		answer.Buttons = append(answer.Buttons, commands.Button{
-			Label: fmt.Sprint("Job ", shown[i].ID), Command: fmt.Sprint("jobs ", shown[i].ID), Beside: i%5 != 0,
-		})
-	}
-	if more {
-		answer.Buttons = append(answer.Buttons, commands.Button{Label: "More", Command: fmt.Sprintf("%s after %d", command, shown[len(shown)-1].ID)})
-	}
-	return answer, nil
-}
-
-// listed are jobs for people to read.
-func (d *Desk) listed(list []scheduler.Job, owners bool, after int64) string {
-	var b strings.Builder
-	switch {
-	case len(list) == 0 && after > 0:
-		b.WriteString("There are no others.\n")
-	case len(list) == 0:
-		b.WriteString("There are none. `remind me tomorrow at 9 to call Ann` makes one.\n")
-	}
-	for i := range list {
-		b.WriteString(line(&list[i], owners))
-	}
-	if off := d.WhenOff(); off != "" {
-		b.WriteString("\n" + render.Escape(off))
-	}
-	return b.String()
-}
-
 // oneJob shows a job, or does what stands behind its number.
 func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest string) (commands.Answer, error) {
 	a := asked(c)
@@ -252,90 +202,4 @@ func (d *Desk) snoozedUntil(a *asking, job *scheduler.Job, by string) (time.Time
 		return now, faulty("bad_time", "A reminder is snoozed for a time such as 10m or 1h, or tomorrow.")
 	}
 	return now.Add(wait), nil
-}
-
-func (d *Desk) show(ctx context.Context, a *asking, id int64) (commands.Answer, error) {
-	job, err := d.job(ctx, a, id)
-	if err != nil {
-		return says(err, "")
-	}
-	return commands.Answer{Text: d.detail(job, job.Owner != a.person.Name), Taint: taintOf(a.person.Name, *job), Buttons: jobButtons(job)}, nil
-}
-
-func (d *Desk) history(ctx context.Context, a *asking, id, before int64) (commands.Answer, error) {
-	job, err := d.job(ctx, a, id)
-	if err != nil {
-		return says(err, "")
-	}
-	runs, err := d.Ledger.Runs(ctx, id, before, commands.Rows+1)
-	if err != nil {
-		return commands.Answer{}, err
-	}
-	shown := runs[:min(len(runs), commands.Rows)]
-	answer := commands.Answer{Text: runsOf(job, shown, before), Taint: taintOf(a.person.Name, *job)}
-	if len(runs) > len(shown) {
-		answer.Buttons = []commands.Button{{Label: "Earlier", Command: fmt.Sprintf("jobs %d history before %d", id, shown[len(shown)-1].ID)}}
-	}
-	return answer, nil
-}
-
-func runsOf(job *scheduler.Job, runs []scheduler.Run, before int64) string {
-	if len(runs) == 0 && before == 0 {
-		return fmt.Sprintf("Job %d has not run yet.", job.ID)
-	} else if len(runs) == 0 {
-		return "There are no earlier ones."
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Job %d, times in %s:\n", job.ID, render.Escape(job.Spec.Zone))
-	for i := range runs {
-		b.WriteString(runLine(&runs[i], job.Spec.Zone))
-	}
-	return b.String()
-}
-
-// notifications lists what jobs told, and marks as read what is shown.
-func (d *Desk) notifications(ctx context.Context, c *commands.Call) (commands.Answer, error) {
-	if c.Conversation().Kind != channels.Direct {
-		return commands.Says("In a direct message, please: others would read it here."), nil
-	}
-	fields := strings.Fields(strings.ToLower(c.Args))
-	all := len(fields) > 0 && fields[0] == "all"
-	var before int64
-	if len(fields) == 3 && fields[1] == "before" {
-		before, _ = strconv.ParseInt(fields[2], 10, 64)
-	}
-	list, err := d.Ledger.Notifications(ctx, c.Person.Name, before, commands.Rows+1, !all)
-	if err != nil {
-		return commands.Answer{}, err
-	}
-	if len(list) == 0 && !all {
-		return commands.Answer{
-			Text: "There is nothing that you have not read.", Buttons: []commands.Button{{Label: "Show those I have read", Command: "notifications all"}},
-		}, nil
-	} else if len(list) == 0 {
-		return commands.Says("There are none."), nil
-	}
-	shown := list[:min(len(list), commands.Rows)]
-	var b strings.Builder
-	var taint tools.Taint
-	read := &ledger.NotificationsRead{Person: c.Person.Name}
-	for i := range shown {
-		mark := ""
-		taint = taint.Join(shown[i].Taint)
-		if shown[i].Read.IsZero() {
-			mark = "**new** "
-			read.IDs = append(read.IDs, shown[i].ID)
-		}
-		fmt.Fprintf(&b, "- %s%s: %s\n", mark, shown[i].At.In(c.Zone()).Format("Mon 2 Jan 15:04"), short(shown[i].Text, 300))
-	}
-	answer := commands.Answer{Text: b.String(), Taint: taint}
-	if len(read.IDs) > 0 {
-		answer.Change = read
-	}
-	if len(list) > len(shown) && all {
-		answer.Buttons = []commands.Button{{Label: "Earlier", Command: fmt.Sprintf("notifications all before %d", shown[len(shown)-1].ID)}}
-	} else if len(list) > len(shown) {
-		answer.Buttons = []commands.Button{{Label: "More", Command: "notifications"}}
-	}
-	return answer, nil
 }
