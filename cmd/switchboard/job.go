@@ -230,6 +230,9 @@ func jobRules(s *configs.Settings, model, budget, checklist string) (r scheduler
 	if r.Budget, err = strconv.ParseFloat(cmp.Or(budget, "0"), 64); err != nil || !(r.Budget >= 0) || math.IsInf(r.Budget, 0) { // nor NaN
 		return r, fmt.Errorf("%q is no amount; a budget is a number from 0 on", budget)
 	}
+	if faults := s.Unpriced(); r.Budget > 0 && len(faults) > 0 {
+		return r, fmt.Errorf("a budget needs the price of each model: %s", strings.Join(faults, "; "))
+	}
 	if checklist != "" && !filepath.IsLocal(checklist) {
 		return r, fmt.Errorf("%q is no file in the folder %s of the data folder", checklist, checklists)
 	}
