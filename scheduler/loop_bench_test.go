@@ -1,0 +1,52 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"switchboard/scheduler"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// BenchmarkStartLag is how late 1,000 reminders begin that are due within ten seconds, while 50 jobs take longer: the
+// turns of 34 do not end, and 16 hang while they are started.
+func BenchmarkStartLag(b *testing.B) {
+	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+		b.Run(kind, func(b *testing.B) {
+			var lags []time.Duration
+			for b.Loop() {
+				r := newRig(b, open(b))
+				for range 50 {
+					r.add(scheduler.Job{Payload: scheduler.PayloadAgent, Spec: every(time.Hour)})
+				}
+				for range 950 {
+					r.add(scheduler.Job{Spec: every(time.Hour)})
+				}
+				r.fault = func(run scheduler.DueRun) error {
+					if run.Job.ID <= 16 {
+						time.Sleep(10 * time.Second)
+					}
+					return nil
+				}
+				begin := time.Now().Add(time.Second).UnixMicro()
+				storetest.Exec(b, r.DB, fmt.Sprintf("UPDATE jobs SET slot = %[1]d + (id - 1) * 10000, due_at = %[1]d + (id - 1) * 10000", begin))
+				r.runFor(13 * time.Second)
+				for id := int64(51); id <= 1000; id++ {
+					for _, run := range r.history(id) {
+						if run.State == scheduler.RunDone {
+							lags = append(lags, run.Lag())
+						}
+					}
+				}
+			}
+			slices.Sort(lags)
+			b.ReportMetric(float64(len(lags))/float64(b.N), "runs")
+			for _, p := range []int{50, 99} {
+				b.ReportMetric(float64(lags[len(lags)*p/100].Milliseconds()), fmt.Sprintf("p%d-ms", p))
+			}
+		})
+	}
+}

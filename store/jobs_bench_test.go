@@ -1,0 +1,72 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"switchboard/scheduler"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+const manyJobs = `
+	INSERT INTO jobs (owner, payload, text, spec, rules, conversation_id, state, slot, due_at, created_at, updated_at)
+	WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+	SELECT 'marco', 'notify', 'stretch', '{"every":3600000000000,"anchor":"2026-01-01T00:00:00Z","zone":"UTC"}', '{}',
+		(SELECT min(id) FROM conversations), 'active', %[2]d + i * %[3]d, %[2]d + i * %[3]d, 1, 1 FROM n`
+
+// BenchmarkJobs is how long it takes to claim 10,000 jobs that are due within a minute, and to find the 100 that
+// are due of 1,000,000.
+func BenchmarkJobs(b *testing.B) {
+	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+		b.Run(kind+"/claim", func(b *testing.B) {
+			h := newHouse(b, open(b))
+			h.reminder(hourly)
+			for b.Loop() {
+				b.StopTimer()
+				h.write("DELETE FROM runs")
+				h.write("DELETE FROM jobs")
+				h.write(fmt.Sprintf(manyJobs, 10_000, time.Now().Add(-time.Minute).UnixMicro(), 5_000))
+				h.Renew()
+				b.StartTimer()
+				n := 0
+				for {
+					jobs, now, _, err := h.work().DueJobs(h.Ctx, 500, ofTG)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if len(jobs) == 0 {
+						break
+					}
+					claims := make([]scheduler.Claim, len(jobs))
+					for i, j := range jobs {
+						claims[i] = scheduler.Decide(j.Job, now, j.Open, scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour})
+					}
+					runs, err := h.work().Claim(h.Ctx, claims)
+					if err != nil {
+						b.Fatal(err)
+					}
+					n += len(runs)
+				}
+				if n != 10_000 {
+					b.Fatalf("%d runs", n)
+				}
+			}
+		})
+		b.Run(kind+"/find", func(b *testing.B) {
+			h := newHouse(b, open(b))
+			h.reminder(hourly)
+			h.write(fmt.Sprintf(manyJobs, 1_000_000, time.Now().Add(-100*time.Hour).UnixMicro(), time.Hour.Microseconds()))
+			if h.DB.PG() {
+				h.write("ANALYZE jobs")
+			}
+			for b.Loop() {
+				jobs, _, next, err := h.work().DueJobs(h.Ctx, 500, ofTG)
+				if err != nil || len(jobs) != 100 || next.IsZero() {
+					b.Fatalf("%d due, next %s, %v", len(jobs), next, err)
+				}
+			}
+		})
+	}
+}
