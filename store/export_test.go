@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"switchboard/scheduler"
 )
 
 // Write runs statements in one transaction.
@@ -37,4 +40,14 @@ func (db *DB) SetNow(now func() time.Time) { db.now = now }
 // Join makes a person another one, as a link code does.
 func (r *Router) Join(ctx context.Context, maker, former string) error {
 	return r.db.write(ctx, full, "join", func(t *tx) error { return t.joinRows(maker, former) })
+}
+
+// DueQueries are the statements by which the scheduler looks, by a name.
+func DueQueries() map[string]string {
+	reach, _ := within(scheduler.Reach{Channels: []string{"tg"}})
+	return map[string]string{
+		"jobs due": literal(fmt.Sprintf(jobsDue, reach), "1", "'tg'"), "maintenance due": fmt.Sprintf(jobsDue, ofMaintenance), "runs due": literal(fmt.Sprintf(runsDue, reach), "1", "'tg'"),
+		"next job": nextJob, "next maintenance": nextOwn, "next run": nextRun, "running": countRunning,
+		"untold": runsUntold, "history": runsOf, "list": openJobs, "list of one": literal(jobsOf, "'a'"), "notifications": literal(listNotifications, "'a'", "1", "1", "TRUE"),
+	}
 }

@@ -226,3 +226,24 @@ func TestNothingOfAPausedJobIsTriedAgain(t *testing.T) {
 		}
 	})
 }
+
+// Each query of the scheduler goes through an index, so that it is as fast with a million jobs as with none.
+//
+// promise: P9.found-by-index
+func TestDueJobsAreFoundByIndex(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for name, query := range store.DueQueries() {
+			plan, err := h.DB.Plan(h.Ctx, query)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, line := range plan {
+				if strings.Contains(line, "Seq Scan") || h.DB.Kind() == "sqlite" && strings.HasPrefix(line, "SCAN") && !strings.Contains(line, "INDEX") && line != "SCAN CONSTANT ROW" ||
+					strings.Contains(line, "TEMP B-TREE") && name != "maintenance due" {
+					t.Errorf("%s:\n%s", name, strings.Join(plan, "\n"))
+					break
+				}
+			}
+		}
+	})
+}

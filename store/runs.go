@@ -47,8 +47,8 @@ var (
 	// runsUntold are those of one person, whose oldest is the oldest of all.
 	runsUntold = `
 		SELECT ` + jobFields + `, ` + runFields + `
-		FROM runs r JOIN jobs j ON j.id = r.job_id LEFT JOIN conversations c ON c.id = j.conversation_id
-		WHERE r.state = 'missed' AND r.told = FALSE AND r.created_at <= ? AND j.owner = (
+		FROM runs r CROSS JOIN jobs j LEFT JOIN conversations c ON c.id = j.conversation_id
+		WHERE r.state = 'missed' AND r.told = FALSE AND r.created_at <= ? AND j.id = r.job_id AND j.owner = (
 			SELECT y.owner FROM runs x JOIN jobs y ON y.id = x.job_id WHERE x.state = 'missed' AND x.told = FALSE ORDER BY x.id LIMIT 1)
 		ORDER BY r.id LIMIT 100`
 )

@@ -1,0 +1,71 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/scheduler"
+	"switchboard/store/storetest"
+)
+
+// Two engines run the same jobs, and one is killed in the middle: each slot runs once.
+//
+// promise: P9.slot-once
+func TestTwoSchedulersAndOneIsKilled(t *testing.T) {
+	t.Parallel()
+	url := storetest.PostgresURL(t)
+	first := storetest.Opened(t, url, "", slog.New(slog.DiscardHandler))
+	if err := first.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a, b := newRig(t, first), newRig(t, storetest.Opened(t, url, "", slog.New(slog.DiscardHandler)))
+	var jobs []int64
+	for range 10 {
+		jobs = append(jobs, a.add(scheduler.Job{Spec: every(time.Second), Rules: scheduler.Rules{Misfire: scheduler.MisfireAll, Overlap: scheduler.OverlapQueue}}).ID)
+	}
+	dice := rand.New(rand.NewPCG(3, 4))
+	var mu sync.Mutex
+	a.after = func(scheduler.DueRun) error { // what it did is sometimes not known to it
+		mu.Lock()
+		defer mu.Unlock()
+		if dice.IntN(3) == 0 {
+			return errors.New("cut off")
+		}
+		return nil
+	}
+	killed, stop := context.WithTimeout(context.Background(), 2*time.Second)
+	defer stop()
+	ctx, end := context.WithTimeout(context.Background(), 5*time.Second)
+	defer end()
+	var both sync.WaitGroup
+	both.Go(func() { a.scheduler().Run(killed) })
+	both.Go(func() { b.scheduler().Run(ctx) })
+	both.Wait()
+	for _, id := range jobs {
+		done, open := 0, false
+		runs := b.history(id)
+		for i, run := range runs { // the last may be on their way, one after the other
+			if i > 0 && run.Slot.Sub(runs[i-1].Slot) != time.Second || run.State == scheduler.RunDone && open {
+				t.Errorf("job %d: %+v", id, run)
+			}
+			if open = run.State != scheduler.RunDone; !open {
+				done++
+			}
+		}
+		if done < 2 {
+			t.Errorf("job %d: %d runs done: %s", id, done, states(runs))
+		}
+	}
+	for _, r := range []*rig{a, b} {
+		for key, n := range r.started {
+			if n > 1 || len(a.started) == 0 || r == b && a.started[key] > 0 {
+				t.Errorf("%s: %d times", key, n)
+			}
+		}
+	}
+}

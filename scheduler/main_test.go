@@ -1,0 +1,9 @@
+package scheduler_test
+
+import (
+	"testing"
+
+	"switchboard/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m, 4, testkit.ClosingConnections) }
