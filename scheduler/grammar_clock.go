@@ -179,7 +179,7 @@ func (g *grammar) setHours(s *said, a, b clock) bool {
 
 // moment reads a bound; nil: there is none.
 func (g *grammar) moment() *said {
-	m := &said{}
+	m := &said{bound: true}
 	for {
 		before := g.at
 		if g.instant(m) || g.reset(before) || g.dayItem(m) || g.reset(before) || g.clockItem(m) || g.reset(before) || g.partItem(m) {

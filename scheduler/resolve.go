@@ -264,9 +264,12 @@ func (r *resolver) once(s *said) ([]time.Time, error) {
 		times = append(times, d.Add(c.day()))
 	}
 	over := times[0]
+	if s.bound && !reached(times[len(times)-1], r.zone).After(r.now) {
+		return times, nil
+	}
 	times = slices.DeleteFunc(times, func(t time.Time) bool { return !reached(t, r.zone).After(r.now) })
 	if len(times) == 0 {
-		why := fmt.Sprintf("%s is over: it is %s now (%s).", over.Format(moment), sayMoment(r.now.Truncate(time.Minute), r.zone), s.zone)
+		why := fmt.Sprintf("%s is over: it is %s now (%s).", over.Format(moment), sayMoment(r.now.Truncate(time.Minute), r.zone), r.said.zone)
 		if s.day.today && c.plain {
 			why += fmt.Sprintf(" Say “today at %02d:%02d” or “tomorrow at %s”.", (c.hour+12)%24, c.minute, c)
 		}

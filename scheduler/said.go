@@ -14,6 +14,7 @@ type said struct {
 	again  *again        // by the calendar
 	cron   string
 	hours  *[2]clock
+	bound  bool // it is a start or an end, which may be over
 	from   *said
 	until  *said
 	span   time.Duration // for 3 weeks

@@ -72,13 +72,13 @@ func Read(text string, now time.Time, zone string) (When, error) {
 	}
 	var choices []Choice
 	for _, s := range specs {
-		choices = append(choices, Choice{Words: s.short(now), When: When{Spec: s, Rest: when.Rest}})
+		choices = append(choices, Choice{Words: s.short(now, zone), When: When{Spec: s, Rest: when.Rest}})
 	}
 	return When{}, &Ambiguous{choices}
 }
 
-// short is s in words, with no more than it takes to be understood by now.
-func (s *Spec) short(now time.Time) string {
+// short is s in words, with no more than it takes to be understood by somebody in a zone now.
+func (s *Spec) short(now time.Time, home string) string {
 	zone, _ := Zone(s.Zone)
 	at, ok := s.Next(now)
 	if s.At == "" || !ok {
@@ -87,6 +87,9 @@ func (s *Spec) short(now time.Time) string {
 	text := sayMoment(at, zone)
 	if at.In(zone).Year() == now.In(zone).Year() {
 		text = strings.Replace(text, fmt.Sprintf(" %d at", at.In(zone).Year()), " at", 1)
+	}
+	if s.Zone != home {
+		text += " (" + s.Zone + ")"
 	}
 	return text
 }
