@@ -177,3 +177,9 @@ type Reader interface {
 type Streamer interface {
 	Stream(conv ConversationID, turn int64, text string) (shown bool)
 }
+
+// A Placer is a Channel whose groups are parts of something (a guild) that Conversation.Within names.
+type Placer interface {
+	// Within says what a conversation is a part of, as Conversation.Within does.
+	Within(ctx context.Context, id ConversationID) (string, error)
+}

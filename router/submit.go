@@ -49,6 +49,11 @@ func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.S
 	}
 	if person != nil {
 		s.Person = person.Name
+		if placer, ok := line.adapter.(channels.Placer); ok && chat.Kind != channels.Direct && !line.allows(&r.moves, chat.Conversation) {
+			if chat.Within, err = placer.Within(ctx, chat.ID); err != nil {
+				return done, fmt.Errorf("submit to %s: %w", ledger.SessionKey(chat.Conversation), err)
+			}
+		}
 		if why := r.mayHaveSaid(line, person, &chat, s.Abroad && s.Say); why != "" {
 			done.Refused = ledger.RefusedRights + ": " + why
 			return done, nil

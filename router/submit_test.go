@@ -137,6 +137,41 @@ func TestSubmitReadsRightsThen(t *testing.T) {
 	})
 }
 
+// guildOf is a channel whose groups are all part of one.
+type guildOf struct{ channels.Channel }
+
+func (guildOf) Within(_ context.Context, id channels.ConversationID) (string, error) {
+	if id == "g2" {
+		return "", errors.New("the platform is away")
+	}
+	return "guild", nil
+}
+
+func TestSubmitKnowsWhatAGroupIsAPartOf(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.AllowConversations = []string{"guild"}
+		r.wrap = func(c channels.Channel) channels.Channel { return guildOf{c} }
+		r.start()
+		for _, g := range []string{"g1", "g2"} {
+			r.platform.Write(scripted.Message{Conversation: g, Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
+		}
+		r.until("both are known", func() bool {
+			for _, g := range []string{"g1", "g2"} {
+				if _, err := r.db.Router().Chat(t.Context(), channels.Conversation{Channel: "play", ID: channels.ConversationID(g)}); err != nil {
+					return false
+				}
+			}
+			return true
+		})
+		if got := r.submit(spoken(submitted("1", "bob", "g1", "x"))); got.Message == 0 {
+			t.Errorf("in the guild: %+v", got)
+		}
+		if got, err := r.router.Submit(t.Context(), spoken(submitted("2", "bob", "g2", "x"))); err == nil {
+			t.Errorf("nobody knows: %+v", got)
+		}
+	})
+}
+
 func TestSubmitToAFullQueueIsBusy(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.QueuePerSession = 1

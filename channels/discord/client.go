@@ -83,6 +83,7 @@ var (
 	_ channels.Reactor    = (*Client)(nil)
 	_ channels.Unbuttoner = (*Client)(nil)
 	_ channels.Fetcher    = (*Client)(nil)
+	_ channels.Placer     = (*Client)(nil)
 	_ channels.Commander  = (*Client)(nil)
 	_ channels.Typer      = (*Client)(nil)
 	_ channels.Finder     = (*Client)(nil)

@@ -98,6 +98,19 @@ func (c *Client) conversation(ctx context.Context, channel, guild snowflake, wit
 	return conv, p, nil
 }
 
+// Within implements channels.Placer.
+func (c *Client) Within(ctx context.Context, id channels.ConversationID) (string, error) {
+	channel, err := parseConversation(id)
+	if err != nil {
+		return "", err
+	}
+	p, err := c.place(ctx, channel)
+	if err == nil && !p.again.IsZero() {
+		err = errors.New("the platform does not say now what the channel is")
+	}
+	return p.Guild.String(), err
+}
+
 // inGuild is the conversation that a channel or thread of a guild is.
 func (c *Client) inGuild(p *place) channels.Conversation {
 	id := conversationID(p.ID)
