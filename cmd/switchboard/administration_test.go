@@ -33,6 +33,18 @@ type follower struct {
 // docs/administration.md, word by word.
 func TestAdministrationIsFollowedLiterally(t *testing.T) {
 	t.Parallel()
+	follow(t, "administration.md")
+}
+
+// docs/scheduling.md; the tables of times are read by tests of scheduler.
+func TestSchedulingIsFollowedLiterally(t *testing.T) {
+	t.Parallel()
+	follow(t, "scheduling.md")
+}
+
+// follow does what a page in docs says, until something is not as it says.
+func follow(t *testing.T, name string) {
+	t.Helper()
 	f := &follower{t: t, dir: t.TempDir(), words: map[string]string{}, chats: map[string]*page{}, seen: map[string]bool{}}
 	f.path = filepath.Join(f.dir, "bin")
 	if err := os.Mkdir(f.path, 0o700); err != nil {
@@ -41,8 +53,15 @@ func TestAdministrationIsFollowedLiterally(t *testing.T) {
 	if err := os.Symlink(build(t), filepath.Join(f.path, "switchboard")); err != nil {
 		t.Fatal(err)
 	}
-	text := testkit.Read(t, filepath.Join("..", "..", "docs", "administration.md"))
+	text := testkit.Read(t, filepath.Join("..", "..", "docs", name))
 	for _, block := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		if block[1] == "toml" {
+			testkit.Write(t, filepath.Join(f.dir, "example.toml"), block[2])
+			if f.shell("switchboard --config example.toml config check"); strings.Contains(f.print, "warning") {
+				t.Errorf("of these settings it warns:\n%s\n%s", block[2], f.print)
+			}
+			continue
+		}
 		for line := range strings.Lines(block[2]) {
 			line = strings.TrimSpace(line)
 			for word, is := range f.words {

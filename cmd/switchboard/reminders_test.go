@@ -1,0 +1,124 @@
+package main_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// overdue has the reminders of that text be due since two hours, as after a night in which nothing
+// ran. The program is down.
+func (r *rig) overdue(text string) {
+	r.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "data", "switchboard.db")+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer db.Close()
+	due := time.Now().Add(-2 * time.Hour).Truncate(time.Second)
+	done, err := db.Exec("UPDATE jobs SET spec = json_set(spec, '$.at', ?), slot = ?, due_at = ? WHERE text = ? AND state = 'active'",
+		due.UTC().Format(time.RFC3339), due.UnixMicro(), due.UnixMicro(), text)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		r.t.Fatalf("%d reminders are to %s: %v", n, text, err)
+	}
+}
+
+// At every platform, over its wire: a reminder comes when it is due and is snoozed by its button, once
+// however often that is pressed; one that was due while the program was down comes at the next
+// start, once, and says when it was due.
+func TestRemindersOverEachPlatform(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, "allowlist", "[scheduler]\ntimezone = \"Europe/Rome\"\n")
+	o.opens()
+	o.claims()
+	o.each(func(d *desk) func() {
+		d.ada.writes(d.slash + "remind in 2 seconds to stretch")
+		d.ada.writes(d.slash + "remind in 3 hours to water")
+		return func() {
+			d.ada.found("a reminder, once, ", "(Europe/Rome): stretch")
+			d.ada.found("a reminder, once, ", "(Europe/Rome): water")
+			came := d.ada.found("Reminder: stretch")
+			if got, want := labels(came), []string{"10 min", "1 h", "Tomorrow"}; !slices.Equal(got, want) {
+				t.Errorf("on %s the buttons are %q", d.kind, got)
+			}
+			d.ada.presses(came, "1 h")
+			d.ada.presses(came, "1 h")
+			d.ada.found("Snoozed until ", " (Europe/Rome), as job ")
+		}
+	})
+	o.noted()
+	o.kill()
+	o.overdue("water")
+	for range 2 { // the second start finds nothing to say
+		o.opens()
+		o.each(func(d *desk) func() {
+			return func() { d.ada.found("Reminder: water", "(was due at ", ", Europe/Rome)") }
+		})
+		o.noted()
+		o.kill()
+	}
+	o.opens()
+	o.each(func(d *desk) func() {
+		d.ada.writes(d.slash + "notifications all")
+		return func() {
+			d.ada.found("stretch", "water", "new") // they are kept, unread, and listed once
+			for text, want := range map[string]int{"Reminder: stretch": 2, "Reminder: water": 2, "Snoozed until": 1} {
+				if n := d.ada.bots(text); n != want {
+					t.Errorf("on %s %q is read %d times, want %d", d.kind, text, n, want)
+				}
+			}
+		}
+	})
+	for _, row := range o.query("SELECT text, count(*) FROM jobs WHERE owner <> '' GROUP BY text ORDER BY text") {
+		if want := map[string]string{"stretch": "6", "water": "3"}[row[0]]; row[1] != want {
+			t.Errorf("%s jobs are to %s, want %s", row[1], row[0], want)
+		}
+	}
+}
+
+// In the terminal, with no model: a reminder is answered with its time and comes while the pipe is
+// listened to; one that was due while nothing ran comes at the next start, once, and says so.
+func TestRemindersInATerminal(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil, "[scheduler]\ntimezone = \"Europe/Rome\"\n")
+	chat := func(line string, args ...string) string {
+		t.Helper()
+		out, errs, code := r.commandWith(line+"\n", append([]string{"chat"}, args...)...)
+		if code != 0 {
+			t.Fatalf("%s: exit %d\n%s%s", line, code, out, errs)
+		}
+		return out
+	}
+	out := chat("remind me in 3 seconds to stretch", "--linger", "8s")
+	if !regexp.MustCompile(`(?s)^Job \d+, a reminder, once, \w+ \d+ \w+ \d{4} at \d\d:\d\d(:\d\d)? \(Europe/Rome\): stretch\n.*\bReminder: stretch\n`).MatchString(out) {
+		t.Errorf("it is answered:\n%s", out)
+	}
+	if out := chat("remind me tomorrow at 9 to call Ann"); !strings.Contains(out, "at 09:00 (Europe/Rome): call Ann\n") {
+		t.Errorf("it is answered:\n%s", out)
+	}
+	r.overdue("call Ann")
+	came := 0
+	for i := range 2 {
+		out := chat("what time is it?", "--linger", "4s")
+		if n := strings.Count(out, "Reminder: call Ann\n"); n > 0 {
+			came += n
+			if !strings.Contains(out, "(was due at ") || i > 0 {
+				t.Errorf("at start %d it is said:\n%s", i+1, out)
+			}
+		}
+	}
+	if came != 1 {
+		t.Errorf("it came %d times", came)
+	}
+	if got := fmt.Sprint(r.query("SELECT text, runs.state FROM runs JOIN jobs ON jobs.id = job_id WHERE owner = 'owner' ORDER BY runs.id")); got != "[[stretch done] [call Ann done]]" {
+		t.Errorf("the runs are %s", got)
+	}
+}
