@@ -54,6 +54,7 @@ type Terms struct {
 	Budget  float64       `json:"budget,omitempty"`  // the most that its calls may cost; 0: no limit of its own
 	Run     int64         `json:"run,omitempty"`     // the run that it is the work of; 0: none
 	Job     int64         `json:"job,omitempty"`     // whose run that is
+	Seen    string        `json:"seen,omitempty"`    // what its heartbeat has seen once it is done
 }
 
 // QuietAnswer is what a turn answers that has nothing to say, where its Terms are Quiet.

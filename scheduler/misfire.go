@@ -14,7 +14,7 @@ type Defaults struct {
 
 // mostCounted is how many slots of one job are counted one by one. Of a job that was due each second, and
 // nobody looked for more than a day, the number of missed ones is at least what its row says.
-const mostCounted = 100_000
+const mostCounted = 5000
 
 // Arm sets the job's Slot and Due to its next slot after an instant, strictly; zero where none is left.
 func (j *Job) Arm(after time.Time) {

@@ -27,7 +27,7 @@ type Store interface {
 	Settle(ctx context.Context, settled []Settled) error
 	// Untold are missed stretches of which their jobs' owner was not told yet, of one owner; Teller.Tell
 	// marks them. Those of the last seconds are left out, so that one message says them all.
-	Untold(ctx context.Context) ([]DueRun, error)
+	Untold(ctx context.Context, of Reach) ([]DueRun, error)
 	// Told marks missed runs as told: there is nobody to tell.
 	Told(ctx context.Context, missed []int64) error
 }
@@ -64,6 +64,10 @@ type EndedRun struct {
 	Run     Run
 	Ended   string // how its turn ended, one of EndedDone and so on
 	Outcome string // of the turn
+	// Acted: the turn did something before it ended, which another try would do again.
+	Acted bool
+	// Seen is what a heartbeat has seen once the run is done.
+	Seen string
 }
 
 // Settled is what became of a run.

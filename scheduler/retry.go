@@ -18,8 +18,7 @@ const (
 	EndedDead      = "dead" // its engine is
 )
 
-// hopeless are outcomes of a turn that another try would only repeat. They are not the job's fault, and do not
-// disable it.
+// hopeless are outcomes of a turn that another try would only repeat.
 var hopeless = map[string]bool{"over_limit": true, "not_served": true}
 
 // Retried says that a run is tried again whose try of that number fails.
@@ -32,13 +31,13 @@ func (r *Rules) Retried(try int) bool {
 }
 
 // Settle says what becomes of a run whose work is over: it is done, tried again after 30 s, 1, 5, 15 and
-// 60 minutes, or failed. MostFailures runs that failed in a row disable their job.
+// 60 minutes unless it acted before it failed, or failed. MostFailures runs that failed in a row disable their job.
 func Settle(run EndedRun, now time.Time) Settled {
 	s := Settled{Run: run.Run, State: RunFailed}
-	again := run.Job.Rules.Retried(run.Run.Try)
+	again := run.Job.Rules.Retried(run.Run.Try) && !run.Acted
 	switch {
 	case run.Ended == EndedDone || run.Ended == EndedMerged:
-		s.State = RunDone
+		s.State, s.Seen = RunDone, run.Seen
 	case run.Ended == EndedCancelled:
 		s.Reason = "cancelled: somebody stopped it"
 	case run.Ended == EndedGone:
@@ -48,7 +47,7 @@ func Settle(run EndedRun, now time.Time) Settled {
 	case run.Ended == EndedDead:
 		s.Reason, s.Failed = "stuck: its engine died each time", true
 	case hopeless[run.Outcome]:
-		s.Reason = run.Outcome
+		s.Reason, s.Failed = run.Outcome, true
 	case again:
 		s.State, s.Reason, s.RetryAt = RunDue, "retry: "+run.Outcome, now.Add(pauses[max(run.Run.Try, 1)-1])
 	default:

@@ -14,7 +14,7 @@ const mostNamed = 20
 
 // tellMissed sends each owner one summary of the runs that were missed.
 func (s *Scheduler) tellMissed(ctx context.Context, _ *sync.WaitGroup) (time.Duration, error) {
-	missed, err := s.Store.Untold(ctx)
+	missed, err := s.Store.Untold(ctx, s.reach())
 	if err != nil || len(missed) == 0 {
 		return idlePause, err
 	}
@@ -86,7 +86,10 @@ func (s *Scheduler) disabled(ctx context.Context, job *Job, run *Run, reason str
 	}
 	key := fmt.Sprintf("disabled:%d:%d", job.ID, run.Slot.UnixMicro())
 	text := fmt.Sprintf("Job %d%s does not run any more: %s. Mend it and write /jobs %d resume.", job.ID, titled(job), reason, job.ID)
-	if _, err := s.Teller.Tell(ctx, job.Owner, key, text); err != nil && ctx.Err() == nil {
+	switch told, err := s.Teller.Tell(ctx, job.Owner, key, text); {
+	case err != nil && ctx.Err() == nil:
 		s.Log.WarnContext(ctx, "the owner of a disabled job was not told", "job_id", job.ID, "error", err)
+	case err == nil && !told:
+		s.Teller.Warn(ctx, *job, reason)
 	}
 }

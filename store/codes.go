@@ -144,7 +144,9 @@ func (t *tx) letIn(person *ledger.Person, role, identity, called string) (name s
 			return "", err
 		}
 	}
-	_, err = t.Exec(moveIdentity, clean(identity), name, t.now)
+	if err = t.startAnew(name); err == nil {
+		_, err = t.Exec(moveIdentity, clean(identity), name, t.now)
+	}
 	return name, err
 }
 

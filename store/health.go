@@ -19,10 +19,11 @@ const (
 			SELECT 1 FROM messages WHERE id > ? AND direction = 'in' AND class = 'turn' AND origin <> 'job' AND (? = '' OR person = ?) LIMIT 1000) AS n`
 	lastNotification = `SELECT coalesce(max(id), 0) FROM notifications WHERE person = ?`
 	newNotifications = `SELECT count(*) FROM (SELECT 1 FROM notifications WHERE person = ? AND id > ? LIMIT 1000) AS n`
-	newFailures      = `
-		SELECT r.job_id AS job, CASE WHEN j.name = '' THEN j.text ELSE j.name END AS name, r.reason, r.finished_at AS at
+	// newFailures say nothing that a person wrote: the job may be another's, or made of what was read.
+	newFailures = `
+		SELECT r.job_id AS job, CASE WHEN j.owner = '' THEN j.name ELSE '' END AS name, r.reason, r.finished_at AS at
 		FROM runs r JOIN jobs j ON j.id = r.job_id
-		WHERE r.finished_at > ? AND r.state = 'failed' AND r.job_id <> ? AND (? = '' OR j.owner = ?) ORDER BY r.finished_at LIMIT 10`
+		WHERE r.finished_at > ? AND r.state = 'failed' AND r.job_id <> ? AND (? = '' OR j.owner = ?) ORDER BY r.finished_at LIMIT 1000`
 )
 
 // Queue says what waits to be done, or was given up.

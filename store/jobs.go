@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"strings"
 	"time"
@@ -51,7 +52,6 @@ var (
 )
 
 const (
-	hasJobs  = `SELECT 1 FROM jobs WHERE owner = ? LIMIT 1`
 	readThem = `UPDATE notifications SET read_at = ? WHERE person = ? AND id = ? AND read_at IS NULL`
 )
 
@@ -137,14 +137,15 @@ func (r *Router) Jobs(ctx context.Context, of string, after int64, limit int) ([
 	return listed(ctx, r.db, "list jobs", func(r *row) scheduler.Job { return r.Job.job() }, query, args...)
 }
 
-// HasJobs implements jobs.Ledger.
-func (r *Router) HasJobs(ctx context.Context, of string) (has bool, err error) {
-	err = r.db.read(ctx, "look for jobs", func(t *tx) error {
+// AskZone implements jobs.Ledger.
+func (r *Router) AskZone(ctx context.Context, person string) (first bool, err error) {
+	key := sha256.Sum256([]byte("zone asked\x00" + person))
+	err = r.db.write(ctx, rides, "note who was asked", func(t *tx) error {
 		var one int
-		has, err = t.Row(hasJobs, []any{clean(of)}, &one)
+		first, err = t.Row(insertKey, []any{key[:], t.now + keysLive.Microseconds(), t.now}, &one)
 		return err
 	})
-	return has, err
+	return first && err == nil, err
 }
 
 // Job implements jobs.Ledger.

@@ -12,7 +12,7 @@ import (
 )
 
 // mostJobs is how many jobs of a person may be open: a program that makes them by mistake has an end.
-const mostJobs = 1000
+const mostJobs = 200
 
 const (
 	insertJob = `
@@ -23,7 +23,9 @@ const (
 			slot = ?, due_at = ?, failures = ?, version = version + 1, updated_at = ?
 		WHERE id = ?`
 	countJobs = `SELECT count(*) FROM jobs WHERE owner = ? AND state NOT IN ('done', 'removed')`
-	anyRun    = `SELECT 1 FROM runs WHERE job_id = ? AND state IN ('due', 'running') LIMIT 1`
+	// unskip: whoever gives a job a time that they had skipped wants it after all.
+	unskip = `DELETE FROM runs WHERE job_id = ? AND slot = ? AND state = 'skipped' AND reason = 'asked'`
+	anyRun = `SELECT 1 FROM runs WHERE job_id = ? AND state IN ('due', 'running') LIMIT 1`
 )
 
 // changeJob makes, changes or ends a job. What a change of its state leaves behind of runs that were claimed
@@ -121,11 +123,8 @@ func (t *tx) addJob(c *ledger.JobChange, job *scheduler.Job) error {
 		} else if person == nil {
 			return &ledger.StateError{Sentence: "Nobody here is called " + job.Owner + "."}
 		}
-		var open int
-		if _, err := t.Row(countJobs, []any{clean(job.Owner)}, &open); err != nil {
+		if err := t.roomForJob(job.Owner); err != nil {
 			return err
-		} else if open >= mostJobs {
-			return &ledger.StateError{Sentence: fmt.Sprintf("%s has %d jobs, and there can be no more: delete some first.", job.Owner, open)}
 		}
 	}
 	if err := t.arm(job); err != nil {
@@ -141,6 +140,15 @@ func (t *tx) addJob(c *ledger.JobChange, job *scheduler.Job) error {
 	return err
 }
 
+// roomForJob refuses a person one more job who has mostJobs.
+func (t *tx) roomForJob(owner string) error {
+	var open int
+	if _, err := t.Row(countJobs, []any{clean(owner)}, &open); err != nil || open < mostJobs {
+		return err
+	}
+	return &ledger.StateError{Sentence: fmt.Sprintf("%s has %d jobs, and there can be no more: delete some first.", owner, open)}
+}
+
 func (t *tx) editJob(c *ledger.JobChange, job *scheduler.Job) error {
 	if c.Job == nil {
 		return errors.New("edit a job: nothing is said of it")
@@ -154,6 +162,9 @@ func (t *tx) editJob(c *ledger.JobChange, job *scheduler.Job) error {
 		}
 		if job.State == scheduler.JobDone {
 			job.State = scheduler.JobActive
+		}
+		if _, err := t.Exec(unskip, job.ID, micros(job.Slot)); err != nil {
+			return err
 		}
 	}
 	conversation, err := t.target(c)
@@ -237,6 +248,9 @@ func (t *tx) snoozeJob(c *ledger.JobChange, job *scheduler.Job) error {
 	}
 	again := scheduler.Job{
 		Owner: job.Owner, Name: job.Name, Payload: job.Payload, Text: job.Text, Spec: spec, Rules: job.Rules, Taint: job.Taint,
+	}
+	if err := t.roomForJob(again.Owner); err != nil {
+		return err
 	}
 	if err := t.arm(&again); err != nil {
 		return err

@@ -59,6 +59,9 @@ func (t *tx) newPerson(person, identity string) error {
 		_, err := t.Exec(setSeen, t.now, clean(person))
 		return err
 	}
+	if err := t.startAnew(clean(person)); err != nil {
+		return err
+	}
 	if _, err := t.Exec(insertIdentity, clean(identity), clean(person), t.now); err != nil {
 		return err
 	}
@@ -197,7 +200,7 @@ func (r *Router) LeftOut(ctx context.Context, people []ledger.Person) (out []str
 // are, which it returns; what was joined to somebody by a link code stays theirs.
 func (t *tx) forget(p, to ledger.Person, stays bool) (gone []string, err error) {
 	if !stays && p.Source == ledger.FromSettings {
-		_, err := t.each([]string{forgetGrants, dropPerson}, []any{p.Name})
+		_, err := t.each([]string{deleteTold, orphanJobs, forgetGrants, dropPerson}, []any{p.Name})
 		return nil, err
 	}
 	if to.Source == ledger.FromLocal { // what was linked at run time stays theirs
@@ -220,6 +223,13 @@ func (t *tx) forget(p, to ledger.Person, stays bool) (gone []string, err error) 
 
 func (t *tx) setPerson(p ledger.Person) error {
 	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, ledger.FromSettings)
+	if known, err := t.person(clean(p.Name)); err != nil {
+		return err
+	} else if known == nil {
+		if err := t.startAnew(clean(p.Name)); err != nil {
+			return err
+		}
+	}
 	if _, err := t.Exec(upsertPerson, clean(p.Name), p.Role, jsonText(tools), clean(p.TimeZone), source, t.now, t.now); err != nil {
 		return err
 	}

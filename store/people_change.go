@@ -23,7 +23,7 @@ const (
 		SELECT count(*) FROM identities i JOIN people p ON p.name = i.person WHERE p.role = 'admin' AND p.name <> ? AND i.identity <> ?`
 	// Jobs of somebody who was removed stay for the admins to see; whoever is given the name later has none of them.
 	orphanJobs = `
-		UPDATE jobs SET state = 'paused', reason = 'person: its owner was removed', version = version + 1 WHERE owner = ? AND state = 'active'`
+		UPDATE jobs SET state = 'paused', reason = 'person: its owner was removed', version = version + 1 WHERE owner = ? AND state = 'active' AND owner <> ''`
 	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
 	endLinks   = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
 )
@@ -68,7 +68,7 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, clean(c.Person.TimeZone), ledger.FromLocal, t.now, t.now); err != nil {
 			return nil, err
 		}
-		if _, err = t.Exec(forgetJobs, name); err == nil {
+		if err = t.startAnew(name); err == nil {
 			err = t.link(name, c)
 		}
 	case ledger.ChangeLink:
@@ -89,6 +89,12 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 		return nil, err
 	}
 	return t.person(name)
+}
+
+// startAnew has somebody who is new have nothing of whoever was called so before.
+func (t *tx) startAnew(name string) error {
+	_, err := t.each([]string{deleteTold, forgetJobs}, []any{name})
+	return err
 }
 
 // keepAdmin refuses to take away the last admin who can give orders in a chat.

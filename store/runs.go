@@ -38,18 +38,21 @@ var (
 	// runsEnded: %s is alive.
 	runsEnded = `
 		SELECT ` + jobFields + `, ` + runFields + `,
-			CASE WHEN r.turn_id IS NULL THEN 'dead' ELSE coalesce(t.state, 'gone') END AS ended, coalesce(t.outcome, '') AS outcome
+			CASE WHEN r.turn_id IS NULL THEN 'dead' ELSE coalesce(t.state, 'gone') END AS ended, coalesce(t.outcome, '') AS outcome,
+			EXISTS (SELECT 1 FROM tasks k WHERE k.turn_id = r.turn_id AND k.type <> 'msg' AND k.state IN ('done', 'interrupted')) AS acted,
+			coalesce(t.terms, '') AS terms
 		FROM runs r JOIN jobs j ON j.id = r.job_id LEFT JOIN conversations c ON c.id = j.conversation_id LEFT JOIN turns t ON t.id = r.turn_id
 		WHERE r.state = 'running' AND CASE WHEN r.turn_id IS NULL
 			THEN NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = r.engine AND %s)
 			ELSE t.id IS NULL OR t.state IN ('done', 'failed', 'cancelled', 'merged') END
 		ORDER BY r.id LIMIT ?`
-	// runsUntold are those of one person, whose oldest is the oldest of all.
+	// runsUntold are those of one person, whose oldest is the oldest of all; %s is within reach.
 	runsUntold = `
 		SELECT ` + jobFields + `, ` + runFields + `
 		FROM runs r CROSS JOIN jobs j LEFT JOIN conversations c ON c.id = j.conversation_id
-		WHERE r.state = 'missed' AND r.told = FALSE AND r.created_at <= ? AND j.id = r.job_id AND j.owner = (
-			SELECT y.owner FROM runs x JOIN jobs y ON y.id = x.job_id WHERE x.state = 'missed' AND x.told = FALSE ORDER BY x.id LIMIT 1)
+		WHERE r.state = 'missed' AND r.told = FALSE AND r.created_at <= ? AND j.id = r.job_id AND %[1]s AND j.owner = (
+			SELECT j.owner FROM runs x CROSS JOIN jobs j LEFT JOIN conversations c ON c.id = j.conversation_id
+			WHERE x.state = 'missed' AND x.told = FALSE AND j.id = x.job_id AND %[1]s ORDER BY x.id LIMIT 1)
 		ORDER BY r.id LIMIT 100`
 )
 
@@ -308,12 +311,15 @@ func (s *Scheduler) EndedRuns(ctx context.Context, limit int) (ended []scheduler
 			return err
 		}
 		type row struct {
-			Job            jobRow
-			Run            runRow
-			Ended, Outcome string
+			Job                   jobRow
+			Run                   runRow
+			Ended, Outcome, Terms string
+			Acted                 bool
 		}
 		ended, err = views(t, func(r *row) scheduler.EndedRun {
-			return scheduler.EndedRun{Job: r.Job.job(), Run: r.Run.run(), Ended: r.Ended, Outcome: r.Outcome}
+			return scheduler.EndedRun{
+				Job: r.Job.job(), Run: r.Run.run(), Ended: r.Ended, Outcome: r.Outcome, Acted: r.Acted, Seen: termsOf(r.Terms).Seen,
+			}
 		}, fmt.Sprintf(runsEnded, t.Alive()), limit)
 		open = max(open-len(ended), 0)
 		return err
@@ -369,9 +375,10 @@ func (t *tx) settleRun(s scheduler.Settled) error {
 }
 
 // Untold implements scheduler.Store.
-func (s *Scheduler) Untold(ctx context.Context) (runs []scheduler.DueRun, err error) {
+func (s *Scheduler) Untold(ctx context.Context, of scheduler.Reach) (runs []scheduler.DueRun, err error) {
 	err = s.db.read(ctx, "look for missed runs", func(t *tx) error {
-		runs, err = t.dueRuns(runsUntold, t.now-untoldFor.Microseconds())
+		reach, args := within(of)
+		runs, err = t.dueRuns(fmt.Sprintf(runsUntold, reach), slices.Concat([]any{t.now - untoldFor.Microseconds()}, args, args)...)
 		return err
 	})
 	return runs, err

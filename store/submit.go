@@ -24,7 +24,6 @@ const (
 	runSaid    = `UPDATE runs SET state = 'done', message_id = ?, started_at = coalesce(started_at, ?), finished_at = ? WHERE id = ?`
 	jobSpoke   = `UPDATE jobs SET failures = 0 WHERE id = ? AND failures > 0`
 	keepNotice = `INSERT INTO notifications (person, job_id, run_id, text, taint, created_at) VALUES (?, ?, ?, ?, ?, ?)`
-	jobSaw     = `UPDATE jobs SET seen = ? WHERE id = (SELECT job_id FROM runs WHERE id = ?)`
 	turnTerms  = `SELECT coalesce(terms, '') FROM turns WHERE id = ?`
 )
 
@@ -102,7 +101,7 @@ func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *
 		var queued int
 		if _, err := t.Row(countQueued, []any{a.SessionID}, &queued); err != nil {
 			return err
-		} else if queued >= turn.QueueLimit {
+		} else if queued >= max(turn.QueueLimit/2, 1) { // the other half is the people's
 			a.Refusal = fmt.Sprintf("%s: %d messages wait in %s already", ledger.RefusedBusy, queued, p.key)
 			return nil
 		}
@@ -126,15 +125,10 @@ func (t *tx) submitTurn(owner int64, s *ledger.Submission, job int64, turn ledge
 		Sender: ledger.Sender{Person: s.Person, Rule: s.Rule}, Origin: s.Origin, Taint: s.Taint,
 	}
 	terms := s.Terms
-	terms.Run, terms.Job = s.Run, job
+	terms.Run, terms.Job, terms.Seen = s.Run, job, s.Seen
 	turn.Mode, turn.Ordered, turn.Terms = modeQueue, true, &terms
 	if err := t.queueTurn(owner, e, turn, a, conversation, form{class: classTurn}); err != nil || s.Run == 0 {
 		return err
-	}
-	if s.Seen != "" {
-		if _, err := t.Exec(jobSaw, s.Seen, s.Run); err != nil {
-			return err
-		}
 	}
 	_, err := t.Exec(runBegins, a.TurnID, t.now, s.Run)
 	return err
@@ -168,10 +162,11 @@ func termsText(terms *agent.Terms) any {
 }
 
 // jobOf is the job whose work a turn with these terms is; 0: of none.
-func jobOf(terms string) int64 {
-	var t agent.Terms
-	_ = json.Unmarshal([]byte(terms), &t) // where it cannot be read, who runs the turn complains of it
-	return t.Job
+func jobOf(terms string) int64 { return termsOf(terms).Job }
+
+func termsOf(text string) (t agent.Terms) {
+	_ = json.Unmarshal([]byte(text), &t) // where it cannot be read, who runs the turn complains of it
+	return t
 }
 
 // terms reads what narrows a turn of which the message is not merged: one that nobody typed

@@ -103,7 +103,7 @@ func TestSubmittingTwiceDoesNothing(t *testing.T) {
 		saw := submission("k")
 		saw.Seen = "what a heartbeat saw"
 		h.submit(saw, ledger.AsTurn{})
-		h.wantCount(1, `SELECT count(*) FROM jobs WHERE seen = 'what a heartbeat saw'`)
+		h.wantCount(1, `SELECT count(*) FROM turns WHERE terms LIKE '%what a heartbeat saw%'`)
 		for _, again := range []ledger.Submission{submission("k"), submission("other key")} {
 			again.Seen = "more"
 			if a := h.submit(again, ledger.AsTurn{MayClaim: true}); !a.Duplicate || a.Claimed != nil || a.TurnID != 0 {

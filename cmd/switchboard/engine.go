@@ -45,6 +45,7 @@ type engine struct {
 	owner   *engines.Engine
 	router  *router.Router
 	others  channelMaker // nil: it serves the console alone
+	passing bool         // a command is the engine until it is done
 	mind    minds
 	policy  *router.Policy
 	desk    *jobs.Desk
@@ -80,7 +81,7 @@ func opener(others channelMaker, passing bool) engineOpener {
 		if err := settings.MakeDataDir(); err != nil {
 			return nil, err
 		}
-		e := &engine{log: log, others: others}
+		e := &engine{log: log, others: others, passing: passing}
 		e.now.Store(settings)
 		defer func() {
 			if err != nil {
@@ -275,7 +276,9 @@ func (e *engine) run(ctx context.Context) error {
 	})
 	parts.Go(e.local.Serve)
 	parts.Go(func() { e.db.Audit(working) })
-	parts.Go(func() { e.jobs.Run(working) })
+	if !e.passing { // what is due is not begun by who is about to end
+		parts.Go(func() { e.jobs.Run(working) })
+	}
 	parts.Go(func() { e.watchFile(working) })
 	e.router.Run(working)
 	e.local.Close()

@@ -44,7 +44,11 @@ type teller struct{ *router.Router }
 
 // Warn implements scheduler.Teller.
 func (t teller) Warn(ctx context.Context, job scheduler.Job, text string) {
-	t.Lines.Notify(ctx, ledger.NoticeJobDisabled, fmt.Sprint("job ", job.ID), fmt.Sprintf("Job %d of %s does not run any more: %s. \"/jobs %d\" says more.",
+	about := "jobs of " + job.Owner // one notice where all of a person's stop
+	if job.Owner == "" {
+		about = fmt.Sprint("job ", job.ID)
+	}
+	t.Lines.Notify(ctx, ledger.NoticeJobDisabled, about, fmt.Sprintf("Job %d of %s does not run any more: %s. \"/jobs %d\" says more.",
 		job.ID, words.Escape(cmp.Or(job.Owner, "the program")), words.Escape(text), job.ID))
 }
 

@@ -21,9 +21,8 @@ const (
 	mostRead = 1000
 	// mostText is the longest text of a job, in bytes.
 	mostText = 8000
-	// leastPause and leastTask are the shortest times between two slots of a job, and of one that is
-	// a turn.
-	leastPause, leastTask = 10 * time.Second, time.Minute
+	// leastPause is the shortest time between two slots of a job, and for which a reminder is snoozed.
+	leastPause = time.Minute
 )
 
 // Deps are what a Desk needs.
@@ -257,8 +256,8 @@ func whatOf(rest string) string {
 	return rest
 }
 
-// askZone asks for the time zone of somebody who has no job yet, nor a zone that anybody named,
-// where another zone would mean another time.
+// askZone asks for the time zone of somebody who was not asked yet and for whom nobody named one, where
+// another zone would mean another time.
 func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string, first time.Time) error {
 	if zone != "UTC" {
 		return nil
@@ -269,7 +268,7 @@ func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string
 			return nil
 		}
 	}
-	if had, err := d.Ledger.HasJobs(ctx, a.person.Name); err != nil || had {
+	if first, err := d.Ledger.AskZone(ctx, a.person.Name); err != nil || !first {
 		return err
 	}
 	return &fault{
@@ -280,14 +279,10 @@ func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string
 
 // mayRun refuses a job that would run more often than anybody wants.
 func (d *Desk) mayRun(job *scheduler.Job) error {
-	least := leastPause
-	if job.Payload == scheduler.PayloadAgent || job.Payload == scheduler.PayloadHeartbeat {
-		least = leastTask
-	}
 	slots := job.Spec.Upcoming(d.Now(), 5)
 	for i := 1; i < len(slots); i++ {
-		if slots[i].Sub(slots[i-1]) < least {
-			return faulty("too_often", "That is too often: between two runs there have to be at least %s.", least)
+		if slots[i].Sub(slots[i-1]) < leastPause {
+			return faulty("too_often", "That is too often: between two runs there have to be at least %s.", leastPause)
 		}
 	}
 	return nil

@@ -17,10 +17,11 @@ import (
 
 // rows is a ledger of jobs in memory.
 type rows struct {
-	jobs []scheduler.Job
-	told []ledger.Notification
-	runs []scheduler.Run
-	hand ledger.Hand
+	jobs  []scheduler.Job
+	told  []ledger.Notification
+	runs  []scheduler.Run
+	hand  ledger.Hand
+	asked []string
 }
 
 func (r *rows) Jobs(_ context.Context, of string, after int64, limit int) (list []scheduler.Job, err error) {
@@ -32,8 +33,10 @@ func (r *rows) Jobs(_ context.Context, of string, after int64, limit int) (list 
 	return list, nil
 }
 
-func (r *rows) HasJobs(_ context.Context, of string) (bool, error) {
-	return slices.ContainsFunc(r.jobs, func(j scheduler.Job) bool { return j.Owner == of }), nil
+func (r *rows) AskZone(_ context.Context, person string) (bool, error) {
+	first := !slices.Contains(r.asked, person)
+	r.asked = append(r.asked, person)
+	return first, nil
 }
 
 func (r *rows) Job(_ context.Context, id int64, of string) (*scheduler.Job, error) {
@@ -166,7 +169,7 @@ func TestRemindEchoesWhatWasUnderstood(t *testing.T) {
 		"jobs heartbeat every 30 seconds see":                              "That is too often: between two runs there have to be at least 1m0s.",
 		"jobs heartbeat tomorrow at 9 see":                                 "A heartbeat comes again and again",
 		"remind tomorrow at 9":                                             "When is clear (once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)), but not what",
-		"remind every second to breathe":                                   "That is too often: between two runs there have to be at least 10s.",
+		"remind every second to breathe":                                   "That is too often: between two runs there have to be at least 1m0s.",
 		"jobs add every 30 seconds list files":                             "That is too often: between two runs there have to be at least 1m0s.",
 		"remind 2020-01-01 09:00 to call":                                  "2020",
 		"remind whenever you like":                                         "",

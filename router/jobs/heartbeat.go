@@ -21,6 +21,9 @@ import (
 // HeartbeatText is what a heartbeat asks that says nothing itself.
 const HeartbeatText = "Look at what has changed and at the checklist, if there is one. Say in a few sentences what needs a person's attention now, and nothing else."
 
+// mostFailures is how many runs that failed are named.
+const mostFailures = 10
+
 // mostChecklist is how much of a checklist is taken, in bytes.
 const mostChecklist = 16 << 10
 
@@ -181,8 +184,18 @@ func changes(news *ledger.News, was, now *seen) (list []string) {
 	if news.Notifications > 0 {
 		add("%s came due", words.Count(news.Notifications, "reminder"))
 	}
-	for _, f := range news.Failures {
-		add("job %d (%s) failed at %s: %s", f.Job, words.OneLine(f.Name, 80), f.At.Format("2006-01-02 15:04 UTC"), words.OneLine(f.Reason, 200))
+	for i, f := range news.Failures {
+		if i == mostFailures {
+			add("%d more runs of jobs failed", len(news.Failures)-i)
+			break
+		}
+		name, reason := "", strings.ReplaceAll(f.Reason, "_", " ")
+		if f.Name != "" {
+			name = " (" + f.Name + ")"
+		} else {
+			reason, _, _ = strings.Cut(reason, ":") // what is behind may be somebody's words
+		}
+		add("job %d%s failed at %s: %s", f.Job, name, f.At.Format("2006-01-02 15:04 UTC"), words.OneLine(reason, 200))
 	}
 	if was.Checklist != now.Checklist {
 		add("the checklist was changed")

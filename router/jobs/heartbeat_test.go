@@ -90,8 +90,8 @@ func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
 	looks("a checklist", "- the checklist was changed\n\nThe checklist:\nIs the backup there?\n")
 	w.file = "Is the backup there, and whole?"
 	looks("another checklist", "and whole?\n")
-	w.news.Failures = []ledger.Failure{{Job: 3, Name: "the\nnews", Reason: "turn failed", At: time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)}}
-	if b := w.beat(t, 1); !strings.Contains(b.Prompt, "- job 3 (the news) failed at 2026-11-23 08:00 UTC: turn failed\n") {
+	w.news.Failures = []ledger.Failure{{Job: 3, Reason: "rights: what somebody is called", At: time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)}}
+	if b := w.beat(t, 1); !strings.Contains(b.Prompt, "- job 3 failed at 2026-11-23 08:00 UTC: rights\n") {
 		t.Errorf("a failed job: asked\n%s", b.Prompt)
 	}
 	w.news.Failures = nil

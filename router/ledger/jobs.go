@@ -143,7 +143,8 @@ type News struct {
 
 // A Failure is a run that failed.
 type Failure struct {
-	Job          int64
-	Name, Reason string
-	At           time.Time
+	Job    int64
+	Name   string // of the program's own job; empty: a person's
+	Reason string // in a word
+	At     time.Time
 }
