@@ -48,6 +48,6 @@ func DueQueries() map[string]string {
 	return map[string]string{
 		"jobs due": literal(fmt.Sprintf(jobsDue, reach), "1", "'tg'"), "maintenance due": fmt.Sprintf(jobsDue, ofMaintenance), "runs due": literal(fmt.Sprintf(runsDue, reach), "1", "'tg'"),
 		"next job": nextJob, "next maintenance": nextOwn, "next run": nextRun, "running": countRunning,
-		"untold": runsUntold, "history": runsOf, "list": openJobs, "list of one": literal(jobsOf, "'a'"), "notifications": literal(listNotifications, "'a'", "1", "1", "TRUE"),
+		"untold": literal(fmt.Sprintf(runsUntold, reach), "1", "'tg'", "'tg'"), "history": runsOf, "list": openJobs, "list of one": literal(jobsOf, "'a'"), "notifications": literal(listNotifications, "'a'", "1", "1", "TRUE"),
 	}
 }
