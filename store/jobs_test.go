@@ -174,6 +174,12 @@ func TestASlotIsClaimedOnce(t *testing.T) {
 			t.Fatalf("due: %+v, %v", jobs, err)
 		}
 		claim := []scheduler.Claim{scheduler.Decide(jobs[0].Job, now, jobs[0].Open, scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour})}
+		// Whoever read it before it was changed claims nothing.
+		h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: &scheduler.Job{Text: "stretch", Spec: jobs[0].Job.Spec}})
+		if runs, err := h.work().Claim(h.Ctx, claim); err != nil || len(runs) != 0 {
+			t.Fatalf("a claim of what was changed: %+v, %v", runs, err)
+		}
+		claim[0].Job.Version++
 		for i := range 3 {
 			runs, err := h.work().Claim(h.Ctx, claim)
 			if err != nil || len(runs) != map[int]int{0: 1}[i] {
