@@ -65,7 +65,7 @@ func (a *app) request(method, path string, result any) (settings *configs.Settin
 
 // send asks the engine, which this process becomes where none runs.
 func (a *app) send(settings *configs.Settings, method, path string, result any) (answered bool, err error) {
-	err = a.withEngine(settings, openPassing, func(ctx context.Context, engine *local.Client) error {
+	err = a.withEngine(settings, openAsking, func(ctx context.Context, engine *local.Client) error {
 		err := engine.Do(ctx, method, path, result)
 		answered = err == nil
 		return err

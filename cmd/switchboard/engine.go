@@ -45,7 +45,7 @@ type engine struct {
 	owner   *engines.Engine
 	router  *router.Router
 	others  channelMaker // nil: it serves the console alone
-	passing bool         // a command is the engine until it is done
+	noJobs  bool         // what is due is not begun by who is about to end
 	mind    minds
 	policy  *router.Policy
 	desk    *jobs.Desk
@@ -64,9 +64,10 @@ type engine struct {
 // The ways to open an engine. It has everything that is configured, serves the console
 // alone, or serves the console alone and ends with the command that needed it.
 var (
-	openEngine  = opener(attach, false)
-	openConsole = opener(nil, false)
-	openPassing = opener(nil, true)
+	openEngine  = opener(attach, false, true)
+	openConsole = opener(nil, false, true)
+	openPassing = opener(nil, true, true)
+	openAsking  = opener(nil, true, false) // to be asked something, and no more
 )
 
 type channelMaker func(*configs.Settings, *slog.Logger) ([]router.Attached, error)
@@ -76,12 +77,12 @@ type channelMaker func(*configs.Settings, *slog.Logger) ([]router.Attached, erro
 type engineOpener func(context.Context, *configs.Settings, *slog.Logger) (*engine, error)
 
 // opener also takes the maker of the channels besides the console; nil: there are none.
-func opener(others channelMaker, passing bool) engineOpener {
+func opener(others channelMaker, passing, jobs bool) engineOpener {
 	return func(ctx context.Context, settings *configs.Settings, log *slog.Logger) (_ *engine, err error) {
 		if err := settings.MakeDataDir(); err != nil {
 			return nil, err
 		}
-		e := &engine{log: log, others: others, passing: passing}
+		e := &engine{log: log, others: others, noJobs: !jobs}
 		e.now.Store(settings)
 		defer func() {
 			if err != nil {
@@ -276,7 +277,7 @@ func (e *engine) run(ctx context.Context) error {
 	})
 	parts.Go(e.local.Serve)
 	parts.Go(func() { e.db.Audit(working) })
-	if !e.passing { // what is due is not begun by who is about to end
+	if !e.noJobs {
 		parts.Go(func() { e.jobs.Run(working) })
 	}
 	parts.Go(func() { e.watchFile(working) })
