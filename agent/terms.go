@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -70,11 +71,20 @@ func (r *run) quiet(text string) bool {
 	return r.turn.Terms.Quiet && strings.Trim(text, " \t\r\n`*_\".") == QuietAnswer
 }
 
-// unsaid says that nobody is told of an ending. What another try would only repeat is not tried
-// again, so that a silent turn says it.
+// unsaid says that nobody is told of an ending. What another try would only repeat, or would do a
+// second time, is not tried again, so that a silent turn says it.
 func (r *run) unsaid(end *ending) bool {
 	terms := &r.turn.Terms
-	return end.state == "failed" && (terms.Quiet || terms.Silent && end.outcome != "over_limit" && end.outcome != "not_served")
+	return end.state == "failed" && (terms.Quiet || terms.Silent && !r.acted() && end.outcome != "over_limit" && end.outcome != "not_served")
+}
+
+// acted says that a tool or a command has run, or was cut off.
+func (r *run) acted() bool {
+	return slices.ContainsFunc(r.state.Plans, func(p PlanRow) bool {
+		return slices.ContainsFunc(p.Tasks, func(t TaskRow) bool {
+			return t.Type != TaskMsg && (t.State == TaskDone || t.State == TaskInterrupted)
+		})
+	})
 }
 
 // timeout is how long the turn may take in all.

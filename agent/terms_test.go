@@ -152,6 +152,15 @@ func TestSilentTurnFailsWithoutAWord(t *testing.T) {
 	if over.run(); !slices.Equal(over.journal.texts(), []string{"too much"}) {
 		t.Errorf("what is not tried again says %q", over.journal.texts())
 	}
+	acted := newWorld(t)
+	acted.turn.Terms = Terms{Silent: true}
+	acted.script(map[string][]string{
+		rolePlanner:  {planText(toolTask("post", "a"), msgTask("tell")), "no plan"},
+		roleReviewer: {`{"status":"replan","reason":"another way","learn":null}`},
+	})
+	if acted.run(); acted.journal.end.State != "failed" || !strings.Contains(strings.Join(acted.journal.texts(), "\n"), "Done: `post: use post`") {
+		t.Errorf("what has acted says %q, ended %+v", acted.journal.texts(), acted.journal.end)
+	}
 }
 
 func TestTermsNameModelAndTimeout(t *testing.T) {
