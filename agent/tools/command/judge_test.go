@@ -2,6 +2,7 @@ package command
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -52,6 +53,20 @@ func TestOrdinaryCommandsRunWhileNoPatternsAreSet(t *testing.T) {
 			t.Errorf("%q: %+v", line, j)
 		}
 	}
+}
+
+// Turns judge their commands side by side: the race detector sees what they would share.
+func TestCommandsAreJudgedSideBySide(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				DefaultRules().Judge(`echo {a,b} 'one' $'two' "$x" *.go`)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // promise: P4.exec-judged

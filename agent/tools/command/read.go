@@ -330,7 +330,8 @@ func (r *reading) part(out *word, part syntax.WordPart, quoted bool) {
 		out.text += text
 		out.known = out.known && !glob
 	case *syntax.SglQuoted:
-		if text, err := expand.Literal(nil, &syntax.Word{Parts: []syntax.WordPart{p}}); err == nil {
+		// A config of its own: nil is one variable of the library, which every reader would write.
+		if text, err := expand.Literal(&expand.Config{}, &syntax.Word{Parts: []syntax.WordPart{p}}); err == nil {
 			out.text += text
 		} else {
 			out.known = false
