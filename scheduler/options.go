@@ -1,0 +1,259 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultValue is the value that gives an option back what it is without one.
+const DefaultValue = "default"
+
+// An Option is what a job has beside its time and its text.
+type Option struct {
+	Name, Values string // Values says in words what it takes
+	// For are the payloads that have it; none: all that people make.
+	For []Payload
+	// set sets it from a value, or, empty, to its default.
+	set func(j *Job, value string, now time.Time) error
+	// get is its value where that is not the default; nil: the words of the spec say it.
+	get func(j *Job) string
+}
+
+var agents = []Payload{PayloadAgent, PayloadHeartbeat}
+
+// errValue says of a value that it is none of those that an option takes, and no more.
+var errValue = errors.New("no such value")
+
+// Options are all there are, in the order in which they are listed.
+var Options = []Option{
+	{
+		Name: "misfire", Values: "skip, once or all",
+		set: func(j *Job, v string, _ time.Time) error {
+			return oneOf(&j.Rules.Misfire, v, MisfireSkip, MisfireOnce, MisfireAll)
+		},
+		get: func(j *Job) string { return string(j.Rules.Misfire) },
+	},
+	{
+		Name: "grace", Values: "a time such as 10m or 2h",
+		set: func(j *Job, v string, _ time.Time) error {
+			return span(&j.Rules.Grace, v, time.Second, 366*24*time.Hour)
+		},
+		get: func(j *Job) string { return sayLength(j.Rules.Grace) },
+	},
+	{
+		Name: "overlap", Values: "skip, queue or allow",
+		set: func(j *Job, v string, _ time.Time) error {
+			return oneOf(&j.Rules.Overlap, v, OverlapSkip, OverlapQueue, OverlapAllow)
+		},
+		get: func(j *Job) string { return string(j.Rules.Overlap) },
+	},
+	{
+		Name: "jitter", Values: "a time such as 30s or 5m, of less than is between two runs",
+		set: func(j *Job, v string, _ time.Time) error { return span(&j.Spec.Jitter, v, time.Second, 24*time.Hour) },
+		get: func(j *Job) string { return sayLength(j.Spec.Jitter) },
+	},
+	{
+		Name: "timeout", Values: "a time such as 90s or 10m; agent.turn_timeout counts beside it", For: agents,
+		set: func(j *Job, v string, _ time.Time) error { return span(&j.Rules.Timeout, v, time.Second, 24*time.Hour) },
+		get: func(j *Job) string { return sayLength(j.Rules.Timeout) },
+	},
+	{
+		Name: "retries", Values: fmt.Sprintf("a number from 0 to %d", MostRetries),
+		set: func(j *Job, v string, _ time.Time) error {
+			if j.Rules.Retries = nil; v == "" {
+				return nil
+			}
+			j.Rules.Retries = new(int)
+			return whole(j.Rules.Retries, v, 0, MostRetries)
+		},
+		get: func(j *Job) string {
+			if j.Rules.Retries == nil {
+				return ""
+			}
+			return strconv.Itoa(*j.Rules.Retries)
+		},
+	},
+	{
+		Name: "budget", Values: "what a run may cost at most, a number above 0", For: agents,
+		set: func(j *Job, v string, _ time.Time) (err error) {
+			if j.Rules.Budget = 0; v == "" {
+				return nil
+			}
+			if j.Rules.Budget, err = strconv.ParseFloat(v, 64); err != nil || !(j.Rules.Budget > 0) || math.IsInf(j.Rules.Budget, 0) { // nor NaN
+				return errValue
+			}
+			return nil
+		},
+		get: func(j *Job) string {
+			if j.Rules.Budget == 0 {
+				return ""
+			}
+			return strconv.FormatFloat(j.Rules.Budget, 'f', -1, 64)
+		},
+	},
+	{
+		Name: "model", Values: "the name of a model", For: agents,
+		set: func(j *Job, v string, _ time.Time) error { j.Rules.Model = v; return nil },
+		get: func(j *Job) string { return j.Rules.Model },
+	},
+	{
+		Name: "checklist", Values: "a file in the folder heartbeat of the data folder", For: []Payload{PayloadHeartbeat},
+		set: func(j *Job, v string, _ time.Time) error {
+			if j.Rules.File = v; v != "" && !filepath.IsLocal(v) {
+				return errValue
+			}
+			return nil
+		},
+		get: func(j *Job) string { return j.Rules.File },
+	},
+	{
+		Name: "from", Values: "a time such as 5 december at 9, before which it does not run",
+		set: func(j *Job, v string, now time.Time) error {
+			s, err := j.bound("from", v, now)
+			if j.Spec.From = s.From; j.Spec.Every != 0 && v != "" {
+				j.Spec.Anchor = s.From // as of "every … from …"
+			}
+			return err
+		},
+	},
+	{
+		Name: "until", Values: "a time such as 31 december, after which it does not run",
+		set: func(j *Job, v string, now time.Time) error {
+			s, err := j.bound("until", v, now)
+			j.Spec.Until = s.Until
+			return err
+		},
+	},
+	{
+		Name: "hours", Values: "hours such as 8:00-22:00, in which alone it runs",
+		set: func(j *Job, v string, now time.Time) error {
+			s, err := j.bound("between", strings.Replace(v, "-", and, 1), now)
+			j.Spec.Hours = s.Hours
+			return err
+		},
+	},
+	{
+		Name: "times", Values: "how many times it runs in all, from 1",
+		set: func(j *Job, v string, _ time.Time) error {
+			if j.Spec.Most = 0; v == "" {
+				return nil
+			}
+			if err := whole(&j.Spec.Most, v, 1, 1_000_000); err != nil || j.Spec.Most > j.Runs {
+				return err
+			}
+			return fmt.Errorf("it ran %d times already", j.Runs)
+		},
+	},
+}
+
+// Set gives a job an option, as its name and value are written; DefaultValue takes it away. An error says what the
+// option takes, and the job is to be thrown away then.
+func (j *Job) Set(name, value string, now time.Time) error {
+	i := slices.IndexFunc(Options, func(o Option) bool { return strings.EqualFold(o.Name, name) })
+	if i < 0 {
+		var names []string
+		for _, o := range Options {
+			names = append(names, o.Name)
+		}
+		return fmt.Errorf("there is no option %q; there are %s", name, strings.Join(names, ", "))
+	}
+	o, value, spec := Options[i], strings.TrimSpace(value), j.Spec
+	switch {
+	case value == "":
+		return fmt.Errorf("%s takes %s; %s takes it away", o.Name, o.Values, DefaultValue)
+	case len(o.For) > 0 && !slices.Contains(o.For, j.Payload) && slices.Equal(o.For, agents):
+		return fmt.Errorf("%s is for tasks and heartbeats: nothing else asks a model", o.Name)
+	case len(o.For) > 0 && !slices.Contains(o.For, j.Payload):
+		return fmt.Errorf("%s is for heartbeats", o.Name)
+	case strings.EqualFold(value, DefaultValue):
+		value = ""
+	}
+	if err := o.set(j, value, now); err != nil {
+		why := ""
+		if !errors.Is(err, errValue) {
+			why = ": " + err.Error()
+		}
+		return fmt.Errorf("%s takes %s, not %q%s", o.Name, o.Values, value, why)
+	}
+	if j.Spec != spec {
+		return j.Spec.Check()
+	}
+	return nil
+}
+
+// Beside are the options of a job that are not the default, as "overlap queue", without those that the words of
+// its spec say.
+func (j *Job) Beside() (list []string) {
+	for _, o := range Options {
+		if o.get != nil && o.get(j) != "" {
+			list = append(list, o.Name+" "+o.get(j))
+		}
+	}
+	return list
+}
+
+// bound is an interval's spec with one of the bounds that the grammar takes; empty: without.
+func (j *Job) bound(word, value string, now time.Time) (Spec, error) {
+	if value == "" {
+		return Spec{}, nil
+	}
+	when, err := Read("every minute "+word+" "+value, now, j.Spec.Zone)
+	if err != nil {
+		return Spec{}, err
+	}
+	spec := when.Spec
+	spec.Every, spec.Anchor = 0, time.Time{}
+	only := map[string]Spec{"from": {From: spec.From}, "until": {Until: spec.Until}, "between": {Hours: spec.Hours}}[word]
+	if only.Zone = j.Spec.Zone; spec != only || when.Rest != "" { // something else stands there too
+		return Spec{}, errValue
+	}
+	return only, nil
+}
+
+func oneOf[T ~string](field *T, value string, all ...T) error {
+	*field = T(strings.ToLower(value))
+	if value != "" && !slices.Contains(all, *field) {
+		return errValue
+	}
+	return nil
+}
+
+func whole(field *int, value string, least, most int) (err error) {
+	if *field, err = strconv.Atoi(value); err != nil || *field < least || *field > most {
+		return errValue
+	}
+	return nil
+}
+
+func span(field *time.Duration, value string, least, most time.Duration) error {
+	if *field = 0; value == "" {
+		return nil
+	}
+	g := grammar{tokens: tokenize(value)}
+	d, ok := g.length()
+	if !ok || g.at < len(g.tokens) || d < least || d > most {
+		return errValue
+	}
+	*field = d
+	return nil
+}
+
+// sayLength writes a length of time as 1h30m; empty: 0.
+func sayLength(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
