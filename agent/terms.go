@@ -78,11 +78,11 @@ func (r *run) unsaid(end *ending) bool {
 	return end.state == "failed" && (terms.Quiet || terms.Silent && !r.acted() && end.outcome != "over_limit" && end.outcome != "not_served")
 }
 
-// acted says that a tool or a command has run, or was cut off.
+// acted says that a command or a tool was begun which may have changed something, however it ended.
 func (r *run) acted() bool {
 	return slices.ContainsFunc(r.state.Plans, func(p PlanRow) bool {
 		return slices.ContainsFunc(p.Tasks, func(t TaskRow) bool {
-			return t.Type != TaskMsg && (t.State == TaskDone || t.State == TaskInterrupted)
+			return t.Type != TaskMsg && t.Result != nil && t.Result.End != tools.EndRefused && !r.harmless(t.Task)
 		})
 	})
 }

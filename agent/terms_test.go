@@ -152,14 +152,26 @@ func TestSilentTurnFailsWithoutAWord(t *testing.T) {
 	if over.run(); !slices.Equal(over.journal.texts(), []string{"too much"}) {
 		t.Errorf("what is not tried again says %q", over.journal.texts())
 	}
-	acted := newWorld(t)
-	acted.turn.Terms = Terms{Silent: true}
-	acted.script(map[string][]string{
-		rolePlanner:  {planText(toolTask("post", "a"), msgTask("tell")), "no plan"},
-		roleReviewer: {`{"status":"replan","reason":"another way","learn":null}`},
-	})
-	if acted.run(); acted.journal.end.State != "failed" || !strings.Contains(strings.Join(acted.journal.texts(), "\n"), "Done: `post: use post`") {
-		t.Errorf("what has acted says %q, ended %+v", acted.journal.texts(), acted.journal.end)
+	for name, c := range map[string]struct {
+		task Task
+		says string // empty: nothing, as it is tried again
+	}{
+		"posted":               {toolTask("post", "a"), "Done: `post: use post`"},
+		"a command that fails": {execTask("pay"), "Done: nothing"},
+		"only looked":          {toolTask("look", "a"), ""},
+		"refused":              {toolTask("fetch", "a"), ""},
+	} {
+		w := newWorld(t)
+		w.turn.Terms = Terms{Silent: true, NoWeb: true}
+		w.exec = func(context.Context, tools.Command) tools.Result { return tools.Result{End: tools.EndError} }
+		w.script(map[string][]string{
+			rolePlanner:  {planText(c.task, msgTask("tell")), "no plan"},
+			roleReviewer: {`{"status":"replan","reason":"another way","learn":null}`},
+		})
+		said := strings.Join(func() []string { w.run(); return w.journal.texts() }(), "\n")
+		if w.journal.end.State != "failed" || (said == "") != (c.says == "") || !strings.Contains(said, c.says) {
+			t.Errorf("%s: says %q, ended %+v", name, said, w.journal.end)
+		}
 	}
 }
 

@@ -14,12 +14,15 @@ import (
 
 // Scheduler implements scheduler.Store for an engine.
 type Scheduler struct {
-	db    *DB
-	owner int64
+	db       *DB
+	owner    int64
+	harmless []string
 }
 
-// Scheduler is the scheduler's view, for the engine of owner.
-func (db *DB) Scheduler(owner int64) *Scheduler { return &Scheduler{db, owner} }
+// Scheduler is the scheduler's view, for the engine of owner. A turn that used nothing but harmless tools did not act.
+func (db *DB) Scheduler(owner int64, harmless ...string) *Scheduler {
+	return &Scheduler{db, owner, append(harmless, "")}
+}
 
 // A job's row is locked before those of its runs.
 var (
@@ -35,11 +38,11 @@ var (
 		WHERE r.state = 'due' AND r.start_at <= ? AND %s AND (r.beside = TRUE OR NOT EXISTS (
 			SELECT 1 FROM runs x WHERE x.job_id = r.job_id AND x.state IN ('due', 'running') AND x.id < r.id))
 		ORDER BY r.start_at LIMIT ?`
-	// runsEnded: %s is alive.
+	// runsEnded: %s are harmless tools, and is alive. What was begun has acted, however it ended.
 	runsEnded = `
 		SELECT ` + jobFields + `, ` + runFields + `,
 			CASE WHEN r.turn_id IS NULL THEN 'dead' ELSE coalesce(t.state, 'gone') END AS ended, coalesce(t.outcome, '') AS outcome,
-			EXISTS (SELECT 1 FROM tasks k WHERE k.turn_id = r.turn_id AND k.type <> 'msg' AND k.state IN ('done', 'interrupted')) AS acted,
+			EXISTS (SELECT 1 FROM tasks k WHERE k.turn_id = r.turn_id AND k.started_at IS NOT NULL AND k.outcome <> 'refused' AND (k.type = 'exec' OR k.type = 'tool' AND k.tool NOT IN (%s))) AS acted,
 			coalesce(t.terms, '') AS terms
 		FROM runs r JOIN jobs j ON j.id = r.job_id LEFT JOIN conversations c ON c.id = j.conversation_id LEFT JOIN turns t ON t.id = r.turn_id
 		WHERE r.state = 'running' AND CASE WHEN r.turn_id IS NULL
@@ -316,11 +319,12 @@ func (s *Scheduler) EndedRuns(ctx context.Context, limit int) (ended []scheduler
 			Ended, Outcome, Terms string
 			Acted                 bool
 		}
+		marks, args := database.In(s.harmless)
 		ended, err = views(t, func(r *row) scheduler.EndedRun {
 			return scheduler.EndedRun{
 				Job: r.Job.job(), Run: r.Run.run(), Ended: r.Ended, Outcome: r.Outcome, Acted: r.Acted, Seen: termsOf(r.Terms).Seen,
 			}
-		}, fmt.Sprintf(runsEnded, t.Alive()), limit)
+		}, fmt.Sprintf(runsEnded, marks, t.Alive()), append(args, limit)...)
 		open = max(open-len(ended), 0)
 		return err
 	})

@@ -124,6 +124,16 @@ func (r *Registry) Check(name string, args json.RawMessage) error {
 	return e.check(args)
 }
 
+// Harmless names the tools that change nothing.
+func (r *Registry) Harmless() (names []string) {
+	for _, tool := range r.tools {
+		if tool.Effect == EffectRead {
+			names = append(names, tool.Name)
+		}
+	}
+	return names
+}
+
 func (r *Registry) names() []string {
 	names := make([]string, len(r.tools))
 	for i, tool := range r.tools {

@@ -213,7 +213,7 @@ func (e *engine) newMind(s *configs.Settings) (*mind, error) {
 	made, err := agent.New(s.Agent, models, registry, shell, e.policy, log, agent.Options{
 		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: e.owner, Mask: s.Mask,
 	})
-	return &mind{made, models}, err
+	return &mind{made, models, registry.Harmless()}, err
 }
 
 // newModels makes the models and makes sure that each role could be served.

@@ -20,7 +20,7 @@ import (
 // newScheduler makes what has jobs run when they are due.
 func (e *engine) newScheduler(of *store.Router) *scheduler.Scheduler {
 	return scheduler.New(scheduler.Deps{
-		Store: e.db.Scheduler(e.owner.ID()), Channels: e.channels, Maintainer: e, Teller: teller{e.router}, Log: e.log,
+		Store: e.db.Scheduler(e.owner.ID(), e.mind.now.Load().harmless...), Channels: e.channels, Maintainer: e, Teller: teller{e.router}, Log: e.log,
 		Starter: &jobs.Starter{Router: e.router, Heartbeats: e.newHeartbeats(of), Now: time.Now, Budget: func() float64 { return e.settings().Budget.PerJobRun }},
 		Settings: func() scheduler.Settings {
 			s := e.settings().Scheduler

@@ -26,7 +26,8 @@ func (e *engine) settings() *configs.Settings { return e.now.Load() }
 // A mind is an agent with its models.
 type mind struct {
 	*agent.Agent
-	models *llm.Models
+	models   *llm.Models
+	harmless []string // tools that change nothing
 }
 
 // minds is the agent of an engine, which is another one when the settings have changed. A turn
