@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/secrets"
 )
@@ -127,6 +128,9 @@ func (r *run) answer(ctx context.Context) error {
 		}
 		if d := r.decide(tools.Question{}); d.Verdict != tools.Allow {
 			return notServed()
+		}
+		if r.turn.Terms.Quiet && r.modelOf(rolePlanner) == llm.Offline { // it could only say that it is of no use
+			return r.commit(ctx, Step{End: &End{State: "done", Outcome: "no_model"}})
 		}
 		plan, err := r.plan(ctx, attempt)
 		if err != nil {

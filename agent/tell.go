@@ -44,6 +44,9 @@ func (r *run) runMsg(ctx context.Context, plan *PlanRow, i int) error {
 		step.End.Outcome = "quiet"
 		return r.commit(ctx, step)
 	}
+	if late := r.turn.Terms.Late; late != "" {
+		say.Text += "\n\n" + late
+	}
 	step.Say = []Say{say}
 	switch {
 	case len(task.Choices) > 0:

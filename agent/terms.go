@@ -53,6 +53,9 @@ func (r *run) terms(p *prompt) {
 	if terms.Run != 0 {
 		p.linef("- Nobody typed the new message just now: it is what a job asks for that the person had made before")
 	}
+	if terms.Late != "" {
+		p.linef("- It begins late, which is said below the answer: %s", terms.Late)
+	}
 	if terms.NoQuestions {
 		p.linef("- Nobody is there to answer: ask nothing, and offer no choices")
 	}
@@ -71,11 +74,14 @@ func (r *run) quiet(text string) bool {
 	return r.turn.Terms.Quiet && strings.Trim(text, " \t\r\n`*_\".") == QuietAnswer
 }
 
-// unsaid says that nobody is told of an ending. What another try would only repeat, or would do a
-// second time, is not tried again, so that a silent turn says it.
+// Hopeless says that another try of a turn that failed with this outcome would only repeat it.
+func Hopeless(outcome string) bool { return outcome == "over_limit" || outcome == "not_served" }
+
+// unsaid says that nobody is told of an ending. What is hopeless, or would be done a second time, is not
+// tried again, so that a silent turn says it.
 func (r *run) unsaid(end *ending) bool {
 	terms := &r.turn.Terms
-	return end.state == "failed" && (terms.Quiet || terms.Silent && !r.acted() && end.outcome != "over_limit" && end.outcome != "not_served")
+	return end.state == "failed" && (terms.Quiet || terms.Silent && !r.acted() && !Hopeless(end.outcome))
 }
 
 // acted says that a command or a tool was begun which may have changed something, however it ended.

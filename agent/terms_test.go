@@ -118,7 +118,7 @@ func TestQuietAnswerIsNotSent(t *testing.T) {
 		"with signs around it": {planText(answerTask("`" + QuietAnswer + "`.")), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := jobWorld(t, Terms{Quiet: true})
+			w := jobWorld(t, Terms{Quiet: true, Model: "own"})
 			w.turn.Place.Streams = true
 			w.script(map[string][]string{rolePlanner: {c.plan}, roleWorker: {QuietAnswer + "\n"}})
 			w.run()
@@ -134,6 +134,27 @@ func TestQuietAnswerIsNotSent(t *testing.T) {
 			t.Error("it was not said")
 		}
 	})
+}
+
+// A job that only looks around has the offline model look at nothing: it could say no more than what it needs.
+func TestQuietTurnWithoutAModelSaysNothing(t *testing.T) {
+	t.Parallel()
+	w := offlineWorld(t, "This is a heartbeat")
+	w.cfg.Planner, w.turn.Terms = llm.Offline, Terms{Quiet: true}
+	if w.run(); len(w.journal.texts()) != 0 || len(w.journal.calls) != 0 || *w.journal.end != (End{State: "done", Outcome: "no_model"}) {
+		t.Errorf("said %q, ended %+v", w.journal.texts(), w.journal.end)
+	}
+}
+
+// What is late is asked in the same words, which the offline model knows, and says so below its answer.
+func TestLateTurnSaysSoBelowItsAnswer(t *testing.T) {
+	t.Parallel()
+	w := offlineWorld(t, "what can you do?")
+	w.cfg.Planner, w.turn.Terms = llm.Offline, Terms{Run: 1, Late: "(was due at Mon 09:00)"}
+	w.run()
+	if said := w.journal.texts(); len(said) != 1 || !strings.Contains(said[0], "*run uname -a*") || !strings.HasSuffix(said[0], "\n\n(was due at Mon 09:00)") {
+		t.Errorf("said %q", said)
+	}
 }
 
 func TestSilentTurnFailsWithoutAWord(t *testing.T) {

@@ -55,6 +55,7 @@ type Terms struct {
 	Run     int64         `json:"run,omitempty"`     // the run that it is the work of; 0: none
 	Job     int64         `json:"job,omitempty"`     // whose run that is
 	Seen    string        `json:"seen,omitempty"`    // what its heartbeat has seen once it is done
+	Late    string        `json:"late,omitempty"`    // when it was due, where it begins late: said below its answer
 }
 
 // QuietAnswer is what a turn answers that has nothing to say, where its Terms are Quiet.

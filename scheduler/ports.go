@@ -64,8 +64,8 @@ type EndedRun struct {
 	Run     Run
 	Ended   string // how its turn ended, one of EndedDone and so on
 	Outcome string // of the turn
-	// Acted: the turn did something before it ended, which another try would do again.
-	Acted bool
+	// Final: another try would only fail in the same way, or do a second time what the turn did.
+	Final bool
 	// Seen is what a heartbeat has seen once the run is done.
 	Seen string
 }

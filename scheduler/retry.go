@@ -18,8 +18,8 @@ const (
 	EndedDead      = "dead" // its engine is
 )
 
-// hopeless are outcomes of a turn that another try would only repeat.
-var hopeless = map[string]bool{"over_limit": true, "not_served": true}
+// unsaid are the outcomes of a turn that is done and said nothing.
+var unsaid = map[string]string{"quiet": "nothing to say", "no_model": "no model"}
 
 // Retried says that a run is tried again whose try of that number fails.
 func (r *Rules) Retried(try int) bool {
@@ -31,13 +31,13 @@ func (r *Rules) Retried(try int) bool {
 }
 
 // Settle says what becomes of a run whose work is over: it is done, tried again after 30 s, 1, 5, 15 and
-// 60 minutes unless it acted before it failed, or failed. MostFailures runs that failed in a row disable their job.
+// 60 minutes unless it is final, or failed. MostFailures runs that failed in a row disable their job.
 func Settle(run EndedRun, now time.Time) Settled {
 	s := Settled{Run: run.Run, State: RunFailed}
-	again := run.Job.Rules.Retried(run.Run.Try) && !run.Acted
+	again := run.Job.Rules.Retried(run.Run.Try) && !run.Final
 	switch {
 	case run.Ended == EndedDone || run.Ended == EndedMerged:
-		s.State, s.Seen = RunDone, run.Seen
+		s.State, s.Reason, s.Seen = RunDone, unsaid[run.Outcome], run.Seen
 	case run.Ended == EndedCancelled:
 		s.Reason = "cancelled: somebody stopped it"
 	case run.Ended == EndedGone:
@@ -46,8 +46,6 @@ func Settle(run EndedRun, now time.Time) Settled {
 		s.State, s.Reason, s.RetryAt = RunDue, "retry: its engine died", now
 	case run.Ended == EndedDead:
 		s.Reason, s.Failed = "stuck: its engine died each time", true
-	case hopeless[run.Outcome]:
-		s.Reason, s.Failed = run.Outcome, true
 	case again:
 		s.State, s.Reason, s.RetryAt = RunDue, "retry: "+run.Outcome, now.Add(pauses[max(run.Run.Try, 1)-1])
 	default:

@@ -36,13 +36,15 @@ func TestSettle(t *testing.T) {
 		reason string
 	}{
 		"done":             {EndedRun{Ended: EndedDone, Outcome: "answered"}, RunDone, 0, false, ""},
+		"nothing to say":   {EndedRun{Ended: EndedDone, Outcome: "quiet"}, RunDone, 0, false, "nothing to say"},
+		"no model":         {EndedRun{Ended: EndedDone, Outcome: "no_model"}, RunDone, 0, false, "no model"},
 		"merged":           {EndedRun{Ended: EndedMerged}, RunDone, 0, false, ""},
 		"cancelled":        {EndedRun{Ended: EndedCancelled}, RunFailed, 0, false, "cancelled: somebody stopped it"},
 		"gone":             {EndedRun{Ended: EndedGone}, RunFailed, 0, false, "stuck: what became of it is not kept any more"},
 		"dead":             {EndedRun{Ended: EndedDead}, RunDue, 1, false, "retry: its engine died"},
 		"dead each time":   {EndedRun{Ended: EndedDead, Run: Run{Try: 6}}, RunFailed, 0, true, "stuck: its engine died each time"},
-		"no money":         {EndedRun{Ended: EndedFailed, Outcome: "over_limit"}, RunFailed, 0, true, "over_limit"},
-		"it acted":         {EndedRun{Ended: EndedFailed, Outcome: "timeout", Acted: true}, RunFailed, 0, true, "timeout"},
+		"no money":         {EndedRun{Ended: EndedFailed, Outcome: "over_limit", Final: true}, RunFailed, 0, true, "over_limit"},
+		"it acted":         {EndedRun{Ended: EndedFailed, Outcome: "timeout", Final: true}, RunFailed, 0, true, "timeout"},
 		"no retries":       {EndedRun{Ended: EndedFailed, Outcome: "x", Job: Job{Rules: Rules{Retries: &none}}}, RunFailed, 0, true, "x"},
 		"the second of 2":  {EndedRun{Ended: EndedFailed, Outcome: "x", Run: Run{Try: 2}, Job: Job{Rules: Rules{Retries: &two}}}, RunDue, time.Minute, false, "retry: x"},
 		"no more than two": {EndedRun{Ended: EndedFailed, Outcome: "x", Run: Run{Try: 3}, Job: Job{Rules: Rules{Retries: &two}}}, RunFailed, 0, true, "x"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent"
 	"switchboard/scheduler"
 	"switchboard/store/database"
 )
@@ -322,7 +323,7 @@ func (s *Scheduler) EndedRuns(ctx context.Context, limit int) (ended []scheduler
 		marks, args := database.In(s.harmless)
 		ended, err = views(t, func(r *row) scheduler.EndedRun {
 			return scheduler.EndedRun{
-				Job: r.Job.job(), Run: r.Run.run(), Ended: r.Ended, Outcome: r.Outcome, Acted: r.Acted, Seen: termsOf(r.Terms).Seen,
+				Job: r.Job.job(), Run: r.Run.run(), Ended: r.Ended, Outcome: r.Outcome, Final: r.Acted || agent.Hopeless(r.Outcome), Seen: termsOf(r.Terms).Seen,
 			}
 		}, fmt.Sprintf(runsEnded, marks, t.Alive()), append(args, limit)...)
 		open = max(open-len(ended), 0)

@@ -242,7 +242,7 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 	for _, model := range slices.Sorted(maps.Keys(byModel)) {
 		f := finding{Check: "model", Text: fmt.Sprintf("%s (%s)", model, strings.Join(byModel[model], ", "))}
 		if model == llm.Offline {
-			f.OK, f.Warn, f.Text = true, true, f.Text+": help, time, files and commands only"
+			f.OK, f.Warn, f.Text = true, true, f.Text+": help, time, files and commands only; heartbeats say nothing"
 			f.Mend = "name a language model in agent.planner, and its key in [llm.providers]; \"switchboard init\", into a new file, asks for both"
 		} else if took, err := a.tryModel(models, model); err != nil {
 			f.Text += ": "

@@ -239,7 +239,7 @@ func TestInitTakesEnterForNoneYet(t *testing.T) {
 		t.Error("there is a code, and no platform to send it to")
 	}
 	out := ran(t, dir, "--data", "data", "doctor")
-	for _, want := range []string{`WARN  model .*: help, time, files and commands only\n +mend: name a language model in agent.planner`, `WARN  channel +no chat platform is set\n +mend: `} {
+	for _, want := range []string{`WARN  model .*: help, time, files and commands only; heartbeats say nothing\n +mend: name a language model in agent.planner`, `WARN  channel +no chat platform is set\n +mend: `} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("the doctor does not say %q:\n%s", want, out)
 		}

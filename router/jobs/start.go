@@ -40,18 +40,21 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		Key: run.Key(), Origin: "job", Person: job.Owner, Rule: ledger.RuleJob, Taint: tools.Taint(job.Taint), Run: run.ID, Try: run.Try,
 		To: channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)},
 	}
-	late := s.late(job, run)
+	late, said := s.late(job, run), job.Text
+	if late != "" {
+		said += "\n\n" + late
+	}
 	switch job.Payload {
 	case scheduler.PayloadNotify:
-		work.Say, work.Notification, work.Text = true, true, "Reminder: "+job.Text+late
+		work.Say, work.Notification, work.Text = true, true, "Reminder: "+said
 		for i, z := range snoozes {
 			work.Buttons = append(work.Buttons, ledger.Button{Label: z.label, Command: fmt.Sprintf("jobs %d snooze %s", job.ID, z.by), Beside: i > 0})
 		}
 	case scheduler.PayloadSend:
-		work.Say, work.Abroad, work.Text = true, job.Rules.Approved, job.Text+late
+		work.Say, work.Abroad, work.Text = true, job.Rules.Approved, said
 	case scheduler.PayloadAgent:
-		work.Text = job.Text + late
-		work.Terms = s.terms(job, run)
+		work.Text, work.Terms = job.Text, s.terms(job, run)
+		work.Terms.Late = late
 	case scheduler.PayloadHeartbeat:
 		work.Terms = s.terms(job, run)
 		if none, err := s.Heartbeats.Fill(ctx, &due, &work); err != nil || none.State != "" {
@@ -89,5 +92,5 @@ func (s *Starter) late(job *scheduler.Job, run *scheduler.Run) string {
 	if s.Now().Sub(due) <= saidLate+job.Spec.Jitter {
 		return ""
 	}
-	return fmt.Sprintf("\n\n(was due at %s, %s)", local(due, job.Spec.Zone), job.Spec.Zone)
+	return fmt.Sprintf("(was due at %s, %s)", local(due, job.Spec.Zone), job.Spec.Zone)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +87,10 @@ func TestLateRunSaysWhenItWasDue(t *testing.T) {
 		starter := &jobs.Starter{Router: &to, Budget: func() float64 { return 0 }, Now: func() time.Time { return slot.Add(late) }}
 		if _, err := starter.Start(t.Context(), due(scheduler.PayloadNotify)); err != nil || to.got.Text != want {
 			t.Errorf("%s late: %q, error %v", late, to.got.Text, err)
+		}
+		_, mark, _ := strings.Cut(want, "\n\n")
+		if _, err := starter.Start(t.Context(), due(scheduler.PayloadAgent)); err != nil || to.got.Text != "/call *Bob*" || to.got.Terms.Late != mark {
+			t.Errorf("a task %s late: %q, %+v, error %v", late, to.got.Text, to.got.Terms, err)
 		}
 	}
 }
