@@ -91,7 +91,7 @@ func TestHistoryOfTries(t *testing.T) {
 			h.Commit(ref, end("failed", "no_plan"))
 			used()
 			ended, _, err := work.EndedRuns(h.Ctx, 9)
-			if err != nil || len(ended) != 1 || ended[0].Acted != c.acted {
+			if err != nil || len(ended) != 1 || ended[0].Final != c.acted {
 				t.Fatalf("try %d: %+v, %v", try+1, ended, err)
 			}
 			if err := work.Settle(h.Ctx, []scheduler.Settled{{Run: ended[0].Run, State: scheduler.RunDue, RetryAt: time.Now().Add(-time.Second)}}); err != nil {
