@@ -11,9 +11,11 @@ type Store interface {
 	// DueJobs are active jobs within reach whose Due has come by the database's clock, now, the longest
 	// waiting first, at most limit. Next is when the next one after them is due; zero: none is.
 	DueJobs(ctx context.Context, limit int, of Reach) (jobs []DueJob, now, next time.Time, err error)
-	// Claim claims slots, each if its job is still in the version of the claim, and returns the runs that are due; with what was
-	// claimed by others it does nothing.
-	Claim(ctx context.Context, claims []Claim) ([]Run, error)
+	// JobsAhead are active jobs that had a run end after now, which they can only by a clock that was set back since; those
+	// behind the number after, at most limit.
+	JobsAhead(ctx context.Context, now time.Time, after int64, limit int) ([]Job, error)
+	// Claim claims slots, each if its job is still in the version of the claim: with what others claimed it does nothing.
+	Claim(ctx context.Context, claims []Claim) error
 	// DueRuns are runs within reach in state due that are to be started by now, with their jobs, the longest
 	// waiting first. Those that wait for a former run of their job to end are left out, unless its Overlap
 	// is allow. Next is when the next one is; zero: none.

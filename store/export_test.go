@@ -47,7 +47,7 @@ func DueQueries() map[string]string {
 	reach, _ := within(scheduler.Reach{Channels: []string{"tg"}})
 	return map[string]string{
 		"jobs due": literal(fmt.Sprintf(jobsDue, reach), "1", "'tg'"), "maintenance due": fmt.Sprintf(jobsDue, ofMaintenance), "runs due": literal(fmt.Sprintf(runsDue, reach), "1", "'tg'"),
-		"next job": nextJob, "next maintenance": nextOwn, "next run": nextRun, "running": countRunning,
+		"next job": nextJob, "ahead": jobsAhead, "next maintenance": nextOwn, "next run": nextRun, "running": countRunning,
 		"untold": literal(fmt.Sprintf(runsUntold, reach), "1", "'tg'", "'tg'"), "history": runsOf, "list": openJobs, "list of one": literal(jobsOf, "'a'"), "notifications": literal(listNotifications, "'a'", "1", "1", "TRUE"),
 	}
 }

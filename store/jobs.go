@@ -84,6 +84,11 @@ func (r *jobRow) job() scheduler.Job {
 	return j
 }
 
+// aJob is a row of a job alone.
+type aJob struct{ Job jobRow }
+
+func (r *aJob) job() scheduler.Job { return r.Job.job() }
+
 type runRow struct {
 	ID         int64
 	JobID      int64 `db:"job_id"`
@@ -116,14 +121,14 @@ func (r *runRow) run() scheduler.Run {
 
 // job reads a job; ErrNotFound: there is none, or it is not of that person (empty: of whomever).
 func (t *tx) job(query string, id int64, of string) (*scheduler.Job, error) {
-	var rows []struct{ Job jobRow }
+	var rows []aJob
 	if err := t.All(&rows, query, id); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 || of != "" && clean(of) != rows[0].Job.Owner {
 		return nil, ledger.ErrNotFound
 	}
-	job := rows[0].Job.job()
+	job := rows[0].job()
 	return &job, nil
 }
 
@@ -133,8 +138,7 @@ func (r *Router) Jobs(ctx context.Context, of string, after int64, limit int) ([
 	if of != "" {
 		query, args = jobsOf, append([]any{clean(of)}, args...)
 	}
-	type row struct{ Job jobRow }
-	return listed(ctx, r.db, "list jobs", func(r *row) scheduler.Job { return r.Job.job() }, query, args...)
+	return listed(ctx, r.db, "list jobs", (*aJob).job, query, args...)
 }
 
 // AskZone implements jobs.Ledger.

@@ -230,7 +230,7 @@ func (t *tx) runJob(c *ledger.JobChange, job *scheduler.Job) error {
 		err = cannot(job, "began this very moment")
 	}
 	if err == nil {
-		c.Run = due[0].ID
+		c.Run = due[0]
 	}
 	return err
 }

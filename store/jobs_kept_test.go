@@ -1,8 +1,14 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +17,7 @@ import (
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // What became of jobs goes once it is old, and a job that is over after its last run. A job that is
@@ -145,45 +152,92 @@ func TestANameThatIsGivenAgainHasNoJobs(t *testing.T) {
 	})
 }
 
-// The clock is set back over a slot that has run, and leaps over several: none runs twice.
+// A speaker starts runs as messages of ours.
+type speaker struct{ *house }
+
+// Start implements scheduler.Starter.
+func (s speaker) Start(ctx context.Context, due scheduler.DueRun) (scheduler.NotStarted, error) {
+	work := ledger.Submission{Key: due.Run.Key(), Person: "marco", To: marcosChat, Say: true, Text: "x", Run: due.Run.ID, Try: due.Run.Try}
+	_, err := s.Router.Submit(ctx, s.owner(), work, ledger.AsTurn{}, text("x"))
+	return scheduler.NotStarted{}, err
+}
+
+// Tell implements scheduler.Teller.
+func (speaker) Tell(context.Context, string, string, string, ...int64) (bool, error) {
+	return false, nil
+}
+
+// Warn implements scheduler.Teller.
+func (speaker) Warn(context.Context, scheduler.Job, string) {}
+
+// The clock goes ahead and is set back, while the scheduler runs and while it does not: the log says so, what passed is
+// missed, no slot runs twice, and what comes again does so at its times.
 //
 // promise: P9.slot-once
+// promise: P9.clock
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	storetest.SQLite(t) // what a process makes once is made outside of the bubble
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, storetest.SQLite(t))
-		off := time.Duration(0)
-		h.DB.SetNow(func() time.Time { return time.Now().Add(off) })
+		var off atomic.Int64
+		var log testkit.Log
+		h.DB.SetNow(func() time.Time { return time.Now().Add(time.Duration(off.Load())) })
 		job := h.reminder(scheduler.Spec{Every: 10 * time.Minute, Anchor: time.Now().Truncate(10 * time.Minute), Zone: "UTC"})
-		for _, step := range []struct{ off, wait time.Duration }{{0, 25 * time.Minute}, {-15 * time.Minute, 14 * time.Minute}, {45 * time.Minute, time.Minute}} {
-			off = step.off
-			for end := time.Now().Add(step.wait); time.Now().Before(end); time.Sleep(15 * time.Second) {
-				h.claimed()
-				h.write("UPDATE runs SET state = 'done', finished_at = 1 WHERE state = 'due'")
+		limited := h.reminder(scheduler.Spec{Every: 10 * time.Minute, Anchor: time.Now().Truncate(10 * time.Minute), Zone: "UTC", Most: 9})
+		deps := scheduler.Deps{
+			Store: h.work(), Starter: speaker{h}, Teller: speaker{h}, Log: slog.New(slog.NewTextHandler(&log, nil)), Channels: func() []string { return ofTG.Channels },
+			Settings: func() scheduler.Settings {
+				return scheduler.Settings{Enabled: true, Defaults: scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour}}
+			},
+		}
+		history := func(id int64) (list []string) {
+			t.Helper()
+			runs, err := h.Router.Runs(h.Ctx, id, 0, 100)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		runs, err := h.Router.Runs(h.Ctx, job.ID, 0, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		slots := map[time.Time]bool{}
-		ran, missed := 0, 0
-		for _, r := range runs {
-			for s := r.Slot; !s.After(r.Last); s = s.Add(10 * time.Minute) {
-				if slots[s] {
-					t.Errorf("%s is in two rows", s)
+			for _, r := range slices.Backward(runs) {
+				list = append(list, string(r.State)+" "+r.Slot.Format("15:04"))
+				if r.State == scheduler.RunMissed {
+					list[len(list)-1] += "-" + r.Last.Format("15:04")
 				}
-				slots[s] = true
 			}
-			if r.State == scheduler.RunMissed {
-				missed += r.Count
-			} else {
-				ran++
+			return list
+		}
+		for _, step := range []struct {
+			off, wait time.Duration
+			again     bool // by a scheduler that did not see the jump
+			want      string
+		}{
+			{0, 21 * time.Minute, false, "done 00:10, done 00:20"},
+			{time.Hour, 10 * time.Minute, false, "missed 00:30-01:10, done 01:20, done 01:30"},
+			{0, 30 * time.Minute, false, "done 00:40, done 00:50, done 01:00"}, // 00:30 is in a row of what was missed
+			{0, 35 * time.Minute, false, "done 01:10"},
+			{3 * time.Hour, time.Minute, false, "missed 01:40-04:20, done 04:30"},
+			{0, 20 * time.Minute, true, "done 01:50"},
+			{-15 * time.Minute, 40 * time.Minute, false, "done 02:00, done 02:10, done 02:20"},
+		} {
+			before := len(history(job.ID))
+			if step.again {
+				off.Store(int64(step.off))
+			}
+			ctx, stop := context.WithTimeout(h.Ctx, step.wait)
+			go func() {
+				time.Sleep(5 * time.Second)
+				off.Store(int64(step.off))
+			}()
+			scheduler.New(deps).Run(ctx)
+			stop()
+			if got := strings.Join(history(job.ID)[before:], ", "); got != step.want {
+				t.Errorf("%s off for %s: %s; want %s", step.off, step.wait, got, step.want)
 			}
 		}
-		if ran != 3 || missed != 5 || len(slots) != 8 {
-			t.Errorf("%d ran, %d missed: %+v", ran, missed, runs)
+		if n := log.Count("the clock jumped"); n != 4 {
+			t.Errorf("the log says %d times that the clock jumped", n)
+		}
+		if job, err := h.Router.Job(h.Ctx, limited.ID, ""); err != nil || job.Runs > 9 {
+			t.Errorf("%+v, %v: %v", job, err, history(limited.ID))
 		}
 	})
 }
@@ -195,20 +249,18 @@ func TestTwoEnginesAndOneDies(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
 	a, b := newHouse(t, opened(t, url, "", quiet)), newHouse(t, opened(t, url, "", quiet))
-	var jobs []int64
-	for range 20 {
-		jobs = append(jobs, a.reminder(scheduler.Spec{Every: time.Hour, Anchor: time.Now().Add(-30 * time.Minute), Zone: "UTC"}).ID)
+	const jobs = 20
+	for range jobs {
+		a.reminder(scheduler.Spec{Every: time.Hour, Anchor: time.Now().Add(-30 * time.Minute), Zone: "UTC"})
 	}
 	for round := range 10 {
 		a.due(time.Duration(round) * time.Second)
-		claims := make(chan int, 2)
+		var both sync.WaitGroup
 		for _, h := range []*house{a, b} {
-			go func() { claims <- len(h.claimed()) }()
+			both.Go(h.claimed)
 		}
-		n := <-claims + <-claims
-		if n != len(jobs) {
-			t.Fatalf("round %d: %d claimed", round, n)
-		}
+		both.Wait()
+		a.wantCount(jobs*(round+1), "SELECT count(*) FROM runs")
 		for _, h := range []*house{a, b} { // each starts what it finds, whoever claimed it; one stops half way
 			runs, _, err := h.work().DueRuns(h.Ctx, 100, ofTG)
 			if err != nil {

@@ -52,8 +52,7 @@ func (l *engineLife) look() {
 	for _, j := range jobs {
 		claims = append(claims, scheduler.Decide(j.Job, now, j.Open, scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour}))
 	}
-	_, err = work.Claim(l.Ctx, claims)
-	l.alive(err)
+	l.alive(work.Claim(l.Ctx, claims))
 	due, _, err := work.DueRuns(l.Ctx, 100, ofTG)
 	l.alive(err)
 	for i := range due {
