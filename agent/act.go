@@ -138,7 +138,7 @@ func (r *run) call(task Task) tools.Call {
 		Args: json.RawMessage(deref(task.Args)), Workspace: r.turn.Workspace,
 		Session: tools.Session{
 			ID: r.turn.Session.Key, Person: r.turn.Person.Name, Role: r.turn.Person.Role,
-			Channel: r.turn.Place.Channel, Direct: r.turn.Place.Direct, Turn: r.turn.ID, Mode: r.turn.Session.Mode, TimeZone: r.zone(),
+			Channel: r.turn.Place.Channel, Direct: r.turn.Place.Direct, Turn: r.turn.ID, Mode: r.turn.Session.Mode, TimeZone: r.turn.Session.TimeZone,
 			Language: r.turn.Session.Language, Model: r.modelOf(rolePlanner),
 		},
 		Taint: r.taint,

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -143,13 +142,8 @@ func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 	return p.String()
 }
 
-// zone is where the person's clock is.
-func (r *run) zone() string {
-	return cmp.Or(r.turn.Session.TimeZone, r.turn.Person.TimeZone, "UTC")
-}
-
 func (r *run) date(p *prompt) {
-	name := r.zone()
+	name := r.turn.Session.TimeZone
 	zone, err := time.LoadLocation(name)
 	if err != nil {
 		name, zone = "UTC", time.UTC

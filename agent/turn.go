@@ -70,14 +70,14 @@ type Session struct {
 	Mode         string // ask | act
 	Model        string // overrides the planner's model; empty: the settings'
 	Language     string
-	TimeZone     string // IANA; empty: the person's, then UTC
+	TimeZone     string // by which the turn's person reads times here; an IANA name
 }
 
 // Person is who the turn works for.
 type Person struct {
 	Name     string
 	Role     string // admin | user
-	TimeZone string
+	TimeZone string // their own; Session.TimeZone is what counts
 }
 
 // Place says where the turn speaks; from Features and policy.

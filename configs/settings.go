@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -229,14 +228,13 @@ func (s *Settings) Names(channel, conversation string) bool {
 // NoticeTargets are where notices of a kind go, as [notify] has it.
 func (s *Settings) NoticeTargets(kind ledger.NoticeKind) []string { return s.Notify[string(kind)] }
 
-// Directory is the people as the router knows them; who has no time zone gets
-// that of [scheduler].
+// Directory is the people as the router knows them.
 func (s *Settings) Directory() []ledger.Person {
 	people := make([]ledger.Person, 0, len(s.People))
 	for _, p := range s.People {
 		people = append(people, ledger.Person{
 			Name: p.Name, Role: p.Role, Identities: p.Identities,
-			Tools: p.Tools, TimeZone: cmp.Or(p.TimeZone, s.Scheduler.TimeZone), Source: ledger.FromSettings,
+			Tools: p.Tools, TimeZone: p.TimeZone, Source: ledger.FromSettings,
 		})
 	}
 	return people

@@ -237,7 +237,7 @@ func (s *sorting) answer(ctx context.Context, c *commands.Command, call *command
 	if err != nil {
 		return commands.Answer{}, fmt.Errorf("read session: %w", err)
 	}
-	call.Session = session
+	call.Session, call.TimeZone = session, s.settings().zone(session.TimeZone, call.Person.TimeZone)
 	switch {
 	case c == nil, c.Admin && !call.IsAdmin():
 		return s.commands.Unknown(call.Name, audience(call)), nil

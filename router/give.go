@@ -46,6 +46,7 @@ func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.
 	if call.Session, err = r.Ledger.Session(ctx, call.Conversation()); err != nil {
 		return answer, err
 	}
+	call.TimeZone = r.settings().zone(call.Session.TimeZone, call.Person.TimeZone)
 	if answer, err = c.Run(ctx, call); err != nil {
 		return answer, err
 	}

@@ -1,9 +1,12 @@
 package router
 
 import (
+	"cmp"
+	"context"
 	"sync/atomic"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/router/ledger"
 )
 
@@ -15,6 +18,8 @@ type Settings struct {
 	Model      string // the planner's model, for /status
 	// Models are those that a session may have in its place.
 	Models []string
+	// TimeZone is that of whoever named none, an IANA name.
+	TimeZone string
 	// ApprovalDeadline is how long a question for permission waits, and then counts as
 	// denied; 0: ten minutes.
 	ApprovalDeadline time.Duration
@@ -51,4 +56,15 @@ func (r *Router) Apply(s Settings) error {
 	r.runner.workers.set(s.Config.Workers)
 	r.runner.signal()
 	return nil
+}
+
+// zone is the time zone that somebody reads times in: the session's, else their own, else that of the settings.
+func (s *Settings) zone(session, person string) string {
+	return cmp.Or(session, person, s.TimeZone, "UTC")
+}
+
+// TimeZone is the zone that a person reads times in where they speak with us.
+func (r *Router) TimeZone(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error) {
+	own, err := r.Ledger.Session(ctx, conv)
+	return r.settings().zone(own.TimeZone, person.TimeZone), err
 }

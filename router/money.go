@@ -79,10 +79,9 @@ const dayOver = "2006-01-02 15:04 MST"
 
 // zone is that of the person, who reads until when a limit holds.
 func (j *journal) zone(b ledger.Budget) *time.Location {
-	for _, zone := range []string{j.data.Turn.Session.TimeZone, j.data.Turn.Person.TimeZone} {
-		if loc, err := time.LoadLocation(zone); err == nil && zone != "" {
-			return loc
-		}
+	of := &j.data.Turn
+	if zone, err := time.LoadLocation(j.runner.settings().zone(of.Session.TimeZone, of.Person.TimeZone)); err == nil {
+		return zone
 	}
 	return b.Over(time.Now()).Location()
 }

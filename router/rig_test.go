@@ -238,7 +238,7 @@ func (r *rig) start() {
 
 // settings are those that may change while the router runs.
 func (r *rig) settings() router.Settings {
-	return router.Settings{Config: r.config, FileLimits: r.limits, Model: "test", Models: r.models, ApprovalDeadline: r.deadline}
+	return router.Settings{Config: r.config, FileLimits: r.limits, Model: "test", Models: r.models, TimeZone: "Europe/Rome", ApprovalDeadline: r.deadline}
 }
 
 // end stops the router and waits for it; calling it twice is fine.

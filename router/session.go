@@ -142,9 +142,9 @@ func (r *Router) usable(c *commands.Call) []string {
 }
 
 func (r *Router) timeZone(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	own := cmp.Or(c.Person.TimeZone, "UTC")
+	own := r.settings().zone("", c.Person.TimeZone)
 	if c.Args == "" {
-		return commands.Says("The time zone here is %s. /timezone and a name such as Europe/Rome sets another; /timezone default goes back to yours.", cmp.Or(c.Session.TimeZone, own)), nil
+		return commands.Says("The time zone here is %s. /timezone and a name such as Europe/Rome sets another; /timezone default goes back to yours.", c.TimeZone), nil
 	}
 	if c.Args == asSettings {
 		return set(c, ledger.SessionTimeZone, "", "The time zone here is "+own+".")

@@ -1,8 +1,10 @@
 package router_test
 
 import (
+	"context"
 	"testing"
 
+	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest/scripted"
 )
@@ -19,6 +21,7 @@ func TestSessionIsSetByCommands(t *testing.T) {
 			return []string{"clock.now", "workspace.write"}
 		}
 		r.models, r.summary = []string{"small"}, func(tool string) string { return "about " + tool }
+		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) { return turn.Session.TimeZone, nil }
 		r.start()
 		n := 0
 		says := func(text string, parts ...string) {
@@ -37,7 +40,12 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		says("/model large", "I have no model of the name large")
 		says("/model small", "The model here is small")
 		says("/status", "model small")
+		says("/timezone", "The time zone here is Europe/Rome.") // of the settings: bob has none
+		says("which is it for the model?", "Europe/Rome")
 		says("/timezone Mars/Base", "I know no time zone Mars/Base")
+		says("/timezone Asia/Tokyo", "The time zone here is Asia/Tokyo")
+		says("and now?", "Asia/Tokyo")
+		says("/timezone default", "The time zone here is Europe/Rome.")
 		says("/timezone Asia/Tokyo", "The time zone here is Asia/Tokyo")
 		says("/lang de", "Ab jetzt antworte ich hier auf Deutsch.")
 		says("/help", "Diese Befehle gehen jederzeit:", "\n/mode `[ask|act]` – ob ich hier etwas ändern")
@@ -48,7 +56,7 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		if found, err := count(r, "SELECT count(*) FROM sessions WHERE mode = '' AND model = 'small' AND language = 'de' AND timezone = 'Asia/Tokyo'"); err != nil || found != 1 {
 			t.Errorf("%d sessions are set: %v", found, err)
 		}
-		if found, err := count(r, "SELECT count(*) FROM audit WHERE action LIKE 'session.%' AND person = 'bob'"); err != nil || found != 5 {
+		if found, err := count(r, "SELECT count(*) FROM audit WHERE action LIKE 'session.%' AND person = 'bob'"); err != nil || found != 7 {
 			t.Errorf("%d changes are in the audit log: %v", found, err)
 		}
 	})

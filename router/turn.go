@@ -197,6 +197,7 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		turn.Order = orderOf(turn.Message.Text)
 	}
 	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.settings().Config.DefaultMode)
+	turn.Session.TimeZone = r.settings().zone(turn.Session.TimeZone, turn.Person.TimeZone)
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func (a *app) people(settings *configs.Settings) []ledger.Person {
 	if err := local.Ask(a.ctx, settings.DataDir, "/people", &people); err == nil {
 		return people
 	}
-	named := withOwner(settings.Directory(), settings.Scheduler.TimeZone)
+	named := withOwner(settings.Directory())
 	if hasLedger(settings) != nil {
 		return named
 	}

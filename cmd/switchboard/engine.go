@@ -169,7 +169,7 @@ func (e *engine) diskLow(ctx context.Context, text string) {
 func routerSettings(s *configs.Settings) router.Settings {
 	return router.Settings{
 		Config: s.Router, Model: s.Agent.Planner, Models: slices.Sorted(maps.Keys(s.LLM.Models)), ApprovalDeadline: s.Approvals.Deadline,
-		Budget:     s.Limits(),
+		Budget: s.Limits(), TimeZone: s.Scheduler.TimeZone,
 		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	}
 }
@@ -310,12 +310,12 @@ func (e *engine) close() error {
 
 // withOwner adds whoever runs the program on this machine, unless the settings
 // say who that is.
-func withOwner(people []ledger.Person, zone string) []ledger.Person {
+func withOwner(people []ledger.Person) []ledger.Person {
 	if slices.ContainsFunc(people, func(p ledger.Person) bool { return p.Name == ownerName }) {
 		return people
 	}
 	return append(people, ledger.Person{
-		Name: ownerName, Role: ledger.RoleAdmin, Tools: []string{"*"}, TimeZone: zone, Source: ledger.FromLocal,
+		Name: ownerName, Role: ledger.RoleAdmin, Tools: []string{"*"}, Source: ledger.FromLocal,
 		Identities: []string{localIdentity},
 	})
 }

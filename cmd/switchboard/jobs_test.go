@@ -27,9 +27,13 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 		t.Fatalf("in the chat: %s %s", out, errs)
 	}
 	tell(0, "Job 8, a task, every weekday at 08:00 (Europe/Rome): list files\nNext: ", "add", "every weekday at 8", "list files", "--does", "task")
-	tell(0, "(Asia/Tokyo)", "add", "every day at 9", "tea", "--timezone", "Asia/Tokyo", "--to", "console:owner/default")
+	if out, errs, _ := r.commandWith("/timezone Asia/Tokyo\n", "chat"); !strings.Contains(out, "is Asia/Tokyo") {
+		t.Fatalf("in the chat: %s %s", out, errs)
+	}
+	tell(0, "(Asia/Tokyo)", "add", "every day at 9", "tea") // as in the chat in which it speaks
+	tell(0, "(Asia/Kolkata)", "add", "every day at 9", "tea", "--timezone", "Asia/Kolkata", "--to", "console:owner/default")
 	tell(1, "is over: it is", "add", "2020-01-01 09:00", "tea")
-	tell(1, "which do you mean?\n- ", "add", "at 9", "tea")
+	tell(1, "which do you mean?\n- ", "add", "tomorrow at 5", "tea")
 	tell(1, "nobody whom I can write to is called \"eve\"", "add", "--does", "send", "--to", "eve", "tomorrow at 9", "tea")
 	tell(1, "there is no person \"eve\"", "add", "--person", "eve", "tomorrow at 9", "tea")
 	tell(0, "Job 8 is paused: list files", "pause", "8")
@@ -41,6 +45,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(0, "The next time of job 8 is left out; then it is ", "skip", "8")
 	tell(0, "skipped", "history", "8")
 	tell(0, "Job 9 is deleted: tea", "remove", "9")
+	tell(0, "Job 10 is deleted: tea", "remove", "10")
 	tell(1, "not found", "remove", "9")
 	tell(1, "not found", "history", "99")
 	jobs := list[[]scheduler.Job](r, "job", "list", "--json")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -232,7 +231,7 @@ func (e *engine) judgePerson(by *ledger.Person, c *ledger.PersonChange) error {
 // runs the program on this machine cannot be kept out.
 func (e *engine) checkPerson(c *ledger.PersonChange) error {
 	settings, p := e.settings(), &c.Person
-	c.File, p.TimeZone = settings.FileName(), cmp.Or(p.TimeZone, settings.Scheduler.TimeZone)
+	c.File = settings.FileName()
 	name := p.Name
 	switch c.Kind {
 	case ledger.ChangeRole, ledger.ChangeRemove, ledger.ChangeTools:

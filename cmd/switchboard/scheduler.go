@@ -65,9 +65,9 @@ func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *
 			return e.router.FindRecipient(ctx, person, to)
 		},
 		Change: func(ctx context.Context, c ledger.Change, by ledger.Hand) error { return e.router.Change(ctx, c, by) },
-		Settings: func() jobs.Settings {
-			s := e.settings().Scheduler
-			return jobs.Settings{Enabled: s.Enabled, TimeZone: s.TimeZone}
+		Zone: func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error) {
+			return e.router.TimeZone(ctx, conv, person)
 		},
+		Settings: func() jobs.Settings { return jobs.Settings{Enabled: e.settings().Scheduler.Enabled} },
 	}}
 }

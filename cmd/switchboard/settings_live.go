@@ -195,7 +195,7 @@ func touches(diff []configs.Difference, keys ...string) bool {
 
 // setPeople writes whom the settings name into the database.
 func (e *engine) setPeople(ctx context.Context, s *configs.Settings) error {
-	if err := e.db.Router().SetPeople(ctx, withOwner(s.Directory(), s.Scheduler.TimeZone)); err != nil {
+	if err := e.db.Router().SetPeople(ctx, withOwner(s.Directory())); err != nil {
 		return fmt.Errorf("write the people of the settings: %w", err)
 	}
 	return nil

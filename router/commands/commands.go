@@ -7,7 +7,6 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,6 +51,8 @@ type Call struct {
 	Slash  string // what people write before a command's name there
 	// Session is what the conversation's session has of its own.
 	Session ledger.Session
+	// TimeZone is the one in which whoever gave the command reads times there, an IANA name.
+	TimeZone string
 	// Secret is what "/secret set" brought; Args have it no more.
 	Secret Secret
 }
@@ -65,9 +66,9 @@ func (c *Call) Conversation() channels.Conversation { return c.Event.Conversatio
 // IsAdmin says that an admin gave the command.
 func (c *Call) IsAdmin() bool { return c.Person.Role == ledger.RoleAdmin }
 
-// Zone is the time zone in which whoever gave the command reads times there.
+// Zone is TimeZone.
 func (c *Call) Zone() *time.Location {
-	if zone, err := time.LoadLocation(cmp.Or(c.Session.TimeZone, c.Person.TimeZone)); err == nil {
+	if zone, err := time.LoadLocation(c.TimeZone); err == nil {
 		return zone
 	}
 	return time.UTC

@@ -39,11 +39,7 @@ func (d *Desk) Commands() []commands.Command {
 
 // asked is who gave a command, and where.
 func asked(c *commands.Call) *asking {
-	zone := c.Session.TimeZone
-	if zone == "" {
-		zone = c.Person.TimeZone
-	}
-	return &asking{person: c.Person, conv: c.Conversation(), zone: zone, slash: c.Slash}
+	return &asking{person: c.Person, conv: c.Conversation(), zone: c.TimeZone, slash: c.Slash}
 }
 
 // says answers a command with why nothing was done; what is no fault of anybody's stays an error.

@@ -36,6 +36,8 @@ type Deps struct {
 	FindRecipient func(ctx context.Context, person *ledger.Person, to string) (conv channels.Conversation, name string, refusal *tools.Result)
 	// Change makes a change for a tool.
 	Change func(context.Context, ledger.Change, ledger.Hand) error
+	// Zone is the time zone in which a person reads times in a conversation.
+	Zone func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error)
 	// Settings are those that count now.
 	Settings func() Settings
 	Now      func() time.Time
@@ -43,8 +45,7 @@ type Deps struct {
 
 // Settings are what a Desk goes by.
 type Settings struct {
-	Enabled  bool   // [scheduler] enabled
-	TimeZone string // an IANA name, for whoever has none of their own
+	Enabled bool // [scheduler] enabled
 }
 
 // A Desk takes what people want of jobs, whether they type a command or ask for it in their words.
@@ -54,7 +55,7 @@ type Desk struct{ Deps }
 type asking struct {
 	person *ledger.Person
 	conv   channels.Conversation
-	zone   string // the session's, or the person's; empty: the settings'
+	zone   string // in which they read times there; empty: that of the job
 	slash  string
 	taint  tools.Taint
 	tool   bool // by a tool
@@ -194,7 +195,7 @@ func (d *Desk) job(ctx context.Context, a *asking, id int64) (*scheduler.Job, er
 // time reads when a job is due, and what stands beside that where the wish has no text.
 func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec, text string, err error) {
 	now, when := d.Now(), strings.TrimSpace(w.when)
-	zone := cmp.Or(w.zone, a.zone, d.Settings().TimeZone)
+	zone := cmp.Or(w.zone, a.zone)
 	if first, rest, _ := strings.Cut(when, " "); w.zone == "" && (first == "UTC" || strings.Contains(first, "/")) {
 		if _, err := scheduler.Zone(first); err == nil { // "Europe/Rome tomorrow at 9"
 			zone, w.zone, when = first, first, rest

@@ -102,7 +102,7 @@ var now = time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
 var (
 	ann  = &ledger.Person{Name: "ann", Role: ledger.RoleUser, TimeZone: "Europe/Rome"}
 	root = &ledger.Person{Name: "root", Role: ledger.RoleAdmin, TimeZone: "Europe/Rome"}
-	nils = &ledger.Person{Name: "nils", Role: ledger.RoleUser, TimeZone: "UTC"} // as the settings have it
+	nils = &ledger.Person{Name: "nils", Role: ledger.RoleUser, TimeZone: "UTC"} // as where nobody named one
 	chat = channels.Conversation{Channel: "telegram", ID: "7", Kind: channels.Direct}
 	club = channels.Conversation{Channel: "telegram", ID: "-9", Kind: channels.Group}
 )
@@ -110,7 +110,7 @@ var (
 func newDesk(r *rows) *jobs.Desk {
 	return &jobs.Desk{Deps: jobs.Deps{
 		Ledger: r, Change: r.Change, Now: func() time.Time { return now },
-		Settings: func() jobs.Settings { return jobs.Settings{Enabled: true, TimeZone: "UTC"} },
+		Settings: func() jobs.Settings { return jobs.Settings{Enabled: true} },
 		Person: func(name string) *ledger.Person {
 			return map[string]*ledger.Person{"ann": ann, "root": root, "nils": nils}[name]
 		},
@@ -134,7 +134,7 @@ func give(t *testing.T, d *jobs.Desk, r *rows, by *ledger.Person, at channels.Co
 		if c.Name != name {
 			continue
 		}
-		answer, err := c.Run(t.Context(), &commands.Call{Event: &channels.Event{Conversation: at}, Person: by, Name: name, Args: args, Slash: "/"})
+		answer, err := c.Run(t.Context(), &commands.Call{Event: &channels.Event{Conversation: at}, Person: by, Name: name, Args: args, Slash: "/", TimeZone: by.TimeZone})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -338,7 +338,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	if res := d.ChangeJob(t.Context(), call, tools.JobEdit{Job: 1, Action: "remove"}); res.End != tools.EndOK || r.jobs[0].State != scheduler.JobRemoved {
 		t.Errorf("%+v", res)
 	}
-	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{TimeZone: "UTC"} }
+	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{} }
 	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x"}); res.Code != "unavailable" || !strings.Contains(res.Output, "[scheduler] enabled = false") {
 		t.Errorf("switched off: %+v", res)
 	}
@@ -352,7 +352,7 @@ func TestNotificationsAreReadByBeingShown(t *testing.T) {
 		if c.Name != "notifications" {
 			continue
 		}
-		call := &commands.Call{Event: &channels.Event{Conversation: chat}, Person: ann, Name: c.Name, Slash: "/"}
+		call := &commands.Call{Event: &channels.Event{Conversation: chat}, Person: ann, Name: c.Name, Slash: "/", TimeZone: ann.TimeZone}
 		answer, err := c.Run(t.Context(), call)
 		read, ok := answer.Change.(*ledger.NotificationsRead)
 		if err != nil || !ok || !slices.Equal(read.IDs, []int64{2}) || strings.Contains(answer.Text, "tea") || answer.Taint != "web" {

@@ -165,7 +165,11 @@ func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob, rules s
 	if refusal != nil {
 		return nil, errors.New(refusal.Output)
 	}
-	return d.add(ctx, &asking{person: p, conv: conv, zone: p.TimeZone, slash: "/"}, w)
+	zone, err := d.Zone(ctx, conv, p)
+	if err != nil {
+		return nil, err
+	}
+	return d.add(ctx, &asking{person: p, conv: conv, zone: zone, slash: "/"}, w)
 }
 
 // Edit makes a change of anybody's job for whoever runs the program, who is an admin.
