@@ -115,6 +115,21 @@ func TestJobsOfPeople(t *testing.T) {
 		if _, err := h.Router.Job(h.Ctx, id, ""); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("of somebody else: %v", err)
 		}
+		job.Owner = "bob"
+		h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &marcosChat})
+		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: 1})
+		person(ledger.ChangeRemove, "bob")
+		keep := keepADay
+		keep.Runs = day
+		for _, c := range []struct {
+			later time.Duration
+			left  string
+		}{{day / 2, "jobs 2\n"}, {2 * day, "jobs 1\n"}} { // marco's, which he paused, stays
+			h.later(c.later)
+			if h.sweep(keep); h.counts("jobs") != c.left {
+				t.Errorf("after %s: %s", c.later, h.counts("jobs"))
+			}
+		}
 	})
 }
 

@@ -200,8 +200,7 @@ func (r *Router) LeftOut(ctx context.Context, people []ledger.Person) (out []str
 // are, which it returns; what was joined to somebody by a link code stays theirs.
 func (t *tx) forget(p, to ledger.Person, stays bool) (gone []string, err error) {
 	if !stays && p.Source == ledger.FromSettings {
-		_, err := t.each([]string{deleteTold, orphanJobs, forgetGrants, dropPerson}, []any{p.Name})
-		return nil, err
+		return nil, t.removePerson(p.Name)
 	}
 	if to.Source == ledger.FromLocal { // what was linked at run time stays theirs
 		return nil, nil

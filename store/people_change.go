@@ -21,9 +21,11 @@ const (
 	lockAdmins  = `SELECT name FROM people WHERE role = 'admin' ORDER BY name`
 	otherAdmins = `
 		SELECT count(*) FROM identities i JOIN people p ON p.name = i.person WHERE p.role = 'admin' AND p.name <> ? AND i.identity <> ?`
-	// Jobs of somebody who was removed stay for the admins to see; whoever is given the name later has none of them.
+	// Jobs of somebody who was removed stay for a while, for the admins to see; whoever is given the name later has none of them.
 	orphanJobs = `
-		UPDATE jobs SET state = 'paused', reason = 'person: its owner was removed', version = version + 1 WHERE owner = ? AND state = 'active' AND owner <> ''`
+		UPDATE jobs SET state = CASE state WHEN 'active' THEN 'paused' ELSE state END, reason = 'person: its owner was removed',
+			version = version + 1, updated_at = ?
+		WHERE owner = ? AND owner <> '' AND state IN ('active', 'paused', 'disabled')`
 	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
 	endLinks   = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
 )
@@ -80,8 +82,7 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 	case ledger.ChangeTools:
 		_, err = t.Exec(setTools, jsonText(append([]string{}, c.Person.Tools...)), t.now, name)
 	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
-		_, err = t.each([]string{deleteKnown, deleteTold, orphanJobs, forgetGrants, endLinks, dropPerson}, []any{name})
-		return person, err
+		return person, t.removePerson(name, deleteKnown, endLinks)
 	default:
 		return nil, fmt.Errorf("change a person: %q is no such change", c.Kind)
 	}
@@ -89,6 +90,15 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 		return nil, err
 	}
 	return t.person(name)
+}
+
+// removePerson removes somebody with what is theirs, and stops their jobs.
+func (t *tx) removePerson(name string, also ...string) error {
+	if _, err := t.Exec(orphanJobs, t.now, name); err != nil {
+		return err
+	}
+	_, err := t.each(append(also, deleteTold, forgetGrants, dropPerson), []any{name})
+	return err
 }
 
 // startAnew has somebody who is new have nothing of whoever was called so before.

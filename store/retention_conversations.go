@@ -175,7 +175,7 @@ func (s *sweeper) people(ctx context.Context) error {
 				return 0, err
 			}
 			for _, p := range rows {
-				if _, err := t.each([]string{deleteKnown, deleteTold, orphanJobs, forgetGrants, dropPerson}, []any{p.Name}); err != nil {
+				if err := t.removePerson(p.Name, deleteKnown); err != nil {
 					return 0, err
 				}
 			}

@@ -58,13 +58,14 @@ const (
 		WHERE b.expires_at <= ? AND t.state IN ('done', 'failed', 'cancelled', 'merged') ORDER BY b.expires_at LIMIT 500`
 	deleteKeys = `
 		DELETE FROM event_keys WHERE key IN (SELECT key FROM event_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT 500)`
-	// A job that is over goes after its last run. What was not read is kept as long as a session.
+	// A job that is over, or whose owner is gone, goes after its last run. What was not read is kept as long as a session.
 	deleteRuns = `
 		DELETE FROM runs WHERE id IN (
 			SELECT id FROM runs WHERE finished_at IS NOT NULL AND finished_at <= ? ORDER BY finished_at LIMIT 500)`
 	deleteJobs = `
 		DELETE FROM jobs WHERE id IN (
-			SELECT x.id FROM jobs x WHERE x.state IN ('done', 'removed') AND x.updated_at <= ?
+			SELECT x.id FROM jobs x WHERE x.state <> 'active' AND x.updated_at <= ?
+			AND (x.state IN ('done', 'removed') OR x.owner <> '' AND NOT EXISTS (SELECT 1 FROM people p WHERE p.name = x.owner))
 			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.job_id = x.id) ORDER BY x.updated_at LIMIT 500)`
 	deleteNotifications = `
 		DELETE FROM notifications WHERE id IN (

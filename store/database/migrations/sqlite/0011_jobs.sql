@@ -23,7 +23,7 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_due ON jobs (due_at) WHERE state = 'active' AND due_at > 0;
 CREATE INDEX jobs_owner ON jobs (owner, id);
 CREATE INDEX jobs_conversation ON jobs (conversation_id) WHERE conversation_id IS NOT NULL;
-CREATE INDEX jobs_over ON jobs (updated_at) WHERE state IN ('done', 'removed');
+CREATE INDEX jobs_over ON jobs (updated_at) WHERE state <> 'active';
 CREATE UNIQUE INDEX jobs_own ON jobs (name) WHERE owner = ''; -- the program's
 
 CREATE TABLE runs (
