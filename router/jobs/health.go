@@ -51,8 +51,12 @@ type ill struct {
 	Ill   bool      `json:"ill,omitempty"`
 	Looks int       `json:"looks,omitempty"` // in a row that say otherwise
 	Since time.Time `json:"since,omitzero"`
+	Last  time.Time `json:"last,omitzero"`  // it was looked at
 	Text  string    `json:"text,omitempty"` // what it was about at first
 }
+
+// goneAfter is how long nothing looks at what is then forgotten: its machine is gone.
+const goneAfter = 24 * time.Hour
 
 // readIlls reads what the health job remembers.
 func readIlls(seen string) ills {
@@ -74,7 +78,7 @@ func (h *Health) Look(ctx context.Context, seen string, now time.Time) (did, rem
 	h.lookAtMachine(ctx, look)
 	err = h.lookAtQueue(ctx, look)
 	h.lookAtChannels(list, look)
-	maps.DeleteFunc(list, func(_ string, i *ill) bool { return !i.Ill && i.Looks == 0 })
+	maps.DeleteFunc(list, func(_ string, i *ill) bool { return !i.Ill && i.Looks == 0 || now.Sub(i.Last) > goneAfter })
 	text, fault := json.Marshal(list)
 	return strings.Join(said, ", "), string(text), errors.Join(err, fault)
 }
@@ -87,6 +91,7 @@ func (l ills) note(g gauge, place string, value float64, text string, now time.T
 		i = &ill{}
 		l[key] = i
 	}
+	i.Last = now.UTC().Truncate(time.Second)
 	other := value >= g.high
 	if i.Ill {
 		other = value < g.low

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 // A patient is what a health job looks at, and what it said.
 type patient struct {
+	machine  string  // empty: atlas
 	disk     float64 // percent
 	memory   float64
 	cpu      float64
@@ -30,7 +32,7 @@ func (p *patient) health() *jobs.Health {
 	return &jobs.Health{
 		Machine: func(context.Context) host.Reading {
 			return host.Reading{
-				Host: "atlas", CPU: p.cpu, Memory: 1000, Used: uint64(p.memory * 10), Disk: 1000, Free: uint64(1000 - p.disk*10),
+				Host: cmp.Or(p.machine, "atlas"), CPU: p.cpu, Memory: 1000, Used: uint64(p.memory * 10), Disk: 1000, Free: uint64(1000 - p.disk*10),
 			}
 		},
 		Queue: func(context.Context) (ledger.Queue, error) { return p.queue, p.queueErr },
@@ -116,6 +118,22 @@ func TestHealthIsSaidOnceHoweverOftenItIsLooked(t *testing.T) {
 	said("a channel, of which its own watch notifies")
 	if got := jobs.NotWell(p.seen); len(got) != 5 {
 		t.Errorf("not well: %q", got)
+	}
+}
+
+// What a machine found that is gone is not unwell for ever.
+func TestHealthForgetsAMachineThatIsNoMore(t *testing.T) {
+	t.Parallel()
+	p := &patient{machine: "old", disk: 96, cpu: -1, channel: channels.StateConnected, now: time.Unix(0, 0)}
+	p.look(t, 1)
+	p.machine, p.disk = "new", 97
+	p.look(t, 12*24)
+	if got := jobs.NotWell(p.seen); len(got) != 2 {
+		t.Errorf("within a day: %q", got)
+	}
+	p.look(t, 1)
+	if got := jobs.NotWell(p.seen); len(got) != 1 || len(p.said) != 2 {
+		t.Errorf("after a day: %q, said %q", got, p.said)
 	}
 }
 
