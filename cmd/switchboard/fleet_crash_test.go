@@ -50,7 +50,7 @@ func crashTwo(t *testing.T, place func(*rig) place) {
 	f := newFleet(c.rig, url, "one", "two")
 	f.up()
 	for kill := range crashKills {
-		c.write((kill + 1) * crashTurns / crashKills)
+		c.write((kill + 1) * crashTurns)
 		time.Sleep(time.Duration(20+c.random.IntN(230)) * time.Millisecond)
 		victim := f.engines[c.random.IntN(2)]
 		victim.kill()
