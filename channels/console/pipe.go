@@ -65,19 +65,22 @@ func (p *pipe) keep(e channels.SessionEvent) bool {
 	return true
 }
 
-// writeLater writes what was kept.
-func (p *pipe) writeLater() (err error) {
-	for _, said := range p.later {
-		err = errors.Join(err, p.write(said))
+// writeLater writes what was kept, up to what cannot be written.
+func (p *pipe) writeLater() error {
+	for ; len(p.later) > 0; p.later = p.later[1:] {
+		if err := p.write(p.later[0]); err != nil {
+			return err
+		}
 	}
-	p.later = nil
-	return err
+	return nil
 }
 
 // run sends line by line and returns when all are answered and Linger is over.
 func (p *pipe) run(ctx context.Context, events <-chan channels.SessionEvent, lost <-chan error) error {
 	defer func() {
-		_ = p.writeLater() // it counts as shown
+		if p.writeLater() != nil {
+			return // it counts as shown, and is not: it comes the next time
+		}
 		if err := p.seen.save(); err != nil {
 			p.note(err.Error())
 		}

@@ -180,6 +180,40 @@ func TestPipeLingersForWhatComesLater(t *testing.T) {
 	}
 }
 
+// refusing writes nothing of a reminder.
+type refusing struct{ buffer }
+
+func (r *refusing) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), "reminder") {
+		return 0, io.ErrClosedPipe
+	}
+	return r.buffer.Write(p)
+}
+
+// What could not be written comes the next time.
+func TestPipeThatCannotWriteCountsItAsNotShown(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, func(_ string, u *turn) {
+		(&turn{e: u.e, conv: u.conv, id: 9}).say("a reminder", true, false)
+		u.answer("yes")
+	})
+	_, seen := seenFile(t)
+	_, _, err := inPipe(t, e, "a\n", func(o *Options) {
+		seen(o)
+		o.Linger, o.Out = time.Millisecond, &refusing{}
+	})
+	if !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("the error is %v", err)
+	}
+	out, _, err := inPipe(t, e, "", func(o *Options) {
+		seen(o)
+		o.Linger = time.Millisecond
+	})
+	if err != nil || out != "a reminder\nyes\n" && out != "yes\na reminder\n" {
+		t.Errorf("then comes %q, %v", out, err)
+	}
+}
+
 // What was said before the process listened, and before the last answer, comes too, once.
 func TestPipeThatLingersMissesNothing(t *testing.T) {
 	t.Parallel()

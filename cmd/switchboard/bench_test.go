@@ -131,7 +131,7 @@ func benchEngine(b *testing.B, url string, users int, channel channels.Channel) 
 		cfg := router.DefaultChannelConfig()
 		cfg.Rate = "off"
 		return []router.Attached{{Channel: channel, Config: cfg}}, nil
-	}, false, true)(context.Background(), settings, slog.New(slog.DiscardHandler))
+	}, false, allJobs)(context.Background(), settings, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

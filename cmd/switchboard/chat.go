@@ -44,8 +44,11 @@ func (c *chatCmd) Run(a *app) error {
 		fmt.Fprintln(a.err, "switchboard: warning:", w)
 	}
 	open := openPassing // a pipe ends
-	if a.onTerminal() {
+	switch {
+	case a.onTerminal():
 		open = openConsole
+	case c.Linger > 0:
+		open = openListening
 	}
 	return a.withEngine(settings, open, func(ctx context.Context, engine *local.Client) error {
 		if a.onTerminal() {

@@ -45,7 +45,7 @@ type engine struct {
 	owner   *engines.Engine
 	router  *router.Router
 	others  channelMaker // nil: it serves the console alone
-	noJobs  bool         // what is due is not begun by who is about to end
+	begins  begun        // which jobs
 	mind    minds
 	policy  *router.Policy
 	desk    *jobs.Desk
@@ -61,13 +61,23 @@ type engine struct {
 	examining sync.Mutex // the doctor is at it
 }
 
+// begun is which jobs an engine begins that are due.
+type begun int
+
+const (
+	allJobs begun = iota
+	ownJobs       // the program's own: nobody would read what others say, which wait
+	noJobs        // it is about to end
+)
+
 // The ways to open an engine. It has everything that is configured, serves the console
 // alone, or serves the console alone and ends with the command that needed it.
 var (
-	openEngine  = opener(attach, false, true)
-	openConsole = opener(nil, false, true)
-	openPassing = opener(nil, true, true)
-	openAsking  = opener(nil, true, false) // to be asked something, and no more
+	openEngine    = opener(attach, false, allJobs)
+	openConsole   = opener(nil, false, allJobs)
+	openListening = opener(nil, true, allJobs)
+	openPassing   = opener(nil, true, ownJobs)
+	openAsking    = opener(nil, true, noJobs)
 )
 
 type channelMaker func(*configs.Settings, *slog.Logger) ([]router.Attached, error)
@@ -77,12 +87,12 @@ type channelMaker func(*configs.Settings, *slog.Logger) ([]router.Attached, erro
 type engineOpener func(context.Context, *configs.Settings, *slog.Logger) (*engine, error)
 
 // opener also takes the maker of the channels besides the console; nil: there are none.
-func opener(others channelMaker, passing, jobs bool) engineOpener {
+func opener(others channelMaker, passing bool, begins begun) engineOpener {
 	return func(ctx context.Context, settings *configs.Settings, log *slog.Logger) (_ *engine, err error) {
 		if err := settings.MakeDataDir(); err != nil {
 			return nil, err
 		}
-		e := &engine{log: log, others: others, noJobs: !jobs}
+		e := &engine{log: log, others: others, begins: begins}
 		e.now.Store(settings)
 		defer func() {
 			if err != nil {
@@ -277,7 +287,7 @@ func (e *engine) run(ctx context.Context) error {
 	})
 	parts.Go(e.local.Serve)
 	parts.Go(func() { e.db.Audit(working) })
-	if !e.noJobs {
+	if e.begins != noJobs {
 		parts.Go(func() { e.jobs.Run(working) })
 	}
 	parts.Go(func() { e.watchFile(working) })

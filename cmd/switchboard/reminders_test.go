@@ -105,6 +105,12 @@ func TestRemindersInATerminal(t *testing.T) {
 		t.Errorf("it is answered:\n%s", out)
 	}
 	r.overdue("call Ann")
+	if out := chat("run sleep 2"); strings.Contains(out, "call Ann") { // it listens for nothing else, so it waits
+		t.Errorf("where nobody listens for it is said:\n%s", out)
+	}
+	if got := r.query("SELECT state, runs FROM jobs WHERE text = 'call Ann'"); fmt.Sprint(got) != "[[active 0]]" {
+		t.Errorf("where nobody listens the job is %s", got)
+	}
 	came := 0
 	for i := range 2 {
 		out := chat("what time is it?", "--linger", "4s")

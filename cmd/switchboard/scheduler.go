@@ -24,7 +24,7 @@ func (e *engine) newScheduler(of *store.Router) *scheduler.Scheduler {
 		Starter: &jobs.Starter{Router: e.router, Heartbeats: e.newHeartbeats(of), Now: time.Now, Budget: func() float64 { return e.settings().Budget.PerJobRun }},
 		Settings: func() scheduler.Settings {
 			s := e.settings().Scheduler
-			return scheduler.Settings{Enabled: s.Enabled, Defaults: scheduler.Defaults{Misfire: scheduler.Misfire(s.Misfire), Grace: s.MisfireGrace}}
+			return scheduler.Settings{Enabled: s.Enabled && e.begins == allJobs, Defaults: scheduler.Defaults{Misfire: scheduler.Misfire(s.Misfire), Grace: s.MisfireGrace}}
 		},
 	})
 }
