@@ -7,7 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"switchboard/words"
 )
 
 func (b *binder) people(s *Settings) {
@@ -51,8 +52,8 @@ func (s *Settings) CheckPerson(name string, identities, patterns []string, zone 
 			errs = append(errs, errors.New(fault))
 		}
 	}
-	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
-		errs = append(errs, fmt.Errorf("%q is not a time zone; write an IANA name such as \"Europe/Rome\"", zone))
+	if zone != "" {
+		errs = append(errs, words.CheckZone(zone))
 	}
 	return errors.Join(errs...)
 }

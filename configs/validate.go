@@ -14,6 +14,7 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/router/ledger"
+	"switchboard/words"
 )
 
 // check takes what a Validate method returned: joined errors, each beginning
@@ -63,8 +64,9 @@ func (b *binder) zone(key, value string) {
 	if value == "" {
 		return
 	}
-	_, err := time.LoadLocation(value)
-	b.says(err != nil || value == "Local", key, "%q is not a time zone; write an IANA name such as \"Europe/Rome\"", value)
+	if err := words.CheckZone(value); err != nil {
+		b.says(true, key, "%v", err)
+	}
 }
 
 // present wants a credential that was named to be there.

@@ -149,11 +149,15 @@ func (r *Router) timeZone(_ context.Context, c *commands.Call) (commands.Answer,
 	if c.Args == asSettings {
 		return set(c, ledger.SessionTimeZone, "", "The time zone here is "+own+".")
 	}
-	zone, err := time.LoadLocation(c.Args)
-	if err != nil || zone == time.Local {
-		return commands.Says("I know no time zone %s. Write a name such as Europe/Rome or America/New\\_York.", render.Escape(words.OneLine(c.Args, 60))), nil
+	name, err := words.Zone(c.Args)
+	if err != nil {
+		return commands.Says("%s", render.Escape(err.Error())), nil
 	}
-	return set(c, ledger.SessionTimeZone, zone.String(), fmt.Sprintf("The time zone here is %s: it is %s there.", render.Escape(zone.String()), time.Now().In(zone).Format("15:04")))
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return commands.Answer{}, err
+	}
+	return set(c, ledger.SessionTimeZone, name, fmt.Sprintf("The time zone here is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04")))
 }
 
 var languageShape = regexp.MustCompile(`^[a-z]{2,3}$`)

@@ -42,7 +42,9 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		says("/status", "model small")
 		says("/timezone", "The time zone here is Europe/Rome.") // of the settings: bob has none
 		says("which is it for the model?", "Europe/Rome")
-		says("/timezone Mars/Base", "I know no time zone Mars/Base")
+		says("/timezone Mars/Base", `"Mars/Base" is not a time zone; write an IANA name`)
+		says("/timezone Europe/Rom", "did you mean Europe/Rome?")
+		says("/timezone los angeles", "The time zone here is America/Los_Angeles")
 		says("/timezone Asia/Tokyo", "The time zone here is Asia/Tokyo")
 		says("and now?", "Asia/Tokyo")
 		says("/timezone default", "The time zone here is Europe/Rome.")
@@ -56,7 +58,7 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		if found, err := count(r, "SELECT count(*) FROM sessions WHERE mode = '' AND model = 'small' AND language = 'de' AND timezone = 'Asia/Tokyo'"); err != nil || found != 1 {
 			t.Errorf("%d sessions are set: %v", found, err)
 		}
-		if found, err := count(r, "SELECT count(*) FROM audit WHERE action LIKE 'session.%' AND person = 'bob'"); err != nil || found != 7 {
+		if found, err := count(r, "SELECT count(*) FROM audit WHERE action LIKE 'session.%' AND person = 'bob'"); err != nil || found != 8 {
 			t.Errorf("%d changes are in the audit log: %v", found, err)
 		}
 	})

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	_ "time/tzdata" // zones also where the system brings none, as in small containers
+
+	"switchboard/words"
 )
 
 // zones are those that were read: a claim of many jobs reads each from the disk once.
@@ -15,9 +16,12 @@ func Zone(name string) (*time.Location, error) {
 	if zone, ok := zones.Load(name); ok {
 		return zone.(*time.Location), nil
 	}
+	if err := words.CheckZone(name); err != nil {
+		return nil, err
+	}
 	zone, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" {
-		return nil, fmt.Errorf("the time zone %q is not known; give an IANA name, such as Europe/Rome", name)
+	if err != nil {
+		return nil, err
 	}
 	zones.Store(name, zone)
 	return zone, nil

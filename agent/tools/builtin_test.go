@@ -93,7 +93,7 @@ func TestTimeToolAnswersInTheAskedZone(t *testing.T) {
 			t.Errorf("%s: got %+v", test.args, got)
 		}
 	}
-	for _, zone := range []string{"Tokyo", "Local", "../etc/passwd", "Mars/Base"} {
+	for _, zone := range []string{"Tokyoo", "Local", "../etc/passwd", "Mars/Base"} {
 		if got := call("time", fmt.Sprintf(`{"zone":%q}`, zone)); got.Code != "unknown_zone" || got.Hint == "" {
 			t.Errorf("%s: got %+v", zone, got)
 		}

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones also where the system brings none, as in small containers
+
+	"switchboard/words"
 )
 
 var timeSchema = json.RawMessage(`{
@@ -24,11 +25,13 @@ type clock func() time.Time
 
 func (now clock) run(_ context.Context, call Call, args struct{ Zone *string }) Result {
 	name := cmp.Or(strings.TrimSpace(deref(args.Zone, call.Session.TimeZone)), "UTC")
+	name, err := words.Zone(name)
+	if err != nil {
+		return failed("unknown_zone", "use an IANA name: Continent/City with underscores, such as Asia/Tokyo or America/New_York, or UTC", "%v", err)
+	}
 	zone, err := time.LoadLocation(name)
-	// "Local" is the machine's zone, which is nobody's business.
-	if err != nil || name == "Local" {
-		return failed("unknown_zone", "use an IANA name: Continent/City with underscores, such as Asia/Tokyo or America/New_York, or UTC",
-			"%q is not a time zone", name)
+	if err != nil {
+		return failed("unknown_zone", "use another zone", "%v", err)
 	}
 	at := now()
 	local := at.In(zone)

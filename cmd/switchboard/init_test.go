@@ -198,7 +198,7 @@ func TestInitSaysWhatIsWrongWithATokenAndAsksAgain(t *testing.T) {
 		step{slackApp, "keep", ""},
 		step{botToken, dc + " and more", "it does not look like the token of a bot"},
 		step{botToken, "Bot " + dc, "ok    the token is good: application "},
-		step{timeZone, "Europe/Rom", `"Europe/Rom" is no time zone`},
+		step{timeZone, "Europe/Rom", "did you mean Europe/Rome?"},
 		step{timeZone, "Asia/Tokyo", "wrote "},
 	)
 	s.leaves()

@@ -20,6 +20,7 @@ import (
 	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/secrets"
+	"switchboard/words"
 )
 
 // An interview asks a person on the terminal what a first start needs. Each answer is tried
@@ -316,11 +317,10 @@ func (q *interview) zone() error {
 		if given = pasted(given); given == "" {
 			given = own
 		}
-		if _, err := time.LoadLocation(given); err == nil && given != "Local" {
-			q.answers.TimeZone = given
+		if q.answers.TimeZone, err = words.Zone(given); err == nil {
 			return nil
 		}
-		q.say("  %q is no time zone. Write an IANA name, such as Europe/Rome or America/New_York, or UTC.", given)
+		q.say("  %v", err)
 	}
 }
 

@@ -197,12 +197,12 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec
 	now, when := d.Now(), strings.TrimSpace(w.when)
 	zone := cmp.Or(w.zone, a.zone)
 	if first, rest, _ := strings.Cut(when, " "); w.zone == "" && (first == "UTC" || strings.Contains(first, "/")) {
-		if _, err := scheduler.Zone(first); err == nil { // "Europe/Rome tomorrow at 9"
-			zone, w.zone, when = first, first, rest
+		if named, err := words.Zone(first); err == nil { // "Europe/Rome tomorrow at 9"
+			zone, w.zone, when = named, named, rest
 		}
 	}
-	if _, err := scheduler.Zone(zone); err != nil {
-		return spec, "", faulty("bad_time", "%s is no time zone that I know; write a name such as Europe/Rome.", words.OneLine(zone, 60))
+	if zone, err = words.Zone(zone); err != nil {
+		return spec, "", faulty("bad_time", "%v", err)
 	}
 	read, err := scheduler.Read(when, now, zone)
 	if err != nil {
@@ -283,7 +283,7 @@ func (d *Desk) mayRun(job *scheduler.Job) error {
 	slots := job.Spec.Upcoming(d.Now(), 5)
 	for i := 1; i < len(slots); i++ {
 		if slots[i].Sub(slots[i-1]) < leastPause {
-			return faulty("too_often", "That is too often: between two runs there have to be at least %s.", leastPause)
+			return faulty("too_often", "That is too often: between two runs there has to be at least a minute.")
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"switchboard/words"
 )
 
 const sent = `(?:,? and (?P<send>send) (?:it|me the file|me it)(?: to me)?)?`
@@ -44,8 +46,6 @@ var (
 	zoneName   = regexp.MustCompile(`^[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z0-9_+-]+){1,2}$`)
 	//go:embed help.md
 	canDo string
-	//go:embed cities.txt
-	cities string // lines of a zone and the places in it
 )
 
 // say is the pattern of a whole text.
@@ -184,14 +184,9 @@ func findZone(place string) (name, zone string) {
 	if zoneName.MatchString(place) {
 		return strings.ReplaceAll(place[strings.LastIndex(place, "/")+1:], "_", " "), place
 	}
-	place, _, _ = strings.Cut(strings.TrimPrefix(place, "the "), ",") // "Paris, France"
-	for line := range strings.Lines(cities) {
-		zone, places, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		for name := range strings.SplitSeq(places, ", ") {
-			if strings.EqualFold(name, place) {
-				return name, zone
-			}
-		}
+	place, _, _ = strings.Cut(place, ",") // "Paris, France"
+	if name, zone = words.Place(place); zone == "" {
+		name = place
 	}
-	return place, ""
+	return name, zone
 }
