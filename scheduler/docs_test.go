@@ -59,6 +59,23 @@ func TestDocumentedTimesAreRead(t *testing.T) {
 	}
 }
 
+// The options that the page lists are all there are, and take what it says.
+func TestDocumentedOptionsAreTaken(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+	rows := table(t, "| as in | what it is |")
+	if len(rows) != len(scheduler.Options) {
+		t.Errorf("%d options are listed, and there are %d", len(rows), len(scheduler.Options))
+	}
+	for i, row := range rows {
+		job := scheduler.Job{Payload: scheduler.PayloadHeartbeat, Spec: scheduler.Spec{Cron: "0 * * * *", Zone: "Europe/Rome"}}
+		name, value, _ := strings.Cut(row[0], " ")
+		if err := job.Set(name, value, now); err != nil || i < len(scheduler.Options) && name != scheduler.Options[i].Name {
+			t.Errorf("%s: %v", row[0], err)
+		}
+	}
+}
+
 // What the page says of clock changes is what comes.
 func TestDocumentedClockChanges(t *testing.T) {
 	t.Parallel()

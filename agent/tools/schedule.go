@@ -17,10 +17,10 @@ type Schedule interface {
 
 // What a NewJob does.
 const (
-	JobRemind    = "remind"    // says a text
+	JobRemind    = "reminder"  // says a text
 	JobTask      = "task"      // has the agent do something
 	JobHeartbeat = "heartbeat" // has the agent look at something, where something has changed
-	JobSend      = "send"      // says a text elsewhere
+	JobSend      = "message"   // says a text elsewhere
 )
 
 // A NewJob is what schedule.add and schedule.send take. What is null is empty.
@@ -30,6 +30,8 @@ type NewJob struct {
 	Text string
 	Zone string // an IANA name
 	To   string // JobSend: a person's name, a group's title, or CHANNEL:ID
+	// Options are scheduler.Options, each its name and value; no tool takes them.
+	Options []string
 }
 
 // A JobList is what schedule.list takes.
@@ -42,21 +44,26 @@ type JobList struct {
 // A JobEdit is what schedule.change takes.
 type JobEdit struct {
 	Job              int64
-	Action           string // edit | pause | resume | run | skip | remove
-	When, Text, Zone string // of an edit; empty: as before
+	Action           string   // edit | set | pause | resume | run | skip | remove
+	When, Text, Zone string   // of an edit; empty: as before
+	Options          []string // of an edit: scheduler.Options, each its name and value
 }
 
-const jobTime = `"maxLength": 8200, "description": "when, in English, by the page's grammar: 'in 20 minutes', 'tomorrow at 9', 'every weekday at 8:00'"`
+// What the schemas do not say stands in the pages.
+const (
+	jobWhen = `"maxLength": 8200`
+	jobText = `"maxLength": 8000`
+	jobZone = `"zone": {"type": ["string", "null"], "maxLength": 60}`
+)
 
 var (
-	zoneArg           = `{"type": ["string", "null"], "maxLength": 60, "description": "an IANA time zone such as Europe/Rome; null: the person's"}`
 	scheduleAddSchema = json.RawMessage(`{
 	"type": "object",
 	"properties": {
-		"kind": {"type": "string", "enum": ["remind", "task", "heartbeat"], "description": "remind says text as it is; task has you do what text says; heartbeat is a task that is left out where nothing has changed"},
-		"when": {"type": "string", "minLength": 1, ` + jobTime + `},
-		"text": {"type": ["string", "null"], "maxLength": 8000, "description": "what to say, or to do; null: it stands in when, before or behind the time"},
-		"zone": ` + zoneArg + `
+		"kind": {"type": "string", "enum": ["reminder", "task", "heartbeat"]},
+		"when": {"type": "string", "minLength": 1, ` + jobWhen + `},
+		"text": {"type": ["string", "null"], ` + jobText + `},
+		` + jobZone + `
 	},
 	"required": ["kind", "when", "text", "zone"],
 	"additionalProperties": false
@@ -64,9 +71,9 @@ var (
 	scheduleListSchema = json.RawMessage(`{
 	"type": "object",
 	"properties": {
-		"job": {"type": ["integer", "null"], "minimum": 1, "description": "a job's number: all about it, and its last runs; null: the jobs"},
-		"all": {"type": ["boolean", "null"], "description": "everybody's, for admins; null: the person's own"},
-		"after": {"type": ["integer", "null"], "minimum": 1, "description": "only jobs with a higher number"}
+		"job": {"type": ["integer", "null"], "minimum": 1},
+		"all": {"type": ["boolean", "null"]},
+		"after": {"type": ["integer", "null"], "minimum": 1}
 	},
 	"required": ["job", "all", "after"],
 	"additionalProperties": false
@@ -74,11 +81,11 @@ var (
 	scheduleChangeSchema = json.RawMessage(`{
 	"type": "object",
 	"properties": {
-		"job": {"type": "integer", "minimum": 1, "description": "its number"},
-		"action": {"type": "string", "enum": ["edit", "pause", "resume", "run", "skip", "remove"]},
-		"when": {"type": ["string", "null"], ` + jobTime + `},
-		"text": {"type": ["string", "null"], "maxLength": 8000, "description": "edit: what it says or does from now on; null: as before"},
-		"zone": ` + zoneArg + `
+		"job": {"type": "integer", "minimum": 1},
+		"action": {"type": "string", "enum": ["edit", "set", "pause", "resume", "run", "skip", "remove"]},
+		"when": {"type": ["string", "null"], ` + jobWhen + `},
+		"text": {"type": ["string", "null"], ` + jobText + `},
+		` + jobZone + `
 	},
 	"required": ["job", "action", "when", "text", "zone"],
 	"additionalProperties": false
@@ -86,10 +93,10 @@ var (
 	scheduleSendSchema = json.RawMessage(`{
 	"type": "object",
 	"properties": {
-		"to": {"type": "string", "minLength": 1, "description": "a person's name, a group's title, or a conversation as CHANNEL:ID"},
-		"when": {"type": "string", "minLength": 1, ` + jobTime + `},
-		"text": {"type": "string", "minLength": 1, "maxLength": 8000, "description": "what to say there, complete, in Markdown"},
-		"zone": ` + zoneArg + `
+		"to": {"type": "string", "minLength": 1},
+		"when": {"type": "string", "minLength": 1, ` + jobWhen + `},
+		"text": {"type": "string", "minLength": 1, ` + jobText + `},
+		` + jobZone + `
 	},
 	"required": ["to", "when", "text", "zone"],
 	"additionalProperties": false
@@ -108,7 +115,7 @@ func scheduleTools(s Schedule, means func(context.Context, Call) string) []Tool 
 			Effect: EffectRead, Schema: scheduleListSchema, Run: with(s.ListJobs),
 		},
 		{
-			Name: "schedule.change", Summary: "Edit, pause, resume, run now, skip or remove a job.",
+			Name: "schedule.change", Summary: "Change, pause, resume, run now, skip or remove a job.",
 			Effect: EffectOutside, Schema: scheduleChangeSchema, Run: with(s.ChangeJob),
 		},
 		{

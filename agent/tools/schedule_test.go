@@ -23,13 +23,13 @@ func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
 	var to jobs
 	_, call := builtin(t, BuiltinConfig{Schedule: &to})
 	for _, tt := range []struct{ tool, args, want string }{
-		{"schedule.add", `{"kind":"remind","when":"in 3 seconds to stretch","text":null,"zone":null}`, "Ann web {Kind:remind When:in 3 seconds to stretch Text: Zone: To:}"},
-		{"schedule.add", `{"kind":"task","when":"at 9","text":"a","zone":"Europe/Rome"}`, "Ann web {Kind:task When:at 9 Text:a Zone:Europe/Rome To:}"},
+		{"schedule.add", `{"kind":"reminder","when":"in 3 seconds to stretch","text":null,"zone":null}`, "Ann web {Kind:reminder When:in 3 seconds to stretch Text: Zone: To: Options:[]}"},
+		{"schedule.add", `{"kind":"task","when":"at 9","text":"a","zone":"Europe/Rome"}`, "Ann web {Kind:task When:at 9 Text:a Zone:Europe/Rome To: Options:[]}"},
 		{"schedule.list", `{"job":null,"all":true,"after":3}`, "Ann web {Job:0 All:true After:3}"},
-		{"schedule.change", `{"job":3,"action":"skip","when":null,"text":null,"zone":null}`, "Ann web {Job:3 Action:skip When: Text: Zone:}"},
-		{"schedule.send", `{"to":"bob","when":"at 9","text":"a","zone":null}`, "Ann web {Kind:send When:at 9 Text:a Zone: To:bob}"},
-		{"schedule.add", `{"kind":"send","when":"at 9","text":"a","zone":null}`, ""},
-		{"schedule.add", `{"kind":"remind","when":"","text":"a","zone":null}`, ""},
+		{"schedule.change", `{"job":3,"action":"skip","when":null,"text":null,"zone":null}`, "Ann web {Job:3 Action:skip When: Text: Zone: Options:[]}"},
+		{"schedule.send", `{"to":"bob","when":"at 9","text":"a","zone":null}`, "Ann web {Kind:message When:at 9 Text:a Zone: To:bob Options:[]}"},
+		{"schedule.add", `{"kind":"message","when":"at 9","text":"a","zone":null}`, ""},
+		{"schedule.add", `{"kind":"reminder","when":"","text":"a","zone":null}`, ""},
 		{"schedule.change", `{"job":0,"action":"skip","when":null,"text":null,"zone":null}`, ""},
 		{"schedule.change", `{"job":3,"action":"snooze","when":null,"text":null,"zone":null}`, ""},
 		{"schedule.send", `{"to":null,"when":"at 9","text":"a","zone":null}`, ""},

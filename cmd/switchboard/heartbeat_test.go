@@ -113,10 +113,10 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 		t.Errorf("after a message: %s, %d calls, %q", reason, asked, heard)
 	}
 	for _, c := range []struct{ want, flag, value string }{
-		{`there is no model "gpt"`, "--model", "gpt"},
-		{`"-1" is no amount`, "--budget", "-1"},
+		{`There is no model "gpt"`, "--model", "gpt"},
+		{`not "-1"`, "--budget", "-1"},
 		{"has no price", "--budget", "0.1"},
-		{`"../key" is no file in the folder heartbeat`, "--checklist", "../key"},
+		{`a file in the folder heartbeat of the data folder, not "../key"`, "--checklist", "../key"},
 	} {
 		if _, errs, code := r.command("job", "add", "--person", "u1", "--does", "heartbeat", c.flag+"="+c.value, "every hour", "look"); code != 1 || !strings.Contains(errs, c.want) {
 			t.Errorf("%s %s: exit %d, %s", c.flag, c.value, code, errs)

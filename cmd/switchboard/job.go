@@ -4,18 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels/console"
-	"switchboard/configs"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
@@ -25,7 +21,7 @@ type jobCmd struct {
 	List    jobListCmd    `cmd:"" help:"Reminders and jobs that are not over."`
 	Add     jobAddCmd     `cmd:"" help:"Add one, as /remind and /jobs add do."`
 	Show    jobShowCmd    `cmd:"" help:"All about one."`
-	Edit    jobEditCmd    `cmd:"" help:"Give one another time, another text, or both."`
+	Edit    jobEditCmd    `cmd:"" help:"Give one another time, text or option."`
 	Run     jobRunCmd     `cmd:"" help:"Run one now, besides its times."`
 	Pause   jobPauseCmd   `cmd:"" help:"Let one rest until it is resumed."`
 	Resume  jobResumeCmd  `cmd:"" help:"Have one go on that was paused or disabled."`
@@ -60,21 +56,44 @@ func (c *jobListCmd) Run(a *app) error {
 type jobAddCmd struct {
 	When      string  `arg:"" help:"When, as in \"tomorrow at 9\" or \"every weekday at 8\"."`
 	Text      string  `arg:"" help:"What is said, or asked of the agent."`
-	Does      string  `help:"remind (say the text), task (have the agent do it), heartbeat (the same, where something has changed) or send (say it to somebody else)." enum:"remind,task,heartbeat,send" default:"remind"`
+	Does      string  `help:"reminder (say the text), task (have the agent do it), heartbeat (the same, where something has changed) or message (say it to somebody else)." enum:"reminder,task,heartbeat,message" default:"reminder"`
 	To        string  `help:"Where it speaks: a person, a group's title, or CHANNEL:ID; the person's last used direct chat if none is named." placeholder:"WHERE"`
 	Person    string  `help:"Whose it is; yours if nobody is named." default:"owner" placeholder:"NAME"`
 	Timezone  string  `help:"An IANA name; that of the person if none is given." placeholder:"ZONE"`
 	Model     string  `help:"Of a task or a heartbeat: the model it asks, in place of the chat's." placeholder:"MODEL"`
 	Budget    float64 `help:"Of a task or a heartbeat: what a run may cost at most, in place of budget.per_job_run." placeholder:"AMOUNT"`
 	Checklist string  `help:"Of a heartbeat: a file in the folder heartbeat of the data folder." placeholder:"FILE"`
+	jobOptions
 	jsonFlag
+}
+
+// jobOptions are scheduler.Options.
+type jobOptions struct {
+	Set []string `help:"An option, as in overlap=queue; docs/scheduling.md lists them. May be repeated." sep:"none" placeholder:"NAME=VALUE"`
+}
+
+// words are the options as the engine takes them.
+func (o *jobOptions) words() (list []string) {
+	for _, set := range o.Set {
+		list = append(list, strings.Replace(set, "=", " ", 1))
+	}
+	return list
 }
 
 // Run implements the command.
 func (c *jobAddCmd) Run(a *app) error {
+	options := c.words()
+	if c.Model != "" {
+		options = append(options, "model "+c.Model)
+	}
+	if c.Budget != 0 {
+		options = append(options, "budget "+strconv.FormatFloat(c.Budget, 'f', -1, 64))
+	}
+	if c.Checklist != "" {
+		options = append(options, "checklist "+c.Checklist)
+	}
 	return a.changeJob("/jobs?"+url.Values{
-		"person": {c.Person}, "kind": {c.Does}, "when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "to": {c.To},
-		"model": {c.Model}, "budget": {strconv.FormatFloat(c.Budget, 'f', -1, 64)}, "checklist": {c.Checklist},
+		"person": {c.Person}, "kind": {c.Does}, "when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "to": {c.To}, "option": options,
 	}.Encode(), "job add", c.JSON)
 }
 
@@ -100,14 +119,15 @@ type jobEditCmd struct {
 	When     string `help:"Another time."`
 	Text     string `help:"Another text."`
 	Timezone string `help:"An IANA name, with --when; that of the person if none is given." placeholder:"ZONE"`
+	jobOptions
 }
 
 // Run implements the command.
 func (c *jobEditCmd) Run(a *app) error {
-	if c.When == "" && c.Text == "" {
-		return usageError{errors.New("job edit: give --when, --text, or both")}
+	if c.When == "" && c.Text == "" && len(c.Set) == 0 {
+		return usageError{errors.New("job edit: give --when, --text or --set")}
 	}
-	return a.changeJob(fmt.Sprintf("/jobs/%d/edit?", c.ID)+url.Values{"when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}}.Encode(), "job edit", c.JSON)
+	return a.changeJob(fmt.Sprintf("/jobs/%d/edit?", c.ID)+url.Values{"when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "option": c.words()}.Encode(), "job edit", c.JSON)
 }
 
 type (
@@ -204,37 +224,17 @@ func (e *engine) jobRoutes(mux *http.ServeMux) {
 		return jobSaid{*c.Done, e.desk.Said(c)}, nil
 	}
 	route(mux, "POST /jobs", func(r *http.Request) (any, error) {
-		rules, err := jobRules(e.settings(), r.FormValue("model"), r.FormValue("budget"), r.FormValue("checklist"))
-		if err != nil {
-			return nil, err
-		}
 		c, err := e.desk.Add(r.Context(), r.FormValue("person"), tools.NewJob{
 			Kind: r.FormValue("kind"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"), To: r.FormValue("to"),
-		}, rules)
+			Options: r.URL.Query()["option"],
+		})
 		return change(r, c, err)
 	})
 	route(mux, "POST /jobs/{id}/{action}", func(r *http.Request) (any, error) {
 		c, err := e.desk.Edit(r.Context(), ownerName, tools.JobEdit{
 			Job: id(r), Action: r.PathValue("action"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"),
+			Options: r.URL.Query()["option"],
 		})
 		return change(r, c, err)
 	})
-}
-
-// jobRules are what the command line says of a task or a heartbeat.
-func jobRules(s *configs.Settings, model, budget, checklist string) (r scheduler.Rules, err error) {
-	r = scheduler.Rules{Model: model, File: checklist}
-	if models := append(routerSettings(s).Models, s.Agent.Planner); model != "" && !slices.Contains(models, model) {
-		return r, fmt.Errorf("there is no model %q; there are %s", model, strings.Join(models, ", "))
-	}
-	if r.Budget, err = strconv.ParseFloat(cmp.Or(budget, "0"), 64); err != nil || !(r.Budget >= 0) || math.IsInf(r.Budget, 0) { // nor NaN
-		return r, fmt.Errorf("%q is no amount; a budget is a number from 0 on", budget)
-	}
-	if faults := s.Unpriced(); r.Budget > 0 && len(faults) > 0 {
-		return r, fmt.Errorf("a budget needs the price of each model: %s", strings.Join(faults, "; "))
-	}
-	if checklist != "" && !filepath.IsLocal(checklist) {
-		return r, fmt.Errorf("%q is no file in the folder %s of the data folder", checklist, checklists)
-	}
-	return r, nil
 }

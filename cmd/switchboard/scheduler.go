@@ -68,6 +68,12 @@ func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *
 		Zone: func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error) {
 			return e.router.TimeZone(ctx, conv, person)
 		},
-		Settings: func() jobs.Settings { return jobs.Settings{Enabled: e.settings().Scheduler.Enabled} },
+		Settings: func() jobs.Settings {
+			s := e.settings()
+			return jobs.Settings{
+				Enabled: s.Scheduler.Enabled, Models: append(routerSettings(s).Models, s.Agent.Planner),
+				PerRun: s.Budget.PerJobRun, Unpriced: s.Unpriced(),
+			}
+		},
 	}}
 }

@@ -128,7 +128,7 @@ func (d *Desk) jobs(ctx context.Context, c *commands.Call) (commands.Answer, err
 		return d.list(ctx, c, strings.Fields(strings.ToLower(c.Args)))
 	}
 	return commands.Says("Alone, %sjobs lists yours. I know these: `%[1]sjobs NUMBER`, and behind the number pause, resume, run, skip, delete, history, "+
-		"`when` with a new time, or `text` with a new text; `%[1]sjobs add WHEN WHAT` has me do something later, `%[1]sjobs heartbeat WHEN WHAT` only where something has changed; `%[1]sjobs all` is for admins, in a direct chat.", c.Slash), nil
+		"`when` with a new time, `text` with a new text, or an option such as `overlap queue`; `%[1]sjobs add WHEN WHAT` has me do something later, `%[1]sjobs heartbeat WHEN WHAT` only where something has changed; `%[1]sjobs all` is for admins, in a direct chat.", c.Slash), nil
 }
 
 // oneJob shows a job, or does what stands behind its number.
@@ -146,12 +146,14 @@ func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest stri
 	case verb == "history":
 		before, _ := strconv.ParseInt(strings.TrimPrefix(more, "before "), 10, 64)
 		return d.history(ctx, a, id, before)
+	case hasOption(verb):
+		change, err = d.edit(ctx, a, id, wish{options: []string{verb + " " + more}})
 	case verb == "":
 		return d.show(ctx, a, id)
 	case kind != "":
 		change, err = d.change(ctx, a, id, kind, more)
 	default:
-		err = faulty("bad_arguments", "Behind the number of a job I know pause, resume, run, skip, delete, history, when and text.")
+		err = faulty("bad_arguments", "Behind the number of a job I know pause, resume, run, skip, delete, history, when, text, and the options %s.", optioned())
 	}
 	if err != nil {
 		return says(err, fmt.Sprintf("jobs %d when", id))

@@ -45,7 +45,10 @@ type Deps struct {
 
 // Settings are what a Desk goes by.
 type Settings struct {
-	Enabled bool // [scheduler] enabled
+	Enabled  bool // [scheduler] enabled
+	Models   []string
+	Unpriced []string // why nobody knows what some of them cost
+	PerRun   float64  // [budget] per_job_run
 }
 
 // A Desk takes what people want of jobs, whether they type a command or ask for it in their words.
@@ -59,6 +62,8 @@ type asking struct {
 	slash  string
 	taint  tools.Taint
 	tool   bool // by a tool
+	// machine: by whoever runs the program, for that person.
+	machine bool
 }
 
 // sees says that everybody's jobs may be listed: by admins, in direct chats.
@@ -124,7 +129,7 @@ type wish struct {
 	payload          scheduler.Payload
 	when, text, zone string
 	to               *channels.Conversation
-	rules            scheduler.Rules
+	options          []string // each a name and its value
 }
 
 // add makes the change that adds a job.
@@ -142,16 +147,18 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 	}
 	job := &scheduler.Job{
 		Owner: a.person.Name, Payload: w.payload, Text: text, Spec: spec, Taint: string(a.taint), State: scheduler.JobActive,
-		Target: target(to), Rules: w.rules,
+		Target: target(to), Rules: scheduler.Rules{Approved: w.payload == scheduler.PayloadSend},
 	}
-	job.Rules.Approved = w.payload == scheduler.PayloadSend
+	if err := d.set(a, job, w.options); err != nil {
+		return nil, err
+	}
 	if job.Payload == scheduler.PayloadHeartbeat && spec.At != "" {
 		return nil, faulty("bad_time", "A heartbeat comes again and again: say so, as in \"every 30 minutes between 8:00 and 22:00\".")
 	}
 	return &ledger.JobChange{Kind: ledger.AddJob, Job: job, Target: to}, d.mayRun(job)
 }
 
-// edit makes the change that gives a job another time, another text, or both.
+// edit makes the change that gives a job another time, text or option.
 func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.JobChange, error) {
 	job, err := d.job(ctx, a, id)
 	switch {
@@ -159,8 +166,8 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 		return nil, err
 	case job.Owner == "":
 		return nil, faulty("refused", "Job %d is the program's own; its time and work are fixed.", id)
-	case w.when == "" && w.text == "":
-		return nil, faulty("bad_arguments", "Say a new time, a new text, or both.")
+	case w.when == "" && w.text == "" && len(w.options) == 0:
+		return nil, faulty("bad_arguments", "Say a new time, a new text, or an option: %s.", optioned())
 	case w.when == "" && len(w.text) > mostText:
 		return nil, tooLong()
 	}
@@ -171,6 +178,9 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 		if job.Spec, w.text, err = d.time(ctx, a, w); err != nil {
 			return nil, err
 		}
+	}
+	if err := d.set(a, job, w.options); err != nil {
+		return nil, err
 	}
 	job.Text = cmp.Or(w.text, job.Text)
 	if job.Taint == "" {

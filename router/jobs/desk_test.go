@@ -110,7 +110,9 @@ var (
 func newDesk(r *rows) *jobs.Desk {
 	return &jobs.Desk{Deps: jobs.Deps{
 		Ledger: r, Change: r.Change, Now: func() time.Time { return now },
-		Settings: func() jobs.Settings { return jobs.Settings{Enabled: true} },
+		Settings: func() jobs.Settings {
+			return jobs.Settings{Enabled: true, Models: []string{"fast", "offline"}, PerRun: 0.5}
+		},
 		Person: func(name string) *ledger.Person {
 			return map[string]*ledger.Person{"ann": ann, "root": root, "nils": nils}[name]
 		},
@@ -256,7 +258,7 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		{root, chat, "jobs 1 text x", "Job 1 is the program's own"},
 		{ann, chat, "jobs 2 when every day at 10", "Job 2, a reminder, every day at 10:00 (Europe/Rome): call Ann"},
 		{ann, chat, "jobs 2 text call Bob", "Job 2, a reminder, every day at 10:00 (Europe/Rome): call Bob"},
-		{ann, chat, "jobs 2 text", "Say a new time, a new text, or both."},
+		{ann, chat, "jobs 2 text", "Say a new time, a new text, or an option: misfire, "},
 		{ann, chat, "jobs 2 when blue", ""},
 		{ann, chat, "jobs 2 snooze 10m", "Snoozed until Mon 23 Nov 2026 11:10 (Europe/Rome), as job 4."},
 		{ann, chat, "jobs 2 snooze tomorrow", "Snoozed until Tue 24 Nov 2026 11:00 (Europe/Rome), as job 5."},
@@ -276,6 +278,52 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		if tt.by == root && strings.HasPrefix(tt.text, "jobs 2") && answer.Taint != tools.Others && tt.at == chat {
 			t.Errorf("%s repeats the words of another clean", tt.text)
 		}
+	}
+}
+
+// Every option of a job is a word behind its number, within what its owner may have.
+func TestOptionsAreSetInChat(t *testing.T) {
+	t.Parallel()
+	var r rows
+	d := newDesk(&r)
+	give(t, d, &r, ann, chat, "jobs add every hour list files")
+	give(t, d, &r, ann, chat, "jobs heartbeat every hour see what is new")
+	for _, c := range []struct {
+		by         *ledger.Person
+		text, want string
+	}{
+		{ann, "jobs 1 overlap queue", "Job 1, a task, every hour (Europe/Rome): list files\nNext: Mon 23 Nov 2026 12:00, Mon 23 Nov 2026 13:00, Mon 23 Nov 2026 14:00.\nOptions: overlap queue."},
+		{ann, "jobs 1 retries 0", "Options: overlap queue, retries 0."},
+		{ann, "jobs 1 retries default", "Options: overlap queue."},
+		{ann, "jobs 1 overlap", "overlap takes skip, queue or allow; default takes it away"},
+		{ann, "jobs 1 overlap twice", "overlap takes skip, queue or allow, not \"twice\""},
+		{ann, "jobs 1", "- options: overlap queue"},
+		{ann, "jobs 2 model fast", "Options: model fast."},
+		{ann, "jobs 2 model slow", "There is no model \"slow\"; there are fast, offline."},
+		{ann, "jobs 2 budget 0.4", "budget 0.4"},
+		{ann, "jobs 2 budget 0.6", "A run may cost 0.5 at most (budget.per_job_run)"},
+		{ann, "jobs 2 checklist all.md", "Only admins say which checklist"},
+		{ann, "jobs 2 text what of my mail is urgent?", "a heartbeat, every hour (Europe/Rome): what of my mail is urgent?"},
+		{root, "jobs 2 budget 0.6", "budget 0.6"},
+		{root, "jobs 2 checklist all.md", "checklist all.md"},
+		{root, "jobs 2 checklist ../key", "checklist takes a file"},
+		{ann, "jobs 2 overlap allow", "budget 0.6, model fast, checklist all.md"}, // what an admin allowed stays
+		{ann, "jobs 2 budget default", "Options: overlap allow, model fast, checklist all.md."},
+	} {
+		if answer := give(t, d, &r, c.by, chat, c.text); !strings.Contains(unescaped(answer.Text), c.want) {
+			t.Errorf("%s: %s: %s\nwant %s", c.by.Name, c.text, answer.Text, c.want)
+		}
+	}
+	call := tools.Call{Session: tools.Session{ID: "telegram:7", Person: "root", Channel: "telegram", Direct: true}}
+	give(t, d, &r, root, chat, "jobs add every hour list files")
+	for text, want := range map[string]string{"budget 0.6": "not_permitted", "budget 0.3": "", "misfire never": "bad_arguments", "": "bad_arguments"} {
+		if res := d.ChangeJob(t.Context(), call, tools.JobEdit{Job: 3, Action: "set", Text: text}); res.Code != want {
+			t.Errorf("by a tool, %q: %+v", text, res)
+		}
+	}
+	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{Unpriced: []string{"fast has no price"}} }
+	if answer := give(t, d, &r, root, chat, "jobs 1 budget 0.1"); !strings.Contains(answer.Text, "fast has no price") {
+		t.Errorf("with no prices: %s", answer.Text)
 	}
 }
 

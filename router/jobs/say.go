@@ -36,6 +36,9 @@ func (d *Desk) made(job *scheduler.Job) string {
 	if next := d.upcoming(job, 3); job.Spec.At == "" && next != "" {
 		text += "\nNext: " + next + "."
 	}
+	if beside := job.Beside(); len(beside) > 0 {
+		text += "\nOptions: " + render.Escape(strings.Join(beside, ", ")) + "."
+	}
 	if off := d.WhenOff(); off != "" {
 		text += "\n" + render.Escape(off)
 	}
@@ -105,6 +108,9 @@ func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 	}
 	if next := d.upcoming(job, 3); next != "" && job.State == scheduler.JobActive {
 		fmt.Fprintf(&b, "\n- next: %s", next)
+	}
+	if beside := job.Beside(); len(beside) > 0 {
+		b.WriteString("\n- options: " + render.Escape(strings.Join(beside, ", ")))
 	}
 	fmt.Fprintf(&b, "\n- %s so far", words.Count(job.Runs, "run"))
 	if job.Failures > 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"switchboard/agent/tools"
@@ -100,7 +101,7 @@ func (d *Desk) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdi
 	}
 	if job, err := d.job(ctx, a, edit.Job); err != nil {
 		return refused(err)
-	} else if job.Payload == scheduler.PayloadSend && (edit.Action == string(ledger.EditJob) || edit.Action == string(ledger.RunJob)) {
+	} else if job.Payload == scheduler.PayloadSend && slices.Contains([]string{string(ledger.EditJob), "set", string(ledger.RunJob)}, edit.Action) {
 		return refused(faulty("refused", "what goes to others was allowed as it is: remove the job, and make another with schedule.send"))
 	}
 	change, err := d.edited(ctx, a, edit)
@@ -110,7 +111,10 @@ func (d *Desk) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdi
 // edited makes the change that an edit asks for.
 func (d *Desk) edited(ctx context.Context, a *asking, edit tools.JobEdit) (*ledger.JobChange, error) {
 	if edit.Action == string(ledger.EditJob) {
-		return d.edit(ctx, a, edit.Job, wish{when: edit.When, text: edit.Text, zone: edit.Zone})
+		return d.edit(ctx, a, edit.Job, wish{when: edit.When, text: edit.Text, zone: edit.Zone, options: edit.Options})
+	}
+	if edit.Action == "set" {
+		return d.edit(ctx, a, edit.Job, wish{options: []string{edit.Text}})
 	}
 	return d.change(ctx, a, edit.Job, ledger.JobChangeKind(edit.Action), "")
 }
@@ -146,20 +150,15 @@ func refused(err error) tools.Result {
 func plain(markdown string) string { return render.Parse(markdown).Plain() }
 
 // Add makes the change that adds a job for a person who is named by whoever runs the program. It
-// speaks in the direct chat that the person used last, or where To says. Rules are what they say of a task or heartbeat.
-func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob, rules scheduler.Rules) (*ledger.JobChange, error) {
+// speaks in the direct chat that the person used last, or where To says.
+func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob) (*ledger.JobChange, error) {
 	p := d.Person(person)
 	if p == nil {
 		return nil, fmt.Errorf("there is no person %q", person)
 	}
-	w := wish{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
+	w := wish{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
 	if w.payload == "" || job.Kind == tools.JobSend && job.To == "" {
 		return nil, errors.New("a message to others needs somebody to whom it goes")
-	}
-	w.rules = rules
-	if agents := w.payload == scheduler.PayloadAgent || w.payload == scheduler.PayloadHeartbeat; rules != (scheduler.Rules{}) && !agents ||
-		rules.File != "" && w.payload != scheduler.PayloadHeartbeat {
-		return nil, errors.New("only tasks and heartbeats have a model and a budget, and only heartbeats a checklist")
 	}
 	conv, _, refusal := d.FindRecipient(ctx, p, cmp.Or(job.To, person))
 	if refusal != nil {
@@ -169,7 +168,7 @@ func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob, rules s
 	if err != nil {
 		return nil, err
 	}
-	return d.add(ctx, &asking{person: p, conv: conv, zone: zone, slash: "/"}, w)
+	return d.add(ctx, &asking{person: p, conv: conv, zone: zone, slash: "/", machine: true}, w)
 }
 
 // Edit makes a change of anybody's job for whoever runs the program, who is an admin.

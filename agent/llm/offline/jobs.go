@@ -20,7 +20,7 @@ var jobPhrases = []phrase{
 }
 
 func (p planner) schedule(m map[string]string) (plan, bool) {
-	kind := "remind"
+	kind := "reminder"
 	if m["task"] != "" {
 		kind = "task"
 	}

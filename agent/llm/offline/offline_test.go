@@ -441,7 +441,7 @@ func FuzzRoundTrip(f *testing.F) {
 }
 
 const scheduleTools = `### schedule.add
-Arguments: {"type":"object","properties":{"kind":{"type":"string","enum":["remind","task"]},"when":{"type":"string"},"text":{"type":["string","null"]},"zone":{"type":["string","null"]}},"required":["kind","when","text","zone"],"additionalProperties":false}
+Arguments: {"type":"object","properties":{"kind":{"type":"string","enum":["reminder","task"]},"when":{"type":"string"},"text":{"type":["string","null"]},"zone":{"type":["string","null"]}},"required":["kind","when","text","zone"],"additionalProperties":false}
 ### schedule.list
 Arguments: {"type":"object","properties":{"job":{"type":["integer","null"]},"all":{"type":["boolean","null"]},"after":{"type":["integer","null"]}},"required":["job","all","after"],"additionalProperties":false}
 ### schedule.change
@@ -454,9 +454,9 @@ func TestRemindersAndJobsAreToolsOwn(t *testing.T) {
 		return `schedule.add{"kind":"` + kind + `","text":null,"when":"` + when + `","zone":null}`
 	}
 	for message, want := range map[string]string{
-		"remind me in 3 seconds to stretch":                 add("remind", "in 3 seconds to stretch"),
-		"Please remind me tomorrow at 9 to call Ann!":       add("remind", "tomorrow at 9 to call Ann!"),
-		"remind me to call Ann tomorrow at 9":               add("remind", "to call Ann tomorrow at 9"),
+		"remind me in 3 seconds to stretch":                 add("reminder", "in 3 seconds to stretch"),
+		"Please remind me tomorrow at 9 to call Ann!":       add("reminder", "tomorrow at 9 to call Ann!"),
+		"remind me to call Ann tomorrow at 9":               add("reminder", "to call Ann tomorrow at 9"),
 		"every weekday at 8 send me the open tasks":         add("task", "every weekday at 8 send me the open tasks"),
 		"in 20 minutes list files":                          add("task", "in 20 minutes list files"),
 		"list my reminders":                                 `schedule.list{"after":null,"all":null,"job":null}`,
