@@ -171,7 +171,7 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 		defer cancel()
 	}
 	system, user := q.prompt(r.promptSize(model))
-	req.System, req.User = mask.Text(system), mask.Text(user)
+	req.System, req.User = mask.Stable(system), mask.Text(user)
 	response, err := r.models.Complete(limited, model, req)
 	if refusal != nil && errors.Is(err, refusal) { // nothing was asked
 		if over, ok := errors.AsType[*OverLimitError](err); ok {

@@ -60,6 +60,25 @@ func (m *Masker) Text(s string) string {
 	return masked
 }
 
+// Stable is Text of a text that is asked for again and again, as the stable part of prompts is:
+// it is looked through once, and anew when values were added.
+func (m *Masker) Stable(s string) string {
+	found := m.matcher()
+	if found == nil {
+		return s
+	}
+	if masked, known := found.stable.Load(s); known {
+		return masked.(string)
+	}
+	masked, _ := found.mask(s, true, 0)
+	if found.kept.Add(1) > maxStable {
+		found.stable.Clear()
+		found.kept.Store(1)
+	}
+	found.stable.Store(s, masked)
+	return masked
+}
+
 // Begin is Text of the beginning of a text: an end that may be the beginning of a value is
 // left out.
 func (m *Masker) Begin(s string) string {
@@ -165,6 +184,9 @@ func (m *Masker) matcher() *matcher {
 	return m.now.Load()
 }
 
+// maxStable bounds what Stable keeps.
+const maxStable = 64
+
 // keyLength is how many bytes of a pattern decide where it is looked for.
 const keyLength = 4
 
@@ -174,6 +196,9 @@ type matcher struct {
 	byKey   map[[keyLength]byte][]string
 	longest int
 	heads   map[string]bool // the first one, two and three bytes of all patterns
+
+	stable sync.Map // of texts: what is left of them
+	kept   atomic.Int64
 }
 
 func newMatcher(values map[string]bool) *matcher {

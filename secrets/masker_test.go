@@ -153,6 +153,31 @@ func TestStreamsAreMaskedAcrossPieces(t *testing.T) {
 	}
 }
 
+// The stable part of a prompt is looked through once, and anew when a value became known.
+func TestStableTextIsMaskedByWhatIsKnownNow(t *testing.T) {
+	t.Parallel()
+	m := secrets.NewMasker("first-value")
+	text := "first-value and second-value"
+	for range 3 {
+		if got := m.Stable(text); got != m.Text(text) || strings.Contains(got, "first-value") {
+			t.Fatalf("%q", got)
+		}
+	}
+	m.Add("second-value")
+	if got := m.Stable(text); got != m.Text(text) || strings.Contains(got, "value") {
+		t.Errorf("after a value was added: %q", got)
+	}
+	for i := range 1000 {
+		if got := m.Stable(fmt.Sprint(i, text)); strings.Contains(got, "value") {
+			t.Errorf("%q", got)
+		}
+	}
+	var none *secrets.Masker
+	if none.Stable(text) != text {
+		t.Error("who knows no value changes the text")
+	}
+}
+
 func FuzzMaskedTextHoldsNoValue(f *testing.F) {
 	f.Add("a text with Canary/+7 in it", uint8(3))
 	m := secrets.NewMasker(canary, "abcabcabd", "bcabca")

@@ -27,13 +27,19 @@ var later = []string{"memory."}
 // in which "*" stands for any text. A pattern that is none names nothing.
 func Named(patterns []string, tool string) bool {
 	for _, pattern := range patterns {
-		for _, p := range append(groups[pattern], pattern) {
-			if ok, err := path.Match(p, tool); err == nil && ok {
-				return true
-			}
+		if matches(pattern, tool) || slices.ContainsFunc(groups[pattern], func(p string) bool { return matches(p, tool) }) {
+			return true
 		}
 	}
 	return false
+}
+
+func matches(pattern, tool string) bool {
+	if pattern == "*" || pattern == tool { // nearly always one of these, and each prompt asks for each tool
+		return true
+	}
+	ok, err := path.Match(pattern, tool)
+	return err == nil && ok
 }
 
 // KnownPattern says whether a pattern names a tool of this build or of one to come. near
