@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -255,44 +254,4 @@ func TestClockJumps(t *testing.T) {
 			t.Errorf("%+v, %v: %v", job, err, history(limited.ID))
 		}
 	})
-}
-
-// Two engines look at once, and one dies between any two steps: no slot runs twice, or not at all.
-//
-// promise: P9.slot-once
-func TestTwoEnginesAndOneDies(t *testing.T) {
-	t.Parallel()
-	url := storetest.PostgresURL(t)
-	a, b := newHouse(t, opened(t, url, "", quiet)), newHouse(t, opened(t, url, "", quiet))
-	const jobs = 20
-	for range jobs {
-		a.reminder(scheduler.Spec{Every: time.Hour, Anchor: time.Now().Add(-30 * time.Minute), Zone: "UTC"})
-	}
-	for round := range 10 {
-		a.due(time.Duration(round) * time.Second)
-		var both sync.WaitGroup
-		for _, h := range []*house{a, b} {
-			both.Go(h.claimed)
-		}
-		both.Wait()
-		a.wantCount(jobs*(round+1), "SELECT count(*) FROM runs")
-		for _, h := range []*house{a, b} { // each starts what it finds, whoever claimed it; one stops half way
-			runs, _, err := h.work().DueRuns(h.Ctx, 100, ofTG)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if h == a {
-				runs = runs[:round]
-			}
-			for _, r := range runs {
-				s := ledger.Submission{Key: r.Run.Key(), Person: "marco", To: marcosChat, Say: true, Text: "x", Run: r.Run.ID, Try: r.Run.Try}
-				if _, err := h.Router.Submit(h.Ctx, h.owner(), s, ledger.AsTurn{}, text("x")); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	h := a
-	h.wantCount(200, "SELECT count(*) FROM runs WHERE state = 'done'")
-	h.wantCount(200, "SELECT count(*) FROM messages")
 }
