@@ -43,6 +43,19 @@ const (
 	PayloadMaintenance Payload = "maintenance" // the program looks after itself
 )
 
+// Kind is what people call a job that does this.
+func (p Payload) Kind() string {
+	switch p {
+	case PayloadNotify:
+		return "reminder"
+	case PayloadAgent:
+		return "task"
+	case PayloadSend:
+		return "message"
+	}
+	return string(p)
+}
+
 // A JobState is whether a job has runs.
 type JobState string
 

@@ -49,7 +49,7 @@ func (c *jobListCmd) Run(a *app) error {
 		if !j.Slot.IsZero() {
 			next = at(j.Slot)
 		}
-		return []any{j.ID, cmp.Or(j.Owner, "-"), j.Payload, j.State, next, oneLine(j.Spec.String(), 60), oneLine(cmp.Or(j.Name, j.Text), 60)}
+		return []any{j.ID, cmp.Or(j.Owner, "-"), j.Payload.Kind(), j.State, next, oneLine(j.Spec.String(), 60), oneLine(cmp.Or(j.Name, j.Text), 60)}
 	})
 }
 

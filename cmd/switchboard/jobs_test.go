@@ -48,7 +48,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(0, "skipped", "history", "8")
 	tell(0, "Job 9 is deleted: tea", "remove", "9")
 	tell(0, "Job 10 is deleted: tea", "remove", "10")
-	tell(1, "not found", "remove", "9")
+	tell(1, "Job 9 is deleted.", "remove", "9")
 	tell(1, "not found", "history", "99")
 	jobs := list[[]scheduler.Job](r, "job", "list", "--json")
 	if len(jobs) != 2 || jobs[0].Text != "call Ann" || jobs[1].Payload != scheduler.PayloadAgent || jobs[1].Owner != "owner" {

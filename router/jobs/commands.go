@@ -89,9 +89,9 @@ func (d *Desk) became(c *ledger.JobChange) string {
 	job := c.Done
 	switch c.Kind {
 	case ledger.PauseJob:
-		return fmt.Sprintf("Job %d is paused: %s", job.ID, short(job.Text, 100))
+		return fmt.Sprintf("Job %d is paused%s", job.ID, does(job, 100))
 	case ledger.RemoveJob:
-		return fmt.Sprintf("Job %d is deleted: %s", job.ID, short(job.Text, 100))
+		return fmt.Sprintf("Job %d is deleted%s", job.ID, does(job, 100))
 	case ledger.RunJob:
 		return fmt.Sprintf("Job %d is run now.", job.ID)
 	case ledger.SkipJob:
@@ -169,6 +169,8 @@ func (d *Desk) change(ctx context.Context, a *asking, id int64, kind ledger.JobC
 	}
 	c := &ledger.JobChange{Kind: kind, ID: id, Of: a.whose()}
 	switch {
+	case job.State == scheduler.JobRemoved && kind != ledger.SnoozeJob:
+		return nil, deleted(id)
 	case kind == ledger.RemoveJob && job.Owner == "":
 		return nil, faulty("refused", "Job %d is the program's own and stays; it can be paused.", id)
 	case kind == ledger.RunJob && !d.Settings().Enabled && job.Payload != scheduler.PayloadMaintenance:
@@ -178,6 +180,8 @@ func (d *Desk) change(ctx context.Context, a *asking, id int64, kind ledger.JobC
 	}
 	return c, err
 }
+
+func deleted(id int64) *fault { return faulty("refused", "Job %d is deleted.", id) }
 
 // snoozedUntil is when a reminder comes again.
 func (d *Desk) snoozedUntil(a *asking, job *scheduler.Job, by string) (time.Time, error) {

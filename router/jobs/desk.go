@@ -164,6 +164,8 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 	switch {
 	case err != nil:
 		return nil, err
+	case job.State == scheduler.JobRemoved:
+		return nil, deleted(id)
 	case job.Owner == "":
 		return nil, faulty("refused", "Job %d is the program's own; its time and work are fixed.", id)
 	case w.when == "" && w.text == "" && len(w.options) == 0:

@@ -82,6 +82,12 @@ func (r *rows) Change(_ context.Context, change ledger.Change, by ledger.Hand) e
 		r.jobs[i] = *c.Job
 	case ledger.PauseJob:
 		r.jobs[i].State = scheduler.JobPaused
+	case ledger.ResumeJob:
+		r.jobs[i].State = scheduler.JobActive
+	case ledger.SkipJob:
+		if r.jobs[i].Spec.At != "" {
+			r.jobs[i].State = scheduler.JobDone
+		}
 	case ledger.RemoveJob:
 		r.jobs[i].State = scheduler.JobRemoved
 	case ledger.SnoozeJob:
@@ -171,6 +177,7 @@ func TestRemindEchoesWhatWasUnderstood(t *testing.T) {
 		"jobs heartbeat every 30 seconds see":                              "That is too often: between two runs there has to be at least a minute.",
 		"jobs heartbeat tomorrow at 9 see":                                 "A heartbeat comes again and again",
 		"remind tomorrow at 9":                                             "When is clear (once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)), but not what",
+		"remind every day at 9, 2 times tea":                               "Job 1, a reminder, every day at 09:00 (Europe/Rome), 2 times: tea\nNext: Tue 24 Nov 2026 09:00, Wed 25 Nov 2026 09:00.",
 		"remind every second to breathe":                                   "That is too often: between two runs there has to be at least a minute.",
 		"jobs add every 30 seconds list files":                             "That is too often: between two runs there has to be at least a minute.",
 		"remind 2020-01-01 09:00 to call":                                  "2020",
@@ -268,7 +275,13 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		{ann, chat, "jobs dance", "I know these"},
 		{ann, chat, "jobs 2 pause", "Job 2 is paused: call Bob"},
 		{ann, chat, "jobs 2 resume", "It goes on. Job 2"},
+		{ann, chat, "jobs 4 skip", "The next time of job 4 is left out; no other is left."},
 		{root, chat, "jobs 2 delete", "Job 2 is deleted: call Bob"},
+		{ann, chat, "jobs 2", "- removed"},
+		{ann, chat, "jobs 2 resume", "Job 2 is deleted."},
+		{ann, chat, "jobs 2 text call Eve", "Job 2 is deleted."},
+		{root, chat, "jobs 1 pause", "Job 1 is paused: audit"},
+		{root, chat, "jobs 1", "Job 1, maintenance, cron 1 * * * * (UTC):"},
 		{ann, chat, "jobs after 5", "There are no others."},
 	} {
 		answer := give(t, d, &r, tt.by, tt.at, tt.text)
@@ -277,6 +290,9 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		}
 		if tt.by == root && strings.HasPrefix(tt.text, "jobs 2") && answer.Taint != tools.Others && tt.at == chat {
 			t.Errorf("%s repeats the words of another clean", tt.text)
+		}
+		if tt.text == "jobs 1" && slices.ContainsFunc(answer.Buttons, func(b commands.Button) bool { return b.Label == "Delete" }) {
+			t.Error("what stays has a button to delete it")
 		}
 	}
 }

@@ -13,17 +13,18 @@ import (
 	"switchboard/words"
 )
 
-// kindOf is what people call a job.
-func kindOf(p scheduler.Payload) string {
-	switch p {
-	case scheduler.PayloadNotify:
-		return "reminder"
-	case scheduler.PayloadAgent:
-		return "task"
-	case scheduler.PayloadSend:
-		return "message"
+// named is a job with its number and kind, as a sentence begins.
+func named(job *scheduler.Job) string {
+	a := "a "
+	if job.Payload == scheduler.PayloadMaintenance {
+		a = ""
 	}
-	return string(p)
+	return fmt.Sprintf("Job %d, %s%s, %s", job.ID, a, job.Payload.Kind(), render.Escape(whenIs(job)))
+}
+
+// does says behind a colon what a job says or does.
+func does(job *scheduler.Job, n int) string {
+	return ": " + short(cmp.Or(job.Text, job.Name, "what has changed"), n)
 }
 
 // short is a text of a job in a line of others.
@@ -32,12 +33,15 @@ func short(text string, n int) string { return render.Escape(words.OneLine(text,
 // made says what a job is from now on: its number, the local time with its zone, and, of what comes again,
 // the next three times.
 func (d *Desk) made(job *scheduler.Job) string {
-	text := fmt.Sprintf("Job %d, a %s, %s: %s", job.ID, kindOf(job.Payload), render.Escape(whenIs(job)), short(job.Text, 300))
+	text := named(job) + does(job, 300)
 	if next := d.upcoming(job, 3); job.Spec.At == "" && next != "" {
 		text += "\nNext: " + next + "."
 	}
 	if beside := job.Beside(); len(beside) > 0 {
 		text += "\nOptions: " + render.Escape(strings.Join(beside, ", ")) + "."
+	}
+	if job.State != scheduler.JobActive {
+		text += "\nIt is " + string(job.State) + "."
 	}
 	if off := d.WhenOff(); off != "" {
 		text += "\n" + render.Escape(off)
@@ -56,6 +60,12 @@ func whenIs(job *scheduler.Job) string {
 
 // upcoming are the next times of a job in its zone; empty: none is left.
 func (d *Desk) upcoming(job *scheduler.Job, n int) string {
+	if job.State != scheduler.JobActive {
+		return ""
+	}
+	if left := job.Spec.Most - job.Runs; job.Spec.Most > 0 {
+		n = min(n, max(left, 0))
+	}
 	after := d.Now()
 	if job.Slot.After(after) { // one before it was skipped
 		after = job.Slot.Add(-1)
@@ -82,7 +92,7 @@ func local(t time.Time, zone string) string {
 
 // line is a job in a list; with its owner where others' are listed too.
 func line(job *scheduler.Job, owners bool) string {
-	text := fmt.Sprintf("- **%d** %s, %s: %s", job.ID, kindOf(job.Payload), render.Escape(whenIs(job)), short(cmp.Or(job.Name, job.Text), 80))
+	text := fmt.Sprintf("- **%d** %s, %s%s", job.ID, job.Payload.Kind(), render.Escape(whenIs(job)), does(job, 80))
 	if owners {
 		text += " – of " + short(cmp.Or(job.Owner, "the program"), 60)
 	}
@@ -95,7 +105,7 @@ func line(job *scheduler.Job, owners bool) string {
 // detail is all about a job.
 func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Job %d, a %s, %s:\n\n%s\n", job.ID, kindOf(job.Payload), render.Escape(whenIs(job)), short(cmp.Or(job.Text, job.Name), 1000))
+	fmt.Fprintf(&b, "%s:\n\n%s\n", named(job), short(cmp.Or(job.Text, job.Name), 1000))
 	if owners {
 		fmt.Fprintf(&b, "\n- of %s", short(cmp.Or(job.Owner, "the program"), 60))
 	}
@@ -106,7 +116,7 @@ func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 	if job.Reason != "" {
 		b.WriteString(": " + short(job.Reason, 200))
 	}
-	if next := d.upcoming(job, 3); next != "" && job.State == scheduler.JobActive {
+	if next := d.upcoming(job, 3); next != "" {
 		fmt.Fprintf(&b, "\n- next: %s", next)
 	}
 	if beside := job.Beside(); len(beside) > 0 {
@@ -170,18 +180,17 @@ func jobButtons(job *scheduler.Job) []commands.Button {
 		return commands.Button{Label: label, Command: fmt.Sprintf("jobs %d %s", job.ID, verb), Beside: beside}
 	}
 	history := do("History", "history", false)
+	buttons := []commands.Button{do("Pause", "pause", false), do("Run now", "run", true)}
 	switch {
 	case job.State == scheduler.JobRemoved, job.State == scheduler.JobDone:
 		return []commands.Button{history}
 	case job.State != scheduler.JobActive:
-		return []commands.Button{do("Resume", "resume", false), do("Run now", "run", true), history, do("Delete", "delete", true)}
-	}
-	buttons := []commands.Button{do("Pause", "pause", false), do("Run now", "run", true)}
-	if job.Spec.At == "" {
+		buttons[0] = do("Resume", "resume", false)
+	case job.Spec.At == "":
 		buttons = append(buttons, do("Skip next", "skip", true))
 	}
-	if job.Owner == "" {
-		return append(buttons, history)
+	if buttons = append(buttons, history); job.Owner == "" { // the program's own stays
+		return buttons
 	}
-	return append(buttons, history, do("Delete", "delete", true))
+	return append(buttons, do("Delete", "delete", true))
 }
