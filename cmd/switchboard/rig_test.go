@@ -111,6 +111,13 @@ func newRig(t testing.TB, people []string, extra string) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(shown.Close)
+	t.Cleanup(func() {
+		if sent := r.platform.Sent(); t.Failed() {
+			for _, m := range sent[max(0, len(sent)-20):] {
+				t.Logf("shown in %s: %q", m.Conversation, m.Text)
+			}
+		}
+	})
 	r.addr = shown.Addr()
 	r.server = newServer(t, "", binary.path, dir, filepath.Join(dir, "switchboard.toml"))
 	settings := fmt.Sprintf(`data_dir = %q
