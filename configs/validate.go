@@ -261,6 +261,11 @@ func (b *binder) rest(s *Settings) {
 			b.says(target == "", at("notify."+kind, i), "is empty")
 		}
 	}
+	if channel, _, ok := strings.Cut(s.Heartbeat.DeliverTo, ":"); ok {
+		_, known := s.Channels[channel]
+		b.says(channel != "" && channel != terminal && !known, "heartbeat.deliver_to",
+			"there is no channel %q; it begins with the NAME of a table [channels.NAME], or is empty for an admin's last used chat", channel)
+	}
 	for _, key := range slices.Sorted(maps.Keys(targets)) {
 		channel, conversation, _ := strings.Cut(targets[key], ":")
 		b.says(targets[key] != "" && (channel == "" || conversation == ""), key,

@@ -98,6 +98,7 @@ func TestEachRuleNamesItsFault(t *testing.T) {
 		{"[heartbeat]\nactive_hours = \"8-22\"", `heartbeat.active_hours: "8-22" is not of the form`},
 		{"[heartbeat]\nactive_hours = \"08:00-08:00\"", `heartbeat.active_hours: "08:00-08:00" is not of the form`},
 		{"[heartbeat]\nevery = \"10s\"", `heartbeat.every: 10s is not whole seconds, from a minute on`},
+		{"[heartbeat]\ndeliver_to = \"home:1\"", `heartbeat.deliver_to: there is no channel "home"; it begins with the NAME of a table [channels.NAME]`},
 		{"[heartbeat]\ndeliver_to = \"home\"", `heartbeat.deliver_to: "home" is not of the form`},
 		{"[approvals]\ndeadline = \"0\"", "approvals.deadline: must be longer than 0"},
 		{"[budget]\nper_person_day = 1\n[agent]\nplanner = \"x/y\"\n[llm.providers.x]\nbase_url = \"http://127.0.0.1:1\"", `budget.per_person_day: cannot be kept: the model "x/y" has no price; make an alias of it ([llm.models.NAME] with model = "x/y", price_in and price_out) and name that in its place`},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -36,6 +37,44 @@ func (db *DB) Facts(ctx context.Context) (f Facts, err error) {
 			return err
 		}
 		_, err := t.Row(lostFacts, nil, &f.Dead, &f.Unknown)
+		return err
+	})
+	return f, err
+}
+
+// JobFacts are the jobs that need somebody's eye, by number, at most a hundred of each.
+type JobFacts struct {
+	Active   int     // how many wait for their time, or are due
+	Disabled []int64 // they failed too often
+	Paused   []int64 // by the program: who has them may not any more
+	Overdue  []int64 // due for longer than JobOverdue, and nobody began them
+}
+
+// JobOverdue is how long a job may be due before it is asked why nobody begins it.
+const JobOverdue = time.Minute
+
+const (
+	countActive = `SELECT count(*) FROM jobs WHERE state = 'active'`
+	jobsThat    = `SELECT id FROM jobs WHERE %s ORDER BY id LIMIT 100`
+)
+
+// JobFacts reads them; no engine is needed for it.
+func (db *DB) JobFacts(ctx context.Context) (f JobFacts, err error) {
+	err = db.read(ctx, "look through the jobs", func(t *tx) error {
+		now, err := t.clockNow()
+		if err != nil {
+			return err
+		}
+		if _, err := t.Row(countActive, nil, &f.Active); err != nil {
+			return err
+		}
+		if f.Disabled, err = t.ids(fmt.Sprintf(jobsThat, "state = 'disabled'")); err != nil {
+			return err
+		}
+		if f.Paused, err = t.ids(fmt.Sprintf(jobsThat, "state = 'paused' AND reason <> ''")); err != nil {
+			return err
+		}
+		f.Overdue, err = t.ids(fmt.Sprintf(jobsThat, "state = 'active' AND due_at > 0 AND due_at <= ?"), now-JobOverdue.Microseconds())
 		return err
 	})
 	return f, err

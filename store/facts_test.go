@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -31,6 +33,25 @@ func TestFactsCountWhatNeedsAnEye(t *testing.T) {
 		f, err := h.DB.Facts(h.Ctx)
 		if err != nil || f.Open != 2 || f.Dead != 2 || f.Unknown != 1 || f.Pending != 1 || f.Oldest.Round(time.Minute) != time.Hour {
 			t.Errorf("%+v, %v", f, err)
+		}
+	})
+}
+
+func TestFactsNumberJobsThatNeedAnEye(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		if f, err := h.DB.JobFacts(h.Ctx); err != nil || !reflect.DeepEqual(f, store.JobFacts{}) {
+			t.Errorf("of nothing: %+v, %v", f, err)
+		}
+		waits, disabled, paused, byHand, overdue := h.reminder(hourly).ID, h.reminder(hourly).ID, h.reminder(hourly).ID, h.reminder(hourly).ID, h.reminder(hourly).ID
+		h.write(fmt.Sprintf("UPDATE jobs SET state = 'disabled', reason = 'x' WHERE id = %d", disabled))
+		h.write(fmt.Sprintf("UPDATE jobs SET state = 'paused', reason = 'rights' WHERE id = %d", paused))
+		h.write(fmt.Sprintf("UPDATE jobs SET state = 'paused' WHERE id = %d", byHand))
+		due := time.Now().Add(-30 * time.Second) // not long enough
+		h.write(fmt.Sprintf("UPDATE jobs SET due_at = %d WHERE id = %d", due.UnixMicro(), waits))
+		h.write(fmt.Sprintf("UPDATE jobs SET due_at = %d WHERE id = %d", due.Add(-time.Minute).UnixMicro(), overdue))
+		want := store.JobFacts{Active: 2, Disabled: []int64{disabled}, Paused: []int64{paused}, Overdue: []int64{overdue}}
+		if f, err := h.DB.JobFacts(h.Ctx); err != nil || !reflect.DeepEqual(f, want) {
+			t.Errorf("%+v, %v; want %+v", f, err, want)
 		}
 	})
 }

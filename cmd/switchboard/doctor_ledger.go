@@ -34,7 +34,8 @@ func (a *app) checkLedger(db *store.DB, settings *configs.Settings, alive bool) 
 	if db.Kind() == "postgres" || alive { // the file's engine is the one that answers
 		findings = append(findings, checkEngines(ctx, db)...)
 	}
-	return append(append(findings, checkLeftOut(ctx, db, settings)...), append([]finding{checkAudit(ctx, db)}, checkFacts(ctx, db)...)...)
+	findings = append(append(findings, checkLeftOut(ctx, db, settings)...), checkAudit(ctx, db))
+	return slices.Concat(findings, checkFacts(ctx, db), checkJobs(ctx, db, settings, alive), checkHeartbeat(ctx, db, settings))
 }
 
 // checkLeftOut warns of identities that end with the next start, because the settings name

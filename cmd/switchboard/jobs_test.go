@@ -50,6 +50,19 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(0, "Job 10 is deleted: tea", "remove", "10")
 	tell(1, "Job 9 is deleted.", "remove", "9")
 	tell(1, "not found", "history", "99")
+	r.write("UPDATE jobs SET state = 'disabled', reason = 'x' WHERE id = 7")
+	r.write("UPDATE jobs SET state = 'paused', reason = 'rights: x' WHERE id IN (3, 8)")
+	r.command("config", "set", "heartbeat.deliver_to", "console:nobody/default")
+	r.command("config", "set", "heartbeat.enabled", "true")
+	out, _, _ := r.command("doctor", "--json")
+	for _, want := range []string{
+		"\"6 jobs active\"", "\"1 job (7) is disabled, as they failed too often\"", "\"2 jobs (3, 8) are paused by the program\"",
+		"\"heartbeat.deliver_to names console:nobody/default, where nobody has written to the bot yet\"",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the doctor does not say %s:\n%s", want, out)
+		}
+	}
 	jobs := list[[]scheduler.Job](r, "job", "list", "--json")
 	if len(jobs) != 2 || jobs[0].Text != "call Ann" || jobs[1].Payload != scheduler.PayloadAgent || jobs[1].Owner != "owner" {
 		t.Errorf("the list has %+v", jobs)

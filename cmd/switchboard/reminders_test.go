@@ -15,19 +15,25 @@ import (
 // ran. The program is down.
 func (r *rig) overdue(text string) {
 	r.t.Helper()
+	due := time.Now().Add(-2 * time.Hour).Truncate(time.Second)
+	r.write("UPDATE jobs SET spec = json_set(spec, '$.at', ?), slot = ?, due_at = ? WHERE text = ? AND state = 'active'",
+		due.UTC().Format(time.RFC3339), due.UnixMicro(), due.UnixMicro(), text)
+}
+
+// write changes rows of the database file, of which there have to be some.
+func (r *rig) write(query string, args ...any) {
+	r.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "data", "switchboard.db")+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	defer db.Close()
-	due := time.Now().Add(-2 * time.Hour).Truncate(time.Second)
-	done, err := db.Exec("UPDATE jobs SET spec = json_set(spec, '$.at', ?), slot = ?, due_at = ? WHERE text = ? AND state = 'active'",
-		due.UTC().Format(time.RFC3339), due.UnixMicro(), due.UnixMicro(), text)
+	done, err := db.Exec(query, args...)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		r.t.Fatalf("%d reminders are to %s: %v", n, text, err)
+		r.t.Fatalf("%s: %d rows, %v", query, n, err)
 	}
 }
 
@@ -110,6 +116,9 @@ func TestRemindersInATerminal(t *testing.T) {
 	}
 	if got := r.query("SELECT state, runs FROM jobs WHERE text = 'call Ann'"); fmt.Sprint(got) != "[[active 0]]" {
 		t.Errorf("where nobody listens the job is %s", got)
+	}
+	if out, _, _ := r.command("doctor"); !says(out, `WARN  jobs       1 job \(\d+\) is overdue: due for longer than 1m0s, and not begun$`) || !says(out, ` +mend: start "switchboard serve"`) {
+		t.Errorf("the doctor says:\n%s", out)
 	}
 	came := 0
 	for i := range 2 {
