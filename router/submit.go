@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -58,6 +59,9 @@ func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.S
 			done.Refused = ledger.RefusedRights + ": " + why
 			return done, nil
 		}
+	}
+	if chat.Kind != channels.Direct {
+		s.Text = cmp.Or(s.InGroup, s.Text)
 	}
 	s.To, s.Text = chat.Conversation, r.Mask.Text(s.Text)
 	return r.submit(ctx, line, s, person != nil && chat.Kind == channels.Direct && chat.Person == person.Name)

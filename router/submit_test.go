@@ -63,6 +63,7 @@ func TestSubmittedTurnIsAnsweredOnceAndIsText(t *testing.T) {
 func TestSubmittedMessageHasButtonsOfItsPerson(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich, r.script.Buttons = true, true
+		r.channel.AllowConversations = []string{"g1"}
 		r.start()
 		r.platform.Say("c1", "bob", "hello")
 		r.await(1)
@@ -78,6 +79,14 @@ func TestSubmittedMessageHasButtonsOfItsPerson(t *testing.T) {
 		r.mentions(3, "You are bob")
 		r.submit(spoken(submitted("empty", "bob", "c1", "[x]: https://a.example"))) // Markdown that shows nothing
 		r.mentions(4, "a.example")
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
+		r.await(5)
+		for i, conv := range []string{"g1", "c1"} {
+			s := spoken(submitted("for "+conv, "bob", conv, "for one alone"))
+			s.InGroup = "for **bob**"
+			r.submit(s)
+			r.mentions(6+i, []string{"for bob", "for one alone"}[i])
+		}
 	})
 }
 

@@ -85,6 +85,11 @@ func (a *asking) here(job *scheduler.Job) bool {
 	return a.conv.Kind == channels.Direct || job.Target == target(&a.conv)
 }
 
+// owners says that it is to be said whose a job is.
+func (a *asking) owners(job *scheduler.Job) bool {
+	return job.Owner != a.person.Name || a.conv.Kind != channels.Direct
+}
+
 func target(c *channels.Conversation) scheduler.Target {
 	return scheduler.Target{Channel: c.Channel, Conversation: string(c.ID)}
 }

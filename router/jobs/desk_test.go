@@ -283,6 +283,9 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		{root, chat, "jobs 1 pause", "Job 1 is paused: audit"},
 		{root, chat, "jobs 1", "Job 1, maintenance, cron 1 * * * * (UTC):"},
 		{ann, chat, "jobs after 5", "There are no others."},
+		{ann, club, "remind tomorrow at 9 drink tea", "Job 6, a reminder"},
+		{ann, club, "jobs", "drink tea – for ann"},
+		{ann, club, "jobs 6", "- for ann"},
 	} {
 		answer := give(t, d, &r, tt.by, tt.at, tt.text)
 		if !strings.Contains(unescaped(answer.Text), tt.want) {

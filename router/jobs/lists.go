@@ -32,7 +32,7 @@ func (d *Desk) list(ctx context.Context, c *commands.Call, args []string) (comma
 	if err != nil {
 		return commands.Answer{}, err
 	}
-	answer := commands.Answer{Text: d.listed(shown, of == "", after), Taint: taintOf(a.person.Name, shown...)}
+	answer := commands.Answer{Text: d.listed(shown, of == "" || a.conv.Kind != channels.Direct, after), Taint: taintOf(a.person.Name, shown...)}
 	for i := range shown {
 		answer.Buttons = append(answer.Buttons, commands.Button{
 			Label: fmt.Sprint("Job ", shown[i].ID), Command: fmt.Sprint("jobs ", shown[i].ID), Beside: i%5 != 0,
@@ -67,7 +67,7 @@ func (d *Desk) show(ctx context.Context, a *asking, id int64) (commands.Answer, 
 	if err != nil {
 		return says(err, "")
 	}
-	return commands.Answer{Text: d.detail(job, job.Owner != a.person.Name), Taint: taintOf(a.person.Name, *job), Buttons: jobButtons(job)}, nil
+	return commands.Answer{Text: d.detail(job, a.owners(job)), Taint: taintOf(a.person.Name, *job), Buttons: jobButtons(job)}, nil
 }
 
 func (d *Desk) history(ctx context.Context, a *asking, id, before int64) (commands.Answer, error) {

@@ -94,7 +94,7 @@ func local(t time.Time, zone string) string {
 func line(job *scheduler.Job, owners bool) string {
 	text := fmt.Sprintf("- **%d** %s, %s%s", job.ID, job.Payload.Kind(), render.Escape(whenIs(job)), does(job, 80))
 	if owners {
-		text += " – of " + short(cmp.Or(job.Owner, "the program"), 60)
+		text += " – for " + short(cmp.Or(job.Owner, "the program"), 60)
 	}
 	if job.State != scheduler.JobActive {
 		text += " – **" + string(job.State) + "**"
@@ -107,7 +107,7 @@ func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:\n\n%s\n", named(job), short(cmp.Or(job.Text, job.Name), 1000))
 	if owners {
-		fmt.Fprintf(&b, "\n- of %s", short(cmp.Or(job.Owner, "the program"), 60))
+		fmt.Fprintf(&b, "\n- for %s", short(cmp.Or(job.Owner, "the program"), 60))
 	}
 	if job.Target.Channel != "" {
 		fmt.Fprintf(&b, "\n- speaks in %s", short(job.Target.Channel+":"+job.Target.Conversation, 120))

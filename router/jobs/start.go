@@ -10,6 +10,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/channels/render"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
@@ -47,6 +48,7 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 	switch job.Payload {
 	case scheduler.PayloadNotify:
 		work.Say, work.Notification, work.Text = true, true, "Reminder: "+said
+		work.InGroup = "Reminder for **" + render.Escape(job.Owner) + "**: " + said
 		for i, z := range snoozes {
 			work.Buttons = append(work.Buttons, ledger.Button{Label: z.label, Command: fmt.Sprintf("jobs %d snooze %s", job.ID, z.by), Beside: i > 0})
 		}

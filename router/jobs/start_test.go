@@ -53,6 +53,7 @@ func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 	for payload, want := range map[scheduler.Payload]func(*ledger.Submission){
 		scheduler.PayloadNotify: func(s *ledger.Submission) {
 			s.Say, s.Notification, s.Text = true, true, "Reminder: /call *Bob*"
+			s.InGroup = "Reminder for **ann**: /call *Bob*"
 			s.Buttons = []ledger.Button{
 				{Label: "10 min", Command: "jobs 3 snooze 10m"},
 				{Label: "1 h", Command: "jobs 3 snooze 1h", Beside: true},

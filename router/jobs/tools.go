@@ -73,7 +73,7 @@ func (d *Desk) ListJobs(ctx context.Context, call tools.Call, which tools.JobLis
 	if err != nil {
 		return refused(err)
 	}
-	text := d.listed(list, of == "", which.After)
+	text := d.listed(list, of == "" || a.conv.Kind != channels.Direct, which.After)
 	if more {
 		text += fmt.Sprintf("\nThere are more: go on with after %d.", list[most-1].ID)
 	}
@@ -89,7 +89,7 @@ func (d *Desk) oneListed(ctx context.Context, a *asking, id int64) tools.Result 
 	if err != nil {
 		return refused(err)
 	}
-	text := d.detail(job, job.Owner != a.person.Name) + "\n\n" + runsOf(job, runs, 0)
+	text := d.detail(job, a.owners(job)) + "\n\n" + runsOf(job, runs, 0)
 	return tools.Result{End: tools.EndOK, Output: plain(text), Taint: taintOf(a.person.Name, *job)}
 }
 

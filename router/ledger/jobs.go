@@ -20,8 +20,10 @@ type Submission struct {
 	Rule   string // by which it is let in; see rules.go
 	To     channels.Conversation
 	// Text is what the agent is asked for, or, with Say, what we say ourselves, in Markdown.
-	Text  string
-	Taint tools.Taint
+	Text string
+	// InGroup is Text where others read along; empty: the same.
+	InGroup string
+	Taint   tools.Taint
 	// Say: it is a message of ours, and no turn.
 	Say bool
 	// Abroad: a message may go to whomever its person may have us write to. Otherwise it goes to a
