@@ -100,3 +100,36 @@ func TestARunThatCannotBeStartedIsStuckInTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// What speaks in a channel that is served nowhere waits for it, before it is claimed and after; what was due once comes late.
+//
+// promise: P9.missed-leaves-a-row
+func TestJobsWaitForTheirChannel(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, r *rig) {
+		once := r.add(scheduler.Job{Spec: scheduler.Spec{At: time.Now().UTC().Add(time.Minute).Format("2006-01-02T15:04:05"), Zone: "UTC"}})
+		often, claimed := r.add(scheduler.Job{Spec: every(10 * time.Minute)}), r.add(scheduler.Job{Spec: every(10 * time.Minute)})
+		r.fault = func(run scheduler.DueRun) error {
+			if run.Job.ID == claimed.ID && run.Run.Slot.Equal(claimed.Slot) {
+				return errors.New("its channel is not connected here")
+			}
+			return nil
+		}
+		r.serves = []string{"slack"}
+		r.runFor(10*time.Minute - time.Second)
+		r.serves = []string{"tg"}
+		r.runFor(10 * time.Second)
+		r.serves = []string{"slack"}
+		r.runFor(2 * time.Hour)
+		if n := r.log.Count("could not be started"); n != 1 || states(r.history(claimed.ID)) != "due" {
+			t.Errorf("away: tried %d times, %+v", n, r.history(claimed.ID))
+		}
+		r.fault, r.serves = nil, []string{"tg", "slack"}
+		r.runFor(20 * time.Second)
+		for id, want := range map[int64]string{once.ID: "1 done", often.ID: "11 missed, 2 done", claimed.ID: "11 missed, 1 skipped, 1 done"} {
+			if got := rows(r.history(id)); got != want {
+				t.Errorf("job %d: %s; want %s", id, got, want)
+			}
+		}
+	})
+}

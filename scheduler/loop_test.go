@@ -75,13 +75,18 @@ func TestRestartsAcrossASlot(t *testing.T) {
 	})
 }
 
-// One job's turn takes ten minutes, a start hangs, another cannot be started: the others are on time.
+// One job's turn takes ten minutes, as does maintenance, a start hangs, another cannot be started: the others are on time.
 //
 // promise: P3.jobs-independent
 func TestSlowJobDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {
 		slow := r.add(scheduler.Job{Payload: scheduler.PayloadAgent, Spec: every(time.Minute)})
+		mends := r.add(scheduler.Job{Payload: scheduler.PayloadMaintenance, Spec: every(time.Minute)})
+		r.upkeep = func(context.Context, *scheduler.Job) (scheduler.Maintained, error) {
+			time.Sleep(10 * time.Minute)
+			return scheduler.Maintained{}, nil
+		}
 		hangs, broken := r.add(scheduler.Job{Spec: every(time.Minute)}), r.add(scheduler.Job{Spec: every(time.Minute)})
 		r.fault = func(run scheduler.DueRun) error {
 			switch run.Job.ID {
@@ -97,8 +102,10 @@ func TestSlowJobDelaysNoOther(t *testing.T) {
 			others = append(others, r.add(scheduler.Job{Spec: every(time.Minute)}).ID)
 		}
 		r.runFor(10*time.Minute + time.Second)
-		if runs := r.history(slow.ID); states(runs) != "running"+strings.Repeat(" skipped", 9) || !strings.HasPrefix(runs[1].Reason, "overlap") {
-			t.Errorf("the slow one: %s", states(runs))
+		for _, id := range []int64{slow.ID, mends.ID} {
+			if runs := r.history(id); states(runs) != "running"+strings.Repeat(" skipped", 9) || !strings.HasPrefix(runs[1].Reason, "overlap") {
+				t.Errorf("slow job %d: %s", id, states(runs))
+			}
 		}
 		if runs := r.history(broken.ID); states(runs) != "due"+strings.Repeat(" skipped", 9) || r.job(broken.ID).Failures != 0 {
 			t.Errorf("the broken one: %s", states(runs))

@@ -28,6 +28,7 @@ type rig struct {
 	after   func(run scheduler.DueRun) error // after it
 	not     func(run scheduler.DueRun) scheduler.NotStarted
 	upkeep  func(ctx context.Context, job *scheduler.Job) (scheduler.Maintained, error)
+	serves  []string // channels
 	looks   atomic.Int64
 	mu      sync.Mutex
 	told    []string
@@ -39,7 +40,7 @@ var chat = channels.Conversation{Channel: "tg", ID: "c1", Kind: channels.Direct,
 
 func newRig(t testing.TB, db *store.DB) *rig {
 	r := &rig{
-		House: storetest.NewHouse(t, db), started: map[string]int{},
+		House: storetest.NewHouse(t, db), started: map[string]int{}, serves: []string{"tg"},
 		set: scheduler.Settings{Enabled: true, Defaults: scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour}},
 	}
 	if err := r.Router.SetPeople(r.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}}); err != nil {
@@ -75,7 +76,7 @@ func (r *rig) add(job scheduler.Job) *scheduler.Job {
 func (r *rig) scheduler() *scheduler.Scheduler {
 	return scheduler.New(scheduler.Deps{
 		Store: counted{r.DB.Scheduler(r.Engine.ID()), r}, Starter: r, Maintainer: r, Teller: r,
-		Settings: func() scheduler.Settings { return r.set }, Channels: func() []string { return []string{"tg"} },
+		Settings: func() scheduler.Settings { return r.set }, Channels: func() []string { return r.serves },
 		Log: slog.New(slog.NewTextHandler(&r.log, nil)),
 	})
 }
