@@ -21,7 +21,7 @@ import (
 func (e *engine) newScheduler(of *store.Router) *scheduler.Scheduler {
 	return scheduler.New(scheduler.Deps{
 		Store: e.db.Scheduler(e.owner.ID(), e.mind.now.Load().harmless...), Channels: e.channels, Maintainer: e, Teller: teller{e.router}, Log: e.log,
-		Starter: &jobs.Starter{Router: e.router, Heartbeats: e.newHeartbeats(of), Now: time.Now, Budget: func() float64 { return e.settings().Budget.PerJobRun }},
+		Starter: &jobs.Starter{Router: e.router, Heartbeats: e.newHeartbeats(of), Now: time.Now},
 		Settings: func() scheduler.Settings {
 			s := e.settings().Scheduler
 			return scheduler.Settings{Enabled: s.Enabled && e.begins == allJobs, Defaults: scheduler.Defaults{Misfire: scheduler.Misfire(s.Misfire), Grace: s.MisfireGrace}}

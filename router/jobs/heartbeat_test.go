@@ -183,14 +183,14 @@ func TestHeartbeatIsSubmittedAsAQuietTurn(t *testing.T) {
 	var to submitter
 	w := &world{}
 	starter := &jobs.Starter{
-		Router: &to, Budget: func() float64 { return 0.5 }, Now: func() time.Time { return slot.Add(time.Hour) },
+		Router: &to, Now: func() time.Time { return slot.Add(time.Hour) },
 		Heartbeats: &jobs.Heartbeats{Ledger: w, Admins: func() []string { return nil }},
 	}
 	beat := due(scheduler.PayloadHeartbeat)
 	if none, err := starter.Start(t.Context(), beat); err != nil || none != (scheduler.NotStarted{}) {
 		t.Fatalf("%+v, %v", none, err)
 	}
-	want := agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Quiet: true, Silent: true, Model: "m", Budget: 0.5, Run: 9}
+	want := agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Quiet: true, Silent: true, Model: "m", Budget: 0.1, Run: 9}
 	if to.got.Terms != want || to.got.Seen == "" || to.got.Person != "ann" || to.got.Say {
 		t.Errorf("%+v", to.got)
 	}

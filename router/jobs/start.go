@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -24,9 +23,7 @@ type Submitter interface {
 type Starter struct {
 	Router     Submitter
 	Heartbeats *Heartbeats
-	// Budget is the most that the model calls of a run may cost whose job says nothing of it; 0: no limit.
-	Budget func() float64
-	Now    func() time.Time
+	Now        func() time.Time
 }
 
 var _ scheduler.Starter = (*Starter)(nil)
@@ -80,7 +77,7 @@ func (s *Starter) terms(job *scheduler.Job, run *scheduler.Run) agent.Terms {
 	return agent.Terms{
 		NoWeb: job.Rules.NoWeb, NoTools: job.Rules.NoTools, NoQuestions: true, NoApprovals: true,
 		Timeout: job.Rules.Timeout, Silent: job.Rules.Retried(run.Try), // the last try says that it failed
-		Model: job.Rules.Model, Budget: cmp.Or(job.Rules.Budget, s.Budget()), Run: run.ID,
+		Model: job.Rules.Model, Budget: job.Rules.Budget, Run: run.ID,
 	}
 }
 

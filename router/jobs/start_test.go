@@ -34,7 +34,7 @@ func due(payload scheduler.Payload) scheduler.DueRun {
 		Job: scheduler.Job{
 			ID: 3, Owner: "ann", Payload: payload, Text: "/call *Bob*", Spec: scheduler.Spec{At: "2026-12-01T09:00:00", Zone: "Europe/Rome"},
 			Target: scheduler.Target{Channel: "telegram", Conversation: "7"}, Taint: "web",
-			Rules: scheduler.Rules{Model: "m", NoWeb: true, Approved: true},
+			Rules: scheduler.Rules{Model: "m", Budget: 0.1, NoWeb: true, Approved: true},
 		},
 		Run: scheduler.Run{ID: 9, JobID: 3, Slot: slot, Try: 2},
 	}
@@ -63,11 +63,11 @@ func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 		scheduler.PayloadSend: func(s *ledger.Submission) { s.Say, s.Abroad, s.Text = true, true, "/call *Bob*" },
 		scheduler.PayloadAgent: func(s *ledger.Submission) {
 			s.Text = "/call *Bob*"
-			s.Terms = agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Silent: true, Model: "m", Budget: 0.5, Run: 9}
+			s.Terms = agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Silent: true, Model: "m", Budget: 0.1, Run: 9}
 		},
 	} {
 		var to submitter
-		starter := &jobs.Starter{Router: &to, Budget: func() float64 { return 0.5 }, Now: func() time.Time { return slot.Add(time.Second) }}
+		starter := &jobs.Starter{Router: &to, Now: func() time.Time { return slot.Add(time.Second) }}
 		said, err := starter.Start(t.Context(), due(payload))
 		wanted := base
 		want(&wanted)
@@ -85,7 +85,7 @@ func TestLateRunSaysWhenItWasDue(t *testing.T) {
 		48 * time.Hour:  "Reminder: /call *Bob*\n\n(was due at Tue 1 Dec 2026 09:00, Europe/Rome)",
 	} {
 		var to submitter
-		starter := &jobs.Starter{Router: &to, Budget: func() float64 { return 0 }, Now: func() time.Time { return slot.Add(late) }}
+		starter := &jobs.Starter{Router: &to, Now: func() time.Time { return slot.Add(late) }}
 		if _, err := starter.Start(t.Context(), due(scheduler.PayloadNotify)); err != nil || to.got.Text != want {
 			t.Errorf("%s late: %q, error %v", late, to.got.Text, err)
 		}
@@ -107,13 +107,13 @@ func TestRefusedRunIsSkippedOrPausesItsJob(t *testing.T) {
 		ledger.RefusedRights + ": not there":  {State: scheduler.RunFailed, Reason: "rights: not there", Pause: true},
 		ledger.RefusedConversation + ": shut": {State: scheduler.RunFailed, Reason: "conversation: shut", Pause: true},
 	} {
-		starter := &jobs.Starter{Router: &submitter{answer: ledger.Submitted{Refused: refused}}, Budget: func() float64 { return 0 }, Now: time.Now}
+		starter := &jobs.Starter{Router: &submitter{answer: ledger.Submitted{Refused: refused}}, Now: time.Now}
 		if said, err := starter.Start(t.Context(), due(scheduler.PayloadAgent)); err != nil || said != want {
 			t.Errorf("%s: %+v, error %v", refused, said, err)
 		}
 	}
 	away := errors.New("away")
-	starter := &jobs.Starter{Router: &submitter{err: away}, Budget: func() float64 { return 0 }, Now: time.Now}
+	starter := &jobs.Starter{Router: &submitter{err: away}, Now: time.Now}
 	if said, err := starter.Start(t.Context(), due(scheduler.PayloadAgent)); !errors.Is(err, away) || said != (scheduler.NotStarted{}) {
 		t.Errorf("%+v, error %v", said, err)
 	}
