@@ -258,6 +258,8 @@ func (r *run) recent(p *prompt, n int) {
 		author := line.Author
 		if line.Bot {
 			author = "you"
+		} else if line.Job {
+			author = "a job of " + author
 		}
 		at := ""
 		if !line.At.IsZero() {

@@ -136,6 +136,16 @@ func TestQuietAnswerIsNotSent(t *testing.T) {
 	})
 }
 
+func TestLinesOfJobsAreNoWordsOfTheirOwner(t *testing.T) {
+	w := jobWorld(t, Terms{})
+	w.journal.context.Recent = []Line{{Author: "marco", Job: true, Text: "list files"}}
+	w.script(map[string][]string{rolePlanner: {planText(answerTask("done"))}})
+	w.run()
+	if user := w.requests(rolePlanner)[0].User; !strings.Contains(user, "- a job of marco: list files") {
+		t.Errorf("the planner reads\n%s", user)
+	}
+}
+
 // A job that only looks around has the offline model look at nothing: it could say no more than what it needs.
 func TestQuietTurnWithoutAModelSaysNothing(t *testing.T) {
 	t.Parallel()

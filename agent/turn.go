@@ -188,6 +188,7 @@ type Fact struct {
 type Line struct {
 	Author        string
 	Bot           bool   // we said it
+	Job           bool   // a job of its author's asked for it, and nobody typed it then
 	To            string // of what we said: whom we answered; empty: nobody in particular
 	Text          string
 	ForwardedFrom string // as in Passed.From

@@ -39,11 +39,13 @@ const (
 	turnThere = `SELECT 1 FROM turns WHERE id = ? AND session_id = ?`
 	// loadRecent: what stood before the message, and what earlier turns answered
 	// or was noted since; newest first. Pairs, so that PostgreSQL goes back in the
-	// session's own index, and not through what all others said since.
+	// session's own index, and not through what all others said since. What a job asked
+	// for that nobody was answered is left out.
 	loadRecent = `
-		SELECT id, author, person, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
+		SELECT id, author, person, direction, class, origin, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
 		WHERE (session_id, id) > (?, ?) AND (session_id, id) <= (?, 9223372036854775807) AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?
 			OR turn_id IS NULL AND class IN ('note', 'revision'))
+			AND (origin <> 'job' OR EXISTS (SELECT 1 FROM messages y WHERE y.turn_id = messages.turn_id AND y.class = 'say'))
 		ORDER BY session_id DESC, id DESC LIMIT 30`
 	// loadMemories: the newest of each scope, which an index has in their order.
 	loadMemories = `
@@ -188,12 +190,12 @@ func saidAt(happened, created int64) time.Time {
 // recent reads what was said before a turn's message, oldest first.
 func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []agent.Line, err error) {
 	var lines []struct {
-		ID                                            int64
-		Author, Person, Direction, Class, Text, Taint string
-		From                                          string `db:"forwarded_from"`
-		Count                                         int
-		HappenedAt                                    int64 `db:"happened_at"`
-		CreatedAt                                     int64 `db:"created_at"`
+		ID                                                    int64
+		Author, Person, Direction, Class, Origin, Text, Taint string
+		From                                                  string `db:"forwarded_from"`
+		Count                                                 int
+		HappenedAt                                            int64 `db:"happened_at"`
+		CreatedAt                                             int64 `db:"created_at"`
 	}
 	err = t.All(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Session.ID, turn.Message.ID, resetTurn, resetTurn, turn.ID)
 	if err != nil {
@@ -219,7 +221,7 @@ func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []a
 			l.Text = revised + l.Text
 		}
 		line := agent.Line{
-			Author: l.Author, Bot: l.Direction == "out", Text: l.Text, ForwardedFrom: l.From, At: saidAt(l.HappenedAt, l.CreatedAt), Taint: tools.Taint(l.Taint),
+			Author: l.Author, Bot: l.Direction == "out", Job: l.Origin == "job", Text: l.Text, ForwardedFrom: l.From, At: saidAt(l.HappenedAt, l.CreatedAt), Taint: tools.Taint(l.Taint),
 			Attachments: files[l.ID],
 		}
 		if line.Bot {

@@ -46,7 +46,7 @@ func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 		return &alongRows{list: [][]json.RawMessage{a.Turn}}, nil
 	case loadRecent:
 		return &alongRows{list: a.Recent, columns: []string{
-			"id", "author", "person", "direction", "class", "text", "forwarded_from", "taint", "count", "happened_at", "created_at",
+			"id", "author", "person", "direction", "class", "origin", "text", "forwarded_from", "taint", "count", "happened_at", "created_at",
 		}}, nil
 	case loadMemories:
 		return &alongRows{list: a.Memories, columns: []string{"kind", "text", "taint"}}, nil

@@ -57,3 +57,43 @@ func TestRecentOfALongSessionIsItsLatestThirty(t *testing.T) {
 		}
 	})
 }
+
+// What a job asked for is known as a job's; where nobody was answered it is not shown, and is not what /why is about.
+func TestWhatAJobAskedForIsNoLineOfItsOwner(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.withRun()
+		var spoke int64
+		for _, key := range []string{"still", "loud", "mute"} {
+			s := submission(key)
+			s.Run, s.Text = 0, key
+			ref := h.submit(s, ledger.AsTurn{MayClaim: true}).Claimed.TurnRef
+			step := end("done", "quiet")
+			if key == "loud" {
+				spoke, step.Say = ref.TurnID, []agent.Say{{Text: "here", Final: true}}
+				h.Commit(ref, step, ledger.Reply{Text: "here", Parts: []channels.Body{{Text: "here"}}})
+				continue
+			}
+			h.Commit(ref, step)
+		}
+		if turn, err := h.Router.TurnOf(h.Ctx, inC, ""); err != nil || turn != spoke {
+			t.Errorf("the newest turn is %d, %v, not %d", turn, err, spoke)
+		}
+		claimed := h.Accept(claiming(entry("c", "last", "and now?")))[0].Claimed
+		loaded, err := h.Router.Load(h.Ctx, claimed.TurnRef)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for way, d := range map[string]*ledger.TurnData{"loaded": loaded, "read with the claim": claimed.Data} {
+			if d == nil {
+				continue // on SQLite
+			}
+			var got []string
+			for _, line := range d.State.Recent {
+				got = append(got, fmt.Sprint(line.Text, " ", line.Bot, line.Job))
+			}
+			if want := []string{"/help false false", "help true false", "loud false true", "here true false"}; !slices.Equal(got, want) {
+				t.Errorf("%s, the agent sees %q, not %q", way, got, want)
+			}
+		}
+	})
+}

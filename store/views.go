@@ -52,9 +52,11 @@ const (
 		SELECT m.turn_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
 		JOIN messages m ON m.id = d.message_id AND m.turn_id IS NOT NULL
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
+	// turnNewest is what people saw: not a job's that said nothing.
 	turnNewest = `
 		SELECT t.id FROM conversations c JOIN sessions s ON s.conversation_id = c.id JOIN turns t ON t.session_id = s.id
-		WHERE c.channel = ? AND c.conversation = ? AND t.state <> 'merged' ORDER BY t.message_id DESC LIMIT 1`
+		WHERE c.channel = ? AND c.conversation = ? AND t.state <> 'merged'
+		AND (t.terms IS NULL OR EXISTS (SELECT 1 FROM messages y WHERE y.turn_id = t.id AND y.class = 'say')) ORDER BY t.message_id DESC LIMIT 1`
 	listRejected = `SELECT id, channel, reason, raw, created_at FROM rejected ORDER BY id DESC LIMIT ?`
 )
 

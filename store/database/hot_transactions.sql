@@ -127,11 +127,12 @@ BEGIN
 	IF NOT FOUND THEN
 		RETURN NULL;
 	END IF;
-	SELECT jsonb_agg(jsonb_build_array(x.id, x.author, x.person, x.direction, x.class, x.text, x.forwarded_from, x.taint, x.count, x.happened_at, x.created_at)
+	SELECT jsonb_agg(jsonb_build_array(x.id, x.author, x.person, x.direction, x.class, x.origin, x.text, x.forwarded_from, x.taint, x.count, x.happened_at, x.created_at)
 		ORDER BY x.id DESC) INTO v_recent
-	FROM (SELECT id, author, person, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
+	FROM (SELECT id, author, person, direction, class, origin, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
 		WHERE (session_id, id) > (v_session, v_reset_message) AND (session_id, id) <= (v_session, 9223372036854775807) AND (id < v_message AND (turn_id IS NULL OR turn_id > v_reset_turn) OR direction = 'out' AND turn_id > v_reset_turn AND turn_id < p_turn
 		OR turn_id IS NULL AND class IN ('note', 'revision'))
+		AND (origin <> 'job' OR EXISTS (SELECT 1 FROM messages y WHERE y.turn_id = messages.turn_id AND y.class = 'say'))
 		ORDER BY session_id DESC, id DESC LIMIT 30) AS x;
 	SELECT jsonb_agg(jsonb_build_array(x.kind, x.text, x.taint)) INTO v_known
 	FROM (
