@@ -9,6 +9,9 @@ import (
 // readClock reads 9, 9:30, 9:30:15, 9pm and so on.
 func readClock(word string) (c clock, ok bool) {
 	word = strings.ReplaceAll(word, ".m", "m")
+	if h, m, ok := strings.Cut(word, "h"); ok && len(h) <= 2 && (len(m) == 2 || m == "") { // 18h30
+		word = h + ":" + max(m, "00")
+	}
 	digits, afternoon := strings.CutSuffix(word, "pm")
 	digits, morning := strings.CutSuffix(digits, "am")
 	list := strings.Split(digits, ":")
@@ -55,6 +58,14 @@ func (g *grammar) clock(bare bool) (c clock, ok bool) {
 		}
 	}
 	word := g.peek(0)
+	if word == "" {
+		return c, false
+	}
+	if n := len(word); (bare || isHalf(g.peek(1)) || isHalf(word[max(0, n-2):])) && strings.Count(word, ".") == 1 && isDigit(word) { // 9.30, 9.30pm
+		word = strings.Replace(word, ".", ":", 1)
+	} else if bare && n == 4 && strings.Trim(word, "0123456789") == "" { // 1830
+		word = word[:2] + ":" + word[2:]
+	}
 	for _, half := range []string{"am", "pm", "a.m", "p.m"} {
 		if c, isClock := readClock(word); isClock && c.plain && g.peek(1) == half {
 			word += half
@@ -66,8 +77,6 @@ func (g *grammar) clock(bare bool) (c clock, ok bool) {
 		if len(word) > 2 { // in letters
 			word = strconv.Itoa(n)
 		}
-	} else if bare && len(word) > 3 && word[len(word)-3] == '.' {
-		word = word[:len(word)-3] + ":" + word[len(word)-2:]
 	}
 	c, ok = readClock(word)
 	if _, err := strconv.Atoi(word); !ok || err == nil && !bare {
@@ -77,16 +86,29 @@ func (g *grammar) clock(bare bool) (c clock, ok bool) {
 		return c, false
 	}
 	g.at++
+	if past, isNumber := number(g.peek(1)); g.peek(0) == "past" && isNumber { // ten past nine
+		g.at += 2
+		c, ok = readClock(fmt.Sprintf("%d:%02d", past, c.hour))
+		return c, ok
+	}
+	if n, isTens := tens[g.peek(0)]; isTens && n < 60 && isLetter(g.tokens[g.at-1].word) { // nine thirty
+		c.minute = n
+		g.at++
+	}
 	g.take("o'clock", "o’clock", "sharp")
 	return c, true
 }
+
+func isLetter(word string) bool { return word != "" && !isDigit(word) }
+
+func isHalf(word string) bool { return word == "am" || word == "pm" || word == "a.m" || word == "p.m" }
 
 // clockItem reads "at 9", "21:30", "at 9 and 18:00".
 func (g *grammar) clockItem(s *said) bool {
 	if s.fixed() || len(s.clocks) > 0 {
 		return false
 	}
-	named := g.take("at", "@")
+	named := g.take("at exactly", "exactly at", "at", "@", "by")
 	if named && g.take("night") {
 		if s.part = parts["night"]; s.day == nil && s.again == nil {
 			return false
@@ -94,16 +116,16 @@ func (g *grammar) clockItem(s *said) bool {
 		return true
 	}
 	_, isNumber := number(g.peek(0))
-	last := g.at+1 == len(g.tokens) || g.peek(1) == "to"
+	last := g.at+1 == len(g.tokens) || g.peek(1) == "to" || g.peek(1) == "o'clock" || g.peek(1) == "o’clock"
 	c, ok := g.clock(named || isNumber && last && (s.day != nil || s.again != nil))
 	if !ok {
 		return false
 	}
 	s.clocks = []clock{c}
-	for s.again != nil {
+	for range 24 {
 		before := g.at
-		g.take("and")
-		if c, ok := g.clock(g.at > before); ok {
+		more := g.take("and", "&") || g.ended(",") && s.again != nil && g.listAhead()
+		if c, ok := g.clock(more); ok && (more || s.again != nil) {
 			s.clocks = append(s.clocks, c)
 			continue
 		}
@@ -113,6 +135,15 @@ func (g *grammar) clockItem(s *said) bool {
 	return true
 }
 
+// listAhead: a number is next that others follow, as in "8, 12 and 18".
+func (g *grammar) listAhead() bool {
+	raw := ""
+	if g.at < len(g.tokens) {
+		raw = g.tokens[g.at].raw
+	}
+	return isDigit(raw) && (strings.HasSuffix(raw, ",") || g.peek(1) == "and" || g.peek(1) == "&")
+}
+
 // partItem reads "in the evening", and "morning" behind a day.
 func (g *grammar) partItem(s *said) bool {
 	if s.fixed() || s.part != nil || s.day == nil && s.again == nil && len(s.clocks) == 0 {
@@ -120,6 +151,11 @@ func (g *grammar) partItem(s *said) bool {
 	}
 	if !g.take("in the", "at") && s.day == nil && s.again == nil {
 		return false
+	}
+	if plural, ok := strings.CutSuffix(g.peek(0), "s"); ok && parts[plural] != nil && s.day != nil && isPlainWeekday(s.day) { // on monday mornings
+		s.again, s.day, s.part = &again{weekdays: 1 << s.day.weekday}, nil, parts[plural]
+		g.at++
+		return true
 	}
 	if s.part = parts[g.peek(0)]; s.part == nil {
 		return false
@@ -133,14 +169,18 @@ func (g *grammar) bounds(s *said) bool {
 	if s.again == nil && s.every == 0 && s.cron == "" {
 		return false
 	}
-	if s.until == nil && s.span == 0 && g.take("for") {
+	if s.until == nil && s.span == 0 && g.take("for the next", "for") {
 		d, ok := g.length()
 		s.span = d
 		return ok
 	}
-	if n, ok := number(g.peek(0)); ok && n > 0 && s.most == 0 && g.peek(1) == "times" {
+	if n, ok := number(g.peek(0)); ok && n > 0 && s.most == 0 && (g.peek(1) == "times" && g.peek(2) != "a") {
 		g.at += 2
 		s.most = n
+		return true
+	}
+	if next := g.peek(1); s.most == 0 && next != "a" && next != "an" && g.take("twice") {
+		s.most = 2
 		return true
 	}
 	if s.hours == nil {
@@ -162,7 +202,7 @@ func (g *grammar) bounds(s *said) bool {
 	case s.from == nil && g.take("from", "starting", "beginning"):
 		s.from = g.moment()
 		return s.from != nil || g.fail("behind “from” comes a day or a time")
-	case s.until == nil && g.take("until", "till"):
+	case s.until == nil && g.take("until", "till", "through"):
 		s.until = g.moment()
 		return s.until != nil || g.fail("behind “until” comes a day or a time")
 	}

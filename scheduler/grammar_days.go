@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -43,176 +44,6 @@ func date(word string) (n int, ordinal, ok bool) {
 	return 0, false, false
 }
 
-// again reads "every 15 minutes", "every weekday", "every monday and thursday", "every month on the 1st",
-// "daily".
-func (g *grammar) again(s *said) bool {
-	if s.whole() || s.day != nil || s.again != nil {
-		return false
-	}
-	switch {
-	case g.take("daily"):
-		s.again = &again{}
-	case g.take("hourly"):
-		s.every = time.Hour
-		return true
-	case g.take("weekdays", "on weekdays"):
-		s.again = &again{weekdays: workdays}
-	case g.take("weekly"):
-		s.again = &again{week: true}
-	case g.take("monthly"):
-		s.again = &again{month: true}
-	case g.take("yearly"):
-		s.again = &again{year: true}
-	case g.take("every", "each"):
-		return g.every(s)
-	case strings.HasSuffix(g.peek(0), "days"), g.peek(0) == "on" && strings.HasSuffix(g.peek(1), "days"):
-		g.take("on")
-		s.again = &again{weekdays: g.weekdays()}
-		if s.again.weekdays == 0 {
-			s.again = nil
-			return false
-		}
-		return true
-	default:
-		return false
-	}
-	return g.daysOf(s.again)
-}
-
-const workdays = 0b0111110
-
-// every reads what stands behind "every".
-func (g *grammar) every(s *said) bool {
-	switch {
-	case g.take("day", "1 day"):
-		s.again = &again{}
-	case g.take("weekday", "workday", "working day"):
-		s.again = &again{weekdays: workdays}
-	case g.take("weekend"):
-		s.again = &again{weekdays: 1<<time.Saturday | 1<<time.Sunday}
-	case g.take("week", "1 week"):
-		s.again = &again{week: true}
-	case g.take("month", "1 month"):
-		s.again = &again{month: true}
-	case g.take("year", "1 year"):
-		s.again = &again{year: true}
-	case parts[g.peek(0)] != nil:
-		s.again, s.part = &again{}, parts[g.peek(0)]
-		g.at++
-	default:
-		return g.interval(s)
-	}
-	return g.daysOf(s.again)
-}
-
-// interval reads "15 minutes", "other day", "hour", and the days "monday and thursday", "1st and 15th".
-func (g *grammar) interval(s *said) bool {
-	if days := g.weekdays(); days != 0 {
-		s.again = &again{weekdays: days}
-		return true
-	}
-	if _, ordinal, ok := date(g.peek(0)); ok && ordinal {
-		if n, _, _ := date(g.peek(0)); n > 1 && g.peek(1) == "day" {
-			g.at += 2
-			s.every = time.Duration(n) * 24 * time.Hour
-			return true
-		}
-		if d, m, ok := g.dateAndMonth(); ok {
-			s.again = &again{dates: 1 << d, months: 1 << m}
-			return true
-		}
-		s.again = &again{dates: g.dates()}
-		g.take("of the month", "of each month", "of every month")
-		return true
-	}
-	times := time.Duration(1)
-	if g.take("other") {
-		times = 2
-	}
-	if g.take("hour on the hour") {
-		s.cron = "0 * * * *"
-		return true
-	}
-	if d, ok := unit(g.peek(0)); ok {
-		g.at++
-		s.every = times * d
-		if g.take("and a half") {
-			s.every += d / 2
-		}
-	} else if d, ok := g.length(); ok {
-		s.every = times * d
-	} else if what := strings.TrimSuffix(g.peek(1), "s"); what == "month" || what == "year" {
-		return g.fail("some months apart is not taken; write a cron expression, such as “cron 0 9 1 */3 *” for each third month")
-	} else {
-		return g.fail("behind “every” comes a day or an interval; %s", taken)
-	}
-	if s.every < time.Second || s.every > 3660*24*time.Hour {
-		return g.fail("that interval is not between one second and ten years")
-	}
-	if before := g.at; s.every < 24*time.Hour && g.take("on") && (g.peek(0) == "weekdays" || g.weekdays() != 0) {
-		g.at = before
-		return g.fail("an interval has no days; write a cron expression, such as “cron */15 9-17 * * 1-5”")
-	} else {
-		g.at = before
-	}
-	return true
-}
-
-// daysOf reads the days of a week, month or year that comes again.
-func (g *grammar) daysOf(a *again) bool {
-	before := g.at
-	g.take("on the", "on", "the")
-	switch {
-	case a.week:
-		a.weekdays = g.weekdays()
-	case a.month:
-		a.dates = g.dates()
-	case a.year:
-		if d, m, ok := g.dateAndMonth(); ok {
-			a.dates, a.months = 1<<d, 1<<m
-		}
-	}
-	if a.weekdays|a.dates|a.months == 0 || !a.week && !a.month && !a.year {
-		g.at = before
-	}
-	return true
-}
-
-// weekdays reads a list of them.
-func (g *grammar) weekdays() (set uint64) {
-	for range 20 { // a text may consist of them
-		before := g.at
-		if set != 0 {
-			g.take("and")
-		}
-		d, _, ok := weekday(g.peek(0))
-		if !ok {
-			g.at = before
-			return set
-		}
-		set |= 1 << d
-		g.at++
-	}
-	return set
-}
-
-// dates reads a list of them.
-func (g *grammar) dates() (set uint64) {
-	for {
-		before := g.at
-		if set != 0 {
-			g.take("and the", "and")
-		}
-		d, ordinal, ok := date(g.peek(0))
-		if !ok || !ordinal && set == 0 && g.peek(1) != "" && g.peek(1) != "at" || !ordinal && set != 0 {
-			g.at = before
-			return set
-		}
-		set |= 1 << d
-		g.at++
-	}
-}
-
 // dateAndMonth reads "5 december", "5th of december", "december 5".
 func (g *grammar) dateAndMonth() (d, m int, ok bool) {
 	before := g.at
@@ -248,7 +79,7 @@ func (g *grammar) dayItem(s *said) bool {
 		d.today, d.tonight = true, true
 	case parts[g.peek(1)] != nil && g.take("this"):
 		d.today = true
-	case g.take("tomorrow"):
+	case g.take("tomorrow", "tmrw", "tmr"):
 		d.days, d.tomorrow = 1, true
 	case g.take("the day after tomorrow", "day after tomorrow"):
 		d.days, d.tomorrow = 2, true
@@ -259,7 +90,7 @@ func (g *grammar) dayItem(s *said) bool {
 		d.named = "week"
 		before := g.at
 		g.take("on")
-		if w, long, ok := weekday(g.peek(0)); ok && long {
+		if w, _, ok := weekday(g.peek(0)); ok {
 			d.weekday, d.days = w, (int(w)+6)%7
 			g.at++
 		} else {
@@ -274,9 +105,9 @@ func (g *grammar) dayItem(s *said) bool {
 
 // namedDay reads a day by its name in the week, its date, or both.
 func (g *grammar) namedDay(s *said, d *day) bool {
-	on := g.take("on")
+	on := g.take("on", "by")
 	switch {
-	case g.take("this", "the coming"):
+	case g.take("this coming", "this", "the coming", "coming"):
 		on, d.named = true, "this"
 	case g.take("next"):
 		on, d.named = true, "next"
@@ -287,6 +118,10 @@ func (g *grammar) namedDay(s *said, d *day) bool {
 		d.weekday = w
 		if d.named == "" {
 			d.named = "the"
+		}
+		if g.take("next week", "of next week") {
+			s.day = &day{named: "week", days: (int(w) + 6) % 7}
+			return true
 		}
 	} else if d.named != "" {
 		return false
@@ -306,12 +141,103 @@ func (g *grammar) namedDay(s *said, d *day) bool {
 	if n, ordinal, ok := date(g.peek(0)); ok && ordinal && (the || on || isWeekday) {
 		d.date = n
 		g.at++
-		g.take("of this month", "of the month")
+		switch {
+		case g.take("of every month", "of each month"):
+			s.day, s.again = nil, &again{dates: 1 << n}
+		case g.take("of next month"):
+			d.months = 1
+		default:
+			g.take("of this month", "of the month")
+		}
 		return true
 	}
-	if !isWeekday || the || !long && !on {
+	if !isWeekday || the || !long && !on && !(g.start && g.clockAhead()) {
 		s.day = nil
 		return false
 	}
+	return true
+}
+
+// numericDate: a word is a date such as 5/12 or 5.12.2026.
+func numericDate(word string) bool {
+	word = strings.TrimRight(word, ",;:!?")
+	if word == "" || word == "24/7" {
+		return false
+	}
+	n := strings.Count(word, "/")
+	return strings.Trim(word, "0123456789/") == "" && (n == 1 || n == 2) && word[0] != '/' && word[len(word)-1] != '/' ||
+		strings.Trim(word, "0123456789.") == "" && strings.Count(word, ".") == 2 && word[0] != '.' ||
+		strings.Trim(word, "0123456789-") == "" && strings.Count(word, "-") == 2 && len(word) > 7 && word[0] != '-' && word[4] != '-'
+}
+
+// exactDate is a date in numbers that is read in one way only: 24.12.2026, 12/24/2026, 2026/12/24; nil: it is not.
+func exactDate(word string) *day {
+	var n [3]int
+	word = strings.Trim(word, ".,;:!?")
+	list := strings.FieldsFunc(word, func(r rune) bool { return r == '.' || r == '/' || r == '-' })
+	for i, part := range list[:min(3, len(list))] {
+		n[i], _ = strconv.Atoi(part)
+	}
+	switch a, b, year := n[0], n[1], n[2]; {
+	case len(list) < 2 || len(list) == 3 && len(list[0]) != 4 && len(list[2]) != 4:
+		return nil
+	case len(list[0]) == 4 && len(list) == 3 && b >= 1 && b <= 12 && n[2] >= 1 && n[2] <= 31:
+		return &day{year: a, month: b, date: n[2]}
+	case a > 12 && a <= 31 && b >= 1 && b <= 12 || a == b && a >= 1 && a <= 12:
+		return &day{year: year, month: b, date: a}
+	case b > 12 && b <= 31 && a >= 1 && a <= 12 && strings.Contains(word, "/"):
+		return &day{year: year, month: a, date: b}
+	}
+	return nil
+}
+
+// instant reads 2026-12-05T09:00:00+01:00, and 2026-12-05 with or without a time.
+func (g *grammar) instant(s *said) bool {
+	if s.fixed() || s.day != nil || s.again != nil {
+		return false
+	}
+	on := g.take("on", "by")
+	if !on {
+		g.take("at")
+	}
+	word := strings.ToUpper(g.peek(0))
+	if word == "" || word[0] < '0' || word[0] > '9' {
+		return false
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
+		if t, err := time.Parse(layout, word); err == nil && len(s.clocks) == 0 {
+			s.exact = t
+			g.at++
+			return true
+		}
+	}
+	if raw := g.tokens[g.at].raw; numericDate(raw) || on && numericDate(strings.TrimRight(raw, ",")+".") {
+		if s.day = exactDate(raw); s.day != nil {
+			g.at++
+			return true
+		}
+		return g.fail("%s is a date that is read in two ways; write it as 2026-12-05 or 5 december", raw)
+	}
+	date, rest, joined := strings.Cut(word, "T")
+	if len(date) != len("2026-12-05") {
+		return false
+	}
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		if _, wrong := errors.AsType[*time.ParseError](err); wrong && date[4] == '-' && strings.Trim(date, "0123456789-") == "" {
+			return g.fail("there is no day %s", date)
+		}
+		return false
+	}
+	if joined {
+		c, ok := readClock(rest)
+		if !ok || len(s.clocks) > 0 {
+			return false
+		}
+		c.plain = false
+		s.clocks = []clock{c}
+	}
+	g.at++
+	s.day = &day{year: t.Year(), month: int(t.Month()), date: t.Day()}
 	return true
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -140,57 +139,6 @@ func (r *resolver) interval() ([]Spec, error) {
 // today is the start of the day in the zone, as the clock shows it.
 func (r *resolver) today() time.Time { return wall(r.now, r.zone).Truncate(24 * time.Hour) }
 
-// calendar is a cron expression.
-func (r *resolver) calendar() ([]Spec, error) {
-	s, a := r.said, *r.said.again
-	switch today := r.today(); {
-	case a.week && a.weekdays == 0:
-		a.weekdays = 1 << today.Weekday()
-	case a.month && a.dates == 0:
-		a.dates = 1 << today.Day()
-	case a.year && a.dates == 0:
-		a.dates, a.months = 1<<today.Day(), 1<<today.Month()
-	}
-	var specs []Spec
-	for _, pm := range []bool{true, false} {
-		var hours uint64
-		var low bool
-		first := s.clock(plainHour)
-		for _, c := range append(slices.Clone(s.clocks), first)[:max(len(s.clocks), 1)] {
-			c = s.part.apply(c)
-			if c.minute != first.minute || c.second != first.second {
-				return nil, errors.New("times with different minutes are two jobs: make one of each")
-			}
-			if c.low() {
-				if low = true; pm {
-					c.hour += 12
-				}
-			}
-			hours |= 1 << (c.hour % 24)
-		}
-		if pm && !low {
-			continue
-		}
-		cron := fmt.Sprintf("%d %s %s %s %s", first.minute, cronSet(hours), cronSet(a.dates), cronSet(a.months), cronSet(a.weekdays))
-		if first.second != 0 {
-			cron = fmt.Sprintf("%d %s", first.second, cron)
-		}
-		specs = append(specs, Spec{Cron: cron})
-	}
-	return specs, nil
-}
-
-// cronSet writes a field; the empty set is any.
-func cronSet(set uint64) string {
-	switch set {
-	case 0:
-		return "*"
-	case workdays:
-		return "1-5"
-	}
-	return strings.ReplaceAll(sayList(set, func(i int) string { return fmt.Sprint(i) }, ","), " ", "")
-}
-
 // clock is the first time of the day that was said, or one that goes without saying.
 func (s *said) clock(hour int) clock {
 	switch {
@@ -246,7 +194,7 @@ func (r *resolver) once(s *said) ([]time.Time, error) {
 	case len(s.clocks) > 0 || p != nil:
 	case s.day.today:
 		return nil, errors.New("say at which time today")
-	case s.day.months != 0 || s.day.days != 0 && s.day.named == "":
+	case s.day.months != 0 && s.day.date == 0 || s.day.days != 0 && s.day.named == "":
 		shown := wall(r.now, r.zone)
 		c = clock{hour: shown.Hour(), minute: shown.Minute(), second: shown.Second()}
 		if s.day.tomorrow {

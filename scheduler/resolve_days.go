@@ -1,7 +1,10 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -39,7 +42,7 @@ func (r *resolver) date(d *day) ([]time.Time, error) {
 		case d.year != 0:
 			year = d.year
 		case d.month == 0:
-			first := time.Date(today.Year(), today.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+			first := time.Date(today.Year(), today.Month()+time.Month(n+d.months), 1, 0, 0, 0, 0, time.UTC)
 			month, year = first.Month(), first.Year()
 		}
 		day := time.Date(year, month, d.date, 0, 0, 0, 0, time.UTC)
@@ -52,4 +55,55 @@ func (r *resolver) date(d *day) ([]time.Time, error) {
 		return []time.Time{day}, nil
 	}
 	return nil, fmt.Errorf("there is no day %d in that month", d.date)
+}
+
+// calendar is a cron expression.
+func (r *resolver) calendar() ([]Spec, error) {
+	s, a := r.said, *r.said.again
+	switch today := r.today(); {
+	case a.week && a.weekdays == 0:
+		a.weekdays = 1 << today.Weekday()
+	case a.month && a.dates == 0:
+		a.dates = 1 << today.Day()
+	case a.year && a.dates == 0:
+		a.dates, a.months = 1<<today.Day(), 1<<today.Month()
+	}
+	var specs []Spec
+	for _, pm := range []bool{true, false} {
+		var hours uint64
+		var low bool
+		first := s.clock(plainHour)
+		for _, c := range append(slices.Clone(s.clocks), first)[:max(len(s.clocks), 1)] {
+			c = s.part.apply(c)
+			if c.minute != first.minute || c.second != first.second {
+				return nil, errors.New("times with different minutes are two jobs: make one of each")
+			}
+			if c.low() {
+				if low = true; pm {
+					c.hour += 12
+				}
+			}
+			hours |= 1 << (c.hour % 24)
+		}
+		if pm && !low {
+			continue
+		}
+		cron := fmt.Sprintf("%d %s %s %s %s", first.minute, cronSet(hours), cronSet(a.dates), cronSet(a.months), cronSet(a.weekdays))
+		if first.second != 0 {
+			cron = fmt.Sprintf("%d %s", first.second, cron)
+		}
+		specs = append(specs, Spec{Cron: cron})
+	}
+	return specs, nil
+}
+
+// cronSet writes a field; the empty set is any.
+func cronSet(set uint64) string {
+	switch set {
+	case 0:
+		return "*"
+	case workdays:
+		return "1-5"
+	}
+	return strings.ReplaceAll(sayList(set, func(i int) string { return fmt.Sprint(i) }, ","), " ", "")
 }

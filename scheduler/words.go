@@ -98,15 +98,19 @@ func (s *Spec) short(now time.Time, home string) string {
 // the tokens that are left.
 func find(tokens []token) (said *said, first, last int, err error) {
 	n := len(tokens)
+	for n > 1 && (tokens[n-1].word == "please" || tokens[n-1].word == "thanks") {
+		n--
+	}
+	tokens = tokens[:n]
 	p := grammar{tokens: tokens, start: true}
 	head := p.parse()
-	first = p.at
-	if p.err != nil {
+	if first = p.at; p.err != nil {
 		return nil, 0, 0, p.err
 	}
-	if head != nil && (head.whole() || first == n) {
-		return head, first, n, nil
+	if head != nil && (head.whole() || first == n || p.ended(":")) {
+		return head, first, n, head.apart(tokens, first, n)
 	}
+	middle := ""
 	for i := first; i < n; i++ {
 		p := grammar{tokens: tokens, at: i}
 		tail := p.parse()
@@ -114,23 +118,46 @@ func find(tokens []token) (said *said, first, last int, err error) {
 			err = p.err
 		}
 		switch {
+		case tail != nil && tail.whole() && middle == "" && p.at < n:
+			for _, t := range tokens[i:p.at] {
+				middle += t.raw + " "
+			}
 		case p.err != nil || tail == nil || p.at < n:
 		case head == nil:
-			if i > 0 && numericDate(tokens[i-1].raw) {
-				return nil, 0, 0, fmt.Errorf("%s is a date that is read in two ways; write it as 2026-12-05 or 5 december", tokens[i-1].raw)
+			wrong := dangling(tokens, 0, i, tail)
+			if wrong != nil && err != nil {
+				wrong = err
 			}
-			return tail, 0, i, nil
+			return tail, 0, i, wrong
 		case head.join(tail):
-			return head, first, i, nil
+			return head, first, i, dangling(tokens, first, i, head)
 		}
 	}
 	switch {
 	case head != nil:
-		return head, first, n, nil
+		return head, first, n, head.apart(tokens, first, n)
+	case middle != "":
+		return nil, 0, 0, fmt.Errorf("the time stands in the middle of the text; write it at the start or at the end: “%s…”", middle)
 	case err != nil:
 		return nil, 0, 0, err
 	}
 	return nil, 0, 0, fmt.Errorf("no time was found in it; %s", taken)
+}
+
+// dangling says what of a text that ends where a time begins belongs to the time and was not read.
+func dangling(tokens []token, first, i int, s *said) error {
+	if i == first {
+		return nil
+	}
+	former := tokens[i-1]
+	switch former.word {
+	case "and", "or", "&", "till", "until", "through", "from", "between", "except", "not", "before", "after", "every", "last", "around":
+		return fmt.Errorf("“%s %s” is not understood; %s", former.word, tokens[i].word, taken)
+	}
+	if numericDate(former.raw) || (i == first+1 || tokens[i-2].word == "on") && numericDate(former.raw+".") {
+		return fmt.Errorf("%s is a date that is read in two ways; write it as 2026-12-05 or 5 december", former.raw)
+	}
+	return s.apart(tokens, first, i)
 }
 
 // rest is the text of some tokens, without the word that joined it to the time.
@@ -155,6 +182,10 @@ func tokenize(text string) (tokens []token) {
 	from := 0
 	for raw := range strings.FieldsSeq(text) {
 		from += strings.Index(text[from:], raw)
+		if len(raw) > 1 && raw[0] == '@' && isDigit(raw[1:]) { // "@9"
+			tokens = append(tokens, token{word: "@", raw: "@", from: from, to: from + 1})
+			from, raw = from+1, raw[1:]
+		}
 		tokens = append(tokens, token{
 			word: strings.ToLower(strings.TrimRight(raw, ",;:.!?")), raw: raw, from: from, to: from + len(raw),
 		})

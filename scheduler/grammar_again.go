@@ -1,0 +1,251 @@
+package scheduler
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// again reads "every 15 minutes", "every weekday", "every monday and thursday", "every month on the 1st",
+// "daily".
+func (g *grammar) again(s *said) bool {
+	if s.whole() || s.day != nil || s.again != nil {
+		return false
+	}
+	if n, ok := number(g.peek(0)); g.take("twice a", "twice an", "twice every", "thrice a") || ok && n > 0 && g.peek(1) == "times" && (g.peek(2) == "a" || g.peek(2) == "an") {
+		return g.fail("write at which times, as in “every day at 9 and 18:00” or “every monday and thursday at 9”")
+	}
+	before := g.at
+	g.take("from", "on")
+	if set := g.weekdayRange(); set != 0 {
+		s.again = &again{weekdays: set}
+		return true
+	}
+	g.at = before
+	switch {
+	case g.take("daily"):
+		s.again = &again{}
+	case g.take("nightly"):
+		s.again, s.part = &again{}, parts["night"]
+		return true
+	case g.take("mornings", "afternoons", "evenings", "nights"):
+		s.again, s.part = &again{}, parts[strings.TrimSuffix(g.tokens[g.at-1].word, "s")]
+		return true
+	case g.take("fortnightly"):
+		s.every = 14 * 24 * time.Hour
+		return true
+	case g.take("biweekly", "bimonthly", "quarterly"):
+		return g.fail("write “every 2 weeks”, or a cron expression, such as “cron 0 9 1 */3 *” for each third month")
+	case g.take("on weekends", "weekends", "at weekends", "at the weekends"):
+		s.again = &again{weekdays: 1<<time.Saturday | 1<<time.Sunday}
+		return true
+	case g.take("hourly"):
+		s.every = time.Hour
+		return true
+	case g.take("weekdays", "on weekdays"):
+		s.again = &again{weekdays: workdays}
+	case g.take("weekly"):
+		s.again = &again{week: true}
+	case g.take("monthly"):
+		s.again = &again{month: true}
+	case g.take("yearly", "annually"):
+		s.again = &again{year: true}
+	case g.take("every", "each", "once every", "once a", "once an"):
+		return g.every(s)
+	case strings.HasSuffix(g.peek(0), "days"), g.peek(0) == "on" && strings.HasSuffix(g.peek(1), "days"):
+		g.take("on")
+		s.again = &again{weekdays: g.weekdays()}
+		if s.again.weekdays == 0 {
+			s.again = nil
+			return false
+		}
+		return true
+	default:
+		return false
+	}
+	return g.daysOf(s.again)
+}
+
+const workdays = 0b0111110
+
+// every reads what stands behind "every".
+func (g *grammar) every(s *said) bool {
+	g.take("single")
+	switch {
+	case g.take("day", "1 day"):
+		s.again = &again{}
+	case g.take("weekday", "workday", "working day", "work day", "business day"):
+		s.again = &again{weekdays: workdays}
+	case g.take("weekend"):
+		s.again = &again{weekdays: 1<<time.Saturday | 1<<time.Sunday}
+	case g.take("week", "1 week"):
+		s.again = &again{week: true}
+	case g.take("month", "1 month"):
+		s.again = &again{month: true}
+	case g.take("year", "1 year"):
+		s.again = &again{year: true}
+	case parts[g.peek(0)] != nil:
+		s.again, s.part = &again{}, parts[g.peek(0)]
+		g.at++
+	default:
+		return g.interval(s)
+	}
+	return g.daysOf(s.again)
+}
+
+// interval reads "15 minutes", "other day", "hour", and the days "monday and thursday", "1st and 15th".
+func (g *grammar) interval(s *said) bool {
+	if days := g.weekdays(); days != 0 {
+		s.again = &again{weekdays: days}
+		return true
+	}
+	if n := slices.Index(ordinals, g.peek(0)); n > 0 {
+		_, isUnit := unit(g.peek(1))
+		switch _, _, isWeekday := weekday(g.peek(1)); {
+		case isUnit && g.peek(0) != "last":
+			g.at++
+			return g.everyNth(s, n+1)
+		case isWeekday || g.peek(1) == "month" || g.peek(0) == "last":
+			return g.fail("“every %s %s” is not taken; write “every 2 weeks on monday”, or dates, as in “every month on the 1st”", g.peek(0), g.peek(1))
+		}
+	}
+	if _, ordinal, ok := date(g.peek(0)); ok && ordinal {
+		if n, _, _ := date(g.peek(0)); n > 1 && g.peek(1) == "day" {
+			g.at += 2
+			s.every = time.Duration(n) * 24 * time.Hour
+			return true
+		}
+		if d, m, ok := g.dateAndMonth(); ok {
+			s.again = &again{dates: 1 << d, months: 1 << m}
+			return true
+		}
+		s.again = &again{dates: g.dates()}
+		g.take("of the month", "of each month", "of every month")
+		return true
+	}
+	if d, m, ok := g.dateAndMonth(); ok {
+		s.again = &again{dates: 1 << d, months: 1 << m}
+		return true
+	}
+	if g.take("other") {
+		if w, _, ok := weekday(g.peek(0)); ok {
+			g.at++
+			s.every, s.day = 14*24*time.Hour, &day{weekday: w, named: "the"}
+			return true
+		}
+		return g.everyNth(s, 2)
+	}
+	return g.everyNth(s, 1)
+}
+
+var ordinals = strings.Fields("first second third fourth last")
+
+// everyNth reads "15 minutes", "hour and a half"; n: each n-th of these.
+func (g *grammar) everyNth(s *said, n int) bool {
+	times := time.Duration(n)
+	if g.take("hour on the hour") {
+		s.cron = "0 * * * *"
+		return true
+	}
+	if d, ok := unit(g.peek(0)); ok {
+		g.at++
+		s.every = times * d
+		if g.take("and a half") {
+			s.every += d / 2
+		}
+	} else if d, ok := g.length(); ok {
+		s.every = times * d
+	} else if what := strings.TrimSuffix(g.peek(1), "s"); what == "month" || what == "year" || g.peek(0) == "month" || g.peek(0) == "quarter" {
+		return g.fail("some months apart is not taken; write a cron expression, such as “cron 0 9 1 */3 *” for each third month")
+	} else {
+		return g.fail("behind “every” comes a day or an interval; %s", taken)
+	}
+	if s.every < time.Second || s.every > 3660*24*time.Hour {
+		return g.fail("that interval is not between one second and ten years")
+	}
+	if s.every < 24*time.Hour && g.weekdaysAhead() {
+		return g.fail("an interval has no days; write a cron expression, such as “cron */15 9-17 * * 1-5”")
+	}
+	return true
+}
+
+// daysOf reads the days of a week, month or year that comes again.
+func (g *grammar) daysOf(a *again) bool {
+	before := g.at
+	g.take("on the", "on", "the")
+	switch {
+	case a.week:
+		a.weekdays = g.weekdays()
+	case a.month:
+		a.dates = g.dates()
+	case a.year:
+		if d, m, ok := g.dateAndMonth(); ok {
+			a.dates, a.months = 1<<d, 1<<m
+		}
+	}
+	if a.weekdays|a.dates|a.months == 0 || !a.week && !a.month && !a.year {
+		g.at = before
+	}
+	return true
+}
+
+// weekdays reads a list of them.
+func (g *grammar) weekdays() (set uint64) {
+	for range 20 { // a text may consist of them
+		before := g.at
+		if set != 0 {
+			g.take("and", "&")
+		}
+		if span := g.weekdayRange(); span != 0 {
+			set |= span
+			continue
+		}
+		d, _, ok := weekday(g.peek(0))
+		if !ok {
+			g.at = before
+			return set
+		}
+		set |= 1 << d
+		g.at++
+	}
+	return set
+}
+
+// weekdayRange reads "monday to friday", "mon-fri"; empty: there is none.
+func (g *grammar) weekdayRange() (set uint64) {
+	before := g.at
+	from, to, joined := strings.Cut(g.peek(0), "-")
+	first, _, ok := weekday(from)
+	if g.at++; !joined && g.take("to", "through", "thru", "till", "until", "-", "–") {
+		to = g.peek(0)
+		g.at++
+	}
+	last, _, ends := weekday(to)
+	if !ok || !ends {
+		g.at = before
+		return 0
+	}
+	for d := first; ; d = (d + 1) % 7 {
+		if set |= 1 << d; d == last {
+			return set
+		}
+	}
+}
+
+// dates reads a list of them.
+func (g *grammar) dates() (set uint64) {
+	for range 40 {
+		before := g.at
+		if set != 0 {
+			g.take("and the", "and")
+		}
+		d, ordinal, ok := date(g.peek(0))
+		if !ok || !ordinal && set == 0 && g.peek(1) != "" && g.peek(1) != "at" || !ordinal && set != 0 {
+			g.at = before
+			return set
+		}
+		set |= 1 << d
+		g.at++
+	}
+	return set
+}

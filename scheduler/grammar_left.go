@@ -1,0 +1,155 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// How to write what a text must not hold beside a time.
+const escape = "; if it belongs to the text, write the time first and “:” behind it"
+
+var (
+	joiners = strings.Fields("and or & + then but not also plus again")
+	nearly  = strings.Fields("around about before after from between until till within")
+	vague   = strings.Fields("lunch lunchtime dinner dinnertime breakfast supper sunset sunrise dawn dusk bedtime teatime half work school")
+)
+
+// unread fails where what follows belongs to the time, and is nothing that is taken: it must not become part
+// of the text.
+func (g *grammar) unread(s *said) {
+	word, next := g.peek(0), g.peek(1)
+	open := len(s.clocks) == 0 && s.part == nil && !s.fixed() && s.every == 0 && (s.day == nil || !s.day.tonight)
+	if s.again != nil && s.hours != nil && open {
+		g.fail("hours belong to an interval, as in “every hour between 9:00 and 17:00”; else say at which time of the day")
+	}
+	if word == "" || g.err != nil || g.ended(":;–-") {
+		return
+	}
+	_, isMonth := month(next)
+	_, _, isWeekday := weekday(word)
+	_, isNumber := number(next)
+	digit := isDigit(next)
+	counted := s.wait != 0 || s.day != nil && s.day.months+s.day.days > 0 && s.day.named == "" && s.day.date == 0 && !s.day.tomorrow
+	switch {
+	case (word == "at" || word == "by" || word == "@") && digit && open:
+		g.fail("%s is no time of the day; write 9:30, 21:30 or 9pm", next)
+	case open && !counted && slices.Contains(nearly, word) && (digit || isNumber), open && (word == "at" || word == "by" || word != "about" && slices.Contains(nearly, word)) && slices.Contains(vague, next) && !(word == "at" && (next == "work" || next == "school")),
+		open && (word == "early" || word == "first" && next == "thing"):
+		g.fail("“%s %s” is no exact time; write one such as “at 9:30”", word, next)
+	case open && isDigit(word) && !g.ended(",") && len(strings.Trim(word, "0123456789")) <= 1 && len(word) <= 5:
+		g.fail("is “at %s” meant? Write it so; if it belongs to the text, write “:” before it", word)
+	case (s.again != nil || s.day != nil) && word == "in" && isMonth:
+		g.fail("a month is not taken there; write a date, or a cron expression, such as “cron 0 9 * 12 1” for mondays in december")
+	case (word == "except" || word == "but" || word == "unless" || word == "excluding" || word == "apart" || word == "not" && g.second(s)) && (s.again != nil || s.every != 0):
+		g.fail("exceptions are not taken; name the days on which it is to be, or write a cron expression")
+	case (word == "during" || word == "while") && (s.again != nil || s.every != 0):
+		g.fail("write hours as “between 9:00 and 17:00”")
+	case s.again != nil && s.again.weekdays != 0 && word == "the" && digit:
+		g.fail("a weekday that has a certain date is not taken")
+	case s.every != 0 && g.weekdaysAhead():
+		g.fail("an interval has no days; write a cron expression, such as “cron */15 9-17 * * 1-5”")
+	case s.every != 0 && (word == "at" && (next == "half" || next == "quarter") || word == "on" && next == "the"):
+		g.fail("write a cron expression, such as “cron 30 * * * *” for half past each hour")
+	case isOrdinal(g.tokens[g.at-1].word) && (isWeekday || word == "day" || word == "weekday" || word == "weekend" || word == "week"):
+		g.fail("“the %s %s” is not taken; a job comes on days of the week or on dates, as in “every friday” or “every month on the 1st”", g.tokens[g.at-1].word, word)
+	case s.again != nil && word == "on" && (s.again.week && s.again.weekdays == 0 || s.again.month && s.again.dates == 0 || s.again.year && s.again.dates == 0):
+		g.fail("behind that comes a day, as in “every week on monday”, “every month on the 1st”, “every year on 24 december”")
+	case s.again != nil && word == "of" && s.again.dates != 0:
+		g.fail("%s is not taken there; %s", next, taken)
+	case counted && word == "ago":
+		g.err = &PastError{"That is over already."}
+	case counted && (word == "before" || word == "after" || word == "from") && g.bare:
+		g.fail("a time is counted from now, as in “in 20 minutes”; else write which it is")
+	case counted && (word == "and" || word == "or") && (isNumber || next == "a" || next == "an" || next == "half"),
+		s.wait != 0 && isDigit(word) && (strings.HasPrefix(g.tokens[g.at-1].word, "h") || strings.HasSuffix(g.tokens[g.at-1].word, "h")):
+		g.fail("write how long as “in 2 hours 30 minutes” or “in 90 minutes”")
+	case s.day != nil && isPlainWeekday(s.day) && (word == "week" || word == "weeks"):
+		g.fail("write “%s next week”, or a date", g.tokens[g.at-1].word)
+	case g.second(s):
+		g.fail("“%s %s” is a second time, and a job has one: make a job of each, or write “every monday and thursday” or “every day at 9 and 18:00”%s", word, next, escape)
+	}
+}
+
+// second: what follows is another time.
+func (g *grammar) second(s *said) bool {
+	word := g.peek(0)
+	ahead := grammar{tokens: g.tokens, at: g.at}
+	joined := slices.Contains(joiners, word)
+	for range 3 {
+		if slices.Contains(joiners, ahead.peek(0)) {
+			ahead.at++
+		}
+	}
+	if word == "to" || word == "-" || word == "–" { // "to 10:30", "to friday"
+		ahead.at++
+		_, isNumber := number(ahead.peek(0))
+		_, _, isWeekday := weekday(ahead.peek(0))
+		return isWeekday && (s.day != nil || s.again != nil || s.from != nil) || len(s.clocks) > 0 && (isNumber || ahead.clockItem(&said{}))
+	}
+	_, _, isDate := date(ahead.peek(0))
+	if _, isNumber := number(ahead.peek(0)); joined && (isNumber && len(s.clocks) > 0 || isDate && (s.day != nil && s.day.date != 0 || s.again != nil && s.again.months != 0)) {
+		return true
+	}
+	if word == "in" && ahead.take("in the") && parts[ahead.peek(0)] != nil {
+		return true
+	}
+	if from := (grammar{tokens: g.tokens, at: g.at + 1}); word == "from" && from.items() != nil {
+		return true
+	}
+	_, _, isWeekday := weekday(word)
+	_, isMonth := month(word)
+	if adjective := isWeekday || isMonth || strings.HasSuffix(word, "ly") || isDigit(word) && !strings.Contains(word, ":"); adjective {
+		return false
+	}
+	at := ahead.at
+	return ahead.items() != nil && ahead.at > at
+}
+
+// weekdaysAhead: "on" and days of the week, or these alone, are next.
+func (g *grammar) weekdaysAhead() bool {
+	ahead := grammar{tokens: g.tokens, at: g.at}
+	return ahead.take("on weekdays", "weekdays", "on weekends", "weekends") || ahead.take("on") && ahead.weekdays() != 0 || ahead.weekdays() != 0
+}
+
+// ended: the last token ends with one of some bytes.
+func (g *grammar) ended(with string) bool {
+	return g.at > 0 && strings.ContainsAny(g.tokens[g.at-1].raw[len(g.tokens[g.at-1].raw)-1:], with)
+}
+
+func isDigit(word string) bool { return word != "" && word[0] >= '0' && word[0] <= '9' }
+
+func isOrdinal(word string) bool {
+	_, ordinal, _ := date(word)
+	return ordinal || slices.Contains(strings.Fields("second third fourth fifth last"), word)
+}
+
+func isPlainWeekday(d *day) bool { return d.named == "the" && d.date == 0 }
+
+// apart says what of a time stands in the text that is left, far from the rest of it; nil: nothing.
+func (s *said) apart(tokens []token, first, last int) error {
+	if first > 0 && strings.HasSuffix(tokens[first-1].raw, ":") {
+		return nil
+	}
+	clock := len(s.clocks) > 0 || s.part != nil || s.fixed() || s.every != 0
+	for i := first; i < last; i++ {
+		g := grammar{tokens: tokens[:last], at: i}
+		found := false
+		switch g.peek(0) {
+		case "every", "each", "twice", "once":
+			found = g.again(&said{}) || g.err != nil && tokens[i].word == "twice"
+		case "at", "@":
+			found = !clock && g.clockItem(&said{})
+		case "tomorrow", "today", "tonight", "on":
+			found = s.day == nil && s.again == nil && !s.fixed() && s.every == 0 && g.dayItem(&said{})
+		}
+		if found {
+			var list []string
+			for _, t := range tokens[i:max(g.at, i+1)] {
+				list = append(list, t.word)
+			}
+			return fmt.Errorf("“%s” stands apart from the rest of the time; write all of the time at the start or at the end%s", strings.Join(list, " "), escape)
+		}
+	}
+	return nil
+}
