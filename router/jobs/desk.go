@@ -157,9 +157,6 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 	if err := d.set(a, job, w.options); err != nil {
 		return nil, err
 	}
-	if job.Payload == scheduler.PayloadHeartbeat && spec.At != "" {
-		return nil, faulty("bad_time", "A heartbeat comes again and again: say so, as in \"every 30 minutes between 8:00 and 22:00\".")
-	}
 	return &ledger.JobChange{Kind: ledger.AddJob, Job: job, Target: to}, d.mayRun(job)
 }
 
@@ -182,9 +179,11 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 		if w.zone == "" && a.zone == "" {
 			w.zone = job.Spec.Zone
 		}
+		jitter := job.Spec.Jitter
 		if job.Spec, w.text, err = d.time(ctx, a, w); err != nil {
 			return nil, err
 		}
+		job.Spec.Jitter = jitter // the words of a time do not say it
 	}
 	if err := d.set(a, job, w.options); err != nil {
 		return nil, err
@@ -295,8 +294,11 @@ func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string
 	}
 }
 
-// mayRun refuses a job that would run more often than anybody wants.
+// mayRun refuses a job that would run more often than anybody wants, and a heartbeat that would beat once.
 func (d *Desk) mayRun(job *scheduler.Job) error {
+	if job.Payload == scheduler.PayloadHeartbeat && job.Spec.At != "" {
+		return faulty("bad_time", "A heartbeat comes again and again: say so, as in \"every 30 minutes between 8:00 and 22:00\".")
+	}
 	slots := job.Spec.Upcoming(d.Now(), 5)
 	for i := 1; i < len(slots); i++ {
 		if slots[i].Sub(slots[i-1]) < leastPause {
