@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"switchboard/words"
 )
 
 // DefaultValue is the value that gives an option back what it is without one.
@@ -150,6 +152,10 @@ var Options = []Option{
 			return fmt.Errorf("it ran %d times already", j.Runs)
 		},
 	},
+	{
+		Name: "timezone", Values: "an IANA name such as Asia/Tokyo; its times are the same on the clock there",
+		set: func(j *Job, v string, _ time.Time) error { return j.Spec.move(v) },
+	},
 }
 
 // Set gives a job an option, as its name and value are written; DefaultValue takes it away. An error says what the
@@ -256,4 +262,36 @@ func sayLength(d time.Duration) string {
 		}
 	}
 	return text
+}
+
+// move moves a spec to another time zone: its times are the same on the clock there. What counts no clock, as an
+// instant does and a plain interval, stays.
+func (s *Spec) move(zone string) error {
+	name, err := words.Zone(zone)
+	if err != nil || zone == "" {
+		return errValue
+	}
+	from, err := Zone(s.Zone)
+	if err != nil {
+		return err
+	}
+	to, err := Zone(name)
+	if err != nil {
+		return err
+	}
+	moved := func(t time.Time) time.Time {
+		if t.IsZero() {
+			return t
+		}
+		return reached(wall(t, from), to)
+	}
+	if s.Every != 0 && (s.Hours != "" || !s.From.IsZero()) {
+		anchor := moved(s.Anchor)
+		for anchor.After(s.Anchor) { // the first may be bound to a start, but is not put off
+			anchor = anchor.Add(-s.Every)
+		}
+		s.Anchor = anchor
+	}
+	s.Zone, s.From, s.Until = name, moved(s.From), moved(s.Until)
+	return nil
 }

@@ -52,6 +52,8 @@ func TestOptions(t *testing.T) {
 		{"agent", "times", "5", ", 5 times"},
 		{"agent", "times", "2", "it ran 2 times already"},
 		{"agent", "times", "0", "times takes"},
+		{"agent", "timezone", "tokyo", "every weekday at 08:00 (Asia/Tokyo)"},
+		{"agent", "timezone", "Mars/Base", "timezone takes an IANA name"},
 		{"agent", "overlap", " ", "overlap takes skip, queue or allow; default takes it away"},
 		{"agent", "colour", "red", "there is no option \"colour\"; there are misfire, grace, "},
 	} {
@@ -72,9 +74,15 @@ func TestOptions(t *testing.T) {
 				t.Errorf("%q is read again as %q, %v", said, again.Beside(), err)
 			}
 		}
+		if c.name == "timezone" {
+			continue // there is none without
+		}
 		if err := job.Set(c.name, scheduler.DefaultValue, now); err != nil || len(job.Beside()) > 0 || job.Spec != weekdays {
 			t.Errorf("%s without: %v, %q, %s", c.name, err, job.Beside(), &job.Spec)
 		}
+	}
+	if err := new(scheduler.Job).Set("timezone", "default", now); err == nil {
+		t.Error("a job goes without a zone")
 	}
 	once := scheduler.Job{Payload: scheduler.PayloadNotify, Spec: scheduler.Spec{At: "2026-12-05T09:00:00", Zone: "UTC"}}
 	if err := once.Set("times", "2", now); err == nil || !strings.Contains(err.Error(), "due once") {
@@ -83,5 +91,30 @@ func TestOptions(t *testing.T) {
 	interval := scheduler.Job{Spec: scheduler.Spec{Every: time.Hour, Anchor: now, Zone: "UTC"}}
 	if err := interval.Set("from", "5 december at 9:30", now); err != nil || !interval.Spec.Anchor.Equal(interval.Spec.From) {
 		t.Errorf("the interval is not counted from its start: %+v, %v", interval.Spec, err)
+	}
+}
+
+// A job that is moved to another zone has its times there, the same on the clock; what counts no clock stays.
+func TestTimeZoneOfAJobIsChanged(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 10, 7, 0, 0, time.UTC)
+	for when, want := range map[string]string{
+		"tomorrow at 9": "2026-11-24T09:00:00+05:30", "every day at 9": "2026-11-24T09:00:00+05:30",
+		"in 20 minutes": "2026-11-23T15:57:00+05:30", "every 10 minutes": "2026-11-23T15:47:00+05:30",
+		"every hour between 9:00 and 18:00": "2026-11-23T16:00:00+05:30", "every 2 days from 5 december at 9": "2026-12-05T09:00:00+05:30",
+		"every day at 9 until 24 november at 9": "2026-11-24T09:00:00+05:30",
+	} {
+		read, err := scheduler.Read(when, now, "Europe/Rome")
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := scheduler.Job{Spec: read.Spec}
+		if err := job.Set("timezone", "Asia/Kolkata", now); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+		next, _ := job.Spec.Next(now)
+		if kolkata, _ := scheduler.Zone("Asia/Kolkata"); next.In(kolkata).Format(time.RFC3339) != want || job.Spec.Zone != "Asia/Kolkata" {
+			t.Errorf("%s: next %s, want %s; %s", when, next.In(kolkata).Format(time.RFC3339), want, &job.Spec)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -60,6 +61,10 @@ type cli struct {
 	Restore  restoreCmd  `cmd:"" help:"Fill an empty database from such a file, SQLite or PostgreSQL, whichever it came from."`
 	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
+
+	Help struct {
+		Of []string `arg:"" optional:""`
+	} `cmd:"" hidden:""` // as --help
 
 	// What later versions bring answers with a clear sentence.
 	Token      later `cmd:"" hidden:""`
@@ -117,6 +122,9 @@ func run(args []string, std streams, env []string) int {
 		return exitFailed
 	}
 	command, err := parser.Parse(args)
+	if err == nil && strings.HasPrefix(command.Command(), "help") {
+		command, err = parser.Parse(slices.Concat(c.Help.Of, []string{"--help"}))
+	}
 	if exited >= 0 { // --help
 		return exited
 	}

@@ -14,6 +14,7 @@ func TestHelpIsWhole(t *testing.T) {
 		"delivery list": {"draft, pending, sending, sent, unknown, dead or dropped"},
 		"chat":          {"exits with 0 when every line was answered", "is an answer"},
 		"config show":   {"switchboard init"},
+		"job edit":      {"--overlap", "\"default\" takes the option away"},
 	} {
 		out, errs, code := r.command(append(strings.Fields(command), "--help")...)
 		words := strings.Join(strings.Fields(out), " ")
@@ -21,6 +22,12 @@ func TestHelpIsWhole(t *testing.T) {
 			if code != 0 || !strings.Contains(words, want) {
 				t.Errorf("%s --help lacks %q: exit %d\n%s%s", command, want, code, out, errs)
 			}
+		}
+	}
+	for _, command := range []string{"", "job", "job add"} {
+		asked, _, _ := r.command(strings.Fields(command + " --help")...)
+		if out, errs, code := r.command(strings.Fields("help " + command)...); out != asked || code != 0 {
+			t.Errorf("help %s: exit %d\n%s%s", command, code, out, errs)
 		}
 	}
 	if _, errs, code := r.commandWith("hello\n", "chat"); code != 0 {

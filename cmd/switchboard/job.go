@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels/console"
+	"switchboard/router/jobs"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
+	"switchboard/store"
 )
 
 // jobCmd shows and changes reminders and jobs.
@@ -47,53 +50,61 @@ func (c *jobListCmd) Run(a *app) error {
 	return list(a, "/jobs?"+how.Encode(), c.JSON, "ID\tOWNER\tDOES\tSTATE\tNEXT\tWHEN\tTEXT", func(j scheduler.Job) []any {
 		next := "-"
 		if !j.Slot.IsZero() {
-			next = at(j.Slot)
+			next = inZone(j.Slot, j.Spec.Zone)
 		}
 		return []any{j.ID, cmp.Or(j.Owner, "-"), j.Payload.Kind(), j.State, next, oneLine(j.Spec.String(), 60), oneLine(cmp.Or(j.Name, j.Text), 60)}
 	})
 }
 
 type jobAddCmd struct {
-	When      string  `arg:"" help:"When, as in \"tomorrow at 9\" or \"every weekday at 8\"."`
-	Text      string  `arg:"" help:"What is said, or asked of the agent."`
-	Does      string  `help:"reminder (say the text), task (have the agent do it), heartbeat (the same, where something has changed) or message (say it to somebody else)." enum:"reminder,task,heartbeat,message" default:"reminder"`
-	To        string  `help:"Where it speaks: a person, a group's title, or CHANNEL:ID; the person's last used direct chat if none is named." placeholder:"WHERE"`
-	Person    string  `help:"Whose it is; yours if nobody is named." default:"owner" placeholder:"NAME"`
-	Timezone  string  `help:"An IANA name; that of the person if none is given." placeholder:"ZONE"`
-	Model     string  `help:"Of a task or a heartbeat: the model it asks, in place of the chat's." placeholder:"MODEL"`
-	Budget    float64 `help:"Of a task or a heartbeat: what a run may cost at most, in place of budget.per_job_run." placeholder:"AMOUNT"`
-	Checklist string  `help:"Of a heartbeat: a file in the folder heartbeat of the data folder." placeholder:"FILE"`
+	When     string `arg:"" help:"When, as in \"tomorrow at 9\" or \"every weekday at 8\"."`
+	Text     string `arg:"" help:"What is said, or asked of the agent."`
+	Does     string `help:"reminder (say the text), task (have the agent do it), heartbeat (the same, where something has changed) or message (say it to somebody else)." enum:"reminder,task,heartbeat,message" default:"reminder"`
+	To       string `help:"Where it speaks: a person, a group's title, or CHANNEL:ID; the person's last used direct chat if none is named." placeholder:"WHERE"`
+	Person   string `help:"Whose it is; yours if nobody is named." default:"owner" placeholder:"NAME"`
+	Timezone string `help:"An IANA name; that of the person if none is given." placeholder:"ZONE"`
 	jobOptions
 	jsonFlag
 }
 
-// jobOptions are scheduler.Options.
-type jobOptions struct {
-	Set []string `help:"An option, as in overlap=queue; docs/scheduling.md lists them. May be repeated." sep:"none" placeholder:"NAME=VALUE"`
+// Help is what --help says besides the flags.
+func (jobAddCmd) Help() string {
+	return `Times are "in 20 minutes", "tomorrow at 9", "on 5 december at 9", "2026-12-05 09:00", "every 15 minutes", "every weekday at 8:00",
+"every monday and thursday at 18:30", "every month on the 1st at 9" or "cron 0 8 * * 1-5"; docs/scheduling.md has all of them.`
 }
 
-// words are the options as the engine takes them.
+// jobOptions are scheduler.Options by name; nil: it is not given.
+type jobOptions struct {
+	Misfire   *string `help:"What becomes of times that passed while nothing ran: skip, once or all." placeholder:"WHAT"`
+	Grace     *string `help:"How late such a time still runs, as in 2h." placeholder:"TIME"`
+	Overlap   *string `help:"What becomes of a time while the former run goes on: skip, queue or allow." placeholder:"WHAT"`
+	Jitter    *string `help:"Each run begins by up to so much later, by chance, as in 5m." placeholder:"TIME"`
+	Timeout   *string `help:"How long a run of a task or a heartbeat may take, as in 10m." placeholder:"TIME"`
+	Retries   *string `help:"How often a run that failed is tried again, from 0 to 5." placeholder:"NUMBER"`
+	Budget    *string `help:"What a run of a task or a heartbeat may cost at most, in place of budget.per_job_run." placeholder:"AMOUNT"`
+	Model     *string `help:"The model that a task or a heartbeat asks, in place of the chat's." placeholder:"MODEL"`
+	Checklist *string `help:"Of a heartbeat: a file in the folder heartbeat of the data folder." placeholder:"FILE"`
+	From      *string `help:"It does not run before, as in \"5 december at 9\"." placeholder:"WHEN"`
+	Until     *string `help:"It does not run after, as in \"31 december\"." placeholder:"WHEN"`
+	Hours     *string `help:"It runs within these hours alone, as in 8:00-22:00." placeholder:"HOURS"`
+	Times     *string `help:"It runs so many times in all." placeholder:"NUMBER"`
+}
+
+// words are the options that are given, each a name and its value.
 func (o *jobOptions) words() (list []string) {
-	for _, set := range o.Set {
-		list = append(list, strings.Replace(set, "=", " ", 1))
+	given := reflect.ValueOf(*o)
+	for i := range given.NumField() {
+		if value, _ := given.Field(i).Interface().(*string); value != nil {
+			list = append(list, strings.ToLower(given.Type().Field(i).Name)+" "+*value)
+		}
 	}
 	return list
 }
 
 // Run implements the command.
 func (c *jobAddCmd) Run(a *app) error {
-	options := c.words()
-	if c.Model != "" {
-		options = append(options, "model "+c.Model)
-	}
-	if c.Budget != 0 {
-		options = append(options, "budget "+strconv.FormatFloat(c.Budget, 'f', -1, 64))
-	}
-	if c.Checklist != "" {
-		options = append(options, "checklist "+c.Checklist)
-	}
 	return a.changeJob("/jobs?"+url.Values{
-		"person": {c.Person}, "kind": {c.Does}, "when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "to": {c.To}, "option": options,
+		"person": {c.Person}, "kind": {c.Does}, "when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "to": {c.To}, "option": c.words(),
 	}.Encode(), "job add", c.JSON)
 }
 
@@ -109,7 +120,7 @@ type jobShowCmd struct{ oneJob }
 func (c *jobShowCmd) Run(a *app) error {
 	var said jobSaid
 	if err := a.ask(fmt.Sprintf("/jobs/%d", c.ID), &said); err != nil {
-		return fmt.Errorf("job show %d: %w", c.ID, err)
+		return fmt.Errorf("job show: %w", err)
 	}
 	return a.sayJob(&said, c.JSON)
 }
@@ -118,16 +129,22 @@ type jobEditCmd struct {
 	oneJob
 	When     string `help:"Another time."`
 	Text     string `help:"Another text."`
-	Timezone string `help:"An IANA name, with --when; that of the person if none is given." placeholder:"ZONE"`
+	Timezone string `help:"Another time zone, an IANA name: of the new time, or, without --when, its times are the same on the clock there." placeholder:"ZONE"`
 	jobOptions
+}
+
+// Help is what --help says besides the flags.
+func (jobEditCmd) Help() string {
+	return `What is not named stays. An option's value "default" takes the option away, as in --overlap default.`
 }
 
 // Run implements the command.
 func (c *jobEditCmd) Run(a *app) error {
-	if c.When == "" && c.Text == "" && len(c.Set) == 0 {
-		return usageError{errors.New("job edit: give --when, --text or --set")}
+	options := c.words()
+	if c.When == "" && c.Text == "" && c.Timezone == "" && len(options) == 0 {
+		return usageError{errors.New("job edit: say what is to change, as in --when \"every day at 9\", --text, --timezone, or an option such as --overlap queue; --help lists them")}
 	}
-	return a.changeJob(fmt.Sprintf("/jobs/%d/edit?", c.ID)+url.Values{"when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "option": c.words()}.Encode(), "job edit", c.JSON)
+	return a.changeJob(fmt.Sprintf("/jobs/%d/edit?", c.ID)+url.Values{"when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "option": options}.Encode(), "job edit", c.JSON)
 }
 
 type (
@@ -166,7 +183,11 @@ type jobHistoryCmd struct {
 // Run implements the command.
 func (c *jobHistoryCmd) Run(a *app) error {
 	path := fmt.Sprintf("/jobs/%d/runs?before=%d&limit=%d", c.ID, c.Before, c.Limit)
-	return list(a, path, c.JSON, "RUN\tDUE\tSTATE\tLATE\tTRY\tTURN\tDELIVERY\tTOKENS\tCOST\tWHY", func(r scheduler.Run) []any {
+	var got jobRuns
+	if err := a.ask(path, &got); err != nil {
+		return fmt.Errorf("job history: %w", err)
+	}
+	return printRows(a.out, c.JSON, "RUN\tDUE\tSTATE\tLATE\tTRY\tTURN\tDELIVERY\tTOKENS\tCOST\tWHY", got.Runs, func(r scheduler.Run) []any {
 		turn, late := any("-"), "-"
 		if r.Turn != 0 {
 			turn = r.Turn
@@ -176,10 +197,16 @@ func (c *jobHistoryCmd) Run(a *app) error {
 		}
 		why := r.Reason
 		if r.Count > 1 {
-			why = fmt.Sprintf("%d times, to %s; %s", r.Count, at(r.Last), why)
+			why = fmt.Sprintf("%d times, to %s; %s", r.Count, inZone(r.Last, got.Zone), why)
 		}
-		return []any{r.ID, at(r.Slot), r.State, late, r.Try, turn, cmp.Or(r.Delivery, "-"), r.TokensIn + r.TokensOut, fmt.Sprintf("%.4g", r.Cost), oneLine(why, 80)}
+		return []any{r.ID, inZone(r.Slot, got.Zone), r.State, late, r.Try, turn, cmp.Or(r.Delivery, "-"), r.TokensIn + r.TokensOut, fmt.Sprintf("%.4g", r.Cost), oneLine(why, 80)}
 	})
+}
+
+// jobRuns are runs of a job, and the zone of their times.
+type jobRuns struct {
+	Zone string          `json:"zone"`
+	Runs []scheduler.Run `json:"runs"`
 }
 
 // jobSaid is a job as it is now, and what is to be said of it.
@@ -203,6 +230,31 @@ func (a *app) sayJob(said *jobSaid, asJSON bool) error {
 	}
 	_, err := fmt.Fprintln(a.out, console.Printable(said.Said))
 	return err
+}
+
+// readJobRoutes answer what stands of jobs in the ledger.
+func readJobRoutes(mux *http.ServeMux, of *store.Router) {
+	route(mux, "GET /jobs", func(r *http.Request) (any, error) {
+		person := r.FormValue("person")
+		if person != "" {
+			if _, err := of.Person(r.Context(), person); errors.Is(err, ledger.ErrNotFound) {
+				return nil, jobs.UnknownPerson(person)
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		return of.Jobs(r.Context(), person, number(r, "after"), limit(r))
+	})
+	route(mux, "GET /jobs/{id}/runs", func(r *http.Request) (any, error) {
+		job, err := of.Job(r.Context(), id(r), "")
+		if errors.Is(err, ledger.ErrNotFound) {
+			return nil, jobs.Unknown(id(r))
+		} else if err != nil {
+			return nil, err
+		}
+		runs, err := of.Runs(r.Context(), id(r), number(r, "before"), limit(r))
+		return jobRuns{job.Spec.Zone, runs}, err
+	})
 }
 
 // jobRoutes show and change jobs, as whoever runs the program.

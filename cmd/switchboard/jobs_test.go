@@ -31,7 +31,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 		t.Fatalf("in the chat: %s %s", out, errs)
 	}
 	tell(0, "(Asia/Tokyo)", "add", "every day at 9", "tea") // as in the chat in which it speaks
-	tell(0, "(Asia/Kolkata)", "add", "every day at 9", "tea", "--timezone", "Asia/Kolkata", "--to", "console:owner/default")
+	tell(0, "(Asia/Kolkata)", "add", "every day at 9", "tea", "--timezone", "Asia/Kolkata", "--to", "console:owner/default", "--times", "3", "--hours", "8:00-10:00", "--grace", "1h")
 	tell(1, "is over: it is", "add", "2020-01-01 09:00", "tea")
 	tell(1, "which do you mean?\n- ", "add", "tomorrow at 5", "tea")
 	tell(1, "nobody whom I can write to is called \"eve\"", "add", "--does", "message", "--to", "eve", "tomorrow at 9", "tea")
@@ -41,15 +41,24 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(0, "- paused", "show", "8")
 	tell(0, "It goes on. Job 8, a task", "resume", "8")
 	tell(0, "every day at 10:00 (Europe/Rome): list all files", "edit", "8", "--when", "every day at 10", "--text", "list all files")
-	tell(0, "Options: overlap queue.", "edit", "8", "--set", "overlap=queue", "--set", "retries=default")
-	tell(1, "overlap takes skip, queue or allow, not \"twice\"", "edit", "8", "--set", "overlap=twice")
-	tell(2, "give --when, --text or --set", "edit", "8")
+	tell(0, "Options: overlap queue.", "edit", "8", "--overlap", "queue", "--retries", "default")
+	tell(1, "overlap takes skip, queue or allow, not \"twice\"", "edit", "8", "--overlap", "twice")
+	tell(1, "jitter takes a time such as 30s", "edit", "8", "--jitter", "")
+	tell(2, "say what is to change", "edit", "8")
+	tell(0, "every day at 10:00 (Europe/London): list all files", "edit", "8", "--timezone", "Europe/London")
+	tell(0, "- options: overlap queue", "show", "8")
 	tell(0, "The next time of job 8 is left out; then it is ", "skip", "8")
-	tell(0, "skipped", "history", "8")
+	tell(0, ":00:00 GMT  skipped", "history", "8")
+	if out, _, _ := r.command("job", "history", "10", "--json"); out != "[]\n" {
+		t.Errorf("the history of none is %q", out)
+	}
 	tell(0, "Job 9 is deleted: tea", "remove", "9")
 	tell(0, "Job 10 is deleted: tea", "remove", "10")
 	tell(1, "Job 9 is deleted.", "remove", "9")
-	tell(1, "not found", "history", "99")
+	for _, verb := range []string{"history", "show", "pause", "run"} {
+		tell(1, "there is no job 99; \"switchboard job list --all\" lists them", verb, "99")
+	}
+	tell(1, "there is no person \"eve\"; \"switchboard person list\" names them", "list", "--person", "eve")
 	r.write("UPDATE jobs SET state = 'disabled', reason = 'x' WHERE id = 7")
 	r.write("UPDATE jobs SET state = 'paused', reason = 'rights: x' WHERE id IN (3, 8)")
 	r.command("config", "set", "heartbeat.deliver_to", "console:nobody/default")

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"switchboard/channels/console"
+	"switchboard/scheduler"
 	"switchboard/words"
 )
 
@@ -42,6 +43,9 @@ func printJSON(w io.Writer, value any) error {
 
 // printRows prints rows in columns, or as JSON.
 func printRows[T any](w io.Writer, asJSON bool, head string, rows []T, cells func(T) []any) error {
+	if asJSON && rows == nil {
+		rows = []T{} // not null
+	}
 	if asJSON {
 		return printJSON(w, rows)
 	}
@@ -57,6 +61,15 @@ func printRows[T any](w io.Writer, asJSON bool, head string, rows []T, cells fun
 		fmt.Fprintln(tw)
 	}
 	return tw.Flush()
+}
+
+// inZone is a time on the clock of a zone, which it says.
+func inZone(t time.Time, zone string) string {
+	of, err := scheduler.Zone(zone)
+	if err != nil {
+		of = time.UTC
+	}
+	return t.In(of).Format("2006-01-02 15:04:05 MST")
 }
 
 func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"reflect"
+	"slices"
 	"testing"
+
+	"switchboard/scheduler"
 )
 
 func TestJSONCommandsNoTerminal(t *testing.T) {
@@ -13,5 +17,31 @@ func TestJSONCommandsNoTerminal(t *testing.T) {
 	}
 	if want := `"a\u001b[31m\u009b31m\u007f\u202eb\u2066 ä"` + "\n"; out.String() != want {
 		t.Errorf("%s", out.String())
+	}
+}
+
+func TestRowsOfNoneAreAnEmptyList(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := printRows(&out, true, "", []int(nil), nil); err != nil || out.String() != "[]\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+func TestEachOptionOfAJobIsAFlag(t *testing.T) {
+	t.Parallel()
+	var given jobOptions
+	flags := reflect.ValueOf(&given).Elem()
+	for i := range flags.NumField() {
+		flags.Field(i).Set(reflect.ValueOf(new("x")))
+	}
+	var want []string
+	for _, o := range scheduler.Options {
+		if o.Name != "timezone" { // a flag of its own
+			want = append(want, o.Name+" x")
+		}
+	}
+	if got := given.words(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

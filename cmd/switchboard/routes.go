@@ -57,15 +57,7 @@ func readRoutes(mux *http.ServeMux, ledger *store.Router, settings func() *confi
 	route(mux, "GET /deliveries", func(r *http.Request) (any, error) {
 		return ledger.Deliveries(r.Context(), r.FormValue("state"), limit(r))
 	})
-	route(mux, "GET /jobs", func(r *http.Request) (any, error) {
-		return ledger.Jobs(r.Context(), r.FormValue("person"), number(r, "after"), limit(r))
-	})
-	route(mux, "GET /jobs/{id}/runs", func(r *http.Request) (any, error) {
-		if _, err := ledger.Job(r.Context(), id(r), ""); err != nil {
-			return nil, err
-		}
-		return ledger.Runs(r.Context(), id(r), number(r, "before"), limit(r))
-	})
+	readJobRoutes(mux, ledger)
 	route(mux, "GET /rejected", func(r *http.Request) (any, error) { return ledger.Rejected(r.Context(), limit(r)) })
 	route(mux, "GET /people", func(r *http.Request) (any, error) { return ledger.People(r.Context()) })
 }

@@ -170,7 +170,7 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 		return nil, deleted(id)
 	case job.Owner == "":
 		return nil, faulty("refused", "Job %d is the program's own; its time and work are fixed.", id)
-	case w.when == "" && w.text == "" && len(w.options) == 0:
+	case w.when == "" && w.text == "" && w.zone == "" && len(w.options) == 0:
 		return nil, faulty("bad_arguments", "Say a new time, a new text, or an option: %s.", optioned())
 	case w.when == "" && len(w.text) > mostText:
 		return nil, tooLong()
@@ -184,6 +184,8 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 			return nil, err
 		}
 		job.Spec.Jitter = jitter // the words of a time do not say it
+	} else if w.zone != "" {
+		w.options = append([]string{"timezone " + w.zone}, w.options...)
 	}
 	if err := d.set(a, job, w.options); err != nil {
 		return nil, err
@@ -202,10 +204,22 @@ func tooLong() *fault {
 // job is a job of whoever asks.
 func (d *Desk) job(ctx context.Context, a *asking, id int64) (*scheduler.Job, error) {
 	job, err := d.Ledger.Job(ctx, id, a.whose())
-	if errors.Is(err, ledger.ErrNotFound) || err == nil && !a.here(job) {
+	if errors.Is(err, ledger.ErrNotFound) && a.machine {
+		return nil, Unknown(id)
+	} else if errors.Is(err, ledger.ErrNotFound) || err == nil && !a.here(job) {
 		return nil, faulty("not_found", "There is no job %d of yours. \"%sjobs\" lists them.", id, a.slash)
 	}
 	return job, err
+}
+
+// Unknown says to whoever runs the program that no job has that number.
+func Unknown(id int64) error {
+	return fmt.Errorf("there is no job %d; \"switchboard job list --all\" lists them", id)
+}
+
+// UnknownPerson says to whoever runs the program that nobody is called so.
+func UnknownPerson(name string) error {
+	return fmt.Errorf("there is no person %q; \"switchboard person list\" names them", name)
 }
 
 // time reads when a job is due, and what stands beside that where the wish has no text.
@@ -313,7 +327,7 @@ func (d *Desk) WhenOff() string {
 	if d.Settings().Enabled {
 		return ""
 	}
-	return "Jobs are switched off ([scheduler] enabled = false): none is run, and those that are there stay as they are."
+	return "Jobs are switched off ([scheduler] enabled = false): none is run but maintenance, and those that are there stay as they are."
 }
 
 // joined are words with a space between them; what is empty is left out.

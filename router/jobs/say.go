@@ -43,7 +43,7 @@ func (d *Desk) made(job *scheduler.Job) string {
 	if job.State != scheduler.JobActive {
 		text += "\nIt is " + string(job.State) + "."
 	}
-	if off := d.WhenOff(); off != "" {
+	if off := d.WhenOff(); off != "" && job.Payload != scheduler.PayloadMaintenance {
 		text += "\n" + render.Escape(off)
 	}
 	return text
@@ -129,7 +129,7 @@ func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 	if job.Taint != "" {
 		fmt.Fprintf(&b, "\n- made after reading text from elsewhere (%s), and runs as such", short(tools.Taint(job.Taint).Words(), 60))
 	}
-	if off := d.WhenOff(); off != "" {
+	if off := d.WhenOff(); off != "" && job.Payload != scheduler.PayloadMaintenance {
 		b.WriteString("\n\n" + render.Escape(off))
 	}
 	return b.String()

@@ -154,7 +154,7 @@ func plain(markdown string) string { return render.Parse(markdown).Plain() }
 func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob) (*ledger.JobChange, error) {
 	p := d.Person(person)
 	if p == nil {
-		return nil, fmt.Errorf("there is no person %q", person)
+		return nil, UnknownPerson(person)
 	}
 	w := wish{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
 	if w.payload == "" || job.Kind == tools.JobSend && job.To == "" {
@@ -178,7 +178,7 @@ func (d *Desk) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*led
 
 // Show is anybody's job, with all about it in plain text, for whoever runs the program.
 func (d *Desk) Show(ctx context.Context, id int64) (*scheduler.Job, string, error) {
-	job, err := d.Ledger.Job(ctx, id, "")
+	job, err := d.job(ctx, d.machine(""), id)
 	if err != nil {
 		return nil, "", err
 	}
@@ -190,5 +190,5 @@ func (d *Desk) Said(c *ledger.JobChange) string { return plain(d.became(c)) }
 
 // machine is whoever runs the program on this machine.
 func (d *Desk) machine(name string) *asking {
-	return &asking{person: &ledger.Person{Name: name, Role: ledger.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, slash: "/"}
+	return &asking{person: &ledger.Person{Name: name, Role: ledger.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, slash: "/", machine: true}
 }
