@@ -396,6 +396,9 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 			t.Errorf("%+v: %+v", tt.job, res)
 		}
 	}
+	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x", Zone: "new york"}); !strings.Contains(res.Output, "at 09:00 (America/New_York): x") {
+		t.Errorf("a city: %+v", res)
+	}
 	if res := d.ListJobs(t.Context(), call, tools.JobList{All: true}); res.Code != "not_permitted" {
 		t.Errorf("everybody's: %+v", res)
 	}

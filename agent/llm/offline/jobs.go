@@ -10,10 +10,15 @@ import (
 // sayIt begins the detail of a message that is a tool's output as it is.
 const sayIt = "Say what became of it: "
 
+const aDay = `(?:mon|tues|wednes|thurs|fri|satur|sun)day`
+
 // jobPhrases are those of reminders and jobs. The tools read the times: whatever begins like one is theirs.
 var jobPhrases = []phrase{
 	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]? (?P<remind>.+)`), planner.schedule},
-	{say(`(?P<task>(?:every|daily|weekly|hourly|monthly|tomorrow|tonight|(?:in|after) (?:\d+|an?|half an?) ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|weeks?)\b|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|at \d\d?(?::\d\d)?(?: ?[ap]m)?\b),? .+)`), planner.schedule},
+	{say(`(?P<task>(?:every|each (?:day|week|month|hour|morning|evening|` + aDay + `)|daily|weekly|hourly|monthly|nightly|once an? (?:day|week|month|hour)|tomorrow|tonight` +
+		`|(?:on )?(?:weekdays|weekends|` + aDay + `s)|(?:on|next|this) ` + aDay + `|` + aDay + ` (?:to ` + aDay + `|at)|mon-fri` +
+		`|(?:in|after) (?:\d+|an?|half an?|one|two|three|four|five|six|ten|a couple of) ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|weeks?)\b` +
+		`|at \d\d?(?::\d\d)?(?: ?[ap]m)?\b),? .+)`), planner.schedule},
 	{say(`(?:(?:list|show)(?: me)?|what are|which are)(?: all)?(?: of)?(?: the| my)? (?:reminders|jobs)(?: (?:are there|do i have))?`), planner.jobs},
 	{say(`(?:show(?: me)?|what is|history of)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})`), planner.jobs},
 	{say(`(?P<verb>delete|remove|cancel|pause|resume|skip|run)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})(?: now)?`), planner.changeJob},

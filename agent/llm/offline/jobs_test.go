@@ -1,0 +1,72 @@
+package offline_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+const scheduleTools = `### schedule.add
+Arguments: {"type":"object","properties":{"kind":{"type":"string","enum":["reminder","task"]},"when":{"type":"string"},"text":{"type":["string","null"]},"zone":{"type":["string","null"]}},"required":["kind","when","text","zone"],"additionalProperties":false}
+### schedule.list
+Arguments: {"type":"object","properties":{"job":{"type":["integer","null"]},"all":{"type":["boolean","null"]},"after":{"type":["integer","null"]}},"required":["job","all","after"],"additionalProperties":false}
+### schedule.change
+Arguments: {"type":"object","properties":{"job":{"type":"integer"},"action":{"type":"string","enum":["edit","pause","remove"]},"when":{"type":["string","null"]}},"required":["job","action","when"],"additionalProperties":false}
+`
+
+func TestRemindersAndJobsAreToolsOwn(t *testing.T) {
+	t.Parallel()
+	add := func(kind, when string) string {
+		return `schedule.add{"kind":"` + kind + `","text":null,"when":"` + when + `","zone":null}`
+	}
+	for message, want := range map[string]string{
+		"remind me in 3 seconds to stretch":                 add("reminder", "in 3 seconds to stretch"),
+		"Please remind me tomorrow at 9 to call Ann!":       add("reminder", "tomorrow at 9 to call Ann!"),
+		"remind me to call Ann tomorrow at 9":               add("reminder", "to call Ann tomorrow at 9"),
+		"every weekday at 8 send me the open tasks":         add("task", "every weekday at 8 send me the open tasks"),
+		"in 20 minutes list files":                          add("task", "in 20 minutes list files"),
+		"on mondays at 9 list files":                        add("task", "on mondays at 9 list files"),
+		"Monday to Friday at 8, list files":                 add("task", "Monday to Friday at 8, list files"),
+		"once a day list files":                             add("task", "once a day list files"),
+		"next friday at 9 list files":                       add("task", "next friday at 9 list files"),
+		"in two hours list files":                           add("task", "in two hours list files"),
+		"once a king lived there, did he?":                  "language model",
+		"list my reminders":                                 `schedule.list{"after":null,"all":null,"job":null}`,
+		"What are my jobs?":                                 `schedule.list{"after":null,"all":null,"job":null}`,
+		"show job 3":                                        `schedule.list{"after":null,"all":null,"job":3}`,
+		"delete reminder 3":                                 `schedule.change{"action":"remove","job":3,"when":null}`,
+		"pause job #4":                                      `schedule.change{"action":"pause","job":4,"when":null}`,
+		"cancel my reminder 3.":                             `schedule.change{"action":"remove","job":3,"when":null}`,
+		"delete reminder 99999999999999999999999999999999":  "language model",
+		"in the morning I like tea, what about that, do I?": "language model",
+	} {
+		var plan struct{ Tasks []task }
+		text := ask(t, "plan", planSchema, system(true)+scheduleTools, user(message))
+		if err := json.Unmarshal([]byte(text), &plan); err != nil || len(plan.Tasks) == 0 {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got := value(plan.Tasks[0].Tool) + value(plan.Tasks[0].Args) + value(plan.Tasks[0].Answer); !strings.Contains(got, want) {
+			t.Errorf("%s\nplans %s\nwant  %s", message, got, want)
+		}
+	}
+	outputs := "## Outputs of earlier tasks\n### Task 1 (tool)\nEnded: ok\n<<<data-1\nJob 1, a reminder.\ndata-1>>>\n\n## Task\nSay what became of it: schedule.add.\n"
+	if got := ask(t, "", "", "", outputs); got != "Job 1, a reminder." {
+		t.Errorf("it says %q", got)
+	}
+}
+
+// Each choice is a whole sentence, so that it means the same when it comes back.
+func TestAmbiguousTimeIsAChoice(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ message, second, want string }{
+		{"remind me at 9 to call Ann", "tomorrow at 09:00 call Ann", `"choices":["remind me today at 21:00 call Ann","remind me tomorrow at 09:00 call Ann"]`},
+		{"at 9 list files", "tomorrow at 09:00 list files", `"choices":["today at 21:00 call Ann","tomorrow at 09:00 list files"]`},
+		{"at 9 " + strings.Repeat("x", 60), "tomorrow at 09:00 " + strings.Repeat("x", 60), `Write one of these:\n\n- today`},
+	} {
+		failed := "## What failed\n### Attempt 1, task 1 (tool)\nTool: schedule.add\nEnded: refused (ambiguous)\n<<<data-1\nThat may be one of several times; which do you mean?\n" +
+			"- today at 21:00 call Ann\n- " + tt.second + "\ndata-1>>>\n"
+		if got := ask(t, "plan", planSchema, system(true)+scheduleTools, failed+"\n## New message\n"+tt.message); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %s\nwant %s", tt.message, got, tt.want)
+		}
+	}
+}
