@@ -119,6 +119,8 @@ const (
 	MostRetries = 5
 	// MostMissed is how many slots MisfireAll makes up for at most.
 	MostMissed = 100
+	// MostOpen is how many runs of a job may be open that queue, or run beside each other; the next is skipped.
+	MostOpen = 100
 	// LateAfter is how late a run may begin and still count as on time.
 	LateAfter = time.Minute
 )

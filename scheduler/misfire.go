@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"hash/fnv"
 	"strconv"
 	"time"
@@ -62,9 +63,12 @@ func Decide(job Job, now time.Time, open int, settings Defaults) Claim {
 	}
 	for _, slot := range passed[:left] {
 		run := Run{JobID: job.ID, Slot: slot, Last: slot, Count: 1, Try: 1, State: RunDue, StartAt: now, Claimed: now}
-		if open > 0 && job.Rules.Overlap != OverlapQueue && job.Rules.Overlap != OverlapAllow {
+		switch waits := job.Rules.Overlap == OverlapQueue || job.Rules.Overlap == OverlapAllow; {
+		case open > 0 && !waits:
 			run.State, run.Reason, run.StartAt = RunSkipped, "overlap: the run before it had not ended", time.Time{}
-		} else {
+		case open >= MostOpen:
+			run.State, run.Reason, run.StartAt = RunSkipped, fmt.Sprintf("overlap: %d runs before it had not ended", open), time.Time{}
+		default:
 			job.Runs++
 		}
 		claim.Runs = append(claim.Runs, run)

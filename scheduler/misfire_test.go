@@ -102,6 +102,8 @@ func TestDecide(t *testing.T) {
 		"a run is open, skip":     {Job{Spec: hourly, Rules: Rules{Overlap: OverlapSkip}}, 0, 1, "skipped 00:00, next 01:00"},
 		"a run is open, queue":    {Job{Spec: hourly, Rules: Rules{Overlap: OverlapQueue}}, 0, 3, "due 00:00, next 01:00"},
 		"a run is open, allow":    {Job{Spec: hourly, Rules: Rules{Overlap: OverlapAllow}}, 0, 3, "due 00:00, next 01:00"},
+		"100 are open, queue":     {Job{Spec: hourly, Rules: Rules{Overlap: OverlapQueue}}, 0, MostOpen, "skipped 00:00, next 01:00"},
+		"100 are open, allow":     {Job{Spec: hourly, Rules: Rules{Overlap: OverlapAllow}}, 0, MostOpen, "skipped 00:00, next 01:00"},
 		"open and missed":         {Job{Spec: hourly}, 3*time.Hour + time.Second, 1, "3 missed 00:00-02:00, skipped 03:00, next 04:00"},
 		"the last of three":       {Job{Spec: Spec{Cron: "0 * * * *", Zone: "UTC", Most: 3}, Runs: 2}, 0, 0, "due 00:00, next none"},
 		"the second of three":     {Job{Spec: Spec{Cron: "0 * * * *", Zone: "UTC", Most: 3}, Runs: 1}, 0, 0, "due 00:00, next 01:00"},
