@@ -68,7 +68,8 @@ func (g *grammar) items() *said {
 		g.take("once", "exactly")
 	}
 	items := []func(*said) bool{g.schedule, g.again, g.delay, g.instant, g.dayItem, g.clockItem, g.partItem, g.bounds, g.zoneItem}
-	for took := true; took && g.err == nil; {
+	begin := g.at
+	for took := true; took && g.err == nil && (g.at == begin || !g.ended(":")); { // behind a colon is text
 		took = false
 		for _, item := range items {
 			before := g.at

@@ -156,6 +156,7 @@ func TestRead(t *testing.T) {
 		"2026-12-24T18:00+01:00":                 "once, Thursday 24 December 2026 at 18:00 (Europe/Rome)",
 		"call Ann in 20 minutes please":          "once, Monday 23 November 2026 at 10:20 (Europe/Rome) | call Ann",
 		"tomorrow at 9: every day counts":        "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | every day counts",
+		"at 21:00: in Tokyo sushi":               "once, Monday 23 November 2026 at 21:00 (Europe/Rome) | in Tokyo sushi",
 		"tomorrow: 3 eggs":                       "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | 3 eggs",
 		"once a day at 9":                        "every day at 09:00 (Europe/Rome)",
 		"once a week on monday":                  "every Monday at 09:00 (Europe/Rome)",

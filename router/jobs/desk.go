@@ -266,7 +266,7 @@ func unread(err error, w wish) *fault {
 	if several, ok := errors.AsType[*scheduler.Ambiguous](err); ok {
 		f := &fault{code: "ambiguous", text: "That may be one of several times; which do you mean?"}
 		for _, c := range several.Choices {
-			f.choices = append(f.choices, choice{c.Words, joined(w.zone, c.Words, cmp.Or(w.text, whatOf(c.When.Rest)))})
+			f.choices = append(f.choices, choice{c.Words, typed(w.zone, c.Words, cmp.Or(w.text, whatOf(c.When.Rest)))})
 		}
 		return f
 	}
@@ -303,7 +303,7 @@ func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string
 		return err
 	}
 	return &fault{
-		code: "unknown_zone", choices: []choice{{"UTC", joined("UTC", when, w.text)}}, hint: "ask the person, and give their answer as zone",
+		code: "unknown_zone", choices: []choice{{"UTC", typed("UTC", when, w.text)}}, hint: "ask the person, and give their answer as zone",
 		text: "I do not know your time zone yet. Which is it? Write it before the time, as in Europe/Rome, or set it here with " + a.slash + "timezone and say it again.",
 	}
 }
@@ -330,7 +330,11 @@ func (d *Desk) WhenOff() string {
 	return "Jobs are switched off ([scheduler] enabled = false): none is run but maintenance, and those that are there stay as they are."
 }
 
-// joined are words with a space between them; what is empty is left out.
-func joined(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
+// typed is what somebody would write for a time and a text, with a colon between them: the text may begin as a
+// time does.
+func typed(zone, when, text string) string {
+	if text != "" {
+		when += ":"
+	}
+	return strings.Join(slices.DeleteFunc([]string{zone, when, text}, func(p string) bool { return p == "" }), " ")
 }

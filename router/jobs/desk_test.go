@@ -204,12 +204,12 @@ func TestAmbiguousTimeIsAskedWithButtons(t *testing.T) {
 	t.Parallel()
 	var r rows
 	d := newDesk(&r)
-	answer := give(t, d, &r, ann, chat, "remind at 9 to call Ann")
+	answer := give(t, d, &r, ann, chat, "remind at 9: in Paris call Ann")
 	if len(answer.Buttons) != 2 || len(r.jobs) != 0 {
 		t.Fatalf("%+v", answer)
 	}
 	said := give(t, d, &r, ann, chat, answer.Buttons[1].Command)
-	if want := "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome): call Ann"; !strings.Contains(unescaped(said.Text), want) {
+	if want := "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome): in Paris call Ann"; !strings.Contains(unescaped(said.Text), want) {
 		t.Errorf("%q says %q", answer.Buttons[1].Command, said.Text)
 	}
 }
