@@ -130,7 +130,7 @@ func run(args []string, std streams, env []string) int {
 	}
 	if err != nil {
 		fmt.Fprintln(std.err, "switchboard:", meant(err, parser.Model))
-		fmt.Fprintln(std.err, "Run \"switchboard --help\" for what there is.")
+		fmt.Fprintf(std.err, "Run \"%s --help\" for what there is.\n", whichOf(err, args))
 		return exitUsage
 	}
 	ctx, stop := withSignals(context.Background(), std.err)
@@ -140,6 +140,15 @@ func run(args []string, std streams, env []string) int {
 		return a.report(err)
 	}
 	return exitDone
+}
+
+// whichOf is the command that an error of the parser is about, as it is typed.
+func whichOf(err error, args []string) string {
+	fault, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || fault.Context == nil || fault.Context.Selected() == nil || !slices.Contains(args, fault.Context.Selected().Name) { // it is the default
+		return "switchboard"
+	}
+	return fault.Context.Selected().FullPath()
 }
 
 // meant adds the nearest command to the error about one that there is not. The parser

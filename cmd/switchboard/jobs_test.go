@@ -45,6 +45,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(1, "overlap takes skip, queue or allow, not \"twice\"", "edit", "8", "--overlap", "twice")
 	tell(1, "jitter takes a time such as 30s", "edit", "8", "--jitter", "")
 	tell(2, "say what is to change", "edit", "8")
+	tell(2, "unknown flag --colour\nRun \"switchboard job edit --help\"", "edit", "8", "--colour", "red")
 	tell(0, "every day at 10:00 (Europe/London): list all files", "edit", "8", "--timezone", "Europe/London")
 	tell(0, "- options: overlap queue", "show", "8")
 	tell(0, "The next time of job 8 is left out; then it is ", "skip", "8")
@@ -63,9 +64,15 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	r.write("UPDATE jobs SET state = 'paused', reason = 'rights: x' WHERE id IN (3, 8)")
 	r.command("config", "set", "heartbeat.deliver_to", "console:nobody/default")
 	r.command("config", "set", "heartbeat.enabled", "true")
+	r.command("config", "set", "scheduler.enabled", "false")
+	tell(1, "Jobs are switched off", "run", "8")
+	tell(0, "Job 2 is run now.", "run", "2") // maintenance goes on
+	if out, _, _ := r.command("job", "show", "2"); strings.Contains(out, "switched off") {
+		t.Errorf("of maintenance that goes on it says:\n%s", out)
+	}
 	out, _, _ := r.command("doctor", "--json")
 	for _, want := range []string{
-		"\"6 jobs active\"", "\"1 job (7) is disabled, as they failed too often\"", "\"2 jobs (3, 8) are paused by the program\"",
+		"\"6 jobs active; switched off ([scheduler] enabled = false): none runs but maintenance\"", "\"1 job (7) is disabled, as they failed too often\"", "\"2 jobs (3, 8) are paused by the program\"",
 		"\"heartbeat.deliver_to names console:nobody/default, where nobody has written to the bot yet\"",
 	} {
 		if !strings.Contains(out, want) {
