@@ -157,7 +157,7 @@ func TestChannelsAreShown(t *testing.T) {
 			{"/channel", "Write it so: `/channel NAME` says", ""},
 			{"/channel play", "play has been *connected*.\n\n- kind scripted\n- direct allowlist", "Test"},
 			{"/channel console", "console has been *connected*", ""},
-			{"/channel play-2", "the last event came 2026-01-02 03:04:05", "Test, Enable"},
+			{"/channel play-2", "the last event came 2026-01-02 04:04:05", "Test, Enable"},
 			{"/channel play disable", "Here you speak with me: once it is off I cannot hear you confirm it.", ""},
 			{"/channel console disable", "Nobody switches that one on or off", ""},
 			{"/channel plai", `There is no channel plai; did you mean play? "/channels" lists them.`, ""},

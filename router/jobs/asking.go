@@ -1,0 +1,63 @@
+package jobs
+
+import (
+	"context"
+	"slices"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// asking is who wants something of jobs, and where.
+type asking struct {
+	person *ledger.Person
+	conv   channels.Conversation
+	zone   string // in which they read times there; empty: that of the job
+	slash  string
+	taint  tools.Taint
+	tool   bool // by a tool
+	// machine: by whoever runs the program, for that person.
+	machine bool
+}
+
+// sees says that everybody's jobs may be listed: by admins, in direct chats.
+func (a *asking) sees() bool {
+	return a.person.Role == ledger.RoleAdmin && a.conv.Kind == channels.Direct
+}
+
+// whose is whose jobs are meant; empty: everybody's. What a tool changes is the person's own: of others'
+// jobs an admin types the command.
+func (a *asking) whose() string {
+	if a.sees() && !a.tool {
+		return ""
+	}
+	return a.person.Name
+}
+
+// here says that a job may be spoken of: in a group only one that speaks there.
+func (a *asking) here(job *scheduler.Job) bool {
+	return a.conv.Kind == channels.Direct || job.Target == target(&a.conv)
+}
+
+// owners says that it is to be said whose a job is.
+func (a *asking) owners(job *scheduler.Job) bool {
+	return job.Owner != a.person.Name || a.conv.Kind != channels.Direct
+}
+
+func target(c *channels.Conversation) scheduler.Target {
+	return scheduler.Target{Channel: c.Channel, Conversation: string(c.ID)}
+}
+
+// some are jobs by number from after on, at most limit and one that says there are more; of one person,
+// or of everybody.
+func (d *Desk) some(ctx context.Context, a *asking, of string, after int64, limit int) (list []scheduler.Job, more bool, err error) {
+	read := limit + 1
+	if a.conv.Kind != channels.Direct {
+		read = mostRead
+	}
+	list, err = d.Ledger.Jobs(ctx, of, after, read)
+	list = slices.DeleteFunc(list, func(job scheduler.Job) bool { return !a.here(&job) })
+	return list[:min(len(list), limit)], len(list) > limit, err
+}
