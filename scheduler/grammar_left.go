@@ -43,6 +43,8 @@ func (g *grammar) unread(s *said) {
 		g.fail("a month is not taken there; write a date, or a cron expression, such as “cron 0 9 * 12 1” for mondays in december")
 	case (word == "except" || word == "but" || word == "unless" || word == "excluding" || word == "apart" || word == "not" && g.second(s)) && (s.again != nil || s.every != 0):
 		g.fail("exceptions are not taken; name the days on which it is to be, or write a cron expression")
+	case (s.again != nil || s.every != 0) && word == "for" && (strings.HasPrefix(g.peek(2), "month") || strings.HasPrefix(g.peek(2), "year")):
+		g.fail("write the last day, as in “until 31 december”")
 	case (word == "during" || word == "while") && (s.again != nil || s.every != 0):
 		g.fail("write hours as “between 9:00 and 17:00”")
 	case s.again != nil && s.again.weekdays != 0 && word == "the" && digit:
@@ -131,6 +133,7 @@ func (s *said) apart(tokens []token, first, last int) error {
 	if first > 0 && strings.HasSuffix(tokens[first-1].raw, ":") {
 		return nil
 	}
+	several := slices.ContainsFunc(tokens[first:last], func(t token) bool { return t.word == "and" }) // "tea at 9 and coffee at 10"
 	clock := len(s.clocks) > 0 || s.part != nil || s.fixed() || s.every != 0
 	for i := first; i < last; i++ {
 		g := grammar{tokens: tokens[:last], at: i}
@@ -139,7 +142,9 @@ func (s *said) apart(tokens []token, first, last int) error {
 		case "every", "each", "twice", "once":
 			found = g.again(&said{}) || g.err != nil && tokens[i].word == "twice"
 		case "at", "@":
-			found = !clock && g.clockItem(&said{})
+			found = (!clock || several) && g.clockItem(&said{})
+		case "in":
+			found = several && g.delay(&said{})
 		case "tomorrow", "today", "tonight", "on":
 			found = s.day == nil && s.again == nil && !s.fixed() && s.every == 0 && g.dayItem(&said{})
 		}

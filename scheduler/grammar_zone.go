@@ -66,6 +66,7 @@ func (g *grammar) zoneItem(s *said) bool {
 		}
 		s.zone = zone
 		g.at++
+		g.take("time")
 		return true
 	case bare && s.timed() && offset.MatchString(name):
 		return g.fail("an offset such as %s is no time zone; write a name such as Europe/Rome, or all of it, as 2026-12-05T09:00:00+01:00", name)

@@ -118,7 +118,7 @@ func find(tokens []token) (said *said, first, last int, err error) {
 			err = p.err
 		}
 		switch {
-		case tail != nil && tail.whole() && middle == "" && p.at < n:
+		case tail != nil && p.err == nil && middle == "" && p.at < n:
 			for _, t := range tokens[i:p.at] {
 				middle += t.raw + " "
 			}
@@ -151,7 +151,7 @@ func dangling(tokens []token, first, i int, s *said) error {
 	}
 	former := tokens[i-1]
 	switch former.word {
-	case "and", "or", "&", "till", "until", "through", "from", "between", "except", "not", "before", "after", "every", "last", "around":
+	case "and", "or", "&", "till", "until", "through", "from", "between", "except", "not", "before", "after", "every", "last", "around", "than", "early", "late", "thing":
 		return fmt.Errorf("“%s %s” is not understood; %s", former.word, tokens[i].word, taken)
 	}
 	if numericDate(former.raw) || (i == first+1 || tokens[i-2].word == "on") && numericDate(former.raw+".") {
@@ -168,7 +168,7 @@ func rest(text string, tokens []token, first, last int) string {
 	if first >= last {
 		return ""
 	}
-	return strings.TrimLeft(text[tokens[first].from:tokens[last-1].to], "-–—:,; ")
+	return strings.TrimRight(strings.TrimLeft(text[tokens[first].from:tokens[last-1].to], "-–—:,; "), "-–—,; ")
 }
 
 // A token is a word of a text.

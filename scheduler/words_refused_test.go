@@ -1,0 +1,111 @@
+package scheduler
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is over or not right is refused with the reason.
+func TestReadRefuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2020-01-01 09:00 pay":                       "past: Wednesday 1 January 2020 at 09:00 is over",
+		"2020-01-01T09:00:00Z":                       "past: That is over",
+		"today at 9":                                 "past: Say “today at 21:00” or “tomorrow at 09:00”",
+		"yesterday at 9":                             "past: That is over",
+		"every day at 9 until 1 9 2020":              "past: That is over",
+		"in 0 minutes":                               "that is now",
+		"at 25:00":                                   "25:00 is no time of the day",
+		"on 31 february":                             "there is no day 31",
+		"2026-13-01":                                 "there is no day 2026-13-01",
+		"monday 5 december at 9":                     "5 December 2026 is a Saturday",
+		"today":                                      "say at which time today",
+		"5/12 at 9":                                  "is read in two ways",
+		"on 5.12. at 9":                              "is read in two ways",
+		"call Ann on 5/12 at 9":                      "is read in two ways",
+		"every day except sunday at 9":               "exceptions are not taken",
+		"every friday the 13th":                      "a weekday that has a certain date",
+		"every 3 months":                             "*/3",
+		"every 15 minutes on weekdays":               "an interval has no days",
+		"every hour between 9 and 5":                 "between 09:00 and 17:00",
+		"every day at 9 and 17:30":                   "two jobs",
+		"at 9am PST tea":                             "PST is not exact; write the name of a time zone, such as America/Los_Angeles",
+		"at 9pm eastern time":                        "such as America/New_York",
+		"at 9pm UTC+2 call":                          "an offset such as UTC+2",
+		"at 21:00 Europe/Rom":                        "did you mean Europe/Rome?",
+		"in -5 minutes tea":                          "a number above zero",
+		"every day at 9 at 10 tea":                   "“at 10” is a second time",
+		"tomorrow at 9 and 10 tea":                   "that is several times",
+		"tomorrow at 9 or 10 tea":                    "“or 10” is a second time",
+		"tomorrow at 9 to 10:30 meet":                "“to 10:30” is a second time",
+		"tomorrow from 9 to 10 meet":                 "“from 9” is no exact time",
+		"tomorrow at lunch tea":                      "“at lunch” is no exact time",
+		"tomorrow 9 tea":                             "is “at 9” meant?",
+		"on monday and thursday at 9":                "“and thursday” is a second time",
+		"call Bob on monday or tuesday":              "“or tuesday” is a second time",
+		"pills twice a day at 8 and 20:00":           "write at which times",
+		"the shop is open until 18:00":               "“until 18:00” is not understood",
+		"on december 24 and 25 tea":                  "“and 25” is a second time",
+		"in 10 minutes and again in 20 minutes":      "is a second time",
+		"in 2 weeks on friday":                       "“on friday” is a second time",
+		"in an hour or two":                          "write how long",
+		"in 1 h 30 tea":                              "write how long",
+		"a week from friday":                         "counted from now",
+		"2 hours ago":                                "past: That is over",
+		"tea at 9 and coffee at 10":                  "“at 9” stands apart",
+		"at 9 tea and at 10 coffee":                  "“at 10” stands apart",
+		"tea in 5 min and rice in 10 min":            "“in 5 min” stands apart",
+		"call Ann first thing tomorrow":              "“thing tomorrow” is not understood",
+		"be back no later than 9pm":                  "“than 9pm” is not understood",
+		"every monday at 9 for 3 months":             "write the last day",
+		"stand up every day at 9am PT":               "PT is not exact",
+		"call Ann at 9pm in the office":              "in the middle of the text",
+		"friday week":                                "friday next week",
+		"call Ann tomorrow at 9 about it":            "in the middle of the text",
+		"tomorrow call Ann at 9 about it":            "“at 9” stands apart",
+		"call Ann tomorrow about it at 9":            "“tomorrow” stands apart",
+		"at 9 water it every other day":              "“every other day” stands apart",
+		"every monday in december at 9":              "a month is not taken",
+		"every last friday of the month":             "“every last friday” is not taken",
+		"every month on the first monday":            "“the first monday” is not taken",
+		"every year on christmas":                    "behind that comes a day",
+		"every second monday":                        "is not taken",
+		"biweekly":                                   "every 2 weeks",
+		"every day from 9 to 17:00":                  "hours belong to an interval",
+		"every hour at half past":                    "cron 30",
+		"every hour between 9 and 17:00 on weekdays": "an interval has no days",
+		"every 15 minutes during work":               "write hours as",
+		"call Ann on 5.12 at 9":                      "is read in two ways",
+		"5/12/2026":                                  "is read in two ways",
+		"cron":                                       "behind “cron” comes",
+		"cron 61 8 * * *":                            "above maximum",
+		"cron 0 8 31 2 *":                            "this is never due",
+		"call Ann":                                   "no time was found in it; say for example",
+		"":                                           "no time was found",
+	} {
+		_, err := Read(text, at(t, spoken), "Europe/Rome")
+		if past, ok := errors.AsType[*PastError](err); ok && !strings.HasPrefix(want, "past: ") {
+			t.Errorf("%s is past: %s", text, past.Reason)
+		}
+		if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(want, "past: ")) {
+			t.Errorf("%s: %v; want %q", text, err, want)
+		}
+	}
+	if _, err := Read("tomorrow", at(t, spoken), "Mars/Base"); err == nil || !strings.Contains(err.Error(), "IANA") {
+		t.Error(err)
+	}
+}
+
+// Long text costs little: a message may be 64 KB.
+func TestReadLongText(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	for _, word := range []string{"every ", "1 ", "monday and ", "mondays and ", "at 9 ", "in the ", "cron * ", "from 9 to "} {
+		_, _ = Read(strings.Repeat(word, 64<<10/len(word))+"x", at(t, spoken), "Europe/Rome")
+	}
+	if took := time.Since(begun); took > 30*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
