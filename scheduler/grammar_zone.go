@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -54,12 +55,12 @@ func (g *grammar) zoneItem(s *said) bool {
 		if zone = name; !strings.Contains(name, "/") && len(name) == 3 {
 			zone = upper
 		}
-		if _, err := Zone(zone); err != nil || strings.ToLower(zone) == zone {
+		if isDigit(name) || strings.ToLower(zone) == zone || !words.IsZone(zone) {
 			_, zone = words.Place(name)
 		}
-		if continent, _, ok := strings.Cut(name, "/"); ok && zone == "" && continents[continent] {
-			_, err := Zone(name)
-			return g.fail("%v", err)
+		if continent, _, ok := strings.Cut(name, "/"); ok && zone == "" && continents[continent] && s.timed() {
+			g.err = unknownZone(name)
+			return false
 		}
 		if zone == "" {
 			return strings.HasPrefix(raw, "(") && g.place(s)
@@ -109,4 +110,12 @@ func (g *grammar) place(s *said) bool {
 func (g *grammar) clockAhead() bool {
 	ahead := grammar{tokens: g.tokens, at: g.at}
 	return ahead.clockItem(&said{})
+}
+
+// unknownZone is the name of none. What was meant is looked for when it is said: a long text may have many.
+type unknownZone string
+
+func (z unknownZone) Error() string {
+	_, err := words.Zone(string(z))
+	return fmt.Sprint(err)
 }

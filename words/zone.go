@@ -47,7 +47,7 @@ func Place(name string) (place, zone string) {
 // says what may have been meant.
 func Zone(name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if isZone(name) {
+	if IsZone(name) {
 		return name, nil
 	}
 	if _, zone := Place(name); zone != "" {
@@ -65,7 +65,7 @@ func Zone(name string) (string, error) {
 
 // CheckZone wants the name of a time zone as IANA writes it, for where it is kept.
 func CheckZone(name string) error {
-	if isZone(name) {
+	if IsZone(name) {
 		return nil
 	}
 	zone, err := Zone(name)
@@ -75,8 +75,8 @@ func CheckZone(name string) error {
 	return err
 }
 
-// isZone: "Local" is the machine's zone, which is nobody's business.
-func isZone(name string) bool {
+// IsZone: it is the name of a zone as IANA writes it. "Local" is the machine's, which is nobody's business.
+func IsZone(name string) bool {
 	_, err := time.LoadLocation(name)
 	return err == nil && name != "" && name != "Local"
 }

@@ -10,7 +10,7 @@ func TestEveryZoneExists(t *testing.T) {
 	seen := make(map[string]string)
 	for line := range strings.Lines(zonesText) {
 		zone, places, ok := strings.Cut(strings.TrimSpace(line), ": ")
-		if !ok || !isZone(zone) {
+		if !ok || !IsZone(zone) {
 			t.Errorf("%s is no zone with places", line)
 		}
 		for place := range strings.SplitSeq(places, ", ") {
