@@ -46,7 +46,7 @@ func TestCrash(t *testing.T) {
 //
 // promise: P1.kill-loses-nothing
 func TestCrashTelegram(t *testing.T) {
-	crashTest(t, 4, false, func(r *rig) place { return newTelegramPlace(r.t, false) })
+	crashTest(t, 3, false, func(r *rig) place { return newTelegramPlace(r.t, false) })
 }
 
 // Every tenth answer of the platform is lost after a text, a file or a change took effect, here
