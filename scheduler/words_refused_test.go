@@ -105,7 +105,7 @@ func TestReadLongText(t *testing.T) {
 	for _, word := range []string{"every ", "1 ", "monday and ", "mondays and ", "at 9 ", "in the ", "cron * ", "from 9 to ", "12/24/2026 ", "at 9 Europe/Rom ", "at 9 (New York time) "} {
 		_, _ = Read(strings.Repeat(word, 64<<10/len(word))+"x", at(t, spoken), "Europe/Rome")
 	}
-	if took := time.Since(begun); took > 30*time.Second {
+	if took := time.Since(begun); took > 2*time.Minute {
 		t.Errorf("took %s", took)
 	}
 }

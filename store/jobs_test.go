@@ -44,22 +44,6 @@ func (h *house) people() {
 // work is the scheduler's view.
 func (h *house) work() *store.Scheduler { return h.DB.Scheduler(h.owner()) }
 
-// claimed claims what is due as the loop does.
-func (h *house) claimed() {
-	h.Helper()
-	jobs, now, _, err := h.work().DueJobs(h.Ctx, 100, ofTG)
-	if err != nil {
-		h.Fatal(err)
-	}
-	var claims []scheduler.Claim
-	for _, j := range jobs {
-		claims = append(claims, scheduler.Decide(j.Job, now, j.Open, scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour}))
-	}
-	if err := h.work().Claim(h.Ctx, claims); err != nil {
-		h.Fatal(err)
-	}
-}
-
 // due has the jobs' next slot have come this long ago.
 func (h *house) due(ago time.Duration) {
 	h.Helper()

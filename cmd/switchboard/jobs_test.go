@@ -3,7 +3,6 @@ package main_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"switchboard/scheduler"
 )
@@ -46,10 +45,10 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(1, "jitter takes a time such as 30s", "edit", "8", "--jitter", "")
 	tell(2, "say what is to change", "edit", "8")
 	tell(2, "unknown flag --colour\nRun \"switchboard job edit --help\"", "edit", "8", "--colour", "red")
-	tell(0, "every day at 10:00 (Europe/London): list all files", "edit", "8", "--timezone", "Europe/London")
+	tell(0, "every day at 10:00 (Asia/Tokyo): list all files", "edit", "8", "--timezone", "Asia/Tokyo")
 	tell(0, "- options: overlap queue", "show", "8")
 	tell(0, "The next time of job 8 is left out; then it is ", "skip", "8")
-	tell(0, ":00:00 GMT  skipped", "history", "8")
+	tell(0, "10:00:00 JST  skipped", "history", "8")
 	if out, _, _ := r.command("job", "history", "10", "--json"); out != "[]\n" {
 		t.Errorf("the history of none is %q", out)
 	}
@@ -82,26 +81,5 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	jobs := list[[]scheduler.Job](r, "job", "list", "--json")
 	if len(jobs) != 2 || jobs[0].Text != "call Ann" || jobs[1].Payload != scheduler.PayloadAgent || jobs[1].Owner != "owner" {
 		t.Errorf("the list has %+v", jobs)
-	}
-}
-
-// In the terminal, with no model: what is to come in some seconds comes, and what was due while nothing ran
-// comes at the next start, once.
-func TestReminderArrivesInThePipe(t *testing.T) {
-	t.Parallel()
-	r := bare(t)
-	out, errs, code := r.commandWith("remind me in 2 seconds to stretch\nremind me in 9 seconds to go home\n", "chat", "--linger", "5s")
-	if code != 0 || strings.Count(out, "Reminder: stretch\n") != 1 || strings.Count(out, " (UTC): ") != 2 {
-		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
-	}
-	time.Sleep(5 * time.Second) // while nothing runs
-	for _, want := range []int{1, 0} {
-		out, errs, _ := r.commandWith("hello\n", "chat", "--linger", "2s")
-		if strings.Contains(out, "stretch") || strings.Count(out, "Reminder: go home\n") != want {
-			t.Errorf("at the next start, want it %d times: %s\n%s", want, out, errs)
-		}
-	}
-	if out, _, _ := r.commandWith("/notifications\n/notifications\n", "chat"); strings.Count(out, "go home") != 1 || !strings.Contains(out, "There is nothing that you have not read.") {
-		t.Errorf("the notifications: %s", out)
 	}
 }
