@@ -158,16 +158,21 @@ var Options = []Option{
 	},
 }
 
+// OptionNames are the names of all options, in a sentence.
+func OptionNames() string {
+	var names []string
+	for _, o := range Options {
+		names = append(names, o.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // Set gives a job an option, as its name and value are written; DefaultValue takes it away. An error says what the
 // option takes, and the job is to be thrown away then.
 func (j *Job) Set(name, value string, now time.Time) error {
 	i := slices.IndexFunc(Options, func(o Option) bool { return strings.EqualFold(o.Name, name) })
 	if i < 0 {
-		var names []string
-		for _, o := range Options {
-			names = append(names, o.Name)
-		}
-		return fmt.Errorf("there is no option %q; there are %s", name, strings.Join(names, ", "))
+		return fmt.Errorf("there is no option %q; there are %s", name, OptionNames())
 	}
 	o, value, spec := Options[i], strings.TrimSpace(value), j.Spec
 	switch {

@@ -177,7 +177,7 @@ func sensible(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 2200 }
 func (s *Spec) once(p *plan) error {
 	at, err := time.Parse(time.RFC3339, s.At)
 	if err != nil {
-		if at, err = time.Parse("2006-01-02T15:04:05", s.At); err != nil {
+		if at, err = time.Parse(local, s.At); err != nil {
 			return fmt.Errorf("the time %q is not written as 2026-12-05T09:00:00", s.At)
 		}
 		at = reached(at, p.zone)

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"golang.org/x/term"
@@ -335,7 +334,7 @@ func localZone(env []string) string {
 		names = append(names, name)
 	}
 	for _, name := range names {
-		if _, err := time.LoadLocation(name); err == nil && name != "" && name != "Local" {
+		if words.IsZone(name) {
 			return name
 		}
 	}

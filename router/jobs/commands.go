@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,7 +154,7 @@ func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest stri
 	case kind != "":
 		change, err = d.change(ctx, a, id, kind, more)
 	default:
-		err = faulty("bad_arguments", "Behind the number of a job I know pause, resume, run, skip, delete, history, when, text, and the options %s.", optioned())
+		err = faulty("bad_arguments", "Behind the number of a job I know pause, resume, run, skip, delete, history, when, text, and the options %s.", scheduler.OptionNames())
 	}
 	if err != nil {
 		return says(err, fmt.Sprintf("jobs %d when", id))
@@ -190,10 +191,7 @@ func (d *Desk) snoozedUntil(a *asking, job *scheduler.Job, by string) (time.Time
 		return now, faulty("refused", "Only reminders can be snoozed.")
 	}
 	if by == "tomorrow" {
-		zone, err := scheduler.Zone(job.Spec.Zone)
-		if a.zone != "" {
-			zone, err = scheduler.Zone(a.zone)
-		}
+		zone, err := scheduler.Zone(cmp.Or(a.zone, job.Spec.Zone))
 		if err != nil {
 			zone = time.UTC
 		}

@@ -119,7 +119,7 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 	case job.Owner == "":
 		return nil, faulty("refused", "Job %d is the program's own; its time and work are fixed.", id)
 	case w.when == "" && w.text == "" && w.zone == "" && len(w.options) == 0:
-		return nil, faulty("bad_arguments", "Say a new time, a new text, or an option: %s.", optioned())
+		return nil, faulty("bad_arguments", "Say a new time, a new text, or an option: %s.", scheduler.OptionNames())
 	case w.when == "" && len(w.text) > mostText:
 		return nil, tooLong()
 	}

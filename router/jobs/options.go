@@ -35,15 +35,6 @@ func (d *Desk) set(a *asking, job *scheduler.Job, options []string) error {
 	return nil
 }
 
-// optioned are the names of options, as one writes them.
-func optioned() string {
-	var names []string
-	for _, o := range scheduler.Options {
-		names = append(names, o.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
 // hasOption says that an option is called so.
 func hasOption(name string) bool {
 	return slices.ContainsFunc(scheduler.Options, func(o scheduler.Option) bool { return o.Name == name })

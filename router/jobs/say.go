@@ -79,7 +79,7 @@ func (d *Desk) upcoming(job *scheduler.Job, n int) string {
 
 // local is an instant as people in a zone read it.
 func local(t time.Time, zone string) string {
-	loc, err := time.LoadLocation(zone)
+	loc, err := scheduler.Zone(zone)
 	if err != nil {
 		loc = time.UTC
 	}
