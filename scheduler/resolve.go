@@ -104,7 +104,11 @@ func (r *resolver) moment(m *said, bare time.Duration) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, err
 		}
-		return reached(dates[0].Add(bare), r.zone), nil
+		date := dates[0]
+		if m.day != nil && m.day.named == "the" { // said on a monday, "monday" is the next one
+			date = dates[len(dates)-1]
+		}
+		return reached(date.Add(bare), r.zone), nil
 	}
 	times, err := r.once(m)
 	if err != nil {
