@@ -60,7 +60,18 @@ func (r *resolver) date(d *day) ([]time.Time, error) {
 // calendar is a cron expression.
 func (r *resolver) calendar() ([]Spec, error) {
 	s, a := r.said, *r.said.again
-	switch today := r.today(); {
+	today := r.today()
+	if s.from != nil && s.from.day != nil { // "every week from friday at 18:00": the day and its time are those
+		from, err := r.moment(s.from, 0)
+		if err != nil {
+			return nil, err
+		}
+		today = wall(from, r.zone)
+		if len(s.clocks) == 0 && s.part == nil {
+			s.clocks, s.part = slices.Clone(s.from.clocks), s.from.part
+		}
+	}
+	switch {
 	case a.week && a.weekdays == 0:
 		a.weekdays = 1 << today.Weekday()
 	case a.month && a.dates == 0:
