@@ -54,8 +54,17 @@ func (v *Vault) learn(value string) {
 }
 
 // Keep takes the secrets as they are now, sealed, by name, and says which are others than
-// before, or gone.
+// before, or gone. All that can be opened are hidden from then on, whether or not something
+// uses them.
 func (v *Vault) Keep(sealed map[string][]byte) (changed []string) {
+	changed = v.keep(sealed)
+	for _, name := range changed {
+		_, _ = v.Look(name) // whoever needs it is told why it cannot be opened
+	}
+	return changed
+}
+
+func (v *Vault) keep(sealed map[string][]byte) (changed []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for name, s := range sealed {

@@ -137,3 +137,17 @@ func TestSecretsAreLookedUpAsTheyAreNow(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A secret that nothing uses is no less one: whoever types it has it hidden.
+func TestSecretsAreHiddenBeforeTheyAreUsed(t *testing.T) {
+	t.Parallel()
+	dir, mask := t.TempDir(), secrets.NewMasker()
+	sealed, err := vault.New(dir, "", nil).Seal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vault.New(dir, "", mask).Keep(map[string][]byte{"one": sealed, "damaged": []byte("x")})
+	if got := mask.Text("it is " + value.Reveal()); got != "it is [redacted]" {
+		t.Errorf("%q", got)
+	}
+}
