@@ -25,6 +25,7 @@ const (
 	countJobs = `SELECT count(*) FROM jobs WHERE owner = ? AND state NOT IN ('done', 'removed')`
 	// unskip: whoever gives a job a time that they had skipped wants it after all.
 	unskip = `DELETE FROM runs WHERE job_id = ? AND slot = ? AND state = 'skipped' AND reason = 'asked'`
+	hasRow = `SELECT 1 FROM runs WHERE job_id = ? AND slot = ?`
 	anyRun = `SELECT 1 FROM runs WHERE job_id = ? AND state IN ('due', 'running') LIMIT 1`
 )
 
@@ -92,10 +93,12 @@ func (t *tx) arm(job *scheduler.Job) error {
 		return &ledger.StateError{Sentence: "That is no time for a job: " + err.Error() + "."}
 	}
 	if job.Arm(t.at()); job.Slot.IsZero() {
-		return &ledger.StateError{Sentence: "That time has passed, and no later one is left: give it another one."}
+		return noneLeft
 	}
 	return nil
 }
+
+var noneLeft error = &ledger.StateError{Sentence: "That time has passed, and no later one is left: give it another one."}
 
 // saved writes what a change may set of a job.
 func (t *tx) saved(job *scheduler.Job, conversation any) error {
@@ -155,23 +158,42 @@ func (t *tx) editJob(c *ledger.JobChange, job *scheduler.Job) error {
 	}
 	job.Name, job.Text, job.Rules = c.Job.Name, c.Job.Text, c.Job.Rules
 	job.Taint = string(tools.Taint(job.Taint).Join(tools.Taint(c.Job.Taint)))
-	if c.Job.Spec != job.Spec { // else its slots stay as they are
-		job.Spec = c.Job.Spec
-		if err := t.arm(job); err != nil {
-			return err
-		}
+	changed := c.Job.Spec != job.Spec // else its slots stay as they are
+	job.Spec = c.Job.Spec
+	var err error
+	switch {
+	case changed && c.NewTime:
 		if job.State == scheduler.JobDone {
 			job.State = scheduler.JobActive
 		}
-		if _, err := t.Exec(unskip, job.ID, micros(job.Slot)); err != nil {
-			return err
+		if err = t.arm(job); err == nil {
+			_, err = t.Exec(unskip, job.ID, micros(job.Slot))
 		}
+	case changed && job.State != scheduler.JobDone: // what is over stays so
+		err = t.rearm(job)
+	}
+	if err != nil {
+		return err
 	}
 	conversation, err := t.target(c)
 	if err != nil {
 		return err
 	}
 	return t.saved(job, conversation)
+}
+
+// rearm arms a job that was given no new time: a slot that has its row, as one that was skipped, does not come again.
+func (t *tx) rearm(job *scheduler.Job) error {
+	if err := t.arm(job); err != nil {
+		return err
+	}
+	for ; !job.Slot.IsZero(); job.Arm(job.Slot) {
+		var one int
+		if had, err := t.Row(hasRow, []any{job.ID, micros(job.Slot)}, &one); err != nil || !had {
+			return err
+		}
+	}
+	return noneLeft
 }
 
 func (t *tx) pauseJob(_ *ledger.JobChange, job *scheduler.Job) error {
@@ -188,7 +210,7 @@ func (t *tx) resumeJob(_ *ledger.JobChange, job *scheduler.Job) error {
 		return cannot(job, "is "+string(job.State)+", not paused")
 	}
 	job.State, job.Reason, job.Failures = scheduler.JobActive, "", 0
-	if err := t.arm(job); err != nil {
+	if err := t.rearm(job); err != nil {
 		return err
 	}
 	return t.saved(job, nil)

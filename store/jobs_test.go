@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,50 @@ func TestJobsAreMadeAndChanged(t *testing.T) {
 		audit, err := h.Router.Audit(h.Ctx, view.AuditFilter{}, 0, 20)
 		if n := len(audit); err != nil || n < 8 || audit[0].Action != "job.remove" || audit[0].Person != "marco" {
 			t.Errorf("audit: %+v, %v", audit, err)
+		}
+	})
+}
+
+// Only a new time has a slot come after all that was skipped.
+//
+// promise: P9.jobs-changed
+func TestAnEditBringsBackNoSlot(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		once := scheduler.Spec{At: h.clock().Add(time.Hour).UTC().Format("2006-01-02T15:04:05"), Zone: "UTC"}
+		for _, c := range []struct {
+			spec  scheduler.Spec
+			state scheduler.JobState
+		}{{once, scheduler.JobDone}, {hourly, scheduler.JobActive}} {
+			job := h.reminder(c.spec)
+			left := job.Slot
+			job = h.changed(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID}).Done
+			next := job.Slot
+			edited := func(newTime bool, set func(*scheduler.Spec)) {
+				t.Helper()
+				set(&job.Spec)
+				job = h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: job, NewTime: newTime}).Done
+			}
+			for _, until := range []time.Time{{}, left.Add(48 * time.Hour)} {
+				if edited(false, func(s *scheduler.Spec) {
+					if s.Jitter = 3 * time.Second; s.At == "" {
+						s.Until = until
+					}
+				}); job.State != c.state || !job.Slot.Equal(next) {
+					t.Errorf("%+v: next %s, not %s", job, job.Slot, next)
+				}
+			}
+			if c.state == scheduler.JobActive {
+				h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID})
+				if job = h.changed(ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID}).Done; !job.Slot.Equal(next) {
+					t.Errorf("resumed: next %s, not %s", job.Slot, next)
+				}
+			}
+			skipped := fmt.Sprintf("SELECT count(*) FROM runs WHERE job_id = %d AND reason = 'asked'", job.ID)
+			h.wantCount(1, skipped)
+			if edited(true, func(s *scheduler.Spec) { s.Jitter = 0 }); job.State != scheduler.JobActive || !job.Slot.Equal(left) {
+				t.Errorf("a new time: %+v", job)
+			}
+			h.wantCount(0, skipped)
 		}
 	})
 }

@@ -142,7 +142,7 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 	if job.Taint == "" {
 		job.Taint = string(a.taint)
 	}
-	return &ledger.JobChange{Kind: ledger.EditJob, ID: id, Of: a.whose(), Job: job}, d.mayRun(job)
+	return &ledger.JobChange{Kind: ledger.EditJob, ID: id, Of: a.whose(), Job: job, NewTime: w.when != ""}, d.mayRun(job)
 }
 
 func tooLong() *fault {

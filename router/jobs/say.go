@@ -40,7 +40,11 @@ func (d *Desk) made(job *scheduler.Job) string {
 	if beside := job.Beside(); len(beside) > 0 {
 		text += "\nOptions: " + render.Escape(strings.Join(beside, ", ")) + "."
 	}
-	if job.State != scheduler.JobActive {
+	switch job.State {
+	case scheduler.JobActive:
+	case scheduler.JobDone:
+		text += "\nIt is over, and stays so until it is given a new time."
+	default:
 		text += "\nIt is " + string(job.State) + "."
 	}
 	if off := d.WhenOff(); off != "" && job.Payload != scheduler.PayloadMaintenance {

@@ -69,6 +69,8 @@ type JobChange struct {
 	Of string
 	// Job is what is made; of an edit what it becomes.
 	Job *scheduler.Job
+	// NewTime: an edit gives it a time, so that it goes on if it is over, and has a slot that was skipped after all.
+	NewTime bool
 	// Target is where it speaks; nil: nowhere, or as before.
 	Target *channels.Conversation
 	// Done is the job as it is after the change; filled in.
