@@ -27,6 +27,20 @@ func (a *asking) sees() bool {
 	return a.person.Role == ledger.RoleAdmin && a.conv.Kind == channels.Direct
 }
 
+// admin says that they may do what is for admins. A tool may not, whoever it is used for: of that an admin types
+// the command.
+func (a *asking) admin() bool {
+	return (a.person.Role == ledger.RoleAdmin || a.machine) && !a.tool
+}
+
+// mayChange refuses to change what goes to others, or to run it at another time: it was allowed as it is.
+func (a *asking) mayChange(job *scheduler.Job) error {
+	if job.Payload != scheduler.PayloadSend || a.admin() {
+		return nil
+	}
+	return faulty("refused", "What goes to others was allowed as it is: delete job %d, and ask me anew to send it. It can be paused, resumed and skipped.", job.ID)
+}
+
 // whose is whose jobs are meant; empty: everybody's. What a tool changes is the person's own: of others'
 // jobs an admin types the command.
 func (a *asking) whose() string {

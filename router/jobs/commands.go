@@ -176,6 +176,8 @@ func (d *Desk) change(ctx context.Context, a *asking, id int64, kind ledger.JobC
 		return nil, faulty("refused", "Job %d is the program's own and stays; it can be paused.", id)
 	case kind == ledger.RunJob && !d.Settings().Enabled && job.Payload != scheduler.PayloadMaintenance:
 		return nil, faulty("unavailable", "%s", d.WhenOff())
+	case kind == ledger.RunJob:
+		err = a.mayChange(job)
 	case kind == ledger.SnoozeJob:
 		c.Until, err = d.snoozedUntil(a, job, more)
 	}

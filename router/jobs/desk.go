@@ -123,6 +123,9 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 	case w.when == "" && len(w.text) > mostText:
 		return nil, tooLong()
 	}
+	if err := a.mayChange(job); err != nil {
+		return nil, err
+	}
 	if w.when != "" {
 		if w.zone == "" && a.zone == "" {
 			w.zone = job.Spec.Zone

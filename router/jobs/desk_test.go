@@ -420,6 +420,38 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	}
 }
 
+// What an admin allowed to be sent to others is sent as it was allowed, or not at all.
+//
+// promise: P9.jobs-owned
+func TestWhatGoesToOthersStaysAsItWasAllowed(t *testing.T) {
+	t.Parallel()
+	r := rows{jobs: []scheduler.Job{{
+		ID: 1, Owner: "ann", Payload: scheduler.PayloadSend, Text: "Hello", Spec: scheduler.Spec{Cron: "0 9 * * *", Zone: "UTC"},
+		State: scheduler.JobActive, Rules: scheduler.Rules{Approved: true},
+	}}}
+	d := newDesk(&r)
+	for _, verb := range []string{"text pay me now", "when every minute", "overlap allow", "times 5", "timezone Asia/Tokyo", "run"} {
+		if answer := give(t, d, &r, ann, chat, "jobs 1 "+verb); !strings.Contains(answer.Text, "was allowed as it is") {
+			t.Errorf("%s: %s", verb, answer.Text)
+		}
+	}
+	for _, c := range []struct {
+		by         *ledger.Person
+		verb, want string
+	}{
+		{ann, "pause", "is paused"},
+		{ann, "resume", "It goes on"},
+		{ann, "skip", "is left out"},
+		{root, "run", "is run now"},
+		{root, "text Hello, Bob", "Hello, Bob"},
+		{ann, "delete", "is deleted: Hello, Bob"},
+	} {
+		if answer := give(t, d, &r, c.by, chat, "jobs 1 "+c.verb); !strings.Contains(unescaped(answer.Text), c.want) {
+			t.Errorf("%s: %s: %s\nwant %s", c.by.Name, c.verb, answer.Text, c.want)
+		}
+	}
+}
+
 func TestNotificationsAreReadByBeingShown(t *testing.T) {
 	t.Parallel()
 	r := rows{told: []ledger.Notification{{ID: 2, Text: "call Ann", Taint: "web", At: now}, {ID: 1, Text: "tea", At: now, Read: now}}}
