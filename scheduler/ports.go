@@ -14,6 +14,9 @@ type Store interface {
 	// JobsAhead are active jobs that had a run end after now, which they can only by a clock that was set back since; those
 	// behind the number after, at most limit.
 	JobsAhead(ctx context.Context, now time.Time, after int64, limit int) ([]Job, error)
+	// StartBy has due runs of the first try start by the first of some instants, of the second by the second, and so on. What
+	// nothing comes after waits for its slot.
+	StartBy(ctx context.Context, latest []time.Time) error
 	// Claim claims slots, each if its job is still in the version of the claim: with what others claimed it does nothing.
 	Claim(ctx context.Context, claims []Claim) error
 	// DueRuns are runs within reach in state due that are to be started by now, with their jobs, the longest

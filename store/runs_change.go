@@ -24,6 +24,10 @@ const (
 	insertRuns = `
 		INSERT INTO runs (job_id, slot, last_slot, slots, state, reason, start_at, beside, told, created_at, finished_at) VALUES %s
 		ON CONFLICT (job_id, slot) DO NOTHING RETURNING id`
+	// startBy: no other run waits for those of a job that is done.
+	startBy = `
+		UPDATE runs SET start_at = CASE WHEN slot > ? AND (SELECT j.state FROM jobs j WHERE j.id = runs.job_id) = 'done' THEN slot ELSE ? END
+		WHERE state = 'due' AND try = ? AND start_at > ?`
 	beginRun = `
 		UPDATE runs SET state = 'running', engine = ?, turn_id = NULL, started_at = coalesce(started_at, ?)
 		WHERE id = ? AND try = ? AND state = 'due'`
@@ -154,6 +158,18 @@ func (s *Scheduler) Begin(ctx context.Context, run scheduler.Run) (begun bool, e
 		return err
 	})
 	return begun && err == nil, err
+}
+
+// StartBy implements scheduler.Store.
+func (s *Scheduler) StartBy(ctx context.Context, latest []time.Time) error {
+	return s.db.write(ctx, rides, "bring runs back that wait", func(t *tx) error {
+		for i, by := range latest {
+			if _, err := t.Exec(startBy, micros(by), micros(by), i+1, micros(by)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Settle implements scheduler.Store.
