@@ -2,30 +2,16 @@ package scheduler
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 
 	"switchboard/words"
 )
 
-// inexact are abbreviations that stand for several zones, or for half a year of one, with what may be meant.
-var inexact = map[string]string{
-	"ET": "America/New_York", "EST": "America/New_York", "EDT": "America/New_York", "EASTERN": "America/New_York",
-	"CT": "America/Chicago", "CST": "America/Chicago", "CDT": "America/Chicago", "CENTRAL": "America/Chicago",
-	"MT": "America/Denver", "MST": "America/Denver", "MDT": "America/Denver", "MOUNTAIN": "America/Denver",
-	"PT": "America/Los_Angeles", "PST": "America/Los_Angeles", "PDT": "America/Los_Angeles", "PACIFIC": "America/Los_Angeles",
-	"AKST": "America/Anchorage", "AKDT": "America/Anchorage", "HST": "Pacific/Honolulu", "BRT": "America/Sao_Paulo",
-	"BST": "Europe/London", "WET": "Europe/Lisbon", "WEST": "Europe/Lisbon", "CEST": "Europe/Berlin", "MET": "Europe/Berlin",
-	"EEST": "Europe/Athens", "MSK": "Europe/Moscow", "GST": "Asia/Dubai", "IST": "Asia/Kolkata", "SGT": "Asia/Singapore",
-	"HKT": "Asia/Hong_Kong", "JST": "Asia/Tokyo", "KST": "Asia/Seoul", "AEST": "Australia/Sydney", "AEDT": "Australia/Sydney",
-	"NZST": "Pacific/Auckland", "NZDT": "Pacific/Auckland",
-}
-
 var continents = map[string]bool{
 	"Africa": true, "America": true, "Asia": true, "Atlantic": true, "Australia": true, "Europe": true, "Indian": true, "Pacific": true,
 }
-
-var offset = regexp.MustCompile(`(?i)^(?:UTC|GMT)?[+-]\d{1,2}(?::?\d\d)?$`)
 
 // timed: the time of a clock was said, so that a zone belongs to it.
 func (s *said) timed() bool {
@@ -69,10 +55,10 @@ func (g *grammar) zoneItem(s *said) bool {
 		g.at++
 		g.take("time")
 		return true
-	case bare && s.timed() && offset.MatchString(name):
+	case bare && s.timed() && words.Offset.MatchString(name):
 		return g.fail("an offset such as %s is no time zone; write a name such as Europe/Rome, or all of it, as 2026-12-05T09:00:00+01:00", name)
-	case bare && s.timed() && inexact[upper] != "" && len(name) < 5 && (name == upper || len(name) > 2 && name != "wet" && name != "west" && name != "met"):
-		return g.fail("%s is not exact; write the name of a time zone, such as %s", name, inexact[upper])
+	case bare && s.timed() && words.Inexact(name) != "" && len(name) < 5 && (name == upper || len(name) > 2 && !slices.Contains(strings.Fields("wet west met usa"), name)) && upper != "US":
+		return g.fail(words.NotExact, name, words.Inexact(name))
 	}
 	return (in || g.peek(1) == "time" || g.peek(2) == "time" || g.peek(3) == "time") && g.place(s)
 }
@@ -89,21 +75,39 @@ func (g *grammar) place(s *said) bool {
 		g.at = begin + n
 		closed := strings.HasPrefix(g.tokens[begin].raw, "(") && strings.Contains(g.tokens[g.at-1].raw, ")")
 		time := g.take("time", "standard time", "daylight time")
-		switch zone := inexact[strings.ToUpper(name)]; {
+		switch zones := words.Inexact(name); {
 		case !in && !closed && !time || !s.timed() && !g.clockAhead() || name == "nice" || name == "la":
 			continue
 		case time && (name == "local" || name == "my" || name == "our"):
 			return true
-		case time && zone != "":
-			return g.fail("%s time is not exact; write the name of a time zone, such as %s", name, zone)
+		case zones != "" && (time || strings.Contains(zones, " or ") && name != "us"): // "in the US", but "in central Rome"
+			return g.fail(words.NotExact+escape, name, zones)
 		}
 		if _, zone := words.Place(name); zone != "" {
 			s.zone = zone
-			return true
+			return g.region(zone)
 		}
 	}
-	g.at = begin
+	if g.at = begin; in && s.timed() {
+		name := strings.TrimRight(g.tokens[begin].raw, ",;:.!?")
+		if near := words.NearPlace(name); near != "" {
+			return g.fail("“%s” is no place with a time zone that is known; did you mean %s?%s", name, near, escape)
+		}
+	}
 	return false
+}
+
+// region reads what a place is in, as in "Rome, Italy". What may be elsewhere is refused: Paris, Texas.
+func (g *grammar) region(zone string) bool {
+	if !g.ended(",") || g.at == len(g.tokens) || !unicode.IsUpper([]rune(g.tokens[g.at].raw)[0]) {
+		return true
+	}
+	name := strings.TrimRight(g.tokens[g.at].raw, ",;:.!?")
+	if _, of := words.Place(name); of != zone {
+		return g.fail("which time zone “%s %s” is in is not known; write its name, such as Europe/Rome%s", g.tokens[g.at-1].raw, name, escape)
+	}
+	g.at++
+	return true
 }
 
 // clockAhead: the next is a time of the day.

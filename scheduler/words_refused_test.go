@@ -35,6 +35,12 @@ func TestReadRefuses(t *testing.T) {
 		"at 9pm eastern time":                        "such as America/New_York",
 		"at 9pm UTC+2 call":                          "an offset such as UTC+2",
 		"at 21:00 Europe/Rom":                        "did you mean Europe/Rome?",
+		"at 21:00 in the US call Bob":                "US is not exact; write the name of a time zone, such as America/New_York, America/Chicago",
+		"call Bob at 21:00 in USA":                   "such as America/New_York",
+		"at 21:00 in mexico":                         "such as America/Mexico_City",
+		"at 21:00 in Paris, Texas to a":              "“Paris, Texas” is in is not known",
+		"a at 21:00 in Paris, Texas":                 "“Paris, Texas” is in is not known",
+		"tomorrow at 9 in Romee":                     "did you mean Rome?",
 		"in -5 minutes tea":                          "a number above zero",
 		"every day at 9 at 10 tea":                   "“at 10” is a second time",
 		"tomorrow at 9 and 10 tea":                   "that is several times",
@@ -102,7 +108,7 @@ func TestReadRefuses(t *testing.T) {
 func TestReadLongText(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
-	for _, word := range []string{"every ", "1 ", "monday and ", "mondays and ", "at 9 ", "in the ", "cron * ", "from 9 to ", "12/24/2026 ", "at 9 Europe/Rom ", "at 9 (New York time) "} {
+	for _, word := range []string{"every ", "1 ", "monday and ", "mondays and ", "at 9 ", "in the ", "cron * ", "from 9 to ", "12/24/2026 ", "at 9 Europe/Rom ", "at 9 (New York time) ", "at 9 in Romez "} {
 		_, _ = Read(strings.Repeat(word, 64<<10/len(word))+"x", at(t, spoken), "Europe/Rome")
 	}
 	if took := time.Since(begun); took > 2*time.Minute {

@@ -10,14 +10,23 @@ func TestEveryZoneExists(t *testing.T) {
 	seen := make(map[string]string)
 	for line := range strings.Lines(zonesText) {
 		zone, places, ok := strings.Cut(strings.TrimSpace(line), ": ")
-		if !ok || !IsZone(zone) {
-			t.Errorf("%s is no zone with places", line)
+		such, inexact := strings.CutSuffix(zone, "?")
+		for zone := range strings.SplitSeq(strings.ReplaceAll(such, " or ", ", "), ", ") {
+			if !ok || !IsZone(zone) {
+				t.Errorf("%s is no zone with places", line)
+			}
 		}
 		for place := range strings.SplitSeq(places, ", ") {
 			if seen[place] != "" || place == "" {
 				t.Errorf("%q is in %s and %s", place, seen[place], zone)
 			}
 			seen[place] = zone
+			if inexact {
+				if got := Inexact(strings.ToLower(place)); got != such {
+					t.Errorf("%s may be %s; want %s", place, got, such)
+				}
+				continue
+			}
 			if name, found := Place(strings.ToLower(place)); found != zone || name != strings.TrimPrefix(place, "The ") {
 				t.Errorf("%s is found as %s in %s", place, name, found)
 			}
@@ -36,6 +45,9 @@ func TestZone(t *testing.T) {
 		"the hague": "Europe/Amsterdam", "utc": "UTC", "GMT": "GMT", "CET": "CET", "Etc/GMT+5": "Etc/GMT+5",
 		"Europe/Rom": `"Europe/Rom" is not a time zone; did you mean Europe/Rome?`,
 		"Tokio":      `"Tokio" is not a time zone; did you mean Asia/Tokyo?`,
+		"PST":        "PST is not exact; write the name of a time zone, such as America/Los_Angeles",
+		"the US":     "the US is not exact; write the name of a time zone, such as America/New_York, America/Chicago or America/Los_Angeles",
+		"UTC+2":      "an offset such as UTC+2 is no time zone; write an IANA name such as Europe/Rome",
 		"Mars/Base":  `"Mars/Base" is not a time zone; write an IANA name such as Europe/Rome`,
 		"Local":      `"Local" is not a time zone; write an IANA name such as Europe/Rome`,
 		"":           `"" is not a time zone; write an IANA name such as Europe/Rome`,
@@ -46,6 +58,11 @@ func TestZone(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q is %s; want %s", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{"Romee": "Rome", "Tokio": "Tokyo", "Room": "", "tokio": "", "Berlim": "Berlin", "": ""} {
+		if got := NearPlace(name); got != want {
+			t.Errorf("%s is near %q; want %q", name, got, want)
 		}
 	}
 	if err := CheckZone("rome"); err == nil || !strings.Contains(err.Error(), "did you mean Europe/Rome?") {
