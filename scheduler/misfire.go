@@ -61,15 +61,17 @@ func Decide(job Job, now time.Time, open int, settings Defaults) Claim {
 	if missed.Count > 0 {
 		claim.Runs = append(claim.Runs, missed)
 	}
+	overlaps := open > 0 && job.Rules.Overlap != OverlapQueue && job.Rules.Overlap != OverlapAllow
 	for _, slot := range passed[:left] {
 		run := Run{JobID: job.ID, Slot: slot, Last: slot, Count: 1, Try: 1, State: RunDue, StartAt: now, Claimed: now}
-		switch waits := job.Rules.Overlap == OverlapQueue || job.Rules.Overlap == OverlapAllow; {
-		case open > 0 && !waits:
+		switch {
+		case overlaps:
 			run.State, run.Reason, run.StartAt = RunSkipped, "overlap: the run before it had not ended", time.Time{}
 		case open >= MostOpen:
 			run.State, run.Reason, run.StartAt = RunSkipped, fmt.Sprintf("overlap: %d runs before it had not ended", open), time.Time{}
 		default:
 			job.Runs++
+			open++
 		}
 		claim.Runs = append(claim.Runs, run)
 	}
