@@ -9,6 +9,12 @@ import (
 // readClock reads 9, 9:30, 9:30:15, 9pm and so on.
 func readClock(word string) (c clock, ok bool) {
 	word = strings.ReplaceAll(word, ".m", "m")
+	if strings.Contains(word, ":") { // 18:00h, 18:00:00.000
+		word = strings.TrimSuffix(strings.TrimSuffix(word, "hrs"), "h")
+		if whole, part, ok := strings.Cut(word, "."); ok && strings.Count(whole, ":") == 2 && strings.Trim(part, "0123456789") == "" {
+			word = whole
+		}
+	}
 	if h, m, ok := strings.Cut(word, "h"); ok && len(h) <= 2 && (len(m) == 2 || m == "") { // 18h30
 		word = h + ":" + max(m, "00")
 	}
@@ -95,7 +101,7 @@ func (g *grammar) clock(bare bool) (c clock, ok bool) {
 		c.minute = n
 		g.at++
 	}
-	g.take("o'clock", "o’clock", "sharp")
+	g.take("o'clock", "o’clock", "sharp", "hrs", "h")
 	return c, true
 }
 

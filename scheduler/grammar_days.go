@@ -204,11 +204,13 @@ func (g *grammar) instant(s *said) bool {
 	if word == "" || word[0] < '0' || word[0] > '9' {
 		return false
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
-		if t, err := time.Parse(layout, word); err == nil && len(s.clocks) == 0 {
-			s.exact = t
-			g.at++
-			return true
+	for n, word := range []string{word, word + "T" + strings.ToUpper(g.peek(1))} { // with "T", or a space
+		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700"} {
+			if t, err := time.Parse(layout, word); err == nil && len(s.clocks) == 0 {
+				s.exact = t
+				g.at += n + 1
+				return true
+			}
 		}
 	}
 	if raw := g.tokens[g.at].raw; numericDate(raw) || on && numericDate(strings.TrimRight(raw, ",")+".") {

@@ -3,7 +3,11 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // How to write what a text must not hold beside a time.
@@ -19,18 +23,29 @@ var (
 // of the text.
 func (g *grammar) unread(s *said) {
 	word, next := g.peek(0), g.peek(1)
-	open := len(s.clocks) == 0 && s.part == nil && !s.fixed() && s.every == 0 && (s.day == nil || !s.day.tonight)
+	open := s.open()
 	if s.again != nil && s.hours != nil && open {
 		g.fail("hours belong to an interval, as in “every hour between 9:00 and 17:00”; else say at which time of the day")
 	}
-	if word == "" || g.err != nil || g.ended(":;–-") {
+	if word == "" || g.err != nil || g.ended(":") {
+		return
+	}
+	near := word
+	if strings.Trim(word, quotes+"-–—,") == "" {
+		near = next
+	}
+	if s.clockless() && strings.Contains(near, ":") && figure(near) { // "tomorrow - 18:00"
+		g.fail(noClock, near)
+		return
+	}
+	if g.ended(";–-") {
 		return
 	}
 	_, isMonth := month(next)
 	_, _, isWeekday := weekday(word)
 	_, isNumber := number(next)
-	digit := isDigit(next)
-	counted := s.wait != 0 || s.day != nil && s.day.months+s.day.days > 0 && s.day.named == "" && s.day.date == 0 && !s.day.tomorrow
+	digit := isDigit(strings.TrimLeft(next, quotes))
+	counted := s.counted()
 	switch {
 	case (word == "at" || word == "by" || word == "@") && digit && open:
 		g.fail("%s is no time of the day; write 9:30, 21:30 or 9pm", next)
@@ -39,6 +54,8 @@ func (g *grammar) unread(s *said) {
 		g.fail("“%s %s” is no exact time; write one such as “at 9:30”", word, next)
 	case open && isDigit(word) && !g.ended(",") && len(strings.Trim(word, "0123456789")) <= 1 && len(word) <= 5:
 		g.fail("is “at %s” meant? Write it so; if it belongs to the text, write “:” before it", word)
+	case open && figure(word) && !g.ended(","):
+		g.fail(noClock, word)
 	case (s.again != nil || s.day != nil) && word == "in" && isMonth:
 		g.fail("a month is not taken there; write a date, or a cron expression, such as “cron 0 9 * 12 1” for mondays in december")
 	case (word == "except" || word == "but" || word == "unless" || word == "excluding" || word == "apart" || word == "not" && g.second(s)) && (s.again != nil || s.every != 0):
@@ -106,6 +123,44 @@ func (g *grammar) second(s *said) bool {
 	}
 	at := ahead.at
 	return ahead.items() != nil && ahead.at > at
+}
+
+// What stands around a time, and is no part of it.
+const quotes = "([<{\"'“”„‘’«»*_~`"
+
+const noClock = "“%s” is not understood as a time of the day; write one such as 9:30, 21:30 or 9pm; if it belongs to the text, write the time first and “:” behind it"
+
+// clockless: a day was said without the time of a clock; open: nothing says which time of it is meant.
+func (s *said) clockless() bool {
+	return len(s.clocks) == 0 && !s.fixed() && (s.day != nil || s.again != nil || s.every >= 24*time.Hour)
+}
+
+func (s *said) open() bool {
+	return len(s.clocks) == 0 && s.part == nil && !s.fixed() && s.every == 0 && (s.day == nil || !s.day.tonight)
+}
+
+// counted: it is so long from now.
+func (s *said) counted() bool {
+	return s.wait != 0 || s.day != nil && s.day.months+s.day.days > 0 && s.day.named == "" && s.day.date == 0 && !s.day.tomorrow
+}
+
+// figure: a word in any quotes begins with a digit of any script, and may be meant as the time of a clock: not
+// "10-minute", "101" or "55000".
+func figure(word string) bool {
+	word = strings.TrimLeft(word, quotes)
+	first, _ := utf8.DecodeRuneInString(word)
+	if !unicode.IsDigit(first) {
+		return false
+	}
+	if n, err := strconv.Atoi(word); err == nil {
+		return n <= 24 || len(word) > 2 && n <= 2359 && n%100 < 60
+	}
+	for letters := range strings.FieldsFuncSeq(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if len(letters) > 3 {
+			return strings.Contains(word, ":")
+		}
+	}
+	return true
 }
 
 // weekdaysAhead: "on" and days of the week, or these alone, are next.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -156,6 +157,13 @@ func dangling(tokens []token, first, i int, s *said) error {
 	}
 	if numericDate(former.raw) || (i == first+1 || tokens[i-2].word == "on") && numericDate(former.raw+".") {
 		return fmt.Errorf("%s is a date that is read in two ways; write it as 2026-12-05 or 5 december", former.raw)
+	}
+	beside := former.word
+	if strings.Trim(beside, quotes+"-–—,") == "" && i > first+1 {
+		beside = tokens[i-2].word
+	}
+	if n, ok := number(beside); s.clockless() && !s.counted() && (figure(beside) || ok && n <= 24 && i > first+1 && slices.Contains(nearly, tokens[i-2].word)) {
+		return fmt.Errorf(noClock, beside)
 	}
 	return s.apart(tokens, first, i)
 }

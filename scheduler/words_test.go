@@ -192,6 +192,14 @@ func TestRead(t *testing.T) {
 		"every day at 9 twice":                     "every day at 09:00 (Europe/Rome), 2 times",
 		"every weekday at 9 daily standup":         "every weekday at 09:00 (Europe/Rome) | daily standup",
 		"every day at 9 every child gets tea":      "every day at 09:00 (Europe/Rome) | every child gets tea",
+		"2026-12-05 18:00:00Z tea":                 "once, Saturday 5 December 2026 at 19:00 (Europe/Rome) | tea",
+		"2026-12-05 18:00+01:00 tea":               "once, Saturday 5 December 2026 at 18:00 (Europe/Rome) | tea",
+		"2026-12-05 18:00:00.000 tea":              "once, Saturday 5 December 2026 at 18:00 (Europe/Rome) | tea",
+		"tomorrow 18:00h tea":                      "once, Tuesday 24 November 2026 at 18:00 (Europe/Rome) | tea",
+		"tomorrow 18:00hrs tea":                    "once, Tuesday 24 November 2026 at 18:00 (Europe/Rome) | tea",
+		"tomorrow - 3 eggs":                        "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | 3 eggs",
+		"buy 3 eggs tomorrow":                      "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | buy 3 eggs",
+		"every day 10-minute walk":                 "every day at 09:00 (Europe/Rome) | 10-minute walk",
 		"walk for 20 minutes at 11":                "once, Monday 23 November 2026 at 11:00 (Europe/Rome) | walk for 20 minutes",
 	} {
 		got, err := Read(text, at(t, spoken), "Europe/Rome")
