@@ -50,6 +50,12 @@ func number(word string) (int, bool) {
 // shorter writes "90min" and "2hrs" as Go does.
 var shorter = strings.NewReplacer("mins", "m", "min", "m", "hrs", "h", "hr", "h", "secs", "s", "sec", "s")
 
+// longest is what a length may be: a few of them make no number that is too large.
+const longest = 100 * 366 * 24 * time.Hour
+
+// times is n units, or what is longer than the longest.
+func times(n int, u time.Duration) time.Duration { return min(time.Duration(n), longest/u+1) * u }
+
 // length reads "20 minutes", "an hour and a half", "half an hour", "1 hour 30 minutes", "1h30m".
 func (g *grammar) length() (d time.Duration, ok bool) {
 	switch {
@@ -61,6 +67,9 @@ func (g *grammar) length() (d time.Duration, ok bool) {
 		return 45 * time.Minute, true
 	}
 	for {
+		if d > longest {
+			return 0, g.fail("that is longer than a hundred years")
+		}
 		before := g.at
 		if ok && !g.take("and a half") {
 			g.take("and")
@@ -75,7 +84,7 @@ func (g *grammar) length() (d time.Duration, ok bool) {
 		if n, ok2 := number(whole); half && ok2 {
 			if u, isUnit := unit(g.peek(1)); isUnit && u > time.Second {
 				g.at += 2
-				d, ok = d+time.Duration(n)*u+u/2, true
+				d, ok = d+times(n, u)+u/2, true
 				continue
 			}
 		}
@@ -85,12 +94,12 @@ func (g *grammar) length() (d time.Duration, ok bool) {
 		}
 		if u, isUnit := unit(g.peek(4)); isNumber && isUnit && g.peek(1) == "and" && g.peek(2) == "a" && g.peek(3) == "half" { // two and a half hours
 			g.at += 5
-			d, ok = d+time.Duration(n)*u+u/2, true
+			d, ok = d+times(n, u)+u/2, true
 			continue
 		}
 		if u, isUnit := unit(g.peek(1)); isNumber && isUnit {
 			g.at += 2
-			d, ok = d+time.Duration(n)*u, true
+			d, ok = d+times(n, u), true
 			continue
 		}
 		if short, err := time.ParseDuration(shorter.Replace(g.peek(0))); err == nil && short > 0 && short < 1e6*time.Hour && short%time.Second == 0 {
@@ -131,8 +140,6 @@ func (g *grammar) delay(s *said) bool {
 		return false
 	case d <= 0:
 		return g.fail("that is now; %s", taken)
-	case d > 100*366*24*time.Hour:
-		return g.fail("that is more than a hundred years ahead")
 	case d%(24*time.Hour) == 0:
 		g.ahead()
 		s.day = &day{days: int(d / (24 * time.Hour))}

@@ -22,6 +22,7 @@ func TestOptions(t *testing.T) {
 		{"agent", "misfire", "never", "misfire takes skip, once or all, not \"never\""},
 		{"agent", "grace", "2 hours", "grace 2h"},
 		{"agent", "grace", "0s", "grace takes a time"},
+		{"agent", "grace", "213504 days", "grace takes a time"},
 		{"agent", "overlap", "queue", "overlap queue"},
 		{"notify", "overlap", "allow", "overlap allow"},
 		{"agent", "jitter", "90s", "jitter 1m30s"},
