@@ -23,7 +23,14 @@ func TestRemindersAndJobsAreToolsOwn(t *testing.T) {
 		"remind me in 3 seconds to stretch":                 add("reminder", "in 3 seconds to stretch"),
 		"Please remind me tomorrow at 9 to call Ann!":       add("reminder", "tomorrow at 9 to call Ann!"),
 		"remind me to call Ann tomorrow at 9":               add("reminder", "to call Ann tomorrow at 9"),
-		"every weekday at 8 send me the open tasks":         add("task", "every weekday at 8 send me the open tasks"),
+		"every weekday at 8 send me the open tasks":         add("reminder", "every weekday at 8 send me the open tasks"),
+		"tomorrow at 9 call Ann":                            add("reminder", "tomorrow at 9 call Ann"),
+		"in 20 minutes tea":                                 add("reminder", "in 20 minutes tea"),
+		"tomorrow at 9 open the door":                       add("reminder", "tomorrow at 9 open the door"),
+		"at 9 say hello":                                    add("reminder", "at 9 say hello"),
+		"at 21:00 in New York read notes.txt":               add("task", "at 21:00 in New York read notes.txt"),
+		"every day at 9: run uname -a":                      add("task", "every day at 9: run uname -a"),
+		"Monday 30 November at 9 list files":                add("task", "Monday 30 November at 9 list files"),
 		"in 20 minutes list files":                          add("task", "in 20 minutes list files"),
 		"on mondays at 9 list files":                        add("task", "on mondays at 9 list files"),
 		"Monday to Friday at 8, list files":                 add("task", "Monday to Friday at 8, list files"),
@@ -61,7 +68,7 @@ func TestAmbiguousTimeIsAChoice(t *testing.T) {
 	for _, tt := range []struct{ message, second, want string }{
 		{"remind me at 9 to call Ann", "tomorrow at 09:00 call Ann", `"choices":["remind me today at 21:00 call Ann","remind me tomorrow at 09:00 call Ann"]`},
 		{"at 9 list files", "tomorrow at 09:00 list files", `"choices":["today at 21:00 call Ann","tomorrow at 09:00 list files"]`},
-		{"at 9 " + strings.Repeat("x", 60), "tomorrow at 09:00 " + strings.Repeat("x", 60), `Write one of these:\n\n- today`},
+		{"at 9 " + strings.Repeat("x", 60), "tomorrow at 09:00 " + strings.Repeat("x", 60), `Write one of these:\n\n- remind me today`},
 	} {
 		failed := "## What failed\n### Attempt 1, task 1 (tool)\nTool: schedule.add\nEnded: refused (ambiguous)\n<<<data-1\nThat may be one of several times; which do you mean?\n" +
 			"- today at 21:00 call Ann\n- " + tt.second + "\ndata-1>>>\n"

@@ -43,12 +43,13 @@ type planner struct {
 	tools          map[string]json.RawMessage
 	place          section
 	files, earlier []file // that came along, now and before
+	phrases        []phrase
 }
 
 // makePlan plans for what the person wrote.
 func makePlan(system, user prompt) plan {
 	recent, text := user["Recent messages"], user["New message"].text()
-	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files()}
+	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases}
 	if faults := user["Faults in your last plan"].text(); faults != "" {
 		return ready("say that the plan was not accepted", "I could not make a plan for this that passes the checks: "+clip(faults, 300))
 	}
@@ -59,7 +60,7 @@ func makePlan(system, user prompt) plan {
 			made, _ := p.show(f)
 			return made
 		}
-		if made, ok := whichTime(failed, text); ok {
+		if made, ok := p.whichTime(failed, text); ok {
 			return made
 		}
 		return ready("say what failed", failure(failed))
