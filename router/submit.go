@@ -63,7 +63,7 @@ func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.S
 	if chat.Kind != channels.Direct {
 		s.Text = cmp.Or(s.InGroup, s.Text)
 	}
-	s.To, s.Text = chat.Conversation, r.Mask.Text(s.Text)
+	s.To, s.Text, s.Notification = chat.Conversation, r.Mask.Text(s.Text), r.Mask.Text(s.Notification)
 	return r.submit(ctx, line, s, person != nil && chat.Kind == channels.Direct && chat.Person == person.Name)
 }
 

@@ -19,7 +19,7 @@ func TestDictionariesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	for want, dictionary := range map[string][]byte{
 		"b9efeefcd21f835c43fa000596c5c80b90eaf75272fd15d696a40070c03e33e2": dictionary1,
-		"9296428f033c2d44ca653bb6d75409f65001663af10a5507ff735427a2e94d25": dictionary2,
+		"0e8033f97e56987fdb91bc1c0281175a627348944b44f15fdc344bc235c0d45a": dictionary2,
 	} {
 		sum := sha256.Sum256(dictionary)
 		if got := hex.EncodeToString(sum[:]); got != want {

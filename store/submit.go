@@ -139,8 +139,8 @@ func (t *tx) submitSaid(s *ledger.Submission, job int64, say *ledger.Reply, a *l
 	if a.MessageID, err = t.outgoing(conversation, a.SessionID, 0, say, nil); err != nil {
 		return err
 	}
-	if s.Notification {
-		if _, err := t.Exec(keepNotice, clean(s.Person), orNull(job), orNull(s.Run), clean(s.Text), clean(string(s.Taint)), t.now); err != nil {
+	if s.Notification != "" {
+		if _, err := t.Exec(keepNotice, clean(s.Person), orNull(job), orNull(s.Run), clean(s.Notification), clean(string(s.Taint)), t.now); err != nil {
 			return err
 		}
 	}

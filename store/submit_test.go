@@ -152,12 +152,12 @@ func TestSubmittedMessageIsOneCommit(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()
 		s := submission("k")
-		s.Say, s.Notification, s.Taint = true, true, "web"
+		s.Say, s.Notification, s.Taint = true, "stretch", "web"
 		if a := h.submit(s, ledger.AsTurn{}); a.MessageID == 0 || a.TurnID != 0 || a.Event == 0 {
 			t.Fatalf("submitted %+v", a)
 		}
 		h.wantCount(2, `SELECT count(*) FROM deliveries d JOIN messages m ON m.id = d.message_id WHERE m.text = '/tool look {}' AND d.state = 'pending' AND m.turn_id IS NULL`)
-		h.wantCount(1, `SELECT count(*) FROM notifications WHERE person = 'marco' AND job_id = 1 AND run_id = 1 AND text = '/tool look {}' AND taint = 'web' AND read_at IS NULL`)
+		h.wantCount(1, `SELECT count(*) FROM notifications WHERE person = 'marco' AND job_id = 1 AND run_id = 1 AND text = 'stretch' AND taint = 'web' AND read_at IS NULL`)
 		h.wantCount(1, `SELECT count(*) FROM jobs WHERE failures = 0`)
 	})
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -42,9 +43,11 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 	if late != "" {
 		said += "\n\n" + late
 	}
+	plain := said
+	said = verbatim(said)
 	switch job.Payload {
 	case scheduler.PayloadNotify:
-		work.Say, work.Notification, work.Text = true, true, "Reminder: "+said
+		work.Say, work.Text, work.Notification = true, "Reminder: "+said, "Reminder: "+plain
 		work.InGroup = "Reminder for **" + render.Escape(job.Owner) + "**: " + said
 		for i, z := range snoozes {
 			work.Buttons = append(work.Buttons, ledger.Button{Label: z.label, Command: fmt.Sprintf("jobs %d snooze %s", job.ID, z.by), Beside: i > 0})
@@ -70,6 +73,14 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		return scheduler.NotStarted{State: scheduler.RunSkipped, Reason: done.Refused}, nil
 	}
 	return scheduler.NotStarted{State: scheduler.RunFailed, Reason: done.Refused, Pause: true}, nil
+}
+
+// indents are what would make code of a line.
+var indents = regexp.MustCompile(`(?m)^[ \t]+`)
+
+// verbatim is Markdown that says the characters of a text.
+func verbatim(text string) string {
+	return indents.ReplaceAllStringFunc(render.Escape(text), func(s string) string { return strings.Repeat("\u00a0", len(s)) })
 }
 
 // terms narrow the turn of a run.

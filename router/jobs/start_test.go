@@ -10,6 +10,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/channels/render"
 	"switchboard/router/jobs"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
@@ -52,15 +53,15 @@ func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 	}
 	for payload, want := range map[scheduler.Payload]func(*ledger.Submission){
 		scheduler.PayloadNotify: func(s *ledger.Submission) {
-			s.Say, s.Notification, s.Text = true, true, "Reminder: /call *Bob*"
-			s.InGroup = "Reminder for **ann**: /call *Bob*"
+			s.Say, s.Notification, s.Text = true, "Reminder: /call *Bob*", `Reminder: \/call \*Bob\*`
+			s.InGroup = `Reminder for **ann**: \/call \*Bob\*`
 			s.Buttons = []ledger.Button{
 				{Label: "10 min", Command: "jobs 3 snooze 10m"},
 				{Label: "1 h", Command: "jobs 3 snooze 1h", Beside: true},
 				{Label: "Tomorrow", Command: "jobs 3 snooze tomorrow", Beside: true},
 			}
 		},
-		scheduler.PayloadSend: func(s *ledger.Submission) { s.Say, s.Abroad, s.Text = true, true, "/call *Bob*" },
+		scheduler.PayloadSend: func(s *ledger.Submission) { s.Say, s.Abroad, s.Text = true, true, `\/call \*Bob\*` },
 		scheduler.PayloadAgent: func(s *ledger.Submission) {
 			s.Text = "/call *Bob*"
 			s.Terms = agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Silent: true, Model: "m", Budget: 0.1, Run: 9}
@@ -86,12 +87,35 @@ func TestLateRunSaysWhenItWasDue(t *testing.T) {
 	} {
 		var to submitter
 		starter := &jobs.Starter{Router: &to, Now: func() time.Time { return slot.Add(late) }}
-		if _, err := starter.Start(t.Context(), due(scheduler.PayloadNotify)); err != nil || to.got.Text != want {
-			t.Errorf("%s late: %q, error %v", late, to.got.Text, err)
+		if _, err := starter.Start(t.Context(), due(scheduler.PayloadNotify)); err != nil || shows(to.got.Text) != want || to.got.Notification != want {
+			t.Errorf("%s late: %q, kept %q, error %v", late, to.got.Text, to.got.Notification, err)
 		}
 		_, mark, _ := strings.Cut(want, "\n\n")
 		if _, err := starter.Start(t.Context(), due(scheduler.PayloadAgent)); err != nil || to.got.Text != "/call *Bob*" || to.got.Terms.Late != mark {
 			t.Errorf("a task %s late: %q, %+v, error %v", late, to.got.Text, to.got.Terms, err)
+		}
+	}
+}
+
+func shows(markdown string) string { return render.Parse(markdown).Plain() }
+
+// What a person wrote is said as they wrote it.
+func TestRemindersSayTheirCharacters(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"Price 5*3*2 = 30, file __init__.py and ~~no~~ # 1", "[l](http://x.y) &amp; <b> `q` \\*", "# a\n- b\n1. c\n> d\n===", "https://x.y/a_b?c=d&e",
+		"list:\n\n\u00a0\u00a0\u00a0\u00a0a*b",
+	} {
+		var to submitter
+		starter := &jobs.Starter{Router: &to, Now: func() time.Time { return slot }}
+		run := due(scheduler.PayloadNotify)
+		run.Job.Text = strings.ReplaceAll(text, "\u00a0", " ")
+		if _, err := starter.Start(t.Context(), run); err != nil || shows(to.got.Text) != "Reminder: "+text || to.got.Notification != "Reminder: "+run.Job.Text {
+			t.Errorf("%q, kept %q, error %v", shows(to.got.Text), to.got.Notification, err)
+		}
+		run.Job.Payload = scheduler.PayloadSend
+		if _, err := starter.Start(t.Context(), run); err != nil || shows(to.got.Text) != text {
+			t.Errorf("a message: %q, error %v", shows(to.got.Text), err)
 		}
 	}
 }

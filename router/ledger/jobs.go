@@ -31,8 +31,9 @@ type Submission struct {
 	Abroad bool
 	// Buttons are shown under a message of ours.
 	Buttons []Button
-	// Notification: a message of ours is kept for the person to read again (/notifications).
-	Notification bool
+	// Notification is a message of ours in plain text, which is kept for the person to read again
+	// (/notifications); empty: it is not kept.
+	Notification string
 	// Terms narrow a turn.
 	Terms agent.Terms
 	// Run is the run that is set running by the same transaction, or done where there is no turn;
