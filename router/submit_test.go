@@ -90,6 +90,29 @@ func TestSubmittedMessageHasButtonsOfItsPerson(t *testing.T) {
 	})
 }
 
+// Of buttons that are one question one is pressed.
+//
+// promise: L.button-command
+func TestEitherButtonIsPressed(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Rich, r.script.Buttons = true, true
+		r.start()
+		r.platform.Say("c1", "bob", "hello")
+		r.await(1)
+		s := spoken(submitted("k", "bob", "c1", "which?"))
+		s.Buttons = []ledger.Button{{Label: "One", Command: "whoami", Either: true}, {Label: "Two", Command: "whoami", Either: true}}
+		r.submit(s)
+		r.await(2)
+		_, two := r.code("Two")
+		r.toasts(r.platform.Press("c1", "bob", "One"), "")
+		r.mentions(3, "You are bob")
+		receipts, err := r.router.Accept(t.Context(), []channels.Event{pressed(100, "bob", two)})
+		if err != nil || receipts[0].Toast != "This button was used already." {
+			t.Errorf("the other: %+v, %v", receipts, err)
+		}
+	})
+}
+
 // promise: P4.submitted-under-rights
 func TestSubmitReadsRightsThen(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {

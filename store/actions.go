@@ -36,7 +36,7 @@ const (
 	setAction      = `UPDATE actions SET state = ?, outcome = ?, used_by = ?, used_at = ? WHERE id = ? AND state = 'proposed'`
 	cancelSiblings = `
 		UPDATE actions SET state = 'cancelled', outcome = 'answered', used_at = ?
-		WHERE message_id = ? AND id <> ? AND kind = 'choice' AND state = 'proposed'`
+		WHERE message_id = ? AND id <> ? AND kind = ? AND state = 'proposed'`
 )
 
 // numbers are what a choice can be typed by.
@@ -57,14 +57,15 @@ type actionRow struct {
 
 // actionData is what is kept of an action besides columns.
 type actionData struct {
-	Does ledger.Does `json:"does,omitempty"`
+	Does   ledger.Does `json:"does,omitempty"`
+	Either bool        `json:"either,omitempty"`
 }
 
 // propose stores the actions that stand under a message of ours.
 func (t *tx) propose(session, turn, message int64, actions []ledger.Action) error {
 	for _, a := range actions {
 		_, err := t.Exec(insertAction, a.Code, clean(a.Kind), clean(a.Person), orNull(session), orNull(turn), message, orNull(a.Approval),
-			clean(a.Text), a.Number, jsonText(actionData{a.Does}), t.now, micros(a.ExpiresAt))
+			clean(a.Text), a.Number, jsonText(actionData{a.Does, a.Either}), t.now, micros(a.ExpiresAt))
 		if err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 	a.Action = ledger.ActionAccepted
 	if err := t.run(
 		statement{setAction, []any{string(ledger.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID}},
-		statement{cancelSiblings, []any{t.now, row.MessageID, row.ID}},
+		statement{cancelSiblings, []any{t.now, row.MessageID, row.ID, row.Kind}},
 	); err != nil {
 		return err
 	}
@@ -151,6 +152,15 @@ func (t *tx) useButton(e *ledger.Entry, a *ledger.Accepted) (bool, error) {
 	}
 	if _, err := t.Exec(setAction, string(ledger.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID); err != nil {
 		return false, err
+	}
+	var data actionData
+	if err := json.Unmarshal([]byte(row.Data), &data); err != nil {
+		return false, fmt.Errorf("stored action %d: %w", row.ID, err)
+	}
+	if data.Either {
+		if _, err := t.Exec(cancelSiblings, t.now, row.MessageID, row.ID, row.Kind); err != nil {
+			return false, err
+		}
 	}
 	a.Action = ledger.ActionAccepted
 	return true, t.question(row, a)

@@ -107,7 +107,7 @@ func (l *Line) Offer(reply *ledger.Reply, person string, list []ledger.Button) {
 	for _, b := range list {
 		code := rand.Text()
 		reply.Actions = append(reply.Actions, ledger.Action{
-			Code: ledger.HashCode(code), Kind: ledger.ActionCommand, Person: person, Text: b.Command, ExpiresAt: until,
+			Code: ledger.HashCode(code), Kind: ledger.ActionCommand, Person: person, Text: b.Command, Either: b.Either, ExpiresAt: until,
 		})
 		last.Buttons = append(last.Buttons, channels.Button{Label: l.lines.Mask.Text(b.Label), Code: code, Beside: b.Beside})
 	}

@@ -51,7 +51,7 @@ func says(err error, retry string) (commands.Answer, error) {
 	}
 	answer := commands.Says("%s", render.Escape(f.text))
 	for _, c := range f.choices {
-		answer.Buttons = append(answer.Buttons, commands.Button{Label: c.label, Command: retry + " " + c.when})
+		answer.Buttons = append(answer.Buttons, commands.Button{Label: c.label, Command: retry + " " + c.when, Either: true})
 	}
 	return answer, nil
 }

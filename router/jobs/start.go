@@ -50,7 +50,7 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		work.Say, work.Text, work.Notification = true, "Reminder: "+said, "Reminder: "+plain
 		work.InGroup = "Reminder for **" + render.Escape(job.Owner) + "**: " + said
 		for i, z := range snoozes {
-			work.Buttons = append(work.Buttons, ledger.Button{Label: z.label, Command: fmt.Sprintf("jobs %d snooze %s", job.ID, z.by), Beside: i > 0})
+			work.Buttons = append(work.Buttons, ledger.Button{Label: z.label, Command: fmt.Sprintf("jobs %d snooze %s", job.ID, z.by), Beside: i > 0, Either: true})
 		}
 	case scheduler.PayloadSend:
 		work.Say, work.Abroad, work.Text = true, job.Rules.Approved, said

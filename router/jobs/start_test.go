@@ -56,9 +56,9 @@ func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 			s.Say, s.Notification, s.Text = true, "Reminder: /call *Bob*", `Reminder: \/call \*Bob\*`
 			s.InGroup = `Reminder for **ann**: \/call \*Bob\*`
 			s.Buttons = []ledger.Button{
-				{Label: "10 min", Command: "jobs 3 snooze 10m"},
-				{Label: "1 h", Command: "jobs 3 snooze 1h", Beside: true},
-				{Label: "Tomorrow", Command: "jobs 3 snooze tomorrow", Beside: true},
+				{Label: "10 min", Command: "jobs 3 snooze 10m", Either: true},
+				{Label: "1 h", Command: "jobs 3 snooze 1h", Beside: true, Either: true},
+				{Label: "Tomorrow", Command: "jobs 3 snooze tomorrow", Beside: true, Either: true},
 			}
 		},
 		scheduler.PayloadSend: func(s *ledger.Submission) { s.Say, s.Abroad, s.Text = true, true, `\/call \*Bob\*` },

@@ -305,6 +305,7 @@ type Button struct {
 	// others wrote belongs there.
 	Command string
 	Beside  bool // it stands in one row with the button before
+	Either  bool // one of its message is pressed: it uses up the others
 }
 
 // An Action is a one-use button or code to be stored with the reply it stands
@@ -318,6 +319,7 @@ type Action struct {
 	Text   string
 	Number int
 	Does   Does
+	Either bool // used, it cancels the other commands of its message
 	// Approval is what an ActionApproval decides; the store fills it in.
 	Approval int64
 	// ExpiresAt: used later, it is expired.
