@@ -111,6 +111,12 @@ func (r *Router) hide(e *channels.Event) (typed typedSecret, kinds []string) {
 	return typed, slices.Compact(kinds)
 }
 
+// Hide is a text without the secrets that are known, and what has the shape of a credential.
+func (r *Router) Hide(text string) string {
+	r.hideIn(&text)
+	return text
+}
+
 func (r *Router) hideIn(text *string) []string {
 	known := r.Mask.Text(*text)
 	masked, kinds := secrets.Hide(known)

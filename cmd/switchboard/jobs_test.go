@@ -53,6 +53,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 		t.Errorf("the history of none is %q", out)
 	}
 	tell(0, "Job 9 is deleted: tea", "remove", "9")
+	tell(0, "(Asia/Kolkata), 3 times: tea [redacted]", "edit", "10", "--text", "tea ghp_"+strings.Repeat("a1B2", 9))
 	tell(0, "Job 10 is deleted: tea", "remove", "10")
 	tell(1, "Job 9 is deleted.", "remove", "9")
 	for _, verb := range []string{"history", "show", "pause", "run"} {

@@ -68,6 +68,7 @@ func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *
 		Zone: func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error) {
 			return e.router.TimeZone(ctx, conv, person)
 		},
+		Hide: func(text string) string { return e.router.Hide(text) },
 		Settings: func() jobs.Settings {
 			s := e.settings()
 			return jobs.Settings{

@@ -38,6 +38,8 @@ type Deps struct {
 	Change func(context.Context, ledger.Change, ledger.Hand) error
 	// Zone is the time zone in which a person reads times in a conversation.
 	Zone func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error)
+	// Hide takes out of a text the secrets that are known, and what has the shape of a credential.
+	Hide func(text string) string
 	// Settings are those that count now.
 	Settings func() Settings
 	Now      func() time.Time
@@ -87,6 +89,7 @@ type wish struct {
 
 // add makes the change that adds a job.
 func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, error) {
+	w.when, w.text = d.Hide(w.when), d.Hide(w.text)
 	spec, text, err := d.time(ctx, a, w)
 	if err != nil {
 		return nil, err
@@ -110,6 +113,7 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 
 // edit makes the change that gives a job another time, text or option.
 func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.JobChange, error) {
+	w.when, w.text = d.Hide(w.when), d.Hide(w.text)
 	job, err := d.job(ctx, a, id)
 	switch {
 	case err != nil:
