@@ -52,6 +52,7 @@ type Terms struct {
 	Model   string        `json:"model,omitempty"`   // in place of the session's
 	Timeout time.Duration `json:"timeout,omitempty"` // of the turn, where that is less than turn_timeout; 0: turn_timeout
 	Budget  float64       `json:"budget,omitempty"`  // the most that its calls may cost; 0: no limit of its own
+	Allowed bool          `json:"allowed,omitempty"` // an admin allowed Budget, also where [budget] allows less
 	Run     int64         `json:"run,omitempty"`     // the run that it is the work of; 0: none
 	Job     int64         `json:"job,omitempty"`     // whose run that is
 	Seen    string        `json:"seen,omitempty"`    // what its heartbeat has seen once it is done

@@ -83,7 +83,10 @@ type Rules struct {
 	Retries *int `json:"retries,omitempty"`
 	// Budget is the most that the model calls of a run may cost; 0: as [budget] says.
 	Budget float64 `json:"budget,omitempty"`
-	Model  string  `json:"model,omitempty"` // of an agent's run; empty: the session's
+	// BudgetBy and FileBy are the admins who typed Budget and File; empty: somebody else did.
+	BudgetBy string `json:"budget_by,omitempty"`
+	FileBy   string `json:"file_by,omitempty"`
+	Model    string `json:"model,omitempty"` // of an agent's run; empty: the session's
 	// NoWeb and NoTools narrow an agent's run.
 	NoWeb   bool `json:"no_web,omitempty"`
 	NoTools bool `json:"no_tools,omitempty"`

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,6 +25,9 @@ type Option struct {
 	// get is its value where that is not the default; nil: the words of the spec say it.
 	get func(j *Job) string
 }
+
+// mostBudget is more than any run costs.
+const mostBudget = 1_000_000
 
 var agents = []Payload{PayloadAgent, PayloadHeartbeat}
 
@@ -82,12 +84,15 @@ var Options = []Option{
 		},
 	},
 	{
-		Name: "budget", Values: "what a run may cost at most, a number above 0", For: agents,
+		Name: "budget", Values: "what a run may cost at most, a number above 0 such as 0.25", For: agents,
 		set: func(j *Job, v string, _ time.Time) (err error) {
 			if j.Rules.Budget = 0; v == "" {
 				return nil
 			}
-			if j.Rules.Budget, err = strconv.ParseFloat(v, 64); err != nil || !(j.Rules.Budget > 0) || math.IsInf(j.Rules.Budget, 0) { // nor NaN
+			if strings.Trim(v, "0123456789.") != "" { // no 0x1p-2, 1_0, 1e9, NaN
+				return errValue
+			}
+			if j.Rules.Budget, err = strconv.ParseFloat(v, 64); err != nil || j.Rules.Budget == 0 || j.Rules.Budget > mostBudget {
 				return errValue
 			}
 			return nil

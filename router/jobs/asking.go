@@ -33,6 +33,20 @@ func (a *asking) admin() bool {
 	return (a.person.Role == ledger.RoleAdmin || a.machine) && !a.tool
 }
 
+// byMachine stands where an admin's name does, for whoever runs the program; nobody is called so.
+const byMachine = "machine:"
+
+// typedBy is the admin who typed it; empty: none did.
+func (a *asking) typedBy() string {
+	switch {
+	case a.machine:
+		return byMachine
+	case a.admin():
+		return a.person.Name
+	}
+	return ""
+}
+
 // mayChange refuses to change what goes to others, or to run it at another time: it was allowed as it is.
 func (a *asking) mayChange(job *scheduler.Job) error {
 	if job.Payload != scheduler.PayloadSend || a.admin() {

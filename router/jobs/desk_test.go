@@ -117,7 +117,9 @@ func newDesk(r *rows) *jobs.Desk {
 	return &jobs.Desk{Deps: jobs.Deps{
 		Ledger: r, Change: r.Change, Now: func() time.Time { return now },
 		Hide: func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") },
-		Zone: func(context.Context, channels.Conversation, *ledger.Person) (string, error) { return "Europe/Rome", nil },
+		Zone: func(context.Context, channels.Conversation, *ledger.Person) (string, error) {
+			return "Europe/Rome", nil
+		},
 		Settings: func() jobs.Settings {
 			return jobs.Settings{Enabled: true, Models: []string{"fast", "offline"}, PerRun: 0.5}
 		},
@@ -419,68 +421,6 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{} }
 	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x"}); res.Code != "unavailable" || !strings.Contains(res.Output, "[scheduler] enabled = false") {
 		t.Errorf("switched off: %+v", res)
-	}
-}
-
-// What an admin allowed to be sent to others is sent as it was allowed, or not at all.
-//
-// promise: P9.jobs-owned
-func TestWhatGoesToOthersStaysAsItWasAllowed(t *testing.T) {
-	t.Parallel()
-	r := rows{jobs: []scheduler.Job{{
-		ID: 1, Owner: "ann", Payload: scheduler.PayloadSend, Text: "Hello", Spec: scheduler.Spec{Cron: "0 9 * * *", Zone: "UTC"},
-		State: scheduler.JobActive, Rules: scheduler.Rules{Approved: true},
-	}}}
-	d := newDesk(&r)
-	for _, verb := range []string{"text pay me now", "when every minute", "overlap allow", "times 5", "timezone Asia/Tokyo", "run"} {
-		if answer := give(t, d, &r, ann, chat, "jobs 1 "+verb); !strings.Contains(answer.Text, "was allowed as it is") {
-			t.Errorf("%s: %s", verb, answer.Text)
-		}
-	}
-	for _, c := range []struct {
-		by         *ledger.Person
-		verb, want string
-	}{
-		{ann, "pause", "is paused"},
-		{ann, "resume", "It goes on"},
-		{ann, "skip", "is left out"},
-		{root, "run", "is run now"},
-		{root, "text Hello, Bob", "Hello, Bob"},
-		{ann, "delete", "is deleted: Hello, Bob"},
-	} {
-		if answer := give(t, d, &r, c.by, chat, "jobs 1 "+c.verb); !strings.Contains(unescaped(answer.Text), c.want) {
-			t.Errorf("%s: %s: %s\nwant %s", c.by.Name, c.verb, answer.Text, c.want)
-		}
-	}
-}
-
-// Whichever way a text comes, it is stored without credentials.
-func TestTextsAreStoredWithoutCredentials(t *testing.T) {
-	t.Parallel()
-	var r rows
-	d := newDesk(&r)
-	call := tools.Call{Session: tools.Session{ID: "telegram:7", Person: "ann", Channel: "telegram", Direct: true}}
-	kept := func(way string, change *ledger.JobChange, err error) {
-		t.Helper()
-		if err != nil || strings.Contains(change.Job.Text, "hunter2") || !strings.Contains(change.Job.Text, "[redacted]") {
-			t.Fatalf("%s: %+v, error %v", way, change, err)
-		}
-		if err := r.Change(t.Context(), change, ledger.Hand{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, job := range []tools.NewJob{{When: "tomorrow at 9", Text: "log in with hunter2"}, {When: "tomorrow at 9 log in with hunter2"}} {
-		job.Kind = tools.JobRemind
-		change, err := d.Add(t.Context(), "ann", job)
-		kept("added on the machine", change, err)
-	}
-	for _, edit := range []tools.JobEdit{{Text: "try hunter2"}, {When: "tomorrow at 10 try hunter2"}} {
-		edit.Job, edit.Action = 1, "edit"
-		change, err := d.Edit(t.Context(), "owner", edit)
-		kept("edited on the machine", change, err)
-	}
-	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "say hunter2", Zone: "UTC"}); strings.Contains(res.Output+r.jobs[2].Text, "hunter2") {
-		t.Errorf("added by a tool: %+v", res)
 	}
 }
 

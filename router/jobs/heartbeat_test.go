@@ -115,7 +115,7 @@ func TestHeartbeatsOfItsOwn(t *testing.T) {
 	if b := w.beat(t, 2); !b.Changed || b.Prompt == "" { // its turn failed: what it was about stands there no more
 		t.Errorf("tried again: %+v", b)
 	}
-	w.job.Rules.File, w.fault = "list.md", errors.New("disk trouble")
+	w.job.Rules.File, w.job.Rules.FileBy, w.fault = "list.md", "machine:", errors.New("disk trouble")
 	h := &jobs.Heartbeats{Ledger: w, Admins: func() []string { return nil }, Checklist: func(string) ([]byte, error) { return nil, w.fault }}
 	if _, err := h.Beat(t.Context(), &w.job, 1); !errors.Is(err, w.fault) {
 		t.Errorf("with a checklist that cannot be read: %v", err)

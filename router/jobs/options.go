@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,6 +19,12 @@ func (d *Desk) set(a *asking, job *scheduler.Job, options []string) error {
 		if err := job.Set(name, value, d.Now()); err != nil {
 			return faulty("bad_arguments", "%v", err)
 		}
+		switch typed := a.typedBy(); {
+		case strings.EqualFold(name, "budget") && (typed != "" || job.Rules.Budget != was.Budget):
+			job.Rules.BudgetBy = typed
+		case strings.EqualFold(name, "checklist") && admin:
+			job.Rules.FileBy = cmp.Or(typed, a.person.Name)
+		}
 	}
 	s, rules := d.Settings(), &job.Rules
 	switch {
@@ -27,7 +34,7 @@ func (d *Desk) set(a *asking, job *scheduler.Job, options []string) error {
 		return faulty("not_permitted", "Only admins say which checklist a heartbeat has.")
 	case rules.Budget == was.Budget || rules.Budget == 0:
 		return nil
-	case s.PerRun > 0 && rules.Budget > s.PerRun && (!admin || a.tool):
+	case s.PerRun > 0 && rules.Budget > s.PerRun && !a.admin():
 		return faulty("not_permitted", "A run may cost %g at most (budget.per_job_run); only an admin allows a job more, by a command.", s.PerRun)
 	case len(s.Unpriced) > 0:
 		return faulty("refused", "A budget needs the price of each model: %s", strings.Join(s.Unpriced, "; "))

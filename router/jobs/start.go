@@ -89,6 +89,7 @@ func (s *Starter) terms(job *scheduler.Job, run *scheduler.Run) agent.Terms {
 		NoWeb: job.Rules.NoWeb, NoTools: job.Rules.NoTools, NoQuestions: true, NoApprovals: true,
 		Timeout: job.Rules.Timeout, Silent: job.Rules.Retried(run.Try), // the last try says that it failed
 		Model: job.Rules.Model, Budget: job.Rules.Budget, Run: run.ID,
+		Allowed: job.Rules.BudgetBy != "" && s.Heartbeats.allowed(job.Owner, job.Rules.BudgetBy),
 	}
 }
 

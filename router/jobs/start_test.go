@@ -78,6 +78,32 @@ func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 	}
 }
 
+// What an admin allowed counts while they are one, or the owner is.
+//
+// promise: P9.jobs-owned
+func TestWhatAnAdminAllowedEndsWithTheirRole(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[string]bool{"": false, "root": true, "former": false, "machine:": true, "ann": false} {
+		var to submitter
+		w := &world{file: "Is the backup there?"}
+		starter := &jobs.Starter{Router: &to, Now: time.Now, Heartbeats: &jobs.Heartbeats{
+			Ledger: w, Admins: func() []string { return []string{"root"} }, Checklist: func(string) ([]byte, error) { return []byte(w.file), nil },
+		}}
+		run := due(scheduler.PayloadHeartbeat)
+		run.Job.Rules.BudgetBy, run.Job.Rules.FileBy, run.Job.Rules.File = by, by, "list.md"
+		if none, err := starter.Start(t.Context(), run); err != nil || none != (scheduler.NotStarted{}) {
+			t.Fatalf("%q: %+v, %v", by, none, err)
+		}
+		if to.got.Terms.Allowed != want || strings.Contains(to.got.Text, w.file) != want {
+			t.Errorf("by %q: allowed %v, asked %q", by, to.got.Terms.Allowed, to.got.Text)
+		}
+		run.Job.Owner = "root"
+		if _, err := starter.Start(t.Context(), run); err != nil || to.got.Terms.Allowed != (by != "") || !strings.Contains(to.got.Text, w.file) {
+			t.Errorf("of an admin, by %q: allowed %v, asked %q, %v", by, to.got.Terms.Allowed, to.got.Text, err)
+		}
+	}
+}
+
 func TestLateRunSaysWhenItWasDue(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[time.Duration]string{

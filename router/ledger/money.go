@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -21,11 +20,11 @@ func (b Budget) Limited() bool {
 	return b.PerDay > 0 || b.PerPersonDay > 0 || b.PerSessionDay > 0 || b.PerRun > 0
 }
 
-// Under is b for a turn under these terms: a run's limit is its job's own, else that of [budget],
-// and of no other turn.
+// Under is b for a turn under these terms: a run's limit is its job's own, but no more than that of [budget] where no
+// admin allowed it, and of no other turn.
 func (b Budget) Under(terms agent.Terms) Budget {
-	if b.PerRun = cmp.Or(terms.Budget, b.PerRun); terms.Run == 0 {
-		b.PerRun = terms.Budget
+	if own := terms.Budget; terms.Run == 0 || own > 0 && (own < b.PerRun || b.PerRun == 0 || terms.Allowed) {
+		b.PerRun = own
 	}
 	return b
 }

@@ -1,0 +1,104 @@
+package jobs_test
+
+import (
+	"strings"
+	"testing"
+
+	"switchboard/agent/tools"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// What an admin allowed to be sent to others is sent as it was allowed, or not at all.
+//
+// promise: P9.jobs-owned
+func TestWhatGoesToOthersStaysAsItWasAllowed(t *testing.T) {
+	t.Parallel()
+	r := rows{jobs: []scheduler.Job{{
+		ID: 1, Owner: "ann", Payload: scheduler.PayloadSend, Text: "Hello", Spec: scheduler.Spec{Cron: "0 9 * * *", Zone: "UTC"},
+		State: scheduler.JobActive, Rules: scheduler.Rules{Approved: true},
+	}}}
+	d := newDesk(&r)
+	for _, verb := range []string{"text pay me now", "when every minute", "overlap allow", "times 5", "timezone Asia/Tokyo", "run"} {
+		if answer := give(t, d, &r, ann, chat, "jobs 1 "+verb); !strings.Contains(answer.Text, "was allowed as it is") {
+			t.Errorf("%s: %s", verb, answer.Text)
+		}
+	}
+	for _, c := range []struct {
+		by         *ledger.Person
+		verb, want string
+	}{
+		{ann, "pause", "is paused"},
+		{ann, "resume", "It goes on"},
+		{ann, "skip", "is left out"},
+		{root, "run", "is run now"},
+		{root, "text Hello, Bob", "Hello, Bob"},
+		{ann, "delete", "is deleted: Hello, Bob"},
+	} {
+		if answer := give(t, d, &r, c.by, chat, "jobs 1 "+c.verb); !strings.Contains(unescaped(answer.Text), c.want) {
+			t.Errorf("%s: %s: %s\nwant %s", c.by.Name, c.verb, answer.Text, c.want)
+		}
+	}
+}
+
+// Whichever way a text comes, it is stored without credentials.
+func TestTextsAreStoredWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	var r rows
+	d := newDesk(&r)
+	call := tools.Call{Session: tools.Session{ID: "telegram:7", Person: "ann", Channel: "telegram", Direct: true}}
+	kept := func(way string, change *ledger.JobChange, err error) {
+		t.Helper()
+		if err != nil || strings.Contains(change.Job.Text, "hunter2") || !strings.Contains(change.Job.Text, "[redacted]") {
+			t.Fatalf("%s: %+v, error %v", way, change, err)
+		}
+		if err := r.Change(t.Context(), change, ledger.Hand{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, job := range []tools.NewJob{{When: "tomorrow at 9", Text: "log in with hunter2"}, {When: "tomorrow at 9 log in with hunter2"}} {
+		job.Kind = tools.JobRemind
+		change, err := d.Add(t.Context(), "ann", job)
+		kept("added on the machine", change, err)
+	}
+	for _, edit := range []tools.JobEdit{{Text: "try hunter2"}, {When: "tomorrow at 10 try hunter2"}} {
+		edit.Job, edit.Action = 1, "edit"
+		change, err := d.Edit(t.Context(), "owner", edit)
+		kept("edited on the machine", change, err)
+	}
+	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "say hunter2", Zone: "UTC"}); strings.Contains(res.Output+r.jobs[2].Text, "hunter2") {
+		t.Errorf("added by a tool: %+v", res)
+	}
+}
+
+// The job remembers which admin gave it what only admins may give.
+//
+// promise: P9.jobs-owned
+func TestWhatAnAdminTypedIsMarked(t *testing.T) {
+	t.Parallel()
+	var r rows
+	d := newDesk(&r)
+	give(t, d, &r, ann, chat, "jobs heartbeat every hour see what is new")
+	for _, c := range []struct {
+		by            *ledger.Person // nil: whoever runs the program
+		option        string
+		budget, check string
+	}{
+		{root, "budget 0.6", "root", ""},
+		{root, "checklist ada.md", "root", "root"},
+		{ann, "budget 0.6", "root", "root"},
+		{ann, "budget 0.5", "", "root"},
+		{nil, "checklist ada.md", "", "machine:"},
+		{nil, "budget 0.7", "machine:", "machine:"},
+		{ann, "overlap skip", "machine:", "machine:"},
+	} {
+		if c.by != nil {
+			give(t, d, &r, c.by, chat, "jobs 1 "+c.option)
+		} else if change, err := d.Edit(t.Context(), "owner", tools.JobEdit{Job: 1, Action: "edit", Options: []string{c.option}}); err != nil || r.Change(t.Context(), change, ledger.Hand{}) != nil {
+			t.Fatalf("%s: %v", c.option, err)
+		}
+		if rules := r.jobs[0].Rules; rules.BudgetBy != c.budget || rules.FileBy != c.check {
+			t.Errorf("%s: the budget is by %q, the checklist by %q", c.option, rules.BudgetBy, rules.FileBy)
+		}
+	}
+}
