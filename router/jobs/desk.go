@@ -21,6 +21,8 @@ const (
 	mostRead = 1000
 	// mostText is the longest text of a job, in bytes.
 	mostText = 8000
+	// mostWhen is the longest time in words with a text beside it, in bytes: to read words takes time.
+	mostWhen = mostText + 200
 	// leastPause is the shortest time between two slots of a job, and for which a reminder is snoozed.
 	leastPause = time.Minute
 )
@@ -188,6 +190,9 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec
 	}
 	if zone, err = words.Zone(zone); err != nil {
 		return spec, "", faulty("bad_time", "%v", err)
+	}
+	if len(when) > mostWhen {
+		return spec, "", tooLong()
 	}
 	read, err := scheduler.Read(when, now, zone)
 	if err != nil {

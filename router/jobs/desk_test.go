@@ -187,6 +187,7 @@ func TestRemindEchoesWhatWasUnderstood(t *testing.T) {
 		"remind 2020-01-01 09:00 to call":                                  "2020",
 		"remind whenever you like":                                         "",
 		"remind":                                                           "Write \"/remind\", when, and what",
+		"remind call " + strings.Repeat("5/12/2026 ", 900):                 "The text is too long; a job takes 8000 bytes.",
 		"remind tomorrow at 9 " + strings.Repeat("x", 8001):                "The text is too long; a job takes 8000 bytes.",
 	} {
 		var r rows
