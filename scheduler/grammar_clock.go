@@ -180,7 +180,10 @@ func (g *grammar) bounds(s *said) bool {
 		s.span = d
 		return ok
 	}
-	if n, ok := number(g.peek(0)); ok && n > 0 && s.most == 0 && (g.peek(1) == "times" && g.peek(2) != "a") {
+	if n, ok := number(g.peek(0)); ok && s.most == 0 && (g.peek(1) == "times" && g.peek(2) != "a") {
+		if n == 0 {
+			return g.fail("a job runs 1 time or more")
+		}
 		g.at += 2
 		s.most = n
 		return true
@@ -216,7 +219,7 @@ func (g *grammar) bounds(s *said) bool {
 }
 
 func (g *grammar) setHours(s *said, a, b clock) bool {
-	if a.plain && b.plain && b.hour < a.hour && a.minute+b.minute == 0 && a.hour < 12 {
+	if b.plain && b.hour < a.hour && a.minute+b.minute == 0 && a.hour < 12 {
 		return g.fail("say which hours: “between %02d:00 and %02d:00”, or over midnight “between %02d:00 and %02d:00”", a.hour, b.hour+12, a.hour, b.hour)
 	}
 	s.hours = &[2]clock{a, b}

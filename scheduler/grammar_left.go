@@ -70,12 +70,14 @@ func (g *grammar) unread(s *said) {
 		g.fail("an interval has no days; write a cron expression, such as “cron */15 9-17 * * 1-5”")
 	case s.every != 0 && (word == "at" && (next == "half" || next == "quarter") || word == "on" && next == "the"):
 		g.fail("write a cron expression, such as “cron 30 * * * *” for half past each hour")
-	case isOrdinal(g.tokens[g.at-1].word) && (isWeekday || word == "day" || word == "weekday" || word == "weekend" || word == "week"):
+	case isOrdinal(g.tokens[g.at-1].word) && (isWeekday || word == "day" || word == "working" || word == "work" || word == "business" || word == "workday" || word == "weekday" || word == "weekend" || word == "week"):
 		g.fail("“the %s %s” is not taken; a job comes on days of the week or on dates, as in “every friday” or “every month on the 1st”", g.tokens[g.at-1].word, word)
 	case s.again != nil && word == "on" && (s.again.week && s.again.weekdays == 0 || s.again.month && s.again.dates == 0 || s.again.year && s.again.dates == 0):
 		g.fail("behind that comes a day, as in “every week on monday”, “every month on the 1st”, “every year on 24 december”")
 	case s.again != nil && word == "of" && s.again.dates != 0:
 		g.fail("%s is not taken there; %s", next, taken)
+	case len(s.clocks) > 1 && g.ended(",") && figure(word):
+		g.fail("write the last time of a list behind “and”, as in “at 9, 12 and 15”%s", escape)
 	case counted && word == "ago":
 		g.err = &PastError{"That is over already."}
 	case counted && (word == "before" || word == "after" || word == "from") && g.bare:

@@ -22,6 +22,11 @@ const plainHour = 9
 // specs are what was said may mean, the likeliest first.
 func (r *resolver) specs() (specs []Spec, err error) {
 	s := r.said
+	for _, c := range s.clocks {
+		if !s.part.fits(c) {
+			return nil, fmt.Errorf("%d is no hour of that part of the day; write %02d:%02d or %02d:%02d without it", c.hour, c.hour, c.minute, (c.hour+12)%24, c.minute)
+		}
+	}
 	switch {
 	case s.wait != 0:
 		return []Spec{r.at(r.now.Add(s.wait + time.Second - 1).Truncate(time.Second))}, nil
@@ -78,7 +83,14 @@ func (r *resolver) bound(spec *Spec) error {
 			return err
 		}
 		if spec.Every != 0 {
-			spec.Anchor = spec.From
+			if spec.Anchor = spec.From; s.placed() {
+				later := resolver{said: s, now: spec.From.Add(-1), zone: r.zone}
+				times, err := later.once(s)
+				if err != nil {
+					return err
+				}
+				spec.Anchor = reached(times[0], r.zone)
+			}
 		}
 	}
 	if s.span != 0 {
@@ -125,7 +137,7 @@ func (r *resolver) interval() ([]Spec, error) {
 	if s.hours != nil {
 		spec.Anchor = reached(r.today().Add(s.hours[0].day()), r.zone)
 	}
-	if s.day == nil && len(s.clocks) == 0 {
+	if !s.placed() {
 		return []Spec{spec}, nil
 	}
 	for i := range s.clocks {
@@ -139,6 +151,9 @@ func (r *resolver) interval() ([]Spec, error) {
 	spec.Anchor = reached(times[0], r.zone)
 	return []Spec{spec}, nil
 }
+
+// placed: the day or the time of an interval's first was said.
+func (s *said) placed() bool { return s.day != nil || len(s.clocks) > 0 || s.part != nil }
 
 // today is the start of the day in the zone, as the clock shows it.
 func (r *resolver) today() time.Time { return wall(r.now, r.zone).Truncate(24 * time.Hour) }
@@ -160,6 +175,21 @@ func (c clock) low() bool { return c.plain && c.hour <= 6 }
 // day is how long after midnight it is.
 func (c clock) day() time.Duration {
 	return time.Duration(c.hour)*time.Hour + time.Duration(c.minute)*time.Minute + time.Duration(c.second)*time.Second
+}
+
+// fits: c may be meant as one of a part of the day.
+func (p *part) fits(c clock) bool {
+	switch {
+	case p == nil || !c.plain:
+		return true
+	case p == parts["morning"]:
+		return c.hour != 12
+	case p == parts["afternoon"]:
+		return c.hour == 12 || c.hour <= 7
+	case p == parts["evening"]:
+		return c.hour >= 4 && c.hour != 12
+	}
+	return c.hour != 5
 }
 
 // apply makes c one of a part of the day. The small hours of a night are in the next day, as is the

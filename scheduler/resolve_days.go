@@ -79,6 +79,18 @@ func (r *resolver) calendar() ([]Spec, error) {
 	case a.year && a.dates == 0:
 		a.dates, a.months = 1<<today.Day(), 1<<today.Month()
 	}
+	next := len(s.clocks) > 0 // the small hours of a night are in the next day
+	for _, c := range s.clocks {
+		next = next && s.part.apply(c).hour >= 24
+	}
+	for _, c := range s.clocks {
+		if s.part.apply(c).hour >= 24 && (a.dates != 0 || a.weekdays != 0 && !next) {
+			return nil, fmt.Errorf("say which day %s is in, without “night”, as in “every saturday at 01:00”", c)
+		}
+	}
+	if next && a.weekdays != 0 {
+		a.weekdays = a.weekdays<<1&0b1111111 | a.weekdays>>6
+	}
 	var specs []Spec
 	for _, pm := range []bool{true, false} {
 		var hours uint64

@@ -145,6 +145,11 @@ func find(tokens []token) (said *said, first, last int, err error) {
 	return nil, 0, 0, fmt.Errorf("no time was found in it; %s", taken)
 }
 
+var (
+	periods = strings.Fields("month year week quarter weekend")
+	leads   = strings.Fields("next this the of")
+)
+
 // dangling says what of a text that ends where a time begins belongs to the time and was not read.
 func dangling(tokens []token, first, i int, s *said) error {
 	if i == first {
@@ -157,6 +162,17 @@ func dangling(tokens []token, first, i int, s *said) error {
 	}
 	if numericDate(former.raw) || (i == first+1 || tokens[i-2].word == "on") && numericDate(former.raw+".") {
 		return fmt.Errorf("%s is a date that is read in two ways; write it as 2026-12-05 or 5 december", former.raw)
+	}
+	if s.day == nil && s.again == nil && len(s.clocks) > 0 && i > first+1 {
+		_, isMonth := month(former.word)
+		switch before := tokens[i-2].word; {
+		case isMonth && before == "in", former.word == "next" && before == "after",
+			slices.Contains(periods, former.word) && slices.Contains(leads, before):
+			return fmt.Errorf("“%s %s” is no exact day; write a date, such as 5 december%s", before, former.word, escape)
+		}
+	}
+	if _, _, isWeekday := weekday(tokens[i].word); isWeekday && isOrdinal(former.word) {
+		return fmt.Errorf("“%s %s” is not taken; write a date, such as 5 december%s", former.word, tokens[i].word, escape)
 	}
 	beside := former.word
 	if strings.Trim(beside, quotes+"-–—,") == "" && i > first+1 {
