@@ -24,9 +24,9 @@ const (
 		WHERE id = ?`
 	countJobs = `SELECT count(*) FROM jobs WHERE owner = ? AND state NOT IN ('done', 'removed')`
 	// unskip: whoever gives a job a time that they had skipped wants it after all.
-	unskip = `DELETE FROM runs WHERE job_id = ? AND slot = ? AND state = 'skipped' AND reason = 'asked'`
-	hasRow = `SELECT 1 FROM runs WHERE job_id = ? AND slot = ?`
-	anyRun = `SELECT 1 FROM runs WHERE job_id = ? AND state IN ('due', 'running') LIMIT 1`
+	unskip   = `DELETE FROM runs WHERE job_id = ? AND slot = ? AND state = 'skipped' AND reason = 'asked'`
+	hasRow   = `SELECT 1 FROM runs WHERE job_id = ? AND slot = ?`
+	openRuns = `SELECT count(*) FROM runs WHERE job_id = ? AND state IN ('due', 'running')`
 )
 
 // changeJob makes, changes or ends a job. What a change of its state leaves behind of runs that were claimed
@@ -156,6 +156,9 @@ func (t *tx) editJob(c *ledger.JobChange, job *scheduler.Job) error {
 	if c.Job == nil {
 		return errors.New("edit a job: nothing is said of it")
 	}
+	if c.Job.Version != job.Version { // what it was edited from would come back
+		return cannot(job, "was changed meanwhile: look at it, and say it again")
+	}
 	job.Name, job.Text, job.Rules = c.Job.Name, c.Job.Text, c.Job.Rules
 	job.Taint = string(tools.Taint(job.Taint).Join(tools.Taint(c.Job.Taint)))
 	changed := c.Job.Spec != job.Spec // else its slots stay as they are
@@ -239,13 +242,15 @@ func (t *tx) skipJob(_ *ledger.JobChange, job *scheduler.Job) error {
 }
 
 func (t *tx) runJob(c *ledger.JobChange, job *scheduler.Job) error {
-	var one int
-	open, err := t.Row(anyRun, []any{job.ID}, &one)
-	if err != nil {
+	var open int
+	if _, err := t.Row(openRuns, []any{job.ID}, &open); err != nil {
 		return err
 	}
-	if open && cmp.Or(job.Rules.Overlap, scheduler.OverlapSkip) == scheduler.OverlapSkip {
+	switch {
+	case open > 0 && cmp.Or(job.Rules.Overlap, scheduler.OverlapSkip) == scheduler.OverlapSkip:
 		return cannot(job, "is running, or about to: see its history")
+	case open >= scheduler.MostOpen:
+		return cannot(job, fmt.Sprintf("has %d runs that have not ended: see its history", open))
 	}
 	due, err := t.insertRuns([]newRun{{scheduler.Run{Slot: t.at(), Last: t.at(), State: scheduler.RunDue, StartAt: t.at()}, job}})
 	if err == nil && len(due) == 0 {

@@ -175,6 +175,25 @@ func TestJobChangesThatAreRefused(t *testing.T) {
 		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID})
 		refused(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID}, "paused already")
 		refused(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID}, "paused")
+		h.changed(ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID})
+		one, err := h.Router.Job(h.Ctx, job.ID, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := *one // two look at it, and change it
+		one.Spec, other.Text = scheduler.Spec{Cron: "0 9 * * *", Zone: "UTC"}, "walk"
+		h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: one, NewTime: true})
+		refused(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: &other}, "was changed meanwhile")
+		if now, err := h.Router.Job(h.Ctx, job.ID, ""); err != nil || now.Spec != one.Spec || now.Text != "stretch" {
+			t.Errorf("after an edit that came too late: %+v, %v", now, err)
+		}
+		one.Version++
+		one.Rules.Overlap = scheduler.OverlapAllow
+		h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: one})
+		for i := range scheduler.MostOpen {
+			h.write(fmt.Sprintf("INSERT INTO runs (job_id, slot, state, created_at) VALUES (%d, %d, 'due', 1)", job.ID, i+1))
+		}
+		refused(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID}, "has 100 runs that have not ended")
 		for _, c := range []ledger.JobChange{
 			{Kind: ledger.PauseJob, ID: job.ID, Of: "eve"}, {Kind: ledger.RemoveJob, ID: 999},
 		} {
@@ -202,7 +221,7 @@ func TestASlotIsClaimedOnce(t *testing.T) {
 		}
 		claim := []scheduler.Claim{scheduler.Decide(jobs[0].Job, now, jobs[0].Open, scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour})}
 		// Whoever read it before it was changed claims nothing.
-		h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: &scheduler.Job{Text: "stretch", Spec: jobs[0].Job.Spec}})
+		h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: &jobs[0].Job})
 		if err := h.work().Claim(h.Ctx, claim); err != nil {
 			t.Fatal(err)
 		}

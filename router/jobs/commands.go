@@ -177,11 +177,24 @@ func (d *Desk) change(ctx context.Context, a *asking, id int64, kind ledger.JobC
 	case kind == ledger.RunJob && !d.Settings().Enabled && job.Payload != scheduler.PayloadMaintenance:
 		return nil, faulty("unavailable", "%s", d.WhenOff())
 	case kind == ledger.RunJob:
-		err = a.mayChange(job)
+		if err = a.mayChange(job); err == nil && a.tool {
+			err = d.ranJustNow(ctx, id)
+		}
 	case kind == ledger.SnoozeJob:
 		c.Until, err = d.snoozedUntil(a, job, more)
 	}
 	return c, err
+}
+
+// ranJustNow refuses a tool to run a job twice within a minute: a task could have itself run for ever.
+func (d *Desk) ranJustNow(ctx context.Context, id int64) error {
+	runs, err := d.Ledger.Runs(ctx, id, 0, 10)
+	for _, r := range runs {
+		if err == nil && r.State != scheduler.RunSkipped && r.State != scheduler.RunMissed && d.Now().Sub(r.Slot) < leastPause {
+			err = faulty("too_often", "Job %d ran within the last minute, or is about to: between two runs there has to be at least a minute.", id)
+		}
+	}
+	return err
 }
 
 func deleted(id int64) *fault { return faulty("refused", "Job %d is deleted.", id) }

@@ -419,6 +419,16 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	if res := d.ChangeJob(t.Context(), call, tools.JobEdit{Job: 1, Action: "remove"}); res.End != tools.EndOK || r.jobs[0].State != scheduler.JobRemoved {
 		t.Errorf("%+v", res)
 	}
+	byAdmin.Taint, r.runs = "", []scheduler.Run{{Slot: now.Add(-59 * time.Second), State: scheduler.RunRunning}}
+	d.AddJob(t.Context(), byAdmin, tools.NewJob{Kind: tools.JobTask, When: "every hour", Text: "Run yourself."})
+	again := tools.JobEdit{Job: int64(len(r.jobs)), Action: "run"}
+	if res := d.ChangeJob(t.Context(), byAdmin, again); res.Code != "too_often" {
+		t.Errorf("run twice within a minute: %+v", res)
+	}
+	r.runs[0].Slot = now.Add(-time.Minute)
+	if res := d.ChangeJob(t.Context(), byAdmin, again); res.End != tools.EndOK {
+		t.Errorf("run again: %+v", res)
+	}
 	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{} }
 	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x"}); res.Code != "unavailable" || !strings.Contains(res.Output, "[scheduler] enabled = false") {
 		t.Errorf("switched off: %+v", res)

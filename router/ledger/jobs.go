@@ -68,7 +68,7 @@ type JobChange struct {
 	ID   int64
 	// Of is whose job it has to be; empty: anybody's, the program's own included.
 	Of string
-	// Job is what is made; of an edit what it becomes.
+	// Job is what is made; of an edit what it becomes, from what it was in that Version.
 	Job *scheduler.Job
 	// NewTime: an edit gives it a time, so that it goes on if it is over, and has a slot that was skipped after all.
 	NewTime bool
