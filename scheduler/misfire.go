@@ -13,8 +13,8 @@ type Defaults struct {
 	Grace   time.Duration
 }
 
-// mostCounted is how many slots of one job are counted one by one. Of a job that was due each second, and
-// nobody looked for more than a day, the number of missed ones is at least what its row says.
+// mostCounted is how many slots of one job are counted one by one, and then half as many before now. Where there were
+// more between, the row of those that were missed says so.
 const mostCounted = 5000
 
 // Arm sets the job's Slot and Due to its next slot after an instant, strictly; zero where none is left.
@@ -112,7 +112,7 @@ func (j *Job) passed(p *plan, now time.Time, settings Defaults) (run []time.Time
 		missed.Last = slot
 		missed.Count++
 	}
-	slot := j.Slot
+	slot, more := j.Slot, false
 	for n := 1; !slot.IsZero() && !j.due(slot).After(now); n++ {
 		if late(slot) {
 			miss(slot)
@@ -120,10 +120,14 @@ func (j *Job) passed(p *plan, now time.Time, settings Defaults) (run []time.Time
 			miss(run[0])
 			run = run[1:]
 		}
-		if near := now.Add(-time.Hour - j.Spec.Jitter); n == mostCounted && near.After(slot) {
-			slot = near
+		// Half of as many are looked at again before now, of which the newest run.
+		if near := now.Add(-max(time.Hour, slot.Sub(j.Slot)/2) - j.Spec.Jitter); n == mostCounted && near.After(slot) {
+			slot, more = near, true
 		}
 		slot = p.slot(slot)
+	}
+	if more && missed.Count > 0 {
+		missed.Reason = "and more, which were not counted"
 	}
 	return run, missed, slot
 }

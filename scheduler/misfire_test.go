@@ -14,6 +14,9 @@ func says(c Claim) string {
 		switch r.State {
 		case RunMissed:
 			rows = append(rows, fmt.Sprintf("%d missed %s-%s", r.Count, r.Slot.Format("15:04"), r.Last.Format("15:04")))
+			if r.Reason != "" {
+				rows[len(rows)-1] += " " + r.Reason
+			}
 		default:
 			rows = append(rows, string(r.State)+" "+r.Slot.Format("15:04"))
 		}
@@ -94,6 +97,11 @@ func TestDecide(t *testing.T) {
 			24 * time.Hour, 0,
 			"1341 missed 00:00-22:20, " + strings.Repeat("due, ", 100) + "next 00:01",
 		},
+		"all, of more than are counted": {
+			Job{Spec: Spec{Cron: "* * * * *", Zone: "UTC"}, Rules: Rules{Misfire: MisfireAll, Grace: 480 * time.Hour}},
+			240 * time.Hour, 0,
+			"7400 missed 00:00-22:20 and more, which were not counted, " + strings.Repeat("due, ", 100) + "next 00:01",
+		},
 		"once is late whatever the grace": {Job{Spec: Spec{At: "2026-11-23T00:00:00", Zone: "UTC"}}, 800 * time.Hour, 0, "due 00:00, next none"},
 		"once is late also with skip": {
 			Job{Spec: Spec{At: "2026-11-23T00:00:00", Zone: "UTC"}, Rules: Rules{Misfire: MisfireSkip}}, time.Hour, 0, "due 00:00, next none",
@@ -156,6 +164,9 @@ func TestDecideAfterAYear(t *testing.T) {
 	}
 	if n := len(got.Runs); n != 1+MostMissed || got.Runs[0].Count < mostCounted || !got.Runs[n-1].Slot.Equal(now) || !got.Slot.Equal(now.Add(time.Second)) {
 		t.Errorf("%d rows, %+v … %+v, next %s", n, got.Runs[0], got.Runs[n-1], got.Slot)
+	}
+	if said := summary([]DueRun{{Job: job, Run: got.Runs[0]}}); !strings.Contains(said, "more than ") {
+		t.Errorf("its owner is told %q", said)
 	}
 }
 

@@ -54,6 +54,9 @@ func summary(missed []DueRun) string {
 		if m.Run.Count == 1 {
 			b.WriteString(sayMoment(m.Run.Slot, zone))
 		} else {
+			if m.Run.Reason != "" {
+				b.WriteString("more than ")
+			}
 			fmt.Fprintf(&b, "%d times from %s to %s", m.Run.Count, sayMoment(m.Run.Slot, zone), sayMoment(m.Run.Last, zone))
 		}
 		fmt.Fprintf(&b, " (%s)", zone)
