@@ -115,5 +115,6 @@ func CheckZone(name string) error {
 // IsZone: it is the name of a zone as IANA writes it. "Local" is the machine's, which is nobody's business.
 func IsZone(name string) bool {
 	_, err := time.LoadLocation(name)
-	return err == nil && name != "" && name != "Local"
+	first, _, _ := strings.Cut(name, "/") // files of some systems that are no zones, or count leap seconds
+	return err == nil && name != "" && name != "Local" && !slices.Contains(strings.Fields("localtime posixrules right posix"), first)
 }

@@ -49,6 +49,9 @@ func TestZone(t *testing.T) {
 		"the US":     "the US is not exact; write the name of a time zone, such as America/New_York, America/Chicago or America/Los_Angeles",
 		"UTC+2":      "an offset such as UTC+2 is no time zone; write an IANA name such as Europe/Rome",
 		"Mars/Base":  `"Mars/Base" is not a time zone; write an IANA name such as Europe/Rome`,
+		"localtime":  `"localtime" is not a time zone; write an IANA name such as Europe/Rome`,
+		"posixrules": `"posixrules" is not a time zone; write an IANA name such as Europe/Rome`,
+		"right/UTC":  `"right/UTC" is not a time zone; write an IANA name such as Europe/Rome`,
 		"Local":      `"Local" is not a time zone; write an IANA name such as Europe/Rome`,
 		"":           `"" is not a time zone; write an IANA name such as Europe/Rome`,
 	} {
