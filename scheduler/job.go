@@ -179,3 +179,32 @@ func (r *Run) Lag() time.Duration {
 	}
 	return r.Started.Sub(r.Slot)
 }
+
+// start sets from when a job runs. An interval is counted from there, as of "every … from …"; one of whole days keeps
+// the time of its day, and of whole weeks its weekday, where a day alone was said. Without a start it comes
+// as soon as it may.
+func (j *Job) start(from, now time.Time) {
+	s := &j.Spec
+	s.From = from
+	zone, err := Zone(s.Zone)
+	if s.Every == 0 || err != nil {
+		return
+	}
+	if from.IsZero() {
+		if ahead := s.Anchor.Sub(now); ahead > s.Every {
+			s.Anchor = s.Anchor.Add(-ahead / s.Every * s.Every)
+		}
+		return
+	}
+	const day = 24 * time.Hour
+	step, first := day, wall(from, zone)
+	if s.Every%(7*day) == 0 {
+		step = 7 * day
+	}
+	if s.Every%day != 0 || s.Anchor.IsZero() || first.Truncate(day) != first {
+		s.Anchor = from
+		return
+	}
+	after := wall(s.Anchor, zone).Sub(first) % step
+	s.Anchor = reached(first.Add((after+step)%step), zone)
+}

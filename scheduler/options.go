@@ -123,9 +123,7 @@ var Options = []Option{
 		Name: "from", Values: "a time such as 5 december at 9, before which it does not run",
 		set: func(j *Job, v string, now time.Time) error {
 			s, err := j.bound("from", v, now)
-			if j.Spec.From = s.From; j.Spec.Every != 0 && v != "" {
-				j.Spec.Anchor = s.From // as of "every … from …"
-			}
+			j.start(s.From, now)
 			return err
 		},
 	},

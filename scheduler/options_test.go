@@ -101,6 +101,35 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// A job of days and weeks that starts later keeps its weekday and its time; one that does not comes as before.
+func TestIntervalKeepsItsDay(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"every other monday at 9": time.Date(2026, 12, 7, 8, 0, 0, 0, time.UTC),
+		"every 2 days at 9":       time.Date(2026, 12, 5, 8, 0, 0, 0, time.UTC),
+		"every 12 hours":          time.Date(2026, 12, 4, 23, 0, 0, 0, time.UTC),
+	} {
+		read, err := scheduler.Read(text, now, "Europe/Rome")
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := scheduler.Job{Spec: read.Spec}
+		if err := job.Set("from", "5 december", now); err != nil {
+			t.Fatal(err)
+		}
+		if next, _ := job.Spec.Next(now); !next.Equal(want) {
+			t.Errorf("%s: %s; want %s", text, next, want)
+		}
+		if err := job.Set("from", scheduler.DefaultValue, now); err != nil {
+			t.Fatal(err)
+		}
+		if next, _ := job.Spec.Next(now); next.Sub(now) > job.Spec.Every {
+			t.Errorf("%s without a start: %s", text, next)
+		}
+	}
+}
+
 // A job that is moved to another zone has its times there, the same on the clock; what counts no clock stays.
 func TestTimeZoneOfAJobIsChanged(t *testing.T) {
 	t.Parallel()
