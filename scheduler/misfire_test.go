@@ -159,7 +159,7 @@ func TestDecideAfterAYear(t *testing.T) {
 	job := Job{Spec: Spec{Cron: "* * * * * *", Zone: "Europe/Rome"}, Slot: at(t, "2026-01-01T00:00:00Z"), Due: at(t, "2026-01-01T00:00:00Z")}
 	now := at(t, "2027-01-01T00:00:00Z")
 	got := Decide(job, now, 0, Defaults{Misfire: MisfireAll, Grace: 9000 * time.Hour})
-	if took := time.Since(begun); took > 3*time.Second {
+	if took := time.Since(begun); took > 20*time.Second {
 		t.Errorf("took %s", took)
 	}
 	if n := len(got.Runs); n != 1+MostMissed || got.Runs[0].Count < mostCounted || !got.Runs[n-1].Slot.Equal(now) || !got.Slot.Equal(now.Add(time.Second)) {
