@@ -207,4 +207,5 @@ func (j *Job) start(from, now time.Time) {
 	}
 	after := wall(s.Anchor, zone).Sub(first) % step
 	s.Anchor = reached(first.Add((after+step)%step), zone)
+	s.From = s.Anchor // so that String says it
 }

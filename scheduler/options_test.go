@@ -118,8 +118,8 @@ func TestIntervalKeepsItsDay(t *testing.T) {
 		if err := job.Set("from", "5 december", now); err != nil {
 			t.Fatal(err)
 		}
-		if next, _ := job.Spec.Next(now); !next.Equal(want) {
-			t.Errorf("%s: %s; want %s", text, next, want)
+		if next, _ := job.Spec.Next(now); !next.Equal(want) || !job.Spec.From.Equal(want) {
+			t.Errorf("%s: %s; want %s; %s", text, next, want, &job.Spec)
 		}
 		if err := job.Set("from", scheduler.DefaultValue, now); err != nil {
 			t.Fatal(err)

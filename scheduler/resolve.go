@@ -90,6 +90,7 @@ func (r *resolver) bound(spec *Spec) error {
 					return err
 				}
 				spec.Anchor = reached(times[0], r.zone)
+				spec.From = spec.Anchor // so that String says it
 			}
 		}
 	}

@@ -200,6 +200,7 @@ func TestRead(t *testing.T) {
 		"tomorrow - 3 eggs":                        "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | 3 eggs",
 		"buy 3 eggs tomorrow":                      "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | buy 3 eggs",
 		"every day 10-minute walk":                 "every day at 09:00 (Europe/Rome) | 10-minute walk",
+		"every 2 days at 9 from 5 december":        "every 2 days from Saturday 5 December 2026 at 09:00 (Europe/Rome)",
 		"every friday night at 1 tea":              "every Saturday at 01:00 (Europe/Rome) | tea",
 		"every saturday night at 12":               "every Sunday at 00:00 (Europe/Rome)",
 		"every friday night at 10":                 "every Friday at 22:00 (Europe/Rome)",
