@@ -235,3 +235,30 @@ func TestTaintedJobHasNoWordsOfItsPerson(t *testing.T) {
 		}
 	}
 }
+
+// What a job was made under counts in its runs: nothing goes outside, and nobody is asked.
+//
+// promise: P5.jobs-tainted
+func TestTaintedJobActsNotOutside(t *testing.T) {
+	for taint, want := range map[tools.Taint]tools.End{tools.Clean: tools.EndOK, tools.Others: tools.EndRefused} {
+		t.Run(string(taint), func(t *testing.T) {
+			w := jobWorld(t, Terms{NoApprovals: true, NoQuestions: true, Run: 3})
+			w.turn.Message.Taint = taint
+			w.decide = func(q tools.Question) tools.Decision {
+				if q.Effect == tools.EffectOutside && q.Taint != tools.Clean {
+					return tools.Decision{Verdict: tools.Ask, Rule: "taint.outside"}
+				}
+				return tools.Decision{Verdict: tools.Allow, Rule: "test"}
+			}
+			w.script(map[string][]string{
+				rolePlanner:  {planText(toolTask("post", "a"), msgTask("tell"))},
+				roleReviewer: {okText()}, roleWorker: {"it is so"},
+			})
+			w.run()
+			result := w.journal.plans[0].Tasks[0].Result
+			if result.End != want || len(w.journal.asks) != 0 || (want == tools.EndOK) != (len(w.ran) == 1) {
+				t.Errorf("%+v, ran %q, asked %+v", result, w.ran, w.journal.asks)
+			}
+		})
+	}
+}

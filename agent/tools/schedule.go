@@ -107,8 +107,9 @@ var (
 func scheduleTools(s Schedule, means func(context.Context, Call) string) []Tool {
 	return []Tool{
 		{
+			// No effect outside: what the job does later is judged under the taint of the turn that made it.
 			Name: "schedule.add", Summary: "Remind the person later, or do something for them later, once or again and again.",
-			Effect: EffectOutside, Schema: scheduleAddSchema, Run: with(s.AddJob),
+			Effect: EffectWrite, Schema: scheduleAddSchema, Run: with(s.AddJob),
 		},
 		{
 			Name: "schedule.list", Summary: "The person's reminders and jobs, or one with its last runs.",

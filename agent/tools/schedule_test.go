@@ -43,7 +43,11 @@ func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
 			t.Errorf("%s %s: %+v, handed on %q, want %s", tt.tool, tt.args, res, to.said, tt.want)
 		}
 	}
+	effects := map[string]Effect{"schedule.add": EffectWrite, "schedule.change": EffectOutside, "schedule.send": EffectOutside}
 	for _, tool := range Builtin(BuiltinConfig{Schedule: &to, Recipient: func(_ context.Context, _ Call, to string) string { return "to " + to + "!" }}) {
+		if want := effects[tool.Name]; want != "" && tool.Effect != want {
+			t.Errorf("%s: effect %s", tool.Name, tool.Effect)
+		}
 		if tool.Name == "schedule.send" && tool.Means(t.Context(), Call{Args: []byte(`{"to":" bob "}`)}) != "to bob!" {
 			t.Error("the question does not say to whom it goes")
 		}

@@ -148,9 +148,7 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 		return nil, err
 	}
 	job.Text = cmp.Or(w.text, job.Text)
-	if job.Taint == "" {
-		job.Taint = string(a.taint)
-	}
+	job.Taint = string(tools.Taint(job.Taint).Join(a.taint))
 	return &ledger.JobChange{Kind: ledger.EditJob, ID: id, Of: a.whose(), Job: job, NewTime: w.when != ""}, d.mayRun(job)
 }
 

@@ -413,6 +413,12 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	if res := d.ListJobs(t.Context(), call, tools.JobList{Job: 1}); res.End != tools.EndOK || !strings.Contains(res.Output, "has not run yet") {
 		t.Errorf("%+v", res)
 	}
+	byOthers := call
+	byOthers.Taint, r.jobs[0].Taint = "others", ""
+	if res := d.ChangeJob(t.Context(), byOthers, tools.JobEdit{Job: 1, Action: "edit", Text: "Read them."}); res.End != tools.EndOK ||
+		r.jobs[0].Taint != "others" {
+		t.Errorf("edited after reading others: %+v, %+v", res, r.jobs[0])
+	}
 	if res := d.ChangeJob(t.Context(), call, tools.JobEdit{Job: 9, Action: "remove"}); res.Code != "not_found" {
 		t.Errorf("%+v", res)
 	}
