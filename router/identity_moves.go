@@ -70,6 +70,9 @@ func (r *Router) loadMoves(ctx context.Context) {
 			}
 			return
 		}
+		if ctx.Err() != nil {
+			return
+		}
 		r.Log.ErrorContext(ctx, "cannot read which conversations moved", "error", err)
 	}
 }

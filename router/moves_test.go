@@ -1,0 +1,33 @@
+package router_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"switchboard/router"
+	"switchboard/router/ledger"
+)
+
+// A stopping ledger answers nothing of what moved before its reader ends.
+type stopping struct{ router.Ledger }
+
+func (stopping) Moved(ctx context.Context) ([]ledger.Moved, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A program that ends while it looks what moved has nothing to complain of.
+func TestMovesThatAreNotReadToTheEndAreNoError(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.ledger = func(of router.Ledger) router.Ledger { return stopping{of} }
+		var log bytes.Buffer // read once the router has stopped
+		r.log = &log
+		r.start()
+		r.end()
+		if strings.Contains(log.String(), "which conversations moved") {
+			t.Error(log.String())
+		}
+	})
+}
