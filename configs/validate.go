@@ -220,7 +220,7 @@ func (b *binder) time(s *Settings) {
 	b.says(s.Heartbeat.ActiveHours != "" && (from == until || !hours.MatchString(s.Heartbeat.ActiveHours)),
 		"heartbeat.active_hours", "%q is not of the form \"08:00-22:00\"", s.Heartbeat.ActiveHours)
 	every := s.Heartbeat.Every
-	b.says(every > 0 && (every < time.Minute || every%time.Second != 0), "heartbeat.every", "%s is not whole seconds, from a minute on, e.g. \"30m\"", every)
+	b.says(every > 0 && (every < time.Minute || every%time.Second != 0), "heartbeat.every", "%s is not a time of whole seconds, of at least a minute, e.g. \"30m\"", every)
 	for _, d := range []struct {
 		key   string
 		value time.Duration

@@ -97,7 +97,7 @@ func TestEachRuleNamesItsFault(t *testing.T) {
 		{"[scheduler]\nmisfire_grace = \"-1s\"", "scheduler.misfire_grace: must not be negative"},
 		{"[heartbeat]\nactive_hours = \"8-22\"", `heartbeat.active_hours: "8-22" is not of the form`},
 		{"[heartbeat]\nactive_hours = \"08:00-08:00\"", `heartbeat.active_hours: "08:00-08:00" is not of the form`},
-		{"[heartbeat]\nevery = \"10s\"", `heartbeat.every: 10s is not whole seconds, from a minute on`},
+		{"[heartbeat]\nevery = \"10s\"", `heartbeat.every: 10s is not a time of whole seconds, of at least a minute`},
 		{"[heartbeat]\ndeliver_to = \"home:1\"", `heartbeat.deliver_to: there is no channel "home"; it begins with the NAME of a table [channels.NAME]`},
 		{"[heartbeat]\ndeliver_to = \"home\"", `heartbeat.deliver_to: "home" is not of the form`},
 		{"[approvals]\ndeadline = \"0\"", "approvals.deadline: must be longer than 0"},

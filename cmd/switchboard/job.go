@@ -195,12 +195,17 @@ func (c *jobHistoryCmd) Run(a *app) error {
 		if !r.Started.IsZero() {
 			late = r.Lag().Round(time.Millisecond).String()
 		}
-		why := r.Reason
-		if r.Count > 1 {
-			why = fmt.Sprintf("%d times, to %s; %s", r.Count, inZone(r.Last, got.Zone), why)
-		}
-		return []any{r.ID, inZone(r.Slot, got.Zone), r.State, late, r.Try, turn, cmp.Or(r.Delivery, "-"), r.TokensIn + r.TokensOut, fmt.Sprintf("%.4g", r.Cost), oneLine(why, 80)}
+		return []any{r.ID, inZone(r.Slot, got.Zone), r.State, late, r.Try, turn, cmp.Or(r.Delivery, "-"), r.TokensIn + r.TokensOut, fmt.Sprintf("%.4g", r.Cost), oneLine(whyRan(&r, got.Zone), 80)}
 	})
+}
+
+// whyRan says why a run came to what it did, and how many slots a stretch of them has.
+func whyRan(r *scheduler.Run, zone string) string {
+	if r.Count <= 1 {
+		return r.Reason
+	}
+	stretch := fmt.Sprintf("%d times, to %s", r.Count, inZone(r.Last, zone))
+	return strings.TrimSuffix(stretch+"; "+r.Reason, "; ")
 }
 
 // jobRuns are runs of a job, and the zone of their times.

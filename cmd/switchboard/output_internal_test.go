@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"switchboard/scheduler"
 )
@@ -43,5 +44,20 @@ func TestEachOptionOfAJobIsAFlag(t *testing.T) {
 	}
 	if got := given.words(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestWhyARunCameToWhatItDid(t *testing.T) {
+	t.Parallel()
+	last := time.Date(2026, 11, 23, 20, 37, 36, 0, time.UTC)
+	for want, run := range map[string]scheduler.Run{
+		"":                                   {},
+		"asked":                              {Reason: "asked", Count: 1},
+		"2 times, to " + inZone(last, "UTC"): {Count: 2, Last: last},
+		"2 times, to " + inZone(last, "UTC") + "; off": {Count: 2, Last: last, Reason: "off"},
+	} {
+		if got := whyRan(&run, "UTC"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
