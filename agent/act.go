@@ -138,7 +138,8 @@ func (r *run) call(task Task) tools.Call {
 		Args: json.RawMessage(deref(task.Args)), Workspace: r.turn.Workspace,
 		Session: tools.Session{
 			ID: r.turn.Session.Key, Person: r.turn.Person.Name, Role: r.turn.Person.Role,
-			Channel: r.turn.Place.Channel, Direct: r.turn.Place.Direct, Turn: r.turn.ID, Mode: r.turn.Session.Mode, TimeZone: r.turn.Session.TimeZone,
+			Channel: r.turn.Place.Channel, Direct: r.turn.Place.Direct, Turn: r.turn.ID, Alone: r.turn.Terms.NoApprovals,
+			Mode: r.turn.Session.Mode, TimeZone: r.turn.Session.TimeZone,
 			Language: r.turn.Session.Language, Model: r.modelOf(rolePlanner),
 		},
 		Taint: r.taint,

@@ -51,6 +51,7 @@ type Session struct {
 	Channel  string
 	Direct   bool  // a chat with one person
 	Turn     int64 // the turn's number
+	Alone    bool  // nobody is there to be asked: a job's run
 	Mode     string
 	TimeZone string // IANA name; empty: UTC
 	Language string

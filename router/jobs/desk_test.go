@@ -413,6 +413,15 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	if res := d.ListJobs(t.Context(), call, tools.JobList{Job: 1}); res.End != tools.EndOK || !strings.Contains(res.Output, "has not run yet") {
 		t.Errorf("%+v", res)
 	}
+	alone := call
+	alone.Session.Alone = true
+	made := len(r.jobs)
+	if res := d.AddJob(t.Context(), alone, tools.NewJob{Kind: tools.JobTask, When: "tomorrow at 9", Text: "Go on."}); res.Code != "not_permitted" || len(r.jobs) != made {
+		t.Errorf("a job that has read the web makes jobs: %+v", res)
+	}
+	if alone.Taint = tools.Clean; d.AddJob(t.Context(), alone, tools.NewJob{Kind: tools.JobTask, When: "tomorrow at 9", Text: "Go on."}).End != tools.EndOK {
+		t.Error("a job that has read nothing may make none")
+	}
 	byOthers := call
 	byOthers.Taint, r.jobs[0].Taint = "others", ""
 	if res := d.ChangeJob(t.Context(), byOthers, tools.JobEdit{Job: 1, Action: "edit", Text: "Read them."}); res.End != tools.EndOK ||
