@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -14,17 +15,29 @@ import (
 	"switchboard/store/database"
 )
 
-// list reads rows from the engine and prints them, as a table or as JSON.
-func list[T any](a *app, path string, asJSON bool, head string, cells func(T) []any) error {
+// list reads rows from the engine and prints them, as a table or as JSON; at most limit, or all where it is 0.
+func list[T any](a *app, path string, limit count, asJSON bool, head string, cells func(T) []any) error {
 	var rows []T
 	if err := a.ask(path, &rows); err != nil {
 		return err
+	}
+	return printFirst(a, limit, asJSON, head, rows, cells)
+}
+
+// printFirst prints at most limit of rows, or all where it is 0, and says so where there are more.
+func printFirst[T any](a *app, limit count, asJSON bool, head string, rows []T, cells func(T) []any) error {
+	if limit > 0 && len(rows) > int(limit) {
+		rows = rows[:limit]
+		defer fmt.Fprintf(a.err, "switchboard: there are more than these %d; --limit N lists up to N\n", limit)
 	}
 	return printRows(a.out, asJSON, head, rows, cells)
 }
 
 // A count is how many rows are wanted.
 type count int
+
+// asked is how many rows are asked for: one more than is shown tells that there are more.
+func (c count) asked() string { return strconv.Itoa(min(int(c), math.MaxInt32-1) + 1) }
 
 // Validate is asked by the command line's parser.
 func (c count) Validate() error {
@@ -36,7 +49,7 @@ func (c count) Validate() error {
 
 // query asks for the newest rows in one state.
 func query(state string, limit count) string {
-	return url.Values{"state": {state}, "limit": {strconv.Itoa(int(limit))}}.Encode()
+	return url.Values{"state": {state}, "limit": {limit.asked()}}.Encode()
 }
 
 // ask reads something from the engine.

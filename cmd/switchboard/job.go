@@ -43,11 +43,11 @@ type jobListCmd struct {
 
 // Run implements the command.
 func (c *jobListCmd) Run(a *app) error {
-	how := url.Values{"person": {c.Person}, "after": {strconv.FormatInt(c.After, 10)}, "limit": {strconv.Itoa(int(c.Limit))}}
+	how := url.Values{"person": {c.Person}, "after": {strconv.FormatInt(c.After, 10)}, "limit": {c.Limit.asked()}}
 	if c.All {
 		how.Set("person", "")
 	}
-	return list(a, "/jobs?"+how.Encode(), c.JSON, "ID\tOWNER\tDOES\tSTATE\tNEXT\tWHEN\tTEXT", func(j scheduler.Job) []any {
+	return list(a, "/jobs?"+how.Encode(), c.Limit, c.JSON, "ID\tOWNER\tDOES\tSTATE\tNEXT\tWHEN\tTEXT", func(j scheduler.Job) []any {
 		next := "-"
 		if !j.Slot.IsZero() {
 			next = inZone(j.Slot, j.Spec.Zone)
@@ -182,12 +182,12 @@ type jobHistoryCmd struct {
 
 // Run implements the command.
 func (c *jobHistoryCmd) Run(a *app) error {
-	path := fmt.Sprintf("/jobs/%d/runs?before=%d&limit=%d", c.ID, c.Before, c.Limit)
+	path := fmt.Sprintf("/jobs/%d/runs?before=%d&limit=%s", c.ID, c.Before, c.Limit.asked())
 	var got jobRuns
 	if err := a.ask(path, &got); err != nil {
 		return fmt.Errorf("job history: %w", err)
 	}
-	return printRows(a.out, c.JSON, "RUN\tDUE\tSTATE\tLATE\tTRY\tTURN\tDELIVERY\tTOKENS\tCOST\tWHY", got.Runs, func(r scheduler.Run) []any {
+	return printFirst(a, c.Limit, c.JSON, "RUN\tDUE\tSTATE\tLATE\tTRY\tTURN\tDELIVERY\tTOKENS\tCOST\tWHY", got.Runs, func(r scheduler.Run) []any {
 		turn, late := any("-"), "-"
 		if r.Turn != 0 {
 			turn = r.Turn

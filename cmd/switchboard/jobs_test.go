@@ -52,6 +52,10 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	if out, _, _ := r.command("job", "history", "10", "--json"); out != "[]\n" {
 		t.Errorf("the history of none is %q", out)
 	}
+	if out, errs, _ := r.command("job", "list", "--limit", "2"); strings.Count(out, "\n") != 3 || errs != "switchboard: there are more than these 2; --limit N lists up to N\n" {
+		t.Errorf("two of more: %s%s", out, errs)
+	}
+	tell(0, "tea", "list", "--limit", "4") // these are all
 	tell(0, "Job 9 is deleted: tea", "remove", "9")
 	tell(0, "(Asia/Kolkata), 3 times: tea [redacted]", "edit", "10", "--text", "tea ghp_"+strings.Repeat("a1B2", 9))
 	tell(0, "Job 10 is deleted: tea", "remove", "10")
