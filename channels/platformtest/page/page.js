@@ -268,7 +268,7 @@ async function send() {
     if (await act("edit", { message: context.message.id, text }) !== null) setContext(null);
     return;
   }
-  if (!text.trim() && !files.length) return;
+  if (!here.chat || !text.trim() && !files.length) return;
   const was = context;
   $("text").value = "";
   setContext(null); // now: what is clicked meanwhile is for the next message

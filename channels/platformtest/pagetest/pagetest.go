@@ -47,7 +47,9 @@ func Open(t *testing.T, url string) Page {
 	}
 	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(cancel)
-	return Page{t, ctx}
+	p := Page{t, ctx}
+	p.Await("a chat", "here.user && here.chat") // what is said before has no place
+	return p
 }
 
 // A Page is the page in the browser.

@@ -1,6 +1,7 @@
 package telegramtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -276,7 +277,7 @@ func (s *Server) groupsOf(user int64) (ids []int64) {
 // write writes as the platform's apps do: long texts in several messages, pictures
 // as photos. Whoever blocked the bot unblocks it by writing.
 func (s *Server) write(d platformtest.Deed) (any, error) {
-	p := Post{Chat: number(d.Chat), From: number(d.User), Thread: number(d.Thread), ReplyTo: number(d.Message), Files: d.Files}
+	p := Post{Chat: cmp.Or(number(d.Chat), number(d.User)), From: number(d.User), Thread: number(d.Thread), ReplyTo: number(d.Message), Files: d.Files}
 	texts := platformtest.Pieces(d.Text, maxText, utf16.RuneLen)
 	switch n := len(p.Files); {
 	case n > 10:
