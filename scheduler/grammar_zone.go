@@ -20,7 +20,14 @@ func (s *said) timed() bool {
 			return true
 		}
 	}
-	return s.hours != nil
+	return s.hours != nil || s.cron != ""
+}
+
+// abbreviated: a word is short for one zone, in capitals where it may be another word. Z is one behind a clock.
+func (s *said) abbreviated(word string) bool {
+	short, _ := words.Place(word)
+	small := word == strings.ToLower(word) && word != "sgt" && word != "nyc"
+	return short == strings.ToUpper(word) && (word == "Z" && len(s.clocks) > 0 || len(word) > 2 && (word == short || small))
 }
 
 // zoneItem reads "(Europe/Rome)", "Europe/Rome", "UTC", and beside the time of a clock "in New York", "Tokyo
@@ -37,11 +44,11 @@ func (g *grammar) zoneItem(s *said) bool {
 	name := strings.TrimSuffix(strings.TrimPrefix(raw, "("), ")")
 	bare := !in && raw == name
 	switch zone, upper := "", strings.ToUpper(name); {
-	case strings.Contains(name, "/") || raw != name || upper == "UTC" || upper == "GMT" || s.timed() && (upper == "CET" || upper == "EET"):
+	case strings.Contains(name, "/") || raw != name || upper == "UTC" || upper == "GMT" || s.timed() && (upper == "CET" || upper == "EET" || !in && s.abbreviated(name)):
 		if zone = name; !strings.Contains(name, "/") && len(name) == 3 {
 			zone = upper
 		}
-		if isDigit(name) || strings.ToLower(zone) == zone || !words.IsZone(zone) {
+		if isDigit(name) || strings.ToLower(zone) == zone || !words.IsZone(zone) || words.Inexact(zone) != "" {
 			_, zone = words.Place(name)
 		}
 		if continent, _, ok := strings.Cut(name, "/"); ok && zone == "" && continents[continent] && s.timed() {
@@ -60,7 +67,22 @@ func (g *grammar) zoneItem(s *said) bool {
 	case bare && s.timed() && words.Inexact(name) != "" && len(name) < 5 && (name == upper || len(name) > 2 && !slices.Contains(strings.Fields("wet west met usa"), name)) && upper != "US":
 		return g.fail(words.NotExact, name, words.Inexact(name))
 	}
+	if bare && g.capitalised(s, name) {
+		return false
+	}
 	return (in || g.peek(1) == "time" || g.peek(2) == "time" || g.peek(3) == "time") && g.place(s)
+}
+
+// capitalised fails where "Eastern" or "US eastern" stands behind a clock, which may be a zone or text.
+func (g *grammar) capitalised(s *said, name string) bool {
+	if name == "" || !unicode.IsUpper([]rune(name)[0]) || !s.timed() || len(s.clocks) == 0 && (s.part != nil || s.day != nil && s.day.tonight) {
+		return false
+	}
+	if name == "US" {
+		name += " " + g.peek(1)
+	}
+	zone := words.Inexact(name)
+	return zone != "" && !strings.Contains(zone, " or ") && !g.fail(words.NotExact+escape, name, zone)
 }
 
 // place reads "New York" behind "in", "New York time", "(New York)".
@@ -75,12 +97,13 @@ func (g *grammar) place(s *said) bool {
 		g.at = begin + n
 		closed := strings.HasPrefix(g.tokens[begin].raw, "(") && strings.Contains(g.tokens[g.at-1].raw, ")")
 		time := g.take("time", "standard time", "daylight time")
+		sure := name == strings.ToUpper(name) || strings.HasPrefix(name, "US ") || closed && name != strings.ToLower(name)
 		switch zones := words.Inexact(name); {
 		case !in && !closed && !time || !s.timed() && !g.clockAhead() || name == "nice" || name == "la":
 			continue
 		case time && (name == "local" || name == "my" || name == "our"):
 			return true
-		case zones != "" && (time || strings.Contains(zones, " or ") && name != "us"): // "in the US", but "in central Rome"
+		case zones != "" && (time || sure || strings.Contains(zones, " or ") && name != "us"): // "in the US", but "in central Rome"
 			return g.fail(words.NotExact+escape, name, zones)
 		}
 		if _, zone := words.Place(name); zone != "" {

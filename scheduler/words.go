@@ -118,6 +118,9 @@ func find(tokens []token) (said *said, first, last int, err error) {
 		if err == nil {
 			err = p.err
 		}
+		if tail != nil && i > first && tokens[i-1].word == "of" && tail.again != nil && (tail.again.week || tail.again.month || tail.again.year) {
+			return nil, 0, 0, fmt.Errorf("“of %s %s” is not taken there; a job comes on days of the week or on dates, as in “every friday” or “every month on the 1st”%s", tokens[i].word, tokens[min(i+1, n-1)].word, escape)
+		}
 		switch {
 		case tail != nil && p.err == nil && middle == "" && p.at < n:
 			for _, t := range tokens[i:p.at] {

@@ -78,7 +78,7 @@ func NearPlace(name string) (near string) {
 // says what may have been meant.
 func Zone(name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if IsZone(name) {
+	if IsZone(name) && Inexact(name) == "" { // EST is one, and not what is meant in summer
 		return name, nil
 	}
 	if _, zone := Place(name); zone != "" {
