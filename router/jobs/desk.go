@@ -91,6 +91,9 @@ type wish struct {
 
 // add makes the change that adds a job.
 func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, error) {
+	if off := d.WhenOff(); off != "" {
+		return nil, faulty("unavailable", "%s", off)
+	}
 	w.when, w.text = d.Hide(w.when), d.Hide(w.text)
 	spec, text, err := d.time(ctx, a, w)
 	if err != nil {
@@ -285,7 +288,7 @@ func (d *Desk) WhenOff() string {
 	if d.Settings().Enabled {
 		return ""
 	}
-	return "Jobs are switched off ([scheduler] enabled = false): none is run but maintenance, and those that are there stay as they are."
+	return "Jobs are switched off ([scheduler] enabled = false): no new one is made, none is run but maintenance, and those that are there stay as they are."
 }
 
 // typed is what somebody would write for a time and a text, with a colon between them: the text may begin as a

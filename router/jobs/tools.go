@@ -33,9 +33,6 @@ func (d *Desk) calling(ctx context.Context, call tools.Call) (*asking, error) {
 
 // AddJob implements tools.Schedule.
 func (d *Desk) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) tools.Result {
-	if off := d.WhenOff(); off != "" {
-		return refused(faulty("unavailable", "%s", off))
-	}
 	if call.Session.Alone && call.Taint != tools.Clean { // else what was read could go on by itself, in more and more jobs
 		return refused(faulty("not_permitted", "a job that has read text from elsewhere (%s) makes no other jobs: nobody is there to see it", call.Taint.Words()))
 	}
