@@ -56,6 +56,9 @@ func (t teller) Warn(ctx context.Context, job scheduler.Job, text string) {
 func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *jobs.Desk {
 	return &jobs.Desk{Deps: jobs.Deps{
 		Ledger: of, Person: person, Now: time.Now,
+		Begins: func(p scheduler.Payload) bool {
+			return e.begins == allJobs || e.begins == ownJobs && p == scheduler.PayloadMaintenance
+		},
 		Chat: func(ctx context.Context, session string) (channels.Conversation, error) {
 			channel, id, _ := strings.Cut(session, ":")
 			chat, err := of.Chat(ctx, channels.Conversation{Channel: channel, ID: channels.ConversationID(id)})

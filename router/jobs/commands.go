@@ -94,6 +94,9 @@ func (d *Desk) became(c *ledger.JobChange) string {
 	case ledger.RemoveJob:
 		return fmt.Sprintf("Job %d is deleted%s", job.ID, does(job, 100))
 	case ledger.RunJob:
+		if !d.Begins(job.Payload) {
+			return fmt.Sprintf("Job %d is due now, and runs at the next start of switchboard that stays, such as \"switchboard serve\".", job.ID)
+		}
 		return fmt.Sprintf("Job %d is run now.", job.ID)
 	case ledger.SkipJob:
 		if next := d.upcoming(job, 1); next != "" {

@@ -44,7 +44,9 @@ type Deps struct {
 	Hide func(text string) string
 	// Settings are those that count now.
 	Settings func() Settings
-	Now      func() time.Time
+	// Begins says that this process begins jobs of that payload when they are due.
+	Begins func(scheduler.Payload) bool
+	Now    func() time.Time
 }
 
 // Settings are what a Desk goes by.

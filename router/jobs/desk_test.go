@@ -116,7 +116,8 @@ var (
 func newDesk(r *rows) *jobs.Desk {
 	return &jobs.Desk{Deps: jobs.Deps{
 		Ledger: r, Change: r.Change, Now: func() time.Time { return now },
-		Hide: func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") },
+		Hide:   func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") },
+		Begins: func(scheduler.Payload) bool { return true },
 		Zone: func(context.Context, channels.Conversation, *ledger.Person) (string, error) {
 			return "Europe/Rome", nil
 		},
@@ -443,6 +444,10 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	r.runs[0].Slot = now.Add(-time.Minute)
 	if res := d.ChangeJob(t.Context(), byAdmin, again); res.End != tools.EndOK {
 		t.Errorf("run again: %+v", res)
+	}
+	d.Begins = func(scheduler.Payload) bool { return false }
+	if res := d.ChangeJob(t.Context(), byAdmin, again); !strings.Contains(res.Output, "runs at the next start of switchboard") {
+		t.Errorf("run where none is begun: %+v", res)
 	}
 	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{} }
 	job := tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x"}
