@@ -9,6 +9,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
+	"switchboard/words"
 )
 
 // mostJobs is how many jobs of a person may be open: a program that makes them by mistake has an end.
@@ -91,6 +92,9 @@ func (t *tx) arm(job *scheduler.Job) error {
 	}
 	if err := job.Spec.Check(); err != nil {
 		return &ledger.StateError{Sentence: "That is no time for a job: " + err.Error() + "."}
+	}
+	if most := job.Spec.Most; most > 0 && job.Runs >= most {
+		return cannot(job, fmt.Sprintf("has run %s, and this allows %d: allow more", words.Count(job.Runs, "time"), most))
 	}
 	if job.Arm(t.at()); job.Slot.IsZero() {
 		return noneLeft

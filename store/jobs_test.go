@@ -180,6 +180,10 @@ func TestJobChangesThatAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		few := *one
+		few.Spec.Most = 5
+		h.write("UPDATE jobs SET runs = 7")
+		refused(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: &few, NewTime: true}, "has run 7 times, and this allows 5")
 		other := *one // two look at it, and change it
 		one.Spec, other.Text = scheduler.Spec{Cron: "0 9 * * *", Zone: "UTC"}, "walk"
 		h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: one, NewTime: true})
