@@ -22,6 +22,8 @@ var jobPhrases = []phrase{
 	{say(`(?:(?:list|show)(?: me)?|what are|which are)(?: all)?(?: of)?(?: the| my)? (?:reminders|jobs)(?: (?:are there|do i have))?`), planner.jobs},
 	{say(`(?:show(?: me)?|what is|history of)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})`), planner.jobs},
 	{say(`(?P<verb>delete|remove|cancel|pause|resume|skip|run)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})(?: now)?`), planner.changeJob},
+	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]?`), answer("say how a reminder is written", "Write *remind me*, when, and what: *remind me tomorrow at 9 to call Ann*, "+
+		"*remind me in 20 minutes tea*, *remind me every weekday at 8 stand up*. *list my reminders* lists them.")},
 }
 
 // aTime is a word of a time, or a name, as in "at 9 in New York".

@@ -38,6 +38,8 @@ func TestRemindersAndJobsAreToolsOwn(t *testing.T) {
 		"next friday at 9 list files":                       add("task", "next friday at 9 list files"),
 		"in two hours list files":                           add("task", "in two hours list files"),
 		"once a king lived there, did he?":                  "language model",
+		"Remind me!":                                        "remind me tomorrow at 9 to call Ann",
+		"can you set me a reminder?":                        "when, and what",
 		"list my reminders":                                 `schedule.list{"after":null,"all":null,"job":null}`,
 		"What are my jobs?":                                 `schedule.list{"after":null,"all":null,"job":null}`,
 		"show job 3":                                        `schedule.list{"after":null,"all":null,"job":3}`,
