@@ -93,7 +93,11 @@ func TestTimeToolAnswersInTheAskedZone(t *testing.T) {
 			t.Errorf("%s: got %+v", test.args, got)
 		}
 	}
-	for _, zone := range []string{"Tokyoo", "Local", "../etc/passwd", "Mars/Base"} {
+	kept := Call{Session: Session{TimeZone: "EST"}} // which nobody may say any more
+	if got := clock(func() time.Time { return at }).run(t.Context(), kept, struct{ Zone *string }{}); got.End != EndOK {
+		t.Errorf("%+v", got)
+	}
+	for _, zone := range []string{"EST", "Tokyoo", "Local", "../etc/passwd", "Mars/Base"} {
 		if got := call("time", fmt.Sprintf(`{"zone":%q}`, zone)); got.Code != "unknown_zone" || got.Hint == "" {
 			t.Errorf("%s: got %+v", zone, got)
 		}

@@ -24,8 +24,10 @@ var timeSchema = json.RawMessage(`{
 type clock func() time.Time
 
 func (now clock) run(_ context.Context, call Call, args struct{ Zone *string }) Result {
-	name := cmp.Or(strings.TrimSpace(deref(args.Zone, call.Session.TimeZone)), "UTC")
-	name, err := words.Zone(name)
+	name, err := cmp.Or(strings.TrimSpace(deref(args.Zone, call.Session.TimeZone)), "UTC"), error(nil)
+	if args.Zone != nil {
+		name, err = words.Zone(name)
+	}
 	if err != nil {
 		return failed("unknown_zone", "use an IANA name: Continent/City with underscores, such as Asia/Tokyo or America/New_York, or UTC", "%v", err)
 	}

@@ -191,8 +191,10 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec
 			zone, w.zone, when = named, named, rest
 		}
 	}
-	if zone, err = words.Zone(zone); err != nil {
-		return spec, "", faulty("bad_time", "%v", err)
+	if w.zone != "" { // one that is kept already is taken as it is, such as an EST of the settings
+		if zone, err = words.Zone(w.zone); err != nil {
+			return spec, "", faulty("bad_time", "%v", err)
+		}
 	}
 	if len(when) > mostWhen {
 		return spec, "", tooLong()
