@@ -97,7 +97,7 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 		t.Errorf("after it: %s, %d calls, %q", reason, asked, heard)
 	}
 
-	out, errs, code := r.command("job", "add", "--person", "u1", "--does", "heartbeat", "every 30 minutes between 8:00 and 22:00", "Is anything new?")
+	out, errs, code := r.command("job", "add", "--person", "u1", "--does", "heartbeat", "--timezone", "UTC", "every 30 minutes between 8:00 and 22:00", "Is anything new?")
 	var own int
 	if _, err := fmt.Sscanf(out, "Job %d, a heartbeat", &own); err != nil {
 		t.Fatalf("job add: exit %d, %s%s", code, out, errs)
@@ -118,7 +118,7 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 		{"has no price", "--budget", "0.1"},
 		{`a file in the folder heartbeat of the data folder, not "../key"`, "--checklist", "../key"},
 	} {
-		if _, errs, code := r.command("job", "add", "--person", "u1", "--does", "heartbeat", c.flag+"="+c.value, "every hour", "look"); code != 1 || !strings.Contains(errs, c.want) {
+		if _, errs, code := r.command("job", "add", "--person", "u1", "--does", "heartbeat", "--timezone", "UTC", c.flag+"="+c.value, "every hour", "look"); code != 1 || !strings.Contains(errs, c.want) {
 			t.Errorf("%s %s: exit %d, %s", c.flag, c.value, code, errs)
 		}
 	}
