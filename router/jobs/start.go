@@ -39,12 +39,11 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		Key: run.Key(), Origin: "job", Person: job.Owner, Rule: ledger.RuleJob, Taint: tools.Taint(job.Taint), Run: run.ID, Try: run.Try,
 		To: channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)},
 	}
-	late, said := s.late(job, run), job.Text
+	late, plain := s.late(job, run), job.Text
 	if late != "" {
-		said += "\n\n" + late
+		plain += "\n\n" + late
 	}
-	plain := said
-	said = verbatim(said)
+	said := verbatim(plain)
 	switch job.Payload {
 	case scheduler.PayloadNotify:
 		work.Say, work.Text, work.Notification = true, "Reminder: "+said, "Reminder: "+plain
