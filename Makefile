@@ -19,11 +19,12 @@ bench-jobs:
 	go test ./scheduler -run '^$$' -bench StartLag -benchtime 1x -count 3 -timeout 1h
 
 # 100,000 turns: memory stays flat, and the last of a session is as fast as its 100th;
-# how long a backup of them takes, what turns that wait cost, and how much more two engines do than one. First the tests
-# whose times say something on a quiet machine only.
+# how long a backup of them takes, what turns that wait cost, how much more two engines do than one, and what 200 kills of
+# these leave. First 200,000 made lines whose programs were judged, with dash and bash
+# (SWITCHBOARD_TEST_SEED makes others).
 long:
-	SWITCHBOARD_TEST_TIMES=1 go test -count 1 -p 1 ./store/... ./router ./cmd/switchboard
-	SWITCHBOARD_TEST_TURNS=100000 go test -tags long -run 'TestLongSession|TestBackupOfManyTurns|TestMemoryIsFlat|TestWaitingForTheModel|TestTwoEnginesDoMore' -count 1 -parallel 1 -timeout 1h -v ./store ./cmd/switchboard
+	SWITCHBOARD_TEST_LINES=200000 go test -run '^TestWhatRunsWasJudged$$' -count 1 -timeout 2h -v ./agent/tools/command
+	SWITCHBOARD_TEST_TURNS=100000 go test -tags long -run 'TestLongSession|TestBackupOfManyTurns|TestMemoryIsFlat|TestWaitingForTheModel|TestPlatformsAwayForMinutes|TestTwoEnginesDoMore|TestTwoEnginesManyKills' -count 1 -parallel 1 -timeout 1h -v ./store ./cmd/switchboard
 
 # Half an hour of mixed faults, one engine on SQLite and two on PostgreSQL, all on
 # this machine's loopback: nothing is lost or done twice, and nothing grows. SOAK=2m

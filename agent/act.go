@@ -156,7 +156,7 @@ func (r *run) harmless(task Task) bool {
 }
 
 // served refuses a task that is not done where its person is not served any more, and ends
-// the turn: nothing else is tried for them.
+// the turn: nothing else is tried for them. For who is away it waits.
 func (r *run) served(ctx context.Context, plan *PlanRow, i int) error {
 	if state := plan.Tasks[i].State; state != TaskPending && state != TaskRunning {
 		return nil
@@ -165,15 +165,19 @@ func (r *run) served(ctx context.Context, plan *PlanRow, i int) error {
 	if d.Verdict == tools.Allow {
 		return nil
 	}
-	if plan.Tasks[i].State == TaskPending {
+	if plan.Tasks[i].State == TaskPending && d.Rule != tools.PersonAway {
 		if err := r.settle(ctx, plan, i, TaskFailed, r.refusedBy(d)); err != nil {
 			return err
 		}
 	}
-	return notServed()
+	return r.unserved(ctx, d)
 }
 
-func notServed() *ending {
+// unserved ends a turn whose person is not served, or parks it until they are back.
+func (r *run) unserved(ctx context.Context, d tools.Decision) error {
+	if d.Rule == tools.PersonAway {
+		return r.park(ctx, Step{End: &End{State: "waiting", Outcome: OutcomePersonAway}})
+	}
 	return &ending{state: "failed", outcome: "not_served", text: "I stopped: you are not served here any more."}
 }
 
@@ -200,6 +204,9 @@ func (r *run) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Decisi
 		if tool.Sends != "" {
 			q.Sends = argument(deref(task.Args), tool.Sends)
 		}
+		if tool.Keeps != nil {
+			q.Keeps = tool.Keeps(ctx, r.call(task))
+		}
 	}
 	d = r.decide(q)
 	if d.Verdict == tools.Refuse {
@@ -212,9 +219,9 @@ func (r *run) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Decisi
 		}
 	}
 	if d.Verdict == tools.Ask {
-		ask = r.question(ctx, plan, i, q, d)
+		ask, refused = r.question(ctx, plan, i, q, d)
 	}
-	return d, ask, nil
+	return d, ask, refused
 }
 
 // argument is the text of one argument of a tool; one that is no text is its JSON.

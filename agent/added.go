@@ -63,7 +63,7 @@ func (r *run) setAside(ctx context.Context, plan *PlanRow, i int) (bool, error) 
 		return false, nil
 	}
 	atOnce := len(plan.Tasks) == 1 && plan.Tasks[i].Answer != nil // one commit, with the turn's end
-	if !atOnce && !r.outdated(plan.Attempt) {
+	if (!atOnce || r.journal.Edited()) && !r.outdated(plan.Attempt) {
 		if err := r.absorb(ctx, plan.Attempt+1); err != nil {
 			return false, err
 		}
@@ -143,7 +143,11 @@ func (r *run) ownWords() string {
 	}
 	var texts []string
 	for _, m := range r.messages(math.MaxInt) {
-		texts = append(texts, m.Text)
+		for line := range strings.Lines(m.Text) {
+			if !strings.HasPrefix(strings.TrimSpace(line), ">") { // quoted by hand
+				texts = append(texts, strings.TrimSuffix(line, "\n"))
+			}
+		}
 	}
 	return strings.Join(texts, "\n")
 }

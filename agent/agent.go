@@ -71,7 +71,7 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 	return &Agent{cfg, models, toolbox, shell, gate, log, opts, roles, &systems{}}, nil
 }
 
-// Run works on turn until it has ended in the journal, or waits for a decision (nil). It always goes from
+// Run works on turn until it has ended in the journal, or waits for a decision or a model (nil). It always goes from
 // the top and takes from the journal what was done before, so a turn that was cut
 // off is resumed by calling Run again. It blocks; what it started has stopped
 // when it returns.
@@ -127,7 +127,7 @@ func (r *run) answer(ctx context.Context) error {
 			return err
 		}
 		if d := r.decide(tools.Question{}); d.Verdict != tools.Allow {
-			return notServed()
+			return r.unserved(ctx, d)
 		}
 		if r.turn.Terms.Quiet && r.modelOf(rolePlanner) == llm.Offline { // it could only say that it is of no use
 			return r.commit(ctx, Step{End: &End{State: "done", Outcome: "no_model"}})

@@ -128,7 +128,8 @@ func (s *answerScan) skip(plan string) {
 			top := &s.levels[len(s.levels)-1]
 			if !top.list && !top.named {
 				top.named = true
-				if json.Unmarshal([]byte(plan[s.quoted-1:s.at+1]), &top.key) != nil {
+				top.key = plan[s.quoted:s.at]
+				if strings.Contains(top.key, `\`) && json.Unmarshal([]byte(plan[s.quoted-1:s.at+1]), &top.key) != nil {
 					s.state = scanRefuses
 				}
 			}

@@ -17,15 +17,17 @@ var ErrTooManyAsked = errors.New("too many questions of this person are open")
 // errNobodyAsked says that a task is refused, because nobody is asked in its turn.
 var errNobodyAsked = errors.New("nobody is asked in this turn")
 
-// errParked is how the work on a turn ends that waits for a decision: another Run goes on.
-var errParked = errors.New("the turn waits for a decision")
+// errParked is how the work on a turn ends that waits, for a decision, a model or its person: another
+// Run goes on.
+var errParked = errors.New("the turn waits")
 
 // question is what a person is asked before a task runs. The hash is of all that they see
 // and that runs: a command that was allowed in its confinement is not allowed without, nor a
-// message to somebody else who is called so by now.
-func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Question, d tools.Decision) Ask {
+// message to somebody else who is called so by now, nor a script that was changed meanwhile.
+// refused: its files cannot be compared.
+func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Question, d tools.Decision) (ask Ask, refused *tools.Result) {
 	task := plan.Tasks[i].Task
-	ask := Ask{
+	ask = Ask{
 		Attempt: plan.Attempt, Position: i, Tool: q.Tool, Shown: deref(task.Args), Rule: d.Rule, Reason: d.Reason, Taint: r.taintOf(q),
 	}
 	if task.Type == TaskExec {
@@ -33,12 +35,23 @@ func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Questi
 		if q.Effect == tools.EffectOutside {
 			ask.Means = "It would run without the sandbox, with everything that I may do on this machine."
 		}
+		var err error
+		if ask.Loads, err = tools.Loads(ctx, r.turn.Workspace, task.Detail, q.Effect == tools.EffectOutside); err != nil {
+			return ask, &tools.Result{
+				End: tools.EndRefused, Code: "not_permitted", Rule: "approval.files", Taint: r.taint,
+				Hint: "an approval is of the files that a command may load as well, and these cannot be compared: " + err.Error(),
+			}
+		}
 	} else if tool, ok := r.toolbox.Get(q.Tool); ok && tool.Means != nil {
 		ask.Means = tool.Means(ctx, r.call(task))
 	}
-	hash := sha256.Sum256([]byte(q.Tool + "\x00" + string(q.Effect) + "\x00" + ask.Shown + "\x00" + ask.Means))
+	of := q.Tool + "\x00" + string(q.Effect) + "\x00" + ask.Shown + "\x00" + ask.Means
+	if ask.Loads != nil {
+		of += "\x00" + string(ask.Loads.Hash)
+	}
+	hash := sha256.Sum256([]byte(of))
 	ask.Hash = hash[:]
-	return ask
+	return ask, nil
 }
 
 // permitted is the approval by which a task may run, with the rule that says so. Where
@@ -65,7 +78,7 @@ func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use
 		}
 		return nil, "", errNobodyAsked
 	case a.State == "":
-		if err := r.park(ctx, ask); !errors.Is(err, ErrTooManyAsked) {
+		if err := r.park(ctx, Step{Ask: &ask, End: &End{State: "waiting", Outcome: "approval"}}); !errors.Is(err, ErrTooManyAsked) {
 			return nil, "", err
 		}
 		r.staged, a.State = Step{}, TooMany
@@ -79,12 +92,12 @@ func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use
 	return nil, "", &ending{state: "done", outcome: a.State, text: "I stopped: " + denied(a, ask) + "."}
 }
 
-// park commits the question, and that the turn waits for the answer.
-func (r *run) park(ctx context.Context, ask Ask) error {
+// park commits a step with which the work on the turn ends for now.
+func (r *run) park(ctx context.Context, step Step) error {
 	if err := r.halted(ctx); err != nil {
 		return err
 	}
-	err := r.commit(ctx, Step{Ask: &ask, End: &End{State: "waiting", Outcome: "approval"}})
+	err := r.commit(ctx, step)
 	if errors.Is(err, ErrCancelled) {
 		r.staged = Step{}
 		if err := r.halted(ctx); err != nil {
@@ -112,6 +125,8 @@ func denied(a Approval, ask Ask) string {
 		return text
 	case Expired:
 		return "nobody allowed " + what + " in time"
+	case Changed:
+		return "what " + what + " would do has changed since it was allowed, so I did not do it; ask me again if you still want it"
 	case TooMany:
 		return "I ask nobody about " + what + " while so many questions of yours are open; decide those first, or wait until they are over"
 	case Nobody:

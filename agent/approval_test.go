@@ -236,3 +236,65 @@ func TestPromptsHoldNoCodes(t *testing.T) {
 		t.Errorf("%s", user)
 	}
 }
+
+// An approval counts for the files that a command may load, as they were when it was asked. What
+// was changed meanwhile does not run, and the person is told.
+//
+// promise: P4.approved-before-it-runs
+func TestChangedScriptDoesNotRun(t *testing.T) {
+	t.Parallel()
+	for name, swapped := range map[string]bool{"as it was": false, "swapped": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := asking(t, execTask("sh job.sh"), msgTask("tell"))
+			script := func(text string) {
+				if err := os.WriteFile(w.turn.Workspace+"/job.sh", []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			script("echo hello\n")
+			w.run()
+			ask := w.journal.asks[0]
+			if ask.Loads == nil || len(ask.Loads.Files) != 1 || ask.Loads.Files[0].Begins != "echo hello\n" {
+				t.Fatalf("asked %+v", ask.Loads)
+			}
+			if swapped {
+				script("echo HELLO\n")
+			}
+			w.journal.says = func(now Ask) Approval { // as the database does
+				if !bytes.Equal(now.Hash, ask.Hash) {
+					return Approval{ID: 7, State: Changed, Scope: "once", By: "marco"}
+				}
+				return Approval{ID: 7, State: Accepted, Scope: "once", By: "marco"}
+			}
+			w.run()
+			j, ran := w.journal, count(w.ran, "sh job.sh")
+			if !swapped {
+				if ran != 1 || j.end.Outcome != "answered" {
+					t.Errorf("ran %v, end %+v", w.ran, j.end)
+				}
+				return
+			}
+			if ran != 0 || j.end == nil || j.end.Outcome != Changed || len(w.requests(rolePlanner)) != 1 {
+				t.Errorf("ran %v, end %+v", w.ran, j.end)
+			}
+			want := "I stopped: what the command would do has changed since it was allowed, so I did not do it; ask me again if you still want it."
+			if said := j.texts(); len(said) != 1 || !strings.HasPrefix(said[0], want) {
+				t.Errorf("said %q", said)
+			}
+		})
+	}
+}
+
+// Where its files cannot be compared a command is refused, and nobody is asked.
+func TestCommandWhoseFilesCannotBeComparedIsRefused(t *testing.T) {
+	t.Parallel()
+	w := asking(t, execTask("make"), msgTask("tell"))
+	if err := os.MkdirAll(w.turn.Workspace+strings.Repeat("/d", 70), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.run()
+	if task := w.journal.plans[0].Tasks[0]; len(w.journal.asks) != 0 || len(w.ran) != 0 || task.Result == nil || task.Result.Rule != "approval.files" {
+		t.Errorf("asked %+v, ran %v, %+v", w.journal.asks, w.ran, task.Result)
+	}
+}

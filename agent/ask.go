@@ -7,14 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"switchboard/agent/llm"
-	"switchboard/retry"
 )
-
-// rateWaits is how often one model is asked again after it said 429.
-const rateWaits = 2
 
 // A question is one step that a model answers.
 type question struct {
@@ -32,22 +27,26 @@ type question struct {
 
 // ask returns the recorded answer to q, or asks the role's model and then the
 // fallbacks. An answer that was not recorded yet is the caller's to stage. Each
-// failed try is a recorded call of its own, which a resumed turn does not repeat. What
+// failed try is a recorded call of its own, which a resumed turn does not repeat, unless
+// all failed and it was put off. What
 // was streamed of an answer that broke off stays in view, unless one is begun anew: the
 // person has read it, and what ends the turn stands behind it.
 func (r *run) ask(ctx context.Context, q question) (Call, error) {
 	models := r.candidates(q.model)
-	var failure error
+	since, again := r.failedBefore(q.step, len(models))
+	if !again {
+		since = r.opts.Now()
+	}
+	out := outage{since: since}
 	for i, model := range models {
-		step := q.step
-		if i > 0 {
-			step = fmt.Sprintf("%s~%d", q.step, i)
-		}
+		step := stepOf(q.step, i)
 		if call, ok := r.calls[step]; ok {
 			if call.Error == "" {
 				return call, nil
 			}
-			continue
+			if !again {
+				continue
+			}
 		}
 		if i > 0 {
 			r.takeBack(ctx) // another model begins anew
@@ -69,9 +68,23 @@ func (r *run) ask(ctx context.Context, q question) (Call, error) {
 			return Call{}, err
 		}
 		r.log.WarnContext(ctx, "model failed", "role", q.role, "model", model, "step", step, "error", err)
-		failure = err
+		out.failed(err)
 	}
-	return Call{}, r.modelEnding(failure)
+	return Call{}, r.putOff(ctx, &out)
+}
+
+// answered says that the step's answer is recorded.
+func (r *run) answered(step string) bool {
+	call, ok := r.calls[step]
+	return ok && call.Error == ""
+}
+
+// stepOf is the key of the answer of a step's model, or of one of its fallbacks.
+func stepOf(step string, candidate int) string {
+	if candidate == 0 {
+		return step
+	}
+	return fmt.Sprintf("%s~%d", step, candidate)
 }
 
 // candidates are the models to try, in order.
@@ -85,34 +98,16 @@ func (r *run) candidates(model string) []string {
 	return models
 }
 
-// try asks one model, and again after a 429 that is worth waiting for. The call
-// is returned with an error too, but is empty when none was made.
+// try asks one model. The call is returned with an error too, but is empty when none was made.
 func (r *run) try(ctx context.Context, q question, step, model string, spare bool) (Call, error) {
-	for wait := 0; ; wait++ {
-		if len(r.calls) >= r.cfg.MaxLLMCalls {
-			return Call{}, &ending{state: "failed", outcome: "call_limit", text: fmt.Sprintf(
-				"I stopped: this request needed more than the %d model calls that one may take.", r.cfg.MaxLLMCalls)}
-		}
-		if err := r.flush(ctx); err != nil {
-			return Call{}, err
-		}
-		call, err := r.complete(ctx, q, step, model, spare)
-		if err == nil {
-			return call, nil
-		}
-		pause, ok := r.worthWaiting(err, spare)
-		if !ok || wait == rateWaits || ctx.Err() != nil {
-			return call, err
-		}
-		r.takeBack(ctx)
-		call.Step = r.spareKey(step)
-		if err := r.stage(ctx, Step{Calls: []Call{call}}); err != nil {
-			return Call{}, err
-		}
-		if !retry.Sleep(ctx, pause) {
-			return Call{}, r.halted(ctx)
-		}
+	if _, again := r.calls[step]; !again && len(r.calls) >= r.cfg.MaxLLMCalls {
+		return Call{}, &ending{state: "failed", outcome: "call_limit", text: fmt.Sprintf(
+			"I stopped: this request needed more than the %d model calls that one may take.", r.cfg.MaxLLMCalls)}
 	}
+	if err := r.flush(ctx); err != nil {
+		return Call{}, err
+	}
+	return r.complete(ctx, q, step, model, spare)
 }
 
 // spareKey is a key for a call that does not stand for its step.
@@ -123,20 +118,6 @@ func (r *run) spareKey(step string) string {
 			return key
 		}
 	}
-}
-
-// worthWaiting says how long to wait after a 429: no longer than the turn lasts,
-// and with a fallback no longer than a stalled model would be waited for.
-func (r *run) worthWaiting(err error, spare bool) (time.Duration, bool) {
-	limited, ok := errors.AsType[*llm.RateLimitError](err)
-	if !ok || limited.RetryAfter <= 0 {
-		return 0, false
-	}
-	most := r.timeLeft()
-	if spare {
-		most = min(most, r.cfg.StallTimeout)
-	}
-	return limited.RetryAfter, limited.RetryAfter < most
 }
 
 // complete makes one call. With a fallback left it waits for a silent model only
@@ -180,7 +161,7 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 		return Call{}, err
 	}
 	response.Exchange.Response = mask.Bytes(response.Exchange.Response)
-	call := Call{Step: step, Role: q.role, Usage: response.Usage, Exchange: response.Exchange, Held: held}
+	call := Call{Step: step, Role: q.role, Finish: response.Finish, Usage: response.Usage, Exchange: response.Exchange, Held: held}
 	// A finished answer that is empty, cut off or no JSON is an answer all the
 	// same: what asked for it says what is wrong and asks again.
 	answered := errors.Is(err, llm.ErrUnavailable) && response.Finish != ""
@@ -188,8 +169,10 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 		call.Error = mask.Text(tidy(err.Error()))
 		return call, err
 	}
-	if call.Answer = mask.Text(tidy(response.Text)); q.schema != nil {
+	if call.Answer = tidy(response.Text); q.schema != nil {
 		call.Answer = mask.JSON(call.Answer)
+	} else {
+		call.Answer = mask.Text(call.Answer)
 	}
 	if q.schema == nil && response.Finish == "length" && call.Answer != "" {
 		call.Answer += " […]"
@@ -235,8 +218,14 @@ func (r *run) modelEnding(err error) *ending {
 	default:
 		end.text = "I cannot answer now: the language model gave no answer. Please try again in a while."
 	}
-	if setup, ok := errors.AsType[*llm.SetupError](err); ok && r.turn.Person.Role == "admin" && r.turn.Place.Direct {
+	if setup, ok := r.setupFault(err); ok {
 		end.text = fmt.Sprintf("I cannot answer: %s; %s.", setup.Reason, setup.Mend)
 	}
 	return end
+}
+
+// setupFault is what somebody has to set right, where an admin reads it in a chat of their own.
+func (r *run) setupFault(err error) (*llm.SetupError, bool) {
+	setup, ok := errors.AsType[*llm.SetupError](err)
+	return setup, ok && r.turn.Person.Role == "admin" && r.turn.Place.Direct
 }

@@ -19,7 +19,8 @@ type Config struct {
 	Curator    string `toml:"curator"`
 	// Paraphraser is a model; empty: the summarizer's.
 	Paraphraser string `toml:"paraphraser"`
-	// Fallback are models tried in order when one fails or stalls. Default none.
+	// Fallback are models tried in order when one fails or stalls. Where all are away the
+	// turn waits and they are tried again, until [router] stale_after is over. Default none.
 	Fallback []string `toml:"fallback"`
 	// ContextMessages are kept raw after a summary. Default 5.
 	ContextMessages int `toml:"context_messages"`

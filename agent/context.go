@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -15,8 +13,8 @@ import (
 //
 //	planner   system: role file, Permitted tools
 //	          user:   Date and time, Where you speak, Known facts, Open questions,
-//	                  Summary so far, Recent messages, [Tried before], [Earlier attempts, Completed
-//	                  tasks, Remaining tasks, What failed or What was stopped],
+//	                  Summary so far, Recent messages, [How to use tools], [Tried before], [Planning again,
+//	                  Earlier attempts, Completed tasks, Remaining tasks, What failed or What was stopped],
 //	                  [Your last plan, Faults in your last plan], [Attachments],
 //	                  [Quoted message], [Passed on], [Added meanwhile], New message
 //	worker    user:   Known facts, Summary so far, Outputs of earlier tasks, Task
@@ -41,81 +39,6 @@ func room(size int, system string) int {
 	return max(1, size-len(system))
 }
 
-func (r *run) plannerSystem() string {
-	exec, effect, offered := r.offered()
-	return r.systems.of(exec, effect, offered, func() string {
-		var p prompt
-		p.add(r.roles[rolePlanner])
-		p.section("Permitted tools")
-		if exec {
-			p.add("### exec\nA shell command: a task of type `exec` with the command in `detail`, run by /bin/sh in the workspace, the only folder it may write to. Effect: " +
-				string(effect) + ". Limit: " + r.cfg.ExecTimeout.String() + ".\n")
-		}
-		for _, tool := range offered {
-			p.linef("\n### %s\n%s\nEffect: %s.", tool.Name, tool.Summary, tool.Effect)
-			if page := strings.TrimSpace(tool.Page); page != "" {
-				p.add(page + "\n")
-			}
-			p.add("Arguments: " + compact(tool.Schema) + "\n")
-		}
-		if !exec && len(offered) == 0 {
-			p.linef("None here. Plan with msg tasks only.")
-		}
-		return p.String()
-	})
-}
-
-// offered is what the gate lets the turn's person use now: whether commands, with what
-// effect, and which tools.
-func (r *run) offered() (exec bool, effect tools.Effect, offered []tools.Tool) {
-	effect = r.execEffect()
-	for _, tool := range r.toolbox.All() {
-		if r.decide(tools.Question{Tool: tool.Name, Effect: tool.Effect}).Verdict != tools.Refuse {
-			offered = append(offered, tool)
-		}
-	}
-	return r.decide(tools.Question{Tool: tools.ExecName, Effect: effect}).Verdict != tools.Refuse, effect, offered
-}
-
-// Usable lists what the gate lets q.Person use in q.Channel and q.Mode, with nothing
-// from elsewhere read: commands first, then the tools in their order.
-func (a *Agent) Usable(q tools.Question) (names []string) {
-	r := &run{Agent: a, turn: Turn{
-		Person: Person{Name: q.Person, Role: "admin"}, // what commands may change matters to no rule here
-		Place:  Place{Channel: q.Channel, Direct: q.Direct}, Session: Session{Mode: q.Mode},
-	}}
-	exec, _, offered := r.offered()
-	if exec {
-		names = append(names, tools.ExecName)
-	}
-	for _, tool := range offered {
-		names = append(names, tool.Name)
-	}
-	return names
-}
-
-// Typed reads the arguments that a person typed for a tool, as tools.Registry does.
-func (a *Agent) Typed(tool string, args json.RawMessage) (complete json.RawMessage, takes string, fault error) {
-	return a.toolbox.Typed(tool, args)
-}
-
-// Summary says in a line what a tool does.
-func (a *Agent) Summary(name string) string {
-	if name == tools.ExecName {
-		return "Run a command in the session's own folder."
-	}
-	tool, _ := a.toolbox.Get(name)
-	return tool.Summary
-}
-
-func compact(schema json.RawMessage) string {
-	var out bytes.Buffer
-	if json.Compact(&out, schema) != nil {
-		return string(schema)
-	}
-	return out.String()
-}
-
 func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 	var p prompt
 	r.date(&p)
@@ -129,12 +52,14 @@ func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 	}
 	r.summary(&p)
 	r.recent(&p, cut.lines)
+	r.pages(&p, attempt, retry)
 	r.former(&p, cut)
 	if attempt > 0 {
 		r.history(&p, attempt, cut)
 	}
 	if len(retry.faults) > 0 {
 		p.section("Your last plan")
+		p.linef("Write it again without the faults below.")
 		p.data(clip(retry.answer, min(cut.output, 8<<10)))
 		p.faults("Faults in your last plan", retry.faults)
 	}
@@ -265,7 +190,7 @@ func (r *run) recent(p *prompt, n int) {
 		if !line.At.IsZero() {
 			at = line.At.UTC().Format("2006-01-02 15:04") + " "
 		}
-		p.item(fmt.Sprintf("%s%s: %s", at, author, forwarded(line.ForwardedFrom, line.Text)), lineTaint(&line, r.turn.Person.Name))
+		p.item(at+author+": "+forwarded(line.ForwardedFrom, line.Text), lineTaint(&line, r.turn.Person.Name))
 		if len(line.Attachments) > 0 {
 			p.data("Attachments of that message:\n" + attachments(line.Attachments))
 		}

@@ -68,9 +68,18 @@ func (r *run) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (s
 	})
 }
 
+// planningAgain are the rules of every attempt but the first.
+const planningAgain = `- What is completed stays done: use it, do not do it again.
+- After a failure go for its cause, by another way; a refusal names its rule: plan within it. If there is no other way, plan one msg that says honestly what was tried, what failed and what the person can do.
+- What was interrupted or stopped may have done a part of its work: look before you repeat it.
+- Where the person wrote more or changed their message, nothing failed: plan for all that they want now. A changed message counts as it reads now, and what was said last goes first. What is done and fits no longer is undone if that can be, or the msg says so. Remaining tasks that are still right may stand in the new plan as they were.
+`
+
 // history tells a new attempt what came of those before.
 func (r *run) history(p *prompt, attempt int, cut cut) {
 	var failed, stopped *earlier // in the plan before
+	p.section("Planning again")
+	p.add(planningAgain)
 	p.section("Earlier attempts")
 	for _, plan := range r.state.Plans {
 		p.linef("%d. %s", plan.Attempt+1, oneLine(plan.Goal))

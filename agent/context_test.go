@@ -119,8 +119,8 @@ func TestEachPieceOfContextReachesItsRolesOnly(t *testing.T) {
 		{"2026-03-01T12:00:00Z", planner},
 		{"Language: it", planner},
 		{"Longest part of a message: 4096", planner},
-		{`Arguments: {"type":"object"`, planner},
-		{"Give it a word.", planner},
+		{"Does fetch.", planner},
+		{"Give it a word.", nil},
 		{"OUTANSWER", []string{"planner retry"}},
 		{"1. field secrets: missing", []string{"planner retry"}},
 		{"GOAL", and(reviewers[:2], replan)},
@@ -373,4 +373,40 @@ func TestRoleWithoutAModelUsesThePlanners(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", tc, got, tc.want)
 		}
 	}
+}
+
+// golden compares got with the file, boundaries made equal.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	got = regexp.MustCompile(`data-[0-9a-f]{16}`).ReplaceAllString(got, "data-0000000000000000")
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v (run with -update to make it)", err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; run with -update and read the diff.\n%s", name, firstDifference(string(want), got))
+	}
+}
+
+func firstDifference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(a), len(b)) {
+		left, right := "(end)", "(end)"
+		if i < len(a) {
+			left = a[i]
+		}
+		if i < len(b) {
+			right = b[i]
+		}
+		if left != right {
+			return fmt.Sprintf("line %d:\n- %s\n+ %s", i+1, left, right)
+		}
+	}
+	return ""
 }

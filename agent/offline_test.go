@@ -104,7 +104,7 @@ func TestProviderFaultsEndInASentence(t *testing.T) {
 	}{
 		"empty answer":       {llmtest.Text(""), "invalid_plan"},
 		"truncated":          {llmtest.Reply{Text: `{"goal":"g`, Finish: "length"}, "invalid_plan"},
-		"prose":              {llmtest.Text("I would rather not."), "invalid_plan"},
+		"half a plan":        {llmtest.Text("I would rather {not."), "invalid_plan"},
 		"no JSON at all":     {llmtest.Garbage(), "model_error"},
 		"too long":           {llmtest.TooLong(), "model_error"},
 		"refuses every form": {llmtest.NoStructuredOutput(), "model_error"},

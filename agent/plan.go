@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"switchboard/agent/tools"
 )
 
 // plan returns the plan of that attempt: the recorded one, or a new one that
@@ -31,11 +33,20 @@ func (r *run) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 			return nil, r.refuseSecrets(ctx, call)
 		}
 		plan, faults := parsePlan(call.Answer, r.cfg.MaxPlanTasks, r.cfg.Lenient)
+		if len(faults) > 0 && r.isProse(call) {
+			plan, faults = prosePlan(call.Answer), nil
+		}
 		if len(faults) == 0 {
 			faults = r.validate(plan)
 		}
 		if len(faults) > 0 {
 			r.takeBack(ctx)
+			if d := r.decide(tools.Question{}); d.Verdict != tools.Allow { // then every tool is a fault
+				if err := r.record(ctx, call, true); err != nil {
+					return nil, err
+				}
+				return nil, r.unserved(ctx, d)
+			}
 			call.Refused = refusal(faults)
 		}
 		if err := r.record(ctx, call, len(faults) == 0 && ready(plan)); err != nil {
@@ -71,7 +82,7 @@ func ready(plan Plan) bool {
 // record makes sure that an answer is committed before anything follows from it.
 // With ride it is only staged: all that follows is in the same commit.
 func (r *run) record(ctx context.Context, call Call, ride bool) error {
-	if _, ok := r.calls[call.Step]; ok {
+	if r.answered(call.Step) {
 		return nil
 	}
 	step := Step{Calls: []Call{call}}
@@ -83,7 +94,7 @@ func (r *run) record(ctx context.Context, call Call, ride bool) error {
 
 // refuseSecrets ends the turn in one commit that holds nothing of the answer.
 func (r *run) refuseSecrets(ctx context.Context, call Call) error {
-	if _, ok := r.calls[call.Step]; !ok {
+	if !r.answered(call.Step) {
 		if err := r.stage(ctx, Step{Calls: []Call{blank(call)}, Redact: r.secretsIn(call.Answer)}); err != nil {
 			return err
 		}

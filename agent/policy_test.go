@@ -57,7 +57,7 @@ func TestWithheldToolsAreNotOffered(t *testing.T) {
 	w.script(map[string][]string{rolePlanner: {planText(answerTask("hi"))}})
 	w.run()
 	req := w.requests(rolePlanner)[0]
-	for text, want := range map[string]bool{"\n### look\n": true, "\n### fetch\n": true, "\n### post\n": false, "\n### exec\n": false} {
+	for text, want := range map[string]bool{"\n- look(": true, "\n- fetch(": true, "\n- post(": false, "\n- exec:": false} {
 		if strings.Contains(req.System, text) != want {
 			t.Errorf("%q offered: %v, want %v", text, !want, want)
 		}
@@ -191,6 +191,48 @@ func TestOutsideTextInTheContextTaintsTheTurn(t *testing.T) {
 		if change(w); newRunFor(w).taint == tools.Clean {
 			t.Errorf("%s does not taint the turn", name)
 		}
+	}
+}
+
+// The turn of somebody who is away waits where it is, and goes on there when they are back.
+//
+// promise: P1.away-waits
+func TestTurnOfWhoIsAwayWaits(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		after string // the role that answers last before they are away; empty: they are from the first
+		ran   int
+	}{"before the plan": {"", 0}, "while it is planned": {rolePlanner, 0}, "before the second task": {roleReviewer, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			left, back := tc.after == "", false
+			w.decide = func(tools.Question) tools.Decision {
+				if left && !back {
+					return tools.Decision{Verdict: tools.Refuse, Rule: tools.PersonAway, Reason: "marco is away"}
+				}
+				return tools.Decision{Verdict: tools.Allow}
+			}
+			w.script(map[string][]string{
+				rolePlanner: {planText(toolTask("look", "a"), toolTask("look", "b"), msgTask("tell"))}, roleReviewer: {okText(), okText()}, roleWorker: {"told"},
+			})
+			script := w.answer
+			w.answer = func(ctx context.Context, model string, req llm.Request) (llm.Response, error) {
+				left = left || tc.after == req.Role
+				return script(ctx, model, req)
+			}
+			for range 2 { // it may be tried while they are away
+				w.run()
+				if w.journal.end != nil || w.journal.parked != OutcomePersonAway || len(w.ran) != tc.ran || len(w.journal.said) != 0 {
+					t.Fatalf("parked as %q, ended %+v, ran %q, said %q", w.journal.parked, w.journal.end, w.ran, w.journal.texts())
+				}
+			}
+			back = true
+			w.run()
+			if w.journal.end == nil || w.journal.end.State != "done" || len(w.ran) != 2 || len(w.requests(rolePlanner)) != 1 {
+				t.Errorf("ended %+v, ran %q after %d plans", w.journal.end, w.ran, len(w.requests(rolePlanner)))
+			}
+		})
 	}
 }
 

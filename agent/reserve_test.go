@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"switchboard/agent/llm"
 )
@@ -93,11 +92,14 @@ func TestCallsAreSettledUnderTheirOwnKey(t *testing.T) {
 				return llm.Response{}, err
 			}
 			if tries++; tries == 1 {
-				return llm.Response{}, &llm.RateLimitError{RetryAfter: time.Second}
+				w.stop(ErrRestart)
+				return llm.Response{}, context.Canceled
 			}
 			return llm.Response{Text: planText(answerTask("yes"))}, nil
 		}
-		w.run()
+		if err := w.restarted(); err != nil {
+			t.Fatal(err)
+		}
 		var calls []string
 		for _, call := range w.journal.calls {
 			calls = append(calls, call.Step+" "+call.Held)

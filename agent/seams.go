@@ -24,10 +24,12 @@ type Models interface {
 
 // Toolbox is the registry of tools; *tools.Registry is one.
 type Toolbox interface {
-	// All lists the tools in a fixed order.
+	// All lists the tools in a fixed order. Nobody changes the slice.
 	All() []tools.Tool
 	// Get returns the tool of that name.
 	Get(name string) (tools.Tool, bool)
+	// Usage is what the planner reads of the tool of that name: its arguments and what it does, in a line.
+	Usage(name string) string
 	// Check says what is wrong with args for the tool of that name: size (64 KB),
 	// depth (5), schema. The sentence goes back to the planner.
 	Check(name string, args json.RawMessage) error

@@ -7,9 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +25,7 @@ var errKilled = errors.New("killed")
 // memJournal keeps one turn's rows in memory and holds the agent to the rules of
 // a real one: states move only as docs/architecture.md says, keys are unique, the end is last.
 type memJournal struct {
+	parked  string // the outcome with which it waits
 	mu      sync.Mutex
 	context State
 	calls   []Call
@@ -42,6 +40,7 @@ type memJournal struct {
 	asked   int                // how often Absorb was called
 	says    func(Ask) Approval // nil: nobody has said anything
 	asks    []Ask
+	waits   []End // with which the turn was put off
 	used    []Use
 	reserve func(step string, q llm.Quote) (bool, error) // nil: there are no limits
 	ordered bool                                         // plans have no model's answer
@@ -75,6 +74,13 @@ func (j *memJournal) Stream(text string) {
 	if j.end != nil {
 		panic("journal: streamed after the end")
 	}
+}
+
+// Edited implements Journal.
+func (j *memJournal) Edited() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.ContainsFunc(j.waiting, func(m Incoming) bool { return m.Replaces != 0 })
 }
 
 // Absorb counts as a commit when there is something to merge.
@@ -163,7 +169,7 @@ func (j *memJournal) check(step Step) error {
 	}
 	for i, call := range step.Calls {
 		same := func(c Call) bool { return c.Step == call.Step }
-		if slices.ContainsFunc(j.calls, same) || slices.ContainsFunc(step.Calls[:i], same) {
+		if slices.ContainsFunc(j.calls, func(c Call) bool { return same(c) && c.Error == "" }) || slices.ContainsFunc(step.Calls[:i], same) {
 			return fmt.Errorf("journal: call %s twice", call.Step)
 		}
 	}
@@ -214,7 +220,14 @@ var moves = map[TaskState][]TaskState{
 }
 
 func (j *memJournal) apply(step Step) {
-	j.calls = append(j.calls, step.Calls...)
+	for _, call := range step.Calls {
+		call.At = time.Now()
+		if i := slices.IndexFunc(j.calls, func(c Call) bool { return c.Step == call.Step }); i >= 0 {
+			call.At = j.calls[i].At
+			j.calls = slices.Delete(j.calls, i, i+1)
+		}
+		j.calls = append(j.calls, call)
+	}
 	if step.Plan != nil {
 		j.cancelPending()
 		j.plans = append(j.plans, *clonePlan(step.Plan))
@@ -233,6 +246,10 @@ func (j *memJournal) apply(step Step) {
 	j.said = append(j.said, step.Say...)
 	if step.Ask != nil {
 		j.asks = append(j.asks, *step.Ask)
+	} else if step.End != nil && step.End.State == "queued" {
+		j.waits = append(j.waits, *step.End)
+	} else if step.End != nil && step.End.State == "waiting" {
+		j.parked = step.End.Outcome
 	} else if step.End != nil {
 		j.cancelPending()
 		j.end = step.End
@@ -365,7 +382,7 @@ func (w *world) run() {
 	if err := w.agent().Run(context.Background(), w.turn, w.journal); err != nil {
 		w.t.Fatalf("Run: %v", err)
 	}
-	if w.journal.end == nil && len(w.journal.asks) == 0 {
+	if w.journal.end == nil && len(w.journal.asks) == 0 && w.journal.parked == "" {
 		w.t.Fatal("the turn has not ended")
 	}
 }
@@ -432,42 +449,6 @@ func replanText(reason string) string {
 	return `{"status":"replan","reason":` + string(body) + `,"learn":null}`
 }
 
-// golden compares got with the file, boundaries made equal.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	got = regexp.MustCompile(`data-[0-9a-f]{16}`).ReplaceAllString(got, "data-0000000000000000")
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v (run with -update to make it)", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; run with -update and read the diff.\n%s", name, firstDifference(string(want), got))
-	}
-}
-
-func firstDifference(want, got string) string {
-	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range max(len(a), len(b)) {
-		left, right := "(end)", "(end)"
-		if i < len(a) {
-			left = a[i]
-		}
-		if i < len(b) {
-			right = b[i]
-		}
-		if left != right {
-			return fmt.Sprintf("line %d:\n- %s\n+ %s", i+1, left, right)
-		}
-	}
-	return ""
-}
-
 // wantTexts compares what the person got.
 func (w *world) wantTexts(want ...string) {
 	w.t.Helper()
@@ -478,7 +459,7 @@ func (w *world) wantTexts(want ...string) {
 
 func (w *world) wantEnd(state, outcome string) {
 	w.t.Helper()
-	if got := *w.journal.end; got != (End{state, outcome}) {
+	if got := *w.journal.end; got != (End{State: state, Outcome: outcome}) {
 		w.t.Errorf("ended %+v, want %s/%s; said %q", got, state, outcome, w.journal.texts())
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"switchboard/agent/tools"
 )
 
-// maxSystems bounds how many are kept, of some 20 KB each.
+// maxSystems bounds how many are kept, of some 7 KB each.
 const maxSystems = 64
 
 // systems keeps the stable part of the planner's prompt for each set of tools that
@@ -46,5 +46,5 @@ func (s *systems) of(exec bool, effect tools.Effect, offered []tools.Tool, rende
 
 // reads says that two tools read the same to the planner.
 func reads(a, b tools.Tool) bool {
-	return a.Name == b.Name && a.Effect == b.Effect && a.Summary == b.Summary && a.Page == b.Page && bytes.Equal(a.Schema, b.Schema)
+	return a.Name == b.Name && a.Summary == b.Summary && a.Note == b.Note && bytes.Equal(a.Schema, b.Schema)
 }

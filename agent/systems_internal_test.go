@@ -19,8 +19,8 @@ func TestSystemPromptIsKeptForTheSameToolsOnly(t *testing.T) {
 	read := tools.Tool{Name: "read", Effect: tools.Effect("read"), Summary: "reads", Page: "how", Schema: []byte(`{}`)}
 	sets := []func() string{func() string { return of(false, "") }, func() string { return of(true, "a") }, func() string { return of(true, "b") }, func() string { return of(false, "", read) }}
 	for _, change := range []func(*tools.Tool){
-		func(t *tools.Tool) { t.Name = "write" }, func(t *tools.Tool) { t.Effect = "write" }, func(t *tools.Tool) { t.Summary = "x" },
-		func(t *tools.Tool) { t.Page = "x" }, func(t *tools.Tool) { t.Schema = []byte(`{"a":1}`) },
+		func(t *tools.Tool) { t.Name = "write" }, func(t *tools.Tool) { t.Summary = "x" },
+		func(t *tools.Tool) { t.Note = "x" }, func(t *tools.Tool) { t.Schema = []byte(`{"a":1}`) },
 	} {
 		other := read
 		change(&other)

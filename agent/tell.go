@@ -27,7 +27,7 @@ func (r *run) runMsg(ctx context.Context, plan *PlanRow, i int) error {
 		if err != nil {
 			return err
 		}
-		if _, ok := r.calls[call.Step]; !ok {
+		if !r.answered(call.Step) {
 			step.Calls = []Call{call}
 		}
 		text = call.Answer

@@ -1,8 +1,8 @@
 package agent
 
 import (
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"switchboard/agent/tools"
@@ -69,10 +69,13 @@ func (r *run) mayBeQuiet(p *prompt, lead string) {
 	}
 }
 
-// quiet says that an answer has nothing to say, and is not sent.
+// quiet says that an answer has nothing to say, and is not sent: however that is written, and
+// whatever stands behind it.
 func (r *run) quiet(text string) bool {
-	return r.turn.Terms.Quiet && strings.Trim(text, " \t\r\n`*_\".") == QuietAnswer
+	return r.turn.Terms.Quiet && nothingToSay.MatchString(text)
 }
+
+var nothingToSay = regexp.MustCompile(`(?i)^[^\pL\pN]*nothing[\s_-]*to[\s_-]*say([^\pL\pN]|$)`)
 
 // Hopeless says that another try of a turn that failed with this outcome would only repeat it.
 func Hopeless(outcome string) bool { return outcome == "over_limit" || outcome == "not_served" }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +77,7 @@ func TestTermsWithholdTools(t *testing.T) {
 			reqs := w.requests(rolePlanner)
 			var offered []string
 			for _, tool := range []string{"exec", "look", "fetch", "post"} {
-				if strings.Contains(reqs[0].System, "\n### "+tool+"\n") {
+				if regexp.MustCompile(`\n- ` + tool + `[(:]`).MatchString(reqs[0].System) {
 					offered = append(offered, tool)
 				}
 			}
@@ -116,6 +117,12 @@ func TestQuietAnswerIsNotSent(t *testing.T) {
 		"something to say":     {planText(answerTask("The disk is full.")), []string{"The disk is full."}},
 		"a word beside it":     {planText(answerTask("Note: " + QuietAnswer)), []string{"Note: " + QuietAnswer}},
 		"with signs around it": {planText(answerTask("`" + QuietAnswer + "`.")), nil},
+		"in small letters":     {planText(answerTask("nothing_to_say")), nil},
+		"as people write it":   {planText(answerTask("**Nothing to say.**")), nil},
+		"with words behind it": {planText(answerTask("NOTHING_TO_SAY: all is as it was.")), nil},
+		"no plan at all":       {"NOTHING_TO_SAY", nil},
+		"words before it":      {planText(answerTask("Диск полон. Nothing to say.")), []string{"Диск полон. Nothing to say."}},
+		"another word":         {planText(answerTask("Nothing to sayings: the disk is full.")), []string{"Nothing to sayings: the disk is full."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := jobWorld(t, Terms{Quiet: true, Model: "own"})
@@ -169,7 +176,7 @@ func TestLateTurnSaysSoBelowItsAnswer(t *testing.T) {
 
 func TestSilentTurnFailsWithoutAWord(t *testing.T) {
 	w := jobWorld(t, Terms{Silent: true})
-	w.script(map[string][]string{rolePlanner: {"no plan"}})
+	w.script(map[string][]string{rolePlanner: {"{no plan"}})
 	w.run()
 	if len(w.journal.texts()) != 0 || w.journal.end.State != "failed" || w.journal.end.Outcome != "invalid_plan" {
 		t.Errorf("said %q, ended %+v", w.journal.texts(), w.journal.end)
@@ -196,7 +203,7 @@ func TestSilentTurnFailsWithoutAWord(t *testing.T) {
 		w.turn.Terms = Terms{Silent: true, NoWeb: true}
 		w.exec = func(context.Context, tools.Command) tools.Result { return tools.Result{End: tools.EndError} }
 		w.script(map[string][]string{
-			rolePlanner:  {planText(c.task, msgTask("tell")), "no plan"},
+			rolePlanner:  {planText(c.task, msgTask("tell")), "{no plan"},
 			roleReviewer: {`{"status":"replan","reason":"another way","learn":null}`},
 		})
 		said := strings.Join(func() []string { w.run(); return w.journal.texts() }(), "\n")

@@ -36,7 +36,10 @@ type Turn struct {
 	Order     *Order    // the message called a tool; nil: it is to be planned for
 	Terms     Terms     // what narrows it; the zero value: nothing
 	Workspace string    // absolute path of the session's folder, which exists
-	StartedAt time.Time // when the turn first ran; turn_timeout counts from here
+	StartedAt time.Time // when the turn first ran, later by the time that it waited; turn_timeout runs from here
+	// KeepTrying is for how long a model that is away is asked again for one step, with
+	// the turn queued in between; 0: it is not.
+	KeepTrying time.Duration
 }
 
 // Terms narrow a turn that nobody typed. They are stored with it, as JSON.
@@ -131,13 +134,16 @@ type Journal interface {
 	// Resume reads what the turn has to know: its context and all that was
 	// committed of it so far.
 	Resume(ctx context.Context) (*State, error)
-	// Commit writes step in one transaction; all or nothing. ErrCancelled: it was to park the
-	// turn, which was asked to stop, so nothing was written.
+	// Commit writes step in one transaction; all or nothing. ErrCancelled: the turn was to wait
+	// and was asked to stop, so nothing was written.
 	Commit(ctx context.Context, step Step) error
 	// Absorb merges what the person sent meanwhile, and may steer this turn, into it:
 	// in one transaction they become messages of this turn, to be heeded from attempt
 	// from on. Asked at each task boundary. Usually there is nothing.
 	Absorb(ctx context.Context, from int) ([]Incoming, error)
+	// Edited says that the person changed a message of this turn since Absorb was last asked, so that it
+	// has something. It answers at once, from memory: a change of this very moment may be missed.
+	Edited() bool
 	// Approval says what people said to a question that was asked of them for this very task,
 	// or granted before; it is read anew each time.
 	Approval(ctx context.Context, ask Ask) (Approval, error)
@@ -220,7 +226,7 @@ type Step struct {
 	// them (the message itself, earlier prompts), they are replaced in the same
 	// transaction. The step's own parts hold none.
 	Redact []string
-	// End ends the turn, or parks it; tasks still pending become cancelled when it ends.
+	// End ends the turn, or has it wait; tasks still pending become cancelled when it ends.
 	End *End
 	// Ask is what a turn that End parks asks a person for.
 	Ask *Ask
@@ -233,8 +239,11 @@ type Ask struct {
 	Shown             string // the command, or the arguments as JSON, as they will run
 	Means             string // what else there is to say of what would run, as plain text; empty: nothing
 	Hash              []byte // of all that is shown and runs: an approval counts for this alone
-	Rule, Reason      string // why it asks
-	Taint             tools.Taint
+	// Loads: a command that may run or load files of its workspace, which may change: it is
+	// allowed once only, and Hash is of these files too. Nil: it is none.
+	Loads        *tools.Loaded
+	Rule, Reason string // why it asks
+	Taint        tools.Taint
 }
 
 // States of an Approval.
@@ -242,6 +251,8 @@ const (
 	Accepted = "accepted"
 	Rejected = "rejected"
 	Expired  = "expired"
+	// Changed: it was accepted, and the Hash is another by now.
+	Changed = "changed"
 	// Nobody: there is nobody who may decide and could be asked.
 	Nobody = "nobody"
 	// TooMany questions of the turn's person wait for a decision already.
@@ -273,11 +284,13 @@ type Call struct {
 	Role     string
 	Answer   string // Response.Text; empty when Error is set
 	Error    string // what went wrong; empty: fine
+	Finish   string // why the model ended, the provider's word; empty when resumed from the journal
 	Refused  string // what was wrong with the answer; empty: it was used, or resumed from the journal
 	Usage    llm.Usage
 	Exchange llm.Exchange // empty when resumed from the journal
 	Held     string       // the Step under which its cost was reserved; empty: it was not
 	Day      string       // by which its cost is counted, YYYY-MM-DD; the journal fills it
+	At       time.Time    // when it was first recorded; the journal fills it as the turn is resumed
 }
 
 // A TaskType is the kind of a task.
@@ -371,13 +384,19 @@ type Say struct {
 	Taint             tools.Taint
 }
 
+// OutcomePersonAway is the outcome of a turn that waits until its person is back.
+const OutcomePersonAway = "person_away"
+
 // An End is how a turn ended. Outcome is a short word: "answered", "asked",
 // "not_reached" (an answer that tells what failed), "not_served",
 // "invalid_plan", "replan_limit", "repeated_strategy", "call_limit", "over_limit", "timeout",
 // "model_error", "cancelled", "no_model", …
 type End struct {
-	// State is done | failed | cancelled, or waiting: an approval parks its turn, which is run again
-	// from the top once that is decided.
+	// State is done | failed | cancelled, or the turn is run again from the top: waiting, once its
+	// approval is decided or its person back (OutcomePersonAway), or queued, ahead of what has not begun, once
+	// Wait is over.
 	State   string
 	Outcome string
+	Wait    time.Duration // queued: how long it is not run
+	Timed   bool          // queued: Wait is part of its timeout
 }

@@ -185,7 +185,7 @@ func (v *validation) permitted(field, name string, effect tools.Effect, command 
 func (r *run) decide(q tools.Question) tools.Decision {
 	q.Person, q.Channel, q.Direct, q.Mode = r.turn.Person.Name, r.turn.Place.Channel, r.turn.Place.Direct, r.turn.Session.Mode
 	q.Taint = r.taintOf(q)
-	if q.Sends != "" {
+	if q.Sends != "" || len(q.Keeps) > 0 {
 		q.Words = r.ownWords()
 	}
 	d := r.narrowed(q, r.gate.Decide(q))

@@ -111,7 +111,7 @@ type CommandSet struct {
 	Kind     ConversationKind // Direct or Group: everybody there
 	Sender   string           // with Direct: this sender's own chat alone (Sender.ID); empty: everybody's
 	Language string           // two letters; empty: whoever has no set of their own
-	Commands []Command
+	Commands []Command        // empty: the sender has no menu of their own any more
 }
 
 // A Command is one line of a menu.
@@ -154,6 +154,12 @@ type Prober interface {
 // deaf and connected anew.
 type Pulse interface {
 	Silence() time.Duration
+}
+
+// A Connector reports whether its connection is good. While it is not, Received only means that
+// the platform is alive. It never blocks.
+type Connector interface {
+	Connected() bool
 }
 
 // A Reader's clients read the session's messages themselves (terminal, web page,

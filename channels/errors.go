@@ -14,6 +14,10 @@ var (
 	// ErrNoCredentials is returned by Run while the settings name none, or a file or
 	// variable that is not there. The channel waits for them.
 	ErrNoCredentials = errors.New("no credentials are set")
+	// ErrStopped is returned by Run when the platform refuses the bot for what only a
+	// person can change, which the error says. Run then returns at once, with no I/O,
+	// until the program restarts or the credentials change.
+	ErrStopped = errors.New("stopped")
 	// ErrElsewhere is returned by Run when another program receives this bot's
 	// events, so that the platform refuses ours.
 	ErrElsewhere = errors.New("another program receives this bot's messages")

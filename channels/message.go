@@ -66,7 +66,7 @@ type Event struct {
 	Conversation Conversation
 	Sender       Sender
 	Message      Message
-	Action       Action         // EventAction
+	Action       Action         // EventAction; of Message ID alone may be set then: what an answer replies to
 	Reaction     Reaction       // EventReaction
 	Member       Membership     // EventMember
 	Former       ConversationID // EventMoved

@@ -25,6 +25,7 @@ type binder struct {
 	sources map[string]source
 	notes   map[string]string
 	refs    map[string]string
+	fresh   map[string]bool // keys that are being changed at run time
 }
 
 func (b *binder) fault(at source, key, format string, args ...any) {

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
+	"switchboard/channels"
 	"switchboard/secrets"
 	"switchboard/secrets/vault"
 )
@@ -59,21 +62,82 @@ func notChangeable(key string) string {
 	return ""
 }
 
-// credentialText is the text of a credential; a change at run time is kept where people can read it.
+// credentialText is the text of a credential. A change at run time is kept where people can read it, and
+// comes from a chat, which is not to reach files and variables of the machine.
 func (b *binder) credentialText(n *node, key string) (string, bool) {
 	s, ok := b.text(n, key)
-	if ok && n.src.change && s != "" && !isReference(s) {
+	switch kept := strings.HasPrefix(s, "env:") || strings.HasPrefix(s, "file:"); {
+	case !ok || !n.src.change || s == "" || strings.HasPrefix(s, "secret:"):
+		return s, ok
+	case kept && b.fresh[key]:
+		b.fault(n.src, key, "env: and file: can be written in the settings file alone; "+setSecret)
+	case kept: // of an older build: without it a channel or a model might be lost
+		b.warn(n.src, key, "still works, but env: and file: can be written in the settings file alone; "+setSecret)
+		return s, ok
+	default:
 		if !strings.HasPrefix(s, "/") { // which may be a command
 			b.mask.Add(secrets.Secret(s))
 		}
-		b.fault(n.src, key, "a credential would stand readable in the database; set it with /secret set NAME, and write secret:NAME here (or env:NAME, file:PATH)")
-		return "", false
+		b.fault(n.src, key, "a credential would stand readable in the database; "+setSecret)
 	}
-	return s, ok
+	return "", false
 }
 
-func isReference(value string) bool {
-	return slices.ContainsFunc([]string{"env:", "file:", "secret:"}, func(form string) bool { return strings.HasPrefix(value, form) })
+// setSecret says how a credential is set at run time.
+const setSecret = "set it with /secret set NAME or \"switchboard secret set NAME\", and write secret:NAME here"
+
+// misdirected are the addresses, changed at run time, to which a credential of the file or the
+// environment would go. A new one is a fault; one of an older build is to be left out.
+func (b *binder) misdirected(s *Settings) (stored []string) {
+	look := func(table, address string, part reflect.Value) {
+		key, touched := dot(table, address), false
+		if !b.sources[key].change {
+			return
+		}
+		for fresh := range b.fresh {
+			touched = touched || strings.HasPrefix(fresh, table+".")
+		}
+		for l := range leaves(part, table, false) {
+			header := strings.HasPrefix(l.key, table+".headers.")
+			secret := header || isSecret(l.value.Type()) || l.value.Type() == reflect.TypeFor[channels.Credential]()
+			if !secret || b.sources[l.key].change || b.refs[l.key] == "" && hidden(l) == "" && !header {
+				continue
+			}
+			if !touched {
+				stored = append(stored, key)
+				return
+			}
+			b.fault(b.sources[key], key, "%s would go to another address: it is set in the file or the environment, and so is its address", l.key)
+		}
+	}
+	for name, p := range s.LLM.Providers {
+		look("llm.providers."+name, "base_url", reflect.ValueOf(p))
+	}
+	for name, ch := range s.Channels {
+		if ch.Adapter != nil {
+			look("channels."+name, "api_url", reflect.ValueOf(ch.Adapter).Elem())
+		}
+	}
+	return stored
+}
+
+// needsAgain is a credential, set at run time, that would go to another address with a change that does
+// not name it too; empty: none.
+func (s *Settings) needsAgain(key string, set map[string]string) string {
+	table, ok := strings.CutSuffix(key, ".base_url")
+	if !ok {
+		table, ok = strings.CutSuffix(key, ".api_url")
+	}
+	if !ok || s.opts.Changes[key] == set[key] {
+		return ""
+	}
+	for _, credential := range slices.Sorted(maps.Keys(s.refs)) {
+		name, of := strings.CutPrefix(credential, table+".")
+		if _, again := set[credential]; of && !again && !strings.Contains(name, ".") && s.sources[credential].change {
+			return credential
+		}
+	}
+	return ""
 }
 
 // path is a key in its parts. Names that people chose may hold a dot.
@@ -174,7 +238,17 @@ func (s *Settings) Propose(set map[string]string, unset []string) (*Proposal, er
 		}
 		changes[key] = value
 	}
-	next, warnings, err := s.With(changes)
+	for key := range set {
+		if credential := s.needsAgain(key, set); credential != "" {
+			fault(key, fmt.Sprintf("%s would go to another address, so it has to be set again with it: \"switchboard config set %s ADDRESS %s secret:NAME\"; or give another name this address, and then its credential", credential, key, credential))
+		}
+	}
+	opts := s.options(changes)
+	opts.fresh = map[string]bool{}
+	for _, key := range slices.AppendSeq(slices.Clone(unset), maps.Keys(set)) {
+		opts.fresh[key] = true
+	}
+	next, warnings, err := load(opts, newVariables(opts.Env), s.File, s.text)
 	if found, ok := errors.AsType[Faults](err); ok {
 		faults = append(faults, found...)
 	}
@@ -214,17 +288,44 @@ func (p *Proposal) LocksOut(channel string) (keys []string) {
 // terminal is the channel that every engine has, and no setting closes.
 const terminal = "console"
 
-// keptApart refuses references of a change at run time to what the secrets are encrypted with: a
+// keptApart refuses references to what lies in data_dir, such as what the secrets are encrypted with: a
 // provider could be sent it.
 func (b *binder) keptApart(s *Settings) {
 	for key, ref := range b.refs {
-		at := b.sources[key]
 		path, isFile := strings.CutPrefix(ref, "file:")
-		below, err := filepath.Rel(s.DataDir, path)
-		switch {
-		case !at.change:
-		case isFile && err == nil && filepath.IsLocal(below), ref == "env:"+vault.Variable:
-			b.fault(at, key, "lies with the data of the program itself; name a file elsewhere, or set it with /secret set NAME")
+		if isFile && liesIn(s.DataDir, path) || ref == "env:"+vault.Variable {
+			b.fault(b.sources[key], key, "lies with the data of the program itself; name a file elsewhere, or set it with \"switchboard secret set NAME\" and write secret:NAME")
 		}
 	}
+}
+
+// liesIn says whether a file lies in a folder, whatever path leads there: links, other mounts, /proc/self/root.
+func liesIn(dir, path string) bool {
+	if below, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(below) {
+		return true
+	}
+	folder, err := os.Stat(dir)
+	if err != nil {
+		return false // it is not there yet
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
+	}
+	for _, at := range []string{path, real} {
+		for up := filepath.Dir(at); up != at; at, up = up, filepath.Dir(up) {
+			if info, err := os.Stat(up); err == nil && os.SameFile(info, folder) {
+				return true
+			}
+		}
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	entries, _ := os.ReadDir(dir) // a hard link has no path in common
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		info, err := e.Info()
+		return err == nil && os.SameFile(info, file)
+	})
 }

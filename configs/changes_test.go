@@ -47,11 +47,25 @@ func TestChangesLieBetweenFileAndEnvironment(t *testing.T) {
 	}
 }
 
+// stored sets a secret in the vault of s.
+func stored(t *testing.T, s *Settings, name string) {
+	t.Helper()
+	if err := s.MakeDataDir(); err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := s.Vault.Seal(secrets.Secret("value-of-" + name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Vault.Keep(map[string][]byte{name: sealed})
+}
+
 func TestProposalSaysWhatWouldBe(t *testing.T) {
 	t.Parallel()
 	s := must(t, "[router]\nworkers = 7\n[channels.pigeon]\nkind = \"pigeon\"\ntoken = \"literal-token\"\n", "KEY=from-env-key", "OPENROUTER_API_KEY=first-key-value")
+	stored(t, s, "bird")
 	p, err := s.Propose(map[string]string{
-		"router.workers": "8", "channels.pigeon.token": "env:KEY", "log.format": "json", "memory.expire_after": "20h", "llm.models.m.model": "openrouter/x", "router.busy": "queue",
+		"router.workers": "8", "channels.pigeon.token": "secret:bird", "log.format": "json", "memory.expire_after": "20h", "llm.models.m.model": "openrouter/x", "router.busy": "queue",
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +79,7 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 		`llm.models.m.context_tokens:  → 128000 true`, `llm.models.m.max_output_tokens:  → 4096 true`,
 		`llm.models.m.price_in:  → (not set) true`, `llm.models.m.price_out:  → (not set) true`,
 		`llm.models.m.price_cached:  → (not set) true`, `llm.models.m.temperature:  → (not set) true`,
-		`router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → env:KEY true`, `memory.expire_after: "0" → "20h" true`,
+		`router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → secret:bird true`, `memory.expire_after: "0" → "20h" true`,
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("the difference is\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
@@ -109,7 +123,7 @@ func TestProposalListsAllFaults(t *testing.T) {
 		"router.busy: is set by environment SWITCHBOARD_ROUTER__BUSY, which goes before",
 		"data_dir: cannot be changed while the program runs", "store.url: cannot be changed while", "people[0].role: people are changed with /people",
 		"people: people are changed with /people", "server.tokens: lists of tables can be set only in the file",
-		"channels.pigeon.token: a credential would stand readable in the database; set it with /secret set NAME",
+		"channels.pigeon.token: a credential would stand readable in the database; set it with /secret set NAME or \"switchboard secret set NAME\", and write secret:NAME here",
 		"llm.providers.p.headers.Authorization: often holds a credential", "agent.fallback[0]: is an entry of a list",
 		"channels.gone.kind: is missing", `agent.planner: "nowhere/x" is no model`, "log..level: names no key",
 		`llm.providers: needs a table, not "x"`,
@@ -234,14 +248,7 @@ func TestSettingsAreReadAgain(t *testing.T) {
 	if _, _, err := s.Again(nil); err == nil || !strings.Contains(err.Error(), `there is no secret "model"`) {
 		t.Errorf("without the secret: %v", err)
 	}
-	if err := s.MakeDataDir(); err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := s.Vault.Seal(secrets.Secret("value-of-model"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Vault.Keep(map[string][]byte{"model": sealed})
+	stored(t, s, "model")
 	write(t, s.File, "[router]\nworkers = 6\nqueue_per_session = 4\n[llm.providers.p]\napi_key = \"secret:model\"\n")
 	next, _, err := s.Again(map[string]string{"router.workers": "5"})
 	if err != nil {
@@ -257,17 +264,20 @@ func TestSettingsAreReadAgain(t *testing.T) {
 }
 
 // A chat does not reach the machine by a setting, nor have a provider sent the key of the secrets.
+//
+// promise: L.settings-credentials
 func TestChangesDoNotReachTheMachine(t *testing.T) {
 	t.Parallel()
 	s := must(t, "", "SWITCHBOARD_SECRET_KEY=AGE-SECRET-KEY-1X")
 	for key, value := range map[string]string{
 		"agent.sandbox": "off", "agent.admin_unconfined": "true", "files.scan_command": "true",
 		"llm.providers.openrouter.api_key": "env:SWITCHBOARD_SECRET_KEY",
-		"server.internal_token":            "file:" + filepath.Join(s.DataDir, "x", "..", "secret.key"),
+		"server.internal_token":            "file:/etc/hostname",
+		"server.webhook_secret":            "env:HOME",
 	} {
 		p, err := s.Propose(map[string]string{key: value}, nil)
 		if faults, ok := errors.AsType[Faults](err); !ok || !slices.ContainsFunc(faults, func(f Fault) bool {
-			return f.Key == key && (strings.Contains(f.Text, "reaches the machine") || strings.Contains(f.Text, "lies with the data"))
+			return f.Key == key && (strings.Contains(f.Text, "reaches the machine") || strings.Contains(f.Text, "env: and file: can be written in the settings file alone; set it with /secret set NAME"))
 		}) {
 			t.Errorf("%s = %s: %v, %v", key, value, p, err)
 		}
@@ -289,5 +299,168 @@ func TestSaveLeavesWhatTheEnvironmentSets(t *testing.T) {
 	text, readErr := os.ReadFile(path)
 	if err != nil || readErr != nil || !slices.Equal(saved.Keys, []string{"router.busy"}) || !strings.Contains(string(text), "workers = 3\n") {
 		t.Errorf("%+v, %v, %v\n%s", saved, err, readErr, text)
+	}
+}
+
+// What lies in data_dir is no credential of a setting, whatever path leads there.
+//
+// promise: L.settings-credentials
+func TestCredentialsLieOutsideTheDataFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	for _, path := range []string{filepath.Join(data, "workspaces", "w"), filepath.Join(dir, "data-of-others")} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(data, "secret.key"), "AGE-SECRET-KEY-1X\n")
+	write(t, filepath.Join(data, "workspaces", "w", "note"), "text of a workspace")
+	write(t, filepath.Join(dir, "data-of-others", "token"), "a-token-of-ours")
+	for from, to := range map[string]string{"link": filepath.Join(data, "secret.key"), "folder": data, "root": "/"} {
+		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(data, "secret.key"), filepath.Join(dir, "hard")); err != nil {
+		t.Fatal(err)
+	}
+	open, err := os.Open(filepath.Join(data, "secret.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	load := func(ref string, environ ...string) error {
+		_, _, err := Load(Options{
+			File: "s.toml", Dir: dir, Env: append([]string{"HOME=" + dir, "SWITCHBOARD_SECRET_KEY=AGE-SECRET-KEY-1X"}, environ...), Kinds: kinds(),
+		})
+		return err
+	}
+	const text = "data_dir = \"data\"\n[llm.providers.p]\nbase_url = \"https://models.test/v1\"\n"
+	for _, ref := range []string{
+		"file:data/secret.key", "file:" + filepath.Join(data, "secret.key"), "file:x/../data/secret.key", "file:data/none-yet", "file:data/workspaces/w/note",
+		"file:link", "file:hard", "file:folder/secret.key", "file:folder/workspaces/w/note", "file:root" + data + "/secret.key",
+		"file:/proc/self/root" + data + "/secret.key", "file:/proc/self/root/proc/self/root" + data + "/workspaces/w/note", "file:/proc/self/cwd/../../../../../../../.." + data + "/secret.key",
+		fmt.Sprintf("file:/proc/self/fd/%d", open.Fd()), "env:SWITCHBOARD_SECRET_KEY",
+	} {
+		const want = "llm.providers.p.api_key: lies with the data of the program itself"
+		write(t, filepath.Join(dir, "s.toml"), text+fmt.Sprintf("api_key = %q\n", ref))
+		if err := load(ref); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s in the file: %v", ref, err)
+		}
+		write(t, filepath.Join(dir, "s.toml"), text)
+		if err := load(ref, "SWITCHBOARD_LLM__PROVIDERS__P__API_KEY="+ref); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s in the environment: %v", ref, err)
+		}
+	}
+	write(t, filepath.Join(dir, "s.toml"), text+"api_key = \"file:data-of-others/token\"\n")
+	if err := load(""); err != nil {
+		t.Errorf("a file beside the folder: %v", err)
+	}
+}
+
+// A chat has no credential sent elsewhere: an address that is set at run time goes with a credential that is
+// set with it, or after it.
+//
+// promise: L.settings-credentials
+func TestNewAddressNeedsItsCredentialAgain(t *testing.T) {
+	t.Parallel()
+	const text = "[llm.providers.file]\nbase_url = \"https://models.test/v1\"\napi_key = \"literal-key-of-file\"\n" +
+		"[llm.providers.\"head.er\"]\nbase_url = \"https://models.test/v1\"\nheaders = { X-Key = \"literal-header\" }\n" +
+		"[llm.providers.open]\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"\"\n" +
+		"[llm.providers.env]\n[llm.providers.unset]\napi_key = \"env:NOT_SET\"\n[channels.tg]\nkind = \"telegram\"\ntoken = \"1:literal-token-of-the-bot-in-the-file\"\n[channels.\"t.g\"]\nkind = \"telegram\"\n"
+	dir := t.TempDir()
+	all := kinds()
+	all["telegram"] = KindOf("telegram")
+	opts := Options{File: "s.toml", Dir: dir, Env: []string{"HOME=" + dir, "SWITCHBOARD_LLM__PROVIDERS__ENV__API_KEY=of-the-environment"}, Kinds: all}
+	const evil = "https://evil.test/v1"
+	with := func(pairs ...string) map[string]string {
+		set := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			set[pairs[i]] = pairs[i+1]
+		}
+		return set
+	}
+	const file, fresh, tg = "llm.providers.file.", "llm.providers.new.", "channels.t.g."
+	for _, c := range []struct {
+		name   string
+		stored map[string]string
+		set    map[string]string
+		unset  string
+		want   string // empty: it is taken
+	}{
+		{"the file's key", nil, with(file+"base_url", evil), "", file + "base_url: " + file + "api_key would go to another address"},
+		{"the file's key, and back", nil, with(file+"base_url", evil, file+"api_key", "secret:mine"), "", ""},
+		{"the file's headers", nil, with("llm.providers.head.er.base_url", evil, "llm.providers.head.er.api_key", "secret:mine"), "", "headers.X-Key would go"},
+		{"the environment's key", nil, with("llm.providers.env.base_url", evil), "", "env.api_key would go"},
+		{"the key that the environment always has", nil, with("llm.providers.openrouter.base_url", evil), "", "openrouter.api_key would go"},
+		{"a variable that is not set yet", nil, with("llm.providers.unset.base_url", evil), "", "unset.api_key would go"},
+		{"the file's token", nil, with("channels.tg.api_url", evil), "", "channels.tg.api_url: channels.tg.token would go"},
+		{"no key", nil, with("llm.providers.open.base_url", evil), "", ""},
+		{"no token", nil, with(tg+"api_url", evil), "", ""},
+		{"a new provider", nil, with(fresh+"base_url", evil), "", ""},
+		{"its key then", with(fresh+"base_url", evil), with(fresh+"api_key", "secret:mine"), "", ""},
+		{"its key moved", with(fresh+"base_url", "https://mine.test", fresh+"api_key", "secret:mine"), with(fresh+"base_url", evil), "", fresh + "api_key would go to another address, so it has to be set again with it"},
+		{"moved with its key", with(fresh+"base_url", "https://mine.test", fresh+"api_key", "secret:mine"), with(fresh+"base_url", evil, fresh+"api_key", "secret:mine"), "", ""},
+		{"the same address", with(fresh+"base_url", evil, fresh+"api_key", "secret:mine"), with(fresh+"base_url", evil), "", ""},
+		{"a token moved", with(tg+"api_url", "https://mine.test", tg+"token", "secret:mine"), with(tg+"api_url", evil), "", tg + "token would go"},
+		{"the key that the file has comes back", with(file+"base_url", evil, file+"api_key", "secret:mine"), nil, file + "api_key", file + "api_key would go"},
+		{"back to the file's address", with(file+"base_url", evil, file+"api_key", "secret:mine"), nil, file + "base_url", ""},
+	} {
+		opts.Changes = c.stored
+		s, warns, err := Parse(opts, text)
+		if err != nil || slices.ContainsFunc(warns, func(w Warning) bool { return strings.HasSuffix(w.Key, "_url") }) {
+			t.Fatalf("%s: %v, %v", c.name, err, warns)
+		}
+		var unset []string
+		if c.unset != "" {
+			unset = append(unset, c.unset)
+		}
+		stored(t, s, "mine")
+		_, err = s.Propose(c.set, unset)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// What older builds stored locks nobody out: credentials go on counting, and are warned of; an address that would
+// take a credential of the file elsewhere has no effect.
+//
+// promise: L.settings-credentials
+func TestChangesOfOlderBuildsGoOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "token"), "token-in-a-file")
+	const text = "[llm.providers.p]\nbase_url = \"https://models.test/v1\"\napi_key = \"literal-key-of-file\"\n[channels.home]\nkind = \"pigeon\"\n"
+	s, warns, err := Parse(Options{
+		File: "s.toml", Dir: dir, Env: []string{"HOME=" + dir, "KEY=key-of-the-environment"}, Kinds: kinds(),
+		Changes: map[string]string{
+			"llm.providers.p.base_url": "https://evil.test/v1", "llm.providers.q.api_key": "env:KEY", "llm.providers.q.base_url": "https://q.test",
+			"channels.home.token": "file:token", "router.workers": "7",
+		},
+	}, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := s.Channels["home"].Adapter.(*pigeon).Token
+	if got := fmt.Sprint(s.LLM.Providers["p"].BaseURL, " ", s.LLM.Providers["q"].APIKey.Reveal(), " ", token.Reveal(), " ", s.Router.Workers); got != "https://models.test/v1 key-of-the-environment token-in-a-file 7" {
+		t.Errorf("%s", got)
+	}
+	said := fmt.Sprint(warns)
+	for _, want := range []string{
+		"run-time change: llm.providers.p.base_url: has no effect", "run-time change: llm.providers.q.api_key: still works, but env: and file:", "run-time change: channels.home.token: still works",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s\nwithout %q", said, want)
+		}
+	}
+	for set, want := range map[string]string{"llm.providers.q.api_key": "env:KEY", "channels.home.token": "file:other"} {
+		if _, err := s.Propose(map[string]string{set: want}, nil); err == nil || !strings.Contains(err.Error(), "in the settings file alone") {
+			t.Errorf("%s is set again: %v", set, err)
+		}
+	}
+	if p, err := s.Propose(map[string]string{"router.workers": "8"}, nil); err != nil || p.Settings.Router.Workers != 8 {
+		t.Errorf("another change: %v", err)
 	}
 }

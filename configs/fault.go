@@ -31,7 +31,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// A Warning is a setting that is understood and has no effect.
+// A Warning is a setting that is understood, and has no effect or opens something.
 type Warning struct {
 	Source string `json:"source"` // as in Fault
 	Key    string `json:"key"`

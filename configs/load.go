@@ -43,6 +43,8 @@ type Options struct {
 	Mask *secrets.Masker
 	// Vault has the secrets that are set at run time; nil: a new one does.
 	Vault *vault.Vault
+
+	fresh map[string]bool // keys of Changes, or taken out of them, that are new with this load
 }
 
 // maxFile bounds a settings file, in bytes.
@@ -82,7 +84,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 		s.Mask = secrets.NewMasker()
 	}
 	b := &binder{
-		mask: s.Mask, secrets: opts.Secrets, env: env, dir: filepath.Dir(path), kinds: opts.Kinds, faults: faults,
+		mask: s.Mask, secrets: opts.Secrets, env: env, dir: filepath.Dir(path), kinds: opts.Kinds, faults: faults, fresh: opts.fresh,
 		sources: map[string]source{}, notes: map[string]string{}, refs: map[string]string{},
 	}
 	if len(faults) > 0 {
@@ -98,6 +100,9 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	}
 	b.defaultKey(s)
 	b.bindStruct(root, "", reflect.ValueOf(s).Elem())
+	if stored := b.misdirected(s); len(stored) > 0 {
+		return loadWithout(stored, opts, s.Mask, env, path, data)
+	}
 	b.dataDir(s, opts.Dir)
 	b.keptApart(s)
 	if s.Vault = opts.Vault; s.Vault == nil {
@@ -105,6 +110,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	}
 	s.sources, s.notes, s.refs, s.kinds = b.sources, b.notes, b.refs, b.allKinds()
 	s.opts, s.text = opts, data
+	s.opts.fresh = nil
 	b.maskCredentials(s)
 	b.validate(s)
 	b.strayVariables(s)
@@ -113,6 +119,22 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	}
 	b.later(s)
 	return s, b.warns, nil
+}
+
+// loadWithout is load with some run-time changes of addresses left out.
+func loadWithout(keys []string, opts Options, mask *secrets.Masker, env variables, path string, data []byte) (*Settings, []Warning, error) {
+	opts.Changes, opts.Mask = maps.Clone(opts.Changes), mask
+	for _, key := range keys {
+		delete(opts.Changes, key)
+	}
+	s, warns, err := load(opts, env, path, data)
+	for _, key := range keys {
+		warns = append(warns, Warning{
+			Source: source{change: true}.String(), Key: key,
+			Text: "has no effect: a credential of the file or the environment goes to the address that is set there alone; write the address in the file",
+		})
+	}
+	return s, warns, err
 }
 
 // defaultKey gives the default provider its key from the environment.
@@ -222,18 +244,25 @@ func osDir(env variables, xdg, unix string) string {
 	return ""
 }
 
+// defaultDataDir is the folder for data where none is set; "" when it is unknown.
+func defaultDataDir(env variables) string {
+	base := osDir(env, "XDG_DATA_HOME", filepath.Join(".local", "share"))
+	if base == "" {
+		return ""
+	}
+	return filepath.Join(base, "switchboard")
+}
+
 // dataDir makes Settings.DataDir absolute: a path in the file begins at the
 // file's folder, any other at the working folder.
 func (b *binder) dataDir(s *Settings, dir string) {
 	src := b.sources["data_dir"]
 	switch {
 	case s.DataDir == "":
-		base := osDir(b.env, "XDG_DATA_HOME", filepath.Join(".local", "share"))
-		if base == "" {
+		if s.DataDir = defaultDataDir(b.env); s.DataDir == "" {
 			b.fault(src, "data_dir", "there is no home folder to put it in; set data_dir or --data")
 			return
 		}
-		s.DataDir = filepath.Join(base, "switchboard")
 		delete(b.sources, "data_dir")
 	case strings.HasPrefix(s.DataDir, "~"):
 		b.fault(src, "data_dir", "~ is not expanded here; write the whole path")

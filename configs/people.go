@@ -20,6 +20,9 @@ func (b *binder) people(s *Settings) {
 		if first := names[p.Name]; first != "" && p.Name != "" {
 			b.says(true, key+".name", "%q is the name of %s too", p.Name, first)
 		}
+		for other := range names {
+			b.says(words.Alike(p.Name, other), key+".name", "%q looks like %q, the name of somebody else", p.Name, other)
+		}
 		names[p.Name] = key
 		b.oneOf(key+".role", p.Role, "admin", "user")
 		b.zone(key+".timezone", p.TimeZone)
@@ -65,7 +68,7 @@ func personNameFault(name string) string {
 	case strings.Contains(name, ":"):
 		return fmt.Sprintf("%q holds a colon, as only the names of those do whom an open policy lets in", name)
 	}
-	return ""
+	return words.NameFault(name)
 }
 
 // identityFault says what is wrong with an identity; empty: nothing.
@@ -92,6 +95,15 @@ func (s *Settings) identityFault(id string) string {
 		}
 	}
 	return ""
+}
+
+// IdentityForm is how an identity on a channel of kind is written, with ID for the platform's
+// own: with WORKSPACE where several channels could each mean somebody else by it.
+func (s *Settings) IdentityForm(kind string) string {
+	if s.kinds[kind].LocalIDs && len(s.enabledOf(kind)) > 1 {
+		return kind + ":WORKSPACE/ID"
+	}
+	return kind + ":ID"
 }
 
 // enabledOf are the names of the enabled channels of a kind.

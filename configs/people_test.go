@@ -50,6 +50,7 @@ func TestPeopleAtRunTimeAreJudgedLikeThoseOfTheFile(t *testing.T) {
 		{"ann", "home:1", "*", "", ""},
 		{" ", "pigeon:1", "*", "", "the name is missing"},
 		{"pigeon:1", "pigeon:1", "*", "", "holds a colon"},
+		{"a\u200bnn", "pigeon:1", "*", "", "holds the character U+200B"},
 		{"ann", "crow:1", "*", "", "neither a kind of channel"},
 		{"ann", "pigeon:@ann", "*", "", "a name can change hands"},
 		{"ann", "owl:1", "*", "", "may be somebody else"},

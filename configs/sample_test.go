@@ -70,6 +70,7 @@ func TestSampleIsTheDefaults(t *testing.T) {
 	p.Headers = map[string]string{}
 	want.LLM.Providers[openRouter] = p
 	want.Server.AllowPrivate, want.Agent.Fallback, want.Memory.DeniedCategories = []string{}, []string{}, []string{}
+	want.Policy.AskNot, want.Policy.Ask = []string{}, []string{}
 	want.Policy.Exec.Deny, want.Policy.Exec.Ask = []string{}, []string{}
 	want.Notify = map[string][]string{}
 	if !reflect.DeepEqual(s, want) {

@@ -37,7 +37,7 @@ func TestChangesAreSavedAndCommentsStay(t *testing.T) {
 		if crlf {
 			text = strings.ReplaceAll(text, "\n", "\r\n")
 		}
-		s := must(t, text, "BIRD=feather-feather", "OTHER=other-feather")
+		s := must(t, text, "BIRD=feather-feather", "XDG_DATA_HOME="+t.TempDir())
 		if err := os.Chmod(s.File, 0o640); err != nil {
 			t.Fatal(err)
 		}
@@ -45,9 +45,10 @@ func TestChangesAreSavedAndCommentsStay(t *testing.T) {
 		if err := os.Symlink(s.File, link); err != nil {
 			t.Fatal(err)
 		}
+		stored(t, s, "other")
 		p, err := s.Propose(map[string]string{
 			"router.workers": "9", "router.stop_words": "stop, \"genug\"", "router.idle_timeout": "90s", "agent.fallback": "offline",
-			"channels.pigeon.token": "env:OTHER", "channels.pigeon.weight": "2KB", "llm.providers.a.b.timeout": "4s",
+			"channels.pigeon.token": "secret:other", "channels.pigeon.weight": "2KB", "llm.providers.a.b.timeout": "4s",
 			"files.max_size": "6MB", "log.format": "text", "llm.models.m.model": "a.b/x", "llm.models.m.price_in": "0.5", "budget.currency": "EUR",
 		}, nil)
 		if err != nil {
@@ -62,7 +63,7 @@ func TestChangesAreSavedAndCommentsStay(t *testing.T) {
 			"workers = 7 #", "workers = 9 #",
 			"[\n  \"stop\", # a comment within\n  'halt',\n]\n", `["stop", "\"genug\""]`+"\nidle_timeout = \"1m30s\"\n",
 			"[agent]\n", "[agent]\nfallback = [\"offline\"]\n",
-			`"env:BIRD"`+"\n", `"env:OTHER"`+"\n  weight = \"2KB\"\n",
+			`"env:BIRD"`+"\n", `"secret:other"`+"\n  weight = \"2KB\"\n",
 			"127.0.0.1:1/v1\"\n", "127.0.0.1:1/v1\"\ntimeout = \"4s\"\n",
 			`"""5MB"""`, `"6MB"`,
 			"level = \"info\"", "level = \"info\"\nformat = \"text\"\n",
@@ -90,7 +91,7 @@ func TestChangesAreSavedAndCommentsStay(t *testing.T) {
 		if there, _ := os.ReadDir(filepath.Dir(s.File)); len(there) != 1 {
 			t.Errorf("something was left beside the file: %v", there)
 		}
-		pasted, _, err := loaded(t, string(got)+saved.Paste, "BIRD=feather-feather", "OTHER=other-feather")
+		pasted, _, err := Parse(p.Settings.options(nil), string(got)+saved.Paste)
 		if err != nil {
 			t.Fatal("what is pasted is no TOML:", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/router"
 	"switchboard/router/ledger"
 	"switchboard/words"
 )
@@ -91,6 +92,73 @@ func (b *binder) validate(s *Settings) {
 	b.budget(s)
 	b.rest(s)
 	b.ports(s)
+	b.ceilings(s)
+}
+
+// ceilings are the most that numbers may be: what is more could exhaust the machine, or is a slip. "*" stands
+// for a name. Sizes are in bytes, durations in nanoseconds.
+var ceilings = []struct {
+	key  string
+	most int64
+}{
+	{"router.workers", 1024},
+	{"router.queue_per_session", 10_000},
+	{"router.idle_timeout", int64(24 * time.Hour)},
+	{"router.collect_window", int64(10 * time.Minute)},
+	{"router.stale_after", int64(7 * 24 * time.Hour)},
+	{"router.message_limit", 16 << 20},
+	{"router.max_parts", 1000},
+	{"router.away_limit", 1_000_000},
+	{"agent.context_messages", 10_000},
+	{"agent.max_validation_retries", 100},
+	{"agent.max_replan_depth", 100},
+	{"agent.max_plan_tasks", 1000},
+	{"agent.max_llm_calls", 10_000},
+	{"agent.turn_timeout", int64(7 * 24 * time.Hour)},
+	{"agent.exec_timeout", int64(7 * 24 * time.Hour)},
+	{"agent.llm_timeout", int64(24 * time.Hour)},
+	{"agent.stall_timeout", int64(24 * time.Hour)},
+	{"agent.output_limit", 64 << 20},
+	{"agent.workspace_limit", 1 << 40},
+	{"agent.workspace_files", 10_000_000},
+	{"agent.knowledge_max_facts", 100_000},
+	{"agent.summarize_threshold", 100_000},
+	{"llm.providers.*.timeout", int64(24 * time.Hour)},
+	{"llm.models.*.context_tokens", 100_000_000},
+	{"llm.models.*.max_output_tokens", 10_000_000},
+	{"channels.*.ping_interval", int64(time.Hour)},
+	{"approvals.deadline", int64(30 * 24 * time.Hour)},
+	{"files.max_size", 2 << 30},
+	{"files.max_per_message", 1000},
+	{"scheduler.misfire_grace", longest},
+	{"heartbeat.every", longest},
+	{"memory.expire_after", longest},
+	{"retention", longest},
+}
+
+// longest is a hundred years, which no instant is too far from.
+const longest = int64(100 * 365 * 24 * time.Hour)
+
+// ceiling is the most that a number may be.
+func ceiling(key string) (most int64, ok bool) {
+	for _, c := range ceilings {
+		before, after, names := strings.Cut(c.key, "*") // a name may hold a dot
+		if matches(c.key, key) || names && strings.HasPrefix(key, before) && strings.HasSuffix(key, after) {
+			return c.most, true
+		}
+	}
+	return 0, false
+}
+
+// ceilings checks the numbers that were set.
+func (b *binder) ceilings(s *Settings) {
+	for l := range leaves(reflect.ValueOf(s).Elem(), "", false) {
+		if most, ok := ceiling(l.key); ok && l.value.CanInt() && l.value.Int() > most {
+			limit := reflect.New(l.value.Type()).Elem()
+			limit.SetInt(most)
+			b.says(true, l.key, "%s is too much; at most %s", format(l), format(leaf{l.key, limit, l.size}))
+		}
+	}
 }
 
 // ports checks the port of every address; HOST:PORT alone has no scheme.
@@ -188,6 +256,8 @@ func (b *binder) tools(s *Settings) {
 		}
 	}
 	check("policy.ask", s.Policy.Ask)
+	check("policy.ask_not", s.Policy.AskNot)
+	b.open(&s.Policy)
 	b.check("policy.exec", s.Policy.Exec.Validate())
 	for name, ch := range s.Channels {
 		check("channels."+name+".tools_allow", ch.ToolsAllow)
@@ -195,6 +265,31 @@ func (b *binder) tools(s *Settings) {
 	}
 	for i, p := range s.People {
 		check(at("people", i)+".tools", p.Tools)
+	}
+}
+
+// open says which of the tools that ask by themselves do not, and which entries of ask_not change nothing.
+func (b *binder) open(p *router.PolicyConfig) {
+	const key = "policy.ask_not"
+	var asked []string // in spite of ask_not
+	for i, pattern := range p.AskNot {
+		own := false
+		for _, name := range tools.Names() {
+			if !tools.Named([]string{pattern}, name) || !tools.Named(router.BuiltinAsk, name) {
+				continue
+			}
+			if own = true; tools.Named(p.Ask, name) {
+				asked = append(asked, name)
+			}
+		}
+		b.says(!own && patternFault(pattern) == "", at(key, i), "%q is none of those that ask by themselves: %s", pattern, strings.Join(router.BuiltinAsk, ", "))
+	}
+	if len(asked) > 0 {
+		slices.Sort(asked)
+		b.warn(b.source(key), key, "these ask all the same, because ask names them too: "+strings.Join(slices.Compact(asked), ", "))
+	}
+	if open := p.Open(); len(open) > 0 {
+		b.warn(b.source(key), key, "these run without asking anybody: "+strings.Join(open, ", "))
 	}
 }
 

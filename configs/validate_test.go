@@ -1,9 +1,13 @@
 package configs
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"switchboard/channels/slack"
 )
 
 // One line a rule: what is written, and the fault it must bring (with the key in
@@ -89,6 +93,9 @@ func TestEachRuleNamesItsFault(t *testing.T) {
 		{"[policy]\nask = [\"messages.send\"]", `policy.ask[0]: "messages.send" names no tool and no group of tools; did you mean "message.send"?`},
 		{"[policy]\nask = [\"pigeonry\"]", `policy.ask[0]: "pigeonry" names no tool and no group of tools`},
 		{"[policy]\nask = [\"[\"]", `policy.ask[0]: "[" names no tool`},
+		{"[policy]\nask_not = [\"messages.send\"]", `policy.ask_not[0]: "messages.send" names no tool and no group of tools; did you mean "message.send"?`},
+		{"[policy]\nask_not = [\"*\", \"exec\"]", `policy.ask_not[1]: "exec" is none of those that ask by themselves: message.send, schedule.send, admin.*`},
+		{"[policy]\nask_not = [\"message.*\", \"schedule\", \"admin.config\", \"*\"]", ""},
 		{"[policy.exec]\ndeny = [\"git push *\"]\nallow = []", ""},
 		{"[policy.exec]\nask = [\"ls\", \" \"]", "policy.exec.ask[1]: is empty"},
 		{"[policy.exec]\nforbid = []", "policy.exec.forbid: unknown key"},
@@ -139,6 +146,69 @@ func TestDurationsAndSizesAreShownAsWritten(t *testing.T) {
 	for text, bytes := range map[string]int64{"25MB": 25 << 20, "64KB": 64 << 10, "1000": 1000, "3GB": 3 << 30, "0": 0} {
 		if got, ok := parseSize(text); !ok || got != bytes || formatSize(bytes) != text {
 			t.Errorf("%s is read as %d and shown as %s", text, got, formatSize(bytes))
+		}
+	}
+}
+
+// What runs without a question is said, and what ask_not does not change.
+func TestWhatAsksNobodyIsSaid(t *testing.T) {
+	t.Parallel()
+	const asks, open = "policy.ask_not: these ask all the same, because ask names them too: ", "policy.ask_not: these run without asking anybody: "
+	for text, want := range map[string][]string{
+		"":                                         nil,
+		"ask = [\"exec\"]":                         nil,
+		"ask = [\"message.send\", \"admin.*\"]":    nil,
+		"ask_not = [\"message.send\"]":             {open + "message.send"},
+		"ask_not = [\"admin.c*\", \"schedule\"]":   {open + "admin.channels, admin.config, schedule.send"},
+		"ask = [\"*\"]\nask_not = [\"message.*\"]": {asks + "message.send"},
+		"ask = [\"schedule.*\"]\nask_not = [\"message.send\", \"schedule.send\"]": {asks + "schedule.send", open + "message.send"},
+	} {
+		_, warns, err := loaded(t, "[policy]\n"+text+"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range warns {
+			got = append(got, line(w.Key, w.Text))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s:\n%q, want\n%q", text, got, want)
+		}
+	}
+}
+
+// Every number has a ceiling that is above its default, and what is more is a fault.
+func TestNumbersHaveACeiling(t *testing.T) {
+	t.Parallel()
+	s := must(t, "[channels.\"a.b\"]\nkind = \"slack\"\n[llm.models.\"m.x\"]\nmodel = \"openrouter/x\"\n")
+	slackConfig := slack.DefaultConfig()
+	s.Channels = map[string]Channel{"a.b": {Adapter: &slackConfig}}
+	found := 0
+	for l := range leaves(reflect.ValueOf(s).Elem(), "", false) {
+		if !l.value.CanInt() {
+			continue
+		}
+		found++
+		most, ok := ceiling(l.key)
+		if !ok || l.value.Int() > most {
+			t.Errorf("%s has no ceiling above %s", l.key, format(l))
+		}
+	}
+	if found < 35 {
+		t.Errorf("%d numbers", found)
+	}
+	for text, want := range map[string]string{
+		"[router]\nworkers = 1000000":                                                `router.workers: 1000000 is too much; at most 1024`,
+		"[router]\nqueue_per_session = 10001":                                        `router.queue_per_session: 10001 is too much; at most 10000`,
+		"[router]\nmessage_limit = \"8GB\"":                                          `router.message_limit: "8GB" is too much; at most "16MB"`,
+		"[agent]\noutput_limit = \"65MB\"":                                           `agent.output_limit: "65MB" is too much; at most "64MB"`,
+		"[approvals]\ndeadline = \"721h\"":                                           `approvals.deadline: "721h" is too much; at most "720h"`,
+		"[retention]\naudit = \"900000h\"":                                           `retention.audit: "900000h" is too much; at most "876000h"`,
+		"[llm.models.\"m.x\"]\nmodel = \"openrouter/x\"\ncontext_tokens = 100000001": `llm.models.m.x.context_tokens: 100000001 is too much; at most 100000000`,
+		"[router]\nworkers = 1024\nqueue_per_session = 10000":                        "",
+	} {
+		if _, _, err := loaded(t, text+"\n"); want == "" && err != nil || want != "" && (err == nil || !strings.HasSuffix(err.Error(), ": "+want)) {
+			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,17 +144,32 @@ func TestEnginesOfComposeShareTheirData(t *testing.T) {
 	}
 }
 
-// One engine runs by default, with the credentials that the settings' examples name and
-// the settings themselves.
+// One engine runs by default, with the credentials that the settings' examples and the channels'
+// guides name, and the settings themselves.
 func TestComposeRunsWhatTheSettingsSay(t *testing.T) {
 	t.Parallel()
 	compose := read(t, "compose.yaml")
+	var names []string
 	for _, m := range regexp.MustCompile(`"env:([A-Z_]+)"`).FindAllStringSubmatch(configs.Sample, -1) {
-		if later := regexp.MustCompile(`^(NAME$|SLACK_|DISCORD_|SWITCHBOARD_)`); later.MatchString(m[1]) {
+		if other := regexp.MustCompile(`^(NAME$|SWITCHBOARD_)`); other.MatchString(m[1]) {
 			continue // a placeholder, or of what this build has not
 		}
-		if want := "      " + m[1] + ": ${" + m[1] + ":-}\n"; !strings.Contains(compose, want) {
-			t.Errorf("compose.yaml does not pass %s", m[1])
+		names = append(names, m[1])
+	}
+	for _, guide := range []string{"docs/telegram.md", "docs/slack.md", "docs/discord.md"} {
+		tokens := regexp.MustCompile(`\b[A-Z][A-Z_]*_TOKEN\b`).FindAllString(read(t, guide), -1)
+		if len(tokens) == 0 {
+			t.Errorf("%s names no token", guide)
+		}
+		names = append(names, tokens...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if guide := read(t, "docs/containers.md"); !strings.Contains(guide, "\n"+name+"=…") {
+			t.Errorf("docs/containers.md does not name %s", name)
+		}
+		if want := "      " + name + ": ${" + name + ":-}\n"; !strings.Contains(compose, want) {
+			t.Errorf("compose.yaml does not pass %s", name)
 		}
 	}
 	if target, volume := one(t, "compose.yaml", `^        target: (\S+)$`), one(t, "Dockerfile", `^WORKDIR (/data)$`); target != volume+"/switchboard.toml" {

@@ -12,10 +12,10 @@ import (
 func TestFaultListNamesTests(t *testing.T) {
 	t.Parallel()
 	list := read(t, "docs/faults.md")
-	folder, n := "", 0
-	for _, m := range regexp.MustCompile("go test (?:-race )?(\\./\\S+)|'\\^((?:Test|Fuzz)\\w+)\\$'").FindAllStringSubmatch(list, -1) {
-		if m[1] != "" {
-			folder = m[1]
+	tag, folder, n := "", "", 0
+	for _, m := range regexp.MustCompile("go test (?:-race )?(?:-tags (\\w+) )?(\\./\\S+)|'\\^((?:Test|Fuzz)\\w+)\\$'").FindAllStringSubmatch(list, -1) {
+		if m[2] != "" {
+			tag, folder = m[1], m[2]
 			continue
 		}
 		n++
@@ -26,10 +26,11 @@ func TestFaultListNamesTests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			exists = exists || strings.Contains(string(data), "func "+m[2]+"(") && !strings.HasPrefix(string(data), "//go:build")
+			built, tagged := strings.CutPrefix(string(data), "//go:build "+tag+"\n")
+			exists = exists || strings.Contains(built, "func "+m[3]+"(") && (tagged || !strings.HasPrefix(built, "//go:build"))
 		}
 		if !exists {
-			t.Errorf("%s has no %s", folder, m[2])
+			t.Errorf("%s has no %s", folder, m[3])
 		}
 	}
 	if n < 20 {

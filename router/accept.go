@@ -117,17 +117,14 @@ func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger
 			if err := r.give(ctx, e, accepted[i].Command); err != nil {
 				return false, err
 			}
-		case ledger.ChangeMade:
-			answer := e.say()
-			e.Replies[situation] = line.answered(e.Event, r.Roster.Named(e.Sender.Person), answer)
 		case ledger.ChangeRefused:
 			as := e.As.(*ledger.AsControl)
 			as.Refusal, as.Reply = accepted[i].Refusal, line.Notice(e.Event, render.Escape(accepted[i].Refusal))
 		case ledger.PairingAsked:
 			e.Replies[situation] = r.askPairing(ctx, e)
 		case ledger.LinkAsked:
-			r.askLink(e, accepted[i].Confirm)
-			fallthrough
+			r.askLink(e, accepted[i].Link)
+			e.Replies[situation] = nil // the questions say it
 		default:
 			e.Replies[situation] = line.Notice(e.Event, r.situationText(situation))
 		}
@@ -183,6 +180,9 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 	if entry.kept(ledger.AuditStranger) && !acc.Duplicate {
 		r.logStranger(ctx, entry)
 	}
+	if entry.Sender.Rule == ledger.RuleTooEarly && !acc.Duplicate {
+		r.logTooEarly(ctx, entry.Event.Conversation.Channel)
+	}
 	if entry.Sender.New && !acc.Duplicate {
 		r.learn(ctx, entry.Sender.Person)
 	}
@@ -230,8 +230,12 @@ func (r *Router) followQueue(turn *ledger.AsTurn, acc *ledger.Accepted) {
 	case acc.Waiting:
 		r.runner.turnQueuedHere()
 	}
-	if acc.Edited == ledger.EditRestarts && acc.Steers != 0 {
+	switch {
+	case acc.Steers == 0:
+	case acc.Edited == ledger.EditRestarts:
 		r.runner.stop(acc.Steers, agent.ErrRestart)
+	case acc.Edited == ledger.EditSteers && !r.runner.running.markEdited(acc.Steers, true):
+		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeEdit, Turn: acc.Steers})
 	}
 }
 

@@ -17,7 +17,7 @@ func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Out
 // press makes the entry of a button that a known person pressed.
 func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sorted {
 	// The message is ours, and the person wrote none.
-	entry.Event.Message = channels.Message{}
+	entry.Event.Message = channels.Message{ID: entry.Event.Message.ID}
 	if tooFast, notify := s.tooFast(&entry, person.Name, 1); tooFast {
 		text := ""
 		if notify {
@@ -77,6 +77,7 @@ var decisionToasts = map[ledger.ActionState]string{
 func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 	const unknown = "This button does not work any more."
 	_, taken := entry.As.(*ledger.AsAction)
+	_, code := entry.As.(*ledger.AsCode)
 	command := acc.Command != ""
 	switch {
 	case entry.kept(ledger.AuditRejected):
@@ -87,6 +88,7 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 		return "This is not for you."
 	case command && acc.Action == ledger.ActionAccepted:
 		toast = ""
+	case code: // of a stranger, who is answered in the chat
 	case !taken:
 		return "Slow down a little, please, and press again."
 	case acc.Situation == ledger.SituationBusy:
@@ -107,7 +109,7 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 		toast = "That question was answered already."
 	}
 	// What the press says can be made up, so that only buttons known to be used up go.
-	if acc.Approval == 0 { // its questions are shown anew
+	if acc.Approval == 0 || acc.Action == "" { // else its questions are shown again
 		l.Unbutton(entry.Event.Conversation, acc.Question)
 	}
 	return toast

@@ -10,6 +10,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 )
 
@@ -84,6 +85,7 @@ func TestPressCountsOnceAndOnlyForWhoWasAsked(t *testing.T) {
 		choosing(r)
 		r.toasts(r.platform.Press("c1", "bob", "Left"), "This is not for you.")
 		unheard := r.platform.Press("c1", "eve", "Left")
+		r.platform.NextChange(channelstest.Fault{RateLimited: true, RetryAfter: time.Second})
 		r.toasts(r.platform.Press("c1", "ada", "Right"), "")
 		for _, toast := range r.platform.Toasts() { // hers came before ada's
 			if toast.Callback == unheard {
@@ -91,7 +93,7 @@ func TestPressCountsOnceAndOnlyForWhoWasAsked(t *testing.T) {
 			}
 		}
 		r.shows(2, "re: Right")
-		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 0 })
+		r.until("the buttons are gone, once the platform takes that", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 1 })
 		for _, label := range []string{"Right", "Left"} {
 			if got := r.pressAgain("ada", label); got != "That question was answered already." {
 				t.Errorf("%s again: %q", label, got)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/retry"
@@ -28,7 +29,7 @@ func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approv
 		if got, err = j.runner.Ledger.Approval(context.WithoutCancel(ctx), j.ref, j.data.Turn.Person.Name, ask); err != nil || got.ID != 0 {
 			return err
 		}
-		asked, err := j.deciders(ctx)
+		asked, err := j.deciders(ctx, ask.Rule)
 		if err == nil && len(asked) == 0 {
 			got.State = agent.Nobody
 		}
@@ -40,10 +41,10 @@ func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approv
 	return got, err
 }
 
-// deciders are the conversations in which to ask whether the turn's task may run: its own,
-// where its person may decide, else the chat of each admin that they used last.
-func (j *journal) deciders(ctx context.Context) ([]channels.Conversation, error) {
-	if p := j.runner.Roster.Named(j.data.Turn.Person.Name); p != nil && p.Role == ledger.RoleAdmin {
+// deciders are the conversations in which to ask what a rule asks: the turn's own, where its
+// person may decide, else the chat of each admin that they used last.
+func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Conversation, error) {
+	if p := j.runner.Roster.Named(j.data.Turn.Person.Name); p != nil && (p.Role == ledger.RoleAdmin || rule == tools.RuleKeeps) {
 		return []channels.Conversation{j.data.Conversation}, nil
 	}
 	chats, err := j.runner.Lines.AdminChats(context.WithoutCancel(ctx))
@@ -56,10 +57,10 @@ func (j *journal) deciders(ctx context.Context) ([]channels.Conversation, error)
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
 	q, within := step.Ask, j.runner.settings().ApprovalDeadline
-	wish := delivery.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means}
+	wish := delivery.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
 	var chats []channels.Conversation
 	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {
-		chats, err = j.deciders(ctx)
+		chats, err = j.deciders(ctx, q.Rule)
 		return err
 	}); err != nil {
 		return nil, err
@@ -98,10 +99,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		}
 		retry.Signal(j.runner.due)
 	}
-	switch {
-	case errors.Is(err, ledger.ErrStopped):
-		err = agent.ErrCancelled
-	case errors.Is(err, ledger.ErrTooManyAsked):
+	if errors.Is(err, ledger.ErrTooManyAsked) {
 		err = agent.ErrTooManyAsked
 	}
 	return next, err
@@ -152,8 +150,8 @@ func (r *Router) followApprovals(ctx context.Context, entry *sorted, acc *ledger
 	if acc.Approval != 0 && acc.Action != "" && !acc.Duplicate {
 		r.decided(ctx, acc.Approval)
 	}
-	if acc.Dropped != 0 {
-		r.closeQuestions(ctx, acc.Dropped)
+	for _, turn := range acc.Dropped {
+		r.closeQuestions(ctx, turn)
 	}
 	if acc.Decided != 0 {
 		r.Log.InfoContext(ctx, "an approval was decided", "approval_id", acc.Approval, "turn_id", acc.Decided, "person", entry.Sender.Person, "state", acc.Action)

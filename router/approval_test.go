@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/agent"
+	"switchboard/agent/tools"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router/ledger"
 )
@@ -178,7 +180,7 @@ func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 		r.platform.Say("c1", "ada", "/approve "+r.typedCode(r.await(6)[5])+" session")
 		r.mentions(8, "accepted session by ada")
 		say(9, "ask make y", "accepted session by ada")
-		say(10, "ask make x after a page", "text from elsewhere (web)")
+		say(10, "ask make x after a page", "text from elsewhere (a web page)")
 		question := r.await(10)[9]
 		if len(question.Buttons) != 2 {
 			t.Errorf("buttons %v", question.Buttons)
@@ -270,6 +272,9 @@ func TestFormerAccountsAreNotAsked(t *testing.T) {
 		r.platform.Say("ada1", "ada", "hello")
 		r.shows(1, "re: hello")
 		r.end()
+		r.people[0].Identities = []string{"scripted:ada", "scripted:ada2"} // in two edits: one is the same each time
+		r.start()
+		r.end()
 		r.people[0].Identities = []string{"scripted:ada2"}
 		r.start()
 		r.platform.Say("bob1", "bob", "ask make x")
@@ -316,6 +321,92 @@ func TestLongWishIsAFileThatHidesNothing(t *testing.T) {
 		sent := r.await(2)
 		if len(sent[1].Files) != 1 || string(sent[1].Files[0].Data) != long+"rm ⟨U+202E⟩x⟨40 spaces⟩;⟨U+1D159⟩⟨U+FFFC⟩" || len(sent[0].Buttons) != 4 {
 			t.Errorf("asked %+v", sent)
+		}
+	})
+}
+
+// What is forgotten takes back what was asked in it, wherever that was asked, and says so.
+//
+// promise: P3.waiting-holds-nothing
+func TestResetTakesQuestionsBack(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.start()
+		r.platform.Say("ada1", "ada", "hello")
+		r.await(1)
+		r.platform.Say("bob1", "bob", "ask make x")
+		r.await(3)
+		code := r.typedCode(r.platform.SentIn("ada1")[1])
+		r.platform.Say("bob1", "bob", "/reset")
+		r.mentions(4, "Forgotten. We start anew, and what waited for a permission is not done any more.")
+		r.decided("ada1", 1, "Nobody needs to decide that any more.")
+		r.platform.Say("ada1", "ada", "/approve "+code)
+		r.mentions(5, "That question is not open any more")
+		r.platform.Say("bob1", "bob", "/reset")
+		r.mentions(6, "Forgotten. We start anew; what is under way goes on, /cancel stops it.")
+	})
+}
+
+// The files that a command names are shown, and it can be allowed once only.
+//
+// promise: P4.approved-before-it-runs
+func TestQuestionShowsNamedFiles(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.agent = acting(func(p play) error {
+			return p.Commit(p.ctx, agent.Step{End: &agent.End{State: "waiting", Outcome: "approval"}, Ask: &agent.Ask{
+				Tool: tools.ExecName, Shown: "sh job.sh", Hash: []byte("hash"), Rule: "policy.ask", Reason: "commands ask", Loads: &tools.Loaded{
+					More: 2,
+					Files: []tools.NamedFile{
+						{Path: "job.sh", Size: 20, Begins: "echo a" + strings.Repeat("\n", 6) + "rm x\u202e\n"},
+						{Path: "long_1.py", Size: 2048, Begins: "import x\n"},
+						{Path: "many.py", Size: 80, Begins: strings.Repeat("x\n", 40)},
+						{Path: "to", Link: "lib/x\n"},
+						{Path: "run", Size: 4096, Binary: true},
+					},
+				},
+			}})
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "do it")
+		question := r.await(1)[0]
+		for _, want := range []string{
+			"sh job.sh", "job.sh:", "echo a\n⟨5 blank lines⟩\nrm x⟨U+202E⟩", "long_1.py (2 KB) begins:", "import x\n…", "many.py (80 bytes) begins:",
+			"to is a link to lib/x.", "run is no text (4 KB).", "It names 2 files more.", "allowed once only, and runs only if no file there has changed since I asked",
+		} {
+			if !strings.Contains(question.Text, want) {
+				t.Errorf("%q is not in\n%s", want, question.Text)
+			}
+		}
+		if strings.Count(question.Text, "x\n") > 33 || strings.Contains(question.Text, "`always`") || strings.Contains(question.Text, "session") {
+			t.Errorf("%s", question.Text)
+		}
+		if len(question.Buttons) != 2 || question.Buttons[0].Label != "Allow once" || question.Buttons[1].Label != "Deny" {
+			t.Errorf("buttons %v", question.Buttons)
+		}
+		r.platform.Say("c1", "ada", "/approve "+r.typedCode(question)+" always")
+		r.mentions(2, "That can be allowed once only, as the question says")
+	})
+}
+
+// Blank lines and many line breaks do not push the end of a command out of sight.
+//
+// promise: P4.approved-before-it-runs
+func TestBlankLinesOfAWishAreFolded(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.start()
+		for i, c := range [][2]string{
+			{"ls" + strings.Repeat("\n", 51) + "rm x", "ls\n⟨50 blank lines⟩\nrm x"},
+			{"ls" + strings.Repeat("\n \t", 51) + "rm x", "ls\n⟨50 blank lines⟩\n \trm x"},
+			{"ls\n\nrm x", "ls\n\nrm x"},
+			{"ls" + strings.Repeat("\n:", 50) + "\nrm x", "ls" + strings.Repeat("⟨line break⟩ :", 50) + "⟨line break⟩ rm x"},
+		} {
+			r.platform.Say("c1", "ada", "ask "+c[0])
+			r.until("it is asked", func() bool { return len(r.platform.Sent()) > i })
+			if text := r.platform.Sent()[i].Text; !strings.Contains(text, c[1]) {
+				t.Errorf("%q is asked as\n%s", c[0], text)
+			}
 		}
 	})
 }

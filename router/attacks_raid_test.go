@@ -19,7 +19,11 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/agent/tools/workspace"
+	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/router/admin"
+	"switchboard/router/commands"
+	"switchboard/router/jobs"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
@@ -95,10 +99,12 @@ func (s *raid) wire() {
 			nets = append(nets, netip.MustParsePrefix(net))
 		}
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: nets, Files: files, Messenger: s.write})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: nets, Files: files, Messenger: s.write, Schedule: s.desk(), Commander: s.give})...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	everything := func(*ledger.Person, *ledger.PersonChange) error { return nil }
+	r.commands = []commands.Command{admin.People(r.db.Router(), everything), admin.Audit(r.db.Router())}
 	s.victim = newVictim(s.marker(), s.plans(a.Does, a.Then), s.plans(a.Obeys, a.Later))
 	s.victim.when = a.When
 	s.victim.holds = slices.ContainsFunc(a.Steps, func(do said) bool { return do.Meanwhile })
@@ -114,6 +120,33 @@ func (s *raid) wire() {
 // write is the router's Messenger; the router is made after the agent.
 func (s *raid) write(ctx context.Context, call tools.Call, to, text string) tools.Result {
 	return s.router.SendMessage(ctx, call, to, text)
+}
+
+// give is the router's Commander; what it is given is noted.
+func (s *raid) give(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
+	s.note(strings.Join(append([]string{"COMMAND", name}, args...), " "))
+	return s.router.GiveCommand(ctx, call, name, args...)
+}
+
+// desk has the jobs, as in the program.
+func (s *raid) desk() *jobs.Desk {
+	of := s.db.Router()
+	return &jobs.Desk{Deps: jobs.Deps{
+		Ledger: of, Now: time.Now, Person: func(name string) *ledger.Person { return s.roster.Named(name) },
+		Chat: func(ctx context.Context, session string) (channels.Conversation, error) {
+			channel, id, _ := strings.Cut(session, ":")
+			chat, err := of.Chat(ctx, channels.Conversation{Channel: channel, ID: channels.ConversationID(id)})
+			return chat.Conversation, err
+		},
+		FindRecipient: func(ctx context.Context, person *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
+			return s.router.FindRecipient(ctx, person, to)
+		},
+		Change: func(ctx context.Context, c ledger.Change, by ledger.Hand) error { return s.router.Change(ctx, c, by) },
+		Hide:   func(text string) string { return s.router.Hide(text) },
+		Settings: func() jobs.Settings {
+			return jobs.Settings{Enabled: true}
+		},
+	}}
 }
 
 // marker is what the order can be known by.
@@ -169,9 +202,7 @@ func (g *raidGate) Decide(q tools.Question) tools.Decision {
 		if rules := g.attack.Settings.Exec; rules != nil {
 			cfg.Exec = *rules
 		}
-		if ask := g.attack.Settings.Ask; ask != nil {
-			cfg.Ask = ask
-		}
+		cfg.Ask, cfg.AskNot = g.attack.Settings.Ask, g.attack.Settings.AskNot
 		g.policy = router.NewPolicy(g.roster, func(name string) (router.ChannelConfig, bool) { return g.channel, name == g.rig.name }, cfg)
 	})
 	return g.policy.Decide(q)
@@ -305,6 +336,13 @@ func (s *raid) happened() []string {
 	for name := range s.before {
 		if _, ok := now[name]; !ok {
 			more = append(more, "remove "+strings.TrimPrefix(name, inside))
+		}
+	}
+	made, err := s.db.Router().Jobs(s.rig.t.Context(), "", 0, 100)
+	s.must(err)
+	for _, job := range made {
+		if job.Owner != "" {
+			more = append(more, fmt.Sprintf("JOB %s of %s: %s", job.Payload.Kind(), job.Owner, job.Text))
 		}
 	}
 	return append(all, distinct(more)...)

@@ -38,6 +38,7 @@ type attack struct {
 		Unconfined   bool
 		Sandbox      bool
 		Ask          []string
+		AskNot       []string `toml:"ask_not"`
 		Deadline     string
 		Exec         *command.Rules
 		People       map[string]person

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"switchboard/router"
-	"switchboard/testkit"
 )
 
 // Two more places where a second message can meet a turn.
@@ -124,9 +123,7 @@ func (s *scene) meet(boundary, first string, death bool, then func(conv, id stri
 		s.until("it is accepted", func() bool { return s.platform.Pending() == 0 })
 	}
 	release()
-	began := time.Now()
 	s.settle()
-	testkit.Soon(s.t, time.Since(began), 10*time.Second)
 }
 
 // settle waits until nothing is left to do.

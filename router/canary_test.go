@@ -18,16 +18,18 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest"
+	"switchboard/channels/render/rendertest"
 	"switchboard/router"
 	"switchboard/router/ledger"
 	"switchboard/secrets"
+	"switchboard/secrets/vault"
 	"switchboard/store/storetest"
 	"switchboard/testkit"
 )
 
 const (
 	typedCanary = "Kestrel typed/in+plain words 71"  // of a person, for a task
-	setCanary   = `Canary/+7 zebra&moon?<x>"y" 4711` // of the encrypted store
+	setCanary   = `Canary/+7 zebra&moon?<x>"y" 4711` // set in the chat, into the encrypted store
 	lateCanary  = "Linnet was said/long before 13"   // said, and set later
 )
 
@@ -135,8 +137,31 @@ func (r recorder) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Ste
 	return r.Ledger.Commit(ctx, ref, step, says)
 }
 
-// TestCanaryLeavesNoTrace types a credential in plain words, has another one printed in all
-// ways, and looks for both in every byte that was written.
+// A vaulted is the program's encrypted store of secrets.
+type vaulted struct {
+	*vault.Vault
+	r *rig
+}
+
+// UsedBy implements router.Secrets.
+func (v vaulted) UsedBy(string) []string { return nil }
+
+// Changed implements router.Secrets.
+func (v vaulted) Changed(context.Context) error { return nil }
+
+// value is a secret as it is kept, for a tool.
+func (v vaulted) value(ctx context.Context, _, name string) (secrets.Secret, error) {
+	list, err := v.r.db.Router().Secrets(ctx)
+	for _, one := range list {
+		if one.Name == name {
+			return v.Open(one.Ciphertext)
+		}
+	}
+	return "", errors.Join(err, secrets.ErrUnknown)
+}
+
+// TestCanaryLeavesNoTrace types a credential in plain words, sets another one with /secret set, has it
+// printed in all ways, and looks for both in every byte that was written.
 //
 // promise: P6.stripped
 func TestCanaryLeavesNoTrace(t *testing.T) {
@@ -159,7 +184,9 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		registry.Mask = r.mask
-		registry.Secret = func(context.Context, string, string) (secrets.Secret, error) { return setCanary, nil }
+		r.dir = t.TempDir()
+		stored := vaulted{vault.New(r.dir, "", r.mask), r}
+		r.secrets, registry.Secret = stored, stored.value
 		model := &leak{}
 		cfg := agent.DefaultConfig()
 		cfg.Planner, cfg.Worker, cfg.Reviewer = "planner", "worker", "reviewer"
@@ -185,7 +212,10 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 		asks("log in with " + typedCanary)
 		said := len(model.read)
 		asks("it is about " + lateCanary) // which nobody knows to be a secret
-		r.mask.Add(setCanary)
+		r.platform.Say("c1", "ada", "/secret set canary "+setCanary)
+		r.until("the secret is set", func() bool {
+			return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), "The secret canary is set.")
+		})
 		model.repeat(strings.Join(encoded(setCanary), " ; "))
 		asks("is it " + setCanary + " or " + hex.EncodeToString([]byte(setCanary)) + "?")
 		asks("print it")
@@ -223,6 +253,9 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 			"the database": storetest.Traces(t, r.db), "a turn as it is shown": strings.Join(shown, "\n"), "the data folder": storetest.Files(t, r.dir),
 			"the log": log.String(), "the platform": platform, "a prompt": model.prompts(said), "an answer that is stored": answers.String(),
 		}
+		if value, err := stored.value(t.Context(), "", "canary"); value != setCanary {
+			t.Errorf("kept is %q, %v", value.Reveal(), err)
+		}
 		traces(t, setCanary, everywhere)
 		traces(t, typedCanary, everywhere)
 		traces(t, lateCanary, map[string]string{"the platform": platform, "a prompt": model.prompts(known), "the log": log.String()})
@@ -240,11 +273,21 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 // promise: P6.stripped
 func TestWhatIsSaidIsMasked(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.mask = secrets.NewMasker(setCanary)
-		r.script.Buttons = true
+		const name = "kestrel-of-the-file-4711"
+		r.mask = secrets.NewMasker(setCanary, name)
+		r.script.Buttons, r.script.Files = true, 1
+		files := r.filed()
+		r.files = files
 		r.agent = acting(func(p play) error {
+			file, err := files.Publish(p.ctx, tools.Session{ID: p.turn.Session.Key}, name+".txt", tools.Clean, strings.NewReader("hello"))
+			if err != nil {
+				return err
+			}
 			return p.Commit(p.ctx, agent.Step{
-				Say: []agent.Say{{Position: -1, Text: "Which? " + setCanary, Choices: []string{setCanary, "no"}, Final: true}},
+				Say: []agent.Say{
+					{Position: -1, Text: "Here is [it](attachment:" + file.ID + ")."},
+					{Position: -1, Text: "Which? " + setCanary, Choices: []string{setCanary, "no"}, Final: true},
+				},
 				End: &agent.End{State: "done", Outcome: "asked"},
 			})
 		})
@@ -252,6 +295,9 @@ func TestWhatIsSaidIsMasked(t *testing.T) {
 		r.platform.Say("c1", "ada", "hello")
 		r.ended(1)
 		r.end()
+		if sent := fmt.Sprintf("%+v", r.platform.Sent()); strings.Contains(sent, name) || !strings.Contains(sent, "Name:[redacted].txt") {
+			t.Errorf("the file is sent as %s", sent)
+		}
 		traces(t, setCanary, map[string]string{"the platform": fmt.Sprintf("%+v", r.platform.Sent()), "the database": storetest.Traces(t, r.db)})
 	})
 }
@@ -267,5 +313,103 @@ func (r *rig) ended(n int) {
 			}
 		}
 		return len(turns) == n && len(r.deliveries("pending"))+len(r.deliveries("sending"))+len(r.deliveries("draft")) == 0
+	})
+}
+
+// A markup is a model that says a secret in Markdown that shows it whole.
+type markup struct {
+	list []string // what it says, by the number that is asked for
+	args string   // of a tool, for what is no number
+}
+
+// Complete implements agent.Models.
+func (m *markup) Complete(_ context.Context, model string, req llm.Request) (llm.Response, error) {
+	answer := func(text string) (llm.Response, error) {
+		return llm.Response{Text: text, Exchange: llm.Exchange{Request: []byte(`{}`), Response: []byte(`{}`)}, Finish: "stop"}, nil
+	}
+	wish := section(req.User, "New message")
+	said := m.list[0]
+	for i, text := range m.list {
+		if strings.Contains(wish, fmt.Sprintf("number %d.", i)) {
+			said = text
+		}
+	}
+	switch {
+	case model == "reviewer":
+		return answer(`{"status":"ok","reason":null,"learn":null}`)
+	case model == "worker":
+		return answer(said)
+	case strings.Contains(wish, "choose"):
+		asked := task("msg", "ask", "Which "+said)
+		asked["choices"] = []string{strings.NewReplacer("an", "a\u200bn", "es", "e\x00s").Replace(rendertest.Secret), "no"}
+		return answer(plan("ask", asked))
+	case strings.Contains(wish, "note"):
+		noted := task("tool", "note", "")
+		noted["tool"], noted["args"], noted["expect"] = "note.keep", m.args, "it is noted"
+		return answer(plan("note", noted, task("msg", "tell", "")))
+	}
+	return answer(plan("tell", task("msg", "tell", said)))
+}
+
+// TestNoSecretIsShownByMarkup has a model say a secret in every Markdown that hides it from who
+// looks at the text and not at what is laid out of it.
+//
+// promise: P6.stripped
+func TestNoSecretIsShownByMarkup(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.mask = secrets.NewMasker(rendertest.Secret)
+		r.script.Rich, r.script.Buttons = true, true
+		noted := make(chan string, 1)
+		keep := tools.Tool{
+			Name: "note.keep", Summary: "Notes.", Page: "Notes.", Effect: tools.EffectRead,
+			Schema: []byte(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`),
+			Run: func(_ context.Context, call tools.Call) tools.Result {
+				noted <- string(call.Args)
+				return tools.Result{End: tools.EndOK, Output: strings.ReplaceAll(rendertest.Secret, "ar", "a\x00r")}
+			},
+		}
+		registry, err := tools.NewRegistry(keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry.Mask = r.mask
+		model := &markup{args: `{"text":"Zq9C\u0061n\u0061ry\"\nk\u0065strel\u002647"}`}
+		for _, text := range rendertest.Secrets() {
+			model.list = append(model.list, text)
+		}
+		cfg := agent.DefaultConfig()
+		cfg.Planner, cfg.Worker, cfg.Reviewer = "planner", "worker", "reviewer"
+		r.agent, err = agent.New(cfg, model, registry, tools.NewExec(tools.ExecConfig{}), anything{}, slog.New(slog.DiscardHandler), agent.Options{Mask: r.mask})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.start()
+		for i := range model.list {
+			r.platform.Say("c1", "ada", fmt.Sprintf("say number %d.", i))
+			r.ended(i + 1)
+		}
+		r.platform.Say("c1", "ada", "let me choose")
+		r.ended(len(model.list) + 1)
+		r.platform.Say("c1", "ada", "note it")
+		r.ended(len(model.list) + 2)
+		r.end()
+		if args := <-noted; args != `{"text":"[redacted]"}` {
+			t.Errorf("a tool is given %s", args)
+		}
+		platform := fmt.Sprintf("%+v %+v", r.platform.Sent(), r.platform.Changes())
+		for where, text := range map[string]string{"the database": storetest.Traces(t, r.db), "the platform": platform} {
+			whole := strings.NewReplacer("\n", "", `\n`, "", "\x00", "", `\u0000`, "", "\u200b", "", `\u0026`, "&", `\"`, `"`).Replace(text)
+			for i := strings.Index(whole, rendertest.Secret); i >= 0; i = strings.Index(whole, rendertest.Secret) {
+				// A compressed body has only what no dictionary holds: not the markup that parts the secret.
+				if !strings.Contains(whole[max(0, i-4096):i], "\xb5/\xfd") {
+					t.Errorf("%s: it stands in %q", where, whole[max(0, i-150):i+60])
+					break
+				}
+				whole = whole[i+1:]
+			}
+		}
+		if n := strings.Count(platform, "[redacted]"); n < len(model.list) {
+			t.Errorf("the platform is shown %d of %d: %s", n, len(model.list), platform)
+		}
 	})
 }

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 
+	"switchboard/retry"
 	"switchboard/router/ledger"
 )
 
@@ -21,10 +22,22 @@ func (r *Router) changed(ctx context.Context, change ledger.Change) {
 	switch c := change.(type) {
 	case *ledger.PersonChange:
 		r.PeopleChanged(ctx)
+		why := "is no admin any more"
+		if c.Kind == ledger.ChangeRemove {
+			why = "was removed"
+		}
+		r.JobsPaused(ctx, c.Person.Name, why, c.Paused)
+		if c.Kind == ledger.ChangeRemove { // a file that does not name them may be right now
+			r.again.Store(true)
+			retry.Signal(r.versions)
+		}
 	case *ledger.SecretChange:
 		r.SecretChanged()
+		if c.Version != nil {
+			r.settingsChanged()
+		}
 	case *ledger.SettingsChange:
-		r.settingsChanged()
+		r.settingsDecided(ctx, c)
 	case *ledger.JobChange:
 		r.wakeScheduler()
 		if r.Wakes != nil {

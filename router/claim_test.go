@@ -166,6 +166,24 @@ func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
 	})
 }
 
+// Who lets themselves in by a code is not called like somebody else, nor by what nobody sees.
+//
+// promise: P4.claim-and-pairing
+func TestClaimGivesNobodyAnothersName(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		for i, label := range []string{"\u0430d\u0430", "b\u043eb", "B\u200bob", "o\u0308tto", "\u202eada"} {
+			claim := event(i, fmt.Sprint("c", 10+i), fmt.Sprint("s", i), "/claim "+r.newClaim())
+			claim.Sender.Label = label
+			r.accept(claim)
+			r.mentions(i+1, "Welcome!")
+		}
+		if got := r.admins(); got != "ada scripted:ada; b\u043eb2 scripted:s1; scripted:s2 scripted:s2; scripted:s3 scripted:s3; scripted:s4 scripted:s4; \u0430d\u04302 scripted:s0" {
+			t.Errorf("admins: %q", got)
+		}
+	})
+}
+
 // promise: P4.claim-and-pairing
 func TestUsedClaimCodeEndsTheOthers(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {

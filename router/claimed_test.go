@@ -33,6 +33,17 @@ func (w reading) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 	return list, err
 }
 
+// Claim takes what Accept left, as in the first moments of a start.
+func (w reading) Claim(ctx context.Context, owner int64, names, except []string, limit int) ([]ledger.Claimed, error) {
+	list, err := w.Ledger.Claim(ctx, owner, names, except, limit)
+	for _, c := range list {
+		if w.claimed != nil {
+			w.claimed(c.TurnID)
+		}
+	}
+	return list, err
+}
+
 func TestFreshTurnsAreNotLoadedAgain(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := reading{loads: new(atomic.Int32)}

@@ -65,9 +65,10 @@ var bringsCode = map[string]string{"claim": ledger.ActionClaim, "link": ledger.A
 
 // A brought code came with a command.
 type brought struct {
-	kind string // see bringsCode
+	kind string // see bringsCode; ActionApproval: it answers a question
 	code string // empty: none
 	pair bool   // it is one that a stranger was shown
+	does ledger.Does
 }
 
 // hideCode takes the codes out of what is kept of a message, as of the message it answers,
@@ -110,9 +111,32 @@ func withoutCodes(text string) string {
 // named says whether an entry may make its sender somebody: it comes from whom a platform
 // names, in a chat with us alone.
 func (l *channel) named(event *channels.Event) bool {
+	return event.Kind == channels.EventMessage && l.knows(event)
+}
+
+// knows is named, also of a button that is pressed.
+func (l *channel) knows(event *channels.Event) bool {
 	s := &event.Sender
-	return event.Kind == channels.EventMessage && event.Conversation.Kind == channels.Direct && l.config.DM != "disabled" && !s.Bot &&
+	return event.Conversation.Kind == channels.Direct && l.config.DM != "disabled" && !s.Bot &&
 		s.ID != "" && s.Person == "" && !(s.Guest && s.Team == "")
+}
+
+// strangersAnswer is what a stranger answers to the question whether their account is to become
+// somebody's, by its code or its button; no code: it is no such answer.
+func (l *channel) strangersAnswer(event *channels.Event) (b brought) {
+	name, args, typed := command(event.Message)
+	switch {
+	case !l.knows(event) || event.Message.Elsewhere:
+	case event.Kind == channels.EventAction:
+		b.code = event.Action.Code
+	case event.Kind == channels.EventMessage && typed && (name == "approve" || name == "deny"):
+		b.code, _ = commands.CodeIn(args)
+		if b.does = ledger.DoesOnce; name == "deny" {
+			b.does = ledger.DoesDeny
+		}
+	}
+	b.kind = ledger.ActionApproval
+	return b
 }
 
 // bring makes the entry of a code; person may be nil. Too many tries are kept like
@@ -131,7 +155,7 @@ func (s *sorting) bring(entry sorted, line *channel, person *ledger.Person, b br
 		return line.noticed(entry, "You have tried five codes within an hour. Please wait before you try another.")
 	}
 	s.tried[identity]++
-	entry.As = &ledger.AsCode{Code: ledger.HashCode(b.code), Kind: b.kind, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
+	entry.As = &ledger.AsCode{Code: ledger.HashCode(b.code), Kind: b.kind, Does: b.does, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
 	return entry
 }
 
@@ -153,8 +177,6 @@ func (r *Router) followCode(ctx context.Context, entry *sorted, acc *ledger.Acce
 	r.tries.count(entry.Sender.Identity, time.Now())
 	log := r.Log.With("channel", entry.Event.Conversation.Channel, "identity", entry.Sender.Identity)
 	switch {
-	case acc.Situation == ledger.LinkDone:
-		log.InfoContext(ctx, "a link code made two accounts one person")
 	case acc.Admin != "":
 		log.InfoContext(ctx, "a claim code made somebody an admin", "person", acc.Admin)
 		entry.Sender.Person = acc.Admin

@@ -8,7 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
@@ -98,6 +100,10 @@ func (r *Router) ownCommands() []commands.Command {
 			ES: "intentar de nuevo tu último mensaje, o aquel al que respondes", FR: "réessayer votre dernier message, ou celui auquel vous répondez",
 			IT: "riprovare il tuo ultimo messaggio, o quello a cui rispondi",
 		}, Run: r.retry},
+		{Name: "resend", About: commands.Text{
+			EN: "send again what may not have arrived here", DE: "noch einmal senden, was hier vielleicht nicht ankam", ES: "enviar de nuevo lo que quizá no llegó aquí",
+			FR: "renvoyer ce qui n'est peut-être pas arrivé ici", IT: "inviare di nuovo ciò che forse qui non è arrivato",
+		}, Run: r.resend},
 		{Name: "reset", About: commands.Text{
 			EN: "forget this conversation", DE: "dieses Gespräch vergessen", ES: "olvidar esta conversación", FR: "oublier cette conversation", IT: "dimenticare questa conversazione",
 		}, Run: r.reset},
@@ -114,6 +120,10 @@ func (r *Router) ownCommands() []commands.Command {
 			EN: "make another account of yours you as well", DE: "ein anderes Konto von dir auch zu dir machen", ES: "que otra cuenta tuya también seas tú",
 			FR: "faire d'un autre de vos comptes le vôtre aussi", IT: "fare sì che un altro tuo account sia anche tu",
 		}, Run: r.link},
+		{Name: "unlink", Typed: true, Args: "[IDENTITY]", About: commands.Text{
+			EN: "take an account of yours off again", DE: "ein Konto von dir wieder lösen", ES: "quitar de nuevo una cuenta tuya",
+			FR: "détacher de nouveau un de vos comptes", IT: "staccare di nuovo un tuo account",
+		}, Run: r.unlink},
 		{Name: "claim", Hidden: true, Direct: true, Args: "CODE", About: commands.Text{
 			EN: "become an admin with a code", DE: "mit einem Code Admin werden", ES: "ser administrador con un código", FR: "devenir administrateur avec un code", IT: "diventare amministratore con un codice",
 		}, Run: r.claim},
@@ -217,7 +227,8 @@ func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *l
 		if answer.Say == nil {
 			control.Reply = l.answered(entry.Event, person, answer)
 		} else {
-			entry.say = answer.Say
+			event := entry.Event
+			control.Say = func() *ledger.Reply { return l.answered(event, person, answer.Say()) }
 		}
 		entry.As, entry.beside = control, answer.Beside
 	case *ledger.AsTurn:
@@ -315,30 +326,51 @@ func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answe
 		b.WriteString("Nothing was asked yet.")
 	case turn.State == string(ledger.TurnWaiting):
 		a.Taint = turn.Repeated(person.Name)
-		fmt.Fprintf(&b, "Turn %d waits for a decision: %s", turn.ID, words.OneLine(turn.Text, 100))
+		what := "a decision"
+		if turn.Outcome == agent.OutcomePersonAway {
+			what = render.Escape(turn.Person) + ", who is away"
+		}
+		fmt.Fprintf(&b, "Turn %d waits for %s: %s", turn.ID, what, words.OneLine(turn.Text, 100))
 		if wish := turn.Wish(); wish != "" {
 			fmt.Fprintf(&b, "\nIt is whether I may do this: %s", words.OneLine(wish, 200))
 		}
+	case turn.NextTry != nil:
+		a.Taint = turn.Repeated(person.Name)
+		fmt.Fprintf(&b, "Turn %d waits for the language model, which does not answer: %s\nI try again in %s.",
+			turn.ID, words.OneLine(turn.Text, 100), words.Span(max(time.Until(*turn.NextTry), time.Second)))
+		err = r.sayModelFault(ctx, &b, c, turn.ID)
 	case ledger.TurnState(turn.State).Open():
 		a.Taint = turn.Repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is %s: %s", turn.ID, turn.State, words.OneLine(turn.Text, 100))
 	default:
 		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, words.Ended(turn.State, turn.Outcome))
-		if turn.State != "failed" || !mayMend(c.Conversation(), person) {
-			break
+		if turn.State == "failed" {
+			err = r.sayModelFault(ctx, &b, c, turn.ID)
 		}
-		if turn, err = r.Ledger.Turn(ctx, turn.ID, false); err != nil {
-			return a, fmt.Errorf("read turn: %w", err)
-		}
-		if fault := turn.ModelFault(); fault != "" {
-			fmt.Fprintf(&b, "\nThe language model failed: %s", render.Escape(fault))
-		}
+	}
+	if err != nil {
+		return a, err
 	}
 	if waiting > 0 {
 		fmt.Fprintf(&b, "\nWaiting: %d.", waiting)
 	}
 	a.Text = b.String()
 	return a, nil
+}
+
+// sayModelFault says why the turn's last model failed, to those who may set it right.
+func (r *Router) sayModelFault(ctx context.Context, b *strings.Builder, c *commands.Call, id int64) error {
+	if !mayMend(c.Conversation(), c.Person) {
+		return nil
+	}
+	turn, err := r.Ledger.Turn(ctx, id, false)
+	if err != nil {
+		return fmt.Errorf("read turn: %w", err)
+	}
+	if fault := turn.ModelFault(); fault != "" {
+		fmt.Fprintf(b, "\nThe language model failed: %s", render.Escape(fault))
+	}
+	return nil
 }
 
 func (r *Router) plan(ctx context.Context, c *commands.Call) (commands.Answer, error) {

@@ -36,7 +36,7 @@ type Config struct {
 	// Default steer.
 	OnEdit string `toml:"on_edit"`
 	// StaleAfter is the age from which a backlog becomes one turn that offers to go
-	// on. Default 15m.
+	// on, and for how long a turn waits for a model that is away. Default 15m.
 	StaleAfter time.Duration `toml:"stale_after"`
 	// RatePerson bounds one person's messages: "N/s", "N/m", "N/h"; "off". Default
 	// 20/m.
@@ -47,6 +47,9 @@ type Config struct {
 	// first part and the whole as a file, where files can be sent; 0: no limit.
 	// Default 10.
 	MaxParts int `toml:"max_parts"`
+	// AwayLimit is how many parts of messages wait for a channel that is away; of more, and of those
+	// that are a week old, the oldest are dropped. 0: no limit of their number. Default 1000.
+	AwayLimit int `toml:"away_limit"`
 }
 
 // DefaultConfig is [router] with nothing set.
@@ -56,7 +59,7 @@ func DefaultConfig() Config {
 		Busy: "queue", CollectWindow: 800 * time.Millisecond,
 		StopWords:   []string{"stop", "cancel", "halt", "stopp", "basta", "para", "arrête", "стоп"},
 		DefaultMode: "act", OnEdit: "steer", StaleAfter: 15 * time.Minute,
-		RatePerson: "20/m", MessageLimit: 64 << 10, MaxParts: 10,
+		RatePerson: "20/m", MessageLimit: 64 << 10, MaxParts: 10, AwayLimit: 1000,
 	}
 }
 
@@ -87,6 +90,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxParts < 0 {
 		fault("max_parts", "must not be negative; 0 sends every part")
+	}
+	if c.AwayLimit < 0 {
+		fault("away_limit", "must not be negative; 0 keeps any number for a week")
 	}
 	for i, word := range c.StopWords {
 		if strings.TrimSpace(word) == "" {

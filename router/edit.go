@@ -22,7 +22,7 @@ func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person 
 	}
 	known := err == nil
 	if !known && !line.addressed(event) {
-		return overheard(entry), nil
+		return overheard(entry, ledger.RuleNotMeant), nil
 	}
 	s.trim(&entry)
 	// Platforms tell an edit for less than a new text; that is free.
@@ -75,7 +75,7 @@ func (s *sorting) reaction(ctx context.Context, entry sorted) (sorted, error) {
 	case errors.Is(err, ledger.ErrNotFound) && event.Conversation.Kind == channels.Direct:
 		text = ""
 	case errors.Is(err, ledger.ErrNotFound): // on what others wrote to each other
-		return overheard(entry), nil
+		return overheard(entry, ledger.RuleNotMeant), nil
 	case err != nil:
 		return entry, fmt.Errorf("read the message reacted to: %w", err)
 	}

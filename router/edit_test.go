@@ -3,8 +3,10 @@ package router_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
@@ -211,4 +213,54 @@ func TestRevisionIsReadLater(t *testing.T) {
 			t.Errorf("the planner reads %s", last)
 		}
 	})
+}
+
+// An edit while a plan is made that is the answer at once: the new text alone is answered.
+//
+// promise: L.merged-at-boundary
+func TestEditWhileTheAnswerIsPlanned(t *testing.T) {
+	t.Parallel()
+	for _, onEdit := range []string{"steer", "restart"} {
+		t.Run(onEdit, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.config.OnEdit = onEdit
+				s := newScene(t, r, "queue")
+				release := s.mind.hold(atPlan)
+				id := r.platform.Say("c1", "ada", "quick-a")
+				r.until("it is planned", func() bool { return s.mind.reached(atPlan) == 1 })
+				r.platform.Edit("c1", id, "quick-b")
+				r.until("the edit is accepted", func() bool { return r.platform.Pending() == 0 })
+				release()
+				r.settle()
+				if got := texts(r.platform.SentIn("c1")); !slices.Equal(got, []string{"re: quick-b"}) {
+					t.Errorf("answered %q", got)
+				}
+			})
+		})
+	}
+}
+
+// The same where another engine has the turn than the one that takes the edit in.
+func TestEditReachesThePlanOfAnotherEngine(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	first, second := newMind(t), newMind(t)
+	a.agent, b.agent, a.config.Workers = first, second, 1
+	startBoth(a, b)
+	done := first.hold(atPlan)
+	defer done()
+	a.platform.Say("c1", "ada", "quick-long")
+	a.until("a's worker is taken", func() bool { return first.reached(atPlan) == 1 })
+	release := second.hold(atPlan)
+	id := a.platform.Say("c2", "bob", "quick-a")
+	a.until("b plans", func() bool { return second.reached(atPlan) == 1 })
+	a.platform.Edit("c2", id, "quick-b")
+	a.until("the edit is accepted", func() bool { return a.platform.Pending() == 0 })
+	time.Sleep(300 * time.Millisecond) // its wake is on the way
+	release()
+	done()
+	a.settle()
+	if got := texts(a.platform.SentIn("c2")); !slices.Equal(got, []string{"re: quick-b"}) {
+		t.Errorf("answered %q", got)
+	}
 }

@@ -34,7 +34,7 @@ func TestChannelTakenOverIsLetGoAtOnce(t *testing.T) {
 	a.until("the other engine has the channel", b.connected)
 	began := time.Now()
 	a.until("the former lets go", func() bool { return !a.connected() })
-	testkit.Soon(t, time.Since(began), 5*time.Second)
+	testkit.Within(t, time.Since(began), 10*time.Second) // a look that nothing wakes comes after 15 s
 	a.platform.Say("c1", "ada", "two")
 	if sent := a.await(2); len(sent) != 2 || sent[1].Text != "re: two" {
 		t.Errorf("sent %q", texts(sent))
@@ -131,11 +131,9 @@ func TestSendEndsBeforeTheLease(t *testing.T) {
 		if n := len(r.platform.Tries()); n != 1 {
 			t.Fatalf("%d sends while nothing is sure", n)
 		}
-		began := time.Now()
 		again.Store(true)
 		unsafe.Store(false)
 		r.await(2)
-		testkit.Soon(t, time.Since(began), 6*time.Second)
 		r.same("the conversation reads", texts(r.platform.SentIn("c1")), []string{"(repeated) re: hello"})
 	})
 }
@@ -190,12 +188,10 @@ func TestReadersOfEveryEngineAreWoken(t *testing.T) {
 	hello := event(1, "s1", "ada", "hello")
 	hello.Conversation.Channel, hello.Sender.Person = "pane", "ada"
 	a.accept(hello)
-	began := time.Now()
 	a.until("it is answered", func() bool { return a.turns()[0].State == "done" })
 	a.until("both heard of message and answer", func() bool {
 		return panes[0].heard("s1") >= 2 && panes[1].heard("s1") >= 1
 	})
-	testkit.Soon(t, time.Since(began), 5*time.Second)
 }
 
 // An edit that makes the work worthless reaches the engine that does it.
@@ -216,10 +212,8 @@ func TestEditRestartsATurnOfAnotherEngine(t *testing.T) {
 	a.begins("c2", "bob", "busy")
 	id := a.platform.Say("c1", "ada", "wrong")
 	a.until("the other engine works on it", func() bool { return b.brain.ran("wrong") == 1 })
-	began := time.Now()
 	a.platform.Edit("c1", id, "right")
 	a.until("it begins anew", func() bool { return b.brain.ran("wrong") == 2 })
-	testkit.Soon(t, time.Since(began), 5*time.Second)
 	a.await(2)
 }
 

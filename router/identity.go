@@ -59,6 +59,18 @@ func (s *sorting) whoIs(l *channel, event channels.Event) (person *ledger.Person
 	return &ledger.Person{Name: byKind, Role: ledger.RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: ledger.FromOpen}, true, ledger.RuleOpen
 }
 
+// identity is what a sender is listed under. With two channels of a kind the settings take an
+// ID only with its team, so that is how it is listed then.
+func (s *sorting) identity(entry *sorted, line *channel) string {
+	for name, other := range s.here {
+		if name != line.Name && other.Kind == line.Kind {
+			return ownIdentity(entry, line)
+		}
+	}
+	known := entry.Event.Sender.Identities(line.Name, line.Kind)
+	return known[len(known)-1]
+}
+
 // isForUs says whether an event is for us at all, as far as it shows by itself.
 func (l *channel) isForUs(event channels.Event) bool {
 	return !event.Message.Elsewhere && (event.Kind != channels.EventMessage || l.addressed(event))
@@ -75,11 +87,22 @@ func (l *channel) addressed(event channels.Event) bool {
 	return ok
 }
 
-// overheard makes the entry of what somebody who is served did not say to us.
-func overheard(entry sorted) sorted {
+// overheard makes the entry of what is kept without an answer though its sender may be served:
+// rule says why.
+func overheard(entry sorted, rule string) sorted {
 	entry.As = &ledger.AsAudit{Why: ledger.AuditOverheard}
-	entry.Sender = ledger.Sender{Identity: entry.Sender.Identity, Rule: ledger.RuleNotMeant}
+	entry.Sender = ledger.Sender{Identity: entry.Sender.Identity, Rule: rule}
 	return entry
+}
+
+// clockSkew is by how much a platform's clock may be behind ours.
+const clockSkew = 30 * time.Second
+
+// tooEarly says that something was written before the bot's first start. Platforms keep
+// such messages for a day and tell them to the first program that asks. A first start that
+// lies ahead says nothing: the clock was wrong then.
+func (r *Router) tooEarly(at time.Time) bool {
+	return !at.IsZero() && at.Before(r.FirstStart.Add(-clockSkew)) && !r.FirstStart.After(time.Now())
 }
 
 // taintOf says whether somebody else's words came in a message.

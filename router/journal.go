@@ -47,8 +47,8 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	for i := range step.Say {
 		step.Say[i] = j.line.Masked(step.Say[i])
 	}
-	for i, say := range step.Say {
-		says[i] = j.line.Said(ctx, j.data, say, j.lateLine())
+	for i := range step.Say {
+		says[i] = j.line.Said(ctx, j.data, &step.Say[i], j.lateLine())
 		j.lateSaid = true
 	}
 	var taken int64
@@ -62,10 +62,16 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		defer opened.Close()
 	}
 	next, err := j.put(ctx, step, says, opened)
+	if errors.Is(err, ledger.ErrStopped) {
+		err = agent.ErrCancelled
+	}
 	if errors.Is(err, ledger.ErrFenced) {
 		if j.unclear && len(says) > 0 {
 			j.line.Committed(j.data.Conversation)
 		}
+		return agent.ErrHandBack
+	}
+	if errors.Is(err, ledger.ErrNotAway) { // it is claimed again, by who knows that they are back
 		return agent.ErrHandBack
 	}
 	if err != nil {
@@ -75,6 +81,9 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	j.unwritten = false
 	if step.End != nil {
 		j.ended, j.next = true, next
+		if wait := step.End.Wait; wait > 0 {
+			time.AfterFunc(wait, j.runner.turnQueuedHere)
+		}
 	} else {
 		j.preview.Note(step)
 	}
@@ -94,6 +103,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 // that one merged all the same is handed over with the rest, and not twice.
 func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming, err error) {
 	unclear := false
+	j.runner.running.markEdited(j.ref.TurnID, false) // first: what comes from now on is merged, or said again
 	err = j.patiently(ctx, "messages could not be merged", func() (err error) {
 		added, err = j.runner.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
 		if err == nil && unclear {
@@ -113,6 +123,9 @@ func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming,
 	}
 	return added, nil
 }
+
+// Edited implements agent.Journal.
+func (j *journal) Edited() bool { return j.runner.running.wasEdited(j.ref.TurnID) }
 
 // missed are the messages that were merged into the turn and that the agent does not know.
 func (j *journal) missed(ctx context.Context) (list []agent.Incoming, err error) {
@@ -188,7 +201,10 @@ func (j *journal) patiently(ctx context.Context, failed string, do func() error)
 // commit writes a step as the ledger takes it: an offer merges what it is made for, and
 // its choices do more than say something.
 func (j *journal) commit(ctx context.Context, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
-	if j.merge == nil {
+	switch {
+	case step.End != nil && step.End.State == string(ledger.TurnQueued):
+		return j.runner.Ledger.PutOff(ctx, j.ref, step, says)
+	case j.merge == nil:
 		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
 	}
 	for i, does := range []ledger.Does{ledger.DoesRetry, ledger.DoesLeave} {

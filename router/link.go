@@ -3,9 +3,11 @@ package router
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
@@ -16,7 +18,10 @@ import (
 // linkLive is how long a link code is good, and its question open.
 const linkLive = 10 * time.Minute
 
-const linkDone = "Done: to me you are the same person here now as on your other account, with its name, rights and memory. What we said stays in its chat. /whoami says who that is."
+const (
+	linkDone   = "Done: to me you are the same person here now as on your other account, with its name, rights and memory. What we said stays in its chat. /whoami says who that is."
+	linkJoined = "Done: both accounts confirmed it, and that one is yours now as well. /unlink takes one off again."
+)
 
 // link is /link: a code that makes the account which sends it this person.
 func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, error) {
@@ -30,7 +35,7 @@ func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, err
 	}
 	code := newCode()
 	reply := r.notice(c, fmt.Sprintf("Send me this from your other account, in a direct chat: `/link %s`%s. "+
-		"To me you are the same person there from then on. It is good once, for ten minutes. Give it to nobody else: whoever sends it becomes you.",
+		"I then ask on both accounts, and once both confirm it, you are the same person there. It is good once, for ten minutes. Give it to nobody else.",
 		hyphens(code), r.otherwise("link "+hyphens(code))))
 	if !r.Lines.Line(c.Conversation().Channel).Reads() { // its clients read the text; elsewhere a prompt alone would
 		reply.Text = withoutCodes(reply.Text)
@@ -53,21 +58,75 @@ func (r *Router) otherwise(command string) string {
 	return b.String()
 }
 
-// askLink renders the question whether an account may become an admin.
-func (r *Router) askLink(e *sorted, at channels.Conversation) {
+// askLink renders the questions, on both sides, whether an account is to become somebody's.
+func (r *Router) askLink(e *sorted, link *ledger.Link) {
 	as, conv := e.As.(*ledger.AsCode), e.Event.Conversation
-	as.Request = &ledger.Request{
-		ExpiresAt: time.Now().Add(linkLive), Accepted: *e.line.Notice(e.Event, linkDone),
-	}
-	to := r.Lines.Line(at.Channel)
-	if to == nil {
+	until := time.Now().Add(linkLive)
+	as.Request = &ledger.Request{ExpiresAt: until, Accepted: *e.line.Notice(e.Event, linkDone)}
+	to, maker := r.Lines.Line(link.At.Channel), r.Roster.Named(link.Person)
+	if to == nil || maker == nil {
 		return
 	}
-	code, command := delivery.NewCode(), to.Command(at)
-	as.Request.Questions = []ledger.Question{to.Confirm(at, delivery.Confirm{
-		Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,
-		Wish: "sent your link code, and would be you from now on: an admin, with all that is yours.",
-		Rest: fmt.Sprintf(delivery.Waiting+"ten minutes. To type it: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
-		Yes:  "Allow", No: "Deny", Code: code, Until: as.Request.ExpiresAt,
-	})}
+	person := "**" + render.Escape(link.Person) + "**"
+	gives, takes := "", ""
+	if link.Was != "" {
+		was := "**" + render.Escape(link.Was) + "**"
+		gives = fmt.Sprintf(" Until now it is %s: all that %s has, other accounts as well, goes to %s, and there is no %s any more.", was, was, person, was)
+		takes = fmt.Sprintf(" Until now it is %s: all that %s has becomes yours.", was, was)
+	}
+	ask := func(line *delivery.Line, at channels.Conversation, label, wish, rest string) ledger.Question {
+		code, command := delivery.NewCode(), line.Command(at)
+		return line.Confirm(at, delivery.Confirm{
+			Identity: as.Identity, Channel: conv.Channel, Label: label, Wish: wish,
+			Rest: rest + fmt.Sprintf(" Nothing is changed before both accounts have confirmed it. "+
+				delivery.Waiting+"ten minutes. To type it: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
+			Yes: "Confirm", No: "Deny", Code: code, Until: until,
+		})
+	}
+	as.Request.Joined = to.Told(link.At, r.asTyped(to.Command(link.At), linkJoined), tools.Clean)
+	as.Request.Joined.Notice = true
+	as.Request.Questions = []ledger.Question{
+		ask(to, link.At, e.Event.Sender.Label, fmt.Sprintf("becomes you, %s: an account of yours, with your name, your rights (role %s), your memory and your jobs.%s", person, maker.Role, takes),
+			"Confirm it only if you sent the code from there yourself."),
+		ask(e.line.Line, conv, "", fmt.Sprintf("becomes %s: this account gets that name, its rights (role %s), memory and jobs.%s", person, maker.Role, gives),
+			"Confirm it only if "+person+" is you, and made the code."),
+	}
+}
+
+// reaches says that an account is on a platform that this program is on.
+func (r *Router) reaches(identity string) bool {
+	where, _, _ := strings.Cut(identity, ":")
+	return slices.ContainsFunc(r.Channels.List(), func(at Attached) bool { return at.Name() == where || at.Channel.Kind() == where })
+}
+
+// unlink is /unlink: an account of one's own that is to be somebody else again.
+func (r *Router) unlink(_ context.Context, c *commands.Call) (a commands.Answer, err error) {
+	if c.Conversation().Kind != channels.Direct {
+		return commands.Says("Others read along here. Write /unlink to me in a direct chat."), nil
+	}
+	accounts := slices.DeleteFunc(slices.Clone(c.Person.Identities), func(id string) bool { return id == r.Local })
+	if c.Args != "" {
+		others := slices.ContainsFunc(accounts, func(id string) bool { return id != c.Args && r.reaches(id) })
+		switch mine := slices.Contains(c.Person.Identities, c.Args) && len(c.Person.Identities) > 1; {
+		case mine && c.Args == r.Local:
+			return commands.Says("%s is the account of this machine and stays.", render.Escape(c.Args)), nil
+		case mine && !others:
+			return commands.Says("%s stays: I am on no platform where your other accounts are.", render.Escape(c.Args)), nil
+		}
+		change := &ledger.PersonChange{Kind: ledger.ChangeUnlink, Person: ledger.Person{Name: c.Person.Name, Identities: []string{c.Args}}}
+		return commands.Answer{Change: change, Say: func() commands.Answer {
+			return commands.Says("%s is not yours any more: to me it is a stranger. Its direct chat with me starts empty, so nobody reads there what we said. "+
+				"What I remember of you and your jobs stay yours. Your accounts now: %s.",
+				render.Escape(c.Args), render.Escape(strings.Join(change.Now.Identities, ", ")))
+		}}, nil
+	}
+	if len(accounts) < 2 {
+		return commands.Says("This is the only account of yours that I know, so there is none to take off. /link adds one."), nil
+	}
+	a = commands.Says("You are %s, by these accounts: %s. \"%sunlink\" and one of them takes it off.",
+		render.Escape(c.Person.Name), render.Escape(strings.Join(c.Person.Identities, ", ")), c.Slash)
+	for _, id := range accounts[:min(len(accounts), commands.Rows)] {
+		a.Buttons = append(a.Buttons, commands.Button{Label: "Take off " + id, Command: "unlink " + id})
+	}
+	return a, nil
 }

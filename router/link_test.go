@@ -22,6 +22,28 @@ func (r *rig) links(conv, user string) (code string) {
 	return linkCode.FindString(r.asks(conv, user, "/link"))
 }
 
+// confirm types the word of one side, which has been asked last in conv, and returns the answer.
+func (r *rig) confirm(conv, user, word string) string {
+	r.t.Helper()
+	sent := r.platform.SentIn(conv)
+	return r.asks(conv, user, "/"+word+" "+pairCode.FindString(sent[len(sent)-1].Text))
+}
+
+// linked has a code used, and both sides confirm it.
+func (r *rig) linked(maker, makerConv, sender, senderConv string) {
+	r.t.Helper()
+	code := r.links(makerConv, maker)
+	n := len(r.platform.SentIn(makerConv))
+	r.asks(senderConv, sender, "/link "+code)
+	r.until("both are asked", func() bool { return len(r.platform.SentIn(makerConv)) > n })
+	r.confirm(senderConv, sender, "approve")
+	r.confirm(makerConv, maker, "approve")
+	r.until("they are told", func() bool {
+		sent := r.platform.SentIn(senderConv)
+		return strings.Contains(sent[len(sent)-1].Text, "the same person")
+	})
+}
+
 // asks has somebody write, and returns the answer.
 func (r *rig) asks(conv, user, text string) string {
 	r.t.Helper()
@@ -50,7 +72,7 @@ func (r *rig) owner(identity string) string {
 
 // promise: P4.linking
 func TestLinkCodeMakesTwoAccountsOnePerson(t *testing.T) {
-	const same, wrong, byFile, admin = "the same person", "That code is not good", "My settings name you", "You are an admin here, and would be one no more"
+	const same, wrong, byFile, admin = "becomes", "That code is not good", "My settings name you", "You are an admin here, and would be one no more"
 	cases := []struct {
 		name, maker, sender, text string // MAKER, SENDER are persons of the case; CODE stands for the code
 		want, owner               string
@@ -84,6 +106,19 @@ func TestLinkCodeMakesTwoAccountsOnePerson(t *testing.T) {
 			text := strings.ReplaceAll(strings.ReplaceAll(c.text, "CODE", code), "code", strings.ToLower(strings.ReplaceAll(code, "-", "")))
 			if got := r.asks("s"+id, from, text); !strings.Contains(got, c.want) {
 				t.Errorf("%s: answered %q", c.name, got)
+			}
+			if c.want == same {
+				r.until("the maker is asked", func() bool { return len(r.platform.SentIn("c"+id)) == 2 })
+				if got := r.confirm("s"+id, from, "approve"); !strings.Contains(got, "Confirmed here. Nothing is changed") {
+					t.Errorf("%s: the sender confirms: %q", c.name, got)
+				}
+				if got := r.owner("scripted:" + from); got == owner {
+					t.Errorf("%s: it is done with one word", c.name)
+				}
+				if got := r.confirm("c"+id, names.Replace(c.maker), "approve"); !strings.Contains(got, "Done: both accounts") {
+					t.Errorf("%s: the maker confirms: %q", c.name, got)
+				}
+				r.until("they are told", func() bool { return len(r.platform.SentIn("s"+id)) == 3 })
 			}
 			role := ", role user"
 			if from == "zoe" {
@@ -139,9 +174,7 @@ func TestLinkedRowsMove(t *testing.T) {
 			"INSERT INTO spending (day, scope, name, settled, reserved) VALUES ('2026-01-01', 'person', 'carl', 5, 2), ('2026-01-01', 'person', 'dora', 1, 0)",
 			"INSERT INTO approvals (kind, state, person, scope, decided_by, created_at, expires_at) VALUES ('tool', 'accepted', 'carl', 'always', 'carl', 1, 1)",
 			"INSERT INTO actions (code, kind, state, person, session_id, created_at, expires_at) SELECT CAST('x' AS "+r.bytes()+"), 'choice', 'proposed', 'carl', min(session_id), 1, 1 FROM turns WHERE person = 'carl'")
-		if got := r.asks("c8", "carl2", "/link "+r.links("c1", "dora")); !strings.Contains(got, "the same person") {
-			t.Fatalf("answered %q", got)
-		}
+		r.linked("dora", "c1", "carl2", "c8")
 		if p := r.roster.Named("carl"); p == nil || p.Name != "dora" {
 			t.Errorf("what runs knows %+v", p)
 		}
@@ -177,85 +210,6 @@ func (r *rig) bytes() string {
 	return "blob"
 }
 
-// An account becomes an admin's only with a word of theirs, in the chat where they made the
-// code.
-//
-// promise: P4.linking
-func TestLinkToAnAdminIsConfirmed(t *testing.T) {
-	for _, c := range []struct{ name, sender, decide, toast, owner, told string }{
-		{"a stranger", "eve", "Allow", "Allowed: that account is yours now as well.", "ada", "the same person"},
-		{"an admin", "zoe", "Allow", "Allowed: that account is yours now as well.", "ada", "the same person"},
-		{"denied", "eve", "Deny", "Denied. Nothing was changed.", "", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			each(t, func(t *testing.T, r *rig) {
-				r.script.Rich, r.script.Buttons = true, true
-				r.start()
-				r.change(ledger.ChangeAdd, "zoe", ledger.RoleAdmin, "scripted:zoe")
-				r.asks("c4", "ada", "hello") // a chat that she used before
-				code := r.links("c1", "ada")
-				r.asks("c5", "ada", "hello")
-				r.platform.Write(scripted.Message{Conversation: "s9", User: c.sender, Label: "Your *boss*", Text: "/link " + code})
-				r.until("both read of it", func() bool { return len(r.platform.SentIn("c1")) == 2 && len(r.platform.SentIn("s9")) == 1 })
-				if got := r.platform.SentIn("s9")[0].Text; !strings.Contains(got, "I have asked on your other account") {
-					t.Errorf("they read %q", got)
-				}
-				question := r.platform.SentIn("c1")[1]
-				for _, want := range []string{"scripted:" + c.sender, "play", "who calls themselves", "would be you from now on: an admin"} {
-					if !strings.Contains(question.Text, want) {
-						t.Errorf("%q lacks %q", question.Text, want)
-					}
-				}
-				typed := pairCode.FindString(question.Text)
-				if got := r.asks("c5", "ada", "/approve "+typed); !strings.Contains(got, "no question with that code") {
-					t.Errorf("typed in another chat: %q", got)
-				}
-				if got := r.owner("scripted:" + c.sender); got == "ada" {
-					t.Error("it was not asked")
-				}
-				r.toasts(r.platform.Press("c1", "zoe", c.decide), "This is not for you.")
-				r.end()
-				callback := r.platform.Press("c1", "ada", c.decide)
-				r.start()
-				r.toasts(callback, c.toast)
-				if got := r.owner("scripted:" + c.sender); got != c.owner {
-					t.Errorf("the account is %q", got)
-				}
-				if c.told != "" {
-					r.until("they are told", func() bool { return len(r.platform.SentIn("s9")) == 2 })
-					if got := r.platform.SentIn("s9")[1].Text; !strings.Contains(got, c.told) {
-						t.Errorf("they are told %q", got)
-					}
-					if got := r.asks("s9", c.sender, "/whoami"); !strings.Contains(got, "You are ada, role admin") {
-						t.Errorf("whoami: %q", got)
-					}
-				}
-			})
-		})
-	}
-}
-
-// Between the question and the answer the account may become somebody's.
-//
-// promise: P4.linking
-func TestLinkIsLookedAtAgainWhenAllowed(t *testing.T) {
-	each(t, func(t *testing.T, r *rig) {
-		r.start()
-		r.asks("s9", "eve", "/link "+r.links("c1", "ada"))
-		r.until("she is asked", func() bool { return len(r.platform.SentIn("c1")) == 2 })
-		typed := pairCode.FindString(r.platform.SentIn("c1")[1].Text)
-		r.end()
-		r.people = append(r.people, ledger.Person{Name: "eve", Role: ledger.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: ledger.FromSettings})
-		r.start()
-		if got := r.asks("c1", "ada", "/approve "+typed); !strings.Contains(got, "not open any more") {
-			t.Errorf("answered %q", got)
-		}
-		if got := r.owner("scripted:eve"); got != "eve" {
-			t.Errorf("the account is %q", got)
-		}
-	})
-}
-
 // promise: P4.linking
 func TestLinkCodesAreShortLived(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
@@ -284,6 +238,25 @@ func TestLinkCodesAreShortLived(t *testing.T) {
 		if n := len(r.platform.SentIn("s9")); n != 0 {
 			t.Errorf("a stranger read %d lines", n)
 		}
+		// So is the question, also where one side has confirmed it.
+		r.change(ledger.ChangeAdd, "gina", ledger.RoleUser, "scripted:gina")
+		code := r.links("c1", "dora")
+		r.asks("c7", "gina", "/link "+code)
+		r.until("both are asked", func() bool { return r.shownIn("c1", "becomes you") })
+		var typed string
+		for _, sent := range r.platform.SentIn("c1") {
+			if strings.Contains(sent.Text, "becomes you") {
+				typed = pairCode.FindString(sent.Text)
+			}
+		}
+		r.confirm("c7", "gina", "approve")
+		time.Sleep(10*time.Minute + time.Second)
+		if got := r.asks("c1", "dora", "/approve "+typed); !strings.Contains(got, "not open any more") {
+			t.Errorf("confirmed late: %q", got)
+		}
+		if got := r.owner("scripted:gina"); got != "gina" {
+			t.Errorf("the account is %q", got)
+		}
 		gone := r.links("c1", "dora")
 		r.change(ledger.ChangeRemove, "dora", "")
 		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:other")
@@ -291,6 +264,63 @@ func TestLinkCodesAreShortLived(t *testing.T) {
 		if got := r.asks("c8", "finn", "/link "+gone); !strings.Contains(got, "That code is not good") {
 			t.Errorf("of who was removed: %q", got)
 		}
+	})
+}
+
+// An account is taken off by whoever has it; the last one stays, as does one of the settings. Who
+// speaks in its chat next is a stranger, and reads nothing of what was said.
+//
+// promise: P4.linking
+func TestUnlinkTakesAnAccountOff(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Rich, r.script.Buttons, r.channel.Groups = true, true, "open"
+		r.start()
+		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora", "scripted:dora2")
+		r.change(ledger.ChangeAdd, "carl", ledger.RoleUser, "scripted:carl")
+		r.change(ledger.ChangeAdd, "zoe", ledger.RoleUser, "scripted:zoe", "gone:zoe", "console:zoe")
+		r.linked("bob", "c6", "eve", "c5")
+		r.asks("c1", "dora", "hello")
+		r.asks("c2", "dora2", "my secret plan")
+		r.asks("c5", "eve", "hello")
+		for _, c := range []struct{ conv, user, text, want string }{
+			{"c3", "carl", "/unlink", "the only account of yours"},
+			{"c3", "carl", "/unlink scripted:carl", "your last account"},
+			{"c1", "dora", "/unlink scripted:carl", "no account of yours"},
+			{"c6", "bob", "/unlink scripted:bob", "My settings name scripted:bob"},
+			{"c1", "dora", "/unlink", "scripted:dora, scripted:dora2"},
+			{"c9", "zoe", "/unlink scripted:zoe", "no platform where your other accounts are"},
+			{"c9", "zoe", "/unlink console:zoe", "the account of this machine"},
+		} {
+			if got := r.asks(c.conv, c.user, c.text); !strings.Contains(got, c.want) {
+				t.Errorf("%s: %q", c.text, got)
+			}
+		}
+		n := len(r.platform.SentIn("c1"))
+		r.platform.Press("c1", "dora", "Take off scripted:dora2")
+		r.until("she is told", func() bool { return len(r.platform.SentIn("c1")) > n })
+		if got := r.platform.SentIn("c1")[n].Text; !strings.Contains(got, "scripted:dora2 is not yours any more") || !strings.Contains(got, "starts empty") {
+			t.Errorf("answered %q", got)
+		}
+		if got := r.asks("c6", "bob", "/unlink scripted:eve"); !strings.Contains(got, "not yours any more") { // joined at run time
+			t.Errorf("answered %q", got)
+		}
+		if got := r.persons(); got != "carl user scripted:carl; dora user scripted:dora; zoe user console:zoe,gone:zoe,scripted:zoe" {
+			t.Errorf("people: %s", got)
+		}
+		if got := r.asks("c1", "dora", "/unlink scripted:dora"); !strings.Contains(got, "your last account") {
+			t.Errorf("answered %q", got)
+		}
+		read, err := count(r, "SELECT count(*) FROM sessions s JOIN conversations c ON c.id = s.conversation_id JOIN messages m ON m.session_id = s.id WHERE c.conversation IN ('c2', 'c5') AND (m.id > s.reset_message OR s.person <> '')")
+		if err != nil || read != 0 {
+			t.Errorf("%d messages are read on: %v", read, err)
+		}
+		r.platform.Say("c2", "dora2", "hello")
+		r.until("a stranger wrote", func() bool {
+			n, err := count(r, "SELECT count(*) FROM messages WHERE class = 'stranger' AND identity = 'scripted:dora2'")
+			return err == nil && n == 1
+		})
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "dora", Text: "/unlink"})
+		r.until("not in a group", func() bool { return r.shownIn("g1", "Write /unlink to me in a direct chat") })
 	})
 }
 
@@ -305,9 +335,7 @@ func TestWhereNoLinkCodeIsShown(t *testing.T) {
 			t.Errorf("answered %q", got)
 		}
 		// Who is let in by an open policy becomes the other person with all they had.
-		if got := r.asks("c9", "eve", "/link "+r.links("c2", "bob")); !strings.Contains(got, "the same person") {
-			t.Errorf("answered %q", got)
-		}
+		r.linked("bob", "c2", "eve", "c9")
 		if got := r.persons(); got != "" {
 			t.Errorf("people: %s", got)
 		}
@@ -317,8 +345,8 @@ func TestWhereNoLinkCodeIsShown(t *testing.T) {
 	})
 }
 
-// Of those who type a code at once at two engines one becomes its maker, and both engines
-// know.
+// Of those who type a code at once at two engines one is asked, and becomes its maker where both sides
+// confirm at once at two engines; both engines know.
 //
 // promise: P4.linking
 func TestTwoEnginesLinkOne(t *testing.T) {
@@ -333,6 +361,23 @@ func TestTwoEnginesLinkOne(t *testing.T) {
 		e := writes("s"+user, user)
 		e.Message.Text = "/link " + code
 		typing.Go(func() { r.accept([]channels.Event{e}...) })
+	}
+	typing.Wait()
+	won := ""
+	a.until("one is asked, and the maker", func() bool {
+		for i := range 6 {
+			if user := fmt.Sprint("p", i); len(a.platform.SentIn("s"+user)) > 0 {
+				won = user
+			}
+		}
+		return won != "" && len(a.platform.SentIn("c1")) == 2
+	})
+	for i, side := range []struct{ conv, user string }{{"s" + won, won}, {"c1", "dora"}} {
+		e := writes(side.conv, side.user)
+		e.Key = channels.EventKey("confirmed by " + side.user)
+		sent := a.platform.SentIn(side.conv)
+		e.Message.Text = "/approve " + pairCode.FindString(sent[len(sent)-1].Text)
+		typing.Go(func() { []*rig{b, a}[i].accept(e) })
 	}
 	typing.Wait()
 	people, err := a.db.Router().Person(t.Context(), "dora")

@@ -63,6 +63,22 @@ func (s *Settings) zone(session, person string) string {
 	return cmp.Or(session, person, s.TimeZone, "UTC")
 }
 
+// zoneIn is TimeZone by a name, which may be nobody's.
+func (r *Router) zoneIn(ctx context.Context, conv channels.Conversation, name string) *time.Location {
+	person := r.Roster.Named(name)
+	if person == nil {
+		person = &ledger.Person{}
+	}
+	named, err := r.TimeZone(ctx, conv, person)
+	if err != nil {
+		r.Log.WarnContext(ctx, "cannot read the session's time zone", "channel", conv.Channel, "error", err)
+	}
+	if zone, err := time.LoadLocation(named); err == nil {
+		return zone
+	}
+	return time.UTC
+}
+
 // TimeZone is the zone that a person reads times in where they speak with us.
 func (r *Router) TimeZone(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error) {
 	own, err := r.Ledger.Session(ctx, conv)

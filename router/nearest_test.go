@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestWhoamiListsWhatMayBeUsed(t *testing.T) {
 		if s := r.await(1)[0]; !strings.HasSuffix(s.Text, "Tools you may use here: exec, http.get.") {
 			t.Errorf("%q", s.Text)
 		}
-		if want := (tools.Question{Person: "ada", Channel: "play", Direct: true, Mode: "ask"}); asked != want {
+		if want := (tools.Question{Person: "ada", Channel: "play", Direct: true, Mode: "ask"}); !reflect.DeepEqual(asked, want) {
 			t.Errorf("asked %+v", asked)
 		}
 		r.platform.Say("c2", "bob", "/whoami")

@@ -14,6 +14,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router/ledger"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // notices are where a text was said, once for each time.
@@ -140,4 +141,22 @@ func TestAdminsAreNotifiedOfAChannelThatIsAwayForLong(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Where no admin has a chat the log does not say that one was notified.
+func TestNoticeThatReachesNobodyIsLoggedSo(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		log := &testkit.Log{}
+		r.log = log
+		r.start()
+		r.router.Lines.Notify(t.Context(), ledger.NoticeDisk, "disk", "the disk is full")
+		if nobody, told := log.Count("nobody could be notified", "the disk is full"), log.Count("the admins are notified"); nobody != 1 || told != 0 {
+			t.Errorf("that nobody could be is said %d times, that the admins are %d times", nobody, told)
+		}
+		r.asks("adas", "ada", "hello")
+		r.router.Lines.Notify(t.Context(), ledger.NoticeDisk, "disk", "the disk is full")
+		if nobody, told := log.Count("nobody could be notified"), log.Count("the admins are notified"); nobody != 1 || told != 1 {
+			t.Errorf("with a chat it is said %d times that nobody could be, %d times that the admins are", nobody, told)
+		}
+	})
 }

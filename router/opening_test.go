@@ -244,7 +244,7 @@ func TestUnusedPlaceIsGivenBack(t *testing.T) {
 		r.platform.Say("c1", "ada", "hello")
 		began := time.Now()
 		r.await(1)
-		testkit.Soon(t, time.Since(began), 5*time.Second)
+		testkit.Within(t, time.Since(began), 8*time.Second) // a second place comes after ten
 		if len(asked) != 1 {
 			t.Errorf("%d commits were asked to begin it", len(asked))
 		}

@@ -77,6 +77,7 @@ func (r *Router) followRequest(ctx context.Context, entry *sorted, acc *ledger.A
 		retry.Signal(r.runner.due)
 	}
 	if acc.People {
+		r.Log.InfoContext(ctx, "somebody was let in, or two accounts became one person", "channel", entry.Event.Conversation.Channel)
 		r.PeopleChanged(ctx)
 	}
 	if acc.Elsewhere.ID != "" {

@@ -111,6 +111,28 @@ func TestStrangerIsLetInByAButton(t *testing.T) {
 	})
 }
 
+// Who is let in is not called like somebody else, nor by what nobody sees.
+//
+// promise: P4.pairing
+func TestPairingGivesNobodyAnothersName(t *testing.T) {
+	for label, want := range map[string]string{
+		"b\u043eb": "b\u043eb2 user scripted:eve", "\u0430da": "\u0430da2 user scripted:eve", "bob": "bob2 user scripted:eve", "Eve": "Eve user scripted:eve",
+		"b\u200bob": "scripted:eve user scripted:eve", "o\u0308tto": "scripted:eve user scripted:eve",
+	} {
+		t.Run(fmt.Sprintf("%+q", label), func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.pairing()
+				r.platform.Write(scripted.Message{Conversation: "s9", User: "eve", Label: label, Text: "let me in"})
+				r.until("both are asked", func() bool { return len(r.platform.Sent()) == 3 })
+				r.toasts(r.platform.Press("c1", "ada", "Let in"), "Let in: they are a user here from now on, and I tell them so.")
+				if got := r.persons(); got != want {
+					t.Errorf("people: %+q, want %+q", got, want)
+				}
+			})
+		})
+	}
+}
+
 // promise: P4.pairing
 func TestPairingCodeIsTypedByAnyAdmin(t *testing.T) {
 	const notFound, refused = "There is no question with that code", "Refused. They hear nothing"

@@ -2,8 +2,11 @@ package router
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
+	"switchboard/channels/render"
 	"switchboard/retry"
 	"switchboard/router/ledger"
 )
@@ -15,6 +18,25 @@ func (r *Router) PeopleChanged(ctx context.Context) {
 		retry.Signal(r.people)
 	}
 	r.wakeForPeople()
+	r.goOn()
+}
+
+// JobsPaused notifies the admins of jobs of somebody that stopped, and why.
+func (r *Router) JobsPaused(ctx context.Context, owner, why string, jobs []int64) {
+	if len(jobs) == 0 {
+		return
+	}
+	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(jobs), "[]"), " ", ", ")
+	r.Lines.Notify(ctx, ledger.NoticeJobDisabled, "paused "+list, fmt.Sprintf(
+		"%s %s, so jobs of theirs are paused: %s. \"/jobs %d\" says more.", render.Escape(owner), why, list, jobs[0]))
+}
+
+// goOn does what follows once the people are read again: what waited for somebody who is back goes on,
+// and menus follow roles.
+func (r *Router) goOn() {
+	r.Lines.RefreshMenus()
+	r.runner.turnQueuedHere()
+	r.wakeScheduler()
 }
 
 // learn reads somebody anew, now or as soon as the database lets it.
@@ -23,6 +45,7 @@ func (r *Router) learn(ctx context.Context, name string) {
 		r.Log.ErrorContext(ctx, "a new person is not known yet", "person", name, "error", err)
 		retry.Signal(r.people)
 	}
+	r.Lines.RefreshMenus()
 }
 
 // wakeForPeople has the other engines read the people anew.
@@ -42,6 +65,9 @@ func (r *Router) watchPeople(ctx context.Context) {
 		}
 		for range retry.Doubling(ctx, 100*time.Millisecond, 5*time.Second) {
 			err := r.Roster.Reload(ctx)
+			if err == nil {
+				r.goOn()
+			}
 			if err == nil || ctx.Err() != nil {
 				break
 			}

@@ -51,4 +51,17 @@ func TestEnginesLearnOfChangedPeople(t *testing.T) {
 	a.until("the other engine knows her", func() bool { return a.roster.Identified("scripted:eve") != nil })
 	b.change(ledger.ChangeRemove, "eve", "")
 	a.until("the other engine has forgotten her", func() bool { return a.roster.Named("eve") == nil && a.roster.Identified("scripted:eve") == nil })
+	for _, away := range []bool{true, false} {
+		people := b.people
+		if away {
+			people = people[:1]
+		}
+		if _, err := b.db.Router().SetPeople(t.Context(), people); err != nil {
+			t.Fatal(err)
+		}
+		b.router.PeopleChanged(t.Context())
+		a.until("the other engine knows whether bob is away", func() bool {
+			return a.roster.Away("bob") == away && (a.roster.Identified("scripted:bob") == nil) == away
+		})
+	}
 }

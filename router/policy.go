@@ -19,16 +19,31 @@ const (
 // PolicyConfig is the table [policy]: what is asked for on top of role, person, channel,
 // mode and taint.
 type PolicyConfig struct {
-	// Ask are patterns of tools that need an approval each time. Default message.send,
-	// schedule.send and admin.*.
+	// AskNot are patterns of those tools of BuiltinAsk that need no approval. Default none.
+	AskNot []string `toml:"ask_not"`
+	// Ask are patterns of tools that need an approval each time, besides those of BuiltinAsk; it
+	// goes before AskNot. Default none.
 	Ask []string `toml:"ask"`
 	// Exec judges commands.
 	Exec shell.Rules `toml:"exec"`
 }
 
+// BuiltinAsk are patterns of tools that need an approval each time unless AskNot names them.
+var BuiltinAsk = []string{"message.send", "schedule.send", "admin.*"}
+
+// asks says whether a tool needs an approval each time.
+func (c *PolicyConfig) asks(tool string) bool {
+	return tools.Named(c.Ask, tool) || tools.Named(BuiltinAsk, tool) && !tools.Named(c.AskNot, tool)
+}
+
+// Open lists the tools of BuiltinAsk that run without an approval, by name.
+func (c *PolicyConfig) Open() []string {
+	return slices.DeleteFunc(tools.Names(), func(name string) bool { return !tools.Named(BuiltinAsk, name) || c.asks(name) })
+}
+
 // DefaultPolicyConfig is [policy] with nothing set.
 func DefaultPolicyConfig() PolicyConfig {
-	return PolicyConfig{Ask: []string{"message.send", "schedule.send", "admin.*"}, Exec: shell.DefaultRules()}
+	return PolicyConfig{Exec: shell.DefaultRules()}
 }
 
 // Policy is the one gate between the agent and its tools. It is asked when tools
@@ -60,8 +75,11 @@ func (p *Policy) Apply(config PolicyConfig) { p.config.Store(&config) }
 // by that name in their own tools: neither "*" nor a pattern gives it to them.
 func (p *Policy) Decide(q tools.Question) tools.Decision {
 	person := p.roster.Named(q.Person)
-	if person == nil {
-		return refuse("person.unknown", "%s is not somebody I know", q.Person)
+	switch {
+	case person == nil && p.roster.Away(q.Person):
+		return refuse(tools.PersonAway, q.Person+" is away: the settings do not name them any more")
+	case person == nil:
+		return refuse("person.unknown", q.Person+" is not somebody I know")
 	}
 	d := p.decide(q, person)
 	d.Role = person.Role
@@ -75,26 +93,25 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 	if q.Tool == tools.ExecName && q.Command != "" {
 		judged = config.Exec.Judge(q.Command)
 	}
-	allowed := tools.Decision{Verdict: tools.Allow, Rule: "role." + person.Role, Reason: fmt.Sprintf("%s is %s", q.Person, person.Role)}
 	switch {
 	case !known:
-		return refuse("channel.unknown", "%s is not a channel of mine", q.Channel)
+		return refuse("channel.unknown", q.Channel+" is not a channel of mine")
 	case q.Tool == "":
-		return allowed
+		return allow(q, person)
 	case person.Role != ledger.RoleAdmin && q.Tool == tools.ExecName && !slices.Contains(person.Tools, tools.ExecName):
 		return refuse("role.exec", "only admins may run commands, and others whose tools name exec")
 	case tools.Named(tools.AdminTools, q.Tool) && (person.Role != ledger.RoleAdmin || !q.Direct):
-		return refuse(ledger.RuleApprover, "only admins may use %s, in a direct chat", q.Tool)
+		return refuse(ledger.RuleApprover, "only admins may use "+q.Tool+", in a direct chat")
 	case !tools.Named(person.Tools, q.Tool):
-		return refuse("person.tools", "%s may not use %s", q.Person, q.Tool)
+		return refuse("person.tools", q.Person+" may not use "+q.Tool)
 	case tools.Named(channel.ToolsDeny, q.Tool):
-		return refuse("channel.tools_deny", "%s is switched off on %s", q.Tool, q.Channel)
+		return refuse("channel.tools_deny", q.Tool+" is switched off on "+q.Channel)
 	case !tools.Named(channel.ToolsAllow, q.Tool):
-		return refuse("channel.tools_allow", "%s is not switched on for %s", q.Tool, q.Channel)
+		return refuse("channel.tools_allow", q.Tool+" is not switched on for "+q.Channel)
 	case q.Mode != ModeAct && q.Effect != tools.EffectRead:
-		return refuse("session.mode", "this session only asks; %s would change something", q.Tool)
+		return refuse("session.mode", "this session only asks; "+q.Tool+" would change something")
 	case judged.Outcome == shell.Refused:
-		return refuse(judged.Rule, "%s", judged.Reason)
+		return refuse(judged.Rule, judged.Reason)
 	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside:
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.outside",
@@ -106,16 +123,30 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 			Reason: fmt.Sprintf("after reading text from elsewhere (%s), %s takes only an address that stands in the person's own words of this turn, "+
 				"because an address can carry away what was read; they can write it out in full", q.Taint.Words(), q.Tool),
 		}
-	case tools.Named(config.Ask, q.Tool):
+	case config.asks(q.Tool):
 		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: q.Tool + " needs a permission each time"}
+	case q.Taint != tools.Clean && slices.ContainsFunc(q.Keeps, func(text string) bool { return !tools.Said(q.Words, text) }):
+		return tools.Decision{
+			Verdict: tools.Ask, Rule: tools.RuleKeeps,
+			Reason: "it would be kept for later, and is not in the person's own words of this turn",
+		}
 	case judged.Outcome == shell.Asked:
 		return tools.Decision{Verdict: tools.Ask, Rule: judged.Rule, Reason: judged.Reason}
 	case judged.Rule != "":
 		return tools.Decision{Verdict: tools.Allow, Rule: judged.Rule, Reason: judged.Reason}
 	}
-	return allowed
+	return allow(q, person)
 }
 
-func refuse(rule, reason string, args ...any) tools.Decision {
-	return tools.Decision{Verdict: tools.Refuse, Rule: rule, Reason: fmt.Sprintf(reason, args...)}
+// allow is asked for each tool of each prompt, and therefore formats nothing; nor does refuse.
+func allow(q tools.Question, person *ledger.Person) tools.Decision {
+	rule := "role." + ledger.RoleUser
+	if person.Role != ledger.RoleUser {
+		rule = "role." + person.Role
+	}
+	return tools.Decision{Verdict: tools.Allow, Rule: rule, Reason: q.Person + " is " + person.Role}
+}
+
+func refuse(rule, reason string) tools.Decision {
+	return tools.Decision{Verdict: tools.Refuse, Rule: rule, Reason: reason}
 }

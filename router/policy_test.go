@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"switchboard/agent/tools"
@@ -12,7 +13,10 @@ import (
 // peopleList is a Directory of fixed people.
 type peopleList []ledger.Person
 
-func (l peopleList) People(context.Context) ([]ledger.Person, error) { return l, nil }
+func (l peopleList) Everyone(context.Context) (people, away []ledger.Person, err error) {
+	return l, nil, nil
+}
+
 func (l peopleList) Person(context.Context, string) (ledger.Person, error) {
 	return ledger.Person{}, ledger.ErrNotFound
 }
@@ -30,6 +34,7 @@ func rosterOf(t *testing.T, people ...ledger.Person) *Roster {
 // promise: P4.exec-judged
 // promise: P5.taint-needs-approval
 // promise: P5.reading-leaks-nothing
+// promise: P5.jobs-tainted
 func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 	t.Parallel()
 	roster := rosterOf(t,
@@ -82,6 +87,9 @@ func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 		{"tainted and another address", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "send", Effect: tools.EffectRead, Taint: "web", Sends: "http://a.test/?q=secret", Words: "http://a.test/?q=1"}, tools.Ask, "taint.url"},
 		{"tainted and nothing written", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "send", Effect: tools.EffectRead, Taint: "web", Sends: "http://a.test/"}, tools.Ask, "taint.url"},
 		{"tainted, another address, ask mode", tools.Question{Person: "bob", Channel: "console", Mode: ModeAsk, Tool: "send", Effect: tools.EffectRead, Taint: "web", Sends: "http://a.test/"}, tools.Ask, "taint.url"},
+		{"tainted and kept for later", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "workspace.write", Effect: tools.EffectWrite, Taint: "web", Keeps: []string{"pay now"}, Words: "read it"}, tools.Ask, tools.RuleKeeps},
+		{"tainted and the person's words", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "workspace.write", Effect: tools.EffectWrite, Taint: "web", Keeps: []string{"Tea."}, Words: "at 9: tea"}, tools.Allow, "role.user"},
+		{"clean and kept for later", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "workspace.write", Effect: tools.EffectWrite, Keeps: []string{"pay now"}}, tools.Allow, "role.user"},
 		{"clean and any address, ask mode", tools.Question{Person: "bob", Channel: "console", Mode: ModeAsk, Tool: "send", Effect: tools.EffectRead, Sends: "http://a.test/"}, tools.Allow, "role.user"},
 		{"everything is not exec for users", run("dan", "console", ""), tools.Refuse, "role.exec"},
 		{"a pattern is not exec for users", run("fay", "console", ""), tools.Refuse, "role.exec"},
@@ -140,5 +148,42 @@ func rulesOf(byName map[string]ChannelConfig) Rules {
 	return func(name string) (ChannelConfig, bool) {
 		config, known := byName[name]
 		return config, known
+	}
+}
+
+// Tools to name in ask are added to those that ask by themselves, which ask_not alone takes out.
+func TestBuiltinToolsAskUnlessTakenOut(t *testing.T) {
+	t.Parallel()
+	roster := rosterOf(t, ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Tools: []string{"*"}})
+	builtin := []string{"message.send", "schedule.send", "admin.people", "admin.config"}
+	for _, c := range []struct {
+		name          string
+		ask, not, may []string // may run without a question
+	}{
+		{"as it comes", nil, nil, []string{"exec"}},
+		{"another asks too", []string{"exec"}, nil, nil},
+		{"nothing in ask", []string{}, nil, []string{"exec"}},
+		{"named in ask, as in older files", []string{"message.send", "schedule.send", "admin.*"}, nil, []string{"exec"}},
+		{"one is taken out", []string{"exec"}, []string{"message.send"}, []string{"message.send"}},
+		{"one of a group is taken out", nil, []string{"admin.config"}, []string{"exec", "admin.config"}},
+		{"a group is taken out", nil, []string{"admin", "schedule"}, []string{"exec", "schedule.send", "admin.people", "admin.config"}},
+		{"all are taken out", nil, []string{"*"}, append([]string{"exec"}, builtin...)},
+		{"ask goes before ask_not", []string{"message.send"}, []string{"*"}, append([]string{"exec"}, builtin[1:]...)},
+	} {
+		config := PolicyConfig{Ask: c.ask, AskNot: c.not, Exec: shell.DefaultRules()}
+		policy := NewPolicy(roster, rulesOf(map[string]ChannelConfig{"console": {ToolsAllow: []string{"*"}}}), config)
+		for _, tool := range append([]string{"exec"}, builtin...) {
+			want := tools.Ask
+			if slices.Contains(c.may, tool) {
+				want = tools.Allow
+			}
+			d := policy.Decide(tools.Question{Person: "ada", Channel: "console", Direct: true, Mode: ModeAct, Tool: tool, Effect: tools.EffectOutside})
+			if d.Verdict != want || want == tools.Ask && d.Rule != "policy.ask" {
+				t.Errorf("%s: %s: %+v, want %s", c.name, tool, d, want)
+			}
+			if open := slices.Contains(config.Open(), tool); open != (want == tools.Allow && tool != "exec") {
+				t.Errorf("%s: %s is open: %v", c.name, tool, open)
+			}
+		}
 	}
 }

@@ -93,6 +93,9 @@ type Steps interface {
 	// lease and returned, or the lease is released. ErrConflict: what is stored is another
 	// than the step follows from, or the approval that it uses is not good any more.
 	Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error)
+	// PutOff is Commit of a step that queues its turn again, ahead of what has not begun: it is claimed
+	// once step.End.Wait is over, and nothing of its session before it. ErrStopped: it was asked to stop.
+	PutOff(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error)
 	// Absorb merges the queued turns that may steer this one (same session, same
 	// person) into it, in one transaction, oldest first, and returns their messages.
 	// From is the attempt that is to heed them. With none it writes nothing.

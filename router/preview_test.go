@@ -392,7 +392,7 @@ func TestFailedEditOfTheAnswerIsTriedAgainOrSentAnew(t *testing.T) {
 		{"request lost", channelstest.Fault{LoseRequest: true}, "[clean]", 2},
 		{"limited", channelstest.Fault{RateLimited: true, RetryAfter: 5 * time.Second}, "[clean]", 2},
 		{"ill", channelstest.Fault{Refused: "ill", Temporary: true}, "[clean]", 2},
-		{"refused", channelstest.Fault{Refused: "too old"}, "[progress clean]", 1},
+		{"refused", channelstest.Fault{Refused: "too old"}, "[clean]", 1}, // and what is shown is taken back
 		{"not there", channelstest.Fault{NoMessage: true}, "[progress clean]", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

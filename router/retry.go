@@ -2,10 +2,12 @@ package router
 
 import (
 	"context"
+	"fmt"
 
 	"switchboard/agent"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
+	"switchboard/words"
 )
 
 // retryTakes answers a /retry with something behind it.
@@ -19,6 +21,31 @@ func (r *Router) retry(_ context.Context, c *commands.Call) (commands.Answer, er
 	turn := r.turn(*c.Event)
 	turn.Retry = &ledger.Retry{Of: c.Event.Message.ReplyTo}
 	return commands.Answer{As: &turn}, nil
+}
+
+// resend is /resend: what ended unknown here goes out again, in its old place.
+func (r *Router) resend(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	change := &ledger.Resend{Conversation: c.Conversation()}
+	return commands.Answer{Change: change, Say: func() commands.Answer {
+		unless := "."
+		if change.Looked {
+			unless = ", unless I find it here."
+		}
+		days, dropped := int(ledger.ResendWithin.Hours()/24), ""
+		if change.Dropped > 0 {
+			dropped = fmt.Sprintf(" Of %s in the last %d days a part was given up, and does not come: ask me again for what you still need.",
+				words.Count(change.Dropped, "message"), days)
+		}
+		switch {
+		case change.Messages == 0 && dropped != "":
+			return commands.Says("There is nothing to send again.%s", dropped)
+		case change.Messages == 0:
+			return commands.Says("There is nothing to send again: all that I said here in the last %d days arrived, or is on its way.", days)
+		case change.Messages == 1:
+			return commands.Says("I'll send one answer again%s%s", unless, dropped)
+		}
+		return commands.Says("I'll send %d answers again%s%s", change.Messages, unless, dropped)
+	}}, nil
 }
 
 // lost says that a retry has nothing to do again.

@@ -115,28 +115,30 @@ type rig struct {
 	platform *channelstest.Platform
 	brain    *brain
 	config   router.Config
-	channel  router.ChannelConfig
-	script   scripted.Config
-	people   []ledger.Person
-	ledger   func(router.Ledger) router.Ledger // nil: the database's
-	safe     func() bool                       // nil: the engine's
-	agent    router.Agent                      // nil: the brain
-	files    delivery.Attachments
-	usable   func(tools.Question) []string
-	limits   router.FileLimits
-	log      io.Writer
-	deadline time.Duration // of approvals; 0: the program's own
-	mask     *secrets.Masker
-	missing  func() []string
-	targets  func(ledger.NoticeKind) []string
-	secrets  router.Secrets
-	reload   func(context.Context) error
-	name     string                                                      // of the channel
-	dir      string                                                      // the data folder; empty: one of its own
-	wakes    func(int64) ledger.Wakes                                    // by the engine's id; nil: the database's own
-	guard    func(context.Context) (context.Context, context.CancelFunc) // nil: the engine's
-	readers  []router.Attached                                           // channels besides the platform's
-	wrap     func(channels.Channel) channels.Channel                     // nil: the platform's channel as it is
+
+	firstStart time.Time
+	channel    router.ChannelConfig
+	script     scripted.Config
+	people     []ledger.Person
+	ledger     func(router.Ledger) router.Ledger // nil: the database's
+	safe       func() bool                       // nil: the engine's
+	agent      router.Agent                      // nil: the brain
+	files      delivery.Attachments
+	usable     func(tools.Question) []string
+	limits     router.FileLimits
+	log        io.Writer
+	deadline   time.Duration // of approvals; 0: the program's own
+	mask       *secrets.Masker
+	missing    func() []string
+	targets    func(ledger.NoticeKind) []string
+	secrets    router.Secrets
+	reload     func(context.Context) error
+	name       string                                                      // of the channel
+	dir        string                                                      // the data folder; empty: one of its own
+	wakes      func(int64) ledger.Wakes                                    // by the engine's id; nil: the database's own
+	guard      func(context.Context) (context.Context, context.CancelFunc) // nil: the engine's
+	readers    []router.Attached                                           // channels besides the platform's
+	wrap       func(channels.Channel) channels.Channel                     // nil: the platform's channel as it is
 
 	address string // of the database; twins alone
 	roster  *router.Roster
@@ -158,9 +160,9 @@ type listing struct {
 	lists *atomic.Int64
 }
 
-func (l listing) People(ctx context.Context) ([]ledger.Person, error) {
+func (l listing) Everyone(ctx context.Context) (people, away []ledger.Person, err error) {
 	l.lists.Add(1)
-	return l.Directory.People(ctx)
+	return l.Directory.Everyone(ctx)
 }
 
 func newRig(t testing.TB, db *store.DB) *rig {
@@ -188,7 +190,7 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	ledger := r.db.Router()
-	if err := ledger.SetPeople(ctx, r.people); err != nil {
+	if _, err := ledger.SetPeople(ctx, r.people); err != nil {
 		r.t.Fatal(err)
 	}
 	roster := router.NewRoster(listing{ledger, &r.lists})
@@ -212,7 +214,7 @@ func (r *rig) start() {
 		channel = r.wrap(channel)
 	}
 	r.router, err = router.New(router.Deps{
-		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
+		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through, FirstStart: r.firstStart, Local: "console:zoe",
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()),
 		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Reload: r.reload, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,

@@ -19,8 +19,8 @@ const seenEvery = 24 * time.Hour
 
 // Directory knows the people.
 type Directory interface {
-	// People lists everybody with their identities.
-	People(ctx context.Context) ([]ledger.Person, error)
+	// Everyone lists everybody with their identities, and apart who is away.
+	Everyone(ctx context.Context) (people, away []ledger.Person, err error)
 	// Person finds one of them by name. ErrNotFound.
 	Person(ctx context.Context, name string) (ledger.Person, error)
 }
@@ -40,6 +40,8 @@ type Roster struct {
 	// joined are the names of those who became another person while we ran: a turn that began
 	// before knows them by it.
 	joined map[string]string
+	away   map[string]bool   // see ledger.Person.Away
+	awayBy map[string]string // their names, by the identities that they had
 }
 
 // NewRoster returns a roster that knows nobody until Reload.
@@ -51,7 +53,7 @@ func NewRoster(dir Directory) *Roster {
 func (r *Roster) Reload(ctx context.Context) error {
 	r.reading.Lock()
 	defer r.reading.Unlock()
-	people, err := r.dir.People(ctx)
+	people, away, err := r.dir.Everyone(ctx)
 	if err != nil {
 		return fmt.Errorf("read people: %w", err)
 	}
@@ -62,8 +64,15 @@ func (r *Roster) Reload(ctx context.Context) error {
 	for i := range people {
 		r.put(&people[i])
 	}
+	r.away, r.awayBy = map[string]bool{}, map[string]string{}
+	for _, p := range away {
+		r.away[p.Name] = true
+		for _, id := range p.Identities {
+			r.awayBy[id] = p.Name
+		}
+	}
 	for name, p := range was {
-		if r.byName[name] != nil || len(p.Identities) == 0 {
+		if r.byName[name] != nil || r.away[name] || len(p.Identities) == 0 {
 			continue
 		}
 		if now := r.byIdentity[p.Identities[0]]; now != nil {
@@ -100,6 +109,7 @@ func (r *Roster) Learn(ctx context.Context, name string) error {
 
 // put adds a person; mu is held.
 func (r *Roster) put(p *ledger.Person) {
+	delete(r.away, p.Name)
 	r.byName[p.Name] = p
 	for _, id := range p.Identities {
 		r.byIdentity[id] = p
@@ -112,12 +122,31 @@ func (r *Roster) Named(name string) *ledger.Person {
 	defer r.mu.RUnlock()
 	for range len(r.joined) {
 		now, joined := r.joined[name]
-		if r.byName[name] != nil || !joined {
+		if r.byName[name] != nil || r.away[name] || !joined {
 			break
 		}
 		name = now
 	}
 	return r.byName[name]
+}
+
+// Away says that nobody is served by that name now, and that what is theirs waits.
+func (r *Roster) Away(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.away[name] && r.byName[name] == nil
+}
+
+// AwayAs is the name of who is away and had one of these identities; empty: nobody.
+func (r *Roster) AwayAs(identities ...string) string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, id := range identities {
+		if name := r.awayBy[id]; r.away[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // Everybody lists the people in the order of their names.

@@ -53,9 +53,13 @@ type Deps struct {
 	// says of a tool; nil: nothing.
 	Usable func(tools.Question) []string
 	Engine delivery.Engine
-	Ledger Ledger
-	Wakes  ledger.Wakes         // nil: no other engine shares the database
-	Files  delivery.Attachments // what messages send along; nil: nothing
+	// FirstStart is when this bot was started for the first time: what was written before
+	// is kept and not answered; zero: all is answered.
+	FirstStart time.Time
+	Local      string // identity of whoever runs the program on this machine; empty: nobody does
+	Ledger     Ledger
+	Wakes      ledger.Wakes         // nil: no other engine shares the database
+	Files      delivery.Attachments // what messages send along; nil: nothing
 	// Commands are those besides the router's own, such as the admins'.
 	Commands []commands.Command
 	DataDir  string // workspaces are made in it
@@ -99,6 +103,7 @@ type Router struct {
 	secrets    chan struct{}  // the same
 	versions   chan struct{}  // of the settings, the same
 	counting   atomic.Int64   // the version of the settings that counts here
+	again      atomic.Bool    // the settings are to be read, whichever version counts
 	entering   sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
 	accepts    sync.WaitGroup // Accepts on their way
 	beside     chan struct{}  // has room for what commands have go on beside
@@ -138,7 +143,7 @@ func New(deps Deps) (*Router, error) {
 		MaxParts:   func() int { return now.settings().Config.MaxParts },
 		People:     r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
 		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Targets: r.NoticeTargets, Runs: r.runner.running.has,
-		Left: r.left, Grace: r.Grace,
+		Left: r.left, Zone: r.zoneIn, Grace: r.Grace,
 	})
 	r.runner.Lines = r.Lines
 	for _, at := range r.Channels.List() {
@@ -201,6 +206,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Hand) error
 		return err
 	}
 	r.runner.stop(turnID, agent.ErrCancelled)
+	r.runner.turnQueuedHere() // one that had not begun has ended, and what stood behind it may begin
 	r.Lines.Committed(c)
 	r.closeQuestions(ctx, turnID)
 	return nil
@@ -234,6 +240,8 @@ func (r *Router) onWake(w ledger.Wake) {
 		r.Lines.Beside(func() { r.Lines.Decided(r.work, w.Approval) })
 	case ledger.WakeStop:
 		r.runner.leased.ask(w.Turn)
+	case ledger.WakeEdit:
+		r.runner.running.markEdited(w.Turn, true)
 	case ledger.WakeTurn:
 		if w.Channel == "" || r.Channels.here(w.Channel) != nil {
 			r.runner.turnQueuedElsewhere()

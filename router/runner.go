@@ -17,6 +17,9 @@ const (
 	// with turns waiting and without.
 	pollBusy = time.Second
 	pollIdle = 15 * time.Second
+	// pollFirst is for how long after its start an engine looks as often as if turns waited: of those
+	// that an engine before it put off it knows nothing, and none is for longer, but where a model says so.
+	pollFirst = time.Minute
 	// pollShared stands for pollIdle beside other engines: what one left that died is
 	// told by no wake.
 	pollShared = 5 * time.Second
@@ -65,6 +68,7 @@ func newRunner(work context.Context, deps Deps, now *live) *runner {
 // busy, or left by a dead engine), until ctx ends.
 func (r *runner) findWork(ctx context.Context) {
 	time.AfterFunc(r.settings().Config.CollectWindow, r.turnQueuedHere) // for what an engine before this one collected
+	began := time.Now()
 	for {
 		more, err := r.claimAll(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -72,7 +76,7 @@ func (r *runner) findWork(ctx context.Context) {
 		}
 		pause := pollIdle
 		switch {
-		case more || err != nil:
+		case more || err != nil || time.Since(began) < pollFirst:
 			pause = pollBusy
 		case r.Wakes != nil:
 			pause = pollShared

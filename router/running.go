@@ -32,6 +32,7 @@ type runningTurn struct {
 	cancel  context.CancelCauseFunc // of the present try; nil between two
 	stopped error                   // why it is to end, for this try and all later ones
 	changed bool                    // ErrRestart came between two tries
+	edited  bool                    // a message of it was changed, and that is not merged yet
 	channel string                  // whose it is; empty: that is not read yet
 }
 
@@ -175,4 +176,23 @@ func (t *runningTurns) has(id int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.turns[id] != nil
+}
+
+// markEdited notes that a message of the turn was changed, or that it is merged now; here: the turn runs here.
+func (t *runningTurns) markEdited(id int64, on bool) (here bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn := t.turns[id]
+	if turn != nil {
+		turn.edited = on
+	}
+	return turn != nil
+}
+
+// wasEdited says that a message of the turn was changed which is not merged yet.
+func (t *runningTurns) wasEdited(id int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn := t.turns[id]
+	return turn != nil && turn.edited
 }

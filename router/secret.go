@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/retry"
 	"switchboard/router/commands"
@@ -38,7 +39,7 @@ func (r *Router) secret(ctx context.Context, c *commands.Call) (commands.Answer,
 		return r.listSecrets(ctx, strings.TrimPrefix(rest, "after "))
 	case verb == "set" && c.Secret.Value != "":
 		conv := c.Conversation()
-		return r.setSecret(c.Secret, r.Lines.Line(conv.Channel).Removes(conv)), nil
+		return r.setSecret(c.Secret, conv, r.Lines.Line(conv.Channel).Removes(conv)), nil
 	case verb == "remove" && name != "":
 		if by := r.Secrets.UsedBy(name); len(by) > 0 {
 			return commands.Says("%s is used by %s; change that first.", render.Escape(name), render.Escape(strings.Join(by, ", "))), nil
@@ -57,8 +58,9 @@ func setsSecret(control *ledger.AsControl) bool {
 	return ok && c.Kind == ledger.SetSecret
 }
 
-// setSecret is the change that a command wants, and what is said of it.
-func (r *Router) setSecret(typed commands.Secret, removes bool) commands.Answer {
+// setSecret is the change that a command wants in a chat, and what is said of it. What that very channel connects
+// with has to be confirmed there: a wrong value would lock out whoever sets it.
+func (r *Router) setSecret(typed commands.Secret, at channels.Conversation, removes bool) commands.Answer {
 	left := "Please delete your message, if this chat shows it: I cannot do that here. \"switchboard secret set NAME\", on the machine that I run on, is the safer way."
 	if removes {
 		left = "I delete your message; if it is still here in a minute, please do."
@@ -71,10 +73,24 @@ func (r *Router) setSecret(typed commands.Secret, removes bool) commands.Answer 
 		return commands.Answer{Text: "Nothing was set: " + render.Escape(err.Error()) + ". " + left}
 	}
 	text := fmt.Sprintf("The secret %s is set. ", render.Escape(typed.Name))
-	if by := r.Secrets.UsedBy(typed.Name); len(by) > 0 {
+	by := r.Secrets.UsedBy(typed.Name)
+	if len(by) > 0 {
 		text = fmt.Sprintf("The secret %s is set, for %s. ", render.Escape(typed.Name), render.Escape(strings.Join(by, ", ")))
 	}
-	return commands.Answer{Change: &ledger.SecretChange{Kind: ledger.SetSecret, Name: typed.Name, Ciphertext: sealed}, Text: text + left}
+	change := &ledger.SecretChange{Kind: ledger.SetSecret, Name: typed.Name, Ciphertext: sealed}
+	if !slices.ContainsFunc(by, func(key string) bool { return strings.HasPrefix(key, "channels."+at.Channel+".") }) {
+		return commands.Answer{Change: change, Text: text + left}
+	}
+	change.Within, change.Conversation = ledger.ConfirmWithin, ledger.SessionKey(at)
+	return commands.Answer{Change: change, Say: func() commands.Answer {
+		v := change.Version
+		return commands.Answer{
+			Text: fmt.Sprintf("%sI connect to this chat with it now. Confirm it here within %.0f s with /config confirm, else the former value counts again. %s", text, v.Left.Seconds(), left),
+			Buttons: []commands.Button{
+				{Label: "Confirm", Command: v.ConfirmCommand()}, {Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID), Beside: true},
+			},
+		}
+	}}
 }
 
 // listSecrets lists names behind after, and who uses and set them.

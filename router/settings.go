@@ -3,8 +3,11 @@ package router
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"switchboard/agent/tools"
+	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/retry"
 	"switchboard/router/ledger"
@@ -40,8 +43,10 @@ func (r *Router) watchSettings(ctx context.Context) {
 		now, err := r.Ledger.SettingsNow(ctx)
 		pause := settingsPoll
 		if err == nil {
-			if now.ID != applied {
-				err = r.Reload(ctx)
+			if again := r.again.Swap(false); again || now.ID != applied {
+				if err = r.Reload(ctx); err != nil {
+					r.again.Store(again)
+				}
 			}
 			if err == nil {
 				applied = now.ID
@@ -70,7 +75,49 @@ func (r *Router) BeganBy(version int64) { r.counting.Store(version) }
 // SettingsCounting is the version of the settings by which this engine goes.
 func (r *Router) SettingsCounting() int64 { return r.counting.Load() }
 
-// lapseSettings notifies the admins of changes that nobody confirmed.
+// settingsDecided does what a change of the settings makes possible that is committed.
+func (r *Router) settingsDecided(ctx context.Context, c *ledger.SettingsChange) {
+	r.settingsChanged()
+	v := c.Version
+	r.unask(v)
+	if c.Kind != ledger.TakeBackSettings || c.Conversation == v.Conversation {
+		return
+	}
+	if asked, _ := r.askedIn(ctx, v); asked != nil {
+		r.notifyIn(ctx, []channels.Conversation{*asked}, v, fmt.Sprintf("Version %d of the settings, which you had to confirm here, was taken back: all is as it was before it.", v.ID))
+	}
+}
+
+// unask takes the buttons off the question whether a version is to stay, if they ended with what was
+// decided of it.
+func (r *Router) unask(v *ledger.SettingsVersion) {
+	asked := v.Asked()
+	if line := r.Lines.Line(asked.Channel); line != nil {
+		line.Unbutton(asked, v.Question)
+	}
+}
+
+// askedIn is the chat in which a version was asked for; nil: it is not one of its person any more.
+// Own are all chats of theirs.
+func (r *Router) askedIn(ctx context.Context, v *ledger.SettingsVersion) (asked *channels.Conversation, own []ledger.Chat) {
+	own, err := r.Ledger.PersonChats(ctx, v.Person)
+	if err != nil {
+		r.Log.WarnContext(ctx, "cannot look where a version of the settings was asked for", "version", v.ID, "error", err)
+	}
+	for _, chat := range r.recipients(own, false) {
+		if ledger.SessionKey(chat.Conversation) == v.Conversation {
+			asked = &chat.Conversation
+		}
+	}
+	return asked, own
+}
+
+func (r *Router) notifyIn(ctx context.Context, chats []channels.Conversation, v *ledger.SettingsVersion, text string) {
+	r.Lines.NotifyIn(ctx, chats, ledger.NoticeBrokenSettings, fmt.Sprintf("version %d", v.ID), text, tools.Clean, time.Hour)
+}
+
+// lapseSettings notifies the admins of changes that nobody confirmed: who asked for one where they
+// asked for it, and in no other chat of theirs.
 func (r *Router) lapseSettings(ctx context.Context) {
 	lapsed, err := r.Ledger.LapseSettings(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -78,8 +125,21 @@ func (r *Router) lapseSettings(ctx context.Context) {
 	}
 	for i := range lapsed {
 		v := &lapsed[i]
-		r.Lines.Notify(ctx, ledger.NoticeBrokenSettings, fmt.Sprintf("version %d", v.ID), fmt.Sprintf(
-			"The settings are as they were before version %d of %s: nobody confirmed it in time. It had changed %s.",
+		r.unask(v)
+		if v.Secret() != "" {
+			r.SecretChanged()
+		}
+		chats, err := r.Lines.NoticeChats(ctx, ledger.NoticeBrokenSettings)
+		if err != nil {
+			r.Log.WarnContext(ctx, "some receivers of a notice could not be read", "error", err)
+		}
+		if asked, own := r.askedIn(ctx, v); asked != nil {
+			chats = slices.DeleteFunc(chats, func(c channels.Conversation) bool {
+				return slices.ContainsFunc(own, func(o ledger.Chat) bool { return ledger.SessionKey(o.Conversation) == ledger.SessionKey(c) })
+			})
+			chats = append(chats, *asked)
+		}
+		r.notifyIn(ctx, chats, v, fmt.Sprintf("The settings are as they were before version %d of %s: nobody confirmed it in time. It had changed %s.",
 			v.ID, render.Escape(v.Person), render.Escape(v.Keys())))
 	}
 }

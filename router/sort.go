@@ -31,7 +31,6 @@ type sorted struct {
 	line   *channel                              // nil: there is none of that name
 	aside  string                                // is said to the person besides, once, in a message of its own
 	charge charge                                // is counted for the person once the entry is committed
-	say    func() commands.Answer                // answers a command once it is known what became of its change
 	beside func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
 	secret typedSecret
 	typed  func(ctx context.Context, entry sorted, text string) (sorted, error) // takes a press as that command
@@ -139,8 +138,7 @@ func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) 
 		return rejected(entry, reason), nil
 	}
 	clean(&entry.Event)
-	known := entry.Event.Sender.Identities(line.Name, line.Kind)
-	entry.Sender.Identity = known[len(known)-1]
+	entry.Sender.Identity = s.identity(&entry, line)
 	switch event.Kind {
 	case channels.EventMoved: // at once, for the rest of the batch
 		s.moves = s.moves.with(line.Name, string(event.Former), string(event.Conversation.ID))
@@ -157,11 +155,17 @@ func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) 
 		}
 		return s.bring(entry, line, person, code), nil
 	}
+	if s.tooEarly(event.At) {
+		return overheard(entry, ledger.RuleTooEarly), nil
+	}
 	if person == nil {
+		if answer := line.strangersAnswer(&entry.Event); answer.code != "" {
+			return s.bring(entry, line, nil, answer), nil
+		}
 		return s.stranger(entry, line), nil
 	}
 	if !line.isForUs(event) {
-		return overheard(entry), nil
+		return overheard(entry, ledger.RuleNotMeant), nil
 	}
 	entry.Sender.Person, entry.Sender.New = person.Name, fresh
 	entry.Taint = taintOf(entry.Event.Message)

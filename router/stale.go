@@ -58,11 +58,13 @@ func (j *journal) untouched() bool {
 // answer lets the agent answer the turn, unless it waited for so long that the person is
 // first asked whether they still want it.
 func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
-	if lost(j.data) {
-		return j.Commit(ctx, lostEnd())
-	}
-	if offered, err := j.offer(ctx); offered || err != nil {
-		return err
+	if !j.runner.Roster.Away(turn.Person.Name) { // whose turn waits
+		if lost(j.data) {
+			return j.Commit(ctx, lostEnd())
+		}
+		if offered, err := j.offer(ctx); offered || err != nil {
+			return err
+		}
 	}
 	return j.runner.Agent.Run(ctx, turn, j)
 }

@@ -242,10 +242,10 @@ func TestLateAnswerSaysSoFromTheBeginning(t *testing.T) {
 		r.start()
 		r.settled(1)
 		const late = "This comes late: I was away for 20 minutes.\n\n"
-		if len(shown) == 0 {
-			t.Error("nothing is shown")
+		if len(shown) < 2 {
+			t.Errorf("shown %q", shown)
 		}
-		for _, text := range shown {
+		for _, text := range shown[1:] { // the first shows nothing yet
 			if !strings.HasPrefix(text, late+"so") {
 				t.Errorf("shown %q", text)
 			}
@@ -288,4 +288,80 @@ func (l lateLedger) Begin(ctx context.Context, hold ledger.Hold, conv channels.C
 		d.Written = d.Written.Add(-20 * time.Minute)
 	}
 	return d, due, err
+}
+
+// Who is away is not asked whether they still want what they wrote: their turn waits for them.
+func TestWhoIsAwayIsOfferedNothing(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.ledger = func(l router.Ledger) router.Ledger { return unclaimed{l} }
+		r.platform.Write(old("c1", "bob", "only", 40*time.Minute))
+		r.start()
+		r.until("it is kept", func() bool { return len(r.turns()) == 1 })
+		r.end()
+		everybody := r.people
+		r.ledger, r.people, r.agent = nil, r.people[:1], parks{}
+		r.start()
+		r.until("its turn waits", func() bool { return r.outcomes()[0] == "only: waiting person_away" })
+		if sent := r.platform.Sent(); len(sent) != 0 {
+			t.Errorf("shown are %q", texts(sent))
+		}
+		r.end()
+		r.people, r.agent = everybody, nil
+		r.start()
+		r.until("they are asked now", func() bool { return len(r.platform.Sent()) == 1 })
+	})
+}
+
+// unclaimed is a ledger whose turns nobody begins.
+type unclaimed struct{ router.Ledger }
+
+func (u unclaimed) Claim(context.Context, int64, []string, []string, int) ([]ledger.Claimed, error) {
+	return nil, nil
+}
+
+func (u unclaimed) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+	for _, entry := range entries {
+		if turn, ok := entry.As.(*ledger.AsTurn); ok {
+			turn.MayClaim = false
+		}
+	}
+	return u.Ledger.Accept(ctx, owner, entries)
+}
+
+// parks is an agent whose person is away.
+type parks struct{}
+
+func (parks) Run(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+	if _, err := j.Resume(ctx); err != nil {
+		return err
+	}
+	return j.Commit(ctx, agent.Step{End: &agent.End{State: "waiting", Outcome: agent.OutcomePersonAway}})
+}
+
+// Clocks differ: what seems to be written just before the first start is answered, and a first start
+// that lies ahead leaves nobody without an answer.
+func TestWhatIsTooEarlyAllowsForClocks(t *testing.T) {
+	for name, c := range map[string]struct {
+		first    time.Duration // from now
+		answered bool
+	}{
+		"long before":     {-time.Minute, false},
+		"just before":     {-100 * time.Second, true},
+		"clock was ahead": {time.Hour, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.firstStart = time.Now().Add(c.first)
+				r.start()
+				r.platform.Write(old("c1", "bob", "hello", 2*time.Minute))
+				r.platform.Write(old("c1", "bob", "now", 0))
+				want := []string{"now: done answered"}
+				if c.answered {
+					want = []string{"hello: done answered", "now: done answered"}
+				}
+				r.await(len(want))
+				r.same("the turns", r.outcomes(), want)
+			})
+		})
+	}
 }

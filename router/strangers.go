@@ -41,10 +41,15 @@ func (r *Router) logStranger(ctx context.Context, entry *sorted) {
 	if !r.strangers.first(conv.Channel + "\x00" + identity + "\x00" + conv.Place) {
 		return
 	}
-	person := r.Roster.Identified(event.Sender.Identities(l.Name, l.Kind)...)
+	identities := event.Sender.Identities(l.Name, l.Kind)
+	person, away := r.Roster.Identified(identities...), r.Roster.AwayAs(identities...)
 	log := r.Log.With("channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
 	if conv.Kind != channels.Direct && l.config.Groups == "allowlist" && !l.allows(&r.moves, conv) {
 		log = log.With("add_to_channel", "allow_conversations = ['"+conv.Place+"']")
+	}
+	if person == nil && away != "" {
+		log.InfoContext(ctx, "somebody who is away wrote and got no answer", "person", away, "setting", "the settings file no longer names them in [[people]]")
+		return
 	}
 	if person == nil || person.Source == ledger.FromOpen { // no setting names them
 		// Single quotes, because logs escape double ones, and it is to be copied.
@@ -54,6 +59,13 @@ func (r *Router) logStranger(ctx context.Context, entry *sorted) {
 	}
 	log.InfoContext(ctx, "somebody known wrote where they are not served and got no answer", "person", person.Name,
 		"setting", r.missing(l, conv, true))
+}
+
+// logTooEarly logs, once a channel, that what was written before the first start is not answered.
+func (r *Router) logTooEarly(ctx context.Context, channel string) {
+	if r.strangers.first("first start\x00" + channel) {
+		r.Log.InfoContext(ctx, "messages from before the first start are kept and not answered", "channel", channel, "first_start", r.FirstStart)
+	}
 }
 
 // missing says which settings keep somebody out of a conversation.

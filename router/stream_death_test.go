@@ -177,3 +177,59 @@ func TestKilledWhileADraftIsShownAnswersOnce(t *testing.T) {
 		})
 	}
 }
+
+// Nobody can look up what a first call showed that was cut off, and it stays: it shows nothing of the
+// answer, which would be there twice and unmarked.
+//
+// promise: L.draft-row-first
+func TestDraftThatNobodyCanLookUpBeginsWithNothingOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []string{"the program is killed", "the answer is lost", "the answer is late"} {
+		t.Run(lost, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.script.Rich, r.script.DraftEvery = true, 200*time.Millisecond
+				var dead, called atomic.Bool
+				dying := drafting{dead: &dead, mu: &sync.Mutex{}}
+				r.ledger = func(l router.Ledger) router.Ledger { dying.Ledger = l; return dying }
+				r.platform.OnChange(func(ch scripted.Change) channelstest.Fault {
+					switch {
+					case ch.Op != scripted.OpDraft || called.Swap(true):
+						return channelstest.Fault{LoseRequest: dead.Load() && ch.Op != scripted.OpTyping}
+					case lost == "the answer is late":
+						return channelstest.Fault{Delay: 500 * time.Millisecond}
+					}
+					dead.Store(lost == "the program is killed")
+					return channelstest.Fault{LoseAnswer: true}
+				})
+				r.agent = acting(func(p play) error {
+					for !called.Load() && p.ctx.Err() == nil {
+						p.Stream("whole")
+						p.pause(10 * time.Millisecond)
+					}
+					if p.answer("whole") != nil {
+						return agent.ErrHandBack
+					}
+					return nil
+				})
+				r.start()
+				r.platform.Say("c1", "ada", "ask")
+				r.until("it began to show", called.Load)
+				if lost == "the program is killed" {
+					r.until("it died", dead.Load)
+					r.end()
+					dead.Store(false)
+					r.start()
+				}
+				r.until("it is answered", func() bool { return len(r.deliveries("sent")) == 1 })
+				r.end()
+				n := 0
+				for _, text := range append(texts(r.platform.Sent()), drafted(r)[0]) {
+					n += strings.Count(text, "whole")
+				}
+				if n != 1 {
+					t.Errorf("the answer is shown %d times: first %q, in the end %q", n, drafted(r)[0], texts(r.platform.Sent()))
+				}
+			})
+		})
+	}
+}

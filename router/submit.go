@@ -16,6 +16,10 @@ import (
 // channel: another may, or this one later.
 var ErrNotHere = errors.New("its channel is not connected here")
 
+// ErrUnconfirmed is returned by Submit and Tell, which did nothing, where settings stand in the way
+// that may lapse in a moment, because nobody has confirmed them yet.
+var ErrUnconfirmed = errors.New("a change of the settings waits to be confirmed")
+
 // Submit puts in what nobody typed: what a job has us say, or do as a turn. It is committed and
 // claimed as Accept does it. An error says that nobody knows whether it was: it is to be
 // submitted again, which its key makes harmless.
@@ -32,12 +36,17 @@ func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.S
 	person, err := r.submitter(ctx, s.Person)
 	if err != nil {
 		return done, err
+	} else if person == nil && r.Roster.Away(s.Person) {
+		return done, fmt.Errorf("submit for %s: %w", s.Person, ledger.ErrPersonAway)
 	} else if person == nil && s.Person != "" {
 		done.Refused = ledger.RefusedPerson + ": " + s.Person + " is not known any more"
 		return done, nil
 	}
+	version := r.SettingsCounting()
 	chat, err := r.Ledger.Chat(ctx, s.To)
 	switch {
+	case err == nil && s.Abroad && r.Roster.Away(chat.Person):
+		return done, fmt.Errorf("submit to %s: %w", ledger.SessionKey(s.To), ledger.ErrPersonAway)
 	case errors.Is(err, ledger.ErrNotFound):
 		done.Refused = fmt.Sprintf("%s: %s is not known", ledger.RefusedConversation, ledger.SessionKey(s.To))
 		return done, nil
@@ -56,6 +65,9 @@ func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.S
 			}
 		}
 		if why := r.mayHaveSaid(line, person, &chat, s.Abroad && s.Say); why != "" {
+			if err := r.confirmed(ctx, version); err != nil {
+				return done, fmt.Errorf("submit to %s: %w", ledger.SessionKey(chat.Conversation), err)
+			}
 			done.Refused = ledger.RefusedRights + ": " + why
 			return done, nil
 		}
@@ -139,6 +151,16 @@ func (r *Router) mayHaveSaid(l *channel, p *ledger.Person, c *ledger.Chat, abroa
 	return ""
 }
 
+// confirmed returns ErrUnconfirmed where what was refused by a version of the settings may be
+// allowed again in a moment: that version waits to be confirmed, or is not the one that counts.
+func (r *Router) confirmed(ctx context.Context, version int64) error {
+	now, err := r.Ledger.SettingsNow(ctx)
+	if err == nil && (now.Waiting() || now.ID != version) {
+		err = ErrUnconfirmed
+	}
+	return err
+}
+
 // told renders what is said unasked. Who is not its person reads whose words they are.
 func (c *channel) told(s *ledger.Submission, own bool) *ledger.Reply {
 	shown := c.Offers(s.To, s.Buttons)
@@ -157,13 +179,17 @@ func (c *channel) told(s *ledger.Submission, own bool) *ledger.Reply {
 // Tell says something to a person in the direct chat that they used last, once by the key, and marks
 // missed runs as told in the same transaction. False: they have none in which they are served.
 func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...int64) (bool, error) {
+	version := r.SettingsCounting()
 	chats, err := r.Ledger.PersonChats(ctx, person)
 	if err != nil {
 		return false, fmt.Errorf("tell %s: %w", person, err)
 	}
 	open := r.recipients(chats, false)
-	if len(open) == 0 {
-		return false, nil
+	if len(open) == 0 && len(chats) > 0 {
+		err = r.confirmed(ctx, version)
+	}
+	if err != nil || len(open) == 0 {
+		return false, err
 	}
 	to, line := open[0].Conversation, r.Lines.Line(open[0].Channel)
 	reply, once := line.Told(to, text, ""), sha256.Sum256([]byte("tell\x00"+key))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/channels"
@@ -242,5 +243,100 @@ func TestTellIsSaidOnceWhereSomebodyWroteLast(t *testing.T) {
 		if told, err := r.router.Tell(t.Context(), "ada", "key", "told"); err != nil || told {
 			t.Errorf("who has no chat: %v, %v", told, err)
 		}
+	})
+}
+
+// What the rules of now refuse waits while a change of them waits to be confirmed: it is taken
+// when that lapses, and refused once it is confirmed.
+//
+// promise: P4.submitted-under-rights
+func TestSubmitWaitsWhileAChangeMayLapse(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.reload = func(ctx context.Context) error {
+			now, err := r.db.Router().SettingsNow(ctx)
+			if err != nil {
+				return err
+			}
+			rules := r.channel
+			if now.Values["a"] == "shut" {
+				rules.DM = "disabled"
+			}
+			return r.router.SetRules("play", rules)
+		}
+		r.start()
+		r.platform.Say("c1", "bob", "hello")
+		r.await(1)
+		shut := func(version int64, within time.Duration) {
+			t.Helper()
+			r.sets(0, "shut", within)
+			r.until("it counts", func() bool { return r.router.SettingsCounting() == version })
+			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, router.ErrUnconfirmed) {
+				t.Errorf("while version %d waits: %+v, %v", version, got, err)
+			}
+			if told, err := r.router.Tell(t.Context(), "bob", "key", "told"); !errors.Is(err, router.ErrUnconfirmed) {
+				t.Errorf("while version %d waits a person is told %t, %v", version, told, err)
+			}
+		}
+		shut(1, 2*time.Second)
+		r.until("it lapsed", func() bool {
+			done, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch")))
+			if done.Refused != "" {
+				t.Fatalf("it is refused for good: %s", done.Refused)
+			}
+			return err == nil
+		})
+		r.mentions(2, "stretch")
+		shut(2, time.Hour)
+		err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Counting: 2, Conversation: "play:c1"}, ledger.Hand{Person: "ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.submit(spoken(submitted("late", "bob", "c1", "stretch"))); !strings.HasPrefix(got.Refused, ledger.RefusedRights+": ") {
+			t.Errorf("once it is confirmed: %+v", got)
+		}
+	})
+}
+
+// A run that was found due as its owner went away is not refused for good: it waits for them.
+func TestSubmitWaitsForWhoIsAway(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.platform.Say("c1", "bob", "hello")
+		r.await(1)
+		everybody := func(known bool) {
+			t.Helper()
+			people := r.people
+			if !known {
+				people = slices.DeleteFunc(slices.Clone(people), func(p ledger.Person) bool { return p.Name == "bob" })
+			}
+			if _, err := r.db.Router().SetPeople(t.Context(), people); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.platform.Say("c2", "ada", "hello")
+		r.await(2)
+		abroad := spoken(submitted("abroad", "ada", "c1", "call me"))
+		abroad.Abroad = true
+		everybody(false)
+		for _, when := range []string{"the engine does not know yet", "the engine knows"} {
+			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, ledger.ErrPersonAway) {
+				t.Errorf("%s: %+v, %v", when, got, err)
+			}
+			r.router.PeopleChanged(t.Context())
+			r.until("bob is away", func() bool { return r.roster.Away("bob") })
+		}
+		if got, err := r.router.Submit(t.Context(), abroad); !errors.Is(err, ledger.ErrPersonAway) {
+			t.Errorf("to who is away: %+v, %v", got, err)
+		}
+		everybody(true)
+		r.router.PeopleChanged(t.Context())
+		r.until("bob is back", func() bool { return r.roster.Named("bob") != nil })
+		if got := r.submit(spoken(submitted("k", "bob", "c1", "stretch"))); got.Refused != "" {
+			t.Errorf("once bob is back: %+v", got)
+		}
+		if got := r.submit(abroad); got.Refused != "" {
+			t.Errorf("to bob, once they are back: %+v", got)
+		}
+		r.mentions(3, "stretch")
 	})
 }

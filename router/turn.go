@@ -188,11 +188,16 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 			return nil, err
 		}
 	}
-	if err := r.lateness(ref, data); err != nil {
-		return nil, err
+	if !r.Roster.Away(c.Person) { // who is away is asked nothing
+		if err := r.lateness(ref, data); err != nil {
+			return nil, err
+		}
+	}
+	if data.Resumed > 0 { // the engine that ran it before may know of an edit
+		r.running.markEdited(ref.TurnID, true)
 	}
 	turn := data.Turn
-	turn.Place = line.Place(data.Conversation)
+	turn.Place, turn.KeepTrying = line.Place(data.Conversation), r.settings().Config.StaleAfter
 	if data.Ordered {
 		turn.Order = orderOf(turn.Message.Text)
 	}

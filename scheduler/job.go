@@ -25,10 +25,11 @@ type Job struct {
 	// none is left.
 	Slot      time.Time `json:"slot,omitzero"`
 	Due       time.Time `json:"due,omitzero"`
-	Version   int64     `json:"-"`        // grows with each change and each claim
-	Runs      int       `json:"runs"`     // slots that ran, or are due; not those that were missed or skipped
-	Failures  int       `json:"failures"` // in a row
-	Seen      string    `json:"-"`        // a heartbeat's memory of what it saw last
+	Version   int64     `json:"-"`              // grows with each change and each claim
+	Runs      int       `json:"runs"`           // slots that ran, or are due; not those that were missed or skipped
+	Failures  int       `json:"failures"`       // in a row
+	Seen      string    `json:"-"`              // a heartbeat's memory of what it saw last
+	Away      bool      `json:"away,omitempty"` // its owner is away, for whom it waits; where jobs are listed or shown
 	CreatedAt time.Time `json:"created_at"`
 }
 

@@ -20,8 +20,10 @@ const (
 	starting = 32
 	// startWithin is how long a start may take before it is given up, and tried again.
 	startWithin = 30 * time.Second
-	// stuckAfter is for how long a run is tried to be started whose start brings nothing but errors.
+	// stuckAfter is for how long a run is tried to be started whose start brings nothing but errors, and stuckTries
+	// how often at least: it may have waited for its owner, and not been tried at all.
 	stuckAfter = 24 * time.Hour
+	stuckTries = 3
 )
 
 // Settings are what a Scheduler goes by that may change while it runs.

@@ -44,10 +44,9 @@ func TestJobsRunOnTime(t *testing.T) {
 //
 // promise: P9.slot-once
 func TestRestartsAcrossASlot(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, r *rig) {
-		job := r.add(scheduler.Job{Spec: scheduler.Spec{At: time.Now().UTC().Add(time.Minute).Format("2006-01-02T15:04:05"), Zone: "UTC"}})
-		time.Sleep(59 * time.Second)
+	onBoth(t, func(t *testing.T, r *rig) {
+		job := r.add(scheduler.Job{Spec: scheduler.Spec{At: time.Now().UTC().Add(3 * time.Second).Format("2006-01-02T15:04:05"), Zone: "UTC"}})
+		time.Sleep(time.Until(job.Due.Add(-time.Second)))
 		dice := rand.New(rand.NewPCG(1, 2))
 		var died atomic.Bool
 		die := func(scheduler.DueRun) error {
@@ -62,7 +61,8 @@ func TestRestartsAcrossASlot(t *testing.T) {
 			r.runFor(time.Duration(1+dice.IntN(40)) * time.Millisecond)
 		}
 		r.fault, r.after = nil, nil
-		r.runFor(time.Minute)
+		r.runUntil(func() bool { return states(r.history(job.ID)) == string(scheduler.RunDone) })
+		r.runFor(2 * time.Second)
 		runs := r.history(job.ID)
 		if len(runs) != 1 || runs[0].State != scheduler.RunDone || len(r.started) != 1 || !died.Load() {
 			t.Errorf("%+v; started %v; died: %v", runs, r.started, died.Load())
@@ -125,24 +125,29 @@ func TestSlowJobDelaysNoOther(t *testing.T) {
 
 // promise: P9.overlap
 func TestOverlap(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, r *rig) {
+	onBoth(t, func(t *testing.T, r *rig) {
 		job := func(o scheduler.Overlap) int64 {
-			return r.add(scheduler.Job{Payload: scheduler.PayloadAgent, Spec: every(time.Minute), Rules: scheduler.Rules{Overlap: o}}).ID
+			return r.add(scheduler.Job{Payload: scheduler.PayloadAgent, Spec: every(time.Second), Rules: scheduler.Rules{Overlap: o}}).ID
 		}
 		queue, allow := job(scheduler.OverlapQueue), job(scheduler.OverlapAllow)
-		r.runFor(2*time.Minute + 10*time.Second)
-		if got := states(r.history(queue)); got != "running due" {
-			t.Errorf("queue: %s", got)
+		wait := func(what string, ids map[int64]string) { // and more runs, as time goes on
+			t.Helper()
+			wrong := func() (all string) {
+				for id, want := range ids {
+					if got := states(r.history(id)); !strings.HasPrefix(got, want) {
+						all += fmt.Sprintf("job %d: %s; want %s\n", id, got, want)
+					}
+				}
+				return all
+			}
+			r.runUntil(func() bool { return wrong() == "" })
+			if all := wrong(); all != "" {
+				t.Errorf("%s: %s", what, all)
+			}
 		}
-		if got := states(r.history(allow)); got != "running running" {
-			t.Errorf("allow: %s", got)
-		}
+		wait("the first runs", map[int64]string{queue: "running due", allow: "running running"})
 		r.end("done", "answered")
-		r.runFor(10 * time.Second)
-		if got := states(r.history(queue)); got != "done running" {
-			t.Errorf("queue, after the first: %s", got)
-		}
+		wait("the first is over", map[int64]string{queue: "done running"})
 	})
 }
 

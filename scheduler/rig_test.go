@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -43,7 +44,7 @@ func newRig(t testing.TB, db *store.DB) *rig {
 		House: storetest.NewHouse(t, db), started: map[string]int{}, serves: []string{"tg"},
 		set: scheduler.Settings{Enabled: true, Defaults: scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour}},
 	}
-	if err := r.Router.SetPeople(r.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}}); err != nil {
+	if _, err := r.Router.SetPeople(r.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -54,6 +55,46 @@ func inBubble(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	storetest.SQLite(t) // what a process makes once is made outside
 	synctest.Test(t, func(t *testing.T) { test(t, newRig(t, storetest.SQLite(t))) })
+}
+
+// onBoth runs a test on SQLite with the clock of a bubble, and on PostgreSQL, which cannot be in one, with the machine's.
+func onBoth(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, test)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, newRig(t, storetest.Postgres(t)))
+	})
+}
+
+// runUntil has a scheduler run until cond holds, or for a minute.
+func (r *rig) runUntil(cond func() bool) {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	var running sync.WaitGroup
+	running.Go(func() { r.scheduler().Run(ctx) })
+	for ctx.Err() == nil && !cond() {
+		time.Sleep(20 * time.Millisecond)
+	}
+	stop()
+	running.Wait()
+}
+
+// due has a job have its first slot then, as if nothing had run since.
+func (r *rig) due(first time.Time, job *scheduler.Job) {
+	r.Helper()
+	job.Spec.Anchor = first
+	if job.Spec.At != "" {
+		job.Spec.At, job.Spec.Anchor = first.UTC().Format("2006-01-02T15:04:05"), time.Time{}
+	}
+	spec, err := json.Marshal(job.Spec)
+	if err != nil {
+		r.Fatal(err)
+	}
+	storetest.Exec(r, r.DB, fmt.Sprintf("UPDATE jobs SET slot = %[1]d, due_at = %[1]d, created_at = %[1]d, spec = '%[2]s' WHERE id = %[3]d", first.UnixMicro(), spec, job.ID))
 }
 
 // add makes a job of marco's.

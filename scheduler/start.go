@@ -98,6 +98,16 @@ func (s *Scheduler) postpone(run int64) (first bool) {
 	return l.tries == 1
 }
 
+// tries is how often the start of a run has failed since it is tried.
+func (s *Scheduler) tries(run int64) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.later[run]; l != nil {
+		return l.tries
+	}
+	return 0
+}
+
 // started forgets that the start of a run failed.
 func (s *Scheduler) started(run int64) {
 	s.mu.Lock()
@@ -127,7 +137,7 @@ func (s *Scheduler) startOne(ctx context.Context, run DueRun) {
 	}
 	settled := Settled{Run: run.Run, State: not.State, Reason: not.Reason, Seen: not.Seen, Pause: not.Pause, Failed: not.State == RunFailed && !not.Pause}
 	switch {
-	case err != nil && s.clock.now().Sub(run.Run.StartAt) < stuckAfter:
+	case err != nil && (s.clock.now().Sub(run.Run.StartAt) < stuckAfter || s.tries(run.Run.ID) < stuckTries):
 		if s.postpone(run.Run.ID) {
 			s.Log.WarnContext(ctx, "a run could not be started, it is tried again", "job_id", run.Job.ID, "run_id", run.Run.ID, "try", run.Run.Try, "error", err)
 		}

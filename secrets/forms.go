@@ -12,18 +12,22 @@ import (
 
 var lineBreaks = strings.NewReplacer("\n", "", "\r", "")
 
-// forms are the ways a value is looked for, without line breaks: each is at least
+// named are the names of quotes in HTML, where Go writes numbers.
+var named = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;")
+
+// forms are the ways a value is looked for, without what is skipped: each is at least
 // keyLength long.
 func forms(value string) []string {
 	var all []string
 	add := func(forms ...string) {
 		for _, f := range forms {
-			if f = lineBreaks.Replace(f); len(f) >= keyLength && !slices.Contains(all, f) {
+			if f = shown(f); len(f) >= keyLength && !slices.Contains(all, f) {
 				all = append(all, f)
 			}
 		}
 	}
-	bases := []string{value, html.EscapeString(value), url.PathEscape(value)}
+	escaped := html.EscapeString(value)
+	bases := []string{value, escaped, named.Replace(escaped), url.PathEscape(value)}
 	for _, special := range []string{"_*", "\\`*_{}[]()<>#+-.!|~", "\\`*_{}[]()<>#+-.!|~$&:@=\"'^/"} { // in Markdown
 		var form strings.Builder
 		for _, r := range value {
@@ -77,32 +81,4 @@ func lowerEscapes(s string) string {
 		}
 	}
 	return string(b)
-}
-
-// unescaped writes the characters of JSON plainly that need no escape and have one.
-func unescaped(s string) string {
-	if !strings.Contains(s, `\u00`) && !strings.Contains(s, `\/`) {
-		return s
-	}
-	var out strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			out.WriteByte(s[i])
-			continue
-		}
-		switch i++; {
-		case s[i] == '/':
-			out.WriteByte('/')
-			continue
-		case s[i] == 'u' && i+4 < len(s) && s[i+1:i+3] == "00":
-			if c, err := hex.DecodeString(s[i+3 : i+5]); err == nil && c[0] >= ' ' && c[0] < 0x7f && c[0] != '"' && c[0] != '\\' {
-				out.WriteByte(c[0])
-				i += 4
-				continue
-			}
-		}
-		out.WriteByte('\\')
-		out.WriteByte(s[i])
-	}
-	return out.String()
 }

@@ -1,11 +1,13 @@
 package secrets
 
 import (
+	"encoding/json"
 	"io"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 )
 
 // MinLength is the shortest value that is looked for, in bytes without line breaks: a
@@ -14,7 +16,8 @@ const MinLength = 6
 
 // A Masker takes known values out of texts, however they are written: as they are, in
 // base64 wherever they begin in it, in hex, and with the escapes of URLs, JSON and HTML.
-// Line breaks within them do not hide them. Its methods are safe for use by several
+// Line breaks, control characters and characters that show nothing do not hide them: these
+// may be taken out later, and nobody sees them. Its methods are safe for use by several
 // goroutines at once; a nil Masker knows no value.
 type Masker struct {
 	mu     sync.Mutex
@@ -37,7 +40,7 @@ func (m *Masker) Add(values ...Secret) {
 	before := len(m.values)
 	for _, v := range values {
 		value := strings.TrimSpace(v.Reveal())
-		if len(lineBreaks.Replace(value)) < MinLength {
+		if len(shown(value)) < MinLength {
 			continue
 		}
 		if m.values == nil {
@@ -79,6 +82,36 @@ func (m *Masker) Stable(s string) string {
 	return masked
 }
 
+// Find returns where in s known values stand, in order and apart, in bytes. With growing, s
+// is the beginning of a text in which Markdown may turn out to be markup, and upTo is where a
+// good part of a value may begin, whatever marks stand within it; otherwise, and where there is
+// none, it is the length of s.
+func (m *Masker) Find(s string, growing bool) (found [][2]int, upTo int) {
+	matcher := m.matcher()
+	if matcher == nil {
+		return nil, len(s)
+	}
+	found, _ = matcher.find(s, true, false)
+	if !growing {
+		return found, len(s)
+	}
+	upTo = len(s)
+	likely, read := matcher.find(s, false, true)
+	for _, f := range append(likely, [2]int{read, len(s)}) {
+		known := slices.ContainsFunc(found, func(k [2]int) bool { return k[0] <= f[0] && f[1] <= k[1] })
+		if !known && len(shown(s[f[0]:f[1]])) >= keyLength {
+			upTo = f[0]
+			break
+		}
+	}
+	for i, f := range found {
+		if f[1] > upTo {
+			return found[:i], min(upTo, f[0])
+		}
+	}
+	return found, upTo
+}
+
 // Begin is Text of the beginning of a text: an end that may be the beginning of a value is
 // left out.
 func (m *Masker) Begin(s string) string {
@@ -94,10 +127,20 @@ func (m *Masker) Margin() int {
 	return 0
 }
 
-// End is Text of what stands in s from a place on, that is Margin bytes behind its beginning
-// or the beginning of all; of a value that reaches over it nothing is left.
+// End is Text of what stands in s from a place on, that is Margin bytes behind its
+// beginning; of a value that reaches over it nothing is left. Where so many of these bytes
+// are skipped within values that a longer one may have begun before s, more is left out.
 func (m *Masker) End(s string, from int) string {
-	masked, _ := m.matcher().mask(s, true, from)
+	found := m.matcher()
+	if found != nil {
+		for i, n := 0, 0; i < len(s) && n < found.longest; i++ {
+			if i += skipped(s[i:], false); i < len(s) {
+				n++
+			}
+			from = max(from, min(i+1, len(s)))
+		}
+	}
+	masked, _ := found.mask(s, true, from)
 	return masked
 }
 
@@ -131,12 +174,50 @@ func (m *Masker) Growing() func(string) string {
 	}
 }
 
-// JSON is Text of JSON, also of such that writes characters as escapes that need none.
+// JSON is Text of JSON and of what its strings mean, however they are escaped. A string
+// that holds JSON in its turn is looked into as well.
 func (m *Masker) JSON(s string) string {
 	if m.matcher() == nil {
 		return s
 	}
-	return m.Text(unescaped(s))
+	return m.Text(m.meant(s, maxNesting))
+}
+
+// maxNesting is how deep JSON is looked for in strings of JSON.
+const maxNesting = 4
+
+// meant masks what the strings of JSON with escapes mean. Other strings stay as they are.
+func (m *Masker) meant(s string, depth int) string {
+	if depth == 0 || strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var out strings.Builder
+	from := 0 // what is not written yet
+	for i := 0; i < len(s); i++ {
+		if s[i] != '"' {
+			continue
+		}
+		start, escaped := i, false
+		for i++; i < len(s) && s[i] != '"'; i++ {
+			if s[i] == '\\' {
+				escaped = true
+				i++
+			}
+		}
+		var text string
+		if !escaped || i >= len(s) || json.Unmarshal([]byte(s[start:i+1]), &text) != nil {
+			continue
+		}
+		if masked := m.Text(m.meant(text, depth-1)); masked != text {
+			out.WriteString(s[from:start])
+			out.WriteString(`"` + inJSON(masked, false) + `"`)
+			from = i + 1
+		}
+	}
+	if from == 0 {
+		return s
+	}
+	return out.String() + s[from:]
 }
 
 // A MaskingWriter writes to another writer what is written to it, masked.
@@ -190,10 +271,12 @@ const maxStable = 64
 // keyLength is how many bytes of a pattern decide where it is looked for.
 const keyLength = 4
 
-// A matcher finds patterns, whatever line breaks stand within them.
+// A matcher finds patterns, whatever stands within them that is skipped.
 type matcher struct {
-	pairs   [1 << 10]uint64 // the first two bytes of all patterns, a line break for the second too
+	pairs   pairs // the first two bytes of all patterns, what may be skipped for the second too
+	marked  pairs // with marks
 	byKey   map[[keyLength]byte][]string
+	byMarks map[[keyLength]byte][]string // the key is without marks
 	longest int
 	heads   map[string]bool // the first one, two and three bytes of all patterns
 
@@ -202,7 +285,7 @@ type matcher struct {
 }
 
 func newMatcher(values map[string]bool) *matcher {
-	m := &matcher{byKey: map[[keyLength]byte][]string{}, heads: map[string]bool{}}
+	m := &matcher{byKey: map[[keyLength]byte][]string{}, byMarks: map[[keyLength]byte][]string{}, heads: map[string]bool{}}
 	for value := range values {
 		for _, p := range forms(value) {
 			key := [keyLength]byte([]byte(p[:keyLength]))
@@ -211,20 +294,35 @@ func newMatcher(values map[string]bool) *matcher {
 				continue
 			}
 			m.byKey[key] = append(m.byKey[key], p)
-			for _, second := range []byte{p[1], '\n', '\r'} {
-				m.pairs[uint16(p[0])<<2|uint16(second>>6)] |= 1 << (second & 63)
+			for second := range 256 {
+				c := byte(second)
+				if c == p[1] || c >= utf8.RuneSelf || control(c) {
+					m.pairs.add(p[0], c)
+					m.marked.add(p[0], c)
+				} else if c == '&' || strings.IndexByte(markdown, c) >= 0 {
+					m.marked.add(p[0], c)
+				}
+			}
+			letters := unmarked.Replace(p)
+			if len(letters) >= keyLength {
+				key := [keyLength]byte([]byte(letters[:keyLength]))
+				m.byMarks[key] = append(m.byMarks[key], p)
 			}
 			for n := 1; n < keyLength; n++ {
-				m.heads[p[:n]] = true
+				m.heads[p[:n]], m.heads[letters[:min(n, len(letters))]] = true, true
 			}
 		}
 	}
 	return m
 }
 
-// begins says that a pattern may begin with two bytes.
-func (m *matcher) begins(first, second byte) bool {
-	return m.pairs[uint16(first)<<2|uint16(second>>6)]>>(second&63)&1 != 0
+// pairs are a set of two bytes each.
+type pairs [1 << 10]uint64
+
+func (p *pairs) add(first, second byte) { p[uint16(first)<<2|uint16(second>>6)] |= 1 << (second & 63) }
+
+func (p *pairs) has(first, second byte) bool {
+	return p[uint16(first)<<2|uint16(second>>6)]>>(second&63)&1 != 0
 }
 
 // mask replaces what is found. Unless the text is whole it stops where a value may have
@@ -234,25 +332,40 @@ func (m *matcher) mask(text string, whole bool, from int) (masked string, read i
 	if m == nil {
 		return text[from:], len(text)
 	}
-	var out strings.Builder
-	start, end := -1, 0 // the values that touch each other
-	replace := func() {
-		if end > from {
-			out.WriteString(text[from:max(from, start)])
-			out.WriteString(placeholder)
-			from = end
-		}
-		start = -1
+	found, read := m.find(text, whole, false)
+	if from == 0 && len(found) == 0 && read == len(text) {
+		return text, read
 	}
+	var out strings.Builder
+	for _, f := range found {
+		if f[1] > from {
+			out.WriteString(text[from:max(from, f[0])])
+			out.WriteString(Placeholder)
+			from = f[1]
+		}
+	}
+	out.WriteString(text[min(from, read):read])
+	return out.String(), read
+}
+
+// find is where values stand; those that overlap are one. Unless the text is whole it stops
+// where a value may have begun that is not complete; read is how much of the text that was.
+// With marks, those of Markdown are skipped within values.
+func (m *matcher) find(text string, whole, marks bool) (found [][2]int, read int) {
+	begins := &m.pairs
+	if marks {
+		begins = &m.marked
+	}
+	start, end := -1, 0 // the values that overlap
 	i := 0
 	for ; i < len(text); i++ {
 		if start >= 0 && i >= end {
-			replace()
+			found, start = append(found, [2]int{start, end}), -1
 		}
-		if isBreak(text[i]) || i+1 < len(text) && !m.begins(text[i], text[i+1]) {
+		if i+1 < len(text) && !begins.has(text[i], text[i+1]) || control(text[i]) {
 			continue
 		}
-		until, open := m.at(text, i)
+		until, open := m.at(text, i, marks)
 		if open && !whole {
 			break
 		}
@@ -264,34 +377,32 @@ func (m *matcher) mask(text string, whole bool, from int) (masked string, read i
 		}
 	}
 	switch {
-	case i < len(text) && start >= 0: // what is not complete touches what is
+	case i < len(text) && start >= 0: // what is not complete overlaps what is
 		i = start
-	case i == len(text) && start >= 0:
-		replace()
+	case start >= 0:
+		found = append(found, [2]int{start, end})
 	}
-	if from == 0 && i == len(text) {
-		return text, i
-	}
-	out.WriteString(text[min(from, i):i])
-	return out.String(), i
+	return found, i
 }
 
 // at is where the longest pattern ends that begins at i; 0: none does. open: one may, and
 // the text ends before it.
-func (m *matcher) at(text string, i int) (until int, open bool) {
+func (m *matcher) at(text string, i int, marks bool) (until int, open bool) {
 	var key [keyLength]byte
 	n := 0
-	for j := i; j < len(text) && n < keyLength; j++ {
-		if c := text[j]; !isBreak(c) {
-			key[n] = c
-			n++
+	for j := i; n < keyLength; j++ {
+		if j += skipped(text[j:], marks); j == len(text) || cutOff(text[j:]) {
+			return 0, m.heads[string(key[:n])] || n == 0
 		}
+		key[n] = text[j]
+		n++
 	}
-	if n < keyLength {
-		return 0, m.heads[string(key[:n])]
+	patterns := m.byKey
+	if marks {
+		patterns = m.byMarks
 	}
-	for _, p := range m.byKey[key] {
-		end, left := match(p, text, i)
+	for _, p := range patterns[key] {
+		end, left := match(p, text, i, marks)
 		if left {
 			open = true
 		}
@@ -301,21 +412,19 @@ func (m *matcher) at(text string, i int) (until int, open bool) {
 }
 
 // match is where p ends in text, from i on; 0: it is another text. open: text ends before.
-func match(p, text string, i int) (end int, open bool) {
-	n := 0
-	for ; i < len(text); i++ {
-		c := text[i]
-		if isBreak(c) {
-			continue
+func match(p, text string, i int, marks bool) (end int, open bool) {
+	for n := 0; ; i++ {
+		if i < len(text) && (text[i] != p[n] || marks && unfinished(text[i:])) {
+			i += skipped(text[i:], marks)
 		}
-		if c != p[n] {
-			return 0, false
+		switch {
+		case i == len(text):
+			return 0, true
+		case text[i] != p[n]:
+			return 0, cutOff(text[i:])
 		}
 		if n++; n == len(p) {
 			return i + 1, false
 		}
 	}
-	return 0, true
 }
-
-func isBreak(c byte) bool { return c == '\n' || c == '\r' }

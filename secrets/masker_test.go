@@ -82,6 +82,78 @@ func TestKnownValuesAreMaskedInEveryEncoding(t *testing.T) {
 	}
 }
 
+// What is taken out of a text later, or shows nothing, does not hide a value; nor do escapes of
+// JSON, be it within JSON.
+//
+// promise: P6.stripped
+func TestNothingInvisibleHidesAValue(t *testing.T) {
+	t.Parallel()
+	m := secrets.NewMasker(canary, "schlüssel-ñ-ø")
+	for name, between := range map[string]string{
+		"NUL": "\x00", "an escape": "\x1b", "no width": "\u200b", "a soft hyphen": "\u00ad", "a mark of direction": "\u202e", "a variation": "\ufe0f",
+		"a tag": "\U000e0041", "lines": "\r\n", "several": "\x00\u2060\n\u200d",
+	} {
+		text := "before " + strings.Join(strings.Split(canary, ""), between) + " after"
+		if got := m.Text(text); got != "before [redacted] after" {
+			t.Errorf("%s: %q", name, got)
+		}
+		if got := m.JSON(fmt.Sprintf(`{"a":%s}`, quoted(text))); got != `{"a":"before [redacted] after"}` {
+			t.Errorf("%s, in JSON: %q", name, got)
+		}
+		growing := m.Growing()
+		for i := range len(text) + 1 {
+			if got := growing(text[:i]); !strings.HasPrefix("before [redacted] after", got) {
+				t.Fatalf("%s: %q is shown of %q", name, got, text[:i])
+			}
+		}
+	}
+	growing := m.Growing()
+	for i := range len("a schlüssel-ñ-ø b") + 1 {
+		if got := growing("a schlüssel-ñ-ø b"[:i]); !strings.HasPrefix("a [redacted] b", got) {
+			t.Fatalf("%q is shown", got)
+		}
+	}
+	inner := strings.NewReplacer(`a`, `\u0061`, `z`, `\u007A`).Replace(quoted(canary))
+	for range 3 {
+		inner = quoted(`{"args":` + inner + `}`)
+		if got := m.JSON(`[` + inner + `]`); strings.Contains(got, "u0061") || !strings.Contains(got, "[redacted]") || !json.Valid([]byte(got)) {
+			t.Errorf("%s", got)
+		}
+	}
+	for _, text := range []string{`{"a":"x\ny","b":"c:\\d"}`, `"\`, `"\u12`, `{"a":"\ud800"}`} {
+		if got := m.JSON(text); got != text {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+	if got := m.Text("Canary/+7%&quot;&lt;&amp;&gt;=zebra?x"); got != "[redacted]" {
+		t.Errorf("named references: %q", got)
+	}
+}
+
+func quoted(s string) string {
+	data, _ := json.Marshal(s)
+	return string(data)
+}
+
+// Of a value that began before the end that is kept, nothing is left, however many lines it
+// goes over.
+//
+// promise: P6.stripped
+func TestNoEndOfAValueIsLeft(t *testing.T) {
+	t.Parallel()
+	m := secrets.NewMasker(canary)
+	for _, between := range []string{"", "\n", "\r\n", "\n\n\n\n\n\n", "\x00\u200b\n"} {
+		text := "before " + strings.Join(strings.Split(canary, ""), between) + " after. " + strings.Repeat("And so on. ", 90)
+		for cut := 7; cut < 200; cut++ {
+			kept := text[cut:]
+			from := min(m.Margin(), len(kept))
+			if got := m.End(kept, from); strings.Contains(got, "ebra") || strings.Contains(strings.ReplaceAll(got, between, ""), "bra") || !strings.HasSuffix(got, "And so on. ") {
+				t.Fatalf("%q, cut at %d: %q", between, cut, got)
+			}
+		}
+	}
+}
+
 func TestValuesThatTouchLeaveNoRest(t *testing.T) {
 	t.Parallel()
 	m := secrets.NewMasker("alpha-beta-gamma", "gamma-delta-omega", "beta-g")

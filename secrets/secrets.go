@@ -23,14 +23,15 @@ var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // ValidName says that a secret can have that name.
 func ValidName(name string) bool { return names.MatchString(name) }
 
-const placeholder = "[redacted]"
+// Placeholder stands where a secret stood.
+const Placeholder = "[redacted]"
 
 // Format writes the placeholder for every verb, %d and %x too.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, placeholder) }
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Placeholder) }
 
-func (Secret) String() string               { return placeholder }
-func (Secret) GoString() string             { return placeholder }
-func (Secret) MarshalText() ([]byte, error) { return []byte(placeholder), nil }
+func (Secret) String() string               { return Placeholder }
+func (Secret) GoString() string             { return Placeholder }
+func (Secret) MarshalText() ([]byte, error) { return []byte(Placeholder), nil }
 
 // Reveal is the credential itself, for the request that needs it.
 func (s Secret) Reveal() string { return string(s) }

@@ -109,7 +109,7 @@ func Hide(text string) (masked string, kinds []string) {
 				continue
 			}
 			out.WriteString(text[from:first])
-			out.WriteString(placeholder)
+			out.WriteString(Placeholder)
 			from = last
 			if !slices.Contains(kinds, s.name) {
 				kinds = append(kinds, s.name)

@@ -153,11 +153,9 @@ func (t *tx) useButton(e *ledger.Entry, a *ledger.Accepted) (bool, error) {
 	if _, err := t.Exec(setAction, string(ledger.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID); err != nil {
 		return false, err
 	}
-	var data actionData
-	if err := json.Unmarshal([]byte(row.Data), &data); err != nil {
-		return false, fmt.Errorf("stored action %d: %w", row.ID, err)
-	}
-	if data.Either {
+	if data, err := row.stored(); err != nil {
+		return false, err
+	} else if data.Either {
 		if _, err := t.Exec(cancelSiblings, t.now, row.MessageID, row.ID, row.Kind); err != nil {
 			return false, err
 		}
@@ -168,25 +166,30 @@ func (t *tx) useButton(e *ledger.Entry, a *ledger.Accepted) (bool, error) {
 
 // pressDecision decides an approval by a button.
 func (t *tx) pressDecision(e *ledger.Entry, row *actionRow, a *ledger.Accepted) error {
-	var data actionData
-	if err := json.Unmarshal([]byte(row.Data), &data); err != nil {
-		return fmt.Errorf("stored action %d: %w", row.ID, err)
+	data, err := row.stored()
+	if err != nil || data.Does == "" {
+		return err // it is a code, and no button
 	}
-	if data.Does == "" {
-		return nil // it is a code, and no button
-	}
-	_, err := t.decide(e, row, &ledger.AsDecision{Does: data.Does}, a)
+	_, err = t.decide(new(*e), row, &ledger.AsDecision{Does: data.Does}, a)
 	if err == nil && !a.NotYours {
 		err = t.question(row, a)
 	}
 	return err
 }
 
+// stored reads the action's data.
+func (r *actionRow) stored() (data actionData, err error) {
+	if err := json.Unmarshal([]byte(r.Data), &data); err != nil {
+		return data, fmt.Errorf("stored action %d: %w", r.ID, err)
+	}
+	return data, nil
+}
+
 // choose does what a choice does; its text is the message of the entry.
 func (t *tx) choose(owner int64, row *actionRow, chosen *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form) error {
-	var data actionData
-	if err := json.Unmarshal([]byte(row.Data), &data); err != nil {
-		return fmt.Errorf("stored action %d: %w", row.ID, err)
+	data, err := row.stored()
+	if err != nil {
+		return err
 	}
 	switch data.Does {
 	case ledger.DoesRetry:

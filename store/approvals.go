@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -13,19 +14,21 @@ import (
 
 const (
 	insertApproval = `
-		INSERT INTO approvals (kind, state, person, session_id, turn_id, attempt, position, tool, shown, hash, rule, taint, created_at, expires_at)
-		SELECT 'tool', 'proposed', t.person, t.session_id, t.id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM turns t WHERE t.id = ? RETURNING id`
+		INSERT INTO approvals (kind, state, person, session_id, turn_id, attempt, position, tool, shown, hash, rule, taint, data, created_at, expires_at)
+		SELECT 'tool', 'proposed', t.person, t.session_id, t.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM turns t WHERE t.id = ? RETURNING id`
 	approvalOf = `
 		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, attempt, position, tool, shown, rule, taint,
 			scope, decided_by, why, channel, identity, data, expires_at
 		FROM approvals WHERE id = ?`
-	// byAdmin: whoever allowed it has to be an admin still.
-	byAdmin = `EXISTS (SELECT 1 FROM people p WHERE p.name = a.decided_by AND p.role = 'admin')`
+	// byAdmin: whoever allowed it has to be an admin still, unless it was theirs to decide.
+	byAdmin = `(a.rule = '` + tools.RuleKeeps + `' AND a.person = a.decided_by OR EXISTS (SELECT 1 FROM people p WHERE p.name = a.decided_by AND p.role = 'admin'))`
 	// approvalFor is the newest answer to a question of that very task. What was allowed is
-	// good for useWithin, and until the question's deadline: then it is asked again.
+	// good for useWithin, and until the question's deadline: then it is asked again. If it has
+	// another hash by now, it is not what was allowed.
 	approvalFor = `
-		SELECT a.id, CASE WHEN a.state = 'accepted' AND NOT ` + byAdmin + ` THEN 'cancelled' ELSE a.state END AS state, a.scope, FALSE AS is_grant, a.decided_by, a.why
-		FROM approvals a WHERE a.turn_id = ? AND a.attempt = ? AND a.position = ? AND a.hash = ? AND a.kind = 'tool' AND a.used_at IS NULL
+		SELECT a.id, CASE WHEN a.state = 'accepted' AND NOT ` + byAdmin + ` THEN 'cancelled' WHEN a.state = 'accepted' AND a.hash <> ? THEN 'changed' ELSE a.state END AS state,
+			a.scope, FALSE AS is_grant, a.decided_by, a.why
+		FROM approvals a WHERE a.turn_id = ? AND a.attempt = ? AND a.position = ? AND a.kind = 'tool' AND a.used_at IS NULL
 		AND (a.state <> 'accepted' OR a.expires_at > ? OR a.decided_at > ?)
 		ORDER BY a.id DESC LIMIT 1`
 	goodGrant = `
@@ -43,7 +46,6 @@ const (
 		UPDATE actions SET state = 'cancelled', outcome = ?, used_by = ?, used_at = ? WHERE approval_id = ? AND state = 'proposed'`
 	overdue      = `SELECT id FROM approvals WHERE state = 'proposed' AND expires_at <= ? ORDER BY expires_at LIMIT 100`
 	nextOverdue  = `SELECT min(expires_at) FROM approvals WHERE state = 'proposed'`
-	personOfTurn = `SELECT person FROM turns WHERE id = ?`
 	onePerson    = `SELECT 1 FROM people WHERE name = ?`
 	openOfPerson = `SELECT count(*) FROM approvals WHERE person = ? AND kind = 'tool' AND state = 'proposed'`
 	openOfTurn   = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
@@ -52,12 +54,6 @@ const (
 		FROM approvals p JOIN actions a ON a.approval_id = p.id JOIN messages m ON m.id = a.message_id
 		JOIN deliveries d ON d.message_id = m.id JOIN conversations c ON c.id = d.conversation_id
 		WHERE p.id = ? AND d.state = 'sent' AND d.platform_id <> '' AND d.extra LIKE '{"buttons":%'`
-	listGrants = `
-		SELECT a.id, a.person, a.tool, a.shown, a.scope, a.decided_by, a.decided_at, coalesce(s.key, '') AS session
-		FROM approvals a LEFT JOIN sessions s ON s.id = a.session_id
-		WHERE a.scope IN ('session', 'always') AND a.state = 'accepted' AND a.revoked_at IS NULL AND (? OR a.person = ?) ORDER BY a.id`
-	revokeGrant = `
-		UPDATE approvals SET revoked_at = ? WHERE id = ? AND scope IN ('session', 'always') AND revoked_at IS NULL AND (? OR person = ?)`
 	revokeSession = `UPDATE approvals SET revoked_at = ? WHERE session_id = ? AND scope = 'session' AND revoked_at IS NULL`
 	// endGranted ends what somebody granted who is no admin any more: it is not to come back
 	// with the role.
@@ -86,6 +82,26 @@ type approvalRow struct {
 	ExpiresAt                 int64  `db:"expires_at"`
 }
 
+// approvalTerms is what is kept of an approval of a tool, as its data.
+type approvalTerms struct {
+	Once bool `json:"once,omitempty"` // it is allowed once only, whatever its taint
+}
+
+// once says that it can be allowed once only.
+func (p *approvalRow) once() (bool, error) {
+	var terms approvalTerms
+	err := p.stored(&terms)
+	return terms.Once || p.Taint != tools.Clean, err
+}
+
+// stored reads the approval's data.
+func (p *approvalRow) stored(data any) error {
+	if err := json.Unmarshal([]byte(p.Data), data); err != nil {
+		return fmt.Errorf("stored approval %d: %w", p.ID, err)
+	}
+	return nil
+}
+
 type approvalData struct {
 	ID    int64  `json:"id,string"`
 	State string `json:"state"`
@@ -100,7 +116,7 @@ func approvalEvent(turn int64, d approvalData) event {
 
 // Ask implements router.Approvals.
 func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, asked ledger.Asked) (next *ledger.Claimed, err error) {
-	if step.Ask == nil || step.End == nil || !parks(step.End) || len(step.Say) > 0 {
+	if step.Ask == nil || step.End == nil || step.End.State != string(ledger.TurnWaiting) || len(step.Say) > 0 {
 		return nil, fmt.Errorf("ask: the turn has to wait, and to say nothing else: %w", ledger.ErrConflict)
 	}
 	bodies := packCalls(step.Calls)
@@ -116,11 +132,8 @@ func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, a
 		if err != nil {
 			return err
 		}
-		var stop string
-		if _, err := t.Row(askedToStop, []any{ref.TurnID}, &stop); err != nil {
+		if err := t.goesOn(ref.TurnID); err != nil {
 			return err
-		} else if stop != "" {
-			return ledger.ErrStopped
 		}
 		if asked.MostOpen > 0 {
 			if err := t.mayAsk(ref.TurnID, asked.MostOpen); err != nil {
@@ -129,7 +142,7 @@ func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, a
 		}
 		q := step.Ask
 		id, err := t.Insert(insertApproval, q.Attempt, q.Position, clean(q.Tool), clean(q.Shown), q.Hash, clean(q.Rule), clean(string(q.Taint)),
-			t.now, micros(asked.ExpiresAt), ref.TurnID)
+			jsonText(approvalTerms{q.Loads != nil}), t.now, micros(asked.ExpiresAt), ref.TurnID)
 		if err != nil {
 			return err
 		}
@@ -154,7 +167,7 @@ func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, a
 func (t *tx) mayAsk(turn int64, most int) error {
 	var person string
 	var one, open int
-	if _, err := t.Row(personOfTurn, []any{turn}, &person); err != nil {
+	if _, err := t.Row(personOf, []any{turn}, &person); err != nil {
 		return err
 	}
 	if _, err := t.Row(t.Locked(onePerson), []any{person}, &one); err != nil { // of two at once one waits
@@ -200,8 +213,8 @@ func (r *Router) Approval(ctx context.Context, ref ledger.TurnRef, person string
 		read := func(query string, args ...any) (bool, error) {
 			return t.Row(query, args, &got.ID, &got.State, &got.Scope, &got.Grant, &got.By, &got.Why)
 		}
-		found, err := read(approvalFor, ref.TurnID, ask.Attempt, ask.Position, ask.Hash, t.now, t.now-useWithin.Microseconds())
-		if err != nil || found || ask.Taint != tools.Clean {
+		found, err := read(approvalFor, ask.Hash, ref.TurnID, ask.Attempt, ask.Position, t.now, t.now-useWithin.Microseconds())
+		if err != nil || found || ask.Taint != tools.Clean || ask.Loads != nil {
 			return err
 		}
 		_, err = read(grantFor, clean(person), ask.Hash, ref.SessionID)
@@ -229,7 +242,8 @@ func (w *stepWriter) use(c *agent.TaskChange) {
 }
 
 // acceptDecision decides by a code that was typed.
-func (t *tx) acceptDecision(e *ledger.Entry, as *ledger.AsDecision, a *ledger.Accepted, conversation int64) error {
+func (t *tx) acceptDecision(of *ledger.Entry, as *ledger.AsDecision, a *ledger.Accepted, conversation int64) error {
+	e := new(*of)
 	var row *actionRow
 	var err error
 	if !as.Pairing {
@@ -253,29 +267,31 @@ func (t *tx) acceptDecision(e *ledger.Entry, as *ledger.AsDecision, a *ledger.Ac
 	return t.say(e, a, conversation, classControl, situation)
 }
 
-// decide decides an approval for a person, whose role is looked up anew. The first decision
-// counts.
+// decide decides an approval for a person, whose role is looked up again: an admin, or where RuleKeeps
+// asks also whose turn it is. The first decision counts. Of a link both sides decide, and the entry's
+// sender may be somebody else then.
 func (t *tx) decide(e *ledger.Entry, row *actionRow, as *ledger.AsDecision, a *ledger.Accepted) (ledger.Situation, error) {
 	does, why := as.Does, as.Why
 	name := clean(e.Sender.Person)
-	person, err := t.person(name)
-	if err != nil {
-		return "", err
-	}
-	if person == nil || person.Role != ledger.RoleAdmin {
-		a.NotYours, a.Approval = true, row.Approval
-		return ledger.ApprovalNotYours, nil
-	}
 	p, err := t.approval(row.Approval)
 	if err != nil {
 		return "", err
 	}
+	if p.Kind == ledger.ApprovalLink {
+		return t.decideLink(e, row, p, does, "", a)
+	}
+	person, err := t.person(name)
+	if err != nil {
+		return "", err
+	}
+	own := p.Rule == tools.RuleKeeps && p.Person == name
+	if person == nil || person.Role != ledger.RoleAdmin && !own {
+		a.NotYours, a.Approval = true, row.Approval
+		return ledger.ApprovalNotYours, nil
+	}
 	a.Approval = p.ID
 	state := ledger.ActionAccepted
 	switch {
-	case p.Kind == ledger.ApprovalLink && p.Person != name:
-		a.NotYours, a.Approval = true, 0
-		return ledger.ApprovalUnknown, nil
 	case p.State != ledger.ActionProposed:
 		a.Action = ledger.ActionCancelled
 		return ledger.ApprovalOver, nil
@@ -285,12 +301,14 @@ func (t *tx) decide(e *ledger.Entry, row *actionRow, as *ledger.AsDecision, a *l
 	case does == ledger.DoesDeny:
 		state, does = ledger.ActionRejected, ""
 	case p.Kind != ledger.ApprovalTool:
-		if state, err = t.grantRequest(p, name, as.Name, a); err != nil {
+		if state, err = t.grantRequest(p, as.Name, a); err != nil {
 			return "", err
 		}
 		does = ""
-	case p.Taint != tools.Clean && does != ledger.DoesOnce:
-		return ledger.ApprovalOnceOnly, nil
+	case does != ledger.DoesOnce:
+		if once, err := p.once(); err != nil || once {
+			return ledger.ApprovalOnceOnly, err
+		}
 	}
 	if err := t.settleApproval(p, state, string(does), name, why); err != nil {
 		return "", err
@@ -313,9 +331,6 @@ func (t *tx) decide(e *ledger.Entry, row *actionRow, as *ledger.AsDecision, a *l
 var decisions = map[ledger.ApprovalKind]map[ledger.ActionState]ledger.Situation{
 	ledger.ApprovalTool:    {ledger.ActionAccepted: ledger.ApprovalAllowed, ledger.ActionRejected: ledger.ApprovalDenied},
 	ledger.ApprovalPairing: {ledger.ActionAccepted: ledger.PairingDone, ledger.ActionRejected: ledger.PairingRefused, ledger.ActionCancelled: ledger.ApprovalOver},
-	ledger.ApprovalLink: {
-		ledger.ActionAccepted: ledger.LinkAllowed, ledger.ActionRejected: ledger.LinkDenied, ledger.ActionCancelled: ledger.ApprovalOver,
-	},
 }
 
 // approval reads an approval and locks its turn's session before it, as who cancels the
@@ -449,44 +464,4 @@ func (r *Router) Questions(ctx context.Context, approval int64) (list []ledger.D
 		return nil
 	})
 	return list, err
-}
-
-// Grants implements router.Approvals.
-func (r *Router) Grants(ctx context.Context, person string, any bool) (list []ledger.Grant, err error) {
-	err = r.db.read(ctx, "list grants", func(t *tx) error {
-		var rows []struct {
-			ID                                  int64
-			Person, Tool, Shown, Scope, Session string
-			DecidedBy                           string `db:"decided_by"`
-			DecidedAt                           int64  `db:"decided_at"`
-		}
-		if err := t.All(&rows, listGrants, any, clean(person)); err != nil {
-			return err
-		}
-		for _, g := range rows {
-			list = append(list, ledger.Grant{
-				ID: g.ID, Person: g.Person, Tool: g.Tool, Shown: g.Shown, Scope: g.Scope, Session: g.Session, By: g.DecidedBy, At: instant(g.DecidedAt),
-			})
-		}
-		return nil
-	})
-	return list, err
-}
-
-// acceptRevoke takes a grant back.
-func (t *tx) acceptRevoke(e *ledger.Entry, as *ledger.AsRevoke, a *ledger.Accepted, conversation int64) error {
-	n, err := t.Exec(revokeGrant, t.now, as.Grant, as.AnyPerson, clean(e.Sender.Person))
-	if err != nil {
-		return err
-	}
-	situation := ledger.GrantUnknown
-	if n > 0 {
-		situation = ledger.GrantRevoked
-		if err := t.audit(approverOf(e), audited{
-			action: "grant.revoke", target: fmt.Sprintf("grant %d", as.Grant), outcome: "done",
-		}); err != nil {
-			return err
-		}
-	}
-	return t.say(e, a, conversation, classControl, situation)
 }

@@ -9,6 +9,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
+	"switchboard/channels"
 	"switchboard/router/ledger"
 )
 
@@ -97,7 +98,7 @@ func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
 			}
 		}
 		h.Commit(ref, starts(&agent.Use{Approval: id, Hash: []byte("true")}))
-		if err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "user"}}); err != nil {
+		if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "user"}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := h.Router.Commit(h.Ctx, other, starts(&agent.Use{Approval: id + 1, Hash: []byte("true")}), nil); !errors.Is(err, ledger.ErrConflict) {
@@ -178,7 +179,7 @@ func TestGrantIsExact(t *testing.T) {
 			Plan:  &agent.PlanRow{Attempt: 1, Goal: "again", Tasks: plan.Plan.Tasks},
 		})
 		use.Tasks[0].Attempt = 1
-		if err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "user"}}); err != nil {
+		if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "user"}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, now := range []string{"is no admin any more", "was made an admin again"} {
@@ -287,19 +288,90 @@ func TestOverdueApprovalsExpire(t *testing.T) {
 	})
 }
 
-// Who is removed takes along what they granted: somebody else may be called so one day.
+// Who is removed takes along what they granted: somebody else may be called so one day. While somebody is
+// away it allows nothing.
 //
 // promise: P4.grants-are-exact
 func TestGrantsEndWithWhoGaveThem(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
+		h.root()
 		h.allowed("c", "1", ledger.DoesAlways)
-		if err := h.Router.SetPeople(h.Ctx, nil); err != nil {
+		later := h.Begun("d", "2")
+		good := func(want bool, when string) {
+			t.Helper()
+			if got, err := h.Router.Approval(h.Ctx, later, "marco", *parks().Ask); err != nil || (got.ID != 0) != want {
+				t.Errorf("%s: %+v, %v", when, got, err)
+			}
+		}
+		good(true, "given")
+		if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: "user"}}); err != nil {
+			t.Fatal(err)
+		}
+		good(false, "away")
+		h.root()
+		good(true, "back")
+		if err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: ledger.ChangeRemove, Person: ledger.Person{Name: "root"}, NotInFile: true}, ledger.Hand{}); err != nil {
 			t.Fatal(err)
 		}
 		h.root()
-		later := h.Begun("d", "2")
-		if got, err := h.Router.Approval(h.Ctx, later, "marco", *parks().Ask); err != nil || got.ID != 0 {
-			t.Errorf("%+v, %v", got, err)
+		good(false, "removed")
+	})
+}
+
+// What may load files is allowed once, whatever is typed or pressed, and no grant covers it.
+//
+// promise: P4.grants-are-exact
+func TestWhatLoadsFilesIsAllowedOnce(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.root()
+		h.allowed("c", "1", ledger.DoesAlways)
+		ref := h.Begun("d", "2")
+		step, question := parks(), asked(ref.TurnID, "d")
+		step.Ask.Loads = &tools.Loaded{}
+		button := func(does ledger.Does) []byte { return ledger.HashCode("forged " + string(does)) }
+		for _, does := range []ledger.Does{ledger.DoesSession, ledger.DoesAlways} { // no question has these
+			question.Questions[0].Reply.Actions = append(question.Questions[0].Reply.Actions, ledger.Action{Code: button(does), Kind: ledger.ActionApproval, Does: does})
+		}
+		if got, err := h.Router.Approval(h.Ctx, ref, "marco", *step.Ask); err != nil || got.ID != 0 {
+			t.Errorf("a grant covers it: %+v, %v", got, err)
+		}
+		if _, err := h.Router.Ask(h.Ctx, ref, step, question); err != nil {
+			t.Fatal(err)
+		}
+		for _, does := range []ledger.Does{ledger.DoesSession, ledger.DoesAlways} {
+			if a := h.Accept(decides(ref.TurnID, "d", does))[0]; a.Decided != 0 || a.Situation != ledger.ApprovalOnceOnly {
+				t.Errorf("typed %s: %+v", does, a)
+			}
+			press := entry("d", "press "+string(does), "")
+			press.Event.Kind, press.Sender.Person, press.As = channels.EventAction, "root", &ledger.AsAction{Code: button(does)}
+			if a := h.Accept(press)[0]; a.Decided != 0 || a.Action != "" {
+				t.Errorf("pressed %s: %+v", does, a)
+			}
+		}
+		if a := h.Accept(decides(ref.TurnID, "d", ledger.DoesOnce))[0]; a.Decided != ref.TurnID {
+			t.Errorf("once: %+v", a)
+		}
+	})
+}
+
+// An approval of what has another hash by now says so, and is not used.
+//
+// promise: P4.approved-before-it-runs
+func TestApprovalOfWhatHasChangedSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ref, id := h.allowed("c", "1", ledger.DoesOnce)
+		ask := *parks().Ask
+		for hash, want := range map[string]string{"true": agent.Accepted, "false": agent.Changed} {
+			ask.Hash = []byte(hash)
+			if got, err := h.Router.Approval(h.Ctx, ref, "marco", ask); err != nil || got.ID != id || got.State != want {
+				t.Errorf("%s: %+v, %v", hash, got, err)
+			}
+		}
+		other := h.Begun("d", "2")
+		h.park(other, "d")
+		h.Accept(decides(other.TurnID, "d", ledger.DoesDeny))
+		if got, err := h.Router.Approval(h.Ctx, other, "marco", ask); err != nil || got.State != agent.Rejected {
+			t.Errorf("denied, and changed: %+v, %v", got, err)
 		}
 	})
 }

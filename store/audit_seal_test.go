@@ -27,7 +27,7 @@ func (h *house) seal() {
 // verified wants the audit log to be as it was sealed.
 func (h *house) verified() store.Verified {
 	h.Helper()
-	v, err := h.DB.VerifyAudit(h.Ctx)
+	v, err := h.DB.VerifyAudit(h.Ctx, nil)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 		}
 		fails := func(what, segment string) {
 			t.Helper()
-			_, err := h.DB.VerifyAudit(h.Ctx)
+			_, err := h.DB.VerifyAudit(h.Ctx, nil)
 			if tampered, ok := errors.AsType[*store.TamperedError](err); !ok || !strings.Contains(err.Error(), "segment "+segment) {
 				t.Errorf("%s: %v, %+v", what, err, tampered)
 			}
@@ -112,7 +112,7 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 			h.write(do)
 			fails(what, segment)
 			h.write(undo)
-			if _, err := h.DB.VerifyAudit(h.Ctx); err != nil {
+			if _, err := h.DB.VerifyAudit(h.Ctx, nil); err != nil {
 				t.Fatalf("%s, put back: %v", what, err)
 			}
 		}
@@ -142,6 +142,55 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 		h.write("UPDATE audit_segments SET id = 2 WHERE id = 9")
 		h.write("DELETE FROM audit WHERE id = 4")
 		fails("a row removed", "2")
+	})
+}
+
+// Who can write to the database may cut off the end of the log, and seal it again by the rules: a hash
+// that was kept elsewhere shows it.
+//
+// promise: P12.audit-chain
+func TestEndThatIsCutOffIsFoundByAHash(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		if seal, err := h.DB.LastSeal(h.Ctx); seal != nil || err != nil {
+			t.Errorf("before the first seal: %x, %v", seal, err)
+		}
+		var seals [][]byte
+		for i := range 3 {
+			h.changes(2)
+			h.later(time.Duration(i+1) * time.Hour)
+			h.seal()
+			seal, err := h.DB.LastSeal(h.Ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seals = append(seals, seal)
+		}
+		for _, seal := range seals {
+			if _, err := h.DB.VerifyAudit(h.Ctx, seal); err != nil {
+				t.Error(err)
+			}
+		}
+		h.write("DELETE FROM audit WHERE id > 4", "DELETE FROM audit_segments WHERE id > 2")
+		h.verified()
+		if _, err := h.DB.VerifyAudit(h.Ctx, seals[1]); err != nil {
+			t.Error(err)
+		}
+		h.changes(2)
+		h.later(4 * time.Hour)
+		h.seal()
+		_, err := h.DB.VerifyAudit(h.Ctx, seals[2])
+		if _, ok := errors.AsType[*store.TamperedError](err); !ok || !strings.Contains(err.Error(), fmt.Sprintf("%x", seals[2])) {
+			t.Errorf("an end that was sealed again: %v", err)
+		}
+		h.later(10 * day)
+		keep := keepADay
+		keep.Audit = day
+		h.sweep(keep)
+		if last, err := h.DB.LastSeal(h.Ctx); err != nil || last == nil {
+			t.Errorf("once all is cleared away: %x, %v", last, err)
+		} else if _, err := h.DB.VerifyAudit(h.Ctx, last); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"time"
@@ -42,16 +43,27 @@ const (
 	openRows  = `SELECT count(*), coalesce(min(created_at), 0) FROM audit WHERE id > ?`
 )
 
-// VerifyAudit reads the whole audit log and holds it to its seals. *TamperedError: it is
-// not as it was sealed. What is cleared away meanwhile is no fault.
-func (db *DB) VerifyAudit(ctx context.Context) (v Verified, err error) {
+// LastSeal is the hash of the last segment; nil: nothing is sealed yet.
+func (db *DB) LastSeal(ctx context.Context) (hash []byte, err error) {
+	err = db.read(ctx, "read the last seal", func(t *tx) error {
+		s, err := t.segment(lastSegment)
+		hash = s.Hash
+		return err
+	})
+	return hash, err
+}
+
+// VerifyAudit reads the whole audit log and holds it to its seals, and to the hash of a segment that was
+// kept elsewhere; since nil: to none. *TamperedError: it is not as it was sealed. What is cleared away
+// meanwhile is no fault.
+func (db *DB) VerifyAudit(ctx context.Context, since []byte) (v Verified, err error) {
 	for {
 		var tampered *TamperedError
 		before, err := db.anchor(ctx)
 		if err != nil {
 			return v, err
 		}
-		if v, tampered, err = db.verifyFrom(ctx, before); err != nil || tampered == nil {
+		if v, tampered, err = db.verifyFrom(ctx, before, since); err != nil || tampered == nil {
 			return v, err
 		}
 		now, err := db.anchor(ctx)
@@ -73,7 +85,7 @@ func (db *DB) anchor(ctx context.Context) (s segment, err error) {
 	return s, err
 }
 
-func (db *DB) verifyFrom(ctx context.Context, before segment) (v Verified, tampered *TamperedError, err error) {
+func (db *DB) verifyFrom(ctx context.Context, before segment, since []byte) (v Verified, tampered *TamperedError, err error) {
 	bad := func(s *segment, what string) (Verified, *TamperedError, error) {
 		return v, &TamperedError{Segment: s.ID, Hour: instant(s.Hour), What: what}, nil
 	}
@@ -96,7 +108,7 @@ func (db *DB) verifyFrom(ctx context.Context, before segment) (v Verified, tampe
 		}
 	}
 	var list []segment
-	last := before
+	last, met := before, since == nil || bytes.Equal(before.Hash, since)
 	for more := true; more; {
 		if err = db.read(ctx, "read segments", func(t *tx) error {
 			list = nil
@@ -124,8 +136,12 @@ func (db *DB) verifyFrom(ctx context.Context, before segment) (v Verified, tampe
 				v.From = instant(s.Hour)
 			}
 			v.Segments, v.Rows, v.To, v.Hash = v.Segments+1, v.Rows+n, instant(s.Hour).Add(time.Hour), s.Hash
-			last = *s
+			last, met = *s, met || bytes.Equal(s.Hash, since)
 		}
+	}
+	if !met {
+		return bad(&last, fmt.Sprintf("neither it nor one before it has the hash %s. The end of the log was cut off or written again, "+
+			"unless that hash is older than what [retention] audit keeps", hex.EncodeToString(since)))
 	}
 	var stray, oldest int64
 	var found bool

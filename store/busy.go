@@ -16,8 +16,10 @@ const (
 )
 
 const (
+	// runningTurn runs, or is put off until its model is back.
 	runningTurn = `
-		SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND state = 'running' AND person = ? AND terms IS NULL`
+		SELECT id FROM turns WHERE session_id = ? AND rank < 0 AND (state = 'running' OR outcome = '` + agent.OutcomeModelAway + `')
+		AND person = ? AND terms IS NULL ORDER BY rank LIMIT 1`
 	lastQueued = `
 		SELECT id, person, absorb OR ordered FROM turns WHERE session_id = ? AND rank > 0 ORDER BY rank DESC LIMIT 1`
 	insertCollected = `

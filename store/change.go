@@ -48,6 +48,8 @@ func (t *tx) apply(c ledger.Change, by ledger.Hand) (audited, error) {
 		return t.changeSession(c)
 	case *ledger.DeliveryChange:
 		return t.changeDelivery(c)
+	case *ledger.Resend:
+		return t.resend(c)
 	case *ledger.SecretChange:
 		return t.changeSecret(c, by)
 	case *ledger.SettingsChange:
@@ -91,8 +93,8 @@ func (t *tx) mayOrder(admins bool, by ledger.Hand) error {
 	return &ledger.StateError{Sentence: "That is for admins."}
 }
 
-// acceptChange makes the change of a command and answers it: with its reply, with what is
-// said once it is known what became of it, or with why it was refused.
+// acceptChange makes the change of a command and answers it: with its reply, with what it
+// says of what became of it, or with why it was refused.
 func (t *tx) acceptChange(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
 	by := handOf(e)
 	if as.Refusal != "" {
@@ -116,9 +118,11 @@ func (t *tx) acceptChange(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accep
 	} else if err != nil {
 		return err
 	}
-	if as.Reply == nil {
-		return t.say(e, a, conversation, classControl, ledger.ChangeMade)
+	reply := as.Reply
+	if as.Say != nil {
+		reply = as.Say()
+		reply.Person = e.Sender.Person
 	}
-	_, err = t.answer(e, a, conversation, classControl, as.Reply)
+	_, err = t.answer(e, a, conversation, classControl, reply)
 	return err
 }

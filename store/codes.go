@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchboard/router/ledger"
+	"switchboard/words"
 )
 
 const (
@@ -18,7 +19,9 @@ const (
 		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, expires_at FROM actions
 		WHERE code = ? AND kind IN ('claim', 'link') AND (? = '' OR kind = ?)`
 	insertNamed = `
-		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, ?, '["*"]', '', 'local', ?, ?)
+		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
+		SELECT v.* FROM (VALUES (CAST(? AS text), CAST(? AS text), '["*"]', '', 'local', CAST(? AS bigint), CAST(? AS bigint))) AS v
+		WHERE NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = ?)
 		ON CONFLICT (name) DO NOTHING RETURNING 1`
 )
 
@@ -59,7 +62,7 @@ func (t *tx) useCode(e *ledger.Entry, as *ledger.AsCode, a *ledger.Accepted) (*l
 	if err != nil {
 		return nil, err
 	}
-	var rows []codeRow
+	var rows []codeRow // none of a question's code
 	if err := t.All(&rows, t.Locked(codeOf), as.Code, as.Kind, as.Kind); err != nil {
 		return nil, err
 	}
@@ -71,7 +74,9 @@ func (t *tx) useCode(e *ledger.Entry, as *ledger.AsCode, a *ledger.Accepted) (*l
 	if person != nil {
 		used.Sender.Person = person.Name
 	}
-	if code.Kind == ledger.ActionLink {
+	if as.Kind == ledger.ActionApproval {
+		return &used, t.answerLink(&used, as, a)
+	} else if code.Kind == ledger.ActionLink {
 		err = t.useLink(&used, person, &code, as, a)
 	} else {
 		err = t.useClaim(&used, person, &code, as, a)
@@ -131,10 +136,15 @@ func (t *tx) letIn(person *ledger.Person, role, identity, called string) (name s
 	var one int
 	made := false
 	for i := 1; called != "" && !made && i < 10; i++ {
-		if name = clean(called); i > 1 { // somebody else is called so
+		if name = clean(called); i > 1 { // somebody else is called so, or alike
 			name += strconv.Itoa(i)
 		}
-		if made, err = t.Row(insertNamed, []any{name, role, t.now, t.now}, &one); err != nil {
+		if other, err := t.alike(name); err != nil {
+			return "", err
+		} else if other != "" || words.NameFault(name) != "" {
+			continue
+		}
+		if made, err = t.Row(insertNamed, []any{name, role, t.now, t.now, name}, &one); err != nil {
 			return "", err
 		}
 	}

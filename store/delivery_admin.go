@@ -24,13 +24,13 @@ const (
 		WHERE message_id = ? AND state = 'dead'`
 	// askAgain opens the question anew, and gives it the time that the first one had.
 	askAgain = `
-		UPDATE deliveries SET state = 'unknown', settled = FALSE, outcome = 'by_hand', last_try = ?, updated_at = ? WHERE id = ?`
+		UPDATE deliveries SET state = 'unknown', settled = FALSE, outcome = 'by_hand', unnamed = FALSE, last_try = ?, updated_at = ? WHERE id = ?`
 	// sendMarked: it was sent once more already, and its text is marked.
 	sendMarked = `
-		UPDATE deliveries SET state = 'pending', settled = FALSE, outcome = 'by_hand', next_at = 0, first_try = 0, updated_at = ?
+		UPDATE deliveries SET state = 'pending', settled = FALSE, outcome = 'by_hand', unnamed = FALSE, next_at = 0, first_try = 0, updated_at = ?
 		WHERE id = ?`
 	dropByHand = `
-		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = 'by_hand', updated_at = ? WHERE id = ?`
+		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = 'by_hand', unnamed = FALSE, updated_at = ? WHERE id = ?`
 )
 
 // byHand is a delivery that somebody wants to change.

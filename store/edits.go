@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 
+	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
 )
@@ -18,7 +19,7 @@ const (
 	// shownMessages are the states of one message of a platform, the newest first.
 	shownMessages = `
 		SELECT m.id, m.class, coalesce(m.said, m.text) AS text, coalesce(m.replaces, m.id) AS first, m.attachments AS count,
-			coalesce(t.id, 0) AS turn_id, coalesce(t.state, '') AS state, coalesce(t.person, '') AS person, coalesce(t.rank, 0) AS rank,
+			coalesce(t.id, 0) AS turn_id, coalesce(t.state, '') AS state, coalesce(t.outcome, '') AS outcome, coalesce(t.person, '') AS person, coalesce(t.rank, 0) AS rank,
 			coalesce(t.ordered, FALSE) AS ordered
 		FROM messages m LEFT JOIN turns t ON t.id = m.turn_id
 		WHERE m.conversation_id = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> '' ORDER BY m.id DESC`
@@ -44,9 +45,15 @@ type shown struct {
 	Count       int
 	TurnID      int64 `db:"turn_id"` // 0: none
 	State       string
+	Outcome     string // of the turn
 	Person      string
 	Rank        int64 // of the turn; above 0 it has not begun
 	Ordered     bool  // of the turn
+}
+
+// worked says that its turn runs, or is put off until its model is back.
+func (s *shown) worked() bool {
+	return s.State == string(ledger.TurnRunning) || s.State == string(ledger.TurnQueued) && s.Outcome == agent.OutcomeModelAway
 }
 
 func (t *tx) shown(conversation int64, id channels.MessageID) (states []shown, err error) {
@@ -92,7 +99,7 @@ func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *le
 	case of.Rank > 0 && of == now:
 		a.Edited, a.MessageID, a.TurnID = ledger.EditReplaced, now.ID, of.TurnID
 		return t.replace(e, as.Turn, now.ID, a.SessionID)
-	case of.State == "running" && !of.Ordered && of.Person == clean(e.Sender.Person) && as.OnEdit != onEditIgnore && as.OnEdit != "":
+	case of.worked() && !of.Ordered && of.Person == clean(e.Sender.Person) && as.OnEdit != onEditIgnore && as.OnEdit != "":
 		steering := as.Turn
 		steering.Mode, steering.Ordered = modeSteer, false
 		a.Edited = ledger.EditSteers
@@ -110,8 +117,11 @@ func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *le
 		a.Situation = map[string]ledger.Situation{
 			"done": ledger.EditTooLate, "waiting": ledger.EditAsked, "queued": ledger.EditAsked, // or was decided just now
 		}[of.State]
-		if of.Ordered && of.State == "running" {
+		switch {
+		case of.Ordered && of.worked():
 			a.Situation = ledger.EditTooLate
+		case of.worked(): // also one that is put off, which asked nothing
+			a.Situation = ""
 		}
 		if reply := e.Replies[a.Situation]; reply != nil {
 			notice, err := t.outgoing(conversation, a.SessionID, 0, reply, nil)
@@ -234,7 +244,7 @@ func (t *tx) stop(turn int64, a *ledger.Accepted) error {
 		a.CancelTurn = turn
 		return nil
 	}
-	a.Dropped = turn // it may have waited for a decision
+	a.Dropped, a.Waiting = []int64{turn}, true // it may have waited for a decision, and what stood behind it may begin
 	_, err = t.emit(a.SessionID, turnEvent(turn, "cancelled", cancelled))
 	return err
 }

@@ -10,7 +10,7 @@ import (
 func SweepQueries() map[string]string {
 	all := map[string]string{
 		"events": oldSessions, "delete events": deleteEvents, "turns": oldTurns, "messages": oldMessages, "strangers": deleteStrangers,
-		"places": oldConversations, "still": areStillOver, "moved": literal(oldMoved, "1", "1", "'a'", "'a'"), "delete moved": literal(deleteMoved, "'a'", "'a'"), "people": oldPeople, "known": literal(deleteKnown, "'a'"), "rejected": deleteRejected, "bodies": oldBodies, "delete bodies": deleteBodies, "keys": deleteKeys, "audit": dropAudit, "turns to audit": unaudited, "strangers to audit": unauditedStrangers, "to seal": olderAudit, "marks": deleteMarks, "made": oldMade, "runs": deleteRuns, "jobs": deleteJobs, "notifications": deleteNotifications, "told": literal(deleteTold, "'a'"),
+		"places": oldConversations, "still": areStillOver, "moved": literal(oldMoved, "1", "1", "'a'", "'a'"), "delete moved": literal(deleteMoved, "'a'", "'a'"), "people": oldPeople, "known": literal(deleteKnown, "'a'"), "rejected": deleteRejected, "bodies": oldBodies, "delete bodies": deleteBodies, "keys": deleteKeys, "audit": dropAudit, "turns to audit": unaudited, "strangers to audit": unauditedStrangers, "to seal": olderAudit, "marks": deleteMarks, "wait": waitingParts, "made": oldMade, "runs": deleteRuns, "jobs": deleteJobs, "notifications": deleteNotifications, "told": literal(deleteTold, "'a'"),
 	}
 	for name, list := range map[string][]string{"turn": deleteTurns, "message": deleteMessages, "session": deleteSessions, "place": deleteConversations} {
 		for i, query := range list {

@@ -74,7 +74,7 @@ func (db *DB) JobFacts(ctx context.Context) (f JobFacts, err error) {
 		if f.Paused, err = t.ids(fmt.Sprintf(jobsThat, "state = 'paused' AND reason <> ''")); err != nil {
 			return err
 		}
-		f.Overdue, err = t.ids(fmt.Sprintf(jobsThat, "state = 'active' AND due_at > 0 AND due_at <= ?"), now-JobOverdue.Microseconds())
+		f.Overdue, err = t.ids(fmt.Sprintf(jobsThat, "state = 'active' AND due_at > 0 AND due_at <= ? AND NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = jobs.owner)"), now-JobOverdue.Microseconds())
 		return err
 	})
 	return f, err

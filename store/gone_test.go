@@ -66,7 +66,7 @@ func TestClosedConversationIsNewsOnce(t *testing.T) {
 
 func TestAdminChatsAreTheLatestOfEachAdmin(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
+		_, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,6 +47,9 @@ const (
 		SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND (? OR person = ?) ORDER BY rank LIMIT 1`
 	waitingTurn = `
 		SELECT id FROM turns WHERE session_id = ? AND parked_at IS NOT NULL AND state = 'waiting' AND (? OR person = ?) ORDER BY id DESC LIMIT 1`
+	askedTurns = `
+		SELECT id FROM turns WHERE session_id = ? AND parked_at IS NOT NULL AND state = 'waiting'
+		AND EXISTS (SELECT 1 FROM approvals p WHERE p.turn_id = turns.id AND p.state = 'proposed') ORDER BY id`
 	personOf     = `SELECT person FROM turns WHERE id = ?`
 	resetSession = `
 		UPDATE sessions SET summary = '', summary_taint = '', reset_message = ?,
@@ -293,7 +296,17 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 	case as.Change != nil:
 		return t.acceptChange(e, as, a, conversation)
 	}
-	newest, err := t.answer(e, a, conversation, controlClass(as), as.Reply)
+	reply := as.Reply
+	if as.Effect == ledger.EffectReset {
+		var err error
+		if a.Dropped, err = t.ids(askedTurns, a.SessionID); err != nil {
+			return err
+		}
+		if len(a.Dropped) > 0 {
+			a.Situation, reply = ledger.ResetAsked, e.Replies[ledger.ResetAsked]
+		}
+	}
+	newest, err := t.answer(e, a, conversation, controlClass(as), reply)
 	if err != nil {
 		return err
 	}
@@ -307,7 +320,26 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 		if err := t.run(statement{resetSession, []any{newest, a.SessionID}}, statement{revokeSession, []any{t.now, a.SessionID}}); err != nil {
 			return err
 		}
+		if err := t.endAsked(e, a); err != nil {
+			return err
+		}
 		return t.audit(handOf(e), audited{action: "session.reset", target: "session " + ledger.SessionKey(e.Event.Conversation), outcome: "done", session: a.SessionID})
+	}
+	return nil
+}
+
+// endAsked ends the turns that wait for a decision, a.Dropped.
+func (t *tx) endAsked(e *ledger.Entry, a *ledger.Accepted) error {
+	for _, turn := range a.Dropped {
+		if _, err := t.cancel(turn); err != nil {
+			return err
+		}
+		if err := t.auditOther(e, turn, a.SessionID); err != nil {
+			return err
+		}
+		if _, err := t.emit(a.SessionID, turnEvent(turn, "cancelled", cancelled)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -340,8 +372,9 @@ func (t *tx) acceptCancel(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accep
 		_, err := t.answer(e, a, conversation, classControl, nil)
 		return err
 	}
+	a.Waiting = !waits // what stood behind it may begin
 	if waits {
-		a.Dropped = turn
+		a.Dropped = []int64{turn}
 	}
 	if err := t.say(e, a, conversation, classControl, ledger.SituationDropped); err != nil {
 		return err

@@ -28,7 +28,7 @@ func acceptable(e *ledger.Entry) error {
 			return errors.New("it has no code of an action")
 		}
 	case *ledger.AsCode:
-		if len(as.Code) == 0 || as.Identity == "" || !slices.Contains([]string{"", ledger.ActionClaim, ledger.ActionLink}, as.Kind) {
+		if len(as.Code) == 0 || as.Identity == "" || !slices.Contains([]string{"", ledger.ActionClaim, ledger.ActionLink, ledger.ActionApproval}, as.Kind) {
 			return errors.New("it has no code of a kind that is known, or nobody for whom it is")
 		}
 	case *ledger.AsPairing:

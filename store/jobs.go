@@ -31,7 +31,7 @@ func fields(table, prefix string, columns ...string) string {
 }
 
 var (
-	jobsFrom = `SELECT ` + jobFields + ` FROM jobs j LEFT JOIN conversations c ON c.id = j.conversation_id `
+	jobsFrom = `SELECT ` + jobFields + `, NOT ` + notAway + ` AS "job.away" FROM jobs j LEFT JOIN conversations c ON c.id = j.conversation_id `
 	oneJob   = jobsFrom + `WHERE j.id = ?`
 	openJobs = jobsFrom + `WHERE j.state NOT IN ('done', 'removed') AND j.id > ? ORDER BY j.id LIMIT ?`
 	jobsOf   = jobsFrom + `WHERE j.owner = ? AND j.state NOT IN ('done', 'removed') AND j.id > ? ORDER BY j.id LIMIT ?`
@@ -69,6 +69,7 @@ type jobRow struct {
 	Seen                                                  string
 	CreatedAt                                             int64 `db:"created_at"`
 	Channel, Conversation                                 string
+	Away                                                  bool
 }
 
 func (r *jobRow) job() scheduler.Job {
@@ -76,7 +77,7 @@ func (r *jobRow) job() scheduler.Job {
 		ID: r.ID, Owner: r.Owner, Name: r.Name, Payload: scheduler.Payload(r.Payload), Text: r.Text, Taint: r.Taint,
 		Target: scheduler.Target{Channel: r.Channel, Conversation: r.Conversation},
 		State:  scheduler.JobState(r.State), Reason: r.Reason, Slot: instant(r.Slot), Due: instant(r.DueAt),
-		Version: r.Version, Runs: r.Runs, Failures: r.Failures, Seen: r.Seen, CreatedAt: instant(r.CreatedAt),
+		Version: r.Version, Runs: r.Runs, Failures: r.Failures, Seen: r.Seen, CreatedAt: instant(r.CreatedAt), Away: r.Away,
 	}
 	// What cannot be read is zero: Spec.Check refuses it, so that the job is disabled and keeps no other from running.
 	_ = json.Unmarshal([]byte(r.Spec), &j.Spec)

@@ -132,40 +132,6 @@ func TestJobsOfPeople(t *testing.T) {
 	})
 }
 
-// Whoever gets the name of somebody who is gone has none of their jobs, by whichever way they came.
-//
-// promise: P9.jobs-owned
-func TestANameThatIsGivenAgainHasNoJobs(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
-		made := func() int64 {
-			t.Helper()
-			job := scheduler.Job{Owner: "ann", Payload: scheduler.PayloadNotify, Text: "private", Spec: hourly}
-			return h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &marcosChat}).Done.ID
-		}
-		people := func(list ...ledger.Person) {
-			t.Helper()
-			if err := h.Router.SetPeople(h.Ctx, list); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ann := ledger.Person{Name: "ann", Role: ledger.RoleUser, Identities: []string{"tg:1"}}
-		people(ann)
-		id := made()
-		people(ann)
-		if job, err := h.Router.Job(h.Ctx, id, "ann"); err != nil || job.State != scheduler.JobActive {
-			t.Fatalf("the settings name her still: %+v, %v", job, err)
-		}
-		people()
-		if job, err := h.Router.Job(h.Ctx, id, ""); err != nil || job.State != scheduler.JobPaused {
-			t.Errorf("taken out of the settings: %+v, %v", job, err)
-		}
-		people(ann)
-		if _, err := h.Router.Job(h.Ctx, id, ""); !errors.Is(err, ledger.ErrNotFound) {
-			t.Errorf("of another in the settings: %v", err)
-		}
-	})
-}
-
 // A speaker starts runs as messages of ours.
 type speaker struct{ *house }
 

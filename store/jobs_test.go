@@ -37,7 +37,7 @@ func (h *house) reminder(spec scheduler.Spec) *scheduler.Job {
 
 func (h *house) people() {
 	h.Helper()
-	if err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}, {Name: "eve", Role: ledger.RoleUser}}); err != nil {
+	if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}, {Name: "eve", Role: ledger.RoleUser}}); err != nil {
 		h.Fatal(err)
 	}
 }

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"switchboard/router/ledger"
 )
@@ -36,53 +39,179 @@ var joinPerson = []string{
 	`UPDATE approvals SET decided_by = ? WHERE decided_by = ? AND scope IN ('session', 'always')`,
 }
 
-// useLink makes the sender the person who made the code. Where that is an admin, they are
-// asked first.
+// useLink asks on both sides whether the sender is to become the person who made the code.
 func (t *tx) useLink(used *ledger.Entry, sender *ledger.Person, code *codeRow, as *ledger.AsCode, a *ledger.Accepted) error {
 	maker, err := t.person(code.Person)
 	if err != nil {
 		return err
 	}
+	a.Situation = ledger.LinkWrong
 	if code.State != ledger.ActionProposed || code.ExpiresAt <= t.now || maker == nil || maker.Source == ledger.FromOpen {
-		a.Situation = ledger.LinkWrong
 		return nil
 	}
-	if a.Situation = mayJoin(maker, sender); a.Situation != "" {
-		return nil
-	}
-	use := statement{setAction, []any{string(ledger.ActionAccepted), "used", maker.Name, t.now, code.ID}}
-	if maker.Role == ledger.RoleAdmin {
-		return t.confirmLink(used, maker, code, as, a, use)
-	}
-	if err := t.run(use); err != nil {
+	var rows []conversationRow
+	if err := t.All(&rows, sessionPlace, code.SessionID); err != nil || len(rows) == 0 {
 		return err
 	}
-	a.Situation, a.People = ledger.LinkDone, true
-	used.Sender.Person, used.Sender.Rule = maker.Name, ledger.RuleLink
-	return t.join(maker, sender, clean(as.Identity), maker.Name)
+	at := rows[0].conversation()
+	if why := mayJoin(maker, sender); why != "" {
+		a.Situation = why
+		return nil
+	}
+	if ledger.SessionKey(at) == ledger.SessionKey(cleanConversation(used.Event.Conversation)) { // one chat cannot be both sides
+		return nil
+	}
+	if as.Request == nil { // it is rendered now, and all is done again
+		a.Situation, a.Link = ledger.LinkAsked, &ledger.Link{At: at, Person: maker.Name, Was: sideOf(sender).Name}
+		return nil
+	}
+	if len(as.Request.Questions) < 2 {
+		return nil
+	}
+	if err := t.run(statement{setAction, []any{string(ledger.ActionAccepted), "used", maker.Name, t.now, code.ID}}); err != nil {
+		return err
+	}
+	a.Situation, a.Elsewhere = ledger.LinkAsked, at
+	_, err = t.request(ledger.ApprovalLink, maker.Name, used, requestData{
+		Sender: sideOf(sender), Maker: sideOf(maker), MadeAt: at, Joined: as.Request.Joined,
+	}, as.Identity, as.Request)
+	return err
 }
 
-// confirmLink asks in the chat where the code was made.
-func (t *tx) confirmLink(used *ledger.Entry, maker *ledger.Person, code *codeRow, as *ledger.AsCode, a *ledger.Accepted, use statement) error {
-	var rows []conversationRow
-	if err := t.All(&rows, sessionPlace, code.SessionID); err != nil {
+// A linkSide is a person as the questions name them; the zero value is a stranger.
+type linkSide struct {
+	Name  string
+	Since int64  // µs; somebody else may be given the name
+	Role  string // as the question says it
+}
+
+func sideOf(p *ledger.Person) linkSide {
+	if p == nil {
+		return linkSide{}
+	}
+	return linkSide{p.Name, micros(p.Since), p.Role}
+}
+
+const (
+	chatSession = `SELECT id FROM sessions WHERE key = ?`
+	keepRequest = `UPDATE approvals SET data = ? WHERE id = ?`
+)
+
+// answerLink is decideLink for a stranger, who answers no other question.
+func (t *tx) answerLink(used *ledger.Entry, as *ledger.AsCode, a *ledger.Accepted) error {
+	var session int64
+	key := ledger.SessionKey(cleanConversation(used.Event.Conversation))
+	if found, err := t.Row(chatSession, []any{key}, &session); err != nil || !found {
 		return err
 	}
-	a.Situation = ledger.LinkAsked
-	switch {
-	case len(rows) == 0 || as.Request != nil && len(as.Request.Questions) == 0:
-		a.Situation = ledger.LinkWrong
-		return nil
-	case as.Request == nil: // it is rendered now, and all is done again
-		a.Confirm = rows[0].conversation()
-		return nil
-	}
-	if err := t.run(use); err != nil {
+	row, err := t.action(used, as.Code, session)
+	if err != nil || row == nil || row.Approval == 0 {
 		return err
 	}
-	a.Elsewhere = rows[0].conversation()
-	_, err := t.request(ledger.ApprovalLink, maker.Name, used, as.Identity, "", as.Request)
+	data, err := row.stored()
+	does := cmp.Or(as.Does, data.Does)
+	if err != nil || does == "" {
+		return err
+	}
+	p, err := t.approval(row.Approval)
+	if err != nil || p.Kind != ledger.ApprovalLink {
+		return err
+	}
+	if a.Situation, err = t.decideLink(used, row, p, does, as.Identity, a); err == nil && a.NotYours {
+		a.Situation = ""
+	} else if err == nil {
+		err = t.question(row, a)
+	}
 	return err
+}
+
+// decideLink takes the word of one side on a link; once both sides have confirmed it, it is made, and
+// the entry's sender is who they are then. Identity is that of a sender who is a stranger.
+func (t *tx) decideLink(e *ledger.Entry, row *actionRow, p *approvalRow, does ledger.Does, identity string, a *ledger.Accepted) (ledger.Situation, error) {
+	var data requestData
+	if err := p.stored(&data); err != nil {
+		return "", err
+	}
+	name, side := clean(e.Sender.Person), "maker"
+	theirs := name == data.Maker.Name
+	if ledger.SessionKey(cleanConversation(e.Event.Conversation)) == ledger.SessionKey(data.At) {
+		side = "sender"
+		theirs = name == data.Sender.Name && (name != "" || clean(identity) == p.Identity)
+	}
+	if !theirs {
+		a.NotYours = true
+		return ledger.ApprovalUnknown, nil
+	}
+	a.Approval = p.ID
+	settle := func(state ledger.ActionState, s ledger.Situation) (ledger.Situation, error) {
+		a.Action, a.Decision = state, s
+		return s, t.settleApproval(p, state, "", name, "")
+	}
+	if p.State != ledger.ActionProposed {
+		return settle(ledger.ActionCancelled, ledger.ApprovalOver)
+	} else if p.ExpiresAt <= t.now {
+		return settle(ledger.ActionExpired, ledger.ApprovalOver)
+	}
+	maker, sender, err := t.linked(p, &data)
+	if err != nil {
+		return "", err
+	}
+	word, outcome := "approval.confirm", "asked"
+	switch {
+	case does == ledger.DoesDeny:
+		word, outcome = "approval.rejected", "done"
+	case sideOf(maker) != data.Maker || sideOf(sender) != data.Sender || mayJoin(maker, sender) != "":
+		return settle(ledger.ActionCancelled, ledger.ApprovalOver) // one of them is somebody else by now, or may do more
+	case data.Confirmed != "" && data.Confirmed != side:
+		word, outcome = "approval.accepted", "done"
+	}
+	if err := t.audit(ledger.Hand{Person: name, Rule: e.Sender.Rule}, audited{
+		action: word, target: fmt.Sprintf("approval %d", p.ID), outcome: outcome, data: map[string]any{"kind": p.Kind, "identity": p.Identity, "side": side},
+	}); err != nil {
+		return "", err
+	}
+	switch {
+	case does == ledger.DoesDeny:
+		return settle(ledger.ActionRejected, ledger.LinkDenied)
+	case outcome == "asked":
+		data.Confirmed, a.Decision = side, ledger.LinkHalf
+		return ledger.LinkHalf, t.run(
+			statement{keepRequest, []any{jsonText(data), p.ID}},
+			statement{setAction, []any{string(ledger.ActionAccepted), "used", name, t.now, row.ID}},
+			statement{cancelSiblings, []any{t.now, row.MessageID, row.ID, row.Kind}},
+		)
+	}
+	if err := t.join(maker, sender, p.Identity, maker.Name); err != nil {
+		return "", err
+	}
+	a.People = true
+	said := ledger.LinkAllowed
+	if a.Elsewhere = data.At; side == "sender" {
+		said, a.Elsewhere, data.Accepted = ledger.LinkDone, data.MadeAt, data.Joined
+		e.Sender.Person, e.Sender.Rule = maker.Name, ledger.RuleLink
+		if reply := e.Replies[said]; reply != nil {
+			reply.Person = maker.Name
+		}
+	}
+	if err := t.postTo(a.Elsewhere, &data.Accepted); err != nil {
+		return "", err
+	}
+	return settle(ledger.ActionAccepted, said)
+}
+
+// linked reads both sides of a link as they are now; nil: nobody.
+func (t *tx) linked(p *approvalRow, data *requestData) (maker, sender *ledger.Person, err error) {
+	if maker, err = t.person(data.Maker.Name); err != nil {
+		return nil, nil, err
+	}
+	name, source := data.Sender.Name, ""
+	if name == "" {
+		if _, err := t.Row(ownerOf, []any{p.Identity}, &name, &source); err != nil {
+			return nil, nil, err
+		}
+	}
+	sender, err = t.person(name)
+	return maker, sender, err
 }
 
 // mayJoin says why somebody cannot become the maker of a code; empty: they can. A nil
@@ -147,4 +276,59 @@ func (t *tx) joinRows(maker, former string) error {
 		return err
 	}
 	return t.joinSpending(ledger.SpentByPerson, maker, former)
+}
+
+const (
+	identityLinked = `SELECT linked FROM identities WHERE identity = ? AND person = ?`
+	dropOwn        = `DELETE FROM identities WHERE identity = ? AND person = ?`
+	ownChats       = `
+		SELECT s.id, c.channel, coalesce((SELECT m.identity` + theirLast + `), '') AS identity
+		FROM sessions s JOIN conversations c ON c.id = s.conversation_id
+		WHERE s.person = ? AND s.person <> '' AND c.kind = 'direct' ORDER BY s.id`
+	leaveChat = `
+		UPDATE sessions SET person = '', summary = '', summary_taint = '',
+			reset_message = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
+			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0)
+		WHERE id = ?`
+)
+
+// unlink takes identities off a person, who keeps one. Their direct chats are nobody's then, and
+// forgotten: somebody else may speak there next.
+func (t *tx) unlink(p *ledger.Person, c *ledger.PersonChange) error {
+	if len(p.Identities) <= len(c.Person.Identities) {
+		return &ledger.StateError{Sentence: "That is your last account: without it nobody could be you any more. /link adds another."}
+	}
+	var chats []struct {
+		ID                int64
+		Channel, Identity string
+	}
+	if err := t.All(&chats, ownChats, p.Name); err != nil {
+		return err
+	}
+	for _, id := range c.Person.Identities {
+		var linked bool
+		own, err := t.Row(identityLinked, []any{clean(id), p.Name}, &linked)
+		switch {
+		case err != nil:
+			return err
+		case !own:
+			return &ledger.StateError{Sentence: id + " is no account of yours. /unlink lists them."}
+		case p.Source == ledger.FromSettings && !linked:
+			return &ledger.StateError{Sentence: "My settings name " + id + " as yours, and decide: take it out there."}
+		}
+		if _, err := t.Exec(dropOwn, clean(id), p.Name); err != nil {
+			return err
+		}
+		of, _, _ := strings.Cut(id, ":")
+		for _, chat := range chats {
+			kind, _, _ := strings.Cut(chat.Identity, ":")
+			if (of != kind && of != chat.Channel) || ledger.PlainID(id) != ledger.PlainID(chat.Identity) {
+				continue
+			}
+			if err := t.run(statement{leaveChat, []any{chat.ID}}, statement{revokeSession, []any{t.now, chat.ID}}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -58,7 +58,7 @@ const (
 				AND scope = 'session' AND person = '' AND session_id = ? ORDER BY id DESC LIMIT 50) AS s
 		) AS known ORDER BY id`
 	loadCalls = `
-		SELECT c.step, c.role, c.error, c.tokens_in, c.tokens_out, c.cached, c.cost, b.answer
+		SELECT c.step, c.role, c.error, c.tokens_in, c.tokens_out, c.cached, c.cost, c.created_at, b.answer
 		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step
 		WHERE c.turn_id = ? AND c.reserved = 0 ORDER BY c.ordinal`
 	loadSaid = `
@@ -258,6 +258,7 @@ func (t *tx) calls(turn int64) ([]agent.Call, error) {
 		TokensOut         int64 `db:"tokens_out"`
 		Cached            int64
 		Cost              float64
+		CreatedAt         int64 `db:"created_at"`
 		Answer            []byte
 	}
 	if err := t.All(&rows, loadCalls, turn); err != nil {
@@ -271,7 +272,7 @@ func (t *tx) calls(turn int64) ([]agent.Call, error) {
 		}
 		calls[i] = agent.Call{
 			Step: r.Step, Role: r.Role, Answer: string(answer), Error: r.Error,
-			Usage: llm.Usage{In: r.TokensIn, Out: r.TokensOut, Cached: r.Cached, Cost: r.Cost},
+			Usage: llm.Usage{In: r.TokensIn, Out: r.TokensOut, Cached: r.Cached, Cost: r.Cost}, At: instant(r.CreatedAt),
 		}
 	}
 	return calls, nil

@@ -10,9 +10,12 @@ import (
 )
 
 const (
-	sessionsByKey  = `SELECT id FROM sessions WHERE key IN (%s)`
-	sessionsByCode = `SELECT p.session_id AS id FROM actions a JOIN approvals p ON p.id = a.approval_id WHERE p.session_id IS NOT NULL AND a.code IN (%s)`
-	sessionsInRow  = `SELECT id FROM sessions WHERE id IN (%s) ORDER BY id`
+	sessionsByKey = `SELECT id FROM sessions WHERE key IN (%s)`
+	// sessionsByCode are those of turns that wait, and both sides of links.
+	sessionsByCode = `
+		SELECT coalesce(p.session_id, o.session_id) AS id FROM actions a JOIN approvals p ON p.id = a.approval_id JOIN actions o ON o.approval_id = p.id
+		WHERE p.kind <> 'pairing' AND coalesce(p.session_id, o.session_id) IS NOT NULL AND a.code IN (%s)`
+	sessionsInRow = `SELECT id FROM sessions WHERE id IN (%s) ORDER BY id`
 )
 
 // lockInOrder locks the sessions of conversations, and those in which is waited for what
@@ -59,6 +62,8 @@ func (t *tx) lockDecided(entries []ledger.Entry) error {
 		case *ledger.AsDecision:
 			codes = append(codes, as.Code)
 		case *ledger.AsAction:
+			codes = append(codes, as.Code)
+		case *ledger.AsCode:
 			codes = append(codes, as.Code)
 		}
 	}

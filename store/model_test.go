@@ -57,7 +57,7 @@ func (m *machine) start(t *rapid.T) {
 	if err != nil {
 		t.Fatalf("start engine: %v", err)
 	}
-	if err := m.r.SetPeople(m.ctx, []ledger.Person{{Name: "root", Role: "admin"}}); err != nil {
+	if _, err := m.r.SetPeople(m.ctx, []ledger.Person{{Name: "root", Role: "admin"}}); err != nil {
 		t.Fatal(err)
 	}
 	m.engine, m.running, m.woken = e, map[int64]ledger.TurnRef{}, true

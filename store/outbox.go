@@ -50,7 +50,7 @@ const (
 			next_at = ?, repeated = CASE WHEN ? THEN TRUE ELSE repeated END,
 			text = coalesce(?, text), rich = CASE WHEN ? THEN ? ELSE rich END,
 			extra = CASE WHEN ? THEN ? ELSE extra END,
-			first_try = CASE WHEN ? AND tries <= 1 THEN 0 ELSE first_try END,
+			first_try = CASE WHEN ? OR ? AND tries <= 1 THEN 0 ELSE first_try END, unnamed = ?,
 			tries = CASE WHEN ? AND tries > 0 THEN tries - 1 ELSE tries END
 		WHERE id = ? AND state = ? AND last_try = ? AND settled = FALSE
 		RETURNING message_id, conversation_id, channel, part`
@@ -307,7 +307,7 @@ func (t *tx) settle(d *ledger.Delivery, s *ledger.Settlement) (more bool, err er
 	var part int
 	found, err := t.Row(settleOne, []any{
 		string(s.State), settles(s), clean(s.Outcome), clean(s.Detail), t.now, s.Unedit, platform, platform, micros(s.NextAt), s.Repeated,
-		text, s.Body != nil, rich, s.Body != nil, extra, free, free, d.ID, string(d.State), micros(d.LastTry),
+		text, s.Body != nil, rich, s.Body != nil, extra, s.Fresh, free, s.Unnamed, free, d.ID, string(d.State), micros(d.LastTry),
 	}, &message, &conversation, &channel, &part)
 	if err != nil {
 		return false, err

@@ -34,7 +34,7 @@ func (db *DB) callSettle(ctx context.Context, hold ledger.Hold, d *ledger.Delive
 	arg := object{
 		"channel": clean(hold.Channel), "fence": hold.Fence, "now": db.now().UnixMicro(), "id": d.ID, "last_try": micros(d.LastTry),
 		"was": d.State, "state": s.State, "settled": settles(s), "outcome": clean(s.Outcome), "detail": clean(s.Detail),
-		"platform_id": clean(string(s.PlatformID)), "next_at": micros(s.NextAt), "repeated": s.Repeated, "unedit": s.Unedit,
+		"platform_id": clean(string(s.PlatformID)), "next_at": micros(s.NextAt), "repeated": s.Repeated, "unedit": s.Unedit, "fresh": s.Fresh, "unnamed": s.Unnamed,
 		"free": s.FreeTry && s.State == ledger.DeliveryPending, "conversation": s.Conversation, "event": "",
 	}
 	if s.Body != nil {

@@ -183,7 +183,7 @@ func TestResultsNeedNoFreeConnection(t *testing.T) {
 	h.Posts("c", "1", "a")
 	hold := h.Hold()
 	d := h.Begin(hold, "c")
-	const most = 12 // of a pool
+	const most = 3 // of the pool
 	begun, release := make(chan struct{}, most), make(chan struct{})
 	var wg sync.WaitGroup
 	defer wg.Wait()

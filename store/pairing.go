@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -46,6 +45,13 @@ type requestData struct {
 	At       channels.Conversation // where whoever asks waits for the answer
 	Name     string
 	Accepted ledger.Reply
+	// Of a link: both sides, where its code was made, what is said there, and which side has confirmed
+	// it: "maker" or "sender"; empty: none.
+	Sender    linkSide
+	Maker     linkSide
+	MadeAt    channels.Conversation
+	Joined    ledger.Reply
+	Confirmed string
 }
 
 // askPairing asks the admins to let a stranger in, where that is due.
@@ -76,7 +82,7 @@ func (t *tx) askPairing(e *ledger.Entry, as *ledger.AsPairing, a *ledger.Accepte
 	if as.Request == nil {
 		return nil // it is rendered now, and all is done again
 	}
-	id, err := t.request(ledger.ApprovalPairing, "", e, as.Identity, as.Name, as.Request)
+	id, err := t.request(ledger.ApprovalPairing, "", e, requestData{Name: as.Name}, as.Identity, as.Request)
 	if err == nil {
 		_, err = t.Exec(insertPairing, as.Request.Code, id, t.now, micros(as.Request.ExpiresAt))
 	}
@@ -84,7 +90,7 @@ func (t *tx) askPairing(e *ledger.Entry, as *ledger.AsPairing, a *ledger.Accepte
 }
 
 // request stores a request and asks its questions. Old ones of its kind go.
-func (t *tx) request(kind ledger.ApprovalKind, person string, e *ledger.Entry, identity, name string, r *ledger.Request) (id int64, err error) {
+func (t *tx) request(kind ledger.ApprovalKind, person string, e *ledger.Entry, data requestData, identity string, r *ledger.Request) (id int64, err error) {
 	channel := clean(e.Event.Conversation.Channel)
 	old, err := t.ids(oldRequests, string(kind), channel, t.now-requestsLive.Microseconds())
 	if err != nil {
@@ -95,7 +101,7 @@ func (t *tx) request(kind ledger.ApprovalKind, person string, e *ledger.Entry, i
 			return 0, err
 		}
 	}
-	data := requestData{At: cleanConversation(e.Event.Conversation), Name: name, Accepted: r.Accepted}
+	data.At, data.Accepted = cleanConversation(e.Event.Conversation), r.Accepted
 	if id, err = t.Insert(insertRequest, string(kind), clean(person), channel, clean(identity), clean(e.Sender.Rule), jsonText(data), t.now, micros(r.ExpiresAt)); err != nil {
 		return 0, err
 	}
@@ -113,13 +119,12 @@ func (t *tx) request(kind ledger.ApprovalKind, person string, e *ledger.Entry, i
 	return id, nil
 }
 
-// grantRequest lets a stranger in, or joins an account to its person, and tells them. The
-// state is cancelled where it cannot be done any more. Called is what a stranger is to be
-// called; empty: as they call themselves.
-func (t *tx) grantRequest(p *approvalRow, by, called string, a *ledger.Accepted) (ledger.ActionState, error) {
+// grantRequest lets a stranger in, and tells them. The state is cancelled where it cannot be done
+// any more. Called is what a stranger is to be called; empty: as they call themselves.
+func (t *tx) grantRequest(p *approvalRow, called string, a *ledger.Accepted) (ledger.ActionState, error) {
 	var data requestData
-	if err := json.Unmarshal([]byte(p.Data), &data); err != nil {
-		return "", fmt.Errorf("stored approval %d: %w", p.ID, err)
+	if err := p.stored(&data); err != nil {
+		return "", err
 	}
 	var name, source string
 	if _, err := t.Row(ownerOf, []any{p.Identity}, &name, &source); err != nil {
@@ -129,20 +134,10 @@ func (t *tx) grantRequest(p *approvalRow, by, called string, a *ledger.Accepted)
 	if err != nil {
 		return "", err
 	}
-	switch {
-	case p.Kind == ledger.ApprovalLink:
-		var maker *ledger.Person
-		if maker, err = t.person(p.Person); err == nil && (maker == nil || mayJoin(maker, person) != "") {
-			return ledger.ActionCancelled, nil
-		} else if err == nil {
-			err = t.join(maker, person, p.Identity, by)
-		}
-	case person == nil || person.Source == ledger.FromOpen:
-		_, err = t.letIn(person, ledger.RoleUser, p.Identity, cmp.Or(called, data.Name))
-	default: // they are in by another way
+	if person != nil && person.Source != ledger.FromOpen { // they are in by another way
 		return ledger.ActionCancelled, nil
 	}
-	if err != nil {
+	if _, err = t.letIn(person, ledger.RoleUser, p.Identity, cmp.Or(called, data.Name)); err != nil {
 		return "", err
 	}
 	a.People, a.Elsewhere = true, data.At

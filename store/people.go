@@ -1,11 +1,9 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"switchboard/router/ledger"
 )
@@ -70,7 +68,7 @@ func (t *tx) newPerson(person, identity string) error {
 	})
 }
 
-// People implements router.Directory.
+// People lists everybody who is not away, in the order of their names.
 func (r *Router) People(ctx context.Context) (people []ledger.Person, err error) {
 	err = r.db.read(ctx, "list people", func(t *tx) error {
 		people, err = t.people()
@@ -91,6 +89,22 @@ func (r *Router) Person(ctx context.Context, name string) (p ledger.Person, err 
 		return err
 	})
 	return p, err
+}
+
+// Everyone implements router.Directory.
+func (r *Router) Everyone(ctx context.Context) (people, away []ledger.Person, err error) {
+	err = r.db.read(ctx, "list people", func(t *tx) error {
+		people, away, err = t.everyone()
+		return err
+	})
+	return people, away, err
+}
+
+func (t *tx) everyone() (people, away []ledger.Person, err error) {
+	if people, err = t.people(); err == nil {
+		away, err = t.awayBy(listAway)
+	}
+	return people, away, err
 }
 
 func (t *tx) people() ([]ledger.Person, error) { return t.peopleBy(listPeople, listIdentities) }
@@ -124,118 +138,4 @@ func (t *tx) peopleBy(who, owned string, args ...any) ([]ledger.Person, error) {
 		}
 	}
 	return people, nil
-}
-
-// SetPeople makes the people of the settings exactly these. Those of other sources stay,
-// without the identities that are named here; who came in where the policy was open goes
-// with the last one. A person without a source is from the settings.
-//
-// An identity that somebody was given at run time and that the settings leave out is a
-// stranger's from then on; the log says so.
-func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
-	var ended map[string][]string
-	err := r.db.write(ctx, full, "set people", func(t *tx) error {
-		ended = map[string][]string{}
-		was, err := t.people()
-		if err != nil {
-			return err
-		}
-		named := map[string]ledger.Person{}
-		for _, p := range people {
-			named[p.Name] = p
-		}
-		for _, p := range was {
-			to, stays := named[p.Name]
-			gone, err := t.forget(p, to, stays)
-			if err != nil {
-				return err
-			}
-			if len(gone) > 0 && p.Source == ledger.FromLocal {
-				ended[p.Name] = gone
-				if err := t.audit(ledger.Hand{Rule: ledger.RuleSettings}, audited{
-					action: "person.unlink", target: "person " + p.Name, outcome: "done", data: map[string]any{"identities": gone},
-				}); err != nil {
-					return err
-				}
-			}
-			if stays && to.Role != ledger.RoleAdmin {
-				if _, err := t.Exec(endGranted, t.now, p.Name); err != nil {
-					return err
-				}
-			}
-		}
-		for _, p := range people {
-			if err := t.setPerson(p); err != nil {
-				return err
-			}
-		}
-		_, err = t.Exec(dropNameless)
-		return err
-	})
-	for name, gone := range ended {
-		r.db.Log().WarnContext(ctx, "the settings name somebody who was named at run time, without all identities; those left out are strangers now", "person", name, "identities", gone)
-	}
-	return err
-}
-
-// LeftOut lists the identities that SetPeople would take from those whom people name, and
-// who were named at run time.
-func (r *Router) LeftOut(ctx context.Context, people []ledger.Person) (out []string, err error) {
-	err = r.db.read(ctx, "look whom the settings take over", func(t *tx) error {
-		var rows []struct{ Identity, Person string }
-		err := t.All(&rows, unlinked)
-		for _, row := range rows {
-			if slices.ContainsFunc(people, func(p ledger.Person) bool {
-				return p.Name == row.Person && !slices.Contains(p.Identities, row.Identity)
-			}) {
-				out = append(out, row.Person+" "+row.Identity)
-			}
-		}
-		return err
-	})
-	return out, err
-}
-
-// forget drops a person of the settings who is in them no more, or the identities that
-// are, which it returns; what was joined to somebody by a link code stays theirs.
-func (t *tx) forget(p, to ledger.Person, stays bool) (gone []string, err error) {
-	if !stays && p.Source == ledger.FromSettings {
-		return nil, t.removePerson(p.Name)
-	}
-	if to.Source == ledger.FromLocal { // what was linked at run time stays theirs
-		return nil, nil
-	}
-	for _, id := range p.Identities {
-		if !stays || slices.Contains(to.Identities, id) {
-			continue
-		}
-		n, err := t.Exec(dropIdentity, id)
-		if err != nil {
-			return nil, err
-		}
-		if n > 0 {
-			gone = append(gone, id)
-		}
-	}
-	return gone, nil
-}
-
-func (t *tx) setPerson(p ledger.Person) error {
-	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, ledger.FromSettings)
-	if known, err := t.person(clean(p.Name)); err != nil {
-		return err
-	} else if known == nil {
-		if err := t.startAnew(clean(p.Name)); err != nil {
-			return err
-		}
-	}
-	if _, err := t.Exec(upsertPerson, clean(p.Name), p.Role, jsonText(tools), clean(p.TimeZone), source, t.now, t.now); err != nil {
-		return err
-	}
-	for _, id := range p.Identities {
-		if _, err := t.Exec(moveIdentity, clean(id), clean(p.Name), t.now); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,10 +1,13 @@
 package store
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
 	"switchboard/router/ledger"
+	"switchboard/words"
 )
 
 const (
@@ -26,16 +29,37 @@ const (
 		UPDATE jobs SET state = CASE state WHEN 'active' THEN 'paused' ELSE state END, reason = 'person: its owner was removed',
 			version = version + 1, updated_at = ?
 		WHERE owner = ? AND owner <> '' AND state IN ('active', 'paused', 'disabled')`
+	allNames   = `SELECT name FROM people UNION SELECT name FROM people_away ORDER BY name`
+	belongings = `
+		SELECT (SELECT count(*) FROM jobs WHERE owner = ? AND state NOT IN ('done', 'removed')) AS jobs,
+			(SELECT count(*) FROM memories WHERE person = ?) AS memories, (SELECT count(*) FROM notifications WHERE person = ?) AS notifications,
+			(SELECT count(*) FROM approvals WHERE ? IN (person, decided_by) AND scope IN ('session', 'always') AND revoked_at IS NULL) AS grants,
+			(SELECT count(*) FROM attachments a JOIN messages m ON m.id = a.message_id WHERE m.person = ? AND m.direction = 'in') AS files`
 	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
 	endLinks   = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
 )
 
+// Belongings implements admin.Directory.
+func (r *Router) Belongings(ctx context.Context, name string) (has ledger.Belongings, err error) {
+	err = r.db.read(ctx, "count what is somebody's", func(t *tx) error {
+		name := clean(name)
+		_, err := t.Row(belongings, []any{name, name, name, name, name}, &has.Jobs, &has.Memories, &has.Notifications, &has.Grants, &has.Files)
+		return err
+	})
+	return has, err
+}
+
 // changePerson changes somebody who is not from the settings.
 func (t *tx) changePerson(c *ledger.PersonChange) (a audited, err error) {
+	c.Paused = nil
 	if c.Now, err = t.personChanged(c); err != nil {
 		return a, err
 	}
-	return audited{outcome: "done", data: map[string]any{"role": c.Now.Role, "identities": c.Now.Identities, "tools": c.Now.Tools}}, nil
+	data := map[string]any{"role": c.Now.Role, "identities": c.Now.Identities, "tools": c.Now.Tools}
+	if len(c.Paused) > 0 {
+		data["paused_jobs"] = c.Paused
+	}
+	return audited{outcome: "done", data: data}, nil
 }
 
 // personChanged returns somebody as they are after a change, or were before they were removed.
@@ -49,13 +73,23 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 		}
 	}
 	person, err := t.person(name)
+	if err == nil && c.Kind == ledger.ChangeRemove {
+		c.Paused, err = t.ids(activeJobs, name)
+	}
 	switch {
 	case err != nil:
 		return nil, err
-	case person != nil && person.Source == ledger.FromSettings:
+	case person != nil && person.Source == ledger.FromSettings && c.Kind != ledger.ChangeUnlink && !c.Left(person):
 		return nil, decided(name, c.File)
+	case person != nil && c.Since != 0 && c.Since != micros(person.Since):
+		return nil, &ledger.StateError{Sentence: name + " is somebody else by now than whom the question was about: ask again"}
+	case person == nil && c.Kind == ledger.ChangeRemove:
+		if person, err = t.removeAway(name); err == nil && person == nil {
+			err = ledger.ErrNotFound
+		}
+		return person, err
 	case person == nil && c.Kind != ledger.ChangeAdd:
-		return nil, ledger.ErrNotFound
+		return nil, cmp.Or(t.notTaken(name), error(ledger.ErrNotFound))
 	case person != nil && c.Kind == ledger.ChangeAdd:
 		return nil, &ledger.StateError{Sentence: name + " is there already: role, link and tools change them"}
 	}
@@ -66,6 +100,17 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 	}
 	switch c.Kind {
 	case ledger.ChangeAdd:
+		if err := t.notTaken(name); err != nil {
+			return nil, err
+		}
+		if fault := words.NameFault(name); fault != "" {
+			return nil, &ledger.StateError{Sentence: "the name " + fault}
+		}
+		if other, err := t.alike(name); err != nil {
+			return nil, err
+		} else if other != "" {
+			return nil, &ledger.StateError{Sentence: name + " looks like " + other + ", who is somebody else: give another name"}
+		}
 		tools := jsonText(append([]string{}, c.Person.Tools...))
 		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, clean(c.Person.TimeZone), ledger.FromLocal, t.now, t.now); err != nil {
 			return nil, err
@@ -75,9 +120,14 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 		}
 	case ledger.ChangeLink:
 		err = t.link(name, c)
+	case ledger.ChangeUnlink:
+		err = t.unlink(person, c)
 	case ledger.ChangeRole:
 		if _, err = t.Exec(setRole, c.Person.Role, t.now, name); err == nil && c.Person.Role != ledger.RoleAdmin {
 			_, err = t.Exec(endGranted, t.now, name)
+		}
+		if err == nil && person.Role == ledger.RoleAdmin && c.Person.Role != ledger.RoleAdmin {
+			c.Paused, err = t.pauseForRights(name)
 		}
 	case ledger.ChangeTools:
 		_, err = t.Exec(setTools, jsonText(append([]string{}, c.Person.Tools...)), t.now, name)
@@ -119,6 +169,20 @@ func (t *tx) keepAdmin(name, local string) error {
 // decided says that the settings name somebody, and where.
 func decided(who, file string) error {
 	return &ledger.StateError{Sentence: fmt.Sprintf("%s is named in [[people]] of %s, which decides: change it there", who, file)}
+}
+
+// alike is whose name looks like another one; empty: nobody's.
+func (t *tx) alike(name string) (other string, err error) {
+	var list []struct{ Name string }
+	if err := t.All(&list, allNames); err != nil {
+		return "", err
+	}
+	for _, p := range list {
+		if words.Alike(name, p.Name) {
+			return p.Name, nil
+		}
+	}
+	return "", nil
 }
 
 // person reads somebody who stays as they are to the end of the transaction; nil: there is

@@ -29,7 +29,7 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		}
 		set := func() {
 			t.Helper()
-			if err := h.Router.SetPeople(h.Ctx, settings); err != nil {
+			if _, err := h.Router.SetPeople(h.Ctx, settings); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -57,6 +57,8 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 			{change(ledger.ChangeLink, "tom", "", "sl:T_3/U2"), "sl:T_3/U2 is tim already, as sl:U2"},
 			{change(ledger.ChangeRemove, "tim", ""), "tim user sl:T_1/U1 sl:U2 local"},
 			{change(ledger.ChangeRemove, "tom", ""), "tom user sl:T_2/U1 local"},
+			{change(ledger.ChangeAdd, "b\u043eb", "user", "tg:8"), "b\u043eb looks like bob, who is somebody else: give another name"},
+			{change(ledger.ChangeAdd, "ann\uff41", "user", "tg:8"), "ann\uff41 looks like anna"},
 			{change(ledger.ChangeAdd, "dora", "user"), "dora user local"},
 			{change(ledger.ChangeRemove, "dora", ""), "dora user local"},
 		} {
@@ -89,7 +91,7 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		set() // they are told of once
 		h.wantCount(1, "SELECT count(*) FROM audit WHERE action = 'person.unlink'")
 		h.wantCount(11, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'done' AND person = 'owner' AND rule = 'machine'")
-		h.wantCount(9, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'refused' AND person = 'owner' AND rule = 'machine'")
+		h.wantCount(11, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'refused' AND person = 'owner' AND rule = 'machine'")
 	})
 }
 

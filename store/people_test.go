@@ -3,12 +3,16 @@ package store_test
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"switchboard/router/ledger"
 )
 
+// Whom the settings name is as they say. To name nobody any more, or somebody else by the name of another, is refused.
+//
+// promise: P1.away-waits
 func TestSetPeopleReplacesThoseOfTheSettings(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for key, id := range map[string]string{"1": "tg:7", "2": "tg:8"} {
@@ -18,7 +22,7 @@ func TestSetPeopleReplacesThoseOfTheSettings(t *testing.T) {
 		}
 		set := func(people ...ledger.Person) {
 			t.Helper()
-			if err := h.Router.SetPeople(h.Ctx, people); err != nil {
+			if _, err := h.Router.SetPeople(h.Ctx, people); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -40,11 +44,23 @@ func TestSetPeopleReplacesThoseOfTheSettings(t *testing.T) {
 		}
 		set(bob, anna)
 		check(anna, bob, open)
-		anna.Role, anna.Identities = "admin", []string{"tg:2"}
+		anna.Role, anna.Identities = "admin", []string{"tg:1", "tg:2"}
 		set(anna)
 		check(anna, open)
-		set()
-		check(open)
+		wrong := func(fault string, people ...ledger.Person) {
+			t.Helper()
+			_, err := h.Router.SetPeople(h.Ctx, people)
+			if is, ok := errors.AsType[*ledger.PeopleError](err); !ok || len(is.Faults) != 1 || !strings.Contains(is.Faults[0], fault) {
+				t.Errorf("%v", err)
+			}
+			check(anna, open)
+		}
+		wrong("[[people]] is empty, but named anna before")
+		wrong("[[people]] is empty", ledger.Person{Name: "owner", Role: "admin", Source: "local", Machine: true})
+		wrong("Anna looks like anna, who is known", ledger.Person{Name: "Anna", Role: "user", Identities: []string{"tg:4"}, Source: "config"})
+		other := anna
+		other.Identities = []string{"tg:3"}
+		wrong("anna (tg:3) has none of the identities that anna had before (tg:1, tg:2)", other)
 	})
 }
 
@@ -78,7 +94,7 @@ func TestNewPersonIsSeenAgain(t *testing.T) {
 func TestNewPersonTakesNoName(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		admin := ledger.Person{Name: "tg:7", Role: "admin", Identities: []string{"tg:1"}, Tools: []string{"*"}, Source: "config"}
-		if err := h.Router.SetPeople(h.Ctx, []ledger.Person{admin}); err != nil {
+		if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{admin}); err != nil {
 			t.Fatal(err)
 		}
 		e := entry("c", "1", "hi")

@@ -26,6 +26,14 @@ type Retention struct {
 	// Named says that something besides the rows names a conversation, or a former ID of
 	// one, which is then kept. Nil: nothing does.
 	Named func(channel, conversation string) bool
+	// AwayLimit is how many parts wait for a channel that is away; of more, and of those that are a
+	// week old, the oldest are dropped. 0: no limit of their number.
+	AwayLimit int
+	// Connected says that this engine is connected to a channel, so that it is not away. Nil: to none.
+	Connected func(channel string) bool
+	// DroppedFor is told how many parts were dropped that waited for a channel, once they are. Nil:
+	// nobody is.
+	DroppedFor func(channel string, parts int64)
 	// Dropped is told of each session that is gone for good, once it is, so that what it
 	// had outside of the database can go as well. Nil: nobody is.
 	Dropped func(session int64)
@@ -74,7 +82,7 @@ func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) (rows int
 	}
 	defer s.db.endLease(ctx, retaining, s.fence)
 	for _, part := range []func(context.Context) error{
-		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.money, s.audit, s.engines, s.moves, s.jobs, s.conversations, s.people,
+		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.away, s.money, s.audit, s.engines, s.moves, s.jobs, s.conversations, s.people,
 	} {
 		if err := part(ctx); err != nil {
 			return s.rows, err

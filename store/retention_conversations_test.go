@@ -65,7 +65,7 @@ func TestSweepEndsConversations(t *testing.T) {
 			{Name: "marco", Role: "user", Identities: []string{"tg:1"}, Source: "config"},
 			{Name: "root", Role: "admin", Identities: []string{"tg:0"}, Source: "config"},
 		}
-		if err := h.Router.SetPeople(h.Ctx, people); err != nil {
+		if _, err := h.Router.SetPeople(h.Ctx, people); err != nil {
 			t.Fatal(err)
 		}
 		admins := entry("admin's", "1", "hello")

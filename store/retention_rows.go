@@ -65,7 +65,8 @@ const (
 	deleteJobs = `
 		DELETE FROM jobs WHERE id IN (
 			SELECT x.id FROM jobs x WHERE x.state <> 'active' AND x.updated_at <= ?
-			AND (x.state IN ('done', 'removed') OR x.owner <> '' AND NOT EXISTS (SELECT 1 FROM people p WHERE p.name = x.owner))
+			AND (x.state IN ('done', 'removed') OR x.owner <> '' AND NOT EXISTS (SELECT 1 FROM people p WHERE p.name = x.owner)
+				AND NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = x.owner))
 			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.job_id = x.id) ORDER BY x.updated_at LIMIT 500)`
 	deleteNotifications = `
 		DELETE FROM notifications WHERE id IN (

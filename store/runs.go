@@ -24,18 +24,18 @@ func (db *DB) Scheduler(owner int64, harmless ...string) *Scheduler {
 }
 
 var (
-	// jobsDue: %s is within reach.
+	// jobsDue: %s is within reach. What is of somebody who is away waits.
 	jobsDue = `
 		SELECT ` + jobFields + `, (SELECT count(*) FROM runs r WHERE r.job_id = j.id AND r.state IN ('due', 'running')) AS open
 		FROM jobs j LEFT JOIN conversations c ON c.id = j.conversation_id
-		WHERE j.state = 'active' AND j.due_at > 0 AND j.due_at <= ? AND %s ORDER BY j.due_at LIMIT ?`
+		WHERE j.state = 'active' AND j.due_at > 0 AND j.due_at <= ? AND %s AND ` + notAway + ` ORDER BY j.due_at LIMIT ?`
 	jobsAhead = jobsFrom + `
 		WHERE j.state = 'active' AND j.id > ? AND j.id IN (SELECT r.job_id FROM runs r WHERE r.finished_at > ?) ORDER BY j.id LIMIT ?`
 	// runsDue leaves out those that wait for a former run of their job.
 	runsDue = `
 		SELECT ` + jobFields + `, ` + runFields + `
 		FROM runs r JOIN jobs j ON j.id = r.job_id LEFT JOIN conversations c ON c.id = j.conversation_id
-		WHERE r.state = 'due' AND r.start_at <= ? AND %s AND (r.beside = TRUE OR NOT EXISTS (
+		WHERE r.state = 'due' AND r.start_at <= ? AND %s AND ` + notAway + ` AND (r.beside = TRUE OR NOT EXISTS (
 			SELECT 1 FROM runs x WHERE x.job_id = r.job_id AND x.state IN ('due', 'running') AND x.id < r.id))
 		ORDER BY r.start_at LIMIT ?`
 	// runsEnded: %s are harmless tools, and is alive. What was begun has acted, however it ended.
@@ -55,7 +55,7 @@ var (
 		FROM runs r CROSS JOIN jobs j LEFT JOIN conversations c ON c.id = j.conversation_id
 		WHERE r.state = 'missed' AND r.told = FALSE AND r.created_at <= ? AND j.id = r.job_id AND %[1]s AND j.owner = (
 			SELECT j.owner FROM runs x CROSS JOIN jobs j LEFT JOIN conversations c ON c.id = j.conversation_id
-			WHERE x.state = 'missed' AND x.told = FALSE AND j.id = x.job_id AND %[1]s ORDER BY x.id LIMIT 1)
+			WHERE x.state = 'missed' AND x.told = FALSE AND j.id = x.job_id AND %[1]s AND ` + notAway + ` ORDER BY x.id LIMIT 1)
 		ORDER BY r.id LIMIT 100`
 )
 

@@ -13,9 +13,12 @@ const (
 	putSecret   = `
 		INSERT INTO secrets (name, ciphertext, tools, person, version, updated_at) VALUES (?, ?, coalesce(?, '[]'), ?, 1, ?)
 		ON CONFLICT (name) DO UPDATE SET ciphertext = excluded.ciphertext, tools = coalesce(?, secrets.tools),
-			person = excluded.person, version = secrets.version + 1, updated_at = excluded.updated_at
+			former = CASE WHEN ? = TRUE THEN coalesce(secrets.former, secrets.ciphertext) END, person = excluded.person, version = secrets.version + 1, updated_at = excluded.updated_at
 		RETURNING version`
 	dropSecret = `DELETE FROM secrets WHERE name = ?`
+	// formerSecret has a secret be what it was, if it was set to another value that nobody confirmed.
+	formerSecret = `UPDATE secrets SET ciphertext = former, former = NULL, version = version + 1, updated_at = ? WHERE name = ? AND former IS NOT NULL`
+	keepSecret   = `UPDATE secrets SET former = NULL WHERE name = ?`
 )
 
 // Secrets lists the secrets of the encrypted store by name.
@@ -56,8 +59,55 @@ func (t *tx) changeSecret(c *ledger.SecretChange, by ledger.Hand) (a audited, er
 		}
 		return audited{outcome: "done"}, err
 	}
+	data := map[string]any{"tools": c.Tools}
+	if c.Within > 0 {
+		if err := t.secretVersion(c, by); err != nil {
+			return a, err
+		}
+		data["confirm_by"] = c.Version.ConfirmBy
+	}
 	var version int64
 	tools := jsonList(c.Tools)
-	_, err = t.Row(putSecret, []any{clean(c.Name), c.Ciphertext, tools, clean(by.Person), t.now, tools}, &version)
-	return audited{outcome: "done", data: map[string]any{"version": version, "tools": c.Tools}}, err
+	_, err = t.Row(putSecret, []any{clean(c.Name), c.Ciphertext, tools, clean(by.Person), t.now, tools, c.Within > 0}, &version)
+	data["version"] = version
+	return audited{outcome: "done", data: data}, err
+}
+
+// secretVersion makes the version of the settings by which a secret is confirmed.
+func (t *tx) secretVersion(c *ledger.SecretChange, by ledger.Hand) error {
+	now, err := t.lockedSettings()
+	if err == nil {
+		err = mayChange(&now)
+	}
+	if err != nil {
+		return err
+	}
+	id, err := t.insertVersion(&now, now.Values, ledger.SecretSet(clean(c.Name)), 0, by, c.Conversation, c.Within)
+	if err != nil {
+		return err
+	}
+	list, err := t.settings(settingsOf, id)
+	if err == nil {
+		c.Version = &list[0]
+	}
+	return err
+}
+
+// decideSecret keeps the secret that a version set, or has it be what it was before.
+func (t *tx) decideSecret(v *ledger.SettingsVersion, keep bool) error {
+	name := v.Secret()
+	if name == "" {
+		return nil
+	}
+	end, err := t.overwriting()
+	if err != nil {
+		return err
+	}
+	defer end()
+	if keep {
+		_, err = t.Exec(keepSecret, name)
+	} else {
+		_, err = t.Exec(formerSecret, t.now, name)
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"switchboard/router/ledger"
 )
@@ -54,5 +55,64 @@ func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 			checkFiles(t, path, "sealed-first")
 			checkFiles(t, path, "sealed-second")
 		}
+	})
+}
+
+// A secret that has to be confirmed is what it was before when nobody confirms it, or it is taken back, and is
+// what it was set to otherwise. Nothing else is changed while it waits, but whoever runs the program sets it.
+//
+// promise: L.settings-versions
+func TestSecretThatIsToBeConfirmed(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.named(root)
+		byRoot := ledger.Hand{Person: "root", Rule: ledger.RulePeople}
+		set := func(sealed string, within time.Duration) *ledger.SecretChange {
+			t.Helper()
+			c := &ledger.SecretChange{Kind: ledger.SetSecret, Name: "bot", Ciphertext: []byte(sealed), Within: within, Conversation: "tg:1"}
+			if err := h.Router.Change(h.Ctx, c, byRoot); err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		decide := func(kind ledger.SettingsChangeKind, v *ledger.SettingsVersion) {
+			t.Helper()
+			if err := h.Router.Change(h.Ctx, &ledger.SettingsChange{Kind: kind, ID: v.ID, Conversation: "tg:1", Counting: v.ID}, byRoot); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lapse := func() {
+			t.Helper()
+			h.write("UPDATE settings_versions SET created_at = created_at - 90000000, confirm_by = confirm_by - 90000000 WHERE confirmed_at IS NULL AND lapsed_at IS NULL")
+			if list, err := h.Router.LapseSettings(h.Ctx); err != nil || len(list) != 1 || list[0].Secret() != "bot" {
+				t.Fatalf("%+v, %v", list, err)
+			}
+		}
+		is := func(when, want string) {
+			t.Helper()
+			if list, err := h.Router.Secrets(h.Ctx); err != nil || len(list) != 1 || string(list[0].Ciphertext) != want {
+				t.Errorf("%s it is %q, not %q: %v", when, list[0].Ciphertext, want, err)
+			}
+		}
+		set("first", 0)
+		set("second", time.Minute)
+		is("while it waits", "second")
+		var refused *ledger.StateError
+		for _, c := range []ledger.Change{setting(0, map[string]string{"a": "1"}), &ledger.SecretChange{Kind: ledger.SetSecret, Name: "x", Within: time.Minute}} {
+			if err := h.Router.Change(h.Ctx, c, byRoot); !errors.As(err, &refused) {
+				t.Errorf("meanwhile: %v", err)
+			}
+		}
+		lapse()
+		is("unconfirmed", "first")
+		decide(ledger.TakeBackSettings, set("third", time.Minute).Version)
+		is("taken back", "first")
+		decide(ledger.ConfirmSettings, set("fourth", time.Minute).Version)
+		is("confirmed", "fourth")
+		set("fifth", time.Minute)
+		set("sixth", 0)
+		lapse()
+		is("set anew meanwhile", "sixth")
+		h.wantCount(0, "SELECT count(*) FROM secrets WHERE former IS NOT NULL")
+		h.wantCount(2, "SELECT count(*) FROM audit WHERE action = 'config.lapse' AND target = 'settings secret bot'")
 	})
 }

@@ -31,7 +31,12 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, %[1]s, CASE WHEN CAST(? AS bigint) > 0 THEN %[1]s + CAST(? AS bigint) END) RETURNING id`
 	confirmSettings = `UPDATE settings_versions SET confirmed_at = %[1]s WHERE id = ?`
 	lapseSettings   = `UPDATE settings_versions SET lapsed_at = %[1]s WHERE id = ?`
-	lapsedSettings  = `
+	// endQuestion ends the buttons under the question that has one of that command.
+	endQuestion = `
+		UPDATE actions SET state = ?, outcome = 'decided', used_at = ? WHERE state = 'proposed' AND message_id IN (
+			SELECT a.message_id FROM actions a JOIN sessions s ON s.id = a.session_id WHERE s.conversation_id = ? AND a.kind = 'command' AND a.text = ?)
+		RETURNING message_id AS id`
+	lapsedSettings = `
 		UPDATE settings_versions SET lapsed_at = %[1]s
 		WHERE confirm_by IS NOT NULL AND confirmed_at IS NULL AND lapsed_at IS NULL AND NOT ` + settingsWait + ` RETURNING id`
 )
@@ -131,6 +136,12 @@ func (r *Router) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVer
 			if err != nil {
 				return err
 			}
+			if err := t.endQuestion(&list[0], ledger.ActionExpired); err != nil {
+				return err
+			}
+			if err := t.decideSecret(&list[0], false); err != nil {
+				return err
+			}
 			lapsed = append(lapsed, list...)
 			c := &ledger.SettingsChange{Version: &list[0]}
 			_, target := c.Names()
@@ -148,12 +159,7 @@ func (r *Router) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVer
 // changeSettings makes a version, or decides about the one that waits.
 func (t *tx) changeSettings(c *ledger.SettingsChange, by ledger.Hand) (a audited, err error) {
 	c.Version = nil
-	if t.PG {
-		if _, err := t.Exec(lockSettings); err != nil {
-			return a, err
-		}
-	}
-	now, err := t.settingsNow()
+	now, err := t.lockedSettings()
 	if err != nil {
 		return a, err
 	}
@@ -164,7 +170,7 @@ func (t *tx) changeSettings(c *ledger.SettingsChange, by ledger.Hand) (a audited
 	case ledger.ConfirmSettings:
 		err = t.confirmSettings(c, &now, by)
 	case ledger.TakeBackSettings:
-		if err = waits(&now); err == nil {
+		if err = t.waits(c, &now); err == nil {
 			_, err = t.Exec(fmt.Sprintf(lapseSettings, t.Clock(t.now)), id)
 		}
 	default:
@@ -178,7 +184,26 @@ func (t *tx) changeSettings(c *ledger.SettingsChange, by ledger.Hand) (a audited
 		return a, err
 	}
 	c.Version = &list[0]
-	return audited{outcome: "done", data: settingsData(c.Version)}, nil
+	if c.Kind != ledger.SetSettings {
+		if err := t.decideSecret(c.Version, c.Kind == ledger.ConfirmSettings); err != nil {
+			return a, err
+		}
+		err = t.endQuestion(c.Version, ledger.ActionCancelled)
+	}
+	return audited{outcome: "done", data: settingsData(c.Version)}, err
+}
+
+// endQuestion ends the buttons under the question whether a version is to stay, which is decided.
+func (t *tx) endQuestion(v *ledger.SettingsVersion, as ledger.ActionState) error {
+	p, found, err := t.find(cleanConversation(v.Asked()))
+	if err != nil || !found {
+		return err
+	}
+	messages, err := t.ids(endQuestion, string(as), t.now, p.id, v.ConfirmCommand())
+	if err == nil && len(messages) > 0 {
+		_, err = t.Row(uselessOf, []any{messages[0], t.now}, &v.Question)
+	}
+	return err
 }
 
 // settingsData is what the audit log has of a version. Credentials are not in it: a setting is
@@ -187,13 +212,38 @@ func settingsData(v *ledger.SettingsVersion) any {
 	return map[string]any{"version": v.ID, "base": v.Base, "diff": v.Diff, "undoes": v.Undoes, "confirm_by": v.ConfirmBy}
 }
 
+// lockedSettings is the version that counts, which stays so to the end of the transaction.
+func (t *tx) lockedSettings() (now ledger.SettingsVersion, err error) {
+	if t.PG {
+		if _, err := t.Exec(lockSettings); err != nil {
+			return now, err
+		}
+	}
+	return t.settingsNow()
+}
+
+// mayChange refuses a change while one waits to be confirmed.
+func mayChange(now *ledger.SettingsVersion) error {
+	if !now.Waiting() {
+		return nil
+	}
+	return &ledger.StateError{Sentence: fmt.Sprintf(
+		"Version %d waits until %s to be confirmed by %s; nothing else is changed until then, and nothing was.",
+		now.ID, now.ConfirmBy.UTC().Format("15:04:05 MST"), now.Person)}
+}
+
+// insertVersion adds a version to the one that counts.
+func (t *tx) insertVersion(now *ledger.SettingsVersion, values map[string]string, diff []ledger.SettingsDiff, undoes int64, by ledger.Hand, conversation string, within time.Duration) (int64, error) {
+	return t.Insert(fmt.Sprintf(insertSettings, t.Clock(t.now)), now.ID, jsonText(values), jsonText(diff), orNull(undoes), clean(by.Person),
+		clean(conversation), within.Microseconds(), within.Microseconds())
+}
+
 // setSettings makes a version of the one that it was thought of.
 func (t *tx) setSettings(c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Hand) (int64, error) {
+	waits := mayChange(now)
 	switch {
-	case now.Waiting():
-		return 0, &ledger.StateError{Sentence: fmt.Sprintf(
-			"Version %d waits until %s to be confirmed by %s; nothing else is changed until then, and nothing was.",
-			now.ID, now.ConfirmBy.UTC().Format("15:04:05 MST"), now.Person)}
+	case waits != nil:
+		return 0, waits
 	case now.ID != c.Base:
 		return 0, &ledger.StateError{Sentence: fmt.Sprintf(
 			"The settings were changed meanwhile, to version %d by %s. Nothing was changed now: look at it, and set yours again.", now.ID, now.Person)}
@@ -202,21 +252,29 @@ func (t *tx) setSettings(c *ledger.SettingsChange, now *ledger.SettingsVersion, 
 	if len(diff) == 0 {
 		return 0, &ledger.StateError{Sentence: "It is set so already; nothing was changed."}
 	}
-	within := c.ConfirmWithin.Microseconds()
-	return t.Insert(fmt.Sprintf(insertSettings, t.Clock(t.now)), now.ID, jsonText(c.Values), jsonText(diff), orNull(c.Undoes), clean(by.Person),
-		clean(c.Conversation), within, within)
+	return t.insertVersion(now, c.Values, diff, c.Undoes, by, c.Conversation, c.ConfirmWithin)
 }
 
-func waits(now *ledger.SettingsVersion) error {
-	if now.Waiting() {
+// waits refuses to decide about a version that does not wait.
+func (t *tx) waits(c *ledger.SettingsChange, now *ledger.SettingsVersion) error {
+	if now.Waiting() && (c.ID == 0 || c.ID == now.ID) {
 		return nil
 	}
-	return &ledger.StateError{Sentence: "No change of the settings waits to be confirmed: there was none, or its time is over and all is as it was before."}
+	list, err := t.settings(settingsOf, c.ID)
+	switch {
+	case err != nil:
+		return err
+	case len(list) == 0:
+		return &ledger.StateError{Sentence: "No change of the settings waits to be confirmed: there was none, or its time is over and all is as it was before."}
+	case list[0].Lapsed:
+		return &ledger.StateError{Sentence: fmt.Sprintf("Version %d does not count any more: nobody confirmed it in time, or it was taken back.", c.ID)}
+	}
+	return &ledger.StateError{Sentence: fmt.Sprintf("Version %d does not have to be confirmed any more.", c.ID)}
 }
 
 // confirmSettings keeps the version that waits.
 func (t *tx) confirmSettings(c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Hand) error {
-	if err := waits(now); err != nil {
+	if err := t.waits(c, now); err != nil {
 		return err
 	}
 	if now.Person != clean(by.Person) || now.Conversation != clean(c.Conversation) {

@@ -186,8 +186,18 @@ func (m *settingsModel) Decide(t *rapid.T) {
 	if takes {
 		c.Kind = ledger.TakeBackSettings
 	}
-	if now == 0 || !m.waiting(&m.list[now-1]) {
-		m.change(t, c, person, "No change of the settings waits")
+	if rapid.Bool().Draw(t, "it is named") {
+		c.ID = int64(rapid.IntRange(1, len(m.list)+1).Draw(t, "named"))
+	}
+	if now == 0 || !m.waiting(&m.list[now-1]) || c.ID != 0 && c.ID != now {
+		refused := "No change of the settings waits"
+		if c.ID > 0 && c.ID <= int64(len(m.list)) {
+			refused = "does not have to be confirmed any more"
+			if v := &m.list[c.ID-1]; v.waits && !v.confirmed && !m.waiting(v) {
+				refused = "does not count any more"
+			}
+		}
+		m.change(t, c, person, refused)
 		return
 	}
 	v := &m.list[now-1]

@@ -35,14 +35,16 @@ func TestStandstillInATransactionIsUndoneAndBegunAgain(t *testing.T) {
 	}()
 	<-locked
 	began := time.Now()
-	if err := db.Write(t.Context(), true, touch); err != nil {
+	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := db.Write(patient, true, touch); err != nil {
 		t.Errorf("the other engine: %v", err)
 	}
 	took := time.Since(began)
 	if took < 5*time.Second {
 		t.Errorf("the lock was there for %s", took)
 	}
-	testkit.Soon(t, took, 15*time.Second)
+	testkit.Within(t, took, 30*time.Second)
 	close(goOn)
 	if err := <-ended; err != nil || runs != 2 {
 		t.Errorf("the transaction that stood still ran %d times, %v", runs, err)
@@ -81,7 +83,6 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 	if list := h.Claim(1); len(list) != 1 || list[0].TurnID != other.TurnID {
 		t.Errorf("claimed %+v", list)
 	}
-	testkit.Soon(t, time.Since(began), 5*time.Second)
 	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE id = "+nameOf(locked.SessionID)+" FOR UPDATE SKIP LOCKED) AS s"); n != 0 || err != nil {
 		t.Errorf("a claim waited until the session was not locked any more (%v)", err)
 	}
@@ -90,7 +91,7 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 	if took < 5*time.Second {
 		t.Errorf("the session was locked for %s", took)
 	}
-	testkit.Soon(t, took, 15*time.Second)
+	testkit.Within(t, took, 30*time.Second)
 	if list := h.Claim(1); len(list) != 1 || list[0].TurnID != locked.TurnID {
 		t.Errorf("claimed %+v", list)
 	}

@@ -70,6 +70,11 @@ const (
 	endTurn = `
 		UPDATE turns SET resumed = 0, calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ?,
 			state = ?, outcome = ?, finished_at = ?, parked_at = coalesce(?, parked_at) WHERE id = ? RETURNING coalesce(draft_id, 0)`
+	// putOff says when a turn that is to be queued again may run, and puts it ahead of all that are queued.
+	putOff = `
+		UPDATE turns SET not_before = ?, waited = waited + ?, ahead = (
+			SELECT coalesce(min(q.rank), 0) - 1 FROM turns q WHERE q.session_id = turns.session_id AND q.rank < 0 AND q.state = 'queued')
+		WHERE id = ?`
 	askedToStop = `SELECT cancel_requested FROM turns WHERE id = ?`
 	endTasks    = `
 		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = ?
@@ -81,15 +86,18 @@ func (r *Router) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step
 	if len(says) != len(step.Say) {
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
 	}
-	if e := step.End; e != nil && (parks(e) || e.State == string(ledger.TurnQueued) || !ledger.TurnRunning.To(ledger.TurnState(e.State))) {
+	away := step.End != nil && parks(step.End) && step.End.Outcome == agent.OutcomePersonAway
+	if e := step.End; e != nil && !away && (parks(e) || !ledger.TurnRunning.To(ledger.TurnState(e.State))) {
 		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ledger.ErrConflict)
 	}
-	if r.db.PG() && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) && !slices.ContainsFunc(step.Tasks, rare) { // what is rare, and many statements
+	if r.db.PG() && !away && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) && !slices.ContainsFunc(step.Tasks, rare) { // what is rare, and many statements
 		return r.db.callStep(ctx, ref, &step, says)
 	}
 	bodies := packCalls(step.Calls) // here, and not while everybody waits for the writer
 	err = r.db.write(ctx, r.db.stepMode(step, says), "commit step", func(t *tx) error {
-		next, err = t.step(ref, &step, bodies, says)
+		if next, err = t.step(ref, &step, bodies, says); err == nil && away {
+			err = t.mayAwait(ref.TurnID)
+		}
 		return err
 	})
 	if errors.Is(err, database.ErrUnsynced) && r.db.stepMode(step, nil) == rides {
@@ -105,6 +113,38 @@ func (r *Router) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step
 		}
 	}
 	return next, nil
+}
+
+// PutOff implements router.Steps. It is rare, so PostgreSQL takes the statements of SQLite.
+func (r *Router) PutOff(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
+	if len(says) != len(step.Say) || step.End == nil || step.End.State != string(ledger.TurnQueued) {
+		return nil, fmt.Errorf("put a turn off: it has to be queued, with %d messages for %d texts: %w", len(says), len(step.Say), ledger.ErrConflict)
+	}
+	bodies := packCalls(step.Calls)
+	err = r.db.write(ctx, r.db.stepMode(step, says), "put a turn off", func(t *tx) error {
+		if _, err := t.holding(ref); err != nil {
+			return err
+		}
+		if err := t.goesOn(ref.TurnID); err != nil {
+			return err
+		}
+		next, err = t.step(ref, &step, bodies, says)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// goesOn refuses to let a turn wait that was asked to stop; ErrStopped.
+func (t *tx) goesOn(turn int64) error {
+	var stop string
+	_, err := t.Row(askedToStop, []any{turn}, &stop)
+	if err == nil && stop != "" {
+		err = ledger.ErrStopped
+	}
+	return err
 }
 
 // unopen takes a part back that was begun and is not surely on the disk, so that it may
@@ -343,8 +383,10 @@ func (w *stepWriter) say(s *agent.Say, r *ledger.Reply) {
 	w.events = append(w.events, event{Kind: "message", Turn: w.turn, Message: id})
 }
 
-// parks says that a turn waits for a decision, and keeps its tasks.
-func parks(e *agent.End) bool { return e.State == string(ledger.TurnWaiting) }
+// parks says that the work on a turn goes on another time, so that it keeps its tasks.
+func parks(e *agent.End) bool {
+	return e.State == string(ledger.TurnWaiting) || e.State == string(ledger.TurnQueued)
+}
 
 func (w *stepWriter) end(e *agent.End) {
 	u := &w.used
@@ -356,10 +398,18 @@ func (w *stepWriter) end(e *agent.End) {
 		}
 		return
 	}
-	finished, parked := any(w.t.now), any(nil)
-	if parks(e) {
-		finished, parked = parked, finished
-	} else {
+	finished, parked := any(nil), any(nil)
+	switch ledger.TurnState(e.State) {
+	case ledger.TurnWaiting:
+		parked = w.t.now
+	case ledger.TurnQueued:
+		waited := e.Wait
+		if e.Timed {
+			waited = 0
+		}
+		w.exec(putOff, w.t.now+e.Wait.Microseconds(), waited.Microseconds(), w.turn)
+	default:
+		finished = w.t.now
 		w.exec(endTasks, w.t.now, w.turn)
 	}
 	if w.err != nil {

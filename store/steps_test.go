@@ -52,6 +52,7 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 			t.Fatal(err)
 		}
 		call.Exchange, call.Refused, failed.Exchange = llm.Exchange{}, "", llm.Exchange{}
+		call.At, failed.At = d.State.Calls[0].At, d.State.Calls[1].At
 		want.Tasks[0].State, want.Tasks[0].Result, want.Tasks[0].Review = agent.TaskFailed, result, review
 		want.Tasks[1].State, want.Tasks[2].State = agent.TaskCancelled, agent.TaskCancelled
 		state := agent.State{

@@ -82,6 +82,11 @@ func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *
 		if known, err := t.Row(t.kept(isPerson, ""), []any{person}, &one); err != nil {
 			return err
 		} else if !known {
+			if away, err := t.awayNamed(person); err != nil {
+				return err
+			} else if away != nil {
+				return ledger.ErrPersonAway
+			}
 			a.Refusal = ledger.RefusedPerson + ": " + person + " is not known any more"
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
@@ -17,8 +18,10 @@ const (
 	// headTurn is the next turn of a session; its rank says which that is.
 	headTurn = `
 		SELECT id, state, person, not_before FROM turns WHERE session_id = ? AND rank IS NOT NULL ORDER BY rank LIMIT 1`
+	// setRunning: what a turn that was put off waited beyond its time is no time of its own.
 	setRunning = `
 		UPDATE turns SET state = 'running', started_at = coalesce(started_at, ?),
+			waited = waited + CASE WHEN state = 'queued' AND outcome = '` + agent.OutcomeModelAway + `' AND terms IS NULL AND not_before > 0 THEN ? - not_before ELSE 0 END,
 			resumed = CASE WHEN state = 'running' AND ? THEN resumed + 1 ELSE resumed END,
 			holders = CASE WHEN length(holders) < 1000 THEN holders ELSE '…' || substr(holders, 500) END || ' ' || (SELECT coalesce(owner, 0)
 				FROM leases WHERE kind = 'session' AND name = CAST(turns.session_id AS text)) || CAST(? AS text)
@@ -42,8 +45,8 @@ const (
 			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND %[4]s)
 		ORDER BY t.created_at, t.id LIMIT ?`
 	callClaimable = `SELECT id FROM sb_claimable(?, ?, ?, ?, ?) AS id`
-	// askCancel keeps what was asked first.
-	askCancel = `UPDATE turns SET cancel_requested = ? WHERE id = ? AND cancel_requested = ''`
+	// askCancel keeps what was asked first. A turn that is put off is not waited for.
+	askCancel = `UPDATE turns SET cancel_requested = ?, not_before = 0 WHERE id = ? AND cancel_requested = ''`
 	// cancelUnbegun ends a turn that nobody works on: it is queued or waits for a decision, or
 	// was set running by somebody who then gave it back (or died) before the first model
 	// call was committed. %[1]s is alive.
@@ -105,7 +108,7 @@ func (t *tx) head(session, fence int64, left bool, except []string) (*ledger.Cla
 	if err != nil || !found || notBefore > t.now || slices.Contains(except, c.Person) {
 		return nil, nil, err
 	}
-	if _, err := t.Exec(setRunning, t.now, left, fmt.Sprintf(":%d:%d", fence, t.now), c.TurnID); err != nil || state != "queued" {
+	if _, err := t.Exec(setRunning, t.now, t.now, left, fmt.Sprintf(":%d:%d", fence, t.now), c.TurnID); err != nil || state != "queued" {
 		return c, nil, err
 	}
 	return c, []event{turnEvent(c.TurnID, "running", "")}, nil

@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"switchboard/secrets"
+	"switchboard/store"
 	"switchboard/store/backup"
 	"switchboard/store/blobs"
 	"switchboard/store/database"
@@ -171,7 +174,7 @@ func TestSealedAuditIsVerifiedAfterARestore(t *testing.T) {
 		dir := t.TempDir()
 		for i, url := range []string{"sqlite:" + filepath.Join(dir, "switchboard.db"), storetest.PostgresURL(t)} {
 			other := moved(t, h.DB, blobs.New(filepath.Join(dir, "attachments")), url, fmt.Sprint("target ", i))
-			if is, err := other.VerifyAudit(t.Context()); err != nil || !reflect.DeepEqual(is, was) || was.Segments != 3 {
+			if is, err := other.VerifyAudit(t.Context(), nil); err != nil || !reflect.DeepEqual(is, was) || was.Segments != 3 {
 				t.Errorf("%+v, %v, want %+v", is, err, was)
 			}
 			next := newHouse(t, other)
@@ -183,4 +186,33 @@ func TestSealedAuditIsVerifiedAfterARestore(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A database of a build from before the first migration got its last form is refused by whoever
+// opens it, in a sentence that says what to do, and nothing in it is changed.
+//
+// promise: L.early-schema
+func TestDatabaseOfAnEarlyBuildIsRefusedUntouched(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{"sqlite": "move ", "postgres": "make a new one (createdb NAME)"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			url := storetest.Early(t, kind, dir)
+			before, columns := contents(t, kind, url, nil)
+			file, _ := os.ReadFile(filepath.Join(dir, "switchboard.db"))
+			cfg := database.Config{URL: secrets.Secret(url)}
+			for what, open := range map[string]func(context.Context, database.Config, string, *slog.Logger) (*store.DB, error){"open": store.Open, "open to read": store.OpenReadOnly} {
+				if _, err := open(t.Context(), cfg, dir, slog.New(slog.DiscardHandler)); !errors.Is(err, database.ErrEarly) || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if after, _ := contents(t, kind, url, columns); !reflect.DeepEqual(after, before) {
+				t.Error("its rows were changed")
+			}
+			if now, _ := os.ReadFile(filepath.Join(dir, "switchboard.db")); !slices.Equal(now, file) {
+				t.Error("its file was changed")
+			}
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/ledger"
@@ -13,7 +14,7 @@ import (
 
 const (
 	turnColumns = `
-		SELECT t.id, s.key, t.person, t.state, t.outcome, m.text, m.taint, t.created_at, t.started_at, t.finished_at,
+		SELECT t.id, s.key, t.person, t.state, t.outcome, m.text, m.taint, t.created_at, t.started_at, t.finished_at, t.not_before,
 			t.calls, t.tokens_in, t.tokens_out, t.cost, coalesce(t.merged_into, 0) AS merged_into, coalesce(t.retry_of, 0) AS retry_of,
 			coalesce(t.terms, '') AS terms
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN messages m ON m.id = t.message_id `
@@ -33,7 +34,7 @@ const (
 			d.repeated, d.platform_id, d.text, d.updated_at
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id `
 	listDeliveries = deliveryColumns + `WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
-	undelivered    = deliveryColumns + `WHERE d.state IN ('dead', 'unknown') AND (? = 0 OR d.id < ?) ORDER BY d.id DESC LIMIT ?`
+	undelivered    = deliveryColumns + `WHERE d.state IN ('dead', 'unknown', 'dropped') AND d.draft = '' AND (? = 0 OR d.id < ?) ORDER BY d.id DESC LIMIT ?`
 	shownIncoming  = `
 		SELECT coalesce(m.said, m.text), m.taint, m.person FROM conversations c JOIN messages m ON m.conversation_id = c.id
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
@@ -66,6 +67,7 @@ type turnRow struct {
 	CreatedAt                                int64  `db:"created_at"`
 	StartedAt                                *int64 `db:"started_at"`
 	FinishedAt                               *int64 `db:"finished_at"`
+	NotBefore                                int64  `db:"not_before"`
 	Calls                                    int
 	TokensIn                                 int64 `db:"tokens_in"`
 	TokensOut                                int64 `db:"tokens_out"`
@@ -76,12 +78,16 @@ type turnRow struct {
 }
 
 func (r *turnRow) view() view.Turn {
-	return view.Turn{
+	v := view.Turn{
 		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text, Taint: r.Taint,
 		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
 		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, BilledTokens: r.TokensIn + r.TokensOut, Cost: shownCost(r.Cost),
 		MergedInto: r.MergedInto, RetryOf: r.RetryOf, Job: jobOf(r.Terms), Terms: json.RawMessage(r.Terms),
 	}
+	if v.State == string(ledger.TurnQueued) && v.Outcome == agent.OutcomeModelAway {
+		v.NextTry = instantPtr(&r.NotBefore)
+	}
+	return v
 }
 
 // views reads rows, each as view shows it.

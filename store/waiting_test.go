@@ -50,7 +50,7 @@ func decides(turn int64, conv string, does ledger.Does) ledger.Entry {
 // root is an admin.
 func (h *house) root() {
 	h.Helper()
-	if err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "admin"}}); err != nil {
+	if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "admin"}}); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -280,5 +280,39 @@ func TestDecidedTurnIsNotMerged(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'cancelled'")
+	})
+}
+
+// What is forgotten takes along the questions of its session, of everybody there, and no other.
+//
+// promise: P3.waiting-holds-nothing
+func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		reset := func(key string) ledger.Accepted {
+			e := control(entry("c", key, "/reset"), ledger.EffectReset, "forgotten")
+			e.Replies = map[ledger.Situation]*ledger.Reply{ledger.ResetAsked: text("forgotten, and not done")}
+			return h.Accept(e)[0]
+		}
+		var waiting []int64
+		for _, key := range []string{"1", "2"} {
+			ref := h.Begun("c", key)
+			h.park(ref, "c")
+			waiting = append(waiting, ref.TurnID)
+		}
+		elsewhere := h.Begun("d", "3")
+		h.park(elsewhere, "d")
+		if a := reset("4"); a.Situation != ledger.ResetAsked || !slices.Equal(a.Dropped, waiting) {
+			t.Errorf("%+v", a)
+		}
+		h.wantCount(2, "SELECT count(*) FROM turns WHERE state = 'cancelled' AND finished_at > 0")
+		h.wantCount(1, "SELECT count(*) FROM approvals WHERE state = 'proposed'")
+		h.wantCount(1, "SELECT count(*) FROM actions WHERE state = 'proposed'")
+		h.wantCount(1, "SELECT count(*) FROM messages WHERE text = 'forgotten, and not done'")
+		for _, turn := range waiting {
+			h.tooLate(turn, "c")
+		}
+		if a := reset("5"); a.Situation != "" || len(a.Dropped) != 0 {
+			t.Errorf("there is nothing to end: %+v", a)
+		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -18,10 +19,10 @@ type completion struct {
 		Delta        message `json:"delta"` // of a stream: what is new
 	} `json:"choices"`
 	Usage *struct {
-		In      int64 `json:"prompt_tokens"`
-		Out     int64 `json:"completion_tokens"`
+		In      tokens `json:"prompt_tokens"`
+		Out     tokens `json:"completion_tokens"`
 		Details struct {
-			Cached int64 `json:"cached_tokens"`
+			Cached tokens `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
 }
@@ -39,9 +40,25 @@ func (c completion) usage() *Usage {
 	if c.Usage == nil || c.Usage.In <= 0 {
 		return nil
 	}
-	u := Usage{In: c.Usage.In, Out: max(0, c.Usage.Out)}
-	u.Cached = min(max(0, c.Usage.Details.Cached), u.In)
+	u := Usage{In: int64(c.Usage.In), Out: int64(c.Usage.Out)}
+	u.Cached = min(int64(c.Usage.Details.Cached), u.In)
 	return &u
+}
+
+// tokens are a number of them, however a server writes it; 0: it is not told.
+type tokens int64
+
+// UnmarshalJSON implements json.Unmarshaler. It has no error: an answer is not lost for its bill.
+func (n *tokens) UnmarshalJSON(text []byte) error {
+	told := string(bytes.Trim(text, `"`))
+	if whole, err := strconv.ParseInt(told, 10, 64); err == nil {
+		*n = tokens(max(whole, 0))
+	} else if f, err := strconv.ParseFloat(told, 64); err == nil && f > 0 {
+		*n = tokens(min(f, 1<<62))
+	} else {
+		*n = 0
+	}
+	return nil
 }
 
 type message struct {
@@ -66,9 +83,9 @@ const finishLength = "length"
 // read fills resp from a 2xx answer to a question that costs at most that much.
 func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, most float64) error {
 	s, err := w.said()
-	resp.Usage = s.bill(t, most)
+	resp.Usage = s.bill(t, len(resp.Exchange.Request), most)
 	if err != nil {
-		return fmt.Errorf("%w: its answer is not JSON: %s", ErrUnavailable, p.text(err.Error()))
+		return answerError("its answer is not JSON: " + p.text(err.Error()))
 	}
 	if len(s.fault) > 0 {
 		var e apiError
@@ -76,7 +93,7 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 		return p.fault(e.status(), w.header, p.clean(w.complaint(s.fault)), t, req, m)
 	}
 	if s.nothing {
-		return fmt.Errorf("%w: its answer is empty (no choices)", ErrUnavailable)
+		return answerError("its answer is empty (no choices)")
 	}
 	text, more := withoutThoughts(s.text, req.Schema != nil)
 	if req.Schema != nil {
@@ -85,21 +102,21 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 	resp.Text, resp.Reasoning, resp.Finish = text, join(s.thoughts, more), s.finish
 	switch {
 	case s.finish == finishLength:
-		return fmt.Errorf("%w: its answer was cut off at %d tokens; raise max_output_tokens of the model", ErrUnavailable, t.model.MaxOutputTokens)
+		return answerError(fmt.Sprintf("its answer was cut off at %d tokens; raise max_output_tokens of the model", t.model.MaxOutputTokens))
 	case text == "" && s.refusal != "":
 		return fmt.Errorf("%w by the model: %s", ErrRefused, p.text(s.refusal))
 	case text == "":
-		return fmt.Errorf("%w: its answer is empty (%s)", ErrUnavailable, s.finish)
+		return answerError(fmt.Sprintf("its answer is empty (%s)", s.finish))
 	case req.Schema != nil && !json.Valid([]byte(text)):
-		return fmt.Errorf("%w: its answer is not the JSON that was asked for", ErrUnavailable)
+		return answerError("its answer is not the JSON that was asked for")
 	}
 	return nil
 }
 
-// bill is what an answer used: as told, or at most.
-func (s said) bill(t target, most float64) Usage {
+// bill is what an answer to a question with a body of that size used: as told, or at most.
+func (s said) bill(t target, body int, most float64) Usage {
 	if s.usage != nil {
-		u := *s.usage
+		u := s.usage.within(body, t.model.MaxOutputTokens)
 		u.Cost = t.model.cost(u)
 		return u
 	}

@@ -140,9 +140,9 @@ func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Req
 		err = u.Err
 	}
 	if w.status != 0 {
-		return resp, fmt.Errorf("%w: its answer (status %d) broke off: %s", ErrUnavailable, w.status, p.text(fmt.Sprint(err)))
+		return resp, fmt.Errorf("%w: its answer (status %d) broke off: %s", ErrAway, w.status, p.text(fmt.Sprint(err)))
 	}
 	return resp, setup(fmt.Sprintf("no answer comes from %s, where the provider %q is", p.address, p.name),
 		fmt.Sprintf("start what should answer there, or correct llm.providers.%s.base_url", p.name),
-		fmt.Errorf("%w: no answer: %s", ErrUnavailable, p.text(fmt.Sprint(err))))
+		fmt.Errorf("%w: no answer: %s", ErrAway, p.text(fmt.Sprint(err))))
 }

@@ -53,7 +53,7 @@ func TestCompleteSendsWhatTheSettingsSay(t *testing.T) {
 	srv.RequireKey(key)
 	srv.Handle(func(llmtest.Request) llmtest.Reply {
 		r := llmtest.Text(`{"goal":"x"}`)
-		r.Usage = &llmtest.Usage{In: 1_000_000, Out: 500_000, Cached: 300}
+		r.Usage = &llmtest.Usage{In: 10_000, Out: 5_000, Cached: 300}
 		return r
 	})
 	m := models(t, srv.URL(), func(c *llm.Config) {
@@ -65,7 +65,7 @@ func TestCompleteSendsWhatTheSettingsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (llm.Usage{In: 1_000_000, Out: 500_000, Cached: 300, Cost: 7}); resp.Usage != want {
+	if want := (llm.Usage{In: 10_000, Out: 5_000, Cached: 300, Cost: 0.07}); resp.Usage != want {
 		t.Errorf("usage %+v, want %+v", resp.Usage, want)
 	}
 	if resp.Text != `{"goal":"x"}` || resp.Finish != "stop" {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -30,10 +31,26 @@ var (
 	// ErrUnavailable: network fault, 5xx, or an answer that is no answer
 	// (empty, truncated, not JSON); trying again may help.
 	ErrUnavailable = errors.New("the model is not available")
+	// ErrAway is an ErrUnavailable that passes by itself: no connection, one that broke off,
+	// 408 or 5xx. The same request may be answered in a minute.
+	ErrAway = fmt.Errorf("%w for now", ErrUnavailable)
 )
 
-// RateLimitError is returned when the provider said 429 after the retries the
-// client makes by itself.
+// Away says that an error of Complete passes by itself: ErrAway, ErrStalled, a
+// *RateLimitError, or the end of the time that the caller gave the call.
+func Away(err error) bool {
+	_, limited := errors.AsType[*RateLimitError](err)
+	return limited || errors.Is(err, ErrAway) || errors.Is(err, ErrStalled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// An answerError is an ErrUnavailable whose server answered: what is wrong with its answer.
+type answerError string
+
+func (e answerError) Error() string        { return "the model answers, but " + string(e) }
+func (e answerError) Is(target error) bool { return target == ErrUnavailable }
+
+// RateLimitError is returned when the provider said 429, or 5xx with a Retry-After,
+// after the retries the client makes by itself.
 type RateLimitError struct {
 	RetryAfter time.Duration // zero if the provider gave none
 	Err        error

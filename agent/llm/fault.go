@@ -28,8 +28,11 @@ func (p *provider) fault(status int, header http.Header, body []byte, t target, 
 		return setup(fmt.Sprintf("%q does not know the model %q", p.name, t.id),
 			fmt.Sprintf("correct its name in %s, or llm.providers.%s.base_url", t.setModel(req.Role), p.name),
 			fmt.Errorf("%w %q (%d: %s)", ErrUnknownModel, t.id, status, said))
-	case status >= http.StatusInternalServerError, status < http.StatusBadRequest, status == http.StatusRequestTimeout,
-		status == http.StatusConflict, status == http.StatusTooEarly:
+	case status >= http.StatusInternalServerError && retryAfter(header) > 0:
+		return &RateLimitError{RetryAfter: retryAfter(header), Err: fmt.Errorf("%w (%d: %s)", ErrAway, status, said)}
+	case status >= http.StatusInternalServerError, status == http.StatusRequestTimeout:
+		return fmt.Errorf("%w (%d: %s)", ErrAway, status, said)
+	case status < http.StatusBadRequest, status == http.StatusConflict, status == http.StatusTooEarly:
 		return fmt.Errorf("%w (%d: %s)", ErrUnavailable, status, said)
 	}
 	return fmt.Errorf("%w (%d: %s)", ErrRefused, status, said)

@@ -27,8 +27,8 @@ type Request struct {
 	Stream func(text string) bool
 	// Reserve is called before each try whose cost is not reserved yet, and before each of
 	// a model without prices: its error ends the call, and nothing was asked. What the call
-	// used in the end is in the Response's Usage and never costs more, as far as the provider
-	// keeps to max_output_tokens. Nil: nobody counts money.
+	// used in the end is in the Response's Usage; what a provider claims beyond all that it can have used is cut
+	// to the reservation. Nil: nobody counts money.
 	Reserve func(Quote) error
 }
 
@@ -58,11 +58,14 @@ type Usage struct {
 	// Estimated: of a part the provider did not tell what was used, and it may have been
 	// used. Cost holds the most that it can have cost.
 	Estimated bool
+	// Claimed is how many tokens the provider says that a try's prompt or answer had, where that is
+	// more than it can have been; then that most is what In, Out and Cost hold. 0: it says no such thing.
+	Claimed int64
 }
 
 func (u *Usage) add(v Usage) {
 	u.In, u.Out, u.Cached, u.Cost = u.In+v.In, u.Out+v.Out, u.Cached+v.Cached, money((u.Cost+v.Cost)*1e6)
-	u.Estimated = u.Estimated || v.Estimated
+	u.Estimated, u.Claimed = u.Estimated || v.Estimated, max(u.Claimed, v.Claimed)
 }
 
 // An Exchange is what went over the wire, for `turn show --prompts`. It is

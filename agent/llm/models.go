@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -25,6 +26,7 @@ type Models struct {
 	named     map[string]string
 	pool      *http.Transport
 	log       *slog.Logger
+	claims    sync.Map // models whose Usage.Claimed was logged, by provider and ID
 }
 
 // New does no I/O. Its error is Config.Validate's; what a provider or an alias
@@ -74,6 +76,8 @@ func newPool() *http.Transport {
 		ExpectContinueTimeout: time.Second,
 		MaxIdleConnsPerHost:   256,
 		IdleConnTimeout:       90 * time.Second,
+		// A question is some 35 KB; what does not fit in here is copied through 32 KB more, made for it alone.
+		WriteBufferSize: 64 << 10,
 	}
 }
 
@@ -149,5 +153,11 @@ func (m *Models) Complete(ctx context.Context, model string, req Request) (Respo
 		slog.String("role", req.Role), slog.String("provider", t.provider.name), slog.String("model", t.id),
 		slog.Duration("duration", resp.Exchange.Duration),
 		slog.Int64("billed_tokens", resp.Usage.In+resp.Usage.Out), slog.Any("error", err))
+	if resp.Usage.Claimed > 0 {
+		if _, said := m.claims.LoadOrStore(t.provider.name+"/"+t.id, true); !said {
+			m.log.WarnContext(ctx, "a model says that it used more tokens than it can have; what was reserved is taken for used", "role", req.Role,
+				"provider", t.provider.name, "model", t.id, "claimed_tokens", resp.Usage.Claimed, "billed_tokens", resp.Usage.In+resp.Usage.Out)
+		}
+	}
 	return resp, err
 }

@@ -80,6 +80,29 @@ func (m Model) most(body int) float64 {
 	return money(float64(body)*max(in, cached) + float64(m.MaxOutputTokens)*out)
 }
 
+// A provider may use more than was reserved: it adds to the prompt, by its template, instructions of its own
+// or what it looked up, and the reasoning of some comes on top of the answer. It is believed up to this
+// many times what was reserved, and that many tokens more.
+const (
+	believedTimes  = 4
+	believedTokens = 32_000
+)
+
+// within is what was used. Where the provider claims more than can be, that part is what was reserved
+// for the try: a token for each byte of the body, or the tokens that an answer may have.
+func (u Usage) within(body, answer int) Usage {
+	for _, part := range []struct {
+		used     *int64
+		reserved int64
+	}{{&u.In, int64(body)}, {&u.Out, int64(answer)}} {
+		if *part.used > believedTimes*part.reserved+believedTokens {
+			u.Claimed, *part.used = max(u.Claimed, *part.used), part.reserved
+		}
+	}
+	u.Cached = min(u.Cached, u.In)
+	return u
+}
+
 // atMost is what was used where the provider did not tell.
 func atMost(most float64) Usage { return Usage{Cost: most, Estimated: most > 0} }
 

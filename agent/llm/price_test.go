@@ -3,6 +3,7 @@ package llm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"switchboard/agent/llm"
 	"switchboard/agent/llm/llmtest"
+	"switchboard/testkit"
 )
 
 // tally collects what is reserved for a call.
@@ -89,6 +91,59 @@ func TestTriesAreReservedAndSettled(t *testing.T) {
 				t.Errorf("%d requests of %g reserved %+v", n, each, y.quotes)
 			}
 		})
+	}
+}
+
+// A provider that claims more than it can have used, of a prompt or an answer, uses up what was reserved
+// and no more. It is logged once.
+//
+// promise: P11.reserved
+func TestNoClaimUsesMoreThanWasReserved(t *testing.T) {
+	t.Parallel()
+	for name, claim := range map[string]llmtest.Usage{
+		"prompt": {In: 1e18, Out: 3}, "answer": {In: 10, Out: 1e18}, "both": {In: math.MaxInt64, Out: math.MaxInt64}, "cached": {In: 1e18, Out: 1e18, Cached: 1e18},
+	} {
+		for _, stream := range []bool{false, true} {
+			srv := llmtest.New(t)
+			srv.Script(llmtest.Reply{Text: "hi", Usage: &claim})
+			var log testkit.Log
+			m, err := llm.New(llm.Config{
+				Providers: map[string]llm.Provider{"local": {BaseURL: srv.URL(), APIKey: key}},
+				Models:    map[string]llm.Model{"smart": {Model: "local/vendor/name", MaxOutputTokens: 1000, PriceIn: ptr(2.0), PriceOut: ptr(10.0)}},
+			}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(m.Close)
+			var y tally
+			if _, err := m.Complete(t.Context(), "smart", y.question(stream)); err != nil {
+				t.Error(err)
+			}
+			resp, err := m.Complete(t.Context(), "smart", y.question(stream))
+			used, held := resp.Usage, y.quotes[0].Most
+			if err != nil || used.Cost > held || used.Cost <= 0 || used.In > 1e6 || used.Out > 1e6 || used.Claimed != max(claim.In, claim.Out) {
+				t.Errorf("%s: used %+v of %g, %v", name, used, held, err)
+			}
+			if strings.Count(log.String(), "claimed_tokens="+fmt.Sprint(used.Claimed)) != 1 {
+				t.Errorf("%s: not logged once: %s", name, log.String())
+			}
+		}
+	}
+}
+
+// What a template, a search or reasoning beside the answer may add is believed, each part by itself.
+func TestUsageThatCanBeIsBelieved(t *testing.T) {
+	t.Parallel()
+	const answer = 4*1000 + 32_000 // of max_output_tokens
+	for _, tt := range []struct{ claim, want llm.Usage }{
+		{llm.Usage{In: 32_000, Out: answer}, llm.Usage{In: 32_000, Out: answer, Cost: 0.424}},
+		{llm.Usage{In: 32_000, Out: answer + 1}, llm.Usage{In: 32_000, Out: 1000, Cost: 0.074, Claimed: answer + 1}},
+	} {
+		srv := llmtest.New(t)
+		srv.Script(llmtest.Reply{Text: "hi", Usage: &llmtest.Usage{In: tt.claim.In, Out: tt.claim.Out}})
+		if resp, err := models(t, srv.URL()).Complete(t.Context(), "smart", (&tally{}).question(false)); err != nil || resp.Usage != tt.want {
+			t.Errorf("used %+v, want %+v, error %v", resp.Usage, tt.want, err)
+		}
 	}
 }
 
@@ -184,11 +239,11 @@ func TestUnpricedModelsAreNamed(t *testing.T) {
 func TestCachedTokensHaveTheirOwnPrice(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
-	srv.Script(llmtest.Reply{Text: "hi", Usage: &llmtest.Usage{In: 1_000_000, Out: 100_000, Cached: 800_000}})
+	srv.Script(llmtest.Reply{Text: "hi", Usage: &llmtest.Usage{In: 10_000, Out: 1_000, Cached: 8_000}})
 	for _, tt := range []struct {
 		cached *float64
 		want   float64
-	}{{nil, 3}, {ptr(0.25), 1.6}, {ptr(0.0), 1.4}} {
+	}{{nil, 0.03}, {ptr(0.25), 0.016}, {ptr(0.0), 0.014}} {
 		m := models(t, srv.URL(), func(c *llm.Config) {
 			smart := c.Models["smart"]
 			smart.PriceCached = tt.cached
@@ -196,7 +251,7 @@ func TestCachedTokensHaveTheirOwnPrice(t *testing.T) {
 		})
 		for _, stream := range []bool{false, true} {
 			resp, err := m.Complete(t.Context(), "smart", (&tally{}).question(stream))
-			if want := (llm.Usage{In: 1_000_000, Out: 100_000, Cached: 800_000, Cost: tt.want}); err != nil || resp.Usage != want {
+			if want := (llm.Usage{In: 10_000, Out: 1_000, Cached: 8_000, Cost: tt.want}); err != nil || resp.Usage != want {
 				t.Errorf("stream %t: used %+v, want %+v, error %v", stream, resp.Usage, want, err)
 			}
 		}

@@ -56,7 +56,7 @@ func TestStreamShowsTheAnswerAsItComes(t *testing.T) {
 			t.Parallel()
 			srv := llmtest.New(t)
 			tt.reply.Pause = time.Millisecond
-			tt.reply.Usage = &llmtest.Usage{In: 1_000_000, Out: 500_000, Cached: 300}
+			tt.reply.Usage = &llmtest.Usage{In: 10_000, Out: 5_000, Cached: 300}
 			srv.Script(tt.reply)
 			var s shown
 			resp, err := models(t, srv.URL()).Complete(t.Context(), "smart", s.question(tt.schema))
@@ -66,7 +66,7 @@ func TestStreamShowsTheAnswerAsItComes(t *testing.T) {
 			if resp.Text != tt.text || resp.Reasoning != tt.reasoning || resp.Finish != "stop" {
 				t.Errorf("text %q, reasoning %q, finish %q", resp.Text, resp.Reasoning, resp.Finish)
 			}
-			if want := (llm.Usage{In: 1_000_000, Out: 500_000, Cached: 300, Cost: 7}); resp.Usage != want {
+			if want := (llm.Usage{In: 10_000, Out: 5_000, Cached: 300, Cost: 0.07}); resp.Usage != want {
 				t.Errorf("usage %+v, want %+v", resp.Usage, want)
 			}
 			s.growing(t, tt.text)

@@ -29,6 +29,11 @@ type wire struct {
 
 func (w *wire) roundTrip(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	w.status, w.header, w.body, w.whole, w.err, w.events = 0, nil, nil, false, nil, nil
+	if req.GetBody != nil { // without the SDK's wrapping net/http knows that it is in memory, and sends it with the headers
+		if body, err := req.GetBody(); err == nil {
+			req.Body = body
+		}
+	}
 	res, err := next(req)
 	if err != nil {
 		w.note(req, err)

@@ -212,7 +212,7 @@ func TestAttachmentFaultsHaveTheirCodes(t *testing.T) {
 	}
 	d, run, _ := newDrawer(t)
 	d.put("a", "text/plain", "x")
-	for _, args := range []string{`{"id":1,"offset":null,"limit":null}`, `{"id":"1"}`, `{"id":"1","offset":-1,"limit":null}`, `{"id":"1","offset":null,"limit":99999999}`} {
+	for _, args := range []string{`{"id":1,"offset":null,"limit":null}`, `{"id":"1","offset":-1,"limit":null}`, `{"id":"1","offset":null,"limit":99999999}`} {
 		if res := run("attachment.read", args); res.Code != "bad_arguments" {
 			t.Errorf("%s: %+v", args, res)
 		}

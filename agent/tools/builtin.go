@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
 	"time"
 
@@ -131,16 +132,38 @@ func (c *BuiltinConfig) meansRecipient() func(context.Context, Call) string {
 	}
 }
 
-// withPages gives each tool its page from the embedded folder.
+// withPages gives each tool its page from the embedded folder, and what the page's first lines say of Words and Note.
 func withPages(tools []Tool) []Tool {
 	for i := range tools {
 		page, err := pages.ReadFile("pages/" + tools[i].Name + ".md")
 		if err != nil {
 			continue // NewRegistry refuses a tool without a page
 		}
-		tools[i].Page = string(page)
+		head, text := headOf(string(page))
+		tools[i].Page, tools[i].Note = text, head["note"]
+		if words := head["words"]; words != "" {
+			tools[i].Words = wordsOf(words)
+		}
 	}
 	return tools
+}
+
+// headOf cuts the lines "words: …" and "note: …" off the beginning of a page.
+func headOf(page string) (head map[string]string, text string) {
+	head = map[string]string{}
+	for {
+		line, rest, _ := strings.Cut(page, "\n")
+		name, value, is := strings.Cut(line, ": ")
+		if !is || name != "words" && name != "note" {
+			return head, page
+		}
+		head[name], page = value, rest
+	}
+}
+
+// wordsOf finds words that begin like one of the list, in small or large letters.
+func wordsOf(list string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(^|[^\pL])(` + strings.Join(strings.Fields(list), "|") + `)`)
 }
 
 // with gives a tool its arguments, which were checked against the schema.

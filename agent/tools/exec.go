@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/agent/tools/command"
 	"switchboard/agent/tools/sandbox"
 	"switchboard/secrets"
 )
@@ -52,8 +53,8 @@ func NewExec(cfg ExecConfig) *Exec {
 	return &Exec{cfg, sandbox.New(cfg.Config)}
 }
 
-// Run runs the command and returns when no process of it is left. It ends it
-// early when ctx ends; with the cause ErrUnsafe the result has the code
+// Run runs the command, as command.Runs prints its line, and returns when no process of it
+// is left. It ends it early when ctx ends; with the cause ErrUnsafe the result has the code
 // CodeInterrupted. A command that has to be confined and cannot be is refused with
 // the code "sandbox_unavailable"; it never runs bare.
 func (e *Exec) Run(ctx context.Context, cmd Command) Result {
@@ -108,7 +109,7 @@ const maxLine = 100 << 10
 func (e *Exec) run(ctx context.Context, cmd Command) Result {
 	kept := newCollector(e.cfg.OutputLimit, e.cfg.Mask)
 	o, err := e.sandbox.Run(ctx, sandbox.Command{
-		Line: cmd.Line, Workspace: cmd.Workspace, Env: cmd.Env, Lifted: cmd.Admin && e.cfg.AdminUnconfined,
+		Line: command.Runs(cmd.Line), Workspace: cmd.Workspace, Env: cmd.Env, Lifted: cmd.Admin && e.cfg.AdminUnconfined,
 	}, kept)
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable):

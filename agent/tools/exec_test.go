@@ -56,6 +56,17 @@ func run(t *testing.T, cfg ExecConfig, line string) Result {
 	return shell(cfg).Run(t.Context(), Command{Line: line, Workspace: newWorkspace(t)})
 }
 
+// A shell's message tells where in its text it is: the judged text has no comments.
+//
+// promise: P4.exec-judged
+func TestExecRunsWhatWasJudged(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	if got := run(t, ExecConfig{}, "# a\n# b\nno-such-program-here"); !strings.Contains(got.Output, " 1: no-such-program-here") {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestExecReportsHowTheCommandEnded(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -69,6 +80,7 @@ func TestExecReportsHowTheCommandEnded(t *testing.T) {
 		{"term", "kill $$", Result{End: EndError, Code: "signal", Output: "killed by a signal: SIGTERM (terminated)"}},
 		{"bytes", `printf 'a\000b\377c'`, Result{End: EndOK, Output: "a\uFFFDb\uFFFDc"}},
 		{"no input", "cat; echo end", Result{End: EndOK, Output: "end\n"}},
+		{"nothing but a comment", "# a", Result{End: EndOK}},
 		{"unknown program", "no-such-program-here 2>/dev/null", Result{End: EndError, Code: "exit_status", Output: "exit status 127"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -42,13 +42,20 @@ func matches(pattern, tool string) bool {
 	return err == nil && ok
 }
 
-// KnownPattern says whether a pattern names a tool of this build or of one to come. near
-// is the name that was probably meant; empty: none is near.
-func KnownPattern(pattern string) (near string, ok bool) {
+// Names lists the tools of this build, sorted.
+func Names() []string {
 	names := []string{ExecName}
 	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody, Commander: noCommand, Schedule: noJobs{}}) {
 		names = append(names, tool.Name)
 	}
+	slices.Sort(names)
+	return names
+}
+
+// KnownPattern says whether a pattern names a tool of this build or of one to come. near
+// is the name that was probably meant; empty: none is near.
+func KnownPattern(pattern string) (near string, ok bool) {
+	names := Names()
 	if slices.ContainsFunc(append(names, later...), func(name string) bool {
 		return Named([]string{pattern}, name) || strings.HasSuffix(name, ".") && strings.HasPrefix(pattern, name)
 	}) {

@@ -26,6 +26,8 @@ type Question struct {
 	Taint   Taint // of the turn so far
 	// Sends is the URL that goes out when the tool runs; empty: none does.
 	Sends string
+	// Keeps is what the tool keeps for a later time as it runs, as Tool.Keeps says; none: nothing.
+	Keeps []string
 	// Words are the person's own words in this turn: nothing that they quoted, passed on
 	// or attached, and nothing of earlier turns.
 	Words string
@@ -39,6 +41,13 @@ const (
 	Ask    Verdict = "ask" // a permitted person must approve it first
 	Refuse Verdict = "refuse"
 )
+
+// RuleKeeps is the rule that asks, after text from elsewhere was read, before something is kept for
+// later that the person did not write. That person decides.
+const RuleKeeps = "taint.later"
+
+// PersonAway is the rule that refuses everything for a person who is away; their work waits.
+const PersonAway = "person.away"
 
 // A Decision is the gate's answer. Rule names the rule that decided, e.g.
 // "channel.tools_deny", and Reason says it in a sentence that may be shown.

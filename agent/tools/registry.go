@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,8 +106,44 @@ func newEntry(tool Tool) (entry, error) {
 	return entry{tool: tool, schema: resolved, root: root}, errors.Join(errs...)
 }
 
-// All lists the tools in the order they were given. The slice is the caller's.
-func (r *Registry) All() []Tool { return append([]Tool(nil), r.tools...) }
+// Usage is the tool of that name, which must be there, in one line: its arguments, those with "?" may be
+// left out, and what it does.
+func (r *Registry) Usage(name string) string {
+	e := r.byName[name]
+	args := make([]string, len(e.root.Required))
+	for i, name := range e.root.Required {
+		property := e.root.Properties[name]
+		if args[i] = name; nullable(property) {
+			args[i] += "?"
+		}
+		if what := short(property); what != "" {
+			args[i] += ": " + what
+		}
+	}
+	usage := e.tool.Name + "(" + strings.Join(args, ", ") + "): " + e.tool.Summary
+	if e.tool.Note != "" {
+		usage = strings.TrimSuffix(usage, ".") + "; " + e.tool.Note
+	}
+	return usage
+}
+
+// short is what an argument may be, where that is no text.
+func short(s *jsonschema.Schema) string {
+	if s.Enum != nil {
+		var words []string
+		for _, value := range s.Enum {
+			if word, is := value.(string); is {
+				words = append(words, word)
+			}
+		}
+		return strings.Join(words, "|")
+	}
+	types := slices.DeleteFunc(slices.Clone(typesOf(s)), func(t string) bool { return t == "null" || t == "string" })
+	return strings.Join(types, "|")
+}
+
+// All lists the tools in the order they were given. The slice is the registry's own, and is not to be changed.
+func (r *Registry) All() []Tool { return r.tools[:len(r.tools):len(r.tools)] }
 
 // Get returns the tool of that name.
 func (r *Registry) Get(name string) (Tool, bool) {

@@ -3,6 +3,8 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 )
 
 // A Schedule keeps the jobs of the person of a call; the router's room jobs has one.
@@ -13,6 +15,8 @@ type Schedule interface {
 	ListJobs(ctx context.Context, call Call, which JobList) Result
 	// ChangeJob changes one.
 	ChangeJob(ctx context.Context, call Call, change JobEdit) Result
+	// Keeps is what Tool.Keeps says of a job to be made.
+	Keeps(ctx context.Context, job NewJob) []string
 }
 
 // What a NewJob does.
@@ -110,6 +114,11 @@ func scheduleTools(s Schedule, means func(context.Context, Call) string) []Tool 
 			// No effect outside: what the job does later is judged under the taint of the turn that made it.
 			Name: "schedule.add", Summary: "Remind the person later, or do something for them later, once or again and again.",
 			Effect: EffectWrite, Schema: scheduleAddSchema, Run: with(s.AddJob),
+			Keeps: func(ctx context.Context, call Call) []string {
+				var job NewJob
+				_ = json.Unmarshal(call.Args, &job) // checked against the schema
+				return s.Keeps(ctx, job)
+			},
 		},
 		{
 			Name: "schedule.list", Summary: "The person's reminders and jobs, or one with its last runs.",
@@ -129,4 +138,33 @@ func scheduleTools(s Schedule, means func(context.Context, Call) string) []Tool 
 			Means: means,
 		},
 	}
+}
+
+// ScheduleWords are what a use of schedule.* comes to, as it stands behind "May I", and the text that it
+// keeps; empty: of other tools, and of arguments that are none.
+func ScheduleWords(tool, args string) (does, text string) {
+	var a struct {
+		NewJob
+		JobEdit
+		When, Text, Zone string // of either
+	}
+	if !strings.HasPrefix(tool, "schedule.") || json.Unmarshal([]byte(args), &a) != nil {
+		return "", ""
+	}
+	switch {
+	case tool == "schedule.send":
+		does = "write to " + a.To
+	case tool == "schedule.add":
+		does = "make a " + a.Kind
+	case a.Action == "edit", a.Action == "set":
+		does = fmt.Sprintf("change job %d", a.Job)
+	default:
+		return fmt.Sprintf("%s job %d", a.Action, a.Job), ""
+	}
+	for _, part := range []string{a.When, a.Zone} {
+		if part != "" {
+			does += ", " + strings.Join(strings.Fields(part), " ")
+		}
+	}
+	return does, a.Text
 }

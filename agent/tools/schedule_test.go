@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -16,6 +17,7 @@ func (j *jobs) note(call Call, what any) Result {
 
 func (j *jobs) AddJob(_ context.Context, call Call, job NewJob) Result   { return j.note(call, job) }
 func (j *jobs) ListJobs(_ context.Context, call Call, l JobList) Result  { return j.note(call, l) }
+func (j *jobs) Keeps(_ context.Context, job NewJob) []string             { return []string{job.When, job.Text} }
 func (j *jobs) ChangeJob(_ context.Context, call Call, e JobEdit) Result { return j.note(call, e) }
 
 func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
@@ -43,10 +45,25 @@ func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
 			t.Errorf("%s %s: %+v, handed on %q, want %s", tt.tool, tt.args, res, to.said, tt.want)
 		}
 	}
+	for _, tt := range []struct{ tool, args, does, text string }{
+		{"schedule.add", `{"kind":"task","when":"every\n\n minute","text":"a\nb","zone":"Asia/Tokyo"}`, "make a task, every minute, Asia/Tokyo", "a\nb"},
+		{"schedule.send", `{"to":"bob","when":"at 9","text":"a","zone":null}`, "write to bob, at 9", "a"},
+		{"schedule.change", `{"job":3,"action":"edit","when":null,"text":"a","zone":null}`, "change job 3", "a"},
+		{"schedule.change", `{"job":3,"action":"skip","when":null,"text":null,"zone":null}`, "skip job 3", ""},
+		{"schedule.add", `{"kind":3}`, "", ""},
+		{"message.send", `{"to":"bob","text":"a"}`, "", ""},
+	} {
+		if does, text := ScheduleWords(tt.tool, tt.args); does != tt.does || text != tt.text {
+			t.Errorf("%s %s: %q, %q", tt.tool, tt.args, does, text)
+		}
+	}
 	effects := map[string]Effect{"schedule.add": EffectWrite, "schedule.change": EffectOutside, "schedule.send": EffectOutside}
 	for _, tool := range Builtin(BuiltinConfig{Schedule: &to, Recipient: func(_ context.Context, _ Call, to string) string { return "to " + to + "!" }}) {
 		if want := effects[tool.Name]; want != "" && tool.Effect != want {
 			t.Errorf("%s: effect %s", tool.Name, tool.Effect)
+		}
+		if keeps := tool.Keeps != nil; keeps != (tool.Name == "schedule.add") || keeps && !slices.Equal(tool.Keeps(t.Context(), Call{Args: []byte(`{"when":"at 9","text":"a"}`)}), []string{"at 9", "a"}) {
+			t.Errorf("%s keeps %t", tool.Name, keeps)
 		}
 		if tool.Name == "schedule.send" && tool.Means(t.Context(), Call{Args: []byte(`{"to":" bob "}`)}) != "to bob!" {
 			t.Error("the question does not say to whom it goes")

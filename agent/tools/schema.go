@@ -103,6 +103,7 @@ func (e entry) check(args json.RawMessage) error {
 	if err := json.Unmarshal(args, &value); err != nil {
 		return fmt.Errorf("args: not valid JSON: %w", err)
 	}
+	e.fill(value)
 	if err := explain("args", e.root, value); err != nil {
 		return err
 	}
@@ -111,6 +112,18 @@ func (e entry) check(args json.RawMessage) error {
 	}
 	return nil
 }
+
+// fill gives what may be null, and is left out, the value null.
+func (e entry) fill(value any) {
+	args, is := value.(map[string]any)
+	for name, property := range e.root.Properties {
+		if _, there := args[name]; is && !there && nullable(property) {
+			args[name] = nil
+		}
+	}
+}
+
+func nullable(s *jsonschema.Schema) bool { return slices.Contains(typesOf(s), "null") }
 
 // checkShape refuses what nests too deep, and a name that stands twice in an object: a
 // reader might believe the first, and the last would count.

@@ -1,5 +1,7 @@
 package tools
 
+import "cmp"
+
 // Taint says that a text holds words of somebody who must not give orders, and
 // where they came from: "web", "file", "forwarded", "enclosed", "quote", "others",
 // "label". The empty Taint is clean. What is derived from a tainted text inherits its taint.
@@ -13,11 +15,11 @@ const Clean Taint = ""
 const Others Taint = "others"
 
 // Words says where the text came from, for people.
-func (t Taint) Words() string {
-	if t == "label" {
-		return "what people or chats call themselves"
-	}
-	return string(t)
+func (t Taint) Words() string { return cmp.Or(sources[t], string(t)) }
+
+var sources = map[Taint]string{
+	taintWeb: "a web page", taintFile: "a file", taintTool: "what a tool brought", "forwarded": "a forwarded message", "enclosed": "a card, place or poll",
+	"quote": "a quoted message", Others: "what others wrote", "label": "what people or chats call themselves",
 }
 
 // Join returns t, or other when t is clean: the first source is kept.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"time"
 
 	"switchboard/secrets"
@@ -11,15 +12,22 @@ import (
 
 // A Tool runs and has a JSON schema.
 type Tool struct {
-	Name    string          // e.g. "workspace.read"
-	Summary string          // one line
-	Page    string          // how to use it, for the planner; at most 40 lines
-	Schema  json.RawMessage // of the arguments: an object, strict
-	Effect  Effect
-	Taints  bool // its output is text from elsewhere
+	Name    string // e.g. "workspace.read"
+	Summary string // one line
+	Page    string // how to use it, for the planner where it is needed; at most 40 lines
+	// Words finds in what was said lately that the planner reads the page before it uses the tool. Nil:
+	// the line that every planner reads is enough, until a plan got it wrong.
+	Words  *regexp.Regexp
+	Note   string          // what every planner has to know beyond Summary; empty: nothing
+	Schema json.RawMessage // of the arguments: an object, strict
+	Effect Effect
+	Taints bool // its output is text from elsewhere
 	// Sends names the argument, a URL, that goes out of the program when the tool runs, so
 	// that what was read could leave in it; empty: none does.
 	Sends string
+	// Keeps is what of the arguments speaks or acts at a later time. Where text from elsewhere was read
+	// the person is asked, unless each of it stands in their own words. Nil, or none: nothing does.
+	Keeps func(ctx context.Context, call Call) []string
 	// Means says to whoever is asked what the arguments come to now, as plain text: a name
 	// may stand for somebody else tomorrow. An approval counts for that alone. Nil, or
 	// empty: for no more than they say.

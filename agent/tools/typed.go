@@ -3,7 +3,6 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -37,7 +36,7 @@ func (r *Registry) Typed(name string, args json.RawMessage) (complete json.RawMe
 	}
 	if json.Unmarshal(args, &values) == nil && values != nil {
 		for name, property := range e.root.Properties {
-			if _, there := values[name]; !there && slices.Contains(typesOf(property), "null") {
+			if _, there := values[name]; !there && nullable(property) {
 				values[name] = json.RawMessage("null")
 			}
 		}
@@ -54,7 +53,7 @@ func (e entry) takes() string {
 	for _, name := range e.root.Required {
 		property := e.root.Properties[name]
 		what := strings.TrimSuffix(wanted(property), " or null")
-		if slices.Contains(typesOf(property), "null") {
+		if nullable(property) {
 			what += ", may be left out"
 		}
 		fmt.Fprintf(&b, "%s: %s", name, what)

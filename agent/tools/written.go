@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -51,4 +52,43 @@ func sent(address string) string {
 		path = "/"
 	}
 	return u.Scheme + "://" + host + ":" + port + path + "?" + u.RawQuery
+}
+
+// Said says that a text stands in what a person wrote, as a run of whole words: case, spaces and the
+// punctuation of sentences do not matter, every other character does. An empty text is not there.
+func Said(wrote, text string) bool {
+	wrote, text = spoken(markup.Replace(wrote)), spoken(text)
+	for from := 0; text != ""; {
+		at := strings.Index(wrote[from:], text)
+		if at < 0 {
+			return false
+		}
+		at += from
+		if !oneWord(wrote[:at], text) && !oneWord(text, wrote[at+len(text):]) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(wrote[at:])
+		from = at + size
+	}
+	return false
+}
+
+// markup is what people make letters bold with.
+var markup = strings.NewReplacer("*", "", "_", "", "~", "", "`", "")
+
+func spoken(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(`.,;:!?'"()-–—…“”„«»¿¡。、，！？`, r)
+	}), " ")
+}
+
+// oneWord says that a word goes on from one text into the other: in writing with spaces between words.
+func oneWord(before, behind string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(behind)
+	return ofWord(last) && ofWord(first)
+}
+
+func ofWord(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.M, unicode.N) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }

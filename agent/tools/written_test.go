@@ -73,3 +73,19 @@ func TestRedirectsCarryNothing(t *testing.T) {
 		t.Errorf("%+v, asked for %q", res, asked)
 	}
 }
+
+// promise: P5.jobs-tainted
+func TestWordsThePersonWroteAreRecognised(t *testing.T) {
+	t.Parallel()
+	wrote := "Remind me tomorrow at 9:00 to *call*\nAnn; and 明天提醒我给妈妈打电话. Sum up every point of the acronym in a minute. Macron, every minute"
+	for text, want := range map[string]bool{
+		"Call Ann.": true, "tomorrow at 9:00 to\n\ncall ann": true, "给妈妈打电话": true, "Every minute": true,
+		"call Bob": false, "call ann\npay now": false, "": false, "!\n": false, "tomorrow at 10": false, "tomorrow at 9:00\n\ncall ann": false,
+		"call Ann ⓟⓐⓨ": false, "call Ann 🅿": false, "call Ann \U000e0070": false, "call Ann\u200b": false, "all Ann": false, "call An": false,
+		"cron * * * * *": false, "cron": false, "c\na\nl\nl": false, "every\nminute\nminute": false,
+	} {
+		if Said(wrote, text) != want {
+			t.Errorf("%q: %t", text, !want)
+		}
+	}
+}

@@ -25,6 +25,7 @@ type Sink struct {
 	held     int
 	received int
 	toast    string
+	silent   bool
 	marks    []channels.Mark // the newest first
 }
 
@@ -65,7 +66,7 @@ func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.R
 		s.events = append(s.events, e)
 		n := int64(len(s.events))
 		s.keys[e.Key] = n
-		receipts[i] = channels.Receipt{MessageID: n, Event: n}
+		receipts[i] = channels.Receipt{MessageID: n, Event: n, Silent: s.silent}
 		if e.Kind == channels.EventAction {
 			receipts[i].Toast = s.toast
 		}
@@ -105,6 +106,9 @@ func (s *Sink) Fail(n int) { s.change(func() { s.fail = n }) }
 
 // Toast is what later presses of buttons are answered with.
 func (s *Sink) Toast(text string) { s.change(func() { s.toast = text }) }
+
+// Silent makes later events those of people who are not served.
+func (s *Sink) Silent(on bool) { s.change(func() { s.silent = on }) }
 
 // Hold makes Accept wait; release lets it go on.
 func (s *Sink) Hold() (release func()) {

@@ -28,12 +28,16 @@ const (
 	pageSize = 100
 )
 
-// owing is a channel whose history must be read after a message.
+// owing is a channel whose history must be read after a message, or of which it must be asked what
+// it is.
 type owing struct {
 	channel snowflake
 	after   snowflake
 	until   snowflake // a message that is told live, and what comes behind it; 0: to the end
 	not     time.Time // before
+	waits   time.Time // since when events wait for it; zero: none did
+	failed  bool      // it could not be read
+	free    bool      // nothing waits for it any more: it is read when that can be
 }
 
 // owed are the channels whose history must be read before what is told of them now. It is used
@@ -85,7 +89,7 @@ func begun(marks []channels.Mark, now time.Time) *owed {
 func resumes(marks []channels.Mark, at spot) *owed {
 	o := newOwed(marks)
 	for channel, mark := range o.marks {
-		if !o.has(channel) {
+		if o.index(channel) < 0 {
 			o.list = append(o.list, owing{channel: channel, after: mark})
 		}
 	}
@@ -103,17 +107,60 @@ func (o *owed) meet(channel, message snowflake) {
 	}
 }
 
+// unclear has a channel's messages wait, from this one on, until it is known whose it is.
+func (o *owed) unclear(channel, message snowflake) {
+	o.list = append(o.list, owing{channel: channel, after: message - 1, until: message})
+}
+
 // newest notes the newest message of a guild's channel; where there is no mark, what came after
 // lately is owed.
 func (o *owed) newest(channel, message, lately snowflake) {
 	mark := cmp.Or(o.marks[channel], lately)
 	delete(o.marks, channel)
-	if mark != 0 && message > mark && !o.has(channel) {
+	if mark != 0 && message > mark && o.index(channel) < 0 {
 		o.list = append(o.list, owing{channel: channel, after: mark})
 	}
 }
 
-func (o *owed) has(channel snowflake) bool { return o.index(channel) >= 0 }
+// holds says that what is told of a channel waits for its history.
+func (o *owed) holds(channel snowflake) bool {
+	i := o.index(channel)
+	if i < 0 || o.list[i].free {
+		return false
+	}
+	if o.list[i].waits.IsZero() {
+		o.list[i].waits = time.Now()
+	}
+	return true
+}
+
+// release lets nothing wait any more for history that could not be read for so long, and says
+// whether there was any.
+func (o *owed) release(after time.Duration) (some bool) {
+	for i := range o.list {
+		if w := &o.list[i]; w.failed && !w.free && !w.waits.IsZero() && time.Since(w.waits) >= after {
+			w.free, some = true, true
+		}
+	}
+	return some
+}
+
+// freed says that what is told of a channel has waited for long enough.
+func (o *owed) freed(channel snowflake) bool {
+	i := o.index(channel)
+	return i >= 0 && o.list[i].free
+}
+
+// behind is the mark of what is taken before the history that it should have waited for: that is
+// read from the same message on, also by another process.
+func (o *owed) behind(m channels.Mark) channels.Mark {
+	s, err := parseMark(m)
+	if err == nil && o.freed(s.channel) {
+		s.message = o.list[o.index(s.channel)].after
+		return s.mark()
+	}
+	return m
+}
 
 func (o *owed) index(channel snowflake) int {
 	return slices.IndexFunc(o.list, func(w owing) bool { return w.channel == channel })
@@ -134,7 +181,7 @@ func (o *owed) later(channel snowflake) {
 		return
 	}
 	w := o.list[i]
-	w.not = time.Now().Add(5 * time.Second)
+	w.not, w.failed = time.Now().Add(5*time.Second), true
 	o.list = append(slices.Delete(o.list, i, i+1), w)
 }
 
@@ -180,20 +227,35 @@ func (b *backfill) fetch(ctx context.Context, c *Client, w owing, pages chan<- p
 	})
 }
 
+var errUnknownPlace = errors.New("the platform does not say what the channel is")
+
 // page reads one page; a rate limit is waited for. A channel that is closed to the bot now has
-// none.
+// none. History does not say in which guild it is, so the platform is asked where it did not tell.
+// Between two messages that follow each other there is nothing to read.
 func (c *Client) page(ctx context.Context, w owing) page {
 	p := page{owing: w}
+	ctx, cancel := context.WithTimeout(ctx, c.pace.page)
+	defer cancel()
+	var err error
+	where, known := c.places.Get(w.channel)
+	if !known || !where.again.IsZero() {
+		if where, err = c.askPlace(ctx, w.channel); err == nil && !where.again.IsZero() {
+			err = errUnknownPlace
+		}
+	}
+	if err == nil {
+		err = c.readStarter(ctx, where)
+	}
+	if p.err = err; err != nil || where.Guild == 0 && where.Type != typeDirect || w.until == w.after+1 {
+		return p
+	}
 	list, err := patiently(ctx, func() ([]json.RawMessage, error) { return c.history(ctx, w.channel, w.after) })
 	if wire.Final(err) {
 		return p
 	}
 	p.err, p.messages, p.more = err, list, len(list) == pageSize
 	for i, raw := range p.messages {
-		var m head
-		if json.Unmarshal(raw, &m) == nil {
-			p.last = max(p.last, m.ID)
-		}
+		p.last = max(p.last, numberOf(raw))
 		if w.until != 0 && p.last >= w.until {
 			p.messages, p.more = p.messages[:i], false
 			break
@@ -203,16 +265,26 @@ func (c *Client) page(ctx context.Context, w owing) page {
 	return p
 }
 
-// history reads a page of messages after one, the oldest first; the platform tells the newest
-// first.
+// history reads a page of messages after one, the oldest first: by their numbers, for the platform
+// has no order within a millisecond.
 //
+// Source: https://github.com/discord/discord-api-docs/issues/2816,
 // Source: https://docs.discord.com/developers/resources/message#get-channel-messages.
 func (c *Client) history(ctx context.Context, channel, after snowflake) ([]json.RawMessage, error) {
 	r := about(opHistory, channel, "messages")
 	r.path += fmt.Sprintf("?after=%s&limit=%d", after, pageSize)
 	list, err := ask[[]json.RawMessage](ctx, c, r, nil)
-	slices.Reverse(list)
+	slices.SortStableFunc(list, func(a, b json.RawMessage) int { return cmp.Compare(numberOf(a), numberOf(b)) })
 	return list, err
+}
+
+// numberOf is the number of a message; 0: it has none.
+func numberOf(raw json.RawMessage) snowflake {
+	var m struct {
+		ID snowflake `json:"id"`
+	}
+	_ = json.Unmarshal(raw, &m)
+	return m.ID
 }
 
 // patiently makes a call again after each rate limit, until ctx ends.

@@ -60,16 +60,19 @@ type Client struct {
 	limits  limits
 	places  wire.Memory[snowflake, place] // of guilds; what is missing is asked for
 	roles   wire.Memory[snowflake, role]
+	outside wire.Memory[snowflake, bool]            // threads that are answered in the channel around them
 	signs   wire.Memory[channels.MessageID, string] // the bot's reactions
 	refused *wire.Rejection
+	lost    wire.Memory[string, bool] // the IDs of sessions that cannot be resumed
+	starts  starts
 
 	mu      sync.Mutex
-	account account   // of the credential as it was last read
-	session *session  // that may be resumed; nil: none
-	lost    string    // the ID of the last session that could not be resumed
-	self    self      // what the platform says of the bot
-	begin   time.Time // when the next session may begin
-	lean    bool      // the platform does not let us have the message content
+	account account  // of the credential as it was last read
+	session *session // that may be resumed; nil: none
+	self    self     // what the platform says of the bot
+	up      bool     // the present connection is good
+	shaky   bool     // the last session that was told anything did not hold
+	lean    bool     // the platform does not let us have the message content
 	odd     map[string]bool
 }
 
@@ -77,6 +80,7 @@ var (
 	_ channels.Channel    = (*Client)(nil)
 	_ channels.Prober     = (*Client)(nil)
 	_ channels.Pulse      = (*Client)(nil)
+	_ channels.Connector  = (*Client)(nil)
 	_ channels.Editor     = (*Client)(nil)
 	_ channels.Drafter    = (*Client)(nil)
 	_ channels.Deleter    = (*Client)(nil)
@@ -256,10 +260,8 @@ func target(op string, conv channels.Conversation, id channels.MessageID) (chann
 	if message, err = parseMessage(id); err != nil {
 		return 0, 0, &channels.RefusedError{Op: op, Reason: err.Error()}
 	}
-	if message == channel && conv.Place != string(conv.ID) {
-		if up, err := parseConversation(channels.ConversationID(conv.Place)); err == nil {
-			channel = up
-		}
+	if up := around(conv); message == channel && up != 0 {
+		channel = up
 	}
 	return channel, message, nil
 }

@@ -81,7 +81,7 @@ func (c Config) Validate() error {
 //
 // Source: https://docs.discord.com/developers/reference#snowflakes.
 func (Config) IDs() (person, place channels.IDShape) {
-	s := channels.IDShape{Pattern: "[1-9][0-9]{0,18}", Like: "80351110224678912 (User Settings, Advanced, Developer Mode; then a right click and Copy ID)"}
+	s := channels.IDShape{Pattern: "[1-9][0-9]{0,18}", Like: "80351110224678912 (User Settings, Advanced, Developer Mode; then a right click and Copy User ID, Copy Channel ID or Copy Server ID)"}
 	return s, s
 }
 

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -35,6 +37,8 @@ func (l *link) deliver(ctx context.Context) error {
 	pages := make(chan page)
 	var reader backfill
 	defer reader.wg.Wait()
+	due := time.NewTicker(max(l.c.pace.history/30, time.Millisecond))
+	defer due.Stop()
 	for {
 		if next := l.session.owed.next(d.wait); next != nil && !reader.busy && l.session.id != "" {
 			reader.fetch(ctx, l.c, *next, pages)
@@ -53,6 +57,13 @@ func (l *link) deliver(ctx context.Context) error {
 		case p := <-pages:
 			reader.busy = false
 			if err := d.turn(ctx, p); err != nil {
+				return err
+			}
+		case <-due.C:
+			if !l.session.owed.release(l.c.pace.history) {
+				continue
+			}
+			if err := d.again(ctx); err != nil {
 				return err
 			}
 		}
@@ -85,16 +96,24 @@ func (d *deliverer) look(ctx context.Context, t told) error {
 	}
 	where, written := channelOf(t.frame)
 	if written != 0 {
+		if _, known := d.c.places.Get(where); !known {
+			d.c.remember(place{ID: where, Type: typeDirect}) // as the gateway tells it
+		}
 		d.session.owed.meet(where, written)
 	}
-	if where != 0 && d.session.owed.has(where) {
-		if len(d.held) >= queued {
-			return errBehind
+	if where == 0 || !d.session.owed.holds(where) {
+		err := d.add(ctx, t)
+		if !errors.Is(err, errUnknownPlace) {
+			return err
 		}
-		d.held, d.wait[where] = append(d.held, t), true
-		return nil
+		d.session.owed.unclear(where, numberOf(t.frame.Data))
+		d.session.owed.holds(where)
 	}
-	return d.add(ctx, t)
+	if len(d.held) >= queued {
+		return errBehind
+	}
+	d.held, d.wait[where] = append(d.held, t), true
+	return nil
 }
 
 // add makes events of a frame.
@@ -104,13 +123,16 @@ func (d *deliverer) add(ctx context.Context, t told) error {
 		return err
 	}
 	for _, e := range events {
+		if e.Mark.Value != "" && t.frame.Seq != nil {
+			e.Mark = d.session.owed.behind(e.Mark)
+		}
 		if e.Mark.Value != "" {
 			e.Mark.Value += d.position(t)
 		}
 		d.batch = append(d.batch, item{e, t.press})
 	}
 	if len(events) == 0 {
-		t.press.taken(channels.Receipt{})
+		t.press.taken(channels.Receipt{Silent: true})
 	}
 	return nil
 }
@@ -192,9 +214,14 @@ func (d *deliverer) turn(ctx context.Context, p page) error {
 	if !d.session.owed.read(p) {
 		return nil
 	}
+	return d.again(ctx)
+}
+
+// again looks again at what was held back.
+func (d *deliverer) again(ctx context.Context) error {
 	held := d.held
 	d.held = nil
-	delete(d.wait, p.owing.channel)
+	clear(d.wait)
 	for i, t := range held {
 		if err := d.look(ctx, t); err != nil {
 			return fmt.Errorf("event %d of %d held back: %w", i, len(held), err)

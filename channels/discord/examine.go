@@ -52,8 +52,13 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 		}
 	}
 	found = append(found, content)
-	if _, err := c.mayBegin(ctx); err != nil {
-		found = append(found, channels.Finding{Text: err.Error(), Mend: "wait, or see what connects so often"})
+	switch g, err := c.gateway(ctx); {
+	case err != nil:
+		found = append(found, channels.Finding{Text: err.Error(), Mend: "wait, and look again"})
+	case g.Shards > 1:
+		found = append(found, channels.Finding{Text: errSharded.Error(), Mend: "then restart"})
+	case g.few():
+		found = append(found, channels.Finding{OK: g.Starts.Remaining > 0, Warn: true, Text: g.left(), Mend: "look for what connects so often; a restart begins one session of those that are left"})
 	}
 	return append(found, channels.Finding{OK: true, Text: "to let it into a guild, open " + invite(app.ID.String())})
 }

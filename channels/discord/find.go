@@ -11,6 +11,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/wire"
 )
 
 const (
@@ -42,11 +43,27 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 	if err != nil {
 		return "", false, err
 	}
+	id, found := channels.MessageID(""), false
+	if _, outside := c.outside.Get(at); !outside {
+		id, found, err = c.findIn(ctx, at, me, 0, want, &out)
+	}
+	// A former process may have answered around the thread. A forum has no messages of its own.
+	if up := around(out.Conversation); up != 0 && !found && (err == nil || errors.Is(err, channels.ErrGone)) {
+		if id, found, err = c.findIn(ctx, up, me, at, want, &out); wire.Final(err) {
+			err = nil
+		}
+	}
+	if errors.Is(err, channels.ErrGone) {
+		err = nil
+	}
+	return id, found, err
+}
+
+// findIn looks in one channel. Where thread is not zero, only a reply to the message that it begins
+// at is of its conversation.
+func (c *Client) findIn(ctx context.Context, at, me, thread snowflake, want *post, out *channels.Outbound) (channels.MessageID, bool, error) {
 	for after := since(out.FirstTry.Add(-clocks)); ; {
 		list, err := c.history(ctx, at, after)
-		if errors.Is(err, channels.ErrGone) { // a thread that did not begin
-			return "", false, nil
-		}
 		if err != nil {
 			return "", false, err
 		}
@@ -55,7 +72,8 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 			if json.Unmarshal(raw, &m) == nil {
 				after = max(after, m.ID)
 			}
-			if m.Author == nil || m.Author.ID != me || !same(m, want, out.Body.Files) {
+			if m.Author == nil || m.Author.ID != me || !same(m, want, out.Body.Files) ||
+				thread != 0 && (m.Reference == nil || m.Reference.Message != thread) {
 				continue
 			}
 			taken := false

@@ -14,6 +14,7 @@ import (
 	"switchboard/channels/discord/discordtest"
 	"switchboard/channels/render"
 	"switchboard/channels/render/rendertest"
+	"switchboard/secrets"
 )
 
 func formatted(markdown string, limit int) []channels.Body {
@@ -143,5 +144,22 @@ func TestHardTextsTakeNoTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rendertest.Bounded(t, func() { formatted(hard.Source, maxText) })
 		})
+	}
+}
+
+// masked parses markdown to be shown without rendertest.Secret.
+func masked(markdown string) *render.Document {
+	return render.Parse(rendertest.Masked(markdown)).Masked(&render.Mask{Find: rendertest.Find, Placeholder: secrets.Placeholder})
+}
+
+// promise: P6.stripped
+func TestFormatShowsNoSecretThatMarkupHides(t *testing.T) {
+	t.Parallel()
+	for name, markdown := range rendertest.Secrets() {
+		for _, b := range format(masked(markdown), channels.Features{MaxText: maxText}) {
+			if shown := b.Text + contentOf(t, b); strings.Contains(shown, rendertest.SecretPart) || !strings.Contains(shown, "redacted") && name != "address" {
+				t.Errorf("%s: %q becomes %s", name, markdown, shown)
+			}
+		}
 	}
 }

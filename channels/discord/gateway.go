@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/retry"
 	"switchboard/secrets"
 )
 
@@ -41,7 +39,9 @@ const (
 	closeTimeout      = 4009
 	closeShard        = 4010
 	closeSharding     = 4011
-	closeIntents      = 4014
+	closeVersion      = 4012
+	closeIntents      = 4013
+	closePrivileged   = 4014
 	// closeResumable is what we close with: after 1000 and 1001 a session cannot be resumed.
 	//
 	// Source: https://docs.discord.com/developers/events/gateway#initiating-a-disconnect.
@@ -77,15 +77,23 @@ type pace struct {
 	//
 	// Source: https://docs.discord.com/developers/events/gateway#resuming.
 	invalid time.Duration
+	// start is the least time between two identifies, and doubles to startMost while no session
+	// holds, which is to say for so long. restart is how long a process waits before its first one
+	// when few of the day's are left.
+	start, startMost, holds, restart time.Duration
 	// press is how long an interaction waits for its commit; the platform waits three seconds.
 	press time.Duration
+	// history is how long events wait at most for history that cannot be read, of which one page
+	// takes so long.
+	history, page time.Duration
 	// again bounds the pauses between two tries to hand in what was not taken.
 	againFirst, againMost time.Duration
 }
 
 var defaultPace = pace{
 	heartbeat: 40 * time.Second, silence: 8 * time.Second, ack: 10 * time.Second, hello: 20 * time.Second,
-	invalid: time.Second, press: 2 * time.Second, againFirst: 100 * time.Millisecond, againMost: 5 * time.Second,
+	invalid: time.Second, start: 6 * time.Second, startMost: 10 * time.Minute, holds: time.Minute, restart: time.Minute,
+	history: time.Minute, page: 20 * time.Second, press: 2 * time.Second, againFirst: 100 * time.Millisecond, againMost: 5 * time.Second,
 }
 
 // Silence implements channels.Pulse.
@@ -101,6 +109,7 @@ type session struct {
 	url       string
 	seq       atomic.Int64       // of the last event that is committed; all before are, too
 	unreached int                // connections in a row on which nothing was told
+	refused   int                // of these, those that the platform closed
 	guilds    map[snowflake]bool // that it began with, or that let the bot in since
 	untold    map[snowflake]bool // guilds that it began with, and that were not told yet
 	owed      *owed              // whose history must be read still
@@ -153,6 +162,8 @@ type link struct {
 	heartbeat time.Duration
 	asked     atomic.Int64 // when the oldest heartbeat without an acknowledgement was sent, in ns; 0: none
 	begun     atomic.Bool  // something was told
+	since     atomic.Int64 // when READY or RESUMED came, in ns; 0: it did not
+	held      atomic.Bool  // it held for long enough
 	queue     chan told
 	presses   errgroup.Group // the interactions that are under way
 }
@@ -168,7 +179,12 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 	}
 	l := &link{c: c, sink: sink, session: s, queue: make(chan told, queued)}
 	l.presses.SetLimit(pressesAtOnce)
-	defer l.ended()
+	err = l.serve(ctx, address)
+	return l.ended(ctx, err)
+}
+
+// serve makes the connection and serves it to its end.
+func (l *link) serve(ctx context.Context, address string) error {
 	if err := l.dial(ctx, address); err != nil {
 		return err
 	}
@@ -183,11 +199,11 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 		return l.deliver(ctx)
 	})
 	<-ctx.Done()
-	err = context.Cause(ctx)
+	err := context.Cause(ctx)
 	l.ws.End(closeResumable)
 	_ = g.Wait()
 	_ = l.presses.Wait()
-	return c.judge(s, err)
+	return err
 }
 
 // resumeWithin is how old a session may be that another process left. The platform keeps one for
@@ -197,23 +213,20 @@ const resumeWithin = 5 * time.Minute
 // sessionOf is the session to resume with its address, or a new one.
 func (c *Client) sessionOf(ctx context.Context, acc account, sink channels.Sink) (*session, string, error) {
 	c.mu.Lock()
-	s, begin, lost := c.session, c.begin, c.lost
+	s := c.session
 	c.mu.Unlock()
 	if s != nil && s.secret == acc.secret {
-		return s, s.url, nil
+		return s, c.addressOf(ctx, s), nil
 	}
 	marks, err := sink.Marks(ctx)
 	if err != nil {
 		return nil, "", fmt.Errorf("read the marks: %w", err)
 	}
-	if s, err = c.left(ctx, acc, marks, lost); err != nil {
+	if s, err = c.left(ctx, acc, marks); err != nil {
 		return nil, "", err
 	}
 	if s != nil {
 		return s, s.url, nil
-	}
-	if !retry.Sleep(ctx, time.Until(begin)) {
-		return nil, "", ctx.Err()
 	}
 	address, err := c.mayBegin(ctx)
 	if err != nil {
@@ -222,14 +235,28 @@ func (c *Client) sessionOf(ctx context.Context, acc account, sink channels.Sink)
 	return &session{secret: acc.secret, owed: begun(marks, time.Now())}, address, nil
 }
 
+// addressOf is where a session is resumed: at its own address, or where sessions begin when it was
+// not reached there.
+func (c *Client) addressOf(ctx context.Context, s *session) string {
+	if s.unreached > 0 {
+		if g, err := c.gateway(ctx); err == nil {
+			return g.URL
+		}
+	}
+	return s.url
+}
+
 // left is the session that a former process of the same bot left, as the newest mark says; nil:
 // none that is worth trying.
-func (c *Client) left(ctx context.Context, acc account, marks []channels.Mark, lost string) (*session, error) {
+func (c *Client) left(ctx context.Context, acc account, marks []channels.Mark) (*session, error) {
 	if len(marks) == 0 || time.Since(marks[0].At) > resumeWithin {
 		return nil, nil
 	}
 	at, err := parseMark(marks[0])
-	if err != nil || at.seq <= 0 || at.url == "-" || at.session == lost {
+	if err != nil || at.seq <= 0 || at.url == "-" {
+		return nil, nil
+	}
+	if _, lost := c.lost.Get(at.session); lost {
 		return nil, nil
 	}
 	if _, err := c.meet(ctx); err != nil {
@@ -243,38 +270,6 @@ func (c *Client) left(ctx context.Context, acc account, marks []channels.Mark, l
 	return s, nil
 }
 
-// mayBegin asks where the gateway is and whether a session may begin: too many of them would
-// have the platform reset the token.
-//
-// Source: https://docs.discord.com/developers/events/gateway#get-gateway-bot.
-func (c *Client) mayBegin(ctx context.Context) (address string, err error) {
-	type gateway struct {
-		URL    string `json:"url"`
-		Shards int    `json:"shards"`
-		Starts struct {
-			Remaining  int   `json:"remaining"`
-			ResetAfter int64 `json:"reset_after"`
-		} `json:"session_start_limit"`
-	}
-	g, err := ask[gateway](ctx, c, route{op: opGateway, method: http.MethodGet, path: "/gateway/bot"}, nil)
-	if err != nil {
-		return "", err
-	}
-	if g.Shards > 1 {
-		return "", errSharded
-	}
-	if g.Starts.Remaining <= 0 {
-		wait := min(time.Duration(g.Starts.ResetAfter)*time.Millisecond, 24*time.Hour)
-		c.mu.Lock()
-		c.begin = time.Now().Add(wait)
-		c.mu.Unlock()
-		return "", fmt.Errorf("no session may begin for another %s: the platform's limit of session starts is used up", wait.Round(time.Second))
-	}
-	return g.URL, nil
-}
-
-var errSharded = errors.New("the platform wants this bot split into shards, because it is in very many guilds; that is not supported: take it out of some, or use a bot of its own")
-
 // dial opens the connection.
 func (l *link) dial(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
@@ -282,7 +277,7 @@ func (l *link) dial(ctx context.Context, address string) error {
 		return fmt.Errorf("the platform names no address of its gateway: %q", address)
 	}
 	u.RawQuery = url.Values{"v": {"10"}, "encoding": {"json"}}.Encode()
-	if l.ws, err = wire.Dial(ctx, u.String(), l.c.pace.hello, maxFrame); err != nil {
+	if l.ws, err = l.c.wire.Dial(ctx, u.String(), l.c.pace.hello, maxFrame); err != nil {
 		return fmt.Errorf("connect to the gateway %s: %w", u.Host, err)
 	}
 	return nil
@@ -314,6 +309,7 @@ func (l *link) greet(ctx context.Context) (first time.Duration, err error) {
 			want = intents
 		}
 		l.c.mu.Unlock()
+		l.c.starts.began(time.Now())
 		err = l.say(opcodeIdentify, map[string]any{
 			"token": token, "intents": want,
 			"properties": map[string]string{"os": "linux", "browser": "switchboard", "device": "switchboard"},
@@ -342,6 +338,7 @@ func (l *link) beat(ctx context.Context, first time.Duration) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-look.C:
+			l.hold()
 			switch asked := l.asked.Load(); {
 			case asked != 0 && time.Since(time.Unix(0, asked)) > l.c.pace.ack:
 				return errDeaf
@@ -368,46 +365,67 @@ func (l *link) pulse() error {
 	return l.say(opcodeHeartbeat, seq)
 }
 
-// judge decides by what a connection ended with whether its session can be resumed.
-func (c *Client) judge(s *session, err error) error {
+// judge decides by what a connection ended with whether its session can be resumed, and whether
+// another one may begin. It is called under the lock.
+//
+// Source: https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes.
+func (l *link) judge(err error) error {
 	closed, ok := errors.AsType[*websocket.CloseError](err)
-	if !ok {
+	if !ok || closed.Code < 4000 { // of the connection: it says nothing of the session
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c := l.c
+	if stop := stops[closed.Code]; stop != nil && (c.lean || closed.Code != closePrivileged) {
+		return fmt.Errorf("%w (code %d): %w", channels.ErrStopped, closed.Code, stop)
+	}
 	switch closed.Code {
 	case closeUnauthorized:
 		return fmt.Errorf("the gateway: %w", channels.ErrUnauthorized)
-	case closeIntents:
-		if c.lean {
-			return errors.New("the platform refuses the intents that every bot has")
-		}
+	case closePrivileged:
 		c.lean = true
 		c.log.Warn("the portal does not let the bot read messages: it is told only direct chats and what names it; switch on Bot, Message Content Intent")
 		return fmt.Errorf("%w without the message content", errAgain)
-	case closeShard, closeSharding:
-		return errSharded
 	case closeBadSequence, closeTimeout:
-		c.lose(s)
+		c.lose(l.session)
+	default:
+		if l.session.refused++; l.session.refused >= mostRefused {
+			c.lose(l.session)
+		}
 	}
 	return fmt.Errorf("the gateway closed the connection with code %d", closed.Code)
 }
 
-// mostUnreached is how often in a row a session may not be reached before another one is begun,
-// at the address that the platform names then.
-const mostUnreached = 3
+// stops are the close codes after which nothing is gained by trying again, and what to do.
+var stops = map[int]error{
+	closeShard:      errors.New("the platform refuses the shard that this program asks for: update Switchboard, and restart it"),
+	closeSharding:   fmt.Errorf("%w, and restart Switchboard", errSharded),
+	closeVersion:    errors.New("the platform does not serve this version of its gateway any more: update Switchboard, and restart it"),
+	closeIntents:    errors.New("the platform does not know the intents that this program asks for: update Switchboard, and restart it"),
+	closePrivileged: errors.New("the portal does not allow the intents that the bot asks for: open Bot there, switch on Message Content Intent, and restart Switchboard"),
+}
 
-// ended notes whether the session was reached.
-func (l *link) ended() {
-	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
-	l.session.unreached++
+// mostRefused is how often in a row the platform may close the connection of a session without a
+// word before another one is begun.
+const mostRefused = 5
+
+// ended notes what came of a connection, and returns what to say of its end.
+func (l *link) ended(ctx context.Context, err error) error {
+	c, s := l.c, l.session
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.up = false
+	s.unreached++
 	if l.begun.Load() {
-		l.session.unreached = 0
-	} else if l.session.unreached >= mostUnreached {
-		l.c.lose(l.session)
+		s.unreached, s.refused = 0, 0
 	}
+	err = l.judge(err)
+	if !errors.Is(context.Cause(ctx), context.Canceled) { // nobody ended it on purpose
+		c.shaky = c.shaky || l.since.Load() != 0 && !l.held.Load()
+		if l.ws != nil && !l.held.Load() {
+			c.starts.failed(err)
+		}
+	}
+	return err
 }
 
 // invalid forgets the session, and lets none begin for a while.
@@ -416,7 +434,7 @@ func (c *Client) invalid(s *session) {
 	defer c.mu.Unlock()
 	if c.session == s || s.id == "" {
 		c.lose(s)
-		c.begin = time.Now().Add(c.pace.invalid + time.Duration(rand.Float64()*4*float64(c.pace.invalid)))
+		c.starts.rest(time.Now().Add(c.pace.invalid + time.Duration(rand.Float64()*4*float64(c.pace.invalid))))
 	}
 }
 
@@ -425,5 +443,7 @@ func (c *Client) lose(s *session) {
 	if c.session == s {
 		c.session = nil
 	}
-	c.lost = s.id
+	if s.id != "" {
+		c.lost.Put(s.id, true)
+	}
 }

@@ -435,8 +435,8 @@ func TestUnreachablePlatformIsNotConnected(t *testing.T) {
 	}
 }
 
-// Where the address of a session is gone, another session is begun where the platform says.
-func TestGoneSessionAddressBeginsAnotherSession(t *testing.T) {
+// Where the address of a session is gone, it is resumed where the platform says that sessions begin.
+func TestSessionWhoseAddressIsGoneIsResumed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -447,8 +447,8 @@ func TestGoneSessionAddressBeginsAnotherSession(t *testing.T) {
 	r.Say(r.ada.ID, "two")
 	r.again(t)
 	r.Took(t, 2)
-	if r.Identifies() != 2 {
-		t.Errorf("%d sessions", r.Identifies())
+	if r.Identifies() != 1 || r.Resumes() != 1 {
+		t.Errorf("%d sessions, %d resumed", r.Identifies(), r.Resumes())
 	}
 }
 

@@ -141,12 +141,12 @@ func ready(_ context.Context, h *heard) ([]channels.Event, error) {
 	h.c.mu.Lock()
 	h.c.self, h.c.session = self{d.User.ID, d.User.Username}, s
 	h.c.mu.Unlock()
-	h.c.refused.Served(s.secret)
+	h.settle()
 	return nil, nil
 }
 
 func resumed(_ context.Context, h *heard) ([]channels.Event, error) {
-	h.c.refused.Served(h.session.secret)
+	h.settle()
 	return nil, nil
 }
 

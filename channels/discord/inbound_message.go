@@ -76,8 +76,9 @@ func (h *heard) message(ctx context.Context) (*channels.Event, *message, error) 
 		return nil, nil, fmt.Errorf("messages of type %d are not known here", m.Type)
 	}
 	if m.Guild == 0 { // the REST API does not say it
-		if p, ok := h.c.places.Get(m.Channel); ok {
-			m.Guild = p.Guild
+		p, ok := h.c.places.Get(m.Channel)
+		if m.Guild = p.Guild; h.frame.Seq == nil && (!ok || m.Guild == 0 && p.Type != typeDirect) {
+			return nil, nil, &again{errUnknownPlace}
 		}
 	}
 	if !wrote || !h.c.serves(m.Guild) {
@@ -88,15 +89,24 @@ func (h *heard) message(ctx context.Context) (*channels.Event, *message, error) 
 		return nil, nil, err
 	}
 	content := h.content(&m)
-	content.Mentioned = content.Mentioned || where.thread() && where.Owner == h.bot
+	content.Mentioned = content.Mentioned || where.thread() && where.Owner == h.bot || where.named
 	if content.Text == "" && len(content.Attachments) == 0 {
 		return nil, nil, nil // nothing is shown of it, or the platform does not let us see it
+	}
+	if !content.Mentioned && h.unclear(&where) {
+		return nil, nil, &again{errUnknownPlace}
 	}
 	if content.Mentioned && h.c.cfg.ReplyIn == InThread && conv.Kind == channels.Group && where.threads() {
 		// A thread that is started at a message has its number; Send starts it.
 		conv.Kind, conv.ID = channels.Thread, conversationID(m.ID)
 	}
 	return &channels.Event{Conversation: conv, Sender: sender(m.Author), Message: content}, &m, nil
+}
+
+// unclear says that what is written there waits: the place may be a thread where nobody needs to
+// name the bot. It is asked about as history is, which has asked before it is read.
+func (h *heard) unclear(where *place) bool {
+	return h.frame.Seq != nil && h.frame.Type == "MESSAGE_CREATE" && (!where.again.IsZero() || h.c.unread(where)) && !h.session.owed.freed(where.ID)
 }
 
 func sender(u *user) channels.Sender { return channels.Sender{ID: u.ID.String(), Label: u.label()} }

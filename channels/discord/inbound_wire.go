@@ -120,6 +120,7 @@ type interaction struct {
 	Member  *member   `json:"member"`
 	User    *user     `json:"user"`
 	Message *message  `json:"message"`
+	In      *place    `json:"channel"` // where it was caused
 	Data    struct {
 		Name    string   `json:"name"`
 		Code    string   `json:"custom_id"`

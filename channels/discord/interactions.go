@@ -20,6 +20,7 @@ import (
 const (
 	textLate  = "Not confirmed yet; pressing again is harmless."
 	textGiven = "Got it."
+	textMute  = "There is no answer here."
 	// maxToast keeps a notice to a few lines.
 	maxToast = 300
 )
@@ -76,6 +77,8 @@ func (l *link) begin(ctx context.Context, raw json.RawMessage) *press {
 // shownFor is what is shown for an interaction that was taken; empty: nothing.
 func shownFor(i *interaction, r channels.Receipt) string {
 	switch {
+	case r.Silent && i.Type == interactionCommand: // unanswered, people are shown that the bot failed
+		return textMute
 	case r.Silent:
 		return ""
 	case r.Rejected != "":
@@ -90,9 +93,6 @@ func shownFor(i *interaction, r channels.Receipt) string {
 // pressed it sees.
 func (c *Client) respond(ctx context.Context, i *interaction, text string) error {
 	answer := discordgo.InteractionResponse{Type: discordgo.InteractionResponseDeferredMessageUpdate}
-	if text == "" && i.Type == interactionCommand {
-		return nil
-	}
 	if text != "" {
 		answer.Type = discordgo.InteractionResponseChannelMessageWithSource
 		answer.Data = &discordgo.InteractionResponseData{
@@ -108,7 +108,8 @@ func (c *Client) respond(ctx context.Context, i *interaction, text string) error
 // interacted makes EventAction of a button and EventMessage of a command.
 func interacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 	i, err := parse[interaction](h)
-	if err != nil || !h.c.serves(i.Guild) {
+	elsewhere := i.Guild == 0 && i.In != nil && i.In.Type != typeDirect // in a chat of others
+	if err != nil || elsewhere || !h.c.serves(i.Guild) {
 		return nil, err
 	}
 	who := i.who()

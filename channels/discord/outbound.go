@@ -12,16 +12,14 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/wire"
 )
 
 // Pages behind links are not shown: the platform would fetch them, and a link may hold what
-// nobody but the reader should learn. A draft makes no sound.
+// nobody but the reader should learn.
 //
 // Source: https://docs.discord.com/developers/resources/message#message-object-message-flags.
-const (
-	flagQuiet  = 1 << 12
-	flagsPlain = int(discordgo.MessageFlagsSuppressEmbeds)
-)
+const flagsPlain = int(discordgo.MessageFlagsSuppressEmbeds)
 
 // A post is a message on its way out. The library's type has no nonce.
 //
@@ -80,16 +78,10 @@ func answering(conv channels.Conversation, to channels.MessageID) *discordgo.Mes
 
 // Send implements channels.Channel. In a thread that is not there yet it begins it.
 func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
-	return c.show(ctx, out, 0)
-}
-
-// show sends a part with flags besides those that every part has.
-func (c *Client) show(ctx context.Context, out channels.Outbound, flags int) (channels.MessageID, error) {
 	p, err := newPost(opSend, out.Body)
 	if err != nil {
 		return "", err
 	}
-	p.Flags |= flags
 	p.Reference = answering(out.Conversation, out.ReplyTo)
 	if out.Nonce != "" {
 		p.Nonce, p.Enforce = nonceOf(out.Nonce), true
@@ -98,13 +90,52 @@ func (c *Client) show(ctx context.Context, out channels.Outbound, flags int) (ch
 	if err != nil {
 		return "", err
 	}
+	up := around(out.Conversation)
+	if _, outside := c.outside.Get(at); outside {
+		return c.reply(ctx, up, at, p, out)
+	}
 	id, err := c.send(ctx, at, p, out)
 	if hasCode(err, discordgo.ErrCodeUnknownChannel) && out.Conversation.Kind == channels.Thread {
 		if err = c.startThread(ctx, out.Conversation, out.Body.Text); err == nil {
 			id, err = c.send(ctx, at, p, out)
 		}
 	}
+	if up != 0 && hasCode(err, discordgo.ErrCodeMissingPermissions) && c.ours(ctx, at, err) {
+		c.outside.Put(at, true)
+		return c.reply(ctx, up, at, p, out)
+	}
 	return id, err
+}
+
+// reply answers outside a thread that the bot may not begin, or not write to, the message that the
+// thread begins at.
+func (c *Client) reply(ctx context.Context, up, thread snowflake, p *post, out channels.Outbound) (channels.MessageID, error) {
+	tolerant := false
+	p.Reference = &discordgo.MessageReference{MessageID: thread.String(), FailIfNotExists: &tolerant}
+	return c.send(ctx, up, p, out)
+}
+
+// ours says that a thread in which err came is one that the bot would begin, or began: nobody but
+// those around it are shown what is said there. In others' threads nobody knows.
+func (c *Client) ours(ctx context.Context, thread snowflake, err error) bool {
+	if errors.Is(err, errThread) {
+		return true
+	}
+	me, unknown := c.known(ctx)
+	p, unasked := c.place(ctx, thread)
+	return errors.Join(unknown, unasked) == nil && p.Owner == me
+}
+
+// around is the channel around a thread; 0: the conversation is none.
+func around(conv channels.Conversation) snowflake {
+	if conv.Kind != channels.Thread || conv.Place == string(conv.ID) {
+		return 0
+	}
+	up, err := parseConversation(channels.ConversationID(conv.Place))
+	if err != nil {
+		return 0
+	}
+	return up
 }
 
 // send makes the call.
@@ -137,8 +168,8 @@ func (c *Client) send(ctx context.Context, at snowflake, p *post, out channels.O
 //
 // Source: https://docs.discord.com/developers/resources/channel#start-thread-from-message.
 func (c *Client) startThread(ctx context.Context, conv channels.Conversation, text string) error {
-	up, err := parseConversation(channels.ConversationID(conv.Place))
-	if err != nil || conv.Place == string(conv.ID) {
+	up := around(conv)
+	if up == 0 {
 		return fmt.Errorf("%s: %w: it is no thread that can be begun", opThread, channels.ErrGone)
 	}
 	if m, err := ask[message](ctx, c, about(opMessage, up, "messages", string(conv.ID)), nil); err == nil {
@@ -146,15 +177,20 @@ func (c *Client) startThread(ctx context.Context, conv channels.Conversation, te
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	name := cmp.Or(strings.TrimSpace(render.Clip(line, 60)), "Answer")
-	err = c.do(ctx, about(opThread, up, "messages", string(conv.ID), "threads"), map[string]any{"name": name})
+	err := c.do(ctx, about(opThread, up, "messages", string(conv.ID), "threads"), map[string]any{"name": name})
 	if hasCode(err, codeThreadExists) {
 		return nil
 	}
 	if errors.Is(err, channels.ErrNoMessage) { // what it was to begin at is gone
 		return fmt.Errorf("%s: %w", opThread, channels.ErrGone)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%w: %w", errThread, err)
+	}
+	return nil
 }
+
+var errThread = errors.New("the thread cannot be begun")
 
 // Edit implements channels.Editor. Buttons that body has not are taken off.
 func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
@@ -171,13 +207,31 @@ func (c *Client) change(ctx context.Context, op string, conv channels.Conversati
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, about(op, at, append([]string{"messages", n.String()}, below...)...), body)
+	up := around(conv)
+	if _, outside := c.outside.Get(at); outside {
+		at = up
+	}
+	path := append([]string{"messages", n.String()}, below...)
+	err = c.do(ctx, about(op, at, path...), body)
+	if up == 0 || at == up {
+		return err
+	}
+	switch { // the answer may stand around the thread
+	case hasCode(err, discordgo.ErrCodeUnknownChannel):
+		return c.do(ctx, about(op, up, path...), body)
+	case hasCode(err, discordgo.ErrCodeUnknownMessage):
+		if outside := c.do(ctx, about(op, up, path...), body); !errors.Is(outside, channels.ErrNoMessage) && !wire.Final(outside) {
+			return outside
+		}
+	}
+	return err
 }
 
-// Draft implements channels.Drafter: a message that makes no sound, then edits of it.
+// Draft implements channels.Drafter: a message, then edits of it. It notifies whom it answers,
+// for an edit notifies nobody.
 func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.Outbound) (channels.MessageID, error) {
 	if id == "" {
-		return c.show(ctx, out, flagQuiet)
+		return c.Send(ctx, out)
 	}
 	return id, c.Edit(ctx, out.Conversation, id, out.Body)
 }

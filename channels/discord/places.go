@@ -32,6 +32,8 @@ type place struct {
 	Owner  snowflake  `json:"owner_id"`
 	Last   *snowflake `json:"last_message_id"`
 	again  time.Time  // when the platform is asked once more; zero: it told
+	named  bool       // of a thread: a person named the bot in the message that it begins at
+	look   time.Time  // when that message is read again; zero: it was not read
 }
 
 // thread says whether p is one; its posts are threads in a forum, too.
@@ -60,6 +62,11 @@ func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
 	if p, ok := c.places.Get(id); ok && (p.again.IsZero() || time.Now().Before(p.again)) {
 		return p, nil
 	}
+	return c.askPlace(ctx, id)
+}
+
+// askPlace asks the platform what a channel is.
+func (c *Client) askPlace(ctx context.Context, id snowflake) (place, error) {
 	within, cancel := context.WithTimeout(ctx, placeWithin)
 	defer cancel()
 	p, err := patiently(within, func() (place, error) { return ask[place](within, c, about(opChannel, id), nil) })
@@ -73,6 +80,47 @@ func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
 	p.ID = id // of one that is closed to the bot nothing else is known
 	c.remember(p)
 	return p, nil
+}
+
+// unread says that the message which a thread of a person begins at must be read: with answers in
+// threads, nobody needs to name the bot in one that begins at a mention.
+func (c *Client) unread(p *place) bool {
+	return c.cfg.ReplyIn == InThread && (p.Type == typeThread || p.Type == typeThreadNews) && p.Parent != nil &&
+		p.Owner != c.me().id && !time.Now().Before(p.look)
+}
+
+// readStarter reads the message that a thread begins at, which has the thread's number. One that
+// the bot may not see is read again after a minute.
+//
+// Source: https://docs.discord.com/developers/resources/channel#start-thread-from-message.
+func (c *Client) readStarter(ctx context.Context, p place) error {
+	if !c.unread(&p) {
+		return nil
+	}
+	up, err := c.place(ctx, *p.Parent)
+	if err == nil && !up.again.IsZero() {
+		err = errUnknownPlace
+	}
+	if err != nil {
+		return err
+	}
+	p.look = time.Now().Add(24 * time.Hour)
+	if up.threads() { // a forum has no messages of its own
+		m, err := patiently(ctx, func() (message, error) {
+			return ask[message](ctx, c, about(opMessage, up.ID, "messages", p.ID.String()), nil)
+		})
+		switch {
+		case err == nil:
+			person := m.Author != nil && !m.Author.Bot && m.Webhook == ""
+			p.named = person && (&heard{link: &link{c: c}, bot: c.me().id}).content(&m).Mentioned
+		case wire.Final(err):
+			p.look = time.Now().Add(time.Minute)
+		case !errors.Is(err, channels.ErrNoMessage):
+			return err
+		}
+	}
+	c.remember(p)
+	return nil
 }
 
 // conversation is where something happened: in a direct chat, or in a channel or thread of a

@@ -21,6 +21,7 @@ const patience = channelstest.Patience
 func quick() pace {
 	p := defaultPace
 	p.heartbeat, p.invalid, p.againFirst, p.againMost = 100*time.Millisecond, 5*time.Millisecond, 5*time.Millisecond, 20*time.Millisecond
+	p.start, p.startMost = 30*time.Millisecond, 60*time.Millisecond
 	return p
 }
 
@@ -50,6 +51,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	s := discordtest.New(t)
 	s.IdentifyEvery(0)
+	s.Limit(discordtest.Rates{}) // these tests are of one call each
 	r := &rig{Server: s, c: client(t, s.APIURL(), s.Token()), Running: channelstest.NewRunning(), ada: s.AddUser("Ada Lovelace")}
 	r.guild = s.AddGuild("Friends", r.ada)
 	r.general = s.AddChannel(r.guild, "general").ID

@@ -68,18 +68,11 @@ func NewHost() *Host {
 }
 
 // Serve takes requests on addr, which must be a loopback address; port 0 takes a free
-// one. Paths that isAPI knows go to api, which programs may call and pages in a browser
-// may not; all others to page.
+// one, and an empty addr serves in memory, for Dial. Paths that isAPI knows go to api, which programs
+// may call and pages in a browser may not; all others to page.
 func (h *Host) Serve(addr string, isAPI func(path string) bool, api http.HandlerFunc, page Page) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("listen address %q: %w", addr, err)
-	}
-	if !Loopback(host) {
-		return fmt.Errorf("listen address %q: only this machine may reach a fake platform; use 127.0.0.1:PORT", addr)
-	}
-	if h.listener, err = net.Listen("tcp", addr); err != nil {
-		return fmt.Errorf("listen: %w", err)
+	if err := h.listen(addr); err != nil {
+		return err
 	}
 	people := h.page(page)
 	h.http = &http.Server{
@@ -106,6 +99,24 @@ func (h *Host) Serve(addr string, isAPI func(path string) bool, api http.Handler
 			h.stop() // the listener broke; nobody will be served any more
 		}
 	})
+	return nil
+}
+
+func (h *Host) listen(addr string) error {
+	if addr == "" {
+		h.listener = newPipes()
+		return nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("listen address %q: %w", addr, err)
+	}
+	if !Loopback(host) {
+		return fmt.Errorf("listen address %q: only this machine may reach a fake platform; use 127.0.0.1:PORT", addr)
+	}
+	if h.listener, err = net.Listen("tcp", addr); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (d *Document) Bodies(style *Style, limit int, gauge Gauge, body func() (b c
 	}
 	write(d.Lay(style))
 	if len(bodies) == 0 { // nothing to see, like a definition alone
-		write(Text{Text: strings.TrimSpace(d.Source())})
+		write(d.mask.apply(Text{Text: strings.TrimSpace(d.Source())}))
 	}
 	if len(bodies) == 0 {
 		bodies = []channels.Body{{Text: "…"}}

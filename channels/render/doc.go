@@ -21,7 +21,7 @@ import (
 func (d *Document) Parts(f channels.Features) []channels.Body {
 	t := d.Lay(&plainStyle)
 	if strings.TrimSpace(t.Text) == "" && len(t.Spans) == 0 {
-		t = Text{Text: strings.TrimSpace(string(d.source))}
+		t = d.mask.apply(Text{Text: strings.TrimSpace(string(d.source))})
 	}
 	var p plainer
 	var bodies []channels.Body

@@ -15,6 +15,7 @@ type Document struct {
 	source []byte
 	root   ast.Node
 	notes  map[string]string // see Annotate
+	mask   *Mask             // see Masked
 }
 
 // Parse reads markdown. Any text is Markdown of some kind, so there is no error;
@@ -78,6 +79,25 @@ func reference(raw []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// A Mask says what is not to be shown of a text. Its methods are called with what was laid out,
+// without markup.
+type Mask struct {
+	// Find returns stretches of text, in order and apart, in bytes, and where what may be
+	// shown of it ends.
+	Find func(text string) (found [][2]int, upTo int)
+	// Placeholder is shown instead of each stretch.
+	Placeholder string
+}
+
+// Masked returns the document with mask applied to what is laid out of it, whose letters may
+// stand apart in the source: markup, escapes and line breaks are gone there. The document
+// itself stays as it is.
+func (d *Document) Masked(mask *Mask) *Document {
+	masked := *d
+	masked.mask = mask
+	return &masked
 }
 
 // Source is what was parsed, as valid UTF-8.

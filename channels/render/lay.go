@@ -40,7 +40,7 @@ func (d *Document) Lay(style *Style) Text {
 	l.buf = make([]byte, 0, len(d.source)+len(d.source)/8)
 	l.spans = make([]Span, 0, len(d.source)/64)
 	l.blocks(d.root)
-	return l.text()
+	return d.mask.apply(l.text())
 }
 
 // A layout is a Text that grows. White space is owed until a character follows it,

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"sort"
 	"strings"
 	"sync"
 )
@@ -144,4 +145,54 @@ func (s Span) clip(start, end int) (Span, bool) {
 	}
 	s.Start, s.End = max(s.Start, start)-start, min(s.End, end)-start
 	return s, true
+}
+
+// apply is t without what m finds in it. A span that begins or ends within what is replaced
+// goes as far as the placeholder; one that stands in it is left out.
+func (m *Mask) apply(t Text) Text {
+	if m == nil {
+		return t
+	}
+	found, upTo := m.Find(t.Text)
+	for i := range t.Spans {
+		if in, end := m.Find(t.Spans[i].Value); len(in) > 0 || end < len(t.Spans[i].Value) {
+			t.Spans[i].Value = ""
+		}
+	}
+	if len(found) == 0 && upTo == len(t.Text) {
+		return t
+	}
+	var out strings.Builder
+	from, shift := 0, make([]int, 1, len(found)+1) // how far what follows each of them has moved
+	for _, f := range found {
+		out.WriteString(t.Text[from:f[0]])
+		out.WriteString(m.Placeholder)
+		from = f[1]
+		shift = append(shift, out.Len()-from)
+	}
+	out.WriteString(t.Text[from:upTo])
+	masked := Text{Text: out.String()}
+	if upTo < len(t.Text) && strings.TrimSpace(masked.Text) == "" {
+		return Text{Text: "…"}
+	}
+	// at is where byte i of t.Text is now; inside of what is replaced that is one of its ends.
+	at := func(i int, end bool) int {
+		i = min(i, upTo)
+		n := sort.Search(len(found), func(n int) bool { return found[n][1] >= i })
+		switch {
+		case n == len(found) || i <= found[n][0]:
+			return i + shift[n]
+		case end && i < found[n][1]:
+			return found[n][0] + shift[n]
+		}
+		return found[n][1] + shift[n+1]
+	}
+	for _, s := range t.Spans {
+		was := s
+		s.Start, s.End = at(s.Start, false), at(s.End, true)
+		if s.Start < s.End || empty(was) && s.Start == s.End {
+			masked.Spans = append(masked.Spans, s)
+		}
+	}
+	return masked
 }

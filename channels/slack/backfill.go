@@ -35,16 +35,6 @@ const (
 	fillTries = 4
 )
 
-// A gap is the history of a channel or thread that was not read yet.
-type gap struct {
-	id    channels.ConversationID
-	since mark
-	held  []item // what came on the socket meanwhile
-	found []item
-	err   error
-	ill   time.Time // since when it cannot be read
-}
-
 // openGaps are the places where something may have been missed, the latest first.
 func (s *session) openGaps(now time.Time) (map[channels.ConversationID]*gap, []*gap) {
 	s.mu.Lock()
@@ -60,132 +50,6 @@ func (s *session) openGaps(now time.Time) (map[channels.ConversationID]*gap, []*
 		return cmp.Or(s.marks[b.id].at.Compare(s.marks[a.id].at), cmp.Compare(a.id, b.id))
 	})
 	return gaps, order
-}
-
-// hold keeps an item back until the history of its place is in; false: it need not wait.
-// The place is read next then.
-func (l *line) hold(it item) bool {
-	if it.history == "" {
-		return false
-	}
-	since, opens := l.opens(it)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	g := l.gaps[it.history]
-	switch {
-	case g != nil:
-		if i := slices.Index(l.order, g); i > 0 {
-			l.order = slices.Insert(slices.Delete(l.order, i, i+1), 0, g)
-		}
-	case opens:
-		g = &gap{id: it.history, since: since}
-		l.gaps[g.id], l.order = g, slices.Insert(l.order, 0, g)
-		retry.Signal(l.soon)
-	default:
-		return false
-	}
-	g.held = append(g.held, it)
-	l.held++
-	return true
-}
-
-// opens says whether the history of an item's place is read before it, and since when. It
-// is where nothing is known of the place: an earlier message may have been lost with an
-// earlier connection, and would come again after this one. It is everywhere for a while
-// where another connection is open, which is told a part of the messages.
-func (l *line) opens(it item) (since mark, ok bool) {
-	e := it.event
-	if e == nil || e.Kind != channels.EventMessage || e.Conversation.Kind != channels.Direct && !e.Message.Mentioned || l.c.limited.Load() {
-		return mark{}, false
-	}
-	l.session.mu.Lock()
-	defer l.session.mu.Unlock()
-	known, marked := l.marks[it.history]
-	if !marked {
-		return mark{ts: tsOf(l.alive)}, true
-	}
-	return known.mark, time.Now().Before(l.shared)
-}
-
-// fillGaps reads the history of each gap in turn.
-func (l *line) fillGaps(ctx context.Context) {
-	for {
-		l.mu.Lock()
-		if len(l.order) == 0 {
-			l.mu.Unlock()
-			select {
-			case <-l.soon:
-				continue
-			case <-ctx.Done():
-				return
-			}
-		}
-		g := l.order[0]
-		l.order = l.order[1:]
-		l.mu.Unlock()
-		g.found, g.err = l.readSince(ctx, g)
-		select {
-		case l.filled <- g:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// settle hands in what the history of a gap brought, and then what came meanwhile.
-func (l *line) settle(ctx context.Context, g *gap) error {
-	if errors.Is(g.err, channels.ErrUnauthorized) {
-		return fmt.Errorf("read what was missed: %w", g.err)
-	}
-	if g.err != nil {
-		return l.later(ctx, g)
-	}
-	// What also came live is taken as it was then: history tells its later text.
-	live := map[channels.EventKey]*channels.Event{}
-	for _, it := range g.held {
-		live[it.event.Key] = it.event
-	}
-	for i, it := range g.found {
-		g.found[i].event = cmp.Or(live[it.event.Key], it.event)
-	}
-	for chunk := range slices.Chunk(g.found, mostFrames) {
-		if err := l.deliver(ctx, chunk); err != nil {
-			return err
-		}
-	}
-	l.mu.Lock()
-	delete(l.gaps, g.id)
-	held := g.held
-	l.held -= len(held)
-	l.mu.Unlock()
-	if len(held) == 0 {
-		return nil
-	}
-	return l.deliver(ctx, held)
-}
-
-// later has a gap that could not be read read again, behind the others. What came in its place
-// waits for it no longer than a while, or until too much waits; it moves no mark then, so that nothing is passed over.
-func (l *line) later(ctx context.Context, g *gap) error {
-	l.c.log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", string(g.id), "error", g.err)
-	g.ill = cmp.Or(g.ill, time.Now())
-	time.AfterFunc(l.c.pace.mostAgain, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.order = append(l.order, g)
-		retry.Signal(l.soon)
-	})
-	if time.Since(g.ill) < l.c.pace.patience && l.held < mostHeld {
-		return nil
-	}
-	l.mu.Lock()
-	held := g.held
-	g.held, l.held = nil, l.held-len(held)
-	l.mu.Unlock()
-	for _, it := range held {
-		it.event.Mark = channels.Mark{}
-	}
-	return l.deliver(ctx, held)
 }
 
 // readSince reads the history of a gap, oldest first.
@@ -230,6 +94,38 @@ func (s *session) readSince(ctx context.Context, g *gap) ([]item, error) {
 	return items, nil
 }
 
+// readOnly reads one message as an item. Best effort: without an answer there is none.
+func (s *session) readOnly(ctx context.Context, m *wireMessage) []item {
+	if whole := s.readOne(ctx, m); whole != nil {
+		if s.isGroup(m.Channel) {
+			whole.ChannelType = typeGroup
+		}
+		if it, err := s.message(ctx, whole); err == nil && it.event != nil {
+			return []item{it}
+		}
+	}
+	return nil
+}
+
+// readOne reads one message; nil: the platform did not tell it.
+//
+// Source: https://docs.slack.dev/reference/methods/conversations.replies.
+func (s *session) readOne(ctx context.Context, m *wireMessage) *wireMessage {
+	p, err := s.c.askHistory(ctx, m.Channel, cmp.Or(m.ThreadTS, m.TS), m.TS, "")
+	if err != nil {
+		s.c.log.DebugContext(ctx, "a message could not be read from history", "error", err)
+		return nil
+	}
+	for _, raw := range p.Messages {
+		var whole wireMessage
+		if json.Unmarshal(raw, &whole) == nil && whole.TS == m.TS {
+			whole.Channel = m.Channel
+			return &whole
+		}
+	}
+	return nil
+}
+
 // A dated is an item with when it happened.
 type dated struct {
 	item
@@ -262,7 +158,7 @@ func (s *session) past(ctx context.Context, channel string, since mark, raw json
 	if m.Edited != nil && known && instant(m.Edited.TS).After(instant(since.ts)) && m.Edited.User == m.User {
 		list = append(list, dated{s.revision(it, channel, &m), instant(m.Edited.TS)})
 	}
-	if _, marked := s.marked(it.event.Conversation.ID); !marked && m.ReplyCount > 0 && it.event.Conversation.Kind == channels.Thread {
+	if _, marked := s.marked(it.event.Conversation.ID, nil); !marked && m.ReplyCount > 0 && it.event.Conversation.Kind == channels.Thread {
 		more = m.TS
 	}
 	return list, more
@@ -295,12 +191,9 @@ type page struct {
 	} `json:"response_metadata"`
 }
 
-// historyPage reads a page as soon as the limits allow.
+// historyPage reads a page as soon as the limits allow, or says at once that they do not in time.
 func (c *Client) historyPage(ctx context.Context, channel, thread, oldest, cursor string) (*page, error) {
 	for try := 0; ; try++ {
-		if !c.turn(ctx) {
-			return nil, ctx.Err()
-		}
 		p, err := c.askHistory(ctx, channel, thread, oldest, cursor)
 		limited, ok := errors.AsType[*channels.RateLimitError](err)
 		switch {
@@ -309,10 +202,11 @@ func (c *Client) historyPage(ctx context.Context, channel, thread, oldest, curso
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case ok:
-			if limited.RetryAfter > limitedPace/2 {
-				c.limited.Store(true)
+			wait := cmp.Or(limited.RetryAfter, time.Second)
+			if end, bounded := ctx.Deadline(); bounded && time.Until(end) < wait {
+				return nil, err
 			}
-			if !retry.Sleep(ctx, max(limited.RetryAfter, time.Second)) {
+			if !retry.Sleep(ctx, wait) {
 				return nil, ctx.Err()
 			}
 			continue
@@ -331,7 +225,7 @@ func (c *Client) historyPage(ctx context.Context, channel, thread, oldest, curso
 // https://docs.slack.dev/reference/methods/conversations.replies.
 func (c *Client) askHistory(ctx context.Context, channel, thread, oldest, cursor string) (*page, error) {
 	size := pageSize
-	if c.limited.Load() {
+	if c.paces.isLimited() {
 		size = limitedSize
 	}
 	op := "conversations.history"
@@ -358,27 +252,8 @@ func (c *Client) askHistory(ctx context.Context, channel, thread, oldest, cursor
 	if err := json.Unmarshal(x.Body, p); err != nil {
 		return nil, fmt.Errorf("%s: read the answer: %w", op, err)
 	}
-	if size == pageSize && len(p.Messages) == limitedSize && p.HasMore {
-		c.limited.Store(true)
+	if size == pageSize && p.HasMore {
+		c.paces.limit(len(p.Messages) == limitedSize)
 	}
 	return p, nil
-}
-
-// turn waits until history may be read again: a short burst, then as often as the
-// method's tier allows.
-func (c *Client) turn(ctx context.Context) bool {
-	every := c.pace.history
-	burst := time.Duration(c.pace.burst) * every
-	if c.limited.Load() {
-		every, burst = limitedPace, 0
-	}
-	for {
-		now := time.Now().UnixNano()
-		last := c.lastCall.Load()
-		due := max(last+int64(every), now-int64(burst))
-		if !c.lastCall.CompareAndSwap(last, due) {
-			continue
-		}
-		return due <= now || retry.Sleep(ctx, time.Duration(due-now))
-	}
 }

@@ -41,12 +41,13 @@ type Client struct {
 	mu       sync.Mutex
 	account  credentials
 	running  *session // while Run runs
-	reacted  wire.Memory[reactedTo, string]
-	names    wire.Memory[string, string] // of users, by ID
+	reacted  wire.Memory[messageRef, string]
+	threads  wire.Memory[messageRef, string] // that messages are in
+	names    wire.Memory[string, string]     // of users, by ID
 	self     atomic.Pointer[self]
 	defects  atomic.Int64
-	limited  atomic.Bool
-	lastCall atomic.Int64
+	paces    pacer
+	growing  growing
 	nameless atomic.Int64 // when a look-up of a name had no answer, in ns
 	refused  *wire.Rejection
 }
@@ -69,21 +70,18 @@ var (
 // pace is how long the client waits where it waits by itself.
 type pace struct {
 	again, mostAgain time.Duration // before events that were not accepted are handed in again
-	history          time.Duration // between two reads of history, after a burst
-	burst            int
 	interaction      time.Duration // until whoever pressed a button is told that it is not confirmed
 	patience         time.Duration // until what comes waits no longer for what was missed
+	twin             time.Duration // until a mention waits no longer for what else is told of it
 	shares           time.Duration // between two looks for the message that files are in
 }
 
-// History may be read 50 times a minute; interactions are to be acknowledged in 3 s.
+// Interactions are to be acknowledged in 3 s.
 //
-// Source: https://docs.slack.dev/apis/web-api/rate-limits,
-// https://docs.slack.dev/interactivity/handling-user-interaction.
+// Source: https://docs.slack.dev/interactivity/handling-user-interaction.
 var defaultPace = pace{
 	again: 50 * time.Millisecond, mostAgain: 5 * time.Second,
-	history: 1300 * time.Millisecond, burst: 20,
-	interaction: 2 * time.Second, patience: time.Minute, shares: 250 * time.Millisecond,
+	interaction: 2 * time.Second, patience: time.Minute, twin: 300 * time.Millisecond, shares: 250 * time.Millisecond,
 }
 
 // credentials are both tokens with the library's client for them.
@@ -119,7 +117,7 @@ func (m *self) can(scope string) bool { return slices.Contains(m.scopes, scope) 
 func New(name string, cfg Config, log *slog.Logger) *Client {
 	return &Client{
 		name: name, cfg: cfg, log: log.With("channel", name), api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/") + "/",
-		wire: wire.New(connections), refused: wire.NewRejection(), pace: defaultPace,
+		wire: wire.New(connections), refused: wire.NewRejection(), pace: defaultPace, paces: pacer{span: time.Minute},
 	}
 }
 
@@ -255,18 +253,23 @@ func with[P, R any](method func(*slack.Client, context.Context, P) (R, error), p
 	}
 }
 
-// call makes one call. Errors are those of package channels.
+// call makes one call, unless its method was called too often. Errors are those of package channels.
 func (c *Client) call(ctx context.Context, op string, timeout time.Duration, do call) (*exchange, error) {
 	x := &exchange{}
 	acc, err := c.open()
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", op, err)
 	}
+	if wait := c.paces.take(op); wait > 0 {
+		return x, tooSoon(op, wait)
+	}
 	ctx, cancel := context.WithTimeout(x.In(ctx), timeout)
 	defer cancel()
 	err = do(ctx, acc.lib)
 	x.read()
-	return x, c.outcome(op, x, err)
+	err = c.outcome(op, x, err)
+	c.paces.ended(op, err)
+	return x, err
 }
 
 // ask makes one call and reads its answer.

@@ -35,6 +35,7 @@ func TestConformance(t *testing.T) {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	st := &stage{t: t, s: slacktest.New(t), topics: map[string]string{}}
+	st.s.Limit(false) // the suite paces nothing
 	st.s.Beat(100 * time.Millisecond)
 	st.s.Retry(300 * time.Millisecond)
 	st.ada = st.s.AddUser("Ada Lovelace")

@@ -130,12 +130,19 @@ func (s *session) called(ctx context.Context, kind string, payload []byte) (answ
 		return "", s.accept(ctx, []item{{event: s.undecodable(payload, err)}})
 	}
 	it := s.decode(data)
+	if s.paired(&it) { // the other one comes too late: what this one lacks is read, while the platform waits
+		reading, cancel := context.WithTimeout(ctx, nameWithin)
+		for _, whole := range s.readOnly(reading, it.said) {
+			it = s.together(ctx, it, whole)
+		}
+		cancel()
+	}
 	if it.press == nil {
 		return "", s.accept(ctx, []item{it})
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.c.pace.interaction)
 	defer cancel()
-	toast := s.take(ctx, it)
+	toast := s.take(ctx, it).Toast
 	if !it.press.command && toast != "" {
 		s.c.whisper(ctx, it.press.reply, toast)
 		return "", nil

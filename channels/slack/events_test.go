@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/slack/slacktest"
+	"switchboard/testkit"
 )
 
 // post calls h as the platform does, at a time and with a secret.
@@ -84,5 +86,43 @@ func TestHandlerTakesSignedRequestsOnly(t *testing.T) {
 	events := r.Took(t, 2)
 	if events[0].Message.Text != "hello" || events[1].Kind != channels.EventUndecodable || len(events) != 2 {
 		t.Errorf("%+v", events)
+	}
+}
+
+// Of a post that mentions the bot the first event is taken, and may lack its thread or its files: those
+// are read, while the platform waits for an answer. It is taken where they cannot be.
+func TestCalledMentionIsReadWhole(t *testing.T) {
+	t.Parallel()
+	file := []slacktest.File{{Kind: "document", Name: "notes.txt", Type: "text/plain", Data: []byte("x")}}
+	for how, first := range map[string]string{"the message": "message", "the mention": "app_mention"} {
+		for _, silent := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s first, silent history %v", how, silent), func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t)
+				r.c.cfg.Mode, r.c.cfg.EventsURL = ModeEvents, "https://bot.example/slack"
+				channel := r.AddChannel("general", r.ada).ID
+				runEvents(t, r)
+				root := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "a root"})
+				m := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Thread: root.TS, Text: "@switchboard in it", Files: file})
+				told := func(kind, thread string) {
+					body := fmt.Sprintf(`{"type":"event_callback","event_id":"Ev%s","event":{"type":%q,"channel":%q,"user":%q,"text":%q,"ts":%q,"thread_ts":%q}}`,
+						kind, kind, channel, r.ada.ID, m.Text, m.TS, thread)
+					if w := post(r.c.Handler(), "application/json", body, r.SigningSecret(), time.Now()); w.Code != http.StatusOK {
+						t.Errorf("%s: %d", kind, w.Code)
+					}
+				}
+				if silent {
+					r.Break(slacktest.Fault{Method: "conversations.replies", Times: -1, Silent: true})
+				}
+				began := time.Now()
+				told(first, "")
+				testkit.Within(t, time.Since(began), callTimeout/2)
+				told(map[string]string{"message": "app_mention", "app_mention": "message"}[first], root.TS)
+				e := r.Took(t, 1)[0]
+				if !silent && (e.Conversation != conv(channel, root.TS, channels.Thread) || len(e.Message.Attachments) != 1) || !e.Message.Mentioned || len(r.Sink.Events()) != 1 {
+					t.Errorf("%+v", r.Sink.Events())
+				}
+			})
+		}
 	}
 }

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -42,7 +43,7 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 	if me.agent() {
 		findings = append(findings, channels.Finding{OK: true, Text: "the app is declared an agent: threads show that it is at work, with a stop button"})
 	}
-	if c.limited.Load() {
+	if c.findLimit(ctx, me) {
 		findings = append(findings, channels.Finding{
 			OK: true, Warn: true, Text: "history is limited to 15 messages a minute, as for apps that are distributed commercially without a listing: after a pause it takes long until all is read",
 			Mend: "make the app in your own workspace, from the manifest of switchboard init slack",
@@ -52,6 +53,42 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 		findings = append(findings, c.examineSocket(ctx))
 	}
 	return findings
+}
+
+// findLimit finds out whether history is limited: by how much of it comes at once, or by a second call
+// in short. Where the bot is in no conversation, nobody knows.
+//
+// Source: https://docs.slack.dev/reference/methods/users.conversations.
+func (c *Client) findLimit(ctx context.Context, me *self) bool {
+	if c.paces.isLimited() {
+		return true
+	}
+	var types []string
+	for scope, kind := range map[string]string{"channels": "public_channel", "groups": "private_channel", "mpim": "mpim", "im": "im"} {
+		if me.can(scope+":read") && me.can(scope+":history") {
+			types = append(types, kind)
+		}
+	}
+	type list struct {
+		Channels []struct {
+			ID string `json:"id"`
+		} `json:"channels"`
+	}
+	here, _, err := ask[list](ctx, c, "users.conversations", callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, _, err := lib.GetConversationsForUserContext(ctx, &slack.GetConversationsForUserParameters{Types: types, Limit: pageSize, ExcludeArchived: true})
+		return err
+	})
+	if err != nil || len(here.Channels) == 0 {
+		return false
+	}
+	if _, err = c.askHistory(ctx, here.Channels[0].ID, "", "", ""); err != nil {
+		return false // somebody else called it a moment ago
+	}
+	if !c.paces.isLimited() {
+		_, err = c.askHistory(ctx, here.Channels[0].ID, "", "", "")
+	}
+	limited, refused := errors.AsType[*channels.RateLimitError](err)
+	return c.paces.isLimited() || refused && limited.RetryAfter > limitedPace/2
 }
 
 func scopesOf(me *self) []channels.Finding {

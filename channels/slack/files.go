@@ -209,6 +209,9 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 	if err != nil {
 		return "", false, err
 	}
+	if readerOf(out.ReplyTo) != "" {
+		return "", false, errors.New("history does not tell what one person alone is shown")
+	}
 	if len(out.Body.Files) > 0 {
 		return c.findFiles(ctx, strings.Fields(out.Noted), channel)
 	}
@@ -221,7 +224,7 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 		oldest = tsOf(out.FirstTry.Add(-findSkew))
 	}
 	for range maxPages {
-		p, err := c.askHistory(ctx, channel, thread, oldest, cursor)
+		p, err := c.historyPage(ctx, channel, thread, oldest, cursor)
 		if errors.Is(err, channels.ErrGone) {
 			return "", false, nil
 		}

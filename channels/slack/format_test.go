@@ -9,7 +9,9 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/render/rendertest"
 	"switchboard/channels/slack/slacktest"
+	"switchboard/secrets"
 )
 
 func parsed(t *testing.T, address string) *url.URL {
@@ -116,4 +118,21 @@ func FuzzFormat(f *testing.F) {
 			}
 		}
 	})
+}
+
+// masked parses markdown to be shown without rendertest.Secret.
+func masked(markdown string) *render.Document {
+	return render.Parse(rendertest.Masked(markdown)).Masked(&render.Mask{Find: rendertest.Find, Placeholder: secrets.Placeholder})
+}
+
+// promise: P6.stripped
+func TestFormatShowsNoSecretThatMarkupHides(t *testing.T) {
+	t.Parallel()
+	for name, markdown := range rendertest.Secrets() {
+		for _, b := range new(Client).Format(masked(markdown), channels.Features{MaxText: maxText}) {
+			if shown := b.Text + string(b.Rich); strings.Contains(shown, rendertest.SecretPart) || !strings.Contains(shown, "redacted") && name != "address" {
+				t.Errorf("%s: %q becomes %s", name, markdown, shown)
+			}
+		}
+	}
 }

@@ -54,6 +54,18 @@ func parseMessage(id channels.MessageID) (ts, file string, err error) {
 	return "", "", fmt.Errorf("%q is no message on Slack", id)
 }
 
+// onlyFor names what one person did or is shown that nobody else sees, a slash command say: "USER/WHAT".
+func onlyFor(user, what string) channels.MessageID { return channels.MessageID(user + "/" + what) }
+
+// readerOf is the reverse: who alone sees a message, and an answer to it; empty: everybody.
+func readerOf(id channels.MessageID) string {
+	user, _, only := strings.Cut(string(id), "/")
+	if !only || !idShape.MatchString(user) {
+		return ""
+	}
+	return user
+}
+
 // instant is the time of a ts; zero when it is none.
 func instant(ts string) time.Time {
 	seconds, rest, _ := strings.Cut(ts, ".")

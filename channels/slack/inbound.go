@@ -11,10 +11,11 @@ import (
 	"switchboard/channels"
 )
 
-// The channel_type of a group message, and of a direct one.
+// The channel_type of a group message, and of a direct one; the type of a mention.
 const (
-	typeGroup  = "mpim"
-	typeDirect = "im"
+	typeGroup   = "mpim"
+	typeDirect  = "im"
+	typeMention = "app_mention"
 )
 
 // kinds are the types of events that are read here. What is nil is nothing of ours: it is
@@ -141,19 +142,54 @@ func (s *session) byPerson(m *wireMessage) bool {
 // said makes EventMessage of what somebody wrote. A message in a channel and the mention
 // that it is are told apart by the platform; they have the same key.
 func (s *session) said(ctx context.Context, m *wireMessage) (item, error) {
-	if m.Type == "app_mention" {
+	if m.Type == typeMention {
 		m.Subtype = ""
 	}
 	if !s.byPerson(m) {
 		return item{}, nil
 	}
-	content := s.c.content(ctx, m, s.me)
-	at := s.place(m, content.Mentioned)
-	content.Mentioned = content.Mentioned || at.named
-	return item{history: at.history, event: &channels.Event{
-		Key: s.acct.key("message", m.Channel, m.TS), Kind: channels.EventMessage, Conversation: at.conversation, Sender: s.sender(ctx, m),
-		Message: content, At: instant(m.TS), Mark: at.mark,
-	}}, nil
+	if m.ThreadTS != "" {
+		s.c.threads.Put(messageRef{m.Channel, m.TS}, m.ThreadTS)
+	}
+	it := item{said: m, event: &channels.Event{
+		Key: s.acct.key("message", m.Channel, m.TS), Kind: channels.EventMessage, Sender: s.sender(ctx, m),
+		Message: s.c.content(ctx, m, s.me), At: instant(m.TS),
+	}}
+	s.put(&it, nil)
+	return it, nil
+}
+
+// put says where an item's message stands, by what was taken and by ahead, which is to be.
+func (s *session) put(it *item, ahead marks) {
+	if it.said == nil {
+		return
+	}
+	e, named := it.event, names(it.said, s.me)
+	at := s.place(it.said, named, ahead)
+	it.history, e.Conversation = at.history, at.conversation
+	if e.Kind == channels.EventMessage || e.Kind == channels.EventEdited {
+		e.Message.Mentioned = named || at.named
+	}
+	if e.Kind != channels.EventMessage {
+		return
+	}
+	if e.Mark = at.mark; it.unread {
+		e.Mark = s.unmoved(at, ahead)
+	}
+}
+
+// unmoved is a mark that says whether the thread is the bot's, and passes over nothing: what came before
+// was not read. Without a thread there is none.
+func (s *session) unmoved(at where, ahead marks) channels.Mark {
+	id := at.mark.Conversation
+	read, ok := parseMark(at.mark.Value)
+	_, thread, err := parseConversation(id)
+	if !ok || err != nil || thread == "" || !read.mentioned {
+		return channels.Mark{}
+	}
+	before, _ := s.marked(id, ahead)
+	read.ts, read.root = cmp.Or(before.ts, thread), before.root
+	return channels.Mark{Conversation: id, Value: read.String()}
 }
 
 // A where is the place of a message: its conversation, and in whose history it is found.
@@ -166,23 +202,20 @@ type where struct {
 
 // place says where m stands. A mention in a channel begins a thread, which is its
 // conversation; in a thread where the bot was named later messages need not name it.
-func (s *session) place(m *wireMessage, mentioned bool) where {
+func (s *session) place(m *wireMessage, mentioned bool, ahead marks) where {
 	channel := conversationID(m.Channel, "")
 	group := m.ChannelType == typeGroup || s.isGroup(m.Channel)
 	direct := isDirect(m.Channel) || m.ChannelType == typeDirect
 	inThread := m.ThreadTS != "" && m.ThreadTS != m.TS
 	thread := conversationID(m.Channel, cmp.Or(m.ThreadTS, m.TS))
-	before, _ := s.marked(thread) // once the bot was named in a thread, later messages in it need not
+	before, _ := s.marked(thread, ahead) // once the bot was named in a thread, later messages in it need not
 	w := where{conversation: channels.Conversation{Channel: s.c.name, ID: channel, Kind: channels.Group, Place: m.Channel}, history: channel}
 	read := mark{ts: m.TS, group: group}
 	switch {
 	case direct:
 		w.conversation.Kind = channels.Direct
 		if inThread {
-			w.history = thread
-			if s.me.agent() {
-				w.conversation.ID, w.conversation.Place = thread, string(thread)
-			}
+			w.history = thread // a thread here is the same chat: it has one session
 		}
 	case inThread:
 		w.conversation.ID, w.conversation.Kind, w.history = thread, channels.Thread, thread
@@ -191,10 +224,10 @@ func (s *session) place(m *wireMessage, mentioned bool) where {
 	case mentioned && s.c.cfg.ReplyIn == ReplyInThread && !group, before.mentioned:
 		w.conversation.ID, w.conversation.Kind = thread, channels.Thread
 		read.mentioned, read.root = true, true
-		w.mark = s.mark(thread, read)
+		w.mark = s.mark(thread, read, ahead)
 		return w
 	}
-	w.mark = s.mark(w.history, read)
+	w.mark = s.mark(w.history, read, ahead)
 	return w
 }
 
@@ -249,7 +282,8 @@ func (s *session) changed(ctx context.Context, m *wireMessage) (item, error) {
 func (s *session) revision(it item, channel string, m *wireMessage) item {
 	e := *it.event
 	e.Kind, e.Key, e.At, e.Mark = channels.EventEdited, s.acct.key("edited", channel, m.TS, m.Edited.TS), instant(m.Edited.TS), channels.Mark{}
-	return item{event: &e, history: it.history}
+	it.event = &e
+	return it
 }
 
 // removed makes EventDeleted of a message that its author took back.
@@ -267,11 +301,12 @@ func (s *session) removed(ctx context.Context, m *wireMessage) (item, error) {
 	if !s.byPerson(was) {
 		return item{}, nil
 	}
-	at := s.place(was, names(was.Text, s.me.User))
-	return item{history: at.history, event: &channels.Event{
-		Key: s.acct.key("deleted", m.Channel, m.DeletedTS), Kind: channels.EventDeleted, Conversation: at.conversation,
+	it := item{said: was, event: &channels.Event{
+		Key: s.acct.key("deleted", m.Channel, m.DeletedTS), Kind: channels.EventDeleted,
 		Sender: s.sender(ctx, was), Message: channels.Message{ID: channels.MessageID(m.DeletedTS)}, At: instant(m.EventTS),
-	}}, nil
+	}}
+	s.put(&it, nil)
+	return it, nil
 }
 
 func readEvent(raw json.RawMessage) (w wireEvent, err error) {
@@ -302,11 +337,30 @@ func (s *session) reacted(ctx context.Context, raw json.RawMessage) (item, error
 	} else {
 		reaction.Removed = sign
 	}
-	at := s.place(&wireMessage{Channel: w.Item.Channel, TS: w.Item.TS}, false)
-	return item{event: &channels.Event{
+	it := item{said: s.reactedTo(ctx, &w), event: &channels.Event{
 		Key:  s.acct.key(w.Type, w.Item.Channel, w.Item.TS+"/"+w.EventTS+"/"+w.User),
-		Kind: channels.EventReaction, Conversation: at.conversation, Sender: s.user(ctx, w.User, ""), Reaction: reaction, At: instant(w.EventTS),
-	}}, nil
+		Kind: channels.EventReaction, Sender: s.user(ctx, w.User, ""), Reaction: reaction, At: instant(w.EventTS),
+	}}
+	s.put(&it, nil)
+	it.history = ""
+	return it, nil
+}
+
+// reactedTo is the message that somebody reacted to, as far as its place needs it. The platform does not
+// say what thread that is in: it is remembered, and of the bot's own asked for.
+func (s *session) reactedTo(ctx context.Context, w *wireEvent) *wireMessage {
+	m := &wireMessage{Channel: w.Item.Channel, TS: w.Item.TS}
+	thread, known := s.c.threads.Get(messageRef{m.Channel, m.TS})
+	if !known && w.ItemUser == s.me.User {
+		ctx, cancel := context.WithTimeout(ctx, nameWithin)
+		defer cancel()
+		if whole := s.readOne(ctx, m); whole != nil {
+			thread = whole.ThreadTS
+		}
+		s.c.threads.Put(messageRef{m.Channel, m.TS}, thread)
+	}
+	m.ThreadTS = thread
+	return m
 }
 
 // joined says that the bot was let into a channel.
@@ -369,7 +423,7 @@ func (s *session) stopped(ctx context.Context, raw json.RawMessage) (item, error
 	if !idShape.MatchString(w.Channel) || w.User == "" {
 		return item{}, errors.New("it names no channel or nobody")
 	}
-	at := s.place(&wireMessage{Channel: w.Channel, TS: w.EventTS, ThreadTS: w.Thread}, true)
+	at := s.place(&wireMessage{Channel: w.Channel, TS: w.EventTS, ThreadTS: w.Thread}, true, nil)
 	return item{event: &channels.Event{
 		Key: s.acct.key("stopped", w.Channel, w.EventTS), Kind: channels.EventMessage, Conversation: at.conversation,
 		Sender: s.user(ctx, w.User, ""), At: instant(w.EventTS),

@@ -272,13 +272,55 @@ func TestForwardedMessagesComeWithTheirFiles(t *testing.T) {
 	}
 	pass("1700000000.000001", map[string]any{"text": "words", "files": []any{map[string]any{"id": "F1", "name": "memo.mp4", "mimetype": "audio/mp4", "subtype": "slack_audio"}}})
 	pass("1700000000.000002", map[string]any{"text": ""})
-	events := r.Took(t, 2)
+	both := map[string]any{"text": "the minutes of <@U1|bob>", "is_share": true, "author_name": "Bob", "files": []any{map[string]any{"id": "F2", "name": "minutes.txt"}}}
+	r.InjectEvent(map[string]any{
+		"type": "message", "channel": r.Direct(r.ada.ID), "channel_type": "im", "user": r.ada.ID, "text": "Summarise this", "ts": "1700000000.000003",
+		"attachments": []any{both, map[string]any{"is_share": true, "text": "more", "author_name": "Eve"}},
+	})
+	events := r.Took(t, 3)
+	if m := events[2].Message; m.Forwarded || m.Text != "Summarise this" || m.Quote != "Bob: the minutes of @bob\n\nEve: more" || len(m.Attachments) != 1 {
+		t.Errorf("%+v", m)
+	}
 	if m := events[0].Message; !m.Forwarded || m.Origin != "Bob" || m.Text != "words" || len(m.Attachments) != 1 || m.Attachments[0].Kind != channels.Voice {
 		t.Errorf("%+v", m)
 	}
 	if m := events[1].Message; !m.Forwarded || m.Text != "[a message without words]" {
 		t.Errorf("%+v", m)
 	}
+}
+
+// The platform does not say in which thread the message is that somebody reacted to.
+func TestReactionsInThreadsBelongToThem(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	channel := r.AddChannel("general", r.ada).ID
+	root := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard hello"})
+	reply := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Thread: root.TS, Text: "and this?"})
+	here := r.Took(t, 2)[1].Conversation
+	answer, err := r.c.Send(t.Context(), outbound(here, "yes", "n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := 2
+	reacts := func(ts string) {
+		t.Helper()
+		got++
+		r.React(channel, r.ada.ID, ts, "tada", got%2 == 0)
+		if e := r.Took(t, got)[got-1]; e.Kind != channels.EventReaction || e.Conversation != here || string(e.Reaction.MessageID) != ts {
+			t.Errorf("%+v", e)
+		}
+	}
+	reacts(string(answer))
+	reacts(string(answer))
+	reacts(reply.TS)
+	reacts(reply.TS)
+	reacts(root.TS)
+	reacts(root.TS)
+	r.halt(t)
+	r.c = client(t, r.APIURL(), r.Server)
+	r.run(t)
+	reacts(string(answer))
 }
 
 func TestFilesAnnouncedBeforeTheyAreKnownAreLookedUp(t *testing.T) {

@@ -20,25 +20,35 @@ var angled = regexp.MustCompile(`<([^<>]*)>`)
 
 var unescaper = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// names says whether a text, as the platform tells it, names a user.
-func names(text, user string) bool {
-	return user != "" && (strings.Contains(text, "<@"+user+">") || strings.Contains(text, "<@"+user+"|"))
+// names says whether a message names the bot.
+func names(m *wireMessage, me *self) bool {
+	return m.Type == typeMention || me.User != "" && (strings.Contains(m.Text, "<@"+me.User+">") || strings.Contains(m.Text, "<@"+me.User+"|"))
 }
 
 // content is what m says.
 func (c *Client) content(ctx context.Context, m *wireMessage, me *self) channels.Message {
-	content := channels.Message{ID: channels.MessageID(m.TS), Mentioned: m.Type == "app_mention" || names(m.Text, me.User)}
+	content := channels.Message{ID: channels.MessageID(m.TS), Mentioned: names(m, me)}
 	content.Text = wire.Clean(readText(m.Text, me, &content))
-	files := slices.Clip(m.Files)
+	files, shared := slices.Clip(m.Files), []string(nil)
 	for _, a := range m.Forwarded {
 		if !a.IsShare && !a.IsUnfurl || content.Text != "" && !a.IsShare {
 			continue
 		}
-		content.Forwarded, content.Origin, files = true, a.AuthorName, append(files, a.Files...)
-		content.Text = wire.Clean(strings.TrimSpace(content.Text + "\n" + readText(a.Text, me, &channels.Message{})))
+		files, content.Origin = append(files, a.Files...), a.AuthorName
+		text := strings.TrimSpace(readText(a.Text, me, &channels.Message{}))
+		if text == "" && len(a.Files) == 0 {
+			text = "[a message without words]"
+		}
+		if content.Text != "" && a.AuthorName != "" && text != "" {
+			text = a.AuthorName + ": " + text
+		}
+		shared = append(shared, text)
+		content.Forwarded = true
 	}
-	if content.Forwarded && content.Text == "" && len(files) == 0 {
-		content.Text = "[a message without words]"
+	if all := wire.Clean(strings.TrimSpace(strings.Join(shared, "\n\n"))); content.Text != "" { // the words are the person's, what they shared is not
+		content.Quote, content.Forwarded, content.Origin = all, false, ""
+	} else if content.Forwarded {
+		content.Text = all
 	}
 	for _, f := range files {
 		if f.ID == "" || f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {

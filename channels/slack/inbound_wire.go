@@ -84,6 +84,7 @@ type wireEvent struct {
 	Thread   string `json:"thread_ts"`
 	EventTS  string `json:"event_ts"`
 	Reaction string `json:"reaction"`
+	ItemUser string `json:"item_user"` // who wrote what was reacted to
 	Actor    string `json:"actor_id"`
 	Inviter  string `json:"inviter"`
 	Old      string `json:"old_channel_id"`
@@ -105,9 +106,10 @@ type wirePress struct {
 		Team string `json:"team_id"`
 	} `json:"user"`
 	Container struct {
-		Channel string `json:"channel_id"`
-		TS      string `json:"message_ts"`
-		Thread  string `json:"thread_ts"`
+		Channel   string `json:"channel_id"`
+		TS        string `json:"message_ts"`
+		Thread    string `json:"thread_ts"`
+		Ephemeral bool   `json:"is_ephemeral"`
 	} `json:"container"`
 	Message struct {
 		Thread string `json:"thread_ts"`

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/slack-go/slack"
 
@@ -27,7 +28,9 @@ const (
 	// notConfirmed is said when what was pressed is not committed in time. It may be later:
 	// the platform tells it once.
 	notConfirmed = "This is not confirmed yet; pressing again is harmless."
-	notTaken     = "This is not confirmed yet; please say it again in a moment."
+	notTaken     = "Still working on it; I will confirm here."
+	nowConfirmed = "Confirmed."
+	neverTaken   = "I do not know whether this was done. Please check, and try again if not."
 	// notHere answers a command in a place that the bot is not in.
 	notHere = "I am not in this conversation. Invite me, or write to me directly."
 )
@@ -46,15 +49,20 @@ func (s *session) interaction(raw json.RawMessage) (item, error) {
 	if !idShape.MatchString(channel) || !tsShape.MatchString(ts) || w.User.ID == "" {
 		return item{}, errors.New("it names no message or nobody")
 	}
-	at := s.place(&wireMessage{Channel: channel, TS: ts, ThreadTS: cmp.Or(w.Container.Thread, w.Message.Thread)}, false)
-	return item{press: &press{channel: channel, reply: w.ResponseURL}, event: &channels.Event{
+	at := s.place(&wireMessage{Channel: channel, TS: ts, ThreadTS: cmp.Or(w.Container.Thread, w.Message.Thread)}, false, nil)
+	e := &channels.Event{
 		Key: s.acct.key("action", channel, ts, w.User.ID, a.At), Kind: channels.EventAction, Conversation: at.conversation,
 		Sender: s.whose(w.User.ID, w.User.Team), At: instant(a.At),
 		Action: channels.Action{Code: a.Value, MessageID: channels.MessageID(ts)},
-	}}, nil
+	}
+	if w.Container.Ephemeral {
+		e.Action.MessageID, e.Message.ID = onlyFor(w.User.ID, ts), onlyFor(w.User.ID, a.At)
+	}
+	return item{press: &press{channel: channel, reply: w.ResponseURL}, event: e}, nil
 }
 
-// command reads a slash command: its text is a command of ours.
+// command reads a slash command: its text is a command of ours. The platform shows it to nobody, so
+// what is said to it in a channel is for whoever gave it alone.
 func (s *session) command(raw json.RawMessage) (item, error) {
 	var w wireCommand
 	if err := json.Unmarshal(raw, &w); err != nil {
@@ -67,8 +75,11 @@ func (s *session) command(raw json.RawMessage) (item, error) {
 	if w.Command != s.c.cfg.Command {
 		return item{}, nil
 	}
-	at := s.place(&wireMessage{Channel: w.Channel}, false)
+	at := s.place(&wireMessage{Channel: w.Channel}, false, nil)
 	message := channels.Message{ID: channels.MessageID(w.Trigger), Mentioned: true}
+	if at.conversation.Kind != channels.Direct {
+		message.ID = onlyFor(w.User, w.Trigger)
+	}
 	message.Text = wire.Clean("/" + strings.TrimPrefix(readText(cmp.Or(text, "help"), s.me, &message), "/"))
 	return item{press: &press{command: true, channel: w.Channel, reply: w.ResponseURL}, event: &channels.Event{
 		Key: s.acct.key("command", w.Channel, w.Trigger), Kind: channels.EventMessage, Conversation: at.conversation,
@@ -77,47 +88,70 @@ func (s *session) command(raw json.RawMessage) (item, error) {
 }
 
 // press hands in what somebody pressed, answers them and acknowledges it. The platform
-// tells it once and wants an answer in 3 s, so it goes its own way.
-func (l *line) press(it item) {
+// tells it once and wants an answer in 3 s, so it goes its own way. What is not committed by then is
+// handed in again while the connection lasts, and confirmed once it is.
+func (l *line) press(ctx context.Context, it item) {
 	select {
 	case l.slots <- struct{}{}:
 	default:
 		l.c.log.Debug("too much is pressed at once: the platform says that it was not taken")
 		return
 	}
+	taken := make(chan channels.Receipt, 1)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.c.pace.patience)
 	l.wg.Go(func() {
-		defer func() { <-l.slots }()
-		ctx, cancel := context.WithTimeout(context.Background(), l.c.pace.interaction)
 		defer cancel()
-		toast := l.take(ctx, it)
+		taken <- l.take(within, it)
+	})
+	l.wg.Go(func() {
+		what, late := channels.Receipt{}, false
+		select {
+		case what = <-taken:
+		case <-time.After(l.c.pace.interaction):
+			late, what.Toast = true, notConfirmed
+			if it.press.command {
+				what.Toast = notTaken
+			}
+		}
 		var payload any
-		if it.press.command && toast != "" {
-			payload = map[string]string{"response_type": "ephemeral", "text": escape(toast)}
+		if it.press.command && what.Toast != "" {
+			payload = map[string]string{"response_type": "ephemeral", "text": escape(what.Toast)}
 		}
 		l.acknowledge(it.envelope, payload)
-		if !it.press.command && toast != "" {
-			l.c.whisper(ctx, it.press.reply, toast)
+		<-l.slots
+		if !it.press.command && what.Toast != "" {
+			l.c.whisper(ctx, it.press.reply, what.Toast)
+		}
+		if !late {
+			return
+		}
+		defer context.AfterFunc(ctx, cancel)()
+		if what = <-taken; ctx.Err() == nil && !what.Silent {
+			l.c.whisper(ctx, it.press.reply, cmp.Or(what.Toast, nowConfirmed))
 		}
 	})
 }
 
-// take hands a press in and returns what to say to whoever pressed.
-func (s *session) take(ctx context.Context, it item) string {
+// take hands a press in, as often as it takes, and returns what to say of it: nothing at all where the
+// receipt is silent.
+func (s *session) take(ctx context.Context, it item) channels.Receipt {
 	if it.press.command && !s.c.isIn(ctx, it.press.channel) {
-		return notHere
+		return channels.Receipt{Toast: notHere}
 	}
 	it.event.Sender.Label = s.c.nameOf(ctx, it.event.Sender.ID)
-	receipts, err := s.sink.Accept(ctx, []channels.Event{*it.event})
+	var receipts []channels.Receipt
+	err := wire.HandIn(ctx, s.c.log, s.c.pace.again, s.c.pace.mostAgain, func() (err error) {
+		receipts, err = s.sink.Accept(ctx, []channels.Event{*it.event})
+		return err
+	}, func() error { return nil })
 	switch {
-	case err != nil && it.press.command:
-		return notTaken
 	case err != nil:
 		s.c.log.Warn("a press was not accepted in time", "error", err)
-		return notConfirmed
-	case len(receipts) == 1 && !receipts[0].Silent:
-		return receipts[0].Toast
+		return channels.Receipt{Toast: neverTaken}
+	case len(receipts) != 1 || receipts[0].Silent:
+		return channels.Receipt{Silent: true}
 	}
-	return ""
+	return receipts[0]
 }
 
 // isIn says whether the bot is in a channel; where nobody knows, it is. Commands come from

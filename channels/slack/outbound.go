@@ -93,9 +93,12 @@ func place(op string, conv channels.Conversation) (channel, thread string, err e
 	return channel, thread, nil
 }
 
-// Send implements channels.Channel. The platform has no replies but threads, so ReplyTo
-// does not matter: the conversation is the thread.
+// Send implements channels.Channel. The platform has no replies but threads: the conversation is the
+// thread, and of ReplyTo matters only whether one person alone sees it.
 func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	if reader := readerOf(out.ReplyTo); reader != "" {
+		return c.show(ctx, out, reader)
+	}
 	if len(out.Body.Files) > 0 {
 		return c.sendFiles(ctx, out)
 	}
@@ -128,7 +131,42 @@ func (c *Client) post(ctx context.Context, conv channels.Conversation, body chan
 	if err != nil {
 		return "", c.defect(ctx, err, x)
 	}
-	return sentTS(op, x)
+	id, err := sentTS(op, x)
+	if err == nil && thread != "" {
+		c.threads.Put(messageRef{channel, string(id)}, thread)
+	}
+	return id, err
+}
+
+// show shows a part to one person. It cannot be changed, nor found again.
+//
+// Source: https://docs.slack.dev/reference/methods/chat.postEphemeral.
+func (c *Client) show(ctx context.Context, out channels.Outbound, reader string) (channels.MessageID, error) {
+	const op = "chat.postEphemeral"
+	channel, thread, err := place(op, out.Conversation)
+	if err != nil {
+		return "", err
+	}
+	if len(out.Body.Files) > 0 {
+		return "", &channels.RefusedError{Op: op, Reason: "files cannot be shown to one person alone"}
+	}
+	options, err := options(op, out.Body)
+	if err != nil {
+		return "", err
+	}
+	if thread != "" {
+		options = append(options, slack.MsgOptionTS(thread))
+	}
+	answer, x, err := ask[struct {
+		TS string `json:"message_ts"`
+	}](ctx, c, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, err := lib.PostEphemeralContext(ctx, channel, reader, options...)
+		return err
+	})
+	if err != nil {
+		return "", c.defect(ctx, err, x)
+	}
+	return onlyFor(reader, answer.TS), nil
 }
 
 // options are a body as both a new message and a changed one are told it. Pages behind links
@@ -168,19 +206,29 @@ func (c *Client) defect(ctx context.Context, err error, x *exchange) error {
 }
 
 // Edit implements channels.Editor. Buttons that body has not are taken off.
+func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
+	err := c.update(ctx, conv, id, body)
+	if err == nil {
+		c.growing.end(id)
+	}
+	return err
+}
+
+const opUpdate = "chat.update"
+
+// update changes a message.
 //
 // Source: https://docs.slack.dev/reference/methods/chat.update.
-func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
-	const op = "chat.update"
-	channel, ts, err := message(op, conv, id)
+func (c *Client) update(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
+	channel, ts, err := message(opUpdate, conv, id)
 	if err != nil {
 		return err
 	}
-	options, err := options(op, body)
+	options, err := options(opUpdate, body)
 	if err != nil {
 		return err
 	}
-	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+	x, err := c.call(ctx, opUpdate, callTimeout, func(ctx context.Context, lib *slack.Client) error {
 		_, _, _, err := lib.UpdateMessageContext(ctx, channel, ts, options...)
 		return err
 	})
@@ -203,12 +251,28 @@ func message(op string, conv channels.Conversation, id channels.MessageID) (chan
 	return channel, ts, nil
 }
 
-// Draft implements channels.Drafter: a message, then changes of it.
+// Draft implements channels.Drafter: a message, then changes of it. Changes are few over the whole
+// workspace: each draft keeps one for its end, and all share the rest.
 func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.Outbound) (channels.MessageID, error) {
-	if id == "" {
-		return c.post(ctx, out.Conversation, out.Body, out.Nonce)
+	if readerOf(out.ReplyTo) != "" {
+		return id, &channels.RefusedError{Op: opUpdate, Reason: "what one person alone is shown cannot be changed"}
 	}
-	return id, c.Edit(ctx, out.Conversation, id, out.Body)
+	if open := c.growing.count(); c.paces.left(opUpdate) <= open {
+		return id, &channels.RefusedError{Op: opUpdate, Reason: fmt.Sprintf("%d drafts leave none to spare", open), Temporary: true}
+	}
+	if id == "" {
+		id, err := c.post(ctx, out.Conversation, out.Body, out.Nonce)
+		if err == nil {
+			c.growing.begin(id)
+		}
+		return id, err
+	}
+	c.growing.begin(id)
+	err := c.update(ctx, out.Conversation, id, out.Body)
+	if _, limited := errors.AsType[*channels.RateLimitError](err); limited { // changes are, not the conversation
+		err = &channels.RefusedError{Op: opUpdate, Reason: err.Error(), Temporary: true}
+	}
+	return id, err
 }
 
 // Delete implements channels.Deleter.
@@ -216,6 +280,7 @@ func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.
 // Source: https://docs.slack.dev/reference/methods/chat.delete.
 func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	const op = "chat.delete"
+	c.growing.end(id)
 	if _, file, err := parseMessage(id); err == nil && file != "" {
 		x, err := c.call(ctx, "files.delete", callTimeout, func(ctx context.Context, lib *slack.Client) error { return lib.DeleteFileContext(ctx, file) })
 		if x.refused("file_not_found", "file_deleted") {
@@ -240,7 +305,7 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 // RemoveButtons implements channels.Unbuttoner. The platform changes a message only as a
 // whole, so what it shows is read first.
 func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
-	const op = "chat.update"
+	const op = opUpdate
 	channel, ts, err := message(op, conv, id)
 	if err != nil {
 		return err
@@ -292,8 +357,8 @@ func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts strin
 	return m, fmt.Errorf("%s: %w", op, channels.ErrNoMessage)
 }
 
-// A reactedTo is a message that the bot put a sign on.
-type reactedTo struct{ channel, ts string }
+// A messageRef is a message in its channel.
+type messageRef struct{ channel, ts string }
 
 // React implements channels.Reactor. The bot has one sign on a message at most; the
 // platform takes only emoji that have a name.
@@ -309,7 +374,7 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 	if emoji != "" && name == "" {
 		return &channels.RefusedError{Op: op, Reason: emoji + " has no name on this platform"}
 	}
-	at := reactedTo{channel, ts}
+	at := messageRef{channel, ts}
 	before, _ := c.reacted.Get(at)
 	for i, sign := range []string{before, name} {
 		if sign != "" && before != name {

@@ -155,7 +155,7 @@ func TestPartIsFoundInItsThread(t *testing.T) {
 func TestPartBehindThePagesIsNotCalledAbsent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.c.limited.Store(true)
+	r.c.paces.limit(true)
 	out := outbound(r.direct(), "answer", "n1")
 	id, err := r.c.Send(t.Context(), out)
 	if err != nil {
@@ -204,7 +204,7 @@ func TestLimitedHistoryIsReadSlowly(t *testing.T) {
 	if _, err := r.c.askHistory(t.Context(), r.Direct(r.ada.ID), "", "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if !r.c.limited.Load() {
+	if !r.c.paces.isLimited() {
 		t.Error("the limit is not recognised")
 	}
 	found := ""

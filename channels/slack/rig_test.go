@@ -19,8 +19,8 @@ const patience = channelstest.Patience
 
 // quick is a pace for tests.
 var quick = pace{
-	again: 5 * time.Millisecond, mostAgain: 50 * time.Millisecond, history: 10 * time.Millisecond, burst: 50,
-	interaction: 2 * time.Second, patience: time.Minute, shares: 5 * time.Millisecond,
+	again: 5 * time.Millisecond, mostAgain: 50 * time.Millisecond,
+	interaction: 2 * time.Second, patience: time.Minute, twin: 300 * time.Millisecond, shares: 5 * time.Millisecond,
 }
 
 // client is a channel on a Web API at api, at a quick pace.
@@ -33,6 +33,7 @@ func client(t *testing.T, api string, s *slacktest.Server) *Client {
 	}
 	c := New("sl", cfg, slog.New(slog.DiscardHandler))
 	c.pace = quick
+	c.paces.span = 100 * time.Millisecond
 	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
 	t.Cleanup(c.wire.Close)
 	return c
@@ -49,6 +50,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	s := slacktest.New(t)
+	s.Limit(false) // these tests are of one call each, at a quick pace
 	return &rig{Server: s, c: client(t, s.APIURL(), s), Running: channelstest.NewRunning(), ada: s.AddUser("Ada Lovelace")}
 }
 

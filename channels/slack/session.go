@@ -24,11 +24,18 @@ type session struct {
 	short int       // connections in a row that ended soon
 	alive time.Time // when events were last taken before this
 
+	taking chan struct{}                        // held while events are handed in
+	pairs  bool                                 // a mention is told as a message, too
+	whole  wire.Memory[channels.EventKey, bool] // mentions that were taken
+
 	mu     sync.Mutex
-	marks  map[channels.ConversationID]noted
+	marks  marks
 	groups map[string]bool // channels that are group messages
 	shared time.Time       // until when another connection may be told a part
 }
+
+// marks are what is noted of channels and threads.
+type marks map[channels.ConversationID]noted
 
 // A noted is a mark with when it was noted.
 type noted struct {
@@ -44,7 +51,10 @@ const sharedFor = time.Minute
 const pressesAtOnce = 16
 
 func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*session, error) {
-	s := &session{c: c, sink: sink, me: me, acct: me.account(), marks: map[channels.ConversationID]noted{}, groups: map[string]bool{}}
+	s := &session{
+		c: c, sink: sink, me: me, acct: me.account(), taking: make(chan struct{}, 1), marks: marks{}, groups: map[string]bool{},
+		pairs: me.can("app_mentions:read") && (me.can("channels:history") || me.can("groups:history") || me.can("mpim:history")),
+	}
 	list, err := sink.Marks(ctx)
 	if err != nil {
 		return nil, err
@@ -55,7 +65,7 @@ func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*
 		s.alive = now
 	}
 	for _, m := range list {
-		s.note(m, m.At)
+		s.note(s.marks, m, m.At)
 		if m.At.After(s.alive) {
 			s.alive = m.At
 		}
@@ -63,9 +73,9 @@ func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*
 	return s, nil
 }
 
-// note remembers a mark. One of a thread says how far its channel was read, too, where the
+// note remembers a mark in marks. One of a thread says how far its channel was read, too, where the
 // thread's first message was read with that.
-func (s *session) note(m channels.Mark, at time.Time) {
+func (s *session) note(in marks, m channels.Mark, at time.Time) {
 	parsed, ok := parseMark(m.Value)
 	channel, thread, err := parseConversation(m.Conversation)
 	if !ok || err != nil {
@@ -73,9 +83,9 @@ func (s *session) note(m channels.Mark, at time.Time) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.remember(m.Conversation, parsed, at)
+	s.remember(in, m.Conversation, parsed, at)
 	if thread != "" && parsed.root {
-		s.remember(conversationID(channel, ""), mark{ts: thread}, at)
+		s.remember(in, conversationID(channel, ""), mark{ts: thread}, at)
 	}
 	if parsed.group {
 		s.groups[channel] = true
@@ -83,26 +93,32 @@ func (s *session) note(m channels.Mark, at time.Time) {
 }
 
 // remember is called under the lock.
-func (s *session) remember(id channels.ConversationID, m mark, at time.Time) {
-	old := s.marks[id]
+func (s *session) remember(in marks, id channels.ConversationID, m mark, at time.Time) {
+	old, ok := in[id]
+	if !ok {
+		old = s.marks[id]
+	}
 	m.ts = newer(old.ts, m.ts)
 	m.mentioned, m.root, m.group = m.mentioned || old.mentioned, m.root || old.root, m.group || old.group
 	if old.at.After(at) {
 		at = old.at
 	}
-	s.marks[id] = noted{m, at}
+	in[id] = noted{m, at}
 }
 
 // mark is what is noted with a message: how far its channel or thread was read.
-func (s *session) mark(id channels.ConversationID, m mark) channels.Mark {
-	old, _ := s.marked(id)
+func (s *session) mark(id channels.ConversationID, m mark, ahead marks) channels.Mark {
+	old, _ := s.marked(id, ahead)
 	m.ts = newer(old.ts, m.ts)
 	m.mentioned, m.root = m.mentioned || old.mentioned, m.root || old.root
 	return channels.Mark{Conversation: id, Value: m.String()}
 }
 
-// marked is the mark of a channel or thread.
-func (s *session) marked(id channels.ConversationID) (m noted, ok bool) {
+// marked is the mark of a channel or thread; ahead are marks that are not committed yet.
+func (s *session) marked(id channels.ConversationID, ahead marks) (m noted, ok bool) {
+	if m, ok = ahead[id]; ok {
+		return m, true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok = s.marks[id]
@@ -119,18 +135,47 @@ func (s *session) isGroup(channel string) bool {
 type item struct {
 	envelope string // to be acknowledged; empty: nothing is
 	event    *channels.Event
+	said     *wireMessage            // whose place is decided when it is handed in; nil: it is in event
 	history  channels.ConversationID // the channel or thread in whose history it is found; empty: none
 	press    *press
 	end      error // the connection is going to end
+
+	came   time.Time // since when it waits
+	alone  time.Time // until when what else is told of it is waited for; zero: it is not
+	unread bool      // what came before it was not read: it moves no mark
 }
 
-// accept hands the events of items in.
+// accept hands the events of items in, in order: whether a thread is the bot's goes by what was taken
+// and by what stands before.
 func (s *session) accept(ctx context.Context, items []item) error {
-	var events []channels.Event
-	for _, it := range items {
-		if it.event != nil {
-			events = append(events, *it.event)
+	select {
+	case s.taking <- struct{}{}:
+		defer func() { <-s.taking }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	first := map[channels.EventKey]int{}
+	for i, it := range items {
+		if it.said == nil || it.event == nil {
+			continue
 		}
+		n, told := first[it.event.Key]
+		switch {
+		case !told:
+			first[it.event.Key] = i
+		case it.said.Type != items[n].said.Type:
+			items[n], items[i].event = s.together(ctx, items[n], it), nil
+		}
+	}
+	var events []channels.Event
+	ahead, now := marks{}, time.Now()
+	for _, it := range items {
+		if it.event == nil {
+			continue
+		}
+		s.put(&it, ahead)
+		s.note(ahead, it.event.Mark, now)
+		events = append(events, *it.event)
 	}
 	if len(events) == 0 {
 		return nil
@@ -138,10 +183,11 @@ func (s *session) accept(ctx context.Context, items []item) error {
 	if _, err := s.sink.Accept(ctx, events); err != nil {
 		return err
 	}
-	now := time.Now()
+	now = time.Now()
 	for _, e := range events {
-		if e.Mark.Value != "" {
-			s.note(e.Mark, now)
+		s.note(s.marks, e.Mark, now)
+		if e.Message.Mentioned && e.Kind == channels.EventMessage {
+			s.whole.Put(e.Key, true)
 		}
 	}
 	return nil

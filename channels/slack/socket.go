@@ -51,7 +51,15 @@ type line struct {
 	mu    sync.Mutex
 	gaps  map[channels.ConversationID]*gap
 	order []*gap // those to be read, the next one first
+	twins map[channels.EventKey]*gap
 	soon  chan struct{}
+}
+
+func newLine(s *session, conn *wire.Socket) *line {
+	return &line{
+		session: s, conn: conn, frames: make(chan []byte, mostFrames), lost: make(chan error, 1), filled: make(chan *gap), soon: make(chan struct{}, 1),
+		gaps: map[channels.ConversationID]*gap{}, twins: map[channels.EventKey]*gap{}, slots: make(chan struct{}, pressesAtOnce),
+	}
 }
 
 // socket opens a connection, and hands in what comes on it until it ends.
@@ -62,10 +70,7 @@ func (s *session) socket(ctx context.Context) error {
 	}
 	opened := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
-	l := &line{
-		session: s, conn: conn, frames: make(chan []byte, mostFrames), lost: make(chan error, 1), filled: make(chan *gap), soon: make(chan struct{}, 1),
-		slots: make(chan struct{}, pressesAtOnce),
-	}
+	l := newLine(s, conn)
 	l.gaps, l.order = s.openGaps(opened)
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	l.wg.Go(func() { l.read(ctx) })
@@ -107,7 +112,7 @@ func (s *session) dial(ctx context.Context) (*wire.Socket, error) {
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !s.c.mayTrust(u)) {
 		return nil, fmt.Errorf("%s: the answer of %d bytes names no address of a socket", op, len(x.Body))
 	}
-	conn, err := wire.Dial(ctx, address, helloWithin, maxFrame)
+	conn, err := s.c.wire.Dial(ctx, address, helloWithin, maxFrame)
 	if err != nil {
 		return nil, fmt.Errorf("open the socket: %w", err)
 	}
@@ -136,7 +141,7 @@ func (l *line) read(ctx context.Context) {
 		var f frame
 		if json.Unmarshal(data, &f) == nil && (f.Type == "interactive" || f.Type == "slash_commands") {
 			if it := l.decode(data); it.press != nil {
-				l.press(it)
+				l.press(ctx, it)
 				continue
 			}
 		}
@@ -161,7 +166,13 @@ func (l *line) ask(ctx context.Context) {
 // work hands in what comes, in order.
 func (l *line) work(ctx context.Context) error {
 	for {
-		var err error
+		due, err := l.release(ctx)
+		if err != nil {
+			return err
+		}
+		if l.end != nil {
+			return l.end
+		}
 		frames := l.frames
 		if l.held >= mostHeld {
 			frames = nil
@@ -171,6 +182,7 @@ func (l *line) work(ctx context.Context) error {
 			return ctx.Err()
 		case err := <-l.lost:
 			return fmt.Errorf("the socket ended: %s", wire.Plainly(err))
+		case <-due:
 		case g := <-l.filled:
 			err = l.settle(ctx, g)
 		case frame := <-frames:
@@ -178,9 +190,6 @@ func (l *line) work(ctx context.Context) error {
 		}
 		if err != nil {
 			return err
-		}
-		if l.end != nil {
-			return l.end
 		}
 	}
 }
@@ -211,7 +220,7 @@ func (l *line) sort(frames [][]byte) (now []item) {
 		case it.end != nil:
 			l.end = it.end
 		case it.envelope == "":
-		case !l.hold(it):
+		case !l.hold(&it):
 			now = append(now, it)
 		}
 	}

@@ -248,6 +248,29 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 	}
 }
 
+// A command that cannot be committed in time is confirmed when it is, and is one.
+func TestCommandIsConfirmedOnceItIsCommitted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.pace.interaction = 50 * time.Millisecond
+	r.run(t)
+	channel := r.AddChannel("in", r.ada).ID
+	release := r.Sink.Hold()
+	defer release()
+	r.Sink.Fail(3)
+	press := r.Command(channel, r.ada.ID, "/switchboard", "remind me")
+	testkit.Await(t, "it is answered", patience, func() bool { return r.Answered(press).Text == notTaken })
+	time.Sleep(100 * time.Millisecond)
+	if a := r.Answered(press); a.Text != notTaken || len(r.Sink.Events()) > 0 {
+		t.Fatalf("%+v", a)
+	}
+	release()
+	testkit.Await(t, "it is confirmed", patience, func() bool { return r.Answered(press).Text == nowConfirmed })
+	if events := r.Sink.Events(); len(events) != 1 || events[0].Message.Text != "/remind me" {
+		t.Errorf("%+v", events)
+	}
+}
+
 func TestCommandsAreTakenWhereTheBotIsOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -266,11 +289,62 @@ func TestCommandsAreTakenWhereTheBotIsOnly(t *testing.T) {
 	}
 }
 
+// What is said to a slash command in a channel, and to a button under that, is shown to whoever gave it
+// alone; in a direct chat it is said as anything else.
+func TestSlashCommandInAChannelAnswersOnlyThePerson(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bob := r.AddUser("Bob Noyce")
+	channel := r.AddChannel("general", r.ada, bob).ID
+	r.run(t)
+	r.Command(channel, r.ada.ID, "/switchboard", "status")
+	e := r.Took(t, 1)[0]
+	answer := outbound(e.Conversation, "as you asked", "n1")
+	answer.ReplyTo, answer.Body.Buttons = e.Message.ID, []channels.Button{{Label: "More", Code: "more"}}
+	if _, err := r.c.Draft(t.Context(), "", answer); err == nil {
+		t.Error("it is a draft, which everybody sees")
+	}
+	id, err := r.c.Send(t.Context(), answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.c.RemoveButtons(t.Context(), e.Conversation, id); err == nil {
+		t.Error("its buttons are off, which nobody can take off")
+	}
+	if _, _, err := r.c.Find(t.Context(), answer); err == nil {
+		t.Error("it is known whether it was shown")
+	}
+	shown := r.OnlyFor(channel, r.ada.ID)
+	if len(shown) != 1 || shown[0].Seen != "as you asked" || len(shown[0].Buttons) != 1 || len(r.FromBot(channel)) > 0 || len(r.OnlyFor(channel, bob.ID)) > 0 {
+		t.Fatalf("%+v; everybody sees %+v", shown, r.FromBot(channel))
+	}
+	r.Press(channel, r.ada.ID, shown[0].TS, "More")
+	pressed := r.Took(t, 2)[1]
+	answer.ReplyTo, answer.Body = pressed.Message.ID, channels.Body{Text: "and more"}
+	if _, err := r.c.Send(t.Context(), answer); err != nil || pressed.Conversation != e.Conversation || pressed.Action.Code != "more" {
+		t.Errorf("%+v, %v", pressed, err)
+	}
+	if n := len(r.OnlyFor(channel, r.ada.ID)); n != 2 || len(r.FromBot(channel)) > 0 {
+		t.Errorf("ada sees %d; everybody sees %+v", n, r.FromBot(channel))
+	}
+	answer.Body = channels.Body{Files: []channels.File{{Name: "all.txt"}}}
+	if refused, ok := errors.AsType[*channels.RefusedError](func() error { _, err := r.c.Send(t.Context(), answer); return err }()); !ok || refused.Temporary {
+		t.Error("everybody sees a file that one person asked for")
+	}
+	r.Command(r.Direct(r.ada.ID), r.ada.ID, "/switchboard", "status")
+	answer = outbound(r.direct(), "in the chat", "n2")
+	answer.ReplyTo = r.Took(t, 3)[2].Message.ID
+	if _, err := r.c.Send(t.Context(), answer); err != nil || len(r.FromBot(r.Direct(r.ada.ID))) != 1 {
+		t.Errorf("%v, %+v", err, r.FromBot(r.Direct(r.ada.ID)))
+	}
+}
+
 // An agent's thread shows that it is at work, or waits for somebody; its stop button
 // says /cancel.
 func TestAgentsThreadShowsTheTurnsState(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.Agent()
 	r.run(t)
 	channel := r.AddChannel("general", r.ada).ID
 	root := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard hello"})
@@ -289,5 +363,33 @@ func TestAgentsThreadShowsTheTurnsState(t *testing.T) {
 	}
 	if n := len(r.Calls("reactions.add")); n > 0 {
 		t.Errorf("%d reactions beside the status", n)
+	}
+}
+
+// A reply in a thread of a direct chat is said in that chat, be the app an agent or not; so is its stop
+// button. The bot is at work on the message there.
+func TestThreadOfADirectChatIsThatChat(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []bool{false, true} {
+		t.Run(fmt.Sprint("agent ", agent), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			if agent {
+				r.Agent()
+			}
+			r.run(t)
+			root := r.Say(r.ada.ID, "hello")
+			reply := r.Post(slacktest.Post{Channel: r.direct().Place, User: r.ada.ID, Thread: root.TS, Text: "and in the thread"})
+			r.Took(t, 2)
+			r.Stop(r.direct().Place, r.ada.ID, root.TS)
+			for _, e := range r.Took(t, 3) {
+				if e.Conversation != r.direct() {
+					t.Errorf("%+v", e)
+				}
+			}
+			if err := r.c.ShowTurn(t.Context(), r.direct(), channels.MessageID(reply.TS), channels.TurnWorking); err != nil || len(r.Calls("reactions.add")) != 1 {
+				t.Errorf("%v, %d reactions", err, len(r.Calls("reactions.add")))
+			}
+		})
 	}
 }

@@ -20,8 +20,8 @@ var statuses = map[channels.TurnState]string{
 	channels.TurnDone:    slack.AgentSessionStatusActive,
 }
 
-// ShowTurn implements channels.TurnShower: an agent's session has a status, in threads; elsewhere
-// the message has a reaction while it is worked on. Neither goes away by itself.
+// ShowTurn implements channels.TurnShower: an agent's session has a status, in threads of channels;
+// elsewhere the message has a reaction while it is worked on. Neither goes away by itself.
 //
 // Source: https://docs.slack.dev/ai/agent-sessions/, https://docs.slack.dev/reference/methods/reactions.remove.
 func (c *Client) ShowTurn(ctx context.Context, conv channels.Conversation, id channels.MessageID, state channels.TurnState) error {
@@ -39,7 +39,7 @@ func (c *Client) ShowTurn(ctx context.Context, conv channels.Conversation, id ch
 			slack.AgentSessionSetStatusParameters{Status: statuses[state], ChannelID: channel, ThreadTS: thread}))
 		return err
 	}
-	if id == "" {
+	if id == "" || readerOf(id) != "" {
 		return nil
 	}
 	_, ts, err := message("reactions.add", conv, id)

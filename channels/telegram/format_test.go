@@ -14,6 +14,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/channels/render/rendertest"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/secrets"
 )
 
 var formatUpdate = flag.Bool("update", false, "rewrite the golden files")
@@ -234,5 +235,32 @@ func TestMarkMovesTheEntities(t *testing.T) {
 	}
 	if got := mark(channels.Body{Text: "a", Rich: json.RawMessage(`{`)}, "b ", ""); got.Text != "b a" || got.Rich != nil {
 		t.Errorf("what cannot be read became %+v", got)
+	}
+}
+
+// masked parses markdown to be shown without rendertest.Secret.
+func masked(markdown string) *render.Document {
+	return render.Parse(rendertest.Masked(markdown)).Masked(&render.Mask{Find: rendertest.Find, Placeholder: secrets.Placeholder})
+}
+
+// promise: P6.stripped
+func TestFormatShowsNoSecretThatMarkupHides(t *testing.T) {
+	t.Parallel()
+	for name, markdown := range rendertest.Secrets() {
+		for _, limit := range []int{maxText, 30} {
+			bodies := format(masked(markdown), channels.Features{MaxText: limit, Measure: render.Units})
+			checkFormat(t, bodies, limit)
+			for _, b := range bodies {
+				if shown := b.Text + string(b.Rich); strings.Contains(shown, rendertest.SecretPart) || limit == maxText && !strings.Contains(shown, "redacted") && name != "address" {
+					t.Errorf("%s: %q becomes %s", name, markdown, shown)
+				}
+			}
+		}
+	}
+	// What stands around it looks as it did.
+	got := format(masked(`**is 😀 Zq9Can**_ary"kestrel&47 it_ **so**`), channels.Features{MaxText: maxText, Measure: render.Units})
+	want := `[{"type":"bold","offset":0,"length":5},{"type":"italic","offset":17,"length":2},{"type":"bold","offset":20,"length":2}]`
+	if len(got) != 1 || got[0].Text != "is 😀 [redacted] it so" || string(got[0].Rich) != want {
+		t.Errorf("%+v, not %s", got, want)
 	}
 }

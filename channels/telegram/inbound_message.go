@@ -31,8 +31,8 @@ func (c *Client) content(m *wireMessage) (content channels.Message, ok bool) {
 		content.Text = strings.TrimSpace(content.Text + "\n[could not be read here: " + strings.Join(m.unread, ", ") + "]")
 	}
 	answers(&content, m, me)
-	if m.ForwardOrigin != nil || m.IsAutoForward {
-		content.Forwarded, content.Origin = true, m.ForwardOrigin.label()
+	if origin := m.origin(); origin != nil || m.IsAutoForward {
+		content.Forwarded, content.Origin = true, origin.label()
 	} else if m.ViaBot != nil && m.ViaBot.ID != me.id {
 		content.Forwarded, content.Origin = true, "@"+m.ViaBot.Username // the person chose it; a bot wrote it
 	}
@@ -129,6 +129,16 @@ func inBrackets(m *wireMessage) string {
 // String is the place as latitude and longitude in degrees.
 func (l wireLocation) String() string {
 	return strconv.FormatFloat(l.Latitude, 'f', -1, 64) + ", " + strconv.FormatFloat(l.Longitude, 'f', -1, 64)
+}
+
+// origin is where m was forwarded from, also as an older server says it; nil: it was not.
+//
+// Source: https://core.telegram.org/bots/api-changelog#december-29-2023.
+func (m *wireMessage) origin() *wireOrigin {
+	if m.ForwardOrigin != nil || m.ForwardFrom == nil && m.ForwardFromChat == nil && m.ForwardSenderName == "" && m.ForwardDate == 0 {
+		return m.ForwardOrigin
+	}
+	return &wireOrigin{SenderUser: m.ForwardFrom, SenderUserName: m.ForwardSenderName, Chat: m.ForwardFromChat, Signature: m.ForwardSignature}
 }
 
 // label says who wrote a forwarded message, as the platform labels them.

@@ -35,6 +35,7 @@ func TestOddFieldsAreLeftOutAndTheRestTaken(t *testing.T) {
 		"entities":       {more: `"text":"hello","entities":{"type":"bold"}`, text: "hello\n[could not be read here: entities]"},
 		"a contact":      {more: `"contact":{"phone_number":49}`, text: "[contact: , ]\n[could not be read here: contact.phone_number]"},
 		"a forward":      {more: `"text":"hello","forward_origin":"somebody"`, bad: true},
+		"an old forward": {more: `"text":"hello","forward_from":"somebody"`, bad: true},
 		"a chat's name":  {more: `"text":"hello","sender_chat":5`, bad: true},
 		"both":           {more: `"text":5,"forward_origin":"somebody"`, bad: true},
 		"an answer":      {more: `"text":"hello","reply_to_message":[]`, bad: true},

@@ -39,24 +39,30 @@ type wireChat struct {
 type wireMessage struct {
 	unread []string // what could not be read of it; see readUpdate
 
-	ID              int          `json:"message_id"`
-	ThreadID        int          `json:"message_thread_id"`
-	IsTopicMessage  bool         `json:"is_topic_message"`
-	From            *wireUser    `json:"from"`
-	SenderChat      *wireChat    `json:"sender_chat"`
-	Date            int64        `json:"date"`
-	EditDate        int64        `json:"edit_date"`
-	Chat            wireChat     `json:"chat"`
-	ForwardOrigin   *wireOrigin  `json:"forward_origin"`
-	IsAutoForward   bool         `json:"is_automatic_forward"`
-	ReplyTo         *wireMessage `json:"reply_to_message"`
-	Quote           *wireQuote   `json:"quote"`
-	ViaBot          *wireUser    `json:"via_bot"`
-	MediaGroupID    string       `json:"media_group_id"`
-	Text            string       `json:"text"`
-	Entities        []wireEntity `json:"entities"`
-	Caption         string       `json:"caption"`
-	CaptionEntities []wireEntity `json:"caption_entities"`
+	ID             int         `json:"message_id"`
+	ThreadID       int         `json:"message_thread_id"`
+	IsTopicMessage bool        `json:"is_topic_message"`
+	From           *wireUser   `json:"from"`
+	SenderChat     *wireChat   `json:"sender_chat"`
+	Date           int64       `json:"date"`
+	EditDate       int64       `json:"edit_date"`
+	Chat           wireChat    `json:"chat"`
+	ForwardOrigin  *wireOrigin `json:"forward_origin"`
+	IsAutoForward  bool        `json:"is_automatic_forward"`
+	// What servers of before Bot API 7.0 send in place of forward_origin; see origin.
+	ForwardFrom       *wireUser    `json:"forward_from"`
+	ForwardFromChat   *wireChat    `json:"forward_from_chat"`
+	ForwardSenderName string       `json:"forward_sender_name"`
+	ForwardSignature  string       `json:"forward_signature"`
+	ForwardDate       int64        `json:"forward_date"`
+	ReplyTo           *wireMessage `json:"reply_to_message"`
+	Quote             *wireQuote   `json:"quote"`
+	ViaBot            *wireUser    `json:"via_bot"`
+	MediaGroupID      string       `json:"media_group_id"`
+	Text              string       `json:"text"`
+	Entities          []wireEntity `json:"entities"`
+	Caption           string       `json:"caption"`
+	CaptionEntities   []wireEntity `json:"caption_entities"`
 
 	Photo     []wireFile    `json:"photo"`
 	Document  *wireFile     `json:"document"`

@@ -25,6 +25,7 @@ type Rejection struct {
 	secret secrets.Secret
 	known  bool      // the platform greeted the bot with them once
 	err    error     // of the latest rejection; nil: there is none
+	stops  bool      // they are not tried again
 	times  int       // since the platform served the bot last
 	next   time.Time // when they are tried again
 }
@@ -37,7 +38,7 @@ func NewRejection() *Rejection {
 
 // Try calls run, which connects with the credentials in secret and blocks, and returns its
 // error; nil when ctx ended it. While they rest, it returns the error of the rejection
-// at once.
+// at once; after channels.ErrStopped always, until there are others.
 func (r *Rejection) Try(ctx context.Context, secret secrets.Secret, run func() error) error {
 	if err := r.rests(secret, time.Now()); err != nil {
 		return err
@@ -48,6 +49,8 @@ func (r *Rejection) Try(ctx context.Context, secret secrets.Secret, run func() e
 		return nil
 	case errors.Is(err, channels.ErrUnauthorized):
 		r.rejected(secret, err, time.Now())
+	case errors.Is(err, channels.ErrStopped):
+		r.stopped(secret, err)
 	}
 	return err
 }
@@ -55,7 +58,12 @@ func (r *Rejection) Try(ctx context.Context, secret secrets.Secret, run func() e
 func (r *Rejection) rests(secret secrets.Secret, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.secret != secret || r.err == nil || !now.Before(r.next) {
+	switch {
+	case r.secret != secret || r.err == nil:
+		return nil
+	case r.stops:
+		return r.err
+	case !now.Before(r.next):
 		return nil
 	}
 	return fmt.Errorf("%w; it is tried again when the credentials change, and every %s", r.err, r.Every)
@@ -72,10 +80,17 @@ func (r *Rejection) rejected(secret secrets.Secret, err error, now time.Time) {
 	r.err, r.times, r.next = err, r.times+1, now.Add(wait)
 }
 
+func (r *Rejection) stopped(secret secrets.Secret, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.become(secret)
+	r.err, r.stops = err, true
+}
+
 // become forgets what was known of other credentials. It is called under the lock.
 func (r *Rejection) become(secret secrets.Secret) {
 	if r.secret != secret {
-		r.secret, r.known, r.err, r.times, r.next = secret, false, nil, 0, time.Time{}
+		r.secret, r.known, r.err, r.stops, r.times, r.next = secret, false, nil, false, 0, time.Time{}
 	}
 }
 
@@ -92,5 +107,5 @@ func (r *Rejection) Greeted(secret secrets.Secret) {
 func (r *Rejection) Served(secret secrets.Secret) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.secret, r.known, r.err, r.times, r.next = secret, true, nil, 0, time.Time{}
+	r.secret, r.known, r.err, r.stops, r.times, r.next = secret, true, nil, false, 0, time.Time{}
 }

@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -19,11 +18,8 @@ type Socket struct {
 
 // Dial opens a WebSocket at address, and is ready within the time given; a frame may have most
 // bytes. Its error is said plainly.
-func Dial(ctx context.Context, address string, within time.Duration, most int64) (*Socket, error) {
-	dialer := websocket.Dialer{
-		Proxy: http.ProxyFromEnvironment, HandshakeTimeout: within,
-		NetDialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext,
-	}
+func (t *Transport) Dial(ctx context.Context, address string, within time.Duration, most int64) (*Socket, error) {
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: within, NetDialContext: t.http.DialContext}
 	conn, resp, err := dialer.DialContext(ctx, address, nil)
 	if resp != nil && resp.Body != nil {
 		_ = resp.Body.Close()

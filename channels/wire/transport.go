@@ -96,6 +96,11 @@ func New(connections int) *Transport {
 // Close closes the connections that are idle. The transport can be used further.
 func (t *Transport) Close() { t.http.CloseIdleConnections() }
 
+// Through makes connections by dial; it is for tests, before the first request.
+func (t *Transport) Through(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+	t.http.DialContext = dial
+}
+
 // RoundTrip is Do, for http.Client.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) { return t.Do(req) }
 

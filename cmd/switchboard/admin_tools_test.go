@@ -74,7 +74,7 @@ func TestAdminsSayItInPlainWords(t *testing.T) {
 		t.Errorf("a user is answered %q", got)
 	}
 	for _, req := range r.model.Requests() {
-		offered := strings.Contains(req.System, "### admin.config")
+		offered := strings.Contains(req.System, "- admin.config(")
 		if user := !strings.Contains(req.User, "You work for: u1"); req.Role == "planner" && (offered == user || user && strings.Contains(req.User, "- admin.")) && req.Section("Faults in your last plan") == "" {
 			t.Errorf("offered to a user: %v; prompt %q", user, tail(req.User, 300))
 		}

@@ -98,7 +98,7 @@ func (f *follower) shell(line string) {
 		}
 	default:
 		cmd := exec.Command("sh", "-c", line)
-		cmd.Dir, cmd.Env = f.dir, append(environ(), "HOME="+f.dir, "PATH="+f.path+":"+os.Getenv("PATH"))
+		cmd.Dir, cmd.Env = f.dir, append(environ(), "HOME="+f.dir, "XDG_DATA_HOME=", "PATH="+f.path+":"+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
 		if f.print = string(out); err != nil {
 			f.t.Errorf("%s: %v\n%s", line, err, out)

@@ -63,7 +63,6 @@ func newOffice(t *testing.T, dm, extra string) *office {
 	telegram.Furnish()
 	slack.Furnish()
 	discord.Furnish()
-	discord.IdentifyEvery(0)
 	o.desk("telegram", "/", dm, telegram)
 	o.desk("slack", "/switchboard ", dm, slack)
 	o.desk("discord", "/", dm, discord)
@@ -253,7 +252,7 @@ func (p *page) presses(m platformtest.Message, label string) {
 			if b.Label != label {
 				continue
 			}
-			resp, err := http.PostForm(p.at+"/page/press", url.Values{"user": {p.user}, "chat": {p.chat}, "message": {m.ID}, "text": {b.Code}})
+			resp, err := posted(p.at+"/page/press", url.Values{"user": {p.user}, "chat": {p.chat}, "message": {m.ID}, "text": {b.Code}})
 			if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
 				p.t.Fatalf("press %q: %v, %v", label, resp, err)
 			}
@@ -446,7 +445,7 @@ func TestNobodyDecidesInTimeOnAnyPlatform(t *testing.T) {
 }
 
 // A stranger on each platform is let in by a button that an admin presses on another one. Codes
-// join accounts of different platforms to one person; an admin says so by a button first.
+// join accounts of different platforms to one person, once both have said so by a button.
 //
 // promise: P4.pairing
 func TestStrangersAreLetInAndAccountsJoinedOverPlatforms(t *testing.T) {
@@ -474,16 +473,16 @@ func TestStrangersAreLetInAndAccountsJoinedOverPlatforms(t *testing.T) {
 		one.writes(slash + "link")
 		code := pairCode.FindString(one.found("/link ", "on slack /switchboard link ").Text)
 		other.writes(otherSlash + "link " + code)
+		for _, p := range []*page{one, other} {
+			p.presses(p.found("Nothing is changed before both accounts have confirmed it"), "Confirm")
+		}
+		for _, p := range []*page{one, other} {
+			p.reads("Confirmed on both accounts")
+		}
 	}
 	telegram, slack, discord := o.desks[0], o.desks[1], o.desks[2]
 	joins(telegram.bob, telegram.slash, slack.bob, slack.slash)
-	slack.bob.reads("you are the same person here now")
 	joins(telegram.ada, telegram.slash, discord.bob, discord.slash)
-	discord.bob.reads("I have asked on your other account")
-	m := telegram.ada.found("would be you from now on", discord.bob.user)
-	telegram.ada.presses(m, "Allow")
-	discord.bob.reads("you are the same person here now")
-	telegram.ada.closed(m.ID)
 	discord.bob.writes("/whoami")
 	discord.bob.reads("role admin")
 	people, _, _ := o.command("person", "list")

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -21,12 +22,22 @@ type auditCmd struct {
 	Export auditExportCmd `cmd:"" help:"The audit log, one JSON object a line, the oldest first."`
 }
 
-type auditVerifyCmd struct{ jsonFlag }
+type auditVerifyCmd struct {
+	Since string `help:"A hash that was kept elsewhere: the log must hold the segment that has it." placeholder:"HASH"`
+	jsonFlag
+}
 
 // Run implements the command.
 func (c *auditVerifyCmd) Run(a *app) error {
+	var since []byte
+	if c.Since != "" {
+		var err error
+		if since, err = hex.DecodeString(c.Since); err != nil || len(since) != sha256.Size {
+			return usageError{fmt.Errorf("--since: %q is no hash; it has 64 digits, as \"audit verify\", each backup and the log's lines of seals say it", c.Since)}
+		}
+	}
 	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
-		v, err := db.VerifyAudit(ctx)
+		v, err := db.VerifyAudit(ctx, since)
 		if err != nil {
 			return err
 		}

@@ -19,4 +19,10 @@ func TestAuditIsExportedAndVerified(t *testing.T) {
 	if out, errs, code := r.command("audit", "verify"); code != 0 || !strings.Contains(out, "nothing is sealed yet\n1 row since ") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
+	if out, errs, code := r.command("audit", "verify", "--since", strings.Repeat("ab", 32)); code != 1 || !strings.Contains(errs, "has the hash abab") {
+		t.Errorf("a seal that is not there: exit %d: %s%s", code, out, errs)
+	}
+	if out, errs, code := r.command("audit", "verify", "--since", "the last"); code != 2 || !strings.Contains(errs, "is no hash") {
+		t.Errorf("no hash: exit %d: %s%s", code, out, errs)
+	}
 }

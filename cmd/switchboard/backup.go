@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -79,7 +80,20 @@ func (c *backupCmd) Run(a *app) error {
 		fmt.Fprintf(a.err, "The key of the secrets is not in it: keep a copy of %s as well, in another place.\n", key)
 	}
 	a.missing(m)
-	return nil
+	return a.saySeal(db)
+}
+
+// saySeal says what the audit log can be held to later, wherever that is kept. A database of an
+// older build may have none.
+func (a *app) saySeal(db *store.DB) error {
+	seal, err := db.LastSeal(a.ctx)
+	if errors.Is(err, database.ErrNotMigrated) {
+		return nil
+	}
+	if err == nil && seal != nil {
+		fmt.Fprintf(a.err, "The audit log can be held to this backup: switchboard audit verify --since %s\n", hex.EncodeToString(seal))
+	}
+	return err
 }
 
 // write gives the file its name when it is whole.
@@ -141,7 +155,11 @@ func (c *restoreCmd) Run(a *app) error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", stopped(a.ctx, err))
 	}
-	if err := c.summary(a.out, m, "restored, every row compared"); err != nil {
+	what := "restored, every row compared"
+	if m.Already {
+		what = "restored already, by a run that was cut off once all was committed; every row compared"
+	}
+	if err := c.summary(a.out, m, what); err != nil {
 		return err
 	}
 	key := filepath.Join(settings.DataDir, vault.KeyFile)

@@ -201,6 +201,13 @@ func TestRestoreThatIsKilledLeavesNothingOrAll(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r, nothing, whole := on(t, kind), 0, 0
+			again := func(r *rig) { // the backup is of an older schema, to which migrations are added at the end
+				t.Helper()
+				out, errs, _ := r.command("restore", file)
+				if !strings.Contains(out, "restored already") && !strings.Contains(errs, "it is whole, and can be started") {
+					t.Errorf("restored again: %s%s", out, errs)
+				}
+			}
 			for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && (nothing < 12 || whole < 1); {
 				cmd := exec.CommandContext(t.Context(), binary.path, "--config", r.config, "restore", file)
 				cmd.Dir, cmd.Env = r.dir, environ()
@@ -215,6 +222,7 @@ func TestRestoreThatIsKilledLeavesNothingOrAll(t *testing.T) {
 					nothing++
 				case n == made.Count("turns"):
 					whole++
+					again(r)
 					r = on(t, kind)
 				default:
 					t.Fatalf("%d turns of %d, %v", n, made.Count("turns"), err)
@@ -222,7 +230,7 @@ func TestRestoreThatIsKilledLeavesNothingOrAll(t *testing.T) {
 			}
 			t.Logf("killed with nothing: %d, whole: %d", nothing, whole)
 			r.prints("restore "+file, 0, "restored, every row compared")
-			r.refuses("restore "+file, 1, "into an empty database only")
+			again(r)
 			if n := r.turnsIn(kind); n != made.Count("turns") {
 				t.Errorf("%d turns", n)
 			}

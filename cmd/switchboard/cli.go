@@ -228,6 +228,9 @@ func (a *app) loadWith(stored func(string) (secrets.Secret, error), has *vault.V
 	settings, warnings, err := configs.Load(configs.Options{
 		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: configKinds(), Secrets: stored, Mask: a.mask, Vault: has,
 	})
+	if err == nil {
+		err = settings.LostFolder()
+	}
 	if err != nil {
 		return nil, warnings, usageError{err}
 	}

@@ -230,8 +230,13 @@ func TestInitWritesSettingsOnce(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	r.config = filepath.Join(r.dir, "new", "my.toml")
-	r.prints("init slack", 0, `"agent_view": {`)
+	if out, _, code := r.command("init", "slack"); code != 0 || !strings.Contains(out, `"slash_commands": [`) || strings.Contains(out, "agent_view") {
+		t.Errorf("init slack: exit %d, %s", code, out)
+	}
+	r.prints("init slack --agent", 0, `"agent_view": {`)
 	r.refuses("init discord", 2, "there is no manifest for it")
+	r.refuses("init discord --agent", 2, "it has no agents of its own")
+	r.refuses("init --agent", 2, "name the platform")
 	r.prints("init", 0, r.config)
 	written := testkit.Read(t, r.config)
 	if info, _ := os.Stat(r.config); info.Mode().Perm() != 0o600 {

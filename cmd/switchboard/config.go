@@ -48,8 +48,10 @@ func (c *configCheckCmd) Run(a *app) error {
 		err = modelFaults(settings)
 	}
 	if err == nil {
-		if _, skipped, unread := a.counting(settings); unread == nil && skipped != "" {
-			warnings = append(warnings, configs.Warning{Text: skipped})
+		now, _ := a.counting(settings) // that the database cannot be read is the doctor's to say
+		warnings = now.warned(warnings)
+		if faults, is := errors.AsType[configs.Faults](now.people); is {
+			err = usageError{faults}
 		}
 	}
 	if c.JSON {
@@ -122,13 +124,13 @@ func (c *configShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	settings, skipped, err := a.counting(settings)
+	now, err := a.counting(settings)
 	if err != nil {
 		fmt.Fprintln(a.err, "warning: what was changed at run time is not shown:", console.Printable(err.Error()))
-	} else if skipped != "" {
+	} else if skipped := now.skipped(); skipped != "" {
 		fmt.Fprintln(a.err, "warning:", console.Printable(skipped))
 	}
-	return printRows(a.out, c.JSON, "KEY\tVALUE\tFROM", settings.Show(), func(s configs.Shown) []any {
+	return printRows(a.out, c.JSON, "KEY\tVALUE\tFROM", now.settings.Show(), func(s configs.Shown) []any {
 		return []any{s.Key, s.Value, s.Source}
 	})
 }

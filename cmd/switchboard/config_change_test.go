@@ -64,8 +64,14 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 
 	second := telegramtest.New(t) // a channel is several settings, which go together
 	testkit.Write(t, filepath.Join(r.dir, "token"), second.Token())
+	if out, errs, code := r.commandWith(second.Token(), "secret", "set", "second"); code != 0 {
+		t.Fatal(out, errs)
+	}
+	prints(2, "env: and file: can be written in the settings file alone", "config set channels.second.kind telegram channels.second.token file:token channels.second.api_url "+second.URL())
+	prints(2, "channels.tg.token would go to another address", "config set channels.tg.api_url "+second.URL())
 	prints(2, "has no value", "config set channels.second.kind telegram channels.second.token")
-	prints(0, "channels.second.enabled is true", "config set channels.second.kind telegram channels.second.token file:token channels.second.api_url "+second.URL())
+	prints(0, "channels.second.enabled is true", "config set channels.second.kind telegram channels.second.token secret:second channels.second.api_url "+second.URL())
+	prints(2, "channels.second.token would go to another address, so it has to be set again with it", "config set channels.second.api_url http://127.0.0.1:1/")
 	r.await("it is connected", 20*time.Second, func() bool { return r.statuses()["second"].State == channels.StateConnected })
 	r.stop(10 * time.Second)
 	r.log = &testkit.Log{}

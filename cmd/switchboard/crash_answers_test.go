@@ -94,9 +94,9 @@ func (c *crash) left() (left []string) {
 	return left
 }
 
-// A draft may show a whole answer: one of which nobody knows that it is there stays, and one whose
-// latest change is in doubt is taken back. Neither is an answer that was shown twice.
-func TestCrashCheckKnowsDraftsThatShowAll(t *testing.T) {
+// A draft of which nobody knows that it is there stays, and shows nothing of the answer; one that may
+// show all of it, by a change that is in doubt, is taken back. Neither is an answer that was shown twice.
+func TestDraftInDoubtShowsNoAnswerTwice(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, 1, func(r *rig) place { return newTelegramPlace(t, false) }, "")
 	p := c.place.(*telegramPlace)

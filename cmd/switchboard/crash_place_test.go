@@ -195,7 +195,6 @@ func newDiscordPlace(t platformtest.TB, lost bool) *discordPlace {
 		p.people[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
 		p.users[u] = p.server.Direct(p.people[u].ID).ID
 	}
-	p.server.IdentifyEvery(0)
 	p.server.Heartbeat(100 * time.Millisecond)
 	p.faults(p.server.Break, discordtest.CreateMessage, discordtest.EditMessage)
 	return p

@@ -67,7 +67,7 @@ func TestDevIsAnsweredWithoutAnAccountAndFoundAgain(t *testing.T) {
 			testkit.Await(t, "the bot listens on "+name, time.Minute, func() bool { return devView(t, at, "", "").Connected })
 			ada := devView(t, at, "", "").Users[0].ID
 			chat := devView(t, at, ada, "").Chats[0].ID
-			resp, err := http.PostForm(at+"/page/send", url.Values{"user": {ada}, "chat": {chat}, "text": {whoami[name]}})
+			resp, err := posted(at+"/page/send", url.Values{"user": {ada}, "chat": {chat}, "text": {whoami[name]}})
 			if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
 				t.Fatalf("send on %s: %v, %v", name, resp, err)
 			}

@@ -61,10 +61,8 @@ func (c *doctorCmd) Run(a *app) error {
 		return err
 	}
 	if err == nil {
-		now, skipped, unread := a.counting(settings)
-		if settings = now; unread == nil && skipped != "" { // what keeps the database from being read is said below
-			warnings = append(warnings, configs.Warning{Text: skipped})
-		}
+		now, _ := a.counting(settings) // what keeps the database from being read is said below
+		settings, warnings = now.settings, now.warned(warnings)
 	}
 	findings := checkSettings(settings, warnings, err)
 	if err == nil {
@@ -244,11 +242,15 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 		if model == llm.Offline {
 			f.OK, f.Warn, f.Text = true, true, f.Text+": help, time, files and commands only; heartbeats say nothing"
 			f.Mend = "name a language model in agent.planner, and its key in [llm.providers]; \"switchboard init\", into a new file, asks for both"
-		} else if took, err := a.tryModel(models, model); err != nil {
+		} else if took, claimed, err := a.tryModel(models, model); err != nil {
 			f.Text += ": "
 			f = modelFault(f, err, model)
 		} else {
 			f.OK, f.Text = true, fmt.Sprintf("%s: answered in %s", f.Text, took.Round(time.Millisecond))
+			if claimed > 0 {
+				f.Warn, f.Text = true, fmt.Sprintf("%s, and says that it used %d tokens, more than it can have; what was reserved is taken for used", f.Text, claimed)
+				f.Mend = "compare its bill with \"switchboard usage --by model\", or ask another provider"
+			}
 		}
 		findings = append(findings, f)
 	}
@@ -266,15 +268,16 @@ func modelFault(f finding, err error, model string) finding {
 	return f
 }
 
-func (a *app) tryModel(models *llm.Models, model string) (time.Duration, error) {
+// tryModel also returns how many tokens the model claims, where it cannot have used as many.
+func (a *app) tryModel(models *llm.Models, model string) (took time.Duration, claimed int64, err error) {
 	ctx, cancel := context.WithTimeout(a.ctx, 30*time.Second)
 	defer cancel()
 	began := time.Now()
-	_, err := models.Complete(ctx, model, llm.Request{
+	resp, err := models.Complete(ctx, model, llm.Request{
 		Role: "reviewer", System: "You test a connection.", Timeout: 30 * time.Second, Schema: &agent.ReviewSchema,
 		User: "## Goal\n\nTest the connection.\n\n## Output\n\nEnded: ok\n\nAnswer with status ok, reason null and learn null.",
 	})
-	return time.Since(began), err
+	return time.Since(began), resp.Usage.Claimed, err
 }
 
 // checkSandbox says which layers work, and where the settings lift them.

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"switchboard/configs"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/words"
@@ -34,24 +37,42 @@ func (a *app) checkLedger(db *store.DB, settings *configs.Settings, alive bool) 
 	if db.Kind() == "postgres" || alive { // the file's engine is the one that answers
 		findings = append(findings, checkEngines(ctx, db)...)
 	}
-	findings = append(append(findings, checkLeftOut(ctx, db, settings)...), checkAudit(ctx, db))
+	findings = append(append(findings, checkNamed(ctx, db, settings)...), checkAudit(ctx, db))
 	return slices.Concat(findings, checkFacts(ctx, db), checkJobs(ctx, db, settings, alive), checkHeartbeat(ctx, db, settings))
 }
 
-// checkLeftOut warns of identities that end with the next start, because the settings name
-// their person without them.
-func checkLeftOut(ctx context.Context, db *store.DB, settings *configs.Settings) []finding {
+// checkNamed warns of who is away, of faults of the people in the settings, and of identities that end
+// with the next start, because the settings name their person without them.
+func checkNamed(ctx context.Context, db *store.DB, settings *configs.Settings) (found []finding) {
 	list, err := db.Router().LeftOut(ctx, settings.Directory())
+	_, away, wrong := db.Router().Everyone(ctx)
+	err = cmp.Or(err, wrong)
+	wrong = db.Router().CheckPeople(ctx, withOwner(settings.Directory()))
+	faults, is := errors.AsType[*ledger.PeopleError](wrong)
+	if !is {
+		err = cmp.Or(err, wrong)
+	}
 	if err != nil {
 		return []finding{{Check: "people", Text: err.Error(), Mend: "see what the database's log says"}}
 	}
-	if len(list) == 0 {
-		return nil
+	if len(away) > 0 {
+		found = append(found, finding{
+			Check: "people", OK: true, Warn: true, Text: "away, no longer in [[people]], so not served: " + strings.Join(namesOf(away), "; "),
+			Mend: "name them again, or remove each one for good with \"switchboard person remove NAME\"",
+		})
 	}
-	return []finding{{
-		Check: "people", OK: true, Warn: true,
-		Text: "[[people]] names somebody who was named at run time, without all their identities: " + strings.Join(list, ", ") + "; those are strangers from the next start on",
-	}}
+	if is {
+		for _, fault := range faults.Faults {
+			found = append(found, finding{Check: "people", Text: fault, Mend: "the next start ends with this fault"})
+		}
+	}
+	if len(list) > 0 {
+		found = append(found, finding{
+			Check: "people", OK: true, Warn: true,
+			Text: "[[people]] names somebody who was named at run time, without all their identities: " + strings.Join(list, ", ") + "; those are strangers from the next start on",
+		})
+	}
+	return found
 }
 
 func checkCluster(ctx context.Context, db *store.DB) finding {

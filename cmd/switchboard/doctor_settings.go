@@ -115,7 +115,7 @@ func passing(s configs.Shown) bool {
 func (a *app) people(settings *configs.Settings) []ledger.Person {
 	var people []ledger.Person
 	if err := local.Ask(a.ctx, settings.DataDir, "/people", &people); err == nil {
-		return people
+		return slices.DeleteFunc(people, func(p ledger.Person) bool { return !p.Away.IsZero() }) // who is away is said elsewhere
 	}
 	named := withOwner(settings.Directory())
 	if hasLedger(settings) != nil {
@@ -197,7 +197,7 @@ func (a *app) checkPlatforms(settings *configs.Settings, people []ledger.Person)
 	for _, at := range attached {
 		name := at.Name()
 		if f := (finding{Check: "channel", OK: true, Warn: true}); nobody(people, name, at.Config) {
-			f.Text, f.Mend = name+": nobody is let in", letIn(name, at.Config)
+			f.Text, f.Mend = name+": nobody is let in", letIn(settings, name, at.Config)
 			findings = append(findings, f)
 		} else if adminMissing(people, name, at.Config) {
 			f.Text, f.Mend = name+": no admin can write there", claimMend
@@ -220,12 +220,12 @@ func (a *app) checkPlatforms(settings *configs.Settings, people []ledger.Person)
 }
 
 // letIn says how somebody is let in on a channel where nobody is.
-func letIn(name string, config router.ChannelConfig) string {
+func letIn(settings *configs.Settings, name string, config router.ChannelConfig) string {
 	if config.DM == "disabled" {
 		return fmt.Sprintf("write dm = 'allowlist' into [channels.%s], or name a group in its allow_conversations", name)
 	}
 	return fmt.Sprintf("send it the code that \"switchboard person claim\" prints, or write to the bot once, and the log says the line for you; it stands in a table [[people]] beside a name, "+
-		"as in: [[people]] name = 'you' role = 'admin' identities = ['%s:ID'], each on a line of its own", config.Kind)
+		"as in: [[people]] name = 'you' role = 'admin' identities = ['%s'], each on a line of its own", settings.IdentityForm(config.Kind))
 }
 
 // warnOfClosed says of each channel that nobody is let in there, and how to change that.
@@ -233,7 +233,7 @@ func warnOfClosed(settings *configs.Settings, people []ledger.Person, say func(c
 	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
 		ch := settings.Channels[name]
 		if ch.Enabled && nobody(people, name, ch.ChannelConfig) {
-			say(name, letIn(name, ch.ChannelConfig))
+			say(name, letIn(settings, name, ch.ChannelConfig))
 		}
 	}
 }

@@ -29,10 +29,11 @@ func TestDoctorComparesWithTheEngine(t *testing.T) {
 	changed := strings.Replace(string(text), "tools_deny = []", "tools_deny = [\"exec\"]", 1)
 	changed = strings.Replace(changed, "\"test-key-not-secret\"", "\"env:SOME_KEY\"", 1)
 	changed = strings.Replace(changed, "env:NOT_SET", "env:NOT_SET_EITHER", 1)
+	changed = strings.Replace(changed, "scripted:u1", "scripted:u9", 1) // so that the engine refuses the file, and does not take it meanwhile
 	changed = "# a line more moves all others\n" + changed + "[[people]]\nname = \"late\"\nidentities = [\"scripted:u2\"]\n"
 	testkit.Write(t, r.config, changed)
 	out, errs, _ := r.command("doctor")
-	if want := "WARN  engine     it " + ahead + " what the file says of these, and its log says why, unless that was written a moment ago: channels.play.tools_deny, llm.providers.fake.api_key, llm.providers.other.api_key, people[1]\n"; !strings.Contains(out, want) {
+	if want := "WARN  engine     it " + ahead + " what the file says of these, and its log says why, unless that was written a moment ago: channels.play.tools_deny, llm.providers.fake.api_key, llm.providers.other.api_key, people[0].identities, people[1]\n"; !strings.Contains(out, want) {
 		t.Errorf("it does not say %q:\n%s%s", want, out, errs)
 	}
 	if strings.Contains(out, "late") || !strings.Contains(out, "u1 (admin: scripted:u1)") {
@@ -49,6 +50,7 @@ func TestDoctorComparesWithTheEngine(t *testing.T) {
 		t.Errorf("another file:\n%s%s", out, errs)
 	}
 	r.kill()
+	testkit.Write(t, r.config, strings.Replace(changed, "scripted:u9", "scripted:u1", 1))
 	if out, errs, _ = r.command("doctor"); strings.Contains(out, ahead) || !strings.Contains(out, "late (user: scripted:u2)") {
 		t.Errorf("beside no engine the file is what there is:\n%s%s", out, errs)
 	}
@@ -63,6 +65,33 @@ func TestModelWithoutAKeyIsSaidOnce(t *testing.T) {
 		out, errs, code := r.command(args...)
 		if all := out + errs; code == 0 || strings.Count(all, "some/model") != 1 || !strings.Contains(all, `planner, reviewer, worker: model "openrouter/some/model"`) {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out, errs)
+		}
+	}
+}
+
+// What the settings let run without a question is said wherever they are checked.
+func TestWhatAsksNobodyIsSaid(t *testing.T) {
+	t.Parallel()
+	const open = "these run without asking anybody: message.send"
+	r := bare(t)
+	r.append("[policy]\nask = [\"exec\"]\n")
+	for _, args := range [][]string{{"doctor"}, {"config", "check"}} {
+		if out, errs, _ := r.command(args...); strings.Contains(out+errs, "asking anybody") {
+			t.Errorf("%v: all ask, yet:\n%s%s", args, out, errs)
+		}
+	}
+	r.append("ask_not = [\"message.send\"]\n")
+	for _, args := range [][]string{{"doctor"}, {"config", "check"}, {"config", "check", "--json"}} {
+		if out, errs, _ := r.command(args...); !strings.Contains(out+errs, open) {
+			t.Errorf("%v:\n%s%s", args, out, errs)
+		}
+	}
+	if out, errs, code := r.command("config", "set", "policy.ask_not", "schedule.send"); code != 0 || !strings.Contains(errs, "asking anybody: schedule.send") {
+		t.Errorf("set at run time: exit %d\n%s%s", code, out, errs)
+	}
+	for _, args := range [][]string{{"doctor"}, {"config", "check"}, {"config", "check", "--json"}} {
+		if out, errs, _ := r.command(args...); !strings.Contains(out+errs, "run without asking anybody: schedule.send") || strings.Contains(out+errs, open) {
+			t.Errorf("%v after a run-time change:\n%s%s", args, out, errs)
 		}
 	}
 }

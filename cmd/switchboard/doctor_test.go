@@ -25,6 +25,15 @@ func TestDoctorAsksTheModels(t *testing.T) {
 		t.Errorf("no warning of commands without a sandbox:\n%s", out)
 	}
 	r.model.Handle(func(llmtest.Request) llmtest.Reply {
+		reply := llmtest.Text(`{"status":"ok","reason":null,"learn":null}`)
+		reply.Usage = &llmtest.Usage{In: 1e18, Out: 3}
+		return reply
+	})
+	out, errs, code = r.command("doctor")
+	if code != 0 || !strings.Contains(out, "WARN  model") || !strings.Contains(out, "says that it used 1000000000000000000 tokens, more than it can have") {
+		t.Errorf("a model that claims too much: exit %d, %s%s", code, out, errs)
+	}
+	r.model.Handle(func(llmtest.Request) llmtest.Reply {
 		return llmtest.Fail(401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided.")
 	})
 	out, errs, code = r.command("doctor")

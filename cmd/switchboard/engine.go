@@ -29,6 +29,7 @@ import (
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/store/engines"
 )
 
@@ -56,9 +57,12 @@ type engine struct {
 	local   *local.Server
 	meter   host.Meter // of the health job
 
-	reloading sync.Mutex // while other settings are read and applied
-	broken    string     // what is wrong with the settings that are not gone by; under reloading
-	examining sync.Mutex // the doctor is at it
+	reloading sync.Mutex         // while other settings are read and applied
+	broken    string             // what is wrong with the settings that are not gone by; under reloading
+	back      []string           // who is named again, until the admins are notified; under reloading
+	paused    map[string][]int64 // jobs that people of the settings have no right to any more, the same
+	unusable  error              // why secrets that were set last cannot be used; under reloading
+	examining sync.Mutex         // the doctor is at it
 }
 
 // begun is which jobs an engine begins that are due.
@@ -92,7 +96,7 @@ func opener(others channelMaker, passing bool, begins begun) engineOpener {
 		if err := settings.MakeDataDir(); err != nil {
 			return nil, err
 		}
-		e := &engine{log: log, others: others, begins: begins}
+		e := &engine{log: log, others: others, begins: begins, paused: map[string][]int64{}}
 		e.now.Store(settings)
 		defer func() {
 			if err != nil {
@@ -102,7 +106,9 @@ func opener(others channelMaker, passing bool, begins begun) engineOpener {
 		if e.db, err = store.Open(ctx, settings.Store, settings.DataDir, log); err != nil {
 			return nil, err
 		}
-		if e.owner, err = engines.Start(ctx, e.db.DB, passing); err != nil {
+		if e.owner, err = engines.Start(ctx, e.db.DB, passing); errors.Is(err, database.ErrCluster) {
+			return nil, usageError{err}
+		} else if err != nil {
 			return nil, err
 		}
 		if err = e.countAtStart(ctx); err != nil {
@@ -117,7 +123,10 @@ func opener(others channelMaker, passing bool, begins begun) engineOpener {
 func (e *engine) wire(ctx context.Context) error {
 	s := e.settings()
 	ledger := e.db.Router()
-	if err := e.setPeople(ctx, s); err != nil {
+	err := e.setPeople(ctx, s)
+	if _, wrong := errors.AsType[usageError](err); wrong && e.begins == noJobs { // people stay as they are, for who asks or removes somebody
+		e.log.WarnContext(ctx, "the people of the settings cannot be taken", "error", err)
+	} else if err != nil {
 		return err
 	}
 	if err := e.keepOwnJobs(ctx, s); err != nil {
@@ -154,7 +163,7 @@ func (e *engine) wire(ctx context.Context) error {
 	}
 	e.mind.now.Store(first)
 	e.router, err = router.New(router.Deps{
-		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.mind, Usable: e.mind.usable, Summary: e.mind.summary, Typed: e.mind.typed, Engine: e.owner,
+		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.mind, Usable: e.mind.usable, Summary: e.mind.summary, Typed: e.mind.typed, Engine: e.owner, FirstStart: e.owner.FirstStart(), Local: localIdentity,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		NoticeTargets: e.noticeTargets, Reload: e.reload,
 		JobsChanged: func() { e.jobs.Wake() },
@@ -321,12 +330,13 @@ func (e *engine) close() error {
 // withOwner adds whoever runs the program on this machine, unless the settings
 // say who that is.
 func withOwner(people []ledger.Person) []ledger.Person {
-	if slices.ContainsFunc(people, func(p ledger.Person) bool { return p.Name == ownerName }) {
+	if i := slices.IndexFunc(people, func(p ledger.Person) bool { return p.Name == ownerName }); i >= 0 {
+		people[i].Machine = true
 		return people
 	}
 	return append(people, ledger.Person{
 		Name: ownerName, Role: ledger.RoleAdmin, Tools: []string{"*"}, Source: ledger.FromLocal,
-		Identities: []string{localIdentity},
+		Identities: []string{localIdentity}, Machine: true,
 	})
 }
 

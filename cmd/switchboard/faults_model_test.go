@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,7 +13,8 @@ import (
 )
 
 // A model that fails in every way it can: the person gets an honest sentence, the
-// turn fails, and the next message works.
+// turn fails, and the next message works. What passes by itself is waited for no longer than
+// stale_after, which is too short for a second try here.
 func TestModelFaultsEndInASentence(t *testing.T) {
 	t.Parallel()
 	answer := llmtest.Plan("answer", llmtest.Answer("this never arrives"))
@@ -30,7 +32,7 @@ func TestModelFaultsEndInASentence(t *testing.T) {
 		{"empty", llmtest.Empty(), noAnswer},
 		{"nothing", llmtest.Text(""), noPlan},
 		{"nochoices", llmtest.Reply{NoChoices: true}, noAnswer},
-		{"prose", llmtest.Text("Sure! Here is my plan: I will do it."), noPlan},
+		{"halfprose", llmtest.Text("Sure! Here is my {plan}: I will do it."), noPlan},
 		{"wrongshape", llmtest.Text(`{"goal": 7, "tasks": "all"}`), noPlan},
 		{"cutconnection", cut, noAnswer},
 		{"truncated", short, noPlan},
@@ -46,12 +48,13 @@ func TestModelFaultsEndInASentence(t *testing.T) {
 		people = append(people, c.name)
 		replies["fault "+c.name] = c.reply
 	}
-	r := plannedBy(t, "llm_timeout = \"2s\"\n", func(req llmtest.Request) llmtest.Reply {
+	r := newRig(t, people, "[router]\nrate_person = \"off\"\nstale_after = \"4s\"\n[agent]\nplanner = \"fake/model\"\nllm_timeout = \"2s\"\n")
+	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
 		if reply, ok := replies[said(req)]; ok {
 			return reply
 		}
 		return echo(req)
-	}, people...)
+	})
 	r.up()
 	began := time.Now()
 	for _, c := range cases {
@@ -73,6 +76,24 @@ func TestModelFaultsEndInASentence(t *testing.T) {
 		}
 	}
 	t.Logf("all faults answered after %s", time.Since(began).Round(10*time.Millisecond))
+}
+
+// A model that answers in words, and not with a plan, is heard, whatever lenient says.
+func TestModelThatAnswersInWordsIsHeard(t *testing.T) {
+	t.Parallel()
+	for _, lenient := range []string{"", "lenient = true\n"} {
+		r := plannedBy(t, lenient, func(llmtest.Request) llmtest.Reply {
+			return llmtest.Text("Rome is the capital of Italy.\n\nIt is old.")
+		}, "u1")
+		r.up()
+		for n := range 5 {
+			r.answers("u1", fmt.Sprint("what is it? ", n), "Rome is the capital of Italy.\n\nIt is old.")
+		}
+		if n := r.model.Count(); n != 5 {
+			t.Errorf("%d calls for 5 answers", n)
+		}
+		r.stop(20 * time.Second)
+	}
 }
 
 // A 429 that says how long is waited for, and then the answer comes.

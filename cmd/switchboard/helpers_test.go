@@ -46,6 +46,15 @@ func (r *rig) ready() {
 	r.await("the engine is ready", 20*time.Second, func() bool { return r.log.Has(`"msg":"ready"`) })
 }
 
+// ranBefore makes the bot one that was started long ago, so that it answers what is written
+// before its next start. The program is down.
+func (r *rig) ranBefore() {
+	r.t.Helper()
+	r.up()
+	r.stop(10 * time.Second)
+	r.write("UPDATE owners SET started_at = 0")
+}
+
 // alive says whether an engine listens in the data folder.
 func (r *rig) alive() bool {
 	sockets, _ := filepath.Glob(filepath.Join(r.dir, "data", "run", "*.sock"))

@@ -17,8 +17,9 @@ import (
 
 // initCmd writes a settings file, or prints what a platform makes the bot's app from.
 type initCmd struct {
-	Kind string `arg:"" optional:"" help:"A platform whose apps are made from a manifest, such as slack: print that instead."`
-	Dev  bool   `help:"Reach the fake platforms of \"switchboard dev\", which was started in this folder."`
+	Kind  string `arg:"" optional:"" help:"A platform whose apps are made from a manifest, such as slack: print that instead."`
+	Agent bool   `help:"With a platform: the manifest that makes the app an agent there, which the platform may not take back."`
+	Dev   bool   `help:"Reach the fake platforms of \"switchboard dev\", which was started in this folder."`
 }
 
 // defaultSettings is where the settings are when nothing else is said.
@@ -27,8 +28,8 @@ const defaultSettings = "switchboard.toml"
 // Run implements the command. On a terminal it asks what a first start needs;
 // elsewhere it writes the sample as it is.
 func (c initCmd) Run(a *app) error {
-	if c.Kind != "" {
-		return a.printManifest(c.Kind)
+	if c.Kind != "" || c.Agent {
+		return a.printManifest(c.Kind, c.Agent)
 	}
 	q := &interview{app: a, path: cmp.Or(a.Config, variable(a.env, "SWITCHBOARD_CONFIG"), defaultSettings)}
 	if err := writable(q.path); err != nil { // before the questions, not after
@@ -126,13 +127,23 @@ func (q *interview) claim() {
 	}
 }
 
-func (a *app) printManifest(name string) error {
+func (a *app) printManifest(name string, agent bool) error {
 	for _, k := range kinds() {
-		if k.name == name && k.manifest != "" {
-			fmt.Fprint(a.out, k.manifest)
-			fmt.Fprintln(a.err, k.manifestUse)
+		manifest, use := k.manifest, k.manifestUse
+		if agent {
+			manifest, use = k.agentManifest, k.agentManifestUse
+		}
+		if k.name == name && manifest != "" {
+			fmt.Fprint(a.out, manifest)
+			fmt.Fprintln(a.err, use)
 			return nil
 		}
+	}
+	switch {
+	case agent && name == "":
+		return usageError{errors.New("init --agent: name the platform before it, as in init slack --agent")}
+	case agent:
+		return usageError{fmt.Errorf("init %s --agent: it has no agents of its own; leave --agent out", name)}
 	}
 	return usageError{fmt.Errorf("init %s: there is no manifest for it; \"switchboard init\" writes the settings", name)}
 }

@@ -20,7 +20,7 @@ import (
 func inFolder(t *testing.T, dir string, args ...string) *screen {
 	t.Helper()
 	cmd := exec.Command(build(t), args...)
-	cmd.Dir, cmd.Env = dir, append(environ(), "TERM=xterm", "NO_COLOR=1", "TZ=Europe/Lisbon", "HOME="+dir)
+	cmd.Dir, cmd.Env = dir, append(environ(), "TERM=xterm", "NO_COLOR=1", "TZ=Europe/Lisbon", "HOME="+dir, "XDG_DATA_HOME=")
 	return startOn(t, cmd)
 }
 
@@ -142,9 +142,21 @@ func newPage(t *testing.T, at string) *page {
 	return p
 }
 
+// posted posts a form on a connection of its own: one that was idle may be closed as it is written to, and
+// nobody makes such a post again.
+func posted(at string, form url.Values) (*http.Response, error) {
+	req, err := http.NewRequest(http.MethodPost, at, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Close = true
+	return http.DefaultClient.Do(req)
+}
+
 func (p *page) writes(text string) {
 	p.t.Helper()
-	resp, err := http.PostForm(p.at+"/page/send", url.Values{"user": {p.user}, "chat": {p.chat}, "text": {text}})
+	resp, err := posted(p.at+"/page/send", url.Values{"user": {p.user}, "chat": {p.chat}, "text": {text}})
 	if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
 		p.t.Fatalf("send %q: %v, %v", text, resp, err)
 	}

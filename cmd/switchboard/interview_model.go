@@ -259,7 +259,7 @@ func (q *interview) tryChosen(p configs.AnsweredProvider, model string) error {
 		return err
 	}
 	defer models.Close()
-	_, err = q.app.tryModel(models, settings.Agent.Planner)
+	_, _, err = q.app.tryModel(models, settings.Agent.Planner)
 	return err
 }
 

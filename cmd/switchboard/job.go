@@ -52,7 +52,11 @@ func (c *jobListCmd) Run(a *app) error {
 		if !j.Slot.IsZero() {
 			next = inZone(j.Slot, j.Spec.Zone)
 		}
-		return []any{j.ID, cmp.Or(j.Owner, "-"), j.Payload.Kind(), j.State, next, oneLine(j.Spec.String(), 60), oneLine(cmp.Or(j.Name, j.Text), 60)}
+		state := string(j.State)
+		if j.Away && j.State == scheduler.JobActive {
+			state += ", owner is away"
+		}
+		return []any{j.ID, cmp.Or(j.Owner, "-"), j.Payload.Kind(), state, next, oneLine(j.Spec.String(), 60), oneLine(cmp.Or(j.Name, j.Text), 60)}
 	})
 }
 

@@ -19,8 +19,10 @@ type kind struct {
 	name    string
 	config  configs.Kind
 	connect func(name string, adapter any, log *slog.Logger) (channels.Channel, error)
-	// manifest is what the platform makes the bot's app from, and manifestUse how; most have none.
-	manifest, manifestUse string
+	// manifest is what the platform makes the bot's app from, agentManifest what makes it one that the
+	// platform shows as an agent, and each has a text that says how; most have none.
+	manifest, manifestUse           string
+	agentManifest, agentManifestUse string
 }
 
 // kinds is the wiring table of adapters that are set by tables [channels.NAME].
@@ -38,8 +40,8 @@ func kinds() []kind {
 		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
 			return slack.New(name, *adapter.(*slack.Config), log), nil
 		},
-		manifest:    slack.Manifest,
-		manifestUse: slack.ManifestUse,
+		manifest: slack.Manifest, manifestUse: slack.ManifestUse,
+		agentManifest: slack.AgentManifest, agentManifestUse: slack.AgentManifestUse,
 	}, {
 		name:   discord.Kind,
 		config: configs.KindOf(discord.Kind),

@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/agent/tools/host"
+	"switchboard/channels"
 	"switchboard/configs"
 	"switchboard/retry"
 	"switchboard/router"
@@ -25,7 +27,12 @@ func (e *engine) Maintain(ctx context.Context, job *scheduler.Job) (done schedul
 	var n int64
 	switch job.Name {
 	case scheduler.MaintainRetention:
-		n, err = e.db.Retain(ctx, e.owner.ID(), retention(e.settings(), e.log))
+		keep := retention(e.settings(), e.log)
+		keep.Connected = func(channel string) bool {
+			return slices.ContainsFunc(e.router.Lines.Statuses(), func(s channels.Status) bool { return s.Name == channel && s.State == channels.StateConnected })
+		}
+		keep.DroppedFor = func(channel string, parts int64) { e.router.Lines.NotifyDropped(ctx, channel, parts) }
+		n, err = e.db.Retain(ctx, e.owner.ID(), keep)
 		done.Did = some(n, "old rows were cleared away")
 	case scheduler.MaintainFiles:
 		n, err = e.files.Forget(ctx)
@@ -57,7 +64,8 @@ func some(n int64, what string) string {
 func retention(s *configs.Settings, log *slog.Logger) store.Retention {
 	r := s.Retention
 	return store.Retention{
-		Turns: r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit, Runs: r.Runs, Sessions: r.Sessions, Named: s.Names,
+		AwayLimit: s.Router.AwayLimit,
+		Turns:     r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit, Runs: r.Runs, Sessions: r.Sessions, Named: s.Names,
 		Dropped: func(session int64) {
 			if err := tools.RemoveWorkspace(router.Workspace(s.DataDir, session)); err != nil {
 				log.Warn("the workspace of a session that is gone could not be removed", "session_id", session, "error", err)

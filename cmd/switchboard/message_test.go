@@ -32,7 +32,7 @@ func telling(req llmtest.Request) llmtest.Reply {
 // promise: P5.others-words
 func TestMessageToOthersGivesThemNoOrders(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "[policy]\nask = []\n", telling, "u1", "u2")
+	r := plannedBy(t, "[policy]\nask_not = [\"message.send\"]\n", telling, "u1", "u2")
 	r.up()
 	r.answers("u2", "hello", "heard: hello")
 	r.answers("u1", "tell U2", "It is told.")

@@ -37,8 +37,15 @@ type personListCmd struct{ jsonFlag }
 // Run implements the command.
 func (c *personListCmd) Run(a *app) error {
 	return list(a, "/people", 0, c.JSON, "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p ledger.Person) []any {
-		return []any{p.Name, p.Role, strings.Join(p.Identities, ", "), strings.Join(p.Tools, ", "), p.Source}
+		return []any{p.Name, p.Role, strings.Join(p.Identities, ", "), strings.Join(p.Tools, ", "), fromWhere(p)}
 	})
+}
+
+func fromWhere(p ledger.Person) string {
+	if p.Away.IsZero() {
+		return p.Source
+	}
+	return "away since " + at(p.Away)
 }
 
 type personRefusedCmd struct {
@@ -49,7 +56,7 @@ type personRefusedCmd struct {
 // Run implements the command.
 func (c *personRefusedCmd) Run(a *app) error {
 	return list(a, "/refused?"+query("", c.Limit), c.Limit, c.JSON, "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
-		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(m.Author, 30), m.Rule, oneLine(m.Text, 60)}
+		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(words.Visible(m.Author), 30), m.Rule, oneLine(m.Text, 60)}
 	})
 }
 
@@ -233,6 +240,10 @@ func (e *engine) checkPerson(c *ledger.PersonChange) error {
 	settings, p := e.settings(), &c.Person
 	c.File = settings.FileName()
 	name := p.Name
+	if c.Kind == ledger.ChangeRemove {
+		c.InFile = e.inFile(name)
+		c.NotInFile = c.InFile == nil
+	}
 	switch c.Kind {
 	case ledger.ChangeRole, ledger.ChangeRemove, ledger.ChangeTools:
 		inFile := slices.ContainsFunc(settings.People, func(p configs.Person) bool { return p.Name == ownerName })

@@ -55,6 +55,7 @@ func telegramBench(t testing.TB) benchPlace {
 
 func slackBench(t testing.TB) benchPlace {
 	p := newSlackPlace(t, false)
+	p.server.Limit(false)
 	chats := [crashUsers]string{}
 	for u, user := range p.users {
 		chats[u] = p.server.Direct(user.ID)

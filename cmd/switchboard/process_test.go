@@ -1,8 +1,11 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -87,9 +90,18 @@ func (s *server) kill() {
 	s.cmd = nil
 }
 
-// freeze stops the process where it stands; its commands and helpers run on.
-func (s *server) freeze() { s.cmd.Process.Signal(syscall.SIGSTOP) }
-func (s *server) thaw()   { s.cmd.Process.Signal(syscall.SIGCONT) }
+// freeze stops the process where it stands, all of its threads; its commands and helpers run on.
+func (s *server) freeze() {
+	s.cmd.Process.Signal(syscall.SIGSTOP)
+	testkit.Await(s.t, "it stands still", 10*time.Second, func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.cmd.Process.Pid))
+		return !slices.ContainsFunc(threads, func(path string) bool {
+			stat, err := os.ReadFile(path)
+			return err == nil && !strings.Contains(string(stat), ") T ")
+		})
+	})
+}
+func (s *server) thaw() { s.cmd.Process.Signal(syscall.SIGCONT) }
 
 // stop asks the program to end and wants it to end well. It says how long that took.
 func (s *server) stop(within time.Duration) time.Duration {

@@ -66,6 +66,7 @@ func TestRetryAfterAKillRepeatsNoEffect(t *testing.T) {
 func TestStaleBacklogIsOfferedAndNoModelAsked(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
+	r.ranBefore()
 	for _, text := range []string{"one", "two", "three"} {
 		r.platform.Write(scripted.Message{Conversation: "cu1", User: "u1", Text: text, At: time.Now().Add(-3 * time.Hour)})
 	}

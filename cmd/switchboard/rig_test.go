@@ -223,11 +223,12 @@ func (r *rig) await(what string, within time.Duration, cond func() bool) {
 	testkit.Await(r.t, what, max(within, patience), cond)
 }
 
-// environ is the environment without settings of the person who runs the tests.
+// environ is the environment without settings of the person who runs the tests, and without their folder
+// for data.
 func environ() []string {
-	var env []string
+	env := []string{"XDG_DATA_HOME=" + filepath.Join(filepath.Dir(binary.path), "home")}
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "SWITCHBOARD_") {
+		if !strings.HasPrefix(v, "SWITCHBOARD_") && !strings.HasPrefix(v, "XDG_DATA_HOME=") {
 			env = append(env, v)
 		}
 	}

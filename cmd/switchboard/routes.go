@@ -59,7 +59,10 @@ func readRoutes(mux *http.ServeMux, ledger *store.Router, settings func() *confi
 	})
 	readJobRoutes(mux, ledger)
 	route(mux, "GET /rejected", func(r *http.Request) (any, error) { return ledger.Rejected(r.Context(), limit(r)) })
-	route(mux, "GET /people", func(r *http.Request) (any, error) { return ledger.People(r.Context()) })
+	route(mux, "GET /people", func(r *http.Request) (any, error) {
+		people, away, err := ledger.Everyone(r.Context())
+		return append(people, away...), err
+	})
 }
 
 // route answers one path with what answer returns, as JSON.

@@ -223,12 +223,12 @@ func (e *engine) readSecrets(ctx context.Context) error {
 		next, _, err := e.settings().With(e.settings().Changes())
 		var c *change
 		if err == nil {
-			c, err = e.prepare(next, channels...)
+			c, err = e.prepare(ctx, next, channels...)
 		}
 		if err == nil {
 			err = e.apply(ctx, c)
 		}
-		if err != nil {
+		if e.unusable = err; err != nil {
 			e.log.ErrorContext(ctx, "secrets that were set anew cannot be used, and the former ones stay", "error", err)
 		} else {
 			e.log.InfoContext(ctx, "secrets were set anew, and count now", "settings", strings.Join(keys, ", "))

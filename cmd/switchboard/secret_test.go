@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,4 +106,45 @@ func TestChannelConnectsWithASecretThatIsSetAnew(t *testing.T) {
 			t.Errorf("%s is in %v, in the log or in the chat", value, files)
 		}
 	}
+}
+
+// The credential of the channel on which an admin sets it has to be confirmed there: a wrong one is taken back,
+// and one that cannot be used at all cannot be confirmed.
+//
+// promise: L.settings-versions
+func TestOwnChannelsSecretIsConfirmed(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("tg", r.bot, "secret:bot", "")
+	chief, good := r.chief.ID, r.bot.Token()
+	if _, errs, code := r.commandWith(good+"\n", "secret", "set", "bot"); code != 0 {
+		t.Fatalf("exit %d, %q", code, errs)
+	}
+	r.up()
+	r.orders(chief, "hello", "heard: hello")
+	undo := func() {
+		t.Helper()
+		if out, errs, code := r.command("config", "undo"); code != 0 {
+			t.Errorf("exit %d, %s%s", code, out, errs)
+		}
+	}
+	r.bot.Say(chief, "/secret set bot 4711:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+	r.await("it waits to be confirmed", 20*time.Second, func() bool {
+		out, _, _ := r.command("config", "versions")
+		return strings.Contains(out, "secret bot") && strings.Contains(r.log.String(), "secrets were set anew")
+	})
+	r.bot.Say(chief, "is anybody there?")
+	undo()
+	r.await("the former one connects", 20*time.Second, func() bool {
+		return slices.Contains(r.answers(chief), "heard: is anybody there?")
+	})
+	r.orders(chief, "/secret set bot "+good, "Confirm it here within")
+	r.await("it counts", 20*time.Second, func() bool {
+		r.bot.Say(chief, "/config confirm")
+		return strings.Contains(strings.Join(r.answers(chief), "\n"), "Confirmed: version 2 stays")
+	})
+	r.orders(chief, "/config undo", "is taken back already")
+	r.orders(chief, "/config undo 2", "The former value of the secret bot is gone; set it once more.")
+	r.orders(chief, "still", "heard: still")
+	r.stop(20 * time.Second)
 }

@@ -47,6 +47,9 @@ func (serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if err := settings.NoteFolder(); err != nil {
+		log.Debug("data_dir could not be noted", "error", err)
+	}
 	settings = e.settings() // with what was changed at run time
 	people := e.people()
 	warnOfClosed(settings, people, func(channel, mend string) {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"switchboard/channels"
 	"switchboard/configs"
@@ -18,8 +17,8 @@ import (
 	"switchboard/secrets"
 )
 
-// confirmWithin is how long a change that could lock out who asks for it counts unconfirmed.
-const confirmWithin = time.Minute
+// undoable is how many versions back a change is found that nothing has taken back.
+const undoable = 1000
 
 // Settings implements admin.Settings.
 func (e *engine) Settings() []view.Setting {
@@ -71,10 +70,10 @@ func (e *engine) PlanSettings(ctx context.Context, at channels.Conversation, set
 	if err != nil {
 		return nil, brokenFile(err)
 	}
-	return e.plan(c, at, set, unset), nil
+	return e.plan(ctx, c, at, set, unset), nil
 }
 
-func (e *engine) plan(c *counted, at channels.Conversation, set map[string]string, unset []string) *view.SettingsPlan {
+func (e *engine) plan(ctx context.Context, c *counted, at channels.Conversation, set map[string]string, unset []string) *view.SettingsPlan {
 	plan := &view.SettingsPlan{}
 	for key, value := range set {
 		if e.holdsSecret(value) {
@@ -82,7 +81,7 @@ func (e *engine) plan(c *counted, at channels.Conversation, set map[string]strin
 			delete(set, key)
 		}
 	}
-	proposal, err := e.propose(c, set, unset)
+	proposal, err := e.propose(ctx, c, set, unset)
 	if faults, ok := errors.AsType[configs.Faults](err); ok {
 		for _, f := range faults {
 			if f.Source == "run-time change" {
@@ -103,18 +102,18 @@ func (e *engine) plan(c *counted, at channels.Conversation, set map[string]strin
 	plan.Diff = diffView(proposal.Diff)
 	plan.Change = &ledger.SettingsChange{Kind: ledger.SetSettings, Base: c.version.ID, Values: proposal.Changes}
 	if plan.LocksOut = proposal.LocksOut(at.Channel); len(plan.LocksOut) > 0 {
-		plan.Change.ConfirmWithin = confirmWithin
+		plan.Change.ConfirmWithin = ledger.ConfirmWithin
 	}
 	return plan
 }
 
 // propose proposes a change of what counts. Where that cannot be used any more, and could not be with
 // the change either, it is one of the older version that is used in its place.
-func (e *engine) propose(c *counted, set map[string]string, unset []string) (*configs.Proposal, error) {
+func (e *engine) propose(ctx context.Context, c *counted, set map[string]string, unset []string) (*configs.Proposal, error) {
 	propose := func(set map[string]string, unset []string) (*configs.Proposal, error) {
 		p, err := c.settings.Propose(set, unset)
 		if err == nil {
-			err = e.usable(p.Settings)
+			err = e.usable(ctx, p.Settings)
 		}
 		return p, err
 	}
@@ -162,14 +161,27 @@ func (e *engine) PlanUndo(ctx context.Context, at channels.Conversation, version
 	case v.ID == 0 && version == 0:
 		return nil, &ledger.StateError{Sentence: "Nothing was changed at run time."}
 	case v.Waiting() && (version == 0 || version == v.ID):
-		return &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.TakeBackSettings}}, nil
-	case version != 0:
+		return &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.TakeBackSettings, ID: v.ID}}, nil
+	case version == 0:
+		list, err := e.db.Router().SettingsCounting(ctx, undoable)
+		if err != nil {
+			return nil, err
+		}
+		standing := ledger.Standing(list)
+		if standing == nil {
+			return nil, &ledger.StateError{Sentence: "What was changed at run time is taken back already."}
+		}
+		v = *standing
+	default:
 		if v, err = e.db.Router().SettingsVersion(ctx, version); errors.Is(err, ledger.ErrNotFound) {
 			err = &ledger.StateError{Sentence: fmt.Sprintf("There is no version %d of the settings.", version)}
 		}
 		if err != nil {
 			return nil, err
 		}
+	}
+	if name := v.Secret(); name != "" {
+		return nil, &ledger.StateError{Sentence: fmt.Sprintf("The former value of the secret %s is gone; set it once more.", name)}
 	}
 	set, unset, changed := v.Undo(c.version.Values)
 	switch {
@@ -178,7 +190,7 @@ func (e *engine) PlanUndo(ctx context.Context, at channels.Conversation, version
 	case len(changed) > 0:
 		return nil, &ledger.StateError{Sentence: fmt.Sprintf("Version %d cannot be taken back: changed again since: %s. Set them as they are to be.", v.ID, strings.Join(changed, ", "))}
 	}
-	plan := e.plan(c, at, set, unset)
+	plan := e.plan(ctx, c, at, set, unset)
 	if plan.Change != nil {
 		plan.Change.Undoes = v.ID
 	}

@@ -57,10 +57,15 @@ type change struct {
 
 // prepare makes what other settings need and changes nothing. The channels of renew are connected
 // anew in any case. An error is for people.
-func (e *engine) prepare(next *configs.Settings, renew ...string) (c *change, err error) {
+func (e *engine) prepare(ctx context.Context, next *configs.Settings, renew ...string) (c *change, err error) {
 	was := e.settings()
 	c = &change{settings: next.Keeping(was), diff: configs.Diff(was, next)}
 	next = c.settings
+	if touches(c.diff, "people") {
+		if err := peopleFaults(next, e.db.Router().CheckPeople(ctx, withOwner(next.Directory()))); err != nil {
+			return c, err
+		}
+	}
 	if c.mind, err = e.newMind(next); err != nil || e.others == nil {
 		return c, err
 	}
@@ -109,6 +114,7 @@ func (e *engine) apply(ctx context.Context, c *change) error {
 			return err
 		}
 		e.router.PeopleChanged(ctx)
+		e.tellPeople(ctx)
 	}
 	if touches(c.diff, "heartbeat", "scheduler.timezone") {
 		if err := e.keepOwnJobs(ctx, s); err != nil {
@@ -191,14 +197,6 @@ func touches(diff []configs.Difference, keys ...string) bool {
 			return d.Key == key || strings.HasPrefix(d.Key, key+"[") || strings.HasPrefix(d.Key, key+".")
 		})
 	})
-}
-
-// setPeople writes whom the settings name into the database.
-func (e *engine) setPeople(ctx context.Context, s *configs.Settings) error {
-	if err := e.db.Router().SetPeople(ctx, withOwner(s.Directory())); err != nil {
-		return fmt.Errorf("write the people of the settings: %w", err)
-	}
-	return nil
 }
 
 func fileLimits(s *configs.Settings) files.Limits {

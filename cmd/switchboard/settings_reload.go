@@ -51,10 +51,13 @@ func (e *engine) reread(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(versions) > 0 && versions[0].Waiting() && versions[0].Secret() != "" && e.unusable != nil { // so that it cannot be confirmed
+		return fmt.Errorf("the secret %s cannot be used: %w", versions[0].Secret(), e.unusable)
+	}
 	was := e.settings()
 	var ready *change
 	prepare := func(s *configs.Settings) (err error) {
-		ready, err = e.prepare(s)
+		ready, err = e.prepare(ctx, s)
 		return err
 	}
 	next, broken := newestOf(versions, was.Again, prepare)

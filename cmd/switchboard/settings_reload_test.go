@@ -164,9 +164,9 @@ func TestFileIsFollowedWhileTheProgramRuns(t *testing.T) {
 	r.edit(second, "")
 	r.await("it is gone", 20*time.Second, func() bool { _, there := r.statuses()["second"]; return !there })
 	r.edit(fmt.Sprintf("[[people]]\nname = \"Ann\"\nrole = \"admin\"\nidentities = [\"telegram:%d\"]\n", ann.ID), "")
-	r.await("she is nobody", 20*time.Second, func() bool {
+	r.await("she is away", 20*time.Second, func() bool {
 		out, _, _ := r.command("person", "list")
-		return !strings.Contains(out, "Ann")
+		return strings.Contains(out, "away since")
 	})
 	if out, errs, code := r.command("audit", "export"); code != 0 || strings.Count(out, `"config.file"`) < 6 || !strings.Contains(out, "settings channels.second.kind") ||
 		!strings.Contains(out, `"was":"\"fake/model\""`) || strings.Contains(out, other.Token()) {

@@ -25,6 +25,8 @@ type counted struct {
 	version ledger.SettingsVersion
 	used    int64
 	why     error
+	// people is why no start could take whom the file names; nil: it can. Of a database that is read only.
+	people error
 }
 
 // counted reads the settings anew: the file, and what was changed at run time. An error says that the file
@@ -34,7 +36,7 @@ func (e *engine) counted(ctx context.Context) (*counted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newestOf(list, e.settings().Again, e.usable)
+	return newestOf(list, e.settings().Again, func(s *configs.Settings) error { return e.usable(ctx, s) })
 }
 
 // newestOf are the settings, as read reads them, with the newest version that can be used: those
@@ -96,6 +98,7 @@ func (e *engine) countAtStart(ctx context.Context) error {
 	}
 	e.router.BeganBy(c.version.ID)
 	e.noteSkipped(ctx, c)
+	e.tellPeople(ctx)
 	return nil
 }
 
@@ -108,34 +111,49 @@ func (e *engine) noteSkipped(ctx context.Context, c *counted) {
 }
 
 // usable says why settings that are valid could not be used by this engine.
-func (e *engine) usable(s *configs.Settings) error {
-	_, err := e.prepare(s)
+func (e *engine) usable(ctx context.Context, s *configs.Settings) error {
+	_, err := e.prepare(ctx, s)
 	return err
 }
 
 // counting are settings with what was changed at run time, where no engine has the database open
-// here; skipped says what of that cannot be used.
-func (a *app) counting(settings *configs.Settings) (now *configs.Settings, skipped string, err error) {
+// here. With an error, and without a database, they are those of the file.
+func (a *app) counting(settings *configs.Settings) (now *counted, err error) {
+	now = &counted{settings: settings}
 	if hasLedger(settings) != nil {
-		return settings, "", nil
+		return now, nil
 	}
 	db, err := store.OpenReadOnly(a.ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return settings, "", err
+		return now, err
 	}
 	defer db.Close()
 	sealed, err := sealedOf(a.ctx, db)
 	if err != nil {
-		return settings, "", err
+		return now, err
 	}
 	settings.Vault.Keep(sealed)
 	list, err := db.Router().SettingsCounting(a.ctx, versionsTried)
 	if err != nil {
-		return settings, "", err
+		return now, err
 	}
 	c, err := newestOf(list, settings.Again, func(*configs.Settings) error { return nil })
 	if err != nil {
-		return settings, "", err
+		return now, err
 	}
-	return c.settings, c.skipped(), nil
+	c.people = peopleFaults(settings, db.Router().CheckPeople(a.ctx, withOwner(settings.Directory())))
+	return c, nil
+}
+
+// warned are the warnings of settings that count, with what of them cannot be used; fallback are those of the
+// file, where nothing was changed at run time.
+func (c *counted) warned(fallback []configs.Warning) []configs.Warning {
+	if c.version.ID == 0 {
+		return fallback
+	}
+	warnings := c.warnings
+	if skipped := c.skipped(); skipped != "" {
+		warnings = append(warnings, configs.Warning{Text: skipped})
+	}
+	return warnings
 }

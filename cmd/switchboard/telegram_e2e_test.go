@@ -26,6 +26,7 @@ func TestTelegramServesEachKindOfPlace(t *testing.T) {
 	r.admit("user", ada, bob)
 	r.channel("telegram", r.bot, r.bot.Token(), fmt.Sprintf("allow_conversations = [\"%d\", \"%d\", \"%d\", \"%d\"]", group.ID, forum.ID, moving.ID, late.ID))
 
+	r.ranBefore()
 	// What waits before the start comes in one batch.
 	r.bot.Say(r.chief.ID, "first")
 	r.bot.Inject(`{"update_id":UPDATE_ID,"message":{"message_id":"poison","chat":[7]}}`)

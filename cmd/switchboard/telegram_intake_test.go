@@ -27,6 +27,9 @@ func TestTelegramBacklogIsNotTooFast(t *testing.T) {
 	r.admit("user", ada)
 	r.channel("telegram", r.bot, r.bot.Token(), "")
 
+	r.up()
+	r.stop(10 * time.Second)
+	rowsOf(t, "postgres", server.URL(), "UPDATE owners SET started_at = 0 RETURNING id") // the bot is no new one
 	var want []string
 	say := func() {
 		text := fmt.Sprint("message ", len(want))

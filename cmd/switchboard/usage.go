@@ -24,10 +24,11 @@ func (c *usageCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if settings, _, err = a.counting(settings); err != nil {
+	now, err := a.counting(settings)
+	if err != nil {
 		return err
 	}
-	limits := settings.Limits()
+	limits := now.settings.Limits()
 	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
 		rows, err := db.Usage(ctx, view.UsageFilter{By: c.By, Since: limits.Day(time.Now().Add(-c.Since))})
 		if err != nil {

@@ -54,6 +54,10 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 			case slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name }):
 				return commands.Says("There is somebody of the name %s already. Give another, or write `%speople link %s IDENTITY` if they are the same person.",
 					render.Escape(name), c.Slash, name), nil
+			case words.NameFault(name) != "":
+				return commands.Says("The name %s. Give another.", render.Escape(words.NameFault(name))), nil
+			case slices.ContainsFunc(known, func(p ledger.Person) bool { return words.Alike(p.Name, name) }):
+				return commands.Says("The name %s looks like that of somebody else. Give another.", render.Escape(name)), nil
 			case code != "":
 				return commands.Answer{As: &ledger.AsDecision{Code: ledger.HashCode(code), Does: ledger.DoesOnce, Pairing: true, Name: name}}, nil
 			}
@@ -72,7 +76,7 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 // refused are those who wrote lately and are strangers still, the last first, each once by
 // the last that came from them.
 func refused(ctx context.Context, door Door) (strangers []view.Message, known []ledger.Person, err error) {
-	if known, err = door.People(ctx); err != nil {
+	if known, _, err = door.Everyone(ctx); err != nil {
 		return nil, nil, fmt.Errorf("list people: %w", err)
 	}
 	seen := map[string]bool{"": true}
@@ -102,7 +106,7 @@ func refused(ctx context.Context, door Door) (strangers []view.Message, known []
 func freeName(m view.Message, known []ledger.Person) string {
 	called := cmp.Or(commands.NameFrom(m.Author), "guest")
 	name := called
-	for i := 2; slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name }); i++ {
+	for i := 2; slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name || words.Alike(p.Name, name) }); i++ {
 		name = fmt.Sprint(called, i)
 	}
 	return name
@@ -119,8 +123,8 @@ func listRefused(strangers []view.Message, c *commands.Call) commands.Answer {
 	var buttons []commands.Button
 	for _, m := range strangers[:min(len(strangers), commands.Rows)] {
 		buttons = append(buttons, commands.Button{Label: "Let in " + m.Identity, Command: "allow " + m.Identity})
-		fmt.Fprintf(&b, "- %s on %s, who calls themselves %s, %s\n", render.Escape(words.OneLine(m.Identity, 80)), render.Escape(m.Channel),
-			render.Escape(cmp.Or(words.OneLine(m.Author, 30), "nothing")), m.At.In(c.Zone()).Format("2006-01-02 15:04"))
+		fmt.Fprintf(&b, "- %s on %s, who calls themselves %s, %s\n", render.Escape(words.OneLine(words.Visible(m.Identity), 80)), render.Escape(m.Channel),
+			render.Escape(cmp.Or(words.OneLine(words.Visible(m.Author), 30), "nothing")), m.At.In(c.Zone()).Format("2006-01-02 15:04"))
 	}
 	if more := len(strangers) - commands.Rows; more > 0 {
 		fmt.Fprintf(&b, "\nAnd %d more: \"switchboard person refused\", on the machine that I run on, lists them.\n", more)

@@ -29,7 +29,7 @@ type Settings interface {
 	// PlanSettings says what a change of settings would do, asked for in a conversation. Nothing is
 	// changed. An error is for people where it is a *ledger.StateError.
 	PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*view.SettingsPlan, error)
-	// PlanUndo is PlanSettings of taking a version back; 0: the one that counts.
+	// PlanUndo is PlanSettings of taking a version back; 0: the newest that nothing has taken back.
 	PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*view.SettingsPlan, error)
 }
 
@@ -38,8 +38,11 @@ const (
 	versionsShown = 5
 )
 
-const configUsage = "/config shows what was changed, `get KEY` what is set (also of a whole table, such as `router`), `set KEY VALUE` changes it (several that belong together: one a line), `unset KEY` takes the file's again, " +
+const configUsage = "/config shows what was changed, `get KEY` what is set (also of a whole table, such as `router`), `set KEY VALUE` changes it (one setting a message), `unset KEY` takes the file's again, " +
 	"`diff` compares with the file, `undo` or `undo NUMBER` takes a change back, `confirm` keeps one that has to be confirmed."
+
+const onePerMessage = "Nothing was changed: I take one setting a message, so that each can be looked at, confirmed and taken back for itself. " +
+	"Send them one after the other; of a new channel its kind first, then its address, its token last."
 
 // Config is the row of /config.
 func Config(s Settings) commands.Command {
@@ -78,8 +81,11 @@ func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.
 	case verb == "get" && key != "":
 		return configGet(s, key), nil
 	case verb == "set":
-		if set := wanted(rest); len(set) > 0 {
-			return configSet(ctx, s, c, set)
+		if strings.Contains(rest, "\n") {
+			return commands.Says(onePerMessage), nil
+		}
+		if _, value := keyAndValue(rest); value != "" {
+			return configSet(ctx, s, c, map[string]string{key: unquoted(value)})
 		}
 	case verb == "unset" && key != "":
 		plan, err := s.PlanSettings(ctx, at, nil, key)
@@ -90,34 +96,23 @@ func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.
 			return commands.Answer{Text: "What counts otherwise than the file and the defaults say:\n" + diffLines(diff)}, err
 		}
 		return commands.Says("All is as the file and the defaults say."), nil
-	case verb == "undo":
+	case verb == "undo", verb == "confirm":
 		version, err := strconv.ParseInt(strings.TrimPrefix(key, "#"), 10, 64)
 		if key != "" && (err != nil || version < 1) {
 			break
 		}
-		plan, err := s.PlanUndo(ctx, at, version)
-		return configPlanned(plan, at, err)
-	case verb == "confirm":
-		change := &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Conversation: ledger.SessionKey(at), Counting: s.SettingsCounting()}
+		if verb == "undo" {
+			plan, err := s.PlanUndo(ctx, at, version)
+			return configPlanned(plan, at, err)
+		}
+		change := &ledger.SettingsChange{Kind: ledger.ConfirmSettings, ID: version, Conversation: ledger.SessionKey(at), Counting: s.SettingsCounting()}
 		return commands.Answer{Change: change, Say: func() commands.Answer {
-			return commands.Says("Confirmed: version %d stays.", change.Version.ID)
+			answer := commands.Says("Confirmed: version %d stays.", change.Version.ID)
+			answer.Buttons = []commands.Button{undoButton(change.Version)}
+			return answer
 		}}, nil
 	}
 	return commands.Says(configUsage), nil
-}
-
-// wanted are the settings of a command, one a line; nil: a line has no value.
-func wanted(lines string) map[string]string {
-	set := map[string]string{}
-	for line := range strings.Lines(lines) {
-		key, value := keyAndValue(line)
-		if key != "" && value == "" {
-			return nil
-		} else if key != "" {
-			set[key] = unquoted(value)
-		}
-	}
-	return set
 }
 
 func keyAndValue(text string) (key, value string) {
@@ -193,15 +188,20 @@ func configPlanned(plan *view.SettingsPlan, at channels.Conversation, err error)
 			text = fmt.Sprintf("Version %d of the settings; nothing counts otherwise than before.\n", v.ID)
 		}
 		text += bullets(plan.Warnings)
-		undo := commands.Button{Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID)}
+		undo := undoButton(v)
 		if !v.Waiting() {
 			return commands.Answer{Text: text, Buttons: []commands.Button{undo}}
 		}
 		undo.Beside = true
 		text += fmt.Sprintf("\nThis could lock you out (%s): confirm it here within %.0f s with /config confirm, else all is as it was before.",
 			shortened(strings.Join(plan.LocksOut, ", ")), v.Left.Seconds())
-		return commands.Answer{Text: text, Buttons: []commands.Button{{Label: "Confirm", Command: "config confirm"}, undo}}
+		return commands.Answer{Text: text, Buttons: []commands.Button{{Label: "Confirm", Command: v.ConfirmCommand()}, undo}}
 	}}, nil
+}
+
+// undoButton takes a version back.
+func undoButton(v *ledger.SettingsVersion) commands.Button {
+	return commands.Button{Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID)}
 }
 
 // configVersions shows what was changed, and the last versions.

@@ -13,7 +13,7 @@ import (
 	"switchboard/words"
 )
 
-// A DeliveryList lists the newest deliveries that are dead or unknown, before a number; 0: from
+// A DeliveryList lists the newest deliveries that are dead, unknown or dropped, before a number; 0: from
 // the newest of all.
 type DeliveryList interface {
 	Undelivered(ctx context.Context, before int64, limit int) ([]view.Delivery, error)
@@ -62,6 +62,9 @@ func listDeliveries(ctx context.Context, list DeliveryList, before int64) (a com
 	shown := found[:min(len(found), commands.Rows)]
 	for _, d := range shown {
 		fmt.Fprintf(&b, "- %d %s (%s) on %s: %s\n", d.ID, d.State, render.Escape(words.OneLine(d.Outcome, 40)), render.Escape(d.Channel), render.Escape(words.OneLine(d.Text, 60)))
+		if d.State == string(ledger.DeliveryDropped) { // for good
+			continue
+		}
 		a.Buttons = append(a.Buttons,
 			commands.Button{Label: fmt.Sprint("Retry ", d.ID), Command: fmt.Sprint("deliveries retry ", d.ID)},
 			commands.Button{Label: fmt.Sprint("Drop ", d.ID), Command: fmt.Sprint("deliveries drop ", d.ID), Beside: true})

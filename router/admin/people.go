@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,8 +18,10 @@ import (
 
 // A Directory knows the people.
 type Directory interface {
-	// People lists everybody, in the order of their names.
-	People(ctx context.Context) ([]ledger.Person, error)
+	// Everyone lists everybody, and apart who is away.
+	Everyone(ctx context.Context) (people, away []ledger.Person, err error)
+	// Belongings counts what is somebody's.
+	Belongings(ctx context.Context, name string) (ledger.Belongings, error)
 }
 
 // A PeopleJudge judges a change of people that somebody asks for in a chat by the settings,
@@ -38,7 +41,7 @@ var peopleForms = []struct {
 	{ledger.ChangeRole, "NAME admin|user", "makes them an admin, or a user"},
 	{ledger.ChangeLink, "NAME IDENTITY", "makes another account theirs too"},
 	{ledger.ChangeTools, "NAME PATTERN…", "says what they may use, such as \\* or web"},
-	{ledger.ChangeRemove, "NAME", "lets them in no more, and forgets what is remembered of them"},
+	{ledger.ChangeRemove, "NAME", "lets them in no more, and forgets what is remembered of them; I ask first"},
 }
 
 // People is the row of /people.
@@ -56,9 +59,19 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 			case len(fields) > 1 && strings.EqualFold(fields[0], "after"):
 				return listPeople(ctx, dir, c, strings.Join(fields[1:], " "))
 			}
+			sure, of := false, ""
+			if len(fields) > 2 && len(fields) < 5 && strings.EqualFold(fields[0], string(ledger.ChangeRemove)) && strings.EqualFold(fields[2], "yes") {
+				sure, of, fields = true, strings.Join(fields[3:], ""), fields[:2]
+			}
 			change := personChange(fields)
+			if change != nil && of != "" { // a button is of whom it was made for
+				change.Since, _ = strconv.ParseInt(of, 10, 64)
+			}
 			if change == nil {
 				return commands.Says("%s", peopleUsage(fields[0], c.Slash)), nil
+			}
+			if change.Kind == ledger.ChangeRemove && !sure && judge(c.Person, change) == nil {
+				return askRemoval(ctx, dir, change)
 			}
 			return changePerson(c, change, judge), nil
 		},
@@ -121,10 +134,38 @@ func peopleUsage(verb, slash string) string {
 	return "I did nothing. I know these:" + b.String() + "\n\nAlone it lists everybody."
 }
 
+// askRemoval asks whether somebody is to be removed, and says what goes with them. What would be refused is
+// not asked.
+func askRemoval(ctx context.Context, dir Directory, change *ledger.PersonChange) (commands.Answer, error) {
+	people, away, err := dir.Everyone(ctx)
+	if err != nil {
+		return commands.Answer{}, fmt.Errorf("list people: %w", err)
+	}
+	people = append(people, away...)
+	i := slices.IndexFunc(people, func(p ledger.Person) bool { return p.Name == change.Person.Name })
+	if i < 0 || people[i].Source == ledger.FromSettings && people[i].Away.IsZero() && !change.Left(&people[i]) {
+		return personChanged(change), nil
+	}
+	p := &people[i]
+	has, err := dir.Belongings(ctx, p.Name)
+	if err != nil {
+		return commands.Answer{}, fmt.Errorf("look what is somebody's: %w", err)
+	}
+	text := fmt.Sprintf("Remove **%s** (%s) for good? I answer them no more. These go too: %s, %s, %s. They have %s: those that are active stop. Their chats stay, with %s, until [retention] clears them.",
+		render.Escape(words.OneLine(p.Name, 60)), personIs(p), words.Count(has.Memories, "thing")+" that I remember of them", words.Count(has.Notifications, "notification"),
+		words.Count(has.Grants, "permission"), words.Count(has.Jobs, "job"), words.Count(has.Files, "file"))
+	return commands.Answer{Text: text, Taint: others, Buttons: []commands.Button{{Label: "Remove " + words.OneLine(p.Name, 30), Command: fmt.Sprintf("people remove %s yes %d", p.Name, p.Since.UnixMicro())}}}, nil
+}
+
 func changePerson(c *commands.Call, change *ledger.PersonChange, judge PeopleJudge) commands.Answer {
 	if err := judge(c.Person, change); err != nil {
 		return commands.Says("I did nothing: %s", render.Escape(err.Error()))
 	}
+	return personChanged(change)
+}
+
+// personChanged has a change made, and says what is now.
+func personChanged(change *ledger.PersonChange) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		p := change.Now
 		done := "is let in"
@@ -139,10 +180,11 @@ func changePerson(c *commands.Call, change *ledger.PersonChange, judge PeopleJud
 }
 
 func listPeople(ctx context.Context, dir Directory, c *commands.Call, after string) (commands.Answer, error) {
-	list, err := dir.People(ctx)
+	list, away, err := dir.Everyone(ctx)
 	if err != nil {
 		return commands.Answer{}, fmt.Errorf("list people: %w", err)
 	}
+	list = append(list, away...)
 	all := len(list)
 	// A database may have another order, by which names would be left out between two pages.
 	slices.SortFunc(list, func(a, b ledger.Person) int { return strings.Compare(a.Name, b.Name) })
@@ -157,7 +199,7 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 	fmt.Fprintf(&b, "I know %s:\n", people(all))
 	for i := range list {
 		p := &list[i]
-		fmt.Fprintf(&b, "- **%s**, %s; %s since %s\n", render.Escape(words.OneLine(p.Name, 60)), personIs(p), knownFrom(p.Source), p.Since.In(zone).Format(time.DateOnly))
+		fmt.Fprintf(&b, "- **%s**, %s; %s\n", render.Escape(words.OneLine(p.Name, 60)), personIs(p), knownFrom(p, zone))
 	}
 	var buttons []commands.Button
 	if more {
@@ -177,21 +219,23 @@ func people(n int) string {
 // personIs says what somebody is.
 func personIs(p *ledger.Person) string {
 	text := fmt.Sprintf("%s, %s", p.Role, render.Escape(cmp.Or(strings.Join(p.Identities, ", "), "no identity")))
-	switch {
-	case len(p.Tools) == 0:
+	if len(p.Tools) == 0 {
 		text += ", no tools"
-	case !slices.Contains(p.Tools, "*"):
+	} else if !slices.Equal(p.Tools, []string{"*"}) { // "*" is not all: some have to be named
 		text += ", tools " + render.Escape(strings.Join(p.Tools, ", "))
 	}
 	return text
 }
 
-func knownFrom(source string) string {
-	switch source {
-	case ledger.FromSettings:
-		return "in the settings' file"
-	case ledger.FromOpen:
-		return "let in by an open channel"
+func knownFrom(p *ledger.Person, zone *time.Location) string {
+	from, since := "named at run time", p.Since
+	switch {
+	case !p.Away.IsZero():
+		from, since = "away, as the settings' file does not name them,", p.Away
+	case p.Source == ledger.FromSettings:
+		from = "in the settings' file"
+	case p.Source == ledger.FromOpen:
+		from = "let in by an open channel"
 	}
-	return "named at run time"
+	return from + " since " + since.In(zone).Format(time.DateOnly)
 }

@@ -84,7 +84,8 @@ type Answer struct {
 	// Change is made in the transaction that accepts the command. One that is refused is answered
 	// with why.
 	Change ledger.Change
-	// Say, with Change, answers in place of Text once it is known what became of it.
+	// Say, with Change, answers in place of Text once it is known what became of it. It is called in
+	// the transaction of the change, perhaps more than once: it reads what Change says, and no ledger.
 	Say func() Answer
 	// Beside goes on once the command is committed, with Text as its answer for now, and what it
 	// returns is answered too. What an engine that dies has not done is answered by nobody.

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 
 	"switchboard/channels"
@@ -11,8 +12,8 @@ import (
 )
 
 // buttonPatience is how long taking buttons off, or an edit of a question, may wait for
-// budget to spare, and take.
-const buttonPatience = 10 * time.Second
+// budget to spare and for a platform that limits it, and take.
+const buttonPatience = time.Minute
 
 // answered does what Decided or Unbutton does to a part whose question was answered before
 // it was known under which ID the part is shown.
@@ -51,12 +52,13 @@ func (l *Line) settleQuestion(q *ledger.Decided) {
 		l.Unbutton(q.Conversation, q.Message)
 		return
 	}
-	l.aside(q.Conversation, func(ctx context.Context) {
+	l.aside(q.Conversation, func(ctx context.Context) error {
 		err := editor.Edit(ctx, q.Conversation, q.Message, l.decidedPart(q))
-		if err != nil {
+		if err != nil && !isLimited(err) {
 			l.lines.Log.DebugContext(ctx, "a question stays as it was asked", "channel", l.Name, "conversation_id", q.Conversation.ID, "error", err)
 			l.Unbutton(q.Conversation, q.Message)
 		}
+		return err
 	})
 }
 
@@ -67,24 +69,39 @@ func (l *Line) Unbutton(conv channels.Conversation, id channels.MessageID) {
 	if !ok || id == "" {
 		return
 	}
-	l.aside(conv, func(ctx context.Context) {
-		if err := unbuttoner.RemoveButtons(ctx, conv, id); err != nil {
+	l.aside(conv, func(ctx context.Context) error {
+		err := unbuttoner.RemoveButtons(ctx, conv, id)
+		if err != nil && !isLimited(err) {
 			l.lines.Log.DebugContext(ctx, "buttons stay", "channel", l.Name, "conversation_id", conv.ID, "error", err)
 		}
+		return err
 	})
 }
 
-// aside makes a call in the background as soon as the platform's budget has room for it.
-func (l *Line) aside(conv channels.Conversation, call func(context.Context)) {
+func isLimited(err error) bool {
+	_, limited := errors.AsType[*channels.RateLimitError](err)
+	return limited
+}
+
+// aside makes a call in the background as soon as the platform's budget has room for it, and
+// again for as long as the platform limits it.
+func (l *Line) aside(conv channels.Conversation, call func(context.Context) error) {
 	l.lines.asides.Go(func() {
 		ctx, cancel := context.WithTimeout(l.lines.work, buttonPatience)
 		defer cancel()
-		for !l.limits.spareOf(l.channel().Features(conv).Rates, time.Now()) {
-			if !retry.Sleep(ctx, time.Second) {
+		for {
+			pause := time.Second
+			if l.limits.spareOf(l.channel().Features(conv).Rates, time.Now()) {
+				limited, ok := errors.AsType[*channels.RateLimitError](call(ctx))
+				if !ok {
+					return
+				}
+				pause = max(pause, limited.RetryAfter)
+			}
+			if !retry.Sleep(ctx, pause) {
 				return
 			}
 		}
-		call(ctx)
 	})
 }
 

@@ -28,7 +28,10 @@ type draft struct {
 	hold      ledger.Hold
 	row       ledger.Draft                 // its Stage and PlatformID belong to run until done
 	text      func() (channels.Body, bool) // what is to be shown now; nil: it is taken back
-	news      chan struct{}                // the text may be another
+	// first is what is shown by a first call that nobody can look up: no part of an answer, for if the
+	// call's end is not known it stays, and the answer is sent below it.
+	first func() channels.Body
+	news  chan struct{} // the text may be another
 
 	ctx  context.Context // ends when nothing more is to be shown
 	stop context.CancelFunc
@@ -66,10 +69,10 @@ func (d *draft) run() {
 		}
 		return
 	}
-	every := d.presenter.line.channel().Features(d.row.Conversation).DraftEvery
+	every := func() time.Duration { return d.presenter.line.channel().Features(d.row.Conversation).DraftEvery }
 	var last time.Time
 	var shown channels.Body
-	for retry.Sleep(d.ctx, time.Until(last.Add(every))) {
+	for retry.Sleep(d.ctx, time.Until(last.Add(every()))) {
 		body, ok := d.text()
 		if !ok || sameBody(body, shown) {
 			retry.Await(d.ctx, d.news, lookIdle)
@@ -88,8 +91,14 @@ func (d *draft) run() {
 			continue
 		}
 		last = time.Now()
+		wanted := body
+		if d.row.PlatformID == "" && !d.presenter.finds() {
+			body = d.first()
+		}
 		if err = d.call(body); err == nil {
-			shown = body
+			if shown = body; !sameBody(body, wanted) {
+				last = time.Time{} // which follows at once
+			}
 		} else if d.row.PlatformID == "" && d.uncertain && d.lookUp() {
 			last = time.Time{}
 		} else if !d.mayShowLater(err) {
@@ -110,7 +119,7 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 	if d.row.Stage != ledger.DraftOpen {
 		return true, nil
 	}
-	if _, finds := l.channel().(channels.Finder); !finds {
+	if !d.presenter.finds() {
 		body = channels.Body{} // nobody will look for it
 	}
 	begun, ready, err := l.lines.Ledger.BeginDraft(d.ctx, d.hold, d.row.Delivery, body)

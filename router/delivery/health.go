@@ -48,7 +48,7 @@ type health struct {
 	lastFrame time.Time
 	lastEvent time.Time
 	down      time.Time     // since when it is not connected; zero: it is
-	rejected  bool          // the platform rejects the credentials
+	acts      string        // what somebody must act on, as notices say it; empty: it may pass
 	first     time.Time     // when the present connection first spoke; zero: it did not
 	over      bool          // the present connection is being ended: what it still says is no sign of life
 	next      time.Time     // when a new connection is made; zero: one is there, or none is to be
@@ -115,9 +115,9 @@ func (h *health) ends() {
 	h.over = true
 }
 
-// received notes that the platform spoke, and says whether the channel was not
-// connected before.
-func (h *health) received(event bool) (up bool) {
+// received notes that the platform spoke, on a connection that is good, and says whether the
+// channel was not connected before.
+func (h *health) received(event, good bool) (up bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -125,11 +125,14 @@ func (h *health) received(event bool) (up bool) {
 	if event {
 		h.lastEvent = now
 	}
+	if !good {
+		return false
+	}
 	if h.first.IsZero() && !h.over {
 		h.first = now
 		if h.state != channels.StateConnected {
 			h.state, h.since, h.reason, up = channels.StateConnected, now, "", true
-			h.down, h.rejected = time.Time{}, false
+			h.down, h.acts = time.Time{}, ""
 		}
 	}
 	select {
@@ -147,18 +150,24 @@ func (h *health) responded() bool {
 	return !h.first.IsZero()
 }
 
-// isRejected notes whether the platform rejects the channel's credentials.
-func (h *health) isRejected(rejected bool) {
+// ended notes whether somebody must act on how the connection ended.
+func (h *health) ended(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.rejected = rejected
+	switch h.acts = ""; {
+	case errors.Is(err, channels.ErrUnauthorized):
+		h.acts = "is not connected, its credentials are rejected"
+	case errors.Is(err, channels.ErrStopped):
+		h.acts = "is not connected, and is not tried again"
+	}
 }
 
-// downSince is since when the channel is not connected, and why; zero: it is.
-func (h *health) downSince() (since time.Time, rejected bool, reason string) {
+// downSince is since when the channel is not connected, what somebody must act on, and why;
+// zero: it is.
+func (h *health) downSince() (since time.Time, acts, reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.down, h.rejected, h.reason
+	return h.down, h.acts, h.reason
 }
 
 // alive is how long the present connection has spoken.
@@ -256,9 +265,9 @@ func (l *Line) connect(ctx context.Context) {
 	}
 }
 
-// needsCredentials says that connecting anew makes no sense before the settings change.
+// needsCredentials says that to connect again makes no sense before the settings change.
 func needsCredentials(err error) bool {
-	return errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrNoCredentials)
+	return errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrNoCredentials) || errors.Is(err, channels.ErrStopped)
 }
 
 // jittered is pause, a fifth more or less but no more than most, so that what broke at
@@ -335,7 +344,7 @@ func (l *Line) judge(ctx context.Context, err error) {
 	case spoke && !needsCredentials(err) && !errors.Is(err, channels.ErrElsewhere):
 		l.setState(ctx, channels.StateConnecting, "the connection was lost: "+reason)
 	default:
-		l.health.isRejected(errors.Is(err, channels.ErrUnauthorized))
+		l.health.ended(err)
 		l.setState(ctx, channels.StateError, reason)
 	}
 }
@@ -376,7 +385,8 @@ func (s sink) Marks(ctx context.Context) ([]channels.Mark, error) {
 func (s sink) Received() { s.received(context.Background(), false) }
 
 func (s sink) received(ctx context.Context, event bool) {
-	if s.line.health.received(event) {
+	connector, ok := s.line.channel().(channels.Connector)
+	if s.line.health.received(event, !ok || connector.Connected()) {
 		s.line.lines.Log.InfoContext(ctx, "channel is connected", "channel", s.line.Name)
 	}
 }

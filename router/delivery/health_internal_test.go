@@ -46,7 +46,7 @@ func (w *wire) Run(ctx context.Context, sink channels.Sink) error {
 }
 
 // connected runs w's supervisor until the test ends.
-func connected(t *testing.T, w *wire) *Lines {
+func connected(t *testing.T, w channels.Channel) *Lines {
 	t.Helper()
 	ls := New(t.Context(), Deps{Log: slog.New(slog.DiscardHandler)})
 	l, err := ls.Attach(Rated{Channel: w})
@@ -254,6 +254,51 @@ func TestConnectionThatNeverSpokeIsDeaf(t *testing.T) {
 		time.Sleep(time.Hour)
 		if n := w.runs.Load(); n < 60 || n > 70 {
 			t.Errorf("%d connections in an hour", n)
+		}
+	})
+}
+
+// A linked is a wire that knows itself whether it is good.
+type linked struct {
+	*wire
+	good atomic.Bool
+}
+
+func (l *linked) Connected() bool { return l.good.Load() }
+
+// A connection on which the platform speaks is not called connected while the channel says that it is not good; what
+// only a person can change is not tried again, and somebody must act on it.
+func TestConnectionsAreGoodWhenTheChannelSaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stop := errors.New("the platform does not know our intents")
+		l := &linked{wire: &wire{silence: 10 * time.Second, probe: func(context.Context) error { return nil }}}
+		l.run = func(ctx context.Context, sink channels.Sink, n int) error {
+			if n > 1 {
+				return fmt.Errorf("%w: %w", channels.ErrStopped, stop)
+			}
+			for ctx.Err() == nil && !l.good.Load() {
+				sink.Received()
+				retry.Sleep(ctx, time.Second)
+			}
+			sink.Received()
+			retry.Sleep(ctx, 5*time.Second)
+			return errors.New("lost")
+		}
+		ls := connected(t, l)
+		time.Sleep(time.Minute)
+		if s := ls.Statuses()[0]; s.State != channels.StateConnecting || l.runs.Load() != 1 || time.Since(s.LastFrame) > 2*time.Second {
+			t.Errorf("%+v, %d connections", s, l.runs.Load())
+		}
+		l.good.Store(true)
+		time.Sleep(2 * time.Second)
+		if s := ls.Statuses()[0]; s.State != channels.StateConnected {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep(time.Minute)
+		s := ls.Statuses()[0]
+		if _, acts, _ := ls.all()[0].health.downSince(); s.State != channels.StateError || !strings.Contains(s.Reason, stop.Error()) || !strings.Contains(acts, "not tried again") {
+			t.Errorf("%+v, somebody must act on %q", s, acts)
 		}
 	})
 }

@@ -68,6 +68,13 @@ func (l *limits) answered(began time.Time) (news bool) {
 	return true
 }
 
+// illSince is when a send last failed for the whole channel; zero: none did.
+func (l *limits) illSince() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ill.since
+}
+
 // noAnswer notes that the end of a send says nothing of the channel; news says that
 // others wait for it.
 func (l *limits) noAnswer() (news bool) {
@@ -87,6 +94,9 @@ type stuckHead struct {
 	times     int
 	alone     int  // failures before which others were answered
 	uncertain bool // nobody knows whether it arrived
+	// decided, with uncertain: it is sent once more, as soon as the platform takes messages.
+	decided bool
+	silent  time.Time // since when the platform does not say whether it arrived, though it is there; zero: it may be away
 }
 
 // noteAnswer notes that the platform answered a send of d which began then. What
@@ -160,11 +170,16 @@ func (s *sender) noteUncertain(d *ledger.Delivery, now time.Time) {
 	s.of(d.Conversation.ID).failing = &stuckHead{delivery: d.ID, at: now, uncertain: true}
 }
 
-// decided notes that it is decided what to do about the uncertain head of conv.
-func (s *sender) decided(conv channels.ConversationID) {
+// decided notes that it is decided what to do about the uncertain head of conv: it is repeated,
+// or something that needs no sign.
+func (s *sender) decided(conv channels.ConversationID, repeats bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of(conv).failing = nil
+	if c := s.of(conv); repeats && c.failing != nil {
+		c.failing.decided = true
+	} else {
+		c.failing = nil
+	}
 }
 
 // waitsForTurn notes that conv may be waiting for the limiter, or for a sign that the

@@ -29,6 +29,7 @@ type Line struct {
 	pace      pace    // of the platform's clock
 	trouble   trouble // connect's alone
 	renew     chan struct{}
+	menus     chan struct{} // the menu may have changed
 
 	mu      sync.Mutex
 	want    channels.Channel   // what is to be served; nil: nothing
@@ -40,7 +41,7 @@ type Line struct {
 }
 
 func newLine(ls *Lines, c channels.Channel, limits *limits) *Line {
-	l := &Line{lines: ls, Name: c.Name(), Kind: c.Kind(), want: c, another: func() {}, limits: limits, health: newHealth()}
+	l := &Line{lines: ls, Name: c.Name(), Kind: c.Kind(), want: c, another: func() {}, limits: limits, health: newHealth(), menus: make(chan struct{}, 1)}
 	l.adapter.Store(&c)
 	l.presenter = newPresenter(l)
 	return l

@@ -58,6 +58,8 @@ type Deps struct {
 	Runs func(turn int64) bool
 	// Left waits until no turn of a channel that is detached runs here any more.
 	Left func(ctx context.Context, channel string)
+	// Zone is the time zone in which a person, who may be nobody, reads times in a conversation.
+	Zone func(ctx context.Context, conv channels.Conversation, person string) *time.Location
 	// Grace is how long what is due is sent on a channel that is detached.
 	Grace time.Duration
 }

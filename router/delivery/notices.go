@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -40,11 +41,29 @@ func (ls *Lines) NotifyOnce(ctx context.Context, kind ledger.NoticeKind, about, 
 // notifyBut leaves out a conversation in which it is said already.
 func (ls *Lines) notifyBut(ctx context.Context, kind ledger.NoticeKind, about, text string, taint tools.Taint, but channels.Conversation, quiet time.Duration) {
 	ctx = context.WithoutCancel(ctx)
-	ls.Log.WarnContext(ctx, "the admins are notified", "kind", string(kind), "about", about, "text", text)
 	chats, err := ls.NoticeChats(ctx, kind)
+	all := len(chats)
+	chats = slices.DeleteFunc(chats, func(c channels.Conversation) bool { return c.Channel == but.Channel && c.ID == but.ID })
+	if err != nil {
+		ls.Log.ErrorContext(ctx, "some receivers of a notice could not be read", "kind", string(kind), "error", err)
+	} else if len(chats) < all && len(chats) == 0 {
+		return
+	}
+	ls.NotifyIn(ctx, chats, kind, about, text, taint, quiet)
+}
+
+// NotifyIn is NotifyOnce in these chats alone; where there is none, the log alone has it.
+func (ls *Lines) NotifyIn(ctx context.Context, chats []channels.Conversation, kind ledger.NoticeKind, about, text string, taint tools.Taint, quiet time.Duration) {
+	ctx = context.WithoutCancel(ctx)
+	if len(chats) == 0 {
+		ls.Log.WarnContext(ctx, "nobody could be notified: no admin has a direct chat with me here yet", "kind", string(kind), "about", about, "text", text)
+		return
+	}
+	ls.Log.WarnContext(ctx, "the admins are notified", "kind", string(kind), "about", about, "text", text)
+	var err error
 	for _, chat := range chats {
 		to := ls.Line(chat.Channel)
-		if to == nil || chat.Channel == but.Channel && chat.ID == but.ID {
+		if to == nil {
 			continue
 		}
 		key := sha256.Sum256(fmt.Appendf(nil, "notice of\x00%s\x00%s\x00%s\x00%s\x00", kind, about, chat.Channel, chat.ID))
@@ -124,23 +143,19 @@ func (l *Line) watchDown(ctx context.Context) {
 	var told time.Time
 	began := time.Now() // before that it was another engine's, or nobody's
 	for retry.Sleep(ctx, downLook) {
-		since, rejected, reason := l.health.downSince()
+		since, acts, reason := l.health.downSince()
 		if since.Before(began) && !since.IsZero() {
 			since = began
 		}
-		if since.IsZero() || since.Equal(told) || !rejected && time.Since(since) < downAfter {
+		if since.IsZero() || since.Equal(told) || acts == "" && time.Since(since) < downAfter {
 			continue
 		}
 		told = since
-		l.notifyDown(ctx, since, rejected, reason)
+		l.notifyDown(ctx, cmp.Or(acts, "has been away since "+since.UTC().Format("15:04 UTC")), reason)
 	}
 }
 
-func (l *Line) notifyDown(ctx context.Context, since time.Time, rejected bool, reason string) {
-	how := "has been away since " + since.UTC().Format("15:04 UTC")
-	if rejected {
-		how = "is not connected, its credentials are rejected"
-	}
+func (l *Line) notifyDown(ctx context.Context, how, reason string) {
 	text := fmt.Sprintf("The channel %s %s", render.Escape(l.Name), how)
 	if reason != "" {
 		text += ": " + render.Escape(words.OneLine(reason, 300))

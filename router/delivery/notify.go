@@ -108,17 +108,11 @@ func (ls *Lines) AdminChats(ctx context.Context) (list []channels.Conversation, 
 // IsOf says that a direct chat is that of a person still: a name, and an account, can be
 // somebody else's by now. Where no message is kept the chat itself may have their ID.
 func (l *Line) IsOf(c ledger.Chat, p *ledger.Person) bool {
-	id := plainID(cmp.Or(c.Identity, l.Kind+":"+string(c.ID)))
+	id := ledger.PlainID(cmp.Or(c.Identity, l.Kind+":"+string(c.ID)))
 	return l.Reads() || slices.ContainsFunc(p.Identities, func(own string) bool {
 		of, _, _ := strings.Cut(own, ":")
-		return (of == l.Name || of == l.Kind) && plainID(own) == id
+		return (of == l.Name || of == l.Kind) && ledger.PlainID(own) == id
 	})
-}
-
-// plainID is the ID in an identity, without kind, channel or team.
-func plainID(identity string) string {
-	_, id, _ := strings.Cut(identity, ":")
-	return id[strings.LastIndex(id, "/")+1:]
 }
 
 // adminChats lists where the admins are notified, and says whether conv is an admin's

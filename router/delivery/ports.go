@@ -33,6 +33,12 @@ type Outbox interface {
 	// Settle records what became of a delivery that was begun. More says that the
 	// conversation has deliveries open still, this one among them if it is. ErrFenced.
 	Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (more bool, err error)
+	// Unnamed lists parts of the channel that ended unknown with Settlement.Unnamed, and were not
+	// named since. ErrFenced.
+	Unnamed(ctx context.Context, hold ledger.Hold) ([]ledger.Unnamed, error)
+	// Name commits a message that names parts of one conversation to it, and notes that they are
+	// named. Where none of them needs it any more it does nothing. ErrFenced.
+	Name(ctx context.Context, hold ledger.Hold, lost []ledger.Unnamed, reply ledger.Reply) error
 	// Answered says that there were choices under a message of ours and none of them
 	// can be made any more; approval is what they decided, 0 where it was no approval.
 	Answered(ctx context.Context, message int64) (over bool, approval int64, err error)

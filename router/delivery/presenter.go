@@ -101,11 +101,11 @@ func (p *presenter) follow(list []ledger.Draft) {
 		switch {
 		case row.Stage == ledger.DraftDoubt:
 			if d == nil || d.over() { // a call under way may yet tell
-				p.begin(*row, nil, nil)
+				p.begin(*row, nil, nil, nil)
 			}
 		case row.Stage == ledger.DraftLeave:
 			if d == nil || d.text != nil || d.over() {
-				p.begin(*row, nil, nil)
+				p.begin(*row, nil, nil, nil)
 			}
 		case row.Body.Text == "" || p.line.lines.Runs(row.Turn):
 			// The turn's engine shows it.
@@ -114,7 +114,8 @@ func (p *presenter) follow(list []ledger.Draft) {
 			retry.Signal(d.news)
 		default:
 			p.rows[row.Delivery] = row.Body
-			p.begin(*row, func() (channels.Body, bool) { return p.inRow(row.Delivery) }, make(chan struct{}, 1))
+			text := func() (channels.Body, bool) { return p.inRow(row.Delivery) }
+			p.begin(*row, text, func() channels.Body { return channels.Body{Text: nothingYet} }, make(chan struct{}, 1))
 		}
 	}
 	for id, d := range p.drafts {
@@ -137,18 +138,18 @@ func (p *presenter) inRow(delivery int64) (body channels.Body, ok bool) {
 	return body, ok
 }
 
-// present shows a draft of a turn that runs here, until it is stopped. News says that
-// text may be another. It returns nil when that cannot be now.
-func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool), news chan struct{}) *draft {
+// present shows a draft of a turn that runs here, until it is stopped: first is that of draft.
+// News says that text may be another. It returns nil when that cannot be now.
+func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.begin(row, text, news)
+	return p.begin(row, text, first, news)
 }
 
 // begin shows a draft, or takes it back where there is no text. It returns nil while
 // the channel is not held, and where the last call about the draft is not over or was
 // never answered. Called under the lock.
-func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), news chan struct{}) *draft {
+func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
 	s := p.line.senderNow()
 	if !p.holding() || row.Stage == ledger.DraftBegun && row.Fence != s.hold.Fence && !p.finds() {
 		return nil // or shown where nobody finds it
@@ -163,7 +164,7 @@ func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), n
 	}
 	doubtful := row.Stage == ledger.DraftDoubt
 	row.Stage = ledger.DraftOpen // until the ledger says more
-	d := &draft{presenter: p, hold: s.hold, row: row, text: text, news: news, doubtful: doubtful, done: make(chan struct{})}
+	d := &draft{presenter: p, hold: s.hold, row: row, text: text, first: first, news: news, doubtful: doubtful, done: make(chan struct{})}
 	d.ctx, d.stop = context.WithCancel(p.ctx)
 	d.calls, d.cut = context.WithCancel(context.WithoutCancel(p.ctx))
 	p.drafts[row.Delivery] = d

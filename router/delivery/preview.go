@@ -89,8 +89,11 @@ func (p *Preview) Stream(text string) {
 	if p.ctx.Err() != nil {
 		return
 	}
-	p.content.text = text
-	if streamer := p.line.streamer(); streamer != nil {
+	streamer := p.line.streamer()
+	if streamer != nil {
+		text = p.line.grown(text)
+	}
+	if p.content.text = text; streamer != nil {
 		p.away = !streamer.Stream(p.row.Conversation.ID, p.ref.TurnID, text)
 		p.streamed = text != ""
 	}
@@ -117,11 +120,20 @@ func (p *Preview) news() (text string, news bool) {
 func (p *Preview) latest() (body channels.Body, news bool) {
 	p.mu.Lock()
 	text, news := p.news()
+	grows := p.content.text != ""
 	p.mu.Unlock()
 	if !news || p.line.streamer() != nil { // whose clients are shown Markdown
 		return channels.Body{Text: text}, news
 	}
-	return p.line.draftBody(p.row.Conversation, text), true
+	return p.line.draftBody(p.row.Conversation, text, grows), true
+}
+
+// first is what is shown first where nobody could look it up.
+func (p *Preview) first() channels.Body {
+	p.mu.Lock()
+	text := p.content.first()
+	p.mu.Unlock()
+	return p.line.draftBody(p.row.Conversation, text, false)
 }
 
 // Take hands over the draft for a message that is about to be committed, which is
@@ -185,7 +197,7 @@ func (p *Preview) notify() {
 // run has what is new shown by this engine or by another, until the turn ends.
 func (p *Preview) run(began time.Time) {
 	retry.Await(p.ctx, p.changed, math.MaxInt64)
-	retry.Sleep(p.ctx, time.Until(began.Add(draftAfter)))
+	retry.Sleep(p.ctx, max(time.Until(began.Add(draftAfter)), draftSettle))
 	for p.ctx.Err() == nil {
 		body, news := p.latest()
 		switch {
@@ -209,7 +221,7 @@ func (p *Preview) present() {
 	var shown *draft
 	p.mu.Lock()
 	if delivery != 0 && p.ctx.Err() == nil && p.row.Delivery == delivery {
-		shown = p.line.presenter.present(p.row, p.latest, p.changed)
+		shown = p.line.presenter.present(p.row, p.latest, p.first, p.changed)
 	}
 	p.shown = shown
 	p.mu.Unlock()

@@ -71,15 +71,26 @@ func (c *content) planned() string {
 func (c *content) news(drafted bool) (text string, news bool) {
 	text = cmp.Or(c.text, c.planned())
 	if text == "" && drafted {
-		text = "…"
+		text = nothingYet
 	}
 	return text, text != "" && text != c.past
 }
 
-// draftBody is a text that grows, as one message: its first part, and when it is
+// nothingYet is what is shown where there is nothing to show.
+const nothingYet = "…"
+
+// first is what is shown before anything of the next message is.
+func (c *content) first() string {
+	if plan := c.planned(); plan != "" && plan != c.past {
+		return plan
+	}
+	return nothingYet
+}
+
+// draftBody is a text, which may grow, as one message: its first part, and when it is
 // longer its last one.
-func (l *Line) draftBody(conv channels.Conversation, markdown string) channels.Body {
-	parts := l.reply(conv, markdown).Parts
+func (l *Line) draftBody(conv channels.Conversation, markdown string, grows bool) channels.Body {
+	parts := l.rendered(conv, markdown, grows).Parts
 	body := parts[len(parts)-1]
 	if len(parts) == 1 {
 		return body

@@ -31,8 +31,9 @@ const (
 type Wish struct {
 	Person string // whose wish it is; empty: of whoever reads the question
 	Tool   string
-	Shown  string // the command, or the arguments as JSON
-	Means  string // what else there is to say of what would run, as plain text; empty: nothing
+	Shown  string        // the command, or the arguments as JSON
+	Means  string        // what else there is to say of what would run, as plain text; empty: nothing
+	Loads  *tools.Loaded // with a command that may load files: it is allowed once only; nil: it is none
 	Rule   string
 	Reason string
 	Taint  tools.Taint
@@ -45,9 +46,12 @@ type decision struct {
 	does  ledger.Does
 }
 
-// decisions are the buttons of a question; a tainted turn gets no more than once.
+// once says that it can be allowed once only.
+func (w *Wish) once() bool { return w.Taint != tools.Clean || w.Loads != nil }
+
+// decisions are the buttons of a question.
 func (w *Wish) decisions() []decision {
-	if w.Taint != tools.Clean {
+	if w.once() {
 		return []decision{{"Allow once", ledger.DoesOnce}, {"Deny", ledger.DoesDeny}}
 	}
 	return []decision{
@@ -88,16 +92,27 @@ func NewCode() string {
 func (l *Line) Question(ctx context.Context, conv channels.Conversation, wish Wish) ledger.Question {
 	code := NewCode()
 	what, file := visible(pretty(wish.Shown)), channels.File{}
-	if len(what) > shownWhole && l.features(conv).Files {
+	does, text := tools.ScheduleWords(wish.Tool, wish.Shown)
+	if does != "" {
+		what = visible(text)
+	}
+	if len(what) <= shownWhole || !l.features(conv).Files {
+		what = folded(what)
+	} else {
 		kept, err := l.keepText(ctx, ledger.SessionKey(conv), nameOf(wish.Tool), wish.Taint, what)
 		if err == nil {
-			file, what = kept, strings.ToValidUTF8(what[:shownBegin], "")+"\n…"
+			file, what = kept, folded(strings.ToValidUTF8(what[:shownBegin], ""))+"\n…"
 		} else {
 			l.lines.Log.WarnContext(ctx, "what is asked for is shown in parts; it cannot be kept as a file", "channel", l.Name, "error", err)
 		}
 	}
-	reply := l.reply(conv, l.questionText(conv, wish, what, code, file.Size))
+	reply := l.reply(conv, l.questionText(conv, wish, does, what, code, file.Size))
 	reply.Notice, reply.Taint = true, wish.Taint
+	if wish.Loads != nil {
+		for _, file := range wish.Loads.Files {
+			reply.Taint = reply.Taint.Join(file.Taint)
+		}
+	}
 	l.decidedBy(conv, &reply, code, time.Now().Add(wish.Within), wish.decisions()...)
 	if file.Size > 0 {
 		reply.Parts = append(reply.Parts, channels.Body{Files: []channels.File{file}})
@@ -105,26 +120,34 @@ func (l *Line) Question(ctx context.Context, conv channels.Conversation, wish Wi
 	return ledger.Question{Conversation: conv, Reply: reply, Code: code}
 }
 
-func (l *Line) questionText(conv channels.Conversation, wish Wish, what, code string, file int64) string {
+// questionText is a question about what is to be done: does, and below it what; empty: the tool with its arguments.
+func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, code string, file int64) string {
 	var b strings.Builder
-	subject := "May I "
+	switch {
+	case does != "":
+		does = render.Escape(visible(does))
+		if wish.Taint != tools.Clean {
+			does += ", as " + render.Escape(wish.Taint.Words()) + " wants"
+		}
+	case wish.Tool == tools.ExecName:
+		does = "run this command"
+	default:
+		does = "use `" + wish.Tool + "` with these arguments"
+	}
 	if wish.Person != "" {
-		subject = "**" + render.Escape(wish.Person) + "** would have me "
-	}
-	b.WriteString(subject)
-	if wish.Tool == tools.ExecName {
-		b.WriteString("run this command")
+		fmt.Fprintf(&b, "**%s** would have me %s. May I?", render.Escape(wish.Person), does)
 	} else {
-		b.WriteString("use `" + wish.Tool + "` with these arguments")
+		b.WriteString("May I " + does + "?")
 	}
-	if wish.Person == "" {
-		b.WriteString("?")
-	} else {
-		b.WriteString(". May I?")
+	b.WriteString("\n\n")
+	if what != "" {
+		b.WriteString(words.Fenced("", what) + "\n\n")
 	}
-	fmt.Fprintf(&b, "\n\n%s\n\n", words.Fenced("", what))
 	if file > 0 {
 		fmt.Fprintf(&b, "That is its beginning; the whole, %d bytes, is in the file below.\n\n", file)
+	}
+	if wish.Loads != nil {
+		loads(&b, wish.Loads)
 	}
 	if wish.Means != "" {
 		b.WriteString("**" + render.Escape(visible(wish.Means)) + "**\n\n")
@@ -135,11 +158,38 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, what, code st
 	}
 	command := l.Command(conv)
 	fmt.Fprintf(&b, "\n\n"+Waiting+"%s, then it counts as denied. To type it: `%sapprove %s`", waits(wish.Within), command, code)
-	if wish.Taint == tools.Clean {
+	if !wish.once() {
 		b.WriteString(", with `session` or `always` behind it for more than once,")
 	}
 	fmt.Fprintf(&b, " or `%sdeny %s` and why.", command, code)
 	return b.String()
+}
+
+// loads says of which files what a command does depends, and shows those that it names.
+func loads(b *strings.Builder, l *tools.Loaded) {
+	for _, file := range l.Files {
+		plain := func(path string) string { return render.Escape(words.OneLine(visible(path), ShownName)) }
+		name, size := plain(file.Path), words.Size(file.Size)
+		lines := strings.SplitAfterN(visible(file.Begins), "\n", mostLines+1)
+		shown := strings.TrimSuffix(strings.Join(lines[:min(len(lines), mostLines)], ""), "\n")
+		switch {
+		case file.Link != "":
+			fmt.Fprintf(b, "%s is a link to %s.\n\n", name, plain(file.Link))
+		case file.Binary:
+			fmt.Fprintf(b, "%s is no text (%s).\n\n", name, size)
+		case file.Size > int64(len(file.Begins)) || len(lines) > mostLines:
+			fmt.Fprintf(b, "%s (%s) begins:\n\n%s\n\n", name, size, words.Fenced("", shown+"\n…"))
+		default:
+			fmt.Fprintf(b, "%s:\n\n%s\n\n", name, words.Fenced("", shown))
+		}
+	}
+	if l.More > 0 {
+		fmt.Fprintf(b, "It names %s more.\n\n", words.Count(l.More, "file"))
+	}
+	if len(l.Files) == 0 {
+		b.WriteString("No file is shown here. ")
+	}
+	b.WriteString("It may run or load files of its folder, also ones that it does not name. So it can be allowed once only, and runs only if no file there has changed since I asked.\n\n")
 }
 
 // Waiting begins the end of every question: what follows is no use once it is decided.
@@ -164,6 +214,10 @@ func decided(q *ledger.Decided) string {
 	switch {
 	case q.State == ledger.ActionExpired:
 		return "**Nobody decided in time.**"
+	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionRejected: // by a stranger, perhaps
+		return "**Denied; nothing was changed.**"
+	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionAccepted:
+		return "**Confirmed on both accounts.**"
 	case q.State == ledger.ActionRejected && q.Why != "":
 		return "**Denied" + by + "**: " + render.Escape(q.Why)
 	case q.State == ledger.ActionRejected:
@@ -225,9 +279,27 @@ const wideSpace = 24
 // spaces are runs of white space within a line.
 var spaces = words.Pattern("[ \t]{3,}")
 
+// blankLines are two and more of them: they would push what follows out of sight.
+var blankLines = words.Pattern(`\n(?:[ \t]*\n){2,}`)
+
+// mostLines is how many lines a question shows of a text as they are. In a longer one line
+// breaks are written out.
+const mostLines = 30
+
+// folded writes out the line breaks of a text of many lines.
+func folded(text string) string {
+	if strings.Count(text, "\n") < mostLines {
+		return text
+	}
+	return strings.ReplaceAll(text, "\n", "⟨line break⟩ ")
+}
+
 // visible writes out what a reader would not see, or see in another order.
 func visible(text string) string {
 	var b strings.Builder
+	text = blankLines().ReplaceAllStringFunc("\n"+text, func(run string) string {
+		return fmt.Sprintf("\n⟨%d blank lines⟩\n", strings.Count(run, "\n")-1)
+	})[1:]
 	text = spaces().ReplaceAllStringFunc(text, func(run string) string {
 		tabs := strings.Count(run, "\t")
 		switch plain := len(run) - tabs; {

@@ -13,6 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/ledger"
+	"switchboard/secrets"
 )
 
 // A Formatter is a channel that shows more than plain text: it turns a parsed
@@ -68,15 +69,17 @@ func (l *Line) Masked(say agent.Say) agent.Say {
 	return say
 }
 
-// Said renders what the agent says in a turn, with a line that opens it.
-func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say agent.Say, opening string) ledger.Reply {
+// Said renders what the agent says in a turn, with a line that opens it. Where its Markdown
+// hides a secret, say becomes what is shown.
+func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say *agent.Say, opening string) ledger.Reply {
 	conv := data.Conversation
 	features := l.features(conv)
 	text := opening + say.Text
 	if len(say.Choices) > 0 && !features.Buttons {
 		text += "\n\n" + numbered(say.Choices)
 	}
-	doc := render.Parse(text)
+	shown := l.shown(text, false)
+	doc := shown.doc
 	files, notes := l.files(ctx, data.Turn.Session.Key, doc.Attachments(), features)
 	if len(notes) > 0 {
 		doc = doc.Annotate(notes)
@@ -85,11 +88,15 @@ func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say agent.Say, o
 		Text: text, Parts: l.parts(doc, features), Read: l.reader() != nil,
 		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.Answers(data),
 	}
+	if shown.hid {
+		reply.Text = render.Escape(doc.Plain())
+		say.Text = reply.Text
+	}
 	if len(say.Choices) > 0 {
 		offer(&reply, say.Choices, data.Turn.Person.Name, features.Buttons)
 	}
 	if len(say.Choices) == 0 {
-		files = l.shorten(ctx, &reply, doc, data.Turn.Session.Key, say, features, files)
+		files = l.shorten(ctx, &reply, doc, data.Turn.Session.Key, *say, features, files)
 	}
 	for n := max(features.FilesPerPart, 1); len(files) > 0; files = files[min(n, len(files)):] {
 		reply.Parts = append(reply.Parts, channels.Body{Files: files[:min(n, len(files))]})
@@ -115,8 +122,51 @@ func offer(r *ledger.Reply, choices []string, person string, buttons bool) {
 
 // reply renders Markdown for a conversation.
 func (l *Line) reply(conv channels.Conversation, markdown string) ledger.Reply {
+	return l.rendered(conv, markdown, false)
+}
+
+// rendered renders Markdown, which may be the beginning of a text that grows.
+func (l *Line) rendered(conv channels.Conversation, markdown string, grows bool) ledger.Reply {
 	markdown = l.lines.Mask.Text(markdown)
-	return ledger.Reply{Text: markdown, Read: l.reader() != nil, Parts: l.parts(render.Parse(markdown), l.features(conv))}
+	shown := l.shown(markdown, grows)
+	reply := ledger.Reply{Read: l.reader() != nil, Parts: l.parts(shown.doc, l.features(conv)), Text: markdown}
+	if shown.hid {
+		reply.Text = render.Escape(shown.doc.Plain())
+	}
+	return reply
+}
+
+// A shown is Markdown as people are to see it: without known secrets, which markup, escapes or
+// entities within them hide from who looks at the Markdown.
+type shown struct {
+	doc *render.Document
+	hid bool // something was left out of what was laid out so far
+}
+
+// shown reads Markdown. Where it grows, an end that may be the beginning of a secret is left out.
+func (l *Line) shown(markdown string, grows bool) *shown {
+	s := &shown{doc: render.Parse(markdown)}
+	if l.lines.Mask.Margin() == 0 { // none is known
+		return s
+	}
+	s.doc = s.doc.Masked(&render.Mask{Placeholder: secrets.Placeholder, Find: func(text string) ([][2]int, int) {
+		found, upTo := l.lines.Mask.Find(text, grows)
+		s.hid = s.hid || len(found) > 0 || upTo < len(text)
+		return found, upTo
+	}})
+	return s
+}
+
+// grown is the beginning of a text that grows for clients that lay Markdown out.
+func (l *Line) grown(markdown string) string {
+	if l.lines.Mask.Margin() == 0 {
+		return markdown
+	}
+	shown := l.shown(markdown, true)
+	if plain := shown.doc.Plain(); shown.hid {
+		return render.Escape(plain)
+	}
+	return markdown
 }
 
 func (l *Line) parts(doc *render.Document, features channels.Features) []channels.Body {

@@ -74,6 +74,7 @@ func (l *Line) outgoing(ctx context.Context, session, id string) (file channels.
 		}
 		retry.Sleep(ctx, time.Second)
 	}
+	file.Name = l.lines.Mask.Text(file.Name)
 	return file, err
 }
 

@@ -15,10 +15,14 @@ import (
 
 // settlement sends the part, or finds out about one of which nobody knows.
 func (s *sender) settlement(ctx context.Context, d *ledger.Delivery) (ledger.Settlement, time.Duration) {
-	if d.State == ledger.DeliveryUnknown {
-		settlement, wait := s.line.inquire(ctx, d)
+	looks := d.State == ledger.DeliverySending && s.line.tooOld(d)
+	if looks && s.line.limits.giveBack(d.Conversation.ID) {
+		s.wakeOthers(d.Conversation.ID)
+	}
+	if d.State == ledger.DeliveryUnknown || looks {
+		settlement, wait := s.inquire(ctx, d)
 		if settlement.State != ledger.DeliveryUnknown || settlement.Final {
-			s.decided(d.Conversation.ID)
+			s.decided(d.Conversation.ID, settlement.Repeated)
 		}
 		return settlement, wait
 	}
@@ -30,7 +34,7 @@ func (s *sender) settlement(ctx context.Context, d *ledger.Delivery) (ledger.Set
 	defer done()
 	if !s.line.presenter.takeOver(d.ID) && d.PlatformID != "" {
 		if err := s.abandon(ctx, d); err != nil {
-			return ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true, NextAt: time.Now().Add(retryMin), Detail: err.Error()}, retryMin
+			return notAbandoned(err)
 		}
 	}
 	if d.PlatformID != "" {
@@ -46,7 +50,10 @@ func (s *sender) settlement(ctx context.Context, d *ledger.Delivery) (ledger.Set
 	}
 	now := time.Now()
 	settlement, wait := s.failed(sending, d, err, began, now)
-	if settlement.State == ledger.DeliveryUnknown && !settlement.Final && settlement.Outcome != brokenOff {
+	switch {
+	case settlement.Final:
+		s.decided(d.Conversation.ID, false)
+	case settlement.State == ledger.DeliveryUnknown && settlement.Outcome != brokenOff:
 		s.noteUncertain(d, now)
 	}
 	return settlement, wait
@@ -64,8 +71,8 @@ func isAnswer(err error) bool {
 		errors.Is(err, channels.ErrGone) || errors.Is(err, channels.ErrMoved) || errors.Is(err, channels.ErrNoMessage)
 }
 
-// abandon leaves behind what is shown in the part's place, because a call about it
-// broke off and may yet change it: the part is sent anew.
+// abandon leaves behind what is shown in the part's place, to be taken back, because a call about it
+// broke off and may yet change it, or it cannot be edited: the part is sent again as a message of its own.
 func (s *sender) abandon(ctx context.Context, d *ledger.Delivery) error {
 	if err := s.line.lines.Ledger.Abandon(context.WithoutCancel(ctx), s.hold, d.ID); err != nil {
 		return err
@@ -75,11 +82,19 @@ func (s *sender) abandon(ctx context.Context, d *ledger.Delivery) error {
 	return nil
 }
 
+// notAbandoned puts back a part that cannot leave behind what is shown: the ledger does not say so.
+func notAbandoned(err error) (ledger.Settlement, time.Duration) {
+	return ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true, NextAt: time.Now().Add(retryMin), Detail: err.Error()}, retryMin
+}
+
 // edit makes the part take the place of what is shown. Where that cannot be, it is
-// sent as a message of its own.
+// sent as a message of its own, and what is shown, which may say the same, is taken back.
 func (s *sender) edit(ctx context.Context, d *ledger.Delivery) (ledger.Settlement, time.Duration) {
 	anew := func(outcome, detail string) (ledger.Settlement, time.Duration) {
-		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: outcome, Detail: detail, Unedit: true, FreeTry: true}, 0
+		if err := s.abandon(ctx, d); err != nil {
+			return notAbandoned(err)
+		}
+		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: outcome, Detail: detail, FreeTry: true}, 0
 	}
 	editor, ok := s.line.channel().(channels.Editor)
 	if !ok || len(d.Body.Files) > 0 {
@@ -94,15 +109,19 @@ func (s *sender) edit(ctx context.Context, d *ledger.Delivery) (ledger.Settlemen
 		return ledger.Settlement{State: ledger.DeliverySent, PlatformID: d.PlatformID}, 0
 	}
 	if errors.Is(err, channels.ErrNoMessage) {
-		return anew("message_gone", err.Error())
+		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "message_gone", Detail: err.Error(), Unedit: true, FreeTry: true}, 0
 	}
 	if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
 		return anew("edit_refused", err.Error())
 	}
 	now := time.Now()
 	settlement, wait := s.failed(ctx, d, err, began, now)
-	if settlement.State == ledger.DeliveryUnknown {
-		settlement = s.again(d, now.Add(retryAfter(d)), err.Error(), now)
+	if settlement.State == ledger.DeliveryUnknown { // made again, it changes nothing: it failed like one that surely did
+		if settlement.Outcome == brokenOff {
+			settlement = s.again(d, now.Add(retryAfter(d)), err.Error(), now)
+		} else {
+			settlement, wait = s.ill(d, err.Error(), began, now)
+		}
 		settlement.Outcome = cmp.Or(settlement.Outcome, "edit_again")
 	}
 	return settlement, wait

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"switchboard/channels"
@@ -41,11 +43,11 @@ type sender struct {
 	latestIll int64
 
 	looks   chan struct{} // ask run to look at everything
+	named   atomic.Bool   // what is unnamed was looked for since the latest ask
 	working sync.WaitGroup
 
 	probing sync.Mutex // held while the platform is asked whether it lives
-	probed  time.Time  // when it was, the latest
-	alive   bool       // and what it said
+	probes  probes
 }
 
 // A conversation is what a sender knows of one. It is forgotten when its work ends.
@@ -57,6 +59,8 @@ type conversation struct {
 	rests   time.Time  // it has nothing to do before then; zero: it may have
 	waits   bool       // for its turn, or for a sign that the platform takes messages
 	failing *stuckHead // nil: the latest send of its head did not fail
+	// unnamed is since when what ended unknown there is to be named to its people; zero: nothing is.
+	unnamed time.Time
 	// uncertain is since when a part may have been begun by a call whose answer was lost.
 	uncertain time.Time
 }
@@ -99,6 +103,11 @@ func (s *sender) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		safe := s.line.lines.Engine.Safe()
 		open, err := s.line.lines.Ledger.Open(ctx, s.hold)
+		if err == nil && !s.named.Swap(true) {
+			if err = s.findUnnamed(ctx); err != nil {
+				s.named.Store(false)
+			}
+		}
 		if err == nil {
 			for _, conv := range open {
 				s.wake(conv)
@@ -128,8 +137,11 @@ func (s *sender) pause(ctx context.Context) {
 	retry.Await(guarded, s.looks, lookIdle)
 }
 
-// look asks run to look at everything that is open, and whether the lease still holds.
-func (s *sender) look() { retry.Signal(s.looks) }
+// look asks run to look at everything that is open or unnamed, and whether the lease still holds.
+func (s *sender) look() {
+	s.named.Store(false)
+	retry.Signal(s.looks)
+}
 
 // wake says that conv has something to send.
 func (s *sender) wake(conv channels.Conversation) {
@@ -232,9 +244,13 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 	if !l.lines.Engine.Safe() {
 		return time.Second, true
 	}
+	owes := s.owes(conv.ID)
+	if !owes.IsZero() && s.signed(owes) {
+		return s.nameLost(ctx, conv.ID), true
+	}
 	s.waitsForTurn(conv.ID, true)
-	wait, uncertain := s.patience(ctx, conv.ID)
-	if !uncertain { // to decide about one is no send
+	wait, decides := s.patience(ctx, conv.ID)
+	if wait == 0 && !decides { // to decide is no send
 		wait = l.limits.take(conv.ID, l.channel().Features(conv).Rates, time.Now())
 	}
 	if wait > 0 {
@@ -244,7 +260,7 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 	s.waitsForTurn(conv.ID, false)
 	called := time.Now()
 	d, due, err := l.lines.Ledger.Begin(ctx, s.hold, conv)
-	if !uncertain && (err != nil || d == nil) {
+	if !decides && (err != nil || d == nil) {
 		if l.limits.giveBack(conv.ID) {
 			s.wakeOthers(conv.ID)
 		}
@@ -260,10 +276,17 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 	case s.neverSent(conv.ID, d):
 		s.settle(ctx, d, ledger.Settlement{State: ledger.DeliveryPending, Outcome: "never_sent", FreeTry: true})
 		return 0, true
+	case d == nil && due.IsZero() && !owes.IsZero():
+		return max(s.awaitSign(ctx, owes), time.Millisecond), true
 	case d == nil && due.IsZero():
 		return 0, false
 	case d == nil:
 		return max(time.Until(due), time.Millisecond), true
+	case s.unsure(d):
+		if d.State == ledger.DeliverySending {
+			s.unsent(ctx, d)
+		}
+		return 0, true // patience says how long
 	}
 	return s.bring(ctx, d)
 }
@@ -276,8 +299,12 @@ func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Durat
 		return time.Second, true
 	}
 	settlement, wait := s.settlement(ctx, d)
+	settlement.Unnamed = settlement.Final && !strings.Contains(d.Body.Text, lostText)
 	more = s.settle(ctx, d, settlement)
 	switch {
+	case settlement.Unnamed:
+		s.owe(d.Conversation.ID, time.Now())
+		more = true
 	case settlement.Conversation:
 		s.notifyGone(ctx, d)
 	case settlement.State == ledger.DeliveryDead:

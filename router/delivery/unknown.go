@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -9,94 +10,97 @@ import (
 	"switchboard/router/ledger"
 )
 
-const (
-	// unknownAtMost is how long a part of which nobody knows whether it arrived may
-	// block its conversation.
-	unknownAtMost = 30 * time.Second
-	// repeatAtMost is how long its one repeat waits for a sign that the platform takes
-	// messages again, and probeAfter when it begins to ask for one.
-	repeatAtMost = 25 * time.Second
-	probeAfter   = 8 * time.Second
-	probeEvery   = 2 * time.Second
-)
+// unknownAtMost is how long a part of which the platform cannot say whether it arrived may block
+// its conversation, while it shows otherwise that it takes messages.
+const unknownAtMost = 30 * time.Second
+
+// askAgain is the least time until the platform is asked again.
+const askAgain = 2 * time.Second
+
+// unsure says that it was begun, or left, by somebody else, or by us long ago, what d is: before
+// it is decided about, or sent as the one repeat, a sign is waited for like after a failure of our own.
+func (s *sender) unsure(d *ledger.Delivery) bool {
+	repeats := d.State == ledger.DeliverySending
+	if !s.line.mayRepeat() || d.PlatformID != "" || d.Repeated != repeats {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.of(d.Conversation.ID)
+	if f := c.failing; f != nil && f.delivery == d.ID && f.uncertain {
+		return false
+	}
+	c.failing = &stuckHead{delivery: d.ID, at: time.Now().Add(-probeAfter), uncertain: true, decided: repeats}
+	return true
+}
+
+// tooOld says that d may have arrived by an earlier try, and that its nonce, which would show
+// it once, is enforced no longer.
+func (l *Line) tooOld(d *ledger.Delivery) bool {
+	deduper, ok := l.channel().(channels.Deduper)
+	return ok && d.Tries > 1 && d.PlatformID == "" && time.Since(d.FirstTry) >= deduper.Window()
+}
 
 // inquire decides about a part whose send was cut off. An edit is made again, which
 // changes nothing the second time. Otherwise the way is an ability of the channel: a Deduper is sent the same nonce again while its window lasts, a
 // Finder is asked, and with neither the part is sent once more, marked.
-func (l *Line) inquire(ctx context.Context, d *ledger.Delivery) (ledger.Settlement, time.Duration) {
-	now := time.Now()
+func (s *sender) inquire(ctx context.Context, d *ledger.Delivery) (ledger.Settlement, time.Duration) {
+	l := s.line
 	if d.PlatformID != "" {
 		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "edit_again"}, 0
 	}
-	if deduper, ok := l.channel().(channels.Deduper); ok && now.Sub(d.FirstTry) < deduper.Window() {
+	if deduper, ok := l.channel().(channels.Deduper); ok && time.Since(d.FirstTry) < deduper.Window() {
 		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "same_nonce"}, 0
 	}
 	if finder, ok := l.channel().(channels.Finder); ok {
-		return l.find(ctx, finder, d, now)
+		return s.find(ctx, finder, d)
 	}
 	if d.Repeated {
 		return ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "unknown_twice", Final: true}, 0
 	}
 	body := l.repeated(d.Body)
-	return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &body}, 0
+	return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &body, Fresh: true}, 0
 }
 
-// patience is how long to wait before it is decided what to do about an uncertain head of
-// conv; uncertain is false when there is none. There is one repeat: made at once it would fail of what the first try
-// failed of. So it waits until another send was answered, and after a while until the
-// platform says that it lives. To look a part up, or to send its nonce again, costs
-// nothing and needs no sign.
-func (s *sender) patience(ctx context.Context, conv channels.ConversationID) (wait time.Duration, uncertain bool) {
-	s.mu.Lock()
-	f, answered := s.of(conv).failing, s.answered
-	s.mu.Unlock()
-	if f == nil || !f.uncertain {
-		return 0, false
-	}
-	_, finder := s.line.channel().(channels.Finder)
-	_, deduper := s.line.channel().(channels.Deduper)
-	since := time.Since(f.at)
-	if finder || deduper || answered.After(f.at) || since >= repeatAtMost {
-		return 0, true
-	}
-	prober, ok := s.line.channel().(channels.Prober)
-	switch {
-	case !ok:
-		return repeatAtMost - since, true
-	case since < probeAfter:
-		return probeAfter - since, true
-	case s.lives(ctx, prober):
-		return 0, true
-	}
-	return min(probeEvery, repeatAtMost-since), true
-}
-
-// lives asks the platform whether it lives, once in a while for all conversations.
-func (s *sender) lives(ctx context.Context, prober channels.Prober) bool {
-	s.probing.Lock()
-	defer s.probing.Unlock()
-	if time.Since(s.probed) >= probeEvery {
-		asking, cancel := context.WithTimeout(ctx, probeEvery)
-		defer cancel()
-		s.alive = prober.Probe(asking) == nil
-		s.probed = time.Now()
-	}
-	return s.alive
-}
-
-func (l *Line) find(ctx context.Context, finder channels.Finder, d *ledger.Delivery, now time.Time) (ledger.Settlement, time.Duration) {
+// find asks the platform for the part. Where it cannot say, the part is given up for unknown once
+// the platform has shown for a while that it is not away. One that wants to be asked later is.
+func (s *sender) find(ctx context.Context, finder channels.Finder, d *ledger.Delivery) (ledger.Settlement, time.Duration) {
 	asking, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	id, found, err := finder.Find(asking, l.outbound(d))
+	id, found, err := finder.Find(asking, s.line.outbound(d))
+	limited, later := errors.AsType[*channels.RateLimitError](err)
 	switch {
+	case later:
+		return ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "asking", Detail: err.Error()}, max(limited.RetryAfter, askAgain)
 	case err == nil && found:
 		return ledger.Settlement{State: ledger.DeliverySent, Outcome: "found", PlatformID: id}, 0
 	case err == nil:
-		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "absent"}, 0
-	case now.Sub(d.LastTry) >= unknownAtMost && now.Sub(l.lines.began) >= unknownAtMost:
+		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "absent", Fresh: true}, 0
+	case s.silentFor(ctx, d) >= unknownAtMost:
 		return ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "cannot_ask", Detail: err.Error(), Final: true}, 0
 	}
-	return ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "asking", Detail: err.Error()}, 2 * time.Second
+	return ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "asking", Detail: err.Error()}, askAgain
+}
+
+// silentFor is how long the platform has not said what became of d, as far as it was there.
+func (s *sender) silentFor(ctx context.Context, d *ledger.Delivery) time.Duration {
+	s.mu.Lock()
+	c := s.of(d.Conversation.ID)
+	if c.failing == nil || c.failing.delivery != d.ID {
+		c.failing = &stuckHead{delivery: d.ID, at: time.Now().Add(-probeAfter), uncertain: true}
+	}
+	f := c.failing
+	s.mu.Unlock()
+	_, asks := s.line.channel().(channels.Prober)
+	here := !asks || s.awaitSign(ctx, f.at) == 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !here {
+		f.silent = time.Time{}
+		return 0
+	}
+	f.silent = cmp.Or(f.silent, time.Now())
+	return time.Since(f.silent)
 }
 
 // markUncertain notes that a call which began then, and failed so, may have begun the next

@@ -102,3 +102,27 @@ func TestWhatAnAdminTypedIsMarked(t *testing.T) {
 		}
 	}
 }
+
+// What has to be in the person's own words is what is said, and when, where it comes again or nobody can say.
+//
+// promise: P5.jobs-tainted
+func TestJobKeepsWhatItSays(t *testing.T) {
+	t.Parallel()
+	var r rows
+	d := newDesk(&r)
+	for job, want := range map[[4]string]string{
+		{"reminder", "tomorrow at 9", "tea", ""}:                   "tea",
+		{"reminder", "in 20 minutes to stretch", "", ""}:           "stretch",
+		{"reminder", "in 20 minutes", "", ""}:                      "in 20 minutes",
+		{"reminder", "every minute", "tea", ""}:                    "every minute|tea",
+		{"reminder", "every monday at 9 to call Ann", "", ""}:      "every monday at 9 to call Ann",
+		{"reminder", "Europe/Rome tomorrow at 9", "tea", ""}:       "tea",
+		{"reminder", "ogni giorno", "tea", ""}:                     "ogni giorno|tea",
+		{"reminder", "in 20 minutes to stretch", "", "Asia/Tokyo"}: "reminder in 20 minutes to stretch  Asia/Tokyo",
+		{"task", "tomorrow at 9", "tea", ""}:                       "task tomorrow at 9 tea ",
+	} {
+		if got := strings.Join(d.Keeps(t.Context(), tools.NewJob{Kind: job[0], When: job[1], Text: job[2], Zone: job[3]}), "|"); got != want {
+			t.Errorf("%q: %q, want %q", job, got, want)
+		}
+	}
+}

@@ -408,10 +408,11 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	if res := d.ListJobs(t.Context(), call, tools.JobList{All: true}); res.Code != "not_permitted" {
 		t.Errorf("everybody's: %+v", res)
 	}
-	if res := d.ListJobs(t.Context(), call, tools.JobList{}); res.End != tools.EndOK || !strings.Contains(res.Output, "List my tasks.") || res.Taint != "web" {
+	if res := d.ListJobs(t.Context(), call, tools.JobList{}); res.End != tools.EndOK || !strings.Contains(res.Output, "List my tasks. – made after I read a web page\n") || res.Taint != "web" {
 		t.Errorf("%+v", res)
 	}
-	if res := d.ListJobs(t.Context(), call, tools.JobList{Job: 1}); res.End != tools.EndOK || !strings.Contains(res.Output, "has not run yet") {
+	if res := d.ListJobs(t.Context(), call, tools.JobList{Job: 1}); res.End != tools.EndOK || !strings.Contains(res.Output, "has not run yet") ||
+		!strings.Contains(res.Output, "made after I read a web page, and runs as such") {
 		t.Errorf("%+v", res)
 	}
 	alone := call

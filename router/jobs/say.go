@@ -102,8 +102,18 @@ func line(job *scheduler.Job, owners bool) string {
 	}
 	if job.State != scheduler.JobActive {
 		text += " – **" + string(job.State) + "**"
+	} else if job.Away {
+		text += " – **waits: " + short(job.Owner, 60) + " is away**"
+	}
+	if job.Taint != "" {
+		text += " – " + source(job)
 	}
 	return text + "\n"
+}
+
+// source says of a job that was made after text from elsewhere was read where that came from.
+func source(job *scheduler.Job) string {
+	return "made after I read " + short(tools.Taint(job.Taint).Words(), 60)
 }
 
 // detail is all about a job.
@@ -119,6 +129,8 @@ func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 	fmt.Fprintf(&b, "\n- %s", job.State)
 	if job.Reason != "" {
 		b.WriteString(": " + short(job.Reason, 200))
+	} else if job.Away && job.State == scheduler.JobActive {
+		fmt.Fprintf(&b, ", but waits: %s is away, as the settings file no longer names them", short(job.Owner, 60))
 	}
 	if next := d.upcoming(job, 3); next != "" {
 		fmt.Fprintf(&b, "\n- next: %s", next)
@@ -131,7 +143,7 @@ func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 		fmt.Fprintf(&b, ", the last %d failed", job.Failures)
 	}
 	if job.Taint != "" {
-		fmt.Fprintf(&b, "\n- made after reading text from elsewhere (%s), and runs as such", short(tools.Taint(job.Taint).Words(), 60))
+		b.WriteString("\n- " + source(job) + ", and runs as such")
 	}
 	if off := d.WhenOff(); off != "" && job.Payload != scheduler.PayloadMaintenance {
 		b.WriteString("\n\n" + render.Escape(off))

@@ -34,7 +34,7 @@ func (d *Desk) calling(ctx context.Context, call tools.Call) (*asking, error) {
 // AddJob implements tools.Schedule.
 func (d *Desk) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) tools.Result {
 	if call.Session.Alone && call.Taint != tools.Clean { // else what was read could go on by itself, in more and more jobs
-		return refused(faulty("not_permitted", "a job that has read text from elsewhere (%s) makes no other jobs: nobody is there to see it", call.Taint.Words()))
+		return refused(faulty("not_permitted", "a job that has read %s makes no other jobs: nobody is there to see it", call.Taint.Words()))
 	}
 	a, err := d.calling(ctx, call)
 	if err != nil {
@@ -50,6 +50,22 @@ func (d *Desk) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) to
 	}
 	change, err := d.add(ctx, a, w)
 	return d.changed(ctx, call, change, err)
+}
+
+// Keeps implements tools.Schedule: of a reminder the text, and where it comes again and again, or cannot be
+// read, also when. What acts later, or by another zone, is all one thing to say.
+func (d *Desk) Keeps(ctx context.Context, job tools.NewJob) []string {
+	if job.Kind != tools.JobRemind || job.Zone != "" {
+		return []string{strings.Join([]string{job.Kind, job.When, job.Text, job.Zone}, " ")}
+	}
+	spec, text, err := d.time(ctx, &asking{}, wish{when: job.When, text: job.Text, zone: "UTC"})
+	switch {
+	case err == nil && spec.At != "":
+		return []string{cmp.Or(text, job.When)}
+	case job.Text == "":
+		return []string{job.When}
+	}
+	return []string{job.When, job.Text}
 }
 
 // ListJobs implements tools.Schedule.

@@ -92,11 +92,12 @@ const (
 	ApprovalUnknown  Situation = "approval_unknown" // no such code in this conversation
 	PairingDone      Situation = "pairing_done"
 	PairingRefused   Situation = "pairing_refused"
-	LinkAllowed      Situation = "link_allowed"
+	LinkHalf         Situation = "link_half"    // this side confirmed it, and the other did not yet
+	LinkAllowed      Situation = "link_allowed" // to whoever made the code
 	LinkDenied       Situation = "link_denied"
 	ApprovalNotYours Situation = "approval_not_yours" // only admins decide
 	ApprovalOver     Situation = "approval_over"      // decided before, expired or cancelled
-	ApprovalOnceOnly Situation = "approval_once_only" // no grants for turns that read outside text
+	ApprovalOnceOnly Situation = "approval_once_only" // no grants for turns that read outside text, nor for commands that may load files
 	GrantRevoked     Situation = "grant_revoked"
 	GrantUnknown     Situation = "grant_unknown"
 )

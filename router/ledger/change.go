@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"strconv"
+	"time"
 
 	"switchboard/channels"
 )
@@ -67,6 +68,22 @@ const (
 	// DropDelivery gives a part up that is pending, unknown or dead.
 	DropDelivery DeliveryChangeKind = "drop"
 )
+
+// ResendWithin is how long ago a part may have ended unknown to be sent again by Resend.
+const ResendWithin = 7 * 24 * time.Hour
+
+// A Resend does for each part of a conversation that ended unknown of late what RetryDelivery does.
+type Resend struct {
+	Conversation channels.Conversation
+	Messages     int  // filled in: of how many messages parts are sent again
+	Looked       bool // filled in: they are looked for first
+	Dropped      int  // filled in: of how many messages parts were given up of late, which does not change
+}
+
+// Names implements Change.
+func (c *Resend) Names() (action, target string) {
+	return "delivery.resend", "conversation " + SessionKey(c.Conversation)
+}
 
 // Names implements Change.
 func (c *DeliveryChange) Names() (action, target string) {

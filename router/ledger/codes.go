@@ -3,6 +3,8 @@ package ledger
 import (
 	"crypto/sha256"
 	"time"
+
+	"switchboard/channels"
 )
 
 // HashCode is under what an action's code is stored, so that the database does not
@@ -22,11 +24,21 @@ const (
 // is kept like any other, with no situation.
 type AsCode struct {
 	Code []byte // HashCode of the code
-	Kind string // ActionClaim or ActionLink; empty: either
+	// Kind is ActionClaim or ActionLink; empty: either. ActionApproval: a stranger answers whether
+	// their account is to become somebody's, by a code or a button.
+	Kind string
+	Does Does // with ActionApproval: DoesOnce or DoesDeny; empty: as the button says
 	// Identity is the sender's, and Name what to call a stranger where nobody is called that;
 	// empty: by the identity.
 	Identity, Name string
 	Request        *Request // with LinkAsked; nil: it is rendered when it is asked for
+}
+
+// A Link is what a link code would do, once both sides confirm it.
+type Link struct {
+	At     channels.Conversation // where the code was made
+	Person string                // who made it, whom the sender becomes
+	Was    string                // who the sender is until then; empty: a stranger
 }
 
 // AsPairing is what a stranger writes where pairing is on. Where no code is due they are
@@ -38,10 +50,13 @@ type AsPairing struct {
 
 // A Request asks people to decide about a stranger, or about another account.
 type Request struct {
-	Code      []byte // HashCode of what any admin may type in any direct chat; nil: none
+	Code []byte // HashCode of what any admin may type in any direct chat; nil: none
+	// Questions are asked at once. Those of a link are two: in the chat where its code was made, and
+	// in the one where it was sent.
 	Questions []Question
 	ExpiresAt time.Time
 	Accepted  Reply // what is said to whoever asks, once it is accepted
+	Joined    Reply // of a link: what is said then to whoever made the code
 }
 
 func (*AsCode) as()    {}

@@ -60,11 +60,27 @@ type Settlement struct {
 	// Final, with unknown: a second unknown, or one nobody may resend; it no
 	// longer blocks its conversation.
 	Final bool
+	// Unnamed, with Final: the part's person is to be told of it, see ledger.Unnamed.
+	Unnamed bool
+	// Fresh, with pending: limits of time begin with the next send. What was before is known not to have arrived, or the next send says that it may have.
+	Fresh bool
 	// Unedit, with pending: the message to edit is not there any more, so that the
 	// next try sends a new one.
 	Unedit bool
 	// Conversation, with dropped: all open deliveries of the conversation go with it.
 	Conversation bool
+}
+
+// An Unnamed is a part of which nobody will know whether it arrived, or that was dropped as its
+// channel was away too long, and which its conversation was not told of yet.
+type Unnamed struct {
+	Delivery     int64
+	Message      int64
+	Dropped      bool
+	Conversation channels.Conversation
+	Person       string    // whose message it is of; may be empty
+	Notice       bool      // it is of a notice
+	Written      time.Time // when it was committed
 }
 
 // A Hand is who does something by hand, and the rule that lets them.

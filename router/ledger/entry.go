@@ -75,9 +75,13 @@ type AsControl struct {
 	AnyPerson bool
 	// Refused: it would have been a turn, but is empty, too long or too fast.
 	Refused bool
-	// Change is made in the same transaction; nil: none. It is answered by Reply, without one
-	// by what is said in ChangeMade; in ChangeRefused nothing was changed.
+	// Change is made in the same transaction; nil: none. It is answered by Reply, or by Say; in
+	// ChangeRefused nothing was changed.
 	Change Change
+	// Say, if not nil, renders in place of Reply what became of Change. It is called in the
+	// transaction, each time that this is tried, so that what it names is what is kept: it must not
+	// wait, and ask no database.
+	Say func() *Reply
 	// Admins: Change is for admins, which the sender has to be still when it is made.
 	Admins bool
 	// Refusal is why Change was refused: it is not tried again, and Reply answers.
@@ -149,7 +153,7 @@ const (
 	// EffectCancel asks the person's open turn to stop: the one that runs, else the next, else
 	// one that waits for a decision. One that nobody works on ends at once, SituationDropped; with none, SituationIdle.
 	EffectCancel Effect = "cancel"
-	EffectReset  Effect = "reset" // forget the conversation so far
+	EffectReset  Effect = "reset" // forget the conversation so far; turns that wait for a decision end, ResetAsked
 	EffectLink   Effect = "link"  // the reply brings a new link code, and ends the person's older ones
 )
 
@@ -160,6 +164,7 @@ const (
 	SituationBusy    Situation = "busy"            // AsTurn.QueueLimit turns wait already: it is answered instead
 	SituationIdle    Situation = "idle"            // there is nothing to cancel
 	SituationDropped Situation = "dropped"         // nobody worked on what was cancelled
+	ResetAsked       Situation = "reset_asked"     // EffectReset ended turns that waited for a decision
 	RetryNone        Situation = "retry_none"      // the person has no turn here
 	RetryUnclear     Situation = "retry_unclear"   // the message replied to is of no turn
 	RetryOpen        Situation = "retry_open"      // the turn has not ended yet
@@ -169,7 +174,6 @@ const (
 	EditTooLate      Situation = "edit_too_late"   // the edited message was answered before
 	EditAsked        Situation = "edit_asked"      // the edited message's turn waits for a decision
 	CommandPressed   Situation = "command_pressed" // AsAction gives Accepted.Command, which is not known to be one yet
-	ChangeMade       Situation = "change_made"     // AsControl.Change says what became of it
 	ChangeRefused    Situation = "change_refused"  // Accepted.Refusal says why
 	ClaimDone        Situation = "claim_done"      // the sender is an admin now
 	ClaimWrong       Situation = "claim_wrong"     // there is no such code
@@ -182,7 +186,7 @@ const (
 	LinkSame         Situation = "link_same"       // the sender made it; the code stays good, as it does with the next two
 	LinkByFile       Situation = "link_by_file"    // the settings name the sender, and decide
 	LinkAdmin        Situation = "link_admin"      // the sender would be an admin no more
-	LinkAsked        Situation = "link_asked"      // whoever made it is an admin, and is asked
+	LinkAsked        Situation = "link_asked"      // both sides are asked
 	LinkDone         Situation = "link_done"
 )
 
@@ -234,28 +238,28 @@ type Accepted struct {
 	SessionID int64
 	Situation Situation // how the entry was answered, if that was known in the transaction alone
 	Claimed   *Claimed  // a turn to run now, under a lease taken by this entry
-	// Waiting: a turn was queued and nobody claimed it because MayClaim was false.
+	// Waiting: a turn was queued and nobody claimed it because MayClaim was false, or one ended
+	// behind which others may be queued.
 	Waiting bool
 	// CancelTurn is the turn that was asked to stop; 0: none, or it had not begun
 	// and ended at once.
 	CancelTurn int64
-	Dropped    int64  // the turn that waited for a decision and was cancelled; 0: none
-	Admin      string // AsCode: the name of who was made an admin; empty: nobody
-	Refusal    string // ChangeRefused: why, in a sentence
+	Dropped    []int64 // turns that waited for a decision and were cancelled
+	Admin      string  // AsCode: the name of who was made an admin; empty: nobody
+	Refusal    string  // ChangeRefused: why, in a sentence
 	// People: somebody became a person, or two became one.
 	People bool
 	// Elsewhere is another conversation in which something is said; no ID: in none.
 	Elsewhere channels.Conversation
-	// Confirm, with LinkAsked, is where to ask.
-	Confirm  channels.Conversation
-	Full     bool        // AsPairing: the channel takes nobody's wish for now
-	Edited   Edited      // AsEdit
-	Decision Situation   // AsAction: what became of an approval that is not about a tool; empty: see Action
-	Approval int64       // AsAction, AsDecision: the approval that is meant; 0: none
-	Decided  int64       // the turn that may go on, as its approval was decided or expired; 0: none
-	Action   ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
-	Command  string      // AsAction: what the button gives as a command, without its slash
-	NotYours bool        // AsAction: the action is for another person
+	Link      *Link       // with LinkAsked: what to ask; nil: it was asked
+	Full      bool        // AsPairing: the channel takes nobody's wish for now
+	Edited    Edited      // AsEdit
+	Decision  Situation   // AsAction: what became of an approval that is not about a tool; empty: see Action
+	Approval  int64       // AsAction, AsDecision: the approval that is meant; 0: none
+	Decided   int64       // the turn that may go on, as its approval was decided or expired; 0: none
+	Action    ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
+	Command   string      // AsAction: what the button gives as a command, without its slash
+	NotYours  bool        // AsAction: the action is for another person
 	// Question, with an Action that was or is used up, is the message of ours that has its
 	// buttons; empty: it has none, or is not known to be shown.
 	Question channels.MessageID

@@ -10,11 +10,13 @@ const (
 	NoticeJobDisabled    NoticeKind = "job_disabled"    // it failed too often
 	NoticeBudget         NoticeKind = "budget"          // a limit is reached, or nearly
 	NoticeBrokenSettings NoticeKind = "broken_settings" // changed ones cannot be used, and the old ones stay
+	NoticePersonAway     NoticeKind = "person_away"     // the settings file names somebody no more, or again
 	NoticeDisk           NoticeKind = "disk"            // it is nearly full
 	NoticeHealth         NoticeKind = "health"          // processors, memory, queue or deliveries are not well
 )
 
 // NoticeKinds are all kinds.
 var NoticeKinds = []NoticeKind{
-	NoticePairing, NoticeChannelDown, NoticeDeadDelivery, NoticeJobDisabled, NoticeBudget, NoticeBrokenSettings, NoticeDisk, NoticeHealth,
+	NoticePairing, NoticeChannelDown, NoticeDeadDelivery, NoticeJobDisabled, NoticeBudget, NoticeBrokenSettings,
+	NoticePersonAway, NoticeDisk, NoticeHealth,
 }

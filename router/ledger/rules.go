@@ -20,6 +20,7 @@ const (
 	RuleNoLonger    = "channel.not_open"    // known only from where everybody is let in
 	RuleNotAllowed  = "channel.allow_conversations"
 	RuleNotMeant    = "channel.require_mention" // served, but did not speak to us
+	RuleTooEarly    = "first_start"             // written before the bot was there
 
 	RuleDMDisabled     = "channel.dm_disabled"
 	RuleGroupsDisabled = "channel.groups_disabled"

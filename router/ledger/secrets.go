@@ -19,7 +19,15 @@ type SecretChange struct {
 	Name       string
 	Ciphertext []byte   // SetSecret
 	Tools      []string // SetSecret; nil: as they were
+	// Within (SetSecret) is for how long it counts unless it is confirmed, as a version of the settings, from
+	// Conversation, a session's key; then the former value counts again. 0: it needs no confirmation.
+	Within       time.Duration
+	Conversation string
+	Version      *SettingsVersion // filled in, with Within
 }
+
+// secretSet stands in the differences of a version of the settings that sets a secret, before its name.
+const secretSet = "secret "
 
 // A SecretChangeKind is what a SecretChange does.
 type SecretChangeKind string

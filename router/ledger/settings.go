@@ -2,11 +2,17 @@ package ledger
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"switchboard/channels"
 )
+
+// ConfirmWithin is how long a change that could lock out who asks for it counts unconfirmed.
+const ConfirmWithin = time.Minute
 
 // A SettingsVersion is the layer of settings that were changed at run time, as it is after one
 // change of it.
@@ -25,10 +31,38 @@ type SettingsVersion struct {
 	Confirmed    bool          `json:"confirmed,omitempty"`
 	Lapsed       bool          `json:"lapsed,omitempty"` // it counts no longer
 	Left         time.Duration `json:"-"`                // until ConfirmBy, as it was read; 0: it does not wait
+	// Question is the message in Conversation whose buttons ended with this change of the version;
+	// empty: there is none, or it is not known to be shown.
+	Question channels.MessageID `json:"-"`
 }
 
 // Waiting says that the version counts only until ConfirmBy, unless it is confirmed.
 func (v *SettingsVersion) Waiting() bool { return v.Left > 0 }
+
+// Asked is the direct chat in which the version was asked for, as far as its key says; no channel:
+// on the machine.
+func (v *SettingsVersion) Asked() channels.Conversation {
+	channel, id, _ := strings.Cut(v.Conversation, ":")
+	return channels.Conversation{Channel: channel, ID: channels.ConversationID(id), Kind: channels.Direct}
+}
+
+// ConfirmCommand is the command of the button that confirms the version.
+func (v *SettingsVersion) ConfirmCommand() string { return fmt.Sprintf("config confirm %d", v.ID) }
+
+// Secret is the name of the secret that the version set, in place of settings; empty: it set these.
+func (v *SettingsVersion) Secret() string {
+	if len(v.Diff) != 1 {
+		return ""
+	}
+	name, _ := strings.CutPrefix(v.Diff[0].Key, secretSet)
+	if name == v.Diff[0].Key {
+		return ""
+	}
+	return name
+}
+
+// SecretSet is the difference of a version that sets a secret. No value is in it.
+func SecretSet(name string) []SettingsDiff { return []SettingsDiff{{Key: secretSet + name}} }
 
 // Keys are those that the version changed, with commas between.
 func (v *SettingsVersion) Keys() string { return keysOf(v.Diff) }
@@ -83,9 +117,28 @@ func (v *SettingsVersion) Undo(layer map[string]string) (set map[string]string, 
 	return set, unset, changed
 }
 
+// Standing is the newest of versions, given newest first, that makes a change of settings which nothing
+// has taken back; nil: there is none. One that takes back another is no change of its own, and one
+// that takes back an undo brings back what that took.
+func Standing(list []SettingsVersion) *SettingsVersion {
+	undone := map[int64]bool{}
+	for i := range list {
+		switch v := &list[i]; {
+		case undone[v.ID], v.Secret() != "":
+		case v.Undoes == 0:
+			return v
+		default:
+			undone[v.Undoes] = true
+		}
+	}
+	return nil
+}
+
 // A SettingsChange makes a version of the settings, or decides about the one that waits.
 type SettingsChange struct {
 	Kind SettingsChangeKind
+	// ID (ConfirmSettings, TakeBackSettings) is the version that is meant; 0: whichever waits.
+	ID int64
 	// SetSettings: Base is the version that it was made of, Values the whole layer after it, and
 	// Undoes the version that it takes back, if it does. ConfirmWithin is for how long it counts
 	// unless it is confirmed from Conversation; 0: it needs no confirmation.

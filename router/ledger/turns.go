@@ -47,9 +47,12 @@ var ErrNotFound = errors.New("not found")
 // person wait already; nothing was written.
 var ErrTooManyAsked = errors.New("too many questions of this person are open")
 
+// ErrNotAway is returned where a turn was to wait for somebody who is not away; nothing was written.
+var ErrNotAway = errors.New("the person of the turn is not away")
+
 // IsFinal says that the same call would fail of err another time too.
 func IsFinal(err error) bool {
-	for _, final := range []error{ErrFenced, ErrConflict, ErrRefused, ErrNotFound, ErrUnreadable, ErrStopped, ErrTooManyAsked} {
+	for _, final := range []error{ErrFenced, ErrConflict, ErrRefused, ErrNotFound, ErrUnreadable, ErrStopped, ErrTooManyAsked, ErrNotAway} {
 		if errors.Is(err, final) {
 			return true
 		}

@@ -24,6 +24,7 @@ const (
 	WakeAll      WakeKind = "all"      // anything: look at everything
 	WakeTurn     WakeKind = "turn"     // a turn of Channel (empty: of some channel) waits for an engine
 	WakeStop     WakeKind = "stop"     // turn Turn is asked to stop, or to begin anew
+	WakeEdit     WakeKind = "edit"     // a message of turn Turn was changed
 	WakeDelivery WakeKind = "delivery" // something is to be sent or shown in Channel, Conversation (empty: look at all)
 	WakeDraft    WakeKind = "draft"    // what is shown beside messages in Channel, Conversation changed
 	WakeTyping   WakeKind = "typing"   // an answer is being made in Channel, Conversation

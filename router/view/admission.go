@@ -24,6 +24,7 @@ var admissions = map[string]string{
 	ledger.RuleDMDisabled:     "kept out, because [channels.{channel}] has dm = \"disabled\"",
 	ledger.RuleGroupsDisabled: "kept out, because [channels.{channel}] has groups = \"disabled\"",
 	ledger.RuleNotMeant:       "left alone, because it was not said to the bot",
+	ledger.RuleTooEarly:       "not answered, because it was written before the bot's first start",
 }
 
 // Admission says in words why a message was taken or not; empty: the message is older

@@ -27,6 +27,9 @@ func (v *Turn) Show(currency string, zone *time.Location) string {
 	if v.FinishedAt != nil {
 		t.line(0, "ended    %s, after %s", t.at(*v.FinishedAt), v.FinishedAt.Sub(v.CreatedAt).Round(time.Millisecond))
 	}
+	if v.NextTry != nil {
+		t.line(0, "waits    for its model, next try %s", t.at(*v.NextTry))
+	}
 	t.line(0, "cost     %s\n", t.cost(v.Calls, v.TokensIn, v.TokensOut, v.Cost))
 	t.indent("", v.Text)
 	for i := range v.Messages {

@@ -19,9 +19,11 @@ type Turn struct {
 	CreatedAt  time.Time  `json:"created_at"`
 	StartedAt  *time.Time `json:"started_at"`
 	FinishedAt *time.Time `json:"finished_at"`
-	Calls      int        `json:"llm_calls"`
-	TokensIn   int64      `json:"tokens_in"`
-	TokensOut  int64      `json:"tokens_out"`
+	// NextTry is when the turn is tried again, as no model answers it; nil: it does not wait for that.
+	NextTry   *time.Time `json:"next_try,omitempty"`
+	Calls     int        `json:"llm_calls"`
+	TokensIn  int64      `json:"tokens_in"`
+	TokensOut int64      `json:"tokens_out"`
 	// BilledTokens are those of all prompts and answers, TokensIn and TokensOut together;
 	// PromptTokens those of the last call's prompt alone, which is what the model's
 	// context_tokens have to hold. Turn fills the latter.

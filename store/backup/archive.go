@@ -69,6 +69,9 @@ type Manifest struct {
 	Files   int      `json:"files"`
 	Bytes   int64    `json:"bytes"`   // of files
 	Missing []string `json:"missing"` // files that rows name and the data folder had not, whole
+	// Already (Restore) says that all of it was there, as a restore leaves it that is cut off once
+	// it is committed.
+	Already bool `json:"already,omitempty"`
 }
 
 // Rows counts those of all tables.

@@ -3,6 +3,7 @@ package backup_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // A table that a migration brings must be decided on: carried, in the list after the tables
@@ -99,8 +101,8 @@ func TestWhatIsRestoredIsWhatWasBackedUp(t *testing.T) {
 				if again, _ := target.backUp(); !reflect.DeepEqual(again.Tables, m.Tables) {
 					t.Errorf("what was restored is\n%+v\nwhat was backed up\n%+v", again.Tables, m.Tables)
 				}
-				if _, err := target.restore(file); !errors.Is(err, backup.ErrNotEmpty) {
-					t.Errorf("it was restored twice: %v", err)
+				if m, err := target.restore(file); err != nil || !m.Already {
+					t.Errorf("restored again: %+v, %v", m, err)
 				}
 				goesOn(t, target.open())
 			})
@@ -274,5 +276,65 @@ func TestTargetThatIsInUseIsRefused(t *testing.T) {
 		if err := e.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A restore that was cut off once it was committed is complete: the same file restored again is
+// told so, and the key is there. What is not just that is refused.
+//
+// promise: L.backup-all-or-nothing
+func TestRestoreAgainSaysThatItIsComplete(t *testing.T) {
+	t.Parallel()
+	source := empties(t)["sqlite"]
+	source.fill()
+	made, file := source.backUp()
+	for kind, target := range empties(t) {
+		if m, err := target.restore(file); err != nil || m.Already {
+			t.Fatalf("%s: %+v, %v", kind, m, err)
+		}
+		db := target.open()
+		if kind == "postgres" { // the functions come after the commit
+			run(t, db, "DROP FUNCTION sb_script")
+		}
+		m, err := target.restore(file)
+		if err != nil || !m.Already || m.Rows() != made.Rows() {
+			t.Errorf("%s again: %+v, %v", kind, m, err)
+		}
+		run(t, db, "UPDATE messages SET text = text || '.' WHERE id = 21")
+		if _, err := target.restore(file); !errors.Is(err, backup.ErrNotEmpty) || !strings.Contains(err.Error(), "it is whole, and can be started") {
+			t.Errorf("%s with another text: %v", kind, err)
+		}
+		run(t, db, "UPDATE messages SET text = substr(text, 1, length(text) - 1) WHERE id = 21")
+		if m, err := target.restore(file); err != nil || !m.Already {
+			t.Errorf("%s as it was: %+v, %v", kind, m, err)
+		}
+		log := &testkit.Log{}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db = storetest.Opened(t, target.url, target.dir, slog.New(slog.NewJSONHandler(log, nil)))
+		for range 2 {
+			e, err := engines.Start(t.Context(), db.DB, false)
+			if err == nil {
+				err = e.Close(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := strings.Count(log.String(), "the database was restored, and is whole"); n != 1 {
+			t.Errorf("%s: two starts say so %d times", kind, n)
+		}
+		if _, err := target.restore(file); !errors.Is(err, backup.ErrNotEmpty) || strings.Contains(err.Error(), "it is whole") {
+			t.Errorf("%s after a start: %v", kind, err)
+		}
+	}
+}
+
+func run(t *testing.T, db *store.DB, query string) {
+	t.Helper()
+	err := db.Write(t.Context(), database.Full, "test", func(t *database.Tx) error { _, err := t.Exec(query); return err })
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
 	}
 }

@@ -33,6 +33,7 @@ type row struct {
 var everything = []row{
 	{`INSERT INTO owners (id, state, started_at, renewed_at) VALUES (7, 'alive', 1, 1)`, nil},
 	{`INSERT INTO people (name, role, source, created_at, updated_at) VALUES ('Zoë', 'admin', 'local', 1, 1), ('b', 'user', 'open', 1, 1), ('a', 'user', 'config', 1, 1), ('Ä', 'user', 'open', 1, 1)`, nil},
+	{`INSERT INTO people_away (name, role, tools, identities, created_at, away_at) VALUES ('left', 'user', '["*"]', '[{"identity":"tg:1","linked":true}]', 1, 2)`, nil},
 	{`INSERT INTO identities (identity, person, linked, created_at) VALUES ('tg:1', 'Zoë', TRUE, 1), ('Tg:1', 'b', FALSE, 1)`, nil},
 	{`INSERT INTO conversations (id, channel, conversation, kind, title, created_at) VALUES (3, 'tg', 'c1', 'direct', ?, 1), (4, 'tg', 'c2', 'group', '', 9223372036854775807)`, []any{hard}},
 	{`INSERT INTO marks (channel, conversation, mark, noted_at) VALUES ('tg', 'c1', 'm', -5)`, nil},

@@ -13,7 +13,10 @@ import (
 
 // A keyFile is the key of the secrets on its way to its place; nil: there is none, or it is
 // there already.
-type keyFile struct{ path, part string }
+type keyFile struct {
+	path, part string
+	placed     bool
+}
 
 // readKey puts the key of an archive beside its place, so that what may fail fails now.
 func readKey(r *reader, h *head, path string) (*keyFile, error) {
@@ -36,7 +39,7 @@ func readKey(r *reader, h *head, path string) (*keyFile, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("key of the secrets: %w", err)
 	}
-	k := &keyFile{path, path + ".restoring"}
+	k := &keyFile{path: path, part: path + ".restoring"}
 	if err := k.write(key); err != nil {
 		return nil, fmt.Errorf("key of the secrets: %w", errors.Join(err, k.forget()))
 	}
@@ -61,16 +64,26 @@ func (k *keyFile) place() error {
 		return nil
 	}
 	if err := os.Link(k.part, k.path); err != nil {
-		return fmt.Errorf("it is in %s: %w", k.part, err)
+		return err
 	}
-	return errors.Join(k.forget(), database.SyncFolder(filepath.Dir(k.path)))
+	k.placed = true
+	return errors.Join(removed(k.part), database.SyncFolder(filepath.Dir(k.path)))
 }
 
+// forget takes the key away again that was written, or placed.
 func (k *keyFile) forget() error {
 	if k == nil {
 		return nil
 	}
-	if err := os.Remove(k.part); !errors.Is(err, fs.ErrNotExist) {
+	err := removed(k.part)
+	if k.placed {
+		err = errors.Join(err, removed(k.path))
+	}
+	return err
+}
+
+func removed(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

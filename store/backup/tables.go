@@ -19,6 +19,7 @@ type table struct {
 var tables = []table{
 	{name: "people", key: []string{"name"}},
 	{name: "identities", key: []string{"identity"}},
+	{name: "people_away", key: []string{"name"}},
 	{name: "conversations", key: []string{"id"}},
 	{name: "marks", key: []string{"channel", "conversation"}},
 	{name: "moved", key: []string{"channel", "former"}},

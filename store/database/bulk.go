@@ -67,7 +67,7 @@ func (db *DB) snapshot(ctx context.Context, fn func(*Tx) error) error {
 
 // inPatience runs fn in a transaction on PostgreSQL that may take long and stand still.
 func (db *DB) inPatience(ctx context.Context, o *sql.TxOptions, fn func(*sqlx.Tx) error) error {
-	pool, err := postgresPool(db.pg.url, "on", &patientDialer{})
+	pool, err := postgresPool(db.pg.url, "on", 1, &patientDialer{})
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// ErrCluster is returned by StartEngine and Migrate on PostgreSQL when the data folder is not
-// the one that belongs to the database. The error's text says what to do.
+// ErrCluster is returned by StartEngine and Migrate when the data folder is not the one that
+// belongs to the database; on SQLite when it belongs to one on PostgreSQL. The error's text says
+// what to do.
 var ErrCluster = errors.New("the data folder and the database do not belong together")
 
 const (
@@ -84,12 +85,19 @@ func orNameless(name string) string {
 // changed. It changes nothing in the folder either: one that is about to get the
 // database's name, or both without one, may go on.
 func (db *DB) mayMigrate(ctx context.Context) error {
-	if db.pg == nil || db.dataDir == "" {
+	if db.dataDir == "" {
 		return nil
 	}
 	path := filepath.Join(db.dataDir, "cluster")
 	folder, err := readName(path)
 	if err != nil {
+		return err
+	}
+	if db.pg == nil {
+		if folder != "" {
+			err = fmt.Errorf("%w: the data folder %s belongs to a database on PostgreSQL, but [store] url names none. Put its address back there; "+
+				"to start a new SQLite database in the folder instead, remove %s", ErrCluster, db.dataDir, path)
+		}
 		return err
 	}
 	row, err := db.clusterRow(ctx)

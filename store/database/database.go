@@ -54,8 +54,8 @@ var errURL = errors.New(`[store] url must be empty, "sqlite:PATH" or "postgres:/
 // Open opens the database of cfg, making the SQLite file and its folder when
 // they do not exist. dataDir is where it stands when cfg names none, and where
 // engines keep the files of theirs that others look at; empty: nowhere. Nothing is
-// migrated. On PostgreSQL the server is asked once, within ctx. An error says
-// what to do and never holds a password.
+// migrated, and a database of an early build is refused (ErrEarly). The database is asked
+// within ctx. An error says what to do and never holds a password.
 func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*DB, error) {
 	db := &DB{log: log, dataDir: dataDir}
 	url := cfg.URL.Reveal()
@@ -78,6 +78,9 @@ func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*D
 		return nil, err
 	}
 	db.startReading()
+	if err := db.known(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return db, nil
 }
 

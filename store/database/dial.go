@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 )
 
@@ -116,16 +115,6 @@ func (db *DB) Listener(ctx context.Context, patience, least, most time.Duration)
 	// It has one connection at a time, so that all its connecting is one attempt.
 	dialer := &connecting{dial: &patientDialer{patience: patience, listens: true, ctx: ctx}}
 	return pq.NewDialListener(dialer, address, least, most, nil), func() { dialer.end(false) }, nil
-}
-
-// Notifier is one connection to PostgreSQL beside all others, made when it is needed. The
-// caller closes it.
-func (db *DB) Notifier(patience time.Duration) (*sqlx.DB, error) {
-	pool, err := postgresPool(db.pg.url, "off", &patientDialer{patience: patience})
-	if err == nil {
-		pool.SetMaxOpenConns(1)
-	}
-	return pool, err
 }
 
 // An sslMode is one way to connect, and when to try the next one.

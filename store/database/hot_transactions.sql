@@ -134,16 +134,18 @@ BEGIN
 		OR turn_id IS NULL AND class IN ('note', 'revision'))
 		AND (origin <> 'job' OR EXISTS (SELECT 1 FROM messages y WHERE y.turn_id = messages.turn_id AND y.class = 'say'))
 		ORDER BY session_id DESC, id DESC LIMIT 30) AS x;
-	SELECT jsonb_agg(jsonb_build_array(x.kind, x.text, x.taint)) INTO v_known
-	FROM (
-		SELECT kind, text, taint FROM (
-			SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
-				AND scope = 'global' AND person = '' AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS g
-			UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
-				AND scope = 'person' AND person = v_person AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS p
-			UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
-				AND scope = 'session' AND person = '' AND session_id = v_session ORDER BY id DESC LIMIT 50) AS s
-		) AS known ORDER BY id) AS x;
+	IF v_turn ->> -2 = '1' THEN -- there are memories of anybody
+		SELECT jsonb_agg(jsonb_build_array(x.kind, x.text, x.taint)) INTO v_known
+		FROM (
+			SELECT kind, text, taint FROM (
+				SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+					AND scope = 'global' AND person = '' AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS g
+				UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+					AND scope = 'person' AND person = v_person AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS p
+				UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+					AND scope = 'session' AND person = '' AND session_id = v_session ORDER BY id DESC LIMIT 50) AS s
+			) AS known ORDER BY id) AS x;
+	END IF;
 	RETURN jsonb_build_object('turn', v_turn, 'recent', v_recent, 'memories', v_known);
 END $$;
 
@@ -158,6 +160,7 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	UPDATE turns SET state = 'running', started_at = coalesce(started_at, p_now),
+		waited = waited + CASE WHEN state = 'queued' AND outcome = 'model_away' AND terms IS NULL AND not_before > 0 THEN p_now - not_before ELSE 0 END,
 		resumed = CASE WHEN state = 'running' AND p_left THEN resumed + 1 ELSE resumed END,
 		holders = CASE WHEN length(holders) < 1000 THEN holders ELSE '…' || substr(holders, 500) END || ' ' || (SELECT coalesce(owner, 0)
 			FROM leases WHERE kind = 'session' AND name = CAST(p_session AS text)) || ':' || p_fence || ':' || p_now
@@ -823,7 +826,8 @@ BEGIN
 		repeated = repeated OR CAST(s ->> 'repeated' AS boolean),
 		text = CASE WHEN v_body THEN s -> 'body' ->> 'text' ELSE text END, rich = CASE WHEN v_body THEN s -> 'body' ->> 'rich' ELSE rich END,
 		extra = CASE WHEN v_body THEN s -> 'body' ->> 'extra' ELSE extra END,
-		first_try = CASE WHEN v_free AND tries <= 1 THEN 0 ELSE first_try END,
+		first_try = CASE WHEN CAST(s ->> 'fresh' AS boolean) OR v_free AND tries <= 1 THEN 0 ELSE first_try END,
+		unnamed = CAST(s ->> 'unnamed' AS boolean),
 		tries = CASE WHEN v_free AND tries > 0 THEN tries - 1 ELSE tries END
 	WHERE id = CAST(s ->> 'id' AS bigint) AND state = s ->> 'was' AND last_try = CAST(s ->> 'last_try' AS bigint) AND settled = FALSE
 	RETURNING * INTO v_d;

@@ -223,6 +223,9 @@ func migrationsOf(dialect string) ([]migration, error) {
 	return list, nil
 }
 
+// migrationSize is how many connections migrations may take: one has their lock all the time.
+const migrationSize = 4
+
 // provider runs migrations on connections of its own, which the caller closes.
 func (db *DB) provider(list []migration) (p *goose.Provider, own *sqlx.DB, err error) {
 	var steps []*goose.Migration
@@ -234,7 +237,7 @@ func (db *DB) provider(list []migration) (p *goose.Provider, own *sqlx.DB, err e
 	dialect := goose.DialectPostgres
 	if db.PG() {
 		// A migration may take longer than the server may be silent otherwise.
-		own, err = postgresPool(db.pg.url, "on", &patientDialer{})
+		own, err = postgresPool(db.pg.url, "on", migrationSize, &patientDialer{})
 	} else {
 		dialect = goose.DialectSQLite3
 		if own, err = sqlx.Open("sqlite", sqliteDSN(db.lite.path, "synchronous(FULL)")+"&_txlock=immediate"); err == nil {

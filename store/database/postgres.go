@@ -32,13 +32,18 @@ type postgres struct {
 	joints map[jointKey]*joint
 }
 
-// poolSize bounds each pool; a server's default of 100 connections is shared by
-// several engines.
-const poolSize = 12
-
+// How many connections each pool may have: with the one of the engine's lock and the one on
+// which wakes come, 12 an engine. Each connection keeps its own plans of the functions, and more work
+// at once than the server has processors only waits there. Nobody who has a connection waits for another.
 const (
+	durableSize = 4 // an accept, two calls of steps, and one more: a claim, the begin of a delivery
+	relaxedSize = 3
+	resultsSize = 1 // joined: what comes while one is under way goes as the next
 	// ownSize is enough for one that hangs and one that tries again.
 	ownSize = 2
+)
+
+const (
 	// ownPatience leaves time for a second try before side effects have to end.
 	ownPatience = 4 * time.Second
 )
@@ -46,6 +51,9 @@ const (
 // idleInTransaction is for how long the server waits for the next statement of a
 // transaction before it rolls it back and ends the connection, in ms.
 const idleInTransaction = "10000"
+
+// maxDead is how many dead connections in a row are replaced: more than a pool has.
+const maxDead = 12
 
 // writeTimeout bounds a transaction that has begun, whose caller may be gone.
 const writeTimeout = 30 * time.Second
@@ -58,15 +66,13 @@ func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres,
 		dialer = p.dialer
 	}
 	var errs [4]error // all or none: each says the same of the address
-	p.durable, errs[0] = postgresPool(raw, "on", dialer)
-	p.relaxed, errs[1] = postgresPool(raw, "off", dialer)
-	p.results, errs[2] = postgresPool(raw, "off", dialer)
-	p.own, errs[3] = postgresPool(raw, "on", &patientDialer{patience: ownPatience})
+	p.durable, errs[0] = postgresPool(raw, "on", durableSize, dialer)
+	p.relaxed, errs[1] = postgresPool(raw, "off", relaxedSize, dialer)
+	p.results, errs[2] = postgresPool(raw, "off", resultsSize, dialer)
+	p.own, errs[3] = postgresPool(raw, "on", ownSize, &patientDialer{patience: ownPatience})
 	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
-	p.results.SetMaxOpenConns(jointWidth)
-	p.own.SetMaxOpenConns(ownSize)
 	p.own.SetMaxIdleConns(1) // the second try is not to find one that hangs as well
 	if err := p.durable.PingContext(ctx); err != nil {
 		p.close()
@@ -75,7 +81,7 @@ func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres,
 	return p, nil
 }
 
-func postgresPool(raw, synchronous string, dialer pq.Dialer) (*sqlx.DB, error) {
+func postgresPool(raw, synchronous string, size int, dialer pq.Dialer) (*sqlx.DB, error) {
 	address, err := postgresAddress(raw, synchronous, "switchboard")
 	if err != nil {
 		return nil, err
@@ -85,8 +91,8 @@ func postgresPool(raw, synchronous string, dialer pq.Dialer) (*sqlx.DB, error) {
 		return nil, fmt.Errorf("%w: %s", errURL, redacted(err, address))
 	}
 	db := sqlx.NewDb(sql.OpenDB(connector{c, dialer}), "postgres")
-	db.SetMaxOpenConns(poolSize)
-	db.SetMaxIdleConns(poolSize)
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db, nil
 }
@@ -170,7 +176,7 @@ func (p *postgres) detached(ctx context.Context, pool *sqlx.DB, fn func(context.
 		err = p.noticed(retried(ctx, conn, fn))
 		// A connection that is known to be bad is closed here, not pooled again.
 		_ = conn.Close()
-		if !errors.Is(err, driver.ErrBadConn) || try == poolSize {
+		if !errors.Is(err, driver.ErrBadConn) || try == maxDead {
 			return err
 		}
 	}

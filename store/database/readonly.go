@@ -29,7 +29,11 @@ func OpenReadOnly(ctx context.Context, cfg Config, dataDir string, log *slog.Log
 	if err != nil {
 		return nil, fmt.Errorf("open %s to read: %w", path, Explain(err))
 	}
-	return &DB{log: log, dataDir: dataDir, lite: &sqlite{path: path, readers: newReaders(pool)}}, nil
+	db := &DB{log: log, dataDir: dataDir, lite: &sqlite{path: path, readers: newReaders(pool)}}
+	if err := db.known(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
 // openToRead tries the ways in which SQLite reads a file in WAL mode where nothing can be

@@ -31,13 +31,17 @@ const (
 var errLost = errors.New("this engine's row in the database was ended; stop and start it again")
 
 const (
+	isRestored  = `SELECT 1 WHERE EXISTS (SELECT 1 FROM conversations) AND NOT EXISTS (SELECT 1 FROM owners)`
 	insertOwner = `INSERT INTO owners (state, host, pid, started_at, renewed_at) VALUES ('alive', ?, ?, ?, ?) RETURNING id`
 	// insertKnown: the number was drawn before, so that nobody sees the row without
 	// the locks that go with it.
 	insertKnown = `
 		INSERT INTO owners (id, state, host, pid, started_at, renewed_at, expires_at, in_time_since)
 		VALUES (?, 'alive', ?, ?, ?, sb_clock(), sb_clock() + ?, sb_clock())`
-	drawOwner = `SELECT nextval(pg_get_serial_sequence('owners', 'id'))`
+	// selectFirst finds the first engine of a new database. A restored one goes on with the
+	// numbers of its backup, and so has none.
+	selectFirst = `SELECT started_at FROM owners WHERE id = 1`
+	drawOwner   = `SELECT nextval(pg_get_serial_sequence('owners', 'id'))`
 	// On SQLite the lock file says that nobody else runs.
 	voidOwners = `UPDATE owners SET state = 'voided', ended_at = ? WHERE state = 'alive' AND id < ?`
 	// renewOwner says whether others had found the owner dead. What was in the future was
@@ -55,11 +59,13 @@ const (
 // An Engine is this program as one that claims work: a row in owners that leases
 // name. Its methods may be called from several goroutines at once.
 type Engine struct {
-	db   *database.DB
-	log  *slog.Logger
-	id   int64
-	lock *lockFile  // SQLite only
-	file *ownerFile // nil without a data folder
+	db  *database.DB
+	log *slog.Logger
+	id  int64
+	// first is FirstStart.
+	first time.Time
+	lock  *lockFile  // SQLite only
+	file  *ownerFile // nil without a data folder
 
 	clock    func() moment
 	seen     map[int64]freeOwner // Run's own, see look
@@ -96,6 +102,9 @@ func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err e
 	if err = db.Migrate(ctx); err != nil {
 		return nil, errors.Join(err, e.lock.release())
 	}
+	if err = e.sayRestored(ctx); err != nil {
+		return nil, errors.Join(err, e.lock.release())
+	}
 	host, _ := os.Hostname() // a label only
 	host = strings.ToValidUTF8(host, "")
 	if !db.PG() {
@@ -113,6 +122,20 @@ func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err e
 	return e, nil
 }
 
+// sayRestored logs that the database was restored and no engine was on it since: somebody who
+// saw the restore cut off learns that it is whole.
+func (e *Engine) sayRestored(ctx context.Context) error {
+	restored := false
+	err := e.db.Read(ctx, "look whether the database was restored", func(t *database.Tx) (err error) {
+		restored, err = t.Row(isRestored, nil, new(int))
+		return err
+	})
+	if restored {
+		e.log.InfoContext(ctx, "the database was restored, and is whole; this is the first start on it")
+	}
+	return err
+}
+
 // enlist makes the row of SQLite's one engine and voids all before it.
 func (e *Engine) enlist(ctx context.Context, host string) error {
 	err := e.db.Write(ctx, database.Full, "start engine", func(t *database.Tx) error {
@@ -122,6 +145,9 @@ func (e *Engine) enlist(ctx context.Context, host string) error {
 			return err
 		}
 		e.id = id
+		if err := e.readFirst(t); err != nil {
+			return err
+		}
 		_, err = t.Exec(voidOwners, now, id)
 		return err
 	})
@@ -149,13 +175,29 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 	begun := e.clock()
 	err = e.db.Write(ctx, database.Full, "start engine", func(t *database.Tx) error {
 		_, err := t.Exec(insertKnown, e.id, host, os.Getpid(), time.Now().UnixMicro(), ownerExpires.Microseconds())
-		return err
+		if err != nil {
+			return err
+		}
+		return e.readFirst(t)
 	})
 	if err == nil {
 		e.begin(begun)
 	}
 	return err
 }
+
+func (e *Engine) readFirst(t *database.Tx) error {
+	var at int64
+	found, err := t.Row(selectFirst, nil, &at)
+	if found {
+		e.first = time.UnixMicro(at)
+	}
+	return err
+}
+
+// FirstStart is when the first engine on this database started. It is zero for a restored
+// database, and months after that start, when its row is cleared away.
+func (e *Engine) FirstStart() time.Time { return e.first }
 
 // ID names the owner row in leases.
 func (e *Engine) ID() int64 { return e.id }

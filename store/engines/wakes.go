@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
 	"switchboard/retry"
@@ -18,7 +17,7 @@ import (
 	"switchboard/store/database"
 )
 
-// Engines wake each other by NOTIFY, on a connection of its own and after the
+// Engines wake each other by NOTIFY, in a statement of its own and after the
 // commit: inside a work transaction it would let one commit at a time pass.
 
 const (
@@ -84,21 +83,16 @@ func (w *wakes) Listen(ctx context.Context, onWake func(ledger.Wake)) {
 
 // sendPending sends what is pending until ctx ends, and once more then.
 func (w *wakes) sendPending(ctx context.Context) {
-	pool, err := w.db.Notifier(renewEvery)
-	if err != nil {
-		return // the same address was good when the database was opened
-	}
-	defer pool.Close()
 	for {
 		list := w.pending.wait(ctx)
 		if ctx.Err() != nil {
 			last, stop := context.WithTimeout(context.WithoutCancel(ctx), wakeRetry)
 			defer stop()
-			_ = w.send(last, pool, append(list, w.pending.take()...))
+			_ = w.send(last, append(list, w.pending.take()...))
 			return
 		}
 		pause := wakePause
-		if err := w.send(ctx, pool, list); err != nil {
+		if err := w.send(ctx, list); err != nil {
 			// Nobody knows any more what the others missed.
 			w.pending.add(ledger.Wake{Kind: ledger.WakeAll})
 			pause = wakeRetry
@@ -107,14 +101,13 @@ func (w *wakes) sendPending(ctx context.Context) {
 	}
 }
 
-func (w *wakes) send(ctx context.Context, pool *sqlx.DB, list []ledger.Wake) error {
+func (w *wakes) send(ctx context.Context, list []ledger.Wake) error {
 	if len(list) == 0 {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, renewEvery)
 	defer stop()
-	_, err := pool.ExecContext(ctx, notifyAll, payload(w.owner, list))
-	return err
+	return notify(ctx, w.db, notifyAll, payload(w.owner, list))
 }
 
 // payload encodes wakes, as one that says everything where they are too many.

@@ -22,7 +22,20 @@ var testdata embed.FS
 // the database's address.
 func Before(t testing.TB, kind, dir string) (url string) {
 	t.Helper()
-	packed, err := testdata.ReadFile("testdata/before-" + kind + ".tar.gz")
+	return left(t, "before-"+kind, kind, dir)
+}
+
+// Early is Before for the build feda0ea, from before docs/decisions/0021-order-of-turns.md: what a
+// conversation of one command and one message left of it, on PostgreSQL without the functions.
+func Early(t testing.TB, kind, dir string) (url string) {
+	t.Helper()
+	return left(t, "early-"+kind, kind, dir)
+}
+
+// left unpacks what a build left.
+func left(t testing.TB, name, kind, dir string) (url string) {
+	t.Helper()
+	packed, err := testdata.ReadFile("testdata/" + name + ".tar.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

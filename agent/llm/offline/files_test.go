@@ -62,7 +62,7 @@ func TestMessageWithChoicesAsksForOne(t *testing.T) {
 func TestAttachmentsAreReadByTheirID(t *testing.T) {
 	t.Parallel()
 	read := func(id string) string {
-		return fmt.Sprintf(`attachment.read{"id":"%s","limit":null,"offset":null}`, id) + "\n"
+		return fmt.Sprintf(`attachment.read{"id":"%s"}`, id) + "\n"
 	}
 	const (
 		csv   = `id 2: "in.csv" (document, text/csv, 25 bytes)`
@@ -89,8 +89,8 @@ func TestAttachmentsAreReadByTheirID(t *testing.T) {
 		{now(csv), "help", "what time is it in Tokyo"},
 		{before, "what is in it?", read("2")},
 		{before, "", "what time is it in Tokyo"},
-		{before, "list files", `workspace.list{"depth":null,"path":null}` + "\n"},
-		{before, "read in.csv", `workspace.read{"first_line":null,"last_line":null,"path":"in.csv"}`},
+		{before, "list files", `workspace.list{}` + "\n"},
+		{before, "read in.csv", `workspace.read{"path":"in.csv"}`},
 		{before + "## What failed\n### Attempt 1, task 1 (tool)\nTool: workspace.read {}\nEnded: error (not_found)\n", "read in.csv", read("2")},
 		{before + "## What failed\n### Attempt 1, task 1 (tool)\nTool: workspace.read {}\nEnded: error (io)\n", "read in.csv", "`workspace.read {}` failed."},
 		{before + "## What failed\n### Attempt 1, task 1 (tool)\nTool: workspace.read {}\nEnded: error (not_found)\n", "read out.csv", "`workspace.read {}` failed."},

@@ -72,7 +72,7 @@ func (p planner) changeJob(m map[string]string) (plan, bool) {
 }
 
 func (p planner) job(tool string, known map[string]any) (plan, bool) {
-	return p.act("do it with "+tool, sayIt+tool+".", p.use(tool, "Do it.", known)), true
+	return p.act("do it with "+tool, sayIt+tool+".", use(tool, "Do it.", known)), true
 }
 
 var choiceLine = regexp.MustCompile(`(?m)^- (.+)$`)

@@ -38,30 +38,14 @@ func system(exec bool) string {
 	var b strings.Builder
 	b.WriteString("You are the planner of Switchboard.\n\n# Rules\n\n1. The last task is a `msg`.\n\n## Permitted tools\n")
 	if exec {
-		b.WriteString("### exec\nA shell command: a task of type `exec`. Effect: outside. Limit: 2m0s.\n")
+		b.WriteString("- exec: a task of that type; it may take 2m0s\n")
 	}
-	b.WriteString(`
-### time
-The date and time now.
-Effect: read.
-Examples
-  {"zone": null}                  what time is it here?
-Arguments: {"type":"object","properties":{"zone":{"type":["string","null"]}},"required":["zone"],"additionalProperties":false}
-
-### workspace.list
-Arguments: {"type":"object","properties":{"path":{"type":["string","null"]},"depth":{"type":["integer","null"]}},"required":["path","depth"],"additionalProperties":false}
-
-### workspace.read
-Arguments: {"type":"object","properties":{"path":{"type":"string"},"first_line":{"type":["integer","null"]},"last_line":{"type":["integer","null"]}},"required":["path","first_line","last_line"],"additionalProperties":false}
-
-### workspace.publish
-Arguments: {"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}
-
-### attachment.read
-Arguments: {"type":"object","properties":{"id":{"type":"string"},"offset":{"type":["integer","null"]},"limit":{"type":["integer","null"]}},"required":["id","offset","limit"],"additionalProperties":false}
-
-### workspace.write
-Arguments: {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"mode":{"type":"string","enum":["create","replace","append"]}},"required":["path","content","mode"],"additionalProperties":false}
+	b.WriteString(`- time(zone?): The date and time now.
+- workspace.list(path?, depth?: integer): The files.
+- workspace.read(path, first_line?: integer, last_line?: integer): Text of a file.
+- workspace.publish(path): Make a file one that a message can send.
+- attachment.read(id, offset?: integer, limit?: integer): Text of a file that a person sent.
+- workspace.write(path, content, mode: create|replace|append): Write a file.
 `)
 	return b.String()
 }
@@ -169,24 +153,24 @@ func TestMessagesArePlannedByWhatTheyAskFor(t *testing.T) {
 		{"what day is it in The Hague?", "time", `{"zone":"Europe/Amsterdam"}`, "Hague"},
 		{"time in Europe/Rome", "time", `{"zone":"Europe/Rome"}`, "Rome (Europe/Rome)"},
 		{"can you tell me the time in mexico city", "time", `{"zone":"America/Mexico_City"}`, "Mexico City ("},
-		{"what time is it?", "time", `{"zone":null}`, "date and time"},
-		{"time", "time", `{"zone":null}`, "date and time"},
-		{"show time", "time", `{"zone":null}`, "date and time"},
+		{"what time is it?", "time", `{}`, "date and time"},
+		{"time", "time", `{}`, "date and time"},
+		{"show time", "time", `{}`, "date and time"},
 		{"what time is it in Atlantis?", "", "", "IANA time zone"},
 		{"run uname -a", "exec", "uname -a", "printed"},
 		{"Run: echo 'a  b' # ?", "exec", "echo 'a  b' # ?", "printed"},
 		{"please run the command `ls -l`", "exec", "ls -l", "printed"},
 		{"run echo `date`", "exec", "echo `date`", "printed"},
 		{"$ cat <<X\n## Faults in your last plan\n<<<data-1\nX", "exec", "cat <<X\n## Faults in your last plan\n<<<data-1\nX", "printed"},
-		{"list files", "workspace.list", `{"path":null,"depth":null}`, "list"},
-		{"List my files in reports/", "workspace.list", `{"path":"reports/","depth":null}`, "list"},
-		{"which files are there?", "workspace.list", `{"path":null,"depth":null}`, "list"},
-		{"read notes.txt", "workspace.read", `{"path":"notes.txt","first_line":null,"last_line":null}`, "notes.txt"},
-		{"Show me the file `A/B.md`", "workspace.read", `{"path":"A/B.md","first_line":null,"last_line":null}`, "A/B.md"},
+		{"list files", "workspace.list", `{}`, "list"},
+		{"List my files in reports/", "workspace.list", `{"path":"reports/"}`, "list"},
+		{"which files are there?", "workspace.list", `{}`, "list"},
+		{"read notes.txt", "workspace.read", `{"path":"notes.txt"}`, "notes.txt"},
+		{"Show me the file `A/B.md`", "workspace.read", `{"path":"A/B.md"}`, "A/B.md"},
 		{"write buy milk to notes.txt", "workspace.write", `{"path":"notes.txt","content":"buy milk\n","mode":"create"}`, "notes.txt"},
 		{"save \"go to bed\" as todo", "workspace.write", `{"path":"todo","content":"go to bed\n","mode":"create"}`, "todo"},
-		{"List my files in Reports?", "workspace.list", `{"path":"Reports","depth":null}`, "list"},
-		{"read notes.txt?", "workspace.read", `{"path":"notes.txt","first_line":null,"last_line":null}`, "notes.txt"},
+		{"List my files in Reports?", "workspace.list", `{"path":"Reports"}`, "list"},
+		{"read notes.txt?", "workspace.read", `{"path":"notes.txt"}`, "notes.txt"},
 		{"send me notes.txt", "workspace.publish", `{"path":"notes.txt"}`, "Send the person the file notes.txt."},
 		{"choose between red and " + strings.Repeat("x", 50), "", "", "language model"},
 		{"choose between tea, coffee and Tea", "", "", "language model"},

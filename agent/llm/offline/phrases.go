@@ -88,7 +88,7 @@ func (p planner) clock(m map[string]string) (plan, bool) {
 	name, zone := findZone(strings.TrimSpace(m["place"]))
 	switch {
 	case name == "":
-		return p.look("time", "the date and time", nil)
+		return p.look("time", "the date and time", map[string]any{})
 	case zone == "":
 		return ready("ask for the time zone", "I do not know where "+clip(name, 60)+" is; give me its IANA time zone, for example *time in Europe/Rome*."), true
 	}
@@ -135,11 +135,11 @@ func (p planner) write(m map[string]string) (plan, bool) {
 	}
 	if m["text"] != "" {
 		known := map[string]any{"path": name, "content": unquote(m["text"]) + "\n", "mode": mode}
-		steps = append(steps, p.use("workspace.write", "Write "+name+".", known))
+		steps = append(steps, use("workspace.write", "Write "+name+".", known))
 	}
 	if m["send"] != "" {
 		goal, tell = "send the file ", "Send the person the file "
-		steps = append(steps, p.use("workspace.publish", "Make "+name+" one that a message can send.", map[string]any{"path": name}))
+		steps = append(steps, use("workspace.publish", "Make "+name+" one that a message can send.", map[string]any{"path": name}))
 	}
 	return p.act(goal+name, tell+name+".", steps...), true
 }

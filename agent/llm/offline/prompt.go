@@ -71,16 +71,15 @@ func (s section) field(name string) string {
 	return ""
 }
 
-// tools are the permitted tools by name ("### name") with the schema of their
-// arguments ("Arguments: {…}"); exec has none.
-func (p prompt) tools() map[string]json.RawMessage {
-	permitted, name := make(map[string]json.RawMessage), ""
+// toolLine is how a permitted tool begins: "- name(arguments): …"; of commands "- exec: …".
+var toolLine = regexp.MustCompile(`^- ([\w.]+)[(:]`)
+
+// tools are the permitted tools by name.
+func (p prompt) tools() map[string]bool {
+	permitted := map[string]bool{}
 	for _, line := range p["Permitted tools"].lines {
-		if title, ok := strings.CutPrefix(line, "### "); ok {
-			name = strings.TrimSpace(title)
-			permitted[name] = nil
-		} else if schema, ok := strings.CutPrefix(line, "Arguments: {"); ok && name != "" {
-			permitted[name] = json.RawMessage("{" + schema)
+		if m := toolLine.FindStringSubmatch(line); m != nil {
+			permitted[m[1]] = true
 		}
 	}
 	return permitted
@@ -107,9 +106,8 @@ func (s section) files() (list []file) {
 	return list
 }
 
-// fill makes the smallest value that fits a strict schema; known holds
-// properties of the root, "" where there is nothing to say.
-func fill(schema json.RawMessage, known map[string]any) any {
+// fill makes the smallest value that fits a strict schema.
+func fill(schema json.RawMessage) any {
 	var s struct {
 		Type       any
 		Enum       []any
@@ -124,15 +122,13 @@ func fill(schema json.RawMessage, known map[string]any) any {
 	case len(s.Enum) > 0:
 		return s.Enum[0]
 	case len(s.AnyOf) > 0:
-		return fill(s.AnyOf[len(s.AnyOf)-1], nil)
+		return fill(s.AnyOf[len(s.AnyOf)-1])
 	case !slices.Contains(kinds, "object"):
 		return map[string]any{"array": []any{}, "string": "", "integer": 0, "number": 0, "boolean": false}[append(kinds, "")[0]]
 	}
 	object := make(map[string]any, len(s.Properties))
 	for name, property := range s.Properties {
-		if object[name] = known[name]; object[name] == nil || object[name] == "" {
-			object[name] = fill(property, nil)
-		}
+		object[name] = fill(property)
 	}
 	return object
 }

@@ -2,7 +2,6 @@ package offline
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -40,7 +39,7 @@ func ready(goal, answer string) plan {
 }
 
 type planner struct {
-	tools          map[string]json.RawMessage
+	tools          map[string]bool
 	place          section
 	files, earlier []file // that came along, now and before
 	phrases        []phrase
@@ -87,20 +86,22 @@ func (p planner) act(goal, tell string, steps ...task) plan {
 		if tool, ok := step["tool"].(string); ok {
 			name, what = tool, "use the tool `"+tool+"`"
 		}
-		if _, ok := p.tools[name]; !ok {
+		if !p.tools[name] {
 			return ready("say that this is not permitted", strings.TrimRight("I may not "+what+" here: "+p.place.field(name), ": ")+".")
 		}
 	}
 	return planned(goal, append(steps, task{"type": "msg", "detail": tell})...)
 }
 
-func (p planner) use(name, detail string, known map[string]any) task {
-	return task{"type": "tool", "detail": detail, "tool": name, "args": encode(fill(p.tools[name], known)), "expect": "It ended well."}
+// use is a task with a tool; arguments with nothing in them are left out.
+func use(name, detail string, args map[string]any) task {
+	maps.DeleteFunc(args, func(_ string, value any) bool { return value == "" })
+	return task{"type": "tool", "detail": detail, "tool": name, "args": encode(args), "expect": "It ended well."}
 }
 
 // look is a plan that looks something up with one tool and shows it.
 func (p planner) look(tool, what string, known map[string]any) (plan, bool) {
-	return p.act("show "+what, "Show the person "+what+".", p.use(tool, "Look up "+what+".", known)), true
+	return p.act("show "+what, "Show the person "+what+".", use(tool, "Look up "+what+".", known)), true
 }
 
 // judge believes the word with which the task ended: "Ended: ok", or "ok (why)".

@@ -87,7 +87,7 @@ func (q request) answer() string {
 	case "review":
 		return encode(judge(user))
 	default:
-		return encode(fill(schema.Schema, nil))
+		return encode(fill(schema.Schema))
 	}
 }
 

@@ -90,11 +90,25 @@ const (
 // Judge says whether a line for /bin/sh may run. Every command in it has to pass; the
 // strictest outcome counts. While no patterns are set, only what destroys is refused;
 // where they are, what cannot be judged asks.
-func (r Rules) Judge(line string) Judgement {
-	var strictest Judgement
+//
+// What is judged is what Runs makes of the line; only that may be run. A comment that ends
+// in a backslash always asks.
+func (r Rules) Judge(line string) Judgement { return r.judgeFor(host(), line) }
+
+func (r Rules) judgeFor(shell syntax.LangVariant, line string) (strictest Judgement) {
+	text, hides, printed := runs(line, shell)
 	for _, dialect := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash} {
 		read := &reading{dialect: dialect}
-		read.line(line)
+		if hides {
+			read.hide()
+		}
+		read.line(text)
+		if !printed {
+			read.cannot("its syntax cannot be read")
+		}
+		if shell == syntax.LangBash && read.evaluates() {
+			read.cannot("the shell may run what a variable in a calculation, or an index, holds")
+		}
 		if j := r.judge(read); dialect == syntax.LangPOSIX || j.Outcome > strictest.Outcome {
 			strictest = j
 		}
@@ -105,7 +119,7 @@ func (r Rules) Judge(line string) Judgement {
 func (r Rules) judge(read *reading) (strictest Judgement) {
 	if read.destroys != "" {
 		return Judgement{Refused, ruleDestructive, "it " + read.destroys + ", which no command of mine may do"}
-	} else if !r.set() {
+	} else if !r.set() && !read.hides {
 		return Judgement{}
 	}
 	var judgements []Judgement

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -74,6 +75,7 @@ func TestCommandsAreJudgedByPatterns(t *testing.T) {
 	t.Parallel()
 	deny := Rules{Deny: []string{"git push *", "curl *", "> /etc/*"}, Ask: []string{"git fetch", "git tag *"}, Allow: []string{"*"}}
 	only := Rules{Allow: []string{"git status *", "git log *", "ls", "sh -c *", "xargs *", "find *", "timeout *", "echo *", "cat *", "> out/*", "/usr/bin/id", "make -*"}}
+	touch := Rules{Deny: []string{"touch *"}, Allow: []string{"*"}}
 	secret := Rules{Allow: []string{"cat *"}, Deny: []string{"* secret"}}
 	for _, c := range []struct {
 		rules Rules
@@ -208,6 +210,80 @@ func TestCommandsAreJudgedByPatterns(t *testing.T) {
 		{deny, "ls\r", Asked, "policy.exec.unclear"},
 		{deny, "echo 'a", Asked, "policy.exec.unclear"},
 		{deny, "diff <(ls) x", Asked, "policy.exec.unclear"}, // a POSIX shell reads it differently
+		// a comment that ends in a backslash: the next line is a command all the same
+		{touch, "echo ok # \\\ntouch x", Refused, `policy.exec.deny "touch *"`},
+		{deny, "echo ok # \\\ngit push", Refused, `policy.exec.deny "git push *"`},
+		{deny, "#\\\ngit push", Refused, `policy.exec.deny "git push *"`},
+		{deny, "ls;#\\\n# \\\n#\\\ngit push", Refused, `policy.exec.deny "git push *"`},
+		{deny, "ls # a \\\\\\\ngit push", Refused, `policy.exec.deny "git push *"`},
+		{deny, "echo \"$(ls # \\\ngit push)\"", Refused, `policy.exec.deny "git push *"`},
+		{deny, "sh -c 'ls # \\\ngit push'", Refused, `policy.exec.deny "git push *"`},
+		{deny, "sh <<'E'\nls # \\\ngit push\nE", Refused, `policy.exec.deny "git push *"`},
+		{deny, "if ls; then # \\\ngit push; fi", Refused, `policy.exec.deny "git push *"`},
+		{deny, "case x in # \\\nx) git push;; esac", Refused, `policy.exec.deny "git push *"`},
+		{only, "echo ok # \\\nls", Asked, "policy.exec.unclear"},
+		{DefaultRules(), "echo ok # \\\nls", Asked, "policy.exec.unclear"},
+		{DefaultRules(), "sh -c 'ls # \\\nls'", Asked, "policy.exec.unclear"},
+		{DefaultRules(), "echo ok # \\\nrm -rf /", Refused, "policy.exec.destructive"},
+		{DefaultRules(), "echo ok # \\\nrm -rf /\nif", Refused, "policy.exec.destructive"},
+		{DefaultRules(), "if # \\\nrm -rf /; then ls; fi", Refused, "policy.exec.destructive"},
+		{DefaultRules(), strings.Repeat("ls # \\\n", 20) + "rm -rf /", Refused, "policy.exec.destructive"},
+		// what the parser takes for a comment, and shells for a part of a word
+		{deny, "echo $(ls \"\"#; git push\n)", Refused, `policy.exec.deny "git push *"`},
+		{deny, "echo `ls $x#; git push`", Refused, `policy.exec.deny "git push *"`},
+		{deny, "echo $(ls $(ls)\\\n#; git push\n)", Refused, `policy.exec.deny "git push *"`},
+		{DefaultRules(), "echo `ls ''#; rm -rf /`", Refused, "policy.exec.destructive"},
+		{deny, "echo $(ls x #; git push\n)", Allowed, ""},
+		{deny, "ls x#y \\\n -l", Allowed, ""},
+		{deny, "ls '# ' \\\n -l", Allowed, ""},
+		{deny, "ls \"a # b\" $x \\\n -l", Allowed, ""},
+		{deny, "cat <<E\n# \\\ngit push\nE", Allowed, ""},
+		{deny, "ls # a\nls \\\n -l", Allowed, ""},
+		// a shell that reads, what writes, what runs or is known later
+		{deny, "sh /dev/stdin < x", Asked, "policy.exec.unclear"},
+		{deny, "bash /proc/self/fd/0 < x", Asked, "policy.exec.unclear"},
+		{deny, "cd /dev && sh stdin < x", Asked, "policy.exec.unclear"},
+		{deny, "cd /dev && sh fd/0 < x", Asked, "policy.exec.unclear"},
+		{deny, "python3 /dev/stdin < x", Asked, "policy.exec.unclear"},
+		{deny, "sh /dev/stdin <<E\ngit push\nE", Refused, `policy.exec.deny "git push *"`},
+		{deny, "sh job.sh", Allowed, ""},
+		{deny, "find . -fprintf /etc/passwd x", Refused, `policy.exec.deny "> /etc/*"`},
+		{deny, "find . -fprint /etc/passwd", Refused, `policy.exec.deny "> /etc/*"`},
+		{deny, "find . -name x -fprint0 /etc/passwd", Refused, `policy.exec.deny "> /etc/*"`},
+		{deny, "find . -fls /etc/passwd", Refused, `policy.exec.deny "> /etc/*"`},
+		{only, "find . -fls out/list", Allowed, ""},
+		{only, "find . -fls list", Refused, "policy.exec.allow"},
+		{only, "find . -fprint /dev/stdout", Allowed, ""},
+		{DefaultRules(), "find . -fprintf /dev/sda x", Refused, "policy.exec.destructive"},
+		{deny, "jobs -x git push", Asked, "policy.exec.unclear"},
+		{deny, "jobs -l", Allowed, ""},
+		{DefaultRules(), "jobs -x rm -rf /", Refused, "policy.exec.destructive"},
+		{deny, "fc -e ./x", Asked, "policy.exec.unclear"},
+		{deny, "fc -s", Asked, "policy.exec.unclear"},
+		{deny, "BASH_ALIASES[ls]='git push'\nls", Asked, ""},
+		{deny, "BASH_CMDS[ls]=./x; ls", Asked, ""},
+		{deny, "BASH_CMDS=([ls]=./x); ls", Asked, "policy.exec.unclear"},
+		{deny, ": ${BASH_CMDS[ls]:=./x}; ls", Asked, "policy.exec.unclear"},
+		{deny, ": ${PATH:=./x}; ls", Asked, "policy.exec.unclear"},
+		{deny, "n=PATH; : ${!n:=./x}; ls", Asked, "policy.exec.unclear"},
+		{deny, ": $((PATH=1)); ls", Asked, "policy.exec.unclear"},
+		{deny, ": $((PATH+=1)); ls", Asked, "policy.exec.unclear"},
+		{deny, ": $((PATH++)); ls", Asked, "policy.exec.unclear"},
+		{deny, `readonly "PATH=./x"; ls`, Asked, "policy.exec.unclear"},
+		{deny, `f() { local "$1"; ls; }; f PATH=./x`, Asked, "policy.exec.unclear"},
+		{deny, "f() { local x=$1; ls $x; }; f a", Allowed, ""},
+		{deny, ": $((n+=1)) $((n==1)); ls", Allowed, ""},
+		{deny, "printf -v BASH_CMDS[ls] ./x; ls", Asked, "policy.exec.unclear"},
+		{deny, `printf -v "$n" ./x; ls`, Asked, "policy.exec.unclear"},
+		{deny, `printf -v x '\x24(git push)'; ls`, Asked, "policy.exec.unclear"},
+		{deny, "printf '%s\\n' \"$x\"", Allowed, ""},
+		{deny, "x='\\x'; echo \"${x@P}\"", Asked, "policy.exec.unclear"},
+		{deny, `ls "${x:-"$\(git push)"}"`, Asked, "policy.exec.unclear"},
+		{deny, `ls "${x:-"$""(git push)"}"`, Asked, "policy.exec.unclear"},
+		{deny, `ls "${x:-"a b"}" "${x%.c}"`, Allowed, ""},
+		{DefaultRules(), "printf -v x %s rm; $x -rf /", Refused, "policy.exec.destructive"},
+		{DefaultRules(), "printf -vx rm; $x -rf /", Refused, "policy.exec.destructive"},
+		{DefaultRules(), ": ${x:=rm}; $x -rf /", Refused, "policy.exec.destructive"},
 		{deny, "[ -f x ] && ls", Allowed, ""},
 		{deny, "x=1", Allowed, ""},
 	} {
@@ -228,23 +304,37 @@ func TestEmptyPatternIsAFault(t *testing.T) {
 	}
 }
 
-// What is made to be expensive is judged in a moment all the same.
+// What is made to be expensive is judged all the same, and what cannot be read of it is not allowed.
 func TestJudgingEnds(t *testing.T) {
 	t.Parallel()
-	for _, unit := range []string{"$(", "{a,b}", "{1..99999}", "env ", "find -exec ", "eval ", "((", "`\\", "${x:-", "su 'a b' ", "x=$x$x;", "rm ", "<<E\n", "sh -c '", "if ", "echo x|"} {
-		Rules{Deny: []string{"git push *"}, Allow: []string{"*"}}.Judge(strings.Repeat(unit, 20<<10/len(unit)))
+	for unit, want := range map[string]Outcome{
+		"$(": Asked, "{a,b}": Asked, "{1..99999}": Asked, "env ": Refused, "find -exec ": Refused, "eval ": Refused, "((": Asked, "`\\": Asked, "${x:-": Asked, "su 'a b' ": Refused,
+		"x=$x$x;": Allowed, "rm ": Allowed, "<<E\n": Asked, "sh -c '": Asked, "if ": Asked, "echo x|": Asked, "# \\\n": Refused, "$(a ''#": Asked, "a ''#\\\n": Allowed, "$(a ''#\n)": Refused, "{\n": Asked, "sh -c '# \\\n": Asked,
+	} {
+		judged := make(chan Judgement, 1)
+		go func() {
+			judged <- Rules{Deny: []string{"git push *"}, Allow: []string{"*"}}.Judge(strings.Repeat(unit, 20<<10/len(unit)))
+		}()
+		select {
+		case j := <-judged:
+			if j.Outcome != want {
+				t.Errorf("%q again and again: %+v, want %d", unit, j, want)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%q again and again is still judged", unit)
+		}
 	}
 }
 
 // No line makes it panic, and what the parser does not understand is never allowed.
 func FuzzJudgeAllowsNothingUnread(f *testing.F) {
-	for _, line := range []string{"ls", "a | b; c && d", "f() { g; }", "x=$(y)", "{a,b}", "cat <<E\nE", "$'\\x41'", "case x in y) z;; esac", "[[ a == b ]]", "((x++))", "a[1]=2", "ls \\", "'", "`", "${", "$((", "<(", "\x00", "\xff"} {
+	for _, line := range []string{"ls", "a | b; c && d", "f() { g; }", "x=$(y)", "{a,b}", "cat <<E\nE", "$'\\x41'", "case x in y) z;; esac", "[[ a == b ]]", "((x++))", "a[1]=2", "ls \\", "'", "`", "${", "$((", "<(", "\x00", "\xff", "a # \\\nb", "$(a \"\"#; b\n)"} {
 		f.Add(line)
 	}
 	rules := Rules{Deny: []string{"git push *"}, Allow: []string{"*"}}
 	f.Fuzz(func(t *testing.T, line string) {
 		j := rules.Judge(line)
-		if j.Outcome == Allowed && !readable(line) {
+		if j.Outcome == Allowed && !readable(Runs(line)) {
 			t.Errorf("%q is allowed: %+v", line, j)
 		}
 		if rules.Judge("git push\n"+line).Outcome == Allowed {
@@ -261,4 +351,16 @@ func readable(line string) bool {
 		}
 	}
 	return true
+}
+
+// Where /bin/sh is bash, a calculation runs what a variable holds.
+func TestCalculationsAskWhereTheShellIsBash(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{`x='y[$'; z='Q(touch RAN)]'; w=$x${z#Q}; echo $((w))`, `[ -v "a[i]" ]`, `test -v "a[i]"`} {
+		for shell, want := range map[syntax.LangVariant]Outcome{syntax.LangBash: Asked, syntax.LangPOSIX: Allowed} {
+			if got := (Rules{Allow: []string{"echo *", "[ *", "test *"}}).judgeFor(shell, line); got.Outcome != want {
+				t.Errorf("%s on %v: %+v", line, shell, got)
+			}
+		}
+	}
 }

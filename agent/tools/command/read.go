@@ -2,10 +2,8 @@ package command
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -17,6 +15,7 @@ const (
 	maxWork     = 200_000   // words that are looked at
 	maxExpanded = 500       // words that braces make
 	maxBraces   = 20        // in one word
+	maxComments = 10        // that the parser reads differently
 )
 
 // gap stands in a word for what is known only while the command runs.
@@ -34,12 +33,19 @@ type reading struct {
 	commands [][]word
 	unclear  string // why it cannot be judged; empty: it can
 	destroys string // what it would destroy; empty: nothing that is known
+	hides    bool   // a comment ends in a backslash
+	computes bool   // bash may run what the value of a variable or an index says
 
 	depth   int
 	work    int
 	vars    map[string]string
 	folders []string // that it goes to
 	piped   string   // what comes in by the pipe to the command that is read; empty: not known
+}
+
+func (r *reading) hide() {
+	r.hides = true
+	r.cannot("a comment in it ends in a backslash, which may hide the next line")
 }
 
 func (r *reading) cannot(why string) { r.unclear = cmp.Or(r.unclear, why) }
@@ -61,7 +67,7 @@ func (r *reading) script(text string, dialect syntax.LangVariant) {
 	case len(text) > maxLine:
 		r.cannot("it is too long")
 		return
-	case !utf8.ValidString(text) || strings.ContainsAny(text, "\r\x00"):
+	case misread(text):
 		r.cannot("it holds bytes that shells read differently")
 	}
 	if !r.affords(nil) {
@@ -69,6 +75,14 @@ func (r *reading) script(text string, dialect syntax.LangVariant) {
 	}
 	r.depth++
 	defer func() { r.depth-- }()
+	text, hides, ok := uncomment(text, dialect)
+	if hides {
+		r.hide()
+	}
+	if !ok {
+		r.destroy("holds more comments that shells read differently than can be judged")
+		return
+	}
 	// A shell runs what stands before a mistake.
 	for stmt, err := range syntax.NewParser(syntax.Variant(dialect)).StmtsSeq(strings.NewReader(text)) {
 		if err != nil {
@@ -90,6 +104,7 @@ func (r *reading) walk(node syntax.Node) {
 		case *syntax.BinaryCmd:
 			return !r.pipe(n)
 		case *syntax.Assign:
+			r.computes = r.computes || n.Index != nil
 			r.assign(n)
 		case *syntax.WordIter:
 			var values []string
@@ -103,6 +118,19 @@ func (r *reading) walk(node syntax.Node) {
 			r.function(n)
 		case *syntax.Redirect:
 			r.redirect(n)
+		case *syntax.ParamExp:
+			r.computes = r.computes || n.Index != nil || n.Slice != nil || n.Excl
+			r.expansion(n)
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+			r.computes = true
+		case *syntax.BinaryArithm:
+			if name, ok := n.X.(*syntax.Word); ok && assigns(n.Op) {
+				r.set(r.word(name).text, gap)
+			}
+		case *syntax.UnaryArithm:
+			if name, ok := n.X.(*syntax.Word); ok && (n.Op == syntax.Inc || n.Op == syntax.Dec) {
+				r.set(r.word(name).text, gap)
+			}
 		}
 		return true
 	})
@@ -162,6 +190,10 @@ func (r *reading) declare(n *syntax.DeclClause) {
 		}
 		if a.Name != nil {
 			w.text = strings.TrimSuffix(a.Name.Value+"="+w.text, "=")
+		} else if name, value, sets := strings.Cut(w.text, "="); sets {
+			r.set(name, value) // readonly "PATH=x"
+		} else if !w.known {
+			r.cannot("the name of a variable that it sets is known only while it runs")
 		}
 		words = append(words, w)
 	}
@@ -169,7 +201,7 @@ func (r *reading) declare(n *syntax.DeclClause) {
 }
 
 // exported are variables that programs of the line get, or that a shell runs.
-var exported = strings.Fields("PATH HOME ENV BASH_ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND TMPDIR")
+var exported = strings.Fields("PATH HOME ENV BASH_ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND TMPDIR BASH_ALIASES BASH_CMDS")
 
 func (r *reading) set(name, value string) {
 	if slices.Contains(exported, name) || strings.HasPrefix(name, "LD_") {
@@ -193,6 +225,32 @@ func (r *reading) assign(n *syntax.Assign) {
 		value = r.vars[n.Name.Value] + value
 	}
 	r.set(n.Name.Value, value)
+}
+
+// expansion reads one that sets a variable, or runs what its value holds.
+func (r *reading) expansion(n *syntax.ParamExp) {
+	if n.Exp != nil && n.Exp.Word != nil {
+		for at := range syntax.Preorder(n.Exp.Word) { // bash runs "${x:-"$\(ls)"}", and "$""(ls)" in it
+			if lit, ok := at.(*syntax.Lit); ok && strings.Contains(lit.Value, "$") {
+				r.cannot("it holds a substitution as text, which may be run later")
+			}
+		}
+	}
+	switch {
+	case n.Exp == nil || n.Param == nil:
+	case n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P":
+		r.cannot("it expands a variable as a prompt, which may run a part of it")
+	case n.Exp.Op != syntax.AssignUnset && n.Exp.Op != syntax.AssignUnsetOrNull:
+	case n.Excl:
+		r.cannot("the name of a variable that it sets is known only while it runs")
+	case n.Exp.Word != nil:
+		r.set(n.Param.Value, r.word(n.Exp.Word).text)
+	}
+}
+
+// assigns says that an operator of arithmetic sets a variable.
+func assigns(op syntax.BinAritOperator) bool {
+	return strings.HasSuffix(op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, op.String())
 }
 
 // function looks for one that starts itself again beside itself: a fork bomb.
@@ -255,8 +313,12 @@ func (r *reading) document(n *syntax.Stmt) {
 		if redirect.Op == syntax.WordHdoc {
 			text = redirect.Word
 		}
-		if words := r.words(call.Args); text != nil && len(words) > 0 && shells[path.Base(words[0].text)] != 0 {
-			r.script(r.word(text).text, shells[path.Base(words[0].text)])
+		if words := r.words(call.Args); text != nil && len(words) > 0 && r.shellOf(words[0]) != 0 {
+			told := r.word(text).text
+			if delimiter := redirect.Word.Lit(); redirect.Hdoc != nil && (delimiter == "" || strings.Contains(delimiter, "\\")) {
+				told = redirect.Hdoc.Lit() // a quoted delimiter: all of it is as it stands
+			}
+			r.script(told, r.shellOf(words[0]))
 		}
 	}
 }
@@ -272,7 +334,14 @@ func (r *reading) redirect(n *syntax.Redirect) {
 	}
 	file := r.word(n.Word)
 	duplicate := (n.Op == syntax.DplIn || n.Op == syntax.DplOut) && file.known && strings.Trim(file.text, "0123456789-") == ""
-	if duplicate || file.known && slices.Contains([]string{"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"}, file.text) {
+	if !duplicate {
+		r.redirected(sign, file)
+	}
+}
+
+// redirected takes a file that is read from or written to as a command of its own.
+func (r *reading) redirected(sign string, file word) {
+	if file.known && slices.Contains([]string{"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"}, file.text) {
 		return
 	}
 	r.commands = append(r.commands, []word{{sign, true}, file})

@@ -9,10 +9,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// shells are programs that run text as commands, with how they read it.
+// shells are programs that run text as commands, with how they read it; sh may be any of
+// the two.
 var shells = map[string]syntax.LangVariant{
-	"sh": syntax.LangPOSIX, "dash": syntax.LangPOSIX, "ash": syntax.LangPOSIX, "bash": syntax.LangBash, "rbash": syntax.LangBash,
+	"dash": syntax.LangPOSIX, "ash": syntax.LangPOSIX, "bash": syntax.LangBash, "rbash": syntax.LangBash,
 	"ksh": syntax.LangBash, "mksh": syntax.LangMirBSDKorn, "zsh": syntax.LangZsh,
+}
+
+// shellOf is how a program reads text that it runs; 0: it is no shell.
+func (r *reading) shellOf(program word) syntax.LangVariant {
+	name := path.Base(program.text)
+	if name == "sh" {
+		return r.dialect
+	}
+	return shells[name]
 }
 
 // A wrapper is a program that runs the command in its arguments.
@@ -36,7 +46,7 @@ var wrappers = map[string]wrapper{
 // change what later words mean.
 var opaque = strings.Fields(`su runuser script flock watch parallel strace ltrace gdb valgrind unshare nsenter setarch systemd-run at batch
 	chrt taskset setpriv prlimit choom sg pkexec bwrap eatmydata expect proot fakeroot ssh start-stop-daemon fish csh tcsh pwsh compgen
-	. source alias unalias enable hash export declare typeset coproc`)
+	. source alias unalias enable hash export declare typeset coproc fc`)
 
 // interpreters run code that is given as an argument, after an option with one of these
 // letters.
@@ -47,8 +57,8 @@ func (r *reading) wrapped(words []word) {
 	name := path.Base(words[0].text)
 	args := words[1:]
 	switch {
-	case shells[name] != 0:
-		r.shell(shells[name], args)
+	case r.shellOf(words[0]) != 0:
+		r.shell(r.shellOf(words[0]), args)
 	case name == "eval":
 		r.text(operands(args), r.dialect)
 	case name == "trap":
@@ -66,6 +76,20 @@ func (r *reading) wrapped(words []word) {
 		return !w.known || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "C")
 	}):
 		r.opaque("what "+name+" -C runs is not known", args)
+	case name == "jobs" && slices.ContainsFunc(args, func(w word) bool {
+		return !w.known || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "x")
+	}):
+		r.opaque("what jobs -x runs is not known", args)
+	case name == "printf" && len(args) > 1 && strings.HasPrefix(args[0].text, "-v"): // dash has no such option
+		r.cannot("what printf -v makes is known only while it runs")
+		if variable := args[0].text[2:]; variable != "" {
+			args = slices.Insert(slices.Clone(args), 1, word{text: variable})
+		}
+		value := ""
+		for _, w := range args[2:] {
+			value += strings.ReplaceAll(w.text, "%s", "") + " "
+		}
+		r.set(args[1].text, value)
 	case slices.Contains([]string{"read", "printf", "getopts", "mapfile", "readarray", "unset"}, name):
 		for _, w := range args {
 			if variable, _, _ := strings.Cut(w.text, "["); name != "printf" && syntax.ValidName(variable) {
@@ -126,6 +150,9 @@ func (r *reading) program(name, letters string, args []word) {
 			isOption && option[0] != '-' && strings.ContainsAny(option, letters):
 			r.opaque("it gives "+name+" a program to run", args)
 			return
+		case !isOption && r.isInput(w.text):
+			r.cannot(name + " runs what it reads")
+			return
 		case !isOption:
 			return
 		}
@@ -169,6 +196,8 @@ func (r *reading) shell(dialect syntax.LangVariant, args []word) {
 		case command:
 			r.text(args[i:i+1], dialect)
 			return
+		case r.isInput(w.text):
+			i = len(args)
 		default:
 			return // a file
 		}
@@ -177,6 +206,18 @@ func (r *reading) shell(dialect syntax.LangVariant, args []word) {
 	if r.piped != "" {
 		r.aside(r.piped)
 	}
+}
+
+// isInput says that a file is what a program reads anyway, or another that nobody wrote,
+// such as /dev/stdin and /proc/self/fd/0.
+func (r *reading) isInput(name string) bool {
+	return slices.ContainsFunc(append([]string{"."}, r.folders...), func(folder string) bool {
+		file := path.Clean(name)
+		if !path.IsAbs(file) {
+			file = path.Join(folder, file)
+		}
+		return path.Base(file) == "stdin" || path.Base(path.Dir(file)) == "fd" || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/")
+	})
 }
 
 // unwrap reads the command in the arguments of a wrapper.
@@ -253,6 +294,9 @@ func (r *reading) find(args []word) {
 				words = append(words, one)
 			}
 			r.command(words)
+		case slices.Contains([]string{"-fprint", "-fprint0", "-fprintf", "-fls"}, w.text) && i+1 < len(args):
+			i++
+			r.redirected(">", args[i])
 		case w.text == "-delete":
 			r.destruction([]word{{"rm", true}, {"-r", true}, {text: strings.Join(starts, " ")}})
 		}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,13 @@ func init() {
 	probes["headless"] = growHeadless
 	probes["tables"] = growTables
 	probes["ahead"] = setAhead
+	probes["shared"] = shareMemory
+	probes["splits"] = splitMappings
+	probes["lazy"] = dropShared
+	probes["blind"] = holdBlind
+	probes["inflight"] = sendFile
+	probes["shared-limits"] = takeShared
+	probes["private"] = growPrivate
 	if os.Getenv(probeEnv) == "headless" {
 		runtime.LockOSThread() // to the first thread, which is to end
 	}
@@ -85,11 +93,11 @@ func makeSockets() {
 	time.Sleep(time.Minute)
 }
 
-// growHeadless ends the first thread, and holds 200 MB in another.
+// growHeadless ends the first thread, and holds 160 MB in another.
 func growHeadless() {
 	go func() {
 		time.Sleep(300 * time.Millisecond)
-		all, err := unix.Mmap(-1, 0, 200<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		all, err := unix.Mmap(-1, 0, 160<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 		for i := 0; i < len(all); i += 4096 {
 			all[i] = 1
 		}
@@ -140,4 +148,101 @@ func setAhead() {
 	part := make([]byte, 4096)
 	_, err = unix.Vmsplice(ends[1], []unix.Iovec{{Base: &part[0], Len: 4096}}, 0)
 	fmt.Println("vmsplice:", err)
+}
+
+// shareMemory tries each way to share memory with no file, of which nothing shows how much it holds.
+func shareMemory() {
+	_, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+	fmt.Println("shared:", err)
+	_, err = os.OpenFile("/dev/zero", os.O_RDWR, 0)
+	fmt.Println("zero:", errors.Is(err, unix.EACCES))
+	f, err := os.Create("own")
+	if err == nil {
+		err = f.Truncate(4096)
+	}
+	if err == nil {
+		_, err = unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	}
+	fmt.Println("file:", err)
+}
+
+// dropShared holds 200 MB of shared memory that it does not show.
+func dropShared() {
+	all, err := unix.Mmap(-1, 0, 200<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+	for i := 0; i < len(all); i += 1 << 20 {
+		for j := range 256 {
+			all[i+4096*j] = 1
+		}
+		err = errors.Join(err, unix.Madvise(all[i:i+1<<20], unix.MADV_DONTNEED))
+	}
+	fmt.Println("held:", err)
+	time.Sleep(10 * time.Second)
+}
+
+// splitMappings holds as many mappings as a process may have, and hardly any page.
+func splitMappings() {
+	all, err := unix.Mmap(-1, 0, 70_000*4096, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	for i := 0; err == nil && i < len(all); i += 2 * 4096 {
+		err = unix.Mprotect(all[i:i+4096], unix.PROT_NONE)
+	}
+	fmt.Println("held:", err)
+	time.Sleep(20 * time.Second)
+}
+
+// holdBlind keeps 300 MB in files of each of which only one page is mapped.
+func holdBlind() {
+	for range 20 {
+		f, err := os.CreateTemp(".", "f")
+		if err == nil {
+			_, err = f.Write(make([]byte, 15<<20))
+		}
+		if err == nil {
+			_, err = unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_SHARED)
+		}
+		if err == nil {
+			err = errors.Join(os.Remove(f.Name()), f.Close())
+		}
+		if err != nil {
+			fmt.Println("held:", err)
+		}
+	}
+	time.Sleep(20 * time.Second)
+}
+
+// sendFile tries to leave an open file in a socket.
+func sendFile() {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("sendmsg:", unix.Sendmsg(pair[0], []byte("x"), unix.UnixRights(0), nil, 0))
+	_, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(pair[0]), 0, 0, 0, 0, 0)
+	fmt.Println("sendmmsg:", errno)
+	_, err = unix.Write(pair[0], []byte("x"))
+	fmt.Println("write:", err)
+}
+
+// takeShared tries what the user who runs the program has for the whole machine, and memory of the kernel's.
+func takeShared() {
+	made := 0
+	for made < 1000 {
+		if _, err := unix.InotifyInit1(0); err != nil {
+			break
+		}
+		made++
+	}
+	fmt.Println("watchers:", made < 100)
+	_, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	fmt.Println("rules:", errno)
+	_, err := unix.Socketpair(unix.AF_INET, unix.SOCK_STREAM, 0)
+	fmt.Println("pair:", err)
+}
+
+// growPrivate asks for more memory than a process may have, and touches none.
+func growPrivate() {
+	_, err := unix.Mmap(-1, 0, 2<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	fmt.Println("private:", err)
+	_, err = unix.Mmap(-1, 0, 64<<30, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	fmt.Println("reserved:", err)
 }

@@ -57,10 +57,11 @@ func prepare(spec stageSpec) error {
 		resource int
 		most     uint64
 	}{
-		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_CORE, 1}, // at 0 the kernel still starts a handler of cores, as root
 		{unix.RLIMIT_FSIZE, uint64(spec.MaxFile)},
 		{unix.RLIMIT_NOFILE, maxOpenFiles},
 		{unix.RLIMIT_NPROC, taskRoom(spec)},
+		{unix.RLIMIT_DATA, uint64(spec.MaxData) - 1}, // 0 becomes no limit
 	} {
 		if err := lowerLimit(limit.resource, limit.most); err != nil {
 			return fmt.Errorf("set resource limits: %w", err)
@@ -136,7 +137,7 @@ func confine(spec stageSpec) error {
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	if err := filterCalls(); err != nil {
+	if err := filterCalls(spec.Counted); err != nil {
 		return err
 	}
 	if spec.Probe {
@@ -153,8 +154,7 @@ func tryCount() error {
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
 		return err
 	}
-	// The Go runtime would end the program if it needed a thread just now; then the
-	// probe is tried again at the next use.
+	// The Go runtime ends the program if it needs a thread just now; then the probe is made again.
 	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 1, Max: limit.Max}); err != nil {
 		return err
 	}
@@ -225,8 +225,9 @@ var readablePlaces = strings.Fields(`
 	/etc/hosts /etc/host.conf /etc/resolv.conf /etc/services /etc/protocols /etc/mime.types /etc/magic
 	/etc/ssl/certs /etc/ssl/openssl.cnf /etc/pki/tls/certs /etc/pki/ca-trust /etc/ca-certificates
 	/etc/profile /etc/bash.bashrc /etc/inputrc /etc/terminfo /etc/fonts /etc/perl /etc/python3 /etc/gitconfig
-	/dev/random /dev/urandom
+	/dev/random /dev/urandom /dev/zero
 	/proc/cpuinfo /proc/meminfo /proc/version /proc/uptime /proc/loadavg /proc/filesystems`)
 
-// writableDevices swallow or give bytes and nothing else.
-var writableDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty"}
+// writableDevices swallow bytes and nothing else. /dev/zero is not one of them: who may write to
+// it may share memory through it.
+var writableDevices = []string{"/dev/null", "/dev/full", "/dev/tty"}

@@ -55,6 +55,7 @@ type helperSpec struct {
 	Timeout      time.Duration
 	MemoryLimit  int64
 	MaxTasks     int
+	Group        string // the folder of the command's control group, which the helper makes; empty: none
 	MaxProcesses int
 	MaxBytes     int64 // of the workspace; 0: as much as there is room for
 	MaxFiles     int
@@ -62,17 +63,24 @@ type helperSpec struct {
 	Lease        lease // what comes after the spec on the control pipe are newer ones
 }
 
+// unseen is how much more than the limit a process may ask for, in bytes, where its memory is looked at and
+// not counted: one that takes all it can is seen, and ended with a reason, before it gets there.
+const unseen = 1 << 30
+
 // A stageSpec is what the stages behind the helper are told.
 type stageSpec struct {
 	Line      string
 	Workspace string
+	Temp      string // in the workspace; a confined command has it as /tmp too
 	Env       []string
 	Confined  bool
 	UID       int
 	Proc      bool // /proc belongs to the command alone
 	MaxTasks  int
 	MaxFile   int64
-	Probe     bool // try whether the kernel counts the command's tasks
+	Counted   bool  // the kernel counts the command's memory in a control group
+	MaxData   int64 // bytes of memory of its own that one process may ask for; 0: any
+	Probe     bool  // try whether the kernel counts the command's tasks
 }
 
 // A stageReport is one of the things a stage says; zero fields say nothing.
@@ -156,22 +164,33 @@ func runTree(spec helperSpec, until *deadline, closed <-chan struct{}) (Outcome,
 	}
 	defer func() { _ = workspace.Discard(root, temp) }()
 	stage := stageSpec{
-		Line: spec.Line, Workspace: spec.Workspace, Confined: spec.Confined, UID: spec.UID,
+		Line: spec.Line, Workspace: spec.Workspace, Temp: temp, Confined: spec.Confined, UID: spec.UID,
 		MaxTasks: spec.MaxTasks, MaxFile: spec.MaxFile, Probe: spec.Probe,
 		Env: environ(spec.Workspace, spec.Env, filepath.Join(spec.Workspace, temp), spec.Path),
 	}
 	name := confinedName
 	if spec.Confined {
 		name = initName
+		if stage.Counted = spec.Group != ""; !stage.Counted {
+			stage.MaxData = spec.MemoryLimit + unseen
+		}
 	}
 	if until.passed() {
 		return Outcome{Kind: "interrupted"}, nil
 	}
-	t, err := startTree(name, stage)
+	group, err := makeGroup(spec)
+	if err != nil {
+		return Outcome{Kind: "sandbox", Detail: fmt.Sprintf("make a control group: %v", err)}, nil
+	}
+	t, err := startTree(name, stage, group)
 	if err != nil {
 		return Outcome{Kind: "sandbox", Detail: err.Error()}, nil
 	}
-	return t.watch(spec, root, until, closed), nil
+	o := t.watch(spec, root, until, closed)
+	if stage.Counted && (o.Kind == "signal" || o.Kind == "exit_status") && memoryRanOut(spec.Group) {
+		o = Outcome{Kind: "memory_limit", Proc: o.Proc}
+	}
+	return o, nil
 }
 
 // handOver makes all of the workspace the command's own, unless that was done
@@ -209,9 +228,12 @@ func makeTemp(root *os.Root) (string, error) {
 	return temp, err
 }
 
-// cloneAttr says how the next stage is started.
-func cloneAttr(spec stageSpec) *syscall.SysProcAttr {
+// cloneAttr says how the next stage is started; with a group it begins in it.
+func cloneAttr(spec stageSpec, group *os.File) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if group != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(group.Fd())
+	}
 	if !spec.Confined {
 		return attr
 	}
@@ -223,13 +245,12 @@ func cloneAttr(spec stageSpec) *syscall.SysProcAttr {
 		attr.UidMappings, attr.GidMappings = append(attr.UidMappings, own), append(attr.GidMappings, own)
 		attr.GidMappingsEnableSetgroups = true
 	}
-	// Kept over the exec of init, which mounts and then drops all.
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+	// Kept over the exec of init, which mounts, sets limits and then drops all.
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE}
 	return attr
 }
 
-// startStage starts this program again under name and tells it spec. It returns
-// the process and the read end of its reports.
+// startStage starts this program again under name and tells it spec.
 func startStage(name string, spec stageSpec, attr *syscall.SysProcAttr, report *os.File) (*os.Process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -271,6 +292,15 @@ func readStage() (stageSpec, *json.Encoder) {
 	return spec, json.NewEncoder(os.NewFile(reportFD, "report"))
 }
 
+// limitWatches bounds what the user who runs the program has for the whole machine, in this namespace.
+//
+// Source: user_namespaces(7), "/proc/sys/user".
+func limitWatches() {
+	for name, most := range map[string]string{"inotify_instances": "64", "inotify_watches": "8192", "fanotify_groups": "0", "fanotify_marks": "0"} {
+		_ = os.WriteFile("/proc/sys/user/max_"+name, []byte(most), 0) // of a kernel that has no such limit
+	}
+}
+
 // initMain is process 1 of the command's namespaces: when it ends, by itself or
 // killed, the kernel ends all others in there.
 func initMain() {
@@ -281,10 +311,11 @@ func initMain() {
 		os.Exit(1)
 	}
 	firstToGo()
-	if err := lockMounts(spec); err != nil {
+	limitWatches()
+	var err error
+	if spec.Proc, err = makeRoot(spec); err != nil {
 		fail(err)
 	}
-	spec.Proc = ownProc()
 	main, err := startStage(confinedName, spec, &syscall.SysProcAttr{Setsid: true}, os.NewFile(reportFD, "report"))
 	if err != nil {
 		fail(fmt.Errorf("start the command: %w", err))

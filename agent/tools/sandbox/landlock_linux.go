@@ -78,10 +78,10 @@ func addRules(ruleset int, spec stageSpec) error {
 	if spec.Proc {
 		places = append([]string{"/proc"}, places...)
 	}
+	if err := misplaced(spec.Workspace); err != nil {
+		return err
+	}
 	for _, place := range places {
-		if inside(spec.Workspace, place) {
-			return fmt.Errorf("the workspace lies in %s, which commands may read; move data_dir", place)
-		}
 		if err := addRule(ruleset, place, accessRead); err != nil {
 			return err
 		}
@@ -94,7 +94,22 @@ func addRules(ruleset int, spec stageSpec) error {
 	if _, err := os.Stat(spec.Workspace); err != nil {
 		return err
 	}
+	if ownTemp(spec) {
+		if err := addRule(ruleset, "/tmp", accessWrite); err != nil {
+			return err
+		}
+	}
 	return addRule(ruleset, spec.Workspace, accessWrite)
+}
+
+// misplaced says that the workspace lies where commands may read.
+func misplaced(workspace string) error {
+	for _, place := range readablePlaces {
+		if inside(workspace, place) {
+			return fmt.Errorf("the workspace lies in %s, which commands may read; move data_dir", place)
+		}
+	}
+	return nil
 }
 
 func inside(path, folder string) bool {

@@ -36,20 +36,58 @@ func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
 	if os.Geteuid() == 0 {
 		ids = []int{workspace.CommandID, 0} // 0 is not the host's root in some containers, and counted then
 	}
+	groups, why := s.groups()
+	if groups != "" {
+		found, err := s.tryAll(ctx, dir, ids, groups, "the kernel counts it, in a control group of each command")
+		if err == nil {
+			s.layers = found
+			return found, nil
+		}
+		why = err
+	}
+	found, err := s.tryAll(ctx, dir, ids, "", fmt.Sprintf("it is looked for up to ten times a second; the kernel does not count it: %v", why))
+	s.layers = found
+	return found, err
+}
+
+// tryAll runs the probe under each ID until it succeeds; memory says how memory is counted.
+func (s *Sandbox) tryAll(ctx context.Context, dir string, ids []int, groups, memory string) (*layers, error) {
 	var errs []error
 	for _, id := range ids {
-		var text strings.Builder
-		o := s.supervise(ctx, helperSpec{
-			Line: ":", Workspace: dir, Confined: true, UID: id, Probe: true,
-			Timeout: 10 * time.Second, MemoryLimit: s.cfg.MemoryLimit, MaxTasks: s.cfg.MaxTasks, MaxProcesses: s.cfg.MaxProcesses,
-		}, &text)
+		o, text := untilItEnds(func() (Outcome, string) { return s.tryProbe(ctx, dir, id, newGroup(groups)) })
 		if o.Kind == "exit_status" && o.Status == 0 {
-			s.layers = &layers{uid: id, list: describeLayers(id, s.cfg.MaxTasks, o.Proc)}
-			return s.layers, nil
+			return &layers{uid: id, groups: groups, list: describeLayers(id, s.cfg.MaxTasks, o.Proc, memory)}, nil
 		}
-		errs = append(errs, probeFault(id, o, text.String()))
+		errs = append(errs, probeFault(id, o, text))
 	}
 	return nil, errors.New(strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; "))
+}
+
+const (
+	// probeTries is how often the probe is made while Go's runtime ends it: it may need a thread just
+	// while the kernel is to refuse one, see tryCount.
+	probeTries   = 5
+	runtimeEnded = 2 // the exit status of a program that its runtime ended
+)
+
+// untilItEnds makes the probe until it ends by itself.
+func untilItEnds(probe func() (Outcome, string)) (o Outcome, text string) {
+	for range probeTries {
+		if o, text = probe(); o.Kind != "exit_status" || o.Status != runtimeEnded {
+			break
+		}
+	}
+	return o, text
+}
+
+// tryProbe runs the probe once as a user, and returns what it printed.
+func (s *Sandbox) tryProbe(ctx context.Context, dir string, uid int, group string) (Outcome, string) {
+	var text strings.Builder
+	o := s.supervise(ctx, helperSpec{
+		Line: ":", Workspace: dir, Confined: true, UID: uid, Probe: true, Group: group,
+		Timeout: 10 * time.Second, MemoryLimit: s.cfg.MemoryLimit, MaxTasks: s.cfg.MaxTasks, MaxProcesses: s.cfg.MaxProcesses,
+	}, &text)
+	return o, text.String()
 }
 
 func probeFault(id int, o Outcome, text string) error {
@@ -72,7 +110,7 @@ func (s *Sandbox) Layers(ctx context.Context) []Layer {
 	return append([]Layer(nil), found.list...)
 }
 
-func describeLayers(id, tasks int, ownProc bool) []Layer {
+func describeLayers(id, tasks int, ownProc bool, memory string) []Layer {
 	spaces := "user, process, mount, network and IPC namespaces"
 	if !ownProc {
 		spaces += "; no /proc of its own, commands see none"
@@ -83,5 +121,6 @@ func describeLayers(id, tasks int, ownProc bool) []Layer {
 		{Name: "network", Works: true, Detail: "a seccomp filter refuses every socket"},
 		{Name: "namespaces", Works: true, Detail: spaces},
 		{Name: "processes", Works: true, Detail: fmt.Sprintf("the kernel lets a command have %d tasks at once, under host ID %d", tasks, id)},
+		{Name: "memory", Works: true, Detail: memory},
 	}
 }

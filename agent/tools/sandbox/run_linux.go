@@ -32,7 +32,7 @@ func (s *Sandbox) Run(ctx context.Context, cmd Command, out io.Writer) (Outcome,
 		if err != nil {
 			return Outcome{}, unavailable(err.Error())
 		}
-		spec.UID = found.uid
+		spec.UID, spec.Group = found.uid, newGroup(found.groups)
 	} else if own := os.Getenv("PATH"); own != "" {
 		spec.Path = own
 	}
@@ -89,6 +89,9 @@ func (s *Sandbox) supervise(ctx context.Context, spec helperSpec, out io.Writer)
 	wg.Wait()
 	h.output.Close()
 	h.report.Close()
+	if spec.Group != "" {
+		_ = os.Remove(spec.Group) // nobody is in it any more
+	}
 	// A command that was done before the helper heard of it is not cancelled.
 	if ended != "" && (o.Kind == "closed" || o.Kind == "helper_failed") {
 		o.Kind = ended

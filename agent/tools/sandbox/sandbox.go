@@ -53,7 +53,8 @@ type Config struct {
 
 // A Sandbox runs commands. Its methods are safe for use by several turns at once.
 type Sandbox struct {
-	cfg Config
+	cfg    Config
+	groups func() (string, error) // the folder in which commands may have control groups, or why there is none
 
 	mu     sync.Mutex
 	layers *layers // what works here; nil until the probe succeeded
@@ -70,7 +71,7 @@ func New(cfg Config) *Sandbox {
 	cfg.MaxTasks = cmp.Or(cfg.MaxTasks, 512)
 	cfg.MaxProcesses = cmp.Or(cfg.MaxProcesses, 256)
 	cfg.HelperPath = cmp.Or(cfg.HelperPath, ownProgram)
-	return &Sandbox{cfg: cfg}
+	return &Sandbox{cfg: cfg, groups: ownGroups}
 }
 
 // A Command is what Run runs.
@@ -157,6 +158,7 @@ type Layer struct {
 
 // layers is what a probe found.
 type layers struct {
-	uid  int // the host ID that confined commands run under
-	list []Layer
+	uid    int    // the host ID that confined commands run under
+	groups string // the folder of their control groups; empty: they have none
+	list   []Layer
 }

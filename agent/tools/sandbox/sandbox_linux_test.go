@@ -197,12 +197,47 @@ func TestMemoryOutOfSightIsCounted(t *testing.T) {
 			t.Parallel()
 			workspace := newWorkspace(t)
 			copyFile(t, "/proc/self/exe", workspace+"/probe")
-			e := New(Config{MemoryLimit: 120 << 20, Timeout: 30 * time.Second})
+			e := New(Config{MemoryLimit: 150 << 20, Timeout: 30 * time.Second})
 			res := run(t.Context(), e, Command{Line: "./probe", Workspace: workspace, Env: []string{probeEnv + "=" + probe}})
 			if res.Kind != "memory_limit" {
 				t.Errorf("got %+v", res)
 			}
 		})
+	}
+}
+
+// promise: L.memory-is-bounded
+func TestManyMappingsCountAsMemory(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	workspace := newWorkspace(t)
+	copyFile(t, "/proc/self/exe", workspace+"/probe")
+	s := New(Config{MemoryLimit: 120 << 20, Timeout: 30 * time.Second})
+	res := run(t.Context(), s, Command{
+		Workspace: workspace, Env: []string{probeEnv + "=splits"},
+		Line: "for i in 1 2 3 4 5 6 7 8; do ./probe & done; sleep 20",
+	})
+	if res.Kind != "memory_limit" {
+		t.Errorf("got %+v", res)
+	}
+}
+
+// promise: L.memory-is-bounded
+func TestMemoryAndFilesThatNobodySeesAreRefused(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	workspace := newWorkspace(t)
+	copyFile(t, "/proc/self/exe", workspace+"/probe")
+	s := New(Config{MemoryLimit: 200 << 20})
+	for probe, want := range map[string]string{
+		"shared":        "shared: operation not permitted\nzero: true\nfile: <nil>\n",
+		"private":       "private: cannot allocate memory\nreserved: <nil>\n",
+		"shared-limits": "watchers: true\nrules: operation not permitted\npair: operation not permitted\n",
+		"inflight":      "sendmsg: operation not permitted\nsendmmsg: operation not permitted\nwrite: <nil>\n",
+	} {
+		if res := run(t.Context(), s, Command{Line: "./probe", Workspace: workspace, Env: []string{probeEnv + "=" + probe}}); res.Output != want {
+			t.Errorf("%s: got %+v", probe, res)
+		}
 	}
 }
 
@@ -367,7 +402,7 @@ func TestLayersAreShown(t *testing.T) {
 			t.Errorf("%+v", layer)
 		}
 	}
-	if names != "commands files network namespaces processes " {
+	if names != "commands files network namespaces processes memory " {
 		t.Errorf("layers: %s", names)
 	}
 }
@@ -379,7 +414,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Skip("the tests run unprivileged already")
 	}
 	const nobody = 65534
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^(TestExec|TestFilesOutside|TestNetwork|TestEnvironment|TestHelper|TestNamespaces|TestResource|TestSockets|TestTree|TestRefuses|TestLayers|TestWorkspaceLimit)", "-test.timeout=6m", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^(TestExec|TestFilesOutside|TestNetwork|TestEnvironment|TestHelper|TestNamespaces|TestResource|TestSockets|TestGroups|TestMany|TestMemory|TestPairs|TestNothing|TestLanguages|TestTree|TestRefuses|TestLayers|TestWorkspaceLimit)", "-test.timeout=6m", "-test.v")
 	cmd.Env = []string{"CI=" + os.Getenv("CI"), "PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()

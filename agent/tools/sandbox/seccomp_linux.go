@@ -22,6 +22,12 @@ var forbidden = []uint32{
 	// Memory that the sum over processes would not show.
 	// A pipe keeps the whole of a huge page that a part was lent of.
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_VMSPLICE,
+	// An open file that is under way in a message is nobody's: what it holds would not be counted.
+	unix.SYS_SENDMSG, unix.SYS_SENDMMSG,
+	// A rule keeps a file that has no name any more, and memory of the kernel's.
+	unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE,
+	// All users share how many events may be under way: 16 contexts take them all.
+	unix.SYS_IO_SETUP,
 	// New namespaces and mounts, and parts of the kernel no command needs.
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT,
 	unix.SYS_FSOPEN, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
@@ -33,6 +39,11 @@ var forbidden = []uint32{
 // newNamespaces are the flags of clone(2) that make namespaces.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
+
+// socketKind are the bits of a socket's type that say its kind.
+//
+// Source: Linux include/linux/net.h, SOCK_TYPE_MASK.
+const socketKind = 0xf
 
 // setID are the bits of a mode that make a file set-uid or set-gid.
 const setID = unix.S_ISUID | unix.S_ISGID
@@ -86,6 +97,11 @@ func (f *filter) load(offset uint32) {
 	*f = append(*f, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
 }
 
+// mask leaves these bits of what was loaded.
+func (f *filter) mask(bits uint32) {
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits})
+}
+
 func (f *filter) answer(with uint32) {
 	*f = append(*f, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: with})
 }
@@ -100,12 +116,14 @@ func (f *filter) when(test uint16, k uint32, next uint8) {
 // call of another architecture, whose numbers mean something else, to clone when it
 // would make namespaces, and to whatever would make a file set-uid or set-gid.
 // Clone3 and openat2 have their flags in memory, where a filter cannot look: they are
-// said not to exist, and libraries use the older ones instead. Space is not set aside
+// said not to exist, and libraries use the older ones instead. Pairs of sockets are
+// streams or of packets in order, which stay connected. Memory that is shared without a file
+// stays when no process shows it any more: only where it is counted may a command have it. Space is not set aside
 // ahead of use; libraries write instead. Sockets keep the
 // buffers they are made with, whose size bufferRoom counts on.
 //
 // Source: seccomp(2), SECCOMP_SET_MODE_FILTER.
-func filterCalls() error {
+func filterCalls(counted bool) error {
 	var f filter
 	f.load(offsetArch)
 	f = append(f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: auditArch})
@@ -126,6 +144,14 @@ func filterCalls() error {
 		f.answer(unable)
 	}
 	f.answer(allow)
+	if !counted {
+		f.when(unix.BPF_JEQ, unix.SYS_MMAP, 5)
+		f.load(argument(3))
+		f.mask(unix.MAP_TYPE | unix.MAP_ANONYMOUS)
+		f.when(unix.BPF_JEQ, unix.MAP_SHARED|unix.MAP_ANONYMOUS, 1)
+		f.answer(refuse)
+		f.answer(allow)
+	}
 	for _, call := range []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2} {
 		f.when(unix.BPF_JEQ, call, 1)
 		f.answer(missing)
@@ -135,6 +161,17 @@ func filterCalls() error {
 	f.when(unix.BPF_JSET, newNamespaces, 1)
 	f.answer(refuse)
 	f.answer(allow)
+	// The end of any other pair can leave its pair, and reach socket files.
+	f.when(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 9)
+	f.load(argument(0))
+	f.when(unix.BPF_JEQ, unix.AF_UNIX, 6) // for another family the kernel may load a module
+	f.load(argument(1))
+	f.mask(socketKind)
+	for _, kind := range []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
+		f.when(unix.BPF_JEQ, kind, 1)
+		f.answer(allow)
+	}
+	f.answer(refuse)
 	f.when(unix.BPF_JEQ, unix.SYS_SETSOCKOPT, 6)
 	f.load(argument(2))
 	for _, option := range []uint32{unix.SO_SNDBUF, unix.SO_SNDBUFFORCE} {

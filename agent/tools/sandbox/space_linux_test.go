@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,11 +19,17 @@ func TestWorkspaceLimitEndsCommands(t *testing.T) {
 		"many files":              `i=0; while [ $i -lt 3000 ]; do : > f$i; i=$((i+1)); done; sleep 30`,
 		"in a closed folder":      `mkdir d; for i in 1 2; do head -c 15000000 /dev/zero > d/$i; done; chmod 0 d; sleep 30`,
 		"without a name":          `exec 3> a 4> b; rm a b; head -c 15000000 /dev/zero >&3; head -c 15000000 /dev/zero >&4; sleep 30`,
+		"mapped, without a name":  `./probe; true`,
 		"deep":                    `mkdir -p $(printf 'd/%.0s' $(seq 1100)); sleep 30`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			res := run(t.Context(), New(Config{Space: space, Timeout: 25 * time.Second}), Command{Line: line, Workspace: newWorkspace(t)})
+			dir, limits := newWorkspace(t), space
+			if strings.Contains(line, "./probe") { // which takes a part itself
+				copyFile(t, "/proc/self/exe", dir+"/probe")
+				limits = &workspace.Space{Bytes: 20<<20 + sizeOf(t, dir+"/probe"), Files: 500}
+			}
+			res := run(t.Context(), New(Config{Space: limits, Timeout: 25 * time.Second}), Command{Line: line, Workspace: dir, Env: []string{probeEnv + "=blind"}})
 			if res.Kind != "workspace_full" {
 				t.Errorf("got %+v", res)
 			}
@@ -36,4 +43,13 @@ func TestWorkspaceLimitEndsCommands(t *testing.T) {
 			t.Errorf("%v, %v: the kernel did not stop it", info, err)
 		}
 	})
+}
+
+func sizeOf(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }

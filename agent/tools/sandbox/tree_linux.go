@@ -27,12 +27,12 @@ type tree struct {
 	reports chan stageReport     // what the stages said, all at once
 }
 
-func startTree(name string, spec stageSpec) (*tree, error) {
+func startTree(name string, spec stageSpec, group *os.File) (*tree, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	process, err := startStage(name, spec, cloneAttr(spec), w)
+	process, err := startStage(name, spec, cloneAttr(spec, group), w)
 	w.Close()
 	if err != nil {
 		r.Close()
@@ -196,7 +196,7 @@ func (t *tree) excess(spec helperSpec) string {
 	if err != nil {
 		return ""
 	}
-	processes, threads, resident, tables := 0, 0, int64(0), int64(0)
+	processes, threads, resident, kernel := 0, 0, int64(0), t.bufferRoom()
 	for _, p := range list {
 		if p.zombie {
 			continue
@@ -204,7 +204,11 @@ func (t *tree) excess(spec helperSpec) string {
 		processes++
 		threads += p.threads
 		resident += p.resident
-		tables += p.kibibytes("status", "VmPTE:", 0)
+		kernel += p.kibibytes("status", "VmPTE:", 0)
+		if kernel <= spec.MemoryLimit { // it takes long where it matters
+			count, _ := p.mappings()
+			kernel += count * mappingCost
+		}
 	}
 	if t.boxed {
 		processes-- // init is ours
@@ -214,8 +218,7 @@ func (t *tree) excess(spec helperSpec) string {
 	}
 	// Resident pages that are shared count once a process; only when that is too
 	// much does the exact and slower sum decide.
-	more := t.bufferRoom() + tables
-	if resident+more > spec.MemoryLimit && proportional(list)+more > spec.MemoryLimit {
+	if resident+kernel > spec.MemoryLimit && proportional(list)+kernel > spec.MemoryLimit {
 		return "memory_limit"
 	}
 	return ""

@@ -93,16 +93,26 @@ func (s *Space) CheckDisk(ctx context.Context, path string) error {
 	return nil
 }
 
+const (
+	// smallFolder is the size of a folder that takes nothing worth counting, in bytes.
+	smallFolder = 64 << 10
+	// linkTakes is what a symbolic link takes where its target does not fit beside its name, in bytes.
+	linkTakes = 4 << 10
+)
+
 // Measure sums what is in the workspace, in folders that a command closed as well.
 // It returns ErrTooLarge when there are more than so many files.
 func Measure(ctx context.Context, root *os.Root, most int) (bytes int64, files int, err error) {
 	err = WalkSome(ctx, root, ".", most, MaxDeep, func(name string, info fs.FileInfo) error {
 		files++
-		switch {
-		case info.Mode().IsRegular():
-			bytes += Taken(info)
-		case info.IsDir() && info.Mode()&0o700 != 0o700:
+		if info.IsDir() && info.Mode()&0o700 != 0o700 {
 			_ = root.Chmod(name, info.Mode().Perm()|0o700) // else it could hide anything
+		}
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			bytes += max(info.Size(), linkTakes)
+		case !info.IsDir() || info.Size() > smallFolder:
+			bytes += Taken(info) // a folder stays large when its files are gone
 		}
 		return nil
 	})

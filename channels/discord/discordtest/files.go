@@ -76,9 +76,13 @@ func (s *Server) attach(m *Message, files []platformtest.File) {
 	}
 }
 
-// flagVoice says that a message was spoken; flagSuppress that links show no preview.
+// flagVoice says that a message was spoken; flagSuppress that links show no preview; flagSilent
+// that nobody is notified of it, which no edit changes.
+//
+// Source: https://docs.discord.com/developers/resources/message#message-object-message-flags.
 const (
 	flagSuppress  = 1 << 2
+	flagSilent    = 1 << 12
 	flagEphemeral = 1 << 6
 	flagVoice     = 1 << 13
 )

@@ -56,20 +56,25 @@ type gateway struct {
 	interval   time.Duration // of heartbeats
 	every      time.Duration // between two identifies
 	identified time.Time
-	starts     int // identifies so far
-	resumes    int
-	newest     *session // that an identify began
-	remaining  int      // session starts
+	asked      []time.Time // when identifies came
+	starts     int         // sessions begun so far
+	resumes    int         // sessions resumed
+	tried      int         // resumes that were asked for
+	newest     *session    // that an identify began
+	remaining  int         // session starts
+	resets     time.Time   // when there are new ones; zero: nobody asked
+	storm      *Storm
 	shards     int
 	most       int // connections with a session at once
 	frozen     bool
 	closed     bool // nobody is let in
+	cut        bool // who is let in is cut off before anything is told
 }
 
 func newGateway() gateway {
 	return gateway{
 		sessions: map[string]*session{}, conns: map[*conn]bool{},
-		interval: 41250 * time.Millisecond, every: 5 * time.Second, remaining: 1000, shards: 1,
+		interval: 41250 * time.Millisecond, every: 5 * time.Second, remaining: startsADay, shards: 1,
 	}
 }
 
@@ -111,6 +116,9 @@ func (s *Server) Identifies() int { return look(s, func(g *gateway) int { return
 
 // Resumes counts the sessions that were resumed.
 func (s *Server) Resumes() int { return look(s, func(g *gateway) int { return g.resumes }) }
+
+// ResumesAsked counts the resumes that were asked for, whatever became of them.
+func (s *Server) ResumesAsked() int { return look(s, func(g *gateway) int { return g.tried }) }
 
 // MostConnections is how many connections with a session there were at once, at most.
 func (s *Server) MostConnections() int { return look(s, func(g *gateway) int { return g.most }) }
@@ -158,9 +166,13 @@ func (g *gateway) open() (n int) {
 //
 // Source: https://docs.discord.com/developers/events/gateway#get-gateway-bot.
 func (s *Server) getGateway(r *request) (any, *Rejection) {
+	g, now := &s.gateway, s.Now()
+	g.today(now)
 	return map[string]any{
-		"url": "ws://" + r.Host + "/gateway", "shards": s.gateway.shards,
-		"session_start_limit": map[string]any{"total": 1000, "remaining": s.gateway.remaining, "reset_after": 14_400_000, "max_concurrency": 1},
+		"url": "ws://" + r.Host + "/gateway", "shards": g.shards,
+		"session_start_limit": map[string]any{
+			"total": startsADay, "remaining": g.remaining, "reset_after": g.resets.Sub(now).Milliseconds(), "max_concurrency": 1,
+		},
 	}, nil
 }
 

@@ -102,19 +102,22 @@ func TestSessionsBeyondTheLimitAreInvalid(t *testing.T) {
 	first := connect(t, s)
 	first.identify(s, 1)
 	first.until("READY")
-	for _, starts := range []int{10, 0} { // too soon; too many
-		s.Starts(starts)
-		b := connect(t, s)
-		b.identify(s, 1)
-		if f := b.next(); f.Op != 9 || string(f.Data) != "false" {
-			t.Errorf("%d starts left: %+v", starts, f)
-		}
-		s.IdentifyEvery(0)
+	soon := connect(t, s)
+	soon.identify(s, 1)
+	if f := soon.next(); f.Op != 9 || string(f.Data) != "false" {
+		t.Errorf("too soon: %+v", f)
 	}
 	b := connect(t, s)
 	b.say(6, map[string]any{"token": s.Token(), "session_id": "no such", "seq": 1})
 	if f := b.next(); f.Op != 9 {
 		t.Errorf("%+v", f)
+	}
+	s.IdentifyEvery(0)
+	s.Starts(0)
+	token, last := s.Token(), connect(t, s)
+	last.identify(s, 1)
+	if code := last.closed(); code != discordtest.CloseUnauthorized || s.Token() == token {
+		t.Errorf("one too many: closed with %d, and the token is the same: %t", code, s.Token() == token)
 	}
 }
 

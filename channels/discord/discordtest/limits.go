@@ -36,11 +36,13 @@ type bucket struct {
 	reset time.Time
 }
 
-// Limit makes the server refuse with 429 what goes beyond r. At first there are no limits.
+// Limit makes the server refuse with 429 what goes beyond r. At first those are DefaultRates.
 func (s *Server) Limit(r Rates) {
-	s.Change(func() {
-		s.limits = limits{rates: r, buckets: map[string]*bucket{}, global: platformtest.Window{Span: time.Second, Most: r.Global}}
-	})
+	s.Change(func() { s.limits = newLimits(r) })
+}
+
+func newLimits(r Rates) limits {
+	return limits{rates: r, buckets: map[string]*bucket{}, global: platformtest.Window{Span: time.Second, Most: r.Global}}
 }
 
 // Refused counts the calls that were refused by Limit.

@@ -48,7 +48,8 @@ type draft struct {
 		ID json.Number `json:"id"`
 	} `json:"attachments"`
 	Allowed *struct {
-		Parse *[]string `json:"parse"`
+		Parse       *[]string `json:"parse"`
+		RepliedUser bool      `json:"replied_user"`
 	} `json:"allowed_mentions"`
 }
 
@@ -90,7 +91,11 @@ func (d *draft) check() *Rejection {
 }
 
 func (s *Server) createMessage(r *request) (any, *Rejection) {
-	p, refused := s.at(r, SendMessages)
+	needs := SendMessages
+	if to := s.places[r.PathValue("channel")]; to != nil && to.Type == TypeThread {
+		needs = SendInThreads
+	}
+	p, refused := s.at(r, needs)
 	if refused != nil {
 		return nil, refused
 	}
@@ -111,9 +116,9 @@ func (s *Server) createMessage(r *request) (any, *Rejection) {
 	}
 	key := string(bytes.Trim(d.Nonce, `"`))
 	if known := s.knownNonce(p.ID, key); d.Enforce && known != nil {
-		return s.wire(p, known), nil
+		return rest(*s.wire(p, known)), nil
 	}
-	m := &stored{Message: Message{Content: text, Flags: deref(d.Flags) & flagSuppress}}
+	m := &stored{Message: Message{Content: text, Flags: deref(d.Flags) & (flagSuppress | flagSilent)}}
 	if d.Components != nil {
 		m.Components = *d.Components
 	}
@@ -125,10 +130,30 @@ func (s *Server) createMessage(r *request) (any, *Rejection) {
 		s.nonces = append(s.nonces, nonce{key, m.ID, p.ID, s.Now()})
 	}
 	p.archived = false
+	pings := p.GuildID == "" || m.Referenced != nil && d.Allowed != nil && d.Allowed.RepliedUser
+	if pings && m.Flags&flagSilent == 0 {
+		s.rang[m.ID] = true
+	}
 	told := *s.wire(p, m)
 	told.Nonce = d.Nonce
 	s.tell("MESSAGE_CREATE", p.GuildID, told)
-	return told, nil
+	return rest(told), nil
+}
+
+// rest is a message as the REST API tells it: it does not say in which guild.
+//
+// Source: https://docs.discord.com/developers/events/gateway-events#message-create.
+func rest(m Message) *Message {
+	m.GuildID = ""
+	return &m
+}
+
+// Rang says whether somebody was notified of a message of the bot: when it was sent, for no edit
+// notifies anybody.
+func (s *Server) Rang(id string) bool {
+	s.Lock()
+	defer s.Unlock()
+	return s.rang[id]
 }
 
 func deref[T any](p *T) (v T) {
@@ -214,8 +239,10 @@ func (s *Server) wire(_ *place, m *stored) *Message {
 	return &told
 }
 
-// getMessages is history: the newest first, whatever is asked for.
+// getMessages is history: the newest first, whatever is asked for, and those of one millisecond in
+// any order.
 //
+// Source: https://github.com/discord/discord-api-docs/issues/2816,
 // Source: https://docs.discord.com/developers/resources/message#get-channel-messages.
 func (s *Server) getMessages(r *request) (any, *Rejection) {
 	p, refused := s.at(r, 0)
@@ -241,7 +268,7 @@ func (s *Server) getMessages(r *request) (any, *Rejection) {
 	} else {
 		list = list[max(len(list)-limit, 0):]
 	}
-	slices.Reverse(list)
+	slices.SortStableFunc(list, func(a, b *Message) int { return cmp.Compare(number(b.ID)>>22, number(a.ID)>>22) })
 	return list, nil
 }
 
@@ -252,7 +279,7 @@ func (s *Server) readable(p *place, m *stored) *Message {
 	if s.forbidden {
 		s.blank(told)
 	}
-	return told
+	return rest(*told)
 }
 
 // blank takes out what is told only with the message content intent.
@@ -301,13 +328,13 @@ func (s *Server) editMessage(r *request) (any, *Rejection) {
 		m.Components = *d.Components
 	}
 	if d.Flags != nil {
-		m.Flags = *d.Flags & flagSuppress
+		m.Flags = m.Flags&flagSilent | *d.Flags&flagSuppress
 	}
 	if d.Content != nil {
 		s.rewrite(p, m, strings.TrimSpace(*d.Content))
 	}
 	s.tell("MESSAGE_UPDATE", p.GuildID, *s.wire(p, m))
-	return s.wire(p, m), nil
+	return rest(*s.wire(p, m)), nil
 }
 
 // rewrite gives m another text; times of edits differ.

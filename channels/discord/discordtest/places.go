@@ -89,6 +89,23 @@ func (s *Server) AddThread(parent, name string) (c Channel) {
 	return c
 }
 
+// OpenThread makes a person begin a thread at a message.
+func (s *Server) OpenThread(channel, message, user, name string) (c Channel) {
+	s.Change(func() {
+		up, m := s.find(channel, message)
+		c = s.begin(up, m, user, name)
+	})
+	return c
+}
+
+// begin begins a thread, which has the message's number. It is called under the lock.
+func (s *Server) begin(up *place, m *stored, owner, name string) Channel {
+	t := &place{Channel: Channel{ID: m.ID, Type: TypeThread, GuildID: up.GuildID, ParentID: up.ID, Name: name, OwnerID: owner}}
+	s.places[t.ID], m.thread = t, &t.Channel
+	s.tell("THREAD_CREATE", up.GuildID, t.Channel)
+	return t.Channel
+}
+
 // Direct is the direct chat of a person and the bot. Its number is the same each time for the
 // same person.
 func (s *Server) Direct(user string) (c Channel) {
@@ -259,11 +276,7 @@ func (s *Server) startThread(r *request) (any, *Rejection) {
 	case n < 1 || n > 100:
 		return nil, invalid("name: Must be between 1 and 100 in length.")
 	}
-	t := &place{Channel: Channel{ID: m.ID, Type: TypeThread, GuildID: p.GuildID, ParentID: p.ID, Name: body.Name, OwnerID: s.bot.ID}}
-	s.places[t.ID] = t
-	m.thread = &t.Channel
-	s.tell("THREAD_CREATE", p.GuildID, t.Channel)
-	return t.Channel, nil
+	return s.begin(p, m, s.bot.ID, body.Name), nil
 }
 
 // title is what the page calls a place.

@@ -28,6 +28,7 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := discordtest.New(t)
+	s.Limit(discordtest.Rates{}) // one test sets its own
 	st := &stage{Server: s, t: t, lib: library(t, s), ada: s.AddUser("Ada Lovelace")}
 	st.general = s.AddChannel(s.AddGuild("Friends", st.ada), "general").ID
 	return st
@@ -77,6 +78,8 @@ func TestHistoryIsReadByItsLimits(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
 	var ids []string
+	now := time.Now()
+	st.SetClock(func() time.Time { now = now.Add(time.Millisecond); return now }) // those of one have no order
 	for i := range 5 {
 		ids = append(ids, st.SayIn(st.general, st.ada.ID, fmt.Sprint(i)).ID)
 	}

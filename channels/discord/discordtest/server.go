@@ -40,6 +40,7 @@ type Server struct {
 
 	nonces    []nonce
 	commands  []Command
+	rang      map[string]bool // messages that somebody was notified of
 	presses   map[string]*Interaction
 	typings   map[string]time.Time
 	limits    limits
@@ -60,9 +61,9 @@ func Start(addr string) (*Server, error) {
 	s := &Server{
 		Host: platformtest.NewHost(), mux: http.NewServeMux(), fixed: firstID, repeat: 1,
 		users: map[string]*User{}, guilds: map[string]*guild{}, places: map[string]*place{}, files: map[string]*kept{},
-		presses: map[string]*Interaction{}, typings: map[string]time.Time{},
+		rang: map[string]bool{}, presses: map[string]*Interaction{}, typings: map[string]time.Time{},
 	}
-	s.gateway = newGateway()
+	s.gateway, s.limits = newGateway(), newLimits(DefaultRates)
 	s.bot = User{ID: s.fixedID(), Username: "switchboard-dev", Bot: true}
 	s.users[s.bot.ID] = &s.bot
 	s.token = s.newToken("")

@@ -28,8 +28,8 @@ func replaceSeq(data string, n int) string { return strings.ReplaceAll(data, "SE
 
 // serveGateway lets a bot in, and serves it until the connection ends.
 func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
-	refused := false
-	s.Change(func() { refused = s.gateway.closed })
+	refused, cut := false, false
+	s.Change(func() { refused, cut = s.gateway.closed, s.gateway.cut })
 	if refused || r.FormValue("v") != "10" || r.FormValue("encoding") != "json" {
 		http.Error(w, "v must be 10 and encoding json", http.StatusServiceUnavailable)
 		return
@@ -37,6 +37,10 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	up := websocket.Upgrader{HandshakeTimeout: 10 * time.Second}
 	ws, err := up.Upgrade(w, r, nil)
 	if err != nil {
+		return
+	}
+	if cut {
+		_ = ws.Close()
 		return
 	}
 	c := &conn{ws: ws, host: r.Host, done: make(chan struct{})}
@@ -197,6 +201,9 @@ func (s *Server) identify(c *conn, data []byte) {
 		Properties map[string]string `json:"properties"`
 	}
 	g, now := &s.gateway, s.Now()
+	g.today(now)
+	g.asked = append(g.asked, now)
+	soon := now.Sub(g.identified) < g.every
 	switch err := json.Unmarshal(data, &in); {
 	case err != nil:
 		c.code = 4002
@@ -210,8 +217,15 @@ func (s *Server) identify(c *conn, data []byte) {
 		c.code = CloseSharding
 	case *in.Intents&(intentMembers|intentPresences) != 0, s.forbidden && *in.Intents&intentContent != 0:
 		c.code = CloseIntentsDenied
-	case g.remaining <= 0, now.Sub(g.identified) < g.every:
+	case g.remaining <= 0: // sessions end, and the token is reset
+		s.token += "x"
+		c.code = CloseUnauthorized
+	case soon:
+		g.remaining--
 		c.say(opInvalid, false)
+	case s.meets(c):
+		g.identified = now
+		g.remaining--
 	default:
 		g.identified = now
 		g.remaining--
@@ -220,6 +234,7 @@ func (s *Server) identify(c *conn, data []byte) {
 		g.sessions[t.id], g.newest = t, t
 		s.ready(c, t)
 		s.seat(c, t, 0)
+		s.brews(c)
 	}
 }
 
@@ -234,6 +249,7 @@ func (s *Server) resume(c *conn, data []byte) {
 	}
 	_ = json.Unmarshal(data, &in)
 	t := s.gateway.sessions[in.Session]
+	s.gateway.tried++
 	switch {
 	case in.Token != s.token && in.Token != "Bot "+s.token:
 		c.code = CloseUnauthorized
@@ -241,6 +257,7 @@ func (s *Server) resume(c *conn, data []byte) {
 		c.say(opInvalid, false)
 	case in.Seq > len(t.told) || in.Seq < 0:
 		c.code = CloseBadSequence
+	case s.meets(c):
 	default:
 		s.gateway.resumes++
 		if s.disorder {
@@ -248,6 +265,7 @@ func (s *Server) resume(c *conn, data []byte) {
 		}
 		t.dispatch("RESUMED", map[string]any{})
 		s.seat(c, t, in.Seq)
+		s.brews(c)
 	}
 }
 
@@ -310,3 +328,6 @@ func (s *Server) Forget() {
 
 // CloseDoor lets no connection to the gateway in any more; the REST API goes on.
 func (s *Server) CloseDoor(on bool) { s.Change(func() { s.gateway.closed = on }) }
+
+// CutAtOnce makes the gateway cut each connection right after its handshake.
+func (s *Server) CutAtOnce(on bool) { s.Change(func() { s.gateway.cut = on }) }

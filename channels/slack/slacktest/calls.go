@@ -35,6 +35,7 @@ var methods = map[string]method{
 	"conversations.info":           {"read", 50, (*Server).info},
 	"conversations.open":           {"im:write", 50, (*Server).open},
 	"users.info":                   {"users:read", 100, (*Server).userInfo},
+	"users.conversations":          {"", 50, (*Server).ownPlaces},
 	"reactions.add":                {"reactions:write", 50, (*Server).addReaction},
 	"reactions.remove":             {"reactions:write", 20, (*Server).removeReaction},
 	"files.getUploadURLExternal":   {"files:write", 100, (*Server).uploadURL},

@@ -6,9 +6,9 @@ import (
 	"switchboard/channels/platformtest"
 )
 
-// A limiter counts what was called when. Until Limit is called nothing is refused.
+// A limiter counts what was called when, and refuses what is too much.
 type limiter struct {
-	burst   int
+	off     bool
 	methods map[string]*platformtest.Window
 	places  map[string]*platformtest.Window
 	all     platformtest.Window
@@ -16,16 +16,23 @@ type limiter struct {
 	refused int
 }
 
-// Limit makes the platform keep to its limits: each method's tier, one message a second
-// in a conversation with a short burst, and a few hundred a minute over all.
+// burst is how many messages a conversation takes at once.
+const burst = 3
+
+func newLimiter() limiter {
+	return limiter{
+		methods: map[string]*platformtest.Window{}, places: map[string]*platformtest.Window{}, all: platformtest.Window{Span: time.Minute, Most: 300},
+	}
+}
+
+// Limit makes the platform keep to its limits, or not: each method's tier, one message a second
+// in a conversation with a short burst, and a few hundred a minute over all. At first it keeps to them.
 //
 // Source: https://docs.slack.dev/apis/web-api/rate-limits.
-func (s *Server) Limit() {
+func (s *Server) Limit(on bool) {
 	s.Change(func() {
-		s.limits = &limiter{
-			burst: 3, methods: map[string]*platformtest.Window{}, places: map[string]*platformtest.Window{},
-			all: platformtest.Window{Span: time.Minute, Most: 300},
-		}
+		s.limits = newLimiter()
+		s.limits.off = !on
 	})
 }
 
@@ -34,7 +41,7 @@ func (s *Server) Limit() {
 //
 // Source: https://docs.slack.dev/reference/methods/conversations.history.
 func (s *Server) LimitHistory() {
-	s.Limit()
+	s.Limit(true)
 	s.Change(func() { s.limits.history = 15 })
 }
 
@@ -42,23 +49,20 @@ func (s *Server) LimitHistory() {
 func (s *Server) Refused() int {
 	s.Lock()
 	defer s.Unlock()
-	if s.limits == nil {
-		return 0
-	}
 	return s.limits.refused
 }
 
 // limit counts a call, or refuses it.
 func (s *Server) limit(m method, p *params) *Rejection {
-	l := s.limits
-	if l == nil {
+	l := &s.limits
+	if l.off {
 		return nil
 	}
 	now := s.Now()
 	if m.tier == 0 {
 		here := l.places[p.values["channel"]]
 		if here == nil {
-			here = &platformtest.Window{Span: time.Duration(l.burst) * time.Second, Most: l.burst}
+			here = &platformtest.Window{Span: burst * time.Second, Most: burst}
 			l.places[p.values["channel"]] = here
 		}
 		if wait := here.Wait(now, 1); wait > 0 {

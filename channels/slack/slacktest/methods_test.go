@@ -41,6 +41,7 @@ func call(t *testing.T, s *slacktest.Server, token, method string, values url.Va
 func TestBadCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := slacktest.New(t)
+	s.Limit(false)
 	ada := s.AddUser("Ada")
 	dm, channel, foreign := s.Direct(ada.ID), s.AddChannel("general", ada).ID, s.AddForeign("out", ada).ID
 	hers := s.Say(ada.ID, "hello").TS
@@ -104,7 +105,6 @@ func TestWrongTokensAreRefused(t *testing.T) {
 func TestCallsBeyondTheLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := slacktest.New(t)
-	s.Limit()
 	dm := s.Direct(s.AddUser("Ada").ID)
 	for range 3 {
 		call(t, s, s.BotToken(), "chat.postMessage", url.Values{"channel": {dm}, "text": {"x"}})

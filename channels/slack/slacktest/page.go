@@ -221,7 +221,9 @@ func (s *Server) Do(d platformtest.Deed) (any, error) {
 	may := u != nil && !u.IsBot && (c == nil && d.Name == "person" || c != nil && c.members[d.User])
 	var r *record
 	if may && c != nil && d.Message != "" {
-		r = c.find(d.Message)
+		if r = c.find(d.Message); d.Name == "press" {
+			r = c.findFor(d.User, d.Message)
+		}
 	}
 	s.Unlock()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // AddUser adds a person to the workspace.
@@ -116,16 +117,62 @@ func (s *Server) Post(p Post) (m Message) {
 		if !c.members[s.bot.ID] {
 			return
 		}
-		s.event(s.told(c, m))
 		if !c.IsIM && strings.Contains(m.Text, "<@"+s.bot.ID+">") {
-			event := s.told(c, m)
-			event["type"] = "app_mention"
-			delete(event, "channel_type")
-			delete(event, "subtype")
-			s.event(event)
+			s.tellTwice(c, m)
+		} else {
+			s.event(s.told(c, m))
 		}
 	})
 	return m
+}
+
+// A Pair says how the app is told of a post that mentions it.
+type Pair struct {
+	Message bool          // the message comes first, and not the mention
+	Lacks   string        // a field that the first one has not
+	Apart   time.Duration // until the second one is told
+	Alone   bool          // the second one is never told
+}
+
+// Pairs says how the app is told of posts that mention it from now on. By default the two come at
+// once, each time the other one first.
+func (s *Server) Pairs(p Pair) { s.Change(func() { s.pairs = &p }) }
+
+// tellTwice tells the app of a post that mentions it: as a mention, which names no files, and as a
+// message, in either order.
+//
+// Source: https://docs.slack.dev/reference/events/app_mention, https://github.com/openclaw/openclaw/pull/34937,
+// https://github.com/NousResearch/hermes-agent/pull/77141.
+func (s *Server) tellTwice(c *place, m Message) {
+	s.mentions++
+	p := Pair{Message: s.mentions%2 == 0}
+	if s.pairs != nil {
+		p = *s.pairs
+	}
+	first, second := s.told(c, m), s.told(c, m)
+	mention := first
+	if p.Message {
+		mention = second
+	}
+	mention["type"] = "app_mention"
+	for _, field := range []string{"channel_type", "subtype", "files", "upload"} {
+		delete(mention, field)
+	}
+	delete(first, p.Lacks)
+	s.event(first)
+	switch {
+	case p.Alone:
+	case p.Apart == 0:
+		s.event(second)
+	default:
+		s.Go(func() {
+			select {
+			case <-s.Context().Done():
+			case <-time.After(p.Apart):
+				s.Change(func() { s.event(second) })
+			}
+		})
+	}
 }
 
 // escape writes a text as the platform tells it.
@@ -145,11 +192,15 @@ func (s *Server) unescape(text string) string {
 }
 
 func (s *Server) mustFind(channel, ts string) (*place, *record) {
+	return s.mustFindFor("", channel, ts)
+}
+
+func (s *Server) mustFindFor(user, channel, ts string) (*place, *record) {
 	c := s.places[channel]
-	if c == nil || c.find(ts) == nil {
+	if c == nil || c.findFor(user, ts) == nil {
 		panic(fmt.Sprintf("slacktest: there is no message %s in %q", ts, channel))
 	}
-	return c, c.find(ts)
+	return c, c.findFor(user, ts)
 }
 
 // Edit makes the author change the text of a message.
@@ -251,7 +302,7 @@ type Answer struct {
 // Source: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload.
 func (s *Server) Press(channel, user, ts, label string) (press string) {
 	s.Change(func() {
-		c, r := s.mustFind(channel, ts)
+		c, r := s.mustFindFor(user, channel, ts)
 		buttons := r.buttons()
 		i := slices.IndexFunc(buttons, func(b button) bool { return b.Text.Text == label })
 		if i < 0 {
@@ -266,7 +317,7 @@ func (s *Server) Press(channel, user, ts, label string) (press string) {
 		s.tell("interactive", encode(map[string]any{
 			"type": "block_actions", "team": map[string]string{"id": s.team, "domain": "fake"}, "api_app_id": s.app, "token": "fake",
 			"user":       map[string]string{"id": user, "username": s.users[user].Name, "name": s.users[user].Name, "team_id": s.users[user].Team},
-			"trigger_id": s.id("trigger."), "container": map[string]any{"type": "message", "message_ts": ts, "channel_id": c.ID, "is_ephemeral": false},
+			"trigger_id": s.id("trigger."), "container": map[string]any{"type": "message", "message_ts": ts, "channel_id": c.ID, "is_ephemeral": r.only != ""},
 			"channel": map[string]string{"id": c.ID, "name": c.Name}, "message": r.Message, "response_url": s.address() + address,
 			"actions": []map[string]any{{
 				"type": "button", "action_id": b.ActionID, "block_id": "b", "text": b.Text, "value": b.Value, "action_ts": s.stamp(),
@@ -336,7 +387,10 @@ type Shown struct {
 }
 
 // FromBot lists what the bot wrote in a conversation and everybody sees, in order.
-func (s *Server) FromBot(channel string) (list []Shown) {
+func (s *Server) FromBot(channel string) []Shown { return s.OnlyFor(channel, "") }
+
+// OnlyFor lists what the bot wrote in a conversation and this user alone sees, in order.
+func (s *Server) OnlyFor(channel, user string) (list []Shown) {
 	s.Lock()
 	defer s.Unlock()
 	c := s.places[channel]
@@ -344,7 +398,7 @@ func (s *Server) FromBot(channel string) (list []Shown) {
 		return nil
 	}
 	for _, r := range c.messages {
-		if r.by == s.bot.ID && !r.deleted && r.only == "" {
+		if r.by == s.bot.ID && !r.deleted && r.only == user {
 			list = append(list, s.onShow(r))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A place is a conversation with its messages, oldest first.
@@ -49,9 +50,13 @@ func (c *place) kind() string {
 	return "channel"
 }
 
-func (c *place) find(ts string) *record {
+// find finds a message that everybody sees.
+func (c *place) find(ts string) *record { return c.findFor("", ts) }
+
+// findFor finds a message that everybody or this user alone sees.
+func (c *place) findFor(user, ts string) *record {
 	for _, r := range c.messages {
-		if r.TS == ts && !r.deleted && r.only == "" {
+		if r.TS == ts && !r.deleted && (r.only == "" || r.only == user) {
 			return r
 		}
 	}
@@ -145,7 +150,7 @@ func (s *Server) page(p *params, list []*record) (map[string]any, *Rejection) {
 	if !ok || limit < 1 || limit > 999 {
 		return nil, refuse(p.method, "invalid_limit", p.values["limit"])
 	}
-	if s.limits != nil && s.limits.history > 0 {
+	if s.limits.history > 0 {
 		limit = min(limit, s.limits.history)
 	}
 	oldest, latest := parseTS(p.values["oldest"]), parseTS(p.values["latest"])
@@ -189,6 +194,31 @@ func (s *Server) info(p *params) (map[string]any, *Rejection) {
 	shown := c.Channel
 	shown.IsMember = c.members[s.bot.ID]
 	return map[string]any{"channel": shown}, nil
+}
+
+// ownPlaces lists the conversations that the bot is in.
+//
+// Source: https://docs.slack.dev/reference/methods/users.conversations.
+func (s *Server) ownPlaces(p *params) (map[string]any, *Rejection) {
+	types := map[string]string{"public_channel": "channels", "private_channel": "groups", "mpim": "mpim", "im": "im"}
+	list := []Channel{}
+	for kind := range strings.SplitSeq(cmp.Or(p.values["types"], "public_channel"), ",") {
+		scope := types[kind]
+		if scope == "" {
+			return nil, refuse(p.method, "invalid_types", kind)
+		}
+		if !slices.Contains(s.scopes, scope+":read") {
+			r := refuse(p.method, "missing_scope")
+			r.Needed = scope + ":read"
+			return nil, r
+		}
+		for _, c := range s.places {
+			if c.scope() == scope && c.members[s.bot.ID] {
+				list = append(list, c.Channel)
+			}
+		}
+	}
+	return map[string]any{"channels": list, "response_metadata": map[string]string{"next_cursor": ""}}, nil
 }
 
 // open opens the direct conversation with a user.

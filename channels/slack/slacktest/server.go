@@ -3,6 +3,7 @@ package slacktest
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,18 +40,25 @@ type Server struct {
 	statuses map[string]string // of agent sessions, by channel and thread
 	answered map[string]*Answer
 	replies  map[string]*reply // by the path of a response_url
-	limits   *limiter
+	limits   limiter
 
-	wire   intake
-	ids    int64
-	lastTS int64 // microseconds
+	wire     intake
+	pairs    *Pair
+	mentions int
+	ids      int64
+	lastTS   int64 // microseconds
 }
 
 // DefaultScopes are what the bot's token may do.
 var DefaultScopes = []string{
-	"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
+	"app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
 	"groups:history", "groups:read", "im:history", "im:read", "mpim:history", "mpim:read", "reactions:read", "reactions:write", "users:read",
 }
+
+// Agent makes the app an agent.
+//
+// Source: https://docs.slack.dev/ai/agent-sessions/.
+func (s *Server) Agent() { s.Scopes(append(slices.Clone(DefaultScopes), "assistant:write")...) }
 
 // New starts a server on a free port of 127.0.0.1. It is closed at the end of the test.
 func New(t platformtest.TB) *Server {
@@ -65,7 +73,7 @@ func Start(addr string) (*Server, error) {
 		botToken: "xoxb-1000000000-2000000000-fakefakefakefakefakefake", appToken: "xapp-1-A0FAKE001-3000000000-fakefakefakefakefakefake",
 		signing: "8f742231b10e8888abcd99yyyzzz85a5", scopes: DefaultScopes,
 		users: map[string]*User{}, places: map[string]*place{}, files: map[string]*file{}, statuses: map[string]string{},
-		answered: map[string]*Answer{}, replies: map[string]*reply{}, wire: newIntake(),
+		answered: map[string]*Answer{}, replies: map[string]*reply{}, wire: newIntake(), limits: newLimiter(),
 	}
 	s.bot = s.addUser("switchboard", s.team)
 	s.bot.IsBot, s.bot.bot = true, "B0FAKE001"

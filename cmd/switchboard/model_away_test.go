@@ -1,0 +1,127 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/router/view"
+)
+
+// keepsTrying is what a person reads of a model that is away.
+const keepsTrying = "The language model does not answer. I will keep trying."
+
+// A model is away for half a minute and longer, and an engine is killed meanwhile: every message is
+// answered in its order, the person reads one line of it, and nothing is done twice.
+//
+// promise: P7.model-away
+func TestModelThatIsAwayIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		people := []string{"u1", "u2", "u3"}
+		r := newRig(t, people, "[router]\nrate_person = \"off\"\nworkers = 4\n[agent]\nplanner = \"fake/model\"\nturn_timeout = \"20s\"\n")
+		r.up()
+		waitedFor(t, r, func() {
+			r.kill()
+			r.up()
+		})
+	})
+	t.Run("two engines", func(t *testing.T) {
+		t.Parallel()
+		f := twoEngines(t, "workers = 4\n", "u1", "u2", "u3")
+		f.up()
+		waitedFor(t, f.rig, func() { // the engine that is left takes the channel over
+			f.holder("play").kill()
+		})
+	})
+}
+
+// waitedFor is the model's outage, with an engine killed while the turns wait.
+func waitedFor(t *testing.T, r *rig, kill func()) {
+	t.Helper()
+	var away atomic.Bool
+	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+		text := said(req)
+		switch {
+		case away.Load() && (req.Role != "planner" || text != "count"):
+			if text == "second" {
+				t.Error("the second message is asked for before the first is answered")
+			}
+			return llmtest.Fail(503, "server_error", "", "down")
+		case text == "count" || req.Role != "planner":
+			return doing("echo once >> count.txt")(req)
+		}
+		return echo(req)
+	})
+	away.Store(true)
+	began := time.Now()
+	r.platform.Say("cu1", "u1", "first")
+	r.platform.Say("cu1", "u1", "second")
+	r.platform.Say("cu2", "u2", "never mind")
+	r.platform.Say("cu3", "u3", "count")
+	for _, text := range []string{"first", "never mind", "count"} {
+		r.await(text+" waits for the model", 20*time.Second, func() bool {
+			return slices.ContainsFunc(r.turns(), func(v view.Turn) bool { return v.Text == text && v.NextTry != nil })
+		})
+	}
+	if got := r.ask("u1", "/status"); !strings.Contains(got, "waits for the language model, which does not answer: first") {
+		t.Errorf("/status says %q", got)
+	}
+	if got := r.ask("u2", "/cancel"); got != "Cancelled." {
+		t.Errorf("/cancel is answered %q", got)
+	}
+	if turn := r.turnOf("never mind"); turn.State != "cancelled" {
+		t.Errorf("the turn that was cancelled is %s", turn.State)
+	}
+	out, _, _ := r.command("explain", "turn", fmt.Sprint(r.turnOf("first").ID))
+	if !strings.Contains(out, "model away") {
+		t.Errorf("explain says\n%s", out)
+	}
+	kill()
+	told := func(user string) (n int) {
+		for _, text := range r.shown(user) {
+			if strings.HasPrefix(text, keepsTrying) {
+				n++
+			}
+		}
+		return n
+	}
+	r.await("the line is read", 90*time.Second, func() bool { return told("u1") == 1 && told("u3") == 1 })
+	if since := time.Since(began); since < 20*time.Second {
+		t.Errorf("told after %s", since)
+	}
+	away.Store(false)
+	answers := func(user string) []string {
+		return slices.DeleteFunc(r.shown(user), func(text string) bool {
+			return !strings.HasPrefix(text, "heard: ") && text != "It is done."
+		})
+	}
+	r.await("everything is answered", 90*time.Second, func() bool { return len(answers("u1")) >= 2 && len(answers("u3")) >= 1 })
+	for user, want := range map[string][]string{"u1": {"heard: first", "heard: second"}, "u2": nil, "u3": {"It is done."}} {
+		if got := answers(user); !slices.Equal(got, want) {
+			t.Errorf("%s reads %q, want %q", user, r.shown(user), want)
+		}
+		if n := told(user); n != min(len(want), 1) {
+			t.Errorf("%s is told %d times: %q", user, n, r.shown(user))
+		}
+	}
+	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "count.txt"))
+	if len(files) != 1 {
+		t.Fatalf("the command wrote %q", files)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || string(text) != "once\n" {
+		t.Errorf("the command ran: %q, %v", text, err)
+	}
+	for _, text := range []string{"first", "second", "count"} {
+		if turn := r.turnOf(text); turn.State != "done" || turn.Outcome != "answered" || turn.NextTry != nil {
+			t.Errorf("%s ended %s (%s)", text, turn.State, turn.Outcome)
+		}
+	}
+}
