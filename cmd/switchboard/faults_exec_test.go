@@ -172,14 +172,20 @@ func TestFullDiskAcknowledgesNothingThatIsNotStored(t *testing.T) {
 		t.Errorf("turn list on a full disk: exit %d\n%s", code, errs)
 	}
 	r.kill()
+	was := r.server.ready()
 	r.start() // a start on a full disk may fail, but says why
-	if r.ended(time.Second) != nil && !strings.Contains(tail(r.log.String(), 500), "full") {
+	failed := false
+	r.await("it started, or says why it did not", 20*time.Second, func() bool {
+		failed = r.ended(0) != nil
+		return failed || r.server.ready() > was
+	})
+	if failed && !strings.Contains(tail(r.log.String(), 500), "full") {
 		t.Errorf("a start on a full disk says\n%s", tail(r.log.String(), 500))
 	}
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	if r.cmd == nil {
+	if failed {
 		r.up()
 	}
 	answers := func(i int) (plain, marked int) {
