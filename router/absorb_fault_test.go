@@ -85,6 +85,7 @@ func absorbing(r *rig, runs *atomic.Int64) acting {
 //
 // promise: L.merged-at-boundary
 func TestFailedAbsorbDoesNotStopTheTurn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		late    bool
 		lasts   time.Duration

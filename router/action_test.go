@@ -242,6 +242,7 @@ func TestPressTooFastUsesNothingUp(t *testing.T) {
 
 // In every mode a press ends in an answer, beside a turn that runs too.
 func TestPressWhileBusyIsAnsweredInEveryMode(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"queue", "steer", "interrupt", "collect"} {
 		t.Run(mode, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

@@ -16,6 +16,7 @@ func (r *rig) wish() { r.agent, r.script.Rich, r.script.Buttons = acting(wishing
 
 // promise: P4.approved-before-it-runs
 func TestButtonsDecide(t *testing.T) {
+	t.Parallel()
 	for label, want := range map[string][2]string{ // what the agent learns, and what the question says then
 		"Allow once":            {"accepted once by ada", "Allowed once by ada."},
 		"Allow in this session": {"accepted session by ada", "Allowed in this session by ada."},

@@ -16,6 +16,7 @@ import (
 // promise: P2.unknown-honest
 // promise: P2.same-nonce
 func TestLostAnswerIsLookedUpOrRepeatedMarked(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name            string
 		finder, deduper bool

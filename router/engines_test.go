@@ -326,6 +326,7 @@ func (l *losing) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 //
 // promise: L.session-given-back
 func TestLostAnswersLeaveNoSessionBehind(t *testing.T) {
+	t.Parallel()
 	for _, lost := range []string{"accept", "claim", "commit", "give back"} {
 		t.Run(lost, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

@@ -85,6 +85,7 @@ func TestLongAnswerLetsOthersIn(t *testing.T) {
 //
 // promise: P3.limits-of-the-place
 func TestLimitsAreThoseOfThePlace(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		kind  channels.ConversationKind
 		parts int // of 30 within 35 seconds

@@ -29,6 +29,7 @@ func (r *rig) within(d time.Duration, what string, cond func() bool) {
 //
 // promise: P2.repeat-waits
 func TestBurstOfSilencePausesRepeatsAndSends(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		probes bool

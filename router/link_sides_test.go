@@ -13,6 +13,7 @@ import (
 //
 // promise: P4.linking
 func TestBothSidesConfirmALink(t *testing.T) {
+	t.Parallel()
 	type word struct{ by, does string } // maker or sender; Confirm, Deny: the button, approve, deny: typed
 	for _, c := range []struct {
 		name, maker, sender string
@@ -211,6 +212,7 @@ func TestStrangersAnswerNoOtherQuestion(t *testing.T) {
 //
 // promise: P4.linking
 func TestLinkIsOfWhomItNames(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, first, removed string }{{"another maker", "dora", "dora"}, {"another sender", "carl", "carl"}} {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

@@ -50,6 +50,7 @@ func whole(s channelstest.Sent) string {
 //
 // promise: P8.whole-in-a-file
 func TestLongAnswerThatCannotBeAFileIsParts(t *testing.T) {
+	t.Parallel()
 	for name, set := range map[string]func(*rig){
 		"no files can be sent": func(r *rig) { r.script.Files = 0 },
 		"no limit is set":      func(r *rig) { r.config.MaxParts = 0 },

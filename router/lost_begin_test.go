@@ -38,6 +38,7 @@ func (l losingBegin) Commit(ctx context.Context, ref ledger.TurnRef, step agent.
 //
 // promise: P2.refused-retries
 func TestPartWhoseBeginWasLostIsSentOnceUnmarked(t *testing.T) {
+	t.Parallel()
 	for _, lost := range []string{"begin", "open"} {
 		t.Run(lost, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

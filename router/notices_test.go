@@ -107,6 +107,7 @@ func (a away) Run(ctx context.Context, sink channels.Sink) error {
 
 // promise: L.notices
 func TestAdminsAreNotifiedOfAChannelThatIsAwayForLong(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		away time.Duration

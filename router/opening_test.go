@@ -115,6 +115,7 @@ func TestAnswersAreBegunByTheirCommit(t *testing.T) {
 // promise: P2.unknown-honest
 // promise: P1.kill-loses-nothing
 func TestDeathAfterTheCommitThatBeginsIsUnknown(t *testing.T) {
+	t.Parallel()
 	for _, finder := range []bool{true, false} {
 		t.Run(map[bool]string{true: "finder", false: "repeat, marked"}[finder], func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

@@ -253,6 +253,7 @@ func TestPartIsLookedForAsSoonAsThePlatformLets(t *testing.T) {
 //
 // promise: P2.same-nonce
 func TestOldNonceIsLookedUpDirectlyBeforeTheSend(t *testing.T) {
+	t.Parallel()
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarted ", restarts), func(t *testing.T) {
 			inTime(t, func(t *testing.T, r *rig) {
@@ -281,6 +282,7 @@ func TestOldNonceIsLookedUpDirectlyBeforeTheSend(t *testing.T) {
 //
 // promise: P2.lost-is-named
 func TestWhatEndsUnknownIsNamedAndSentAgain(t *testing.T) {
+	t.Parallel()
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarted ", restarts), func(t *testing.T) {
 			inTime(t, func(t *testing.T, r *rig) {

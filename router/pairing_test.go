@@ -115,6 +115,7 @@ func TestStrangerIsLetInByAButton(t *testing.T) {
 //
 // promise: P4.pairing
 func TestPairingGivesNobodyAnothersName(t *testing.T) {
+	t.Parallel()
 	for label, want := range map[string]string{
 		"b\u043eb": "b\u043eb2 user scripted:eve", "\u0430da": "\u0430da2 user scripted:eve", "bob": "bob2 user scripted:eve", "Eve": "Eve user scripted:eve",
 		"b\u200bob": "scripted:eve user scripted:eve", "o\u0308tto": "scripted:eve user scripted:eve",

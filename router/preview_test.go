@@ -177,6 +177,7 @@ func TestProgressAppearsAndBecomesTheAnswer(t *testing.T) {
 // What is answered at once, what only talks, and where the channel has no drafts:
 // nothing is shown but the answer.
 func TestProgressIsNotShown(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		steps []string
@@ -382,6 +383,7 @@ func TestDraftWhoseCallBrokeOffIsLeftBehind(t *testing.T) {
 }
 
 func TestFailedEditOfTheAnswerIsTriedAgainOrSentAnew(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		fault channelstest.Fault

@@ -186,6 +186,7 @@ func (b blind) Shown(context.Context, channels.Conversation, channels.MessageID,
 //
 // promise: P1.fails-alone
 func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
+	t.Parallel()
 	var batch []channels.Event
 	for i, text := range []string{"/status", "/plan", "/why", "stop", "hello"} {
 		batch = append(batch, event(i, "c1", "ada", text))
@@ -268,6 +269,7 @@ func (f *failing) Accept(ctx context.Context, owner int64, entries []ledger.Entr
 //
 // promise: P1.fails-alone
 func TestEventThatFailsAloneThreeTimesIsRejected(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{"a constraint": ledger.ErrConflict, "unknown": errors.New("something internal")} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

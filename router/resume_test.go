@@ -45,6 +45,7 @@ func (d deadly) Claim(ctx context.Context, owner int64, names, except []string, 
 
 // A turn that takes the whole program down each time is not tried for ever.
 func TestTurnThatKillsEnginesIsGivenUp(t *testing.T) {
+	t.Parallel()
 	for resumed, want := range map[int]string{20: "done answered", 21: "failed crash"} {
 		t.Run(want, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

@@ -341,6 +341,7 @@ func (parks) Run(ctx context.Context, _ agent.Turn, j agent.Journal) error {
 // Clocks differ: what seems to be written just before the first start is answered, and a first start
 // that lies ahead leaves nobody without an answer.
 func TestWhatIsTooEarlyAllowsForClocks(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		first    time.Duration // from now
 		answered bool

@@ -188,6 +188,7 @@ func TestQuickStreamIsNotShown(t *testing.T) {
 // promise: L.drafts-yield
 // promise: L.draft-row-first
 func TestAnswerWaitsAMomentForACallUnderWay(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		nth    int // the draft call that is slow
@@ -276,6 +277,7 @@ func (r *rig) drafts() []ledger.Draft {
 //
 // promise: L.drafts-yield
 func TestStreamKeepsToTheLimits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		fault channelstest.Fault

@@ -291,6 +291,7 @@ func TestToolKilledAtEveryStepRunsOnce(t *testing.T) {
 // promise: P7.ordered-as-it-stands
 // promise: L.merged-at-boundary
 func TestToolIsMergedWithNothing(t *testing.T) {
+	t.Parallel()
 	for _, busy := range []string{"steer", "collect", "queue"} {
 		t.Run(busy, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

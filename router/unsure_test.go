@@ -38,6 +38,7 @@ func (l *failingOffers) Offer(ctx context.Context, ref ledger.TurnRef, merge []i
 //
 // promise: P2.unknown-honest
 func TestRepeatAfterAFailedCommitIsMarkedOnceBegun(t *testing.T) {
+	t.Parallel()
 	for name, fails := range map[string][]error{
 		"contradicted":            {ledger.ErrConflict},
 		"unheard":                 {errAnswerLost},

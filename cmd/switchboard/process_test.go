@@ -108,9 +108,9 @@ func (s *server) stop(within time.Duration) time.Duration {
 	s.t.Helper()
 	began := time.Now()
 	s.cmd.Process.Signal(syscall.SIGTERM)
-	ended := s.ended(within)
+	ended := s.ended(max(within, patience))
 	if ended == nil {
-		s.t.Fatalf("engine %s did not stop within %s of SIGTERM", s.name, within)
+		s.t.Fatalf("engine %s did not stop within %s of SIGTERM", s.name, max(within, patience))
 	}
 	if code := ended.ProcessState.ExitCode(); code != 0 {
 		s.t.Errorf("engine %s: exit %d after SIGTERM", s.name, code)

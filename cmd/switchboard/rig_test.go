@@ -36,7 +36,7 @@ type builtBinary struct {
 }
 
 func TestMain(m *testing.M) {
-	testkit.AtOnce(10) // they wait for processes, a dozen of them for half a minute and more
+	testkit.AtOnce(12) // they wait for processes, a dozen of them for half a minute and more
 	code := m.Run()
 	if err := goleak.Find(testkit.ClosingConnections); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

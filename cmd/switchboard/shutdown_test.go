@@ -65,7 +65,7 @@ func TestStopHandsALongTurnBack(t *testing.T) {
 		time.Sleep(time.Second)
 		r.platform.Say("cu2", "u2", "while it stops") // not taken, so not lost
 	}()
-	r.stop(20 * time.Second) // the grace is 10 s
+	testkit.Within(t, r.stop(20*time.Second), 20*time.Second) // the grace is 10 s
 	<-stopped
 	gone(t, mark)
 	if r.platform.Pending() == 0 {
@@ -94,8 +94,8 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	r.await("it is stopping", 5*time.Second, func() bool { return r.log.Has("stopping") })
 	second := time.Now()
 	r.cmd.Process.Signal(syscall.SIGTERM)
-	if ended := r.ended(3 * time.Second); ended == nil {
-		t.Fatal("it still runs 3 s after the second signal")
+	if ended := r.ended(8 * time.Second); ended == nil { // the grace is 10 s
+		t.Fatal("it still runs 8 s after the second signal")
 	} else if ended.ProcessState.Success() {
 		t.Error("exit 0 although work was broken off")
 	}
@@ -134,6 +134,7 @@ func TestStopWithDeliveriesOnASlowPlatformLosesNone(t *testing.T) {
 	}
 	r.await("all are answered, most of them on their way", 20*time.Second, func() bool { return len(r.deliveries()) == each*len(people) })
 	took := r.stop(25 * time.Second)
+	testkit.Within(t, took, 25*time.Second)
 	states := map[string]int{}
 	for _, d := range r.deliveries() {
 		states[d.State]++
