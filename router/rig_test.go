@@ -251,7 +251,7 @@ func (r *rig) end() {
 	r.stop()
 	select {
 	case <-r.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		r.t.Error("the router did not stop")
 	}
 	r.stop = nil

@@ -203,7 +203,7 @@ func TestResultsNeedNoFreeConnection(t *testing.T) {
 	for range most {
 		<-begun
 	}
-	ctx, cancel := context.WithTimeout(h.Ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(h.Ctx, time.Minute)
 	defer cancel()
 	if _, err := h.Router.Settle(ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "m1"}); err != nil {
 		t.Error(err)

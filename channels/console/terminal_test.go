@@ -88,7 +88,7 @@ func (s *seat) left() {
 		if err != nil {
 			s.t.Errorf("Chat returned %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatalf("Chat does not end:\n%q", s.screen.String())
 	}
 }

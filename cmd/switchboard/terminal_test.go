@@ -85,7 +85,7 @@ func (s *screen) leaves() {
 		if err != nil {
 			s.t.Errorf("it ended with %v:\n%q", err, tail(s.shown.String(), 1000))
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatalf("it did not end:\n%q", tail(s.shown.String(), 1000))
 	}
 }

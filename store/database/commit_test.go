@@ -137,7 +137,7 @@ func TestResultsGoAheadOfNewWork(t *testing.T) {
 		select {
 		case <-recorded:
 			return nil
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			return errors.New("what was sent is not recorded yet")
 		}
 	})

@@ -197,7 +197,7 @@ func TestRefusedListenIsTriedAgain(t *testing.T) {
 	db := opened(t, url, "", slog.New(slog.NewTextHandler(&log, nil)))
 	h := newHouse(t, db)
 	var s spoiler
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if ok, err := engines.ListenOn(ctx, db.DB, h.owner(), url, &s); !ok || err != nil || s.refused != 1 {
 		t.Errorf("listens: %v, %v; refused %d times", ok, err, s.refused)

@@ -30,7 +30,7 @@ func client(t *testing.T, s *telegramtest.Server, options ...bot.Option) *bot.Bo
 // soon is a context that ends when a test should have been done long ago.
 func soon(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
