@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"switchboard/channels"
+	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
 
@@ -21,7 +22,7 @@ func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sort
 	if tooFast, notify := s.tooFast(&entry, person.Name, 1); tooFast {
 		text := ""
 		if notify {
-			text = "You are faster than I am: I take " + s.Config.RatePerson + " messages of one person. Please wait a little and press again."
+			text = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please press again in a moment."
 		}
 		return line.noticed(entry, text)
 	}

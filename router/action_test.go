@@ -231,7 +231,7 @@ func TestPressTooFastUsesNothingUp(t *testing.T) {
 		if got := r.toast(r.platform.Press("c1", "ada", "Left")); !strings.Contains(got, "Slow down") {
 			t.Errorf("ada is shown %q", got)
 		}
-		if sent := r.await(2); !strings.Contains(sent[1].Text, "faster than I am") || len(r.turns()) != 1 {
+		if sent := r.await(2); !strings.Contains(sent[1].Text, "too fast: I read ") || len(r.turns()) != 1 {
 			t.Errorf("sent %q", texts(sent))
 		}
 		if n := len(r.platform.Changes(scripted.OpUnbutton)); n != 0 {

@@ -60,14 +60,14 @@ func TestWhatGoesOnBesideKeepsNobodyWaiting(t *testing.T) {
 		for range 2 { // the platform hands it in again
 			r.accept(ask)
 		}
-		r.shows(1, "I ask the platform of play, and answer here.")
+		r.shows(1, "Checking the channel play; I'll report here in a minute.")
 		if got := r.asks("adas", "ada", "hello"); got != "re: hello" {
 			t.Errorf("meanwhile she reads %q", got)
 		}
 		close(k.goOn)
 		r.mentions(3, "play is not well; its platform was asked in ", "- the token is good: @*bot*", "FAIL", "it is deaf – mend: shout")
 		r.accept(ask)
-		if got := r.asks("adas", "ada", "/channel play-2 test"); !strings.HasPrefix(got, "I ask") {
+		if got := r.asks("adas", "ada", "/channel play-2 test"); !strings.HasPrefix(got, "Checking") {
 			t.Errorf("she reads %q", got)
 		}
 		r.mentions(5, "That failed; my log says how.")
@@ -108,11 +108,11 @@ func TestStopDoesNotWaitForWhatGoesOnBeside(t *testing.T) {
 		k := r.kept()
 		r.start()
 		r.platform.Say("adas", "ada", "/channel play test")
-		r.shows(1, "I ask the platform of play, and answer here.")
+		r.shows(1, "Checking the channel play; I'll report here in a minute.")
 		r.end()
 		r.start()
 		close(k.goOn)
-		if got := r.asks("adas", "ada", "/channel play test"); !strings.HasPrefix(got, "I ask") {
+		if got := r.asks("adas", "ada", "/channel play test"); !strings.HasPrefix(got, "Checking") {
 			t.Errorf("she reads %q", got)
 		}
 		r.mentions(3, "play is not well")
@@ -134,7 +134,7 @@ func TestWhoMayNoMoreHearsNothingOfWhatWentOnBeside(t *testing.T) {
 		for i, name := range []string{"eve", "fay"} {
 			change(ledger.ChangeAdd, name, ledger.RoleAdmin)
 			r.platform.Say(name+"s", name, "/channel play test")
-			r.shows(i+1, "I ask the platform of play, and answer here.")
+			r.shows(i+1, "Checking the channel play; I'll report here in a minute.")
 		}
 		change(ledger.ChangeRemove, "eve", "")
 		change(ledger.ChangeRole, "fay", ledger.RoleUser)

@@ -86,7 +86,7 @@ func TestButtonGivesItsCommandOnceToWhoAskedForIt(t *testing.T) {
 		}
 		r.toasts(r.platform.Press("c1", "bob", "Ask"), "This is not for you.")
 		r.toasts(r.platform.Press("c1", "ada", "Ask"), "")
-		r.says("Mode ask")
+		r.says("Mode: ask")
 		r.toasts(r.platform.Press("c1", "ada", "Ask"), "This button was used already.")
 		r.toasts(r.platform.Press("c1", "ada", "Private"), "") // the others stay
 		r.says("For admins: 12.")

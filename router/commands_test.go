@@ -33,7 +33,7 @@ func TestCommandsTooFastAreRefusedExceptStops(t *testing.T) {
 		for _, text := range texts(r.platform.Sent()) {
 			said[text[:min(len(text), 12)]]++
 		}
-		if said["I plan what "] != 2 || said["You are fast"] != 1 || said["Cancelled."] != 1 || said["There is not"] > 4 {
+		if said["I plan what "] != 2 || said["That was too"] != 1 || said["Cancelled."] != 1 || said["There is not"] > 4 {
 			t.Errorf("sent %v", said)
 		}
 	})
@@ -50,7 +50,7 @@ func TestCommandsWeighMoreInAGroup(t *testing.T) {
 		}
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "hello", Mentioned: true})
 		sent := texts(r.await(4))
-		if len(sent) != 4 || !strings.HasPrefix(sent[1], "I plan") || !strings.HasPrefix(sent[2], "You are faster") || sent[3] != "re: hello" {
+		if len(sent) != 4 || !strings.HasPrefix(sent[1], "I plan") || !strings.HasPrefix(sent[2], "That was too fast") || sent[3] != "re: hello" {
 			t.Errorf("sent %q", sent)
 		}
 	})

@@ -90,6 +90,9 @@ func (l *wokenBy) Listen(ctx context.Context, onWake func(ledger.Wake)) {
 	})
 }
 
+// begun says that it listens: whoever begins to is told to look at everything.
+func (l *wokenBy) begun() bool { return l.count(ledger.WakeAll) > 0 }
+
 func (l *wokenBy) count(kind ledger.WakeKind) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,6 +108,7 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 	defer release()
 	heard := b.listens()
 	startBoth(a, b)
+	b.until("it listens", heard.begun)
 	a.begins("c1", "ada", "long")
 	for i := range 3 {
 		text := fmt.Sprintf("hello %d", i)
@@ -113,7 +117,6 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 			t.Errorf("sent %q, the other engine ran it %d times", texts(sent), b.brain.ran(text))
 		}
 	}
-	// It may not have listened yet when the first was written, and looked by itself.
 	b.until("the other engine is woken for one of them", func() bool { return heard.count(ledger.WakeTurn) > 0 })
 	release()
 	a.await(4)
@@ -137,6 +140,7 @@ func TestCancelFromAnotherEngineStopsTheTurn(t *testing.T) {
 			heard := a.listens()
 			defer a.brain.held("long")()
 			startBoth(a, b)
+			a.until("it listens", func() bool { return c.heard == 0 || heard.begun() })
 			a.begins("c1", "ada", "long")
 			if err := b.router.Cancel(t.Context(), a.turns()[0].ID, ledger.OwnerHand("owner")); err != nil {
 				t.Fatal(err)

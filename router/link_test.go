@@ -109,7 +109,7 @@ func TestLinkCodeMakesTwoAccountsOnePerson(t *testing.T) {
 			}
 			if c.want == same {
 				r.until("the maker is asked", func() bool { return len(r.platform.SentIn("c"+id)) == 2 })
-				if got := r.confirm("s"+id, from, "approve"); !strings.Contains(got, "Confirmed here. Nothing is changed") {
+				if got := r.confirm("s"+id, from, "approve"); !strings.Contains(got, "Confirmed here. Please") {
 					t.Errorf("%s: the sender confirms: %q", c.name, got)
 				}
 				if got := r.owner("scripted:" + from); got == owner {

@@ -184,13 +184,13 @@ func TestSessionIsSetByButtons(t *testing.T) {
 			r.toasts(r.platform.Press("c2", "bob", label), "")
 			shows(label, words, buttons)
 		}
-		says("/mode", "Mode act", "ask")
-		presses("ask", "Mode ask", "act")
+		says("/mode", "Mode: act", "ask")
+		presses("ask", "Mode: ask", "act")
 		says("/model", "The model here is test.", append(slices.Clone(r.models[:10]), "More")...)
 		presses("More", "The model here is test.", "model_10", "model_11")
-		presses("model_11", "The model here is model_11 from the next turn on.")
+		presses("model_11", "The model here is model_11 from your next message on.")
 		says("/model after model_09", "The model here is model_11.", "model_10", "default")
-		presses("default", "The model here is test from the next turn on.")
+		presses("default", "The model here is test from your next message on.")
 		says("/tools", "\n- tool.09", "More")
 		presses("More", "\n- tool.11")
 		if found, err := count(r, "SELECT count(*) FROM sessions WHERE mode = 'ask' AND model = ''"); err != nil || found != 1 {

@@ -52,7 +52,7 @@ func TestSettingsAppliedWhileATurnRuns(t *testing.T) {
 		r.platform.Say("c3", "ada", "more")
 		r.shows(5, "answer to more")
 		r.platform.Say("c3", "ada", "even more")
-		r.mentions(6, "I take 1/h messages of one person")
+		r.mentions(6, "I read 1 message an hour")
 
 		r.config.RatePerson = "often"
 		if err := r.router.Apply(r.settings()); err == nil {

@@ -30,7 +30,7 @@ func (b *bucket) wait(now time.Time) time.Duration {
 }
 
 // tooFastQuiet is for how long a person who was notified of being too fast is not
-// notified again, unless a message was taken meanwhile.
+// notified again.
 const tooFastQuiet = time.Minute
 
 // personRates holds how fast each person may write.
@@ -43,7 +43,7 @@ type personRates struct {
 
 type personBucket struct {
 	bucket
-	notified time.Time // when the person was notified of being too fast; zero: not since the last message that was taken
+	notified time.Time // when the person was notified of being too fast; zero: never
 }
 
 func newPersonRates(setting string) (*personRates, error) {
@@ -93,7 +93,6 @@ func (b *personBucket) count(c charge) {
 			b.wait(c.at)
 		}
 		b.tokens -= c.weight
-		b.notified = time.Time{}
 	case c.notified:
 		b.notified = c.at
 	}
@@ -126,10 +125,11 @@ func (p *personRates) count(c charge) {
 	b.count(c)
 }
 
-// forgetIdle drops full buckets, so that the map holds only who wrote lately.
+// forgetIdle drops full buckets of people whom a notice of now would reach, so that the map holds only who
+// wrote lately.
 func (p *personRates) forgetIdle(now time.Time) {
 	for name, b := range p.buckets {
-		if full := *b; full.wait(now) == 0 && full.tokens >= full.burst {
+		if full := *b; full.wait(now) == 0 && full.tokens >= full.burst && now.Sub(full.notified) >= tooFastQuiet {
 			delete(p.buckets, name)
 		}
 	}

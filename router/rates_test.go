@@ -68,7 +68,7 @@ func (r *rig) handIn(batch []channels.Event) (turns int) {
 // said counts the notices of being too fast.
 func (r *rig) saidTooFast() (n int) {
 	for _, d := range r.deliveries("") {
-		if strings.Contains(d.Text, "faster than I am") {
+		if strings.Contains(d.Text, "too fast: I read ") {
 			n++
 		}
 	}

@@ -336,7 +336,7 @@ func TestTooManyMessagesAreRefusedWithANotice(t *testing.T) {
 			r.platform.Say("c1", "ada", fmt.Sprint(i))
 			r.await(i + 1)
 		}
-		if last := r.platform.Sent()[2].Text; !strings.Contains(last, "faster than I am") {
+		if last := r.platform.Sent()[2].Text; !strings.Contains(last, "too fast: I read ") {
 			t.Errorf("sent %q", last)
 		}
 		for range 3 { // kept, and not told of each

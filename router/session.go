@@ -80,8 +80,8 @@ func pick(c *commands.Call, now, after string, of ...string) (buttons []commands
 
 func (r *Router) mode(_ context.Context, c *commands.Call) (a commands.Answer, err error) {
 	means := map[string]string{
-		ModeAsk: "Mode ask: here I answer and look things up, and change nothing.",
-		ModeAct: "Mode act: here I may change things, within what you may.",
+		ModeAsk: "Mode: ask. I answer and look things up here, and change nothing.",
+		ModeAct: "Mode: act. I may change things for you here.",
 	}
 	to, now := strings.ToLower(c.Args), r.modeOf(c.Session)
 	switch {
@@ -121,11 +121,11 @@ func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, er
 	case c.Args == "" || more:
 		return choices(fmt.Sprintf("The model here is %s.", render.Escape(now)), after), nil
 	case c.Args == asSettings:
-		return set(c, ledger.SessionModel, "", fmt.Sprintf("The model here is %s from the next turn on.", render.Escape(r.settings().Model)))
+		return set(c, ledger.SessionModel, "", fmt.Sprintf("The model here is %s from your next message on.", render.Escape(r.settings().Model)))
 	case !slices.Contains(models, c.Args):
 		return choices(fmt.Sprintf("I have no model of the name %s.", render.Escape(words.OneLine(c.Args, 60))), ""), nil
 	}
-	return set(c, ledger.SessionModel, c.Args, fmt.Sprintf("The model here is %s from the next turn on.", render.Escape(c.Args)))
+	return set(c, ledger.SessionModel, c.Args, fmt.Sprintf("The model here is %s from your next message on.", render.Escape(c.Args)))
 }
 
 func (r *Router) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
@@ -168,7 +168,7 @@ func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer,
 	case to == "":
 		return commands.Says("The language here is %s. /lang and two letters, such as de, sets another; /lang default lets me go by what you write.", cmp.Or(c.Session.Language, "that in which you write")), nil
 	case to == asSettings:
-		return set(c, ledger.SessionLanguage, "", "From the next turn on I go by what you write.")
+		return set(c, ledger.SessionLanguage, "", "I'll answer in the language you write in.")
 	case !languageShape.MatchString(to):
 		return commands.Says("Write the two letters of a language, such as /lang de or /lang it."), nil
 	}

@@ -31,9 +31,9 @@ func TestSessionIsSetByCommands(t *testing.T) {
 			r.mentions(n, parts...)
 		}
 		says("/tools", "in mode act:", "\n- clock.now – about clock.now\n- workspace.write")
-		says("/mode", "Mode act")
+		says("/mode", "Mode: act")
 		says("/mode never", "There are two modes")
-		says("/mode ask", "Mode ask")
+		says("/mode ask", "Mode: ask")
 		says("/tools", "in mode ask:", "clock.now – about clock.now")
 		says("/whoami", "Tools you may use here: clock.now.")
 		says("/model", "The model here is test.", "small")
@@ -51,7 +51,7 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		says("/timezone Asia/Tokyo", "The time zone here is Asia/Tokyo")
 		says("/lang de", "Ab jetzt antworte ich hier auf Deutsch.")
 		says("/help", "Diese Befehle gehen jederzeit:", "\n/mode `[ask|act]` – ob ich hier etwas ändern")
-		says("/mode default", "Mode act")
+		says("/mode default", "Mode: act")
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "bob", Text: "/mode ask", Mentioned: true})
 		n++
 		r.mentions(n, "only an admin can set that here")

@@ -139,7 +139,7 @@ func (r *Router) lapseSettings(ctx context.Context) {
 			})
 			chats = append(chats, *asked)
 		}
-		r.notifyIn(ctx, chats, v, fmt.Sprintf("The settings are as they were before version %d of %s: nobody confirmed it in time. It had changed %s.",
-			v.ID, render.Escape(v.Person), render.Escape(v.Keys())))
+		r.notifyIn(ctx, chats, v, fmt.Sprintf("Nobody confirmed %s's change (version %d), so I took it back: %s.",
+			render.Escape(v.Person), v.ID, render.Escape(v.Keys())))
 	}
 }

@@ -51,6 +51,7 @@ func TestEnginesGoByTheVersionThatCounts(t *testing.T) {
 			startBoth(a, b)
 			a.platform.Say("c1", "ada", "hello")
 			a.await(1)
+			a.until("both listen", func() bool { return !told || heard[a].begun() && heard[b].begun() })
 			is := func(want int64, wakes *wokenBy, before int) {
 				t.Helper()
 				a.until("both go by it", func() bool { return first.Load() == want && second.Load() == want })
@@ -69,7 +70,7 @@ func TestEnginesGoByTheVersionThatCounts(t *testing.T) {
 			if told { // nobody looked meanwhile but for its end: polls are 10 s apart, from the wake on
 				testkit.Within(t, time.Since(began), confirm+5*time.Second)
 			}
-			a.mentions(2, "The settings are as they were before version 2 of ada: nobody confirmed it in time. It had changed a.")
+			a.mentions(2, "Nobody confirmed ada's change (version 2), so I took it back: a.")
 			time.Sleep(100 * time.Millisecond)
 			if sent := a.platform.Sent(); len(sent) != 2 {
 				t.Errorf("the admin reads %q", texts(sent))
@@ -93,7 +94,7 @@ func TestSettingsThatLapsedWhileNothingRan(t *testing.T) {
 		time.Sleep(1200 * time.Millisecond)
 		version.Store(-1)
 		r.start()
-		r.mentions(2, "before version 1 of ada")
+		r.mentions(2, "Nobody confirmed ada's change (version 1)")
 		if got := version.Load(); got != -1 { // it began without it
 			t.Errorf("it was made to go by version %d", got)
 		}
@@ -125,14 +126,14 @@ func TestWhatBecameOfAVersionIsSaidWhereItWasAskedFor(t *testing.T) {
 				}
 			}
 		}
-		reads(5, map[string]string{"c1": "before version 1 of ada", "c2": "", "c3": "before version 1 of ada"})
+		reads(5, map[string]string{"c1": "Nobody confirmed ada's change (version 1)", "c2": "", "c3": "Nobody confirmed ada's change (version 1)"})
 		r.sets(0, "1", time.Hour)
 		r.until("it counts", func() bool { return version.Load() == 2 })
 		err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.TakeBackSettings, ID: 2, Conversation: "play:c3"}, ledger.Hand{Person: "eve"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		reads(6, map[string]string{"c1": "Version 2 of the settings, which you had to confirm here, was taken back", "c2": "", "c3": "before version 1 of ada"})
+		reads(6, map[string]string{"c1": "Version 2 of the settings, which you had to confirm here, was taken back", "c2": "", "c3": "Nobody confirmed ada's change (version 1)"})
 	})
 }
 
@@ -170,5 +171,5 @@ func TestSecretThatNobodyConfirms(t *testing.T) {
 	a.until("both engines read it again", func() bool {
 		return seen[0] >= 2 && seen[1] >= 2 || first.changed.Load() > seen[0] && second.changed.Load() > seen[1]
 	})
-	a.mentions(2, "The settings are as they were before version 1 of ada: nobody confirmed it in time. It had changed secret bot.")
+	a.mentions(2, "Nobody confirmed ada's change (version 1), so I took it back: secret bot.")
 }

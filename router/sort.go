@@ -8,6 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/commands"
+	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
 
@@ -240,8 +241,7 @@ func (s *sorting) refusal(entry *sorted, person *ledger.Person) (reason string, 
 func (s *sorting) refuseFast(entry *sorted, person *ledger.Person, weight float64) (reason string, refused bool) {
 	tooFast, notify := s.tooFast(entry, person.Name, weight)
 	if notify {
-		reason = fmt.Sprintf("You are faster than I am: I take %s messages of one person. "+
-			"Please wait a little, then send this one again, and what you send until then.", s.Config.RatePerson)
+		reason = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
 	}
 	return reason, tooFast
 }

@@ -228,8 +228,8 @@ func mayChange(now *ledger.SettingsVersion) error {
 		return nil
 	}
 	return &ledger.StateError{Sentence: fmt.Sprintf(
-		"Version %d waits until %s to be confirmed by %s; nothing else is changed until then, and nothing was.",
-		now.ID, now.ConfirmBy.UTC().Format("15:04:05 MST"), now.Person)}
+		"Version %d waits for %s to confirm it, until %s. I change nothing else until then.",
+		now.ID, now.Person, now.ConfirmBy.UTC().Format("15:04:05 MST"))}
 }
 
 // insertVersion adds a version to the one that counts.
@@ -250,7 +250,7 @@ func (t *tx) setSettings(c *ledger.SettingsChange, now *ledger.SettingsVersion, 
 	}
 	diff := ledger.DiffSettings(now.Values, c.Values)
 	if len(diff) == 0 {
-		return 0, &ledger.StateError{Sentence: "It is set so already; nothing was changed."}
+		return 0, &ledger.StateError{Sentence: "Saved; nothing changes."}
 	}
 	return t.insertVersion(now, c.Values, diff, c.Undoes, by, c.Conversation, c.ConfirmWithin)
 }
@@ -279,7 +279,7 @@ func (t *tx) confirmSettings(c *ledger.SettingsChange, now *ledger.SettingsVersi
 	}
 	if now.Person != clean(by.Person) || now.Conversation != clean(c.Conversation) {
 		return &ledger.StateError{Sentence: fmt.Sprintf(
-			"Version %d is confirmed by %s alone, from the chat in which it was asked for: that shows that nobody was locked out.", now.ID, now.Person)}
+			"Only %s can confirm version %d, in the chat where they changed it.", now.Person, now.ID)}
 	}
 	if c.Counting != now.ID {
 		return &ledger.StateError{Sentence: fmt.Sprintf(

@@ -158,11 +158,11 @@ func (m *settingsModel) make(t *rapid.T, c *ledger.SettingsChange, now int64) {
 	}
 	switch {
 	case now > 0 && m.waiting(&m.list[now-1]):
-		m.change(t, c, person, "nothing else is changed until then")
+		m.change(t, c, person, "I change nothing else until then")
 	case now != c.Base:
 		m.change(t, c, person, "changed meanwhile")
 	case cmp.Equal(c.Values, m.layer(now)):
-		m.change(t, c, person, "set so already")
+		m.change(t, c, person, "Saved; nothing changes.")
 	default:
 		m.change(t, c, person, "")
 		m.list = append(m.list, modelVersion{
@@ -202,7 +202,7 @@ func (m *settingsModel) Decide(t *rapid.T) {
 	}
 	v := &m.list[now-1]
 	if !takes && (v.person != person || v.place != place) {
-		m.change(t, c, person, "is confirmed by "+v.person+" alone")
+		m.change(t, c, person, "Only "+v.person+" can confirm version ")
 		return
 	}
 	if early && !takes {

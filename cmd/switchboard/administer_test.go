@@ -89,7 +89,7 @@ func TestAdminsSwitchChannelsAndReload(t *testing.T) {
 	r.asks(chief, "/channel tg2 enable", "Version 2 of the settings")
 	r.await("it is on", 20*time.Second, func() bool { return r.statuses()["tg2"].State == channels.StateConnected })
 	r.asks(chief, "/channel tg2 enable", "tg2 is switched on already.")
-	r.asks(chief, "/reload", "nothing is otherwise than before")
+	r.asks(chief, "/reload", "Nothing has changed.")
 	text := testkit.Read(t, r.config)
 	testkit.Write(t, r.config, text+"[files]\nmax_size = \"many\"\nmaximum = 3\n")
 	said := r.asks(chief, "/reload", "The settings have faults, so I go on with the former ones:")

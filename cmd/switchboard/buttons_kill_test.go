@@ -29,7 +29,7 @@ func TestButtonsOutliveKills(t *testing.T) {
 	}
 	r.noted()
 	for i, text := range r.shown("u1")[1:] {
-		if want := []string{"Mode ask", "Mode act"}[i%2]; !strings.HasPrefix(text, want) {
+		if want := []string{"Mode: ask", "Mode: act"}[i%2]; !strings.HasPrefix(text, want) {
 			t.Errorf("press %d is answered %q", i, text)
 		}
 	}

@@ -63,8 +63,8 @@ func TestCommandsOverEachPlatform(t *testing.T) {
 	o.each(func(d *desk) func() {
 		d.ada.writes(d.slash + "mode ask")
 		return func() {
-			d.ada.presses(d.ada.found("Mode ask"), "act")
-			d.ada.found("Mode act")
+			d.ada.presses(d.ada.found("Mode: ask"), "act")
+			d.ada.found("Mode: act")
 		}
 	})
 	o.each(func(d *desk) func() {

@@ -173,7 +173,7 @@ func TestLockOutUndoesItself(t *testing.T) {
 				return strings.Count(said, "Reminder: stretch") == 1 && strings.Contains(said, "(was due at ")
 			})
 			r.await("the admin reads why", 20*time.Second, func() bool {
-				return strings.Contains(strings.Join(r.answers(chief), "\n"), "The settings are as they were before version 1 of Chief: nobody confirmed it in time.")
+				return strings.Contains(strings.Join(r.answers(chief), "\n"), "Nobody confirmed Chief's change (version 1), so I took it back")
 			})
 			r.loses(chief, id)
 		})

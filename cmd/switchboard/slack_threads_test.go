@@ -121,8 +121,8 @@ func TestSlashCommandInAChannelAnswersOnlyThePerson(t *testing.T) {
 		return m
 	}
 	r.slack.Command(r.channel, r.ada.ID, "/switchboard", "mode ask")
-	r.slack.Press(r.channel, r.ada.ID, seen("Mode ask").TS, "act")
-	seen("Mode act")
+	r.slack.Press(r.channel, r.ada.ID, seen("Mode: ask").TS, "act")
+	seen("Mode: act")
 	r.slack.Command(r.channel, r.ada.ID, "/switchboard", "status")
 	seen("Session slack:" + r.channel)
 	if all, others := r.slack.FromBot(r.channel), r.slack.OnlyFor(r.channel, r.bob.ID); len(all)+len(others) > 0 {

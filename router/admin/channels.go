@@ -136,7 +136,7 @@ func inDetail(ch *Channel, c *commands.Call) commands.Answer {
 
 func testChannel(keeper ChannelKeeper, name string) commands.Answer {
 	return commands.Answer{
-		Text: fmt.Sprintf("I ask the platform of %s, and answer here.", render.Escape(name)),
+		Text: fmt.Sprintf("Checking the channel %s; I'll report here in a minute.", render.Escape(name)),
 		Beside: func(ctx context.Context) commands.Answer {
 			began := time.Now()
 			found := keeper.TestChannel(ctx, name)

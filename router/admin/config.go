@@ -185,7 +185,7 @@ func configPlanned(plan *view.SettingsPlan, at channels.Conversation, err error)
 		}
 		text := fmt.Sprintf("Version %d of the settings.\n%s", v.ID, diffLines(plan.Diff))
 		if len(plan.Diff) == 0 {
-			text = fmt.Sprintf("Version %d of the settings; nothing counts otherwise than before.\n", v.ID)
+			text = fmt.Sprintf("Saved; nothing changes. It is version %d of the settings.\n", v.ID)
 		}
 		text += bullets(plan.Warnings)
 		undo := undoButton(v)

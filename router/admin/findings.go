@@ -55,7 +55,7 @@ func Doctor(examine func(ctx context.Context) (found []Finding, whole bool)) com
 				return commands.Says("`%[1]sdoctor` says what is not well, `%[1]sdoctor all` everything.", c.Slash), nil
 			}
 			return commands.Answer{
-				Text: "I look at everything, and answer here within a minute.",
+				Text: "Checking; I'll report here in a minute.",
 				Beside: func(ctx context.Context) commands.Answer {
 					found, whole := examine(ctx)
 					answer := commands.Answer{Text: report(found, whole, all), Taint: others}

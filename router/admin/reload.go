@@ -22,7 +22,7 @@ func Reload(reload func(ctx context.Context) (diff []view.SettingDiff, faults []
 			FR: "relire le fichier des réglages", IT: "rileggere il file delle impostazioni",
 		},
 		Run: func(context.Context, *commands.Call) (commands.Answer, error) {
-			return commands.Answer{Text: "I read the settings file anew, and answer here.", Beside: func(ctx context.Context) commands.Answer {
+			return commands.Answer{Text: "Checking the settings file; I'll report here in a minute.", Beside: func(ctx context.Context) commands.Answer {
 				return reloaded(reload(ctx))
 			}}, nil
 		},
@@ -42,5 +42,5 @@ func reloaded(diff []view.SettingDiff, faults []string, err error) commands.Answ
 	case len(diff) > 0:
 		return commands.Answer{Text: "I go by the file as it is now:\n" + diffLines(diff)}
 	}
-	return commands.Says("I read the settings file anew: nothing is otherwise than before.")
+	return commands.Says("I read the settings file again. Nothing has changed.")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/words"
 )
 
 // limits is the one limiter of a channel: of sends, edits and drafts alike, over the
@@ -310,4 +311,11 @@ func ParseRate(s string) (perSecond float64, burst int, err error) {
 		return 0, 0, fmt.Errorf("rate %q: want a number and s, m or h, such as \"20/m\", or \"off\"", s)
 	}
 	return float64(n) / per.Seconds(), n, nil
+}
+
+// RateWords says a rate that ParseRate takes, and that is not "off", for people.
+func RateWords(s string) string {
+	number, unit, _ := strings.Cut(s, "/")
+	n, _ := strconv.Atoi(number)
+	return words.Count(n, "message") + map[string]string{"s": " a second", "m": " a minute", "h": " an hour"}[unit]
 }

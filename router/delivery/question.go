@@ -215,7 +215,7 @@ func decided(q *ledger.Decided) string {
 	case q.State == ledger.ActionExpired:
 		return "**Nobody decided in time.**"
 	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionRejected: // by a stranger, perhaps
-		return "**Denied; nothing was changed.**"
+		return "**Denied, so I did nothing.**"
 	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionAccepted:
 		return "**Confirmed on both accounts.**"
 	case q.State == ledger.ActionRejected && q.Why != "":

@@ -263,7 +263,7 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		{ann, chat, "jobs all", "Everybody's jobs are for admins"},
 		{root, club, "jobs all", "Everybody's jobs are for admins"},
 		{root, club, "jobs 2", "There is no job 2 of yours."},
-		{ann, club, "jobs", "There are none."},
+		{ann, club, "jobs", "No reminders yet."},
 		{ann, club, "jobs 2", "There is no job 2 of yours."},
 		{root, chat, "jobs", "- **3** reminder"},
 		{root, chat, "jobs all", "- **1** maintenance, cron 1 * * * * (UTC): audit"},

@@ -51,7 +51,7 @@ func (d *Desk) listed(list []scheduler.Job, owners bool, after int64) string {
 	case len(list) == 0 && after > 0:
 		b.WriteString("There are no others.\n")
 	case len(list) == 0:
-		b.WriteString("There are none. `remind me tomorrow at 9 to call Ann` makes one.\n")
+		b.WriteString("No reminders yet. Try: `remind me tomorrow at 9 to call Ann`.\n")
 	}
 	for i := range list {
 		b.WriteString(line(&list[i], owners))

@@ -4,6 +4,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -422,11 +423,7 @@ func judgedFor(shell syntax.LangVariant, line string) (all [][]word) {
 
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(otherwise)))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -468,7 +465,12 @@ func TestWhatRunsWasJudged(t *testing.T) {
 							if len(typed) > 0 {
 								running.Add(1)
 							}
-							if unasked && ended && done && (!slices.Equal(ran, typed) || told != said) {
+							differ := func() bool { return unasked && ended && done && (!slices.Equal(ran, typed) || told != said) }
+							for again := 0; again < 10 && differ() && strings.Contains(line, "&"); again++ { // what runs beside may be first or last
+								ran, said, ended = w.run(t, dir, shell, text)
+								typed, told, done = w.run(t, dir, shell, line)
+							}
+							if differ() {
 								t.Errorf("line %d of seed %d, typed %q, runs %q:\n%q %q, not\n%q %q", i, seed, line, text, ran, said, typed, told)
 							}
 						}
