@@ -24,9 +24,10 @@ func Ended(state, outcome string) string {
 	return state + " (" + strings.Join(words, ", ") + ")"
 }
 
-// Nearest is the one of words that was probably meant by word; empty: none is near.
+// Nearest is the one of words that was probably meant by word: a typing error away, or two in a long one; empty:
+// none is.
 func Nearest(word string, words []string) string {
-	best, least := "", min(1+len(word)/3, len(word)-1)
+	best, least := "", min(1+len(word)/10, len(word)-1)
 	for _, w := range words {
 		if d := distance(word, w); d <= least {
 			best, least = w, d-1

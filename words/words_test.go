@@ -8,10 +8,11 @@ import (
 
 func TestNearestFindsTheMistypedWord(t *testing.T) {
 	t.Parallel()
-	list := []string{"status", "plan", "why", "turn", "list", "cancel", "reset", "retry"}
+	list := []string{"status", "plan", "why", "turn", "list", "cancel", "reset", "retry", "tool", "help", "router.busy", "SWITCHBOARD_LLM__PROVIDERS__A__API_KEY"}
 	for word, want := range map[string]string{
 		"staus": "status", "stauts": "status", "statsu": "status", "trun": "turn", "lsit": "list", "cancle": "cancel",
-		"rerty": "retry", "wyh": "why", "w": "", "nonsense": "", "status": "status", "": "", "été": "",
+		"rerty": "retry", "wyh": "why", "hepl": "help", "w": "", "nonsense": "", "foo": "", "clean": "", "router.nosuch": "", "router.bussy": "router.busy",
+		"SWITCHBOARD_LLM_PROVIDERS_A_API_KEY": "SWITCHBOARD_LLM__PROVIDERS__A__API_KEY", "status": "status", "": "", "été": "",
 	} {
 		if got := words.Nearest(word, list); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)

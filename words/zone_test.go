@@ -44,6 +44,8 @@ func TestZone(t *testing.T) {
 		"NEW_YORK": "America/New_York", "los angeles": "America/Los_Angeles", "Sao Paulo": "America/Sao_Paulo", "milan": "Europe/Rome",
 		"the hague": "Europe/Amsterdam", "utc": "UTC", "GMT": "GMT", "CET": "CET", "Etc/GMT+5": "Etc/GMT+5",
 		"Europe/Rom": `"Europe/Rom" is not a time zone; did you mean Europe/Rome?`,
+		"Mars":       `"Mars" is not a time zone; write an IANA name such as Europe/Rome`,
+		"Atlantis":   `"Atlantis" is not a time zone; write an IANA name such as Europe/Rome`,
 		"Tokio":      `"Tokio" is not a time zone; did you mean Asia/Tokyo?`,
 		"PST":        "PST is not exact; write the name of a time zone, such as America/Los_Angeles",
 		"the US":     "the US is not exact; write the name of a time zone, such as America/New_York, America/Chicago or America/Los_Angeles",
