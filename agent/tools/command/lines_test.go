@@ -376,11 +376,11 @@ func (w world) run(t *testing.T, dir, shell, line string) (ran []string, printed
 	ran = strings.Split(log.String(), "\x00\x01\x00")
 	ran = ran[:len(ran)-1]
 	slices.Sort(ran)
-	return ran, lineNumber.ReplaceAllString(out.String(), ""), ctx.Err() == nil
+	return ran, passing.ReplaceAllString(out.String(), ""), ctx.Err() == nil
 }
 
-// lineNumber stands in messages of a shell.
-var lineNumber = regexp.MustCompile(`: (line )?[0-9]+: `)
+// passing is a number of a line in a message of a shell, and the state of a job, which is over sooner or later.
+var passing = regexp.MustCompile(`: (line )?[0-9]+: |(?m:^\[[0-9]+\][+-]? +[A-Z].*\n)`)
 
 // matches says that a command that was judged is one that ran: what is not known of it may be
 // anything.
