@@ -85,7 +85,7 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 		return strings.Contains(strings.Join(r.answers(chief), "\n"), "agent.max_llm_calls is 40, was 30")
 	})
 	r.orders(chief, "/config undo 2", "This could lock you out")
-	r.orders(chief, "/config set agent.max_llm_calls 20", "Version 6 waits until")
+	r.orders(chief, "/config set agent.max_llm_calls 20", "Version 6 waits for Chief to confirm it")
 	r.counts("router.message_limit", "64KB")
 	r.orders(chief, "/config confirm", "Confirmed: version 6 stays")
 	r.orders(chief, "/config set\nchannels.second.kind telegram\nchannels.second.dm = \"some\"", "Nothing was changed: I take one setting a message")
