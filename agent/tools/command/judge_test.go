@@ -284,6 +284,11 @@ func TestCommandsAreJudgedByPatterns(t *testing.T) {
 		{DefaultRules(), "printf -v x %s rm; $x -rf /", Refused, "policy.exec.destructive"},
 		{DefaultRules(), "printf -vx rm; $x -rf /", Refused, "policy.exec.destructive"},
 		{DefaultRules(), ": ${x:=rm}; $x -rf /", Refused, "policy.exec.destructive"},
+		{deny, "ls 21>&1", Asked, "policy.exec.unclear"},
+		{deny, "ls 2>&1", Allowed, ""},
+		{deny, "ls\nin", Asked, "policy.exec.unclear"},
+		{deny, "ls in", Allowed, ""},
+		{deny, "bash -c '{git,,push}'", Refused, `policy.exec.deny "git push *"`},
 		{deny, "[ -f x ] && ls", Allowed, ""},
 		{deny, "x=1", Allowed, ""},
 	} {

@@ -373,14 +373,14 @@ func (w world) run(t *testing.T, dir, shell, line string) (ran []string, printed
 	_ = cmd.Wait()
 	<-read
 	_ = cmd.Cancel() // what is left of it
-	ran = strings.Split(log.String(), "\x00\x01\x00")
+	ran = strings.Split(passing.ReplaceAllString(log.String(), ""), "\x00\x01\x00")
 	ran = ran[:len(ran)-1]
 	slices.Sort(ran)
 	return ran, passing.ReplaceAllString(out.String(), ""), ctx.Err() == nil
 }
 
 // passing is a number of a line in a message of a shell, and the state of a job, which is over sooner or later.
-var passing = regexp.MustCompile(`: (line )?[0-9]+: |(?m:^\[[0-9]+\][+-]? +[A-Z].*\n)`)
+var passing = regexp.MustCompile(`:[ \x00](line[ \x00])?[0-9]+:[ \x00]|(?m:^\[[0-9]+\][+-]? +[A-Z].*\n)`)
 
 // matches says that a command that was judged is one that ran: what is not known of it may be
 // anything.

@@ -141,6 +141,9 @@ func (r *reading) call(n *syntax.CallExpr) {
 		return
 	}
 	words := r.words(n.Args)
+	if n.Args[0].Lit() == "in" { // a word of shells that the parser takes for a program
+		r.cannot("its syntax cannot be read")
+	}
 	for _, a := range n.Assigns {
 		name, lines := a.Name.Value, len(words) > 0 && words[0].text == "read" // IFS= read is a usual way to read lines
 		if !(lines && name == "IFS") && name != "TZ" && name != "LANG" && !strings.HasPrefix(name, "LC_") {
@@ -332,6 +335,9 @@ func (r *reading) redirect(n *syntax.Redirect) {
 	case syntax.RdrIn, syntax.DplIn:
 		sign = "<"
 	}
+	if n.N != nil && len(n.N.Value) > 1 { // in "a 21>&1" the 21 is a word for dash
+		r.cannot("shells read the number before a redirection differently")
+	}
 	file := r.word(n.Word)
 	duplicate := (n.Op == syntax.DplIn || n.Op == syntax.DplOut) && file.known && strings.Trim(file.text, "0123456789-") == ""
 	if !duplicate {
@@ -366,10 +372,14 @@ func (r *reading) words(list []*syntax.Word) (all []word) {
 			all = append(all, r.word(w))
 			continue
 		}
+		made := 0
 		for one, err := range expand.BracesSeq(nil, whole) {
-			if err != nil || len(all) > maxExpanded {
+			if made++; err != nil || len(all)+made > maxExpanded {
 				r.cannot("its braces make too many words")
 				break
+			}
+			if !slices.ContainsFunc(one.Parts, func(part syntax.WordPart) bool { lit, ok := part.(*syntax.Lit); return !ok || lit.Value != "" }) {
+				continue // "{alpha,}" is one word: a shell drops an empty one that is not quoted
 			}
 			all = append(all, r.word(one))
 		}
