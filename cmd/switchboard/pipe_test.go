@@ -30,7 +30,7 @@ func TestThreeLinesInAPipeHaveThreeAnswers(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
-	help, clock, uname := strings.Index(out, "without a language model"), strings.Index(out, "Asia/Tokyo"), strings.Index(out, "Linux")
+	help, clock, uname := strings.Index(out, "Without a language model"), strings.Index(out, "Asia/Tokyo"), strings.Index(out, "Linux")
 	if help < 0 || clock < help || uname < clock {
 		t.Errorf("want help, the time in Tokyo and uname's output, in order:\n%s\nprogress:\n%s", out, errs)
 	}

@@ -1,6 +1,6 @@
 // Package offline is a model without a model: deterministic, in English, good enough to try
 // everything with no key and no network. It stands behind the same client as a real model, as its
 // transport, and sees only what one would see. As planner it knows a few phrases (help.md) and says
-// of all else that this needs a language model; as reviewer it believes the word with which a task ended;
-// as worker it restates the last task's output. It imports nothing of this module; a test keeps it to 750 lines.
+// of all else that it cannot do that without a language model; as reviewer it believes the word with which a task ended;
+// as worker it restates the last task's output. It imports nothing of this module; a test keeps it to 900 lines.
 package offline

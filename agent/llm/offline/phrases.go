@@ -18,10 +18,9 @@ type phrase struct {
 }
 
 // phrases are those that are known. The first that has a plan counts.
-var phrases = append(jobPhrases, []phrase{
+var phrases = slices.Concat(jobPhrases, greet(), []phrase{
 	{say(`(?:(?:what(?:'s|’s| is| does| do)(?: in)?|read|show|open|print|cat)(?: me)? (?P<that>it|this|that|these|them|(?:the|my) (?:file|attachments?|document))(?: files?)?(?: say)?)?`), planner.attached},
-	{say(`|help(?: me)?|commands|(?:what|who) are you|what (?:can|do) you do(?: for me)?|how (?:do|does) (?:you|this|it) work|what is this`), answer("say what I can do", canDo)},
-	{say(`(?:hi|hello|hey|hallo|ciao|good (?:morning|afternoon|evening|day))(?: there| bot| switchboard)?`), answer("greet", "Hello! I run without a language model; say *help* to see what I can do.")},
+	{say(`|help(?: me)?|hilfe|ayuda|aide|aiuto|commands|(?:what|who) are you|what (?:can|do) you do(?: for me)?|how (?:do|does) (?:you|this|it) work|what is this`), answer("say what I can do", canDo)},
 	{say(`(?:thanks|thank you|thx|cheers)(?: a lot| very much| so much)?`), answer("answer the thanks", "You are welcome.")},
 	{say(`(?:run|execute|exec|\$)(?:\s+(?:the\s+)?command)?[:\s]+(?:\x60(?P<quoted>[^\x60]+)\x60|(?P<line>.+))`), planner.command},
 	{say(`(?:(?:can|could) you )?(?:(?:tell|give|show)(?: me)? )?(?:what(?:'s|’s|s| is)? )?(?:the )?(?:(?:current|local|exact|today's) )*` +
@@ -34,7 +33,7 @@ var phrases = append(jobPhrases, []phrase{
 	{say(`(?:write|make|create)(?: me)?(?: a| the)?(?: file)?(?: called| named)? (?P<name>\S+\.\w+) (?:with|containing|saying):? (?P<text>.+?)` + sent), planner.write},
 	{say(`(?:write|save|store) (?P<text>.+?) (?:to|into|in|as)(?: the)?(?: file)? (?P<name>\S+?)` + sent), planner.write},
 	{say(`(?P<more>append|add) (?P<text>.+?) to(?: the)?(?: file)? (?P<name>\S*[./"'_\x60]\S*?)` + sent), planner.write}, // "add two to three" is no file
-}...)
+})
 
 var (
 	readWords  = say(`(?:read|show|open|cat|print)(?: me)?(?: the)?(?: file)? (?P<name>[^\s?!]+)`)

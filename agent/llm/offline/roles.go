@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	needsModel = "This needs a language model, and none is set: run `switchboard init`, or write a table " +
-		"`[llm.providers.NAME]` with `base_url` and `api_key` into the settings and name a model as `planner` under `[agent]`."
 	whichOne = "Which one do you choose?"
 	andSent  = "Then say that these were sent:\n"
 )
@@ -75,7 +73,7 @@ func makePlan(system, user prompt) plan {
 	if said := bare(passedOn.ReplaceAllString(text, "$1")); len(said) <= 60 && strings.HasSuffix(last, " you: "+whichOne) {
 		return ready("answer the choice", "You chose "+said+".")
 	}
-	return ready("say what this needs", needsModel)
+	return p.lost(text)
 }
 
 // act is a plan that does something and tells what came of it; without the right to
@@ -134,7 +132,7 @@ func failure(s section) string {
 func work(p prompt) string {
 	fences, detail := p["Outputs of earlier tasks"].fences, p["Task"].text()
 	if len(fences) == 0 {
-		return needsModel
+		return cannot.EN
 	}
 	text := fences[len(fences)-1]
 	if link := aLink.FindStringSubmatch(text); link != nil && strings.HasPrefix(detail, "Send the person ") {
