@@ -27,6 +27,7 @@ type Channel struct {
 var (
 	_ channels.Channel = (*Channel)(nil)
 	_ channels.Fetcher = (*Channel)(nil)
+	_ channels.Prober  = (*Channel)(nil)
 	_ channels.Finder  = finding{}
 	_ channels.Deduper = deduping{}
 )
@@ -154,3 +155,9 @@ type deduping struct{ window time.Duration }
 
 // Window implements channels.Deduper.
 func (d deduping) Window() time.Duration { return d.window }
+
+// Probe implements channels.Prober.
+func (c *Channel) Probe(ctx context.Context) error {
+	_, err := c.link.Change(ctx, Change{Op: OpProbe})
+	return err
+}

@@ -22,7 +22,7 @@ type Config struct {
 	Buttons bool `toml:"buttons"`
 	// Files is how many files one part may have; 0: none can be sent.
 	Files int `toml:"files"`
-	// Rich adds editing, drafts, deleting, typing, a menu, a probe and a pulse.
+	// Rich adds editing, drafts, deleting, typing, a menu and a pulse.
 	Rich bool `toml:"rich"`
 	// Removes is that of channels.Features, in direct chats.
 	Removes bool `toml:"removes"`

@@ -81,7 +81,6 @@ var (
 	_ channels.Typer      = rich{}
 	_ channels.Commander  = rich{}
 	_ channels.TurnShower = rich{}
-	_ channels.Prober     = rich{}
 	_ channels.Pulse      = rich{}
 )
 
@@ -127,12 +126,6 @@ func (r rich) ShowTurn(ctx context.Context, conv channels.Conversation, message 
 // SetCommands implements channels.Commander.
 func (r rich) SetCommands(ctx context.Context, sets []channels.CommandSet) error {
 	_, err := r.link.Change(ctx, Change{Op: OpCommands, Commands: sets})
-	return err
-}
-
-// Probe implements channels.Prober.
-func (r rich) Probe(ctx context.Context) error {
-	_, err := r.link.Change(ctx, Change{Op: OpProbe})
 	return err
 }
 
