@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -8,7 +9,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,6 +26,7 @@ var ErrExists = errors.New("there is a settings file already")
 
 // Answers are what `init` asks for; what is empty stays as in Sample.
 type Answers struct {
+	Existing string // text of a settings file that is added to; empty: Sample
 	TimeZone string // IANA name
 	DataDir  string // as data_dir
 	// Provider is the server to plan with; its Name empty: none. Its APIKey is the key
@@ -48,14 +52,14 @@ type AnsweredChannel struct {
 // answeredAlias is the alias of a model whose context is known.
 const answeredAlias = "mine"
 
-// Text is Sample with the answers filled in.
+// Text is Sample, or what there is, with the answers filled in.
 func (a Answers) Text() string {
-	text := Sample
+	text := cmp.Or(a.Existing, Sample)
 	if a.TimeZone != "" {
-		text = replace(text, `timezone = "UTC"`, "timezone = "+quote(a.TimeZone))
+		text = set(text, quote(a.TimeZone), "scheduler", "timezone")
 	}
 	if a.DataDir != "" {
-		text = replace(text, `data_dir = ""`, "data_dir = "+quote(a.DataDir))
+		text = set(text, quote(a.DataDir), "data_dir")
 	}
 	for _, ch := range a.Channels {
 		text = ch.in(text)
@@ -64,48 +68,93 @@ func (a Answers) Text() string {
 	if p.Name == "" {
 		return text
 	}
-	if p.Name == openRouter {
-		text = replace(text, "#api_key = "+quote(openRouterKey), "api_key = "+quote(p.APIKey))
-	} else {
-		table := "\n[llm.providers." + p.Name + "]\nbase_url = " + quote(p.BaseURL) + "\n"
-		if p.APIKey != "" {
-			table += "api_key = " + quote(p.APIKey) + "\n"
-		}
-		text = insert(text, "\n# An alias, and what is known", table)
+	if own := []string{"llm", "providers", p.Name}; p.Name != openRouter || !says(text, own...) {
+		text = set(headed(text, "\n# An alias, and what is known", own), quote(p.BaseURL), append(own, "base_url")...)
+	}
+	if p.APIKey != "" {
+		text = set(text, quote(p.APIKey), "llm", "providers", p.Name, "api_key")
 	}
 	planner := p.Name + "/" + a.Model
 	if a.ContextTokens > 0 {
-		text = insert(text, "\n[agent]\n", fmt.Sprintf("\n[llm.models.%s]\nmodel = %s\ncontext_tokens = %d\n", answeredAlias, quote(planner), a.ContextTokens))
+		alias := []string{"llm", "models", answeredAlias}
+		text = set(headed(text, "\n[agent]\n", alias), quote(planner), append(alias, "model")...)
+		text = set(text, strconv.Itoa(a.ContextTokens), append(alias, "context_tokens")...)
 		planner = answeredAlias
 	}
-	return replace(text, `planner = "offline"`, "planner = "+quote(planner))
+	return set(text, quote(planner), "agent", "planner")
 }
 
-// in takes the example of the channel's kind in text into use.
+// in writes the table of the channel into text; where its kind has an example there, in place of that.
 func (c AnsweredChannel) in(text string) string {
-	kind := "\n#kind = " + quote(c.Kind) + "\n"
-	at := strings.Index(text, kind)
-	begin := strings.LastIndex(text[:at], "\n#[channels.")
-	end := at + strings.Index(text[at:], "\n\n") + 1
-	rest, table := maps.Clone(c.Keys), ""
-	for line := range strings.Lines(text[at+len(kind) : end]) {
-		key, _, _ := strings.Cut(strings.TrimPrefix(line, "#"), " = ")
-		if value, answered := rest[key]; answered {
-			line = key + " = " + quote(value) + "\n"
-			delete(rest, key)
+	own, kind := []string{"channels", c.Kind}, "\n#kind = "+quote(c.Kind)+"\n"
+	if at := strings.Index(text, kind); at >= 0 && !says(text, own...) {
+		begin := strings.LastIndex(text[:at], "\n#[channels.")
+		text = text[:begin] + "\n[channels." + c.Kind + "]" + text[at:]
+	}
+	text = set(text, quote(c.Kind), append(own, "kind")...)
+	for _, key := range slices.Sorted(maps.Keys(c.Keys)) {
+		text = set(text, quote(c.Keys[key]), append(own, key)...)
+	}
+	return text
+}
+
+// says that a text has a key, or a table.
+func says(text string, key ...string) bool {
+	n, _ := read("", []byte(text))
+	for _, part := range key {
+		if n == nil {
+			return false
 		}
-		table += line
+		n = n.fields[part]
 	}
-	for _, key := range slices.Sorted(maps.Keys(rest)) {
-		table += key + " = " + quote(rest[key]) + "\n"
+	return n != nil
+}
+
+// headed puts a table's head before the place that begins with mark, if neither is missing.
+func headed(text, mark string, key []string) string {
+	if says(text, key...) {
+		return text
 	}
-	table = "\n[channels." + c.Kind + "]\nkind = " + quote(c.Kind) + "\n" + table
-	return text[:begin] + table + text[end:]
+	return strings.Replace(text, mark, "\n["+strings.Join(key, ".")+"]\n"+mark, 1)
+}
+
+// set writes a key's value into text: in place of the former one or of an example of it, else below the
+// last line of its table, or in a table at the end.
+func set(text, value string, key ...string) string {
+	last := len(key) - 1
+	head := "\n[" + strings.Join(key[:last], ".") + "]\n"
+	if at := strings.Index(text, head); at >= 0 && !says(text, key...) {
+		block := at + len(head)
+		end := len(text)
+		if n := regexp.MustCompile(`\n(\n|#?\[)`).FindStringIndex(text[block-1:]); n != nil {
+			end = block + n[0]
+		}
+		example := regexp.MustCompile(`(?m)^#` + regexp.QuoteMeta(key[last]) + ` = .*$`)
+		if n := example.FindStringIndex(text[block:end]); n != nil {
+			return text[:block+n[0]] + key[last] + " = " + value + text[block+n[1]:]
+		}
+	}
+	if edited, ok := edit([]byte(text), key, value); ok {
+		return string(edited)
+	}
+	end := newline([]byte(text))
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += end
+	}
+	return text + strings.ReplaceAll(head, "\n", end) + name(key[last]) + " = " + value + end
 }
 
 // Init writes the text of the answers to path, readable by its owner alone, making the
-// folder where it is missing. A file that exists is left alone: ErrExists.
+// folder where it is missing. A file that exists is left alone, ErrExists, unless its text is
+// what the answers are added to.
 func Init(path string, a Answers) error {
+	if a.Existing != "" {
+		file, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return err
+		}
+		return overwrite(file, []byte(a.Existing), []byte(a.Text()))
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder for settings: %w", err)
 	}
@@ -122,11 +171,3 @@ func Init(path string, a Answers) error {
 	}
 	return nil
 }
-
-// replace changes the one line of Sample that is old.
-func replace(text, old, line string) string {
-	return strings.Replace(text, "\n"+old+"\n", "\n"+line+"\n", 1)
-}
-
-// insert puts more before the one place of Sample that begins with mark.
-func insert(text, mark, more string) string { return strings.Replace(text, mark, more+mark, 1) }

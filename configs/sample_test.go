@@ -223,6 +223,51 @@ func TestAnswersChangeWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
+// What is added to a file that is there changes nothing else of it, however it is written.
+func TestAnswersAreAddedToAFile(t *testing.T) {
+	t.Parallel()
+	answers := Answers{
+		Provider: AnsweredProvider{Name: openRouter, BaseURL: "https://openrouter.ai/api/v1", APIKey: "sk-1"}, Model: "a/b",
+		Channels: []AnsweredChannel{{Kind: telegram.Kind, Keys: map[string]string{"token": "1:new"}}},
+	}
+	for name, text := range map[string]string{
+		"the sample":    Sample,
+		"nothing":       "\n",
+		"no last line":  "[router]\nworkers = 3",
+		"of windows":    "[router]\r\nworkers = 3\r\n[agent]\r\nplanner = \"offline\" # now\r\n",
+		"dotted":        "router.workers = 3\nagent.planner = \"offline\"\nchannels.telegram.kind = \"telegram\"\nchannels.telegram.token = \"1:old\"\n",
+		"there already": "[channels.telegram]\ntoken = \"1:old\" # mine\nkind = \"telegram\"\n[llm.providers.openrouter]\napi_key = \"env:OLD\"\n[agent]\nplanner = \"offline\"\n",
+		"a trap":        "[memory]\ndenied_categories = [\"\"\"\n[agent]\nplanner = \"x\"\n\"\"\"]\n",
+	} {
+		a := answers
+		a.Existing = text
+		was, _, err := Parse(Options{Env: []string{"HOME=/nowhere", "OLD=x"}, Kinds: known}, text)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		now, _, err := Parse(Options{Env: []string{"HOME=/nowhere"}, Kinds: known}, a.Text())
+		if err != nil {
+			t.Errorf("%s: %v in\n%s", name, err, a.Text())
+			continue
+		}
+		if now.Agent.Planner != "openrouter/a/b" || now.LLM.Providers[openRouter].APIKey.Reveal() != "sk-1" || now.Channels[telegram.Kind].Kind != telegram.Kind || !strings.Contains(a.Text(), "\"1:new\"") || strings.Contains(a.Text(), "1:old") {
+			t.Errorf("%s: %s", name, a.Text())
+		}
+		for _, d := range Diff(was, now) {
+			if d.Key != "agent.planner" && !strings.HasPrefix(d.Key, "channels.telegram") && d.Key != "llm.providers.openrouter.api_key" {
+				t.Errorf("%s: %s was changed", name, d.Key)
+			}
+		}
+		again := a
+		if again.Existing = a.Text(); again.Text() != again.Existing {
+			t.Errorf("%s: the same once more changes\n%s\nto\n%s", name, again.Existing, again.Text())
+		}
+		if strings.Contains(text, "\r\n") && strings.Count(a.Text(), "\n") != strings.Count(a.Text(), "\r\n") {
+			t.Errorf("%s: line ends are mixed: %q", name, a.Text())
+		}
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(Sample), "SWITCHBOARD_SERVER__LISTEN=x")
 	f.Add([]byte(everything()), "SWITCHBOARD_PEOPLE__0__NAME=x")

@@ -193,7 +193,7 @@ func overwrite(file string, was, text []byte) (err error) {
 		return fmt.Errorf("write the settings: %w", err)
 	}
 	if now, err := readFile(file); err != nil || !bytes.Equal(now, was) {
-		return cmp.Or(err, errors.New("the file was changed meanwhile; save again"))
+		return cmp.Or(err, errors.New("the file was changed meanwhile; try again"))
 	}
 	return os.Rename(f.Name(), file)
 }

@@ -258,6 +258,7 @@ func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 				}
 			}
 		}
+		run(t, h.DB, "INSERT INTO usage (day, person, model, role, calls, tokens_in, tokens_out, cached, cost) VALUES ('"+today+"', 'bob', 'offline/offline', 'worker', 1, 1, 1, 0, 0)") // which is not shown
 		check("2 30 20 8 0.75")
 		for range 2 {
 			if _, err := h.DB.SealAudit(h.Ctx, h.owner()); err != nil {

@@ -19,13 +19,13 @@ const (
 		FROM llm_calls c JOIN turns t ON t.id = c.turn_id WHERE c.turn_id IN (%s) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 		ON CONFLICT (day, person, model, role) DO UPDATE SET calls = usage.calls + excluded.calls, tokens_in = usage.tokens_in + excluded.tokens_in,
 			tokens_out = usage.tokens_out + excluded.tokens_out, cached = usage.cached + excluded.cached, cost = usage.cost + excluded.cost`
-	// usageBy are the sums, and what is not in them yet. %s is a column.
+	// usageBy are the sums, and what is not in them yet, without the built-in model, which costs nothing. %s is a column.
 	usageBy = `
 		SELECT %[1]s AS name, sum(calls) AS calls, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out, sum(cached) AS cached, sum(cost) AS cost FROM (
 			SELECT day, person, model, role, calls, tokens_in, tokens_out, cached, cost FROM usage WHERE day >= ?
 			UNION ALL SELECT c.day, t.person, c.provider || '/' || c.model, c.role, 1, c.tokens_in, c.tokens_out, c.cached, c.cost
 			FROM turns t JOIN llm_calls c ON c.turn_id = t.id WHERE t.audited = FALSE AND t.id > ? AND c.reserved = 0 AND c.day >= ?
-		) AS u GROUP BY %[1]s ORDER BY %[2]s`
+		) AS u WHERE model NOT LIKE 'offline/%%' GROUP BY %[1]s ORDER BY %[2]s`
 	listSpent = `
 		SELECT scope, settled, reserved, CASE scope WHEN 'session'
 			THEN coalesce((SELECT key FROM sessions WHERE id = CAST(name AS bigint)), name) ELSE name END AS name

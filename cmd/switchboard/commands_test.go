@@ -234,7 +234,7 @@ func TestInitWritesSettingsOnce(t *testing.T) {
 		t.Errorf("init slack: exit %d, %s", code, out)
 	}
 	r.prints("init slack --agent", 0, `"agent_view": {`)
-	r.refuses("init discord", 2, "there is no manifest for it")
+	r.refuses("init discord", 2, "init discord asks on a terminal")
 	r.refuses("init discord --agent", 2, "it has no agents of its own")
 	r.refuses("init --agent", 2, "name the platform")
 	r.prints("init", 0, r.config)

@@ -241,7 +241,7 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 		f := finding{Check: "model", Text: fmt.Sprintf("%s (%s)", model, strings.Join(byModel[model], ", "))}
 		if model == llm.Offline {
 			f.OK, f.Warn, f.Text = true, true, f.Text+": help, time, files and commands only; heartbeats say nothing"
-			f.Mend = "name a language model in agent.planner, and its key in [llm.providers]; \"switchboard init\", into a new file, asks for both"
+			f.Mend = "name a language model in agent.planner, and its key in [llm.providers]; \"switchboard init model\" asks for both and adds them"
 		} else if took, claimed, err := a.tryModel(models, model); err != nil {
 			f.Text += ": "
 			f = modelFault(f, err, model)
@@ -308,7 +308,7 @@ func checkChannels(settings *configs.Settings) []finding {
 	if len(settings.Channels) == 0 {
 		findings = append(findings, finding{
 			Check: "channel", OK: true, Warn: true, Text: "no chat platform is set",
-			Mend: "give it the token of a bot, in a table [channels.NAME]; \"switchboard init\", into a new file, asks for it and says where to get one",
+			Mend: "give it the token of a bot, in a table [channels.NAME]; \"switchboard init\" says where to get one, asks for it and adds it",
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"switchboard/channels"
@@ -15,27 +16,39 @@ import (
 	"switchboard/router"
 )
 
-// initCmd writes a settings file, or prints what a platform makes the bot's app from.
+// initCmd writes a settings file or adds to it, or prints what a platform makes the bot's app from.
 type initCmd struct {
-	Kind  string `arg:"" optional:"" help:"A platform whose apps are made from a manifest, such as slack: print that instead."`
-	Agent bool   `help:"With a platform: the manifest that makes the app an agent there, which the platform may not take back."`
+	What  string `arg:"" optional:"" help:"Ask for this alone: model, telegram, slack or discord. Where it is no terminal, slack prints the manifest of its app."`
+	Agent bool   `help:"With slack: print the manifest that makes the app an agent there, which the platform may not take back."`
 	Dev   bool   `help:"Reach the fake platforms of \"switchboard dev\", which was started in this folder."`
 }
 
 // defaultSettings is where the settings are when nothing else is said.
 const defaultSettings = "switchboard.toml"
 
-// Run implements the command. On a terminal it asks what a first start needs;
+// Run implements the command. On a terminal it asks what a first start needs, or what is to be added;
 // elsewhere it writes the sample as it is.
 func (c initCmd) Run(a *app) error {
-	if c.Kind != "" || c.Agent {
-		return a.printManifest(c.Kind, c.Agent)
+	only := strings.ToLower(c.What)
+	named := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == only })
+	asks := isTerminal(a.in)
+	switch known := only == "" || only == askedModel || slices.ContainsFunc(askedKinds, func(k askedKind) bool { return k.kind == only }); {
+	case c.Agent || !known:
+		return a.printManifest(only, c.Agent)
+	case c.Dev || only == "":
+	case named >= 0 && kinds()[named].manifest != "":
+		if err := a.printManifest(only, false); err != nil || !asks || !isTerminal(a.out) {
+			return err
+		}
+	case !asks:
+		return usageError{fmt.Errorf("init %s asks on a terminal, and this is none", only)}
 	}
-	q := &interview{app: a, path: cmp.Or(a.Config, variable(a.env, "SWITCHBOARD_CONFIG"), defaultSettings)}
-	if err := writable(q.path); err != nil { // before the questions, not after
+	q := &interview{app: a, path: cmp.Or(a.Config, variable(a.env, "SWITCHBOARD_CONFIG"), defaultSettings), only: only}
+	if err := q.existing(); err != nil { // before the questions, not after
 		return err
 	}
-	if a.Data != "" {
+	there := q.answers.Existing != ""
+	if a.Data != "" && !there {
 		dir, err := filepath.Abs(a.Data)
 		if err != nil {
 			return fmt.Errorf("--data: %w", err)
@@ -48,16 +61,25 @@ func (c initCmd) Run(a *app) error {
 		}
 	}
 	switch {
-	case isTerminal(a.in):
+	case asks:
 		if err := q.run(); err != nil {
 			return err
 		}
 	case c.Dev:
 		for _, k := range askedKinds {
-			if keys := q.fakes[k.kind]; keys != nil {
+			if keys := q.fakes[k.kind]; keys != nil && (only == "" || only == k.kind) {
 				q.answers.Channels = append(q.answers.Channels, configs.AnsweredChannel{Kind: k.kind, Keys: keys})
 			}
 		}
+	case there:
+		return fmt.Errorf("%s: %w; run init on a terminal, and it adds to it", q.path, configs.ErrExists)
+	}
+	if there && q.answers.Text() == q.answers.Existing {
+		fmt.Fprintf(a.err, "%s stays as it is.\n", q.path)
+		return nil
+	}
+	if _, err := q.settings(q.answers); err != nil {
+		return fmt.Errorf("nothing was written: add it to %s by hand: %w", q.path, err)
 	}
 	if err := configs.Init(q.path, q.answers); err != nil {
 		return err
@@ -65,15 +87,19 @@ func (c initCmd) Run(a *app) error {
 	if abs, err := filepath.Abs(q.path); err == nil {
 		q.path = abs
 	}
-	fmt.Fprintf(a.out, "wrote %s\n", q.path)
-	if len(q.answers.Channels) > 0 {
-		q.claim()
-	}
 	with := ""
 	if a.Config != "" {
 		with = " --config " + a.Config
 	}
-	fmt.Fprintf(a.err, "Next: \"switchboard%s\" runs it, \"switchboard%s doctor\" says what is missing.\n", with, with)
+	wrote, next := "wrote", fmt.Sprintf("\"switchboard%s\" runs it, \"switchboard%s doctor\" says what is missing.", with, with)
+	if there {
+		wrote, next = "added to", fmt.Sprintf("\"switchboard%s\" runs it; a bot that runs takes it up with /reload.", with)
+	}
+	fmt.Fprintf(a.out, "%s %s\n", wrote, q.path)
+	if len(q.answers.Channels) > 0 {
+		q.claim()
+	}
+	fmt.Fprintf(a.err, "Next: %s\n", next)
 	return nil
 }
 
@@ -87,12 +113,20 @@ func variable(env []string, name string) string {
 	return ""
 }
 
-// writable says why no settings file can be written there.
-func writable(path string) error {
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s: %w; edit it, or move it away first", path, configs.ErrExists)
+// existing reads the settings file that is there, and says why none can be written.
+func (q *interview) existing() error {
+	file := q.path
+	if _, err := os.Lstat(file); err == nil {
+		if file, err = filepath.EvalSymlinks(file); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		q.answers.Existing = cmp.Or(string(text), "\n")
 	}
-	dir, _ := nearest(filepath.Dir(path))
+	dir, _ := nearest(filepath.Dir(file))
 	probe, err := os.CreateTemp(dir, ".init-*")
 	if err != nil {
 		return fmt.Errorf("no settings can be written here: %w; go to another folder, or name a file with --config", err)
@@ -145,5 +179,5 @@ func (a *app) printManifest(name string, agent bool) error {
 	case agent:
 		return usageError{fmt.Errorf("init %s --agent: it has no agents of its own; leave --agent out", name)}
 	}
-	return usageError{fmt.Errorf("init %s: there is no manifest for it; \"switchboard init\" writes the settings", name)}
+	return usageError{fmt.Errorf("init %s: there is nothing to ask about it here; on a terminal, \"switchboard init\" asks for model, telegram, slack or discord", name)}
 }

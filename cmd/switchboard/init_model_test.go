@@ -64,27 +64,32 @@ func TestInitTriesTheKeyAndTheModel(t *testing.T) {
 	}
 }
 
-// A model that does not answer can be taken all the same, or left out.
+// A model that does not answer can be taken all the same, or left out: Enter goes on without.
 func TestInitTakesAModelThatCannotBeTried(t *testing.T) {
 	t.Parallel()
-	dir, srv := t.TempDir(), llmtest.New(t)
+	srv := llmtest.New(t)
 	srv.ExpectFaults()
 	srv.Handle(func(llmtest.Request) llmtest.Reply {
 		return llmtest.Fail(402, "invalid_request_error", "", "Insufficient credits.")
 	})
-	s := inFolder(t, dir, "init")
-	s.follow(append([]step{
-		{whichModel, "5", "Write a number from 1 to 4"},
-		{whichModel, "1", "https://openrouter.ai/settings/keys"},
-		{modelKey, "", ""},
-		{whichModel, "127.0.0.1:1", "FAIL  list models: the model is not available"},
-		{itsModel, "", ""},
-		{whichModel, srv.URL() + "/chat/completions", "It does not say which models it has"},
-		{itsModel, "some/model", `FAIL  the account at "local" has no credit left`},
-		{itsModel, "keep", "Telegram"},
-	}, withoutPlatforms...)...)
-	s.leaves()
-	if text := testkit.Read(t, filepath.Join(dir, "switchboard.toml")); !strings.Contains(text, "model = \"local/some/model\"") {
-		t.Error("the model is not in the settings")
+	for name, c := range map[string]struct {
+		steps []step
+		want  string
+	}{
+		"no key":      {[]step{{whichModel, "5", "Write a number from 1 to 4"}, {whichModel, "1", "https://openrouter.ai/settings/keys"}, {modelKey, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
+		"not there":   {[]step{{whichModel, "127.0.0.1:1", "FAIL  list models: the model is not available"}, {itsModel, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
+		"no credit":   {[]step{{whichModel, srv.URL() + "/chat/completions", "It does not say which models it has"}, {itsModel, "some/model", `FAIL  the account at "local" has no credit left`}, {itsModel, "keep", "Telegram"}}, "model = \"local/some/model\""},
+		"not at once": {[]step{{whichModel, srv.URL(), "It does not say which models it has"}, {itsModel, "some/model", "press Enter to go on without"}, {itsModel, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s := inFolder(t, dir, "init")
+			s.follow(append(c.steps, withoutPlatforms...)...)
+			s.leaves()
+			if text := testkit.Read(t, filepath.Join(dir, "switchboard.toml")); !strings.Contains(text, c.want) {
+				t.Errorf("the settings lack %q", c.want)
+			}
+		})
 	}
 }

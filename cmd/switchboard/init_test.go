@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/agent/llm/llmtest"
 	"switchboard/testkit"
 )
 
@@ -288,26 +289,60 @@ func TestInitLeftInTheMiddleWritesNothing(t *testing.T) {
 	}
 }
 
-// Before it asks anything it says that there is a file, or that none can be written.
+// Before it asks anything it says that no file can be written, or that the one that is there has a fault.
 func TestInitLooksWhetherItMayWriteBeforeItAsks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	testkit.Write(t, filepath.Join(dir, "switchboard.toml"), "")
+	testkit.Write(t, filepath.Join(dir, "faulty.toml"), "[agent]\nplaner = \"x\"\n")
 	for args, want := range map[string]string{
-		"":                            "there is a settings file already; edit it, or move it away first",
-		"--config /proc/nothing.toml": "no settings can be written here",
-		"--config other.toml --dev":   `first "switchboard dev all" in another terminal, in this folder`,
+		"--config faulty.toml init":           `did you mean "planner"?`,
+		"--config /proc/nothing.toml init":    "no settings can be written here",
+		"--config other.toml init --dev":      `first "switchboard dev all" in another terminal, in this folder`,
+		"--config other.toml init pigeon":     "asks for model, telegram, slack or discord",
+		"--config other.toml init pigeon --x": "unknown flag",
 	} {
-		words := strings.Fields(strings.Replace(args, "--dev", "init --dev", 1))
-		if !strings.Contains(args, "--dev") {
-			words = append(words, "init")
-		}
-		s := inFolder(t, dir, words...)
+		s := inFolder(t, dir, strings.Fields(args)...)
 		s.await(0, want)
 		s.fails()
 		if strings.Contains(s.shown.String(), "]: ") {
-			t.Errorf("init %s asks", args)
+			t.Errorf("%s asks", args)
 		}
+	}
+}
+
+// What is there is kept: a platform and a model are added to it, each alone, and a token is replaced.
+func TestInitAddsToWhatIsThere(t *testing.T) {
+	t.Parallel()
+	dir, srv := t.TempDir(), llmtest.New(t)
+	srv.Lists("small")
+	srv.Handle(llmtest.Agreeable)
+	devStarted(t, dir, "telegram", "--listen", "127.0.0.1:0")
+	path := filepath.Join(dir, "switchboard.toml")
+	const mine = "# Mine.\ndata_dir = \"data\" # here\n[agent] # who thinks\nplanner = \"offline\" # for now\n\n[[people]]\nname = \"ann\"\nrole = \"admin\"\nidentities = [\"telegram:1\"]"
+	testkit.Write(t, path, mine)
+	s := inFolder(t, dir, "init", "model")
+	s.follow(step{whichModel, srv.URL(), "ok    it answers"}, step{aModel, "", "added to "})
+	s.leaves()
+	if shown := s.shown.String(); strings.Contains(shown, "Telegram") || strings.Contains(shown, timeZone) {
+		t.Errorf("it asks for more than the model:\n%s", shown)
+	}
+	s = inFolder(t, dir, "init", "telegram", "--dev")
+	s.follow(step{botToken, "", "claim code "})
+	s.leaves()
+	s = inFolder(t, dir, "init")
+	s.follow(step{slackBot, "", ""}, step{botToken, "", "stays as it is"}) // a model and Telegram are there
+	s.leaves()
+	text := testkit.Read(t, path)
+	if want := strings.Replace(mine, "\"offline\"", "\"mine\"", 1); !strings.HasPrefix(text, want+"\n") {
+		t.Errorf("not all was kept:\n%s", text)
+	}
+	for _, want := range []string{"\n[llm.providers.local]\nbase_url = \"" + srv.URL() + "\"\n", "\n[llm.models.mine]\nmodel = \"local/small\"\n", "\n[channels.telegram]\nkind = \"telegram\"\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the settings lack %q:\n%s", want, text)
+		}
+	}
+	if out := ran(t, dir, "doctor"); !strings.Contains(out, "telegram: the token is good") || !strings.Contains(out, "mine (planner, reviewer, worker): answered in") {
+		t.Errorf("the doctor says\n%s", out)
 	}
 }
 

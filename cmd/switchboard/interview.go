@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"switchboard/agent/llm"
 	"switchboard/channels"
 	"switchboard/channels/console"
 	"switchboard/configs"
@@ -26,7 +27,8 @@ import (
 // at once, in the settings that it would make.
 type interview struct {
 	app     *app
-	path    string // of the settings file that will be
+	path    string // of the settings file that will be, or is
+	only    string // what is asked alone: askedModel or a kind; empty: all that is not set
 	answers configs.Answers
 	// fakes are the keys of tables [channels.KIND] that reach fake platforms, by kind; they
 	// are what Enter takes. Nil: the real ones are asked for.
@@ -34,26 +36,45 @@ type interview struct {
 	tty   *term.Terminal
 }
 
+// askedModel is what init calls the model.
+const askedModel = "model"
+
 // errLeft is returned when the person leaves in the middle of the questions.
 var errLeft = errors.New("left; nothing was written")
 
-// run asks everything.
+// run asks for all that is not set, or for one thing alone.
 func (q *interview) run() error {
-	if _, err := q.settings(q.answers); err != nil {
-		return err // the environment says something that is wrong
+	settings, err := q.settings(q.answers)
+	if err != nil {
+		return err // the environment, or the file that is there, says something that is wrong
 	}
 	q.tty = term.NewTerminal(struct {
 		io.Reader
 		io.Writer
 	}{q.app.in, q.app.err}, "")
 	q.say("Enter takes what stands in [brackets]. Ctrl-C leaves, and nothing is written.\nInstead of a key or token, env:NAME names a variable and file:PATH a file that holds it.")
-	if err := q.model(); err != nil {
-		return err
-	}
-	for _, k := range askedKinds {
-		if err := q.channel(k.kind, k.asks); err != nil {
+	if q.only == askedModel || q.only == "" && (q.answers.Existing == "" || settings.Agent.Planner == llm.Offline) {
+		if err := q.model(); err != nil {
 			return err
 		}
+	}
+	for _, k := range askedKinds {
+		set := false
+		for _, ch := range settings.Channels {
+			set = set || ch.Kind == k.kind
+		}
+		if q.only == k.kind || q.only == "" && !set {
+			if err := q.channel(k.kind, k.asks); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case q.answers.Existing != "":
+		return nil
+	case q.only != "":
+		q.answers.TimeZone = localZone(q.app.env)
+		return nil
 	}
 	return q.zone()
 }
@@ -139,7 +160,7 @@ func (q *interview) channel(kind string, asks asks) error {
 			return err
 		}
 		if value == "" {
-			q.say("  %s is left out; a table [channels.%s] in the settings brings it later.", asks.title, kind)
+			q.say("  %s is left out; \"switchboard init %s\" adds it later.", asks.title, kind)
 			return nil
 		}
 		ch.Keys[a.key] = value

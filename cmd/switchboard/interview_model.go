@@ -66,25 +66,22 @@ func (q *interview) model() error {
 			q.say("  Write a number from 1 to %d, or the address of a server. A key comes next, where it is not shown.", len(modelServers))
 			continue
 		}
-		if done, err := q.server(modelServers[n-1], address); done || err != nil {
-			return err
-		}
+		return q.server(modelServers[n-1], address)
 	}
 }
 
-// server asks for a key or an address, and then for a model; not done: the person went on
-// without.
-func (q *interview) server(s modelServer, address string) (done bool, err error) {
+// server asks for a key or an address, and then for a model.
+func (q *interview) server(s modelServer, address string) (err error) {
 	p := configs.AnsweredProvider{Name: s.name, BaseURL: s.base}
 	if s.keys == "" {
 		p.APIKey = llm.NoKey.Reveal() // until it wants one
 		if p.BaseURL, err = q.address(s.base, address); err != nil {
-			return false, err
+			return err
 		}
 	} else {
 		q.say("  Keys: %s", s.keys)
 		if p.APIKey, err = q.key(p); err != nil || p.APIKey == "" {
-			return false, err
+			return err
 		}
 	}
 	for {
@@ -92,13 +89,13 @@ func (q *interview) server(s modelServer, address string) (done bool, err error)
 		if errors.Is(err, llm.ErrUnauthorized) {
 			q.say("  FAIL  %v", err)
 			if p.APIKey, err = q.key(p); err != nil || p.APIKey == "" {
-				return false, err
+				return err
 			}
 			continue
 		}
 		switch {
 		case q.app.ctx.Err() != nil:
-			return false, errLeft
+			return errLeft
 		case err != nil:
 			q.say("  FAIL  %v", err)
 			q.say("        mend: see whether it runs, and whether this machine reaches it. A model can be named all the same.")
@@ -107,12 +104,12 @@ func (q *interview) server(s modelServer, address string) (done bool, err error)
 		default:
 			q.say("  ok    it answers; models: %d", len(list))
 		}
-		refused, done, err := q.choose(s, p, list)
+		refused, err := q.choose(s, p, list)
 		if err != nil || !refused {
-			return done, err
+			return err
 		}
 		if p.APIKey, err = q.key(p); err != nil || p.APIKey == "" {
-			return false, err
+			return err
 		}
 	}
 }
@@ -189,9 +186,8 @@ func (q *interview) list(p configs.AnsweredProvider) ([]string, error) {
 	return llm.List(q.app.ctx, settings.LLM.Providers[p.Name])
 }
 
-// choose asks for a model and tries it. Refused: the key is not good after all; not done: the
-// person went on without.
-func (q *interview) choose(s modelServer, p configs.AnsweredProvider, list []string) (refused, done bool, err error) {
+// choose asks for a model and tries it. Refused: the key is not good after all.
+func (q *interview) choose(s modelServer, p configs.AnsweredProvider, list []string) (refused bool, err error) {
 	enter := firstOf(s, list)
 	shown := list
 	if enter != "" {
@@ -206,15 +202,15 @@ func (q *interview) choose(s modelServer, p configs.AnsweredProvider, list []str
 		}
 		given, err := q.ask(fmt.Sprintf("%s [%s]: ", prompt, cmp.Or(enter, noneYet)), false)
 		if err != nil {
-			return false, false, err
+			return false, err
 		}
 		model := cmp.Or(pasted(given), enter)
 		switch n, err := strconv.Atoi(model); {
 		case model == "":
-			return false, false, nil
+			return false, nil
 		case model == keepWord && kept != "":
 			q.answers = q.with(p, kept)
-			return false, true, nil
+			return false, nil
 		case err == nil && n >= 1 && n <= min(len(shown), shownModels):
 			model = shown[n-1]
 		case len(list) == 0 || slices.Contains(list, model):
@@ -231,10 +227,10 @@ func (q *interview) choose(s modelServer, p configs.AnsweredProvider, list []str
 		q.say("  Asking %s a small question …", model)
 		if err = q.tryChosen(p, model); err == nil {
 			q.answers = q.with(p, model)
-			return false, true, nil
+			return false, nil
 		}
 		if q.app.ctx.Err() != nil {
-			return false, false, errLeft
+			return false, errLeft
 		}
 		text := err.Error()
 		if setup, ok := errors.AsType[*llm.SetupError](err); ok {
@@ -242,7 +238,7 @@ func (q *interview) choose(s modelServer, p configs.AnsweredProvider, list []str
 		}
 		q.say("  FAIL  %s", text)
 		if errors.Is(err, llm.ErrUnauthorized) || errors.Is(err, llm.ErrNoKey) {
-			return true, false, nil
+			return true, nil
 		}
 		kept, enter = model, ""
 		q.say("  Choose another one, write %q to take this one all the same, or press Enter to go on without.", keepWord)
