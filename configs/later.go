@@ -10,13 +10,16 @@ import (
 // notAvailable is what a setting says that this build knows and does not use.
 const notAvailable = "not available in this build"
 
-// laterKeys are the settings that this build knows and does not use; * stands for
-// one name. With values, only those are not available.
-var laterKeys = []struct {
+// A laterKey is a setting that this build knows and does not use; * stands for one name.
+type laterKey struct {
 	key    string
-	values []string
-	then   string // what becomes of it; empty: the setting has no effect
-}{
+	values []string // only these are not available; nil: all
+	then   string   // what becomes of it; empty: the setting has no effect
+	hidden bool     // its only other value is the default: Sample does not have it
+}
+
+// laterKeys are not in Sample but for those with other values.
+var laterKeys = []laterKey{
 	{key: "server.listen"},
 	{key: "server.public_url"},
 	{key: "server.webhook_secret"},
@@ -30,7 +33,9 @@ var laterKeys = []struct {
 	{key: "agent.self_evolution"},
 	{key: "agent.knowledge_max_facts"},
 	{key: "agent.summarize_threshold"},
-	{key: "channels.*.mode", values: []string{"webhook"}, then: "the channel does not connect"},
+	{key: "channels.*.mode", values: []string{"webhook"}, then: "the channel does not connect", hidden: true},
+	{key: "channels.*.webhook_secret", values: []string{}, hidden: true}, // of that mode
+	{key: "channels.*.signing_secret", values: []string{}, hidden: true},
 	{key: "memory"},
 	{key: "embeddings"},
 	{key: "transcription"},
