@@ -16,10 +16,14 @@ import (
 )
 
 // list reads rows from the engine and prints them, as a table or as JSON; at most limit, or all where it is 0.
-func list[T any](a *app, path string, limit count, asJSON bool, head string, cells func(T) []any) error {
+// Where there are none it says what to try.
+func list[T any](a *app, path string, limit count, asJSON bool, try, head string, cells func(T) []any) error {
 	var rows []T
 	if err := a.ask(path, &rows); err != nil {
 		return err
+	}
+	if len(rows) == 0 {
+		defer fmt.Fprintln(a.err, "switchboard: none yet;", try)
 	}
 	return printFirst(a, limit, asJSON, head, rows, cells)
 }

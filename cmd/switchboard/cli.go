@@ -43,7 +43,7 @@ type cli struct {
 
 	Serve    serveCmd    `cmd:"" default:"withargs" help:"Run everything that is configured (the default)."`
 	Chat     chatCmd     `cmd:"" help:"Talk in the terminal, or in a pipe: one line, one message."`
-	Init     initCmd     `cmd:"" help:"Write a commented switchboard.toml."`
+	Init     initCmd     `cmd:"" help:"Write a commented switchboard.toml, or add to it."`
 	Doctor   doctorCmd   `cmd:"" help:"Check settings, database, model, sandbox; say how to mend what fails."`
 	Settings settingsCmd `cmd:"" name:"config" help:"Check or show the settings."`
 	Turn     turnCmd     `cmd:"" help:"What was asked and how it was answered."`
@@ -62,15 +62,16 @@ type cli struct {
 	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 
+	Completion completionCmd `cmd:"" help:"Print what completes commands in bash or zsh."`
+
 	Help struct {
 		Of []string `arg:"" optional:""`
 	} `cmd:"" hidden:""` // as --help
 
 	// What later versions bring answers with a clear sentence.
-	Token      later `cmd:"" hidden:""`
-	Memory     later `cmd:"" hidden:""`
-	Skill      later `cmd:"" hidden:""`
-	Completion later `cmd:"" hidden:""`
+	Token  later `cmd:"" hidden:""`
+	Memory later `cmd:"" hidden:""`
+	Skill  later `cmd:"" hidden:""`
 }
 
 // streams are where a command reads and writes: results on out, everything else
@@ -129,6 +130,10 @@ func run(args []string, std streams, env []string) int {
 		return exited
 	}
 	if err != nil {
+		if which := whichOf(err, args); len(args) > 0 && strings.HasSuffix(which, " "+args[len(args)-1]) { // a command alone
+			_, _ = parser.Parse(append(slices.Clone(args), "--help"))
+			return exitUsage
+		}
 		fmt.Fprintln(std.err, "switchboard:", meant(err, parser.Model))
 		fmt.Fprintf(std.err, "Run \"%s --help\" for what there is.\n", whichOf(err, args))
 		return exitUsage

@@ -25,7 +25,6 @@ func TestLaterCommandsSaySo(t *testing.T) {
 		"token create ci", "token list", "token revoke ci",
 		"memory list", "memory add x", "memory forget 1", "memory export", "memory erase",
 		"skill list", "skill add x", "skill remove x",
-		"completion bash",
 	} {
 		out, errs, code := r.command(strings.Fields(line)...)
 		if code != 1 || out != "" || !strings.Contains(errs, "not available in this build") || strings.Contains(errs, "<args>") {
@@ -72,15 +71,13 @@ func TestWrongUsageNamesTheFault(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	for line, want := range map[string]string{
-		"nonsense":                              "nonsense",
-		"turn":                                  "list",
-		"turn show":                             "id",
-		"turn show one":                         "one",
-		"turn list --state bored":               "bored",
-		"turn list --nope":                      "--nope",
-		"chat too many":                         "too",
-		"--server http://127.0.0.1:1 turn list": "not available in this build",
-		"--log-level loud turn list":            "loud",
+		"nonsense":                                     "nonsense",
+		"turn show one":                                "one",
+		"turn list --state bored":                      "bored",
+		"turn list --nope":                             "--nope",
+		"chat too many":                                "too",
+		"--server http://127.0.0.1:1 turn list":        "not available in this build",
+		"--log-level loud turn list":                   "loud",
 		"--config /nowhere/at/all.toml doctor --alive": "switchboard init",
 	} {
 		r.refuses(line, 2, want)

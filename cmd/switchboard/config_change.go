@@ -98,7 +98,7 @@ type configDiffCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *configDiffCmd) Run(a *app) error {
-	return list(a, "/config/diff", 0, c.JSON, "KEY\tVALUE\tIN THE FILE\tCOUNTS", func(d view.SettingDiff) []any {
+	return list(a, "/config/diff", 0, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "KEY\tVALUE\tIN THE FILE\tCOUNTS", func(d view.SettingDiff) []any {
 		return []any{d.Key, d.Is, d.Was, whenItCounts(d.Live)}
 	})
 }
@@ -110,7 +110,7 @@ type configVersionsCmd struct {
 
 // Run implements the command.
 func (c *configVersionsCmd) Run(a *app) error {
-	return list(a, "/config/versions?"+query("", c.Limit), c.Limit, c.JSON, "VERSION\tWHEN\tWHO\tCHANGED\tSTATE", func(v ledger.SettingsVersion) []any {
+	return list(a, "/config/versions?"+query("", c.Limit), c.Limit, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "VERSION\tWHEN\tWHO\tCHANGED\tSTATE", func(v ledger.SettingsVersion) []any {
 		state := ""
 		switch {
 		case v.Lapsed:

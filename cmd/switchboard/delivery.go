@@ -24,7 +24,7 @@ type deliveryListCmd struct {
 
 // Run implements the command.
 func (c *deliveryListCmd) Run(a *app) error {
-	return list(a, "/deliveries?"+query(c.State, c.Limit), c.Limit, c.JSON, "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d view.Delivery) []any {
+	return list(a, "/deliveries?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d view.Delivery) []any {
 		turn := any("-") // of a command, say
 		if d.TurnID != 0 {
 			turn = d.TurnID

@@ -44,10 +44,12 @@ type jobListCmd struct {
 // Run implements the command.
 func (c *jobListCmd) Run(a *app) error {
 	how := url.Values{"person": {c.Person}, "after": {strconv.FormatInt(c.After, 10)}, "limit": {c.Limit.asked()}}
+	try := "job list --all lists everybody's, and \"switchboard job add\" makes one"
 	if c.All {
 		how.Set("person", "")
+		try = "\"switchboard job add\" makes one"
 	}
-	return list(a, "/jobs?"+how.Encode(), c.Limit, c.JSON, "ID\tOWNER\tDOES\tSTATE\tNEXT\tWHEN\tTEXT", func(j scheduler.Job) []any {
+	return list(a, "/jobs?"+how.Encode(), c.Limit, c.JSON, try, "ID\tOWNER\tDOES\tSTATE\tNEXT\tWHEN\tTEXT", func(j scheduler.Job) []any {
 		next := "-"
 		if !j.Slot.IsZero() {
 			next = inZone(j.Slot, j.Spec.Zone)

@@ -36,7 +36,7 @@ type personListCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *personListCmd) Run(a *app) error {
-	return list(a, "/people", 0, c.JSON, "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p ledger.Person) []any {
+	return list(a, "/people", 0, c.JSON, "\"switchboard person add NAME\" lets somebody in", "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p ledger.Person) []any {
 		return []any{p.Name, p.Role, strings.Join(p.Identities, ", "), strings.Join(p.Tools, ", "), fromWhere(p)}
 	})
 }
@@ -55,7 +55,7 @@ type personRefusedCmd struct {
 
 // Run implements the command.
 func (c *personRefusedCmd) Run(a *app) error {
-	return list(a, "/refused?"+query("", c.Limit), c.Limit, c.JSON, "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
+	return list(a, "/refused?"+query("", c.Limit), c.Limit, c.JSON, "who writes and is not let in stands here", "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
 		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(words.Visible(m.Author), 30), m.Rule, oneLine(m.Text, 60)}
 	})
 }

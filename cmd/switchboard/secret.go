@@ -135,7 +135,7 @@ type secretUse struct {
 
 // Run implements the command.
 func (c *secretListCmd) Run(a *app) error {
-	return list(a, "/secrets", 0, c.JSON, "NAME\tUSED BY\tTOOLS\tSET BY\tWHEN\tVERSION", func(s secretUse) []any {
+	return list(a, "/secrets", 0, c.JSON, "\"switchboard secret set NAME\" keeps one", "NAME\tUSED BY\tTOOLS\tSET BY\tWHEN\tVERSION", func(s secretUse) []any {
 		return []any{s.Name, oneLine(strings.Join(s.By, ", "), 60), oneLine(strings.Join(s.Tools, ", "), 40), s.Person, at(s.At), s.Version}
 	})
 }
