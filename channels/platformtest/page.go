@@ -39,6 +39,8 @@ type Page interface {
 
 // A View is what the page shows to a user in one chat.
 type View struct {
+	Platform  string            `json:"platform"` // as people call it
+	Colour    string            `json:"colour"`   // its own, "#rrggbb"
 	Bot       User              `json:"bot"`
 	Mention   string            `json:"mention"`   // how people name the bot in a group
 	Connected bool              `json:"connected"` // the bot listens

@@ -73,8 +73,16 @@ func TestPagesShowAConversation(t *testing.T) {
 			p := pagetest.Open(t, platform[2])
 			shoot := func(what string) { p.Shoot(name + "-" + what) }
 			p.Await("the bot listens", `document.querySelector("#state.on")`)
+			p.Await("the platform's name and colour", "document.title.includes('"+platform[1]+"') && document.getElementById('platform').textContent.endsWith('"+platform[1]+"') && getComputedStyle(document.getElementById('send')).backgroundColor !== 'rgb(47, 111, 219)'")
+			p.Await("a hint in an empty chat", `document.querySelectorAll("#messages > li").length === 1 && document.querySelector("#messages > li.hint").textContent.includes("Say hello")`)
+			p.Await("an empty line to write in has no scrollbar", `(({scrollHeight, clientHeight}) => scrollHeight <= clientHeight)(document.getElementById("text"))`)
+			p.Await("even buttons", `(([a, b]) => a === b)([...document.querySelectorAll("aside footer button:not([hidden])")].map((x) => x.offsetWidth).concat(0, 0).slice(0, 2)) || document.getElementById("block").hidden`)
+			shoot("empty")
+			p.Do(`document.getElementById("commands").click()`)
+			p.Await("the menu", `!document.getElementById("menu").hidden`)
 
 			p.Say("show me a table")
+			p.Await("the menu closed", `document.getElementById("menu").hidden`)
 			p.Await("the table", `last("bot").querySelector("pre").textContent.includes("Tiber")`)
 			shoot("table")
 			p.Say("show me code")

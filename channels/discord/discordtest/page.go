@@ -19,6 +19,7 @@ func (s *Server) View(user, chat string) platformtest.View {
 	s.Lock()
 	defer s.Unlock()
 	v := platformtest.View{
+		Platform: "Discord", Colour: "#5865f2",
 		Bot: shownUser(&s.bot), Mention: "@" + s.bot.Username, Connected: s.gateway.open() > 0, Note: note, Blocks: true,
 		Signs: []string{"👍", "❤️", "😁", "👀"}, Answers: map[string]platformtest.Answer{},
 	}

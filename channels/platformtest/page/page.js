@@ -57,6 +57,9 @@ function show() {
   if (!here.user && view.users && view.users.length) return go({ user: view.users[0].id });
   if (!here.chat && direct()) return go({ chat: direct().id, thread: here.thread });
   $("bot").textContent = view.bot.name;
+  $("platform").textContent = "on a fake " + view.platform;
+  document.title = `${view.bot.name} · ${view.platform} (fake)`;
+  document.documentElement.style.setProperty("--brand", view.colour);
   $("note").textContent = view.note;
   setState(view.connected ? "on" : "off", view.connected ? "listening" : "waiting for the bot to connect");
   showUsers();
@@ -127,9 +130,17 @@ function showMessages() {
     rows.push(row);
   }
   shown = fresh;
+  if (!rows.length) rows.push(hint(list.querySelector(".hint")));
   const same = rows.length === list.children.length && rows.every((r, i) => r === list.children[i]);
   if (!same) list.replaceChildren(...rows);
   if (atEnd && !same) list.scrollTop = list.scrollHeight;
+}
+
+// hint says how to begin in a chat where nothing was said.
+function hint(row) {
+  row ||= el("li", { className: "hint" });
+  row.textContent = inDirect() ? "Say hello, or press / for what the bot can do." : `Write ${view.mention} and what you want: in a group the bot answers who names it.`;
+  return row;
 }
 
 // messageRow shows a message, with a way to the replies in a thread of its own.
@@ -252,7 +263,9 @@ function setContext(c) {
 
 function grow() {
   $("text").style.height = "auto";
-  $("text").style.height = Math.min($("text").scrollHeight, 200) + "px";
+  const tall = $("text").scrollHeight + $("text").offsetHeight - $("text").clientHeight; // with its border
+  $("text").style.height = Math.min(tall, 200) + "px";
+  $("text").style.overflowY = tall > 200 ? "auto" : "hidden";
 }
 
 function picked() {
@@ -271,6 +284,7 @@ async function send() {
   if (!here.chat || !text.trim() && !files.length) return;
   const was = context;
   $("text").value = "";
+  $("menu").hidden = true;
   setContext(null); // now: what is clicked meanwhile is for the next message
   if (await act("send", { text, message: was ? was.message.id : "" }, files) === null) {
     $("text").value = text; // it was not taken

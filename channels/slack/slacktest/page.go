@@ -23,6 +23,7 @@ func (s *Server) View(user, chat string) platformtest.View {
 	s.Lock()
 	defer s.Unlock()
 	v := platformtest.View{
+		Platform: "Slack", Colour: "#611f69",
 		Bot: platformtest.User{ID: s.bot.ID, Name: s.bot.Name}, Mention: "@" + s.bot.Name, Connected: len(s.wire.sockets) > 0,
 		Note: note, Signs: []string{"👍", "❤", "😄", "👀"}, Answers: map[string]platformtest.Answer{},
 		Commands: []platformtest.Command{{Name: "switchboard", About: "give the bot a command, such as help"}},

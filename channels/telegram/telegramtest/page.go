@@ -23,6 +23,7 @@ func (s *Server) View(user, chat string) platformtest.View {
 	defer s.Unlock()
 	b := s.bots[0]
 	v := platformtest.View{
+		Platform: "Telegram", Colour: "#1f8fd0",
 		Bot: shownUser(&b.User), Mention: "@" + b.User.Username, Connected: s.listening(b), Note: note, Blocks: true,
 		Signs: []string{"👍", "❤", "😁", "👀"}, Answers: map[string]Answer{},
 	}
