@@ -66,6 +66,12 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 			{"/people remove eve_*x*", "Remove eve_*x*: /people remove eve_*x* yes"},
 			{"/people", "- eve_*x*, admin, scripted:eve"},
 			{"/people remove nobody", "There is no person nobody."},
+			{"/people add Bob Noyce scripted:noyce", "Bob Noyce is let in: user, scripted:noyce."},
+			{"/people role bob noyce admin", "Bob Noyce is changed: admin, scripted:noyce."},
+			{"/people tools BOB NOYCE time", "Bob Noyce is changed: admin, scripted:noyce, tools time."},
+			{"/people role BOB user", "bob is named in [[people]] of my.toml"},
+			{"/people remove bob noyce", "Remove Bob Noyce: /people remove Bob Noyce yes"},
+			{"/people remove BOB Noyce yes", "Bob Noyce is let in no more"},
 			{"/people remove bob yes", "bob is named in [[people]] of my.toml"},
 			{"/people remove eve_*x* YES", "eve_*x* is let in no more; what was remembered of them is gone."},
 		} {
@@ -78,7 +84,7 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 		}
 		rows, err := count(r, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND person = 'ada' AND outcome = 'done' AND target = 'person eve_*x*'")
 		refused, err2 := count(r, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND person = 'ada' AND outcome = 'refused'")
-		if rows != 5 || refused != 7 || err != nil || err2 != nil {
+		if rows != 5 || refused != 8 || err != nil || err2 != nil {
 			t.Errorf("%d changes and %d refusals in the audit log: %v %v", rows, refused, err, err2)
 		}
 		if got := r.asks("bobs", "bob", "/people"); !strings.Contains(got, "I do not know /people") {

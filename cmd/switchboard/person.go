@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -213,6 +214,13 @@ func (e *engine) peopleRoutes(mux *http.ServeMux) {
 			c := &ledger.PersonChange{Kind: change, Person: ledger.Person{
 				Name: r.Form.Get("name"), Role: r.Form.Get("role"), Identities: r.Form["identity"], Tools: r.Form["tool"], TimeZone: r.Form.Get("timezone"),
 			}}
+			if change != ledger.ChangeAdd {
+				people, away, err := e.db.Router().Everyone(r.Context())
+				if err != nil {
+					return nil, err
+				}
+				c.Person.Name = cmp.Or(ledger.Called(c.Person.Name, append(people, away...)), c.Person.Name)
+			}
 			if err := e.checkPerson(c); err != nil {
 				return nil, err
 			}

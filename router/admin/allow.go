@@ -49,7 +49,7 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 			switch {
 			case who == "":
 				return listRefused(strangers, c), nil
-			case strings.ContainsAny(name, " \t\n:"), code == "" && !strings.Contains(who, ":"):
+			case strings.ContainsAny(name, "\t\n:"), code == "" && !strings.Contains(who, ":"):
 				return commands.Says(allowUsage, c.Slash), nil
 			case slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name }):
 				return commands.Says("There is somebody of the name %s already. Give another, or write `%speople link %s IDENTITY` if they are the same person.",

@@ -59,14 +59,11 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 			case len(fields) > 1 && strings.EqualFold(fields[0], "after"):
 				return listPeople(ctx, dir, c, strings.Join(fields[1:], " "))
 			}
-			sure, of := false, ""
-			if len(fields) > 2 && len(fields) < 5 && strings.EqualFold(fields[0], string(ledger.ChangeRemove)) && strings.EqualFold(fields[2], "yes") {
-				sure, of, fields = true, strings.Join(fields[3:], ""), fields[:2]
+			known, away, err := dir.Everyone(ctx)
+			if err != nil {
+				return commands.Answer{}, fmt.Errorf("list people: %w", err)
 			}
-			change := personChange(fields)
-			if change != nil && of != "" { // a button is of whom it was made for
-				change.Since, _ = strconv.ParseInt(of, 10, 64)
-			}
+			change, sure := personChange(fields, append(known, away...))
 			if change == nil {
 				return commands.Says("%s", peopleUsage(fields[0], c.Slash)), nil
 			}
@@ -78,14 +75,25 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 	}
 }
 
-// personChange reads what is to be changed; nil: it is not written as it has to be.
-func personChange(fields []string) *ledger.PersonChange {
-	c := &ledger.PersonChange{Kind: ledger.ChangeKind(strings.ToLower(fields[0]))}
+// personChange reads what is to be changed of somebody who is known, and whether it is sure; nil: it is not
+// written as it has to be.
+func personChange(fields []string, known []ledger.Person) (c *ledger.PersonChange, sure bool) {
+	c = &ledger.PersonChange{Kind: ledger.ChangeKind(strings.ToLower(fields[0]))}
 	if len(fields) < 2 {
-		return nil
+		return nil, false
 	}
-	c.Person.Name = fields[1]
-	rest := fields[2:]
+	name, rest := fields[1], fields[2:]
+	if c.Kind == ledger.ChangeAdd {
+		n := max(1, slices.IndexFunc(fields[1:], func(word string) bool { return strings.Contains(word, ":") }))
+		name, rest = strings.Join(fields[1:1+n], " "), fields[1+n:]
+	}
+	for n := len(fields); n > 1 && c.Kind != ledger.ChangeAdd; n-- { // a name may have several words
+		if called := ledger.Called(strings.Join(fields[1:n], " "), known); called != "" {
+			name, rest = called, fields[n:]
+			break
+		}
+	}
+	c.Person.Name = name
 	switch c.Kind {
 	case ledger.ChangeAdd:
 		c.Person.Role, c.Person.Tools = ledger.RoleUser, []string{"*"}
@@ -99,22 +107,25 @@ func personChange(fields []string) *ledger.PersonChange {
 		c.Person.Tools = rest
 	case ledger.ChangeRole:
 		if len(rest) != 1 || !isRole(rest[0]) {
-			return nil
+			return nil, false
 		}
 		c.Person.Role = strings.ToLower(rest[0])
-		return c
+		return c, false
 	case ledger.ChangeRemove:
-		if len(rest) > 0 {
-			return nil
+		if len(rest) > 2 || len(rest) > 0 && !strings.EqualFold(rest[0], "yes") {
+			return nil, false
 		}
-		return c
+		if len(rest) == 2 { // a button is of whom it was made for
+			c.Since, _ = strconv.ParseInt(rest[1], 10, 64)
+		}
+		return c, len(rest) > 0
 	default:
-		return nil
+		return nil, false
 	}
 	if len(rest) == 0 {
-		return nil
+		return nil, false
 	}
-	return c
+	return c, false
 }
 
 func isRole(word string) bool {

@@ -147,3 +147,18 @@ func PlainID(identity string) string {
 	_, id, _ := strings.Cut(identity, ":")
 	return id[strings.LastIndex(id, "/")+1:]
 }
+
+// Called is the name of who is called so, in any case of letters where that is one person; empty: nobody is.
+func Called(name string, people []Person) (called string) {
+	for _, p := range people {
+		switch {
+		case p.Name == name:
+			return name
+		case strings.EqualFold(p.Name, name) && called != "":
+			return ""
+		case strings.EqualFold(p.Name, name):
+			called = p.Name
+		}
+	}
+	return called
+}
