@@ -173,8 +173,14 @@ func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer,
 		return commands.Says("Write the two letters of a language, such as /lang de or /lang it."), nil
 	}
 	said := commands.Text{
-		EN: "From the next turn on I answer here in the language " + to + ".", DE: "Ab jetzt antworte ich hier auf Deutsch.",
-		ES: "Desde ahora respondo aquí en español.", FR: "Désormais je réponds ici en français.", IT: "D'ora in poi rispondo qui in italiano.",
+		EN: "From your next message on I answer here in the language " + to + ". What commands say stays English.",
+		DE: "Ab jetzt antworte ich hier auf Deutsch. Was Befehle sagen, bleibt meist englisch.",
+		ES: "Desde ahora respondo aquí en español. Lo que dicen las órdenes sigue casi siempre en inglés.",
+		FR: "Désormais je réponds ici en français. Ce que disent les commandes reste le plus souvent en anglais.",
+		IT: "D'ora in poi rispondo qui in italiano. Quello che dicono i comandi resta quasi sempre in inglese.",
+	}
+	if to == "en" {
+		said.EN = "From your next message on I answer here in English."
 	}
 	return set(c, ledger.SessionLanguage, to, said.In(to))
 }

@@ -49,7 +49,7 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		says("and now?", "Asia/Tokyo")
 		says("/timezone default", "The time zone here is Europe/Rome.")
 		says("/timezone Asia/Tokyo", "The time zone here is Asia/Tokyo")
-		says("/lang de", "Ab jetzt antworte ich hier auf Deutsch.")
+		says("/lang de", "Ab jetzt antworte ich hier auf Deutsch. Was Befehle sagen, bleibt meist englisch.")
 		says("/help", "Diese Befehle gehen jederzeit:", "\n/mode `[ask|act]` – ob ich hier etwas ändern")
 		says("/mode default", "Mode: act")
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "bob", Text: "/mode ask", Mentioned: true})

@@ -383,7 +383,7 @@ func TestWishIsDecidedOnAnotherPlatform(t *testing.T) {
 			asked := map[*desk]platformtest.Message{}
 			for _, other := range o.desks {
 				m := other.ada.found("May I", text[:20])
-				if !strings.Contains(m.Text, "bob-"+d.kind+" would have me run this command") {
+				if !strings.Contains(m.Text, "bob-"+d.kind+" asks me to run this command. Allow it?") {
 					t.Errorf("at %s stands\n%s", other.kind, m.Text)
 				}
 				asked[other] = m

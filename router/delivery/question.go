@@ -135,7 +135,7 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, c
 		does = "use `" + wish.Tool + "` with these arguments"
 	}
 	if wish.Person != "" {
-		fmt.Fprintf(&b, "**%s** would have me %s. May I?", render.Escape(wish.Person), does)
+		fmt.Fprintf(&b, "**%s** asks me to %s. Allow it?", render.Escape(wish.Person), does)
 	} else {
 		b.WriteString("May I " + does + "?")
 	}

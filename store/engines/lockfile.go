@@ -28,7 +28,7 @@ func (e *RunningError) Error() string {
 	if e.PID == 0 {
 		return ErrRunning.Error()
 	}
-	return fmt.Sprintf("%s: process %d, owner %d; stop it first, or talk to it", ErrRunning, e.PID, e.Owner)
+	return fmt.Sprintf("%s: process %d, owner %d. Stop the running bot first", ErrRunning, e.PID, e.Owner)
 }
 
 func (e *RunningError) Is(target error) bool { return target == ErrRunning }
