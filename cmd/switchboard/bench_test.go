@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,9 +17,9 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/configs"
 	"switchboard/router"
-	"switchboard/router/ledger"
 	"switchboard/secrets"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // The figures of docs/performance.md: the whole program in one process, on the
@@ -116,17 +117,17 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 func benchEngine(b *testing.B, url string, users int, channel channels.Channel) *engine {
 	b.Helper()
 	dir := b.TempDir()
-	settings, _, err := configs.Load(configs.Options{Dir: dir, DataDir: dir, Env: []string{"HOME=" + dir}})
+	people := ""
+	for u := range users {
+		people += fmt.Sprintf("[[people]]\nname = \"u%d\"\nidentities = [\"scripted:u%[1]d\"]\n", u)
+	}
+	file := filepath.Join(dir, "bench.toml")
+	testkit.Write(b, file, "[router]\nrate_person = \"off\"\n"+people)
+	settings, _, err := configs.Load(configs.Options{File: file, DataDir: dir, Env: []string{"HOME=" + dir}, Kinds: map[string]configs.Kind{"scripted": {}}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	settings.Store.URL, settings.Router.RatePerson = secrets.Secret(url), "off"
-	for u := range users {
-		name := fmt.Sprintf("u%d", u)
-		settings.People = append(settings.People, configs.Person{
-			Name: name, Role: ledger.RoleUser, Tools: []string{"*"}, Identities: []string{"scripted:" + name},
-		})
-	}
+	settings.Store.URL = secrets.Secret(url)
 	e, err := opener(func(_ *configs.Settings, log *slog.Logger) ([]router.Attached, error) {
 		cfg := router.DefaultChannelConfig()
 		cfg.Rate = "off"
