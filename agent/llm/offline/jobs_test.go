@@ -43,7 +43,7 @@ func TestRemindersAndJobsAreToolsOwn(t *testing.T) {
 		"delete reminder 3":                                 `schedule.change{"action":"remove","job":3}`,
 		"pause job #4":                                      `schedule.change{"action":"pause","job":4}`,
 		"cancel my reminder 3.":                             `schedule.change{"action":"remove","job":3}`,
-		"delete reminder 99999999999999999999999999999999":  "Did you mean `list my reminders`?",
+		"delete reminder 99999999999999999999999999999999":  "I can't do that",
 		"in the morning I like tea, what about that, do I?": "language model",
 	} {
 		var plan struct{ Tasks []task }

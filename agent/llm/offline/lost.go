@@ -35,11 +35,11 @@ var (
 
 // greetings are what people begin with, by language; who they are and how I am may follow.
 var greetings = map[string]string{
-	"en": `(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|day))`,
-	"de": `(?:hallo|moin|servus|grüezi|guten (?:morgen|tag|abend)|grüß (?:dich|gott))`,
-	"es": `(?:hola|buenos días|buenas(?: tardes| noches)?)`,
-	"fr": `(?:bonjour|bonsoir|salut|coucou)`,
-	"it": `(?:ciao|buongiorno|buonasera|salve)`,
+	"en": `(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|day|night)|how are you(?: doing)?)`,
+	"de": `(?:hallo|moin|servus|grüezi|guten (?:morgen|tag|abend)|gute nacht|grüß (?:dich|gott)|wie geht(?:['’]s| es dir))`,
+	"es": `(?:hola|buenos días|buenas(?: tardes| noches)?|qué tal|cómo estás)`,
+	"fr": `(?:bonjour|bonsoir|salut|coucou|(?:comment )?ça va)`,
+	"it": `(?:ciao|buongiorno|buonasera|salve|come (?:stai|va))`,
 }
 
 const greeted = `(?:[ ,.!]+(?:there|bot|switchboard|all|everybody|everyone))?` +
@@ -59,10 +59,10 @@ func greet() (list []phrase) {
 // told are words that tell a language from the four others.
 var told = map[string]string{
 	"en": "the is my what you how please can with for",
-	"de": "der das ist und ich du nicht bitte mir wie kannst ein eine",
-	"es": "el qué por favor cómo puedes hoy mañana los para está",
-	"fr": "le les des est je vous peux quoi pour une aujourd'hui demain",
-	"it": "il che di puoi oggi domani sono è per gli questo",
+	"de": "der das ist und ich du nicht bitte mir wie kannst ein eine uhrzeit erinnerungen",
+	"es": "el qué por favor cómo puedes hoy mañana los para está hora recordatorios",
+	"fr": "le les des est je vous peux quoi pour une aujourd'hui demain heure rappels",
+	"it": "il che di puoi oggi domani sono è per gli questo ora promemoria",
 }
 
 // languageOf guesses a text's; what is not told is English.
@@ -99,6 +99,9 @@ var abilities = map[string]string{
 	"what time is it":   "time date clock uhrzeit hora heure ora", "remind me tomorrow at 9 to call Ann": "remind erinnere recuérdame rappelle ricordami",
 }
 
+// beside are words that may stand beside one of those and mean no more.
+const beside = "a all are any bitte es est et il is la le list los me mes mi miei mis my meine our please que quelle qué see show tell the there what which zeig"
+
 // nearest is what I can do that somebody probably meant; empty: nothing.
 func nearest(text string) string {
 	said := strings.Fields(strings.ToLower(bare(text)))
@@ -111,12 +114,13 @@ func nearest(text string) string {
 		}
 	}
 	var found []string
+	said = slices.DeleteFunc(said, func(word string) bool {
+		return len(said) > 1 && slices.Contains(strings.Fields(beside), strings.Trim(word, "¿¡,"))
+	})
 	for ability, names := range abilities {
-		for _, word := range said {
-			if known := strings.Fields(names); slices.Contains(known, word) || len(said) == 1 && len(word) > 3 && words.Nearest(word, known) != "" {
-				found = append(found, ability)
-				break
-			}
+		known := strings.Fields(names)
+		if len(said) == 1 && (slices.Contains(known, said[0]) || len(said[0]) > 5 && words.Nearest(said[0], known) != "") {
+			found = append(found, ability)
 		}
 	}
 	if len(found) != 1 {
