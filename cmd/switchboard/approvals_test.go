@@ -382,7 +382,7 @@ func TestWishIsDecidedOnAnotherPlatform(t *testing.T) {
 			d.bob.reads("needs an admin's permission")
 			asked := map[*desk]platformtest.Message{}
 			for _, other := range o.desks {
-				m := other.ada.found("May I", text[:20])
+				m := other.ada.found("Allow it?", text[:20])
 				if !strings.Contains(m.Text, "bob-"+d.kind+" asks me to run this command. Allow it?") {
 					t.Errorf("at %s stands\n%s", other.kind, m.Text)
 				}

@@ -188,7 +188,9 @@ func TestDevListensHereOnly(t *testing.T) {
 func TestDevWithoutAPlatformNamesThem(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
-	r.refuses("dev", 2, "<telegram|slack|discord|all>")
+	if out, errs, code := r.command("dev"); code != 2 || errs != "" || !strings.Contains(out, "<telegram|slack|discord|all>") {
+		t.Errorf("dev: exit %d, %q%q", code, out, errs)
+	}
 	r.refuses("dev signal", 2, `must be one of "telegram","slack","discord","all" but got "signal"`)
 }
 

@@ -276,23 +276,26 @@ function picked() {
 
 async function send() {
   const text = $("text").value;
-  const files = $("file").files;
+  const files = [...$("file").files];
   if (context && context.kind === "edit") {
     if (await act("edit", { message: context.message.id, text }) !== null) setContext(null);
     return;
   }
   if (!here.chat || !text.trim() && !files.length) return;
   const was = context;
-  $("text").value = "";
+  $("text").value = $("file").value = "";
+  picked();
   $("menu").hidden = true;
   setContext(null); // now: what is clicked meanwhile is for the next message
   if (await act("send", { text, message: was ? was.message.id : "" }, files) === null) {
-    $("text").value = text; // it was not taken
+    const back = new DataTransfer(); // it was not taken
+    for (const f of files) back.items.add(f);
+    $("text").value = text;
+    $("file").files = back.files;
+    picked();
     if (!context) setContext(was);
     return;
   }
-  $("file").value = "";
-  picked();
   $("messages").scrollTop = $("messages").scrollHeight;
 }
 
