@@ -221,7 +221,7 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec
 		return spec, "", tooLong()
 	}
 	if w.zone == "" {
-		return spec, text, d.askZone(ctx, a, w, zone, when, first)
+		return spec, text, d.askZone(ctx, a, w, zone, when, now, first)
 	}
 	return spec, text, nil
 }
@@ -254,13 +254,13 @@ func whatOf(rest string) string {
 
 // askZone asks for the time zone of somebody who was not asked yet and for whom nobody named one, where
 // another zone would mean another time.
-func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string, first time.Time) error {
+func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string, now, first time.Time) error {
 	if zone != "UTC" {
 		return nil
 	}
-	elsewhere, err := scheduler.Read(when, d.Now(), "Pacific/Kiritimati")
+	elsewhere, err := scheduler.Read(when, now, "Pacific/Kiritimati")
 	if err == nil {
-		if then, ok := elsewhere.Spec.Next(d.Now()); ok && then.Equal(first) {
+		if then, ok := elsewhere.Spec.Next(now); ok && then.Equal(first) {
 			return nil
 		}
 	}

@@ -239,6 +239,12 @@ func TestUnknownZoneIsAskedForOnce(t *testing.T) {
 	if give(t, newDesk(&other), &other, nils, chat, "remind in 20 minutes tea"); len(other.jobs) != 1 {
 		t.Error("it is asked for where it does not matter")
 	}
+	var late rows
+	slow, began := newDesk(&late), newDesk(&late).Now()
+	slow.Now = func() time.Time { began = began.Add(time.Second); return began } // a second goes by while it is read
+	if give(t, slow, &late, nils, chat, "remind in 7 seconds tea"); len(late.jobs) != 1 {
+		t.Error("it is asked for as time goes by")
+	}
 }
 
 // promise: P9.jobs-owned
