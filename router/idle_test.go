@@ -51,12 +51,13 @@ func TestIdleSessionIsNotedOnce(t *testing.T) {
 func TestTwoEnginesNoteAnIdleSessionOnce(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
-	a.config.IdleTimeout, b.config.IdleTimeout = 600*time.Millisecond, 600*time.Millisecond
+	a.config.IdleTimeout, b.config.IdleTimeout = 3*time.Second, 3*time.Second
 	a.config.Workers = 1
 	release := a.brain.held("busy")
 	startBoth(a, b)
 	a.platform.Say("c1", "ada", "one")
 	a.await(1)
+	time.Sleep(500 * time.Millisecond) // its one worker is free again, or the other engine would take what comes
 	a.begins("c2", "bob", "busy")
 	a.platform.Say("c1", "ada", "two")
 	a.await(2)
@@ -64,7 +65,7 @@ func TestTwoEnginesNoteAnIdleSessionOnce(t *testing.T) {
 		t.Fatal("the other engine did not work on it")
 	}
 	a.until("it rests", func() bool { return a.idled("play:c1") == 1 })
-	time.Sleep(time.Second)
+	time.Sleep(4 * time.Second)
 	if n := a.idled("play:c1"); n != 1 {
 		t.Errorf("noted %d times", n)
 	}
