@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	if err := serveNames(); err != nil {
 		panic(err)
 	}
-	testkit.Main(m, 18, testkit.ClosingConnections, goleak.IgnoreAnyFunction("switchboard/router_test.(*nameServer).serve")) // they wait for clocks and databases more than they work
+	testkit.Main(m, 12, testkit.ClosingConnections, goleak.IgnoreAnyFunction("switchboard/router_test.(*nameServer).serve")) // they wait for clocks and databases more than they work
 }
 
 // A brain answers turns in place of the agent: it says what think returns.

@@ -36,7 +36,7 @@ type builtBinary struct {
 }
 
 func TestMain(m *testing.M) {
-	testkit.AtOnce(12) // they wait for processes, a dozen of them for half a minute and more
+	testkit.AtOnce(10) // they wait for processes, a dozen of them for half a minute and more
 	code := m.Run()
 	if err := goleak.Find(testkit.ClosingConnections); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,7 +58,7 @@ func busy(t testing.TB) {
 	t.Cleanup(func() { <-busyPlaces })
 }
 
-var busyPlaces = make(chan struct{}, 4)
+var busyPlaces = make(chan struct{}, 3)
 
 func build(t testing.TB) string {
 	t.Helper()
