@@ -25,8 +25,13 @@ func (r *rig) links(conv, user string) (code string) {
 // confirm types the word of one side, which has been asked last in conv, and returns the answer.
 func (r *rig) confirm(conv, user, word string) string {
 	r.t.Helper()
-	sent := r.platform.SentIn(conv)
-	return r.asks(conv, user, "/"+word+" "+pairCode.FindString(sent[len(sent)-1].Text))
+	code := ""
+	r.until("a code is shown", func() bool { // the question may come behind an answer
+		sent := r.platform.SentIn(conv)
+		code = pairCode.FindString(sent[len(sent)-1].Text)
+		return code != ""
+	})
+	return r.asks(conv, user, "/"+word+" "+code)
 }
 
 // linked has a code used, and both sides confirm it.
