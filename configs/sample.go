@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ var ErrExists = errors.New("there is a settings file already")
 
 // Answers are what `init` asks for; what is empty stays as in Sample.
 type Answers struct {
-	Existing string // text of a settings file that is added to; empty: Sample
+	Existing []byte // text of a settings file that is added to; nil: there is none, Sample is
 	TimeZone string // IANA name
 	DataDir  string // as data_dir
 	// Provider is the server to plan with; its Name empty: none. Its APIKey is the key
@@ -54,7 +53,10 @@ const answeredAlias = "mine"
 
 // Text is Sample, or what there is, with the answers filled in.
 func (a Answers) Text() string {
-	text := cmp.Or(a.Existing, Sample)
+	text := Sample
+	if a.Existing != nil {
+		text = string(a.Existing)
+	}
 	if a.TimeZone != "" {
 		text = set(text, quote(a.TimeZone), "scheduler", "timezone")
 	}
@@ -148,12 +150,12 @@ func set(text, value string, key ...string) string {
 // folder where it is missing. A file that exists is left alone, ErrExists, unless its text is
 // what the answers are added to.
 func Init(path string, a Answers) error {
-	if a.Existing != "" {
+	if a.Existing != nil {
 		file, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			return err
 		}
-		return overwrite(file, []byte(a.Existing), []byte(a.Text()))
+		return overwrite(file, a.Existing, []byte(a.Text()))
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder for settings: %w", err)

@@ -235,7 +235,7 @@ func TestAnswersAreAddedToAFile(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"the sample":    Sample,
-		"nothing":       "\n",
+		"nothing":       "",
 		"no last line":  "[router]\nworkers = 3",
 		"of windows":    "[router]\r\nworkers = 3\r\n[agent]\r\nplanner = \"offline\" # now\r\n",
 		"dotted":        "router.workers = 3\nagent.planner = \"offline\"\nchannels.telegram.kind = \"telegram\"\nchannels.telegram.token = \"1:old\"\n",
@@ -243,7 +243,7 @@ func TestAnswersAreAddedToAFile(t *testing.T) {
 		"a trap":        "[memory]\ndenied_categories = [\"\"\"\n[agent]\nplanner = \"x\"\n\"\"\"]\n",
 	} {
 		a := answers
-		a.Existing = text
+		a.Existing = []byte(text)
 		was, _, err := Parse(Options{Env: []string{"HOME=/nowhere", "OLD=x"}, Kinds: known}, text)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -261,8 +261,18 @@ func TestAnswersAreAddedToAFile(t *testing.T) {
 				t.Errorf("%s: %s was changed", name, d.Key)
 			}
 		}
+		path := filepath.Join(t.TempDir(), "s.toml")
+		if err := os.WriteFile(path, a.Existing, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if err := Init(path, a); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if written, err := os.ReadFile(path); err != nil || string(written) != a.Text() {
+			t.Errorf("%s: the file is %q, %v", name, written, err)
+		}
 		again := a
-		if again.Existing = a.Text(); again.Text() != again.Existing {
+		if again.Existing = []byte(a.Text()); again.Text() != a.Text() {
 			t.Errorf("%s: the same once more changes\n%s\nto\n%s", name, again.Existing, again.Text())
 		}
 		if strings.Contains(text, "\r\n") && strings.Count(a.Text(), "\n") != strings.Count(a.Text(), "\r\n") {

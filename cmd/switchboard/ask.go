@@ -22,7 +22,7 @@ func list[T any](a *app, path string, limit count, asJSON bool, try, head string
 	if err := a.ask(path, &rows); err != nil {
 		return err
 	}
-	if len(rows) == 0 {
+	if len(rows) == 0 && !asJSON {
 		defer fmt.Fprintln(a.err, "switchboard: none yet;", try)
 	}
 	return printFirst(a, limit, asJSON, head, rows, cells)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -66,7 +65,7 @@ complete -o default -F _switchboard switchboard
 // choices are what a positional argument may be; nil: anything.
 func choices(v *kong.Value) []string {
 	if v.Enum == "" {
-		return strings.Fields(cmp.Or(v.Tag.Get("complete"), ""))
+		return strings.Fields(v.Tag.Get("complete"))
 	}
 	return v.EnumSlice()
 }

@@ -258,7 +258,7 @@ func (q *interview) atFakes() error {
 	if len(q.fakes) == 0 {
 		return fmt.Errorf("--dev: there is no dev-%s.toml here; first \"switchboard dev %s\" in another terminal, in this folder", allFakes, allFakes)
 	}
-	if q.answers.DataDir == "" && q.answers.Existing == "" {
+	if q.answers.DataDir == "" && q.answers.Existing == nil {
 		q.answers.DataDir = "dev-" + strings.TrimSuffix(filepath.Base(q.path), filepath.Ext(q.path)) + "-data"
 	}
 	return nil

@@ -30,13 +30,12 @@ const defaultSettings = "switchboard.toml"
 // elsewhere it writes the sample as it is.
 func (c initCmd) Run(a *app) error {
 	only := strings.ToLower(c.What)
-	named := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == only })
 	asks := isTerminal(a.in)
 	switch known := only == "" || only == askedModel || slices.ContainsFunc(askedKinds, func(k askedKind) bool { return k.kind == only }); {
 	case c.Agent || !known:
 		return a.printManifest(only, c.Agent)
 	case c.Dev || only == "":
-	case named >= 0 && kinds()[named].manifest != "":
+	case slices.ContainsFunc(kinds(), func(k kind) bool { return k.name == only && k.manifest != "" }):
 		if err := a.printManifest(only, false); err != nil || !asks || !isTerminal(a.out) {
 			return err
 		}
@@ -47,7 +46,7 @@ func (c initCmd) Run(a *app) error {
 	if err := q.existing(); err != nil { // before the questions, not after
 		return err
 	}
-	there := q.answers.Existing != ""
+	there := q.answers.Existing != nil
 	if a.Data != "" && !there {
 		dir, err := filepath.Abs(a.Data)
 		if err != nil {
@@ -74,7 +73,7 @@ func (c initCmd) Run(a *app) error {
 	case there:
 		return fmt.Errorf("%s: %w; run init on a terminal, and it adds to it", q.path, configs.ErrExists)
 	}
-	if there && q.answers.Text() == q.answers.Existing {
+	if there && q.answers.Text() == string(q.answers.Existing) {
 		fmt.Fprintf(a.err, "%s stays as it is.\n", q.path)
 		return nil
 	}
@@ -120,11 +119,9 @@ func (q *interview) existing() error {
 		if file, err = filepath.EvalSymlinks(file); err != nil {
 			return err
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
+		if q.answers.Existing, err = os.ReadFile(file); err != nil { // an empty one is not nil
 			return err
 		}
-		q.answers.Existing = cmp.Or(string(text), "\n")
 	}
 	dir, _ := nearest(filepath.Dir(file))
 	probe, err := os.CreateTemp(dir, ".init-*")

@@ -53,7 +53,7 @@ func (q *interview) run() error {
 		io.Writer
 	}{q.app.in, q.app.err}, "")
 	q.say("Enter takes what stands in [brackets]. Ctrl-C leaves, and nothing is written.\nInstead of a key or token, env:NAME names a variable and file:PATH a file that holds it.")
-	if q.only == askedModel || q.only == "" && (q.answers.Existing == "" || settings.Agent.Planner == llm.Offline) {
+	if q.only == askedModel || q.only == "" && (q.answers.Existing == nil || settings.Agent.Planner == llm.Offline) {
 		if err := q.model(); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (q *interview) run() error {
 		}
 	}
 	switch {
-	case q.answers.Existing != "":
+	case q.answers.Existing != nil:
 		return nil
 	case q.only != "":
 		q.answers.TimeZone = localZone(q.app.env)

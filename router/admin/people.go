@@ -63,12 +63,13 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 			if err != nil {
 				return commands.Answer{}, fmt.Errorf("list people: %w", err)
 			}
-			change, sure := personChange(fields, append(known, away...))
+			known = append(known, away...)
+			change, sure := personChange(fields, known)
 			if change == nil {
 				return commands.Says("%s", peopleUsage(fields[0], c.Slash)), nil
 			}
 			if change.Kind == ledger.ChangeRemove && !sure && judge(c.Person, change) == nil {
-				return askRemoval(ctx, dir, change)
+				return askRemoval(ctx, dir, change, known)
 			}
 			return changePerson(c, change, judge), nil
 		},
@@ -147,12 +148,7 @@ func peopleUsage(verb, slash string) string {
 
 // askRemoval asks whether somebody is to be removed, and says what goes with them. What would be refused is
 // not asked.
-func askRemoval(ctx context.Context, dir Directory, change *ledger.PersonChange) (commands.Answer, error) {
-	people, away, err := dir.Everyone(ctx)
-	if err != nil {
-		return commands.Answer{}, fmt.Errorf("list people: %w", err)
-	}
-	people = append(people, away...)
+func askRemoval(ctx context.Context, dir Directory, change *ledger.PersonChange, people []ledger.Person) (commands.Answer, error) {
 	i := slices.IndexFunc(people, func(p ledger.Person) bool { return p.Name == change.Person.Name })
 	if i < 0 || people[i].Source == ledger.FromSettings && people[i].Away.IsZero() && !change.Left(&people[i]) {
 		return personChanged(change), nil

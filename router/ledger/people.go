@@ -149,16 +149,18 @@ func PlainID(identity string) string {
 }
 
 // Called is the name of who is called so, in any case of letters where that is one person; empty: nobody is.
-func Called(name string, people []Person) (called string) {
+func Called(name string, people []Person) string {
+	var alike []string
 	for _, p := range people {
-		switch {
-		case p.Name == name:
+		if p.Name == name {
 			return name
-		case strings.EqualFold(p.Name, name) && called != "":
-			return ""
-		case strings.EqualFold(p.Name, name):
-			called = p.Name
+		}
+		if strings.EqualFold(p.Name, name) {
+			alike = append(alike, p.Name)
 		}
 	}
-	return called
+	if len(alike) != 1 {
+		return ""
+	}
+	return alike[0]
 }

@@ -71,10 +71,8 @@ func languageOf(text string) string {
 	for _, language := range []string{"en", "de", "es", "fr", "it"} {
 		known, n := strings.Fields(told[language]), 0
 		for _, word := range strings.Fields(strings.ToLower(text)) {
-			for _, k := range known {
-				if strings.Trim(word, ",.?!¿¡") == k {
-					n++
-				}
+			if slices.Contains(known, strings.Trim(word, ",.?!¿¡")) {
+				n++
 			}
 		}
 		if n > most {
