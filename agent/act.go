@@ -191,6 +191,7 @@ func (r *run) refusedBy(d tools.Decision) *tools.Result {
 // may have changed since the plan, and so may the taint.
 func (r *run) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Decision, ask Ask, refused *tools.Result) {
 	task := plan.Tasks[i].Task
+	var deed tools.Deed
 	q := tools.Question{Tool: tools.ExecName, Effect: r.execEffect(), Command: task.Detail}
 	if task.Type == TaskTool {
 		tool, ok := r.toolbox.Get(deref(task.Tool))
@@ -207,6 +208,10 @@ func (r *run) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Decisi
 		if tool.Keeps != nil {
 			q.Keeps = tool.Keeps(ctx, r.call(task))
 		}
+		if tool.Describe != nil {
+			deed = tool.Describe(ctx, r.call(task))
+			q.Looks = deed.Looks
+		}
 	}
 	d = r.decide(q)
 	if d.Verdict == tools.Refuse {
@@ -218,8 +223,12 @@ func (r *run) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Decisi
 			Hint: fmt.Sprintf("exactly this was done %d times in this turn already; doing it again brings nothing new, so try another way", n),
 		}
 	}
+	if d.Verdict == tools.Ask && deed.Refused != nil { // nobody is asked about what is not there
+		deed.Refused.Taint = deed.Refused.Taint.Join(r.taint)
+		return d, ask, deed.Refused
+	}
 	if d.Verdict == tools.Ask {
-		ask, refused = r.question(ctx, plan, i, q, d)
+		ask, refused = r.question(ctx, plan, i, q, d, deed)
 	}
 	return d, ask, refused
 }

@@ -25,7 +25,7 @@ var errParked = errors.New("the turn waits")
 // and that runs: a command that was allowed in its confinement is not allowed without, nor a
 // message to somebody else who is called so by now, nor a script that was changed meanwhile.
 // refused: its files cannot be compared.
-func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Question, d tools.Decision) (ask Ask, refused *tools.Result) {
+func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Question, d tools.Decision, deed tools.Deed) (ask Ask, refused *tools.Result) {
 	task := plan.Tasks[i].Task
 	ask = Ask{
 		Attempt: plan.Attempt, Position: i, Tool: q.Tool, Shown: deref(task.Args), Rule: d.Rule, Reason: d.Reason, Taint: r.taintOf(q),
@@ -48,6 +48,10 @@ func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Questi
 	of := q.Tool + "\x00" + string(q.Effect) + "\x00" + ask.Shown + "\x00" + ask.Means
 	if ask.Loads != nil {
 		of += "\x00" + string(ask.Loads.Hash)
+	}
+	if deed.Words != "" {
+		of += "\x00" + deed.Words
+		ask.Shown, ask.Taint = deed.Words, ask.Taint.Join(deed.Taint)
 	}
 	hash := sha256.Sum256([]byte(of))
 	ask.Hash = hash[:]

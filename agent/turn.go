@@ -236,7 +236,7 @@ type Step struct {
 type Ask struct {
 	Attempt, Position int
 	Tool              string // a registry name, or tools.ExecName
-	Shown             string // the command, or the arguments as JSON, as they will run
+	Shown             string // the command, the words of tools.Deed, or the arguments as JSON, as they will run
 	Means             string // what else there is to say of what would run, as plain text; empty: nothing
 	Hash              []byte // of all that is shown and runs: an approval counts for this alone
 	// Loads: a command that may run or load files of its workspace, which may change: it is

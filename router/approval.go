@@ -215,7 +215,7 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 		case g.Session == ledger.SessionKey(c.Conversation()):
 			where = "in this chat"
 		}
-		fmt.Fprintf(&b, "\n- %d: %s, %s %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), g.Tool, codeOf(g.Shown), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
+		fmt.Fprintf(&b, "\n- %d: %s, %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), grantOf(&g), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
 		a.Buttons = append(a.Buttons, commands.Button{Label: fmt.Sprint("Remove ", g.ID), Command: fmt.Sprint("grants remove ", g.ID)})
 	}
 	if len(list) > len(shown) {
@@ -223,6 +223,17 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 	}
 	a.Text = b.String()
 	return a, nil
+}
+
+// grantOf is what was allowed, within a line.
+func grantOf(g *ledger.Grant) string {
+	switch {
+	case g.Tool == tools.ExecName:
+		return g.Tool + " " + codeOf(g.Shown)
+	case strings.HasPrefix(g.Shown, "{"):
+		return codeOf(tools.Written(g.Tool, g.Shown))
+	}
+	return codeOf(g.Shown)
 }
 
 // codeOf shows a command or arguments within a line.

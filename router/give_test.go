@@ -31,12 +31,21 @@ func TestAdminToolsGiveTheCommands(t *testing.T) {
 		r.platform.Say("c2", "bob", `/tool look {"amount": 1}`)
 		r.until("its answer is dead", func() bool { return len(r.deliveries("dead")) == 1 })
 		id := r.deliveries("dead")[0].ID
+		looks := func(text, want string) { // and what does not exist is not asked about either
+			t.Helper()
+			n := len(r.platform.SentIn("c1"))
+			r.platform.Say("c1", "ada", text)
+			r.until("it is answered", func() bool { return len(r.platform.SentIn("c1")) > n })
+			if got := r.platform.SentIn("c1")[n].Text; !strings.Contains(got, want) || strings.Contains(got, "May I") {
+				t.Errorf("%s: answered %q, without %q", text, got, want)
+			}
+		}
 		says := func(text string, wants ...string) {
 			t.Helper()
 			n := len(r.platform.SentIn("c1"))
 			r.platform.Say("c1", "ada", text)
 			r.until("it is asked for", func() bool { return len(r.platform.SentIn("c1")) > n })
-			if asked := r.platform.SentIn("c1")[n].Text; !strings.Contains(asked, "May I use `admin.") {
+			if asked := r.platform.SentIn("c1")[n].Text; !strings.Contains(asked, "May I run /") {
 				t.Fatalf("%s: not asked for: %q", text, asked)
 			}
 			r.platform.Press("c1", "ada", "Allow once")
@@ -47,12 +56,13 @@ func TestAdminToolsGiveTheCommands(t *testing.T) {
 				}
 			}
 		}
-		says(`/tool admin.deliveries {"action": "list"}`, "(refused) on play: look is done")
+		looks(`/tool admin.deliveries {"action": "list"}`, "(refused) on play: look is done")
 		says(`/tool admin.deliveries {"action": "drop", "number": 999}`, "I did not run admin.deliveries", "There is no delivery 999.")
-		says(`/tool admin.deliveries {"action": "drop"}`, "needs more arguments")
+		looks(`/tool admin.deliveries {"action": "drop"}`, "needs more arguments")
 		says(fmt.Sprintf(`/tool admin.deliveries {"action": "drop", "number": %d}`, id), fmt.Sprintf("Delivery %d was dead and is dropped now.", id))
-		says(`/tool admin.audit {"kind": "delivery"}`, fmt.Sprintf("ada delivery.drop delivery %d", id))
-		says(`/tool admin.people {"action": "list"}`, "no command /people")
+		looks(`/tool admin.audit {"kind": "delivery"}`, fmt.Sprintf("ada delivery.drop delivery %d", id))
+		looks(`/tool admin.people {"action": "list"}`, "no command /people")
+		looks(`/tool admin.people {"action": "remove", "name": "nobody"}`, "There is no person nobody.")
 		rows, err := r.db.Router().Audit(t.Context(), view.AuditFilter{Kind: "delivery"}, 0, 10)
 		i := slices.IndexFunc(r.turns(), func(turn view.Turn) bool { return strings.Contains(turn.Text, fmt.Sprintf(`"number": %d`, id)) })
 		if err != nil || i < 0 || rows[0].Person != "ada" || rows[0].Turn != r.turns()[i].ID || rows[0].Outcome != "dropped" {

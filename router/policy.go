@@ -28,17 +28,17 @@ type PolicyConfig struct {
 	Exec shell.Rules `toml:"exec"`
 }
 
-// BuiltinAsk are patterns of tools that need an approval each time unless AskNot names them.
+// BuiltinAsk are patterns of tools that need an approval each time, where it does more than to show something, unless AskNot names them.
 var BuiltinAsk = []string{"message.send", "schedule.send", "admin.*"}
 
 // asks says whether a tool needs an approval each time.
-func (c *PolicyConfig) asks(tool string) bool {
-	return tools.Named(c.Ask, tool) || tools.Named(BuiltinAsk, tool) && !tools.Named(c.AskNot, tool)
+func (c *PolicyConfig) asks(tool string, looks bool) bool {
+	return tools.Named(c.Ask, tool) || !looks && tools.Named(BuiltinAsk, tool) && !tools.Named(c.AskNot, tool)
 }
 
 // Open lists the tools of BuiltinAsk that run without an approval, by name.
 func (c *PolicyConfig) Open() []string {
-	return slices.DeleteFunc(tools.Names(), func(name string) bool { return !tools.Named(BuiltinAsk, name) || c.asks(name) })
+	return slices.DeleteFunc(tools.Names(), func(name string) bool { return !tools.Named(BuiltinAsk, name) || c.asks(name, false) })
 }
 
 // DefaultPolicyConfig is [policy] with nothing set.
@@ -112,7 +112,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 		return refuse("session.mode", "this session only asks; "+q.Tool+" would change something")
 	case judged.Outcome == shell.Refused:
 		return refuse(judged.Rule, judged.Reason)
-	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside:
+	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside && !q.Looks:
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.outside",
 			Reason: fmt.Sprintf("%s would act outside after reading text from elsewhere (%s); a person must approve it", q.Tool, q.Taint.Words()),
@@ -123,7 +123,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 			Reason: fmt.Sprintf("after reading text from elsewhere (%s), %s takes only an address that stands in the person's own words of this turn, "+
 				"because an address can carry away what was read; they can write it out in full", q.Taint.Words(), q.Tool),
 		}
-	case config.asks(q.Tool):
+	case config.asks(q.Tool, q.Looks):
 		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: q.Tool + " needs a permission each time"}
 	case q.Taint != tools.Clean && slices.ContainsFunc(q.Keeps, func(text string) bool { return !tools.Said(q.Words, text) }):
 		return tools.Decision{

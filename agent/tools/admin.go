@@ -74,27 +74,51 @@ var (
 }`)
 )
 
-func (c Commander) tools() []Tool {
+// describe is Tool.Describe of a tool that gives a command: that command, as it would be typed.
+func (cfg *BuiltinConfig) describe(give func(Commander, context.Context, Call) Result) func(context.Context, Call) Deed {
+	return func(ctx context.Context, call Call) (deed Deed) {
+		var written Commander = func(_ context.Context, _ Call, name string, args ...string) Result {
+			deed.Words = strings.Join(append([]string{"/" + name}, args...), " ")
+			deed.Looks = len(args) == 0 || name == "audit" || name == "config" && (args[0] == "get" || args[0] == "diff")
+			if name == "people" && len(args) > 1 && args[0] != "add" && cfg.Known != nil && !cfg.Known(ctx, args[1]) {
+				return refused("not_found", "", "There is no person %s.", args[1])
+			}
+			return Result{End: EndOK}
+		}
+		if res := give(written, ctx, call); res.End != EndOK {
+			deed.Refused = &res
+		}
+		return deed
+	}
+}
+
+func (cfg *BuiltinConfig) adminTools() []Tool {
+	c := cfg.Commander
 	return []Tool{
 		{
 			Name: "admin.people", Summary: "Who is let in: list, let in, change and remove people.",
 			Effect: EffectOutside, Schema: adminPeopleSchema, Run: with(c.people),
+			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.people)(ctx, call) }),
 		},
 		{
 			Name: "admin.config", Summary: "The program's settings: show, change and take back.",
 			Effect: EffectOutside, Schema: adminConfigSchema, Run: with(c.config),
+			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.config)(ctx, call) }),
 		},
 		{
 			Name: "admin.channels", Summary: "The channels: how they are, switch on and off, test.",
 			Effect: EffectOutside, Schema: adminChannelsSchema, Run: with(c.channels),
+			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.channels)(ctx, call) }),
 		},
 		{
 			Name: "admin.deliveries", Summary: "What could not be sent: list, send again, give up.",
 			Effect: EffectOutside, Schema: adminDeliveriesSchema, Run: with(c.deliveries),
+			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.deliveries)(ctx, call) }),
 		},
 		{
 			Name: "admin.audit", Summary: "The newest rows of the audit log: who did and decided what.",
 			Effect: EffectRead, Schema: adminAuditSchema, Run: with(c.audit),
+			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.audit)(ctx, call) }),
 		},
 	}
 }

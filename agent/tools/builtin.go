@@ -38,6 +38,8 @@ type BuiltinConfig struct {
 	Messenger Messenger
 	// Commander gives the admins' commands. Nil: there is no admin.*.
 	Commander Commander
+	// Known says that somebody is called so, for questions about them. Nil: they are asked whoever it is.
+	Known func(ctx context.Context, name string) bool
 	// Schedule keeps jobs. Nil: there is no schedule.*.
 	Schedule Schedule
 	// Host says how the machine is. Nil: there is no host.info.
@@ -98,7 +100,7 @@ func Builtin(cfg BuiltinConfig) []Tool {
 		list = append(list, attachments{files, cfg.Files}.tools()...)
 	}
 	if cfg.Commander != nil {
-		list = append(list, cfg.Commander.tools()...)
+		list = append(list, cfg.adminTools()...)
 	}
 	if cfg.Schedule != nil {
 		list = append(list, scheduleTools(cfg.Schedule, cfg.meansRecipient())...)

@@ -23,7 +23,9 @@ type Question struct {
 	// Command is the line that exec is to run; empty while it is only offered.
 	Command string
 	Effect  Effect
-	Taint   Taint // of the turn so far
+	// Looks says that this use of the tool only shows something, whatever its other uses do.
+	Looks bool
+	Taint Taint // of the turn so far
 	// Sends is the URL that goes out when the tool runs; empty: none does.
 	Sends string
 	// Keeps is what the tool keeps for a later time as it runs, as Tool.Keeps says; none: nothing.

@@ -15,6 +15,8 @@ type Schedule interface {
 	ListJobs(ctx context.Context, call Call, which JobList) Result
 	// ChangeJob changes one.
 	ChangeJob(ctx context.Context, call Call, change JobEdit) Result
+	// DescribeChange is what Tool.Describe says of a change.
+	DescribeChange(ctx context.Context, call Call, change JobEdit) Deed
 	// Keeps is what Tool.Keeps says of a job to be made.
 	Keeps(ctx context.Context, job NewJob) []string
 }
@@ -127,6 +129,11 @@ func scheduleTools(s Schedule, means func(context.Context, Call) string) []Tool 
 		{
 			Name: "schedule.change", Summary: "Change, pause, resume, run now, skip or remove a job.",
 			Effect: EffectOutside, Schema: scheduleChangeSchema, Run: with(s.ChangeJob),
+			Describe: func(ctx context.Context, call Call) Deed {
+				var edit JobEdit
+				_ = json.Unmarshal(call.Args, &edit) // checked against the schema
+				return s.DescribeChange(ctx, call, edit)
+			},
 		},
 		{
 			Name: "schedule.send", Summary: "Write to somebody else, or to another conversation, later.",
@@ -140,14 +147,31 @@ func scheduleTools(s Schedule, means func(context.Context, Call) string) []Tool 
 	}
 }
 
-// ScheduleWords are what a use of schedule.* comes to, as it stands behind "May I", and the text that it
+// Written is a use of a tool as name(key: value, …), in the order of the arguments, without those that are
+// null; arguments that are no JSON object are as they are.
+func Written(tool, args string) string {
+	d := json.NewDecoder(strings.NewReader(args))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return args
+	}
+	var parts []string
+	for d.More() {
+		var value json.RawMessage
+		key, err := d.Token()
+		if err != nil || d.Decode(&value) != nil {
+			return args
+		}
+		if string(value) != "null" {
+			parts = append(parts, fmt.Sprintf("%v: %s", key, value))
+		}
+	}
+	return tool + "(" + strings.Join(parts, ", ") + ")"
+}
+
+// ScheduleWords are what a job that schedule.add or schedule.send makes comes to, as it stands behind "May I", and the text that it
 // keeps; empty: of other tools, and of arguments that are none.
 func ScheduleWords(tool, args string) (does, text string) {
-	var a struct {
-		NewJob
-		JobEdit
-		When, Text, Zone string // of either
-	}
+	var a NewJob
 	if !strings.HasPrefix(tool, "schedule.") || json.Unmarshal([]byte(args), &a) != nil {
 		return "", ""
 	}
@@ -156,10 +180,8 @@ func ScheduleWords(tool, args string) (does, text string) {
 		does = "write to " + a.To
 	case tool == "schedule.add":
 		does = "make a " + a.Kind
-	case a.Action == "edit", a.Action == "set":
-		does = fmt.Sprintf("change job %d", a.Job)
 	default:
-		return fmt.Sprintf("%s job %d", a.Action, a.Job), ""
+		return "", ""
 	}
 	for _, part := range []string{a.When, a.Zone} {
 		if part != "" {

@@ -15,9 +15,13 @@ func (j *jobs) note(call Call, what any) Result {
 	return Result{End: EndOK}
 }
 
-func (j *jobs) AddJob(_ context.Context, call Call, job NewJob) Result   { return j.note(call, job) }
-func (j *jobs) ListJobs(_ context.Context, call Call, l JobList) Result  { return j.note(call, l) }
-func (j *jobs) Keeps(_ context.Context, job NewJob) []string             { return []string{job.When, job.Text} }
+func (j *jobs) AddJob(_ context.Context, call Call, job NewJob) Result  { return j.note(call, job) }
+func (j *jobs) ListJobs(_ context.Context, call Call, l JobList) Result { return j.note(call, l) }
+func (j *jobs) Keeps(_ context.Context, job NewJob) []string { return []string{job.When, job.Text} }
+
+func (j *jobs) DescribeChange(_ context.Context, _ Call, e JobEdit) Deed {
+	return Deed{Words: fmt.Sprint(e.Action, e.Job)}
+}
 func (j *jobs) ChangeJob(_ context.Context, call Call, e JobEdit) Result { return j.note(call, e) }
 
 func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
@@ -48,14 +52,15 @@ func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
 	for _, tt := range []struct{ tool, args, does, text string }{
 		{"schedule.add", `{"kind":"task","when":"every\n\n minute","text":"a\nb","zone":"Asia/Tokyo"}`, "make a task, every minute, Asia/Tokyo", "a\nb"},
 		{"schedule.send", `{"to":"bob","when":"at 9","text":"a","zone":null}`, "write to bob, at 9", "a"},
-		{"schedule.change", `{"job":3,"action":"edit","when":null,"text":"a","zone":null}`, "change job 3", "a"},
-		{"schedule.change", `{"job":3,"action":"skip","when":null,"text":null,"zone":null}`, "skip job 3", ""},
 		{"schedule.add", `{"kind":3}`, "", ""},
 		{"message.send", `{"to":"bob","text":"a"}`, "", ""},
 	} {
 		if does, text := ScheduleWords(tt.tool, tt.args); does != tt.does || text != tt.text {
 			t.Errorf("%s %s: %q, %q", tt.tool, tt.args, does, text)
 		}
+	}
+	if got := Written("message.send", `{"to":"bob","at":null,"text":"a\nb","n":3}`); got != `message.send(to: "bob", text: "a\nb", n: 3)` {
+		t.Error(got)
 	}
 	effects := map[string]Effect{"schedule.add": EffectWrite, "schedule.change": EffectOutside, "schedule.send": EffectOutside}
 	for _, tool := range Builtin(BuiltinConfig{Schedule: &to, Recipient: func(_ context.Context, _ Call, to string) string { return "to " + to + "!" }}) {

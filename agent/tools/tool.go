@@ -31,14 +31,28 @@ type Tool struct {
 	// Means says to whoever is asked what the arguments come to now, as plain text: a name
 	// may stand for somebody else tomorrow. An approval counts for that alone. Nil, or
 	// empty: for no more than they say.
-	Means   func(ctx context.Context, call Call) string
-	Timeout time.Duration // 0: one minute
+	Means func(ctx context.Context, call Call) string
+	// Describe says what a call comes to, before anybody is asked about it. It changes nothing. Nil: its
+	// name and its arguments say it.
+	Describe func(ctx context.Context, call Call) Deed
+	Timeout  time.Duration // 0: one minute
 	// Secrets names those of the encrypted store that it needs; they come with each Call, and
 	// to no other tool. Without them it does not run.
 	Secrets []string
 	// Run does the work and returns when ctx ends. It must be safe for use by
 	// several turns at once.
 	Run func(ctx context.Context, call Call) Result
+}
+
+// A Deed is what a call of a tool comes to.
+type Deed struct {
+	// Words are what is done, in one line, as plain text, and behind a line break the text that is kept:
+	// an approval counts for these. Empty: name and arguments say it.
+	Words string
+	Taint Taint // of what Words show
+	Looks bool  // it only shows something
+	// Refused is why it would not be done: nobody is asked. Nil: it would.
+	Refused *Result
 }
 
 // A Call is one use of a tool.

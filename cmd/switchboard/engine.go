@@ -208,6 +208,9 @@ func (e *engine) give(ctx context.Context, call tools.Call, name string, args ..
 	return e.router.GiveCommand(ctx, call, name, args...)
 }
 
+// known says that somebody is called so.
+func (e *engine) known(ctx context.Context, name string) bool { return e.router.Knows(ctx, name) }
+
 // newMind makes an agent with its models, tools and shell.
 func (e *engine) newMind(s *configs.Settings) (*mind, error) {
 	log := e.log
@@ -219,7 +222,7 @@ func (e *engine) newMind(s *configs.Settings) (*mind, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Commander: e.give, Schedule: e.desk, Space: e.space, Host: e.hostInfo})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Commander: e.give, Known: e.known, Schedule: e.desk, Space: e.space, Host: e.hostInfo})...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,8 @@
 package delivery
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -31,7 +29,7 @@ const (
 type Wish struct {
 	Person string // whose wish it is; empty: of whoever reads the question
 	Tool   string
-	Shown  string        // the command, or the arguments as JSON
+	Shown  string        // the command, the words of a tools.Deed, or the arguments as JSON
 	Means  string        // what else there is to say of what would run, as plain text; empty: nothing
 	Loads  *tools.Loaded // with a command that may load files: it is allowed once only; nil: it is none
 	Rule   string
@@ -48,6 +46,21 @@ type decision struct {
 
 // once says that it can be allowed once only.
 func (w *Wish) once() bool { return w.Taint != tools.Clean || w.Loads != nil }
+
+// words are what is to be done, in a line, and what is shown below it; without a line that alone.
+func (w *Wish) words() (does, below string) {
+	if w.Tool == tools.ExecName {
+		return "", w.Shown
+	}
+	if !strings.HasPrefix(w.Shown, "{") {
+		does, below, _ = strings.Cut(w.Shown, "\n")
+		return does, below
+	}
+	if does, below = tools.ScheduleWords(w.Tool, w.Shown); does != "" {
+		return does, below
+	}
+	return "", tools.Written(w.Tool, w.Shown)
+}
 
 // decisions are the buttons of a question.
 func (w *Wish) decisions() []decision {
@@ -91,11 +104,8 @@ func NewCode() string {
 // code that decide.
 func (l *Line) Question(ctx context.Context, conv channels.Conversation, wish Wish) ledger.Question {
 	code := NewCode()
-	what, file := visible(pretty(wish.Shown)), channels.File{}
-	does, text := tools.ScheduleWords(wish.Tool, wish.Shown)
-	if does != "" {
-		what = visible(text)
-	}
+	does, what := wish.words()
+	what, file := visible(what), channels.File{}
 	if len(what) <= shownWhole || !l.features(conv).Files {
 		what = folded(what)
 	} else {
@@ -125,14 +135,17 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, c
 	var b strings.Builder
 	switch {
 	case does != "":
-		does = render.Escape(visible(does))
+		command := strings.HasPrefix(does, "/")
+		if does = render.Escape(visible(does)); command {
+			does = "run **" + does + "**"
+		}
 		if wish.Taint != tools.Clean {
 			does += ", as " + render.Escape(wish.Taint.Words()) + " wants"
 		}
 	case wish.Tool == tools.ExecName:
 		does = "run this command"
 	default:
-		does = "use `" + wish.Tool + "` with these arguments"
+		does = "do this"
 	}
 	if wish.Person != "" {
 		fmt.Fprintf(&b, "**%s** asks me to %s. Allow it?", render.Escape(wish.Person), does)
@@ -260,16 +273,7 @@ func nameOf(tool string) string {
 	if tool == tools.ExecName {
 		return "command.sh"
 	}
-	return "arguments.json"
-}
-
-// pretty indents what is JSON, and leaves everything else as it is.
-func pretty(text string) string {
-	var b bytes.Buffer
-	if !strings.HasPrefix(text, "{") || json.Indent(&b, []byte(text), "", "  ") != nil {
-		return text
-	}
-	return b.String()
+	return "arguments.txt"
 }
 
 // wideSpace is the width from which white space within a line is written out: it would push

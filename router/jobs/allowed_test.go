@@ -126,3 +126,34 @@ func TestJobKeepsWhatItSays(t *testing.T) {
 		}
 	}
 }
+
+// A question names the job that it is about, and nobody is asked about one that is not there.
+func TestQuestionNamesTheJob(t *testing.T) {
+	t.Parallel()
+	r := rows{jobs: []scheduler.Job{
+		{ID: 36, Owner: "ann", Payload: scheduler.PayloadNotify, Text: "call Ann", Spec: scheduler.Spec{Cron: "0 9 * * *", Zone: "UTC"}, State: scheduler.JobActive},
+		{ID: 37, Owner: "root", Payload: scheduler.PayloadNotify, Text: "secret", Spec: scheduler.Spec{Cron: "0 9 * * *", Zone: "UTC"}, State: scheduler.JobActive},
+	}}
+	d := newDesk(&r)
+	call := tools.Call{Session: tools.Session{ID: "telegram:7", Person: "ann", Channel: "telegram", Direct: true}}
+	for _, tt := range []struct {
+		edit tools.JobEdit
+		want string
+	}{
+		{tools.JobEdit{Job: 36, Action: "remove"}, "remove reminder 36: call Ann"},
+		{tools.JobEdit{Job: 36, Action: "edit", When: "every monday\nat 9", Text: "call\nBob"}, "change reminder 36: call Ann, to every monday at 9\ncall\nBob"},
+		{tools.JobEdit{Job: 37, Action: "remove"}, ""},
+		{tools.JobEdit{Job: 99, Action: "pause"}, ""},
+	} {
+		deed := d.DescribeChange(t.Context(), call, tt.edit)
+		if deed.Words != tt.want || (deed.Refused == nil) != (tt.want != "") {
+			t.Errorf("%+v: %+v", tt.edit, deed)
+		}
+	}
+	if deed := d.DescribeChange(t.Context(), call, tools.JobEdit{Job: 99, Action: "pause"}); deed.Refused == nil || !strings.Contains(deed.Refused.Output, "no job 99") {
+		t.Errorf("%+v", deed.Refused)
+	}
+	if r.jobs[0].State != scheduler.JobActive {
+		t.Error("to describe it changed it")
+	}
+}

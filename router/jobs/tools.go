@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"switchboard/agent/tools"
@@ -12,6 +13,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
+	"switchboard/words"
 )
 
 var _ tools.Schedule = (*Desk)(nil)
@@ -116,6 +118,39 @@ func (d *Desk) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdi
 	}
 	change, err := d.edited(ctx, a, edit)
 	return d.changed(ctx, call, change, err)
+}
+
+// DescribeChange implements tools.Schedule: "remove reminder 36: call Ann". What is refused now is not asked.
+func (d *Desk) DescribeChange(ctx context.Context, call tools.Call, edit tools.JobEdit) tools.Deed {
+	a, err := d.calling(ctx, call)
+	if err == nil {
+		_, err = d.edited(ctx, a, edit)
+	}
+	var job *scheduler.Job
+	if err == nil {
+		job, err = d.job(ctx, a, edit.Job)
+	}
+	if err != nil {
+		no := refused(err)
+		return tools.Deed{Refused: &no}
+	}
+	verb := edit.Action
+	if verb == string(ledger.EditJob) || verb == "set" {
+		verb = "change"
+	}
+	is := fmt.Sprintf("%s %s %d: %s", verb, job.Payload.Kind(), job.ID, words.OneLine(cmp.Or(job.Text, job.Name, "what has changed"), 300))
+	taint := taintOf(a.person.Name, *job)
+	if verb != "change" {
+		return tools.Deed{Words: is, Taint: taint}
+	}
+	to := strings.Join(slices.DeleteFunc([]string{words.OneLine(edit.When, mostWhen), words.OneLine(edit.Zone, 60)}, func(part string) bool { return part == "" }), ", ")
+	if to != "" {
+		is += ", to " + to
+	}
+	if edit.Text != "" {
+		is += "\n" + edit.Text
+	}
+	return tools.Deed{Words: is, Taint: taint}
 }
 
 // edited makes the change that an edit asks for.
