@@ -115,7 +115,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside && !q.Looks:
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.outside",
-			Reason: fmt.Sprintf("%s would act outside after reading text from elsewhere (%s); a person must approve it", q.Tool, q.Taint.Words()),
+			Reason: "I read text from elsewhere here (" + q.Taint.Words() + "), so I check first",
 		}
 	case q.Taint != tools.Clean && q.Sends != "" && !tools.Wrote(q.Words, q.Sends):
 		return tools.Decision{
@@ -124,7 +124,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 				"because an address can carry away what was read; they can write it out in full", q.Taint.Words(), q.Tool),
 		}
 	case config.asks(q.Tool, q.Looks):
-		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: q.Tool + " needs a permission each time"}
+		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "this needs a permission each time"}
 	case q.Taint != tools.Clean && slices.ContainsFunc(q.Keeps, func(text string) bool { return !tools.Said(q.Words, text) }):
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: tools.RuleKeeps,

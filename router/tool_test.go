@@ -193,7 +193,7 @@ func TestToolInATaintedSessionAsks(t *testing.T) {
 		r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: "they wrote this", Forwarded: true, Origin: "eve"})
 		n := len(r.await(2)) // no model: it failed
 		r.platform.Say("c1", "ada", `/tool wire {"amount": 2}`)
-		r.mentions(n+1, "taint.outside")
+		r.mentions(n+1, "taint.outside", "so I check first", "once only")
 		if got := b.did(); len(got) != 1 {
 			t.Errorf("ran %q", got)
 		}

@@ -17,7 +17,7 @@ func (j *jobs) note(call Call, what any) Result {
 
 func (j *jobs) AddJob(_ context.Context, call Call, job NewJob) Result  { return j.note(call, job) }
 func (j *jobs) ListJobs(_ context.Context, call Call, l JobList) Result { return j.note(call, l) }
-func (j *jobs) Keeps(_ context.Context, job NewJob) []string { return []string{job.When, job.Text} }
+func (j *jobs) Keeps(_ context.Context, job NewJob) []string            { return []string{job.When, job.Text} }
 
 func (j *jobs) DescribeChange(_ context.Context, _ Call, e JobEdit) Deed {
 	return Deed{Words: fmt.Sprint(e.Action, e.Job)}

@@ -25,6 +25,9 @@ const (
 	codeLetters = 8
 )
 
+// ruleOutside is the rule that asks where text from elsewhere was read.
+const ruleOutside = "taint.outside"
+
 // A Wish is what a question asks for.
 type Wish struct {
 	Person string // whose wish it is; empty: of whoever reads the question
@@ -165,8 +168,15 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, c
 	if wish.Means != "" {
 		b.WriteString("**" + render.Escape(visible(wish.Means)) + "**\n\n")
 	}
-	fmt.Fprintf(&b, "I ask because %s (rule `%s`).", render.Escape(strings.TrimSuffix(wish.Reason, ".")), wish.Rule)
-	if wish.Taint != tools.Clean {
+	because := "I ask because "
+	if wish.Rule == ruleOutside { // it is a whole sentence
+		because = ""
+	}
+	fmt.Fprintf(&b, because+"%s (rule `%s`).", render.Escape(strings.TrimSuffix(wish.Reason, ".")), wish.Rule)
+	switch {
+	case wish.Rule == ruleOutside:
+		b.WriteString(" It can be allowed once only.")
+	case wish.Taint != tools.Clean:
 		fmt.Fprintf(&b, " What led to it holds text from elsewhere (%s), so it can be allowed once only.", render.Escape(wish.Taint.Words()))
 	}
 	command := l.Command(conv)
