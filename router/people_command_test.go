@@ -314,6 +314,19 @@ func TestAdminsAllowStrangers(t *testing.T) {
 		if got := r.asks("adas", "ada", "/allow"); strings.Contains(got, "ignore") || !strings.Contains(got, "scripted:eve") {
 			t.Errorf("the list reads %q", got)
 		}
+		r.platform.Write(scripted.Message{Conversation: "s7", User: "gil", Label: "Gil Ray", Text: "hi"})
+		r.platform.Write(scripted.Message{Conversation: "s6", User: "other", Label: "GIL", Text: "hi"})
+		r.until("they are refused", func() bool {
+			n, err := count(r, "SELECT count(*) FROM messages WHERE class = 'stranger'")
+			return n == 4 && err == nil
+		})
+		asks("/allow gil ray", "- scripted:gil on play, who calls themselves Gil Ray") // shown, and not let in yet
+		if got := r.asks("adas", "ada", "/allow gil"); !strings.Contains(got, "scripted:other") || !strings.Contains(got, "scripted:gil") || strings.Contains(got, "scripted:finn") {
+			t.Errorf("who is called gil: %q", got)
+		}
+		if got := r.persons(); strings.Contains(got, "gil") {
+			t.Errorf("a name let somebody in: %s", got)
+		}
 		asks("/allow AAAA-BBBB", "There is no question with that code")
 		asks("/allow what is this", "Write `/allow CODE` with the code")
 		asks("/allow scripted:carl", "Nobody of the identity scripted:carl was refused lately. `/people add NAME IDENTITY` lets in")

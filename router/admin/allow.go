@@ -24,7 +24,7 @@ type Door interface {
 	KeptOut(ctx context.Context, limit int) ([]view.Message, error)
 }
 
-const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was shown, or `%[1]sallow IDENTITY` with one of those that `%[1]sallow` alone lists; behind it may stand a name for them."
+const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was shown, or `%[1]sallow IDENTITY` with one of those that `%[1]sallow` alone lists; behind it may stand a name for them. `%[1]sallow NAME` shows who calls themselves so."
 
 // Allow is the row of /allow.
 func Allow(door Door, judge PeopleJudge) commands.Command {
@@ -48,7 +48,9 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 			name = strings.TrimSpace(name)
 			switch {
 			case who == "":
-				return listRefused(strangers, c), nil
+				return listRefused(strangers, known, c), nil
+			case code == "" && !strings.Contains(who, ":") && len(called(who, strangers)) > 0: // a button confirms that it is them
+				return listRefused(called(who, strangers), known, c), nil
 			case strings.ContainsAny(name, "\t\n:"), code == "" && !strings.Contains(who, ":"):
 				return commands.Says(allowUsage, c.Slash), nil
 			case slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name }):
@@ -112,9 +114,19 @@ func freeName(m view.Message, known []ledger.Person) string {
 	return name
 }
 
+// called are the strangers who call themselves so, in any case of letters.
+func called(name string, strangers []view.Message) (list []view.Message) {
+	for _, m := range strangers {
+		if strings.EqualFold(commands.NameFrom(m.Author), name) || strings.EqualFold(words.OneLine(m.Author, 64), name) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
 // listRefused says who was refused. What they wrote stays out of the conversation, from
 // which prompts are made.
-func listRefused(strangers []view.Message, c *commands.Call) commands.Answer {
+func listRefused(strangers []view.Message, known []ledger.Person, c *commands.Call) commands.Answer {
 	if len(strangers) == 0 {
 		return commands.Says("Nobody was refused lately.")
 	}
@@ -122,7 +134,14 @@ func listRefused(strangers []view.Message, c *commands.Call) commands.Answer {
 	b.WriteString("Refused lately, the last first:\n")
 	var buttons []commands.Button
 	for _, m := range strangers[:min(len(strangers), commands.Rows)] {
-		buttons = append(buttons, commands.Button{Label: "Let in " + m.Identity, Command: "allow " + m.Identity})
+		label := freeName(m, known)
+		if commands.NameFrom(m.Author) == "" || slices.ContainsFunc(strangers, func(o view.Message) bool {
+			other := freeName(o, known)
+			return o.Identity != m.Identity && (other == label || words.Alike(other, label))
+		}) { // a name that two have means neither
+			label = m.Identity
+		}
+		buttons = append(buttons, commands.Button{Label: "Let in " + label, Command: "allow " + m.Identity})
 		fmt.Fprintf(&b, "- %s on %s, who calls themselves %s, %s\n", render.Escape(words.OneLine(words.Visible(m.Identity), 80)), render.Escape(m.Channel),
 			render.Escape(cmp.Or(words.OneLine(words.Visible(m.Author), 30), "nothing")), m.At.In(c.Zone()).Format("2006-01-02 15:04"))
 	}
