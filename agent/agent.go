@@ -18,9 +18,9 @@ type Options struct {
 	DataDir string
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-	// ContextTokens is how much the model of that name can read; 0, or a nil
-	// function: unknown, and prompts are not shortened.
-	ContextTokens func(model string) int
+	// Length is how much the model of that name reads. A nil function: any number of tokens, so that
+	// prompts are not shortened.
+	Length func(ctx context.Context, model string) llm.Length
 	// Guard bounds what commands and tools change; nil: nothing does.
 	Guard Guard
 	// Mask keeps known secrets from models, and out of what they answer.
@@ -65,8 +65,8 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.ContextTokens == nil {
-		opts.ContextTokens = func(string) int { return 0 }
+	if opts.Length == nil {
+		opts.Length = func(context.Context, string) llm.Length { return llm.Length{} }
 	}
 	return &Agent{cfg, models, toolbox, shell, gate, log, opts, roles, &systems{}}, nil
 }

@@ -17,7 +17,7 @@ type question struct {
 	role   string
 	model  string // the role's; the fallbacks come after it
 	schema *llm.Schema
-	// prompt builds both parts; size is how many bytes they may have together, 0
+	// prompt builds both parts; size is how many tokens they may have together, 0
 	// for any number.
 	prompt func(size int) (system, user string)
 	// partial makes what reads the answer while it comes, one for each call; nil:
@@ -151,7 +151,12 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 		limited, cancel = context.WithTimeout(ctx, req.Timeout)
 		defer cancel()
 	}
-	system, user := q.prompt(r.promptSize(model))
+	length := r.opts.Length(limited, model)
+	system, user := q.prompt(r.promptSize(length, q.schema))
+	if length.Tokens > 0 && llm.Tokens(system)+llm.Tokens(user) > length.Tokens {
+		err := fmt.Errorf("%w: it reads some %d tokens, and there are more; if it reads more, set context_tokens of the model", llm.ErrContextTooLong, length.Tokens)
+		return Call{Step: step, Role: q.role, Error: err.Error()}, err
+	}
 	req.System, req.User = mask.Stable(system), mask.Text(user)
 	response, err := r.models.Complete(limited, model, req)
 	if refusal != nil && errors.Is(err, refusal) { // nothing was asked
@@ -180,10 +185,16 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 	return call, nil
 }
 
-// promptSize is how many bytes a prompt for model may have; 0: any number. Two
-// bytes a token is fewer than any tokenizer needs for ordinary text.
-func (r *run) promptSize(model string) int {
-	return int(r.cfg.ContextCeiling * float64(r.opts.ContextTokens(model)) * 2)
+// promptSize is how many tokens a prompt may have beside the schema; 0: any number.
+func (r *run) promptSize(length llm.Length, schema *llm.Schema) int {
+	if length.Tokens == 0 {
+		return 0
+	}
+	size := min(int(r.cfg.ContextCeiling*float64(length.Tokens)), length.Tokens-length.Answer)
+	if schema != nil {
+		size -= llm.Tokens(compact(schema.JSON))
+	}
+	return max(1, size)
 }
 
 // modelOf is the model of a role; the session may have a planner of its own.

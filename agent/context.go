@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 )
 
@@ -36,7 +37,7 @@ func room(size int, system string) int {
 	if size <= 0 {
 		return 0
 	}
-	return max(1, size-len(system))
+	return max(1, size-llm.Tokens(system))
 }
 
 func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
@@ -52,7 +53,7 @@ func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 	}
 	r.summary(&p)
 	r.recent(&p, cut.lines)
-	r.pages(&p, attempt, retry)
+	r.pages(&p, attempt, retry, cut)
 	r.former(&p, cut)
 	if attempt > 0 {
 		r.history(&p, attempt, cut)

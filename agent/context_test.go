@@ -276,24 +276,30 @@ func TestPromptsFitTheCeilingAndKeepTheMessage(t *testing.T) {
 	}
 	r := newRunFor(w)
 	whole, all := r.plannerPrompt(0, planRetry{}, 0)
-	for _, size := range []int{len(whole) + len(all), len(whole) + 20_000, 1} {
+	size := func(texts ...string) int { return llm.Tokens(strings.Join(texts, "")) }
+	for _, size := range []int{size(whole, all) + 1, size(whole) + 5_700, 1} {
 		system, user := r.plannerPrompt(0, planRetry{}, size)
 		kept := strings.Count(user, "line-")
 		switch {
 		case !strings.HasSuffix(user, "## New message\nTHE MESSAGE"):
 			t.Errorf("size %d: the message was dropped", size)
-		case size > 1 && len(system)+len(user) > size:
-			t.Errorf("size %d: %d", size, len(system)+len(user))
+		case size > 1 && llm.Tokens(system)+llm.Tokens(user) > size:
+			t.Errorf("size %d: %d", size, llm.Tokens(system)+llm.Tokens(user))
 		case kept > 0 && !strings.Contains(user, "line-29"):
 			t.Errorf("size %d: the newest line was dropped first", size)
-		case size == len(whole)+20_000 && (kept < 15 || !strings.Contains(user, fmt.Sprintf("(%d earlier messages left out)", 30-kept))):
+		case size == llm.Tokens(whole)+5_700 && (kept < 15 || !strings.Contains(user, fmt.Sprintf("(%d earlier messages left out)", 30-kept))):
 			t.Errorf("size %d: %d lines kept", size, kept)
 		}
 	}
-	// 0.9 of 10,000 tokens at two bytes each.
-	w.opts.ContextTokens = func(string) int { return 10_000 }
-	if got := newRunFor(w).promptSize("any"); got != 18_000 {
-		t.Errorf("prompts may have %d bytes", got)
+	// The ceiling, or what the answer leaves; the schema is a part of the prompt.
+	for _, tt := range []struct {
+		length llm.Length
+		schema *llm.Schema
+		want   int
+	}{{llm.Length{}, &PlanSchema, 0}, {llm.Length{Tokens: 10_000, Answer: 500}, nil, 9000}, {llm.Length{Tokens: 4096, Answer: 1024}, nil, 3072}, {llm.Length{Tokens: 4096, Answer: 1024}, &ReviewSchema, 3072 - llm.Tokens(compact(ReviewSchema.JSON))}} {
+		if got := r.promptSize(tt.length, tt.schema); got != tt.want {
+			t.Errorf("%+v: a prompt may have %d tokens, want %d", tt.length, got, tt.want)
+		}
 	}
 	// Long outputs are shortened, in every prompt.
 	w.journal.context = State{Plans: []PlanRow{{Tasks: []TaskRow{{
@@ -303,8 +309,8 @@ func TestPromptsFitTheCeilingAndKeepTheMessage(t *testing.T) {
 	if _, user := r.reviewerPrompt(&r.state.Plans[0], 0, nil, 0); len(user) > 40<<10 || !strings.Contains(user, "bytes more]") {
 		t.Errorf("a reviewer's prompt of %d bytes", len(user))
 	}
-	if system, user := r.reviewerPrompt(&r.state.Plans[0], 0, nil, 9000); len(system)+len(user) > 9000 {
-		t.Errorf("a reviewer's prompt of %d bytes, 9000 allowed", len(system)+len(user))
+	if system, user := r.reviewerPrompt(&r.state.Plans[0], 0, nil, 3000); llm.Tokens(system)+llm.Tokens(user) > 3000 {
+		t.Errorf("a reviewer's prompt of %d bytes, 3000 tokens allowed", len(system)+len(user))
 	}
 }
 

@@ -86,8 +86,8 @@ func compact(schema json.RawMessage) string {
 
 // pages shows the pages of tools that this message may need: something of the kind was said, or a plan got
 // one wrong.
-func (r *run) pages(p *prompt, attempt int, retry planRetry) {
-	said := r.saidLately(attempt)
+func (r *run) pages(p *prompt, attempt int, retry planRetry, cut cut) {
+	said := r.saidLately(attempt, cut.lines)
 	wrong := map[string]bool{}
 	if attempt > 0 {
 		for _, task := range r.planRow(attempt - 1).Tasks {
@@ -114,10 +114,10 @@ func (r *run) pages(p *prompt, attempt int, retry planRetry) {
 // lately is how many lines of the conversation say what the new message is about.
 const lately = 4
 
-// saidLately is what the new message is about.
-func (r *run) saidLately(attempt int) string {
+// saidLately is what the new message is about, with as many lines before it as the prompt shows.
+func (r *run) saidLately(attempt, lines int) string {
 	var said strings.Builder
-	for _, line := range r.state.Recent[max(len(r.state.Recent)-lately, 0):] {
+	for _, line := range r.state.Recent[len(r.state.Recent)-min(lines, lately, len(r.state.Recent)):] {
 		said.WriteString(line.Text + "\n")
 	}
 	for _, m := range r.messages(attempt) {

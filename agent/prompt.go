@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 )
 
@@ -117,12 +118,12 @@ func newBoundary() string {
 	return "data-" + hex.EncodeToString(random)
 }
 
-// fit renders a prompt that is no longer than size (0: any length): the oldest
+// fit renders a prompt of no more than size tokens (0: any number): the oldest
 // lines of the conversation go first, then outputs are shortened.
 func fit(size, lines int, render func(cut cut) string) string {
 	now := cut{lines: lines, output: maxShown}
 	text := render(now)
-	for size > 0 && len(text) > size {
+	for size > 0 && llm.Tokens(text) > size {
 		switch {
 		case now.lines > 0:
 			now.lines--

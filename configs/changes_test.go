@@ -76,7 +76,7 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 	}
 	want := []string{
 		`log.format: "auto" → "json" false`, `llm.models.m.model:  → "openrouter/x" true`,
-		`llm.models.m.context_tokens:  → 128000 true`, `llm.models.m.max_output_tokens:  → 4096 true`,
+		`llm.models.m.context_tokens:  → 0 true`, `llm.models.m.max_output_tokens:  → 4096 true`,
 		`llm.models.m.price_in:  → (not set) true`, `llm.models.m.price_out:  → (not set) true`,
 		`llm.models.m.price_cached:  → (not set) true`, `llm.models.m.temperature:  → (not set) true`,
 		`router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → secret:bird true`, `memory.expire_after: "0" → "20h" true`,

@@ -307,7 +307,6 @@ headers = { X-Title = "t" }
 		{"min_confidence", s.Memory.MinConfidence, 0.25},
 		{"notify", s.Notify, map[string][]string{"disk": {"a:b"}}},
 		{"temperature", *s.LLM.Models["m"].Temperature, 0.5},
-		{"context_tokens", s.LLM.Models["m"].ContextTokens, 128000},
 		{"kind", s.LLM.Providers["my-local"].Kind, "openai"},
 		{"headers", s.LLM.Providers["my-local"].Headers, map[string]string{"X-Title": "t"}},
 		{"api_key", s.LLM.Providers["my-local"].APIKey.Reveal(), "hush"},

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -31,10 +30,8 @@ type Answers struct {
 	// Provider is the server to plan with; its Name empty: none. Its APIKey is the key
 	// itself, "env:NAME" or "file:PATH".
 	Provider AnsweredProvider
-	// Model is the provider's own name for the model to plan with; with ContextTokens it
-	// gets an alias that says so.
-	Model         string
-	ContextTokens int
+	// Model is the provider's own name for the model to plan with.
+	Model string
 	// Channels are tables [channels.KIND].
 	Channels []AnsweredChannel
 }
@@ -47,9 +44,6 @@ type AnsweredChannel struct {
 	Kind string
 	Keys map[string]string
 }
-
-// answeredAlias is the alias of a model whose context is known.
-const answeredAlias = "mine"
 
 // Text is Sample, or what there is, with the answers filled in.
 func (a Answers) Text() string {
@@ -77,12 +71,6 @@ func (a Answers) Text() string {
 		text = set(text, quote(p.APIKey), "llm", "providers", p.Name, "api_key")
 	}
 	planner := p.Name + "/" + a.Model
-	if a.ContextTokens > 0 {
-		alias := []string{"llm", "models", answeredAlias}
-		text = set(headed(text, "\n[agent]\n", alias), quote(planner), append(alias, "model")...)
-		text = set(text, strconv.Itoa(a.ContextTokens), append(alias, "context_tokens")...)
-		planner = answeredAlias
-	}
 	return set(text, quote(planner), "agent", "planner")
 }
 

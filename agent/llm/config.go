@@ -48,9 +48,10 @@ type Model struct {
 	// Model is "provider/name": the first segment names the provider, the rest,
 	// which may hold more slashes, is its own model ID.
 	Model string `toml:"model"`
-	// ContextTokens bounds prompt and answer together. Default 128000.
+	// ContextTokens bounds prompt and answer together; 0: as the server says, else 4096 at an
+	// address of one's own machine or network and 32000 elsewhere. Default 0.
 	ContextTokens int `toml:"context_tokens"`
-	// MaxOutputTokens bounds the answer. Default 4096.
+	// MaxOutputTokens bounds the answer. Default 4096, and at most a fourth of what the model reads.
 	MaxOutputTokens int `toml:"max_output_tokens"`
 	// PriceIn and PriceOut are per million tokens, in the currency of [budget]; 0 is a
 	// price, too. PriceCached is for tokens of the prompt that the provider's cache served;
@@ -66,7 +67,7 @@ type Model struct {
 func DefaultProvider() Provider { return Provider{Kind: "openai"} }
 
 // DefaultModel is a table [llm.models.ALIAS] with nothing set.
-func DefaultModel() Model { return Model{ContextTokens: 128000, MaxOutputTokens: 4096} }
+func DefaultModel() Model { return Model{MaxOutputTokens: 4096} }
 
 // Validate returns all that is wrong with c, joined; each error begins with the
 // key below [llm] it speaks of and a colon.
@@ -121,7 +122,9 @@ func (c Config) model(alias string) (errs []error) {
 	}
 	if m.MaxOutputTokens < 1 {
 		errs = append(errs, fmt.Errorf("%s.max_output_tokens: must be at least 1", key))
-	} else if m.ContextTokens <= m.MaxOutputTokens {
+	} else if m.ContextTokens < 0 {
+		errs = append(errs, fmt.Errorf("%s.context_tokens: must not be negative; 0 is what the server says", key))
+	} else if m.ContextTokens > 0 && m.ContextTokens <= m.MaxOutputTokens {
 		errs = append(errs, fmt.Errorf("%s.context_tokens: must be more than max_output_tokens, which is %d", key, m.MaxOutputTokens))
 	}
 	for i, price := range []*float64{m.PriceIn, m.PriceOut, m.PriceCached} {

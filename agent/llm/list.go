@@ -70,9 +70,15 @@ func listRequest(ctx context.Context, p Provider) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	authorize(req, p)
+	return req, nil
+}
+
+// authorize adds the key and the headers of a provider to a request to its server.
+func authorize(req *http.Request, p Provider) {
 	switch {
 	case !hasKey(p):
-	case base.Hostname() == anthropicHost:
+	case req.URL.Hostname() == anthropicHost:
 		req.Header.Set("X-Api-Key", p.APIKey.Reveal())
 		req.Header.Set("Anthropic-Version", anthropicVersion)
 	default:
@@ -81,13 +87,21 @@ func listRequest(ctx context.Context, p Provider) (*http.Request, error) {
 	for key, value := range p.Headers {
 		req.Header.Set(key, value)
 	}
-	return req, nil
 }
 
 // A listing is what a list says of a model.
 type listing struct {
 	ID      string  `json:"id"`
 	Created float64 `json:"created"` // in seconds; 0: not said
+	// How much it reads, as one server or another says it; see length.
+	Length      tokens `json:"context_length"`
+	MaxModelLen tokens `json:"max_model_len"`
+	Window      tokens `json:"context_window"`
+	MaxLength   tokens `json:"max_context_length"`
+	MaxInput    tokens `json:"max_input_tokens"`
+	Top         struct {
+		Length tokens `json:"context_length"`
+	} `json:"top_provider"`
 }
 
 // listed are the IDs in a list.

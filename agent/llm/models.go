@@ -60,8 +60,12 @@ func New(cfg Config, offline http.RoundTripper, log *slog.Logger) (*Models, erro
 
 // withDefaults fills in what an alias does not say.
 func withDefaults(m Model) Model {
-	m.ContextTokens = cmp.Or(m.ContextTokens, DefaultModel().ContextTokens)
-	m.MaxOutputTokens = cmp.Or(m.MaxOutputTokens, min(DefaultModel().MaxOutputTokens, max(1, m.ContextTokens/2)))
+	if m.MaxOutputTokens == 0 {
+		m.MaxOutputTokens = DefaultModel().MaxOutputTokens
+		if m.ContextTokens > 0 {
+			m.MaxOutputTokens = min(m.MaxOutputTokens, max(1, m.ContextTokens/4))
+		}
+	}
 	return m
 }
 
@@ -105,7 +109,11 @@ func (m *Models) resolve(name string) (target, error) {
 			fmt.Sprintf(`name an alias of [llm.models], "provider/model" or %q in %s`, Offline, cmp.Or(m.named[name], "[agent]")),
 			fmt.Errorf("%w %q: it is no alias of [llm.models], and there is no provider %q in [llm.providers] with a model behind it", ErrUnknownModel, name, first))
 	}
-	return target{provider: p, id: cmp.Or(id, Offline), alias: alias, model: model}, p.usable()
+	t := target{provider: p, id: cmp.Or(id, Offline), alias: alias, model: model}
+	if read := p.reads(&t); read > 0 && model.ContextTokens == 0 {
+		t.model.MaxOutputTokens = min(t.model.MaxOutputTokens, read/4)
+	}
+	return t, p.usable()
 }
 
 // Check says whether every role could be served: roles maps a role to the name
@@ -119,12 +127,6 @@ func (m *Models) Check(roles map[string]string) error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// ContextTokens is the size of the model's context, prompt and answer together;
-// 128000 for a model that no alias describes.
-func (m *Models) ContextTokens(model string) int {
-	return cmp.Or(m.aliases[model].ContextTokens, DefaultModel().ContextTokens)
 }
 
 // Complete asks the model of that name (an alias, "provider/model" or

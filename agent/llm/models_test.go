@@ -93,7 +93,7 @@ func TestCheckNamesWhatAModelLacks(t *testing.T) {
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[0], "planner: ") || !strings.HasPrefix(lines[1], "reviewer: ") {
 		t.Errorf("joined: %v", err)
 	}
-	if got := []int{m.ContextTokens("smart"), m.ContextTokens("calm"), m.ContextTokens("keyed/gpt")}; got[0] != 9000 || got[1] != 128000 || got[2] != 128000 {
+	if got := []int{m.Length(t.Context(), "smart").Tokens, m.Length(t.Context(), "calm").Tokens, m.Length(t.Context(), "nothing").Tokens}; got[0] != 9000 || got[1] != 0 || got[2] != 32_000 {
 		t.Errorf("context tokens %v", got)
 	}
 }

@@ -38,6 +38,7 @@ type provider struct {
 	named      map[string]string // as Config.Named
 	noKey      bool              // it needs a key and has none
 	absent     bool              // not in this build
+	local      bool              // on this machine or in a network of one's own
 	// ownTokens: the server wants max_completion_tokens in place of max_tokens,
 	// the name that every compatible server knows.
 	ownTokens bool
@@ -51,6 +52,8 @@ type provider struct {
 	first    mode // of a model of which nothing is known yet
 	learning sync.Mutex
 	modes    map[string]mode // by a model's ID; see learn
+
+	lengths lengths
 }
 
 // newProvider takes a valid cfg.
@@ -75,6 +78,8 @@ func newProvider(name string, cfg Provider, pool, offline http.RoundTripper, log
 		p.first.format = promptOnly
 	}
 	p.noKey = cfg.APIKey == "" && !isLoopback(base.Hostname())
+	p.local = isLocal(base.Hostname())
+	p.lengths = lengths{asked: map[string]time.Time{}, client: &http.Client{Transport: pool}, cfg: cfg}
 	p.mask = maskOf(cfg)
 	opts := []option.RequestOption{
 		option.WithBaseURL(base.String()),

@@ -247,6 +247,9 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 			f = modelFault(f, err, model)
 		} else {
 			f.OK, f.Text = true, fmt.Sprintf("%s: answered in %s", f.Text, took.Round(time.Millisecond))
+			if read := models.Length(a.ctx, model).Tokens; read < fewTokens {
+				f.Warn, f.Text, f.Mend = true, fmt.Sprintf("%s, and reads %d tokens at once, so that it forgets soon what was said", f.Text, read), moreTokens
+			}
 			if claimed > 0 {
 				f.Warn, f.Text = true, fmt.Sprintf("%s, and says that it used %d tokens, more than it can have; what was reserved is taken for used", f.Text, claimed)
 				f.Mend = "compare its bill with \"switchboard usage --by model\", or ask another provider"
@@ -256,6 +259,15 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 	}
 	return findings
 }
+
+// fewTokens is where a model begins to read little, and moreTokens how it reads more.
+//
+// Source: https://docs.ollama.com/context-length.
+const (
+	fewTokens  = 8192
+	moreTokens = "with Ollama, start it with OLLAMA_CONTEXT_LENGTH=16384, or write \"PARAMETER num_ctx 16384\" into a Modelfile and create a model of it; " +
+		"if its server reads more and does not say so, set context_tokens in its table [llm.models.NAME]"
+)
 
 // modelFault adds to f what is wrong with a model, and the setting that mends it.
 func modelFault(f finding, err error, model string) finding {

@@ -233,7 +233,7 @@ func (e *engine) newMind(s *configs.Settings) (*mind, error) {
 		OutputLimit: s.Agent.OutputLimit, AdminUnconfined: unconfined(s) != "", Mask: s.Mask, Log: log,
 	})
 	made, err := agent.New(s.Agent, models, registry, shell, e.policy, log, agent.Options{
-		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: e.owner, Mask: s.Mask,
+		DataDir: s.DataDir, Length: models.Length, Guard: e.owner, Mask: s.Mask,
 	})
 	return &mind{made, models, registry.Harmless()}, err
 }

@@ -53,13 +53,13 @@ func TestInitTriesTheKeyAndTheModel(t *testing.T) {
 	text := testkit.Read(t, filepath.Join(dir, "switchboard.toml"))
 	for _, want := range []string{
 		"\n[llm.providers.local]\nbase_url = \"" + srv.URL() + "\"\napi_key = \"" + key + "\"\n",
-		"\n[llm.models.mine]\nmodel = \"local/vendor/small\"\ncontext_tokens = 32000\n", "\nplanner = \"mine\"\n",
+		"\nplanner = \"local/vendor/small\"\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the settings lack %q", want)
 		}
 	}
-	if out := ran(t, dir, "--data", "data", "doctor"); !strings.Contains(out, "mine (planner, reviewer, worker): answered in") {
+	if out := ran(t, dir, "--data", "data", "doctor"); !strings.Contains(out, "local/vendor/small (planner, reviewer, worker): answered in") {
 		t.Errorf("the doctor says\n%s", out)
 	}
 }
@@ -78,7 +78,7 @@ func TestInitTakesAModelThatCannotBeTried(t *testing.T) {
 	}{
 		"no key":      {[]step{{whichModel, "5", "Write a number from 1 to 4"}, {whichModel, "1", "https://openrouter.ai/settings/keys"}, {modelKey, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
 		"not there":   {[]step{{whichModel, "127.0.0.1:1", "FAIL  list models: the model is not available"}, {itsModel, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
-		"no credit":   {[]step{{whichModel, srv.URL() + "/chat/completions", "It does not say which models it has"}, {itsModel, "some/model", `FAIL  the account at "local" has no credit left`}, {itsModel, "keep", "Telegram"}}, "model = \"local/some/model\""},
+		"no credit":   {[]step{{whichModel, srv.URL() + "/chat/completions", "It does not say which models it has"}, {itsModel, "some/model", `FAIL  the account at "local" has no credit left`}, {itsModel, "keep", "Telegram"}}, "planner = \"local/some/model\""},
 		"not at once": {[]step{{whichModel, srv.URL(), "It does not say which models it has"}, {itsModel, "some/model", "press Enter to go on without"}, {itsModel, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

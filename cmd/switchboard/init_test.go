@@ -333,15 +333,15 @@ func TestInitAddsToWhatIsThere(t *testing.T) {
 	s.follow(step{slackBot, "", ""}, step{botToken, "", "stays as it is"}) // a model and Telegram are there
 	s.leaves()
 	text := testkit.Read(t, path)
-	if want := strings.Replace(mine, "\"offline\"", "\"mine\"", 1); !strings.HasPrefix(text, want+"\n") {
+	if want := strings.Replace(mine, "\"offline\"", "\"local/small\"", 1); !strings.HasPrefix(text, want+"\n") {
 		t.Errorf("not all was kept:\n%s", text)
 	}
-	for _, want := range []string{"\n[llm.providers.local]\nbase_url = \"" + srv.URL() + "\"\n", "\n[llm.models.mine]\nmodel = \"local/small\"\n", "\n[channels.telegram]\nkind = \"telegram\"\n"} {
+	for _, want := range []string{"\n[llm.providers.local]\nbase_url = \"" + srv.URL() + "\"\n", "\n[channels.telegram]\nkind = \"telegram\"\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the settings lack %q:\n%s", want, text)
 		}
 	}
-	if out := ran(t, dir, "doctor"); !strings.Contains(out, "telegram: the token is good") || !strings.Contains(out, "mine (planner, reviewer, worker): answered in") {
+	if out := ran(t, dir, "doctor"); !strings.Contains(out, "telegram: the token is good") || !strings.Contains(out, "local/small (planner, reviewer, worker): answered in") {
 		t.Errorf("the doctor says\n%s", out)
 	}
 }

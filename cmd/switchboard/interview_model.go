@@ -36,8 +36,6 @@ var modelServers = []modelServer{
 }
 
 const (
-	// localContext is what a model of one's own is taken to read at once, in tokens.
-	localContext = 32000
 	// shownModels are so many of a list at once.
 	shownModels = 12
 )
@@ -172,9 +170,6 @@ func (q *interview) key(p configs.AnsweredProvider) (string, error) {
 func (q *interview) with(p configs.AnsweredProvider, model string) configs.Answers {
 	answers := q.answers
 	answers.Provider, answers.Model = p, model
-	if p.Name == modelServers[len(modelServers)-1].name {
-		answers.ContextTokens = localContext
-	}
 	return answers
 }
 
@@ -255,8 +250,14 @@ func (q *interview) tryChosen(p configs.AnsweredProvider, model string) error {
 		return err
 	}
 	defer models.Close()
-	_, _, err = q.app.tryModel(models, settings.Agent.Planner)
-	return err
+	if _, _, err = q.app.tryModel(models, settings.Agent.Planner); err != nil {
+		return err
+	}
+	if read := models.Length(q.app.ctx, settings.Agent.Planner).Tokens; read < fewTokens {
+		q.say("  WARN  it reads %d tokens at once, so that it forgets soon what was said", read)
+		q.say("        mend: %s", moreTokens)
+	}
+	return nil
 }
 
 // firstOf is the model to begin with; empty: there is none.

@@ -175,6 +175,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply
 
 func (r Reply) usage(req Request) map[string]any {
 	u := Usage{In: int64(len(req.System)+len(req.User))/4 + 1, Out: int64(len(r.Text))/4 + 1}
+	if req.Read > 0 {
+		u.In = int64(req.Read)
+	}
 	if r.Usage != nil {
 		u = *r.Usage
 	}

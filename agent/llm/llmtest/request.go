@@ -24,6 +24,7 @@ type Request struct {
 	SchemaJSON  json.RawMessage // the schema itself, of the format json_schema
 	Role        string          // who seems to ask: planner (schema plan), reviewer (review), worker (none), else the schema's name
 	MaxTokens   int64
+	Read        int // tokens of the prompt, where the server counts them (Forgets)
 	Temperature *float64
 	Stream      bool
 	StreamUsage bool // the stream is to tell what was used

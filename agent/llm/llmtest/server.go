@@ -32,6 +32,7 @@ type Server struct {
 	checks   []func(Request) error
 	key      string
 	models   []string // of the list; nil: there is none
+	memory   memory
 	requests []Request
 	count    int
 	faults   []string
@@ -49,7 +50,7 @@ func Start(addr string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start model server: %w", err)
 	}
-	s := &Server{listener: listener, done: make(chan struct{}), handler: Agreeable}
+	s := &Server{listener: listener, done: make(chan struct{}), handler: Agreeable, memory: memory{length: 128_000, used: []string{"model"}}}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	s.http.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
@@ -189,8 +190,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	if r.Method == http.MethodGet && r.URL.Path == "/api/ps" {
+		s.mu.Lock()
+		reply := s.memory.loaded()
+		s.mu.Unlock()
+		s.send(w, r, Request{}, reply)
+		return
+	}
 	req, fault := parse(r, body)
 	s.mu.Lock()
+	s.memory.take(&req)
 	s.count++
 	req.N = s.count
 	if fault == nil {
