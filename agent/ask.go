@@ -167,10 +167,7 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 	}
 	response.Exchange.Response = mask.Bytes(response.Exchange.Response)
 	call := Call{Step: step, Role: q.role, Finish: response.Finish, Usage: response.Usage, Exchange: response.Exchange, Held: held}
-	// A finished answer that is empty, cut off or no JSON is an answer all the
-	// same: what asked for it says what is wrong and asks again.
-	answered := errors.Is(err, llm.ErrUnavailable) && response.Finish != ""
-	if err != nil && !answered {
+	if err != nil && !gaveAnswer(response, err) {
 		call.Error = mask.Text(tidy(err.Error()))
 		return call, err
 	}
@@ -183,6 +180,12 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 		call.Answer += " […]"
 	}
 	return call, nil
+}
+
+// gaveAnswer says of a failed call that there is an answer: one that is finished and empty, cut off or no JSON
+// is one all the same, and what asked for it says what is wrong and asks again.
+func gaveAnswer(response llm.Response, err error) bool {
+	return errors.Is(err, llm.ErrUnavailable) && response.Finish != ""
 }
 
 // promptSize is how many tokens a prompt may have beside the schema; 0: any number.

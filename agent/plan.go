@@ -32,13 +32,7 @@ func (r *run) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 			r.takeBack(ctx)
 			return nil, r.refuseSecrets(ctx, call)
 		}
-		plan, faults := parsePlan(call.Answer, r.cfg.MaxPlanTasks, r.cfg.Lenient)
-		if len(faults) > 0 && r.isProse(call) {
-			plan, faults = prosePlan(call.Answer), nil
-		}
-		if len(faults) == 0 {
-			faults = r.validate(plan)
-		}
+		plan, faults := r.readPlan(call)
 		if len(faults) > 0 {
 			r.takeBack(ctx)
 			if d := r.decide(tools.Question{}); d.Verdict != tools.Allow { // then every tool is a fault
@@ -62,6 +56,18 @@ func (r *run) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 		state: "failed", outcome: "invalid_plan",
 		text: fmt.Sprintf("I could not work out a valid plan for this, after %d tries. Asking in another way may help; if it happens often, the language model is not up to it and another one should be set.", 1+r.cfg.MaxValidationRetries),
 	}
+}
+
+// readPlan reads a planner's answer: the plan, or what is wrong with it, a sentence a fault.
+func (r *run) readPlan(call Call) (Plan, []string) {
+	plan, faults := parsePlan(call.Answer, r.cfg.MaxPlanTasks, r.cfg.Lenient)
+	if len(faults) > 0 && r.isProse(call) {
+		plan, faults = prosePlan(call.Answer), nil
+	}
+	if len(faults) == 0 {
+		faults = r.validate(plan)
+	}
+	return plan, faults
 }
 
 // A planRetry is what was wrong with the try before; zero at the first.

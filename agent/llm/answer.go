@@ -97,7 +97,9 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 	}
 	text, more := withoutThoughts(s.text, req.Schema != nil)
 	if req.Schema != nil {
-		text = cmp.Or(readable(text), text)
+		raw := text
+		text = cmp.Or(readable(raw), raw)
+		resp.Mended = text != raw
 	}
 	resp.Text, resp.Reasoning, resp.Finish = text, join(s.thoughts, more), s.finish
 	switch {

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/agent"
-	"switchboard/agent/llm"
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/workspace"
 	"switchboard/channels/console"
@@ -224,72 +222,6 @@ func (a *app) checkEngine(settings *configs.Settings) finding {
 		return finding{Check: "engine", OK: true, Text: "not running"}
 	}
 	return finding{Check: "engine", Text: err.Error(), Mend: "see whether its process still lives"}
-}
-
-// checkModels asks every model that a role names one small question in the strict
-// form that plans need: a wrong key, a dead server or a model that cannot keep to a
-// schema shows here and not in the first conversation.
-func (a *app) checkModels(settings *configs.Settings) []finding {
-	models, err := newModels(settings, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return []finding{modelFault(finding{Check: "model"}, err, settings.Agent.Planner)}
-	}
-	defer models.Close()
-	byModel := rolesByModel(settings)
-	var findings []finding
-	for _, model := range slices.Sorted(maps.Keys(byModel)) {
-		f := finding{Check: "model", Text: fmt.Sprintf("%s (%s)", model, strings.Join(byModel[model], ", "))}
-		if model == llm.Offline {
-			f.OK, f.Warn, f.Text = true, true, f.Text+": help, time, files and commands only; heartbeats say nothing"
-			f.Mend = "name a language model in agent.planner, and its key in [llm.providers]; \"switchboard init model\" asks for both and adds them"
-		} else if took, claimed, err := a.tryModel(models, model); err != nil {
-			f.Text += ": "
-			f = modelFault(f, err, model)
-		} else {
-			f.OK, f.Text = true, fmt.Sprintf("%s: answered in %s", f.Text, took.Round(time.Millisecond))
-			if read := models.Length(a.ctx, model).Tokens; read < fewTokens {
-				f.Warn, f.Text, f.Mend = true, fmt.Sprintf("%s, and reads %d tokens at once, so that it forgets soon what was said", f.Text, read), moreTokens
-			}
-			if claimed > 0 {
-				f.Warn, f.Text = true, fmt.Sprintf("%s, and says that it used %d tokens, more than it can have; what was reserved is taken for used", f.Text, claimed)
-				f.Mend = "compare its bill with \"switchboard usage --by model\", or ask another provider"
-			}
-		}
-		findings = append(findings, f)
-	}
-	return findings
-}
-
-// fewTokens is where a model begins to read little, and moreTokens how it reads more.
-//
-// Source: https://docs.ollama.com/context-length.
-const (
-	fewTokens  = 8192
-	moreTokens = "with Ollama, start it with OLLAMA_CONTEXT_LENGTH=16384, or write \"PARAMETER num_ctx 16384\" into a Modelfile and create a model of it; " +
-		"if its server reads more and does not say so, set context_tokens in its table [llm.models.NAME]"
-)
-
-// modelFault adds to f what is wrong with a model, and the setting that mends it.
-func modelFault(f finding, err error, model string) finding {
-	f.Text += err.Error()
-	if setup, ok := errors.AsType[*llm.SetupError](err); ok {
-		f.Text, f.Mend = strings.TrimSuffix(f.Text, "; "+setup.Mend), setup.Mend
-	} else {
-		f.Mend = fmt.Sprintf("try again later, or set agent.planner to another model than %q", model)
-	}
-	return f
-}
-
-// tryModel also returns how many tokens the model claims, where it cannot have used as many.
-func (a *app) tryModel(models *llm.Models, model string) (took time.Duration, claimed int64, err error) {
-	ctx, cancel := context.WithTimeout(a.ctx, 30*time.Second)
-	defer cancel()
-	began := time.Now()
-	resp, err := models.Complete(ctx, model, llm.Request{
-		Role: "reviewer", System: "You test a connection.", Timeout: 30 * time.Second, Schema: &agent.ReviewSchema,
-		User: "## Goal\n\nTest the connection.\n\n## Output\n\nEnded: ok\n\nAnswer with status ok, reason null and learn null.",
-	})
-	return time.Since(began), resp.Usage.Claimed, err
 }
 
 // checkSandbox says which layers work, and where the settings lift them.

@@ -24,8 +24,8 @@ func TestDoctorAsksTheModels(t *testing.T) {
 	if !strings.Contains(out, "WARN  sandbox") || !strings.Contains(out, "NOT confined: agent.admin_unconfined = true") {
 		t.Errorf("no warning of commands without a sandbox:\n%s", out)
 	}
-	r.model.Handle(func(llmtest.Request) llmtest.Reply {
-		reply := llmtest.Text(`{"status":"ok","reason":null,"learn":null}`)
+	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+		reply := llmtest.Agreeable(req)
 		reply.Usage = &llmtest.Usage{In: 1e18, Out: 3}
 		return reply
 	})

@@ -44,7 +44,7 @@ func TestInitTriesTheKeyAndTheModel(t *testing.T) {
 		{aModel, "none such", `It has no model with "none such" in its name`},
 		{aModel, "SMALL", "2  vendor/smaller"},
 		{aModel + ", its name, or a part of its name [big]", "", `FAIL  "local" does not know the model "big"`},
-		{aModel, "1", "Asking vendor/small a small question"},
+		{aModel, "1", "Asking vendor/small for a small plan"},
 	}, withoutPlatforms...)...)
 	s.leaves()
 	if shown := s.shown.String(); strings.Contains(shown, "wrong") || strings.Count(shown, key) != 1 { // which is the one that was typed where it is seen

@@ -219,7 +219,7 @@ func (q *interview) choose(s modelServer, p configs.AnsweredProvider, list []str
 			q.sayModels(shown)
 			continue
 		}
-		q.say("  Asking %s a small question …", model)
+		q.say("  Asking %s for a small plan …", model)
 		if err = q.tryChosen(p, model); err == nil {
 			q.answers = q.with(p, model)
 			return false, nil
@@ -250,12 +250,15 @@ func (q *interview) tryChosen(p configs.AnsweredProvider, model string) error {
 		return err
 	}
 	defer models.Close()
-	if _, _, err = q.app.tryModel(models, settings.Agent.Planner); err != nil {
+	trial, err := q.app.tryModel(settings, models, settings.Agent.Planner)
+	if err != nil {
 		return err
 	}
-	if read := models.Length(q.app.ctx, settings.Agent.Planner).Tokens; read < fewTokens {
-		q.say("  WARN  it reads %d tokens at once, so that it forgets soon what was said", read)
-		q.say("        mend: %s", moreTokens)
+	for _, seen := range trial.seen {
+		if seen.fails {
+			return fmt.Errorf("it %s\n        mend: %s", seen.text, seen.mend)
+		}
+		q.say("  WARN  it %s\n        mend: %s", seen.text, seen.mend)
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -92,7 +94,7 @@ func Fail(status int, kind, code, message string) Reply {
 }
 
 // Agreeable answers each role with the shortest thing that works: a plan with
-// the ready answer "ok", the review ok, the text "ok".
+// the ready answer "ok", the review ok, the number that a trial asks for, the text "ok".
 func Agreeable(req Request) Reply {
 	switch req.Role {
 	case "planner":
@@ -100,8 +102,14 @@ func Agreeable(req Request) Reply {
 	case "reviewer":
 		return Text(ReviewOK())
 	}
+	if n := told.FindString(req.System); n != "" {
+		return Text(strings.TrimPrefix(n, "The number is "))
+	}
 	return Text("ok")
 }
+
+// told is how a trial's prompt tells a number that has to come back.
+var told = regexp.MustCompile(`^The number is [0-9]+`)
 
 func errorBody(message, kind, param, code string) map[string]any {
 	orNull := func(s string) any {
