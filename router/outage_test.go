@@ -294,7 +294,7 @@ func TestWhatEndsUnknownIsNamedAndSentAgain(t *testing.T) {
 					return channelstest.Fault{LoseRequest: p.Conversation == "c2" && strings.HasSuffix(p.Text, "re: one")}
 				}
 				r.platform.OnSend(lose)
-				given := time.Now().In(must(time.LoadLocation("Europe/Rome"))).Format("15:04")
+				given := time.Now().In(must(time.LoadLocation("Europe/Rome"))).Format("15:04 MST")
 				r.platform.Say("c2", "bob", "one")
 				for began := time.Now(); !slices.Contains(outcomes(r), "unknown_twice"); time.Sleep(10 * time.Millisecond) {
 					if time.Since(began) > time.Minute {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"switchboard/agent"
 	"switchboard/channels"
@@ -288,5 +287,5 @@ func (t *tx) mayCancel(turn int64) error {
 		how += " (" + outcome + ")"
 	}
 	return &ledger.StateError{Sentence: fmt.Sprintf("turn %d is not open any more: it ended at %s as %s",
-		turn, instant(finished).Local().Format(time.DateTime), how)}
+		turn, instant(finished).Local().Format("2006-01-02 15:04:05 MST"), how)}
 }

@@ -41,28 +41,28 @@ type globals struct {
 type cli struct {
 	globals
 
-	Serve    serveCmd    `cmd:"" default:"withargs" help:"Run everything that is configured (the default)."`
-	Chat     chatCmd     `cmd:"" help:"Talk in the terminal, or in a pipe: one line, one message."`
-	Init     initCmd     `cmd:"" help:"Write a commented switchboard.toml, or add to it."`
-	Doctor   doctorCmd   `cmd:"" help:"Check settings, database, model, sandbox; say how to mend what fails."`
-	Settings settingsCmd `cmd:"" name:"config" help:"Check or show the settings."`
-	Turn     turnCmd     `cmd:"" help:"What was asked and how it was answered."`
-	Explain  explainCmd  `cmd:"" help:"Why it was answered so."`
-	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not."`
-	Channel  channelCmd  `cmd:"" help:"How the channels are."`
-	Job      jobCmd      `cmd:"" help:"Reminders, and what is done later or again and again."`
-	Person   personCmd   `cmd:"" help:"Who is let in."`
-	Secret   secretCmd   `cmd:"" help:"What settings and tools use and nobody is shown, encrypted."`
-	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do."`
-	Audit    auditCmd    `cmd:"" help:"Who did and decided what, sealed by hash."`
-	Usage    usageCmd    `cmd:"" help:"What was used of models, and what it cost."`
-	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
-	Backup   backupCmd   `cmd:"" help:"Write everything that is known into one file, also while the program runs."`
-	Restore  restoreCmd  `cmd:"" help:"Fill an empty database from such a file, SQLite or PostgreSQL, whichever it came from."`
-	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Serve    serveCmd    `cmd:"" default:"withargs" help:"Run everything that is configured (the default)." group:"run"`
+	Chat     chatCmd     `cmd:"" help:"Talk in the terminal, or in a pipe: one line, one message." group:"run"`
+	Init     initCmd     `cmd:"" help:"Write a commented switchboard.toml, or add to it." group:"run"`
+	Doctor   doctorCmd   `cmd:"" help:"Check settings, database, model, sandbox; say how to mend what fails." group:"run"`
+	Settings settingsCmd `cmd:"" name:"config" help:"Check or show the settings." group:"set"`
+	Turn     turnCmd     `cmd:"" help:"What was asked and how it was answered." group:"see"`
+	Explain  explainCmd  `cmd:"" help:"Why it was answered so." group:"see"`
+	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not." group:"see"`
+	Channel  channelCmd  `cmd:"" help:"How the channels are." group:"see"`
+	Job      jobCmd      `cmd:"" help:"Reminders, and what is done later or again and again." group:"set"`
+	Person   personCmd   `cmd:"" help:"Who is let in." group:"set"`
+	Secret   secretCmd   `cmd:"" help:"What settings and tools use and nobody is shown, encrypted." group:"set"`
+	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do." group:"set"`
+	Audit    auditCmd    `cmd:"" help:"Who did and decided what, sealed by hash." group:"see"`
+	Usage    usageCmd    `cmd:"" help:"What was used of models, and what it cost." group:"see"`
+	Migrate  migrateCmd  `cmd:"" help:"The database's schema." group:"keep"`
+	Backup   backupCmd   `cmd:"" help:"Write everything that is known into one file, also while the program runs." group:"keep"`
+	Restore  restoreCmd  `cmd:"" help:"Fill an empty database from such a file, SQLite or PostgreSQL, whichever it came from." group:"keep"`
+	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account." group:"run"`
+	Version  versionCmd  `cmd:"" help:"Print the version." group:"about"`
 
-	Completion completionCmd `cmd:"" help:"Print what completes commands in bash or zsh."`
+	Completion completionCmd `cmd:"" help:"Print what completes commands in bash or zsh." group:"about"`
 
 	Help struct {
 		Of []string `arg:"" optional:""`
@@ -73,6 +73,15 @@ type cli struct {
 	Memory later `cmd:"" hidden:""`
 	Skill  later `cmd:"" hidden:""`
 }
+
+// helpGroups are the titles under which --help shows the commands.
+var helpGroups = kong.ExplicitGroups([]kong.Group{
+	{Key: "run", Title: "Set up and run"},
+	{Key: "see", Title: "See what it does, and why"},
+	{Key: "set", Title: "People, settings and jobs"},
+	{Key: "keep", Title: "The data"},
+	{Key: "about", Title: "This program"},
+})
 
 // streams are where a command reads and writes: results on out, everything else
 // on err.
@@ -117,7 +126,7 @@ func run(args []string, std streams, env []string) int {
 	parser, err := kong.New(&c, kong.Name("switchboard"),
 		kong.Description("One assistant, reachable where people already talk."),
 		kong.Writers(std.out, std.err), kong.Exit(func(code int) { exited = code }),
-		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), helpGroups)
 	if err != nil {
 		fmt.Fprintln(std.err, "switchboard:", err)
 		return exitFailed

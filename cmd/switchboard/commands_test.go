@@ -196,7 +196,7 @@ func TestLedgerCommandsCancelAndList(t *testing.T) {
 	})
 	r.prints("turn cancel 1", 0, "asked to stop")
 	r.await("it is cancelled", 10*time.Second, func() bool { return r.turns()[0].State == "cancelled" })
-	if _, errs, code := r.command("turn", "cancel", "1"); code != 1 || !regexp.MustCompile(`^switchboard: turn 1 is not open any more: it ended at 20[-0-9]+ [:0-9]+ as cancelled\n$`).MatchString(errs) {
+	if _, errs, code := r.command("turn", "cancel", "1"); code != 1 || !regexp.MustCompile(`^switchboard: turn 1 is not open any more: it ended at 20[-0-9]+ [:0-9]+ [A-Z0-9+-]+ as cancelled\n$`).MatchString(errs) {
 		t.Errorf("cancelling twice: exit %d, %q", code, errs)
 	}
 	r.await("the person is told", 10*time.Second, func() bool { return len(r.shown("u1")) == 1 })

@@ -12,6 +12,7 @@ func TestHelpIsWhole(t *testing.T) {
 	for command, wants := range map[string][]string{
 		"turn list":     {"queued, running, waiting, done, failed, cancelled or merged"},
 		"delivery list": {"draft, pending, sending, sent, unknown, dead or dropped"},
+		"":              {"Set up and run serve", "People, settings and jobs config", "The data migrate"},
 		"chat":          {"exits with 0 when every line was answered", "is an answer"},
 		"config show":   {"switchboard init"},
 		"job edit":      {"--overlap", "\"default\" takes the option away"},

@@ -72,7 +72,7 @@ func inZone(t time.Time, zone string) string {
 	return t.In(of).Format("2006-01-02 15:04:05 MST")
 }
 
-func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
 // oneLine puts text on one line of at most n runes.
 func oneLine(text string, n int) string {

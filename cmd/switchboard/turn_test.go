@@ -22,7 +22,7 @@ func TestTurnShowNamesMergedTurns(t *testing.T) {
 		t.Errorf("%+v\n%+v", first, second)
 	}
 	out, errs, _ := r.command("turn", "show", fmt.Sprint(first.ID))
-	if _, added, _ := strings.Cut(out, "\nadded "); !strings.HasPrefix(added[min(len(added), len("2006-01-02 15:04:05")):], fmt.Sprintf(", as turn %d\n  second half\n", second.ID)) {
+	if _, added, _ := strings.Cut(out, "\nadded "); !strings.HasPrefix(added[min(len(added), len("2006-01-02 15:04:05 UTC")):], fmt.Sprintf(", as turn %d\n  second half\n", second.ID)) {
 		t.Errorf("the turn that answers both: %s%s", out, errs)
 	}
 	if out, errs, _ = r.command("turn", "show", fmt.Sprint(second.ID)); !strings.Contains(out, fmt.Sprintf("merged   into turn %d", first.ID)) {

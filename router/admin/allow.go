@@ -143,7 +143,7 @@ func listRefused(strangers []view.Message, known []ledger.Person, c *commands.Ca
 		}
 		buttons = append(buttons, commands.Button{Label: "Let in " + label, Command: "allow " + m.Identity})
 		fmt.Fprintf(&b, "- %s on %s, who calls themselves %s, %s\n", render.Escape(words.OneLine(words.Visible(m.Identity), 80)), render.Escape(m.Channel),
-			render.Escape(cmp.Or(words.OneLine(words.Visible(m.Author), 30), "nothing")), m.At.In(c.Zone()).Format("2006-01-02 15:04"))
+			render.Escape(cmp.Or(words.OneLine(words.Visible(m.Author), 30), "nothing")), m.At.In(c.Zone()).Format("2006-01-02 15:04 MST"))
 	}
 	if more := len(strangers) - commands.Rows; more > 0 {
 		fmt.Fprintf(&b, "\nAnd %d more: \"switchboard person refused\", on the machine that I run on, lists them.\n", more)

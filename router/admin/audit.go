@@ -107,7 +107,7 @@ func auditCommand(f view.AuditFilter) string {
 
 func auditLine(r *view.AuditRecord, loc *time.Location) string {
 	short := func(s string) string { return render.Escape(words.OneLine(s, 80)) }
-	line := fmt.Sprintf("%s %s %s", r.At.In(loc).Format("2006-01-02 15:04"), cmp.Or(short(r.Person), "–"), short(r.Action))
+	line := fmt.Sprintf("%s %s %s", r.At.In(loc).Format("2006-01-02 15:04 MST"), cmp.Or(short(r.Person), "–"), short(r.Action))
 	if r.Target != "" {
 		line += " " + short(r.Target)
 	}

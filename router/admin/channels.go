@@ -115,7 +115,7 @@ func inDetail(ch *Channel, c *commands.Call) commands.Answer {
 		at   time.Time
 	}{{"the platform last spoke", ch.LastFrame}, {"the last event came", ch.LastEvent}} {
 		if !last.at.IsZero() {
-			text += fmt.Sprintf("\n- %s %s", last.what, last.at.In(c.Zone()).Format("2006-01-02 15:04:05"))
+			text += fmt.Sprintf("\n- %s %s", last.what, last.at.In(c.Zone()).Format("2006-01-02 15:04:05 MST"))
 		}
 	}
 	answer := commands.Answer{Text: text, Taint: others}

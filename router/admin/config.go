@@ -226,7 +226,7 @@ func configVersions(ctx context.Context, s Settings, zone *time.Location) (comma
 }
 
 func versionLine(v *ledger.SettingsVersion, loc *time.Location) string {
-	line := fmt.Sprintf("%d, %s %s: %s", v.ID, v.At.In(loc).Format("2006-01-02 15:04"), render.Escape(v.Person), shortened(v.Keys()))
+	line := fmt.Sprintf("%d, %s %s: %s", v.ID, v.At.In(loc).Format("2006-01-02 15:04 MST"), render.Escape(v.Person), shortened(v.Keys()))
 	switch {
 	case v.Undoes != 0:
 		line += fmt.Sprintf(", undoes %d", v.Undoes)

@@ -86,9 +86,9 @@ func (s *sender) nameLost(ctx context.Context, conv channels.ConversationID) (wa
 func lostNotice(list []ledger.Unnamed, zone *time.Location, now time.Time, slash string) string {
 	var at []string
 	for _, u := range list {
-		layout := "15:04"
+		layout := "15:04 MST"
 		if now.Sub(u.Written) > 12*time.Hour {
-			layout = "2 January, 15:04"
+			layout = "2 January, 15:04 MST"
 		}
 		if said := u.Written.In(zone).Format(layout); !slices.Contains(at, said) {
 			at = append(at, said)
@@ -103,7 +103,7 @@ func lostNotice(list []ledger.Unnamed, zone *time.Location, now time.Time, slash
 
 // droppedNotice names messages, the oldest first, that were dropped while the channel was away.
 func droppedNotice(list []ledger.Unnamed, zone *time.Location) string {
-	const layout = "2 January, 15:04"
+	const layout = "2 January, 15:04 MST"
 	messages, when := map[int64]bool{}, "from "+list[0].Written.In(zone).Format(layout)
 	for _, u := range list {
 		messages[u.Message] = true

@@ -484,7 +484,7 @@ func TestNotificationsAreReadByBeingShown(t *testing.T) {
 			t.Errorf("%+v, error %v", answer, err)
 		}
 		call.Args = "all"
-		if answer, err := c.Run(t.Context(), call); err != nil || !strings.Contains(answer.Text, "**new** Mon 23 Nov 11:00: call Ann") || !strings.Contains(answer.Text, "tea") {
+		if answer, err := c.Run(t.Context(), call); err != nil || !strings.Contains(answer.Text, "**new** Mon 23 Nov 11:00 CET: call Ann") || !strings.Contains(answer.Text, "tea") {
 			t.Errorf("%+v, error %v", answer, err)
 		}
 	}

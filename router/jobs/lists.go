@@ -134,7 +134,7 @@ func (d *Desk) notifications(ctx context.Context, c *commands.Call) (commands.An
 			mark = "**new** "
 			read.IDs = append(read.IDs, shown[i].ID)
 		}
-		fmt.Fprintf(&b, "- %s%s: %s\n", mark, shown[i].At.In(c.Zone()).Format("Mon 2 Jan 15:04"), short(shown[i].Text, 300))
+		fmt.Fprintf(&b, "- %s%s: %s\n", mark, shown[i].At.In(c.Zone()).Format("Mon 2 Jan 15:04 MST"), short(shown[i].Text, 300))
 	}
 	answer := commands.Answer{Text: b.String(), Taint: taint}
 	if len(read.IDs) > 0 {

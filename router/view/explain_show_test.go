@@ -22,11 +22,11 @@ func TestExplanationShowsTheTimes(t *testing.T) {
 		written time.Time // zero: the platform told nothing
 		want    []string
 	}{
-		{"at once", taken.Add(-900 * time.Millisecond), []string{"\n  2026-05-04 12:10:00  Ada (tg:1)", ", 15s after it was asked", ", 1s after it was asked"}},
-		{"a clock that is ahead", taken.Add(time.Minute), []string{"\n  2026-05-04 12:10:00  Ada (tg:1)", ", 15s after it was asked"}},
-		{"untold", time.Time{}, []string{"\n  2026-05-04 12:10:00  Ada (tg:1)", ", 15s after it was asked"}},
+		{"at once", taken.Add(-900 * time.Millisecond), []string{"\n  2026-05-04 12:10:00 UTC  Ada (tg:1)", ", 15s after it was asked", ", 1s after it was asked"}},
+		{"a clock that is ahead", taken.Add(time.Minute), []string{"\n  2026-05-04 12:10:00 UTC  Ada (tg:1)", ", 15s after it was asked"}},
+		{"untold", time.Time{}, []string{"\n  2026-05-04 12:10:00 UTC  Ada (tg:1)", ", 15s after it was asked"}},
 		{"late", taken.Add(-10 * time.Minute), []string{
-			"\n  2026-05-04 12:00:00, taken at 2026-05-04 12:10:00, 10m0s later  Ada (tg:1)", ", 10m15s after it was asked", ", 10m1s after it was asked",
+			"\n  2026-05-04 12:00:00 UTC, taken at 2026-05-04 12:10:00 UTC, 10m0s later  Ada (tg:1)", ", 10m15s after it was asked", ", 10m1s after it was asked",
 		}},
 	} {
 		e := view.Explanation{Asked: []view.Message{{SessionMessage: channels.SessionMessage{Author: "Ada"}, Identity: "tg:1", At: taken}}}

@@ -105,7 +105,7 @@ func (t *report) line(depth int, format string, args ...any) {
 	t.WriteByte('\n')
 }
 
-func (t *report) at(when time.Time) string { return when.In(t.zone).Format("2006-01-02 15:04:05") }
+func (t *report) at(when time.Time) string { return when.In(t.zone).Format("2006-01-02 15:04:05 MST") }
 
 // cost says what model calls cost.
 func (t *report) cost(calls int, in, out int64, cost float64) string {
