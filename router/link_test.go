@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -26,9 +27,11 @@ func (r *rig) links(conv, user string) (code string) {
 func (r *rig) confirm(conv, user, word string) string {
 	r.t.Helper()
 	code := ""
-	r.until("a code is shown", func() bool { // the question may come behind an answer
+	r.until("a code is shown", func() bool { // the question may come behind an answer, or before it
 		sent := r.platform.SentIn(conv)
-		code = pairCode.FindString(sent[len(sent)-1].Text)
+		for _, m := range sent[max(0, len(sent)-2):] {
+			code = cmp.Or(pairCode.FindString(m.Text), code)
+		}
 		return code != ""
 	})
 	return r.asks(conv, user, "/"+word+" "+code)
