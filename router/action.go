@@ -68,7 +68,7 @@ func (r *Router) give(ctx context.Context, e *sorted, command string) error {
 var decisionToasts = map[ledger.ActionState]string{
 	ledger.ActionAccepted:  "Allowed. I go on with it.",
 	ledger.ActionRejected:  "Denied.",
-	ledger.ActionExpired:   "That took too long: it counts as denied.",
+	ledger.ActionExpired:   "That took too long, so it is denied.",
 	ledger.ActionCancelled: "That question is not open any more.",
 	"":                     "That can be allowed once only.",
 }

@@ -178,6 +178,22 @@ func (r *Router) approve(_ context.Context, c *commands.Call) (commands.Answer, 
 	return commands.Answer{As: as}, nil
 }
 
+// consent is what a message decides that is nothing but a yes or no in the person's own words, in a chat
+// with one person; empty: it is none.
+func consent(e *channels.Event) ledger.Does {
+	m := &e.Message
+	if e.Conversation.Kind != channels.Direct || !ownText(*m) || m.Quote != "" && m.ReplyTo == "" { // of another chat
+		return ""
+	}
+	switch yes, plain := words.Consent(m.Text); {
+	case !plain:
+		return ""
+	case yes:
+		return ledger.DoesOnce
+	}
+	return ledger.DoesDeny
+}
+
 // grants is /grants: what is allowed without asking, or that one is taken back.
 func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer, error) {
 	var after int64

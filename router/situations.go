@@ -35,6 +35,7 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.LinkDenied:       "Denied, so I did nothing.",
 	ledger.ApprovalAllowed:  "Allowed. I go on with it.",
 	ledger.ApprovalDenied:   "Denied. I leave it, and say so where it was asked for.",
+	ledger.ApprovalByButton: "A yes or no in words is not enough for this: please press the button, or write the command with the code that stands in the question.",
 	ledger.ApprovalUnknown:  "There is no question with that code in this chat. The code stands in the question, and counts where that was asked.",
 	ledger.ApprovalNotYours: "Only admins may decide that.",
 	ledger.ApprovalOver:     "That question is not open any more: it was decided, took too long, or what it was for was cancelled.",

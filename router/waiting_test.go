@@ -11,8 +11,8 @@ import (
 	"switchboard/channels/channelstest"
 )
 
-// wishing is an agent that asks whether it may run the command after "ask ", and tells what
-// it was told; it answers everything else.
+// wishing is an agent that asks whether it may run the command after "ask ", or use a tool ("ask TOOL with
+// ARGUMENTS", also "under RULE"), and tells what it was told; it answers everything else.
 func wishing(p play) error {
 	command, asks := strings.CutPrefix(p.turn.Message.Text, "ask")
 	if !asks {
@@ -22,6 +22,12 @@ func wishing(p play) error {
 	ask.Shown, _, asks = strings.Cut(ask.Shown, " after a page")
 	if asks {
 		ask.Taint = "web"
+	}
+	if shown, rule, told := strings.Cut(ask.Shown, " under "); told {
+		ask.Shown, ask.Rule = shown, rule
+	}
+	if tool, args, told := strings.Cut(ask.Shown, " with "); told {
+		ask.Tool, ask.Shown = tool, args
 	}
 	got, err := p.Approval(p.ctx, ask)
 	switch {

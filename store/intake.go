@@ -177,6 +177,9 @@ func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 	}
 	switch as := e.As.(type) {
 	case *ledger.AsTurn:
+		if said, err := t.acceptConsent(e, as.Says, a, conversation); err != nil || said {
+			return err
+		}
 		switch {
 		case as.Retry != nil:
 			return t.acceptRetry(owner, e, *as, a, conversation, form{class: classTurn}, 0)

@@ -83,7 +83,7 @@ func unusual(e ledger.Entry) bool {
 	}
 	switch as := e.As.(type) {
 	case *ledger.AsTurn:
-		return as.Retry != nil || as.Ordered || as.Mode != "" && as.Mode != modeQueue
+		return as.Retry != nil || as.Ordered || as.Says != "" || as.Mode != "" && as.Mode != modeQueue
 	case *ledger.AsControl:
 		return as.Effect != ledger.EffectNone || as.Change != nil
 	case *ledger.AsAudit:

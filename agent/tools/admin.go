@@ -7,6 +7,10 @@ import (
 	"strings"
 )
 
+// ByWord says whether a person may allow a tool to themselves by a plain yes: not a command, and nothing that
+// only admins do.
+func ByWord(tool string) bool { return tool != ExecName && !Named(AdminTools, tool) }
+
 // AdminTools names the tools that only admins have, in direct chats.
 var AdminTools = []string{"admin.*", "host.*"}
 

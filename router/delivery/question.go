@@ -180,7 +180,11 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, c
 		fmt.Fprintf(&b, " What led to it holds text from elsewhere (%s), so it can be allowed once only.", render.Escape(wish.Taint.Words()))
 	}
 	command := l.Command(conv)
-	fmt.Fprintf(&b, "\n\n"+Waiting+"%s, then it counts as denied. To type it: `%sapprove %s`", waits(wish.Within), command, code)
+	by := ""
+	if wish.Person == "" && conv.Kind == channels.Direct && tools.ByWord(wish.Tool) {
+		by = " for your yes or no"
+	}
+	fmt.Fprintf(&b, "\n\n"+Waiting+"%s%s, then it is denied. To type it: `%sapprove %s`", waits(wish.Within), by, command, code)
 	if !wish.once() {
 		b.WriteString(", with `session` or `always` behind it for more than once,")
 	}

@@ -66,6 +66,9 @@ type AsTurn struct {
 	// for case and the space around it, or its number from 1 to 99 in the newest question.
 	// The entry is then taken as that choice.
 	Choice bool
+	// Says is the decision that the text is, a plain yes or no, where the last thing that was said in the
+	// chat is a question to the person about their own wish; empty: it decides nothing.
+	Says Does
 }
 
 // AsControl applies a command at once and answers it, with no turn.
