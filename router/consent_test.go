@@ -39,7 +39,8 @@ func TestYesAndNoDecideInWords(t *testing.T) {
 		"another person":     {asks("ada", `message.send with {}`), []scripted.Message{{Conversation: "bob1", User: "bob", Text: "yes"}}, "re: yes", true},
 		"in a group": {
 			scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "ask message.send with {}"},
-			[]scripted.Message{{Conversation: "g1", Kind: "group", User: "ada", Text: "yes"}}, "re: yes", true,
+			[]scripted.Message{{Conversation: "g1", Kind: "group", User: "ada", Text: "yes"}},
+			"re: yes", true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -90,7 +90,7 @@ const (
 	ApprovalAllowed  Situation = "approval_allowed"
 	ApprovalDenied   Situation = "approval_denied"
 	ApprovalByButton Situation = "approval_by_button" // a plain yes or no is not enough for it
-	ApprovalUnknown  Situation = "approval_unknown" // no such code in this conversation
+	ApprovalUnknown  Situation = "approval_unknown"   // no such code in this conversation
 	PairingDone      Situation = "pairing_done"
 	PairingRefused   Situation = "pairing_refused"
 	LinkHalf         Situation = "link_half"    // this side confirmed it, and the other did not yet
