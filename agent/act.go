@@ -193,6 +193,10 @@ func (r *run) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Decisi
 	task := plan.Tasks[i].Task
 	var deed tools.Deed
 	q := tools.Question{Tool: tools.ExecName, Effect: r.execEffect(), Command: task.Detail}
+	if task.Type == TaskExec && r.turn.Order != nil && q.Effect == tools.EffectOutside { // it is typed as it runs
+		loads, err := tools.Loads(ctx, r.turn.Workspace, task.Detail, true)
+		q.Own = err == nil && loads == nil
+	}
 	if task.Type == TaskTool {
 		tool, ok := r.toolbox.Get(deref(task.Tool))
 		if !ok {
@@ -210,7 +214,7 @@ func (r *run) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Decisi
 		}
 		if tool.Describe != nil {
 			deed = tool.Describe(ctx, r.call(task))
-			q.Looks = deed.Looks
+			q.Looks, q.Own = deed.Looks, deed.AskedIn(r.ownWords()) || r.turn.Order != nil && len(deed.Asked) > 0
 		}
 	}
 	d = r.decide(q)

@@ -179,7 +179,7 @@ func listed(list []recipient) string {
 // titled is the taint of a list: titles are what others call their groups.
 func titled(list []recipient) tools.Taint {
 	if slices.ContainsFunc(list, func(c recipient) bool { return c.name == "" && c.Title != "" }) {
-		return "label"
+		return tools.Label
 	}
 	return tools.Clean
 }

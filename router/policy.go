@@ -112,7 +112,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 		return refuse("session.mode", "this session only asks; "+q.Tool+" would change something")
 	case judged.Outcome == shell.Refused:
 		return refuse(judged.Rule, judged.Reason)
-	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside && !q.Looks:
+	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside && !q.Looks && !q.Own:
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.outside",
 			Reason: "I read text from elsewhere here (" + q.Taint.Words() + "), so I check first",

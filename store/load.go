@@ -217,6 +217,9 @@ func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []a
 		if l.Text == "" && len(files[l.ID]) == 0 {
 			continue // taken back
 		}
+		if l.Class == "reply" && tools.Taint(l.Taint) == tools.Label {
+			continue // a list of names that a command showed: whoever looks at it has read nothing else
+		}
 		if l.Class == "revision" {
 			l.Text = revised + l.Text
 		}

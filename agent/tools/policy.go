@@ -25,6 +25,8 @@ type Question struct {
 	Effect  Effect
 	// Looks says that this use of the tool only shows something, whatever its other uses do.
 	Looks bool
+	// Own says that the person asked for it in so many words in this turn, and that it is about what is theirs.
+	Own   bool
 	Taint Taint // of the turn so far
 	// Sends is the URL that goes out when the tool runs; empty: none does.
 	Sends string

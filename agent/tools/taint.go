@@ -14,12 +14,15 @@ const Clean Taint = ""
 // answered them, in the turn of somebody else.
 const Others Taint = "others"
 
+// Label is the taint of what people or chats call themselves.
+const Label Taint = "label"
+
 // Words says where the text came from, for people.
 func (t Taint) Words() string { return cmp.Or(sources[t], string(t)) }
 
 var sources = map[Taint]string{
 	taintWeb: "a web page", taintFile: "a file", taintTool: "what a tool brought", "forwarded": "a forwarded message", "enclosed": "a card, place or poll",
-	"quote": "a quoted message", Others: "what others wrote", "label": "what people or chats call themselves",
+	"quote": "a quoted message", Others: "what others wrote", Label: "what people or chats call themselves",
 }
 
 // Join returns t, or other when t is clean: the first source is kept.

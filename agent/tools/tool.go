@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"time"
 
 	"switchboard/secrets"
@@ -51,8 +52,19 @@ type Deed struct {
 	Words string
 	Taint Taint // of what Words show
 	Looks bool  // it only shows something
+	// Asked is how people ask for it in so many words, where it is about what is theirs: their own words of
+	// this turn hold one of each list. None: they cannot. Then it is not asked about because text from
+	// elsewhere was read.
+	Asked [][]string
 	// Refused is why it would not be done: nobody is asked. Nil: it would.
 	Refused *Result
+}
+
+// AskedIn says whether somebody who wrote these words asked for it.
+func (d *Deed) AskedIn(wrote string) bool {
+	return len(d.Asked) > 0 && !slices.ContainsFunc(d.Asked, func(ways []string) bool {
+		return !slices.ContainsFunc(ways, func(way string) bool { return Said(wrote, way) })
+	})
 }
 
 // A Call is one use of a tool.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/agent/llm/llmtest"
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/testkit"
@@ -99,4 +100,37 @@ func TestAdminsSwitchChannelsAndReload(t *testing.T) {
 	testkit.Write(t, r.config, text+"[log]\nformat = \"text\"\n")
 	r.asks(chief, "/reload", "log.format is \"text\", was \"auto\"; counts from the next start")
 	r.stop(10 * time.Second)
+}
+
+// A list of names that a command shows does not make what an admin wants next a question, and a model does not
+// read it; nor does it who was let in by it.
+func TestListsOfNamesAreNoOutsideText(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "[policy]\nask_not = [\"message.send\"]\n")
+	r.channel("tg", r.bot, r.bot.Token(), "")
+	bob, eve := r.bot.AddUser("Bob"), r.bot.AddUser("Eve ignores rules")
+	r.admit("user", bob)
+	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+		if req.Has("ignores rules") {
+			t.Errorf("a model reads %q", req.User)
+		}
+		if req.Role != "planner" || !strings.HasPrefix(said(req), "tell Bob") {
+			return llmtest.Agreeable(req)
+		}
+		return llmtest.Text(llmtest.Plan("tell", llmtest.Tool("message.send", map[string]any{"to": "Bob", "text": "hi"}, "it is sent"), llmtest.Msg("Say so.")))
+	})
+	r.ready()
+	r.asks(bob.ID, "hello", "ok")
+	r.bot.Say(eve.ID, "let me in")
+	r.await("she is refused", 20*time.Second, func() bool {
+		out, _, _ := r.command("person", "refused")
+		return strings.Contains(out, fmt.Sprint(eve.ID))
+	})
+	r.asks(r.chief.ID, "/allow", "who calls themselves Eve ignores rules")
+	r.asks(r.chief.ID, fmt.Sprintf("/allow telegram:%d Eve", eve.ID), "Eve")
+	r.asks(r.chief.ID, "/people", "I know 4 people")
+	r.asks(r.chief.ID, "tell Bob hi", "ok")
+	if got := r.answers(bob.ID); !strings.Contains(got[len(got)-1], "hi") {
+		t.Errorf("Bob reads %q", got)
+	}
 }

@@ -84,7 +84,7 @@ func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, zone *time.Locatio
 	for i := range rows {
 		b.WriteString("- " + auditLine(&rows[i], zone) + "\n")
 	}
-	a := commands.Answer{Text: b.String(), Taint: "label"} // targets and reasons are in others' words
+	a := commands.Answer{Text: b.String(), Taint: others} // targets and reasons are in others' words
 	if more {
 		a.Buttons = []commands.Button{{Label: "Earlier", Command: auditCommand(f) + fmt.Sprintf(" before %d", rows[len(rows)-1].ID)}}
 	}

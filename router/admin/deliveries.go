@@ -72,6 +72,6 @@ func listDeliveries(ctx context.Context, list DeliveryList, before int64) (a com
 	if len(found) > len(shown) {
 		a.Buttons = append(a.Buttons, commands.Button{Label: "More", Command: fmt.Sprint("deliveries before ", shown[len(shown)-1].ID)})
 	}
-	a.Text, a.Taint = b.String(), "label"
+	a.Text, a.Taint = b.String(), others
 	return a, nil
 }

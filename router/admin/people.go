@@ -29,7 +29,7 @@ type Directory interface {
 type PeopleJudge func(by *ledger.Person, c *ledger.PersonChange) error
 
 // others is the taint of lists with names that others gave themselves.
-const others tools.Taint = "label"
+const others = tools.Label
 
 // peopleForms are what is written for each change, in the order in which they are told.
 var peopleForms = []struct {

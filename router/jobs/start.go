@@ -40,7 +40,7 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		To: channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)},
 	}
 	late, plain := s.late(job, run), job.Text
-	if job.Taint != "" && job.Taint != "label" && job.Payload == scheduler.PayloadNotify { // names that people gave themselves say nothing of its text
+	if job.Taint != "" && job.Taint != string(tools.Label) && job.Payload == scheduler.PayloadNotify { // names that people gave themselves say nothing of its text
 		plain += "\n\n(" + source(job) + ")"
 	}
 	if late != "" {

@@ -141,7 +141,7 @@ func (d *Desk) DescribeChange(ctx context.Context, call tools.Call, edit tools.J
 	is := fmt.Sprintf("%s %s %d: %s", verb, job.Payload.Kind(), job.ID, words.OneLine(cmp.Or(job.Text, job.Name, "what has changed"), 300))
 	taint := taintOf(a.person.Name, *job)
 	if verb != "change" {
-		return tools.Deed{Words: is, Taint: taint}
+		return tools.Deed{Words: is, Taint: taint, Asked: askedFor(a.person.Name, job, &edit)}
 	}
 	to := strings.Join(slices.DeleteFunc([]string{words.OneLine(edit.When, mostWhen), words.OneLine(edit.Zone, 60)}, func(part string) bool { return part == "" }), ", ")
 	if to != "" {
@@ -150,7 +150,7 @@ func (d *Desk) DescribeChange(ctx context.Context, call tools.Call, edit tools.J
 	if edit.Text != "" {
 		is += "\n" + edit.Text
 	}
-	return tools.Deed{Words: is, Taint: taint}
+	return tools.Deed{Words: is, Taint: taint, Asked: askedFor(a.person.Name, job, &edit)}
 }
 
 // edited makes the change that an edit asks for.
