@@ -46,10 +46,7 @@ func (r *rig) linked(maker, makerConv, sender, senderConv string) {
 	r.until("both are asked", func() bool { return len(r.platform.SentIn(makerConv)) > n })
 	r.confirm(senderConv, sender, "approve")
 	r.confirm(makerConv, maker, "approve")
-	r.until("they are told", func() bool {
-		sent := r.platform.SentIn(senderConv)
-		return strings.Contains(sent[len(sent)-1].Text, "the same person")
-	})
+	r.until("they are told", func() bool { return r.shownIn(senderConv, "the same person") })
 }
 
 // asks has somebody write, and returns the answer.
