@@ -15,7 +15,7 @@ type Difference struct {
 	Key  string `json:"key"`
 	Was  string `json:"was"` // as Shown.Value, or where a credential is kept; empty: it was not there
 	Is   string `json:"is"`
-	Live bool   `json:"live"` // it counts at once; else from the next start
+	Live bool   `json:"live"` // it is used at once; else from the next start
 }
 
 // Diff says what differs, in the order of the sample file. No credential is in it.

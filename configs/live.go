@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// liveness says of every part of the settings whether a change of it counts at once; the longest
+// liveness says of every part of the settings whether a change of it is used at once; the longest
 // key that fits decides. docs/settings.md repeats it.
 var liveness = []struct {
 	key  string
@@ -35,7 +35,7 @@ var liveness = []struct {
 	{"retention", true},
 }
 
-// Live says whether a change of that setting counts at once; else it does from the next start.
+// Live says whether a change of that setting is used at once; else it is from the next start.
 func Live(key string) bool {
 	key, _, _ = strings.Cut(key, "[")
 	best, live := "", false

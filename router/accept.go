@@ -126,7 +126,7 @@ func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger
 			r.askLink(e, accepted[i].Link)
 			e.Replies[situation] = nil // the questions say it
 		default:
-			e.Replies[situation] = line.Notice(e.Event, r.situationText(situation))
+			e.Replies[situation] = line.Notice(e.Event, r.saidOf(&accepted[i]))
 		}
 		some = true
 	}

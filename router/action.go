@@ -98,6 +98,9 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 		toast = ""
 	case acc.Approval != 0:
 		toast = cmp.Or(situationTexts[acc.Decision], decisionToasts[acc.Action])
+		if acc.Decision == ledger.PairingDone {
+			toast = admitted(acc.Admitted)
+		}
 	case acc.Action == "":
 		toast = unknown
 	case acc.Action == ledger.ActionExpired && command:

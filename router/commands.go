@@ -68,7 +68,7 @@ func (r *Router) current(ctx context.Context, session string) (*view.Turn, error
 }
 
 // greeting is what /start says besides a hello; to whom is a role.
-const greeting = `You are let in here, role %s.
+const greeting = `You may write to me here, role %s.
 I plan what you ask, do it step by step, check each step and answer: just write to me. /help lists the commands, /whoami says what you may do.`
 
 // ownCommands are the router's own rows of the table.

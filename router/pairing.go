@@ -53,13 +53,13 @@ func (r *Router) askPairing(ctx context.Context, e *sorted) *ledger.Reply {
 		command := to.Command(chat)
 		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, delivery.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,
-			Wish: "asks to be let in. They would be a user: no admin, and with the tools of that channel.",
+			Wish: "asks to talk with me. They would be a user: no admin, and with the tools of that channel.",
 			Rest: fmt.Sprintf("Whoever it is was shown the code `%s`, so if in doubt have them tell you. "+delivery.Waiting+"an hour. To type it: `%sapprove %s` or `%sdeny %s`.",
 				code, command, code, command, code),
-			Yes: "Let in", No: "Refuse", Until: as.Request.ExpiresAt,
+			Yes: "Allow", No: "Refuse", Until: as.Request.ExpiresAt,
 		}))
 	}
-	const hello = "Hello. I only talk with people whom an admin of mine has let in. Tell them this code: %s. It is good for an hour; once they let you in, I write to you here."
+	const hello = "Hello. I only talk with people whom an admin has allowed. Tell them this code: %s. It is good for an hour. Once they allow you, I write to you here."
 	reply := line.Notice(e.Event, fmt.Sprintf(hello, "`"+code+"`"))
 	reply.Text = fmt.Sprintf(hello, redacted)
 	return reply

@@ -82,10 +82,10 @@ func TestStrangerIsLetInByAButton(t *testing.T) {
 		if len(line.Buttons) != 0 || strings.Contains(line.Text, "ada") {
 			t.Errorf("the stranger reads %+v", line)
 		}
-		again := r.pressed("ada", "Let in")
-		r.toasts(r.platform.Press("c1", "ada", "Let in"), "Let in: they are a user here from now on, and I tell them so.")
+		again := r.pressed("ada", "Allow")
+		r.toasts(r.platform.Press("c1", "ada", "Allow"), "Eve can write to me now, as a user. I tell them so.")
 		r.until("she is told", func() bool { return len(r.platform.SentIn("s9")) == 2 })
-		if got := r.platform.SentIn("s9")[1].Text; !strings.Contains(got, "You are let in here, role user") {
+		if got := r.platform.SentIn("s9")[1].Text; !strings.Contains(got, "You may write to me here, role user") {
 			t.Errorf("she is told %q", got)
 		}
 		r.until("the buttons are gone", func() bool { return len(r.platform.SentIn("c1")[1].Buttons) == 0 })
@@ -125,7 +125,7 @@ func TestPairingGivesNobodyAnothersName(t *testing.T) {
 				r.pairing()
 				r.platform.Write(scripted.Message{Conversation: "s9", User: "eve", Label: label, Text: "let me in"})
 				r.until("both are asked", func() bool { return len(r.platform.Sent()) == 3 })
-				r.toasts(r.platform.Press("c1", "ada", "Let in"), "Let in: they are a user here from now on, and I tell them so.")
+				r.toasts(r.platform.Press("c1", "ada", "Allow"), strings.Fields(want)[0]+" can write to me now, as a user. I tell them so.")
 				if got := r.persons(); got != want {
 					t.Errorf("people: %+q, want %+q", got, want)
 				}
@@ -145,8 +145,8 @@ func TestPairingCodeIsTypedByAnyAdmin(t *testing.T) {
 			want             string
 			in, stays        bool // the stranger is let in; the wish stays open
 		}{
-			{"approve in another chat", "ada", "/approve CODE", "Let in", true, false},
-			{"approve by a link", "ada", "/start CODE", "Let in", true, false},
+			{"approve in another chat", "ada", "/approve CODE", "can write to me now", true, false},
+			{"approve by a link", "ada", "/start CODE", "can write to me now", true, false},
 			{"deny", "ada", "/deny code who is that", refused, false, false},
 			{"a user", "bob", "/approve CODE", "Only admins may decide that", false, true},
 			{"a user by a link", "bob", "/start CODE", "Hello bob", false, true},
@@ -332,9 +332,9 @@ func TestPairingSurvivesARestart(t *testing.T) {
 		r.until("the admin is asked", func() bool { return len(r.platform.SentIn("c1")) == 2 })
 		r.settledAs("sent", 3)
 		r.end()
-		callback := r.platform.Press("c1", "ada", "Let in")
+		callback := r.platform.Press("c1", "ada", "Allow")
 		r.start()
-		r.toasts(callback, "Let in: they are a user here from now on, and I tell them so.")
+		r.toasts(callback, "eve can write to me now, as a user. I tell them so.")
 		r.until("she is told", func() bool { return len(r.platform.SentIn("s9")) == 2 })
 		r.end()
 		r.start()

@@ -51,7 +51,7 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 			{"/people tools eve", "Write it so: `/people tools NAME PATTERN…"},
 			{"/people promote eve", "I did nothing. I know these:"},
 			{"/people add eve bad:1", "I did nothing: that is no identity, e.g. `telegram:12345`"},
-			{"/people add eve_*x* scripted:eve", "eve_*x* is let in: user, scripted:eve."},
+			{"/people add eve_*x* scripted:eve", "eve_*x* can write to me now: user, scripted:eve."},
 			{"/people add eve_*x* scripted:eve2", "eve_*x* is there already"},
 			{"/people link eve_*x* scripted:eve2", "eve_*x* is changed: user, scripted:eve, scripted:eve2."},
 			{"/people link eve_*x* scripted:bob", "scripted:bob is bob, who is named in [[people]] of my.toml, which decides"},
@@ -66,14 +66,14 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 			{"/people remove eve_*x*", "Remove eve_*x*: /people remove eve_*x* yes"},
 			{"/people", "- eve_*x*, admin, scripted:eve"},
 			{"/people remove nobody", "There is no person nobody."},
-			{"/people add Bob Noyce scripted:noyce", "Bob Noyce is let in: user, scripted:noyce."},
+			{"/people add Bob Noyce scripted:noyce", "Bob Noyce can write to me now: user, scripted:noyce."},
 			{"/people role bob noyce admin", "Bob Noyce is changed: admin, scripted:noyce."},
 			{"/people tools BOB NOYCE time", "Bob Noyce is changed: admin, scripted:noyce, tools time."},
 			{"/people role BOB user", "bob is named in [[people]] of my.toml"},
 			{"/people remove bob noyce", "Remove Bob Noyce: /people remove Bob Noyce yes"},
-			{"/people remove BOB Noyce yes", "Bob Noyce is let in no more"},
+			{"/people remove BOB Noyce yes", "Bob Noyce can no longer write to me"},
 			{"/people remove bob yes", "bob is named in [[people]] of my.toml"},
-			{"/people remove eve_*x* YES", "eve_*x* is let in no more; what was remembered of them is gone."},
+			{"/people remove eve_*x* YES", "eve_*x* can no longer write to me. What I remembered of them is gone."},
 		} {
 			if got := r.asks("adas", "ada", c.says); !strings.Contains(got, c.want) {
 				t.Errorf("%s: %q", c.says, got)
@@ -329,14 +329,14 @@ func TestAdminsAllowStrangers(t *testing.T) {
 		}
 		asks("/allow AAAA-BBBB", "There is no question with that code")
 		asks("/allow what is this", "Write `/allow CODE` with the code")
-		asks("/allow scripted:carl", "Nobody of the identity scripted:carl was refused lately. `/people add NAME IDENTITY` lets in")
+		asks("/allow scripted:carl", "Nobody of the identity scripted:carl was refused lately. `/people add NAME IDENTITY` adds")
 		asks("/allow "+code+" bob", "There is somebody of the name bob already.")
 		asks("/allow "+code+" b\u043eb", "The name b\u043eb looks like that of somebody else.")
 		asks("/allow "+code+" e\u200bve", "holds the character U+200B, which nobody sees")
 		asks("/people add bo\u200bb scripted:hal", "holds the character U+200B, which nobody sees")
 		asks("/people add b\u043eb scripted:hal", "looks like bob, who is somebody else")
 		asks("/allow scripted:finn a:b", "Write `/allow CODE` with the code")
-		asks("/allow scripted:finn Finn", "Finn is let in: user, scripted:finn.")
+		asks("/allow scripted:finn Finn", "Finn can write to me now: user, scripted:finn.")
 		asks("/allow scripted:finn", "Nobody of the identity scripted:finn was refused lately.")
 		asks("/allow "+strings.ToLower(code)+" evi", "Let in: they are a user here from now on")
 		if got := r.persons(); got != "Finn user scripted:finn; evi user scripted:eve" && got != "evi user scripted:eve; Finn user scripted:finn" {

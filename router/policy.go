@@ -120,7 +120,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 	case q.Taint != tools.Clean && q.Sends != "" && !tools.Wrote(q.Words, q.Sends):
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.url",
-			Reason: fmt.Sprintf("after reading text from elsewhere (%s), %s takes only an address that stands in the person's own words of this turn, "+
+			Reason: fmt.Sprintf("after reading text from elsewhere (%s), %s takes only an address that stands in what the person just wrote, "+
 				"because an address can carry away what was read; they can write it out in full", q.Taint.Words(), q.Tool),
 		}
 	case config.asks(q.Tool, q.Looks):
@@ -128,7 +128,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 	case q.Taint != tools.Clean && slices.ContainsFunc(q.Keeps, func(text string) bool { return !tools.Said(q.Words, text) }):
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: tools.RuleKeeps,
-			Reason: "it would be kept for later, and is not in the person's own words of this turn",
+			Reason: "it would be kept for later, and is not in what the person just wrote",
 		}
 	case judged.Outcome == shell.Asked:
 		return tools.Decision{Verdict: tools.Ask, Rule: judged.Rule, Reason: judged.Reason}

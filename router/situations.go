@@ -3,6 +3,7 @@ package router
 import (
 	"fmt"
 
+	"switchboard/channels/render"
 	"switchboard/router/ledger"
 )
 
@@ -23,7 +24,6 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.ClaimExpired:     "That code is too old. \"switchboard person claim\", on the machine that I run on, prints another.",
 	ledger.ClaimNeedless:    "You are an admin already, so I left the code as it is: somebody else may use it.",
 	ledger.ClaimByFile:      "My settings name you, and so they alone say what you may do: write role = \"admin\" beside your name in [[people]].",
-	ledger.PairingDone:      "Let in: they are a user here from now on, and I tell them so.",
 	ledger.PairingRefused:   "Refused. They hear nothing of it, and get no new code for a day.",
 	ledger.LinkWrong:        "That code is not good. /link on your other account shows one: it is good once, for ten minutes, until you make another there.",
 	ledger.LinkSame:         "That code was made by you, and is for your other account: send it to me from there.",
@@ -36,7 +36,7 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.ApprovalAllowed:  "Allowed. I go on with it.",
 	ledger.ApprovalDenied:   "Denied. I leave it, and say so where it was asked for.",
 	ledger.ApprovalByButton: "A yes or no in words is not enough for this: please press the button, or write the command with the code that stands in the question.",
-	ledger.ApprovalUnknown:  "There is no question with that code in this chat. The code stands in the question, and counts where that was asked.",
+	ledger.ApprovalUnknown:  "There is no question with that code in this chat. Write the code in the chat where I asked.",
 	ledger.ApprovalNotYours: "Only admins may decide that.",
 	ledger.ApprovalOver:     "That question is not open any more: it was decided, took too long, or what it was for was cancelled.",
 	ledger.ApprovalOnceOnly: "That can be allowed once only, as the question says: leave out what stands behind the code.",
@@ -45,6 +45,16 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.EditAsked:        "I asked for permission to do what you had written before, so I leave your change aside. If you want something else, write /cancel, and your message anew.",
 	ledger.EditTooLate:      "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer.",
 }
+
+// saidOf is what is said of what became of an entry.
+func (r *Router) saidOf(a *ledger.Accepted) string {
+	if a.Situation == ledger.PairingDone {
+		return admitted(render.Escape(a.Admitted))
+	}
+	return r.situationText(a.Situation)
+}
+
+func admitted(name string) string { return name + " can write to me now, as a user. I tell them so." }
 
 // situationText is what is said in a situation.
 func (r *Router) situationText(s ledger.Situation) string {

@@ -22,7 +22,7 @@ func (r *Router) why(ctx context.Context, c *commands.Call) (commands.Answer, er
 	if c.Args == "" {
 		id, err = r.Ledger.TurnOf(ctx, conv, c.Event.Message.ReplyTo)
 	} else if id, err = strconv.ParseInt(strings.TrimPrefix(c.Args, "#"), 10, 64); err != nil {
-		return commands.Says("Write /why, /why and a turn's number, or reply with /why to a message."), nil
+		return commands.Says("Write /why, /why and the number of an answer, or reply with /why to a message."), nil
 	}
 	var turn *view.Turn
 	if err == nil {
@@ -30,7 +30,7 @@ func (r *Router) why(ctx context.Context, c *commands.Call) (commands.Answer, er
 	}
 	switch {
 	case errors.Is(err, ledger.ErrNotFound), err == nil && turn.Session != ledger.SessionKey(conv): // others' turns are theirs
-		return commands.Says("There is no such turn in this conversation."), nil
+		return commands.Says("There is no answer of that number in this conversation."), nil
 	case err != nil:
 		return commands.Answer{}, fmt.Errorf("read turn: %w", err)
 	}

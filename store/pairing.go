@@ -137,7 +137,7 @@ func (t *tx) grantRequest(p *approvalRow, called string, a *ledger.Accepted) (le
 	if person != nil && person.Source != ledger.FromOpen { // they are in by another way
 		return ledger.ActionCancelled, nil
 	}
-	if _, err = t.letIn(person, ledger.RoleUser, p.Identity, cmp.Or(called, data.Name)); err != nil {
+	if a.Admitted, err = t.letIn(person, ledger.RoleUser, p.Identity, cmp.Or(called, data.Name)); err != nil {
 		return "", err
 	}
 	a.People, a.Elsewhere = true, data.At

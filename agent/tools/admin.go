@@ -100,7 +100,7 @@ func (cfg *BuiltinConfig) adminTools() []Tool {
 	c := cfg.Commander
 	return []Tool{
 		{
-			Name: "admin.people", Summary: "Who is let in: list, let in, change and remove people.",
+			Name: "admin.people", Summary: "Who may write: list, let in, change and remove people.",
 			Effect: EffectOutside, Schema: adminPeopleSchema, Run: with(c.people),
 			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.people)(ctx, call) }),
 		},

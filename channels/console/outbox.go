@@ -97,7 +97,7 @@ func (t *terminal) posted(p posted) {
 	case got.Rejected != "":
 		t.note("refused: " + Printable(got.Rejected))
 	case got.Event == 0 && !got.Duplicate:
-		t.note(fmt.Sprintf("nobody will answer: %q is not among the people who are let in", t.client.person))
+		t.note(fmt.Sprintf("nobody will answer: %q is not among the people who may write", t.client.person))
 	case got.TurnID != 0 && t.last <= got.Event:
 		t.running[got.TurnID] = true // its events are on their way
 	}

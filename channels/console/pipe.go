@@ -179,7 +179,7 @@ func (p *pipe) send(ctx context.Context, l line) error {
 	case got.Rejected != "":
 		p.fail("it was refused: " + got.Rejected)
 	case got.Event == 0 && !got.Duplicate:
-		p.fail(fmt.Sprintf("nobody will answer it: %q is not among the people who are let in", p.client.person))
+		p.fail(fmt.Sprintf("nobody will answer it: %q is not among the people who may write", p.client.person))
 	default:
 		p.waiting, p.sent = &got, l.text
 		if got.TurnID == 0 {

@@ -63,7 +63,7 @@ func TestAdminsSayItInPlainWords(t *testing.T) {
 	allowed("is play well?", "/channel play test", "its platform was asked in")
 	r.platform.Say("cu3", "u3", "let me in")
 	r.await("she is refused", patience, func() bool { return strings.Contains(r.ask("u1", "/allow"), "scripted:u3") })
-	allowed("let Anna in", "/allow scripted:u3 anna", "anna is let in: user, scripted:u3")
+	allowed("let Anna in", "/allow scripted:u3 anna", "anna can write to me now: user, scripted:u3")
 	r.answers("u3", "hello", "heard: hello")
 	allowed("take that back", "/config undo", "Version 2")
 	r.await("it counts no more", patience, func() bool { return strings.Contains(r.ask("u1", "/config get log.level"), "info") })

@@ -42,7 +42,7 @@ func TestAdminsRunTheBotFromTheChat(t *testing.T) {
 	})
 	r.asks(chief, "/people", fmt.Sprintf("Chief, admin, telegram:%d; in the settings' file since", chief))
 	r.asks(chief, "/allow", identity+" on tg, who calls themselves Eve")
-	r.asks(chief, "/allow "+identity, "Eve is let in: user, "+identity)
+	r.asks(chief, "/allow "+identity, "Eve can write to me now: user, "+identity)
 	r.asks(eve.ID, "hello", "heard: hello")
 	r.asks(eve.ID, "/people", "I do not know /people")
 	r.asks(chief, "/people tools Eve web.*", "I did nothing: \"web.*\" names no tool")
@@ -51,7 +51,7 @@ func TestAdminsRunTheBotFromTheChat(t *testing.T) {
 	r.asks(chief, "/people remove owner", "whoever runs switchboard on this machine")
 	r.asks(chief, "/people role Eve admin", "Eve is changed: admin")
 	r.asks(chief, "/people remove Eve", "Remove Eve (admin, "+identity)
-	r.asks(chief, "/people remove Eve yes", "Eve is let in no more")
+	r.asks(chief, "/people remove Eve yes", "Eve can no longer write to me")
 	r.asks(chief, "/channels", "tg has been connected since")
 	r.asks(chief, "/channel tg", "direct allowlist, groups allowlist of 0")
 	r.asks(chief, "/channel tg test", "the token is good: @")
@@ -83,7 +83,7 @@ func TestAdminsSwitchChannelsAndReload(t *testing.T) {
 	r.ready()
 	chief := r.chief.ID
 	r.asks(chief, "/channel tg disable", "I cannot hear you confirm it")
-	r.asks(chief, "/channel tg2 disable", "channels.tg2.enabled is false, was true; counts at once")
+	r.asks(chief, "/channel tg2 disable", "channels.tg2.enabled is false, was true; used at once")
 	r.await("it is off", 20*time.Second, func() bool { return r.statuses()["tg2"].State == channels.StateDisabled })
 	r.asks(chief, "/channel tg2", "tg2 is switched off")
 	r.asks(chief, "/channel tg2 test", "the token is good: @")
@@ -98,7 +98,7 @@ func TestAdminsSwitchChannelsAndReload(t *testing.T) {
 		t.Errorf("it does not name both faults: %s", said)
 	}
 	testkit.Write(t, r.config, text+"[log]\nformat = \"text\"\n")
-	r.asks(chief, "/reload", "log.format is \"text\", was \"auto\"; counts from the next start")
+	r.asks(chief, "/reload", "log.format is \"text\", was \"auto\"; used from the next start")
 	r.stop(10 * time.Second)
 }
 

@@ -262,7 +262,7 @@ func (p *page) presses(m platformtest.Message, label string) {
 	p.t.Fatalf("no button %q", label)
 }
 
-var decidedText = regexp.MustCompile(`(Allowed once|Allowed in this session|Always allowed|Allowed|Denied|Let in) by \w+|Nobody decided in time`)
+var decidedText = regexp.MustCompile(`(Allowed once|Allowed in this session|Always allowed|Allowed|Denied) by \w+|Nobody decided in time`)
 
 // closed waits until a question has no buttons any more, and says what was decided.
 func (p *page) closed(id string) {
@@ -455,14 +455,14 @@ func TestStrangersAreLetInAndAccountsJoinedOverPlatforms(t *testing.T) {
 	o.claims()
 	for i, d := range o.desks {
 		d.bob.writes("hello")
-		d.bob.reads("once they let you in")
+		d.bob.reads("Once they allow you")
 		asked := map[*desk]platformtest.Message{}
 		for _, other := range o.desks {
-			asked[other] = other.ada.found("asks to be let in", d.bob.user)
+			asked[other] = other.ada.found("asks to talk with me", d.bob.user)
 		}
 		decider := o.desks[(i+1)%len(o.desks)]
-		decider.ada.presses(asked[decider], "Let in")
-		d.bob.reads("You are let in here, role user")
+		decider.ada.presses(asked[decider], "Allow")
+		d.bob.reads("You may write to me here, role user")
 		for other, m := range asked {
 			other.ada.closed(m.ID)
 		}

@@ -41,7 +41,7 @@ func TestClaimMakesTheFirstAdmin(t *testing.T) {
 
 	r.log = &testkit.Log{}
 	r.ready()
-	if r.log.Has("to be an admin, send") || r.log.Has("nobody is let in on this channel\",\"channel\":\"telegram") {
+	if r.log.Has("to be an admin, send") || r.log.Has("nobody may write on this channel yet\",\"channel\":\"telegram") {
 		t.Error("it says that there is no admin yet")
 	}
 	r.bot.Say(eve.ID, "again")

@@ -51,7 +51,7 @@ type cli struct {
 	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not." group:"see"`
 	Channel  channelCmd  `cmd:"" help:"How the channels are." group:"see"`
 	Job      jobCmd      `cmd:"" help:"Reminders, and what is done later or again and again." group:"set"`
-	Person   personCmd   `cmd:"" help:"Who is let in." group:"set"`
+	Person   personCmd   `cmd:"" help:"Who may write." group:"set"`
 	Secret   secretCmd   `cmd:"" help:"What settings and tools use and nobody is shown, encrypted." group:"set"`
 	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do." group:"set"`
 	Audit    auditCmd    `cmd:"" help:"Who did and decided what, sealed by hash." group:"see"`

@@ -17,14 +17,14 @@ func TestAFreshBotSaysHowToBeLetIn(t *testing.T) {
 	r.ready()
 	log := r.log.String()
 	for channel, mend := range map[string]string{"play": "identities = ['scripted:ID']", "shut": "dm = 'allowlist'"} {
-		if strings.Count(log, `"nobody is let in on this channel","channel":"`+channel+`"`) != 1 || !strings.Contains(log, mend) {
+		if strings.Count(log, `"nobody may write on this channel yet","channel":"`+channel+`"`) != 1 || !strings.Contains(log, mend) {
 			t.Errorf("%s: nothing says how to be let in", channel)
 		}
 	}
 	if !strings.Contains(log, "to be an admin, send /claim ") {
 		t.Error("an admin of a platform without a channel counts as one who can write")
 	}
-	if strings.Contains(log, `nobody is let in on this channel","channel":"wide"`) {
+	if strings.Contains(log, `nobody may write on this channel yet","channel":"wide"`) {
 		t.Error("an open channel is called closed")
 	}
 	r.platform.Say("c1", "eve", "hello?")
@@ -39,7 +39,7 @@ func TestAFreshBotSaysHowToBeLetIn(t *testing.T) {
 	if got := r.ask("eve", "/whoami"); !strings.Contains(got, "You are eve") {
 		t.Errorf("%q", got)
 	}
-	if r.log.Has(`nobody is let in on this channel","channel":"play"`) {
+	if r.log.Has(`nobody may write on this channel yet","channel":"play"`) {
 		t.Error("it still says so")
 	}
 }

@@ -74,7 +74,7 @@ func TestCommandsOverEachPlatform(t *testing.T) {
 	ids := map[string]string{"telegram": "telegram:4711", "slack": "slack:T0TEST/U4711TEST", "discord": "discord:80351110224678912"}
 	o.each(func(d *desk) func() {
 		d.ada.writes(d.slash + "people add guest-" + d.kind + " " + ids[d.kind])
-		return func() { d.ada.found("guest-"+d.kind+" is let in: user", ids[d.kind]) }
+		return func() { d.ada.found("guest-"+d.kind+" can write to me now: user", ids[d.kind]) }
 	})
 	for _, d := range o.desks { // each changes what the one before took back
 		set := d.answer("config set log.level debug", `is "debug", was "info"`)

@@ -42,7 +42,7 @@ func TestPeopleAreChangedOnTheCommandLine(t *testing.T) {
 	r := bare(t)
 	r.append("[[people]]\nname = \"marco\"\nidentities = [\"telegram:1\"]\n")
 	r.refuses("person remove ann", 1, "there is nothing in")
-	r.prints("person add ann telegram:5 --role admin", 0, "ann (admin) is let in: telegram:5")
+	r.prints("person add ann telegram:5 --role admin", 0, "ann (admin) can write now: telegram:5")
 	r.refuses("person add ann", 1, "ann is there already")
 	r.refuses("person add eve telegram:@eve", 1, "a name can change hands")
 	r.refuses("person add eve telegram:9 --tools time,web.*", 1, `"web.*" names no tool`)
@@ -62,7 +62,7 @@ func TestPeopleAreChangedOnTheCommandLine(t *testing.T) {
 	if out, _, _ := r.command("--config", later, "doctor"); !says(out, `WARN  people     .*without all their identities: ann slack:U012ABCDEF;`) {
 		t.Errorf("who is about to lose an identity is not named:\n%s", out)
 	}
-	r.prints("person remove ann", 0, "ann (admin) is let in no more")
+	r.prints("person remove ann", 0, "ann (admin) can no longer write")
 	if out, _, _ := r.command("person", "list"); strings.Contains(out, "ann") || !strings.Contains(out, "marco") {
 		t.Errorf("%s", out)
 	}

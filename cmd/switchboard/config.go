@@ -21,7 +21,7 @@ type settingsCmd struct {
 	Check configCheckCmd `cmd:"" help:"Say everything that is wrong with the settings, with file and line."`
 	Show  configShowCmd  `cmd:"" help:"The settings in force, secrets masked, and where each came from. What each may be stands in the file that \"switchboard init\" writes."`
 
-	Get      configGetCmd      `cmd:"" help:"What counts in the running engine: one setting, or a table."`
+	Get      configGetCmd      `cmd:"" help:"What the running engine uses: one setting, or a table."`
 	Set      configSetCmd      `cmd:"" help:"Change a setting while the engine runs; it lies above the file and below the environment."`
 	Unset    configUnsetCmd    `cmd:"" help:"Take a change back to what the file says."`
 	Diff     configDiffCmd     `cmd:"" help:"What was changed at run time, beside what the file says."`

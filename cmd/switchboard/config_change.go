@@ -161,7 +161,7 @@ func (a *app) printChange(how string, c *settingsAnswer) {
 		fmt.Fprintln(a.err, "warning:", console.Printable(w))
 	}
 	for _, d := range c.Diff {
-		fmt.Fprintf(a.out, "%s is %s, was %s; it counts %s\n", d.Key, cmp.Or(console.Printable(d.Is), "nothing"), cmp.Or(console.Printable(d.Was), "nothing"), whenItCounts(d.Live))
+		fmt.Fprintf(a.out, "%s is %s, was %s; it is used %s\n", d.Key, cmp.Or(console.Printable(d.Is), "nothing"), cmp.Or(console.Printable(d.Was), "nothing"), whenItCounts(d.Live))
 	}
 	if s := c.Saved; s != nil {
 		fmt.Fprintf(a.out, "in the file: %s\n", cmp.Or(strings.Join(s.Keys, ", "), "nothing new"))

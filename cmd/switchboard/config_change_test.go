@@ -28,7 +28,7 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q, want %d, %q", line, got, out, errs, code, want)
 		}
 	}
-	prints(0, "router.message_limit is \"2KB\", was \"64KB\"; it counts at once", "config set router.message_limit 2KB")
+	prints(0, "router.message_limit is \"2KB\", was \"64KB\"; it is used at once", "config set router.message_limit 2KB")
 	prints(0, "run-time change", "config show")
 	r.ready()
 	prints(0, "\"2KB\"", "config get router.message_limit")
@@ -115,7 +115,7 @@ func TestStoredSettingsThatCannotBeUsedAnyMore(t *testing.T) {
 		t.Error("the log does not say so")
 	}
 	r.await("the admin reads it", 20*time.Second, func() bool {
-		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "version 3 of the settings, changed at run time, cannot be used any more, so version 1 counts in its place")
+		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "version 3 of the settings, changed at run time, cannot be used any more, so version 1 is used in its place")
 	})
 	r.prints("config get router.workers", 0, "7")
 	r.prints("config get router.max_parts", 0, "10")

@@ -43,7 +43,7 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 	long := strings.Repeat("long ", 600)
 	r.orders(chief, "/config", "Nothing was changed while I run")
 	first, text := r.orders(chief, "/config set agent.max_llm_calls 30", "Version 1 of the settings.")
-	if !strings.Contains(text, `agent.max_llm_calls is 30, was 40; counts at once`) || strings.Contains(text, "lock you out") {
+	if !strings.Contains(text, `agent.max_llm_calls is 30, was 40; used at once`) || strings.Contains(text, "lock you out") {
 		t.Errorf("%q", text)
 	}
 	id, _ := r.orders(chief, "/config set router.message_limit 2KB", "This could lock you out (router.message_limit): confirm it here within 60 s")
@@ -69,7 +69,7 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 		"/config unset router.workers":     "router.workers: was not changed",
 		"/config undo 7":                   "There is no version 7",
 		"/config confirm":                  "No change of the settings waits",
-		"/config get router.message_limit": `"2KB", counts at once (run-time change)`,
+		"/config get router.message_limit": `"2KB", used at once (run-time change)`,
 		"/config get agent.max_plan_task":  "did you mean agent.max_plan_tasks?",
 		"/config get router":               "router.workers = 64",
 		"/config diff":                     `router.message_limit is "2KB", was "64KB"`,
@@ -78,7 +78,7 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 	} {
 		r.orders(chief, command, strings.ReplaceAll(want, "`", ""))
 	}
-	r.orders(chief, "/config set server.listen 127.0.0.1:8585", "counts from the next start")
+	r.orders(chief, "/config set server.listen 127.0.0.1:8585", "used from the next start")
 	r.orders(chief, "/config undo", "Version 4")
 	r.bot.Press(chief, chief, first, "Undo")
 	r.await("it is undone", 20*time.Second, func() bool {

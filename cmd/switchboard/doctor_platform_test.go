@@ -28,7 +28,7 @@ dm = "open"
 	_, key, _ := strings.Cut(platform.Token(), ":")
 	out, errs, code := r.command("doctor")
 	for _, want := range []string{
-		"tg: the token is good: @" + platform.Bot().User.Username, "tg: privacy mode is on", "tg: nobody is let in",
+		"tg: the token is good: @" + platform.Bot().User.Username, "tg: privacy mode is on", "tg: nobody may write yet",
 		"later: getMe: token: no credentials are set: variable NOT_SET_YET is not set; the channel waits for it",
 	} {
 		if !strings.Contains(out, want) {

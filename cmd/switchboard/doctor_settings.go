@@ -197,7 +197,7 @@ func (a *app) checkPlatforms(settings *configs.Settings, people []ledger.Person)
 	for _, at := range attached {
 		name := at.Name()
 		if f := (finding{Check: "channel", OK: true, Warn: true}); nobody(people, name, at.Config) {
-			f.Text, f.Mend = name+": nobody is let in", letIn(settings, name, at.Config)
+			f.Text, f.Mend = name+": nobody may write yet", letIn(settings, name, at.Config)
 			findings = append(findings, f)
 		} else if adminMissing(people, name, at.Config) {
 			f.Text, f.Mend = name+": no admin can write there", claimMend

@@ -19,7 +19,7 @@ var eachCommand = []struct {
 	later string // what is said when it is done, where that goes on beside
 }{
 	{"status", "/status", "Nothing was asked yet.", ""},
-	{"start", "/start", "Hello u1. You are let in here, role admin.", ""},
+	{"start", "/start", "Hello u1. You may write to me here, role admin.", ""},
 	{"help", "/help", "/audit", ""},
 	{"whoami", "/whoami", "You are u1, role admin.", ""},
 	{"tools", "/tools", "- time – The date and time now", ""},
@@ -39,7 +39,7 @@ var eachCommand = []struct {
 	{"link", "/link", "/link", ""},
 	{"unlink", "/unlink", "the only account of yours", ""},
 	{"claim", "/claim", "A claim code makes whoever sends it an admin", ""},
-	{"people", "/people add eve scripted:eve", "eve is let in: user, scripted:eve.", ""},
+	{"people", "/people add eve scripted:eve", "eve can write to me now: user, scripted:eve.", ""},
 	{"allow", "/allow", "Nobody was refused lately.", ""},
 	{"secret", "/secret list", "No secret is set.", ""},
 	{"config", "/config get log.level", "info", ""},
@@ -48,7 +48,7 @@ var eachCommand = []struct {
 	{"deliveries", "/deliveries", "Everything was sent, or is on its way.", ""},
 	{"audit", "/audit kind person", "u1 person.add person eve", ""},
 	{"budget", "/budget", "in all, no limit", ""},
-	{"remind", "/remind tomorrow at 9 to call Ann", " at 09:00 (Europe/Rome): call Ann", ""},
+	{"remind", "/remind tomorrow at 9 to call Ann", ", 09:00: call Ann.", ""},
 	{"jobs", "/jobs", "call Ann", ""},
 	{"notifications", "/notifications", "There is nothing that you have not read.", ""},
 	{"reload", "/reload", "Checking the settings file", "Nothing has changed."},

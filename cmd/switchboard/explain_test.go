@@ -42,7 +42,7 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 		for _, line := range []string{
 			`Turn ` + id + `: done \(answered\), .+ after it was asked`,
 			`  .* u1 \(scripted:u1\) in play:cu1`,
-			`    u1: let in, because the identity scripted:u1 belongs to them \(rule people\)`,
+			`    u1: allowed, because the identity scripted:u1 belongs to them \(rule people\)`,
 			`  .* engine \d+ \(host .+, process \d+\), .+ after it was asked`,
 			`Plan 1: run it`,
 			`  planner asked fake/model: .+, \d+ tokens in, \d+ out`,

@@ -99,7 +99,8 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 
 	out, errs, code := r.command("job", "add", "--person", "u1", "--does", "heartbeat", "--timezone", "UTC", "every 30 minutes between 8:00 and 22:00", "Is anything new?")
 	var own int
-	if _, err := fmt.Sscanf(out, "Job %d, a heartbeat", &own); err != nil {
+	_, number, _ := strings.Cut(out, "Its number is ")
+	if _, err := fmt.Sscanf(number, "%d.", &own); err != nil {
 		t.Fatalf("job add: exit %d, %s%s", code, out, errs)
 	}
 	if reason, asked, _ := run(own); asked == 0 { // its first

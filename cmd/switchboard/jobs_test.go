@@ -22,10 +22,10 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	}
 	tell(0, "maintenance", "list", "--all") // the program's own are 1 to 6
 	tell(1, "owner has no direct chat with me", "add", "tomorrow at 9", "call Ann")
-	if out, errs, _ := r.commandWith("remind me tomorrow at 9 to call Ann\n", "chat"); !strings.Contains(out, "Job 7, a reminder, once, ") || !strings.Contains(out, " at 09:00 (Europe/Rome): call Ann") {
+	if out, errs, _ := r.commandWith("remind me tomorrow at 9 to call Ann\n", "chat"); !strings.Contains(out, "I'll remind you tomorrow, ") || !strings.Contains(out, ", 09:00 (Europe/Rome): call Ann.\nIts number is 7.") {
 		t.Fatalf("in the chat: %s %s", out, errs)
 	}
-	tell(0, "Job 8, a task, every weekday at 08:00 (Europe/Rome): list files\nNext: ", "add", "every weekday at 8", "list files", "--does", "task")
+	tell(0, "I'll do this every weekday at 08:00 (Europe/Rome): list files.\nNext: ", "add", "every weekday at 8", "list files", "--does", "task")
 	if out, errs, _ := r.commandWith("/timezone Asia/Tokyo\n", "chat"); !strings.Contains(out, "is Asia/Tokyo") {
 		t.Fatalf("in the chat: %s %s", out, errs)
 	}
@@ -35,10 +35,10 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(1, "which do you mean?\n- ", "add", "tomorrow at 5", "tea")
 	tell(1, "nobody whom I can write to is called \"eve\"", "add", "--does", "message", "--to", "eve", "tomorrow at 9", "tea")
 	tell(1, "there is no person \"eve\"", "add", "--person", "eve", "tomorrow at 9", "tea")
-	tell(0, "Job 8 is paused: list files", "pause", "8")
+	tell(0, "I paused task 8: list files", "pause", "8")
 	tell(1, "Job 8 is paused already.", "pause", "8")
 	tell(0, "- paused", "show", "8")
-	tell(0, "It goes on. Job 8, a task", "resume", "8")
+	tell(0, "It goes on. I'll do this every weekday", "resume", "8")
 	tell(0, "every day at 10:00 (Europe/Rome): list all files", "edit", "8", "--when", "every day at 10", "--text", "list all files")
 	tell(0, "Options: overlap queue.", "edit", "8", "--overlap", "queue", "--retries", "default")
 	tell(1, "overlap takes skip, queue or allow, not \"twice\"", "edit", "8", "--overlap", "twice")
@@ -47,7 +47,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(2, "unknown flag --colour\nRun \"switchboard job edit --help\"", "edit", "8", "--colour", "red")
 	tell(0, "every day at 10:00 (Asia/Tokyo): list all files", "edit", "8", "--timezone", "Asia/Tokyo")
 	tell(0, "- options: overlap queue", "show", "8")
-	tell(0, "The next time of job 8 is left out; then it is ", "skip", "8")
+	tell(0, "I leave out the next time of task 8. Then it is ", "skip", "8")
 	tell(0, "10:00:00 JST  skipped", "history", "8")
 	if out, _, _ := r.command("job", "history", "10", "--json"); out != "[]\n" {
 		t.Errorf("the history of none is %q", out)
@@ -56,9 +56,9 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 		t.Errorf("two of more: %s%s", out, errs)
 	}
 	tell(0, "tea", "list", "--limit", "4") // these are all
-	tell(0, "Job 9 is deleted: tea", "remove", "9")
+	tell(0, "I removed reminder 9: tea", "remove", "9")
 	tell(0, "(Asia/Kolkata), 3 times: tea [redacted]", "edit", "10", "--text", "tea ghp_"+strings.Repeat("a1B2", 9))
-	tell(0, "Job 10 is deleted: tea", "remove", "10")
+	tell(0, "I removed reminder 10: tea", "remove", "10")
 	tell(1, "Job 9 is deleted.", "remove", "9")
 	for _, verb := range []string{"history", "show", "pause", "run"} {
 		tell(1, "there is no job 99; \"switchboard job list --all\" lists them", verb, "99")
@@ -70,7 +70,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	r.command("config", "set", "heartbeat.enabled", "true")
 	r.command("config", "set", "scheduler.enabled", "false")
 	tell(1, "Jobs are switched off", "run", "8")
-	tell(0, "Job 2 is run now.", "run", "2") // maintenance goes on
+	tell(0, "I run maintenance 2 now.", "run", "2") // maintenance goes on
 	if out, _, _ := r.command("job", "show", "2"); strings.Contains(out, "switched off") {
 		t.Errorf("of maintenance that goes on it says:\n%s", out)
 	}

@@ -79,7 +79,7 @@ func TestWhatWasSpentIsShown(t *testing.T) {
 	}
 	r.prints("doctor", 0, "at most 100.00 EUR a day")
 
-	// A limit that is set while it runs counts at once, with what was spent before.
+	// A limit that is set while it runs is used at once, with what was spent before.
 	r.ask("u1", "/config set budget.per_person_day 20")
 	r.await("the limit counts", patience, func() bool { return strings.Contains(r.ask("u1", "/budget"), "each person, limit 20.00 EUR") })
 	r.answers("u2", "hi again", "heard: hi again")

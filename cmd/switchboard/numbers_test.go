@@ -44,9 +44,20 @@ func TestNumbersThatAreSaidAreKept(t *testing.T) {
 			}
 			return m[1]
 		}
+		changed := func(id int64) string { // by its button
+			t.Helper()
+			before := len(r.answers(chief))
+			r.bot.Press(chief, chief, id, "Change")
+			said := ""
+			r.await("it is asked what to change", 20*time.Second, func() bool {
+				said = strings.Join(r.answers(chief)[before:], "\n")
+				return strings.Contains(said, "When instead?")
+			})
+			return number(said, "/jobs")
+		}
 		for command, text := range map[string]string{"/remind in 3 hours to water": "water", "/jobs add in 4 hours count the stars": "count the stars"} {
-			_, said := r.orders(chief, command, text)
-			r.orders(chief, "/jobs "+number(said, "Job"), text)
+			id, _ := r.orders(chief, command, text)
+			r.orders(chief, "/jobs "+changed(id), text)
 		}
 		r.orders(chief, "/remind in 1 second to stretch", "stretch")
 		came := func() (id int64) {
@@ -59,12 +70,16 @@ func TestNumbersThatAreSaidAreKept(t *testing.T) {
 		}
 		r.await("the reminder", 20*time.Second, func() bool { return came() != 0 })
 		r.bot.Press(chief, chief, came(), "1 h")
-		said := ""
+		var snoozed int64
 		r.await("it is snoozed", 20*time.Second, func() bool {
-			_, said, _ = strings.Cut(strings.Join(r.answers(chief), "\n"), "Snoozed until")
-			return said != ""
+			for _, m := range r.bot.FromBot(chief) {
+				if strings.Contains(m.Text, "I'll remind you again") {
+					snoozed = m.ID
+				}
+			}
+			return snoozed != 0
 		})
-		r.orders(chief, "/jobs "+number(said, "as job"), "stretch")
+		r.orders(chief, "/jobs "+changed(snoozed), "stretch")
 
 		id, said := r.orders(chief, "/config set agent.max_llm_calls 30", "of the settings")
 		r.orders(chief, "/config", number(said, "Version")+", ")

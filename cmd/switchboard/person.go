@@ -24,11 +24,11 @@ import (
 // personCmd shows and changes who is let in.
 type personCmd struct {
 	List    personListCmd    `cmd:"" help:"Everybody the bot knows."`
-	Add     personAddCmd     `cmd:"" help:"Let somebody in."`
+	Add     personAddCmd     `cmd:"" help:"Add somebody."`
 	Role    personRoleCmd    `cmd:"" help:"Make somebody an admin, or a user."`
 	Link    personLinkCmd    `cmd:"" help:"Give somebody another identity."`
 	Tools   personToolsCmd   `cmd:"" help:"Say which tools somebody may use."`
-	Remove  personRemoveCmd  `cmd:"" help:"Let somebody in no more; what is remembered of them goes too."`
+	Remove  personRemoveCmd  `cmd:"" help:"Take somebody off; what is remembered of them goes too."`
 	Claim   personClaimCmd   `cmd:"" help:"Print a code that makes whoever sends it to the bot an admin."`
 	Refused personRefusedCmd `cmd:"" help:"Who wrote and was not served, and by which rule."`
 }
@@ -56,7 +56,7 @@ type personRefusedCmd struct {
 
 // Run implements the command.
 func (c *personRefusedCmd) Run(a *app) error {
-	return list(a, "/refused?"+query("", c.Limit), c.Limit, c.JSON, "who writes and is not let in stands here", "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
+	return list(a, "/refused?"+query("", c.Limit), c.Limit, c.JSON, "who writes and may not stands here", "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
 		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(words.Visible(m.Author), 30), m.Rule, oneLine(m.Text, 60)}
 	})
 }
@@ -73,7 +73,7 @@ type personAddCmd struct {
 func (c *personAddCmd) Run(a *app) error {
 	return a.changePerson(ledger.ChangeAdd, c.Name, url.Values{
 		"role": {c.Role}, "identity": c.Identities, "tool": c.Tools, "timezone": {c.Timezone},
-	}, "is let in")
+	}, "can write now")
 }
 
 type personRoleCmd struct {
@@ -112,7 +112,7 @@ type personRemoveCmd struct {
 
 // Run implements the command.
 func (c *personRemoveCmd) Run(a *app) error {
-	return a.changePerson(ledger.ChangeRemove, c.Name, url.Values{}, "is let in no more")
+	return a.changePerson(ledger.ChangeRemove, c.Name, url.Values{}, "can no longer write")
 }
 
 type personClaimCmd struct{}

@@ -49,15 +49,15 @@ func TestRemindersOverEachPlatform(t *testing.T) {
 		d.ada.writes(d.slash + "remind in 2 seconds to stretch")
 		d.ada.writes(d.slash + "remind in 3 hours to water")
 		return func() {
-			d.ada.found("a reminder, once, ", "(Europe/Rome): stretch")
-			d.ada.found("a reminder, once, ", "(Europe/Rome): water")
+			d.ada.found("I'll remind you ", "(Europe/Rome): stretch.")
+			d.ada.found("I'll remind you ", "(Europe/Rome): water.")
 			came := d.ada.found("Reminder: stretch")
 			if got, want := labels(came), []string{"10 min", "1 h", "Tomorrow"}; !slices.Equal(got, want) {
 				t.Errorf("on %s the buttons are %q", d.kind, got)
 			}
 			d.ada.presses(came, "1 h")
 			d.ada.presses(came, "1 h")
-			d.ada.found("Snoozed until ", " (Europe/Rome), as job ")
+			d.ada.found("I'll remind you again at ", " (Europe/Rome): ")
 		}
 	})
 	o.noted()
@@ -76,7 +76,7 @@ func TestRemindersOverEachPlatform(t *testing.T) {
 		d.ada.writes(d.slash + "notifications all")
 		return func() {
 			d.ada.found("stretch", "water", "new") // they are kept, unread, and listed once
-			for text, want := range map[string]int{"Reminder: stretch": 2, "Reminder: water": 2, "Snoozed until": 1} {
+			for text, want := range map[string]int{"Reminder: stretch": 2, "Reminder: water": 2, "I'll remind you again": 1} {
 				if n := d.ada.bots(text); n != want {
 					t.Errorf("on %s %q is read %d times, want %d", d.kind, text, n, want)
 				}
@@ -104,10 +104,10 @@ func TestRemindersInATerminal(t *testing.T) {
 		return out
 	}
 	out := chat("remind me in 1 second to stretch", "--linger", "9s")
-	if !regexp.MustCompile(`(?s)^Job \d+, a reminder, once, \w+ \d+ \w+ \d{4} at \d\d:\d\d(:\d\d)? \(Europe/Rome\): stretch\n.*\bReminder: stretch\n`).MatchString(out) {
+	if !regexp.MustCompile(`(?s)^I'll remind you at \d\d:\d\d:\d\d \(Europe/Rome\): stretch\.\n.*\bReminder: stretch\n`).MatchString(out) {
 		t.Errorf("it is answered:\n%s", out)
 	}
-	if out := chat("remind me tomorrow at 9 to call Ann"); !strings.Contains(out, "at 09:00 (Europe/Rome): call Ann\n") {
+	if out := chat("remind me tomorrow at 9 to call Ann"); !strings.Contains(out, ", 09:00 (Europe/Rome): call Ann.\n") {
 		t.Errorf("it is answered:\n%s", out)
 	}
 	r.overdue("call Ann")

@@ -53,7 +53,7 @@ func (serveCmd) Run(a *app) error {
 	settings = e.settings() // with what was changed at run time
 	people := e.people()
 	warnOfClosed(settings, people, func(channel, mend string) {
-		log.Warn("nobody is let in on this channel", "channel", channel, "mend", mend)
+		log.Warn("nobody may write on this channel yet", "channel", channel, "mend", mend)
 	})
 	claim, err := e.firstClaim(a.ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *eng
 	if names := e.platforms(); len(names) > 0 {
 		a.note(strings.Join(names, ", ") + ": connecting; \"switchboard channel list\" says more.")
 	}
-	warnOfClosed(settings, e.people(), func(channel, mend string) { a.note(channel + ": nobody is let in yet; " + mend + ".") })
+	warnOfClosed(settings, e.people(), func(channel, mend string) { a.note(channel + ": nobody may write yet; " + mend + ".") })
 	l := &link{app: a, settings: settings, log: log, open: openEngine}
 	l.start(e)
 	ctx, cancel := context.WithCancel(a.ctx)

@@ -195,7 +195,7 @@ func TestFileWaitsForItsSecret(t *testing.T) {
 	r.stop(10 * time.Second)
 }
 
-// Another data folder counts from the next start on, for the prompts in it too.
+// Another data folder is used from the next start on, for the prompts in it too.
 func TestDataFolderStaysWhileTheProgramRuns(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
@@ -237,7 +237,7 @@ func TestChannelCannotChangeItsKind(t *testing.T) {
 	r.stop(10 * time.Second)
 }
 
-// A model's key that is rotated counts at once.
+// A model's key that is rotated is used at once.
 //
 // promise: P6.rotated
 func TestModelKeyIsRotated(t *testing.T) {

@@ -70,7 +70,7 @@ func (c *counted) skipped() string {
 	if c.why == nil {
 		return ""
 	}
-	instead := fmt.Sprintf("version %d counts in its place", c.used)
+	instead := fmt.Sprintf("version %d is used in its place", c.used)
 	if c.used == 0 {
 		instead = "the settings of the file count alone"
 	}

@@ -85,7 +85,7 @@ func (c *turnCancelCmd) Run(a *app) error {
 
 // explainCmd says why something went as it did.
 type explainCmd struct {
-	Turn explainTurnCmd `cmd:"" help:"Who was let in and why, who worked on it, each step with the rule that decided and its cost, what became of the answer."`
+	Turn explainTurnCmd `cmd:"" help:"Who asked and by which rule, who worked on it, each step with the rule that decided and its cost, what became of the answer."`
 }
 
 type explainTurnCmd struct {

@@ -30,7 +30,7 @@ const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was sh
 func Allow(door Door, judge PeopleJudge) commands.Command {
 	return commands.Command{
 		Name: "allow", Admin: true, Args: "[CODE|IDENTITY [NAME]]", About: commands.Text{
-			EN: "let in a stranger who wrote", DE: "jemand Fremden hereinlassen, der geschrieben hat", ES: "dejar entrar a un desconocido que escribió",
+			EN: "allow a stranger who wrote", DE: "jemand Fremden hereinlassen, der geschrieben hat", ES: "dejar entrar a un desconocido que escribió",
 			FR: "admettre un inconnu qui a écrit", IT: "ammettere uno sconosciuto che ha scritto",
 		},
 		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
@@ -65,7 +65,7 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 			}
 			i := slices.IndexFunc(strangers, func(m view.Message) bool { return m.Identity == who })
 			if i < 0 {
-				return commands.Says("Nobody of the identity %s was refused lately. `%speople add NAME IDENTITY` lets in somebody who has not written yet.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
+				return commands.Says("Nobody of the identity %s was refused lately. `%speople add NAME IDENTITY` adds somebody who has not written yet.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
 			}
 			name = cmp.Or(name, freeName(strangers[i], known))
 			return changePerson(c, &ledger.PersonChange{Kind: ledger.ChangeAdd, Person: ledger.Person{
@@ -141,7 +141,7 @@ func listRefused(strangers []view.Message, known []ledger.Person, c *commands.Ca
 		}) { // a name that two have means neither
 			label = m.Identity
 		}
-		buttons = append(buttons, commands.Button{Label: "Let in " + label, Command: "allow " + m.Identity})
+		buttons = append(buttons, commands.Button{Label: "Allow " + label, Command: "allow " + m.Identity})
 		fmt.Fprintf(&b, "- %s on %s, who calls themselves %s, %s\n", render.Escape(words.OneLine(words.Visible(m.Identity), 80)), render.Escape(m.Channel),
 			render.Escape(cmp.Or(words.OneLine(words.Visible(m.Author), 30), "nothing")), m.At.In(c.Zone()).Format("2006-01-02 15:04 MST"))
 	}

@@ -93,7 +93,7 @@ func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.
 	case verb == "diff":
 		diff, err := s.SettingsDiff(ctx)
 		if err != nil || len(diff) > 0 {
-			return commands.Answer{Text: "What counts otherwise than the file and the defaults say:\n" + diffLines(diff)}, err
+			return commands.Answer{Text: "What differs from the file and the defaults:\n" + diffLines(diff)}, err
 		}
 		return commands.Says("All is as the file and the defaults say."), nil
 	case verb == "undo", verb == "confirm":
@@ -261,9 +261,9 @@ func diffLines(diff []view.SettingDiff) string {
 
 func counts(live bool) string {
 	if live {
-		return "counts at once"
+		return "used at once"
 	}
-	return "counts from the next start"
+	return "used from the next start"
 }
 
 func bullets(lines []string) string {

@@ -48,7 +48,7 @@ var peopleForms = []struct {
 func People(dir Directory, judge PeopleJudge) commands.Command {
 	return commands.Command{
 		Name: "people", Admin: true, Args: "[add|role|link|tools|remove …]", About: commands.Text{
-			EN: "who is let in, and as what", DE: "wer hereingelassen ist, und als was", ES: "quién puede entrar, y como qué",
+			EN: "who may write to me, and as what", DE: "wer hereingelassen ist, und als was", ES: "quién puede entrar, y como qué",
 			FR: "qui est admis, et comme quoi", IT: "chi è ammesso, e come che cosa",
 		},
 		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
@@ -175,10 +175,10 @@ func changePerson(c *commands.Call, change *ledger.PersonChange, judge PeopleJud
 func personChanged(change *ledger.PersonChange) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		p := change.Now
-		done := "is let in"
+		done := "can write to me now"
 		switch change.Kind {
 		case ledger.ChangeRemove:
-			return commands.Answer{Text: fmt.Sprintf("%s is let in no more; what was remembered of them is gone.", render.Escape(p.Name)), Taint: others}
+			return commands.Answer{Text: fmt.Sprintf("%s can no longer write to me. What I remembered of them is gone.", render.Escape(p.Name)), Taint: others}
 		case ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeTools:
 			done = "is changed"
 		}
@@ -242,7 +242,7 @@ func knownFrom(p *ledger.Person, zone *time.Location) string {
 	case p.Source == ledger.FromSettings:
 		from = "in the settings' file"
 	case p.Source == ledger.FromOpen:
-		from = "let in by an open channel"
+		from = "came by an open channel"
 	}
 	return from + " since " + since.In(zone).Format(time.DateOnly)
 }

@@ -252,7 +252,7 @@ func decided(q *ledger.Decided) string {
 	case q.State != ledger.ActionAccepted:
 		return "**Nobody needs to decide that any more.**"
 	case q.Kind == ledger.ApprovalPairing:
-		return "**Let in" + by + ".**"
+		return "**Allowed" + by + ".**"
 	case q.Scope == ledger.DoesSession:
 		return "**Allowed in this session" + by + ".**"
 	case q.Scope == ledger.DoesAlways:

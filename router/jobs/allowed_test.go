@@ -28,12 +28,12 @@ func TestWhatGoesToOthersStaysAsItWasAllowed(t *testing.T) {
 		by         *ledger.Person
 		verb, want string
 	}{
-		{ann, "pause", "is paused"},
+		{ann, "pause", "I paused message"},
 		{ann, "resume", "It goes on"},
-		{ann, "skip", "is left out"},
-		{root, "run", "is run now"},
+		{ann, "skip", "I leave out"},
+		{root, "run", "I run message"},
 		{root, "text Hello, Bob", "Hello, Bob"},
-		{ann, "delete", "is deleted: Hello, Bob"},
+		{ann, "delete", "I removed message 1: Hello, Bob"},
 	} {
 		if answer := give(t, d, &r, c.by, chat, "jobs 1 "+c.verb); !strings.Contains(unescaped(answer.Text), c.want) {
 			t.Errorf("%s: %s: %s\nwant %s", c.by.Name, c.verb, answer.Text, c.want)

@@ -77,38 +77,45 @@ func (d *Desk) added(ctx context.Context, c *commands.Call, w wish, retry string
 func (d *Desk) done(c *commands.Call, change *ledger.JobChange) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		job := change.Done
-		answer := commands.Answer{Text: d.became(change), Taint: taintOf(c.Person.Name, *job)}
-		if change.Kind != ledger.RemoveJob && change.Kind != ledger.RunJob {
+		answer := commands.Answer{Text: d.became(change, cmp.Or(c.Session.TimeZone, c.Person.TimeZone)), Taint: taintOf(c.Person.Name, *job)}
+		switch change.Kind {
+		case ledger.RemoveJob, ledger.RunJob:
+		case ledger.AddJob, ledger.EditJob, ledger.SnoozeJob:
+			answer.Buttons = []commands.Button{
+				{Label: "Change", Command: fmt.Sprintf("jobs %d when", job.ID), Beside: true}, {Label: "Cancel", Command: fmt.Sprintf("jobs %d delete", job.ID)},
+			}
+		default:
 			answer.Buttons = []commands.Button{{Label: fmt.Sprint("Job ", job.ID), Command: fmt.Sprint("jobs ", job.ID)}}
 		}
 		return answer
 	}}
 }
 
-// became says what a change did.
-func (d *Desk) became(c *ledger.JobChange) string {
+// became says what a change did, to somebody of whom made says more.
+func (d *Desk) became(c *ledger.JobChange, own string) string {
 	job := c.Done
+	kind := job.Payload.Kind()
 	switch c.Kind {
 	case ledger.PauseJob:
-		return fmt.Sprintf("Job %d is paused%s", job.ID, does(job, 100))
+		return fmt.Sprintf("I paused %s %d%s", kind, job.ID, does(job, 100))
 	case ledger.RemoveJob:
-		return fmt.Sprintf("Job %d is deleted%s", job.ID, does(job, 100))
+		return fmt.Sprintf("I removed %s %d%s", kind, job.ID, does(job, 100))
 	case ledger.RunJob:
 		if !d.Begins(job.Payload) {
 			return fmt.Sprintf("Job %d is due now, and runs at the next start of switchboard that stays, such as \"switchboard serve\".", job.ID)
 		}
-		return fmt.Sprintf("Job %d is run now.", job.ID)
+		return fmt.Sprintf("I run %s %d now.", kind, job.ID)
 	case ledger.SkipJob:
 		if next := d.upcoming(job, 1); next != "" {
-			return fmt.Sprintf("The next time of job %d is left out; then it is %s.", job.ID, next)
+			return fmt.Sprintf("I leave out the next time of %s %d. Then it is %s.", kind, job.ID, next)
 		}
-		return fmt.Sprintf("The next time of job %d is left out; no other is left.", job.ID)
+		return fmt.Sprintf("I leave out the next time of %s %d. No other is left.", kind, job.ID)
 	case ledger.SnoozeJob:
-		return fmt.Sprintf("Snoozed until %s (%s), as job %d.", local(c.Until, job.Spec.Zone), render.Escape(job.Spec.Zone), job.ID)
+		return fmt.Sprintf("I'll remind you again at %s (%s)%s", local(c.Until, job.Spec.Zone), render.Escape(job.Spec.Zone), does(job, 100))
 	case ledger.ResumeJob:
-		return "It goes on. " + d.made(job)
+		return "It goes on. " + d.made(job, own)
 	}
-	return d.made(job)
+	return d.made(job, own)
 }
 
 // verbs are what is written behind the number of a job.
@@ -143,6 +150,8 @@ func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest stri
 	var err error
 	var change *ledger.JobChange
 	switch kind := verbs[verb]; {
+	case verb == "when" && more == "":
+		return d.asksWhen(ctx, a, id)
 	case verb == "when":
 		change, err = d.edit(ctx, a, id, wish{when: more})
 	case verb == "text":
@@ -163,6 +172,17 @@ func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest stri
 		return says(err, fmt.Sprintf("jobs %d when", id))
 	}
 	return d.done(c, change), nil
+}
+
+// asksWhen asks for what a job is to become.
+func (d *Desk) asksWhen(ctx context.Context, a *asking, id int64) (commands.Answer, error) {
+	job, err := d.job(ctx, a, id)
+	if err != nil {
+		return says(err, "")
+	}
+	answer := commands.Says("When instead? Write \"%sjobs %d when tomorrow at 10\". \"%[1]sjobs %[2]d text …\" changes what it says.", a.slash, id)
+	answer.Buttons = jobButtons(job)
+	return answer, nil
 }
 
 // change makes a change of a job that there is.

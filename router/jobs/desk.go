@@ -102,7 +102,11 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 		return nil, err
 	}
 	if text == "" {
-		return nil, faulty("no_text", "When is clear (%s), but not what: write it behind the time.", spec.String())
+		what := "What shall I do %s? Write it behind the time."
+		if w.payload == scheduler.PayloadNotify {
+			what = "What shall I remind you of %s? Write it behind the time."
+		}
+		return nil, faulty("no_text", what, words.OneLine(w.when, 80))
 	}
 	to := &a.conv
 	if w.to != nil {

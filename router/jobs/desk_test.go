@@ -172,17 +172,17 @@ func unescaped(text string) string { return strings.ReplaceAll(text, `\`, "") }
 func TestRemindEchoesWhatWasUnderstood(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"remind tomorrow at 9 to call Ann": "Job 1, a reminder, once, Tuesday 24 November 2026 at 09:00 (Europe/Rome): call Ann",
-		"remind in 3 seconds to stretch":   "Job 1, a reminder, once, Monday 23 November 2026 at 11:00:03 (Europe/Rome): stretch",
-		"remind every weekday at 8 stand up": "Job 1, a reminder, every weekday at 08:00 (Europe/Rome): stand up\n" +
+		"remind tomorrow at 9 to call Ann": "I'll remind you tomorrow, Tue 24 Nov, 09:00: call Ann.",
+		"remind in 3 seconds to stretch":   "I'll remind you at 11:00:03: stretch.",
+		"remind every weekday at 8 stand up": "I'll remind you every weekday at 08:00: stand up.\n" +
 			"Next: Tue 24 Nov 2026 08:00, Wed 25 Nov 2026 08:00, Thu 26 Nov 2026 08:00.",
-		"remind Asia/Tokyo tomorrow at 9 to call Ann":                      "Job 1, a reminder, once, Tuesday 24 November 2026 at 09:00 (Asia/Tokyo): call Ann",
-		"jobs add every hour list files":                                   "Job 1, a task, every hour (Europe/Rome): list files\nNext: ",
-		"jobs heartbeat every hour between 8:00 and 22:00 see what is new": "Job 1, a heartbeat, every hour between 08:00 and 22:00 (Europe/Rome): see what is new\nNext: ",
+		"remind Asia/Tokyo tomorrow at 9 to call Ann":                      "I'll remind you tomorrow, Tue 24 Nov, 09:00 (Asia/Tokyo): call Ann.",
+		"jobs add every hour list files":                                   "I'll do this every hour: list files.\nNext: ",
+		"jobs heartbeat every hour between 8:00 and 22:00 see what is new": "I'll look into this, and tell you only what is new, every hour between 08:00 and 22:00: see what is new.\nNext: ",
 		"jobs heartbeat every 30 seconds see":                              "That is too often: between two runs there has to be at least a minute.",
 		"jobs heartbeat tomorrow at 9 see":                                 "A heartbeat comes again and again",
-		"remind tomorrow at 9":                                             "When is clear (once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)), but not what",
-		"remind every day at 9, 2 times tea":                               "Job 1, a reminder, every day at 09:00 (Europe/Rome), 2 times: tea\nNext: Tue 24 Nov 2026 09:00, Wed 25 Nov 2026 09:00.",
+		"remind tomorrow at 9":                                             "What shall I remind you of tomorrow at 9?",
+		"remind every day at 9, 2 times tea":                               "I'll remind you every day at 09:00, 2 times: tea.\nNext: Tue 24 Nov 2026 09:00, Wed 25 Nov 2026 09:00.",
 		"remind every second to breathe":                                   "That is too often: between two runs there has to be at least a minute.",
 		"jobs add every 30 seconds list files":                             "That is too often: between two runs there has to be at least a minute.",
 		"remind 2020-01-01 09:00 to call":                                  "2020",
@@ -199,7 +199,7 @@ func TestRemindEchoesWhatWasUnderstood(t *testing.T) {
 		if answer.Taint != "" {
 			t.Errorf("%.60s: the answer is tainted (%s)", text, answer.Taint)
 		}
-		if made := strings.HasPrefix(want, "Job 1"); made != (len(r.jobs) == 1) {
+		if made := strings.HasPrefix(want, "I'll "); made != (len(r.jobs) == 1) {
 			t.Errorf("%.60s: %d jobs", text, len(r.jobs))
 		}
 	}
@@ -215,7 +215,7 @@ func TestAmbiguousTimeIsAskedWithButtons(t *testing.T) {
 		t.Fatalf("%+v", answer)
 	}
 	said := give(t, d, &r, ann, chat, answer.Buttons[1].Command)
-	if want := "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome): in Paris call Ann"; !strings.Contains(unescaped(said.Text), want) {
+	if want := "tomorrow, Tue 24 Nov, 09:00: in Paris call Ann."; !strings.Contains(unescaped(said.Text), want) {
 		t.Errorf("%q says %q", answer.Buttons[1].Command, said.Text)
 	}
 }
@@ -229,7 +229,7 @@ func TestUnknownZoneIsAskedForOnce(t *testing.T) {
 	if len(r.jobs) != 0 || len(answer.Buttons) != 1 || !strings.Contains(answer.Text, "I do not know your time zone yet") {
 		t.Fatalf("%+v", answer)
 	}
-	if answer := give(t, d, &r, nils, chat, answer.Buttons[0].Command); len(r.jobs) != 1 || !strings.Contains(unescaped(answer.Text), "09:00 (UTC): call Ann") {
+	if answer := give(t, d, &r, nils, chat, answer.Buttons[0].Command); len(r.jobs) != 1 || !strings.Contains(unescaped(answer.Text), "tomorrow, Tue 24 Nov, 09:00 (UTC): call Ann.") {
 		t.Errorf("the button says %q", answer.Text)
 	}
 	if answer := give(t, d, &r, nils, chat, "remind tomorrow at 10 to call Bob"); len(r.jobs) != 2 || !strings.Contains(unescaped(answer.Text), "(UTC)") {
@@ -275,27 +275,27 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		{root, chat, "jobs all", "- **1** maintenance, cron 1 * * * * (UTC): audit"},
 		{root, chat, "jobs 1 delete", "Job 1 is the program's own and stays"},
 		{root, chat, "jobs 1 text x", "Job 1 is the program's own"},
-		{ann, chat, "jobs 2 when every day at 10", "Job 2, a reminder, every day at 10:00 (Europe/Rome): call Ann"},
-		{ann, chat, "jobs 2 text call Bob", "Job 2, a reminder, every day at 10:00 (Europe/Rome): call Bob"},
+		{ann, chat, "jobs 2 when every day at 10", "I'll remind you every day at 10:00: call Ann."},
+		{ann, chat, "jobs 2 text call Bob", "I'll remind you every day at 10:00: call Bob."},
 		{ann, chat, "jobs 2 text", "Say a new time, a new text, or an option: misfire, "},
 		{ann, chat, "jobs 2 when blue", ""},
-		{ann, chat, "jobs 2 snooze 10m", "Snoozed until Mon 23 Nov 2026 11:10 (Europe/Rome), as job 4."},
-		{ann, chat, "jobs 2 snooze tomorrow", "Snoozed until Tue 24 Nov 2026 11:00 (Europe/Rome), as job 5."},
+		{ann, chat, "jobs 2 snooze 10m", "I'll remind you again at Mon 23 Nov 2026 11:10 (Europe/Rome): call Bob"},
+		{ann, chat, "jobs 2 snooze tomorrow", "I'll remind you again at Tue 24 Nov 2026 11:00 (Europe/Rome): call Bob"},
 		{ann, chat, "jobs 2 snooze 1s", "A reminder is snoozed for a time such as 10m or 1h, or tomorrow."},
 		{ann, chat, "jobs 2 dance", "Behind the number of a job I know"},
 		{ann, chat, "jobs 2 history", "Job 2 has not run yet."},
 		{ann, chat, "jobs dance", "I know these"},
-		{ann, chat, "jobs 2 pause", "Job 2 is paused: call Bob"},
-		{ann, chat, "jobs 2 resume", "It goes on. Job 2"},
-		{ann, chat, "jobs 4 skip", "The next time of job 4 is left out; no other is left."},
-		{root, chat, "jobs 2 delete", "Job 2 is deleted: call Bob"},
+		{ann, chat, "jobs 2 pause", "I paused reminder 2: call Bob"},
+		{ann, chat, "jobs 2 resume", "It goes on. I'll remind you every day at 10:00: call Bob."},
+		{ann, chat, "jobs 4 skip", "I leave out the next time of reminder 4. No other is left."},
+		{root, chat, "jobs 2 delete", "I removed reminder 2: call Bob"},
 		{ann, chat, "jobs 2", "- removed"},
 		{ann, chat, "jobs 2 resume", "Job 2 is deleted."},
 		{ann, chat, "jobs 2 text call Eve", "Job 2 is deleted."},
-		{root, chat, "jobs 1 pause", "Job 1 is paused: audit"},
+		{root, chat, "jobs 1 pause", "I paused maintenance 1: audit"},
 		{root, chat, "jobs 1", "Job 1, maintenance, cron 1 * * * * (UTC):"},
 		{ann, chat, "jobs after 5", "There are no others."},
-		{ann, club, "remind tomorrow at 9 drink tea", "Job 6, a reminder"},
+		{ann, club, "remind tomorrow at 9 drink tea", "I'll remind you tomorrow"},
 		{ann, club, "jobs", "drink tea – for ann"},
 		{ann, club, "jobs 6", "- for ann"},
 	} {
@@ -323,7 +323,7 @@ func TestOptionsAreSetInChat(t *testing.T) {
 		by         *ledger.Person
 		text, want string
 	}{
-		{ann, "jobs 1 overlap queue", "Job 1, a task, every hour (Europe/Rome): list files\nNext: Mon 23 Nov 2026 12:00, Mon 23 Nov 2026 13:00, Mon 23 Nov 2026 14:00.\nOptions: overlap queue."},
+		{ann, "jobs 1 overlap queue", "I'll do this every hour: list files.\nNext: Mon 23 Nov 2026 12:00, Mon 23 Nov 2026 13:00, Mon 23 Nov 2026 14:00.\nOptions: overlap queue."},
 		{ann, "jobs 1 retries 0", "Options: overlap queue, retries 0."},
 		{ann, "jobs 1 retries default", "Options: overlap queue."},
 		{ann, "jobs 1 jitter 5m", "overlap queue, jitter 5m."},
@@ -333,14 +333,14 @@ func TestOptionsAreSetInChat(t *testing.T) {
 		{ann, "jobs 1 overlap twice", "overlap takes skip, queue or allow, not \"twice\""},
 		{ann, "jobs 1", "- options: overlap queue"},
 		{ann, "jobs 2 when tomorrow at 9", "A heartbeat comes again and again"},
-		{ann, "jobs 2 when every 2 hours between 8:00 and 22:00", "a heartbeat, every 2 hours between 08:00 and 22:00"},
-		{ann, "jobs 2 when every hour", "a heartbeat, every hour"},
+		{ann, "jobs 2 when every 2 hours between 8:00 and 22:00", "every 2 hours between 08:00 and 22:00"},
+		{ann, "jobs 2 when every hour", "tell you only what is new, every hour"},
 		{ann, "jobs 2 model fast", "Options: model fast."},
 		{ann, "jobs 2 model slow", "There is no model \"slow\"; there are fast, offline."},
 		{ann, "jobs 2 budget 0.4", "budget 0.4"},
 		{ann, "jobs 2 budget 0.6", "A run may cost 0.5 at most (budget.per_job_run)"},
 		{ann, "jobs 2 checklist all.md", "Only admins say which checklist"},
-		{ann, "jobs 2 text what of my mail is urgent?", "a heartbeat, every hour (Europe/Rome): what of my mail is urgent?"},
+		{ann, "jobs 2 text what of my mail is urgent?", "every hour: what of my mail is urgent?"},
 		{root, "jobs 2 budget 0.6", "budget 0.6"},
 		{root, "jobs 2 checklist all.md", "checklist all.md"},
 		{root, "jobs 2 checklist ../key", "checklist takes a file"},
@@ -373,7 +373,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	d := newDesk(&r)
 	call := tools.Call{Session: tools.Session{ID: "telegram:7", Person: "ann", Channel: "telegram", Direct: true, Turn: 5, TimeZone: "Europe/Rome"}, Taint: "web"}
 	res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobTask, When: "every weekday at 8:00", Text: "List my tasks."})
-	if res.End != tools.EndOK || !strings.HasPrefix(res.Output, "Job 1, a task, every weekday at 08:00 (Europe/Rome): List my tasks.") || res.Taint != "web" {
+	if res.End != tools.EndOK || !strings.HasPrefix(res.Output, "I'll do this every weekday at 08:00 (Europe/Rome): List my tasks.") || res.Taint != "web" {
 		t.Errorf("%+v", res)
 	}
 	if r.jobs[0].Taint != "web" || r.jobs[0].Target != (scheduler.Target{Channel: "telegram", Conversation: "7"}) || r.hand.Turn != 5 || r.hand.Person != "ann" {
@@ -408,7 +408,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 			t.Errorf("%+v: %+v", tt.job, res)
 		}
 	}
-	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x", Zone: "new york"}); !strings.Contains(res.Output, "at 09:00 (America/New_York): x") {
+	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x", Zone: "new york"}); !strings.Contains(res.Output, ", 09:00 (America/New_York): x.") {
 		t.Errorf("a city: %+v", res)
 	}
 	if res := d.ListJobs(t.Context(), call, tools.JobList{All: true}); res.Code != "not_permitted" {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
@@ -30,10 +32,17 @@ func does(job *scheduler.Job, n int) string {
 // short is a text of a job in a line of others.
 func short(text string, n int) string { return render.Escape(words.OneLine(text, n)) }
 
-// made says what a job is from now on: its number, the local time with its zone, and, of what comes again,
-// the next three times.
-func (d *Desk) made(job *scheduler.Job) string {
-	text := named(job) + does(job, 300)
+// made says what a job is from now on, to somebody who surely reads times in the zone own (empty: that is not
+// known): when, with its zone unless it is that, what, and, of what comes again, the next three times.
+func (d *Desk) made(job *scheduler.Job, own string) string {
+	text := named(job)
+	if begins, ok := promises[job.Payload]; ok {
+		text = begins + render.Escape(d.comes(job, own))
+	}
+	text += does(job, 300)
+	if last, _ := utf8.DecodeLastRuneInString(text); unicode.In(last, unicode.L, unicode.N) {
+		text += "."
+	}
 	if next := d.upcoming(job, 3); job.Spec.At == "" && next != "" {
 		text += "\nNext: " + next + "."
 	}
@@ -43,7 +52,7 @@ func (d *Desk) made(job *scheduler.Job) string {
 	switch job.State {
 	case scheduler.JobActive:
 	case scheduler.JobDone:
-		text += "\nIt is over, and stays so until it is given a new time."
+		text += "\nIt is over. Give it a new time to have it again."
 	default:
 		text += "\nIt is " + string(job.State) + "."
 	}
@@ -51,6 +60,52 @@ func (d *Desk) made(job *scheduler.Job) string {
 		text += "\n" + render.Escape(off)
 	}
 	return text
+}
+
+// promises begin the sentence that says what a job does.
+var promises = map[scheduler.Payload]string{
+	scheduler.PayloadNotify: "I'll remind you ", scheduler.PayloadAgent: "I'll do this ",
+	scheduler.PayloadHeartbeat: "I'll look into this, and tell you only what is new, ", scheduler.PayloadSend: "I'll send this ",
+}
+
+// comes is when a job is due: "tomorrow, Tue 24 Nov, 09:00 (Europe/Rome)".
+func (d *Desk) comes(job *scheduler.Job, own string) string {
+	when := whenIs(job)
+	if next, ok := job.Spec.Next(d.Now()); job.Spec.At != "" && ok {
+		zone, err := scheduler.Zone(job.Spec.Zone)
+		if err != nil {
+			zone = time.UTC
+		}
+		when = soon(next.In(zone), d.Now().In(zone)) + " (" + job.Spec.Zone + ")"
+	}
+	if own == job.Spec.Zone && own != "UTC" { // which is also that of who named none
+		when = strings.ReplaceAll(when, " ("+own+")", "")
+	}
+	return when
+}
+
+// soon is a time as people say it now.
+func soon(t, now time.Time) string {
+	clock := t.Format("15:04")
+	switch wait, days := t.Sub(now), calendarDays(now, t); {
+	case wait < 2*time.Minute:
+		return "at " + t.Format("15:04:05")
+	case wait < time.Hour:
+		return fmt.Sprintf("in %d minutes, at %s", int(wait.Round(time.Minute).Minutes()), clock)
+	case days == 0:
+		return "today at " + clock
+	case days == 1:
+		return "tomorrow, " + t.Format("Mon 2 Jan, 15:04")
+	case t.Year() == now.Year():
+		return "on " + t.Format("Mon 2 Jan, 15:04")
+	}
+	return "on " + t.Format("Mon 2 Jan 2006, 15:04")
+}
+
+// calendarDays is how many midnights lie between two times of a zone.
+func calendarDays(from, to time.Time) int {
+	day := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
+	return int(day(to).Sub(day(from)).Hours() / 24)
 }
 
 // whenIs is the spec of a job in words, always with its zone.

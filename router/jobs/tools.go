@@ -180,7 +180,7 @@ func (d *Desk) changed(ctx context.Context, call tools.Call, change *ledger.JobC
 			Hint: "look at the list before doing it again",
 		}
 	}
-	return tools.Result{End: tools.EndOK, Output: plain(d.became(change)), Taint: taintOf(call.Session.Person, *change.Done)}
+	return tools.Result{End: tools.EndOK, Output: plain(d.became(change, "")) + itsNumber(change), Taint: taintOf(call.Session.Person, *change.Done)}
 }
 
 // refused says to a planner why nothing was done.
@@ -231,7 +231,16 @@ func (d *Desk) Show(ctx context.Context, id int64) (*scheduler.Job, string, erro
 }
 
 // Said is what a change that was made came to, in plain text.
-func (d *Desk) Said(c *ledger.JobChange) string { return plain(d.became(c)) }
+func (d *Desk) Said(c *ledger.JobChange) string { return plain(d.became(c, "")) + itsNumber(c) }
+
+// itsNumber says by which number a job is changed later, where nothing else does.
+func itsNumber(c *ledger.JobChange) string {
+	switch c.Kind {
+	case ledger.AddJob, ledger.EditJob, ledger.ResumeJob, ledger.SnoozeJob:
+		return fmt.Sprintf("\nIts number is %d.", c.Done.ID)
+	}
+	return ""
+}
 
 // machine is whoever runs the program on this machine.
 func (d *Desk) machine(name string) *asking {

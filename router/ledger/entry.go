@@ -249,6 +249,7 @@ type Accepted struct {
 	CancelTurn int64
 	Dropped    []int64 // turns that waited for a decision and were cancelled
 	Admin      string  // AsCode: the name of who was made an admin; empty: nobody
+	Admitted   string  // PairingDone: the name of who may write from now on
 	Refusal    string  // ChangeRefused: why, in a sentence
 	// People: somebody became a person, or two became one.
 	People bool

@@ -8,14 +8,14 @@ import (
 
 // admissions are the rules in words.
 var admissions = map[string]string{
-	ledger.RulePeople:         "let in, because the identity {identity} belongs to them",
-	ledger.RulePeopleHere:     "let in, because the identity {identity} belongs to them, and [channels.{channel}] allows the group",
-	ledger.RuleOpen:           "let in, because [channels.{channel}] is open to everybody there",
-	ledger.RuleMachine:        "let in, because whoever runs the program on this machine may speak as anybody",
+	ledger.RulePeople:         "allowed, because the identity {identity} belongs to them",
+	ledger.RulePeopleHere:     "allowed, because the identity {identity} belongs to them, and [channels.{channel}] allows the group",
+	ledger.RuleOpen:           "allowed, because [channels.{channel}] is open to everybody there",
+	ledger.RuleMachine:        "allowed, because whoever runs the program on this machine may speak as anybody",
 	ledger.RuleBot:            "kept out, because another bot wrote it",
 	ledger.RuleUnnamed:        "kept out, because the platform does not say who wrote it",
-	ledger.RuleClaim:          "let in, because it brought a claim code",
-	ledger.RuleLink:           "let in, because it brought a link code",
+	ledger.RuleClaim:          "allowed, because it brought a claim code",
+	ledger.RuleLink:           "allowed, because it brought a link code",
 	ledger.RuleJob:            "served, because a job of theirs was due",
 	ledger.RuleUnknown:        "kept out, because the identity {identity} belongs to nobody",
 	ledger.RuleNoPerson:       "kept out, because there is nobody of the name it was sent under",

@@ -7,7 +7,7 @@ type Setting struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
 	Source string `json:"source"`
-	Live   bool   `json:"live"` // a change of it counts at once; else from the next start
+	Live   bool   `json:"live"` // a change of it is used at once; else from the next start
 }
 
 // A SettingDiff is a setting that is otherwise than before, or would be.
