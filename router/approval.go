@@ -71,7 +71,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 	own := len(chats) == 1 && here(chats[0])
 	asked := ledger.Asked{ExpiresAt: time.Now().Add(within)}
 	if !own {
-		wish.Person, asked.MostOpen = j.data.Turn.Person.Name, mostAsked
+		wish.Person, asked.MostOpen = j.asker(), mostAsked
 	}
 	for _, chat := range chats {
 		asked.Questions = append(asked.Questions, j.runner.Lines.Line(chat.Channel).Question(ctx, chat, wish))
@@ -103,6 +103,15 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		err = agent.ErrTooManyAsked
 	}
 	return next, err
+}
+
+// asker is whose wish it is, for who decides: of somebody whom an open channel let in also what they call themselves.
+func (j *journal) asker() string {
+	name, label := j.data.Turn.Person.Name, words.OneLine(words.Visible(j.data.Conversation.Title), 30)
+	if p := j.runner.Roster.Named(name); p == nil || p.Source != ledger.FromOpen || label == "" || j.data.Conversation.Kind != channels.Direct {
+		return name
+	}
+	return label + " (" + name + ")"
 }
 
 // watchApprovals ends what nobody decided in time, until ctx ends.

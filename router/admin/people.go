@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,10 @@ type Directory interface {
 	Everyone(ctx context.Context) (people, away []ledger.Person, err error)
 	// Belongings counts what is somebody's.
 	Belongings(ctx context.Context, name string) (ledger.Belongings, error)
+	// Labels are what those of these people call themselves whom an open channel let in, by their names.
+	Labels(ctx context.Context, names []string) (map[string]string, error)
+	// LabelledSo are those of them who call themselves so, in any case of letters.
+	LabelledSo(ctx context.Context, label string) (map[string]string, error)
 }
 
 // A PeopleJudge judges a change of people that somebody asks for in a chat by the settings,
@@ -65,6 +70,12 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 			}
 			known = append(known, away...)
 			change, sure := personChange(fields, known)
+			if change == nil || !slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == change.Person.Name }) {
+				answer, err := openCalled(ctx, dir, fields, c.Slash)
+				if answer.Text != "" || err != nil {
+					return answer, err
+				}
+			}
 			if change == nil {
 				return commands.Says("%s", peopleUsage(fields[0], c.Slash)), nil
 			}
@@ -74,6 +85,50 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 			return changePerson(c, change, judge), nil
 		},
 	}
+}
+
+// openCalled answers a change of somebody by what they call themselves whom an open channel let in: who that is,
+// by platform and identity, with a button that does it. Empty: nobody calls themselves so.
+func openCalled(ctx context.Context, dir Directory, fields []string, slash string) (a commands.Answer, err error) {
+	verb := strings.ToLower(fields[0])
+	if verb == string(ledger.ChangeAdd) {
+		return a, nil
+	}
+	for n := len(fields); n > 1; n-- {
+		found, err := dir.LabelledSo(ctx, strings.Join(fields[1:n], " "))
+		if err != nil {
+			return a, fmt.Errorf("look who calls themselves so: %w", err)
+		}
+		names := slices.Sorted(maps.Keys(found))
+		if len(names) == 0 {
+			continue
+		}
+		var b strings.Builder
+		b.WriteString("Is this who you mean? They came by an open channel, where anybody may call themselves so.\n")
+		if len(names) > 1 {
+			b.Reset()
+			fmt.Fprintf(&b, "%s call themselves so. Write one of these:\n", people(len(names)))
+		}
+		for _, name := range names[:min(len(names), commands.Rows)] {
+			command := strings.Join(append([]string{"people", verb, name}, fields[n:]...), " ")
+			fmt.Fprintf(&b, "\n- %s: `%s%s`", labelled(name, found), slash, command)
+			if len(names) == 1 { // of several who look the same none is a press away
+				a.Buttons = []commands.Button{{Label: "Yes: " + words.OneLine(name, 30), Command: command}}
+			}
+		}
+		a.Text, a.Taint = b.String(), others
+		return a, nil
+	}
+	return a, nil
+}
+
+// labelled is somebody by name, and by what they call themselves, if that is known.
+func labelled(name string, labels map[string]string) string {
+	text := render.Escape(words.OneLine(name, 60))
+	if label := words.OneLine(words.Visible(labels[name]), 30); label != "" {
+		text = render.Escape(label) + " (" + text + ")"
+	}
+	return text
 }
 
 // personChange reads what is to be changed of somebody who is known, and whether it is sure; nil: it is not
@@ -201,12 +256,20 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 	}
 	more := len(list) > commands.Rows
 	list = list[:min(len(list), commands.Rows)]
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	labels, err := dir.Labels(ctx, names)
+	if err != nil {
+		return commands.Answer{}, fmt.Errorf("look what people call themselves: %w", err)
+	}
 	zone := c.Zone()
 	var b strings.Builder
 	fmt.Fprintf(&b, "I know %s:\n", people(all))
 	for i := range list {
 		p := &list[i]
-		fmt.Fprintf(&b, "- **%s**, %s; %s\n", render.Escape(words.OneLine(p.Name, 60)), personIs(p), knownFrom(p, zone))
+		fmt.Fprintf(&b, "- **%s**, %s; %s\n", labelled(p.Name, labels), personIs(p), knownFrom(p, zone))
 	}
 	var buttons []commands.Button
 	if more {

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+)
+
+// labels are what those whom an open channel let in call themselves, where their platform says it of a direct chat.
+const labels = `
+	SELECT p.name, c.title FROM people p JOIN sessions s ON s.person = p.name JOIN conversations c ON c.id = s.conversation_id
+	WHERE p.source = '` + ledger.FromOpen + `' AND c.kind = 'direct' AND c.title <> '' AND %s ORDER BY s.id`
+
+// Labels implements admin.Directory.
+func (r *Router) Labels(ctx context.Context, names []string) (map[string]string, error) {
+	marks, args := database.In(names)
+	return r.labelled(ctx, fmt.Sprintf("p.name IN (%s)", marks), args)
+}
+
+// LabelledSo implements admin.Directory.
+func (r *Router) LabelledSo(ctx context.Context, label string) (map[string]string, error) {
+	return r.labelled(ctx, "lower(c.title) = ?", []any{strings.ToLower(label)})
+}
+
+func (r *Router) labelled(ctx context.Context, which string, args []any) (of map[string]string, err error) {
+	of = map[string]string{}
+	err = r.db.read(ctx, "read what people call themselves", func(t *tx) error {
+		var rows []struct{ Name, Title string }
+		if err := t.All(&rows, fmt.Sprintf(labels, which), args...); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			of[row.Name] = row.Title
+		}
+		return nil
+	})
+	return of, err
+}
