@@ -338,7 +338,7 @@ func TestAdminsAllowStrangers(t *testing.T) {
 		asks("/allow scripted:finn a:b", "Write `/allow CODE` with the code")
 		asks("/allow scripted:finn Finn", "Finn can write to me now: user, scripted:finn.")
 		asks("/allow scripted:finn", "Nobody of the identity scripted:finn was refused lately.")
-		asks("/allow "+strings.ToLower(code)+" evi", "Let in: they are a user here from now on")
+		asks("/allow "+strings.ToLower(code)+" evi", "evi can write to me now, as a user. I tell them so.")
 		if got := r.persons(); got != "Finn user scripted:finn; evi user scripted:eve" && got != "evi user scripted:eve; Finn user scripted:finn" {
 			t.Errorf("people: %s", got)
 		}
