@@ -39,7 +39,10 @@ func TestOpenPeopleAreChangedByTheirNames(t *testing.T) {
 			t.Errorf("it is asked %q; people: %s", got, r.persons())
 		}
 		r.platform.Press("c1", "ada", "Yes: scripted:noyce")
-		r.until("they are an admin", func() bool { return strings.Contains(r.persons(), "scripted:noyce admin") })
+		r.until("ada is told", func() bool { return r.shownIn("c1", "scripted:noyce is changed: admin") })
+		if got := r.persons(); !strings.Contains(got, "scripted:noyce admin") {
+			t.Errorf("people: %s", got)
+		}
 		if got := r.asks("c1", "ada", "/people role nobody admin"); got != "There is no person nobody." {
 			t.Errorf("of nobody: %q", got)
 		}
