@@ -30,8 +30,9 @@ const (
 		SELECT platform_id FROM deliveries WHERE message_id = ? AND state = 'sent' AND extra LIKE '{"buttons":%'
 		AND NOT EXISTS (SELECT 1 FROM actions WHERE message_id = deliveries.message_id AND state = 'proposed' AND expires_at > ?)
 		ORDER BY part DESC LIMIT 1`
+	// allAnswered also names the approval, if it is decided: of a link one side may have confirmed it.
 	allAnswered = `
-		SELECT coalesce(a.approval_id, 0) FROM actions a WHERE a.message_id = ?
+		SELECT coalesce(p.id, 0) FROM actions a LEFT JOIN approvals p ON p.id = a.approval_id AND p.state <> 'proposed' WHERE a.message_id = ?
 		AND NOT EXISTS (SELECT 1 FROM actions o WHERE o.message_id = a.message_id AND o.state = 'proposed') LIMIT 1`
 	setAction      = `UPDATE actions SET state = ?, outcome = ?, used_by = ?, used_at = ? WHERE id = ? AND state = 'proposed'`
 	cancelSiblings = `

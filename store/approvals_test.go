@@ -11,6 +11,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/ledger"
+	"switchboard/store/storetest"
 )
 
 // allowed parks a new turn in conv, which is decided, and returns it running again with its
@@ -245,6 +246,32 @@ func TestOneDecisionCounts(t *testing.T) {
 		h.wantCount(0, "SELECT count(*) FROM approvals WHERE state = 'proposed'")
 		h.wantCount(0, "SELECT count(*) FROM actions WHERE state = 'proposed'")
 		h.wantCount(0, "SELECT count(*) FROM turns WHERE state = 'waiting'")
+	})
+}
+
+// A question that is shown after it was answered is told what was decided, but not while what
+// it asks is open: the other side of a link has yet to confirm it.
+func TestAnswersKnownBeforeTheQuestionIsShown(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.root()
+		ref := h.Begun("c", "asks")
+		h.park(ref, "c")
+		message, err := storetest.Count(h.Ctx, h.DB, "SELECT max(message_id) FROM actions WHERE approval_id IS NOT NULL")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantAnswered := func(wantOver bool, wantApproval int64) {
+			t.Helper()
+			over, approval, err := h.Router.Answered(h.Ctx, message)
+			if err != nil || over != wantOver || approval != wantApproval {
+				t.Errorf("over %v, approval %d, %v; want %v and %d", over, approval, err, wantOver, wantApproval)
+			}
+		}
+		wantAnswered(false, 0)
+		h.write("UPDATE actions SET state = 'accepted' WHERE state = 'proposed'")
+		wantAnswered(true, 0)
+		h.write("UPDATE actions SET state = 'proposed' WHERE state = 'accepted'")
+		wantAnswered(true, h.Accept(decides(ref.TurnID, "c", ledger.DoesOnce))[0].Approval)
 	})
 }
 
