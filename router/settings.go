@@ -79,7 +79,7 @@ func (r *Router) SettingsCounting() int64 { return r.counting.Load() }
 func (r *Router) settingsDecided(ctx context.Context, c *ledger.SettingsChange) {
 	r.settingsChanged()
 	v := c.Version
-	r.unask(v)
+	r.unask(ctx, v)
 	if c.Kind != ledger.TakeBackSettings || c.Conversation == v.Conversation {
 		return
 	}
@@ -90,10 +90,10 @@ func (r *Router) settingsDecided(ctx context.Context, c *ledger.SettingsChange) 
 
 // unask takes the buttons off the question whether a version is to stay, if they ended with what was
 // decided of it.
-func (r *Router) unask(v *ledger.SettingsVersion) {
+func (r *Router) unask(ctx context.Context, v *ledger.SettingsVersion) {
 	asked := v.Asked()
-	if line := r.Lines.Line(asked.Channel); line != nil {
-		line.Unbutton(asked, v.Question)
+	if line := r.Lines.Line(asked.Channel); line != nil && v.Question != 0 {
+		line.Unask(ctx, asked, v.Question)
 	}
 }
 
@@ -125,7 +125,7 @@ func (r *Router) lapseSettings(ctx context.Context) {
 	}
 	for i := range lapsed {
 		v := &lapsed[i]
-		r.unask(v)
+		r.unask(ctx, v)
 		if v.Secret() != "" {
 			r.SecretChanged()
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"switchboard/agent/tools"
+	"switchboard/channels"
 	"switchboard/router/ledger"
 )
 
@@ -206,6 +207,15 @@ func (t *tx) choose(owner int64, row *actionRow, chosen *ledger.Entry, turn ledg
 func (t *tx) question(row *actionRow, a *ledger.Accepted) error {
 	_, err := t.Row(uselessOf, []any{row.MessageID, t.now}, &a.Question)
 	return err
+}
+
+// Useless implements delivery.Outbox.
+func (r *Router) Useless(ctx context.Context, message int64) (id channels.MessageID, err error) {
+	err = r.db.read(ctx, "look where used buttons are shown", func(t *tx) error {
+		_, err := t.Row(uselessOf, []any{message, t.now}, &id)
+		return err
+	})
+	return id, err
 }
 
 // Answered implements delivery.Outbox.

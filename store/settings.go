@@ -201,7 +201,7 @@ func (t *tx) endQuestion(v *ledger.SettingsVersion, as ledger.ActionState) error
 	}
 	messages, err := t.ids(endQuestion, string(as), t.now, p.id, v.ConfirmCommand())
 	if err == nil && len(messages) > 0 {
-		_, err = t.Row(uselessOf, []any{messages[0], t.now}, &v.Question)
+		v.Question = messages[0]
 	}
 	return err
 }

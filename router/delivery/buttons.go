@@ -62,6 +62,17 @@ func (l *Line) settleQuestion(q *ledger.Decided) {
 	})
 }
 
+// Unask takes the buttons off a message of ours that was decided; best effort and in the background.
+// It looks after the commit of the decision, as answered looks after that of the message: of two at
+// once, one sees the other.
+func (l *Line) Unask(ctx context.Context, conv channels.Conversation, message int64) {
+	id, err := l.lines.Ledger.Useless(ctx, message)
+	if err != nil {
+		l.lines.Log.DebugContext(ctx, "buttons stay", "channel", l.Name, "conversation_id", conv.ID, "error", err)
+	}
+	l.Unbutton(conv, id)
+}
+
 // Unbutton takes the buttons off a message of ours, best effort and in the
 // background: the platform waits for an answer to the press.
 func (l *Line) Unbutton(conv channels.Conversation, id channels.MessageID) {

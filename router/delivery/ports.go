@@ -42,6 +42,9 @@ type Outbox interface {
 	// Answered says that there were choices under a message of ours and none of them
 	// can be made any more; approval is what they decided, 0 where it was no approval.
 	Answered(ctx context.Context, message int64) (over bool, approval int64, err error)
+	// Useless is under which ID a message of ours shows buttons of which none can be used any more;
+	// empty: nowhere.
+	Useless(ctx context.Context, message int64) (channels.MessageID, error)
 	// Questions are the messages with the buttons of an approval, as far as they are shown.
 	Questions(ctx context.Context, approval int64) ([]ledger.Decided, error)
 	// Gone notes that conv is closed to us; first says that this was not known. It is

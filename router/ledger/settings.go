@@ -31,9 +31,9 @@ type SettingsVersion struct {
 	Confirmed    bool          `json:"confirmed,omitempty"`
 	Lapsed       bool          `json:"lapsed,omitempty"` // it counts no longer
 	Left         time.Duration `json:"-"`                // until ConfirmBy, as it was read; 0: it does not wait
-	// Question is the message in Conversation whose buttons ended with this change of the version;
-	// empty: there is none, or it is not known to be shown.
-	Question channels.MessageID `json:"-"`
+	// Question is the message of ours in Conversation whose buttons ended with this change of the
+	// version; 0: there is none.
+	Question int64 `json:"-"`
 }
 
 // Waiting says that the version counts only until ConfirmBy, unless it is confirmed.
