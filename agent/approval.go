@@ -132,7 +132,7 @@ func denied(a Approval, ask Ask) string {
 	case Changed:
 		return "what " + what + " would do has changed since it was allowed, so I did not do it; ask me again if you still want it"
 	case TooMany:
-		return "I ask nobody about " + what + " while so many questions of yours are open; decide those first, or wait until they are over"
+		return "I ask nobody about " + what + " while you have so many open questions; decide those first, or wait until they are over"
 	case Nobody:
 		return what + " needs the permission of an admin (rule " + ask.Rule + "), and none has a direct chat with me in which I could ask"
 	}

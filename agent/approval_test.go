@@ -110,7 +110,7 @@ func TestSixthQuestionIsNotAsked(t *testing.T) {
 	if j.end == nil || j.end.Outcome != TooMany || count(w.ran, "rm x") != 0 || len(j.asks) != 0 {
 		t.Fatalf("end %+v, ran %v, asked %v", j.end, w.ran, j.asks)
 	}
-	if said := j.texts(); len(said) != 1 || !strings.HasPrefix(said[0], "I stopped: I ask nobody about the command while so many questions of yours are open;") {
+	if said := j.texts(); len(said) != 1 || !strings.HasPrefix(said[0], "I stopped: I ask nobody about the command while you have so many open questions;") {
 		t.Errorf("said %q", said)
 	}
 }

@@ -79,7 +79,7 @@ func report(task *TaskRow) string {
 	case result.End != tools.EndOK:
 		fmt.Fprintf(&b, "%s did not work (%s).", name, words.Escape(strings.ReplaceAll(result.Code, "_", " ")))
 	case output == "":
-		fmt.Fprintf(&b, "%s is done, and said nothing.", name)
+		fmt.Fprintf(&b, "%s is done, and it printed nothing.", name)
 	}
 	for _, text := range []string{output, hint} {
 		if text != "" && b.Len() > 0 {

@@ -125,7 +125,7 @@ func TestOrderTellsItsResult(t *testing.T) {
 		{ok("*5* o'clock\n"), `\*5\* o\'clock`},
 		{ok("a\tb\n```\n"), "````\na\tb\n```\n````"},
 		{ok("sent as [a](attachment:7)"), "sent as [a](attachment:7)"},
-		{ok(""), "odd is done, and said nothing."},
+		{ok(""), "odd is done, and it printed nothing."},
 		{tools.Result{End: tools.EndError, Code: "io_error", Output: "no such file", Hint: "look first"}, "odd did not work (io error).\n\nno such file\n\nlook first"},
 	} {
 		w := ordering(t, "odd", `{"word":"a"}`)

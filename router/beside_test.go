@@ -153,7 +153,7 @@ func TestChannelsAreShown(t *testing.T) {
 		r.start()
 		for _, c := range []struct{ says, want, buttons string }{
 			{"/channels", "- play has been *connected* (scripted)\n", "More of console, More of play, More of play-2"},
-			{"/channels after play-2", "There is no channel after that name.", ""},
+			{"/channels after play-2", "There are no more channels.", ""},
 			{"/channel", "Write it so: `/channel NAME` says", ""},
 			{"/channel play", "play has been *connected*.\n\n- kind scripted\n- direct allowlist", "Test"},
 			{"/channel console", "console has been *connected*", ""},

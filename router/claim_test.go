@@ -84,7 +84,7 @@ func TestClaimCodeMakesOneAdmin(t *testing.T) {
 			t.Errorf("%+v", receipt)
 		}
 		r.accept(event(10, "c9", "eve", "/claim "+code))
-		r.mentions(3, "That code was used before")
+		r.mentions(3, "That code is no longer valid")
 		r.accept(event(11, "c2", "bob", "/claim "+code))
 		r.mentions(4, "My settings name you")
 		again := r.newClaim()
@@ -196,9 +196,9 @@ func TestUsedClaimCodeEndsTheOthers(t *testing.T) {
 		}
 		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
 		r.accept(event(3, "c1", "dora", "/claim "+first))
-		r.mentions(2, "That code was used before, or another one since it was made")
+		r.mentions(2, "That code is no longer valid")
 		r.accept(event(4, "c1", "dora", "/claim "+third))
-		r.mentions(3, "That code was used before, or another one since it was made")
+		r.mentions(3, "That code is no longer valid")
 		r.accept(event(5, "c1", "dora", "/claim "+r.newClaim()))
 		r.mentions(4, "Welcome!")
 		if got := r.admins(); got != "ada scripted:ada; dora scripted:dora; eve scripted:eve" {

@@ -85,7 +85,7 @@ func (r *Router) ownCommands() []commands.Command {
 			FR: "le plan en cours, ou le dernier", IT: "il piano in corso, o l'ultimo",
 		}, Run: r.plan},
 		{Name: "why", Args: "[TURN]", About: commands.Text{
-			EN: "why it went as it did, step by step", DE: "warum es so kam, Schritt für Schritt", ES: "por qué fue así, paso a paso",
+			EN: "why I answered as I did, step by step", DE: "warum es so kam, Schritt für Schritt", ES: "por qué fue así, paso a paso",
 			FR: "pourquoi cela s'est passé ainsi, pas à pas", IT: "perché è andata così, passo per passo",
 		}, Run: r.why},
 		{Name: "cancel", Free: true, About: commands.Text{
@@ -117,18 +117,18 @@ func (r *Router) ownCommands() []commands.Command {
 			EN: "do not allow it", DE: "es nicht erlauben", ES: "no permitirlo", FR: "ne pas le permettre", IT: "non permetterlo",
 		}, Run: r.approve},
 		{Name: "link", Typed: true, About: commands.Text{
-			EN: "make another account of yours you as well", DE: "ein anderes Konto von dir auch zu dir machen", ES: "que otra cuenta tuya también seas tú",
+			EN: "use me from another account of yours too", DE: "ein anderes Konto von dir auch zu dir machen", ES: "que otra cuenta tuya también seas tú",
 			FR: "faire d'un autre de vos comptes le vôtre aussi", IT: "fare sì che un altro tuo account sia anche tu",
 		}, Run: r.link},
 		{Name: "unlink", Typed: true, Args: "[IDENTITY]", About: commands.Text{
-			EN: "take an account of yours off again", DE: "ein Konto von dir wieder lösen", ES: "quitar de nuevo una cuenta tuya",
+			EN: "remove one of your linked accounts", DE: "ein Konto von dir wieder lösen", ES: "quitar de nuevo una cuenta tuya",
 			FR: "détacher de nouveau un de vos comptes", IT: "staccare di nuovo un tuo account",
 		}, Run: r.unlink},
 		{Name: "claim", Hidden: true, Direct: true, Args: "CODE", About: commands.Text{
 			EN: "become an admin with a code", DE: "mit einem Code Admin werden", ES: "ser administrador con un código", FR: "devenir administrateur avec un code", IT: "diventare amministratore con un codice",
 		}, Run: r.claim},
 		{Name: "secret", Admin: true, Typed: true, Args: "list|set NAME VALUE|remove NAME", About: commands.Text{
-			EN: "the encrypted store", DE: "der verschlüsselte Speicher", ES: "el almacén cifrado", FR: "le coffre chiffré", IT: "l'archivio cifrato",
+			EN: "passwords and keys, kept encrypted", DE: "der verschlüsselte Speicher", ES: "el almacén cifrado", FR: "le coffre chiffré", IT: "l'archivio cifrato",
 		}, Run: r.secret},
 		{Name: "whoami", About: commands.Text{
 			EN: "who you are to me", DE: "wer du für mich bist", ES: "quién eres para mí", FR: "qui vous êtes pour moi", IT: "chi sei per me",
@@ -383,7 +383,7 @@ func (r *Router) plan(ctx context.Context, c *commands.Call) (commands.Answer, e
 	}
 	plan := turn.Plans[len(turn.Plans)-1]
 	var b strings.Builder
-	fmt.Fprintf(&b, "Turn %d, %s. Goal: %s", turn.ID, turn.State, plan.Goal)
+	fmt.Fprintf(&b, "Answer %d, %s. Goal: %s", turn.ID, turn.State, plan.Goal)
 	if plan.Attempt > 0 {
 		fmt.Fprintf(&b, " (plan %d)", plan.Attempt+1)
 	}

@@ -31,7 +31,7 @@ func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, err
 	case c.Args != "": // a code that can be used would not have come here
 		return commands.Says("That is no code that I could use here. \"%slink\" alone shows one, for your other account on a chat platform.", c.Slash), nil
 	case c.Person.Source == ledger.FromOpen:
-		return commands.Says("I know you only from where everybody may write to me, and so have no account of yours to join another to. Make the code on the other one."), nil
+		return commands.Says("You are not registered with me here, so I cannot add another account to this one. Write /link on your other account, and send me that code here."), nil
 	}
 	code := newCode()
 	reply := r.notice(c, fmt.Sprintf("Send me this from your other account, in a direct chat: `/link %s`%s. "+

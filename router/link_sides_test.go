@@ -62,7 +62,7 @@ func TestBothSidesConfirmALink(t *testing.T) {
 						t.Errorf("typed where it was not asked: %q", got)
 					}
 				}
-				if got := r.asks("c5", "zoe", "/link "+code); !strings.Contains(got, "That code is not good") {
+				if got := r.asks("c5", "zoe", "/link "+code); !strings.Contains(got, "That code is not valid") {
 					t.Errorf("used again: %q", got)
 				}
 				confirmed := map[string]bool{}

@@ -77,7 +77,7 @@ func (r *rig) owner(identity string) string {
 
 // promise: P4.linking
 func TestLinkCodeMakesTwoAccountsOnePerson(t *testing.T) {
-	const same, wrong, byFile, admin = "becomes", "That code is not good", "My settings name you", "You are an admin here, and would be one no more"
+	const same, wrong, byFile, admin = "becomes", "That code is not valid", "My settings name you", "You are an admin here, and this would end that"
 	cases := []struct {
 		name, maker, sender, text string // MAKER, SENDER are persons of the case; CODE stands for the code
 		want, owner               string
@@ -225,14 +225,14 @@ func TestLinkCodesAreShortLived(t *testing.T) {
 		second := r.links("c1", "dora")
 		others := r.links("c2", "bob") // ends none of hers
 		for _, bad := range []string{first, "AAAA-BBBB-CCC2"} {
-			if got := r.asks("c9", "carl", "/link "+bad); !strings.Contains(got, "That code is not good") {
+			if got := r.asks("c9", "carl", "/link "+bad); !strings.Contains(got, "That code is not valid") {
 				t.Errorf("answered %q", got)
 			}
 		}
 		r.platform.Say("s9", "eve", "/link "+first) // a stranger learns nothing
 		time.Sleep(10*time.Minute + time.Second)
 		for _, late := range []string{second, others} {
-			if got := r.asks("c9", "carl", "/link "+late); !strings.Contains(got, "That code is not good") {
+			if got := r.asks("c9", "carl", "/link "+late); !strings.Contains(got, "That code is not valid") {
 				t.Errorf("answered %q", got)
 			}
 		}
@@ -266,7 +266,7 @@ func TestLinkCodesAreShortLived(t *testing.T) {
 		r.change(ledger.ChangeRemove, "dora", "")
 		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:other")
 		r.change(ledger.ChangeAdd, "finn", ledger.RoleUser, "scripted:finn")
-		if got := r.asks("c8", "finn", "/link "+gone); !strings.Contains(got, "That code is not good") {
+		if got := r.asks("c8", "finn", "/link "+gone); !strings.Contains(got, "That code is not valid") {
 			t.Errorf("of who was removed: %q", got)
 		}
 	})
@@ -336,7 +336,7 @@ func TestWhereNoLinkCodeIsShown(t *testing.T) {
 		r.start()
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "/link"})
 		r.mentions(1, "Write /link to me in a direct chat")
-		if got := r.asks("c9", "eve", "/link"); !strings.Contains(got, "I know you only from where everybody may write") {
+		if got := r.asks("c9", "eve", "/link"); !strings.Contains(got, "You are not registered with me here") {
 			t.Errorf("answered %q", got)
 		}
 		// Who is let in by an open policy becomes the other person with all they had.

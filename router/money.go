@@ -55,7 +55,7 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 	}
 	for _, s := range spent {
 		if s.Settled >= nearLimit*s.Limit && (over == nil || s != over.Spending) {
-			j.runner.notifyBudget(j, b, s, now, fmt.Sprintf("is four fifths spent: %s of %s", b.Amount(s.Settled), b.Amount(s.Limit)), "near")
+			j.runner.notifyBudget(j, b, s, now, fmt.Sprintf("is 80 %% spent: %s of %s", b.Amount(s.Settled), b.Amount(s.Limit)), "near")
 		}
 	}
 	if over == nil {

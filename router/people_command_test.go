@@ -41,8 +41,8 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 		r.channel.Groups, r.channel.RequireMention = "open", false
 		r.start()
 		for _, c := range []struct{ says, want string }{
-			{"/people", "- ada, admin, scripted:ada; in the settings' file since 20"},
-			{"/people add", "Write it so: `/people add NAME IDENTITY [admin]` lets somebody in."},
+			{"/people", "- ada, admin, scripted:ada; in the settings file since 20"},
+			{"/people add", "Write it so: `/people add NAME IDENTITY [admin]` adds somebody."},
 			{"/people add eve", "Write it so: `/people add NAME IDENTITY [admin]"},
 			{"/people add eve admin", "I did nothing: that is no identity"},
 			{"/people role eve boss", "Write it so: `/people role NAME admin|user"},
@@ -57,7 +57,7 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 			{"/people link eve_*x* scripted:bob", "scripted:bob is bob, who is named in [[people]] of my.toml, which decides"},
 			{"/people role eve_*x* ADMIN", "eve_*x* is changed: admin, scripted:eve, scripted:eve2."},
 			{"/people tools eve_*x* web time", "admin, scripted:eve, scripted:eve2, tools web, time."},
-			{"/people", "- eve_*x*, admin, scripted:eve, scripted:eve2, tools web, time; named at run time since 20"},
+			{"/people", "- eve_*x*, admin, scripted:eve, scripted:eve2, tools web, time; added by command since 20"},
 			{"/people role bob admin", "bob is named in [[people]] of my.toml, which decides: change it there"},
 			{"/people remove bob", "bob is named in [[people]] of my.toml"},
 			{"/people role nobody admin", "There is no person nobody."},

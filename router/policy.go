@@ -109,7 +109,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 	case !tools.Named(channel.ToolsAllow, q.Tool):
 		return refuse("channel.tools_allow", q.Tool+" is not switched on for "+q.Channel)
 	case q.Mode != ModeAct && q.Effect != tools.EffectRead:
-		return refuse("session.mode", "this session only asks; "+q.Tool+" would change something")
+		return refuse("session.mode", "this chat is in mode ask, and "+q.Tool+" would change something; /mode act allows it")
 	case judged.Outcome == shell.Refused:
 		return refuse(judged.Rule, judged.Reason)
 	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside && !q.Looks && !q.Own:
@@ -120,15 +120,15 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 	case q.Taint != tools.Clean && q.Sends != "" && !tools.Wrote(q.Words, q.Sends):
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.url",
-			Reason: fmt.Sprintf("after reading text from elsewhere (%s), %s takes only an address that stands in what the person just wrote, "+
-				"because an address can carry away what was read; they can write it out in full", q.Taint.Words(), q.Tool),
+			Reason: fmt.Sprintf("I read text from elsewhere here (%s), and this address is not in what was just written to me. "+
+				"An address can carry away what I read; written out in full, it is used without a question", q.Taint.Words()),
 		}
 	case config.asks(q.Tool, q.Looks):
-		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "this needs a permission each time"}
+		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "this needs permission each time"}
 	case q.Taint != tools.Clean && slices.ContainsFunc(q.Keeps, func(text string) bool { return !tools.Said(q.Words, text) }):
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: tools.RuleKeeps,
-			Reason: "it would be kept for later, and is not in what the person just wrote",
+			Reason: "this would be kept for later, and was not just written to me",
 		}
 	case judged.Outcome == shell.Asked:
 		return tools.Decision{Verdict: tools.Ask, Rule: judged.Rule, Reason: judged.Reason}

@@ -11,7 +11,7 @@ import (
 )
 
 // retryTakes answers a /retry with something behind it.
-const retryTakes = "/retry takes nothing behind it, so I did nothing: alone it tries your latest message again, as a reply to a message that one. What you want otherwise, just write to me."
+const retryTakes = "Write /retry alone, so I did nothing. It tries your latest message again; as a reply to another message it tries that one. For anything else just write to me."
 
 // retry is /retry: a turn that takes its place in the queue.
 func (r *Router) retry(_ context.Context, c *commands.Call) (commands.Answer, error) {

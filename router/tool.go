@@ -20,7 +20,7 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 	}
 	order, usable := orderIn(c.Args), r.usable(c)
 	if order.Tool == "" {
-		return r.listed(usable, "", "/tool and one of these names runs it, with its arguments as JSON behind it:"), nil
+		return r.listed(usable, "", "/tool and one of these names runs it, with its arguments as JSON after it:"), nil
 	}
 	_, takes, fault := r.Typed(order.Tool, json.RawMessage(order.Args))
 	name := render.Escape(words.OneLine(order.Tool, 60))

@@ -151,7 +151,7 @@ func TestToolIsUnderTheSameRules(t *testing.T) {
 		r.platform.Say("c1", "ada", "/mode ask")
 		r.await(1)
 		r.platform.Say("c1", "ada", pay)
-		r.mentions(2, "I did not run pay (rule session.mode)", "only asks")
+		r.mentions(2, "I did not run pay (rule session.mode)", "is in mode ask")
 		r.platform.Say("c1", "ada", `/tool look {"amount": 1}`)
 		r.mentions(3, "look is done")
 		r.platform.Say("c1", "ada", "/mode act")

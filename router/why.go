@@ -30,7 +30,7 @@ func (r *Router) why(ctx context.Context, c *commands.Call) (commands.Answer, er
 	}
 	switch {
 	case errors.Is(err, ledger.ErrNotFound), err == nil && turn.Session != ledger.SessionKey(conv): // others' turns are theirs
-		return commands.Says("There is no answer of that number in this conversation."), nil
+		return commands.Says("There is no answer with that number in this conversation."), nil
 	case err != nil:
 		return commands.Answer{}, fmt.Errorf("read turn: %w", err)
 	}

@@ -12,7 +12,7 @@ func TestWhyExplainsTheTurnThatIsMeant(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		r.platform.Say("c1", "ada", "/why")
-		r.shows(1, "There is no answer of that number in this conversation.")
+		r.shows(1, "There is no answer with that number in this conversation.")
 		r.platform.Say("c1", "ada", "one")
 		answer := r.await(2)[1]
 		r.platform.Say("c1", "ada", "two")
@@ -34,7 +34,7 @@ func TestWhyExplainsTheTurnThatIsMeant(t *testing.T) {
 			"ada asked: two", "allowed, because the identity scripted:ada belongs to them", "done (answered)", "0 model calls")
 		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why", ReplyTo: string(answer.ID)}, "ada asked: one")
 		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why 1"}, "ada asked: one")
-		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why 3"}, "no answer of that number in this conversation") // bob's
+		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why 3"}, "no answer with that number in this conversation") // bob's
 		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why not"}, "Write /why")
 	})
 }

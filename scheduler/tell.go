@@ -40,7 +40,7 @@ func (s *Scheduler) tellMissed(ctx context.Context, _ *sync.WaitGroup) (time.Dur
 // summary says what was missed.
 func summary(missed []DueRun) string {
 	var b strings.Builder
-	b.WriteString("These did not run, because I was not there in time:")
+	b.WriteString("These did not run, because I was not running then:")
 	for i, m := range missed {
 		if i == mostNamed {
 			fmt.Fprintf(&b, "\n- and %d more; /jobs N history shows them", len(missed)-i)

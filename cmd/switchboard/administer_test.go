@@ -40,7 +40,7 @@ func TestAdminsRunTheBotFromTheChat(t *testing.T) {
 		out, _, _ := r.command("person", "refused")
 		return strings.Contains(out, identity)
 	})
-	r.asks(chief, "/people", fmt.Sprintf("Chief, admin, telegram:%d; in the settings' file since", chief))
+	r.asks(chief, "/people", fmt.Sprintf("Chief, admin, telegram:%d; in the settings file since", chief))
 	r.asks(chief, "/allow", identity+" on tg, who calls themselves Eve")
 	r.asks(chief, "/allow "+identity, "Eve can write to me now: user, "+identity)
 	r.asks(eve.ID, "hello", "heard: hello")

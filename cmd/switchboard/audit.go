@@ -18,7 +18,7 @@ import (
 
 // auditCmd reads the audit log.
 type auditCmd struct {
-	Verify auditVerifyCmd `cmd:"" help:"Hold the audit log to the hashes by which each hour of it was sealed."`
+	Verify auditVerifyCmd `cmd:"" help:"Check the audit log against the hashes that seal each hour."`
 	Export auditExportCmd `cmd:"" help:"The audit log, one JSON object a line, the oldest first."`
 }
 

@@ -100,7 +100,7 @@ func (a *app) saySeal(db *store.DB) error {
 func (c *backupCmd) write(a *app, source backup.Source) (*backup.Manifest, error) {
 	if c.File == "-" {
 		if isTerminal(a.out) {
-			return nil, usageError{errors.New("a backup is nothing to read on a terminal; name a file, or send it to another program")}
+			return nil, usageError{errors.New("a backup cannot be printed on a terminal; name a file, or send it to another program")}
 		}
 		return backup.Write(a.ctx, source, a.out)
 	}

@@ -23,7 +23,7 @@ type channelCmd struct {
 }
 
 type channelRejectedCmd struct {
-	Limit count `default:"50" help:"At most so many."`
+	Limit count `default:"50" help:"Show at most this many."`
 	JSON  bool  `name:"json" help:"As JSON, with all of it."`
 }
 

@@ -56,7 +56,7 @@ func TestClaimMakesTheFirstAdmin(t *testing.T) {
 	}
 	r.bot.Say(eve.ID, "/claim "+code)
 	r.await("the second use is refused", 20*time.Second, func() bool { return len(r.answers(eve.ID)) == 4 })
-	want := []string{"heard: hello", "heard: again", "That code was used before"}
+	want := []string{"heard: hello", "heard: again", "That code is no longer valid"}
 	for i, got := range r.answers(eve.ID)[1:] {
 		if !strings.HasPrefix(got, want[i]) {
 			t.Errorf("answer %d: %q", i+1, got)

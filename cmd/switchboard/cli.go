@@ -49,15 +49,15 @@ type cli struct {
 	Turn     turnCmd     `cmd:"" help:"What was asked and how it was answered." group:"see"`
 	Explain  explainCmd  `cmd:"" help:"Why it was answered so." group:"see"`
 	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not." group:"see"`
-	Channel  channelCmd  `cmd:"" help:"How the channels are." group:"see"`
-	Job      jobCmd      `cmd:"" help:"Reminders, and what is done later or again and again." group:"set"`
+	Channel  channelCmd  `cmd:"" help:"The state of each channel." group:"see"`
+	Job      jobCmd      `cmd:"" help:"Reminders and scheduled jobs." group:"set"`
 	Person   personCmd   `cmd:"" help:"Who may write." group:"set"`
-	Secret   secretCmd   `cmd:"" help:"What settings and tools use and nobody is shown, encrypted." group:"set"`
-	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do." group:"set"`
+	Secret   secretCmd   `cmd:"" help:"Passwords, tokens and keys, stored encrypted." group:"set"`
+	Prompt   promptCmd   `cmd:"" help:"The prompts of the models' roles." group:"set"`
 	Audit    auditCmd    `cmd:"" help:"Who did and decided what, sealed by hash." group:"see"`
 	Usage    usageCmd    `cmd:"" help:"What was used of models, and what it cost." group:"see"`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema." group:"keep"`
-	Backup   backupCmd   `cmd:"" help:"Write everything that is known into one file, also while the program runs." group:"keep"`
+	Backup   backupCmd   `cmd:"" help:"Back up the database and its files into one file, also while the bot runs." group:"keep"`
 	Restore  restoreCmd  `cmd:"" help:"Fill an empty database from such a file, SQLite or PostgreSQL, whichever it came from." group:"keep"`
 	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account." group:"run"`
 	Version  versionCmd  `cmd:"" help:"Print the version." group:"about"`

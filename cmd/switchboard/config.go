@@ -23,11 +23,11 @@ type settingsCmd struct {
 
 	Get      configGetCmd      `cmd:"" help:"What the running engine uses: one setting, or a table."`
 	Set      configSetCmd      `cmd:"" help:"Change a setting while the engine runs; it lies above the file and below the environment."`
-	Unset    configUnsetCmd    `cmd:"" help:"Take a change back to what the file says."`
+	Unset    configUnsetCmd    `cmd:"" help:"Use the file's value again for one setting."`
 	Diff     configDiffCmd     `cmd:"" help:"What was changed at run time, beside what the file says."`
 	Versions configVersionsCmd `cmd:"" help:"All changes, the newest first."`
 	Undo     configUndoCmd     `cmd:"" help:"Take a change back, the last one or one by its number."`
-	Confirm  configConfirmCmd  `cmd:"" help:"Keep a change that has to be confirmed: by who made it, where it was made."`
+	Confirm  configConfirmCmd  `cmd:"" help:"Confirm a change. Only the person who made it can, in the same place."`
 	Save     configSaveCmd     `cmd:"" help:"Write what was changed at run time into the file, its comments kept."`
 }
 

@@ -98,13 +98,13 @@ type configDiffCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *configDiffCmd) Run(a *app) error {
-	return list(a, "/config/diff", 0, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "KEY\tVALUE\tIN THE FILE\tCOUNTS", func(d view.SettingDiff) []any {
+	return list(a, "/config/diff", 0, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "KEY\tVALUE\tIN THE FILE\tUSED", func(d view.SettingDiff) []any {
 		return []any{d.Key, d.Is, d.Was, whenItCounts(d.Live)}
 	})
 }
 
 type configVersionsCmd struct {
-	Limit count `default:"20" help:"At most so many."`
+	Limit count `default:"20" help:"Show at most this many."`
 	JSON  bool  `name:"json" help:"As JSON."`
 }
 
@@ -114,7 +114,7 @@ func (c *configVersionsCmd) Run(a *app) error {
 		state := ""
 		switch {
 		case v.Lapsed:
-			state = "not confirmed, does not count"
+			state = "not confirmed, not used"
 		case !v.ConfirmBy.IsZero() && !v.Confirmed:
 			state = "to be confirmed by " + at(v.ConfirmBy)
 		case v.Undoes != 0:

@@ -18,7 +18,7 @@ type deliveryCmd struct {
 
 type deliveryListCmd struct {
 	State string `help:"Only deliveries in this state: draft, pending, sending, sent, unknown, dead or dropped." enum:",draft,pending,sending,sent,unknown,dead,dropped" default:""`
-	Limit count  `default:"50" help:"At most so many."`
+	Limit count  `default:"50" help:"Show at most this many."`
 	JSON  bool   `name:"json" help:"As JSON."`
 }
 

@@ -92,7 +92,7 @@ func (c initCmd) Run(a *app) error {
 	}
 	wrote, next := "wrote", fmt.Sprintf("\"switchboard%s\" runs it, \"switchboard%s doctor\" says what is missing.", with, with)
 	if there {
-		wrote, next = "added to", fmt.Sprintf("\"switchboard%s\" runs it; a bot that runs takes it up with /reload.", with)
+		wrote, next = "added to", fmt.Sprintf("\"switchboard%s\" runs it; a running bot uses it within seconds.", with)
 	}
 	fmt.Fprintf(a.out, "%s %s\n", wrote, q.path)
 	if len(q.answers.Channels) > 0 {

@@ -26,9 +26,9 @@ type jobCmd struct {
 	Show    jobShowCmd    `cmd:"" help:"All about one."`
 	Edit    jobEditCmd    `cmd:"" help:"Give one another time, text or option."`
 	Run     jobRunCmd     `cmd:"" help:"Run one now, besides its times."`
-	Pause   jobPauseCmd   `cmd:"" help:"Let one rest until it is resumed."`
+	Pause   jobPauseCmd   `cmd:"" help:"Pause one until it is resumed."`
 	Resume  jobResumeCmd  `cmd:"" help:"Have one go on that was paused or disabled."`
-	Skip    jobSkipCmd    `cmd:"" help:"Leave the next time of one out."`
+	Skip    jobSkipCmd    `cmd:"" help:"Skip the next run of one."`
 	Remove  jobRemoveCmd  `cmd:"" help:"Remove one; its history stays for as long as [retention] runs says."`
 	History jobHistoryCmd `cmd:"" help:"The runs of one, and what became of them."`
 }
@@ -37,7 +37,7 @@ type jobListCmd struct {
 	Person string `help:"Whose; yours if nobody is named." default:"owner" placeholder:"NAME"`
 	All    bool   `help:"Everybody's, and the program's own."`
 	After  int64  `help:"Only those with a higher number." placeholder:"NUMBER"`
-	Limit  count  `default:"50" help:"At most so many."`
+	Limit  count  `default:"50" help:"Show at most this many."`
 	JSON   bool   `name:"json" help:"As JSON."`
 }
 
@@ -84,7 +84,7 @@ type jobOptions struct {
 	Misfire   *string `help:"What becomes of times that passed while nothing ran: skip, once or all." placeholder:"WHAT"`
 	Grace     *string `help:"How late such a time still runs, as in 2h." placeholder:"TIME"`
 	Overlap   *string `help:"What becomes of a time while the former run goes on: skip, queue or allow." placeholder:"WHAT"`
-	Jitter    *string `help:"Each run begins by up to so much later, by chance, as in 5m." placeholder:"TIME"`
+	Jitter    *string `help:"Start each run later by a random time of up to this, as in 5m." placeholder:"TIME"`
 	Timeout   *string `help:"How long a run of a task or a heartbeat may take, as in 10m." placeholder:"TIME"`
 	Retries   *string `help:"How often a run that failed is tried again, from 0 to 5." placeholder:"NUMBER"`
 	Budget    *string `help:"What a run of a task or a heartbeat may cost at most, in place of budget.per_job_run." placeholder:"AMOUNT"`
@@ -183,7 +183,7 @@ func (c *oneJob) change(a *app, kind ledger.JobChangeKind) error {
 type jobHistoryCmd struct {
 	oneJob
 	Before int64 `help:"Only runs before this number." placeholder:"NUMBER"`
-	Limit  count `default:"50" help:"At most so many."`
+	Limit  count `default:"50" help:"Show at most this many."`
 }
 
 // Run implements the command.

@@ -220,7 +220,7 @@ func TestSlipOverARestart(t *testing.T) {
 		r.says("somebody who is away wrote", 1)
 		r.says("a stranger wrote", 0)
 		r.bot.Say(r.chief.ID, "/people")
-		r.reads(r.chief, "away, as the settings' file does not name them, since", 1)
+		r.reads(r.chief, "away, as the settings file does not name them, since", 1)
 		r.stop(10 * time.Second)
 		r.write(r.whole())
 		r.ready()

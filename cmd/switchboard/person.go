@@ -28,7 +28,7 @@ type personCmd struct {
 	Role    personRoleCmd    `cmd:"" help:"Make somebody an admin, or a user."`
 	Link    personLinkCmd    `cmd:"" help:"Give somebody another identity."`
 	Tools   personToolsCmd   `cmd:"" help:"Say which tools somebody may use."`
-	Remove  personRemoveCmd  `cmd:"" help:"Take somebody off; what is remembered of them goes too."`
+	Remove  personRemoveCmd  `cmd:"" help:"Remove somebody, with what the bot remembers of them."`
 	Claim   personClaimCmd   `cmd:"" help:"Print a code that makes whoever sends it to the bot an admin."`
 	Refused personRefusedCmd `cmd:"" help:"Who wrote and was not served, and by which rule."`
 }
@@ -37,7 +37,7 @@ type personListCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *personListCmd) Run(a *app) error {
-	return list(a, "/people", 0, c.JSON, "\"switchboard person add NAME\" lets somebody in", "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p ledger.Person) []any {
+	return list(a, "/people", 0, c.JSON, "\"switchboard person add NAME CHANNEL:ID\" adds somebody", "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p ledger.Person) []any {
 		return []any{p.Name, p.Role, strings.Join(p.Identities, ", "), strings.Join(p.Tools, ", "), fromWhere(p)}
 	})
 }
@@ -50,7 +50,7 @@ func fromWhere(p ledger.Person) string {
 }
 
 type personRefusedCmd struct {
-	Limit count `default:"50" help:"At most so many."`
+	Limit count `default:"50" help:"Show at most this many."`
 	JSON  bool  `name:"json" help:"As JSON."`
 }
 

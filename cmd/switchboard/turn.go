@@ -20,7 +20,7 @@ type turnCmd struct {
 
 type turnListCmd struct {
 	State string `help:"Only turns in this state: queued, running, waiting, done, failed, cancelled or merged." enum:",queued,running,waiting,done,failed,cancelled,merged" default:""`
-	Limit count  `default:"50" help:"At most so many."`
+	Limit count  `default:"50" help:"Show at most this many."`
 	JSON  bool   `name:"json" help:"As JSON."`
 }
 

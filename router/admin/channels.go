@@ -33,7 +33,7 @@ type ChannelKeeper interface {
 func Channels(keeper ChannelKeeper, settings Settings) []commands.Command {
 	return []commands.Command{{
 		Name: "channels", Admin: true, About: commands.Text{
-			EN: "the channels, and how they are", DE: "die Kanäle, und wie es ihnen geht", ES: "los canales, y cómo están",
+			EN: "the channels and their state", DE: "die Kanäle, und wie es ihnen geht", ES: "los canales, y cómo están",
 			FR: "les canaux, et comment ils vont", IT: "i canali, e come stanno",
 		},
 		Run: func(_ context.Context, c *commands.Call) (commands.Answer, error) {
@@ -80,7 +80,7 @@ func listChannels(list []Channel, c *commands.Call) commands.Answer {
 	_, after, _ := strings.Cut(c.Args, "after ")
 	list = slices.DeleteFunc(list, func(ch Channel) bool { return ch.Name <= after })
 	if len(list) == 0 {
-		return commands.Says("There is no channel after that name.")
+		return commands.Says("There are no more channels.")
 	}
 	var b strings.Builder
 	var buttons []commands.Button

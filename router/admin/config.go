@@ -214,7 +214,7 @@ func configVersions(ctx context.Context, s Settings, zone *time.Location) (comma
 	if err != nil {
 		return commands.Answer{}, err
 	}
-	text := "Nothing is otherwise than the file and the defaults say."
+	text := "All is as the file and the defaults say."
 	if len(diff) > 0 {
 		text = "Changed while I run:\n" + diffLines(diff)
 	}
@@ -233,7 +233,7 @@ func versionLine(v *ledger.SettingsVersion, loc *time.Location) string {
 	case v.Waiting():
 		line += fmt.Sprintf(", to be confirmed within %.0f s", v.Left.Seconds())
 	case v.Lapsed:
-		line += ", not confirmed, so it does not count"
+		line += ", not confirmed, so it is not used"
 	}
 	return line
 }

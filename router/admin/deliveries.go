@@ -23,7 +23,7 @@ type DeliveryList interface {
 func Deliveries(list DeliveryList) commands.Command {
 	return commands.Command{
 		Name: "deliveries", Admin: true, Args: "[retry|drop|before NUMBER]", About: commands.Text{
-			EN: "what could not be sent, or is not known to be", DE: "was nicht gesendet wurde, oder wovon man es nicht weiß",
+			EN: "messages that were not sent, or may not have arrived", DE: "was nicht gesendet wurde, oder wovon man es nicht weiß",
 			ES: "lo que no se pudo enviar, o no se sabe", FR: "ce qui n'a pas pu être envoyé, ou dont on ne le sait pas",
 			IT: "che cosa non è stato inviato, o non si sa",
 		},

@@ -46,7 +46,7 @@ func (f *Finding) line() string {
 func Doctor(examine func(ctx context.Context) (found []Finding, whole bool)) commands.Command {
 	return commands.Command{
 		Name: "doctor", Admin: true, Args: "[all]", About: commands.Text{
-			EN: "what I need and is not well", DE: "was ich brauche und nicht in Ordnung ist", ES: "lo que necesito y no está bien",
+			EN: "what is missing or not working", DE: "was ich brauche und nicht in Ordnung ist", ES: "lo que necesito y no está bien",
 			FR: "ce dont j'ai besoin et qui ne va pas", IT: "ciò che mi serve e non va bene",
 		},
 		Run: func(_ context.Context, c *commands.Call) (commands.Answer, error) {

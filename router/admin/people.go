@@ -42,7 +42,7 @@ var peopleForms = []struct {
 	form string
 	does string
 }{
-	{ledger.ChangeAdd, "NAME IDENTITY [admin]", "lets somebody in"},
+	{ledger.ChangeAdd, "NAME IDENTITY [admin]", "adds somebody"},
 	{ledger.ChangeRole, "NAME admin|user", "makes them an admin, or a user"},
 	{ledger.ChangeLink, "NAME IDENTITY", "makes another account theirs too"},
 	{ledger.ChangeTools, "NAME PATTERN…", "says what they may use, such as \\* or web"},
@@ -298,12 +298,12 @@ func personIs(p *ledger.Person) string {
 }
 
 func knownFrom(p *ledger.Person, zone *time.Location) string {
-	from, since := "named at run time", p.Since
+	from, since := "added by command", p.Since
 	switch {
 	case !p.Away.IsZero():
-		from, since = "away, as the settings' file does not name them,", p.Away
+		from, since = "away, as the settings file does not name them,", p.Away
 	case p.Source == ledger.FromSettings:
-		from = "in the settings' file"
+		from = "in the settings file"
 	case p.Source == ledger.FromOpen:
 		from = "came by an open channel"
 	}

@@ -111,14 +111,14 @@ func droppedNotice(list []ledger.Unnamed, zone *time.Location) string {
 	if len(messages) > 1 {
 		when += " to " + list[len(list)-1].Written.In(zone).Format(layout)
 	}
-	return fmt.Sprintf("I could not reach you here for a while, so %s of mine, %s, did not come whole and will not: too many waited, or for too long. "+
+	return fmt.Sprintf("I could not reach you here for a while, so %s of mine, %s, did not arrive whole: too many were waiting, or they waited too long. "+
 		"Ask me again for what you still need.", words.Count(len(messages), "message"), when)
 }
 
 // NotifyDropped notifies the admins, once a day and channel, that parts which waited for a channel that
 // is away were dropped, and has their people be told as soon as it is back.
 func (ls *Lines) NotifyDropped(ctx context.Context, channel string, parts int64) {
-	text := fmt.Sprintf("The channel %s is away, and of what waits for it the oldest was dropped, %s. The people there are told when it is back. "+
+	text := fmt.Sprintf("The channel %s is away. Too much waits for it, so the oldest was dropped: %s. The people there are told when it is back. "+
 		"`[router] away_limit` says how much is kept; \"switchboard delivery list --state dropped\" lists what was dropped.",
 		render.Escape(channel), words.Count(int(parts), "part"))
 	ls.NotifyOnce(ctx, ledger.NoticeDeadDelivery, channel+" away", text, 24*time.Hour)

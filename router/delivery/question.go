@@ -186,7 +186,7 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, c
 	}
 	fmt.Fprintf(&b, "\n\n"+Waiting+"%s%s, then it is denied. To type it: `%sapprove %s`", waits(wish.Within), by, command, code)
 	if !wish.once() {
-		b.WriteString(", with `session` or `always` behind it for more than once,")
+		b.WriteString(", with `session` or `always` after it to allow it more than once,")
 	}
 	fmt.Fprintf(&b, " or `%sdeny %s` and why.", command, code)
 	return b.String()

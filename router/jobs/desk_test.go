@@ -418,7 +418,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	if res := d.ListJobs(t.Context(), call, tools.JobList{Job: 1}); res.End != tools.EndOK || !strings.Contains(res.Output, "has not run yet") ||
-		!strings.Contains(res.Output, "made after I read a web page, and runs as such") {
+		!strings.Contains(res.Output, "made after I read a web page, so its runs may do less") {
 		t.Errorf("%+v", res)
 	}
 	alone := call

@@ -198,7 +198,7 @@ func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 		fmt.Fprintf(&b, ", the last %d failed", job.Failures)
 	}
 	if job.Taint != "" {
-		b.WriteString("\n- " + source(job) + ", and runs as such")
+		b.WriteString("\n- " + source(job) + ", so its runs may do less")
 	}
 	if off := d.WhenOff(); off != "" && job.Payload != scheduler.PayloadMaintenance {
 		b.WriteString("\n\n" + render.Escape(off))
