@@ -57,8 +57,8 @@ func TestRestartsAcrossASlot(t *testing.T) {
 			return nil
 		}
 		r.fault, r.after = die, die
-		for range 100 {
-			r.runFor(time.Duration(1+dice.IntN(40)) * time.Millisecond)
+		for n := 1; n <= 100 || !died.Load() && n < 400; n++ { // longer where a busy machine comes to no run
+			r.runFor(time.Duration(1+dice.IntN(max(40, n))) * time.Millisecond)
 		}
 		r.fault, r.after = nil, nil
 		r.runUntil(func() bool { return states(r.history(job.ID)) == string(scheduler.RunDone) })

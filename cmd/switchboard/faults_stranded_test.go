@@ -23,7 +23,7 @@ func TestDatabaseConnectionsStrandedAreReplaced(t *testing.T) {
 	o.load(10, time.Second)
 	o.settle()
 	t.Logf("all is answered after %s", time.Since(began).Round(10*time.Millisecond))
-	testkit.Within(t, time.Since(began), time.Minute)
+	testkit.Within(t, time.Since(began), 3*time.Minute) // the old connections end after many
 	o.check()
 	for _, m := range o.fleet.engines {
 		m.mustLive()
