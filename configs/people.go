@@ -66,7 +66,7 @@ func personNameFault(name string) string {
 	case strings.TrimSpace(name) == "":
 		return "is missing"
 	case strings.Contains(name, ":"):
-		return fmt.Sprintf("%q holds a colon, as only the names of those do whom an open policy lets in", name)
+		return fmt.Sprintf("%q holds a colon; only names that come from an open channel do", name)
 	}
 	return words.NameFault(name)
 }

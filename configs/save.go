@@ -42,7 +42,7 @@ func (s *Settings) Save() (Saved, error) {
 	}
 	now, _, err := s.Again(s.opts.Changes)
 	if err != nil {
-		return done, fmt.Errorf("the file has faults, mend them first: %w", err)
+		return done, fmt.Errorf("the file has faults, fix them first: %w", err)
 	}
 	root, _ := read(file, was)
 	values, left := now.written(), now.Changes()

@@ -286,7 +286,7 @@ func (b *binder) open(p *router.PolicyConfig) {
 	}
 	if len(asked) > 0 {
 		slices.Sort(asked)
-		b.warn(b.source(key), key, "these ask all the same, because ask names them too: "+strings.Join(slices.Compact(asked), ", "))
+		b.warn(b.source(key), key, "I still ask for these, because ask names them too: "+strings.Join(slices.Compact(asked), ", "))
 	}
 	if open := p.Open(); len(open) > 0 {
 		b.warn(b.source(key), key, "these run without asking anybody: "+strings.Join(open, ", "))

@@ -153,7 +153,7 @@ func TestDurationsAndSizesAreShownAsWritten(t *testing.T) {
 // What runs without a question is said, and what ask_not does not change.
 func TestWhatAsksNobodyIsSaid(t *testing.T) {
 	t.Parallel()
-	const asks, open = "policy.ask_not: these ask all the same, because ask names them too: ", "policy.ask_not: these run without asking anybody: "
+	const asks, open = "policy.ask_not: I still ask for these, because ask names them too: ", "policy.ask_not: these run without asking anybody: "
 	for text, want := range map[string][]string{
 		"":                                         nil,
 		"ask = [\"exec\"]":                         nil,

@@ -181,7 +181,7 @@ func (r *Router) approve(_ context.Context, c *commands.Call) (commands.Answer, 
 	case rest != "":
 		as.Does = ledger.Does(strings.ToLower(rest))
 		if as.Does != ledger.DoesOnce && as.Does != ledger.DoesSession && as.Does != ledger.DoesAlways {
-			return commands.Says("Behind the code may stand \"session\" or \"always\"; with nothing it is allowed once."), nil
+			return commands.Says("After the code you can write \"session\" or \"always\". Without, it is allowed once."), nil
 		}
 	}
 	return commands.Answer{As: as}, nil
@@ -213,7 +213,7 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 		case err == nil && verb == "remove":
 			return commands.Answer{As: &ledger.AsRevoke{Grant: id, AnyPerson: c.IsAdmin()}}, nil
 		case err != nil || verb != "after":
-			return commands.Says("\"%sgrants\" lists what is allowed without asking; with \"remove\" and a number behind it that one is taken back.", c.Slash), nil
+			return commands.Says("\"%[1]sgrants\" lists what I do without asking. \"%[1]sgrants remove NUMBER\" takes one back.", c.Slash), nil
 		}
 		after = id
 	}

@@ -29,7 +29,7 @@ func TestButtonsDecide(t *testing.T) {
 				r.start()
 				r.platform.Say("c1", "ada", "ask rm -rf build")
 				r.mentions(1, "May I run this command?", "rm -rf build", "policy.ask", "commands ask", "10 minutes")
-				toast := "Allowed. I go on with it."
+				toast := "Allowed. I do it now."
 				if label == "Deny" {
 					toast = "Denied."
 				}
@@ -115,7 +115,7 @@ func TestOnlyAdminsDecide(t *testing.T) {
 		r.toasts(r.platform.Press("g1", "bob", "Allow once"), "Only admins may decide that.")
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "bob", Text: "/approve " + r.typedCode(question)})
 		r.mentions(2, "Only admins may decide that.")
-		r.toasts(r.platform.Press("g1", "ada", "Allow once"), "Allowed. I go on with it.")
+		r.toasts(r.platform.Press("g1", "ada", "Allow once"), "Allowed. I do it now.")
 		r.shows(3, "accepted once by ada")
 	})
 }
@@ -181,7 +181,7 @@ func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 		r.platform.Say("c1", "ada", "/approve "+r.typedCode(r.await(6)[5])+" session")
 		r.mentions(8, "accepted session by ada")
 		say(9, "ask make y", "accepted session by ada")
-		say(10, "ask make x after a page", "text from elsewhere (a web page)")
+		say(10, "ask make x after a page", "Text from elsewhere led to it (a web page)")
 		question := r.await(10)[9]
 		if len(question.Buttons) != 2 {
 			t.Errorf("buttons %v", question.Buttons)
@@ -255,9 +255,9 @@ func TestBadDecisionsAreExplained(t *testing.T) {
 			{"/approve aaaa bbbb", "no question with that code in this chat"},
 			{"/deny AAAA-BBBB\nnot now", "no question with that code in this chat"},
 			{"/deny AAAA not now", `Write "/deny" and the code that stands in the question.`},
-			{"/approve AAAA-BBBB forever", `may stand "session" or "always"`},
-			{"/grants 1", "with \"remove\" and a number"},
-			{"/grants remove x", "with \"remove\" and a number"},
+			{"/approve AAAA-BBBB forever", `you can write "session" or "always"`},
+			{"/grants 1", "/grants remove NUMBER"},
+			{"/grants remove x", "/grants remove NUMBER"},
 		} {
 			r.platform.Say("c1", "ada", c[0])
 			r.mentions(i+1, c[1])
@@ -292,7 +292,7 @@ func TestEditedMessageOfAQuestionIsLeftAside(t *testing.T) {
 		r.await(1)
 		r.platform.Edit("c1", id, "ask rm y")
 		r.mentions(2, "I leave your change aside", "/cancel")
-		r.toasts(r.platform.Press("c1", "ada", "Allow once"), "Allowed. I go on with it.")
+		r.toasts(r.platform.Press("c1", "ada", "Allow once"), "Allowed. I do it now.")
 		r.shows(3, "accepted once by ada")
 	})
 }

@@ -65,7 +65,7 @@ func TestWhatGoesOnBesideKeepsNobodyWaiting(t *testing.T) {
 			t.Errorf("meanwhile she reads %q", got)
 		}
 		close(k.goOn)
-		r.mentions(3, "play is not well; its platform was asked in ", "- the token is good: @*bot*", "FAIL", "it is deaf – mend: shout")
+		r.mentions(3, "play is not well; its platform was asked in ", "- the token is good: @*bot*", "FAIL", "it is deaf – fix: shout")
 		r.accept(ask)
 		if got := r.asks("adas", "ada", "/channel play-2 test"); !strings.HasPrefix(got, "Checking") {
 			t.Errorf("she reads %q", got)
@@ -154,7 +154,7 @@ func TestChannelsAreShown(t *testing.T) {
 		for _, c := range []struct{ says, want, buttons string }{
 			{"/channels", "- play has been *connected* (scripted)\n", "More of console, More of play, More of play-2"},
 			{"/channels after play-2", "There are no more channels.", ""},
-			{"/channel", "Write it so: `/channel NAME` says", ""},
+			{"/channel", "Write: `/channel NAME` says", ""},
 			{"/channel play", "play has been *connected*.\n\n- kind scripted\n- direct allowlist", "Test"},
 			{"/channel console", "console has been *connected*", ""},
 			{"/channel play-2", "the last event came 2026-01-02 04:04:05", "Test, Enable"},
@@ -162,7 +162,7 @@ func TestChannelsAreShown(t *testing.T) {
 			{"/channel console disable", "Nobody switches that one on or off", ""},
 			{"/channel plai", `There is no channel plai; did you mean play? "/channels" lists them.`, ""},
 			{"/channel nothing_like_it", "There is no channel nothing_like_it.", ""},
-			{"/channel play explode", "Write it so: `/channel NAME` says", ""},
+			{"/channel play explode", "Write: `/channel NAME` says", ""},
 		} {
 			r.asks("adas", "ada", c.says)
 			sent := r.platform.SentIn("adas")
@@ -196,7 +196,7 @@ func TestDoctorIsAskedInADirectChat(t *testing.T) {
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		r.asks("adas", "ada", "/doctor")
-		r.mentions(2, "WARN", "sandbox: not *confined* – mend: confine it", "model: no answer at all – mend: try `again`", "3 checks, 1 well.")
+		r.mentions(2, "WARN", "sandbox: not *confined* – fix: confine it", "model: no answer at all – fix: try `again`", "3 checks, 1 well.")
 		if got := r.platform.Sent()[1].Text; strings.Contains(got, "much room") {
 			t.Errorf("it says %q", got)
 		}

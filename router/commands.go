@@ -253,7 +253,7 @@ func (s *sorting) answer(ctx context.Context, c *commands.Command, call *command
 	case c == nil, c.Admin && !call.IsAdmin():
 		return s.commands.Unknown(call.Name, audience(call)), nil
 	case c.Admin && conv.Kind != channels.Direct:
-		return commands.Says("In a direct message, please. I did nothing."), nil
+		return commands.Says("I did nothing: please write this in a direct chat with me."), nil
 	}
 	return c.Run(ctx, call)
 }
@@ -330,20 +330,20 @@ func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answe
 		if turn.Outcome == agent.OutcomePersonAway {
 			what = render.Escape(turn.Person) + ", who is away"
 		}
-		fmt.Fprintf(&b, "Turn %d waits for %s: %s", turn.ID, what, words.OneLine(turn.Text, 100))
+		fmt.Fprintf(&b, "I wait for %s before I answer this (turn %d): %s", what, turn.ID, words.OneLine(turn.Text, 100))
 		if wish := turn.Wish(); wish != "" {
-			fmt.Fprintf(&b, "\nIt is whether I may do this: %s", words.OneLine(wish, 200))
+			fmt.Fprintf(&b, "\nMay I do this: %s", words.OneLine(wish, 200))
 		}
 	case turn.NextTry != nil:
 		a.Taint = turn.Repeated(person.Name)
-		fmt.Fprintf(&b, "Turn %d waits for the language model, which does not answer: %s\nI try again in %s.",
+		fmt.Fprintf(&b, "The language model does not answer, so this waits (turn %d): %s\nI try again in %s.",
 			turn.ID, words.OneLine(turn.Text, 100), words.Span(max(time.Until(*turn.NextTry), time.Second)))
 		err = r.sayModelFault(ctx, &b, c, turn.ID)
 	case ledger.TurnState(turn.State).Open():
 		a.Taint = turn.Repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is %s: %s", turn.ID, turn.State, words.OneLine(turn.Text, 100))
 	default:
-		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, words.Ended(turn.State, turn.Outcome))
+		fmt.Fprintf(&b, "I have nothing to do here. My last answer (turn %d): %s.", turn.ID, words.Ended(turn.State, turn.Outcome))
 		if turn.State == "failed" {
 			err = r.sayModelFault(ctx, &b, c, turn.ID)
 		}

@@ -63,7 +63,7 @@ func kept(known bool) string {
 	if !known {
 		return ""
 	}
-	return " Until then I go by the message as it was before you changed it."
+	return " Until then I use your message as it was before the change."
 }
 
 // reaction makes the entry of a sign that a known person put on a message or took

@@ -91,7 +91,7 @@ func overLimit(e *ledger.OverLimitError, over time.Time) string {
 	what, in := "what may be spent on language models in a day", ""
 	switch e.Scope {
 	case ledger.SpentInRun:
-		return "I stopped: this would cost more than a run of its job may (/jobs, budget.per_job_run)."
+		return "I stopped: this costs more than one run of the job may (budget.per_job_run)."
 	case ledger.SpentInAll:
 	case ledger.SpentByPerson:
 		what = "what you may spend on language models in a day"
@@ -100,11 +100,11 @@ func overLimit(e *ledger.OverLimitError, over time.Time) string {
 	}
 	switch {
 	case e.Most > e.Limit:
-		return fmt.Sprintf("I cannot answer: a single question to the language model may cost more than %s%s. Whoever runs me has to raise that limit.", what, in)
+		return fmt.Sprintf("I cannot answer: one question to the language model can cost more than %s%s. Please ask whoever runs me to raise that limit.", what, in)
 	case e.Settled+e.Most <= e.Limit:
-		return fmt.Sprintf("I cannot answer just now: the rest of %s%s is set aside for messages that I am working on. Please try again in a few minutes.", what, in)
+		return fmt.Sprintf("I cannot answer right now: the messages that I am working on need the rest of %s%s. Please try again in a few minutes.", what, in)
 	}
-	return fmt.Sprintf("I cannot answer any more today: %s%s is used up. It goes on at %s.", what, in, over.Format(dayOver))
+	return fmt.Sprintf("I cannot answer any more today: %s%s is used up. I answer again from %s.", what, in, over.Format(dayOver))
 }
 
 // notifyBudget notifies the admins once of each limit, day and level.

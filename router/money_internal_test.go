@@ -17,16 +17,16 @@ func TestWhatAPersonReadsAtALimit(t *testing.T) {
 	}
 	over := time.Date(2026, 7, 2, 0, 0, 0, 0, rome)
 	for want, e := range map[string]ledger.OverLimitError{
-		"I cannot answer any more today: what may be spent on language models in a day is used up. It goes on at 2026-07-02 00:00 CEST.": {
+		"I cannot answer any more today: what may be spent on language models in a day is used up. I answer again from 2026-07-02 00:00 CEST.": {
 			Spending: ledger.Spending{Scope: ledger.SpentInAll, Limit: 10, Settled: 9.5}, Most: 1,
 		},
-		"I cannot answer any more today: what you may spend on language models in a day is used up. It goes on at 2026-07-02 00:00 CEST.": {
+		"I cannot answer any more today: what you may spend on language models in a day is used up. I answer again from 2026-07-02 00:00 CEST.": {
 			Spending: ledger.Spending{Scope: ledger.SpentByPerson, Name: "marco", Limit: 10, Settled: 10}, Most: 1,
 		},
-		"I cannot answer just now: the rest of what may be spent on language models in a day in this conversation is set aside for messages that I am working on. Please try again in a few minutes.": {
+		"I cannot answer right now: the messages that I am working on need the rest of what may be spent on language models in a day in this conversation. Please try again in a few minutes.": {
 			Spending: ledger.Spending{Scope: ledger.SpentInSession, Name: "7", Limit: 10, Settled: 1, Reserved: 9}, Most: 1,
 		},
-		"I cannot answer: a single question to the language model may cost more than what may be spent on language models in a day. Whoever runs me has to raise that limit.": {
+		"I cannot answer: one question to the language model can cost more than what may be spent on language models in a day. Please ask whoever runs me to raise that limit.": {
 			Spending: ledger.Spending{Scope: ledger.SpentInAll, Limit: 0.5}, Most: 1,
 		},
 	} {

@@ -28,7 +28,7 @@ func TestCommandMakesItsChange(t *testing.T) {
 		r.platform.Say("c2", "bob", "/let eve")
 		r.mentions(1, "I do not know /let.")
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "/let eve", Mentioned: true})
-		r.mentions(2, "In a direct message, please")
+		r.mentions(2, "in a direct chat with me")
 		if r.roster.Named("eve") != nil {
 			t.Error("she is let in")
 		}

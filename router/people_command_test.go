@@ -42,13 +42,13 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 		r.start()
 		for _, c := range []struct{ says, want string }{
 			{"/people", "- ada, admin, scripted:ada; in the settings file since 20"},
-			{"/people add", "Write it so: `/people add NAME IDENTITY [admin]` adds somebody."},
-			{"/people add eve", "Write it so: `/people add NAME IDENTITY [admin]"},
+			{"/people add", "Write: `/people add NAME IDENTITY [admin]` adds somebody."},
+			{"/people add eve", "Write: `/people add NAME IDENTITY [admin]"},
 			{"/people add eve admin", "I did nothing: that is no identity"},
-			{"/people role eve boss", "Write it so: `/people role NAME admin|user"},
-			{"/people remove", "Write it so: `/people remove NAME`"},
-			{"/people remove eve now", "Write it so: `/people remove NAME`"},
-			{"/people tools eve", "Write it so: `/people tools NAME PATTERN…"},
+			{"/people role eve boss", "Write: `/people role NAME admin|user"},
+			{"/people remove", "Write: `/people remove NAME`"},
+			{"/people remove eve now", "Write: `/people remove NAME`"},
+			{"/people tools eve", "Write: `/people tools NAME PATTERN…"},
 			{"/people promote eve", "I did nothing. I know these:"},
 			{"/people add eve bad:1", "I did nothing: that is no identity, e.g. `telegram:12345`"},
 			{"/people add eve_*x* scripted:eve", "eve_*x* can write to me now: user, scripted:eve."},
@@ -61,7 +61,7 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 			{"/people role bob admin", "bob is named in [[people]] of my.toml, which decides: change it there"},
 			{"/people remove bob", "bob is named in [[people]] of my.toml"},
 			{"/people role nobody admin", "There is no person nobody."},
-			{"/people remove eve_*x*", "Remove eve_*x* (admin, scripted:eve, scripted:eve2, tools web, time) for good? I answer them no more. These go too: " +
+			{"/people remove eve_*x*", "Remove eve_*x* (admin, scripted:eve, scripted:eve2, tools web, time) for good? I will not answer them any more. This is deleted too: " +
 				"0 things that I remember of them, 0 notifications, 0 permissions. They have 0 jobs"},
 			{"/people remove eve_*x*", "Remove eve_*x*: /people remove eve_*x* yes"},
 			{"/people", "- eve_*x*, admin, scripted:eve"},
@@ -92,7 +92,7 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 		}
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "/people add eve scripted:eve"})
 		r.until("the group is answered", func() bool { return len(r.platform.SentIn("g1")) == 1 })
-		if got := r.platform.SentIn("g1")[0].Text; !strings.Contains(got, "In a direct message, please.") || r.persons() != "" {
+		if got := r.platform.SentIn("g1")[0].Text; !strings.Contains(got, "in a direct chat with me.") || r.persons() != "" {
 			t.Errorf("in a group: %q, and people %s", got, r.persons())
 		}
 	})

@@ -88,7 +88,7 @@ func TestSecretIsSetInADirectChat(t *testing.T) {
 		answers("ada", "/secret set key tiny", "Nothing was set: a secret has at least 6 characters", "what followed the command")
 		answers("ada", "/secret set a/b some-value-2", "nothing was set", "what followed the command")
 		answers("bob", "/secret set key some-value-3", "I do not know /secret", "what followed the command")
-		answers("room", "/secret set key some-value-4", "In a direct message, please.", "what followed the command")
+		answers("room", "/secret set key some-value-4", "in a direct chat with me.", "what followed the command")
 		answers("ada", "/secret list", "bot, set by ada on ", "used by channels.play.token", "key, set by ada on ")
 		answers("ada", "/secret remove bot", "bot is used by channels.play.token; change that first")
 		answers("ada", "/secret remove key", "The secret key is taken away.")

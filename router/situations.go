@@ -33,7 +33,7 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.LinkHalf:         "Confirmed here. Please confirm it on your other account too. Then both accounts are you.",
 	ledger.LinkAllowed:      linkJoined,
 	ledger.LinkDenied:       "Denied, so I did nothing.",
-	ledger.ApprovalAllowed:  "Allowed. I go on with it.",
+	ledger.ApprovalAllowed:  "Allowed. I do it now.",
 	ledger.ApprovalDenied:   "Denied. I leave it, and say so where it was asked for.",
 	ledger.ApprovalByButton: "A yes or no in words is not enough for this: please press the button, or write the command with the code that stands in the question.",
 	ledger.ApprovalUnknown:  "There is no question with that code in this chat. Write the code in the chat where I asked.",

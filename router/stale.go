@@ -128,16 +128,16 @@ func offerOf(backlog []ledger.Waiting, now time.Time) agent.Step {
 	var b strings.Builder
 	if len(backlog) == 1 {
 		w := backlog[0]
-		fmt.Fprintf(&b, "You wrote this %s ago, and I could not begin it until now:\n\n- %s\n\nShall I go on with it?", words.Span(now.Sub(w.Asked)), shown(&w))
+		fmt.Fprintf(&b, "You wrote this %s ago, and I see it only now:\n\n- %s\n\nShall I still do it?", words.Span(now.Sub(w.Asked)), shown(&w))
 	} else {
-		fmt.Fprintf(&b, "You wrote these %d messages, and I could not begin them until now:\n\n", len(backlog))
+		fmt.Fprintf(&b, "You wrote these %d messages, and I see them only now:\n\n", len(backlog))
 		for _, w := range backlog[:min(len(backlog), offerShows)] {
 			fmt.Fprintf(&b, "- %s ago: %s\n", words.Span(now.Sub(w.Asked)), shown(&w))
 		}
 		if more := len(backlog) - offerShows; more > 0 {
 			fmt.Fprintf(&b, "- and %d more\n", more)
 		}
-		b.WriteString("\nShall I go on with them?")
+		b.WriteString("\nShall I still do them?")
 	}
 	var taint tools.Taint
 	for _, w := range backlog {

@@ -74,7 +74,7 @@ func TestStaleBacklogIsOffered(t *testing.T) {
 		r.same("the turns", r.outcomes(), []string{"first: done stale", "second _one_: merged stale", "only: done stale"})
 		offer := r.platform.SentIn("c1")
 		if len(offer) != 1 || !strings.Contains(offer[0].Text, "3 hours ago: “first”") ||
-			!strings.Contains(offer[0].Text, "2 hours ago: “second _one_”") || !strings.Contains(offer[0].Text, "Shall I go on with them?") {
+			!strings.Contains(offer[0].Text, "2 hours ago: “second _one_”") || !strings.Contains(offer[0].Text, "Shall I still do them?") {
 			t.Errorf("offered %q", texts(offer))
 		}
 		if one := r.platform.SentIn("c2")[0].Text; !strings.Contains(one, "You wrote this 40 minutes ago") {

@@ -332,7 +332,7 @@ func TestEditOfAToolThatWaits(t *testing.T) {
 		none := r.platform.Say("c1", "ada", `/tool look {"amount": 9}`)
 		r.until("all is accepted", func() bool { return r.platform.Pending() == 0 && len(r.turns()) == 4 })
 		r.platform.Edit("c1", other, `/tool look {"amount": "two"}`)
-		r.mentions(1, "want integer", "Until then I go by the message as it was")
+		r.mentions(1, "want integer", "Until then I use your message as it was")
 		r.platform.Edit("c1", other, `/tool look {"amount": 2}`)
 		r.platform.Edit("c1", plain, `/tool look {"amount": 3}`)
 		r.platform.Edit("c1", none, "never mind")

@@ -62,7 +62,7 @@ func TestTurnThatWaitedAnswersItsMessage(t *testing.T) {
 		r.platform.Say("c1", "ada", "ask rm x")
 		code := r.typedCode(r.await(1)[0])
 		r.platform.Say("c1", "ada", "/status")
-		r.mentions(2, "waits for a decision: ask rm x")
+		r.mentions(2, "I wait for a decision before I answer this (turn 1): ask rm x")
 		r.platform.Say("c1", "ada", "newer")
 		r.shows(3, "re: newer")
 		r.end()

@@ -88,7 +88,7 @@ func (s *Scheduler) disabled(ctx context.Context, job *Job, run *Run, reason str
 		return
 	}
 	key := fmt.Sprintf("disabled:%d:%d", job.ID, run.Slot.UnixMicro())
-	text := fmt.Sprintf("Job %d%s does not run any more: %s. Mend it and write /jobs %d resume.", job.ID, titled(job), reason, job.ID)
+	text := fmt.Sprintf("Job %d%s is stopped: %s. Fix that, then write /jobs %d resume.", job.ID, titled(job), reason, job.ID)
 	switch told, err := s.Teller.Tell(ctx, job.Owner, key, text); {
 	case err != nil && ctx.Err() == nil:
 		s.Log.WarnContext(ctx, "the owner of a disabled job was not told", "job_id", job.ID, "error", err)

@@ -124,7 +124,7 @@ func TestHoldersAreKept(t *testing.T) {
 				t.Errorf("holder %d of %d: %+v, want fence %d", i, len(e.Holders), holder, want)
 			}
 		}
-		if !strings.Contains(e.Show("", time.UTC), "earlier engines, which are left out") {
+		if !strings.Contains(e.Show("", time.UTC), "earlier engines, not shown") {
 			t.Error("the text does not say that engines are left out")
 		}
 	})

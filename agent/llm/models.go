@@ -107,7 +107,7 @@ func (m *Models) resolve(name string) (target, error) {
 	if !known || (id == "" && p.kind != Offline) {
 		return target{}, setup(fmt.Sprintf("there is no model %q in the settings", name),
 			fmt.Sprintf(`name an alias of [llm.models], "provider/model" or %q in %s`, Offline, cmp.Or(m.named[name], "[agent]")),
-			fmt.Errorf("%w %q: it is no alias of [llm.models], and there is no provider %q in [llm.providers] with a model behind it", ErrUnknownModel, name, first))
+			fmt.Errorf("%w %q: it is no alias of [llm.models], and there is no provider %q in [llm.providers] that it could name a model of", ErrUnknownModel, name, first))
 	}
 	t := target{provider: p, id: cmp.Or(id, Offline), alias: alias, model: model}
 	if read := p.reads(&t); read > 0 && model.ContextTokens == 0 {

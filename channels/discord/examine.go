@@ -43,11 +43,11 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 		return []channels.Finding{c.failure(err)}
 	}
 	found := []channels.Finding{{OK: true, Text: fmt.Sprintf("the token is good: application %s (%s)", app.Name, app.ID)}}
-	content := channels.Finding{OK: true, Text: "the message content intent is on: the bot is told what is written in guilds, too"}
+	content := channels.Finding{OK: true, Text: "the message content intent is on: the bot sees what is written on servers, too"}
 	if app.Flags&flagsContent == 0 {
 		content = channels.Finding{
 			OK: true, Warn: true,
-			Text: "the message content intent is off: the bot is told what is written in direct chats, and in guilds only what names it",
+			Text: "the message content intent is off: the bot sees direct chats, and on servers only messages that mention it",
 			Mend: "for the rest switch on Message Content Intent at https://discord.com/developers/applications/" + app.ID.String() + "/bot and restart",
 		}
 	}
@@ -60,7 +60,7 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 	case g.few():
 		found = append(found, channels.Finding{OK: g.Starts.Remaining > 0, Warn: true, Text: g.left(), Mend: "look for what connects so often; a restart begins one session of those that are left"})
 	}
-	return append(found, channels.Finding{OK: true, Text: "to let it into a guild, open " + invite(app.ID.String())})
+	return append(found, channels.Finding{OK: true, Text: "to add it to a server, open " + invite(app.ID.String())})
 }
 
 // invite is where an admin of a guild lets the bot in, with what it needs and nothing else.

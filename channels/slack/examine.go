@@ -17,7 +17,7 @@ import (
 // Source: https://docs.slack.dev/reference/scopes.
 var needed = []struct{ scope, loses string }{
 	{"chat:write", "nothing can be sent"},
-	{"app_mentions:read", "mentions are not told"},
+	{"app_mentions:read", "the bot does not see mentions"},
 	{"im:history", "direct messages are not told"},
 	{"channels:history", "messages in public channels are not told"},
 	{"groups:history", "messages in private channels are not told"},

@@ -267,7 +267,7 @@ func TestProgramGoesOnWithTheDatabaseOfTheBuildBefore(t *testing.T) {
 			}
 			reads("u1", "This comes late") // which it does
 			reads("u1", "ran: sleep 50")
-			reads("u1", "“after it”\n\nShall I go on with it?")
+			reads("u1", "“after it”\n\nShall I still do it?")
 			r.platform.Say("cu2", "u2", "hello")
 			reads("u2", "heard: hello")
 			address := url // the question is not good for ever

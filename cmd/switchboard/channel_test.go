@@ -67,7 +67,7 @@ func TestUnreachablePlatformIsSaidPlainly(t *testing.T) {
 		t.Errorf("channel list:\n%s", out)
 	}
 	out, _, code := r.command("doctor")
-	if code != 1 || strings.Count(out, "mend: see whether this machine reaches the platform") != 2 || strings.Contains(out, "see the reason") {
+	if code != 1 || strings.Count(out, "fix: see whether this machine reaches the platform") != 2 || strings.Contains(out, "see the reason") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}
 }

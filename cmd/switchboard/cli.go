@@ -44,7 +44,7 @@ type cli struct {
 	Serve    serveCmd    `cmd:"" default:"withargs" help:"Run everything that is configured (the default)." group:"run"`
 	Chat     chatCmd     `cmd:"" help:"Talk in the terminal, or in a pipe: one line, one message." group:"run"`
 	Init     initCmd     `cmd:"" help:"Write a commented switchboard.toml, or add to it." group:"run"`
-	Doctor   doctorCmd   `cmd:"" help:"Check settings, database, model, sandbox; say how to mend what fails." group:"run"`
+	Doctor   doctorCmd   `cmd:"" help:"Check settings, database, model and sandbox, and say how to fix what fails." group:"run"`
 	Settings settingsCmd `cmd:"" name:"config" help:"Check or show the settings." group:"set"`
 	Turn     turnCmd     `cmd:"" help:"What was asked and how it was answered." group:"see"`
 	Explain  explainCmd  `cmd:"" help:"Why it was answered so." group:"see"`

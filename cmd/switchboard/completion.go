@@ -15,7 +15,7 @@ type completionCmd struct {
 
 // Help implements kong.HelpProvider.
 func (completionCmd) Help() string {
-	return "bash: source <(switchboard completion bash), in ~/.bashrc. zsh: source <(switchboard completion zsh), in ~/.zshrc behind compinit."
+	return "bash: source <(switchboard completion bash), in ~/.bashrc. zsh: source <(switchboard completion zsh), in ~/.zshrc after compinit."
 }
 
 // Run implements the command.

@@ -12,7 +12,7 @@ import (
 // deliveryCmd shows what went out.
 type deliveryCmd struct {
 	List  deliveryListCmd  `cmd:"" help:"The newest deliveries."`
-	Retry deliveryRetryCmd `cmd:"" help:"Send a dead part again, with those that died with it; find out anew about an unknown one."`
+	Retry deliveryRetryCmd `cmd:"" help:"Send a dead part again, with those that died with it; of an unknown one, ask again whether it arrived."`
 	Drop  deliveryDropCmd  `cmd:"" help:"Give a part up that is pending, unknown or dead."`
 }
 
@@ -46,9 +46,9 @@ func (c *deliveryRetryCmd) Run(a *app) error {
 	return a.mend(c.ID, "retry", c.JSON, func(d *ledger.MendedDelivery) string {
 		switch {
 		case d.State == ledger.DeliveryUnknown:
-			return "it is asked once more what became of it; where nobody can tell, it is sent once more, marked"
+			return "I ask the platform again whether it arrived; if nobody can tell, it is sent again, marked"
 		case d.Was == ledger.DeliveryUnknown:
-			return "it is sent once more, marked"
+			return "it is sent again, marked"
 		case d.With == 1:
 			return "it is sent again, with another part of its message that died with it"
 		case d.With > 1:

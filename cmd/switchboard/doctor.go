@@ -89,7 +89,7 @@ func printFindings(a *app, findings []finding) {
 	for _, f := range findings {
 		fmt.Fprintf(a.out, "%s  %-10s %s\n", f.mark(), f.Check, strings.ReplaceAll(console.Printable(f.Text), "\n", "\n                 "))
 		if (!f.OK || f.Warn) && f.Mend != "" {
-			fmt.Fprintf(a.out, "      %-10s mend: %s\n", "", console.Printable(f.Mend))
+			fmt.Fprintf(a.out, "      %-10s fix: %s\n", "", console.Printable(f.Mend))
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestDoctorAsksTheModels(t *testing.T) {
 		return llmtest.Fail(401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided.")
 	})
 	out, errs, code = r.command("doctor")
-	if code != 1 || !strings.Contains(out, "FAIL  model") || !strings.Contains(out, "rejected the key") || !strings.Contains(out, "mend: set llm.providers.fake.api_key to a valid key\n") || strings.Contains(out+errs, "test-key-not-secret") {
+	if code != 1 || !strings.Contains(out, "FAIL  model") || !strings.Contains(out, "rejected the key") || !strings.Contains(out, "fix: set llm.providers.fake.api_key to a valid key\n") || strings.Contains(out+errs, "test-key-not-secret") {
 		t.Errorf("a rejected key: exit %d, %s%s", code, out, errs)
 	}
 	r.model.Handle(func(llmtest.Request) llmtest.Reply {
@@ -64,7 +64,7 @@ func TestDoctorMendsTheDatabase(t *testing.T) {
 		r := bare(t)
 		r.append("[store]\nurl = '" + url + "'\n")
 		out, errs, code := r.command("doctor")
-		if code != 1 || !says(out, "FAIL  database ") || !strings.Contains(out, "mend: "+mend) {
+		if code != 1 || !says(out, "FAIL  database ") || !strings.Contains(out, "fix: "+mend) {
 			t.Errorf("%s: exit %d\n%s%s", url, code, out, errs)
 		}
 		if mended := strings.Contains(out, "backup"); mended != strings.HasPrefix(url, "sqlite:") {

@@ -90,7 +90,7 @@ func TestEachCommandAnswers(t *testing.T) {
 		n := len(r.platform.SentIn("g1"))
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "u1", Text: c.says})
 		r.await("an answer in the group", patience, func() bool { return len(r.platform.SentIn("g1")) > n })
-		if got := r.platform.SentIn("g1")[n].Text; got != "In a direct message, please. I did nothing." {
+		if got := r.platform.SentIn("g1")[n].Text; got != "I did nothing: please write this in a direct chat with me." {
 			t.Errorf("in a group %s is answered %q", c.says, got)
 		}
 	}

@@ -202,12 +202,12 @@ func TestInitSaysWhatIsWrongWithATokenAndAsksAgain(t *testing.T) {
 		step{whichModel, "", "Telegram"},
 		step{botToken, "hello", "it does not look like 123456:ABC"},
 		step{botToken, bot, "It looks like another one: Slack, Bot token"},
-		step{botToken, tg[:len(tg)-4] + "AAAA", "mend: ask @BotFather for the token with /token"},
+		step{botToken, tg[:len(tg)-4] + "AAAA", "fix: ask @BotFather for the token with /token"},
 		step{botToken, "  \"Bearer " + tg + "\"  ", "ok    the token is good: @"},
 		step{slackBot, app, "It looks like another one: Slack, App-level token"},
 		step{slackBot, bot[:len(bot)-4] + "aaaa", "rejected the credentials"},
 		step{slackBot, "'" + bot + "'", "ok    the bot token is good: @"},
-		step{slackApp, app[:len(app)-4] + "aaaa", "mend: make an app-level token"},
+		step{slackApp, app[:len(app)-4] + "aaaa", "fix: make an app-level token"},
 		step{slackApp, "keep", ""},
 		step{botToken, dc + " and more", "it does not look like the token of a bot"},
 		step{botToken, "Bot " + dc, "ok    the token is good: application "},
@@ -252,7 +252,7 @@ func TestInitTakesEnterForNoneYet(t *testing.T) {
 		t.Error("there is a code, and no platform to send it to")
 	}
 	out := ran(t, dir, "--data", "data", "doctor")
-	for _, want := range []string{`WARN  model .*: help, time, files and commands only; heartbeats say nothing\n +mend: name a language model in agent.planner`, `WARN  channel +no chat platform is set\n +mend: `} {
+	for _, want := range []string{`WARN  model .*: help, time, files and commands only; heartbeats say nothing\n +fix: name a language model in agent.planner`, `WARN  channel +no chat platform is set\n +fix: `} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("the doctor does not say %q:\n%s", want, out)
 		}
@@ -398,7 +398,7 @@ func TestInitAtTheFakesWithoutATerminal(t *testing.T) {
 		t.Errorf("it prints %q", out)
 	}
 	out := ran(t, dir, "doctor")
-	for _, want := range []string{"telegram: the token is good", `mend: send it the code that "switchboard person claim" prints`} {
+	for _, want := range []string{"telegram: the token is good", `fix: send it the code that "switchboard person claim" prints`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the doctor does not say %q:\n%s", want, out)
 		}

@@ -280,7 +280,7 @@ func (q *interview) try(ch configs.AnsweredChannel, said map[string]bool) (good,
 func (q *interview) sayFinding(f finding) {
 	q.say("  %s  %s", f.mark(), f.Text)
 	if f.Mend != "" && (!f.OK || f.Warn) {
-		q.say("        mend: %s", f.Mend)
+		q.say("        fix: %s", f.Mend)
 	}
 }
 

@@ -96,7 +96,7 @@ func (q *interview) server(s modelServer, address string) (err error) {
 			return errLeft
 		case err != nil:
 			q.say("  FAIL  %v", err)
-			q.say("        mend: see whether it runs, and whether this machine reaches it. A model can be named all the same.")
+			q.say("        fix: is it running, and can this machine reach it? You can name a model anyway.")
 		case list == nil:
 			q.say("  It does not say which models it has.")
 		default:
@@ -256,9 +256,9 @@ func (q *interview) tryChosen(p configs.AnsweredProvider, model string) error {
 	}
 	for _, seen := range trial.seen {
 		if seen.fails {
-			return fmt.Errorf("it %s\n        mend: %s", seen.text, seen.mend)
+			return fmt.Errorf("it %s\n        fix: %s", seen.text, seen.mend)
 		}
-		q.say("  WARN  it %s\n        mend: %s", seen.text, seen.mend)
+		q.say("  WARN  it %s\n        fix: %s", seen.text, seen.mend)
 	}
 	return nil
 }

@@ -87,13 +87,13 @@ type jobOptions struct {
 	Jitter    *string `help:"Start each run later by a random time of up to this, as in 5m." placeholder:"TIME"`
 	Timeout   *string `help:"How long a run of a task or a heartbeat may take, as in 10m." placeholder:"TIME"`
 	Retries   *string `help:"How often a run that failed is tried again, from 0 to 5." placeholder:"NUMBER"`
-	Budget    *string `help:"What a run of a task or a heartbeat may cost at most, in place of budget.per_job_run." placeholder:"AMOUNT"`
-	Model     *string `help:"The model that a task or a heartbeat asks, in place of the chat's." placeholder:"MODEL"`
-	Checklist *string `help:"Of a heartbeat: a file in the folder heartbeat of the data folder." placeholder:"FILE"`
-	From      *string `help:"It does not run before, as in \"5 december at 9\"." placeholder:"WHEN"`
-	Until     *string `help:"It does not run after, as in \"31 december\"." placeholder:"WHEN"`
-	Hours     *string `help:"It runs within these hours alone, as in 8:00-22:00." placeholder:"HOURS"`
-	Times     *string `help:"It runs so many times in all." placeholder:"NUMBER"`
+	Budget    *string `help:"The most a run of a task or a heartbeat may cost, instead of budget.per_job_run." placeholder:"AMOUNT"`
+	Model     *string `help:"The model for a task or a heartbeat, instead of the chat's." placeholder:"MODEL"`
+	Checklist *string `help:"For a heartbeat: a file in the folder heartbeat of the data folder." placeholder:"FILE"`
+	From      *string `help:"Its first day or time, as in \"5 december at 9\"." placeholder:"WHEN"`
+	Until     *string `help:"Its last day or time, as in \"31 december\"." placeholder:"WHEN"`
+	Hours     *string `help:"It runs only in these hours, as in 8:00-22:00." placeholder:"HOURS"`
+	Times     *string `help:"How often it runs in all." placeholder:"NUMBER"`
 }
 
 // words are the options that are given, each a name and its value.

@@ -71,7 +71,7 @@ func waitedFor(t *testing.T, r *rig, kill func()) {
 			return slices.ContainsFunc(r.turns(), func(v view.Turn) bool { return v.Text == text && v.NextTry != nil })
 		})
 	}
-	if got := r.ask("u1", "/status"); !strings.Contains(got, "waits for the language model, which does not answer: first") {
+	if got := r.ask("u1", "/status"); !strings.Contains(got, "so this waits (turn ") {
 		t.Errorf("/status says %q", got)
 	}
 	if got := r.ask("u2", "/cancel"); got != "Cancelled." {

@@ -121,7 +121,7 @@ func TestALimitIsReached(t *testing.T) {
 	const near = `^The limit of u1 for a day \(budget\.per_person_day\) is 80 % spent: 24\.00 EUR of 30\.00 EUR\. /budget`
 	const reached = `^The limit of u1 for a day \(budget\.per_person_day\) is reached: 27\.00 EUR of 30\.00 EUR are spent, and another call may cost 4\.00 EUR\. ` +
 		`Such calls are not made before \d{4}-\d\d-\d\d 00:00 CES?T\. /budget`
-	const usedUp = `^I cannot answer any more today: what you may spend on language models in a day is used up\. It goes on at \d{4}-\d\d-\d\d 00:00 CES?T\.$`
+	const usedUp = `^I cannot answer any more today: what you may spend on language models in a day is used up\. I answer again from \d{4}-\d\d-\d\d 00:00 CES?T\.$`
 	await(9, `^heard: hello$`)
 	await(1, near)
 	r.platform.Say("cu1", "u1", "more")

@@ -109,7 +109,7 @@ func TestCardsGiveNoOrders(t *testing.T) {
 		t.Errorf("/why: %s", why)
 	}
 	out, errs, code := r.command("explain", "turn", fmt.Sprint(r.turns()[0].ID))
-	if code != 0 || !strings.Contains(out, "it brought text from elsewhere (enclosed)") || !strings.Contains(out, "rule taint.outside asked: nobody has answered yet") {
+	if code != 0 || !strings.Contains(out, "it holds text from elsewhere (enclosed)") || !strings.Contains(out, "rule taint.outside asked: nobody has answered yet") {
 		t.Errorf("explain: %s%s", out, errs)
 	}
 }

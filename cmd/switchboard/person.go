@@ -56,7 +56,7 @@ type personRefusedCmd struct {
 
 // Run implements the command.
 func (c *personRefusedCmd) Run(a *app) error {
-	return list(a, "/refused?"+query("", c.Limit), c.Limit, c.JSON, "who writes and may not stands here", "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
+	return list(a, "/refused?"+query("", c.Limit), c.Limit, c.JSON, "here you will see who wrote without being allowed to", "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
 		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(words.Visible(m.Author), 30), m.Rule, oneLine(m.Text, 60)}
 	})
 }

@@ -117,7 +117,7 @@ func TestRemindersInATerminal(t *testing.T) {
 	if got := r.query("SELECT state, runs FROM jobs WHERE text = 'call Ann'"); fmt.Sprint(got) != "[[active 0]]" {
 		t.Errorf("where nobody listens the job is %s", got)
 	}
-	if out, _, _ := r.command("doctor"); !says(out, `WARN  jobs       1 job \(\d+\) is overdue: due for longer than 1m0s, and not begun$`) || !says(out, ` +mend: start "switchboard serve"`) {
+	if out, _, _ := r.command("doctor"); !says(out, `WARN  jobs       1 job \(\d+\) is overdue: due for longer than 1m0s, and not begun$`) || !says(out, ` +fix: start "switchboard serve"`) {
 		t.Errorf("the doctor says:\n%s", out)
 	}
 	if out := chat("what time is it?", "--linger", "9s"); strings.Count(out, "Reminder: call Ann\n") != 1 || !strings.Contains(out, "(was due at ") {

@@ -51,7 +51,7 @@ func (e *engine) SettingsDiff(ctx context.Context) ([]view.SettingDiff, error) {
 // brokenFile says in a sentence that the file has faults; other errors stay as they are.
 func brokenFile(err error) error {
 	if faults, ok := errors.AsType[configs.Faults](err); ok {
-		return &ledger.StateError{Sentence: "The settings file has faults, mend them first: " + strings.ReplaceAll(faults.Error(), "\n", "; ")}
+		return &ledger.StateError{Sentence: "The settings file has faults, fix them first: " + strings.ReplaceAll(faults.Error(), "\n", "; ")}
 	}
 	return err
 }

@@ -24,7 +24,7 @@ type Door interface {
 	KeptOut(ctx context.Context, limit int) ([]view.Message, error)
 }
 
-const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was shown, or `%[1]sallow IDENTITY` with one of those that `%[1]sallow` alone lists; behind it may stand a name for them. `%[1]sallow NAME` shows who calls themselves so."
+const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was shown, or `%[1]sallow IDENTITY` with one of those that `%[1]sallow` alone lists; you can add a name for them. `%[1]sallow NAME` shows who calls themselves so."
 
 // Allow is the row of /allow.
 func Allow(door Door, judge PeopleJudge) commands.Command {
@@ -148,6 +148,6 @@ func listRefused(strangers []view.Message, known []ledger.Person, c *commands.Ca
 	if more := len(strangers) - commands.Rows; more > 0 {
 		fmt.Fprintf(&b, "\nAnd %d more: \"switchboard person refused\", on the machine that I run on, lists them.\n", more)
 	}
-	fmt.Fprintf(&b, "\n\"%sallow IDENTITY\" lets one in as a user; behind it may stand a name for them.", c.Slash)
+	fmt.Fprintf(&b, "\n\"%sallow IDENTITY\" lets one in as a user. You can add a name for them.", c.Slash)
 	return commands.Answer{Text: b.String(), Taint: others, Buttons: buttons}
 }

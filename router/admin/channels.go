@@ -74,7 +74,7 @@ func Channels(keeper ChannelKeeper, settings Settings) []commands.Command {
 	}}
 }
 
-const channelUsage = "Write it so: `%[1]schannel NAME` says how a channel is, `%[1]schannel NAME test` asks its platform, `%[1]schannel NAME disable` switches it off and `%[1]schannel NAME enable` on."
+const channelUsage = "Write: `%[1]schannel NAME` says how a channel is, `%[1]schannel NAME test` asks its platform, `%[1]schannel NAME disable` switches it off and `%[1]schannel NAME enable` on."
 
 func listChannels(list []Channel, c *commands.Call) commands.Answer {
 	_, after, _ := strings.Cut(c.Args, "after ")

@@ -38,7 +38,7 @@ const (
 	versionsShown = 5
 )
 
-const configUsage = "/config shows what was changed, `get KEY` what is set (also of a whole table, such as `router`), `set KEY VALUE` changes it (one setting a message), `unset KEY` takes the file's again, " +
+const configUsage = "/config shows what was changed, `get KEY` what is set (or `get router`, a whole table), `set KEY VALUE` changes it (one setting a message), `unset KEY` takes the file's again, " +
 	"`diff` compares with the file, `undo` or `undo NUMBER` takes a change back, `confirm` keeps one that has to be confirmed."
 
 const onePerMessage = "Nothing was changed: I take one setting a message, so that each can be looked at, confirmed and taken back for itself. " +
@@ -193,7 +193,7 @@ func configPlanned(plan *view.SettingsPlan, at channels.Conversation, err error)
 			return commands.Answer{Text: text, Buttons: []commands.Button{undo}}
 		}
 		undo.Beside = true
-		text += fmt.Sprintf("\nThis could lock you out (%s): confirm it here within %.0f s with /config confirm, else all is as it was before.",
+		text += fmt.Sprintf("\nThis could lock you out (%s): confirm it here within %.0f s with /config confirm, or I take it back.",
 			shortened(strings.Join(plan.LocksOut, ", ")), v.Left.Seconds())
 		return commands.Answer{Text: text, Buttons: []commands.Button{{Label: "Confirm", Command: v.ConfirmCommand()}, undo}}
 	}}, nil

@@ -36,7 +36,7 @@ func (f *Finding) line() string {
 	}
 	text += render.Escape(words.OneLine(f.Text, 300))
 	if f.Mend != "" && !f.well() {
-		text += " – mend: " + render.Escape(words.OneLine(f.Mend, 300))
+		text += " – fix: " + render.Escape(words.OneLine(f.Mend, 300))
 	}
 	return text
 }

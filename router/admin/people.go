@@ -194,7 +194,7 @@ func peopleUsage(verb, slash string) string {
 	for _, f := range peopleForms {
 		line := fmt.Sprintf("`%speople %s %s` %s", slash, f.kind, f.form, f.does)
 		if strings.EqualFold(verb, string(f.kind)) {
-			return "Write it so: " + line + "."
+			return "Write: " + line + "."
 		}
 		b.WriteString("\n- " + line)
 	}
@@ -213,7 +213,7 @@ func askRemoval(ctx context.Context, dir Directory, change *ledger.PersonChange,
 	if err != nil {
 		return commands.Answer{}, fmt.Errorf("look what is somebody's: %w", err)
 	}
-	text := fmt.Sprintf("Remove **%s** (%s) for good? I answer them no more. These go too: %s, %s, %s. They have %s: those that are active stop. Their chats stay, with %s, until [retention] clears them.",
+	text := fmt.Sprintf("Remove **%s** (%s) for good? I will not answer them any more. This is deleted too: %s, %s, %s. They have %s: those that run stop. Their chats stay, with %s, until [retention] clears them.",
 		render.Escape(words.OneLine(p.Name, 60)), personIs(p), words.Count(has.Memories, "thing")+" that I remember of them", words.Count(has.Notifications, "notification"),
 		words.Count(has.Grants, "permission"), words.Count(has.Jobs, "job"), words.Count(has.Files, "file"))
 	return commands.Answer{Text: text, Taint: others, Buttons: []commands.Button{{Label: "Remove " + words.OneLine(p.Name, 30), Command: fmt.Sprintf("people remove %s yes %d", p.Name, p.Since.UnixMicro())}}}, nil
@@ -305,7 +305,7 @@ func knownFrom(p *ledger.Person, zone *time.Location) string {
 	case p.Source == ledger.FromSettings:
 		from = "in the settings file"
 	case p.Source == ledger.FromOpen:
-		from = "came by an open channel"
+		from = "from an open channel"
 	}
 	return from + " since " + since.In(zone).Format(time.DateOnly)
 }

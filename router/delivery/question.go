@@ -143,7 +143,7 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, c
 			does = "run **" + does + "**"
 		}
 		if wish.Taint != tools.Clean {
-			does += ", as " + render.Escape(wish.Taint.Words()) + " wants"
+			does += ", because of " + render.Escape(wish.Taint.Words())
 		}
 	case wish.Tool == tools.ExecName:
 		does = "run this command"
@@ -177,7 +177,7 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, c
 	case wish.Rule == ruleOutside:
 		b.WriteString(" It can be allowed once only.")
 	case wish.Taint != tools.Clean:
-		fmt.Fprintf(&b, " What led to it holds text from elsewhere (%s), so it can be allowed once only.", render.Escape(wish.Taint.Words()))
+		fmt.Fprintf(&b, " Text from elsewhere led to it (%s), so you can allow it only once.", render.Escape(wish.Taint.Words()))
 	}
 	command := l.Command(conv)
 	by := ""

@@ -52,7 +52,7 @@ func (a *asking) mayChange(job *scheduler.Job) error {
 	if job.Payload != scheduler.PayloadSend || a.admin() {
 		return nil
 	}
-	return faulty("refused", "What goes to others was allowed as it is: delete job %d, and ask me anew to send it. It can be paused, resumed and skipped.", job.ID)
+	return faulty("refused", "Job %d sends to others, as it was allowed. To change it, cancel it and ask me again. You can pause, resume and skip it.", job.ID)
 }
 
 // whose is whose jobs are meant; empty: everybody's. What a tool changes is the person's own: of others'

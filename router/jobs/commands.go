@@ -138,7 +138,7 @@ func (d *Desk) jobs(ctx context.Context, c *commands.Call) (commands.Answer, err
 	case verb == "", verb == "all", verb == "after":
 		return d.list(ctx, c, strings.Fields(strings.ToLower(c.Args)))
 	}
-	return commands.Says("Alone, %sjobs lists yours. I know these: `%[1]sjobs NUMBER`, and behind the number pause, resume, run, skip, delete, history, "+
+	return commands.Says("`%[1]sjobs` lists yours. I also know: `%[1]sjobs NUMBER`, and after the number pause, resume, run, skip, delete, history, "+
 		"`when` with a new time, `text` with a new text, or an option such as `overlap queue`; `%[1]sjobs add WHEN WHAT` has me do something later, `%[1]sjobs heartbeat WHEN WHAT` only where something has changed; `%[1]sjobs all` is for admins, in a direct chat.", c.Slash), nil
 }
 
@@ -166,7 +166,7 @@ func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest stri
 	case kind != "":
 		change, err = d.change(ctx, a, id, kind, more)
 	default:
-		err = faulty("bad_arguments", "Behind the number of a job I know pause, resume, run, skip, delete, history, when, text, and the options %s.", scheduler.OptionNames())
+		err = faulty("bad_arguments", "After the number of a job you can write pause, resume, run, skip, delete, history, when, text, and the options %s.", scheduler.OptionNames())
 	}
 	if err != nil {
 		return says(err, fmt.Sprintf("jobs %d when", id))

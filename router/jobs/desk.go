@@ -102,9 +102,9 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 		return nil, err
 	}
 	if text == "" {
-		what := "What shall I do %s? Write it behind the time."
+		what := "What shall I do %s? Write it after the time."
 		if w.payload == scheduler.PayloadNotify {
-			what = "What shall I remind you of %s? Write it behind the time."
+			what = "What shall I remind you of %s? Write it after the time."
 		}
 		return nil, faulty("no_text", what, words.OneLine(w.when, 80))
 	}
@@ -296,7 +296,7 @@ func (d *Desk) WhenOff() string {
 	if d.Settings().Enabled {
 		return ""
 	}
-	return "Jobs are switched off ([scheduler] enabled = false): no new one is made, none is run but maintenance, and those that are there stay as they are."
+	return "Jobs are switched off ([scheduler] enabled = false). I keep those there are, run only maintenance and make no new ones."
 }
 
 // typed is what somebody would write for a time and a text, with a colon between them: the text may begin as a

@@ -282,9 +282,9 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		{ann, chat, "jobs 2 snooze 10m", "I'll remind you again at Mon 23 Nov 2026 11:10 (Europe/Rome): call Bob"},
 		{ann, chat, "jobs 2 snooze tomorrow", "I'll remind you again at Tue 24 Nov 2026 11:00 (Europe/Rome): call Bob"},
 		{ann, chat, "jobs 2 snooze 1s", "A reminder is snoozed for a time such as 10m or 1h, or tomorrow."},
-		{ann, chat, "jobs 2 dance", "Behind the number of a job I know"},
+		{ann, chat, "jobs 2 dance", "After the number of a job you can write"},
 		{ann, chat, "jobs 2 history", "Job 2 has not run yet."},
-		{ann, chat, "jobs dance", "I know these"},
+		{ann, chat, "jobs dance", "I also know"},
 		{ann, chat, "jobs 2 pause", "I paused reminder 2: call Bob"},
 		{ann, chat, "jobs 2 resume", "It goes on. I'll remind you every day at 10:00: call Bob."},
 		{ann, chat, "jobs 4 skip", "I leave out the next time of reminder 4. No other is left."},
@@ -488,7 +488,7 @@ func TestNotificationsAreReadByBeingShown(t *testing.T) {
 			t.Errorf("%+v, error %v", answer, err)
 		}
 	}
-	if answer := give(t, d, &r, ann, club, "notifications"); !strings.Contains(answer.Text, "In a direct message") {
+	if answer := give(t, d, &r, ann, club, "notifications"); !strings.Contains(answer.Text, "in a direct chat") {
 		t.Errorf("in a group: %+v", answer)
 	}
 }

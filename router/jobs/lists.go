@@ -104,7 +104,7 @@ func runsOf(job *scheduler.Job, runs []scheduler.Run, before int64) string {
 // notifications lists what jobs told, and marks as read what is shown.
 func (d *Desk) notifications(ctx context.Context, c *commands.Call) (commands.Answer, error) {
 	if c.Conversation().Kind != channels.Direct {
-		return commands.Says("In a direct message, please: others would read it here."), nil
+		return commands.Says("Others would read it here: please ask in a direct chat with me."), nil
 	}
 	fields := strings.Fields(strings.ToLower(c.Args))
 	all := len(fields) > 0 && fields[0] == "all"

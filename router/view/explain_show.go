@@ -17,7 +17,7 @@ func (e *Explanation) Show(currency string, zone *time.Location) string {
 	t := &report{currency: currency, zone: zone}
 	t.line(0, "Turn %d: %s", e.ID, e.ended())
 	if e.RetryOf != 0 {
-		t.line(0, "It does the work of turn %d again, and takes what was finished there from it.", e.RetryOf)
+		t.line(0, "It tries turn %d again and keeps what was already done there.", e.RetryOf)
 	}
 	t.asked(e)
 	t.holders(e)
@@ -89,7 +89,7 @@ func (t *report) asked(e *Explanation) {
 			t.line(2, "%s: %s (rule %s)", m.Person, m.Why, m.Rule)
 		}
 		if m.Taint != "" {
-			t.line(2, "it brought text from elsewhere (%s), which may not give orders", m.Taint)
+			t.line(2, "it holds text from elsewhere (%s), which may not give orders", m.Taint)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (t *report) holders(e *Explanation) {
 	}
 	t.line(0, "\nWorked on by")
 	if e.HoldersCut {
-		t.line(1, "earlier engines, which are left out")
+		t.line(1, "earlier engines, not shown")
 	}
 	for i, h := range e.Holders {
 		waited := ""
@@ -189,7 +189,7 @@ func (s *Task) became() string {
 		text += "; " + s.Approvals[i].became()
 	}
 	if s.Taint != "" {
-		text += "; it brought text from elsewhere (" + s.Taint + ")"
+		text += "; it holds text from elsewhere (" + s.Taint + ")"
 	}
 	return text
 }
@@ -203,10 +203,10 @@ func (a *Approval) became() string {
 	}
 	switch a.State {
 	case "accepted":
-		scope := map[string]string{"once": "once", "session": "in the session", "always": "always"}[a.Scope]
+		scope := map[string]string{"once": "once", "session": "for the session", "always": "always"}[a.Scope]
 		return text + a.By + " allowed it " + scope + why
 	case "rejected":
-		return text + a.By + " did not allow it" + why
+		return text + a.By + " denied it" + why
 	case "expired":
 		return text + "nobody answered in time"
 	case "cancelled":

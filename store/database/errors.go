@@ -74,7 +74,7 @@ var meanings = []meaning{
 	},
 	{ErrUnavailable, "the database is read-only now", []string{"25006"}, nil, ""},
 	{
-		ErrUnavailable, "the user of [store] url has not the rights for its tables",
+		ErrUnavailable, "the user of [store] url may not use its tables",
 		[]string{"42501"},
 		nil,
 		"give the user of [store] url the right to create tables in its schema",

@@ -104,7 +104,7 @@ func (s *Sandbox) Layers(ctx context.Context) []Layer {
 	if err != nil {
 		return []Layer{
 			{Name: "files", Works: landlockABI() >= minABI, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI()), Mend: mendSandbox},
-			{Name: "commands", Detail: err.Error(), Mend: "until this is mended commands are refused; " + mendSandbox},
+			{Name: "commands", Detail: err.Error(), Mend: "until this is fixed I run no commands; " + mendSandbox},
 		}
 	}
 	return append([]Layer(nil), found.list...)
