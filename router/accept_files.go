@@ -46,7 +46,7 @@ func (s *sorting) trim(entry *sorted) {
 	}
 	var said []string
 	if len(large) > 0 {
-		said = append(said, fmt.Sprintf("I take files of up to %s; larger, and left out: %s.", words.Size(limits.MaxSize), strings.Join(large, ", ")))
+		said = append(said, fmt.Sprintf("I take files of up to %s. These are larger, so I left them out: %s.", words.Size(limits.MaxSize), strings.Join(large, ", ")))
 	}
 	if many > 0 {
 		said = append(said, fmt.Sprintf("I take up to %d files with one message; left out: the last %d.", limits.MaxPerMessage, many))

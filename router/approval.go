@@ -224,7 +224,7 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 	list = slices.DeleteFunc(list, func(g ledger.Grant) bool { return g.ID <= after })
 	switch {
 	case len(list) == 0 && after != 0:
-		return commands.Says("Nothing more is allowed without asking."), nil
+		return commands.Says("There are no more."), nil
 	case len(list) == 0:
 		return commands.Says("Nothing is allowed without asking."), nil
 	}

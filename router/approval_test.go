@@ -291,7 +291,7 @@ func TestEditedMessageOfAQuestionIsLeftAside(t *testing.T) {
 		id := r.platform.Say("c1", "ada", "ask rm x")
 		r.await(1)
 		r.platform.Edit("c1", id, "ask rm y")
-		r.mentions(2, "I leave your change aside", "/cancel")
+		r.mentions(2, "your change has no effect", "/cancel")
 		r.toasts(r.platform.Press("c1", "ada", "Allow once"), "Allowed. I do it now.")
 		r.shows(3, "accepted once by ada")
 	})
@@ -339,12 +339,12 @@ func TestResetTakesQuestionsBack(t *testing.T) {
 		r.await(3)
 		code := r.typedCode(r.platform.SentIn("ada1")[1])
 		r.platform.Say("bob1", "bob", "/reset")
-		r.mentions(4, "Forgotten. We start anew, and what waited for a permission is not done any more.")
+		r.mentions(4, "Forgotten. I drop what was waiting for a permission.")
 		r.decided("ada1", 1, "Nobody needs to decide that any more.")
 		r.platform.Say("ada1", "ada", "/approve "+code)
 		r.mentions(5, "That question is not open any more")
 		r.platform.Say("bob1", "bob", "/reset")
-		r.mentions(6, "Forgotten. We start anew; what is under way goes on, /cancel stops it.")
+		r.mentions(6, "Forgotten. Other work goes on; /cancel stops it.")
 	})
 }
 
@@ -373,7 +373,7 @@ func TestQuestionShowsNamedFiles(t *testing.T) {
 		question := r.await(1)[0]
 		for _, want := range []string{
 			"sh job.sh", "job.sh:", "echo a\n⟨5 blank lines⟩\nrm x⟨U+202E⟩", "long_1.py (2 KB) begins:", "import x\n…", "many.py (80 bytes) begins:",
-			"to is a link to lib/x.", "run is no text (4 KB).", "It names 2 files more.", "allowed once only, and runs only if no file there has changed since I asked",
+			"to is a link to lib/x.", "run is no text (4 KB).", "It also names 2 files that I do not show.", "allowed once only, and runs only if no file there has changed since I asked",
 		} {
 			if !strings.Contains(question.Text, want) {
 				t.Errorf("%q is not in\n%s", want, question.Text)

@@ -27,7 +27,7 @@ func TestWhatWasDroppedIsTold(t *testing.T) {
 		r.until("both are told", func() bool {
 			return r.shownIn("c1", "The channel play is away") && r.shownIn("c2", "1 message of mine, from")
 		})
-		if got := r.asks("c2", "bob", "/resend"); !strings.Contains(got, "There is nothing to send again. Of 1 message in the last 7 days a part was given up") {
+		if got := r.asks("c2", "bob", "/resend"); !strings.Contains(got, "There is nothing to send again. Parts of 1 message from the last 7 days could not be sent") {
 			t.Errorf("resend: %q", got)
 		}
 		if got := r.asks("c1", "ada", "/resend"); !strings.Contains(got, "arrived, or is on its way") {

@@ -86,7 +86,7 @@ func TestClaimCodeMakesOneAdmin(t *testing.T) {
 		r.accept(event(10, "c9", "eve", "/claim "+code))
 		r.mentions(3, "That code is no longer valid")
 		r.accept(event(11, "c2", "bob", "/claim "+code))
-		r.mentions(4, "My settings name you")
+		r.mentions(4, "My settings file lists you")
 		again := r.newClaim()
 		r.accept(event(12, "c9", "eve", "/claim "+again))
 		r.mentions(5, "You are an admin already")
@@ -94,7 +94,7 @@ func TestClaimCodeMakesOneAdmin(t *testing.T) {
 		r.accept(event(13, "c7", "carl", "/start "+again))
 		r.mentions(6, "Welcome!")
 		r.accept(event(14, "c7", "carl", "/start"))
-		r.mentions(7, "Hello carl.", "role admin")
+		r.mentions(7, "Hello carl.", "Your role is admin")
 		if got := r.admins(); got != "Eve scripted:eve; ada scripted:ada; carl scripted:carl" {
 			t.Errorf("admins: %s", got)
 		}

@@ -68,7 +68,7 @@ func (r *Router) current(ctx context.Context, session string) (*view.Turn, error
 }
 
 // greeting is what /start says besides a hello; to whom is a role.
-const greeting = `You may write to me here, role %s.
+const greeting = `You can write to me here. Your role is %s.
 I plan what you ask, do it step by step, check each step and answer: just write to me. /help lists the commands, /whoami says what you may do.`
 
 // ownCommands are the router's own rows of the table.
@@ -153,7 +153,7 @@ func (r *Router) start(_ context.Context, c *commands.Call) (commands.Answer, er
 }
 
 func (r *Router) claim(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	return commands.Says("A claim code makes whoever sends it an admin: \"%sclaim\" and the code, in a direct chat with me on a chat platform. "+
+	return commands.Says("To become an admin, send me \"%sclaim\" and the code, in a direct chat on a chat platform. "+
 		"\"switchboard person claim\", on the machine that I run on, prints one.", c.Slash), nil
 }
 
@@ -173,7 +173,7 @@ func (r *Router) notice(c *commands.Call, text string) *ledger.Reply {
 	return r.Lines.Line(c.Conversation().Channel).Notice(*c.Event, r.asTyped(c.Slash, text))
 }
 
-const forgotten = "Forgotten. We start anew; what is under way goes on, /cancel stops it."
+const forgotten = "Forgotten. Other work goes on; /cancel stops it."
 
 // mayReset says whether person may have a conversation forgotten: where others take
 // part it is theirs as well.

@@ -13,7 +13,7 @@ import (
 )
 
 // tooLate is said of an edit of what was answered.
-const tooLate = "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer."
+const tooLate = "I had answered that before you changed it. If you want another answer, write it again, or reply /retry to it."
 
 // edited is what is answered when want-a is changed to want-b at a boundary, by
 // on_edit; the rest are as "".

@@ -33,9 +33,9 @@ func TestAttachmentsComeIn(t *testing.T) {
 			{"voice alone", send("", voice), "cannot listen"},
 			{"voice with text", send("hear", voice), "re: hear"},
 			{"a file alone", send("", doc), "re:"},
-			{"too large with text", send("see", large, doc), "up to 1 MB; larger, and left out: big.iso.|re: see"},
+			{"too large with text", send("see", large, doc), "up to 1 MB. These are larger, so I left them out: big.iso.|re: see"},
 			{"too many", send("see", doc, doc, doc, doc), "up to 2 files with one message; left out: the last 2.|re: see"},
-			{"nothing is left", send("", large), "left out: big.iso."},
+			{"nothing is left", send("", large), "so I left them out: big.iso."},
 			{"a stop word with a file", send("stop", doc), "re: stop"},
 		} {
 			if !strings.Contains(c.got, c.want) {

@@ -141,8 +141,8 @@ func (e *sorted) sayHidden(kinds []string) {
 	if len(kinds) == 0 || e.Sender.Person == "" {
 		return
 	}
-	said := fmt.Sprintf("I have hidden %s in your message before anything of it was kept; "+
-		"an admin gives me secrets safely with \"switchboard secret set NAME\" on the machine that I run on, or with /secret set in a direct chat.",
+	said := fmt.Sprintf("I hid %s in your message before I saved it. "+
+		"To give me a secret safely, an admin uses \"switchboard secret set NAME\" on my machine, or /secret set in a direct chat.",
 		strings.Join(kinds, " and "))
 	e.aside = strings.TrimSpace(e.aside + "\n" + said)
 }

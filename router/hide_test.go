@@ -42,7 +42,7 @@ func TestCredentialsInMessagesAreNeverKept(t *testing.T) {
 		typed("ada", "use "+key+" or "+known+" for it", nil)
 		r.mentions(2, "")
 		said := strings.Join(texts(r.platform.Sent()), "\n")
-		if want := "I have hidden a secret that I know and an access token in your message"; strings.Count(said, want) != 1 || !strings.Contains(said, "switchboard secret set") {
+		if want := "I hid a secret that I know and an access token in your message"; strings.Count(said, want) != 1 || !strings.Contains(said, "switchboard secret set") {
 			t.Errorf("said: %s", said)
 		}
 		for _, user := range []string{"ada", "eve"} { // who is served, and a stranger

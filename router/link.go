@@ -19,7 +19,7 @@ import (
 const linkLive = 10 * time.Minute
 
 const (
-	linkDone   = "Done: to me you are the same person here now as on your other account, with its name, rights and memory. What we said stays in its chat. /whoami says who that is."
+	linkDone   = "Done. I now know you here as the same person as on your other account: same name, rights and memory. Old messages stay in their chat. /whoami shows your name."
 	linkJoined = "Done: both accounts confirmed it, and that one is yours now as well. /unlink takes one off again."
 )
 
@@ -29,7 +29,7 @@ func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, err
 	case c.Conversation().Kind != channels.Direct:
 		return commands.Says("Others read along here. Write /link to me in a direct chat."), nil
 	case c.Args != "": // a code that can be used would not have come here
-		return commands.Says("That is no code that I could use here. \"%slink\" alone shows one, for your other account on a chat platform.", c.Slash), nil
+		return commands.Says("I cannot use that code here. \"%slink\" alone shows one for your other account on a chat platform.", c.Slash), nil
 	case c.Person.Source == ledger.FromOpen:
 		return commands.Says("You are not registered with me here, so I cannot add another account to this one. Write /link on your other account, and send me that code here."), nil
 	}
@@ -71,8 +71,8 @@ func (r *Router) askLink(e *sorted, link *ledger.Link) {
 	gives, takes := "", ""
 	if link.Was != "" {
 		was := "**" + render.Escape(link.Was) + "**"
-		gives = fmt.Sprintf(" Until now it is %s: all that %s has, other accounts as well, goes to %s, and there is no %s any more.", was, was, person, was)
-		takes = fmt.Sprintf(" Until now it is %s: all that %s has becomes yours.", was, was)
+		gives = fmt.Sprintf(" This account is %s now. Everything %s has, other accounts too, goes to %s, and %s is deleted.", was, was, person, was)
+		takes = fmt.Sprintf(" That account is %s now. Everything %s has becomes yours.", was, was)
 	}
 	ask := func(line *delivery.Line, at channels.Conversation, label, wish, rest string) ledger.Question {
 		code, command := delivery.NewCode(), line.Command(at)
@@ -86,7 +86,7 @@ func (r *Router) askLink(e *sorted, link *ledger.Link) {
 	as.Request.Joined = to.Told(link.At, r.asTyped(to.Command(link.At), linkJoined), tools.Clean)
 	as.Request.Joined.Notice = true
 	as.Request.Questions = []ledger.Question{
-		ask(to, link.At, e.Event.Sender.Label, fmt.Sprintf("becomes you, %s: an account of yours, with your name, your rights (role %s), your memory and your jobs.%s", person, maker.Role, takes),
+		ask(to, link.At, e.Event.Sender.Label, fmt.Sprintf("wants to become an account of yours, %s, with your name, your rights (role %s), your memory and your jobs.%s", person, maker.Role, takes),
 			"Confirm it only if you sent the code from there yourself."),
 		ask(e.line.Line, conv, "", fmt.Sprintf("becomes %s: this account gets that name, its rights (role %s), memory and jobs.%s", person, maker.Role, gives),
 			"Confirm it only if "+person+" is you, and made the code."),

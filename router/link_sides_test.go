@@ -47,7 +47,7 @@ func TestBothSidesConfirmALink(t *testing.T) {
 				r.until("both are asked", func() bool { return len(r.platform.SentIn("c1")) == 2 && len(r.platform.SentIn("s9")) == 1 })
 				toMaker, toSender := r.platform.SentIn("c1")[1], r.platform.SentIn("s9")[0]
 				for text, wants := range map[string][]string{
-					toMaker.Text:  {"scripted:" + c.sender, "play", "who calls themselves", "becomes you", c.maker, was},
+					toMaker.Text:  {"scripted:" + c.sender, "play", "who calls themselves", "wants to become an account of yours", c.maker, was},
 					toSender.Text: {"scripted:" + c.sender, "play", "becomes", c.maker, "Confirm it only if", was},
 				} {
 					for _, want := range wants {

@@ -77,7 +77,7 @@ func (r *rig) owner(identity string) string {
 
 // promise: P4.linking
 func TestLinkCodeMakesTwoAccountsOnePerson(t *testing.T) {
-	const same, wrong, byFile, admin = "becomes", "That code is not valid", "My settings name you", "You are an admin here, and this would end that"
+	const same, wrong, byFile, admin = "becomes", "That code is not valid", "My settings file lists you", "You are an admin here, and this would end that"
 	cases := []struct {
 		name, maker, sender, text string // MAKER, SENDER are persons of the case; CODE stands for the code
 		want, owner               string
@@ -93,7 +93,7 @@ func TestLinkCodeMakesTwoAccountsOnePerson(t *testing.T) {
 		{"who made it", "MAKER", "MAKER", "/link CODE", "made by you", "MAKER", true},
 		{"another code", "MAKER", "SENDER", "/link AAAA-BBBB-CCC2", wrong, "SENDER", true},
 		{"another command", "MAKER", "SENDER", "/claim CODE", "There is no such code", "SENDER", true},
-		{"no code", "MAKER", "SENDER", "/link please", "That is no code", "SENDER", true},
+		{"no code", "MAKER", "SENDER", "/link please", "I cannot use that code here", "SENDER", true},
 	}
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -247,10 +247,10 @@ func TestLinkCodesAreShortLived(t *testing.T) {
 		r.change(ledger.ChangeAdd, "gina", ledger.RoleUser, "scripted:gina")
 		code := r.links("c1", "dora")
 		r.asks("c7", "gina", "/link "+code)
-		r.until("both are asked", func() bool { return r.shownIn("c1", "becomes you") })
+		r.until("both are asked", func() bool { return r.shownIn("c1", "wants to become an account of yours") })
 		var typed string
 		for _, sent := range r.platform.SentIn("c1") {
-			if strings.Contains(sent.Text, "becomes you") {
+			if strings.Contains(sent.Text, "wants to become an account of yours") {
 				typed = pairCode.FindString(sent.Text)
 			}
 		}

@@ -145,7 +145,7 @@ func TestGrantIsTakenBackByAButton(t *testing.T) {
 		r.toasts(r.platform.Press("c1", "ada", "Remove 11"), "")
 		r.newest("c1", "Taken back")
 		r.platform.Say("c1", "ada", "/grants after 10")
-		r.newest("c1", "Nothing more is allowed without asking.")
+		r.newest("c1", "There are no more.")
 		if by := r.audited("grant.revoke"); len(by) != 1 || by[0].Why != "by button" {
 			t.Errorf("audited %+v", by)
 		}

@@ -80,7 +80,7 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 			testkit.Await(t, text, time.Minute, func() bool { return len(platform.SentIn(conv)) > n })
 			return platform.SentIn(conv)[n].Text
 		}
-		const told = "ada has me tell you:\n\nMeet at nine."
+		const told = "ada asked me to tell you:\n\nMeet at nine."
 		says(r.platform, "there", "bob", "first", 0)
 		says(work, "cb", "bob", "hi", 0)
 		says(work, "team", "bob", "hello", 0)
@@ -112,7 +112,7 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 		})
 		for text, taint := range map[string]tools.Taint{"what is it?": tools.Clean, "and?": tools.Clean, "who says so?": "web"} {
 			if !slices.ContainsFunc(recent[text], func(l agent.Line) bool {
-				return l.Bot && l.To == "ada" && l.Taint == taint && l.Text == "**ada** has me tell you:\n\nMeet at *nine*."
+				return l.Bot && l.To == "ada" && l.Taint == taint && l.Text == "**ada** asked me to tell you:\n\nMeet at *nine*."
 			}) {
 				t.Errorf("before %q stands %+v", text, recent[text])
 			}

@@ -65,7 +65,7 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 	case over.Scope == ledger.SpentInRun: // it is the job's own matter
 	case over.Most > over.Limit:
 		j.runner.notifyBudget(j, b, over.Spending, now, fmt.Sprintf(
-			"is %s, too low for any call: a single one may cost %s, as long as what is sent and [llm.models] max_output_tokens are what they are",
+			"is %s, too low for any call: one can cost %s. Raise the limit, or lower max_output_tokens in [llm.models]",
 			b.Amount(over.Limit), b.Amount(over.Most)), "low")
 	case over.Settled+over.Most > over.Limit: // else there is enough as soon as others are answered
 		j.runner.notifyBudget(j, b, over.Spending, now, fmt.Sprintf(

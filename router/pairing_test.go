@@ -85,7 +85,7 @@ func TestStrangerIsLetInByAButton(t *testing.T) {
 		again := r.pressed("ada", "Allow")
 		r.toasts(r.platform.Press("c1", "ada", "Allow"), "Eve can write to me now, as a user. I tell them so.")
 		r.until("she is told", func() bool { return len(r.platform.SentIn("s9")) == 2 })
-		if got := r.platform.SentIn("s9")[1].Text; !strings.Contains(got, "You may write to me here, role user") {
+		if got := r.platform.SentIn("s9")[1].Text; !strings.Contains(got, "You can write to me here. Your role is user") {
 			t.Errorf("she is told %q", got)
 		}
 		r.until("the buttons are gone", func() bool { return len(r.platform.SentIn("c1")[1].Buttons) == 0 })
@@ -136,7 +136,7 @@ func TestPairingGivesNobodyAnothersName(t *testing.T) {
 
 // promise: P4.pairing
 func TestPairingCodeIsTypedByAnyAdmin(t *testing.T) {
-	const notFound, refused = "There is no question with that code", "Refused. They hear nothing"
+	const notFound, refused = "There is no question with that code", "Refused. I don't tell them"
 	inTime(t, func(t *testing.T, r *rig) {
 		r.channel.DM = "pairing"
 		r.start() // no admin has a chat yet
@@ -217,7 +217,7 @@ func TestPairingIsBounded(t *testing.T) {
 		r.wishes("s3", "dora")
 		time.Sleep(time.Minute)
 		quiet("s4", "finn") // three are open
-		r.toasts(r.platform.Press("c1", "ada", "Refuse"), "Refused. They hear nothing of it, and get no new code for a day.")
+		r.toasts(r.platform.Press("c1", "ada", "Refuse"), "Refused. I don't tell them. They get no new code for a day.")
 		time.Sleep(time.Minute)
 		r.wishes("s4", "finn")
 		time.Sleep(time.Hour)

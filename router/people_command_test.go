@@ -329,7 +329,7 @@ func TestAdminsAllowStrangers(t *testing.T) {
 		}
 		asks("/allow AAAA-BBBB", "There is no question with that code")
 		asks("/allow what is this", "Write `/allow CODE` with the code")
-		asks("/allow scripted:carl", "Nobody of the identity scripted:carl was refused lately. `/people add NAME IDENTITY` adds")
+		asks("/allow scripted:carl", "I have not turned away anybody with the identity scripted:carl lately. `/people add NAME IDENTITY` adds")
 		asks("/allow "+code+" bob", "There is somebody of the name bob already.")
 		asks("/allow "+code+" b\u043eb", "The name b\u043eb looks like that of somebody else.")
 		asks("/allow "+code+" e\u200bve", "holds the character U+200B, which nobody sees")
@@ -337,7 +337,7 @@ func TestAdminsAllowStrangers(t *testing.T) {
 		asks("/people add b\u043eb scripted:hal", "looks like bob, who is somebody else")
 		asks("/allow scripted:finn a:b", "Write `/allow CODE` with the code")
 		asks("/allow scripted:finn Finn", "Finn can write to me now: user, scripted:finn.")
-		asks("/allow scripted:finn", "Nobody of the identity scripted:finn was refused lately.")
+		asks("/allow scripted:finn", "I have not turned away anybody with the identity scripted:finn lately.")
 		asks("/allow "+strings.ToLower(code)+" evi", "evi can write to me now, as a user. I tell them so.")
 		if got := r.persons(); got != "Finn user scripted:finn; evi user scripted:eve" && got != "evi user scripted:eve; Finn user scripted:finn" {
 			t.Errorf("people: %s", got)

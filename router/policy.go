@@ -121,7 +121,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.url",
 			Reason: fmt.Sprintf("I read text from elsewhere here (%s), and this address is not in what was just written to me. "+
-				"An address can carry away what I read; written out in full, it is used without a question", q.Taint.Words()),
+				"An address can leak what I have read. If you write the whole address yourself, I use it without asking", q.Taint.Words()),
 		}
 	case config.asks(q.Tool, q.Looks):
 		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "this needs permission each time"}

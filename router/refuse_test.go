@@ -209,7 +209,7 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 				said[s]++
 			}
 			if said["I could not look that up just now; please try again."] != 3 || said["There is nothing of yours to cancel here."] != 1 ||
-				said["I could not look up the message that you changed; please write it anew."] != 1 || said["re: hello"] != 1 || said["re: hello too"] != 1 {
+				said["I could not find the message that you changed. Please write it again."] != 1 || said["re: hello"] != 1 || said["re: hello too"] != 1 {
 				t.Errorf("sent %v", said)
 			}
 		})

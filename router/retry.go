@@ -33,7 +33,7 @@ func (r *Router) resend(_ context.Context, c *commands.Call) (commands.Answer, e
 		}
 		days, dropped := int(ledger.ResendWithin.Hours()/24), ""
 		if change.Dropped > 0 {
-			dropped = fmt.Sprintf(" Of %s in the last %d days a part was given up, and does not come: ask me again for what you still need.",
+			dropped = fmt.Sprintf(" Parts of %s from the last %d days could not be sent, and I do not send those again. Ask me again for what you still need.",
 				words.Count(change.Dropped, "message"), days)
 		}
 		switch {

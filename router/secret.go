@@ -129,7 +129,7 @@ func (r *Router) followSecret(ctx context.Context, entry *sorted, acc *ledger.Ac
 	line := entry.line
 	if entry.secret.value != "" && entry.Sender.Person != "" && line.Removes(conv) {
 		line.Remove(conv, entry.Event.Message.ID, func(ctx context.Context) {
-			notice := line.Notice(entry.Event, "I could not delete your message with the secret. Please delete it yourself, and set the secret anew with another value if anybody may have read it.")
+			notice := line.Notice(entry.Event, "I could not delete your message with the secret. Please delete it yourself, and set a new value for the secret if anybody may have read it.")
 			notice.Person = entry.Sender.Person
 			if _, err := r.Ledger.Notify(ctx, asideKey("undeleted:", entry.Key), conv, *notice); err != nil {
 				r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", conv.Channel, "error", err)

@@ -122,7 +122,7 @@ func (s *sorting) unsorted(entry sorted) sorted {
 		return line.noticed(entry, "I could not look that up just now; please try again.")
 	case event.Kind == channels.EventEdited && line.addressed(*event):
 		event.Message.ID = "" // it stays the ID of the message as it was
-		return line.noticed(entry, "I could not look up the message that you changed; please write it anew.")
+		return line.noticed(entry, "I could not find the message that you changed. Please write it again.")
 	}
 	return rejected(entry, "what it is about could not be looked up")
 }

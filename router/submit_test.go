@@ -150,7 +150,7 @@ func TestSubmitReadsRightsThen(t *testing.T) {
 			}
 		}
 		r.await(6)
-		if last := r.platform.SentIn("c2"); !strings.Contains(last[len(last)-1].Text, "bob has me tell you") {
+		if last := r.platform.SentIn("c2"); !strings.Contains(last[len(last)-1].Text, "bob asked me to tell you") {
 			t.Errorf("ada reads %q", texts(last))
 		}
 		rules := r.channel

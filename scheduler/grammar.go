@@ -110,7 +110,7 @@ func (g *grammar) schedule(s *said) bool {
 		closed = strings.ContainsAny(raw[len(raw)-1:], "`\"'")
 	}
 	if s.cron = strings.Join(fields, " "); len(fields) == 0 {
-		return g.fail("behind “cron” comes an expression of five or six fields, such as “cron 0 8 * * 1-5”")
+		return g.fail("after “cron” write an expression of five or six fields, such as “cron 0 8 * * 1-5”")
 	}
 	return true
 }

@@ -158,7 +158,7 @@ func (g *grammar) everyNth(s *said, n int) bool {
 	} else if what := strings.TrimSuffix(g.peek(1), "s"); what == "month" || what == "year" || g.peek(0) == "month" || g.peek(0) == "quarter" {
 		return g.fail("some months apart is not taken; write a cron expression, such as “cron 0 9 1 */3 *” for each third month")
 	} else {
-		return g.fail("behind “every” comes a day or an interval; %s", taken)
+		return g.fail("after “every” write a day or an interval; %s", taken)
 	}
 	if s.every < time.Second || s.every > 3660*24*time.Hour {
 		return g.fail("that interval is not between one second and ten years")

@@ -210,10 +210,10 @@ func (g *grammar) bounds(s *said) bool {
 	switch {
 	case s.from == nil && g.take("from", "starting", "beginning"):
 		s.from = g.moment()
-		return s.from != nil || g.fail("behind “from” comes a day or a time")
+		return s.from != nil || g.fail("after “from” write a day or a time")
 	case s.until == nil && g.take("until", "till", "through"):
 		s.until = g.moment()
-		return s.until != nil || g.fail("behind “until” comes a day or a time")
+		return s.until != nil || g.fail("after “until” write a day or a time")
 	}
 	return false
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // How to write what a text must not hold beside a time.
-const escape = "; if it belongs to the text, write the time first and “:” behind it"
+const escape = "; if it is part of the text, write the time first, then “:”"
 
 var (
 	joiners = strings.Fields("and or & + then but not also plus again")
@@ -77,7 +77,7 @@ func (g *grammar) unread(s *said) {
 	case s.again != nil && word == "of" && s.again.dates != 0:
 		g.fail("%s is not taken there; %s", next, taken)
 	case len(s.clocks) > 1 && g.ended(",") && figure(word):
-		g.fail("write the last time of a list behind “and”, as in “at 9, 12 and 15”%s", escape)
+		g.fail("write the last time of a list after “and”, as in “at 9, 12 and 15”%s", escape)
 	case counted && word == "ago":
 		g.err = &PastError{"That is over already."}
 	case counted && (word == "before" || word == "after" || word == "from") && g.bare:
@@ -130,7 +130,7 @@ func (g *grammar) second(s *said) bool {
 // What stands around a time, and is no part of it.
 const quotes = "([<{\"'“”„‘’«»*_~`"
 
-const noClock = "“%s” is not understood as a time of the day; write one such as 9:30, 21:30 or 9pm; if it belongs to the text, write the time first and “:” behind it"
+const noClock = "“%s” is not understood as a time of the day; write one such as 9:30, 21:30 or 9pm; if it is part of the text, write the time first, then “:”"
 
 // clockless: a day was said without the time of a clock; open: nothing says which time of it is meant.
 func (s *said) clockless() bool {

@@ -121,7 +121,7 @@ func (g *grammar) delay(s *said) bool {
 		return false
 	}
 	if word := g.peek(0); !g.bare && (len(word) > 1 && word[0] == '-' && isDigit(word[1:]) || word == "minus") {
-		return g.fail("a time is ahead, so a number above zero, as in “in 5 minutes”")
+		return g.fail("that time is not in the future; write a number above zero, as in “in 5 minutes”")
 	}
 	for word, months := range map[string]int{"month": 1, "year": 12} {
 		n, ok := number(g.peek(0))

@@ -98,7 +98,7 @@ const doctorTimeout = 30 * time.Second
 // It does it once at a time.
 func (e *engine) examine(ctx context.Context) (found []admin.Finding, whole bool) {
 	if !e.examining.TryLock() {
-		return []admin.Finding{{OK: true, Warn: true, Check: "doctor", Text: "I am at it already; its answer comes"}}, true
+		return []admin.Finding{{OK: true, Warn: true, Check: "doctor", Text: "I am checking that already; the result will come here"}}, true
 	}
 	defer e.examining.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)

@@ -462,7 +462,7 @@ func TestStrangersAreLetInAndAccountsJoinedOverPlatforms(t *testing.T) {
 		}
 		decider := o.desks[(i+1)%len(o.desks)]
 		decider.ada.presses(asked[decider], "Allow")
-		d.bob.reads("You may write to me here, role user")
+		d.bob.reads("You can write to me here. Your role is user")
 		for other, m := range asked {
 			other.ada.closed(m.ID)
 		}

@@ -165,7 +165,7 @@ func (c *restoreCmd) Run(a *app) error {
 	key := filepath.Join(settings.DataDir, vault.KeyFile)
 	given := slices.ContainsFunc(a.env, func(v string) bool { return strings.HasPrefix(v, vault.Variable+"=") })
 	if _, err := os.Stat(key); err != nil && !given && m.Count("secrets") > 0 {
-		fmt.Fprintf(a.err, "The key of the secrets was not in it: put it into %s or %s before the start, or set the secrets anew.\n", key, vault.Variable)
+		fmt.Fprintf(a.err, "The key of the secrets was not in it: put it into %s or %s before the start, or set the secrets again.\n", key, vault.Variable)
 	}
 	a.missing(m)
 	return nil

@@ -19,7 +19,7 @@ import (
 // settingsCmd looks at the settings.
 type settingsCmd struct {
 	Check configCheckCmd `cmd:"" help:"Say everything that is wrong with the settings, with file and line."`
-	Show  configShowCmd  `cmd:"" help:"The settings in force, secrets masked, and where each came from. What each may be stands in the file that \"switchboard init\" writes."`
+	Show  configShowCmd  `cmd:"" help:"The settings in use, secrets hidden, and where each comes from. The file that \"switchboard init\" writes explains each one."`
 
 	Get      configGetCmd      `cmd:"" help:"What the running engine uses: one setting, or a table."`
 	Set      configSetCmd      `cmd:"" help:"Change a setting while the engine runs; it lies above the file and below the environment."`

@@ -12,7 +12,7 @@ import (
 // deliveryCmd shows what went out.
 type deliveryCmd struct {
 	List  deliveryListCmd  `cmd:"" help:"The newest deliveries."`
-	Retry deliveryRetryCmd `cmd:"" help:"Send a dead part again, with those that died with it; of an unknown one, ask again whether it arrived."`
+	Retry deliveryRetryCmd `cmd:"" help:"Send again what failed, with the other failed parts of its message; ask again whether an unknown one arrived."`
 	Drop  deliveryDropCmd  `cmd:"" help:"Give a part up that is pending, unknown or dead."`
 }
 

@@ -168,7 +168,7 @@ func (c devCmd) Run(a *app) error {
 		fmt.Fprint(a.out, text)
 	} else {
 		if yours {
-			fmt.Fprintf(a.err, "\n%s is not of this command's writing, or was made yours: it was left alone.\n", name)
+			fmt.Fprintf(a.err, "\n%s was not written by this command, or you have changed it, so I left it as it is.\n", name)
 		} else if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			return fmt.Errorf("write the settings: %w", err)
 		}

@@ -63,7 +63,7 @@ func checkNamed(ctx context.Context, db *store.DB, settings *configs.Settings) (
 	}
 	if is {
 		for _, fault := range faults.Faults {
-			found = append(found, finding{Check: "people", Text: fault, Mend: "the next start ends with this fault"})
+			found = append(found, finding{Check: "people", Text: fault, Mend: "correct this in [[people]]; until then the next start fails"})
 		}
 	}
 	if len(list) > 0 {

@@ -58,7 +58,7 @@ func (a *app) checkRunning(settings *configs.Settings) (findings []finding) {
 		live := slices.DeleteFunc(slices.Clone(changed), func(key string) bool { return !configs.Live(key) })
 		later := slices.DeleteFunc(changed, configs.Live)
 		if len(live) > 0 {
-			texts = append(texts, "it does not go by what the file says of these, and its log says why, unless that was written a moment ago: "+first(live))
+			texts = append(texts, "it does not use the file's values for these (its log says why, unless you saved the file a moment ago): "+first(live))
 		}
 		if len(later) > 0 {
 			texts = append(texts, "these were changed since it started, and count after a restart: "+first(later))
@@ -224,7 +224,7 @@ func letIn(settings *configs.Settings, name string, config router.ChannelConfig)
 	if config.DM == "disabled" {
 		return fmt.Sprintf("write dm = 'allowlist' into [channels.%s], or name a group in its allow_conversations", name)
 	}
-	return fmt.Sprintf("send it the code that \"switchboard person claim\" prints, or write to the bot once, and the log says the line for you; it stands in a table [[people]] beside a name, "+
+	return fmt.Sprintf("send it the code that \"switchboard person claim\" prints, or write to the bot once: the log then shows the line to add. Put it under a name in [[people]], "+
 		"as in: [[people]] name = 'you' role = 'admin' identities = ['%s'], each on a line of its own", settings.IdentityForm(config.Kind))
 }
 

@@ -19,7 +19,7 @@ var eachCommand = []struct {
 	later string // what is said when it is done, where that goes on beside
 }{
 	{"status", "/status", "Nothing was asked yet.", ""},
-	{"start", "/start", "Hello u1. You may write to me here, role admin.", ""},
+	{"start", "/start", "Hello u1. You can write to me here. Your role is admin.", ""},
 	{"help", "/help", "/audit", ""},
 	{"whoami", "/whoami", "You are u1, role admin.", ""},
 	{"tools", "/tools", "- time – The date and time now", ""},
@@ -53,7 +53,7 @@ var eachCommand = []struct {
 	{"notifications", "/notifications", "There is nothing that you have not read.", ""},
 	{"reload", "/reload", "Checking the settings file", "Nothing has changed."},
 	{"doctor", "/doctor all", "Checking;", "database: "},
-	{"reset", "/reset", "Forgotten. We start anew", ""},
+	{"reset", "/reset", "Forgotten. Other work goes on", ""},
 }
 
 // Every row of the program's table of commands is here, and is answered over a platform by the

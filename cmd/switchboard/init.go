@@ -154,7 +154,7 @@ func (q *interview) claim() {
 		q.say("  %-10s %sclaim %s", name, cmp.Or(command, "/"), claim.Code)
 	}
 	if len(attached) > 1 {
-		q.say("The code is used up by the first; there, /link then shows one that makes your account on another yours as well.")
+		q.say("The code works on one of them. To add the others, write /link there and follow what it says.")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 const (
 	aModel   = "  A model: its number"
-	itsModel = "  Its name of a model"
+	itsModel = "  Name of the model, as that server calls it"
 )
 
 // withoutPlatforms are the steps behind the model's, with Enter alone.

@@ -191,7 +191,7 @@ func (q *interview) choose(s modelServer, p configs.AnsweredProvider, list []str
 	kept := ""
 	q.sayModels(shown)
 	for {
-		prompt := "  Its name of a model"
+		prompt := "  Name of the model, as that server calls it"
 		if len(list) > 0 {
 			prompt = "  A model: its number, its name, or a part of its name"
 		}

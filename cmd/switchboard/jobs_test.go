@@ -38,7 +38,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(0, "I paused task 8: list files", "pause", "8")
 	tell(1, "Job 8 is paused already.", "pause", "8")
 	tell(0, "- paused", "show", "8")
-	tell(0, "It goes on. I'll do this every weekday", "resume", "8")
+	tell(0, "Resumed. I'll do this every weekday", "resume", "8")
 	tell(0, "every day at 10:00 (Europe/Rome): list all files", "edit", "8", "--when", "every day at 10", "--text", "list all files")
 	tell(0, "Options: overlap queue.", "edit", "8", "--overlap", "queue", "--retries", "default")
 	tell(1, "overlap takes skip, queue or allow, not \"twice\"", "edit", "8", "--overlap", "twice")
@@ -47,7 +47,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(2, "unknown flag --colour\nRun \"switchboard job edit --help\"", "edit", "8", "--colour", "red")
 	tell(0, "every day at 10:00 (Asia/Tokyo): list all files", "edit", "8", "--timezone", "Asia/Tokyo")
 	tell(0, "- options: overlap queue", "show", "8")
-	tell(0, "I leave out the next time of task 8. Then it is ", "skip", "8")
+	tell(0, "I'll skip the next run of task 8. After that it is ", "skip", "8")
 	tell(0, "10:00:00 JST  skipped", "history", "8")
 	if out, _, _ := r.command("job", "history", "10", "--json"); out != "[]\n" {
 		t.Errorf("the history of none is %q", out)

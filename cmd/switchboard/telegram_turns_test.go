@@ -46,7 +46,7 @@ func TestTelegramEditsActByTheStateOfTheirTurn(t *testing.T) {
 		m := r.bot.Say(r.chief.ID, "six")
 		r.expect(r.chief.ID, "heard: six")
 		r.bot.Edit(r.chief.ID, m.ID, "seven")
-		tooLate := "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer."
+		tooLate := "I had answered that before you changed it. If you want another answer, write it again, or reply /retry to it."
 		r.expect(r.chief.ID, "heard: six", tooLate)
 		r.bot.Say(r.chief.ID, "eight")
 		r.expect(r.chief.ID, "heard: six", tooLate, "heard: eight")

@@ -65,7 +65,7 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 			}
 			i := slices.IndexFunc(strangers, func(m view.Message) bool { return m.Identity == who })
 			if i < 0 {
-				return commands.Says("Nobody of the identity %s was refused lately. `%speople add NAME IDENTITY` adds somebody who has not written yet.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
+				return commands.Says("I have not turned away anybody with the identity %s lately. `%speople add NAME IDENTITY` adds somebody who has not written yet.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
 			}
 			name = cmp.Or(name, freeName(strangers[i], known))
 			return changePerson(c, &ledger.PersonChange{Kind: ledger.ChangeAdd, Person: ledger.Person{

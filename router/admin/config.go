@@ -42,7 +42,7 @@ const configUsage = "/config shows what was changed, `get KEY` what is set (or `
 	"`diff` compares with the file, `undo` or `undo NUMBER` takes a change back, `confirm` keeps one that has to be confirmed."
 
 const onePerMessage = "Nothing was changed: I take one setting a message, so that each can be looked at, confirmed and taken back for itself. " +
-	"Send them one after the other; of a new channel its kind first, then its address, its token last."
+	"Send them one after the other. For a new channel: first its kind, then its address, then its token."
 
 // Config is the row of /config.
 func Config(s Settings) commands.Command {

@@ -46,7 +46,7 @@ var peopleForms = []struct {
 	{ledger.ChangeRole, "NAME admin|user", "makes them an admin, or a user"},
 	{ledger.ChangeLink, "NAME IDENTITY", "makes another account theirs too"},
 	{ledger.ChangeTools, "NAME PATTERN…", "says what they may use, such as \\* or web"},
-	{ledger.ChangeRemove, "NAME", "lets them in no more, and forgets what is remembered of them; I ask first"},
+	{ledger.ChangeRemove, "NAME", "removes them, and forgets what I know about them; I ask first"},
 }
 
 // People is the row of /people.
@@ -104,7 +104,7 @@ func openCalled(ctx context.Context, dir Directory, fields []string, slash strin
 			continue
 		}
 		var b strings.Builder
-		b.WriteString("Is this who you mean? They came by an open channel, where anybody may call themselves so.\n")
+		b.WriteString("Is this who you mean? They came through an open channel, where anybody can use that name.\n")
 		if len(names) > 1 {
 			b.Reset()
 			fmt.Fprintf(&b, "%s call themselves so. Write one of these:\n", people(len(names)))

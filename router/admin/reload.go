@@ -18,7 +18,7 @@ const faultsShown = 10
 func Reload(reload func(ctx context.Context) (diff []view.SettingDiff, faults []string, err error)) commands.Command {
 	return commands.Command{
 		Name: "reload", Admin: true, About: commands.Text{
-			EN: "read the settings file anew", DE: "die Datei der Einstellungen neu lesen", ES: "volver a leer el archivo de configuración",
+			EN: "read the settings file again", DE: "die Datei der Einstellungen neu lesen", ES: "volver a leer el archivo de configuración",
 			FR: "relire le fichier des réglages", IT: "rileggere il file delle impostazioni",
 		},
 		Run: func(context.Context, *commands.Call) (commands.Answer, error) {
@@ -40,7 +40,7 @@ func reloaded(diff []view.SettingDiff, faults []string, err error) commands.Answ
 		}
 		return commands.Answer{Text: text}
 	case len(diff) > 0:
-		return commands.Answer{Text: "I go by the file as it is now:\n" + diffLines(diff)}
+		return commands.Answer{Text: "I now use the changed file:\n" + diffLines(diff)}
 	}
 	return commands.Says("I read the settings file again. Nothing has changed.")
 }

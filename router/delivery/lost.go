@@ -111,7 +111,7 @@ func droppedNotice(list []ledger.Unnamed, zone *time.Location) string {
 	if len(messages) > 1 {
 		when += " to " + list[len(list)-1].Written.In(zone).Format(layout)
 	}
-	return fmt.Sprintf("I could not reach you here for a while, so %s of mine, %s, did not arrive whole: too many were waiting, or they waited too long. "+
+	return fmt.Sprintf("I could not reach you here for a while. %s of mine, %s, did not arrive, or only in part. "+
 		"Ask me again for what you still need.", words.Count(len(messages), "message"), when)
 }
 

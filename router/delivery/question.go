@@ -160,7 +160,7 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, c
 		b.WriteString(words.Fenced("", what) + "\n\n")
 	}
 	if file > 0 {
-		fmt.Fprintf(&b, "That is its beginning; the whole, %d bytes, is in the file below.\n\n", file)
+		fmt.Fprintf(&b, "This is only the beginning. All of it (%d bytes) is in the file below.\n\n", file)
 	}
 	if wish.Loads != nil {
 		loads(&b, wish.Loads)
@@ -211,7 +211,7 @@ func loads(b *strings.Builder, l *tools.Loaded) {
 		}
 	}
 	if l.More > 0 {
-		fmt.Fprintf(b, "It names %s more.\n\n", words.Count(l.More, "file"))
+		fmt.Fprintf(b, "It also names %s that I do not show.\n\n", words.Count(l.More, "file"))
 	}
 	if len(l.Files) == 0 {
 		b.WriteString("No file is shown here. ")

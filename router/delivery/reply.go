@@ -36,7 +36,7 @@ func (l *Line) Notice(event channels.Event, text string) *ledger.Reply {
 // Relayed renders what somebody has us tell another conversation than theirs. It is theirs
 // alone: to everybody else it is what somebody else was answered, and taints.
 func (l *Line) Relayed(conv channels.Conversation, from, markdown string, taint tools.Taint) ledger.Reply {
-	reply := l.reply(conv, "**"+render.Escape(from)+"** has me tell you:\n\n"+markdown)
+	reply := l.reply(conv, "**"+render.Escape(from)+"** asked me to tell you:\n\n"+markdown)
 	reply.Person, reply.Taint = from, taint
 	return reply
 }

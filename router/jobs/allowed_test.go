@@ -29,8 +29,8 @@ func TestWhatGoesToOthersStaysAsItWasAllowed(t *testing.T) {
 		verb, want string
 	}{
 		{ann, "pause", "I paused message"},
-		{ann, "resume", "It goes on"},
-		{ann, "skip", "I leave out"},
+		{ann, "resume", "Resumed"},
+		{ann, "skip", "I'll skip the next run"},
 		{root, "run", "I run message"},
 		{root, "text Hello, Bob", "Hello, Bob"},
 		{ann, "delete", "I removed message 1: Hello, Bob"},

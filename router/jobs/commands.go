@@ -102,18 +102,18 @@ func (d *Desk) became(c *ledger.JobChange, own string) string {
 		return fmt.Sprintf("I removed %s %d%s", kind, job.ID, does(job, 100))
 	case ledger.RunJob:
 		if !d.Begins(job.Payload) {
-			return fmt.Sprintf("Job %d is due now, and runs at the next start of switchboard that stays, such as \"switchboard serve\".", job.ID)
+			return fmt.Sprintf("Job %d is due now. It runs when you start \"switchboard serve\".", job.ID)
 		}
 		return fmt.Sprintf("I run %s %d now.", kind, job.ID)
 	case ledger.SkipJob:
 		if next := d.upcoming(job, 1); next != "" {
-			return fmt.Sprintf("I leave out the next time of %s %d. Then it is %s.", kind, job.ID, next)
+			return fmt.Sprintf("I'll skip the next run of %s %d. After that it is %s.", kind, job.ID, next)
 		}
-		return fmt.Sprintf("I leave out the next time of %s %d. No other is left.", kind, job.ID)
+		return fmt.Sprintf("I'll skip the next run of %s %d. No other is left.", kind, job.ID)
 	case ledger.SnoozeJob:
 		return fmt.Sprintf("I'll remind you again at %s (%s)%s", local(c.Until, job.Spec.Zone), render.Escape(job.Spec.Zone), does(job, 100))
 	case ledger.ResumeJob:
-		return "It goes on. " + d.made(job, own)
+		return "Resumed. " + d.made(job, own)
 	}
 	return d.made(job, own)
 }

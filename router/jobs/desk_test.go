@@ -286,8 +286,8 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		{ann, chat, "jobs 2 history", "Job 2 has not run yet."},
 		{ann, chat, "jobs dance", "I also know"},
 		{ann, chat, "jobs 2 pause", "I paused reminder 2: call Bob"},
-		{ann, chat, "jobs 2 resume", "It goes on. I'll remind you every day at 10:00: call Bob."},
-		{ann, chat, "jobs 4 skip", "I leave out the next time of reminder 4. No other is left."},
+		{ann, chat, "jobs 2 resume", "Resumed. I'll remind you every day at 10:00: call Bob."},
+		{ann, chat, "jobs 4 skip", "I'll skip the next run of reminder 4. No other is left."},
 		{root, chat, "jobs 2 delete", "I removed reminder 2: call Bob"},
 		{ann, chat, "jobs 2", "- removed"},
 		{ann, chat, "jobs 2 resume", "Job 2 is deleted."},
@@ -453,7 +453,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 		t.Errorf("run again: %+v", res)
 	}
 	d.Begins = func(scheduler.Payload) bool { return false }
-	if res := d.ChangeJob(t.Context(), byAdmin, again); !strings.Contains(res.Output, "runs at the next start of switchboard") {
+	if res := d.ChangeJob(t.Context(), byAdmin, again); !strings.Contains(res.Output, "It runs when you start") {
 		t.Errorf("run where none is begun: %+v", res)
 	}
 	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{} }
