@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -103,7 +104,7 @@ func (g *grammar) schedule(s *said) bool {
 	for closed := false; !closed && len(fields) < 6 && g.at < len(g.tokens); g.at++ {
 		raw := g.tokens[g.at].raw
 		field := strings.Trim(raw, "`\"'")
-		if !cronField(field) {
+		if !isCronField(field) {
 			break
 		}
 		fields = append(fields, field)
@@ -115,13 +116,13 @@ func (g *grammar) schedule(s *said) bool {
 	return true
 }
 
-// cronField: a word may be a field of a cron expression, or a descriptor.
-func cronField(word string) bool {
+// isCronField: a word may be a field of a cron expression, or a descriptor.
+func isCronField(word string) bool {
 	if strings.HasPrefix(word, "@") {
 		return true
 	}
-	for name := range strings.FieldsFuncSeq(strings.ToLower(word), func(r rune) bool { return strings.ContainsRune("0123456789*/,-?", r) }) {
-		if len(name) != 3 || !strings.Contains(" jan feb mar apr may jun jul aug sep oct nov dec sun mon tue wed thu fri sat ", " "+name+" ") {
+	for name := range strings.FieldsFuncSeq(strings.ToLower(word), func(r rune) bool { return strings.ContainsRune("0123456789*/,-?#", r) }) {
+		if name != "l" && !slices.Contains(cronMonths, name) && !slices.Contains(cronWeekdays, name) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -138,7 +139,7 @@ func (g *grammar) interval(s *said) bool {
 	return g.everyNth(s, 1)
 }
 
-var ordinals = strings.Fields("first second third fourth last")
+var ordinals = strings.Fields("first second third fourth fifth last")
 
 // everyNth reads "15 minutes", "hour and a half"; n: each n-th of these.
 func (g *grammar) everyNth(s *said, n int) bool {
@@ -177,16 +178,38 @@ func (g *grammar) daysOf(a *again) bool {
 	case a.week:
 		a.weekdays = g.weekdays()
 	case a.month:
-		a.dates = g.dates()
+		if a.counted = g.counted(); a.counted == "" {
+			a.dates = g.dates()
+		}
 	case a.year:
 		if d, m, ok := g.dateAndMonth(); ok {
 			a.dates, a.months = 1<<d, 1<<m
 		}
 	}
-	if a.weekdays|a.dates|a.months == 0 || !a.week && !a.month && !a.year {
+	if a.weekdays|a.dates|a.months == 0 && a.counted == "" || !a.week && !a.month && !a.year {
 		g.at = before
 	}
 	return true
+}
+
+// counted reads "first monday", "last day", as cron writes them; empty: it is none.
+func (g *grammar) counted() string {
+	if g.take("last day") {
+		return "L"
+	}
+	w, _, ok := weekday(g.peek(1))
+	n := slices.Index(ordinals, g.peek(0))
+	if d, ordinal, isDate := date(g.peek(0)); n < 0 && isDate && ordinal {
+		n = d - 1
+	}
+	if !ok || n < 0 || n >= len(ordinals) {
+		return ""
+	}
+	g.at += 2
+	if n == len(ordinals)-1 {
+		return fmt.Sprintf("%dL", w)
+	}
+	return fmt.Sprintf("%d#%d", w, n+1)
 }
 
 // weekdays reads a list of them.

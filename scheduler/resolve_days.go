@@ -74,7 +74,7 @@ func (r *resolver) calendar() ([]Spec, error) {
 	switch {
 	case a.week && a.weekdays == 0:
 		a.weekdays = 1 << today.Weekday()
-	case a.month && a.dates == 0:
+	case a.month && a.dates == 0 && a.counted == "":
 		a.dates = 1 << today.Day()
 	case a.year && a.dates == 0:
 		a.dates, a.months = 1<<today.Day(), 1<<today.Month()
@@ -84,7 +84,7 @@ func (r *resolver) calendar() ([]Spec, error) {
 		next = next && s.part.apply(c).hour >= 24
 	}
 	for _, c := range s.clocks {
-		if s.part.apply(c).hour >= 24 && (a.dates != 0 || a.weekdays != 0 && !next) {
+		if s.part.apply(c).hour >= 24 && (a.dates != 0 || a.counted != "" || a.weekdays != 0 && !next) {
 			return nil, fmt.Errorf("say which day %s is in, without “night”, as in “every saturday at 01:00”", c)
 		}
 	}
@@ -111,7 +111,13 @@ func (r *resolver) calendar() ([]Spec, error) {
 		if pm && !low {
 			continue
 		}
-		cron := fmt.Sprintf("%d %s %s %s %s", first.minute, cronSet(hours), cronSet(a.dates), cronSet(a.months), cronSet(a.weekdays))
+		dates, weekdays := cronSet(a.dates), cronSet(a.weekdays)
+		if a.counted == "L" {
+			dates = a.counted
+		} else if a.counted != "" {
+			weekdays = a.counted
+		}
+		cron := fmt.Sprintf("%d %s %s %s %s", first.minute, cronSet(hours), dates, cronSet(a.months), weekdays)
 		if first.second != 0 {
 			cron = fmt.Sprintf("%d %s", first.second, cron)
 		}

@@ -52,6 +52,7 @@ type clock struct {
 // set, that of today.
 type again struct {
 	weekdays, dates, months uint64
+	counted                 string // a day that is counted in its month, as cron writes it: L, 1#2, 5L
 	week, month, year       bool
 }
 

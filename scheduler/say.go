@@ -92,9 +92,15 @@ func sayCron(text string) string {
 	if !ok {
 		return raw
 	}
-	every := func(set uint64, n int) bool { return bits.OnesCount64(set&^(1<<63)) == n }
+	every := func(set uint64, n int) bool { return bits.OnesCount64(set&^anyDay) == n }
+	if f.byDay != nil {
+		if day := f.byDay.String(); day != "" && every(f.Month, 12) {
+			return "every month on the " + day + " at " + at
+		}
+		return raw
+	}
 	days, months := every(f.Dom, 31), every(f.Month, 12)
-	switch weekdays := f.Dow &^ (1 << 63); {
+	switch weekdays := f.Dow &^ anyDay; {
 	case days && months && every(f.Dow, 7):
 		return "every day at " + at
 	case days && months && weekdays == 0b0111110:
@@ -107,6 +113,25 @@ func sayCron(text string) string {
 		return fmt.Sprintf("every year on %d %s at %s", bits.TrailingZeros64(f.Dom), time.Month(bits.TrailingZeros64(f.Month)), at)
 	}
 	return raw
+}
+
+// String is the one kind of day that d has, "last day" or "first Monday"; empty: it has several, or others.
+func (d *byDay) String() string {
+	var list []string
+	if d.last && d.dates == 0 && d.weekdays&anyDay != 0 {
+		list = append(list, "last day")
+	}
+	for weekday, nth := range d.nth {
+		for n, is := range nth {
+			if is && d.dates&anyDay != 0 && d.weekdays == 0 {
+				list = append(list, ordinals[n]+" "+time.Weekday(weekday).String())
+			}
+		}
+	}
+	if len(list) != 1 {
+		return ""
+	}
+	return list[0]
 }
 
 // sayClock writes the times of the day, where they are few.

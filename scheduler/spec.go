@@ -3,11 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
-	"math/bits"
-	"strings"
 	"time"
-
-	"github.com/robfig/cron/v3"
 )
 
 // A Spec says when a job is due: one of At, Every and Cron, in Zone.
@@ -232,63 +228,4 @@ func (s *Spec) calendar(p *plan) error {
 		return time.Time{}
 	}
 	return nil
-}
-
-// fields are those of a cron expression on a calendar without zones, that of UTC. Nothing is asked of
-// the library but what it makes of an expression, and what is next there.
-type fields struct{ *cron.SpecSchedule }
-
-// Next is the first time that fits after t, strictly; zero: none in ten years. The library gives up
-// after five, which is too early for a 29 February around 2100.
-func (f fields) Next(t time.Time) time.Time {
-	if next := f.SpecSchedule.Next(t); !next.IsZero() {
-		return next
-	}
-	return f.SpecSchedule.Next(t.AddDate(5, 0, 0))
-}
-
-var parser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
-
-// readCron reads a cron expression; elapsed: its slots follow elapsed time.
-func readCron(text string) (f fields, elapsed bool, err error) {
-	bad := func(why any) (fields, bool, error) {
-		return fields{}, false, fmt.Errorf("the cron expression %q is not right: %v", text, why)
-	}
-	defer func() { // the library panics on some of what it does not take
-		if why := recover(); why != nil {
-			f, elapsed, err = bad(why)
-		}
-	}()
-	text = strings.TrimSpace(text)
-	words := strings.Fields(text)
-	switch {
-	case len(text) > 200:
-		return bad("it is too long")
-	case len(words) == 0:
-		return bad("it is empty")
-	case strings.Contains(text, "="):
-		return bad("the time zone is not part of it")
-	case strings.HasPrefix(text, "@every"):
-		return bad("an interval is written as \"every 15 minutes\"")
-	}
-	schedule, err := parser.Parse(text)
-	if err != nil {
-		return bad(err)
-	}
-	s, ok := schedule.(*cron.SpecSchedule)
-	if !ok {
-		return bad("it has no fields")
-	}
-	for _, field := range []uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month, s.Dow} {
-		if bits.OnesCount64(field) == 0 {
-			return bad("a field is empty")
-		}
-	}
-	s.Location = time.UTC
-	f = fields{s}
-	if len(words) < 5 {
-		return f, text == "@hourly", nil
-	}
-	hour := words[len(words)-4]
-	return f, hour == "*" || hour == "?" || strings.HasPrefix(hour, "*/") && !strings.Contains(hour, ","), nil
 }

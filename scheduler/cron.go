@@ -1,0 +1,239 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// fields are those of a cron expression on a calendar without zones, that of UTC. Nothing is asked of the library
+// but what it makes of plain fields, and what is next there. It knows no days that are counted in their month: where
+// one is named, its days are all, and those meant are in byDay.
+type fields struct {
+	*cron.SpecSchedule
+	byDay *byDay
+}
+
+// byDay are days of a month: by date, as L for the last one, by weekday, or as the nth such weekday, 5 for the last
+// one. With both dates and weekdays a day is of one or the other, as cron has it.
+type byDay struct {
+	dates    uint64 // with anyDay where each may be
+	weekdays uint64
+	last     bool
+	nth      [7][6]bool
+}
+
+const anyDay = 1 << 63
+
+func (d *byDay) has(t time.Time) bool {
+	ahead := t.AddDate(0, 0, 7).Month() != t.Month()
+	date := d.dates&(1<<t.Day()) != 0 || d.last && t.AddDate(0, 0, 1).Month() != t.Month()
+	nth := &d.nth[t.Weekday()]
+	weekday := d.weekdays&(1<<t.Weekday()) != 0 || nth[(t.Day()-1)/7] || ahead && nth[5]
+	if d.dates&anyDay != 0 || d.weekdays&anyDay != 0 {
+		return date && weekday
+	}
+	return date || weekday
+}
+
+// Next is the first time that fits after t, strictly; zero: none in ten years. The library gives up
+// after five, which is too early for a 29 February around 2100.
+func (f fields) Next(t time.Time) time.Time {
+	for end := t.AddDate(horizon, 0, 0); ; {
+		next := f.SpecSchedule.Next(t)
+		if next.IsZero() {
+			next = f.SpecSchedule.Next(t.AddDate(5, 0, 0))
+		}
+		switch {
+		case next.IsZero() || f.byDay == nil || f.byDay.has(next):
+			return next
+		case next.After(end):
+			return time.Time{}
+		}
+		t = next.Truncate(24 * time.Hour).Add(24*time.Hour - 1)
+	}
+}
+
+// A field of a cron expression: the least and the most that it may be, and their names, from the least.
+type cronField struct {
+	what        string
+	least, most int
+	names       []string
+	example     string
+}
+
+var (
+	cronWeekdays = strings.Fields("sun mon tue wed thu fri sat")
+	cronMonths   = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
+	cronFields   = []cronField{
+		{"a second", 0, 59, nil, "0, * or */15"},
+		{"a minute", 0, 59, nil, "0, * or */15"},
+		{"an hour", 0, 23, nil, "9, 9-17 or */2"},
+		{"a day of the month", 1, 31, nil, "1, 1,15 or L for the last"},
+		{"a month", 1, 12, cronMonths, "12, dec or 1-6"},
+		{"a day of the week", 0, 7, cronWeekdays, "1 for Monday, 1-5, 1#2 for the second Monday or 5L for the last Friday"},
+	}
+)
+
+// number is one value of a field.
+func (f *cronField) number(text string) (int, bool) {
+	if i := slices.Index(f.names, strings.ToLower(text)); i >= 0 {
+		return f.least + i, true
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= f.least && n <= f.most && isDigit(text)
+}
+
+// list reads a field that is a list; every is what each part stands for, and counted takes those that are no set of
+// numbers.
+func (f *cronField) list(text string, counted func(part string) bool) (set []int, all bool, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		span, step, stepped := strings.Cut(part, "/")
+		from, to, ranged := strings.Cut(span, "-")
+		every, err := strconv.Atoi(step)
+		if stepped && (err != nil || every < 1 || !isDigit(step)) {
+			return nil, false, f.wrong(part)
+		}
+		first, ok := f.number(from)
+		last := first
+		switch {
+		case !stepped && counted != nil && counted(part):
+			continue
+		case span == "*" || span == "?":
+			first, last, ok = f.least, f.most, true
+			if f.most == 7 {
+				last = 6
+			}
+			all = all || !stepped
+		case ranged && ok:
+			if last, ok = f.number(to); ok && last < first {
+				return nil, false, fmt.Errorf("in “%s” the first is above the last", part)
+			}
+		case stepped:
+			last = f.most
+		}
+		if !ok {
+			return nil, false, f.wrong(part)
+		}
+		for n := first; n <= last; n += max(every, 1) {
+			if set = append(set, n); f.most == 7 && n == 7 { // sunday
+				set[len(set)-1] = 0
+			}
+		}
+	}
+	return set, all, nil
+}
+
+func (f *cronField) wrong(part string) error {
+	return fmt.Errorf("“%s” is not %s; write %s", part, f.what, f.example)
+}
+
+// lastDay takes L.
+func (d *byDay) lastDay(part string) bool {
+	d.last = d.last || strings.EqualFold(part, "L")
+	return strings.EqualFold(part, "L")
+}
+
+// weekday takes 1#2 and 5L.
+func (d *byDay) weekday(part string) bool {
+	f := cronFields[5]
+	if day, ok := strings.CutSuffix(strings.ToUpper(part), "L"); ok {
+		n, isDay := f.number(day)
+		if isDay {
+			d.nth[n%7][5] = true
+		}
+		return isDay
+	}
+	day, count, ok := strings.Cut(part, "#")
+	n, isDay := f.number(day)
+	which, err := strconv.Atoi(count)
+	if ok = ok && isDay && err == nil && which >= 1 && which <= 5; ok {
+		d.nth[n%7][which-1] = true
+	}
+	return ok
+}
+
+var parser = cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+
+// readCron reads a cron expression; elapsed: its slots follow elapsed time.
+func readCron(text string) (f fields, elapsed bool, err error) {
+	bad := func(why any) (fields, bool, error) {
+		return fields{}, false, fmt.Errorf("the cron expression %q is not right: %v", text, why)
+	}
+	text = strings.TrimSpace(text)
+	parts := strings.Fields(text)
+	plain := text
+	switch {
+	case len(text) > 200:
+		return bad("it is too long")
+	case len(parts) == 0:
+		return bad("it is empty")
+	case strings.Contains(text, "="):
+		return bad("the time zone is not part of it")
+	case strings.HasPrefix(text, "@every"):
+		return bad("write an interval as “every 15 minutes”")
+	case strings.HasPrefix(text, "@"):
+		if !slices.Contains(strings.Fields("@hourly @daily @midnight @weekly @monthly @yearly @annually"), strings.ToLower(text)) {
+			return bad("write @hourly, @daily, @weekly, @monthly or @yearly, or five fields such as 0 8 * * 1-5")
+		}
+		plain = strings.ToLower(text)
+	case len(parts) == 5:
+		parts = append([]string{"0"}, parts...)
+		fallthrough
+	case len(parts) == 6:
+		if plain, f.byDay, err = plainCron(parts); err != nil {
+			return bad(err)
+		}
+	default:
+		return bad("it has five fields (minute, hour, day, month, day of the week), such as 0 8 * * 1-5")
+	}
+	schedule, err := parser.Parse(plain)
+	if err != nil {
+		return bad(err)
+	}
+	f.SpecSchedule = schedule.(*cron.SpecSchedule) // @every, the only other, is refused above
+	f.Location = time.UTC
+	if len(parts) < 5 {
+		return f, plain == "@hourly", nil
+	}
+	hour := parts[2]
+	return f, hour == "*" || hour == "?" || strings.HasPrefix(hour, "*/") && !strings.Contains(hour, ","), nil
+}
+
+// plainCron writes six fields so that the library knows them, without L, # and 7; days are those that it cannot say.
+func plainCron(parts []string) (plain string, days *byDay, err error) {
+	days = &byDay{}
+	counted := map[int]func(string) bool{3: days.lastDay, 5: days.weekday}
+	out := slices.Clone(parts)
+	for i := range cronFields {
+		set, all, err := cronFields[i].list(parts[i], counted[i])
+		if err != nil {
+			return "", nil, err
+		}
+		var list []string
+		var bits uint64
+		for _, n := range set {
+			list = append(list, strconv.Itoa(n))
+			bits |= 1 << n
+		}
+		if out[i] = strings.Join(list, ","); all {
+			out[i] = "*"
+			bits |= anyDay
+		}
+		switch i {
+		case 3:
+			days.dates = bits
+		case 5:
+			days.weekdays = bits
+		}
+	}
+	if !days.last && days.nth == ([7][6]bool{}) {
+		return strings.Join(out, " "), nil, nil
+	}
+	out[3], out[5] = "*", "*"
+	return strings.Join(out, " "), days, nil
+}
