@@ -40,7 +40,7 @@ var eachCommand = []struct {
 	{"unlink", "/unlink", "the only account of yours", ""},
 	{"claim", "/claim", "A claim code makes whoever sends it an admin", ""},
 	{"people", "/people add eve scripted:eve", "eve can write to me now: user, scripted:eve.", ""},
-	{"allow", "/allow", "Nobody was refused lately.", ""},
+	{"allow", "/allow", "Nobody new has written to me lately.", ""},
 	{"secret", "/secret list", "No secret is set.", ""},
 	{"config", "/config get log.level", "info", ""},
 	{"channels", "/channels", "play", ""},

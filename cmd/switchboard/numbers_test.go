@@ -51,7 +51,7 @@ func TestNumbersThatAreSaidAreKept(t *testing.T) {
 			said := ""
 			r.await("it is asked what to change", 20*time.Second, func() bool {
 				said = strings.Join(r.answers(chief)[before:], "\n")
-				return strings.Contains(said, "When instead?")
+				return strings.Contains(said, "When should it be?")
 			})
 			return number(said, "/jobs")
 		}

@@ -65,7 +65,7 @@ var wishes = []wish{
 	{says: "who am I to you, and which model answers me?", tool: "session.info", args: `{}`, shows: "fake/model"},
 	{says: "is the server busy?", tool: "host.info", args: `{}`, shows: "memory"},
 	{says: "who may write to you?", tool: "admin.people", args: `{"action": "list"}`, needs: "list", shows: "Bob"},
-	{says: "which strangers knocked?", tool: "admin.people", args: `{"action": "strangers"}`, needs: "strangers", shows: "Nobody was refused lately."},
+	{says: "which strangers knocked?", tool: "admin.people", args: `{"action": "strangers"}`, needs: "strangers", shows: "Nobody new has written to me lately."},
 	{says: "add Carl, who is telegram:777, as a user", tool: "admin.people", args: `{"action": "add", "name": "Carl", "identity": "telegram:777", "role": "user"}`, needs: "add & identity", shows: "Carl"},
 	{says: "make Carl an admin", tool: "admin.people", args: `{"action": "role", "name": "Carl", "role": "admin"}`, needs: "role & admin", shows: "Carl"},
 	{says: "Carl is to be a plain user again", tool: "admin.people", args: `{"action": "role", "name": "Carl", "role": "user"}`, needs: "role & user", shows: "Carl"},

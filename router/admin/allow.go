@@ -42,7 +42,9 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 			code, rest := "", ""
 			if strings.Contains(who, ":") {
 				who, name, _ = strings.Cut(who, " ")
-			} else if code, rest = commands.CodeIn(who); code != "" {
+			} else if code, rest = commands.CodeIn(who); len(called(who, strangers)) > 0 { // a name of eight letters looks like a code
+				code = ""
+			} else if code != "" {
 				name = rest
 			}
 			name = strings.TrimSpace(name)
@@ -51,7 +53,9 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 				return listRefused(strangers, known, c), nil
 			case code == "" && !strings.Contains(who, ":") && len(called(who, strangers)) > 0: // a button confirms that it is them
 				return listRefused(called(who, strangers), known, c), nil
-			case strings.ContainsAny(name, "\t\n:"), code == "" && !strings.Contains(who, ":"):
+			case code == "" && !strings.Contains(who, ":"):
+				return commands.Says("Nobody called %s has written to me lately. `%sallow` lists who has.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
+			case strings.ContainsAny(name, "\t\n:"):
 				return commands.Says(allowUsage, c.Slash), nil
 			case slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name }):
 				return commands.Says("There is somebody of the name %s already. Give another, or write `%speople link %s IDENTITY` if they are the same person.",
@@ -114,10 +118,12 @@ func freeName(m view.Message, known []ledger.Person) string {
 	return name
 }
 
-// called are the strangers who call themselves so, in any case of letters.
+// called are the strangers who call themselves so, or have a name of several words with this one in it, in any case of
+// letters.
 func called(name string, strangers []view.Message) (list []view.Message) {
 	for _, m := range strangers {
-		if strings.EqualFold(commands.NameFrom(m.Author), name) || strings.EqualFold(words.OneLine(m.Author, 64), name) {
+		if strings.EqualFold(commands.NameFrom(m.Author), name) || strings.EqualFold(words.OneLine(m.Author, 64), name) ||
+			strings.Contains(" "+strings.ToLower(words.OneLine(m.Author, 64))+" ", " "+strings.ToLower(name)+" ") {
 			list = append(list, m)
 		}
 	}
@@ -128,10 +134,10 @@ func called(name string, strangers []view.Message) (list []view.Message) {
 // which prompts are made.
 func listRefused(strangers []view.Message, known []ledger.Person, c *commands.Call) commands.Answer {
 	if len(strangers) == 0 {
-		return commands.Says("Nobody was refused lately.")
+		return commands.Says("Nobody new has written to me lately.")
 	}
 	var b strings.Builder
-	b.WriteString("Refused lately, the last first:\n")
+	b.WriteString("Not allowed lately, the newest first:\n")
 	var buttons []commands.Button
 	for _, m := range strangers[:min(len(strangers), commands.Rows)] {
 		label := freeName(m, known)

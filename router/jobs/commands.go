@@ -166,6 +166,9 @@ func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest stri
 	case kind != "":
 		change, err = d.change(ctx, a, id, kind, more)
 	default:
+		if _, unclear := scheduler.Read(rest, d.Now(), cmp.Or(a.zone, "UTC")); unclear == nil {
+			return commands.Says("Did you mean `%sjobs %d when %s`?", c.Slash, id, rest), nil
+		}
 		err = faulty("bad_arguments", "After the number of a job you can write pause, resume, run, skip, delete, history, when, text, and the options %s.", scheduler.OptionNames())
 	}
 	if err != nil {
@@ -180,7 +183,7 @@ func (d *Desk) asksWhen(ctx context.Context, a *asking, id int64) (commands.Answ
 	if err != nil {
 		return says(err, "")
 	}
-	answer := commands.Says("When instead? Write \"%sjobs %d when tomorrow at 10\". \"%[1]sjobs %[2]d text …\" changes what it says.", a.slash, id)
+	answer := commands.Says("When should it be? Write \"%sjobs %d when tomorrow at 10\". \"%[1]sjobs %[2]d text …\" changes what it says.", a.slash, id)
 	answer.Buttons = jobButtons(job)
 	return answer, nil
 }
