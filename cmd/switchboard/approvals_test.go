@@ -411,7 +411,7 @@ func TestWishIsDecidedOnAnotherPlatform(t *testing.T) {
 	long := "echo KIND " + strings.Repeat("x", 1600) + " >> runs.txt"
 	wish(long,
 		func(asked *desk, m platformtest.Message) {
-			if strings.Contains(m.Text, "x >> runs.txt") || !strings.Contains(m.Text, "the whole, 16") {
+			if strings.Contains(m.Text, "x >> runs.txt") || !strings.Contains(m.Text, "All of it (16") {
 				t.Errorf("at %s stands\n%s", asked.kind, m.Text)
 			}
 			if got := asked.ada.file(m); !strings.HasSuffix(got, "xxx >> runs.txt") || len(got) < 1600 {

@@ -51,7 +51,7 @@ func TestClaimMakesTheFirstAdmin(t *testing.T) {
 	if exit != 0 || !regexp.MustCompile(`^[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4}$`).MatchString(second) || second == code {
 		t.Fatalf("exit %d, %q", exit, second)
 	}
-	if out, _, _ := r.commandWith("/claim "+second+"\n", "chat"); !strings.Contains(out, "in a direct chat with me") {
+	if out, _, _ := r.commandWith("/claim "+second+"\n", "chat"); !strings.Contains(out, "in a direct chat on a chat platform") {
 		t.Errorf("the terminal answers %q", out)
 	}
 	r.bot.Say(eve.ID, "/claim "+code)

@@ -157,7 +157,7 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 				t.Errorf("the settings are %q, %v", after, err)
 			}
 			said := log.String()
-			if !strings.Contains(said, "was left alone") || !strings.Contains(said, tt.says) || strings.Contains(said, "No channel in it") && tt.fits {
+			if !strings.Contains(said, "so I left it as it is") || !strings.Contains(said, tt.says) || strings.Contains(said, "No channel in it") && tt.fits {
 				t.Errorf("it says\n%s", said)
 			}
 			if strings.Contains(said, "[channels.telegram]") && !strings.Contains(said, `api_url = "http://`+free+`"`) {

@@ -15,7 +15,7 @@ func TestDoctorComparesWithTheEngine(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "[llm.providers.other]\nbase_url = \"http://127.0.0.1:1\"\napi_key = \"env:NOT_SET\"\n", echo, "u1")
 	r.up()
-	const ahead = "does not go by"
+	const ahead = "does not use the file's values"
 	if out, errs, _ := r.command("doctor"); strings.Contains(out, ahead) || !strings.Contains(out, "u1 (admin: scripted:u1)") {
 		t.Errorf("nothing changed:\n%s%s", out, errs)
 	}
@@ -33,7 +33,7 @@ func TestDoctorComparesWithTheEngine(t *testing.T) {
 	changed = "# a line more moves all others\n" + changed + "[[people]]\nname = \"late\"\nidentities = [\"scripted:u2\"]\n"
 	testkit.Write(t, r.config, changed)
 	out, errs, _ := r.command("doctor")
-	if want := "WARN  engine     it " + ahead + " what the file says of these, and its log says why, unless that was written a moment ago: channels.play.tools_deny, llm.providers.fake.api_key, llm.providers.other.api_key, people[0].identities, people[1]\n"; !strings.Contains(out, want) {
+	if want := "WARN  engine     it " + ahead + " for these (its log says why, unless you saved the file a moment ago): channels.play.tools_deny, llm.providers.fake.api_key, llm.providers.other.api_key, people[0].identities, people[1]\n"; !strings.Contains(out, want) {
 		t.Errorf("it does not say %q:\n%s%s", want, out, errs)
 	}
 	if strings.Contains(out, "late") || !strings.Contains(out, "u1 (admin: scripted:u1)") {

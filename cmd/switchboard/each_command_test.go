@@ -38,7 +38,7 @@ var eachCommand = []struct {
 	{"deny", "/deny AAAA-BBBB", "There is no question with that code in this chat.", ""},
 	{"link", "/link", "/link", ""},
 	{"unlink", "/unlink", "the only account of yours", ""},
-	{"claim", "/claim", "A claim code makes whoever sends it an admin", ""},
+	{"claim", "/claim", "To become an admin, send me", ""},
 	{"people", "/people add eve scripted:eve", "eve can write to me now: user, scripted:eve.", ""},
 	{"allow", "/allow", "Nobody new has written to me lately.", ""},
 	{"secret", "/secret list", "No secret is set.", ""},

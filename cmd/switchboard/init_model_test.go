@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +14,8 @@ import (
 const (
 	aModel   = "  A model: its number"
 	itsModel = "  Name of the model, as that server calls it"
+	address  = "  Its address "
+	noModel  = `No model is set up; "switchboard init model" adds one later.`
 )
 
 // withoutPlatforms are the steps behind the model's, with Enter alone.
@@ -34,7 +38,7 @@ func TestInitTriesTheKeyAndTheModel(t *testing.T) {
 	})
 	s := inFolder(t, dir, "init")
 	s.follow(append([]step{
-		{whichModel, key, "A key comes next, where it is not shown"},
+		{whichModel, key, "You type the key at the next question; it is not shown."},
 		{whichModel, strings.TrimPrefix(srv.URL(), "http://"), "FAIL  list models: the provider rejected the key (401"},
 		{modelKey, "two words", "a key has no spaces in it"},
 		{modelKey, "env:NOT_SET_ANYWHERE", "FAIL  env:NOT_SET_ANYWHERE is not set, or empty"},
@@ -76,8 +80,8 @@ func TestInitTakesAModelThatCannotBeTried(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		"no key":      {[]step{{whichModel, "5", "Write a number from 1 to 4"}, {whichModel, "1", "https://openrouter.ai/settings/keys"}, {modelKey, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
-		"not there":   {[]step{{whichModel, "127.0.0.1:1", "FAIL  list models: the model is not available"}, {itsModel, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
+		"no key":      {[]step{{whichModel, "5", "Write a number from 1 to 4"}, {whichModel, "1", "https://openrouter.ai/settings/keys"}, {modelKey, "", noModel}}, "\nplanner = \"offline\"\n"},
+		"not there":   {[]step{{whichModel, "127.0.0.1:1", "FAIL  list models: the model is not available"}, {address, "", ""}, {itsModel, "", noModel + "\r\n"}}, "\nplanner = \"offline\"\n"},
 		"no credit":   {[]step{{whichModel, srv.URL() + "/chat/completions", "It does not say which models it has"}, {itsModel, "some/model", `FAIL  the account at "local" has no credit left`}, {itsModel, "keep", "Telegram"}}, "planner = \"local/some/model\""},
 		"not at once": {[]step{{whichModel, srv.URL(), "It does not say which models it has"}, {itsModel, "some/model", "press Enter to go on without"}, {itsModel, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
 	} {
@@ -91,5 +95,131 @@ func TestInitTakesAModelThatCannotBeTried(t *testing.T) {
 				t.Errorf("the settings lack %q", c.want)
 			}
 		})
+	}
+}
+
+// After an address where no server answers the address is asked again; Enter keeps it, so that a model can be
+// named by hand.
+func TestInitAsksAgainForAnAddressThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	const unreachable = "FAIL  list models: the model is not available"
+	srv := llmtest.New(t)
+	srv.Lists("small")
+	srv.Handle(llmtest.Agreeable)
+	for name, c := range map[string]struct {
+		steps []step
+		want  string
+	}{
+		"another one": {[]step{
+			{whichModel, "4", ""},
+			{address + "[http://127.0.0.1:11434/v1, which is Ollama's]: ", "127.0.0.1:1", unreachable},
+			{address + "[http://127.0.0.1:1/v1, as it is]: ", "not an address", "That is no address"},
+			{address + "[http://127.0.0.1:1/v1, as it is]: ", "127.0.0.1:2", unreachable},
+			{address + "[http://127.0.0.1:2/v1, as it is]: ", srv.URL(), "ok    it answers; models: 1"},
+			{aModel, "", "Telegram"},
+		}, "\n[llm.providers.local]\nbase_url = \"" + srv.URL() + "\"\n"},
+		"as it is": {[]step{
+			{whichModel, "127.0.0.1:1", unreachable},
+			{address, "", ""},
+			{itsModel, "some/model", "FAIL"},
+			{itsModel, "keep", "Telegram"},
+		}, "\nplanner = \"local/some/model\"\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s := inFolder(t, dir, "init")
+			s.follow(append(c.steps, withoutPlatforms...)...)
+			s.leaves()
+			if text := testkit.Read(t, filepath.Join(dir, "switchboard.toml")); !strings.Contains(text, c.want) {
+				t.Errorf("the settings lack %q", c.want)
+			}
+		})
+	}
+}
+
+// A key is not sent to another address than the one that it was typed for.
+//
+// promise: P6.secret-unprintable
+func TestInitSendsAKeyToItsServerAlone(t *testing.T) {
+	t.Parallel()
+	const key = "sk-of-the-first-server"
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+key {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(first.Close)
+	sent := make(chan string, 10)
+	second := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent <- r.Header.Get("Authorization")
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(second.Close)
+	s := inFolder(t, t.TempDir(), "init", "model")
+	s.follow(
+		step{whichModel, first.URL, "the provider rejected the key"},
+		step{modelKey, key, "FAIL  list models: the model is not available"},
+		step{address, second.URL, "It does not say which models it has"},
+		step{itsModel, "", noModel},
+	)
+	s.leaves()
+	if got := <-sent; got != "" {
+		t.Errorf("the second server got the key of the first: %q", got)
+	}
+}
+
+// Who goes on without a model reads which one is used, and that the key is not saved.
+func TestInitSaysThatAKeyWithoutAModelIsNotSaved(t *testing.T) {
+	t.Parallel()
+	const unreachable = "[llm.providers.openrouter]\nbase_url = \"http://127.0.0.1:1/v1\"\n[llm.providers.local]\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"none\"\n"
+	for planner, want := range map[string]string{
+		"offline":    noModel + " The key that you typed is not saved.\r\n",
+		"local/tiny": "The model stays local/tiny. The key that you typed is not saved.\r\n",
+	} {
+		t.Run(planner, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "switchboard.toml")
+			mine := "data_dir = \"data\"\n[agent]\nplanner = \"" + planner + "\"\n" + unreachable
+			testkit.Write(t, path, mine)
+			s := inFolder(t, dir, "init", "model")
+			s.follow(
+				step{whichModel, "1", "https://openrouter.ai/settings/keys"},
+				step{modelKey, "sk-or-v1-a-key", "FAIL  list models: the model is not available"},
+				step{itsModel, "", want},
+			)
+			s.leaves()
+			if text := testkit.Read(t, path); text != mine {
+				t.Errorf("the settings are\n%s", text)
+			}
+		})
+	}
+}
+
+// What a model does wrong is said in words, and how to mend it once.
+func TestInitSaysOnceHowToMendAModel(t *testing.T) {
+	t.Parallel()
+	srv := llmtest.New(t)
+	srv.ExpectFaults() // it has no list
+	srv.Handle(modelKinds["empty"].does)
+	s := inFolder(t, t.TempDir(), "init", "model")
+	s.follow(
+		step{whichModel, srv.URL(), "It does not say which models it has"},
+		step{itsModel, "some/model", "FAIL  this model does not answer in the form that Switchboard needs: it "},
+		step{itsModel, "", noModel},
+	)
+	s.leaves()
+	srv.Forgets(4096, tokens(t))
+	srv.Handle(modelKinds["small"].does)
+	s = inFolder(t, t.TempDir(), "init", "model")
+	s.follow(step{whichModel, srv.URL(), "It does not say which models it has"}, step{itsModel, "some/model", "wrote "})
+	s.leaves()
+	shown := s.shown.String()
+	_, behind, ok := strings.Cut(shown, "WARN  it forgets the beginning of a prompt")
+	if !ok || !strings.Contains(shown, "WARN  it reads 4096 tokens at once") || strings.Count(shown, "fix: with Ollama") != 1 || !strings.Contains(behind, "fix: with Ollama") {
+		t.Errorf("it says\n%s", shown)
 	}
 }

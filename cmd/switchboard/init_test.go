@@ -56,7 +56,7 @@ func (s *screen) fails() {
 
 const (
 	whichModel = "Which one, 1 to 4"
-	modelKey   = "  Key, which is not shown"
+	modelKey   = "  Key (not shown) [none yet]"
 	botToken   = "Token of the bot"
 	slackBot   = "Bot token, xoxb"
 	slackApp   = "App-level token"
@@ -243,7 +243,7 @@ func TestInitTakesEnterForNoneYet(t *testing.T) {
 		step{slackBot, "", "Slack is left out"}, step{botToken, "", "Discord is left out"}, step{timeZone, "", "wrote "},
 	)
 	s.leaves()
-	for _, want := range []string{"switchboard init slack", "connections:write", "Message Content Intent"} {
+	for _, want := range []string{"Press Enter to accept the value in [brackets].", `No model is set up; "switchboard init model" adds one later.`, "switchboard init slack", "connections:write", "Message Content Intent"} {
 		if !strings.Contains(s.shown.String(), want) {
 			t.Errorf("it does not say %q", want)
 		}
@@ -326,6 +326,10 @@ func TestInitAddsToWhatIsThere(t *testing.T) {
 	if shown := s.shown.String(); strings.Contains(shown, "Telegram") || strings.Contains(shown, timeZone) {
 		t.Errorf("it asks for more than the model:\n%s", shown)
 	}
+	s = inFolder(t, dir, "init", "model")
+	s.follow(step{whichModel + " [local/small]: ", "", "The model stays local/small.\r\n"})
+	s.await(0, "stays as it is")
+	s.leaves()
 	s = inFolder(t, dir, "init", "telegram", "--dev")
 	s.follow(step{botToken, "", "claim code "})
 	s.leaves()
@@ -365,7 +369,7 @@ func TestInitWithNoNetwork(t *testing.T) {
 	s.follow(
 		step{whichModel, "", "Telegram"},
 		step{botToken, "", "connection refused"},
-		step{botToken + ", which is not shown [none yet]", "keep", "Slack"},
+		step{botToken + " (not shown) [none yet]", "keep", "Slack"},
 		step{slackBot, "", "Discord"},
 		step{botToken, "", ""},
 		step{timeZone, "", "telegram   /claim "},

@@ -30,6 +30,7 @@ type interview struct {
 	path    string // of the settings file that will be, or is
 	only    string // what is asked alone: askedModel or a kind; empty: all that is not set
 	answers configs.Answers
+	planner string // agent.planner before any answer
 	// fakes are the keys of tables [channels.KIND] that reach fake platforms, by kind; they
 	// are what Enter takes. Nil: the real ones are asked for.
 	fakes map[string]map[string]string
@@ -52,8 +53,9 @@ func (q *interview) run() error {
 		io.Reader
 		io.Writer
 	}{q.app.in, q.app.err}, "")
-	q.say("Enter takes what stands in [brackets]. Ctrl-C leaves, and nothing is written.\nInstead of a key or token, env:NAME names a variable and file:PATH a file that holds it.")
-	if q.only == askedModel || q.only == "" && (q.answers.Existing == nil || settings.Agent.Planner == llm.Offline) {
+	q.planner = settings.Agent.Planner
+	q.say("Press Enter to accept the value in [brackets]. Ctrl-C leaves, and nothing is written.\nInstead of a key or token, env:NAME names a variable and file:PATH a file that holds it.")
+	if q.only == askedModel || q.only == "" && (q.answers.Existing == nil || q.planner == llm.Offline) {
 		if err := q.model(); err != nil {
 			return err
 		}
@@ -183,7 +185,7 @@ func (q *interview) credential(a wanted, enter string, try func(value string) (g
 		if enter != "" {
 			takes = "that of the fake platform"
 		}
-		given, err := q.ask(fmt.Sprintf("  %s, which is not shown [%s]: ", a.title, takes), true)
+		given, err := q.ask(fmt.Sprintf("  %s (not shown) [%s]: ", a.title, takes), true)
 		if err != nil {
 			return "", err
 		}

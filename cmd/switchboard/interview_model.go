@@ -49,10 +49,18 @@ func (q *interview) model() error {
 	for i, s := range modelServers {
 		q.say("  %d  %s", i+1, s.title)
 	}
+	takes := noneYet + ": a built-in one that knows little"
+	if q.planner != llm.Offline {
+		takes = q.planner
+	}
 	for {
-		given, err := q.ask(fmt.Sprintf("Which one, 1 to %d [none yet: a built-in one that knows little]: ", len(modelServers)), false)
-		if err != nil || given == "" {
+		given, err := q.ask(fmt.Sprintf("Which one, 1 to %d [%s]: ", len(modelServers), takes), false)
+		switch {
+		case err != nil:
 			return err
+		case given == "":
+			q.sayNoModel("")
+			return nil
 		}
 		n, err := strconv.Atoi(given)
 		address := ""
@@ -61,11 +69,24 @@ func (q *interview) model() error {
 		case addressOf(given) != "" && strings.ContainsAny(given, ":/"):
 			n, address = len(modelServers), addressOf(given)
 		default:
-			q.say("  Write a number from 1 to %d, or the address of a server. A key comes next, where it is not shown.", len(modelServers))
+			q.say("  Write a number from 1 to %d, or the address of a server. You type the key at the next question; it is not shown.", len(modelServers))
 			continue
 		}
 		return q.server(modelServers[n-1], address)
 	}
+}
+
+// sayNoModel says which model is used when the questions about it end without one, and that the key typed for
+// it is not saved; key empty: none was typed.
+func (q *interview) sayNoModel(key string) {
+	text := "No model is set up; \"switchboard init model\" adds one later."
+	if q.planner != llm.Offline {
+		text = fmt.Sprintf("The model stays %s.", q.planner)
+	}
+	if key != "" && key != llm.NoKey.Reveal() {
+		text += " The key that you typed is not saved."
+	}
+	q.say("  %s", text)
 }
 
 // server asks for a key or an address, and then for a model.
@@ -73,8 +94,10 @@ func (q *interview) server(s modelServer, address string) (err error) {
 	p := configs.AnsweredProvider{Name: s.name, BaseURL: s.base}
 	if s.keys == "" {
 		p.APIKey = llm.NoKey.Reveal() // until it wants one
-		if p.BaseURL, err = q.address(s.base, address); err != nil {
-			return err
+		if p.BaseURL = address; address == "" {
+			if p.BaseURL, _, err = q.address(s.base, "which is Ollama's"); err != nil {
+				return err
+			}
 		}
 	} else {
 		q.say("  Keys: %s", s.keys)
@@ -94,6 +117,17 @@ func (q *interview) server(s modelServer, address string) (err error) {
 		switch {
 		case q.app.ctx.Err() != nil:
 			return errLeft
+		case err != nil && s.keys == "":
+			q.say("  FAIL  %v", err)
+			q.say("        fix: is it running, and can this machine reach it? Give another address, or press Enter to name a model anyway.")
+			address, kept, err := q.address(p.BaseURL, "as it is")
+			if err != nil {
+				return err
+			}
+			if !kept { // a key is for the server that it was typed for
+				p.BaseURL, p.APIKey = address, llm.NoKey.Reveal()
+				continue
+			}
 		case err != nil:
 			q.say("  FAIL  %v", err)
 			q.say("        fix: is it running, and can this machine reach it? You can name a model anyway.")
@@ -112,18 +146,21 @@ func (q *interview) server(s modelServer, address string) (err error) {
 	}
 }
 
-// address asks for a server's, unless it is given.
-func (q *interview) address(enter, given string) (string, error) {
-	for given == "" {
-		text, err := q.ask(fmt.Sprintf("  Its address [%s, which is Ollama's]: ", enter), false)
+// address asks for a server's; the note says what Enter takes. Kept: it was Enter.
+func (q *interview) address(enter, note string) (address string, kept bool, err error) {
+	for {
+		given, err := q.ask(fmt.Sprintf("  Its address [%s, %s]: ", enter, note), false)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
-		if given = addressOf(cmp.Or(pasted(text), enter)); given == "" {
-			q.say("  That is no address, such as %s.", enter)
+		if given = pasted(given); given == "" {
+			return enter, true, nil
 		}
+		if address = addressOf(given); address != "" {
+			return address, false, nil
+		}
+		q.say("  That is no address, such as %s.", enter)
 	}
-	return given, nil
 }
 
 // addressOf is where the API of a server is that somebody named; empty: it is no address.
@@ -145,7 +182,7 @@ func addressOf(text string) string {
 // key asks for one of that server's; empty: the person goes on without.
 func (q *interview) key(p configs.AnsweredProvider) (string, error) {
 	for {
-		given, err := q.ask(fmt.Sprintf("  Key, which is not shown [%s]: ", noneYet), true)
+		given, err := q.ask(fmt.Sprintf("  Key (not shown) [%s]: ", noneYet), true)
 		if err != nil {
 			return "", err
 		}
@@ -153,6 +190,7 @@ func (q *interview) key(p configs.AnsweredProvider) (string, error) {
 		settings, err := q.settings(q.with(p, "any"))
 		switch {
 		case p.APIKey == "":
+			q.sayNoModel("")
 			return "", nil
 		case err != nil: // the file is not there
 			q.say("  FAIL  %s", faultTexts(err))
@@ -202,6 +240,7 @@ func (q *interview) choose(s modelServer, p configs.AnsweredProvider, list []str
 		model := cmp.Or(pasted(given), enter)
 		switch n, err := strconv.Atoi(model); {
 		case model == "":
+			q.sayNoModel(p.APIKey)
 			return false, nil
 		case model == keepWord && kept != "":
 			q.answers = q.with(p, kept)
@@ -254,11 +293,14 @@ func (q *interview) tryChosen(p configs.AnsweredProvider, model string) error {
 	if err != nil {
 		return err
 	}
-	for _, seen := range trial.seen {
+	for i, seen := range trial.seen {
 		if seen.fails {
-			return fmt.Errorf("it %s\n        fix: %s", seen.text, seen.mend)
+			return fmt.Errorf("this model does not answer in the form that Switchboard needs: it %s\n        fix: %s", seen.text, seen.mend)
 		}
-		q.say("  WARN  it %s\n        fix: %s", seen.text, seen.mend)
+		q.say("  WARN  it %s", seen.text)
+		if !slices.ContainsFunc(trial.seen[i+1:], func(later modelRemark) bool { return later.mend == seen.mend }) {
+			q.say("        fix: %s", seen.mend)
+		}
 	}
 	return nil
 }
