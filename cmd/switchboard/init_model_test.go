@@ -212,8 +212,13 @@ func TestInitSaysOnceHowToMendAModel(t *testing.T) {
 		step{itsModel, "", noModel},
 	)
 	s.leaves()
-	srv.Forgets(4096, tokens(t))
-	srv.Handle(modelKinds["small"].does)
+	srv.Reads(4096)
+	srv.Handle(func(r llmtest.Request) llmtest.Reply {
+		if r.Role != "planner" {
+			return llmtest.Text("What a nice list!")
+		}
+		return llmtest.Agreeable(r)
+	})
 	s = inFolder(t, t.TempDir(), "init", "model")
 	s.follow(step{whichModel, srv.URL(), "It does not say which models it has"}, step{itsModel, "some/model", "wrote "})
 	s.leaves()
