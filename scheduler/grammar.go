@@ -13,7 +13,10 @@ type grammar struct {
 	at     int
 	start  bool // at the start of the text, where a duration needs no "in"
 	bare   bool // a duration had none
-	err    error
+
+	dayFirst bool // 5/12 is the fifth of december
+	strong   bool // err is of a time that was said, whatever else there is
+	err      error
 }
 
 // peek is the word n tokens ahead; empty: there is none.
@@ -58,6 +61,7 @@ func (g *grammar) parse() *said {
 	if len(s.clocks) > 1 && s.again == nil {
 		g.fail("that is several times: make a job of each, or write “every day at 9 and 18:00”")
 	}
+	s.bare = g.bare && (s.wait != 0 || s.counted())
 	g.unread(s)
 	return s
 }
@@ -68,7 +72,7 @@ func (g *grammar) items() *said {
 	if next := g.peek(1); next != "a" && next != "an" && next != "every" { // "once a day"
 		g.take("once", "exactly")
 	}
-	items := []func(*said) bool{g.schedule, g.again, g.delay, g.instant, g.dayItem, g.clockItem, g.partItem, g.bounds, g.zoneItem}
+	items := []func(*said) bool{g.schedule, g.again, g.delay, g.instant, g.monthItem, g.dayItem, g.clockItem, g.partItem, g.onDays, g.bounds, g.zoneItem}
 	begin := g.at
 	for took := true; took && g.err == nil && (g.at == begin || !g.ended(":")); { // behind a colon is text
 		took = false
@@ -97,7 +101,7 @@ func (g *grammar) schedule(s *said) bool {
 		s.cron = g.tokens[g.at-1].word
 		return true
 	}
-	if !g.take("cron") {
+	if !g.take("cron") && !g.bareCron() {
 		return false
 	}
 	var fields []string
@@ -114,6 +118,21 @@ func (g *grammar) schedule(s *said) bool {
 		return g.fail("after “cron” write an expression of five or six fields, such as “cron 0 8 * * 1-5”")
 	}
 	return true
+}
+
+// bareCron: five fields are next, and are all of the text.
+func (g *grammar) bareCron() bool {
+	if g.at > 0 || len(g.tokens) != 5 {
+		return false
+	}
+	any := false
+	for _, t := range g.tokens {
+		any = any || strings.HasPrefix(t.raw, "*")
+		if !isCronField(t.raw) {
+			return false
+		}
+	}
+	return any
 }
 
 // isCronField: a word may be a field of a cron expression, or a descriptor.

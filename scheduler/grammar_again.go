@@ -13,6 +13,10 @@ func (g *grammar) again(s *said) bool {
 	if s.whole() || s.day != nil || s.again != nil {
 		return false
 	}
+	if g.peek(3) == "at" && g.take("twice a day", "two times a day", "2 times a day", "three times a day", "3 times a day") || g.peek(2) == "at" && g.take("twice daily") {
+		s.again = &again{}
+		return true
+	}
 	if n, ok := number(g.peek(0)); g.take("twice a", "twice an", "twice every", "thrice a") || ok && n > 0 && g.peek(1) == "times" && (g.peek(2) == "a" || g.peek(2) == "an") {
 		return g.fail("write at which times, as in “every day at 9 and 18:00” or “every monday and thursday at 9”")
 	}
@@ -33,7 +37,7 @@ func (g *grammar) again(s *said) bool {
 		s.again, s.part = &again{}, parts[strings.TrimSuffix(g.tokens[g.at-1].word, "s")]
 		return true
 	case g.take("fortnightly"):
-		s.every = 14 * 24 * time.Hour
+		s.every, s.calendar = 14*24*time.Hour, true
 		return true
 	case g.take("biweekly", "bimonthly", "quarterly"):
 		return g.fail("write “every 2 weeks”, or a cron expression, such as “cron 0 9 1 */3 *” for each third month")
@@ -100,6 +104,10 @@ func (g *grammar) interval(s *said) bool {
 		s.again = &again{weekdays: days}
 		return true
 	}
+	if counted := g.everyCounted(); counted != "" {
+		s.again = &again{month: true, counted: counted}
+		return true
+	}
 	if n := slices.Index(ordinals, g.peek(0)); n > 0 {
 		_, isUnit := unit(g.peek(1))
 		switch _, _, isWeekday := weekday(g.peek(1)); {
@@ -107,13 +115,14 @@ func (g *grammar) interval(s *said) bool {
 			g.at++
 			return g.everyNth(s, n+1)
 		case isWeekday || g.peek(1) == "month" || g.peek(0) == "last":
+			g.strong = true
 			return g.fail("“every %s %s” is not taken; write “every 2 weeks on monday”, or dates, as in “every month on the 1st”", g.peek(0), g.peek(1))
 		}
 	}
 	if _, ordinal, ok := date(g.peek(0)); ok && ordinal {
 		if n, _, _ := date(g.peek(0)); n > 1 && g.peek(1) == "day" {
 			g.at += 2
-			s.every = time.Duration(n) * 24 * time.Hour
+			s.every, s.calendar = time.Duration(n)*24*time.Hour, true
 			return true
 		}
 		if d, m, ok := g.dateAndMonth(); ok {
@@ -131,7 +140,7 @@ func (g *grammar) interval(s *said) bool {
 	if g.take("other") {
 		if w, _, ok := weekday(g.peek(0)); ok {
 			g.at++
-			s.every, s.day = 14*24*time.Hour, &day{weekday: w, named: "the"}
+			s.every, s.calendar, s.day = 14*24*time.Hour, true, &day{weekday: w, named: "the"}
 			return true
 		}
 		return g.everyNth(s, 2)
@@ -143,7 +152,7 @@ var ordinals = strings.Fields("first second third fourth fifth last")
 
 // everyNth reads "15 minutes", "hour and a half"; n: each n-th of these.
 func (g *grammar) everyNth(s *said, n int) bool {
-	times := time.Duration(n)
+	times, before := time.Duration(n), g.at
 	if g.take("hour on the hour") {
 		s.cron = "0 * * * *"
 		return true
@@ -161,13 +170,34 @@ func (g *grammar) everyNth(s *said, n int) bool {
 	} else {
 		return g.fail("after “every” write a day or an interval; %s", taken)
 	}
+	for _, t := range g.tokens[before:g.at] {
+		u, _ := unit(t.word)
+		s.calendar = s.calendar || u >= 24*time.Hour
+	}
+	s.calendar = s.calendar && s.every%(24*time.Hour) == 0
 	if s.every < time.Second || s.every > 3660*24*time.Hour {
 		return g.fail("that interval is not between one second and ten years")
 	}
-	if s.every < 24*time.Hour && g.weekdaysAhead() {
-		return g.fail("an interval has no days; write a cron expression, such as “cron */15 9-17 * * 1-5”")
-	}
 	return true
+}
+
+// onDays reads the days of an interval of hours or minutes: "on weekdays".
+func (g *grammar) onDays(s *said) bool {
+	if s.every == 0 || s.every >= 24*time.Hour || s.ran != 0 || !g.weekdaysAhead() {
+		return false
+	}
+	if s.every > time.Hour || time.Hour%s.every != 0 || s.every < time.Minute || s.most != 0 {
+		return g.fail("that interval has no days; write a cron expression, such as “cron 0 9-17/2 * * 1-5”")
+	}
+	switch g.take("on"); {
+	case g.take("weekdays"):
+		s.ran = workdays
+	case g.take("weekends"):
+		s.ran = 1<<time.Saturday | 1<<time.Sunday
+	default:
+		s.ran = g.weekdays()
+	}
+	return s.ran != 0
 }
 
 // daysOf reads the days of a week, month or year that comes again.

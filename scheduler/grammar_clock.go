@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,19 +54,34 @@ func (g *grammar) clock(bare bool) (c clock, ok bool) {
 	case g.take("midnight", "12 midnight"):
 		return clock{midnight: true}, true
 	}
-	for words, minutes := range map[string]int{"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15} {
+	for words, minutes := range map[string]int{"half past": 30, "half-to": -30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15} {
 		if g.take(words) {
 			if c, ok = g.clock(true); c.minute != 0 || c.midnight {
 				return c, false
 			}
-			all := (24*60 + 60*c.hour + minutes) % (24 * 60)
-			c.hour, c.minute = all/60, all%60
-			return c, ok
+			return c.later(minutes), ok
+		}
+	}
+	for words, sign := range map[string]int{"to": -1, ":to": -1, "past": 1} { // ten to six, ten past nine
+		if n, isNumber := number(g.peek(0)); bare && isNumber && g.peek(1) == words && n > 0 && n < 30 {
+			before := g.at
+			g.at += 2
+			if hour, isNumber := number(g.peek(0)); isNumber && hour <= 24 && hour > 0 && (words != "to" || n%5 == 0) {
+				if c, ok = g.clock(true); ok && c.minute == 0 && !c.midnight {
+					return c.later(sign * n), true
+				}
+			}
+			g.at = before
 		}
 	}
 	word := g.peek(0)
 	if word == "" {
 		return c, false
+	}
+	bare = bare || len(g.peek(1)) == 2 && isDigit(g.peek(1)) && isHalf(g.peek(2)) // 9 30 pm
+	if n, isNumber := number(word); isNumber && isLetter(word) && (bare || isHalf(g.peek(1)) || g.peek(1) == "o'clock") {
+		word = strconv.Itoa(n)
+		bare = true
 	}
 	if n := len(word); (bare || isHalf(g.peek(1)) || isHalf(word[max(0, n-2):])) && strings.Count(word, ".") == 1 && isDigit(word) { // 9.30, 9.30pm
 		word = strings.Replace(word, ".", ":", 1)
@@ -79,11 +95,6 @@ func (g *grammar) clock(bare bool) (c clock, ok bool) {
 			defer func() { g.at++ }()
 		}
 	}
-	if n, isNumber := number(word); bare && isNumber {
-		if len(word) > 2 { // in letters
-			word = strconv.Itoa(n)
-		}
-	}
 	c, ok = readClock(word)
 	if _, err := strconv.Atoi(word); !ok || err == nil && !bare {
 		if !ok && strings.Contains(word, ":") && strings.Trim(word, "0123456789:") == "" {
@@ -92,17 +103,56 @@ func (g *grammar) clock(bare bool) (c clock, ok bool) {
 		return c, false
 	}
 	g.at++
-	if past, isNumber := number(g.peek(1)); g.peek(0) == "past" && isNumber { // ten past nine
-		g.at += 2
-		c, ok = readClock(fmt.Sprintf("%d:%02d", past, c.hour))
-		return c, ok
+	g.minutes(&c, bare)
+	g.take("o'clock", "sharp", "hrs", "h")
+	g.minutes(&c, false)
+	return c, true
+}
+
+// minutes reads what stands behind an hour: "thirty" of "nine thirty", "oh five", "30 pm" of "9 30 pm".
+func (g *grammar) minutes(c *clock, bare bool) {
+	if c.minute != 0 || c.second != 0 || g.ended(",;") {
+		return
 	}
-	if n, isTens := tens[g.peek(0)]; isTens && n < 60 && isLetter(g.tokens[g.at-1].word) { // nine thirty
-		c.minute = n
+	for words, minutes := range map[string]int{":30": 30, ":15": 15, ":-15": -15} {
+		if g.take(words) {
+			*c = c.later(minutes)
+			return
+		}
+	}
+	before := g.at
+	oh := g.take("oh", "o")
+	word := g.peek(0)
+	n, ok := number(word)
+	letters := isLetter(word) && isLetter(g.tokens[before-1].word)
+	if !ok || n > 59 || oh && n > 9 || !oh && !letters && (len(word) != 2 || !bare || !g.ends(1)) || letters && !oh && n < 10 {
+		g.at = before
+		return
+	}
+	c.minute = n
+	g.at++
+	half := g.peek(0)
+	if c.plain && isHalf(half) {
+		c.plain = false
+		c.hour %= 12
+		if half[0] == 'p' {
+			c.hour += 12
+		}
 		g.at++
 	}
-	g.take("o'clock", "o’clock", "sharp", "hrs", "h")
-	return c, true
+}
+
+// ends: nothing follows n tokens ahead that could be counted by a number.
+func (g *grammar) ends(n int) bool {
+	word := g.peek(n)
+	return word == "" || isHalf(word) || strings.HasPrefix(word, "·") || slices.Contains(strings.Fields("to that and in on at about of for tomorrow today tonight every remind please"), word)
+}
+
+// later is c some minutes later, or earlier.
+func (c clock) later(minutes int) clock {
+	all := (24*60 + 60*c.hour + c.minute + minutes) % (24 * 60)
+	c.hour, c.minute = all/60, all%60
+	return c
 }
 
 func isLetter(word string) bool { return word != "" && !isDigit(word) }
@@ -122,7 +172,7 @@ func (g *grammar) clockItem(s *said) bool {
 		return true
 	}
 	_, isNumber := number(g.peek(0))
-	last := g.at+1 == len(g.tokens) || g.peek(1) == "to" || g.peek(1) == "o'clock" || g.peek(1) == "o’clock"
+	last := g.at+1 == len(g.tokens) || g.peek(1) == "to" || g.peek(1) == "o'clock"
 	c, ok := g.clock(named || isNumber && last && (s.day != nil || s.again != nil))
 	if !ok {
 		return false
@@ -192,6 +242,9 @@ func (g *grammar) bounds(s *said) bool {
 		s.most = 2
 		return true
 	}
+	if s.from == nil && s.until == nil && g.fromTo(s) {
+		return true
+	}
 	if s.hours == nil {
 		before := g.at
 		if g.take("between", "from") {
@@ -216,6 +269,35 @@ func (g *grammar) bounds(s *said) bool {
 		return s.until != nil || g.fail("after “until” write a day or a time")
 	}
 	return false
+}
+
+// fromTo reads "from 1 december to 5 december", "from 1 to 5 december".
+func (g *grammar) fromTo(s *said) bool {
+	before := g.at
+	if !g.take("from") {
+		return false
+	}
+	g.take("the")
+	first := &day{}
+	var ok bool
+	if first.date, first.month, ok = g.dateAndMonth(); !ok {
+		if first.date, _, ok = date(g.peek(0)); !ok {
+			return g.reset(before)
+		}
+		g.at++
+	}
+	if !g.take("to the", "to", "until", "till", "through", "-", "–") {
+		return g.reset(before)
+	}
+	last := &day{}
+	if last.date, last.month, ok = g.dateAndMonth(); !ok {
+		return g.reset(before)
+	}
+	if first.month == 0 {
+		first.month = last.month
+	}
+	s.from, s.until = &said{bound: true, day: first}, &said{bound: true, day: last}
+	return true
 }
 
 func (g *grammar) setHours(s *said, a, b clock) bool {

@@ -48,10 +48,13 @@ func date(word string) (n int, ordinal, ok bool) {
 func (g *grammar) dateAndMonth() (d, m int, ok bool) {
 	before := g.at
 	if m, ok := month(g.peek(0)); ok {
-		if d, _, ok := date(g.peek(1)); ok {
-			g.at += 2
+		g.at++
+		g.take("the")
+		if d, _, ok := date(g.peek(0)); ok {
+			g.at++
 			return d, m, true
 		}
+		g.at = before
 		return 0, 0, false
 	}
 	if d, _, ok = date(g.peek(0)); ok {
@@ -105,7 +108,13 @@ func (g *grammar) dayItem(s *said) bool {
 
 // namedDay reads a day by its name in the week, its date, or both.
 func (g *grammar) namedDay(s *said, d *day) bool {
-	on := g.take("on", "by")
+	often := g.take("on/every")
+	on := often || g.take("on", "by")
+	if ahead := (grammar{tokens: g.tokens, at: g.at + 1}); g.peek(0) == "at" { // "at christmas"
+		if _, _, ok := ahead.dateAndMonth(); ok && ahead.tokens[g.at+1].meant {
+			g.at++
+		}
+	}
 	switch {
 	case g.take("this coming", "this", "the coming", "coming"):
 		on, d.named = true, "this"
@@ -136,6 +145,7 @@ func (g *grammar) namedDay(s *said, d *day) bool {
 				g.at++
 			}
 		}
+		d.nextYear = d.year == 0 && g.take("next year", "of next year")
 		return true
 	}
 	if n, ordinal, ok := date(g.peek(0)); ok && ordinal && (the || on || isWeekday) {
@@ -151,6 +161,7 @@ func (g *grammar) namedDay(s *said, d *day) bool {
 		}
 		return true
 	}
+	s.often = often && isWeekday
 	if !isWeekday || the || !long && !on && !(g.start && g.clockAhead()) {
 		s.day = nil
 		return false
@@ -171,7 +182,7 @@ func numericDate(word string) bool {
 }
 
 // exactDate is a date in numbers that is read in one way only: 24.12.2026, 12/24/2026, 2026/12/24; nil: it is not.
-func exactDate(word string) *day {
+func (g *grammar) exactDate(word string) *day {
 	var n [3]int
 	word = strings.Trim(word, ".,;:!?")
 	list := strings.FieldsFunc(word, func(r rune) bool { return r == '.' || r == '/' || r == '-' })
@@ -185,6 +196,8 @@ func exactDate(word string) *day {
 		return &day{year: a, month: b, date: n[2]}
 	case a > 12 && a <= 31 && b >= 1 && b <= 12 || a == b && a >= 1 && a <= 12:
 		return &day{year: year, month: b, date: a}
+	case g.dayFirst && a >= 1 && a <= 31 && b >= 1 && b <= 12:
+		return &day{year: year, month: b, date: a}
 	case b > 12 && b <= 31 && a >= 1 && a <= 12 && strings.Contains(word, "/"):
 		return &day{year: year, month: a, date: b}
 	}
@@ -196,9 +209,9 @@ func (g *grammar) instant(s *said) bool {
 	if s.fixed() || s.day != nil || s.again != nil {
 		return false
 	}
-	on := g.take("on", "by")
+	on := g.take("on the", "on", "by")
 	if !on {
-		g.take("at")
+		g.take("at", "the")
 	}
 	word := strings.ToUpper(g.peek(0))
 	if word == "" || word[0] < '0' || word[0] > '9' {
@@ -213,8 +226,11 @@ func (g *grammar) instant(s *said) bool {
 			}
 		}
 	}
+	if s.day = g.figures(); s.day != nil || g.err != nil {
+		return s.day != nil
+	}
 	if raw := g.tokens[g.at].raw; numericDate(raw) || on && numericDate(strings.TrimRight(raw, ",")+".") {
-		if s.day = exactDate(raw); s.day != nil {
+		if s.day = g.exactDate(raw); s.day != nil {
 			g.at++
 			return true
 		}

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,8 +65,6 @@ func (g *grammar) unread(s *said) {
 		g.fail("write hours as “between 9:00 and 17:00”")
 	case s.again != nil && s.again.weekdays != 0 && word == "the" && digit:
 		g.fail("a weekday that has a certain date is not taken")
-	case s.every != 0 && g.weekdaysAhead():
-		g.fail("an interval has no days; write a cron expression, such as “cron */15 9-17 * * 1-5”")
 	case s.every != 0 && (word == "at" && (next == "half" || next == "quarter") || word == "on" && next == "the"):
 		g.fail("write a cron expression, such as “cron 30 * * * *” for half past each hour")
 	case isOrdinal(g.tokens[g.at-1].word) && (isWeekday || word == "day" || word == "working" || word == "work" || word == "business" || word == "workday" || word == "weekday" || word == "weekend" || word == "week"):
@@ -87,7 +84,7 @@ func (g *grammar) unread(s *said) {
 		g.fail("write how long as “in 2 hours 30 minutes” or “in 90 minutes”")
 	case s.day != nil && isPlainWeekday(s.day) && (word == "week" || word == "weeks"):
 		g.fail("write “%s next week”, or a date", g.tokens[g.at-1].word)
-	case g.second(s):
+	case slices.Contains(joiners, word) && g.second(s) || (word == "to" || word == "-" || word == "–" || word == "from") && g.second(s):
 		g.fail("“%s %s” is a second time, and a job has one: make a job of each, or write “every monday and thursday” or “every day at 9 and 18:00”%s", word, next, escape)
 	}
 }
@@ -184,34 +181,3 @@ func isOrdinal(word string) bool {
 }
 
 func isPlainWeekday(d *day) bool { return d.named == "the" && d.date == 0 }
-
-// apart says what of a time stands in the text that is left, far from the rest of it; nil: nothing.
-func (s *said) apart(tokens []token, first, last int) error {
-	if first > 0 && strings.HasSuffix(tokens[first-1].raw, ":") {
-		return nil
-	}
-	several := slices.ContainsFunc(tokens[first:last], func(t token) bool { return t.word == "and" }) // "tea at 9 and coffee at 10"
-	clock := len(s.clocks) > 0 || s.part != nil || s.fixed() || s.every != 0
-	for i := first; i < last; i++ {
-		g := grammar{tokens: tokens[:last], at: i}
-		found := false
-		switch g.peek(0) {
-		case "every", "each", "twice", "once":
-			found = g.again(&said{}) || g.err != nil && tokens[i].word == "twice"
-		case "at", "@":
-			found = (!clock || several) && g.clockItem(&said{})
-		case "in":
-			found = several && g.delay(&said{})
-		case "tomorrow", "today", "tonight", "on":
-			found = s.day == nil && s.again == nil && !s.fixed() && s.every == 0 && g.dayItem(&said{})
-		}
-		if found {
-			var list []string
-			for _, t := range tokens[i:max(g.at, i+1)] {
-				list = append(list, t.word)
-			}
-			return fmt.Errorf("“%s” stands apart from the rest of the time; write all of the time at the start or at the end%s", strings.Join(list, " "), escape)
-		}
-	}
-	return nil
-}

@@ -26,7 +26,7 @@ func unit(word string) (time.Duration, bool) {
 
 var numbers = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve")
 
-var tens = map[string]int{"fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
+var tens = map[string]int{"thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
 
 // number reads a number of at most six digits, or a word for one.
 func number(word string) (int, bool) {
@@ -71,6 +71,9 @@ func (g *grammar) length() (d time.Duration, ok bool) {
 			return 0, g.fail("that is longer than a hundred years")
 		}
 		before := g.at
+		if ok && g.take(":30") { // un'ora e mezza
+			return d + 30*time.Minute, d%time.Hour == 0
+		}
 		if ok && !g.take("and a half") {
 			g.take("and")
 		} else if ok {
@@ -100,6 +103,13 @@ func (g *grammar) length() (d time.Duration, ok bool) {
 		if u, isUnit := unit(g.peek(1)); isNumber && isUnit {
 			g.at += 2
 			d, ok = d+times(n, u), true
+			continue
+		}
+		if h, m, joined := strings.Cut(g.peek(0), "h"); joined && len(m) == 2 && isDigit(h) && strings.Trim(h+m, "0123456789") == "" && len(h) < 3 { // 1h30
+			hours, _ := strconv.Atoi(h)
+			minutes, _ := strconv.Atoi(m)
+			g.at++
+			d, ok = d+time.Duration(60*hours+minutes)*time.Minute, true
 			continue
 		}
 		if short, err := time.ParseDuration(shorter.Replace(g.peek(0))); err == nil && short > 0 && short < 1e6*time.Hour && short%time.Second == 0 {
@@ -134,13 +144,21 @@ func (g *grammar) delay(s *said) bool {
 			return n > 0 || g.fail("that is now; %s", taken)
 		}
 	}
+	before := g.at
 	d, ok := g.length()
+	days := false
+	for _, t := range g.tokens[before:g.at] {
+		u, _ := unit(t.word)
+		days = days || u >= 24*time.Hour
+		s.seconds = s.seconds || u == time.Second
+	}
+	s.seconds = s.seconds || d%time.Minute != 0
 	switch {
 	case !ok:
 		return false
 	case d <= 0:
 		return g.fail("that is now; %s", taken)
-	case d%(24*time.Hour) == 0:
+	case d%(24*time.Hour) == 0 && days: // by the calendar, where 24 hours are as long wherever clocks change
 		g.ahead()
 		s.day = &day{days: int(d / (24 * time.Hour))}
 	default:

@@ -36,7 +36,7 @@ func (g *grammar) zoneItem(s *said) bool {
 	if s.zone != "" {
 		return false
 	}
-	in := g.take("in")
+	in := g.take("in", "time-of")
 	if g.at >= len(g.tokens) {
 		return false
 	}
@@ -88,6 +88,7 @@ func (g *grammar) capitalised(s *said, name string) bool {
 // place reads "New York" behind "in", "New York time", "(New York)".
 func (g *grammar) place(s *said) bool {
 	in, begin := g.at > 0 && g.tokens[g.at-1].word == "in", g.at
+	of := g.at > 0 && g.tokens[g.at-1].word == "time-of"
 	for n := min(4, len(g.tokens)-begin); n > 0; n-- {
 		var list []string
 		for _, t := range g.tokens[begin : begin+n] {
@@ -96,7 +97,7 @@ func (g *grammar) place(s *said) bool {
 		name := strings.Join(list, " ")
 		g.at = begin + n
 		closed := strings.HasPrefix(g.tokens[begin].raw, "(") && strings.Contains(g.tokens[g.at-1].raw, ")")
-		time := g.take("time", "standard time", "daylight time")
+		time := g.take("time", "standard time", "daylight time") || of
 		sure := name == strings.ToUpper(name) || strings.HasPrefix(name, "US ") || closed && name != strings.ToLower(name)
 		switch zones := words.Inexact(name); {
 		case !in && !closed && !time || !s.timed() && !g.clockAhead() || name == "nice" || name == "la":
@@ -106,7 +107,11 @@ func (g *grammar) place(s *said) bool {
 		case zones != "" && (time || sure || strings.Contains(zones, " or ") && name != "us"): // "in the US", but "in central Rome"
 			return g.fail(words.NotExact+escape, name, zones)
 		}
-		if _, zone := words.Place(name); zone != "" {
+		_, zone := words.Place(name)
+		if adjective, ok := strings.CutSuffix(name, "er"); ok && time && zone == "" { // New Yorker Zeit
+			_, zone = words.Place(adjective)
+		}
+		if zone != "" {
 			s.zone = zone
 			return g.region(zone)
 		}

@@ -249,7 +249,7 @@ func span(field *time.Duration, value string, least, most time.Duration) error {
 	if *field = 0; value == "" {
 		return nil
 	}
-	g := grammar{tokens: tokenize(value)}
+	g := grammar{tokens: tokenize(value, nil)}
 	d, ok := g.length()
 	if !ok || g.at < len(g.tokens) || d < least || d > most {
 		return errValue

@@ -12,6 +12,7 @@ type resolver struct {
 	said *said
 	now  time.Time
 	zone *time.Location
+	home *time.Location // in which a day is named; nil: zone
 }
 
 const local = "2006-01-02T15:04:05"
@@ -29,9 +30,15 @@ func (r *resolver) specs() (specs []Spec, err error) {
 	}
 	switch {
 	case s.wait != 0:
-		return []Spec{r.at(r.now.Add(s.wait + time.Second - 1).Truncate(time.Second))}, nil
+		least := time.Minute
+		if s.seconds {
+			least = time.Second
+		}
+		return []Spec{r.at(r.now.Add(s.wait + least - 1).Truncate(least))}, nil
 	case !s.exact.IsZero():
 		return []Spec{r.at(s.exact)}, nil
+	case s.every != 0 && s.ran != 0:
+		specs = r.onDays()
 	case s.every != 0:
 		specs, err = r.interval()
 	case s.cron != "":
@@ -45,6 +52,16 @@ func (r *resolver) specs() (specs []Spec, err error) {
 		}
 		for _, t := range times {
 			specs = append(specs, Spec{At: t.Format(local), Zone: s.zone})
+		}
+		if s.often { // "the first monday of the month"
+			each := *s
+			each.day, each.again = nil, &again{month: true, counted: s.day.counted}
+			if s.day.counted == "" { // "il lunedì"
+				each.again = &again{weekdays: 1 << s.day.weekday}
+				specs = specs[len(specs)-1:]
+			}
+			monthly, err := (&resolver{said: &each, now: r.now, zone: r.zone}).specs()
+			return append(specs, monthly...), err
 		}
 		return specs, nil
 	}
@@ -134,7 +151,11 @@ func (r *resolver) moment(m *said, bare time.Duration) (time.Time, error) {
 // now. Nothing is asked about its first time, which is shown.
 func (r *resolver) interval() ([]Spec, error) {
 	s := r.said
-	spec := Spec{Every: s.every, Anchor: r.now.Truncate(time.Second).Add(s.every)}
+	least := time.Minute
+	if s.every%least != 0 {
+		least = time.Second
+	}
+	spec := Spec{Every: s.every, Wall: s.calendar, Anchor: r.now.Add(s.every + least - 1).Truncate(least)}
 	if s.hours != nil {
 		spec.Anchor = reached(r.today().Add(s.hours[0].day()), r.zone)
 	}
@@ -153,11 +174,35 @@ func (r *resolver) interval() ([]Spec, error) {
 	return []Spec{spec}, nil
 }
 
+// onDays is an interval on some days of the week.
+func (r *resolver) onDays() []Spec {
+	s := r.said
+	if s.every == time.Hour {
+		hours := "*"
+		if s.hours != nil {
+			hours = fmt.Sprintf("%d-%d", s.hours[0].hour, s.hours[1].hour)
+			if s.hours[0].hour < s.hours[1].hour {
+				s.hours = nil
+			} else {
+				hours = "*"
+			}
+		}
+		return []Spec{{Cron: fmt.Sprintf("0 %s * * %s", hours, cronSet(s.ran))}}
+	}
+	return []Spec{{Cron: fmt.Sprintf("*/%d * * * %s", int(s.every/time.Minute), cronSet(s.ran))}}
+}
+
 // placed: the day or the time of an interval's first was said.
 func (s *said) placed() bool { return s.day != nil || len(s.clocks) > 0 || s.part != nil }
 
-// today is the start of the day in the zone, as the clock shows it.
-func (r *resolver) today() time.Time { return wall(r.now, r.zone).Truncate(24 * time.Hour) }
+// today is the start of the day where the person is, as the clock shows it.
+func (r *resolver) today() time.Time {
+	zone := r.zone
+	if r.home != nil && r.said.day != nil {
+		zone = r.home
+	}
+	return wall(r.now, zone).Truncate(24 * time.Hour)
+}
 
 // clock is the first time of the day that was said, or one that goes without saying.
 func (s *said) clock(hour int) clock {
@@ -225,6 +270,8 @@ func (r *resolver) once(s *said) ([]time.Time, error) {
 	case s.day.tonight:
 		if c = (clock{hour: 20}); len(s.clocks) > 0 {
 			c = parts["night"].apply(s.clocks[0])
+		} else if now := wall(r.now, r.zone); now.Hour() >= c.hour && !s.bound { // which hour of what is left, or the next night
+			return []time.Time{now.Truncate(time.Hour).Add(time.Hour), now.Truncate(time.Hour).Add(2 * time.Hour), dates[0].Add(24*time.Hour + c.day())}, nil
 		}
 	case len(s.clocks) > 0 || p != nil:
 	case s.day.today:

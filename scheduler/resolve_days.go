@@ -17,6 +17,8 @@ func (r *resolver) dates(d *day) ([]time.Time, error) {
 	toWeekday := (int(d.weekday) - int(today.Weekday()) + 7) % 7
 	in := func(days int) time.Time { return today.AddDate(0, 0, days) }
 	switch {
+	case d.counted != "":
+		return r.counted(d)
 	case d.date != 0:
 		return r.date(d)
 	case d.named == "week":
@@ -41,6 +43,8 @@ func (r *resolver) date(d *day) ([]time.Time, error) {
 		switch {
 		case d.year != 0:
 			year = d.year
+		case d.nextYear:
+			year = today.Year() + 1 + n/12
 		case d.month == 0:
 			first := time.Date(today.Year(), today.Month()+time.Month(n+d.months), 1, 0, 0, 0, 0, time.UTC)
 			month, year = first.Month(), first.Year()
@@ -55,6 +59,24 @@ func (r *resolver) date(d *day) ([]time.Time, error) {
 		return []time.Time{day}, nil
 	}
 	return nil, fmt.Errorf("there is no day %d in that month", d.date)
+}
+
+// counted is a day that is counted in its month: in the next month that has it where none was said.
+func (r *resolver) counted(d *day) ([]time.Time, error) {
+	today := r.today()
+	f, _, err := readCron(map[bool]string{true: "0 0 L * *", false: "0 0 * * " + d.counted}[d.counted == "L"])
+	if err != nil {
+		return nil, err
+	}
+	first := time.Date(today.Year(), today.Month()+time.Month(d.months), 1, 0, 0, 0, 0, time.UTC)
+	for range 100 {
+		day := f.Next(first.Add(-1))
+		if !day.Before(today) && (d.month == 0 || int(day.Month()) == d.month) {
+			return []time.Time{day}, nil
+		}
+		first = time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, time.UTC)
+	}
+	return nil, errors.New("there is no such day")
 }
 
 // calendar is a cron expression.

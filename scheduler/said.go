@@ -4,21 +4,26 @@ import "time"
 
 // said is what words say, before it is clear when that is.
 type said struct {
-	zone   string
-	exact  time.Time     // an instant, with its offset
-	wait   time.Duration // in 20 minutes
-	day    *day
-	part   *part
-	clocks []clock
-	every  time.Duration // an interval
-	again  *again        // by the calendar
-	cron   string
-	hours  *[2]clock
-	bound  bool // it is a start or an end, which may be over
-	from   *said
-	until  *said
-	span   time.Duration // for 3 weeks
-	most   int
+	zone     string
+	exact    time.Time     // an instant, with its offset
+	wait     time.Duration // in 20 minutes
+	day      *day
+	part     *part
+	clocks   []clock
+	every    time.Duration // an interval
+	again    *again        // by the calendar
+	cron     string
+	hours    *[2]clock
+	bound    bool // it is a start or an end, which may be over
+	from     *said
+	until    *said
+	span     time.Duration // for 3 weeks
+	most     int
+	often    bool   // a day of the month: of this one, or of each
+	ran      uint64 // weekdays of an interval
+	calendar bool   // an interval counts days, and not hours
+	seconds  bool   // how long was said to the second
+	bare     bool   // how long, without "in"
 }
 
 // A day is one that was named.
@@ -30,6 +35,8 @@ type day struct {
 	named          string       // "the", "this" or "next" weekday
 	year, month    int          // of a date; 0: the next such
 	date           int          // of a month; 0: no date
+	counted        string       // in a month, as cron writes it: L, 1#2, 5L
+	nextYear       bool
 }
 
 // A part of the day: what it means alone, and whether hours in it are counted from noon.

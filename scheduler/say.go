@@ -28,6 +28,8 @@ func (s *Spec) String() string {
 			at = sayMoment(p.next(time.Time{}), zone)
 		}
 		b.WriteString("once, " + at)
+	case s.Wall:
+		b.WriteString("every " + s.sayDays(zone))
 	case s.Every != 0:
 		b.WriteString("every " + sayInterval(s.Every))
 		clock = false
@@ -63,15 +65,29 @@ func sayMoment(t time.Time, zone *time.Location) string {
 	return t.Format(moment)
 }
 
+// sayDays writes an interval of days with the time of its clock.
+func (s *Spec) sayDays(zone *time.Location) string {
+	at := wall(s.Anchor, zone)
+	clock := " at " + strings.TrimSuffix(at.Format("15:04:05"), ":00")
+	switch days := int(s.Every / (24 * time.Hour)); {
+	case days == 14:
+		return "other " + at.Weekday().String() + clock
+	case days%7 == 0 && days > 7:
+		return fmt.Sprintf("%d weeks on %s%s", days/7, at.Weekday(), clock)
+	case days == 1:
+		return "1 days" + clock
+	default:
+		return fmt.Sprintf("%d days%s", days, clock)
+	}
+}
+
 // sayInterval writes an interval in the largest unit that it is whole in.
 func sayInterval(d time.Duration) string {
 	for _, u := range []struct {
 		d          time.Duration
 		one, short string
-	}{{24 * time.Hour, "day", "days"}, {time.Hour, "hour", "hours"}, {time.Minute, "minute", "min"}, {time.Second, "second", "s"}} {
+	}{{time.Hour, "hour", "hours"}, {time.Minute, "minute", "min"}, {time.Second, "second", "s"}} {
 		switch {
-		case d == 24*time.Hour:
-			return "24 hours" // every day is at a time of the clock
 		case d == u.d:
 			return u.one
 		case d%u.d == 0:

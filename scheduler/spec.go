@@ -8,8 +8,8 @@ import (
 
 // A Spec says when a job is due: one of At, Every and Cron, in Zone.
 //
-// Where clocks change, Every and a Cron whose field of hours is * or */n follow elapsed time: each
-// real minute that the clock shows as the spec wants it is a slot. Any other Cron and a local At are
+// Where clocks change, an Every without Wall and a Cron whose field of hours is * or */n follow elapsed time: each
+// real minute that the clock shows as the spec wants it is a slot. Any other Cron, an Every with Wall and a local At are
 // times of the wall clock: one that does not exist is the first instant after the gap, one that
 // exists twice is its first, and slots that fall on one instant are one.
 type Spec struct {
@@ -19,6 +19,8 @@ type Spec struct {
 	// seconds.
 	Every  time.Duration `json:"every,omitempty"`
 	Anchor time.Time     `json:"anchor,omitzero"` // zero: 1970
+	// Wall has an Every of whole days keep its time of the clock where clocks change.
+	Wall bool `json:"wall,omitempty"`
 	// Cron has five fields, or six with seconds first, or is a descriptor such as @daily.
 	Cron string `json:"cron,omitempty"`
 	// Zone is an IANA name; never empty.
@@ -195,6 +197,8 @@ func (s *Spec) interval(p *plan) error {
 	switch {
 	case s.Every < time.Second || s.Every%time.Second != 0:
 		return fmt.Errorf("the interval %s is not a number of whole seconds, from 1", s.Every)
+	case s.Wall && s.Every%(24*time.Hour) != 0:
+		return fmt.Errorf("the interval %s is not a number of whole days", s.Every)
 	case s.Every > 3660*24*time.Hour:
 		return fmt.Errorf("the interval %s is longer than ten years", s.Every)
 	}
@@ -202,9 +206,13 @@ func (s *Spec) interval(p *plan) error {
 	if s.Anchor.IsZero() {
 		anchor = time.Unix(0, 0).UTC()
 	}
+	first := wall(anchor, p.zone)
 	p.next = func(after time.Time) time.Time {
-		if after.Before(anchor) {
+		switch {
+		case after.Before(anchor):
 			return anchor
+		case s.Wall: // the clock has shown everything up to shown, and reaches what is later
+			return reached(first.Add((shown(after, p.zone).Sub(first)/s.Every+1)*s.Every), p.zone)
 		}
 		return anchor.Add((after.Sub(anchor)/s.Every + 1) * s.Every)
 	}

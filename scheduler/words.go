@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,11 +11,15 @@ import (
 // When is a time in words that was read.
 type When struct {
 	Spec Spec
-	Rest string // what stood behind or before the time: "call Ann" of "tomorrow at 9 to call Ann"
+	Rest string // the text without the time and the wish: "call Ann" of "remind me tomorrow at 9 to call Ann"
+	Says string // what a timer or an alarm says, in the language of the text; empty: it is none
 }
 
-// Ambiguous says that words mean one of several times.
-type Ambiguous struct{ Choices []Choice }
+// Ambiguous says that words mean one of several times, or perhaps one.
+type Ambiguous struct {
+	Why     string // a question; empty: it goes without saying
+	Choices []Choice
+}
 
 // A Choice is one of the times that may be meant.
 type Choice struct {
@@ -26,6 +31,9 @@ func (e *Ambiguous) Error() string {
 	var list []string
 	for _, c := range e.Choices {
 		list = append(list, "“"+c.Words+"”")
+	}
+	if e.Why != "" {
+		return e.Why + " " + strings.Join(list, " or ")
 	}
 	return "that may be " + strings.Join(list, " or ") + "; say which"
 }
@@ -39,24 +47,91 @@ func (e *PastError) Error() string { return e.Reason }
 const taken = "say for example “in 20 minutes”, “tomorrow at 9”, “on friday at 18:30”, “on 5 december at 9”, " +
 	"“every weekday at 8”, “every 15 minutes” or “cron 0 8 * * 1-5”"
 
-// Read reads a time in words, at the start or the end of a text, as somebody in a zone means it now. An
-// error is an *Ambiguous, a *PastError, or says what is wrong, for whoever wrote the text. The text may be long.
+// Read reads a time in words in a text that is a wish, as somebody in a zone means it now. An error is an *Ambiguous,
+// a *PastError, ErrNoTime, or says what is wrong, for whoever wrote the text. The text may be long.
 func Read(text string, now time.Time, zone string) (When, error) {
-	if _, err := Zone(zone); err != nil {
+	return (&finder{text: text, now: now, zone: zone, wished: true}).when()
+}
+
+// Find is Read of a text that may be no wish: what only may be a time is none there.
+func Find(text string, now time.Time, zone string) (When, error) {
+	return (&finder{text: text, now: now, zone: zone}).when()
+}
+
+func (f *finder) when() (When, error) {
+	if _, err := Zone(f.zone); err != nil {
 		return When{}, err
 	}
-	tokens := tokenize(text)
-	said, first, last, err := find(tokens)
+	r := f.find()
+	if text := r.misspelt(); text != "" {
+		g := *f
+		if g.text = text; !r.slip(g.find()) {
+			return r.when()
+		}
+		return When{}, g.find().meantSo()
+	}
+	return r.when()
+}
+
+// when is the time of a reading.
+func (r *reading) when() (When, error) {
+	if r.err != nil {
+		if e, ok := errors.AsType[*several](r.err); ok {
+			return When{}, e.ask()
+		}
+		return When{}, r.err
+	}
+	if r.strange() {
+		return When{}, errStrange
+	}
+	return r.resolve(r.spans[0].said)
+}
+
+// slip: the other reading takes for time what this one has left as text.
+func (r *reading) slip(o *reading) bool { return o.err == nil && (r.err != nil || o.taken > r.taken) }
+
+// meantSo asks whether the time was meant as it is read here.
+func (r *reading) meantSo() error {
+	when, err := r.when()
 	if err != nil {
-		return When{}, err
+		return err
 	}
+	words := when.Spec.short(r.finder.now, r.finder.zone)
+	return &Ambiguous{Why: fmt.Sprintf("Did you mean “%s”?", r.said(r.spans[0])), Choices: []Choice{{Words: words, When: when}}}
+}
+
+// ask asks which of several times is meant.
+func (e *several) ask() error {
+	r := e.reading
+	var choices []Choice
+	for _, s := range e.spans[:min(len(e.spans), 4)] {
+		one := *r
+		one.spans, one.err = []found{s}, nil
+		one.compose(tokenize(r.finder.text, r.lang.elided))
+		when, err := one.resolve(s.said)
+		if several, ok := errors.AsType[*Ambiguous](err); ok {
+			choices = append(choices, several.Choices...)
+		} else if err == nil {
+			choices = append(choices, Choice{Words: when.Spec.short(r.finder.now, r.finder.zone), When: when})
+		}
+	}
+	if len(choices) < 2 {
+		return e
+	}
+	return &Ambiguous{Why: "There is more than one time in that, and a reminder has one. Which is it?", Choices: choices}
+}
+
+// resolve finds out when that is which was said.
+func (r *reading) resolve(said *said) (When, error) {
+	f := r.finder
 	if said.zone == "" {
-		said.zone = zone
+		said.zone = f.zone
 	}
-	when := When{Rest: rest(text, tokens, first, last)}
-	r := resolver{said: said, now: now.UTC()}
-	r.zone, _ = Zone(said.zone)
-	specs, err := r.specs()
+	when := When{Rest: r.rest, Says: r.says}
+	res := resolver{said: said, now: f.now.UTC()}
+	res.zone, _ = Zone(said.zone)
+	res.home, _ = Zone(f.zone)
+	specs, err := res.specs()
 	if err != nil {
 		return When{}, err
 	}
@@ -64,18 +139,24 @@ func Read(text string, now time.Time, zone string) (When, error) {
 		if err := specs[i].Check(); err != nil {
 			return When{}, err
 		}
-		if _, ok := specs[i].Next(now); !ok {
-			return When{}, &PastError{fmt.Sprintf("That is over, or never comes: %s. It is %s now.", &specs[i], sayMoment(r.now, r.zone))}
+		if _, ok := specs[i].Next(f.now); !ok {
+			return When{}, &PastError{fmt.Sprintf("That is over, or never comes: %s. It is %s now.", &specs[i], sayMoment(res.now, res.zone))}
 		}
+	}
+	if r.wakes { // in the morning, where both may be meant
+		specs = slices.DeleteFunc(specs, func(s Spec) bool {
+			at, _ := s.Next(f.now)
+			return len(specs) > 1 && at.In(res.zone).Hour() >= 12
+		})
 	}
 	if when.Spec = specs[0]; len(specs) == 1 {
 		return when, nil
 	}
 	var choices []Choice
 	for _, s := range specs {
-		choices = append(choices, Choice{Words: s.short(now, zone), When: When{Spec: s, Rest: when.Rest}})
+		choices = append(choices, Choice{Words: s.short(f.now, f.zone), When: When{Spec: s, Rest: when.Rest, Says: when.Says}})
 	}
-	return When{}, &Ambiguous{choices}
+	return When{}, &Ambiguous{Choices: choices}
 }
 
 // short is s in words, with no more than it takes to be understood by somebody in a zone now.
@@ -95,72 +176,20 @@ func (s *Spec) short(now time.Time, home string) string {
 	return text
 }
 
-// find looks for a time: at the start, at the end, or a day at one and its time at the other. First and last bound
-// the tokens that are left.
-func find(tokens []token) (said *said, first, last int, err error) {
-	n := len(tokens)
-	for n > 1 && (tokens[n-1].word == "please" || tokens[n-1].word == "thanks") {
-		n--
-	}
-	tokens = tokens[:n]
-	p := grammar{tokens: tokens, start: true}
-	head := p.parse()
-	if first = p.at; p.err != nil {
-		return nil, 0, 0, p.err
-	}
-	if head != nil && (head.whole() || first == n || p.ended(":")) {
-		return head, first, n, head.apart(tokens, first, n)
-	}
-	middle := ""
-	for i := first; i < n; i++ {
-		p := grammar{tokens: tokens, at: i}
-		tail := p.parse()
-		if err == nil {
-			err = p.err
-		}
-		if tail != nil && i > first && tokens[i-1].word == "of" && tail.again != nil && (tail.again.week || tail.again.month || tail.again.year) {
-			return nil, 0, 0, fmt.Errorf("“of %s %s” is not taken there; a job comes on days of the week or on dates, as in “every friday” or “every month on the 1st”%s", tokens[i].word, tokens[min(i+1, n-1)].word, escape)
-		}
-		switch {
-		case tail != nil && p.err == nil && middle == "" && p.at < n:
-			for _, t := range tokens[i:p.at] {
-				middle += t.raw + " "
-			}
-		case p.err != nil || tail == nil || p.at < n:
-		case head == nil:
-			wrong := dangling(tokens, 0, i, tail)
-			if wrong != nil && err != nil {
-				wrong = err
-			}
-			return tail, 0, i, wrong
-		case head.join(tail):
-			return head, first, i, dangling(tokens, first, i, head)
-		}
-	}
-	switch {
-	case head != nil:
-		return head, first, n, head.apart(tokens, first, n)
-	case middle != "":
-		return nil, 0, 0, fmt.Errorf("the time stands in the middle of the text; write it at the start or at the end: “%s…”", middle)
-	case err != nil:
-		return nil, 0, 0, err
-	}
-	return nil, 0, 0, fmt.Errorf("no time was found in it; %s", taken)
-}
-
 var (
 	periods = strings.Fields("month year week quarter weekend")
 	leads   = strings.Fields("next this the of")
 )
 
 // dangling says what of a text that ends where a time begins belongs to the time and was not read.
-func dangling(tokens []token, first, i int, s *said) error {
-	if i == first {
+func dangling(tokens []token, i int, s *said) error {
+	const first = 0
+	if i == first || strings.HasPrefix(tokens[i-1].word, "·") {
 		return nil
 	}
 	former := tokens[i-1]
 	switch former.word {
-	case "and", "or", "&", "till", "until", "through", "from", "between", "except", "not", "before", "after", "every", "last", "around", "than", "early", "late", "thing":
+	case "and", "or", "&", "till", "until", "through", "from", "between", "except", "not", "before", "after", "every", "last", "around", "than", "early", "late", "thing", "sometime", "someday":
 		return fmt.Errorf("“%s %s” is not understood; %s", former.word, tokens[i].word, taken)
 	}
 	if numericDate(former.raw) || (i == first+1 || tokens[i-2].word == "on") && numericDate(former.raw+".") {
@@ -184,28 +213,19 @@ func dangling(tokens []token, first, i int, s *said) error {
 	if n, ok := number(beside); s.clockless() && !s.counted() && (figure(beside) || ok && n <= 24 && i > first+1 && slices.Contains(nearly, tokens[i-2].word)) {
 		return fmt.Errorf(noClock, beside)
 	}
-	return s.apart(tokens, first, i)
-}
-
-// rest is the text of some tokens, without the word that joined it to the time.
-func rest(text string, tokens []token, first, last int) string {
-	if first < last && tokens[first].word == "to" {
-		first++
-	}
-	if first >= last {
-		return ""
-	}
-	return strings.TrimRight(strings.TrimLeft(text[tokens[first].from:tokens[last-1].to], "-–—:,; "), "-–—,; ")
+	return nil
 }
 
 // A token is a word of a text.
 type token struct {
-	word     string // lower case, without the punctuation behind it
+	word     string // lower case, without the punctuation around it
 	raw      string
-	from, to int // bytes of the text
+	from, to int  // bytes of the text
+	meant    bool // it was made from a word of another language, or a name
 }
 
-func tokenize(text string) (tokens []token) {
+// tokenize cuts a text into words. What is elided is written together with what follows: "d'" in "d'acheter".
+func tokenize(text string, elided []string) (tokens []token) {
 	from := 0
 	for raw := range strings.FieldsSeq(text) {
 		from += strings.Index(text[from:], raw)
@@ -213,9 +233,22 @@ func tokenize(text string) (tokens []token) {
 			tokens = append(tokens, token{word: "@", raw: "@", from: from, to: from + 1})
 			from, raw = from+1, raw[1:]
 		}
-		tokens = append(tokens, token{
-			word: strings.ToLower(strings.TrimRight(raw, ",;:.!?")), raw: raw, from: from, to: from + len(raw),
-		})
+		for more := true; more; {
+			more = false
+			plain := strings.ReplaceAll(strings.ToLower(raw), "’", "'")
+			for _, e := range elided {
+				if n := len(e); strings.HasPrefix(plain, e) && len(plain) > n {
+					if strings.Contains(raw[:min(len(raw), n+2)], "’") {
+						n += len("’") - 1
+					}
+					tokens = append(tokens, token{word: e, raw: raw[:n], from: from, to: from + n})
+					from, raw, more = from+n, raw[n:], true
+					break
+				}
+			}
+		}
+		word := strings.TrimLeft(strings.TrimRight(strings.ReplaceAll(strings.ToLower(raw), "’", "'"), ",;:.!?"), "¿¡")
+		tokens = append(tokens, token{word: word, raw: raw, from: from, to: from + len(raw)})
 		from += len(raw)
 	}
 	return tokens

@@ -210,7 +210,7 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec
 	text = strings.TrimSpace(w.text)
 	switch rest := whatOf(read.Rest); {
 	case text == "":
-		text = rest
+		text = cmp.Or(rest, read.Says)
 	case rest != "":
 		return spec, "", faulty("bad_time", "I read the time as %s, and do not know what %q has to do with it.", read.Spec.String(), words.OneLine(rest, 60))
 	}
@@ -233,7 +233,7 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec
 // unread says why a time was not read.
 func unread(err error, w wish) *fault {
 	if several, ok := errors.AsType[*scheduler.Ambiguous](err); ok {
-		f := &fault{code: "ambiguous", text: "That may be one of several times; which do you mean?"}
+		f := &fault{code: "ambiguous", text: cmp.Or(several.Why, "That may be one of several times; which do you mean?")}
 		for _, c := range several.Choices {
 			f.choices = append(f.choices, choice{c.Words, typed(w.zone, c.Words, cmp.Or(w.text, whatOf(c.When.Rest)))})
 		}

@@ -399,7 +399,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	}{
 		{tools.NewJob{Kind: tools.JobRemind, When: "at 9 to call Ann"}, "ambiguous"},
 		{tools.NewJob{Kind: tools.JobRemind, When: "2020-01-01 09:00", Text: "x"}, "past"},
-		{tools.NewJob{Kind: tools.JobRemind, When: "ogni giorno", Text: "x"}, "bad_time"},
+		{tools.NewJob{Kind: tools.JobRemind, When: "каждый день", Text: "x"}, "bad_time"},
 		{tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x", Zone: "Mars/Olympus"}, "bad_time"},
 		{tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9 to call Ann", Text: "x"}, "bad_time"},
 		{tools.NewJob{Kind: tools.JobSend, When: "tomorrow at 9", Text: "x", To: "eve"}, "no_recipient"},

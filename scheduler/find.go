@@ -1,0 +1,454 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"switchboard/words"
+)
+
+// ErrNoTime says that a text has no time in it.
+var ErrNoTime = errors.New("When? " + strings.ToUpper(taken[:1]) + taken[1:])
+
+// A finder looks in a text for a time.
+type finder struct {
+	text   string
+	now    time.Time
+	zone   string
+	wished bool // it is known that the text is a wish
+}
+
+// A found is a time in the tokens of a text.
+type found struct {
+	from, to int
+	said     *said
+}
+
+// A reading is a text as somebody would mean it in a language.
+type reading struct {
+	finder  *finder
+	tokens  []token
+	spans   []found // of the time
+	others  []found // times that are text
+	wished  bool
+	spoken  bool   // the text says that it is a wish
+	says    string // of a timer
+	wakes   bool   // it is an alarm
+	prefix  int    // bytes of the wish before the first token
+	rest    string
+	taken   int
+	err     error
+	foreign bool
+	lang    *language
+}
+
+// find reads the text in each language, and takes the reading that leaves the least of it unused.
+func (f *finder) find() *reading {
+	var best *reading
+	for _, l := range languages() {
+		if l.foreign {
+			continue
+		}
+		if r := f.in(l); r != nil && (best == nil || r.taken > best.taken) {
+			best = r
+		}
+	}
+	return best
+}
+
+// in reads the text in a language; nil: it has no word of it.
+func (f *finder) in(l *language) *reading {
+	source := tokenize(f.text, l.elided)
+	r := &reading{finder: f, lang: l, wished: f.wished}
+	n := r.wish(source, 0)
+	if n > 0 {
+		r.prefix = source[n-1].to
+	}
+	r.tokens = l.read(source[n:])
+	spans, wrong, err := r.scan()
+	if l.name != "en" && !r.spoken && !slices.ContainsFunc(append(wrong, spans...), r.translated) { // figures are the same in English
+		return nil
+	}
+	spans = r.meant(spans, source)
+	r.spans, r.err = r.joined(spans, err)
+	for _, s := range r.spans {
+		r.taken += r.tokens[s.to-1].to - r.tokens[s.from].from
+	}
+	for _, s := range wrong {
+		r.taken += r.tokens[s.to-1].to - r.tokens[s.from].from
+	}
+	r.taken += r.prefix
+	if r.err == nil {
+		r.compose(source)
+	}
+	return r
+}
+
+// translated: a word of the language stands in it.
+func (r *reading) translated(s found) bool {
+	return slices.ContainsFunc(r.tokens[s.from:s.to], func(t token) bool { return t.meant })
+}
+
+// wish goes over what is said around a time, from token i on, and returns where that ends.
+func (r *reading) wish(source []token, i int) int {
+	for i < len(source) {
+		p, _ := r.lang.match(source, i, true)
+		if source[i].word == "" && strings.Trim(source[i].raw, "?!.,:;-–—") == "" {
+			i++
+			continue
+		}
+		if p == nil || p.role == "join" || p.role == "text" {
+			break
+		}
+		if p.role != "polite" {
+			r.wished, r.spoken = true, true
+		}
+		if p.says != "" {
+			r.says, r.wakes = p.says, p.role == "wake"
+		}
+		i += len(p.words)
+	}
+	return i
+}
+
+// scan finds all times in the tokens. What is wrong is an error where it belongs to a time, or where there is none.
+func (r *reading) scan() (spans, wrong []found, err error) {
+	var weak error
+	for i := 0; i < len(r.tokens); {
+		if w := r.tokens[i].word; w == "" || strings.HasPrefix(w, "·") {
+			i++
+			continue
+		}
+		g := grammar{tokens: r.tokens, at: i, start: i == 0, dayFirst: r.lang.dayFirst}
+		s := g.parse()
+		switch {
+		case g.err != nil && (s != nil || g.strong || over(g.err)):
+			if err == nil {
+				err = g.err
+				wrong = append(wrong, found{from: i, to: min(max(g.at, i+1), len(r.tokens))})
+			}
+			i++
+		case s == nil:
+			if weak == nil {
+				weak = g.err
+			}
+			i++
+		default:
+			spans = append(spans, found{i, g.at, s})
+			if colon := i == 0 && g.ended(":"); colon { // what follows is text
+				return spans, wrong, err
+			}
+			i = g.at
+		}
+	}
+	if len(spans) == 0 && err == nil {
+		err = weak
+	}
+	return spans, wrong, err
+}
+
+func over(err error) bool {
+	_, ok := errors.AsType[*PastError](err)
+	return ok
+}
+
+// meant leaves out what is text: a day that a text is about, the day of a meeting, a name.
+func (r *reading) meant(spans []found, source []token) (list []found) {
+	asked := strings.HasSuffix(strings.TrimSpace(r.finder.text), "?") && !r.wished
+	for i, s := range spans {
+		before, whole := r.before(s.from), s.from == 0 && s.to == len(r.tokens)
+		clock := len(s.said.clocks) > 0 || s.said.part != nil || s.said.fixed() || s.said.again != nil || s.said.every != 0
+		single := s.to-s.from == 1 && s.said.day != nil && isPlainWeekday(s.said.day)
+		var text bool
+		switch {
+		case whole:
+		case asked:
+			text = true
+		case i == 0 && s.said.bare && (len(spans) > 1 || !r.wished):
+			text = true // "10 m run tomorrow at 9"
+		case !clock && slices.Contains(about, before) && s.from > 1:
+			text = true
+		case s.said.again != nil && len(s.said.clocks) == 0 && slices.Contains(about, before) && s.from > 1:
+			text = true
+		case single && slices.Contains(articles, before):
+			text = true
+		case single && s.from > 0 && s.to < len(r.tokens):
+			text = !strings.ContainsAny(r.tokens[s.to-1].raw, ",:;")
+		case s.to-s.from == 1 && s.said.again != nil && (len(spans) > 1 || !r.wished): // "the weekly report"
+			text = true
+		case !clock && len(spans) > 1 && r.complete(spans) && r.isAbout(s.from):
+			text = true
+		case single && !r.wished:
+			text = s.from == 0 || capitalised(r.tokens[s.from-1].raw)
+		case !r.wished && s.said.day == nil && s.said.again == nil && !s.said.fixed() && s.said.every == 0 && !r.sure(s):
+			text = true
+		}
+		if text {
+			r.others = append(r.others, s)
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// What stands before a day that belongs to the text.
+var (
+	about    = strings.Fields("about for of regarding concerning")
+	articles = strings.Fields("the my our your his her their a an")
+)
+
+// complete: one of spans is a day with its time.
+func (r *reading) complete(spans []found) bool {
+	return slices.ContainsFunc(spans, func(s found) bool { return s.said.whole() || s.said.part != nil })
+}
+
+// isAbout: what stands before token i says what the text is about: "about the meeting on tuesday".
+func (r *reading) isAbout(i int) bool {
+	return slices.ContainsFunc(r.tokens[max(0, i-4):i], func(t token) bool { return slices.Contains(about, t.word) })
+}
+
+// before is the word before a token, without the article.
+func (r *reading) before(i int) string {
+	if i > 1 && r.tokens[i-1].word == "the" {
+		if lead := r.tokens[i-2].word; slices.Contains(about, lead) {
+			return lead
+		}
+	}
+	if i == 0 {
+		return ""
+	}
+	return r.tokens[i-1].word
+}
+
+// sure: a clock was said as nothing else is.
+func (r *reading) sure(s found) bool {
+	return slices.ContainsFunc(r.tokens[s.from:s.to], func(t token) bool {
+		return strings.Contains(t.word, ":") || slices.Contains(strings.Fields("at @ noon midnight am pm o'clock"), t.word) || strings.HasSuffix(t.word, "am") || strings.HasSuffix(t.word, "pm")
+	})
+}
+
+func capitalised(word string) bool {
+	first, _ := utf8.DecodeRuneInString(word)
+	return unicode.IsUpper(first)
+}
+
+// joined makes one time of all spans; an error where they are several.
+func (r *reading) joined(spans []found, err error) ([]found, error) {
+	if err != nil {
+		return spans, err
+	}
+	if len(spans) == 0 {
+		return nil, ErrNoTime
+	}
+	first := *spans[0].said
+	for i := range spans {
+		s := &spans[i]
+		if i > 0 && !first.join(s.said) {
+			return spans, &several{r, spans}
+		}
+		if err := dangling(r.tokens, s.from, s.said); err != nil {
+			return spans, err
+		}
+	}
+	if len(first.clocks) > 0 && first.day == nil && first.again == nil {
+		for _, o := range r.others { // "call Ann about Tuesday at 16:00"
+			if o.to == spans[0].from && o.said.day != nil {
+				return spans, &several{r, append([]found{o}, spans...)}
+			}
+		}
+	}
+	if d := first.day; len(first.clocks) > 0 && d != nil && spans[0].from > 1 && slices.Contains(about, r.before(spans[0].from)) && isPlainWeekday(d) && len(spans) == 1 {
+		return spans, &several{r, append(spans, r.clockIn(spans[0])...)}
+	}
+	spans[0].said = &first
+	return spans, nil
+}
+
+// clockIn is the time of the clock at the end of a span.
+func (r *reading) clockIn(s found) []found {
+	for i := s.from + 1; i < s.to; i++ {
+		g := grammar{tokens: r.tokens, at: i}
+		if said := g.parse(); said != nil && g.err == nil && g.at == s.to && len(said.clocks) > 0 && said.day == nil {
+			return []found{{i, s.to, said}}
+		}
+	}
+	return nil
+}
+
+// several is the error of a text that has more than one time.
+type several struct {
+	reading *reading
+	spans   []found
+}
+
+func (e *several) Error() string {
+	var list []string
+	for _, s := range e.spans[:min(len(e.spans), 4)] {
+		list = append(list, "“"+e.reading.said(s)+"”")
+	}
+	return "there is more than one time in it: " + strings.Join(list, ", ") + "; a reminder has one, so make one of each" + escape
+}
+
+// said is a span as it was written.
+func (r *reading) said(s found) string {
+	return strings.TrimRight(r.finder.text[r.tokens[s.from].from:r.tokens[s.to-1].to], ",;:.!? ")
+}
+
+// compose is the text without the time and without what was said around it.
+func (r *reading) compose(source []token) {
+	text := r.finder.text
+	taken := make([]bool, len(source)) // tokens of the wish and of the time
+	for i, t := range source {
+		taken[i] = t.to <= r.prefix
+		for _, s := range r.spans {
+			taken[i] = taken[i] || t.from >= r.tokens[s.from].from && t.to <= r.tokens[s.to-1].to
+		}
+	}
+	colon := len(r.spans) == 1 && r.spans[0].from == 0 && strings.HasSuffix(r.tokens[r.spans[0].to-1].raw, ":")
+	for i := 0; !colon && i < len(source); { // a wish behind the time
+		switch end := r.wish(source, i); {
+		case taken[i]:
+			i++
+		case end > i:
+			for ; i < end; i++ {
+				taken[i] = true
+			}
+		default:
+			i = len(source)
+		}
+	}
+	for end := len(source); !colon && end > 0; {
+		begin := end
+		for n := 1; n <= 5 && n <= end && begin == end; n++ {
+			if p, _ := r.lang.match(source, end-n, true); !taken[end-1] && p != nil && len(p.words) == n && (p.role == "wish" || p.role == "polite") {
+				begin = end - n
+				r.spoken = r.spoken || p.role == "wish"
+				for i := begin; i < end; i++ {
+					taken[i] = true
+				}
+			}
+		}
+		if begin == end && (taken[end-1] || strings.Trim(source[end-1].raw, "?!.,") == "") {
+			taken[end-1] = true
+			begin--
+		}
+		if begin == end {
+			break
+		}
+		end = begin
+	}
+	var pieces []string
+	for i := 0; i < len(source); i++ {
+		if taken[i] {
+			continue
+		}
+		j := i
+		for j < len(source) && !taken[j] {
+			j++
+		}
+		if piece := trimmed(text[source[i].from:source[j-1].to]); piece != "" {
+			pieces = append(pieces, piece)
+		}
+		i = j
+	}
+	r.rest = strings.Join(pieces, " ")
+	if r.wished && strings.HasSuffix(r.rest, "?") {
+		r.rest = strings.TrimRight(r.rest, "? ")
+	}
+	r.unjoin(colon)
+}
+
+func trimmed(text string) string {
+	return strings.TrimRight(strings.TrimLeft(text, "-–—:,; "), "-–—,; ")
+}
+
+// unjoin takes off what joined the text to the wish: "to call Ann".
+func (r *reading) unjoin(colon bool) {
+	for !colon && r.rest != "" {
+		begin, _, _ := strings.Cut(r.rest, " ")
+		tokens := tokenize(r.rest[:min(len(r.rest), len(begin)+20)], r.lang.elided)
+		p, _ := r.lang.match(tokens, 0, true)
+		if p == nil || p.role != "join" || tokens[len(p.words)-1].to == len(r.rest) || !r.spoken && p.words[0] != "to" {
+			return
+		}
+		r.rest = trimmed(r.rest[tokens[len(p.words)-1].to:])
+	}
+}
+
+// misspelt is the text with a word of time as it was probably meant; empty: there is none.
+func (r *reading) misspelt() string {
+	known := map[string]bool{}
+	var vocabulary []string
+	add := func(word string) {
+		if len([]rune(word)) > 4 && !known[word] {
+			known[word] = true
+			vocabulary = append(vocabulary, word)
+		}
+	}
+	if r.lang.name == "en" {
+		for _, word := range strings.Fields("tomorrow tonight today every minutes minute hours weekday weekdays weekend midnight morning afternoon evening") {
+			add(word)
+		}
+		for d := time.Sunday; d <= time.Saturday; d++ {
+			add(strings.ToLower(d.String()))
+		}
+		for m := time.January; m <= time.December; m++ {
+			add(strings.ToLower(m.String()))
+		}
+	}
+	for word, phrases := range r.lang.phrases {
+		if role := phrases[len(phrases)-1].role; (role == "" || role == "wish") && !strings.Contains(word, "{") {
+			add(word)
+		}
+		for _, p := range phrases {
+			for _, word := range p.words {
+				known[word] = true
+			}
+		}
+	}
+	slices.Sort(vocabulary)
+	tokens := tokenize(r.finder.text, r.lang.elided)
+	for _, t := range tokens[:min(len(tokens), 40)] { // nobody says a wish in more
+
+		if len(t.word) < 4 || known[t.word] || slices.Contains(strings.Fields("sundae mourning minuet mine matin hour"), t.word) {
+			continue
+		}
+		near := words.Nearest(t.word, vocabulary)
+		if near == "" {
+			continue
+		}
+		text := r.finder.text[:t.from] + near + r.finder.text[t.from+len(strings.TrimRight(t.raw, ",;:.!?")):]
+		f := *r.finder
+		f.text = text
+		again := f.in(r.lang)
+		if again.err == nil && (again.spoken && !r.spoken || slices.ContainsFunc(again.spans, func(s found) bool {
+			return again.tokens[s.from].from <= t.from && t.from < again.tokens[s.to-1].to
+		})) {
+			return text
+		}
+	}
+	return ""
+}
+
+// strange: what stands beside a time that is all figures is in no language that is read here.
+func (r *reading) strange() bool {
+	for _, s := range r.spans {
+		if slices.ContainsFunc(r.tokens[s.from:s.to], func(t token) bool {
+			return t.meant || !isDigit(t.word) && strings.Trim(t.word, "@:-") != ""
+		}) {
+			return false
+		}
+	}
+	other := languages()[len(languages())-1]
+	return slices.ContainsFunc(r.tokens, func(t token) bool {
+		return other.phrases[strings.TrimPrefix(t.word, "·")] != nil || strings.ContainsFunc(t.word, func(c rune) bool { return unicode.IsLetter(c) && !unicode.Is(unicode.Latin, c) })
+	})
+}
+
+var errStrange = fmt.Errorf("the time is in a language that is not read here; %s", taken)
