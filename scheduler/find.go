@@ -31,20 +31,20 @@ type found struct {
 
 // A reading is a text as somebody would mean it in a language.
 type reading struct {
-	finder  *finder
-	tokens  []token
-	spans   []found // of the time
-	others  []found // times that are text
-	wished  bool
-	spoken  bool   // the text says that it is a wish
-	says    string // of a timer
-	wakes   bool   // it is an alarm
-	prefix  int    // bytes of the wish before the first token
-	rest    string
-	taken   int
-	err     error
-	foreign bool
-	lang    *language
+	finder *finder
+	tokens []token
+	spans  []found // of the time
+	others []found // times that are text
+	wished bool
+	spoken bool   // the text says that it is a wish
+	says   string // of a timer
+	wakes  bool   // it is an alarm
+	prefix int    // bytes of the wish before the first token
+	rest   string
+	taken  int
+	wrong  []found // what is not understood of it
+	err    error
+	lang   *language
 }
 
 // find reads the text in each language, and takes the reading that leaves the least of it unused.
@@ -74,7 +74,11 @@ func (f *finder) in(l *language) *reading {
 	if l.name != "en" && !r.spoken && !slices.ContainsFunc(append(wrong, spans...), r.translated) { // figures are the same in English
 		return nil
 	}
+	r.wrong = wrong
 	spans = r.meant(spans, source)
+	if len(spans) == 0 && !r.wished && strings.HasSuffix(strings.TrimSpace(f.text), "?") {
+		err = ErrNoTime // a question about a time
+	}
 	r.spans, r.err = r.joined(spans, err)
 	for _, s := range r.spans {
 		r.taken += r.tokens[s.to-1].to - r.tokens[s.from].from
@@ -87,6 +91,26 @@ func (f *finder) in(l *language) *reading {
 		r.compose(source)
 	}
 	return r
+}
+
+// first is the token with which the time begins; below 0: there is none.
+func (r *reading) first() int {
+	at := -1
+	for _, s := range append(slices.Clone(r.spans), r.wrong...) {
+		if at < 0 || s.from < at {
+			at = s.from
+		}
+	}
+	return at
+}
+
+// time are the words of the time, as they were written.
+func (r *reading) time() string {
+	var list []string
+	for _, s := range r.spans {
+		list = append(list, r.said(s))
+	}
+	return strings.Join(list, " ")
 }
 
 // translated: a word of the language stands in it.
@@ -162,7 +186,7 @@ func (r *reading) meant(spans []found, source []token) (list []found) {
 	asked := strings.HasSuffix(strings.TrimSpace(r.finder.text), "?") && !r.wished
 	for i, s := range spans {
 		before, whole := r.before(s.from), s.from == 0 && s.to == len(r.tokens)
-		clock := len(s.said.clocks) > 0 || s.said.part != nil || s.said.fixed() || s.said.again != nil || s.said.every != 0
+		clock := s.said.exactly()
 		single := s.to-s.from == 1 && s.said.day != nil && isPlainWeekday(s.said.day)
 		var text bool
 		switch {
@@ -195,6 +219,11 @@ func (r *reading) meant(spans []found, source []token) (list []found) {
 		list = append(list, s)
 	}
 	return list
+}
+
+// exactly: more than a day was said.
+func (s *said) exactly() bool {
+	return len(s.clocks) > 0 || s.part != nil || s.fixed() || s.again != nil || s.every != 0
 }
 
 // What stands before a day that belongs to the text.

@@ -31,6 +31,9 @@ func TestPhrases(t *testing.T) {
 			t.Fatalf("not four columns: %q", line)
 		}
 		when, err := Find(field[1], now, "Europe/Rome")
+		if when.Timed == (field[0] == "none") && field[0] != "ru" {
+			t.Errorf("%s: timed is %v", field[1], when.Timed)
+		}
 		if field[0] == "none" {
 			if !errors.Is(err, ErrNoTime) {
 				t.Errorf("no time: %s\n\tis %s | %s, %v", field[1], &when.Spec, when.Rest, err)

@@ -13,6 +13,16 @@ type When struct {
 	Spec Spec
 	Rest string // the text without the time and the wish: "call Ann" of "remind me tomorrow at 9 to call Ann"
 	Says string // what a timer or an alarm says, in the language of the text; empty: it is none
+	Said string // the words of the time
+}
+
+// A Wish is what a text is that may be one.
+type Wish struct {
+	When         // the likeliest, where it is not clear
+	Timed   bool // it has a time, or says that it is a wish: Read says what is wrong with it
+	Leading bool // it begins with the time or the wish
+	Spoken  bool // it says that it is a wish, as "remind me" does
+	Exact   bool // more than a day was said
 }
 
 // Ambiguous says that words mean one of several times, or perhaps one.
@@ -53,9 +63,18 @@ func Read(text string, now time.Time, zone string) (When, error) {
 	return (&finder{text: text, now: now, zone: zone, wished: true}).when()
 }
 
-// Find is Read of a text that may be no wish: what only may be a time is none there.
-func Find(text string, now time.Time, zone string) (When, error) {
-	return (&finder{text: text, now: now, zone: zone}).when()
+// Find is Read of a text that may be no wish: what only may be a time is none there, and the error ErrNoTime.
+func Find(text string, now time.Time, zone string) (Wish, error) {
+	f := &finder{text: text, now: now, zone: zone}
+	when, err := f.when()
+	r := f.find()
+	w := Wish{When: when, Timed: !errors.Is(err, ErrNoTime) || r.spoken, Spoken: r.spoken}
+	if several, ok := errors.AsType[*Ambiguous](err); ok {
+		w.When = several.Choices[0].When
+	}
+	w.Exact = slices.ContainsFunc(r.spans, func(s found) bool { return s.said.exactly() })
+	w.Leading = r.prefix > 0 && r.spoken || r.first() == 0
+	return w, err
 }
 
 func (f *finder) when() (When, error) {
@@ -127,7 +146,7 @@ func (r *reading) resolve(said *said) (When, error) {
 	if said.zone == "" {
 		said.zone = f.zone
 	}
-	when := When{Rest: r.rest, Says: r.says}
+	when := When{Rest: r.rest, Says: r.says, Said: r.time()}
 	res := resolver{said: said, now: f.now.UTC()}
 	res.zone, _ = Zone(said.zone)
 	res.home, _ = Zone(f.zone)
@@ -154,7 +173,7 @@ func (r *reading) resolve(said *said) (When, error) {
 	}
 	var choices []Choice
 	for _, s := range specs {
-		choices = append(choices, Choice{Words: s.short(f.now, f.zone), When: When{Spec: s, Rest: when.Rest, Says: when.Says}})
+		choices = append(choices, Choice{Words: s.short(f.now, f.zone), When: When{Spec: s, Rest: when.Rest, Says: when.Says, Said: when.Said}})
 	}
 	return When{}, &Ambiguous{Choices: choices}
 }

@@ -5,53 +5,63 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"switchboard/scheduler"
 )
 
 // sayIt begins the detail of a message that is a tool's output as it is.
 const sayIt = "Say what became of it: "
 
-const aDay = `(?:mon|tues|wednes|thurs|fri|satur|sun)day`
-
-// jobPhrases are those of reminders and jobs. The tools read the times: whatever begins like one is theirs.
+// jobPhrases are those of reminders and jobs. The scheduler says what is a wish with a time, and its tools read it.
 var jobPhrases = []phrase{
-	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]? (?P<remind>.+)`), planner.schedule},
-	{say(`(?P<task>(?:every|each (?:day|week|month|hour|morning|evening|` + aDay + `)|daily|weekly|hourly|monthly|nightly|once an? (?:day|week|month|hour)|tomorrow|tonight` +
-		`|(?:on )?(?:weekdays|weekends|` + aDay + `s)|(?:on|next|this) ` + aDay + `|` + aDay + ` (?:to ` + aDay + `|at|\d\d?)|mon-fri` +
-		`|(?:in|after) (?:\d+|an?|half an?|one|two|three|four|five|six|ten|a couple of) ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|weeks?)\b` +
-		`|at \d\d?(?::\d\d)?(?: ?[ap]m)?\b),? .+)`), planner.schedule},
 	{say(`(?:(?:list|show)(?: me)?|what are|which are)(?: all)?(?: of)?(?: the| my)? (?:reminders|jobs)(?: (?:are there|do i have))?`), planner.jobs},
 	{say(`(?:show(?: me)?|what is|history of)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})`), planner.jobs},
 	{say(`(?P<verb>delete|remove|cancel|pause|resume|skip|run)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})(?: now)?`), planner.changeJob},
+	{say(`(?:change|move|edit|reschedule|postpone|set)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15}) (?:to|till|until|for) (?P<when>.+)`), planner.changeJob},
 	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]?`), answer("say how a reminder is written", "Write *remind me*, when, and what: *remind me tomorrow at 9 to call Ann*, "+
 		"*remind me in 20 minutes tea*, *remind me every weekday at 8 stand up*. *list my reminders* lists them.")},
+	{say(`(?:can you |could you )?remind (?P<to>(?-i:\p{Lu})\S*) (?P<what>.+)`), planner.remindOther},
+	{say(`snooze(?: .*)?`), answer("say how to snooze", "Press a button under the reminder, or write `/jobs NUMBER snooze 10m`. *list my reminders* shows the numbers.")},
+	{say(`(?:change|move|cancel|delete|remove|stop) (?:it|(?:the |my |all |that |this )*(?:reminders?|jobs?|reminding me))(?: .*)?`), answer("ask which job",
+		"Which one? *list my reminders* shows the numbers. Then write *cancel reminder 7*, or *change reminder 7 to tomorrow at 9*.")},
+	{all, scheduled(func(w scheduler.Wish) bool { return w.Leading })},
 }
 
-// aTime is a word of a time, or a name, as in "at 9 in New York".
-var aTime = regexp.MustCompile(`(?i)^(?:[\d@].*|(?-i:[A-Z]).*|\S+/\S+|every|each|other|daily|weekly|hourly|monthly|nightly|once|times|tomorrow|tonight|today|week(?:day|end)s?` +
-	`|(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\S*|on|next|this|the|of|to|and|from|until|starting|between|at|in|by|for|after|an?|half|couple` +
-	`|one|two|three|four|five|six|ten|(?:sec|second|min|minute|hr|hour|day|week|month|year|morning|afternoon|evening|night)s?|noon|midnight|[ap]m)[,:]?$`)
+var all = say(`(?P<text>.+)`)
 
-// does: behind the words of a time stands what is a plan that acts.
-func (p planner) does(text string) bool {
-	for word, rest, more := strings.Cut(text, " "); more && aTime.MatchString(word); word, rest, more = strings.Cut(text, " ") {
-		text = strings.TrimSpace(rest)
-		for _, phrase := range p.phrases[2:] {
-			if m := matched(phrase.words, text); m != nil && (m["name"] == "" || strings.ContainsAny(m["name"], "./")) { // "open the door" is no file
-				if made, ok := phrase.plan(p, m); ok && len(made["tasks"].([]task)) > 1 {
-					return true
-				}
+// scheduled plans for a text with a time. What is wrong with it the tool says.
+func scheduled(is func(scheduler.Wish) bool) func(planner, map[string]string) (plan, bool) {
+	return func(p planner, m map[string]string) (plan, bool) {
+		wish, _ := scheduler.Find(m["text"], time.Now(), "UTC")
+		if !wish.Timed || !is(wish) {
+			return nil, false
+		}
+		kind := "reminder"
+		if !wish.Spoken && p.acts(wish.Rest) {
+			kind = "task"
+		}
+		return p.job("schedule.add", map[string]any{"kind": kind, "when": strings.TrimSpace(m["text"])})
+	}
+}
+
+// acts: a text is what a plan is made of that acts.
+func (p planner) acts(text string) bool {
+	for _, phrase := range p.phrases {
+		if m := matched(phrase.words, text); text != "" && m != nil && phrase.words != all && (m["name"] == "" || strings.ContainsAny(m["name"], "./")) { // "open the door" is no file
+			if made, ok := phrase.plan(p, m); ok && len(made["tasks"].([]task)) > 1 {
+				return true
 			}
 		}
 	}
 	return false
 }
 
-func (p planner) schedule(m map[string]string) (plan, bool) {
-	kind := "reminder"
-	if p.does(m["task"]) {
-		kind = "task"
-	}
-	return p.job("schedule.add", map[string]any{"kind": kind, "when": strings.TrimSpace(m["remind"] + m["task"])})
+// remindOther is for somebody else: "remind Bob tomorrow at 9 to call".
+func (p planner) remindOther(m map[string]string) (plan, bool) {
+	wish, err := scheduler.Find("remind me "+m["what"], time.Now(), "UTC")
+	made, ok := p.job("schedule.send", map[string]any{"to": m["to"], "when": wish.Said, "text": wish.Rest})
+	return made, ok && err == nil && wish.Rest != ""
 }
 
 func (p planner) jobs(m map[string]string) (plan, bool) {
@@ -65,10 +75,13 @@ func (p planner) jobs(m map[string]string) (plan, bool) {
 func (p planner) changeJob(m map[string]string) (plan, bool) {
 	n, _ := strconv.Atoi(m["number"]) // the digits fit
 	action := strings.ToLower(m["verb"])
-	if action == "delete" || action == "cancel" {
+	switch {
+	case action == "delete" || action == "cancel":
 		action = "remove"
+	case m["when"] != "":
+		action = "edit"
 	}
-	return p.job("schedule.change", map[string]any{"job": n, "action": action})
+	return p.job("schedule.change", map[string]any{"job": n, "action": action, "when": m["when"]})
 }
 
 func (p planner) job(tool string, known map[string]any) (plan, bool) {
@@ -84,7 +97,7 @@ func (p planner) whichTime(failed section, text string) (plan, bool) {
 		return plan{}, false
 	}
 	lead := ""
-	if !p.does(text) {
+	if wish, _ := scheduler.Find(text, time.Now(), "UTC"); wish.Spoken || !p.acts(wish.Rest) {
 		lead = "remind me "
 	}
 	question, _, _ := strings.Cut(failed.said(), "\n")

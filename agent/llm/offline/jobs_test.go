@@ -8,6 +8,7 @@ import (
 
 const scheduleTools = `- schedule.add(kind: reminder|task, when, text?, zone?): Remind the person.
 - schedule.list(job?: integer, all?: boolean, after?: integer): The jobs.
+- schedule.send(to, when, text): Write to somebody.
 - schedule.change(job: integer, action: edit|pause|remove, when?): Change a job.
 `
 
@@ -17,9 +18,9 @@ func TestRemindersAndJobsAreToolsOwn(t *testing.T) {
 		return `schedule.add{"kind":"` + kind + `","when":"` + when + `"}`
 	}
 	for message, want := range map[string]string{
-		"remind me in 3 seconds to stretch":                 add("reminder", "in 3 seconds to stretch"),
-		"Please remind me tomorrow at 9 to call Ann!":       add("reminder", "tomorrow at 9 to call Ann!"),
-		"remind me to call Ann tomorrow at 9":               add("reminder", "to call Ann tomorrow at 9"),
+		"remind me in 3 seconds to stretch":                 add("reminder", "remind me in 3 seconds to stretch"),
+		"Please remind me tomorrow at 9 to call Ann!":       add("reminder", "remind me tomorrow at 9 to call Ann!"),
+		"remind me to call Ann tomorrow at 9":               add("reminder", "remind me to call Ann tomorrow at 9"),
 		"every weekday at 8 send me the open tasks":         add("reminder", "every weekday at 8 send me the open tasks"),
 		"tomorrow at 9 call Ann":                            add("reminder", "tomorrow at 9 call Ann"),
 		"in 20 minutes tea":                                 add("reminder", "in 20 minutes tea"),
@@ -43,7 +44,19 @@ func TestRemindersAndJobsAreToolsOwn(t *testing.T) {
 		"delete reminder 3":                                 `schedule.change{"action":"remove","job":3}`,
 		"pause job #4":                                      `schedule.change{"action":"pause","job":4}`,
 		"cancel my reminder 3.":                             `schedule.change{"action":"remove","job":3}`,
-		"delete reminder 99999999999999999999999999999999":  "I can't do that",
+		"delete reminder 99999999999999999999999999999999":  "Which one?",
+		"cancel it":                                         "Which one?",
+		"change reminder 3 to 3 minutes":                    `schedule.change{"action":"edit","job":3,"when":"3 minutes"}`,
+		"move reminder 3 to tomorrow at 9":                  `schedule.change{"action":"edit","job":3,"when":"tomorrow at 9"}`,
+		"snooze it":                                         "Press a button",
+		"call Ann tomorrow at 9":                            add("reminder", "call Ann tomorrow at 9"),
+		"wake me up at 7":                                   add("reminder", "wake me up at 7"),
+		"erinnere mich morgen um 9 an den Müll":             add("reminder", "erinnere mich morgen um 9 an den Müll"),
+		"domani alle 9 list files":                          add("task", "domani alle 9 list files"),
+		"remind me to call mom":                             add("reminder", "remind me to call mom"),
+		"remind Bob tomorrow at 9 to call Ann":              `schedule.send{"text":"call Ann","to":"Bob","when":"tomorrow at 9"}`,
+		"the weather tomorrow":                              "language model",
+		"buy 6 eggs":                                        "language model",
 		"in the morning I like tea, what about that, do I?": "language model",
 	} {
 		var plan struct{ Tasks []task }
