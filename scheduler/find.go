@@ -36,6 +36,7 @@ type reading struct {
 	spans  []found // of the time
 	others []found // times that are text
 	wished bool
+	begun  bool   // the beginning was read
 	spoken bool   // the text says that it is a wish
 	says   string // of a timer
 	wakes  bool   // it is an alarm
@@ -66,6 +67,7 @@ func (f *finder) in(l *language) *reading {
 	source := tokenize(f.text, l.elided)
 	r := &reading{finder: f, lang: l, wished: f.wished}
 	n := r.wish(source, 0)
+	r.begun = true
 	if n > 0 {
 		r.prefix = source[n-1].to
 	}
@@ -126,10 +128,10 @@ func (r *reading) wish(source []token, i int) int {
 			i++
 			continue
 		}
-		if p == nil || p.role == "join" || p.role == "text" {
+		if p == nil || p.role == "join" || p.role == "text" || (p.role == "title" || p.role == "hello") && r.begun {
 			break
 		}
-		if p.role != "polite" {
+		if p.role != "polite" && p.role != "hello" {
 			r.wished, r.spoken = true, true
 		}
 		if p.says != "" {
