@@ -31,6 +31,11 @@ func (r *Router) changed(ctx context.Context, change ledger.Change) {
 			r.again.Store(true)
 			retry.Signal(r.versions)
 		}
+	case *ledger.SessionChange:
+		if c.Person != "" {
+			r.PeopleChanged(ctx)
+			r.jobsChanged()
+		}
 	case *ledger.SecretChange:
 		r.SecretChanged()
 		if c.Version != nil {
@@ -39,12 +44,17 @@ func (r *Router) changed(ctx context.Context, change ledger.Change) {
 	case *ledger.SettingsChange:
 		r.settingsDecided(ctx, c)
 	case *ledger.JobChange:
-		r.wakeScheduler()
-		if r.Wakes != nil {
-			r.Wakes.Wake(ledger.Wake{Kind: ledger.WakeJobs})
-		}
+		r.jobsChanged()
 	case *ledger.DeliveryChange:
 		r.Lines.Committed(c.Done.At) // who sends, also what is behind it
+	}
+}
+
+// jobsChanged has every engine look at the jobs anew.
+func (r *Router) jobsChanged() {
+	r.wakeScheduler()
+	if r.Wakes != nil {
+		r.Wakes.Wake(ledger.Wake{Kind: ledger.WakeJobs})
 	}
 }
 

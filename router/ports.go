@@ -140,6 +140,8 @@ type Approvals interface {
 	TurnApprovals(ctx context.Context, turn int64) (ids []int64, err error)
 	// Grants lists what is granted to person, or to anybody, the oldest first.
 	Grants(ctx context.Context, person string, any bool) ([]ledger.Grant, error)
+	// Assumes says that somebody has jobs whose time zone nobody said.
+	Assumes(ctx context.Context, person string) (bool, error)
 }
 
 // Views reads the ledger for the router's commands. Implemented by store.

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
@@ -139,25 +138,6 @@ func (r *Router) usable(c *commands.Call) []string {
 		return nil
 	}
 	return r.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Direct: c.Conversation().Kind == channels.Direct, Mode: r.modeOf(c.Session)})
-}
-
-func (r *Router) timeZone(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	own := r.settings().zone("", c.Person.TimeZone)
-	if c.Args == "" {
-		return commands.Says("The time zone here is %s. /timezone and a name such as Europe/Rome sets another; /timezone default goes back to yours.", c.TimeZone), nil
-	}
-	if c.Args == asSettings {
-		return set(c, ledger.SessionTimeZone, "", "The time zone here is "+own+".")
-	}
-	name, err := words.Zone(c.Args)
-	if err != nil {
-		return commands.Says("%s", render.Escape(err.Error())), nil
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return commands.Answer{}, err
-	}
-	return set(c, ledger.SessionTimeZone, name, fmt.Sprintf("The time zone here is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04")))
 }
 
 var languageShape = regexp.MustCompile(`^[a-z]{2,3}$`)

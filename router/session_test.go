@@ -42,7 +42,7 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		says("/status", "model small")
 		says("/timezone", "The time zone here is Europe/Rome.") // of the settings: bob has none
 		says("which is it for the model?", "Europe/Rome")
-		says("/timezone Mars/Base", `"Mars/Base" is not a time zone; write an IANA name`)
+		says("/timezone Mars/Base", `"Mars/Base" is not a time zone; write an IANA name such as Europe/Rome. What time is it where you are?`)
 		says("/timezone Europe/Rom", "did you mean Europe/Rome?")
 		says("/timezone los angeles", "The time zone here is America/Los_Angeles")
 		says("/timezone Asia/Tokyo", "The time zone here is Asia/Tokyo")

@@ -194,6 +194,11 @@ func (s *sorting) message(ctx context.Context, entry sorted, line *channel, pers
 	} else if stops {
 		return s.order(ctx, entry, line, person, "cancel", "")
 	}
+	if zone, err := s.toldZone(ctx, &entry, person); err != nil {
+		return entry, err
+	} else if zone != "" {
+		return s.order(ctx, entry, line, person, "timezone", zone)
+	}
 	s.trim(&entry)
 	if text, refused := s.refusal(&entry, person); refused {
 		return line.noticed(entry, text), nil

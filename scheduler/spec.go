@@ -23,8 +23,9 @@ type Spec struct {
 	Wall bool `json:"wall,omitempty"`
 	// Cron has five fields, or six with seconds first, or is a descriptor such as @daily.
 	Cron string `json:"cron,omitempty"`
-	// Zone is an IANA name; never empty.
-	Zone string `json:"zone"`
+	// Zone is an IANA name; never empty. Assumed: nobody said that it is the person's.
+	Zone    string `json:"zone"`
+	Assumed bool   `json:"assumed,omitempty"`
 	// From and Until are the first and the last instant that may be a slot; zero: any may.
 	From  time.Time `json:"from,omitzero"`
 	Until time.Time `json:"until,omitzero"`
@@ -102,6 +103,25 @@ func (s *Spec) Next(after time.Time) (slot time.Time, ok bool) {
 	}
 	slot = p.slot(after)
 	return slot, !slot.IsZero()
+}
+
+// Move has s mean the same times of the clock in another zone, which was told. What is no time of a clock stays.
+func (s *Spec) Move(zone string) error {
+	from, err := Zone(s.Zone)
+	if err != nil {
+		return err
+	}
+	to, err := Zone(zone)
+	if err != nil {
+		return err
+	}
+	for _, t := range []*time.Time{&s.Anchor, &s.From, &s.Until} {
+		if !t.IsZero() {
+			*t = reached(wall(*t, from), to)
+		}
+	}
+	s.Zone, s.Assumed = zone, false
+	return nil
 }
 
 // Upcoming are the first n slots after an instant; fewer where fewer are left.

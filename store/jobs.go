@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"strings"
 	"time"
@@ -35,6 +34,8 @@ var (
 	oneJob   = jobsFrom + `WHERE j.id = ?`
 	openJobs = jobsFrom + `WHERE j.state NOT IN ('done', 'removed') AND j.id > ? ORDER BY j.id LIMIT ?`
 	jobsOf   = jobsFrom + `WHERE j.owner = ? AND j.state NOT IN ('done', 'removed') AND j.id > ? ORDER BY j.id LIMIT ?`
+	// assumedJobs are those whose time zone nobody said.
+	assumedJobs = `SELECT id FROM jobs WHERE owner = ? AND state NOT IN ('done', 'removed') AND spec LIKE '%"assumed":true%' ORDER BY id`
 	// runsOf: what is said of a turn that still runs is added; delivered is what all parts are. Drafts have
 	// no place in their conversation, and do not count.
 	runsOf = `
@@ -142,15 +143,14 @@ func (r *Router) Jobs(ctx context.Context, of string, after int64, limit int) ([
 	return listed(ctx, r.db, "list jobs", (*aJob).job, query, args...)
 }
 
-// AskZone implements jobs.Ledger.
-func (r *Router) AskZone(ctx context.Context, person string) (first bool, err error) {
-	key := sha256.Sum256([]byte("zone asked\x00" + person))
-	err = r.db.write(ctx, rides, "note who was asked", func(t *tx) error {
-		var one int
-		first, err = t.Row(insertKey, []any{key[:], t.now + keysLive.Microseconds(), t.now}, &one)
+// Assumes implements router.Ledger.
+func (r *Router) Assumes(ctx context.Context, person string) (assumes bool, err error) {
+	err = r.db.read(ctx, "look for an assumed time zone", func(t *tx) error {
+		ids, err := t.ids(assumedJobs, clean(person))
+		assumes = len(ids) > 0
 		return err
 	})
-	return first && err == nil, err
+	return assumes, err
 }
 
 // Job implements jobs.Ledger.

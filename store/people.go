@@ -27,7 +27,7 @@ const (
 	setSeen      = `UPDATE people SET updated_at = ? WHERE name = ? AND source = 'open'`
 	upsertPerson = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (name) DO UPDATE SET role = excluded.role, tools = excluded.tools, timezone = excluded.timezone,
+		ON CONFLICT (name) DO UPDATE SET role = excluded.role, tools = excluded.tools, timezone = coalesce(nullif(excluded.timezone, ''), people.timezone),
 			source = excluded.source, updated_at = excluded.updated_at`
 	moveIdentity = `
 		INSERT INTO identities (identity, person, created_at) VALUES (?, ?, ?)

@@ -15,6 +15,7 @@ type asking struct {
 	person *ledger.Person
 	conv   channels.Conversation
 	zone   string // in which they read times there; empty: that of the job
+	known  bool   // somebody said that zone
 	slash  string
 	taint  tools.Taint
 	tool   bool // by a tool

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ func (d *Desk) Commands() []commands.Command {
 
 // asked is who gave a command, and where.
 func asked(c *commands.Call) *asking {
-	return &asking{person: c.Person, conv: c.Conversation(), zone: c.TimeZone, slash: c.Slash}
+	return &asking{person: c.Person, conv: c.Conversation(), zone: c.TimeZone, known: cmp.Or(c.Session.TimeZone, c.Person.TimeZone) != "", slash: c.Slash}
 }
 
 // says answers a command with why nothing was done; what is no fault of anybody's stays an error.
@@ -84,11 +85,32 @@ func (d *Desk) done(c *commands.Call, change *ledger.JobChange) commands.Answer 
 			answer.Buttons = []commands.Button{
 				{Label: "Change", Command: fmt.Sprintf("jobs %d when", job.ID), Beside: true}, {Label: "Cancel", Command: fmt.Sprintf("jobs %d delete", job.ID)},
 			}
+			if job.Spec.Assumed {
+				answer.Buttons = append(answer.Buttons, cities(c.Session.Language)...)
+			}
 		default:
 			answer.Buttons = []commands.Button{{Label: fmt.Sprint("Job ", job.ID), Command: fmt.Sprint("jobs ", job.ID)}}
 		}
 		return answer
 	}}
+}
+
+// likely are cities where somebody may be who speaks a language, one of each zone.
+var likely = map[string][]string{
+	"de": {"Berlin", "London"}, "it": {"Rome", "London"}, "es": {"Madrid", "Mexico City", "Bogota", "Buenos Aires"}, "fr": {"Paris", "Montreal"},
+	"": {"London", "Berlin", "New York", "Chicago", "Los Angeles", "Kolkata"},
+}
+
+// cities are buttons that say where a person is.
+func cities(language string) (buttons []commands.Button) {
+	list, ok := likely[language]
+	if !ok {
+		list = likely[""]
+	}
+	for i, city := range append(slices.Clone(list), "UTC") {
+		buttons = append(buttons, commands.Button{Label: city, Command: "timezone " + city, Beside: i%3 != 0})
+	}
+	return buttons
 }
 
 // became says what a change did, to somebody of whom made says more.

@@ -224,10 +224,18 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec
 	if len(text) > mostText {
 		return spec, "", tooLong()
 	}
-	if w.zone == "" {
-		return spec, text, d.askZone(ctx, a, w, zone, when, now, first)
-	}
+	spec.Assumed = w.zone == "" && !a.known && !a.machine && zone == "UTC" && matters(when, now, first)
 	return spec, text, nil
+}
+
+// matters: in another zone a time would be another one.
+func matters(when string, now, first time.Time) bool {
+	elsewhere, err := scheduler.Read(when, now, "Pacific/Kiritimati")
+	if err != nil {
+		return true
+	}
+	then, ok := elsewhere.Spec.Next(now)
+	return !ok || !then.Equal(first)
 }
 
 // unread says why a time was not read.
@@ -254,27 +262,6 @@ func whatOf(rest string) string {
 		}
 	}
 	return rest
-}
-
-// askZone asks for the time zone of somebody who was not asked yet and for whom nobody named one, where
-// another zone would mean another time.
-func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string, now, first time.Time) error {
-	if zone != "UTC" {
-		return nil
-	}
-	elsewhere, err := scheduler.Read(when, now, "Pacific/Kiritimati")
-	if err == nil {
-		if then, ok := elsewhere.Spec.Next(now); ok && then.Equal(first) {
-			return nil
-		}
-	}
-	if first, err := d.Ledger.AskZone(ctx, a.person.Name); err != nil || !first {
-		return err
-	}
-	return &fault{
-		code: "unknown_zone", choices: []choice{{"UTC", typed("UTC", when, w.text)}}, hint: "ask the person, and give their answer as zone",
-		text: "I do not know your time zone yet. Which is it? Write it before the time, as in Europe/Rome, or set it here with " + a.slash + "timezone and say it again.",
-	}
 }
 
 // mayRun refuses a job that would run more often than anybody wants, and a heartbeat that would beat once.

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -31,12 +32,6 @@ func (r *rows) Jobs(_ context.Context, of string, after int64, limit int) (list 
 		}
 	}
 	return list, nil
-}
-
-func (r *rows) AskZone(_ context.Context, person string) (bool, error) {
-	first := !slices.Contains(r.asked, person)
-	r.asked = append(r.asked, person)
-	return first, nil
 }
 
 func (r *rows) Job(_ context.Context, id int64, of string) (*scheduler.Job, error) {
@@ -108,7 +103,7 @@ var now = time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
 var (
 	ann  = &ledger.Person{Name: "ann", Role: ledger.RoleUser, TimeZone: "Europe/Rome"}
 	root = &ledger.Person{Name: "root", Role: ledger.RoleAdmin, TimeZone: "Europe/Rome"}
-	nils = &ledger.Person{Name: "nils", Role: ledger.RoleUser, TimeZone: "UTC"} // as where nobody named one
+	nils = &ledger.Person{Name: "nils", Role: ledger.RoleUser} // nobody named a zone
 	chat = channels.Conversation{Channel: "telegram", ID: "7", Kind: channels.Direct}
 	club = channels.Conversation{Channel: "telegram", ID: "-9", Kind: channels.Group}
 )
@@ -147,7 +142,7 @@ func give(t *testing.T, d *jobs.Desk, r *rows, by *ledger.Person, at channels.Co
 		if c.Name != name {
 			continue
 		}
-		answer, err := c.Run(t.Context(), &commands.Call{Event: &channels.Event{Conversation: at}, Person: by, Name: name, Args: args, Slash: "/", TimeZone: by.TimeZone})
+		answer, err := c.Run(t.Context(), &commands.Call{Event: &channels.Event{Conversation: at}, Person: by, Name: name, Args: args, Slash: "/", TimeZone: cmp.Or(by.TimeZone, "UTC")})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -220,20 +215,22 @@ func TestAmbiguousTimeIsAskedWithButtons(t *testing.T) {
 	}
 }
 
-// Somebody whose zone nobody named is asked for it once, and only where it matters.
-func TestUnknownZoneIsAskedForOnce(t *testing.T) {
+// A reminder of somebody whose zone nobody named is kept, and says so with a question, where it matters.
+func TestUnknownZoneIsAskedFor(t *testing.T) {
 	t.Parallel()
 	var r rows
 	d := newDesk(&r)
 	answer := give(t, d, &r, nils, chat, "remind tomorrow at 9 to call Ann")
-	if len(r.jobs) != 0 || len(answer.Buttons) != 1 || !strings.Contains(answer.Text, "I do not know your time zone yet") {
+	if len(r.jobs) != 1 || !r.jobs[0].Spec.Assumed || !strings.Contains(unescaped(answer.Text), "tomorrow, Tue 24 Nov, 09:00 (UTC): call Ann.") || !strings.Contains(answer.Text, "Where are you? A city is enough.") {
 		t.Fatalf("%+v", answer)
 	}
-	if answer := give(t, d, &r, nils, chat, answer.Buttons[0].Command); len(r.jobs) != 1 || !strings.Contains(unescaped(answer.Text), "tomorrow, Tue 24 Nov, 09:00 (UTC): call Ann.") {
-		t.Errorf("the button says %q", answer.Text)
+	if n := len(answer.Buttons); n < 5 || answer.Buttons[2].Command != "timezone London" {
+		t.Errorf("buttons: %+v", answer.Buttons)
 	}
-	if answer := give(t, d, &r, nils, chat, "remind tomorrow at 10 to call Bob"); len(r.jobs) != 2 || !strings.Contains(unescaped(answer.Text), "(UTC)") {
-		t.Errorf("the second time: %q", answer.Text)
+	known := *nils
+	known.TimeZone = "UTC"
+	if answer := give(t, d, &r, &known, chat, "remind tomorrow at 10 to call Bob"); len(r.jobs) != 2 || r.jobs[1].Spec.Assumed || strings.Contains(answer.Text, "Where are you") {
+		t.Errorf("who is in UTC: %q", answer.Text)
 	}
 	var other rows
 	if give(t, newDesk(&other), &other, nils, chat, "remind in 20 minutes tea"); len(other.jobs) != 1 {

@@ -16,8 +16,6 @@ type Ledger interface {
 	// Jobs lists jobs that are neither done nor removed, by number from after on; of one person,
 	// or, where that is empty, of everybody and of the program itself.
 	Jobs(ctx context.Context, of string, after int64, limit int) ([]scheduler.Job, error)
-	// AskZone notes that a person is asked for their time zone; first: they were not within 30 days.
-	AskZone(ctx context.Context, person string) (first bool, err error)
 	// Job is one job, in whatever state. ErrNotFound: there is none of that number, or it is not of
 	// that person; empty: of whomever.
 	Job(ctx context.Context, id int64, of string) (*scheduler.Job, error)

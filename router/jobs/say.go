@@ -49,6 +49,9 @@ func (d *Desk) made(job *scheduler.Job, own string) string {
 	if beside := job.Beside(); len(beside) > 0 {
 		text += "\nOptions: " + render.Escape(strings.Join(beside, ", ")) + "."
 	}
+	if job.Spec.Assumed {
+		text += "\nI do not know your time zone, so I took UTC. Where are you? A city is enough."
+	}
 	switch job.State {
 	case scheduler.JobActive:
 	case scheduler.JobDone:

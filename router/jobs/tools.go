@@ -30,7 +30,7 @@ func (d *Desk) calling(ctx context.Context, call tools.Call) (*asking, error) {
 		return nil, faulty("not_served", "%s is not somebody I know", call.Session.Person)
 	}
 	conv, err := d.Chat(ctx, call.Session.ID)
-	return &asking{person: person, conv: conv, zone: call.Session.TimeZone, slash: "/", taint: call.Taint, tool: true}, err
+	return &asking{person: person, conv: conv, zone: call.Session.TimeZone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
 }
 
 // AddJob implements tools.Schedule.

@@ -29,6 +29,10 @@ type SessionChange struct {
 	Of           SessionSetting
 	To           string // empty: what the settings, or the person, say
 	Was          string // filled in
+	// Person, with SessionTimeZone, is whose jobs move to it of which nobody said the zone; it is theirs then everywhere.
+	// Empty: it is the session's alone.
+	Person string
+	Moved  []int64 // filled in: the jobs that moved
 }
 
 // A Session is what a session has of its own; what is empty is as the settings, or the

@@ -1,0 +1,99 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/words"
+)
+
+// timeZone is /timezone: of the chat, and in a direct one of the person.
+func (r *Router) timeZone(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	own := r.settings().zone("", c.Person.TimeZone)
+	switch {
+	case c.Args == "":
+		return commands.Says("The time zone here is %s. /timezone and a city sets another; /timezone default goes back to yours.", c.TimeZone), nil
+	case c.Args == asSettings:
+		return set(c, ledger.SessionTimeZone, "", "The time zone here is "+own+".")
+	case clockShape.MatchString(c.Args):
+		return zonesAt(c.Args, time.Now()), nil
+	}
+	name, err := words.Zone(c.Args)
+	switch {
+	case err != nil && strings.HasSuffix(err.Error(), "?"):
+		return commands.Says("%s", render.Escape(err.Error())), nil
+	case err != nil:
+		return commands.Says("%s. What time is it where you are? Write \"%stimezone 14:30\".", render.Escape(err.Error()), c.Slash), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return commands.Answer{}, err
+	}
+	said := fmt.Sprintf("The time zone here is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04"))
+	answer, err := set(c, ledger.SessionTimeZone, name, said)
+	if change, ok := answer.Change.(*ledger.SessionChange); ok && c.Conversation().Kind == channels.Direct {
+		change.Person = c.Person.Name
+		answer.Say = func() commands.Answer {
+			if n := len(change.Moved); n > 0 {
+				said += fmt.Sprintf(" I moved %s to it.", words.Count(n, "job"))
+			}
+			return commands.Answer{Text: said}
+		}
+	}
+	return answer, err
+}
+
+var clockShape = regexp.MustCompile(`^(?:[01]?\d|2[0-3])[:.][0-5]\d$`)
+
+// somewhere are zones by which people know theirs, one of each usual distance from UTC or rule for summer.
+var somewhere = strings.Fields("Pacific/Honolulu America/Anchorage America/Los_Angeles America/Denver America/Phoenix America/Chicago America/Mexico_City America/Bogota America/New_York " +
+	"America/Halifax America/Santiago America/Sao_Paulo America/Buenos_Aires UTC Europe/London Europe/Lisbon Africa/Lagos Europe/Berlin Europe/Paris Europe/Athens Africa/Johannesburg " +
+	"Europe/Istanbul Africa/Nairobi Asia/Dubai Asia/Karachi Asia/Kolkata Asia/Dhaka Asia/Bangkok Asia/Shanghai Asia/Singapore Asia/Tokyo Australia/Brisbane Australia/Sydney Pacific/Auckland")
+
+// zonesAt has somebody choose among the zones in which the clock shows a time now, more or less.
+func zonesAt(shown string, now time.Time) commands.Answer {
+	at, err := time.Parse("15:04", strings.Replace(shown, ".", ":", 1))
+	answer := commands.Says("Which of these is yours?")
+	for _, name := range somewhere {
+		zone, errZone := time.LoadLocation(name)
+		if err != nil || errZone != nil {
+			continue
+		}
+		there := now.In(zone)
+		apart := (there.Hour()-at.Hour())*60 + there.Minute() - at.Minute()
+		if apart = ((apart%1440)+1440+720)%1440 - 720; apart > -20 && apart < 20 {
+			label := strings.ReplaceAll(name[strings.LastIndex(name, "/")+1:], "_", " ")
+			answer.Buttons = append(answer.Buttons, commands.Button{Label: label, Command: "timezone " + name})
+		}
+	}
+	if len(answer.Buttons) == 0 {
+		return commands.Says("I know no large city where it is %s now. Write the name of your time zone, such as Europe/Rome.", shown)
+	}
+	return answer
+}
+
+// toldZone is where somebody says that they are, in answer to the question that a reminder asked; empty: they do not.
+func (s *sorting) toldZone(ctx context.Context, entry *sorted, person *ledger.Person) (string, error) {
+	m := &entry.Event.Message
+	said := strings.Trim(strings.TrimSpace(m.Text), ".!")
+	for _, lead := range []string{"I'm in ", "I’m in ", "I am in ", "in ", "In "} {
+		said = strings.TrimPrefix(said, lead)
+	}
+	if entry.Event.Conversation.Kind != channels.Direct || person.TimeZone != "" || len(said) > 60 || said == "" || strings.EqualFold(said, "nice") || !ownText(*m) {
+		return "", nil
+	}
+	if _, err := words.Zone(said); err != nil && words.Inexact(said) == "" && !clockShape.MatchString(said) {
+		return "", nil
+	}
+	if assumes, err := s.Ledger.Assumes(ctx, person.Name); err != nil || !assumes {
+		return "", err
+	}
+	return said, nil
+}
