@@ -89,7 +89,7 @@ func (s *sorting) toldZone(ctx context.Context, entry *sorted, person *ledger.Pe
 	if entry.Event.Conversation.Kind != channels.Direct || person.TimeZone != "" || len(said) > 60 || said == "" || strings.EqualFold(said, "nice") || !ownText(*m) {
 		return "", nil
 	}
-	if _, err := words.Zone(said); err != nil && words.Inexact(said) == "" && !clockShape.MatchString(said) {
+	if _, place := words.Place(said); place == "" && words.Inexact(said) == "" && !clockShape.MatchString(said) { // each message costs no more than this
 		return "", nil
 	}
 	if assumes, err := s.Ledger.Assumes(ctx, person.Name); err != nil || !assumes {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -115,9 +116,14 @@ func (s *Scheduler) claim(ctx context.Context, _ *sync.WaitGroup) (time.Duration
 			}
 			s.setBack = false
 		}
-		claims := make([]Claim, len(jobs))
+		claims, defaults := make([]Claim, len(jobs)), settings.Defaults
 		for i, j := range jobs {
-			claims[i] = Decide(j.Job, now, j.Open, settings.Defaults)
+			if cmp.Or(j.Job.Rules.Misfire, defaults.Misfire) == MisfireSkip && defaults.Since.IsZero() {
+				if defaults.Since, err = s.Store.RunningSince(ctx); err != nil {
+					return 0, err
+				}
+			}
+			claims[i] = Decide(j.Job, now, j.Open, defaults)
 			if claims[i].Disable != "" {
 				s.disabled(ctx, &j.Job, &Run{Slot: j.Job.Slot}, claims[i].Disable)
 			}

@@ -11,6 +11,8 @@ import (
 type Defaults struct {
 	Misfire Misfire
 	Grace   time.Duration
+	// Since is from when on an engine has run; zero: it is not known, and what is a minute old fell due before.
+	Since time.Time
 }
 
 // mostCounted is how many slots of one job are counted one by one, and then half as many before now. Where there were
@@ -41,8 +43,8 @@ func (j *Job) due(slot time.Time) time.Time {
 
 // Decide says what becomes of a job's slots that are due by now: which run, which are skipped because a
 // former run is open (open of them), and one missed row for the stretch of those that nobody looked
-// at in time. A slot that is found within LateAfter is on time, whatever Misfire says. A job whose spec
-// cannot be read any more is disabled.
+// at in time. A slot that is found within LateAfter is on time, but with Misfire skip one that fell due while no
+// engine ran is not, and one that a running engine claims late is. A job whose spec cannot be read any more is disabled.
 func Decide(job Job, now time.Time, open int, settings Defaults) Claim {
 	claim := Claim{Job: job, Slot: job.Slot, Due: job.Due}
 	if job.Slot.IsZero() || job.Due.After(now) {
@@ -103,6 +105,9 @@ func (j *Job) passed(p *plan, now time.Time, settings Defaults) (run []time.Time
 		keep = MostMissed
 	}
 	late := func(slot time.Time) bool {
+		if misfire == MisfireSkip && !settings.Since.IsZero() && j.Spec.At == "" {
+			return j.due(slot).Before(settings.Since)
+		}
 		return j.Spec.At == "" && now.Sub(j.due(slot)) > max(grace, LateAfter)
 	}
 	miss := func(slot time.Time) {

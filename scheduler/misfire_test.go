@@ -30,6 +30,34 @@ func says(c Claim) string {
 
 // promise: P9.missed-leaves-a-row
 //
+// With misfire skip a slot that fell due while no engine ran is missed however short that was, and one that a running
+// engine claims late is not.
+func TestSkipGoesByWhetherAnEngineRan(t *testing.T) {
+	t.Parallel()
+	slot := at(t, "2026-11-23T00:00:00Z")
+	job := Job{ID: 1, Spec: Spec{Every: 10 * time.Minute, Anchor: slot, Zone: "UTC"}, Slot: slot, Due: slot, Rules: Rules{Misfire: MisfireSkip}}
+	for _, c := range []struct {
+		down, since time.Duration
+		want        string
+	}{
+		{20 * time.Second, 10 * time.Second, "1 missed 00:00-00:00, next 00:10"},
+		{20 * time.Second, -time.Second, "due 00:00, next 00:10"},
+		{5 * time.Minute, -time.Hour, "due 00:00, next 00:10"},
+		{15 * time.Minute, 12 * time.Minute, "2 missed 00:00-00:10, next 00:20"},
+		{15 * time.Minute, 5 * time.Minute, "1 missed 00:00-00:00, due 00:10, next 00:20"},
+	} {
+		if got := says(Decide(job, slot.Add(c.down), 0, Defaults{Since: slot.Add(c.since)})); got != c.want {
+			t.Errorf("looked at after %s, by an engine that began after %s: %s; want %s", c.down, c.since, got, c.want)
+		}
+	}
+	once := Job{ID: 1, Spec: Spec{At: "2026-11-23T00:00:00", Zone: "UTC"}, Slot: slot, Due: slot, Rules: Rules{Misfire: MisfireSkip}}
+	if got := says(Decide(once, slot.Add(time.Hour), 0, Defaults{Since: slot.Add(time.Minute)})); got != "due 00:00, next none" {
+		t.Errorf("what comes once: %s", got)
+	}
+}
+
+// promise: P9.missed-leaves-a-row
+//
 // A job that is due each ten minutes, from midnight on, and what is looked at it so much later.
 func TestMisfires(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,8 @@ type Store interface {
 	// DueJobs are active jobs within reach whose Due has come by the database's clock, now, the longest
 	// waiting first, at most limit. Next is when the next one after them is due; zero: none is.
 	DueJobs(ctx context.Context, limit int, of Reach) (jobs []DueJob, now, next time.Time, err error)
+	// RunningSince is from when on, by the database's clock, this engine or one that runs beside it has run.
+	RunningSince(ctx context.Context) (time.Time, error)
 	// JobsAhead are active jobs that had a run end after now, which they can only by a clock that was set back since; those
 	// behind the number after, at most limit.
 	JobsAhead(ctx context.Context, now time.Time, after int64, limit int) ([]Job, error)

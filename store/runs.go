@@ -62,9 +62,11 @@ var (
 const (
 	ofMaintenance = `j.owner = '' AND j.payload = 'maintenance'`
 	// nextJob and nextRun are within anybody's reach: to look in vain costs little.
-	nextJob      = `SELECT coalesce(min(due_at), 0) FROM jobs WHERE state = 'active' AND due_at > 0 AND due_at > ?`
-	nextOwn      = `SELECT coalesce(min(j.due_at), 0) FROM jobs j WHERE j.state = 'active' AND j.due_at > ? AND ` + ofMaintenance
-	nextRun      = `SELECT coalesce(min(start_at), 0) FROM runs WHERE state = 'due' AND start_at > ?`
+	nextJob = `SELECT coalesce(min(due_at), 0) FROM jobs WHERE state = 'active' AND due_at > 0 AND due_at > ?`
+	nextOwn = `SELECT coalesce(min(j.due_at), 0) FROM jobs j WHERE j.state = 'active' AND j.due_at > ? AND ` + ofMaintenance
+	nextRun = `SELECT coalesce(min(start_at), 0) FROM runs WHERE state = 'due' AND start_at > ?`
+	// runningSince leaves out who is only not known to be dead yet.
+	runningSince = `SELECT coalesce(min(started_at), 0) FROM owners WHERE id = ? OR state = 'alive' AND renewed_at >= (SELECT started_at FROM owners WHERE id = ?)`
 	countRunning = `SELECT count(*) FROM runs WHERE state = 'running'`
 )
 
@@ -84,6 +86,17 @@ func within(of scheduler.Reach) (condition string, args []any) {
 	}
 	marks, args := database.In(of.Channels)
 	return `(` + ofMaintenance + ` OR j.conversation_id IS NULL OR c.channel IN (` + marks + `))`, args
+}
+
+// RunningSince implements scheduler.Store.
+func (s *Scheduler) RunningSince(ctx context.Context) (since time.Time, err error) {
+	err = s.db.read(ctx, "look since when an engine runs", func(t *tx) error {
+		var at int64
+		_, err := t.Row(runningSince, []any{s.owner, s.owner}, &at)
+		since = instant(at)
+		return err
+	})
+	return since, err
 }
 
 // DueJobs implements scheduler.Store.
