@@ -1,4 +1,4 @@
-.PHONY: check fmt bench bench-jobs long soak live mutate
+.PHONY: check fmt bench bench-jobs long soak live mutate release
 
 GOFUMPT = go run mvdan.cc/gofumpt@v0.12.0
 
@@ -39,3 +39,14 @@ live:
 # Breaks each live promise of docs/promises.md once and wants its test red.
 mutate:
 	go run ./docs/mutate -j 1
+
+# Static binaries of this version for Linux and macOS, with their sums, in dist. For Windows it is compiled as well, to
+# keep that possible: commands of the bot run on Linux alone.
+VERSION ?= $(shell git describe --always --dirty)
+release:
+	rm -rf dist && mkdir dist
+	set -e; for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -trimpath -ldflags="-s -w -X main.built=$(VERSION)" -o dist/switchboard-$${target%/*}-$${target#*/} ./cmd/switchboard; \
+	done
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -o /dev/null ./cmd/switchboard
+	cd dist && sha256sum switchboard-* > SHA256SUMS

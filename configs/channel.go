@@ -26,6 +26,9 @@ type Kind struct {
 	// kind has no keys of its own. Where the Config has a method Validate() error, it
 	// is asked.
 	Adapter func() any
+	// Tokens are the variables of the environment with which a channel of the kind is there, named after it, where the
+	// settings name none of the kind, by the keys that they set.
+	Tokens map[string]string
 	// LocalIDs: an ID of its people means somebody within one workspace, and may be
 	// somebody else's in another.
 	LocalIDs bool
@@ -34,12 +37,19 @@ type Kind struct {
 // known are the kinds of this program that a build may lack, with the keys their
 // tables have, so that a file written for another build is still judged.
 var known = map[string]Kind{
-	telegram.Kind: {Adapter: func() any { cfg := telegram.DefaultConfig(); return &cfg }},
-	slack.Kind:    {Adapter: func() any { cfg := slack.DefaultConfig(); return &cfg }, LocalIDs: true},
-	discord.Kind:  {Adapter: func() any { cfg := discord.DefaultConfig(); return &cfg }},
-	"web":         {},
-	"api":         {},
-	"console":     {},
+	telegram.Kind: {
+		Adapter: func() any { cfg := telegram.DefaultConfig(); return &cfg }, Tokens: map[string]string{"token": "TELEGRAM_BOT_TOKEN"},
+	},
+	slack.Kind: {
+		Adapter: func() any { cfg := slack.DefaultConfig(); return &cfg }, LocalIDs: true,
+		Tokens: map[string]string{"bot_token": "SLACK_BOT_TOKEN", "app_token": "SLACK_APP_TOKEN"},
+	},
+	discord.Kind: {
+		Adapter: func() any { cfg := discord.DefaultConfig(); return &cfg }, Tokens: map[string]string{"token": "DISCORD_BOT_TOKEN"},
+	},
+	"web":     {},
+	"api":     {},
+	"console": {},
 }
 
 // KindOf is how the tables of one of the program's own kinds are read; the zero Kind

@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +15,44 @@ import (
 	"switchboard/channels/telegram"
 	"switchboard/router"
 )
+
+// A token in the environment makes a channel of its kind, where the settings name none.
+func TestTokensMakeChannels(t *testing.T) {
+	t.Parallel()
+	tokens := []string{"HOME=/", "TELEGRAM_BOT_TOKEN=1:tg", "SLACK_BOT_TOKEN=xoxb", "DISCORD_BOT_TOKEN="}
+	for _, c := range []struct {
+		file string
+		env  []string
+		want string
+	}{
+		{"", tokens, "telegram"},
+		{"", append(tokens, "SLACK_APP_TOKEN=xapp"), "slack telegram"},
+		{"[channels.tg]\nkind = \"telegram\"\ntoken = \"2:tg\"\n", tokens, "tg"},
+		{"[channels.telegram]\nkind = \"telegram\"\ntoken = \"2:tg\"\nenabled = false\n", tokens, "telegram"},
+		{"", append(tokens, "SWITCHBOARD_CHANNELS__TELEGRAM__API_URL=http://127.0.0.1:1"), "telegram"},
+		{"", []string{"HOME=/"}, ""},
+	} {
+		dir := t.TempDir()
+		if c.file != "" {
+			if err := os.WriteFile(filepath.Join(dir, "switchboard.toml"), []byte(c.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, _, err := Load(Options{Dir: dir, Env: c.env, Kinds: known})
+		if err != nil {
+			t.Errorf("%s, %v: %v", c.file, c.env, err)
+			continue
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(s.Channels)), " "); got != c.want {
+			t.Errorf("%s, %v: the channels %q, want %q", c.file, c.env, got, c.want)
+		}
+		if tg, ok := s.Channels["telegram"]; ok && c.file == "" {
+			if token, err := tg.Adapter.(*telegram.Config).Token.Read(); err != nil || token.Reveal() != "1:tg" {
+				t.Errorf("%v: the token is %q, %v", c.env, token, err)
+			}
+		}
+	}
+}
 
 func TestChannelTableIsSharedByRouterAndAdapter(t *testing.T) {
 	t.Parallel()

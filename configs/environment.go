@@ -49,6 +49,31 @@ func (b *binder) overlay(root *node) {
 	}
 }
 
+// fromTokens has a channel of each kind whose tokens the environment has, where the settings name none of that kind: a
+// container needs no more.
+func (b *binder) fromTokens(root *node) {
+	channels := root.fields["channels"]
+	for _, kind := range slices.Sorted(maps.Keys(b.kinds)) {
+		tokens := b.kinds[kind].Tokens
+		there := len(tokens) > 0
+		for _, name := range tokens {
+			there = there && b.env[name] != ""
+		}
+		if channels != nil && channels.kind == table {
+			for name, c := range channels.fields {
+				of := c.fields["kind"]
+				there = there && (of == nil || of.text != kind && name != kind)
+			}
+		}
+		for key, name := range tokens {
+			if src := (source{env: name}); there {
+				b.plant(root, []string{"channels", kind, "kind"}, &node{kind: word, text: kind, src: src})
+				b.plant(root, []string{"channels", kind, key}, &node{kind: word, text: "env:" + name, src: src})
+			}
+		}
+	}
+}
+
 // strayVariables warns of variables that look like settings and are none: one underscore
 // was written for two, say. What a credential names is somebody's own.
 func (b *binder) strayVariables(s *Settings) {

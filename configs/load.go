@@ -92,6 +92,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	}
 	b.changes(root, opts.Changes)
 	b.overlay(root)
+	b.fromTokens(root)
 	if opts.DataDir != "" {
 		b.plant(root, []string{"data_dir"}, &node{kind: word, text: opts.DataDir, src: source{flag: "--data"}})
 	}

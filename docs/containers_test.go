@@ -172,8 +172,8 @@ func TestComposeRunsWhatTheSettingsSay(t *testing.T) {
 			t.Errorf("compose.yaml does not pass %s", name)
 		}
 	}
-	if target, volume := one(t, "compose.yaml", `^        target: (\S+)$`), one(t, "Dockerfile", `^WORKDIR (/data)$`); target != volume+"/switchboard.toml" {
-		t.Errorf("the settings are mounted at %s, and looked for in %s", target, volume)
+	if strings.Contains(compose, "bind") || strings.Contains(compose, "switchboard.toml:") {
+		t.Error("compose wants a settings file, which has to be made by hand")
 	}
 	if profile := one(t, "compose.yaml", `^    profiles: (.+)$`); profile != "[two]" {
 		t.Errorf("the second engine is of the profiles %s", profile)

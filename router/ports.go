@@ -52,6 +52,8 @@ type Changes interface {
 	// Change makes a change and writes its audit row in the same transaction. *StateError: it
 	// is refused, and the refusal has an audit row.
 	Change(ctx context.Context, change ledger.Change, by ledger.Hand) error
+	// OpenClaim is when the newest claim code that is still good was made, and until when it is; zero: there is none.
+	OpenClaim(ctx context.Context) (made, until time.Time, err error)
 	// ProposeClaim stores a claim code, by its HashCode, that is good until then.
 	ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Hand) error
 }

@@ -11,6 +11,7 @@ import (
 
 const (
 	insertClaim = `INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES (?, 'claim', 'proposed', ?, ?)`
+	openClaim   = `SELECT created_at, expires_at FROM actions WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed' AND expires_at > ? ORDER BY id DESC LIMIT 1`
 	// Codes belong to no session, by which few rows are found among many.
 	dropClaims   = `DELETE FROM actions WHERE session_id IS NULL AND kind = 'claim' AND expires_at <= ?`
 	cancelClaims = `UPDATE actions SET state = 'cancelled', outcome = 'another' WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed'`
@@ -24,6 +25,19 @@ const (
 		WHERE NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = ?)
 		ON CONFLICT (name) DO NOTHING RETURNING 1`
 )
+
+// OpenClaim implements router.People.
+func (r *Router) OpenClaim(ctx context.Context) (made, until time.Time, err error) {
+	err = r.db.read(ctx, "look for a claim code", func(t *tx) error {
+		var at, expires int64
+		found, err := t.Row(openClaim, []any{t.now}, &at, &expires)
+		if found {
+			made, until = instant(at), instant(expires)
+		}
+		return err
+	})
+	return made, until, err
+}
 
 // ProposeClaim implements router.People. Codes that are too old go.
 func (r *Router) ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Hand) error {

@@ -79,8 +79,10 @@ func (c *backupCmd) Run(a *app) error {
 	} else if _, err := os.Stat(key); err == nil && m.Count("secrets") > 0 {
 		fmt.Fprintf(a.err, "The key of the secrets is not in it: keep a copy of %s as well, in another place.\n", key)
 	}
-	a.missing(m)
-	return a.saySeal(db)
+	if err := a.saySeal(db); err != nil {
+		return err
+	}
+	return a.missing(m)
 }
 
 // saySeal says what the audit log can be held to later, wherever that is kept. A database of an
@@ -167,7 +169,7 @@ func (c *restoreCmd) Run(a *app) error {
 	if _, err := os.Stat(key); err != nil && !given && m.Count("secrets") > 0 {
 		fmt.Fprintf(a.err, "The key of the secrets was not in it: put it into %s or %s before the start, or set the secrets again.\n", key, vault.Variable)
 	}
-	a.missing(m)
+	_ = a.missing(m) // all that there is was restored
 	return nil
 }
 
@@ -233,9 +235,12 @@ func (f jsonFlag) summary(w io.Writer, m *backup.Manifest, done string) error {
 	return err
 }
 
-// missing says that some bytes are lost, which is no reason to keep nothing.
-func (a *app) missing(m *backup.Manifest) {
-	if n := len(m.Missing); n > 0 {
-		fmt.Fprintf(a.err, "%s could not be kept: their bytes were not in the data folder as it was backed up, or damaged there.\n", words.Count(n, "file"))
+// missing says that some bytes are lost, which is no reason to keep nothing, and is an error of a backup.
+func (a *app) missing(m *backup.Manifest) error {
+	n := len(m.Missing)
+	if n == 0 {
+		return nil
 	}
+	fmt.Fprintf(a.err, "%s could not be kept: their bytes were not in the data folder as it was backed up, or damaged there.\n", words.Count(n, "file"))
+	return fmt.Errorf("the backup is written, and lacks the bytes of %s", words.Count(n, "file"))
 }

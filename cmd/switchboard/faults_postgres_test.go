@@ -224,3 +224,28 @@ func TestStopAfterConnectionsWereCutIsNoFailure(t *testing.T) {
 		}
 	}
 }
+
+// A database that is not there when the program starts is waited for, and said; the program serves once it is.
+//
+// promise: P1.kill-loses-nothing
+func TestServeWaitsForADatabaseThatIsNotThereYet(t *testing.T) {
+	t.Parallel()
+	server := storetest.NewServer(t)
+	r := plannedBy(t, "", echo, "u1")
+	r.env = append(r.env, "SWITCHBOARD_STORE__URL="+server.URL())
+	server.Stop()
+	r.start()
+	r.await("it says that it waits", 20*time.Second, func() bool {
+		r.mustLive()
+		return r.log.Has("the database is not there yet, and is waited for")
+	})
+	server.Start()
+	r.await("it is ready", 60*time.Second, func() bool {
+		r.mustLive()
+		return r.log.Has(`"msg":"ready"`)
+	})
+	if got := r.ask("u1", "hello"); got != "heard: hello" {
+		t.Errorf("it answers %q", got)
+	}
+	r.stop(20 * time.Second)
+}

@@ -25,6 +25,9 @@ const enginePatience = 5 * time.Second
 // lookPause is between two looks whether that has come about.
 const lookPause = 50 * time.Millisecond
 
+// databasePause is between two looks whether a server that was not there is.
+const databasePause = time.Second
+
 // A link reaches the engine of a data folder, whichever it is at each connection:
 // the one that runs, or, where none does, one that this process becomes. So a client
 // outlives the engine it began with.

@@ -15,6 +15,7 @@ import (
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
 	"switchboard/retry"
+	"switchboard/store/database"
 	"switchboard/store/engines"
 )
 
@@ -155,11 +156,23 @@ const passingPatience = time.Minute
 
 // waitForEngine opens the engine with all its channels. A database that is held by
 // nobody who answers is waited for a little, since a killed engine's lock may
-// outlive it for a moment; one that a command holds is waited for until it ends.
+// outlive it for a moment; one that a command holds is waited for until it ends, and a server
+// that is not there until it is.
 func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engine, error) {
-	began := time.Now()
+	began, said := time.Now(), ""
 	for {
 		e, err := openEngine(a.ctx, settings, log)
+		if database.NotYet(err) { // as where it starts beside this program
+			if text := "the database is not there yet, and is waited for: " + err.Error(); said != text {
+				log.Warn(text)
+				a.note(text)
+				said = text
+			}
+			if !retry.Sleep(a.ctx, databasePause) {
+				return nil, a.ctx.Err()
+			}
+			continue
+		}
 		other, held := errors.AsType[*engines.RunningError](err)
 		if !held {
 			return e, err

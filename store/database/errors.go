@@ -182,6 +182,15 @@ func Explain(err error) error {
 	return err
 }
 
+// NotYet: nothing is wrong but that the server is not there, or takes no connections now.
+func NotYet(err error) bool {
+	if pe, ok := errors.AsType[*pq.Error](err); ok {
+		return slices.ContainsFunc([]string{"57P", "53300", "08"}, func(begins string) bool { return strings.HasPrefix(string(pe.Code), begins) })
+	}
+	_, network := errors.AsType[*net.OpError](err)
+	return network || wasClosed(err)
+}
+
 func wasClosed(err error) bool {
 	return errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, errHungUp) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
