@@ -1,5 +1,3 @@
-//go:build unix
-
 package engines
 
 import (
@@ -8,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 
 	"switchboard/store/database"
 )
@@ -57,10 +54,10 @@ func takeLockFile(path string, passing bool) (*lockFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock file %s: %w", path, database.PathCause(err))
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := flock(f); err != nil {
 		defer f.Close()
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("lock file %s: %w", path, err)
+		if !errors.Is(err, errLocked) {
+			return nil, fmt.Errorf("lock file: %w", err)
 		}
 		other := &RunningError{}
 		if text, err := os.ReadFile(path); err == nil {

@@ -1,5 +1,3 @@
-//go:build unix
-
 package engines
 
 import (
@@ -12,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"switchboard/store/database"
 )
@@ -48,13 +45,6 @@ func (e *Engine) holdFile(ctx context.Context) {
 		return
 	}
 	e.file = &ownerFile{f, path}
-}
-
-func flock(f *os.File) error {
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return fmt.Errorf("lock %s: %w", f.Name(), err)
-	}
-	return nil
 }
 
 // gone says that the process of another owner is gone for sure.
