@@ -52,6 +52,9 @@ func (r *run) close(ctx context.Context, end *ending) error {
 	if !end.whole {
 		say.Text += r.account()
 	}
+	if job := r.turn.Terms.Job; job != 0 && end.state == "failed" { // nobody asked just now
+		say.Text = fmt.Sprintf("Job %d (%s): %s", job, label(Task{Detail: r.turn.Message.Text}), say.Text)
+	}
 	return r.commit(ctx, Step{Say: []Say{say}})
 }
 

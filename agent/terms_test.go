@@ -174,6 +174,17 @@ func TestLateTurnSaysSoBelowItsAnswer(t *testing.T) {
 	}
 }
 
+// A job that fails says which it is: nobody asked just now.
+func TestFailingJobSaysWhichItIs(t *testing.T) {
+	w := jobWorld(t, Terms{Run: 1, Job: 7})
+	w.turn.Message.Text = "Summarise the `news` of today."
+	w.script(map[string][]string{rolePlanner: {"{no plan"}})
+	w.run()
+	if said := w.journal.texts(); len(said) != 1 || !strings.HasPrefix(said[0], "Job 7 (`Summarise the 'news' of today.`): I could not work out a valid plan") {
+		t.Errorf("said %q", said)
+	}
+}
+
 func TestSilentTurnFailsWithoutAWord(t *testing.T) {
 	w := jobWorld(t, Terms{Silent: true})
 	w.script(map[string][]string{rolePlanner: {"{no plan"}})

@@ -172,6 +172,9 @@ func (c *channel) told(s *ledger.Submission, own bool) *ledger.Reply {
 		reply = c.Told(s.To, text, s.Taint)
 	}
 	reply.Person = s.Person
+	if s.To.Kind != channels.Direct {
+		reply.ReplyTo = s.ReplyTo
+	}
 	c.Offer(&reply, s.Person, s.Buttons[:shown])
 	return &reply
 }

@@ -93,6 +93,8 @@ type Rules struct {
 	NoTools bool `json:"no_tools,omitempty"`
 	// File is a heartbeat's checklist, a path in the data folder; empty: its Text is.
 	File string `json:"file,omitempty"`
+	// Asked is the message in a group that asked for a reminder, which its message replies to; empty: none is known.
+	Asked string `json:"asked,omitempty"`
 	// Approved: a person allowed the job to speak outside of its owner's own chats, once, when it was
 	// saved.
 	Approved bool `json:"approved,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
@@ -141,6 +142,15 @@ func (r *Router) Jobs(ctx context.Context, of string, after int64, limit int) ([
 		query, args = jobsOf, append([]any{clean(of)}, args...)
 	}
 	return listed(ctx, r.db, "list jobs", (*aJob).job, query, args...)
+}
+
+// AskedIn implements jobs.Ledger.
+func (r *Router) AskedIn(ctx context.Context, turn int64) (id channels.MessageID, err error) {
+	err = r.db.read(ctx, "read what a turn answers", func(t *tx) error {
+		_, err := t.Row(`SELECT m.platform_id FROM turns t JOIN messages m ON m.id = t.message_id WHERE t.id = ?`, []any{turn}, &id)
+		return err
+	})
+	return id, err
 }
 
 // Assumes implements router.Ledger.

@@ -61,6 +61,15 @@ func TestTelegramServesEachKindOfPlace(t *testing.T) {
 		r.expect(group.ID, append(answers, "heard: two")...)
 		r.expect(closed.ID)
 	})
+	t.Run("a reminder in a group", func(t *testing.T) {
+		r := r.in(t)
+		asked := r.bot.SayIn(late.ID, ada.ID, "/remind@"+strings.TrimPrefix(name, "@")+" in 2 seconds look at the oven")
+		r.await("the reminder comes", 20*time.Second, func() bool {
+			said := r.bot.FromBot(late.ID)
+			return len(said) > 1 && said[len(said)-1].ReplyTo != nil && said[len(said)-1].ReplyTo.ID == asked.ID &&
+				strings.HasPrefix(said[len(said)-1].Text, "Reminder for Ada: look at the oven")
+		})
+	})
 	t.Run("topics", func(t *testing.T) {
 		r := r.in(t)
 		topic := r.bot.AddTopic(forum.ID, "Ideas")

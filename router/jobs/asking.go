@@ -21,6 +21,7 @@ type asking struct {
 	tool   bool // by a tool
 	// machine: by whoever runs the program, for that person.
 	machine bool
+	message channels.MessageID // of theirs that asks; empty: it is a button's
 }
 
 // sees says that everybody's jobs may be listed: by admins, in direct chats.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
@@ -41,7 +42,11 @@ func (d *Desk) Commands() []commands.Command {
 
 // asked is who gave a command, and where.
 func asked(c *commands.Call) *asking {
-	return &asking{person: c.Person, conv: c.Conversation(), zone: c.TimeZone, known: cmp.Or(c.Session.TimeZone, c.Person.TimeZone) != "", slash: c.Slash}
+	a := &asking{person: c.Person, conv: c.Conversation(), zone: c.TimeZone, known: cmp.Or(c.Session.TimeZone, c.Person.TimeZone) != "", slash: c.Slash}
+	if c.Event.Kind == channels.EventMessage {
+		a.message = c.Event.Message.ID
+	}
+	return a
 }
 
 // says answers a command with why nothing was done; what is no fault of anybody's stays an error.

@@ -116,6 +116,9 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 		Owner: a.person.Name, Payload: w.payload, Text: text, Spec: spec, Taint: string(a.taint), State: scheduler.JobActive,
 		Target: target(to), Rules: scheduler.Rules{Approved: w.payload == scheduler.PayloadSend},
 	}
+	if to == &a.conv && to.Kind != channels.Direct {
+		job.Rules.Asked = string(a.message)
+	}
 	if err := d.set(a, job, w.options); err != nil {
 		return nil, err
 	}

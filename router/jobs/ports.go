@@ -7,6 +7,7 @@ package jobs
 import (
 	"context"
 
+	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
@@ -22,5 +23,7 @@ type Ledger interface {
 	// Runs lists runs of a job, the newest first, before a number; 0: from the newest of all.
 	Runs(ctx context.Context, job, before int64, limit int) ([]scheduler.Run, error)
 	// Notifications lists a person's, the newest first, before a number; 0: from the newest of all.
+	// AskedIn is the message that a turn answers, by the platform's ID; empty: nobody wrote one.
+	AskedIn(ctx context.Context, turn int64) (channels.MessageID, error)
 	Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]ledger.Notification, error)
 }

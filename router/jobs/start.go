@@ -25,6 +25,8 @@ type Starter struct {
 	Router     Submitter
 	Heartbeats *Heartbeats
 	Now        func() time.Time
+	// Named is what people call somebody whom an open channel let in; nil: by their name.
+	Named func(ctx context.Context, person string) string
 }
 
 var _ scheduler.Starter = (*Starter)(nil)
@@ -50,7 +52,11 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 	switch job.Payload {
 	case scheduler.PayloadNotify:
 		work.Say, work.Text, work.Notification = true, "Reminder: "+said, "Reminder: "+plain
-		work.InGroup = "Reminder for **" + render.Escape(job.Owner) + "**: " + said
+		owner := job.Owner
+		if s.Named != nil && strings.Contains(owner, ":") { // as only those are called
+			owner = s.Named(ctx, owner)
+		}
+		work.InGroup, work.ReplyTo = "Reminder for **"+render.Escape(owner)+"**: "+said, channels.MessageID(job.Rules.Asked)
 		for i, z := range snoozes {
 			work.Buttons = append(work.Buttons, ledger.Button{Label: z.label, Command: fmt.Sprintf("jobs %d snooze %s", job.ID, z.by), Beside: i > 0, Either: true})
 		}

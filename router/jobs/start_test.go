@@ -79,6 +79,24 @@ func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 	}
 }
 
+// In a group a reminder names whom it is for as people know them, and replies to what they wrote.
+func TestReminderInAGroupReachesItsPerson(t *testing.T) {
+	t.Parallel()
+	var to submitter
+	starter := &jobs.Starter{Router: &to, Now: time.Now, Named: func(_ context.Context, person string) string {
+		return map[string]string{"telegram:5": "Bob Noyce"}[person]
+	}}
+	run := due(scheduler.PayloadNotify)
+	run.Job.Owner, run.Job.Rules.Asked = "telegram:5", "m7"
+	if _, err := starter.Start(t.Context(), run); err != nil || to.got.ReplyTo != "m7" || !strings.HasPrefix(to.got.InGroup, "Reminder for **Bob Noyce**: ") {
+		t.Errorf("%+v, %v", to.got, err)
+	}
+	run.Job.Owner = "ann"
+	if _, err := starter.Start(t.Context(), run); err != nil || !strings.HasPrefix(to.got.InGroup, "Reminder for **ann**: ") {
+		t.Errorf("%+v, %v", to.got, err)
+	}
+}
+
 // What an admin allowed counts while they are one, or the owner is.
 //
 // promise: P9.jobs-owned

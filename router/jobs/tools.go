@@ -30,7 +30,11 @@ func (d *Desk) calling(ctx context.Context, call tools.Call) (*asking, error) {
 		return nil, faulty("not_served", "%s is not somebody I know", call.Session.Person)
 	}
 	conv, err := d.Chat(ctx, call.Session.ID)
-	return &asking{person: person, conv: conv, zone: call.Session.TimeZone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
+	var message channels.MessageID
+	if err == nil && conv.Kind != channels.Direct {
+		message, err = d.Ledger.AskedIn(ctx, call.Session.Turn)
+	}
+	return &asking{message: message, person: person, conv: conv, zone: call.Session.TimeZone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
 }
 
 // AddJob implements tools.Schedule.

@@ -29,6 +29,8 @@ type Submission struct {
 	// Abroad: a message may go to whomever its person may have us write to. Otherwise it goes to a
 	// direct chat of theirs, or to a group in which they are served.
 	Abroad bool
+	// ReplyTo is the message that a message of ours replies to in a group; empty: none.
+	ReplyTo channels.MessageID
 	// Buttons are shown under a message of ours.
 	Buttons []Button
 	// Notification is a message of ours in plain text, which is kept for the person to read again
