@@ -98,7 +98,7 @@ func (serveCmd) Run(a *app) error {
 // serveTerminal runs e and talks to it until the person leaves.
 func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *engine) error {
 	if names := e.platforms(); len(names) > 0 {
-		a.note(strings.Join(names, ", ") + ": connecting; \"switchboard channel list\" says more.")
+		a.note(strings.Join(names, ", ") + ": connecting.")
 	}
 	warnOfClosed(settings, e.people(), func(channel, mend string) { a.note(channel + ": nobody may write yet; " + mend + ".") })
 	l := &link{app: a, settings: settings, log: log, open: openEngine}
@@ -106,7 +106,7 @@ func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *eng
 	ctx, cancel := context.WithCancel(a.ctx)
 	notes := make(chan string)
 	var watching sync.WaitGroup
-	watching.Go(func() { e.tellTrouble(ctx, notes) })
+	watching.Go(func() { e.tellStart(ctx, notes) })
 	err := a.chat(a.ctx, l.client(), settings, &chatCmd{Session: "default", As: ownerName}, notes)
 	cancel()
 	watching.Wait()
@@ -117,19 +117,25 @@ func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *eng
 // channel does not connect; later the log and `channel list` tell.
 const troubleTime = 15 * time.Second
 
-// tellTrouble tells notes, once each, which channels do not connect at the start.
-func (e *engine) tellTrouble(ctx context.Context, notes chan<- string) {
+// tellStart tells notes, once each, which channels are connected at the start, and which have trouble.
+func (e *engine) tellStart(ctx context.Context, notes chan<- string) {
 	ctx, cancel := context.WithTimeout(ctx, troubleTime)
 	defer cancel()
 	told := map[string]bool{consoleName: true}
 	for retry.Sleep(ctx, lookPause) {
 		for _, s := range e.router.Lines.Statuses() {
-			if !inTrouble(s) || told[s.Name] {
+			text := s.Name + " is connected."
+			if inTrouble(s) {
+				text = howItIs(s)
+			} else if s.State != channels.StateConnected {
+				continue
+			}
+			if told[s.Name] {
 				continue
 			}
 			told[s.Name] = true
 			select {
-			case notes <- howItIs(s):
+			case notes <- text:
 			case <-ctx.Done():
 			}
 		}

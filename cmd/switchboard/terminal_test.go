@@ -12,6 +12,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"switchboard/channels/telegram/telegramtest"
 	"switchboard/testkit"
 )
 
@@ -144,7 +145,7 @@ func TestServeOnATerminalReportsALostChannelOnce(t *testing.T) {
 			s := onTerminal(t, r, []string{"NO_COLOR=1"})
 			path := filepath.Join(r.dir, "data", "switchboard.log")
 			s.await(0, "The log is in "+path)
-			s.await(0, `tg: connecting; "switchboard channel list" says more.`)
+			s.await(0, "tg: connecting.")
 			s.await(0, "> ")
 			s.await(0, "tg has not been connected since ")
 			s.await(0, "connection refused")
@@ -161,6 +162,18 @@ func TestServeOnATerminalReportsALostChannelOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestServeOnATerminalSaysWhatIsConnected(t *testing.T) {
+	t.Parallel()
+	bot := telegramtest.New(t)
+	r := bare(t)
+	r.append(fmt.Sprintf("[channels.tg]\nkind = \"telegram\"\ntoken = %q\napi_url = %q\n", bot.Token(), bot.APIURL()))
+	s := onTerminal(t, r, []string{"NO_COLOR=1"})
+	s.await(0, "tg: connecting.")
+	s.await(0, "tg is connected.")
+	s.press(ctrlD)
+	s.leaves()
 }
 
 func TestChatOnATerminalWithNoColorHasNone(t *testing.T) {
