@@ -65,6 +65,9 @@ func (f *finder) find() *reading {
 // in reads the text in a language; nil: it has no word of it.
 func (f *finder) in(l *language) *reading {
 	source := tokenize(f.text, l.elided)
+	if l.name != "en" && !slices.ContainsFunc(source, func(t token) bool { return l.phrases[t.word] != nil }) {
+		return nil
+	}
 	r := &reading{finder: f, lang: l, wished: f.wished}
 	n := r.wish(source, 0)
 	r.begun = true
@@ -414,43 +417,15 @@ func (r *reading) unjoin(colon bool) {
 
 // misspelt is the text with a word of time as it was probably meant; empty: there is none.
 func (r *reading) misspelt() string {
-	known := map[string]bool{}
-	var vocabulary []string
-	add := func(word string) {
-		if len([]rune(word)) > 4 && !known[word] {
-			known[word] = true
-			vocabulary = append(vocabulary, word)
-		}
+	if len(r.spans) == 0 && !r.wished {
+		return ""
 	}
-	if r.lang.name == "en" {
-		for _, word := range strings.Fields("tomorrow tonight today every minutes minute hours weekday weekdays weekend midnight morning afternoon evening") {
-			add(word)
-		}
-		for d := time.Sunday; d <= time.Saturday; d++ {
-			add(strings.ToLower(d.String()))
-		}
-		for m := time.January; m <= time.December; m++ {
-			add(strings.ToLower(m.String()))
-		}
-	}
-	for word, phrases := range r.lang.phrases {
-		if role := phrases[len(phrases)-1].role; (role == "" || role == "wish") && !strings.Contains(word, "{") {
-			add(word)
-		}
-		for _, p := range phrases {
-			for _, word := range p.words {
-				known[word] = true
-			}
-		}
-	}
-	slices.Sort(vocabulary)
 	tokens := tokenize(r.finder.text, r.lang.elided)
 	for _, t := range tokens[:min(len(tokens), 40)] { // nobody says a wish in more
-
-		if len(t.word) < 4 || known[t.word] || slices.Contains(strings.Fields("sundae mourning minuet mine matin hour"), t.word) {
+		if len(t.word) < 4 || r.lang.known[t.word] {
 			continue
 		}
-		near := words.Nearest(t.word, vocabulary)
+		near := words.Nearest(t.word, r.lang.vocabulary)
 		if near == "" {
 			continue
 		}

@@ -31,7 +31,17 @@ func (g *grammar) peek(n int) string {
 func (g *grammar) take(words ...string) bool {
 next:
 	for _, w := range words {
+		if !strings.Contains(w, " ") {
+			if w == g.peek(0) {
+				g.at++
+				return true
+			}
+			continue
+		}
 		list := strings.Fields(w)
+		if list[0] != g.peek(0) {
+			continue
+		}
 		for i, word := range list {
 			if g.peek(i) != word {
 				continue next

@@ -18,6 +18,9 @@ type language struct {
 	phrases  map[string][]phrase // by their first word
 	elided   []string
 	foreign  bool // its words of time are known, and not read
+	// vocabulary are words that may be meant by one with a typing error, and known those that are none.
+	vocabulary []string
+	known      map[string]bool
 }
 
 // A phrase is said for what the grammar reads, or stands beside a time with a role: "wish", "timer" and so on.
@@ -34,7 +37,7 @@ var languages = sync.OnceValue(func() (list []*language) {
 		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(line, "["); ok {
 			name, order, _ := strings.Cut(name, "]")
-			l = &language{name: name, dayFirst: strings.TrimSpace(order) == "day-first", phrases: map[string][]phrase{}, foreign: name == "other"}
+			l = &language{name: name, dayFirst: strings.TrimSpace(order) == "day-first", phrases: map[string][]phrase{}, known: map[string]bool{}, foreign: name == "other"}
 			list = append(list, l)
 			continue
 		}
@@ -48,8 +51,12 @@ var languages = sync.OnceValue(func() (list []*language) {
 			p.means = nil
 		}
 		for one := range strings.SplitSeq(said, " | ") {
-			if p.role == "elide" {
+			switch p.role {
+			case "elide":
 				l.elided = append(l.elided, one)
+				continue
+			case "known", "unlike":
+				l.learn(one, p.role == "known")
 				continue
 			}
 			p := p
@@ -57,6 +64,9 @@ var languages = sync.OnceValue(func() (list []*language) {
 				p.words = append(p.words, t.word)
 			}
 			l.phrases[p.words[0]] = append(l.phrases[p.words[0]], p)
+			for i, word := range p.words {
+				l.learn(word, i == 0 && (p.role == "" || p.role == "wish"))
+			}
 		}
 	}
 	for _, l := range list {
@@ -66,6 +76,14 @@ var languages = sync.OnceValue(func() (list []*language) {
 	}
 	return list
 })
+
+// learn knows a word, which may be meant by one like it.
+func (l *language) learn(word string, meant bool) {
+	if meant && !l.known[word] && len([]rune(word)) > 4 {
+		l.vocabulary = append(l.vocabulary, word)
+	}
+	l.known[word] = true
+}
 
 // match is the longest phrase that stands at i in tokens, with what its holes hold; nil: none does.
 func (l *language) match(tokens []token, i int, roles bool) (found *phrase, holes []string) {

@@ -60,14 +60,15 @@ const taken = "say for example “in 20 minutes”, “tomorrow at 9”, “on f
 // Read reads a time in words in a text that is a wish, as somebody in a zone means it now. An error is an *Ambiguous,
 // a *PastError, ErrNoTime, or says what is wrong, for whoever wrote the text. The text may be long.
 func Read(text string, now time.Time, zone string) (When, error) {
-	return (&finder{text: text, now: now, zone: zone, wished: true}).when()
+	f := &finder{text: text, now: now, zone: zone, wished: true}
+	return f.when(f.find())
 }
 
 // Find is Read of a text that may be no wish: what only may be a time is none there, and the error ErrNoTime.
 func Find(text string, now time.Time, zone string) (Wish, error) {
 	f := &finder{text: text, now: now, zone: zone}
-	when, err := f.when()
 	r := f.find()
+	when, err := f.when(r)
 	w := Wish{When: when, Timed: !errors.Is(err, ErrNoTime) || r.spoken, Spoken: r.spoken}
 	if several, ok := errors.AsType[*Ambiguous](err); ok {
 		w.When = several.Choices[0].When
@@ -77,17 +78,17 @@ func Find(text string, now time.Time, zone string) (Wish, error) {
 	return w, err
 }
 
-func (f *finder) when() (When, error) {
+// when is the time of a reading, or of one without its typing error.
+func (f *finder) when(r *reading) (When, error) {
 	if _, err := Zone(f.zone); err != nil {
 		return When{}, err
 	}
-	r := f.find()
 	if text := r.misspelt(); text != "" {
 		g := *f
-		if g.text = text; !r.slip(g.find()) {
-			return r.when()
+		g.text = text
+		if meant := g.find(); r.slip(meant) {
+			return When{}, meant.meantSo()
 		}
-		return When{}, g.find().meantSo()
 	}
 	return r.when()
 }
