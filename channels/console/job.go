@@ -5,26 +5,11 @@ import (
 	"io"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
 // lookEvery is how often a job in the background looks whether it is still there.
 const lookEvery = 200 * time.Millisecond
-
-// InForeground says whether stream, a terminal, is for this process to use now: a
-// shell gives it to one of its jobs at a time, and whichever other job reads from it
-// or sets it is stopped. A terminal that no shell shares out among jobs is everybody's.
-//
-// Source: POSIX, "Terminal Access Control".
-func InForeground(stream any) bool {
-	device, ok := stream.(interface{ Fd() uintptr })
-	if !ok {
-		return true
-	}
-	group, err := unix.IoctlGetInt(int(device.Fd()), unix.TIOCGPGRP)
-	return err != nil || group == unix.Getpgrp()
-}
 
 // A tty is a terminal that single keys are read from, or, with fd -1, an input that is
 // none and taken as it is.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -99,14 +98,13 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 	defer cancel()
 	working.Go(func() { t.post(ctx) })
 	resized := make(chan os.Signal, 1)
-	signal.Notify(resized, syscall.SIGWINCH)
 	defer signal.Stop(resized)
 	continued := make(chan os.Signal, 1)
-	signal.Notify(continued, syscall.SIGCONT)
+	watch(resized, continued)
 	defer signal.Stop(continued)
 	inputs := make(chan typed)
 	reading := func() { read(ctx, t.o.In, inputs) }
-	if _, device := t.o.In.(interface{ Fd() uintptr }); device {
+	if canStop(t.o.In) {
 		working.Go(reading)
 	} else {
 		go reading() // stays until its input ends

@@ -2,8 +2,6 @@ package main
 
 import (
 	"os"
-	"os/signal"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -15,11 +13,6 @@ import (
 func (a *app) onTerminal() bool {
 	return isTerminal(a.in) && isTerminal(a.out) && console.InForeground(a.in)
 }
-
-// staysUnstopped keeps a shell from stopping this process, and the engine in it, because
-// it touches the terminal as a job in the background: a read fails then, and the log is
-// written in spite of "stty tostop".
-func staysUnstopped() { signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU) }
 
 // isFed says that somebody else's output or a file is the input: neither a terminal
 // nor a device such as /dev/null.

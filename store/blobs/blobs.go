@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"switchboard/files"
@@ -126,8 +125,8 @@ func (b *Dir) Remove(blob string) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	release, err := b.lock(syscall.LOCK_EX | syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	release, err := b.lock(alone)
+	if errors.Is(err, errLocked) {
 		return nil
 	}
 	if err != nil {
@@ -143,7 +142,7 @@ func (b *Dir) Remove(blob string) error {
 // Hold keeps all bytes where they are, whichever program on this machine would remove them, until
 // release is called or this process ends.
 func (b *Dir) Hold() (release func(), err error) {
-	release, err = b.lock(syscall.LOCK_SH)
+	release, err = b.lock(shared)
 	if err != nil {
 		return nil, fmt.Errorf("hold the files of attachments: %w", err)
 	}
@@ -159,12 +158,7 @@ func (b *Dir) lock(how int) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		if err = syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	if err != nil {
+	if err := flock(f, how); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return func() { _ = f.Close() }, nil

@@ -1,0 +1,60 @@
+//go:build unix
+
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// canStop says whether read of in ends with its context, and not only with the next key.
+func canStop(in io.Reader) bool {
+	_, device := in.(interface{ Fd() uintptr })
+	return device
+}
+
+// readable returns a function that waits until in can be read without blocking and is
+// ours to read, and is false once ctx has ended: a key that is pressed later is for the
+// next program. done releases what that takes.
+func readable(ctx context.Context, in io.Reader) (await func() bool, done func(), err error) {
+	device, ok := in.(interface{ Fd() uintptr })
+	if !ok {
+		return func() bool { return ctx.Err() == nil }, func() {}, nil
+	}
+	ended, end, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("watch the terminal: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = end.Close() }) // which the poll below sees
+	watched := []unix.PollFd{
+		{Fd: int32(device.Fd()), Events: unix.POLLIN}, //nolint:gosec // a descriptor is small
+		{Fd: int32(ended.Fd()), Events: unix.POLLIN},  //nolint:gosec // a descriptor is small
+	}
+	await = func() bool {
+		for ctx.Err() == nil {
+			if !InForeground(in) { // what is typed is for another job
+				_, _ = unix.Poll(watched[1:], int(lookEvery/time.Millisecond))
+				continue
+			}
+			_, err := unix.Poll(watched, -1)
+			if errors.Is(err, unix.EINTR) || !InForeground(in) {
+				continue
+			}
+			// Where it cannot be told, the read itself says what is wrong.
+			return ctx.Err() == nil && (err != nil || watched[0].Revents != 0)
+		}
+		return false
+	}
+	return await, func() {
+		if stop() {
+			_ = end.Close()
+		}
+		_ = ended.Close()
+	}, nil
+}

@@ -1,0 +1,4 @@
+package main
+
+// staysUnstopped does nothing: no shell stops a process here.
+func staysUnstopped() {}
