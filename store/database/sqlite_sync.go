@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // A syncer brings the write-ahead log to the disk. The writer's connection commits
@@ -39,8 +40,11 @@ func (s *syncer) close() error {
 	return s.f.Close()
 }
 
-// SyncFolder makes new names in a folder durable.
+// SyncFolder makes new names in a folder durable. Windows keeps them so, and has no sync of a folder.
 func SyncFolder(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
