@@ -93,7 +93,11 @@ func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use
 		return nil, "", err
 	}
 	a.By, a.Why = words.Escape(a.By), words.Escape(a.Why) // of people, for whom no sign means anything
-	return nil, "", &ending{state: "done", outcome: a.State, text: "I stopped: " + denied(a, ask) + "."}
+	end := &ending{state: "done", outcome: a.State, text: "I stopped: " + denied(a, ask) + "."}
+	if a.State == Rejected && a.Why == "" && !r.did() {
+		end.text, end.whole = "Denied, so I did nothing.", true
+	}
+	return nil, "", end
 }
 
 // park commits a step with which the work on the turn ends for now.

@@ -102,7 +102,7 @@ func (r *run) candidates(model string) []string {
 func (r *run) try(ctx context.Context, q question, step, model string, spare bool) (Call, error) {
 	if _, again := r.calls[step]; !again && len(r.calls) >= r.cfg.MaxLLMCalls {
 		return Call{}, &ending{state: "failed", outcome: "call_limit", text: fmt.Sprintf(
-			"I stopped: this request needed more than the %d model calls that one may take.", r.cfg.MaxLLMCalls)}
+			"I stopped: this request needed more than %d model calls, the most that one request may use.", r.cfg.MaxLLMCalls)}
 	}
 	if err := r.flush(ctx); err != nil {
 		return Call{}, err

@@ -76,6 +76,18 @@ func (r *run) leftRunning() []TaskChange {
 	return changes
 }
 
+// did: a task that is no message is done, or was begun.
+func (r *run) did() bool {
+	for _, plan := range r.state.Plans {
+		for _, task := range plan.Tasks {
+			if task.Type != TaskMsg && (task.State == TaskDone || task.State == TaskInterrupted) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // account tells in one line what the turn did and what it did not; empty when no
 // plan held more than messages.
 func (r *run) account() string {

@@ -66,7 +66,7 @@ func (r *Router) give(ctx context.Context, e *sorted, command string) error {
 
 // decisionToasts say what became of an approval by a press.
 var decisionToasts = map[ledger.ActionState]string{
-	ledger.ActionAccepted:  "Allowed. I do it now.",
+	ledger.ActionAccepted:  "Allowed. I'll do it now.",
 	ledger.ActionRejected:  "Denied.",
 	ledger.ActionExpired:   "That took too long, so it is denied.",
 	ledger.ActionCancelled: "That question is not open any more.",

@@ -29,7 +29,7 @@ func TestButtonsDecide(t *testing.T) {
 				r.start()
 				r.platform.Say("c1", "ada", "ask rm -rf build")
 				r.mentions(1, "May I run this command?", "rm -rf build", "policy.ask", "commands ask", "10 minutes")
-				toast := "Allowed. I do it now."
+				toast := "Allowed. I'll do it now."
 				if label == "Deny" {
 					toast = "Denied."
 				}
@@ -115,7 +115,7 @@ func TestOnlyAdminsDecide(t *testing.T) {
 		r.toasts(r.platform.Press("g1", "bob", "Allow once"), "Only admins may decide that.")
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "bob", Text: "/approve " + r.typedCode(question)})
 		r.mentions(2, "Only admins may decide that.")
-		r.toasts(r.platform.Press("g1", "ada", "Allow once"), "Allowed. I do it now.")
+		r.toasts(r.platform.Press("g1", "ada", "Allow once"), "Allowed. I'll do it now.")
 		r.shows(3, "accepted once by ada")
 	})
 }
@@ -193,7 +193,7 @@ func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 		r.platform.Say("c2", "ada", "ask make y")
 		r.mentions(15, "May I")
 		r.platform.Say("c1", "bob", "/grants remove 1") // another's
-		r.mentions(16, "Nothing of yours is allowed without asking under that number")
+		r.mentions(16, "None of your permissions has that number")
 		say(17, "/grants remove 1", "Taken back")
 		say(18, "ask make x", "May I")
 		say(19, "/reset", "Forgotten")
@@ -292,7 +292,7 @@ func TestEditedMessageOfAQuestionIsLeftAside(t *testing.T) {
 		r.await(1)
 		r.platform.Edit("c1", id, "ask rm y")
 		r.mentions(2, "your change has no effect", "/cancel")
-		r.toasts(r.platform.Press("c1", "ada", "Allow once"), "Allowed. I do it now.")
+		r.toasts(r.platform.Press("c1", "ada", "Allow once"), "Allowed. I'll do it now.")
 		r.shows(3, "accepted once by ada")
 	})
 }
@@ -373,7 +373,7 @@ func TestQuestionShowsNamedFiles(t *testing.T) {
 		question := r.await(1)[0]
 		for _, want := range []string{
 			"sh job.sh", "job.sh:", "echo a\n⟨5 blank lines⟩\nrm x⟨U+202E⟩", "long_1.py (2 KB) begins:", "import x\n…", "many.py (80 bytes) begins:",
-			"to is a link to lib/x.", "run is no text (4 KB).", "It also names 2 files that I do not show.", "allowed once only, and runs only if no file there has changed since I asked",
+			"to is a link to lib/x.", "run is not a text file (4 KB), so it is not shown.", "The command also names 2 files that I do not show.", "allowed once only, and runs only if no file there has changed since I asked",
 		} {
 			if !strings.Contains(question.Text, want) {
 				t.Errorf("%q is not in\n%s", want, question.Text)

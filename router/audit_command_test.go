@@ -36,7 +36,7 @@ func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 			{"/audit kind claim", 10, "Earlier: /audit kind claim before 4"},
 			{"/audit kind claim.mak", 0, "There is no such row"},
 			{"/audit turn 7", 0, "There is no such row"},
-			{"/audit turn", 0, "I show the newest rows"},
+			{"/audit turn", 0, "shows the newest rows"},
 		} {
 			r.platform.Say("adas", "ada", c.says)
 			text := r.await(i + 1)[i].Text

@@ -65,7 +65,7 @@ func TestWhatGoesOnBesideKeepsNobodyWaiting(t *testing.T) {
 			t.Errorf("meanwhile she reads %q", got)
 		}
 		close(k.goOn)
-		r.mentions(3, "play is not well; its platform was asked in ", "- the token is good: @*bot*", "FAIL", "it is deaf – fix: shout")
+		r.mentions(3, "play is not well; the check took ", "- the token is good: @*bot*", "FAIL", "it is deaf – fix: shout")
 		r.accept(ask)
 		if got := r.asks("adas", "ada", "/channel play-2 test"); !strings.HasPrefix(got, "Checking") {
 			t.Errorf("she reads %q", got)

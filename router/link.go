@@ -20,7 +20,7 @@ const linkLive = 10 * time.Minute
 
 const (
 	linkDone   = "Done. I now know you here as the same person as on your other account: same name, rights and memory. Old messages stay in their chat. /whoami shows your name."
-	linkJoined = "Done: both accounts confirmed it, and that one is yours now as well. /unlink takes one off again."
+	linkJoined = "Done: both accounts confirmed it, and the other account is yours now as well. /unlink removes an account again."
 )
 
 // link is /link: a code that makes the account which sends it this person.
@@ -35,7 +35,7 @@ func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, err
 	}
 	code := newCode()
 	reply := r.notice(c, fmt.Sprintf("Send me this from your other account, in a direct chat: `/link %s`%s. "+
-		"I then ask on both accounts, and once both confirm it, you are the same person there. It is good once, for ten minutes. Give it to nobody else.",
+		"I then ask on both accounts, and once both confirm it, you are the same person there. The code works once, for ten minutes. Give it to nobody else.",
 		hyphens(code), r.otherwise("link "+hyphens(code))))
 	if !r.Lines.Line(c.Conversation().Channel).Reads() { // its clients read the text; elsewhere a prompt alone would
 		reply.Text = withoutCodes(reply.Text)
@@ -79,7 +79,7 @@ func (r *Router) askLink(e *sorted, link *ledger.Link) {
 		return line.Confirm(at, delivery.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: label, Wish: wish,
 			Rest: rest + fmt.Sprintf(" Nothing is changed before both accounts have confirmed it. "+
-				delivery.Waiting+"ten minutes. To type it: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
+				delivery.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
 			Yes: "Confirm", No: "Deny", Code: code, Until: until,
 		})
 	}

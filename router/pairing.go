@@ -54,7 +54,7 @@ func (r *Router) askPairing(ctx context.Context, e *sorted) *ledger.Reply {
 		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, delivery.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,
 			Wish: "asks to talk with me. They would be a user: no admin, and with the tools of that channel.",
-			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+delivery.Waiting+"an hour. To type it: `%sapprove %s` or `%sdeny %s`.",
+			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+delivery.Waiting+"an hour. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
 				code, command, code, command, code),
 			Yes: "Allow", No: "Refuse", Until: as.Request.ExpiresAt,
 		}))

@@ -136,7 +136,7 @@ func TestPairingGivesNobodyAnothersName(t *testing.T) {
 
 // promise: P4.pairing
 func TestPairingCodeIsTypedByAnyAdmin(t *testing.T) {
-	const notFound, refused = "There is no question with that code", "Refused. I don't tell them"
+	const notFound, refused = "There is no question with that code", "Refused. I won't tell them"
 	inTime(t, func(t *testing.T, r *rig) {
 		r.channel.DM = "pairing"
 		r.start() // no admin has a chat yet
@@ -217,7 +217,7 @@ func TestPairingIsBounded(t *testing.T) {
 		r.wishes("s3", "dora")
 		time.Sleep(time.Minute)
 		quiet("s4", "finn") // three are open
-		r.toasts(r.platform.Press("c1", "ada", "Refuse"), "Refused. I don't tell them. They get no new code for a day.")
+		r.toasts(r.platform.Press("c1", "ada", "Refuse"), "Refused. I won't tell them. They get no new code for a day.")
 		time.Sleep(time.Minute)
 		r.wishes("s4", "finn")
 		time.Sleep(time.Hour)

@@ -99,7 +99,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 	case q.Tool == "":
 		return allow(q, person)
 	case person.Role != ledger.RoleAdmin && q.Tool == tools.ExecName && !slices.Contains(person.Tools, tools.ExecName):
-		return refuse("role.exec", "only admins may run commands, and others whose tools name exec")
+		return refuse("role.exec", "only admins, and people whose tools include exec, may run commands")
 	case tools.Named(tools.AdminTools, q.Tool) && (person.Role != ledger.RoleAdmin || !q.Direct):
 		return refuse(ledger.RuleApprover, "only admins may use "+q.Tool+", in a direct chat")
 	case !tools.Named(person.Tools, q.Tool):
@@ -124,11 +124,11 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 				"An address can leak what I have read. If you write the whole address yourself, I use it without asking", q.Taint.Words()),
 		}
 	case config.asks(q.Tool, q.Looks):
-		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "this needs permission each time"}
+		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "I may not do this without permission"}
 	case q.Taint != tools.Clean && slices.ContainsFunc(q.Keeps, func(text string) bool { return !tools.Said(q.Words, text) }):
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: tools.RuleKeeps,
-			Reason: "this would be kept for later, and was not just written to me",
+			Reason: "this would be kept for later, and it is not what you just wrote to me, word for word",
 		}
 	case judged.Outcome == shell.Asked:
 		return tools.Decision{Verdict: tools.Ask, Rule: judged.Rule, Reason: judged.Reason}

@@ -11,7 +11,7 @@ import (
 )
 
 // retryTakes answers a /retry with something behind it.
-const retryTakes = "Write /retry alone, so I did nothing. It tries your latest message again; as a reply to another message it tries that one. For anything else just write to me."
+const retryTakes = "I did nothing: write /retry with nothing after it. It tries your latest message again; as a reply to another message it tries that one. For anything else just write to me."
 
 // retry is /retry: a turn that takes its place in the queue.
 func (r *Router) retry(_ context.Context, c *commands.Call) (commands.Answer, error) {

@@ -117,7 +117,7 @@ func TestRetryNeedsAnEndedTurnOfOnesOwn(t *testing.T) {
 		answer := r.platform.Sent()[5]
 		r.until("it is known to be sent", func() bool { return len(r.deliveries("sent")) == 6 })
 		say("bob", "/retry", string(answer.ID), "Somebody else asked")
-		say("ada", "/retry 2", string(answer.ID), "Write /retry alone")
+		say("ada", "/retry 2", string(answer.ID), "I did nothing: write /retry with nothing after it")
 		say("ada", "/retry", string(answer.ID), "re: do it")
 		r.allEnded()
 		say("ada", "/reset", "", "Forgotten")

@@ -63,7 +63,7 @@ func setsSecret(control *ledger.AsControl) bool {
 func (r *Router) setSecret(typed commands.Secret, at channels.Conversation, removes bool) commands.Answer {
 	left := "Please delete your message, if this chat shows it: I cannot do that here. \"switchboard secret set NAME\", on the machine that I run on, is the safer way."
 	if removes {
-		left = "I delete your message; if it is still here in a minute, please do."
+		left = "I'm deleting your message; if it is still here in a minute, please delete it yourself."
 	}
 	if !secrets.ValidName(typed.Name) {
 		return commands.Answer{Text: "The name of a secret has 1 to 64 letters, digits, '.', '\\_' and '-'; nothing was set. " + left}
@@ -85,7 +85,7 @@ func (r *Router) setSecret(typed commands.Secret, at channels.Conversation, remo
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		v := change.Version
 		return commands.Answer{
-			Text: fmt.Sprintf("%sI connect to this chat with it now. Confirm it here within %.0f s with /config confirm, else the former value is used again. %s", text, v.Left.Seconds(), left),
+			Text: fmt.Sprintf("%sI'm connecting to this chat with it now. Confirm it here within %.0f s with /config confirm, else the former value is used again. %s", text, v.Left.Seconds(), left),
 			Buttons: []commands.Button{
 				{Label: "Confirm", Command: v.ConfirmCommand()}, {Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID), Beside: true},
 			},

@@ -79,12 +79,12 @@ func TestSecretIsSetInADirectChat(t *testing.T) {
 		}
 		answers("ada", "/secret", "/secret set NAME VALUE")
 		answers("ada", "/secret list", "No secret is set")
-		answers("ada", "/secret set bot "+value, "The secret bot is set, for channels.play.token. I connect to this chat with it now. Confirm it here within 60 s with /config confirm, else the former value is used again. I delete your message")
+		answers("ada", "/secret set bot "+value, "The secret bot is set, for channels.play.token. I'm connecting to this chat with it now. Confirm it here within 60 s with /config confirm, else the former value is used again. I'm deleting your message")
 		r.router.BeganBy(1)
 		if err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Conversation: "play:c-ada", Counting: 1}, ledger.Hand{Person: "ada", Rule: ledger.RulePeople}); err != nil {
 			t.Error(err)
 		}
-		answers("ada", "/secret set key other-value-1", "The secret key is set. I delete your message")
+		answers("ada", "/secret set key other-value-1", "The secret key is set. I'm deleting your message")
 		answers("ada", "/secret set key tiny", "Nothing was set: a secret has at least 6 characters", "what followed the command")
 		answers("ada", "/secret set a/b some-value-2", "nothing was set", "what followed the command")
 		answers("bob", "/secret set key some-value-3", "I do not know /secret", "what followed the command")

@@ -15,7 +15,7 @@ import (
 )
 
 // timeZone is /timezone: of the chat, and in a direct one of the person.
-func (r *Router) timeZone(_ context.Context, c *commands.Call) (commands.Answer, error) {
+func (r *Router) timeZone(ctx context.Context, c *commands.Call) (commands.Answer, error) {
 	own := r.settings().zone("", c.Person.TimeZone)
 	switch {
 	case c.Args == "":
@@ -38,7 +38,18 @@ func (r *Router) timeZone(_ context.Context, c *commands.Call) (commands.Answer,
 	}
 	said := fmt.Sprintf("The time zone here is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04"))
 	answer, err := set(c, ledger.SessionTimeZone, name, said)
-	if change, ok := answer.Change.(*ledger.SessionChange); ok && c.Conversation().Kind == channels.Direct {
+	change, ok := answer.Change.(*ledger.SessionChange)
+	direct := c.Conversation().Kind == channels.Direct
+	if !direct && c.Person.TimeZone == "" { // in a group each tells theirs
+		if assumes, errNow := r.Ledger.Assumes(ctx, c.Person.Name); errNow != nil {
+			return answer, errNow
+		} else if assumes {
+			change, ok = &ledger.SessionChange{Conversation: c.Conversation(), Of: ledger.SessionTimeZone, To: name, Aside: true}, true
+			said = fmt.Sprintf("Your time zone is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04"))
+			answer, direct = commands.Answer{Change: change}, true
+		}
+	}
+	if ok && direct {
 		change.Person = c.Person.Name
 		answer.Say = func() commands.Answer {
 			if n := len(change.Moved); n > 0 {
@@ -50,16 +61,19 @@ func (r *Router) timeZone(_ context.Context, c *commands.Call) (commands.Answer,
 	return answer, err
 }
 
-var clockShape = regexp.MustCompile(`^(?:[01]?\d|2[0-3])[:.][0-5]\d$`)
+var clockShape = regexp.MustCompile(`(?i)^(?:[01]?\d|2[0-3])[:.][0-5]\d ?([ap]m)?$`)
 
 // somewhere are zones by which people know theirs, one of each usual distance from UTC or rule for summer.
 var somewhere = strings.Fields("Pacific/Honolulu America/Anchorage America/Los_Angeles America/Denver America/Phoenix America/Chicago America/Mexico_City America/Bogota America/New_York " +
 	"America/Halifax America/Santiago America/Sao_Paulo America/Buenos_Aires UTC Europe/London Europe/Lisbon Africa/Lagos Europe/Berlin Europe/Paris Europe/Athens Africa/Johannesburg " +
-	"Europe/Istanbul Africa/Nairobi Asia/Dubai Asia/Karachi Asia/Kolkata Asia/Dhaka Asia/Bangkok Asia/Shanghai Asia/Singapore Asia/Tokyo Australia/Brisbane Australia/Sydney Pacific/Auckland")
+	"Europe/Istanbul Africa/Nairobi Asia/Tehran Asia/Dubai Asia/Kabul Asia/Karachi Asia/Kolkata Asia/Kathmandu Asia/Dhaka Asia/Yangon Asia/Bangkok Asia/Shanghai Asia/Singapore Asia/Tokyo Australia/Brisbane Australia/Adelaide Australia/Sydney Pacific/Auckland")
 
 // zonesAt has somebody choose among the zones in which the clock shows a time now, more or less.
 func zonesAt(shown string, now time.Time) commands.Answer {
 	at, err := time.Parse("15:04", strings.Replace(shown, ".", ":", 1))
+	if half := clockShape.FindStringSubmatch(shown)[1]; half != "" {
+		at, err = time.Parse("3:04pm", strings.ToLower(strings.ReplaceAll(strings.Replace(shown, ".", ":", 1), " ", "")))
+	}
 	answer := commands.Says("Which of these is yours?")
 	for _, name := range somewhere {
 		zone, errZone := time.LoadLocation(name)
@@ -83,10 +97,11 @@ func zonesAt(shown string, now time.Time) commands.Answer {
 func (s *sorting) toldZone(ctx context.Context, entry *sorted, person *ledger.Person) (string, error) {
 	m := &entry.Event.Message
 	said := strings.Trim(strings.TrimSpace(m.Text), ".!")
-	for _, lead := range []string{"I'm in ", "I’m in ", "I am in ", "in ", "In "} {
+	for _, lead := range []string{"I'm in ", "I’m in ", "I am in ", "I live in ", "near ", "in ", "In "} {
 		said = strings.TrimPrefix(said, lead)
 	}
-	if entry.Event.Conversation.Kind != channels.Direct || person.TimeZone != "" || len(said) > 60 || said == "" || strings.EqualFold(said, "nice") || !ownText(*m) {
+	said, _, _ = strings.Cut(said, ",") // Rome, Italy
+	if person.TimeZone != "" || len(said) > 60 || said == "" || strings.EqualFold(said, "nice") || !ownText(*m) {
 		return "", nil
 	}
 	if _, place := words.Place(said); place == "" && words.Inexact(said) == "" && !clockShape.MatchString(said) { // each message costs no more than this

@@ -36,7 +36,7 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 		a.Text = text + "\n\n" + a.Text
 		return a, nil
 	case strings.Contains(order.Args, redacted):
-		return commands.Says("I did not run %s: a part of what you typed is hidden, so it would not get what you meant.", name), nil
+		return commands.Says("I did not run %s: I hid a part of what you typed, so the tool would not get what you meant.", name), nil
 	case fault != nil && !slices.Contains(usable, order.Tool):
 		return commands.Says("I did not run %s; you may not use it here. /tools lists what you may.", name), nil
 	case fault != nil:

@@ -129,7 +129,7 @@ func TestToolRunsOneToolWithNoModel(t *testing.T) {
 		says(`/tool exec {"comand": "ls"}`, "comand", "command: string")
 		says(`/tool pay {"amount": 5, "note": "`+strings.Repeat("x", 70<<10)+`"}`, "are more than the")
 		n := len(r.platform.Sent())
-		says(`/tool look {"amount": 1, "note": "ghp_`+strings.Repeat("aB3", 12)+`"}`, "a part of what you typed is hidden")
+		says(`/tool look {"amount": 1, "note": "ghp_`+strings.Repeat("aB3", 12)+`"}`, "I hid a part of what you typed")
 		r.await(n + 2) // also that something was hidden
 		if len(b.did()) != 3 || len(r.turns()) != 3 {
 			t.Errorf("ran %q in %d turns", b.did(), len(r.turns()))
@@ -168,7 +168,7 @@ func TestToolIsUnderTheSameRules(t *testing.T) {
 		r.platform.Say("c1", "ada", `/tool look {"amount": 2}`)
 		r.mentions(7, "look is done")
 		r.platform.Press("c1", "ada", "Deny")
-		r.mentions(8, "did not allow pay")
+		r.mentions(8, "Denied, so I did nothing.")
 		r.platform.Say("c1", "ada", pay)
 		r.await(9)
 		r.end() // decided while another program runs

@@ -425,8 +425,8 @@ func (r *reading) misspelt() string {
 		if len(t.word) < 4 || r.lang.known[t.word] {
 			continue
 		}
-		near := words.Nearest(t.word, r.lang.vocabulary)
-		if near == "" {
+		near := words.Near(t.word, r.lang.vocabulary, 1+len(t.word)/7)
+		if near == "" || near[0] != t.word[0] {
 			continue
 		}
 		text := r.finder.text[:t.from] + near + r.finder.text[t.from+len(strings.TrimRight(t.raw, ",;:.!?")):]

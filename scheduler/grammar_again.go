@@ -116,7 +116,7 @@ func (g *grammar) interval(s *said) bool {
 			return g.everyNth(s, n+1)
 		case isWeekday || g.peek(1) == "month" || g.peek(0) == "last":
 			g.strong = true
-			return g.fail("“every %s %s” is not taken; write “every 2 weeks on monday”, or dates, as in “every month on the 1st”", g.peek(0), g.peek(1))
+			return g.fail("“every %s %s” may mean two things; write “every 2 weeks on monday”, or dates, as in “every month on the 1st”", g.peek(0), g.peek(1))
 		}
 	}
 	if _, ordinal, ok := date(g.peek(0)); ok && ordinal {
@@ -166,7 +166,8 @@ func (g *grammar) everyNth(s *said, n int) bool {
 	} else if d, ok := g.length(); ok {
 		s.every = times * d
 	} else if what := strings.TrimSuffix(g.peek(1), "s"); what == "month" || what == "year" || g.peek(0) == "month" || g.peek(0) == "quarter" {
-		return g.fail("some months apart is not taken; write a cron expression, such as “cron 0 9 1 */3 *” for each third month")
+		g.strong = true
+		return g.fail("an interval of months is not understood; write a cron expression, such as “cron 0 9 1 */3 *” for each third month")
 	} else {
 		return g.fail("after “every” write a day or an interval; %s", taken)
 	}

@@ -56,7 +56,7 @@ func (g *grammar) unread(s *said) {
 	case open && figure(word) && !g.ended(","):
 		g.fail(noClock, word)
 	case (s.again != nil || s.day != nil) && word == "in" && isMonth:
-		g.fail("a month is not taken there; write a date, or a cron expression, such as “cron 0 9 * 12 1” for mondays in december")
+		g.fail("a month alone is not understood there; write a date, or a cron expression, such as “cron 0 9 * 12 1” for mondays in december")
 	case (word == "except" || word == "but" || word == "unless" || word == "excluding" || word == "apart" || word == "not" && g.second(s)) && (s.again != nil || s.every != 0):
 		g.fail("exceptions are not taken; name the days on which it is to be, or write a cron expression")
 	case (s.again != nil || s.every != 0) && word == "for" && (strings.HasPrefix(g.peek(2), "month") || strings.HasPrefix(g.peek(2), "year")):
@@ -64,21 +64,21 @@ func (g *grammar) unread(s *said) {
 	case (word == "during" || word == "while") && (s.again != nil || s.every != 0):
 		g.fail("write hours as “between 9:00 and 17:00”")
 	case s.again != nil && s.again.weekdays != 0 && word == "the" && digit:
-		g.fail("a weekday that has a certain date is not taken")
+		g.fail("a weekday together with a date is not understood")
 	case s.every != 0 && (word == "at" && (next == "half" || next == "quarter") || word == "on" && next == "the"):
 		g.fail("write a cron expression, such as “cron 30 * * * *” for half past each hour")
 	case isOrdinal(g.tokens[g.at-1].word) && (isWeekday || word == "day" || word == "working" || word == "work" || word == "business" || word == "workday" || word == "weekday" || word == "weekend" || word == "week"):
-		g.fail("“the %s %s” is not taken; a job comes on days of the week or on dates, as in “every friday” or “every month on the 1st”", g.tokens[g.at-1].word, word)
+		g.fail("“the %s %s” is not understood; a job comes on days of the week or on dates, as in “every friday” or “every month on the 1st”", g.tokens[g.at-1].word, word)
 	case s.again != nil && word == "on" && (s.again.week && s.again.weekdays == 0 || s.again.month && s.again.dates == 0 || s.again.year && s.again.dates == 0):
-		g.fail("behind that comes a day, as in “every week on monday”, “every month on the 1st”, “every year on 24 december”")
+		g.fail("write a day after that, as in “every week on monday”, “every month on the 1st”, “every year on 24 december”")
 	case s.again != nil && word == "of" && s.again.dates != 0:
-		g.fail("%s is not taken there; %s", next, taken)
+		g.fail("“%s” is not understood there; %s", next, taken)
 	case len(s.clocks) > 1 && g.ended(",") && figure(word):
 		g.fail("write the last time of a list after “and”, as in “at 9, 12 and 15”%s", escape)
 	case counted && word == "ago":
 		g.err = &PastError{"That is over already."}
 	case counted && (word == "before" || word == "after" || word == "from") && g.bare:
-		g.fail("a time is counted from now, as in “in 20 minutes”; else write which it is")
+		g.fail("a time is counted from now, as in “in 20 minutes”; otherwise write the exact time")
 	case counted && (word == "and" || word == "or") && (isNumber || next == "a" || next == "an" || next == "half"),
 		s.wait != 0 && isDigit(word) && (strings.HasPrefix(g.tokens[g.at-1].word, "h") || strings.HasSuffix(g.tokens[g.at-1].word, "h")):
 		g.fail("write how long as “in 2 hours 30 minutes” or “in 90 minutes”")

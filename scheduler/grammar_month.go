@@ -109,7 +109,7 @@ func (g *grammar) figures() *day {
 	}
 	d := g.exactDate(word + "/" + g.peek(1) + "/" + g.peek(2))
 	if d == nil {
-		g.fail("%s %s %d is a date that is read in two ways; write it as 2026-12-05 or 5 december", word, g.peek(1), year)
+		g.fail("%s %s %d is a date that can be read in two ways; write it as 2026-12-05 or 5 december", word, g.peek(1), year)
 		return nil
 	}
 	g.at += 3

@@ -132,7 +132,7 @@ func (g *grammar) region(zone string) bool {
 	}
 	name := strings.TrimRight(g.tokens[g.at].raw, ",;:.!?")
 	if _, of := words.Place(name); of != zone {
-		return g.fail("which time zone “%s %s” is in is not known; write its name, such as Europe/Rome%s", g.tokens[g.at-1].raw, name, escape)
+		return g.fail("I don't know which time zone “%s %s” is in; write its name, such as Europe/Rome%s", g.tokens[g.at-1].raw, name, escape)
 	}
 	g.at++
 	return true

@@ -58,12 +58,12 @@ var Options = []Option{
 		get: func(j *Job) string { return string(j.Rules.Overlap) },
 	},
 	{
-		Name: "jitter", Values: "a time such as 30s or 5m, of less than is between two runs",
+		Name: "jitter", Values: "a time such as 30s or 5m, shorter than the time between two runs",
 		set: func(j *Job, v string, _ time.Time) error { return span(&j.Spec.Jitter, v, time.Second, 24*time.Hour) },
 		get: func(j *Job) string { return sayLength(j.Spec.Jitter) },
 	},
 	{
-		Name: "timeout", Values: "a time such as 90s or 10m; agent.turn_timeout counts beside it", For: agents,
+		Name: "timeout", Values: "a time such as 90s or 10m; if agent.turn_timeout is shorter, that counts", For: agents,
 		set: func(j *Job, v string, _ time.Time) error { return span(&j.Rules.Timeout, v, time.Second, 24*time.Hour) },
 		get: func(j *Job) string { return sayLength(j.Rules.Timeout) },
 	},
@@ -136,7 +136,7 @@ var Options = []Option{
 		},
 	},
 	{
-		Name: "hours", Values: "hours such as 8:00-22:00, in which alone it runs",
+		Name: "hours", Values: "hours such as 8:00-22:00; it runs only within them",
 		set: func(j *Job, v string, now time.Time) error {
 			s, err := j.bound("between", strings.Replace(v, "-", and, 1), now)
 			j.Spec.Hours = s.Hours
@@ -156,7 +156,7 @@ var Options = []Option{
 		},
 	},
 	{
-		Name: "timezone", Values: "an IANA name such as Asia/Tokyo; its times are the same on the clock there",
+		Name: "timezone", Values: "an IANA name such as Asia/Tokyo; the job keeps its clock times, in that zone",
 		set: func(j *Job, v string, _ time.Time) error { return j.Spec.move(v) },
 	},
 }
@@ -272,7 +272,7 @@ func sayLength(d time.Duration) string {
 	return text
 }
 
-// move moves a spec to another time zone: its times are the same on the clock there. What counts no clock, as an
+// move moves a spec to another time zone: the job keeps its clock times, in that zone. What counts no clock, as an
 // instant does and a plain interval, stays.
 func (s *Spec) move(zone string) error {
 	name, err := words.Zone(zone)

@@ -25,16 +25,16 @@ func (r *resolver) specs() (specs []Spec, err error) {
 	s := r.said
 	for _, c := range s.clocks {
 		if !s.part.fits(c) {
-			return nil, fmt.Errorf("%d is no hour of that part of the day; write %02d:%02d or %02d:%02d without it", c.hour, c.hour, c.minute, (c.hour+12)%24, c.minute)
+			return nil, fmt.Errorf("%d is not an hour of that part of the day; write %02d:%02d or %02d:%02d alone", c.hour, c.hour, c.minute, (c.hour+12)%24, c.minute)
 		}
 	}
 	switch {
 	case s.wait != 0:
-		least := time.Minute
-		if s.seconds {
-			least = time.Second
+		at := r.now.Add(s.wait + time.Second - 1).Truncate(time.Second)
+		if s.wait >= 10*time.Minute && !s.seconds { // to the minute, as it was said
+			at = r.now.Add(s.wait + 30*time.Second).Truncate(time.Minute)
 		}
-		return []Spec{r.at(r.now.Add(s.wait + least - 1).Truncate(least))}, nil
+		return []Spec{r.at(at)}, nil
 	case !s.exact.IsZero():
 		return []Spec{r.at(s.exact)}, nil
 	case s.every != 0 && s.ran != 0:

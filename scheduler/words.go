@@ -213,7 +213,7 @@ func dangling(tokens []token, i int, s *said) error {
 		return fmt.Errorf("“%s %s” is not understood; %s", former.word, tokens[i].word, taken)
 	}
 	if numericDate(former.raw) || (i == first+1 || tokens[i-2].word == "on") && numericDate(former.raw+".") {
-		return fmt.Errorf("%s is a date that is read in two ways; write it as 2026-12-05 or 5 december", former.raw)
+		return fmt.Errorf("%s is a date that can be read in two ways; write it as 2026-12-05 or 5 december", former.raw)
 	}
 	if s.day == nil && s.again == nil && len(s.clocks) > 0 && i > first+1 {
 		_, isMonth := month(former.word)
@@ -224,7 +224,7 @@ func dangling(tokens []token, i int, s *said) error {
 		}
 	}
 	if _, _, isWeekday := weekday(tokens[i].word); isWeekday && isOrdinal(former.word) {
-		return fmt.Errorf("“%s %s” is not taken; write a date, such as 5 december%s", former.word, tokens[i].word, escape)
+		return fmt.Errorf("“%s %s” is not understood; write a date, such as 5 december%s", former.word, tokens[i].word, escape)
 	}
 	beside := former.word
 	if strings.Trim(beside, quotes+"-–—,") == "" && i > first+1 {

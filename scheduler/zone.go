@@ -119,7 +119,7 @@ func readHours(text string) (*hours, error) {
 	}
 	h := &hours{from: time.Duration(60*a+b) * time.Minute, until: time.Duration(60*c+d) * time.Minute}
 	if h.from == h.until {
-		return nil, fmt.Errorf("the hours %q are none; leave them out for the whole day", text)
+		return nil, fmt.Errorf("the hours %q cover no time; leave them out for the whole day", text)
 	}
 	return h, nil
 }

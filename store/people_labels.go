@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
@@ -13,6 +14,20 @@ import (
 const labels = `
 	SELECT p.name, c.title FROM people p JOIN sessions s ON s.person = p.name JOIN conversations c ON c.id = s.conversation_id
 	WHERE p.source = '` + ledger.FromOpen + `' AND c.kind = 'direct' AND c.title <> '' AND %s ORDER BY s.id`
+
+const authorOf = `SELECT author FROM messages WHERE conversation_id = ? AND platform_id = ? AND platform_id <> '' AND direction = 'in' ORDER BY id DESC LIMIT 1`
+
+// Author is what who wrote a message calls themselves; empty: it is not known.
+func (r *Router) Author(ctx context.Context, conv channels.Conversation, id channels.MessageID) (author string, err error) {
+	err = r.db.read(ctx, "read who wrote a message", func(t *tx) error {
+		place, found, err := t.find(cleanConversation(conv))
+		if err == nil && found {
+			_, err = t.Row(authorOf, []any{place.id, clean(string(id))}, &author)
+		}
+		return err
+	})
+	return author, err
+}
 
 // Labels implements admin.Directory.
 func (r *Router) Labels(ctx context.Context, names []string) (map[string]string, error) {

@@ -39,8 +39,10 @@ func (t *tx) changeSession(c *ledger.SessionChange) (a audited, err error) {
 	if err != nil {
 		return a, err
 	}
-	if _, err := t.Exec(fmt.Sprintf(setSession, column), clean(c.To), a.session); err != nil {
-		return a, err
+	if !c.Aside {
+		if _, err := t.Exec(fmt.Sprintf(setSession, column), clean(c.To), a.session); err != nil {
+			return a, err
+		}
 	}
 	if c.Of == ledger.SessionTimeZone && c.Person != "" && c.To != "" {
 		if err := t.moveTo(c); err != nil {

@@ -26,8 +26,11 @@ func Ended(state, outcome string) string {
 
 // Nearest is the one of words that was probably meant by word: a typing error away, or two in a long one; empty:
 // none is.
-func Nearest(word string, words []string) string {
-	best, least := "", min(1+len(word)/10, len(word)-1)
+func Nearest(word string, words []string) string { return Near(word, words, 1+len(word)/10) }
+
+// Near is Nearest of a word that may be so many errors away.
+func Near(word string, words []string, errors int) string {
+	best, least := "", min(errors, len(word)-1)
 	for _, w := range words {
 		if d := distance(word, w); d <= least {
 			best, least = w, d-1

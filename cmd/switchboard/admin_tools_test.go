@@ -60,7 +60,7 @@ func TestAdminsSayItInPlainWords(t *testing.T) {
 	if said := r.ask("u1", "who did that?"); !strings.Contains(said, "u1 config.set") { // to look is not asked
 		t.Errorf("who did that? %q", said)
 	}
-	allowed("is play well?", "/channel play test", "its platform was asked in")
+	allowed("is play well?", "/channel play test", "the check took")
 	r.platform.Say("cu3", "u3", "let me in")
 	r.await("she is refused", patience, func() bool { return strings.Contains(r.ask("u1", "/allow"), "scripted:u3") })
 	allowed("let Anna in", "/allow scripted:u3 anna", "anna can write to me now: user, scripted:u3")

@@ -244,24 +244,6 @@ func labels(m platformtest.Message) (list []string) {
 	return list
 }
 
-// presses a button of a message.
-func (p *page) presses(m platformtest.Message, label string) {
-	p.t.Helper()
-	for _, row := range m.Buttons {
-		for _, b := range row {
-			if b.Label != label {
-				continue
-			}
-			resp, err := posted(p.at+"/page/press", url.Values{"user": {p.user}, "chat": {p.chat}, "message": {m.ID}, "text": {b.Code}})
-			if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
-				p.t.Fatalf("press %q: %v, %v", label, resp, err)
-			}
-			return
-		}
-	}
-	p.t.Fatalf("no button %q", label)
-}
-
 var decidedText = regexp.MustCompile(`(Allowed once|Allowed in this session|Always allowed|Allowed|Denied) by \w+|Nobody decided in time`)
 
 // closed waits until a question has no buttons any more, and says what was decided.

@@ -170,7 +170,7 @@ func TestLockOutUndoesItself(t *testing.T) {
 			}
 			r.await("the reminder that was due meanwhile comes", 90*time.Second, func() bool {
 				said := strings.Join(r.answers(chief), "\n")
-				return strings.Count(said, "Reminder: stretch") == 1 && strings.Contains(said, "(was due at ")
+				return strings.Count(said, "Reminder: stretch") == 1 && strings.Contains(said, "(was due on ")
 			})
 			r.await("the admin reads why", 20*time.Second, func() bool {
 				return strings.Contains(strings.Join(r.answers(chief), "\n"), "Nobody confirmed Chief's change (version 1), so I took it back")

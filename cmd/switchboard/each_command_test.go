@@ -44,7 +44,7 @@ var eachCommand = []struct {
 	{"secret", "/secret list", "No secret is set.", ""},
 	{"config", "/config get log.level", "info", ""},
 	{"channels", "/channels", "play", ""},
-	{"channel", "/channel play test", "Checking the channel play", "its platform was asked in"},
+	{"channel", "/channel play test", "Checking the channel play", "the check took"},
 	{"deliveries", "/deliveries", "Everything was sent, or is on its way.", ""},
 	{"audit", "/audit kind person", "u1 person.add person eve", ""},
 	{"budget", "/budget", "in all, no limit", ""},

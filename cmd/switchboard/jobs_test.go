@@ -47,7 +47,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(2, "unknown flag --colour\nRun \"switchboard job edit --help\"", "edit", "8", "--colour", "red")
 	tell(0, "every day at 10:00 (Asia/Tokyo): list all files", "edit", "8", "--timezone", "Asia/Tokyo")
 	tell(0, "- options: overlap queue", "show", "8")
-	tell(0, "I'll skip the next run of task 8. After that it is ", "skip", "8")
+	tell(0, "I'll skip the next run of task 8. The one after that is on ", "skip", "8")
 	tell(0, "10:00:00 JST  skipped", "history", "8")
 	if out, _, _ := r.command("job", "history", "10", "--json"); out != "[]\n" {
 		t.Errorf("the history of none is %q", out)

@@ -21,12 +21,12 @@ import (
 func (e *engine) newScheduler(of *store.Router) *scheduler.Scheduler {
 	return scheduler.New(scheduler.Deps{
 		Store: e.db.Scheduler(e.owner.ID(), e.mind.now.Load().harmless...), Channels: e.channels, Maintainer: e, Teller: teller{e.router}, Log: e.log,
-		Starter: &jobs.Starter{Router: e.router, Heartbeats: e.newHeartbeats(of), Now: time.Now, Named: func(ctx context.Context, person string) string {
-			names, err := of.Labels(ctx, []string{person})
+		Starter: &jobs.Starter{Router: e.router, Heartbeats: e.newHeartbeats(of), Now: time.Now, Named: func(ctx context.Context, conv channels.Conversation, asked channels.MessageID, person string) string {
+			called, err := of.Author(ctx, conv, asked)
 			if err != nil {
 				e.log.WarnContext(ctx, "cannot read what somebody calls themselves", "person", person, "error", err)
 			}
-			return cmp.Or(names[person], person)
+			return cmp.Or(called, person)
 		}},
 		Settings: func() scheduler.Settings {
 			s := e.settings().Scheduler

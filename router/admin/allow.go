@@ -137,7 +137,7 @@ func listRefused(strangers []view.Message, known []ledger.Person, c *commands.Ca
 		return commands.Says("Nobody new has written to me lately.")
 	}
 	var b strings.Builder
-	b.WriteString("Not allowed lately, the newest first:\n")
+	b.WriteString("Turned away lately, newest first:\n")
 	var buttons []commands.Button
 	for _, m := range strangers[:min(len(strangers), commands.Rows)] {
 		label := freeName(m, known)
@@ -148,12 +148,16 @@ func listRefused(strangers []view.Message, known []ledger.Person, c *commands.Ca
 			label = m.Identity
 		}
 		buttons = append(buttons, commands.Button{Label: "Allow " + label, Command: "allow " + m.Identity})
-		fmt.Fprintf(&b, "- %s on %s, who calls themselves %s, %s\n", render.Escape(words.OneLine(words.Visible(m.Identity), 80)), render.Escape(m.Channel),
-			render.Escape(cmp.Or(words.OneLine(words.Visible(m.Author), 30), "nothing")), m.At.In(c.Zone()).Format("2006-01-02 15:04 MST"))
+		called := "gave no name"
+		if name := words.OneLine(words.Visible(m.Author), 30); name != "" {
+			called = "calls themselves " + render.Escape(name)
+		}
+		fmt.Fprintf(&b, "- %s on %s, who %s, %s\n", render.Escape(words.OneLine(words.Visible(m.Identity), 80)), render.Escape(m.Channel),
+			called, m.At.In(c.Zone()).Format("2006-01-02 15:04 MST"))
 	}
 	if more := len(strangers) - commands.Rows; more > 0 {
 		fmt.Fprintf(&b, "\nAnd %d more: \"switchboard person refused\", on the machine that I run on, lists them.\n", more)
 	}
-	fmt.Fprintf(&b, "\n\"%sallow IDENTITY\" lets one in as a user. You can add a name for them.", c.Slash)
+	fmt.Fprintf(&b, "\n\"%sallow IDENTITY\" allows one as a user. You can add a name for them.", c.Slash)
 	return commands.Answer{Text: b.String(), Taint: others, Buttons: buttons}
 }

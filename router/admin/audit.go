@@ -21,7 +21,7 @@ type AuditLog interface {
 	Audit(ctx context.Context, f view.AuditFilter, before int64, limit int) ([]view.AuditRecord, error)
 }
 
-const auditUsage = "I show the newest rows of the audit log: /audit, and to pick some `person NAME`, `kind KIND` (turn, person, approval, tool, delivery …), `turn NUMBER` or `before NUMBER`."
+const auditUsage = "/audit shows the newest rows of the audit log. To pick some, add `person NAME`, `kind KIND` (turn, person, approval, tool, delivery …), `turn NUMBER` or `before NUMBER`."
 
 // Audit is the row of /audit.
 func Audit(log AuditLog) commands.Command {

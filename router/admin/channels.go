@@ -152,7 +152,7 @@ func testChannel(keeper ChannelKeeper, name string) commands.Answer {
 			if bad > 0 {
 				said = "is not well"
 			}
-			return commands.Answer{Text: fmt.Sprintf("%s %s; its platform was asked in %s.\n%s", render.Escape(name), said, took, strings.Join(lines, "\n")), Taint: others}
+			return commands.Answer{Text: fmt.Sprintf("%s %s; the check took %s.\n%s", render.Escape(name), said, took, strings.Join(lines, "\n")), Taint: others}
 		},
 	}
 }

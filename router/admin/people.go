@@ -198,7 +198,7 @@ func peopleUsage(verb, slash string) string {
 		}
 		b.WriteString("\n- " + line)
 	}
-	return "I did nothing. I know these:" + b.String() + "\n\nAlone it lists everybody."
+	return "I did nothing. I know these:" + b.String() + "\n\n\"" + slash + "people\" alone lists everybody."
 }
 
 // askRemoval asks whether somebody is to be removed, and says what goes with them. What would be refused is
@@ -213,7 +213,7 @@ func askRemoval(ctx context.Context, dir Directory, change *ledger.PersonChange,
 	if err != nil {
 		return commands.Answer{}, fmt.Errorf("look what is somebody's: %w", err)
 	}
-	text := fmt.Sprintf("Remove **%s** (%s) for good? I will not answer them any more. This is deleted too: %s, %s, %s. They have %s: those that run stop. Their chats stay, with %s, until [retention] clears them.",
+	text := fmt.Sprintf("Remove **%s** (%s) for good? I will not answer them any more. This is deleted too: %s, %s, %s. They have %s: the active ones are paused. Their chats stay, with %s, until [retention] clears them.",
 		render.Escape(words.OneLine(p.Name, 60)), personIs(p), words.Count(has.Memories, "thing")+" that I remember of them", words.Count(has.Notifications, "notification"),
 		words.Count(has.Grants, "permission"), words.Count(has.Jobs, "job"), words.Count(has.Files, "file"))
 	return commands.Answer{Text: text, Taint: others, Buttons: []commands.Button{{Label: "Remove " + words.OneLine(p.Name, 30), Command: fmt.Sprintf("people remove %s yes %d", p.Name, p.Since.UnixMicro())}}}, nil

@@ -201,7 +201,7 @@ func (l *Line) keepConnected(ctx context.Context, s *sender) {
 		}
 		done()
 		if ctx.Err() == nil && !(sure && l.lines.Engine.Safe()) {
-			l.setState(ctx, channels.StateWaiting, "the database cannot be reached, so that another engine may have the channel")
+			l.setState(ctx, channels.StateWaiting, "the database cannot be reached, so another engine may have the channel")
 			retry.Sleep(ctx, lookBusy)
 		}
 	}

@@ -125,7 +125,7 @@ func (s *sender) deadAlert(ctx context.Context, d *ledger.Delivery, outcome stri
 	if err != nil || notice {
 		return
 	}
-	text := fmt.Sprintf("A part of an answer on %s, in %s, was given up: %s. \"switchboard delivery list --state dead\" shows what else was.",
+	text := fmt.Sprintf("A part of an answer on %s, in %s, was given up: %s. \"switchboard delivery list --state dead\" lists all that were given up.",
 		render.Escape(conv.Channel), render.Escape(words.OneLine(calledSo(conv), ShownName)), strings.ReplaceAll(outcome, "_", " "))
 	ls.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel, text, "label", conv, noticeQuiet)
 }

@@ -75,7 +75,7 @@ func deadText(d *ledger.Delivery, outcome string) string {
 		name := render.Escape(words.OneLine(d.Body.Files[0].Name, ShownName))
 		reason = "the platform refused the file " + name
 		if n := len(d.Body.Files); n > 1 {
-			reason += fmt.Sprintf(" or another of the %d that came with it", n)
+			reason += fmt.Sprintf(" or another of the %d files sent together", n)
 		}
 		if d.Body.Files[0].Size == 0 {
 			reason = "the file " + name + " is empty"

@@ -184,11 +184,11 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, does, what, c
 	if wish.Person == "" && conv.Kind == channels.Direct && tools.ByWord(wish.Tool) {
 		by = " for your yes or no"
 	}
-	fmt.Fprintf(&b, "\n\n"+Waiting+"%s%s, then it is denied. To type it: `%sapprove %s`", waits(wish.Within), by, command, code)
+	fmt.Fprintf(&b, "\n\n"+Waiting+"%s%s, then it is denied. To answer by typing: `%sapprove %s`", waits(wish.Within), by, command, code)
 	if !wish.once() {
 		b.WriteString(", with `session` or `always` after it to allow it more than once,")
 	}
-	fmt.Fprintf(&b, " or `%sdeny %s` and why.", command, code)
+	fmt.Fprintf(&b, " or `%sdeny %s` and your reason.", command, code)
 	return b.String()
 }
 
@@ -203,7 +203,7 @@ func loads(b *strings.Builder, l *tools.Loaded) {
 		case file.Link != "":
 			fmt.Fprintf(b, "%s is a link to %s.\n\n", name, plain(file.Link))
 		case file.Binary:
-			fmt.Fprintf(b, "%s is no text (%s).\n\n", name, size)
+			fmt.Fprintf(b, "%s is not a text file (%s), so it is not shown.\n\n", name, size)
 		case file.Size > int64(len(file.Begins)) || len(lines) > mostLines:
 			fmt.Fprintf(b, "%s (%s) begins:\n\n%s\n\n", name, size, words.Fenced("", shown+"\n…"))
 		default:
@@ -211,12 +211,12 @@ func loads(b *strings.Builder, l *tools.Loaded) {
 		}
 	}
 	if l.More > 0 {
-		fmt.Fprintf(b, "It also names %s that I do not show.\n\n", words.Count(l.More, "file"))
+		fmt.Fprintf(b, "The command also names %s that I do not show.\n\n", words.Count(l.More, "file"))
 	}
 	if len(l.Files) == 0 {
 		b.WriteString("No file is shown here. ")
 	}
-	b.WriteString("It may run or load files of its folder, also ones that it does not name. So it can be allowed once only, and runs only if no file there has changed since I asked.\n\n")
+	b.WriteString("The command may run or load files in its folder, even ones it does not name. So it can be allowed once only, and runs only if no file there has changed since I asked.\n\n")
 }
 
 // Waiting begins the end of every question: what follows is no use once it is decided.

@@ -31,7 +31,7 @@ func TestWhatGoesToOthersStaysAsItWasAllowed(t *testing.T) {
 		{ann, "pause", "I paused message"},
 		{ann, "resume", "Resumed"},
 		{ann, "skip", "I'll skip the next run"},
-		{root, "run", "I run message"},
+		{root, "run", "I'm running message"},
 		{root, "text Hello, Bob", "Hello, Bob"},
 		{ann, "delete", "I removed message 1: Hello, Bob"},
 	} {

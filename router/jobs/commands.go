@@ -21,7 +21,7 @@ import (
 func (d *Desk) Commands() []commands.Command {
 	return []commands.Command{
 		{Name: "remind", Typed: true, Args: "WHEN WHAT", About: commands.Text{
-			EN: "remind you of something, as in tomorrow at 9 to call Ann", DE: "dich an etwas erinnern, wie in tomorrow at 9 to call Ann",
+			EN: "remind you of something, for example: tomorrow at 9 to call Ann", DE: "dich an etwas erinnern, wie in tomorrow at 9 to call Ann",
 			ES: "recordarte algo, como en tomorrow at 9 to call Ann", FR: "vous rappeler quelque chose, comme dans tomorrow at 9 to call Ann",
 			IT: "ricordarti qualcosa, come in tomorrow at 9 to call Ann",
 		}, Run: d.remind},
@@ -131,10 +131,10 @@ func (d *Desk) became(c *ledger.JobChange, own string) string {
 		if !d.Begins(job.Payload) {
 			return fmt.Sprintf("Job %d is due now. It runs when you start \"switchboard serve\".", job.ID)
 		}
-		return fmt.Sprintf("I run %s %d now.", kind, job.ID)
+		return fmt.Sprintf("I'm running %s %d now.", kind, job.ID)
 	case ledger.SkipJob:
 		if next := d.upcoming(job, 1); next != "" {
-			return fmt.Sprintf("I'll skip the next run of %s %d. After that it is %s.", kind, job.ID, next)
+			return fmt.Sprintf("I'll skip the next run of %s %d. The one after that is on %s.", kind, job.ID, next)
 		}
 		return fmt.Sprintf("I'll skip the next run of %s %d. No other is left.", kind, job.ID)
 	case ledger.SnoozeJob:
@@ -166,7 +166,7 @@ func (d *Desk) jobs(ctx context.Context, c *commands.Call) (commands.Answer, err
 		return d.list(ctx, c, strings.Fields(strings.ToLower(c.Args)))
 	}
 	return commands.Says("`%[1]sjobs` lists yours. I also know: `%[1]sjobs NUMBER`, and after the number pause, resume, run, skip, delete, history, "+
-		"`when` with a new time, `text` with a new text, or an option such as `overlap queue`; `%[1]sjobs add WHEN WHAT` has me do something later, `%[1]sjobs heartbeat WHEN WHAT` only where something has changed; `%[1]sjobs all` is for admins, in a direct chat.", c.Slash), nil
+		"`when` with a new time, `text` with a new text, or an option such as `overlap queue`; `%[1]sjobs add WHEN WHAT` has me do something later, `%[1]sjobs heartbeat WHEN WHAT` only if something has changed; `%[1]sjobs all` is for admins, in a direct chat.", c.Slash), nil
 }
 
 // oneJob shows a job, or does what stands behind its number.

@@ -117,7 +117,7 @@ func (h *Health) notify(ctx context.Context, g gauge, place string, i *ill, word
 	case i.Ill:
 		h.Notify(ctx, g.kind, g.name+"@"+place+" "+word, text)
 	default:
-		h.Notify(ctx, g.kind, g.name+"@"+place+" "+word, fmt.Sprintf("Well again; the trouble began at %s: %s", i.Since.Format("15:04 UTC"), text))
+		h.Notify(ctx, g.kind, g.name+"@"+place+" "+word, fmt.Sprintf("Well again. The trouble that began at %s was: %s", i.Since.Format("15:04 UTC"), text))
 	}
 }
 

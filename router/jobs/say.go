@@ -198,7 +198,11 @@ func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 	}
 	fmt.Fprintf(&b, "\n- %s so far", words.Count(job.Runs, "run"))
 	if job.Failures > 0 {
-		fmt.Fprintf(&b, ", the last %d failed", job.Failures)
+		last := "one"
+		if job.Failures > 1 {
+			last = fmt.Sprint(job.Failures)
+		}
+		b.WriteString(", the last " + last + " failed")
 	}
 	if job.Taint != "" {
 		b.WriteString("\n- " + source(job) + ", so its runs may do less")

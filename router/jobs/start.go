@@ -25,8 +25,8 @@ type Starter struct {
 	Router     Submitter
 	Heartbeats *Heartbeats
 	Now        func() time.Time
-	// Named is what people call somebody whom an open channel let in; nil: by their name.
-	Named func(ctx context.Context, person string) string
+	// Named is what somebody whom an open channel let in called themselves in a message; nil: they are called by their name.
+	Named func(ctx context.Context, conv channels.Conversation, asked channels.MessageID, person string) string
 }
 
 var _ scheduler.Starter = (*Starter)(nil)
@@ -54,7 +54,7 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		work.Say, work.Text, work.Notification = true, "Reminder: "+said, "Reminder: "+plain
 		owner := job.Owner
 		if s.Named != nil && strings.Contains(owner, ":") { // as only those are called
-			owner = s.Named(ctx, owner)
+			owner = s.Named(ctx, work.To, channels.MessageID(job.Rules.Asked), owner)
 		}
 		work.InGroup, work.ReplyTo = "Reminder for **"+render.Escape(owner)+"**: "+said, channels.MessageID(job.Rules.Asked)
 		for i, z := range snoozes {
@@ -111,5 +111,5 @@ func (s *Starter) late(job *scheduler.Job, run *scheduler.Run) string {
 	if s.Now().Sub(due) <= saidLate+job.Spec.Jitter {
 		return ""
 	}
-	return fmt.Sprintf("(was due at %s, %s)", local(due, job.Spec.Zone), job.Spec.Zone)
+	return fmt.Sprintf("(was due on %s, %s)", local(due, job.Spec.Zone), job.Spec.Zone)
 }

@@ -83,8 +83,8 @@ func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 func TestReminderInAGroupReachesItsPerson(t *testing.T) {
 	t.Parallel()
 	var to submitter
-	starter := &jobs.Starter{Router: &to, Now: time.Now, Named: func(_ context.Context, person string) string {
-		return map[string]string{"telegram:5": "Bob Noyce"}[person]
+	starter := &jobs.Starter{Router: &to, Now: time.Now, Named: func(_ context.Context, _ channels.Conversation, asked channels.MessageID, person string) string {
+		return map[string]string{"telegram:5 m7": "Bob Noyce"}[person+" "+string(asked)]
 	}}
 	run := due(scheduler.PayloadNotify)
 	run.Job.Owner, run.Job.Rules.Asked = "telegram:5", "m7"
@@ -127,8 +127,8 @@ func TestLateRunSaysWhenItWasDue(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[time.Duration]string{
 		2 * time.Second: "Reminder: /call *Bob*",
-		3 * time.Second: "Reminder: /call *Bob*\n\n(was due at Tue 1 Dec 2026 09:00, Europe/Rome)",
-		48 * time.Hour:  "Reminder: /call *Bob*\n\n(was due at Tue 1 Dec 2026 09:00, Europe/Rome)",
+		3 * time.Second: "Reminder: /call *Bob*\n\n(was due on Tue 1 Dec 2026 09:00, Europe/Rome)",
+		48 * time.Hour:  "Reminder: /call *Bob*\n\n(was due on Tue 1 Dec 2026 09:00, Europe/Rome)",
 	} {
 		var to submitter
 		starter := &jobs.Starter{Router: &to, Now: func() time.Time { return slot.Add(late) }}

@@ -65,6 +65,9 @@ func (d *Desk) Keeps(ctx context.Context, job tools.NewJob) []string {
 		return []string{strings.Join([]string{job.Kind, job.When, job.Text, job.Zone}, " ")}
 	}
 	spec, text, err := d.time(ctx, &asking{}, wish{when: job.When, text: job.Text, zone: "UTC"})
+	if read, errRead := scheduler.Read(job.When, d.Now(), "UTC"); errRead == nil && read.Says != "" && job.Text == "" && read.Rest == "" {
+		text = read.Said // what a timer says is ours
+	}
 	switch {
 	case err == nil && spec.At != "":
 		return []string{cmp.Or(text, job.When)}

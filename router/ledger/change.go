@@ -32,6 +32,7 @@ type SessionChange struct {
 	// Person, with SessionTimeZone, is whose jobs move to it of which nobody said the zone; it is theirs then everywhere.
 	// Empty: it is the session's alone.
 	Person string
+	Aside  bool    // the session's own stays as it is: others talk there
 	Moved  []int64 // filled in: the jobs that moved
 }
 

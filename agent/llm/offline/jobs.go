@@ -17,18 +17,19 @@ const sayIt = "Say what became of it: "
 var jobPhrases = []phrase{
 	{say(`(?:(?:list|show)(?: me)?|what are|which are)(?: all)?(?: of)?(?: the| my)? (?:reminders|jobs)(?: (?:are there|do i have))?`), planner.jobs},
 	{say(`(?:show(?: me)?|what is|history of)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})`), planner.jobs},
-	{say(`(?P<verb>delete|remove|cancel|pause|resume|skip|run)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})(?: now)?`), planner.changeJob},
-	{say(`(?:change|move|edit|reschedule|postpone|set)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15}) (?:to|till|until|for) (?P<when>.+)`), planner.changeJob},
-	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]?`), answer("say how a reminder is written", "Write *remind me*, when, and what: *remind me tomorrow at 9 to call Ann*, "+
-		"*remind me in 20 minutes tea*, *remind me every weekday at 8 stand up*. *list my reminders* lists them.")},
-	{say(`(?:can you |could you )?remind (?P<to>(?-i:\p{Lu})\S*) (?P<what>.+)`), planner.remindOther},
+	{say(`(?P<verb>delete|remove|cancel|pause|resume|skip|run)(?: the| my)?(?: reminder| job| task)? (?:number |no\.? ?|#)?(?P<number>\d{1,15})(?: now)?`), planner.changeJob},
+	{moveWords, planner.changeJob},
+	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]?`), answer("say how a reminder is written", "Write *remind me*, when, and what: *remind me tomorrow at 9 to call Ann*, *remind me in 20 minutes tea*, *remind me every weekday at 8 stand up*. *list my reminders* lists them.")},
+	{say(`(?:can you |could you )?remind (?P<to>(?-i:\p{Lu})\S*(?: (?-i:\p{Lu})\S*)?) (?P<what>.+)`), planner.remindOther},
 	{say(`snooze(?: .*)?`), answer("say how to snooze", "Press a button under the reminder, or write `/jobs NUMBER snooze 10m`. *list my reminders* shows the numbers.")},
-	{say(`(?:change|move|cancel|delete|remove|stop) (?:it|(?:the |my |all |that |this )*(?:reminders?|jobs?|reminding me))(?: .*)?`), answer("ask which job",
-		"Which one? *list my reminders* shows the numbers. Then write *cancel reminder 7*, or *change reminder 7 to tomorrow at 9*.")},
+	{say(`(?:change|move|cancel|delete|remove|stop) (?:it|(?:the |my |all |that |this )*(?:reminders?|jobs?|reminding me))(?: .*)?`), answer("ask which job", "Which one? *list my reminders* shows the numbers. Then write *cancel reminder 7*, or *change reminder 7 to tomorrow at 9*.")},
 	{all, scheduled(func(w scheduler.Wish) bool { return w.Leading })},
 }
 
-var all = say(`(?P<text>.+)`)
+var (
+	all       = say(`(?P<text>.+)`)
+	moveWords = say(`(?:change|move|edit|reschedule|postpone|set)(?: the time of)?(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15}) (?:to|till|until|for) (?P<when>.+)`)
+)
 
 // scheduled plans for a text with a time. What is wrong with it the tool says.
 func scheduled(is func(scheduler.Wish) bool) func(planner, map[string]string) (plan, bool) {
@@ -47,14 +48,14 @@ func scheduled(is func(scheduler.Wish) bool) func(planner, map[string]string) (p
 
 // acts: a text is what a plan is made of that acts.
 func (p planner) acts(text string) bool {
-	for _, phrase := range p.phrases {
-		if m := matched(phrase.words, text); text != "" && m != nil && phrase.words != all && (m["name"] == "" || strings.ContainsAny(m["name"], "./")) { // "open the door" is no file
-			if made, ok := phrase.plan(p, m); ok && len(made["tasks"].([]task)) > 1 {
-				return true
-			}
+	return text != "" && slices.ContainsFunc(p.phrases, func(ph phrase) bool {
+		m := matched(ph.words, text)
+		if m == nil || ph.words == all || m["name"] != "" && !strings.ContainsAny(m["name"], "./") { // "open the door" is no file
+			return false
 		}
-	}
-	return false
+		made, ok := ph.plan(p, m)
+		return ok && len(made["tasks"].([]task)) > 1
+	})
 }
 
 // remindOther is for somebody else: "remind Bob tomorrow at 9 to call".
@@ -93,11 +94,13 @@ var choiceLine = regexp.MustCompile(`(?m)^- (.+)$`)
 // whichTime has the person choose where words mean several times; false: that is not what failed.
 func (p planner) whichTime(failed section, text string) (plan, bool) {
 	lines := choiceLine.FindAllStringSubmatch(failed.said(), -1)
-	if !strings.HasPrefix(failed.field("Tool"), "schedule.add") || len(lines) == 0 {
+	if !strings.HasPrefix(failed.field("Tool"), "schedule.") || len(lines) == 0 {
 		return plan{}, false
 	}
 	lead := ""
-	if wish, _ := scheduler.Find(text, time.Now(), "UTC"); wish.Spoken || !p.acts(wish.Rest) {
+	if m := matched(moveWords, text); m != nil {
+		lead = "change reminder " + m["number"] + " to "
+	} else if wish, _ := scheduler.Find(text, time.Now(), "UTC"); wish.Spoken || !p.acts(wish.Rest) {
 		lead = "remind me "
 	}
 	question, _, _ := strings.Cut(failed.said(), "\n")

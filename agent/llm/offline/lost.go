@@ -10,26 +10,17 @@ import (
 
 var (
 	hello = words.Text{
-		EN: "Hello! `help` shows what I can do.",
-		DE: "Hallo! `help` zeigt, was ich kann.",
-		ES: "¡Hola! `help` muestra lo que sé hacer.",
-		FR: "Bonjour ! `help` montre ce que je sais faire.",
-		IT: "Ciao! `help` mostra che cosa so fare.",
+		EN: "Hello! `help` shows what I can do.", DE: "Hallo! `help` zeigt, was ich kann.",
+		ES: "¡Hola! `help` muestra lo que sé hacer.", FR: "Bonjour ! `help` montre ce que je sais faire.", IT: "Ciao! `help` mostra che cosa so fare.",
 	}
 	didYouMean = words.Text{EN: "Did you mean `%s`?", DE: "Meinst du `%s`?", ES: "¿Quieres decir `%s`?", FR: "Vouliez-vous dire `%s` ?", IT: "Intendi `%s`?"}
 	cannot     = words.Text{
-		EN: "I can't do that without a language model. `help` shows what I can do.",
-		DE: "Das kann ich ohne Sprachmodell nicht. `help` zeigt, was ich kann.",
-		ES: "No puedo hacerlo sin un modelo de lenguaje. `help` muestra lo que sé hacer.",
-		FR: "Je ne peux pas le faire sans modèle de langage. `help` montre ce que je sais faire.",
-		IT: "Non posso farlo senza un modello linguistico. `help` mostra che cosa so fare.",
+		EN: "I can't do that without a language model. `help` shows what I can do.", DE: "Das kann ich ohne Sprachmodell nicht. `help` zeigt, was ich kann.",
+		ES: "No puedo hacerlo sin un modelo de lenguaje. `help` muestra lo que sé hacer.", FR: "Je ne peux pas le faire sans modèle de langage. `help` montre ce que je sais faire.", IT: "Non posso farlo senza un modello linguistico. `help` mostra che cosa so fare.",
 	}
 	addModel = words.Text{
-		EN: " `switchboard init model`, on my machine, adds a model.",
-		DE: " `switchboard init model` auf meinem Rechner fügt eines hinzu.",
-		ES: " `switchboard init model`, en mi máquina, añade uno.",
-		FR: " `switchboard init model`, sur ma machine, en ajoute un.",
-		IT: " `switchboard init model`, sulla mia macchina, ne aggiunge uno.",
+		EN: " `switchboard init model`, on my machine, adds a model.", DE: " `switchboard init model` auf meinem Rechner fügt eines hinzu.",
+		ES: " `switchboard init model`, en mi máquina, añade uno.", FR: " `switchboard init model`, sur ma machine, en ajoute un.", IT: " `switchboard init model`, sulla mia macchina, ne aggiunge uno.",
 	}
 )
 
@@ -130,12 +121,14 @@ func nearest(text string) string {
 // lost is what is said to what nobody knows.
 func (p planner) lost(text string) plan {
 	language := p.speaks(languageOf(text))
+	if strings.Contains(p.last, "Where are you? A city is enough.") {
+		return ready("ask for the time there", "I do not know that place. What time is it there now? Write only the time, as in 14:30.")
+	}
 	if ability := nearest(text); ability != "" {
 		return ready("ask what was meant", fmt.Sprintf(didYouMean.In(language), ability))
 	}
-	said := cannot.In(language)
 	if strings.HasSuffix(p.place.field("You work for"), "(role admin)") {
-		said += addModel.In(language)
+		return ready("say what I can do", cannot.In(language)+addModel.In(language))
 	}
-	return ready("say what I can do", said)
+	return ready("say what I can do", cannot.In(language))
 }

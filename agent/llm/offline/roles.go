@@ -41,12 +41,13 @@ type planner struct {
 	place          section
 	files, earlier []file // that came along, now and before
 	phrases        []phrase
+	last           string // what was said last
 }
 
 // makePlan plans for what the person wrote.
 func makePlan(system, user prompt) plan {
 	recent, text := user["Recent messages"], user["New message"].text()
-	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases}
+	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases, recent.last}
 	if faults := user["Faults in your last plan"].text(); faults != "" {
 		return ready("say that the plan was not accepted", "I could not make a plan for this that passes the checks: "+clip(faults, 300))
 	}
@@ -124,6 +125,9 @@ func failure(s section) string {
 		said = strings.TrimSuffix(fmt.Sprintf("`%s` %s.\n\n%s", clip(what, 200), how, block(said, 1000)), "\n\n"+block("", 0))
 	default:
 		said = strings.TrimRight(said, ".") + "."
+	}
+	if strings.HasPrefix(said, "When?") || strings.HasPrefix(said, "What shall I ") {
+		return said
 	}
 	return "I could not do that: " + said
 }
