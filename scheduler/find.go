@@ -425,18 +425,19 @@ func (r *reading) misspelt() string {
 		if len(t.word) < 4 || r.lang.known[t.word] {
 			continue
 		}
-		near := words.Near(t.word, r.lang.vocabulary, 1+len(t.word)/7)
-		if near == "" || near[0] != t.word[0] {
-			continue
-		}
-		text := r.finder.text[:t.from] + near + r.finder.text[t.from+len(strings.TrimRight(t.raw, ",;:.!?")):]
-		f := *r.finder
-		f.text = text
-		again := f.in(r.lang)
-		if again.err == nil && (again.spoken && !r.spoken || slices.ContainsFunc(again.spans, func(s found) bool {
-			return again.tokens[s.from].from <= t.from && t.from < again.tokens[s.to-1].to
-		})) {
-			return text
+		for _, near := range r.lang.vocabulary {
+			most := 1 + len(t.word)/7
+			if near[0] != t.word[0] || max(len(near)-len(t.word), len(t.word)-len(near)) > most || words.Near(t.word, []string{near}, most) == "" {
+				continue
+			}
+			f := *r.finder
+			f.text = r.finder.text[:t.from] + near + r.finder.text[t.from+len(strings.TrimRight(t.raw, ",;:.!?")):]
+			again := f.in(r.lang)
+			if again.err == nil && (again.spoken && !r.spoken || slices.ContainsFunc(again.spans, func(s found) bool {
+				return again.tokens[s.from].from <= t.from && t.from < again.tokens[s.to-1].to
+			})) {
+				return f.text
+			}
 		}
 	}
 	return ""

@@ -79,7 +79,7 @@ var languages = sync.OnceValue(func() (list []*language) {
 
 // learn knows a word, which may be meant by one like it.
 func (l *language) learn(word string, meant bool) {
-	if meant && !l.known[word] && len([]rune(word)) > 4 {
+	if meant && len([]rune(word)) > 4 && !slices.Contains(l.vocabulary, word) {
 		l.vocabulary = append(l.vocabulary, word)
 	}
 	l.known[word] = true
