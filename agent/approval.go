@@ -95,7 +95,7 @@ func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use
 	a.By, a.Why = words.Escape(a.By), words.Escape(a.Why) // of people, for whom no sign means anything
 	end := &ending{state: "done", outcome: a.State, text: "I stopped: " + denied(a, ask) + "."}
 	if a.State == Rejected && a.Why == "" && !r.did() {
-		end.text, end.whole = "Denied, so I did nothing.", true
+		end.text, end.whole = "Denied, so I did nothing: "+label(plan.Tasks[i].Task)+".", true
 	}
 	return nil, "", end
 }

@@ -168,7 +168,7 @@ func TestToolIsUnderTheSameRules(t *testing.T) {
 		r.platform.Say("c1", "ada", `/tool look {"amount": 2}`)
 		r.mentions(7, "look is done")
 		r.platform.Press("c1", "ada", "Deny")
-		r.mentions(8, "Denied, so I did nothing.")
+		r.mentions(8, "Denied, so I did nothing: ")
 		r.platform.Say("c1", "ada", pay)
 		r.await(9)
 		r.end() // decided while another program runs

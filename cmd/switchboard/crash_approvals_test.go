@@ -344,7 +344,9 @@ func (c *approvalsCrash) ended() {
 		for _, text := range c.place.shown(n % wishers) {
 			text, again := strings.CutPrefix(strings.TrimSpace(text), "(repeated)")
 			text = strings.TrimSpace(text)
-			stopped := strings.HasPrefix(text, "I stopped: ") && strings.Contains(text, ends[0]) && strings.Contains(text, ends[1])
+			stopped := strings.HasPrefix(text, "I stopped: ") && strings.Contains(text, ends[0]) ||
+				turn.Outcome == "rejected" && strings.HasPrefix(text, "Denied, so I did nothing: ")
+			stopped = stopped && strings.Contains(text, ends[1])
 			switch {
 			case !stopped && !slices.Contains(ends, text):
 			case again:

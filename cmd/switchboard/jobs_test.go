@@ -70,7 +70,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	r.command("config", "set", "heartbeat.enabled", "true")
 	r.command("config", "set", "scheduler.enabled", "false")
 	tell(1, "Jobs are switched off", "run", "8")
-	tell(0, "I run maintenance 2 now.", "run", "2") // maintenance goes on
+	tell(0, "I'm running maintenance 2 now.", "run", "2") // maintenance goes on
 	if out, _, _ := r.command("job", "show", "2"); strings.Contains(out, "switched off") {
 		t.Errorf("of maintenance that goes on it says:\n%s", out)
 	}

@@ -92,7 +92,7 @@ func TestChannelConnectsWithASecretThatIsSetAnew(t *testing.T) {
 		return true
 	})
 	r.await("it is answered", 20*time.Second, func() bool {
-		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "The secret other is set. I delete your message")
+		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "The secret other is set. I'm deleting your message")
 	})
 	r.settle()
 	log := r.log.String()

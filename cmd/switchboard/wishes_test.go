@@ -31,7 +31,7 @@ var wishes = []wish{
 	{says: "pause job #2", tool: "schedule.change", args: `{"job": #2, "action": "pause"}`, needs: "pause", shows: "I paused reminder"},
 	{says: "let it go on", then: true, tool: "schedule.change", args: `{"job": #2, "action": "resume"}`, needs: "resume", shows: "Wake up"},
 	{says: "skip the next time of job #2", tool: "schedule.change", args: `{"job": #2, "action": "skip"}`, needs: "skip", shows: "I'll skip the next run"},
-	{says: "run job #8 now", tool: "schedule.change", args: `{"job": #8, "action": "run"}`, needs: "run", shows: "I run task"},
+	{says: "run job #8 now", tool: "schedule.change", args: `{"job": #8, "action": "run"}`, needs: "run", shows: "I'm running task"},
 	{says: "job #8 must never run twice at once: leave one out then", tool: "schedule.change", args: `{"job": #8, "action": "set", "text": "overlap skip"}`, needs: "overlap skip|queue|allow", shows: "overlap"},
 	{says: "job #9: only between 8 and 20 o'clock", tool: "schedule.change", args: `{"job": #9, "action": "set", "text": "hours 8:00-20:00"}`, needs: "hours 8:00-22:00", shows: "hours"},
 	{says: "remove reminder #4", tool: "schedule.change", args: `{"job": #4, "action": "remove"}`, needs: "remove", shows: "Kuchen"},
