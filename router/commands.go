@@ -352,7 +352,7 @@ func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answe
 		return a, err
 	}
 	if waiting > 0 {
-		fmt.Fprintf(&b, "\nWaiting: %d.", waiting)
+		fmt.Fprintf(&b, "\nMessages waiting: %d.", waiting)
 	}
 	a.Text = b.String()
 	return a, nil

@@ -127,7 +127,7 @@ func TestFullQueueSaysSo(t *testing.T) {
 		}
 		// Commands need neither queue nor worker.
 		r.platform.Say("c1", "ada", "/status")
-		r.mentions(3, "running", "Waiting: 2")
+		r.mentions(3, "running", "Messages waiting: 2")
 		release()
 		r.await(6)
 	})

@@ -22,7 +22,7 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.ClaimWrong:       "There is no such code. \"switchboard person claim\", on the machine that I run on, prints one.",
 	ledger.ClaimUsed:        "That code is no longer valid: it, or a newer one, has been used. \"switchboard person claim\", on the machine that I run on, prints another.",
 	ledger.ClaimExpired:     "That code is too old. \"switchboard person claim\", on the machine that I run on, prints another.",
-	ledger.ClaimNeedless:    "You are an admin already, so I left the code as it is: somebody else may use it.",
+	ledger.ClaimNeedless:    "You are an admin already, so I did not use up the code: it still works for somebody else.",
 	ledger.ClaimByFile:      "My settings file lists you, so only it says what you may do: write role = \"admin\" beside your name in [[people]].",
 	ledger.PairingRefused:   "Refused. I won't tell them. They get no new code for a day.",
 	ledger.LinkWrong:        "That code is not valid. Write /link on your other account for a new one. A code works once, for ten minutes, and a newer one replaces it.",

@@ -188,7 +188,7 @@ func (g *grammar) onDays(s *said) bool {
 		return false
 	}
 	if s.every > time.Hour || time.Hour%s.every != 0 || s.every < time.Minute || s.most != 0 {
-		return g.fail("that interval has no days; write a cron expression, such as “cron 0 9-17/2 * * 1-5”")
+		return g.fail("that interval cannot be limited to certain days; write a cron expression, such as “cron 0 9-17/2 * * 1-5”")
 	}
 	switch g.take("on"); {
 	case g.take("weekdays"):

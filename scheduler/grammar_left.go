@@ -24,7 +24,7 @@ func (g *grammar) unread(s *said) {
 	word, next := g.peek(0), g.peek(1)
 	open := s.open()
 	if s.again != nil && s.hours != nil && open {
-		g.fail("hours belong to an interval, as in “every hour between 9:00 and 17:00”; else say at which time of the day")
+		g.fail("“between … and …” works only with an interval, as in “every hour between 9:00 and 17:00”; otherwise write one time, as in “every day at 9:00”")
 	}
 	if word == "" || g.err != nil || g.ended(":") {
 		return
@@ -52,7 +52,7 @@ func (g *grammar) unread(s *said) {
 		open && (word == "early" || word == "first" && next == "thing"):
 		g.fail("“%s %s” is no exact time; write one such as “at 9:30”", word, next)
 	case open && isDigit(word) && !g.ended(",") && len(strings.Trim(word, "0123456789")) <= 1 && len(word) <= 5:
-		g.fail("is “at %s” meant? Write it so; if it belongs to the text, write “:” before it", word)
+		g.fail("did you mean “at %[1]s”? Then write that; if %[1]s is part of the text, write “:” before it", word)
 	case open && figure(word) && !g.ended(","):
 		g.fail(noClock, word)
 	case (s.again != nil || s.day != nil) && word == "in" && isMonth:
@@ -78,7 +78,7 @@ func (g *grammar) unread(s *said) {
 	case counted && word == "ago":
 		g.err = &PastError{"That is over already."}
 	case counted && (word == "before" || word == "after" || word == "from") && g.bare:
-		g.fail("a time is counted from now, as in “in 20 minutes”; otherwise write the exact time")
+		g.fail("I can only count from now, as in “in 20 minutes”; otherwise write the exact time")
 	case counted && (word == "and" || word == "or") && (isNumber || next == "a" || next == "an" || next == "half"),
 		s.wait != 0 && isDigit(word) && (strings.HasPrefix(g.tokens[g.at-1].word, "h") || strings.HasSuffix(g.tokens[g.at-1].word, "h")):
 		g.fail("write how long as “in 2 hours 30 minutes” or “in 90 minutes”")

@@ -63,7 +63,7 @@ func (g *grammar) zoneItem(s *said) bool {
 		g.take("time")
 		return true
 	case bare && s.timed() && words.Offset.MatchString(name):
-		return g.fail("an offset such as %s is no time zone; write a name such as Europe/Rome, or all of it, as 2026-12-05T09:00:00+01:00", name)
+		return g.fail("an offset such as %s is not a time zone; write a name such as Europe/Rome, or the full date and time with the offset, such as 2026-12-05T09:00:00+01:00", name)
 	case bare && s.timed() && words.Inexact(name) != "" && len(name) < 5 && (name == upper || len(name) > 2 && !slices.Contains(strings.Fields("wet west met usa"), name)) && upper != "US":
 		return g.fail(words.NotExact, name, words.Inexact(name))
 	}

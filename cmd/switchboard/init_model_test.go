@@ -113,7 +113,7 @@ func TestInitAsksAgainForAnAddressThatDoesNotAnswer(t *testing.T) {
 		"another one": {[]step{
 			{whichModel, "4", ""},
 			{address + "[http://127.0.0.1:11434/v1, which is Ollama's]: ", "127.0.0.1:1", unreachable},
-			{address + "[http://127.0.0.1:1/v1, as it is]: ", "not an address", "That is no address"},
+			{address + "[http://127.0.0.1:1/v1, as it is]: ", "not an address", "That is not an address"},
 			{address + "[http://127.0.0.1:1/v1, as it is]: ", "127.0.0.1:2", unreachable},
 			{address + "[http://127.0.0.1:2/v1, as it is]: ", srv.URL(), "ok    it answers; models: 1"},
 			{aModel, "", "Telegram"},

@@ -159,7 +159,7 @@ func (q *interview) address(enter, note string) (address string, kept bool, err 
 		if address = addressOf(given); address != "" {
 			return address, false, nil
 		}
-		q.say("  That is no address, such as %s.", enter)
+		q.say("  That is not an address. An address looks like this: %s", enter)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestRemindersOverEachPlatform(t *testing.T) {
 			}
 			d.ada.presses(came, "1 h")
 			d.ada.pressed(came, "1 h") // the first press may have taken it away already
-			d.ada.found("I'll remind you again at ", " (Europe/Rome): ")
+			d.ada.found("I'll remind you again on ", " (Europe/Rome): ")
 		}
 	})
 	o.noted()

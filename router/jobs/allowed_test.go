@@ -20,7 +20,7 @@ func TestWhatGoesToOthersStaysAsItWasAllowed(t *testing.T) {
 	}}}
 	d := newDesk(&r)
 	for _, verb := range []string{"text pay me now", "when every minute", "overlap allow", "times 5", "timezone Asia/Tokyo", "run"} {
-		if answer := give(t, d, &r, ann, chat, "jobs 1 "+verb); !strings.Contains(answer.Text, "sends to others, as it was allowed") {
+		if answer := give(t, d, &r, ann, chat, "jobs 1 "+verb); !strings.Contains(answer.Text, "may do so only exactly as it was allowed") {
 			t.Errorf("%s: %s", verb, answer.Text)
 		}
 	}

@@ -54,7 +54,7 @@ func (a *asking) mayChange(job *scheduler.Job) error {
 	if job.Payload != scheduler.PayloadSend || a.admin() {
 		return nil
 	}
-	return faulty("refused", "Job %d sends to others, as it was allowed. To change it, cancel it and ask me again. You can pause, resume and skip it.", job.ID)
+	return faulty("refused", "Job %d writes to others, and may do so only exactly as it was allowed. To change it, cancel it and ask me again. You can pause, resume and skip it.", job.ID)
 }
 
 // whose is whose jobs are meant; empty: everybody's. What a tool changes is the person's own: of others'

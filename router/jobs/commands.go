@@ -138,7 +138,7 @@ func (d *Desk) became(c *ledger.JobChange, own string) string {
 		}
 		return fmt.Sprintf("I'll skip the next run of %s %d. No other is left.", kind, job.ID)
 	case ledger.SnoozeJob:
-		return fmt.Sprintf("I'll remind you again at %s (%s)%s", local(c.Until, job.Spec.Zone), render.Escape(job.Spec.Zone), does(job, 100))
+		return fmt.Sprintf("I'll remind you again on %s (%s)%s", local(c.Until, job.Spec.Zone), render.Escape(job.Spec.Zone), does(job, 100))
 	case ledger.ResumeJob:
 		return "Resumed. " + d.made(job, own)
 	}

@@ -102,9 +102,9 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 		return nil, err
 	}
 	if text == "" {
-		what := "What shall I do %s? Write it after the time."
+		what := "What shall I do %s? Write the time again with the task after it, as in “every weekday at 8 list files”."
 		if w.payload == scheduler.PayloadNotify {
-			what = "What shall I remind you of %s? Write it after the time."
+			what = "What shall I remind you of %s? Write the time again with the text after it, as in “tomorrow at 9 to call Ann”."
 		}
 		return nil, faulty("no_text", what, words.OneLine(w.when, 80))
 	}

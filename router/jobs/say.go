@@ -68,7 +68,7 @@ func (d *Desk) made(job *scheduler.Job, own string) string {
 // promises begin the sentence that says what a job does.
 var promises = map[scheduler.Payload]string{
 	scheduler.PayloadNotify: "I'll remind you ", scheduler.PayloadAgent: "I'll do this ",
-	scheduler.PayloadHeartbeat: "I'll look into this, and tell you only what is new, ", scheduler.PayloadSend: "I'll send this ",
+	scheduler.PayloadHeartbeat: "I'll write only if something is new. I'll look into this ", scheduler.PayloadSend: "I'll send this ",
 }
 
 // comes is when a job is due: "tomorrow, Tue 24 Nov, 09:00 (Europe/Rome)".
