@@ -107,9 +107,11 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 	release := a.brain.held("long")
 	defer release()
 	heard := b.listens()
-	startBoth(a, b)
+	a.start()
+	a.until("the channel is held", a.connected)
+	a.begins("c1", "ada", "long") // before another could take it
+	b.start()
 	b.until("it listens", heard.begun)
-	a.begins("c1", "ada", "long")
 	for i := range 3 {
 		text := fmt.Sprintf("hello %d", i)
 		a.platform.Say("c2", "bob", text)
