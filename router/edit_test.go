@@ -10,6 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/router/ledger"
 )
 
 // tooLate is said of an edit of what was answered.
@@ -246,7 +247,9 @@ func TestEditReachesThePlanOfAnotherEngine(t *testing.T) {
 	a, b := twins(t)
 	first, second := newMind(t), newMind(t)
 	a.agent, b.agent, a.config.Workers = first, second, 1
+	heard := b.listens()
 	startBoth(a, b)
+	b.until("b listens", heard.begun)
 	done := first.hold(atPlan)
 	defer done()
 	a.platform.Say("c1", "ada", "quick-long")
@@ -256,7 +259,8 @@ func TestEditReachesThePlanOfAnotherEngine(t *testing.T) {
 	a.until("b plans", func() bool { return second.reached(atPlan) == 1 })
 	a.platform.Edit("c2", id, "quick-b")
 	a.until("the edit is accepted", func() bool { return a.platform.Pending() == 0 })
-	time.Sleep(300 * time.Millisecond) // its wake is on the way
+	b.until("b is woken", func() bool { return heard.count(ledger.WakeEdit) > 0 })
+	time.Sleep(300 * time.Millisecond) // and looks
 	release()
 	done()
 	a.settle()

@@ -53,13 +53,13 @@ func (r *Router) askPairing(ctx context.Context, e *sorted) *ledger.Reply {
 		command := to.Command(chat)
 		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, delivery.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,
-			Wish: "asks to talk with me. They would be a user: no admin, and with the tools of that channel.",
+			Wish: "asks to talk with me. They would be a user, not an admin, with the tools of that channel.",
 			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+delivery.Waiting+"an hour. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
 				code, command, code, command, code),
 			Yes: "Allow", No: "Refuse", Until: as.Request.ExpiresAt,
 		}))
 	}
-	const hello = "Hello. I only talk with people whom an admin has allowed. Tell them this code: %s. It is good for an hour. Once they allow you, I write to you here."
+	const hello = "Hello. I only talk with people whom an admin has allowed. Tell them this code: %s. It is good for an hour. Once they allow you, I'll write to you here."
 	reply := line.Notice(e.Event, fmt.Sprintf(hello, "`"+code+"`"))
 	reply.Text = fmt.Sprintf(hello, redacted)
 	return reply

@@ -91,7 +91,7 @@ func TestStaleBacklogIsOffered(t *testing.T) {
 		r.shows(4, "re: first\n\nsecond one")
 		r.toasts(r.platform.PressCode("c1", "ada", string(offer[0].ID), r.codeIn("c1", "Go on")), "That question was answered already.")
 		r.toast(r.platform.Press("c2", "bob", "Leave it"))
-		r.shows(5, "All right, I leave it.")
+		r.shows(5, "All right, I'll leave it.")
 		r.allEnded()
 		r.same("the turns", r.outcomes(), []string{
 			"first: done stale", "second _one_: merged stale", "only: done stale", "now: done answered", "Go on: done answered",

@@ -19,7 +19,7 @@ func (r *Router) timeZone(ctx context.Context, c *commands.Call) (commands.Answe
 	own := r.settings().zone("", c.Person.TimeZone)
 	switch {
 	case c.Args == "":
-		return commands.Says("The time zone here is %s. /timezone and a city sets another; /timezone default goes back to yours.", c.TimeZone), nil
+		return commands.Says("The time zone here is %s. Write /timezone and a city to set another, or /timezone default to go back to yours.", c.TimeZone), nil
 	case c.Args == asSettings:
 		return set(c, ledger.SessionTimeZone, "", "The time zone here is "+own+".")
 	case clockShape.MatchString(c.Args):

@@ -70,7 +70,7 @@ func (g *grammar) unread(s *said) {
 	case isOrdinal(g.tokens[g.at-1].word) && (isWeekday || word == "day" || word == "working" || word == "work" || word == "business" || word == "workday" || word == "weekday" || word == "weekend" || word == "week"):
 		g.fail("“the %s %s” is not understood; a job comes on days of the week or on dates, as in “every friday” or “every month on the 1st”", g.tokens[g.at-1].word, word)
 	case s.again != nil && word == "on" && (s.again.week && s.again.weekdays == 0 || s.again.month && s.again.dates == 0 || s.again.year && s.again.dates == 0):
-		g.fail("write a day after that, as in “every week on monday”, “every month on the 1st”, “every year on 24 december”")
+		g.fail("write a day after “on”, as in “every week on monday”, “every month on the 1st”, “every year on 24 december”")
 	case s.again != nil && word == "of" && s.again.dates != 0:
 		g.fail("“%s” is not understood there; %s", next, taken)
 	case len(s.clocks) > 1 && g.ended(",") && figure(word):
@@ -81,7 +81,7 @@ func (g *grammar) unread(s *said) {
 		g.fail("I can only count from now, as in “in 20 minutes”; otherwise write the exact time")
 	case counted && (word == "and" || word == "or") && (isNumber || next == "a" || next == "an" || next == "half"),
 		s.wait != 0 && isDigit(word) && (strings.HasPrefix(g.tokens[g.at-1].word, "h") || strings.HasSuffix(g.tokens[g.at-1].word, "h")):
-		g.fail("write how long as “in 2 hours 30 minutes” or “in 90 minutes”")
+		g.fail("write the length like this: “in 2 hours 30 minutes” or “in 90 minutes”")
 	case s.day != nil && isPlainWeekday(s.day) && (word == "week" || word == "weeks"):
 		g.fail("write “%s next week”, or a date", g.tokens[g.at-1].word)
 	case slices.Contains(joiners, word) && g.second(s) || (word == "to" || word == "-" || word == "–" || word == "from") && g.second(s):

@@ -78,7 +78,7 @@ func (c initCmd) Run(a *app) error {
 		return nil
 	}
 	if _, err := q.settings(q.answers); err != nil {
-		return fmt.Errorf("nothing was written: add it to %s by hand: %w", q.path, err)
+		return fmt.Errorf("nothing was written; add what you want to %s by hand: %w", q.path, err)
 	}
 	if err := configs.Init(q.path, q.answers); err != nil {
 		return err

@@ -106,7 +106,11 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 		if w.payload == scheduler.PayloadNotify {
 			what = "What shall I remind you of %s? Write the time again with the text after it, as in “tomorrow at 9 to call Ann”."
 		}
-		return nil, faulty("no_text", what, words.OneLine(w.when, 80))
+		when := w.when
+		if read, err := scheduler.Read(when, d.Now(), "UTC"); err == nil { // without "remind me"
+			when = read.Said
+		}
+		return nil, faulty("no_text", what, words.OneLine(when, 80))
 	}
 	to := &a.conv
 	if w.to != nil {

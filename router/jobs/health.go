@@ -142,7 +142,7 @@ func (h *Health) lookAtQueue(ctx context.Context, look looker) error {
 	if err != nil {
 		return err
 	}
-	look(gaugeQueue, "", b.Oldest.Seconds(), fmt.Sprintf("%d messages wait to be worked on, the oldest for %s.", b.Waiting, b.Oldest.Round(time.Minute)))
+	look(gaugeQueue, "", b.Oldest.Seconds(), fmt.Sprintf("Messages waiting to be worked on: %d. The oldest has waited %s.", b.Waiting, b.Oldest.Round(time.Minute)))
 	look(gaugeDead, "", float64(b.Dead), fmt.Sprintf("%d parts of answers could not be delivered; \"switchboard delivery list --state dead\" shows them.", b.Dead))
 	return nil
 }

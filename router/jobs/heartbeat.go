@@ -138,7 +138,7 @@ func (h *Heartbeats) address(ctx context.Context, job *scheduler.Job, work *ledg
 		case len(chats) == 0 && len(all) > 0:
 			return none, errors.New("no chat of an admin is connected here")
 		case len(chats) == 0:
-			return skipped("no admin has a direct chat with me; one writes to me, or heartbeat.deliver_to names a chat")
+			return skipped("no admin has a direct chat with me; an admin has to write to me first, or heartbeat.deliver_to has to name a chat")
 		}
 		work.To = chats[0]
 	}

@@ -20,7 +20,7 @@ func (d *Desk) list(ctx context.Context, c *commands.Call, args []string) (comma
 	of := a.person.Name
 	if len(args) > 0 && args[0] == "all" {
 		if !a.sees() {
-			return commands.Says("Everybody's jobs are for admins, in a direct chat."), nil
+			return commands.Says("Only admins can list everybody's jobs, and only in a direct chat."), nil
 		}
 		of, command, args = "", "jobs all", args[1:]
 	}

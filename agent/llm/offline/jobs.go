@@ -21,7 +21,7 @@ var jobPhrases = []phrase{
 	{moveWords, planner.changeJob},
 	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]?`), answer("say how a reminder is written", "Write *remind me*, when, and what: *remind me tomorrow at 9 to call Ann*, *remind me in 20 minutes tea*, *remind me every weekday at 8 stand up*. *list my reminders* lists them.")},
 	{say(`(?:can you |could you )?remind (?P<to>(?-i:\p{Lu})\S*(?: (?-i:\p{Lu})\S*)?) (?P<what>.+)`), planner.remindOther},
-	{say(`snooze(?: .*)?`), answer("say how to snooze", "Press a button under the reminder, or write `/jobs NUMBER snooze 10m`. The number is the one I gave when you made it.")},
+	{say(`snooze(?: .*)?`), answer("say how to snooze", "Press a button under the reminder, or write `/jobs NUMBER snooze 10m`. *list my reminders* shows the numbers of those to come.")},
 	{say(`(?:change|move|cancel|delete|remove|stop) (?:it|(?:the |my |all |that |this )*(?:reminders?|jobs?|reminding me))(?: .*)?`), answer("ask which job", "Which one? *list my reminders* shows the numbers. Then write *cancel reminder 7*, or *change reminder 7 to tomorrow at 9*.")},
 	{all, scheduled(func(w scheduler.Wish) bool { return w.Leading })},
 }
