@@ -80,18 +80,15 @@ func (f *finder) in(l *language) *reading {
 		return nil
 	}
 	r.wrong = wrong
-	spans = r.meant(spans, source)
-	if len(spans) == 0 && !r.wished && strings.HasSuffix(strings.TrimSpace(f.text), "?") {
-		err = ErrNoTime // a question about a time
+	spans = r.meant(spans)
+	if len(spans) == 0 && r.asks() {
+		err = ErrNoTime
 	}
 	r.spans, r.err = r.joined(spans, err)
-	for _, s := range r.spans {
+	r.taken = r.prefix
+	for _, s := range slices.Concat(r.spans, wrong) {
 		r.taken += r.tokens[s.to-1].to - r.tokens[s.from].from
 	}
-	for _, s := range wrong {
-		r.taken += r.tokens[s.to-1].to - r.tokens[s.from].from
-	}
-	r.taken += r.prefix
 	if r.err == nil {
 		r.compose(source)
 	}
@@ -101,7 +98,7 @@ func (f *finder) in(l *language) *reading {
 // first is the token with which the time begins; below 0: there is none.
 func (r *reading) first() int {
 	at := -1
-	for _, s := range append(slices.Clone(r.spans), r.wrong...) {
+	for _, s := range slices.Concat(r.spans, r.wrong) {
 		if at < 0 || s.from < at {
 			at = s.from
 		}
@@ -126,11 +123,11 @@ func (r *reading) translated(s found) bool {
 // wish goes over what is said around a time, from token i on, and returns where that ends.
 func (r *reading) wish(source []token, i int) int {
 	for i < len(source) {
-		p, _ := r.lang.match(source, i, true)
 		if source[i].word == "" && strings.Trim(source[i].raw, "?!.,:;-–—") == "" {
 			i++
 			continue
 		}
+		p, _ := r.lang.match(source, i, true)
 		if p == nil || p.role == "join" || p.role == "text" || (p.role == "title" || p.role == "hello") && r.begun {
 			break
 		}
@@ -187,8 +184,8 @@ func over(err error) bool {
 }
 
 // meant leaves out what is text: a day that a text is about, the day of a meeting, a name.
-func (r *reading) meant(spans []found, source []token) (list []found) {
-	asked := strings.HasSuffix(strings.TrimSpace(r.finder.text), "?") && !r.wished
+func (r *reading) meant(spans []found) (list []found) {
+	asked := r.asks()
 	for i, s := range spans {
 		before, whole := r.before(s.from), s.from == 0 && s.to == len(r.tokens)
 		clock := s.said.exactly()
@@ -226,6 +223,11 @@ func (r *reading) meant(spans []found, source []token) (list []found) {
 	return list
 }
 
+// asks: the text is a question about a time, and no wish.
+func (r *reading) asks() bool {
+	return !r.wished && strings.HasSuffix(strings.TrimSpace(r.finder.text), "?")
+}
+
 // exactly: more than a day was said.
 func (s *said) exactly() bool {
 	return len(s.clocks) > 0 || s.part != nil || s.fixed() || s.again != nil || s.every != 0
@@ -260,10 +262,13 @@ func (r *reading) before(i int) string {
 	return r.tokens[i-1].word
 }
 
+// clockWords say that a figure is a clock.
+var clockWords = strings.Fields("at @ noon midnight am pm o'clock")
+
 // sure: a clock was said as nothing else is.
 func (r *reading) sure(s found) bool {
 	return slices.ContainsFunc(r.tokens[s.from:s.to], func(t token) bool {
-		return strings.Contains(t.word, ":") || slices.Contains(strings.Fields("at @ noon midnight am pm o'clock"), t.word) || strings.HasSuffix(t.word, "am") || strings.HasSuffix(t.word, "pm")
+		return strings.Contains(t.word, ":") || slices.Contains(clockWords, t.word) || strings.HasSuffix(t.word, "am") || strings.HasSuffix(t.word, "pm")
 	})
 }
 

@@ -234,7 +234,7 @@ func (g *grammar) instant(s *said) bool {
 			g.at++
 			return true
 		}
-		return g.fail("%s is a date that can be read in two ways; write it as 2026-12-05 or 5 december", raw)
+		return g.fail("%s "+twoWays, raw)
 	}
 	date, rest, joined := strings.Cut(word, "T")
 	if len(date) != len("2026-12-05") {

@@ -1,6 +1,9 @@
 package scheduler
 
-import "strconv"
+import (
+	"math/bits"
+	"strconv"
+)
 
 // monthItem reads days that are said by their month: "the last friday of every month", "the last day of the month", "next
 // month on the 28th", "in december on the 26th", "mon, wed and fri".
@@ -70,7 +73,7 @@ func (g *grammar) countedItem(s *said) bool {
 func (g *grammar) weekdayList(s *said) bool {
 	g.take("on")
 	begin := g.at
-	if set := g.weekdays(); g.at-begin > 2 && set&(set-1) != 0 && (set&(set-1))&((set&(set-1))-1) != 0 {
+	if set := g.weekdays(); g.at-begin > 2 && bits.OnesCount64(set) >= 3 {
 		s.again = &again{weekdays: set}
 		return true
 	}
@@ -109,7 +112,7 @@ func (g *grammar) figures() *day {
 	}
 	d := g.exactDate(word + "/" + g.peek(1) + "/" + g.peek(2))
 	if d == nil {
-		g.fail("%s %s %d is a date that can be read in two ways; write it as 2026-12-05 or 5 december", word, g.peek(1), year)
+		g.fail("%s %s %d "+twoWays, word, g.peek(1), year)
 		return nil
 	}
 	g.at += 3

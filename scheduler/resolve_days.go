@@ -64,7 +64,11 @@ func (r *resolver) date(d *day) ([]time.Time, error) {
 // counted is a day that is counted in its month: in the next month that has it where none was said.
 func (r *resolver) counted(d *day) ([]time.Time, error) {
 	today := r.today()
-	f, _, err := readCron(map[bool]string{true: "0 0 L * *", false: "0 0 * * " + d.counted}[d.counted == "L"])
+	line := "0 0 * * " + d.counted
+	if d.counted == "L" {
+		line = "0 0 L * *"
+	}
+	f, _, err := readCron(line)
 	if err != nil {
 		return nil, err
 	}

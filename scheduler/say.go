@@ -74,8 +74,6 @@ func (s *Spec) sayDays(zone *time.Location) string {
 		return "other " + at.Weekday().String() + clock
 	case days%7 == 0 && days > 7:
 		return fmt.Sprintf("%d weeks on %s%s", days/7, at.Weekday(), clock)
-	case days == 1:
-		return "1 days" + clock
 	default:
 		return fmt.Sprintf("%d days%s", days, clock)
 	}

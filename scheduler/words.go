@@ -201,10 +201,11 @@ var (
 	leads   = strings.Fields("next this the of")
 )
 
+const twoWays = "is a date that can be read in two ways; write it as 2026-12-05 or 5 december"
+
 // dangling says what of a text that ends where a time begins belongs to the time and was not read.
 func dangling(tokens []token, i int, s *said) error {
-	const first = 0
-	if i == first || strings.HasPrefix(tokens[i-1].word, "·") {
+	if i == 0 || strings.HasPrefix(tokens[i-1].word, "·") {
 		return nil
 	}
 	former := tokens[i-1]
@@ -212,10 +213,10 @@ func dangling(tokens []token, i int, s *said) error {
 	case "and", "or", "&", "till", "until", "through", "from", "between", "except", "not", "before", "after", "every", "last", "around", "than", "early", "late", "thing", "sometime", "someday":
 		return fmt.Errorf("“%s %s” is not understood; %s", former.word, tokens[i].word, taken)
 	}
-	if numericDate(former.raw) || (i == first+1 || tokens[i-2].word == "on") && numericDate(former.raw+".") {
-		return fmt.Errorf("%s is a date that can be read in two ways; write it as 2026-12-05 or 5 december", former.raw)
+	if numericDate(former.raw) || (i == 1 || tokens[i-2].word == "on") && numericDate(former.raw+".") {
+		return fmt.Errorf("%s "+twoWays, former.raw)
 	}
-	if s.day == nil && s.again == nil && len(s.clocks) > 0 && i > first+1 {
+	if s.day == nil && s.again == nil && len(s.clocks) > 0 && i > 1 {
 		_, isMonth := month(former.word)
 		switch before := tokens[i-2].word; {
 		case isMonth && before == "in", former.word == "next" && before == "after",
@@ -227,10 +228,10 @@ func dangling(tokens []token, i int, s *said) error {
 		return fmt.Errorf("“%s %s” is not understood; write a date, such as 5 december%s", former.word, tokens[i].word, escape)
 	}
 	beside := former.word
-	if strings.Trim(beside, quotes+"-–—,") == "" && i > first+1 {
+	if strings.Trim(beside, quotes+"-–—,") == "" && i > 1 {
 		beside = tokens[i-2].word
 	}
-	if n, ok := number(beside); s.clockless() && !s.counted() && (figure(beside) || ok && n <= 24 && i > first+1 && slices.Contains(nearly, tokens[i-2].word)) {
+	if n, ok := number(beside); s.clockless() && !s.counted() && (figure(beside) || ok && n <= 24 && i > 1 && slices.Contains(nearly, tokens[i-2].word)) {
 		return fmt.Errorf(noClock, beside)
 	}
 	return nil
