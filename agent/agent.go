@@ -9,7 +9,7 @@ import (
 
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // Options are what New needs besides the settings.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"switchboard/agent/tools"
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // ErrTooManyAsked is returned by Journal.Commit of a step that asks, where too many

@@ -8,7 +8,7 @@ import (
 
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // OutcomeModelAway is the outcome of a turn that is queued again because no model answers it for now.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // unsafePause is how often an engine that may begin nothing is asked again.

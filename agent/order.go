@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"switchboard/agent/tools"
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // An Order is a tool that the person called by its name. It is the one task of its turn, which no

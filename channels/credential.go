@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // A Credential is a Secret that is looked up each time it is needed, because the

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/secrets"
-	"switchboard/words"
+	"switchboard/internal/secrets"
+	"switchboard/internal/words"
 )
 
 // A binder fills Settings from a tree and gathers what is wrong. A value that

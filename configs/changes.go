@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"switchboard/channels"
-	"switchboard/secrets"
-	"switchboard/secrets/vault"
+	"switchboard/internal/secrets"
+	"switchboard/internal/secrets/vault"
 )
 
 // changes lays what was changed at run time over the file's tree.

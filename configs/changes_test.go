@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // promise: L.settings-layers

@@ -13,8 +13,8 @@ import (
 	"switchboard/channels/discord"
 	"switchboard/channels/slack"
 	"switchboard/channels/telegram"
+	"switchboard/internal/secrets"
 	"switchboard/router"
-	"switchboard/secrets"
 )
 
 // A Kind says how the tables [channels.NAME] of one kind are read.

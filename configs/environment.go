@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"switchboard/secrets/vault"
-	"switchboard/words"
+	"switchboard/internal/secrets/vault"
+	"switchboard/internal/words"
 )
 
 // variables are the environment by name; of two settings of one name the last

@@ -13,8 +13,8 @@ import (
 	"runtime"
 	"strings"
 
-	"switchboard/secrets"
-	"switchboard/secrets/vault"
+	"switchboard/internal/secrets"
+	"switchboard/internal/secrets/vault"
 )
 
 // Options say where the settings come from besides the file.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/internal/secrets"
 	"switchboard/router"
-	"switchboard/secrets"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 func (b *binder) people(s *Settings) {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 func (b *binder) text(n *node, key string) (string, bool) {

@@ -6,10 +6,10 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
+	"switchboard/internal/secrets"
+	"switchboard/internal/secrets/vault"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
-	"switchboard/secrets/vault"
 	"switchboard/store/database"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // promise: P6.encrypted

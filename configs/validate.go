@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/internal/words"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // check takes what a Validate method returned: joined errors, each beginning

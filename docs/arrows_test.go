@@ -57,7 +57,7 @@ func ours(importPath string) (string, bool) { return strings.CutPrefix(importPat
 // there for all.
 func support(name string) (parent string, ok bool) {
 	for dir := name; dir != "."; dir = path.Dir(dir) {
-		if strings.HasSuffix(dir, "test") || dir == "testkit" {
+		if strings.HasSuffix(dir, "test") || dir == "internal/testkit" {
 			return path.Dir(dir), true
 		}
 	}
@@ -77,10 +77,10 @@ var arrows = []struct {
 	{"channels/web", []string{"channels", "channels/render", "router", "agent", "agent/", "scheduler"}},
 	{"channels/", []string{"channels", "channels/render", "channels/wire"}},
 	{"scheduler", nil},
-	{"retry", nil},
-	{"secrets", nil},
-	{"secrets/vault", nil},
-	{"words", nil},
+	{"internal/retry", nil},
+	{"internal/secrets", nil},
+	{"internal/secrets/vault", nil},
+	{"internal/words", nil},
 	{"agent/llm", nil},
 	{"agent/llm/offline", []string{"scheduler"}},
 	{"agent/llm/", nil},
@@ -99,22 +99,22 @@ var arrows = []struct {
 	{"router/jobs", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router/commands", "router/ledger", "router/view"}},
 	{"router/delivery", []string{"channels", "channels/render", "agent", "agent/", "router/ledger", "router/view"}},
 	{"router", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router/commands", "router/delivery", "router/ledger", "router/view"}},
-	{"files", []string{"channels", "agent/tools", "router/ledger"}},
+	{"router/files", []string{"channels", "agent/tools", "router/ledger"}},
 	{"store/database", []string{"router/ledger"}},
 	{"store/engines", []string{"agent/tools", "router/ledger", "store/database"}},
-	{"store/blobs", []string{"files", "router/ledger", "store/database"}},
-	{"store/backup", []string{"channels", "router/ledger", "secrets/vault", "store/blobs", "store/database", "store/engines"}},
-	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router", "router/", "files", "store/"}},
-	{"configs", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/ledger", "secrets/vault", "store/database"}},
+	{"store/blobs", []string{"router/files", "router/ledger", "store/database"}},
+	{"store/backup", []string{"channels", "router/ledger", "internal/secrets/vault", "store/blobs", "store/database", "store/engines"}},
+	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router", "router/", "store/"}},
+	{"configs", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/ledger", "internal/secrets/vault", "store/database"}},
 	{"cmd/switchboard/local", nil},
 	{"cmd/switchboard/logs", []string{"configs"}},
-	{"cmd/", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/", "files", "secrets/", "store", "store/", "configs", "cmd/switchboard/"}},
+	{"cmd/", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/", "internal/secrets/", "store", "store/", "configs", "cmd/switchboard/"}},
 	{"docs/promises", nil},
 	{"docs/", []string{"docs/promises"}},
 }
 
 // leaves import nothing of ours.
-var leaves = []string{"retry", "secrets", "words"}
+var leaves = []string{"internal/retry", "internal/secrets", "internal/words"}
 
 func fits(pattern, name string) bool {
 	return pattern == name || strings.HasSuffix(pattern, "/") && strings.HasPrefix(name, pattern)
@@ -198,7 +198,7 @@ func TestOnlyDevImportsFakes(t *testing.T) {
 
 func TestLeavesDependOnNothingOfOurs(t *testing.T) {
 	t.Parallel()
-	for _, leaf := range []string{"retry", "secrets", "words", "channels", "scheduler", "agent/llm", "agent/tools/workspace"} {
+	for _, leaf := range []string{"internal/retry", "internal/secrets", "internal/words", "channels", "scheduler", "agent/llm", "agent/tools/workspace"} {
 		for _, p := range list(t, "-deps", "./"+leaf) {
 			if name, ok := ours(p.ImportPath); ok && name != leaf && !slices.Contains(leaves, name) {
 				t.Errorf("%s depends on %s", leaf, name)

@@ -58,7 +58,7 @@ func isTest(file string) bool { return strings.HasSuffix(file, "_test.go") }
 
 func TestRootHoldsOnlyWhatBelongsThere(t *testing.T) {
 	t.Parallel()
-	want := strings.Fields(`channels router agent scheduler store configs files retry secrets testkit words cmd docs go.mod go.sum
+	want := strings.Fields(`channels router agent scheduler store configs internal cmd docs go.mod go.sum
 		Dockerfile compose.yaml Makefile README.md CHANGELOG.md LICENSE`)
 	var ignored []string // what running the program leaves, as .gitignore says
 	for line := range strings.Lines(read(t, ".gitignore")) {

@@ -12,7 +12,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/render"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
 

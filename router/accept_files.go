@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // onlyVoice says that all that came was spoken.

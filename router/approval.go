@@ -13,11 +13,11 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
-	"switchboard/retry"
+	"switchboard/internal/retry"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // mostAsked is how many questions of one person may be open that others are to decide.

@@ -19,8 +19,8 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/internal/testkit"
 	"switchboard/router"
-	"switchboard/testkit"
 )
 
 // A keyed link reaches the platform while its key is the one that counts.

@@ -19,12 +19,12 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/render/rendertest"
+	"switchboard/internal/secrets"
+	"switchboard/internal/secrets/vault"
+	"switchboard/internal/testkit"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
-	"switchboard/secrets/vault"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 const (

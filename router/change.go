@@ -3,7 +3,7 @@ package router
 import (
 	"context"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
 

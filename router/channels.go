@@ -13,7 +13,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/delivery"
 )
 

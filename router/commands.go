@@ -13,11 +13,11 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/words"
 )
 
 var commandPattern = regexp.MustCompile(`^/([a-zA-Z][a-zA-Z_]{0,31})(?:@\S+)?(?:\s+([\s\S]*))?$`)

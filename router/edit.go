@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // edit makes the entry of a message's new state. What it does is decided where the

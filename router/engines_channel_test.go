@@ -15,9 +15,9 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/internal/testkit"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/testkit"
 )
 
 // An engine whose lease was taken over, without its knowledge, lets go of the channel

@@ -13,9 +13,9 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/internal/secrets"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/storetest"

@@ -16,7 +16,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/files"
+	"switchboard/router/files"
 	"switchboard/store/blobs"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // FuzzAccept hands in whatever an adapter might make of what it cannot read well,

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/internal/secrets"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 )
 
 // A typedSecret is what came with the command that sets a secret.

@@ -9,11 +9,11 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/internal/secrets"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/secrets"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // promise: P6.shapes-never-kept

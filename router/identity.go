@@ -9,8 +9,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // whoIs finds the person an event comes from, if that person is served where it

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // moves knows which places their platform gave new IDs: the settings may still name

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // idleSessions are the sessions whose turns this engine ran lately. What it keeps of

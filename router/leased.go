@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
 

@@ -10,10 +10,10 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
+	"switchboard/internal/secrets"
 	"switchboard/router/admin"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 )
 
 // labels are the buttons under a part.

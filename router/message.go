@@ -10,8 +10,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // mostRecipients is how many a refusal lists of those who can be written to.

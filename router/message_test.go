@@ -14,9 +14,9 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/internal/testkit"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/testkit"
 )
 
 // forgetful commits what it is asked to tell, and once says that it did not.

@@ -12,9 +12,9 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // notices are where a text was said, once for each time.

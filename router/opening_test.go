@@ -10,9 +10,9 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
+	"switchboard/internal/testkit"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/testkit"
 )
 
 // A witness is a ledger that tells what it is asked for, and steps in after a commit.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"switchboard/agent"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // retryTakes answers a /retry with something behind it.

@@ -22,16 +22,16 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/internal/secrets"
+	"switchboard/internal/testkit"
 	"switchboard/router"
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 func TestMain(m *testing.M) {

@@ -14,11 +14,11 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/retry"
+	"switchboard/internal/retry"
+	"switchboard/internal/secrets"
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 )
 
 // errStopping is returned by Accept when the engine stops: the event was not

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )

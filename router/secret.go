@@ -9,10 +9,10 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
-	"switchboard/retry"
+	"switchboard/internal/retry"
+	"switchboard/internal/secrets"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 )
 
 // Secrets are the secrets of the encrypted store, as the program has them.

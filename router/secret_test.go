@@ -12,10 +12,10 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/internal/secrets"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // A safe stands for the program's encrypted store.

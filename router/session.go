@@ -11,9 +11,9 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // sessionCommands show and set what a session has of its own, and what follows from it.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/internal/secrets"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
-	"switchboard/testkit"
 )
 
 // reloads makes the rig note which version of the settings it goes by.

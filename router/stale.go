@@ -10,9 +10,9 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
-	"switchboard/retry"
+	"switchboard/internal/retry"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/internal/testkit"
 	"switchboard/router"
 	"switchboard/router/ledger"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // The operator learns once how a stranger is called; nobody else learns anything.

@@ -9,9 +9,9 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // timeZone is /timezone: of the chat, and in a direct one of the person.

@@ -9,8 +9,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/words"
 )
 
 // tool is /tool: a turn that runs one tool, with no model. It takes its place in the queue.

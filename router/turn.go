@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // workers counts the turns running at once; one person holds a quarter at most.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/internal/testkit"
 	"switchboard/scheduler"
-	"switchboard/testkit"
 )
 
 // table are the rows below a header in docs/scheduling.md, a cell each.

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // ErrNoTime says that a text has no time in it.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 var continents = map[string]bool{

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 const (

@@ -3,7 +3,7 @@ package scheduler_test
 import (
 	"testing"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m, 4, testkit.ClosingConnections) }

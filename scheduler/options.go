@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // DefaultValue is the value that gives an option back what it is without one.

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // A rig is a scheduler over a real store. Its starter puts runs into the ledger as the router does.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // later is when a run is tried to be started again, and how often it was.

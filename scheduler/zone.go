@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // zones are those that were read: a claim of many jobs reads each from the disk once.

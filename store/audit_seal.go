@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
 

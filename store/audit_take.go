@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 )

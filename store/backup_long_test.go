@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 	"switchboard/store"
 	"switchboard/store/backup"
 	"switchboard/store/blobs"

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/storetest"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"switchboard/files"
+	"switchboard/router/files"
 	"switchboard/router/ledger"
 	"switchboard/store/blobs"
 )

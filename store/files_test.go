@@ -11,7 +11,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/files"
+	"switchboard/router/files"
 	"switchboard/router/ledger"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"switchboard/channels"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 func TestMain(m *testing.M) {

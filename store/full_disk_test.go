@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"switchboard/agent"
+	"switchboard/internal/secrets"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/blobs"
 	"switchboard/store/database"

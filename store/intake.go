@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"switchboard/channels"
-	"switchboard/files"
 	"switchboard/router"
+	"switchboard/router/files"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 	"switchboard/store/engines"

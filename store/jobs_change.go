@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
-	"switchboard/words"
 )
 
 // mostJobs is how many jobs of a person may be open: a program that makes them by mistake has an end.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // What became of jobs goes once it is old, and a job that is over after its last run. A job that is

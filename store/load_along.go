@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 	"switchboard/store/engines"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
 )

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 const (

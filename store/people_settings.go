@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // SetPeople makes the people of the settings exactly these, and returns what came of it. Whom they name

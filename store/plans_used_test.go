@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 	"switchboard/store/database"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/engines"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
 

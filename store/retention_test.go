@@ -11,11 +11,11 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 const day = 24 * time.Hour

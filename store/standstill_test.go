@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/internal/testkit"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // An engine that stands still in the middle of a transaction keeps its locks from the

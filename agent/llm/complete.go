@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"

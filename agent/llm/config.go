@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // Config is the table [llm].

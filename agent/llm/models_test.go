@@ -11,7 +11,7 @@ import (
 
 	"switchboard/agent/llm"
 	"switchboard/agent/llm/llmtest"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // A server that repeats credentials in its answers must not bring them into

@@ -12,7 +12,7 @@ import (
 
 	"switchboard/agent/llm"
 	"switchboard/agent/llm/llmtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // tally collects what is reserved for a call.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"

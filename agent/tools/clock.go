@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 var timeSchema = json.RawMessage(`{

@@ -12,7 +12,7 @@ import (
 
 	"switchboard/agent/tools/command"
 	"switchboard/agent/tools/sandbox"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // ExecConfig is how commands run. The zero value works and confines everybody.

@@ -11,7 +11,7 @@ import (
 
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/sandbox/sandboxtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // newWorkspace returns a folder without symbolic links in its path.

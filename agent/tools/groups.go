@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // groups are names for several tools, as patterns. A group may be empty in this build.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools/workspace"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // put writes a file of a workspace, as a command would.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // A Tool runs and has a JSON schema.

@@ -12,7 +12,7 @@ import (
 
 	"switchboard/agent/tools/sandbox/sandboxtest"
 	"switchboard/agent/tools/workspace"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // promise: P5.taint-inherits

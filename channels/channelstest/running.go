@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // Patience bounds every wait of a test.

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // Harness is one channel under test with its platform. A nil func is something the

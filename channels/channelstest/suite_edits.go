@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 func edits(h Harness) bool { return h.Edit != nil }

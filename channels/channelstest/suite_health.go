@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // Health is what a harness does to the connection that events come by.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 var inboundCases = []conformanceCase{

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // People is what the person of a harness can do besides Say, in the harness's

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // Kind is the channel's kind.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // postTry bounds one try to send a message; an engine that hangs is asked again.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // kindDelta is the kind of an event without a number: a piece of a text that grows.

@@ -5,7 +5,7 @@ import (
 	"unicode"
 
 	"switchboard/channels/render"
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // show is Markdown as it may be printed. Answers quote text from outside, which

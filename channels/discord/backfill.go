@@ -12,7 +12,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 const (

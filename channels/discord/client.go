@@ -16,7 +16,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // Kind is the platform's name in the settings.

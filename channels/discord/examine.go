@@ -10,7 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // permissions are what the bot needs in a guild: see channels, send, in threads too, begin

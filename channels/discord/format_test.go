@@ -14,7 +14,7 @@ import (
 	"switchboard/channels/discord/discordtest"
 	"switchboard/channels/render"
 	"switchboard/channels/render/rendertest"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 func formatted(markdown string, limit int) []channels.Body {

@@ -15,7 +15,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // The gateway's operations.

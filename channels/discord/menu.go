@@ -12,7 +12,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // The places where a command is offered.

@@ -9,7 +9,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/discord/discordtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m, 8) } // they wait for the platform more than they work

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // gateway is what the platform says of beginning sessions.

@@ -14,7 +14,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/discord/discordtest"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // mostAnHour is how many sessions may be begun in an hour, whatever the platform does.

@@ -17,7 +17,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 const (

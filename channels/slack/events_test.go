@@ -14,7 +14,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/slack/slacktest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // post calls h as the platform does, at a time and with a secret.

@@ -17,7 +17,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 const (

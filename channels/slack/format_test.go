@@ -11,7 +11,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/channels/render/rendertest"
 	"switchboard/channels/slack/slacktest"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 func parsed(t *testing.T, address string) *url.URL {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // A gap is the history of a channel or thread that was not read yet, or is only waited in.

@@ -13,7 +13,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/slack/slacktest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A documented is a payload of testdata/events.json, as a page of the platform shows it, or

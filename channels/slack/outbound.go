@@ -13,7 +13,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 const (

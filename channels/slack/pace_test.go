@@ -13,7 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/platformtest"
 	"switchboard/channels/slack/slacktest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // paced is a rig whose platform and client keep to the platform's limits.

@@ -8,8 +8,8 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/slack/slacktest"
-	"switchboard/secrets"
-	"switchboard/testkit"
+	"switchboard/internal/secrets"
+	"switchboard/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m, 8) } // they wait for the platform more than they work

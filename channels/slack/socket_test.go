@@ -14,7 +14,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/platformtest"
 	"switchboard/channels/slack/slacktest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A connection that died unnoticed, or that a frozen engine holds, is told some of the

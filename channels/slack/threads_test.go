@@ -7,7 +7,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/slack/slacktest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A thread that begins with a mention is the bot's from there on, however its messages come.

@@ -18,7 +18,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/secrets"
-	"switchboard/words"
+	"switchboard/internal/secrets"
+	"switchboard/internal/words"
 )
 
 // Kind is the platform's name in the settings.

@@ -8,7 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 func TestConfigFaultsNameTheirKeys(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 func TestExamineNamesWhatHasToBeMended(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/channels/render/rendertest"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 var formatUpdate = flag.Bool("update", false, "rewrite the golden files")

@@ -16,7 +16,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // allowedUpdates is what the platform shall tell.

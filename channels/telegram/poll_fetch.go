@@ -15,7 +15,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // mostUpdates is how many updates one answer has at most.

@@ -14,7 +14,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // promise: L.never-deaf

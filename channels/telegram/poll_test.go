@@ -19,8 +19,8 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/platformtest"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/secrets"
-	"switchboard/testkit"
+	"switchboard/internal/secrets"
+	"switchboard/internal/testkit"
 )
 
 func (r *rig) texts() []string { return r.Sink.Texts() }

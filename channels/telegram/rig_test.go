@@ -10,7 +10,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m, 8) } // they wait for the platform more than they work

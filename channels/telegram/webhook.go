@@ -12,7 +12,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 const (

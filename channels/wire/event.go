@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // Clean is a text without NULs, which no database of ours takes.

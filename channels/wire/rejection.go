@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // A Rejection is how the platform rejected a channel's credentials. That may pass: a

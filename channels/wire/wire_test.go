@@ -21,7 +21,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

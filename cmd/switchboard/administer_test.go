@@ -9,7 +9,7 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // asks has a user write something, and waits until an answer after it says what is wanted.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"switchboard/channels/platformtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A follower does what a page says, as somebody who knows nothing else: commands of a shell, and

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // asking is a rig that asks before it runs echo.

@@ -18,7 +18,7 @@ import (
 	"switchboard/channels/platformtest"
 	"switchboard/channels/slack/slacktest"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // clerk plans the command behind "run", and says that it ran; everything else it repeats.

@@ -11,9 +11,9 @@ import (
 	"log/slog"
 	"time"
 
+	"switchboard/internal/words"
 	"switchboard/router/view"
 	"switchboard/store"
-	"switchboard/words"
 )
 
 // auditCmd reads the audit log.

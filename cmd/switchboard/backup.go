@@ -16,12 +16,12 @@ import (
 
 	"switchboard/channels/console"
 	"switchboard/configs"
-	"switchboard/secrets/vault"
+	"switchboard/internal/secrets/vault"
+	"switchboard/internal/words"
 	"switchboard/store"
 	"switchboard/store/backup"
 	"switchboard/store/blobs"
 	"switchboard/store/database"
-	"switchboard/words"
 )
 
 // backupCmd writes the ledger and all files into one file.

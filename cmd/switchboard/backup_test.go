@@ -22,10 +22,10 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/internal/testkit"
 	"switchboard/router/view"
 	"switchboard/store/backup"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // on is a rig over a database of that kind, with the people u1 to u4.

@@ -16,10 +16,10 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/configs"
+	"switchboard/internal/secrets"
+	"switchboard/internal/testkit"
 	"switchboard/router"
-	"switchboard/secrets"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // The figures of docs/performance.md: the whole program in one process, on the

@@ -12,7 +12,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/platformtest/pagetest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // What the model of the page's test answers.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 func TestChannelListShowsEachState(t *testing.T) {

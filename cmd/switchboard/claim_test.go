@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // From a bot that knows nobody to an admin's first answer; the code is good once.

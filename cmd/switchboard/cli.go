@@ -15,9 +15,9 @@ import (
 
 	"switchboard/channels/console"
 	"switchboard/configs"
-	"switchboard/secrets"
-	"switchboard/secrets/vault"
-	"switchboard/words"
+	"switchboard/internal/secrets"
+	"switchboard/internal/secrets/vault"
+	"switchboard/internal/words"
 )
 
 // Exit codes.

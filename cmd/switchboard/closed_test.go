@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A bot to which nobody may write says so, and what it logs of the first who tries lets

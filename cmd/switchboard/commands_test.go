@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/testkit"
 )
 
 func TestLaterCommandsSaySo(t *testing.T) {

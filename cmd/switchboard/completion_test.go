@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // What bash completes is asked of bash, and of zsh where there is one.

@@ -11,9 +11,9 @@ import (
 
 	"switchboard/channels/console"
 	"switchboard/configs"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/words"
 )
 
 type configGetCmd struct {

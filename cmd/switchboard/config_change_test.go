@@ -9,7 +9,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // Settings are changed on the command line: with no engine, and beside one, which goes by them at

@@ -8,7 +8,7 @@ import (
 
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // orders has somebody write a command, and returns what the bot answers with a part in it.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // The file tree of the image, made as the Dockerfile says: its folder of the data, its user, its variables, and the program,

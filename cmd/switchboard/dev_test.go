@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"switchboard/channels/platformtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // run starts the program in dir; at the end of the test it is asked to stop, which

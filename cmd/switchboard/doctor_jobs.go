@@ -8,9 +8,9 @@ import (
 
 	"switchboard/channels"
 	"switchboard/configs"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/store"
-	"switchboard/words"
 )
 
 // checkJobs tells which jobs do not run though somebody wants them to. alive says that an engine answers here.

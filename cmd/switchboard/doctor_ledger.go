@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"switchboard/configs"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
-	"switchboard/words"
 )
 
 const (

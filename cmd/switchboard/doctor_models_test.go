@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"switchboard/agent/llm/llmtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // What init and the doctor see of a model, by what it does; the silent one hangs.

@@ -19,8 +19,8 @@ import (
 	"switchboard/channels"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
-	"switchboard/files"
 	"switchboard/router"
+	"switchboard/router/files"
 	"switchboard/router/ledger"
 	"switchboard/store"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // Beside an engine the doctor tells of the engine, and says that the file is ahead.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"switchboard/agent/llm/llmtest"
+	"switchboard/internal/testkit"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // The doctor really asks each model, and says where commands are not confined.

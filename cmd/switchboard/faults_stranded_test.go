@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/internal/testkit"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // Every connection to the database stands still for good, and new ones are answered:

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/agent/llm/llmtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // The walk-through of docs/engines.md: somebody chats beside two engines, one is

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/internal/testkit"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // Two engines on one PostgreSQL, one of which is killed at any instant and started

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"switchboard/agent/llm/llmtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 const (

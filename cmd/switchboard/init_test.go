@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"switchboard/agent/llm/llmtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // inFolder runs the program on a terminal in dir, with nothing but its arguments.

@@ -19,8 +19,8 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/console"
 	"switchboard/configs"
-	"switchboard/secrets"
-	"switchboard/words"
+	"switchboard/internal/secrets"
+	"switchboard/internal/words"
 )
 
 // An interview asks a person on the terminal what a first start needs. Each answer is tried

@@ -15,7 +15,7 @@ import (
 	"switchboard/cmd/switchboard/local"
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/store/engines"
 )
 

@@ -14,7 +14,7 @@ import (
 	"switchboard/agent/tools/host"
 	"switchboard/channels"
 	"switchboard/configs"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router"
 	"switchboard/router/jobs"
 	"switchboard/router/ledger"

@@ -10,8 +10,8 @@ import (
 	"unicode"
 
 	"switchboard/channels/console"
+	"switchboard/internal/words"
 	"switchboard/scheduler"
-	"switchboard/words"
 )
 
 // jsonFlag is the flag of commands whose output programs can read.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // A slip is a rig whose settings file is not as it was meant for a while.

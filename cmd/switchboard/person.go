@@ -15,10 +15,10 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/console"
 	"switchboard/configs"
+	"switchboard/internal/words"
 	"switchboard/router"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/words"
 )
 
 // personCmd shows and changes who is let in.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"switchboard/agent/llm/llmtest"
+	"switchboard/internal/testkit"
 	"switchboard/router/view"
-	"switchboard/testkit"
 )
 
 // bare is a rig with nothing set: the offline model, SQLite, no file.

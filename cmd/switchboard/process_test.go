@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A server is the program that serves, started again and again as another process.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 func TestPromptCommandsListDiffAndReset(t *testing.T) {

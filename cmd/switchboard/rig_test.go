@@ -19,8 +19,8 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
+	"switchboard/internal/testkit"
 	"switchboard/router/view"
-	"switchboard/testkit"
 )
 
 // The tests here run the real binary, built once with the scripted platform in.

@@ -9,12 +9,12 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/internal/words"
 	"switchboard/router"
 	"switchboard/router/jobs"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 	"switchboard/store"
-	"switchboard/words"
 )
 
 // newScheduler makes what has jobs run when they are due.

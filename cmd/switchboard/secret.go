@@ -18,9 +18,9 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels/console"
 	"switchboard/configs"
+	"switchboard/internal/secrets"
+	"switchboard/internal/secrets/vault"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
-	"switchboard/secrets/vault"
 	"switchboard/store"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/internal/testkit"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // promise: P6.encrypted

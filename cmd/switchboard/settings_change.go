@@ -12,9 +12,9 @@ import (
 
 	"switchboard/channels"
 	"switchboard/configs"
+	"switchboard/internal/secrets"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/secrets"
 )
 
 // undoable is how many versions back a change is found that nothing has taken back.

@@ -15,8 +15,8 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
-	"switchboard/files"
 	"switchboard/router"
+	"switchboard/router/files"
 	"switchboard/router/ledger"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"switchboard/channels/render"
 	"switchboard/configs"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // settings is the text of the settings file; edit replaces it as many editors do, by another file.

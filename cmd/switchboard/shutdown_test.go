@@ -14,7 +14,7 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // written are the words in the file that commands write into.

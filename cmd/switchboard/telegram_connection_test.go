@@ -11,7 +11,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A token that comes later, one that is taken back, and one that somebody else polls

@@ -13,7 +13,7 @@ import (
 	"github.com/creack/pty"
 
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A screen is the program on a terminal.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A tool that somebody calls by name, and the program killed while it waits for a permission, while

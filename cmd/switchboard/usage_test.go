@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A command that is none names the nearest, and none of nothing is wanted.

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/words"
 )
 
 // refusedRead is how many of the newest messages of strangers are looked through.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/view"
-	"switchboard/words"
 )
 
 // An AuditLog lists its newest rows before a number; 0: from the newest of all.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/words"
 )
 
 // budgetShown is how many persons and conversations /budget lists.

@@ -9,8 +9,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/words"
 )
 
 // A Channel is a channel of the settings as it is now.

@@ -10,10 +10,10 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/words"
 )
 
 // Settings are those of the program, and what would become of them.

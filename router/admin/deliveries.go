@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/words"
 )
 
 // A DeliveryList lists the newest deliveries that are dead, unknown or dropped, before a number; 0: from

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/words"
 )
 
 // A Finding is one line of what was looked at.

@@ -12,9 +12,9 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // A Directory knows the people.

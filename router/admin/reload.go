@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/view"
-	"switchboard/words"
 )
 
 // faultsShown is how many faults one answer lists.

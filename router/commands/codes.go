@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 var codeHyphens = strings.NewReplacer("-", "", " ", "")

@@ -1,6 +1,6 @@
 package commands
 
-import "switchboard/words"
+import "switchboard/internal/words"
 
 // A Text says the same in each of the Languages.
 type Text = words.Text

@@ -5,8 +5,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // A Confirm is a question about an account that is answered by yes or no.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 const (

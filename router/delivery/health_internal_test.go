@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // A wire is a channel whose connection does what the test says.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // limits is the one limiter of a channel: of sends, edits and drafts alike, over the

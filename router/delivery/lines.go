@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/secrets"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 )
 
 // lookBusy and lookIdle are how often the ledger is looked at without being woken, in

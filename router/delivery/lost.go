@@ -10,8 +10,8 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // lostText is in what names answers that ended unknown. What holds it is never named itself.

@@ -13,9 +13,9 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
-	"switchboard/retry"
+	"switchboard/internal/retry"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 const (

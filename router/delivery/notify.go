@@ -12,8 +12,8 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // notifyGone notifies the admins, once, that the conversation of a delivery is closed to

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // The clock of a platform is known by what its fastest event took, of those that were

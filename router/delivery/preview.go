@@ -9,7 +9,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
 

@@ -8,7 +8,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/render"
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // taskSigns stand before a step, by its state.

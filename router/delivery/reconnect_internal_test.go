@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // Up to ten polls fail within a minute, however they are spread and whatever was answered

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // removePatience is how long it is tried to delete a message.

@@ -12,8 +12,8 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/secrets"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 )
 
 // A Formatter is a channel that shows more than plain text: it turns a parsed

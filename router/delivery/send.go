@@ -8,9 +8,9 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // settlement sends the part, or finds out about one of which nobody knows.

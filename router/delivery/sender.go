@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
 

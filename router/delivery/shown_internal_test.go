@@ -6,7 +6,7 @@ import (
 
 	"switchboard/channels/render"
 	"switchboard/channels/render/rendertest"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // Whatever a text that grows ends with, no good part of a secret is shown of it, in a draft or

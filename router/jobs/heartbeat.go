@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
-	"switchboard/words"
 )
 
 // HeartbeatText is what a heartbeat asks that says nothing itself.

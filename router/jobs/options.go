@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
-	"switchboard/words"
 )
 
 // set gives a job options, each a name and its value. Their owner may not have a run cost more than the settings

@@ -10,9 +10,9 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/scheduler"
-	"switchboard/words"
 )
 
 // named is a job with its number and kind, as a sentence begins.

@@ -11,9 +11,9 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
-	"switchboard/words"
 )
 
 var _ tools.Schedule = (*Desk)(nil)

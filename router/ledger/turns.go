@@ -8,7 +8,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // ErrFenced is returned by writes under a fence that is no longer the newest:

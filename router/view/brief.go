@@ -7,8 +7,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // Repeated is the taint of a turn's words where they are repeated to person.

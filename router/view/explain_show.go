@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // Show explains to an operator why a turn went as it did: what was asked and why it was

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // Show says a turn whole: what was asked, its plans with all that their tasks brought,

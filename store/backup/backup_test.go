@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"switchboard/internal/testkit"
 	"switchboard/store"
 	"switchboard/store/backup"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // A table that a migration brings must be decided on: carried, in the list after the tables

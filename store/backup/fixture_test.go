@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 	"switchboard/store"
 	"switchboard/store/backup"
 	"switchboard/store/blobs"

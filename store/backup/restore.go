@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"switchboard/secrets"
-	"switchboard/secrets/vault"
+	"switchboard/internal/secrets"
+	"switchboard/internal/secrets/vault"
 	"switchboard/store/blobs"
 	"switchboard/store/database"
 	"switchboard/store/engines"

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/files"
+	"switchboard/router/files"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 )

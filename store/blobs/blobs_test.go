@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/files"
+	"switchboard/router/files"
 	"switchboard/router/ledger"
 	"switchboard/store/blobs"
 )

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // Config is the table [store].

@@ -6,9 +6,9 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 func TestMain(m *testing.M) {

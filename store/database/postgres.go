@@ -16,7 +16,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // postgres is a server with four pools, which differ in what a commit waits for and in whom they serve.

@@ -9,9 +9,9 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // What a message that is answered at once writes on PostgreSQL, row by row and table by table, and that none of it is

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
+	"switchboard/internal/testkit"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // A server that speaks no TLS, under the sslmode that nobody chose: no connection is

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/store/database"
 )
 

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // inTime makes it seem that all engines have renewed in time for long.

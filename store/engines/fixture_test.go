@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 func TestMain(m *testing.M) {

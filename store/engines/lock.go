@@ -8,7 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // On PostgreSQL an engine holds an advisory lock for as long as one connection of

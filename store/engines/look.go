@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/store/database"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 )

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/testkit"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
-	"switchboard/testkit"
 )
 
 // sink keeps what an engine received.

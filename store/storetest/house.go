@@ -11,8 +11,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/internal/secrets"
 	"switchboard/router/ledger"
-	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/engines"

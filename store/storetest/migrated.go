@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
 )

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // A Server is a PostgreSQL of one test, to be broken: the package's shared server is

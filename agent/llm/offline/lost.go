@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 var (

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/internal/words"
 	"switchboard/scheduler"
-	"switchboard/words"
 )
 
 const sent = `(?:,? and (?P<send>send) (?:it|me the file|me it)(?: to me)?)?`

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools/sandbox/sandboxtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 // An engine that is stopped hears and does nothing; its command ends all the same,

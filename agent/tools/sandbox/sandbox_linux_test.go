@@ -21,7 +21,7 @@ import (
 
 	"switchboard/agent/tools/sandbox/sandboxtest"
 	"switchboard/agent/tools/workspace"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 func TestFilesOutsideAreClosed(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools/sandbox/sandboxtest"
-	"switchboard/testkit"
+	"switchboard/internal/testkit"
 )
 
 var markers atomic.Int64

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 // Kind is the platform's name in the settings.

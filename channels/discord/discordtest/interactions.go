@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // answerWithin is how long the platform waits for the answer to an interaction.

@@ -3,7 +3,7 @@ package rendertest
 import (
 	"strings"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // Secret is a value that must not be shown, and SecretPart a part of it that is not either.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // A scope says who sees a list of commands.

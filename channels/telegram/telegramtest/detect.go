@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // What the platform finds in a text by itself. A username has at least four characters

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // htmlTags are the tags that are known, with their entities.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"switchboard/channels/platformtest"
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 const pageWebhook = "setwebhook"

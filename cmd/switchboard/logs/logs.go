@@ -11,7 +11,7 @@ import (
 	"github.com/lmittmann/tint"
 
 	"switchboard/configs"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // New writes to w, which is a terminal or not: text on a terminal, JSON elsewhere, unless

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"switchboard/configs"
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // promise: P6.stripped

@@ -16,7 +16,7 @@ import (
 
 	"filippo.io/age"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // Variable is the environment variable that may hold the key in place of the file.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // The samples are put together here, so that nothing takes this file for a leak.

@@ -3,7 +3,7 @@ package words_test
 import (
 	"testing"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 func TestNamesThatLookAlikeAreFound(t *testing.T) {

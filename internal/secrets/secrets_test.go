@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 // promise: P6.secret-unprintable

@@ -13,8 +13,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 // Deps are what a Service is made of.

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 // scanTimeout is how long a scanner may look at one file.

@@ -3,7 +3,7 @@ package words_test
 import (
 	"testing"
 
-	"switchboard/words"
+	"switchboard/internal/words"
 )
 
 func TestConsent(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"switchboard/retry"
+	"switchboard/internal/retry"
 )
 
 func TestDoublingPausesLonger(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"switchboard/secrets"
-	"switchboard/secrets/vault"
+	"switchboard/internal/secrets"
+	"switchboard/internal/secrets/vault"
 )
 
 const value = secrets.Secret("hunter2-of-the-vault")

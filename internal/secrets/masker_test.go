@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/secrets"
+	"switchboard/internal/secrets"
 )
 
 const canary = `Canary/+7%"<&>=zebra?x`
