@@ -1,4 +1,4 @@
-.PHONY: check fmt bench bench-jobs long soak live mutate release
+.PHONY: check fmt bench bench-jobs long soak live release
 
 GOFUMPT = go run mvdan.cc/gofumpt@v0.12.0
 
@@ -35,10 +35,6 @@ soak:
 # Scenarios against a real provider; without its key in the environment they are skipped.
 live:
 	go test -tags live -run '^TestLive' -count 1 -timeout 30m -v ./...
-
-# Breaks each live promise of docs/promises.md once and wants its test red.
-mutate:
-	go run ./docs/mutate -j 1
 
 # Static binaries of this version for Linux and macOS, with their sums, in dist. For Windows it is compiled as well, to
 # keep that possible: commands of the bot run on Linux alone.

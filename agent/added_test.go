@@ -41,7 +41,6 @@ func steered(w *world, plans map[string]string) {
 	}
 }
 
-// promise: L.merged-at-boundary
 func TestAddedAfterATaskReplansTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,8 +101,6 @@ func TestAddedAfterATaskReplansTheTurn(t *testing.T) {
 }
 
 // What is added is asked for at every boundary, and never beside a ready answer.
-//
-// promise: L.merged-at-boundary
 func TestAddedIsAskedForAtEveryBoundary(t *testing.T) {
 	t.Parallel()
 	replanned := planText(execTask("second"), msgTask("tell it"))
@@ -208,7 +205,6 @@ func TestAddedMayChangeNothing(t *testing.T) {
 	w.wantTexts("told")
 }
 
-// promise: L.merged-at-boundary
 func TestAddedIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -233,7 +229,6 @@ func TestAddedIsBounded(t *testing.T) {
 	}
 }
 
-// promise: P5.taint-inherits
 func TestAddedOutsideTextTaintsTheTurn(t *testing.T) {
 	t.Parallel()
 	forwarded := more(12, "")
@@ -264,7 +259,6 @@ func TestAddedOutsideTextTaintsTheTurn(t *testing.T) {
 	}
 }
 
-// promise: L.merged-at-boundary
 func TestEditWhileItRunsReplansWithTheNewText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -312,7 +306,6 @@ func TestEditWhileItRunsReplansWithTheNewText(t *testing.T) {
 	}
 }
 
-// promise: P6.secrets-refused
 func TestSecretInAnAdditionIsRedactedAndEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -345,7 +338,6 @@ func (w *world) restarted() error {
 	}
 }
 
-// promise: P7.done-once
 func TestRestartForAnEditKeepsFinishedTasks(t *testing.T) {
 	t.Parallel()
 	edit := Incoming{ID: 21, Text: "rather EDITED", Author: "marco", At: later, Replaces: 11}
@@ -452,7 +444,6 @@ func TestRestartBeforeAnythingWasDoneMergesTheChange(t *testing.T) {
 	w.wantTexts("new")
 }
 
-// promise: L.merged-at-boundary
 func TestInterruptDuringACommandEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

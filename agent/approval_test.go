@@ -26,7 +26,6 @@ func asking(t *testing.T, plan ...Task) *world {
 	return w
 }
 
-// promise: P4.approved-before-it-runs
 func TestTaskThatIsAskedForWaits(t *testing.T) {
 	t.Parallel()
 	w := asking(t, toolTask("look", "a"), execTask("rm x"), msgTask("tell"))
@@ -59,8 +58,6 @@ func TestTaskThatIsAskedForWaits(t *testing.T) {
 }
 
 // What people said decides, and a refusal is the end: nothing is planned around it.
-//
-// promise: P4.refusal-ends-the-plan
 func TestRefusalEndsThePlan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -117,8 +114,6 @@ func TestSixthQuestionIsNotAsked(t *testing.T) {
 
 // An approval counts for what the arguments came to when it was asked, and a command without
 // the sandbox says so.
-//
-// promise: P4.approved-before-it-runs
 func TestQuestionSaysWhatItComesTo(t *testing.T) {
 	t.Parallel()
 	w := asking(t, toolTask("call", "a"), msgTask("tell"))
@@ -163,8 +158,6 @@ func TestGrantLetsATaskRun(t *testing.T) {
 }
 
 // A task that was cut off used its approval up, also one that could be done twice.
-//
-// promise: P4.approved-before-it-runs
 func TestInterruptedTaskNeedsANewApproval(t *testing.T) {
 	t.Parallel()
 	w := asking(t, toolTask("look", "a"), msgTask("tell"))
@@ -203,8 +196,6 @@ func TestInterruptedTaskNeedsANewApproval(t *testing.T) {
 
 // An unconfined command may run any file of its workspace, so that what lies there counts
 // as if the turn had read it: no grant covers it.
-//
-// promise: P4.grants-are-exact
 func TestQuestionHasTheTaintOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	for sandbox, want := range map[string]tools.Taint{"off": "file", "auto": tools.Clean} {
@@ -221,8 +212,6 @@ func TestQuestionHasTheTaintOfTheWorkspace(t *testing.T) {
 }
 
 // A model that knows the code of an open question could have a person type it.
-//
-// promise: P4.approved-before-it-runs
 func TestPromptsHoldNoCodes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -239,8 +228,6 @@ func TestPromptsHoldNoCodes(t *testing.T) {
 
 // An approval counts for the files that a command may load, as they were when it was asked. What
 // was changed meanwhile does not run, and the person is told.
-//
-// promise: P4.approved-before-it-runs
 func TestChangedScriptDoesNotRun(t *testing.T) {
 	t.Parallel()
 	for name, swapped := range map[string]bool{"as it was": false, "swapped": true} {

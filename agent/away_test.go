@@ -44,7 +44,6 @@ func (w *world) fails(err error, until time.Duration) {
 	}
 }
 
-// promise: P7.model-away
 func TestTurnWaitsForAModelThatIsAway(t *testing.T) {
 	const told = "The language model does not answer. I will keep trying."
 	for name, tc := range map[string]struct {

@@ -153,7 +153,6 @@ func TestEachPieceOfContextReachesItsRolesOnly(t *testing.T) {
 	}
 }
 
-// promise: P5.fenced
 func TestOutsideTextIsFenced(t *testing.T) {
 	t.Parallel()
 	w := fullWorld(t)
@@ -222,8 +221,6 @@ func TestForwardedMessageIsData(t *testing.T) {
 }
 
 // Who wrote a forwarded message first is told with it, and is as much outside text.
-//
-// promise: P5.fenced
 func TestForwardedFromIsFenced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -248,7 +245,6 @@ func TestForwardedFromIsFenced(t *testing.T) {
 	}
 }
 
-// promise: P5.fenced
 func TestBoundaryStandsNowhereInTheText(t *testing.T) {
 	t.Parallel()
 	draws := []string{"data-0000000000000001", "data-0000000000000002", "data-0000000000000003"}

@@ -39,8 +39,6 @@ func tried(t *testing.T) *world {
 
 // What was done is not done again, and stands for one task each; what only looks, what
 // failed and what was cut off is.
-//
-// promise: P7.retry-repeats-nothing
 func TestRetryRepeatsNothingDone(t *testing.T) {
 	t.Parallel()
 	w := tried(t)
@@ -65,8 +63,6 @@ func TestRetryRepeatsNothingDone(t *testing.T) {
 }
 
 // A retry that is killed at any commit does no more than one that is not.
-//
-// promise: P7.retry-repeats-nothing
 func TestRetryKilledAtEveryCommitRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	calm := tried(t)
@@ -128,8 +124,6 @@ func TestRetryOfARetryTakesWhatEitherDid(t *testing.T) {
 
 // A command that differs in white space alone may be another: in quotes, in a program
 // that it hands over, at the end of a comment.
-//
-// promise: P7.retry-repeats-nothing
 func TestRetryTakesNoOtherCommandForDone(t *testing.T) {
 	t.Parallel()
 	for was, now := range map[string]string{

@@ -29,9 +29,6 @@ func (g *testGuard) Guard(ctx context.Context) (context.Context, context.CancelF
 
 // What the leases cut off is neither done nor failed: the reviewer is told, and it is
 // not done again.
-//
-// promise: L.effects-end-before-lease
-// promise: P7.done-once
 func TestLeaseCutsOffATask(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -14,7 +14,6 @@ import (
 	"switchboard/agent/tools"
 )
 
-// promise: P11.call-cap
 func TestCallCapEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	for limit := 1; limit <= 4; limit++ {
@@ -32,7 +31,6 @@ func TestCallCapEndsTheTurn(t *testing.T) {
 	}
 }
 
-// promise: P11.call-cap
 func TestCallCapCountsFailuresAndResumes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -129,7 +127,6 @@ func TestStalledModelFallsBack(t *testing.T) {
 	})
 }
 
-// promise: P7.paid-once
 func TestFailedModelIsNotAskedAgainOnResume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

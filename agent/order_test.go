@@ -18,7 +18,6 @@ func ordering(t *testing.T, tool, args string) *world {
 	return w
 }
 
-// promise: P7.ordered-as-it-stands
 func TestOrderedToolRunsWithNoModel(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ tool, args, ran, said string }{
@@ -37,8 +36,6 @@ func TestOrderedToolRunsWithNoModel(t *testing.T) {
 }
 
 // Whatever it was killed at, its side effect happens once at most, and it ends once.
-//
-// promise: P7.ordered-as-it-stands
 func TestOrderKilledAtEveryCommitRunsOnce(t *testing.T) {
 	t.Parallel()
 	calm := ordering(t, "post", `{"word":"a"}`)

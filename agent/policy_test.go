@@ -9,7 +9,6 @@ import (
 	"switchboard/agent/tools"
 )
 
-// promise: P4.rights-at-run
 func TestRightsAreAskedAgainAtRun(t *testing.T) {
 	t.Parallel()
 	for _, verdict := range []tools.Verdict{tools.Refuse, "nonsense"} {
@@ -93,7 +92,6 @@ func TestExecEffectFollowsRoleAndSandbox(t *testing.T) {
 	}
 }
 
-// promise: P5.taint-inherits
 func TestTaintAccruesAndIsInherited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,8 +139,6 @@ func TestTaintAccruesAndIsInherited(t *testing.T) {
 // The gate is told which URL goes out and what the person wrote themselves: in this turn,
 // added messages included, as they read now; nothing that was passed on or quoted, and
 // nothing of earlier turns.
-//
-// promise: P5.reading-leaks-nothing
 func TestGateSeesTheURLAndThePersonsOwnWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -164,8 +160,6 @@ func TestGateSeesTheURLAndThePersonsOwnWords(t *testing.T) {
 	}
 }
 
-// promise: P5.taint-inherits
-// promise: P5.others-words
 func TestOutsideTextInTheContextTaintsTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*world){
@@ -195,8 +189,6 @@ func TestOutsideTextInTheContextTaintsTheTurn(t *testing.T) {
 }
 
 // The turn of somebody who is away waits where it is, and goes on there when they are back.
-//
-// promise: P1.away-waits
 func TestTurnOfWhoIsAwayWaits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -237,8 +229,6 @@ func TestTurnOfWhoIsAwayWaits(t *testing.T) {
 }
 
 // Nothing else is planned for them: what was not begun is cancelled, and they are told.
-//
-// promise: P4.rights-at-run
 func TestPersonRemovedInMidTurnEndsIt(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -287,8 +277,6 @@ func TestPersonRemovedInMidTurnEndsIt(t *testing.T) {
 }
 
 // Who is no admin any more runs confined, though the turn began as an admin's.
-//
-// promise: P4.rights-at-run
 func TestCommandRunsWithTheRoleOfNow(t *testing.T) {
 	t.Parallel()
 	for role, want := range map[string]bool{"admin": true, "user": false, "": false} {
@@ -307,8 +295,6 @@ func TestCommandRunsWithTheRoleOfNow(t *testing.T) {
 }
 
 // The gate reads the line of a command when it is planned and when it is to run.
-//
-// promise: P4.exec-judged
 func TestGateSeesTheCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,8 +13,6 @@ import (
 
 // What becomes of a turn when the cost of a call is not reserved: nothing is asked, and there is
 // no row of a call that was not made.
-//
-// promise: P11.limits
 func TestCallsThatAreNotReserved(t *testing.T) {
 	t.Parallel()
 	away := errors.New("the database is away")

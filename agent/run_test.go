@@ -11,7 +11,6 @@ import (
 	"switchboard/agent/tools"
 )
 
-// promise: P7.plan-is-data
 func TestReadyAnswerIsOneCommit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -36,7 +35,6 @@ func TestReadyAnswerIsOneCommit(t *testing.T) {
 	}
 }
 
-// promise: P7.plan-is-data
 func TestFailedTaskIsReplannedAndAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -172,8 +170,6 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// promise: P7.paid-once
-// promise: P7.done-once
 func TestTurnKilledAtEveryCommitRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -262,7 +258,6 @@ func count(list []string, item string) int {
 	return n
 }
 
-// promise: P7.done-once
 func TestTaskCutOffIsRunAgainOnlyIfItReads(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

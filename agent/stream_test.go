@@ -47,7 +47,6 @@ func (w *world) wantStreamed(want ...string) {
 	}
 }
 
-// promise: P8.answer-grows
 func TestReadyAnswerIsStreamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -93,7 +92,6 @@ func TestWorkersTextIsStreamed(t *testing.T) {
 	}
 }
 
-// promise: P8.answer-grows
 func TestNothingOfARefusedPlanStays(t *testing.T) {
 	t.Parallel()
 	fine := planText(answerTask("ok"))
@@ -135,7 +133,6 @@ func TestNothingOfARefusedPlanStays(t *testing.T) {
 	}
 }
 
-// promise: P8.answer-grows
 func TestSecretsAreNeverStreamed(t *testing.T) {
 	t.Parallel()
 	for name, plan := range map[string]string{
@@ -280,7 +277,6 @@ func TestNothingIsStreamedAfterAHandBack(t *testing.T) {
 	w.wantStreamed("Be")
 }
 
-// promise: P8.answer-grows
 func TestStreamOfAChangedMessageIsTakenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

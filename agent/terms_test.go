@@ -21,7 +21,6 @@ func jobWorld(t *testing.T, terms Terms) *world {
 	return w
 }
 
-// promise: P4.nobody-asked
 func TestNobodyIsAskedInATurnWithoutApprovals(t *testing.T) {
 	for name, grant := range map[string]*Approval{
 		"nothing was granted": nil,
@@ -255,8 +254,6 @@ func TestTaintedJobHasNoWordsOfItsPerson(t *testing.T) {
 }
 
 // What a job was made under counts in its runs: nothing goes outside, and nobody is asked.
-//
-// promise: P5.jobs-tainted
 func TestTaintedJobActsNotOutside(t *testing.T) {
 	for taint, want := range map[tools.Taint]tools.End{tools.Clean: tools.EndOK, tools.Others: tools.EndRefused} {
 		t.Run(string(taint), func(t *testing.T) {

@@ -37,7 +37,6 @@ func faultsOf(r *run, answer string) (Plan, []string) {
 	return plan, faults
 }
 
-// promise: P8.untidy-json
 func TestEachFaultOfAPlanIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -181,7 +180,6 @@ func TestWorkedPlansAreValid(t *testing.T) {
 	}
 }
 
-// promise: P12.explained
 func TestFaultsGoBackNumbered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -229,8 +227,6 @@ func TestGarbageFailsLoudly(t *testing.T) {
 }
 
 // What the model did not copy letter by letter takes the whole message with it.
-//
-// promise: P6.secrets-refused
 func TestSecretsCopiedLooselyRedactTheWholeMessage(t *testing.T) {
 	t.Parallel()
 	for typed, copied := range map[string]string{
@@ -264,7 +260,6 @@ func jsonString(t *testing.T, s string) string {
 	return string(data)
 }
 
-// promise: P6.secrets-refused
 func TestSecretsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	const value = "hunter2-credential"

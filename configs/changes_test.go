@@ -13,7 +13,6 @@ import (
 	"switchboard/internal/secrets"
 )
 
-// promise: L.settings-layers
 func TestChangesLieBetweenFileAndEnvironment(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -106,7 +105,6 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 	}
 }
 
-// promise: L.settings-layers
 func TestProposalListsAllFaults(t *testing.T) {
 	t.Parallel()
 	s := must(t, "[channels.pigeon]\nkind = \"pigeon\"\ntoken = \"x\"\n[[people]]\nname = \"ann\"\nrole = \"admin\"\nidentities = [\"pigeon:1\"]\n[llm.providers.p]\nbase_url = \"http://127.0.0.1/v1\"\n",
@@ -264,8 +262,6 @@ func TestSettingsAreReadAgain(t *testing.T) {
 }
 
 // A chat does not reach the machine by a setting, nor have a provider sent the key of the secrets.
-//
-// promise: L.settings-credentials
 func TestChangesDoNotReachTheMachine(t *testing.T) {
 	t.Parallel()
 	s := must(t, "", "SWITCHBOARD_SECRET_KEY=AGE-SECRET-KEY-1X")
@@ -303,8 +299,6 @@ func TestSaveLeavesWhatTheEnvironmentSets(t *testing.T) {
 }
 
 // What lies in data_dir is no credential of a setting, whatever path leads there.
-//
-// promise: L.settings-credentials
 func TestCredentialsLieOutsideTheDataFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -361,8 +355,6 @@ func TestCredentialsLieOutsideTheDataFolder(t *testing.T) {
 
 // A chat has no credential sent elsewhere: an address that is set at run time goes with a credential that is
 // set with it, or after it.
-//
-// promise: L.settings-credentials
 func TestNewAddressNeedsItsCredentialAgain(t *testing.T) {
 	t.Parallel()
 	const text = "[llm.providers.file]\nbase_url = \"https://models.test/v1\"\napi_key = \"literal-key-of-file\"\n" +
@@ -426,8 +418,6 @@ func TestNewAddressNeedsItsCredentialAgain(t *testing.T) {
 
 // What older builds stored locks nobody out: credentials go on counting, and are warned of; an address that would
 // take a credential of the file elsewhere has no effect.
-//
-// promise: L.settings-credentials
 func TestChangesOfOlderBuildsGoOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

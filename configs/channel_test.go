@@ -117,7 +117,6 @@ identities = ["telegram:1"]
 	}
 }
 
-// promise: P6.secret-unprintable
 func TestSecretsAreReadFromWhereTheyAreNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -220,7 +219,6 @@ func TestLaterKeysExist(t *testing.T) {
 	}
 }
 
-// promise: P6.secret-unprintable
 func TestChannelsDoNotShareAnAccount(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -274,7 +272,6 @@ func TestLiteralCredentialOfTheWrongShapeIsAFault(t *testing.T) {
 	}
 }
 
-// promise: P6.secret-unprintable
 func TestCredentialsAreReadAtEachUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -21,7 +21,6 @@ func owls(t *testing.T, text string) (*Settings, error) {
 
 const twoOwls = "[channels.home]\nkind = \"owl\"\n[channels.work]\nkind = \"owl\"\n"
 
-// promise: P4.no-entry-no-service
 func TestAnIDOfOneWorkspaceNamesNobodyWhereThereAreTwo(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ channels, identity, want string }{

@@ -29,7 +29,6 @@ base_url = "http://127.0.0.1:1/v1"
 [log]
 level = "info"`
 
-// promise: L.settings-saved
 func TestChangesAreSavedAndCommentsStay(t *testing.T) {
 	t.Parallel()
 	for _, crlf := range []bool{false, true} {
@@ -103,7 +102,6 @@ func TestChangesAreSavedAndCommentsStay(t *testing.T) {
 	}
 }
 
-// promise: L.settings-saved
 func TestDottedKeysAreSavedBesideTheirLike(t *testing.T) {
 	t.Parallel()
 	s := must(t, "router.workers = 7\n[channels]\npigeon.kind = \"pigeon\" # one\n[log]\n")
@@ -120,7 +118,6 @@ func TestDottedKeysAreSavedBesideTheirLike(t *testing.T) {
 	}
 }
 
-// promise: L.settings-saved
 func TestNothingIsSavedIntoABrokenFile(t *testing.T) {
 	t.Parallel()
 	s := must(t, "[router]\nworkers = 7\n")

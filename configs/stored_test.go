@@ -13,7 +13,6 @@ import (
 	"switchboard/internal/secrets"
 )
 
-// promise: P6.encrypted
 func TestSecretsOfTheStoreAreLookedUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,7 +12,6 @@ import (
 
 // One line a rule: what is written, and the fault it must bring (with the key in
 // front).
-// promise: P11.priced
 func TestEachRuleNamesItsFault(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{

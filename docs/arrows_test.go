@@ -109,8 +109,6 @@ var arrows = []struct {
 	{"cmd/switchboard/local", nil},
 	{"cmd/switchboard/logs", []string{"configs"}},
 	{"cmd/", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/", "internal/secrets/", "store", "store/", "configs", "cmd/switchboard/"}},
-	{"docs/promises", nil},
-	{"docs/", []string{"docs/promises"}},
 }
 
 // leaves import nothing of ours.

@@ -82,8 +82,6 @@ func absorbing(r *rig, runs *atomic.Int64) acting {
 
 // A database that cannot merge what waits is no fault of the turn: however long it takes,
 // the turn goes on, within one try where it is not for long, and hears each message once.
-//
-// promise: L.merged-at-boundary
 func TestFailedAbsorbDoesNotStopTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -124,8 +122,6 @@ func TestFailedAbsorbDoesNotStopTheTurn(t *testing.T) {
 }
 
 // The same where a backlog cannot be read: it is offered as soon as it can.
-//
-// promise: P3.never-late-unsaid
 func TestUnreadableBacklogIsOfferedOnceItCanBeRead(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		const lasts = 15 * time.Minute

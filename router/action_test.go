@@ -79,7 +79,6 @@ func (r *rig) pressAgain(user, label string) string {
 	return r.toast(r.platform.PressCode("c1", user, id, code))
 }
 
-// promise: L.action-once
 func TestPressCountsOnceAndOnlyForWhoWasAsked(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)
@@ -104,7 +103,6 @@ func TestPressCountsOnceAndOnlyForWhoWasAsked(t *testing.T) {
 	})
 }
 
-// promise: L.action-once
 func TestPressedTwiceAtOnceCountsOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)

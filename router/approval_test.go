@@ -14,7 +14,6 @@ import (
 // wish makes r a rig whose agent asks, on a platform with buttons.
 func (r *rig) wish() { r.agent, r.script.Rich, r.script.Buttons = acting(wishing), true, true }
 
-// promise: P4.approved-before-it-runs
 func TestButtonsDecide(t *testing.T) {
 	t.Parallel()
 	for label, want := range map[string][2]string{ // what the agent learns, and what the question says then
@@ -64,8 +63,6 @@ func (r *rig) pressed(user, label string) func() string {
 
 // What a user wishes an admin decides, in the direct chat that they used last; the first
 // decision counts.
-//
-// promise: P4.approved-before-it-runs
 func TestUsersWishIsDecidedByAdmins(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
@@ -103,8 +100,6 @@ func TestUsersWishIsDecidedByAdmins(t *testing.T) {
 }
 
 // Who is no admin decides nothing, also where the question is shown to them.
-//
-// promise: P4.approved-before-it-runs
 func TestOnlyAdminsDecide(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
@@ -130,7 +125,6 @@ func TestNobodyToAsk(t *testing.T) {
 	})
 }
 
-// promise: P4.approvals-expire
 func TestDeadlineCountsAsDenied(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
@@ -146,8 +140,6 @@ func TestDeadlineCountsAsDenied(t *testing.T) {
 }
 
 // What is over while no engine runs is denied as soon as one does.
-//
-// promise: P4.approvals-expire
 func TestDeadlineHoldsOverARestart(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
@@ -162,7 +154,6 @@ func TestDeadlineHoldsOverARestart(t *testing.T) {
 	})
 }
 
-// promise: P4.grants-are-exact
 func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
@@ -310,8 +301,6 @@ func TestTakenBackMessageTakesItsQuestionBack(t *testing.T) {
 }
 
 // What is too long to be shown goes along as a file, in which nothing is hidden either.
-//
-// promise: P4.approved-before-it-runs
 func TestLongWishIsAFileThatHidesNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
@@ -327,8 +316,6 @@ func TestLongWishIsAFileThatHidesNothing(t *testing.T) {
 }
 
 // What is forgotten takes back what was asked in it, wherever that was asked, and says so.
-//
-// promise: P3.waiting-holds-nothing
 func TestResetTakesQuestionsBack(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
@@ -349,8 +336,6 @@ func TestResetTakesQuestionsBack(t *testing.T) {
 }
 
 // The files that a command names are shown, and it can be allowed once only.
-//
-// promise: P4.approved-before-it-runs
 func TestQuestionShowsNamedFiles(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
@@ -391,8 +376,6 @@ func TestQuestionShowsNamedFiles(t *testing.T) {
 }
 
 // Blank lines and many line breaks do not push the end of a command out of sight.
-//
-// promise: P4.approved-before-it-runs
 func TestBlankLinesOfAWishAreFolded(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()

@@ -98,7 +98,6 @@ func (r *rig) answered(n int, convs ...string) {
 	}
 }
 
-// promise: P1.detached-loses-nothing
 func TestChannelDetachedInTrafficAndAttachedAgainLosesNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		convs := []string{"c1", "c2", "c3"}
@@ -129,8 +128,6 @@ func TestChannelDetachedInTrafficAndAttachedAgainLosesNothing(t *testing.T) {
 }
 
 // The send under way at the detach is settled, and not made again.
-//
-// promise: P2.detached-settles
 func TestSendUnderWayAtTheDetachIsSettled(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.platform.Next(channelstest.Fault{Delay: 700 * time.Millisecond})
@@ -152,8 +149,6 @@ func TestSendUnderWayAtTheDetachIsSettled(t *testing.T) {
 
 // What is to be sent on a platform that is away stays, and goes out when the channel is
 // attached again.
-//
-// promise: P1.detached-loses-nothing
 func TestChannelDetachedWhileItsPlatformIsAway(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -177,7 +172,6 @@ func TestChannelDetachedWhileItsPlatformIsAway(t *testing.T) {
 	})
 }
 
-// promise: P1.replaced-loses-nothing
 func TestChannelIsReplacedByOneWithAnotherKey(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var valid atomic.Pointer[string]
@@ -211,8 +205,6 @@ func TestChannelIsReplacedByOneWithAnotherKey(t *testing.T) {
 
 // A turn that runs at the detach may end within the grace and is answered; another is handed
 // back, and run when the channel is attached again.
-//
-// promise: P1.detached-loses-nothing
 func TestTurnThatRunsAtTheDetach(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		t.Run("ends in time", func(t *testing.T) {
@@ -249,8 +241,6 @@ func TestTurnThatRunsAtTheDetach(t *testing.T) {
 }
 
 // Changed rules hold from the next event and the next decision on, with the same connection.
-//
-// promise: P4.rules-at-once
 func TestChangedRulesHoldAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -327,8 +317,6 @@ func TestDetachedChannelGoesToAnotherEngine(t *testing.T) {
 // Whatever is done with the channel while messages come, and however often the program
 // stops, each message is answered once and in order, by one connection at a time; nothing
 // is left behind that runs.
-//
-// promise: P1.detached-loses-nothing
 func TestChannelAttachedAndDetachedAtRandom(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		const n, steps = 40, 40

@@ -119,8 +119,6 @@ func attacks(t *testing.T) map[string][]attack {
 // Each attack of testdata/attacks meets the real router, store, agent, gate and tools, and a
 // model that does whatever it reads. It ends in a refusal, in a question, or in text that
 // does no harm; and nothing ran but what the case says.
-//
-// promise: P5.attacks
 func TestAttacksEndInRefusalQuestionOrHarmlessText(t *testing.T) {
 	t.Parallel()
 	all := attacks(t)

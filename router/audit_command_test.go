@@ -11,7 +11,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// promise: P12.audited
 func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.commands = []commands.Command{admin.Audit(r.db.Router())}

@@ -11,8 +11,6 @@ import (
 
 // What was dropped while its channel was away is told once to its people and to the admins, and neither
 // /resend nor /deliveries says that all arrived.
-//
-// promise: P2.away-bounded
 func TestWhatWasDroppedIsTold(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.commands = []commands.Command{admin.Deliveries(r.db.Router())}

@@ -49,8 +49,6 @@ func (r *rig) kept() *keeper {
 }
 
 // What a command has go on beside keeps nobody waiting, and is answered once, when it is done.
-//
-// promise: P3.beside
 func TestWhatGoesOnBesideKeepsNobodyWaiting(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()
@@ -81,8 +79,6 @@ func TestWhatGoesOnBesideKeepsNobodyWaiting(t *testing.T) {
 }
 
 // At most so many things go on beside.
-//
-// promise: P3.beside
 func TestFewThingsGoOnBeside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()
@@ -101,8 +97,6 @@ func TestFewThingsGoOnBeside(t *testing.T) {
 }
 
 // An engine that stops says nothing of what it has not done, and does not wait for it.
-//
-// promise: P3.beside
 func TestStopDoesNotWaitForWhatGoesOnBeside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()

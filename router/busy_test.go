@@ -43,8 +43,6 @@ var meetings = map[string]map[string]string{
 }
 
 // Also when the program dies with the acceptance of want-b.
-//
-// promise: L.merged-at-boundary
 func TestBusyModesHoldAtEachBoundary(t *testing.T) {
 	t.Parallel()
 	for mode := range meetings {
@@ -158,8 +156,6 @@ func (s *scene) state(conv, text string) string {
 
 // Collected messages run as one turn when the window after the newest is over, also
 // when the engine was started meanwhile.
-//
-// promise: L.collected-as-one
 func TestCollectedMessagesRunWhenTheWindowIsOver(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.config.Busy, r.config.CollectWindow = "collect", 4*time.Second

@@ -77,7 +77,6 @@ func (r *rig) audited(kind string) (list []view.AuditRecord) {
 	return list
 }
 
-// promise: L.button-command
 func TestButtonGivesItsCommandOnceToWhoAskedForIt(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		offered(r)
@@ -168,7 +167,6 @@ func pressed(n int, user, code string) channels.Event {
 	return e
 }
 
-// promise: L.button-command
 func TestButtonPressedAtTwoEnginesAtOnceGivesItsCommandOnce(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
@@ -234,8 +232,6 @@ func (f *frail) Accept(ctx context.Context, owner int64, entries []ledger.Entry)
 
 // Whatever dies meanwhile, a press gives its command once or was refused, and who pressed is
 // answered.
-//
-// promise: L.button-command
 func TestButtonsGiveTheirCommandsOnceWhateverDies(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		seed := rand.Uint64()

@@ -162,8 +162,6 @@ func (v vaulted) value(ctx context.Context, _, name string) (secrets.Secret, err
 
 // TestCanaryLeavesNoTrace types a credential in plain words, sets another one with /secret set, has it
 // printed in all ways, and looks for both in every byte that was written.
-//
-// promise: P6.stripped
 func TestCanaryLeavesNoTrace(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.mask = secrets.NewMasker()
@@ -270,7 +268,6 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// promise: P6.stripped
 func TestWhatIsSaidIsMasked(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		const name = "kestrel-of-the-file-4711"
@@ -353,8 +350,6 @@ func (m *markup) Complete(_ context.Context, model string, req llm.Request) (llm
 
 // TestNoSecretIsShownByMarkup has a model say a secret in every Markdown that hides it from who
 // looks at the text and not at what is laid out of it.
-//
-// promise: P6.stripped
 func TestNoSecretIsShownByMarkup(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.mask = secrets.NewMasker(rendertest.Secret)

@@ -10,8 +10,6 @@ import (
 
 // The only worker is busy with somebody else's turn: a turn that waits is
 // cancelled at once all the same.
-//
-// promise: L.control-no-queue
 func TestCancelOfAQueuedTurnNeedsNoWorker(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.Workers = 1
@@ -52,8 +50,6 @@ func TestCancelOfAQueuedTurnNeedsNoWorker(t *testing.T) {
 }
 
 // A turn that was asked to stop when the engine died is not run again.
-//
-// promise: L.cancel
 func TestCancelOutlivesTheEngine(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		began, goOn := make(chan struct{}), make(chan struct{})

@@ -52,7 +52,6 @@ func (r *rig) holds(text string) (n int) {
 	return n
 }
 
-// promise: P4.claim-and-pairing
 func TestClaimCodeMakesOneAdmin(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -107,7 +106,6 @@ func TestClaimCodeMakesOneAdmin(t *testing.T) {
 	})
 }
 
-// promise: P4.claim-and-pairing
 func TestClaimCodesAreTriedFiveTimesAnHour(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -138,8 +136,6 @@ func TestClaimCodesAreTriedFiveTimesAnHour(t *testing.T) {
 }
 
 // A code that two send at once makes one of them an admin; one that is too old nobody.
-//
-// promise: P4.claim-and-pairing
 func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -167,8 +163,6 @@ func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
 }
 
 // Who lets themselves in by a code is not called like somebody else, nor by what nobody sees.
-//
-// promise: P4.claim-and-pairing
 func TestClaimGivesNobodyAnothersName(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -184,7 +178,6 @@ func TestClaimGivesNobodyAnothersName(t *testing.T) {
 	})
 }
 
-// promise: P4.claim-and-pairing
 func TestUsedClaimCodeEndsTheOthers(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -207,7 +200,6 @@ func TestUsedClaimCodeEndsTheOthers(t *testing.T) {
 	})
 }
 
-// promise: P4.claim-and-pairing
 func TestClaimWorksInEveryModeButDisabled(t *testing.T) {
 	t.Parallel()
 	for _, dm := range []string{"allowlist", "pairing", "open", "disabled"} {

@@ -7,7 +7,6 @@ import (
 	"switchboard/channels"
 )
 
-// promise: P4.claim-and-pairing
 func TestTextsAreKeptWithoutCodes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

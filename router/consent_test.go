@@ -10,8 +10,6 @@ import (
 
 // A plain yes or no in words decides what a person wished themselves, in a direct chat, where the question is
 // the last thing said there.
-//
-// promise: P4.approved-before-it-runs
 func TestYesAndNoDecideInWords(t *testing.T) {
 	const byButton = "A yes or no in words is not enough for this"
 	asks := func(user, what string) scripted.Message {

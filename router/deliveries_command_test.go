@@ -12,7 +12,6 @@ import (
 	"switchboard/router/view"
 )
 
-// promise: L.mended-by-hand
 func TestAdminsMendDeliveriesInADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.commands = []commands.Command{admin.Deliveries(r.db.Router())}

@@ -13,8 +13,6 @@ import (
 	"switchboard/channels/channelstest/scripted"
 )
 
-// promise: P2.unknown-honest
-// promise: P2.same-nonce
 func TestLostAnswerIsLookedUpOrRepeatedMarked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -84,7 +82,6 @@ func TestLostFilesAreFoundByWhatWasNoted(t *testing.T) {
 	})
 }
 
-// promise: P2.second-unknown-final
 func TestSecondUnknownIsFinal(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
@@ -104,7 +101,6 @@ func TestSecondUnknownIsFinal(t *testing.T) {
 	})
 }
 
-// promise: P2.refused-retries
 func TestTemporaryRefusalsAreTriedAgain(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.platform.Next(
@@ -127,7 +123,6 @@ func TestTemporaryRefusalsAreTriedAgain(t *testing.T) {
 	})
 }
 
-// promise: P2.row-before-send
 func TestEveryPartIsARowBeforeItIsSent(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var missing []string

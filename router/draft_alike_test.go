@@ -64,8 +64,6 @@ func (a *alike) Find(ctx context.Context, out channels.Outbound) (channels.Messa
 
 // A program that dies while an answer grows shows it once after its restart, where a message can
 // be looked up by what it says alone, and the draft may say what the answer does.
-//
-// promise: L.draft-row-first
 func TestKilledWhileAnAnswerGrowsShowsItOnceWhereTextsAreAlike(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{

@@ -35,7 +35,6 @@ var edited = map[string]map[string]string{
 	},
 }
 
-// promise: L.merged-at-boundary
 func TestEditsAreAppliedAtEachBoundary(t *testing.T) {
 	t.Parallel()
 	for onEdit := range edited {
@@ -61,8 +60,6 @@ func TestEditsAreAppliedAtEachBoundary(t *testing.T) {
 }
 
 // An edit breaks the running command off at once; what was done stays done.
-//
-// promise: L.merged-at-boundary
 func TestRestartKeepsWhatWasDone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.OnEdit = "restart"
@@ -217,8 +214,6 @@ func TestRevisionIsReadLater(t *testing.T) {
 }
 
 // An edit while a plan is made that is the answer at once: the new text alone is answered.
-//
-// promise: L.merged-at-boundary
 func TestEditWhileTheAnswerIsPlanned(t *testing.T) {
 	t.Parallel()
 	for _, onEdit := range []string{"steer", "restart"} {

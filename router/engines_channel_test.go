@@ -22,8 +22,6 @@ import (
 
 // An engine whose lease was taken over, without its knowledge, lets go of the channel
 // as soon as it hears of it, and waits for it like any other.
-//
-// promise: L.fence
 func TestChannelTakenOverIsLetGoAtOnce(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
@@ -63,8 +61,6 @@ func (r *rig) bereave(kind string) {
 
 // The holder was asked to stop a turn, and is as good as dead: whoever takes it over
 // ends it, and runs none of it. When the dead comes back its turn is broken off.
-//
-// promise: L.cancel-of-the-dead
 func TestCancelOfADeadEnginesTurnIsDoneByTheNext(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
@@ -100,8 +96,6 @@ func TestCancelOfADeadEnginesTurnIsDoneByTheNext(t *testing.T) {
 // A send is ended when the lease can no longer be counted on. Nobody knows what became
 // of it; it is repeated, marked, when the lease is sure again, and the platform is not
 // blamed for it.
-//
-// promise: L.effects-end-before-lease
 func TestSendEndsBeforeTheLease(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var unsafe, again atomic.Bool
@@ -174,8 +168,6 @@ func (s *pane) heard(conv channels.ConversationID) (n int) {
 }
 
 // A client may be connected to any engine, and hears of what any of them did.
-//
-// promise: L.wakes
 func TestReadersOfEveryEngineAreWoken(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)

@@ -24,8 +24,6 @@ import (
 // The holder is cut off from the database, and not from the platform: it ends its
 // connection before its lease can go to another engine, and has it again only when it
 // holds the channel anew.
-//
-// promise: L.one-connection
 func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
 	t.Parallel()
 	s := storetest.NewServer(t)
@@ -73,8 +71,6 @@ func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
 
 // A connection outlives a hiccup of the database. When the lease was in doubt, it is
 // made anew only after the database said that the lease is still there.
-//
-// promise: L.one-connection
 func TestConnectionIsMadeAnewUnderTheSameLease(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var unsafe, away atomic.Bool

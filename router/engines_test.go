@@ -99,7 +99,6 @@ func (l *wokenBy) count(kind ledger.WakeKind) int {
 	return l.heard[kind]
 }
 
-// promise: L.wakes
 func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
@@ -124,7 +123,6 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 	a.await(4)
 }
 
-// promise: L.cancel-of-the-dead
 func TestCancelFromAnotherEngineStopsTheTurn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -157,8 +155,6 @@ func TestCancelFromAnotherEngineStopsTheTurn(t *testing.T) {
 
 // The next turn of a group is for somebody whose share of workers is used up here: the
 // session is given back, and another engine goes on with it.
-//
-// promise: L.session-given-back
 func TestSessionWithoutAFreeWorkerIsGivenBack(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
@@ -245,7 +241,6 @@ func (c claiming) Claim(ctx context.Context, owner int64, of, except []string, l
 	return list, err
 }
 
-// promise: L.own-channels-only
 func TestEnginesClaimTheirOwnChannelsOnly(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
@@ -329,8 +324,6 @@ func (l *losing) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 
 // What the database committed and could not say leaves no session behind that is leased
 // and that nobody runs.
-//
-// promise: L.session-given-back
 func TestLostAnswersLeaveNoSessionBehind(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []string{"accept", "claim", "commit", "give back"} {
@@ -402,8 +395,6 @@ func TestLostAnswersLeaveNoSessionBehind(t *testing.T) {
 
 // One person's turns are stuck in as many sessions as they may hold, on both engines;
 // others are served.
-//
-// promise: P3.sessions-independent
 func TestStuckPersonDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
@@ -441,8 +432,6 @@ func TestStuckPersonDelaysNoOther(t *testing.T) {
 
 // Two engines share the work; nothing runs twice, and each conversation reads its
 // answers in order.
-//
-// promise: L.leases-not-rows
 func TestTwoEnginesShareTheWork(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)

@@ -16,8 +16,6 @@ import (
 
 // A platform takes nothing in one conversation for an hour. The others flow, and after
 // the hour it gets what it was to get.
-//
-// promise: P3.fair-turns
 func TestConversationLimitedForAnHourDelaysNoOther(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		began := time.Now()
@@ -49,8 +47,6 @@ func TestConversationLimitedForAnHourDelaysNoOther(t *testing.T) {
 }
 
 // One answer has many parts; what comes for others meanwhile goes between them.
-//
-// promise: P3.fair-turns
 func TestLongAnswerLetsOthersIn(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.channel.Rate, r.script.MaxText = "2/s", 100
@@ -82,8 +78,6 @@ func TestLongAnswerLetsOthersIn(t *testing.T) {
 
 // A platform counts by the minute in groups alone: the 21st part of an answer waits there,
 // and not in a direct conversation, whichever way the sender came to know of it.
-//
-// promise: P3.limits-of-the-place
 func TestLimitsAreThoseOfThePlace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

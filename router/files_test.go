@@ -29,8 +29,6 @@ func (r *rig) filed() *files.Service {
 }
 
 // A file goes in with a message, is read by its session alone, and a file goes out.
-//
-// promise: P4.own-files
 func TestFilesAreReadByTheirSessionAloneAndSent(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Files = 2

@@ -17,9 +17,6 @@ import (
 
 // What an admin's tool changes is changed once a person allowed it, by the very change of the
 // command, and the audit row names person and turn.
-//
-// promise: P4.admins-tools
-// promise: P12.audited
 func TestAdminToolsGiveTheCommands(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		newBench(r)
@@ -72,8 +69,6 @@ func TestAdminToolsGiveTheCommands(t *testing.T) {
 }
 
 // They are nobody's but admins', and nowhere but in direct chats.
-//
-// promise: P4.admins-tools
 func TestAdminToolsAreForAdminsInDirectChats(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		newBench(r)

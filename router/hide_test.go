@@ -16,7 +16,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: P6.shapes-never-kept
 func TestCredentialsInMessagesAreNeverKept(t *testing.T) {
 	const core = "Zx81bqDkf03mNcTy72LpWvRs9aUoXh5GeJi4"
 	each(t, func(t *testing.T, r *rig) {

@@ -23,7 +23,6 @@ func (r *rig) idled(session string) (n int) {
 	return n
 }
 
-// promise: L.idle-sessions
 func TestIdleSessionIsNotedOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.IdleTimeout = 600 * time.Millisecond
@@ -46,8 +45,6 @@ func TestIdleSessionIsNotedOnce(t *testing.T) {
 }
 
 // Both engines worked on the session; one of them notes that it rests.
-//
-// promise: L.idle-sessions
 func TestTwoEnginesNoteAnIdleSessionOnce(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)

@@ -26,8 +26,6 @@ func (r *rig) within(d time.Duration, what string, cond func() bool) {
 
 // For a while no send is answered: what was sent then is not repeated into the same
 // failure, and what was not is not sent.
-//
-// promise: P2.repeat-waits
 func TestBurstOfSilencePausesRepeatsAndSends(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -132,8 +130,6 @@ func TestFailuresAtOncePauseOnce(t *testing.T) {
 
 // One message that the platform can never take is given up in the end, its conversation
 // learns of it, and others do not wait for it.
-//
-// promise: P3.poison-alone
 func TestPoisonDelaysNoOther(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		var mu sync.Mutex
@@ -171,7 +167,6 @@ func TestPoisonDelaysNoOther(t *testing.T) {
 	})
 }
 
-// promise: P1.dead-is-told
 func TestRefusedPartIsReportedInItsConversation(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.script.MaxText, r.script.Files = 200, 2

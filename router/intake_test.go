@@ -41,8 +41,6 @@ func TestCommandsAreParsedIntoNameAndArguments(t *testing.T) {
 	}
 }
 
-// promise: P4.no-entry-no-service
-// promise: P12.explained
 func TestIdentityDecidesWhoIsServed(t *testing.T) {
 	t.Parallel()
 	r := &Router{Deps: Deps{Channels: NewChannels(), Roster: rosterOf(t,

@@ -10,8 +10,6 @@ import (
 
 // Both sides read who becomes whom, and nothing is changed before both confirm, in whichever order,
 // by buttons or typed, also over a restart; a word counts for its own side alone, and once.
-//
-// promise: P4.linking
 func TestBothSidesConfirmALink(t *testing.T) {
 	t.Parallel()
 	type word struct{ by, does string } // maker or sender; Confirm, Deny: the button, approve, deny: typed
@@ -123,8 +121,6 @@ func (r *rig) shownIn(conv string, texts ...string) bool {
 }
 
 // Between the question and the answer the account may become somebody's.
-//
-// promise: P4.linking
 func TestLinkIsLookedAtAgainWhenAllowed(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -146,8 +142,6 @@ func TestLinkIsLookedAtAgainWhenAllowed(t *testing.T) {
 
 // Nobody but the two confirms: not somebody else who presses the button, nor who types the code in
 // that chat.
-//
-// promise: P4.linking
 func TestOthersConfirmNoLink(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich, r.script.Buttons = true, true
@@ -209,8 +203,6 @@ func TestStrangersAnswerNoOtherQuestion(t *testing.T) {
 
 // Who a question names is who both sides mean: somebody else who is given a name meanwhile, or an
 // account that is somebody else's by then, is not joined.
-//
-// promise: P4.linking
 func TestLinkIsOfWhomItNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, first, removed string }{{"another maker", "dora", "dora"}, {"another sender", "carl", "carl"}} {

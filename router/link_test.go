@@ -75,7 +75,6 @@ func (r *rig) owner(identity string) string {
 	return ""
 }
 
-// promise: P4.linking
 func TestLinkCodeMakesTwoAccountsOnePerson(t *testing.T) {
 	const same, wrong, byFile, admin = "becomes", "That code is not valid", "My settings file lists you", "You are an admin here, and this would end that"
 	cases := []struct {
@@ -162,8 +161,6 @@ func (r *rig) deliveriesWith(text string) int {
 
 // What is of the other account goes to who made the code; the chats stay apart, and what
 // stands in the audit log stays.
-//
-// promise: P4.linking
 func TestLinkedRowsMove(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held("long", "later")
@@ -215,7 +212,6 @@ func (r *rig) bytes() string {
 	return "blob"
 }
 
-// promise: P4.linking
 func TestLinkCodesAreShortLived(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -274,8 +270,6 @@ func TestLinkCodesAreShortLived(t *testing.T) {
 
 // An account is taken off by whoever has it; the last one stays, as does one of the settings. Who
 // speaks in its chat next is a stranger, and reads nothing of what was said.
-//
-// promise: P4.linking
 func TestUnlinkTakesAnAccountOff(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich, r.script.Buttons, r.channel.Groups = true, true, "open"
@@ -329,7 +323,6 @@ func TestUnlinkTakesAnAccountOff(t *testing.T) {
 	})
 }
 
-// promise: P4.linking
 func TestWhereNoLinkCodeIsShown(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.Groups, r.channel.DM = "open", "open"
@@ -352,8 +345,6 @@ func TestWhereNoLinkCodeIsShown(t *testing.T) {
 
 // Of those who type a code at once at two engines one is asked, and becomes its maker where both sides
 // confirm at once at two engines; both engines know.
-//
-// promise: P4.linking
 func TestTwoEnginesLinkOne(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)

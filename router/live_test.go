@@ -10,8 +10,6 @@ import (
 )
 
 // What is applied counts from the next event on; a turn that runs goes on.
-//
-// promise: L.settings-live
 func TestSettingsAppliedWhileATurnRuns(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		long := strings.Repeat("long ", 300)

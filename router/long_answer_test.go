@@ -15,8 +15,6 @@ import (
 var longAnswer = "All of it: " + strings.Repeat("some **more** words of it, ", 90) + "and the end."
 
 // A long answer goes as its first part and a file, where files can be sent.
-//
-// promise: P8.whole-in-a-file
 func TestLongAnswerIsAFile(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich, r.script.MaxText, r.script.Files = true, 150, 2
@@ -47,8 +45,6 @@ func whole(s channelstest.Sent) string {
 }
 
 // Where it cannot be a file it goes in parts, as any answer.
-//
-// promise: P8.whole-in-a-file
 func TestLongAnswerThatCannotBeAFileIsParts(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*rig){

@@ -35,8 +35,6 @@ func (l losingBegin) Commit(ctx context.Context, ref ledger.TurnRef, step agent.
 
 // A part that was begun by a call whose answer was lost was surely not sent: it goes
 // once, and is not called a repetition.
-//
-// promise: P2.refused-retries
 func TestPartWhoseBeginWasLostIsSentOnceUnmarked(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []string{"begin", "open"} {

@@ -12,8 +12,6 @@ import (
 )
 
 // Who is written to is one known person, or for an admin one group, and nobody by chance.
-//
-// promise: P4.known-recipients
 func TestWhomAMessageIsFor(t *testing.T) {
 	t.Parallel()
 	chat := func(key string, kind channels.ConversationKind, title, person string) ledger.Chat {

@@ -33,8 +33,6 @@ func (f *forgetful) Notify(ctx context.Context, key []byte, conv channels.Conver
 
 // A message to somebody elsewhere goes out once, in its sender's name, where they wrote
 // last; to whoever else reads it later it is what somebody else was answered.
-//
-// promise: P5.others-words
 func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		work := channelstest.NewPlatform()

@@ -29,7 +29,6 @@ func (r *rig) notices(text string) (where []string) {
 	return where
 }
 
-// promise: L.notices
 func TestEqualNoticesOfEnginesAreOneAndGoWhereTheSettingsSay(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
@@ -67,7 +66,6 @@ func TestEqualNoticesOfEnginesAreOneAndGoWhereTheSettingsSay(t *testing.T) {
 	}
 }
 
-// promise: L.alerts-about-alerts
 func TestAdminsAreNotifiedOfDeadAnswersAndNotOfDeadNotices(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
@@ -105,7 +103,6 @@ func (a away) Run(ctx context.Context, sink channels.Sink) error {
 	return a.Channel.Run(ctx, sink)
 }
 
-// promise: L.notices
 func TestAdminsAreNotifiedOfAChannelThatIsAwayForLong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -111,9 +111,6 @@ func TestAnswersAreBegunByTheirCommit(t *testing.T) {
 }
 
 // The program dies with the commit as its last deed.
-//
-// promise: P2.unknown-honest
-// promise: P1.kill-loses-nothing
 func TestDeathAfterTheCommitThatBeginsIsUnknown(t *testing.T) {
 	t.Parallel()
 	for _, finder := range []bool{true, false} {
@@ -151,8 +148,6 @@ func TestDeathAfterTheCommitThatBeginsIsUnknown(t *testing.T) {
 
 // Between the commit and the send it shows that another engine may have taken over:
 // nothing is sent, and the part is as good as never begun.
-//
-// promise: P2.refused-retries
 func TestUnsafeBetweenCommitAndSendSendsNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var doubt atomic.Bool
@@ -258,8 +253,6 @@ func TestUnusedPlaceIsGivenBack(t *testing.T) {
 }
 
 // A head waits for its time: what is said meanwhile is not begun before it.
-//
-// promise: P3.order-in-conversation
 func TestNothingIsBegunBesideAnOpenHead(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := newWitness()

@@ -172,8 +172,6 @@ func (r *rig) everyAnswer(within time.Duration, exact bool) {
 
 // The platform is away for a time, in every way, before an answer is sent and while it is: each
 // answer is seen once, or again and marked, or named in a notice.
-//
-// promise: P2.outage-loses-nothing
 func TestOutageLosesNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, last := range []time.Duration{time.Minute, 5 * time.Minute} {
@@ -206,8 +204,6 @@ func TestOutageLosesNoAnswer(t *testing.T) {
 }
 
 // The program is started again in the middle of an outage: the one repeat is not spent in it.
-//
-// promise: P2.repeat-waits
 func TestRestartInAnOutageDoesNotSpendTheRepeat(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		a := r.goingAway("answer 502")
@@ -232,8 +228,6 @@ func TestRestartInAnOutageDoesNotSpendTheRepeat(t *testing.T) {
 }
 
 // A search that the platform puts off is made later: what cannot be asked for a while is not given up.
-//
-// promise: P2.outage-loses-nothing
 func TestPartIsLookedForAsSoonAsThePlatformLets(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		a := r.goingAway("limit")
@@ -250,8 +244,6 @@ func TestPartIsLookedForAsSoonAsThePlatformLets(t *testing.T) {
 
 // What is sent again under its nonce is looked for once the nonce is too old, however late it
 // comes to be sent: here the way is cut for longer than that, from when the answer was shown.
-//
-// promise: P2.same-nonce
 func TestOldNonceIsLookedUpDirectlyBeforeTheSend(t *testing.T) {
 	t.Parallel()
 	for _, restarts := range []bool{false, true} {
@@ -279,8 +271,6 @@ func TestOldNonceIsLookedUpDirectlyBeforeTheSend(t *testing.T) {
 
 // What was sent twice and not heard of is named in its conversation once the platform takes messages,
 // and to the admins, once each, also by a program that was started meanwhile. /resend sends it.
-//
-// promise: P2.lost-is-named
 func TestWhatEndsUnknownIsNamedAndSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, restarts := range []bool{false, true} {

@@ -168,7 +168,6 @@ func TestFilesWhereNoneCanBeSentAreNamed(t *testing.T) {
 	})
 }
 
-// promise: L.alerts-about-alerts
 func TestAdminsAreNotifiedOnceOfAClosedConversation(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich = true
@@ -372,7 +371,6 @@ func TestMenuFollowsRoles(t *testing.T) {
 	})
 }
 
-// promise: L.never-deaf
 func TestDeafPlatformIsFoundOnOneSocket(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.script.Silence = 40 * time.Second

@@ -66,7 +66,6 @@ func (r *rig) persons() string {
 	return strings.Join(list, "; ")
 }
 
-// promise: P4.pairing
 func TestStrangerIsLetInByAButton(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.pairing()
@@ -112,8 +111,6 @@ func TestStrangerIsLetInByAButton(t *testing.T) {
 }
 
 // Who is let in is not called like somebody else, nor by what nobody sees.
-//
-// promise: P4.pairing
 func TestPairingGivesNobodyAnothersName(t *testing.T) {
 	t.Parallel()
 	for label, want := range map[string]string{
@@ -134,7 +131,6 @@ func TestPairingGivesNobodyAnothersName(t *testing.T) {
 	}
 }
 
-// promise: P4.pairing
 func TestPairingCodeIsTypedByAnyAdmin(t *testing.T) {
 	const notFound, refused = "There is no question with that code", "Refused. I won't tell them"
 	inTime(t, func(t *testing.T, r *rig) {
@@ -178,8 +174,6 @@ func TestPairingCodeIsTypedByAnyAdmin(t *testing.T) {
 }
 
 // In a group a code decides nothing.
-//
-// promise: P4.pairing
 func TestPairingCodeInAGroupDecidesNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.Groups, r.channel.RequireMention = "open", false
@@ -194,7 +188,6 @@ func TestPairingCodeInAGroupDecidesNothing(t *testing.T) {
 	})
 }
 
-// promise: P4.pairing
 func TestPairingIsBounded(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.pairing()
@@ -246,7 +239,6 @@ func TestPairingIsBounded(t *testing.T) {
 	})
 }
 
-// promise: P4.pairing
 func TestWhoGetsNoPairingCode(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.DM = "pairing"
@@ -285,8 +277,6 @@ func TestWhoGetsNoPairingCode(t *testing.T) {
 
 // Who was let in where it was open is a stranger elsewhere, and is named when let in there;
 // a name that is taken is not given again, and an admin stays one.
-//
-// promise: P4.pairing
 func TestWhoIsLetInIsNamed(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.DM = "open"
@@ -304,7 +294,6 @@ func TestWhoIsLetInIsNamed(t *testing.T) {
 	})
 }
 
-// promise: P4.pairing
 func TestPairingNeverTakesRightsAway(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.DM = "pairing"
@@ -323,8 +312,6 @@ func TestPairingNeverTakesRightsAway(t *testing.T) {
 }
 
 // A wish outlives the engine, and so does what was decided.
-//
-// promise: P4.pairing
 func TestPairingSurvivesARestart(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.pairing()
@@ -345,8 +332,6 @@ func TestPairingSurvivesARestart(t *testing.T) {
 
 // Of strangers who write to two engines at once one is shown a code, and of what two admins
 // decide at once one counts; both engines serve who was let in.
-//
-// promise: P4.pairing
 func TestTwoEnginesPairOne(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)

@@ -33,8 +33,6 @@ func (r *rig) manage() {
 	r.commands = []commands.Command{admin.People(door, judge), admin.Allow(door, judge)}
 }
 
-// promise: P4.file-wins
-// promise: P12.audited
 func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.manage()
@@ -172,7 +170,6 @@ func TestManyPeopleAreListedInParts(t *testing.T) {
 	})
 }
 
-// promise: P4.admin-left
 func TestTwoAdminsNeverLeaveNone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.manage()
@@ -252,8 +249,6 @@ func (r *rig) adminsFight(first, second *rig, one, other string) {
 }
 
 // Whoever is an admin no more orders nothing, whatever an engine remembers of them.
-//
-// promise: P4.admin-still
 func TestFormerAdminOrdersNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.manage()
@@ -290,7 +285,6 @@ func TestFormerAdminOrdersNothing(t *testing.T) {
 	})
 }
 
-// promise: P4.pairing
 func TestAdminsAllowStrangers(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.manage()
@@ -365,8 +359,6 @@ func TestAdminsAllowStrangers(t *testing.T) {
 }
 
 // The code of another question decides nothing behind /allow.
-//
-// promise: P4.pairing
 func TestAllowDecidesNoOtherQuestion(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.manage()

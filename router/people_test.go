@@ -41,8 +41,6 @@ func TestWhoIsAddedIsServedUntilRemoved(t *testing.T) {
 }
 
 // What one engine is told about people, the others know at once.
-//
-// promise: P4.file-wins
 func TestEnginesLearnOfChangedPeople(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)

@@ -68,8 +68,6 @@ func TestReactionsAreReadByTheNextTurn(t *testing.T) {
 }
 
 // A note is as tainted as the words that it repeats, and repeats none of a stranger.
-//
-// promise: P5.taint-inherits
 func TestReactionInheritsTaint(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		ear := &listener{}
@@ -135,8 +133,6 @@ func TestEditInAGroupIsTakenWhenItNamesTheBot(t *testing.T) {
 
 // What somebody who is served said to others is taken once an edit names the bot,
 // once; what a stranger wrote stays a stranger's, even when they are known by then.
-//
-// promise: P4.no-entry-no-service
 func TestEditThatAddsTheMentionIsTakenOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.AllowConversations = []string{"g1"}
@@ -169,8 +165,6 @@ func TestEditThatAddsTheMentionIsTakenOnce(t *testing.T) {
 
 // A group that the settings allow by its former ID stays allowed, also after a
 // restart, and its session goes on.
-//
-// promise: L.moved-as-one
 func TestMovedGroupStaysAllowed(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		ear := &listener{}

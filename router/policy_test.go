@@ -30,11 +30,6 @@ func rosterOf(t *testing.T, people ...ledger.Person) *Roster {
 	return r
 }
 
-// promise: P4.no-entry-no-service
-// promise: P4.exec-judged
-// promise: P5.taint-needs-approval
-// promise: P5.reading-leaks-nothing
-// promise: P5.jobs-tainted
 func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 	t.Parallel()
 	roster := rosterOf(t,

@@ -11,8 +11,6 @@ import (
 
 // A draft stands where the answer will, so it must not overtake an earlier answer
 // that is still on its way.
-//
-// promise: P3.order-in-conversation
 func TestProgressWaitsForWhatWasSaidBefore(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		slow := 1

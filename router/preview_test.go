@@ -276,7 +276,6 @@ func TestProgressGoesOnBelowAMessage(t *testing.T) {
 	})
 }
 
-// promise: L.draft-row-first
 func TestDraftIsARowBeforeItIsSentAndOutlivesTheEngine(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		var missing []string
@@ -314,7 +313,6 @@ func TestDraftIsARowBeforeItIsSentAndOutlivesTheEngine(t *testing.T) {
 	})
 }
 
-// promise: L.drafts-yield
 func TestHangingPlatformDelaysNothing(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {

@@ -77,8 +77,6 @@ func (r *rig) saidTooFast() (n int) {
 
 // What was written over ten minutes is not too fast because it is handed in at once, nor
 // because the database was away meanwhile.
-//
-// promise: P1.rate-counts-committed
 func TestOldMessagesHandedInAtOnceAreNotTooFast(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := limited(r)
@@ -94,8 +92,6 @@ func TestOldMessagesHandedInAtOnceAreNotTooFast(t *testing.T) {
 
 // A commit that failed takes nothing of the rate, and neither does what is known already,
 // alone or among others.
-//
-// promise: P1.rate-counts-committed
 func TestRateCountsWhatIsCommitted(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := limited(r)
@@ -116,8 +112,6 @@ func TestRateCountsWhatIsCommitted(t *testing.T) {
 
 // The bucket is asked as the earlier events of the batch leave it, and who is too fast is
 // told once: not of a commit that failed.
-//
-// promise: P1.rate-counts-committed
 func TestRateHoldsWithinABatch(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := limited(r)

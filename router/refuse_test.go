@@ -42,8 +42,6 @@ func (p picky) Accept(ctx context.Context, owner int64, entries []ledger.Entry) 
 }
 
 // One event that the database refuses does not make its channel deaf.
-//
-// promise: P1.rejected-kept
 func TestRefusedEventIsKeptAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.Workers = 4 // one for each person
@@ -93,8 +91,6 @@ func TestEventOfNoChannelFailsAlone(t *testing.T) {
 
 // An engine whose leases may be gone starts no send, and the agent does nothing
 // more after a commit.
-//
-// promise: L.fence
 func TestUnsafeEngineDoesNothingOutside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var safe atomic.Bool
@@ -183,8 +179,6 @@ func (b blind) Shown(context.Context, channels.Conversation, channels.MessageID,
 
 // One event for which something cannot be read fails alone: its sender is told, and the
 // rest of the batch is taken. Where that is the fault of no event, all are held back.
-//
-// promise: P1.fails-alone
 func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 	t.Parallel()
 	var batch []channels.Event
@@ -227,8 +221,6 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 }
 
 // An event over which sorting panics is rejected, and does not end the program.
-//
-// promise: P1.fails-alone
 func TestEventThatPanicsFailsAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.usable = func(tools.Question) []string { panic("nothing is there") }
@@ -266,8 +258,6 @@ func (f *failing) Accept(ctx context.Context, owner int64, entries []ledger.Entr
 
 // An event that fails for a reason that nobody knows is rejected when it failed three
 // times alone while another was committed, and not before: it may be nobody's fault.
-//
-// promise: P1.fails-alone
 func TestEventThatFailsAloneThreeTimesIsRejected(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{"a constraint": ledger.ErrConflict, "unknown": errors.New("something internal")} {

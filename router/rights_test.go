@@ -14,9 +14,6 @@ import (
 // Everything that rights are made of, each with each: role × what the person's tools name ×
 // channel × direct chat or group × tool × mode × taint × stage (offered, planned, about to run). What is
 // wanted is said as sets of what each part lets through; the rights are where all of them agree.
-//
-// promise: P4.rights-at-run
-// promise: P4.no-entry-no-service
 func TestRightsAreWhatAllPartsAllow(t *testing.T) {
 	t.Parallel()
 	kinds := []struct {

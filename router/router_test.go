@@ -31,7 +31,6 @@ func TestMessageIsAnsweredInItsConversation(t *testing.T) {
 	})
 }
 
-// promise: P1.one-turn-per-event
 func TestRedeliveredEventIsOneTurn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -56,7 +55,6 @@ func TestRedeliveredEventIsOneTurn(t *testing.T) {
 	})
 }
 
-// promise: P3.order-in-session
 func TestAnswersKeepTheOrderOfTheirSession(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		const n = 20
@@ -77,7 +75,6 @@ func TestAnswersKeepTheOrderOfTheirSession(t *testing.T) {
 	})
 }
 
-// promise: P3.sessions-independent
 func TestSlowSessionDelaysNoOther(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held("slow")
@@ -109,7 +106,6 @@ func TestSlowConversationDelaysNoOther(t *testing.T) {
 	})
 }
 
-// promise: P3.queue-bounded
 func TestFullQueueSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.QueuePerSession = 2
@@ -133,7 +129,6 @@ func TestFullQueueSaysSo(t *testing.T) {
 	})
 }
 
-// promise: L.control-no-queue
 func TestCommandsNeedNoWorker(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.Workers = 1
@@ -161,7 +156,6 @@ func TestCommandsNeedNoWorker(t *testing.T) {
 	})
 }
 
-// promise: L.cancel
 func TestCancelEndsTheRunningTurnAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
@@ -227,7 +221,6 @@ func TestTurnOfAnotherPersonIsCancelledByAdminsOnly(t *testing.T) {
 	})
 }
 
-// promise: P4.no-entry-no-service
 func TestStrangerIsNotAnswered(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -247,7 +240,6 @@ func TestStrangerIsNotAnswered(t *testing.T) {
 	})
 }
 
-// promise: L.growth
 func TestNewPersonIsReadAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.DM = "open"
@@ -292,7 +284,6 @@ func TestOpenPolicyMakesPeople(t *testing.T) {
 	})
 }
 
-// promise: P1.rejected-kept
 func TestBadInputIsRejectedAndKept(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -375,7 +366,6 @@ func TestTurnThatPanicsIsGivenUpAlone(t *testing.T) {
 	})
 }
 
-// promise: L.shutdown
 func TestStopHandsBackAndResumes(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held()

@@ -44,7 +44,6 @@ func (s *safe) Changed(context.Context) error {
 	return nil
 }
 
-// promise: P6.command-deleted
 func TestSecretIsSetInADirectChat(t *testing.T) {
 	const value = "canary-of-the-chat 4711\nin two lines"
 	each(t, func(t *testing.T, r *rig) {

@@ -35,8 +35,6 @@ func (r *rig) sets(base int64, value string, within time.Duration) {
 
 // All engines are woken to go by a version, go by it by polls where the wakes are lost, and by the
 // former one when its time is over; the admins read so once.
-//
-// promise: L.settings-versions
 func TestEnginesGoByTheVersionThatCounts(t *testing.T) {
 	t.Parallel()
 	for name, told := range map[string]bool{"told": true, "the wakes are lost": false} {
@@ -83,8 +81,6 @@ func TestEnginesGoByTheVersionThatCounts(t *testing.T) {
 }
 
 // One that lapsed while nothing ran is noted, and said, at the start.
-//
-// promise: L.settings-versions
 func TestSettingsThatLapsedWhileNothingRan(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		version := r.reloads()
@@ -106,8 +102,6 @@ func TestSettingsThatLapsedWhileNothingRan(t *testing.T) {
 
 // Who asked for a change reads where they asked that it lapsed, or that somebody took it back, and in
 // no other chat of theirs; the other admins read of a lapse where they always do.
-//
-// promise: L.settings-versions
 func TestWhatBecameOfAVersionIsSaidWhereItWasAskedFor(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.people = append(r.people, ledger.Person{Name: "eve", Role: ledger.RoleAdmin, Identities: []string{"scripted:eve"}, Source: "config"})
@@ -141,8 +135,6 @@ func TestWhatBecameOfAVersionIsSaidWhereItWasAskedFor(t *testing.T) {
 }
 
 // A secret that nobody confirms is what it was before, on all engines, and who set it reads so where they did.
-//
-// promise: L.settings-versions
 func TestSecretThatNobodyConfirms(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)

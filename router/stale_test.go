@@ -59,9 +59,6 @@ func (r *rig) codeIn(conv, label string) string {
 
 // What was asked hours ago, and nobody worked on, is not answered as if nothing had
 // been: the person is asked, once for all of it, and no model is.
-//
-// promise: P3.never-late-unsaid
-// promise: P1.one-turn-per-event
 func TestStaleBacklogIsOffered(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich, r.script.Buttons = true, true
@@ -181,8 +178,6 @@ func TestMessageWithAWrongClockIsNotStale(t *testing.T) {
 
 // A turn that was cut off and taken up long after says so, and the time it lay there
 // does not count against it.
-//
-// promise: P3.never-late-unsaid
 func TestLateAnswerSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.StaleAfter = 3 * time.Second // no machine is that slow to begin a turn
@@ -214,8 +209,6 @@ func TestLateAnswerSaysSo(t *testing.T) {
 
 // An answer that is shown while it is written begins as it will: nothing is put above what
 // was read already.
-//
-// promise: P3.never-late-unsaid
 func TestLateAnswerSaysSoFromTheBeginning(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.config.StaleAfter = time.Minute
@@ -257,8 +250,6 @@ func TestLateAnswerSaysSoFromTheBeginning(t *testing.T) {
 }
 
 // A part that could not be sent for long says that it is late.
-//
-// promise: P3.never-late-unsaid
 func TestLatePartSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.StaleAfter = 10 * time.Second // which the turn itself is not away for

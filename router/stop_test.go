@@ -41,8 +41,6 @@ func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []ledger.Entry) ([
 }
 
 // A database that hangs does not keep an engine that stops for longer than its grace.
-//
-// promise: L.shutdown
 func TestShutdownDoesNotWaitForAHangingAccept(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := hangingAccept{asked: make(chan struct{}), over: make(chan struct{})}
@@ -69,8 +67,6 @@ func TestShutdownDoesNotWaitForAHangingAccept(t *testing.T) {
 
 // An Accept on its way when the engine stops may begin a turn. It is waited for, and so
 // is the turn, whose command takes a while to die: the leases go after that.
-//
-// promise: L.shutdown
 func TestShutdownWaitsForAnAcceptAndItsTurn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := lateAccept{committed: make(chan struct{}), answer: make(chan struct{})}

@@ -95,8 +95,6 @@ func (d drafting) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 // Killed at each step by which a draft is shown, and started again, the bot answers once.
 // What was shown is looked up where it is not known, edited, and taken back where it is not
 // needed.
-//
-// promise: L.draft-row-first
 func TestKilledWhileADraftIsShownAnswersOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -180,8 +178,6 @@ func TestKilledWhileADraftIsShownAnswersOnce(t *testing.T) {
 
 // Nobody can look up what a first call showed that was cut off, and it stays: it shows nothing of the
 // answer, which would be there twice and unmarked.
-//
-// promise: L.draft-row-first
 func TestDraftThatNobodyCanLookUpBeginsWithNothingOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []string{"the program is killed", "the answer is lost", "the answer is late"} {

@@ -49,8 +49,6 @@ func elsewhere(t *testing.T, runs acting) (a, b *rig) {
 
 // A turn runs on an engine that does not hold the channel: the text goes by the row, at
 // most once a second, and the holder shows it, in a message that the answer edits.
-//
-// promise: L.draft-by-holder
 func TestHolderShowsTheDraftsOfOthers(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -107,8 +105,6 @@ func TestHolderShowsTheDraftsOfOthers(t *testing.T) {
 
 // The holder goes while the draft grows: who holds the channel next goes on with the
 // same message.
-//
-// promise: L.draft-by-holder
 func TestNextHolderGoesOnWithTheDraft(t *testing.T) {
 	t.Parallel()
 	text := numbered(40)
@@ -139,8 +135,6 @@ func TestNextHolderGoesOnWithTheDraft(t *testing.T) {
 
 // The draft of a turn elsewhere is under way for the first time as the turn speaks: the
 // answer goes out anew, and what is shown is taken back by the holder.
-//
-// promise: L.draft-by-holder
 func TestHolderTakesALateDraftBack(t *testing.T) {
 	t.Parallel()
 	calling := make(chan struct{}, 1)
@@ -274,8 +268,6 @@ func TestReaderIsShownTheStreamAtOnce(t *testing.T) {
 }
 
 // The client is connected to another engine than the one that runs its turn.
-//
-// promise: L.draft-by-holder
 func TestStreamReachesTheClientsEngine(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)

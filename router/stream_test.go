@@ -40,8 +40,6 @@ func numbered(n int) string {
 
 // The text is shown while it grows, no faster than the channel likes, in one message
 // that becomes the answer.
-//
-// promise: L.draft-row-first
 func TestStreamGrowsIntoTheAnswer(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		var at []time.Time
@@ -184,9 +182,6 @@ func TestQuickStreamIsNotShown(t *testing.T) {
 // A call about the draft is under way when the answer is there: the answer waits a
 // moment for it and takes its place; a call that takes longer is cut off, what it may
 // change is taken back, and the answer goes out anew.
-//
-// promise: L.drafts-yield
-// promise: L.draft-row-first
 func TestAnswerWaitsAMomentForACallUnderWay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -274,8 +269,6 @@ func (r *rig) drafts() []ledger.Draft {
 
 // A draft that the platform surely did not take is no doubt: it is shown when the
 // platform says so, and in a conversation of few messages it uses half of them.
-//
-// promise: L.drafts-yield
 func TestStreamKeepsToTheLimits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -320,8 +313,6 @@ func TestStreamKeepsToTheLimits(t *testing.T) {
 
 // A draft whose first call got no answer is forgotten when its turn is over: nobody can
 // do anything about it.
-//
-// promise: L.draft-row-first
 func TestLostDraftsAreForgotten(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {

@@ -92,8 +92,6 @@ func TestSubmittedMessageHasButtonsOfItsPerson(t *testing.T) {
 }
 
 // Of buttons that are one question one is pressed.
-//
-// promise: L.button-command
 func TestEitherButtonIsPressed(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich, r.script.Buttons = true, true
@@ -114,7 +112,6 @@ func TestEitherButtonIsPressed(t *testing.T) {
 	})
 }
 
-// promise: P4.submitted-under-rights
 func TestSubmitReadsRightsThen(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.AllowConversations = []string{"g1"}
@@ -248,8 +245,6 @@ func TestTellIsSaidOnceWhereSomebodyWroteLast(t *testing.T) {
 
 // What the rules of now refuse waits while a change of them waits to be confirmed: it is taken
 // when that lapses, and refused once it is confirmed.
-//
-// promise: P4.submitted-under-rights
 func TestSubmitWaitsWhileAChangeMayLapse(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.reload = func(ctx context.Context) error {

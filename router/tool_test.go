@@ -97,7 +97,6 @@ func (s benchShell) Run(_ context.Context, cmd tools.Command) tools.Result {
 
 const pay = `/tool pay {"amount": 5}`
 
-// promise: P7.ordered-as-it-stands
 func TestToolRunsOneToolWithNoModel(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b := newBench(r)
@@ -182,8 +181,6 @@ func TestToolIsUnderTheSameRules(t *testing.T) {
 }
 
 // Where outside text was read before, an act outside is asked for, whoever typed its arguments.
-//
-// promise: P5.taint-needs-approval
 func TestToolInATaintedSessionAsks(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b := newBench(r)
@@ -254,8 +251,6 @@ func (d dying) Claim(ctx context.Context, owner int64, of, except []string, limi
 }
 
 // Whichever commit the program dies with, the tool runs once at most and the turn is answered once.
-//
-// promise: P7.ordered-as-it-stands
 func TestToolKilledAtEveryStepRunsOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b, f := newBench(r), &fuse{left: -2}
@@ -287,9 +282,6 @@ func TestToolKilledAtEveryStepRunsOnce(t *testing.T) {
 }
 
 // Nothing is merged into it, in no busy mode, nor is it merged into anything.
-//
-// promise: P7.ordered-as-it-stands
-// promise: L.merged-at-boundary
 func TestToolIsMergedWithNothing(t *testing.T) {
 	t.Parallel()
 	for _, busy := range []string{"steer", "collect", "queue"} {

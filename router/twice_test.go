@@ -115,8 +115,6 @@ func (r *rig) stateOf(text string) string {
 
 // A turn that its own engine claimed again, before the answer to its being handed back
 // was heard, is stopped like any other and not given back while it runs.
-//
-// promise: L.session-given-back
 func TestTurnClaimedTwiceIsStopped(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := &twice{second: untilStopped}
@@ -148,8 +146,6 @@ func TestTurnClaimedTwiceThatBreaksOffIsTriedAgain(t *testing.T) {
 // A turn whose lease went, and which its own engine claims again while it still works
 // on it, is worked on anew only when the work under the old lease is over; and it is the
 // new run that is stopped.
-//
-// promise: L.session-given-back
 func TestTurnIsNeverRunTwiceAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var cause atomic.Value

@@ -35,8 +35,6 @@ func (l *failingOffers) Offer(ctx context.Context, ref ledger.TurnRef, merge []i
 
 // A commit that failed leaves no doubt behind once a later one began the part: when the
 // platform's answer to that is lost, it may have arrived, and its repeat says so.
-//
-// promise: P2.unknown-honest
 func TestRepeatAfterAFailedCommitIsMarkedOnceBegun(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string][]error{

@@ -53,8 +53,6 @@ func (r *rig) typedCode(question channelstest.Sent) string {
 
 // A turn that waits for a decision keeps neither the only worker nor its session, and
 // survives the engine; decided, it answers its message, also where newer ones were answered.
-//
-// promise: P3.waiting-holds-nothing
 func TestTurnThatWaitedAnswersItsMessage(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.Workers, r.agent = 1, acting(wishing)
@@ -81,8 +79,6 @@ func TestTurnThatWaitedAnswersItsMessage(t *testing.T) {
 }
 
 // What one engine parked another one may be told to go on with.
-//
-// promise: P3.waiting-holds-nothing
 func TestTurnIsDecidedAtAnotherEngine(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)

@@ -7,7 +7,6 @@ import (
 	"switchboard/channels/channelstest/scripted"
 )
 
-// promise: P12.explained
 func TestWhyExplainsTheTurnThatIsMeant(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()

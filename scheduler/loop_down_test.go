@@ -10,8 +10,6 @@ import (
 	"switchboard/scheduler"
 )
 
-// promise: P9.missed-leaves-a-row
-//
 // A job that is due each ten minutes, and a program that was down for so long when the first came: exactly these rows,
 // one message for all that were missed, and no more of either at the next start.
 func TestRowsAfterDownTime(t *testing.T) {
@@ -82,8 +80,6 @@ func rows(runs []scheduler.Run) string {
 }
 
 // A run that cannot be started is tried for a day, and has then failed; the next slot is tried anew.
-//
-// promise: P9.not-started
 func TestARunThatCannotBeStartedIsStuckInTheEnd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {
@@ -111,8 +107,6 @@ func TestARunThatCannotBeStartedIsStuckInTheEnd(t *testing.T) {
 }
 
 // A run whose start was not tried for days, as its owner was away, does not fail of the first error.
-//
-// promise: P9.not-started
 func TestARunThatWasNotTriedIsNotStuck(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {
@@ -137,8 +131,6 @@ func TestARunThatWasNotTriedIsNotStuck(t *testing.T) {
 }
 
 // What speaks in a channel that is served nowhere waits for it, before it is claimed and after; what was due once comes late.
-//
-// promise: P9.missed-leaves-a-row
 func TestJobsWaitForTheirChannel(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {

@@ -16,8 +16,6 @@ import (
 )
 
 // Two engines run the same jobs, and one is killed in the middle: each slot runs once.
-//
-// promise: P9.slot-once
 func TestTwoSchedulersAndOneIsKilled(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)

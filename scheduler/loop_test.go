@@ -14,7 +14,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: P9.slot-once
 func TestJobsRunOnTime(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {
@@ -41,8 +40,6 @@ func TestJobsRunOnTime(t *testing.T) {
 }
 
 // The program is started a hundred times around the instant of a slot, and each time dies at any step.
-//
-// promise: P9.slot-once
 func TestRestartsAcrossASlot(t *testing.T) {
 	onBoth(t, func(t *testing.T, r *rig) {
 		job := r.add(scheduler.Job{Spec: scheduler.Spec{At: time.Now().UTC().Add(3 * time.Second).Format("2006-01-02T15:04:05"), Zone: "UTC"}})
@@ -76,8 +73,6 @@ func TestRestartsAcrossASlot(t *testing.T) {
 }
 
 // One job's turn takes ten minutes, as does maintenance, a start hangs, another cannot be started: the others are on time.
-//
-// promise: P3.jobs-independent
 func TestSlowJobDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {
@@ -123,7 +118,6 @@ func TestSlowJobDelaysNoOther(t *testing.T) {
 	})
 }
 
-// promise: P9.overlap
 func TestOverlap(t *testing.T) {
 	onBoth(t, func(t *testing.T, r *rig) {
 		job := func(o scheduler.Overlap) int64 {
@@ -151,7 +145,6 @@ func TestOverlap(t *testing.T) {
 	})
 }
 
-// promise: P9.retries
 func TestFailedRunsAreTriedAgainAndThenDisableTheirJob(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {
@@ -178,7 +171,6 @@ func TestFailedRunsAreTriedAgainAndThenDisableTheirJob(t *testing.T) {
 	})
 }
 
-// promise: P9.missed-leaves-a-row
 func TestMissedRunsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {
@@ -203,7 +195,6 @@ func TestMissedRunsAreToldOnce(t *testing.T) {
 	})
 }
 
-// promise: P9.maintenance
 func TestMaintenance(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {
@@ -243,8 +234,6 @@ func TestMaintenance(t *testing.T) {
 }
 
 // Its owner may not any more, the queue is full, it fails at once; the machine lost a time zone.
-//
-// promise: P9.not-started
 func TestRunsThatAreNotStarted(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {

@@ -28,8 +28,6 @@ func says(c Claim) string {
 	return strings.Join(append(rows, "next "+next), ", ")
 }
 
-// promise: P9.missed-leaves-a-row
-//
 // With misfire skip a slot that fell due while no engine ran is missed however short that was, and one that a running
 // engine claims late is not.
 func TestSkipGoesByWhetherAnEngineRan(t *testing.T) {
@@ -56,8 +54,6 @@ func TestSkipGoesByWhetherAnEngineRan(t *testing.T) {
 	}
 }
 
-// promise: P9.missed-leaves-a-row
-//
 // A job that is due each ten minutes, from midnight on, and what is looked at it so much later.
 func TestMisfires(t *testing.T) {
 	t.Parallel()
@@ -198,8 +194,6 @@ func TestDecideAfterAYear(t *testing.T) {
 	}
 }
 
-// promise: P9.missed-leaves-a-row
-//
 // Whenever it is looked at, each slot is in one row, in order, with jitter and across changes of
 // the clock.
 func TestEachSlotIsInOneRow(t *testing.T) {

@@ -155,8 +155,6 @@ func changes(zone *time.Location, from, to time.Time) (all []time.Time) {
 	return all
 }
 
-// promise: P9.zones
-//
 // Every kind of spec over a year, in zones of both hemispheres, against looking at the clock each minute:
 // half an hour's change, a change at midnight, a day that never was, rules that were changed, none.
 func TestSlotsOfAYear(t *testing.T) {

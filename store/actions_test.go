@@ -51,7 +51,6 @@ func typed(conv, key, text string) ledger.Entry {
 
 func tomorrow() time.Time { return time.Now().Add(24 * time.Hour) }
 
-// promise: L.action-once
 func TestButtonAnswersOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		q := question("tea", tomorrow(), "green", "black")
@@ -157,8 +156,6 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 }
 
 // A label is typed like its number, and only where it cannot be another question's.
-//
-// promise: L.action-once
 func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		n := 0
@@ -236,7 +233,6 @@ func TestTypedChoiceNamesTheQuestion(t *testing.T) {
 	})
 }
 
-// promise: L.action-once
 func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for round := range 5 {

@@ -33,8 +33,6 @@ func starts(use *agent.Use) agent.Step {
 }
 
 // An approval is good for an hour, and until its question's deadline; then it is asked again.
-//
-// promise: P4.approvals-expire
 func TestApprovalGoesStale(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref, id := h.allowed("c", "1", ledger.DoesOnce)
@@ -80,7 +78,6 @@ func TestQuestionsOfAPersonAreBounded(t *testing.T) {
 	})
 }
 
-// promise: P4.approved-before-it-runs
 func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref, id := h.allowed("c", "1", ledger.DoesOnce)
@@ -126,7 +123,6 @@ func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
 	})
 }
 
-// promise: P4.grants-are-exact
 func TestGrantIsExact(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		_, session := h.allowed("c", "1", ledger.DoesSession)
@@ -206,8 +202,6 @@ func TestGrantIsExact(t *testing.T) {
 }
 
 // Two who decide at once, a decision and a cancel, a decision and the deadline: one counts.
-//
-// promise: P4.approved-before-it-runs
 func TestOneDecisionCounts(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.root()
@@ -275,7 +269,6 @@ func TestAnswersKnownBeforeTheQuestionIsShown(t *testing.T) {
 	})
 }
 
-// promise: P4.approvals-expire
 func TestOverdueApprovalsExpire(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		now := time.Now()
@@ -317,8 +310,6 @@ func TestOverdueApprovalsExpire(t *testing.T) {
 
 // Who is removed takes along what they granted: somebody else may be called so one day. While somebody is
 // away it allows nothing.
-//
-// promise: P4.grants-are-exact
 func TestGrantsEndWithWhoGaveThem(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.root()
@@ -346,8 +337,6 @@ func TestGrantsEndWithWhoGaveThem(t *testing.T) {
 }
 
 // What may load files is allowed once, whatever is typed or pressed, and no grant covers it.
-//
-// promise: P4.grants-are-exact
 func TestWhatLoadsFilesIsAllowedOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.root()
@@ -382,8 +371,6 @@ func TestWhatLoadsFilesIsAllowedOnce(t *testing.T) {
 }
 
 // An approval of what has another hash by now says so, and is not used.
-//
-// promise: P4.approved-before-it-runs
 func TestApprovalOfWhatHasChangedSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref, id := h.allowed("c", "1", ledger.DoesOnce)

@@ -55,7 +55,6 @@ func (h *house) changes(n int) {
 	}
 }
 
-// promise: P12.audited-turns
 func TestEndedTurnsAndStrangersAreTakenIntoTheAuditOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.whole("c1", "1")
@@ -88,7 +87,6 @@ func TestEndedTurnsAndStrangersAreTakenIntoTheAuditOnce(t *testing.T) {
 	})
 }
 
-// promise: P12.audit-chain
 func TestEveryChangeByHandIsFound(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.whole("c1", "1")
@@ -147,8 +145,6 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 
 // Who can write to the database may cut off the end of the log, and seal it again by the rules: a hash
 // that was kept elsewhere shows it.
-//
-// promise: P12.audit-chain
 func TestEndThatIsCutOffIsFoundByAHash(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		if seal, err := h.DB.LastSeal(h.Ctx); seal != nil || err != nil {
@@ -211,8 +207,6 @@ var errKilled = errors.New("killed")
 
 // Rows, kills of the sealer at each of its steps, and clearing away, in any order: nothing
 // is lost or there twice, and all of it is proven.
-//
-// promise: P12.audit-chain
 func TestSealsHoldThroughKillsAndClearing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		keep := keepADay
@@ -268,8 +262,6 @@ func TestSealsHoldThroughKillsAndClearing(t *testing.T) {
 
 // A row whose transaction is slow has a number below others that are sealed: the sealer
 // waits for it.
-//
-// promise: P12.audit-chain
 func TestASlowTransactionIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
@@ -297,7 +289,6 @@ func TestASlowTransactionIsWaitedFor(t *testing.T) {
 	}
 }
 
-// promise: P12.audit-chain
 func TestAMergedSessionLeavesTheAuditLogAsItIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.whole("young", "1")

@@ -10,7 +10,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// promise: P12.audited
 func TestChangesAndRefusalsAreAuditedAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.root()

@@ -65,7 +65,6 @@ func texts(list []agent.Incoming) string {
 	return strings.Join(all, "|")
 }
 
-// promise: L.merged-at-boundary
 func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
@@ -130,7 +129,6 @@ func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 	})
 }
 
-// promise: L.fence
 func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
@@ -151,8 +149,6 @@ func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
 
 // A message that steers comes while the turn ends: it is absorbed or runs by
 // itself, and never both nor neither.
-//
-// promise: L.merged-at-boundary
 func TestSteeringAtTheEndIsNeverLost(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i := range 12 {
@@ -226,7 +222,6 @@ func TestInterruptAsksTheRunningTurnToStop(t *testing.T) {
 	})
 }
 
-// promise: L.collected-as-one
 func TestCollectedMessagesAreOneTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		now := time.Now().Truncate(time.Microsecond)
@@ -332,8 +327,6 @@ func TestCollectedIntoASteeringTurnIsAbsorbedWithIt(t *testing.T) {
 
 // An engine dies between absorbing and heeding: the next one finds what was
 // merged, and nothing is answered twice.
-//
-// promise: L.merged-at-boundary
 func TestAbsorbedSurvivesTheEngine(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -12,8 +12,6 @@ import (
 
 // A clock that is set back while a part waits for its next try must not make it wait
 // for as long as the clock was wrong; nor does a leap stop turns or new parts.
-//
-// promise: P3.order-in-conversation
 func TestClockSetBackAndForwardHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -64,7 +64,6 @@ var (
 	repeat    = ledger.Settlement{State: ledger.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
 )
 
-// promise: L.mended-by-hand
 func TestRetryOfADeadPartSendsWhatDiedWithItInOrder(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
@@ -121,7 +120,6 @@ func (h *house) deliveryEvents(conv string) (list []string) {
 	return list
 }
 
-// promise: L.mended-by-hand
 func TestRetryOfAnUnknownPartAsksAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
@@ -152,7 +150,6 @@ func TestRetryOfAnUnknownPartAsksAgain(t *testing.T) {
 	})
 }
 
-// promise: L.mended-by-hand
 func TestDropByHandTakesWhatIsNotSent(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()

@@ -95,7 +95,6 @@ func said(text string, draft int64, ends bool) (agent.Step, ledger.Reply) {
 	}}
 }
 
-// promise: L.draft-row-first
 func TestDraftBecomesTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
@@ -180,8 +179,6 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 // While the first call is under way, or if it broke off, a message does not take the
 // draft's place. Where its ID comes to be known it is taken back; where it does not,
 // the row says that it was left.
-//
-// promise: L.draft-row-first
 func TestDraftBegunWhenTheTurnSpeaksIsTakenBackOrLeft(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -242,8 +239,6 @@ func TestDraftBegunWhenTheTurnSpeaksIsTakenBackOrLeft(t *testing.T) {
 // A draft that was begun by a holder that is gone is begun by nobody else: it may be
 // shown where nobody can find it. What that holder comes to know late is true all the
 // same.
-//
-// promise: L.draft-row-first
 func TestDraftBegunByAnotherHolderIsNotBegunAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		former := h.Hold()
@@ -283,7 +278,6 @@ func TestDraftBegunByAnotherHolderIsNotBegunAgain(t *testing.T) {
 	})
 }
 
-// promise: P3.order-in-conversation
 func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
@@ -338,7 +332,6 @@ func TestAbandonedDraftIsSentAnew(t *testing.T) {
 	})
 }
 
-// promise: L.draft-row-first
 func TestResumedTurnGoesOnWithItsDraft(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -385,8 +378,6 @@ func TestPartsKeepTheirFiles(t *testing.T) {
 
 // A turn that showed a draft in its first model call lost its engine and is cancelled: the
 // draft goes with it, from the platform too.
-//
-// promise: L.cancel-of-the-dead
 func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -410,8 +401,6 @@ func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
 
 // A draft that nobody knows to be shown is needed no more: it is looked into, and taken back or
 // forgotten.
-//
-// promise: L.draft-row-first
 func TestDoubtfulDraftIsTakenBackOnceFound(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i, id := range []channels.MessageID{"77", ""} {

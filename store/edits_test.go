@@ -29,7 +29,6 @@ func withFile(e ledger.Entry, id string, size int64) ledger.Entry {
 	return e
 }
 
-// promise: P1.one-turn-per-event
 func TestEditOfAMessageNeverTakenIsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		first := h.one(claiming(edited("c", "1", "e1", "new text", "steer")))
@@ -60,8 +59,6 @@ func TestEditOfAMessageNeverTakenIsATurn(t *testing.T) {
 
 // What was said to others is taken once an edit means us, and never twice, also when
 // it is told behind its edit.
-//
-// promise: P1.one-turn-per-event
 func TestEditOfAnOverheardMessageIsATurnOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		overheard := func(of, key string) ledger.Entry {
@@ -144,7 +141,6 @@ func TestEditBeforeItsTurnReplacesTheText(t *testing.T) {
 	})
 }
 
-// promise: L.merged-at-boundary
 func TestEditWhileItsTurnRunsSteersIt(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
@@ -221,7 +217,6 @@ func TestEditAfterItsTurnIsARevision(t *testing.T) {
 	})
 }
 
-// promise: P4.no-entry-no-service
 func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		stranger := stranger("c", "1")

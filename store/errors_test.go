@@ -9,8 +9,6 @@ import (
 
 // Whose fault an error is decides whether an event is held back, rejected, or tried
 // alone. The errors are made where an event is written.
-//
-// promise: P1.held-back
 func TestWhoseFaultAnErrorIs(t *testing.T) {
 	type kind string
 	const (

@@ -14,7 +14,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// promise: P12.explained
 func TestExplainReadsEveryDecision(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		asked := claiming(entry("c1", "1", "run it"))

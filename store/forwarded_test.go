@@ -49,8 +49,6 @@ func TestForwardedFromIsKept(t *testing.T) {
 
 // Collected messages are one, and what was passed on stays apart in it, whatever came
 // along with the person's own words; so it does when it is tried again.
-//
-// promise: P5.outside-words
 func TestPassedOnStaysApart(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		quoting := entry("c", "1", "what is this?")
@@ -75,8 +73,6 @@ func TestPassedOnStaysApart(t *testing.T) {
 
 // A choice under a question that repeats what was read is none of the person's own words,
 // however they chose it.
-//
-// promise: P5.outside-words
 func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for taint, own := range map[tools.Taint]bool{tools.Clean: true, "web": false, "quote": false} {
@@ -99,8 +95,6 @@ func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 
 // What we said stands in the conversation with the person whom it answered: as an answer,
 // as a reply of the router, and as the latter where a command ended a turn.
-//
-// promise: P5.others-words
 func TestLinesSayWhomTheyAnswer(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		by := func(e ledger.Entry, person string) ledger.Entry {

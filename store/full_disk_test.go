@@ -25,8 +25,6 @@ import (
 
 // The disk becomes full between two events: what was accepted stays, what was
 // not says so, and with space everything goes on without a restart.
-//
-// promise: P1.ack-after-commit
 func TestFullDiskKeepsWhatWasAcceptedAndRefusesMore(t *testing.T) {
 	t.Parallel()
 	db, dir := tinyDisk(t, "3m")

@@ -36,8 +36,6 @@ func crowd(t testing.TB, db *store.DB, strangers, waiting int, person string) {
 // What engines look for again and again they find without reading what is there for
 // others, however much that is: on PostgreSQL the rows read are counted; the plans of
 // SQLite are in TestFrequentQueriesReadNoHistory.
-//
-// promise: L.growth
 func TestLooksReadWhatTheyFind(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))

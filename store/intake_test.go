@@ -12,7 +12,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// promise: P1.one-turn-per-event
 func TestAcceptTakesAKeyOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := entry("c", "1", "hello")
@@ -58,7 +57,6 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 	})
 }
 
-// promise: P1.rejected-kept
 func TestAcceptKeepsRejectedInput(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := entry("c", "1", "")
@@ -76,8 +74,6 @@ func TestAcceptKeepsRejectedInput(t *testing.T) {
 
 // PostgreSQL has no room in an index for what does not compress below a third of
 // a page. Which of a batch it is about, the caller finds out; kept raw, it goes in.
-//
-// promise: P1.rejected-kept
 func TestAcceptSaysWhatIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		long := entry(random(12_000), "1", "hello")
@@ -116,7 +112,6 @@ func TestAcceptGivesAStrangerNoSession(t *testing.T) {
 	})
 }
 
-// promise: P3.queue-bounded
 func TestAcceptAnswersBusy(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
@@ -141,7 +136,6 @@ func TestAcceptAnswersBusy(t *testing.T) {
 	})
 }
 
-// promise: L.control-no-queue
 func TestAcceptCancelStopsTheRunningTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		none := h.Accept(control(entry("c", "0", "/cancel"), ledger.EffectCancel, "nothing runs"))[0]
@@ -172,8 +166,6 @@ func TestAcceptCancelStopsTheRunningTurn(t *testing.T) {
 }
 
 // A turn that nobody has begun needs nobody to end it.
-//
-// promise: L.control-no-queue
 func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		n := 0

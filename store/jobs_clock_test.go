@@ -30,8 +30,6 @@ func (m *mute) Start(ctx context.Context, due scheduler.DueRun) (scheduler.NotSt
 
 // A clock that was ahead is set back while runs wait to start: they do not wait until it gets there again, and have their
 // jobs wait for them. What comes once waits for its time.
-//
-// promise: P9.clock
 func TestClockSetBackWhileRunsWait(t *testing.T) {
 	t.Parallel()
 	storetest.SQLite(t) // what a process makes once is made outside of the bubble
@@ -77,8 +75,6 @@ func TestClockSetBackWhileRunsWait(t *testing.T) {
 }
 
 // Runs that would start too late are brought back to the pause before their try.
-//
-// promise: P9.clock
 func TestStartBy(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		now := time.Now().Truncate(time.Microsecond)

@@ -21,8 +21,6 @@ import (
 
 // What became of jobs goes once it is old, and a job that is over after its last run. A job that is
 // open keeps its conversation and its owner.
-//
-// promise: L.retention
 func TestSweepOfJobs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		kept, gone := h.reminder(hourly), h.reminder(hourly)
@@ -55,8 +53,6 @@ func TestSweepOfJobs(t *testing.T) {
 }
 
 // A job speaks where its conversation has moved to, also where two became one.
-//
-// promise: L.moved-as-one
 func TestJobsFollowMoves(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.people()
@@ -78,8 +74,6 @@ func TestJobsFollowMoves(t *testing.T) {
 
 // Jobs go with the person that somebody becomes; those of who is removed stop, and are nobody's who has
 // the name later.
-//
-// promise: P4.jobs-of-people
 func TestJobsOfPeople(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.reminder(hourly)
@@ -152,9 +146,6 @@ func (speaker) Warn(context.Context, scheduler.Job, string) {}
 
 // The clock goes ahead and is set back, while the scheduler runs and while it does not: the log says so, what passed is
 // missed, no slot runs twice, and what comes again does so at its times.
-//
-// promise: P9.slot-once
-// promise: P9.clock
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	storetest.SQLite(t) // what a process makes once is made outside of the bubble

@@ -10,7 +10,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: L.own-jobs
 func TestOwnJobsAreThereOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		keep := func(list ...scheduler.Job) {

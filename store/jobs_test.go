@@ -58,7 +58,6 @@ var ofTG = scheduler.Reach{Channels: []string{"tg"}}
 
 var hourly = scheduler.Spec{Every: time.Hour, Zone: "UTC"}
 
-// promise: P9.jobs-changed
 func TestJobsAreMadeAndChanged(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		job := h.reminder(hourly)
@@ -104,8 +103,6 @@ func TestJobsAreMadeAndChanged(t *testing.T) {
 }
 
 // Only a new time has a slot come after all that was skipped.
-//
-// promise: P9.jobs-changed
 func TestAnEditBringsBackNoSlot(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		once := scheduler.Spec{At: h.clock().Add(time.Hour).UTC().Format("2006-01-02T15:04:05"), Zone: "UTC"}
@@ -147,7 +144,6 @@ func TestAnEditBringsBackNoSlot(t *testing.T) {
 	})
 }
 
-// promise: P9.jobs-changed
 func TestJobChangesThatAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		job := h.reminder(hourly)
@@ -213,8 +209,6 @@ func TestJobChangesThatAreRefused(t *testing.T) {
 }
 
 // A slot is claimed once, whoever tries, and runs are settled once.
-//
-// promise: P9.slot-once
 func TestASlotIsClaimedOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		job := h.reminder(hourly)
@@ -258,8 +252,6 @@ func TestASlotIsClaimedOnce(t *testing.T) {
 }
 
 // A run that fails while its job was paused or removed is not tried again.
-//
-// promise: P9.slot-once
 func TestNothingOfAPausedJobIsTriedAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		job := h.reminder(hourly)
@@ -285,8 +277,6 @@ func TestNothingOfAPausedJobIsTriedAgain(t *testing.T) {
 }
 
 // Each query of the scheduler goes through an index, so that it is as fast with a million jobs as with none.
-//
-// promise: P9.found-by-index
 func TestDueJobsAreFoundByIndex(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for name, query := range store.DueQueries() {

@@ -10,8 +10,6 @@ import (
 
 // A job whose time zone nobody said moves to the one that its person tells, and so does the person, also where the
 // settings, which say none, are read again. Jobs of others, and those with a zone, stay.
-//
-// promise: P9.jobs-owned
 func TestAssumedZoneMovesToTheOneThatIsTold(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.people()

@@ -20,8 +20,6 @@ func keptOut(conv, key, text string) ledger.Entry {
 
 // A batch of strangers' messages, and of such as were overheard, with a turn among them,
 // is stored as if each had come alone: once, in its place and in order.
-//
-// promise: P1.one-turn-per-event
 func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		titled := func(e ledger.Entry, title string) ledger.Entry {

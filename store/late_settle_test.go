@@ -10,8 +10,6 @@ import (
 
 // What became of a send is told twice, because the first time had no answer for too
 // long; the first statement arrives after all, when the part is being sent again.
-//
-// promise: P2.refused-retries
 func TestLateSettleIsOfItsOwnTry(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "part")
@@ -31,8 +29,6 @@ func TestLateSettleIsOfItsOwnTry(t *testing.T) {
 }
 
 // A settlement whose answer was lost is told again, and was done.
-//
-// promise: L.lost-answer
 func TestSecondSettleChangesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()

@@ -130,8 +130,6 @@ func (c *cutter) carry(client, server net.Conn, all *sync.WaitGroup) {
 // What was committed, and whose answer was lost with a connection that ended in good
 // order, is told of as unknown, and not done again in silence: whoever is told it a
 // second time would take it for somebody else's work.
-//
-// promise: L.lost-answer
 func TestLostAnswerIsReportedAsUnknown(t *testing.T) {
 	t.Parallel()
 	s := storetest.NewServer(t)

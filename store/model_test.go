@@ -420,9 +420,6 @@ func (m *machine) drain(t *rapid.T) {
 	}
 }
 
-// promise: P1.kill-loses-nothing
-// promise: P1.one-turn-per-event
-// promise: P3.waiting-holds-nothing
 func TestStoreDoesWhatItsModelDoes(t *testing.T) {
 	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
 		t.Run(kind, func(t *testing.T) {

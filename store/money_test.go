@@ -49,7 +49,6 @@ func (h *house) spent(want ...string) {
 	}
 }
 
-// promise: P11.limits
 func TestWhatIsReservedIsGivenBackAndLimitsAreKept(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		all := ledger.Budget{PerDay: 1}
@@ -101,8 +100,6 @@ func TestWhatIsReservedIsGivenBackAndLimitsAreKept(t *testing.T) {
 
 // However many calls are reserved at the same time, over however many connections, no
 // limit is passed, and what was reserved and not used can be.
-//
-// promise: P11.limits
 func TestNoNumberOfCallsPassesALimit(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		const turns, limit, most = 50, 10, 1
@@ -173,8 +170,6 @@ func TestNoNumberOfCallsPassesALimit(t *testing.T) {
 
 // A call that was being made as its holder died counts as what was reserved, once, and may
 // be made again by whoever resumes the turn.
-//
-// promise: P11.lost-calls
 func TestACallLostWithItsHolderCountsAtMostOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		b := ledger.Budget{PerDay: 1}
@@ -230,8 +225,6 @@ func TestACallLostWithItsHolderCountsAtMostOnce(t *testing.T) {
 }
 
 // What nobody resumes is settled as its turn is taken into the audit log, with what was used.
-//
-// promise: P11.lost-calls P11.usage
 func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		b := ledger.Budget{PerDay: 10}
@@ -306,8 +299,6 @@ func TestSessionsThatBecomeOneAddWhatTheySpent(t *testing.T) {
 }
 
 // A turn with no limits asks the database for nothing more than before.
-//
-// promise: P11.limits
 func TestMoneyCostsNothingWhereNothingCosts(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
@@ -321,8 +312,6 @@ func TestMoneyCostsNothingWhereNothingCosts(t *testing.T) {
 }
 
 // A run of a job has a limit for all of its tries, and other turns of the session have none of it.
-//
-// promise: P11.limits
 func TestRunHasALimitForAllOfItsTries(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()

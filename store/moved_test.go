@@ -25,7 +25,6 @@ func (h *house) wantMoved(want ...ledger.Moved) {
 	}
 }
 
-// promise: L.moved-as-one
 func TestMovedConversationGoesOn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
@@ -104,8 +103,6 @@ func TestMovedConversationThatIsNotKnownIsOneWithItsNewSelf(t *testing.T) {
 
 // Messages of the new ID came before it was told that it is the old one's: both
 // become one, with everything of both.
-//
-// promise: L.moved-as-one
 func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()

@@ -31,7 +31,6 @@ func (h *house) begunAs(hold ledger.Hold, d *ledger.Delivery) *ledger.Delivery {
 	return &begun
 }
 
-// promise: P2.row-before-send
 func TestCommitBeginsWhatItStores(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
@@ -59,8 +58,6 @@ func TestCommitBeginsWhatItStores(t *testing.T) {
 
 // Begun with the commit and nothing more: whoever looks next finds that nobody knows
 // whether it was sent.
-//
-// promise: P2.unknown-honest
 func TestBegunByTheLastCommitOfADeadEngineIsUnknown(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
@@ -75,7 +72,6 @@ func TestBegunByTheLastCommitOfADeadEngineIsUnknown(t *testing.T) {
 	})
 }
 
-// promise: P3.order-in-conversation
 func TestCommitBeginsNothingOutOfTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		old := h.Hold()

@@ -13,8 +13,6 @@ import (
 
 // Two engines that take what they can get never run two turns of one session at
 // once, nor one after a later one, and neither gets everything.
-//
-// promise: L.leases-not-rows
 func TestTurnsKeepTheirOrderAcrossEngines(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)

@@ -25,7 +25,6 @@ func (h *house) states() (list []string) {
 	return list
 }
 
-// promise: P3.order-in-conversation
 func TestDeliveriesGoInOrder(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "a", "b")
@@ -81,7 +80,6 @@ func TestSettleSaysWhetherThereIsMore(t *testing.T) {
 	})
 }
 
-// promise: P2.refused-retries
 func TestDeliveryComesBackLater(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "a")
@@ -106,8 +104,6 @@ func TestDeliveryComesBackLater(t *testing.T) {
 	})
 }
 
-// promise: P2.unknown-honest
-// promise: L.fence
 func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "a", "b")
@@ -174,8 +170,6 @@ func TestDeadPartTakesItsLaterPartsAlong(t *testing.T) {
 }
 
 // All connections to the server are taken by work that goes on. Results have their own.
-//
-// promise: P2.result-first
 func TestResultsNeedNoFreeConnection(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)

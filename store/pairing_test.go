@@ -28,8 +28,6 @@ func wishOf(user, key string, now time.Time) ledger.Entry {
 }
 
 // The database bounds what strangers wish, whichever engine asks; what is over goes in time.
-//
-// promise: P4.pairing
 func TestWishesOfStrangersAreFew(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -74,7 +72,6 @@ func TestWishesOfStrangersAreFew(t *testing.T) {
 	})
 }
 
-// promise: P4.pairing
 func TestCodesThatMakeNoSenseAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for name, as := range map[string]ledger.As{

@@ -47,8 +47,6 @@ var (
 
 // Whom the settings name no more is away: nobody for all rights, and all that is theirs waits, over
 // clearing away too. Named again with one identity they go on where they were.
-//
-// promise: P1.away-waits
 func TestWhoIsAwayWaitsAndGoesOn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.named(ann, root)
@@ -121,8 +119,6 @@ func TestWhoIsAwayWaitsAndGoesOn(t *testing.T) {
 
 // The same name is the same person only with an identity of theirs: nothing of one goes to another, in
 // one edit or in two.
-//
-// promise: P1.away-waits
 func TestTheSameNameIsNotTheSamePerson(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.named(ann, root)
@@ -167,8 +163,6 @@ func TestTheSameNameIsNotTheSamePerson(t *testing.T) {
 
 // What came under a misspelt name, or as a stranger whom an open policy let in, is theirs whom the
 // settings name with that account.
-//
-// promise: P1.away-waits
 func TestMisspeltForAWhile(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.named(ann, root)
@@ -247,8 +241,6 @@ func TestOwnerIsKnownByNoAccountThatIsLeftOut(t *testing.T) {
 
 // A turn waits for its person, holds up nobody, and comes before newer ones when they are back, or ends
 // when they are removed.
-//
-// promise: P1.away-waits
 func TestTurnsWaitForWhoIsAway(t *testing.T) {
 	for _, removed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("removed %t", removed), func(t *testing.T) {

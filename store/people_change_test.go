@@ -16,8 +16,6 @@ func change(kind ledger.ChangeKind, name, role string, identities ...string) *le
 }
 
 // Who is named at run time stays; the settings decide about those whom they name.
-//
-// promise: P4.file-wins
 func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		stranger := entry("c", "1", "hi")
@@ -95,7 +93,6 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 	})
 }
 
-// promise: P4.admin-left
 func TestAdminsWhoGiveUpAtOnceLeaveOne(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		const admins = 12

@@ -11,8 +11,6 @@ import (
 )
 
 // Whom the settings name is as they say. To name nobody any more, or somebody else by the name of another, is refused.
-//
-// promise: P1.away-waits
 func TestSetPeopleReplacesThoseOfTheSettings(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for key, id := range map[string]string{"1": "tg:7", "2": "tg:8"} {
@@ -66,8 +64,6 @@ func TestSetPeopleReplacesThoseOfTheSettings(t *testing.T) {
 
 // Somebody let in by an open policy is noted as seen, and becomes a person again if
 // retention has taken them meanwhile.
-//
-// promise: L.growth
 func TestNewPersonIsSeenAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i, before := range []string{"", "UPDATE people SET updated_at = 1", "DELETE FROM people"} {
@@ -89,8 +85,6 @@ func TestNewPersonIsSeenAgain(t *testing.T) {
 }
 
 // Whom an open policy lets in never gets the rights of somebody who has that name.
-//
-// promise: P4.no-entry-no-service
 func TestNewPersonTakesNoName(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		admin := ledger.Person{Name: "tg:7", Role: "admin", Identities: []string{"tg:1"}, Tools: []string{"*"}, Source: "config"}

@@ -14,8 +14,6 @@ import (
 
 // What every message asks must not become slower with the years of history that
 // stand behind it: SQLite finds it by an index of what is open, or by a key.
-//
-// promise: L.growth
 func TestFrequentQueriesReadNoHistory(t *testing.T) {
 	t.Parallel()
 	db, err := Open(t.Context(), database.Config{URL: secrets.Secret("sqlite:" + filepath.Join(t.TempDir(), "x.db"))}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))

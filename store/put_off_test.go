@@ -44,7 +44,6 @@ func (h *house) tried(turn int64) ledger.Claimed {
 	return list[0]
 }
 
-// promise: P7.model-away
 func TestTurnThatIsPutOffKeepsItsPlace(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		first := h.Begun("c", "1")
@@ -98,8 +97,6 @@ func TestTurnThatIsPutOffKeepsItsPlace(t *testing.T) {
 }
 
 // Each way in which a person changes what they asked for, while the turn is put off.
-//
-// promise: P7.model-away
 func TestTurnThatIsPutOffObeys(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		begun := func(conv string) ledger.TurnRef {
@@ -174,8 +171,6 @@ func TestTurnThatIsPutOffObeys(t *testing.T) {
 }
 
 // What a turn waited beyond the time of its next try, as no engine ran, is no time of its own either.
-//
-// promise: P7.model-away
 func TestTurnThatIsPutOffLosesNoTimeToARestart(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")

@@ -33,8 +33,6 @@ func copied(t *testing.T, path, dir string) database.Config {
 
 // On a full disk, and in a folder that cannot be written, all is read that was
 // committed: with the log of an engine that was killed, and without.
-//
-// promise: L.reads-unwritable
 func TestCommittedIsReadWhereNothingCanBeWritten(t *testing.T) {
 	for _, place := range []string{"full", "read-only"} {
 		for _, end := range []string{"killed", "ended"} {

@@ -13,8 +13,6 @@ import (
 
 // In a long session the agent sees the thirty latest messages, oldest first, whether
 // they are read with the claim or later; /reset leaves what came after it.
-//
-// promise: P10.same-on-both
 func TestRecentOfALongSessionIsItsLatestThirty(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		var said []string

@@ -15,8 +15,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// promise: P6.secrets-refused
-// promise: P6.stripped
 func TestRedactLeavesNoTrace(t *testing.T) {
 	const secret = `hunter2 "quoted" <tag>`
 	each(t, func(t *testing.T, h *house) {
@@ -77,8 +75,6 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 
 // What was typed is also in the name of a file, and in what belongs to no turn but is
 // read by later ones: a message that was edited after its answer, and what repeats it.
-//
-// promise: P6.secrets-refused
 func TestRedactReachesBesideTheTurn(t *testing.T) {
 	const secret = "hunter2-xyz"
 	each(t, func(t *testing.T, h *house) {

@@ -13,8 +13,6 @@ import (
 
 // What waits for a channel that is away is bounded: the oldest messages are dropped whole, what may be
 // on its way stays, and it is named to the conversation, listed, and not sent again.
-//
-// promise: P2.away-bounded
 func TestWhatWaitsForAChannelThatIsAwayIsBounded(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		var told []string

@@ -58,7 +58,6 @@ func (h *house) settled() {
 	run(h, h.DB, "UPDATE deliveries SET settled = TRUE, state = 'sent'")
 }
 
-// promise: L.growth
 func TestSweepEndsConversations(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		people := []ledger.Person{
@@ -120,8 +119,6 @@ func TestSweepEndsConversations(t *testing.T) {
 }
 
 // A former ID that the settings name is kept, and what it names with it.
-//
-// promise: L.growth
 func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i, conv := range []string{"former", "old"} {
@@ -145,8 +142,6 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 }
 
 // What comes between the look of retention and its hand is kept: it looks again.
-//
-// promise: L.growth
 func TestSweepKeepsWhatComesBetweenLookAndDelete(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
@@ -173,8 +168,6 @@ func TestSweepKeepsWhatComesBetweenLookAndDelete(t *testing.T) {
 
 // A sweep that is stopped as soon as a session is gone tells of it all the same, or its
 // workspace would stay for ever.
-//
-// promise: L.growth
 func TestSweepReportsWhatIsGoneBeforeItStops(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Accept(entry("old", "1", "hello"))
@@ -203,8 +196,6 @@ func TestSweepReportsWhatIsGoneBeforeItStops(t *testing.T) {
 }
 
 // What somebody has locked on PostgreSQL is left for another time, and nobody waits.
-//
-// promise: L.growth
 func TestSweepWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))

@@ -79,7 +79,6 @@ func (h *house) whole(conv, key string) ledger.TurnRef {
 	return ref
 }
 
-// promise: L.retention
 func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i := range 60 { // more than one batch
@@ -122,7 +121,6 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 	})
 }
 
-// promise: L.retention
 func TestSweepLeavesWhatIsOpen(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		running := h.Begun("c1", "1")
@@ -199,8 +197,6 @@ func TestOneEngineSweeps(t *testing.T) {
 
 // Each query of a sweep that looks for what is old goes through an index, so that an
 // engine is as fast with a million rows as with none.
-//
-// promise: L.retention
 func TestSweepGoesThroughIndexes(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.whole("c", "1")
@@ -225,8 +221,6 @@ func TestSweepGoesThroughIndexes(t *testing.T) {
 
 // A message was changed after its answer, long ago: the new text is kept for as long as a
 // retry may go by it, and no longer than the message.
-//
-// promise: L.retention
 func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		const meant = "hello, and not what I wrote before"
@@ -255,8 +249,6 @@ func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
 
 // The clock of one engine is far ahead: it clears nothing away, and says so once. Set right
 // it goes on.
-//
-// promise: L.retention
 func TestNoSweepByAClockThatIsWrong(t *testing.T) {
 	t.Parallel()
 	var log testkit.Log
@@ -287,8 +279,6 @@ func TestNoSweepByAClockThatIsWrong(t *testing.T) {
 
 // An engine that renews is never forgotten, whatever its row says of an end, and one that
 // died is by the database's clock.
-//
-// promise: L.retention
 func TestSweepForgetsNoEngineThatLives(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)

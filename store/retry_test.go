@@ -49,8 +49,6 @@ func (h *house) answers(conv string) (list []string) {
 
 // A retry loads what was asked, as it reads now, with all that was merged into it, and
 // what was done; its own message only asks for it.
-//
-// promise: P7.retry-repeats-nothing
 func TestRetryLoadsTheOriginal(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Accept(claiming(withFile(entry("c", "1", "one"), "f", 7)))[0].Claimed.TurnRef
@@ -106,8 +104,6 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 
 // A credential that is found when a message is tried again goes from where it was
 // typed.
-//
-// promise: P6.secrets-refused
 func TestRetryRedactsTheOriginal(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Accept(claiming(entry("c", "1", "it is hunter2")))[0].Claimed.TurnRef
@@ -207,8 +203,6 @@ func (h *house) backlog(ref ledger.TurnRef) (turns []int64) {
 
 // What waited while the session was left alone is a backlog; what waited because it was
 // busy is none.
-//
-// promise: P3.never-late-unsaid
 func TestBacklogIsWhatWaitedWhileTheSessionWasLeftAlone(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		stale := h.Accept(
@@ -246,8 +240,6 @@ func TestBacklogIsWhatWaitedWhileTheSessionWasLeftAlone(t *testing.T) {
 
 // The time that nobody worked on a turn is counted, once, and what was asked in that
 // time is stale although a turn ended since.
-//
-// promise: P3.never-late-unsaid
 func TestResumeCountsTheTimeAway(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")

@@ -22,8 +22,6 @@ func (h *house) lastRun(job int64) scheduler.Run {
 }
 
 // A history says "delivered" only once the platform said so of each part.
-//
-// promise: P9.history
 func TestHistorySaysWhatWasDelivered(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()
@@ -55,9 +53,6 @@ func TestHistorySaysWhatWasDelivered(t *testing.T) {
 }
 
 // What each try used is in the history, while it runs and afterwards; a try that only looked, or was refused, did not act.
-//
-// promise: P9.history
-// promise: P9.retries
 func TestHistoryOfTries(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()

@@ -105,8 +105,6 @@ func (l *engineLife) turn(c *ledger.Claimed) {
 }
 
 // Kills between any two steps of a run, on one engine or two: nothing is missed, nothing is done twice.
-//
-// promise: P9.slot-once
 func TestRunsOutliveKillsBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -9,7 +9,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// promise: P6.encrypted
 func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		change := func(c ledger.SecretChange) error {
@@ -60,8 +59,6 @@ func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 
 // A secret that has to be confirmed is what it was before when nobody confirms it, or it is taken back, and is
 // what it was set to otherwise. Nothing else is changed while it waits, but whoever runs the program sets it.
-//
-// promise: L.settings-versions
 func TestSecretThatIsToBeConfirmed(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.named(root)

@@ -255,7 +255,6 @@ func (m *settingsModel) Check(t *rapid.T) {
 	}
 }
 
-// promise: L.settings-versions
 func TestSettingsDoWhatTheirModelDoes(t *testing.T) {
 	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
 		t.Run(kind, func(t *testing.T) {
@@ -282,8 +281,6 @@ func TestSettingsDoWhatTheirModelDoes(t *testing.T) {
 }
 
 // Of many who change the same version at once one does; what the others wanted is not there.
-//
-// promise: L.settings-versions
 func TestOneOfTwoChangesOfTheSettingsCounts(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		var wait sync.WaitGroup

@@ -11,8 +11,6 @@ import (
 
 // An engine that stands still in the middle of a transaction keeps its locks from the
 // others for ten seconds at most; its transaction is undone and begun again.
-//
-// promise: L.standstill
 func TestStandstillInATransactionIsUndoneAndBegunAgain(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
@@ -53,8 +51,6 @@ func TestStandstillInATransactionIsUndoneAndBegunAgain(t *testing.T) {
 
 // An engine that stands still with one session locked keeps no other session from the
 // living, and a batch that holds a message of that session for ten seconds at most.
-//
-// promise: L.standstill
 func TestStandstillKeepsNoOtherSession(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)

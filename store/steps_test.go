@@ -16,7 +16,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// promise: P7.plan-is-data
 func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := claiming(entry("c", "1", "do it"))

@@ -96,7 +96,6 @@ func TestSubmittedTurnHasItsTermsHoweverItIsClaimed(t *testing.T) {
 	}
 }
 
-// promise: P1.submitted-once
 func TestSubmittingTwiceDoesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()
@@ -162,7 +161,6 @@ func TestSubmittedMessageIsOneCommit(t *testing.T) {
 	})
 }
 
-// promise: P4.submitted-under-rights
 func TestWhatIsRefusedLeavesNoTrace(t *testing.T) {
 	cases := map[string]func(h *house, s *ledger.Submission, turn *ledger.AsTurn){
 		ledger.RefusedBusy: func(h *house, _ *ledger.Submission, turn *ledger.AsTurn) {

@@ -17,7 +17,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: P3.order-in-session
 func TestTurnsRunInOrder(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
@@ -51,8 +50,6 @@ func TestTurnsRunInOrder(t *testing.T) {
 }
 
 // Whatever a program does: the database itself refuses a second one.
-//
-// promise: P3.order-in-session
 func TestTwoTurnsOfASessionNeverRun(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Begun("c", "1")
@@ -96,7 +93,6 @@ func TestClaimTakesTheLongestWaiting(t *testing.T) {
 	})
 }
 
-// promise: L.fence
 func TestOldFenceWritesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
@@ -278,8 +274,6 @@ func TestNoTurnIsStranded(t *testing.T) {
 
 // An engine is late while a turn is in its first model call, and the person cancels it
 // meanwhile, from a chat or otherwise. When the engine is back somebody serves the session.
-//
-// promise: L.cancel-of-the-dead
 func TestCancelWhileTheEngineIsLateStrandsNoSession(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(h *house, ref ledger.TurnRef){
@@ -315,8 +309,6 @@ func TestCancelWhileTheEngineIsLateStrandsNoSession(t *testing.T) {
 }
 
 // A late engine goes on with a turn, whatever else of the session is cancelled meanwhile.
-//
-// promise: L.cancel-of-the-dead
 func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
@@ -333,8 +325,6 @@ func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
 
 // A turn was ended by somebody else and left its lease behind: giving the session back
 // frees it. With another turn begun under the lease it does not.
-//
-// promise: L.session-given-back
 func TestGiveBackOfAnEndedTurnFreesTheSession(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")

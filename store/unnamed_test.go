@@ -13,8 +13,6 @@ import (
 
 // What ended unknown is named once, to the conversation that it was said in, by the engine that
 // holds the channel then; /resend sends it again once, and what is not lost stays as it is.
-//
-// promise: P2.lost-is-named
 func TestLostPartsAreNamedOnceAndSentAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()

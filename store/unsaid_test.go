@@ -9,8 +9,6 @@ import (
 
 // What an entry does not bring a reply for undoes its whole batch; with the reply it is
 // all as it would have been at once.
-//
-// promise: L.rendered-outside
 func TestAcceptWithoutTheReplyUndoesTheBatch(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Begun("c", "1")

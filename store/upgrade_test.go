@@ -84,8 +84,6 @@ func contents(t *testing.T, kind, url string, columns map[string][]string) (all 
 }
 
 // A filled database of the build before opens with all its rows, and is worked with.
-//
-// promise: L.upgrade-keeps-rows
 func TestDatabaseOfTheBuildBeforeOpensWithAllItsRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
@@ -123,8 +121,6 @@ func TestDatabaseOfTheBuildBeforeOpensWithAllItsRows(t *testing.T) {
 
 // A backup that is made before the upgrade is restored by the newer build, into the other
 // database too.
-//
-// promise: L.upgrade-keeps-rows
 func TestBackupOfTheBuildBeforeIsRestored(t *testing.T) {
 	t.Parallel()
 	for kind, other := range map[string]string{"sqlite": "postgres", "postgres": "sqlite"} {
@@ -161,8 +157,6 @@ func TestBackupOfTheBuildBeforeIsRestored(t *testing.T) {
 
 // Hours that were sealed prove themselves in the database that a backup was restored into, and
 // those after them follow.
-//
-// promise: L.backup-whole
 func TestSealedAuditIsVerifiedAfterARestore(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i := range 3 {
@@ -190,8 +184,6 @@ func TestSealedAuditIsVerifiedAfterARestore(t *testing.T) {
 
 // A database of a build from before the first migration got its last form is refused by whoever
 // opens it, in a sentence that says what to do, and nothing in it is changed.
-//
-// promise: L.early-schema
 func TestDatabaseOfAnEarlyBuildIsRefusedUntouched(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{"sqlite": "move ", "postgres": "make a new one (createdb NAME)"} {

@@ -10,8 +10,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// promise: P5.taint-inherits
-// promise: P5.others-words
 func TestShownComesWithItsTaint(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		passed := entry("c", "1", "passed on")

@@ -83,7 +83,6 @@ func (h *house) tooLate(turn int64, conv string) {
 	}
 }
 
-// promise: P3.waiting-holds-nothing
 func TestDecidedTurnGoesFirst(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		first := h.Begun("c", "1")
@@ -117,8 +116,6 @@ func TestDecidedTurnGoesFirst(t *testing.T) {
 }
 
 // A message to a session whose turn waits runs at once.
-//
-// promise: P3.waiting-holds-nothing
 func TestNewerTurnRunsBesideOneThatWaits(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
@@ -149,8 +146,6 @@ func TestNewerTurnRunsBesideOneThatWaits(t *testing.T) {
 
 // Hours that a turn waits are none of its own, nor time in which it was left alone; a
 // newer turn is not late because of them.
-//
-// promise: P3.waiting-holds-nothing
 func TestWaitingCountsAsNoTimeOfTheTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		now := time.Now()
@@ -182,7 +177,6 @@ func TestWaitingCountsAsNoTimeOfTheTurn(t *testing.T) {
 	})
 }
 
-// promise: P3.waiting-holds-nothing
 func TestCancelEndsATurnThatWaits(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
@@ -198,8 +192,6 @@ func TestCancelEndsATurnThatWaits(t *testing.T) {
 }
 
 // A turn that is asked to stop asks nothing.
-//
-// promise: P3.waiting-holds-nothing
 func TestTurnThatIsToStopDoesNotWait(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for conv, why := range map[string]ledger.Stop{"a": ledger.StopCancelled, "b": ledger.StopInterrupted} {
@@ -225,8 +217,6 @@ func TestTurnThatIsToStopDoesNotWait(t *testing.T) {
 }
 
 // A session whose turn waits is asked about again, and rests after that turn was cancelled.
-//
-// promise: L.idle-sessions
 func TestSessionRestsAfterItsWaitingTurnIsCancelled(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		now := time.Now().Truncate(time.Microsecond)
@@ -253,8 +243,6 @@ func TestSessionRestsAfterItsWaitingTurnIsCancelled(t *testing.T) {
 
 // What is said to the newest turn is not merged into one that was decided, nor is that
 // merged, or changed, as if it had not begun.
-//
-// promise: P3.waiting-holds-nothing
 func TestDecidedTurnIsNotMerged(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		asked := claiming(entry("c", "1", "one"))
@@ -284,8 +272,6 @@ func TestDecidedTurnIsNotMerged(t *testing.T) {
 }
 
 // What is forgotten takes along the questions of its session, of everybody there, and no other.
-//
-// promise: P3.waiting-holds-nothing
 func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		reset := func(key string) ledger.Accepted {

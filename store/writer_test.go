@@ -9,7 +9,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: L.commit-modes
 func TestCommitModesDecideWhatIsSynced(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)

@@ -12,8 +12,6 @@ import (
 )
 
 // What models make of JSON that nobody holds them to.
-//
-// promise: P8.untidy-json
 func TestUntidyJSONIsRead(t *testing.T) {
 	t.Parallel()
 	const tidy = `{"goal":"it's \"x\"","tasks":[{"n":1,"none":null}]}`

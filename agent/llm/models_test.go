@@ -16,8 +16,6 @@ import (
 
 // A server that repeats credentials in its answers must not bring them into
 // errors, logs or the kept exchange.
-//
-// promise: P6.secret-unprintable
 func TestCredentialsStayOutOfErrorsAndLogs(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)

@@ -35,8 +35,6 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 // A try is reserved before it is made; what surely used nothing is free, and what may have
 // used something and was not told counts at most.
-//
-// promise: P11.reserved
 func TestTriesAreReservedAndSettled(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -96,8 +94,6 @@ func TestTriesAreReservedAndSettled(t *testing.T) {
 
 // A provider that claims more than it can have used, of a prompt or an answer, uses up what was reserved
 // and no more. It is logged once.
-//
-// promise: P11.reserved
 func TestNoClaimUsesMoreThanWasReserved(t *testing.T) {
 	t.Parallel()
 	for name, claim := range map[string]llmtest.Usage{
@@ -147,7 +143,6 @@ func TestUsageThatCanBeIsBelieved(t *testing.T) {
 	}
 }
 
-// promise: P11.reserved
 func TestWhatIsNotReservedIsNotAsked(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
@@ -235,7 +230,6 @@ func TestUnpricedModelsAreNamed(t *testing.T) {
 	}
 }
 
-// promise: P11.cached
 func TestCachedTokensHaveTheirOwnPrice(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)

@@ -15,8 +15,6 @@ import (
 )
 
 // An answer that is broken in its body is asked for again like one that is a 500.
-//
-// promise: P7.asked-again
 func TestBrokenAnswersAreAskedForAgain(t *testing.T) {
 	t.Parallel()
 	const good, beginning = `{"goal":"x"}`, `data: {"choices":[{"delta":{"content":"{"}}]}` + "\n\n"
@@ -61,8 +59,6 @@ func TestBrokenAnswersAreAskedForAgain(t *testing.T) {
 }
 
 // What somebody was shown a part of is not begun anew by the same model.
-//
-// promise: P7.asked-again
 func TestShownAnswersAreNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
@@ -83,7 +79,6 @@ func answers(t *testing.T, next roundTrip) *llm.Models {
 	return m
 }
 
-// promise: P7.asked-again
 func TestTriesEndWithin30Seconds(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[string]int{"29": 2, "14": 3, "31": 1, "0": 3} {

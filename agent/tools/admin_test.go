@@ -9,8 +9,6 @@ import (
 
 // What a tool of admins gives is one command with the words that its arguments name, and no word
 // more.
-//
-// promise: P4.admins-tools
 func TestAdminToolsMakeOneCommandEach(t *testing.T) {
 	t.Parallel()
 	var given []string

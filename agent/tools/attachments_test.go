@@ -91,7 +91,6 @@ func utf16Text(text string, little bool) string {
 	return string(out)
 }
 
-// promise: P5.taint-inherits
 func TestAttachmentIsReadInAnyEncoding(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ content, want string }{
@@ -219,7 +218,6 @@ func TestAttachmentFaultsHaveTheirCodes(t *testing.T) {
 	}
 }
 
-// promise: P5.taint-inherits
 func TestSavedAttachmentIsPublishedWithItsTaint(t *testing.T) {
 	t.Parallel()
 	d, run, workspace := newDrawer(t)

@@ -231,7 +231,6 @@ func TestWorkspaceReadRefusesWhatIsNoText(t *testing.T) {
 	}
 }
 
-// promise: P5.taint-inherits
 func TestWorkspaceFilesInheritTaint(t *testing.T) {
 	t.Parallel()
 	_, call := builtin(t, BuiltinConfig{})

@@ -57,8 +57,6 @@ func run(t *testing.T, cfg ExecConfig, line string) Result {
 }
 
 // A shell's message tells where in its text it is: the judged text has no comments.
-//
-// promise: P4.exec-judged
 func TestExecRunsWhatWasJudged(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

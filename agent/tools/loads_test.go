@@ -34,8 +34,6 @@ func loaded(t *testing.T, dir, line string) *Loaded {
 }
 
 // Two large files of the same size and times change places with their folders.
-//
-// promise: P4.approved-before-it-runs
 func TestLargeFilesThatChangePlacesChangeTheHash(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -72,7 +70,6 @@ func TestLargeFilesThatChangePlacesChangeTheHash(t *testing.T) {
 	}
 }
 
-// promise: P4.approved-before-it-runs
 func TestHashIsOfAllThatALineMayLoad(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)

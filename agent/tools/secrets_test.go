@@ -11,7 +11,6 @@ import (
 	"switchboard/internal/secrets"
 )
 
-// promise: P6.declared
 func TestSecretsAreGivenToToolsThatDeclareThem(t *testing.T) {
 	t.Parallel()
 	const value = secrets.Secret("canary-of-the-tool")
@@ -52,7 +51,6 @@ func TestSecretsAreGivenToToolsThatDeclareThem(t *testing.T) {
 	}
 }
 
-// promise: P6.stripped
 func TestWhatCommandsPrintIsMaskedBeforeItIsCut(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -14,8 +14,6 @@ import (
 )
 
 // What is set aside behind the end of a file counts.
-//
-// promise: L.workspace-is-bounded
 func TestWorkspaceLimitCountsWhatIsSetAside(t *testing.T) {
 	t.Parallel()
 	space := &workspace.Space{Bytes: 20 << 20}
@@ -34,8 +32,6 @@ func TestWorkspaceLimitCountsWhatIsSetAside(t *testing.T) {
 }
 
 // A workspace that is over its limit takes nothing more until something is removed.
-//
-// promise: L.workspace-is-bounded
 func TestWorkspaceLimitIsLeftByRemoving(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -75,7 +71,6 @@ func TestWorkspaceLimitIsLeftByRemoving(t *testing.T) {
 	}
 }
 
-// promise: L.workspace-is-bounded
 func TestWorkspaceLimitOfTheDiskRefusesCommands(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -15,7 +15,6 @@ import (
 	"switchboard/internal/testkit"
 )
 
-// promise: P5.taint-inherits
 func TestCommandsCarryTaint(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -53,7 +52,6 @@ func TestCommandsCarryTaint(t *testing.T) {
 	}
 }
 
-// promise: P5.taint-inherits
 func TestNamesCarryTaint(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -109,7 +107,6 @@ func TestCommandsCannotBlockTheLedger(t *testing.T) {
 	}
 }
 
-// promise: P5.taint-inherits
 func TestTaintOutlivesTheEngine(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

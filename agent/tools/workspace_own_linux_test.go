@@ -9,8 +9,6 @@ import (
 )
 
 // What a command leaves in our way, or closes, never breaks its session.
-//
-// promise: L.ours-is-made-anew
 func TestOursIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// promise: P5.reading-leaks-nothing
 func TestAddressesThePersonWroteAreRecognised(t *testing.T) {
 	t.Parallel()
 	text := "read HTTP://Example.org:80, (see https://example.org/a_(b)) and <https://example.org/x?q=1#part>.\n" +
@@ -55,8 +54,6 @@ func TestAddressesThePersonWroteAreRecognised(t *testing.T) {
 }
 
 // A redirect leads where it leads, but not a word of the URL before goes along.
-//
-// promise: P5.reading-leaks-nothing
 func TestRedirectsCarryNothing(t *testing.T) {
 	t.Parallel()
 	var asked []string
@@ -74,7 +71,6 @@ func TestRedirectsCarryNothing(t *testing.T) {
 	}
 }
 
-// promise: P5.jobs-tainted
 func TestWordsThePersonWroteAreRecognised(t *testing.T) {
 	t.Parallel()
 	wrote := "Remind me tomorrow at 9:00 to *call*\nAnn; and 明天提醒我给妈妈打电话. Sum up every point of the acronym in a minute. Macron, every minute"

@@ -145,7 +145,6 @@ var abilities = map[string]scripted.Config{
 	"rich":    {Rich: true, Files: 3, Buttons: true, MaxText: 500, Silence: 40 * time.Second},
 }
 
-// promise: P1.ack-after-commit
 func TestScriptedPassesTheSuiteInProcess(t *testing.T) {
 	for name, cfg := range abilities {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +166,6 @@ func TestScriptedPassesTheSuiteInProcess(t *testing.T) {
 	}
 }
 
-// promise: P1.ack-after-commit
 func TestScriptedPassesTheSuiteOverSockets(t *testing.T) {
 	for _, network := range []string{"unix", "tcp"} {
 		t.Run(network, func(t *testing.T) {

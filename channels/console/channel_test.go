@@ -27,7 +27,6 @@ func (nothing) Events(context.Context, string, int64, int) ([]channels.SessionEv
 	return nil, nil
 }
 
-// promise: P1.ack-after-commit
 func TestConformance(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Harness {
 		channel := New("console", nothing{}, slog.New(slog.DiscardHandler))

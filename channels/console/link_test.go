@@ -31,8 +31,6 @@ func TestPipeOutlivesTheEngine(t *testing.T) {
 
 // The answer to a message is lost with the engine that took it: the next one knows
 // the message, and its turn is found.
-//
-// promise: P1.one-turn-per-event
 func TestPipeSendsUnderTheSameKey(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)

@@ -59,7 +59,6 @@ func (s *seat) standing(want ...string) {
 	s.shows(fmt.Sprintf("%q", want), func(lines []string) bool { return slices.Equal(lines, want) })
 }
 
-// promise: L.readers-see-it-grow
 func TestTerminalShowsAnAnswerGrow(t *testing.T) {
 	t.Parallel()
 	next := make(chan string)
@@ -243,8 +242,6 @@ func TestTextHigherThanTheWindowShowsItsEnd(t *testing.T) {
 }
 
 // Who comes while a text grows sees all of it, and so does who comes back.
-//
-// promise: L.resumed-stream
 func TestTextIsWholeForWhoConnects(t *testing.T) {
 	t.Parallel()
 	step := make(chan struct{})
@@ -279,7 +276,6 @@ func TestTextIsWholeForWhoConnects(t *testing.T) {
 	}
 }
 
-// promise: L.readers-see-it-grow
 func TestNothingOfATextReachesAPipe(t *testing.T) {
 	t.Parallel()
 	var seen, unseen bool
@@ -314,8 +310,6 @@ func TestNothingOfATextReachesAPipe(t *testing.T) {
 
 // A client is told of a message before the end of the text that it takes the place of,
 // whenever it is told; then of nothing more.
-//
-// promise: L.readers-see-it-grow
 func TestMessageTakesTheTextsPlace(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)

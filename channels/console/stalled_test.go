@@ -27,8 +27,6 @@ func (endless) Events(_ context.Context, _ string, n int64, limit int) ([]channe
 }
 
 // A client that is connected and reads nothing does not hold the end up.
-//
-// promise: L.shutdown
 func TestStalledClientDoesNotHoldTheEndUp(t *testing.T) {
 	t.Parallel()
 	c := New("console", endless{}, slog.New(slog.DiscardHandler))

@@ -78,7 +78,6 @@ func anyMarkdown() *rapid.Generator[string] {
 	})
 }
 
-// promise: P8.never-unparsable
 func TestFormatHoldsTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -123,7 +122,6 @@ func outsideCode(text string) string {
 	return code.ReplaceAllString(strings.ReplaceAll(text, "\\`", ""), "")
 }
 
-// promise: P8.one-tree
 func TestPlainTextsAreShownAsTheyAre(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
@@ -152,7 +150,6 @@ func masked(markdown string) *render.Document {
 	return render.Parse(rendertest.Masked(markdown)).Masked(&render.Mask{Find: rendertest.Find, Placeholder: secrets.Placeholder})
 }
 
-// promise: P6.stripped
 func TestFormatShowsNoSecretThatMarkupHides(t *testing.T) {
 	t.Parallel()
 	for name, markdown := range rendertest.Secrets() {

@@ -111,7 +111,6 @@ func TestMentionIsAnsweredInAThread(t *testing.T) {
 	}
 }
 
-// promise: P2.same-nonce
 func TestPartThatIsSentAgainWithItsNonceIsOneMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -130,8 +129,6 @@ func TestPartThatIsSentAgainWithItsNonceIsOneMessage(t *testing.T) {
 }
 
 // A lost part is found by what it says and when it came; each message is one part's.
-//
-// promise: P2.same-nonce
 func TestLostPartIsFoundByTextAndTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -108,8 +108,6 @@ func worst(asked []time.Time) (most int, least time.Duration) {
 }
 
 // Whatever the platform does to sessions, few are begun, and none is called connected.
-//
-// promise: L.storms
 func TestStormsBeginFewSessions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -207,8 +205,6 @@ func TestOrdinaryConnectionsAreGoodAtOnce(t *testing.T) {
 
 // A fifth of the day's sessions is kept for who restarts the program by hand; one that is restarted again and again
 // does not get at it.
-//
-// promise: L.storms
 func TestAFifthOfTheSessionsIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"switchboard/channels/render/rendertest"
 )
 
-// promise: P8.bounded-render
 func TestSplitIsBounded(t *testing.T) {
 	marks := strings.Repeat("\u0301", 400_000)
 	zero := func(string) int { return 0 }
@@ -69,7 +68,6 @@ func bare(s string) string {
 	return strings.NewReplacer(" ", "", "\n", "", "\r", "", "\t", "").Replace(s)
 }
 
-// promise: P8.bounded-render
 func TestPlainIsBounded(t *testing.T) {
 	for name, c := range rendertest.Hard() {
 		t.Run(name, func(t *testing.T) {

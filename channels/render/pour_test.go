@@ -33,7 +33,6 @@ func (y *tally) Close(_ Span, _ []Span) { y.open--; y.out.WriteString("}") }
 func (y *tally) Line([]Span)            { y.out.WriteString("\n") }
 func (y *tally) Write(s string)         { y.out.WriteString(s) }
 
-// promise: P8.split-by-measure
 func TestPiecesHoldTheLimitAndLoseNothing(t *testing.T) {
 	t.Parallel()
 	piece := rapid.SampledFrom([]string{
@@ -93,7 +92,6 @@ func TestPiecesAreMeasuredAtMostThrice(t *testing.T) {
 	}
 }
 
-// promise: P8.bounded-render
 func TestPiecesAreBounded(t *testing.T) {
 	for name, c := range rendertest.Hard() {
 		t.Run(name, func(t *testing.T) {

@@ -127,7 +127,6 @@ func fits(text string, at, limit int, measure func(string) int) bool {
 	return false
 }
 
-// promise: P8.split-by-measure
 func TestSplitByMeasureHoldsTheLimit(t *testing.T) {
 	t.Parallel()
 	piece := rapid.OneOf(

@@ -157,7 +157,6 @@ func TestSplitTextKeepsSpansWholeWhereTheyFit(t *testing.T) {
 	}
 }
 
-// promise: P8.one-tree
 func TestPartsReopenWhatIsCut(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -208,7 +207,6 @@ func checkText(t interface{ Fatalf(string, ...any) }, x Text, whole bool) {
 	}
 }
 
-// promise: P8.split-by-measure
 func TestSplitTextByMeasureHoldsTheLimit(t *testing.T) {
 	t.Parallel()
 	piece := rapid.SampledFrom([]string{

@@ -27,7 +27,6 @@ type stage struct {
 	pressed []string
 }
 
-// promise: P1.ack-after-commit
 func TestConformance(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Harness { return newStage(t).harness() })
 }

@@ -125,7 +125,6 @@ func masked(markdown string) *render.Document {
 	return render.Parse(rendertest.Masked(markdown)).Masked(&render.Mask{Find: rendertest.Find, Placeholder: secrets.Placeholder})
 }
 
-// promise: P6.stripped
 func TestFormatShowsNoSecretThatMarkupHides(t *testing.T) {
 	t.Parallel()
 	for name, markdown := range rendertest.Secrets() {

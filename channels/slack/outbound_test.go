@@ -132,7 +132,6 @@ func TestServerErrorOfASendIsUncertain(t *testing.T) {
 	}
 }
 
-// promise: P2.looked-up-by-metadata
 func TestPartIsFoundInItsThread(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -150,8 +149,6 @@ func TestPartIsFoundInItsThread(t *testing.T) {
 
 // A part that is not on the pages that are looked through may be behind them: nobody knows. Apps
 // that are limited get 15 messages a page.
-//
-// promise: P2.looked-up-by-metadata
 func TestPartBehindThePagesIsNotCalledAbsent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -23,7 +23,6 @@ func pictures3() []telegramtest.File {
 	}
 }
 
-// promise: P1.ack-after-commit
 func TestAnAlbumIsOneMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -99,8 +98,6 @@ func (s *sickSink) Accept(ctx context.Context, batch []channels.Event) ([]channe
 
 // An album that the router holds back by itself does not hold back what is behind it,
 // which is what shows that the album is at fault.
-//
-// promise: P1.fails-alone
 func TestABadAlbumDoesNotHoldItsChannel(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -56,7 +56,6 @@ func TestTokenOfTheWrongShapeIsRefused(t *testing.T) {
 	}
 }
 
-// promise: P8.split-by-measure
 func TestFeaturesFollowTheKindOfChat(t *testing.T) {
 	t.Parallel()
 	c := knowing()

@@ -33,7 +33,6 @@ type stage struct {
 	later   atomic.Int64 // seconds that the platform's clock is ahead
 }
 
-// promise: P1.ack-after-commit
 func TestConformance(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Harness { return newStage(t).harness() })
 }

@@ -53,7 +53,6 @@ func checkKept(t formatFatal, markdown string, bodies []channels.Body) {
 	}
 }
 
-// promise: P8.never-unparsable
 func TestFormatIsNeverRefused(t *testing.T) {
 	t.Parallel()
 	for _, markdown := range []string{"**bold `code` bold**", "~~*a `b` c*~~ **`d`**", "> **a\n> `b`**\n> ```\n> c\n> ```\n", "[a `b` **c**](https://x.test/)", "> a **b `c`** [`d`](https://x.test/)\n> > `e`"} {
@@ -84,7 +83,6 @@ func checkTaken(t formatFatal, markdown string, limit int) {
 	}
 }
 
-// promise: P8.one-tree
 func TestFormatCutsNoLinkAndNoFence(t *testing.T) {
 	t.Parallel()
 	words := rapid.StringMatching(`[a-z]{1,9}( [a-z日]{1,9}){0,5}`)
@@ -134,7 +132,6 @@ func TestFormatCutsNoLinkAndNoFence(t *testing.T) {
 	})
 }
 
-// promise: P8.nobody-mentioned
 func TestFormatMentionsNobody(t *testing.T) {
 	t.Parallel()
 	for _, markdown := range []string{
@@ -157,8 +154,6 @@ func TestFormatMentionsNobody(t *testing.T) {
 
 // The platform finds the names in a text by itself; checkFormat asks its fake. What is
 // no name stays as it is.
-//
-// promise: P8.nobody-mentioned
 func TestFormatMentionsNobodyByName(t *testing.T) {
 	t.Parallel()
 	for _, markdown := range []string{

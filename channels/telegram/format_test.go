@@ -129,7 +129,6 @@ func TestFormatIsThatOfTheGoldenFiles(t *testing.T) {
 	}
 }
 
-// promise: P8.bounded-render
 func TestFormatIsBounded(t *testing.T) {
 	for name, c := range rendertest.Hard() {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +221,6 @@ func TestFormatHoldsTheLimitOfEntities(t *testing.T) {
 	}
 }
 
-// promise: P2.repeated-marked
 func TestMarkMovesTheEntities(t *testing.T) {
 	t.Parallel()
 	body := formatted("a **b**", 4096)[0]
@@ -243,7 +241,6 @@ func masked(markdown string) *render.Document {
 	return render.Parse(rendertest.Masked(markdown)).Masked(&render.Mask{Find: rendertest.Find, Placeholder: secrets.Placeholder})
 }
 
-// promise: P6.stripped
 func TestFormatShowsNoSecretThatMarkupHides(t *testing.T) {
 	t.Parallel()
 	for name, markdown := range rendertest.Secrets() {

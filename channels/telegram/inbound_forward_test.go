@@ -7,8 +7,6 @@ import (
 
 // A server of before Bot API 7.0 says in other fields where a message is from: its words are not
 // the sender's own either.
-//
-// promise: P5.taint-inherits
 func TestOldForwardsAreForwards(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ more, origin string }{

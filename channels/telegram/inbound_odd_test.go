@@ -9,8 +9,6 @@ import (
 
 // One odd field costs what it says and no more: the rest of the message is taken, and what
 // is missing is named. What says who wrote it, or in whose words, is not optional.
-//
-// promise: P1.rejected-kept
 func TestOddFieldsAreLeftOutAndTheRestTaken(t *testing.T) {
 	t.Parallel()
 	const file = `"document":{"file_id":"f1","file_name":"a.txt","mime_type":"text/plain","file_size":7}`

@@ -61,7 +61,6 @@ func (r *rig) again(t *testing.T, restarted bool) {
 	r.settled(t)
 }
 
-// promise: P1.ack-after-commit
 func TestAlbumThatGrewOverACrashIsOneMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -80,7 +79,6 @@ func TestAlbumThatGrewOverACrashIsOneMessage(t *testing.T) {
 	}
 }
 
-// promise: P1.ack-after-commit
 func TestLatePictureDeliveredTwiceIsOneEdit(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} { // in another process
@@ -160,8 +158,6 @@ func TestAlbumDeliveredAgainKeepsItsEdits(t *testing.T) {
 
 // However albums grow, are edited and are told again over lost connections and
 // crashes: no picture and no edit is lost, and no message shows one twice.
-//
-// promise: P1.ack-after-commit
 func TestAlbumsLoseNothingOverCrashes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(600) {

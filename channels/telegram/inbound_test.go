@@ -79,8 +79,6 @@ func pruned(tree any) any {
 	return nil
 }
 
-// promise: P1.rejected-kept
-// promise: P4.no-entry-no-service
 func TestUpdatesBecomeTheEventsBesideThem(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/updates/*.json")

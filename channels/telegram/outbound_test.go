@@ -130,7 +130,6 @@ func TestTopicsAreAnsweredThere(t *testing.T) {
 	}
 }
 
-// promise: P2.refused-retries
 func TestErrorsSayWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	reject := func(code int, text string) telegramtest.Fault {
@@ -188,7 +187,6 @@ func TestErrorsSayWhatIsKnown(t *testing.T) {
 	}
 }
 
-// promise: P2.unknown-honest
 func TestASendThatIsCutShortIsUnknown(t *testing.T) {
 	t.Parallel()
 	r, _ := met(t)
@@ -208,7 +206,6 @@ func TestASendThatIsCutShortIsUnknown(t *testing.T) {
 	}
 }
 
-// promise: P2.refused-retries
 func TestThirdLimitedChatMakesACrowd(t *testing.T) {
 	t.Parallel()
 	var l crowd
@@ -392,7 +389,6 @@ func TestMenusAreSetWhereTheyDiffer(t *testing.T) {
 
 func conversationString(id int64) string { return string(conversationID(id, 0)) }
 
-// promise: P6.command-deleted
 func TestWhatSomebodySentIsDeletedInADirectChat(t *testing.T) {
 	t.Parallel()
 	r, asked := met(t)

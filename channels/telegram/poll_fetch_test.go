@@ -17,7 +17,6 @@ import (
 	"switchboard/internal/testkit"
 )
 
-// promise: L.never-deaf
 func TestUpdatesThatAreTooLongAtOnceComeOneByOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -119,7 +118,6 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 }
 
-// promise: P6.secret-unprintable
 func TestTokenIsInNoStatusLine(t *testing.T) {
 	t.Parallel()
 	const token = "123456:AAsecretsecretsecretsecretsecretsecr"

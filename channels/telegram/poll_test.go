@@ -48,7 +48,6 @@ func TestFirstPollAnswersAtOnceAndLaterOnesConfirm(t *testing.T) {
 	}
 }
 
-// promise: P1.ack-after-commit
 func TestNothingIsConfirmedBeforeItIsCommitted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -78,7 +77,6 @@ func TestNothingIsConfirmedBeforeItIsCommitted(t *testing.T) {
 	}
 }
 
-// promise: P1.rejected-kept
 func TestOneBadUpdateStopsNoOther(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]string{
@@ -185,7 +183,6 @@ func TestPollsWaitAsAsked(t *testing.T) {
 	}
 }
 
-// promise: P6.secret-unprintable
 func TestRefusedTokenIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -220,7 +217,6 @@ func TestRefusedTokenIsLeftAlone(t *testing.T) {
 	testkit.Await(t, "it connects with the new one", patience, func() bool { return r.Sink.Frames() > 0 })
 }
 
-// promise: P6.secret-unprintable
 func TestTokenIsInNoErrorAndNoLog(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
@@ -347,7 +343,6 @@ func TestAnotherPollerIsNamed(t *testing.T) {
 	other.Took(t, 1)
 }
 
-// promise: L.never-deaf
 func TestADeafConnectionIsSilentAndClosed(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)

@@ -10,7 +10,6 @@ import (
 	"switchboard/channels/telegram/telegramtest"
 )
 
-// promise: L.never-deaf
 func TestARejectionMayPass(t *testing.T) {
 	t.Parallel()
 	for name, rejected := range map[string]*telegramtest.Rejection{

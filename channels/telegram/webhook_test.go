@@ -29,7 +29,6 @@ func hooked(t *testing.T) (*rig, *httptest.Server) {
 	return r, served
 }
 
-// promise: P1.ack-after-commit
 func TestWebhookTakesUpdatesOnceTheyAreCommitted(t *testing.T) {
 	t.Parallel()
 	r, _ := hooked(t)

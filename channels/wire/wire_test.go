@@ -28,8 +28,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Credentials that are bad are tried every few minutes; those that were good a moment ago
 // twice in the first minute.
-//
-// promise: L.never-deaf
 func TestRejectedCredentialsAreTriedAgainSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -38,8 +38,6 @@ func steward(req llmtest.Request) llmtest.Reply {
 
 // An admin says it in plain words, allows it, and it is as if they had given the command. To users
 // the tools are not even shown.
-//
-// promise: P4.admins-tools
 func TestAdminsSayItInPlainWords(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", steward, "u1")

@@ -25,8 +25,6 @@ func (r *telegramRig) asks(user int64, text, want string) string {
 	return said
 }
 
-// promise: P4.pairing
-// promise: P6.secret-unprintable
 func TestAdminsRunTheBotFromTheChat(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
@@ -72,8 +70,6 @@ func TestAdminsRunTheBotFromTheChat(t *testing.T) {
 
 // A channel is switched off and on from another, and a file that was changed is taken or refused
 // with all that is wrong with it.
-//
-// promise: L.settings-versions
 func TestAdminsSwitchChannelsAndReload(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

@@ -15,8 +15,6 @@ func asking(t *testing.T) *office {
 }
 
 // In a pipe nobody can be asked: what asks is denied at once, which is an answer; with --yolo it runs.
-//
-// promise: P4.approved-before-it-runs
 func TestPipeIsDeniedWhatAsks(t *testing.T) {
 	t.Parallel()
 	o := asking(t)
@@ -33,8 +31,6 @@ func TestPipeIsDeniedWhatAsks(t *testing.T) {
 }
 
 // On a terminal the question is shown, the prompt is usable meanwhile, and what is typed decides.
-//
-// promise: P4.approved-before-it-runs
 func TestTerminalAsksAndGoesOn(t *testing.T) {
 	t.Parallel()
 	o := asking(t)

@@ -262,9 +262,6 @@ func (p *page) closed(id string) {
 // At every platform, over its wire: a code makes an admin; a tool that the channel or a person's
 // own rights deny is refused, and /why names the rule; what a rule asks about waits, while newer
 // messages are answered and over a restart, and runs once when a button allows it.
-//
-// promise: P4.approved-before-it-runs
-// promise: P4.claim-and-pairing
 func TestWhoMayDoWhatOnEveryPlatform(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "allowlist", "")
@@ -349,8 +346,6 @@ func TestWhoMayDoWhatOnEveryPlatform(t *testing.T) {
 // What a user wishes is asked of every admin, where they are; the first decision counts, on
 // whatever platform, the other questions lose their buttons, and the user is told. A command too
 // long to be read in a message comes along as a file.
-//
-// promise: P4.approved-before-it-runs
 func TestWishIsDecidedOnAnotherPlatform(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "allowlist", "")
@@ -406,7 +401,6 @@ func TestWishIsDecidedOnAnotherPlatform(t *testing.T) {
 		})
 }
 
-// promise: P4.approvals-expire
 func TestNobodyDecidesInTimeOnAnyPlatform(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "allowlist", "[approvals]\ndeadline = \"3s\"\n")
@@ -428,8 +422,6 @@ func TestNobodyDecidesInTimeOnAnyPlatform(t *testing.T) {
 
 // A stranger on each platform is let in by a button that an admin presses on another one. Codes
 // join accounts of different platforms to one person, once both have said so by a button.
-//
-// promise: P4.pairing
 func TestStrangersAreLetInAndAccountsJoinedOverPlatforms(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "pairing", "")

@@ -11,8 +11,6 @@ import (
 
 // Commands that only read work where nothing can be written: on a read-only folder and on
 // a full disk, after an engine that ended and after one that was killed.
-//
-// promise: L.reads-unwritable
 func TestCommandsReadWhereNothingCanBeWritten(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"full", "read-only"} {

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// promise: P12.audit-chain
 func TestAuditIsExportedAndVerified(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1"}, "[agent]\nplanner = \"fake/model\"\n")

@@ -116,8 +116,6 @@ func (r *rig) finished() (all []any) {
 
 // Beside a program that answers, each turn, delivery and file of one moment is backed up, and
 // restored into the other database, where the program goes on.
-//
-// promise: L.backup-beside
 func TestBackupUnderLoadIsRestoredIntoTheOtherDatabase(t *testing.T) {
 	t.Parallel()
 	for kind, other := range map[string]string{"sqlite": "postgres", "postgres": "sqlite"} {
@@ -189,8 +187,6 @@ func (r *rig) turnsIn(kind string) (n int) {
 }
 
 // A restore that is killed leaves nothing or all, and is run again.
-//
-// promise: L.backup-all-or-nothing
 func TestRestoreThatIsKilledLeavesNothingOrAll(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "backup")
@@ -242,8 +238,6 @@ var allowOnce = regexp.MustCompile(`"label":"Allow once","code":"([^"]+)"`)
 
 // A database of the build before, which was killed in the middle of its work, is opened by this
 // one, which goes on with all of it.
-//
-// promise: L.upgrade-keeps-rows
 func TestProgramGoesOnWithTheDatabaseOfTheBuildBefore(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {

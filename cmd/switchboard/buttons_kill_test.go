@@ -9,8 +9,6 @@ import (
 
 // The program is killed at any moment after a button was pressed: its command is done once, and
 // answered once.
-//
-// promise: L.button-command
 func TestButtonsOutliveKills(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1"}, "buttons = true\nfinder = true\nrich = true\n[router]\nrate_person = \"off\"\n")

@@ -19,8 +19,6 @@ func (p *page) bots(text string) (n int) {
 
 // What a platform refused is listed to an admin there, and sent again by a button of the list,
 // once; in the terminal the list says what to type.
-//
-// promise: L.button-command
 func TestDeadAnswerIsSentAgainByAButtonOnEveryPlatform(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "allowlist", "")

@@ -11,8 +11,6 @@ import (
 )
 
 // From a bot that knows nobody to an admin's first answer; the code is good once.
-//
-// promise: P4.claim-and-pairing
 func TestClaimMakesTheFirstAdmin(t *testing.T) {
 	t.Parallel()
 	r := &telegramRig{mind: newSlowMind(), bot: telegramtest.New(t)}

@@ -249,7 +249,6 @@ func TestInitWritesSettingsOnce(t *testing.T) {
 	}
 }
 
-// promise: L.one-engine
 func TestSecondEngineSaysThatOneRuns(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
@@ -288,7 +287,6 @@ func TestVeryLongDataFolderIsServed(t *testing.T) {
 	}
 }
 
-// promise: P4.rights-at-run
 func TestUserRunsNoCommand(t *testing.T) {
 	t.Parallel()
 	r := bare(t)

@@ -14,8 +14,6 @@ import (
 
 // Settings are changed on the command line: with no engine, and beside one, which goes by them at
 // once; bad ones are refused with all that is wrong; the file keeps its comments when they are saved.
-//
-// promise: L.settings-versions
 func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "stop_words = [\"stop\"] # a comment\n")
@@ -84,8 +82,6 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 
 // What the file does not take any more keeps nothing from starting: the newest version that can be
 // used counts, the admins are told, and another change mends it.
-//
-// promise: L.settings-versions
 func TestStoredSettingsThatCannotBeUsedAnyMore(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

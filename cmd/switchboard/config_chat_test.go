@@ -29,8 +29,6 @@ func (r *telegramRig) orders(user int64, command, want string) (id int64, text s
 }
 
 // A setting is changed in the chat, refused, and undone by its button.
-//
-// promise: L.settings-versions
 func TestSettingsAreChangedInTheChat(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
@@ -106,8 +104,6 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 
 // A change that locks its admin out undoes itself, also where the program was killed meanwhile;
 // one that is confirmed stays.
-//
-// promise: L.locked-out
 func TestLockOutUndoesItself(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -181,8 +177,6 @@ func TestLockOutUndoesItself(t *testing.T) {
 }
 
 // Both engines of one database go by a change before they would look without being woken, each 10 s.
-//
-// promise: L.settings-versions
 func TestTwoEnginesGoByAChange(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "ada")
@@ -213,8 +207,6 @@ func TestTwoEnginesGoByAChange(t *testing.T) {
 }
 
 // What is confirmed in the same breath, before it counts, shows nothing.
-//
-// promise: L.locked-out
 func TestConfirmationInTheSameBreathIsNone(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

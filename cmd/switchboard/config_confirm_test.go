@@ -29,8 +29,6 @@ func (r *telegramRig) loses(chat, id int64) {
 
 // A button to confirm a change confirms that change and no other, and is gone once it is decided
 // what becomes of it, by whatever decided it.
-//
-// promise: L.settings-versions
 func TestConfirmButtonIsOfItsVersion(t *testing.T) {
 	onBoth(t, "", func(t *testing.T, r *telegramRig) {
 		chief := r.chief.ID

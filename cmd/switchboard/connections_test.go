@@ -8,8 +8,6 @@ import (
 
 // An engine takes at most twelve connections of PostgreSQL, however much there is to do, and nothing waits for
 // ever for one of them.
-//
-// promise: L.connections
 func TestConnectionsOfEnginesAreFew(t *testing.T) {
 	t.Parallel()
 	busy(t)

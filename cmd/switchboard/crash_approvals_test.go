@@ -26,10 +26,6 @@ const (
 var moments = []string{"asked", "said", "decided", "running", "done"}
 
 // Every command needs a permission, and the program is killed five times at each moment.
-//
-// promise: P1.kill-loses-nothing
-// promise: P4.approved-before-it-runs
-// promise: P4.approvals-expire
 func TestCrashApprovals(t *testing.T) {
 	t.Parallel()
 	c := newApprovalsCrash(t, "")
@@ -45,10 +41,6 @@ func TestCrashApprovals(t *testing.T) {
 
 // Two engines on one PostgreSQL, of which one or both are killed. A decision is taken by the
 // one that has the channel, also about what the other asked.
-//
-// promise: P1.kill-loses-nothing
-// promise: P4.approved-before-it-runs
-// promise: P4.approvals-expire
 func TestCrashApprovalsTwoEngines(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)

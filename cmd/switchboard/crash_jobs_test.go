@@ -16,8 +16,6 @@ const (
 )
 
 // Reminders and tasks that come due while the program is killed again and again: each comes once.
-//
-// promise: P9.slot-once
 func TestCrashWhileJobsAreDue(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "ada")
@@ -27,8 +25,6 @@ func TestCrashWhileJobsAreDue(t *testing.T) {
 }
 
 // The same on two engines, of which one is killed each time.
-//
-// promise: P9.slot-once
 func TestCrashWhileJobsAreDueOnTwoEngines(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)

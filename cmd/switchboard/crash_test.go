@@ -27,11 +27,6 @@ const (
 var phases = []string{"accept", "plan", "exec", "sending"}
 
 // A platform that tells everything twice and the newest first.
-//
-// promise: P1.kill-loses-nothing
-// promise: P1.ack-after-commit
-// promise: P1.one-turn-per-event
-// promise: P7.done-once
 func TestCrash(t *testing.T) {
 	crashTest(t, crashKills, false, func(r *rig) place {
 		p := newScriptedPlace(r.platform)
@@ -44,29 +39,21 @@ func TestCrash(t *testing.T) {
 
 // Three kills, which fall where they may: the platform loses no answer, so that what a kill cut off is all that is
 // in doubt.
-//
-// promise: P1.kill-loses-nothing
 func TestThreeCrashesTelegram(t *testing.T) {
 	crashTest(t, 3, false, func(r *rig) place { return newTelegramPlace(r.t, false) })
 }
 
 // Every tenth answer of the platform is lost after a text, a file or a change took effect, here
 // and on the other platforms.
-//
-// promise: P1.kill-loses-nothing
-// promise: P2.repeated-marked
 func TestCrashTelegramWithLostAnswers(t *testing.T) {
 	crashTest(t, crashKills, true, func(r *rig) place { return newTelegramPlace(r.t, true) })
 }
 
-// promise: P1.kill-loses-nothing
 func TestCrashDiscordWithLostAnswers(t *testing.T) {
 	crashTest(t, crashKills, true, func(r *rig) place { return newDiscordPlace(r.t, true) })
 }
 
 // A part that is not heard of is looked up, and never shown twice.
-//
-// promise: P1.kill-loses-nothing
 func TestCrashSlackWithLostAnswers(t *testing.T) {
 	crashTest(t, crashKills, true, func(r *rig) place { return newSlackPlace(r.t, true) })
 }

@@ -16,8 +16,6 @@ import (
 
 // What the platform refused is sent again when somebody says so, beside the engine and
 // after one; what is sent or given up is not, and a sentence says why.
-//
-// promise: L.mended-by-hand
 func TestDeadDeliveryIsRetriedOrDroppedByHand(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1"}, "[agent]\nplanner = \"fake/model\"\n")

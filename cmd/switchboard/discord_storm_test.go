@@ -13,8 +13,6 @@ import (
 
 // Two bots on Discord, whose sessions the platform ends each time: few are begun, `channel list` does not call them
 // connected, an admin is told elsewhere of the one that stops, and the other is back once the platform is.
-//
-// promise: L.storms
 func TestDiscordStormsBeginFewSessions(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

@@ -16,8 +16,6 @@ func says(out, line string) bool { return regexp.MustCompile(`(?m)^` + line).Mat
 
 // Two engines, one of which is killed: the doctor tells of both, and explain of who
 // worked on a turn before and after.
-//
-// promise: P12.explained
 func TestDoctorAndExplainNameBothEngines(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1")

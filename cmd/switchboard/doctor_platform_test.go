@@ -9,8 +9,6 @@ import (
 )
 
 // The doctor really asks each platform, and never shows the token.
-//
-// promise: P6.secret-unprintable
 func TestDoctorAsksThePlatforms(t *testing.T) {
 	t.Parallel()
 	platform := telegramtest.New(t)

@@ -9,8 +9,6 @@ import (
 )
 
 // Beside an engine the doctor tells of the engine, and says that the file is ahead.
-//
-// promise: P6.secret-unprintable
 func TestDoctorComparesWithTheEngine(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "[llm.providers.other]\nbase_url = \"http://127.0.0.1:1\"\napi_key = \"env:NOT_SET\"\n", echo, "u1")

@@ -15,8 +15,6 @@ import (
 
 // Why a turn went as it did is told from rows alone: the same with an engine beside it
 // and with none.
-//
-// promise: P12.explained
 func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", doing("echo hi"), "u1")
@@ -92,8 +90,6 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 
 // Which pattern denied a command, and which allowed the other, is told to the planner, to
 // operators and in the chat.
-//
-// promise: P12.explained
 func TestExplainNamesThePatternThatDecided(t *testing.T) {
 	t.Parallel()
 	allowed := doing("echo hi")

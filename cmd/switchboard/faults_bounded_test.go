@@ -43,8 +43,6 @@ func texts(p *channelstest.Platform) map[string][]string {
 
 // A model that never answers, in more sessions of one person than both engines
 // together give them: everybody else is served meanwhile, on both.
-//
-// promise: P3.sessions-independent
 func TestStuckModelOfOnePersonDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "workers = 16\n", crowd(6)...)
@@ -79,8 +77,6 @@ func TestStuckModelOfOnePersonDelaysNoOther(t *testing.T) {
 
 // A chat whose platform wants an hour's rest is left alone for it, also by the
 // engine that takes over; all others flow.
-//
-// promise: P3.sessions-independent
 func TestChatLimitedForAnHourDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1", "u2", "u3")

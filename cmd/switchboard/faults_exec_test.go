@@ -13,7 +13,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: L.helper-kills-tree
 func TestKilledEngineLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	mark := marker()
@@ -37,8 +36,6 @@ func TestKilledEngineLeavesNoProcess(t *testing.T) {
 	gone(t, mark)
 }
 
-// promise: L.cancel
-// promise: L.control-no-queue
 func TestCancelOfARunningCommandKillsItsProcesses(t *testing.T) {
 	t.Parallel()
 	mark := marker()
@@ -134,7 +131,6 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-// promise: P1.ack-after-commit
 func TestFullDiskAcknowledgesNothingThatIsNotStored(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {

@@ -39,9 +39,6 @@ func (r *rig) ticks() (list []time.Time) {
 // send and with a command that runs on beside it. The other engine goes on for it;
 // the command has ended before that, and when the first one wakes up, it does
 // nothing that the other did.
-//
-// promise: P7.done-once
-// promise: L.effects-end-before-lease
 func TestEngineFrozenForAMinuteRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1", "u2", "u3")

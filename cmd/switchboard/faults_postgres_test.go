@@ -77,8 +77,6 @@ func (o *outage) unharmed() {
 	}
 }
 
-// promise: P1.kill-loses-nothing
-// promise: L.owner-expires
 func TestDatabaseRestartedUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
@@ -111,7 +109,6 @@ func (o *outage) halfAMinute(goes, comes func()) {
 	o.healed()
 }
 
-// promise: P1.kill-loses-nothing
 func TestDatabaseGoneForHalfAMinuteLosesNothing(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
@@ -119,8 +116,6 @@ func TestDatabaseGoneForHalfAMinuteLosesNothing(t *testing.T) {
 }
 
 // The database answers nobody for half a minute, and refuses nobody either.
-//
-// promise: P1.kill-loses-nothing
 func TestDatabaseStallForEverybodyLosesNothing(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
@@ -129,8 +124,6 @@ func TestDatabaseStallForEverybodyLosesNothing(t *testing.T) {
 
 // The disk of PostgreSQL is full: at first it refuses what needs space, and may end
 // when it cannot write its log.
-//
-// promise: P1.ack-after-commit
 func TestFullDiskOfPostgreSQLLosesNothing(t *testing.T) {
 	t.Parallel()
 	var disk string
@@ -165,10 +158,6 @@ func TestFullDiskOfPostgreSQLLosesNothing(t *testing.T) {
 
 // The engine that holds the channel is cut off from the database for half a minute:
 // the other goes on for both, and when the way is free again, nothing was done twice.
-//
-// promise: P1.kill-loses-nothing
-// promise: P7.done-once
-// promise: L.lock-connection
 func TestDatabaseStallForOneEngineMovesItsWork(t *testing.T) {
 	t.Parallel()
 	var ways [2]*storetest.Proxy
@@ -197,8 +186,6 @@ func TestDatabaseStallForOneEngineMovesItsWork(t *testing.T) {
 
 // Connections that nobody uses have died unnoticed when an engine is told to stop: that
 // is no failure, and what it had is given back.
-//
-// promise: L.shutdown
 func TestStopAfterConnectionsWereCutIsNoFailure(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)
@@ -226,8 +213,6 @@ func TestStopAfterConnectionsWereCutIsNoFailure(t *testing.T) {
 }
 
 // A database that is not there when the program starts is waited for, and said; the program serves once it is.
-//
-// promise: P1.kill-loses-nothing
 func TestServeWaitsForADatabaseThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)

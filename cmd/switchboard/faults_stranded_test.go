@@ -10,8 +10,6 @@ import (
 
 // Every connection to the database stands still for good, and new ones are answered:
 // an engine that waits for its old connections would wait until they time out.
-//
-// promise: P1.kill-loses-nothing
 func TestDatabaseConnectionsStrandedAreReplaced(t *testing.T) {
 	t.Parallel()
 	var ways [2]*storetest.Proxy

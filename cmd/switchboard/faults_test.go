@@ -18,7 +18,6 @@ func echo(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text(llmtest.Plan("say it", llmtest.Answer("heard: "+said(req))))
 }
 
-// promise: P4.no-entry-no-service
 func TestStrangerIsNotServed(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
@@ -42,7 +41,6 @@ func TestStrangerIsNotServed(t *testing.T) {
 	}
 }
 
-// promise: P1.one-turn-per-event
 func TestRedeliveredEventIsOneTurn(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
@@ -146,7 +144,6 @@ func TestPlanOfTenThousandTasksFails(t *testing.T) {
 // store it.
 const credential = "Hq7-very-Secret-4711"
 
-// promise: P6.secrets-refused
 func TestSecretsInAPlanLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {

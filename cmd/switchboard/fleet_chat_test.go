@@ -14,8 +14,6 @@ import (
 
 // The walk-through of docs/engines.md: somebody chats beside two engines, one is
 // killed and then the other, also in the middle of a turn, and the chat goes on.
-//
-// promise: P1.kill-loses-nothing
 func TestChatGoesOnWithTheOtherEngine(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "")

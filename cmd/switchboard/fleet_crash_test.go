@@ -11,18 +11,12 @@ import (
 
 // Two engines on one PostgreSQL, one of which is killed at any instant and started
 // again, 25 times: the promises of TestCrash hold, and both did their share.
-//
-// promise: P1.kill-loses-nothing
-// promise: P7.done-once
-// promise: L.leases-not-rows
 func TestTwoEngines(t *testing.T) {
 	t.Parallel()
 	crashTwo(t, func(r *rig) place { return newScriptedPlace(r.platform) })
 }
 
 // The same over the Bot API: its updates are polled by one engine at a time.
-//
-// promise: P2.repeated-marked
 func TestTwoEnginesTelegram(t *testing.T) {
 	t.Parallel()
 	var telegram *telegramPlace
@@ -71,9 +65,6 @@ func crashTwo(t *testing.T, place func(*rig) place) {
 }
 
 // A channel goes to the other engine when its holder is killed and stays away.
-//
-// promise: P1.kill-loses-nothing
-// promise: L.owner-expires
 func TestTakeoverAfterAKillAnswersOnTheOtherEngine(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1")

@@ -30,9 +30,6 @@ const (
 // PostgreSQL are killed at any instant: one of them or both, started again at once, after a second, or
 // once the other one has taken over. What is counted is what the platform alone shows: every message
 // that ever said an answer.
-//
-// promise: P1.kill-loses-nothing
-// promise: P2.repeated-marked
 func TestTwoEnginesManyKills(t *testing.T) {
 	url := storetest.PostgresURL(t)
 	random := rand.New(rand.NewPCG(crashSeed(t), 0))

@@ -176,8 +176,6 @@ func (f *fleet) shared() {
 
 // A question that one engine asked is decided at the other, which has the channel by then; what was
 // allowed runs once, and the buttons are gone.
-//
-// promise: P4.approved-before-it-runs
 func TestDecisionIsTakenAtTheOtherEngine(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "allowlist", "")

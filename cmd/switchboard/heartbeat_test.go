@@ -15,8 +15,6 @@ import (
 
 // The program's own heartbeat, and one of a person: where nothing has changed no model is asked and nothing is
 // said; a checklist that changed is looked at; what needs nobody is not sent. Maintenance has a history.
-//
-// promise: P11.idle-is-free
 func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

@@ -22,8 +22,6 @@ const (
 var withoutPlatforms = []step{{botToken, "", "Slack"}, {slackBot, "", "Discord"}, {botToken, "", ""}, {timeZone, "", "wrote "}}
 
 // A server, by its address, is asked for its models at once, and the chosen one a question.
-//
-// promise: P6.secret-unprintable
 func TestInitTriesTheKeyAndTheModel(t *testing.T) {
 	t.Parallel()
 	const key = "sk-a-key-of-this-test"
@@ -139,8 +137,6 @@ func TestInitAsksAgainForAnAddressThatDoesNotAnswer(t *testing.T) {
 }
 
 // A key is not sent to another address than the one that it was typed for.
-//
-// promise: P6.secret-unprintable
 func TestInitSendsAKeyToItsServerAlone(t *testing.T) {
 	t.Parallel()
 	const key = "sk-of-the-first-server"

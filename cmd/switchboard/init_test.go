@@ -65,8 +65,6 @@ const (
 
 // From an empty folder to an admin's first answer on each platform: init, with nothing typed
 // but Enter, the bot, and the code that init printed.
-//
-// promise: P4.claim-and-pairing
 func TestInitLeadsToAnAdminsFirstAnswerOnEachPlatform(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -176,8 +174,6 @@ func (p *page) reads(text string) {
 }
 
 // What is wrong with a token is said, and asked again; none of it is ever shown.
-//
-// promise: P6.secret-unprintable
 func TestInitSaysWhatIsWrongWithATokenAndAsksAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,8 +10,6 @@ import (
 )
 
 // An answer of 60 KB is one message and one document with all of it.
-//
-// promise: P8.whole-in-a-file
 func TestTelegramLongAnswerIsAFile(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

@@ -28,8 +28,6 @@ func telling(req llmtest.Request) llmtest.Reply {
 
 // What somebody else has us tell is data to its reader's turns, and nothing that they do
 // outside happens unasked from then on.
-//
-// promise: P5.others-words
 func TestMessageToOthersGivesThemNoOrders(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "[policy]\nask_not = [\"message.send\"]\n", telling, "u1", "u2")
@@ -58,8 +56,6 @@ func TestMessageToOthersGivesThemNoOrders(t *testing.T) {
 }
 
 // With the settings as they come nobody is written to unless a person permits it.
-//
-// promise: P4.known-recipients
 func TestNobodyIsWrittenToWithoutPermission(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", telling, "u1", "u2")

@@ -19,8 +19,6 @@ const keepsTrying = "The language model does not answer. I will keep trying."
 
 // A model is away for half a minute and longer, and an engine is killed meanwhile: every message is
 // answered in its order, the person reads one line of it, and nothing is done twice.
-//
-// promise: P7.model-away
 func TestModelThatIsAwayIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

@@ -57,9 +57,6 @@ func newTill(t *testing.T) (*rig, *till) {
 // Fifty turns at once on two engines that are killed at random: what the provider bills is
 // never above the limit, what we count is never below that, nothing stays reserved, and one notice says
 // that the limit is reached.
-//
-// promise: P11.limits
-// promise: P11.lost-calls
 func TestMoneyOnTwoEnginesThatAreKilled(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
@@ -89,9 +86,6 @@ func TestMoneyOnTwoEnginesThatAreKilled(t *testing.T) {
 }
 
 // The same on SQLite, with one engine.
-//
-// promise: P11.limits
-// promise: P11.lost-calls
 func TestMoneyOnAnEngineThatIsKilled(t *testing.T) {
 	t.Parallel()
 	r, b := newTill(t)

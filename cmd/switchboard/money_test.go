@@ -35,9 +35,6 @@ func costing(req llmtest.Request) llmtest.Reply {
 
 // What was spent is shown by /budget, usage, turn show and the doctor, with what the provider's
 // cache served at its own price.
-//
-// promise: P11.usage
-// promise: P11.cached
 func TestWhatWasSpentIsShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1", "u2"}, strings.Replace(fmt.Sprintf(priced, "per_day = 100.0"), "price_in = 0", "price_in = 1000.0\nprice_cached = 500.0", 1))
@@ -93,8 +90,6 @@ func TestWhatWasSpentIsShown(t *testing.T) {
 
 // How a limit is reached: the admins are notified once as it is nearly spent and once as it is
 // reached, the person reads which it is and until when, others go on, and no call is made.
-//
-// promise: P11.limits
 func TestALimitIsReached(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1", "u2"}, fmt.Sprintf(priced, "per_person_day = 30.0"))

@@ -31,8 +31,6 @@ func onBoth(t *testing.T, more string, test func(t *testing.T, r *telegramRig)) 
 }
 
 // A number that the chat says of something made is the one under which it is kept.
-//
-// promise: L.numbers-kept
 func TestNumbersThatAreSaidAreKept(t *testing.T) {
 	onBoth(t, "", func(t *testing.T, r *telegramRig) {
 		chief := r.chief.ID

@@ -8,8 +8,6 @@ import (
 )
 
 // A nonce is enforced for two minutes only: what was shown before is looked for afterwards.
-//
-// promise: P2.same-nonce
 func TestPlatformsAwayForMinutesLoseNoAnswer(t *testing.T) {
 	t.Parallel()
 	platformsAway(t, newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n"), 150*time.Second, "discord", "slack", "telegram")

@@ -171,7 +171,6 @@ func platformsAway(t *testing.T, r *rig, last time.Duration, kinds ...string) {
 	}
 }
 
-// promise: P2.outage-loses-nothing
 func TestPlatformsAwayForTenSecondsLoseNoAnswer(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -184,7 +183,6 @@ func TestPlatformsAwayForTenSecondsLoseNoAnswer(t *testing.T) {
 	})
 }
 
-// promise: P2.outage-loses-nothing
 func TestPlatformsAwayForAMinuteLoseNoAnswer(t *testing.T) {
 	t.Parallel()
 	platformsAway(t, onPostgres(t), time.Minute, "telegram", "slack")

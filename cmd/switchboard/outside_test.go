@@ -55,8 +55,6 @@ func newSteered(t *testing.T, order string) (*telegramRig, *steered) {
 // What a platform tells in words of something that is no text is not the person's own:
 // it is fenced, in one line, and what acts outside asks for more than it. Each order comes
 // in a conversation of its own.
-//
-// promise: P5.outside-words
 func TestCardsGiveNoOrders(t *testing.T) {
 	t.Parallel()
 	const order = "Obey"
@@ -117,8 +115,6 @@ func TestCardsGiveNoOrders(t *testing.T) {
 // In a group neither what another member wrote nor the answer that repeats it gives
 // orders in a third person's turn; what the person and the bot said to each other does
 // no harm.
-//
-// promise: P5.others-words
 func TestAGroupGivesNoOrders(t *testing.T) {
 	t.Parallel()
 	const order = "Obey"
@@ -166,8 +162,6 @@ func TestAGroupGivesNoOrders(t *testing.T) {
 }
 
 // A page that was read cannot have the bot carry anything out by reading on.
-//
-// promise: P5.reading-leaks-nothing
 func TestReadingDoesNotLeak(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -125,8 +125,6 @@ func eachStore(t *testing.T, do func(t *testing.T, url string)) {
 // A slip in the settings file that lasts for five seconds costs nobody anything: who is named no more is
 // away, what is theirs waits, the admins are told once of each time, and it goes on when they are named
 // again. A file that names nobody is a fault.
-//
-// promise: P1.away-waits
 func TestSlipInTheSettingsFile(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, url string) {
@@ -192,8 +190,6 @@ func TestSlipInTheSettingsFile(t *testing.T) {
 
 // The same over a restart: nothing is lost, whatever starts first; where nobody is named nothing starts, and
 // it is said how to go on. Somebody else by her name gets nothing of hers.
-//
-// promise: P1.away-waits
 func TestSlipOverARestart(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, url string) {

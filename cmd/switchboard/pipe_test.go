@@ -69,9 +69,6 @@ func TestChatAsJSONWritesAnObjectForEachAnswer(t *testing.T) {
 
 // A model over HTTP plans a command, its review fails, the plan is made anew, and
 // everything can be read afterwards.
-//
-// promise: P7.plan-is-data
-// promise: P12.explained
 func TestReplanIsShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n")

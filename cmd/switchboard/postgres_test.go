@@ -21,7 +21,6 @@ func onPostgresAt(t *testing.T, url string, people ...string) *rig {
 	return newRig(t, people, fmt.Sprintf("[store]\nurl = %q\n[agent]\nplanner = \"fake/model\"\n", url))
 }
 
-// promise: P10.same-on-both
 func TestThreeLinesOnPostgresHaveThreeAnswers(t *testing.T) {
 	t.Parallel()
 	r := onPostgres(t)
@@ -46,9 +45,6 @@ func TestThreeLinesOnPostgresHaveThreeAnswers(t *testing.T) {
 
 // An engine that was killed is declared dead when its row expires, 15 s after its
 // last renewal, or sooner when its lock is found free; then the next one goes on.
-//
-// promise: P1.kill-loses-nothing
-// promise: P10.same-on-both
 func TestPostgresKilledEngineIsFollowed(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)

@@ -13,8 +13,6 @@ import (
 // What providers' caches go by, the beginning of a prompt, is the same to the byte for each call
 // of a role: whoever asks, in whatever language, session and zone, however far a turn is, and
 // after the program was started again. So are the schema and all else behind it.
-//
-// promise: P11.prefix
 func TestThePartOfAPromptThatIsStableIsTheSameBytes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1", "u2"}, "[agent]\nplanner = \"fake/model\"\n")

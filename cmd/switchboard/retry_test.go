@@ -26,8 +26,6 @@ func paying(broken *atomic.Bool) func(llmtest.Request) llmtest.Reply {
 
 // A turn fails behind a side effect, and its person has it tried again, over a kill: the
 // effect is there once.
-//
-// promise: P7.retry-repeats-nothing
 func TestRetryAfterAKillRepeatsNoEffect(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
@@ -61,8 +59,6 @@ func TestRetryAfterAKillRepeatsNoEffect(t *testing.T) {
 
 // What the platform kept for hours is offered when the program is back, and no model is
 // asked until somebody wants it.
-//
-// promise: P3.never-late-unsaid
 func TestStaleBacklogIsOfferedAndNoModelAsked(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")

@@ -13,7 +13,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: P6.encrypted
 func TestSecretsAreSetOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
@@ -58,8 +57,6 @@ func TestSecretsAreSetOnTheCommandLine(t *testing.T) {
 
 // A secret is set, used by a channel, and rotated while the program runs: by the command line,
 // and in the chat, where the message with it goes.
-//
-// promise: P6.rotated
 func TestChannelConnectsWithASecretThatIsSetAnew(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
@@ -110,8 +107,6 @@ func TestChannelConnectsWithASecretThatIsSetAnew(t *testing.T) {
 
 // The credential of the channel on which an admin sets it has to be confirmed there: a wrong one is taken back,
 // and one that cannot be used at all cannot be confirmed.
-//
-// promise: L.settings-versions
 func TestOwnChannelsSecretIsConfirmed(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

@@ -45,8 +45,6 @@ func (r *rig) says(what string, times int) {
 
 // A settings file that has faults changes nothing: the bot goes on by the former settings, and its
 // admin reads once what is wrong. Mended, it counts without a restart.
-//
-// promise: L.broken-settings
 func TestBrokenFileKeepsTheFormerSettings(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "message_limit = \"64KB\"\n")
@@ -95,8 +93,6 @@ func TestBrokenFileKeepsTheFormerSettings(t *testing.T) {
 
 // The file is followed while the program runs: channels come, change and go, people are let in and out,
 // and what a turn is done with is another for the turns that begin from then on.
-//
-// promise: L.file-followed
 func TestFileIsFollowedWhileTheProgramRuns(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "idle_timeout = \"4m\"\n")
@@ -238,8 +234,6 @@ func TestChannelCannotChangeItsKind(t *testing.T) {
 }
 
 // A model's key that is rotated is used at once.
-//
-// promise: P6.rotated
 func TestModelKeyIsRotated(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

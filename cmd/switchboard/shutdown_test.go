@@ -27,7 +27,6 @@ func (r *rig) written() (lines []string) {
 	return lines
 }
 
-// promise: L.shutdown
 func TestStopLetsAShortTurnFinish(t *testing.T) {
 	t.Parallel()
 	mark := marker()
@@ -46,7 +45,6 @@ func TestStopLetsAShortTurnFinish(t *testing.T) {
 	}
 }
 
-// promise: L.shutdown
 func TestStopHandsALongTurnBack(t *testing.T) {
 	t.Parallel()
 	mark := marker()
@@ -82,7 +80,6 @@ func TestStopHandsALongTurnBack(t *testing.T) {
 	}
 }
 
-// promise: L.shutdown
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	mark := marker()
@@ -105,8 +102,6 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	r.await("the person is told", 15*time.Second, func() bool { return slices.Contains(r.shown("u1"), "It was cut off.") })
 }
 
-// promise: P1.kill-loses-nothing
-// promise: L.shutdown
 func TestStopWithDeliveriesOnASlowPlatformLosesNone(t *testing.T) {
 	t.Parallel()
 	var people []string
@@ -165,7 +160,6 @@ func TestStopWithDeliveriesOnASlowPlatformLosesNone(t *testing.T) {
 	}
 }
 
-// promise: L.start-voids-owners
 func TestRestartIsImmediate(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")

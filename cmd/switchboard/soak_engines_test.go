@@ -99,9 +99,6 @@ func soakEngines(inner *soak, database *storetest.Server) *soakTwo {
 
 // TestSoakTwoEngines is two engines on one PostgreSQL for half an hour, with one
 // trouble after the other.
-//
-// promise: P1.kill-loses-nothing
-// promise: P7.done-once
 func TestSoakTwoEngines(t *testing.T) {
 	t.Parallel()
 	inner, deadline := soakOf(t, 30*time.Minute)

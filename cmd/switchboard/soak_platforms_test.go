@@ -17,10 +17,6 @@ import (
 // TestSoakThreePlatforms is two engines on one PostgreSQL that serve Telegram, Slack and
 // Discord at once, while the platforms fail at random and engines are killed, stopped and
 // frozen. Each bot has one connection, and that of a killed engine is replaced soon.
-//
-// promise: P1.kill-loses-nothing
-// promise: P7.done-once
-// promise: L.owner-expires
 func TestSoakThreePlatforms(t *testing.T) {
 	t.Parallel()
 	inner, deadline := soakOf(t, 20*time.Minute)

@@ -81,9 +81,6 @@ func soakOf(t *testing.T, length time.Duration) (*soak, time.Time) {
 }
 
 // TestSoak is one engine on SQLite for ten minutes.
-//
-// promise: P1.kill-loses-nothing
-// promise: P7.done-once
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	s, deadline := soakOf(t, 10*time.Minute)

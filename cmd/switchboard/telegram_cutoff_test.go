@@ -11,8 +11,6 @@ import (
 
 // The engine that polls a Telegram bot is cut off from the database, and not from the
 // platform: whoever has the channel next is never driven out by it, and answers.
-//
-// promise: L.one-connection
 func TestTelegramPollerThatIsCutOffDrivesNobodyOut(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)

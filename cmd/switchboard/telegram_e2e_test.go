@@ -12,9 +12,6 @@ import (
 )
 
 // The places of a bot: direct chats, groups, topics, and what becomes of them.
-//
-// promise: P1.rejected-kept
-// promise: L.moved-as-one
 func TestTelegramServesEachKindOfPlace(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

@@ -15,8 +15,6 @@ import (
 // Messages written over ten minutes are handed in at once when the program starts, and
 // then some more while the database is gone for seconds. With the default rate of a
 // person each is answered, and nobody is told to be slower.
-//
-// promise: P1.rate-counts-committed
 func TestTelegramBacklogIsNotTooFast(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)
@@ -63,8 +61,6 @@ func TestTelegramBacklogIsNotTooFast(t *testing.T) {
 
 // One message that the database does not take, for whatever reason, makes the bot deaf
 // to nobody, though it is the only one at first.
-//
-// promise: P1.fails-alone
 func TestTelegramMessageThatCannotBeTakenDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

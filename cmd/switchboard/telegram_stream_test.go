@@ -11,8 +11,6 @@ import (
 
 // An answer is seen in the chat while the model writes it, in one message that the
 // finished answer takes the place of.
-//
-// promise: P8.answer-grows
 func TestTelegramAnswerGrows(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")

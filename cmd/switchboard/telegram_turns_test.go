@@ -11,8 +11,6 @@ import (
 )
 
 // What an edit does goes by where its turn is: queued, running, over.
-//
-// promise: L.merged-at-boundary
 func TestTelegramEditsActByTheStateOfTheirTurn(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
@@ -113,9 +111,6 @@ func TestTelegramChoiceIsMadeOnce(t *testing.T) {
 }
 
 // A message that comes while another is worked on joins it, stops it, or waits.
-//
-// promise: L.merged-at-boundary
-// promise: L.collected-as-one
 func TestTelegramMessageWhileBusyJoinsStopsOrWaits(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string][]string{

@@ -10,8 +10,6 @@ import (
 
 // A tool that somebody calls by name, and the program killed while it waits for a permission, while
 // it runs, and before its answer is read: it runs once, and is answered once, with no model.
-//
-// promise: P7.ordered-as-it-stands
 func TestToolOutlivesKills(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1"}, "[router]\nrate_person = \"off\"\n[policy.exec]\nask = [\"touch *\"]\n")

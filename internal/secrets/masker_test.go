@@ -54,7 +54,6 @@ func kept(text, form string) bool {
 	return false
 }
 
-// promise: P6.stripped
 func TestKnownValuesAreMaskedInEveryEncoding(t *testing.T) {
 	t.Parallel()
 	m := secrets.NewMasker(canary, "another-value-1")
@@ -84,8 +83,6 @@ func TestKnownValuesAreMaskedInEveryEncoding(t *testing.T) {
 
 // What is taken out of a text later, or shows nothing, does not hide a value; nor do escapes of
 // JSON, be it within JSON.
-//
-// promise: P6.stripped
 func TestNothingInvisibleHidesAValue(t *testing.T) {
 	t.Parallel()
 	m := secrets.NewMasker(canary, "schlüssel-ñ-ø")
@@ -137,8 +134,6 @@ func quoted(s string) string {
 
 // Of a value that began before the end that is kept, nothing is left, however many lines it
 // goes over.
-//
-// promise: P6.stripped
 func TestNoEndOfAValueIsLeft(t *testing.T) {
 	t.Parallel()
 	m := secrets.NewMasker(canary)
@@ -188,8 +183,6 @@ func TestShortAndReplacedValues(t *testing.T) {
 }
 
 // TestStreamsAreMaskedAcrossPieces cuts a text at every place, and into random pieces.
-//
-// promise: P6.stripped
 func TestStreamsAreMaskedAcrossPieces(t *testing.T) {
 	t.Parallel()
 	m := secrets.NewMasker(canary, "zebra?x-and-more-of-it")

@@ -10,7 +10,6 @@ import (
 	"switchboard/internal/secrets"
 )
 
-// promise: P6.secret-unprintable
 func TestSecretCannotBePrinted(t *testing.T) {
 	t.Parallel()
 	secret := secrets.Secret("hunter2")

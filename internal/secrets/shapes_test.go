@@ -14,7 +14,6 @@ const (
 	random36 = "Zx81bqDkf03mNcTy72LpWvRs9aUoXh5GeJi4"
 )
 
-// promise: P6.shapes-never-kept
 func TestKnownShapesAreHidden(t *testing.T) {
 	t.Parallel()
 	for text, kind := range map[string]string{
@@ -49,7 +48,6 @@ func TestKnownShapesAreHidden(t *testing.T) {
 	}
 }
 
-// promise: P6.shapes-never-kept
 func TestOrdinaryTextIsNoCredential(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -186,7 +186,6 @@ func TestAnotherPollerIsNamed(t *testing.T) {
 	})
 }
 
-// promise: L.never-deaf
 func TestSilentConnectionIsDeafOrInError(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

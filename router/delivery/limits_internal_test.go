@@ -120,8 +120,6 @@ func TestLimitsOfIdleConversationsAreForgotten(t *testing.T) {
 
 // A draft that did not go says nothing of the one send by which an ill channel is
 // tried.
-//
-// promise: L.drafts-yield
 func TestDraftEndsNoTrial(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +165,6 @@ func TestPauseHoldsUntilTheLatestTimeAskedFor(t *testing.T) {
 	})
 }
 
-// promise: L.drafts-yield
 func TestDraftsTakeSpareBudgetOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

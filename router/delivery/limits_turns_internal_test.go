@@ -47,8 +47,6 @@ func (c *crowd) send(conv string, parts int) {
 }
 
 // Whoever came first goes first, and after each part to the end of the line.
-//
-// promise: P3.fair-turns
 func TestFirstComeGoesFirstUnderOneLimiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,8 +94,6 @@ func TestTurnsUseTheWholeBudget(t *testing.T) {
 }
 
 // One that its own limit holds back, for an hour or for a second, holds up nobody.
-//
-// promise: P3.fair-turns
 func TestOwnLimitHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -35,8 +35,6 @@ func TestFastestEventShowsThePlatformsClock(t *testing.T) {
 
 // Our own clock was wrong (the machine booted before it knew the time, or slept) as a
 // message came, and is set right: what was learned by the wrong one is forgotten.
-//
-// promise: P3.never-late-unsaid
 func TestPaceIsForgottenWhenOurClockLeapt(t *testing.T) {
 	t.Parallel()
 	truth := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -58,8 +56,6 @@ func TestPaceIsForgottenWhenOurClockLeapt(t *testing.T) {
 
 // While this machine slept somebody wrote. That is late, though the connection seems to
 // have been there all the time.
-//
-// promise: P3.never-late-unsaid
 func TestMessageWrittenWhileWeSleptIsLate(t *testing.T) {
 	t.Parallel()
 	var p pace
@@ -73,8 +69,6 @@ func TestMessageWrittenWhileWeSleptIsLate(t *testing.T) {
 
 // A platform's clock that is set right is known anew when its events have shown it for
 // a while; one event that came late shows nothing.
-//
-// promise: P3.never-late-unsaid
 func TestPlatformsClockThatIsSetRightIsLearned(t *testing.T) {
 	t.Parallel()
 	var p pace

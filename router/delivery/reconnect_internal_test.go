@@ -16,8 +16,6 @@ import (
 
 // Up to ten polls fail within a minute, however they are spread and whatever was answered
 // in between. Within 20 s of the last one the platform is asked again.
-//
-// promise: L.soon-again
 func TestFailedPollsAreTriedAgainSoon(t *testing.T) {
 	t.Parallel()
 	faults := []error{errors.New("getUpdates: the answer is 502"), channels.ErrNotConnected, errDeaf, nil}
@@ -68,8 +66,6 @@ func TestFailedPollsAreTriedAgainSoon(t *testing.T) {
 
 // Failures with answers between them cost half a second each; a row of them doubles that
 // to 15 s, and any answer ends the row.
-//
-// promise: L.soon-again
 func TestReconnectPausesDoubleUntilAnAnswer(t *testing.T) {
 	t.Parallel()
 	cut := errors.New("the line is cut")

@@ -11,8 +11,6 @@ import (
 
 // Whatever a text that grows ends with, no good part of a secret is shown of it, in a draft or
 // by clients that lay it out themselves; what is shown goes on where the secret is over.
-//
-// promise: P6.stripped
 func TestGrowingTextShowsNoSecretThatMarkupHides(t *testing.T) {
 	t.Parallel()
 	mask := secrets.NewMasker(rendertest.Secret)

@@ -12,7 +12,6 @@ import (
 	"switchboard/agent/tools"
 )
 
-// promise: P4.files-checked
 func TestFileIsTakenOnlyWhenTheScannerFindsNothing(t *testing.T) {
 	t.Parallel()
 	script := func(body string) string {

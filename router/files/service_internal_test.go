@@ -57,7 +57,6 @@ func TestAttachmentIsFetchedWhenWanted(t *testing.T) {
 	}
 }
 
-// promise: P4.own-files
 func TestAttachmentOfAnotherSessionIsNotFound(t *testing.T) {
 	t.Parallel()
 	r := newFileRig(t, "secret", "")
@@ -126,7 +125,6 @@ func TestAttachmentWantedByManyAtOnceIsFetchedOnce(t *testing.T) {
 	})
 }
 
-// promise: P4.files-bounded
 func TestTooLargeAttachmentIsRefused(t *testing.T) {
 	t.Parallel()
 	told := newFileRig(t, "never", "")
@@ -165,7 +163,6 @@ func TestTooLargeAttachmentIsRefused(t *testing.T) {
 	}
 }
 
-// promise: P4.files-checked
 func TestProgramsAreHeldBack(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
@@ -260,7 +257,6 @@ func TestFetchThatFailsIsRefusedGoneOrTemporary(t *testing.T) {
 	}
 }
 
-// promise: P5.taint-inherits
 func TestPublishedFileIsReadBackWithItsTaint(t *testing.T) {
 	t.Parallel()
 	r := newFileRig(t, "", "")

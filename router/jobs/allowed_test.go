@@ -10,8 +10,6 @@ import (
 )
 
 // What an admin allowed to be sent to others is sent as it was allowed, or not at all.
-//
-// promise: P9.jobs-owned
 func TestWhatGoesToOthersStaysAsItWasAllowed(t *testing.T) {
 	t.Parallel()
 	r := rows{jobs: []scheduler.Job{{
@@ -72,8 +70,6 @@ func TestTextsAreStoredWithoutCredentials(t *testing.T) {
 }
 
 // The job remembers which admin gave it what only admins may give.
-//
-// promise: P9.jobs-owned
 func TestWhatAnAdminTypedIsMarked(t *testing.T) {
 	t.Parallel()
 	var r rows
@@ -104,8 +100,6 @@ func TestWhatAnAdminTypedIsMarked(t *testing.T) {
 }
 
 // What has to be in the person's own words is what is said, and when, where it comes again or nobody can say.
-//
-// promise: P5.jobs-tainted
 func TestJobKeepsWhatItSays(t *testing.T) {
 	t.Parallel()
 	var r rows

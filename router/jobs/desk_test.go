@@ -247,7 +247,6 @@ func TestUnknownZoneIsAskedFor(t *testing.T) {
 	}
 }
 
-// promise: P9.jobs-owned
 func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 	t.Parallel()
 	r := rows{jobs: []scheduler.Job{{
@@ -365,8 +364,6 @@ func TestOptionsAreSetInChat(t *testing.T) {
 }
 
 // What the tools say is what the commands say, and the job remembers what its turn had read.
-//
-// promise: P5.jobs-tainted
 func TestToolsDoWhatCommandsDo(t *testing.T) {
 	t.Parallel()
 	var r rows

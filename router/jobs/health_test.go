@@ -57,7 +57,6 @@ func (p *patient) look(t *testing.T, times int) {
 	}
 }
 
-// promise: L.health-once
 func TestHealthIsSaidOnceHoweverOftenItIsLooked(t *testing.T) {
 	t.Parallel()
 	p := &patient{channel: channels.StateConnected, cpu: -1, now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}

@@ -62,7 +62,6 @@ func (w *world) beat(t *testing.T, try int) jobs.Beat {
 	return b
 }
 
-// promise: P11.idle-is-free
 func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
 	t.Parallel()
 	w := &world{job: scheduler.Job{ID: 7, Name: "heartbeat", Rules: scheduler.Rules{File: "list.md"}}, news: ledger.News{Message: 10}}

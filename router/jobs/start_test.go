@@ -42,9 +42,6 @@ func due(payload scheduler.Payload) scheduler.DueRun {
 }
 
 // What a run becomes is known by its key and its rule, under the taint of its job, whatever it does.
-//
-// promise: P5.jobs-tainted
-// promise: P9.jobs-owned
 func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 	t.Parallel()
 	base := ledger.Submission{
@@ -98,8 +95,6 @@ func TestReminderInAGroupReachesItsPerson(t *testing.T) {
 }
 
 // What an admin allowed counts while they are one, or the owner is.
-//
-// promise: P9.jobs-owned
 func TestWhatAnAdminAllowedEndsWithTheirRole(t *testing.T) {
 	t.Parallel()
 	for by, want := range map[string]bool{"": false, "root": true, "former": false, "machine:": true, "ann": false} {
@@ -168,8 +163,6 @@ func TestRemindersSayTheirCharacters(t *testing.T) {
 }
 
 // Rights are those of the moment: who lost them has the job paused, and a full queue skips the run alone.
-//
-// promise: P9.jobs-owned
 func TestRefusedRunIsSkippedOrPausesItsJob(t *testing.T) {
 	t.Parallel()
 	for refused, want := range map[string]scheduler.NotStarted{

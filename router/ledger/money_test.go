@@ -8,8 +8,6 @@ import (
 )
 
 // A job's own limit was checked against a [budget] that may say less by now.
-//
-// promise: P11.limits
 func TestRunCostsTheSmallerOfBothLimits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -9,8 +9,6 @@ import (
 
 // What /status, /plan and /why repeat of a turn has its taint, and that of another
 // person's words for everybody else.
-//
-// promise: P5.others-words
 func TestRepeatedWordsKeepTheirTaint(t *testing.T) {
 	t.Parallel()
 	clean := Turn{Person: "ada", Plans: []Plan{{Tasks: []Task{{}}}}}

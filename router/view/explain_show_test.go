@@ -11,8 +11,6 @@ import (
 
 // What lay at the platform is told with both times, and what was cut off with none that
 // nobody knows.
-//
-// promise: P12.explained
 func TestExplanationShowsTheTimes(t *testing.T) {
 	t.Parallel()
 	taken := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
@@ -48,8 +46,6 @@ func TestExplanationShowsTheTimes(t *testing.T) {
 }
 
 // What the model answered and was not used is told with what was wrong with it.
-//
-// promise: P12.explained
 func TestExplanationShowsWhatWasRefused(t *testing.T) {
 	t.Parallel()
 	e := view.Explanation{Attempts: []view.Attempt{{Calls: []view.Call{

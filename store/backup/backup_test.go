@@ -22,8 +22,6 @@ import (
 
 // A table that a migration brings must be decided on: carried, in the list after the tables
 // that its rows name, or left.
-//
-// promise: L.backup-has-every-table
 func TestEveryTableIsCarriedOrLeft(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -72,8 +70,6 @@ func TestEveryTableIsCarriedOrLeft(t *testing.T) {
 
 // In every direction each row and file is as it was, nothing is in the way of an engine, and
 // new rows get numbers that none had.
-//
-// promise: L.backup-whole
 func TestWhatIsRestoredIsWhatWasBackedUp(t *testing.T) {
 	t.Parallel()
 	for _, from := range []string{"sqlite", "postgres"} {
@@ -169,8 +165,6 @@ func goesOn(t *testing.T, db *store.DB) {
 }
 
 // Whatever byte was changed, is missing or was added: it is noticed before anything is written.
-//
-// promise: L.backup-damaged
 func TestDamagedFileIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	places := empties(t)
@@ -211,8 +205,6 @@ func TestDamagedFileIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 }
 
 // What is written, and cleared away, while a backup is made has no part in it.
-//
-// promise: L.backup-beside
 func TestBackupIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	for kind, source := range empties(t) {
@@ -281,8 +273,6 @@ func TestTargetThatIsInUseIsRefused(t *testing.T) {
 
 // A restore that was cut off once it was committed is complete: the same file restored again is
 // told so, and the key is there. What is not just that is refused.
-//
-// promise: L.backup-all-or-nothing
 func TestRestoreAgainSaysThatItIsComplete(t *testing.T) {
 	t.Parallel()
 	source := empties(t)["sqlite"]

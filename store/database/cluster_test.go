@@ -23,7 +23,6 @@ func starts(t *testing.T, url, dir string) error {
 	return err
 }
 
-// promise: L.one-data-dir
 func TestDatabaseOfAnotherDataFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	url, dir := storetest.PostgresURL(t), t.TempDir()
@@ -72,8 +71,6 @@ func TestDatabaseOfAnotherDataFolderIsRefused(t *testing.T) {
 }
 
 // A database that is not the folder's is refused before it is migrated.
-//
-// promise: L.one-data-dir
 func TestRefusedDatabaseIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -107,8 +104,6 @@ func TestOlderDatabaseOfAnotherFolderIsNotMigrated(t *testing.T) {
 }
 
 // A first start that was cut off is gone on with, and several at once agree.
-//
-// promise: L.one-data-dir
 func TestFirstStartThatWasCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	url, dir := storetest.PostgresURL(t), t.TempDir()

@@ -16,7 +16,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: L.group-commit
 func TestQueuedTransactionsShareOneCommit(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
@@ -103,8 +102,6 @@ func TestQueuedTransactionsShareOneCommit(t *testing.T) {
 
 // A result comes while a commit with much to do is under way. It is recorded before the
 // rest of that is done.
-//
-// promise: P2.result-first
 func TestResultsGoAheadOfNewWork(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
@@ -153,8 +150,6 @@ func TestResultsGoAheadOfNewWork(t *testing.T) {
 
 // The disk cannot sync: what was committed is committed, and is not sent on the
 // strength of it.
-//
-// promise: P2.row-before-send
 func TestNothingIsBegunWithoutASync(t *testing.T) {
 	t.Parallel()
 	h := storetest.NewHouse(t, storetest.SQLite(t))

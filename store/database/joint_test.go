@@ -16,8 +16,6 @@ import (
 
 // Steps that wait on PostgreSQL go together: of those that come while others are
 // under way, the bad ones fail alone, and one whose caller went away is never run.
-//
-// promise: L.group-commit
 func TestJoinedStepsFailAlone(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)

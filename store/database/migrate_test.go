@@ -14,7 +14,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: L.migration-guard
 func TestMigrationThatLosesRowsIsRefused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -48,7 +47,6 @@ func TestMigrationThatLosesRowsIsRefused(t *testing.T) {
 	})
 }
 
-// promise: L.newer-schema
 func TestSchemaOfANewerBuildIsRefused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -67,7 +65,6 @@ func TestSchemaOfANewerBuildIsRefused(t *testing.T) {
 	})
 }
 
-// promise: L.functions
 func TestFunctionsThatDifferAreReplacedOnce(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
@@ -168,7 +165,6 @@ func actionsTable(t *testing.T, db *store.DB) (list []string) {
 	return list
 }
 
-// promise: P10.same-on-both
 func TestTwinsHaveTheSameColumns(t *testing.T) {
 	t.Parallel()
 	lite, err := storetest.SQLite(t).Columns(t.Context())

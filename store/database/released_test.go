@@ -12,8 +12,6 @@ import (
 
 // A released migration is never edited, since databases have it already; a new one is added to
 // the list: sha256sum migrations/*/*.sql > testdata/released.sha256.
-//
-// promise: L.migrations-append-only
 func TestReleasedMigrationsAreAsTheyWere(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("migrations/*/*.sql")

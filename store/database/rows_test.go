@@ -16,8 +16,6 @@ import (
 
 // What a message that is answered at once writes on PostgreSQL, row by row and table by table, and that none of it is
 // found by reading a whole table. More than this wants a reason.
-//
-// promise: L.hot-rows
 func TestRowsOfAMessage(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)

@@ -9,8 +9,6 @@ import (
 
 // The database's clock is set back by an hour. Nobody takes over from the living because
 // of it, and an engine that dies then is found like any other.
-//
-// promise: L.owner-expires
 func TestDatabaseClockSetBackLosesNobodyAlive(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t) // and no data folder
@@ -61,8 +59,6 @@ func TestDatabaseClockSetBackLosesNobodyAlive(t *testing.T) {
 
 // An engine died before the database's clock was set back: it is not alive until that hour
 // is over, be its lock held or not.
-//
-// promise: L.owner-expires
 func TestEngineDeadBeforeTheClockWasSetBackIsFound(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)

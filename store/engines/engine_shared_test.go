@@ -56,8 +56,6 @@ func (h *house) look() {
 
 // A server that was just started is to blame itself, and so is an engine that was
 // cut off as long as the other one.
-//
-// promise: L.owner-expires
 func TestNobodyIsDeclaredDeadAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
@@ -94,8 +92,6 @@ func TestNobodyIsDeclaredDeadAfterAnOutage(t *testing.T) {
 }
 
 // The lock of a dead engine is free at two looks 6 s apart, and it has not renewed.
-//
-// promise: L.owner-expires
 func TestDeadEngineIsFoundByItsLock(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t) // and no data folder
@@ -169,8 +165,6 @@ func TestEngineDeclaredDeadWhileAliveGoesOn(t *testing.T) {
 
 // A process that is gone for sure is dead at once, be the server new and the
 // finder new; what it left in the data folder goes.
-//
-// promise: L.owner-expires
 func TestGoneProcessIsFoundAtOnce(t *testing.T) {
 	t.Parallel()
 	url, dir := storetest.PostgresURL(t), t.TempDir()
@@ -221,7 +215,6 @@ func (h *house) runs() (stop func()) {
 	return stop
 }
 
-// promise: L.lock-connection
 func TestEngineIsUnsafeWhileItsLockIsLost(t *testing.T) {
 	t.Parallel()
 	var log testkit.Log

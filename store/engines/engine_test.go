@@ -14,7 +14,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// promise: L.one-engine
 func TestSecondEngineOnSQLiteIsRefused(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
@@ -46,7 +45,6 @@ func TestSecondEngineOnSQLiteIsRefused(t *testing.T) {
 	}
 }
 
-// promise: L.start-voids-owners
 func TestStartVoidsOlderOwners(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
@@ -72,7 +70,6 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 	}
 }
 
-// promise: L.owner-expires
 func TestExpiredOwnerOnPostgresIsTakenOver(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)

@@ -15,7 +15,6 @@ func over(ctx context.Context) bool {
 	return errors.Is(context.Cause(ctx), tools.ErrUnsafe)
 }
 
-// promise: L.effects-end-before-lease
 func TestGuardEndsBeforeTheLease(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
@@ -66,8 +65,6 @@ func TestGuardEndsBeforeTheLease(t *testing.T) {
 
 // A process that was stopped finds its timers late: what was begun before is over
 // when anything is safe again.
-//
-// promise: L.effects-end-before-lease
 func TestGuardOfAnOldRenewalIsOverFirst(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))

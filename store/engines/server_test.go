@@ -14,9 +14,6 @@ import (
 
 // A server that is away for longer than owners live, and comes back: everybody goes
 // on with what was theirs, and nobody is taken for dead.
-//
-// promise: L.owner-expires
-// promise: L.lock-connection
 func TestServerThatComesBackFindsNobodyDead(t *testing.T) {
 	t.Parallel()
 	s, dir := storetest.NewServer(t), t.TempDir()
@@ -59,9 +56,6 @@ func TestServerThatComesBackFindsNobodyDead(t *testing.T) {
 
 // An engine whose network stalls stops its side effects before another one takes
 // over, and finds itself replaced when it comes back. It was late, not dead.
-//
-// promise: L.owner-expires
-// promise: L.effects-end-before-lease
 func TestStalledEngineIsReplaced(t *testing.T) {
 	t.Parallel()
 	s, dir := storetest.NewServer(t), t.TempDir()

@@ -60,7 +60,6 @@ func (e *sink) forget() {
 	e.received = nil
 }
 
-// promise: L.wakes
 func TestEnginesWakeEachOther(t *testing.T) {
 	t.Parallel()
 	url, quiet := storetest.PostgresURL(t), slog.New(slog.DiscardHandler)
@@ -99,7 +98,6 @@ func TestEnginesWakeEachOther(t *testing.T) {
 	}
 }
 
-// promise: L.wakes
 func TestLostWakesAreMadeUpFor(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
@@ -189,7 +187,6 @@ func (c *spoiled) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// promise: L.wakes
 func TestRefusedListenIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	var log testkit.Log

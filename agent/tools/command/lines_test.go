@@ -432,8 +432,6 @@ func number(t *testing.T, name string, otherwise int) int {
 
 // Of made lines, at least half of which run a program, each program that dash or bash runs
 // unasked is one that was judged, and what runs does what was typed.
-//
-// promise: P4.exec-judged
 func TestWhatRunsWasJudged(t *testing.T) {
 	lines, seed := number(t, "SWITCHBOARD_TEST_LINES", 5000), number(t, "SWITCHBOARD_TEST_SEED", 1)
 	// A pattern that is set, so that what cannot be judged asks.

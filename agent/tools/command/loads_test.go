@@ -6,8 +6,6 @@ import (
 )
 
 // What a line does that runs no program but those of the list depends on its words alone.
-//
-// promise: P4.approved-before-it-runs
 func TestLinesThatMayLoadFiles(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{ // what is among its names; "-": it loads nothing

@@ -25,7 +25,6 @@ cat > b <<'end'
 end
 sh b 9`
 
-// promise: L.bomb-is-held
 func TestExecBombIsHeld(t *testing.T) {
 	needSandbox(t)
 	workspace := newWorkspace(t)
@@ -112,8 +111,6 @@ func bombTasks(t *testing.T) (tasks, sessions int) {
 }
 
 // The host's root is never counted, so its commands are refused.
-//
-// promise: L.bomb-is-held
 func TestExecRefusesWhatIsNotCounted(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -33,7 +33,6 @@ func content(t *testing.T, path string) string {
 	return string(text)
 }
 
-// promise: L.memory-is-bounded
 func TestGroupsAreFound(t *testing.T) {
 	t.Parallel()
 	const all, service = "cpu io memory pids\n", "system.slice/switchboard.service/"
@@ -84,7 +83,6 @@ func TestGroupsAreFound(t *testing.T) {
 	}
 }
 
-// promise: L.memory-is-bounded
 func TestGroupHasItsLimits(t *testing.T) {
 	t.Parallel()
 	spec := helperSpec{Group: newGroup(t.TempDir()), MemoryLimit: 1 << 30, MaxTasks: 100}
@@ -113,8 +111,6 @@ func TestGroupHasItsLimits(t *testing.T) {
 }
 
 // A folder that is no control group after all is done without, and the doctor says so.
-//
-// promise: L.memory-is-bounded
 func TestGroupsThatDoNotWorkAreDoneWithout(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -135,8 +131,6 @@ func TestGroupsThatDoNotWorkAreDoneWithout(t *testing.T) {
 }
 
 // Where this machine lets the tests make control groups, the kernel ends what holds too much.
-//
-// promise: L.memory-is-bounded
 func TestKernelCountsMemory(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -14,8 +14,6 @@ import (
 
 // An engine that is stopped hears and does nothing; its command ends all the same,
 // before somebody else could hold what it was begun under.
-//
-// promise: L.effects-end-before-lease
 func TestTreeDiesWithTheLease(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, lifted bool) {

@@ -40,7 +40,6 @@ func sendDatagrams() {
 	fmt.Printf("io_setup: %v\n", errno)
 }
 
-// promise: L.nothing-outside
 func TestPairsOfSocketsReachNobody(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -81,7 +80,6 @@ func elsewhere(t *testing.T) string {
 	return above + "/workspace"
 }
 
-// promise: L.nothing-outside
 func TestNothingOutsideHasAName(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -126,7 +124,6 @@ func TestNothingOutsideHasAName(t *testing.T) {
 	}
 }
 
-// promise: L.nothing-outside
 func TestWorkspaceLimitHoldsForTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -188,7 +188,6 @@ func TestSocketsCountAsMemory(t *testing.T) {
 	}
 }
 
-// promise: L.memory-is-bounded
 func TestMemoryOutOfSightIsCounted(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -206,7 +205,6 @@ func TestMemoryOutOfSightIsCounted(t *testing.T) {
 	}
 }
 
-// promise: L.memory-is-bounded
 func TestManyMappingsCountAsMemory(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -222,7 +220,6 @@ func TestManyMappingsCountAsMemory(t *testing.T) {
 	}
 }
 
-// promise: L.memory-is-bounded
 func TestMemoryAndFilesThatNobodySeesAreRefused(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -241,7 +238,6 @@ func TestMemoryAndFilesThatNobodySeesAreRefused(t *testing.T) {
 	}
 }
 
-// promise: L.nothing-ahead
 func TestCommandsCannotSetSpaceAside(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
@@ -339,7 +335,6 @@ func TestHelperIsOutOfReach(t *testing.T) {
 	}
 }
 
-// promise: P4.fail-closed-sandbox
 func TestRefusesWhatCannotBeConfined(t *testing.T) {
 	t.Parallel()
 	workspace := newWorkspace(t)
@@ -426,7 +421,6 @@ func TestUnprivileged(t *testing.T) {
 	}
 }
 
-// promise: L.no-set-uid
 func TestExecLeavesNoSetUIDFile(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -9,7 +9,6 @@ import (
 	"switchboard/agent/tools/workspace"
 )
 
-// promise: L.workspace-is-bounded
 func TestWorkspaceLimitEndsCommands(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

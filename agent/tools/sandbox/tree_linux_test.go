@@ -99,7 +99,6 @@ func TestTreeDiesWithTheCommand(t *testing.T) {
 	})
 }
 
-// promise: L.helper-kills-tree
 func TestTreeDiesWithTheEngine(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, lifted bool) {

@@ -13,8 +13,6 @@ import (
 )
 
 // A command may swap a folder and a pipe while the workspace is looked through.
-//
-// promise: L.workspace-is-bounded
 func TestOpenFolderWaitsForNoPipe(t *testing.T) {
 	t.Parallel()
 	workspace := t.TempDir()
@@ -42,8 +40,6 @@ func TestOpenFolderWaitsForNoPipe(t *testing.T) {
 }
 
 // Removing takes few open files, however deep a command's folders are.
-//
-// promise: L.workspace-is-bounded
 func TestDeepFoldersAreRemoved(t *testing.T) {
 	t.Parallel()
 	workspace := t.TempDir()

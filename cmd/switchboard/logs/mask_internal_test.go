@@ -13,7 +13,6 @@ import (
 	"switchboard/internal/secrets"
 )
 
-// promise: P6.stripped
 func TestLogsAreMasked(t *testing.T) {
 	const value = `canary "of" the/log`
 	for _, format := range []string{"text", "json"} {

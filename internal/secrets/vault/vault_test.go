@@ -15,7 +15,6 @@ import (
 
 const value = secrets.Secret("hunter2-of-the-vault")
 
-// promise: P6.encrypted
 func TestSecretsAreOpenedWithTheKeyOfTheFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
