@@ -104,11 +104,28 @@ var arrows = []struct {
 	{"store/engines", []string{"agent/tools", "router/ledger", "store/database"}},
 	{"store/blobs", []string{"router/files", "router/ledger", "store/database"}},
 	{"store/backup", []string{"channels", "router/ledger", "internal/secrets/vault", "store/blobs", "store/database", "store/engines"}},
+	// The features, from below; those on top never import each other.
+	{"store/sessions", []string{"channels", "agent", "agent/", "router/ledger", "store/database", "store/engines"}},
+	{"store/audit", []string{"agent", "agent/tools", "router/ledger", "router/view", "store/database", "store/sessions"}},
+	{"store/money", []string{"agent", "agent/", "router/ledger", "router/view", "store/database", "store/engines", "store/sessions"}},
+	{"store/outbox", []string{"channels", "agent", "agent/", "router/ledger", "router/view", "store/audit", "store/database", "store/engines", "store/sessions"}},
+	{"store/approvals", []string{"channels", "agent", "agent/", "router/ledger", "store/audit", "store/database", "store/outbox", "store/sessions"}},
+	{"store/turns", []string{"channels", "agent", "agent/", "router/ledger", "router/view", "store/approvals", "store/audit", "store/database", "store/engines", "store/money", "store/outbox", "store/sessions"}},
+	{"store/people", append([]string{"router/files"}, belowTop...)},
+	{"store/jobs", belowTop},
+	{"store/settings", belowTop},
+	{"store/files", append([]string{"router/files", "store/blobs"}, belowTop...)},
 	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router", "router/", "store/"}},
 	{"configs", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/ledger", "internal/secrets/vault", "store/database"}},
 	{"cmd/switchboard/local", nil},
 	{"cmd/switchboard/logs", []string{"configs"}},
 	{"cmd/", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/", "internal/secrets/", "store", "store/", "configs", "cmd/switchboard/"}},
+}
+
+// belowTop is what the features of the store that stand on top may import.
+var belowTop = []string{
+	"channels", "scheduler", "agent", "agent/", "router/ledger", "router/view",
+	"store/approvals", "store/audit", "store/database", "store/engines", "store/money", "store/outbox", "store/sessions", "store/turns",
 }
 
 // leaves import nothing of ours.

@@ -11,7 +11,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
-	"switchboard/store"
+	"switchboard/store/audit"
 	"switchboard/store/storetest"
 )
 
@@ -25,7 +25,7 @@ func (h *house) seal() {
 }
 
 // verified wants the audit log to be as it was sealed.
-func (h *house) verified() store.Verified {
+func (h *house) verified() audit.Verified {
 	h.Helper()
 	v, err := h.DB.VerifyAudit(h.Ctx, nil)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 		fails := func(what, segment string) {
 			t.Helper()
 			_, err := h.DB.VerifyAudit(h.Ctx, nil)
-			if tampered, ok := errors.AsType[*store.TamperedError](err); !ok || !strings.Contains(err.Error(), "segment "+segment) {
+			if tampered, ok := errors.AsType[*audit.TamperedError](err); !ok || !strings.Contains(err.Error(), "segment "+segment) {
 				t.Errorf("%s: %v, %+v", what, err, tampered)
 			}
 		}
@@ -175,7 +175,7 @@ func TestEndThatIsCutOffIsFoundByAHash(t *testing.T) {
 		h.later(4 * time.Hour)
 		h.seal()
 		_, err := h.DB.VerifyAudit(h.Ctx, seals[2])
-		if _, ok := errors.AsType[*store.TamperedError](err); !ok || !strings.Contains(err.Error(), fmt.Sprintf("%x", seals[2])) {
+		if _, ok := errors.AsType[*audit.TamperedError](err); !ok || !strings.Contains(err.Error(), fmt.Sprintf("%x", seals[2])) {
 			t.Errorf("an end that was sealed again: %v", err)
 		}
 		h.later(10 * day)

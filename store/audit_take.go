@@ -7,7 +7,10 @@ import (
 
 	"switchboard/internal/retry"
 	"switchboard/router/ledger"
+	"switchboard/router/view"
+	"switchboard/store/audit"
 	"switchboard/store/database"
+	"switchboard/store/money"
 )
 
 const (
@@ -52,14 +55,14 @@ func (db *DB) takeIntoAudit(ctx context.Context) error {
 	}
 	for {
 		var ids []int64
-		err := db.read(ctx, "look for strangers to audit", func(t *tx) (err error) {
-			ids, err = t.ids(unauditedStrangers)
+		err := db.Read(ctx, "look for strangers to audit", func(t *database.Tx) (err error) {
+			ids, err = t.IDs(unauditedStrangers)
 			return err
 		})
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		taken, err := db.takeBatch(ctx, claimMessages, ids, (*tx).auditStrangers)
+		taken, err := db.takeBatch(ctx, claimMessages, ids, auditStrangers)
 		if err != nil || taken == 0 {
 			return err
 		}
@@ -73,10 +76,10 @@ func (db *DB) takeTurns(ctx context.Context) error {
 	defer db.audits.Unlock()
 	after, seen := db.audited, true
 	for {
-		var rows []page
-		err := db.read(ctx, "look for turns to audit", func(t *tx) error {
+		var rows []database.Page
+		err := db.Read(ctx, "look for turns to audit", func(t *database.Tx) error {
 			rows = nil
-			return t.All(&rows, unaudited, t.now-lateTurns.Microseconds(), after, lookTurns)
+			return t.All(&rows, unaudited, t.Now-lateTurns.Microseconds(), after, lookTurns)
 		})
 		if err != nil {
 			return err
@@ -92,7 +95,7 @@ func (db *DB) takeTurns(ctx context.Context) error {
 		}
 		for len(ids) > 0 {
 			n := min(takeTurns, len(ids))
-			if _, err := db.takeBatch(ctx, claimTurns, ids[:n], (*tx).auditTurns); err != nil {
+			if _, err := db.takeBatch(ctx, claimTurns, ids[:n], auditTurns); err != nil {
 				return err
 			}
 			ids = ids[n:]
@@ -105,22 +108,22 @@ func (db *DB) takeTurns(ctx context.Context) error {
 
 // takeBatch has rows written into the audit log that are not there yet, and lets others
 // work.
-func (db *DB) takeBatch(ctx context.Context, claim string, ids []int64, write func(*tx, string, []any) error) (taken int, err error) {
+func (db *DB) takeBatch(ctx context.Context, claim string, ids []int64, write func(*database.Tx, string, []any) error) (taken int, err error) {
 	began := time.Now()
-	err = db.write(ctx, rides, "take into the audit log", func(t *tx) error {
+	err = db.Write(ctx, database.Rides, "take into the audit log", func(t *database.Tx) error {
 		marks, args := database.In(ids)
 		query := t.Locked(fmt.Sprintf(claim, marks))
 		if t.PG {
 			query += " SKIP LOCKED"
 		}
-		found, err := t.ids(query, args...)
+		found, err := t.IDs(query, args...)
 		if taken = len(found); err != nil || taken == 0 {
 			return err
 		}
 		marks, args = database.In(found)
 		return write(t, marks, args)
 	})
-	retry.Sleep(ctx, max(pauseLeast, pauseTimes*time.Since(began)))
+	retry.Sleep(ctx, max(database.PauseLeast, database.PauseTimes*time.Since(began)))
 	return taken, err
 }
 
@@ -133,12 +136,12 @@ type ranTool struct {
 	N       int    `json:"n"`
 }
 
-func (t *tx) auditTurns(marks string, args []any) error {
-	charges, err := t.loseCalls(marks, args) // nobody resumes them
+func auditTurns(t *database.Tx, marks string, args []any) error {
+	charges, err := money.LoseCalls(t, marks, args) // nobody resumes them
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(fmt.Sprintf(takeUsage, marks), args...); err != nil {
+	if _, err := t.Exec(fmt.Sprintf(money.TakeUsage, marks), args...); err != nil {
 		return err
 	}
 	var turns []struct {
@@ -171,12 +174,12 @@ func (t *tx) auditTurns(marks string, args []any) error {
 	}
 	for _, u := range turns {
 		data := map[string]any{
-			"identity": u.Identity, "origin": u.Origin, "channel": u.Channel, "conversation": u.Conversation, "asked_at": instant(u.CreatedAt),
+			"identity": u.Identity, "origin": u.Origin, "channel": u.Channel, "conversation": u.Conversation, "asked_at": database.Instant(u.CreatedAt),
 			"calls": u.Calls, "tokens_in": u.TokensIn, "tokens_out": u.TokensOut,
 		}
 		for key, n := range map[string]int64{"merged_into": u.MergedInto, "retry_of": u.RetryOf, "job": jobOf(u.Terms)} {
 			if n != 0 {
-				data[key] = name(n)
+				data[key] = database.Digits(n)
 			}
 		}
 		if u.Taint != "" {
@@ -185,9 +188,9 @@ func (t *tx) auditTurns(marks string, args []any) error {
 		if list := tools[u.ID]; list != nil {
 			data["tools"] = list
 		}
-		if err := t.audit(ledger.Hand{Person: u.Person, Rule: u.Rule}, audited{
-			action: actionTurn, target: "turn " + name(u.ID), outcome: u.State, why: u.Outcome, cost: shownCost(u.Cost), data: data,
-			session: u.SessionID, turn: u.ID, at: u.FinishedAt,
+		if err := audit.Write(t, ledger.Hand{Person: u.Person, Rule: u.Rule}, audit.Entry{
+			Action: audit.ActionTurn, Target: "turn " + database.Digits(u.ID), Outcome: u.State, Why: u.Outcome, Cost: database.ShownCost(u.Cost), Data: data,
+			Session: u.SessionID, Turn: u.ID, At: u.FinishedAt,
 		}); err != nil {
 			return err
 		}
@@ -195,10 +198,10 @@ func (t *tx) auditTurns(marks string, args []any) error {
 	if _, err := t.Exec(fmt.Sprintf(markTurns, marks), args...); err != nil {
 		return err
 	}
-	return t.charge(charges...)
+	return money.Add(t, charges...)
 }
 
-func (t *tx) auditStrangers(marks string, args []any) error {
+func auditStrangers(t *database.Tx, marks string, args []any) error {
 	var said []struct {
 		ID                    int64
 		Rule, Identity        string
@@ -209,13 +212,35 @@ func (t *tx) auditStrangers(marks string, args []any) error {
 		return err
 	}
 	for _, m := range said {
-		if err := t.audit(ledger.Hand{Rule: m.Rule}, audited{
-			action: "message.refused", target: m.Identity, outcome: "kept out", at: m.CreatedAt,
-			data: map[string]any{"channel": m.Channel, "conversation": m.Conversation, "message": name(m.ID)},
+		if err := audit.Write(t, ledger.Hand{Rule: m.Rule}, audit.Entry{
+			Action: "message.refused", Target: m.Identity, Outcome: "kept out", At: m.CreatedAt,
+			Data: map[string]any{"channel": m.Channel, "conversation": m.Conversation, "message": database.Digits(m.ID)},
 		}); err != nil {
 			return err
 		}
 	}
 	_, err := t.Exec(fmt.Sprintf(markMessages, marks), args...)
+	return err
+}
+
+// Usage sums up what was used of models since a day.
+func (db *DB) Usage(ctx context.Context, f view.UsageFilter) ([]view.Usage, error) {
+	db.audits.Lock()
+	after := db.audited
+	db.audits.Unlock()
+	return money.New(db.DB).Usage(ctx, f, after)
+}
+
+// money deletes sums of days that nobody asks for: limits go by today's.
+func (s *sweeper) money(ctx context.Context) error {
+	day := func(before int64) string { return database.Instant(before).Format(time.DateOnly) }
+	_, err := s.batch(ctx, func(t *database.Tx) (int64, error) {
+		n, err := t.Exec(money.DeleteSpending, day(s.before(s.keep.Turns)))
+		if err != nil {
+			return n, err
+		}
+		m, err := t.Exec(money.DeleteUsage, day(s.before(s.keep.Audit)))
+		return n + m, err
+	})
 	return err
 }

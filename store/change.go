@@ -6,62 +6,88 @@ import (
 	"fmt"
 
 	"switchboard/router/ledger"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/jobs"
+	"switchboard/store/outbox"
+	"switchboard/store/people"
+	"switchboard/store/sessions"
+	"switchboard/store/settings"
 )
 
 const roleOf = `SELECT role FROM people WHERE name = ?`
 
 // Change implements router.Changes.
 func (r *Router) Change(ctx context.Context, c ledger.Change, by ledger.Hand) error {
-	err := r.db.write(ctx, full, "change", func(t *tx) error {
-		if err := t.mayOrder(by.Turn != 0 && !personal(c), by); err != nil { // tools that change something are the admins'
+	err := r.db.Write(ctx, database.Full, "change", func(t *database.Tx) error {
+		if err := mayOrder(t, by.Turn != 0 && !personal(c), by); err != nil { // tools that change something are the admins'
 			return err
 		}
-		return t.change(c, by)
+		return change(t, c, by)
 	})
 	refused, ok := errors.AsType[*ledger.StateError](err)
 	if !ok {
 		return err
 	}
-	if err := r.db.write(ctx, full, "note a refusal", func(t *tx) error { return t.declined(c, by, refused.Sentence) }); err != nil {
+	if err := r.db.Write(ctx, database.Full, "note a refusal", func(t *database.Tx) error { return declined(t, c, by, refused.Sentence) }); err != nil {
 		return err
 	}
 	return refused // it says all there is to say
 }
 
 // change applies a change and writes its audit row.
-func (t *tx) change(c ledger.Change, by ledger.Hand) error {
-	a, err := t.apply(c, by)
+func change(t *database.Tx, c ledger.Change, by ledger.Hand) error {
+	a, err := apply(t, c, by)
 	if err != nil {
 		return err
 	}
-	a.action, a.target = c.Names()
-	return t.audit(by, a)
+	a.Action, a.Target = c.Names()
+	return audit.Write(t, by, a)
 }
 
 // apply does what a change wants. What the audit row says besides the change's names is
 // returned.
-func (t *tx) apply(c ledger.Change, by ledger.Hand) (audited, error) {
+func apply(t *database.Tx, c ledger.Change, by ledger.Hand) (audit.Entry, error) {
 	switch c := c.(type) {
 	case *ledger.PersonChange:
-		return t.changePerson(c)
+		return changePerson(t, c)
 	case *ledger.SessionChange:
-		return t.changeSession(c)
+		return changeSession(t, c)
 	case *ledger.DeliveryChange:
-		return t.changeDelivery(c)
+		return outbox.ChangeDelivery(t, c)
 	case *ledger.Resend:
-		return t.resend(c)
+		return outbox.Resend(t, c)
 	case *ledger.SecretChange:
-		return t.changeSecret(c, by)
+		return settings.ChangeSecret(t, c, by)
 	case *ledger.SettingsChange:
-		return t.changeSettings(c, by)
+		return settings.Change(t, c, by)
 	case *ledger.JobChange:
-		return t.changeJob(c)
+		return jobs.Change(t, c)
 	case *ledger.NotificationsRead:
-		return t.readNotifications(c)
+		return jobs.ReadNotifications(t, c)
 	case *ledger.SettingsFileChange:
-		return audited{outcome: "done", data: map[string]any{"file": c.File, "diff": c.Diff}}, nil
+		return audit.Entry{Outcome: "done", Data: map[string]any{"file": c.File, "diff": c.Diff}}, nil
 	}
-	return audited{}, fmt.Errorf("%T is no change that is known", c)
+	return audit.Entry{}, fmt.Errorf("%T is no change that is known", c)
+}
+
+// changePerson changes somebody who is not from the settings.
+func changePerson(t *database.Tx, c *ledger.PersonChange) (a audit.Entry, err error) {
+	c.Paused = nil
+	demoted := false
+	if c.Now, demoted, err = people.Change(t, c); err != nil {
+		return a, err
+	}
+	if demoted {
+		if c.Paused, err = jobs.PauseForRights(t, c.Now.Name); err != nil {
+			return a, err
+		}
+	}
+	data := map[string]any{"role": c.Now.Role, "identities": c.Now.Identities, "tools": c.Now.Tools}
+	if len(c.Paused) > 0 {
+		data["paused_jobs"] = c.Paused
+	}
+	return audit.Entry{Outcome: "done", Data: data}, nil
 }
 
 // personal says that a change is of what is somebody's own.
@@ -74,15 +100,15 @@ func personal(c ledger.Change) bool {
 }
 
 // declined notes that a change was not made, and why.
-func (t *tx) declined(c ledger.Change, by ledger.Hand, sentence string) error {
-	a := audited{outcome: "refused", why: sentence}
-	a.action, a.target = c.Names()
-	return t.audit(by, a)
+func declined(t *database.Tx, c ledger.Change, by ledger.Hand, sentence string) error {
+	a := audit.Entry{Outcome: "refused", Why: sentence}
+	a.Action, a.Target = c.Names()
+	return audit.Write(t, by, a)
 }
 
 // mayOrder refuses a change for admins by somebody who is none any more. Who is one stays one
 // to the end of the transaction.
-func (t *tx) mayOrder(admins bool, by ledger.Hand) error {
+func mayOrder(t *database.Tx, admins bool, by ledger.Hand) error {
 	if !admins {
 		return nil
 	}
@@ -95,18 +121,18 @@ func (t *tx) mayOrder(admins bool, by ledger.Hand) error {
 
 // acceptChange makes the change of a command and answers it: with its reply, with what it
 // says of what became of it, or with why it was refused.
-func (t *tx) acceptChange(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
-	by := handOf(e)
+func acceptChange(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
+	by := audit.HandOf(e)
 	if as.Refusal != "" {
-		if err := t.declined(as.Change, by, as.Refusal); err != nil {
+		if err := declined(t, as.Change, by, as.Refusal); err != nil {
 			return err
 		}
-		_, err := t.answer(e, a, conversation, classControl, as.Reply)
+		_, err := outbox.Answer(t, e, a, conversation, sessions.ClassControl, as.Reply)
 		return err
 	}
-	err := t.mayOrder(as.Admins, by)
+	err := mayOrder(t, as.Admins, by)
 	if err == nil {
-		err = t.change(as.Change, by)
+		err = change(t, as.Change, by)
 	}
 	if errors.Is(err, ledger.ErrNotFound) {
 		_, target := as.Change.Names()
@@ -123,6 +149,6 @@ func (t *tx) acceptChange(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accep
 		reply = as.Say()
 		reply.Person = e.Sender.Person
 	}
-	_, err = t.answer(e, a, conversation, classControl, reply)
+	_, err = outbox.Answer(t, e, a, conversation, sessions.ClassControl, reply)
 	return err
 }

@@ -86,7 +86,7 @@ func TestKnownNamesTheKeysThatWereTaken(t *testing.T) {
 
 func (h *house) write(statements ...string) {
 	h.Helper()
-	if err := h.DB.Write(h.Ctx, true, statements...); err != nil {
+	if err := h.DB.WriteText(h.Ctx, true, statements...); err != nil {
 		h.Fatal(err)
 	}
 }

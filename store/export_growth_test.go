@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"switchboard/store/database"
+	"switchboard/store/outbox"
+	"switchboard/store/turns"
 )
 
 // Looks are what engines ask for again and again, as PostgreSQL is asked, with numbers
@@ -11,10 +15,10 @@ import (
 func Looks() map[string]string {
 	return map[string]string{
 		"claim":              `SELECT count(*) FROM sb_claimable(1, '["tg"]', '[]', 9000000000000000, 5)`,
-		"open conversations": literal(openConversations, "'tg'", "'tg'"),
-		"admins' chats":      adminChats,
-		"held sessions":      literal(heldSessions, "10", "10", "1"),
-		"facts":              literal(loadMemories, "'eve'", "1"),
+		"open conversations": literal(outbox.Queries()["openConversations"], "'tg'", "'tg'"),
+		"admins' chats":      outbox.Queries()["adminChats"],
+		"held sessions":      literal(turns.Queries()["heldSessions"], "10", "10", "1"),
+		"facts":              literal(turns.Queries()["loadMemories"], "'eve'", "1"),
 	}
 }
 
@@ -27,7 +31,7 @@ func literal(query string, args ...string) string {
 
 // RowsRead is how many rows of tables PostgreSQL read for a query, in all.
 func (db *DB) RowsRead(ctx context.Context, query string) (rows int64, err error) {
-	err = db.write(ctx, rides, "count rows read", func(t *tx) error {
+	err = db.Write(ctx, database.Rides, "count rows read", func(t *database.Tx) error {
 		const read = `SELECT CAST(coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0) AS bigint) FROM pg_stat_xact_user_tables`
 		var before, after int64
 		if _, err := t.Row(read, nil, &before); err != nil {

@@ -4,13 +4,18 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/people"
+	"switchboard/store/sessions"
 )
 
 // SweepQueries are the statements of a sweep, by a name.
 func SweepQueries() map[string]string {
 	all := map[string]string{
 		"events": oldSessions, "delete events": deleteEvents, "turns": oldTurns, "messages": oldMessages, "strangers": deleteStrangers,
-		"places": oldConversations, "still": areStillOver, "moved": literal(oldMoved, "1", "1", "'a'", "'a'"), "delete moved": literal(deleteMoved, "'a'", "'a'"), "people": oldPeople, "known": literal(deleteKnown, "'a'"), "rejected": deleteRejected, "bodies": oldBodies, "delete bodies": deleteBodies, "keys": deleteKeys, "audit": dropAudit, "turns to audit": unaudited, "strangers to audit": unauditedStrangers, "to seal": olderAudit, "marks": deleteMarks, "wait": waitingParts, "made": oldMade, "runs": deleteRuns, "jobs": deleteJobs, "notifications": deleteNotifications, "told": literal(deleteTold, "'a'"),
+		"places": oldConversations, "still": areStillOver, "moved": literal(oldMoved, "1", "1", "'a'", "'a'"), "delete moved": literal(deleteMoved, "'a'", "'a'"), "people": oldPeople, "known": literal(people.DeleteKnown, "'a'"), "rejected": deleteRejected, "bodies": oldBodies, "delete bodies": deleteBodies, "keys": deleteKeys, "audit": audit.DropAudit, "turns to audit": unaudited, "strangers to audit": unauditedStrangers, "to seal": audit.Queries()["olderAudit"], "marks": sessions.DropMarks, "wait": waitingParts, "made": oldMade, "runs": deleteRuns, "jobs": deleteJobs, "notifications": deleteNotifications, "told": literal(people.Queries()["deleteTold"], "'a'"),
 	}
 	for name, list := range map[string][]string{"turn": deleteTurns, "message": deleteMessages, "session": deleteSessions, "place": deleteConversations} {
 		for i, query := range list {
@@ -24,7 +29,7 @@ func SweepQueries() map[string]string {
 // line. PostgreSQL is told to prefer any index to none.
 func (db *DB) Plan(ctx context.Context, query string) (plan []string, err error) {
 	query = strings.ReplaceAll(query, "?", "1")
-	err = db.write(ctx, rides, "explain", func(t *tx) error {
+	err = db.Write(ctx, database.Rides, "explain", func(t *database.Tx) error {
 		plan = nil
 		if t.PG {
 			if _, err := t.Exec("SET LOCAL enable_seqscan = off"); err != nil {

@@ -12,12 +12,13 @@ import (
 	"switchboard/internal/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
+	"switchboard/store/jobs"
 	"switchboard/store/storetest"
 )
 
 func TestFactsCountWhatNeedsAnEye(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		if f, err := h.DB.Facts(h.Ctx); err != nil || f != (store.Facts{}) {
+		if f, err := h.DB.Facts(h.Ctx); err != nil || f != (jobs.Facts{}) {
 			t.Errorf("of nothing: %+v, %v", f, err)
 		}
 		hold := h.Hold()
@@ -39,7 +40,7 @@ func TestFactsCountWhatNeedsAnEye(t *testing.T) {
 
 func TestFactsNumberJobsThatNeedAnEye(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		if f, err := h.DB.JobFacts(h.Ctx); err != nil || !reflect.DeepEqual(f, store.JobFacts{}) {
+		if f, err := h.DB.JobFacts(h.Ctx); err != nil || !reflect.DeepEqual(f, jobs.JobFacts{}) {
 			t.Errorf("of nothing: %+v, %v", f, err)
 		}
 		waits, disabled, paused, byHand, overdue := h.reminder(hourly).ID, h.reminder(hourly).ID, h.reminder(hourly).ID, h.reminder(hourly).ID, h.reminder(hourly).ID
@@ -49,7 +50,7 @@ func TestFactsNumberJobsThatNeedAnEye(t *testing.T) {
 		due := time.Now().Add(-30 * time.Second) // not long enough
 		h.write(fmt.Sprintf("UPDATE jobs SET due_at = %d WHERE id = %d", due.UnixMicro(), waits))
 		h.write(fmt.Sprintf("UPDATE jobs SET due_at = %d WHERE id = %d", due.Add(-time.Minute).UnixMicro(), overdue))
-		want := store.JobFacts{Active: 2, Disabled: []int64{disabled}, Paused: []int64{paused}, Overdue: []int64{overdue}}
+		want := jobs.JobFacts{Active: 2, Disabled: []int64{disabled}, Paused: []int64{paused}, Overdue: []int64{overdue}}
 		if f, err := h.DB.JobFacts(h.Ctx); err != nil || !reflect.DeepEqual(f, want) {
 			t.Errorf("%+v, %v; want %+v", f, err, want)
 		}

@@ -93,7 +93,7 @@ func TestFullDiskIsRelievedByACheckpoint(t *testing.T) {
 	}
 	write := func(statement string) {
 		t.Helper()
-		if err := db.Write(t.Context(), true, statement); err != nil {
+		if err := db.WriteText(t.Context(), true, statement); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
+	"switchboard/store/outbox"
+	"switchboard/store/turns"
 )
 
 // acceptable says what the router did wrong.
@@ -20,7 +22,7 @@ func acceptable(e *ledger.Entry) error {
 		if e.Event.Message.ID == "" {
 			return errors.New("it does not say which message it is about")
 		}
-		if !slices.Contains([]string{"", onEditSteer, onEditRestart, onEditIgnore}, as.OnEdit) {
+		if !slices.Contains([]string{"", turns.OnEditSteer, turns.OnEditRestart, turns.OnEditIgnore}, as.OnEdit) {
 			return fmt.Errorf("on_edit is %q, which is not known", as.OnEdit)
 		}
 	case *ledger.AsAction:
@@ -49,7 +51,7 @@ func acceptable(e *ledger.Entry) error {
 	default:
 		return errors.New("it does not say what it is taken as")
 	}
-	if turn := e.Turn(); turn != nil && !slices.Contains([]string{"", modeQueue, modeSteer, modeInterrupt, modeCollect}, turn.Mode) {
+	if turn := e.Turn(); turn != nil && !slices.Contains([]string{"", turns.ModeQueue, turns.ModeSteer, turns.ModeInterrupt, turns.ModeCollect}, turn.Mode) {
 		return fmt.Errorf("unknown mode %q", turn.Mode)
 	}
 	return nil
@@ -78,12 +80,12 @@ func acceptableNews(event *channels.Event) error {
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
 func unusual(e ledger.Entry) bool {
-	if e.Sender.New || len(e.Button) > 0 || slices.ContainsFunc(replies(&e), func(r *ledger.Reply) bool { return special(*r) }) { // a new person: once a day
+	if e.Sender.New || len(e.Button) > 0 || slices.ContainsFunc(replies(&e), func(r *ledger.Reply) bool { return outbox.Special(*r) }) { // a new person: once a day
 		return true
 	}
 	switch as := e.As.(type) {
 	case *ledger.AsTurn:
-		return as.Retry != nil || as.Ordered || as.Says != "" || as.Mode != "" && as.Mode != modeQueue
+		return as.Retry != nil || as.Ordered || as.Says != "" || as.Mode != "" && as.Mode != turns.ModeQueue
 	case *ledger.AsControl:
 		return as.Effect != ledger.EffectNone || as.Change != nil
 	case *ledger.AsAudit:
@@ -104,6 +106,3 @@ func replies(e *ledger.Entry) (list []*ledger.Reply) {
 	}
 	return list
 }
-
-// special says that a reply has more than text in parts.
-func special(r ledger.Reply) bool { return r.Draft != 0 || len(r.Actions) > 0 }

@@ -3,16 +3,21 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 
 	"github.com/lib/pq"
 
-	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/outbox"
+	"switchboard/store/sessions"
+	"switchboard/store/turns"
 )
+
+// callAccept is one round trip; docs/decisions/0001-hot-transactions.md says why.
+const callAccept = `SELECT sb_accept($1, $2, $3)`
 
 // What sb_accept gives.
 type (
@@ -21,23 +26,18 @@ type (
 		Rejected                      string
 		Message, Turn, Event, Session int64
 		Situation                     ledger.Situation
-		Claimed                       *claimedArg
-	}
-	claimedArg struct {
-		Turn, Session, Fence int64
-		Person               string
-		Data                 *alongArg
+		Claimed                       *turns.ClaimedArg
 	}
 )
 
 func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
-	now := db.now().UnixMicro()
-	args := make([]object, len(entries))
+	now := db.Now().UnixMicro()
+	args := make([]sessions.Object, len(entries))
 	for i := range entries {
 		args[i] = entryArg(&entries[i], now)
 	}
 	var got []acceptedArg
-	err := db.Call(ctx, full, "accept", &got, callAccept, owner, now, objectText(args))
+	err := db.Call(ctx, database.Full, "accept", &got, callAccept, owner, now, sessions.ObjectText(args))
 	if pe, ok := errors.AsType[*pq.Error](err); ok && pe.Code == unsaid {
 		if err = json.Unmarshal([]byte(pe.Detail), &got); err == nil {
 			err = ledger.ErrUnsaid
@@ -52,7 +52,7 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entr
 			Receipt: channels.Receipt{
 				Duplicate: g.Duplicate, Rejected: g.Rejected, MessageID: g.Message, TurnID: g.Turn, Event: g.Event,
 			},
-			SessionID: g.Session, Situation: g.Situation, Waiting: g.Waiting, Claimed: g.Claimed.claimed(),
+			SessionID: g.Session, Situation: g.Situation, Waiting: g.Waiting, Claimed: g.Claimed.Claimed(),
 		}
 	}
 	return out, err
@@ -69,70 +69,35 @@ func isOpenQuestion(err error) bool {
 	return ok && pe.Code == "SB002"
 }
 
-func (c *claimedArg) claimed() *ledger.Claimed {
-	if c == nil {
-		return nil
-	}
-	ref := ledger.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
-	return &ledger.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
-}
-
-func entryArg(e *ledger.Entry, now int64) object {
-	c, m, taint := cleanConversation(e.Event.Conversation), &e.Event.Message, clean(string(e.Taint))
-	files, replies := make([]object, len(m.Attachments)), object{}
+func entryArg(e *ledger.Entry, now int64) sessions.Object {
+	c, m, taint := sessions.CleanConversation(e.Event.Conversation), &e.Event.Message, database.Clean(string(e.Taint))
+	files, replies := make([]sessions.Object, len(m.Attachments)), sessions.Object{}
 	for i, a := range m.Attachments {
-		files[i] = object{"id": clean(a.ID), "kind": a.Kind, "name": clean(a.Name), "type": clean(a.Type), "size": a.Size, "taint": taint}
+		files[i] = sessions.Object{"id": database.Clean(a.ID), "kind": a.Kind, "name": database.Clean(a.Name), "type": database.Clean(a.Type), "size": a.Size, "taint": taint}
 	}
 	for situation, reply := range e.Replies {
-		replies[string(situation)] = replyArg(reply, nil)
+		replies[string(situation)] = outbox.ReplyArg(reply, nil)
 	}
-	arg := object{
-		"key": e.Key, "key_expires": now + keysLive.Microseconds(), "replies": replies,
+	arg := sessions.Object{
+		"key": e.Key, "key_expires": now + sessions.KeysLive.Microseconds(), "replies": replies,
 		"channel": c.Channel, "conversation": c.ID, "kind": c.Kind, "place": c.Place, "title": c.Title,
-		"person": clean(e.Sender.Person), "identity": clean(e.Sender.Identity), "rule": clean(e.Sender.Rule), "origin": clean(e.Origin),
-		"author": clean(cmp.Or(e.Sender.Person, e.Event.Sender.Label)), "platform_id": clean(string(m.ID)), "reply_to": clean(string(m.ReplyTo)),
-		"text": clean(m.Text), "quote": clean(m.Quote), "outside": m.Outside(), "forwarded_from": clean(m.Origin), "taint": taint,
-		"happened_at": micros(e.Event.At), "attachments": files,
+		"person": database.Clean(e.Sender.Person), "identity": database.Clean(e.Sender.Identity), "rule": database.Clean(e.Sender.Rule), "origin": database.Clean(e.Origin),
+		"author": database.Clean(cmp.Or(e.Sender.Person, e.Event.Sender.Label)), "platform_id": database.Clean(string(m.ID)), "reply_to": database.Clean(string(m.ReplyTo)),
+		"text": database.Clean(m.Text), "quote": database.Clean(m.Quote), "outside": m.Outside(), "forwarded_from": database.Clean(m.Origin), "taint": taint,
+		"happened_at": database.Micros(e.Event.At), "attachments": files,
 	}
 	if m := e.Event.Mark; m.Value != "" {
-		arg["mark"] = object{"conversation": clean(string(m.Conversation)), "value": clean(m.Value)}
+		arg["mark"] = sessions.Object{"conversation": database.Clean(string(m.Conversation)), "value": database.Clean(m.Value)}
 	}
 	switch as := e.As.(type) {
 	case *ledger.AsTurn:
-		arg["class"], arg["queue_limit"], arg["asked_at"] = classTurn, as.QueueLimit, micros(as.Asked)
+		arg["class"], arg["queue_limit"], arg["asked_at"] = sessions.ClassTurn, as.QueueLimit, database.Micros(as.Asked)
 		arg["choice"], arg["may_claim"] = as.Choice, as.MayClaim
 	case *ledger.AsControl:
 		arg["class"], arg["effect"] = controlClass(as), as.Effect
-		arg["reply"] = replyArg(as.Reply, nil)
+		arg["reply"] = outbox.ReplyArg(as.Reply, nil)
 	case *ledger.AsAudit:
-		arg["class"], arg["reject"], arg["raw"] = as.Why, clean(as.Reason), rawOf(e)
+		arg["class"], arg["reject"], arg["raw"] = as.Why, database.Clean(as.Reason), rawOf(e)
 	}
 	return arg
-}
-
-// replyArg is outgoing's message as an argument; nil stays nil.
-func replyArg(r *ledger.Reply, say *agent.Say) object {
-	if r == nil {
-		return nil
-	}
-	parts := make([]object, len(r.Parts))
-	for i := range r.Parts {
-		parts[i] = bodyArg(&r.Parts[i])
-		parts[i]["nonce"] = rand.Text()
-	}
-	o := originOf(r, say)
-	arg := object{
-		"class": o.class, "person": clean(r.Person), "author": botAuthor, "reply_to": clean(string(r.ReplyTo)), "text": clean(r.Text),
-		"taint": clean(string(r.Taint)), "notice": r.Notice, "final": r.Final, "read": r.Read,
-		"attempt": o.attempt, "position": o.position, "choices": o.choices, "said": o.said, "parts": parts,
-	}
-	if o := r.Open; o != nil {
-		o.Begun = nil // of an earlier try
-		arg["open"] = object{"channel": clean(o.Hold.Channel), "fence": o.Hold.Fence, "conversation": clean(string(o.Conversation.ID))}
-	}
-	return arg
-}
-
-func bodyArg(b *channels.Body) object {
-	return object{"text": clean(b.Text), "rich": richText(b.Rich), "extra": extraText(b)}
 }

@@ -12,6 +12,7 @@ import (
 	"switchboard/router/view"
 	"switchboard/scheduler"
 	"switchboard/store"
+	"switchboard/store/jobs"
 )
 
 var marcosChat = channels.Conversation{Channel: "tg", ID: "c1", Kind: channels.Direct, Place: "c1"}
@@ -43,7 +44,7 @@ func (h *house) people() {
 }
 
 // work is the scheduler's view.
-func (h *house) work() *store.Scheduler { return h.DB.Scheduler(h.owner()) }
+func (h *house) work() *jobs.Scheduler { return h.DB.Scheduler(h.owner()) }
 
 // due has the jobs' next slot have come this long ago.
 func (h *house) due(ago time.Duration) {

@@ -6,12 +6,12 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
+	"switchboard/store/database"
 	"switchboard/store/engines"
+	"switchboard/store/money"
+	"switchboard/store/sessions"
+	"switchboard/store/turns"
 )
-
-// A conversation that moved keeps its row, and with it session, history, order and
-// everything open; only its ID changes. Where something came from the new ID first,
-// there are two of each: the younger is emptied into the elder, behind what is there.
 
 const (
 	conversationByID = `SELECT id, conversation FROM conversations WHERE channel = ? AND conversation = ?`
@@ -80,83 +80,83 @@ const (
 )
 
 // acceptMoved gives a conversation its new ID. Repeating it changes nothing.
-func (t *tx) acceptMoved(e *ledger.Entry, a *ledger.Accepted) error {
-	c := cleanConversation(e.Event.Conversation)
-	former := channels.ConversationID(clean(string(e.Event.Former)))
+func acceptMoved(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
+	c := sessions.CleanConversation(e.Event.Conversation)
+	former := channels.ConversationID(database.Clean(string(e.Event.Former)))
 	if former == c.ID {
 		return nil
 	}
-	elder, found, err := t.known(c.Channel, former)
+	elder, found, err := known(t, c.Channel, former)
 	if err != nil {
 		return err
 	}
-	younger, both, err := t.known(c.Channel, c.ID)
+	younger, both, err := known(t, c.Channel, c.ID)
 	switch {
 	case err != nil:
 		return err
 	case found && both && elder != younger:
-		err = t.mergeInto(elder, younger, a)
+		err = mergeInto(t, elder, younger, a)
 	case !found && both:
 		elder = younger
 	case !found: // nothing of it is known but that it moved, which the settings have to know
-		elder, _, err = t.conversation(c)
+		elder, _, err = sessions.Arrived(t, c)
 	}
 	if err != nil {
 		return err
 	}
 	if found && (!both || elder == younger) { // else it was done before the two became one
-		if _, err := t.each(forgetPlatformIDs, []any{elder}); err != nil {
+		if _, err := t.Each(forgetPlatformIDs, []any{elder}); err != nil {
 			return err
 		}
 	}
-	return t.renameTo(elder, c, former)
+	return renameTo(t, elder, c, former)
 }
 
 // known finds a conversation by exactly this ID.
-func (t *tx) known(channel string, id channels.ConversationID) (row int64, found bool, err error) {
+func known(t *database.Tx, channel string, id channels.ConversationID) (row int64, found bool, err error) {
 	var is string
 	found, err = t.Row(conversationByID, []any{channel, string(id)}, &row, &is)
 	return row, found, err
 }
 
-func (t *tx) renameTo(id int64, c channels.Conversation, former channels.ConversationID) error {
+func renameTo(t *database.Tx, id int64, c channels.Conversation, former channels.ConversationID) error {
 	place := cmp.Or(c.Place, string(c.ID))
-	return t.run(
-		statement{rename, []any{string(c.ID), string(c.Kind), place, c.Title, c.Title, id}},
-		statement{renameSession, []any{sessionKey(c.Channel, c.ID), id}},
-		statement{renamePlaces, []any{place, c.Channel, string(former)}},
-		statement{forgetMoved, []any{c.Channel, string(c.ID)}},
-		statement{insertMoved, []any{c.Channel, string(former), id, t.now}},
+	return t.Run(
+		database.Do(rename, string(c.ID), string(c.Kind), place, c.Title, c.Title, id),
+		database.Do(renameSession, sessions.SessionKey(c.Channel, c.ID), id),
+		database.Do(renamePlaces, place, c.Channel, string(former)),
+		database.Do(forgetMoved, c.Channel, string(c.ID)),
+		database.Do(insertMoved, c.Channel, string(former), id, t.Now),
 	)
 }
 
 // mergeInto empties the younger conversation into the elder.
-func (t *tx) mergeInto(elder, younger int64, a *ledger.Accepted) error {
+func mergeInto(t *database.Tx, elder, younger int64, a *ledger.Accepted) error {
 	// The elder's alone: the younger's are those of the new ID.
-	if _, err := t.each(forgetPlatformIDs, []any{elder}); err != nil {
+	if _, err := t.Each(forgetPlatformIDs, []any{elder}); err != nil {
 		return err
 	}
-	if err := t.mergeSessions(elder, younger, a); err != nil {
+	if err := mergeSessions(t, elder, younger, a); err != nil {
 		return err
 	}
-	if _, err := t.each(mergeConversation, []any{elder, younger}); err != nil {
+	if _, err := t.Each(mergeConversation, []any{elder, younger}); err != nil {
 		return err
 	}
-	return t.run(
-		statement{moveDeliveries, []any{elder, elder, younger}},
-		statement{addSeqs, []any{younger, elder}},
-		statement{deleteConversation, []any{younger}},
+	return t.Run(
+		database.Do(moveDeliveries, elder, elder, younger),
+		database.Do(addSeqs, younger, elder),
+		database.Do(deleteConversation, younger),
 	)
 }
 
 // mergeSessions does the same with their sessions, of which there may be one or
 // none.
-func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
-	into, _, found, err := t.sessionOf(elder)
+func mergeSessions(t *database.Tx, elder, younger int64, a *ledger.Accepted) error {
+	into, _, found, err := sessions.SessionOf(t, elder)
 	if err != nil {
 		return err
 	}
-	from, _, some, err := t.sessionOf(younger)
+	from, _, some, err := sessions.SessionOf(t, younger)
 	if err != nil || !some {
 		return err
 	}
@@ -164,40 +164,40 @@ func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 		_, err := t.Exec(moveSession, elder, from)
 		return err
 	}
-	if _, err := t.each(mergeSession, []any{into, from}); err != nil {
+	if _, err := t.Each(mergeSession, []any{into, from}); err != nil {
 		return err
 	}
 	var running int64 // one of each may be
 	if some, err = t.Row(runningHere, []any{from}, &running); err == nil && some {
-		_, err = t.Exec(queueAhead, t.now, t.now, running, string(ledger.TurnRunning))
+		_, err = t.Exec(sessions.QueueAhead, t.Now, t.Now, running, string(ledger.TurnRunning))
 	}
 	if err != nil {
 		return err
 	}
-	if err := t.run(
-		statement{moveTurns, []any{into, into, from}},
-		statement{moveEvents, []any{into, into, from}},
-		statement{addEvents, []any{t.now, from, into}},
-		statement{dropLease, []any{name(from)}},
-		statement{deleteSession, []any{from}},
+	if err := t.Run(
+		database.Do(moveTurns, into, into, from),
+		database.Do(moveEvents, into, into, from),
+		database.Do(addEvents, t.Now, from, into),
+		database.Do(dropLease, database.Digits(from)),
+		database.Do(deleteSession, from),
 	); err != nil {
 		return err
 	}
-	if err := t.joinSpending(ledger.SpentInSession, name(into), name(from)); err != nil {
+	if err := money.JoinSpending(t, ledger.SpentInSession, database.Digits(into), database.Digits(from)); err != nil {
 		return err
 	}
 	var one int
-	if some, err = t.Row(hasOpenTurn, []any{into}, &one); err != nil || !some {
+	if some, err = t.Row(turns.HasOpenTurn, []any{into}, &one); err != nil || !some {
 		return err
 	}
-	held, err := t.Held(engines.Session, name(into))
+	held, err := engines.Held(t, engines.Session, database.Digits(into))
 	a.SessionID, a.Waiting = into, !held
 	return err
 }
 
 // Moved implements router.Intake.
 func (r *Router) Moved(ctx context.Context) (list []ledger.Moved, err error) {
-	err = r.db.read(ctx, "list moved conversations", func(t *tx) error {
+	err = r.db.Read(ctx, "list moved conversations", func(t *database.Tx) error {
 		var rows []struct{ Channel, Former, Conversation string }
 		if err := t.All(&rows, listMoved); err != nil {
 			return err

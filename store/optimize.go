@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"switchboard/store/database"
+)
 
 // Optimize has PostgreSQL renew what it knows of its tables. SQLite gives back what its write-ahead log took of the
 // disk; it is told nothing of its tables: what it finds in small ones would lead it past the indexes of those
@@ -9,7 +13,7 @@ func (db *DB) Optimize(ctx context.Context) error {
 	if !db.PG() {
 		return db.ShrinkLog(ctx)
 	}
-	return db.write(ctx, rides, "optimize", func(t *tx) error {
+	return db.Write(ctx, database.Rides, "optimize", func(t *database.Tx) error {
 		_, err := t.Exec(`ANALYZE`)
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"switchboard/store/database"
+	"switchboard/store/turns"
 )
 
 // A session's head is looked up at every message; it must not read the turns
@@ -22,8 +23,8 @@ func TestHeadReadsOpenTurnsOnly(t *testing.T) {
 	}
 	var id, parent, unused int
 	var plan string
-	err = db.read(t.Context(), "explain", func(t *tx) error {
-		_, err := t.Row("EXPLAIN QUERY PLAN "+headTurn, []any{1}, &id, &parent, &unused, &plan)
+	err = db.Read(t.Context(), "explain", func(t *database.Tx) error {
+		_, err := t.Row("EXPLAIN QUERY PLAN "+turns.Queries()["headTurn"], []any{1}, &id, &parent, &unused, &plan)
 		return err
 	})
 	if err != nil {

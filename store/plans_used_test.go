@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"switchboard/internal/secrets"
 	"switchboard/store/database"
+	"switchboard/store/files"
+	"switchboard/store/outbox"
+	"switchboard/store/sessions"
+	"switchboard/store/turns"
 )
 
 // What every message asks must not become slower with the years of history that
@@ -24,31 +29,35 @@ func TestFrequentQueriesReadNoHistory(t *testing.T) {
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	q := map[string]string{}
+	for _, of := range []map[string]string{turns.Queries(), outbox.Queries(), sessions.Queries(), files.Queries()} {
+		maps.Copy(q, of)
+	}
 	for query, want := range map[string]string{
-		headTurn:       "turns USING INDEX turns_open",
-		countQueued:    "turns USING INDEX turns_open",
-		openTurn:       "turns USING INDEX turns_open",
-		lastQueued:     "turns USING INDEX turns_open",
-		runningTurn:    "turns USING INDEX turns_open",
-		absorbable:     "q USING INDEX turns_open",
-		queuedToAbsorb: "q USING INDEX turns_open",
-		countWaiting:   "t USING INDEX turns_open",
-		insertUntaken:  "messages USING COVERING INDEX messages_platform",
-		shownMessages:  "m USING INDEX messages_platform",
-		loadMerged:     "y USING INDEX turns_merged",
-		headDelivery:   "d USING INDEX deliveries_open",
-		listDrafts:     "d USING INDEX deliveries_drafts",
-		shownTurns:     "t USING INDEX turns_shown",
-		openChoices:    "a USING INDEX actions_open",
-		uselessOf:      "deliveries USING INDEX deliveries_message",
-		blobUsed:       "attachments USING COVERING INDEX attachments_blob",
-		fmt.Sprintf(claimable, "?", "''", "queued", "o.state = 'alive'"):  "t USING INDEX turns_oldest",
-		fmt.Sprintf(claimable, "?", "''", "running", "o.state = 'alive'"): "t USING INDEX turns_oldest",
-		heldSessions:      "turns USING INDEX turns_oldest (state=?)",
-		openConversations: "deliveries USING COVERING INDEX deliveries_open (channel=?)",
-		adminChats:        "s USING INDEX sessions_person (person=?)",
-		loadMemories:      "memories USING INDEX memories_open (scope=? AND person=? AND session_id=?)",
-		loadTurn:          "memories USING INDEX memories_open",
+		q["headTurn"]:       "turns USING INDEX turns_open",
+		q["countQueued"]:    "turns USING INDEX turns_open",
+		openTurn:            "turns USING INDEX turns_open",
+		q["lastQueued"]:     "turns USING INDEX turns_open",
+		q["runningTurn"]:    "turns USING INDEX turns_open",
+		q["absorbable"]:     "q USING INDEX turns_open",
+		q["queuedToAbsorb"]: "q USING INDEX turns_open",
+		countWaiting:        "t USING INDEX turns_open",
+		q["insertUntaken"]:  "messages USING COVERING INDEX messages_platform",
+		q["shownMessages"]:  "m USING INDEX messages_platform",
+		q["loadMerged"]:     "y USING INDEX turns_merged",
+		q["headDelivery"]:   "d USING INDEX deliveries_open",
+		q["listDrafts"]:     "d USING INDEX deliveries_drafts",
+		q["shownTurns"]:     "t USING INDEX turns_shown",
+		q["openChoices"]:    "a USING INDEX actions_open",
+		q["uselessOf"]:      "deliveries USING INDEX deliveries_message",
+		q["blobUsed"]:       "attachments USING COVERING INDEX attachments_blob",
+		fmt.Sprintf(q["claimable"], "?", "''", "queued", "o.state = 'alive'"):  "t USING INDEX turns_oldest",
+		fmt.Sprintf(q["claimable"], "?", "''", "running", "o.state = 'alive'"): "t USING INDEX turns_oldest",
+		q["heldSessions"]:      "turns USING INDEX turns_oldest (state=?)",
+		q["openConversations"]: "deliveries USING COVERING INDEX deliveries_open (channel=?)",
+		q["adminChats"]:        "s USING INDEX sessions_person (person=?)",
+		q["loadMemories"]:      "memories USING INDEX memories_open (scope=? AND person=? AND session_id=?)",
+		q["loadTurn"]:          "memories USING INDEX memories_open",
 	} {
 		args := make([]any, strings.Count(query, "?"))
 		var rows []struct {
@@ -56,7 +65,7 @@ func TestFrequentQueriesReadNoHistory(t *testing.T) {
 			Detail              string
 		}
 		var plan strings.Builder
-		err := db.read(t.Context(), "explain", func(t *tx) error { return t.All(&rows, "EXPLAIN QUERY PLAN "+query, args...) })
+		err := db.Read(t.Context(), "explain", func(t *database.Tx) error { return t.All(&rows, "EXPLAIN QUERY PLAN "+query, args...) })
 		for _, r := range rows {
 			plan.WriteString(r.Detail + "\n")
 		}

@@ -74,7 +74,7 @@ func TestCommittedIsReadWhereNothingCanBeWritten(t *testing.T) {
 				if err != nil || len(list) != 2 || list[0].Text != "second" {
 					t.Errorf("%+v, %v", list, err)
 				}
-				if err := read.Write(t.Context(), true, "DELETE FROM turns"); err == nil {
+				if err := read.WriteText(t.Context(), true, "DELETE FROM turns"); err == nil {
 					t.Error("it was written")
 				}
 			})

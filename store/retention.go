@@ -9,6 +9,8 @@ import (
 
 	"switchboard/internal/retry"
 	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/engines"
 )
 
 // Retention says how long rows are kept that nothing needs any more. Who finds a row
@@ -44,7 +46,6 @@ func (r *Retention) named(channel, conversation string) bool {
 }
 
 const (
-	leaseRun  = "run"
 	retaining = "retention" // the name of the lease, so that one engine alone does it
 )
 
@@ -53,8 +54,6 @@ const (
 const (
 	batchTurns = 50
 	batchRows  = 500
-	pauseLeast = 20 * time.Millisecond
-	pauseTimes = 4
 )
 
 // clocksApart is how far our clock may be from the database's for us to say what is old.
@@ -73,8 +72,8 @@ func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) (rows int
 		return 0, err
 	}
 	s := &sweeper{db: db, keep: keep}
-	err = db.write(ctx, db.forLeases(), "begin to clear away", func(t *tx) error {
-		s.fence, ok, err = t.Take(leaseRun, retaining, owner, t.now)
+	err = db.Write(ctx, db.ForLeases(), "begin to clear away", func(t *database.Tx) error {
+		s.fence, ok, err = engines.Take(t, database.LeaseRun, retaining, owner, t.Now)
 		return err
 	})
 	if err != nil || !ok {
@@ -98,14 +97,14 @@ func (db *DB) knowsTheTime(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	var theirs int64
-	err := db.read(ctx, "read the clock", func(t *tx) error {
+	err := db.Read(ctx, "read the clock", func(t *database.Tx) error {
 		_, err := t.Row(`SELECT sb_clock()`, nil, &theirs)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	ahead := db.now().Sub(instant(theirs))
+	ahead := db.Now().Sub(database.Instant(theirs))
 	if ahead.Abs() <= clocksApart {
 		db.astray.Store(false)
 		return true, nil
@@ -129,13 +128,13 @@ type sweeper struct {
 }
 
 // before is the instant up to which what is kept for d is old.
-func (s *sweeper) before(d time.Duration) int64 { return s.db.now().Add(-d).UnixMicro() }
+func (s *sweeper) before(d time.Duration) int64 { return s.db.Now().Add(-d).UnixMicro() }
 
 // batch deletes in one transaction, and then lets others work.
-func (s *sweeper) batch(ctx context.Context, fn func(*tx) (int64, error)) (n int64, err error) {
+func (s *sweeper) batch(ctx context.Context, fn func(*database.Tx) (int64, error)) (n int64, err error) {
 	began := time.Now()
-	err = s.db.write(ctx, rides, "clear away", func(t *tx) error {
-		if err := t.Fenced(leaseRun, retaining, s.fence); err != nil {
+	err = s.db.Write(ctx, database.Rides, "clear away", func(t *database.Tx) error {
+		if err := engines.Fenced(t, database.LeaseRun, retaining, s.fence); err != nil {
 			return err
 		}
 		n, err = fn(t)
@@ -151,39 +150,29 @@ func (s *sweeper) batch(ctx context.Context, fn func(*tx) (int64, error)) (n int
 		}
 	}
 	s.dropped = nil
-	retry.Sleep(ctx, max(pauseLeast, pauseTimes*time.Since(began)))
+	retry.Sleep(ctx, max(database.PauseLeast, database.PauseTimes*time.Since(began)))
 	return n, ctx.Err()
 }
 
 // until repeats a batch of one statement until it finds less than it may.
 func (s *sweeper) until(ctx context.Context, query string, args ...any) error {
 	for {
-		n, err := s.batch(ctx, func(t *tx) (int64, error) { return t.Exec(query, args...) })
+		n, err := s.batch(ctx, func(t *database.Tx) (int64, error) { return t.Exec(query, args...) })
 		if err != nil || n < batchRows {
 			return err
 		}
 	}
 }
 
-// A page is a row on the way through a table by its number: whether it is old enough
-// for those behind it to be looked at, and whether it can go.
-type page struct {
-	ID     int64
-	Recent bool
-	Ready  bool
-	// Of a conversation.
-	Channel, Conversation string
-}
-
 // walk goes through a table from its oldest row, limit rows at a time, and lets remove
 // delete those that can go, until it meets a recent one. What cannot be deleted keeps
 // nothing else from it.
-func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any, remove func(t *tx, ids []int64) (int64, error)) error {
+func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any, remove func(t *database.Tx, ids []int64) (int64, error)) error {
 	var faults []error
 	for after := int64(0); ; {
-		var rows []page
+		var rows []database.Page
 		began := time.Now()
-		err := s.db.read(ctx, "look for what is old", func(t *tx) error {
+		err := s.db.Read(ctx, "look for what is old", func(t *database.Tx) error {
 			rows = nil
 			return t.All(&rows, query, append(slices.Clone(args), after, limit)...)
 		})
@@ -205,7 +194,7 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 				return err
 			}
 		} else {
-			_, err := s.batch(ctx, func(t *tx) (int64, error) { return remove(t, ids) })
+			_, err := s.batch(ctx, func(t *database.Tx) (int64, error) { return remove(t, ids) })
 			if err != nil && !errors.Is(err, ledger.ErrConflict) {
 				return err
 			} else if err != nil {

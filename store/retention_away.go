@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"switchboard/store/database"
+	"switchboard/store/outbox"
 )
 
 const (
@@ -39,7 +40,7 @@ func (s *sweeper) away(ctx context.Context) error {
 		Channel       string
 		Parts, Oldest int64
 	}
-	err := s.db.read(ctx, "look at what waits for channels", func(t *tx) error {
+	err := s.db.Read(ctx, "look at what waits for channels", func(t *database.Tx) error {
 		rows = nil
 		return t.All(&rows, waitingParts)
 	})
@@ -60,17 +61,17 @@ func (s *sweeper) away(ctx context.Context) error {
 func (s *sweeper) dropOldest(ctx context.Context, channel string, parts int64) error {
 	var dropped int64
 	drop := func(limit, before int64) (n int64, err error) {
-		return s.batch(ctx, func(t *tx) (int64, error) {
+		return s.batch(ctx, func(t *database.Tx) (int64, error) {
 			var fence int64
-			if _, err := t.Row(t.Locked(lockLease), []any{channel}, &fence); err != nil {
+			if _, err := t.Row(t.Locked(outbox.LockLease), []any{channel}, &fence); err != nil {
 				return 0, err
 			}
-			ids, err := t.ids(oldestWaiting, channel, before, limit)
+			ids, err := t.IDs(oldestWaiting, channel, before, limit)
 			if err != nil || len(ids) == 0 {
 				return 0, err
 			}
 			marks, args := database.In(ids)
-			return t.Exec(dropWaiting+marks+`)`, append([]any{t.now}, args...)...)
+			return t.Exec(dropWaiting+marks+`)`, append([]any{t.Now}, args...)...)
 		})
 	}
 	n, err := int64(batchRows), error(nil)

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"time"
+
+	"switchboard/store/database"
+	"switchboard/store/people"
 )
 
 // peopleLive is how long anybody let in by an open policy is kept at least: twice as long
@@ -14,25 +17,9 @@ const (
 	batchPeople        = 100
 )
 
-// Conversations go with their sessions and the leases of these, once nothing is left in
-// them and nothing names them: no job, and nothing in Retention.Named.
 const (
-	// conversationOver: the instants are those up to which what was made for somebody who is not
-	// served is old, and a session that was not used.
-	conversationOver = `
-		(x.created_at <= ? OR EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id))
-		AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id AND (s.used_at > ?
-			OR EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id)
-			OR EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id)
-			OR EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id)
-			OR EXISTS (SELECT 1 FROM attachments a WHERE a.session_id = s.id)
-			OR EXISTS (SELECT 1 FROM people p WHERE p.name = s.person AND p.role = 'admin')))
-		AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id IS NULL AND m.conversation_id = x.id)
-		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = x.id)
-		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.conversation_id = x.id)
-		AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.conversation_id = x.id)`
 	oldConversations = `
-		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + conversationOver + ` AS ready
+		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + people.ConversationOver + ` AS ready
 		FROM (SELECT id, channel, conversation, created_at FROM conversations WHERE id > ? ORDER BY id LIMIT ?) AS x ORDER BY x.id`
 	// On PostgreSQL who works on a conversation or a session now has it locked, and keeps
 	// it; the writer of SQLite is alone.
@@ -40,19 +27,15 @@ const (
 	unlockedSessions      = `SELECT id FROM sessions WHERE conversation_id IN (%s) ORDER BY id FOR UPDATE SKIP LOCKED`
 	stillOver             = `
 		SELECT x.id, coalesce(s.id, 0) AS session FROM conversations x LEFT JOIN sessions s ON s.conversation_id = x.id
-		WHERE x.id IN (%s) AND ` + conversationOver
-
+		WHERE x.id IN (%s) AND ` + people.ConversationOver
 	oldMoved = `
 		SELECT channel, former, moved_at FROM moved
 		WHERE moved_at <= ? AND (moved_at, channel, former) > (?, ?, ?) ORDER BY moved_at, channel, former LIMIT ?`
 	deleteMoved = `DELETE FROM moved WHERE channel = ? AND former = ? AND moved_at = ?`
-
-	oldPeople = `
+	oldPeople   = `
 		SELECT name FROM people WHERE source = 'open' AND updated_at <= ?
 		AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.person = people.name AND s.person <> '')
 		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.owner = people.name) ORDER BY updated_at LIMIT ?`
-	deleteTold  = `DELETE FROM notifications WHERE person = ?`
-	deleteKnown = `DELETE FROM memories WHERE person = ? AND person <> ''`
 )
 
 // deleteConversations delete what is left of sessions, then conversations.
@@ -75,22 +58,22 @@ var (
 // conversations deletes conversations of which nothing is left, with their sessions.
 func (s *sweeper) conversations(ctx context.Context) error {
 	unserved, unused := s.before(s.keep.Strangers), s.before(s.keep.Sessions)
-	return s.walk(ctx, oldConversations, batchConversations, []any{max(unserved, unused), unserved, unused}, func(t *tx, ids []int64) (int64, error) {
-		return t.dropConversations(ids, unserved, unused, s)
+	return s.walk(ctx, oldConversations, batchConversations, []any{max(unserved, unused), unserved, unused}, func(t *database.Tx, ids []int64) (int64, error) {
+		return dropConversations(t, ids, unserved, unused, s)
 	})
 }
 
 // dropConversations looks again: something may have come since the sweeper looked.
-func (t *tx) dropConversations(ids []int64, unserved, unused int64, s *sweeper) (int64, error) {
+func dropConversations(t *database.Tx, ids []int64, unserved, unused int64, s *sweeper) (int64, error) {
 	s.dropped = nil
 	held := map[int64]bool{0: true}
 	if t.PG {
-		locked, err := t.ids(lockConversations, padded(ids, batchConversations)...)
+		locked, err := t.IDs(lockConversations, padded(ids, batchConversations)...)
 		if err != nil || len(locked) == 0 {
 			return 0, err
 		}
 		ids = locked
-		if locked, err = t.ids(lockSessions, padded(ids, batchConversations)...); err != nil {
+		if locked, err = t.IDs(lockSessions, padded(ids, batchConversations)...); err != nil {
 			return 0, err
 		}
 		for _, id := range locked {
@@ -112,7 +95,7 @@ func (t *tx) dropConversations(ids []int64, unserved, unused int64, s *sweeper) 
 		}
 	}
 	if len(sessions) > 0 {
-		if _, err := t.each(deleteSessions, padded(sessions, batchConversations)); err != nil {
+		if _, err := t.Each(deleteSessions, padded(sessions, batchConversations)); err != nil {
 			return 0, err
 		}
 	}
@@ -120,7 +103,7 @@ func (t *tx) dropConversations(ids []int64, unserved, unused int64, s *sweeper) 
 		return 0, nil
 	}
 	s.dropped = sessions
-	return t.each(deleteConversations, padded(ids, batchConversations))
+	return t.Each(deleteConversations, padded(ids, batchConversations))
 }
 
 // moves forgets former IDs of conversations, but for those that something still names.
@@ -132,7 +115,7 @@ func (s *sweeper) moves(ctx context.Context) error {
 	before, last := s.before(s.keep.Sessions), row{}
 	for {
 		var rows, old []row
-		err := s.db.read(ctx, "look for old moves", func(t *tx) error {
+		err := s.db.Read(ctx, "look for old moves", func(t *database.Tx) error {
 			return t.All(&rows, oldMoved, before, last.MovedAt, last.Channel, last.Former, batchRows)
 		})
 		if err != nil || len(rows) == 0 {
@@ -147,7 +130,7 @@ func (s *sweeper) moves(ctx context.Context) error {
 		if len(old) == 0 {
 			continue
 		}
-		if _, err := s.batch(ctx, func(t *tx) (n int64, err error) {
+		if _, err := s.batch(ctx, func(t *database.Tx) (n int64, err error) {
 			for _, r := range old {
 				if _, err := t.Exec(deleteMoved, r.Channel, r.Former, r.MovedAt); err != nil {
 					return 0, err
@@ -165,7 +148,7 @@ func (s *sweeper) moves(ctx context.Context) error {
 func (s *sweeper) people(ctx context.Context) error {
 	before := s.before(max(s.keep.Sessions, peopleLive))
 	for {
-		n, err := s.batch(ctx, func(t *tx) (int64, error) {
+		n, err := s.batch(ctx, func(t *database.Tx) (int64, error) {
 			var rows []struct{ Name string }
 			query := oldPeople
 			if t.PG {
@@ -175,7 +158,7 @@ func (s *sweeper) people(ctx context.Context) error {
 				return 0, err
 			}
 			for _, p := range rows {
-				if err := t.removePerson(p.Name, deleteKnown); err != nil {
+				if err := people.RemovePerson(t, p.Name, people.DeleteKnown); err != nil {
 					return 0, err
 				}
 			}

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"switchboard/store/database"
+	"switchboard/store/engines"
+	"switchboard/store/sessions"
+	"switchboard/store/turns"
 )
 
 const (
-	keysLive   = 30 * 24 * time.Hour
-	bodiesLive = 7 * 24 * time.Hour // what a row says; [retention] prompts is counted from there
 	ownersLive = 90 * 24 * time.Hour
 )
 
@@ -129,8 +132,8 @@ func (s *sweeper) events(ctx context.Context) error {
 	var old []int64
 	after := int64(0)
 	for {
-		var rows []page
-		err := s.db.read(ctx, "look for old events", func(t *tx) error {
+		var rows []database.Page
+		err := s.db.Read(ctx, "look for old events", func(t *database.Tx) error {
 			rows = nil
 			return t.All(&rows, oldSessions, before, after, batchRows)
 		})
@@ -156,8 +159,8 @@ func (s *sweeper) events(ctx context.Context) error {
 
 func (s *sweeper) turns(ctx context.Context) error {
 	before := s.before(s.keep.Turns)
-	return s.walk(ctx, oldTurns, batchTurns, []any{before, before, before}, func(t *tx, ids []int64) (int64, error) {
-		if _, err := t.each(deleteTurns, padded(ids, batchTurns)); err != nil {
+	return s.walk(ctx, oldTurns, batchTurns, []any{before, before, before}, func(t *database.Tx, ids []int64) (int64, error) {
+		if _, err := t.Each(deleteTurns, padded(ids, batchTurns)); err != nil {
 			return 0, err
 		}
 		return int64(len(ids)), nil
@@ -167,14 +170,14 @@ func (s *sweeper) turns(ctx context.Context) error {
 // messages deletes those that no turn answers, and files that nobody sent.
 func (s *sweeper) messages(ctx context.Context) error {
 	before := []any{s.before(s.keep.Turns)}
-	err := s.walk(ctx, oldMessages, batchRows, before, func(t *tx, ids []int64) (int64, error) {
-		return t.each(deleteMessages, padded(ids, batchRows))
+	err := s.walk(ctx, oldMessages, batchRows, before, func(t *database.Tx, ids []int64) (int64, error) {
+		return t.Each(deleteMessages, padded(ids, batchRows))
 	})
 	if err != nil {
 		return err
 	}
-	return s.walk(ctx, oldMade, batchRows, before, func(t *tx, ids []int64) (int64, error) {
-		return t.each(deleteMade, padded(ids, batchRows))
+	return s.walk(ctx, oldMade, batchRows, before, func(t *database.Tx, ids []int64) (int64, error) {
+		return t.Each(deleteMade, padded(ids, batchRows))
 	})
 }
 
@@ -189,11 +192,11 @@ func (s *sweeper) strangers(ctx context.Context) error {
 // bodies deletes what was said to models and by them. Rows say when they expire by
 // bodiesLive, so that what is kept longer or shorter is counted from there.
 func (s *sweeper) bodies(ctx context.Context) error {
-	before := s.before(s.keep.Prompts) + bodiesLive.Microseconds()
+	before := s.before(s.keep.Prompts) + turns.BodiesLive.Microseconds()
 	for {
 		var ids []int64
-		err := s.db.read(ctx, "look for old prompts", func(t *tx) (err error) {
-			ids, err = t.ids(oldBodies, before)
+		err := s.db.Read(ctx, "look for old prompts", func(t *database.Tx) (err error) {
+			ids, err = t.IDs(oldBodies, before)
 			return err
 		})
 		if err != nil || len(ids) == 0 {
@@ -201,7 +204,7 @@ func (s *sweeper) bodies(ctx context.Context) error {
 		}
 		slices.Sort(ids)
 		ids = slices.Compact(ids)
-		if _, err := s.batch(ctx, func(t *tx) (int64, error) {
+		if _, err := s.batch(ctx, func(t *database.Tx) (int64, error) {
 			return t.Exec(deleteBodies, append(padded(ids, batchRows), before)...)
 		}); err != nil {
 			return err
@@ -216,7 +219,7 @@ func (s *sweeper) plain(ctx context.Context) error {
 		before int64
 	}{
 		{deleteKeys, s.before(0)},
-		{deleteMarks, s.before(marksLive)},
+		{sessions.DropMarks, s.before(sessions.MarksLive)},
 	} {
 		if err := s.until(ctx, d.query, d.before); err != nil {
 			return err
@@ -240,12 +243,12 @@ func (s *sweeper) jobs(ctx context.Context) error {
 // engines forgets engines that ended or died long ago.
 func (s *sweeper) engines(ctx context.Context) error {
 	long := max(ownersLive, s.keep.Turns).Microseconds()
-	_, err := s.batch(ctx, func(t *tx) (int64, error) {
-		ids, err := t.ids(t.Locked(fmt.Sprintf(oldOwners, t.Clock(t.now), t.Alive())), long)
+	_, err := s.batch(ctx, func(t *database.Tx) (int64, error) {
+		ids, err := t.IDs(t.Locked(fmt.Sprintf(oldOwners, engines.Clock(t, t.Now), engines.Alive(t))), long)
 		if err != nil || len(ids) == 0 {
 			return 0, err
 		}
-		return t.each(deleteEngines, padded(ids, batchRows))
+		return t.Each(deleteEngines, padded(ids, batchRows))
 	})
 	return err
 }

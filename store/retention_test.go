@@ -178,7 +178,7 @@ func TestOneEngineSweeps(t *testing.T) {
 	defer other.Close(context.Background())
 	h.whole("c1", "1")
 	h.later(2 * day)
-	if err := db.Write(h.Ctx, true, "INSERT INTO leases (kind, name, owner, fence, taken_at) VALUES ('run', 'retention', "+nameOf(other.ID())+", 1, 0)"); err != nil {
+	if err := db.WriteText(h.Ctx, true, "INSERT INTO leases (kind, name, owner, fence, taken_at) VALUES ('run', 'retention', "+nameOf(other.ID())+", 1, 0)"); err != nil {
 		t.Fatal(err)
 	}
 	if n := h.sweep(keepADay); n != 0 {

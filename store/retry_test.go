@@ -152,7 +152,7 @@ func TestRetryWhoseOriginalIsGoneDoesNothing(t *testing.T) {
 		if former.Turn.Message.Text == "" {
 			t.Fatal("nothing to begin with")
 		}
-		if err := h.DB.Write(h.Ctx, true,
+		if err := h.DB.WriteText(h.Ctx, true,
 			"UPDATE messages SET turn_id = NULL WHERE direction = 'in' AND text = 'hello a2'",
 		); err != nil {
 			t.Fatal(err)

@@ -35,7 +35,7 @@ func TestStandstillInATransactionIsUndoneAndBegunAgain(t *testing.T) {
 	began := time.Now()
 	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := db.Write(patient, true, touch); err != nil {
+	if err := db.WriteText(patient, true, touch); err != nil {
 		t.Errorf("the other engine: %v", err)
 	}
 	took := time.Since(began)

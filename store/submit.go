@@ -3,19 +3,23 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 
-	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/jobs"
+	"switchboard/store/outbox"
+	"switchboard/store/people"
+	"switchboard/store/sessions"
+	"switchboard/store/turns"
 )
 
 const (
 	// chatOf is a conversation whether or not anybody wrote in it.
 	chatOf = `
 		SELECT c.channel, c.conversation, c.kind, c.place, c.title, coalesce(s.person, ''),
-			CASE WHEN coalesce(s.person, '') = '' THEN '' ELSE coalesce((SELECT m.identity` + theirLast + `), '') END
+			CASE WHEN coalesce(s.person, '') = '' THEN '' ELSE coalesce((SELECT m.identity` + outbox.TheirLast + `), '') END
 		FROM conversations c LEFT JOIN sessions s ON s.conversation_id = c.id WHERE c.id = ?`
 	isPerson   = `SELECT 1 FROM people WHERE name = ?`
 	runsJob    = `SELECT id FROM jobs WHERE id = (SELECT job_id FROM runs WHERE id = ?)`
@@ -24,15 +28,14 @@ const (
 	runSaid    = `UPDATE runs SET state = 'done', message_id = ?, started_at = coalesce(started_at, ?), finished_at = ? WHERE id = ?`
 	jobSpoke   = `UPDATE jobs SET failures = 0 WHERE id = ? AND failures > 0`
 	keepNotice = `INSERT INTO notifications (person, job_id, run_id, text, taint, created_at) VALUES (?, ?, ?, ?, ?, ?)`
-	turnTerms  = `SELECT coalesce(terms, '') FROM turns WHERE id = ?`
 )
 
 // Chat implements router.Submissions.
 func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c ledger.Chat, err error) {
-	err = r.db.read(ctx, "look up a conversation", func(t *tx) error {
-		p, found, err := t.find(cleanConversation(conv))
+	err = r.db.Read(ctx, "look up a conversation", func(t *database.Tx) error {
+		p, found, err := sessions.FindPlace(t, sessions.CleanConversation(conv))
 		if err == nil && found {
-			found, err = t.Row(chatOf, []any{p.id}, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title, &c.Person, &c.Identity)
+			found, err = t.Row(chatOf, []any{p.Id}, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title, &c.Person, &c.Identity)
 		}
 		if err == nil && !found {
 			err = ledger.ErrNotFound
@@ -44,9 +47,9 @@ func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c ledger
 
 // Submit implements router.Submissions.
 func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.AsTurn, say *ledger.Reply) (a ledger.Accepted, err error) {
-	err = r.db.write(ctx, full, "submit", func(t *tx) error {
+	err = r.db.Write(ctx, database.Full, "submit", func(t *database.Tx) error {
 		a = ledger.Accepted{}
-		return t.submit(owner, &s, turn, say, &a)
+		return submit(t, owner, &s, turn, say, &a)
 	})
 	if err != nil {
 		return ledger.Accepted{}, err
@@ -56,16 +59,16 @@ func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, t
 
 // Tell implements router.Submissions.
 func (r *Router) Tell(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply, missed []int64) error {
-	return r.db.write(ctx, full, "tell", func(t *tx) error {
-		untold, err := t.tell(missed)
+	return r.db.Write(ctx, database.Full, "tell", func(t *database.Tx) error {
+		untold, err := jobs.Tell(t, missed)
 		if err == nil && untold {
-			_, err = t.notify(key, keysLive, conv, &reply)
+			_, err = outbox.Notify(t, key, sessions.KeysLive, conv, &reply)
 		}
 		return err
 	})
 }
 
-func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *ledger.Reply, a *ledger.Accepted) error {
+func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.AsTurn, say *ledger.Reply, a *ledger.Accepted) error {
 	job := int64(0)
 	if s.Run != 0 {
 		if _, err := t.Row(t.Locked(runsJob), []any{s.Run}, &job); err != nil { // before its runs
@@ -76,13 +79,13 @@ func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *
 			return err
 		}
 	}
-	person := clean(s.Person)
+	person := database.Clean(s.Person)
 	if person != "" {
 		var one int
-		if known, err := t.Row(t.kept(isPerson, ""), []any{person}, &one); err != nil {
+		if known, err := t.Row(sessions.KeyShared(t, isPerson, ""), []any{person}, &one); err != nil {
 			return err
 		} else if !known {
-			if away, err := t.awayNamed(person); err != nil {
+			if away, err := people.AwayNamed(t, person); err != nil {
 				return err
 			} else if away != nil {
 				return ledger.ErrPersonAway
@@ -91,96 +94,72 @@ func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *
 			return nil
 		}
 	}
-	p, found, err := t.find(cleanConversation(s.To))
+	p, found, err := sessions.FindPlace(t, sessions.CleanConversation(s.To))
 	switch {
 	case err != nil:
 		return err
-	case !found || p.gone:
+	case !found || p.Gone:
 		a.Refusal = fmt.Sprintf("%s: %s is not known, or closed to me", ledger.RefusedConversation, ledger.SessionKey(s.To))
 		return nil
 	}
-	if a.SessionID, err = t.session(p.id, p.key, ""); err != nil {
+	if a.SessionID, err = sessions.FindOrMake(t, p.Id, p.Key, ""); err != nil {
 		return err
 	}
 	if say == nil {
 		var queued int
-		if _, err := t.Row(countQueued, []any{a.SessionID}, &queued); err != nil {
+		if _, err := t.Row(turns.CountQueued, []any{a.SessionID}, &queued); err != nil {
 			return err
 		} else if queued >= max(turn.QueueLimit/2, 1) { // the other half is the people's
-			a.Refusal = fmt.Sprintf("%s: %d messages wait in %s already", ledger.RefusedBusy, queued, p.key)
+			a.Refusal = fmt.Sprintf("%s: %d messages wait in %s already", ledger.RefusedBusy, queued, p.Key)
 			return nil
 		}
 	}
 	key := sha256.Sum256([]byte("submission\x00" + s.Key))
 	var one int
-	if fresh, err := t.Row(insertKey, []any{key[:], t.now + keysLive.Microseconds(), t.now}, &one); err != nil || !fresh {
+	if fresh, err := t.Row(sessions.InsertKey, []any{key[:], t.Now + sessions.KeysLive.Microseconds(), t.Now}, &one); err != nil || !fresh {
 		a.Duplicate = err == nil
 		return err
 	}
 	if say == nil {
-		return t.submitTurn(owner, s, job, turn, a, p.id)
+		return submitTurn(t, owner, s, job, turn, a, p.Id)
 	}
-	return t.submitSaid(s, job, say, a, p.id)
+	return submitSaid(t, s, job, say, a, p.Id)
 }
 
 // submitTurn queues a turn that nobody typed.
-func (t *tx) submitTurn(owner int64, s *ledger.Submission, job int64, turn ledger.AsTurn, a *ledger.Accepted, conversation int64) error {
+func submitTurn(t *database.Tx, owner int64, s *ledger.Submission, job int64, turn ledger.AsTurn, a *ledger.Accepted, conversation int64) error {
 	e := &ledger.Entry{
 		Event:  channels.Event{Conversation: s.To, Message: channels.Message{Text: s.Text}},
 		Sender: ledger.Sender{Person: s.Person, Rule: s.Rule}, Origin: s.Origin, Taint: s.Taint,
 	}
 	terms := s.Terms
 	terms.Run, terms.Job, terms.Seen = s.Run, job, s.Seen
-	turn.Mode, turn.Ordered, turn.Terms = modeQueue, true, &terms
-	if err := t.queueTurn(owner, e, turn, a, conversation, form{class: classTurn}); err != nil || s.Run == 0 {
+	turn.Mode, turn.Ordered, turn.Terms = turns.ModeQueue, true, &terms
+	if err := turns.Queue(t, owner, e, turn, a, conversation, sessions.Form{Class: sessions.ClassTurn}); err != nil || s.Run == 0 {
 		return err
 	}
-	_, err := t.Exec(runBegins, a.TurnID, t.now, s.Run)
+	_, err := t.Exec(runBegins, a.TurnID, t.Now, s.Run)
 	return err
 }
 
 // submitSaid stores a message of ours, with which its run is done.
-func (t *tx) submitSaid(s *ledger.Submission, job int64, say *ledger.Reply, a *ledger.Accepted, conversation int64) (err error) {
-	if a.MessageID, err = t.outgoing(conversation, a.SessionID, 0, say, nil); err != nil {
+func submitSaid(t *database.Tx, s *ledger.Submission, job int64, say *ledger.Reply, a *ledger.Accepted, conversation int64) (err error) {
+	if a.MessageID, err = outbox.Outgoing(t, conversation, a.SessionID, 0, say, nil); err != nil {
 		return err
 	}
 	if s.Notification != "" {
-		if _, err := t.Exec(keepNotice, clean(s.Person), orNull(job), orNull(s.Run), clean(s.Notification), clean(string(s.Taint)), t.now); err != nil {
+		if _, err := t.Exec(keepNotice, database.Clean(s.Person), sessions.OrNull(job), sessions.OrNull(s.Run), database.Clean(s.Notification), database.Clean(string(s.Taint)), t.Now); err != nil {
 			return err
 		}
 	}
 	if s.Run != 0 {
-		if err := t.run(statement{runSaid, []any{a.MessageID, t.now, t.now, s.Run}}, statement{jobSpoke, []any{job}}); err != nil {
+		if err := t.Run(database.Do(runSaid, a.MessageID, t.Now, t.Now, s.Run), database.Do(jobSpoke, job)); err != nil {
 			return err
 		}
 	}
-	a.Event, err = t.emit(a.SessionID, event{Kind: "message", Message: a.MessageID})
+	a.Event, err = sessions.Emit(t, a.SessionID, sessions.Event{Kind: "message", Message: a.MessageID})
 	return err
 }
 
-// termsText is the column terms of a turn.
-func termsText(terms *agent.Terms) any {
-	if terms == nil {
-		return nil
-	}
-	return jsonText(terms)
-}
-
 // jobOf is the job whose work a turn with these terms is; 0: of none.
-func jobOf(terms string) int64 { return termsOf(terms).Job }
-
-func termsOf(text string) (t agent.Terms) {
-	_ = json.Unmarshal([]byte(text), &t) // where it cannot be read, who runs the turn complains of it
-	return t
-}
-
-// terms reads what narrows a turn of which the message is not merged: one that nobody typed
-// has terms, and calls no tool by name.
-func (t *tx) terms(d *ledger.TurnData) error {
-	var text string
-	if _, err := t.Row(turnTerms, []any{d.Turn.ID}, &text); err != nil || text == "" {
-		return err
-	}
-	d.Ordered, d.Submitted = false, true
-	return json.Unmarshal([]byte(text), &d.Turn.Terms)
-}
+func jobOf(terms string) int64 { return turns.TermsOf(terms).Job }

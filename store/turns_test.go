@@ -54,7 +54,7 @@ func TestTwoTurnsOfASessionNeverRun(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Begun("c", "1")
 		h.Accept(entry("c", "2", ""))
-		if err := h.DB.Write(h.Ctx, true, "UPDATE turns SET state = 'running'"); err == nil {
+		if err := h.DB.WriteText(h.Ctx, true, "UPDATE turns SET state = 'running'"); err == nil {
 			t.Error("two turns of a session run")
 		}
 		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'running'")

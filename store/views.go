@@ -10,6 +10,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
+	"switchboard/store/database"
 )
 
 const (
@@ -80,58 +81,37 @@ type turnRow struct {
 func (r *turnRow) view() view.Turn {
 	v := view.Turn{
 		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text, Taint: r.Taint,
-		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
-		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, BilledTokens: r.TokensIn + r.TokensOut, Cost: shownCost(r.Cost),
+		CreatedAt: database.Instant(r.CreatedAt), StartedAt: database.InstantPtr(r.StartedAt), FinishedAt: database.InstantPtr(r.FinishedAt),
+		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, BilledTokens: r.TokensIn + r.TokensOut, Cost: database.ShownCost(r.Cost),
 		MergedInto: r.MergedInto, RetryOf: r.RetryOf, Job: jobOf(r.Terms), Terms: json.RawMessage(r.Terms),
 	}
 	if v.State == string(ledger.TurnQueued) && v.Outcome == agent.OutcomeModelAway {
-		v.NextTry = instantPtr(&r.NotBefore)
+		v.NextTry = database.InstantPtr(&r.NotBefore)
 	}
 	return v
 }
 
-// views reads rows, each as view shows it.
-func views[R, V any](t *tx, view func(*R) V, query string, args ...any) (list []V, err error) {
-	var rows []R
-	if err := t.All(&rows, query, args...); err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		list = append(list, view(&rows[i]))
-	}
-	return list, nil
-}
-
-// listed is views in a transaction of its own.
-func listed[R, V any](ctx context.Context, db *DB, what string, view func(*R) V, query string, args ...any) (list []V, err error) {
-	err = db.read(ctx, what, func(t *tx) (err error) {
-		list, err = views(t, view, query, args...)
-		return err
-	})
-	return list, err
-}
-
 // Turns lists the newest turns first. State filters; empty: all.
 func (r *Router) Turns(ctx context.Context, state string, limit int) ([]view.Turn, error) {
-	return listed(ctx, r.db, "list turns", (*turnRow).view, listTurns, state, state, limit)
+	return database.Listed(ctx, r.db.DB, "list turns", (*turnRow).view, listTurns, state, state, limit)
 }
 
 // Turn implements router.Views.
 func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *view.Turn, err error) {
-	err = r.db.read(ctx, "show turn", func(t *tx) error {
-		if v, err = t.turn(oneTurn, id); err != nil {
+	err = r.db.Read(ctx, "show turn", func(t *database.Tx) error {
+		if v, err = turn(t, oneTurn, id); err != nil {
 			return err
 		}
-		if err = t.messageViews(v); err != nil {
+		if err = messageViews(t, v); err != nil {
 			return err
 		}
-		if err = t.callViews(v, prompts); err != nil {
+		if err = callViews(t, v, prompts); err != nil {
 			return err
 		}
-		if err = t.holders(v); err != nil {
+		if err = holders(t, v); err != nil {
 			return err
 		}
-		audit, err := views(t, (*auditRow).view, turnAudit, id)
+		audit, err := database.Views(t, (*auditRow).view, turnAudit, id)
 		v.Audit = append([]view.Audit{}, audit...)
 		return err
 	})
@@ -140,15 +120,15 @@ func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *view.Turn
 
 // Current implements router.Views.
 func (r *Router) Current(ctx context.Context, session string) (v *view.Turn, err error) {
-	err = r.db.read(ctx, "current turn", func(t *tx) error {
-		v, err = t.turn(currentTurn, clean(session))
+	err = r.db.Read(ctx, "current turn", func(t *database.Tx) error {
+		v, err = turn(t, currentTurn, database.Clean(session))
 		return err
 	})
 	return v, err
 }
 
 // turn reads one turn with its plans.
-func (t *tx) turn(query string, arg any) (*view.Turn, error) {
+func turn(t *database.Tx, query string, arg any) (*view.Turn, error) {
 	var rows []turnRow
 	if err := t.All(&rows, query, arg); err != nil {
 		return nil, err
@@ -157,13 +137,13 @@ func (t *tx) turn(query string, arg any) (*view.Turn, error) {
 		return nil, fmt.Errorf("turn: %w", ledger.ErrNotFound)
 	}
 	v := rows[0].view()
-	return &v, t.planViews(&v)
+	return &v, planViews(t, &v)
 }
 
 // Waiting implements router.Views.
 func (r *Router) Waiting(ctx context.Context, session string) (n int, err error) {
-	err = r.db.read(ctx, "count waiting turns", func(t *tx) error {
-		_, err := t.Row(countWaiting, []any{clean(session)}, &n)
+	err = r.db.Read(ctx, "count waiting turns", func(t *database.Tx) error {
+		_, err := t.Row(countWaiting, []any{database.Clean(session)}, &n)
 		return err
 	})
 	return n, err
@@ -181,7 +161,7 @@ type sessionEventRow struct {
 }
 
 func (e *sessionEventRow) view() channels.SessionEvent {
-	v := channels.SessionEvent{N: e.N, Kind: e.Kind, TurnID: e.TurnID, At: instant(e.CreatedAt)}
+	v := channels.SessionEvent{N: e.N, Kind: e.Kind, TurnID: e.TurnID, At: database.Instant(e.CreatedAt)}
 	if e.Data != "" {
 		v.Data = []byte(e.Data)
 	}
@@ -195,7 +175,7 @@ func (e *sessionEventRow) view() channels.SessionEvent {
 
 // Events lists a session's events after number n, oldest first.
 func (r *Router) Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error) {
-	return listed(ctx, r.db, "list events", (*sessionEventRow).view, listEvents, clean(session), n, limit)
+	return database.Listed(ctx, r.db.DB, "list events", (*sessionEventRow).view, listEvents, database.Clean(session), n, limit)
 }
 
 // A deliveryRow is a delivery for people to read.
@@ -215,33 +195,33 @@ func (d *deliveryRow) view() view.Delivery {
 	return view.Delivery{
 		ID: d.ID, TurnID: d.TurnID, Channel: d.Channel, Conversation: d.Conversation, State: d.State, Outcome: d.Outcome,
 		Detail: d.Detail, Part: d.Part, Tries: d.Tries, Repeated: d.Repeated, PlatformID: d.PlatformID, Text: d.Text,
-		UpdatedAt: instant(d.UpdatedAt),
+		UpdatedAt: database.Instant(d.UpdatedAt),
 	}
 }
 
 // Deliveries lists the newest first. State filters; empty: all.
 func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]view.Delivery, error) {
-	return listed(ctx, r.db, "list deliveries", (*deliveryRow).view, listDeliveries, state, state, limit)
+	return database.Listed(ctx, r.db.DB, "list deliveries", (*deliveryRow).view, listDeliveries, state, state, limit)
 }
 
 // Undelivered implements admin.DeliveryList.
 func (r *Router) Undelivered(ctx context.Context, before int64, limit int) ([]view.Delivery, error) {
-	return listed(ctx, r.db, "list deliveries", (*deliveryRow).view, undelivered, before, before, limit)
+	return database.Listed(ctx, r.db.DB, "list deliveries", (*deliveryRow).view, undelivered, before, before, limit)
 }
 
 // KeptOut lists what came from whoever was not served, the newest first.
 func (r *Router) KeptOut(ctx context.Context, limit int) ([]view.Message, error) {
-	return listed(ctx, r.db, "list who was kept out", (*messageRow).view, listKeptOut, limit)
+	return database.Listed(ctx, r.db.DB, "list who was kept out", (*messageRow).view, listKeptOut, limit)
 }
 
 // Shown implements router.Views. Of what we said, it knows the latest thousand
 // parts.
 func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID, person string) (text string, taint tools.Taint, err error) {
-	err = r.db.read(ctx, "find message", func(t *tx) error {
+	err = r.db.Read(ctx, "find message", func(t *database.Tx) error {
 		for _, query := range []string{shownIncoming, shownOutgoing} {
 			var of string
-			found, err := t.Row(query, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}, &text, &taint, &of)
-			if found && of != "" && of != clean(person) {
+			found, err := t.Row(query, []any{database.Clean(conv.Channel), database.Clean(string(conv.ID)), database.Clean(string(id))}, &text, &taint, &of)
+			if found && of != "" && of != database.Clean(person) {
 				taint = taint.Join(tools.Others)
 			}
 			if err != nil || found {
@@ -261,22 +241,22 @@ type rejectedRow struct {
 }
 
 func (e *rejectedRow) view() view.Rejected {
-	return view.Rejected{ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: clean(string(e.Raw)), At: instant(e.CreatedAt)}
+	return view.Rejected{ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: database.Clean(string(e.Raw)), At: database.Instant(e.CreatedAt)}
 }
 
 // Rejected lists what could not be read, the newest first.
 func (r *Router) Rejected(ctx context.Context, limit int) ([]view.Rejected, error) {
-	return listed(ctx, r.db, "list rejected events", (*rejectedRow).view, listRejected, limit)
+	return database.Listed(ctx, r.db.DB, "list rejected events", (*rejectedRow).view, listRejected, limit)
 }
 
 // TurnOf implements router.Views. Of what we said, it knows the latest thousand
 // parts of the conversation.
 func (r *Router) TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (turn int64, err error) {
-	queries, args := []string{turnAsked, turnSaid}, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}
+	queries, args := []string{turnAsked, turnSaid}, []any{database.Clean(conv.Channel), database.Clean(string(conv.ID)), database.Clean(string(id))}
 	if id == "" {
 		queries, args = []string{turnNewest}, args[:2]
 	}
-	err = r.db.read(ctx, "find turn", func(t *tx) error {
+	err = r.db.Read(ctx, "find turn", func(t *database.Tx) error {
 		for _, query := range queries {
 			found, err := t.Row(query, args, &turn)
 			if err != nil || found {

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +9,8 @@ import (
 	"switchboard/channels"
 	"switchboard/router/view"
 	"switchboard/store/database"
+	"switchboard/store/money"
+	"switchboard/store/turns"
 )
 
 const (
@@ -55,22 +55,22 @@ func (m *messageRow) view() view.Message {
 			ID: m.ID, Direction: m.Direction, Text: m.Text, Author: m.Author, Final: m.Final, Notice: m.Notice,
 		},
 		Class: m.Class, Channel: m.Channel, Conversation: m.Conversation, Kind: m.Kind, Person: m.Person, Identity: m.Identity,
-		Rule: m.Rule, Origin: m.Origin, Taint: m.Taint, Event: m.N, At: instant(m.CreatedAt), Turn: m.Turn,
+		Rule: m.Rule, Origin: m.Origin, Taint: m.Taint, Event: m.N, At: database.Instant(m.CreatedAt), Turn: m.Turn,
 		MessageID: m.ID,
 	}
 	if m.Direction == "out" {
 		v.Parts = []view.Delivery{}
 	}
 	if m.HappenedAt > 0 {
-		v.WrittenAt = instantPtr(&m.HappenedAt)
+		v.WrittenAt = database.InstantPtr(&m.HappenedAt)
 	}
 	v.Why = view.Admission(&v)
 	return v
 }
 
 // messageViews reads what came in for the turn and what it said, with the parts of each.
-func (t *tx) messageViews(v *view.Turn) (err error) {
-	if v.Messages, err = views(t, (*messageRow).view, turnMessages, v.ID); err != nil {
+func messageViews(t *database.Tx, v *view.Turn) (err error) {
+	if v.Messages, err = database.Views(t, (*messageRow).view, turnMessages, v.ID); err != nil {
 		return err
 	}
 	var parts []deliveryRow
@@ -89,7 +89,7 @@ func (t *tx) messageViews(v *view.Turn) (err error) {
 }
 
 // holders reads who held the turn, with what is known of each.
-func (t *tx) holders(v *view.Turn) error {
+func holders(t *database.Tx, v *view.Turn) error {
 	var text string
 	if _, err := t.Row(turnHolders, []any{v.ID}, &text); err != nil {
 		return err
@@ -139,7 +139,7 @@ func parseHolders(text string) (list []view.Holder, cut bool) {
 		for i, p := range parts {
 			n[i], _ = strconv.ParseInt(p, 10, 64) // written by us alone
 		}
-		list = append(list, view.Holder{Engine: n[0], Fence: n[1], From: instant(n[2])})
+		list = append(list, view.Holder{Engine: n[0], Fence: n[1], From: database.Instant(n[2])})
 	}
 	return list, cut
 }
@@ -162,7 +162,7 @@ func (s *stepRow) view() view.Task {
 	v := view.Task{
 		Position: *s.Position, Type: *s.Type, Detail: *s.Detail, Tool: s.Tool, Args: s.Args, Expect: s.Expect,
 		State: *s.State, Outcome: strings.TrimSpace(*s.Outcome + " " + *s.Code), Output: *s.Output, Taint: *s.Taint,
-		Rule: *s.AllowedBy, Reason: *s.Hint, StartedAt: instantPtr(s.StartedAt), FinishedAt: instantPtr(s.FinishedAt),
+		Rule: *s.AllowedBy, Reason: *s.Hint, StartedAt: database.InstantPtr(s.StartedAt), FinishedAt: database.InstantPtr(s.FinishedAt),
 	}
 	if *s.Outcome == "refused" {
 		v.Rule = *s.Rule
@@ -174,7 +174,7 @@ func (s *stepRow) view() view.Task {
 }
 
 // planViews reads the plans with their tasks, the rules that decided and the verdicts.
-func (t *tx) planViews(v *view.Turn) error {
+func planViews(t *database.Tx, v *view.Turn) error {
 	var rows []stepRow
 	if err := t.All(&rows, turnSteps, v.ID); err != nil {
 		return err
@@ -189,11 +189,11 @@ func (t *tx) planViews(v *view.Turn) error {
 			p.Tasks = append(p.Tasks, row.view())
 		}
 	}
-	return t.approvalViews(v)
+	return approvalViews(t, v)
 }
 
 // approvalViews reads what people were asked for the tasks of the plans.
-func (t *tx) approvalViews(v *view.Turn) error {
+func approvalViews(t *database.Tx, v *view.Turn) error {
 	var rows []struct {
 		ID                      int64
 		Attempt, Position       int
@@ -210,14 +210,14 @@ func (t *tx) approvalViews(v *view.Turn) error {
 			task := &v.Plans[a.Attempt].Tasks[a.Position]
 			task.Approvals = append(task.Approvals, view.Approval{
 				ID: a.ID, State: a.State, Scope: a.Scope, Rule: a.Rule, By: a.DecidedBy, Why: a.Why,
-				AskedAt: instant(a.CreatedAt), DecidedAt: instantPtr(a.DecidedAt),
+				AskedAt: database.Instant(a.CreatedAt), DecidedAt: database.InstantPtr(a.DecidedAt),
 			})
 		}
 	}
 	return nil
 }
 
-func (t *tx) callViews(v *view.Turn, prompts bool) error {
+func callViews(t *database.Tx, v *view.Turn, prompts bool) error {
 	var rows []struct {
 		Step, Role, Provider, Model, Error, Refused string
 		TokensIn                                    int64 `db:"tokens_in"`
@@ -233,21 +233,21 @@ func (t *tx) callViews(v *view.Turn, prompts bool) error {
 	for _, c := range rows {
 		view := view.Call{
 			Step: c.Step, Role: c.Role, Provider: c.Provider, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut,
-			Cost: shownCost(c.Cost), Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
-			Refused: c.Refused, CachedTokens: c.Cached, Reserved: money(c.Reserved), Lost: c.Lost,
+			Cost: database.ShownCost(c.Cost), Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
+			Refused: c.Refused, CachedTokens: c.Cached, Reserved: money.Money(c.Reserved), Lost: c.Lost,
 		}
 		if c.TokensIn > 0 {
 			v.PromptTokens = c.TokensIn
 		}
-		request, err := unpack(c.Request)
+		request, err := turns.Unpack(c.Request)
 		if err != nil {
 			return err
 		}
-		response, err := unpack(c.Response)
+		response, err := turns.Unpack(c.Response)
 		if err != nil {
 			return err
 		}
-		view.Request, view.Response = jsonOrText(request), clean(string(response))
+		view.Request, view.Response = database.AsJSON(request), database.Clean(string(response))
 		v.LLM = append(v.LLM, view)
 	}
 	return nil
@@ -259,19 +259,5 @@ type auditRow struct {
 }
 
 func (a *auditRow) view() view.Audit {
-	return view.Audit{At: instant(a.CreatedAt), Person: a.Person, Action: a.Action, Target: a.Target, Rule: a.Rule, Outcome: a.Outcome}
-}
-
-// shownCost is a cost without the dust of adding many of them up.
-func shownCost(cost float64) float64 { return math.Round(cost*1e9) / 1e9 }
-
-// jsonOrText is a body as JSON: itself when it is valid, a string of it when not.
-func jsonOrText(b []byte) json.RawMessage {
-	if len(b) == 0 {
-		return nil
-	}
-	if json.Valid(b) {
-		return b
-	}
-	return json.RawMessage(jsonText(clean(string(b))))
+	return view.Audit{At: database.Instant(a.CreatedAt), Person: a.Person, Action: a.Action, Target: a.Target, Rule: a.Rule, Outcome: a.Outcome}
 }

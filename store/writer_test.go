@@ -59,7 +59,7 @@ func TestWriteAfterCloseFails(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Write(t.Context(), true, "DELETE FROM turns"); err == nil || !strings.Contains(err.Error(), "closed") {
+	if err := db.WriteText(t.Context(), true, "DELETE FROM turns"); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("%v", err)
 	}
 }

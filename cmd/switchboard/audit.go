@@ -14,6 +14,7 @@ import (
 	"switchboard/internal/words"
 	"switchboard/router/view"
 	"switchboard/store"
+	"switchboard/store/audit"
 )
 
 // auditCmd reads the audit log.
@@ -44,7 +45,7 @@ func (c *auditVerifyCmd) Run(a *app) error {
 		hash := hex.EncodeToString(v.Hash)
 		if c.JSON {
 			return printJSON(a.out, struct {
-				store.Verified
+				audit.Verified
 				Hash string `json:"hash"`
 			}{v, hash})
 		}

@@ -11,6 +11,7 @@ import (
 	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/store"
+	"switchboard/store/jobs"
 )
 
 // checkJobs tells which jobs do not run though somebody wants them to. alive says that an engine answers here.
@@ -36,7 +37,7 @@ func checkJobs(ctx context.Context, db *store.DB, settings *configs.Settings, al
 	}{
 		{facts.Disabled, "disabled, as they failed too often", "\"switchboard job history N\" says why; then \"switchboard job resume N\""},
 		{facts.Paused, "paused by the program", "\"switchboard job show N\" says why; then \"switchboard job resume N\" or \"job remove N\""},
-		{facts.Overdue, "overdue: due for longer than " + store.JobOverdue.String() + ", and not begun", wait},
+		{facts.Overdue, "overdue: due for longer than " + jobs.Late.String() + ", and not begun", wait},
 	} {
 		if len(stopped.jobs) > 0 {
 			findings = append(findings, finding{Check: "jobs", OK: true, Warn: true, Mend: stopped.mend, Text: numbered(stopped.jobs) + " " + stopped.why})

@@ -58,10 +58,10 @@ func (db *DB) Snapshot(ctx context.Context, op string, fn func(*Tx) error) error
 
 func (db *DB) snapshot(ctx context.Context, fn func(*Tx) error) error {
 	if db.lite != nil { // the first query takes the snapshot
-		return inBulk(ctx, db.lite.readers.pool, nil, func(t *sqlx.Tx) error { return fn(&Tx{Q: bulkTx{t, ctx}}) })
+		return inBulk(ctx, db.lite.readers.pool, nil, func(t *sqlx.Tx) error { return fn(db.tx(bulkTx{t, ctx})) })
 	}
 	return db.inPatience(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func(t *sqlx.Tx) error {
-		return fn(&Tx{Q: bulkTx{t, ctx}, PG: true})
+		return fn(db.tx(bulkTx{t, ctx}))
 	})
 }
 
@@ -102,9 +102,9 @@ type Loading struct {
 func (db *DB) Load(ctx context.Context, op string, fn func(*Loading) error) error {
 	var err error
 	if db.lite == nil {
-		err = db.inPatience(ctx, nil, func(t *sqlx.Tx) error { return fn(&Loading{&Tx{Q: bulkTx{t, ctx}, PG: true}, bulkTx{t, ctx}}) })
+		err = db.inPatience(ctx, nil, func(t *sqlx.Tx) error { return fn(&Loading{db.tx(bulkTx{t, ctx}), bulkTx{t, ctx}}) })
 	} else {
-		err = db.lite.load(ctx, fn)
+		err = db.loadLite(ctx, fn)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, explainMigration(err)) // in the database's own words
@@ -112,8 +112,8 @@ func (db *DB) Load(ctx context.Context, op string, fn func(*Loading) error) erro
 	return nil
 }
 
-func (s *sqlite) load(ctx context.Context, fn func(*Loading) error) error {
-	pool, err := sqlx.Open("sqlite", sqliteDSN(s.path))
+func (db *DB) loadLite(ctx context.Context, fn func(*Loading) error) error {
+	pool, err := sqlx.Open("sqlite", sqliteDSN(db.lite.path))
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *sqlite) load(ctx context.Context, fn func(*Loading) error) error {
 	if _, err := pool.ExecContext(ctx, `PRAGMA foreign_keys = 0; PRAGMA cache_size = -100000`); err != nil {
 		return err
 	}
-	return inBulk(ctx, pool, nil, func(t *sqlx.Tx) error { return fn(&Loading{&Tx{Q: bulkTx{t, ctx}}, bulkTx{t, ctx}}) })
+	return inBulk(ctx, pool, nil, func(t *sqlx.Tx) error { return fn(&Loading{db.tx(bulkTx{t, ctx}), bulkTx{t, ctx}}) })
 }
 
 // Into fills a table: rows is called with what puts a row into it.

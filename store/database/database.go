@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"switchboard/internal/secrets"
 )
@@ -46,6 +47,8 @@ type DB struct {
 	dataDir string
 
 	reader reader
+	// Now is the clock of instants in rows; time.Now, but in tests. It is set before the first transaction.
+	Now func() time.Time
 }
 
 // errURL is returned by Open when [store] url is of no known form.
@@ -57,7 +60,7 @@ var errURL = errors.New(`[store] url must be empty, "sqlite:PATH" or "postgres:/
 // migrated, and a database of an early build is refused (ErrEarly). The database is asked
 // within ctx. An error says what to do and never holds a password.
 func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*DB, error) {
-	db := &DB{log: log, dataDir: dataDir}
+	db := &DB{log: log, dataDir: dataDir, Now: time.Now}
 	url := cfg.URL.Reveal()
 	var err error
 	switch {
@@ -139,13 +142,31 @@ const (
 	Result
 )
 
+func (db *DB) tx(q querier) *Tx { return &Tx{Q: q, PG: db.PG(), Now: db.Now().UnixMicro()} }
+
+// ForLeases is how durable a change of leases is. A PostgreSQL server may crash
+// and come back while we live: a fence that was given out must not be given out
+// again, and a lease that we gave back must not be ours again. SQLite loses
+// commits only together with the engine, whose leases the next start voids.
+func (db *DB) ForLeases() Durability {
+	if db.PG() {
+		return Full
+	}
+	return Rides
+}
+
+// Record is Write for what became of something outside.
+func (db *DB) Record(ctx context.Context, op string, fn func(*Tx) error) error {
+	return db.Write(ctx, Result, op, fn)
+}
+
 // Write runs fn in one transaction and returns after it is committed. fn does
 // SQL only and may be run again after a conflict, so it assigns its results anew
 // each time. ctx counts until fn begins; from there the transaction runs to its
 // end. An error is one a person can act on (see problem), or what fn returned.
 func (db *DB) Write(ctx context.Context, mode Durability, op string, fn func(*Tx) error) error {
 	var err error
-	run := func(q querier) error { return fn(&Tx{Q: q, PG: db.PG()}) }
+	run := func(q querier) error { return fn(db.tx(q)) }
 	switch {
 	case db.lite != nil && db.lite.writer == nil:
 		err = errReadOnly

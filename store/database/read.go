@@ -29,9 +29,9 @@ type reader struct {
 func (db *DB) Read(ctx context.Context, op string, fn func(*Tx) error) error {
 	var err error
 	if db.lite != nil {
-		err = db.lite.read(ctx, func(q querier) error { return fn(&Tx{Q: q}) })
+		err = db.lite.read(ctx, func(q querier) error { return fn(db.tx(q)) })
 	} else {
-		err = db.pg.noticed(fn(&Tx{Q: reading{&db.reader, ctx}, PG: true}))
+		err = db.pg.noticed(fn(db.tx(reading{&db.reader, ctx})))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, Explain(err))

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -29,7 +30,7 @@ func OpenReadOnly(ctx context.Context, cfg Config, dataDir string, log *slog.Log
 	if err != nil {
 		return nil, fmt.Errorf("open %s to read: %w", path, Explain(err))
 	}
-	db := &DB{log: log, dataDir: dataDir, lite: &sqlite{path: path, readers: newReaders(pool)}}
+	db := &DB{log: log, dataDir: dataDir, lite: &sqlite{path: path, readers: newReaders(pool)}, Now: time.Now}
 	if err := db.known(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -29,6 +29,9 @@ type Rows interface {
 type Tx struct {
 	Q  querier
 	PG bool
+	// Now is the clock of instants in rows as the transaction began, µs UTC. Whether an
+	// owner lives is judged by the database's clock alone.
+	Now int64
 }
 
 // Exec runs a statement and returns how many rows it touched.
@@ -77,6 +80,45 @@ func (t *Tx) Insert(query string, args ...any) (id int64, err error) {
 		err = fmt.Errorf("insert returned no id")
 	}
 	return id, err
+}
+
+// IDs reads rows of one column, the ID.
+func (t *Tx) IDs(query string, args ...any) (ids []int64, err error) {
+	var rows []struct{ ID int64 }
+	err = t.All(&rows, query, args...)
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids, err
+}
+
+// A Statement changes rows.
+type Statement struct {
+	query string
+	args  []any
+}
+
+// Do is a statement with its arguments.
+func Do(query string, args ...any) Statement { return Statement{query, args} }
+
+// Run runs statements one after the other.
+func (t *Tx) Run(list ...Statement) error {
+	for _, s := range list {
+		if _, err := t.Exec(s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Each runs statements that all take the same arguments, and counts what the last one touched.
+func (t *Tx) Each(queries []string, args []any) (n int64, err error) {
+	for _, query := range queries {
+		if n, err = t.Exec(query, args...); err != nil {
+			return 0, fmt.Errorf("%s: %w", query, err)
+		}
+	}
+	return n, nil
 }
 
 // Locked is appended to a SELECT whose rows must not change before the

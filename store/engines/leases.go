@@ -54,11 +54,8 @@ const (
 		WHERE l.kind = ? AND l.name = ? AND %[1]s`
 )
 
-// Leases takes and checks leases inside a transaction.
-type Leases struct{ *database.Tx }
-
 // Alive is the condition that the owner o lives.
-func (t Leases) Alive() string {
+func Alive(t *database.Tx) string {
 	if t.PG {
 		return alivePostgres
 	}
@@ -66,7 +63,7 @@ func (t Leases) Alive() string {
 }
 
 // Clock is the clock that judges owners, an expression: µs. now is ours.
-func (t Leases) Clock(now int64) string {
+func Clock(t *database.Tx, now int64) string {
 	if t.PG {
 		return "sb_clock()"
 	}
@@ -74,7 +71,7 @@ func (t Leases) Clock(now int64) string {
 }
 
 // keeps says that the owner o keeps its leases from taker, an expression.
-func (t Leases) keeps(taker string) string {
+func keeps(t *database.Tx, taker string) string {
 	if t.PG {
 		return fmt.Sprintf(keepsPostgres, taker)
 	}
@@ -83,7 +80,7 @@ func (t Leases) keeps(taker string) string {
 
 // Left says whether the lease is that of an owner that is dead for sure: one that
 // was merely late did not die of what it did.
-func (t Leases) Left(kind, name string) (bool, error) {
+func Left(t *database.Tx, kind, name string) (bool, error) {
 	dead := deadSQLite
 	if t.PG {
 		dead = deadPostgres
@@ -94,13 +91,13 @@ func (t Leases) Left(kind, name string) (bool, error) {
 
 // Take takes a lease; ok is false while a living owner holds it. A channel's is taken again
 // by the engine that holds it.
-func (t Leases) Take(kind, name string, owner, now int64) (fence int64, ok bool, err error) {
-	ok, err = t.Row(fmt.Sprintf(takeLease, t.Alive(), t.keeps("excluded.owner")), []any{kind, name, now, owner}, &fence)
+func Take(t *database.Tx, kind, name string, owner, now int64) (fence int64, ok bool, err error) {
+	ok, err = t.Row(fmt.Sprintf(takeLease, Alive(t), keeps(t, "excluded.owner")), []any{kind, name, now, owner}, &fence)
 	return fence, ok, err
 }
 
 // Fenced returns ledger.ErrFenced unless fence is the newest of a held lease.
-func (t Leases) Fenced(kind, name string, fence int64) error {
+func Fenced(t *database.Tx, kind, name string, fence int64) error {
 	var one int
 	found, err := t.Row(holdsLease, []any{kind, name, fence}, &one)
 	if err == nil && !found {
@@ -111,7 +108,7 @@ func (t Leases) Fenced(kind, name string, fence int64) error {
 
 // Keep says whether fence is the newest of a held lease, which nobody takes then before
 // the transaction ends. PostgreSQL's sb_holds does the same.
-func (t Leases) Keep(kind, name string, fence int64) (bool, error) {
+func Keep(t *database.Tx, kind, name string, fence int64) (bool, error) {
 	var one int
 	query := holdsLease
 	if t.PG {
@@ -121,13 +118,13 @@ func (t Leases) Keep(kind, name string, fence int64) (bool, error) {
 }
 
 // Release gives a lease back.
-func (t Leases) Release(kind, name string, fence int64) error {
+func Release(t *database.Tx, kind, name string, fence int64) error {
 	_, err := t.Exec(freeLease, kind, name, fence)
 	return err
 }
 
 // Held says whether a living owner has the lease.
-func (t Leases) Held(kind, name string) (bool, error) {
+func Held(t *database.Tx, kind, name string) (bool, error) {
 	var one int
-	return t.Row(fmt.Sprintf(leaseOf, t.Alive()), []any{kind, name}, &one)
+	return t.Row(fmt.Sprintf(leaseOf, Alive(t)), []any{kind, name}, &one)
 }

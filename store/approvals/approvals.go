@@ -1,0 +1,296 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/outbox"
+	"switchboard/store/sessions"
+)
+
+const (
+	// InsertApproval stores a question of a turn; its person and session are the turn's.
+	InsertApproval = `
+		INSERT INTO approvals (kind, state, person, session_id, turn_id, attempt, position, tool, shown, hash, rule, taint, data, created_at, expires_at)
+		SELECT 'tool', 'proposed', t.person, t.session_id, t.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM turns t WHERE t.id = ? RETURNING id`
+	// ApprovalOf reads one, a Row.
+	ApprovalOf = `
+		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, attempt, position, tool, shown, rule, taint,
+			scope, decided_by, why, channel, identity, data, expires_at
+		FROM approvals WHERE id = ?`
+	// byAdmin: whoever allowed it has to be an admin still, unless it was theirs to decide.
+	byAdmin = `(a.rule = '` + tools.RuleKeeps + `' AND a.person = a.decided_by OR EXISTS (SELECT 1 FROM people p WHERE p.name = a.decided_by AND p.role = 'admin'))`
+	// approvalFor is the newest answer to a question of that very task. What was allowed is
+	// good for useWithin, and until the question's deadline: then it is asked again. If it has
+	// another hash by now, it is not what was allowed.
+	approvalFor = `
+		SELECT a.id, CASE WHEN a.state = 'accepted' AND NOT ` + byAdmin + ` THEN 'cancelled' WHEN a.state = 'accepted' AND a.hash <> ? THEN 'changed' ELSE a.state END AS state,
+			a.scope, FALSE AS is_grant, a.decided_by, a.why
+		FROM approvals a WHERE a.turn_id = ? AND a.attempt = ? AND a.position = ? AND a.kind = 'tool' AND a.used_at IS NULL
+		AND (a.state <> 'accepted' OR a.expires_at > ? OR a.decided_at > ?)
+		ORDER BY a.id DESC LIMIT 1`
+	goodGrant = `
+		a.hash = ? AND a.kind = 'tool' AND a.state = 'accepted' AND a.scope IN ('session', 'always') AND a.revoked_at IS NULL
+		AND (a.scope = 'always' OR a.session_id = ?) AND ` + byAdmin
+	grantFor = `
+		SELECT a.id, a.state, a.scope, TRUE AS is_grant, a.decided_by, a.why FROM approvals a WHERE a.person = ? AND ` + goodGrant + ` ORDER BY a.id LIMIT 1`
+	// UseApproval uses one up for the very task that it was asked for.
+	UseApproval = `
+		UPDATE approvals AS a SET used_at = ? WHERE id = ? AND state = 'accepted' AND used_at IS NULL AND turn_id = ? AND attempt = ? AND position = ? AND hash = ?
+		AND ` + byAdmin
+	// UseGrant looks whether a grant is good for the person of a turn.
+	UseGrant       = `SELECT 1 FROM approvals a JOIN turns t ON t.id = ? WHERE a.id = ? AND t.person = a.person AND ` + goodGrant
+	decideApproval = `
+		UPDATE approvals SET state = ?, scope = ?, decided_by = ?, why = ?, decided_at = ? WHERE id = ? AND state = 'proposed'`
+	closeActions = `
+		UPDATE actions SET state = 'cancelled', outcome = ?, used_by = ?, used_at = ? WHERE approval_id = ? AND state = 'proposed'`
+	// Overdue are open ones whose time is over.
+	Overdue = `SELECT id FROM approvals WHERE state = 'proposed' AND expires_at <= ? ORDER BY expires_at LIMIT 100`
+	// NextOverdue is when the time of the next open one is over.
+	NextOverdue  = `SELECT min(expires_at) FROM approvals WHERE state = 'proposed'`
+	onePerson    = `SELECT 1 FROM people WHERE name = ?`
+	openOfPerson = `SELECT count(*) FROM approvals WHERE person = ? AND kind = 'tool' AND state = 'proposed'`
+	openOfTurn   = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
+	questionsOf  = `
+		SELECT DISTINCT c.channel, c.conversation, c.kind, c.place, c.title, d.platform_id, d.part, m.text, p.kind AS asked, p.state, p.scope, p.decided_by, p.why
+		FROM approvals p JOIN actions a ON a.approval_id = p.id JOIN messages m ON m.id = a.message_id
+		JOIN deliveries d ON d.message_id = m.id JOIN conversations c ON c.id = d.conversation_id
+		WHERE p.id = ? AND d.state = 'sent' AND d.platform_id <> '' AND d.extra LIKE '{"buttons":%'`
+	// RevokeSession ends the grants of a session.
+	RevokeSession = `UPDATE approvals SET revoked_at = ? WHERE session_id = ? AND scope = 'session' AND revoked_at IS NULL`
+	// EndGranted ends what somebody granted who is no admin any more: it is not to come back
+	// with the role.
+	EndGranted = `UPDATE approvals SET revoked_at = ? WHERE decided_by = ? AND scope IN ('session', 'always') AND revoked_at IS NULL`
+	// ForgetGrants ends what somebody was granted, and what they granted: the name may be
+	// given to somebody else.
+	ForgetGrants = `UPDATE approvals SET revoked_at = decided_at WHERE ? IN (person, decided_by) AND scope IN ('session', 'always') AND revoked_at IS NULL`
+)
+
+// useWithin is how long after the decision what was allowed may begin: after days in which
+// no engine ran, nobody expects it any more.
+const useWithin = time.Hour
+
+// A Row is an approval.
+type Row struct {
+	ID                        int64
+	Kind                      ledger.ApprovalKind
+	State                     ledger.ActionState
+	Person, Tool, Shown, Rule string
+	SessionID                 int64 `db:"session_id"`
+	TurnID                    int64 `db:"turn_id"`
+	Attempt, Position         int
+	Taint                     tools.Taint
+	Scope, Why, Data          string
+	Channel, Identity         string
+	DecidedBy                 string `db:"decided_by"`
+	ExpiresAt                 int64  `db:"expires_at"`
+}
+
+// approvalTerms is what is kept of an approval of a tool, as its data.
+type Terms struct {
+	Once bool `json:"once,omitempty"` // it is allowed once only, whatever its taint
+}
+
+// Once says that it can be allowed once only.
+func (p *Row) Once() (bool, error) {
+	var terms Terms
+	err := p.Stored(&terms)
+	return terms.Once || p.Taint != tools.Clean, err
+}
+
+// Stored reads the approval's data.
+func (p *Row) Stored(data any) error {
+	if err := json.Unmarshal([]byte(p.Data), data); err != nil {
+		return fmt.Errorf("stored approval %d: %w", p.ID, err)
+	}
+	return nil
+}
+
+type approvalData struct {
+	ID    int64  `json:"id,string"`
+	State string `json:"state"`
+	// Code decides, typed in this session; empty: here nobody does.
+	Code string `json:"code,omitempty"`
+	By   string `json:"by,omitempty"`
+}
+
+func approvalEvent(turn int64, d approvalData) sessions.Event {
+	return sessions.Event{Kind: "approval", Turn: turn, Data: database.JSONText(d)}
+}
+
+// MayAsk refuses one more question of a turn's person, of whom so many are open.
+func MayAsk(t *database.Tx, turn int64, most int) error {
+	var person string
+	var one, open int
+	if _, err := t.Row(sessions.PersonOf, []any{turn}, &person); err != nil {
+		return err
+	}
+	if _, err := t.Row(t.Locked(onePerson), []any{person}, &one); err != nil { // of two at once one waits
+		return err
+	}
+	if _, err := t.Row(openOfPerson, []any{person}, &open); err != nil {
+		return err
+	}
+	if open >= most {
+		return ledger.ErrTooManyAsked
+	}
+	return nil
+}
+
+// Ask stores a question, in its turn's session or in another.
+func Ask(t *database.Tx, ref ledger.TurnRef, conversation, approval int64, q *ledger.Question) error {
+	session, turn := ref.SessionID, ref.TurnID
+	at, err := sessions.Place(t, sessions.CleanConversation(q.Conversation))
+	if err != nil {
+		return err
+	}
+	if at.Id != conversation {
+		turn = 0 // of another session
+		if session, err = sessions.FindOrMake(t, at.Id, at.Key, ""); err != nil {
+			return err
+		}
+	}
+	for i := range q.Reply.Actions {
+		q.Reply.Actions[i].Approval = approval
+	}
+	message, err := outbox.Outgoing(t, at.Id, session, turn, &q.Reply, nil)
+	if err != nil {
+		return err
+	}
+	_, err = sessions.Emit(t, session, approvalEvent(turn, approvalData{ID: approval, State: string(ledger.ActionProposed), Code: q.Code}),
+		sessions.Event{Kind: "message", Turn: turn, Message: message})
+	return err
+}
+
+// Approval implements router.Approvals.
+func (r *Store) Approval(ctx context.Context, ref ledger.TurnRef, person string, ask agent.Ask) (got agent.Approval, err error) {
+	err = r.Look(ctx, "read approval", func(t *database.Tx) error {
+		read := func(query string, args ...any) (bool, error) {
+			return t.Row(query, args, &got.ID, &got.State, &got.Scope, &got.Grant, &got.By, &got.Why)
+		}
+		found, err := read(approvalFor, ask.Hash, ref.TurnID, ask.Attempt, ask.Position, t.Now, t.Now-useWithin.Microseconds())
+		if err != nil || found || ask.Taint != tools.Clean || ask.Loads != nil {
+			return err
+		}
+		_, err = read(grantFor, database.Clean(person), ask.Hash, ref.SessionID)
+		return err
+	})
+	return got, err
+}
+
+// Find reads an approval and locks its turn's session before it, as who cancels the
+// turn does.
+func Find(t *database.Tx, id int64) (*Row, error) {
+	var rows []Row
+	err := t.All(&rows, ApprovalOf, id)
+	if err == nil && len(rows) == 1 && t.PG {
+		if turn := rows[0].TurnID; turn != 0 {
+			if _, _, err := sessions.LockedBy(t, turn); err != nil {
+				return nil, err
+			}
+		}
+		rows = nil
+		err = t.All(&rows, t.Locked(ApprovalOf), id)
+	}
+	if err == nil && len(rows) == 0 {
+		err = ledger.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// Settle ends an open approval, its buttons and codes, and queues the turn that waits for it
+// ahead of newer ones. Both rows are locked.
+func Settle(t *database.Tx, p *Row, state ledger.ActionState, scope, by, why string) error {
+	if n, err := t.Exec(decideApproval, string(state), scope, by, database.Clean(why), t.Now, p.ID); err != nil || n == 0 {
+		return err
+	}
+	if _, err := t.Exec(closeActions, string(state), by, t.Now, p.ID); err != nil || p.TurnID == 0 {
+		return err
+	}
+	events := []sessions.Event{approvalEvent(p.TurnID, approvalData{ID: p.ID, State: string(state), By: by})}
+	n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, p.TurnID, string(ledger.TurnWaiting))
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		events = append(events, sessions.TurnEvent(p.TurnID, string(ledger.TurnQueued), ""))
+	}
+	_, err = sessions.Emit(t, p.SessionID, events...)
+	return err
+}
+
+// CancelOf ends what a turn waits for that was cancelled.
+func CancelOf(t *database.Tx, turn int64) error {
+	ids, err := t.IDs(openOfTurn, turn)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := t.Run(
+			database.Do(decideApproval, string(ledger.ActionCancelled), "", "", "", t.Now, id),
+			database.Do(closeActions, "cancelled", "", t.Now, id),
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TurnApprovals implements router.Approvals.
+func (r *Store) TurnApprovals(ctx context.Context, turn int64) (ids []int64, err error) {
+	err = r.Read(ctx, "list approvals of a turn", func(t *database.Tx) error {
+		ids, err = t.IDs(`SELECT id FROM approvals WHERE turn_id = ?`, turn)
+		return err
+	})
+	return ids, err
+}
+
+// Questions implements delivery.Ledger.
+func (r *Store) Questions(ctx context.Context, approval int64) (list []ledger.Decided, err error) {
+	err = r.Read(ctx, "list questions", func(t *database.Tx) error {
+		var rows []struct {
+			sessions.ConversationRow
+			PlatformID channels.MessageID `db:"platform_id"`
+			Part       int
+			Asked      ledger.ApprovalKind
+			State      ledger.ActionState
+			Scope      ledger.Does
+			DecidedBy  string `db:"decided_by"`
+			Text, Why  string
+		}
+		if err := t.All(&rows, questionsOf, approval); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			list = append(list, ledger.Decided{
+				Conversation: row.Where(), Message: row.PlatformID, Part: row.Part, Text: row.Text,
+				Kind: row.Asked, State: row.State, Scope: row.Scope, By: row.DecidedBy, Why: row.Why,
+			})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// AuditAsk writes that somebody is asked whether a task may run.
+func AuditAsk(t *database.Tx, q *agent.Ask, id int64, ref ledger.TurnRef) error {
+	var person string
+	if _, err := t.Row(sessions.PersonOf, []any{ref.TurnID}, &person); err != nil {
+		return err
+	}
+	return audit.Write(t, ledger.Hand{Person: person, Rule: q.Rule}, audit.Entry{
+		Action: "tool.ask", Target: "approval " + database.Digits(id), Outcome: "asked", Why: q.Reason,
+		Data: map[string]any{"tool": q.Tool, "taint": q.Taint}, Session: ref.SessionID, Turn: ref.TurnID,
+	})
+}

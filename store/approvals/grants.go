@@ -1,0 +1,61 @@
+package approvals
+
+import (
+	"context"
+	"fmt"
+
+	"switchboard/router/ledger"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/outbox"
+	"switchboard/store/sessions"
+)
+
+const (
+	listGrants = `
+		SELECT a.id, a.person, a.tool, a.shown, a.scope, a.decided_by, a.decided_at, coalesce(s.key, '') AS session
+		FROM approvals a LEFT JOIN sessions s ON s.id = a.session_id
+		WHERE a.scope IN ('session', 'always') AND a.state = 'accepted' AND a.revoked_at IS NULL AND (? OR a.person = ?) ORDER BY a.id`
+	revokeGrant = `
+		UPDATE approvals SET revoked_at = ? WHERE id = ? AND scope IN ('session', 'always') AND revoked_at IS NULL AND (? OR person = ?)`
+)
+
+// Grants implements router.Approvals.
+func (r *Store) Grants(ctx context.Context, person string, any bool) (list []ledger.Grant, err error) {
+	err = r.Read(ctx, "list grants", func(t *database.Tx) error {
+		var rows []struct {
+			ID                                  int64
+			Person, Tool, Shown, Scope, Session string
+			DecidedBy                           string `db:"decided_by"`
+			DecidedAt                           int64  `db:"decided_at"`
+		}
+		if err := t.All(&rows, listGrants, any, database.Clean(person)); err != nil {
+			return err
+		}
+		for _, g := range rows {
+			list = append(list, ledger.Grant{
+				ID: g.ID, Person: g.Person, Tool: g.Tool, Shown: g.Shown, Scope: g.Scope, Session: g.Session, By: g.DecidedBy, At: database.Instant(g.DecidedAt),
+			})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Revoke takes a grant back.
+func Revoke(t *database.Tx, e *ledger.Entry, as *ledger.AsRevoke, a *ledger.Accepted, conversation int64) error {
+	n, err := t.Exec(revokeGrant, t.Now, as.Grant, as.AnyPerson, database.Clean(e.Sender.Person))
+	if err != nil {
+		return err
+	}
+	situation := ledger.GrantUnknown
+	if n > 0 {
+		situation = ledger.GrantRevoked
+		if err := audit.Write(t, audit.ApproverOf(e), audit.Entry{
+			Action: "grant.revoke", Target: fmt.Sprintf("grant %d", as.Grant), Outcome: "done",
+		}); err != nil {
+			return err
+		}
+	}
+	return outbox.Say(t, e, a, conversation, sessions.ClassControl, situation)
+}

@@ -1,0 +1,223 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"switchboard/router/view"
+	"switchboard/store/database"
+)
+
+// A Verified says how far the audit log proves itself.
+type Verified struct {
+	Segments int       `json:"segments"`
+	Rows     int64     `json:"rows"`
+	From     time.Time `json:"from"` // the hour of the first segment; zero: there is none
+	To       time.Time `json:"to"`   // the end of the hour of the last
+	Hash     []byte    `json:"-"`    // of the last
+	// Pruned is the last segment that was cleared away; 0: none was.
+	Pruned int64 `json:"pruned,omitempty"`
+	// Open are the rows that are not sealed yet, the oldest written then.
+	Open   int64     `json:"open"`
+	OpenAt time.Time `json:"open_at,omitzero"`
+}
+
+// A TamperedError says where the audit log is not what was sealed.
+type TamperedError struct {
+	Segment int64
+	Hour    time.Time
+	What    string
+}
+
+func (e *TamperedError) Error() string {
+	return fmt.Sprintf("segment %d of the audit log, of %s, does not fit: %s", e.Segment, e.Hour.Format("2006-01-02 15:04Z"), e.What)
+}
+
+const (
+	prunedRow = `SELECT 1 FROM audit WHERE action = 'audit.prune' AND target = ? AND id > ? LIMIT 1`
+	strayRow  = `SELECT 1 FROM audit WHERE id < ? LIMIT 1`
+	openRows  = `SELECT count(*), coalesce(min(created_at), 0) FROM audit WHERE id > ?`
+)
+
+// LastSeal is the hash of the last segment; nil: nothing is sealed yet.
+func (db *Store) LastSeal(ctx context.Context) (hash []byte, err error) {
+	err = db.Read(ctx, "read the last seal", func(t *database.Tx) error {
+		s, err := FindSegment(t, LastSegment)
+		hash = s.Hash
+		return err
+	})
+	return hash, err
+}
+
+// VerifyAudit reads the whole audit log and holds it to its seals, and to the hash of a segment that was
+// kept elsewhere; since nil: to none. *TamperedError: it is not as it was sealed. What is cleared away
+// meanwhile is no fault.
+func (db *Store) VerifyAudit(ctx context.Context, since []byte) (v Verified, err error) {
+	for {
+		var tampered *TamperedError
+		before, err := db.anchor(ctx)
+		if err != nil {
+			return v, err
+		}
+		if v, tampered, err = db.verifyFrom(ctx, before, since); err != nil || tampered == nil {
+			return v, err
+		}
+		now, err := db.anchor(ctx)
+		if err != nil {
+			return v, err
+		}
+		if now.ID == before.ID { // nothing was cleared away meanwhile
+			return v, tampered
+		}
+	}
+}
+
+// anchor is the last segment that was cleared away.
+func (db *Store) anchor(ctx context.Context) (s Segment, err error) {
+	err = db.Read(ctx, "look for cleared segments", func(t *database.Tx) error {
+		s, err = FindSegment(t, PrunedSegment)
+		return err
+	})
+	return s, err
+}
+
+func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (v Verified, tampered *TamperedError, err error) {
+	bad := func(s *Segment, what string) (Verified, *TamperedError, error) {
+		return v, &TamperedError{Segment: s.ID, Hour: database.Instant(s.Hour), What: what}, nil
+	}
+	v.Pruned = before.ID
+	var after int64
+	if before.ID != 0 {
+		after = before.ID
+		var told bool
+		if err = db.Read(ctx, "look who cleared away", func(t *database.Tx) error {
+			var one int
+			told, err = t.Row(prunedRow, []any{PrunedTarget(&before), before.LastID}, &one)
+			return err
+		}); err != nil {
+			return v, nil, err
+		}
+		if !bytes.Equal(before.Hash, before.Seal()) {
+			return bad(&before, "its own row was changed")
+		} else if !told {
+			return bad(&before, "no row says that its rows were cleared away")
+		}
+	}
+	var list []Segment
+	last, met := before, since == nil || bytes.Equal(before.Hash, since)
+	for more := true; more; {
+		if err = db.Read(ctx, "read segments", func(t *database.Tx) error {
+			list = nil
+			return t.All(&list, someSegments, after)
+		}); err != nil {
+			return v, nil, err
+		}
+		more = len(list) == auditPage
+		for i := range list {
+			s := &list[i]
+			after = s.ID
+			if what := s.fits(&last); what != "" {
+				return bad(s, what)
+			}
+			n, sum, err := db.Digest(ctx, s.FirstID, s.LastID)
+			switch {
+			case err != nil:
+				return v, nil, err
+			case n != s.RowCount:
+				return bad(s, fmt.Sprintf("it had %d rows as it was sealed, and has %d", s.RowCount, n))
+			case !bytes.Equal(sum, s.Digest):
+				return bad(s, "a row of it was changed")
+			}
+			if v.Segments == 0 {
+				v.From = database.Instant(s.Hour)
+			}
+			v.Segments, v.Rows, v.To, v.Hash = v.Segments+1, v.Rows+n, database.Instant(s.Hour).Add(time.Hour), s.Hash
+			last, met = *s, met || bytes.Equal(s.Hash, since)
+		}
+	}
+	if !met {
+		return bad(&last, fmt.Sprintf("neither it nor one before it has the hash %s. The end of the log was cut off or written again, "+
+			"unless that hash is older than what [retention] audit keeps", hex.EncodeToString(since)))
+	}
+	var stray, oldest int64
+	var found bool
+	err = db.Read(ctx, "look beside the segments", func(t *database.Tx) error {
+		if before.ID == 0 { // else they are about to be cleared away
+			if found, err = t.Row(strayRow, []any{int64(1)}, &stray); err != nil {
+				return err
+			}
+		}
+		_, err = t.Row(openRows, []any{last.LastID}, &v.Open, &oldest)
+		return err
+	})
+	if v.OpenAt = database.Instant(oldest); err == nil && found {
+		return bad(&Segment{ID: 1}, "there are rows before it")
+	}
+	return v, nil, err
+}
+
+// ExportAudit hands every row of the audit log to do, the oldest first.
+func (db *Store) ExportAudit(ctx context.Context, f view.AuditFilter, do func(*view.AuditRecord) error) error {
+	before, err := db.anchor(ctx)
+	if err != nil {
+		return err
+	}
+	return db.auditRows(ctx, before.LastID, math.MaxInt64, func(e *auditEntry) error {
+		if r := e.record(); f.Has(r) {
+			return do(r)
+		}
+		return nil
+	})
+}
+
+func (e *auditEntry) record() *view.AuditRecord {
+	return &view.AuditRecord{
+		ID: e.ID, At: database.Instant(e.CreatedAt), Person: e.Person, Action: e.Action, Target: e.Target, Rule: e.Rule, Outcome: e.Outcome, Why: e.Why,
+		Cost: e.Cost, Session: e.SessionID, Turn: e.TurnID, Data: database.AsJSON([]byte(e.Data)),
+	}
+}
+
+// latestAudit reads from the newest row.
+const latestAudit = `
+	SELECT id, person, action, target, rule, outcome, why, cost, data, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, created_at
+	FROM audit WHERE id > ? AND (? = 0 OR id < ?) AND (? = '' OR person = ?) AND (? = 0 OR turn_id = ?)
+		AND (? = '' OR action = ? OR substr(action, 1, ?) = ?)
+	ORDER BY id DESC LIMIT ?`
+
+// Audit lists the newest rows of the audit log before a number; 0: from the newest of all.
+func (r *Store) Audit(ctx context.Context, f view.AuditFilter, before int64, limit int) (list []view.AuditRecord, err error) {
+	err = r.Read(ctx, "list the audit log", func(t *database.Tx) error {
+		cleared, err := FindSegment(t, PrunedSegment)
+		if err != nil {
+			return err
+		}
+		var rows []auditEntry
+		person, kind := database.Clean(f.Person), database.Clean(f.Kind)
+		err = t.All(&rows, latestAudit, cleared.LastID, before, before, person, person, f.Turn, f.Turn, kind, kind, utf8.RuneCountInString(kind)+1, kind+".", limit)
+		for i := range rows {
+			list = append(list, *rows[i].record())
+		}
+		return err
+	})
+	return list, err
+}
+
+// Unsealed is when the oldest row was written that is not sealed yet; zero: all are.
+func (db *Store) Unsealed(ctx context.Context) (oldest time.Time, sealed time.Time, err error) {
+	err = db.Read(ctx, "look what is not sealed", func(t *database.Tx) error {
+		last, err := FindSegment(t, LastSegment)
+		if err != nil {
+			return err
+		}
+		var n, at int64
+		_, err = t.Row(openRows, []any{last.LastID}, &n, &at)
+		oldest, sealed = database.Instant(at), database.Instant(last.SealedAt)
+		return err
+	})
+	return oldest, sealed, err
+}

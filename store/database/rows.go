@@ -1,0 +1,140 @@
+package database
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Clean makes a text that both databases can hold and give back unchanged:
+// PostgreSQL takes neither NUL nor invalid UTF-8.
+func Clean(s string) string {
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// CleanPtr is clean for a column that may be NULL.
+func CleanPtr(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return Clean(*s)
+}
+
+// JSONList is a list as JSON text; a nil one is NULL.
+func JSONList(list []string) any {
+	if list == nil {
+		return nil
+	}
+	return JSONText(list)
+}
+
+// JSONText encodes what cannot fail to encode.
+func JSONText(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a channel or function in a row type: a fault of ours
+	}
+	return Clean(string(b))
+}
+
+// ParseList reads jsonList back.
+func ParseList(s *string) ([]string, error) {
+	if s == nil {
+		return nil, nil
+	}
+	var list []string
+	err := json.Unmarshal([]byte(*s), &list)
+	return list, err
+}
+
+// Micros is an instant as stored; the zero time is 0.
+func Micros(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMicro()
+}
+
+// Instant reads micros back.
+func Instant(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// InstantPtr reads a column that may be NULL.
+func InstantPtr(us *int64) *time.Time {
+	if us == nil {
+		return nil
+	}
+	at := Instant(*us)
+	return &at
+}
+
+// Digits is an ID in text, as names of leases have it.
+func Digits(id int64) string { return strconv.FormatInt(id, 10) }
+
+const (
+	// LeaseRun is the kind of the leases of the program's own work.
+	LeaseRun = "run"
+)
+
+const (
+	// PauseLeast is the shortest pause after a batch, so that others work meanwhile.
+	PauseLeast = 20 * time.Millisecond
+	// PauseTimes is how many times as long as a batch took the pause after it is.
+	PauseTimes = 4
+)
+
+// A page is a row on the way through a table by its number: whether it is old enough
+// for those behind it to be looked at, and whether it can go.
+type Page struct {
+	ID     int64
+	Recent bool
+	Ready  bool
+	// Of a conversation.
+	Channel, Conversation string
+}
+
+// Views reads rows, each as view shows it.
+func Views[R, V any](t *Tx, view func(*R) V, query string, args ...any) (list []V, err error) {
+	var rows []R
+	if err := t.All(&rows, query, args...); err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		list = append(list, view(&rows[i]))
+	}
+	return list, nil
+}
+
+// Listed is views in a transaction of its own.
+func Listed[R, V any](ctx context.Context, db *DB, what string, view func(*R) V, query string, args ...any) (list []V, err error) {
+	err = db.Read(ctx, what, func(t *Tx) (err error) {
+		list, err = Views(t, view, query, args...)
+		return err
+	})
+	return list, err
+}
+
+// ShownCost is a cost without the dust of adding many of them up.
+func ShownCost(cost float64) float64 { return math.Round(cost*1e9) / 1e9 }
+
+// AsJSON is a body as JSON: itself when it is valid, a string of it when not.
+func AsJSON(b []byte) json.RawMessage {
+	if len(b) == 0 {
+		return nil
+	}
+	if json.Valid(b) {
+		return b
+	}
+	return json.RawMessage(JSONText(Clean(string(b))))
+}

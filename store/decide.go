@@ -1,0 +1,163 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/approvals"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/outbox"
+	"switchboard/store/people"
+	"switchboard/store/sessions"
+)
+
+// pressDecision decides an approval by a button.
+func pressDecision(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, a *ledger.Accepted) error {
+	data, err := row.Stored()
+	if err != nil || data.Does == "" {
+		return err // it is a code, and no button
+	}
+	_, err = decide(t, new(*e), row, &ledger.AsDecision{Does: data.Does}, a)
+	if err == nil && !a.NotYours {
+		err = outbox.Question(t, row, a)
+	}
+	return err
+}
+
+// acceptDecision decides by a code that was typed.
+func acceptDecision(t *database.Tx, of *ledger.Entry, as *ledger.AsDecision, a *ledger.Accepted, conversation int64) error {
+	e := new(*of)
+	var row *outbox.ActionRow
+	var err error
+	if !as.Pairing {
+		row, err = outbox.Action(t, e, as.Code, a.SessionID)
+	}
+	if err == nil && row == nil && e.Event.Conversation.Kind == channels.Direct { // whoever asks may tell any admin
+		var rows []outbox.ActionRow
+		if err = t.All(&rows, pairingBy, as.Code); len(rows) > 0 {
+			row = &rows[0]
+		}
+	}
+	if err != nil {
+		return err
+	}
+	situation := ledger.ApprovalUnknown
+	if row != nil && row.Approval != 0 {
+		if situation, err = decide(t, e, row, as, a); err != nil {
+			return err
+		}
+	}
+	return outbox.Say(t, e, a, conversation, sessions.ClassControl, situation)
+}
+
+// decide decides an approval for a person, whose role is looked up again: an admin, or where RuleKeeps
+// asks also whose turn it is. The first decision counts. Of a link both sides decide, and the entry's
+// sender may be somebody else then.
+func decide(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, as *ledger.AsDecision, a *ledger.Accepted) (ledger.Situation, error) {
+	does, why := as.Does, as.Why
+	name := database.Clean(e.Sender.Person)
+	p, err := approvals.Find(t, row.Approval)
+	if err != nil {
+		return "", err
+	}
+	if p.Kind == ledger.ApprovalLink {
+		return people.DecideLink(t, e, row, p, does, "", a)
+	}
+	person, err := sessions.Person(t, name)
+	if err != nil {
+		return "", err
+	}
+	own := p.Rule == tools.RuleKeeps && p.Person == name
+	if person == nil || person.Role != ledger.RoleAdmin && !own {
+		a.NotYours, a.Approval = true, row.Approval
+		return ledger.ApprovalNotYours, nil
+	}
+	a.Approval = p.ID
+	state := ledger.ActionAccepted
+	switch {
+	case p.State != ledger.ActionProposed:
+		a.Action = ledger.ActionCancelled
+		return ledger.ApprovalOver, nil
+	case p.ExpiresAt <= t.Now:
+		a.Action, a.Decided = ledger.ActionExpired, p.TurnID
+		return ledger.ApprovalOver, approvals.Settle(t, p, a.Action, "", "", "")
+	case does == ledger.DoesDeny:
+		state, does = ledger.ActionRejected, ""
+	case p.Kind != ledger.ApprovalTool:
+		if state, err = people.GrantRequest(t, p, as.Name, a); err != nil {
+			return "", err
+		}
+		does = ""
+	case does != ledger.DoesOnce:
+		if once, err := p.Once(); err != nil || once {
+			return ledger.ApprovalOnceOnly, err
+		}
+	}
+	if err := approvals.Settle(t, p, state, string(does), name, why); err != nil {
+		return "", err
+	}
+	a.Action, a.Decided = state, p.TurnID
+	if err := audit.Write(t, ledger.Hand{Person: name, Rule: ledger.RuleApprover}, audit.Entry{
+		Action: "approval." + string(state), Target: fmt.Sprintf("approval %d", p.ID), Outcome: "done",
+		Why: why, Data: map[string]any{"scope": string(does), "tool": p.Tool, "shown": p.Shown, "kind": p.Kind, "identity": p.Identity},
+		Session: p.SessionID, Turn: p.TurnID,
+	}); err != nil {
+		return "", err
+	}
+	if p.Kind != ledger.ApprovalTool {
+		a.Decision = decisions[p.Kind][state]
+	}
+	return decisions[p.Kind][state], nil
+}
+
+// decisions say what a decision comes to.
+var decisions = map[ledger.ApprovalKind]map[ledger.ActionState]ledger.Situation{
+	ledger.ApprovalTool:    {ledger.ActionAccepted: ledger.ApprovalAllowed, ledger.ActionRejected: ledger.ApprovalDenied},
+	ledger.ApprovalPairing: {ledger.ActionAccepted: ledger.PairingDone, ledger.ActionRejected: ledger.PairingRefused, ledger.ActionCancelled: ledger.ApprovalOver},
+}
+
+// lastQuestion is the open question that is the last thing said in a session, if the person had it before
+// they wrote, and replied to nothing else.
+const lastQuestion = outbox.ActionColumns + `
+	WHERE a.message_id = (SELECT max(id) FROM messages WHERE session_id = ?) AND a.kind = 'approval' AND a.state = 'proposed'
+	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.message_id = a.message_id AND (d.state <> 'sent' OR d.last_try > ?))
+	AND (? = '' OR EXISTS (SELECT 1 FROM deliveries d WHERE d.message_id = a.message_id AND d.platform_id = ?))
+	ORDER BY a.id LIMIT 1`
+
+// acceptConsent decides by a plain yes or no what was asked last; false: nothing was. Commands, what only
+// admins do, and what others wish are not decided so.
+func acceptConsent(t *database.Tx, e *ledger.Entry, does ledger.Does, a *ledger.Accepted, conversation int64) (said bool, err error) {
+	if does == "" {
+		return false, nil
+	}
+	written := t.Now
+	if !e.Event.At.IsZero() { // platforms tell whole seconds
+		written = database.Micros(e.Event.At.Add(time.Second))
+	}
+	to := database.Clean(string(e.Event.Message.ReplyTo))
+	var rows []outbox.ActionRow
+	if err := t.All(&rows, lastQuestion, a.SessionID, written, to, to); err != nil || len(rows) == 0 {
+		return false, err
+	}
+	var of []approvals.Row
+	if err := t.All(&of, approvals.ApprovalOf, rows[0].Approval); err != nil || len(of) == 0 {
+		return false, err
+	}
+	p, situation := &of[0], ledger.ApprovalByButton
+	if p.Kind == ledger.ApprovalTool && p.Person == database.Clean(e.Sender.Person) && p.SessionID == a.SessionID && tools.ByWord(p.Tool) {
+		if situation, err = decide(t, e, &rows[0], &ledger.AsDecision{Does: does}, a); err != nil {
+			return false, err
+		}
+	}
+	return true, outbox.Say(t, e, a, conversation, sessions.ClassControl, situation)
+}
+
+const (
+	pairingBy = `
+		SELECT id, state, '' AS person, 0 AS message_id, 0 AS turn_id, approval_id, '' AS text, 0 AS number, data, expires_at, '' AS taint
+		FROM actions WHERE code = ? AND kind = 'pairing'`
+)

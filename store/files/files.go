@@ -1,0 +1,141 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"switchboard/router/files"
+	"switchboard/router/ledger"
+	"switchboard/store/blobs"
+	"switchboard/store/database"
+)
+
+const (
+	// sessionByKey also finds one whose conversation moved while its turn ran.
+	sessionByKey = `
+		SELECT coalesce((SELECT id FROM sessions WHERE key = ?), (SELECT x.id FROM moved v
+			JOIN sessions x ON x.conversation_id = v.conversation_id WHERE v.channel || ':' || v.former = ?))`
+	oneAttachment = `
+		SELECT a.id, c.channel, a.platform_id, a.kind, a.name, a.type, a.size, a.state, a.reason, a.blob, a.taint
+		FROM attachments a JOIN sessions s ON s.id = a.session_id JOIN conversations c ON c.id = s.conversation_id
+		WHERE s.id = (` + sessionByKey + `) AND a.id = ?`
+	setAttachment = `
+		UPDATE attachments SET state = ?, reason = ?, blob = ?, type = ?, size = ?, used_at = ? WHERE id = ?`
+	addAttachment = `
+		INSERT INTO attachments (session_id, kind, name, type, size, state, reason, blob, taint, created_at, used_at)
+		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE id = (` + sessionByKey + `) RETURNING id`
+	oldAttachments = `
+		SELECT id, blob FROM attachments WHERE used_at < ? AND state <> 'gone' ORDER BY used_at LIMIT ?`
+	forgetAttachment = `UPDATE attachments SET state = 'gone', blob = '' WHERE id = ?`
+	blobUsed         = `SELECT 1 FROM attachments WHERE blob = ? AND blob <> '' LIMIT 1`
+	blobLeaving      = `SELECT 1 FROM deliveries WHERE settled = FALSE AND extra LIKE ? LIMIT 1`
+)
+
+// Attachment implements files.Ledger.
+func (r *Store) Attachment(ctx context.Context, session string, id int64) (*files.Attachment, error) {
+	var a files.Attachment
+	err := r.Read(ctx, "find attachment", func(t *database.Tx) error {
+		found, err := t.Row(oneAttachment, []any{database.Clean(session), database.Clean(session), id},
+			&a.ID, &a.Channel, &a.PlatformID, &a.Kind, &a.Name, &a.Type, &a.Size, &a.State, &a.Reason, &a.Blob, &a.Taint)
+		if err == nil && !found {
+			err = fmt.Errorf("attachment %d: %w", id, ledger.ErrNotFound)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// SetAttachment implements files.Ledger.
+func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
+	return r.Write(ctx, database.Rides, "set attachment", func(t *database.Tx) error {
+		n, err := t.Exec(setAttachment, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(a.Type), a.Size, t.Now, a.ID)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("attachment %d: %w", a.ID, ledger.ErrNotFound)
+		}
+		return err
+	})
+}
+
+// AddAttachment implements files.Ledger. ErrNotFound: there is no such session.
+func (r *Store) AddAttachment(ctx context.Context, session string, a *files.Attachment) error {
+	var id int64
+	err := r.Write(ctx, database.Rides, "add attachment", func(t *database.Tx) error {
+		found, err := t.Row(addAttachment, []any{
+			string(a.Kind), database.Clean(a.Name), database.Clean(a.Type), a.Size, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(string(a.Taint)), t.Now, t.Now,
+			database.Clean(session), database.Clean(session),
+		}, &id)
+		if err == nil && !found {
+			err = fmt.Errorf("session %s: %w", session, ledger.ErrNotFound)
+		}
+		return err
+	})
+	if err == nil {
+		a.ID = id
+	}
+	return err
+}
+
+// Forget implements files.Ledger.
+func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs []string, marked int, err error) {
+	if limit <= 0 {
+		return nil, 0, nil
+	}
+	err = r.Write(ctx, database.Rides, "forget attachments", func(t *database.Tx) error {
+		blobs = nil
+		var old []struct {
+			ID   int64
+			Blob string
+		}
+		if err := t.All(&old, oldAttachments, database.Micros(before), limit); err != nil {
+			return err
+		}
+		marked = len(old)
+		had := map[string]bool{}
+		for _, a := range old {
+			if _, err := t.Exec(forgetAttachment, a.ID); err != nil {
+				return err
+			}
+			had[a.Blob] = a.Blob != ""
+		}
+		for _, a := range old { // in order, each once
+			if !had[a.Blob] {
+				continue
+			}
+			had[a.Blob] = false
+			if used, err := referred(t, a.Blob); err != nil {
+				return err
+			} else if !used {
+				blobs = append(blobs, a.Blob)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return blobs, marked, nil
+}
+
+// Referred implements files.Ledger.
+func (r *Store) Referred(ctx context.Context, blob string) (used bool, err error) {
+	err = r.Read(ctx, "look for references", func(t *database.Tx) error {
+		used, err = referred(t, database.Clean(blob))
+		return err
+	})
+	return used, err
+}
+
+func referred(t *database.Tx, blob string) (bool, error) {
+	var one int
+	if !blobs.Valid(blob) {
+		return false, nil
+	}
+	if used, err := t.Row(blobUsed, []any{blob}, &one); err != nil || used {
+		return used, err
+	}
+	return t.Row(blobLeaving, []any{"%" + database.JSONText(blob) + "%"}, &one)
+}

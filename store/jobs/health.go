@@ -1,0 +1,86 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+)
+
+const (
+	waitingTurns = `
+		SELECT count(*), coalesce(min(CASE WHEN not_before > created_at THEN not_before ELSE created_at END), 0)
+		FROM turns WHERE state = 'queued' AND rank IS NOT NULL AND not_before <= ?`
+	healthSeen  = `SELECT seen FROM jobs WHERE owner = '' AND name = 'health'`
+	lastMessage = `SELECT coalesce(max(id), 0) FROM messages`
+	// newMessages are those that the agent was asked to answer by somebody.
+	newMessages = `
+		SELECT count(*) FROM (
+			SELECT 1 FROM messages WHERE id > ? AND direction = 'in' AND class = 'turn' AND origin <> 'job' AND (? = '' OR person = ?) LIMIT 1000) AS n`
+	lastNotification = `SELECT coalesce(max(id), 0) FROM notifications WHERE person = ?`
+	newNotifications = `SELECT count(*) FROM (SELECT 1 FROM notifications WHERE person = ? AND id > ? LIMIT 1000) AS n`
+	// newFailures say nothing that a person wrote: the job may be another's, or made of what was read.
+	newFailures = `
+		SELECT r.job_id AS job, CASE WHEN j.owner = '' THEN j.name ELSE '' END AS name, r.reason, r.finished_at AS at
+		FROM runs r JOIN jobs j ON j.id = r.job_id
+		WHERE r.finished_at > ? AND r.state = 'failed' AND r.job_id <> ? AND (? = '' OR j.owner = ?) ORDER BY r.finished_at LIMIT 1000`
+)
+
+// Queue says what waits to be done, or was given up.
+func (db *Store) Queue(ctx context.Context) (q ledger.Queue, err error) {
+	err = db.Read(ctx, "look at the queue", func(t *database.Tx) error {
+		var oldest, unknown int64
+		if _, err := t.Row(waitingTurns, []any{t.Now}, &q.Waiting, &oldest); err != nil {
+			return err
+		}
+		if oldest != 0 {
+			q.Oldest = time.Duration(max(t.Now-oldest, 0)) * time.Microsecond
+		}
+		_, err := t.Row(lostFacts, nil, &q.Dead, &unknown)
+		return err
+	})
+	return q, err
+}
+
+// News implements jobs.Beats.
+func (r *Store) News(ctx context.Context, job int64, person string, since *ledger.News) (n ledger.News, err error) {
+	err = r.Read(ctx, "look for news", func(t *database.Tx) error {
+		n = ledger.News{}
+		person := database.Clean(person)
+		if _, err := t.Row(lastMessage, nil, &n.Message); err != nil {
+			return err
+		}
+		if _, err := t.Row(lastNotification, []any{person}, &n.Notification); err != nil {
+			return err
+		}
+		if _, err := t.Row(healthSeen, nil, &n.Health); err != nil {
+			return err
+		}
+		n.Failed = t.Now
+		if since == nil {
+			return nil
+		}
+		if _, err := t.Row(newMessages, []any{since.Message, person, person}, &n.Messages); err != nil {
+			return err
+		}
+		if _, err := t.Row(newNotifications, []any{person, since.Notification}, &n.Notifications); err != nil {
+			return err
+		}
+		var rows []struct {
+			Job          int64
+			Name, Reason string
+			At           int64
+		}
+		if err := t.All(&rows, newFailures, since.Failed, job, person, person); err != nil {
+			return err
+		}
+		n.Failed = since.Failed
+		for _, row := range rows {
+			n.Failures = append(n.Failures, ledger.Failure{Job: row.Job, Name: row.Name, Reason: row.Reason, At: database.Instant(row.At)})
+			n.Failed = row.At
+		}
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,53 @@
+package jobs
+
+import (
+	"errors"
+	"time"
+
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+	"switchboard/store/database"
+)
+
+const (
+	setZone = `UPDATE people SET timezone = ? WHERE name = ?`
+)
+
+// MoveTo moves the jobs of somebody whose zone nobody said to the one that was told now, which is theirs from then on. One that would be over there is
+// due at once.
+func MoveTo(t *database.Tx, c *ledger.SessionChange) error {
+	ids, err := t.IDs(assumedJobs, database.Clean(c.Person))
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	if _, err := t.Exec(setZone, database.Clean(c.To), database.Clean(c.Person)); err != nil {
+		return err
+	}
+	if _, err := lockAll(t, ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		job, err := findJob(t, oneJob, id, "")
+		if err == nil {
+			err = job.Spec.Move(c.To)
+		}
+		if err != nil {
+			return err
+		}
+		if job.State == scheduler.JobActive {
+			err = arm(t, job)
+			if errors.Is(err, noneLeft) && job.Spec.At != "" {
+				job.Spec.At = at(t).Add(time.Second).UTC().Format(time.RFC3339)
+				err = arm(t, job)
+			}
+		}
+		if err == nil {
+			err = saved(t, job, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	c.Moved = ids
+	return nil
+}

@@ -1,0 +1,89 @@
+package money
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"switchboard/router/view"
+	"switchboard/store/database"
+)
+
+const (
+	usageColumns = `count(*) AS calls, sum(c.tokens_in) AS tokens_in, sum(c.tokens_out) AS tokens_out, sum(c.cached) AS cached, sum(c.cost) AS cost`
+	// TakeUsage adds the calls of turns that are taken into the audit log; in order, as another engine may do
+	// so with the same rows.
+	TakeUsage = `
+		INSERT INTO usage (day, person, model, role, calls, tokens_in, tokens_out, cached, cost)
+		SELECT c.day, t.person, c.provider || '/' || c.model, c.role, ` + usageColumns + `
+		FROM llm_calls c JOIN turns t ON t.id = c.turn_id WHERE c.turn_id IN (%s) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+		ON CONFLICT (day, person, model, role) DO UPDATE SET calls = usage.calls + excluded.calls, tokens_in = usage.tokens_in + excluded.tokens_in,
+			tokens_out = usage.tokens_out + excluded.tokens_out, cached = usage.cached + excluded.cached, cost = usage.cost + excluded.cost`
+	// usageBy are the sums, and what is not in them yet, without the built-in model, which costs nothing. %s is a column.
+	usageBy = `
+		SELECT %[1]s AS name, sum(calls) AS calls, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out, sum(cached) AS cached, sum(cost) AS cost FROM (
+			SELECT day, person, model, role, calls, tokens_in, tokens_out, cached, cost FROM usage WHERE day >= ?
+			UNION ALL SELECT c.day, t.person, c.provider || '/' || c.model, c.role, 1, c.tokens_in, c.tokens_out, c.cached, c.cost
+			FROM turns t JOIN llm_calls c ON c.turn_id = t.id WHERE t.audited = FALSE AND t.id > ? AND c.reserved = 0 AND c.day >= ?
+		) AS u WHERE model NOT LIKE 'offline/%%' GROUP BY %[1]s ORDER BY %[2]s`
+	listSpent = `
+		SELECT scope, settled, reserved, CASE scope WHEN 'session'
+			THEN coalesce((SELECT key FROM sessions WHERE id = CAST(name AS bigint)), name) ELSE name END AS name
+		FROM spending WHERE day = ? AND scope = ? ORDER BY settled + reserved DESC, name LIMIT ?`
+	// DeleteUsage deletes the sums of old days.
+	DeleteUsage = `DELETE FROM usage WHERE day < ?`
+	// DeleteSpending deletes what was spent on old days.
+	DeleteSpending = `DELETE FROM spending WHERE day < ?`
+)
+
+// Usage sums up what was used of models since a day; turns up to after are in the sums already.
+func (db *Store) Usage(ctx context.Context, f view.UsageFilter, after int64) (list []view.Usage, err error) {
+	if !slices.Contains(view.UsageBy, f.By) {
+		return nil, fmt.Errorf("usage by %q is not known", f.By)
+	}
+	order := "cost DESC, tokens_in DESC, name"
+	if f.By == "day" {
+		order = "name DESC"
+	}
+	err = db.Read(ctx, "sum usage up", func(t *database.Tx) error {
+		var rows []struct {
+			Name      string
+			Calls     int64
+			TokensIn  int64 `db:"tokens_in"`
+			TokensOut int64 `db:"tokens_out"`
+			Cached    int64
+			Cost      float64
+		}
+		list = nil
+		err := t.All(&rows, fmt.Sprintf(usageBy, f.By, order), f.Since, after, f.Since)
+		for _, r := range rows {
+			list = append(list, view.Usage{
+				Name: r.Name, Calls: r.Calls, BilledTokens: r.TokensIn + r.TokensOut, TokensIn: r.TokensIn, TokensOut: r.TokensOut,
+				CachedTokens: r.Cached, Cost: database.ShownCost(r.Cost),
+			})
+		}
+		return err
+	})
+	return list, err
+}
+
+// Spent lists what was spent of a day: in all, and by the top persons and sessions.
+func (db *Store) Spent(ctx context.Context, day string, top int) (list []view.Spent, err error) {
+	err = db.Read(ctx, "list what was spent", func(t *database.Tx) error {
+		list = nil
+		for _, scope := range []string{"day", "person", "session"} {
+			var rows []struct {
+				Scope, Name       string
+				Settled, Reserved int64
+			}
+			if err := t.All(&rows, listSpent, day, scope, top); err != nil {
+				return err
+			}
+			for _, r := range rows {
+				list = append(list, view.Spent{Scope: r.Scope, Name: r.Name, Settled: Money(r.Settled), Reserved: Money(r.Reserved)})
+			}
+		}
+		return nil
+	})
+	return list, err
+}

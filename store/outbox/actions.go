@@ -1,0 +1,209 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/sessions"
+)
+
+const (
+	insertAction = `
+		INSERT INTO actions (code, kind, state, person, session_id, turn_id, message_id, approval_id, text, number, data, created_at, expires_at)
+		VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	// ActionColumns read an ActionRow.
+	ActionColumns = `
+		SELECT a.id, a.kind, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, coalesce(a.approval_id, 0) AS approval_id, a.text, a.number, a.data, a.expires_at, m.taint
+		FROM actions a JOIN messages m ON m.id = a.message_id `
+	actionOf = ActionColumns + `WHERE a.code = ? AND a.session_id = ? AND a.kind IN ('choice', 'command', 'approval')`
+	// openChoices are those of all open questions, the newest question first.
+	openChoices = ActionColumns + `
+		WHERE a.session_id = ? AND a.state = 'proposed' AND a.kind = 'choice' AND (a.person = '' OR a.person = ?) AND a.expires_at > ?
+		ORDER BY a.message_id DESC, a.id`
+	// uselessOf is where the buttons of a message are shown, under its last text, if none can be
+	// used any more.
+	uselessOf = `
+		SELECT platform_id FROM deliveries WHERE message_id = ? AND state = 'sent' AND extra LIKE '{"buttons":%'
+		AND NOT EXISTS (SELECT 1 FROM actions WHERE message_id = deliveries.message_id AND state = 'proposed' AND expires_at > ?)
+		ORDER BY part DESC LIMIT 1`
+	// allAnswered also names the approval, if it is decided: of a link one side may have confirmed it.
+	allAnswered = `
+		SELECT coalesce(p.id, 0) FROM actions a LEFT JOIN approvals p ON p.id = a.approval_id AND p.state <> 'proposed' WHERE a.message_id = ?
+		AND NOT EXISTS (SELECT 1 FROM actions o WHERE o.message_id = a.message_id AND o.state = 'proposed') LIMIT 1`
+	// SetAction ends an open action.
+	SetAction = `UPDATE actions SET state = ?, outcome = ?, used_by = ?, used_at = ? WHERE id = ? AND state = 'proposed'`
+	// CancelSiblings ends the other actions under a message.
+	CancelSiblings = `
+		UPDATE actions SET state = 'cancelled', outcome = 'answered', used_at = ?
+		WHERE message_id = ? AND id <> ? AND kind = ? AND state = 'proposed'`
+)
+
+// numbers are what a choice can be typed by.
+var numbers = regexp.MustCompile(`^[1-9][0-9]?$`)
+
+// An ActionRow is a button, or a code.
+type ActionRow struct {
+	ID                  int64
+	Kind, State, Person string
+	MessageID           int64 `db:"message_id"`
+	TurnID              int64 `db:"turn_id"`     // of the message; 0: none
+	Approval            int64 `db:"approval_id"` // that it decides; 0: none
+	Text                string
+	Number              int
+	Data                string
+	ExpiresAt           int64 `db:"expires_at"`
+	Taint               tools.Taint
+}
+
+// actionData is what is kept of an action besides columns.
+type actionData struct {
+	Does   ledger.Does `json:"does,omitempty"`
+	Either bool        `json:"either,omitempty"`
+}
+
+// propose stores the actions that stand under a message of ours.
+func propose(t *database.Tx, session, turn, message int64, actions []ledger.Action) error {
+	for _, a := range actions {
+		_, err := t.Exec(insertAction, a.Code, database.Clean(a.Kind), database.Clean(a.Person), sessions.OrNull(session), sessions.OrNull(turn), message, sessions.OrNull(a.Approval),
+			database.Clean(a.Text), a.Number, database.JSONText(actionData{a.Does, a.Either}), t.Now, database.Micros(a.ExpiresAt))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Usable says whether the sender of an entry may use an action now. What it says of it is in a.
+func Usable(t *database.Tx, e *ledger.Entry, row *ActionRow, a *ledger.Accepted) (bool, error) {
+	a.Action = ledger.ActionState(row.State)
+	if row.Kind == ledger.ActionCommand {
+		a.Command = row.Text
+	}
+	switch {
+	case row.Person != "" && row.Person != database.Clean(e.Sender.Person):
+		a.NotYours = true
+		return false, nil
+	case a.Action == ledger.ActionAccepted:
+		a.Action = ledger.ActionCancelled // the answer was given before
+		return false, Question(t, row, a)
+	case a.Action != ledger.ActionProposed:
+		return false, Question(t, row, a)
+	case row.ExpiresAt <= t.Now:
+		a.Action = ledger.ActionExpired
+		if _, err := t.Exec(SetAction, string(ledger.ActionExpired), "late", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+			return false, err
+		}
+		return false, Question(t, row, a)
+	}
+	return true, nil
+}
+
+// UseButton uses up the button by which a command was given; false: it cannot be used any more.
+func UseButton(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) (bool, error) {
+	row, err := Action(t, e, e.Button, a.SessionID)
+	if err != nil || row == nil {
+		return false, err
+	}
+	if usable, err := Usable(t, e, row, a); err != nil || !usable {
+		return false, err
+	}
+	if _, err := t.Exec(SetAction, string(ledger.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+		return false, err
+	}
+	if data, err := row.Stored(); err != nil {
+		return false, err
+	} else if data.Either {
+		if _, err := t.Exec(CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind); err != nil {
+			return false, err
+		}
+	}
+	a.Action = ledger.ActionAccepted
+	return true, Question(t, row, a)
+}
+
+// Stored reads the action's data.
+func (r *ActionRow) Stored() (data actionData, err error) {
+	if err := json.Unmarshal([]byte(r.Data), &data); err != nil {
+		return data, fmt.Errorf("stored action %d: %w", r.ID, err)
+	}
+	return data, nil
+}
+
+// Question says where the buttons of an action are shown, if none of them can be used any more.
+func Question(t *database.Tx, row *ActionRow, a *ledger.Accepted) error {
+	_, err := t.Row(uselessOf, []any{row.MessageID, t.Now}, &a.Question)
+	return err
+}
+
+// Useless implements delivery.Outbox.
+func (r *Store) Useless(ctx context.Context, message int64) (id channels.MessageID, err error) {
+	err = r.Read(ctx, "look where used buttons are shown", func(t *database.Tx) error {
+		_, err := t.Row(uselessOf, []any{message, t.Now}, &id)
+		return err
+	})
+	return id, err
+}
+
+// Answered implements delivery.Outbox.
+func (r *Store) Answered(ctx context.Context, message int64) (over bool, approval int64, err error) {
+	err = r.Read(ctx, "look for open choices", func(t *database.Tx) error {
+		over, err = t.Row(allAnswered, []any{message}, &approval)
+		return err
+	})
+	return over, approval, err
+}
+
+// Action finds the action that an entry means; nil: none.
+func Action(t *database.Tx, e *ledger.Entry, code []byte, session int64) (*ActionRow, error) {
+	var rows []ActionRow
+	if len(code) > 0 {
+		if err := t.All(&rows, actionOf, code, session); err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		return &rows[0], nil
+	}
+	if err := t.All(&rows, openChoices, session, database.Clean(e.Sender.Person), t.Now); err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	text := strings.TrimSpace(e.Event.Message.Text)
+	number, _ := strconv.Atoi(numbers.FindString(text))
+	return typedChoice(rows, text, number), nil
+}
+
+// typedChoice is the choice that a text means, of all that are open, the newest
+// question first; nil: none. A label counts where no second question has it. A number
+// above 0 is also a place in the newest question, where a label goes before it all the
+// same, for labels may be numbers.
+func typedChoice(open []ActionRow, text string, number int) *ActionRow {
+	var labelled, numbered *ActionRow
+	alone := true
+	for i := range open {
+		row := &open[i]
+		switch {
+		case strings.EqualFold(strings.TrimSpace(row.Text), text):
+			if labelled == nil {
+				labelled = row
+			}
+			alone = alone && row.MessageID == labelled.MessageID
+		case number > 0 && row.Number == number && row.MessageID == open[0].MessageID:
+			numbered = row
+		}
+	}
+	switch {
+	case labelled != nil && labelled.MessageID == open[0].MessageID && number > 0:
+		return labelled
+	case numbered != nil:
+		return numbered
+	case labelled != nil && alone:
+		return labelled
+	}
+	return nil
+}

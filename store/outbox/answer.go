@@ -1,0 +1,32 @@
+package outbox
+
+import (
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/sessions"
+)
+
+// Say answers an entry with what is said in a situation.
+func Say(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, class string, s ledger.Situation) error {
+	a.Situation = s
+	_, err := Answer(t, e, a, conversation, class, e.Replies[s])
+	return err
+}
+
+// Answer stores the message of an entry and a reply to it, which may be nil, and
+// returns the newest of the two.
+func Answer(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, class string, reply *ledger.Reply) (newest int64, err error) {
+	if a.MessageID, err = sessions.Incoming(t, e, class, conversation, a.SessionID); err != nil {
+		return 0, err
+	}
+	newest = a.MessageID
+	events := []sessions.Event{{Kind: "message", Message: a.MessageID}}
+	if reply != nil {
+		if newest, err = Outgoing(t, conversation, a.SessionID, 0, reply, nil); err != nil {
+			return 0, err
+		}
+		events = append(events, sessions.Event{Kind: "message", Message: newest})
+	}
+	a.Event, err = sessions.Emit(t, a.SessionID, events...)
+	return newest, err
+}

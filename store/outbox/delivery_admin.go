@@ -1,0 +1,140 @@
+package outbox
+
+import (
+	"fmt"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/sessions"
+)
+
+const (
+	deliveryChannel = `SELECT channel FROM deliveries WHERE id = ?`
+	// LockLease keeps the channel's holder from beginning or settling a send before the
+	// transaction ends: both lock this row to share it.
+	LockLease = `SELECT fence FROM leases WHERE kind = 'channel' AND name = ?`
+	oneByHand = `
+		SELECT d.message_id, d.part, d.state, d.settled, d.outcome, d.tries, d.repeated,
+			c.channel, c.conversation, c.kind, c.place, c.title, coalesce(m.session_id, 0), coalesce(m.turn_id, 0)
+		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id WHERE d.id = ?`
+	// retryDead takes up the parts that died with it as well. The 15 minutes that a head
+	// may block its conversation begin anew; that it was tried before stays known.
+	retryDead = `
+		UPDATE deliveries SET state = 'pending', settled = FALSE, outcome = 'by_hand', detail = '', next_at = 0, first_try = 0,
+			tries = CASE WHEN tries = 0 THEN 1 ELSE tries END, updated_at = ?
+		WHERE message_id = ? AND state = 'dead'`
+	// askAgain opens the question anew, and gives it the time that the first one had.
+	askAgain = `
+		UPDATE deliveries SET state = 'unknown', settled = FALSE, outcome = 'by_hand', unnamed = FALSE, last_try = ?, updated_at = ? WHERE id = ?`
+	// sendMarked: it was sent once more already, and its text is marked.
+	sendMarked = `
+		UPDATE deliveries SET state = 'pending', settled = FALSE, outcome = 'by_hand', unnamed = FALSE, next_at = 0, first_try = 0, updated_at = ?
+		WHERE id = ?`
+	dropByHand = `
+		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = 'by_hand', unnamed = FALSE, updated_at = ? WHERE id = ?`
+)
+
+// byHand is a delivery that somebody wants to change.
+type byHand struct {
+	id, message   int64
+	part, tries   int
+	state         ledger.DeliveryState
+	settled       bool
+	outcome       string
+	repeated      bool
+	at            channels.Conversation
+	session, turn int64
+}
+
+// ChangeDelivery mends a delivery with nobody beginning or settling a send meanwhile.
+func ChangeDelivery(t *database.Tx, c *ledger.DeliveryChange) (a audit.Entry, err error) {
+	d := byHand{id: c.ID}
+	if err := lockDelivery(t, &d); err != nil {
+		return a, err
+	}
+	change := map[ledger.DeliveryChangeKind]func(*database.Tx, *byHand) (ledger.DeliveryState, int, error){
+		ledger.RetryDelivery: retryDelivery, ledger.DropDelivery: dropDelivery,
+	}[c.Kind]
+	if change == nil {
+		return a, fmt.Errorf("%q is nothing to do with a delivery", c.Kind)
+	}
+	state, with, err := change(t, &d)
+	if err != nil {
+		return a, err
+	}
+	c.Done = &ledger.MendedDelivery{ID: d.id, Was: d.state, State: state, With: with, Channel: d.at.Channel, Conversation: string(d.at.ID), At: d.at}
+	if d.session != 0 {
+		if _, err := sessions.Emit(t, d.session, sessions.DeliveryEvent(d.turn, d.id, d.part, state, "by_hand")); err != nil {
+			return a, err
+		}
+	}
+	return audit.Entry{
+		Outcome: string(state), Session: d.session, Turn: d.turn,
+		Data: map[string]any{"was": d.state, "outcome": d.outcome, "tries": d.tries, "with": with},
+	}, nil
+}
+
+func retryDelivery(t *database.Tx, d *byHand) (now ledger.DeliveryState, with int, err error) {
+	switch {
+	case d.state == ledger.DeliveryDead:
+		n, err := t.Exec(retryDead, t.Now, d.message)
+		return ledger.DeliveryPending, int(n) - 1, err
+	case d.state == ledger.DeliveryUnknown && !d.settled:
+		return "", 0, refusal(d, "it is being found out just now what became of it")
+	case d.state == ledger.DeliveryUnknown && d.repeated:
+		_, err := t.Exec(sendMarked, t.Now, d.id)
+		return ledger.DeliveryPending, 0, err
+	case d.state == ledger.DeliveryUnknown:
+		_, err := t.Exec(askAgain, t.Now, t.Now, d.id)
+		return ledger.DeliveryUnknown, 0, err
+	case d.state == ledger.DeliveryPending:
+		return "", 0, refusal(d, "it is waiting to be sent already")
+	case d.state == ledger.DeliverySending:
+		return "", 0, refusal(d, "it is being sent just now")
+	case d.state == ledger.DeliverySent:
+		return "", 0, refusal(d, "it was sent, and would be there twice")
+	case d.state == ledger.DeliveryDraft:
+		return "", 0, refusal(d, "it shows what a turn is doing and goes on with it")
+	}
+	return "", 0, refusal(d, "it was given up for good; ask for the answer anew")
+}
+
+func dropDelivery(t *database.Tx, d *byHand) (now ledger.DeliveryState, with int, err error) {
+	switch d.state {
+	case ledger.DeliveryPending, ledger.DeliveryUnknown, ledger.DeliveryDead:
+		_, err := t.Exec(dropByHand, t.Now, d.id)
+		return ledger.DeliveryDropped, 0, err
+	case ledger.DeliverySending:
+		return "", 0, refusal(d, "it is being sent just now; what becomes of that is known in a moment")
+	case ledger.DeliverySent:
+		return "", 0, refusal(d, "it was sent, and cannot be taken back")
+	case ledger.DeliveryDraft:
+		return "", 0, refusal(d, "it shows what a turn is doing; \"switchboard turn cancel\" ends both")
+	}
+	return "", 0, refusal(d, "it was given up already")
+}
+
+func refusal(d *byHand, why string) error {
+	return &ledger.StateError{Sentence: fmt.Sprintf("delivery %d is %s: %s", d.id, d.state, why)}
+}
+
+// lockDelivery reads a delivery that stays as it is to the end of the transaction.
+func lockDelivery(t *database.Tx, d *byHand) error {
+	var fence int64
+	if found, err := t.Row(deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
+		return err
+	} else if !found {
+		return ledger.ErrNotFound
+	}
+	if _, err := t.Row(t.Locked(LockLease), []any{d.at.Channel}, &fence); err != nil {
+		return err
+	}
+	found, err := t.Row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
+		&d.at.Channel, &d.at.ID, &d.at.Kind, &d.at.Place, &d.at.Title, &d.session, &d.turn)
+	if err == nil && !found {
+		err = ledger.ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,301 @@
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/engines"
+	"switchboard/store/sessions"
+)
+
+const (
+	openDraft = `
+		SELECT d.id FROM turns t JOIN deliveries d ON d.id = t.draft_id AND d.state = 'draft' WHERE t.id = ?`
+	insertDraftMessage = `
+		INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, author, text, created_at)
+		VALUES (?, ?, ?, 'out', 'draft', ?, '', ?) RETURNING id`
+	insertDraft = `
+		INSERT INTO deliveries (message_id, conversation_id, channel, part, last, text, rich, extra, reply_to, nonce, state, settled, draft,
+			created_at, updated_at)
+		SELECT ?, id, channel, 0, TRUE, ?, ?, ?, ?, ?, 'draft', TRUE, 'open', ?, ? FROM conversations WHERE id = ? RETURNING id`
+	setDraft     = `UPDATE turns SET draft_id = ? WHERE id = ?`
+	setDraftBody = `UPDATE deliveries SET text = ?, rich = ?, extra = ?, updated_at = ? WHERE id = ? AND state = 'draft'`
+	draftColumns = `
+		SELECT d.id, m.turn_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.fence, d.updated_at, d.nonce, d.noted, d.first_try,
+			CASE WHEN d.draft = 'begun' AND d.state <> 'draft' THEN 'doubt' ELSE d.draft END AS draft,
+			c.channel, c.conversation, c.kind, c.place, c.title
+		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id `
+	// What a message left for doubtful is to be taken back like a draft. Where nobody can look it up it
+	// stays doubtful, and is not listed for ever.
+	listDrafts = draftColumns + `
+		WHERE d.channel = ? AND d.draft <> '' AND (d.state = 'draft' OR d.draft = 'leave' OR d.updated_at > ?) ORDER BY d.id`
+	oneDoubtful = draftColumns + `WHERE d.id = ? AND d.draft = 'begun'`
+	// takeDoubtful waits for parts that may be shown where it is not known.
+	takeDoubtful = `
+		UPDATE deliveries SET fence = ? WHERE id = ? AND draft = 'begun' AND NOT EXISTS (
+			SELECT 1 FROM deliveries o WHERE o.channel = deliveries.channel AND o.conversation_id = deliveries.conversation_id
+				AND o.settled = FALSE AND o.state <> 'pending')`
+	draftStage = `SELECT conversation_id, channel, platform_id, draft, fence, nonce, first_try FROM deliveries WHERE id = ? AND state = 'draft'`
+	// beginDraft is conditional, for a message may take the draft's place just now.
+	beginDraft = `
+		UPDATE deliveries SET draft = 'begun', fence = ?, noted = ?, first_try = ?, updated_at = ?
+		WHERE id = ? AND state = 'draft' AND draft = 'open'`
+	// recordDraft asks for no lease but the mark of who began: where a message stands is
+	// true whoever holds the channel now.
+	recordDraft = `
+		UPDATE deliveries SET platform_id = ?, noted = '', first_try = 0, updated_at = ?,
+			draft = CASE WHEN state = 'draft' THEN ? WHEN ? = '' THEN '' ELSE 'leave' END,
+			outcome = CASE WHEN state = 'dropped' THEN 'not_needed' ELSE outcome END
+		WHERE id = ? AND draft = 'begun' AND fence = ? RETURNING draft`
+	abandonShown = `
+		INSERT INTO deliveries (message_id, conversation_id, channel, part, last, text, nonce, state, settled, outcome, platform_id, draft,
+			created_at, updated_at)
+		SELECT message_id, conversation_id, channel, part, last, '', ?, 'dropped', TRUE, 'in_doubt', platform_id, 'leave', ?, ?
+		FROM deliveries WHERE id = ? AND state = 'sending' AND platform_id <> '' RETURNING id`
+	sendAnew     = `UPDATE deliveries SET platform_id = '', updated_at = ? WHERE id = ?`
+	takenBack    = `UPDATE deliveries SET draft = '', outcome = ?, updated_at = ? WHERE id = ? AND draft = 'leave'`
+	draftMessage = `SELECT message_id FROM deliveries WHERE id = ? AND state = 'draft'`
+	// draftTaken leaves alone what was begun and is nowhere known to be shown: the call
+	// may yet end, and show the draft beside the message.
+	draftTaken = `
+		UPDATE deliveries SET message_id = ?, seq = ?, part = 0, last = ?, text = ?, rich = ?, extra = ?, reply_to = ?,
+			state = ?, settled = ?, draft = '', fence = 0, created_at = ?, updated_at = ?
+		WHERE id = ? AND state = 'draft' AND draft <> 'begun'`
+	deleteMessage = `DELETE FROM messages WHERE id = ?`
+	// LeaveDraft has a turn forget its draft.
+	LeaveDraft = `UPDATE turns SET draft_id = NULL WHERE id = ? AND draft_id = ?`
+	// DropDraft is also sb_drop_draft. One that was begun stays so: if its ID comes to
+	// be known it is taken back, and else it is left.
+	DropDraft = `
+		UPDATE deliveries SET state = 'dropped', outcome = CASE draft WHEN 'begun' THEN 'left' ELSE 'not_needed' END,
+			draft = CASE draft WHEN 'begun' THEN 'begun' WHEN 'shown' THEN 'leave' ELSE '' END, updated_at = ?
+		WHERE id = ? AND state = 'draft'`
+)
+
+// Draft implements delivery.Drafts.
+func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error) {
+	err = r.Write(ctx, database.Rides, "write draft", func(t *database.Tx) error {
+		conversation, err := sessions.Holding(t, ref)
+		if err != nil {
+			return err
+		}
+		text, rich, extra := database.Clean(body.Text), richText(body.Rich), extraText(&body)
+		if found, err := t.Row(openDraft, []any{ref.TurnID}, &delivery); err != nil {
+			return err
+		} else if found {
+			_, err = t.Exec(setDraftBody, text, rich, extra, t.Now, delivery)
+			return err
+		}
+		message, err := t.Insert(insertDraftMessage, conversation, ref.SessionID, ref.TurnID, botAuthor, t.Now)
+		if err != nil {
+			return err
+		}
+		delivery, err = t.Insert(insertDraft, message, text, rich, extra, database.Clean(string(to)), rand.Text(), t.Now, t.Now, conversation)
+		if err == nil {
+			_, err = t.Exec(setDraft, delivery, ref.TurnID)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return delivery, nil
+}
+
+// Drafts implements delivery.Drafts.
+func (r *Store) Drafts(ctx context.Context, channel string) (list []ledger.Draft, err error) {
+	err = r.Look(ctx, "list drafts", func(t *database.Tx) error {
+		list = nil
+		list, err = drafts(t, listDrafts, database.Clean(channel), t.Now-doubtAtMost.Microseconds())
+		return err
+	})
+	return list, err
+}
+
+// doubtAtMost is how long a doubtful draft is listed.
+const doubtAtMost = time.Hour
+
+func drafts(t *database.Tx, query string, args ...any) (list []ledger.Draft, err error) {
+	var rows []struct {
+		ID, Fence    int64
+		TurnID       int64 `db:"turn_id"`
+		Text, Draft  string
+		Nonce, Noted string
+		Rich, Extra  *string
+		ReplyTo      string `db:"reply_to"`
+		PlatformID   string `db:"platform_id"`
+		UpdatedAt    int64  `db:"updated_at"`
+		FirstTry     int64  `db:"first_try"`
+		sessions.ConversationRow
+	}
+	if err := t.All(&rows, query, args...); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		d := ledger.Draft{
+			Delivery: row.ID, Turn: row.TurnID, ReplyTo: channels.MessageID(row.ReplyTo), PlatformID: channels.MessageID(row.PlatformID),
+			Body: channels.Body{Text: row.Text}, Stage: ledger.DraftStage(row.Draft), Fence: row.Fence, Since: database.Instant(row.UpdatedAt),
+			Nonce: draftNonce(row.Nonce), FirstTry: database.Instant(row.FirstTry), Conversation: row.Where(),
+		}
+		if row.Noted != "" {
+			err = json.Unmarshal([]byte(row.Noted), &d.First)
+		}
+		if err := errors.Join(err, readBody(&d.Body, row.Rich, row.Extra)); err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// Doubtful implements delivery.Drafts.
+func (r *Store) Doubtful(ctx context.Context, hold ledger.Hold, delivery int64) (d ledger.Draft, err error) {
+	err = r.Write(ctx, database.Rides, "look into a draft", func(t *database.Tx) error {
+		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		n, err := t.Exec(takeDoubtful, hold.Fence, delivery)
+		if err != nil {
+			return err
+		}
+		list, err := drafts(t, oneDoubtful, delivery)
+		if err != nil || n == 0 || len(list) == 0 {
+			return errors.Join(err, fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict))
+		}
+		d = list[0]
+		return nil
+	})
+	return d, err
+}
+
+// BeginDraft implements delivery.Drafts.
+func (r *Store) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64, first channels.Body) (d ledger.Draft, ready bool, err error) {
+	err = r.Write(ctx, database.Rides, "begin draft", func(t *database.Tx) error {
+		d, ready = ledger.Draft{}, false
+		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		var (
+			conversation, fence, tried int64
+			channel, stage, nonce      string
+		)
+		found, err := t.Row(draftStage, []any{delivery}, &conversation, &channel, &d.PlatformID, &stage, &fence, &nonce, &tried)
+		if err != nil {
+			return err
+		}
+		d.Nonce, d.FirstTry = draftNonce(nonce), database.Instant(tried)
+		begun := ledger.DraftStage(stage) == ledger.DraftBegun
+		switch {
+		case !found || begun && fence != hold.Fence:
+			return fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
+		case begun: // by us: the answer to this was lost
+			ready = true
+			return nil
+		case ledger.DraftStage(stage) == ledger.DraftShown:
+			ready = true
+			return nil
+		}
+		var one int
+		if open, err := t.Row(anyOpen, []any{channel, conversation}, &one); err != nil || open {
+			return err
+		}
+		n, err := t.Exec(beginDraft, hold.Fence, firstText(first), t.Now, t.Now, delivery)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
+		}
+		ready, d.FirstTry = err == nil, database.Instant(t.Now)
+		return err
+	})
+	if err != nil {
+		return ledger.Draft{}, false, err
+	}
+	return d, ready, nil
+}
+
+// draftNonce is a draft's own: the part which takes its place may be sent anew, beside it.
+func draftNonce(nonce string) string { return "draft of " + nonce }
+
+// firstText is the column noted of a draft: what is looked for if the first call has no answer.
+func firstText(first channels.Body) string {
+	if first.Text == "" {
+		return ""
+	}
+	return database.JSONText(channels.Body{Text: database.Clean(first.Text), Rich: first.Rich})
+}
+
+// Drafted implements delivery.Drafts.
+func (r *Store) Drafted(ctx context.Context, hold ledger.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
+	err = r.Record(ctx, "record draft", func(t *database.Tx) error {
+		platform, stage := database.Clean(string(id)), ledger.DraftShown
+		if platform == "" {
+			stage = ledger.DraftOpen
+		}
+		var now string
+		_, err := t.Row(recordDraft, []any{platform, t.Now, string(stage), platform, delivery, hold.Fence}, &now)
+		late = ledger.DraftStage(now) == ledger.DraftLeave
+		return err
+	})
+	return late && err == nil, err
+}
+
+// Abandon implements delivery.Drafts.
+func (r *Store) Abandon(ctx context.Context, hold ledger.Hold, delivery int64) error {
+	return r.Write(ctx, database.Rides, "abandon draft", func(t *database.Tx) error {
+		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		var left int64
+		found, err := t.Row(abandonShown, []any{rand.Text(), t.Now, t.Now, delivery}, &left)
+		if err == nil && !found {
+			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, ledger.ErrConflict)
+		}
+		if err == nil {
+			_, err = t.Exec(sendAnew, t.Now, delivery)
+		}
+		return err
+	})
+}
+
+// TakenBack implements delivery.Drafts.
+func (r *Store) TakenBack(ctx context.Context, hold ledger.Hold, delivery int64, outcome string) error {
+	return r.Write(ctx, database.Rides, "end draft", func(t *database.Tx) error {
+		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		_, err := t.Exec(takenBack, database.Clean(outcome), t.Now, delivery)
+		return err
+	})
+}
+
+// TakeDraft gives the draft's place to the first part of a message; took is false
+// when there is none to give, and what is there is dropped.
+func TakeDraft(t *database.Tx, turn, message, seq int64, r *ledger.Reply, state ledger.DeliveryState) (took bool, err error) {
+	n, err := t.Exec(LeaveDraft, turn, r.Draft)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	var former int64
+	found, err := t.Row(draftMessage, []any{r.Draft}, &former)
+	if err != nil || !found {
+		return false, err
+	}
+	p := &r.Parts[0]
+	n, err = t.Exec(draftTaken, message, seq, len(r.Parts) == 1, database.Clean(p.Text), richText(p.Rich), extraText(p), database.Clean(string(r.ReplyTo)),
+		string(state), r.Read, t.Now, t.Now, r.Draft)
+	if err != nil {
+		return false, err
+	}
+	if n == 0 {
+		_, err = t.Exec(DropDraft, t.Now, r.Draft)
+		return false, err
+	}
+	_, err = t.Exec(deleteMessage, former)
+	return err == nil, err
+}

@@ -1,0 +1,332 @@
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/engines"
+	"switchboard/store/sessions"
+)
+
+const (
+	leftSending = `
+		UPDATE deliveries SET state = 'unknown', outcome = 'holder_gone', updated_at = ?
+		WHERE channel = ? AND settled = FALSE AND state = 'sending'`
+	// openConversations goes from one open conversation to the next in the index of what
+	// is open, however many parts wait in each.
+	openConversations = `
+		WITH RECURSIVE open (id) AS (
+			SELECT min(conversation_id) FROM deliveries WHERE channel = ? AND settled = FALSE
+			UNION ALL SELECT (SELECT min(d.conversation_id) FROM deliveries d
+				WHERE d.channel = ? AND d.settled = FALSE AND d.conversation_id > open.id) FROM open WHERE open.id IS NOT NULL)
+		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM open CROSS JOIN conversations c WHERE c.id = open.id ORDER BY c.id`
+	headDelivery = `
+		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.noted, d.part, d.last, d.state, d.tries, d.repeated,
+			d.next_at, d.first_try, d.last_try, d.created_at, c.kind, c.place, c.title
+		FROM conversations c JOIN deliveries d ON d.channel = c.channel AND d.conversation_id = c.id AND d.settled = FALSE
+		WHERE c.channel = ? AND c.conversation = ? ORDER BY d.seq LIMIT 1`
+	setSending = `
+		UPDATE deliveries SET state = 'sending', tries = tries + 1, fence = ?, last_try = ?, updated_at = ?,
+			first_try = CASE WHEN first_try = 0 THEN ? ELSE first_try END
+		WHERE id = ?`
+	setUnknown = `UPDATE deliveries SET state = 'unknown', outcome = 'result_lost', updated_at = ? WHERE id = ?`
+	noteSend   = `UPDATE deliveries SET noted = ?, updated_at = ? WHERE id = ? AND state = 'sending' AND last_try = ?`
+	// takenBy looks at the latest parts alone, like shownOutgoing, and at drafts, which have no place among them.
+	takenBy = `
+		SELECT 1 FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.id <> ?
+		UNION ALL SELECT 1 FROM deliveries d JOIN conversations c ON c.id = d.conversation_id
+		WHERE d.channel = ? AND d.draft <> '' AND c.conversation = ? AND d.platform_id = ? AND d.id <> ?`
+	// settleOne: a free try leaves no trace, so that a pause of the channel does
+	// not age its heads. It is about one try: a statement that was held up on its way
+	// must not settle the next one.
+	settleOne = `
+		UPDATE deliveries SET state = ?, settled = ?, outcome = ?, detail = ?, updated_at = ?,
+			platform_id = CASE WHEN ? THEN '' WHEN ? = '' THEN platform_id ELSE ? END,
+			next_at = ?, repeated = CASE WHEN ? THEN TRUE ELSE repeated END,
+			text = coalesce(?, text), rich = CASE WHEN ? THEN ? ELSE rich END,
+			extra = CASE WHEN ? THEN ? ELSE extra END,
+			first_try = CASE WHEN ? OR ? AND tries <= 1 THEN 0 ELSE first_try END, unnamed = ?,
+			tries = CASE WHEN ? AND tries > 0 THEN tries - 1 ELSE tries END
+		WHERE id = ? AND state = ? AND last_try = ? AND settled = FALSE
+		RETURNING message_id, conversation_id, channel, part`
+	// settledSo: by this very settlement, whose answer was lost.
+	settledSo = `
+		SELECT conversation_id, channel FROM deliveries WHERE id = ? AND state = ? AND last_try = ? AND settled = ?`
+	anyOpen   = `SELECT 1 FROM deliveries WHERE channel = ? AND conversation_id = ? AND settled = FALSE LIMIT 1`
+	deadLater = `
+		UPDATE deliveries SET state = 'dead', settled = TRUE, outcome = 'earlier_part_dead', updated_at = ?
+		WHERE message_id = ? AND part > ? AND settled = FALSE`
+	dropOpen = `
+		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = ?, updated_at = ?
+		WHERE conversation_id = ? AND settled = FALSE`
+)
+
+// TakeChannel implements delivery.Outbox.
+func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Hold, ok bool, err error) {
+	err = r.Write(ctx, r.ForLeases(), "take channel", func(t *database.Tx) error {
+		hold = ledger.Hold{Channel: channel}
+		hold.Fence, ok, err = engines.Take(t, engines.Channel, database.Clean(channel), owner, t.Now)
+		if err != nil || !ok {
+			return err
+		}
+		_, err = t.Exec(leftSending, t.Now, database.Clean(channel))
+		return err
+	})
+	if err != nil || !ok {
+		return ledger.Hold{}, false, err
+	}
+	return hold, true, nil
+}
+
+// DropChannel implements delivery.Outbox.
+func (r *Store) DropChannel(ctx context.Context, hold ledger.Hold) error {
+	return r.Write(ctx, r.ForLeases(), "drop channel", func(t *database.Tx) error {
+		return engines.Release(t, engines.Channel, database.Clean(hold.Channel), hold.Fence)
+	})
+}
+
+// Open implements delivery.Outbox.
+func (r *Store) Open(ctx context.Context, hold ledger.Hold) (list []channels.Conversation, err error) {
+	err = r.Read(ctx, "list open conversations", func(t *database.Tx) error {
+		list = nil
+		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		var rows []sessions.ConversationRow
+		if err := t.All(&rows, openConversations, database.Clean(hold.Channel), database.Clean(hold.Channel)); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			list = append(list, row.Where())
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Begin implements delivery.Outbox.
+func (r *Store) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error) {
+	if r.PG() {
+		return r.callBegin(ctx, hold, conv.ID)
+	}
+	err = r.Write(ctx, database.Full, "begin delivery", func(t *database.Tx) error {
+		d, due, err = begin(t, hold, conv.ID)
+		return err
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return d, due, nil
+}
+
+// head is a conversation's head with when it is due.
+type head struct {
+	*ledger.Delivery
+	next, last int64 // µs
+}
+
+// clockSlack is how far the clocks of engines may differ, in µs. A try that was made
+// later than that from now says that the clock was set back, and with it a wait that
+// was counted by the former one: it is over.
+const clockSlack = 10_000_000
+
+func (h *head) waits(now int64) bool {
+	return h.State == ledger.DeliveryPending && h.next > now && h.last <= now+clockSlack
+}
+
+// A headRow is a delivery that is sent next, as headDelivery reads it and sb_begin gives it.
+type HeadRow struct {
+	ID, Message    int64 // 0: there is none
+	Text, Nonce    string
+	Noted          string
+	Rich, Extra    *string
+	ReplyTo        channels.MessageID `json:"reply_to"`
+	PlatformID     channels.MessageID `json:"platform_id"`
+	Part, Tries    int
+	Last, Repeated bool
+	State          ledger.DeliveryState
+	FirstTry       int64 `json:"first_try"`
+	LastTry        int64 `json:"last_try"`
+	Written        int64
+	Kind           channels.ConversationKind
+	Place, Title   string
+}
+
+// Delivery is the row as who sends it needs it.
+func (h *HeadRow) Delivery(hold ledger.Hold, conv channels.ConversationID) (*ledger.Delivery, error) {
+	d := &ledger.Delivery{
+		ID: h.ID, MessageID: h.Message, Body: channels.Body{Text: h.Text}, ReplyTo: h.ReplyTo, PlatformID: h.PlatformID,
+		Conversation: sessions.CleanConversation(channels.Conversation{Channel: hold.Channel, ID: conv, Kind: h.Kind, Place: h.Place, Title: h.Title}),
+		Nonce:        h.Nonce, Noted: h.Noted, Part: h.Part, Last: h.Last, State: h.State, Tries: h.Tries, Repeated: h.Repeated,
+		FirstTry: database.Instant(h.FirstTry), LastTry: database.Instant(h.LastTry), Written: database.Instant(h.Written),
+	}
+	return d, readBody(&d.Body, h.Rich, h.Extra)
+}
+
+func headOf(t *database.Tx, hold ledger.Hold, conv channels.ConversationID) (*head, error) {
+	var r HeadRow
+	var h head
+	found, err := t.Row(headDelivery, []any{database.Clean(hold.Channel), database.Clean(string(conv))},
+		&r.ID, &r.Message, &r.Text, &r.Rich, &r.Extra, &r.ReplyTo, &r.PlatformID, &r.Nonce, &r.Noted, &r.Part, &r.Last, &r.State, &r.Tries, &r.Repeated,
+		&h.next, &r.FirstTry, &r.LastTry, &r.Written, &r.Kind, &r.Place, &r.Title)
+	if err != nil || !found {
+		return nil, err
+	}
+	h.last = r.LastTry
+	h.Delivery, err = r.Delivery(hold, conv)
+	return &h, err
+}
+
+func begin(t *database.Tx, hold ledger.Hold, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
+	if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		return nil, time.Time{}, err
+	}
+	h, err := headOf(t, hold, conv)
+	if err != nil || h == nil {
+		return nil, time.Time{}, err
+	}
+	switch {
+	case h.waits(t.Now):
+		return nil, database.Instant(h.next), nil
+	case h.State == ledger.DeliveryPending:
+		err = sending(t, h, hold.Fence)
+	case h.State == ledger.DeliverySending:
+		// Ours, and its result never came to be written: nobody knows.
+		h.State = ledger.DeliveryUnknown
+		_, err = t.Exec(setUnknown, t.Now, h.ID)
+	}
+	return h.Delivery, time.Time{}, err
+}
+
+// sending sets a pending head sending.
+func sending(t *database.Tx, h *head, fence int64) error {
+	h.State, h.Tries, h.LastTry = ledger.DeliverySending, h.Tries+1, database.Instant(t.Now)
+	if h.FirstTry.IsZero() {
+		h.FirstTry = h.LastTry
+	}
+	_, err := t.Exec(setSending, fence, t.Now, t.Now, t.Now, h.ID)
+	return err
+}
+
+// open begins the first part of a message that this transaction stores, as its
+// Opening asks; nil asks for nothing.
+func open(t *database.Tx, o *ledger.Opening, message int64) error {
+	if o == nil {
+		return nil
+	}
+	o.Begun = nil // of an earlier try
+	held, err := engines.Keep(t, engines.Channel, database.Clean(o.Hold.Channel), o.Hold.Fence)
+	if err != nil || !held {
+		return err
+	}
+	h, err := headOf(t, o.Hold, o.Conversation.ID)
+	if err != nil || h == nil || h.MessageID != message || h.State != ledger.DeliveryPending {
+		return err
+	}
+	if err := sending(t, h, o.Hold.Fence); err != nil {
+		return err
+	}
+	o.Begun = h.Delivery
+	return nil
+}
+
+// Note implements delivery.Outbox.
+func (r *Store) Note(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, noted string) error {
+	return r.Write(ctx, database.Full, "note delivery", func(t *database.Tx) error {
+		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		n, err := t.Exec(noteSend, database.Clean(noted), t.Now, d.ID, database.Micros(d.LastTry))
+		if err == nil && n == 0 {
+			err = ledger.ErrConflict
+		}
+		return err
+	})
+}
+
+// Taken implements delivery.Outbox.
+func (r *Store) Taken(ctx context.Context, d *ledger.Delivery, id channels.MessageID) (taken bool, err error) {
+	err = r.Read(ctx, "look for a message's delivery", func(t *database.Tx) error {
+		channel, conv, platform := database.Clean(d.Conversation.Channel), database.Clean(string(d.Conversation.ID)), database.Clean(string(id))
+		var one int
+		taken, err = t.Row(takenBy, []any{channel, conv, platform, d.ID, channel, conv, platform, d.ID}, &one)
+		return err
+	})
+	return taken, err
+}
+
+// Settle implements delivery.Outbox.
+func (r *Store) Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (more bool, err error) {
+	if r.PG() {
+		return r.callSettle(ctx, hold, d, &s)
+	}
+	err = r.Record(ctx, "settle delivery", func(t *database.Tx) error {
+		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		more, err = settle(t, d, &s)
+		return err
+	})
+	return more, err
+}
+
+// settled is settle where there is nothing to settle: it was done before, or it is
+// somebody else's.
+func settled(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
+	var conversation int64
+	var channel string
+	found, err := t.Row(settledSo, []any{d.ID, string(s.State), database.Micros(d.LastTry), settles(s)}, &conversation, &channel)
+	if err != nil || !settles(s) && found {
+		return true, err
+	}
+	if !found {
+		return false, ledger.ErrFenced
+	}
+	var one int
+	return t.Row(anyOpen, []any{channel, conversation}, &one)
+}
+
+// settles says whether the delivery blocks its conversation no longer.
+func settles(s *ledger.Settlement) bool {
+	return s.State != ledger.DeliveryPending && (s.State != ledger.DeliveryUnknown || s.Final)
+}
+
+func settle(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
+	var text, rich, extra any
+	if s.Body != nil {
+		text, rich, extra = database.Clean(s.Body.Text), richText(s.Body.Rich), extraText(s.Body)
+	}
+	free := s.FreeTry && s.State == ledger.DeliveryPending
+	platform := database.Clean(string(s.PlatformID))
+	var message, conversation int64
+	var channel string
+	var part int
+	found, err := t.Row(settleOne, []any{
+		string(s.State), settles(s), database.Clean(s.Outcome), database.Clean(s.Detail), t.Now, s.Unedit, platform, platform, database.Micros(s.NextAt), s.Repeated,
+		text, s.Body != nil, rich, s.Body != nil, extra, s.Fresh, free, s.Unnamed, free, d.ID, string(d.State), database.Micros(d.LastTry),
+	}, &message, &conversation, &channel, &part)
+	if err != nil {
+		return false, err
+	}
+	if !found {
+		return settled(t, d, s)
+	}
+	switch {
+	case s.State == ledger.DeliveryDead:
+		_, err = t.Exec(deadLater, t.Now, message, part)
+	case s.State == ledger.DeliveryDropped && s.Conversation:
+		_, err = t.Exec(dropOpen, database.Clean(s.Outcome), t.Now, conversation)
+	}
+	if err == nil {
+		err = sessions.EmitSettled(t, message, d, s)
+	}
+	if err != nil || !settles(s) {
+		return true, err
+	}
+	var one int
+	return t.Row(anyOpen, []any{channel, conversation}, &one)
+}

@@ -1,0 +1,200 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"switchboard/agent"
+	"switchboard/router/ledger"
+	"switchboard/store/approvals"
+	"switchboard/store/database"
+	"switchboard/store/sessions"
+)
+
+const (
+	lockAway       = `LOCK TABLE people_away IN SHARE ROW EXCLUSIVE MODE`
+	listAway       = `SELECT name, role, tools, identities, created_at, away_at FROM people_away ORDER BY name`
+	findAway       = `SELECT name, role, tools, identities, created_at, away_at FROM people_away WHERE name = ?`
+	heldIdentities = `SELECT identity, linked FROM identities WHERE person = ? ORDER BY identity`
+	insertAway     = `
+		INSERT INTO people_away (name, role, tools, identities, created_at, away_at)
+		SELECT name, role, tools, ?, created_at, ? FROM people WHERE name = ?`
+	dropAway   = `DELETE FROM people_away WHERE name = ?`
+	untoldAway = `SELECT name, role, tools, identities, created_at, away_at FROM people_away WHERE told = FALSE ORDER BY name`
+	toldAway   = `UPDATE people_away SET told = TRUE WHERE name = ? AND away_at = ?`
+	joinFree   = `
+		INSERT INTO identities (identity, person, linked, created_at) VALUES (?, ?, TRUE, ?) ON CONFLICT (identity) DO NOTHING`
+	// awayTurns wait for their person; the oldest of a session comes last, to be put ahead of the others.
+	awayTurns = `
+		SELECT id, session_id FROM turns WHERE parked_at IS NOT NULL AND state = 'waiting' AND outcome = '` + agent.OutcomePersonAway + `' AND person = ?
+		ORDER BY session_id, id DESC`
+)
+
+type awayPerson struct {
+	Name, Role, Tools, Identities string
+	CreatedAt                     int64 `db:"created_at"`
+	AwayAt                        int64 `db:"away_at"`
+}
+
+// A heldIdentity is one that somebody had who is away.
+type heldIdentity struct {
+	Identity string `json:"identity"`
+	Linked   bool   `json:"linked,omitempty"` // its owner joined it: the settings do not speak of it
+}
+
+func (a *awayPerson) held() (list []heldIdentity, err error) {
+	if err := json.Unmarshal([]byte(a.Identities), &list); err != nil {
+		return nil, fmt.Errorf("identities of %s: %w", a.Name, err)
+	}
+	return list, nil
+}
+
+// awayBy reads people who are away.
+func awayBy(t *database.Tx, query string, args ...any) ([]ledger.Person, error) {
+	var rows []awayPerson
+	if err := t.All(&rows, query, args...); err != nil {
+		return nil, err
+	}
+	people := make([]ledger.Person, len(rows))
+	for i, a := range rows {
+		people[i] = ledger.Person{
+			Name: a.Name, Role: a.Role, Identities: []string{}, Source: ledger.FromSettings, Since: database.Instant(a.CreatedAt), Away: database.Instant(a.AwayAt),
+		}
+		held, err := a.held()
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range held {
+			people[i].Identities = append(people[i].Identities, h.Identity)
+		}
+		if err := json.Unmarshal([]byte(a.Tools), &people[i].Tools); err != nil {
+			return nil, fmt.Errorf("tools of %s: %w", a.Name, err)
+		}
+	}
+	return people, nil
+}
+
+// AwayNamed is somebody who is away; nil: nobody of that name is.
+func AwayNamed(t *database.Tx, name string) (*ledger.Person, error) {
+	list, err := awayBy(t, findAway, name)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// UntoldAway returns who is away and whom the admins were not told of, with since when.
+func (r *Store) UntoldAway(ctx context.Context) (away []ledger.Person, err error) {
+	err = r.Read(ctx, "read who is away", func(t *database.Tx) (err error) {
+		away, err = awayBy(t, untoldAway)
+		return err
+	})
+	return away, err
+}
+
+// ToldAway notes that the admins were told of them. Who is back, or away again, is left as they are.
+func (r *Store) ToldAway(ctx context.Context, away []ledger.Person) error {
+	return r.Write(ctx, database.Full, "note who is away", func(t *database.Tx) error {
+		for _, p := range away {
+			if _, err := t.Exec(toldAway, p.Name, p.Away.UnixMicro()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// leave moves a person to people_away. They may do nothing, their identities are free, and their rows stay.
+func leave(t *database.Tx, p *ledger.Person) error {
+	held := []heldIdentity{}
+	if err := t.All(&held, heldIdentities, p.Name); err != nil {
+		return err
+	}
+	if _, err := t.Exec(insertAway, database.JSONText(held), t.Now, p.Name); err != nil {
+		return err
+	}
+	if _, err := t.Exec(dropPerson, p.Name); err != nil {
+		return err
+	}
+	return auditPerson(t, "person.away", p.Name, map[string]any{"role": p.Role, "identities": p.Identities})
+}
+
+// comeBack ends that somebody is away; nil: nobody of that name was.
+func comeBack(t *database.Tx, name string) (*awayPerson, error) {
+	var rows []awayPerson
+	if err := t.All(&rows, findAway, name); err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	_, err := t.Exec(dropAway, name)
+	return &rows[0], err
+}
+
+// goOn lets the work of a person who is back go on.
+func goOn(t *database.Tx, name string, former *awayPerson, p *ledger.Person) error {
+	held, err := former.held()
+	if err != nil {
+		return err
+	}
+	for _, h := range held {
+		if h.Linked {
+			if _, err := t.Exec(joinFree, h.Identity, name, t.Now); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Role != ledger.RoleAdmin {
+		if _, err := t.Exec(approvals.EndGranted, t.Now, name); err != nil {
+			return err
+		}
+	}
+	if err := queueAway(t, name); err != nil {
+		return err
+	}
+	return auditPerson(t, "person.back", p.Name, map[string]any{"role": p.Role, "identities": p.Identities, "away": database.Instant(former.AwayAt).UTC()})
+}
+
+// queueAway queues the turns that wait for somebody who was away, ahead of newer ones.
+func queueAway(t *database.Tx, name string) error {
+	var rows []struct {
+		ID        int64
+		SessionID int64 `db:"session_id"`
+	}
+	if err := t.All(&rows, awayTurns, name); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if _, _, err := sessions.Lock(t, row.SessionID); err != nil {
+			return err
+		}
+		n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, row.ID, string(ledger.TurnWaiting))
+		if err == nil && n > 0 {
+			_, err = sessions.Emit(t, row.SessionID, sessions.TurnEvent(row.ID, string(ledger.TurnQueued), ""))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeAway removes somebody who is away, with what is theirs; nil: nobody of that name is.
+func removeAway(t *database.Tx, name string) (*ledger.Person, error) {
+	p, err := AwayNamed(t, name)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	if err := RemovePerson(t, name, DeleteKnown, endLinks, dropAway); err != nil {
+		return nil, err
+	}
+	return p, queueAway(t, name) // to be refused
+}
+
+// notTaken refuses a name that somebody has who is away.
+func notTaken(t *database.Tx, name string) error {
+	away, err := AwayNamed(t, name)
+	if err == nil && away != nil {
+		err = &ledger.StateError{Sentence: "there is already a " + name + ", who is away, as the settings file no longer names them: put them back there, or remove them first"}
+	}
+	return err
+}

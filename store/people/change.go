@@ -1,0 +1,225 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"switchboard/internal/words"
+	"switchboard/router/ledger"
+	"switchboard/store/approvals"
+	"switchboard/store/database"
+	"switchboard/store/sessions"
+)
+
+const (
+	activeJobs = `SELECT id FROM jobs WHERE owner = ? AND owner <> '' AND state = 'active' ORDER BY id`
+)
+
+const (
+	ownerOf = `
+		SELECT p.name, p.source FROM identities i JOIN people p ON p.name = i.person WHERE i.identity = ?`
+	// ownerInTeam is ownerOf where one of the two forms names the team as well: "kind:TEAM/ID".
+	ownerInTeam = `
+		SELECT p.name, i.identity FROM identities i JOIN people p ON p.name = i.person
+		WHERE p.name <> ? AND p.source <> 'open' AND (i.identity = ? OR i.identity LIKE ? ESCAPE '!') ORDER BY i.identity LIMIT 1`
+	// Who was let in by an open policy and gets a role is somebody by name from then on.
+	setRole  = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
+	setTools = `UPDATE people SET tools = ?, source = 'local', updated_at = ? WHERE name = ?`
+	// Of two admins who take the role from each other at once one waits.
+	lockAdmins  = `SELECT name FROM people WHERE role = 'admin' ORDER BY name`
+	otherAdmins = `
+		SELECT count(*) FROM identities i JOIN people p ON p.name = i.person WHERE p.role = 'admin' AND p.name <> ? AND i.identity <> ?`
+	// Jobs of somebody who was removed stay for a while, for the admins to see; whoever is given the name later has none of them.
+	orphanJobs = `
+		UPDATE jobs SET state = CASE state WHEN 'active' THEN 'paused' ELSE state END, reason = 'person: its owner was removed',
+			version = version + 1, updated_at = ?
+		WHERE owner = ? AND owner <> '' AND state IN ('active', 'paused', 'disabled')`
+	allNames   = `SELECT name FROM people UNION SELECT name FROM people_away ORDER BY name`
+	belongings = `
+		SELECT (SELECT count(*) FROM jobs WHERE owner = ? AND state NOT IN ('done', 'removed')) AS jobs,
+			(SELECT count(*) FROM memories WHERE person = ?) AS memories, (SELECT count(*) FROM notifications WHERE person = ?) AS notifications,
+			(SELECT count(*) FROM approvals WHERE ? IN (person, decided_by) AND scope IN ('session', 'always') AND revoked_at IS NULL) AS grants,
+			(SELECT count(*) FROM attachments a JOIN messages m ON m.id = a.message_id WHERE m.person = ? AND m.direction = 'in') AS files`
+	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
+	endLinks   = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
+)
+
+// Belongings implements admin.Directory.
+func (r *Store) Belongings(ctx context.Context, name string) (has ledger.Belongings, err error) {
+	err = r.Read(ctx, "count what is somebody's", func(t *database.Tx) error {
+		name := database.Clean(name)
+		_, err := t.Row(belongings, []any{name, name, name, name, name}, &has.Jobs, &has.Memories, &has.Notifications, &has.Grants, &has.Files)
+		return err
+	})
+	return has, err
+}
+
+// Change returns somebody as they are after a change, or were before they were removed;
+// demoted: they were an admin, and are none any more.
+func Change(t *database.Tx, c *ledger.PersonChange) (now *ledger.Person, demoted bool, err error) {
+	name := database.Clean(c.Person.Name)
+	takes := c.Local != "" && (c.Kind == ledger.ChangeRemove || c.Kind == ledger.ChangeRole && c.Person.Role != ledger.RoleAdmin)
+	if takes {
+		var admins []struct{ Name string }
+		if err := t.All(&admins, t.Locked(lockAdmins)); err != nil {
+			return nil, false, err
+		}
+	}
+	person, err := sessions.Person(t, name)
+	if err == nil && c.Kind == ledger.ChangeRemove {
+		c.Paused, err = t.IDs(activeJobs, name)
+	}
+	switch {
+	case err != nil:
+		return nil, false, err
+	case person != nil && person.Source == ledger.FromSettings && c.Kind != ledger.ChangeUnlink && !c.Left(person):
+		return nil, false, decided(name, c.File)
+	case person != nil && c.Since != 0 && c.Since != database.Micros(person.Since):
+		return nil, false, &ledger.StateError{Sentence: name + " is somebody else by now than whom the question was about: ask again"}
+	case person == nil && c.Kind == ledger.ChangeRemove:
+		if person, err = removeAway(t, name); err == nil && person == nil {
+			err = ledger.ErrNotFound
+		}
+		return person, false, err
+	case person == nil && c.Kind != ledger.ChangeAdd:
+		return nil, false, cmp.Or(notTaken(t, name), error(ledger.ErrNotFound))
+	case person != nil && c.Kind == ledger.ChangeAdd:
+		return nil, false, &ledger.StateError{Sentence: name + " is there already: role, link and tools change them"}
+	}
+	if takes && person.Role == ledger.RoleAdmin {
+		if err := keepAdmin(t, name, c.Local); err != nil {
+			return nil, false, err
+		}
+	}
+	switch c.Kind {
+	case ledger.ChangeAdd:
+		if err := notTaken(t, name); err != nil {
+			return nil, false, err
+		}
+		if fault := words.NameFault(name); fault != "" {
+			return nil, false, &ledger.StateError{Sentence: "the name " + fault}
+		}
+		if other, err := alike(t, name); err != nil {
+			return nil, false, err
+		} else if other != "" {
+			return nil, false, &ledger.StateError{Sentence: name + " looks like " + other + ", who is somebody else: give another name"}
+		}
+		tools := database.JSONText(append([]string{}, c.Person.Tools...))
+		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), ledger.FromLocal, t.Now, t.Now); err != nil {
+			return nil, false, err
+		}
+		if err = startAnew(t, name); err == nil {
+			err = link(t, name, c)
+		}
+	case ledger.ChangeLink:
+		err = link(t, name, c)
+	case ledger.ChangeUnlink:
+		err = unlink(t, person, c)
+	case ledger.ChangeRole:
+		if _, err = t.Exec(setRole, c.Person.Role, t.Now, name); err == nil && c.Person.Role != ledger.RoleAdmin {
+			_, err = t.Exec(approvals.EndGranted, t.Now, name)
+		}
+		demoted = person.Role == ledger.RoleAdmin && c.Person.Role != ledger.RoleAdmin
+	case ledger.ChangeTools:
+		_, err = t.Exec(setTools, database.JSONText(append([]string{}, c.Person.Tools...)), t.Now, name)
+	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
+		return person, false, RemovePerson(t, name, DeleteKnown, endLinks)
+	default:
+		return nil, false, fmt.Errorf("change a person: %q is no such change", c.Kind)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	now, err = sessions.Person(t, name)
+	return now, demoted, err
+}
+
+// RemovePerson removes somebody with what is theirs, and stops their jobs.
+func RemovePerson(t *database.Tx, name string, also ...string) error {
+	if _, err := t.Exec(orphanJobs, t.Now, name); err != nil {
+		return err
+	}
+	_, err := t.Each(append(also, deleteTold, approvals.ForgetGrants, dropPerson), []any{name})
+	return err
+}
+
+// startAnew has somebody who is new have nothing of whoever was called so before.
+func startAnew(t *database.Tx, name string) error {
+	_, err := t.Each([]string{deleteTold, forgetJobs}, []any{name})
+	return err
+}
+
+// keepAdmin refuses to take away the last admin who can give orders in a chat.
+func keepAdmin(t *database.Tx, name, local string) error {
+	var others int
+	if _, err := t.Row(otherAdmins, []any{name, local}, &others); err != nil || others > 0 {
+		return err
+	}
+	return &ledger.StateError{Sentence: name + " is the only admin who can write to me on a platform: make somebody else an admin first"}
+}
+
+// decided says that the settings name somebody, and where.
+func decided(who, file string) error {
+	return &ledger.StateError{Sentence: fmt.Sprintf("%s is named in [[people]] of %s, which decides: change it there", who, file)}
+}
+
+// alike is whose name looks like another one; empty: nobody's.
+func alike(t *database.Tx, name string) (other string, err error) {
+	var list []struct{ Name string }
+	if err := t.All(&list, allNames); err != nil {
+		return "", err
+	}
+	for _, p := range list {
+		if words.Alike(name, p.Name) {
+			return p.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// link gives identities to a person: free ones, and those of who was let in by an open
+// policy, who is nobody else.
+func link(t *database.Tx, name string, c *ledger.PersonChange) error {
+	for _, id := range c.Person.Identities {
+		var owner, source string
+		owned, err := t.Row(ownerOf, []any{database.Clean(id)}, &owner, &source)
+		switch {
+		case err != nil:
+			return err
+		case owned && owner == name:
+			continue
+		case owned && source == ledger.FromSettings:
+			return decided(id+" is "+owner+", who", c.File)
+		case owned && source != ledger.FromOpen:
+			return &ledger.StateError{Sentence: fmt.Sprintf("%s is %s already", id, owner)}
+		}
+		if err := freeInTeam(t, name, id); err != nil {
+			return err
+		}
+		if _, err := t.Exec(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+			return err
+		}
+	}
+	_, err := t.Exec(dropNameless)
+	return err
+}
+
+// freeInTeam makes sure that an account is nobody else by its other form: with its team, or
+// without.
+func freeInTeam(t *database.Tx, name, id string) error {
+	plain, hasTeam := ledger.WithoutTeam(id)
+	pattern := ""
+	if kind, rest, ok := strings.Cut(id, ":"); ok && !hasTeam {
+		pattern = likeEscaper.Replace(kind) + ":%/" + likeEscaper.Replace(rest)
+	}
+	var owner, known string
+	owned, err := t.Row(ownerInTeam, []any{name, database.Clean(plain), database.Clean(pattern)}, &owner, &known)
+	if err == nil && owned {
+		err = &ledger.StateError{Sentence: fmt.Sprintf("%s is %s already, as %s", id, owner, known)}
+	}
+	return err
+}
+
+var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")

@@ -1,0 +1,187 @@
+package people
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"switchboard/internal/words"
+	"switchboard/router/ledger"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/outbox"
+	"switchboard/store/sessions"
+)
+
+const (
+	insertClaim = `INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES (?, 'claim', 'proposed', ?, ?)`
+	openClaim   = `SELECT created_at, expires_at FROM actions WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed' AND expires_at > ? ORDER BY id DESC LIMIT 1`
+	// Codes belong to no session, by which few rows are found among many.
+	dropClaims   = `DELETE FROM actions WHERE session_id IS NULL AND kind = 'claim' AND expires_at <= ?`
+	cancelClaims = `UPDATE actions SET state = 'cancelled', outcome = 'another' WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed'`
+	// codeOf finds a code of a kind, or of any where that is empty.
+	codeOf = `
+		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, expires_at FROM actions
+		WHERE code = ? AND kind IN ('claim', 'link') AND (? = '' OR kind = ?)`
+	insertNamed = `
+		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
+		SELECT v.* FROM (VALUES (CAST(? AS text), CAST(? AS text), '["*"]', '', 'local', CAST(? AS bigint), CAST(? AS bigint))) AS v
+		WHERE NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = ?)
+		ON CONFLICT (name) DO NOTHING RETURNING 1`
+)
+
+// OpenClaim implements router.People.
+func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error) {
+	err = r.Read(ctx, "look for a claim code", func(t *database.Tx) error {
+		var at, expires int64
+		found, err := t.Row(openClaim, []any{t.Now}, &at, &expires)
+		if found {
+			made, until = database.Instant(at), database.Instant(expires)
+		}
+		return err
+	})
+	return made, until, err
+}
+
+// ProposeClaim implements router.People. Codes that are too old go.
+func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Hand) error {
+	return r.Write(ctx, database.Full, "make a claim code", func(t *database.Tx) error {
+		if _, err := t.Exec(dropClaims, t.Now); err != nil {
+			return err
+		}
+		if _, err := t.Exec(insertClaim, code, t.Now, database.Micros(until)); err != nil {
+			return err
+		}
+		return audit.Write(t, by, audit.Entry{Action: "claim.make", Outcome: "done", Data: map[string]any{"until": until.UTC()}})
+	})
+}
+
+// A codeRow is a code that was made; ID 0: there is none.
+type codeRow struct {
+	ID           int64
+	Kind, Person string
+	State        ledger.ActionState
+	SessionID    int64 `db:"session_id"`
+	ExpiresAt    int64 `db:"expires_at"`
+}
+
+// UseCode uses a code. It returns the entry with the person that the sender is then; a
+// stranger for whom it does nothing stays none.
+func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.AsCode, a *ledger.Accepted) (*ledger.Entry, error) {
+	used := *e
+	name := database.Clean(e.Sender.Person)
+	if name == "" { // somebody may have named them meanwhile
+		var source string
+		if _, err := t.Row(ownerOf, []any{database.Clean(as.Identity)}, &name, &source); err != nil {
+			return nil, err
+		}
+	}
+	person, err := sessions.Person(t, name)
+	if err != nil {
+		return nil, err
+	}
+	var rows []codeRow // none of a question's code
+	if err := t.All(&rows, t.Locked(codeOf), as.Code, as.Kind, as.Kind); err != nil {
+		return nil, err
+	}
+	code := codeRow{Kind: as.Kind}
+	if len(rows) > 0 {
+		code = rows[0]
+	}
+	used.Sender.Person = ""
+	if person != nil {
+		used.Sender.Person = person.Name
+	}
+	if as.Kind == ledger.ActionApproval {
+		return &used, answerLink(t, &used, as, a)
+	} else if code.Kind == ledger.ActionLink {
+		err = useLink(t, &used, person, &code, as, a)
+	} else {
+		err = useClaim(t, &used, person, &code, as, a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if used.Sender.Person == "" && a.Situation != ledger.LinkAsked {
+		a.Situation = ""
+	}
+	if reply := e.Replies[a.Situation]; reply != nil {
+		reply.Person = used.Sender.Person
+	}
+	return &used, nil
+}
+
+// useClaim makes the sender an admin, unless the settings name them. The other
+// codes are good no more, as logs and terminals may show them still.
+func useClaim(t *database.Tx, used *ledger.Entry, person *ledger.Person, code *codeRow, as *ledger.AsCode, a *ledger.Accepted) error {
+	switch {
+	case person != nil && person.Source == ledger.FromSettings:
+		a.Situation = ledger.ClaimByFile
+	case code.ID == 0:
+		a.Situation = ledger.ClaimWrong
+	case code.State != ledger.ActionProposed:
+		a.Situation = ledger.ClaimUsed
+	case code.ExpiresAt <= t.Now:
+		a.Situation = ledger.ClaimExpired
+	case person != nil && person.Role == ledger.RoleAdmin:
+		a.Situation = ledger.ClaimNeedless
+	default:
+		name, err := letIn(t, person, ledger.RoleAdmin, as.Identity, as.Name)
+		if err != nil {
+			return err
+		}
+		if err := t.Run(
+			database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", name, t.Now, code.ID),
+			database.Do(cancelClaims),
+		); err != nil {
+			return err
+		}
+		a.Situation, a.Admin = ledger.ClaimDone, name
+		used.Sender.Person, used.Sender.Rule = name, ledger.RuleClaim
+		return audit.Write(t, ledger.Hand{Person: name, Rule: ledger.RuleClaim}, audit.Entry{
+			Action: "person.claim", Target: "person " + name, Outcome: "done", Data: map[string]any{"identity": used.Sender.Identity},
+		})
+	}
+	return nil
+}
+
+// letIn gives somebody a role, whom it makes a person where they are a stranger.
+func letIn(t *database.Tx, person *ledger.Person, role, identity, called string) (name string, err error) {
+	if person != nil {
+		_, err = t.Exec(setRole, role, t.Now, person.Name)
+		return person.Name, err
+	}
+	var one int
+	made := false
+	for i := 1; called != "" && !made && i < 10; i++ {
+		if name = database.Clean(called); i > 1 { // somebody else is called so, or alike
+			name += strconv.Itoa(i)
+		}
+		if other, err := alike(t, name); err != nil {
+			return "", err
+		} else if other != "" || words.NameFault(name) != "" {
+			continue
+		}
+		if made, err = t.Row(insertNamed, []any{name, role, t.Now, t.Now, name}, &one); err != nil {
+			return "", err
+		}
+	}
+	if !made { // nobody else is called by an identity
+		name = database.Clean(identity)
+		if _, err = t.Exec(upsertPerson, name, role, `["*"]`, "", ledger.FromLocal, t.Now, t.Now); err != nil {
+			return "", err
+		}
+	}
+	if err = startAnew(t, name); err == nil {
+		_, err = t.Exec(moveIdentity, database.Clean(identity), name, t.Now)
+	}
+	return name, err
+}
+
+// AcceptStranger keeps what a stranger wrote, and says what the situation asks for.
+func AcceptStranger(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, key string) (err error) {
+	if a.MessageID, err = sessions.Incoming(t, e, string(ledger.AuditStranger), conversation, 0); err != nil || e.Replies[a.Situation] == nil {
+		return err
+	}
+	return outbox.Post(t, conversation, key, e.Replies[a.Situation])
+}

@@ -1,0 +1,342 @@
+package people
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"switchboard/router/ledger"
+	"switchboard/store/approvals"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/money"
+	"switchboard/store/outbox"
+	"switchboard/store/sessions"
+)
+
+const (
+	// CancelLinks ends the link codes of a person but the newest.
+	CancelLinks = `
+		UPDATE actions SET state = 'cancelled', outcome = 'newer', used_at = ? WHERE kind = 'link' AND person = ? AND state = 'proposed' AND message_id <> ?`
+	sessionPlace = `
+		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.id = ?`
+	joinIdentity = `
+		INSERT INTO identities (identity, person, linked, created_at) VALUES (?, ?, TRUE, ?)
+		ON CONFLICT (identity) DO UPDATE SET person = excluded.person, linked = TRUE`
+	// joinedSessions are the direct chats of a person, and where something of theirs is open.
+	joinedSessions = `
+		SELECT id FROM sessions WHERE person = ? AND person <> ''
+		UNION SELECT session_id FROM turns WHERE rank IS NOT NULL AND person = ?
+		UNION SELECT session_id FROM turns WHERE parked_at IS NOT NULL AND state = 'waiting' AND person = ?`
+	joinTurns    = `UPDATE turns SET person = ? WHERE session_id = ? AND person = ?`
+	joinMessages = `
+		UPDATE messages SET person = ?, author = CASE WHEN author = person THEN ? ELSE author END WHERE session_id = ? AND person = ?`
+	joinActions = `UPDATE actions SET person = ? WHERE session_id = ? AND person = ?`
+)
+
+// joinPerson gives what names a person to another. The audit log and who decided once stay.
+var joinPerson = []string{
+	`UPDATE identities SET person = ?, linked = TRUE WHERE person = ?`,
+	`UPDATE sessions SET person = ? WHERE person = ? AND person <> ''`,
+	`UPDATE memories SET person = ? WHERE person = ? AND person <> ''`,
+	`UPDATE jobs SET owner = ? WHERE owner = ? AND owner <> ''`,
+	`UPDATE notifications SET person = ? WHERE person = ?`,
+	`UPDATE approvals SET person = ? WHERE person = ?`,
+	`UPDATE approvals SET decided_by = ? WHERE decided_by = ? AND scope IN ('session', 'always')`,
+}
+
+// useLink asks on both sides whether the sender is to become the person who made the code.
+func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *codeRow, as *ledger.AsCode, a *ledger.Accepted) error {
+	maker, err := sessions.Person(t, code.Person)
+	if err != nil {
+		return err
+	}
+	a.Situation = ledger.LinkWrong
+	if code.State != ledger.ActionProposed || code.ExpiresAt <= t.Now || maker == nil || maker.Source == ledger.FromOpen {
+		return nil
+	}
+	var rows []sessions.ConversationRow
+	if err := t.All(&rows, sessionPlace, code.SessionID); err != nil || len(rows) == 0 {
+		return err
+	}
+	at := rows[0].Where()
+	if why := mayJoin(maker, sender); why != "" {
+		a.Situation = why
+		return nil
+	}
+	if ledger.SessionKey(at) == ledger.SessionKey(sessions.CleanConversation(used.Event.Conversation)) { // one chat cannot be both sides
+		return nil
+	}
+	if as.Request == nil { // it is rendered now, and all is done again
+		a.Situation, a.Link = ledger.LinkAsked, &ledger.Link{At: at, Person: maker.Name, Was: sideOf(sender).Name}
+		return nil
+	}
+	if len(as.Request.Questions) < 2 {
+		return nil
+	}
+	if err := t.Run(database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", maker.Name, t.Now, code.ID)); err != nil {
+		return err
+	}
+	a.Situation, a.Elsewhere = ledger.LinkAsked, at
+	_, err = request(t, ledger.ApprovalLink, maker.Name, used, requestData{
+		Sender: sideOf(sender), Maker: sideOf(maker), MadeAt: at, Joined: as.Request.Joined,
+	}, as.Identity, as.Request)
+	return err
+}
+
+// A linkSide is a person as the questions name them; the zero value is a stranger.
+type linkSide struct {
+	Name  string
+	Since int64  // µs; somebody else may be given the name
+	Role  string // as the question says it
+}
+
+func sideOf(p *ledger.Person) linkSide {
+	if p == nil {
+		return linkSide{}
+	}
+	return linkSide{p.Name, database.Micros(p.Since), p.Role}
+}
+
+const (
+	chatSession = `SELECT id FROM sessions WHERE key = ?`
+	keepRequest = `UPDATE approvals SET data = ? WHERE id = ?`
+)
+
+// answerLink is decideLink for a stranger, who answers no other question.
+func answerLink(t *database.Tx, used *ledger.Entry, as *ledger.AsCode, a *ledger.Accepted) error {
+	var session int64
+	key := ledger.SessionKey(sessions.CleanConversation(used.Event.Conversation))
+	if found, err := t.Row(chatSession, []any{key}, &session); err != nil || !found {
+		return err
+	}
+	row, err := outbox.Action(t, used, as.Code, session)
+	if err != nil || row == nil || row.Approval == 0 {
+		return err
+	}
+	data, err := row.Stored()
+	does := cmp.Or(as.Does, data.Does)
+	if err != nil || does == "" {
+		return err
+	}
+	p, err := approvals.Find(t, row.Approval)
+	if err != nil || p.Kind != ledger.ApprovalLink {
+		return err
+	}
+	if a.Situation, err = DecideLink(t, used, row, p, does, as.Identity, a); err == nil && a.NotYours {
+		a.Situation = ""
+	} else if err == nil {
+		err = outbox.Question(t, row, a)
+	}
+	return err
+}
+
+// DecideLink takes the word of one side on a link; once both sides have confirmed it, it is made, and
+// the entry's sender is who they are then. Identity is that of a sender who is a stranger.
+func DecideLink(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, p *approvals.Row, does ledger.Does, identity string, a *ledger.Accepted) (ledger.Situation, error) {
+	var data requestData
+	if err := p.Stored(&data); err != nil {
+		return "", err
+	}
+	name, side := database.Clean(e.Sender.Person), "maker"
+	theirs := name == data.Maker.Name
+	if ledger.SessionKey(sessions.CleanConversation(e.Event.Conversation)) == ledger.SessionKey(data.At) {
+		side = "sender"
+		theirs = name == data.Sender.Name && (name != "" || database.Clean(identity) == p.Identity)
+	}
+	if !theirs {
+		a.NotYours = true
+		return ledger.ApprovalUnknown, nil
+	}
+	a.Approval = p.ID
+	settle := func(state ledger.ActionState, s ledger.Situation) (ledger.Situation, error) {
+		a.Action, a.Decision = state, s
+		return s, approvals.Settle(t, p, state, "", name, "")
+	}
+	if p.State != ledger.ActionProposed {
+		return settle(ledger.ActionCancelled, ledger.ApprovalOver)
+	} else if p.ExpiresAt <= t.Now {
+		return settle(ledger.ActionExpired, ledger.ApprovalOver)
+	}
+	maker, sender, err := linked(t, p, &data)
+	if err != nil {
+		return "", err
+	}
+	word, outcome := "approval.confirm", "asked"
+	switch {
+	case does == ledger.DoesDeny:
+		word, outcome = "approval.rejected", "done"
+	case sideOf(maker) != data.Maker || sideOf(sender) != data.Sender || mayJoin(maker, sender) != "":
+		return settle(ledger.ActionCancelled, ledger.ApprovalOver) // one of them is somebody else by now, or may do more
+	case data.Confirmed != "" && data.Confirmed != side:
+		word, outcome = "approval.accepted", "done"
+	}
+	if err := audit.Write(t, ledger.Hand{Person: name, Rule: e.Sender.Rule}, audit.Entry{
+		Action: word, Target: fmt.Sprintf("approval %d", p.ID), Outcome: outcome, Data: map[string]any{"kind": p.Kind, "identity": p.Identity, "side": side},
+	}); err != nil {
+		return "", err
+	}
+	switch {
+	case does == ledger.DoesDeny:
+		return settle(ledger.ActionRejected, ledger.LinkDenied)
+	case outcome == "asked":
+		data.Confirmed, a.Decision = side, ledger.LinkHalf
+		return ledger.LinkHalf, t.Run(
+			database.Do(keepRequest, database.JSONText(data), p.ID),
+			database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", name, t.Now, row.ID),
+			database.Do(outbox.CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind),
+		)
+	}
+	if err := join(t, maker, sender, p.Identity, maker.Name); err != nil {
+		return "", err
+	}
+	a.People = true
+	said := ledger.LinkAllowed
+	if a.Elsewhere = data.At; side == "sender" {
+		said, a.Elsewhere, data.Accepted = ledger.LinkDone, data.MadeAt, data.Joined
+		e.Sender.Person, e.Sender.Rule = maker.Name, ledger.RuleLink
+		if reply := e.Replies[said]; reply != nil {
+			reply.Person = maker.Name
+		}
+	}
+	if err := outbox.PostTo(t, a.Elsewhere, &data.Accepted); err != nil {
+		return "", err
+	}
+	return settle(ledger.ActionAccepted, said)
+}
+
+// linked reads both sides of a link as they are now; nil: nobody.
+func linked(t *database.Tx, p *approvals.Row, data *requestData) (maker, sender *ledger.Person, err error) {
+	if maker, err = sessions.Person(t, data.Maker.Name); err != nil {
+		return nil, nil, err
+	}
+	name, source := data.Sender.Name, ""
+	if name == "" {
+		if _, err := t.Row(ownerOf, []any{p.Identity}, &name, &source); err != nil {
+			return nil, nil, err
+		}
+	}
+	sender, err = sessions.Person(t, name)
+	return maker, sender, err
+}
+
+// mayJoin says why somebody cannot become the maker of a code; empty: they can. A nil
+// sender is a stranger.
+func mayJoin(maker, sender *ledger.Person) ledger.Situation {
+	switch {
+	case sender == nil:
+		return ""
+	case sender.Name == maker.Name:
+		return ledger.LinkSame
+	case sender.Source == ledger.FromSettings:
+		return ledger.LinkByFile
+	case sender.Role == ledger.RoleAdmin && maker.Role != ledger.RoleAdmin:
+		return ledger.LinkAdmin
+	}
+	return ""
+}
+
+// join makes an account, and the person that it was, another person. The sessions stay
+// apart. What others may read of a group stays as it was said there.
+func join(t *database.Tx, maker, former *ledger.Person, identity, by string) error {
+	was := "a stranger"
+	if former == nil {
+		if _, err := t.Exec(joinIdentity, identity, maker.Name, t.Now); err != nil {
+			return err
+		}
+	} else {
+		was = "person " + former.Name
+		if err := JoinRows(t, maker.Name, former.Name); err != nil {
+			return err
+		}
+	}
+	return audit.Write(t, ledger.Hand{Person: by, Rule: ledger.RuleLink}, audit.Entry{
+		Action: "person.join", Target: "person " + maker.Name, Outcome: "done", Data: map[string]any{"identity": identity, "was": was},
+	})
+}
+
+// JoinRows gives all that is a person's to another one.
+func JoinRows(t *database.Tx, maker, former string) error {
+	ids, err := t.IDs(joinedSessions, former, former, former)
+	if err != nil {
+		return err
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		if _, found, err := sessions.Lock(t, id); err != nil {
+			return err
+		} else if !found {
+			continue
+		}
+		if err := t.Run(
+			database.Do(joinTurns, maker, id, former),
+			database.Do(joinMessages, maker, maker, id, former),
+			database.Do(joinActions, maker, id, former),
+		); err != nil {
+			return err
+		}
+	}
+	if _, err := t.Each(joinPerson, []any{maker, former}); err != nil {
+		return err
+	}
+	if _, err := t.Exec(dropPerson, former); err != nil {
+		return err
+	}
+	return money.JoinSpending(t, ledger.SpentByPerson, maker, former)
+}
+
+const (
+	identityLinked = `SELECT linked FROM identities WHERE identity = ? AND person = ?`
+	dropOwn        = `DELETE FROM identities WHERE identity = ? AND person = ?`
+	ownChats       = `
+		SELECT s.id, c.channel, coalesce((SELECT m.identity` + outbox.TheirLast + `), '') AS identity
+		FROM sessions s JOIN conversations c ON c.id = s.conversation_id
+		WHERE s.person = ? AND s.person <> '' AND c.kind = 'direct' ORDER BY s.id`
+	leaveChat = `
+		UPDATE sessions SET person = '', summary = '', summary_taint = '',
+			reset_message = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
+			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0)
+		WHERE id = ?`
+)
+
+// unlink takes identities off a person, who keeps one. Their direct chats are nobody's then, and
+// forgotten: somebody else may speak there next.
+func unlink(t *database.Tx, p *ledger.Person, c *ledger.PersonChange) error {
+	if len(p.Identities) <= len(c.Person.Identities) {
+		return &ledger.StateError{Sentence: "That is your last account: without it nobody could be you any more. /link adds another."}
+	}
+	var chats []struct {
+		ID                int64
+		Channel, Identity string
+	}
+	if err := t.All(&chats, ownChats, p.Name); err != nil {
+		return err
+	}
+	for _, id := range c.Person.Identities {
+		var linked bool
+		own, err := t.Row(identityLinked, []any{database.Clean(id), p.Name}, &linked)
+		switch {
+		case err != nil:
+			return err
+		case !own:
+			return &ledger.StateError{Sentence: id + " is no account of yours. /unlink lists them."}
+		case p.Source == ledger.FromSettings && !linked:
+			return &ledger.StateError{Sentence: "My settings name " + id + " as yours, and decide: take it out there."}
+		}
+		if _, err := t.Exec(dropOwn, database.Clean(id), p.Name); err != nil {
+			return err
+		}
+		of, _, _ := strings.Cut(id, ":")
+		for _, chat := range chats {
+			kind, _, _ := strings.Cut(chat.Identity, ":")
+			if (of != kind && of != chat.Channel) || ledger.PlainID(id) != ledger.PlainID(chat.Identity) {
+				continue
+			}
+			if err := t.Run(database.Do(leaveChat, chat.ID), database.Do(approvals.RevokeSession, t.Now, chat.ID)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

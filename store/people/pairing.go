@@ -1,0 +1,147 @@
+package people
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/approvals"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/outbox"
+	"switchboard/store/sessions"
+)
+
+const (
+	pairingsOpen  = 3 // of a channel
+	pairingEvery  = time.Minute
+	pairingDenied = 24 * time.Hour
+	// requestsLive is for how long it is known who asked; it is longer than all of the above.
+	requestsLive = 48 * time.Hour
+)
+
+const (
+	// lockPairing lets one transaction at a time count what is open.
+	lockPairing = `SELECT pg_advisory_xact_lock(CAST(CAST(CAST('approvals' AS regclass) AS oid) AS bigint))`
+	pairingsNow = `
+		SELECT coalesce(sum(CASE WHEN state = 'proposed' AND expires_at > ? THEN 1 ELSE 0 END), 0), coalesce(max(created_at), 0)
+		FROM approvals WHERE kind = 'pairing' AND channel = ? AND channel <> ''`
+	pairingOf = `
+		SELECT 1 FROM approvals WHERE identity = ? AND identity <> '' AND kind = 'pairing'
+		AND (state = 'proposed' AND expires_at > ? OR state = 'rejected' AND decided_at > ?) LIMIT 1`
+	insertRequest = `
+		INSERT INTO approvals (kind, state, person, channel, identity, rule, data, created_at, expires_at)
+		VALUES (?, 'proposed', ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	insertPairing = `
+		INSERT INTO actions (code, kind, state, approval_id, created_at, expires_at) VALUES (?, 'pairing', 'proposed', ?, ?, ?)`
+	oldRequests = `
+		SELECT id FROM approvals WHERE kind = ? AND channel = ? AND channel <> '' AND created_at < ? AND state <> 'proposed' LIMIT 100`
+	dropRequestActions = `DELETE FROM actions WHERE approval_id = ?`
+	dropRequest        = `DELETE FROM approvals WHERE id = ?`
+)
+
+// requestData is what is kept of a request besides columns.
+type requestData struct {
+	At       channels.Conversation // where whoever asks waits for the answer
+	Name     string
+	Accepted ledger.Reply
+	// Of a link: both sides, where its code was made, what is said there, and which side has confirmed
+	// it: "maker" or "sender"; empty: none.
+	Sender    linkSide
+	Maker     linkSide
+	MadeAt    channels.Conversation
+	Joined    ledger.Reply
+	Confirmed string
+}
+
+// AskPairing asks the admins to let a stranger in, where that is due.
+func AskPairing(t *database.Tx, e *ledger.Entry, as *ledger.AsPairing, a *ledger.Accepted) error {
+	if t.PG {
+		if _, err := t.Exec(lockPairing); err != nil {
+			return err
+		}
+	}
+	var open int
+	var last int64
+	if _, err := t.Row(pairingsNow, []any{t.Now, database.Clean(e.Event.Conversation.Channel)}, &open, &last); err != nil {
+		return err
+	}
+	if open >= pairingsOpen || t.Now-last < pairingEvery.Microseconds() {
+		a.Full = true
+		return nil
+	}
+	var one int
+	var name, source string
+	if found, err := t.Row(pairingOf, []any{database.Clean(as.Identity), t.Now, t.Now - pairingDenied.Microseconds()}, &one); err != nil || found {
+		return err
+	}
+	if owned, err := t.Row(ownerOf, []any{database.Clean(as.Identity)}, &name, &source); err != nil || owned && source != ledger.FromOpen {
+		return err // named meanwhile
+	}
+	a.Situation = ledger.PairingAsked
+	if as.Request == nil {
+		return nil // it is rendered now, and all is done again
+	}
+	id, err := request(t, ledger.ApprovalPairing, "", e, requestData{Name: as.Name}, as.Identity, as.Request)
+	if err == nil {
+		_, err = t.Exec(insertPairing, as.Request.Code, id, t.Now, database.Micros(as.Request.ExpiresAt))
+	}
+	return err
+}
+
+// request stores a request and asks its questions. Old ones of its kind go.
+func request(t *database.Tx, kind ledger.ApprovalKind, person string, e *ledger.Entry, data requestData, identity string, r *ledger.Request) (id int64, err error) {
+	channel := database.Clean(e.Event.Conversation.Channel)
+	old, err := t.IDs(oldRequests, string(kind), channel, t.Now-requestsLive.Microseconds())
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range old {
+		if _, err := t.Each([]string{dropRequestActions, dropRequest}, []any{id}); err != nil {
+			return 0, err
+		}
+	}
+	data.At, data.Accepted = sessions.CleanConversation(e.Event.Conversation), r.Accepted
+	if id, err = t.Insert(insertRequest, string(kind), database.Clean(person), channel, database.Clean(identity), database.Clean(e.Sender.Rule), database.JSONText(data), t.Now, database.Micros(r.ExpiresAt)); err != nil {
+		return 0, err
+	}
+	if err := audit.Write(t, ledger.Hand{Person: database.Clean(person), Rule: e.Sender.Rule}, audit.Entry{
+		Action: string(kind) + ".ask", Target: fmt.Sprintf("approval %d", id), Outcome: "asked",
+		Data: map[string]any{"identity": database.Clean(identity), "channel": channel},
+	}); err != nil {
+		return 0, err
+	}
+	for i := range r.Questions {
+		if err := approvals.Ask(t, ledger.TurnRef{}, 0, id, &r.Questions[i]); err != nil {
+			return 0, err
+		}
+	}
+	return id, nil
+}
+
+// GrantRequest lets a stranger in, and tells them. The state is cancelled where it cannot be done
+// any more. Called is what a stranger is to be called; empty: as they call themselves.
+func GrantRequest(t *database.Tx, p *approvals.Row, called string, a *ledger.Accepted) (ledger.ActionState, error) {
+	var data requestData
+	if err := p.Stored(&data); err != nil {
+		return "", err
+	}
+	var name, source string
+	if _, err := t.Row(ownerOf, []any{p.Identity}, &name, &source); err != nil {
+		return "", err
+	}
+	person, err := sessions.Person(t, name)
+	if err != nil {
+		return "", err
+	}
+	if person != nil && person.Source != ledger.FromOpen { // they are in by another way
+		return ledger.ActionCancelled, nil
+	}
+	if a.Admitted, err = letIn(t, person, ledger.RoleUser, p.Identity, cmp.Or(called, data.Name)); err != nil {
+		return "", err
+	}
+	a.People, a.Elsewhere = true, data.At
+	return ledger.ActionAccepted, outbox.PostTo(t, data.At, &data.Accepted)
+}

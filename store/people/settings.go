@@ -1,0 +1,253 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"switchboard/internal/words"
+	"switchboard/router/ledger"
+	"switchboard/store/approvals"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/sessions"
+)
+
+// A peopleSet is what became of people when the settings were read.
+type Changes struct {
+	ledger.PeopleSet
+	Left    []string
+	Demoted []string            // who are no admins any more
+	Ended   map[string][]string // identities, by person
+}
+
+// Set makes people be as settings name them, and notes in set what became of whom.
+func Set(t *database.Tx, people []ledger.Person, set *Changes) error {
+	if t.PG { // engines that read other settings at once take turns
+		if _, err := t.Exec(lockAway); err != nil {
+			return err
+		}
+	}
+	was, away, err := everyone(t)
+	if err != nil {
+		return err
+	}
+	if err := judgePeople(was, away, people); err != nil {
+		return err
+	}
+	var joined []joining
+	for i := range was {
+		to, stays := find(people, was[i].Name)
+		if as := becomes(&was[i], stays, away, people); as != "" {
+			joined = append(joined, joining{&was[i], as})
+			continue
+		}
+		if err := forget(t, &was[i], to, stays, set); err != nil {
+			return err
+		}
+	}
+	for i := range away {
+		_, back := find(people, away[i].Name)
+		if as := becomes(&away[i], back, away, people); as != "" {
+			joined = append(joined, joining{&away[i], as})
+		}
+	}
+	for i := range people {
+		if err := setPerson(t, &people[i], set); err != nil {
+			return err
+		}
+	}
+	for _, j := range joined {
+		if err := joinBySettings(t, j); err != nil {
+			return err
+		}
+	}
+	_, err = t.Exec(dropNameless)
+	return err
+}
+
+// A joining is somebody whom the settings name as another, of that name.
+type joining struct {
+	p  *ledger.Person
+	as string
+}
+
+func joinBySettings(t *database.Tx, j joining) error {
+	if _, err := t.Exec(dropAway, j.p.Name); err != nil {
+		return err
+	}
+	if err := JoinRows(t, database.Clean(j.as), j.p.Name); err != nil {
+		return err
+	}
+	if err := queueAway(t, database.Clean(j.as)); err != nil { // theirs now, where it waited
+		return err
+	}
+	return auditPerson(t, "person.join", j.as, map[string]any{"was": "person " + j.p.Name, "identities": j.p.Identities})
+}
+
+func find(people []ledger.Person, name string) (p ledger.Person, found bool) {
+	if i := slices.IndexFunc(people, func(p ledger.Person) bool { return p.Name == name }); i >= 0 {
+		return people[i], true
+	}
+	return p, false
+}
+
+// becomes is the name of the person as whom the settings name somebody with all their identities; empty:
+// nobody. Of those of the settings that is who came while that person was away, as when a name was misspelt
+// for a while; else two stay two.
+func becomes(p *ledger.Person, stays bool, away, people []ledger.Person) string {
+	if stays || p.Source == ledger.FromLocal || len(p.Identities) == 0 {
+		return ""
+	}
+	i := slices.IndexFunc(people, func(to ledger.Person) bool {
+		return !slices.ContainsFunc(p.Identities, func(id string) bool { return !slices.Contains(to.Identities, id) })
+	})
+	if i < 0 {
+		return ""
+	}
+	former, was := find(away, people[i].Name)
+	if p.Source == ledger.FromSettings && (!was || p.Since.Before(former.Away)) {
+		return ""
+	}
+	return people[i].Name
+}
+
+// CheckPeople says what is wrong with the people whom settings name, *ledger.PeopleError: they name
+// nobody, where somebody was named before, or somebody by the name of another person.
+func (r *Store) CheckPeople(ctx context.Context, people []ledger.Person) error {
+	was, away, err := r.Everyone(ctx)
+	if err != nil {
+		return err
+	}
+	return judgePeople(was, away, people)
+}
+
+func judgePeople(was, away, people []ledger.Person) error {
+	var faults, before []string
+	for i := range was {
+		if was[i].Source == ledger.FromSettings {
+			before = append(before, was[i].Name)
+		}
+	}
+	named, known := false, slices.Concat(was, away)
+	for i := range people {
+		p := &people[i]
+		named = named || cmp.Or(p.Source, ledger.FromSettings) == ledger.FromSettings
+		former, there := find(known, p.Name)
+		if there && !former.Same(p) {
+			faults = append(faults, fmt.Sprintf("%s (%s) has none of the identities that %s had before (%s). If it is the same person, list one of those as well; "+
+				"if not, choose another name, or first run \"switchboard person remove %s\"",
+				p.Name, strings.Join(p.Identities, ", "), p.Name, strings.Join(former.Identities, ", "), p.Name))
+		}
+		if like := slices.IndexFunc(known, func(k ledger.Person) bool { return words.Alike(k.Name, p.Name) }); like >= 0 && !there {
+			faults = append(faults, fmt.Sprintf("%s looks like %s, who is known. If it is the same person, write the name like that; if not, choose another one",
+				p.Name, known[like].Name))
+		}
+	}
+	if !named && len(before) > 0 {
+		faults = append(faults, fmt.Sprintf("[[people]] is empty, but named %s before: put them back, or remove each with \"switchboard person remove NAME\"",
+			strings.Join(before, ", ")))
+	}
+	if len(faults) > 0 {
+		return &ledger.PeopleError{Faults: faults}
+	}
+	return nil
+}
+
+// LeftOut lists the identities that SetPeople would take from those whom people name, and
+// who were named at run time.
+func (r *Store) LeftOut(ctx context.Context, people []ledger.Person) (out []string, err error) {
+	err = r.Read(ctx, "look whom the settings take over", func(t *database.Tx) error {
+		var rows []struct{ Identity, Person string }
+		err := t.All(&rows, unlinked)
+		for _, row := range rows {
+			if slices.ContainsFunc(people, func(p ledger.Person) bool {
+				return p.Name == row.Person && !slices.Contains(p.Identities, row.Identity)
+			}) {
+				out = append(out, row.Person+" "+row.Identity)
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+// forget has a person of the settings be away who is in them no more, or drops the identities that
+// are in them no more; what was joined to somebody by a link code stays theirs.
+func forget(t *database.Tx, p *ledger.Person, to ledger.Person, stays bool, set *Changes) error {
+	if !stays && p.Source == ledger.FromSettings {
+		set.Left = append(set.Left, p.Name)
+		return leave(t, p)
+	}
+	if stays && to.Role != ledger.RoleAdmin {
+		if _, err := t.Exec(approvals.EndGranted, t.Now, p.Name); err != nil {
+			return err
+		}
+	}
+	if to.Source == ledger.FromLocal && p.Source != ledger.FromSettings { // what was linked at run time stays theirs
+		return nil
+	}
+	var gone []string
+	for _, id := range p.Identities {
+		if !stays || slices.Contains(to.Identities, id) {
+			continue
+		}
+		n, err := t.Exec(dropIdentity, id)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			gone = append(gone, id)
+		}
+	}
+	if len(gone) == 0 || p.Source != ledger.FromLocal {
+		return nil
+	}
+	set.Ended[p.Name] = gone
+	return auditPerson(t, "person.unlink", p.Name, map[string]any{"identities": gone})
+}
+
+// auditPerson writes what the settings did with somebody.
+func auditPerson(t *database.Tx, action, name string, data map[string]any) error {
+	return audit.Write(t, ledger.Hand{Rule: ledger.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
+}
+
+func setPerson(t *database.Tx, p *ledger.Person, set *Changes) error {
+	name := database.Clean(p.Name)
+	known, err := sessions.Person(t, name)
+	if err != nil {
+		return err
+	}
+	var former *awayPerson
+	if known == nil {
+		if former, err = comeBack(t, name); err == nil && former == nil {
+			err = startAnew(t, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	since := t.Now
+	if former != nil {
+		since = former.CreatedAt
+	}
+	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, ledger.FromSettings)
+	if _, err := t.Exec(upsertPerson, name, p.Role, database.JSONText(tools), database.Clean(p.TimeZone), source, since, t.Now); err != nil {
+		return err
+	}
+	for _, id := range p.Identities {
+		if _, err := t.Exec(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+			return err
+		}
+	}
+	if p.Role != ledger.RoleAdmin && (known != nil && known.Role == ledger.RoleAdmin || former != nil && former.Role == ledger.RoleAdmin) {
+		set.Demoted = append(set.Demoted, name)
+	}
+	if former == nil {
+		return nil
+	}
+	set.Back = append(set.Back, p.Name)
+	return goOn(t, name, former, p)
+}

@@ -1,0 +1,142 @@
+package sessions
+
+import (
+	"switchboard/channels"
+	"switchboard/store/database"
+)
+
+const (
+	findConversation = `SELECT id, kind, place, title, gone_at <> 0 OR gone_notified FROM conversations WHERE channel = ? AND conversation = ?`
+	findMoved        = `
+		SELECT c.id, c.conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id WHERE m.channel = ? AND m.former = ?`
+	insertConversation = `
+		INSERT INTO conversations (channel, conversation, kind, place, title, created_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (channel, conversation) DO NOTHING`
+	updateConversation = `UPDATE conversations SET kind = ?, place = ?, title = ?, gone_at = 0, gone_notified = FALSE WHERE id = ?`
+	findSession        = `SELECT id, person FROM sessions WHERE conversation_id = ?`
+	insertSession      = `
+		INSERT INTO sessions (conversation_id, key, used_at, created_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (conversation_id) DO NOTHING`
+	setSessionPerson = `UPDATE sessions SET person = ? WHERE id = ?`
+	lockSession      = `SELECT conversation_id FROM sessions WHERE id = ?`
+)
+
+// SessionKey is the name of a conversation's session, unique over all channels:
+// a channel's name holds no colon.
+func SessionKey(channel string, id channels.ConversationID) string {
+	return database.Clean(channel + ":" + string(id))
+}
+
+// Arrived finds or makes the conversation something comes from, keeps its
+// labels fresh, and notes that it is open to us.
+func Arrived(t *database.Tx, c channels.Conversation) (id int64, key string, err error) {
+	c = CleanConversation(c)
+	p, err := Place(t, c)
+	if err != nil || p.fresh {
+		return p.Id, p.Key, err
+	}
+	if c.Title == "" {
+		c.Title = p.was.Title
+	}
+	if p.Gone || p.was.Kind != c.Kind || p.was.Place != c.Place || p.was.Title != c.Title {
+		_, err = t.Exec(updateConversation, string(c.Kind), c.Place, c.Title, p.Id)
+	}
+	return p.Id, p.Key, err
+}
+
+// stored is a conversation that is there.
+type Stored struct {
+	Id    int64
+	Key   string // of its session
+	was   channels.Conversation
+	Gone  bool
+	fresh bool // made just now, or found by a former ID, so that the labels are not its own
+}
+
+// A conversationRow is a conversation as a list has it.
+type ConversationRow struct {
+	Channel, Conversation, Kind, Place, Title string
+}
+
+// Where is the conversation of a row.
+func (r ConversationRow) Where() channels.Conversation {
+	return channels.Conversation{
+		Channel: r.Channel, ID: channels.ConversationID(r.Conversation), Kind: channels.ConversationKind(r.Kind),
+		Place: r.Place, Title: r.Title,
+	}
+}
+
+// Place finds or makes a conversation, whose labels are clean.
+func Place(t *database.Tx, c channels.Conversation) (p Stored, err error) {
+	p, found, err := FindPlace(t, c)
+	if err != nil || found {
+		return p, err
+	}
+	if _, err := t.Exec(insertConversation, c.Channel, string(c.ID), string(c.Kind), c.Place, c.Title, t.Now); err != nil {
+		return p, err
+	}
+	p, _, err = FindPlace(t, c)
+	p.fresh = true
+	return p, err
+}
+
+// FindPlace finds a conversation, whose labels are clean. One that has moved is found by
+// its former ID too.
+func FindPlace(t *database.Tx, c channels.Conversation) (p Stored, found bool, err error) {
+	p.Key = SessionKey(c.Channel, c.ID)
+	found, err = t.Row(KeyShared(t, findConversation, ""), []any{c.Channel, string(c.ID)}, &p.Id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.Gone)
+	if err != nil || found {
+		return p, found, err
+	}
+	var current channels.ConversationID
+	if found, err = t.Row(KeyShared(t, findMoved, " OF c"), []any{c.Channel, string(c.ID)}, &p.Id, &current); found {
+		p.Key, p.fresh = SessionKey(c.Channel, current), true
+	}
+	return p, found, err
+}
+
+// KeyShared is appended to a SELECT of a conversation that retention must not take before
+// the transaction ends; of says which table's row it is.
+func KeyShared(t *database.Tx, query, of string) string {
+	if t.PG {
+		return query + " FOR KEY SHARE" + of
+	}
+	return query
+}
+
+// CleanConversation is a conversation whose texts both databases can hold.
+func CleanConversation(c channels.Conversation) channels.Conversation {
+	c.Channel, c.ID = database.Clean(c.Channel), channels.ConversationID(database.Clean(string(c.ID)))
+	c.Place, c.Title = database.Clean(c.Place), database.Clean(c.Title)
+	return c
+}
+
+// FindOrMake finds or makes a conversation's session, and locks it. person is who writes in
+// a direct chat; empty: nobody.
+func FindOrMake(t *database.Tx, conversation int64, key, person string) (id int64, err error) {
+	id, was, found, err := SessionOf(t, conversation)
+	if err == nil && !found {
+		if _, err = t.Exec(insertSession, conversation, key, t.Now, t.Now); err == nil {
+			id, was, _, err = SessionOf(t, conversation)
+		}
+	}
+	if err == nil && person != "" && person != was {
+		_, err = t.Exec(setSessionPerson, person, id)
+	}
+	return id, err
+}
+
+// SessionOf finds a conversation's session, and locks it; person is who wrote last, in a
+// direct chat.
+func SessionOf(t *database.Tx, conversation int64) (id int64, person string, found bool, err error) {
+	found, err = t.Row(t.Locked(findSession), []any{conversation}, &id, &person)
+	return id, person, found, err
+}
+
+// Lock locks a session's row and returns its conversation; found is false when
+// there is no such session. Whoever changes turns, leases of the session, or
+// takes event numbers has locked it.
+func Lock(t *database.Tx, session int64) (conversation int64, found bool, err error) {
+	found, err = t.Row(t.Locked(lockSession), []any{session}, &conversation)
+	return conversation, found, err
+}

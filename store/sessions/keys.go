@@ -1,0 +1,20 @@
+package sessions
+
+import (
+	"time"
+)
+
+const (
+	// A key that has expired is as good as unknown.
+	InsertKey = `
+		INSERT INTO event_keys (key, expires_at) VALUES (?, ?)
+		ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at WHERE event_keys.expires_at <= ?
+		RETURNING 1`
+	// PersonOf is whose turn it is.
+	PersonOf = `SELECT person FROM turns WHERE id = ?`
+)
+
+const (
+	// KeysLive is how long the key of an event is known.
+	KeysLive = 30 * 24 * time.Hour
+)

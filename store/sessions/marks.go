@@ -1,0 +1,54 @@
+package sessions
+
+import (
+	"context"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+)
+
+const (
+	// Also in sb_accept.
+	noteMark = `
+		INSERT INTO marks (channel, conversation, mark, noted_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (channel, conversation) DO UPDATE SET mark = excluded.mark, noted_at = excluded.noted_at`
+	listMarks = `SELECT conversation, mark AS value, noted_at FROM marks WHERE channel = ? ORDER BY noted_at DESC, conversation`
+	// DropMarks deletes old marks.
+	DropMarks = `
+		DELETE FROM marks WHERE (channel, conversation) IN (
+			SELECT channel, conversation FROM marks WHERE noted_at <= ? ORDER BY noted_at LIMIT 500)`
+)
+
+// marksLive is how long a mark is kept that does not move any more.
+const MarksLive = 365 * 24 * time.Hour
+
+// Note notes how far the event's channel has read a history.
+func Note(t *database.Tx, e *ledger.Entry) error {
+	m := e.Event.Mark
+	if m.Value == "" {
+		return nil
+	}
+	_, err := t.Exec(noteMark, database.Clean(e.Event.Conversation.Channel), database.Clean(string(m.Conversation)), database.Clean(m.Value), t.Now)
+	return err
+}
+
+// Marks implements router.Intake.
+func (r *Store) Marks(ctx context.Context, channel string) (marks []channels.Mark, err error) {
+	err = r.Read(ctx, "look for marks", func(t *database.Tx) error {
+		var rows []struct {
+			Conversation, Value string
+			NotedAt             int64 `db:"noted_at"`
+		}
+		if err := t.All(&rows, listMarks, channel); err != nil {
+			return err
+		}
+		marks = nil
+		for _, row := range rows {
+			marks = append(marks, channels.Mark{Conversation: channels.ConversationID(row.Conversation), Value: row.Value, At: database.Instant(row.NotedAt)})
+		}
+		return nil
+	})
+	return marks, err
+}

@@ -1,0 +1,88 @@
+package sessions
+
+import (
+	"cmp"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+)
+
+const (
+	incomingColumns = `
+		INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, rule, platform_id,
+			reply_to, text, said, replaces, quote, outside, forwarded_from, taint, attachments, happened_at, created_at) `
+	insertIncoming = incomingColumns + `VALUES (?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	// insertUntaken stores nothing when the message is there already, because an
+	// edit was told before the message itself.
+	insertUntaken = incomingColumns + `
+		SELECT ?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE ? = '' OR NOT EXISTS (
+			SELECT 1 FROM messages WHERE conversation_id = ? AND direction = 'in' AND platform_id = ? AND platform_id <> '')
+		RETURNING id`
+	insertAttachment = `
+		INSERT INTO attachments (message_id, session_id, position, platform_id, kind, name, type, size, taint, created_at, used_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
+// Classes of messages that came in, besides those of ledger.Audit.
+const (
+	ClassTurn     = "turn"
+	ClassRevision = "revision" // the new state of a message
+	ClassControl  = "control"
+	ClassNotice   = "notice" // it would have been a turn
+)
+
+// A form says how a message is kept that is not simply what was written.
+type Form struct {
+	Class    string
+	Typed    any   // what was typed, where the text is another; nil: the text
+	Replaces int64 // the message that it is the new state of; 0: none
+	Known    bool  // it is there already, and may be taken all the same
+	RetryOf  int64 // the turn whose work it asks to be done again; 0: none
+}
+
+// Incoming stores what somebody wrote.
+func Incoming(t *database.Tx, e *ledger.Entry, class string, conversation, session int64) (id int64, err error) {
+	id, _, err = store(t, insertIncoming, e, Form{Class: class}, conversation, session)
+	return id, err
+}
+
+// duplicate is what becomes of a message that is there already.
+var Duplicate = ledger.Accepted{Receipt: channels.Receipt{Duplicate: true}}
+
+// Untaken is incoming for a message that is to become a turn; taken says that it
+// is there already.
+func Untaken(t *database.Tx, e *ledger.Entry, f Form, conversation, session int64) (id int64, taken bool, err error) {
+	if f.Replaces != 0 || f.Known {
+		id, _, err = store(t, insertIncoming, e, f, conversation, session)
+		return id, false, err
+	}
+	platform := database.Clean(string(e.Event.Message.ID))
+	id, stored, err := store(t, insertUntaken, e, f, conversation, session, platform, conversation, platform)
+	return id, !stored, err
+}
+
+func store(t *database.Tx, query string, e *ledger.Entry, f Form, conversation, session int64, more ...any) (id int64, stored bool, err error) {
+	m, author := &e.Event.Message, cmp.Or(e.Sender.Person, e.Event.Sender.Label)
+	stored, err = t.Row(query, append([]any{
+		conversation, OrNull(session), f.Class, database.Clean(e.Origin), database.Clean(e.Sender.Person), database.Clean(author), database.Clean(e.Sender.Identity), database.Clean(e.Sender.Rule), database.Clean(string(m.ID)),
+		database.Clean(string(m.ReplyTo)), database.Clean(m.Text), f.Typed, OrNull(f.Replaces), database.Clean(m.Quote), m.Outside(), database.Clean(m.Origin), database.Clean(string(e.Taint)),
+		len(m.Attachments), database.Micros(e.Event.At), t.Now,
+	}, more...), &id)
+	if err != nil || !stored {
+		return 0, false, err
+	}
+	return id, true, Attach(t, e, id, session)
+}
+
+// Attach stores the attachments of a message.
+func Attach(t *database.Tx, e *ledger.Entry, message, session int64) error {
+	for i, a := range e.Event.Message.Attachments {
+		_, err := t.Exec(insertAttachment, message, OrNull(session), i, database.Clean(a.ID), string(a.Kind), database.Clean(a.Name), database.Clean(a.Type), a.Size,
+			database.Clean(string(e.Taint)), t.Now, t.Now)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"switchboard/router/ledger"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+)
+
+const (
+	listSecrets = `SELECT name, ciphertext, tools, person, version, updated_at FROM secrets ORDER BY name`
+	putSecret   = `
+		INSERT INTO secrets (name, ciphertext, tools, person, version, updated_at) VALUES (?, ?, coalesce(?, '[]'), ?, 1, ?)
+		ON CONFLICT (name) DO UPDATE SET ciphertext = excluded.ciphertext, tools = coalesce(?, secrets.tools),
+			former = CASE WHEN ? = TRUE THEN coalesce(secrets.former, secrets.ciphertext) END, person = excluded.person, version = secrets.version + 1, updated_at = excluded.updated_at
+		RETURNING version`
+	dropSecret = `DELETE FROM secrets WHERE name = ?`
+	// formerSecret has a secret be what it was, if it was set to another value that nobody confirmed.
+	formerSecret = `UPDATE secrets SET ciphertext = former, former = NULL, version = version + 1, updated_at = ? WHERE name = ? AND former IS NOT NULL`
+	keepSecret   = `UPDATE secrets SET former = NULL WHERE name = ?`
+)
+
+// Secrets lists the secrets of the encrypted store by name.
+func (r *Store) Secrets(ctx context.Context) (list []ledger.Secret, err error) {
+	err = r.Read(ctx, "list secrets", func(t *database.Tx) error {
+		var rows []struct {
+			Name, Tools, Person string
+			Ciphertext          []byte
+			Version             int64
+			UpdatedAt           int64 `db:"updated_at"`
+		}
+		if err := t.All(&rows, listSecrets); err != nil {
+			return err
+		}
+		list = make([]ledger.Secret, len(rows))
+		for i, row := range rows {
+			list[i] = ledger.Secret{Name: row.Name, Ciphertext: row.Ciphertext, Person: row.Person, Version: row.Version, At: database.Instant(row.UpdatedAt)}
+			if err := json.Unmarshal([]byte(row.Tools), &list[i].Tools); err != nil {
+				return fmt.Errorf("tools of secret %q: %w", row.Name, err)
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// ChangeSecret writes ciphertext; what it takes the place of is overwritten.
+func ChangeSecret(t *database.Tx, c *ledger.SecretChange, by ledger.Hand) (a audit.Entry, err error) {
+	done, err := database.Overwriting(t)
+	if err != nil {
+		return a, err
+	}
+	defer done()
+	if c.Kind == ledger.RemoveSecret {
+		n, err := t.Exec(dropSecret, database.Clean(c.Name))
+		if err == nil && n == 0 {
+			err = ledger.ErrNotFound
+		}
+		return audit.Entry{Outcome: "done"}, err
+	}
+	data := map[string]any{"tools": c.Tools}
+	if c.Within > 0 {
+		if err := secretVersion(t, c, by); err != nil {
+			return a, err
+		}
+		data["confirm_by"] = c.Version.ConfirmBy
+	}
+	var version int64
+	tools := database.JSONList(c.Tools)
+	_, err = t.Row(putSecret, []any{database.Clean(c.Name), c.Ciphertext, tools, database.Clean(by.Person), t.Now, tools, c.Within > 0}, &version)
+	data["version"] = version
+	return audit.Entry{Outcome: "done", Data: data}, err
+}
+
+// secretVersion makes the version of the settings by which a secret is confirmed.
+func secretVersion(t *database.Tx, c *ledger.SecretChange, by ledger.Hand) error {
+	now, err := lockedSettings(t)
+	if err == nil {
+		err = mayChange(&now)
+	}
+	if err != nil {
+		return err
+	}
+	id, err := insertVersion(t, &now, now.Values, ledger.SecretSet(database.Clean(c.Name)), 0, by, c.Conversation, c.Within)
+	if err != nil {
+		return err
+	}
+	list, err := settings(t, settingsOf, id)
+	if err == nil {
+		c.Version = &list[0]
+	}
+	return err
+}
+
+// decideSecret keeps the secret that a version set, or has it be what it was before.
+func decideSecret(t *database.Tx, v *ledger.SettingsVersion, keep bool) error {
+	name := v.Secret()
+	if name == "" {
+		return nil
+	}
+	end, err := database.Overwriting(t)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if keep {
+		_, err = t.Exec(keepSecret, name)
+	} else {
+		_, err = t.Exec(formerSecret, t.Now, name)
+	}
+	return err
+}

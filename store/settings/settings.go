@@ -1,0 +1,293 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"switchboard/router/ledger"
+	"switchboard/store/audit"
+	"switchboard/store/database"
+	"switchboard/store/engines"
+	"switchboard/store/sessions"
+)
+
+const (
+	// settingsWait: it counts for now, by the clock %[1]s. With a clock that was set back by more
+	// than the time that there is to confirm, it does not: nobody is to be locked out for longer.
+	settingsWait = `(confirm_by IS NOT NULL AND confirmed_at IS NULL AND lapsed_at IS NULL AND confirm_by > %[1]s AND 2 * created_at - confirm_by <= %[1]s)`
+	// settingsCount: it counts.
+	settingsCount  = `(confirm_by IS NULL OR confirmed_at IS NOT NULL OR ` + settingsWait + `)`
+	selectSettings = `
+		SELECT id, base, layer, changes, coalesce(undoes, 0) AS undoes, person, created_at, coalesce(confirm_by, 0) AS confirm_by, conversation,
+			confirmed_at IS NOT NULL AS confirmed, NOT ` + settingsCount + ` AS lapsed,
+			CASE WHEN ` + settingsWait + ` THEN confirm_by - %[1]s ELSE 0 END AS remaining
+		FROM settings_versions`
+	settingsNow  = selectSettings + ` WHERE ` + settingsCount + ` ORDER BY id DESC LIMIT ?`
+	settingsList = selectSettings + ` ORDER BY id DESC LIMIT ?`
+	settingsOf   = selectSettings + ` WHERE id = ?`
+	// lockSettings has two changes at once wait for each other.
+	lockSettings   = `LOCK TABLE settings_versions IN SHARE ROW EXCLUSIVE MODE`
+	insertSettings = `
+		INSERT INTO settings_versions (base, layer, changes, undoes, person, conversation, created_at, confirm_by)
+		VALUES (?, ?, ?, ?, ?, ?, %[1]s, CASE WHEN CAST(? AS bigint) > 0 THEN %[1]s + CAST(? AS bigint) END) RETURNING id`
+	confirmSettings = `UPDATE settings_versions SET confirmed_at = %[1]s WHERE id = ?`
+	lapseSettings   = `UPDATE settings_versions SET lapsed_at = %[1]s WHERE id = ?`
+	// endQuestion ends the buttons under the question that has one of that command.
+	endQuestion = `
+		UPDATE actions SET state = ?, outcome = 'decided', used_at = ? WHERE state = 'proposed' AND message_id IN (
+			SELECT a.message_id FROM actions a JOIN sessions s ON s.id = a.session_id WHERE s.conversation_id = ? AND a.kind = 'command' AND a.text = ?)
+		RETURNING message_id AS id`
+	lapsedSettings = `
+		UPDATE settings_versions SET lapsed_at = %[1]s
+		WHERE confirm_by IS NOT NULL AND confirmed_at IS NULL AND lapsed_at IS NULL AND NOT ` + settingsWait + ` RETURNING id`
+)
+
+// A settingsRow is a version of the settings.
+type settingsRow struct {
+	ID, Base, Undoes     int64
+	Layer, Changes       string
+	Person, Conversation string
+	CreatedAt            int64 `db:"created_at"`
+	ConfirmBy            int64 `db:"confirm_by"`
+	Confirmed, Lapsed    bool
+	Remaining            int64
+}
+
+// settings reads versions, the newest first.
+func settings(t *database.Tx, query string, arg int64) ([]ledger.SettingsVersion, error) {
+	var rows []settingsRow
+	if err := t.All(&rows, fmt.Sprintf(query, engines.Clock(t, t.Now)), arg); err != nil {
+		return nil, err
+	}
+	list := make([]ledger.SettingsVersion, len(rows))
+	for i, r := range rows {
+		v := ledger.SettingsVersion{
+			ID: r.ID, Base: r.Base, Undoes: r.Undoes, Person: r.Person, At: database.Instant(r.CreatedAt), ConfirmBy: database.Instant(r.ConfirmBy),
+			Conversation: r.Conversation, Confirmed: r.Confirmed, Lapsed: r.Lapsed, Left: time.Duration(r.Remaining) * time.Microsecond,
+		}
+		if err := json.Unmarshal([]byte(r.Layer), &v.Values); err != nil {
+			return nil, fmt.Errorf("settings of version %d: %w", r.ID, err)
+		}
+		if err := json.Unmarshal([]byte(r.Changes), &v.Diff); err != nil {
+			return nil, fmt.Errorf("changes of version %d: %w", r.ID, err)
+		}
+		list[i] = v
+	}
+	return list, nil
+}
+
+// current is the version that counts; ID 0: there is none.
+func current(t *database.Tx) (ledger.SettingsVersion, error) {
+	list, err := settings(t, settingsNow, 1)
+	if err != nil || len(list) == 0 {
+		return ledger.SettingsVersion{Values: map[string]string{}}, err
+	}
+	return list[0], nil
+}
+
+// SettingsNow implements router.Versions.
+func (r *Store) SettingsNow(ctx context.Context) (now ledger.SettingsVersion, err error) {
+	err = r.Read(ctx, "read the version of the settings", func(t *database.Tx) error {
+		now, err = current(t)
+		return err
+	})
+	return now, err
+}
+
+// SettingsCounting lists the versions that count or counted until a newer one did, the newest first.
+func (r *Store) SettingsCounting(ctx context.Context, limit int) ([]ledger.SettingsVersion, error) {
+	return r.settingsList(ctx, settingsNow, int64(limit))
+}
+
+// SettingsVersions lists all versions, the newest first.
+func (r *Store) SettingsVersions(ctx context.Context, limit int) ([]ledger.SettingsVersion, error) {
+	return r.settingsList(ctx, settingsList, int64(limit))
+}
+
+// SettingsVersion is one of them. ErrNotFound.
+func (r *Store) SettingsVersion(ctx context.Context, id int64) (ledger.SettingsVersion, error) {
+	list, err := r.settingsList(ctx, settingsOf, id)
+	if err == nil && len(list) == 0 {
+		err = ledger.ErrNotFound
+	}
+	if err != nil {
+		return ledger.SettingsVersion{}, err
+	}
+	return list[0], nil
+}
+
+func (r *Store) settingsList(ctx context.Context, query string, arg int64) (list []ledger.SettingsVersion, err error) {
+	err = r.Read(ctx, "list versions of the settings", func(t *database.Tx) error {
+		list, err = settings(t, query, arg)
+		return err
+	})
+	return list, err
+}
+
+// LapseSettings implements router.Versions.
+func (r *Store) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVersion, err error) {
+	err = r.Write(ctx, database.Full, "note settings that nobody confirmed", func(t *database.Tx) error {
+		lapsed = nil
+		ids, err := t.IDs(fmt.Sprintf(lapsedSettings, engines.Clock(t, t.Now)))
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			list, err := settings(t, settingsOf, id)
+			if err != nil {
+				return err
+			}
+			if err := closeQuestion(t, &list[0], ledger.ActionExpired); err != nil {
+				return err
+			}
+			if err := decideSecret(t, &list[0], false); err != nil {
+				return err
+			}
+			lapsed = append(lapsed, list...)
+			c := &ledger.SettingsChange{Version: &list[0]}
+			_, target := c.Names()
+			if err := audit.Write(t, ledger.Hand{Person: list[0].Person, Rule: ledger.RuleUnconfirmed}, audit.Entry{
+				Action: "config.lapse", Target: target, Outcome: "done", Why: "nobody confirmed it in time", Data: settingsData(&list[0]),
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return lapsed, err
+}
+
+// Change makes a version, or decides about the one that waits.
+func Change(t *database.Tx, c *ledger.SettingsChange, by ledger.Hand) (a audit.Entry, err error) {
+	c.Version = nil
+	now, err := lockedSettings(t)
+	if err != nil {
+		return a, err
+	}
+	id := now.ID
+	switch c.Kind {
+	case ledger.SetSettings:
+		id, err = setSettings(t, c, &now, by)
+	case ledger.ConfirmSettings:
+		err = confirm(t, c, &now, by)
+	case ledger.TakeBackSettings:
+		if err = waits(t, c, &now); err == nil {
+			_, err = t.Exec(fmt.Sprintf(lapseSettings, engines.Clock(t, t.Now)), id)
+		}
+	default:
+		err = fmt.Errorf("%q is nothing to do with settings", c.Kind)
+	}
+	if err != nil {
+		return a, err
+	}
+	list, err := settings(t, settingsOf, id)
+	if err != nil {
+		return a, err
+	}
+	c.Version = &list[0]
+	if c.Kind != ledger.SetSettings {
+		if err := decideSecret(t, c.Version, c.Kind == ledger.ConfirmSettings); err != nil {
+			return a, err
+		}
+		err = closeQuestion(t, c.Version, ledger.ActionCancelled)
+	}
+	return audit.Entry{Outcome: "done", Data: settingsData(c.Version)}, err
+}
+
+// closeQuestion ends the buttons under the question whether a version is to stay, which is decided.
+func closeQuestion(t *database.Tx, v *ledger.SettingsVersion, as ledger.ActionState) error {
+	p, found, err := sessions.FindPlace(t, sessions.CleanConversation(v.Asked()))
+	if err != nil || !found {
+		return err
+	}
+	messages, err := t.IDs(endQuestion, string(as), t.Now, p.Id, v.ConfirmCommand())
+	if err == nil && len(messages) > 0 {
+		v.Question = messages[0]
+	}
+	return err
+}
+
+// settingsData is what the audit log has of a version. Credentials are not in it: a setting is
+// changed to where one is kept.
+func settingsData(v *ledger.SettingsVersion) any {
+	return map[string]any{"version": v.ID, "base": v.Base, "diff": v.Diff, "undoes": v.Undoes, "confirm_by": v.ConfirmBy}
+}
+
+// lockedSettings is the version that counts, which stays so to the end of the transaction.
+func lockedSettings(t *database.Tx) (now ledger.SettingsVersion, err error) {
+	if t.PG {
+		if _, err := t.Exec(lockSettings); err != nil {
+			return now, err
+		}
+	}
+	return current(t)
+}
+
+// mayChange refuses a change while one waits to be confirmed.
+func mayChange(now *ledger.SettingsVersion) error {
+	if !now.Waiting() {
+		return nil
+	}
+	return &ledger.StateError{Sentence: fmt.Sprintf(
+		"Version %d waits for %s to confirm it, until %s. I change nothing else until then.",
+		now.ID, now.Person, now.ConfirmBy.UTC().Format("15:04:05 MST"))}
+}
+
+// insertVersion adds a version to the one that counts.
+func insertVersion(t *database.Tx, now *ledger.SettingsVersion, values map[string]string, diff []ledger.SettingsDiff, undoes int64, by ledger.Hand, conversation string, within time.Duration) (int64, error) {
+	return t.Insert(fmt.Sprintf(insertSettings, engines.Clock(t, t.Now)), now.ID, database.JSONText(values), database.JSONText(diff), sessions.OrNull(undoes), database.Clean(by.Person),
+		database.Clean(conversation), within.Microseconds(), within.Microseconds())
+}
+
+// setSettings makes a version of the one that it was thought of.
+func setSettings(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Hand) (int64, error) {
+	waits := mayChange(now)
+	switch {
+	case waits != nil:
+		return 0, waits
+	case now.ID != c.Base:
+		return 0, &ledger.StateError{Sentence: fmt.Sprintf(
+			"The settings were changed meanwhile, to version %d by %s. Nothing was changed now: look at it, and set yours again.", now.ID, now.Person)}
+	}
+	diff := ledger.DiffSettings(now.Values, c.Values)
+	if len(diff) == 0 {
+		return 0, &ledger.StateError{Sentence: "Saved; nothing changes."}
+	}
+	return insertVersion(t, now, c.Values, diff, c.Undoes, by, c.Conversation, c.ConfirmWithin)
+}
+
+// waits refuses to decide about a version that does not wait.
+func waits(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion) error {
+	if now.Waiting() && (c.ID == 0 || c.ID == now.ID) {
+		return nil
+	}
+	list, err := settings(t, settingsOf, c.ID)
+	switch {
+	case err != nil:
+		return err
+	case len(list) == 0:
+		return &ledger.StateError{Sentence: "No change of the settings waits to be confirmed: there was none, or its time is over and all is as it was before."}
+	case list[0].Lapsed:
+		return &ledger.StateError{Sentence: fmt.Sprintf("Version %d does not count any more: nobody confirmed it in time, or it was taken back.", c.ID)}
+	}
+	return &ledger.StateError{Sentence: fmt.Sprintf("Version %d does not have to be confirmed any more.", c.ID)}
+}
+
+// confirm keeps the version that waits.
+func confirm(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Hand) error {
+	if err := waits(t, c, now); err != nil {
+		return err
+	}
+	if now.Person != database.Clean(by.Person) || now.Conversation != database.Clean(c.Conversation) {
+		return &ledger.StateError{Sentence: fmt.Sprintf(
+			"Only %s can confirm version %d, in the chat where they changed it.", now.Person, now.ID)}
+	}
+	if c.Counting != now.ID {
+		return &ledger.StateError{Sentence: fmt.Sprintf(
+			"Version %d does not count here yet, so this shows nothing. Please confirm it once more.", now.ID)}
+	}
+	_, err := t.Exec(fmt.Sprintf(confirmSettings, engines.Clock(t, t.Now)), now.ID)
+	return err
+}

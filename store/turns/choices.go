@@ -1,0 +1,60 @@
+package turns
+
+import (
+	"switchboard/agent/tools"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/outbox"
+	"switchboard/store/sessions"
+)
+
+// AcceptAction uses an action, once: what it says becomes a turn. What was typed and answers no
+// open question (there is no row) is a message like any other.
+func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.ActionRow, typed bool, turn ledger.AsTurn, a *ledger.Accepted, conversation int64) error {
+	if row == nil {
+		if typed {
+			return Accept(t, owner, e, turn, a, conversation, sessions.Form{Class: sessions.ClassTurn})
+		}
+		return nil
+	}
+	if usable, err := outbox.Usable(t, e, row, a); err != nil || !usable {
+		return err
+	}
+	if row.Kind == ledger.ActionCommand {
+		return outbox.Say(t, e, a, conversation, sessions.ClassNotice, ledger.CommandPressed)
+	}
+	chosen, f := *e, sessions.Form{Class: sessions.ClassTurn}
+	chosen.Event.Message.Text = row.Text
+	// A choice has the taint of the question: then its words are not the person's own.
+	chosen.Event.Message.Enclosed, chosen.Taint = row.Taint != tools.Clean, row.Taint.Join(e.Taint)
+	if typed {
+		f.Typed = database.Clean(e.Event.Message.Text)
+	}
+	if err := choose(t, owner, row, &chosen, turn, a, conversation, f); err != nil || a.Situation == ledger.SituationBusy || a.Duplicate {
+		return err // it may be used later
+	}
+	a.Action = ledger.ActionAccepted
+	if err := t.Run(
+		database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID),
+		database.Do(outbox.CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind),
+	); err != nil {
+		return err
+	}
+	return outbox.Question(t, row, a)
+}
+
+// choose does what a choice does; its text is the message of the entry.
+func choose(t *database.Tx, owner int64, row *outbox.ActionRow, chosen *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f sessions.Form) error {
+	data, err := row.Stored()
+	if err != nil {
+		return err
+	}
+	switch data.Does {
+	case ledger.DoesRetry:
+		turn.Retry = &ledger.Retry{Turn: row.TurnID}
+		return AcceptRetry(t, owner, chosen, turn, a, conversation, f, row.MessageID)
+	case ledger.DoesLeave:
+		return declineRetry(t, chosen, a, conversation, f, ledger.ChoiceLeft)
+	}
+	return Accept(t, owner, chosen, turn, a, conversation, f)
+}

@@ -1,0 +1,96 @@
+package turns
+
+import (
+	"context"
+	"time"
+
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/sessions"
+)
+
+// heldSessions goes through the turns that run, which are few, and through the longest
+// waiting: a queued one whose session is leased and not run becomes one of these.
+// CROSS, so that SQLite does not go through all leases.
+const (
+	heldSessions = `
+		SELECT t.session_id, l.fence, t.id, t.cancel_requested
+		FROM (
+			SELECT * FROM (SELECT id, session_id, rank, cancel_requested FROM turns
+				WHERE rank IS NOT NULL AND state = 'running' ORDER BY created_at, id LIMIT ?) AS r
+			UNION ALL SELECT * FROM (SELECT id, session_id, rank, cancel_requested FROM turns
+				WHERE rank IS NOT NULL AND state = 'queued' ORDER BY created_at, id LIMIT ?) AS q
+		) AS t CROSS JOIN leases l
+		WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND l.owner = ?
+		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.rank < t.rank)
+		ORDER BY t.id`
+	heldRunning = 10000 // more than all engines have workers
+	heldQueued  = 500
+)
+
+// Held implements router.Turns.
+func (r *Store) Held(ctx context.Context, owner int64) (list []ledger.Held, err error) {
+	err = r.Read(ctx, "list held sessions", func(t *database.Tx) error {
+		list = nil
+		var rows []struct {
+			SessionID int64 `db:"session_id"`
+			Fence, ID int64
+			Cancel    string `db:"cancel_requested"`
+		}
+		if err := t.All(&rows, heldSessions, heldRunning, heldQueued, owner); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			list = append(list, ledger.Held{
+				TurnRef: ledger.TurnRef{TurnID: row.ID, SessionID: row.SessionID, Fence: row.Fence},
+				Stop:    ledger.Stop(row.Cancel),
+			})
+		}
+		return nil
+	})
+	return list, err
+}
+
+const (
+	newestEvent = `SELECT kind, created_at FROM events WHERE session_id = ? ORDER BY n DESC LIMIT 1`
+	// HasOpenTurn looks for a turn of a session that has not ended.
+	HasOpenTurn = `SELECT 1 FROM turns WHERE session_id = ? AND rank IS NOT NULL LIMIT 1`
+	hasWaiting  = `SELECT 1 FROM turns WHERE session_id = ? AND parked_at IS NOT NULL AND state = 'waiting' LIMIT 1`
+)
+
+const eventSession = "session"
+
+type sessionData struct {
+	State string `json:"state"`
+}
+
+// Idle implements router.Turns.
+func (r *Store) Idle(ctx context.Context, session int64, after time.Duration) (again time.Time, err error) {
+	err = r.Write(ctx, database.Rides, "note an idle session", func(t *database.Tx) error {
+		again = time.Time{}
+		if _, found, err := sessions.Lock(t, session); err != nil || !found {
+			return err
+		}
+		var one int
+		if open, err := t.Row(HasOpenTurn, []any{session}, &one); err != nil || open {
+			return err // whoever runs it notes it afterwards
+		}
+		if waits, err := t.Row(hasWaiting, []any{session}, &one); err != nil || waits {
+			again = database.Instant(t.Now + after.Microseconds()) // cancelled it is run by nobody
+			return err
+		}
+		var kind string
+		var at int64
+		found, err := t.Row(newestEvent, []any{session}, &kind, &at)
+		if err != nil || !found || kind == eventSession {
+			return err
+		}
+		if due := at + after.Microseconds(); due > t.Now {
+			again = database.Instant(due)
+			return nil
+		}
+		_, err = sessions.Emit(t, session, sessions.Event{Kind: eventSession, Data: database.JSONText(sessionData{"idle"})})
+		return err
+	})
+	return again, err
+}

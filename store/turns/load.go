@@ -1,0 +1,307 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+)
+
+const (
+	// loadTurn reads a turn with all that is one row, under its fence.
+	loadTurn = `
+		SELECT t.id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.cancel_requested, t.resumed, t.calls,
+			coalesce(t.retry_of, 0), ` + askedAt + `, t.away, t.ordered,
+			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
+			coalesce(p.role, ''), coalesce(p.timezone, ''),
+			c.channel, c.conversation, c.kind, c.place, c.title,
+			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.outside, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
+			m.attachments, coalesce(t.draft_id, 0),
+			t.waited > 0 AND EXISTS (SELECT 1 FROM turns y WHERE y.session_id = t.session_id AND y.message_id > t.message_id
+				AND y.started_at IS NOT NULL),
+			(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
+			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
+			(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
+			CASE WHEN EXISTS (SELECT 1 FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')) THEN 1 ELSE 0 END,
+			EXISTS (SELECT 1 FROM llm_calls WHERE llm_calls.turn_id = t.id AND llm_calls.reserved > 0)
+		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
+		JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
+		WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
+			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+			WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive')`
+	turnThere = `SELECT 1 FROM turns WHERE id = ? AND session_id = ?`
+	// loadRecent: what stood before the message, and what earlier turns answered
+	// or was noted since; newest first. Pairs, so that PostgreSQL goes back in the
+	// session's own index, and not through what all others said since. What a job asked
+	// for that nobody was answered is left out.
+	loadRecent = `
+		SELECT id, author, person, direction, class, origin, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
+		WHERE (session_id, id) > (?, ?) AND (session_id, id) <= (?, 9223372036854775807) AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?
+			OR turn_id IS NULL AND class IN ('note', 'revision'))
+			AND (origin <> 'job' OR EXISTS (SELECT 1 FROM messages y WHERE y.turn_id = messages.turn_id AND y.class = 'say'))
+		ORDER BY session_id DESC, id DESC LIMIT 30`
+	// loadMemories: the newest of each scope, which an index has in their order.
+	loadMemories = `
+		SELECT kind, text, taint FROM (
+			SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+				AND scope = 'global' AND person = '' AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS g
+			UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+				AND scope = 'person' AND person = ? AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS p
+			UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+				AND scope = 'session' AND person = '' AND session_id = ? ORDER BY id DESC LIMIT 50) AS s
+		) AS known ORDER BY id`
+	loadCalls = `
+		SELECT c.step, c.role, c.error, c.tokens_in, c.tokens_out, c.cached, c.cost, c.created_at, b.answer
+		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step
+		WHERE c.turn_id = ? AND c.reserved = 0 ORDER BY c.ordinal`
+	loadSaid = `
+		SELECT attempt, position, notice, coalesce(said, text) AS text, choices, final, taint FROM messages
+		WHERE turn_id = ? AND class = 'say' ORDER BY id`
+)
+
+// Load implements router.Steps.
+func (r *Store) Load(ctx context.Context, ref ledger.TurnRef) (d *ledger.TurnData, err error) {
+	err = r.Look(ctx, "load turn", func(t *database.Tx) error {
+		d, err = load(t, ref)
+		return err
+	})
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, fmt.Errorf("no turn %d in session %d: %w", ref.TurnID, ref.SessionID, ledger.ErrNotFound)
+	case d != nil && undecodable(err):
+		return d, unreadable(err)
+	case err != nil:
+		return nil, err
+	}
+	return d, nil
+}
+
+// unreadable is err, or says of what is undecodable that to read again is of no use.
+func unreadable(err error) error {
+	if undecodable(err) {
+		return fmt.Errorf("%w: %w", ledger.ErrUnreadable, err)
+	}
+	return err
+}
+
+// undecodable says that what a row holds is not what we write.
+func undecodable(err error) bool {
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
+	return syntax || kind
+}
+
+// load reads a turn; with an error, as far as it could be read, or nil.
+func load(t *database.Tx, ref ledger.TurnRef) (*ledger.TurnData, error) {
+	var (
+		d                                                                  ledger.TurnData
+		started, happened, created                                         int64
+		calls, resetMessage, resetTurn, attachments, plans, says, memories int64
+		merged, retryOf, asked, away                                       int64
+		own                                                                incomingRow // the turn's message, in part
+	)
+	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
+	found, err := t.Row(loadTurn, []any{ref.TurnID, ref.SessionID, database.Digits(ref.SessionID), ref.Fence},
+		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &d.Resumed, &calls, &retryOf, &asked, &away, &d.Ordered,
+		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
+		&turn.Person.Role, &turn.Person.TimeZone,
+		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
+		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &own.Outside, &own.From, &d.ReplyTo, &m.Replaces,
+		&attachments, &d.Draft, &d.Overtaken, &merged, &plans, &says, &memories, &d.Unsettled)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		var one int
+		if found, err = t.Row(turnThere, []any{ref.TurnID, ref.SessionID}, &one); err == nil && !found {
+			return nil, ledger.ErrNotFound
+		}
+		return nil, errors.Join(err, ledger.ErrFenced)
+	}
+	turn.StartedAt, d.Asked, d.Away = database.Instant(started+away), database.Instant(asked), time.Duration(away)*time.Microsecond
+	m.At = saidAt(happened, created)
+	own.passOn(m)
+	if d.Ordered {
+		if err := terms(t, &d); err != nil {
+			return &d, err
+		}
+	}
+	if attachments > 0 {
+		files, err := attachmentsOf(t, m.ID)
+		if err != nil {
+			return &d, err
+		}
+		m.Attachments = files[m.ID]
+	}
+	if retryOf != 0 { // its own text only asks for it
+		own := *m
+		*m = agent.Incoming{ID: own.ID, Author: own.Author, At: own.At}
+	}
+	if merged > 0 {
+		if err := merge(t, &d); err != nil {
+			return &d, err
+		}
+	}
+	if d.State.Recent, err = recent(t, turn, resetMessage, resetTurn); err != nil {
+		return &d, err
+	}
+	if retryOf != 0 {
+		if err := again(t, &d, retryOf); err != nil {
+			return &d, err
+		}
+	}
+	if memories > 0 {
+		if err := recall(t, &d); err != nil {
+			return &d, err
+		}
+	}
+	// A fresh turn has nothing to resume, and costs two queries in all.
+	if calls > 0 {
+		if d.State.Calls, err = callsOf(t, ref.TurnID); err != nil {
+			return &d, err
+		}
+	}
+	if plans > 0 {
+		if d.State.Plans, err = plansOf(t, ref.TurnID); err != nil {
+			return &d, err
+		}
+	}
+	if says > 0 {
+		d.State.Said, err = said(t, ref.TurnID)
+	}
+	return &d, err
+}
+
+// saidAt is when a message was written: by the platform's word, else by ours.
+func saidAt(happened, created int64) time.Time {
+	if happened == 0 {
+		return database.Instant(created)
+	}
+	return database.Instant(happened)
+}
+
+// recent reads what was said before a turn's message, oldest first.
+func recent(t *database.Tx, turn *agent.Turn, resetMessage, resetTurn int64) (recent []agent.Line, err error) {
+	var lines []struct {
+		ID                                                    int64
+		Author, Person, Direction, Class, Origin, Text, Taint string
+		From                                                  string `db:"forwarded_from"`
+		Count                                                 int
+		HappenedAt                                            int64 `db:"happened_at"`
+		CreatedAt                                             int64 `db:"created_at"`
+	}
+	err = t.All(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Session.ID, turn.Message.ID, resetTurn, resetTurn, turn.ID)
+	if err != nil {
+		return nil, err
+	}
+	var with []int64
+	for _, l := range lines {
+		if l.Count > 0 {
+			with = append(with, l.ID)
+		}
+	}
+	var files map[int64][]agent.Attachment
+	if len(with) > 0 {
+		if files, err = attachmentsOf(t, with...); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range slices.Backward(lines) {
+		if l.Text == "" && len(files[l.ID]) == 0 {
+			continue // taken back
+		}
+		if l.Class == "reply" && tools.Taint(l.Taint) == tools.Label {
+			continue // a list of names that a command showed: whoever looks at it has read nothing else
+		}
+		if l.Class == "revision" {
+			l.Text = revised + l.Text
+		}
+		line := agent.Line{
+			Author: l.Author, Bot: l.Direction == "out", Job: l.Origin == "job", Text: l.Text, ForwardedFrom: l.From, At: saidAt(l.HappenedAt, l.CreatedAt), Taint: tools.Taint(l.Taint),
+			Attachments: files[l.ID],
+		}
+		if line.Bot {
+			line.To = l.Person
+		}
+		recent = append(recent, line)
+	}
+	return recent, nil
+}
+
+// revised opens a line that is the new text of an earlier one.
+const revised = "(edited earlier message) "
+
+// recall reads the memories that concern a turn.
+func recall(t *database.Tx, d *ledger.TurnData) error {
+	var memories []struct{ Kind, Text, Taint string }
+	if err := t.All(&memories, loadMemories, d.Turn.Person.Name, d.Turn.Session.ID); err != nil {
+		return err
+	}
+	for _, m := range memories {
+		if m.Kind == "question" {
+			d.State.Questions = append(d.State.Questions, agent.Fact{Text: m.Text, Taint: tools.Taint(m.Taint)})
+		} else {
+			d.State.Facts = append(d.State.Facts, agent.Fact{Text: m.Text, Taint: tools.Taint(m.Taint)})
+		}
+	}
+	return nil
+}
+
+func callsOf(t *database.Tx, turn int64) ([]agent.Call, error) {
+	var rows []struct {
+		Step, Role, Error string
+		TokensIn          int64 `db:"tokens_in"`
+		TokensOut         int64 `db:"tokens_out"`
+		Cached            int64
+		Cost              float64
+		CreatedAt         int64 `db:"created_at"`
+		Answer            []byte
+	}
+	if err := t.All(&rows, loadCalls, turn); err != nil {
+		return nil, err
+	}
+	calls := make([]agent.Call, len(rows))
+	for i, r := range rows {
+		answer, err := Unpack(r.Answer)
+		if err != nil {
+			return nil, err
+		}
+		calls[i] = agent.Call{
+			Step: r.Step, Role: r.Role, Answer: string(answer), Error: r.Error,
+			Usage: llm.Usage{In: r.TokensIn, Out: r.TokensOut, Cached: r.Cached, Cost: r.Cost}, At: database.Instant(r.CreatedAt),
+		}
+	}
+	return calls, nil
+}
+
+func said(t *database.Tx, turn int64) ([]agent.Say, error) {
+	var rows []struct {
+		Attempt, Position int
+		Notice, Final     bool
+		Text, Taint       string
+		Choices           *string
+	}
+	if err := t.All(&rows, loadSaid, turn); err != nil {
+		return nil, err
+	}
+	var says []agent.Say
+	for _, r := range rows {
+		choices, err := database.ParseList(r.Choices)
+		if err != nil {
+			return nil, err
+		}
+		says = append(says, agent.Say{
+			Attempt: r.Attempt, Position: r.Position, Notice: r.Notice, Text: r.Text, Choices: choices,
+			Final: r.Final, Taint: tools.Taint(r.Taint),
+		})
+	}
+	return says, nil
+}

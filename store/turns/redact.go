@@ -1,0 +1,122 @@
+package turns
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"switchboard/store/database"
+)
+
+// blot stands where a credential stood.
+const blot = "[redacted]"
+
+// readBy are the messages of a turn, and those of its session that belong to none: what
+// was edited after its answer, notes, and replies to commands, which all repeat what was
+// typed and are read by later turns.
+const readBy = `
+	SELECT m.id FROM turns t JOIN messages m ON m.session_id = t.session_id AND (m.turn_id IS NULL OR m.turn_id = t.id)
+	WHERE t.id = ?`
+
+// blots are the statements that put blot into every text of a turn's rows; each
+// takes the credential for every ? but the last, which is the turn.
+var blots = []string{
+	blotOut("messages", "id IN ("+readBy+")", "text", "quote", "said", "choices"),
+	blotOut("attachments", "message_id IN ("+readBy+")", "name"),
+	blotOut("deliveries", "message_id IN ("+readBy+")", "text", "rich", "extra", "noted", "detail"),
+	blotOut("actions", "turn_id = ?", "text"),
+	blotOut("approvals", "turn_id = ?", "shown", "why"),
+	blotOut("plans", "turn_id = ?", "goal", "secrets"),
+	blotOut("tasks", "turn_id = ?", "detail", "args", "expect", "choices", "answer", "output", "hint"),
+	blotOut("reviews", "turn_id = ?", "reason", "learn"),
+	blotOut("memories", "turn_id = ?", "text"),
+	blotOut("llm_calls", "turn_id = ?", "error", "refused"),
+	blotOut("events", "turn_id = ?", "data"),
+}
+
+func blotOut(table, where string, columns ...string) string {
+	for i, c := range columns {
+		columns[i] = c + " = replace(" + c + ", ?, '" + blot + "')"
+	}
+	return "UPDATE " + table + " SET " + strings.Join(columns, ", ") + " WHERE " + where
+}
+
+const (
+	selectBodies = `SELECT step, answer, request, response FROM llm_bodies WHERE turn_id = ?`
+	updateBody   = `UPDATE llm_bodies SET answer = ?, request = ?, response = ? WHERE turn_id = ? AND step = ?`
+)
+
+// redact replaces credentials in everything that is stored of a turn.
+func redact(t *database.Tx, turn int64, secrets []string) error {
+	done, err := database.Overwriting(t)
+	if err != nil {
+		return err
+	}
+	defer done()
+	// What a turn answers that is tried again was said in the turns it retries.
+	former, err := t.IDs(retriesOf, turn)
+	if err != nil {
+		return err
+	}
+	forms := writtenForms(secrets)
+	for _, id := range append(former, turn) {
+		if err := blotOne(t, id, forms); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blotOne puts blot in the place of each form in the rows of one turn.
+func blotOne(t *database.Tx, turn int64, forms []string) error {
+	for _, form := range forms {
+		for _, query := range blots {
+			args := slices.Repeat([]any{form}, strings.Count(query, "?")-1)
+			if _, err := t.Exec(query, append(args, turn)...); err != nil {
+				return err
+			}
+		}
+	}
+	return redactBodies(t, turn, forms)
+}
+
+// redactBodies does the same inside the compressed requests and answers.
+func redactBodies(t *database.Tx, turn int64, forms []string) error {
+	var rows []struct {
+		Step                      string
+		Answer, Request, Response []byte
+	}
+	if err := t.All(&rows, selectBodies, turn); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		for _, body := range []*[]byte{&row.Answer, &row.Request, &row.Response} {
+			text, err := Unpack(*body)
+			if err != nil {
+				return err
+			}
+			for _, form := range forms {
+				text = bytes.ReplaceAll(text, []byte(form), []byte(blot))
+			}
+			*body = pack(text)
+		}
+		if _, err := t.Exec(updateBody, row.Answer, row.Request, row.Response, turn, row.Step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writtenForms are the ways a credential is written in rows: as it is, and inside
+// JSON.
+func writtenForms(secrets []string) []string {
+	var forms []string
+	for _, s := range secrets {
+		if s = database.Clean(s); s == "" {
+			continue
+		}
+		escaped := database.JSONText(s)
+		forms = append(forms, s, escaped[1:len(escaped)-1])
+	}
+	return slices.Compact(forms)
+}

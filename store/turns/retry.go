@@ -1,0 +1,247 @@
+package turns
+
+import (
+	"slices"
+
+	"switchboard/agent"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+	"switchboard/store/outbox"
+	"switchboard/store/sessions"
+)
+
+const (
+	// newestTurn is what a person means by "again": not what nobody asked for just then.
+	newestTurn = `
+		SELECT id, coalesce(retry_of, 0) AS retry_of, state, person, ordered FROM turns
+		WHERE session_id = ? AND message_id > 0 AND person = ? AND terms IS NULL AND state <> 'merged' ORDER BY message_id DESC LIMIT 1`
+	// meantTurn: what was merged is answered by the turn it was merged into.
+	meantTurn = `
+		SELECT y.id, coalesce(y.retry_of, 0) AS retry_of, y.state, y.person, y.ordered AND y.terms IS NULL AS ordered
+		FROM turns t JOIN turns y ON y.id = coalesce(t.merged_into, t.id) WHERE t.id = ? AND t.session_id = ?`
+	repliedIncoming = `
+		SELECT turn_id FROM messages WHERE conversation_id = ? AND direction = 'in' AND platform_id = ? AND platform_id <> ''
+		AND turn_id IS NOT NULL ORDER BY id DESC LIMIT 1`
+	// repliedOutgoing looks at the latest parts alone, like shownOutgoing.
+	repliedOutgoing = `
+		SELECT m.turn_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		JOIN messages m ON m.id = d.message_id
+		WHERE c.id = ? AND d.platform_id = ? AND d.platform_id <> '' AND m.turn_id IS NOT NULL ORDER BY d.seq DESC LIMIT 1`
+	openRetry = `SELECT 1 FROM turns WHERE retry_of = ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`
+	resetAt   = `SELECT reset_message, reset_turn FROM sessions WHERE id = ?`
+	// formerTurns are a turn and its retries before the turn of the last ?.
+	formerTurns = `
+		SELECT id, state, outcome, asked_at, created_at FROM turns WHERE (id = ? OR retry_of = ?) AND id < ? ORDER BY id`
+	// loadOriginal is what the person asked in a turn: not a message that only asked for
+	// a retry.
+	loadOriginal = `SELECT -1 AS merged_from, ` + columnsIncoming + `
+		FROM messages m WHERE m.turn_id = ? AND m.direction = 'in' AND NOT EXISTS (
+			SELECT 1 FROM turns t WHERE t.message_id = m.id AND t.retry_of IS NOT NULL)
+		ORDER BY m.id`
+	// loadRevised are the new texts of a message that was edited after its answer.
+	loadRevised = `SELECT -1 AS merged_from, ` + columnsIncoming + `
+		FROM messages m WHERE m.session_id = (SELECT session_id FROM messages WHERE id = ?) AND m.id > ? AND m.class = 'revision'
+		AND m.turn_id IS NULL AND m.replaces = ? ORDER BY m.id`
+	// retryOpen is the retry of a turn that is not ended, if nothing else is left of what
+	// that turn was asked.
+	retryOpen = `
+		SELECT t.id FROM turns t WHERE t.retry_of = ? AND t.state IN ('queued', 'running', 'waiting') AND NOT EXISTS (
+			SELECT 1 FROM messages m WHERE m.turn_id = t.retry_of AND m.direction = 'in' AND (m.text <> '' OR m.attachments > 0))
+		ORDER BY t.id LIMIT 1`
+	// retriesOf are the turns whose messages a turn answers as well: the one that it
+	// retries, and that one's other retries.
+	retriesOf = `
+		SELECT y.id FROM turns t JOIN turns y ON y.id = t.retry_of OR y.retry_of = t.retry_of AND y.id < t.id WHERE t.id = ?`
+	forgetRetry = `UPDATE turns SET retry_of = NULL WHERE message_id = ? AND retry_of IS NOT NULL AND rank > 0`
+)
+
+// meant is a turn that somebody wants to be done again.
+type meant struct {
+	ID            int64
+	RetryOf       int64 `db:"retry_of"`
+	State, Person string
+	Ordered       bool
+}
+
+// first is the turn whose work it does.
+func (m *meant) first() int64 {
+	if m.RetryOf != 0 {
+		return m.RetryOf
+	}
+	return m.ID
+}
+
+// AcceptRetry queues a turn that does the work of another again, or says why not. It is not its own
+// text that counts, so it is not merged.
+// offered is the message of ours that offered it; 0: the person asked by themselves.
+func AcceptRetry(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f sessions.Form, offered int64) error {
+	m, why, err := whichTurn(t, e, turn.Retry, a.SessionID, conversation)
+	if err == nil && m != nil {
+		why, err = unretryable(t, m, e, turn.Retry, a.SessionID, offered)
+	}
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		return declineRetry(t, e, a, conversation, f, why)
+	}
+	f.RetryOf, turn.Ordered = m.first(), m.Ordered
+	return Accept(t, owner, e, alone(turn), a, conversation, f)
+}
+
+// declineRetry keeps a message that becomes no turn, and answers it by a fixed text.
+func declineRetry(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, f sessions.Form, why ledger.Situation) error {
+	kept := *e
+	if typed, ok := f.Typed.(string); ok {
+		kept.Event.Message.Text = typed
+	}
+	return outbox.Say(t, &kept, a, conversation, sessions.ClassControl, why)
+}
+
+// whichTurn finds the turn that is to be done again; nil: why says that there is none.
+func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, conversation int64) (m *meant, why ledger.Situation, err error) {
+	query, args, why := newestTurn, []any{session, database.Clean(e.Sender.Person)}, ledger.RetryNone
+	switch of := database.Clean(string(retry.Of)); {
+	case retry.Turn != 0:
+		query, args, why = meantTurn, []any{retry.Turn, session}, ledger.RetryForgotten
+	case of != "":
+		var turn int64
+		found, err := t.Row(repliedIncoming, []any{conversation, of}, &turn)
+		if err == nil && !found {
+			_, err = t.Row(repliedOutgoing, []any{conversation, of}, &turn)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		query, args, why = meantTurn, []any{turn, session}, ledger.RetryUnclear
+	}
+	var rows []meant
+	if err := t.All(&rows, query, args...); err != nil || len(rows) == 0 {
+		return nil, why, err
+	}
+	return &rows[0], "", nil
+}
+
+// unretryable says why a turn cannot be done again; empty: it can.
+func unretryable(t *database.Tx, m *meant, e *ledger.Entry, retry *ledger.Retry, session, offered int64) (ledger.Situation, error) {
+	if m.Person != database.Clean(e.Sender.Person) {
+		return ledger.RetryNotYours, nil
+	}
+	var one int
+	open, err := ledger.TurnState(m.State).Open(), error(nil)
+	if !open {
+		open, err = t.Row(openRetry, []any{m.first()}, &one)
+	}
+	if err != nil || open {
+		return ledger.RetryOpen, err
+	}
+	var message, turn int64
+	if _, err := t.Row(resetAt, []any{session}, &message, &turn); err != nil {
+		return "", err
+	}
+	forgotten := m.ID <= turn
+	if offered != 0 { // an offer that was made since is as good as the message
+		forgotten = offered <= message
+	}
+	if forgotten && retry.Turn == 0 && retry.Of == "" {
+		return ledger.RetryNone, nil
+	}
+	if forgotten {
+		return ledger.RetryForgotten, nil
+	}
+	rows, err := original(t, m.first(), []int64{m.first()})
+	if err == nil && len(rows) == 0 {
+		return ledger.RetryForgotten, nil
+	}
+	return "", err
+}
+
+// original reads what was asked in turns, the first of them before all, each message
+// as it reads now. Without anything of the first there is nothing.
+func original(t *database.Tx, first int64, turns []int64) (rows []incomingRow, err error) {
+	for _, turn := range turns {
+		more, err := incomings(t, loadOriginal, turn)
+		if err != nil || turn == first && len(more) == 0 {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	var now []incomingRow
+	for _, row := range rows {
+		revised, err := incomings(t, loadRevised, row.ID, row.ID, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		former := slices.IndexFunc(now, func(r incomingRow) bool { return r.ID == row.Replaces })
+		if former < 0 {
+			now, former = append(now, row), len(now)
+		} else {
+			now[former].revise(row)
+		}
+		for _, r := range revised {
+			now[former].revise(r)
+		}
+	}
+	return now, nil
+}
+
+// revise gives a message its new state; it stays in its place.
+func (r *incomingRow) revise(by incomingRow) {
+	by.ID, by.Replaces, by.PlatformID = r.ID, r.Replaces, r.PlatformID
+	*r = by
+}
+
+// again gives a turn the message of the turn whose work it does, as it reads now, and
+// what was done for it before. What was collected while it waited comes behind.
+func again(t *database.Tx, d *ledger.TurnData, first int64) error {
+	d.Retry = true
+	turns, err := former(t, d, first)
+	if err != nil {
+		return err
+	}
+	rows, err := original(t, first, turns)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	collected, replyTo := d.Turn.Message, d.ReplyTo
+	d.Turn.Message = rows[0].incoming()
+	d.ReplyTo = rows[0].PlatformID
+	for i := range rows[1:] {
+		join(d, rows[1+i].incoming(), rows[1+i].PlatformID)
+	}
+	join(d, collected, replyTo)
+	return nil
+}
+
+// former reads what was done in a turn and its retries before this one.
+func former(t *database.Tx, d *ledger.TurnData, first int64) (turns []int64, err error) {
+	var rows []struct {
+		ID             int64
+		State, Outcome string
+		AskedAt        int64 `db:"asked_at"`
+		CreatedAt      int64 `db:"created_at"`
+	}
+	if err := t.All(&rows, formerTurns, first, first, d.Turn.ID); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		plans, err := plansOf(t, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		turns = append(turns, row.ID)
+		d.State.Former = append(d.State.Former, agent.Former{
+			AskedAt: saidAt(row.AskedAt, row.CreatedAt), State: row.State, Outcome: row.Outcome, Plans: plans,
+		})
+	}
+	return turns, nil
+}
+
+// takeBackRetry stops the retry of a turn of which all was taken back that was asked.
+func takeBackRetry(t *database.Tx, first int64, a *ledger.Accepted) error {
+	var turn int64
+	if found, err := t.Row(retryOpen, []any{first}, &turn); err != nil || !found {
+		return err
+	}
+	return stop(t, turn, a)
+}
