@@ -1,4 +1,4 @@
-.PHONY: check fmt bench bench-jobs long soak live release
+.PHONY: check fmt bench bench-jobs mutate long soak live release
 
 GOFUMPT = go run mvdan.cc/gofumpt@v0.12.0
 
@@ -17,6 +17,10 @@ bench:
 bench-jobs:
 	go test ./store -run '^$$' -bench Jobs -benchtime 20x -count 3 -timeout 1h
 	go test ./scheduler -run '^$$' -bench StartLag -benchtime 1x -count 3 -timeout 1h
+
+# Breaks each promise of docs/promises.md in a copy of the last commit and wants its test to fail. Some 20 minutes.
+mutate:
+	go run ./docs/mutate
 
 # 100,000 turns: memory stays flat, and the last of a session is as fast as its 100th;
 # how long a backup of them takes, what turns that wait cost, how much more two engines do than one, and what 200 kills of

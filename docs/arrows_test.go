@@ -282,7 +282,7 @@ func TestArrowsAllowAndForbidImports(t *testing.T) {
 		{"cmd/switchboard", "channels/channelstest", false},
 		{"cmd/switchboard", "channels/telegram/telegramtest", true},
 		{"channels/telegram", "channels/telegram/telegramtest", false},
-		{"cmd/switchboard", "docs/promises", false},
+		{"cmd/switchboard", "docs/mutate", false},
 		{"router", "agent/tools", true},
 		{"router", "store", false},
 		{"router", "channels/console", false},

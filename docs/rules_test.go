@@ -9,8 +9,6 @@ import (
 )
 
 // Every rule that may stand in a row is explained to whoever reads it.
-//
-// promise: P12.explained
 func TestRulesAreExplained(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("why.md")

@@ -12,8 +12,6 @@ import (
 
 // Which states a turn has, and what may follow each, stands in ledger.TurnStates. Whatever
 // repeats it says the same.
-//
-// promise: P3.order-in-session
 func TestStatesOfATurnAreTheTable(t *testing.T) {
 	t.Parallel()
 	states := slices.Sorted(maps.Keys(ledger.TurnStates))
