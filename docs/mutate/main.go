@@ -84,7 +84,7 @@ func mutate(ctx context.Context, run string, list bool) error {
 // green are noted in green.
 func breaks(ctx context.Context, scratch, id, pkg, test string, green map[string]bool) (err error) {
 	goTest := func() (string, error) {
-		cmd := exec.CommandContext(ctx, "go", "test", "./"+pkg, "-run", "^"+test+"$", "-count", "1", "-timeout", "2m") // what hangs is red
+		cmd := exec.CommandContext(ctx, "go", "test", "./"+pkg, "-run", "^"+test+"$", "-count", "1", "-timeout", "1m") // what hangs is red
 		cmd.Dir = scratch
 		out, err := cmd.CombinedOutput()
 		return string(out), err
