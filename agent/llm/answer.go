@@ -10,7 +10,7 @@ import (
 )
 
 // A completion is what we read of an answer. Servers differ in more than they
-// agree on, so this is less than the SDK's type and more tolerant.
+// agree on, so it is read as tolerantly as can be.
 type completion struct {
 	Error   json.RawMessage `json:"error"` // some servers say 200 and then this
 	Choices []struct {

@@ -20,7 +20,7 @@ func BenchmarkComplete(b *testing.B) {
 	run(b, m, "smart")
 }
 
-// BenchmarkCompleteOwn is the part that is ours and the SDK's: the transport
+// BenchmarkCompleteOwn is the part that is ours and net/http's client's: the transport
 // answers at once.
 func BenchmarkCompleteOwn(b *testing.B) {
 	const answer = `{"choices":[{"message":{"content":"{\"goal\":\"x\"}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`

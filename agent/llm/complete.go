@@ -1,18 +1,17 @@
 package llm
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"time"
 
 	"switchboard/internal/retry"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 )
 
 const (
@@ -26,8 +25,7 @@ const (
 )
 
 // complete asks until there is an answer, or a fault that another try does not mend.
-// This is the only place that asks a model again: the SDK does not, because it never
-// sees what is wrong in the body of a 200.
+// This is the only place that asks a model again.
 func (p *provider) complete(ctx context.Context, t target, req Request) (Response, error) {
 	limit := cmp.Or(p.timeout, req.Timeout, defaultTimeout)
 	req.Stall = cmp.Or(req.Stall, limit)
@@ -113,10 +111,13 @@ func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Req
 	if err != nil {
 		return Response{}, cmp.Or(ctx.Err(), err)
 	}
-	var raw []byte // its being bytes keeps the SDK from judging the content type
+	post, err := http.NewRequestWithContext(limited, http.MethodPost, p.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return Response{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	post.Header = p.header.Clone()
 	started := time.Now()
-	_, err = p.chat.New(limited, openai.ChatCompletionNewParams{},
-		option.WithRequestBody("application/json", body), option.WithMiddleware(w.roundTrip), option.WithResponseBodyInto(&raw))
+	w.ask(p.client, post)
 	resp := Response{Exchange: Exchange{Provider: p.name, Model: t.id, Request: body, Response: p.clean(w.body)}}
 	if w.status/100 == 2 && w.whole { // paid for, so taken even if ctx ended just now
 		err := p.read(&resp, w, t, req, m, most)
@@ -132,9 +133,8 @@ func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Req
 		return resp, p.fault(w.status, w.header, resp.Exchange.Response, t, req, m)
 	case limited.Err() != nil && w.err == nil:
 		return resp, fmt.Errorf("%w (%s)", ErrStalled, time.Since(started).Round(time.Millisecond))
-	case w.err != nil:
-		err = w.err
 	}
+	err = w.err
 	// url.Error would show the whole address, which may hold a credential.
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err

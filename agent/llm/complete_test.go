@@ -283,7 +283,7 @@ func TestUnreachableProviderIsUnavailable(t *testing.T) {
 	}
 	srv.Close()
 	q := question(nil)
-	q.Timeout = 300 * time.Millisecond // shorter than the SDK's first pause
+	q.Timeout = 300 * time.Millisecond // shorter than the first pause
 	_, err = models(t, srv.URL()+"?key=hidden").Complete(t.Context(), "smart", q)
 	if !errors.Is(err, llm.ErrUnavailable) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("error %v, want ErrUnavailable and why", err)

@@ -115,7 +115,7 @@ func TestKeyIsSentUnlessThereIsNone(t *testing.T) {
 	}
 }
 
-// The SDK knows variables of the environment; none of them may send a key or a
+// Other clients know variables of the environment; none of them may send a key or a
 // prompt elsewhere than the settings say.
 func TestEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-ambient")

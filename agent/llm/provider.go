@@ -2,6 +2,7 @@ package llm
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -14,22 +15,19 @@ import (
 	"time"
 
 	"switchboard/internal/secrets"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 )
 
 const (
 	kindOpenAI = "openai"
 
-	openAIBase  = "https://api.openai.com/v1"
-	openAIHost  = "api.openai.com"
-	offlineBase = "http://offline.invalid/v1"
+	openAIBase = "https://api.openai.com/v1"
+	openAIHost = "api.openai.com"
+	offlineURL = "http://offline.invalid/v1/chat/completions"
 
 	defaultTimeout = 2 * time.Minute
 )
 
-// A provider is one server, with the SDK's client for it.
+// A provider is one server.
 type provider struct {
 	name, kind string
 	timeout    time.Duration
@@ -42,7 +40,9 @@ type provider struct {
 	// ownTokens: the server wants max_completion_tokens in place of max_tokens,
 	// the name that every compatible server knows.
 	ownTokens bool
-	chat      openai.ChatCompletionService
+	client    *http.Client
+	endpoint  string      // where questions go
+	header    http.Header // of every question
 	log       *slog.Logger
 	mask      *secrets.Masker // of its own credentials
 
@@ -59,12 +59,10 @@ type provider struct {
 // newProvider takes a valid cfg.
 func newProvider(name string, cfg Provider, pool, offline http.RoundTripper, log *slog.Logger) *provider {
 	p := &provider{name: name, kind: cfg.Kind, timeout: cfg.Timeout, keyFrom: cfg.KeyFrom, log: log, modes: map[string]mode{}}
+	p.header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"switchboard"}}
 	if cfg.Kind == Offline {
 		p.absent = offline == nil
-		// The SDK would read key and address from the environment in NewClient; a
-		// service made directly takes only what it is given.
-		p.chat = openai.NewChatCompletionService(option.WithBaseURL(offlineBase),
-			option.WithHTTPClient(&http.Client{Transport: offline}), option.WithMaxRetries(0))
+		p.client, p.endpoint = &http.Client{Transport: offline}, offlineURL
 		return p
 	}
 	base, err := url.Parse(cmp.Or(cfg.BaseURL, openAIBase))
@@ -79,24 +77,41 @@ func newProvider(name string, cfg Provider, pool, offline http.RoundTripper, log
 	}
 	p.noKey = cfg.APIKey == "" && !isLoopback(base.Hostname())
 	p.local = isLocal(base.Hostname())
-	p.lengths = lengths{asked: map[string]time.Time{}, client: &http.Client{Transport: pool}, cfg: cfg}
+	p.client = &http.Client{Transport: pool, CheckRedirect: sameServer}
+	p.lengths = lengths{asked: map[string]time.Time{}, client: p.client, cfg: cfg}
 	p.mask = maskOf(cfg)
-	opts := []option.RequestOption{
-		option.WithBaseURL(base.String()),
-		option.WithHTTPClient(&http.Client{Transport: pool}),
-		option.WithMaxRetries(0), // see complete
+	folder := *base
+	if !strings.HasSuffix(folder.Path, "/") {
+		folder.Path += "/"
 	}
+	p.endpoint = folder.ResolveReference(&url.URL{Path: "chat/completions"}).String()
 	if hasKey(cfg) {
-		opts = append(opts, option.WithAPIKey(cfg.APIKey.Reveal()))
+		p.header.Set("Authorization", "Bearer "+cfg.APIKey.Reveal())
 		if base.Scheme == "http" && !isLoopback(base.Hostname()) {
 			log.Warn("the provider's key travels unencrypted; use an https base_url", slog.String("provider", name))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(cfg.Headers)) {
-		opts = append(opts, option.WithHeader(key, cfg.Headers[key]))
+		p.header.Set(key, cfg.Headers[key])
 	}
-	p.chat = openai.NewChatCompletionService(opts...)
 	return p
+}
+
+// sameServer is an http.Client's CheckRedirect: neither key nor prompt goes to another
+// server than the settings name.
+func sameServer(req *http.Request, via []*http.Request) error {
+	switch {
+	case origin(req.URL) != origin(via[0].URL):
+		return errors.New("it redirects to another server")
+	case len(via) >= 10: // as net/http
+		return errors.New("it redirects too often")
+	}
+	return nil
+}
+
+// origin is the server of an address, its port always written.
+func origin(u *url.URL) string {
+	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
 }
 
 // usable says why a role cannot use the provider.

@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// A question is the body of a request. The SDK's own type encodes every message
-// once a level of its nesting, which for long prompts is most of a call's CPU.
+// A question is the body of a request.
 type question struct {
 	Model               string          `json:"model"`
 	Messages            []turn          `json:"messages"`

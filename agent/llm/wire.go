@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,10 +13,9 @@ import (
 // maxBody is the longest answer that is read, in bytes.
 const maxBody = 8 << 20
 
-// A wire keeps what one call received, below the SDK: the SDK drops a body that
-// it cannot decode, and of an error's keeps a part.
+// A wire keeps what one call received.
 type wire struct {
-	status int // of the last answer; 0: there was none
+	status int // of the answer; 0: there was none
 	header http.Header
 	body   []byte
 	whole  bool  // the body was read to its end
@@ -27,18 +25,14 @@ type wire struct {
 	events   *events   // the answer, where it is a stream; nil: body holds it
 }
 
-func (w *wire) roundTrip(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	w.status, w.header, w.body, w.whole, w.err, w.events = 0, nil, nil, false, nil, nil
-	if req.GetBody != nil { // without the SDK's wrapping net/http knows that it is in memory, and sends it with the headers
-		if body, err := req.GetBody(); err == nil {
-			req.Body = body
-		}
-	}
-	res, err := next(req)
+// ask sends a question and reads its answer.
+func (w *wire) ask(client *http.Client, req *http.Request) {
+	res, err := client.Do(req)
 	if err != nil {
 		w.note(req, err)
-		return nil, err
+		return
 	}
+	defer res.Body.Close()
 	w.status, w.header = res.StatusCode, res.Header
 	if w.follower != nil && res.StatusCode/100 == 2 {
 		err = w.follow(res.Body)
@@ -47,9 +41,6 @@ func (w *wire) roundTrip(req *http.Request, next func(*http.Request) (*http.Resp
 	}
 	w.whole = err == nil
 	w.note(req, err)
-	_ = res.Body.Close()
-	res.Body = io.NopCloser(bytes.NewReader(w.body))
-	return res, nil
 }
 
 // note keeps why an attempt failed, unless its time was over.
