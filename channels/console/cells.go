@@ -34,27 +34,17 @@ func Fit(out any, text string) string {
 // wide characters, and within a word only where it has no line to fit on. Tabs
 // become spaces.
 func wrap(s string, limit int) string {
-	var out strings.Builder
-	for i, line := range strings.Split(s, "\n") {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
+	var rows []string
+	for line := range strings.SplitSeq(s, "\n") {
 		if line = untab(line); width(line) <= limit {
-			out.WriteString(line)
+			rows = append(rows, line)
 			continue
 		}
-		wrapLine(&out, line, limit)
-	}
-	return out.String()
-}
-
-func wrapLine(out *strings.Builder, line string, limit int) {
-	for i, row := range breaks(line, limit) {
-		if i > 0 {
-			out.WriteByte('\n')
+		for _, row := range breaks(line, limit) {
+			rows = append(rows, line[row.from:row.to])
 		}
-		out.WriteString(line[row.from:row.to])
 	}
+	return strings.Join(rows, "\n")
 }
 
 // stretch is bytes of a line.
@@ -96,27 +86,22 @@ func breaks(line string, limit int) (rows []stretch) {
 
 // pieces cuts a line into runs of spaces, words, and single wide characters, which
 // may stand at a line's beginning each.
-func pieces(line string) []string {
-	var found []string
-	last := ' '
-	kind := func(cluster string) rune {
+func pieces(line string) (found []string) {
+	last := 'w'
+	for each := graphemes.FromString(line); each.Next(); {
+		cluster, kind := each.Value(), 'a'
 		switch {
 		case cluster == " ":
-			return ' '
+			kind = ' '
 		case width(cluster) > 1:
-			return 'w'
+			kind = 'w'
 		}
-		return 'a'
-	}
-	for each := graphemes.FromString(line); each.Next(); {
-		cluster := each.Value()
-		k := kind(cluster)
-		if len(found) > 0 && k == last && k != 'w' {
+		if kind == last && kind != 'w' {
 			found[len(found)-1] += cluster
 		} else {
 			found = append(found, cluster)
 		}
-		last = k
+		last = kind
 	}
 	return found
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
@@ -29,21 +28,17 @@ type search struct {
 	found int // the line of past; -1: none
 }
 
-func newEditor(past *history, commands []string) *editor {
-	return &editor{past: past, recalled: len(past.lines), commands: commands}
-}
-
-// view is what is seen of it: what stands before the text, the text, the cursor.
-func (e *editor) view() (before, text string, at int) {
+// scene is what is seen of it.
+func (e *editor) scene() scene {
 	if e.search == nil {
-		return prompt, e.text, e.at
+		return scene{before: prompt, text: e.text, at: e.at}
 	}
-	before = "(search) " + e.search.query + ": "
-	if e.search.found < 0 {
-		return before, "", 0
+	now := scene{before: "(search) " + e.search.query + ": "}
+	if i := e.search.found; i >= 0 {
+		now.text = e.past.lines[i]
+		now.at = max(0, strings.Index(now.text, e.search.query))
 	}
-	text = e.past.lines[e.search.found]
-	return before, text, max(0, strings.Index(text, e.search.query))
+	return now
 }
 
 // empty says whether nothing is written.
@@ -92,15 +87,6 @@ func (e *editor) press(k key) {
 		e.recall(e.recalled + 1)
 	case "ctrl-r":
 		e.search = &search{found: -1}
-	default:
-		e.erase(k.name)
-	}
-}
-
-// erase is press for the keys that take text away, and for the one that puts it
-// back.
-func (e *editor) erase(name string) {
-	switch name {
 	case "backspace":
 		e.cut(e.before())
 	case "delete", "ctrl-d":
@@ -140,20 +126,16 @@ func (e *editor) searching(k key) (done bool) {
 	switch k.name {
 	case "", "paste":
 		s.query += strings.ReplaceAll(k.text, "\n", " ")
-		e.seek(s.found)
+		s.found = e.seek(s.found)
 	case "ctrl-r":
-		if s.found > 0 {
-			before := s.found
-			if e.seek(s.found - 1); s.found < 0 {
-				s.found = before // it was the oldest
-			}
+		if i := e.seek(s.found - 1); s.found > 0 && i >= 0 {
+			s.found = i
 		}
 	case "backspace":
-		query := draft{}
-		query.set(s.query)
+		query := draft{s.query, len(s.query)}
 		query.cut(query.before())
 		s.query = query.text
-		e.seek(-1)
+		s.found = e.seek(-1)
 	case "ctrl-g":
 		e.search = nil
 	case "esc":
@@ -165,19 +147,18 @@ func (e *editor) searching(k key) (done bool) {
 	return true
 }
 
-// seek finds the newest line that holds the query, from line i backwards; -1: from
-// the newest.
-func (e *editor) seek(i int) {
+// seek finds the newest line that holds the query, from line i backwards, or from the
+// newest where i is -1; -1: none does.
+func (e *editor) seek(i int) int {
 	if i < 0 {
 		i = len(e.past.lines) - 1
 	}
 	for ; i >= 0 && e.search.query != ""; i-- {
 		if strings.Contains(e.past.lines[i], e.search.query) {
-			e.search.found = i
-			return
+			return i
 		}
 	}
-	e.search.found = -1
+	return -1
 }
 
 // found ends a search with what it found.
@@ -199,27 +180,23 @@ func (e *editor) complete() (choices []string) {
 	if !strings.HasPrefix(e.text, "/") || e.at != len(e.text) || strings.ContainsAny(e.text, " \n") {
 		return nil
 	}
-	for _, c := range e.commands {
-		if strings.HasPrefix(c, e.text) {
-			choices = append(choices, c)
-		}
-	}
-	switch len(choices) {
-	case 0:
-		return nil
-	case 1:
-		e.set(choices[0] + " ")
+	choices = slices.DeleteFunc(slices.Clone(e.commands), func(c string) bool { return !strings.HasPrefix(c, e.text) })
+	if len(choices) == 0 {
 		return nil
 	}
 	common := choices[0]
 	for slices.ContainsFunc(choices, func(c string) bool { return !strings.HasPrefix(c, common) }) {
 		common = common[:len(common)-1]
 	}
-	if common != e.text {
+	switch {
+	case len(choices) == 1:
+		e.set(common + " ")
+	case common != e.text:
 		e.set(common)
-		return nil
+	default:
+		return choices
 	}
-	return choices
+	return nil
 }
 
 // draft is a text being written. What a reader takes for one character is moved
@@ -258,24 +235,15 @@ func (d *draft) after() int {
 
 // wordBefore is where the word before the cursor begins.
 func (d *draft) wordBefore() int {
-	rest := strings.TrimRightFunc(d.text[:d.at], unicode.IsSpace)
-	i := strings.LastIndexFunc(rest, unicode.IsSpace)
-	if i < 0 {
-		return 0
-	}
-	_, size := utf8.DecodeRuneInString(rest[i:])
-	return i + size
+	return len(strings.TrimRightFunc(strings.TrimRightFunc(d.text[:d.at], unicode.IsSpace), inWord))
 }
 
 // wordAfter is where the word after the cursor ends.
 func (d *draft) wordAfter() int {
-	rest := strings.TrimLeftFunc(d.text[d.at:], unicode.IsSpace)
-	begin := len(d.text) - len(rest)
-	if i := strings.IndexFunc(rest, unicode.IsSpace); i >= 0 {
-		return begin + i
-	}
-	return len(d.text)
+	return len(d.text) - len(strings.TrimLeftFunc(strings.TrimLeftFunc(d.text[d.at:], unicode.IsSpace), inWord))
 }
+
+func inWord(r rune) bool { return !unicode.IsSpace(r) }
 
 // lineBegin is where the cursor's line begins.
 func (d *draft) lineBegin() int { return strings.LastIndexByte(d.text[:d.at], '\n') + 1 }

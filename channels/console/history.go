@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -40,22 +39,16 @@ func openHistory(path string) (*history, error) {
 	if err := file.Chmod(0o600); err != nil {
 		return h, fmt.Errorf("keep the history: %w", keep(err, file))
 	}
-	in := bufio.NewReader(file)
-	for {
-		text, err := in.ReadString('\n')
-		if text = strings.TrimRight(text, "\n"); text != "" {
+	kept, err := io.ReadAll(file)
+	for text := range strings.SplitSeq(string(kept), "\n") {
+		if text != "" {
 			h.lines = append(h.lines, strings.ReplaceAll(Printable(text), lineBreak, "\n"))
 		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return h, fmt.Errorf("read the history: %w", keep(err, file))
-		}
 	}
-	if excess := len(h.lines) - historyLines; excess > 0 {
-		h.lines = slices.Clone(h.lines[excess:])
+	if err != nil {
+		return h, fmt.Errorf("read the history: %w", keep(err, file))
 	}
+	h.lines = slices.Clone(h.lines[max(0, len(h.lines)-historyLines):])
 	h.file = file
 	return h, nil
 }

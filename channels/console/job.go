@@ -55,7 +55,7 @@ func (t *terminal) look() {
 	held := t.held
 	t.away, t.looking, t.held = false, nil, ""
 	t.tty.raw()
-	t.screen.anew()
+	t.screen.anew(inPlace)
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.draw(held)
 	t.shown()

@@ -37,9 +37,7 @@ var alternates = map[byte]string{
 
 // decoder turns the bytes of a raw terminal into keys. Its zero value is ready.
 type decoder struct {
-	rest    []byte // not a whole key yet
-	pasting bool
-	pasted  []byte
+	rest []byte // not a whole key yet, or not all of what is pasted
 }
 
 // feed takes bytes as they come and returns the keys that they complete.
@@ -47,18 +45,6 @@ func (d *decoder) feed(chunk []byte) []key {
 	d.rest = append(d.rest, chunk...)
 	var keys []key
 	for len(d.rest) > 0 {
-		if d.pasting {
-			k, done := d.paste()
-			if !done {
-				break
-			}
-			keys = append(keys, k)
-			continue
-		}
-		if bytes.HasPrefix(d.rest, []byte(pasteBegin)) {
-			d.pasting, d.rest = true, d.rest[len(pasteBegin):]
-			continue
-		}
 		k, n := next(d.rest)
 		if n == 0 {
 			break
@@ -72,7 +58,9 @@ func (d *decoder) feed(chunk []byte) []key {
 }
 
 // waiting says whether there is the beginning of a key, which may be all of it.
-func (d *decoder) waiting() bool { return len(d.rest) > 0 && !d.pasting }
+func (d *decoder) waiting() bool {
+	return len(d.rest) > 0 && !bytes.HasPrefix(d.rest, []byte(pasteBegin))
+}
 
 // flush ends the wait for the rest of a key.
 func (d *decoder) flush() []key {
@@ -84,25 +72,17 @@ func (d *decoder) flush() []key {
 	return nil
 }
 
-// paste collects what is pasted until its end is there.
-func (d *decoder) paste() (key, bool) {
-	end := bytes.Index(d.rest, []byte(pasteEnd))
-	if end < 0 {
-		// The end's own beginning may be here already.
-		n := max(0, len(d.rest)-len(pasteEnd)+1)
-		d.pasted, d.rest = append(d.pasted, d.rest[:n]...), d.rest[n:]
-		return key{}, false
-	}
-	text := string(append(d.pasted, d.rest[:end]...))
-	d.rest, d.pasted, d.pasting = d.rest[end+len(pasteEnd):], nil, false
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	return key{name: "paste", text: Printable(text)}, true
-}
-
 // next is the first key in b and how many bytes it takes; 0: it is not whole. An
 // unknown key has no name and no text.
 func next(b []byte) (key, int) {
 	switch c := b[0]; {
+	case bytes.HasPrefix(b, []byte(pasteBegin)):
+		pasted, _, whole := bytes.Cut(b, []byte(pasteEnd))
+		if !whole {
+			return key{}, 0
+		}
+		text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(pasted[len(pasteBegin):]))
+		return key{name: "paste", text: Printable(text)}, len(pasted) + len(pasteEnd)
 	case c == escape:
 		return sequence(b)
 	case c == '\r' || c == '\n':

@@ -317,6 +317,7 @@ func TestControlSequencesAreTakenOut(t *testing.T) {
 		"👩‍👩‍👧 שלום":                   "👩‍👩‍👧 שלום",
 		"a\u202eb\u202cc\u2066d\u2069": "abcd",
 		"mark\u200f":                   "mark\u200f",
+		"\xc4\x1b\xb10":                "\uFFFD\uFFFD0",
 	} {
 		if got := Printable(in); got != want {
 			t.Errorf("Printable(%q) = %q, want %q", in, got, want)

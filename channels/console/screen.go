@@ -25,10 +25,6 @@ type screen struct {
 	drawn  int      // how wide the window was
 }
 
-func newScreen(out io.Writer) *screen {
-	return &screen{out: out, width: usualWidth, height: usualHeight}
-}
-
 // A scene is what stands there: rows that may change with the next one, and below
 // them a prompt and a text, with the cursor at byte at of the text.
 type scene struct {
@@ -122,23 +118,13 @@ func (s *screen) finish() {
 	_, _ = io.WriteString(s.out, out.String())
 }
 
-// remove takes away what stands there.
-func (s *screen) remove() {
-	var out strings.Builder
-	s.erase(&out)
-	_, _ = io.WriteString(s.out, out.String())
-}
+// How a screen begins again: where the cursor is, or on an empty window.
+const inPlace, emptied = "\r", "\x1b[H\x1b[2J"
 
-// anew begins again where the cursor is: what stood there is not known any more.
-func (s *screen) anew() {
+// anew begins again, as begin does: what stood there is not known any more.
+func (s *screen) anew(begin string) {
 	s.rows, s.cursor = nil, place{}
-	_, _ = io.WriteString(s.out, "\r")
-}
-
-// clear begins again on an empty window.
-func (s *screen) clear() {
-	s.rows, s.cursor = nil, place{}
-	_, _ = io.WriteString(s.out, "\x1b[H\x1b[2J")
+	_, _ = io.WriteString(s.out, begin)
 }
 
 // erase takes away what stands there. In a window that became narrower the rows

@@ -65,7 +65,7 @@ func newTerminal(c *client, o Options, seen *seen) *terminal {
 	return &terminal{
 		client: c, o: o, progress: newProgress(color), seen: seen, missed: newMissed(seen.n), color: color,
 		running: map[int64]bool{}, outbox: make(chan string, sendMost), sent: make(chan posted),
-		screen: newScreen(o.Out),
+		screen: &screen{out: o.Out, width: usualWidth, height: usualHeight},
 	}
 }
 
@@ -89,7 +89,7 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 	defer t.end()
 	past, err := openHistory(t.o.HistoryFile)
 	defer past.close()
-	t.editor = newEditor(past, t.commands())
+	t.editor = &editor{past: past, recalled: len(past.lines), commands: append([]string{"/exit", "/quit"}, t.o.Commands...)}
 	news := t.begin(ctx, err)
 
 	var working sync.WaitGroup
@@ -130,7 +130,10 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 		case in := <-inputs:
 			if in.err != nil {
 				t.leave()
-				return left(in.err)
+				if errors.Is(in.err, io.EOF) {
+					return nil
+				}
+				return fmt.Errorf("read the terminal: %w", in.err)
 			}
 			if t.typed(t.decoder.feed(in.keys)) {
 				t.leave()
@@ -177,23 +180,12 @@ func (t *terminal) end() {
 	}
 	defer t.tty.restore()
 	if t.editor.empty() {
-		t.screen.remove()
+		t.screen.draw("", scene{})
 	} else {
-		t.screen.draw("", t.line())
+		t.screen.draw("", t.editor.scene())
 		t.screen.finish()
 	}
 	_, _ = io.WriteString(t.o.Out, pasteOff)
-}
-
-func (t *terminal) commands() []string {
-	return append([]string{"/exit", "/quit"}, t.o.Commands...)
-}
-
-func left(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return fmt.Errorf("read the terminal: %w", err)
 }
 
 // typed does what the keys say, and tells whether to leave.
@@ -230,7 +222,7 @@ func (t *terminal) key(k key) (leave bool) {
 			t.note(strings.Join(choices, "  "))
 		}
 	case "ctrl-l":
-		t.screen.clear()
+		t.screen.anew(emptied)
 	default:
 		t.editor.press(k)
 	}
@@ -240,7 +232,7 @@ func (t *terminal) key(k key) (leave bool) {
 // enter sends what is written.
 func (t *terminal) enter() (leave bool) {
 	t.editor.found()
-	written := t.line()
+	written := t.editor.scene()
 	text := t.editor.submit()
 	if strings.TrimSpace(text) == "" {
 		return false
@@ -293,12 +285,12 @@ func (t *terminal) event(e channels.SessionEvent) {
 	t.live.ended(e)
 	t.track(e)
 	list, end := t.progress.settled(e)
-	t.notes(list)
+	t.note(list...)
 	if cut != "" {
 		t.print(t.rendered(cut))
 		t.note("(cut off)")
 	}
-	t.notes(end)
+	t.note(end...)
 	if says(e) {
 		t.print(t.rendered(e.Message.Text))
 		if t.helped && e.TurnID == 0 {
@@ -353,13 +345,9 @@ func (t *terminal) rendered(markdown string) string {
 }
 
 // note writes progress, dimmed.
-func (t *terminal) note(text string) {
-	t.draw(strings.Join(t.dimmed(text), "\n") + "\n")
-}
-
-func (t *terminal) notes(lines []string) {
+func (t *terminal) note(lines ...string) {
 	if len(lines) > 0 {
-		t.note(strings.Join(lines, "\n"))
+		t.draw(strings.Join(t.dimmed(strings.Join(lines, "\n")), "\n") + "\n")
 	}
 }
 
@@ -381,15 +369,9 @@ func (t *terminal) draw(above string) {
 		return
 	}
 	t.resize()
-	now := t.line()
+	now := t.editor.scene()
 	now.live = t.goingOn()
 	t.screen.draw(above, now)
-}
-
-// line is the line being written.
-func (t *terminal) line() scene {
-	before, text, at := t.editor.view()
-	return scene{before: before, text: text, at: at}
 }
 
 // goingOn is what is still to be done, and what there is of the answer.
