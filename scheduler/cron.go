@@ -18,12 +18,13 @@ type fields struct {
 	byDay *byDay
 }
 
-// byDay are days of a month: by date, as L for the last one, by weekday, or as the nth such weekday, 5 for the last
+// byDay are days of a month: by date, as L for the last one, 1W and LW for the first and the last from Monday to Friday, by weekday, or as the nth such weekday, 5 for the last
 // one. With both dates and weekdays a day is of one or the other, as cron has it.
 type byDay struct {
 	dates    uint64 // with anyDay where each may be
 	weekdays uint64
 	last     bool
+	work     [2]bool // the first and the last working day
 	nth      [7][6]bool
 }
 
@@ -31,13 +32,21 @@ const anyDay = 1 << 63
 
 func (d *byDay) has(t time.Time) bool {
 	ahead := t.AddDate(0, 0, 7).Month() != t.Month()
-	date := d.dates&(1<<t.Day()) != 0 || d.last && t.AddDate(0, 0, 1).Month() != t.Month()
+	left := t.AddDate(0, 1, -t.Day()).Day() - t.Day()
+	date := d.dates&(1<<t.Day()) != 0 || d.last && left == 0 ||
+		d.work[0] && worksAtEdge(t.Weekday(), t.Day()-1, time.Monday) || d.work[1] && worksAtEdge(t.Weekday(), left, time.Friday)
 	nth := &d.nth[t.Weekday()]
 	weekday := d.weekdays&(1<<t.Weekday()) != 0 || nth[(t.Day()-1)/7] || ahead && nth[5]
 	if d.dates&anyDay != 0 || d.weekdays&anyDay != 0 {
 		return date && weekday
 	}
 	return date || weekday
+}
+
+// worksAtEdge: a weekday is the working day that is nearest to an end of its month, which is so many days away. Near is
+// the one beside a weekend.
+func worksAtEdge(day time.Weekday, away int, near time.Weekday) bool {
+	return away == 0 && workdays&(1<<day) != 0 || away <= 2 && day == near
 }
 
 // Next is the first time that fits after t, strictly; zero: none in ten years. The library gives up
@@ -132,10 +141,19 @@ func (f *cronField) wrong(part string) error {
 	return fmt.Errorf("“%s” is not %s; write %s", part, f.what, f.example)
 }
 
-// lastDay takes L.
-func (d *byDay) lastDay(part string) bool {
-	d.last = d.last || strings.EqualFold(part, "L")
-	return strings.EqualFold(part, "L")
+// date takes L, 1W and LW.
+func (d *byDay) date(part string) bool {
+	switch strings.ToUpper(part) {
+	case "L":
+		d.last = true
+	case "1W":
+		d.work[0] = true
+	case "LW":
+		d.work[1] = true
+	default:
+		return false
+	}
+	return true
 }
 
 // weekday takes 1#2 and 5L.
@@ -207,7 +225,7 @@ func readCron(text string) (f fields, elapsed bool, err error) {
 // plainCron writes six fields so that the library knows them, without L, # and 7; days are those that it cannot say.
 func plainCron(parts []string) (plain string, days *byDay, err error) {
 	days = &byDay{}
-	counted := map[int]func(string) bool{3: days.lastDay, 5: days.weekday}
+	counted := map[int]func(string) bool{3: days.date, 5: days.weekday}
 	out := slices.Clone(parts)
 	for i := range cronFields {
 		set, all, err := cronFields[i].list(parts[i], counted[i])
@@ -231,7 +249,7 @@ func plainCron(parts []string) (plain string, days *byDay, err error) {
 			days.weekdays = bits
 		}
 	}
-	if !days.last && days.nth == ([7][6]bool{}) {
+	if !days.last && days.work == ([2]bool{}) && days.nth == ([7][6]bool{}) {
 		return strings.Join(out, " "), nil, nil
 	}
 	out[3], out[5] = "*", "*"

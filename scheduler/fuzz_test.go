@@ -108,7 +108,7 @@ func TestStringIsRead(t *testing.T) {
 			s.Every = time.Duration(number(t, 1, 400)) * rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour}).Draw(t, "unit")
 			s.Anchor = now.Add(s.Every)
 		default:
-			days := rapid.SampledFrom([]string{"* * *", "* * 1-5", "* * 0,6", "* * 1,3", "1 * *", "2,13,31 * *", "29 2 *", "1 */3 *", "* * 7", "L * *", "* * 1#1", "* * 5L", "15 * 1#2", "L 2 *"}).Draw(t, "days")
+			days := rapid.SampledFrom([]string{"* * *", "* * 1-5", "* * 0,6", "* * 1,3", "1 * *", "2,13,31 * *", "29 2 *", "1 */3 *", "* * 7", "L * *", "* * 1#1", "* * 5L", "15 * 1#2", "L 2 *", "LW * *", "1W 1,7 *", "2,13 2,8 *"}).Draw(t, "days")
 			times := rapid.SampledFrom([]string{"0 9", "30 0", "5 6,12,23", "*/5 *", "0 */2", "7 1-9", "15 30 9"}).Draw(t, "times")
 			s.Cron = times + " " + days
 		}

@@ -151,7 +151,7 @@ func isCronField(word string) bool {
 		return true
 	}
 	for name := range strings.FieldsFuncSeq(strings.ToLower(word), func(r rune) bool { return strings.ContainsRune("0123456789*/,-?#", r) }) {
-		if name != "l" && !slices.Contains(cronMonths, name) && !slices.Contains(cronWeekdays, name) {
+		if name != "l" && name != "w" && name != "lw" && !slices.Contains(cronMonths, name) && !slices.Contains(cronWeekdays, name) {
 			return false
 		}
 	}

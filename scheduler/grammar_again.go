@@ -39,8 +39,8 @@ func (g *grammar) again(s *said) bool {
 	case g.take("fortnightly"):
 		s.every, s.calendar = 14*24*time.Hour, true
 		return true
-	case g.take("biweekly", "bimonthly", "quarterly"):
-		return g.fail("write “every 2 weeks”, or a cron expression, such as “cron 0 9 1 */3 *” for each third month")
+	case g.take("biweekly", "bimonthly"):
+		return g.fail("“%s” may mean two things; write “every 2 weeks”, “every 2 months” or “every month on the 1st and 15th”", g.tokens[g.at-1].word)
 	case g.take("on weekends", "weekends", "at weekends", "at the weekends"):
 		s.again = &again{weekdays: 1<<time.Saturday | 1<<time.Sunday}
 		return true
@@ -53,6 +53,8 @@ func (g *grammar) again(s *said) bool {
 		s.again = &again{week: true}
 	case g.take("monthly"):
 		s.again = &again{month: true}
+	case g.take("quarterly"):
+		s.again = &again{month: true, step: 3, quarter: true}
 	case g.take("yearly", "annually"):
 		s.again = &again{year: true}
 	case g.take("every", "each", "once every", "once a", "once an"):
@@ -73,13 +75,15 @@ func (g *grammar) again(s *said) bool {
 
 const workdays = 0b0111110
 
+var workday = []string{"weekday", "workday", "working day", "work day", "business day"}
+
 // every reads what stands behind "every".
 func (g *grammar) every(s *said) bool {
 	g.take("single")
 	switch {
 	case g.take("day", "1 day"):
 		s.again = &again{}
-	case g.take("weekday", "workday", "working day", "work day", "business day"):
+	case g.take(workday...):
 		s.again = &again{weekdays: workdays}
 	case g.take("weekend"):
 		s.again = &again{weekdays: 1<<time.Saturday | 1<<time.Sunday}
@@ -111,10 +115,10 @@ func (g *grammar) interval(s *said) bool {
 	if n := slices.Index(ordinals, g.peek(0)); n > 0 {
 		_, isUnit := unit(g.peek(1))
 		switch _, _, isWeekday := weekday(g.peek(1)); {
-		case isUnit && g.peek(0) != "last":
+		case (isUnit || monthsIn(g.peek(1)) != 0) && g.peek(0) != "last":
 			g.at++
 			return g.everyNth(s, n+1)
-		case isWeekday || g.peek(1) == "month" || g.peek(0) == "last":
+		case isWeekday || g.peek(0) == "last":
 			g.strong = true
 			return g.fail("“every %s %s” may mean two things; write “every 2 weeks on monday”, or dates, as in “every month on the 1st”", g.peek(0), g.peek(1))
 		}
@@ -165,9 +169,11 @@ func (g *grammar) everyNth(s *said, n int) bool {
 		}
 	} else if d, ok := g.length(); ok {
 		s.every = times * d
-	} else if what := strings.TrimSuffix(g.peek(1), "s"); what == "month" || what == "year" || g.peek(0) == "month" || g.peek(0) == "quarter" {
-		g.strong = true
-		return g.fail("an interval of months is not understood; write a cron expression, such as “cron 0 9 1 */3 *” for each third month")
+	} else if months := g.months(n); months != 0 {
+		s.again = &again{month: true, step: months, quarter: months == 3 && g.tokens[g.at-1].word == "quarter"}
+		g.strong = 12%months != 0
+		return !g.strong && g.daysOf(s.again) ||
+			g.fail("an interval of months has to fit into a year: 1, 2, 3, 4, 6 or 12 of them; or write the months, as in “every year on the 1st of may and october”")
 	} else {
 		return g.fail("after “every” write a day or an interval; %s", taken)
 	}
@@ -180,6 +186,24 @@ func (g *grammar) everyNth(s *said, n int) bool {
 		return g.fail("that interval is not between one second and ten years")
 	}
 	return true
+}
+
+// monthsIn is how many months a word means.
+func monthsIn(word string) int {
+	return map[string]int{"month": 1, "quarter": 3, "year": 12}[strings.TrimSuffix(word, "s")]
+}
+
+// months reads "3 months", "quarter", each n-th of these; 0: it is no such interval.
+func (g *grammar) months(n int) int {
+	if counted, ok := number(g.peek(0)); ok && counted > 0 && monthsIn(g.peek(1)) != 0 {
+		g.at++
+		n *= counted
+	}
+	months := monthsIn(g.peek(0))
+	if months != 0 {
+		g.at++
+	}
+	return n * months
 }
 
 // onDays reads the days of an interval of hours or minutes: "on weekdays".
@@ -215,6 +239,11 @@ func (g *grammar) daysOf(a *again) bool {
 	case a.year:
 		if d, m, ok := g.dateAndMonth(); ok {
 			a.dates, a.months = 1<<d, 1<<m
+		} else if a.counted = g.counted(); a.counted == "" {
+			a.dates = g.dates()
+		}
+		if a.months |= g.namedMonths(a.months != 0); a.months == 0 {
+			a.dates, a.counted = 0, ""
 		}
 	}
 	if a.weekdays|a.dates|a.months == 0 && a.counted == "" || !a.week && !a.month && !a.year {
@@ -223,11 +252,32 @@ func (g *grammar) daysOf(a *again) bool {
 	return true
 }
 
+// namedMonths reads "of january, april and july"; more: some of them were read.
+func (g *grammar) namedMonths(more bool) (set uint64) {
+	for {
+		before := g.at
+		joined := !more && g.take("of", "in") || more && (g.take("and") || g.ended(","))
+		m, ok := month(g.peek(0))
+		if !ok || !joined {
+			g.at = before
+			return set
+		}
+		set |= 1 << m
+		more = true
+		g.at++
+	}
+}
+
 // counted reads "first monday", "last day", as cron writes them; empty: it is none.
 func (g *grammar) counted() string {
 	if g.take("last day") {
 		return "L"
 	}
+	before := g.at
+	if last := g.take("last"); (last || g.take("first", "1st")) && g.take(workday...) {
+		return map[bool]string{true: "LW", false: "1W"}[last]
+	}
+	g.at = before
 	w, _, ok := weekday(g.peek(1))
 	n := slices.Index(ordinals, g.peek(0))
 	if d, ordinal, isDate := date(g.peek(0)); n < 0 && isDate && ordinal {

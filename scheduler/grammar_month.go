@@ -3,6 +3,7 @@ package scheduler
 import (
 	"math/bits"
 	"strconv"
+	"strings"
 )
 
 // monthItem reads days that are said by their month: "the last friday of every month", "the last day of the month", "next
@@ -50,6 +51,9 @@ func (g *grammar) countedItem(s *said) bool {
 	case g.take("of every month", "of each month", "every month", "each month"):
 		s.again = &again{month: true, counted: counted}
 		return true
+	case g.take("of every quarter", "of each quarter", "of the quarter", "every quarter", "each quarter"):
+		s.again = &again{month: true, step: 3, quarter: true, counted: counted}
+		return true
 	case g.take("of next month"):
 		s.day = &day{counted: counted, months: 1}
 		return true
@@ -66,7 +70,15 @@ func (g *grammar) countedItem(s *said) bool {
 		return true
 	}
 	g.strong = true
-	return g.fail("of which month? Write “the %s %s of every month” or “of december”", g.tokens[begin].word, g.tokens[begin+1].word)
+	return g.fail("of which month? Write “the %s of every month” or “of december”", wordsOf(g.tokens[begin:g.at]))
+}
+
+func wordsOf(tokens []token) string {
+	var list []string
+	for _, t := range tokens {
+		list = append(list, t.word)
+	}
+	return strings.Join(list, " ")
 }
 
 // weekdayList reads three days or more, which come again: "mon, wed and fri".
@@ -88,7 +100,7 @@ func (g *grammar) everyCounted() string {
 		return ""
 	}
 	last := counted[len(counted)-1]
-	if !g.take("of the month", "of every month", "of each month", "in the month", "of a month") && last != '1' && last != 'L' && last != '5' { // every second monday may be every other
+	if !g.take("of the month", "of every month", "of each month", "in the month", "of a month") && last != '1' && last != 'L' && last != 'W' && last != '5' { // every second monday may be every other
 		g.at = before
 		return ""
 	}

@@ -64,11 +64,8 @@ func (r *resolver) date(d *day) ([]time.Time, error) {
 // counted is a day that is counted in its month: in the next month that has it where none was said.
 func (r *resolver) counted(d *day) ([]time.Time, error) {
 	today := r.today()
-	line := "0 0 * * " + d.counted
-	if d.counted == "L" {
-		line = "0 0 L * *"
-	}
-	f, _, err := readCron(line)
+	dates, weekdays := cronDays(d.counted)
+	f, _, err := readCron(fmt.Sprintf("0 0 %s * %s", dates, weekdays))
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +78,14 @@ func (r *resolver) counted(d *day) ([]time.Time, error) {
 		first = time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, time.UTC)
 	}
 	return nil, errors.New("there is no such day")
+}
+
+// cronDays are the fields of a day that is counted in its month.
+func cronDays(counted string) (dates, weekdays string) {
+	if counted == "L" || strings.HasSuffix(counted, "W") {
+		return counted, "*"
+	}
+	return "*", counted
 }
 
 // calendar is a cron expression.
@@ -100,9 +105,11 @@ func (r *resolver) calendar() ([]Spec, error) {
 	switch {
 	case a.week && a.weekdays == 0:
 		a.weekdays = 1 << today.Weekday()
+	case a.quarter && a.dates == 0 && a.counted == "":
+		a.dates = 1 << 1
 	case a.month && a.dates == 0 && a.counted == "":
 		a.dates = 1 << today.Day()
-	case a.year && a.dates == 0:
+	case a.year && a.dates == 0 && a.counted == "":
 		a.dates, a.months = 1<<today.Day(), 1<<today.Month()
 	}
 	next := len(s.clocks) > 0 // the small hours of a night are in the next day
@@ -116,6 +123,26 @@ func (r *resolver) calendar() ([]Spec, error) {
 	}
 	if next && a.weekdays != 0 {
 		a.weekdays = a.weekdays<<1&0b1111111 | a.weekdays>>6
+	}
+	dates, weekdays := cronSet(a.dates), cronSet(a.weekdays)
+	if a.counted != "" {
+		dates, weekdays = cronDays(a.counted)
+	}
+	if a.step > 0 {
+		f, _, err := readCron(fmt.Sprintf("0 0 %s * %s", dates, weekdays))
+		if err != nil {
+			return nil, err
+		}
+		first := int(f.Next(today.Add(-1)).Month()) // from the next such day on
+		switch {
+		case a.quarter && strings.Contains(a.counted, "L"):
+			first = 3
+		case a.quarter:
+			first = 1
+		}
+		for n := first; n < first+12; n += a.step {
+			a.months |= 1 << ((n-1)%12 + 1)
+		}
 	}
 	var specs []Spec
 	for _, pm := range []bool{true, false} {
@@ -136,12 +163,6 @@ func (r *resolver) calendar() ([]Spec, error) {
 		}
 		if pm && !low {
 			continue
-		}
-		dates, weekdays := cronSet(a.dates), cronSet(a.weekdays)
-		if a.counted == "L" {
-			dates = a.counted
-		} else if a.counted != "" {
-			weekdays = a.counted
 		}
 		cron := fmt.Sprintf("%d %s %s %s %s", first.minute, cronSet(hours), dates, cronSet(a.months), weekdays)
 		if first.second != 0 {

@@ -35,7 +35,7 @@ type day struct {
 	named          string       // "the", "this" or "next" weekday
 	year, month    int          // of a date; 0: the next such
 	date           int          // of a month; 0: no date
-	counted        string       // in a month, as cron writes it: L, 1#2, 5L
+	counted        string       // in a month, as cron writes it: L, LW, 1#2, 5L
 	nextYear       bool
 }
 
@@ -59,8 +59,10 @@ type clock struct {
 // set, that of today.
 type again struct {
 	weekdays, dates, months uint64
-	counted                 string // a day that is counted in its month, as cron writes it: L, 1#2, 5L
+	counted                 string // a day that is counted in its month, as cron writes it: L, LW, 1#2, 5L
 	week, month, year       bool
+	step                    int  // of months, from the next such day on
+	quarter                 bool // in its first month, or the last one
 }
 
 // whole: nothing could still be added that belongs to it.

@@ -110,6 +110,8 @@ func sayCron(text string) string {
 	if f.byDay != nil {
 		if day := f.byDay.String(); day != "" && every(f.Month, 12) {
 			return "every month on the " + day + " at " + at
+		} else if day != "" {
+			return "every year on the " + day + " of " + sayMonths(f.Month) + " at " + at
 		}
 		return raw
 	}
@@ -124,9 +126,15 @@ func sayCron(text string) string {
 	case months && every(f.Dow, 7):
 		return "every month on the " + sayList(f.Dom, ordinal, and) + " at " + at
 	case every(f.Dow, 7) && every(f.Month, 1) && every(f.Dom, 1):
-		return fmt.Sprintf("every year on %d %s at %s", bits.TrailingZeros64(f.Dom), time.Month(bits.TrailingZeros64(f.Month)), at)
+		return fmt.Sprintf("every year on %d %s at %s", bits.TrailingZeros64(f.Dom), sayMonths(f.Month), at)
+	case every(f.Dow, 7) && !days:
+		return fmt.Sprintf("every year on the %s of %s at %s", sayList(f.Dom, ordinal, and), sayMonths(f.Month), at)
 	}
 	return raw
+}
+
+func sayMonths(set uint64) string {
+	return sayList(set, func(i int) string { return time.Month(i).String() }, and)
 }
 
 // String is the one kind of day that d has, "last day" or "first Monday"; empty: it has several, or others.
@@ -134,6 +142,11 @@ func (d *byDay) String() string {
 	var list []string
 	if d.last && d.dates == 0 && d.weekdays&anyDay != 0 {
 		list = append(list, "last day")
+	}
+	for i, is := range d.work {
+		if is && d.dates == 0 && d.weekdays&anyDay != 0 {
+			list = append(list, []string{"first", "last"}[i]+" working day")
+		}
 	}
 	for weekday, nth := range d.nth {
 		for n, is := range nth {
