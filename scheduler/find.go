@@ -69,7 +69,7 @@ func (f *finder) in(l *language) *reading {
 		return nil
 	}
 	r := &reading{finder: f, lang: l, wished: f.wished}
-	n := r.wish(source, 0)
+	n := r.timer(source, r.wish(source, 0))
 	r.begun = true
 	if n > 0 {
 		r.prefix = source[n-1].to
@@ -128,7 +128,7 @@ func (r *reading) wish(source []token, i int) int {
 			continue
 		}
 		p, _ := r.lang.match(source, i, true)
-		if p == nil || p.role == "join" || p.role == "text" || (p.role == "title" || p.role == "hello") && r.begun {
+		if p == nil || p.role == "join" || p.role == "text" || p.role == "lead" || (p.role == "title" || p.role == "hello") && r.begun {
 			break
 		}
 		if p.role != "polite" && p.role != "hello" {
@@ -138,6 +138,32 @@ func (r *reading) wish(source []token, i int) int {
 			r.says, r.wakes = p.says, p.role == "wake"
 		}
 		i += len(p.words)
+	}
+	return i
+}
+
+// timer goes over what leads to a timer whose name stands behind its length, as in "set a 10 minute timer", from token i
+// on, and returns where that ends.
+func (r *reading) timer(source []token, i int) int {
+	begins := []int{i}
+	if i < len(source) {
+		if p, _ := r.lang.match(source, i, true); p != nil && p.role == "lead" {
+			begins = append(begins, i+len(p.words))
+		}
+	}
+	for _, begin := range begins {
+		g := grammar{tokens: r.lang.read(source[begin:min(len(source), begin+8)]), start: true}
+		if s := (&said{}); !g.delay(s) || s.wait == 0 {
+			continue
+		}
+		end := begin + slices.IndexFunc(source[begin:], func(t token) bool { return t.to >= g.tokens[g.at-1].to }) + 1
+		if end == len(source) {
+			continue
+		}
+		if p, _ := r.lang.match(source, end, true); p != nil && p.role == "timer" {
+			r.wished, r.spoken, r.says = true, true, p.says
+			return begin
+		}
 	}
 	return i
 }

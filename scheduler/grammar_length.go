@@ -91,6 +91,13 @@ func (g *grammar) length() (d time.Duration, ok bool) {
 				continue
 			}
 		}
+		if count, what, joined := strings.Cut(g.peek(0), "-"); joined { // a 10-minute timer
+			if n, ok2 := number(count); ok2 && units[what] != 0 {
+				g.at++
+				d, ok = d+times(n, units[what]), true
+				continue
+			}
+		}
 		if g.peek(0) == "a" && g.peek(1) == "couple" && g.peek(2) == "of" {
 			n, isNumber = 2, true
 			g.at += 2
