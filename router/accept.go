@@ -114,7 +114,7 @@ func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger
 		line := e.line
 		switch situation {
 		case ledger.CommandPressed:
-			if err := r.give(ctx, e, accepted[i].Command); err != nil {
+			if err := r.give(ctx, e, accepted[i].Command, accepted[i].Button); err != nil {
 				return false, err
 			}
 		case ledger.ChangeRefused:

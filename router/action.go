@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/scheduler"
 )
 
 // ownText says that a message is what the person typed and nothing else, so that it
@@ -33,10 +36,26 @@ func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sort
 	return entry
 }
 
+// answers has what was typed give the command that it is known to answer. Where a time was asked for, and it is none
+// or a wish of its own, it is a message like any other.
+func (s *sorting) answers(entry *sorted, line *channel, person *ledger.Person, turn ledger.AsTurn) {
+	said := strings.TrimSpace(entry.Event.Message.Text)
+	entry.typed = func(ctx context.Context, entry sorted, text string) (sorted, error) {
+		if strings.HasSuffix(text, " ") {
+			if when, _ := scheduler.Find(said, time.Now(), "UTC"); !when.Timed || !when.Leading || when.Spoken {
+				turn.Choice = false
+				entry.As, entry.Button = &turn, nil
+				return entry, nil
+			}
+			text += said
+		}
+		return caught(entry, func() (sorted, error) { return s.give(ctx, entry, line, person, text) })
+	}
+}
+
 // give makes the entry of a command that a button gives, as if whoever pressed it had typed
 // it there. The press was counted.
 func (s *sorting) give(ctx context.Context, entry sorted, line *channel, person *ledger.Person, text string) (sorted, error) {
-	entry.Button = entry.As.(*ledger.AsAction).Code
 	entry.Event.Message.Text = "/" + text
 	name, args, _ := commandIn(entry.Event.Message.Text)
 	return s.order(ctx, entry, line, person, name, args)
@@ -44,8 +63,10 @@ func (s *sorting) give(ctx context.Context, entry sorted, line *channel, person 
 
 // give takes a press as the command that its button gives. Where that cannot be looked up the
 // button stays, and who pressed it is told; an error is nobody's fault.
-func (r *Router) give(ctx context.Context, e *sorted, command string) error {
-	given, err := e.typed(ctx, *e, command)
+func (r *Router) give(ctx context.Context, e *sorted, command string, button []byte) error {
+	pressed := *e
+	pressed.Button = button
+	given, err := e.typed(ctx, pressed, command)
 	switch {
 	case err != nil && isNobodysFault(ctx, err):
 		return fmt.Errorf("sort the command of a button: %w", err)

@@ -280,7 +280,7 @@ func (c *channel) answered(event channels.Event, person *ledger.Person, answer c
 	shown := c.Offers(event.Conversation, answer.Buttons)
 	reply := c.Notice(event, answer.Text+commands.TypedOut(answer.Buttons[shown:]))
 	reply.Taint = answer.Taint
-	c.Offer(reply, person.Name, answer.Buttons[:shown])
+	c.Offer(reply, person.Name, answer.Buttons, shown)
 	return reply
 }
 

@@ -206,6 +206,7 @@ func (s *sorting) message(ctx context.Context, entry sorted, line *channel, pers
 	turn := s.turn(entry.Event)
 	turn.Choice = ownText(entry.Event.Message)
 	turn.Says = consent(&entry.Event)
+	s.answers(&entry, line, person, turn)
 	entry.As = &turn
 	return entry, nil
 }

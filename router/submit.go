@@ -175,7 +175,7 @@ func (c *channel) told(s *ledger.Submission, own bool) *ledger.Reply {
 	if s.To.Kind != channels.Direct {
 		reply.ReplyTo = s.ReplyTo
 	}
-	c.Offer(&reply, s.Person, s.Buttons[:shown])
+	c.Offer(&reply, s.Person, s.Buttons, shown)
 	return &reply
 }
 

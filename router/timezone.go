@@ -84,7 +84,7 @@ func zonesAt(shown string, now time.Time) commands.Answer {
 		apart := (there.Hour()-at.Hour())*60 + there.Minute() - at.Minute()
 		if apart = ((apart%1440)+1440+720)%1440 - 720; apart > -20 && apart < 20 {
 			label := strings.ReplaceAll(name[strings.LastIndex(name, "/")+1:], "_", " ")
-			answer.Buttons = append(answer.Buttons, commands.Button{Label: label, Command: "timezone " + name})
+			answer.Buttons = append(answer.Buttons, commands.Button{Label: label, Command: "timezone " + name, Either: true})
 		}
 	}
 	if len(answer.Buttons) == 0 {

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,13 +25,22 @@ func Page(list []string, after string) (page []string, last string) {
 // A Button gives a command when it is pressed, once.
 type Button = ledger.Button
 
-// TypedOut are buttons as lines that say what to type instead. Those that do the same to several
+// TypedOut are buttons as lines that say what to type instead: of a choice its number. Those that do the same to several
 // things, and are labelled by them, are one line.
 func TypedOut(buttons []Button) string {
 	var lines []string
 	at := map[string]int{} // by the command without the thing
-	for _, b := range buttons {
+	for i, b := range buttons {
+		if b.Asks {
+			continue
+		} else if b.Either {
+			lines = append(lines, fmt.Sprintf("%d. %s", i+1, render.Escape(b.Label)))
+			continue
+		}
 		thing := b.Command[strings.LastIndexByte(b.Command, ' ')+1:]
+		if strings.HasSuffix(b.Command, " "+b.Label) { // of several words
+			thing = b.Label
+		}
 		verb, several := strings.CutSuffix(" "+b.Label, " "+thing)
 		stem := strings.TrimSuffix(b.Command, thing)
 		if i, ok := at[stem]; ok && several {

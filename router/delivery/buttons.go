@@ -128,15 +128,28 @@ func (l *Line) Offers(conv channels.Conversation, list []ledger.Button) int {
 	return min(len(list), features.MaxButtons)
 }
 
-// Offer adds buttons to a reply, which give commands as person, and that person alone.
-func (l *Line) Offer(reply *ledger.Reply, person string, list []ledger.Button) {
+// Offer adds buttons to a reply, which give commands as person, and that person alone: so many are shown, and of others
+// those that are a choice have the numbers of commands.TypedOut.
+func (l *Line) Offer(reply *ledger.Reply, person string, list []ledger.Button, shown int) {
 	until := time.Now().Add(choiceDeadline)
 	last := &reply.Parts[len(reply.Parts)-1]
-	for _, b := range list {
+	for i, b := range list {
 		code := rand.Text()
-		reply.Actions = append(reply.Actions, ledger.Action{
+		action := ledger.Action{
 			Code: ledger.HashCode(code), Kind: ledger.ActionCommand, Person: person, Text: b.Command, Either: b.Either, ExpiresAt: until,
-		})
+		}
+		switch {
+		case b.Asks:
+			action.Number, action.Text = ledger.NextWords, b.Command+" "
+		case i >= shown && b.Either:
+			action.Number = i - shown + 1
+		case i >= shown:
+			continue
+		}
+		reply.Actions = append(reply.Actions, action)
+		if action.Number != 0 {
+			continue
+		}
 		last.Buttons = append(last.Buttons, channels.Button{Label: l.lines.Mask.Text(b.Label), Code: code, Beside: b.Beside})
 	}
 }

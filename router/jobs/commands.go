@@ -199,9 +199,18 @@ func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest stri
 		err = faulty("bad_arguments", "After the number of a job you can write pause, resume, run, skip, delete, history, when, text, and the options %s.", scheduler.OptionNames())
 	}
 	if err != nil {
-		return says(err, fmt.Sprintf("jobs %d when", id))
+		answer, err := says(err, fmt.Sprintf("jobs %d when", id))
+		if verb == "when" {
+			answer.Buttons = append(answer.Buttons, nextWhen(id))
+		}
+		return answer, err
 	}
 	return d.done(c, change), nil
+}
+
+// nextWhen has the next message, if it is a time, be that of a job.
+func nextWhen(id int64) commands.Button {
+	return commands.Button{Command: fmt.Sprintf("jobs %d when", id), Asks: true}
 }
 
 // asksWhen asks for what a job is to become.
@@ -210,8 +219,8 @@ func (d *Desk) asksWhen(ctx context.Context, a *asking, id int64) (commands.Answ
 	if err != nil {
 		return says(err, "")
 	}
-	answer := commands.Says("When should it be? Write \"%sjobs %d when tomorrow at 10\". \"%[1]sjobs %[2]d text …\" changes what it says.", a.slash, id)
-	answer.Buttons = jobButtons(job)
+	answer := commands.Says("When should it be? Write a time, as in “tomorrow at 10”. \"%sjobs %d text …\" changes what it says.", a.slash, id)
+	answer.Buttons = append(jobButtons(job), nextWhen(id))
 	return answer, nil
 }
 

@@ -262,7 +262,8 @@ type Accepted struct {
 	Approval  int64       // AsAction, AsDecision: the approval that is meant; 0: none
 	Decided   int64       // the turn that may go on, as its approval was decided or expired; 0: none
 	Action    ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
-	Command   string      // AsAction: what the button gives as a command, without its slash
+	Command   string      // AsAction, AsTurn.Choice: what is given as a command, without its slash; it ends in " " where the message stands behind it
+	Button    []byte      // with Command: HashCode of the code of its action
 	NotYours  bool        // AsAction: the action is for another person
 	// Question, with an Action that was or is used up, is the message of ours that has its
 	// buttons; empty: it has none, or is not known to be shown.
@@ -314,7 +315,12 @@ type Button struct {
 	Command string
 	Beside  bool // it stands in one row with the button before
 	Either  bool // one of its message is pressed: it uses up the others
+	// Asks: it is no button. What its person writes next, if it is a time, stands behind Command.
+	Asks bool
 }
+
+// NextWords is the Number of a command behind which the next message stands.
+const NextWords = -1
 
 // An Action is a one-use button or code to be stored with the reply it stands
 // under.
@@ -323,7 +329,7 @@ type Action struct {
 	Kind   string // ActionChoice | ActionCommand | ActionApproval | ActionLink
 	Person string // who may use it
 	// Text is what a choice says, or the command that is given. Number is the place of a choice
-	// from 1, by which it can be typed.
+	// from 1, by which it can be typed, as that of a command which has no button; or NextWords.
 	Text   string
 	Number int
 	Does   Does

@@ -418,7 +418,7 @@ BEGIN
 	IF v_class = 'turn' THEN
 		-- The text may answer a question; whether it does is not decided here.
 		IF CAST(e ->> 'choice' AS boolean) AND EXISTS (SELECT 1 FROM actions WHERE session_id = v_session AND state = 'proposed'
-			AND kind = 'choice' AND (person = '' OR person = e ->> 'person') AND expires_at > p_now) THEN
+			AND (kind = 'choice' OR number <> 0) AND (person = '' OR person = e ->> 'person') AND expires_at > p_now) THEN
 			RAISE EXCEPTION 'a question is open' USING ERRCODE = 'SB002';
 		END IF;
 		SELECT count(*), count(*) FILTER (WHERE rank > 0), e ->> 'platform_id' <> '' AND EXISTS (

@@ -21,12 +21,13 @@ const (
 		VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// ActionColumns read an ActionRow.
 	ActionColumns = `
-		SELECT a.id, a.kind, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, coalesce(a.approval_id, 0) AS approval_id, a.text, a.number, a.data, a.expires_at, m.taint
+		SELECT a.id, a.code, a.kind, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, coalesce(a.approval_id, 0) AS approval_id, a.text, a.number, a.data, a.expires_at, m.taint
 		FROM actions a JOIN messages m ON m.id = a.message_id `
 	actionOf = ActionColumns + `WHERE a.code = ? AND a.session_id = ? AND a.kind IN ('choice', 'command', 'approval')`
-	// openChoices are those of all open questions, the newest question first.
+	// openChoices are those of all open questions, the newest question first. A command is one right after it was offered.
 	openChoices = ActionColumns + `
-		WHERE a.session_id = ? AND a.state = 'proposed' AND a.kind = 'choice' AND (a.person = '' OR a.person = ?) AND a.expires_at > ?
+		WHERE a.session_id = ? AND a.state = 'proposed' AND (a.kind = 'choice' OR a.number <> 0
+			AND NOT EXISTS (SELECT 1 FROM messages n WHERE n.session_id = a.session_id AND n.id > a.message_id)) AND (a.person = '' OR a.person = ?) AND a.expires_at > ?
 		ORDER BY a.message_id DESC, a.id`
 	// uselessOf is where the buttons of a message are shown, under its last text, if none can be
 	// used any more.
@@ -52,6 +53,7 @@ var numbers = regexp.MustCompile(`^[1-9][0-9]?$`)
 // An ActionRow is a button, or a code.
 type ActionRow struct {
 	ID                  int64
+	Code                []byte
 	Kind, State, Person string
 	MessageID           int64 `db:"message_id"`
 	TurnID              int64 `db:"turn_id"`     // of the message; 0: none
@@ -85,7 +87,7 @@ func propose(t *database.Tx, session, turn, message int64, actions []ledger.Acti
 func Usable(t *database.Tx, e *ledger.Entry, row *ActionRow, a *ledger.Accepted) (bool, error) {
 	a.Action = ledger.ActionState(row.State)
 	if row.Kind == ledger.ActionCommand {
-		a.Command = row.Text
+		a.Command, a.Button = row.Text, row.Code
 	}
 	switch {
 	case row.Person != "" && row.Person != database.Clean(e.Sender.Person):
@@ -204,6 +206,8 @@ func typedChoice(open []ActionRow, text string, number int) *ActionRow {
 		return numbered
 	case labelled != nil && alone:
 		return labelled
+	case open[0].Number == ledger.NextWords:
+		return &open[0]
 	}
 	return nil
 }
