@@ -39,6 +39,11 @@ func (r *run) runMsg(ctx context.Context, plan *PlanRow, i int) error {
 		return r.stage(ctx, step)
 	}
 	say.Final = r.reached(plan)
+	for _, task := range plan.Tasks {
+		if task.Result != nil && task.Result.End == tools.EndOK && task.Result.Code != "" {
+			say.Made = append(say.Made, task.Result.Code)
+		}
+	}
 	step.End = &End{State: "done", Outcome: "answered"}
 	if r.quiet(text) {
 		step.End.Outcome = "quiet"

@@ -382,6 +382,7 @@ type Say struct {
 	Choices           []string
 	Final             bool // the last message, and every reviewed task passed
 	Taint             tools.Taint
+	Made              []string // by the plan's tools, as their results' Code says; not stored
 }
 
 // OutcomePersonAway is the outcome of a turn that waits until its person is back.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
@@ -48,7 +49,12 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		step.Say[i] = j.line.Masked(step.Say[i])
 	}
 	for i := range step.Say {
-		says[i] = j.line.Said(ctx, j.data, &step.Say[i], j.lateLine())
+		var buttons []ledger.Button
+		if made := step.Say[i].Made; len(made) > 0 && j.runner.Made != nil {
+			buttons = j.runner.Made(ctx, made, j.data.Turn.Person.Name, j.data.Turn.Session.Language)
+		}
+		unshown := commands.TypedOut(buttons[j.line.Offers(j.data.Conversation, buttons):])
+		says[i] = j.line.Said(ctx, j.data, &step.Say[i], j.lateLine(), buttons, j.runner.asTyped(j.line.Command(j.data.Conversation), unshown))
 		j.lateSaid = true
 	}
 	var taken int64

@@ -75,6 +75,8 @@ type Deps struct {
 	// Reload has the program go by the version of the settings that counts now; nil: they do not
 	// change at run time.
 	Reload func(context.Context) error
+	// Made are the buttons under an answer that says what a person's turn made; nil: there are none.
+	Made func(ctx context.Context, made []string, person, language string) []ledger.Button
 	// JobsChanged has this engine's scheduler look anew; nil: there is none.
 	JobsChanged func()
 	// Mask takes known secrets out of what comes in and of what is said.
@@ -145,7 +147,7 @@ func New(deps Deps) (*Router, error) {
 		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Targets: r.NoticeTargets, Runs: r.runner.running.has,
 		Left: r.left, Zone: r.zoneIn, Grace: r.Grace,
 	})
-	r.runner.Lines = r.Lines
+	r.runner.Lines, r.runner.asTyped = r.Lines, r.asTyped
 	for _, at := range r.Channels.List() {
 		if err := r.Attach(at); err != nil {
 			return nil, err

@@ -41,7 +41,8 @@ type runner struct {
 	*live
 	notified notified // of limits
 	Lines    *delivery.Lines
-	work     context.Context // of turns
+	asTyped  func(slash, text string) string // the router's
+	work     context.Context                 // of turns
 
 	workers     *workers
 	running     *runningTurns

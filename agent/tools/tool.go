@@ -108,7 +108,7 @@ const (
 type Result struct {
 	End    End
 	Output string // valid UTF-8, at most the output limit, with a marker line where it was cut
-	Code   string // a word for machines when End is not ok, e.g. "exit_status", "private_address", "crash"
+	Code   string // a word for machines when End is not ok, e.g. "exit_status", "private_address", "crash"; else what was made, as in "job 7"
 	Rule   string // the rule that refused
 	Hint   string // advice for the next plan
 	Taint  Taint

@@ -166,8 +166,8 @@ func (e *engine) wire(ctx context.Context) error {
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.mind, Usable: e.mind.usable, Summary: e.mind.summary, Typed: e.mind.typed, Engine: e.owner, FirstStart: e.owner.FirstStart(), Local: localIdentity,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		NoticeTargets: e.noticeTargets, Reload: e.reload,
-		JobsChanged: func() { e.jobs.Wake() },
-		Commands:    append(e.desk.Commands(), e.adminCommands(ledger)...),
+		JobsChanged: func() { e.jobs.Wake() }, Made: e.desk.Made,
+		Commands: append(e.desk.Commands(), e.adminCommands(ledger)...),
 	})
 	if err != nil {
 		return usageError{err}

@@ -3,6 +3,7 @@ package main_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 // onBoth runs a test of Telegram's rig on each database, with the program up.
-func onBoth(t *testing.T, more string, test func(t *testing.T, r *telegramRig)) {
+func onBoth(t *testing.T, more string, test func(t *testing.T, r *telegramRig), env ...string) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
@@ -21,6 +22,7 @@ func onBoth(t *testing.T, more string, test func(t *testing.T, r *telegramRig)) 
 				store = fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))
 			}
 			r := newTelegram(t, more)
+			r.env = append(r.env, env...)
 			r.append(store)
 			r.channel("tg", r.bot, r.bot.Token(), "")
 			r.ready()
@@ -104,4 +106,37 @@ func TestUndoTwiceTakesBackTwoChanges(t *testing.T) {
 		r.orders(chief, "/config undo", "agent.max_llm_calls is 40, was 30")
 		r.orders(chief, "/config undo", "is taken back already")
 	})
+}
+
+// A reminder that the agent made has the buttons of one made by a command: it is changed, cancelled, and asks where its
+// person is.
+func TestWhatTheAgentMadeHasItsButtons(t *testing.T) {
+	onBoth(t, "", func(t *testing.T, r *telegramRig) {
+		chief := r.chief.ID
+		buttons := func(id int64) (list []string) {
+			for _, m := range r.bot.FromBot(chief) {
+				if m.ID == id && m.ReplyMarkup != nil {
+					for _, row := range m.ReplyMarkup.Rows {
+						for _, b := range row {
+							list = append(list, b.Text)
+						}
+					}
+				}
+			}
+			return list
+		}
+		id, _ := r.orders(chief, "/remind tomorrow at 9 to write", "write")
+		want := buttons(id)
+		id, _ = r.orders(chief, "remind me tomorrow at 9 to water", "water")
+		if got := buttons(id); !slices.Equal(got, want) || !slices.Contains(got, "London") {
+			t.Errorf("its buttons are %q, want %q", got, want)
+		}
+		r.bot.Press(chief, chief, id, "Change")
+		r.await("it is asked when", 20*time.Second, func() bool { return strings.Contains(strings.Join(r.answers(chief), "\n"), "When should it be?") })
+		r.orders(chief, "tomorrow at 10", "10:00 (UTC): water.")
+		r.bot.Press(chief, chief, id, "London")
+		r.await("the jobs are moved", 20*time.Second, func() bool { return strings.Contains(strings.Join(r.answers(chief), "\n"), "I moved 2 jobs to it.") })
+		r.bot.Press(chief, chief, id, "Cancel")
+		r.await("it is cancelled", 20*time.Second, func() bool { return strings.Contains(strings.Join(r.answers(chief), "\n"), ": water") && strings.Contains(strings.Join(r.answers(chief), "\n"), "I removed reminder") })
+	}, "SWITCHBOARD_AGENT__PLANNER=offline", "SWITCHBOARD_AGENT__WORKER=offline", "SWITCHBOARD_AGENT__REVIEWER=offline")
 }

@@ -69,12 +69,12 @@ func (l *Line) Masked(say agent.Say) agent.Say {
 	return say
 }
 
-// Said renders what the agent says in a turn, with a line that opens it. Where its Markdown
-// hides a secret, say becomes what is shown.
-func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say *agent.Say, opening string) ledger.Reply {
+// Said renders what the agent says in a turn, with a line that opens it and buttons under it; below is instead of those
+// that are not shown. Where its Markdown hides a secret, say becomes what is shown.
+func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say *agent.Say, opening string, buttons []ledger.Button, below string) ledger.Reply {
 	conv := data.Conversation
 	features := l.features(conv)
-	text := opening + say.Text
+	text := opening + say.Text + below
 	if len(say.Choices) > 0 && !features.Buttons {
 		text += "\n\n" + numbered(say.Choices)
 	}
@@ -94,9 +94,11 @@ func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say *agent.Say, 
 	}
 	if len(say.Choices) > 0 {
 		offer(&reply, say.Choices, data.Turn.Person.Name, features.Buttons)
-	}
-	if len(say.Choices) == 0 {
+	} else {
 		files = l.shorten(ctx, &reply, doc, data.Turn.Session.Key, *say, features, files)
+		if len(buttons) > 0 {
+			l.Offer(&reply, data.Turn.Person.Name, buttons, l.Offers(conv, buttons))
+		}
 	}
 	for n := max(features.FilesPerPart, 1); len(files) > 0; files = files[min(n, len(files)):] {
 		reply.Parts = append(reply.Parts, channels.Body{Files: files[:min(n, len(files))]})

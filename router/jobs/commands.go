@@ -87,17 +87,36 @@ func (d *Desk) done(c *commands.Call, change *ledger.JobChange) commands.Answer 
 		switch change.Kind {
 		case ledger.RemoveJob, ledger.RunJob:
 		case ledger.AddJob, ledger.EditJob, ledger.SnoozeJob:
-			answer.Buttons = []commands.Button{
-				{Label: "Change", Command: fmt.Sprintf("jobs %d when", job.ID), Beside: true}, {Label: "Cancel", Command: fmt.Sprintf("jobs %d delete", job.ID)},
-			}
-			if job.Spec.Assumed {
-				answer.Buttons = append(answer.Buttons, cities(c.Session.Language)...)
-			}
+			answer.Buttons = madeButtons(job, c.Session.Language)
 		default:
 			answer.Buttons = []commands.Button{{Label: fmt.Sprint("Job ", job.ID), Command: fmt.Sprint("jobs ", job.ID)}}
 		}
 		return answer
 	}}
+}
+
+// madeButtons are those under the words that a job was made.
+func madeButtons(job *scheduler.Job, language string) []commands.Button {
+	list := []commands.Button{
+		{Label: "Change", Command: fmt.Sprintf("jobs %d when", job.ID), Beside: true}, {Label: "Cancel", Command: fmt.Sprintf("jobs %d delete", job.ID)},
+	}
+	if job.Spec.Assumed {
+		list = append(list, cities(language)...)
+	}
+	return list
+}
+
+// Made are the buttons under an answer of the agent that says what a person's turn made: those of a job, where it made one.
+func (d *Desk) Made(ctx context.Context, made []string, person, language string) []commands.Button {
+	var id int64
+	if _, err := fmt.Sscanf(made[0], madeCode, &id); err != nil || len(made) > 1 {
+		return nil
+	}
+	job, err := d.Ledger.Job(ctx, id, person)
+	if err != nil || job.State != scheduler.JobActive {
+		return nil
+	}
+	return madeButtons(job, language)
 }
 
 // likely are cities where somebody may be who speaks a language, one of each zone.

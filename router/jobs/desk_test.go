@@ -352,7 +352,7 @@ func TestOptionsAreSetInChat(t *testing.T) {
 	}
 	call := tools.Call{Session: tools.Session{ID: "telegram:7", Person: "root", Channel: "telegram", Direct: true}}
 	give(t, d, &r, root, chat, "jobs add every hour list files")
-	for text, want := range map[string]string{"budget 0.6": "not_permitted", "budget 0.3": "", "misfire never": "bad_arguments", "": "bad_arguments"} {
+	for text, want := range map[string]string{"budget 0.6": "not_permitted", "budget 0.3": "job 3", "misfire never": "bad_arguments", "": "bad_arguments"} {
 		if res := d.ChangeJob(t.Context(), call, tools.JobEdit{Job: 3, Action: "set", Text: text}); res.Code != want {
 			t.Errorf("by a tool, %q: %+v", text, res)
 		}

@@ -187,8 +187,15 @@ func (d *Desk) changed(ctx context.Context, call tools.Call, change *ledger.JobC
 			Hint: "look at the list before doing it again",
 		}
 	}
-	return tools.Result{End: tools.EndOK, Output: plain(d.became(change, "")) + itsNumber(change), Taint: taintOf(call.Session.Person, *change.Done)}
+	res := tools.Result{End: tools.EndOK, Output: plain(d.became(change, "")) + itsNumber(change), Taint: taintOf(call.Session.Person, *change.Done)}
+	if itsNumber(change) != "" {
+		res.Code = fmt.Sprintf(madeCode, change.Done.ID)
+	}
+	return res
 }
+
+// madeCode is the code of a tool's result that made or changed a job.
+const madeCode = "job %d"
 
 // refused says to a planner why nothing was done.
 func refused(err error) tools.Result {
