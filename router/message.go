@@ -84,21 +84,20 @@ func (r *Router) FindRecipient(ctx context.Context, person *ledger.Person, to st
 	return chat.Conversation, chat.name, why
 }
 
-// Recipient says to whom SendMessage would write now, for whoever is asked to allow it;
-// empty: to nobody.
-func (r *Router) Recipient(ctx context.Context, call tools.Call, to string) string {
+// Recipient says to whom SendMessage would write now, for whoever is asked to allow it, or why to nobody.
+func (r *Router) Recipient(ctx context.Context, call tools.Call, to string) (means string, refusal *tools.Result) {
 	sender := r.Roster.Named(call.Session.Person)
 	if sender == nil {
-		return ""
+		return "", nil
 	}
 	chat, name, why := r.FindRecipient(ctx, sender, to)
 	switch {
 	case why != nil:
-		return ""
+		return "", why
 	case chat.Kind == channels.Direct:
-		return fmt.Sprintf("It would go to %s, in the chat %s.", name, ledger.SessionKey(chat))
+		return fmt.Sprintf("It would go to %s, in the chat %s.", name, ledger.SessionKey(chat)), nil
 	}
-	return fmt.Sprintf("It would go to the group %q, in the chat %s.", words.OneLine(chat.Title, 60), ledger.SessionKey(chat))
+	return fmt.Sprintf("It would go to the group %q, in the chat %s.", words.OneLine(chat.Title, 60), ledger.SessionKey(chat)), nil
 }
 
 // recipients are the conversations that somebody may write to by us, as far as their
@@ -151,13 +150,24 @@ func (r *Router) find(known []recipient, to string) (recipient, *tools.Result) {
 		slices.SortFunc(found, func(a, b recipient) int { return cmp.Compare(a.name, b.name) })
 		found = append(found, matching(func(c recipient) bool { return c.Kind == channels.Group })...)
 		why := notSent("no_recipient", "ask the person whom they mean, or take a name of the list if one surely is meant",
-			"nobody whom I can write to is called %q; I can write to %s", to, listed(found))
+			"nobody whom I can write to is called %q; %sI can write to %s", to, didYouMean(found, to), listed(found))
 		why.Taint = titled(found)
 		return recipient{}, why
 	}
 	why := notSent("several_recipients", "ask the person which is meant", "%d are called %q: %s", len(found), to, listed(found))
 	why.Taint = titled(found)
 	return recipient{}, why
+}
+
+// didYouMean asks for the person of a name like it; empty: there is none.
+func didYouMean(list []recipient, to string) string {
+	to = strings.ToLower(to)
+	for _, c := range list {
+		if name := strings.ToLower(c.name); name != "" && to != "" && !strings.Contains(to, ":") && (strings.HasPrefix(name, to) || strings.HasPrefix(to, name) || words.Nearest(to, []string{name}) != "") {
+			return "did you mean " + c.name + "? "
+		}
+	}
+	return ""
 }
 
 // listed names the first of them, and how many there are besides.

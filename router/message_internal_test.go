@@ -108,6 +108,12 @@ func TestWhomAMessageIsFor(t *testing.T) {
 		}
 	}
 
+	for to, want := range map[string]string{"Anna": "did you mean ann? ", "an": "did you mean ann? ", "bbo": "did you mean bob? ", "eve": "", "": ""} {
+		if got := didYouMean([]recipient{{name: ""}, {name: "ann"}, {name: "bob"}}, to); got != want {
+			t.Errorf("%q: %q", to, got)
+		}
+	}
+
 	var many []ledger.Chat
 	for i := range 23 {
 		many = append(many, chat(fmt.Sprint("tg:", i), channels.Group, "", ""))

@@ -56,7 +56,7 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 				return p.answer("re: " + text)
 			}
 			call := tools.Call{Session: from}
-			means := r.router.Recipient(p.ctx, call, to)
+			means, _ := r.router.Recipient(p.ctx, call, to)
 			mu.Lock()
 			would[to] = means
 			mu.Unlock()

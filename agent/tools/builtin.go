@@ -44,8 +44,8 @@ type BuiltinConfig struct {
 	Schedule Schedule
 	// Host says how the machine is. Nil: there is no host.info.
 	Host func(ctx context.Context) (host.Reading, error)
-	// Recipient says to whom a Messenger, or a job, would write now, as plain text; nil: it does not say.
-	Recipient func(ctx context.Context, call Call, to string) string
+	// Recipient says to whom a Messenger, or a job, would write now, as plain text, or why to nobody; nil: it does not say.
+	Recipient func(ctx context.Context, call Call, to string) (means string, refusal *Result)
 }
 
 func (c BuiltinConfig) withDefaults() BuiltinConfig {
@@ -103,7 +103,7 @@ func Builtin(cfg BuiltinConfig) []Tool {
 		list = append(list, cfg.adminTools()...)
 	}
 	if cfg.Schedule != nil {
-		list = append(list, scheduleTools(cfg.Schedule, cfg.meansRecipient())...)
+		list = append(list, scheduleTools(cfg.Schedule)...)
 	}
 	if cfg.Host != nil {
 		list = append(list, Tool{
@@ -114,24 +114,29 @@ func Builtin(cfg BuiltinConfig) []Tool {
 	if cfg.Messenger != nil {
 		list = append(list, Tool{
 			Name: "message.send", Summary: "Write to a known person, or to another conversation.",
-			Effect: EffectOutside, Schema: messageSchema, Run: with(cfg.Messenger.send), Means: cfg.meansRecipient(),
+			Effect: EffectOutside, Schema: messageSchema, Run: with(cfg.Messenger.send),
 		})
+	}
+	for i, tool := range list {
+		if cfg.Recipient != nil && (tool.Name == "message.send" || tool.Name == "schedule.send") {
+			list[i].Means = func(ctx context.Context, call Call) string {
+				means, _ := cfg.recipient(ctx, call)
+				return means
+			}
+			list[i].Describe = func(ctx context.Context, call Call) Deed {
+				_, refusal := cfg.recipient(ctx, call)
+				return Deed{Refused: refusal}
+			}
+		}
 	}
 	return withPages(list)
 }
 
-// meansRecipient says to whom a message would go, by the argument "to"; nil: nobody can say.
-func (c *BuiltinConfig) meansRecipient() func(context.Context, Call) string {
-	if c.Recipient == nil {
-		return nil
-	}
-	return func(ctx context.Context, call Call) string {
-		var args messageArgs
-		if json.Unmarshal(call.Args, &args) != nil {
-			return ""
-		}
-		return c.Recipient(ctx, call, strings.TrimSpace(args.To))
-	}
+// recipient is Recipient of the argument "to".
+func (c *BuiltinConfig) recipient(ctx context.Context, call Call) (means string, refusal *Result) {
+	var args messageArgs
+	_ = json.Unmarshal(call.Args, &args) // checked against the schema
+	return c.Recipient(ctx, call, strings.TrimSpace(args.To))
 }
 
 // withPages gives each tool its page from the embedded folder, and what the page's first lines say of Words and Note.

@@ -109,8 +109,8 @@ var (
 }`)
 )
 
-// scheduleTools are the tools schedule.*; means says to whom a message would go.
-func scheduleTools(s Schedule, means func(context.Context, Call) string) []Tool {
+// scheduleTools are the tools schedule.*.
+func scheduleTools(s Schedule) []Tool {
 	return []Tool{
 		{
 			// No effect outside: what the job does later is judged under the taint of the turn that made it.
@@ -142,7 +142,6 @@ func scheduleTools(s Schedule, means func(context.Context, Call) string) []Tool 
 				job.Kind = JobSend
 				return s.AddJob(ctx, call, job)
 			}),
-			Means: means,
 		},
 	}
 }

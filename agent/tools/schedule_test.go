@@ -63,7 +63,7 @@ func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
 		t.Error(got)
 	}
 	effects := map[string]Effect{"schedule.add": EffectWrite, "schedule.change": EffectOutside, "schedule.send": EffectOutside}
-	for _, tool := range Builtin(BuiltinConfig{Schedule: &to, Recipient: func(_ context.Context, _ Call, to string) string { return "to " + to + "!" }}) {
+	for _, tool := range Builtin(BuiltinConfig{Schedule: &to, Recipient: func(_ context.Context, _ Call, to string) (string, *Result) { return "to " + to + "!", nil }}) {
 		if want := effects[tool.Name]; want != "" && tool.Effect != want {
 			t.Errorf("%s: effect %s", tool.Name, tool.Effect)
 		}
@@ -72,6 +72,12 @@ func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
 		}
 		if tool.Name == "schedule.send" && tool.Means(t.Context(), Call{Args: []byte(`{"to":" bob "}`)}) != "to bob!" {
 			t.Error("the question does not say to whom it goes")
+		}
+	}
+	nobody := func(context.Context, Call, string) (string, *Result) { return "", &Result{Code: "no_recipient"} }
+	for _, tool := range Builtin(BuiltinConfig{Schedule: &to, Recipient: nobody}) {
+		if tool.Name == "schedule.send" && tool.Describe(t.Context(), Call{Args: []byte(`{"to":"bob"}`)}).Refused.Code != "no_recipient" {
+			t.Error("somebody is asked about a message to nobody")
 		}
 	}
 }

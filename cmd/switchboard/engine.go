@@ -199,7 +199,7 @@ func (e *engine) write(ctx context.Context, call tools.Call, to, text string) to
 }
 
 // recipient is whom write would write to.
-func (e *engine) recipient(ctx context.Context, call tools.Call, to string) string {
+func (e *engine) recipient(ctx context.Context, call tools.Call, to string) (string, *tools.Result) {
 	return e.router.Recipient(ctx, call, to)
 }
 

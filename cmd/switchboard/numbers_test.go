@@ -137,6 +137,8 @@ func TestWhatTheAgentMadeHasItsButtons(t *testing.T) {
 		r.bot.Press(chief, chief, id, "London")
 		r.await("the jobs are moved", 20*time.Second, func() bool { return strings.Contains(strings.Join(r.answers(chief), "\n"), "I moved 2 jobs to it.") })
 		r.bot.Press(chief, chief, id, "Cancel")
-		r.await("it is cancelled", 20*time.Second, func() bool { return strings.Contains(strings.Join(r.answers(chief), "\n"), ": water") && strings.Contains(strings.Join(r.answers(chief), "\n"), "I removed reminder") })
+		r.await("it is cancelled", 20*time.Second, func() bool {
+			return strings.Contains(strings.Join(r.answers(chief), "\n"), ": water") && strings.Contains(strings.Join(r.answers(chief), "\n"), "I removed reminder")
+		})
 	}, "SWITCHBOARD_AGENT__PLANNER=offline", "SWITCHBOARD_AGENT__WORKER=offline", "SWITCHBOARD_AGENT__REVIEWER=offline")
 }
