@@ -377,15 +377,16 @@ func (r *reading) compose(source []token) {
 	}
 	colon := len(r.spans) == 1 && r.spans[0].from == 0 && strings.HasSuffix(r.tokens[r.spans[0].to-1].raw, ":")
 	for i := 0; !colon && i < len(source); { // a wish behind the time
-		switch end := r.wish(source, i); {
-		case taken[i]:
+		if taken[i] {
 			i++
-		case end > i:
-			for ; i < end; i++ {
-				taken[i] = true
-			}
-		default:
-			i = len(source)
+			continue
+		}
+		end := r.wish(source, i)
+		if end == i {
+			break
+		}
+		for ; i < end; i++ {
+			taken[i] = true
 		}
 	}
 	for end := len(source); !colon && end > 0; {

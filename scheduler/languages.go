@@ -92,8 +92,10 @@ func (l *language) match(tokens []token, i int, roles bool) (found *phrase, hole
 	next:
 		for k := range list {
 			p := &list[k]
-			if len(p.means) == 1 && p.means[0] == "time-of" && i > 0 && l.counts(tokens[i-1].word) { // "dans une heure de …"
-				continue
+			if len(p.means) == 1 && p.means[0] == "time-of" && i > 0 { // "dans une heure de …"
+				if counted, _ := l.meaning(tokens[i-1].word); counted == "a" {
+					continue
+				}
 			}
 			if (p.role != "") != roles || i+len(p.words) > len(tokens) || found != nil && len(found.words) >= len(p.words) {
 				continue
@@ -119,11 +121,8 @@ func (l *language) match(tokens []token, i int, roles bool) (found *phrase, hole
 
 // hole is what a number or a day of the week is in English.
 func (l *language) hole(word, kind string) (string, bool) {
-	for _, p := range l.phrases[word] {
-		if len(p.words) == 1 && len(p.means) == 1 {
-			word = p.means[0]
-			break
-		}
+	if meant, ok := l.meaning(word); ok {
+		word = meant
 	}
 	if kind == "{d}" {
 		_, _, ok := weekday(word)
@@ -135,14 +134,14 @@ func (l *language) hole(word, kind string) (string, bool) {
 	return word, isNumber || isDate
 }
 
-// counts: a word is "a".
-func (l *language) counts(word string) bool {
+// meaning is the English word for a word.
+func (l *language) meaning(word string) (string, bool) {
 	for _, p := range l.phrases[word] {
-		if len(p.words) == 1 && len(p.means) == 1 && p.means[0] == "a" {
-			return true
+		if len(p.words) == 1 && len(p.means) == 1 {
+			return p.means[0], true
 		}
 	}
-	return false
+	return "", false
 }
 
 // ordinal reads "1." and "1er" as 1st.

@@ -174,7 +174,8 @@ func (r *reading) resolve(said *said) (When, error) {
 	}
 	var choices []Choice
 	for _, s := range specs {
-		choices = append(choices, Choice{Words: s.short(f.now, f.zone), When: When{Spec: s, Rest: when.Rest, Says: when.Says, Said: when.Said}})
+		when.Spec = s
+		choices = append(choices, Choice{Words: s.short(f.now, f.zone), When: when})
 	}
 	return When{}, &Ambiguous{Choices: choices}
 }

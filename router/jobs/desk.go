@@ -97,7 +97,7 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 		return nil, faulty("unavailable", "%s", off)
 	}
 	w.when, w.text = d.Hide(w.when), d.Hide(w.text)
-	spec, text, err := d.time(ctx, a, w)
+	when, text, err := d.time(ctx, a, w)
 	if err != nil {
 		return nil, err
 	}
@@ -106,18 +106,14 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 		if w.payload == scheduler.PayloadNotify {
 			what = "What shall I remind you of %s? Write the time again with the text after it, as in “tomorrow at 9 to call Ann”."
 		}
-		when := w.when
-		if read, err := scheduler.Read(when, d.Now(), "UTC"); err == nil { // without "remind me"
-			when = read.Said
-		}
-		return nil, faulty("no_text", what, words.OneLine(when, 80))
+		return nil, faulty("no_text", what, words.OneLine(when.Said, 80))
 	}
 	to := &a.conv
 	if w.to != nil {
 		to = w.to
 	}
 	job := &scheduler.Job{
-		Owner: a.person.Name, Payload: w.payload, Text: text, Spec: spec, Taint: string(a.taint), State: scheduler.JobActive,
+		Owner: a.person.Name, Payload: w.payload, Text: text, Spec: when.Spec, Taint: string(a.taint), State: scheduler.JobActive,
 		Target: target(to), Rules: scheduler.Rules{Approved: w.payload == scheduler.PayloadSend},
 	}
 	if to == &a.conv && to.Kind != channels.Direct {
@@ -153,9 +149,11 @@ func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.J
 			w.zone = job.Spec.Zone
 		}
 		jitter := job.Spec.Jitter
-		if job.Spec, w.text, err = d.time(ctx, a, w); err != nil {
+		when, text, err := d.time(ctx, a, w)
+		if err != nil {
 			return nil, err
 		}
+		job.Spec, w.text = when.Spec, text
 		job.Spec.Jitter = jitter // the words of a time do not say it
 	} else if w.zone != "" {
 		w.options = append([]string{"timezone " + w.zone}, w.options...)
@@ -194,7 +192,7 @@ func UnknownPerson(name string) error {
 }
 
 // time reads when a job is due, and what stands beside that where the wish has no text.
-func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec, text string, err error) {
+func (d *Desk) time(ctx context.Context, a *asking, w wish) (read scheduler.When, text string, err error) {
 	now, when := d.Now(), strings.TrimSpace(w.when)
 	zone := cmp.Or(w.zone, a.zone)
 	if first, rest, _ := strings.Cut(when, " "); w.zone == "" && (first == "UTC" || strings.Contains(first, "/")) {
@@ -204,35 +202,34 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec
 	}
 	if w.zone != "" { // one that is kept already is taken as it is, such as an EST of the settings
 		if zone, err = words.Zone(w.zone); err != nil {
-			return spec, "", faulty("bad_time", "%v", err)
+			return read, "", faulty("bad_time", "%v", err)
 		}
 	}
 	if len(when) > mostWhen {
-		return spec, "", tooLong()
+		return read, "", tooLong()
 	}
-	read, err := scheduler.Read(when, now, zone)
-	if err != nil {
-		return spec, "", unread(err, w)
+	if read, err = scheduler.Read(when, now, zone); err != nil {
+		return read, "", unread(err, w)
 	}
 	text = strings.TrimSpace(w.text)
 	switch rest := whatOf(read.Rest); {
 	case text == "":
 		text = cmp.Or(rest, read.Says)
 	case rest != "":
-		return spec, "", faulty("bad_time", "I read the time as %s, and do not know what %q has to do with it.", read.Spec.String(), words.OneLine(rest, 60))
+		return read, "", faulty("bad_time", "I read the time as %s, and do not know what %q has to do with it.", read.Spec.String(), words.OneLine(rest, 60))
 	}
-	spec = read.Spec
+	spec := &read.Spec
 	first, ok := spec.Next(now)
 	if err := spec.Check(); err != nil {
-		return spec, "", faulty("bad_time", "That is no time that a job can have: %v", err)
+		return read, "", faulty("bad_time", "That is no time that a job can have: %v", err)
 	} else if !ok {
-		return spec, "", faulty("past", "That is over: %s.", spec.String())
+		return read, "", faulty("past", "That is over: %s.", spec.String())
 	}
 	if len(text) > mostText {
-		return spec, "", tooLong()
+		return read, "", tooLong()
 	}
 	spec.Assumed = w.zone == "" && !a.known && !a.machine && zone == "UTC" && matters(when, now, first)
-	return spec, text, nil
+	return read, text, nil
 }
 
 // matters: in another zone a time would be another one.

@@ -64,12 +64,12 @@ func (d *Desk) Keeps(ctx context.Context, job tools.NewJob) []string {
 	if job.Kind != tools.JobRemind || job.Zone != "" {
 		return []string{strings.Join([]string{job.Kind, job.When, job.Text, job.Zone}, " ")}
 	}
-	spec, text, err := d.time(ctx, &asking{}, wish{when: job.When, text: job.Text, zone: "UTC"})
-	if read, errRead := scheduler.Read(job.When, d.Now(), "UTC"); errRead == nil && read.Says != "" && job.Text == "" && read.Rest == "" {
-		text = read.Said // what a timer says is ours
+	when, text, err := d.time(ctx, &asking{}, wish{when: job.When, text: job.Text, zone: "UTC"})
+	if when.Says != "" && job.Text == "" && when.Rest == "" {
+		text = when.Said // what a timer says is ours
 	}
 	switch {
-	case err == nil && spec.At != "":
+	case err == nil && when.Spec.At != "":
 		return []string{cmp.Or(text, job.When)}
 	case job.Text == "":
 		return []string{job.When}

@@ -34,7 +34,7 @@ var (
 // scheduled plans for a text with a time. What is wrong with it the tool says.
 func scheduled(is func(scheduler.Wish) bool) func(planner, map[string]string) (plan, bool) {
 	return func(p planner, m map[string]string) (plan, bool) {
-		wish, _ := scheduler.Find(m["text"], time.Now(), "UTC")
+		wish := p.wish()
 		if !wish.Timed || !is(wish) {
 			return nil, false
 		}
@@ -100,7 +100,7 @@ func (p planner) whichTime(failed section, text string) (plan, bool) {
 	lead := ""
 	if m := matched(moveWords, text); m != nil {
 		lead = "change reminder " + m["number"] + " to "
-	} else if wish, _ := scheduler.Find(text, time.Now(), "UTC"); wish.Spoken || !p.acts(wish.Rest) {
+	} else if wish := p.wish(); wish.Spoken || !p.acts(wish.Rest) {
 		lead = "remind me "
 	}
 	question, _, _ := strings.Cut(failed.said(), "\n")
