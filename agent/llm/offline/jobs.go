@@ -34,14 +34,10 @@ var (
 // scheduled plans for a text with a time. What is wrong with it the tool says.
 func scheduled(is func(scheduler.Wish) bool) func(planner, map[string]string) (plan, bool) {
 	return func(p planner, m map[string]string) (plan, bool) {
-		wish := p.wish()
-		if !wish.Timed || !is(wish) {
+		if !p.wish.Timed || !is(p.wish) {
 			return nil, false
 		}
-		kind := "reminder"
-		if !wish.Spoken && p.acts(wish.Rest) {
-			kind = "task"
-		}
+		kind := map[bool]string{true: "task", false: "reminder"}[!p.wish.Spoken && p.acts(p.wish.Rest)]
 		return p.job("schedule.add", map[string]any{"kind": kind, "when": strings.TrimSpace(m["text"])})
 	}
 }
@@ -100,7 +96,7 @@ func (p planner) whichTime(failed section, text string) (plan, bool) {
 	lead := ""
 	if m := matched(moveWords, text); m != nil {
 		lead = "change reminder " + m["number"] + " to "
-	} else if wish := p.wish(); wish.Spoken || !p.acts(wish.Rest) {
+	} else if p.wish.Spoken || !p.acts(p.wish.Rest) {
 		lead = "remind me "
 	}
 	question, _, _ := strings.Cut(failed.said(), "\n")

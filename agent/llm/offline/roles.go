@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"switchboard/scheduler"
@@ -45,16 +44,14 @@ type planner struct {
 	files, earlier []file // that came along, now and before
 	phrases        []phrase
 	last           string // what was said last
-	wish           func() scheduler.Wish
+	wish           scheduler.Wish
 }
 
 // makePlan plans for what the person wrote.
 func makePlan(system, user prompt) plan {
 	recent, text := user["Recent messages"], user["New message"].text()
-	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases, recent.last, sync.OnceValue(func() scheduler.Wish {
-		wish, _ := scheduler.Find(text, time.Now(), "UTC")
-		return wish
-	})}
+	wish, _ := scheduler.Find(text, time.Now(), "UTC")
+	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases, recent.last, wish}
 	if faults := user["Faults in your last plan"].text(); faults != "" {
 		return ready("say that the plan was not accepted", "I could not make a plan for this that passes the checks: "+clip(faults, 300))
 	}
