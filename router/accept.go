@@ -1,7 +1,6 @@
 package router
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,7 +10,6 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/channels/render"
 	"switchboard/internal/retry"
 	"switchboard/router/ledger"
 )
@@ -71,66 +69,36 @@ func (r *Router) untilHandBack(ctx context.Context) (context.Context, func()) {
 func (r *Router) commit(ctx context.Context, entries []sorted, receipts []channels.Receipt) error {
 	r.reserve(entries)
 	stops := r.runner.running.stops()
-	accepted, err := r.take(ctx, entries)
+	plain := make([]ledger.Entry, len(entries))
+	for i := range entries {
+		plain[i] = entries[i].Entry
+		plain[i].Say = func(acc *ledger.Accepted) *ledger.Reply { return r.say(&entries[i], acc) }
+	}
+	accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), plain)
 	if err != nil {
 		r.unreserve(entries)
 		r.runner.leased.soon() // it may be committed all the same
 		return err
 	}
 	for i := range accepted {
-		receipts[i] = r.follow(ctx, &entries[i], &accepted[i], stops)
-	}
-	return nil
-}
-
-// take has entries committed. A text of which only the transaction knows that it is
-// needed is rendered outside of it, and all is committed again.
-func (r *Router) take(ctx context.Context, entries []sorted) ([]ledger.Accepted, error) {
-	plain := make([]ledger.Entry, len(entries))
-	for {
-		for i := range entries {
-			plain[i] = entries[i].Entry
-		}
-		accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), plain)
-		if !errors.Is(err, ledger.ErrUnsaid) {
-			return accepted, err
-		}
-		if some, fault := r.render(ctx, entries, accepted); fault != nil || !some {
-			return accepted, cmp.Or(fault, err)
-		}
-	}
-}
-
-// render renders the replies that the transaction asked for; false: there are none.
-func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger.Accepted) (some bool, err error) {
-	for i := range accepted {
-		e, situation := &entries[i], accepted[i].Situation
-		if _, known := e.Replies[situation]; known || situation == "" {
+		if accepted[i].Situation == ledger.CommandPressed {
+			err = errors.Join(err, r.commitPressed(ctx, entries[i], &accepted[i], receipts[i:i+1]))
 			continue
 		}
-		if e.Replies == nil {
-			e.Replies = map[ledger.Situation]*ledger.Reply{}
-		}
-		line := e.line
-		switch situation {
-		case ledger.CommandPressed:
-			if err := r.give(ctx, e, accepted[i].Command, accepted[i].Button); err != nil {
-				return false, err
-			}
-		case ledger.ChangeRefused:
-			as := e.As.(*ledger.AsControl)
-			as.Refusal, as.Reply = accepted[i].Refusal, line.Notice(e.Event, render.Escape(accepted[i].Refusal))
-		case ledger.PairingAsked:
-			e.Replies[situation] = r.askPairing(ctx, e)
-		case ledger.LinkAsked:
-			r.askLink(e, accepted[i].Link)
-			e.Replies[situation] = nil // the questions say it
-		default:
-			e.Replies[situation] = line.Notice(e.Event, r.saidOf(&accepted[i]))
-		}
-		some = true
+		receipts[i] = r.follow(ctx, &entries[i], &accepted[i], stops)
 	}
-	return some, nil
+	return err
+}
+
+// commitPressed takes in the command that a button gives, or what was typed in its place.
+func (r *Router) commitPressed(ctx context.Context, e sorted, acc *ledger.Accepted, receipt []channels.Receipt) error {
+	given := []sorted{e}
+	r.unreserve(given)
+	var err error
+	if given[0], err = r.give(ctx, given[0], acc.Command, acc.Button); err != nil {
+		return err
+	}
+	return r.commit(ctx, given, receipt)
 }
 
 // reserve reserves a worker for each entry that may begin a turn at once.

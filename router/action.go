@@ -63,26 +63,19 @@ func (s *sorting) give(ctx context.Context, entry sorted, line *channel, person 
 
 // give takes a press as the command that its button gives. Where that cannot be looked up the
 // button stays, and who pressed it is told; an error is nobody's fault.
-func (r *Router) give(ctx context.Context, e *sorted, command string, button []byte) error {
-	pressed := *e
-	pressed.Button = button
-	given, err := e.typed(ctx, pressed, command)
+func (r *Router) give(ctx context.Context, pressed sorted, command string, button []byte) (sorted, error) {
+	typed := pressed
+	typed.Button = button
+	given, err := pressed.typed(ctx, typed, command)
 	switch {
 	case err != nil && isNobodysFault(ctx, err):
-		return fmt.Errorf("sort the command of a button: %w", err)
+		return given, fmt.Errorf("sort the command of a button: %w", err)
 	case err != nil:
-		r.Log.ErrorContext(ctx, "the command of a button cannot be looked into", "channel", e.line.Name, "error", err)
-		e.Replies[ledger.CommandPressed] = e.line.Notice(e.Event, "I could not look that up just now; please press again.")
-		return nil
+		r.Log.ErrorContext(ctx, "the command of a button cannot be looked into", "channel", pressed.line.Name, "error", err)
+		pressed.As = &ledger.AsControl{Reply: pressed.line.Notice(pressed.Event, "I could not look that up just now; please press again.")}
+		return pressed, nil
 	}
-	reserved := e.Turn().MayClaim
-	if turn := given.Turn(); turn != nil && turn.CollectWindow == 0 {
-		turn.MayClaim = reserved
-	} else if reserved {
-		r.runner.workers.give(e.Sender.Person)
-	}
-	*e = given
-	return nil
+	return given, nil
 }
 
 // decisionToasts say what became of an approval by a press.
@@ -98,7 +91,7 @@ var decisionToasts = map[ledger.ActionState]string{
 // that can do nothing any more.
 func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 	const unknown = "This button does not work any more."
-	_, taken := entry.As.(*ledger.AsAction)
+	control, _ := entry.As.(*ledger.AsControl)
 	_, code := entry.As.(*ledger.AsCode)
 	command := acc.Command != ""
 	switch {
@@ -111,8 +104,10 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 	case command && acc.Action == ledger.ActionAccepted:
 		toast = ""
 	case code: // of a stranger, who is answered in the chat
-	case !taken:
+	case control != nil && control.Refused:
 		return "Slow down a little, please, and press again."
+	case control != nil:
+		return ""
 	case acc.Situation == ledger.SituationBusy:
 		return "I am busy. Please press again later."
 	case acc.TurnID != 0 || acc.Situation != "":

@@ -66,7 +66,7 @@ func (r *Router) wakeScheduler() {
 
 // followChange does what the commit of a command's change made possible.
 func (r *Router) followChange(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
-	if as, ok := entry.As.(*ledger.AsControl); ok && as.Change != nil && as.Refusal == "" && !acc.Duplicate {
+	if as, ok := entry.As.(*ledger.AsControl); ok && as.Change != nil && acc.Refusal == "" && !acc.Duplicate {
 		r.changed(ctx, as.Change)
 	}
 }

@@ -141,22 +141,31 @@ func (l *channel) strangersAnswer(event *channels.Event) (b brought) {
 
 // bring makes the entry of a code; person may be nil. Too many tries are kept like
 // anything else that a stranger writes.
-func (s *sorting) bring(entry sorted, line *channel, person *ledger.Person, b brought) sorted {
+func (s *sorting) bring(ctx context.Context, entry sorted, line *channel, person *ledger.Person, b brought) (sorted, error) {
 	identity := entry.Sender.Identity
 	left := codeTries - s.tries.within(identity, time.Now()) - s.tried[identity]
 	if person == nil {
 		if left <= 0 {
 			entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
-			return entry
+			return entry, nil
 		}
 	} else if text, refused := s.refuseFast(&entry, person, 1); refused {
-		return line.noticed(entry, text)
+		return line.noticed(entry, text), nil
 	} else if left <= 0 {
-		return line.noticed(entry, "You have tried five codes within an hour. Please wait before you try another.")
+		return line.noticed(entry, "You have tried five codes within an hour. Please wait before you try another."), nil
 	}
 	s.tried[identity]++
-	entry.As = &ledger.AsCode{Code: ledger.HashCode(b.code), Kind: b.kind, Does: b.does, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
-	return entry
+	as := &ledger.AsCode{Code: ledger.HashCode(b.code), Kind: b.kind, Does: b.does, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
+	entry.As = as
+	if b.kind == ledger.ActionLink || b.kind == "" {
+		link, err := s.Ledger.LinkOf(ctx, as.Code, entry.Sender.Person)
+		if err != nil {
+			return entry, err
+		} else if link != nil {
+			s.askLink(&entry, as, link)
+		}
+	}
+	return entry, nil
 }
 
 // ownIdentity is what a sender is to be known by.

@@ -211,7 +211,7 @@ func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *l
 		if tooFast, notify := s.tooFast(&entry, person.Name+"\x00"+name, 1); tooFast && !notify {
 			// It is obeyed, but a flood of it is not answered one by one. It has a rate of its own, so
 			// that it uses up nothing.
-			entry.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: nil}
+			entry.unsaid = ledger.SituationIdle
 		}
 	}
 	answer, err := s.answer(ctx, c, &commands.Call{

@@ -59,8 +59,9 @@ func (r *Router) otherwise(command string) string {
 }
 
 // askLink renders the questions, on both sides, whether an account is to become somebody's.
-func (r *Router) askLink(e *sorted, link *ledger.Link) {
-	as, conv := e.As.(*ledger.AsCode), e.Event.Conversation
+func (r *Router) askLink(e *sorted, as *ledger.AsCode, link *ledger.Link) {
+	conv := e.Event.Conversation
+	as.Link = link
 	until := time.Now().Add(linkLive)
 	as.Request = &ledger.Request{ExpiresAt: until, Accepted: *e.line.Notice(e.Event, linkDone)}
 	to, maker := r.Lines.Line(link.At.Channel), r.Roster.Named(link.Person)

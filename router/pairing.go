@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
@@ -23,7 +24,7 @@ const (
 
 // stranger makes the entry of somebody who is not served. Where pairing is on, who writes in
 // a direct chat may get a code; the transaction knows whether one is due.
-func (s *sorting) stranger(entry sorted, line *channel) sorted {
+func (s *sorting) stranger(ctx context.Context, entry sorted, line *channel) sorted {
 	entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
 	if line.config.DM != "pairing" || !line.named(&entry.Event) || entry.Event.Message.Elsewhere {
 		return entry
@@ -31,25 +32,28 @@ func (s *sorting) stranger(entry sorted, line *channel) sorted {
 	if now := time.Now(); s.quiet.is(line.Name, now) || s.quiet.is(entry.Sender.Identity, now) {
 		return entry
 	}
-	entry.As = &ledger.AsPairing{Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
+	as := &ledger.AsPairing{Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
+	entry.As, entry.asked = as, s.askPairing(ctx, &entry, as)
 	return entry
 }
 
 // askPairing renders what a stranger reads, and what the admins are asked. Nothing of the
 // stranger's words is kept where a prompt would take it from.
-func (r *Router) askPairing(ctx context.Context, e *sorted) *ledger.Reply {
-	as, code, conv := e.As.(*ledger.AsPairing), delivery.NewCode(), e.Event.Conversation
-	line := e.line
+func (s *sorting) askPairing(ctx context.Context, e *sorted, as *ledger.AsPairing) *ledger.Reply {
+	code, conv, line := delivery.NewCode(), e.Event.Conversation, e.line
 	as.Request = &ledger.Request{
 		Code: ledger.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
 		Accepted: *line.Notice(e.Event, "Hello. "+fmt.Sprintf(greeting, ledger.RoleUser)),
 	}
-	chats, err := r.Lines.NoticeChats(ctx, ledger.NoticePairing)
-	if err != nil { // whoever is told the code can use it all the same
-		r.Log.ErrorContext(ctx, "the admins are not asked to let somebody in", "error", err)
+	if s.admitters == nil {
+		chats, err := s.Lines.NoticeChats(ctx, ledger.NoticePairing)
+		if err != nil { // whoever is told the code can use it all the same
+			s.Log.ErrorContext(ctx, "the admins are not asked to let somebody in", "error", err)
+		}
+		s.admitters = append([]channels.Conversation{}, chats...)
 	}
-	for _, chat := range chats {
-		to := r.Lines.Line(chat.Channel)
+	for _, chat := range s.admitters {
+		to := s.Lines.Line(chat.Channel)
 		command := to.Command(chat)
 		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, delivery.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,

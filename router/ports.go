@@ -18,8 +18,10 @@ import (
 type Intake interface {
 	// Accept commits all entries in one transaction, durable to power loss, and
 	// returns one result an entry, in order. ErrRefused: it is the fault of an entry.
-	// ErrNotNow: it is of none. ErrUnsaid: the results name the situations.
+	// ErrNotNow: it is of none.
 	Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error)
+	// LinkOf is what a code would do for sender, whose name is empty for a stranger; nil: it is no link code.
+	LinkOf(ctx context.Context, code []byte, sender string) (*ledger.Link, error)
 	// Known says which of these keys are committed already, by the key.
 	Known(ctx context.Context, keys [][]byte) (map[string]bool, error)
 	// Marks lists the newest mark of each conversation that events of the channel

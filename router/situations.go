@@ -46,6 +46,19 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.EditTooLate:      "I had answered that before you changed it. If you want another answer, write it again, or reply /retry to it.",
 }
 
+// say renders what is said of what became of an entry; nil: nothing is. It is called in the transaction.
+func (r *Router) say(e *sorted, a *ledger.Accepted) *ledger.Reply {
+	switch {
+	case a.Situation == "", a.Situation == e.unsaid, a.Situation == ledger.LinkAsked: // the questions say it
+		return nil
+	case a.Situation == ledger.PairingAsked:
+		return e.asked
+	case a.Situation == ledger.ChangeRefused:
+		return e.line.Notice(e.Event, render.Escape(a.Refusal))
+	}
+	return e.line.Notice(e.Event, r.saidOf(a))
+}
+
 // saidOf is what is said of what became of an entry.
 func (r *Router) saidOf(a *ledger.Accepted) string {
 	if a.Situation == ledger.PairingDone {

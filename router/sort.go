@@ -23,6 +23,7 @@ type sorting struct {
 	buckets   map[string]personBucket // by name, of who was asked about
 	tried     map[string]int          // codes, by who sent them
 	tooMany   bool                    // somebody was too fast
+	admitters []channels.Conversation // where it is asked whether to let a stranger in; nil: nobody looked yet
 	known     map[string]bool         // keys that are committed already, if somebody looked
 }
 
@@ -34,6 +35,8 @@ type sorted struct {
 	charge charge                                // is counted for the person once the entry is committed
 	beside func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
 	secret typedSecret
+	unsaid ledger.Situation                                                     // nothing is said in it
+	asked  *ledger.Reply                                                        // is said to a stranger for whom the admins are asked
 	typed  func(ctx context.Context, entry sorted, text string) (sorted, error) // takes a press as that command
 }
 
@@ -154,16 +157,16 @@ func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) 
 		if person != nil {
 			entry.Sender.Person, entry.Sender.New = person.Name, fresh
 		}
-		return s.bring(entry, line, person, code), nil
+		return s.bring(ctx, entry, line, person, code)
 	}
 	if s.tooEarly(event.At) {
 		return overheard(entry, ledger.RuleTooEarly), nil
 	}
 	if person == nil {
 		if answer := line.strangersAnswer(&entry.Event); answer.code != "" {
-			return s.bring(entry, line, nil, answer), nil
+			return s.bring(ctx, entry, line, nil, answer)
 		}
-		return s.stranger(entry, line), nil
+		return s.stranger(ctx, entry, line), nil
 	}
 	if !line.isForUs(event) {
 		return overheard(entry, ledger.RuleNotMeant), nil

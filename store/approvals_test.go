@@ -163,7 +163,7 @@ func TestGrantIsExact(t *testing.T) {
 		h.Commit(later, use)
 		revoke := entry("c", "9", "/grants remove")
 		revoke.Sender.Person, revoke.As = "root", &ledger.AsRevoke{Grant: session, AnyPerson: true}
-		revoke.Replies = map[ledger.Situation]*ledger.Reply{ledger.GrantRevoked: nil}
+		revoke.Say = says(map[ledger.Situation]*ledger.Reply{ledger.GrantRevoked: nil})
 		if list, err := h.Router.Grants(h.Ctx, "marco", false); err != nil || len(list) != 2 || list[0].ID != session || list[0].Session != "tg:c" {
 			t.Errorf("%+v, %v", list, err)
 		}

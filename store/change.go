@@ -123,24 +123,20 @@ func mayOrder(t *database.Tx, admins bool, by ledger.Hand) error {
 // says of what became of it, or with why it was refused.
 func acceptChange(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
 	by := audit.HandOf(e)
-	if as.Refusal != "" {
-		if err := declined(t, as.Change, by, as.Refusal); err != nil {
-			return err
-		}
-		_, err := outbox.Answer(t, e, a, conversation, sessions.ClassControl, as.Reply)
-		return err
-	}
 	err := mayOrder(t, as.Admins, by)
 	if err == nil {
-		err = change(t, as.Change, by)
+		err = t.Try(func() error { return change(t, as.Change, by) })
 	}
 	if errors.Is(err, ledger.ErrNotFound) {
 		_, target := as.Change.Names()
 		err = &ledger.StateError{Sentence: "There is no " + target + "."}
 	}
 	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
-		a.Situation, a.Refusal = ledger.ChangeRefused, refused.Sentence
-		return nil // what was begun of it is not committed: nobody has said yet what to answer
+		if err := declined(t, as.Change, by, refused.Sentence); err != nil {
+			return err
+		}
+		a.Refusal = refused.Sentence
+		return outbox.Say(t, e, a, conversation, sessions.ClassControl, ledger.ChangeRefused)
 	} else if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 func edited(conv, of, key, text, onEdit string) ledger.Entry {
 	e := entry(conv, key, text)
 	e.As, e.Event.Kind = &ledger.AsEdit{OnEdit: onEdit, Turn: *e.Turn()}, channels.EventEdited
-	e.Replies = map[ledger.Situation]*ledger.Reply{ledger.EditTooLate: nil, ledger.EditAsked: nil}
+	e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.EditTooLate: nil, ledger.EditAsked: nil})
 	e.Event.Message.ID = channels.MessageID("m" + of)
 	return e
 }
@@ -372,12 +372,12 @@ func TestReplyNamesItsPerson(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		late := edited("c", "1", "e", "another text", "steer")
-		late.Replies[ledger.EditTooLate] = text("too late")
+		late.Say = says(map[ledger.Situation]*ledger.Reply{ledger.EditTooLate: text("too late")})
 		h.one(late)
 		h.one(control(entry("c", "2", "/help"), ledger.EffectNone, "help"))
 		h.park(h.Begun("d", "3"), "d")
 		asked := edited("d", "3", "e3", "another text", "steer")
-		asked.Replies[ledger.EditAsked] = text("I asked")
+		asked.Say = says(map[ledger.Situation]*ledger.Reply{ledger.EditAsked: text("I asked")})
 		if a := h.one(asked); a.Situation != ledger.EditAsked || a.Edited != ledger.EditRevised {
 			t.Errorf("its turn waits: %+v", a)
 		}

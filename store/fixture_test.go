@@ -66,7 +66,7 @@ var (
 func control(e ledger.Entry, effect ledger.Effect, reply string) ledger.Entry {
 	as := &ledger.AsControl{Effect: effect}
 	if e.As = as; effect == ledger.EffectCancel {
-		e.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: text(reply), ledger.SituationDropped: text("dropped")}
+		e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: text(reply), ledger.SituationDropped: text("dropped")})
 	} else {
 		as.Reply = text(reply)
 	}
@@ -76,8 +76,13 @@ func control(e ledger.Entry, effect ledger.Effect, reply string) ledger.Entry {
 // limited is e where so many turns may wait.
 func limited(e ledger.Entry, turns int) ledger.Entry {
 	e.Turn().QueueLimit = turns
-	e.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationBusy: text("full")}
+	e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.SituationBusy: text("full")})
 	return e
+}
+
+// says are the replies of an entry, by what became of it.
+func says(replies map[ledger.Situation]*ledger.Reply) func(*ledger.Accepted) *ledger.Reply {
+	return func(a *ledger.Accepted) *ledger.Reply { return replies[a.Situation] }
 }
 
 func text(s string) *ledger.Reply {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -52,8 +51,8 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 		if err := acceptable(&entries[i]); err != nil {
 			return nil, fmt.Errorf("accept: entry %d: %w", i, err)
 		}
-		for _, reply := range replies(&entries[i]) {
-			reply.Person = entries[i].Sender.Person
+		if as, ok := entries[i].As.(*ledger.AsControl); ok && as.Reply != nil {
+			as.Reply.Person = entries[i].Sender.Person
 		}
 	}
 	if r.db.PG() && !slices.ContainsFunc(entries, unusual) {
@@ -67,26 +66,23 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 		if err := sessions.LockDecided(t, entries); err != nil {
 			return err
 		}
-		unsaid := false
 		for i := range entries {
-			if err := sessions.Note(t, &entries[i]); err != nil {
-				return err
-			}
 			if err := accept(t, owner, &entries[i], &out[i]); err != nil {
 				return err
 			}
-			_, said := entries[i].Replies[out[i].Situation]
-			unsaid = unsaid || out[i].Situation != "" && !said
-		}
-		if unsaid {
-			return ledger.ErrUnsaid
+			if out[i].Situation == ledger.CommandPressed { // it is not taken in yet
+				continue
+			}
+			if err := sessions.Note(t, &entries[i]); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, ledger.ErrUnsaid) {
+	if err != nil {
 		return nil, err
 	}
-	return out, err
+	return out, nil
 }
 
 // Known implements router.Intake.
@@ -237,7 +233,8 @@ func acceptControl(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *led
 			return err
 		}
 		if len(a.Dropped) > 0 {
-			a.Situation, reply = ledger.ResetAsked, e.Replies[ledger.ResetAsked]
+			a.Situation = ledger.ResetAsked
+			reply = e.Said(a)
 		}
 	}
 	newest, err := outbox.Answer(t, e, a, conversation, controlClass(as), reply)

@@ -80,7 +80,7 @@ func acceptableNews(event *channels.Event) error {
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
 func unusual(e ledger.Entry) bool {
-	if e.Sender.New || len(e.Button) > 0 || slices.ContainsFunc(replies(&e), func(r *ledger.Reply) bool { return outbox.Special(*r) }) { // a new person: once a day
+	if e.Sender.New || len(e.Button) > 0 || special(&e) { // a new person: once a day
 		return true
 	}
 	switch as := e.As.(type) {
@@ -94,15 +94,8 @@ func unusual(e ledger.Entry) bool {
 	return true
 }
 
-// replies are those that e has for what may become of it.
-func replies(e *ledger.Entry) (list []*ledger.Reply) {
-	if as, ok := e.As.(*ledger.AsControl); ok && as.Reply != nil {
-		list = append(list, as.Reply)
-	}
-	for _, reply := range e.Replies {
-		if reply != nil {
-			list = append(list, reply)
-		}
-	}
-	return list
+// special says that the answer of an entry has to be stored by several statements.
+func special(e *ledger.Entry) bool {
+	as, ok := e.As.(*ledger.AsControl)
+	return ok && as.Reply != nil && outbox.Special(*as.Reply)
 }

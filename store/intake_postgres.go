@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/lib/pq"
@@ -38,12 +37,7 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entr
 	}
 	var got []acceptedArg
 	err := db.Call(ctx, database.Full, "accept", &got, callAccept, owner, now, sessions.ObjectText(args))
-	if pe, ok := errors.AsType[*pq.Error](err); ok && pe.Code == unsaid {
-		if err = json.Unmarshal([]byte(pe.Detail), &got); err == nil {
-			err = ledger.ErrUnsaid
-		}
-	}
-	if err != nil && !errors.Is(err, ledger.ErrUnsaid) {
+	if err != nil {
 		return nil, err
 	}
 	out := make([]ledger.Accepted, len(got))
@@ -55,15 +49,11 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entr
 			SessionID: g.Session, Situation: g.Situation, Waiting: g.Waiting, Claimed: g.Claimed.Claimed(),
 		}
 	}
-	return out, err
+	return out, nil
 }
 
-// unsaid is by which sb_accept says ledger.ErrUnsaid, with what would have become of the
-// entries.
-const unsaid = "SB003"
-
-// isOpenQuestion says that sb_accept did nothing, because a text may answer a question:
-// that is looked into in several round trips.
+// isOpenQuestion says that sb_accept did nothing, because a text may answer a question, or a queue is
+// full, which is to be said: that is done in several round trips.
 func isOpenQuestion(err error) bool {
 	pe, ok := errors.AsType[*pq.Error](err)
 	return ok && pe.Code == "SB002"
@@ -71,15 +61,12 @@ func isOpenQuestion(err error) bool {
 
 func entryArg(e *ledger.Entry, now int64) sessions.Object {
 	c, m, taint := sessions.CleanConversation(e.Event.Conversation), &e.Event.Message, database.Clean(string(e.Taint))
-	files, replies := make([]sessions.Object, len(m.Attachments)), sessions.Object{}
+	files := make([]sessions.Object, len(m.Attachments))
 	for i, a := range m.Attachments {
 		files[i] = sessions.Object{"id": database.Clean(a.ID), "kind": a.Kind, "name": database.Clean(a.Name), "type": database.Clean(a.Type), "size": a.Size, "taint": taint}
 	}
-	for situation, reply := range e.Replies {
-		replies[string(situation)] = outbox.ReplyArg(reply, nil)
-	}
 	arg := sessions.Object{
-		"key": e.Key, "key_expires": now + sessions.KeysLive.Microseconds(), "replies": replies,
+		"key": e.Key, "key_expires": now + sessions.KeysLive.Microseconds(),
 		"channel": c.Channel, "conversation": c.ID, "kind": c.Kind, "place": c.Place, "title": c.Title,
 		"person": database.Clean(e.Sender.Person), "identity": database.Clean(e.Sender.Identity), "rule": database.Clean(e.Sender.Rule), "origin": database.Clean(e.Origin),
 		"author": database.Clean(cmp.Or(e.Sender.Person, e.Event.Sender.Label)), "platform_id": database.Clean(string(m.ID)), "reply_to": database.Clean(string(m.ReplyTo)),

@@ -23,7 +23,7 @@ func wishOf(user, key string, now time.Time) ledger.Entry {
 			Reply:        ledger.Reply{Text: "may they?", Parts: text("may they?").Parts},
 		}},
 	}}
-	e.Replies = map[ledger.Situation]*ledger.Reply{ledger.PairingAsked: text("a code")}
+	e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.PairingAsked: text("a code")})
 	return e
 }
 

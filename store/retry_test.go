@@ -16,7 +16,7 @@ import (
 // retry is /retry; of is the message replied to.
 func retry(conv, key, of string) ledger.Entry {
 	e := entry(conv, key, "/retry")
-	e.Turn().Retry, e.Replies = &ledger.Retry{Of: channels.MessageID(of)}, everything()
+	e.Turn().Retry, e.Say = &ledger.Retry{Of: channels.MessageID(of)}, says(everything())
 	return e
 }
 

@@ -1,53 +1,62 @@
 package store_test
 
 import (
-	"errors"
 	"testing"
 
 	"switchboard/router/ledger"
 )
 
-// What an entry does not bring a reply for undoes its whole batch; with the reply it is
-// all as it would have been at once.
-func TestAcceptWithoutTheReplyUndoesTheBatch(t *testing.T) {
+// What is said of an outcome that the transaction alone knows is rendered and stored in it, with the
+// rest of the batch.
+func TestAcceptSaysWhatBecameOfAnEntry(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Begun("c", "1")
 		h.Accept(entry("c", "2", "waits"))
-		full := func() ledger.Entry {
-			e := limited(entry("c", "3", "one too many"), 1)
-			e.Replies = nil
-			return e
-		}
-		for name, missing := range map[string]struct {
+		for name, one := range map[string]struct {
 			entry     ledger.Entry
 			situation ledger.Situation
 		}{
-			"a full queue":       {full(), ledger.SituationBusy},
-			"nothing to cancel":  {control(entry("d", "4", "/cancel"), ledger.EffectCancel, ""), ledger.SituationIdle},
-			"nothing to retry":   {retry("d", "5", ""), ledger.RetryNone},
-			"an answered choice": {retry("c", "6", "elsewhere"), ledger.RetryUnclear},
+			"full":     {limited(entry("c", "3", "one too many"), 1), ledger.SituationBusy},
+			"idle":     {control(entry("d", "4", "/cancel"), ledger.EffectCancel, ""), ledger.SituationIdle},
+			"no retry": {retry("e", "5", ""), ledger.RetryNone},
+			"unclear":  {retry("c", "6", "elsewhere"), ledger.RetryUnclear},
 		} {
-			missing.entry.Replies = nil
-			batch := []ledger.Entry{entry("x", "first", "first"), missing.entry, entry("x", "last", "last")}
-			out, err := h.Router.Accept(h.Ctx, h.owner(), batch)
-			if !errors.Is(err, ledger.ErrUnsaid) || len(out) != 3 || out[0].Situation != "" || out[1].Situation != missing.situation || out[2].Situation != "" {
-				t.Errorf("%s: %+v, %v", name, out, err)
+			one.entry.Say = func(a *ledger.Accepted) *ledger.Reply { return text(name + ": " + string(a.Situation)) }
+			out := h.Accept(entry("x", "first "+name, "first"), one.entry, entry("x", "last "+name, "last"))
+			if out[0].TurnID == 0 || out[1].Situation != one.situation || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
+				t.Errorf("%s: %+v", name, out)
 			}
-			if alone, err := h.Router.Accept(h.Ctx, h.owner(), batch[1:2]); !errors.Is(err, ledger.ErrUnsaid) || alone[0].Situation != missing.situation {
-				t.Errorf("%s, alone: %+v, %v", name, alone, err)
+			answers := h.answers(string(one.entry.Event.Conversation.ID))
+			if n := len(answers); n == 0 || answers[n-1] != name+": "+string(one.situation) {
+				t.Errorf("%s: said %q", name, answers)
 			}
 		}
-		if turns, err := h.Router.Turns(h.Ctx, "", 9); err != nil || len(turns) != 2 {
-			t.Errorf("something of it is there: %+v, %v", turns, err)
+		silent := limited(entry("c", "7", "one too many"), 1)
+		silent.Say = nil
+		before := len(h.answers("c"))
+		if a := h.one(silent); a.Situation != ledger.SituationBusy || len(h.answers("c")) != before {
+			t.Errorf("%+v, said %q", a, h.answers("c")[before:])
 		}
-		e := full()
-		e.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationBusy: text("full")}
-		out := h.Accept(entry("x", "first", "first"), e, entry("x", "last", "last"))
-		if out[0].TurnID == 0 || out[1].Situation != ledger.SituationBusy || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
+	})
+}
+
+// A change that is refused leaves nothing behind but its audit row and the answer, in one transaction with
+// what came with it.
+func TestRefusedChangeIsAnsweredAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		e := entry("c", "1", "/people role nobody admin")
+		e.As = &ledger.AsControl{Change: &ledger.PersonChange{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "nobody", Role: ledger.RoleAdmin}}}
+		e.Say = func(a *ledger.Accepted) *ledger.Reply { return text(string(a.Situation) + ": " + a.Refusal) }
+		out := h.Accept(e, entry("x", "2", "goes on"))
+		if out[0].Situation != ledger.ChangeRefused || out[0].Refusal == "" || out[1].TurnID == 0 {
 			t.Errorf("%+v", out)
 		}
-		if answers := h.answers("c"); len(answers) != 1 || answers[0] != "full" {
+		if answers := h.answers("c"); len(answers) != 1 || answers[0] != "change_refused: "+out[0].Refusal {
 			t.Errorf("said %q", answers)
+		}
+		var refused int
+		if err := h.DB.Scan(h.Ctx, `SELECT count(*) FROM audit WHERE outcome = 'refused' AND action LIKE 'person.%'`, &refused); err != nil || refused != 1 {
+			t.Errorf("%d audit rows, %v", refused, err)
 		}
 	})
 }

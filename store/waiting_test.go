@@ -38,12 +38,6 @@ func codeOf(turn int64) []byte { return ledger.HashCode(fmt.Sprint("code ", turn
 func decides(turn int64, conv string, does ledger.Does) ledger.Entry {
 	e := entry(conv, fmt.Sprint("decides ", turn, rand.Text()), "/approve")
 	e.Sender.Person, e.As = "root", &ledger.AsDecision{Code: codeOf(turn), Does: does}
-	e.Replies = map[ledger.Situation]*ledger.Reply{}
-	for _, s := range []ledger.Situation{
-		ledger.ApprovalAllowed, ledger.ApprovalDenied, ledger.ApprovalUnknown, ledger.ApprovalNotYours, ledger.ApprovalOver, ledger.ApprovalOnceOnly,
-	} {
-		e.Replies[s] = nil
-	}
 	return e
 }
 
@@ -276,7 +270,7 @@ func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		reset := func(key string) ledger.Accepted {
 			e := control(entry("c", key, "/reset"), ledger.EffectReset, "forgotten")
-			e.Replies = map[ledger.Situation]*ledger.Reply{ledger.ResetAsked: text("forgotten, and not done")}
+			e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.ResetAsked: text("forgotten, and not done")})
 			return h.Accept(e)[0]
 		}
 		var waiting []int64

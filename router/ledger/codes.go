@@ -31,7 +31,10 @@ type AsCode struct {
 	// Identity is the sender's, and Name what to call a stranger where nobody is called that;
 	// empty: by the identity.
 	Identity, Name string
-	Request        *Request // with LinkAsked; nil: it is rendered when it is asked for
+	// Link is what the code was seen to do before, and Request asks both sides for it; nil: it is no link
+	// code that is good. LinkWrong where that is not so any more.
+	Link    *Link
+	Request *Request
 }
 
 // A Link is what a link code would do, once both sides confirm it.
@@ -45,7 +48,7 @@ type Link struct {
 // kept like any other, with no situation.
 type AsPairing struct {
 	Identity, Name string   // as in AsCode
-	Request        *Request // with PairingAsked; nil: it is rendered when it is asked for
+	Request        *Request // is asked with PairingAsked
 }
 
 // A Request asks people to decide about a stranger, or about another account.

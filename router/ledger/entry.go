@@ -21,9 +21,22 @@ type Entry struct {
 	// Button is the code of the button by which As was given as a command: it is used up in the
 	// same transaction, and if it cannot be, nothing is done. Empty: none was.
 	Button []byte
-	// Replies are what is said in situations that only the transaction knows; a nil one
-	// says nothing. ErrUnsaid asks for one that is not here.
-	Replies map[Situation]*Reply
+	// Say renders what is said of what became of the entry, by Accepted.Situation, which only the
+	// transaction knows; nil: nothing is said. It is called in the transaction, once for each time that this is
+	// tried: it must not wait, and ask no database.
+	Say func(*Accepted) *Reply
+}
+
+// Said is what Say renders, for the entry's sender.
+func (e *Entry) Said(a *Accepted) *Reply {
+	if e.Say == nil {
+		return nil
+	}
+	reply := e.Say(a)
+	if reply != nil {
+		reply.Person = e.Sender.Person
+	}
+	return reply
 }
 
 // A Sender is who an event comes from.
@@ -78,8 +91,8 @@ type AsControl struct {
 	AnyPerson bool
 	// Refused: it would have been a turn, but is empty, too long or too fast.
 	Refused bool
-	// Change is made in the same transaction; nil: none. It is answered by Reply, or by Say; in
-	// ChangeRefused nothing was changed.
+	// Change is made in the same transaction; nil: none. It is answered by Reply, or by Say; refused, by
+	// the entry's Say, and nothing was changed.
 	Change Change
 	// Say, if not nil, renders in place of Reply what became of Change. It is called in the
 	// transaction, each time that this is tried, so that what it names is what is kept: it must not
@@ -87,8 +100,6 @@ type AsControl struct {
 	Say func() *Reply
 	// Admins: Change is for admins, which the sender has to be still when it is made.
 	Admins bool
-	// Refusal is why Change was refused: it is not tried again, and Reply answers.
-	Refusal string
 	// Reply answers it, whatever the situation; nil: nothing does.
 	Reply *Reply
 }
@@ -176,7 +187,7 @@ const (
 	ChoiceLeft       Situation = "choice_left"     // the person wants nothing to be done
 	EditTooLate      Situation = "edit_too_late"   // the edited message was answered before
 	EditAsked        Situation = "edit_asked"      // the edited message's turn waits for a decision
-	CommandPressed   Situation = "command_pressed" // AsAction gives Accepted.Command, which is not known to be one yet
+	CommandPressed   Situation = "command_pressed" // it gives Accepted.Command: nothing was kept of it, and it is to come again as that
 	ChangeRefused    Situation = "change_refused"  // Accepted.Refusal says why
 	ClaimDone        Situation = "claim_done"      // the sender is an admin now
 	ClaimWrong       Situation = "claim_wrong"     // there is no such code
@@ -255,7 +266,6 @@ type Accepted struct {
 	People bool
 	// Elsewhere is another conversation in which something is said; no ID: in none.
 	Elsewhere channels.Conversation
-	Link      *Link       // with LinkAsked: what to ask; nil: it was asked
 	Full      bool        // AsPairing: the channel takes nobody's wish for now
 	Edited    Edited      // AsEdit
 	Decision  Situation   // AsAction: what became of an approval that is not about a tool; empty: see Action

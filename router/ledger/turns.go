@@ -32,11 +32,6 @@ var ErrNotNow = errors.New("the database cannot do it now")
 // To try again brings nothing.
 var ErrUnreadable = errors.New("what is stored of the turn cannot be read")
 
-// ErrUnsaid is returned by Accept when entries are in a Situation for which they bring no
-// reply, and nothing was committed: the replies are to be rendered, and all is to be
-// accepted again.
-var ErrUnsaid = errors.New("it is not said what is to be answered")
-
 // ErrStopped is returned where a turn was to wait that was asked to stop; nothing was written.
 var ErrStopped = errors.New("the turn was asked to stop")
 

@@ -426,9 +426,7 @@ BEGIN
 			AND direction = 'in' AND platform_id = e ->> 'platform_id' AND platform_id <> '')
 		INTO v_open, v_queued, v_known FROM turns WHERE session_id = v_session AND rank IS NOT NULL;
 		IF v_queued >= CAST(e ->> 'queue_limit' AS bigint) THEN
-			SELECT a.message, a.event INTO v_message, v_event FROM sb_answer(v_conversation.id, v_session, 'notice', e, e -> 'replies' -> 'busy', p_now) a;
-			RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'situation', 'busy',
-				'unsaid', NOT e -> 'replies' ? 'busy');
+			RAISE EXCEPTION 'a queue is full' USING ERRCODE = 'SB002';
 		END IF;
 		-- An edit was told before the message itself.
 		IF v_known THEN
@@ -579,10 +577,6 @@ BEGIN
 		FROM jsonb_array_elements(p_entries) WITH ORDINALITY AS y (x, i) WHERE x ? 'mark'
 		ORDER BY x ->> 'channel', x -> 'mark' ->> 'conversation', i DESC
 		ON CONFLICT (channel, conversation) DO UPDATE SET mark = excluded.mark, noted_at = excluded.noted_at;
-	END IF;
-	-- All is undone where an entry brings no reply for its situation.
-	IF v_out @? '$[*] ? (@.unsaid == true)' THEN
-		RAISE EXCEPTION 'a reply is missing' USING ERRCODE = 'SB003', DETAIL = v_out;
 	END IF;
 	RETURN v_out;
 END $$;

@@ -121,6 +121,21 @@ func (t *Tx) Each(queries []string, args []any) (n int64, err error) {
 	return n, nil
 }
 
+// Try runs fn, and undoes what it did if it returns an error, which is returned; the transaction goes on.
+func (t *Tx) Try(fn func() error) error {
+	if _, err := t.Exec("SAVEPOINT try"); err != nil {
+		return err
+	}
+	end, err := "RELEASE try", fn()
+	if err != nil {
+		end = "ROLLBACK TO try"
+	}
+	if _, fault := t.Exec(end); fault != nil {
+		return fault
+	}
+	return err
+}
+
 // Locked is appended to a SELECT whose rows must not change before the
 // transaction ends. SQLite has one writer and needs none.
 func (t *Tx) Locked(query string) string {

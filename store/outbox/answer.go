@@ -6,10 +6,10 @@ import (
 	"switchboard/store/sessions"
 )
 
-// Say answers an entry with what is said in a situation.
+// Say answers an entry with what it says in a situation.
 func Say(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, class string, s ledger.Situation) error {
 	a.Situation = s
-	_, err := Answer(t, e, a, conversation, class, e.Replies[s])
+	_, err := Answer(t, e, a, conversation, class, e.Said(a))
 	return err
 }
 

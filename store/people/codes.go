@@ -105,9 +105,6 @@ func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.AsCode, a *ledger.Accep
 	if used.Sender.Person == "" && a.Situation != ledger.LinkAsked {
 		a.Situation = ""
 	}
-	if reply := e.Replies[a.Situation]; reply != nil {
-		reply.Person = used.Sender.Person
-	}
 	return &used, nil
 }
 
@@ -180,8 +177,12 @@ func letIn(t *database.Tx, person *ledger.Person, role, identity, called string)
 
 // AcceptStranger keeps what a stranger wrote, and says what the situation asks for.
 func AcceptStranger(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, key string) (err error) {
-	if a.MessageID, err = sessions.Incoming(t, e, string(ledger.AuditStranger), conversation, 0); err != nil || e.Replies[a.Situation] == nil {
+	if a.MessageID, err = sessions.Incoming(t, e, string(ledger.AuditStranger), conversation, 0); err != nil {
 		return err
 	}
-	return outbox.Post(t, conversation, key, e.Replies[a.Situation])
+	reply := e.Said(a)
+	if reply == nil {
+		return nil
+	}
+	return outbox.Post(t, conversation, key, reply)
 }

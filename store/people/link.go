@@ -2,6 +2,7 @@ package people
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,12 +69,8 @@ func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *co
 	if ledger.SessionKey(at) == ledger.SessionKey(sessions.CleanConversation(used.Event.Conversation)) { // one chat cannot be both sides
 		return nil
 	}
-	if as.Request == nil { // it is rendered now, and all is done again
-		a.Situation, a.Link = ledger.LinkAsked, &ledger.Link{At: at, Person: maker.Name, Was: sideOf(sender).Name}
-		return nil
-	}
-	if len(as.Request.Questions) < 2 {
-		return nil
+	if as.Link == nil || *as.Link != (ledger.Link{At: at, Person: maker.Name, Was: sideOf(sender).Name}) || len(as.Request.Questions) < 2 {
+		return nil // it is not what the questions say
 	}
 	if err := t.Run(database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", maker.Name, t.Now, code.ID)); err != nil {
 		return err
@@ -83,6 +80,24 @@ func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *co
 		Sender: sideOf(sender), Maker: sideOf(maker), MadeAt: at, Joined: as.Request.Joined,
 	}, as.Identity, as.Request)
 	return err
+}
+
+// LinkOf is what a code would do for somebody, whose name is empty for a stranger; nil: it is no link code that is good.
+func (r *Store) LinkOf(ctx context.Context, code []byte, sender string) (link *ledger.Link, err error) {
+	err = r.Read(ctx, "look a link code up", func(t *database.Tx) error {
+		link = nil
+		var codes []codeRow
+		if err := t.All(&codes, codeOf, code, ledger.ActionLink, ledger.ActionLink); err != nil || len(codes) == 0 {
+			return err
+		}
+		var rows []sessions.ConversationRow
+		if err := t.All(&rows, sessionPlace, codes[0].SessionID); err != nil || len(rows) == 0 {
+			return err
+		}
+		link = &ledger.Link{At: rows[0].Where(), Person: codes[0].Person, Was: database.Clean(sender)}
+		return nil
+	})
+	return link, err
 }
 
 // A linkSide is a person as the questions name them; the zero value is a stranger.
@@ -196,9 +211,6 @@ func DecideLink(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, p *appro
 	if a.Elsewhere = data.At; side == "sender" {
 		said, a.Elsewhere, data.Accepted = ledger.LinkDone, data.MadeAt, data.Joined
 		e.Sender.Person, e.Sender.Rule = maker.Name, ledger.RuleLink
-		if reply := e.Replies[said]; reply != nil {
-			reply.Person = maker.Name
-		}
 	}
 	if err := outbox.PostTo(t, a.Elsewhere, &data.Accepted); err != nil {
 		return "", err

@@ -81,9 +81,6 @@ func AskPairing(t *database.Tx, e *ledger.Entry, as *ledger.AsPairing, a *ledger
 		return err // named meanwhile
 	}
 	a.Situation = ledger.PairingAsked
-	if as.Request == nil {
-		return nil // it is rendered now, and all is done again
-	}
 	id, err := request(t, ledger.ApprovalPairing, "", e, requestData{Name: as.Name}, as.Identity, as.Request)
 	if err == nil {
 		_, err = t.Exec(insertPairing, as.Request.Code, id, t.Now, database.Micros(as.Request.ExpiresAt))

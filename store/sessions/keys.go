@@ -5,11 +5,13 @@ import (
 )
 
 const (
-	// A key that has expired is as good as unknown.
+	// InsertKey: a key that has expired is as good as unknown.
 	InsertKey = `
 		INSERT INTO event_keys (key, expires_at) VALUES (?, ?)
 		ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at WHERE event_keys.expires_at <= ?
 		RETURNING 1`
+	// DropKey forgets an event of which nothing was kept.
+	DropKey = `DELETE FROM event_keys WHERE key = ?`
 	// PersonOf is whose turn it is.
 	PersonOf = `SELECT person FROM turns WHERE id = ?`
 )

@@ -20,8 +20,10 @@ func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.Acti
 	if usable, err := outbox.Usable(t, e, row, a); err != nil || !usable {
 		return err
 	}
-	if row.Kind == ledger.ActionCommand {
-		return outbox.Say(t, e, a, conversation, sessions.ClassNotice, ledger.CommandPressed)
+	if row.Kind == ledger.ActionCommand { // it comes again, as that
+		a.Situation = ledger.CommandPressed
+		_, err := t.Exec(sessions.DropKey, e.Key)
+		return err
 	}
 	chosen, f := *e, sessions.Form{Class: sessions.ClassTurn}
 	chosen.Event.Message.Text = row.Text

@@ -126,7 +126,7 @@ func AcceptEdited(t *database.Tx, owner int64, e *ledger.Entry, as *ledger.AsEdi
 		case of.worked(): // also one that is put off, which asked nothing
 			a.Situation = ""
 		}
-		if reply := e.Replies[a.Situation]; reply != nil {
+		if reply := e.Said(a); reply != nil {
 			notice, err := outbox.Outgoing(t, conversation, a.SessionID, 0, reply, nil)
 			if err != nil {
 				return err
