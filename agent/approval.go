@@ -87,15 +87,22 @@ func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use
 		}
 		r.staged, a.State = Step{}, TooMany
 	}
-	reason := denied(a, ask)
+	what := ask.Tool
+	if what == tools.ExecName {
+		what = "the command"
+	}
+	reason := denied(a, ask, what)
 	result := &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: "approval." + a.State, Hint: reason, Taint: r.taint}
 	if err := r.settle(ctx, plan, i, TaskFailed, result); err != nil {
 		return nil, "", err
 	}
+	if ask.Tool != tools.ExecName {
+		what = told(plan.Tasks[i].Task)
+	}
 	a.By, a.Why = words.Escape(a.By), words.Escape(a.Why) // of people, for whom no sign means anything
-	end := &ending{state: "done", outcome: a.State, text: "I stopped: " + denied(a, ask) + "."}
+	end := &ending{state: "done", outcome: a.State, text: "I stopped: " + denied(a, ask, what) + "."}
 	if a.State == Rejected && a.Why == "" && !r.did() {
-		end.text, end.whole = "Denied, so I did nothing: "+label(plan.Tasks[i].Task)+".", true
+		end.text, end.whole = "Denied, so I did nothing: "+told(plan.Tasks[i].Task)+".", true
 	}
 	return nil, "", end
 }
@@ -119,11 +126,7 @@ func (r *run) park(ctx context.Context, step Step) error {
 }
 
 // denied says who did not let a task run, and why.
-func denied(a Approval, ask Ask) string {
-	what := ask.Tool
-	if what == tools.ExecName {
-		what = "the command"
-	}
+func denied(a Approval, ask Ask, what string) string {
 	switch a.State {
 	case Rejected:
 		text := a.By + " did not allow " + what
@@ -138,7 +141,7 @@ func denied(a Approval, ask Ask) string {
 	case TooMany:
 		return "I ask nobody about " + what + " while you have so many open questions; decide those first, or wait until they are over"
 	case Nobody:
-		return what + " needs the permission of an admin (rule " + ask.Rule + "), and none has a direct chat with me in which I could ask"
+		return what + " needs the permission of an admin, and none has a direct chat with me in which I could ask"
 	}
 	return what + " was not allowed"
 }

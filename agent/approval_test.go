@@ -67,7 +67,7 @@ func TestRefusalEndsThePlan(t *testing.T) {
 		"rejected":         {Approval{ID: 1, State: Rejected, By: "marco", Why: "not *now*"}, "I stopped: marco did not allow the command (\"not \\*now\\*\"). Done: `look: word a`; not done: `rm x`."},
 		"rejected, no why": {Approval{ID: 1, State: Rejected, By: "marco"}, "I stopped: marco did not allow the command. Done:"},
 		"expired":          {Approval{ID: 1, State: Expired}, "I stopped: nobody allowed the command in time. Done:"},
-		"nobody":           {Approval{State: Nobody}, "I stopped: the command needs the permission of an admin (rule policy.ask), and none has a direct chat with me in which I could ask. Done:"},
+		"nobody":           {Approval{State: Nobody}, "I stopped: the command needs the permission of an admin, and none has a direct chat with me in which I could ask. Done:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

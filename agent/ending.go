@@ -98,11 +98,11 @@ func (r *run) account() string {
 			switch {
 			case task.Type == TaskMsg:
 			case task.State == TaskDone:
-				done = append(done, label(task.Task))
+				done = append(done, told(task.Task))
 			case task.State == TaskInterrupted || task.State == TaskCancelled && task.Result != nil:
-				stopped = append(stopped, label(task.Task))
+				stopped = append(stopped, told(task.Task))
 			case plan.Attempt == last:
-				open = append(open, label(task.Task))
+				open = append(open, told(task.Task))
 			}
 		}
 	}
@@ -122,7 +122,16 @@ func (r *run) account() string {
 	return text + "."
 }
 
-// label names a task in a line for people.
+// told names a task in a line for people.
+func told(task Task) string {
+	if task.Type == TaskTool && task.Detail != "" {
+		task.Tool = nil
+		task.Detail = strings.TrimSuffix(task.Detail, ".")
+	}
+	return label(task)
+}
+
+// label names a task in a line of a prompt.
 func label(task Task) string {
 	text := task.Detail
 	if task.Type == TaskTool && task.Tool != nil {

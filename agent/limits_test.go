@@ -58,7 +58,7 @@ func TestTurnTimeoutHoldsAcrossResumes(t *testing.T) {
 	}}}
 	w.run()
 	w.wantEnd("failed", "timeout")
-	w.wantTexts("I stopped: this took longer than the 15m0s that one request may take. Done: `ls -l`; stopped midway: `post: use post`.")
+	w.wantTexts("I stopped: this took longer than the 15m0s that one request may take. Done: `ls -l`; stopped midway: `use post`.")
 	if len(w.asked)+len(w.ran) > 0 {
 		t.Errorf("asked %d, ran %q after the time", len(w.asked), w.ran)
 	}

@@ -40,7 +40,7 @@ func TestOfflineModelAnswersRunsAndSaysWhatFailed(t *testing.T) {
 		says   string
 		final  bool
 	}{
-		{"what can you do?", nil, "*run uname -a*", true},
+		{"what can you do?", nil, "\"run uname -a\"", true},
 		{"run uname -a", nil, "output of uname -a", true},
 		{"run uname -a", refuse, "only admins may run commands", true},
 		{"run false", nil, "`false` failed.", false},

@@ -27,7 +27,7 @@ func (r *run) ordered() Task {
 	if o.Tool == tools.ExecName {
 		return Task{Type: TaskExec, Detail: argument(o.Args, "command")}
 	}
-	return Task{Type: TaskTool, Detail: "as ordered", Tool: &o.Tool, Args: &o.Args}
+	return Task{Type: TaskTool, Detail: "Use the tool " + o.Tool, Tool: &o.Tool, Args: &o.Args}
 }
 
 // obey is answer for a turn with an order.

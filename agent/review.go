@@ -128,7 +128,7 @@ func (r *run) giveUp(outcome, why string) *ending {
 			if task.Review.Status != "ok" {
 				outcome = "failed: " + sentence(task.Review.Reason)
 			}
-			fmt.Fprintf(&text, "- %s %s\n", label(task.Task), outcome)
+			fmt.Fprintf(&text, "- %s %s\n", told(task.Task), outcome)
 		}
 	}
 	fmt.Fprintf(&text, "\nI stopped because %s.", why)

@@ -168,7 +168,7 @@ func TestLateTurnSaysSoBelowItsAnswer(t *testing.T) {
 	w := offlineWorld(t, "what can you do?")
 	w.cfg.Planner, w.turn.Terms = llm.Offline, Terms{Run: 1, Late: "(was due at Mon 09:00)"}
 	w.run()
-	if said := w.journal.texts(); len(said) != 1 || !strings.Contains(said[0], "*run uname -a*") || !strings.HasSuffix(said[0], "\n\n(was due at Mon 09:00)") {
+	if said := w.journal.texts(); len(said) != 1 || !strings.Contains(said[0], "\"run uname -a\"") || !strings.HasSuffix(said[0], "\n\n(was due at Mon 09:00)") {
 		t.Errorf("said %q", said)
 	}
 }
@@ -204,7 +204,7 @@ func TestSilentTurnFailsWithoutAWord(t *testing.T) {
 		task Task
 		says string // empty: nothing, as it is tried again
 	}{
-		"posted":               {toolTask("post", "a"), "Done: `post: use post`"},
+		"posted":               {toolTask("post", "a"), "Done: `use post`"},
 		"a command that fails": {execTask("pay"), "Done: nothing"},
 		"only looked":          {toolTask("look", "a"), ""},
 		"refused":              {toolTask("fetch", "a"), ""},

@@ -156,7 +156,7 @@ func TestCommandsAreTextWhereThereAreNoButtons(t *testing.T) {
 		r.commands = menu(func() {})
 		r.start()
 		r.platform.Say("c1", "ada", "/menu")
-		r.mentions(1, "What now?", "\nAsk: /mode ask\nAct: /mode act\nPrivate: /private 12\nRetry: /retry\nSlow: /slow")
+		r.mentions(1, "What now?", "\nTo switch: /mode and one of ask, act\nPrivate: /private 12\nTo retry: /retry\nSlow: /slow")
 	})
 }
 

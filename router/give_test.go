@@ -76,13 +76,13 @@ func TestAdminToolsAreForAdminsInDirectChats(t *testing.T) {
 		r.commands = []commands.Command{admin.Audit(r.db.Router())}
 		r.start()
 		r.platform.Say("c2", "bob", "/tool admin.audit")
-		r.mentions(1, "only admins may use admin.audit, in a direct chat")
+		r.mentions(1, "only admins may do this, in a direct chat")
 		r.platform.Say("c2", "bob", "/tools")
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "/tool admin.audit"})
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "/tools"})
 		r.await(4)
 		for _, text := range texts(r.platform.Sent())[1:] {
-			if strings.Contains(text, "admin.") && !strings.Contains(text, "only admins may use") {
+			if strings.Contains(text, "admin.") && !strings.Contains(text, "only admins may do this") {
 				t.Errorf("said %q", text)
 			}
 		}

@@ -61,14 +61,14 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 			{"/people role nobody admin", "There is no person nobody."},
 			{"/people remove eve_*x*", "Remove eve_*x* (admin, scripted:eve, scripted:eve2, tools web, time) for good? I will not answer them any more. This is deleted too: " +
 				"0 things that I remember of them, 0 notifications, 0 permissions. They have 0 jobs"},
-			{"/people remove eve_*x*", "Remove eve_*x*: /people remove eve_*x* yes"},
+			{"/people remove eve_*x*", "To remove eve_*x*: /people remove eve_*x* yes"},
 			{"/people", "- eve_*x*, admin, scripted:eve"},
 			{"/people remove nobody", "There is no person nobody."},
 			{"/people add Bob Noyce scripted:noyce", "Bob Noyce can write to me now: user, scripted:noyce."},
 			{"/people role bob noyce admin", "Bob Noyce is changed: admin, scripted:noyce."},
 			{"/people tools BOB NOYCE time", "Bob Noyce is changed: admin, scripted:noyce, tools time."},
 			{"/people role BOB user", "bob is named in [[people]] of my.toml"},
-			{"/people remove bob noyce", "Remove Bob Noyce: /people remove Bob Noyce yes"},
+			{"/people remove bob noyce", "To remove Bob Noyce: /people remove Bob Noyce yes"},
 			{"/people remove BOB Noyce yes", "Bob Noyce can no longer write to me"},
 			{"/people remove bob yes", "bob is named in [[people]] of my.toml"},
 			{"/people remove eve_*x* YES", "eve_*x* can no longer write to me. What I remembered of them is gone."},
@@ -157,8 +157,8 @@ func TestManyPeopleAreListedInParts(t *testing.T) {
 			says, has string
 			rows      int
 		}{
-			{"/people", "More people: /people after p07", 10},
-			{"/people after p07", "More people: /people after p17", 10},
+			{"/people", "To see more people, write /people after p07", 10},
+			{"/people after p07", "To see more people, write /people after p17", 10},
 			{"/people after p17", `"/people help" says how`, 3},
 			{"/people after z", "There is nobody after that name.", 0},
 		} {

@@ -101,15 +101,15 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 	case person.Role != ledger.RoleAdmin && q.Tool == tools.ExecName && !slices.Contains(person.Tools, tools.ExecName):
 		return refuse("role.exec", "only admins, and people whose tools include exec, may run commands")
 	case tools.Named(tools.AdminTools, q.Tool) && (person.Role != ledger.RoleAdmin || !q.Direct):
-		return refuse(ledger.RuleApprover, "only admins may use "+q.Tool+", in a direct chat")
+		return refuse(ledger.RuleApprover, "only admins may do this, in a direct chat")
 	case !tools.Named(person.Tools, q.Tool):
-		return refuse("person.tools", q.Person+" may not use "+q.Tool)
+		return refuse("person.tools", "the tools that "+q.Person+" may use do not include it")
 	case tools.Named(channel.ToolsDeny, q.Tool):
-		return refuse("channel.tools_deny", q.Tool+" is switched off on "+q.Channel)
+		return refuse("channel.tools_deny", "it is switched off on "+q.Channel)
 	case !tools.Named(channel.ToolsAllow, q.Tool):
-		return refuse("channel.tools_allow", q.Tool+" is not switched on for "+q.Channel)
+		return refuse("channel.tools_allow", "it is not switched on for "+q.Channel)
 	case q.Mode != ModeAct && q.Effect != tools.EffectRead:
-		return refuse("session.mode", "this chat is in mode ask, and "+q.Tool+" would change something; /mode act allows it")
+		return refuse("session.mode", "this chat is in mode ask: I only look things up. /mode act lets me change things")
 	case judged.Outcome == shell.Refused:
 		return refuse(judged.Rule, judged.Reason)
 	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside && !q.Looks && !q.Own:

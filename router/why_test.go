@@ -30,7 +30,7 @@ func TestWhyExplainsTheTurnThatIsMeant(t *testing.T) {
 			}
 		}
 		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why"},
-			"ada asked: two", "allowed, because the identity scripted:ada belongs to them", "done (answered)", "0 model calls")
+			"ada asked: two", "allowed, because the identity scripted:ada belongs to them", "Answer 2, done,")
 		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why", ReplyTo: string(answer.ID)}, "ada asked: one")
 		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why 1"}, "ada asked: one")
 		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why 3"}, "no answer with that number in this conversation") // bob's

@@ -80,7 +80,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 		}
 		told := e.Show("EUR", time.UTC)
 		for _, want := range []string{
-			"done (answered)", "marco: allowed, because the identity tg:1 belongs to them (rule people)", "(forwarded)",
+			"done, ", "marco: allowed, because the identity tg:1 belongs to them (rule people)", "(forwarded)",
 			"engine " + nameOf(h.owner()) + " (host " + host, "Plan 1: run it", "planner asked fake/m: 1s, 10 tokens in, 2 out, 0.500000 EUR",
 			"allowed by rule role.admin", "review: ok, as expected", "failed (refused, not permitted), refused by rule channel.tools_deny: exec is switched off",
 			"Plan 2: none that was valid", "Half of it.", "): pending", "Cost: 3 model calls, 30 tokens in, 6 out, 1.500000 EUR",

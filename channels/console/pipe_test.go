@@ -58,7 +58,7 @@ func TestPipeAnswersEachLineInOrder(t *testing.T) {
 		"windows lines":   {echo, "a\r\nb\r\n", "you said: a\nyou said: b\n", "", false},
 		"command":         {echo, "/help\nb\n", "command /help\nyou said: b\n", "", false},
 		"unicode":         {echo, "👩‍👩‍👧 שלום\n", "you said: 👩‍👩‍👧 שלום\n", "", false},
-		"plan is told":    {planned, "x\n", "There is nothing in x.\n", "goal: look\nfailed 1. run a command: ls -l: it ended with an error\nI try another way, because there is no such folder.\ngoal: look again\nok 1. time: ask\nok 2. write the answer\n", false},
+		"plan is told":    {planned, "x\n", "There is nothing in x.\n", "goal: look\nfailed 1. run a command: ls -l: it ended with an error\nI try another way, because there is no such folder.\ngoal: look again\nok 1. ask\nok 2. write the answer\n", false},
 		"failed turn":     {func(_ string, u *turn) { u.say("I could not.", false, true); u.state("failed") }, "x\n", "I could not.\n", "", false},
 		"several answers": {func(_ string, u *turn) { u.say("one", false, false); u.say("wait", false, true); u.answer("two") }, "x\n", "one\ntwo\n", "wait\n", false},
 		"silent turn":     {func(_ string, u *turn) { u.state("cancelled") }, "x\ny\n", "", "Cancelled.\nCancelled.\n", false},

@@ -35,18 +35,18 @@ func TestTerminalShowsWhatIsAhead(t *testing.T) {
 	}), nil)
 	s.press("go\r")
 	const asked = "> go"
-	s.standing(asked, "goal: look", "then 1. run a command: ls -l", "then 2. time: ask", "then 3. write the answer", ">")
+	s.standing(asked, "goal: look", "then 1. run a command: ls -l", "then 2. ask", "then 3. write the answer", ">")
 	step <- struct{}{}
-	s.standing(asked, "goal: look", "now 1. run a command: ls -l", "then 2. time: ask", "then 3. write the answer", ">")
+	s.standing(asked, "goal: look", "now 1. run a command: ls -l", "then 2. ask", "then 3. write the answer", ">")
 	s.press("/status\r") // it does not come between the goal and its steps
 	const more = "> /status"
-	s.standing(asked, more, "goal: look", "now 1. run a command: ls -l", "then 2. time: ask", "then 3. write the answer", ">")
+	s.standing(asked, more, "goal: look", "now 1. run a command: ls -l", "then 2. ask", "then 3. write the answer", ">")
 	step <- struct{}{}
-	s.standing(asked, more, "goal: look", "ok 1. run a command: ls -l", "now 2. time: ask", "then 3. write the answer", ">")
+	s.standing(asked, more, "goal: look", "ok 1. run a command: ls -l", "now 2. ask", "then 3. write the answer", ">")
 	step <- struct{}{}
-	s.standing(asked, more, "goal: look", "ok 1. run a command: ls -l", "failed 2. time: ask: no way", "now 3. write the answer", "It did", ">")
+	s.standing(asked, more, "goal: look", "ok 1. run a command: ls -l", "failed 2. ask: no way", "now 3. write the answer", "It did", ">")
 	step <- struct{}{}
-	s.standing(asked, more, "goal: look", "ok 1. run a command: ls -l", "failed 2. time: ask: no way", "ok 3. write the answer", "It did not work.", ">")
+	s.standing(asked, more, "goal: look", "ok 1. run a command: ls -l", "failed 2. ask: no way", "ok 3. write the answer", "It did not work.", ">")
 	s.leave()
 }
 

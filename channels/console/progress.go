@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/internal/words"
 )
 
 // detailWidth is how much of a task's detail is shown, in runes.
@@ -282,25 +283,42 @@ func (t planTask) words() string {
 	case t.Type == "exec":
 		name = "run a command"
 	}
-	if t.Detail == "" {
+	detail := oneLine(t.Detail, detailWidth)
+	switch {
+	case detail == "":
 		return oneLine(name, detailWidth)
+	case t.Type == "exec":
+		return name + ": " + detail
 	}
-	return oneLine(name, detailWidth) + ": " + oneLine(t.Detail, detailWidth)
+	return strings.TrimSuffix(detail, ".")
 }
 
 // codeWords are codes that say too little without their underscores.
 var codeWords = map[string]string{
-	"exit_status": "it ended with an error",
-	"timeout":     "it took too long",
-	"crash":       "it broke",
-	"io":          "the disk failed",
-	"model_error": "the language model gave no answer",
+	"exit_status":    "it ended with an error",
+	"timeout":        "it took too long",
+	"crash":          "it broke",
+	"io":             "the disk failed",
+	"model_error":    "the language model gave no answer",
+	"ambiguous":      "the time is not clear",
+	"bad_time":       "I did not understand the time",
+	"past":           "that time is over",
+	"no_text":        "the text is missing",
+	"too_often":      "that is too often",
+	"not_found":      "I did not find it",
+	"bad_arguments":  "something about it was not clear",
+	"not_permitted":  "it is not allowed here",
+	"person_away":    "the person is away",
+	"workspace_full": "there is no room for more files",
+	"file_refused":   "the file was refused",
+	"not_a_file":     "it is not a file",
+	"exists":         "it exists already",
 }
 
 // inWords is a code for people.
 func inWords(code string) string {
-	if words, ok := codeWords[code]; ok {
-		return words
+	if text, ok := codeWords[code]; ok {
+		return text
 	}
-	return oneLine(strings.ReplaceAll(code, "_", " "), detailWidth)
+	return oneLine(words.Outcome(code), detailWidth)
 }

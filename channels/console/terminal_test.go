@@ -124,7 +124,7 @@ func TestTerminalShowsProgress(t *testing.T) {
 	s.press("x\r")
 	s.await("There is nothing in x.")
 	last := -1
-	for _, want := range []string{"goal: look", "failed 1. run a command: ls -l: it ended with an error", "not done 2. time: ask", "I try another way", "goal: look again", "ok 1. time: ask", "There is nothing"} {
+	for _, want := range []string{"goal: look", "failed 1. run a command: ls -l: it ended with an error", "not done 2. ask", "I try another way", "goal: look again", "ok 1. ask", "There is nothing"} {
 		at := strings.Index(s.screen.String(), want)
 		if at <= last {
 			t.Errorf("%q is missing or out of order:\n%s", want, s.screen.String())

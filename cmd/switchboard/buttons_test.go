@@ -46,7 +46,7 @@ func TestDeadAnswerIsSentAgainByAButtonOnEveryPlatform(t *testing.T) {
 	d := o.desks[0]
 	id := o.undelivered(d)
 	list, _, code := o.commandWith("/deliveries\n", "chat")
-	if want := fmt.Sprintf("Retry: /deliveries retry %d\nDrop: /deliveries drop %d\n", id, id); code != 0 || !strings.HasSuffix(list, want) {
+	if want := fmt.Sprintf("To retry %d: /deliveries retry %[1]d\nTo drop %[1]d: /deliveries drop %[1]d\n", id); code != 0 || !strings.HasSuffix(list, want) {
 		t.Errorf("exit %d, in the terminal %q, want %q", code, list, want)
 	}
 	if out, errs, code := o.commandWith(fmt.Sprintf("/deliveries retry %d\n", id), "chat"); code != 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/channels/console"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
 )
@@ -27,7 +28,7 @@ type turnListCmd struct {
 // Run implements the command.
 func (c *turnListCmd) Run(a *app) error {
 	return list(a, "/turns?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t view.Turn) []any {
-		return []any{t.ID, t.State, t.Outcome, t.Person, t.Session, at(t.CreatedAt), oneLine(t.Text, 50)}
+		return []any{t.ID, t.State, words.Outcome(t.Outcome), t.Person, t.Session, at(t.CreatedAt), oneLine(t.Text, 50)}
 	})
 }
 

@@ -8,13 +8,24 @@ import (
 	"time"
 )
 
+// outcomes are those that say too little without their underscores.
+var outcomes = map[string]string{"not_reached": "the goal was not reached", "no_model": "no language model is set up"}
+
+// Outcome is an outcome for people to read.
+func Outcome(outcome string) string {
+	if words, ok := outcomes[outcome]; ok {
+		return words
+	}
+	return strings.ReplaceAll(outcome, "_", " ")
+}
+
 // Ended is a state with its outcome for people to read: no word of the outcome stands
 // twice, and none that says no more than the state.
 func Ended(state, outcome string) string {
 	var words []string
 	for _, word := range strings.Fields(outcome) {
-		word = strings.ReplaceAll(word, "_", " ")
-		if word != state && word != "ok" && word != "error" && !slices.Contains(words, word) {
+		word = Outcome(word)
+		if word != state && word != "ok" && word != "error" && word != "answered" && !slices.Contains(words, word) {
 			words = append(words, word)
 		}
 	}

@@ -26,7 +26,7 @@ func TestEndsReadAsPeopleWrite(t *testing.T) {
 		{"cancelled", "cancelled cancelled"}:   "cancelled",
 		{"cancelled", "cancelled"}:             "cancelled",
 		{"done", "ok"}:                         "done",
-		{"done", "answered"}:                   "done (answered)",
+		{"done", "answered"}:                   "done",
 		{"failed", "error exit_status"}:        "failed (exit status)",
 		{"failed", "timeout timeout"}:          "failed (timeout)",
 		{"failed", "error"}:                    "failed",

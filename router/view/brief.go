@@ -2,9 +2,11 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
@@ -50,7 +52,7 @@ const maxModelFault = 700
 func (v *Turn) Brief(full bool) string {
 	e := v.Explanation()
 	var b strings.Builder
-	fmt.Fprintf(&b, "**Turn %d**, %s.", e.ID, render.Escape(e.ended()))
+	fmt.Fprintf(&b, "**Answer %d**, %s.", e.ID, render.Escape(e.ended()))
 	if len(e.Asked) > 0 {
 		m := &e.Asked[0]
 		late := ""
@@ -84,7 +86,7 @@ func (v *Turn) Brief(full bool) string {
 		fmt.Fprintf(&b, "\n\nPlan %d: %s", a.Attempt+1, render.Escape(words.OneLine(a.Goal, 200)))
 		for j := range a.Steps[:min(len(a.Steps), briefSteps)] {
 			s := &a.Steps[j]
-			fmt.Fprintf(&b, "\n%d\\. %s – %s", s.Position+1, render.Escape(words.OneLine(s.what(), 150)), render.Escape(s.became()))
+			fmt.Fprintf(&b, "\n%d\\. %s – %s", s.Position+1, render.Escape(s.Words(j == len(a.Steps)-1)), render.Escape(s.briefly()))
 			if s.Review != nil && s.Review.Status != "ok" {
 				fmt.Fprintf(&b, "; review: %s", render.Escape(s.verdict()))
 			}
@@ -93,8 +95,10 @@ func (v *Turn) Brief(full bool) string {
 	if fault := v.ModelFault(); fault != "" && full {
 		fmt.Fprintf(&b, "\n\nThe language model failed: %s", render.Escape(fault))
 	}
-	t := report{}
-	fmt.Fprintf(&b, "\n\nCost: %s.", render.Escape(t.cost(e.Calls, e.TokensIn, e.TokensOut, 0)))
+	if slices.ContainsFunc(v.LLM, func(c Call) bool { return c.Provider != llm.Offline }) {
+		t := report{}
+		fmt.Fprintf(&b, "\n\nCost: %s.", render.Escape(t.cost(e.Calls, e.TokensIn, e.TokensOut, 0)))
+	}
 	for i := range e.Said {
 		for j := range e.Said[i].Parts {
 			if d := &e.Said[i].Parts[j]; d.State != string(ledger.DeliverySent) || d.Repeated {

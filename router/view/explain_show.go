@@ -194,9 +194,13 @@ func (s *Task) became() string {
 	return text
 }
 
-// became says what was said to a question.
+// became says which rule asked, and what was said to that.
 func (a *Approval) became() string {
-	text := "rule " + a.Rule + " asked: "
+	return "rule " + a.Rule + " asked: " + a.answer()
+}
+
+// answer is what was said to a question.
+func (a *Approval) answer() string {
 	why := ""
 	if a.Why != "" {
 		why = " (" + words.OneLine(a.Why, 300) + ")"
@@ -204,15 +208,15 @@ func (a *Approval) became() string {
 	switch a.State {
 	case "accepted":
 		scope := map[string]string{"once": "once", "session": "for the session", "always": "always"}[a.Scope]
-		return text + a.By + " allowed it " + scope + why
+		return a.By + " allowed it " + scope + why
 	case "rejected":
-		return text + a.By + " denied it" + why
+		return a.By + " denied it" + why
 	case "expired":
-		return text + "nobody answered in time"
+		return "nobody answered in time"
 	case "cancelled":
-		return text + "it was cancelled before anybody answered"
+		return "it was cancelled before anybody answered"
 	}
-	return text + "nobody has answered yet"
+	return "nobody has answered yet"
 }
 
 // verdict is the reviewer's word.

@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,7 +13,7 @@ import (
 )
 
 // sayIt begins the detail of a message that is a tool's output as it is.
-const sayIt = "Say what became of it: "
+const sayIt = "Say what became of it."
 
 // jobPhrases are those of reminders and jobs. The scheduler says what is a wish with a time, and its tools read it.
 var jobPhrases = []phrase{
@@ -19,10 +21,10 @@ var jobPhrases = []phrase{
 	{say(`(?:show(?: me)?|what is|history of)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})`), planner.jobs},
 	{say(`(?P<verb>delete|remove|cancel|pause|resume|skip|run)(?: the| my)?(?: reminder| job| task)? (?:number |no\.? ?|#)?(?P<number>\d{1,15})(?: now)?`), planner.changeJob},
 	{moveWords, planner.changeJob},
-	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]?`), answer("say how a reminder is written", "Write *remind me*, when, and what: *remind me tomorrow at 9 to call Ann*, *remind me in 20 minutes tea*, *remind me every weekday at 8 stand up*. *list my reminders* lists them.")},
+	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]?`), answer("say how a reminder is written", "Write \"remind me\", when, and what: \"remind me tomorrow at 9 to call Ann\", \"remind me in 20 minutes tea\", \"remind me every weekday at 8 stand up\". \"list my reminders\" lists them.")},
 	{say(`(?:can you |could you )?remind (?P<to>(?-i:\p{Lu})\S*(?: (?-i:\p{Lu})\S*)?) (?P<what>.+)`), planner.remindOther},
-	{say(`snooze(?: .*)?`), answer("say how to snooze", "Press a button under the reminder, or write `/jobs NUMBER snooze 10m`. *list my reminders* shows the numbers of those to come.")},
-	{say(`(?:change|move|cancel|delete|remove|stop) (?:it|(?:the |my |all |that |this )*(?:reminders?|jobs?|reminding me))(?: .*)?`), answer("ask which job", "Which one? *list my reminders* shows the numbers. Then write *cancel reminder 7*, or *change reminder 7 to tomorrow at 9*.")},
+	{say(`snooze(?: .*)?`), answer("say how to snooze", "Press a button under the reminder, or write \"/jobs NUMBER snooze 10m\". \"list my reminders\" shows the numbers.")},
+	{say(`(?:change|move|cancel|delete|remove|stop) (?:it|(?:the |my |all |that |this )*(?:reminders?|jobs?|reminding me))(?: .*)?`), answer("ask which job", "Which one? Write \"list my reminders\" to see the numbers. Then write, for example, \"cancel reminder 7\" or \"change reminder 7 to tomorrow at 9\".")},
 	{all, scheduled(func(w scheduler.Wish) bool { return w.Leading })},
 }
 
@@ -37,8 +39,11 @@ func scheduled(is func(scheduler.Wish) bool) func(planner, map[string]string) (p
 		if !p.wish.Timed || !is(p.wish) {
 			return nil, false
 		}
-		kind := map[bool]string{true: "task", false: "reminder"}[!p.wish.Spoken && p.acts(p.wish.Rest)]
-		return p.job("schedule.add", map[string]any{"kind": kind, "when": strings.TrimSpace(m["text"])})
+		kind, does := "reminder", "Make the reminder"
+		if !p.wish.Spoken && p.acts(p.wish.Rest) {
+			kind, does = "task", "Plan the task for later"
+		}
+		return p.job("schedule.add", does, map[string]any{"kind": kind, "when": strings.TrimSpace(m["text"])})
 	}
 }
 
@@ -57,32 +62,33 @@ func (p planner) acts(text string) bool {
 // remindOther is for somebody else: "remind Bob tomorrow at 9 to call".
 func (p planner) remindOther(m map[string]string) (plan, bool) {
 	wish, err := scheduler.Find("remind me "+m["what"], time.Now(), "UTC")
-	made, ok := p.job("schedule.send", map[string]any{"to": m["to"], "when": wish.Said, "text": wish.Rest})
+	made, ok := p.job("schedule.send", "Plan the message for later", map[string]any{"to": m["to"], "when": wish.Said, "text": wish.Rest})
 	return made, ok && err == nil && wish.Rest != ""
 }
 
 func (p planner) jobs(m map[string]string) (plan, bool) {
-	known := map[string]any{}
+	known, does := map[string]any{}, "Look at the reminders"
 	if n, err := strconv.Atoi(m["number"]); err == nil {
-		known["job"] = n
+		known["job"], does = n, fmt.Sprintf("Look at reminder %d", n)
 	}
-	return p.job("schedule.list", known)
+	return p.job("schedule.list", does, known)
 }
 
 func (p planner) changeJob(m map[string]string) (plan, bool) {
 	n, _ := strconv.Atoi(m["number"]) // the digits fit
 	action := strings.ToLower(m["verb"])
+	does := cmp.Or(action, "change")
 	switch {
 	case action == "delete" || action == "cancel":
 		action = "remove"
 	case m["when"] != "":
 		action = "edit"
 	}
-	return p.job("schedule.change", map[string]any{"job": n, "action": action, "when": m["when"]})
+	return p.job("schedule.change", fmt.Sprintf("%s reminder %d", upper(does), n), map[string]any{"job": n, "action": action, "when": m["when"]})
 }
 
-func (p planner) job(tool string, known map[string]any) (plan, bool) {
-	return p.act("do it with "+tool, sayIt+tool+".", use(tool, "Do it.", known)), true
+func (p planner) job(tool, does string, known map[string]any) (plan, bool) {
+	return p.act(does, sayIt, use(tool, does+".", known)), true
 }
 
 var choiceLine = regexp.MustCompile(`(?m)^- (.+)$`)

@@ -68,7 +68,7 @@ func TestRemindersAndJobsAreToolsOwn(t *testing.T) {
 			t.Errorf("%s\nplans %s\nwant  %s", message, got, want)
 		}
 	}
-	outputs := "## Outputs of earlier tasks\n### Task 1 (tool)\nEnded: ok\n<<<data-1\nJob 1, a reminder.\ndata-1>>>\n\n## Task\nSay what became of it: schedule.add.\n"
+	outputs := "## Outputs of earlier tasks\n### Task 1 (tool)\nEnded: ok\n<<<data-1\nJob 1, a reminder.\ndata-1>>>\n\n## Task\nSay what became of it.\n"
 	if got := ask(t, "", "", "", outputs); got != "Job 1, a reminder." {
 		t.Errorf("it says %q", got)
 	}

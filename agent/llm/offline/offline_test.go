@@ -275,9 +275,9 @@ func TestPlanWithNothingToDoSaysWhy(t *testing.T) {
 		system, user string
 		says         []string
 	}{
-		"exec withheld":  {system(false), user("run uname"), []string{"I may not run commands here: not for the role user (rule role.exec)"}},
-		"time withheld":  {"## Permitted tools\nNone here. Plan with msg tasks only.\n", user("time in Rome"), []string{"I may not use the tool `time` here."}},
-		"no tools":       {"", user("list files"), []string{"`workspace.list`"}},
+		"exec withheld":  {system(false), user("run uname"), []string{"I may not run commands here: not for the role user."}},
+		"time withheld":  {"## Permitted tools\nNone here. Plan with msg tasks only.\n", user("time in Rome"), []string{"I may not do that here."}},
+		"no tools":       {"", user("list files"), []string{"I may not do that here."}},
 		"failed":         {system(true), failed + "## New message\nrun ls /nope", []string{"`ls /nope` failed.", "No such file"}},
 		"faults":         {system(true), "## Your last plan\n<<<data-0123456789abcdef\n{}\ndata-0123456789abcdef>>>\n## Faults in your last plan\n1. tasks: empty\n\n## New message\nrun x", []string{"1. tasks: empty"}},
 		"bare failure":   {system(true), "## What failed\nSomething odd happened\n## New message\nrun x", []string{"Something odd happened"}},

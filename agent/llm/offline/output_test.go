@@ -12,7 +12,7 @@ func TestOutputSaysWhatIsMissing(t *testing.T) {
 	for _, test := range []struct{ name, text, file, want string }{
 		{"nothing", strings.Repeat(line, 10), "outputs/a.txt", ""},
 		{"cut here", strings.Repeat(line, 100), "", "2000 bytes more are not shown."},
-		{"cut before too", strings.Repeat(line, 100) + "[truncated: 30000 bytes more]\n" + line, "outputs/a.txt", "32100 bytes more are not shown. The file `outputs/a.txt` has them: *send outputs/a.txt*."},
+		{"cut before too", strings.Repeat(line, 100) + "[truncated: 30000 bytes more]\n" + line, "outputs/a.txt", "32100 bytes more are not shown. The file `outputs/a.txt` has them: write \"send outputs/a.txt\"."},
 		{"cut before", line + "[truncated: 30000 bytes more]\n" + line, "", "30100 bytes more are not shown."},
 		{"a piece of a file", line + "[truncated: 500 bytes more]\n[go on with first_line 2, or use exec with cut for long lines]", "", " 500 bytes more are not shown."},
 		{"a piece of an attachment", line + "[500 bytes more: go on with offset 100]", "", " 500 bytes more are not shown."},

@@ -91,7 +91,7 @@ func (p planner) clock(m map[string]string) (plan, bool) {
 	case name == "":
 		return p.look("time", "the date and time", map[string]any{})
 	case zone == "":
-		return ready("ask for the time zone", "I do not know where "+clip(name, 60)+" is; give me its IANA time zone, for example *time in Europe/Rome*."), true
+		return ready("ask for the time zone", "I do not know where "+clip(name, 60)+" is; give me its IANA time zone, for example \"time in Europe/Rome\"."), true
 	}
 	return p.look("time", "the date and time in "+name+" ("+zone+")", map[string]any{"zone": zone})
 }
@@ -128,7 +128,7 @@ func (p planner) write(m map[string]string) (plan, bool) {
 	var steps []task
 	switch {
 	case m["send"] != "" && strings.Contains(p.place.field("Formatting"), "files: no"):
-		return ready("say that files cannot be sent", "Files cannot be sent here; *read notes.txt* shows the text of one. On the machine they lie in the data folder under `workspaces`."), true
+		return ready("say that files cannot be sent", "Files cannot be sent here; \"read notes.txt\" shows the text of one. On the machine they lie in the data folder under `workspaces`."), true
 	case m["more"] != "":
 		mode = "append"
 	case name == "":
@@ -168,7 +168,7 @@ func (p planner) show(files ...file) (plan, bool) {
 	if len(files) == 1 && !noText.MatchString(files[0].about) {
 		return p.look("attachment.read", "the text of "+files[0].name, map[string]any{"id": files[0].id})
 	}
-	const only = "I can show what is in a text (*read NAME*); of other files I can only say what they are:\n"
+	const only = "I can show what is in a text (\"read NAME\"); of other files I can only say what they are:\n"
 	return ready("say what came along", only+listed(files)), len(files) > 0
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"switchboard/scheduler"
 )
@@ -30,7 +32,13 @@ func planned(goal string, tasks ...task) plan {
 		maps.Copy(all, t)
 		maps.Copy(t, all)
 	}
-	return plan{"goal": goal, "secrets": nil, "tasks": tasks}
+	return plan{"goal": upper(goal), "secrets": nil, "tasks": tasks}
+}
+
+// upper begins a sentence.
+func upper(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // ready is a plan of one message with its text.
@@ -87,11 +95,16 @@ func (p planner) act(goal, tell string, steps ...task) plan {
 	for _, step := range steps {
 		name, what := "exec", "run commands"
 		if tool, ok := step["tool"].(string); ok {
-			name, what = tool, "use the tool `"+tool+"`"
+			name, what = tool, "do that"
 		}
-		if !p.tools[name] {
-			return ready("say that this is not permitted", strings.TrimRight("I may not "+what+" here: "+p.place.field(name), ": ")+".")
+		if p.tools[name] {
+			continue
 		}
+		why, _, _ := strings.Cut(p.place.field(name), " (rule ")
+		if strings.HasPrefix(why, "this chat ") { // it says all
+			return ready("say that this is not permitted", upper(why)+".")
+		}
+		return ready("say that this is not permitted", strings.TrimRight("I may not "+what+" here: "+why, ": ")+".")
 	}
 	return planned(goal, append(steps, task{"type": "msg", "detail": tell})...)
 }
@@ -194,7 +207,7 @@ func output(text, file string) string {
 		said += fmt.Sprintf("\n\nThis is the beginning; %d bytes more are not shown.", missing)
 	}
 	if missing > 0 && file != "" {
-		said += fmt.Sprintf(" The file `%s` has them: *send %s*.", file, file)
+		said += fmt.Sprintf(" The file `%s` has them: write \"send %s\".", file, file)
 	}
 	return said
 }

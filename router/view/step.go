@@ -1,0 +1,76 @@
+package view
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/internal/words"
+)
+
+// Words say what a step does; last: of its plan.
+func (s *Task) Words(last bool) string {
+	detail := words.OneLine(s.Detail, 150)
+	switch {
+	case s.Type == "msg" && last:
+		return "Answer"
+	case s.Type == "exec":
+		return "Run a command: " + detail
+	}
+	return cmp.Or(strings.TrimSuffix(detail, "."), s.Tool, "Send a message")
+}
+
+// Stands says how a step is.
+func (s *Task) Stands() string {
+	switch s.State {
+	case "pending":
+		return "not begun"
+	case "running":
+		return "under way"
+	case "interrupted":
+		return "stopped midway"
+	}
+	return s.State
+}
+
+// ruleWords say why a step was allowed, by how the name of the rule begins.
+var ruleWords = []struct{ rule, words string }{
+	{"role.admin", "allowed to admins"},
+	{"role.", "allowed to everybody I know"},
+	{"grant.", "allowed by a standing permission"},
+	{"approval.", ""}, // who allowed it is said
+	{"policy.exec.", "allowed by the rules for commands"},
+	{"", "allowed"},
+}
+
+// briefly says what became of a step, and why it was allowed or not, without names of rules.
+func (s *Task) briefly() string {
+	text := s.Stands()
+	if outcome := words.Ended("", s.Outcome); outcome != "" && s.State != "interrupted" {
+		text += outcome
+	}
+	if s.State != "interrupted" && s.StartedAt != nil && s.FinishedAt != nil {
+		text += " after " + s.FinishedAt.Sub(*s.StartedAt).Round(time.Millisecond).String()
+	}
+	if s.Rule != "" && !strings.HasPrefix(s.Outcome, "refused") {
+		for _, r := range ruleWords {
+			if strings.HasPrefix(s.Rule, r.rule) {
+				if r.words != "" {
+					text += ", " + r.words
+				}
+				break
+			}
+		}
+	}
+	if s.Reason != "" {
+		text += ": " + words.OneLine(s.Reason, 300)
+	}
+	for i := range s.Approvals {
+		text += "; " + s.Approvals[i].answer()
+	}
+	if s.Taint != "" {
+		text += "; it holds text from elsewhere (" + tools.Taint(s.Taint).Words() + ")"
+	}
+	return text
+}
