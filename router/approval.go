@@ -226,19 +226,16 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 	case len(list) == 0 && after != 0:
 		return commands.Says("There are no more."), nil
 	case len(list) == 0:
-		return commands.Says("Nothing is allowed without asking."), nil
+		return commands.Says("You have given no standing permissions."), nil
 	}
 	var a commands.Answer
 	var b strings.Builder
 	b.WriteString("Allowed without asking:")
 	shown := list[:min(len(list), commands.Rows)]
 	for _, g := range shown {
-		where := "in another chat, " + render.Escape(g.Session)
-		switch {
-		case g.Scope == string(ledger.DoesAlways):
+		where := "in " + render.Escape(ledger.ChatWords(ledger.OfSession(g.Session), c.Conversation()))
+		if g.Scope == string(ledger.DoesAlways) {
 			where = "always"
-		case g.Session == ledger.SessionKey(c.Conversation()):
-			where = "in this chat"
 		}
 		fmt.Fprintf(&b, "\n- %d: %s, %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), grantOf(&g), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
 		a.Buttons = append(a.Buttons, commands.Button{Label: fmt.Sprint("Remove ", g.ID), Command: fmt.Sprint("grants remove ", g.ID)})

@@ -163,7 +163,7 @@ func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 			r.platform.Say("c1", "ada", text)
 			r.mentions(n, want...)
 		}
-		say(1, "/grants", "Nothing is allowed without asking.")
+		say(1, "/grants", "You have given no standing permissions.")
 		say(2, "ask make x", "May I")
 		r.platform.Say("c1", "ada", "/approve "+r.typedCode(r.await(2)[1])+" always")
 		r.mentions(4, "accepted always by ada")
@@ -188,7 +188,7 @@ func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 		say(17, "/grants remove 1", "Taken back")
 		say(18, "ask make x", "May I")
 		say(19, "/reset", "Forgotten")
-		say(20, "/grants", "Nothing is allowed without asking.")
+		say(20, "/grants", "You have given no standing permissions.")
 	})
 }
 
@@ -214,7 +214,7 @@ func TestGrantsOfOthersAreForADirectChat(t *testing.T) {
 			t.Errorf("in a direct chat: %q", got)
 		}
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "/grants"})
-		if got := last("g1", 1); got != "Nothing is allowed without asking." {
+		if got := last("g1", 1); got != "You have given no standing permissions." {
 			t.Errorf("in a group: %q", got)
 		}
 	})

@@ -20,7 +20,7 @@ type keeper struct {
 	tests atomic.Int64
 }
 
-func (k *keeper) Channels() []admin.Channel {
+func (k *keeper) Channels(*time.Location) []admin.Channel {
 	names := []string{"console", "play", "play-2"}
 	list := make([]admin.Channel, len(names))
 	for i, name := range names {
@@ -30,7 +30,7 @@ func (k *keeper) Channels() []admin.Channel {
 	return list
 }
 
-func (k *keeper) TestChannel(ctx context.Context, name string) []admin.Finding {
+func (k *keeper) TestChannel(ctx context.Context, name string, _ *time.Location) []admin.Finding {
 	k.tests.Add(1)
 	if name == "play-2" {
 		panic("a broken adapter")

@@ -299,7 +299,11 @@ func (r *Router) whoami(_ context.Context, c *commands.Call) (commands.Answer, e
 	known := c.Event.Sender.Identities(conv.Channel, r.Lines.Line(conv.Channel).Kind)
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(c), c.Person.Role)
-	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", known[len(known)-1], conv.Channel)
+	if id := known[len(known)-1]; id == r.Local {
+		b.WriteString("\nYou write to me in the terminal.")
+	} else {
+		fmt.Fprintf(&b, "\nYou write to me on %s. Your account there is %s.", conv.Channel, render.Escape(id))
+	}
 	usable := r.usable(c)
 	if len(usable) == 0 {
 		b.WriteString("\nYou may use no tools here.")
@@ -320,7 +324,7 @@ func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answe
 		return a, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Session %s, model %s.\n", key, render.Escape(cmp.Or(c.Session.Model, r.settings().Model)))
+	b.WriteString(r.modelHere(cmp.Or(c.Session.Model, r.settings().Model)) + "\n")
 	switch {
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")

@@ -47,7 +47,7 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 			{"/people remove", "Write: `/people remove NAME`"},
 			{"/people remove eve now", "Write: `/people remove NAME`"},
 			{"/people tools eve", "Write: `/people tools NAME PATTERN…"},
-			{"/people promote eve", "I did nothing. I know these:"},
+			{"/people promote eve", "I did nothing. /people can do this:"},
 			{"/people add eve bad:1", "I did nothing: that is no identity, e.g. `telegram:12345`"},
 			{"/people add eve_*x* scripted:eve", "eve_*x* can write to me now: user, scripted:eve."},
 			{"/people add eve_*x* scripted:eve2", "eve_*x* is there already"},

@@ -276,7 +276,7 @@ func TestOpenPolicyMakesPeople(t *testing.T) {
 		r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Label: "Lady Lovelace", Text: "/start"})
 		sent := r.await(4)
 		all := strings.Join(texts(sent), "\n")
-		for _, want := range []string{"re: let me in", "Hello Eve Ex.", "You are Eve Ex, role user", "You speak as scripted:eve", "Hello ada."} {
+		for _, want := range []string{"re: let me in", "Hello Eve Ex.", "You are Eve Ex, role user", "Your account there is scripted:eve", "Hello ada."} {
 			if !strings.Contains(all, want) {
 				t.Errorf("nobody says %q: %q", want, texts(sent))
 			}

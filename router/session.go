@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -104,12 +105,31 @@ func (r *Router) modeOf(own ledger.Session) string {
 	return cmp.Or(own.Mode, r.settings().Config.DefaultMode)
 }
 
+// modelHere says which model plans in a session.
+func (r *Router) modelHere(name string) string {
+	switch {
+	case name != llm.Offline:
+		return fmt.Sprintf("The model here is %s.", render.Escape(name))
+	case len(r.settings().Models) == 0:
+		return "No language model is set up, so I use the built-in one."
+	}
+	return "I use the built-in model here."
+}
+
+// modelLater is modelHere after a change, which counts from the next message on.
+func (r *Router) modelLater(name string) string {
+	if name == llm.Offline {
+		return "From your next message on I use the built-in model here."
+	}
+	return fmt.Sprintf("The model here is %s from your next message on.", render.Escape(name))
+}
+
 func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	now, models := cmp.Or(c.Session.Model, r.settings().Model), r.settings().Models
 	choices := func(said, after string) commands.Answer {
 		switch {
-		case len(models) == 0:
-			said += " The settings name no other."
+		case len(models) == 0 && now != llm.Offline:
+			said += " No other is set up."
 		case c.Session.Model != "":
 			models = append(slices.Clone(models), asSettings)
 		}
@@ -118,13 +138,13 @@ func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, er
 	after, more := strings.CutPrefix(c.Args, "after ")
 	switch {
 	case c.Args == "" || more:
-		return choices(fmt.Sprintf("The model here is %s.", render.Escape(now)), after), nil
+		return choices(r.modelHere(now), after), nil
 	case c.Args == asSettings:
-		return set(c, ledger.SessionModel, "", fmt.Sprintf("The model here is %s from your next message on.", render.Escape(r.settings().Model)))
+		return set(c, ledger.SessionModel, "", r.modelLater(r.settings().Model))
 	case !slices.Contains(models, c.Args):
 		return choices(fmt.Sprintf("I have no model of the name %s.", render.Escape(words.OneLine(c.Args, 60))), ""), nil
 	}
-	return set(c, ledger.SessionModel, c.Args, fmt.Sprintf("The model here is %s from your next message on.", render.Escape(c.Args)))
+	return set(c, ledger.SessionModel, c.Args, r.modelLater(c.Args))
 }
 
 func (r *Router) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
@@ -153,11 +173,11 @@ func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer,
 		return commands.Says("Write the two letters of a language, such as /lang de or /lang it."), nil
 	}
 	said := commands.Text{
-		EN: "From your next message on I answer here in the language " + to + ". What commands say stays English.",
-		DE: "Ab jetzt antworte ich hier auf Deutsch. Was Befehle sagen, bleibt meist englisch.",
-		ES: "Desde ahora respondo aquí en español. Lo que dicen las órdenes sigue casi siempre en inglés.",
-		FR: "Désormais je réponds ici en français. Ce que disent les commandes reste le plus souvent en anglais.",
-		IT: "D'ora in poi rispondo qui in italiano. Quello che dicono i comandi resta quasi sempre in inglese.",
+		EN: "From your next message on I answer here in the language " + to + ". Commands and confirmations of reminders stay in English.",
+		DE: "Ab jetzt antworte ich hier auf Deutsch. Antworten auf Befehle und Bestätigungen von Erinnerungen bleiben englisch.",
+		ES: "Desde ahora respondo aquí en español. Las respuestas a las órdenes y las confirmaciones de los recordatorios siguen en inglés.",
+		FR: "Désormais je réponds ici en français. Les réponses aux commandes et les confirmations des rappels restent en anglais.",
+		IT: "D'ora in poi rispondo qui in italiano. Le risposte ai comandi e le conferme dei promemoria restano in inglese.",
 	}
 	if to == "en" {
 		said.EN = "From your next message on I answer here in English."

@@ -39,7 +39,7 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		says("/model", "The model here is test.", "small")
 		says("/model large", "I have no model of the name large")
 		says("/model small", "The model here is small")
-		says("/status", "model small")
+		says("/status", "The model here is small.")
 		says("/timezone", "The time zone here is Europe/Rome.") // of the settings: bob has none
 		says("which is it for the model?", "Europe/Rome")
 		says("/timezone Mars/Base", `"Mars/Base" is not a time zone; write an IANA name such as Europe/Rome. What time is it where you are?`)
@@ -49,7 +49,7 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		says("and now?", "Asia/Tokyo")
 		says("/timezone default", "The time zone here is Europe/Rome.")
 		says("/timezone Asia/Tokyo", "The time zone here is Asia/Tokyo")
-		says("/lang de", "Ab jetzt antworte ich hier auf Deutsch. Was Befehle sagen, bleibt meist englisch.")
+		says("/lang de", "Ab jetzt antworte ich hier auf Deutsch. Antworten auf Befehle und Bestätigungen von Erinnerungen bleiben englisch.")
 		says("/help", "Diese Befehle gehen jederzeit:", "\n/mode `[ask|act]` – ob ich hier etwas ändern")
 		says("/mode default", "Mode: act")
 		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "bob", Text: "/mode ask", Mentioned: true})

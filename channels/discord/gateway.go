@@ -383,7 +383,7 @@ func (l *link) judge(err error) error {
 		return fmt.Errorf("the gateway: %w", channels.ErrUnauthorized)
 	case closePrivileged:
 		c.lean = true
-		c.log.Warn("the portal does not let the bot read messages: it is told only direct chats and what names it; switch on Bot, Message Content Intent")
+		c.log.Warn("the portal does not let the bot read messages: it reads only direct chats and messages that mention it; switch on Bot, Message Content Intent")
 		return fmt.Errorf("%w without the message content", errAgain)
 	case closeBadSequence, closeTimeout:
 		c.lose(l.session)

@@ -28,11 +28,11 @@ func (e *engine) adminCommands(ledger *store.Router) []commands.Command {
 }
 
 // Channels implements admin.ChannelKeeper.
-func (e *engine) Channels() []admin.Channel {
+func (e *engine) Channels(zone *time.Location) []admin.Channel {
 	list := e.statuses()
 	shown := make([]admin.Channel, len(list))
 	for i, s := range list {
-		shown[i] = admin.Channel{Status: s, Is: howItIs(s), Rules: "whoever may run switchboard on this machine", Fixed: s.Name == consoleName}
+		shown[i] = admin.Channel{Status: s, Is: howItIs(s, zone), Rules: "open to whoever may run switchboard on this machine", Fixed: s.Name == consoleName}
 		if ch, ok := e.settings().Channels[s.Name]; ok {
 			shown[i].Rules = whoMayWrite(ch.ChannelConfig)
 		}
@@ -50,10 +50,10 @@ func whoMayWrite(ch router.ChannelConfig) string {
 }
 
 // TestChannel implements admin.ChannelKeeper.
-func (e *engine) TestChannel(ctx context.Context, name string) (found []admin.Finding) {
+func (e *engine) TestChannel(ctx context.Context, name string, zone *time.Location) (found []admin.Finding) {
 	for _, s := range e.statuses() {
 		if s.Name == name {
-			found = append(found, admin.Finding{OK: !inTrouble(s), Warn: s.State != channels.StateConnected && name != consoleName, Text: howItIs(s)})
+			found = append(found, admin.Finding{OK: !inTrouble(s), Warn: s.State != channels.StateConnected && name != consoleName, Text: howItIs(s, zone)})
 		}
 	}
 	adapter := e.router.Channels.Adapter(name)
@@ -111,6 +111,7 @@ func (e *engine) examine(ctx context.Context) (found []admin.Finding, whole bool
 	}
 	a := &app{mask: running.Mask, ctx: ctx}
 	for _, f := range append(findings, a.examine(settings)...) {
+		f.Check = f.title()
 		found = append(found, admin.Finding(f))
 	}
 	return found, ctx.Err() == nil

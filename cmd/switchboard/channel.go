@@ -61,8 +61,8 @@ func (c *channelListCmd) Run(a *app) error {
 	})
 }
 
-// howItIs says in a line how a channel is, since when, and why.
-func howItIs(s channels.Status) string {
+// howItIs says in a line how a channel is, since when in a zone, and why.
+func howItIs(s channels.Status, zone *time.Location) string {
 	is := map[channels.State]string{
 		channels.StateConnected: "has been connected", channels.StateConnecting: "has been connecting",
 		channels.StateWaiting: "has been waiting", channels.StateError: "has not been connected",
@@ -70,7 +70,7 @@ func howItIs(s channels.Status) string {
 	}[s.State]
 	text := s.Name + " " + cmp.Or(is, "is "+string(s.State))
 	if !s.Since.IsZero() {
-		text += " since " + at(s.Since)
+		text += " since " + s.Since.In(zone).Format(stamp)
 	}
 	if s.Reason != "" {
 		text += ": " + s.Reason
@@ -177,7 +177,7 @@ func (a *app) checkStatuses(settings *configs.Settings, mends map[string]string)
 		return []finding{{Check: "channel", Text: "the engine does not say how its channels are: " + err.Error(), Mend: "restart it; an older version may be running"}}
 	}
 	for _, s := range list {
-		f := finding{Check: "channel", Text: howItIs(s)}
+		f := finding{Check: "channel", Text: howItIs(s, time.Local)}
 		switch s.State {
 		case channels.StateError, channels.StateDeaf:
 			f.Mend = cmp.Or(mends[s.Name], "\"switchboard channel list\" says when it is well again")

@@ -62,7 +62,7 @@ type cli struct {
 	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account." group:"run"`
 	Version  versionCmd  `cmd:"" help:"Print the version." group:"about"`
 
-	Completion completionCmd `cmd:"" help:"Print what completes commands in bash or zsh." group:"about"`
+	Completion completionCmd `cmd:"" help:"Print the completion script for bash or zsh." group:"about"`
 
 	Help struct {
 		Of []string `arg:"" optional:""`
@@ -131,6 +131,7 @@ func run(args []string, std streams, env []string) int {
 		fmt.Fprintln(std.err, "switchboard:", err)
 		return exitFailed
 	}
+	subcommands(parser.Model)
 	command, err := parser.Parse(args)
 	if err == nil && strings.HasPrefix(command.Command(), "help") {
 		command, err = parser.Parse(slices.Concat(c.Help.Of, []string{"--help"}))
@@ -154,6 +155,15 @@ func run(args []string, std streams, env []string) int {
 		return a.report(err)
 	}
 	return exitDone
+}
+
+// subcommands have a heading of their own in --help, and not that of their command.
+func subcommands(commands *kong.Application) {
+	for _, command := range commands.Children {
+		for _, sub := range command.Children {
+			sub.Group = &kong.Group{Key: "commands", Title: "Commands:"}
+		}
+	}
 }
 
 // whichOf is the command that an error of the parser is about, as it is typed.

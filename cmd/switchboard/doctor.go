@@ -38,6 +38,14 @@ type finding struct {
 	Mend  string `json:"mend,omitempty"` // what to do when it is not OK, or worth a second look
 }
 
+// title is the check as people read it.
+func (f finding) title() string {
+	if f.Check == "ledger" {
+		return "queue"
+	}
+	return f.Check
+}
+
 // mark is how the finding's line begins.
 func (f finding) mark() string {
 	switch {
@@ -87,7 +95,7 @@ func (c *doctorCmd) Run(a *app) error {
 
 func printFindings(a *app, findings []finding) {
 	for _, f := range findings {
-		fmt.Fprintf(a.out, "%s  %-10s %s\n", f.mark(), f.Check, strings.ReplaceAll(console.Printable(f.Text), "\n", "\n                 "))
+		fmt.Fprintf(a.out, "%s  %-10s %s\n", f.mark(), f.title(), strings.ReplaceAll(console.Printable(f.Text), "\n", "\n                 "))
 		if (!f.OK || f.Warn) && f.Mend != "" {
 			fmt.Fprintf(a.out, "      %-10s fix: %s\n", "", console.Printable(f.Mend))
 		}
@@ -248,7 +256,7 @@ func unconfined(settings *configs.Settings) string {
 }
 
 func checkChannels(settings *configs.Settings) []finding {
-	findings := []finding{{Check: "channel", OK: true, Text: "console: whoever may run switchboard on this machine"}}
+	findings := []finding{{Check: "channel", OK: true, Text: "console: open to whoever may run switchboard on this machine"}}
 	if len(settings.Channels) == 0 {
 		findings = append(findings, finding{
 			Check: "channel", OK: true, Warn: true, Text: "no chat platform is set",

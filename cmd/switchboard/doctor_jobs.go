@@ -20,7 +20,7 @@ func checkJobs(ctx context.Context, db *store.DB, settings *configs.Settings, al
 	if err != nil {
 		return []finding{{Check: "jobs", Text: err.Error(), Mend: "see what the database's log says"}}
 	}
-	all := finding{Check: "jobs", OK: true, Text: words.Count(facts.Active, "job") + " active"}
+	all := finding{Check: "jobs", OK: true, Text: activeJobs(facts)}
 	if !settings.Scheduler.Enabled {
 		all.Warn, all.Mend = true, "\"switchboard config set scheduler.enabled true\" has them go on"
 		all.Text += "; switched off ([scheduler] enabled = false): none runs but maintenance"
@@ -44,6 +44,15 @@ func checkJobs(ctx context.Context, db *store.DB, settings *configs.Settings, al
 		}
 	}
 	return findings
+}
+
+// activeJobs counts those that wait for their time.
+func activeJobs(facts store.JobFacts) string {
+	if facts.Active == facts.Own {
+		return fmt.Sprintf("no jobs of people and %d of the program are active", facts.Own)
+	}
+	of := words.Count(facts.Active-facts.Own, "job")
+	return fmt.Sprintf("%s of people and %d of the program are active", of, facts.Own)
 }
 
 // numbered are jobs by number, the first ten of them.

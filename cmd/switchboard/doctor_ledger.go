@@ -169,15 +169,19 @@ func checkFacts(ctx context.Context, db *store.DB) []finding {
 	if err != nil {
 		return []finding{{Check: "ledger", Text: err.Error(), Mend: "see what the database's log says"}}
 	}
-	turns := finding{Check: "ledger", OK: true, Text: words.Count(facts.Open, "turn") + " open"}
+	turns := finding{Check: "ledger", OK: true, Text: "nothing is being worked on"}
 	if facts.Open > 0 {
+		turns.Text = words.Count(facts.Open, "message") + " being worked on or waiting"
 		turns.Text += fmt.Sprintf(", the oldest was asked %s ago", facts.Oldest.Round(time.Second))
 	}
 	if facts.Oldest > longOpen {
 		turns.Warn = true
 		turns.Text += "; see \"switchboard turn list --state running\" and \"--state queued\""
 	}
-	parts := finding{Check: "ledger", OK: true, Text: words.Count(facts.Pending, "part") + " to be sent"}
+	parts := finding{Check: "ledger", OK: true, Text: "nothing waits to be sent"}
+	if facts.Pending > 0 {
+		parts.Text = words.Count(facts.Pending, "message part") + " waiting to be sent"
+	}
 	findings := []finding{turns, parts}
 	for _, lost := range []struct {
 		n           int
@@ -189,7 +193,7 @@ func checkFacts(ctx context.Context, db *store.DB) []finding {
 		if lost.n > 0 {
 			findings = append(findings, finding{Check: "ledger", OK: true, Warn: true, Text: fmt.Sprintf(
 				"%s %s, %s; see \"switchboard delivery list --state %s\", then \"delivery retry\" or \"delivery drop\"",
-				words.Count(lost.n, "part"), lost.state, lost.want, lost.state)})
+				words.Count(lost.n, "message part"), lost.state, lost.want, lost.state)})
 		}
 	}
 	return findings

@@ -29,7 +29,7 @@ func TestDoctorAndExplainNameBothEngines(t *testing.T) {
 		`ok    cluster    database and data folder belong together`,
 		`ok    clock      the database's clock and ours agree`,
 		`ok    notify     engines hear each other`,
-		`ok    ledger     1 turn open, the oldest was asked`,
+		`ok    queue      1 message being worked on or waiting, the oldest was asked`,
 		`ok    channel    play has been connected since`,
 	} {
 		if !says(out, line) {
@@ -86,7 +86,7 @@ func TestDoctorListsDeadPartsUntilTheyAreLookedInto(t *testing.T) {
 		return id != 0
 	})
 	out, errs, _ := r.command("doctor")
-	if !says(out, `WARN  ledger     1 part dead, not shown; see "switchboard delivery list --state dead"`) || !says(out, `ok    engine     \d+ on .*: alive since`) {
+	if !says(out, `WARN  queue      1 message part dead, not shown; see "switchboard delivery list --state dead"`) || !says(out, `ok    engine     \d+ on .*: alive since`) {
 		t.Errorf("%s%s", out, errs)
 	}
 	if strings.Contains(out, "cluster") || strings.Contains(out, "notify") {

@@ -261,7 +261,7 @@ func adminMissing(people []ledger.Person, name string, config router.ChannelConf
 // missing says what is not set up yet.
 func (e *engine) missing() (list []string) {
 	if e.settings().Agent.Planner == llm.Offline {
-		list = append(list, "a language model: until agent.planner names one I know a few things only, which help lists")
+		list = append(list, "no language model is set up; write \"help\" to see what I can do without one")
 	}
 	people := e.people()
 	for _, at := range e.router.Channels.List() {
@@ -271,7 +271,7 @@ func (e *engine) missing() (list []string) {
 	}
 	for _, s := range e.router.Lines.Statuses() {
 		if inTrouble(s) {
-			list = append(list, howItIs(s))
+			list = append(list, howItIs(s, time.Local))
 		}
 	}
 	return list

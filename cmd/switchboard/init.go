@@ -18,7 +18,7 @@ import (
 
 // initCmd writes a settings file or adds to it, or prints what a platform makes the bot's app from.
 type initCmd struct {
-	What  string `arg:"" optional:"" complete:"model telegram slack discord" help:"Ask for this alone: model, telegram, slack or discord. Where it is no terminal, slack prints the manifest of its app."`
+	What  string `arg:"" optional:"" complete:"model telegram slack discord" help:"Ask for this alone: model, telegram, slack or discord. When not run on a terminal, slack prints the manifest of its app."`
 	Agent bool   `help:"With slack: print the manifest that makes the app an agent there; this cannot be undone."`
 	Dev   bool   `help:"Reach the fake platforms of \"switchboard dev\", which was started in this folder."`
 }

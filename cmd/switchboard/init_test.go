@@ -102,7 +102,7 @@ func TestInitLeadsToAnAdminsFirstAnswerOnEachPlatform(t *testing.T) {
 		p.writes("what time is it in Tokyo?")
 		p.reads("Tokyo")
 		p.writes(strings.Replace(said[1], "claim", "start", 1))
-		p.reads("a language model: until agent.planner names one")
+		p.reads("no language model is set up")
 		claim = ""
 	}
 	serve.press(ctrlD)

@@ -27,7 +27,7 @@ type jobCmd struct {
 	Edit    jobEditCmd    `cmd:"" help:"Give one another time, text or option."`
 	Run     jobRunCmd     `cmd:"" help:"Run one now, besides its times."`
 	Pause   jobPauseCmd   `cmd:"" help:"Pause one until it is resumed."`
-	Resume  jobResumeCmd  `cmd:"" help:"Have one go on that was paused or disabled."`
+	Resume  jobResumeCmd  `cmd:"" help:"Resume one that was paused or disabled."`
 	Skip    jobSkipCmd    `cmd:"" help:"Skip the next run of one."`
 	Remove  jobRemoveCmd  `cmd:"" help:"Remove one; its history stays for as long as [retention] runs says."`
 	History jobHistoryCmd `cmd:"" help:"The runs of one, and what became of them."`

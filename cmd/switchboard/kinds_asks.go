@@ -57,7 +57,7 @@ var askedKinds = []askedKind{
 		"Discord",
 		[]string{
 			"At https://discord.com/developers/applications: New Application, then Bot. Reset Token shows the token;",
-			"further down switch on Message Content Intent, to have it read more of a server than what names it.",
+			"further down switch on Message Content Intent, so that it can also read messages that do not mention it.",
 		},
 		[]wanted{{key: "token", title: "Token of the bot"}},
 	}},

@@ -53,7 +53,7 @@ func TestWhatWasSpentIsShown(t *testing.T) {
 			}
 		}
 	}
-	budget("u1", `in all, limit 100\.00 EUR \(budget\.per_day\):\n+- nothing\n+each person, no limit`)
+	budget("u1", `in all, limit 100\.00 EUR \(budget\.per_day\):\n+- nothing\n`)
 	r.answers("u1", "hello", "heard: hello") // (60 * 1000 + 40 * 500 + 1 * 1000000) / 1000000
 	r.answers("u1", "again", "heard: again")
 	r.answers("u2", "hi", "heard: hi")

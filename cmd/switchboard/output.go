@@ -63,16 +63,19 @@ func printRows[T any](w io.Writer, asJSON bool, head string, rows []T, cells fun
 	return tw.Flush()
 }
 
+// stamp is how a time is written.
+const stamp = "2006-01-02 15:04:05 MST"
+
 // inZone is a time on the clock of a zone, which it says.
 func inZone(t time.Time, zone string) string {
 	of, err := scheduler.Zone(zone)
 	if err != nil {
 		of = time.UTC
 	}
-	return t.In(of).Format("2006-01-02 15:04:05 MST")
+	return t.In(of).Format(stamp)
 }
 
-func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
+func at(t time.Time) string { return t.Local().Format(stamp) }
 
 // oneLine puts text on one line of at most n runes.
 func oneLine(text string, n int) string {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/agent/llm"
 	"switchboard/channels"
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/local"
@@ -126,7 +127,7 @@ func (e *engine) tellStart(ctx context.Context, notes chan<- string) {
 		for _, s := range e.router.Lines.Statuses() {
 			text := s.Name + " is connected."
 			if inTrouble(s) {
-				text = howItIs(s)
+				text = howItIs(s, time.Local)
 			} else if s.State != channels.StateConnected {
 				continue
 			}
@@ -201,8 +202,12 @@ func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engi
 
 // greeting says what runs, before the prompt.
 func (a *app) greeting(settings *configs.Settings) string {
-	return fmt.Sprintf("Switchboard on %s, model %s. Write to it; /help shows the commands, Ctrl-D leaves.",
-		settings.DataDir, settings.Agent.Planner)
+	model := "model " + settings.Agent.Planner
+	if settings.Agent.Planner == llm.Offline {
+		model = "built-in model"
+	}
+	return fmt.Sprintf("Switchboard on %s, %s. Write to it; /help shows the commands, Ctrl-D leaves.",
+		settings.DataDir, model)
 }
 
 // note writes a paragraph on the person's terminal, broken between words.

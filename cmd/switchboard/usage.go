@@ -37,12 +37,16 @@ func (c *usageCmd) Run(a *app) error {
 		if c.JSON {
 			return printJSON(a.out, append([]view.Usage{}, rows...))
 		}
+		if len(rows) == 0 {
+			_, err := fmt.Fprintln(a.out, "Nothing yet (the built-in model is not counted).")
+			return err
+		}
 		all := view.Usage{Name: "in all"}
 		for _, r := range rows {
 			all.Calls, all.BilledTokens, all.TokensIn, all.TokensOut = all.Calls+r.Calls, all.BilledTokens+r.BilledTokens, all.TokensIn+r.TokensIn, all.TokensOut+r.TokensOut
 			all.CachedTokens, all.Cost = all.CachedTokens+r.CachedTokens, all.Cost+r.Cost
 		}
-		head := strings.ToUpper(c.By) + "\tCALLS\tBILLED TOKENS\tIN\tOF THEM CACHED\tOUT\tCOST"
+		head := strings.ToUpper(c.By) + "\tCALLS\tBILLED TOKENS\tIN\tCACHED\tOUT\tCOST"
 		return printRows(a.out, false, head, append(rows, all), func(u view.Usage) []any {
 			return []any{oneLine(u.Name, 60), u.Calls, u.BilledTokens, u.TokensIn, u.CachedTokens, u.TokensOut, limits.Amount(u.Cost)}
 		})

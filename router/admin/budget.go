@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,14 @@ func Budget(of Spender, limits func() ledger.Budget) commands.Command {
 func budgetAnswer(b ledger.Budget, list []view.Spent, now time.Time) commands.Answer {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Spent on models on %s, until %s:\n", b.Day(now), b.Over(now).Format("15:04 MST"))
+	unlimited := b.PerDay+b.PerPersonDay+b.PerSessionDay+b.PerRun == 0
+	switch {
+	case unlimited && len(list) == 0:
+		out.Reset()
+		out.WriteString("No limits are set; nothing was spent on models today.\n")
+	case unlimited:
+		out.WriteString("\nNo limits are set.\n")
+	}
 	for _, part := range []struct {
 		scope ledger.SpendingScope
 		title string
@@ -54,17 +63,16 @@ func budgetAnswer(b ledger.Budget, list []view.Spent, now time.Time) commands.An
 		{ledger.SpentByPerson, "each person", b.PerPersonDay, "budget.per_person_day"},
 		{ledger.SpentInSession, "each conversation", b.PerSessionDay, "budget.per_session_day"},
 	} {
-		limit := "no limit"
-		if part.limit > 0 {
-			limit = fmt.Sprintf("limit %s (%s)", b.Amount(part.limit), part.key)
+		spent := slices.DeleteFunc(slices.Clone(list), func(s view.Spent) bool { return s.Scope != string(part.scope) })
+		if len(spent) == 0 && part.limit == 0 {
+			continue
 		}
-		fmt.Fprintf(&out, "\n%s, %s:\n", part.title, limit)
-		none := true
-		for _, s := range list {
-			if s.Scope != string(part.scope) {
-				continue
-			}
-			none = false
+		title := part.title
+		if part.limit > 0 {
+			title += fmt.Sprintf(", limit %s (%s)", b.Amount(part.limit), part.key)
+		}
+		out.WriteString("\n" + title + ":\n")
+		for _, s := range spent {
 			line := "- " + b.Amount(s.Settled)
 			if s.Name != "" {
 				line = "- " + render.Escape(words.OneLine(s.Name, 80)) + ": " + b.Amount(s.Settled)
@@ -77,7 +85,7 @@ func budgetAnswer(b ledger.Budget, list []view.Spent, now time.Time) commands.An
 			}
 			out.WriteString(line + "\n")
 		}
-		if none {
+		if len(spent) == 0 {
 			out.WriteString("- nothing\n")
 		}
 	}

@@ -23,10 +23,10 @@ type Channel struct {
 
 // A ChannelKeeper knows the channels of the settings.
 type ChannelKeeper interface {
-	// Channels lists them in the order of their names.
-	Channels() []Channel
+	// Channels lists them in the order of their names, with times in a zone.
+	Channels(zone *time.Location) []Channel
 	// TestChannel asks a channel's platform what it knows of the bot.
-	TestChannel(ctx context.Context, name string) []Finding
+	TestChannel(ctx context.Context, name string, zone *time.Location) []Finding
 }
 
 // Channels are the rows of /channels and /channel. A channel is switched on and off by its setting.
@@ -37,7 +37,7 @@ func Channels(keeper ChannelKeeper, settings Settings) []commands.Command {
 			FR: "les canaux, et comment ils vont", IT: "i canali, e come stanno",
 		},
 		Run: func(_ context.Context, c *commands.Call) (commands.Answer, error) {
-			return listChannels(keeper.Channels(), c), nil
+			return listChannels(keeper.Channels(c.Zone()), c), nil
 		},
 	}, {
 		Name: "channel", Admin: true, Typed: true, Args: "NAME [test|enable|disable]", About: commands.Text{
@@ -51,7 +51,7 @@ func Channels(keeper ChannelKeeper, settings Settings) []commands.Command {
 			if name == "" {
 				return commands.Says(channelUsage, c.Slash), nil
 			}
-			list := keeper.Channels()
+			list := keeper.Channels(c.Zone())
 			i := slices.IndexFunc(list, func(ch Channel) bool { return ch.Name == name })
 			switch {
 			case i < 0:
@@ -67,7 +67,7 @@ func Channels(keeper ChannelKeeper, settings Settings) []commands.Command {
 			case verb == "enable" || verb == "disable":
 				return answered(configSet(ctx, settings, c, map[string]string{"channels." + name + ".enabled": fmt.Sprint(verb == "enable")}))
 			case verb == "test":
-				return testChannel(keeper, name), nil
+				return testChannel(keeper, name, c.Zone()), nil
 			}
 			return commands.Says(channelUsage, c.Slash), nil
 		},
@@ -134,12 +134,12 @@ func inDetail(ch *Channel, c *commands.Call) commands.Answer {
 	return answer
 }
 
-func testChannel(keeper ChannelKeeper, name string) commands.Answer {
+func testChannel(keeper ChannelKeeper, name string, zone *time.Location) commands.Answer {
 	return commands.Answer{
 		Text: fmt.Sprintf("Checking the channel %s; I'll report here in a minute.", render.Escape(name)),
 		Beside: func(ctx context.Context) commands.Answer {
 			began := time.Now()
-			found := keeper.TestChannel(ctx, name)
+			found := keeper.TestChannel(ctx, name, zone)
 			took := time.Since(began).Round(time.Millisecond)
 			said, bad := "is well", 0
 			lines := make([]string, len(found))

@@ -198,7 +198,11 @@ func peopleUsage(verb, slash string) string {
 		}
 		b.WriteString("\n- " + line)
 	}
-	return "I did nothing. I know these:" + b.String() + "\n\n\"" + slash + "people\" alone lists everybody."
+	lead := "I did nothing. /people can do this:"
+	if strings.EqualFold(verb, "help") {
+		lead = "/people can do this:"
+	}
+	return lead + b.String() + "\n\n\"" + slash + "people\" alone lists everybody."
 }
 
 // askRemoval asks whether somebody is to be removed, and says what goes with them. What would be refused is
@@ -269,7 +273,7 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 	fmt.Fprintf(&b, "I know %s:\n", people(all))
 	for i := range list {
 		p := &list[i]
-		fmt.Fprintf(&b, "- **%s**, %s; %s\n", labelled(p.Name, labels), personIs(p), knownFrom(p, zone))
+		fmt.Fprintf(&b, "- **%s**, %s\n", labelled(p.Name, labels), personIn(p, c, zone))
 	}
 	var buttons []commands.Button
 	if more {
@@ -295,6 +299,20 @@ func personIs(p *ledger.Person) string {
 		text += ", tools " + render.Escape(strings.Join(p.Tools, ", "))
 	}
 	return text
+}
+
+// machine is how the identity of whoever runs the program begins.
+const machine = "console:"
+
+// personIn is somebody in the list.
+func personIn(p *ledger.Person, c *commands.Call, zone *time.Location) string {
+	if p.Source != ledger.FromLocal || len(p.Identities) != 1 || p.Identities[0] != machine+p.Name {
+		return personIs(p) + "; " + knownFrom(p, zone)
+	}
+	if p.Name == c.Person.Name {
+		return p.Role + ": you, on this machine"
+	}
+	return p.Role + ": whoever runs me on my machine"
 }
 
 func knownFrom(p *ledger.Person, zone *time.Location) string {

@@ -176,7 +176,11 @@ func (d *Desk) job(ctx context.Context, a *asking, id int64) (*scheduler.Job, er
 	if errors.Is(err, ledger.ErrNotFound) && a.machine {
 		return nil, Unknown(id)
 	} else if errors.Is(err, ledger.ErrNotFound) || err == nil && !a.here(job) {
-		return nil, faulty("not_found", "There is no job %d of yours. \"%sjobs\" lists them.", id, a.slash)
+		what := "job"
+		if a.tool { // nobody typed the word
+			what = "reminder or job"
+		}
+		return nil, faulty("not_found", "You have no %s %d. \"%sjobs\" lists what you have.", what, id, a.slash)
 	}
 	return job, err
 }

@@ -67,7 +67,7 @@ func (d *Desk) show(ctx context.Context, a *asking, id int64) (commands.Answer, 
 	if err != nil {
 		return says(err, "")
 	}
-	return commands.Answer{Text: d.detail(job, a.owners(job)), Taint: taintOf(a.person.Name, *job), Buttons: jobButtons(job)}, nil
+	return commands.Answer{Text: d.detail(job, a.owners(job), d.where(ctx, a, job)), Taint: taintOf(a.person.Name, *job), Buttons: jobButtons(job)}, nil
 }
 
 func (d *Desk) history(ctx context.Context, a *asking, id, before int64) (commands.Answer, error) {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -9,9 +10,11 @@ import (
 	"unicode/utf8"
 
 	"switchboard/agent/tools"
+	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
+	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
@@ -174,15 +177,27 @@ func source(job *scheduler.Job) string {
 	return "made after I read " + short(tools.Taint(job.Taint).Words(), 60)
 }
 
-// detail is all about a job.
-func (d *Desk) detail(job *scheduler.Job, owners bool) string {
+// where names the chat in which a job speaks; empty: in none.
+func (d *Desk) where(ctx context.Context, a *asking, job *scheduler.Job) string {
+	if job.Target.Channel == "" {
+		return ""
+	}
+	chat := channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)}
+	if known, err := d.Chat(ctx, ledger.SessionKey(chat)); err == nil {
+		chat.Kind, chat.Title = known.Kind, known.Title
+	}
+	return ledger.ChatWords(chat, a.conv)
+}
+
+// detail is all about a job; where names the chat in which it speaks.
+func (d *Desk) detail(job *scheduler.Job, owners bool, where string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:\n\n%s\n", named(job), short(cmp.Or(job.Text, job.Name), 1000))
 	if owners {
 		fmt.Fprintf(&b, "\n- for %s", short(cmp.Or(job.Owner, "the program"), 60))
 	}
-	if job.Target.Channel != "" {
-		fmt.Fprintf(&b, "\n- speaks in %s", short(job.Target.Channel+":"+job.Target.Conversation, 120))
+	if where != "" {
+		b.WriteString("\n- speaks in " + short(where, 120))
 	}
 	fmt.Fprintf(&b, "\n- %s", job.State)
 	if job.Reason != "" {

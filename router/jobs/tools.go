@@ -113,7 +113,7 @@ func (d *Desk) oneListed(ctx context.Context, a *asking, id int64) tools.Result 
 	if err != nil {
 		return refused(err)
 	}
-	text := d.detail(job, a.owners(job)) + "\n\n" + runsOf(job, runs, 0)
+	text := d.detail(job, a.owners(job), d.where(ctx, a, job)) + "\n\n" + runsOf(job, runs, 0)
 	return tools.Result{End: tools.EndOK, Output: plain(text), Taint: taintOf(a.person.Name, *job)}
 }
 
@@ -178,7 +178,7 @@ func (d *Desk) changed(ctx context.Context, call tools.Call, change *ledger.JobC
 	}
 	by := ledger.Hand{Person: call.Session.Person, Rule: ledger.RulePeople, Turn: call.Session.Turn}
 	if err := d.Change(ctx, change, by); errors.Is(err, ledger.ErrNotFound) {
-		return refused(faulty("not_found", "there is no such job of yours"))
+		return refused(faulty("not_found", "you have no such job"))
 	} else if said, ok := errors.AsType[*ledger.StateError](err); ok {
 		return refused(faulty("refused", "%s", said.Sentence))
 	} else if err != nil {
@@ -241,7 +241,7 @@ func (d *Desk) Show(ctx context.Context, id int64) (*scheduler.Job, string, erro
 	if err != nil {
 		return nil, "", err
 	}
-	return job, plain(d.detail(job, true)), nil
+	return job, plain(d.detail(job, true, d.where(ctx, d.machine(""), job))), nil
 }
 
 // Said is what a change that was made came to, in plain text.

@@ -3,12 +3,15 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/retry"
+	"switchboard/internal/words"
 )
 
 // ErrFenced is returned by writes under a fence that is no longer the newest:
@@ -163,3 +166,27 @@ type Waiting struct {
 
 // SessionKey is the key of the session of a conversation.
 func SessionKey(c channels.Conversation) string { return c.Channel + ":" + string(c.ID) }
+
+// console is the channel of the terminal, which every engine has.
+const console = "console"
+
+// ChatWords names a conversation, of which no more than its key may be known, to somebody who reads it in here.
+func ChatWords(c, here channels.Conversation) string {
+	switch {
+	case SessionKey(c) == SessionKey(here):
+		return "this chat"
+	case c.Channel == console:
+		return "the terminal"
+	case c.Kind == channels.Group && c.Title != "":
+		return fmt.Sprintf("the group “%s” on %s", words.OneLine(words.Visible(c.Title), 60), c.Channel)
+	case c.Kind == channels.Direct:
+		return "a direct chat on " + c.Channel
+	}
+	return "a chat on " + c.Channel
+}
+
+// OfSession is the conversation of a session's key, of which no more is known.
+func OfSession(key string) channels.Conversation {
+	channel, id, _ := strings.Cut(key, ":")
+	return channels.Conversation{Channel: channel, ID: channels.ConversationID(id)}
+}

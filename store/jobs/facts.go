@@ -47,6 +47,7 @@ func (db *Store) Facts(ctx context.Context) (f Facts, err error) {
 // JobFacts are the jobs that need somebody's eye, by number, at most a hundred of each.
 type JobFacts struct {
 	Active   int     // how many wait for their time, or are due
+	Own      int     // of those, the program's own
 	Disabled []int64 // they failed too often
 	Paused   []int64 // by the program: who has them may not any more
 	Overdue  []int64 // due for longer than JobOverdue, and nobody began them
@@ -56,7 +57,7 @@ type JobFacts struct {
 const Late = time.Minute
 
 const (
-	countActive = `SELECT count(*) FROM jobs WHERE state = 'active'`
+	countActive = `SELECT count(*), count(CASE WHEN owner IS NULL OR owner = '' THEN 1 END) FROM jobs WHERE state = 'active'`
 	jobsThat    = `SELECT id FROM jobs WHERE %s ORDER BY id LIMIT 100`
 )
 
@@ -67,7 +68,7 @@ func (db *Store) JobFacts(ctx context.Context) (f JobFacts, err error) {
 		if err != nil {
 			return err
 		}
-		if _, err := t.Row(countActive, nil, &f.Active); err != nil {
+		if _, err := t.Row(countActive, nil, &f.Active, &f.Own); err != nil {
 			return err
 		}
 		if f.Disabled, err = t.IDs(fmt.Sprintf(jobsThat, "state = 'disabled'")); err != nil {

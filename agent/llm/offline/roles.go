@@ -143,7 +143,7 @@ func failure(s section) string {
 	default:
 		said = strings.TrimRight(said, ".") + "."
 	}
-	if strings.HasPrefix(said, "When?") || strings.HasPrefix(said, "What shall I ") {
+	if strings.HasPrefix(said, "When?") || strings.HasPrefix(said, "What shall I ") || strings.HasPrefix(said, "You have no ") {
 		return said
 	}
 	return "I could not do that: " + said

@@ -41,7 +41,7 @@ func ownGroups() (string, error) {
 func findGroups(root, own string, pid int) (string, error) {
 	path, ok := strings.CutPrefix(strings.TrimSuffix(own, "\n"), "0::")
 	if !ok || strings.Contains(path, "\n") {
-		return "", errors.New("this machine does not use cgroup v2 only")
+		return "", errors.New("this machine does not use cgroup v2 alone")
 	}
 	dir := filepath.Join(root, path)
 	leaf := filepath.Base(dir) == engineGroup

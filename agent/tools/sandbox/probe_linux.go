@@ -45,7 +45,7 @@ func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
 		}
 		why = err
 	}
-	found, err := s.tryAll(ctx, dir, ids, "", fmt.Sprintf("it is looked for up to ten times a second; the kernel does not count it: %v", why))
+	found, err := s.tryAll(ctx, dir, ids, "", fmt.Sprintf("it is measured up to ten times a second, because %v", why))
 	s.layers = found
 	return found, err
 }
