@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 
 	"switchboard/agent/tools"
 	"switchboard/internal/words"
@@ -100,7 +101,7 @@ func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use
 		what = told(plan.Tasks[i].Task)
 	}
 	a.By, a.Why = words.Escape(a.By), words.Escape(a.Why) // of people, for whom no sign means anything
-	end := &ending{state: "done", outcome: a.State, text: "I stopped: " + denied(a, ask, what) + "."}
+	end := &ending{state: "done", outcome: a.State, text: "I stopped: " + strings.Replace(denied(a, ask, what), " (rule "+ask.Rule+")", "", 1) + "."}
 	if a.State == Rejected && a.Why == "" && !r.did() {
 		end.text, end.whole = "Denied, so I did nothing: "+told(plan.Tasks[i].Task)+".", true
 	}
@@ -141,7 +142,7 @@ func denied(a Approval, ask Ask, what string) string {
 	case TooMany:
 		return "I ask nobody about " + what + " while you have so many open questions; decide those first, or wait until they are over"
 	case Nobody:
-		return what + " needs the permission of an admin, and none has a direct chat with me in which I could ask"
+		return what + " needs the permission of an admin (rule " + ask.Rule + "), and none has a direct chat with me in which I could ask"
 	}
 	return what + " was not allowed"
 }

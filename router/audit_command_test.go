@@ -30,8 +30,8 @@ func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 			has  string
 		}{
 			{"/audit", 10, "To see earlier ones, write /audit before 4"},
-			{"/audit before 4", 3, "eve *x* claim.make, by machine"},
-			{"/audit person ada", 1, "ada claim.make"},
+			{"/audit before 4", 3, "eve *x* made a claim code"},
+			{"/audit person ada", 1, "ada made a claim code"},
 			{"/audit kind claim", 10, "To see earlier ones, write /audit kind claim before 4"},
 			{"/audit kind claim.mak", 0, "There is no such row"},
 			{"/audit turn 7", 0, "There is no such row"},
@@ -39,7 +39,7 @@ func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 		} {
 			r.platform.Say("adas", "ada", c.says)
 			text := r.await(i + 1)[i].Text
-			if got := strings.Count(text, "claim.make"); got != c.rows || !strings.Contains(text, c.has) {
+			if got := strings.Count(text, "made a claim code"); got != c.rows || !strings.Contains(text, c.has) {
 				t.Errorf("%s: %d rows in %q", c.says, got, text)
 			}
 		}

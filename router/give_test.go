@@ -57,7 +57,7 @@ func TestAdminToolsGiveTheCommands(t *testing.T) {
 		says(`/tool admin.deliveries {"action": "drop", "number": 999}`, "I did not run admin.deliveries", "There is no delivery 999.")
 		looks(`/tool admin.deliveries {"action": "drop"}`, "needs more arguments")
 		says(fmt.Sprintf(`/tool admin.deliveries {"action": "drop", "number": %d}`, id), fmt.Sprintf("Delivery %d was dead and is dropped now.", id))
-		looks(`/tool admin.audit {"kind": "delivery"}`, fmt.Sprintf("ada delivery.drop delivery %d", id))
+		looks(`/tool admin.audit {"kind": "delivery"}`, fmt.Sprintf("ada gave up message part %d", id))
 		looks(`/tool admin.people {"action": "list"}`, "no command /people")
 		looks(`/tool admin.people {"action": "remove", "name": "nobody"}`, "There is no person nobody.")
 		rows, err := r.db.Router().Audit(t.Context(), view.AuditFilter{Kind: "delivery"}, 0, 10)

@@ -115,11 +115,11 @@ func TestAuditLogGoesOnByAButton(t *testing.T) {
 			}
 		}
 		r.platform.Say("c1", "ada", "/audit person eve")
-		if list := r.newest("c1", "claim.make"); strings.Count(list.Text, "claim.make") != 10 || !slices.Equal(labels(list), []string{"Earlier"}) {
+		if list := r.newest("c1", "made a claim code"); strings.Count(list.Text, "made a claim code") != 10 || !slices.Equal(labels(list), []string{"Earlier"}) {
 			t.Errorf("%q %q", list.Text, labels(list))
 		}
 		r.toasts(r.platform.Press("c1", "ada", "Earlier"), "")
-		if sent := r.await(2); strings.Count(sent[1].Text, "claim.make") != 2 || len(sent[1].Buttons) != 0 {
+		if sent := r.await(2); strings.Count(sent[1].Text, "made a claim code") != 2 || len(sent[1].Buttons) != 0 {
 			t.Errorf("%q %q", sent[1].Text, labels(sent[1]))
 		}
 	})

@@ -3,12 +3,10 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"switchboard/channels/render"
 	"switchboard/internal/words"
@@ -39,7 +37,7 @@ func Audit(log AuditLog) commands.Command {
 			if err != nil {
 				return commands.Answer{}, err
 			}
-			return auditAnswer(rows, f, c.Zone()), nil
+			return auditAnswer(rows, f, c), nil
 		},
 	}
 }
@@ -74,7 +72,7 @@ func auditFilter(args string) (f view.AuditFilter, before int64, ok bool) {
 	return f, before, true
 }
 
-func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, zone *time.Location) commands.Answer {
+func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, c *commands.Call) commands.Answer {
 	if len(rows) == 0 {
 		return commands.Says("There is no such row in the audit log.")
 	}
@@ -82,7 +80,7 @@ func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, zone *time.Locatio
 	rows = rows[:min(len(rows), commands.Rows)]
 	var b strings.Builder
 	for i := range rows {
-		b.WriteString("- " + auditLine(&rows[i], zone) + "\n")
+		b.WriteString("- " + auditLine(&rows[i], c) + "\n")
 	}
 	a := commands.Answer{Text: b.String(), Taint: others} // targets and reasons are in others' words
 	if more {
@@ -105,20 +103,15 @@ func auditCommand(f view.AuditFilter) string {
 	return command
 }
 
-func auditLine(r *view.AuditRecord, loc *time.Location) string {
+func auditLine(r *view.AuditRecord, c *commands.Call) string {
 	short := func(s string) string { return render.Escape(words.OneLine(s, 80)) }
-	line := fmt.Sprintf("%s %s %s", r.At.In(loc).Format("2006-01-02 15:04 MST"), cmp.Or(short(r.Person), "–"), short(r.Action))
-	if r.Target != "" {
-		line += " " + short(r.Target)
+	line := r.At.In(c.Zone()).Format("2006-01-02 15:04 MST") + " "
+	if r.Person != "" {
+		line += short(r.Person) + " "
 	}
-	if r.Outcome != "" && r.Outcome != "done" {
-		line += ": " + short(r.Outcome)
-	}
-	if r.Why != "" {
-		line += " (" + short(r.Why) + ")"
-	}
-	if r.Rule != "" {
-		line += ", by " + short(r.Rule)
+	line += short(auditDid(r, c.Conversation()))
+	if end := auditEnd(r); end != "" {
+		line += ": " + short(end)
 	}
 	if r.Turn != 0 && !strings.HasPrefix(r.Target, "turn ") {
 		line += fmt.Sprintf(", turn %d", r.Turn)

@@ -144,7 +144,7 @@ func TestQuestionNamesTheJob(t *testing.T) {
 			t.Errorf("%+v: %+v", tt.edit, deed)
 		}
 	}
-	if deed := d.DescribeChange(t.Context(), call, tools.JobEdit{Job: 99, Action: "pause"}); deed.Refused == nil || !strings.Contains(deed.Refused.Output, "no job 99") {
+	if deed := d.DescribeChange(t.Context(), call, tools.JobEdit{Job: 99, Action: "pause"}); deed.Refused == nil || !strings.Contains(deed.Refused.Output, "no reminder or job 99") {
 		t.Errorf("%+v", deed.Refused)
 	}
 	if r.jobs[0].State != scheduler.JobActive {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 	"time"
 
@@ -44,6 +45,9 @@ var ruleWords = []struct{ rule, words string }{
 	{"", "allowed"},
 }
 
+// ruleNamed is the name of a rule in a reason.
+var ruleNamed = regexp.MustCompile(` \(rule [^)]*\)`)
+
 // briefly says what became of a step, and why it was allowed or not, without names of rules.
 func (s *Task) briefly() string {
 	text := s.Stands()
@@ -64,7 +68,7 @@ func (s *Task) briefly() string {
 		}
 	}
 	if s.Reason != "" {
-		text += ": " + words.OneLine(s.Reason, 300)
+		text += ": " + words.OneLine(ruleNamed.ReplaceAllString(s.Reason, ""), 300)
 	}
 	for i := range s.Approvals {
 		text += "; " + s.Approvals[i].answer()

@@ -165,8 +165,16 @@ func work(p prompt) string {
 	if text == "" {
 		return "Done; there was no output."
 	}
+	none := text == "(empty)" && strings.HasPrefix(detail, "Show the person the list of files.")
 	if _, files, ok := strings.Cut(detail, andSent); ok {
-		return block(text, 8000) + "\n\nSent to me:\n" + files
+		shown := block(text, 8000)
+		if none {
+			shown = "There are no other files."
+		}
+		return shown + "\n\nSent to me:\n" + files
+	}
+	if none {
+		return "There are no files yet."
 	}
 	if told := tellTime(text, detail); told != "" {
 		return told
