@@ -14,7 +14,20 @@ const moment = "Monday 2 January 2006 at 15:04"
 
 // String is s for people, in words that Read takes; what is not valid is a cron expression or so. It
 // names the zone where the clock matters.
-func (s *Spec) String() string {
+func (s *Spec) String() string { return s.say(sayCron) }
+
+// Words is String for people who only read it: more cron expressions are in words that Read does not take.
+func (s *Spec) Words() string {
+	return s.say(func(cron string) string {
+		said := sayCron(cron)
+		if hourly := sayHourly(cron); hourly != "" && strings.HasPrefix(said, "cron ") {
+			return hourly
+		}
+		return said
+	})
+}
+
+func (s *Spec) say(cron func(string) string) string {
 	zone, err := Zone(s.Zone)
 	if err != nil {
 		zone = time.UTC
@@ -34,7 +47,7 @@ func (s *Spec) String() string {
 		b.WriteString("every " + sayInterval(s.Every))
 		clock = false
 	default:
-		b.WriteString(sayCron(s.Cron))
+		b.WriteString(cron(s.Cron))
 	}
 	if s.Hours != "" {
 		b.WriteString(" between " + strings.NewReplacer("-", and, "24:00", "midnight").Replace(s.Hours))
@@ -135,6 +148,56 @@ func sayCron(text string) string {
 
 func sayMonths(set uint64) string {
 	return sayList(set, func(i int) string { return time.Month(i).String() }, and)
+}
+
+// sayHourly writes what comes several times an hour, or each hour, on some weekdays or all; empty: it is another.
+func sayHourly(text string) string {
+	f, _, err := readCron(text)
+	if err != nil || f.byDay != nil || f.Second != 1 || bits.OnesCount64(f.Dom&^anyDay) != 31 || bits.OnesCount64(f.Month&^anyDay) != 12 {
+		return ""
+	}
+	hours, minutes := f.Hour&^anyDay, f.Minute&^anyDay
+	first, last := bits.TrailingZeros64(hours), bits.Len64(hours)-1
+	if bits.OnesCount64(hours) != last-first+1 {
+		return ""
+	}
+	all, minute, each := last-first == 23, bits.TrailingZeros64(minutes), bits.OnesCount64(minutes)
+	span := func(from, to int) string { return fmt.Sprintf(" from %02d:%02d to %02d:%02d", first, from, last, to) }
+	said := ""
+	switch {
+	case each == 1 && all:
+		said = fmt.Sprintf("at minute %d of every hour", minute)
+	case each == 1:
+		said = "hourly" + span(minute, minute)
+	case each > 1 && 60%each == 0 && minutes == steps(60/each):
+		said = fmt.Sprintf("every %d minutes", 60/each)
+		if each == 60 {
+			said = "every minute"
+		}
+		if !all {
+			said += span(0, 60-60/each)
+		}
+	default:
+		return ""
+	}
+	switch weekdays := f.Dow &^ anyDay; {
+	case bits.OnesCount64(weekdays) == 7 && (all || strings.HasPrefix(said, "every ")):
+		return said
+	case bits.OnesCount64(weekdays) == 7:
+		return "every day, " + said
+	case weekdays == 0b0111110:
+		return "every weekday, " + said
+	default:
+		return "every " + sayList(weekdays, func(i int) string { return time.Weekday(i).String() }, and) + ", " + said
+	}
+}
+
+// steps are the minutes 0, n, 2n … of an hour.
+func steps(n int) (set uint64) {
+	for i := 0; i < 60; i += n {
+		set |= 1 << i
+	}
+	return set
 }
 
 // String is the one kind of day that d has, "last day" or "first Monday"; empty: it has several, or others.

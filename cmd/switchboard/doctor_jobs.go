@@ -47,7 +47,7 @@ func checkJobs(ctx context.Context, db *store.DB, settings *configs.Settings, al
 }
 
 // activeJobs counts those that wait for their time.
-func activeJobs(facts store.JobFacts) string {
+func activeJobs(facts jobs.JobFacts) string {
 	if facts.Active == facts.Own {
 		return fmt.Sprintf("no jobs of people and %d of the program are active", facts.Own)
 	}

@@ -58,7 +58,7 @@ func (c *jobListCmd) Run(a *app) error {
 		if j.Away && j.State == scheduler.JobActive {
 			state += ", owner is away"
 		}
-		return []any{j.ID, cmp.Or(j.Owner, "-"), j.Payload.Kind(), state, next, oneLine(j.Spec.String(), 60), oneLine(cmp.Or(j.Name, j.Text), 60)}
+		return []any{j.ID, cmp.Or(j.Owner, "-"), j.Payload.Kind(), state, next, oneLine(j.Spec.Words(), 60), oneLine(cmp.Or(j.Name, j.Text), 60)}
 	})
 }
 

@@ -220,7 +220,7 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (read scheduler.When
 	case text == "":
 		text = cmp.Or(rest, read.Says)
 	case rest != "":
-		return read, "", faulty("bad_time", "I read the time as %s, and do not know what %q has to do with it.", read.Spec.String(), words.OneLine(rest, 60))
+		return read, "", faulty("bad_time", "I read the time as %s, and do not know what %q has to do with it.", read.Spec.Words(), words.OneLine(rest, 60))
 	}
 	spec := &read.Spec
 	first, ok := spec.Next(now)

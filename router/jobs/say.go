@@ -116,7 +116,7 @@ func calendarDays(from, to time.Time) int {
 
 // whenIs is the spec of a job in words, always with its zone.
 func whenIs(job *scheduler.Job) string {
-	when := job.Spec.String()
+	when := job.Spec.Words()
 	if !strings.Contains(when, job.Spec.Zone) {
 		when += " (" + job.Spec.Zone + ")"
 	}
