@@ -222,7 +222,7 @@ func (r *run) modelEnding(err error) *ending {
 	case errors.Is(err, llm.ErrNoKey), errors.Is(err, llm.ErrUnknownModel), errors.Is(err, llm.ErrUnauthorized),
 		errors.Is(err, llm.ErrNoCredit), errors.Is(err, llm.ErrNotAvailable):
 		end.outcome = "no_model"
-		end.text = "I cannot answer: the language model is not set up properly. Whoever runs me finds the details in the log."
+		end.text = "I cannot answer: the language model is not set up properly. The log on my machine has the details."
 	case errors.Is(err, llm.ErrContextTooLong):
 		end.text = "I cannot answer: this is more text than the language model can read. A shorter message, or /reset to start afresh, will help."
 	case errors.Is(err, llm.ErrRefused):

@@ -90,15 +90,15 @@ func TestTurnWaitsForAModelThatIsAway(t *testing.T) {
 		},
 		"the key is wrong": {
 			err: llm.ErrUnauthorized, away: time.Minute, tries: []time.Duration{0}, outcome: "no_model",
-			texts: []string{"I cannot answer: the language model is not set up properly. Whoever runs me finds the details in the log."},
+			texts: []string{"I cannot answer: the language model is not set up properly. The log on my machine has the details."},
 		},
 		"nothing is paid": {
 			err: llm.ErrNoCredit, away: time.Minute, tries: []time.Duration{0}, outcome: "no_model",
-			texts: []string{"I cannot answer: the language model is not set up properly. Whoever runs me finds the details in the log."},
+			texts: []string{"I cannot answer: the language model is not set up properly. The log on my machine has the details."},
 		},
 		"there is no such model": {
 			err: llm.ErrUnknownModel, away: time.Minute, tries: []time.Duration{0}, outcome: "no_model",
-			texts: []string{"I cannot answer: the language model is not set up properly. Whoever runs me finds the details in the log."},
+			texts: []string{"I cannot answer: the language model is not set up properly. The log on my machine has the details."},
 		},
 		"a job within its time": {
 			err: llm.ErrAway, away: 30 * time.Second, set: func(w *world) { w.turn.Terms = Terms{Run: 1, Timeout: time.Minute} },

@@ -178,7 +178,7 @@ func TestModelSetupErrorIsShownToAdminsInPrivateOnly(t *testing.T) {
 		Reason: `the key for "acme" was refused`, Mend: "set the variable ACME_API_KEY (llm.providers.acme.api_key) to a valid key",
 		Err: fmt.Errorf("%w (401: wrong words of theirs)", llm.ErrUnauthorized),
 	}
-	const plain = "I cannot answer: the language model is not set up properly. Whoever runs me finds the details in the log."
+	const plain = "I cannot answer: the language model is not set up properly. The log on my machine has the details."
 	for _, tc := range []struct {
 		role   string
 		direct bool

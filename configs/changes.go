@@ -35,8 +35,8 @@ func (b *binder) changes(root *node, changes map[string]string) {
 
 // fixed are the settings that no change at run time reaches; * stands for one name.
 var fixed = []struct{ key, why string }{
-	{"data_dir", "cannot be changed while the program runs: what was changed stands there; write it in the file"},
-	{"store", "cannot be changed while the program runs: what was changed stands in that database; write it in the file"},
+	{"data_dir", "cannot be changed while the program runs: changes made at run time are kept there; write it in the file"},
+	{"store", "cannot be changed while the program runs: changes made at run time are kept in that database; write it in the file"},
 	{"people", "people are changed with /people, or in the file"},
 	{"agent.sandbox", hostOnly},
 	{"agent.admin_unconfined", hostOnly},

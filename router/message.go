@@ -150,7 +150,7 @@ func (r *Router) find(known []recipient, to string) (recipient, *tools.Result) {
 		slices.SortFunc(found, func(a, b recipient) int { return cmp.Compare(a.name, b.name) })
 		found = append(found, matching(func(c recipient) bool { return c.Kind == channels.Group })...)
 		why := notSent("no_recipient", "ask the person whom they mean, or take a name of the list if one surely is meant",
-			"nobody whom I can write to is called %q; %sI can write to %s", to, didYouMean(found, to), listed(found))
+			"I can write to nobody called %q; %sI can write to %s", to, didYouMean(found, to), listed(found))
 		why.Taint = titled(found)
 		return recipient{}, why
 	}

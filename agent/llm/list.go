@@ -110,7 +110,7 @@ func listed(body []byte) ([]string, error) {
 		Data []listing `json:"data"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil || list.Data == nil {
-		return nil, fmt.Errorf("list models: %w: what answers there is no model server", ErrUnavailable)
+		return nil, fmt.Errorf("list models: %w: the server there is not a model server", ErrUnavailable)
 	}
 	slices.SortStableFunc(list.Data, func(a, b listing) int { return cmp.Compare(b.Created, a.Created) })
 	ids := make([]string, 0, len(list.Data))

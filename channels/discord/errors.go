@@ -55,7 +55,7 @@ func (c *Client) refusal(r route, x *exchange) error {
 	var a answer
 	if json.Unmarshal(x.Body, &a) != nil || a.Message == "" {
 		if x.Status >= http.StatusInternalServerError {
-			return fmt.Errorf("%s: what stands before the platform answers %d", r.op, x.Status)
+			return fmt.Errorf("%s: a server before the platform answers %d", r.op, x.Status)
 		}
 		a.Message = http.StatusText(x.Status)
 	}

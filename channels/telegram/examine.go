@@ -23,7 +23,7 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 	findings = append(findings, c.examineWebhook(ctx)...)
 	if plainHTTP(c.api) {
 		findings = append(findings, channels.Finding{
-			OK: true, Warn: true, Text: "api_url has no TLS and leaves this machine: whoever can listen on the way learns the token",
+			OK: true, Warn: true, Text: "api_url has no TLS and leaves this machine: anybody who listens on the way learns the token",
 		})
 	}
 	return findings

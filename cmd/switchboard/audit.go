@@ -119,7 +119,7 @@ func checkAudit(ctx context.Context, db *store.DB) finding {
 	}
 	if late := time.Since(oldest); !oldest.IsZero() && late > sealLate {
 		f.Warn = true
-		f.Text += fmt.Sprintf("; what was written since %s is not: a running engine seals each hour, see its log", at(oldest))
+		f.Text += fmt.Sprintf("; rows written since %s are not sealed yet: a running engine seals each hour, see its log", at(oldest))
 	}
 	return f
 }

@@ -126,7 +126,7 @@ func (c *configShowCmd) Run(a *app) error {
 	}
 	now, err := a.counting(settings)
 	if err != nil {
-		fmt.Fprintln(a.err, "warning: what was changed at run time is not shown:", console.Printable(err.Error()))
+		fmt.Fprintln(a.err, "warning: changes made at run time are not shown:", console.Printable(err.Error()))
 	} else if skipped := now.skipped(); skipped != "" {
 		fmt.Fprintln(a.err, "warning:", console.Printable(skipped))
 	}

@@ -213,7 +213,7 @@ func checkReading(ctx context.Context, settings *configs.Settings, f finding) fi
 	}
 	defer db.Close()
 	if _, err := db.Facts(ctx); err == nil {
-		f.Text += "; what is stored can be read"
+		f.Text += "; stored messages can be read"
 	}
 	return f
 }

@@ -154,7 +154,7 @@ func engineFinding(e *engines.View, heirs string) finding {
 	f.Text += "; holds " + strings.Join(holds, " and ")
 	switch {
 	case e.State == "late":
-		f.OK, f.Mend = false, "see whether its process runs and reaches the database; what it held is taken over by others, or by its restart"
+		f.OK, f.Mend = false, "see whether its process runs and reaches the database; others, or its restart, take over its work"
 		f.Text += "; it does not renew its row"
 	case !e.Locked:
 		f.OK, f.Mend = false, "see whether its connection to the database lives, and goes to the server itself or through a pooler that keeps sessions"

@@ -111,6 +111,6 @@ func (a *app) tryModel(settings *configs.Settings, models *llm.Models, model str
 	see(read < fewTokens, moreTokens, "reads %d tokens at once, so it soon forgets what was said", read)
 	see(t.Lost > 0, moreTokens, "forgets the beginning of a prompt of %d tokens, where its instructions stand", t.Lost)
 	see(t.Claimed > 0, "compare its bill with \"switchboard usage --by model\", or ask another provider",
-		"says that it used %d tokens, more than it can have; what was reserved is taken for used", t.Claimed)
+		"says that it used %d tokens, more than it can have, so the reserved amount is counted", t.Claimed)
 	return trial, nil
 }

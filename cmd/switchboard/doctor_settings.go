@@ -164,7 +164,7 @@ func namesOf(people []ledger.Person) (names []string) {
 		}
 	}
 	if opened > 0 {
-		names = append(names, fmt.Sprintf("%d more who came in where the policy is open", opened))
+		names = append(names, fmt.Sprintf("%d more from open channels", opened))
 	}
 	return names
 }

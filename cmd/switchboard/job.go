@@ -65,7 +65,7 @@ func (c *jobListCmd) Run(a *app) error {
 type jobAddCmd struct {
 	When     string `arg:"" help:"When, as in \"tomorrow at 9\" or \"every weekday at 8\"."`
 	Text     string `arg:"" help:"What is said, or asked of the agent."`
-	Does     string `help:"reminder (say the text), task (have the agent do it), heartbeat (the same, where something has changed) or message (say it to somebody else)." enum:"reminder,task,heartbeat,message" default:"reminder"`
+	Does     string `help:"reminder (say the text), task (have the agent do it), heartbeat (the same, but only if something has changed) or message (say it to somebody else)." enum:"reminder,task,heartbeat,message" default:"reminder"`
 	To       string `help:"Where it speaks: a person, a group's title, or CHANNEL:ID; the person's last used direct chat if none is named." placeholder:"WHERE"`
 	Person   string `help:"Whose it is; yours if nobody is named." default:"owner" placeholder:"NAME"`
 	Timezone string `help:"An IANA name; that of the person if none is given." placeholder:"ZONE"`
@@ -81,9 +81,9 @@ func (jobAddCmd) Help() string {
 
 // jobOptions are scheduler.Options by name; nil: it is not given.
 type jobOptions struct {
-	Misfire   *string `help:"What becomes of times that passed while nothing ran: skip, once or all." placeholder:"WHAT"`
+	Misfire   *string `help:"What to do about times that passed while nothing ran: skip, once or all." placeholder:"WHAT"`
 	Grace     *string `help:"How late such a time still runs, as in 2h." placeholder:"TIME"`
-	Overlap   *string `help:"What becomes of a time while the former run goes on: skip, queue or allow." placeholder:"WHAT"`
+	Overlap   *string `help:"What to do when a run is due while the one before still goes on: skip, queue or allow." placeholder:"WHAT"`
 	Jitter    *string `help:"Start each run later by a random time of up to this, as in 5m." placeholder:"TIME"`
 	Timeout   *string `help:"How long a run of a task or a heartbeat may take, as in 10m." placeholder:"TIME"`
 	Retries   *string `help:"How often a run that failed is tried again, from 0 to 5." placeholder:"NUMBER"`
@@ -141,7 +141,7 @@ type jobEditCmd struct {
 
 // Help is what --help says besides the flags.
 func (jobEditCmd) Help() string {
-	return `What is not named stays. An option's value "default" takes the option away, as in --overlap default.`
+	return `An option that you do not name stays as it is. An option's value "default" takes the option away, as in --overlap default.`
 }
 
 // Run implements the command.

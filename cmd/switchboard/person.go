@@ -261,7 +261,7 @@ func (e *engine) checkPerson(c *ledger.PersonChange) error {
 	case ledger.ChangeRole, ledger.ChangeRemove, ledger.ChangeTools:
 		inFile := slices.ContainsFunc(settings.People, func(p configs.Person) bool { return p.Name == ownerName })
 		if name == ownerName && !inFile {
-			return errors.New("that is whoever runs switchboard on this machine, who is always an admin with all tools")
+			return errors.New("this is the person who runs switchboard on this machine, who is always an admin with all tools")
 		}
 		name = ownerName
 	case ledger.ChangeLink:

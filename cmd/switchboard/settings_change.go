@@ -169,7 +169,7 @@ func (e *engine) PlanUndo(ctx context.Context, at channels.Conversation, version
 		}
 		standing := ledger.Standing(list)
 		if standing == nil {
-			return nil, &ledger.StateError{Sentence: "What was changed at run time is taken back already."}
+			return nil, &ledger.StateError{Sentence: "Nothing changed at run time is left to take back."}
 		}
 		v = *standing
 	default:

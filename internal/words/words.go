@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // outcomes are those that say too little without their underscores.
@@ -73,6 +74,12 @@ func distance(a, b string) int {
 		}
 	}
 	return next[len(b)]
+}
+
+// Upper is text as the beginning of a sentence.
+func Upper(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(string(first)) + text[size:]
 }
 
 // OneLine cuts text to n runes and says so.

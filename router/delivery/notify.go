@@ -150,7 +150,7 @@ func (l *Line) alert(conv channels.Conversation, text string, taint tools.Taint)
 func goneText(conv channels.Conversation) string {
 	name := calledSo(conv)
 	return fmt.Sprintf("I cannot write to %s on %s any more: the platform says that I was blocked or removed there, or that it is gone. "+
-		"What was still to be sent there is dropped. I won't say this again until somebody there writes to me.",
+		"Messages still waiting to be sent there are dropped. I won't say this again until somebody there writes to me.",
 		render.Escape(words.OneLine(name, ShownName)), render.Escape(conv.Channel))
 }
 

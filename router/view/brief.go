@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
@@ -31,6 +30,9 @@ func (v *Turn) Repeated(person string) tools.Taint {
 	}
 	return t
 }
+
+// builtIn is the provider of the model that the program has itself, which costs nothing.
+const builtIn = "offline"
 
 // briefSteps is how many steps of one plan /why shows.
 const briefSteps = 20
@@ -95,7 +97,7 @@ func (v *Turn) Brief(full bool) string {
 	if fault := v.ModelFault(); fault != "" && full {
 		fmt.Fprintf(&b, "\n\nThe language model failed: %s", render.Escape(fault))
 	}
-	if slices.ContainsFunc(v.LLM, func(c Call) bool { return c.Provider != llm.Offline }) {
+	if slices.ContainsFunc(v.LLM, func(c Call) bool { return c.Provider != builtIn }) {
 		t := report{}
 		fmt.Fprintf(&b, "\n\nCost: %s.", render.Escape(t.cost(e.Calls, e.TokensIn, e.TokensOut, 0)))
 	}

@@ -77,7 +77,7 @@ func Change(t *database.Tx, c *ledger.PersonChange) (now *ledger.Person, demoted
 	case person != nil && person.Source == ledger.FromSettings && c.Kind != ledger.ChangeUnlink && !c.Left(person):
 		return nil, false, decided(name, c.File)
 	case person != nil && c.Since != 0 && c.Since != database.Micros(person.Since):
-		return nil, false, &ledger.StateError{Sentence: name + " is somebody else by now than whom the question was about: ask again"}
+		return nil, false, &ledger.StateError{Sentence: name + " is somebody else now than when I asked: please try again"}
 	case person == nil && c.Kind == ledger.ChangeRemove:
 		if person, err = removeAway(t, name); err == nil && person == nil {
 			err = ledger.ErrNotFound

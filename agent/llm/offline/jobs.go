@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/internal/words"
 	"switchboard/scheduler"
 )
 
@@ -76,15 +77,9 @@ func (p planner) jobs(m map[string]string) (plan, bool) {
 
 func (p planner) changeJob(m map[string]string) (plan, bool) {
 	n, _ := strconv.Atoi(m["number"]) // the digits fit
-	action := strings.ToLower(m["verb"])
-	does := cmp.Or(action, "change")
-	switch {
-	case action == "delete" || action == "cancel":
-		action = "remove"
-	case m["when"] != "":
-		action = "edit"
-	}
-	return p.job("schedule.change", fmt.Sprintf("%s reminder %d", upper(does), n), map[string]any{"job": n, "action": action, "when": m["when"]})
+	verb := strings.ToLower(m["verb"])
+	action := cmp.Or(map[string]string{"delete": "remove", "cancel": "remove", "": "edit"}[verb], verb)
+	return p.job("schedule.change", fmt.Sprintf("%s reminder %d", words.Upper(cmp.Or(verb, "change")), n), map[string]any{"job": n, "action": action, "when": m["when"]})
 }
 
 func (p planner) job(tool, does string, known map[string]any) (plan, bool) {

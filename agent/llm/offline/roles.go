@@ -8,16 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"switchboard/internal/words"
 	"switchboard/scheduler"
 )
 
-const (
-	whichOne = "Which one do you choose?"
-	andSent  = "Then say that these were sent:\n"
-)
+const whichOne, andSent = "Which one do you choose?", "Then say that these were sent:\n"
 
 // A plan or a task is the JSON of the schema "plan".
 type (
@@ -32,13 +28,7 @@ func planned(goal string, tasks ...task) plan {
 		maps.Copy(all, t)
 		maps.Copy(t, all)
 	}
-	return plan{"goal": upper(goal), "secrets": nil, "tasks": tasks}
-}
-
-// upper begins a sentence.
-func upper(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:]
+	return plan{"goal": words.Upper(goal), "secrets": nil, "tasks": tasks}
 }
 
 // ready is a plan of one message with its text.
@@ -97,14 +87,11 @@ func (p planner) act(goal, tell string, steps ...task) plan {
 		if tool, ok := step["tool"].(string); ok {
 			name, what = tool, "do that"
 		}
-		if p.tools[name] {
-			continue
+		if why, _, _ := strings.Cut(p.place.field(name), " (rule "); strings.HasPrefix(why, "this chat ") { // it says all
+			return ready("say that this is not permitted", words.Upper(why)+".")
+		} else if !p.tools[name] {
+			return ready("say that this is not permitted", strings.TrimRight("I may not "+what+" here: "+why, ": ")+".")
 		}
-		why, _, _ := strings.Cut(p.place.field(name), " (rule ")
-		if strings.HasPrefix(why, "this chat ") { // it says all
-			return ready("say that this is not permitted", upper(why)+".")
-		}
-		return ready("say that this is not permitted", strings.TrimRight("I may not "+what+" here: "+why, ": ")+".")
 	}
 	return planned(goal, append(steps, task{"type": "msg", "detail": tell})...)
 }
@@ -165,16 +152,11 @@ func work(p prompt) string {
 	if text == "" {
 		return "Done; there was no output."
 	}
-	none := text == "(empty)" && strings.HasPrefix(detail, "Show the person the list of files.")
-	if _, files, ok := strings.Cut(detail, andSent); ok {
-		shown := block(text, 8000)
-		if none {
-			shown = "There are no other files."
-		}
-		return shown + "\n\nSent to me:\n" + files
+	if sent, ok := strings.CutPrefix(detail, "Show the person the list of files."); ok && text == "(empty)" {
+		return "There are no files yet." + strings.Replace(sent, " "+andSent, "\n\nSent to me:\n", 1)
 	}
-	if none {
-		return "There are no files yet."
+	if _, files, ok := strings.Cut(detail, andSent); ok {
+		return block(text, 8000) + "\n\nSent to me:\n" + files
 	}
 	if told := tellTime(text, detail); told != "" {
 		return told
@@ -222,11 +204,7 @@ func output(text, file string) string {
 
 // block is text as a code block, whatever backticks it holds.
 func block(text string, limit int) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + clip(text, limit) + "\n" + fence
+	return words.Fenced("", clip(text, limit))
 }
 
 // A cut in an output, as the agent and its tools mark it, and the file that keeps one.
