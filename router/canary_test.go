@@ -227,7 +227,7 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 		asks("and then?")
 		r.platform.Say("c1", "ada", "/start")
 		r.until("it is greeted", func() bool {
-			return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), "Still missing")
+			return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), "Still to do")
 		})
 		r.end()
 		if err := r.db.EmptyLog(t.Context()); err != nil {

@@ -190,7 +190,7 @@ func (r *Router) notSetUp() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return "\n\nStill missing (\"switchboard doctor\" says more):\n- " + strings.Join(list, "\n- ")
+	return "\n\nStill to do (\"switchboard doctor\" says more):\n- " + strings.Join(list, "\n- ")
 }
 
 // order makes the entry of a command: what it runs decides what it is taken as. A command

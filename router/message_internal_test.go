@@ -100,7 +100,7 @@ func TestWhomAMessageIsFor(t *testing.T) {
 			if why == nil {
 				got = found.key()
 			} else {
-				got = strings.TrimSpace(string(why.Taint) + " " + why.Code + ": " + strings.TrimPrefix(why.Output, fmt.Sprintf("nobody whom I can write to is called %q; I can write to ", c.to)))
+				got = strings.TrimSpace(string(why.Taint) + " " + why.Code + ": " + strings.TrimPrefix(why.Output, fmt.Sprintf("I can write to nobody called %q; I can write to ", c.to)))
 			}
 			if got != want && (why == nil || !strings.HasPrefix(got, want)) || why != nil && (why.End != tools.EndRefused || why.Hint == "") {
 				t.Errorf("%q, admin %v: %s, want %s", c.to, admin, got, want)

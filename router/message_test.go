@@ -95,7 +95,7 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 		}
 		r.same("they read", got, []string{
 			"sent to bob on work", "sent to Team on work", "re: what is it?", "this_conversation bob is the conversation that we speak in",
-			`no_recipient nobody whom I can write to is called "team"; I can write to ada, bob`,
+			`no_recipient I can write to nobody called "team"; I can write to ada, bob`,
 			"re: hi", "sent to ada on work", "re: and?", "re: who says so?",
 		})
 		r.same("bob reads", texts(work.SentIn("cb"))[:3], []string{"re: hi", told, "re: what is it?"})

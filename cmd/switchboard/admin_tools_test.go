@@ -55,7 +55,7 @@ func TestAdminsSayItInPlainWords(t *testing.T) {
 	}
 	allowed("make the log level debug", "/config set log.level debug", "log.level")
 	r.await("it counts", patience, func() bool { return strings.Contains(r.ask("u1", "/config get log.level"), "debug") })
-	if said := r.ask("u1", "who did that?"); !strings.Contains(said, "u1 config.set") { // to look is not asked
+	if said := r.ask("u1", "who did that?"); !strings.Contains(said, "u1 changed the settings log.level") { // to look is not asked
 		t.Errorf("who did that? %q", said)
 	}
 	allowed("is play well?", "/channel play test", "the check took")

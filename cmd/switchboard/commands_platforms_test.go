@@ -58,7 +58,7 @@ func TestCommandsOverEachPlatform(t *testing.T) {
 	o.claims()
 	o.each(func(d *desk) func() {
 		d.ada.writes(d.slash + "status")
-		return func() { d.ada.found("Session "+d.kind+":", "model fake/model", "Nothing was asked yet.") }
+		return func() { d.ada.found("The model here is fake/model.", "Nothing was asked yet.") }
 	})
 	o.each(func(d *desk) func() {
 		d.ada.writes(d.slash + "mode ask")

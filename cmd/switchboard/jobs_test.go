@@ -33,7 +33,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(0, "(Asia/Kolkata)", "add", "every day at 9", "tea", "--timezone", "Asia/Kolkata", "--to", "console:owner/default", "--times", "3", "--hours", "8:00-10:00", "--grace", "1h")
 	tell(1, "is over: it is", "add", "2020-01-01 09:00", "tea")
 	tell(1, "which do you mean?\n- ", "add", "tomorrow at 5", "tea")
-	tell(1, "nobody whom I can write to is called \"eve\"", "add", "--does", "message", "--to", "eve", "tomorrow at 9", "tea")
+	tell(1, "I can write to nobody called \"eve\"", "add", "--does", "message", "--to", "eve", "tomorrow at 9", "tea")
 	tell(1, "there is no person \"eve\"", "add", "--person", "eve", "tomorrow at 9", "tea")
 	tell(0, "I paused task 8: list files", "pause", "8")
 	tell(1, "Job 8 is paused already.", "pause", "8")
@@ -76,7 +76,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	}
 	out, _, _ := r.command("doctor", "--json")
 	for _, want := range []string{
-		"\"6 jobs active; switched off ([scheduler] enabled = false): none runs but maintenance\"", "\"1 job (7) is disabled, as they failed too often\"", "\"2 jobs (3, 8) are paused by the program\"",
+		"no jobs of people and 6 of the program are active; switched off ([scheduler] enabled = false): none runs but maintenance\"", "\"1 job (7) is disabled, as they failed too often\"", "\"2 jobs (3, 8) are paused by the program\"",
 		"\"heartbeat.deliver_to names console:nobody/default, where nobody has written to the bot yet\"",
 	} {
 		if !strings.Contains(out, want) {

@@ -104,7 +104,7 @@ func TestUndoTwiceTakesBackTwoChanges(t *testing.T) {
 		r.orders(chief, "/config set agent.max_plan_tasks 5", "agent.max_plan_tasks is 5")
 		r.orders(chief, "/config undo", "agent.max_plan_tasks is")
 		r.orders(chief, "/config undo", "agent.max_llm_calls is 40, was 30")
-		r.orders(chief, "/config undo", "is taken back already")
+		r.orders(chief, "/config undo", "is left to take back")
 	})
 }
 

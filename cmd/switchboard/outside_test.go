@@ -103,7 +103,7 @@ func TestCardsGiveNoOrders(t *testing.T) {
 	}
 	r.bot.Say(users["poll"].ID, "/why")
 	r.await("/why", 20*time.Second, func() bool { return len(r.answers(users["poll"].ID)) > 1 })
-	if why := r.answers(users["poll"].ID)[1]; !strings.Contains(why, "rule taint.outside asked: nobody has answered yet") {
+	if why := r.answers(users["poll"].ID)[1]; !strings.Contains(why, "I asked: nobody has answered yet") {
 		t.Errorf("/why: %s", why)
 	}
 	out, errs, code := r.command("explain", "turn", fmt.Sprint(r.turns()[0].ID))
@@ -206,7 +206,7 @@ func TestReadingDoesNotLeak(t *testing.T) {
 			}
 			mu.Unlock()
 			why := r.ask("u1", "/why")
-			if !strings.Contains(why, "rule taint.url asked: nobody has answered yet") {
+			if !strings.Contains(why, "I asked: nobody has answered yet") {
 				t.Errorf("/why: %s", why)
 			}
 		})

@@ -138,7 +138,7 @@ func TestOwnChannelsSecretIsConfirmed(t *testing.T) {
 		r.bot.Say(chief, "/config confirm")
 		return strings.Contains(strings.Join(r.answers(chief), "\n"), "Confirmed: version 2 stays")
 	})
-	r.orders(chief, "/config undo", "is taken back already")
+	r.orders(chief, "/config undo", "is left to take back")
 	r.orders(chief, "/config undo 2", "The former value of the secret bot is gone; set it once more.")
 	r.orders(chief, "still", "heard: still")
 	r.stop(20 * time.Second)

@@ -124,7 +124,7 @@ func TestSlashCommandInAChannelAnswersOnlyThePerson(t *testing.T) {
 	r.slack.Press(r.channel, r.ada.ID, seen("Mode: ask").TS, "act")
 	seen("Mode: act")
 	r.slack.Command(r.channel, r.ada.ID, "/switchboard", "status")
-	seen("Session slack:" + r.channel)
+	seen("The model here is ")
 	if all, others := r.slack.FromBot(r.channel), r.slack.OnlyFor(r.channel, r.bob.ID); len(all)+len(others) > 0 {
 		t.Errorf("everybody sees %+v, bob %+v", all, others)
 	}

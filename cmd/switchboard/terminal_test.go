@@ -104,7 +104,7 @@ func TestServeOnATerminalChatsAndHidesTheLog(t *testing.T) {
 	s := onTerminal(t, bare(t), []string{"NO_COLOR="})
 	s.await(0, "/help shows the commands")
 	s.await(0, "> ")
-	s.await(s.press("what time is it in Tokyo?\r"), "1. time")
+	s.await(s.press("what time is it in Tokyo?\r"), "1. Look up the date and time in Tokyo")
 	s.await(s.press("/help\r"), "/cancel")
 	s.await(s.press("run sleep 60\r"), "goal:")
 	mark := s.press(ctrlC)
@@ -181,7 +181,7 @@ func TestChatOnATerminalWithNoColorHasNone(t *testing.T) {
 	r := bare(t)
 	s := onTerminal(t, r, []string{"NO_COLOR=1"}, "chat")
 	s.await(0, "> ")
-	s.await(s.press("what time is it in Tokyo?\r"), "ok 1. time")
+	s.await(s.press("what time is it in Tokyo?\r"), "ok 1. Look up the date and time in Tokyo")
 	s.await(s.press("/whoami\r"), "You are owner")
 	s.await(s.press("hello\r"), "Hello!") // after the turn before it has ended
 	s.await(s.press("/whoami\r"), "You are owner")

@@ -124,7 +124,7 @@ func TestGroupsThatDoNotWorkAreDoneWithout(t *testing.T) {
 		t.Errorf("got %+v", res)
 	}
 	for _, layer := range s.Layers(t.Context()) {
-		if layer.Name == "memory" && (!layer.Works || !strings.Contains(layer.Detail, "the kernel does not count it: as user")) {
+		if layer.Name == "memory" && (!layer.Works || !strings.Contains(layer.Detail, "ten times a second, because as user")) {
 			t.Errorf("doctor is told %+v", layer)
 		}
 	}
