@@ -293,32 +293,5 @@ func (t planTask) words() string {
 	return strings.TrimSuffix(detail, ".")
 }
 
-// codeWords are codes that say too little without their underscores.
-var codeWords = map[string]string{
-	"exit_status":    "it ended with an error",
-	"timeout":        "it took too long",
-	"crash":          "it broke",
-	"io":             "the disk failed",
-	"model_error":    "the language model gave no answer",
-	"ambiguous":      "the time is not clear",
-	"bad_time":       "I did not understand the time",
-	"past":           "that time is over",
-	"no_text":        "the text is missing",
-	"too_often":      "that is too often",
-	"not_found":      "I did not find it",
-	"bad_arguments":  "something about it was not clear",
-	"not_permitted":  "it is not allowed here",
-	"person_away":    "the person is away",
-	"workspace_full": "there is no room for more files",
-	"file_refused":   "the file was refused",
-	"not_a_file":     "it is not a file",
-	"exists":         "it exists already",
-}
-
 // inWords is a code for people.
-func inWords(code string) string {
-	if text, ok := codeWords[code]; ok {
-		return text
-	}
-	return oneLine(words.Outcome(code), detailWidth)
-}
+func inWords(code string) string { return oneLine(words.Code(code), detailWidth) }

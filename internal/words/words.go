@@ -20,6 +20,36 @@ func Outcome(outcome string) string {
 	return strings.ReplaceAll(outcome, "_", " ")
 }
 
+// codes are ends of tasks that say too little without their underscores.
+var codes = map[string]string{
+	"exit_status":    "it ended with an error",
+	"timeout":        "it took too long",
+	"crash":          "it broke",
+	"io":             "the disk failed",
+	"model_error":    "the language model gave no answer",
+	"ambiguous":      "the time is not clear",
+	"bad_time":       "I did not understand the time",
+	"past":           "that time is over",
+	"no_text":        "the text is missing",
+	"too_often":      "that is too often",
+	"not_found":      "I did not find it",
+	"bad_arguments":  "something about it was not clear",
+	"not_permitted":  "it is not allowed here",
+	"person_away":    "the person is away",
+	"workspace_full": "there is no room for more files",
+	"file_refused":   "the file was refused",
+	"not_a_file":     "it is not a file",
+	"exists":         "it exists already",
+}
+
+// Code is how a task ended, for people to read.
+func Code(code string) string {
+	if text, ok := codes[code]; ok {
+		return text
+	}
+	return Outcome(code)
+}
+
 // Ended is a state with its outcome for people to read: no word of the outcome stands
 // twice, and none that says no more than the state.
 func Ended(state, outcome string) string {

@@ -90,7 +90,7 @@ func (v *Turn) Brief(full bool) string {
 			s := &a.Steps[j]
 			fmt.Fprintf(&b, "\n%d\\. %s – %s", s.Position+1, render.Escape(s.Words(j == len(a.Steps)-1)), render.Escape(s.briefly()))
 			if s.Review != nil && s.Review.Status != "ok" {
-				fmt.Fprintf(&b, "; review: %s", render.Escape(s.verdict()))
+				fmt.Fprintf(&b, "; not good enough: %s", render.Escape(words.OneLine(s.Review.Reason, 300)))
 			}
 		}
 	}

@@ -51,11 +51,13 @@ var ruleNamed = regexp.MustCompile(` \(rule [^)]*\)`)
 // briefly says what became of a step, and why it was allowed or not, without names of rules.
 func (s *Task) briefly() string {
 	text := s.Stands()
-	if outcome := words.Ended("", s.Outcome); outcome != "" && s.State != "interrupted" {
-		text += outcome
+	if _, code, coded := strings.Cut(s.Outcome, " "); coded && s.State == "failed" { // behind the kind of its end
+		text += " (" + words.Code(code) + ")"
 	}
 	if s.State != "interrupted" && s.StartedAt != nil && s.FinishedAt != nil {
-		text += " after " + s.FinishedAt.Sub(*s.StartedAt).Round(time.Millisecond).String()
+		if took := s.FinishedAt.Sub(*s.StartedAt).Round(time.Millisecond); took > 0 {
+			text += " after " + took.String()
+		}
 	}
 	if s.Rule != "" && !strings.HasPrefix(s.Outcome, "refused") {
 		for _, r := range ruleWords {
