@@ -46,7 +46,7 @@ func TestAdminsRunTheBotFromTheChat(t *testing.T) {
 	r.asks(chief, "/people tools Eve web.*", "I did nothing: \"web.*\" names no tool")
 	r.asks(chief, "/people tools Eve time", "Eve is changed: user, "+identity+", tools time.")
 	r.asks(chief, "/people role Chief user", "is named in [[people]] of "+r.config)
-	r.asks(chief, "/people remove owner", "whoever runs switchboard on this machine")
+	r.asks(chief, "/people remove owner", "the person who runs switchboard on this machine")
 	r.asks(chief, "/people role Eve admin", "Eve is changed: admin")
 	r.asks(chief, "/people remove Eve", "Remove Eve (admin, "+identity)
 	r.asks(chief, "/people remove Eve yes", "Eve can no longer write to me")

@@ -48,15 +48,15 @@ func TestPeopleAreChangedOnTheCommandLine(t *testing.T) {
 	r.refuses("person add eve telegram:9 --tools time,web.*", 1, `"web.*" names no tool`)
 	r.refuses("person role marco admin", 1, "named in [[people]] of "+r.config)
 	r.refuses("person role nobody admin", 1, "person role nobody: not found")
-	r.refuses("person remove owner", 1, "whoever runs switchboard on this machine")
+	r.refuses("person remove owner", 1, "the person who runs switchboard on this machine")
 	r.up()
 	r.prints("person link ann slack:U012ABCDEF", 0, "ann (admin) is changed: slack:U012ABCDEF, telegram:5")
 	r.prints("person list", 0, "slack:U012ABCDEF, telegram:5")
 	r.prints("person tools ANN time web", 0, "ann (admin) is changed")
-	r.refuses("person remove Owner", 1, "whoever runs switchboard on this machine")
+	r.refuses("person remove Owner", 1, "the person who runs switchboard on this machine")
 	r.prints("person list", 0, "time, web")
 	r.refuses("person tools ann web.*", 1, `"web.*" names no tool`)
-	r.refuses("person tools owner web", 1, "whoever runs switchboard on this machine")
+	r.refuses("person tools owner web", 1, "the person who runs switchboard on this machine")
 	later := filepath.Join(r.dir, "later.toml") // the engine would follow its own file
 	testkit.Write(t, later, testkit.Read(t, r.config)+"[[people]]\nname = \"ann\"\nidentities = [\"telegram:5\"]\n")
 	if out, _, _ := r.command("--config", later, "doctor"); !says(out, `WARN  people     .*without all their identities: ann slack:U012ABCDEF;`) {
