@@ -49,7 +49,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 func (r *Router) enter() bool {
 	r.entering.Lock()
 	defer r.entering.Unlock()
-	if r.runner.stopping.Load() {
+	if r.turns.Ends() {
 		return false
 	}
 	r.accepts.Add(1)
@@ -68,7 +68,7 @@ func (r *Router) untilHandBack(ctx context.Context) (context.Context, func()) {
 // workers reserved for it are given back where nothing came of them.
 func (r *Router) commit(ctx context.Context, entries []sorted, receipts []channels.Receipt) error {
 	r.reserve(entries)
-	stops := r.runner.running.stops()
+	stops := r.turns.Stops()
 	plain := make([]ledger.Entry, len(entries))
 	for i := range entries {
 		plain[i] = entries[i].Entry
@@ -77,7 +77,7 @@ func (r *Router) commit(ctx context.Context, entries []sorted, receipts []channe
 	accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), plain)
 	if err != nil {
 		r.unreserve(entries)
-		r.runner.leased.soon() // it may be committed all the same
+		r.turns.Compare() // it may be committed all the same
 		return err
 	}
 	for i := range accepted {
@@ -106,7 +106,7 @@ func (r *Router) reserve(entries []sorted) {
 	for i := range entries {
 		e := &entries[i]
 		if turn := e.Turn(); turn != nil && turn.CollectWindow == 0 { // what waits for more is not run now
-			turn.MayClaim = r.runner.mayBegin(e.Sender.Person)
+			turn.MayClaim = r.turns.MayBegin(e.Sender.Person)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (r *Router) unreserve(entries []sorted) {
 	for i := range entries {
 		if turn := entries[i].Turn(); turn != nil && turn.MayClaim {
 			turn.MayClaim = false
-			r.runner.workers.give(entries[i].Sender.Person)
+			r.turns.GiveWorker(entries[i].Sender.Person)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 	line := entry.line
 	turn := entry.Turn()
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
-		r.runner.workers.give(entry.Sender.Person)
+		r.turns.GiveWorker(entry.Sender.Person)
 	}
 	if len(entry.Button) > 0 && acc.Action != ledger.ActionAccepted { // it was used meanwhile, so nothing was done
 		entry.As, entry.beside = &ledger.AsAction{Code: entry.Button}, nil
@@ -159,11 +159,11 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 		r.goBeside(entry)
 	}
 	if acc.Claimed != nil {
-		r.runner.begin(claimed{*acc.Claimed, stops}, entry.Sender.Person)
+		r.turns.Begin(*acc.Claimed, stops, entry.Sender.Person)
 	}
 	r.followQueue(turn, acc)
 	if acc.CancelTurn != 0 {
-		r.runner.stop(acc.CancelTurn, causeOf(entry))
+		r.turns.Stop(acc.CancelTurn, causeOf(entry))
 	}
 	if _, news := entry.As.(*ledger.AsNews); news && entry.Event.Kind == channels.EventMoved {
 		r.moves.add(line.Name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
@@ -194,15 +194,15 @@ func (r *Router) followQueue(turn *ledger.AsTurn, acc *ledger.Accepted) {
 	case !acc.NotBefore.IsZero():
 		// Counted from here, after the commit: whatever the database's clock says, it
 		// is due by then.
-		time.AfterFunc(turn.CollectWindow, r.runner.turnQueuedHere)
+		time.AfterFunc(turn.CollectWindow, r.turns.Queued)
 	case acc.Waiting:
-		r.runner.turnQueuedHere()
+		r.turns.Queued()
 	}
 	switch {
 	case acc.Steers == 0:
 	case acc.Edited == ledger.EditRestarts:
-		r.runner.stop(acc.Steers, agent.ErrRestart)
-	case acc.Edited == ledger.EditSteers && !r.runner.running.markEdited(acc.Steers, true):
+		r.turns.Stop(acc.Steers, agent.ErrRestart)
+	case acc.Edited == ledger.EditSteers && !r.turns.MarkEdited(acc.Steers):
 		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeEdit, Turn: acc.Steers})
 	}
 }

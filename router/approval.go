@@ -2,117 +2,23 @@ package router
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/retry"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
 
-// mostAsked is how many questions of one person may be open that others are to decide.
-const mostAsked = 5
-
-// Approval implements agent.Journal.
-func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approval, err error) {
-	err = j.patiently(ctx, "an approval could not be read", func() (err error) {
-		if got, err = j.runner.Ledger.Approval(context.WithoutCancel(ctx), j.ref, j.data.Turn.Person.Name, ask); err != nil || got.ID != 0 {
-			return err
-		}
-		asked, err := j.deciders(ctx, ask.Rule)
-		if err == nil && len(asked) == 0 {
-			got.State = agent.Nobody
-		}
-		return err
-	})
-	if err != nil {
-		j.unwritten = !ledger.IsFinal(err)
-	}
-	return got, err
-}
-
-// deciders are the conversations in which to ask what a rule asks: the turn's own, where its
-// person may decide, else the chat of each admin that they used last.
-func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Conversation, error) {
-	if p := j.runner.Roster.Named(j.data.Turn.Person.Name); p != nil && (p.Role == ledger.RoleAdmin || rule == tools.RuleKeeps) {
-		return []channels.Conversation{j.data.Conversation}, nil
-	}
-	chats, err := j.runner.Lines.AdminChats(context.WithoutCancel(ctx))
-	if err != nil {
-		return nil, fmt.Errorf("look for the admins' chats: %w", err)
-	}
-	return chats, nil
-}
-
-// ask renders what a step asks for, and commits it with the end of the work for now.
-func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
-	q, within := step.Ask, j.runner.settings().ApprovalDeadline
-	wish := delivery.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
-	var chats []channels.Conversation
-	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {
-		chats, err = j.deciders(ctx, q.Rule)
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	here := func(c channels.Conversation) bool {
-		return c.Channel == j.data.Conversation.Channel && c.ID == j.data.Conversation.ID
-	}
-	own := len(chats) == 1 && here(chats[0])
-	asked := ledger.Asked{ExpiresAt: time.Now().Add(within)}
-	if !own {
-		wish.Person, asked.MostOpen = j.asker(), mostAsked
-	}
-	for _, chat := range chats {
-		asked.Questions = append(asked.Questions, j.runner.Lines.Line(chat.Channel).Question(ctx, chat, wish))
-	}
-	if !own {
-		asked.Questions = append(asked.Questions, j.line.Asking(j.data.Conversation, wish))
-	}
-	for i := range asked.Questions {
-		if q := &asked.Questions[i]; here(q.Conversation) {
-			q.Reply.Person, q.Reply.ReplyTo = j.data.Turn.Person.Name, j.line.Answers(j.data)
-		}
-	}
-	err = j.patiently(ctx, "a question could not be committed", func() error {
-		stops := j.runner.running.stops()
-		c, err := j.runner.Ledger.Ask(context.WithoutCancel(ctx), j.ref, step, asked)
-		if c != nil {
-			next = &claimed{*c, stops}
-		}
-		j.unclear = j.unclear || err != nil && !ledger.IsFinal(err)
-		return err
-	})
-	if err == nil || j.unclear {
-		for _, q := range asked.Questions {
-			j.runner.Lines.Committed(q.Conversation)
-		}
-		retry.Signal(j.runner.due)
-	}
-	if errors.Is(err, ledger.ErrTooManyAsked) {
-		err = agent.ErrTooManyAsked
-	}
-	return next, err
-}
-
-// asker is whose wish it is, for who decides: of somebody whom an open channel let in also what they call themselves.
-func (j *journal) asker() string {
-	name, label := j.data.Turn.Person.Name, words.OneLine(words.Visible(j.data.Conversation.Title), 30)
-	if p := j.runner.Roster.Named(name); p == nil || p.Source != ledger.FromOpen || label == "" || j.data.Conversation.Kind != channels.Direct {
-		return name
-	}
-	return label + " (" + name + ")"
-}
+// approvalsEvery is how often it is looked for approvals that are overdue, where none is known to be.
+const approvalsEvery = 15 * time.Second
 
 // watchApprovals ends what nobody decided in time, until ctx ends.
 func (r *Router) watchApprovals(ctx context.Context) {
@@ -122,15 +28,15 @@ func (r *Router) watchApprovals(ctx context.Context) {
 			r.decided(ctx, id)
 		}
 		if len(expired) > 0 {
-			r.runner.turnQueuedHere()
+			r.turns.Queued()
 		}
-		pause := pollIdle
+		pause := approvalsEvery
 		if err != nil && ctx.Err() == nil {
 			r.Log.WarnContext(ctx, "cannot look for approvals that are overdue", "error", err)
 		} else if !next.IsZero() {
 			pause = min(pause, max(time.Until(next), 10*time.Millisecond))
 		}
-		if !retry.Await(ctx, r.runner.due, pause) {
+		if !retry.Await(ctx, r.turns.Due(), pause) {
 			return
 		}
 	}
@@ -164,7 +70,7 @@ func (r *Router) followApprovals(ctx context.Context, entry *sorted, acc *ledger
 	}
 	if acc.Decided != 0 {
 		r.Log.InfoContext(ctx, "an approval was decided", "approval_id", acc.Approval, "turn_id", acc.Decided, "person", entry.Sender.Person, "state", acc.Action)
-		r.runner.turnQueuedHere()
+		r.turns.Queued()
 	}
 }
 

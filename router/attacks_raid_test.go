@@ -25,6 +25,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/jobs"
 	"switchboard/router/ledger"
+	"switchboard/router/turns"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -269,7 +270,7 @@ func (s *raid) plant() {
 	s.must(os.MkdirAll(outside, 0o700))
 	s.must(os.WriteFile(filepath.Join(outside, "secret.txt"), []byte(s.secret), 0o600))
 	s.must(os.WriteFile(filepath.Join(s.rig.dir, "secret.txt"), []byte(s.secret), 0o600))
-	dir := router.Workspace(s.rig.dir, 1)
+	dir := turns.Workspace(s.rig.dir, 1)
 	s.must(os.MkdirAll(dir, 0o700))
 	for _, p := range s.attack.Workspace {
 		at := filepath.Join(dir, p.Name)

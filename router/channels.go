@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/internal/retry"
 	"switchboard/router/delivery"
 )
 
@@ -130,7 +127,7 @@ func (r *Router) Attach(at Attached) error {
 		line, err := r.Lines.Attach(delivery.Rated{Channel: at.Channel, Rate: at.Config.Rate})
 		return &channel{Line: line, router: r, config: at.Config, adapter: at.Channel}, err
 	})
-	r.runner.turnQueuedElsewhere()
+	r.turns.QueuedElsewhere()
 	return err
 }
 
@@ -161,23 +158,18 @@ func (r *Router) Detach(name string) {
 	})
 }
 
+// line is a channel on which turns may run; nil: there is none of that name.
+func (c *Channels) line(name string) *delivery.Line {
+	if at := c.here(name); at != nil {
+		return at.Line
+	}
+	return nil
+}
+
 // left waits until no turn of a channel that is detached runs here any more, and forgets the
 // channel then. It ends with ctx when the channel is attached again.
 func (r *Router) left(ctx context.Context, name string) {
-	turns := r.runner.running.on(name) // and no more: what begins sees that the channel is detached
-	grace, over := context.WithTimeout(ctx, r.Grace)
-	defer over()
-	for _, turn := range turns {
-		retry.Await(grace, turn.over, math.MaxInt64)
-	}
-	for _, turn := range turns {
-		if ctx.Err() == nil {
-			turn.lose(agent.ErrHandBack)
-		}
-	}
-	for _, turn := range turns {
-		retry.Await(ctx, turn.over, math.MaxInt64)
-	}
+	r.turns.Leave(ctx, name, r.Grace)
 	_ = r.Channels.change(name, func(is *channel) (*channel, error) {
 		if ctx.Err() == nil && is != nil && is.leaves {
 			return nil, nil

@@ -1,9 +1,13 @@
 package router
 
-import "time"
+import (
+	"time"
+
+	"switchboard/router/turns"
+)
 
 // CompareLeasesEvery makes the looks at the leases more frequent, before any test runs.
-func CompareLeasesEvery(d time.Duration) { heldEvery = d }
+func CompareLeasesEvery(d time.Duration) { turns.HeldEvery = d }
 
 // Shows counts the drafts that a channel's presenter knows.
 func Shows(r *Router, channel string) int { return r.Lines.Line(channel).Presented() }

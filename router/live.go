@@ -8,6 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
+	"switchboard/router/turns"
 )
 
 // Settings are what a router goes by that may change while it runs; see Router.Apply.
@@ -53,10 +54,21 @@ func (r *Router) Apply(s Settings) error {
 		}
 	}
 	r.live.set(s)
-	r.runner.workers.set(s.Config.Workers)
-	r.runner.signal()
+	r.turns.SetWorkers(s.Config.Workers)
 	return nil
 }
+
+// ofTurns are those that turns go by.
+func (s *Settings) ofTurns() turns.Settings {
+	c := &s.Config
+	return turns.Settings{
+		Workers: c.Workers, CollectWindow: c.CollectWindow, StaleAfter: c.StaleAfter, IdleTimeout: c.IdleTimeout, DefaultMode: c.DefaultMode,
+		TimeZone: s.TimeZone, ApprovalDeadline: s.ApprovalDeadline, Budget: s.Budget,
+	}
+}
+
+// Budget is what counts now.
+func (r *Router) Budget() ledger.Budget { return r.settings().Budget }
 
 // zone is the time zone that somebody reads times in: the session's, else their own, else that of the settings.
 func (s *Settings) zone(session, person string) string {

@@ -78,7 +78,7 @@ func (r *Router) followRequest(ctx context.Context, entry *sorted, acc *ledger.A
 		r.followPairing(ctx, entry, as, acc)
 	}
 	if acc.Situation == ledger.LinkAsked {
-		retry.Signal(r.runner.due)
+		retry.Signal(r.turns.Due())
 	}
 	if acc.People {
 		r.Log.InfoContext(ctx, "somebody was let in, or two accounts became one person", "channel", entry.Event.Conversation.Channel)
@@ -97,7 +97,7 @@ func (r *Router) followPairing(ctx context.Context, entry *sorted, as *ledger.As
 		for _, q := range as.Request.Questions {
 			r.Lines.Committed(q.Conversation)
 		}
-		retry.Signal(r.runner.due)
+		retry.Signal(r.turns.Due())
 	} else {
 		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
 	}

@@ -35,7 +35,7 @@ func (r *Router) JobsPaused(ctx context.Context, owner, why string, jobs []int64
 // and menus follow roles.
 func (r *Router) goOn() {
 	r.Lines.RefreshMenus()
-	r.runner.turnQueuedHere()
+	r.turns.Queued()
 	r.wakeScheduler()
 }
 

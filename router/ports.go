@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/ledger"
@@ -65,78 +64,11 @@ type SecretList interface {
 	Secrets(ctx context.Context) ([]ledger.Secret, error)
 }
 
-// Turns leases sessions, for their turns to be run.
-type Turns interface {
-	// Claim takes the leases of up to limit sessions that nobody holds and whose
-	// next turn is queued, or was left running by a dead owner; the longest
-	// waiting first, none whose next turn is for a person in except. It sets those
-	// turns running. Channels restricts it to sessions of these channels.
-	Claim(ctx context.Context, owner int64, channels []string, except []string, limit int) ([]ledger.Claimed, error)
-	// GiveBack releases a session's lease; a running turn stays running, to be
-	// claimed by anybody. ErrFenced is no error here.
-	GiveBack(ctx context.Context, ref ledger.TurnRef) error
-	// Held lists the sessions that owner has the lease of and that have open turns.
-	Held(ctx context.Context, owner int64) ([]ledger.Held, error)
-	// Idle notes, by an event of kind session, that nothing happened in the session for
-	// so long and that it has no open turn, nor one that waits for a decision. It is
-	// noted once, by whichever engine asks first. Again says when to ask anew, where
-	// something happened since or a turn waits; zero: not at all.
-	Idle(ctx context.Context, session int64, after time.Duration) (again time.Time, err error)
+// Approvals are what waits for a person's decision.
+type Approvals interface {
 	// Cancel asks an open turn to stop, and ends one at once that nobody works on. It
 	// returns Channel and ID of the conversation. ErrNotFound; *StateError: it has ended.
 	Cancel(ctx context.Context, turnID int64, by ledger.Hand) (channels.Conversation, error)
-}
-
-// Steps reads and writes one turn under its session's lease. All return ErrFenced.
-type Steps interface {
-	// Load reads all that a turn needs. ErrNotFound; ErrUnreadable: what is
-	// returned suffices to end the turn, and no more.
-	Load(ctx context.Context, ref ledger.TurnRef) (*ledger.TurnData, error)
-	// Commit writes a step; says[i] renders step.Say[i]. When step.End is set the
-	// turn ends, and either the session's next queued turn is set running under the same
-	// lease and returned, or the lease is released. ErrConflict: what is stored is another
-	// than the step follows from, or the approval that it uses is not good any more.
-	Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error)
-	// PutOff is Commit of a step that queues its turn again, ahead of what has not begun: it is claimed
-	// once step.End.Wait is over, and nothing of its session before it. ErrStopped: it was asked to stop.
-	PutOff(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error)
-	// Absorb merges the queued turns that may steer this one (same session, same
-	// person) into it, in one transaction, oldest first, and returns their messages.
-	// From is the attempt that is to heed them. With none it writes nothing.
-	Absorb(ctx context.Context, ref ledger.TurnRef, from int) ([]agent.Incoming, error)
-	// Backlog lists what is to be offered anew, in place of the turn's answer: its own
-	// message first. It is empty unless the turn had waited for longer than stale as it
-	// began, with nobody at work on its session.
-	Backlog(ctx context.Context, ref ledger.TurnRef, stale time.Duration) ([]ledger.Waiting, error)
-	// Offer is Commit of a step that ends the turn, into which it first merges the turns
-	// merge. ErrConflict: one of them is not queued any more.
-	Offer(ctx context.Context, ref ledger.TurnRef, merge []int64, step agent.Step, say ledger.Reply) (next *ledger.Claimed, err error)
-	// Resume notes that a turn is worked on again, and returns for how long in all nobody
-	// did, in pauses longer than stale.
-	Resume(ctx context.Context, ref ledger.TurnRef, stale time.Duration) (away time.Duration, err error)
-}
-
-// Money is set aside for model calls, and counted.
-type Money interface {
-	// Reserve sets aside what a call of the running turn can cost, in place of what was for the
-	// same call before, in one transaction that compares it with the limits: no number of calls
-	// on any engines passes one. It returns what was spent of each limit before. A commit of
-	// the call with Held settles it. *ledger.OverLimitError; ErrFenced; ErrConflict: it is
-	// answered already.
-	Reserve(ctx context.Context, ref ledger.TurnRef, r ledger.Reservation) ([]ledger.Spending, error)
-	// SettleLost ends, once, the calls that whoever ran the turn before had begun: each counts
-	// as what was reserved for it, and may be made again. ErrFenced.
-	SettleLost(ctx context.Context, ref ledger.TurnRef) error
-}
-
-// Approvals are what waits for a person's decision.
-type Approvals interface {
-	// Approval is what people said to ask: to the very task under ref, or as a grant to
-	// person. The zero value: nothing yet.
-	Approval(ctx context.Context, ref ledger.TurnRef, person string, ask agent.Ask) (agent.Approval, error)
-	// Ask is Commit of a step that parks its turn, with the questions whether its task may
-	// run. ErrStopped: the turn was asked to stop. ErrTooManyAsked.
-	Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, asked ledger.Asked) (next *ledger.Claimed, err error)
 	// ExpireApprovals ends those whose time is over, at most 100, and queues their turns. Next
 	// is when the next one is due that is open; zero: none is.
 	ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error)

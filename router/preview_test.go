@@ -14,7 +14,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router"
+	"switchboard/router/turns"
 	"switchboard/store/storetest"
 )
 
@@ -466,4 +466,4 @@ func TestTypingLastsAsLongAsTheTurn(t *testing.T) {
 	})
 }
 
-var _ router.Agent = acting(nil)
+var _ turns.Agent = acting(nil)

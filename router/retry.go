@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"switchboard/agent"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
@@ -46,18 +45,4 @@ func (r *Router) resend(_ context.Context, c *commands.Call) (commands.Answer, e
 		}
 		return commands.Says("I'll send %d answers again%s%s", change.Messages, unless, dropped)
 	}}, nil
-}
-
-// lost says that a retry has nothing to do again.
-func lost(d *ledger.TurnData) bool {
-	m := &d.Turn.Message
-	return d.Retry && blank(m.Text) && blank(m.Quote) && len(m.Passed)+len(m.Attachments) == 0
-}
-
-// lostEnd ends a retry whose message was taken back, or is kept no more.
-func lostEnd() agent.Step {
-	return agent.Step{
-		Say: []agent.Say{{Position: -1, Notice: true, Text: situationTexts[ledger.RetryForgotten]}},
-		End: &agent.End{State: "failed", Outcome: "nothing_to_retry"},
-	}
 }

@@ -28,6 +28,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/turns"
 	"switchboard/router/view"
 	"switchboard/store"
 	"switchboard/store/engines"
@@ -122,7 +123,7 @@ type rig struct {
 	people     []ledger.Person
 	ledger     func(router.Ledger) router.Ledger // nil: the database's
 	safe       func() bool                       // nil: the engine's
-	agent      router.Agent                      // nil: the brain
+	agent      turns.Agent                       // nil: the brain
 	files      delivery.Attachments
 	usable     func(tools.Question) []string
 	limits     router.FileLimits
@@ -202,7 +203,7 @@ func (r *rig) start() {
 	if r.ledger != nil {
 		through = r.ledger(ledger)
 	}
-	var runner router.Agent = r.brain
+	var runner turns.Agent = r.brain
 	if r.agent != nil {
 		runner = r.agent
 	}

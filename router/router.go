@@ -19,6 +19,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/turns"
 )
 
 // errStopping is returned by Accept when the engine stops: the event was not
@@ -29,9 +30,7 @@ var errStopping = errors.New("the engine is stopping")
 type Ledger interface {
 	Intake
 	Submissions
-	Turns
-	Steps
-	Money
+	turns.Ledger
 	Approvals
 	Changes
 	SecretList
@@ -48,7 +47,7 @@ type Deps struct {
 	Settings Settings // at the start
 	Channels *Channels
 	Roster   *Roster
-	Agent    Agent
+	Agent    turns.Agent
 	// Usable lists what the gate lets the question's person use, whatever the question
 	// says of a tool; nil: nothing.
 	Usable func(tools.Question) []string
@@ -94,7 +93,7 @@ type Router struct {
 	Lines      *delivery.Lines // what is sent, and over which connections
 	commands   *commands.Table
 	commandsIn *regexp.Regexp // finds our commands in a text
-	runner     *runner
+	turns      *turns.Runner
 	rates      *personRates
 	moves      moves
 	strangers  strangers      // who was logged as such
@@ -139,15 +138,19 @@ func New(deps Deps) (*Router, error) {
 	}
 	r.commandsIn = regexp.MustCompile(`(?m)(^|[ (])/(` + strings.Join(r.commands.Names(), "|") + `)\b`)
 	r.work, r.handBack = context.WithCancelCause(context.Background())
-	r.runner = newRunner(r.work, r.Deps, now)
+	r.turns = turns.New(r.work, turns.Deps{
+		Settings: func() turns.Settings { return now.settings().ofTurns() },
+		Line:     r.Channels.line, Channels: r.Channels.names, People: r.Roster, Agent: r.Agent, Engine: r.Engine, Ledger: r.Ledger, Shared: r.Wakes != nil,
+		DataDir: r.DataDir, Order: orderOf, AsTyped: r.asTyped, Made: r.Made, Log: r.Log,
+	})
 	r.Lines = delivery.New(r.work, delivery.Deps{
 		StaleAfter: func() time.Duration { return now.settings().Config.StaleAfter },
 		MaxParts:   func() int { return now.settings().Config.MaxParts },
 		People:     r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
-		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Targets: r.NoticeTargets, Runs: r.runner.running.has,
+		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Targets: r.NoticeTargets, Runs: r.turns.Runs,
 		Left: r.left, Zone: r.zoneIn, Grace: r.Grace,
 	})
-	r.runner.Lines, r.runner.asTyped = r.Lines, r.asTyped
+	r.turns.Lines = r.Lines
 	for _, at := range r.Channels.List() {
 		if err := r.Attach(at); err != nil {
 			return nil, err
@@ -164,9 +167,9 @@ func (r *Router) Run(ctx context.Context) {
 	listening, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	var lines, finder, watchers sync.WaitGroup
 	lines.Go(func() { r.Lines.Run(listening) })
-	finder.Go(func() { r.runner.findWork(ctx) })
-	watchers.Go(func() { r.runner.watchLeases(listening) })
-	watchers.Go(func() { r.runner.keepIdle(ctx) })
+	finder.Go(func() { r.turns.FindWork(ctx) })
+	watchers.Go(func() { r.turns.WatchLeases(listening) })
+	watchers.Go(func() { r.turns.KeepIdle(ctx) })
 	watchers.Go(func() { r.watchPeople(listening) })
 	watchers.Go(func() { r.watchSecrets(listening) })
 	if r.Reload != nil {
@@ -176,20 +179,20 @@ func (r *Router) Run(ctx context.Context) {
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.onWake) })
 	}
-	r.runner.signal()
+	r.turns.Look()
 	retry.Signal(r.secrets) // one may have been set since the settings were read
 
 	<-ctx.Done()
 	r.Log.Info("stopping", "grace", r.Grace.String())
 	r.entering.Lock()
-	r.runner.stopping.Store(true)
+	r.turns.End()
 	r.entering.Unlock()
 	finder.Wait()
 	deadline := time.Now().Add(r.Grace)
 	late := time.AfterFunc(r.Grace, func() { r.handBack(agent.ErrHandBack) })
 	defer late.Stop()
 	r.accepts.Wait() // one on its way may begin a turn yet
-	r.runner.turns.Wait()
+	r.turns.Wait()
 	flushing, flushed := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	r.Lines.Flush(flushing)
 	flushed()
@@ -207,8 +210,8 @@ func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Hand) error
 	if err != nil {
 		return err
 	}
-	r.runner.stop(turnID, agent.ErrCancelled)
-	r.runner.turnQueuedHere() // one that had not begun has ended, and what stood behind it may begin
+	r.turns.Stop(turnID, agent.ErrCancelled)
+	r.turns.Queued() // one that had not begun has ended, and what stood behind it may begin
 	r.Lines.Committed(c)
 	r.closeQuestions(ctx, turnID)
 	return nil
@@ -218,15 +221,15 @@ func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Hand) error
 func (r *Router) look(ctx context.Context) {
 	r.loadMoves(ctx)
 	r.loadPeople(ctx)
-	r.runner.signal()
+	r.turns.Look()
 }
 
 // onWake does what another engine's commit made possible here. It never blocks.
 func (r *Router) onWake(w ledger.Wake) {
 	switch w.Kind {
 	case ledger.WakeAll:
-		r.runner.turnQueuedElsewhere()
-		r.runner.leased.ask(0)
+		r.turns.QueuedElsewhere()
+		r.turns.Asked(0)
 		retry.Signal(r.people)
 		retry.Signal(r.secrets)
 		retry.Signal(r.versions)
@@ -241,12 +244,12 @@ func (r *Router) onWake(w ledger.Wake) {
 	case ledger.WakeDecided:
 		r.Lines.Beside(func() { r.Lines.Decided(r.work, w.Approval) })
 	case ledger.WakeStop:
-		r.runner.leased.ask(w.Turn)
+		r.turns.Asked(w.Turn)
 	case ledger.WakeEdit:
-		r.runner.running.markEdited(w.Turn, true)
+		r.turns.MarkEdited(w.Turn)
 	case ledger.WakeTurn:
 		if w.Channel == "" || r.Channels.here(w.Channel) != nil {
-			r.runner.turnQueuedElsewhere()
+			r.turns.QueuedElsewhere()
 		}
 	}
 	r.Lines.OnWake(w)

@@ -5,6 +5,7 @@ import (
 
 	"switchboard/channels/render"
 	"switchboard/router/ledger"
+	"switchboard/router/turns"
 )
 
 // situationTexts are what is said in situations that only a transaction knows.
@@ -16,7 +17,7 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.RetryUnclear:     "I do not know what to try again. Reply with /retry to a message of yours, or to my answer to it; without a reply it means your latest.",
 	ledger.RetryOpen:        "I am still on it; /status shows where I am. To start again, write /cancel, then /retry.",
 	ledger.RetryNotYours:    "Somebody else asked for that, so only they can have it tried again.",
-	ledger.RetryForgotten:   "I no longer have that message. Please write it again.",
+	ledger.RetryForgotten:   turns.Forgotten,
 	ledger.ChoiceLeft:       "All right, I'll leave it.",
 	ledger.ClaimDone:        "Welcome! You are an admin here from now on, and the code is used up. Just write to me; /whoami says what you may do, and /help what I can.",
 	ledger.ClaimWrong:       "There is no such code. \"switchboard person claim\", on the machine that I run on, prints one.",

@@ -10,6 +10,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/turns"
 )
 
 // A sorting decides what the events of one batch are. It reads, and has no effect: what
@@ -109,7 +110,7 @@ func caught(unsorted sorted, sort func() (sorted, error)) (entry sorted, err err
 	defer func() {
 		if fault := recover(); fault != nil {
 			entry = unsorted
-			err = fmt.Errorf("%w: panic: %v\n%s", errBroken, fault, debug.Stack())
+			err = fmt.Errorf("%w: panic: %v\n%s", turns.ErrBroken, fault, debug.Stack())
 		}
 	}()
 	return sort()

@@ -86,23 +86,23 @@ func (r *Router) submit(ctx context.Context, line *channel, s ledger.Submission,
 	if s.Say {
 		say = line.told(&s, own)
 	} else {
-		turn.MayClaim = r.runner.mayBegin(s.Person)
+		turn.MayClaim = r.turns.MayBegin(s.Person)
 	}
-	stops := r.runner.running.stops()
+	stops := r.turns.Stops()
 	accepted, err := r.Ledger.Submit(ctx, r.Engine.ID(), s, turn, say)
 	if turn.MayClaim && accepted.Claimed == nil {
-		r.runner.workers.give(s.Person)
+		r.turns.GiveWorker(s.Person)
 	}
 	switch {
 	case err != nil && turn.MayClaim:
-		r.runner.leased.soon() // it may be committed all the same
+		r.turns.Compare() // it may be committed all the same
 		fallthrough
 	case err != nil:
 		return done, fmt.Errorf("submit: %w", err)
 	case accepted.Claimed != nil:
-		r.runner.begin(claimed{*accepted.Claimed, stops}, s.Person)
+		r.turns.Begin(*accepted.Claimed, stops, s.Person)
 	case accepted.Waiting:
-		r.runner.turnQueuedHere()
+		r.turns.Queued()
 	}
 	if s.Say || line.Reads() {
 		line.Committed(s.To)

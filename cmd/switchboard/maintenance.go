@@ -15,9 +15,9 @@ import (
 	"switchboard/channels"
 	"switchboard/configs"
 	"switchboard/internal/retry"
-	"switchboard/router"
 	"switchboard/router/jobs"
 	"switchboard/router/ledger"
+	"switchboard/router/turns"
 	"switchboard/scheduler"
 	"switchboard/store"
 )
@@ -67,7 +67,7 @@ func retention(s *configs.Settings, log *slog.Logger) store.Retention {
 		AwayLimit: s.Router.AwayLimit,
 		Turns:     r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit, Runs: r.Runs, Sessions: r.Sessions, Named: s.Names,
 		Dropped: func(session int64) {
-			if err := tools.RemoveWorkspace(router.Workspace(s.DataDir, session)); err != nil {
+			if err := tools.RemoveWorkspace(turns.Workspace(s.DataDir, session)); err != nil {
 				log.Warn("the workspace of a session that is gone could not be removed", "session_id", session, "error", err)
 			}
 		},

@@ -1,4 +1,4 @@
-package router
+package turns
 
 import (
 	"context"
@@ -13,9 +13,6 @@ import (
 	"switchboard/channels/render"
 	"switchboard/router/ledger"
 )
-
-// Budget is what counts now.
-func (r *Router) Budget() ledger.Budget { return r.settings().Budget }
 
 const (
 	// nearLimit is the part of a limit at which the admins are notified that it will be reached.
@@ -108,7 +105,7 @@ func overLimit(e *ledger.OverLimitError, over time.Time) string {
 }
 
 // notifyBudget notifies the admins once of each limit, day and level.
-func (r *runner) notifyBudget(j *journal, b ledger.Budget, s ledger.Spending, now time.Time, how, level string) {
+func (r *Runner) notifyBudget(j *journal, b ledger.Budget, s ledger.Spending, now time.Time, how, level string) {
 	about := fmt.Sprintf("%s %s %s %g %s", b.Day(now), s.Scope, s.Name, s.Limit, level)
 	if !r.notified.first(about, now) {
 		return

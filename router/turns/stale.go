@@ -1,4 +1,4 @@
-package router
+package turns
 
 import (
 	"context"
@@ -35,8 +35,8 @@ const (
 
 // lateness judges how late a turn is: it notes the time that nobody worked on one that
 // had begun.
-func (r *runner) lateness(ref ledger.TurnRef, data *ledger.TurnData) error {
-	after := r.settings().Config.StaleAfter
+func (r *Runner) lateness(ref ledger.TurnRef, data *ledger.TurnData) error {
+	after := r.settings().StaleAfter
 	if time.Since(data.Turn.StartedAt) <= after {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (j *journal) untouched() bool {
 // answer lets the agent answer the turn, unless it waited for so long that the person is
 // first asked whether they still want it.
 func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
-	if !j.runner.Roster.Away(turn.Person.Name) { // whose turn waits
+	if !j.runner.People.Away(turn.Person.Name) { // whose turn waits
 		if lost(j.data) {
 			return j.Commit(ctx, lostEnd())
 		}
@@ -72,7 +72,7 @@ func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
 // offer makes one offer of the session's stale backlog, if that is what the turn is, and
 // ends the turn with it. No model is asked.
 func (j *journal) offer(ctx context.Context) (offered bool, err error) {
-	stale := j.runner.settings().Config.StaleAfter
+	stale := j.runner.settings().StaleAfter
 	if j.data.Submitted || !j.untouched() || time.Since(j.data.Asked) <= stale {
 		return false, nil
 	}
@@ -166,10 +166,29 @@ func shown(w *ledger.Waiting) string {
 func (j *journal) lateLine() string {
 	away := j.data.Away
 	switch {
-	case away <= j.runner.settings().Config.StaleAfter || j.lateSaid:
+	case away <= j.runner.settings().StaleAfter || j.lateSaid:
 		return ""
 	case away < time.Minute:
 		return "This comes late: I was away for a moment.\n\n"
 	}
 	return "This comes late: I was away for " + words.Span(away) + ".\n\n"
 }
+
+// lost says that a retry has nothing to do again.
+func lost(d *ledger.TurnData) bool {
+	m := &d.Turn.Message
+	return d.Retry && blank(m.Text+m.Quote) && len(m.Passed)+len(m.Attachments) == 0
+}
+
+// lostEnd ends a retry whose message was taken back, or is kept no more.
+func lostEnd() agent.Step {
+	return agent.Step{
+		Say: []agent.Say{{Position: -1, Notice: true, Text: Forgotten}},
+		End: &agent.End{State: "failed", Outcome: "nothing_to_retry"},
+	}
+}
+
+// Forgotten is said of a message that is to be tried again and is kept no more.
+const Forgotten = "I no longer have that message. Please write it again."
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }

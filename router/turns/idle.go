@@ -1,4 +1,4 @@
-package router
+package turns
 
 import (
 	"context"
@@ -45,10 +45,10 @@ func (i *idleSessions) take(now time.Time) map[int64]idleSession {
 	return due
 }
 
-// keepIdle drops what is kept of sessions that have nothing to do, until ctx ends.
-func (r *runner) keepIdle(ctx context.Context) {
+// KeepIdle drops what is kept of sessions that have nothing to do, until ctx ends.
+func (r *Runner) KeepIdle(ctx context.Context) {
 	every := func() time.Duration {
-		return min(max(r.settings().Config.IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
+		return min(max(r.settings().IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
 	}
 	for retry.Sleep(ctx, every()) {
 		now := time.Now()
@@ -67,8 +67,8 @@ func (r *runner) keepIdle(ctx context.Context) {
 }
 
 // rest notes that a session is idle, unless something happened there meanwhile.
-func (r *runner) rest(ctx context.Context, session int64, s idleSession, now time.Time) {
-	again, err := r.Ledger.Idle(ctx, session, r.settings().Config.IdleTimeout)
+func (r *Runner) rest(ctx context.Context, session int64, s idleSession, now time.Time) {
+	again, err := r.Ledger.Idle(ctx, session, r.settings().IdleTimeout)
 	switch {
 	case err != nil:
 		again = now.Add(pollIdle)

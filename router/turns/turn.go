@@ -1,4 +1,4 @@
-package router
+package turns
 
 import (
 	"cmp"
@@ -27,9 +27,9 @@ const (
 	maxResumes = 20
 )
 
-// errBroken marks a fault of the program, not of the database: after maxFaults of
+// ErrBroken marks a fault of the program, not of the database: after maxFaults of
 // them a turn is given up.
-var errBroken = errors.New("broken")
+var ErrBroken = errors.New("broken")
 
 // A claimed is a turn to be run, and how many stops were missed before its Data was read.
 type claimed struct {
@@ -39,7 +39,7 @@ type claimed struct {
 
 // begin runs a claimed session in a goroutine of its own. worker is the person
 // for whom a worker was taken.
-func (r *runner) begin(c claimed, worker string) {
+func (r *Runner) begin(c claimed, worker string) {
 	r.turns.Go(func() {
 		for {
 			next := r.runTurn(c)
@@ -56,17 +56,17 @@ func (r *runner) begin(c claimed, worker string) {
 }
 
 // release gives a worker back, and lets those look who wait for one.
-func (r *runner) release(worker string) {
+func (r *Runner) release(worker string) {
 	r.workers.give(worker)
 	if r.wantsWorker.Load() || r.wantsShare.Load() {
-		r.signal()
+		r.Look()
 	}
 }
 
 // exchangeWorker exchanges the worker of a session's former turn for one for its next turn,
 // which is claimed. Where there is none, or others have waited longer, neither worker
 // nor session is kept.
-func (r *runner) exchangeWorker(worker string, next *claimed) bool {
+func (r *Runner) exchangeWorker(worker string, next *claimed) bool {
 	if ends := r.stopping.Load() || r.wantsWorker.Load() || !r.Engine.Safe(); !ends && next.Person == worker {
 		return true
 	} else if ends {
@@ -84,17 +84,17 @@ func (r *runner) exchangeWorker(worker string, next *claimed) bool {
 
 // putBack gives a session back whose next turn waits, and lets who has a worker for it
 // find it.
-func (r *runner) putBack(ref ledger.TurnRef) {
+func (r *Runner) putBack(ref ledger.TurnRef) {
 	r.giveBack(ref)
 	if r.stopping.Load() {
 		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
 		return
 	}
-	r.turnQueuedHere()
+	r.Queued()
 }
 
 // giveBack releases a session's lease, so that anybody may go on with it.
-func (r *runner) giveBack(ref ledger.TurnRef) {
+func (r *Runner) giveBack(ref ledger.TurnRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.Ledger.GiveBack(ctx, ref); err != nil {
@@ -105,7 +105,7 @@ func (r *runner) giveBack(ref ledger.TurnRef) {
 
 // runTurn brings one turn to its end, or gives its session back. It returns the
 // session's next turn, already claimed, if there is one.
-func (r *runner) runTurn(c claimed) *claimed {
+func (r *Runner) runTurn(c claimed) *claimed {
 	next, ended := r.runToEnd(c)
 	if !ended { // and runs here no more: it may be claimed again before GiveBack returns
 		r.handOver(c.TurnRef)
@@ -114,7 +114,7 @@ func (r *runner) runTurn(c claimed) *claimed {
 }
 
 // runToEnd tries a turn until it is ended, or is not to be ended here.
-func (r *runner) runToEnd(c claimed) (next *claimed, ended bool) {
+func (r *Runner) runToEnd(c claimed) (next *claimed, ended bool) {
 	run := r.running.add(r.work, c.TurnRef)
 	defer r.running.remove(run)
 
@@ -126,7 +126,7 @@ func (r *runner) runToEnd(c claimed) (next *claimed, ended bool) {
 			return next, true
 		case errors.Is(err, agent.ErrHandBack), errors.Is(err, ledger.ErrFenced), run.ctx.Err() != nil:
 			return nil, false
-		case errors.Is(err, errBroken):
+		case errors.Is(err, ErrBroken):
 			faults++
 		case errors.Is(err, agent.ErrRestart):
 			r.Log.InfoContext(r.work, "a turn begins anew, its message was changed", "turn_id", c.TurnID)
@@ -141,17 +141,17 @@ func (r *runner) runToEnd(c claimed) (next *claimed, ended bool) {
 // handOver gives back a session whose turn is not brought to its end here. If that was
 // ended by a commit whose answer was lost, the next one is leased instead, and nobody
 // knows.
-func (r *runner) handOver(ref ledger.TurnRef) {
+func (r *Runner) handOver(ref ledger.TurnRef) {
 	r.giveBack(ref)
 	r.leased.soon()
 	r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
-	r.signal()
+	r.Look()
 }
 
 // tryTurn loads the turn and lets the agent run it. With giveUp it ends the turn
 // as failed instead, and says so to the person. ErrRestart: it is to be run again at
 // once.
-func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claimed, err error) {
+func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claimed, err error) {
 	ref := c.TurnRef
 	ctx, done := r.running.try(run)
 	defer done()
@@ -160,35 +160,34 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	}
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("%w: panic: %v\n%s", errBroken, fault, debug.Stack())
+			err = fmt.Errorf("%w: panic: %v\n%s", ErrBroken, fault, debug.Stack())
 		}
 	}()
 	data, err := r.load(c)
 	switch {
 	case errors.Is(err, ledger.ErrUnreadable) && giveUp:
 	case errors.Is(err, ledger.ErrUnreadable):
-		return nil, fmt.Errorf("%w: load: %w", errBroken, err)
+		return nil, fmt.Errorf("%w: load: %w", ErrBroken, err)
 	case err != nil:
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	r.running.isOn(run, data.Conversation.Channel)
-	at := r.Channels.here(data.Conversation.Channel)
-	if at == nil {
+	line := r.Line(data.Conversation.Channel)
+	if line == nil {
 		return nil, fmt.Errorf("channel %q is not attached: %w", data.Conversation.Channel, agent.ErrHandBack)
 	}
-	line := at.Line
 	if cause := data.CancelRequested.Cause(); cause != nil {
 		r.running.stop(ref.TurnID, cause)
 	}
 	defer func() {
-		r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.settings().Config.IdleTimeout))
+		r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.settings().IdleTimeout))
 	}()
-	if r.Roster.Named(c.Person) == nil {
-		if err := r.Roster.Learn(r.work, c.Person); err != nil { // let in by another engine
+	if r.People.Named(c.Person) == nil {
+		if err := r.People.Learn(r.work, c.Person); err != nil { // let in by another engine
 			return nil, err
 		}
 	}
-	if !r.Roster.Away(c.Person) { // who is away is asked nothing
+	if !r.People.Away(c.Person) { // who is away is asked nothing
 		if err := r.lateness(ref, data); err != nil {
 			return nil, err
 		}
@@ -197,11 +196,11 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		r.running.markEdited(ref.TurnID, true)
 	}
 	turn := data.Turn
-	turn.Place, turn.KeepTrying = line.Place(data.Conversation), r.settings().Config.StaleAfter
+	turn.Place, turn.KeepTrying = line.Place(data.Conversation), r.settings().StaleAfter
 	if data.Ordered {
-		turn.Order = orderOf(turn.Message.Text)
+		turn.Order = r.Order(turn.Message.Text)
 	}
-	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.settings().Config.DefaultMode)
+	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.settings().DefaultMode)
 	turn.Session.TimeZone = r.settings().zone(turn.Session.TimeZone, turn.Person.TimeZone)
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
@@ -221,13 +220,13 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	case j.ended: // whatever became of the agent afterwards
 		err = nil
 	case err == nil:
-		err = fmt.Errorf("%w: the agent returned without ending the turn", errBroken)
+		err = fmt.Errorf("%w: the agent returned without ending the turn", ErrBroken)
 	case errors.Is(err, agent.ErrRestart) && errors.Is(context.Cause(ctx), agent.ErrRestart):
 		// Asked for, and no fault.
 	case j.unclear && errors.Is(err, ledger.ErrConflict):
 		// The step was committed, and its answer lost: the next try goes on behind it.
 	case !errors.Is(err, agent.ErrHandBack) && !j.unwritten:
-		err = fmt.Errorf("%w: %w", errBroken, err)
+		err = fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	return j.next, err
 }
@@ -235,7 +234,7 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 // load gives what is known of a turn. What was read as it was claimed is as good for
 // the first try, unless somebody was asked to stop before they ran. Of a call that a try before
 // began nobody will know the answer.
-func (r *runner) load(c *claimed) (data *ledger.TurnData, err error) {
+func (r *Runner) load(c *claimed) (data *ledger.TurnData, err error) {
 	data = c.Data
 	if c.Data = nil; data == nil || c.stops != r.running.stops() {
 		data, err = r.Ledger.Load(r.work, c.TurnRef)
@@ -266,7 +265,7 @@ func Workspace(dataDir string, session int64) string {
 }
 
 // workspace makes the session's folder.
-func (r *runner) workspace(session int64) (string, error) {
+func (r *Runner) workspace(session int64) (string, error) {
 	dir, err := filepath.Abs(Workspace(r.DataDir, session))
 	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)

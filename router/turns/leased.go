@@ -1,4 +1,4 @@
-package router
+package turns
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"switchboard/router/ledger"
 )
 
-// heldEvery is how often the leases are compared with what runs here, while anything
+// HeldEvery is how often the leases are compared with what runs here, while anything
 // does. What two looks so far apart agree on is no matter of an answer under way. Tests
 // are in more of a hurry.
-var heldEvery = 5 * time.Second
+var HeldEvery = 5 * time.Second
 
 // leased compares the sessions that this engine has leased with the turns that it
 // runs. An answer of the database that was lost (Accept, Claim, Commit), or a session
@@ -59,9 +59,9 @@ func (l *leased) begin() (asked map[int64]bool) {
 	return asked
 }
 
-// watchLeases looks until ctx ends: often while anything runs or is held and not run.
-func (r *runner) watchLeases(ctx context.Context) {
-	ticker := time.NewTicker(heldEvery)
+// WatchLeases looks until ctx ends: often while anything runs or is held and not run.
+func (r *Runner) WatchLeases(ctx context.Context) {
+	ticker := time.NewTicker(HeldEvery)
 	defer ticker.Stop()
 	var latest time.Time
 	for {
@@ -84,7 +84,7 @@ func (r *runner) watchLeases(ctx context.Context) {
 }
 
 // compareLeases looks once.
-func (r *runner) compareLeases(ctx context.Context) error {
+func (r *Runner) compareLeases(ctx context.Context) error {
 	now := time.Now()
 	asked := r.leased.begin()
 	before := r.running.sessions()
@@ -114,14 +114,14 @@ func (r *runner) compareLeases(ctx context.Context) error {
 	return nil
 }
 
-// confirmed says that a former look, heldEvery ago at least, found the same of a session
+// confirmed says that a former look, HeldEvery ago at least, found the same of a session
 // under its lease. Until then it is found in this look.
 func confirmed(former, found map[int64]finding, ref ledger.TurnRef, now time.Time) bool {
 	f, known := former[ref.SessionID]
 	if !known || f.fence != ref.Fence {
 		f = finding{ref.Fence, now}
 	}
-	if now.Sub(f.since) >= heldEvery {
+	if now.Sub(f.since) >= HeldEvery {
 		return true
 	}
 	found[ref.SessionID] = f
@@ -130,7 +130,7 @@ func confirmed(former, found map[int64]finding, ref ledger.TurnRef, now time.Tim
 
 // applyStop stops a held turn that was asked to stop. Asked by another engine with nothing
 // in the ledger means that its message was changed: it begins anew.
-func (r *runner) applyStop(h ledger.Held, asked bool) {
+func (r *Runner) applyStop(h ledger.Held, asked bool) {
 	cause := h.Stop.Cause()
 	if cause == nil && asked {
 		cause = agent.ErrRestart

@@ -1,4 +1,4 @@
-package router
+package turns
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // A journal writes one turn's rows for the agent: it renders what is said and
 // commits it with its deliveries in the step's own transaction.
 type journal struct {
-	runner  *runner
+	runner  *Runner
 	line    *delivery.Line
 	ref     ledger.TurnRef
 	data    *ledger.TurnData
@@ -54,7 +54,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 			buttons = j.runner.Made(ctx, made, j.data.Turn.Person.Name, j.data.Turn.Session.Language)
 		}
 		unshown := commands.TypedOut(buttons[j.line.Offers(j.data.Conversation, buttons):])
-		says[i] = j.line.Said(ctx, j.data, &step.Say[i], j.lateLine(), buttons, j.runner.asTyped(j.line.Command(j.data.Conversation), unshown))
+		says[i] = j.line.Said(ctx, j.data, &step.Say[i], j.lateLine(), buttons, j.runner.AsTyped(j.line.Command(j.data.Conversation), unshown))
 		j.lateSaid = true
 	}
 	var taken int64
@@ -88,7 +88,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	if step.End != nil {
 		j.ended, j.next = true, next
 		if wait := step.End.Wait; wait > 0 {
-			time.AfterFunc(wait, j.runner.turnQueuedHere)
+			time.AfterFunc(wait, j.runner.Queued)
 		}
 	} else {
 		j.preview.Note(step)
