@@ -331,7 +331,7 @@ func TestResetTakesQuestionsBack(t *testing.T) {
 		r.platform.Say("ada1", "ada", "/approve "+code)
 		r.mentions(5, "That question is not open any more")
 		r.platform.Say("bob1", "bob", "/reset")
-		r.mentions(6, "Forgotten. Other work goes on; /cancel stops it.")
+		r.mentions(6, "Forgotten. If I am at work here, I go on; /cancel stops that.")
 	})
 }
 

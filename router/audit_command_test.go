@@ -29,10 +29,10 @@ func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 			rows int
 			has  string
 		}{
-			{"/audit", 10, "To see earlier ones, write /audit before 4"},
+			{"/audit", 10, "To see earlier ones: /audit before 4"},
 			{"/audit before 4", 3, "eve *x* made a claim code"},
 			{"/audit person ada", 1, "ada made a claim code"},
-			{"/audit kind claim", 10, "To see earlier ones, write /audit kind claim before 4"},
+			{"/audit kind claim", 10, "To see earlier ones: /audit kind claim before 4"},
 			{"/audit kind claim.mak", 0, "There is no such row"},
 			{"/audit turn 7", 0, "There is no such row"},
 			{"/audit turn", 0, "shows the newest rows"},

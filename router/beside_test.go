@@ -190,7 +190,7 @@ func TestDoctorIsAskedInADirectChat(t *testing.T) {
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		r.asks("adas", "ada", "/doctor")
-		r.mentions(2, "WARN", "sandbox: not *confined* – fix: confine it", "model: no answer at all – fix: try `again`", "3 checks, 1 well.")
+		r.mentions(2, "WARN", "sandbox: not *confined* – fix: confine it", "model: no answer at all – fix: try `again`", "3 checks, 1 ok.")
 		if got := r.platform.Sent()[1].Text; strings.Contains(got, "much room") {
 			t.Errorf("it says %q", got)
 		}

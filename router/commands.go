@@ -92,7 +92,7 @@ func (r *Router) ownCommands() []commands.Command {
 			EN: "stop what I am doing for you", DE: "abbrechen, was ich für dich tue", ES: "parar lo que hago para ti",
 			FR: "arrêter ce que je fais pour vous", IT: "fermare ciò che faccio per te",
 		}, ToAdmins: commands.Text{
-			EN: "stop what I am doing here, for anybody", DE: "abbrechen, was ich hier tue, für wen auch immer", ES: "parar lo que hago aquí, para quien sea",
+			EN: "stop what I am doing here, whoever asked for it", DE: "abbrechen, was ich hier tue, für wen auch immer", ES: "parar lo que hago aquí, para quien sea",
 			FR: "arrêter ce que je fais ici, pour qui que ce soit", IT: "fermare ciò che faccio qui, per chiunque",
 		}, Run: r.cancel},
 		{Name: "retry", About: commands.Text{
@@ -173,7 +173,7 @@ func (r *Router) notice(c *commands.Call, text string) *ledger.Reply {
 	return r.Lines.Line(c.Conversation().Channel).Notice(*c.Event, r.asTyped(c.Slash, text))
 }
 
-const forgotten = "Forgotten. Other work goes on; /cancel stops it."
+const forgotten = "Forgotten. If I am at work here, I go on; /cancel stops that."
 
 // mayReset says whether person may have a conversation forgotten: where others take
 // part it is theirs as well.
@@ -347,7 +347,7 @@ func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answe
 		a.Taint = turn.Repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is %s: %s", turn.ID, turn.State, words.OneLine(turn.Text, 100))
 	default:
-		fmt.Fprintf(&b, "I have nothing to do here. My last answer (turn %d): %s.", turn.ID, words.Ended(turn.State, turn.Outcome))
+		fmt.Fprintf(&b, "Nothing is running here. My last answer (turn %d): %s.", turn.ID, words.Ended(turn.State, turn.Outcome))
 		if turn.State == "failed" {
 			err = r.sayModelFault(ctx, &b, c, turn.ID)
 		}

@@ -122,12 +122,12 @@ func (r *Router) unlink(_ context.Context, c *commands.Call) (a commands.Answer,
 		}}, nil
 	}
 	if len(accounts) < 2 {
-		return commands.Says("This is the only account of yours that I know, so there is none to take off. /link adds one."), nil
+		return commands.Says("This is the only account of yours that I know, so there is none to remove. /link adds one."), nil
 	}
-	a = commands.Says("You are %s, by these accounts: %s. \"%sunlink\" and one of them takes it off.",
+	a = commands.Says("You are %s, by these accounts: %s. \"%sunlink\" and one of them removes it.",
 		render.Escape(c.Person.Name), render.Escape(strings.Join(c.Person.Identities, ", ")), c.Slash)
 	for _, id := range accounts[:min(len(accounts), commands.Rows)] {
-		a.Buttons = append(a.Buttons, commands.Button{Label: "Take off " + id, Command: "unlink " + id})
+		a.Buttons = append(a.Buttons, commands.Button{Label: "Remove " + id, Command: "unlink " + id})
 	}
 	return a, nil
 }

@@ -295,7 +295,7 @@ func TestUnlinkTakesAnAccountOff(t *testing.T) {
 			}
 		}
 		n := len(r.platform.SentIn("c1"))
-		r.platform.Press("c1", "dora", "Take off scripted:dora2")
+		r.platform.Press("c1", "dora", "Remove scripted:dora2")
 		r.until("she is told", func() bool { return len(r.platform.SentIn("c1")) > n })
 		if got := r.platform.SentIn("c1")[n].Text; !strings.Contains(got, "scripted:dora2 is not yours any more") || !strings.Contains(got, "starts empty") {
 			t.Errorf("answered %q", got)

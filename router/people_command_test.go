@@ -157,8 +157,8 @@ func TestManyPeopleAreListedInParts(t *testing.T) {
 			says, has string
 			rows      int
 		}{
-			{"/people", "To see more people, write /people after p07", 10},
-			{"/people after p07", "To see more people, write /people after p17", 10},
+			{"/people", "To see more people: /people after p07", 10},
+			{"/people after p07", "To see more people: /people after p17", 10},
 			{"/people after p17", `"/people help" says how`, 3},
 			{"/people after z", "There is nobody after that name.", 0},
 		} {

@@ -142,7 +142,7 @@ func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, er
 	case c.Args == asSettings:
 		return set(c, ledger.SessionModel, "", r.modelLater(r.settings().Model))
 	case !slices.Contains(models, c.Args):
-		return choices(fmt.Sprintf("I have no model of the name %s.", render.Escape(words.OneLine(c.Args, 60))), ""), nil
+		return choices(fmt.Sprintf("I have no model named %s.", render.Escape(words.OneLine(c.Args, 60))), ""), nil
 	}
 	return set(c, ledger.SessionModel, c.Args, r.modelLater(c.Args))
 }
@@ -160,13 +160,20 @@ func (r *Router) usable(c *commands.Call) []string {
 	return r.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Direct: c.Conversation().Kind == channels.Direct, Mode: r.modeOf(c.Session)})
 }
 
+// languages have their names here.
+var languages = map[string]string{"en": "English", "de": "German", "es": "Spanish", "fr": "French", "it": "Italian"}
+
 var languageShape = regexp.MustCompile(`^[a-z]{2,3}$`)
 
 func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	to := strings.ToLower(c.Args)
 	switch {
 	case to == "":
-		return commands.Says("The language here is %s. /lang and two letters, such as de, sets another; /lang default lets me go by what you write.", cmp.Or(c.Session.Language, "that in which you write")), nil
+		own := c.Session.Language
+		if own == "" {
+			return commands.Says("I answer here in the language that you write in. /lang and two letters, such as de, sets another."), nil
+		}
+		return commands.Says("I answer here in %s. /lang and two letters, such as en, sets another; /lang default lets me go by what you write.", cmp.Or(languages[own], own)), nil
 	case to == asSettings:
 		return set(c, ledger.SessionLanguage, "", "I'll answer in the language you write in.")
 	case !languageShape.MatchString(to):

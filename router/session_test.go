@@ -37,7 +37,7 @@ func TestSessionIsSetByCommands(t *testing.T) {
 		says("/tools", "in mode ask:", "clock.now – about clock.now")
 		says("/whoami", "Tools you may use here: clock.now.")
 		says("/model", "The model here is test.", "small")
-		says("/model large", "I have no model of the name large")
+		says("/model large", "I have no model named large")
 		says("/model small", "The model here is small")
 		says("/status", "The model here is small.")
 		says("/timezone", "The time zone here is Europe/Rome.") // of the settings: bob has none

@@ -12,7 +12,7 @@ import (
 var situationTexts = map[ledger.Situation]string{
 	ledger.SituationIdle:    "There is nothing of yours to cancel here.",
 	ledger.SituationDropped: "Cancelled.",
-	ledger.ResetAsked:       "Forgotten. I drop what was waiting for a permission. Other work goes on; /cancel stops it.",
+	ledger.ResetAsked:       "Forgotten. I drop what was waiting for a permission. If I am at other work here, I go on; /cancel stops that.",
 	ledger.RetryNone:        "There is nothing of yours that I could try again here. Just write to me what you would like.",
 	ledger.RetryUnclear:     "I do not know what to try again. Reply with /retry to a message of yours, or to my answer to it; without a reply it means your latest.",
 	ledger.RetryOpen:        "I am still on it; /status shows where I am. To start again, write /cancel, then /retry.",

@@ -87,7 +87,7 @@ func (g *grammar) dayItem(s *said) bool {
 	case g.take("the day after tomorrow", "day after tomorrow"):
 		d.days, d.tomorrow = 2, true
 	case g.take("yesterday", "last week", "last night"):
-		g.err = &PastError{"That is over already."}
+		g.err = &PastError{"That time is in the past."}
 		return false
 	case g.take("next week"):
 		d.named = "week"

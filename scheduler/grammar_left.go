@@ -76,7 +76,7 @@ func (g *grammar) unread(s *said) {
 	case len(s.clocks) > 1 && g.ended(",") && figure(word):
 		g.fail("write the last time of a list after “and”, as in “at 9, 12 and 15”%s", escape)
 	case counted && word == "ago":
-		g.err = &PastError{"That is over already."}
+		g.err = &PastError{"That time is in the past."}
 	case counted && (word == "before" || word == "after" || word == "from") && g.bare:
 		g.fail("I can only count from now, as in “in 20 minutes”; otherwise write the exact time")
 	case counted && (word == "and" || word == "or") && (isNumber || next == "a" || next == "an" || next == "half"),

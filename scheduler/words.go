@@ -160,7 +160,7 @@ func (r *reading) resolve(said *said) (When, error) {
 			return When{}, err
 		}
 		if _, ok := specs[i].Next(f.now); !ok {
-			return When{}, &PastError{fmt.Sprintf("That is over, or never comes: %s. It is %s now.", &specs[i], sayMoment(res.now, res.zone))}
+			return When{}, &PastError{fmt.Sprintf("That time is in the past, or never comes: %s. It is %s now.", &specs[i], sayMoment(res.now, res.zone))}
 		}
 	}
 	if r.wakes { // in the morning, where both may be meant

@@ -109,7 +109,7 @@ func (a *app) readDatabase(use func(ctx context.Context, db *store.DB) error) (e
 const sealLate = 2 * time.Hour
 
 func checkAudit(ctx context.Context, db *store.DB) finding {
-	f := finding{Check: "audit", OK: true, Text: "nothing is sealed yet"}
+	f := finding{Check: "audit", OK: true, Text: "the log has no seal yet, which is normal within its first hour"}
 	oldest, sealed, err := db.Unsealed(ctx)
 	if err != nil {
 		return finding{Check: "audit", Text: err.Error(), Mend: "see what the database's log says"}

@@ -54,8 +54,8 @@ type cli struct {
 	Person   personCmd   `cmd:"" help:"Who may write." group:"set"`
 	Secret   secretCmd   `cmd:"" help:"Passwords, tokens and keys, stored encrypted." group:"set"`
 	Prompt   promptCmd   `cmd:"" help:"The prompts of the models' roles." group:"set"`
-	Audit    auditCmd    `cmd:"" help:"Who did and decided what, sealed by hash." group:"see"`
-	Usage    usageCmd    `cmd:"" help:"What was used of models, and what it cost." group:"see"`
+	Audit    auditCmd    `cmd:"" help:"Who did and decided what, in a log that shows if somebody changed it." group:"see"`
+	Usage    usageCmd    `cmd:"" help:"How much the models were used, and what it cost." group:"see"`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema." group:"keep"`
 	Backup   backupCmd   `cmd:"" help:"Back up the database and its files into one file, also while the bot runs." group:"keep"`
 	Restore  restoreCmd  `cmd:"" help:"Fill an empty database from such a file, SQLite or PostgreSQL, whichever it came from." group:"keep"`

@@ -22,7 +22,7 @@ type settingsCmd struct {
 	Show  configShowCmd  `cmd:"" help:"The settings in use, secrets hidden, and where each comes from. The file that \"switchboard init\" writes explains each one."`
 
 	Get      configGetCmd      `cmd:"" help:"What the running engine uses: one setting, or a table."`
-	Set      configSetCmd      `cmd:"" help:"Change a setting while the engine runs; it lies above the file and below the environment."`
+	Set      configSetCmd      `cmd:"" help:"Change a setting while the engine runs: it overrides the file, and the environment overrides it."`
 	Unset    configUnsetCmd    `cmd:"" help:"Use the file's value again for one setting."`
 	Diff     configDiffCmd     `cmd:"" help:"What was changed at run time, beside what the file says."`
 	Versions configVersionsCmd `cmd:"" help:"All changes, the newest first."`

@@ -25,7 +25,7 @@ type jobCmd struct {
 	Add     jobAddCmd     `cmd:"" help:"Add one, as /remind and /jobs add do."`
 	Show    jobShowCmd    `cmd:"" help:"All about one."`
 	Edit    jobEditCmd    `cmd:"" help:"Give one another time, text or option."`
-	Run     jobRunCmd     `cmd:"" help:"Run one now, besides its times."`
+	Run     jobRunCmd     `cmd:"" help:"Run one now; its schedule stays as it is."`
 	Pause   jobPauseCmd   `cmd:"" help:"Pause one until it is resumed."`
 	Resume  jobResumeCmd  `cmd:"" help:"Resume one that was paused or disabled."`
 	Skip    jobSkipCmd    `cmd:"" help:"Skip the next run of one."`

@@ -163,7 +163,7 @@ func hasLedger(settings *configs.Settings) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(settings.DataDir, "switchboard.db")); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is nothing in %s yet; \"switchboard chat\" begins, --data names another folder", settings.DataDir)
+		return fmt.Errorf("there is nothing in %s yet: start the bot first, for example with \"switchboard chat\", or name another folder with --data", settings.DataDir)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ var codes = map[string]string{
 	"model_error":    "the language model gave no answer",
 	"ambiguous":      "the time is not clear",
 	"bad_time":       "I did not understand the time",
-	"past":           "that time is over",
+	"past":           "that time is in the past",
 	"no_text":        "the text is missing",
 	"too_often":      "that is too often",
 	"not_found":      "I did not find it",

@@ -38,7 +38,7 @@ const (
 	versionsShown = 5
 )
 
-const configUsage = "/config shows what was changed, `get KEY` what is set (or `get router`, a whole table), `set KEY VALUE` changes it (one setting a message), `unset KEY` takes the file's again, " +
+const configUsage = "/config shows what was changed, `get KEY` what is set (or `get router`, a whole table), `set KEY VALUE` changes it (one setting a message), `unset KEY` goes back to the value in the file, " +
 	"`diff` compares with the file, `undo` or `undo NUMBER` takes a change back, `confirm` keeps one that has to be confirmed."
 
 const onePerMessage = "Nothing was changed: I take one setting a message, so that each can be looked at, confirmed and taken back for itself. " +

@@ -81,9 +81,9 @@ func report(found []Finding, whole, all bool) string {
 			b.WriteString(f.line() + "\n")
 		}
 	}
-	said := fmt.Sprintf("%s, all well.", words.Count(len(found), "check"))
+	said := fmt.Sprintf("%s, all ok.", words.Count(len(found), "check"))
 	if well < len(found) {
-		said = fmt.Sprintf("%s, %d well.", words.Count(len(found), "check"), well)
+		said = fmt.Sprintf("%s, %d ok.", words.Count(len(found), "check"), well)
 	}
 	if !whole {
 		said += " Not everything answered in time."

@@ -32,7 +32,7 @@ var typedLeads = map[string]string{
 	"Change":                 "To change it", "Cancel": "To cancel it", "Pause": "To pause it", "Resume": "To resume it", "Run now": "To run it now",
 	"Skip next": "To skip the next time", "Delete": "To delete it", "Test": "To test it", "Enable": "To switch it on", "Disable": "To switch it off",
 	"Confirm": "To confirm it", "Undo": "To undo it", "Retry": "To retry", "Drop": "To drop", "Remove": "To remove", "Allow": "To allow",
-	"Take off": "To take off", "Job": "More about",
+	"Job": "More about",
 }
 
 // typedChoices begin the line that stands for the values of a command.
@@ -122,9 +122,5 @@ func (l *typedLine) String() string {
 	case n > 1:
 		lead, command = lead+" one", command+"NAME"
 	}
-	before := ": /"
-	if strings.HasPrefix(lead, "To see ") {
-		before = ", write /"
-	}
-	return render.Escape(lead) + before + render.Escape(command)
+	return render.Escape(lead) + ": /" + render.Escape(command)
 }

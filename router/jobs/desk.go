@@ -227,7 +227,7 @@ func (d *Desk) time(ctx context.Context, a *asking, w wish) (read scheduler.When
 	if err := spec.Check(); err != nil {
 		return read, "", faulty("bad_time", "That is no time that a job can have: %v", err)
 	} else if !ok {
-		return read, "", faulty("past", "That is over: %s.", spec.String())
+		return read, "", faulty("past", "That time is in the past: %s.", spec.String())
 	}
 	if len(text) > mostText {
 		return read, "", tooLong()

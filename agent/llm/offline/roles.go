@@ -50,20 +50,20 @@ func makePlan(system, user prompt) plan {
 	recent, text := user["Recent messages"], user["New message"].text()
 	wish, _ := scheduler.Find(text, time.Now(), "UTC")
 	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases, recent.last, wish}
-	if faults := user["Faults in your last plan"].text(); faults != "" {
+	faults := user["Faults in your last plan"].text()
+	if _, why, no := strings.Cut(faults, " is not permitted here by the rule "); no {
+		return ready("say that this is not permitted", "I won't do that: "+clip(why[strings.Index(why, ": ")+2:], 300))
+	} else if faults != "" {
 		return ready("say that the plan was not accepted", "I could not make a plan for this that passes the checks: "+clip(faults, 300))
 	}
 	if failed, ok := user["What failed"]; ok {
 		// What the workspace does not have may have been sent earlier.
-		f, ok := named(p.earlier, unquote(matched(readWords, text)["name"]))
-		if ok && strings.Contains(failed.field("Ended"), "not_found") {
+		if f, ok := named(p.earlier, unquote(matched(readWords, text)["name"])); ok && strings.Contains(failed.field("Ended"), "not_found") {
 			made, _ := p.show(f)
 			return made
 		}
-		if made, ok := p.whichTime(failed, text); ok {
-			return made
-		}
-		return ready("say what failed", failure(failed))
+		made, ok := p.whichTime(failed, text)
+		return map[bool]plan{true: made, false: ready("say what failed", failure(failed))}[ok]
 	}
 	for _, phrase := range phrases {
 		if m := matched(phrase.words, text); m != nil {

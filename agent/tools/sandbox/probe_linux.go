@@ -116,7 +116,7 @@ func describeLayers(id, tasks int, ownProc bool, memory string) []Layer {
 		spaces += "; no /proc of its own, commands see none"
 	}
 	return []Layer{
-		{Name: "commands", Works: true, Detail: "a helper kills each command's whole tree"},
+		{Name: "commands", Works: true, Detail: "when a command ends or is stopped, all processes that it started are killed"},
 		{Name: "files", Works: true, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI())},
 		{Name: "network", Works: true, Detail: "a seccomp filter refuses every socket"},
 		{Name: "namespaces", Works: true, Detail: spaces},
