@@ -230,6 +230,11 @@ func TestUnknownZoneIsAskedFor(t *testing.T) {
 	if n := len(answer.Buttons); n < 5 || answer.Buttons[2].Command != "timezone London" {
 		t.Errorf("buttons: %+v", answer.Buttons)
 	}
+	var told rows // the zone was told while the turn ran: the turn knows nothing of it
+	call := tools.Call{Session: tools.Session{ID: "telegram:7", Person: "nils", Channel: "telegram", Direct: true, TimeZone: "UTC"}}
+	if res := newDesk(&told).AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9 to call Ann"}); len(told.jobs) != 1 || told.jobs[0].Spec.Zone != "Europe/Rome" || told.jobs[0].Spec.Assumed {
+		t.Errorf("told while the turn ran: %+v, %+v", res, told.jobs)
+	}
 	known := *nils
 	known.TimeZone = "UTC"
 	if answer := give(t, d, &r, &known, chat, "remind tomorrow at 10 to call Bob"); len(r.jobs) != 2 || r.jobs[1].Spec.Assumed || strings.Contains(answer.Text, "Where are you") {

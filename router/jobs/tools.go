@@ -34,7 +34,11 @@ func (d *Desk) calling(ctx context.Context, call tools.Call) (*asking, error) {
 	if err == nil && conv.Kind != channels.Direct {
 		message, err = d.Ledger.AskedIn(ctx, call.Session.Turn)
 	}
-	return &asking{message: message, person: person, conv: conv, zone: call.Session.TimeZone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
+	zone := call.Session.TimeZone
+	if err == nil && zone == "UTC" && person.TimeZone == "" { // a command may have set it since the turn began
+		zone, err = d.Zone(ctx, conv, person)
+	}
+	return &asking{message: message, person: person, conv: conv, zone: zone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
 }
 
 // AddJob implements tools.Schedule.

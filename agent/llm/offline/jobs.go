@@ -20,18 +20,18 @@ const sayIt = "Say what became of it."
 var jobPhrases = []phrase{
 	{say(`(?:(?:list|show)(?: me)?|what are|which are)(?: all)?(?: of)?(?: the| my)? (?:reminders|jobs)(?: (?:are there|do i have))?`), planner.jobs},
 	{say(`(?:show(?: me)?|what is|history of)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})`), planner.jobs},
-	{say(`(?P<verb>delete|remove|cancel|pause|resume|skip|run)(?: the| my)?(?: reminder| job| task)? (?:number |no\.? ?|#)?(?P<number>\d{1,15})(?: now)?`), planner.changeJob},
+	{say(`(?P<verb>delete|remove|cancel|forget|stop|pause|resume|skip|run)(?: the| my)?(?: reminder| job| task| timer)? (?:number |no\.? ?|#)?(?P<number>\d{1,15})(?: now)?`), planner.changeJob},
 	{moveWords, planner.changeJob},
 	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]?`), answer("say how a reminder is written", "Write \"remind me\", when, and what: \"remind me tomorrow at 9 to call Ann\", \"remind me in 20 minutes tea\", \"remind me every weekday at 8 stand up\". \"list my reminders\" lists them.")},
 	{say(`(?:can you |could you )?remind (?P<to>(?-i:\p{Lu})\S*(?: (?-i:\p{Lu})\S*)?) (?P<what>.+)`), planner.remindOther},
 	{say(`snooze(?: .*)?`), answer("say how to snooze", "Press a button under the reminder, or write \"/jobs NUMBER snooze 10m\". \"list my reminders\" shows the numbers.")},
-	{say(`(?:change|move|cancel|delete|remove|stop) (?:it|(?:the |my |all |that |this )*(?:reminders?|jobs?|reminding me))(?: .*)?`), answer("ask which job", "Which one? Write \"list my reminders\" to see the numbers. Then write, for example, \"cancel reminder 7\" or \"change reminder 7 to tomorrow at 9\".")},
+	{say(`(?:change|move|cancel|delete|remove|forget|stop) (?:it|(?:\S+ ){0,3}(?:reminders?|timers?|jobs?)|reminding me)(?: .*)?`), answer("ask which job", "Which one? Write \"list my reminders\" to see the numbers. Then write, \"cancel reminder NUMBER\" or \"change reminder NUMBER to tomorrow at 9\".")},
 	{all, scheduled(func(w scheduler.Wish) bool { return w.Leading })},
 }
 
 var (
 	all       = say(`(?P<text>.+)`)
-	moveWords = say(`(?:change|move|edit|reschedule|postpone|set)(?: the time of)?(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15}) (?:to|till|until|for) (?P<when>.+)`)
+	moveWords = say(`(?:(?:change|move|edit|reschedule|postpone)(?: the time of)?(?: the| my)?(?: reminder| job| task| timer)?|set(?: the| my)? (?:reminder|job|task|timer)) (?:number |no\.? ?|#)?(?P<number>\d{1,15}) (?:to|till|until|for) (?P<when>.+)`)
 )
 
 // scheduled plans for a text with a time. What is wrong with it the tool says.
@@ -78,7 +78,7 @@ func (p planner) jobs(m map[string]string) (plan, bool) {
 func (p planner) changeJob(m map[string]string) (plan, bool) {
 	n, _ := strconv.Atoi(m["number"]) // the digits fit
 	verb := strings.ToLower(m["verb"])
-	action := cmp.Or(map[string]string{"delete": "remove", "cancel": "remove", "": "edit"}[verb], verb)
+	action := cmp.Or(map[string]string{"delete": "remove", "cancel": "remove", "forget": "remove", "stop": "remove", "": "edit"}[verb], verb)
 	return p.job("schedule.change", fmt.Sprintf("%s reminder %d", words.Upper(cmp.Or(verb, "change")), n), map[string]any{"job": n, "action": action, "when": m["when"]})
 }
 
