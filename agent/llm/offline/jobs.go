@@ -52,7 +52,7 @@ func scheduled(is func(scheduler.Wish) bool) func(planner, map[string]string) (p
 func (p planner) acts(text string) bool {
 	return text != "" && slices.ContainsFunc(p.phrases, func(ph phrase) bool {
 		m := matched(ph.words, text)
-		if m == nil || ph.words == all || m["name"] != "" && !strings.ContainsAny(m["name"], "./") { // "open the door" is no file
+		if m == nil || ph.words().String() == all().String() || m["name"] != "" && !strings.ContainsAny(m["name"], "./") { // "open the door" is no file
 			return false
 		}
 		made, ok := ph.plan(p, m)

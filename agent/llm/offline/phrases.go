@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"switchboard/internal/words"
 	"switchboard/scheduler"
@@ -14,7 +15,7 @@ const sent = `(?:,? and (?P<send>send) (?:it|me the file|me it)(?: to me)?)?`
 
 // A phrase is what a person can say, by the names of a pattern's groups.
 type phrase struct {
-	words *regexp.Regexp
+	words func() *regexp.Regexp
 	plan  func(planner, map[string]string) (plan, bool)
 }
 
@@ -49,18 +50,18 @@ var (
 	canDo string
 )
 
-// say is the pattern of a whole text.
-func say(pattern string) *regexp.Regexp {
-	return regexp.MustCompile(`(?is)^(?:please\s+)?(?:` + pattern + `)$`)
+// say is the pattern of a whole text, compiled at first use: beside another model it is never needed.
+func say(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)^(?:please\s+)?(?:` + pattern + `)$`) })
 }
 
 // matched are the named groups in text, or in its bare form; nil: it does not match.
-func matched(words *regexp.Regexp, text string) map[string]string {
+func matched(words func() *regexp.Regexp, text string) map[string]string {
 	for _, text := range []string{text, bare(text)} {
-		if values := words.FindStringSubmatch(text); values != nil {
+		if values := words().FindStringSubmatch(text); values != nil {
 			named := make(map[string]string)
 			for i, value := range values {
-				named[words.SubexpNames()[i]] = value
+				named[words().SubexpNames()[i]] = value
 			}
 			return named
 		}
