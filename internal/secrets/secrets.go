@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 )
 
 // Secret is a credential; printing, logging or encoding it yields a placeholder. The zero
@@ -18,10 +17,10 @@ type Secret string
 var ErrUnknown = errors.New("there is no such secret")
 
 // names are those of secrets in the encrypted store.
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var names = once(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // ValidName says that a secret can have that name.
-func ValidName(name string) bool { return names.MatchString(name) }
+func ValidName(name string) bool { return names().MatchString(name) }
 
 // Placeholder stands where a secret stood.
 const Placeholder = "[redacted]"

@@ -4,14 +4,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A shape is how the credentials of one kind are written.
 type shape struct {
-	name  string         // what people call it, with its article
-	marks []string       // one of these is in each; looked for first, because that is cheap
-	like  *regexp.Regexp // the first group is what is hidden; with none, all of it is
-	dense bool           // its longest run of letters and digits has at least 16, of both kinds
+	name  string                // what people call it, with its article
+	marks []string              // one of these is in each; looked for first, because that is cheap
+	like  func() *regexp.Regexp // the first group is what is hidden; with none, all of it is
+	dense bool                  // its longest run of letters and digits has at least 16, of both kinds
 }
 
 // shapes are of credentials that nothing else looks like; that a text is random is not
@@ -39,14 +40,19 @@ var shapes = []shape{
 	{"an access key", []string{"AKIA", "ASIA"}, like(`A[KS]IA[A-Z2-7]{16}`), false},
 	{"a bot's token", []string{":"}, like(`\d{8,10}:[A-Za-z0-9_-]{35}`), true},
 	{"a bot's token", []string{"."}, like(`[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}`), true},
-	{"a private key", []string{"PRIVATE KEY"}, regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`), false},
+	{"a private key", []string{"PRIVATE KEY"}, once(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`), false},
 	{"a private key", []string{"AGE-SECRET-KEY-"}, like(`AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{50,}`), false},
 	{"a signed token", []string{"eyJ"}, like(`eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`), false},
 }
 
 // like finds a whole word: what stands before and after is no part of it.
-func like(pattern string) *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])(` + pattern + `)(?:[^A-Za-z0-9_-]|$)`)
+func like(pattern string) func() *regexp.Regexp {
+	return once(`(?:^|[^A-Za-z0-9_-])(` + pattern + `)(?:[^A-Za-z0-9_-]|$)`)
+}
+
+// once compiles a pattern at first use; most shapes never get there.
+func once(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 var (
@@ -99,7 +105,7 @@ func Hide(text string) (masked string, kinds []string) {
 		var out strings.Builder
 		from := 0
 		for at := 0; at < len(text); {
-			m := s.like.FindStringSubmatchIndex(text[at:])
+			m := s.like().FindStringSubmatchIndex(text[at:])
 			if m == nil {
 				break
 			}
