@@ -99,7 +99,7 @@ func (r *run) pages(p *prompt, attempt int, retry planRetry, cut cut) {
 	first := true
 	for _, tool := range r.toolbox.All() {
 		planned := len(retry.faults) > 0 && strings.Contains(retry.answer, `"`+tool.Name+`"`)
-		needed := planned || wrong[tool.Name] || tool.Words != nil && tool.Words.MatchString(said)
+		needed := planned || wrong[tool.Name] || tool.Words != nil && tool.Words(said)
 		if !needed || !r.mayUse(tool.Name, tool.Effect) {
 			continue
 		}

@@ -34,7 +34,7 @@ func TestPagesAreShownWhereTheyAreNeeded(t *testing.T) {
 	}
 	peep := func(w *world, run func(context.Context, tools.Call) tools.Result) {
 		tool := w.tool("peep", tools.EffectRead, false)
-		tool.Words = regexp.MustCompile(`(?i)\bpeek`)
+		tool.Words = regexp.MustCompile(`(?i)\bpeek`).MatchString
 		if run != nil {
 			tool.Run = run
 		}

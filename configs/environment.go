@@ -97,9 +97,11 @@ func (b *binder) strayVariables(s *Settings) {
 	}
 }
 
+var toVariable = strings.NewReplacer(".", "__", "-", "_")
+
 // variable is the name of the variable that sets key.
 func variable(key string) string {
-	return prefix + strings.ToUpper(strings.NewReplacer(".", "__", "-", "_").Replace(key))
+	return prefix + strings.ToUpper(toVariable.Replace(key))
 }
 
 // plant puts leaf where path leads. Names that people chose (of providers,

@@ -64,12 +64,14 @@ func (b *binder) later(s *Settings) {
 
 // matches reports whether key is pattern or lies below it.
 func matches(pattern, key string) bool {
-	p, k := strings.Split(pattern, "."), strings.Split(key, ".")
-	if len(k) < len(p) {
-		return false
-	}
-	for i := range p {
-		if p[i] != "*" && p[i] != k[i] {
+	for more, on := true, true; more; {
+		var p, k string
+		if !on {
+			return false
+		}
+		p, pattern, more = strings.Cut(pattern, ".")
+		k, key, on = strings.Cut(key, ".")
+		if p != "*" && p != k {
 			return false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"switchboard/agent/tools/host"
@@ -168,9 +169,12 @@ func headOf(page string) (head map[string]string, text string) {
 	}
 }
 
-// wordsOf finds words that begin like one of the list, in small or large letters.
-func wordsOf(list string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|[^\pL])(` + strings.Join(strings.Fields(list), "|") + `)`)
+// wordsOf finds words that begin like one of the list, in small or large letters. It is compiled at first use.
+func wordsOf(list string) func(string) bool {
+	pattern := sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:^|\PL)(?i:` + strings.Join(strings.Fields(list), "|") + `)`)
+	})
+	return func(text string) bool { return pattern().MatchString(text) }
 }
 
 // with gives a tool its arguments, which were checked against the schema.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"switchboard/internal/words"
 )
@@ -43,14 +44,16 @@ func matches(pattern, tool string) bool {
 }
 
 // Names lists the tools of this build, sorted.
-func Names() []string {
+func Names() []string { return slices.Clone(names()) }
+
+var names = sync.OnceValue(func() []string {
 	names := []string{ExecName}
 	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody, Commander: noCommand, Schedule: noJobs{}}) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
 	return names
-}
+})
 
 // KnownPattern says whether a pattern names a tool of this build or of one to come. near
 // is the name that was probably meant; empty: none is near.

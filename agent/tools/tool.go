@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 	"time"
 
@@ -18,7 +17,7 @@ type Tool struct {
 	Page    string // how to use it, for the planner where it is needed; at most 40 lines
 	// Words finds in what was said lately that the planner reads the page before it uses the tool. Nil:
 	// the line that every planner reads is enough, until a plan got it wrong.
-	Words  *regexp.Regexp
+	Words  func(string) bool
 	Note   string          // what every planner has to know beyond Summary; empty: nothing
 	Schema json.RawMessage // of the arguments: an object, strict
 	Effect Effect
