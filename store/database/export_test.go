@@ -32,6 +32,12 @@ func (db *DB) MigrateAlso(ctx context.Context, script string) error {
 	return db.migrate(ctx, append(list, migration{9999, "extra", script}), functions)
 }
 
+// Migrated says that exactly this build's migrations are applied.
+func (db *DB) Migrated(ctx context.Context) bool {
+	list, err := db.migrations()
+	return err == nil && db.has(ctx, list)
+}
+
 // MigrateAgain runs a migration once more, on what is there.
 func (db *DB) MigrateAgain(ctx context.Context, version int64) error {
 	list, err := db.migrations()

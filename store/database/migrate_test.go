@@ -18,6 +18,9 @@ func TestMigrationThatLosesRowsIsRefused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := storetest.NewHouse(t, db)
+		if !db.Migrated(h.Ctx) {
+			t.Error("the migrations are not known to be applied")
+		}
 		h.Accept(storetest.Entry("c", "1", "hello"))
 		for _, script := range []string{
 			"CREATE TABLE extra (n integer); DELETE FROM event_keys;",
@@ -39,6 +42,9 @@ func TestMigrationThatLosesRowsIsRefused(t *testing.T) {
 		}
 		if err := db.MigrateAlso(h.Ctx, "CREATE TABLE extra (n integer);"); err != nil {
 			t.Error(err)
+		}
+		if db.Migrated(h.Ctx) {
+			t.Error("a migration more is none")
 		}
 		st, err := db.MigrationStatus(h.Ctx)
 		if err != nil || len(st) == 0 || !st[0].Applied || st[0].Name != "first" || time.Since(st[0].AppliedAt).Abs() > time.Minute {
