@@ -41,13 +41,17 @@ var dictionary3 []byte
 var (
 	packer = sync.OnceValue(func() *zstd.Encoder {
 		return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderDictRaw(3, dictionary3)))
+			zstd.WithWindowSize(packWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderDictRaw(3, dictionary3)))
 	})
 	unpacker = sync.OnceValue(func() *zstd.Decoder {
 		return must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(256<<20),
 			zstd.WithDecoderDictRaw(1, dictionary1), zstd.WithDecoderDictRaw(2, dictionary2), zstd.WithDecoderDictRaw(3, dictionary3)))
 	})
 )
+
+// packWindow is how far back a repetition is found; a request is rarely larger. The encoder keeps a buffer of
+// its size and a block, which the heap grows fourfold for before it is collected.
+const packWindow = 512 << 10
 
 func must[T any](v T, err error) T {
 	if err != nil {
