@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -276,6 +277,10 @@ func guarded(ctx context.Context, t *sql.Tx, kind, script string) error {
 	}
 	if _, err := t.ExecContext(ctx, script); err != nil {
 		return err
+	}
+	maps.DeleteFunc(before, func(_ string, n int64) bool { return n == 0 })
+	if len(before) == 0 {
+		return nil
 	}
 	after, err := countRows(ctx, t, kind)
 	if err != nil {
