@@ -3,6 +3,7 @@ package agent
 import (
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"switchboard/agent/tools"
@@ -72,10 +73,12 @@ func (r *run) mayBeQuiet(p *prompt, lead string) {
 // quiet says that an answer has nothing to say, and is not sent: however that is written, and
 // whatever stands behind it.
 func (r *run) quiet(text string) bool {
-	return r.turn.Terms.Quiet && nothingToSay.MatchString(text)
+	return r.turn.Terms.Quiet && nothingToSay().MatchString(text)
 }
 
-var nothingToSay = regexp.MustCompile(`(?i)^[^\pL\pN]*nothing[\s_-]*to[\s_-]*say([^\pL\pN]|$)`)
+var nothingToSay = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^[^\pL\pN]*nothing[\s_-]*to[\s_-]*say([^\pL\pN]|$)`)
+})
 
 // Hopeless says that another try of a turn that failed with this outcome would only repeat it.
 func Hopeless(outcome string) bool { return outcome == "over_limit" || outcome == "not_served" }

@@ -14,11 +14,14 @@ import (
 // maxPerson bounds a person's name, in bytes.
 const maxPerson = 128
 
-var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+// maxSession bounds a session's name.
+const maxSession = 128
+
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // conversationID makes the ID of person's conversation called session.
 func conversationID(person, session string) (channels.ConversationID, error) {
-	if !sessionName.MatchString(session) {
+	if len(session) > maxSession || !sessionName.MatchString(session) {
 		return "", fmt.Errorf("session %.140q: use 1 to 128 letters, digits, dots, underscores or dashes", session)
 	}
 	if err := checkPerson(person); err != nil {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -183,11 +184,13 @@ func (h *heard) mentions(content *channels.Message, m *message) {
 }
 
 // numbered is what the platform writes with a number: a person, a role, a channel, an emoji.
-var numbered = regexp.MustCompile(`<(@[!&]?|#)[0-9]{1,20}>|<a?:[A-Za-z0-9_]{1,32}:[0-9]{1,20}>`)
+var numbered = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`<(@[!&]?|#)[0-9]{1,20}>|<a?:[A-Za-z0-9_]{1,32}:[0-9]{1,20}>`)
+})
 
 // named is a text with names instead of the numbers, as people see it.
 func (h *heard) named(m *message, text string) string {
-	return numbered.ReplaceAllStringFunc(text, func(found string) string {
+	return numbered().ReplaceAllStringFunc(text, func(found string) string {
 		if _, emoji, ok := strings.Cut(found, ":"); ok {
 			return ":" + emoji[:strings.Index(emoji, ":")+1]
 		}

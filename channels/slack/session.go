@@ -202,14 +202,16 @@ type frame struct {
 	Count    int             `json:"num_connections"`
 }
 
-var envelopePattern = regexp.MustCompile(`"envelope_id"\s*:\s*"([^"\\]{1,200})"`)
+var envelopePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"envelope_id"\s*:\s*"([^"\\]{1,200})"`)
+})
 
 // decode reads one frame. What cannot be read becomes EventUndecodable under its
 // envelope, so that it is kept and acknowledged.
 func (s *session) decode(raw []byte) item {
 	var f frame
 	if err := json.Unmarshal(raw, &f); err != nil {
-		found := envelopePattern.FindSubmatch(raw)
+		found := envelopePattern().FindSubmatch(raw)
 		if found == nil {
 			return item{}
 		}
