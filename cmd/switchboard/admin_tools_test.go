@@ -21,7 +21,7 @@ func steward(req llmtest.Request) llmtest.Reply {
 	use := func(tool string, args map[string]any) llmtest.Reply {
 		return llmtest.Text(llmtest.Plan("do it", llmtest.Tool(tool, args, "it says so"), llmtest.Msg("Tell it.")))
 	}
-	switch said(req) {
+	switch Said(req) {
 	case "make the log level debug":
 		return use("admin.config", map[string]any{"action": "set", "key": "log.level", "value": "debug", "version": nil})
 	case "take that back":
@@ -33,50 +33,50 @@ func steward(req llmtest.Request) llmtest.Reply {
 	case "who did that?":
 		return use("admin.audit", map[string]any{"person": nil, "kind": "config", "turn": nil, "before": nil})
 	}
-	return llmtest.Text(llmtest.Plan("say it", llmtest.Answer("heard: "+said(req))))
+	return llmtest.Text(llmtest.Plan("say it", llmtest.Answer("heard: "+Said(req))))
 }
 
 // An admin says it in plain words, allows it, and it is as if they had given the command. To users
 // the tools are not even shown.
 func TestAdminsSayItInPlainWords(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", steward, "u1")
-	r.append("[[people]]\nname = \"u2\"\nidentities = [\"scripted:u2\"]\n")
-	r.up()
+	r := PlannedBy(t, "", steward, "u1")
+	r.Append("[[people]]\nname = \"u2\"\nidentities = [\"scripted:u2\"]\n")
+	r.Up()
 	allowed := func(text, tool, want string) {
 		t.Helper()
-		if asked := r.ask("u1", text); !strings.Contains(asked, "May I run "+tool) {
+		if asked := r.Ask("u1", text); !strings.Contains(asked, "May I run "+tool) {
 			t.Fatalf("%q is answered %q", text, asked)
 		}
-		code := pairCode.FindString(r.shown("u1")[len(r.shown("u1"))-1])
-		before := len(r.shown("u1"))
-		r.platform.Say("cu1", "u1", "/approve "+code)
-		r.await("it is done", patience, func() bool { return strings.Contains(strings.Join(r.shown("u1")[before:], "\n"), want) })
+		code := PairCode.FindString(r.Shown("u1")[len(r.Shown("u1"))-1])
+		before := len(r.Shown("u1"))
+		r.Platform.Say("cu1", "u1", "/approve "+code)
+		r.Await("it is done", Patience, func() bool { return strings.Contains(strings.Join(r.Shown("u1")[before:], "\n"), want) })
 	}
 	allowed("make the log level debug", "/config set log.level debug", "log.level")
-	r.await("it counts", patience, func() bool { return strings.Contains(r.ask("u1", "/config get log.level"), "debug") })
-	if said := r.ask("u1", "who did that?"); !strings.Contains(said, "u1 changed the settings log.level") { // to look is not asked
+	r.Await("it counts", Patience, func() bool { return strings.Contains(r.Ask("u1", "/config get log.level"), "debug") })
+	if said := r.Ask("u1", "who did that?"); !strings.Contains(said, "u1 changed the settings log.level") { // to look is not asked
 		t.Errorf("who did that? %q", said)
 	}
 	allowed("is play well?", "/channel play test", "the check took")
-	r.platform.Say("cu3", "u3", "let me in")
-	r.await("she is refused", patience, func() bool { return strings.Contains(r.ask("u1", "/allow"), "scripted:u3") })
+	r.Platform.Say("cu3", "u3", "let me in")
+	r.Await("she is refused", Patience, func() bool { return strings.Contains(r.Ask("u1", "/allow"), "scripted:u3") })
 	allowed("let Anna in", "/allow scripted:u3 anna", "anna can write to me now: user, scripted:u3")
-	r.answers("u3", "hello", "heard: hello")
+	r.Answers("u3", "hello", "heard: hello")
 	allowed("take that back", "/config undo", "Version 2")
-	r.await("it counts no more", patience, func() bool { return strings.Contains(r.ask("u1", "/config get log.level"), "info") })
-	rows := r.query("SELECT person, turn_id FROM audit WHERE action = 'config.set' ORDER BY id")
-	want := [][]string{{"u1", fmt.Sprint(r.turnOf("make the log level debug").ID)}, {"u1", fmt.Sprint(r.turnOf("take that back").ID)}}
+	r.Await("it counts no more", Patience, func() bool { return strings.Contains(r.Ask("u1", "/config get log.level"), "info") })
+	rows := r.Query("SELECT person, turn_id FROM audit WHERE action = 'config.set' ORDER BY id")
+	want := [][]string{{"u1", fmt.Sprint(r.TurnOf("make the log level debug").ID)}, {"u1", fmt.Sprint(r.TurnOf("take that back").ID)}}
 	if fmt.Sprint(rows) != fmt.Sprint(want) {
 		t.Errorf("the audit log has %v, want %v", rows, want)
 	}
-	if got := r.ask("u2", "make the log level debug"); !strings.Contains(got, "I may not") || !strings.Contains(got, "only admins") {
+	if got := r.Ask("u2", "make the log level debug"); !strings.Contains(got, "I may not") || !strings.Contains(got, "only admins") {
 		t.Errorf("a user is answered %q", got)
 	}
-	for _, req := range r.model.Requests() {
+	for _, req := range r.Model.Requests() {
 		offered := strings.Contains(req.System, "- admin.config(")
 		if user := !strings.Contains(req.User, "You work for: u1"); req.Role == "planner" && (offered == user || user && strings.Contains(req.User, "- admin.")) && req.Section("Faults in your last plan") == "" {
-			t.Errorf("offered to a user: %v; prompt %q", user, tail(req.User, 300))
+			t.Errorf("offered to a user: %v; prompt %q", user, Tail(req.User, 300))
 		}
 	}
 }

@@ -22,8 +22,8 @@ type follower struct {
 	dir   string
 	path  string // where "switchboard" is found
 	words map[string]string
-	chats map[string]*page
-	last  *page           // where was written last
+	chats map[string]*Page
+	last  *Page           // where was written last
 	seen  map[string]bool // messages that were there before that, with their texts
 	log   *testkit.Log    // of the bot
 	made  int             // versions of the settings
@@ -45,12 +45,12 @@ func TestSchedulingIsFollowedLiterally(t *testing.T) {
 // follow does what a page in docs says, until something is not as it says.
 func follow(t *testing.T, name string) {
 	t.Helper()
-	f := &follower{t: t, dir: t.TempDir(), words: map[string]string{}, chats: map[string]*page{}, seen: map[string]bool{}}
+	f := &follower{t: t, dir: t.TempDir(), words: map[string]string{}, chats: map[string]*Page{}, seen: map[string]bool{}}
 	f.path = filepath.Join(f.dir, "bin")
 	if err := os.Mkdir(f.path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(build(t), filepath.Join(f.path, "switchboard")); err != nil {
+	if err := os.Symlink(Build(t), filepath.Join(f.path, "switchboard")); err != nil {
 		t.Fatal(err)
 	}
 	text := testkit.Read(t, filepath.Join("..", "..", "docs", name))
@@ -84,21 +84,21 @@ func (f *follower) shell(line string) {
 	f.t.Helper()
 	switch fields := strings.Fields(line); {
 	case slices.Equal(fields[:2], []string{"switchboard", "dev"}):
-		log := devStarted(f.t, f.dir, append(fields[2:], "--listen", "127.0.0.1:0")...)
+		log := DevStarted(f.t, f.dir, append(fields[2:], "--listen", "127.0.0.1:0")...)
 		at := regexp.MustCompile(`A fake \w+ is on this machine at (\S+)`).FindStringSubmatch(log.String())[1]
-		for _, u := range devView(f.t, at, "", "").Users {
+		for _, u := range DevView(f.t, at, "", "").Users {
 			name, _, _ := strings.Cut(u.Name, " ")
-			f.chats[name] = &page{t: f.t, at: at, user: u.ID, chat: devView(f.t, at, u.ID, "").Chats[0].ID}
+			f.chats[name] = &Page{T: f.t, At: at, User: u.ID, Chat: DevView(f.t, at, u.ID, "").Chats[0].ID}
 			f.words[strings.ToUpper(name)+"_ID"] = u.ID
 		}
 	case slices.Equal(fields, []string{"switchboard", "serve"}):
-		f.log = run(f.t, f.dir, "serve")
+		f.log = Run(f.t, f.dir, "serve")
 		for _, p := range f.chats {
-			testkit.Await(f.t, "the bot listens", time.Minute, func() bool { return devView(f.t, p.at, "", "").Connected })
+			testkit.Await(f.t, "the bot listens", time.Minute, func() bool { return DevView(f.t, p.At, "", "").Connected })
 		}
 	default:
 		cmd := exec.Command("sh", "-c", line)
-		cmd.Dir, cmd.Env = f.dir, append(environ(), "HOME="+f.dir, "XDG_DATA_HOME=", "PATH="+f.path+":"+os.Getenv("PATH"))
+		cmd.Dir, cmd.Env = f.dir, append(Environ(), "HOME="+f.dir, "XDG_DATA_HOME=", "PATH="+f.path+":"+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
 		if f.print = string(out); err != nil {
 			f.t.Errorf("%s: %v\n%s", line, err, out)
@@ -116,12 +116,12 @@ func (f *follower) chat(line string) {
 	if presser, label, ok := strings.Cut(line, " presses "); ok && !said {
 		p := f.chats[presser]
 		f.writesAt(p)
-		p.presses(p.found(""), label)
+		p.Presses(p.Found(""), label)
 		return
 	}
 	if p := f.chats[who]; p != nil {
 		f.writesAt(p)
-		p.writes(text)
+		p.Writes(text)
 		return
 	}
 	if name, ok := strings.CutPrefix(who, "bot to "); ok {
@@ -133,11 +133,11 @@ func (f *follower) chat(line string) {
 }
 
 // writesAt notes what is there before somebody writes.
-func (f *follower) writesAt(p *page) {
+func (f *follower) writesAt(p *Page) {
 	f.last = p
 	for _, p := range f.chats {
-		for _, m := range devView(f.t, p.at, p.user, p.chat).Messages {
-			f.seen[p.user+m.ID+m.Text] = true
+		for _, m := range DevView(f.t, p.At, p.User, p.Chat).Messages {
+			f.seen[p.User+m.ID+m.Text] = true
 		}
 	}
 }
@@ -157,16 +157,16 @@ func (f *follower) reads(text string) {
 		}
 		return m.Bot
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(Patience)
 	for time.Now().Before(deadline) {
-		shown = slices.DeleteFunc(devView(f.t, f.last.at, f.last.user, f.last.chat).Messages, func(m platformtest.Message) bool {
-			return f.seen[f.last.user+m.ID+m.Text]
+		shown = slices.DeleteFunc(DevView(f.t, f.last.At, f.last.User, f.last.Chat).Messages, func(m platformtest.Message) bool {
+			return f.seen[f.last.User+m.ID+m.Text]
 		})
 		if i := slices.IndexFunc(shown, holds); i >= 0 {
 			f.t.Logf("\t%s", shown[i].Text)
 			if strings.Contains(shown[i].Text, "of the settings.") { // who has read that confirms it once it counts
 				f.made++
-				testkit.Await(f.t, "the change counts", patience, func() bool { return strings.Count(f.log.String(), "other settings count now") >= f.made })
+				testkit.Await(f.t, "the change counts", Patience, func() bool { return strings.Count(f.log.String(), "other settings count now") >= f.made })
 			}
 			return
 		}

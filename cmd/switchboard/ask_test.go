@@ -16,16 +16,16 @@ func TestCommandsReadWhereNothingCanBeWritten(t *testing.T) {
 	for _, place := range []string{"full", "read-only"} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
-			r := bare(t)
-			data := filepath.Join(r.dir, "data")
+			r := Bare(t)
+			data := filepath.Join(r.Dir, "data")
 			if err := os.MkdirAll(data, 0o700); err != nil {
 				t.Fatal(err)
 			}
 			storetest.SmallDisk(t, data, "size=12m")
-			if out, errs, code := r.commandWith("hello\n", "chat"); code != 0 {
+			if out, errs, code := r.CommandWith("hello\n", "chat"); code != 0 {
 				t.Fatalf("chat: exit %d, %q\n%s", code, out, errs)
 			}
-			if out, _, _ := r.command("doctor"); !strings.Contains(out, "ok    data ") {
+			if out, _, _ := r.Command("doctor"); !strings.Contains(out, "ok    data ") {
 				t.Errorf("doctor on a small disk with room:\n%s", out)
 			}
 			if place == "full" {
@@ -38,16 +38,16 @@ func TestCommandsReadWhereNothingCanBeWritten(t *testing.T) {
 				"channel list": "console", "channel rejected": "REASON", "person list": "owner", "person refused": "RULE",
 				"config check": "", "config show": "retention",
 			} {
-				out, errs, code := r.command(strings.Fields(line)...)
+				out, errs, code := r.Command(strings.Fields(line)...)
 				if code != 0 || !strings.Contains(out, want) {
 					t.Errorf("%s: exit %d, stdout %q, stderr %q", line, code, out, errs)
 				}
 			}
-			_, errs, _ := r.command("turn", "list")
+			_, errs, _ := r.Command("turn", "list")
 			if place == "read-only" && !strings.Contains(errs, "may have added since") {
 				t.Errorf("nothing is said of where this comes from: %q", errs)
 			}
-			r.prints("doctor", 1, "ok    settings", "FAIL  data ", "database")
+			r.Prints("doctor", 1, "ok    settings", "FAIL  data ", "database")
 		})
 	}
 }

@@ -29,34 +29,34 @@ import (
 )
 
 // on is a rig over a database of that kind, with the people u1 to u4.
-func on(t *testing.T, kind string) *rig {
+func on(t *testing.T, kind string) *Rig {
 	t.Helper()
 	extra := "files = 4\nbuttons = true\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[policy.exec]\nask = [\"echo *\"]\n"
 	if kind == "postgres" {
 		extra += fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))
 	}
-	r := newRig(t, []string{"u1", "u2", "u3", "u4"}, extra)
-	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+	r := NewRig(t, []string{"u1", "u2", "u3", "u4"}, extra)
+	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
 		switch {
 		case req.Section("What failed") != "":
 			return llmtest.Text(llmtest.Plan("be honest", llmtest.Answer("It was cut off.")))
-		case req.Role != "planner" && !strings.Contains(req.Section("Task"), "Say that you ran"), strings.Contains(said(req), "read it"):
-			return filer(req)
+		case req.Role != "planner" && !strings.Contains(req.Section("Task"), "Say that you ran"), strings.Contains(Said(req), "read it"):
+			return Filer(req)
 		}
-		return clerk(req)
+		return Clerk(req)
 	})
 	return r
 }
 
 // data is the path of something in the data folder.
-func (r *rig) data(path ...string) string {
-	return filepath.Join(append([]string{r.dir, "data"}, path...)...)
+func data(r *Rig, path ...string) string {
+	return filepath.Join(append([]string{r.Dir, "data"}, path...)...)
 }
 
 // attachments are the names of the files that the data folder has, each with the bytes that its name says.
-func (r *rig) attachments() (names []string) {
-	r.t.Helper()
-	err := filepath.WalkDir(r.data("attachments"), func(path string, d fs.DirEntry, err error) error {
+func attachments(r *Rig) (names []string) {
+	r.T.Helper()
+	err := filepath.WalkDir(data(r, "attachments"), func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || err == nil && (d.IsDir() || strings.HasPrefix(d.Name(), ".")) {
 			return nil
 		}
@@ -65,28 +65,28 @@ func (r *rig) attachments() (names []string) {
 		}
 		bytes, err := os.ReadFile(path)
 		if sum := sha256.Sum256(bytes); hex.EncodeToString(sum[:]) != d.Name() {
-			r.t.Errorf("the bytes of %s are others", d.Name())
+			r.T.Errorf("the bytes of %s are others", d.Name())
 		}
 		names = append(names, d.Name())
 		return err
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return names
 }
 
 // load lets four people write, with files now and then, until it is ended.
-func (r *rig) load() (end func()) {
+func load(r *Rig) (end func()) {
 	done, over := make(chan struct{}), sync.WaitGroup{}
 	over.Go(func() {
 		for i := 0; ; i++ {
 			user := fmt.Sprintf("u%d", 1+i%4)
 			if i%8 == 0 {
-				file := r.platform.Upload(channels.Attachment{Kind: channels.Document, Name: "list.txt", Type: "text/plain"}, fmt.Appendf(nil, "milk\nbread\n%d\n", i))
-				r.platform.Write(scripted.Message{Conversation: "c" + user, User: user, Text: "read it", Attachments: []channels.Attachment{file}})
+				file := r.Platform.Upload(channels.Attachment{Kind: channels.Document, Name: "list.txt", Type: "text/plain"}, fmt.Appendf(nil, "milk\nbread\n%d\n", i))
+				r.Platform.Write(scripted.Message{Conversation: "c" + user, User: user, Text: "read it", Attachments: []channels.Attachment{file}})
 			} else {
-				r.platform.Say("c"+user, user, fmt.Sprintf("message %d", i))
+				r.Platform.Say("c"+user, user, fmt.Sprintf("message %d", i))
 			}
 			select {
 			case <-done:
@@ -99,14 +99,14 @@ func (r *rig) load() (end func()) {
 }
 
 // finished are the turns that have ended and the deliveries that were sent, which stay as they are.
-func (r *rig) finished() (all []any) {
-	r.t.Helper()
-	for _, t := range r.turns() {
+func finished(r *Rig) (all []any) {
+	r.T.Helper()
+	for _, t := range r.Turns() {
 		if t.State == "done" {
 			all = append(all, t)
 		}
 	}
-	for _, d := range r.deliveries() {
+	for _, d := range r.Deliveries() {
 		if d.State == "sent" {
 			all = append(all, d)
 		}
@@ -122,67 +122,67 @@ func TestBackupUnderLoadIsRestoredIntoTheOtherDatabase(t *testing.T) {
 		t.Run(kind+" to "+other, func(t *testing.T) {
 			t.Parallel()
 			r, file := on(t, kind), filepath.Join(t.TempDir(), "backup")
-			r.up()
-			end := r.load()
+			r.Up()
+			end := load(r)
 			defer end()
-			r.await("much was answered", patience, func() bool { return len(r.platform.Sent()) > 60 })
-			before, files := r.finished(), r.attachments()
+			r.Await("much was answered", Patience, func() bool { return len(r.Platform.Sent()) > 60 })
+			before, files := finished(r), attachments(r)
 			if len(before) < 60 || len(files) < 2 {
 				t.Fatalf("before the backup there are %d turns and deliveries, and %d files", len(before), len(files))
 			}
-			sent := len(r.platform.Sent())
-			made := list[backup.Manifest](r, "backup", file, "--json")
-			r.await("it went on", patience, func() bool { return len(r.platform.Sent()) > sent+4 })
+			sent := len(r.Platform.Sent())
+			made := List[backup.Manifest](r, "backup", file, "--json")
+			r.Await("it went on", Patience, func() bool { return len(r.Platform.Sent()) > sent+4 })
 			end()
-			r.stop(20 * time.Second)
+			r.Stop(20 * time.Second)
 
 			back := on(t, other)
-			testkit.Write(t, back.config, strings.ReplaceAll(testkit.Read(t, back.config), back.addr, r.addr))
-			back.platform = r.platform
-			if restored := list[backup.Manifest](back, "restore", file, "--json"); !reflect.DeepEqual(restored, made) {
+			testkit.Write(t, back.Config, strings.ReplaceAll(testkit.Read(t, back.Config), back.Addr, r.Addr))
+			back.Platform = r.Platform
+			if restored := List[backup.Manifest](back, "restore", file, "--json"); !reflect.DeepEqual(restored, made) {
 				t.Errorf("backed up: %+v\nrestored: %+v", made, restored)
 			}
-			if again := list[backup.Manifest](back, "backup", file, "--force", "--json"); !slices.Equal(again.Tables, made.Tables) {
+			if again := List[backup.Manifest](back, "backup", file, "--force", "--json"); !slices.Equal(again.Tables, made.Tables) {
 				t.Errorf("backed up: %+v\nof what was restored: %+v", made, again)
 			}
-			has := back.finished()
+			has := finished(back)
 			for _, had := range before {
 				if !slices.ContainsFunc(has, func(h any) bool { return reflect.DeepEqual(h, had) }) {
 					t.Errorf("this is lost, or another: %+v", had)
 				}
 			}
 			for _, name := range files {
-				if !slices.Contains(back.attachments(), name) {
+				if !slices.Contains(attachments(back), name) {
 					t.Errorf("file %s is lost", name)
 				}
 			}
-			back.prints("audit verify", 0, "")
-			back.up()
-			back.platform.Say("cu1", "u1", "hello again")
-			back.await("it goes on", patience, func() bool { return slices.Contains(back.shown("u1"), "heard: hello again") })
-			back.await("what was not over is", patience, func() bool {
-				return !slices.ContainsFunc(back.turns(), func(t view.Turn) bool { return t.State != "done" && t.State != "merged" })
+			back.Prints("audit verify", 0, "")
+			back.Up()
+			back.Platform.Say("cu1", "u1", "hello again")
+			back.Await("it goes on", Patience, func() bool { return slices.Contains(back.Shown("u1"), "heard: hello again") })
+			back.Await("what was not over is", Patience, func() bool {
+				return !slices.ContainsFunc(back.Turns(), func(t view.Turn) bool { return t.State != "done" && t.State != "merged" })
 			})
-			back.stop(20 * time.Second)
+			back.Stop(20 * time.Second)
 		})
 	}
 }
 
 // turnsIn is how many turns the database of a rig has; 0: it is not there, or has no table yet.
-func (r *rig) turnsIn(kind string) (n int) {
-	r.t.Helper()
-	address := "file:" + r.data("switchboard.db") + "?mode=ro"
+func turnsIn(r *Rig, kind string) (n int) {
+	r.T.Helper()
+	address := "file:" + data(r, "switchboard.db") + "?mode=ro"
 	if kind == "postgres" {
-		address = regexp.MustCompile(`postgres://[^"]*`).FindString(testkit.Read(r.t, r.config))
-	} else if _, err := os.Stat(r.data("switchboard.db")); err != nil {
+		address = regexp.MustCompile(`postgres://[^"]*`).FindString(testkit.Read(r.T, r.Config))
+	} else if _, err := os.Stat(data(r, "switchboard.db")); err != nil {
 		return 0
 	}
 	db, err := sql.Open(kind, address)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	defer db.Close()
-	_ = db.QueryRowContext(r.t.Context(), "SELECT count(*) FROM turns").Scan(&n)
+	_ = db.QueryRowContext(r.T.Context(), "SELECT count(*) FROM turns").Scan(&n)
 	return n
 }
 
@@ -191,29 +191,29 @@ func TestRestoreThatIsKilledLeavesNothingOrAll(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "backup")
 	source := on(t, "sqlite")
-	storetest.Before(t, "sqlite", source.data())
-	made := list[backup.Manifest](source, "backup", file, "--json")
+	storetest.Before(t, "sqlite", data(source))
+	made := List[backup.Manifest](source, "backup", file, "--json")
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r, nothing, whole := on(t, kind), 0, 0
-			again := func(r *rig) { // the backup is of an older schema, to which migrations are added at the end
+			again := func(r *Rig) { // the backup is of an older schema, to which migrations are added at the end
 				t.Helper()
-				out, errs, _ := r.command("restore", file)
+				out, errs, _ := r.Command("restore", file)
 				if !strings.Contains(out, "restored already") && !strings.Contains(errs, "it is whole, and can be started") {
 					t.Errorf("restored again: %s%s", out, errs)
 				}
 			}
 			for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && (nothing < 12 || whole < 1); {
-				cmd := exec.CommandContext(t.Context(), binary.path, "--config", r.config, "restore", file)
-				cmd.Dir, cmd.Env = r.dir, environ()
+				cmd := exec.CommandContext(t.Context(), Build(t), "--config", r.Config, "restore", file)
+				cmd.Dir, cmd.Env = r.Dir, Environ()
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
 				kill := time.AfterFunc(rand.N(time.Duration(80+20*nothing)*time.Millisecond), func() { _ = cmd.Process.Kill() })
 				err := cmd.Wait()
 				kill.Stop()
-				switch n := r.turnsIn(kind); {
+				switch n := turnsIn(r, kind); {
 				case n == 0 && err != nil:
 					nothing++
 				case n == made.Count("turns"):
@@ -225,9 +225,9 @@ func TestRestoreThatIsKilledLeavesNothingOrAll(t *testing.T) {
 				}
 			}
 			t.Logf("killed with nothing: %d, whole: %d", nothing, whole)
-			r.prints("restore "+file, 0, "restored, every row compared")
+			r.Prints("restore "+file, 0, "restored, every row compared")
 			again(r)
-			if n := r.turnsIn(kind); n != made.Count("turns") {
+			if n := turnsIn(r, kind); n != made.Count("turns") {
 				t.Errorf("%d turns", n)
 			}
 		})
@@ -244,39 +244,39 @@ func TestProgramGoesOnWithTheDatabaseOfTheBuildBefore(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := on(t, "sqlite")
-			r.append("[retention]\nturns = \"876000h\"\nsessions = \"876000h\"\n") // it is older each day
-			url := storetest.Before(t, kind, r.data())
+			r.Append("[retention]\nturns = \"876000h\"\nsessions = \"876000h\"\n") // it is older each day
+			url := storetest.Before(t, kind, data(r))
 			if kind == "postgres" {
-				r.append(fmt.Sprintf("[store]\nurl = %q\n", url))
+				r.Append(fmt.Sprintf("[store]\nurl = %q\n", url))
 			}
 			for range 200 { // those that it has had would be taken for the same
-				r.platform.Say("cmallory", "mallory", "let me in")
+				r.Platform.Say("cmallory", "mallory", "let me in")
 			}
-			r.up()
+			r.Up()
 			reads := func(user, text string) {
 				t.Helper()
-				r.await(user+" reads "+text, patience, func() bool {
-					return slices.ContainsFunc(r.shown(user), func(got string) bool { return strings.Contains(got, text) })
+				r.Await(user+" reads "+text, Patience, func() bool {
+					return slices.ContainsFunc(r.Shown(user), func(got string) bool { return strings.Contains(got, text) })
 				})
 			}
 			reads("u1", "This comes late") // which it does
 			reads("u1", "ran: sleep 50")
 			reads("u1", "“after it”\n\nShall I still do it?")
-			r.platform.Say("cu2", "u2", "hello")
+			r.Platform.Say("cu2", "u2", "hello")
 			reads("u2", "heard: hello")
 			address := url // the question is not good for ever
 			if kind == "sqlite" {
-				address = "file:" + r.data("switchboard.db") + "?mode=ro"
+				address = "file:" + data(r, "switchboard.db") + "?mode=ro"
 			}
-			question := rowsOf(t, kind, address, "SELECT platform_id, extra FROM deliveries WHERE extra LIKE '%Allow once%' ORDER BY id DESC LIMIT 1")[0]
-			r.platform.PressCode("cu2", "u2", question[0], allowOnce.FindStringSubmatch(question[1])[1])
-			r.await("what was asked before is decided", patience, func() bool {
-				return !slices.ContainsFunc(r.turns(), func(t view.Turn) bool { return t.State == "waiting" })
+			question := RowsOf(t, kind, address, "SELECT platform_id, extra FROM deliveries WHERE extra LIKE '%Allow once%' ORDER BY id DESC LIMIT 1")[0]
+			r.Platform.PressCode("cu2", "u2", question[0], allowOnce.FindStringSubmatch(question[1])[1])
+			r.Await("what was asked before is decided", Patience, func() bool {
+				return !slices.ContainsFunc(r.Turns(), func(t view.Turn) bool { return t.State == "waiting" })
 			})
-			if n := len(r.turns()); n < 35 {
+			if n := len(r.Turns()); n < 35 {
 				t.Errorf("%d turns are left", n)
 			}
-			r.stop(20 * time.Second)
+			r.Stop(20 * time.Second)
 		})
 	}
 }
@@ -285,60 +285,60 @@ func TestProgramGoesOnWithTheDatabaseOfTheBuildBefore(t *testing.T) {
 func TestBackupAndRestoreRefuse(t *testing.T) {
 	t.Parallel()
 	r := on(t, "sqlite")
-	r.refuses("backup x", 1, "there is nothing in")
-	storetest.Before(t, "sqlite", r.data())
-	r.refuses("backup x --with-key", 1, "secret.key is not there")
-	r.prints("backup x", 0, "backed up")
-	if info, err := os.Stat(filepath.Join(r.dir, "x")); err != nil || info.Mode().Perm() != 0o600 {
+	r.Refuses("backup x", 1, "there is nothing in")
+	storetest.Before(t, "sqlite", data(r))
+	r.Refuses("backup x --with-key", 1, "secret.key is not there")
+	r.Prints("backup x", 0, "backed up")
+	if info, err := os.Stat(filepath.Join(r.Dir, "x")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	r.refuses("backup x", 1, "--force replaces it")
-	r.refuses("backup nowhere/x", 1, "no such file or directory")
-	r.refuses("restore x", 1, "is there already; move it away")
-	r.refuses("restore switchboard.toml", 1, "is no backup, or is not as it was written")
-	left, err := filepath.Glob(filepath.Join(r.dir, "x.*"))
+	r.Refuses("backup x", 1, "--force replaces it")
+	r.Refuses("backup nowhere/x", 1, "no such file or directory")
+	r.Refuses("restore x", 1, "is there already; move it away")
+	r.Refuses("restore switchboard.toml", 1, "is no backup, or is not as it was written")
+	left, err := filepath.Glob(filepath.Join(r.Dir, "x.*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
 
 	// The key goes along if it is wished, and never over another.
-	_, _, code := r.commandWith("a secret value", "secret", "set", "one")
-	out, errs, _ := r.command("backup", "with", "--with-key")
+	_, _, code := r.CommandWith("a secret value", "secret", "set", "one")
+	out, errs, _ := r.Command("backup", "with", "--with-key")
 	if code != 0 || !strings.Contains(errs, "whoever has the file can read them") {
 		t.Fatalf("%d %s%s", code, out, errs)
 	}
-	_, errs, _ = r.command("backup", "without")
-	if !strings.Contains(errs, "The key of the secrets is not in it: keep a copy of "+r.data("secret.key")) {
+	_, errs, _ = r.Command("backup", "without")
+	if !strings.Contains(errs, "The key of the secrets is not in it: keep a copy of "+data(r, "secret.key")) {
 		t.Errorf("%s", errs)
 	}
 	back := on(t, "sqlite")
-	testkit.Write(t, filepath.Join(back.dir, "with"), testkit.Read(t, filepath.Join(r.dir, "with")))
-	if err := os.MkdirAll(back.data(), 0o700); err != nil {
+	testkit.Write(t, filepath.Join(back.Dir, "with"), testkit.Read(t, filepath.Join(r.Dir, "with")))
+	if err := os.MkdirAll(data(back), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Write(t, back.data("secret.key"), "another")
-	back.refuses("restore with", 1, "is another key than the one in the backup")
-	if err := os.Remove(back.data("secret.key")); err != nil {
+	testkit.Write(t, data(back, "secret.key"), "another")
+	back.Refuses("restore with", 1, "is another key than the one in the backup")
+	if err := os.Remove(data(back, "secret.key")); err != nil {
 		t.Fatal(err)
 	}
-	back.prints("restore with", 0, "restored")
-	if testkit.Read(t, back.data("secret.key")) != testkit.Read(t, r.data("secret.key")) {
+	back.Prints("restore with", 0, "restored")
+	if testkit.Read(t, data(back, "secret.key")) != testkit.Read(t, data(r, "secret.key")) {
 		t.Error("the key is another")
 	}
-	if info, err := os.Stat(back.data("secret.key")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(data(back, "secret.key")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 
 	// A pipe from one to the other, beside a running engine; a running target is refused.
-	r.up()
+	r.Up()
 	piped := on(t, "sqlite")
-	packed, errs, code := r.command("backup", "-")
+	packed, errs, code := r.Command("backup", "-")
 	if code != 0 || !strings.Contains(errs, "backed up") {
 		t.Fatalf("%d %s", code, errs)
 	}
-	if out, errs, code := piped.commandWith(packed, "restore", "-"); code != 0 || !strings.Contains(out, "restored") || !strings.Contains(errs, "The key of the secrets was not in it") {
+	if out, errs, code := piped.CommandWith(packed, "restore", "-"); code != 0 || !strings.Contains(out, "restored") || !strings.Contains(errs, "The key of the secrets was not in it") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	r.refuses("restore with", 1, "an engine is running on this database")
-	r.stop(20 * time.Second)
+	r.Refuses("restore with", 1, "an engine is running on this database")
+	r.Stop(20 * time.Second)
 }

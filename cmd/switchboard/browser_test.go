@@ -34,11 +34,11 @@ func codeText() string {
 
 // shower answers as what was said asks for; a file it sends back.
 func shower(req llmtest.Request) llmtest.Reply {
-	if req.Role != "planner" || attachedID.MatchString(req.Section("Attachments")) {
-		return filer(req)
+	if req.Role != "planner" || AttachedID.MatchString(req.Section("Attachments")) {
+		return Filer(req)
 	}
 	reply := func(tasks ...llmtest.Task) llmtest.Reply { return llmtest.Text(llmtest.Plan("show it", tasks...)) }
-	switch text := said(req); {
+	switch text := Said(req); {
 	case strings.Contains(text, "table"):
 		return reply(llmtest.Answer(tableText))
 	case strings.Contains(text, "code"):
@@ -60,12 +60,12 @@ func TestPagesShowAConversation(t *testing.T) {
 	t.Parallel()
 	dir, model := t.TempDir(), llmtest.New(t)
 	model.Handle(shower)
-	log := devStarted(t, dir, "all", "--listen", "127.0.0.1:0")
+	log := DevStarted(t, dir, "all", "--listen", "127.0.0.1:0")
 	settings := testkit.Read(t, filepath.Join(dir, "dev-all.toml"))
 	settings = strings.NewReplacer(`planner = "offline"`, `planner = "fake/model"`, "# reply_in", "reply_in").Replace(settings) +
 		fmt.Sprintf("[llm.providers.fake]\nkind = \"openai\"\nbase_url = %q\napi_key = \"test-key-not-secret\"\n", model.URL())
 	testkit.Write(t, filepath.Join(dir, "mine.toml"), settings)
-	run(t, dir, "--config", "mine.toml", "serve")
+	Run(t, dir, "--config", "mine.toml", "serve")
 	for _, platform := range regexp.MustCompile(`A fake (\w+) is on this machine at (\S+)`).FindAllStringSubmatch(log.String(), -1) {
 		t.Run(platform[1], func(t *testing.T) {
 			t.Parallel()

@@ -7,16 +7,6 @@ import (
 	"testing"
 )
 
-// bots counts what the bot says at a page that has a text.
-func (p *page) bots(text string) (n int) {
-	for _, m := range devView(p.t, p.at, p.user, p.chat).Messages {
-		if m.Bot && strings.Contains(m.Text, text) {
-			n++
-		}
-	}
-	return n
-}
-
 // What a platform refused is listed to an admin there, and sent again by a button of the list,
 // once; in the terminal the list says what to type.
 func TestDeadAnswerIsSentAgainByAButtonOnEveryPlatform(t *testing.T) {
@@ -28,29 +18,29 @@ func TestDeadAnswerIsSentAgainByAButtonOnEveryPlatform(t *testing.T) {
 		id := o.undelivered(d)
 		retry, drop := fmt.Sprint("Retry ", id), fmt.Sprint("Drop ", id)
 		list := d.answer("deliveries", fmt.Sprint(id), "on "+d.kind)
-		if shown := labels(list); !slices.Equal(shown, []string{retry, drop}) {
+		if shown := Labels(list); !slices.Equal(shown, []string{retry, drop}) {
 			t.Errorf("on %s the buttons are %q", d.kind, shown)
 		}
-		d.ada.presses(list, retry)
-		d.ada.reads(fmt.Sprintf("Delivery %d was dead and is pending now.", id))
-		d.ada.reads("Tools you may use here")
-		d.ada.presses(list, retry)
-		d.ada.presses(list, drop)
-		d.ada.reads(fmt.Sprintf("delivery %d is sent", id)) // the press before was for nothing
+		d.ada.Presses(list, retry)
+		d.ada.Reads(fmt.Sprintf("Delivery %d was dead and is pending now.", id))
+		d.ada.Reads("Tools you may use here")
+		d.ada.Presses(list, retry)
+		d.ada.Presses(list, drop)
+		d.ada.Reads(fmt.Sprintf("delivery %d is sent", id)) // the press before was for nothing
 		for _, text := range []string{fmt.Sprintf("Delivery %d was dead", id), "Tools you may use here"} {
-			if n := d.ada.bots(text); n != 1 {
+			if n := d.ada.Bots(text); n != 1 {
 				t.Errorf("on %s %q is read %d times", d.kind, text, n)
 			}
 		}
 	}
 	d := o.desks[0]
 	id := o.undelivered(d)
-	list, _, code := o.commandWith("/deliveries\n", "chat")
+	list, _, code := o.CommandWith("/deliveries\n", "chat")
 	if want := fmt.Sprintf("To retry %d: /deliveries retry %[1]d\nTo drop %[1]d: /deliveries drop %[1]d\n", id); code != 0 || !strings.HasSuffix(list, want) {
 		t.Errorf("exit %d, in the terminal %q, want %q", code, list, want)
 	}
-	if out, errs, code := o.commandWith(fmt.Sprintf("/deliveries retry %d\n", id), "chat"); code != 0 {
+	if out, errs, code := o.CommandWith(fmt.Sprintf("/deliveries retry %d\n", id), "chat"); code != 0 {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
-	o.await("it is read", patience, func() bool { return d.ada.bots("Tools you may use here") == 2 })
+	o.Await("it is read", Patience, func() bool { return d.ada.Bots("Tools you may use here") == 2 })
 }

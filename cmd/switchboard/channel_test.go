@@ -13,38 +13,38 @@ import (
 
 func TestChannelListShowsEachState(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", echo, "u1")
-	r.append("[channels.off]\nkind = \"scripted\"\nenabled = false\naddr = \"/nowhere.sock\"\n")
+	r := PlannedBy(t, "", Echo, "u1")
+	r.Append("[channels.off]\nkind = \"scripted\"\nenabled = false\naddr = \"/nowhere.sock\"\n")
 	states := func() map[string]channels.Status {
 		byName := map[string]channels.Status{}
-		for _, s := range list[[]channels.Status](r, "channel", "list", "--json") {
+		for _, s := range List[[]channels.Status](r, "channel", "list", "--json") {
 			byName[s.Name] = s
 		}
 		return byName
 	}
 
-	out, errs, code := r.command("channel", "list")
+	out, errs, code := r.Command("channel", "list")
 	if code != 0 || !strings.Contains(errs, "no engine is running") || !strings.Contains(out, "unknown") {
 		t.Errorf("beside no engine: exit %d, %q, %q", code, out, errs)
 	}
 	if s := states(); len(s) != 3 || s["play"].State != "unknown" || s["off"].State != channels.StateDisabled {
 		t.Errorf("beside no engine: %+v", s)
 	}
-	if r.alive() {
+	if r.Alive() {
 		t.Error("the command became the engine")
 	}
 
-	r.up()
-	r.await("play is connected", 10*time.Second, func() bool { return states()["play"].State == channels.StateConnected })
+	r.Up()
+	r.Await("play is connected", 10*time.Second, func() bool { return states()["play"].State == channels.StateConnected })
 	s := states()
 	if s["console"].State != channels.StateConnected || s["off"].State != channels.StateDisabled || s["play"].Since.IsZero() || s["play"].LastFrame.IsZero() {
 		t.Errorf("beside an engine: %+v", s)
 	}
-	r.prints("channel list", 0, "connected")
+	r.Prints("channel list", 0, "connected")
 
-	r.platform.Revoke(true)
-	r.await("the refusal is seen", 10*time.Second, func() bool { return states()["play"].State == channels.StateError })
-	out, _, code = r.command("doctor")
+	r.Platform.Revoke(true)
+	r.Await("the refusal is seen", 10*time.Second, func() bool { return states()["play"].State == channels.StateError })
+	out, _, code = r.Command("doctor")
 	if code != 1 || !strings.Contains(out, "play has not been connected since ") || !strings.Contains(out, "credentials") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}
@@ -55,18 +55,18 @@ func TestChannelListShowsEachState(t *testing.T) {
 func TestUnreachablePlatformIsSaidPlainly(t *testing.T) {
 	t.Parallel()
 	gone := "http://" + testkit.FreeAddress(t)
-	r := bare(t)
-	r.append(fmt.Sprintf("[channels.tg]\nkind = \"telegram\"\ntoken = \"1:x\"\napi_url = %q\n", gone))
-	r.up()
+	r := Bare(t)
+	r.Append(fmt.Sprintf("[channels.tg]\nkind = \"telegram\"\ntoken = \"1:x\"\napi_url = %q\n", gone))
+	r.Up()
 	var out string
-	r.await("the reason is told", 10*time.Second, func() bool {
-		out, _, _ = r.command("channel", "list")
+	r.Await("the reason is told", 10*time.Second, func() bool {
+		out, _, _ = r.Command("channel", "list")
 		return strings.Contains(out, "error")
 	})
 	if !regexp.MustCompile(`(?m)  cannot reach ` + regexp.QuoteMeta(gone) + `: connection refused( \(\d+ times since .+\))?; next try in \d+s$`).MatchString(out) {
 		t.Errorf("channel list:\n%s", out)
 	}
-	out, _, code := r.command("doctor")
+	out, _, code := r.Command("doctor")
 	if code != 1 || strings.Count(out, "fix: see whether this machine reaches the platform") != 2 || strings.Contains(out, "see the reason") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}

@@ -12,10 +12,10 @@ import (
 // them in as it stands.
 func TestAFreshBotSaysHowToBeLetIn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, "[channels.shut]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"disabled\"\n[channels.wide]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"open\"\n"+
+	r := NewRig(t, nil, "[channels.shut]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"disabled\"\n[channels.wide]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"open\"\n"+
 		"[[people]]\nname = \"far\"\nrole = \"admin\"\nidentities = [\"slack:T1/U1\"]\n")
-	r.ready()
-	log := r.log.String()
+	r.Ready()
+	log := r.Log.String()
 	for channel, mend := range map[string]string{"play": "identities = ['scripted:ID']", "shut": "dm = 'allowlist'"} {
 		if strings.Count(log, `"nobody may write on this channel yet","channel":"`+channel+`"`) != 1 || !strings.Contains(log, mend) {
 			t.Errorf("%s: nothing says how to be let in", channel)
@@ -27,19 +27,19 @@ func TestAFreshBotSaysHowToBeLetIn(t *testing.T) {
 	if strings.Contains(log, `nobody may write on this channel yet","channel":"wide"`) {
 		t.Error("an open channel is called closed")
 	}
-	r.platform.Say("c1", "eve", "hello?")
+	r.Platform.Say("c1", "eve", "hello?")
 	const begin = `"add_to_people":"`
-	r.await("it is logged", 10*time.Second, func() bool { return r.log.Has(begin) })
-	_, line, _ := strings.Cut(r.log.String(), begin)
+	r.Await("it is logged", 10*time.Second, func() bool { return r.Log.Has(begin) })
+	_, line, _ := strings.Cut(r.Log.String(), begin)
 	line, _, _ = strings.Cut(line, `"`)
-	r.stop(10 * time.Second)
-	r.append("\n[[people]]\nname = \"eve\"\n" + line + "\n")
-	r.log = &testkit.Log{}
-	r.ready()
-	if got := r.ask("eve", "/whoami"); !strings.Contains(got, "You are eve") {
+	r.Stop(10 * time.Second)
+	r.Append("\n[[people]]\nname = \"eve\"\n" + line + "\n")
+	r.Log = &testkit.Log{}
+	r.Ready()
+	if got := r.Ask("eve", "/whoami"); !strings.Contains(got, "You are eve") {
 		t.Errorf("%q", got)
 	}
-	if r.log.Has(`nobody may write on this channel yet","channel":"play"`) {
+	if r.Log.Has(`nobody may write on this channel yet","channel":"play"`) {
 		t.Error("it still says so")
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 // answer writes a command and waits for an answer with all these texts.
 func (d *desk) answer(command string, texts ...string) platformtest.Message {
-	d.ada.t.Helper()
-	d.ada.writes(d.slash + command)
-	return d.ada.found(texts...)
+	d.ada.T.Helper()
+	d.ada.Writes(d.slash + command)
+	return d.ada.Found(texts...)
 }
 
 // refusals say for good no to a message.
@@ -28,11 +28,11 @@ var refusals = map[string]platformtest.Fault{
 
 // undelivered has the next answer at a desk refused, and returns its delivery.
 func (o *office) undelivered(d *desk) (id int64) {
-	o.t.Helper()
+	o.T.Helper()
 	d.breaks(refusals[d.kind])
-	d.ada.writes(d.slash + "whoami")
-	o.await("an answer is given up at "+d.kind, patience, func() bool {
-		for _, dead := range list[[]view.Delivery](o.rig, "delivery", "list", "--json", "--state", "dead") {
+	d.ada.Writes(d.slash + "whoami")
+	o.Await("an answer is given up at "+d.kind, Patience, func() bool {
+		for _, dead := range List[[]view.Delivery](o.Rig, "delivery", "list", "--json", "--state", "dead") {
 			if dead.Channel == d.kind {
 				id = dead.ID
 			}
@@ -44,8 +44,8 @@ func (o *office) undelivered(d *desk) (id int64) {
 
 // output is what a command line prints.
 func (o *office) output(args ...string) string {
-	o.t.Helper()
-	out, errs, _ := o.command(args...)
+	o.T.Helper()
+	out, errs, _ := o.Command(args...)
 	return out + errs
 }
 
@@ -57,40 +57,40 @@ func TestCommandsOverEachPlatform(t *testing.T) {
 	o.opens()
 	o.claims()
 	o.each(func(d *desk) func() {
-		d.ada.writes(d.slash + "status")
-		return func() { d.ada.found("The model here is fake/model.", "Nothing was asked yet.") }
+		d.ada.Writes(d.slash + "status")
+		return func() { d.ada.Found("The model here is fake/model.", "Nothing was asked yet.") }
 	})
 	o.each(func(d *desk) func() {
-		d.ada.writes(d.slash + "mode ask")
+		d.ada.Writes(d.slash + "mode ask")
 		return func() {
-			d.ada.presses(d.ada.found("Mode: ask"), "act")
-			d.ada.found("Mode: act")
+			d.ada.Presses(d.ada.Found("Mode: ask"), "act")
+			d.ada.Found("Mode: act")
 		}
 	})
 	o.each(func(d *desk) func() {
-		d.ada.writes(d.slash + `tool time {"zone": "Europe/Rome"}`)
-		return func() { d.ada.found("Europe/Rome") }
+		d.ada.Writes(d.slash + `tool time {"zone": "Europe/Rome"}`)
+		return func() { d.ada.Found("Europe/Rome") }
 	})
 	ids := map[string]string{"telegram": "telegram:4711", "slack": "slack:T0TEST/U4711TEST", "discord": "discord:80351110224678912"}
 	o.each(func(d *desk) func() {
-		d.ada.writes(d.slash + "people add guest-" + d.kind + " " + ids[d.kind])
-		return func() { d.ada.found("guest-"+d.kind+" can write to me now: user", ids[d.kind]) }
+		d.ada.Writes(d.slash + "people add guest-" + d.kind + " " + ids[d.kind])
+		return func() { d.ada.Found("guest-"+d.kind+" can write to me now: user", ids[d.kind]) }
 	})
 	for _, d := range o.desks { // each changes what the one before took back
 		set := d.answer("config set log.level debug", `is "debug", was "info"`)
-		o.await("it is set by "+d.kind, patience, func() bool { return strings.Contains(o.output("config", "get", "log.level"), "debug") })
-		d.ada.presses(set, "Undo")
-		d.ada.found(`is "info", was "debug"`)
-		o.await("it is undone by "+d.kind, patience, func() bool { return strings.Contains(o.output("config", "get", "log.level"), "info") })
+		o.Await("it is set by "+d.kind, Patience, func() bool { return strings.Contains(o.output("config", "get", "log.level"), "debug") })
+		d.ada.Presses(set, "Undo")
+		d.ada.Found(`is "info", was "debug"`)
+		o.Await("it is undone by "+d.kind, Patience, func() bool { return strings.Contains(o.output("config", "get", "log.level"), "info") })
 		limit := fmt.Sprintf("%dKB", 3+len(d.kind)) // what could lock its admin out
 		set = d.answer("config set router.message_limit "+limit, limit, "This could lock you out")
-		o.counts("router.message_limit", limit)
-		d.ada.presses(set, "Confirm")
-		d.ada.found("Confirmed: version")
+		o.Counts("router.message_limit", limit)
+		d.ada.Presses(set, "Confirm")
+		d.ada.Found("Confirmed: version")
 	}
 	for _, d := range o.desks {
 		id := o.undelivered(d)
-		d.ada.presses(d.answer("deliveries", fmt.Sprint(id), "on "+d.kind), fmt.Sprint("Drop ", id))
-		d.ada.found(fmt.Sprintf("Delivery %d was dead and is dropped now.", id))
+		d.ada.Presses(d.answer("deliveries", fmt.Sprint(id), "on "+d.kind), fmt.Sprint("Drop ", id))
+		d.ada.Found(fmt.Sprintf("Delivery %d was dead and is dropped now.", id))
 	}
 }

@@ -49,12 +49,12 @@ func TestCompletion(t *testing.T) {
 // A command alone prints its help, a group's too.
 func TestCommandAlonePrintsItsHelp(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
+	r := Bare(t)
 	for line, want := range map[string]string{
 		"job": "Usage: switchboard job <command>", "job add": "Usage: switchboard job add <when> <text>", "turn show": "Usage: switchboard turn show <id>",
 		"completion": "Usage: switchboard completion <shell>", "config --help": "Usage: switchboard config <command>",
 	} {
-		out, errs, code := r.command(strings.Fields(line)...)
+		out, errs, code := r.Command(strings.Fields(line)...)
 		if !strings.HasPrefix(out, want) || errs != "" || code != 2 && !strings.Contains(line, "--") {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q", line, code, out, errs)
 		}
@@ -64,13 +64,13 @@ func TestCommandAlonePrintsItsHelp(t *testing.T) {
 // A list of nothing says what to try, beside its head.
 func TestEmptyListsSayWhatToTry(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
-	r.up()
+	r := Bare(t)
+	r.Up()
 	for line, want := range map[string]string{
 		"job list": "job list --all", "turn list": "switchboard chat", "delivery list --state dead": "without --state",
 		"secret list": "secret set NAME", "config diff": "config set KEY VALUE",
 	} {
-		out, errs, code := r.command(strings.Fields(line)...)
+		out, errs, code := r.Command(strings.Fields(line)...)
 		if strings.Count(out, "\n") != 1 || !strings.Contains(errs, want) || code != 0 {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q", line, code, out, errs)
 		}

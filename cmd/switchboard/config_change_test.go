@@ -16,28 +16,28 @@ import (
 // once; bad ones are refused with all that is wrong; the file keeps its comments when they are saved.
 func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "stop_words = [\"stop\"] # a comment\n")
-	r.channel("tg", r.bot, r.bot.Token(), "")
-	r.env = append(r.env, "SWITCHBOARD_AGENT__MAX_PLAN_TASKS=9")
+	r := NewTelegram(t, "stop_words = [\"stop\"] # a comment\n")
+	r.Channel("tg", r.Bot, r.Bot.Token(), "")
+	r.Env = append(r.Env, "SWITCHBOARD_AGENT__MAX_PLAN_TASKS=9")
 	prints := func(code int, want, line string) {
 		t.Helper()
-		out, errs, got := r.command(strings.Fields(line)...)
+		out, errs, got := r.Command(strings.Fields(line)...)
 		if got != code || !strings.Contains(out+errs, want) {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q, want %d, %q", line, got, out, errs, code, want)
 		}
 	}
 	prints(0, "router.message_limit is \"2KB\", was \"64KB\"; it is used at once", "config set router.message_limit 2KB")
 	prints(0, "run-time change", "config show")
-	r.ready()
+	r.Ready()
 	prints(0, "\"2KB\"", "config get router.message_limit")
-	r.bot.Say(r.chief.ID, strings.Repeat("long ", 600))
-	r.await("it is too long", 20*time.Second, func() bool { return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "I take up to 2 KB") })
+	r.Bot.Say(r.Chief.ID, strings.Repeat("long ", 600))
+	r.Await("it is too long", 20*time.Second, func() bool { return strings.Contains(strings.Join(r.Answers(r.Chief.ID), "\n"), "I take up to 2 KB") })
 
 	prints(0, "was \"2KB\"", "config set router.message_limit 8KB")
-	r.await("it is taken", 20*time.Second, func() bool {
-		r.bot.Say(r.chief.ID, strings.Repeat("long ", 600))
-		r.settle()
-		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "heard: long")
+	r.Await("it is taken", 20*time.Second, func() bool {
+		r.Bot.Say(r.Chief.ID, strings.Repeat("long ", 600))
+		r.Settle()
+		return strings.Contains(strings.Join(r.Answers(r.Chief.ID), "\n"), "heard: long")
 	})
 	prints(2, "router.message_limit: ", "config set router.message_limit many")
 	prints(2, "did you mean \"workers\"?", "config set router.wokers 3")
@@ -51,18 +51,18 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 	prints(0, "undoes 2", "config versions")
 	prints(0, "Version 4", "config set router.stop_words halt,basta")
 	prints(0, "in the file: router.message_limit, router.stop_words", "config save")
-	text, err := os.ReadFile(r.config)
+	text, err := os.ReadFile(r.Config)
 	if err != nil || !strings.Contains(string(text), `stop_words = ["halt", "basta"] # a comment`) || !strings.Contains(string(text), `message_limit = "2KB"`) {
 		t.Errorf("%v: the file has\n%s", err, text)
 	}
-	if out, _, _ := r.command("config", "diff"); strings.Contains(out, "router") {
+	if out, _, _ := r.Command("config", "diff"); strings.Contains(out, "router") {
 		t.Errorf("the file and what counts differ: %s", out)
 	}
 	prints(0, "[\"halt\", \"basta\"]", "config get router.stop_words")
 
 	second := telegramtest.New(t) // a channel is several settings, which go together
-	testkit.Write(t, filepath.Join(r.dir, "token"), second.Token())
-	if out, errs, code := r.commandWith(second.Token(), "secret", "set", "second"); code != 0 {
+	testkit.Write(t, filepath.Join(r.Dir, "token"), second.Token())
+	if out, errs, code := r.CommandWith(second.Token(), "secret", "set", "second"); code != 0 {
 		t.Fatal(out, errs)
 	}
 	prints(2, "env: and file: can be written in the settings file alone", "config set channels.second.kind telegram channels.second.token file:token channels.second.api_url "+second.URL())
@@ -70,76 +70,76 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 	prints(2, "has no value", "config set channels.second.kind telegram channels.second.token")
 	prints(0, "channels.second.enabled is true", "config set channels.second.kind telegram channels.second.token secret:second channels.second.api_url "+second.URL())
 	prints(2, "channels.second.token would go to another address, so it has to be set again with it", "config set channels.second.api_url http://127.0.0.1:1/")
-	r.await("it is connected", 20*time.Second, func() bool { return r.statuses()["second"].State == channels.StateConnected })
-	r.stop(10 * time.Second)
-	r.log = &testkit.Log{}
-	r.ready()
-	if !r.log.Has(`"channels":3`) {
-		t.Errorf("it starts without what was changed: %s", r.log)
+	r.Await("it is connected", 20*time.Second, func() bool { return r.Statuses()["second"].State == channels.StateConnected })
+	r.Stop(10 * time.Second)
+	r.Log = &testkit.Log{}
+	r.Ready()
+	if !r.Log.Has(`"channels":3`) {
+		t.Errorf("it starts without what was changed: %s", r.Log)
 	}
-	r.stop(10 * time.Second)
+	r.Stop(10 * time.Second)
 }
 
 // What the file does not take any more keeps nothing from starting: the newest version that can be
 // used counts, the admins are told, and another change mends it.
 func TestStoredSettingsThatCannotBeUsedAnyMore(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	r.channel("tg", r.bot, r.bot.Token(), "")
+	r := NewTelegram(t, "")
+	r.Channel("tg", r.Bot, r.Bot.Token(), "")
 	const alias = "[llm.models.smart]\nmodel = \"fake/model\"\n"
-	r.append(alias)
-	r.ready()
-	r.orders(r.chief.ID, "hello", "heard: hello")
+	r.Append(alias)
+	r.Ready()
+	orders(r, r.Chief.ID, "hello", "heard: hello")
 	for _, line := range []string{"config set router.workers 7", "config set agent.reviewer smart", "config set router.max_parts 5"} {
-		if out, errs, code := r.command(strings.Fields(line)...); code != 0 {
+		if out, errs, code := r.Command(strings.Fields(line)...); code != 0 {
 			t.Fatalf("%s: %s%s", line, out, errs)
 		}
 	}
-	r.kill()
-	text, err := os.ReadFile(r.config)
+	r.Kill()
+	text, err := os.ReadFile(r.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Write(t, r.config, strings.Replace(string(text), alias, "", 1))
-	if out, errs, code := r.command("config", "check"); code != 0 || !strings.Contains(errs, "version 3 of the settings, changed at run time, cannot be used") {
+	testkit.Write(t, r.Config, strings.Replace(string(text), alias, "", 1))
+	if out, errs, code := r.Command("config", "check"); code != 0 || !strings.Contains(errs, "version 3 of the settings, changed at run time, cannot be used") {
 		t.Errorf("exit %d, %s%s", code, out, errs)
 	}
-	r.log = &testkit.Log{}
-	r.ready()
-	r.orders(r.chief.ID, "still here", "heard: still here")
-	if !r.log.Has("settings that were changed at run time cannot be used") {
+	r.Log = &testkit.Log{}
+	r.Ready()
+	orders(r, r.Chief.ID, "still here", "heard: still here")
+	if !r.Log.Has("settings that were changed at run time cannot be used") {
 		t.Error("the log does not say so")
 	}
-	r.await("the admin reads it", 20*time.Second, func() bool {
-		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "version 3 of the settings, changed at run time, cannot be used any more, so version 1 is used in its place")
+	r.Await("the admin reads it", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.Answers(r.Chief.ID), "\n"), "version 3 of the settings, changed at run time, cannot be used any more, so version 1 is used in its place")
 	})
-	r.prints("config get router.workers", 0, "7")
-	r.prints("config get router.max_parts", 0, "10")
-	r.orders(r.chief.ID, "/config unset agent.reviewer", "Version 4 of the settings.") // which mends the newest
-	r.await("what it had changed counts again", 20*time.Second, func() bool {
-		out, _, _ := r.command("config", "get", "router.max_parts")
+	r.Prints("config get router.workers", 0, "7")
+	r.Prints("config get router.max_parts", 0, "10")
+	orders(r, r.Chief.ID, "/config unset agent.reviewer", "Version 4 of the settings.") // which mends the newest
+	r.Await("what it had changed counts again", 20*time.Second, func() bool {
+		out, _, _ := r.Command("config", "get", "router.max_parts")
 		return strings.Contains(out, " 5 ")
 	})
 
-	testkit.Write(t, r.config, string(text)) // the same while it runs
-	r.await("the alias is there again", 20*time.Second, func() bool {
-		_, _, code := r.command("config", "set", "agent.reviewer", "smart")
+	testkit.Write(t, r.Config, string(text)) // the same while it runs
+	r.Await("the alias is there again", 20*time.Second, func() bool {
+		_, _, code := r.Command("config", "set", "agent.reviewer", "smart")
 		return code == 0
 	})
-	testkit.Write(t, r.config, strings.Replace(string(text), alias, "", 1))
-	r.await("it is passed over", 20*time.Second, func() bool { return r.log.Has(`"version":5,"used":4`) })
-	r.orders(r.chief.ID, "/config set router.queue_per_session 9", "Version 6 of the settings.") // of the one that is used
-	r.await("the change counts", 20*time.Second, func() bool {
-		out, _, _ := r.command("config", "get", "router.queue_per_session")
+	testkit.Write(t, r.Config, strings.Replace(string(text), alias, "", 1))
+	r.Await("it is passed over", 20*time.Second, func() bool { return r.Log.Has(`"version":5,"used":4`) })
+	orders(r, r.Chief.ID, "/config set router.queue_per_session 9", "Version 6 of the settings.") // of the one that is used
+	r.Await("the change counts", 20*time.Second, func() bool {
+		out, _, _ := r.Command("config", "get", "router.queue_per_session")
 		return strings.Contains(out, " 9 ")
 	})
-	r.prints("config get router.max_parts", 0, "5")
-	r.stop(10 * time.Second)
-	r.log = &testkit.Log{}
-	r.ready()
-	if r.log.Has("cannot be used") {
+	r.Prints("config get router.max_parts", 0, "5")
+	r.Stop(10 * time.Second)
+	r.Log = &testkit.Log{}
+	r.Ready()
+	if r.Log.Has("cannot be used") {
 		t.Error("it was not mended")
 	}
-	r.prints("config get router.workers", 0, "7")
-	r.stop(10 * time.Second)
+	r.Prints("config get router.workers", 0, "7")
+	r.Stop(10 * time.Second)
 }

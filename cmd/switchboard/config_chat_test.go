@@ -12,12 +12,12 @@ import (
 )
 
 // orders has somebody write a command, and returns what the bot answers with a part in it.
-func (r *telegramRig) orders(user int64, command, want string) (id int64, text string) {
-	r.t.Helper()
-	before := len(r.bot.FromBot(user))
-	r.bot.Say(user, command)
-	r.await(command+" is answered with "+want, 20*time.Second, func() bool {
-		for _, m := range r.bot.FromBot(user)[before:] {
+func orders(r *TelegramRig, user int64, command, want string) (id int64, text string) {
+	r.T.Helper()
+	before := len(r.Bot.FromBot(user))
+	r.Bot.Say(user, command)
+	r.Await(command+" is answered with "+want, 20*time.Second, func() bool {
+		for _, m := range r.Bot.FromBot(user)[before:] {
 			if strings.Contains(m.Text, want) {
 				id, text = m.ID, m.Text
 				return true
@@ -31,26 +31,26 @@ func (r *telegramRig) orders(user int64, command, want string) (id int64, text s
 // A setting is changed in the chat, refused, and undone by its button.
 func TestSettingsAreChangedInTheChat(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	r.channel("tg", r.bot, r.bot.Token(), "")
-	bob := r.bot.AddUser("Bob")
-	r.admit("user", bob)
-	r.env = append(r.env, "SWITCHBOARD_AGENT__MAX_PLAN_TASKS=9")
-	r.ready()
-	chief := r.chief.ID
+	r := NewTelegram(t, "")
+	r.Channel("tg", r.Bot, r.Bot.Token(), "")
+	bob := r.Bot.AddUser("Bob")
+	r.Admit("user", bob)
+	r.Env = append(r.Env, "SWITCHBOARD_AGENT__MAX_PLAN_TASKS=9")
+	r.Ready()
+	chief := r.Chief.ID
 	long := strings.Repeat("long ", 600)
-	r.orders(chief, "/config", "Nothing was changed while I run")
-	first, text := r.orders(chief, "/config set agent.max_llm_calls 30", "Version 1 of the settings.")
+	orders(r, chief, "/config", "Nothing was changed while I run")
+	first, text := orders(r, chief, "/config set agent.max_llm_calls 30", "Version 1 of the settings.")
 	if !strings.Contains(text, `agent.max_llm_calls is 30, was 40; used at once`) || strings.Contains(text, "lock you out") {
 		t.Errorf("%q", text)
 	}
-	id, _ := r.orders(chief, "/config set router.message_limit 2KB", "This could lock you out (router.message_limit): confirm it here within 60 s")
-	r.counts("router.message_limit", "2KB")
-	r.bot.Press(chief, chief, id, "Confirm")
-	r.await("it is confirmed", 20*time.Second, func() bool {
-		return strings.Contains(strings.Join(r.answers(chief), "\n"), "Confirmed: version 2 stays")
+	id, _ := orders(r, chief, "/config set router.message_limit 2KB", "This could lock you out (router.message_limit): confirm it here within 60 s")
+	r.Counts("router.message_limit", "2KB")
+	r.Bot.Press(chief, chief, id, "Confirm")
+	r.Await("it is confirmed", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.Answers(chief), "\n"), "Confirmed: version 2 stays")
 	})
-	r.orders(chief, long, "I take up to 2 KB")
+	orders(r, chief, long, "I take up to 2 KB")
 	for command, want := range map[string]string{
 		"/config set router.message_limit many":                        "router.message_limit: ",
 		"/config set router.wokers 3":                                  `did you mean "workers"?`,
@@ -62,8 +62,8 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 		"/config set channels.tg.token env:HOME":                       "env: and file: can be written in the settings file alone; set it with /secret set NAME",
 		"/config set channels.tg.api_url http://127.0.0.1:1/x":         "channels.tg.token would go to another address: it is set in the file or the environment, and so is its address",
 		"/config set llm.providers.fake.base_url http://127.0.0.1:1/x": "llm.providers.fake.api_key would go to another address",
-		"/config set\nllm.providers.x.api_key file:/proc/self/root" + r.data("secret.key") + "\nllm.providers.x.base_url http://127.0.0.1:1/x": "Nothing was changed: I take one setting a message",
-		"/config set llm.providers.x.api_key file:/proc/self/root" + r.data("secret.key"):                                                      "env: and file: can be written in the settings file alone",
+		"/config set\nllm.providers.x.api_key file:/proc/self/root" + data(r.Rig, "secret.key") + "\nllm.providers.x.base_url http://127.0.0.1:1/x": "Nothing was changed: I take one setting a message",
+		"/config set llm.providers.x.api_key file:/proc/self/root" + data(r.Rig, "secret.key"):                                                      "env: and file: can be written in the settings file alone",
 		"/config unset router.workers":     "router.workers: was not changed",
 		"/config undo 7":                   "There is no version 7",
 		"/config confirm":                  "No change of the settings waits",
@@ -74,32 +74,32 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 		"/config":                          "Chief: router.message_limit",
 		"/config what":                     "`set KEY VALUE`",
 	} {
-		r.orders(chief, command, strings.ReplaceAll(want, "`", ""))
+		orders(r, chief, command, strings.ReplaceAll(want, "`", ""))
 	}
-	r.orders(chief, "/config set server.listen 127.0.0.1:8585", "used from the next start")
-	r.orders(chief, "/config undo", "Version 4")
-	r.bot.Press(chief, chief, first, "Undo")
-	r.await("it is undone", 20*time.Second, func() bool {
-		return strings.Contains(strings.Join(r.answers(chief), "\n"), "agent.max_llm_calls is 40, was 30")
+	orders(r, chief, "/config set server.listen 127.0.0.1:8585", "used from the next start")
+	orders(r, chief, "/config undo", "Version 4")
+	r.Bot.Press(chief, chief, first, "Undo")
+	r.Await("it is undone", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.Answers(chief), "\n"), "agent.max_llm_calls is 40, was 30")
 	})
-	r.orders(chief, "/config undo 2", "This could lock you out")
-	r.orders(chief, "/config set agent.max_llm_calls 20", "Version 6 waits for Chief to confirm it")
-	r.counts("router.message_limit", "64KB")
-	r.orders(chief, "/config confirm", "Confirmed: version 6 stays")
-	r.orders(chief, "/config set\nchannels.second.kind telegram\nchannels.second.dm = \"some\"", "Nothing was changed: I take one setting a message")
-	r.orders(chief, "/config set channels.second.dm = \"some\"", "channels.second.kind: is missing")
-	r.orders(chief, long, "heard: long")
-	r.orders(bob.ID, "/config", "I do not know /config")
-	group := r.bot.AddGroup("Team", r.chief)
-	r.bot.SayIn(group.ID, chief, "/config set router.workers 2")
-	r.settle()
-	if n := r.count("SELECT count(*) FROM settings_versions"); n != 6 {
+	orders(r, chief, "/config undo 2", "This could lock you out")
+	orders(r, chief, "/config set agent.max_llm_calls 20", "Version 6 waits for Chief to confirm it")
+	r.Counts("router.message_limit", "64KB")
+	orders(r, chief, "/config confirm", "Confirmed: version 6 stays")
+	orders(r, chief, "/config set\nchannels.second.kind telegram\nchannels.second.dm = \"some\"", "Nothing was changed: I take one setting a message")
+	orders(r, chief, "/config set channels.second.dm = \"some\"", "channels.second.kind: is missing")
+	orders(r, chief, long, "heard: long")
+	orders(r, bob.ID, "/config", "I do not know /config")
+	group := r.Bot.AddGroup("Team", r.Chief)
+	r.Bot.SayIn(group.ID, chief, "/config set router.workers 2")
+	r.Settle()
+	if n := r.Count("SELECT count(*) FROM settings_versions"); n != 6 {
 		t.Errorf("%d versions", n)
 	}
-	if n := r.count("SELECT count(*) FROM audit WHERE action = 'config.set' AND outcome = 'done' AND person = 'Chief'"); n != 6 {
+	if n := r.Count("SELECT count(*) FROM audit WHERE action = 'config.set' AND outcome = 'done' AND person = 'Chief'"); n != 6 {
 		t.Errorf("%d rows in the audit log", n)
 	}
-	r.stop(10 * time.Second)
+	r.Stop(10 * time.Second)
 }
 
 // A change that locks its admin out undoes itself, also where the program was killed meanwhile;
@@ -116,38 +116,38 @@ func TestLockOutUndoesItself(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newTelegram(t, "")
-			r.channel("tg", r.bot, r.bot.Token(), "")
-			r.ready()
-			chief, eve := r.chief.ID, r.bot.AddUser("Eve").ID
-			r.orders(chief, "hello", "heard: hello")
+			r := NewTelegram(t, "")
+			r.Channel("tg", r.Bot, r.Bot.Token(), "")
+			r.Ready()
+			chief, eve := r.Chief.ID, r.Bot.AddUser("Eve").ID
+			orders(r, chief, "hello", "heard: hello")
 			if !c.confirm {
-				r.orders(chief, "/remind in 10 seconds to stretch", "stretch")
+				orders(r, chief, "/remind in 10 seconds to stretch", "stretch")
 			}
 			began := time.Now()
-			id, _ := r.orders(chief, "/config set "+c.set, "This could lock you out")
+			id, _ := orders(r, chief, "/config set "+c.set, "This could lock you out")
 			if c.confirm {
-				r.counts("channels.tg.dm", "open")
-				r.bot.Press(chief, chief, id, "Confirm")
-				r.await("it is confirmed", 20*time.Second, func() bool {
-					return strings.Contains(strings.Join(r.answers(chief), "\n"), "Confirmed: version 1 stays")
+				r.Counts("channels.tg.dm", "open")
+				r.Bot.Press(chief, chief, id, "Confirm")
+				r.Await("it is confirmed", 20*time.Second, func() bool {
+					return strings.Contains(strings.Join(r.Answers(chief), "\n"), "Confirmed: version 1 stays")
 				})
-				r.orders(eve, "hello", "heard: hello")
+				orders(r, eve, "hello", "heard: hello")
 				time.Sleep(time.Until(began.Add(65 * time.Second)))
-				r.orders(eve, "still here", "heard: still here")
+				orders(r, eve, "still here", "heard: still here")
 				return
 			}
-			heard := func(text string) bool { return strings.Contains(strings.Join(r.answers(chief), "\n"), "heard: "+text) }
+			heard := func(text string) bool { return strings.Contains(strings.Join(r.Answers(chief), "\n"), "heard: "+text) }
 			time.Sleep(time.Second)
-			r.bot.Say(chief, "away")
+			r.Bot.Say(chief, "away")
 			if time.Sleep(15 * time.Second); heard("away") {
 				t.Error("the admin is served still")
 			}
 			if c.kill {
-				r.kill()
-				r.log = &testkit.Log{}
-				r.ready()
-				r.bot.Say(chief, "after the kill")
+				r.Kill()
+				r.Log = &testkit.Log{}
+				r.Ready()
+				r.Bot.Say(chief, "after the kill")
 				if time.Sleep(5 * time.Second); heard("after the kill") {
 					t.Error("the admin is served again before the time is over")
 				}
@@ -155,23 +155,23 @@ func TestLockOutUndoesItself(t *testing.T) {
 			last := ""
 			for i := 0; last == "" || !heard(last); i++ {
 				if time.Since(began) > 90*time.Second {
-					t.Fatalf("the admin is locked out: %q", r.answers(chief))
+					t.Fatalf("the admin is locked out: %q", r.Answers(chief))
 				}
 				last = fmt.Sprint("here again ", i)
-				r.bot.Say(chief, last)
+				r.Bot.Say(chief, last)
 				time.Sleep(2 * time.Second)
 			}
 			if took := time.Since(began); took < 50*time.Second {
 				t.Errorf("it was undone after %s", took)
 			}
-			r.await("the reminder that was due meanwhile comes", 90*time.Second, func() bool {
-				said := strings.Join(r.answers(chief), "\n")
+			r.Await("the reminder that was due meanwhile comes", 90*time.Second, func() bool {
+				said := strings.Join(r.Answers(chief), "\n")
 				return strings.Count(said, "Reminder: stretch") == 1 && strings.Contains(said, "(was due on ")
 			})
-			r.await("the admin reads why", 20*time.Second, func() bool {
-				return strings.Contains(strings.Join(r.answers(chief), "\n"), "Nobody confirmed Chief's change (version 1), so I took it back")
+			r.Await("the admin reads why", 20*time.Second, func() bool {
+				return strings.Contains(strings.Join(r.Answers(chief), "\n"), "Nobody confirmed Chief's change (version 1), so I took it back")
 			})
-			r.loses(chief, id)
+			loses(r, chief, id)
 		})
 	}
 }
@@ -179,16 +179,16 @@ func TestLockOutUndoesItself(t *testing.T) {
 // Both engines of one database go by a change before they would look without being woken, each 10 s.
 func TestTwoEnginesGoByAChange(t *testing.T) {
 	t.Parallel()
-	f := twoEngines(t, "", "ada")
-	f.up()
+	f := TwoEngines(t, "", "ada")
+	f.Up()
 	for i, limit := range []string{"2KB", "3KB", "4KB"} {
-		if out, errs, code := f.command("config", "set", "router.message_limit", limit); code != 0 {
+		if out, errs, code := f.Command("config", "set", "router.message_limit", limit); code != 0 {
 			t.Fatalf("%s%s", out, errs)
 		}
 		began := time.Now()
 		goBy := func() (n int) {
 			type running struct{ Settings []configs.Shown }
-			answers, _, _ := local.AskAll[running](t.Context(), f.dir+"/data", "/settings")
+			answers, _, _ := local.AskAll[running](t.Context(), f.Dir+"/data", "/settings")
 			for _, a := range answers {
 				for _, s := range a.Settings {
 					if s.Key == "router.message_limit" && s.Value == `"`+limit+`"` {
@@ -198,39 +198,30 @@ func TestTwoEnginesGoByAChange(t *testing.T) {
 			}
 			return n
 		}
-		f.await("both go by it", 20*time.Second, func() bool { return goBy() == 2 })
+		f.Await("both go by it", 20*time.Second, func() bool { return goBy() == 2 })
 		if i > 0 { // the first may meet a look
 			testkit.Within(t, time.Since(began), 9*time.Second) // looks are 10 s apart
 		}
 	}
-	f.stop()
+	f.Stop()
 }
 
 // What is confirmed in the same breath, before it counts, shows nothing.
 func TestConfirmationInTheSameBreathIsNone(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	r.channel("tg", r.bot, r.bot.Token(), "")
-	r.ready()
-	chief := r.chief.ID
-	r.bot.Say(chief, "/config set channels.tg.dm disabled")
-	r.bot.Say(chief, "/config confirm")
-	r.await("the change is made", 20*time.Second, func() bool {
-		return strings.Contains(strings.Join(r.answers(chief), "\n"), "This could lock you out")
+	r := NewTelegram(t, "")
+	r.Channel("tg", r.Bot, r.Bot.Token(), "")
+	r.Ready()
+	chief := r.Chief.ID
+	r.Bot.Say(chief, "/config set channels.tg.dm disabled")
+	r.Bot.Say(chief, "/config confirm")
+	r.Await("the change is made", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.Answers(chief), "\n"), "This could lock you out")
 	})
-	r.counts("channels.tg.dm", "disabled")
-	r.settle()
-	if n := r.count("SELECT count(*) FROM settings_versions WHERE confirmed_at IS NOT NULL"); n != 0 {
+	r.Counts("channels.tg.dm", "disabled")
+	r.Settle()
+	if n := r.Count("SELECT count(*) FROM settings_versions WHERE confirmed_at IS NOT NULL"); n != 0 {
 		t.Error("it stays, and nobody is heard")
 	}
-	r.stop(10 * time.Second)
-}
-
-// counts waits until a setting is so in the running program.
-func (r *rig) counts(key, value string) {
-	r.t.Helper()
-	r.await(key+" is "+value, 20*time.Second, func() bool {
-		out, _, _ := r.command("config", "get", key)
-		return strings.Contains(out, value)
-	})
+	r.Stop(10 * time.Second)
 }

@@ -10,12 +10,12 @@ import (
 // ever for one of them.
 func TestConnectionsOfEnginesAreFew(t *testing.T) {
 	t.Parallel()
-	busy(t)
+	Busy(t)
 	const most = 12 // as docs/engines.md says
 	people := crowd(120)
-	f := twoEngines(t, "", people...)
-	f.model.Handle(echo)
-	answered := counted(f.platform)
+	f := TwoEngines(t, "", people...)
+	f.Model.Handle(Echo)
+	answered := counted(f.Platform)
 	load := func(engines int) {
 		t.Helper()
 		ctx, stop := context.WithCancel(t.Context())
@@ -24,17 +24,17 @@ func TestConnectionsOfEnginesAreFew(t *testing.T) {
 		go func() {
 			n := 0
 			for ctx.Err() == nil {
-				n = max(n, f.count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'switchboard%'"))
+				n = max(n, f.Count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'switchboard%'"))
 			}
 			highest <- n
 		}()
 		want := answered.Load()
 		for range 5 {
 			for _, u := range people {
-				f.platform.Say("c"+u, u, "hello")
+				f.Platform.Say("c"+u, u, "hello")
 			}
 			want += int64(len(people))
-			f.await("all are answered", time.Minute, func() bool { return answered.Load() >= want })
+			f.Await("all are answered", time.Minute, func() bool { return answered.Load() >= want })
 		}
 		stop()
 		if n := <-highest; n > engines*most || n < engines*5 {
@@ -43,9 +43,9 @@ func TestConnectionsOfEnginesAreFew(t *testing.T) {
 			t.Logf("%d connections of %d engines", n, engines)
 		}
 	}
-	f.engines[0].up()
+	f.Engines[0].Up()
 	load(1)
-	f.engines[1].up()
+	f.Engines[1].Up()
 	load(2)
-	f.stop()
+	f.Stop()
 }

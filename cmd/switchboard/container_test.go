@@ -52,7 +52,7 @@ func TestContainerNeedsNothingButAToken(t *testing.T) {
 			_ = os.Chmod(path, info.Mode().Perm()|0o055)
 		}
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(tree, "usr/local/bin/switchboard"), ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(tree, "usr/local/bin/switchboard"), "switchboard/cmd/switchboard")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -13,6 +13,7 @@ import (
 
 // grows and sends say what kind of job n is.
 func (c *crash) grows(n int) bool { return c.mixed && n%5 == 1 }
+
 func (c *crash) sends(n int) bool { return c.mixed && n%5 > 2 }
 
 // grown is what an answer says that grows, behind what every answer does.
@@ -37,7 +38,7 @@ func jobFile(n int) string { return fmt.Sprintf("job-%d.txt", n) }
 func (c *crash) checkOnce(what string, plain, marked int, listed bool) {
 	c.t.Helper()
 	switch {
-	case c.place.exact() && (plain != 1 || marked > 0):
+	case c.place.Exact() && (plain != 1 || marked > 0):
 		c.t.Errorf("%s is shown %d times, and %d times with a mark", what, plain, marked)
 	case plain+marked == 0 && !listed:
 		c.t.Errorf("%s was never shown", what)
@@ -54,7 +55,7 @@ type answered struct {
 }
 
 func (c *crash) answers(n int) (a answered) {
-	for _, shown := range c.place.shown(n % crashUsers) {
+	for _, shown := range c.place.Shown(n % Users) {
 		text, marked := strings.CutPrefix(strings.TrimSpace(shown), "(repeated)")
 		text = strings.TrimSpace(text)
 		one, other := &a.plain, &a.marked
@@ -77,12 +78,12 @@ func (c *crash) answers(n int) (a answered) {
 
 // left is what stands in the chats and is no answer, or one shown before.
 func (c *crash) left() (left []string) {
-	for user := range crashUsers {
+	for user := range Users {
 		known := []string{}
-		for n := user; n < c.written; n += crashUsers {
+		for n := user; n < c.written; n += Users {
 			known = append(known, append(c.finals(n), "<"+jobFile(n)+">")...)
 		}
-		for _, text := range c.place.shown(user) {
+		for _, text := range c.place.Shown(user) {
 			text = strings.TrimSpace(text)
 			if i := slices.Index(known, text); i >= 0 {
 				known = slices.Delete(known, i, i+1)
@@ -98,19 +99,19 @@ func (c *crash) left() (left []string) {
 // show all of it, by a change that is in doubt, is taken back. Neither is an answer that was shown twice.
 func TestDraftInDoubtShowsNoAnswerTwice(t *testing.T) {
 	t.Parallel()
-	c := newCrash(t, 1, func(r *rig) place { return newTelegramPlace(t, false) }, "")
-	p := c.place.(*telegramPlace)
-	p.server.Mend()
+	c := newCrash(t, 1, func(r *Rig) Place { return NewTelegramPlace(t, false) }, "")
+	p := c.place.(*TelegramPlace)
+	p.Server.Mend()
 	for user, method := range map[int]string{0: "sendMessage", 3: "editMessageText"} {
-		p.server.Break(platformtest.Fault{Method: method, Lost: true, When: func(call platformtest.Call) bool {
-			return call.Int("chat_id") == p.users[user].ID
+		p.Server.Break(platformtest.Fault{Method: method, Lost: true, When: func(call platformtest.Call) bool {
+			return call.Int("chat_id") == p.Users[user].ID
 		}})
 	}
-	p.server.Break(platformtest.Fault{Method: "deleteMessage", Delay: time.Second})
-	c.rig.model.Handle(func(req llmtest.Request) llmtest.Reply {
+	p.Server.Break(platformtest.Fault{Method: "deleteMessage", Delay: time.Second})
+	c.rig.Model.Handle(func(req llmtest.Request) llmtest.Reply {
 		reply := c.think(req)
 		reply.NoUsage = true
-		switch job := said(req); {
+		switch job := Said(req); {
 		case req.Role != "planner":
 		case job == "job 0": // the draft shows all of it at once
 			reply.Pieces, reply.Pause = []string{reply.Text}, 1500*time.Millisecond
@@ -120,9 +121,9 @@ func TestDraftInDoubtShowsNoAnswerTwice(t *testing.T) {
 		}
 		return reply
 	})
-	c.rig.up()
+	c.rig.Up()
 	c.write(4)
 	c.settle()
-	t.Logf("shown are %q and %q", p.shown(0), p.shown(3))
+	t.Logf("shown are %q and %q", p.Shown(0), p.Shown(3))
 	c.check()
 }

@@ -29,14 +29,14 @@ var moments = []string{"asked", "said", "decided", "running", "done"}
 func TestCrashApprovals(t *testing.T) {
 	t.Parallel()
 	c := newApprovalsCrash(t, "")
-	c.query = c.rig.query
-	c.rig.up()
+	c.query = c.rig.Query
+	c.rig.Up()
 	c.storm(func(int) {
-		c.rig.kill()
-		c.rig.start()
+		c.rig.Kill()
+		c.rig.Start()
 	})
 	c.verify()
-	c.rig.stop(20 * time.Second)
+	c.rig.Stop(20 * time.Second)
 }
 
 // Two engines on one PostgreSQL, of which one or both are killed. A decision is taken by the
@@ -45,24 +45,24 @@ func TestCrashApprovalsTwoEngines(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
 	c := newApprovalsCrash(t, "workers = 3\n")
-	f := newFleet(c.rig, url, "one", "two")
-	c.query = f.query
-	f.up()
+	f := NewFleet(c.rig, url, "one", "two")
+	c.query = f.Query
+	f.Up()
 	c.storm(func(kill int) {
-		victim := f.engines[c.random.IntN(2)]
-		if holder := f.holder("play"); kill%2 == 0 && holder != nil {
+		victim := f.Engines[c.random.IntN(2)]
+		if holder := f.Holder("play"); kill%2 == 0 && holder != nil {
 			victim = holder
 		}
-		victim.kill()
+		victim.Kill()
 		if kill%3 == 0 {
-			f.other(victim).kill()
-			f.other(victim).start()
+			f.Other(victim).Kill()
+			f.Other(victim).Start()
 		}
-		victim.start()
+		victim.Start()
 	})
 	c.verify()
 	c.decidedElsewhere(f)
-	f.stop()
+	f.Stop()
 }
 
 // An approvalsCrash is a run of the crash test in which every command needs a permission.
@@ -75,9 +75,9 @@ type approvalsCrash struct {
 }
 
 func newApprovalsCrash(t *testing.T, router string) *approvalsCrash {
-	busy(t)
+	Busy(t)
 	seed := crashSeed(t)
-	c := &approvalsCrash{crash: &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: marker()}}
+	c := &approvalsCrash{crash: &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: Marker()}}
 	var people strings.Builder
 	for u := range wishers {
 		role := "user"
@@ -86,10 +86,10 @@ func newApprovalsCrash(t *testing.T, router string) *approvalsCrash {
 		}
 		fmt.Fprintf(&people, "[[people]]\nname = \"u%d\"\nrole = %q\nidentities = [\"scripted:u%d\"]\ntools = [\"exec\"]\n", u, role, u)
 	}
-	c.rig = newRig(t, nil, "buttons = true\n[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+router+
+	c.rig = NewRig(t, nil, "buttons = true\n[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+router+
 		"[policy]\nask = [\"exec\"]\n[approvals]\ndeadline = \"12s\"\n"+people.String())
-	c.place = newScriptedPlace(c.rig.platform)
-	c.rig.model.Handle(c.think)
+	c.place = NewScriptedPlace(c.rig.Platform)
+	c.rig.Model.Handle(c.think)
 	return c
 }
 
@@ -154,11 +154,11 @@ func lineOf(n int) string { return fmt.Sprintf("echo %d >> log.txt", n) }
 func (c *approvalsCrash) storm(kill func(n int)) {
 	c.t.Helper()
 	for u := range deciders { // so that each has a chat in which to ask
-		c.place.say(u, "good morning")
+		c.place.Say(u, "good morning")
 	}
-	c.rig.await("the admins are greeted", patience, func() bool {
+	c.rig.Await("the admins are greeted", Patience, func() bool {
 		for u := range deciders {
-			if len(c.place.shown(u)) == 0 {
+			if len(c.place.Shown(u)) == 0 {
 				return false
 			}
 		}
@@ -187,10 +187,10 @@ func (c *approvalsCrash) storm(kill func(n int)) {
 
 // wish lets the next person write, once few enough questions of theirs are open.
 func (c *approvalsCrash) wish() {
-	c.rig.await("the next person may ask", 2*patience, func() bool {
+	c.rig.Await("the next person may ask", 2*Patience, func() bool {
 		return c.query(fmt.Sprintf("SELECT count(*) FROM turns WHERE person = 'u%d' AND state IN ('queued', 'running', 'waiting')", c.written%wishers))[0][0] < "5"
 	})
-	c.place.say(c.written%wishers, fmt.Sprintf("job %d", c.written))
+	c.place.Say(c.written%wishers, fmt.Sprintf("job %d", c.written))
 	c.written++
 }
 
@@ -214,7 +214,7 @@ func (c *approvalsCrash) awaitMoment(moment string) {
 		"done":    func() func() bool { return grown(&c.reviewed) },
 	}[moment]()
 	began := time.Now()
-	c.rig.await("a kill falls when something is "+moment, 2*patience, func() bool {
+	c.rig.Await("a kill falls when something is "+moment, 2*Patience, func() bool {
 		if time.Since(began) > 2*time.Second {
 			began = time.Now()
 			c.wish()
@@ -304,18 +304,18 @@ func (c *approvalsCrash) verify() {
 	}
 	c.t.Logf("%d jobs; %v; %d kills, %d times more was written for one", c.written, states, crashKills, c.written-3*crashKills)
 	c.ended()
-	gone(c.t, c.marker)
+	Gone(c.t, c.marker)
 }
 
 // ended wants each turn to have ended, and its end told once.
 func (c *approvalsCrash) ended() {
 	c.t.Helper()
 	unknown := map[int64]bool{}
-	for _, d := range c.rig.deliveries() {
+	for _, d := range c.rig.Deliveries() {
 		unknown[d.TurnID] = unknown[d.TurnID] || d.State == "unknown"
 	}
 	turns := map[int]int{}
-	for _, turn := range c.rig.turns() {
+	for _, turn := range c.rig.Turns() {
 		if turn.State != "done" {
 			c.t.Errorf("turn %d (%s) ended %s, %s", turn.ID, turn.Text, turn.State, turn.Outcome)
 		}
@@ -333,7 +333,7 @@ func (c *approvalsCrash) ended() {
 			ends = []string{"nobody allowed the command in time", "`" + lineOf(n) + ";"}
 		}
 		plain, marked := 0, 0
-		for _, text := range c.place.shown(n % wishers) {
+		for _, text := range c.place.Shown(n % wishers) {
 			text, again := strings.CutPrefix(strings.TrimSpace(text), "(repeated)")
 			text = strings.TrimSpace(text)
 			stopped := strings.HasPrefix(text, "I stopped: ") && strings.Contains(text, ends[0]) ||
@@ -357,11 +357,11 @@ func (c *approvalsCrash) ended() {
 }
 
 // decidedElsewhere wants decisions to have been taken by another engine than asked.
-func (c *approvalsCrash) decidedElsewhere(f *fleet) {
+func (c *approvalsCrash) decidedElsewhere(f *Fleet) {
 	c.t.Helper()
-	by := map[string]*member{}
-	for _, m := range f.engines {
-		for line := range strings.Lines(m.log.String()) {
+	by := map[string]*Member{}
+	for _, m := range f.Engines {
+		for line := range strings.Lines(m.Log.String()) {
 			var entry struct {
 				Msg      string
 				Approval json.Number `json:"approval_id"`
@@ -371,7 +371,7 @@ func (c *approvalsCrash) decidedElsewhere(f *fleet) {
 			}
 		}
 	}
-	owners, here, elsewhere := f.owners(), 0, 0
+	owners, here, elsewhere := f.Owners(), 0, 0
 	for _, row := range c.query("SELECT a.id, a.created_at, t.holders FROM approvals a JOIN turns t ON t.id = a.turn_id") {
 		asked, owner := row[1], ""
 		for _, holder := range strings.Fields(row[2]) { // the last that set it running before it asked

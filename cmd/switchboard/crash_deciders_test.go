@@ -60,7 +60,7 @@ func (c *approvalsCrash) decide(stop <-chan struct{}) (told map[string]map[int]i
 			return h.told()
 		case <-time.After(3 * time.Millisecond):
 		}
-		sent := c.rig.platform.Sent()
+		sent := c.rig.Platform.Sent()
 		for _, s := range sent[h.read:] {
 			m := questionPattern.FindStringSubmatch(s.Text)
 			if m == nil || h.codes[m[2]] { // it may be shown again
@@ -81,7 +81,7 @@ func (c *approvalsCrash) decide(stop <-chan struct{}) (told map[string]map[int]i
 
 // answer does with a question what the fate of its job is.
 func (h *hands) answer(q *question) {
-	n, platform := q.job, h.c.rig.platform
+	n, platform := q.job, h.c.rig.Platform
 	admin, _ := strconv.Atoi(strings.TrimPrefix(q.user, "u"))
 	does := "Allow once"
 	switch {
@@ -112,7 +112,7 @@ func (h *hands) answer(q *question) {
 		h.typed(q, does)
 		h.press(q, does)
 	case 3: // after a newer message of who asked
-		h.c.place.say(n%wishers, "and meanwhile")
+		h.c.place.Say(n%wishers, "and meanwhile")
 		h.later = append(h.later, later{time.Now().Add(60 * time.Millisecond), func() { h.press(q, does) }})
 	}
 }
@@ -129,7 +129,7 @@ func (h *hands) goOn() {
 		l.do()
 	}
 	shown := map[string]bool{}
-	for _, toast := range h.c.rig.platform.Toasts() {
+	for _, toast := range h.c.rig.Platform.Toasts() {
 		shown[toast.Callback] = true
 	}
 	open := h.presses
@@ -152,7 +152,7 @@ func (h *hands) goOn() {
 }
 
 func (h *hands) press(q *question, label string) {
-	callback := h.c.rig.platform.PressCode(string(q.Conversation), q.user, string(q.ID), q.button(label))
+	callback := h.c.rig.Platform.PressCode(string(q.Conversation), q.user, string(q.ID), q.button(label))
 	h.about[callback] = q
 	h.presses = append(h.presses, press{callback: callback, at: time.Now(), again: 3, question: q, label: label})
 	h.c.said.Add(1)
@@ -163,14 +163,14 @@ func (h *hands) typed(q *question, label string) {
 	if label == "Deny" {
 		command = "/deny " + q.code + " not now"
 	}
-	h.c.rig.platform.Say(string(q.Conversation), q.user, command)
+	h.c.rig.Platform.Say(string(q.Conversation), q.user, command)
 	h.c.said.Add(1)
 }
 
 // told counts the questions of each job that a press was told to have decided.
 func (h *hands) told() map[string]map[int]int {
 	told, seen := map[string]map[int]int{"Allowed": {}, "Denied": {}}, map[string]bool{}
-	for _, toast := range h.c.rig.platform.Toasts() {
+	for _, toast := range h.c.rig.Platform.Toasts() {
 		what, _, _ := strings.Cut(toast.Text, ".")
 		q := h.about[toast.Callback]
 		if q == nil || told[what] == nil || seen[q.code] { // it may be told again after a kill

@@ -16,25 +16,29 @@ import (
 	"switchboard/channels/telegram/telegramtest"
 )
 
-// A place is the platform of a crash test: users write in their direct chats and
+// A Place is the platform of a crash test: users write in their direct chats and
 // see what the bot answers. Its sends take a while, to be killed in.
-type place interface {
-	// settings are the tables of the channel and of its people.
-	settings() string
-	say(user int, text string)
-	// pending says that something was written and is not confirmed.
-	pending() bool
-	// sending says that a send is under way.
-	sending() bool
-	// shown are the messages of the bot in the user's chat, in the order shown: the text, and
+type Place interface {
+	// Settings are the tables of the channel and of its people.
+	Settings() string
+	// Say has a user write in their direct chat.
+	Say(user int, text string)
+	// Pending says that something was written and is not confirmed.
+	Pending() bool
+	// Sending says that a send is under way.
+	Sending() bool
+	// Shown are the messages of the bot in the user's chat, in the order shown: the text, and
 	// each file as " <name>".
-	shown(user int) []string
-	// exact says that the platform can be asked what became of a call: nothing is shown twice, and
+	Shown(user int) []string
+	// Exact says that the platform can be asked what became of a call: nothing is shown twice, and
 	// nothing stays that was shown on the way to an answer.
-	exact() bool
-	// made counts the calls that show something, by what they are.
-	made() map[string]int
+	Exact() bool
+	// Made counts the calls that show something, by what they are.
+	Made() map[string]int
 }
+
+// Users are so many that nobody of them writes more than a person may.
+const Users = 20
 
 // A losing place loses every tenth answer to a call that took effect, of each kind for itself, and
 // takes a while for each.
@@ -62,13 +66,15 @@ func (l *losing) meet(kind string) bool {
 	return l.every > 0 && l.calls[kind]%l.every == 0
 }
 
-func (l *losing) sending() bool {
+// Sending says that a call is under way.
+func (l *losing) Sending() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Now().Before(l.until)
 }
 
-func (l *losing) made() map[string]int {
+// Made counts the calls that show something, by what they are.
+func (l *losing) Made() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.calls)
@@ -99,15 +105,16 @@ func named(text string, names ...string) string {
 // sendTime is how long a send takes, so that a kill that waits for one still meets it.
 const sendTime = 50 * time.Millisecond
 
-// scriptedPlace is the rig's own platform.
-type scriptedPlace struct {
+// ScriptedPlace is the rig's own platform.
+type ScriptedPlace struct {
 	platform *channelstest.Platform
 	now      atomic.Int32
-	disorder bool // it tells events in another order than they were written
+	Disorder bool // it tells events in another order than they were written
 }
 
-func newScriptedPlace(platform *channelstest.Platform) *scriptedPlace {
-	p := &scriptedPlace{platform: platform}
+// NewScriptedPlace makes the sends of a rig's platform take a while.
+func NewScriptedPlace(platform *channelstest.Platform) *ScriptedPlace {
+	p := &ScriptedPlace{platform: platform}
 	platform.OnSend(func(scripted.Post) channelstest.Fault {
 		p.now.Add(1)
 		defer p.now.Add(-1)
@@ -117,61 +124,80 @@ func newScriptedPlace(platform *channelstest.Platform) *scriptedPlace {
 	return p
 }
 
-func (p *scriptedPlace) settings() string {
+// Settings are the tables of the people; the channel is the rig's.
+func (p *ScriptedPlace) Settings() string {
 	var b strings.Builder
-	for u := range crashUsers {
+	for u := range Users {
 		fmt.Fprintf(&b, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"scripted:u%d\"]\n", u, u)
 	}
 	return b.String()
 }
 
-func (p *scriptedPlace) say(user int, text string) {
+// Say has a user write in their direct chat.
+func (p *ScriptedPlace) Say(user int, text string) {
 	p.platform.Say(fmt.Sprintf("cu%d", user), fmt.Sprintf("u%d", user), text)
 }
-func (p *scriptedPlace) pending() bool        { return p.platform.Pending() > 0 }
-func (p *scriptedPlace) sending() bool        { return p.now.Load() > 0 }
-func (p *scriptedPlace) exact() bool          { return false }
-func (p *scriptedPlace) made() map[string]int { return nil }
 
-func (p *scriptedPlace) shown(user int) (texts []string) {
+// Pending says that something was written and is not confirmed.
+func (p *ScriptedPlace) Pending() bool { return p.platform.Pending() > 0 }
+
+// Sending says that a send is under way.
+func (p *ScriptedPlace) Sending() bool { return p.now.Load() > 0 }
+
+// Exact is false: a send is not looked up.
+func (p *ScriptedPlace) Exact() bool { return false }
+
+// Made counts nothing here.
+func (p *ScriptedPlace) Made() map[string]int { return nil }
+
+// Shown are the messages of the bot in the user's chat.
+func (p *ScriptedPlace) Shown(user int) (texts []string) {
 	for _, s := range p.platform.SentIn(fmt.Sprintf("cu%d", user)) {
 		texts = append(texts, s.Text)
 	}
 	return texts
 }
 
-// telegramPlace speaks the Bot API.
-type telegramPlace struct {
-	server *telegramtest.Server
-	users  [crashUsers]telegramtest.User
+// TelegramPlace speaks the Bot API.
+type TelegramPlace struct {
+	Server *telegramtest.Server
+	Users  [Users]telegramtest.User
 	*losing
 }
 
-func newTelegramPlace(t platformtest.TB, lost bool) *telegramPlace {
-	p := &telegramPlace{server: telegramtest.New(t), losing: newLosing(lost)}
-	for u := range p.users {
-		p.users[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
+// NewTelegramPlace is a place with people, which loses answers or none.
+func NewTelegramPlace(t platformtest.TB, lost bool) *TelegramPlace {
+	p := &TelegramPlace{Server: telegramtest.New(t), losing: newLosing(lost)}
+	for u := range p.Users {
+		p.Users[u] = p.Server.AddUser(fmt.Sprintf("User%d", u))
 	}
-	p.faults(p.server.Break, "sendMessage", "sendDocument", "editMessageText")
+	p.faults(p.Server.Break, "sendMessage", "sendDocument", "editMessageText")
 	return p
 }
 
-func (p *telegramPlace) settings() string {
+// Settings are the tables of the channel and of its people.
+func (p *TelegramPlace) Settings() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[channels.telegram]\nkind = \"telegram\"\ntoken = %q\napi_url = %q\ntools_deny = []\n",
-		p.server.Token(), p.server.URL())
-	for u, user := range p.users {
+		p.Server.Token(), p.Server.URL())
+	for u, user := range p.Users {
 		fmt.Fprintf(&b, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"telegram:%d\"]\n", u, user.ID)
 	}
 	return b.String()
 }
 
-func (p *telegramPlace) say(user int, text string) { p.server.Say(p.users[user].ID, text) }
-func (p *telegramPlace) pending() bool             { return len(p.server.Pending()) > 0 }
-func (p *telegramPlace) exact() bool               { return false }
+// Say has a user write in their direct chat.
+func (p *TelegramPlace) Say(user int, text string) { p.Server.Say(p.Users[user].ID, text) }
 
-func (p *telegramPlace) shown(user int) (texts []string) {
-	for _, m := range p.server.FromBot(p.users[user].ID) {
+// Pending says that something was written and is not confirmed.
+func (p *TelegramPlace) Pending() bool { return len(p.Server.Pending()) > 0 }
+
+// Exact is false: nobody can ask what became of a call.
+func (p *TelegramPlace) Exact() bool { return false }
+
+// Shown are the messages of the bot in the user's chat.
+func (p *TelegramPlace) Shown(user int) (texts []string) {
+	for _, m := range p.Server.FromBot(p.Users[user].ID) {
 		texts = append(texts, m.Text)
 		if m.Document != nil {
 			texts[len(texts)-1] = named(m.Caption, m.Document.FileName)
@@ -180,89 +206,104 @@ func (p *telegramPlace) shown(user int) (texts []string) {
 	return texts
 }
 
-// discordPlace speaks Discord's REST API and gateway.
-type discordPlace struct {
-	server *discordtest.Server
-	users  [crashUsers]string // direct chats
-	people [crashUsers]discordtest.User
+// DiscordPlace speaks Discord's REST API and gateway.
+type DiscordPlace struct {
+	Server *discordtest.Server
+	Users  [Users]string // direct chats
+	people [Users]discordtest.User
 	met    atomic.Bool
 	*losing
 }
 
-func newDiscordPlace(t platformtest.TB, lost bool) *discordPlace {
-	p := &discordPlace{server: discordtest.New(t), losing: newLosing(lost)}
-	for u := range p.users {
-		p.people[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
-		p.users[u] = p.server.Direct(p.people[u].ID).ID
+// NewDiscordPlace is a place with people, which loses answers or none.
+func NewDiscordPlace(t platformtest.TB, lost bool) *DiscordPlace {
+	p := &DiscordPlace{Server: discordtest.New(t), losing: newLosing(lost)}
+	for u := range p.Users {
+		p.people[u] = p.Server.AddUser(fmt.Sprintf("User%d", u))
+		p.Users[u] = p.Server.Direct(p.people[u].ID).ID
 	}
-	p.server.Heartbeat(100 * time.Millisecond)
-	p.faults(p.server.Break, discordtest.CreateMessage, discordtest.EditMessage)
+	p.Server.Heartbeat(100 * time.Millisecond)
+	p.faults(p.Server.Break, discordtest.CreateMessage, discordtest.EditMessage)
 	return p
 }
 
-func (p *discordPlace) settings() string {
+// Settings are the tables of the channel and of its people.
+func (p *DiscordPlace) Settings() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[channels.discord]\nkind = \"discord\"\ntoken = %q\napi_url = %q\ntools_deny = []\n", p.server.Token(), p.server.APIURL())
+	fmt.Fprintf(&b, "[channels.discord]\nkind = \"discord\"\ntoken = %q\napi_url = %q\ntools_deny = []\n", p.Server.Token(), p.Server.APIURL())
 	for u, person := range p.people {
 		fmt.Fprintf(&b, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"discord:%s\"]\n", u, person.ID)
 	}
 	return b.String()
 }
 
-// say waits until the bot has ever heard of anybody: who wrote before that is not told to it.
-func (p *discordPlace) say(user int, text string) {
+// Say waits until the bot has ever heard of anybody: who wrote before that is not told to it.
+func (p *DiscordPlace) Say(user int, text string) {
 	if p.met.CompareAndSwap(false, true) {
-		_ = p.server.Await(p.server.Context(), p.server.Connected)
-		defer func() { _ = p.server.Await(p.server.Context(), func() bool { return !p.pending() }) }()
+		_ = p.Server.Await(p.Server.Context(), p.Server.Connected)
+		defer func() { _ = p.Server.Await(p.Server.Context(), func() bool { return !p.Pending() }) }()
 	}
-	p.server.Say(p.people[user].ID, text)
+	p.Server.Say(p.people[user].ID, text)
 }
-func (p *discordPlace) pending() bool { return p.server.Unacknowledged() > 0 }
-func (p *discordPlace) exact() bool   { return true }
 
-func (p *discordPlace) shown(user int) (texts []string) {
-	for _, m := range p.server.FromBot(p.users[user]) {
+// Pending says that something was written and is not confirmed.
+func (p *DiscordPlace) Pending() bool { return p.Server.Unacknowledged() > 0 }
+
+// Exact is true: a part is looked for, or sent again with its nonce.
+func (p *DiscordPlace) Exact() bool { return true }
+
+// Shown are the messages of the bot in the user's chat.
+func (p *DiscordPlace) Shown(user int) (texts []string) {
+	for _, m := range p.Server.FromBot(p.Users[user]) {
 		var names []string
 		for _, a := range m.Attachments {
 			names = append(names, a.Filename)
 		}
-		texts = append(texts, named(p.server.Seen(m), names...))
+		texts = append(texts, named(p.Server.Seen(m), names...))
 	}
 	return texts
 }
 
-// slackPlace speaks Slack's Web API and Socket Mode.
-type slackPlace struct {
-	server *slacktest.Server
-	users  [crashUsers]slacktest.User
+// SlackPlace speaks Slack's Web API and Socket Mode.
+type SlackPlace struct {
+	Server *slacktest.Server
+	Users  [Users]slacktest.User
 	*losing
 }
 
-func newSlackPlace(t platformtest.TB, lost bool) *slackPlace {
-	p := &slackPlace{server: slacktest.New(t), losing: newLosing(lost)}
-	for u := range p.users {
-		p.users[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
+// NewSlackPlace is a place with people, which loses answers or none.
+func NewSlackPlace(t platformtest.TB, lost bool) *SlackPlace {
+	p := &SlackPlace{Server: slacktest.New(t), losing: newLosing(lost)}
+	for u := range p.Users {
+		p.Users[u] = p.Server.AddUser(fmt.Sprintf("User%d", u))
 	}
-	p.faults(p.server.Break, "chat.postMessage", "files.completeUploadExternal", "chat.update")
+	p.faults(p.Server.Break, "chat.postMessage", "files.completeUploadExternal", "chat.update")
 	return p
 }
 
-func (p *slackPlace) settings() string {
+// Settings are the tables of the channel and of its people.
+func (p *SlackPlace) Settings() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[channels.slack]\nkind = \"slack\"\nbot_token = %q\napp_token = %q\napi_url = %q\ntools_deny = []\n",
-		p.server.BotToken(), p.server.AppToken(), p.server.APIURL())
-	for u, user := range p.users {
+		p.Server.BotToken(), p.Server.AppToken(), p.Server.APIURL())
+	for u, user := range p.Users {
 		fmt.Fprintf(&b, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"slack:%s\"]\n", u, user.ID)
 	}
 	return b.String()
 }
 
-func (p *slackPlace) say(user int, text string) { p.server.Say(p.users[user].ID, text) }
-func (p *slackPlace) pending() bool             { return p.server.Pending() > 0 }
-func (p *slackPlace) exact() bool               { return true }
+// Say has a user write in their direct chat.
+func (p *SlackPlace) Say(user int, text string) { p.Server.Say(p.Users[user].ID, text) }
 
-func (p *slackPlace) shown(user int) (texts []string) {
-	for _, m := range p.server.FromBot(p.server.Direct(p.users[user].ID)) {
+// Pending says that something was written and is not confirmed.
+func (p *SlackPlace) Pending() bool { return p.Server.Pending() > 0 }
+
+// Exact is true: a part is looked up by its metadata.
+func (p *SlackPlace) Exact() bool { return true }
+
+// Shown are the messages of the bot in the user's chat.
+func (p *SlackPlace) Shown(user int) (texts []string) {
+	for _, m := range p.Server.FromBot(p.Server.Direct(p.Users[user].ID)) {
 		var names []string
 		for _, f := range m.Files {
 			names = append(names, f.Name)

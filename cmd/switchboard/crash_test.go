@@ -19,8 +19,7 @@ import (
 
 const (
 	crashKills = 25
-	crashTurns = 8  // written before each kill
-	crashUsers = 20 // so that nobody writes more than a person may
+	crashTurns = 8 // written before each kill
 )
 
 // phases in which a kill can fall.
@@ -28,11 +27,11 @@ var phases = []string{"accept", "plan", "exec", "sending"}
 
 // A platform that tells everything twice and the newest first.
 func TestCrash(t *testing.T) {
-	crashTest(t, crashKills, false, func(r *rig) place {
-		p := newScriptedPlace(r.platform)
-		p.disorder = true
-		r.platform.Repeat(2)
-		r.platform.Reorder(true)
+	crashTest(t, crashKills, false, func(r *Rig) Place {
+		p := NewScriptedPlace(r.Platform)
+		p.Disorder = true
+		r.Platform.Repeat(2)
+		r.Platform.Reorder(true)
 		return p
 	})
 }
@@ -40,38 +39,38 @@ func TestCrash(t *testing.T) {
 // Three kills, which fall where they may: the platform loses no answer, so that what a kill cut off is all that is
 // in doubt.
 func TestThreeCrashesTelegram(t *testing.T) {
-	crashTest(t, 3, false, func(r *rig) place { return newTelegramPlace(r.t, false) })
+	crashTest(t, 3, false, func(r *Rig) Place { return NewTelegramPlace(r.T, false) })
 }
 
 // Every tenth answer of the platform is lost after a text, a file or a change took effect, here
 // and on the other platforms.
 func TestCrashTelegramWithLostAnswers(t *testing.T) {
-	crashTest(t, crashKills, true, func(r *rig) place { return newTelegramPlace(r.t, true) })
+	crashTest(t, crashKills, true, func(r *Rig) Place { return NewTelegramPlace(r.T, true) })
 }
 
 func TestCrashDiscordWithLostAnswers(t *testing.T) {
-	crashTest(t, crashKills, true, func(r *rig) place { return newDiscordPlace(r.t, true) })
+	crashTest(t, crashKills, true, func(r *Rig) Place { return NewDiscordPlace(r.T, true) })
 }
 
 // A part that is not heard of is looked up, and never shown twice.
 func TestCrashSlackWithLostAnswers(t *testing.T) {
-	crashTest(t, crashKills, true, func(r *rig) place { return newSlackPlace(r.t, true) })
+	crashTest(t, crashKills, true, func(r *Rig) Place { return NewSlackPlace(r.T, true) })
 }
 
 // crashTest has users write while the program is killed so often, and
 // holds what the person saw, the platform and the ledger against the promises. Mixed: some
 // answers grow while they are written, and some bring a file.
-func crashTest(t *testing.T, kills int, mixed bool, place func(*rig) place) {
+func crashTest(t *testing.T, kills int, mixed bool, place func(*Rig) Place) {
 	t.Helper()
 	t.Parallel()
-	busy(t)
+	Busy(t)
 	c := newCrash(t, crashSeed(t), place, "")
 	c.mixed, c.turns = mixed, kills*crashTurns
 	fell := map[string]int{}
-	c.rig.up() // what is written before the first start is not answered
+	c.rig.Up() // what is written before the first start is not answered
 	for kill := range kills {
 		if kill > 0 {
-			c.rig.start()
+			c.rig.Start()
 		}
 		c.write((kill + 1) * crashTurns)
 		time.Sleep(time.Duration(20+c.random.IntN(230)) * time.Millisecond)
@@ -84,7 +83,7 @@ func crashTest(t *testing.T, kills int, mixed bool, place func(*rig) place) {
 		for _, phase := range c.inFlight() {
 			fell[phase]++
 		}
-		c.rig.kill()
+		c.rig.Kill()
 	}
 	t.Logf("%d kills fell in %v", kills, fell)
 	for _, phase := range phases {
@@ -92,10 +91,10 @@ func crashTest(t *testing.T, kills int, mixed bool, place func(*rig) place) {
 			t.Errorf("no kill fell in %s", phase)
 		}
 	}
-	c.rig.up()
+	c.rig.Up()
 	c.settle()
 	c.check()
-	c.rig.stop(20 * time.Second)
+	c.rig.Stop(20 * time.Second)
 }
 
 // crashSeed is the seed of this run, or the one that is asked for.
@@ -115,8 +114,8 @@ func crashSeed(t *testing.T) uint64 {
 // A crash is one run of the crash test.
 type crash struct {
 	t        *testing.T
-	rig      *rig
-	place    place
+	rig      *Rig
+	place    Place
 	random   *rand.Rand
 	marker   string // names the test's commands among all processes
 	found    string // the latest of them that was found, below /proc
@@ -127,12 +126,12 @@ type crash struct {
 }
 
 // newCrash adds to the table [router] what router holds.
-func newCrash(t *testing.T, seed uint64, place func(*rig) place, router string) *crash {
+func newCrash(t *testing.T, seed uint64, place func(*Rig) Place, router string) *crash {
 	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: fmt.Sprintf("crash_%d_%d_", os.Getpid(), seed)}
-	c.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\n"+router)
+	c.rig = NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\n"+router)
 	c.place = place(c.rig)
-	c.rig.append(c.place.settings())
-	c.rig.model.Handle(c.think)
+	c.rig.Append(c.place.Settings())
+	c.rig.Model.Handle(c.think)
 	return c
 }
 
@@ -176,7 +175,7 @@ func (c *crash) think(req llmtest.Request) llmtest.Reply {
 		return llmtest.Text(llmtest.Replan("the command was cut off"))
 	}
 	text := strings.TrimPrefix(jobText(req.Section("Task")), "Say: ")
-	if link := fileLink.FindString(req.User); link != "" {
+	if link := FileLink.FindString(req.User); link != "" {
 		text += " with " + link
 	}
 	return llmtest.Text(text)
@@ -193,7 +192,7 @@ func jobText(task string) string {
 // write lets users write until n messages are written.
 func (c *crash) write(n int) {
 	for ; c.written < n; c.written++ {
-		c.place.say(c.written%crashUsers, fmt.Sprintf("job %d", c.written))
+		c.place.Say(c.written%Users, fmt.Sprintf("job %d", c.written))
 	}
 }
 
@@ -237,13 +236,13 @@ func (c *crash) findCommand() bool {
 func (c *crash) under(phase string) bool {
 	switch phase {
 	case "accept":
-		return c.place.pending()
+		return c.place.Pending()
 	case "plan":
 		return c.planning.Load() > 0
 	case "exec":
 		return c.findCommand()
 	}
-	return c.place.sending()
+	return c.place.Sending()
 }
 
 // wanted is a phase in which no kill fell yet, or else each in turn.
@@ -273,8 +272,8 @@ func (c *crash) awaitPhase(phase string) {
 // awaitGrown waits until one more answer has grown to its end, for as long as that takes a few times.
 func (c *crash) awaitGrown() {
 	count := func() (n int) {
-		for user := range crashUsers {
-			for _, text := range c.place.shown(user) {
+		for user := range Users {
+			for _, text := range c.place.Shown(user) {
 				if strings.HasSuffix(text, grown) {
 					n++
 				}
@@ -292,24 +291,24 @@ func (c *crash) awaitGrown() {
 func (c *crash) settle() {
 	c.t.Helper()
 	defer func() {
-		if left := c.left(); c.t.Failed() || c.place.exact() && len(left) > 0 {
-			c.t.Logf("left in the chats: %q; %d turns of %d, something not confirmed: %t", left, len(c.rig.turns()), c.written, c.place.pending())
+		if left := c.left(); c.t.Failed() || c.place.Exact() && len(left) > 0 {
+			c.t.Logf("left in the chats: %q; %d turns of %d, something not confirmed: %t", left, len(c.rig.Turns()), c.written, c.place.Pending())
 		}
 	}()
-	c.rig.await("every event has its turn, ended, and its deliveries are settled", 3*time.Minute, func() bool {
-		if c.place.pending() {
+	c.rig.Await("every event has its turn, ended, and its deliveries are settled", 3*time.Minute, func() bool {
+		if c.place.Pending() {
 			return false
 		}
-		turns := c.rig.turns()
+		turns := c.rig.Turns()
 		for _, turn := range turns {
 			if turn.State != "done" && turn.State != "failed" {
 				return false
 			}
 		}
-		if slices.ContainsFunc(c.rig.deliveries(), c.underWay) {
+		if slices.ContainsFunc(c.rig.Deliveries(), c.underWay) {
 			return false
 		}
-		return len(turns) >= c.written && (!c.place.exact() || len(c.left()) == 0)
+		return len(turns) >= c.written && (!c.place.Exact() || len(c.left()) == 0)
 	})
 }
 
@@ -322,7 +321,7 @@ func (c *crash) underWay(d view.Delivery) bool {
 		return d.Outcome != "unknown_twice" && d.Outcome != "cannot_ask"
 	}
 	if d.State == "dropped" && d.Outcome == "left" {
-		return c.place.exact() // a draft in doubt is looked up
+		return c.place.Exact() // a draft in doubt is looked up
 	}
 	return d.State == "dropped" && d.PlatformID != "" && d.Outcome != "taken_back"
 }
@@ -331,14 +330,14 @@ func (c *crash) underWay(d view.Delivery) bool {
 func (c *crash) check() {
 	c.t.Helper()
 	byText := map[string]int{}
-	for _, turn := range c.rig.turns() {
+	for _, turn := range c.rig.Turns() {
 		byText[turn.Text]++
 		if turn.State != "done" {
 			c.t.Errorf("turn %d (%s) ended %s, %s", turn.ID, turn.Text, turn.State, turn.Outcome)
 		}
 	}
 	repeats, unknown := map[string]bool{}, map[string]bool{}
-	for _, d := range c.rig.deliveries() {
+	for _, d := range c.rig.Deliveries() {
 		text := strings.TrimSpace(d.Text)
 		repeats[text] = repeats[text] || d.Repeated
 		unknown[text] = unknown[text] || d.State == "unknown"
@@ -367,18 +366,18 @@ func (c *crash) check() {
 		}
 		repeated += a.marked + a.markedFiles
 	}
-	c.t.Logf("%d turns, %d with a file, %d parts repeated with a mark, %d listed as unknown; calls %v", len(byText), files, repeated, lost, c.place.made())
+	c.t.Logf("%d turns, %d with a file, %d parts repeated with a mark, %d listed as unknown; calls %v", len(byText), files, repeated, lost, c.place.Made())
 	if c.mixed && files == 0 {
 		c.t.Error("no file was sent at all")
 	}
 	c.checkOrder()
-	gone(c.t, c.marker)
+	Gone(c.t, c.marker)
 }
 
 // logged counts how often each job's command ran.
 func (c *crash) logged() map[int]int {
 	ran := map[int]int{}
-	files, _ := filepath.Glob(filepath.Join(c.rig.dir, "data", "workspaces", "*", "log.txt"))
+	files, _ := filepath.Glob(filepath.Join(c.rig.Dir, "data", "workspaces", "*", "log.txt"))
 	for _, path := range files {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -401,9 +400,9 @@ func (c *crash) logged() map[int]int {
 // checkOrder wants the answers of a conversation in the order of its turns, each once without a mark.
 func (c *crash) checkOrder() {
 	turns := c.turnOrder()
-	for user := range crashUsers {
+	for user := range Users {
 		last := -1
-		for _, text := range c.place.shown(user) {
+		for _, text := range c.place.Shown(user) {
 			m := jobPattern.FindStringSubmatch(text)
 			if m == nil {
 				continue
@@ -412,7 +411,7 @@ func (c *crash) checkOrder() {
 			if !slices.Contains(c.finals(n), strings.TrimSpace(strings.TrimPrefix(text, "(repeated)"))) {
 				continue
 			}
-			if n%crashUsers != user {
+			if n%Users != user {
 				c.t.Errorf("user %d reads the answer to job %d", user, n)
 			}
 			again := n == last && !strings.HasPrefix(text, "(repeated)")
@@ -429,18 +428,18 @@ func (c *crash) checkOrder() {
 func (c *crash) turnOrder() map[int]int64 {
 	c.t.Helper()
 	turns := map[int]int64{}
-	for _, turn := range c.rig.turns() {
+	for _, turn := range c.rig.Turns() {
 		if m := jobPattern.FindStringSubmatch(turn.Text); m != nil {
 			n, _ := strconv.Atoi(m[1])
 			turns[n] = turn.ID
 		}
 	}
-	if p, ok := c.place.(*scriptedPlace); ok && p.disorder {
+	if p, ok := c.place.(*ScriptedPlace); ok && p.Disorder {
 		return turns
 	}
 	for n := range c.written {
-		if former, ok := turns[n-crashUsers]; ok && turns[n] < former {
-			c.t.Errorf("job %d became a turn before job %d of the same user", n, n-crashUsers)
+		if former, ok := turns[n-Users]; ok && turns[n] < former {
+			c.t.Errorf("job %d became a turn before job %d of the same user", n, n-Users)
 		}
 	}
 	return turns

@@ -18,16 +18,16 @@ import (
 // after one; what is sent or given up is not, and a sentence says why.
 func TestDeadDeliveryIsRetriedOrDroppedByHand(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, []string{"u1"}, "[agent]\nplanner = \"fake/model\"\n")
-	r.model.Handle(echo)
-	r.up()
-	r.platform.Next(channelstest.Fault{Refused: "the words are bad"}, channelstest.Fault{}) // then the notice to the admin
-	r.platform.Say("cu1", "u1", "hello")
+	r := NewRig(t, []string{"u1"}, "[agent]\nplanner = \"fake/model\"\n")
+	r.Model.Handle(Echo)
+	r.Up()
+	r.Platform.Next(channelstest.Fault{Refused: "the words are bad"}, channelstest.Fault{}) // then the notice to the admin
+	r.Platform.Say("cu1", "u1", "hello")
 	state := func(want string) view.Delivery {
 		t.Helper()
 		var found view.Delivery
-		r.await("the answer is "+want, 20*time.Second, func() bool {
-			for _, d := range slices.Backward(r.deliveries()) { // the newest last
+		r.Await("the answer is "+want, 20*time.Second, func() bool {
+			for _, d := range slices.Backward(r.Deliveries()) { // the newest last
 				if d.TurnID != 0 {
 					found = d
 				}
@@ -39,9 +39,9 @@ func TestDeadDeliveryIsRetriedOrDroppedByHand(t *testing.T) {
 	id := fmt.Sprint(state("dead").ID)
 	tell := func(code int, want string, args ...string) {
 		t.Helper()
-		out, errs, got := r.command(append([]string{"delivery"}, args...)...)
+		out, errs, got := r.Command(append([]string{"delivery"}, args...)...)
 		if got != code || !strings.Contains(out+errs, want) || (code == 0) != (errs == "") {
-			log, _ := os.ReadFile(filepath.Join(r.dir, "data", "switchboard.log"))
+			log, _ := os.ReadFile(filepath.Join(r.Dir, "data", "switchboard.log"))
 			t.Errorf("delivery %v: exit %d, %q, %q; want %q\n%s", args, got, out, errs, want, log)
 		}
 	}
@@ -52,22 +52,22 @@ func TestDeadDeliveryIsRetriedOrDroppedByHand(t *testing.T) {
 	tell(1, "delivery drop 99999: not found", "drop", "99999")
 	tell(2, "", "retry", "one")
 
-	r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+	r.Platform.OnSend(func(p scripted.Post) channelstest.Fault {
 		if strings.Contains(p.Text, "again") {
 			return channelstest.Fault{Refused: "no"}
 		}
 		return channelstest.Fault{}
 	})
-	r.platform.Say("cu1", "u1", "again")
+	r.Platform.Say("cu1", "u1", "again")
 	second := fmt.Sprint(state("dead").ID)
-	r.stop(20 * time.Second)
+	r.Stop(20 * time.Second)
 	tell(0, "delivery "+second+": it is sent again", "retry", second) // with no engine beside it
 	if d := state("pending"); d.Outcome != "by_hand" {
 		t.Errorf("%+v", d)
 	}
 	tell(0, "delivery "+second+": it was pending and is given up", "drop", second)
 	tell(1, "it was given up for good", "retry", second)
-	e := list[view.Explanation](r, "explain", "turn", fmt.Sprint(state("dropped").TurnID), "--json")
+	e := List[view.Explanation](r, "explain", "turn", fmt.Sprint(state("dropped").TurnID), "--json")
 	if len(e.Audit) != 2 || e.Audit[0].Action != "delivery.retry" || e.Audit[1].Action != "delivery.drop" || e.Audit[1].Person != "owner" {
 		t.Errorf("audit: %+v", e.Audit)
 	}

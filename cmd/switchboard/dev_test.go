@@ -1,54 +1,21 @@
 package main_test
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"switchboard/channels/platformtest"
 	"switchboard/internal/testkit"
 )
-
-// run starts the program in dir; at the end of the test it is asked to stop, which
-// must end with exit code 0.
-func run(t *testing.T, dir string, args ...string) *testkit.Log {
-	t.Helper()
-	log := &testkit.Log{}
-	cmd := exec.Command(build(t), args...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, environ(), log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		hangs := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
-		defer hangs.Stop()
-		if err := cmd.Wait(); err != nil || t.Failed() {
-			t.Errorf("%v: %v\n%s", args, err, tail(log.String(), 3000))
-		}
-	})
-	return log
-}
-
-// devStarted starts fake platforms and waits until they are there and their settings written.
-func devStarted(t *testing.T, dir string, args ...string) *testkit.Log {
-	t.Helper()
-	log := run(t, dir, append([]string{"dev"}, args...)...)
-	testkit.Await(t, "the fake platform is there", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
-	return log
-}
 
 // Two terminals, two commands: an answer comes with no account and no key, on each platform by itself
 // and on all at once. A bot that runs finds a platform that is started anew.
@@ -64,15 +31,15 @@ func TestDevIsAnsweredWithoutAnAccountAndFoundAgain(t *testing.T) {
 		}
 		for _, platform := range found {
 			name, at := strings.ToLower(platform[1]), platform[2]
-			testkit.Await(t, "the bot listens on "+name, time.Minute, func() bool { return devView(t, at, "", "").Connected })
-			ada := devView(t, at, "", "").Users[0].ID
-			chat := devView(t, at, ada, "").Chats[0].ID
-			resp, err := posted(at+"/page/send", url.Values{"user": {ada}, "chat": {chat}, "text": {whoami[name]}})
+			testkit.Await(t, "the bot listens on "+name, time.Minute, func() bool { return DevView(t, at, "", "").Connected })
+			ada := DevView(t, at, "", "").Users[0].ID
+			chat := DevView(t, at, ada, "").Chats[0].ID
+			resp, err := Posted(at+"/page/send", url.Values{"user": {ada}, "chat": {chat}, "text": {whoami[name]}})
 			if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
 				t.Fatalf("send on %s: %v, %v", name, resp, err)
 			}
 			testkit.Await(t, "ada is known as an admin on "+name, time.Minute, func() bool {
-				return slices.ContainsFunc(devView(t, at, ada, chat).Messages, func(m platformtest.Message) bool {
+				return slices.ContainsFunc(DevView(t, at, ada, chat).Messages, func(m platformtest.Message) bool {
 					return m.Bot && strings.Contains(m.Text, "ada") && strings.Contains(m.Text, "role admin")
 				})
 			})
@@ -84,21 +51,21 @@ func TestDevIsAnsweredWithoutAnAccountAndFoundAgain(t *testing.T) {
 		t.Run(platform, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			serve := func(t *testing.T) { t.Helper(); run(t, dir, "--config", "dev-"+platform+".toml", "serve") }
+			serve := func(t *testing.T) { t.Helper(); Run(t, dir, "--config", "dev-"+platform+".toml", "serve") }
 			if platform == "all" {
-				log := devStarted(t, dir, platform, "--listen", free)
+				log := DevStarted(t, dir, platform, "--listen", free)
 				serve(t)
 				ask(t, log, 3)
 				return
 			}
 			t.Run("first", func(sub *testing.T) {
-				log := devStarted(sub, dir, platform, "--listen", free)
+				log := DevStarted(sub, dir, platform, "--listen", free)
 				serve(t)
 				ask(sub, log, 1)
 			})
 			began := time.Now().Unix() // a fake's numbers go by seconds: these are new
 			testkit.Await(t, "other numbers", time.Minute, func() bool { return time.Now().Unix() > began+2 })
-			t.Run("started anew", func(sub *testing.T) { ask(sub, devStarted(sub, dir, platform, "--listen", free), 1) })
+			t.Run("started anew", func(sub *testing.T) { ask(sub, DevStarted(sub, dir, platform, "--listen", free), 1) })
 			info, err := os.Stat(filepath.Join(dir, "dev-"+platform+".toml"))
 			if err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("the settings: %v, %v", info.Mode(), err)
@@ -112,7 +79,7 @@ func TestDevMakesNewTokens(t *testing.T) {
 	t.Parallel()
 	tokens := func() []string {
 		dir := t.TempDir()
-		devStarted(t, dir, "all", "--listen", "127.0.0.1:0")
+		DevStarted(t, dir, "all", "--listen", "127.0.0.1:0")
 		text, _ := os.ReadFile(filepath.Join(dir, "dev-all.toml"))
 		return regexp.MustCompile(`(?m)^\w*token = .{30,}$`).FindAllString(string(text), -1)
 	}
@@ -128,7 +95,7 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	written := filepath.Join(dir, "dev-telegram.toml")
-	devStarted(t, dir, "telegram", "--listen", "127.0.0.1:0")
+	DevStarted(t, dir, "telegram", "--listen", "127.0.0.1:0")
 	text, err := os.ReadFile(written)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +119,7 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 			yours := filepath.Join(dir, "yours.toml")
 			text := strings.ReplaceAll(tt.text, at.FindString(mine), free)
 			testkit.Write(t, yours, text)
-			log := devStarted(t, dir, "telegram", "--listen", free, "--write-config", "yours.toml")
+			log := DevStarted(t, dir, "telegram", "--listen", free, "--write-config", "yours.toml")
 			if after, err := os.ReadFile(yours); err != nil || string(after) != text {
 				t.Errorf("the settings are %q, %v", after, err)
 			}
@@ -169,8 +136,8 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 
 func TestDevListensHereOnly(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
-	busy := regexp.MustCompile(`127\.0\.0\.1:(\d+)`).FindStringSubmatch(devStarted(t, t.TempDir(), "telegram", "--listen", "127.0.0.1:0").String())
+	r := Bare(t)
+	busy := regexp.MustCompile(`127\.0\.0\.1:(\d+)`).FindStringSubmatch(DevStarted(t, t.TempDir(), "telegram", "--listen", "127.0.0.1:0").String())
 	port, _ := strconv.Atoi(busy[1])
 	for args, want := range map[string]string{
 		"telegram --listen 0.0.0.0:0": "only this machine", "slack --listen nowhere": "missing port",
@@ -178,7 +145,7 @@ func TestDevListensHereOnly(t *testing.T) {
 		fmt.Sprintf("all --listen 127.0.0.1:%d", port-1): "take a free port",
 		fmt.Sprintf("all --listen 127.0.0.1:%d", port):   "a fake Telegram: listen",
 	} {
-		out, errs, code := r.command(append(strings.Fields("dev --write-config - "), strings.Fields(args)...)...)
+		out, errs, code := r.Command(append(strings.Fields("dev --write-config - "), strings.Fields(args)...)...)
 		if code != 1 || !strings.Contains(errs, want) || out != "" || strings.Contains(errs, "is on this machine") {
 			t.Errorf("dev %s: exit %d, %q%q", args, code, out, errs)
 		}
@@ -187,27 +154,9 @@ func TestDevListensHereOnly(t *testing.T) {
 
 func TestDevWithoutAPlatformNamesThem(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
-	if out, errs, code := r.command("dev"); code != 2 || errs != "" || !strings.Contains(out, "<telegram|slack|discord|all>") {
+	r := Bare(t)
+	if out, errs, code := r.Command("dev"); code != 2 || errs != "" || !strings.Contains(out, "<telegram|slack|discord|all>") {
 		t.Errorf("dev: exit %d, %q%q", code, out, errs)
 	}
-	r.refuses("dev signal", 2, `must be one of "telegram","slack","discord","all" but got "signal"`)
-}
-
-// devView is what the page shows to a user in a chat now.
-func devView(t *testing.T, at, user, chat string) (v platformtest.View) {
-	t.Helper()
-	resp, err := http.Get(at + "/page/events?user=" + user + "&chat=" + chat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	line, err := bufio.NewReader(resp.Body).ReadString('\n')
-	if err == nil {
-		err = json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &v)
-	}
-	if err != nil {
-		t.Fatalf("the page is told %q, %v", line, err)
-	}
-	return v
+	r.Refuses("dev signal", 2, `must be one of "telegram","slack","discord","all" but got "signal"`)
 }

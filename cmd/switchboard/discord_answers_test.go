@@ -13,27 +13,27 @@ import (
 // command of a stranger, or in a channel that is not allowed, is acknowledged with nothing told.
 func TestDiscordAnswersNotifyAndCommandsAreAcknowledged(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "") // its mind alone is used
+	r := NewTelegram(t, "") // its mind alone is used
 	s := discordtest.New(t)
 	ada, eve := s.AddUser("Ada"), s.AddUser("Eve")
 	guild := s.AddGuild("Friends", ada, eve)
 	general, other := s.AddChannel(guild, "general").ID, s.AddChannel(guild, "other").ID
-	r.append(fmt.Sprintf("[channels.discord]\nkind = \"discord\"\ntoken = %q\napi_url = %q\ndm = \"allowlist\"\ngroups = \"allowlist\"\nallow_conversations = [%q]\ntools_deny = []\n", s.Token(), s.APIURL(), general))
-	r.append(fmt.Sprintf("[[people]]\nname = \"ada\"\nrole = \"admin\"\nidentities = [\"discord:%s\"]\n", ada.ID))
-	r.up()
-	r.await("the bot is there", time.Minute, s.Connected)
+	r.Append(fmt.Sprintf("[channels.discord]\nkind = \"discord\"\ntoken = %q\napi_url = %q\ndm = \"allowlist\"\ngroups = \"allowlist\"\nallow_conversations = [%q]\ntools_deny = []\n", s.Token(), s.APIURL(), general))
+	r.Append(fmt.Sprintf("[[people]]\nname = \"ada\"\nrole = \"admin\"\nidentities = [\"discord:%s\"]\n", ada.ID))
+	r.Up()
+	r.Await("the bot is there", time.Minute, s.Connected)
 	places := map[string]string{"work on dishes": s.Direct(ada.ID).ID, "work on laundry": general}
 	for text, place := range places {
-		release := r.mind.hold(t, whileReviewing, text)
+		release := r.Mind.Hold(t, WhileReviewing, text)
 		words := text
 		if place == general {
 			words = "<@" + s.Bot().ID + "> " + text
 		}
 		s.SayIn(place, ada.ID, words)
-		r.await("what is done is shown", time.Minute, func() bool { return len(s.FromBot(place)) > 0 })
+		r.Await("what is done is shown", time.Minute, func() bool { return len(s.FromBot(place)) > 0 })
 		first := s.FromBot(place)[0]
 		release()
-		r.await("it is answered", time.Minute, func() bool {
+		r.Await("it is answered", time.Minute, func() bool {
 			last := s.FromBot(place)
 			return strings.Contains(last[len(last)-1].Content, "did: ")
 		})
@@ -46,7 +46,7 @@ func TestDiscordAnswersNotifyAndCommandsAreAcknowledged(t *testing.T) {
 		"a stranger": s.Give(s.Direct(eve.ID).ID, eve.ID, "status", ""), "a stranger in a channel": s.Give(general, eve.ID, "status", ""),
 		"elsewhere": s.Give(other, ada.ID, "status", ""),
 	} {
-		r.await(name+" is acknowledged", time.Minute, func() bool { return len(s.Answers(given)) == 1 })
+		r.Await(name+" is acknowledged", time.Minute, func() bool { return len(s.Answers(given)) == 1 })
 		if a := s.Answers(given)[0]; a.Type != 4 || a.Data.Flags&64 == 0 || a.Data.Content != "There is no answer here." {
 			t.Errorf("%s is answered %+v", name, a)
 		}
@@ -63,17 +63,17 @@ func TestDiscordThreadBegunWhileAwayIsAnsweredWhole(t *testing.T) {
 	for name, forget := range map[string]bool{"resumed": false, "begun again": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newTelegram(t, "") // its mind alone is used
+			r := NewTelegram(t, "") // its mind alone is used
 			s := discordtest.New(t)
 			ada := s.AddUser("Ada")
 			general := s.AddChannel(s.AddGuild("Friends", ada), "general").ID
-			r.append(fmt.Sprintf("[channels.discord]\nkind = \"discord\"\ntoken = %q\napi_url = %q\ngroups = \"open\"\nreply_in = \"thread\"\n", s.Token(), s.APIURL()))
-			r.append(fmt.Sprintf("[[people]]\nname = \"ada\"\nrole = \"admin\"\nidentities = [\"discord:%s\"]\n", ada.ID))
-			r.up()
-			r.await("the bot is there", time.Minute, s.Connected)
+			r.Append(fmt.Sprintf("[channels.discord]\nkind = \"discord\"\ntoken = %q\napi_url = %q\ngroups = \"open\"\nreply_in = \"thread\"\n", s.Token(), s.APIURL()))
+			r.Append(fmt.Sprintf("[[people]]\nname = \"ada\"\nrole = \"admin\"\nidentities = [\"discord:%s\"]\n", ada.ID))
+			r.Up()
+			r.Await("the bot is there", time.Minute, s.Connected)
 			s.Say(ada.ID, "hello")
-			r.await("it is answered", time.Minute, func() bool { return len(s.FromBot(s.Direct(ada.ID).ID)) > 0 })
-			r.kill()
+			r.Await("it is answered", time.Minute, func() bool { return len(s.FromBot(s.Direct(ada.ID).ID)) > 0 })
+			r.Kill()
 			asked := s.SayIn(general, ada.ID, "<@"+s.Bot().ID+"> one")
 			s.OpenThread(general, asked.ID, ada.ID, "numbers")
 			s.SayIn(asked.ID, ada.ID, "two")
@@ -81,9 +81,9 @@ func TestDiscordThreadBegunWhileAwayIsAnsweredWhole(t *testing.T) {
 			if forget {
 				s.Forget()
 			}
-			r.up()
+			r.Up()
 			said := ""
-			r.await("all of it is answered", time.Minute, func() bool {
+			r.Await("all of it is answered", time.Minute, func() bool {
 				said = ""
 				for _, m := range s.FromBot(asked.ID) {
 					said += m.Content + "\n"

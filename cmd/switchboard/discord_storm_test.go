@@ -15,25 +15,25 @@ import (
 // connected, an admin is told elsewhere of the one that stops, and the other is back once the platform is.
 func TestDiscordStormsBeginFewSessions(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	r.channel("telegram", r.bot, r.bot.Token(), "")
+	r := NewTelegram(t, "")
+	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
 	storms := map[string]*discordtest.Server{}
 	for name, storm := range map[string]discordtest.Storm{"shaken": {Code: 4000}, "refused": {Code: 4013}, "brief": {Code: 4000, After: time.Second}} {
 		s := discordtest.New(t)
 		s.Storm(&storm)
-		r.append(fmt.Sprintf("[channels.%s]\nkind = \"discord\"\ntoken = %q\napi_url = %q\ndm = \"open\"\ntools_deny = []\n", name, s.Token(), s.APIURL()))
+		r.Append(fmt.Sprintf("[channels.%s]\nkind = \"discord\"\ntoken = %q\napi_url = %q\ndm = \"open\"\ntools_deny = []\n", name, s.Token(), s.APIURL()))
 		storms[name] = s
 	}
 	shaken, brief := storms["shaken"], storms["brief"]
 	ada := shaken.AddUser("Ada")
-	r.up()
-	r.bot.Say(r.chief.ID, "hello")
-	r.await("an admin is told", time.Minute, func() bool {
-		return slices.ContainsFunc(r.answers(r.chief.ID), func(text string) bool {
+	r.Up()
+	r.Bot.Say(r.Chief.ID, "hello")
+	r.Await("an admin is told", time.Minute, func() bool {
+		return slices.ContainsFunc(r.Answers(r.Chief.ID), func(text string) bool {
 			return strings.Contains(text, "The channel refused is not connected, and is not tried again") && strings.Contains(text, "intents")
 		})
 	})
-	statuses := r.statuses()
+	statuses := r.Statuses()
 	for name, s := range storms {
 		asked, status := s.Asked(), statuses[name]
 		t.Logf("%s: %d sessions, %d resumed; %s: %s", name, len(asked), s.Resumes(), status.State, status.Reason)
@@ -51,9 +51,9 @@ func TestDiscordStormsBeginFewSessions(t *testing.T) {
 	}
 	shaken.Storm(nil)
 	brief.Storm(nil)
-	r.await("it is back", 2*time.Minute, func() bool { return shaken.Connected() && brief.Connected() })
+	r.Await("it is back", 2*time.Minute, func() bool { return shaken.Connected() && brief.Connected() })
 	shaken.Say(ada.ID, "are you there?")
-	r.await("what is said then is answered", time.Minute, func() bool {
+	r.Await("what is said then is answered", time.Minute, func() bool {
 		return slices.ContainsFunc(shaken.FromBot(shaken.Direct(ada.ID).ID), func(m discordtest.Message) bool { return m.Content == "heard: are you there?" })
 	})
 	if n := len(storms["refused"].Asked()); n != 1 {

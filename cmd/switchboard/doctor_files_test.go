@@ -36,15 +36,15 @@ func TestDoctorTriesTheScanner(t *testing.T) {
 			if c.command != "" {
 				extra = fmt.Sprintf("[files]\nscan_command = %q\n", c.command)
 			}
-			r := newRig(t, nil, extra)
-			out, errs, code := r.command("doctor")
+			r := NewRig(t, nil, extra)
+			out, errs, code := r.Command("doctor")
 			if code != c.code || strings.Contains(out, "scan_command") != (c.command != "") || !strings.Contains(out, c.want) {
 				t.Errorf("exit %d\n%s%s", code, out, errs)
 			}
 			if c.code != 0 && (!strings.Contains(out, "FAIL  files") || !strings.Contains(out, "every file is held back")) {
 				t.Errorf("it does not say what to do:\n%s", out)
 			}
-			if left, _ := filepath.Glob(filepath.Join(r.dir, "data", ".doctor-*")); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(r.Dir, "data", ".doctor-*")); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}
 		})

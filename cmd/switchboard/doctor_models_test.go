@@ -56,12 +56,12 @@ func TestDoctorSaysWhatAModelIsGoodFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// That the model reads much is only what the settings say.
-			r := newRig(t, nil, "[agent]\nplanner = \"much\"\n[llm.models.much]\nmodel = \"fake/model\"\ncontext_tokens = 128000\n")
+			r := NewRig(t, nil, "[agent]\nplanner = \"much\"\n[llm.models.much]\nmodel = \"fake/model\"\ncontext_tokens = 128000\n")
 			if kind.forgets {
-				r.model.Forgets(4096, tokens(t))
+				r.Model.Forgets(4096, Tokens(t))
 			}
-			r.model.Handle(kind.does)
-			out, _, code := r.command("doctor")
+			r.Model.Handle(kind.does)
+			out, _, code := r.Command("doctor")
 			switch {
 			case kind.fails != (code != 0), kind.fails != strings.Contains(out, "FAIL  model"):
 				t.Errorf("exit %d:\n%s", code, out)
@@ -88,7 +88,7 @@ func TestInitSaysWhatAModelIsGoodFor(t *testing.T) {
 			shows, next := "Asking some/model for a small plan …", botToken
 			switch {
 			case kind.forgets:
-				srv.Forgets(4096, tokens(t))
+				srv.Forgets(4096, Tokens(t))
 				shows = "WARN  it reads 4096 tokens at once"
 			case kind.fails:
 				shows, next = kind.sees, itsModel
@@ -96,10 +96,10 @@ func TestInitSaysWhatAModelIsGoodFor(t *testing.T) {
 				shows = "WARN  it " + kind.sees
 			}
 			s := inFolder(t, t.TempDir(), "init")
-			s.follow(step{whichModel, srv.URL(), "It does not say which models it has"}, step{itsModel, "some/model", ""})
-			testkit.Await(t, shows, 2*time.Minute, func() bool { return strings.Contains(s.shown.String(), shows) })
-			s.await(strings.Index(s.shown.String(), "Asking"), next)
-			if shown := s.shown.String(); kind.sees == "" && (strings.Contains(shown, "WARN") || strings.Contains(shown, "FAIL")) {
+			s.Follow(Step{whichModel, srv.URL(), "It does not say which models it has"}, Step{itsModel, "some/model", ""})
+			testkit.Await(t, shows, 2*time.Minute, func() bool { return strings.Contains(s.Shown.String(), shows) })
+			s.Await(strings.Index(s.Shown.String(), "Asking"), next)
+			if shown := s.Shown.String(); kind.sees == "" && (strings.Contains(shown, "WARN") || strings.Contains(shown, "FAIL")) {
 				t.Errorf("a good model is blamed:\n%s", shown)
 			}
 		})

@@ -13,7 +13,7 @@ func TestDoctorAsksThePlatforms(t *testing.T) {
 	t.Parallel()
 	platform := telegramtest.New(t)
 	platform.SetPrivacy(platform.Bot(), true)
-	r := newRig(t, nil, fmt.Sprintf(`[channels.tg]
+	r := NewRig(t, nil, fmt.Sprintf(`[channels.tg]
 kind = "telegram"
 token = %q
 api_url = %q
@@ -24,7 +24,7 @@ api_url = %q
 dm = "open"
 `, platform.Token(), platform.URL(), platform.URL()))
 	_, key, _ := strings.Cut(platform.Token(), ":")
-	out, errs, code := r.command("doctor")
+	out, errs, code := r.Command("doctor")
 	for _, want := range []string{
 		"tg: the token is good: @" + platform.Bot().User.Username, "tg: privacy mode is on", "tg: nobody may write yet",
 		"later: getMe: token: no credentials are set: variable NOT_SET_YET is not set; the channel waits for it",
@@ -37,10 +37,10 @@ dm = "open"
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	platform.Revoke(platform.Bot(), true)
-	if out, errs, code = r.command("doctor"); code != 1 || !strings.Contains(out, "rejected the credentials") || !strings.Contains(out, "@BotFather") {
+	if out, errs, code = r.Command("doctor"); code != 1 || !strings.Contains(out, "rejected the credentials") || !strings.Contains(out, "@BotFather") {
 		t.Errorf("a revoked token: exit %d\n%s%s", code, out, errs)
 	}
-	out, errs, code = r.command("config", "show")
+	out, errs, code = r.Command("config", "show")
 	if code != 0 || strings.Contains(out+errs, key) || !strings.Contains(out, "channels.tg.token") {
 		t.Errorf("config show: exit %d\n%s%s", code, out, errs)
 	}

@@ -60,13 +60,13 @@ var eachCommand = []struct {
 // program as people run it. To a user the admins' are unknown, and in a group they do nothing.
 func TestEachCommandAnswers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, []string{"u1"}, "allow_conversations = [\"g1\"]\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n")
-	r.model.Handle(clerk)
-	r.append("[[people]]\nname = \"u2\"\nidentities = [\"scripted:u2\"]\n")
-	r.up()
+	r := NewRig(t, []string{"u1"}, "allow_conversations = [\"g1\"]\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n")
+	r.Model.Handle(Clerk)
+	r.Append("[[people]]\nname = \"u2\"\nidentities = [\"scripted:u2\"]\n")
+	r.Up()
 	var admins, users []string
 	for person, list := range map[string]*[]string{"u1": &admins, "u2": &users} {
-		if err := local.Ask(t.Context(), filepath.Join(r.dir, "data"), "/commands?person="+person, list); err != nil {
+		if err := local.Ask(t.Context(), filepath.Join(r.Dir, "data"), "/commands?person="+person, list); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,20 +77,20 @@ func TestEachCommandAnswers(t *testing.T) {
 			continue
 		}
 		admins = slices.Delete(admins, i, i+1)
-		if got := r.ask("u1", c.says); !strings.Contains(got, c.want) {
+		if got := r.Ask("u1", c.says); !strings.Contains(got, c.want) {
 			t.Errorf("%s is answered %q, without %q", c.says, got, c.want)
 		}
-		r.await(c.says+" is done", patience, func() bool { return strings.Contains(strings.Join(r.shown("u1"), "\n"), c.later) })
+		r.Await(c.says+" is done", Patience, func() bool { return strings.Contains(strings.Join(r.Shown("u1"), "\n"), c.later) })
 		if slices.Contains(users, "/"+c.name) {
 			continue
 		}
-		if got := r.ask("u2", c.says); !strings.HasPrefix(got, "I do not know /"+c.name) {
+		if got := r.Ask("u2", c.says); !strings.HasPrefix(got, "I do not know /"+c.name) {
 			t.Errorf("to a user %s is answered %q", c.says, got)
 		}
-		n := len(r.platform.SentIn("g1"))
-		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "u1", Text: c.says})
-		r.await("an answer in the group", patience, func() bool { return len(r.platform.SentIn("g1")) > n })
-		if got := r.platform.SentIn("g1")[n].Text; got != "I did nothing: please write this in a direct chat with me." {
+		n := len(r.Platform.SentIn("g1"))
+		r.Platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "u1", Text: c.says})
+		r.Await("an answer in the group", Patience, func() bool { return len(r.Platform.SentIn("g1")) > n })
+		if got := r.Platform.SentIn("g1")[n].Text; got != "I did nothing: please write this in a direct chat with me." {
 			t.Errorf("in a group %s is answered %q", c.says, got)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 // and with none.
 func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", doing("echo hi"), "u1")
-	r.up()
-	r.platform.Say("cu9", "u9", "let me in")
-	r.ask("u1", "run it")
-	id := fmt.Sprint(r.turnOf("run it").ID)
-	r.await("the answer is settled", 10*time.Second, func() bool {
-		for _, d := range r.deliveries() {
+	r := PlannedBy(t, "", Doing("echo hi"), "u1")
+	r.Up()
+	r.Platform.Say("cu9", "u9", "let me in")
+	r.Ask("u1", "run it")
+	id := fmt.Sprint(r.TurnOf("run it").ID)
+	r.Await("the answer is settled", 10*time.Second, func() bool {
+		for _, d := range r.Deliveries() {
 			if d.State != "sent" {
 				return false
 			}
@@ -32,9 +32,9 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 	})
 	check := func() string {
 		t.Helper()
-		out, errs, code := r.command("explain", "turn", id)
+		out, errs, code := r.Command("explain", "turn", id)
 		if code != 0 || errs != "" {
-			log, _ := os.ReadFile(filepath.Join(r.dir, "data", "switchboard.log"))
+			log, _ := os.ReadFile(filepath.Join(r.Dir, "data", "switchboard.log"))
 			t.Fatalf("exit %d: %s\n%s", code, errs, log)
 		}
 		for _, line := range []string{
@@ -59,7 +59,7 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 		return out
 	}
 	beside := check()
-	e := list[view.Explanation](r, "explain", "turn", id, "--json")
+	e := List[view.Explanation](r, "explain", "turn", id, "--json")
 	if len(e.Attempts) != 1 || e.Attempts[0].Steps[0].Rule != "role.admin" || e.Asked[0].Rule != "people" || len(e.Holders) != 1 {
 		t.Errorf("as JSON: %+v", e)
 	}
@@ -67,23 +67,23 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 		"turn show":    "plans goal tasks expect output review messages direction event turn calls tokens_in llm_calls",
 		"explain turn": "asked message_id written_at holders fence attempts steps calls rule started_at said parts tries audit",
 	} {
-		out, _, _ := r.command(append(strings.Fields(line), id, "--json")...)
+		out, _, _ := r.Command(append(strings.Fields(line), id, "--json")...)
 		for _, key := range strings.Fields(keys) {
 			if !strings.Contains(out, `"`+key+`":`) {
 				t.Errorf("%s --json lacks %q:\n%s", line, key, out)
 			}
 		}
 	}
-	kept := list[[]view.Message](r, "person", "refused", "--json")
+	kept := List[[]view.Message](r, "person", "refused", "--json")
 	if len(kept) != 1 || kept[0].Rule != "people.unknown" || kept[0].Text != "let me in" {
 		t.Errorf("who was refused: %+v", kept)
 	}
-	r.stop(20 * time.Second)
+	r.Stop(20 * time.Second)
 	if alone := check(); alone != beside {
 		t.Errorf("with no engine it says\n%s\nbeside one\n%s", alone, beside)
 	}
-	r.refuses("explain turn 999", 1, "turn 999: not found")
-	if _, _, code := r.command("explain", "turn"); code != 2 {
+	r.Refuses("explain turn 999", 1, "turn 999: not found")
+	if _, _, code := r.Command("explain", "turn"); code != 2 {
 		t.Errorf("with no number: exit %d", code)
 	}
 }
@@ -92,17 +92,17 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 // operators and in the chat.
 func TestExplainNamesThePatternThatDecided(t *testing.T) {
 	t.Parallel()
-	allowed := doing("echo hi")
-	r := plannedBy(t, "[policy.exec]\ndeny = [\"git push *\"]\nallow = [\"echo *\"]\n", func(req llmtest.Request) llmtest.Reply {
+	allowed := Doing("echo hi")
+	r := PlannedBy(t, "[policy.exec]\ndeny = [\"git push *\"]\nallow = [\"echo *\"]\n", func(req llmtest.Request) llmtest.Reply {
 		if req.Role == "planner" && req.Section("Faults in your last plan") == "" {
-			return doing("echo hi && sh -c 'git push'")(req)
+			return Doing("echo hi && sh -c 'git push'")(req)
 		}
 		return allowed(req)
 	}, "u1")
-	r.up()
-	r.ask("u1", "run it")
-	out, _, _ := r.command("explain", "turn", fmt.Sprint(r.turnOf("run it").ID))
-	for where, text := range map[string]string{"explain turn": out, "/why": strings.ReplaceAll(r.ask("u1", "/why"), `\`, "")} {
+	r.Up()
+	r.Ask("u1", "run it")
+	out, _, _ := r.Command("explain", "turn", fmt.Sprint(r.TurnOf("run it").ID))
+	for where, text := range map[string]string{"explain turn": out, "/why": strings.ReplaceAll(r.Ask("u1", "/why"), `\`, "")} {
 		wants := []string{`refused: task 1, field type: exec is not permitted here by the rule policy.exec.deny "git push *": "git push" is denied`, `allowed by rule policy.exec.allow "echo *"`}
 		if where == "/why" {
 			wants[1] = "allowed by the rules for commands"

@@ -15,74 +15,74 @@ import (
 
 func TestKilledEngineLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	mark := marker()
+	mark := Marker()
 	script := fmt.Sprintf("nohup sh -c 'sleep 60; : %[1]s' & nohup sh -c 'sleep 60; : %[1]s' >/dev/null 2>&1 & echo began > began.txt; sleep 60; : %[1]s", mark)
-	r := plannedBy(t, "", doing(script), "u1")
-	r.up()
-	r.platform.Say("cu1", "u1", "go")
+	r := PlannedBy(t, "", Doing(script), "u1")
+	r.Up()
+	r.Platform.Say("cu1", "u1", "go")
 	// The shell that was given the script, and the two it started.
-	r.await("the command and its children run", 15*time.Second, func() bool {
-		began, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "began.txt"))
-		return len(began) == 1 && len(marked(mark)) >= 3
+	r.Await("the command and its children run", 15*time.Second, func() bool {
+		began, _ := filepath.Glob(filepath.Join(r.Dir, "data", "workspaces", "*", "began.txt"))
+		return len(began) == 1 && len(Marked(mark)) >= 3
 	})
-	r.kill()
-	r.await("all of them are gone", 3*time.Second, func() bool { return len(marked(mark)) == 0 })
-	r.up()
-	r.await("the person is told", 15*time.Second, func() bool { return slices.Contains(r.shown("u1"), "It was cut off.") })
-	turn := r.turnOf("go")
+	r.Kill()
+	r.Await("all of them are gone", 3*time.Second, func() bool { return len(Marked(mark)) == 0 })
+	r.Up()
+	r.Await("the person is told", 15*time.Second, func() bool { return slices.Contains(r.Shown("u1"), "It was cut off.") })
+	turn := r.TurnOf("go")
 	if turn.State != "done" || turn.Plans[0].Tasks[0].State != "interrupted" {
 		t.Errorf("the turn ended %s, its command %s", turn.State, turn.Plans[0].Tasks[0].State)
 	}
-	gone(t, mark)
+	Gone(t, mark)
 }
 
 func TestCancelOfARunningCommandKillsItsProcesses(t *testing.T) {
 	t.Parallel()
-	mark := marker()
-	r := newRig(t, []string{"u1"}, "[router]\nrate_person = \"off\"\nworkers = 1\n[agent]\nplanner = \"fake/model\"\n")
-	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
-		if said(req) == "still there?" {
-			return echo(req)
+	mark := Marker()
+	r := NewRig(t, []string{"u1"}, "[router]\nrate_person = \"off\"\nworkers = 1\n[agent]\nplanner = \"fake/model\"\n")
+	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
+		if Said(req) == "still there?" {
+			return Echo(req)
 		}
-		return doing(fmt.Sprintf("nohup sh -c 'sleep 60; : %[1]s' & echo half > half.txt; sleep 60; : %[1]s", mark))(req)
+		return Doing(fmt.Sprintf("nohup sh -c 'sleep 60; : %[1]s' & echo half > half.txt; sleep 60; : %[1]s", mark))(req)
 	})
-	r.up()
-	r.platform.Say("cu1", "u1", "go")
-	r.await("the command runs", 15*time.Second, func() bool { return len(marked(mark)) >= 2 })
-	if text := r.ask("u1", "/cancel"); !strings.Contains(strings.ToLower(text), "cancel") {
+	r.Up()
+	r.Platform.Say("cu1", "u1", "go")
+	r.Await("the command runs", 15*time.Second, func() bool { return len(Marked(mark)) >= 2 })
+	if text := r.Ask("u1", "/cancel"); !strings.Contains(strings.ToLower(text), "cancel") {
 		t.Errorf("/cancel is answered %q", text)
 	}
-	r.await("the whole tree is gone", 3*time.Second, func() bool { return len(marked(mark)) == 0 })
-	r.await("the turn is over", 10*time.Second, func() bool { return r.turnOf("go").State == "cancelled" })
-	r.await("the person is told what was done", 5*time.Second, func() bool {
-		return strings.Contains(strings.Join(r.shown("u1"), "\n"), "stopped midway: `nohup sh")
+	r.Await("the whole tree is gone", 3*time.Second, func() bool { return len(Marked(mark)) == 0 })
+	r.Await("the turn is over", 10*time.Second, func() bool { return r.TurnOf("go").State == "cancelled" })
+	r.Await("the person is told what was done", 5*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.Shown("u1"), "\n"), "stopped midway: `nohup sh")
 	})
-	turn := r.turnOf("go")
+	turn := r.TurnOf("go")
 	if task := turn.Plans[0].Tasks[0]; task.State != "interrupted" && task.State != "cancelled" {
 		t.Errorf("the command is %s", task.State)
 	}
 	if last := turn.Plans[0].Tasks[1]; last.State != "cancelled" {
 		t.Errorf("the message behind it is %s", last.State)
 	}
-	r.answers("u1", "still there?", "heard: still there?")
+	r.Answers("u1", "still there?", "heard: still there?")
 }
 
 // A command that prints a gigabyte costs time, not memory.
 func TestCommandPrintingAGigabyteTakesNoMemory(t *testing.T) {
 	t.Parallel()
-	busy(t)
-	r := plannedBy(t, "", doing("yes 0123456789abcdef0123456789abcdef | head -c 1073741824"), "u1")
-	r.up()
-	before, _ := r.memory()
+	Busy(t)
+	r := PlannedBy(t, "", Doing("yes 0123456789abcdef0123456789abcdef | head -c 1073741824"), "u1")
+	r.Up()
+	before, _ := r.Memory()
 	began := time.Now()
-	r.platform.Say("cu1", "u1", "go")
-	r.await("an answer", 2*time.Minute, func() bool { return len(r.shown("u1")) > 0 })
-	most, _ := r.memory()
+	r.Platform.Say("cu1", "u1", "go")
+	r.Await("an answer", 2*time.Minute, func() bool { return len(r.Shown("u1")) > 0 })
+	most, _ := r.Memory()
 	t.Logf("%s; at most %d MB, %d MB before", time.Since(began).Round(10*time.Millisecond), most>>10, before>>10)
 	if most > 160<<10 {
 		t.Errorf("the engine grew to %d MB", most>>10)
 	}
-	turn := r.turnOf("go")
+	turn := r.TurnOf("go")
 	task := turn.Plans[0].Tasks[0]
 	if turn.State != "done" || task.State != "done" {
 		t.Errorf("the turn ended %s, the command %s", turn.State, task.State)
@@ -90,13 +90,13 @@ func TestCommandPrintingAGigabyteTakesNoMemory(t *testing.T) {
 	if len(task.Output) > 2<<20 || len(task.Output) < 100<<10 {
 		t.Errorf("%d KB of output are kept, the limit is 1 MB", len(task.Output)>>10)
 	}
-	if size := r.fileSizes(); size > 20<<20 {
+	if size := fileSizes(r); size > 20<<20 {
 		t.Errorf("the database takes %d MB", size>>20)
 	}
 }
 
-func (r *rig) fileSizes() (size int64) {
-	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "switchboard.db*"))
+func fileSizes(r *Rig) (size int64) {
+	files, _ := filepath.Glob(filepath.Join(r.Dir, "data", "switchboard.db*"))
 	for _, path := range files {
 		if info, err := os.Stat(path); err == nil {
 			size += info.Size()
@@ -106,9 +106,9 @@ func (r *rig) fileSizes() (size int64) {
 }
 
 // tiny mounts a small file system as the rig's data folder.
-func (r *rig) tiny(t *testing.T, size string) (dir string) {
+func tiny(r *Rig, t *testing.T, size string) (dir string) {
 	t.Helper()
-	dir = filepath.Join(r.dir, "data")
+	dir = filepath.Join(r.Dir, "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -116,77 +116,62 @@ func (r *rig) tiny(t *testing.T, size string) (dir string) {
 	return dir
 }
 
-// fillDisk writes until nothing fits any more.
-func fillDisk(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for block := make([]byte, 1<<16); len(block) > 0; {
-		if _, err := f.Write(block); err != nil {
-			block = block[:len(block)/2]
-		}
-	}
-}
-
 func TestFullDiskAcknowledgesNothingThatIsNotStored(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
-		reply := echo(req)
-		if said(req) == "under way" {
+	r := PlannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+		reply := Echo(req)
+		if Said(req) == "under way" {
 			reply.Delay = time.Second
 		}
 		return reply
 	}, "u1", "u2", "u3")
 	// What is on it at the end has to fit beside a whole write-ahead log, which is
 	// 4 MB before SQLite overwrites it.
-	dir := r.tiny(t, "32m")
-	r.up()
-	r.answers("u1", "before", "heard: before")
-	r.platform.Say("cu3", "u3", "under way")
-	r.await("the model was asked", 5*time.Second, func() bool { return r.model.Count() == 2 })
+	dir := tiny(r, t, "32m")
+	r.Up()
+	r.Answers("u1", "before", "heard: before")
+	r.Platform.Say("cu3", "u3", "under way")
+	r.Await("the model was asked", 5*time.Second, func() bool { return r.Model.Count() == 2 })
 	ballast := filepath.Join(dir, "ballast")
-	fillDisk(t, ballast)
+	FillDisk(t, ballast)
 	const n = 40
 	for i := range n { // each 8 KB, so that they cannot all fit into what SQLite has left
 		user := fmt.Sprintf("u%d", 1+i%2)
-		r.platform.Say("c"+user, user, fmt.Sprintf("message %d %s", i, strings.Repeat("x", 8<<10)))
+		r.Platform.Say("c"+user, user, fmt.Sprintf("message %d %s", i, strings.Repeat("x", 8<<10)))
 	}
-	r.await("the log says that the disk is full", 20*time.Second, func() bool { return r.log.Has("full") })
+	r.Await("the log says that the disk is full", 20*time.Second, func() bool { return r.Log.Has("full") })
 	time.Sleep(time.Second) // refused again and again
-	if r.platform.Pending() == 0 {
+	if r.Platform.Pending() == 0 {
 		t.Error("everything was confirmed on a full disk; it was not full enough")
 	}
-	out, errs, code := r.commandWithin(30*time.Second, "a line\n", "chat")
+	out, errs, code := r.CommandWithin(30*time.Second, "a line\n", "chat")
 	taken := code == -1 // it still fitted; its answer waits for space, and so does the chat
 	if !taken && (code == 0 && strings.TrimSpace(out) == "" || code != 0 && !strings.Contains(errs, "could not be stored")) {
 		t.Errorf("chat on a full disk: exit %d, stdout %q\n%s", code, out, errs)
 	}
-	if _, errs, code := r.command("turn", "list"); code != 0 {
+	if _, errs, code := r.Command("turn", "list"); code != 0 {
 		t.Errorf("turn list on a full disk: exit %d\n%s", code, errs)
 	}
-	r.kill()
-	was := r.server.ready()
-	r.start() // a start on a full disk may fail, but says why
+	r.Kill()
+	was := r.Server.Ready()
+	r.Start() // a start on a full disk may fail, but says why
 	failed := false
-	r.await("it started, or says why it did not", 20*time.Second, func() bool {
-		failed = r.ended(0) != nil
-		return failed || r.server.ready() > was
+	r.Await("it started, or says why it did not", 20*time.Second, func() bool {
+		failed = r.Ended(0) != nil
+		return failed || r.Server.Ready() > was
 	})
-	if failed && !strings.Contains(tail(r.log.String(), 500), "full") {
-		t.Errorf("a start on a full disk says\n%s", tail(r.log.String(), 500))
+	if failed && !strings.Contains(Tail(r.Log.String(), 500), "full") {
+		t.Errorf("a start on a full disk says\n%s", Tail(r.Log.String(), 500))
 	}
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
 	if failed {
-		r.up()
+		r.Up()
 	}
 	answers := func(i int) (plain, marked int) {
 		text := fmt.Sprintf("heard: message %d ", i)
-		for _, s := range r.shown(fmt.Sprintf("u%d", 1+i%2)) {
+		for _, s := range r.Shown(fmt.Sprintf("u%d", 1+i%2)) {
 			if strings.HasPrefix(s, text) {
 				plain++
 			} else if strings.HasPrefix(s, "(repeated) "+text) {
@@ -196,9 +181,9 @@ func TestFullDiskAcknowledgesNothingThatIsNotStored(t *testing.T) {
 		return plain, marked
 	}
 	for i := range n {
-		r.await(fmt.Sprintf("message %d is answered with space again", i), 40*time.Second, func() bool {
+		r.Await(fmt.Sprintf("message %d is answered with space again", i), 40*time.Second, func() bool {
 			plain, marked := answers(i)
-			return r.platform.Pending() == 0 && plain+marked > 0
+			return r.Platform.Pending() == 0 && plain+marked > 0
 		})
 	}
 	for i := range n {
@@ -207,13 +192,13 @@ func TestFullDiskAcknowledgesNothingThatIsNotStored(t *testing.T) {
 		}
 	}
 	if taken {
-		r.await("the line that was taken is worked on", 40*time.Second, func() bool {
-			return slices.ContainsFunc(r.model.Requests(), func(req llmtest.Request) bool { return said(req) == "a line" })
+		r.Await("the line that was taken is worked on", 40*time.Second, func() bool {
+			return slices.ContainsFunc(r.Model.Requests(), func(req llmtest.Request) bool { return Said(req) == "a line" })
 		})
 	}
-	r.await("the turn that was under way is answered", 10*time.Second, func() bool { return len(r.shown("u3")) > 0 })
-	if got := r.shown("u3")[0]; strings.TrimPrefix(got, "(repeated) ") != "heard: under way" {
+	r.Await("the turn that was under way is answered", 10*time.Second, func() bool { return len(r.Shown("u3")) > 0 })
+	if got := r.Shown("u3")[0]; strings.TrimPrefix(got, "(repeated) ") != "heard: under way" {
 		t.Errorf("the turn that was under way says %q", got)
 	}
-	r.answers("u1", "after", "heard: after")
+	r.Answers("u1", "after", "heard: after")
 }

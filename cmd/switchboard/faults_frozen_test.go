@@ -18,13 +18,13 @@ import (
 const ticking = "echo began >> log.txt; for i in $(seq 1 1000); do date +%s%N >> ticks.txt; sleep 0.2; done; : "
 
 // ticks are the instants at which commands lived.
-func (r *rig) ticks() (list []time.Time) {
-	r.t.Helper()
-	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "ticks.txt"))
+func ticks(r *Rig) (list []time.Time) {
+	r.T.Helper()
+	files, _ := filepath.Glob(filepath.Join(r.Dir, "data", "workspaces", "*", "ticks.txt"))
 	for _, path := range files {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			r.t.Error(err)
+			r.T.Error(err)
 		}
 		for _, word := range strings.Fields(string(data)) {
 			if n, err := strconv.ParseInt(word, 10, 64); err == nil {
@@ -41,81 +41,81 @@ func (r *rig) ticks() (list []time.Time) {
 // nothing that the other did.
 func TestEngineFrozenForAMinuteRepeatsNothing(t *testing.T) {
 	t.Parallel()
-	f := twoEngines(t, "", "u1", "u2", "u3")
-	mark := marker()
-	f.model.Handle(func(req llmtest.Request) llmtest.Reply {
-		if said(req) == "go" || req.Role != "planner" {
-			return doing(ticking + mark)(req)
+	f := TwoEngines(t, "", "u1", "u2", "u3")
+	mark := Marker()
+	f.Model.Handle(func(req llmtest.Request) llmtest.Reply {
+		if Said(req) == "go" || req.Role != "planner" {
+			return Doing(ticking + mark)(req)
 		}
-		return echo(req)
+		return Echo(req)
 	})
 	sending := make(chan struct{}, 100)
-	f.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+	f.Platform.OnSend(func(p scripted.Post) channelstest.Fault {
 		if p.Conversation != "cu2" || strings.HasPrefix(p.Text, "(repeated)") {
 			return channelstest.Fault{}
 		}
 		sending <- struct{}{}
 		return channelstest.Fault{Delay: 2 * time.Second}
 	})
-	f.up()
-	f.platform.Say("cu1", "u1", "go")
-	f.await("the command runs", 20*time.Second, func() bool { return len(f.ticks()) > 0 })
-	holder := f.holder("play")
-	if turn := f.query("SELECT holders FROM turns"); len(turn) != 1 || f.owners()[ownersIn(turn[0][0])[0]] != holder {
+	f.Up()
+	f.Platform.Say("cu1", "u1", "go")
+	f.Await("the command runs", 20*time.Second, func() bool { return len(ticks(f.Rig)) > 0 })
+	holder := f.Holder("play")
+	if turn := f.Query("SELECT holders FROM turns"); len(turn) != 1 || f.Owners()[OwnersIn(turn[0][0])[0]] != holder {
 		t.Fatalf("the command runs elsewhere: %v", turn)
 	}
-	f.platform.Say("cu2", "u2", "hello")
+	f.Platform.Say("cu2", "u2", "hello")
 	<-sending
-	holder.freeze()
+	holder.Freeze()
 	frozen := time.Now()
-	f.platform.Say("cu3", "u3", "anybody?")
-	f.await("u3 is answered by the other engine", 30*time.Second, func() bool { return slices.Contains(f.shown("u3"), "heard: anybody?") })
+	f.Platform.Say("cu3", "u3", "anybody?")
+	f.Await("u3 is answered by the other engine", 30*time.Second, func() bool { return slices.Contains(f.Shown("u3"), "heard: anybody?") })
 	t.Logf("u3 answered %s after the freeze", time.Since(frozen).Round(10*time.Millisecond))
-	f.await("u1 is told", 30*time.Second, func() bool { return slices.Contains(f.shown("u1"), "It was cut off.") })
+	f.Await("u1 is told", 30*time.Second, func() bool { return slices.Contains(f.Shown("u1"), "It was cut off.") })
 	t.Logf("u1 told %s after the freeze", time.Since(frozen).Round(10*time.Millisecond))
 	time.Sleep(time.Until(frozen.Add(time.Minute)))
-	holder.thaw()
+	holder.Thaw()
 	time.Sleep(5 * time.Second) // whatever it still wants to do
 
-	ticks := f.ticks()
+	ticks := ticks(f.Rig)
 	last := slices.MaxFunc(ticks, time.Time.Compare)
-	taken := f.takenOver("go")
+	taken := takenOver(f, "go")
 	t.Logf("the command lived for %s of the freeze; its turn was taken over after %s", last.Sub(frozen).Round(10*time.Millisecond), taken.Sub(frozen).Round(10*time.Millisecond))
 	if last.After(taken) {
 		t.Errorf("the command lived %s beside the other holder of its turn", last.Sub(taken))
 	}
-	gone(t, mark)
-	if got := f.written(); len(got) != 1 {
+	Gone(t, mark)
+	if got := written(f.Rig); len(got) != 1 {
 		t.Errorf("the command began %d times", len(got))
 	}
-	f.reads("u1", "It was cut off.")
+	f.Reads("u1", "It was cut off.")
 	// It had reached the platform; nobody knew.
-	f.reads("u2", "heard: hello", "(repeated) heard: hello")
-	f.reads("u3", "heard: anybody?")
-	if n := f.count("SELECT count(*) FROM turns WHERE state <> 'done'"); n > 0 {
+	f.Reads("u2", "heard: hello", "(repeated) heard: hello")
+	f.Reads("u3", "heard: anybody?")
+	if n := f.Count("SELECT count(*) FROM turns WHERE state <> 'done'"); n > 0 {
 		t.Errorf("%d turns are not done", n)
 	}
 
-	holder.mustLive()
-	f.other(holder).kill() // who was frozen serves again
-	f.answers("u3", "and now?", "heard: and now?")
-	holder.stop()
+	holder.MustLive()
+	f.Other(holder).Kill() // who was frozen serves again
+	f.Answers("u3", "and now?", "heard: and now?")
+	holder.Stop()
 }
 
 // takenOver is when the turn with that text was set running by its second holder.
-func (f *fleet) takenOver(text string) time.Time {
-	f.t.Helper()
-	rows := f.query("SELECT t.holders FROM turns t JOIN messages m ON m.turn_id = t.id WHERE m.direction = 'in' AND m.text = $1", text)
+func takenOver(f *Fleet, text string) time.Time {
+	f.T.Helper()
+	rows := f.Query("SELECT t.holders FROM turns t JOIN messages m ON m.turn_id = t.id WHERE m.direction = 'in' AND m.text = $1", text)
 	if len(rows) != 1 {
-		f.t.Fatalf("%d turns say %q", len(rows), text)
+		f.T.Fatalf("%d turns say %q", len(rows), text)
 	}
 	words := strings.Fields(rows[0][0])
 	if len(words) != 2 {
-		f.t.Fatalf("the turn %q was held by %q", text, words)
+		f.T.Fatalf("the turn %q was held by %q", text, words)
 	}
 	micros, err := strconv.ParseInt(words[1][strings.LastIndex(words[1], ":")+1:], 10, 64)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	return time.UnixMicro(micros)
 }

@@ -48,26 +48,26 @@ func TestModelFaultsEndInASentence(t *testing.T) {
 		people = append(people, c.name)
 		replies["fault "+c.name] = c.reply
 	}
-	r := newRig(t, people, "[router]\nrate_person = \"off\"\nstale_after = \"4s\"\n[agent]\nplanner = \"fake/model\"\nllm_timeout = \"2s\"\n")
-	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
-		if reply, ok := replies[said(req)]; ok {
+	r := NewRig(t, people, "[router]\nrate_person = \"off\"\nstale_after = \"4s\"\n[agent]\nplanner = \"fake/model\"\nllm_timeout = \"2s\"\n")
+	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
+		if reply, ok := replies[Said(req)]; ok {
 			return reply
 		}
-		return echo(req)
+		return Echo(req)
 	})
-	r.up()
+	r.Up()
 	began := time.Now()
 	for _, c := range cases {
-		r.platform.Say("c"+c.name, c.name, "fault "+c.name)
-		r.platform.Say("c"+c.name, c.name, "and now?")
+		r.Platform.Say("c"+c.name, c.name, "fault "+c.name)
+		r.Platform.Say("c"+c.name, c.name, "and now?")
 	}
 	for _, c := range cases {
-		r.await("both messages of "+c.name+" answered", 40*time.Second, func() bool { return len(r.shown(c.name)) >= 2 })
-		got := r.shown(c.name)
+		r.Await("both messages of "+c.name+" answered", 40*time.Second, func() bool { return len(r.Shown(c.name)) >= 2 })
+		got := r.Shown(c.name)
 		if len(got) != 2 || !strings.Contains(got[0], c.want) || got[1] != "heard: and now?" {
 			t.Errorf("%s: the person reads %q, want %q first", c.name, got, c.want)
 		}
-		turn := r.turnOf("fault " + c.name)
+		turn := r.TurnOf("fault " + c.name)
 		if turn.State != "failed" {
 			t.Errorf("%s: the turn ended %s (%s)", c.name, turn.State, turn.Outcome)
 		}
@@ -82,17 +82,17 @@ func TestModelFaultsEndInASentence(t *testing.T) {
 func TestModelThatAnswersInWordsIsHeard(t *testing.T) {
 	t.Parallel()
 	for _, lenient := range []string{"", "lenient = true\n"} {
-		r := plannedBy(t, lenient, func(llmtest.Request) llmtest.Reply {
+		r := PlannedBy(t, lenient, func(llmtest.Request) llmtest.Reply {
 			return llmtest.Text("Rome is the capital of Italy.\n\nIt is old.")
 		}, "u1")
-		r.up()
+		r.Up()
 		for n := range 5 {
-			r.answers("u1", fmt.Sprint("what is it? ", n), "Rome is the capital of Italy.\n\nIt is old.")
+			r.Answers("u1", fmt.Sprint("what is it? ", n), "Rome is the capital of Italy.\n\nIt is old.")
 		}
-		if n := r.model.Count(); n != 5 {
+		if n := r.Model.Count(); n != 5 {
 			t.Errorf("%d calls for 5 answers", n)
 		}
-		r.stop(20 * time.Second)
+		r.Stop(20 * time.Second)
 	}
 }
 
@@ -100,19 +100,19 @@ func TestModelThatAnswersInWordsIsHeard(t *testing.T) {
 func TestRateLimitedModelIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
-	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+	r := PlannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
 		if calls.Add(1) == 1 {
 			return llmtest.RateLimited(2 * time.Second)
 		}
-		return echo(req)
+		return Echo(req)
 	}, "u1")
-	r.up()
+	r.Up()
 	began := time.Now()
-	r.answers("u1", "patience", "heard: patience")
+	r.Answers("u1", "patience", "heard: patience")
 	if took := time.Since(began); took < 2*time.Second {
 		t.Errorf("asked again after %s, Retry-After was 2 s", took)
 	}
-	turn := r.turnOf("patience")
+	turn := r.TurnOf("patience")
 	if turn.State != "done" || calls.Load() != 2 {
 		t.Errorf("the turn ended %s after %d calls", turn.State, calls.Load())
 	}
@@ -123,18 +123,18 @@ func TestStalledModelIsReplacedByTheFallback(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	asked := map[string]int{}
-	r := plannedBy(t, "fallback = [\"fake/spare\"]\nstall_timeout = \"1s\"\n", func(req llmtest.Request) llmtest.Reply {
+	r := PlannedBy(t, "fallback = [\"fake/spare\"]\nstall_timeout = \"1s\"\n", func(req llmtest.Request) llmtest.Reply {
 		mu.Lock()
 		asked[req.Model+" "+req.Role]++
 		mu.Unlock()
 		if req.Model != "spare" {
 			return llmtest.Hang()
 		}
-		return doing("echo ok")(req)
+		return Doing("echo ok")(req)
 	}, "u1")
-	r.up()
-	r.answers("u1", "go", "It is done.")
-	turn := r.turnOf("go")
+	r.Up()
+	r.Answers("u1", "go", "It is done.")
+	turn := r.TurnOf("go")
 	if turn.State != "done" {
 		t.Errorf("the turn ended %s (%s)", turn.State, turn.Outcome)
 	}

@@ -16,7 +16,7 @@ import (
 // engines work on jobs, at most of one user each second, while it happens.
 type outage struct {
 	*crash
-	fleet    *fleet
+	fleet    *Fleet
 	server   *storetest.Server
 	platform *channelstest.Platform
 }
@@ -29,14 +29,14 @@ func newOutage(t *testing.T, proxies ...**storetest.Proxy) *outage {
 
 func newOutageOn(t *testing.T, server *storetest.Server, proxies ...**storetest.Proxy) *outage {
 	t.Helper()
-	c := newCrash(t, crashSeed(t), func(r *rig) place { return newScriptedPlace(r.platform) }, "workers = 4\n")
-	o := &outage{crash: c, fleet: newFleet(c.rig, server.URL(), "one", "two"), server: server, platform: c.rig.platform}
+	c := newCrash(t, crashSeed(t), func(r *Rig) Place { return NewScriptedPlace(r.Platform) }, "workers = 4\n")
+	o := &outage{crash: c, fleet: NewFleet(c.rig, server.URL(), "one", "two"), server: server, platform: c.rig.Platform}
 	for i, p := range proxies {
 		*p = storetest.NewProxy(t, server.Addr())
-		m := o.fleet.engines[i]
-		m.env = append(m.env, "SWITCHBOARD_STORE__URL="+server.URLAt((*p).Addr()))
+		m := o.fleet.Engines[i]
+		m.Env = append(m.Env, "SWITCHBOARD_STORE__URL="+server.URLAt((*p).Addr()))
 	}
-	o.fleet.up()
+	o.fleet.Up()
 	return o
 }
 
@@ -55,24 +55,24 @@ func (o *outage) healed() {
 	o.settle()
 	o.check()
 	o.unharmed()
-	o.fleet.stop()
+	o.fleet.Stop()
 }
 
 // unharmed wants both engines to live as the owners they were at first.
 func (o *outage) unharmed() {
 	o.t.Helper()
-	for _, m := range o.fleet.engines {
-		m.mustLive()
+	for _, m := range o.fleet.Engines {
+		m.MustLive()
 	}
-	if n := o.fleet.count("SELECT count(*) FROM owners"); n != 2 {
+	if n := o.fleet.Count("SELECT count(*) FROM owners"); n != 2 {
 		o.t.Errorf("%d owners for two engines", n)
 	}
-	if rows := o.fleet.query("SELECT id, state, coalesce(declared_at, 0) FROM owners WHERE state <> 'alive' OR declared_at IS NOT NULL"); len(rows) > 0 {
+	if rows := o.fleet.Query("SELECT id, state, coalesce(declared_at, 0) FROM owners WHERE state <> 'alive' OR declared_at IS NOT NULL"); len(rows) > 0 {
 		o.t.Errorf("a healthy engine is declared dead: %v", rows)
 	}
-	for _, m := range o.fleet.engines { // a renewal takes the declaration back
-		if m.log.Has("an engine has died") {
-			o.t.Errorf("engine %s declared a healthy one dead", m.name)
+	for _, m := range o.fleet.Engines { // a renewal takes the declaration back
+		if m.Log.Has("an engine has died") {
+			o.t.Errorf("engine %s declared a healthy one dead", m.Name)
 		}
 	}
 }
@@ -133,9 +133,9 @@ func TestFullDiskOfPostgreSQLLosesNothing(t *testing.T) {
 	}))
 	o.load(10, time.Second)
 	ballast := filepath.Join(disk, "ballast")
-	fillDisk(t, ballast)
+	FillDisk(t, ballast)
 	full := func() bool {
-		return slices.ContainsFunc(o.fleet.engines, func(m *member) bool { return m.log.Has("full") })
+		return slices.ContainsFunc(o.fleet.Engines, func(m *Member) bool { return m.Log.Has("full") })
 	}
 	for began := time.Now(); !full() || time.Since(began) < 10*time.Second; {
 		if time.Since(began) > 2*time.Minute {
@@ -163,25 +163,25 @@ func TestDatabaseStallForOneEngineMovesItsWork(t *testing.T) {
 	var ways [2]*storetest.Proxy
 	o := newOutage(t, &ways[0], &ways[1])
 	o.load(10, time.Second)
-	holder := o.fleet.holder("play")
+	holder := o.fleet.Holder("play")
 	way := ways[0]
-	if holder == o.fleet.engines[1] {
+	if holder == o.fleet.Engines[1] {
 		way = ways[1]
 	}
 	way.Stall()
 	began := time.Now()
 	o.load(5, time.Second)
-	o.fleet.await("the other engine holds the channel", 30*time.Second, func() bool { return o.fleet.holder("play") == o.fleet.other(holder) })
+	o.fleet.Await("the other engine holds the channel", 30*time.Second, func() bool { return o.fleet.Holder("play") == o.fleet.Other(holder) })
 	t.Logf("taken over %s after the stall", time.Since(began).Round(10*time.Millisecond))
 	o.load(10, max(0, 30*time.Second-time.Since(began)))
 	way.Flow()
 	o.load(10, 2*time.Second)
 	o.settle()
 	o.check()
-	for _, m := range o.fleet.engines {
-		m.mustLive()
+	for _, m := range o.fleet.Engines {
+		m.MustLive()
 	}
-	o.fleet.stop()
+	o.fleet.Stop()
 }
 
 // Connections that nobody uses have died unnoticed when an engine is told to stop: that
@@ -190,23 +190,23 @@ func TestStopAfterConnectionsWereCutIsNoFailure(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)
 	way := storetest.NewProxy(t, server.Addr())
-	f := newFleet(newRig(t, []string{"u1", "u2", "u3", "u4"}, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"), server.URL(), "one")
-	f.engines[0].env = append(f.engines[0].env, "SWITCHBOARD_STORE__URL="+server.URLAt(way.Addr()))
-	f.model.Handle(echo)
+	f := NewFleet(NewRig(t, []string{"u1", "u2", "u3", "u4"}, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"), server.URL(), "one")
+	f.Engines[0].Env = append(f.Engines[0].Env, "SWITCHBOARD_STORE__URL="+server.URLAt(way.Addr()))
+	f.Model.Handle(Echo)
 	for round := range 5 {
-		f.up()
+		f.Up()
 		for n := range 40 { // at once, so that there are many connections
 			user := fmt.Sprintf("u%d", 1+n%4)
-			f.platform.Say("c"+user, user, fmt.Sprint("round ", round, ", ", n))
+			f.Platform.Say("c"+user, user, fmt.Sprint("round ", round, ", ", n))
 		}
-		f.await("all is answered", 30*time.Second, func() bool { return len(f.platform.Sent()) == 40*(round+1) })
-		f.noted()
+		f.Await("all is answered", 30*time.Second, func() bool { return len(f.Platform.Sent()) == 40*(round+1) })
+		f.Noted()
 		way.Cut()
-		f.stop()
-		if n := f.count("SELECT count(*) FROM owners WHERE state = 'alive'"); n != 0 {
+		f.Stop()
+		if n := f.Count("SELECT count(*) FROM owners WHERE state = 'alive'"); n != 0 {
 			t.Errorf("%d owners are alive after the stop", n)
 		}
-		if n := f.count("SELECT count(*) FROM leases WHERE owner IS NOT NULL"); n != 0 {
+		if n := f.Count("SELECT count(*) FROM leases WHERE owner IS NOT NULL"); n != 0 {
 			t.Errorf("%d leases are held after the stop", n)
 		}
 	}
@@ -216,21 +216,21 @@ func TestStopAfterConnectionsWereCutIsNoFailure(t *testing.T) {
 func TestServeWaitsForADatabaseThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)
-	r := plannedBy(t, "", echo, "u1")
-	r.env = append(r.env, "SWITCHBOARD_STORE__URL="+server.URL())
+	r := PlannedBy(t, "", Echo, "u1")
+	r.Env = append(r.Env, "SWITCHBOARD_STORE__URL="+server.URL())
 	server.Stop()
-	r.start()
-	r.await("it says that it waits", 20*time.Second, func() bool {
-		r.mustLive()
-		return r.log.Has("the database is not there yet, and is waited for")
+	r.Start()
+	r.Await("it says that it waits", 20*time.Second, func() bool {
+		r.MustLive()
+		return r.Log.Has("the database is not there yet, and is waited for")
 	})
 	server.Start()
-	r.await("it is ready", 60*time.Second, func() bool {
-		r.mustLive()
-		return r.log.Has(`"msg":"ready"`)
+	r.Await("it is ready", 60*time.Second, func() bool {
+		r.MustLive()
+		return r.Log.Has(`"msg":"ready"`)
 	})
-	if got := r.ask("u1", "hello"); got != "heard: hello" {
+	if got := r.Ask("u1", "hello"); got != "heard: hello" {
 		t.Errorf("it answers %q", got)
 	}
-	r.stop(20 * time.Second)
+	r.Stop(20 * time.Second)
 }

@@ -23,8 +23,8 @@ func TestDatabaseConnectionsStrandedAreReplaced(t *testing.T) {
 	t.Logf("all is answered after %s", time.Since(began).Round(10*time.Millisecond))
 	testkit.Within(t, time.Since(began), 3*time.Minute) // the old connections end after many
 	o.check()
-	for _, m := range o.fleet.engines {
-		m.mustLive()
+	for _, m := range o.fleet.Engines {
+		m.MustLive()
 	}
-	o.fleet.stop()
+	o.fleet.Stop()
 }

@@ -13,58 +13,53 @@ import (
 	"switchboard/channels/channelstest/scripted"
 )
 
-// echo answers with what the person wrote.
-func echo(req llmtest.Request) llmtest.Reply {
-	return llmtest.Text(llmtest.Plan("say it", llmtest.Answer("heard: "+said(req))))
-}
-
 func TestStrangerIsNotServed(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", echo, "u1")
-	r.up()
+	r := PlannedBy(t, "", Echo, "u1")
+	r.Up()
 	for _, text := range []string{"run uname for me", "/help", "/whoami"} {
-		r.platform.Say("cmallory", "mallory", text)
+		r.Platform.Say("cmallory", "mallory", text)
 	}
-	r.answers("u1", "hello", "heard: hello")
-	r.await("everything is confirmed", 5*time.Second, func() bool { return r.platform.Pending() == 0 })
-	if got := r.shown("mallory"); len(got) > 0 {
+	r.Answers("u1", "hello", "heard: hello")
+	r.Await("everything is confirmed", 5*time.Second, func() bool { return r.Platform.Pending() == 0 })
+	if got := r.Shown("mallory"); len(got) > 0 {
 		t.Errorf("the stranger was told %q", got)
 	}
-	if n := r.model.Count(); n != 1 {
+	if n := r.Model.Count(); n != 1 {
 		t.Errorf("%d model calls, one message was ours to answer", n)
 	}
-	if turns := r.turns(); len(turns) != 1 {
+	if turns := r.Turns(); len(turns) != 1 {
 		t.Errorf("%d turns", len(turns))
 	}
-	if n := r.count("SELECT count(*) FROM messages WHERE class = 'stranger' AND identity = 'scripted:mallory' AND session_id IS NULL AND turn_id IS NULL"); n != 3 {
+	if n := r.Count("SELECT count(*) FROM messages WHERE class = 'stranger' AND identity = 'scripted:mallory' AND session_id IS NULL AND turn_id IS NULL"); n != 3 {
 		t.Errorf("%d messages of the stranger are kept for audit, 3 were written", n)
 	}
 }
 
 func TestRedeliveredEventIsOneTurn(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", echo, "u1")
-	r.platform.Repeat(5)
-	r.up()
-	r.answers("u1", "only once", "heard: only once")
-	r.noted()
-	r.kill()
-	r.platform.Write(scripted.Message{ID: "m1", Conversation: "cu1", User: "u1", Text: "only once"}) // m1 was its name
-	r.up()
-	r.answers("u1", "and now this", "heard: and now this")
-	r.await("everything is confirmed", 5*time.Second, func() bool { return r.platform.Pending() == 0 })
-	if turns := r.turns(); len(turns) != 2 {
+	r := PlannedBy(t, "", Echo, "u1")
+	r.Platform.Repeat(5)
+	r.Up()
+	r.Answers("u1", "only once", "heard: only once")
+	r.Noted()
+	r.Kill()
+	r.Platform.Write(scripted.Message{ID: "m1", Conversation: "cu1", User: "u1", Text: "only once"}) // m1 was its name
+	r.Up()
+	r.Answers("u1", "and now this", "heard: and now this")
+	r.Await("everything is confirmed", 5*time.Second, func() bool { return r.Platform.Pending() == 0 })
+	if turns := r.Turns(); len(turns) != 2 {
 		t.Errorf("%d turns, want 2: %+v", len(turns), turns)
 	}
-	if got := r.shown("u1"); len(got) != 2 {
+	if got := r.Shown("u1"); len(got) != 2 {
 		t.Errorf("the person reads %q", got)
 	}
 }
 
 func TestOddTextThroughThePipeIsAnsweredOrRefused(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", echo)
-	r.up()
+	r := PlannedBy(t, "", Echo)
+	r.Up()
 	long := strings.Repeat("x", 64<<10)
 	for _, c := range []struct {
 		name, in, out, err string
@@ -83,13 +78,13 @@ func TestOddTextThroughThePipeIsAnsweredOrRefused(t *testing.T) {
 		{"over everything", strings.Repeat("y", 9<<20) + "\nafter\n", "heard: after\n", "longer than 8 MB", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, errs, code := r.commandWith(c.in, "chat", "--session", "s"+fmt.Sprint(len(c.name)))
+			out, errs, code := r.CommandWith(c.in, "chat", "--session", "s"+fmt.Sprint(len(c.name)))
 			if out != c.out || code != c.code || !strings.Contains(errs, c.err) {
 				t.Errorf("exit %d, want %d; stdout %.200q, want %.200q; stderr must hold %q:\n%.500s", code, c.code, out, c.out, c.err, errs)
 			}
 		})
 	}
-	out, errs, code := r.commandWith("שלום 😀\n\"quoted\" <b>\n", "chat", "--json")
+	out, errs, code := r.CommandWith("שלום 😀\n\"quoted\" <b>\n", "chat", "--json")
 	if code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
@@ -115,9 +110,9 @@ func TestPlanOfTenThousandTasksFails(t *testing.T) {
 	}
 	plan := llmtest.Plan("do it all", append(tasks, llmtest.Msg("done"))...)
 	var sent, told atomic.Int32
-	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
-		if said(req) != "do it all" {
-			return echo(req)
+	r := PlannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+		if Said(req) != "do it all" {
+			return Echo(req)
 		}
 		sent.Add(1)
 		if strings.Contains(req.Section("Faults in your last plan"), "10001") {
@@ -125,19 +120,19 @@ func TestPlanOfTenThousandTasksFails(t *testing.T) {
 		}
 		return llmtest.Text(plan)
 	}, "u1")
-	r.up()
-	text := r.ask("u1", "do it all")
+	r.Up()
+	text := r.Ask("u1", "do it all")
 	if !strings.Contains(text, "could not work out a valid plan") {
 		t.Errorf("the person reads %q", text)
 	}
 	if sent.Load() != 4 || told.Load() != 3 {
 		t.Errorf("planned %d times, told the fault %d times; want 4 and 3", sent.Load(), told.Load())
 	}
-	turn := r.turnOf("do it all")
+	turn := r.TurnOf("do it all")
 	if turn.State != "failed" || turn.Outcome != "invalid_plan" || len(turn.Plans) != 0 {
 		t.Errorf("the turn ended %s (%s) with %d plans", turn.State, turn.Outcome, len(turn.Plans))
 	}
-	r.answers("u1", "still there?", "heard: still there?")
+	r.Answers("u1", "still there?", "heard: still there?")
 }
 
 // secretPlan answers a message that holds a credential with a plan that asks to
@@ -146,37 +141,37 @@ const credential = "Hq7-very-Secret-4711"
 
 func TestSecretsInAPlanLeaveNoTrace(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
-		if req.Has(credential) && strings.Contains(said(req), credential) {
+	r := PlannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+		if req.Has(credential) && strings.Contains(Said(req), credential) {
 			return llmtest.Text(llmtest.SecretPlan("log in", "SITE_PASSWORD", credential, llmtest.Exec("login", "in"), llmtest.Msg("done")))
 		}
 		if req.Has(credential) {
 			return llmtest.Text(llmtest.Plan("leak", llmtest.Answer("I still know "+credential)))
 		}
-		return echo(req)
+		return Echo(req)
 	}, "u1")
-	r.up()
-	text := r.ask("u1", "log in with "+credential+" please")
+	r.Up()
+	text := r.Ask("u1", "log in with "+credential+" please")
 	if !strings.Contains(text, "not available in this build") {
 		t.Errorf("the person reads %q", text)
 	}
-	r.answers("u1", "what did I say?", "heard: what did I say?")
-	turns := r.turns()
+	r.Answers("u1", "what did I say?", "heard: what did I say?")
+	turns := r.Turns()
 	refused := turns[len(turns)-1]
 	if refused.State != "failed" || refused.Outcome != "not_available" {
 		t.Errorf("the turn ended %s (%s)", refused.State, refused.Outcome)
 	}
-	whole, _, _ := r.command("turn", "show", fmt.Sprint(refused.ID), "--json", "--prompts")
-	for what, text := range map[string]string{"turn show": whole, "the log": r.log.String(), "the replies": strings.Join(r.shown("u1"), "\n")} {
+	whole, _, _ := r.Command("turn", "show", fmt.Sprint(refused.ID), "--json", "--prompts")
+	for what, text := range map[string]string{"turn show": whole, "the log": r.Log.String(), "the replies": strings.Join(r.Shown("u1"), "\n")} {
 		if strings.Contains(text, credential) {
-			t.Errorf("%s holds the credential:\n%s", what, tail(text, 3000))
+			t.Errorf("%s holds the credential:\n%s", what, Tail(text, 3000))
 		}
 	}
-	if n := r.count("SELECT count(*) FROM messages WHERE text LIKE ?", "%"+credential+"%"); n != 0 {
+	if n := r.Count("SELECT count(*) FROM messages WHERE text LIKE ?", "%"+credential+"%"); n != 0 {
 		t.Errorf("%d messages hold the credential", n)
 	}
-	r.stop(20 * time.Second)
-	if files := r.holds(credential); len(files) > 0 {
+	r.Stop(20 * time.Second)
+	if files := r.Holds(credential); len(files) > 0 {
 		t.Errorf("the credential stands in %v", files)
 	}
 }

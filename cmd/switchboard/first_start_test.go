@@ -17,29 +17,29 @@ func TestNewBotLeavesAloneWhatWasWrittenBefore(t *testing.T) {
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			p := newTelegramPlace(t, false)
-			r := newRig(t, nil, p.settings())
+			p := NewTelegramPlace(t, false)
+			r := NewRig(t, nil, p.Settings())
 			if kind == "postgres" {
-				r.append(fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t)))
+				r.Append(fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t)))
 			}
-			p.server.SetClock(func() time.Time { return time.Now().Add(-time.Minute) })
-			p.say(0, "/whoami")
-			p.server.SetClock(time.Now)
-			r.ready()
-			r.await("it is taken", patience, func() bool { return !p.pending() })
-			p.say(0, "/status")
-			r.await("what is written now is answered", patience, func() bool { return len(p.shown(0)) > 0 })
-			r.stop(10 * time.Second)
-			if got := p.shown(0); len(got) != 1 || strings.Contains(got[0], "You are") {
+			p.Server.SetClock(func() time.Time { return time.Now().Add(-time.Minute) })
+			p.Say(0, "/whoami")
+			p.Server.SetClock(time.Now)
+			r.Ready()
+			r.Await("it is taken", Patience, func() bool { return !p.Pending() })
+			p.Say(0, "/status")
+			r.Await("what is written now is answered", Patience, func() bool { return len(p.Shown(0)) > 0 })
+			r.Stop(10 * time.Second)
+			if got := p.Shown(0); len(got) != 1 || strings.Contains(got[0], "You are") {
 				t.Errorf("shown are %q", got)
 			}
-			if n := strings.Count(r.log.String(), "messages from before the first start are kept and not answered"); n != 1 {
+			if n := strings.Count(r.Log.String(), "messages from before the first start are kept and not answered"); n != 1 {
 				t.Errorf("it is logged %d times", n)
 			}
-			p.say(0, "/whoami")
-			r.ready()
-			r.await("what came while it was away is answered", patience, func() bool { return len(p.shown(0)) > 1 })
-			if got := p.shown(0)[1]; !strings.Contains(got, "You are") {
+			p.Say(0, "/whoami")
+			r.Ready()
+			r.Await("what came while it was away is answered", Patience, func() bool { return len(p.Shown(0)) > 1 })
+			if got := p.Shown(0)[1]; !strings.Contains(got, "You are") {
 				t.Errorf("it answers %q", got)
 			}
 		})
@@ -50,29 +50,29 @@ func TestNewBotLeavesAloneWhatWasWrittenBefore(t *testing.T) {
 // who is not let in has it.
 func TestHintsOfTwoWorkspacesWriteTheTeam(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, "")
+	r := NewRig(t, nil, "")
 	acme, other := slacktest.New(t), slacktest.New(t)
 	for name, s := range map[string]*slacktest.Server{"acme": acme, "other": other} {
-		r.append(fmt.Sprintf("[channels.%s]\nkind = \"slack\"\nbot_token = %q\napp_token = %q\napi_url = %q\n", name, s.BotToken(), s.AppToken(), s.APIURL()))
+		r.Append(fmt.Sprintf("[channels.%s]\nkind = \"slack\"\nbot_token = %q\napp_token = %q\napi_url = %q\n", name, s.BotToken(), s.AppToken(), s.APIURL()))
 	}
-	r.ready()
-	if !r.log.Has("identities = ['slack:WORKSPACE/ID']") {
+	r.Ready()
+	if !r.Log.Has("identities = ['slack:WORKSPACE/ID']") {
 		t.Error("how somebody is let in is said without the workspace")
 	}
 	eve := acme.AddUser("Eve")
 	acme.Say(eve.ID, "hello?")
 	const begin = `"add_to_people":"`
-	r.await("it is logged", patience, func() bool { return r.log.Has(begin) })
-	_, line, _ := strings.Cut(r.log.String(), begin)
+	r.Await("it is logged", Patience, func() bool { return r.Log.Has(begin) })
+	_, line, _ := strings.Cut(r.Log.String(), begin)
 	line, _, _ = strings.Cut(line, `"`)
-	if refused, _, _ := r.command("person", "refused"); !strings.Contains(refused, "slack:"+acme.Team()+"/"+eve.ID) {
+	if refused, _, _ := r.Command("person", "refused"); !strings.Contains(refused, "slack:"+acme.Team()+"/"+eve.ID) {
 		t.Errorf("the list of who was refused has\n%s", refused)
 	}
-	r.stop(10 * time.Second)
-	r.append("[[people]]\nname = \"eve\"\nrole = \"admin\"\n" + line + "\n")
-	r.ready()
+	r.Stop(10 * time.Second)
+	r.Append("[[people]]\nname = \"eve\"\nrole = \"admin\"\n" + line + "\n")
+	r.Ready()
 	acme.Say(eve.ID, "/whoami")
-	r.await("she is let in", patience, func() bool {
+	r.Await("she is let in", Patience, func() bool {
 		shown := acme.FromBot(acme.Direct(eve.ID))
 		return len(shown) > 0 && strings.Contains(shown[0].Seen, "You are")
 	})

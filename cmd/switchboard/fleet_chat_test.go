@@ -16,19 +16,19 @@ import (
 // killed and then the other, also in the middle of a turn, and the chat goes on.
 func TestChatGoesOnWithTheOtherEngine(t *testing.T) {
 	t.Parallel()
-	f := twoEngines(t, "")
+	f := TwoEngines(t, "")
 	var asked atomic.Int32
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
-	f.model.Handle(func(req llmtest.Request) llmtest.Reply {
-		if said(req) == "slow" && asked.Add(1) == 1 {
+	f.Model.Handle(func(req llmtest.Request) llmtest.Reply {
+		if Said(req) == "slow" && asked.Add(1) == 1 {
 			<-hang // for the engine that is killed
 		}
-		return echo(req)
+		return Echo(req)
 	})
-	f.up()
-	chat := exec.Command(binary.path, "--config", f.config, "chat")
-	chat.Dir, chat.Env = f.dir, environ()
+	f.Up()
+	chat := exec.Command(Build(t), "--config", f.Config, "chat")
+	chat.Dir, chat.Env = f.Dir, Environ()
 	var out, errs testkit.Log
 	chat.Stdout, chat.Stderr = &out, &errs
 	lines, err := chat.StdinPipe()
@@ -46,7 +46,7 @@ func TestChatGoesOnWithTheOtherEngine(t *testing.T) {
 		t.Helper()
 		want += "heard: " + text + "\n"
 		began := time.Now()
-		f.await(text+" is answered", 30*time.Second, func() bool { return out.String() == want })
+		f.Await(text+" is answered", 30*time.Second, func() bool { return out.String() == want })
 		t.Logf("%s: answered after %s", text, time.Since(began).Round(time.Millisecond))
 	}
 	say := func(text string) {
@@ -57,22 +57,22 @@ func TestChatGoesOnWithTheOtherEngine(t *testing.T) {
 	}
 	say("first")
 	answered("first")
-	for _, m := range []*member{f.engines[1], f.engines[0]} { // whichever of them it talks to
-		m.kill()
-		say("without " + m.name)
-		answered("without " + m.name)
-		m.up()
+	for _, m := range []*Member{f.Engines[1], f.Engines[0]} { // whichever of them it talks to
+		m.Kill()
+		say("without " + m.Name)
+		answered("without " + m.Name)
+		m.Up()
 	}
 	say("slow")
-	f.await("the model thinks", 10*time.Second, func() bool { return asked.Load() > 0 })
-	holders := f.query("SELECT owner FROM leases WHERE kind = 'session' AND owner IS NOT NULL")
+	f.Await("the model thinks", 10*time.Second, func() bool { return asked.Load() > 0 })
+	holders := f.Query("SELECT owner FROM leases WHERE kind = 'session' AND owner IS NOT NULL")
 	if len(holders) != 1 {
 		t.Fatalf("%d sessions are held", len(holders))
 	}
-	f.owners()[holders[0][0]].kill()
+	f.Owners()[holders[0][0]].Kill()
 	answered("slow")
 	lines.Close()
-	f.await("the chat ends", 10*time.Second, func() bool {
+	f.Await("the chat ends", 10*time.Second, func() bool {
 		select {
 		case <-ended:
 			return true
@@ -83,7 +83,7 @@ func TestChatGoesOnWithTheOtherEngine(t *testing.T) {
 	if code := chat.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("chat ended with exit %d\n%s", code, strings.TrimSpace(errs.String()))
 	}
-	if n := f.count("SELECT count(*) FROM turns WHERE state = 'done'"); n != 4 {
+	if n := f.Count("SELECT count(*) FROM turns WHERE state = 'done'"); n != 4 {
 		t.Errorf("%d turns are done", n)
 	}
 }

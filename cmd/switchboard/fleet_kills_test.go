@@ -34,20 +34,20 @@ func TestTwoEnginesManyKills(t *testing.T) {
 	url := storetest.PostgresURL(t)
 	random := rand.New(rand.NewPCG(crashSeed(t), 0))
 	l := newClosedLoop(t)
-	f := newFleet(l.rig, url, "one", "two")
-	f.up()
+	f := NewFleet(l.rig, url, "one", "two")
+	f.Up()
 	l.begin()
 	kills := 0
 	for kills < manyKills {
 		time.Sleep(time.Duration(50+random.IntN(1500)) * time.Millisecond)
 		first := random.IntN(2)
-		victims := f.engines[first : first+1]
+		victims := f.Engines[first : first+1]
 		if random.IntN(10) == 0 {
-			victims = f.engines
+			victims = f.Engines
 		}
 		for _, m := range victims {
-			m.mustLive()
-			m.kill()
+			m.MustLive()
+			m.Kill()
 			kills++
 		}
 		switch n := random.IntN(20); {
@@ -58,22 +58,22 @@ func TestTwoEnginesManyKills(t *testing.T) {
 		}
 		for _, m := range victims {
 			if random.IntN(2) == 0 {
-				m.start() // and may be killed before it is ready
+				m.Start() // and may be killed before it is ready
 			} else {
-				m.up()
+				m.Up()
 			}
 		}
 	}
 	l.end()
 	l.settle()
 	l.check(kills)
-	f.stop()
+	f.Stop()
 }
 
 // A closedLoop is people on Telegram each of whom writes the next message when the last is answered.
 type closedLoop struct {
 	t      *testing.T
-	rig    *rig
+	rig    *Rig
 	server *telegramtest.Server
 	users  []telegramtest.User
 	work   sync.WaitGroup
@@ -86,14 +86,14 @@ type closedLoop struct {
 
 func newClosedLoop(t *testing.T) *closedLoop {
 	l := &closedLoop{t: t, server: telegramtest.New(t), over: make(chan struct{}), waits: map[string]chan struct{}{}}
-	l.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
-	l.rig.append(fmt.Sprintf("[channels.telegram]\nkind = \"telegram\"\ntoken = %q\napi_url = %q\nrate = \"off\"\n", l.server.Token(), l.server.URL()))
+	l.rig = NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
+	l.rig.Append(fmt.Sprintf("[channels.telegram]\nkind = \"telegram\"\ntoken = %q\napi_url = %q\nrate = \"off\"\n", l.server.Token(), l.server.URL()))
 	for u := range loopUsers {
 		user := l.server.AddUser(fmt.Sprintf("User%d", u))
 		l.users = append(l.users, user)
-		l.rig.append(fmt.Sprintf("[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"telegram:%d\"]\n", u, user.ID))
+		l.rig.Append(fmt.Sprintf("[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"telegram:%d\"]\n", u, user.ID))
 	}
-	l.rig.model.Handle(thinkOfPong)
+	l.rig.Model.Handle(thinkOfPong)
 	for _, method := range []string{"sendMessage", "editMessageText"} {
 		calls := 0
 		// Every other call takes its time before it has its effect, the others before they are answered.
@@ -179,11 +179,11 @@ func (l *closedLoop) end() {
 // settle waits until every turn has ended and nothing is on its way any more.
 func (l *closedLoop) settle() {
 	l.t.Helper()
-	underWay := (&crash{place: &telegramPlace{server: l.server}}).underWay
-	l.rig.await("every turn has ended, and its deliveries are settled", 3*time.Minute, func() bool {
-		turns := l.rig.turns()
+	underWay := (&crash{place: &TelegramPlace{Server: l.server}}).underWay
+	l.rig.Await("every turn has ended, and its deliveries are settled", 3*time.Minute, func() bool {
+		turns := l.rig.Turns()
 		open := func(turn view.Turn) bool { return turn.State != "done" && turn.State != "failed" }
-		return len(l.server.Pending()) == 0 && len(turns) >= l.said && !slices.ContainsFunc(turns, open) && !slices.ContainsFunc(l.rig.deliveries(), underWay)
+		return len(l.server.Pending()) == 0 && len(turns) >= l.said && !slices.ContainsFunc(turns, open) && !slices.ContainsFunc(l.rig.Deliveries(), underWay)
 	})
 }
 
@@ -210,7 +210,7 @@ func (l *closedLoop) check(kills int) {
 		}
 	}
 	listed := map[string]bool{}
-	for _, d := range l.rig.deliveries() {
+	for _, d := range l.rig.Deliveries() {
 		listed[unmarked(d.Text)] = listed[unmarked(d.Text)] || d.State == "unknown"
 	}
 	lost, unknown, repeated, twice, shortly := 0, 0, 0, 0, 0

@@ -20,7 +20,7 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 	var calls atomic.Int64
 	think := func(req llmtest.Request) llmtest.Reply {
 		calls.Add(1)
-		text := said(req)
+		text := Said(req)
 		switch {
 		case strings.Contains(text, "\nIs the tea ready?"):
 			return llmtest.Text(llmtest.Plan("look", llmtest.Answer("The tea is ready.")))
@@ -29,31 +29,31 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 		}
 		return llmtest.Text(llmtest.Plan("say it", llmtest.Answer("heard: "+text)))
 	}
-	r := plannedBy(t, "[heartbeat]\nenabled = true\n", think, "u1")
-	r.up()
-	r.answers("u1", "hello", "heard: hello")
+	r := PlannedBy(t, "[heartbeat]\nenabled = true\n", think, "u1")
+	r.Up()
+	r.Answers("u1", "hello", "heard: hello")
 
 	// run runs a job and says how that ended, what it cost in calls and what it said.
 	runs := 0
 	run := func(job int) (reason string, asked int64, heard []string) {
 		t.Helper()
-		before, shown := calls.Load(), len(r.shown("u1"))
-		if out, errs, code := r.command("job", "run", fmt.Sprint(job)); code != 0 {
+		before, shown := calls.Load(), len(r.Shown("u1"))
+		if out, errs, code := r.Command("job", "run", fmt.Sprint(job)); code != 0 {
 			t.Fatalf("job run %d: %s%s", job, out, errs)
 		}
 		runs++
 		var rows [][]string
-		r.await("the run is over", patience, func() bool {
-			rows = r.query("SELECT state, reason FROM runs WHERE job_id = ? ORDER BY id DESC LIMIT 1", job)
+		r.Await("the run is over", Patience, func() bool {
+			rows = r.Query("SELECT state, reason FROM runs WHERE job_id = ? ORDER BY id DESC LIMIT 1", job)
 			return len(rows) == 1 && rows[0][0] != "due" && rows[0][0] != "running"
 		})
 		if rows[0][0] != "done" {
 			t.Errorf("job %d: %v", job, rows)
 		}
-		return rows[0][1], calls.Load() - before, r.shown("u1")[shown:]
+		return rows[0][1], calls.Load() - before, r.Shown("u1")[shown:]
 	}
 	numbered := map[string]int{}
-	for _, row := range r.query("SELECT name, id FROM jobs WHERE owner = ''") {
+	for _, row := range r.Query("SELECT name, id FROM jobs WHERE owner = ''") {
 		id, err := strconv.Atoi(row[1])
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 			t.Errorf("with nothing new: %s, %d calls, %q", reason, asked, heard)
 		}
 	}
-	list := filepath.Join(r.dir, "data", "heartbeat", "checklist.md")
+	list := filepath.Join(r.Dir, "data", "heartbeat", "checklist.md")
 	write := func(text string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(list), 0o700); err != nil {
@@ -86,7 +86,7 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 	}
 	write("Is the tea ready?")
 	if reason, asked, heard := run(beat); asked == 0 || strings.Join(heard, "|") != "The tea is ready." {
-		r.await("it is said", patience, func() bool { heard = r.shown("u1"); return heard[len(heard)-1] == "The tea is ready." })
+		r.Await("it is said", Patience, func() bool { heard = r.Shown("u1"); return heard[len(heard)-1] == "The tea is ready." })
 		if asked == 0 {
 			t.Errorf("another checklist: %s, %d calls", reason, asked)
 		}
@@ -95,7 +95,7 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 		t.Errorf("after it: %s, %d calls, %q", reason, asked, heard)
 	}
 
-	out, errs, code := r.command("job", "add", "--person", "u1", "--does", "heartbeat", "--timezone", "UTC", "every 30 minutes between 8:00 and 22:00", "Is anything new?")
+	out, errs, code := r.Command("job", "add", "--person", "u1", "--does", "heartbeat", "--timezone", "UTC", "every 30 minutes between 8:00 and 22:00", "Is anything new?")
 	var own int
 	_, number, _ := strings.Cut(out, "Its number is ")
 	if _, err := fmt.Sscanf(number, "%d.", &own); err != nil {
@@ -107,7 +107,7 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 	if reason, asked, heard := run(own); reason != "nothing changed" || asked != 0 || len(heard) != 0 {
 		t.Errorf("its second: %s, %d calls, %q", reason, asked, heard)
 	}
-	r.answers("u1", "again", "heard: again")
+	r.Answers("u1", "again", "heard: again")
 	if reason, asked, heard := run(own); asked == 0 || len(heard) != 0 {
 		t.Errorf("after a message: %s, %d calls, %q", reason, asked, heard)
 	}
@@ -117,11 +117,11 @@ func TestHeartbeatsAndMaintenanceOfTheProgram(t *testing.T) {
 		{"has no price", "--budget", "0.1"},
 		{`a file in the folder heartbeat of the data folder, not "../key"`, "--checklist", "../key"},
 	} {
-		if _, errs, code := r.command("job", "add", "--person", "u1", "--does", "heartbeat", "--timezone", "UTC", c.flag+"="+c.value, "every hour", "look"); code != 1 || !strings.Contains(errs, c.want) {
+		if _, errs, code := r.Command("job", "add", "--person", "u1", "--does", "heartbeat", "--timezone", "UTC", c.flag+"="+c.value, "every hour", "look"); code != 1 || !strings.Contains(errs, c.want) {
 			t.Errorf("%s %s: exit %d, %s", c.flag, c.value, code, errs)
 		}
 	}
-	if n := r.count("SELECT count(*) FROM runs WHERE state = 'done'"); n < runs { // those that come by themselves beside them
+	if n := r.Count("SELECT count(*) FROM runs WHERE state = 'done'"); n < runs { // those that come by themselves beside them
 		t.Errorf("%d runs of %d are in the history", n, runs)
 	}
 }

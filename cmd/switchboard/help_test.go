@@ -8,7 +8,7 @@ import (
 // Help says what may be given, and what a command's end means.
 func TestHelpIsWhole(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
+	r := Bare(t)
 	for command, wants := range map[string][]string{
 		"turn list":     {"queued, running, waiting, done, failed, cancelled or merged"},
 		"delivery list": {"draft, pending, sending, sent, unknown, dead or dropped"},
@@ -17,7 +17,7 @@ func TestHelpIsWhole(t *testing.T) {
 		"config show":   {"switchboard init"},
 		"job edit":      {"--overlap", "\"default\" takes the option away"},
 	} {
-		out, errs, code := r.command(append(strings.Fields(command), "--help")...)
+		out, errs, code := r.Command(append(strings.Fields(command), "--help")...)
 		words := strings.Join(strings.Fields(out), " ")
 		for _, want := range wants {
 			if code != 0 || !strings.Contains(words, want) {
@@ -26,18 +26,18 @@ func TestHelpIsWhole(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"", "job", "job add"} {
-		asked, _, _ := r.command(strings.Fields(command + " --help")...)
-		if out, errs, code := r.command(strings.Fields("help " + command)...); out != asked || code != 0 {
+		asked, _, _ := r.Command(strings.Fields(command + " --help")...)
+		if out, errs, code := r.Command(strings.Fields("help " + command)...); out != asked || code != 0 {
 			t.Errorf("help %s: exit %d\n%s%s", command, code, out, errs)
 		}
 	}
-	if _, errs, code := r.commandWith("hello\n", "chat"); code != 0 {
+	if _, errs, code := r.CommandWith("hello\n", "chat"); code != 0 {
 		t.Fatal(errs)
 	}
 	for _, state := range []string{"queued", "running", "waiting", "done", "failed", "cancelled", "merged"} {
-		if out, errs, code := r.command("turn", "list", "--state", state); code != 0 {
+		if out, errs, code := r.Command("turn", "list", "--state", state); code != 0 {
 			t.Errorf("%s: exit %d\n%s%s", state, code, out, errs)
 		}
 	}
-	r.prints("turn show 1", 0, "cost     1 model call, ")
+	r.Prints("turn show 1", 0, "cost     1 model call, ")
 }

@@ -18,46 +18,77 @@ import (
 	_ "modernc.org/sqlite" // to look into the file from outside
 
 	"switchboard/agent/llm/llmtest"
+	"switchboard/internal/testkit"
 	"switchboard/router/view"
 )
 
-// plannedBy is a rig whose planner is the fake model, and whose people are admins.
-func plannedBy(t *testing.T, extra string, think func(llmtest.Request) llmtest.Reply, people ...string) *rig {
-	t.Helper()
-	r := newRig(t, people, "[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n"+extra)
-	r.model.Handle(think)
-	return r
-}
+// PairCode is how a code looks that people type back.
+var PairCode = regexp.MustCompile(`\b[A-Z2-7]{4}-[A-Z2-7]{4}(?:-[A-Z2-7]{4})?\b`)
 
-// up starts the program and waits until it answers on its socket.
-func (r *rig) up() {
-	r.t.Helper()
-	r.start()
-	r.await("the engine is up", 20*time.Second, func() bool {
-		r.mustLive()
-		return r.alive()
+// Counts waits until a setting is so in the running program.
+func (r *Rig) Counts(key, value string) {
+	r.T.Helper()
+	r.Await(key+" is "+value, 20*time.Second, func() bool {
+		out, _, _ := r.Command("config", "get", key)
+		return strings.Contains(out, value)
 	})
 }
 
-// ready is up, and waits until the log has all that is said at a start.
-func (r *rig) ready() {
-	r.t.Helper()
-	r.up()
-	r.await("the engine is ready", 20*time.Second, func() bool { return r.log.Has(`"msg":"ready"`) })
+// Says finds a line of the doctor's report.
+func Says(out, line string) bool { return regexp.MustCompile(`(?m)^` + line).MatchString(out) }
+
+// FillDisk writes until nothing fits any more.
+func FillDisk(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 1<<16); len(block) > 0; {
+		if _, err := f.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
+	}
 }
 
-// ranBefore makes the bot one that was started long ago, so that it answers what is written
+// PlannedBy is a rig whose planner is the fake model, and whose people are admins.
+func PlannedBy(t *testing.T, extra string, think func(llmtest.Request) llmtest.Reply, people ...string) *Rig {
+	t.Helper()
+	r := NewRig(t, people, "[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n"+extra)
+	r.Model.Handle(think)
+	return r
+}
+
+// Up starts the program and waits until it answers on its socket.
+func (r *Rig) Up() {
+	r.T.Helper()
+	r.Start()
+	r.Await("the engine is up", 20*time.Second, func() bool {
+		r.MustLive()
+		return r.Alive()
+	})
+}
+
+// Ready is up, and waits until the log has all that is said at a start.
+func (r *Rig) Ready() {
+	r.T.Helper()
+	r.Up()
+	r.Await("the engine is ready", 20*time.Second, func() bool { return r.Log.Has(`"msg":"ready"`) })
+}
+
+// RanBefore makes the bot one that was started long ago, so that it answers what is written
 // before its next start. The program is down.
-func (r *rig) ranBefore() {
-	r.t.Helper()
-	r.up()
-	r.stop(10 * time.Second)
-	r.write("UPDATE owners SET started_at = 0")
+func (r *Rig) RanBefore() {
+	r.T.Helper()
+	r.Up()
+	r.Stop(10 * time.Second)
+	r.Write("UPDATE owners SET started_at = 0")
 }
 
-// alive says whether an engine listens in the data folder.
-func (r *rig) alive() bool {
-	sockets, _ := filepath.Glob(filepath.Join(r.dir, "data", "run", "*.sock"))
+// Alive says whether an engine listens in the data folder.
+func (r *Rig) Alive() bool {
+	sockets, _ := filepath.Glob(filepath.Join(r.Dir, "data", "run", "*.sock"))
 	for _, path := range sockets {
 		if conn, err := net.Dial("unix", path); err == nil {
 			conn.Close()
@@ -67,98 +98,98 @@ func (r *rig) alive() bool {
 	return false
 }
 
-// shown are the texts the platform shows in user's conversation.
-func (r *rig) shown(user string) (texts []string) {
-	for _, s := range r.platform.SentIn("c" + user) {
+// Shown are the texts the platform shows in user's conversation.
+func (r *Rig) Shown(user string) (texts []string) {
+	for _, s := range r.Platform.SentIn("c" + user) {
 		texts = append(texts, strings.TrimSpace(s.Text))
 	}
 	return texts
 }
 
-// ask lets user write and returns the next text that the platform shows them.
-func (r *rig) ask(user, text string) string {
-	r.t.Helper()
-	before := len(r.shown(user))
-	r.platform.Say("c"+user, user, text)
-	r.await("an answer to "+text, patience, func() bool { return len(r.shown(user)) > before })
-	return r.shown(user)[before]
+// Ask lets user write and returns the next text that the platform shows them.
+func (r *Rig) Ask(user, text string) string {
+	r.T.Helper()
+	before := len(r.Shown(user))
+	r.Platform.Say("c"+user, user, text)
+	r.Await("an answer to "+text, Patience, func() bool { return len(r.Shown(user)) > before })
+	return r.Shown(user)[before]
 }
 
-// answers lets user write and compares what they are answered.
-func (r *rig) answers(user, text, want string) {
-	r.t.Helper()
-	if got := r.ask(user, text); got != want {
-		r.t.Errorf("%s writes %q and reads %q, want %q", user, text, got, want)
+// Answers lets user write and compares what they are answered.
+func (r *Rig) Answers(user, text, want string) {
+	r.T.Helper()
+	if got := r.Ask(user, text); got != want {
+		r.T.Errorf("%s writes %q and reads %q, want %q", user, text, got, want)
 	}
 }
 
-// reads compares all that the platform shows in user's conversation.
-func (r *rig) reads(user string, want ...string) {
-	r.t.Helper()
-	if got := r.shown(user); !slices.Equal(got, want) {
-		r.t.Errorf("%s reads %q, want %q", user, got, want)
+// Reads compares all that the platform shows in user's conversation.
+func (r *Rig) Reads(user string, want ...string) {
+	r.T.Helper()
+	if got := r.Shown(user); !slices.Equal(got, want) {
+		r.T.Errorf("%s reads %q, want %q", user, got, want)
 	}
 }
 
-// gone wants no process with marker in its command line.
-func gone(t testing.TB, marker string) {
+// Gone wants no process with marker in its command line.
+func Gone(t testing.TB, marker string) {
 	t.Helper()
-	if left := marked(marker); len(left) > 0 {
+	if left := Marked(marker); len(left) > 0 {
 		t.Errorf("commands live on: %v", left)
 	}
 }
 
-// prints runs a command line that ends with code, and whose output holds all of want.
-func (r *rig) prints(line string, code int, want ...string) {
-	r.t.Helper()
-	out, errs, got := r.command(strings.Fields(line)...)
+// Prints runs a command line that ends with code, and whose output holds all of want.
+func (r *Rig) Prints(line string, code int, want ...string) {
+	r.T.Helper()
+	out, errs, got := r.Command(strings.Fields(line)...)
 	missing := slices.DeleteFunc(want, func(w string) bool { return strings.Contains(out, w) })
 	if got != code || len(missing) > 0 {
-		r.t.Errorf("%s: exit %d without %q\n%s%s", line, got, missing, out, errs)
+		r.T.Errorf("%s: exit %d without %q\n%s%s", line, got, missing, out, errs)
 	}
 }
 
-// refuses runs a command line that ends with code, prints nothing and says why.
-func (r *rig) refuses(line string, code int, why string) {
-	r.t.Helper()
-	if out, errs, got := r.command(strings.Fields(line)...); got != code || out != "" || !strings.Contains(errs, why) {
-		r.t.Errorf("%s: exit %d, stdout %q, stderr %q", line, got, out, errs)
+// Refuses runs a command line that ends with code, prints nothing and says why.
+func (r *Rig) Refuses(line string, code int, why string) {
+	r.T.Helper()
+	if out, errs, got := r.Command(strings.Fields(line)...); got != code || out != "" || !strings.Contains(errs, why) {
+		r.T.Errorf("%s: exit %d, stdout %q, stderr %q", line, got, out, errs)
 	}
 }
 
-// turnOf is the only turn with that text.
-func (r *rig) turnOf(text string) view.Turn {
-	r.t.Helper()
+// TurnOf is the only turn with that text.
+func (r *Rig) TurnOf(text string) view.Turn {
+	r.T.Helper()
 	var found []view.Turn
-	for _, turn := range r.turns() {
+	for _, turn := range r.Turns() {
 		if turn.Text == text {
 			found = append(found, turn)
 		}
 	}
 	if len(found) != 1 {
-		r.t.Fatalf("%d turns say %q", len(found), text)
+		r.T.Fatalf("%d turns say %q", len(found), text)
 	}
-	return list[view.Turn](r, "turn", "show", fmt.Sprint(found[0].ID), "--json")
+	return List[view.Turn](r, "turn", "show", fmt.Sprint(found[0].ID), "--json")
 }
 
-// query asks the database file for rows of texts.
-func (r *rig) query(query string, args ...any) [][]string {
-	r.t.Helper()
-	return rowsOf(r.t, "sqlite", "file:"+filepath.Join(r.dir, "data", "switchboard.db")+"?mode=ro&_pragma=busy_timeout(5000)", query, args...)
+// Query asks the database file for rows of texts.
+func (r *Rig) Query(query string, args ...any) [][]string {
+	r.T.Helper()
+	return RowsOf(r.T, "sqlite", "file:"+filepath.Join(r.Dir, "data", "switchboard.db")+"?mode=ro&_pragma=busy_timeout(5000)", query, args...)
 }
 
-// count asks the database file for one number.
-func (r *rig) count(query string, args ...any) int {
-	r.t.Helper()
-	n, err := strconv.Atoi(r.query(query, args...)[0][0])
+// Count asks the database file for one number.
+func (r *Rig) Count(query string, args ...any) int {
+	r.T.Helper()
+	n, err := strconv.Atoi(r.Query(query, args...)[0][0])
 	if err != nil {
-		r.t.Fatalf("%s: %v", query, err)
+		r.T.Fatalf("%s: %v", query, err)
 	}
 	return n
 }
 
-// rowsOf asks a database for rows of texts.
-func rowsOf(t testing.TB, driver, url, query string, args ...any) (list [][]string) {
+// RowsOf asks a database for rows of texts.
+func RowsOf(t testing.TB, driver, url, query string, args ...any) (list [][]string) {
 	t.Helper()
 	db, err := sql.Open(driver, url)
 	if err != nil {
@@ -190,17 +221,17 @@ func rowsOf(t testing.TB, driver, url, query string, args ...any) (list [][]stri
 	return list
 }
 
-// holds lists the files of the database (its log included) in which text stands.
-func (r *rig) holds(text string) (files []string) {
-	r.t.Helper()
-	all, err := filepath.Glob(filepath.Join(r.dir, "data", "switchboard.db*"))
+// Holds lists the files of the database (its log included) in which text stands.
+func (r *Rig) Holds(text string) (files []string) {
+	r.T.Helper()
+	all, err := filepath.Glob(filepath.Join(r.Dir, "data", "switchboard.db*"))
 	if err != nil || len(all) == 0 {
-		r.t.Fatalf("no database: %v", err)
+		r.T.Fatalf("no database: %v", err)
 	}
 	for _, path := range all {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			r.t.Fatal(err)
+			r.T.Fatal(err)
 		}
 		if bytes.Contains(data, []byte(text)) {
 			files = append(files, filepath.Base(path))
@@ -209,8 +240,8 @@ func (r *rig) holds(text string) (files []string) {
 	return files
 }
 
-// marked lists the processes with marker in their command line.
-func marked(marker string) (pids []int) {
+// Marked lists the processes with marker in their command line.
+func Marked(marker string) (pids []int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range paths {
 		if line, err := os.ReadFile(path); err == nil && strings.Contains(string(line), marker) {
@@ -226,8 +257,8 @@ var markers struct {
 	n int
 }
 
-// marker names a test's commands among all processes.
-func marker() string {
+// Marker names a test's commands among all processes.
+func Marker() string {
 	markers.Lock()
 	defer markers.Unlock()
 	markers.n++
@@ -236,13 +267,14 @@ func marker() string {
 
 var statusLine = regexp.MustCompile(`(?m)^(VmHWM|VmRSS):\s+(\d+) kB$`)
 
-// memory is the program's memory in KB: the most it ever had, and what it has.
-func (r *rig) memory() (most, now int) {
-	r.t.Helper()
-	return memoryOf(r.t, r.cmd.Process.Pid)
+// Memory is the program's memory in KB: the most it ever had, and what it has.
+func (r *Rig) Memory() (most, now int) {
+	r.T.Helper()
+	return MemoryOf(r.T, r.Cmd.Process.Pid)
 }
 
-func memoryOf(t testing.TB, pid int) (most, now int) {
+// MemoryOf is the memory of a process in KB: the most it ever had, and what it has.
+func MemoryOf(t testing.TB, pid int) (most, now int) {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -259,8 +291,8 @@ func memoryOf(t testing.TB, pid int) (most, now int) {
 	return most, now
 }
 
-// said is what the person wrote, as the planner sees it, without the fence.
-func said(req llmtest.Request) string {
+// Said is what the person wrote, as the planner sees it, without the fence.
+func Said(req llmtest.Request) string {
 	var lines []string
 	for line := range strings.Lines(req.Section("New message")) {
 		if !strings.HasPrefix(line, "<<<data-") && !strings.HasPrefix(line, "data-") {
@@ -270,9 +302,9 @@ func said(req llmtest.Request) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// doing plans command at first; reviews ok what ended well, and after a replan, or
+// Doing plans command at first; reviews ok what ended well, and after a replan, or
 // as worker, tells how it went.
-func doing(command string) func(llmtest.Request) llmtest.Reply {
+func Doing(command string) func(llmtest.Request) llmtest.Reply {
 	return func(req llmtest.Request) llmtest.Reply {
 		switch {
 		case req.Role == "planner" && req.Section("What failed") != "":
@@ -286,4 +318,37 @@ func doing(command string) func(llmtest.Request) llmtest.Reply {
 		}
 		return llmtest.Text("It is done.")
 	}
+}
+
+// Bare is a rig with nothing set: the offline model, SQLite, no file.
+func Bare(t *testing.T) *Rig {
+	t.Helper()
+	Build(t)
+	dir := t.TempDir()
+	r := &Rig{Server: newServer(t, "", program.path, dir, filepath.Join(dir, "switchboard.toml"))}
+	testkit.Write(t, r.Config, fmt.Sprintf("data_dir = %q\n", filepath.Join(dir, "data")))
+	return r
+}
+
+// Write changes rows of the database file, of which there have to be some.
+func (r *Rig) Write(query string, args ...any) {
+	r.T.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.Dir, "data", "switchboard.db")+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	defer db.Close()
+	done, err := db.Exec(query, args...)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		r.T.Fatalf("%s: %d rows, %v", query, n, err)
+	}
+}
+
+// Says waits until the log has it so often.
+func (r *Rig) Says(what string, times int) {
+	r.T.Helper()
+	r.Await(fmt.Sprintf("%d times in the log: %s", times, what), 20*time.Second, func() bool { return strings.Count(r.Log.String(), what) >= times })
 }

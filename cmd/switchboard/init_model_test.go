@@ -19,7 +19,7 @@ const (
 )
 
 // withoutPlatforms are the steps behind the model's, with Enter alone.
-var withoutPlatforms = []step{{botToken, "", "Slack"}, {slackBot, "", "Discord"}, {botToken, "", ""}, {timeZone, "", "wrote "}}
+var withoutPlatforms = []Step{{botToken, "", "Slack"}, {slackBot, "", "Discord"}, {botToken, "", ""}, {timeZone, "", "wrote "}}
 
 // A server, by its address, is asked for its models at once, and the chosen one a question.
 func TestInitTriesTheKeyAndTheModel(t *testing.T) {
@@ -35,7 +35,7 @@ func TestInitTriesTheKeyAndTheModel(t *testing.T) {
 		return llmtest.Agreeable(r)
 	})
 	s := inFolder(t, dir, "init")
-	s.follow(append([]step{
+	s.Follow(append([]Step{
 		{whichModel, key, "You type the key at the next question; it is not shown."},
 		{whichModel, strings.TrimPrefix(srv.URL(), "http://"), "FAIL  list models: the provider rejected the key (401"},
 		{modelKey, "two words", "a key has no spaces in it"},
@@ -48,8 +48,8 @@ func TestInitTriesTheKeyAndTheModel(t *testing.T) {
 		{aModel + ", its name, or a part of its name [big]", "", `FAIL  "local" does not know the model "big"`},
 		{aModel, "1", "Asking vendor/small for a small plan"},
 	}, withoutPlatforms...)...)
-	s.leaves()
-	if shown := s.shown.String(); strings.Contains(shown, "wrong") || strings.Count(shown, key) != 1 { // which is the one that was typed where it is seen
+	s.Leaves()
+	if shown := s.Shown.String(); strings.Contains(shown, "wrong") || strings.Count(shown, key) != 1 { // which is the one that was typed where it is seen
 		t.Error("a key is shown")
 	}
 	text := testkit.Read(t, filepath.Join(dir, "switchboard.toml"))
@@ -75,20 +75,20 @@ func TestInitTakesAModelThatCannotBeTried(t *testing.T) {
 		return llmtest.Fail(402, "invalid_request_error", "", "Insufficient credits.")
 	})
 	for name, c := range map[string]struct {
-		steps []step
+		steps []Step
 		want  string
 	}{
-		"no key":      {[]step{{whichModel, "5", "Write a number from 1 to 4"}, {whichModel, "1", "https://openrouter.ai/settings/keys"}, {modelKey, "", noModel}}, "\nplanner = \"offline\"\n"},
-		"not there":   {[]step{{whichModel, "127.0.0.1:1", "FAIL  list models: the model is not available"}, {address, "", ""}, {itsModel, "", noModel + "\r\n"}}, "\nplanner = \"offline\"\n"},
-		"no credit":   {[]step{{whichModel, srv.URL() + "/chat/completions", "It does not say which models it has"}, {itsModel, "some/model", `FAIL  the account at "local" has no credit left`}, {itsModel, "keep", "Telegram"}}, "planner = \"local/some/model\""},
-		"not at once": {[]step{{whichModel, srv.URL(), "It does not say which models it has"}, {itsModel, "some/model", "press Enter to go on without"}, {itsModel, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
+		"no key":      {[]Step{{whichModel, "5", "Write a number from 1 to 4"}, {whichModel, "1", "https://openrouter.ai/settings/keys"}, {modelKey, "", noModel}}, "\nplanner = \"offline\"\n"},
+		"not there":   {[]Step{{whichModel, "127.0.0.1:1", "FAIL  list models: the model is not available"}, {address, "", ""}, {itsModel, "", noModel + "\r\n"}}, "\nplanner = \"offline\"\n"},
+		"no credit":   {[]Step{{whichModel, srv.URL() + "/chat/completions", "It does not say which models it has"}, {itsModel, "some/model", `FAIL  the account at "local" has no credit left`}, {itsModel, "keep", "Telegram"}}, "planner = \"local/some/model\""},
+		"not at once": {[]Step{{whichModel, srv.URL(), "It does not say which models it has"}, {itsModel, "some/model", "press Enter to go on without"}, {itsModel, "", "Telegram"}}, "\nplanner = \"offline\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			s := inFolder(t, dir, "init")
-			s.follow(append(c.steps, withoutPlatforms...)...)
-			s.leaves()
+			s.Follow(append(c.steps, withoutPlatforms...)...)
+			s.Leaves()
 			if text := testkit.Read(t, filepath.Join(dir, "switchboard.toml")); !strings.Contains(text, c.want) {
 				t.Errorf("the settings lack %q", c.want)
 			}
@@ -105,10 +105,10 @@ func TestInitAsksAgainForAnAddressThatDoesNotAnswer(t *testing.T) {
 	srv.Lists("small")
 	srv.Handle(llmtest.Agreeable)
 	for name, c := range map[string]struct {
-		steps []step
+		steps []Step
 		want  string
 	}{
-		"another one": {[]step{
+		"another one": {[]Step{
 			{whichModel, "4", ""},
 			{address + "[http://127.0.0.1:11434/v1, which is Ollama's]: ", "127.0.0.1:1", unreachable},
 			{address + "[http://127.0.0.1:1/v1, as it is]: ", "not an address", "That is not an address"},
@@ -116,7 +116,7 @@ func TestInitAsksAgainForAnAddressThatDoesNotAnswer(t *testing.T) {
 			{address + "[http://127.0.0.1:2/v1, as it is]: ", srv.URL(), "ok    it answers; models: 1"},
 			{aModel, "", "Telegram"},
 		}, "\n[llm.providers.local]\nbase_url = \"" + srv.URL() + "\"\n"},
-		"as it is": {[]step{
+		"as it is": {[]Step{
 			{whichModel, "127.0.0.1:1", unreachable},
 			{address, "", ""},
 			{itsModel, "some/model", "FAIL"},
@@ -127,8 +127,8 @@ func TestInitAsksAgainForAnAddressThatDoesNotAnswer(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			s := inFolder(t, dir, "init")
-			s.follow(append(c.steps, withoutPlatforms...)...)
-			s.leaves()
+			s.Follow(append(c.steps, withoutPlatforms...)...)
+			s.Leaves()
 			if text := testkit.Read(t, filepath.Join(dir, "switchboard.toml")); !strings.Contains(text, c.want) {
 				t.Errorf("the settings lack %q", c.want)
 			}
@@ -155,13 +155,13 @@ func TestInitSendsAKeyToItsServerAlone(t *testing.T) {
 	}))
 	t.Cleanup(second.Close)
 	s := inFolder(t, t.TempDir(), "init", "model")
-	s.follow(
-		step{whichModel, first.URL, "the provider rejected the key"},
-		step{modelKey, key, "FAIL  list models: the model is not available"},
-		step{address, second.URL, "It does not say which models it has"},
-		step{itsModel, "", noModel},
+	s.Follow(
+		Step{whichModel, first.URL, "the provider rejected the key"},
+		Step{modelKey, key, "FAIL  list models: the model is not available"},
+		Step{address, second.URL, "It does not say which models it has"},
+		Step{itsModel, "", noModel},
 	)
-	s.leaves()
+	s.Leaves()
 	if got := <-sent; got != "" {
 		t.Errorf("the second server got the key of the first: %q", got)
 	}
@@ -182,12 +182,12 @@ func TestInitSaysThatAKeyWithoutAModelIsNotSaved(t *testing.T) {
 			mine := "data_dir = \"data\"\n[agent]\nplanner = \"" + planner + "\"\n" + unreachable
 			testkit.Write(t, path, mine)
 			s := inFolder(t, dir, "init", "model")
-			s.follow(
-				step{whichModel, "1", "https://openrouter.ai/settings/keys"},
-				step{modelKey, "sk-or-v1-a-key", "FAIL  list models: the model is not available"},
-				step{itsModel, "", want},
+			s.Follow(
+				Step{whichModel, "1", "https://openrouter.ai/settings/keys"},
+				Step{modelKey, "sk-or-v1-a-key", "FAIL  list models: the model is not available"},
+				Step{itsModel, "", want},
 			)
-			s.leaves()
+			s.Leaves()
 			if text := testkit.Read(t, path); text != mine {
 				t.Errorf("the settings are\n%s", text)
 			}
@@ -202,12 +202,12 @@ func TestInitSaysOnceHowToMendAModel(t *testing.T) {
 	srv.ExpectFaults() // it has no list
 	srv.Handle(modelKinds["empty"].does)
 	s := inFolder(t, t.TempDir(), "init", "model")
-	s.follow(
-		step{whichModel, srv.URL(), "It does not say which models it has"},
-		step{itsModel, "some/model", "FAIL  this model does not answer in the form that Switchboard needs: it "},
-		step{itsModel, "", noModel},
+	s.Follow(
+		Step{whichModel, srv.URL(), "It does not say which models it has"},
+		Step{itsModel, "some/model", "FAIL  this model does not answer in the form that Switchboard needs: it "},
+		Step{itsModel, "", noModel},
 	)
-	s.leaves()
+	s.Leaves()
 	srv.Reads(4096)
 	srv.Handle(func(r llmtest.Request) llmtest.Reply {
 		if r.Role != "planner" {
@@ -216,9 +216,9 @@ func TestInitSaysOnceHowToMendAModel(t *testing.T) {
 		return llmtest.Agreeable(r)
 	})
 	s = inFolder(t, t.TempDir(), "init", "model")
-	s.follow(step{whichModel, srv.URL(), "It does not say which models it has"}, step{itsModel, "some/model", "wrote "})
-	s.leaves()
-	shown := s.shown.String()
+	s.Follow(Step{whichModel, srv.URL(), "It does not say which models it has"}, Step{itsModel, "some/model", "wrote "})
+	s.Leaves()
+	shown := s.Shown.String()
 	_, behind, ok := strings.Cut(shown, "WARN  it forgets the beginning of a prompt")
 	if !ok || !strings.Contains(shown, "WARN  it reads 4096 tokens at once") || strings.Count(shown, "fix: with Ollama") != 1 || !strings.Contains(behind, "fix: with Ollama") {
 		t.Errorf("it says\n%s", shown)

@@ -3,8 +3,6 @@ package main_test
 import (
 	"fmt"
 	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,39 +16,23 @@ import (
 )
 
 // inFolder runs the program on a terminal in dir, with nothing but its arguments.
-func inFolder(t *testing.T, dir string, args ...string) *screen {
+func inFolder(t *testing.T, dir string, args ...string) *Screen {
 	t.Helper()
-	cmd := exec.Command(build(t), args...)
-	cmd.Dir, cmd.Env = dir, append(environ(), "TERM=xterm", "NO_COLOR=1", "TZ=Europe/Lisbon", "HOME="+dir, "XDG_DATA_HOME=")
-	return startOn(t, cmd)
-}
-
-// A step is a question, what is typed there, and what is shown for it.
-type step struct{ question, types, shows string }
-
-// follow answers questions one after the other.
-func (s *screen) follow(steps ...step) {
-	s.t.Helper()
-	mark := 0
-	for _, step := range steps {
-		s.await(mark, step.question)
-		mark = s.press(step.types + "\r")
-		if step.shows != "" {
-			s.await(mark, step.shows)
-		}
-	}
+	cmd := exec.Command(Build(t), args...)
+	cmd.Dir, cmd.Env = dir, append(Environ(), "TERM=xterm", "NO_COLOR=1", "TZ=Europe/Lisbon", "HOME="+dir, "XDG_DATA_HOME=")
+	return StartOn(t, cmd)
 }
 
 // fails waits for the end and wants an exit code.
-func (s *screen) fails() {
-	s.t.Helper()
+func fails(s *Screen) {
+	s.T.Helper()
 	select {
-	case err := <-s.exited:
+	case err := <-s.Exited:
 		if err == nil {
-			s.t.Error("exit 0")
+			s.T.Error("exit 0")
 		}
-	case <-time.After(patience):
-		s.t.Fatal("it did not end")
+	case <-time.After(Patience):
+		s.T.Fatal("it did not end")
 	}
 }
 
@@ -68,28 +50,28 @@ const (
 func TestInitLeadsToAnAdminsFirstAnswerOnEachPlatform(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	dev := devStarted(t, dir, "all", "--listen", "127.0.0.1:0")
+	dev := DevStarted(t, dir, "all", "--listen", "127.0.0.1:0")
 	s := inFolder(t, dir, "init", "--dev")
-	s.follow(
-		step{whichModel, "", "Telegram"},
-		step{botToken, "", "ok    the token is good: @"},
-		step{slackBot, "", "ok    the bot token is good: @"},
-		step{slackApp, "", "ok    the app-level token is good"},
-		step{botToken, "", "ok    the token is good: application "},
-		step{timeZone + ", such as Europe/Rome [Europe/Lisbon]", "", "wrote "},
+	s.Follow(
+		Step{whichModel, "", "Telegram"},
+		Step{botToken, "", "ok    the token is good: @"},
+		Step{slackBot, "", "ok    the bot token is good: @"},
+		Step{slackApp, "", "ok    the app-level token is good"},
+		Step{botToken, "", "ok    the token is good: application "},
+		Step{timeZone + ", such as Europe/Rome [Europe/Lisbon]", "", "wrote "},
 	)
-	s.leaves()
-	code := regexp.MustCompile(`claim code ([A-Z2-7-]{14})`).FindStringSubmatch(s.shown.String())
+	s.Leaves()
+	code := regexp.MustCompile(`claim code ([A-Z2-7-]{14})`).FindStringSubmatch(s.Shown.String())
 	if code == nil {
-		t.Fatalf("no code:\n%s", s.shown.String())
+		t.Fatalf("no code:\n%s", s.Shown.String())
 	}
 	serve := inFolder(t, dir)
-	serve.await(0, "> ")
+	serve.Await(0, "> ")
 	claim := code[1]
 	for _, platform := range regexp.MustCompile(`A fake (\w+) is on this machine at (\S+)`).FindAllStringSubmatch(dev.String(), -1) {
 		name, at := strings.ToLower(platform[1]), platform[2]
-		testkit.Await(t, "the bot listens on "+name, time.Minute, func() bool { return devView(t, at, "", "").Connected })
-		said := regexp.MustCompile(`(?m)^  ` + name + ` +(\S*claim|\S+ claim) `).FindStringSubmatch(s.shown.String())
+		testkit.Await(t, "the bot listens on "+name, time.Minute, func() bool { return DevView(t, at, "", "").Connected })
+		said := regexp.MustCompile(`(?m)^  ` + name + ` +(\S*claim|\S+ claim) `).FindStringSubmatch(s.Shown.String())
 		if said == nil {
 			t.Fatalf("init does not say how to claim on %s", name)
 		}
@@ -97,16 +79,16 @@ func TestInitLeadsToAnAdminsFirstAnswerOnEachPlatform(t *testing.T) {
 			claim = strings.TrimSpace(ran(t, dir, "person", "claim"))
 		}
 		p := newPage(t, at)
-		p.writes(said[1] + " " + claim)
-		p.reads("Welcome! You are an admin")
-		p.writes("what time is it in Tokyo?")
-		p.reads("Tokyo")
-		p.writes(strings.Replace(said[1], "claim", "start", 1))
-		p.reads("no language model is set up")
+		p.Writes(said[1] + " " + claim)
+		p.Reads("Welcome! You are an admin")
+		p.Writes("what time is it in Tokyo?")
+		p.Reads("Tokyo")
+		p.Writes(strings.Replace(said[1], "claim", "start", 1))
+		p.Reads("no language model is set up")
 		claim = ""
 	}
-	serve.press(ctrlD)
-	serve.leaves()
+	serve.Press(CtrlD)
+	serve.Leaves()
 	if out := ran(t, dir, "person", "list"); strings.Count(out, "admin") != 4 {
 		t.Errorf("the people are\n%s", out)
 	}
@@ -119,8 +101,8 @@ func TestInitLeadsToAnAdminsFirstAnswerOnEachPlatform(t *testing.T) {
 // ran runs the program in dir and returns what it prints.
 func ran(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(build(t), args...)
-	cmd.Dir, cmd.Env = dir, environ()
+	cmd := exec.Command(Build(t), args...)
+	cmd.Dir, cmd.Env = dir, Environ()
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
@@ -128,56 +110,18 @@ func ran(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// A page is a fake platform's, in the direct chat of its first person.
-type page struct {
-	t              *testing.T
-	at, user, chat string
-}
-
-func newPage(t *testing.T, at string) *page {
+func newPage(t *testing.T, at string) *Page {
 	t.Helper()
-	p := &page{t: t, at: at, user: devView(t, at, "", "").Users[0].ID}
-	p.chat = devView(t, at, p.user, "").Chats[0].ID
+	p := &Page{T: t, At: at, User: DevView(t, at, "", "").Users[0].ID}
+	p.Chat = DevView(t, at, p.User, "").Chats[0].ID
 	return p
-}
-
-// posted posts a form on a connection of its own: one that was idle may be closed as it is written to, and
-// nobody makes such a post again.
-func posted(at string, form url.Values) (*http.Response, error) {
-	req, err := http.NewRequest(http.MethodPost, at, strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Close = true
-	return http.DefaultClient.Do(req)
-}
-
-func (p *page) writes(text string) {
-	p.t.Helper()
-	resp, err := posted(p.at+"/page/send", url.Values{"user": {p.user}, "chat": {p.chat}, "text": {text}})
-	if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
-		p.t.Fatalf("send %q: %v, %v", text, resp, err)
-	}
-}
-
-func (p *page) reads(text string) {
-	p.t.Helper()
-	testkit.Await(p.t, fmt.Sprintf("%q is read at %s", text, p.at), time.Minute, func() bool {
-		for _, m := range devView(p.t, p.at, p.user, p.chat).Messages {
-			if m.Bot && strings.Contains(m.Text, text) {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // What is wrong with a token is said, and asked again; none of it is ever shown.
 func TestInitSaysWhatIsWrongWithATokenAndAsksAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	devStarted(t, dir, "all", "--listen", "127.0.0.1:0")
+	DevStarted(t, dir, "all", "--listen", "127.0.0.1:0")
 	var tg, bot, app, dc string
 	for _, m := range regexp.MustCompile(`(?m)^(\w*token) = "(.*)"$`).FindAllStringSubmatch(testkit.Read(t, filepath.Join(dir, "dev-all.toml")), -1) {
 		switch {
@@ -193,26 +137,26 @@ func TestInitSaysWhatIsWrongWithATokenAndAsksAgain(t *testing.T) {
 	}
 	_, secret, _ := strings.Cut(tg, ":")
 	s := inFolder(t, dir, "init", "--dev")
-	s.follow(
-		step{whichModel, "sk-or-v1-a-key", "Write a number from 1 to 4"},
-		step{whichModel, "", "Telegram"},
-		step{botToken, "hello", "it does not look like 123456:ABC"},
-		step{botToken, bot, "It looks like another one: Slack, Bot token"},
-		step{botToken, tg[:len(tg)-4] + "AAAA", "fix: ask @BotFather for the token with /token"},
-		step{botToken, "  \"Bearer " + tg + "\"  ", "ok    the token is good: @"},
-		step{slackBot, app, "It looks like another one: Slack, App-level token"},
-		step{slackBot, bot[:len(bot)-4] + "aaaa", "rejected the credentials"},
-		step{slackBot, "'" + bot + "'", "ok    the bot token is good: @"},
-		step{slackApp, app[:len(app)-4] + "aaaa", "fix: make an app-level token"},
-		step{slackApp, "keep", ""},
-		step{botToken, dc + " and more", "it does not look like the token of a bot"},
-		step{botToken, "Bot " + dc, "ok    the token is good: application "},
-		step{timeZone, "Europe/Rom", "did you mean Europe/Rome?"},
-		step{timeZone, "Asia/Tokyo", "wrote "},
+	s.Follow(
+		Step{whichModel, "sk-or-v1-a-key", "Write a number from 1 to 4"},
+		Step{whichModel, "", "Telegram"},
+		Step{botToken, "hello", "it does not look like 123456:ABC"},
+		Step{botToken, bot, "It looks like another one: Slack, Bot token"},
+		Step{botToken, tg[:len(tg)-4] + "AAAA", "fix: ask @BotFather for the token with /token"},
+		Step{botToken, "  \"Bearer " + tg + "\"  ", "ok    the token is good: @"},
+		Step{slackBot, app, "It looks like another one: Slack, App-level token"},
+		Step{slackBot, bot[:len(bot)-4] + "aaaa", "rejected the credentials"},
+		Step{slackBot, "'" + bot + "'", "ok    the bot token is good: @"},
+		Step{slackApp, app[:len(app)-4] + "aaaa", "fix: make an app-level token"},
+		Step{slackApp, "keep", ""},
+		Step{botToken, dc + " and more", "it does not look like the token of a bot"},
+		Step{botToken, "Bot " + dc, "ok    the token is good: application "},
+		Step{timeZone, "Europe/Rom", "did you mean Europe/Rome?"},
+		Step{timeZone, "Asia/Tokyo", "wrote "},
 	)
-	s.leaves()
+	s.Leaves()
 	for i, token := range []string{secret, bot[:len(bot)-4], app[:len(app)-4], dc} {
-		if strings.Contains(s.shown.String(), token) {
+		if strings.Contains(s.Shown.String(), token) {
 			t.Errorf("token %d is shown", i)
 		}
 	}
@@ -229,22 +173,22 @@ func TestInitTakesEnterForNoneYet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bare := inFolder(t, dir)
-	bare.await(0, `There are no settings yet: "switchboard init"`)
-	bare.await(0, "> ")
-	bare.press(ctrlD)
-	bare.leaves()
+	bare.Await(0, `There are no settings yet: "switchboard init"`)
+	bare.Await(0, "> ")
+	bare.Press(CtrlD)
+	bare.Leaves()
 	s := inFolder(t, dir, "init")
-	s.follow(
-		step{whichModel, "", "https://t.me/BotFather"}, step{botToken, "   ", "Telegram is left out"},
-		step{slackBot, "", "Slack is left out"}, step{botToken, "", "Discord is left out"}, step{timeZone, "", "wrote "},
+	s.Follow(
+		Step{whichModel, "", "https://t.me/BotFather"}, Step{botToken, "   ", "Telegram is left out"},
+		Step{slackBot, "", "Slack is left out"}, Step{botToken, "", "Discord is left out"}, Step{timeZone, "", "wrote "},
 	)
-	s.leaves()
+	s.Leaves()
 	for _, want := range []string{"Press Enter to accept the value in [brackets].", `No model is set up; "switchboard init model" adds one later.`, "switchboard init slack", "connections:write", "Message Content Intent"} {
-		if !strings.Contains(s.shown.String(), want) {
+		if !strings.Contains(s.Shown.String(), want) {
 			t.Errorf("it does not say %q", want)
 		}
 	}
-	if strings.Contains(s.shown.String(), "claim") {
+	if strings.Contains(s.Shown.String(), "claim") {
 		t.Error("there is a code, and no platform to send it to")
 	}
 	out := ran(t, dir, "--data", "data", "doctor")
@@ -262,7 +206,7 @@ func TestInitTakesEnterForNoneYet(t *testing.T) {
 // Whoever leaves in the middle leaves nothing behind.
 func TestInitLeftInTheMiddleWritesNothing(t *testing.T) {
 	t.Parallel()
-	for name, steps := range map[string][]step{
+	for name, steps := range map[string][]Step{
 		"at the first question": nil,
 		"at a hidden one":       {{whichModel, "", "Telegram"}, {botToken, "", "Slack"}},
 	} {
@@ -270,14 +214,14 @@ func TestInitLeftInTheMiddleWritesNothing(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			s := inFolder(t, dir, "init")
-			s.follow(steps...)
-			s.await(0, "]: ")
+			s.Follow(steps...)
+			s.Await(0, "]: ")
 			if steps != nil {
-				s.await(0, slackBot)
+				s.Await(0, slackBot)
 			}
-			s.press("half" + ctrlC)
-			s.await(0, "nothing was written")
-			s.fails()
+			s.Press("half" + CtrlC)
+			s.Await(0, "nothing was written")
+			fails(s)
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 				t.Errorf("it left %v, %v", left, err)
 			}
@@ -298,9 +242,9 @@ func TestInitLooksWhetherItMayWriteBeforeItAsks(t *testing.T) {
 		"--config other.toml init pigeon --x": "unknown flag",
 	} {
 		s := inFolder(t, dir, strings.Fields(args)...)
-		s.await(0, want)
-		s.fails()
-		if strings.Contains(s.shown.String(), "]: ") {
+		s.Await(0, want)
+		fails(s)
+		if strings.Contains(s.Shown.String(), "]: ") {
 			t.Errorf("%s asks", args)
 		}
 	}
@@ -312,26 +256,26 @@ func TestInitAddsToWhatIsThere(t *testing.T) {
 	dir, srv := t.TempDir(), llmtest.New(t)
 	srv.Lists("small")
 	srv.Handle(llmtest.Agreeable)
-	devStarted(t, dir, "telegram", "--listen", "127.0.0.1:0")
+	DevStarted(t, dir, "telegram", "--listen", "127.0.0.1:0")
 	path := filepath.Join(dir, "switchboard.toml")
 	const mine = "# Mine.\ndata_dir = \"data\" # here\n[agent] # who thinks\nplanner = \"offline\" # for now\n\n[[people]]\nname = \"ann\"\nrole = \"admin\"\nidentities = [\"telegram:1\"]"
 	testkit.Write(t, path, mine)
 	s := inFolder(t, dir, "init", "model")
-	s.follow(step{whichModel, srv.URL(), "ok    it answers"}, step{aModel, "", "added to "})
-	s.leaves()
-	if shown := s.shown.String(); strings.Contains(shown, "Telegram") || strings.Contains(shown, timeZone) {
+	s.Follow(Step{whichModel, srv.URL(), "ok    it answers"}, Step{aModel, "", "added to "})
+	s.Leaves()
+	if shown := s.Shown.String(); strings.Contains(shown, "Telegram") || strings.Contains(shown, timeZone) {
 		t.Errorf("it asks for more than the model:\n%s", shown)
 	}
 	s = inFolder(t, dir, "init", "model")
-	s.follow(step{whichModel + " [local/small]: ", "", "The model stays local/small.\r\n"})
-	s.await(0, "stays as it is")
-	s.leaves()
+	s.Follow(Step{whichModel + " [local/small]: ", "", "The model stays local/small.\r\n"})
+	s.Await(0, "stays as it is")
+	s.Leaves()
 	s = inFolder(t, dir, "init", "telegram", "--dev")
-	s.follow(step{botToken, "", "claim code "})
-	s.leaves()
+	s.Follow(Step{botToken, "", "claim code "})
+	s.Leaves()
 	s = inFolder(t, dir, "init")
-	s.follow(step{slackBot, "", ""}, step{botToken, "", "stays as it is"}) // a model and Telegram are there
-	s.leaves()
+	s.Follow(Step{slackBot, "", ""}, Step{botToken, "", "stays as it is"}) // a model and Telegram are there
+	s.Leaves()
 	text := testkit.Read(t, path)
 	if want := strings.Replace(mine, "\"offline\"", "\"local/small\"", 1); !strings.HasPrefix(text, want+"\n") {
 		t.Errorf("not all was kept:\n%s", text)
@@ -355,35 +299,35 @@ func TestInitWithNoNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { silent.Close() })
-	begin := func(address string) (dir string, s *screen) {
+	begin := func(address string) (dir string, s *Screen) {
 		dir = t.TempDir()
 		testkit.Write(t, filepath.Join(dir, "dev-telegram.toml"),
 			fmt.Sprintf("[channels.telegram]\nkind = \"telegram\"\napi_url = \"http://%s\"\ntoken = \"123456:ABC\"\n", address))
 		return dir, inFolder(t, dir, "init", "--dev")
 	}
 	dir, s := begin("127.0.0.1:1") // where nobody listens
-	s.follow(
-		step{whichModel, "", "Telegram"},
-		step{botToken, "", "connection refused"},
-		step{botToken + " (not shown) [none yet]", "keep", "Slack"},
-		step{slackBot, "", "Discord"},
-		step{botToken, "", ""},
-		step{timeZone, "", "telegram   /claim "},
+	s.Follow(
+		Step{whichModel, "", "Telegram"},
+		Step{botToken, "", "connection refused"},
+		Step{botToken + " (not shown) [none yet]", "keep", "Slack"},
+		Step{slackBot, "", "Discord"},
+		Step{botToken, "", ""},
+		Step{timeZone, "", "telegram   /claim "},
 	)
-	s.leaves()
+	s.Leaves()
 	if text := testkit.Read(t, filepath.Join(dir, "switchboard.toml")); !strings.Contains(text, "\ntoken = \"123456:ABC\"\n") {
 		t.Error("the token is not in the settings")
 	}
 	dir, s = begin(silent.Addr().String())
-	s.follow(step{whichModel, "", "Telegram"}, step{botToken, "", "\r\n"})
+	s.Follow(Step{whichModel, "", "Telegram"}, Step{botToken, "", "\r\n"})
 	conn, err := silent.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	s.press(ctrlC)
-	s.await(0, "nothing was written")
-	s.fails()
+	s.Press(CtrlC)
+	s.Await(0, "nothing was written")
+	fails(s)
 	if _, err := os.Stat(filepath.Join(dir, "switchboard.toml")); err == nil {
 		t.Error("something was written")
 	}
@@ -393,7 +337,7 @@ func TestInitWithNoNetwork(t *testing.T) {
 func TestInitAtTheFakesWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	devStarted(t, dir, "telegram", "--listen", "127.0.0.1:0")
+	DevStarted(t, dir, "telegram", "--listen", "127.0.0.1:0")
 	if out := ran(t, dir, "init", "--dev"); !regexp.MustCompile(`^wrote \S+\nclaim code [A-Z2-7-]{14}\n$`).MatchString(out) {
 		t.Errorf("it prints %q", out)
 	}

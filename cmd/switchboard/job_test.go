@@ -8,61 +8,45 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // atShell is an interactive shell with job control on a terminal of its own.
-func atShell(t *testing.T, r *rig) *screen {
+func atShell(t *testing.T, r *Rig) *Screen {
 	t.Helper()
 	shell, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("there is no bash")
 	}
 	cmd := exec.Command(shell, "--norc", "--noprofile", "-i")
-	cmd.Dir, cmd.Env = r.dir, append(environ(), "TERM=xterm", "NO_COLOR=1", "PS1=shell$ ", "HISTFILE=")
-	s := startOn(t, cmd)
-	s.await(0, "shell$ ")
+	cmd.Dir, cmd.Env = r.Dir, append(Environ(), "TERM=xterm", "NO_COLOR=1", "PS1=shell$ ", "HISTFILE=")
+	s := StartOn(t, cmd)
+	s.Await(0, "shell$ ")
 	return s
 }
 
 // settled waits until the engine of r answers, and goes on answering.
-func (r *rig) settled() {
-	r.t.Helper()
-	alive := func() bool { _, _, code := r.command("doctor", "--alive"); return code == 0 }
-	r.await("the engine is up", 10*time.Second, alive)
+func settled(r *Rig) {
+	r.T.Helper()
+	alive := func() bool { _, _, code := r.Command("doctor", "--alive"); return code == 0 }
+	r.Await("the engine is up", 10*time.Second, alive)
 	time.Sleep(300 * time.Millisecond)
 	if !alive() {
-		r.t.Fatal("the engine stopped")
+		r.T.Fatal("the engine stopped")
 	}
 }
 
 var jobState = regexp.MustCompile(`\[1\]. +(\w+)`)
 
 // state is what the shell says of its job.
-func (s *screen) state(mark int) string {
-	s.t.Helper()
+func state(s *Screen, mark int) string {
+	s.T.Helper()
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if m := jobState.FindStringSubmatch(s.shown.String()[mark:]); m != nil {
+		if m := jobState.FindStringSubmatch(s.Shown.String()[mark:]); m != nil {
 			return m[1]
 		}
 	}
-	s.t.Fatalf("the shell says nothing of its job:\n%q", s.shown.String()[mark:])
+	s.T.Fatalf("the shell says nothing of its job:\n%q", s.Shown.String()[mark:])
 	return ""
-}
-
-// lent says that the shell has given the terminal to a job.
-func (s *screen) lent() bool {
-	s.t.Helper()
-	group := s.cmd.Process.Pid
-	raw, err := s.tty.SyscallConn()
-	if err == nil {
-		err = raw.Control(func(fd uintptr) { group, err = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP) })
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return group != s.cmd.Process.Pid
 }
 
 // An engine that a shell runs in the background leaves the terminal alone, and is not
@@ -72,27 +56,27 @@ func TestServeInTheBackgroundLeavesTheTerminalAlone(t *testing.T) {
 	for name, set := range map[string]string{"usual": "", "with stty tostop": "stty tostop; "} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := bare(t)
+			r := Bare(t)
 			s := atShell(t, r)
-			mark := s.press(fmt.Sprintf("%s%s --config %s serve &\r", set, binary.path, r.config))
-			s.await(mark, "ready")
-			r.settled()
-			mark = s.press("jobs\r")
-			if got := s.state(mark); got != "Running" {
-				t.Errorf("the job is %s:\n%s", got, s.shown.String())
+			mark := s.Press(fmt.Sprintf("%s%s --config %s serve &\r", set, Build(t), r.Config))
+			s.Await(mark, "ready")
+			settled(r)
+			mark = s.Press("jobs\r")
+			if got := state(s, mark); got != "Running" {
+				t.Errorf("the job is %s:\n%s", got, s.Shown.String())
 			}
-			s.await(s.press("echo it is $((40+2))\r"), "it is 42") // the keys are the shell's
-			mark = s.press("fg\r")
-			s.await(mark, "serve\r\n")
-			r.await("the job has the terminal", 5*time.Second, s.lent) // the shell says so before
-			s.await(s.press(ctrlC), "shell$ ")                         // the prompt after it, not one still on its way
-			if left, _ := filepath.Glob(filepath.Join(r.dir, "data", "run", "*.sock")); len(left) > 0 {
+			s.Await(s.Press("echo it is $((40+2))\r"), "it is 42") // the keys are the shell's
+			mark = s.Press("fg\r")
+			s.Await(mark, "serve\r\n")
+			r.Await("the job has the terminal", 5*time.Second, s.Lent) // the shell says so before
+			s.Await(s.Press(CtrlC), "shell$ ")                         // the prompt after it, not one still on its way
+			if left, _ := filepath.Glob(filepath.Join(r.Dir, "data", "run", "*.sock")); len(left) > 0 {
 				t.Errorf("the engine did not end as it should: %q", left)
 			}
-			if shown := s.shown.String(); strings.Contains(shown, "/help shows the commands") {
+			if shown := s.Shown.String(); strings.Contains(shown, "/help shows the commands") {
 				t.Errorf("it greets nobody:\n%s", shown)
 			}
-			s.press("exit\r")
+			s.Press("exit\r")
 		})
 	}
 }
@@ -101,68 +85,68 @@ func TestServeInTheBackgroundLeavesTheTerminalAlone(t *testing.T) {
 // it was; what was said meanwhile stands there.
 func TestServePutIntoTheBackgroundSaysNothingUntilItIsBack(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
+	r := Bare(t)
 	s := atShell(t, r)
-	mark := s.press(fmt.Sprintf("%s --config %s serve\r", binary.path, r.config))
-	s.await(mark, "> ")
-	s.await(s.press("/whoami\r"), "You are owner")
+	mark := s.Press(fmt.Sprintf("%s --config %s serve\r", Build(t), r.Config))
+	s.Await(mark, "> ")
+	s.Await(s.Press("/whoami\r"), "You are owner")
 	var pid string
-	r.await("its process is known", 5*time.Second, func() bool {
-		out, _ := exec.Command("pgrep", "-f", r.config).Output()
+	r.Await("its process is known", 5*time.Second, func() bool {
+		out, _ := exec.Command("pgrep", "-f", r.Config).Output()
 		pid = strings.TrimSpace(string(out))
 		return pid != ""
 	})
-	mark = len(s.shown.String())
+	mark = len(s.Shown.String())
 	if err := exec.Command("kill", "-TSTP", pid).Run(); err != nil {
 		t.Fatal(err)
 	}
-	s.await(mark, "Stopped")
-	mark = s.press("bg\r")
-	s.await(mark, "serve &")
-	r.settled()
-	mark = s.press("echo it is $((40+2)); jobs\r")
-	s.await(mark, "it is 42")
-	if got := s.state(mark); got != "Running" {
-		t.Errorf("the job is %s:\n%s", got, s.shown.String())
+	s.Await(mark, "Stopped")
+	mark = s.Press("bg\r")
+	s.Await(mark, "serve &")
+	settled(r)
+	mark = s.Press("echo it is $((40+2)); jobs\r")
+	s.Await(mark, "it is 42")
+	if got := state(s, mark); got != "Running" {
+		t.Errorf("the job is %s:\n%s", got, s.Shown.String())
 	}
-	mark = len(s.shown.String())
-	if out, errs, code := r.commandWith("what time is it in Tokyo?\n", "chat"); code != 0 {
+	mark = len(s.Shown.String())
+	if out, errs, code := r.CommandWith("what time is it in Tokyo?\n", "chat"); code != 0 {
 		t.Fatalf("exit %d, %s%s", code, out, errs)
 	}
-	if said := s.shown.String()[mark:]; strings.Contains(said, "Tokyo") {
+	if said := s.Shown.String()[mark:]; strings.Contains(said, "Tokyo") {
 		t.Errorf("it writes on the shell's terminal: %q", said)
 	}
-	mark = s.press("fg\r")
-	s.await(mark, "Asia/Tokyo")
-	s.await(mark, "> ")
-	s.await(s.press("/whoami\r"), "You are owner")
-	mark = s.press(ctrlD)
-	s.await(mark, "shell$ ")
-	s.await(s.press("echo it is $((40+3))\r"), "it is 43") // the terminal is as it was
-	s.press("exit\r")
+	mark = s.Press("fg\r")
+	s.Await(mark, "Asia/Tokyo")
+	s.Await(mark, "> ")
+	s.Await(s.Press("/whoami\r"), "You are owner")
+	mark = s.Press(CtrlD)
+	s.Await(mark, "shell$ ")
+	s.Await(s.Press("echo it is $((40+3))\r"), "it is 43") // the terminal is as it was
+	s.Press("exit\r")
 }
 
 // Ended in the background it leaves the shell's terminal as it is.
 func TestServeEndsInTheBackground(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
+	r := Bare(t)
 	s := atShell(t, r)
-	mark := s.press(fmt.Sprintf("%s --config %s chat &\r", binary.path, r.config))
-	s.await(mark, "without \"&\"")
-	mark = s.press(fmt.Sprintf("%s --config %s serve\r", binary.path, r.config))
-	s.await(mark, "> ")
-	out, _ := exec.Command("pgrep", "-f", r.config).Output()
+	mark := s.Press(fmt.Sprintf("%s --config %s chat &\r", Build(t), r.Config))
+	s.Await(mark, "without \"&\"")
+	mark = s.Press(fmt.Sprintf("%s --config %s serve\r", Build(t), r.Config))
+	s.Await(mark, "> ")
+	out, _ := exec.Command("pgrep", "-f", r.Config).Output()
 	pid := strings.TrimSpace(string(out))
 	exec.Command("kill", "-TSTP", pid).Run()
-	s.await(mark, "Stopped")
-	s.press("bg\r")
-	r.settled()
-	mark = len(s.shown.String())
+	s.Await(mark, "Stopped")
+	s.Press("bg\r")
+	settled(r)
+	mark = len(s.Shown.String())
 	exec.Command("kill", "-TERM", pid).Run()
-	r.await("it ended", 10*time.Second, func() bool { return exec.Command("kill", "-0", pid).Run() != nil })
-	s.await(s.press("echo it is $((40+2))\r"), "it is 42")
-	if said := s.shown.String()[mark:]; strings.Contains(said, "2004l\x1b") {
+	r.Await("it ended", 10*time.Second, func() bool { return exec.Command("kill", "-0", pid).Run() != nil })
+	s.Await(s.Press("echo it is $((40+2))\r"), "it is 42")
+	if said := s.Shown.String()[mark:]; strings.Contains(said, "2004l\x1b") {
 		t.Errorf("%q", said)
 	}
-	s.press("exit\r")
+	s.Press("exit\r")
 }

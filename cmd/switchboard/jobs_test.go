@@ -11,22 +11,22 @@ import (
 // said with its reason.
 func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, "[scheduler]\ntimezone = \"Europe/Rome\"\n")
-	r.up()
+	r := NewRig(t, nil, "[scheduler]\ntimezone = \"Europe/Rome\"\n")
+	r.Up()
 	tell := func(code int, want string, args ...string) {
 		t.Helper()
-		out, errs, got := r.command(append([]string{"job"}, args...)...)
+		out, errs, got := r.Command(append([]string{"job"}, args...)...)
 		if got != code || !strings.Contains(out+errs, want) || (code == 0) != (errs == "") {
 			t.Errorf("job %q: exit %d, %q, %q; want %q", args, got, out, errs, want)
 		}
 	}
 	tell(0, "maintenance", "list", "--all") // the program's own are 1 to 6
 	tell(1, "owner has no direct chat with me", "add", "tomorrow at 9", "call Ann")
-	if out, errs, _ := r.commandWith("remind me tomorrow at 9 to call Ann\n", "chat"); !strings.Contains(out, "I'll remind you tomorrow, ") || !strings.Contains(out, ", 09:00 (Europe/Rome): call Ann.\nIts number is 7.") {
+	if out, errs, _ := r.CommandWith("remind me tomorrow at 9 to call Ann\n", "chat"); !strings.Contains(out, "I'll remind you tomorrow, ") || !strings.Contains(out, ", 09:00 (Europe/Rome): call Ann.\nIts number is 7.") {
 		t.Fatalf("in the chat: %s %s", out, errs)
 	}
 	tell(0, "I'll do this every weekday at 08:00 (Europe/Rome): list files.\nNext: ", "add", "every weekday at 8", "list files", "--does", "task")
-	if out, errs, _ := r.commandWith("/timezone Asia/Tokyo\n", "chat"); !strings.Contains(out, "is Asia/Tokyo") {
+	if out, errs, _ := r.CommandWith("/timezone Asia/Tokyo\n", "chat"); !strings.Contains(out, "is Asia/Tokyo") {
 		t.Fatalf("in the chat: %s %s", out, errs)
 	}
 	tell(0, "(Asia/Tokyo)", "add", "every day at 9", "tea") // as in the chat in which it speaks
@@ -49,10 +49,10 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	tell(0, "- options: overlap queue", "show", "8")
 	tell(0, "I'll skip the next run of task 8. The one after that is on ", "skip", "8")
 	tell(0, "10:00:00 JST  skipped", "history", "8")
-	if out, _, _ := r.command("job", "history", "10", "--json"); out != "[]\n" {
+	if out, _, _ := r.Command("job", "history", "10", "--json"); out != "[]\n" {
 		t.Errorf("the history of none is %q", out)
 	}
-	if out, errs, _ := r.command("job", "list", "--limit", "2"); strings.Count(out, "\n") != 3 || errs != "switchboard: there are more than these 2; --limit N lists up to N\n" {
+	if out, errs, _ := r.Command("job", "list", "--limit", "2"); strings.Count(out, "\n") != 3 || errs != "switchboard: there are more than these 2; --limit N lists up to N\n" {
 		t.Errorf("two of more: %s%s", out, errs)
 	}
 	tell(0, "tea", "list", "--limit", "4") // these are all
@@ -64,17 +64,17 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 		tell(1, "there is no job 99; \"switchboard job list --all\" lists them", verb, "99")
 	}
 	tell(1, "there is no person \"eve\"; \"switchboard person list\" names them", "list", "--person", "eve")
-	r.write("UPDATE jobs SET state = 'disabled', reason = 'x' WHERE id = 7")
-	r.write("UPDATE jobs SET state = 'paused', reason = 'rights: x' WHERE id IN (3, 8)")
-	r.command("config", "set", "heartbeat.deliver_to", "console:nobody/default")
-	r.command("config", "set", "heartbeat.enabled", "true")
-	r.command("config", "set", "scheduler.enabled", "false")
+	r.Write("UPDATE jobs SET state = 'disabled', reason = 'x' WHERE id = 7")
+	r.Write("UPDATE jobs SET state = 'paused', reason = 'rights: x' WHERE id IN (3, 8)")
+	r.Command("config", "set", "heartbeat.deliver_to", "console:nobody/default")
+	r.Command("config", "set", "heartbeat.enabled", "true")
+	r.Command("config", "set", "scheduler.enabled", "false")
 	tell(1, "Jobs are switched off", "run", "8")
 	tell(0, "I'm running maintenance 2 now.", "run", "2") // maintenance goes on
-	if out, _, _ := r.command("job", "show", "2"); strings.Contains(out, "switched off") {
+	if out, _, _ := r.Command("job", "show", "2"); strings.Contains(out, "switched off") {
 		t.Errorf("of maintenance that goes on it says:\n%s", out)
 	}
-	out, _, _ := r.command("doctor", "--json")
+	out, _, _ := r.Command("doctor", "--json")
 	for _, want := range []string{
 		"no jobs of people and 6 of the program are active; switched off ([scheduler] enabled = false): none runs but maintenance\"", "\"1 job (7) is disabled, as they failed too often\"", "\"2 jobs (3, 8) are paused by the program\"",
 		"\"heartbeat.deliver_to names console:nobody/default, where nobody has written to the bot yet\"",
@@ -83,7 +83,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 			t.Errorf("the doctor does not say %s:\n%s", want, out)
 		}
 	}
-	jobs := list[[]scheduler.Job](r, "job", "list", "--json")
+	jobs := List[[]scheduler.Job](r, "job", "list", "--json")
 	if len(jobs) != 2 || jobs[0].Text != "call Ann" || jobs[1].Payload != scheduler.PayloadAgent || jobs[1].Owner != "owner" {
 		t.Errorf("the list has %+v", jobs)
 	}

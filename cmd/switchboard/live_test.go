@@ -21,7 +21,7 @@ import (
 
 // onLive is a rig whose planner is the real model; without a key the test is
 // skipped, and says so.
-func onLive(t *testing.T) *rig {
+func onLive(t *testing.T) *Rig {
 	t.Helper()
 	for _, p := range []struct{ name, url, key, model string }{
 		{"openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", cmp.Or(os.Getenv("OPENROUTER_MODEL"), "openai/gpt-4o-mini")},
@@ -30,7 +30,7 @@ func onLive(t *testing.T) *rig {
 		if os.Getenv(p.key) == "" {
 			continue
 		}
-		r := newRig(t, nil, fmt.Sprintf("[agent]\nplanner = %q\n[llm.providers.%s]\nkind = \"openai\"\nbase_url = %q\napi_key = \"env:%s\"\n",
+		r := NewRig(t, nil, fmt.Sprintf("[agent]\nplanner = %q\n[llm.providers.%s]\nkind = \"openai\"\nbase_url = %q\napi_key = \"env:%s\"\n",
 			p.name+"/"+p.model, p.name, p.url, p.key))
 		t.Logf("model %s/%s", p.name, p.model)
 		return r
@@ -41,22 +41,22 @@ func onLive(t *testing.T) *rig {
 }
 
 // tell has the owner write lines and returns the turns, oldest first, whole.
-func (r *rig) tell(session string, lines ...string) (turns []view.Turn) {
-	r.t.Helper()
+func tell(r *Rig, session string, lines ...string) (turns []view.Turn) {
+	r.T.Helper()
 	began := time.Now()
-	out, errs, code := r.commandWith(strings.Join(lines, "\n")+"\n", "chat", "--session", session)
-	r.t.Logf("%s\n%s%s", time.Since(began).Round(time.Millisecond), errs, out)
+	out, errs, code := r.CommandWith(strings.Join(lines, "\n")+"\n", "chat", "--session", session)
+	r.T.Logf("%s\n%s%s", time.Since(began).Round(time.Millisecond), errs, out)
 	if code != 0 {
-		r.t.Fatalf("exit %d", code)
+		r.T.Fatalf("exit %d", code)
 	}
-	for _, turn := range r.turns() {
+	for _, turn := range r.Turns() {
 		if strings.HasSuffix(turn.Session, "/"+session) {
-			turns = append(turns, list[view.Turn](r, "turn", "show", fmt.Sprint(turn.ID), "--json"))
+			turns = append(turns, List[view.Turn](r, "turn", "show", fmt.Sprint(turn.ID), "--json"))
 		}
 	}
 	slices.Reverse(turns)
 	if len(turns) != len(lines) {
-		r.t.Fatalf("%d turns for %d messages", len(turns), len(lines))
+		r.T.Fatalf("%d turns for %d messages", len(turns), len(lines))
 	}
 	return turns
 }
@@ -88,7 +88,7 @@ func endedWell(t *testing.T, turn view.Turn) (acts []view.Task) {
 
 func TestLiveLooksAtTheClockOfACity(t *testing.T) {
 	t.Parallel()
-	acts := endedWell(t, onLive(t).tell("time", "What time is it in Tokyo right now?")[0])
+	acts := endedWell(t, tell(onLive(t), "time", "What time is it in Tokyo right now?")[0])
 	if !slices.ContainsFunc(acts, func(task view.Task) bool { return strings.Contains(task.Output, "Asia/Tokyo") }) {
 		t.Errorf("no task looked at the clock of Tokyo: %+v", acts)
 	}
@@ -98,11 +98,11 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 	t.Parallel()
 	r := onLive(t)
 	word := "heliotrope-" + fmt.Sprint(time.Now().UnixNano()%1_000_000)
-	turns := r.tell("file", "Write the single word "+word+" into a file called word.txt.", "Read word.txt and tell me what is in it.")
+	turns := tell(r, "file", "Write the single word "+word+" into a file called word.txt.", "Read word.txt and tell me what is in it.")
 	if acts := endedWell(t, turns[0]); len(acts) == 0 {
 		t.Error("nothing was written by a task")
 	}
-	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "word.txt"))
+	files, _ := filepath.Glob(filepath.Join(r.Dir, "data", "workspaces", "*", "word.txt"))
 	if len(files) != 1 {
 		t.Fatalf("files: %v", files)
 	}
@@ -117,7 +117,7 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 
 func TestLiveRunsACommand(t *testing.T) {
 	t.Parallel()
-	acts := endedWell(t, onLive(t).tell("command", "Run the shell command `echo $((1234 * 5678))` and tell me what it prints.")[0])
+	acts := endedWell(t, tell(onLive(t), "command", "Run the shell command `echo $((1234 * 5678))` and tell me what it prints.")[0])
 	if !slices.ContainsFunc(acts, func(task view.Task) bool {
 		return task.Type == "exec" && strings.Contains(task.Output, "7006652")
 	}) {
@@ -127,7 +127,7 @@ func TestLiveRunsACommand(t *testing.T) {
 
 func TestLiveAsksWhatIsAmbiguous(t *testing.T) {
 	t.Parallel()
-	turn := onLive(t).tell("ask", "Delete it.")[0]
+	turn := tell(onLive(t), "ask", "Delete it.")[0]
 	if turn.State != "done" {
 		t.Fatalf("the turn ended %s (%s)", turn.State, turn.Outcome)
 	}
@@ -153,7 +153,7 @@ func TestLiveAsksWhatIsAmbiguous(t *testing.T) {
 // more.
 func TestLiveIsThrifty(t *testing.T) {
 	t.Parallel()
-	turn := onLive(t).tell("thrift", "Say hello in Italian.")[0]
+	turn := tell(onLive(t), "thrift", "Say hello in Italian.")[0]
 	if endedWell(t, turn); turn.Calls > 3 {
 		t.Errorf("%d model calls for a greeting", turn.Calls)
 	}

@@ -24,29 +24,29 @@ func TestModelThatIsAwayIsWaitedFor(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		people := []string{"u1", "u2", "u3"}
-		r := newRig(t, people, "[router]\nrate_person = \"off\"\nworkers = 4\n[agent]\nplanner = \"fake/model\"\nturn_timeout = \"20s\"\n")
-		r.up()
+		r := NewRig(t, people, "[router]\nrate_person = \"off\"\nworkers = 4\n[agent]\nplanner = \"fake/model\"\nturn_timeout = \"20s\"\n")
+		r.Up()
 		waitedFor(t, r, func() {
-			r.kill()
-			r.up()
+			r.Kill()
+			r.Up()
 		})
 	})
 	t.Run("two engines", func(t *testing.T) {
 		t.Parallel()
-		f := twoEngines(t, "workers = 4\n", "u1", "u2", "u3")
-		f.up()
-		waitedFor(t, f.rig, func() { // the engine that is left takes the channel over
-			f.holder("play").kill()
+		f := TwoEngines(t, "workers = 4\n", "u1", "u2", "u3")
+		f.Up()
+		waitedFor(t, f.Rig, func() { // the engine that is left takes the channel over
+			f.Holder("play").Kill()
 		})
 	})
 }
 
 // waitedFor is the model's outage, with an engine killed while the turns wait.
-func waitedFor(t *testing.T, r *rig, kill func()) {
+func waitedFor(t *testing.T, r *Rig, kill func()) {
 	t.Helper()
 	var away atomic.Bool
-	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
-		text := said(req)
+	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
+		text := Said(req)
 		switch {
 		case away.Load() && (req.Role != "planner" || text != "count"):
 			if text == "second" {
@@ -54,63 +54,63 @@ func waitedFor(t *testing.T, r *rig, kill func()) {
 			}
 			return llmtest.Fail(503, "server_error", "", "down")
 		case text == "count" || req.Role != "planner":
-			return doing("echo once >> count.txt")(req)
+			return Doing("echo once >> count.txt")(req)
 		}
-		return echo(req)
+		return Echo(req)
 	})
 	away.Store(true)
 	began := time.Now()
-	r.platform.Say("cu1", "u1", "first")
-	r.platform.Say("cu1", "u1", "second")
-	r.platform.Say("cu2", "u2", "never mind")
-	r.platform.Say("cu3", "u3", "count")
+	r.Platform.Say("cu1", "u1", "first")
+	r.Platform.Say("cu1", "u1", "second")
+	r.Platform.Say("cu2", "u2", "never mind")
+	r.Platform.Say("cu3", "u3", "count")
 	for _, text := range []string{"first", "never mind", "count"} {
-		r.await(text+" waits for the model", 20*time.Second, func() bool {
-			return slices.ContainsFunc(r.turns(), func(v view.Turn) bool { return v.Text == text && v.NextTry != nil })
+		r.Await(text+" waits for the model", 20*time.Second, func() bool {
+			return slices.ContainsFunc(r.Turns(), func(v view.Turn) bool { return v.Text == text && v.NextTry != nil })
 		})
 	}
-	if got := r.ask("u1", "/status"); !strings.Contains(got, "so this waits (turn ") {
+	if got := r.Ask("u1", "/status"); !strings.Contains(got, "so this waits (turn ") {
 		t.Errorf("/status says %q", got)
 	}
-	if got := r.ask("u2", "/cancel"); got != "Cancelled." {
+	if got := r.Ask("u2", "/cancel"); got != "Cancelled." {
 		t.Errorf("/cancel is answered %q", got)
 	}
-	if turn := r.turnOf("never mind"); turn.State != "cancelled" {
+	if turn := r.TurnOf("never mind"); turn.State != "cancelled" {
 		t.Errorf("the turn that was cancelled is %s", turn.State)
 	}
-	out, _, _ := r.command("explain", "turn", fmt.Sprint(r.turnOf("first").ID))
+	out, _, _ := r.Command("explain", "turn", fmt.Sprint(r.TurnOf("first").ID))
 	if !strings.Contains(out, "model away") {
 		t.Errorf("explain says\n%s", out)
 	}
 	kill()
 	told := func(user string) (n int) {
-		for _, text := range r.shown(user) {
+		for _, text := range r.Shown(user) {
 			if strings.HasPrefix(text, keepsTrying) {
 				n++
 			}
 		}
 		return n
 	}
-	r.await("the line is read", 90*time.Second, func() bool { return told("u1") == 1 && told("u3") == 1 })
+	r.Await("the line is read", 90*time.Second, func() bool { return told("u1") == 1 && told("u3") == 1 })
 	if since := time.Since(began); since < 20*time.Second {
 		t.Errorf("told after %s", since)
 	}
 	away.Store(false)
 	answers := func(user string) []string {
-		return slices.DeleteFunc(r.shown(user), func(text string) bool {
+		return slices.DeleteFunc(r.Shown(user), func(text string) bool {
 			return !strings.HasPrefix(text, "heard: ") && text != "It is done."
 		})
 	}
-	r.await("everything is answered", 90*time.Second, func() bool { return len(answers("u1")) >= 2 && len(answers("u3")) >= 1 })
+	r.Await("everything is answered", 90*time.Second, func() bool { return len(answers("u1")) >= 2 && len(answers("u3")) >= 1 })
 	for user, want := range map[string][]string{"u1": {"heard: first", "heard: second"}, "u2": nil, "u3": {"It is done."}} {
 		if got := answers(user); !slices.Equal(got, want) {
-			t.Errorf("%s reads %q, want %q", user, r.shown(user), want)
+			t.Errorf("%s reads %q, want %q", user, r.Shown(user), want)
 		}
 		if n := told(user); n != min(len(want), 1) {
-			t.Errorf("%s is told %d times: %q", user, n, r.shown(user))
+			t.Errorf("%s is told %d times: %q", user, n, r.Shown(user))
 		}
 	}
-	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "count.txt"))
+	files, _ := filepath.Glob(filepath.Join(r.Dir, "data", "workspaces", "*", "count.txt"))
 	if len(files) != 1 {
 		t.Fatalf("the command wrote %q", files)
 	}
@@ -118,7 +118,7 @@ func waitedFor(t *testing.T, r *rig, kill func()) {
 		t.Errorf("the command ran: %q, %v", text, err)
 	}
 	for _, text := range []string{"first", "second", "count"} {
-		if turn := r.turnOf(text); turn.State != "done" || turn.Outcome != "answered" || turn.NextTry != nil {
+		if turn := r.TurnOf(text); turn.State != "done" || turn.Outcome != "answered" || turn.NextTry != nil {
 			t.Errorf("%s ended %s (%s)", text, turn.State, turn.Outcome)
 		}
 	}

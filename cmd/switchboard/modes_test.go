@@ -13,13 +13,13 @@ import (
 // Who may open the socket is the owner, and what people wrote is in the files.
 func TestOnlyTheOwnerMayOpenWhatTheEngineKeeps(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", echo, "u1")
-	if out, errs, code := r.commandWith("alone\n", "chat"); code != 0 { // an engine of its own, which keeps a log file
+	r := PlannedBy(t, "", Echo, "u1")
+	if out, errs, code := r.CommandWith("alone\n", "chat"); code != 0 { // an engine of its own, which keeps a log file
 		t.Errorf("exit %d, %q\n%s", code, out, errs)
 	}
-	r.up()
-	r.answers("u1", "hello", "heard: hello")
-	data := filepath.Join(r.dir, "data")
+	r.Up()
+	r.Answers("u1", "hello", "heard: hello")
+	data := filepath.Join(r.Dir, "data")
 	for pattern, want := range map[string]fs.FileMode{
 		"": 0o700, "run": 0o700, "run/*.sock": 0o600, "switchboard.db": 0o600, "switchboard.db-wal": 0o600, "switchboard.db.lock": 0o600, "switchboard.log": 0o600,
 		"workspaces": 0o700, "workspaces/*": 0o700,
@@ -43,22 +43,22 @@ func TestOnlyTheOwnerMayOpenWhatTheEngineKeeps(t *testing.T) {
 func TestServeSaysThatItReadsNoInput(t *testing.T) {
 	t.Parallel()
 	const told = "standard input is not read"
-	r := bare(t)
-	r.up() // with no input
-	r.stop(10 * time.Second)
-	if r.log.Has(told) {
-		t.Errorf("with no input:\n%s", r.log)
+	r := Bare(t)
+	r.Up() // with no input
+	r.Stop(10 * time.Second)
+	if r.Log.Has(told) {
+		t.Errorf("with no input:\n%s", r.Log)
 	}
-	cmd := exec.Command(binary.path, "--config", r.config, "serve")
-	cmd.Dir, cmd.Env, cmd.Stderr, cmd.Stdin = r.dir, environ(), r.log, strings.NewReader("hello?\n")
+	cmd := exec.Command(Build(t), "--config", r.Config, "serve")
+	cmd.Dir, cmd.Env, cmd.Stderr, cmd.Stdin = r.Dir, Environ(), r.Log, strings.NewReader("hello?\n")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	r.await("it says so", 15*time.Second, func() bool { return r.log.Has("switchboard chat") })
+	r.Await("it says so", 15*time.Second, func() bool { return r.Log.Has("switchboard chat") })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil || strings.Count(r.log.String(), told) != 1 {
-		t.Errorf("%v\n%s", err, r.log)
+	if err := cmd.Wait(); err != nil || strings.Count(r.Log.String(), told) != 1 {
+		t.Errorf("%v\n%s", err, r.Log)
 	}
 }

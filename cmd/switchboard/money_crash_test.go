@@ -31,7 +31,7 @@ type till struct{ billed, calls atomic.Int64 }
 // answer, at 1 EUR each; of a call that breaks without a word of what it used the most.
 func (b *till) serve(req llmtest.Request) llmtest.Reply {
 	in, out := rand.Int64N(int64(len(req.Body)))+1, rand.Int64N(4)+1
-	reply := echo(req)
+	reply := Echo(req)
 	reply.Usage, reply.Delay = &llmtest.Usage{In: in, Out: out}, time.Duration(rand.IntN(400))*time.Millisecond
 	if b.calls.Add(1)%20 == 0 {
 		in, out, reply = int64(len(req.Body)), 4, llmtest.Raw(500, "{}")
@@ -41,16 +41,16 @@ func (b *till) serve(req llmtest.Request) llmtest.Reply {
 }
 
 // newTill is a rig of 50 people whose planner bills, with a limit for the day.
-func newTill(t *testing.T) (*rig, *till) {
+func newTill(t *testing.T) (*Rig, *till) {
 	t.Helper()
 	var people []string
 	for i := range moneyUsers {
 		people = append(people, fmt.Sprintf("u%d", i))
 	}
-	settings := strings.Replace(fmt.Sprintf(priced, fmt.Sprintf("per_day = %d.0", moneyLimit)), "price_in = 0", "price_in = 10.0", 1)
-	r := newRig(t, people, settings+"[router]\nrate_person = \"off\"\n[notify]\nbudget = [\"play:cnotices\"]\n")
+	settings := strings.Replace(fmt.Sprintf(Priced, fmt.Sprintf("per_day = %d.0", moneyLimit)), "price_in = 0", "price_in = 10.0", 1)
+	r := NewRig(t, people, settings+"[router]\nrate_person = \"off\"\n[notify]\nbudget = [\"play:cnotices\"]\n")
 	b := &till{}
-	r.model.Handle(b.serve)
+	r.Model.Handle(b.serve)
 	return r, b
 }
 
@@ -61,18 +61,18 @@ func TestMoneyOnTwoEnginesThatAreKilled(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
 	r, b := newTill(t)
-	f := newFleet(r, url, "one", "two")
-	f.up()
+	f := NewFleet(r, url, "one", "two")
+	f.Up()
 	for round := range moneyRounds {
 		b.during(func() { talk(r, round) })
-		victim := f.engines[round%2] // each in turn, so that the one that works is among the first
-		victim.kill()
-		f.other(victim).mustLive()
-		victim.up()
+		victim := f.Engines[round%2] // each in turn, so that the one that works is among the first
+		victim.Kill()
+		f.Other(victim).MustLive()
+		victim.Up()
 	}
 	sums := func(query string) float64 {
 		t.Helper()
-		n, err := strconv.ParseFloat(f.query(query)[0][0], 64)
+		n, err := strconv.ParseFloat(f.Query(query)[0][0], 64)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,28 +82,28 @@ func TestMoneyOnTwoEnginesThatAreKilled(t *testing.T) {
 	if n := sums("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"); n > 0 {
 		t.Errorf("%g deadlocks", n)
 	}
-	f.stop()
+	f.Stop()
 }
 
 // The same on SQLite, with one engine.
 func TestMoneyOnAnEngineThatIsKilled(t *testing.T) {
 	t.Parallel()
 	r, b := newTill(t)
-	r.up()
+	r.Up()
 	for round := range moneyRounds {
 		b.during(func() { talk(r, round) })
-		r.kill()
-		r.up()
+		r.Kill()
+		r.Up()
 	}
 	b.check(r, func(query string) float64 {
 		t.Helper()
-		n, err := strconv.ParseFloat(r.query(query)[0][0], 64)
+		n, err := strconv.ParseFloat(r.Query(query)[0][0], 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
 	})
-	r.stop(20 * time.Second)
+	r.Stop(20 * time.Second)
 }
 
 // during waits until some calls that talk brings are being made, or none is any more at the limit.
@@ -116,52 +116,52 @@ func (b *till) during(talk func()) {
 }
 
 // talk has everybody write two messages.
-func talk(r *rig, round int) {
+func talk(r *Rig, round int) {
 	for i := range 2 * moneyUsers {
 		user := fmt.Sprintf("u%d", i%moneyUsers)
-		r.platform.Say("c"+user, user, fmt.Sprintf("hello %d.%d", round, i/moneyUsers))
+		r.Platform.Say("c"+user, user, fmt.Sprintf("hello %d.%d", round, i/moneyUsers))
 	}
 }
 
 // check waits until everybody is answered, and holds the provider's account against the
 // limit and the ledger.
-func (b *till) check(r *rig, sum func(query string) float64) {
-	r.t.Helper()
-	r.await("all turns have ended", time.Minute, func() bool {
+func (b *till) check(r *Rig, sum func(query string) float64) {
+	r.T.Helper()
+	r.Await("all turns have ended", time.Minute, func() bool {
 		return sum("SELECT count(*) FROM turns WHERE state IN ('done', 'failed')") == moneyTurns
 	})
 	const day = " FROM spending WHERE scope = 'day'"
 	billed, settled := float64(b.billed.Load())/1e9, sum("SELECT sum(settled)"+day)/1e9
 	lost := sum("SELECT count(*) FROM llm_calls WHERE lost = TRUE")
 	over := sum("SELECT count(*) FROM turns WHERE outcome = 'over_limit'")
-	r.t.Logf("%g of %d billed, %g counted, %d calls, %g lost, %g turns over the limit", billed, moneyLimit, settled, b.calls.Load(), lost, over)
+	r.T.Logf("%g of %d billed, %g counted, %d calls, %g lost, %g turns over the limit", billed, moneyLimit, settled, b.calls.Load(), lost, over)
 	if billed > moneyLimit || settled > moneyLimit {
-		r.t.Errorf("%g billed and %g counted, with a limit of %d", billed, settled, moneyLimit)
+		r.T.Errorf("%g billed and %g counted, with a limit of %d", billed, settled, moneyLimit)
 	}
 	if settled < billed {
-		r.t.Errorf("%g billed, and %g counted", billed, settled)
+		r.T.Errorf("%g billed, and %g counted", billed, settled)
 	}
 	if reserved := sum("SELECT sum(reserved) FROM spending"); reserved != 0 {
-		r.t.Errorf("%g stays reserved", reserved)
+		r.T.Errorf("%g stays reserved", reserved)
 	}
 	if calls := sum("SELECT sum(cost) FROM llm_calls"); math.Abs(calls-settled) > 1e-6 {
-		r.t.Errorf("the calls cost %g, and %g is counted", calls, settled)
+		r.T.Errorf("the calls cost %g, and %g is counted", calls, settled)
 	}
 	for _, scope := range []string{"person", "session"} {
 		if n := sum("SELECT sum(settled) FROM spending WHERE scope = '"+scope+"'") / 1e9; n != settled {
-			r.t.Errorf("%g counted by %s, %g in all", n, scope, settled)
+			r.T.Errorf("%g counted by %s, %g in all", n, scope, settled)
 		}
 	}
 	if lost == 0 || over == 0 || settled < 0.8*moneyLimit {
-		r.t.Errorf("%g calls lost, %g turns over the limit, %g of %d counted: too little to show anything", lost, over, settled, moneyLimit)
+		r.T.Errorf("%g calls lost, %g turns over the limit, %g of %d counted: too little to show anything", lost, over, settled, moneyLimit)
 	}
-	r.await("the limit is said", 20*time.Second, func() bool {
-		return len(r.shown("notices")) > 0 && !slices.ContainsFunc(r.deliveries(), func(d view.Delivery) bool {
+	r.Await("the limit is said", 20*time.Second, func() bool {
+		return len(r.Shown("notices")) > 0 && !slices.ContainsFunc(r.Deliveries(), func(d view.Delivery) bool {
 			return d.Conversation == "cnotices" && (d.State == "pending" || d.State == "sending")
 		})
 	})
 	said, repeated := 0, 0 // that a kill cut off while it was sent, marked
-	for _, text := range r.shown("notices") {
+	for _, text := range r.Shown("notices") {
 		switch {
 		case !strings.Contains(text, "is reached"):
 		case strings.HasPrefix(text, "(repeated)"):
@@ -171,6 +171,6 @@ func (b *till) check(r *rig, sum func(query string) float64) {
 		}
 	}
 	if said > 1 || repeated > 1 || said+repeated == 0 {
-		r.t.Errorf("the limit is said %d times, and %d times with a mark", said, repeated)
+		r.T.Errorf("the limit is said %d times, and %d times with a mark", said, repeated)
 	}
 }

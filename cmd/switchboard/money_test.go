@@ -11,24 +11,9 @@ import (
 	"switchboard/router/view"
 )
 
-// priced are settings with a planner of which a call is reserved at 4 EUR.
-const priced = `[budget]
-currency = "EUR"
-%s
-[scheduler]
-timezone = "Europe/Rome"
-[llm.models.dear]
-model = "fake/model"
-max_output_tokens = 4
-price_in = 0
-price_out = 1000000.0
-[agent]
-planner = "dear"
-`
-
 // costing answers as echo does, and bills 3 EUR.
 func costing(req llmtest.Request) llmtest.Reply {
-	reply := echo(req)
+	reply := Echo(req)
 	reply.Usage = &llmtest.Usage{In: 100, Out: 3}
 	return reply
 }
@@ -37,16 +22,16 @@ func costing(req llmtest.Request) llmtest.Reply {
 // cache served at its own price.
 func TestWhatWasSpentIsShown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, []string{"u1", "u2"}, strings.Replace(fmt.Sprintf(priced, "per_day = 100.0"), "price_in = 0", "price_in = 1000.0\nprice_cached = 500.0", 1))
-	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
-		reply := echo(req)
+	r := NewRig(t, []string{"u1", "u2"}, strings.Replace(fmt.Sprintf(Priced, "per_day = 100.0"), "price_in = 0", "price_in = 1000.0\nprice_cached = 500.0", 1))
+	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
+		reply := Echo(req)
 		reply.Usage = &llmtest.Usage{In: 100, Out: 1, Cached: 40}
 		return reply
 	})
-	r.up()
+	r.Up()
 	budget := func(user string, wants ...string) {
 		t.Helper()
-		text := r.ask(user, "/budget")
+		text := r.Ask(user, "/budget")
 		for _, want := range wants {
 			if !regexp.MustCompile(want).MatchString(text) {
 				t.Errorf("no %q in %q", want, text)
@@ -54,52 +39,52 @@ func TestWhatWasSpentIsShown(t *testing.T) {
 		}
 	}
 	budget("u1", `in all, limit 100\.00 EUR \(budget\.per_day\):\n+- nothing\n`)
-	r.answers("u1", "hello", "heard: hello") // (60 * 1000 + 40 * 500 + 1 * 1000000) / 1000000
-	r.answers("u1", "again", "heard: again")
-	r.answers("u2", "hi", "heard: hi")
+	r.Answers("u1", "hello", "heard: hello") // (60 * 1000 + 40 * 500 + 1 * 1000000) / 1000000
+	r.Answers("u1", "again", "heard: again")
+	r.Answers("u2", "hi", "heard: hi")
 	budget("u2", `^Spent on models on \d{4}-\d\d-\d\d, until 00:00 CES?T`, `\n- 3\.24 EUR, 3 %`, `- u1: 2\.16 EUR\n+- u2: 1\.08 EUR\n`, `- play:cu1: 2\.16 EUR\n`)
-	if turn := r.turnOf("again"); turn.PromptTokens != 100 || turn.BilledTokens != 101 || turn.Cost != 1.08 || turn.LLM[0].CachedTokens != 40 {
+	if turn := r.TurnOf("again"); turn.PromptTokens != 100 || turn.BilledTokens != 101 || turn.Cost != 1.08 || turn.LLM[0].CachedTokens != 40 {
 		t.Errorf("%+v", turn)
 	}
-	r.prints("turn show 1", 0, "100 in (40 cached), 1 out, 1.080000 EUR")
+	r.Prints("turn show 1", 0, "100 in (40 cached), 1 out, 1.080000 EUR")
 	for by, want := range map[string]string{
 		"day": `(?m)^\d{4}-\d\d-\d\d +3 +303 +300 +120 +3 +3\.24 EUR$`, "person": `(?m)^u1 +2 +202 +200 +80 +2 +2\.16 EUR$`,
 		"model": `(?m)^fake/model +3 `, "role": `(?m)^planner +3 `,
 	} {
-		out, errs, code := r.command("usage", "--by", by)
+		out, errs, code := r.Command("usage", "--by", by)
 		if code != 0 || !regexp.MustCompile(want).MatchString(out) || !regexp.MustCompile(`(?m)^in all +3 .* 3\.24 EUR$`).MatchString(out) {
 			t.Errorf("usage --by %s: exit %d\n%s%s", by, code, out, errs)
 		}
 	}
-	if rows := list[[]view.Usage](r, "usage", "--by", "person", "--json", "--since", "24h"); len(rows) != 2 || rows[0].Name != "u1" || rows[0].CachedTokens != 80 {
+	if rows := List[[]view.Usage](r, "usage", "--by", "person", "--json", "--since", "24h"); len(rows) != 2 || rows[0].Name != "u1" || rows[0].CachedTokens != 80 {
 		t.Errorf("%+v", rows)
 	}
-	r.prints("doctor", 0, "at most 100.00 EUR a day")
+	r.Prints("doctor", 0, "at most 100.00 EUR a day")
 
 	// A limit that is set while it runs is used at once, with what was spent before.
-	r.ask("u1", "/config set budget.per_person_day 20")
-	r.await("the limit counts", patience, func() bool { return strings.Contains(r.ask("u1", "/budget"), "each person, limit 20.00 EUR") })
-	r.answers("u2", "hi again", "heard: hi again")
-	for strings.HasPrefix(r.ask("u1", "and now"), "heard") {
+	r.Ask("u1", "/config set budget.per_person_day 20")
+	r.Await("the limit counts", Patience, func() bool { return strings.Contains(r.Ask("u1", "/budget"), "each person, limit 20.00 EUR") })
+	r.Answers("u2", "hi again", "heard: hi again")
+	for strings.HasPrefix(r.Ask("u1", "and now"), "heard") {
 	}
-	r.await("the last one is refused", patience, func() bool { return r.turns()[0].Outcome == "over_limit" })
-	r.prints("config set budget.currency CHF", 0)
-	r.prints("usage", 0, " CHF")
-	r.stop(20 * time.Second)
+	r.Await("the last one is refused", Patience, func() bool { return r.Turns()[0].Outcome == "over_limit" })
+	r.Prints("config set budget.currency CHF", 0)
+	r.Prints("usage", 0, " CHF")
+	r.Stop(20 * time.Second)
 }
 
 // How a limit is reached: the admins are notified once as it is nearly spent and once as it is
 // reached, the person reads which it is and until when, others go on, and no call is made.
 func TestALimitIsReached(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, []string{"u1", "u2"}, fmt.Sprintf(priced, "per_person_day = 30.0"))
-	r.model.Handle(costing)
-	r.up()
+	r := NewRig(t, []string{"u1", "u2"}, fmt.Sprintf(Priced, "per_person_day = 30.0"))
+	r.Model.Handle(costing)
+	r.Up()
 	for range 9 {
-		r.platform.Say("cu1", "u1", "hello")
+		r.Platform.Say("cu1", "u1", "hello")
 	}
 	count := func(like string) (n int) {
-		for _, text := range r.shown("u1") {
+		for _, text := range r.Shown("u1") {
 			if regexp.MustCompile(like).MatchString(text) {
 				n++
 			}
@@ -108,9 +93,9 @@ func TestALimitIsReached(t *testing.T) {
 	}
 	await := func(n int, like string) {
 		t.Helper()
-		r.await("u1 reads "+like, patience, func() bool { return count(like) >= n })
+		r.Await("u1 reads "+like, Patience, func() bool { return count(like) >= n })
 		if got := count(like); got != n {
-			t.Errorf("u1 reads %d times %q:\n%s", got, like, strings.Join(r.shown("u1"), "\n"))
+			t.Errorf("u1 reads %d times %q:\n%s", got, like, strings.Join(r.Shown("u1"), "\n"))
 		}
 	}
 	const near = `^The limit of u1 for a day \(budget\.per_person_day\) is 80 % spent: 24\.00 EUR of 30\.00 EUR\. /budget`
@@ -119,20 +104,20 @@ func TestALimitIsReached(t *testing.T) {
 	const usedUp = `^I cannot answer any more today: what you may spend on language models in a day is used up\. I answer again from \d{4}-\d\d-\d\d 00:00 CES?T\.$`
 	await(9, `^heard: hello$`)
 	await(1, near)
-	r.platform.Say("cu1", "u1", "more")
+	r.Platform.Say("cu1", "u1", "more")
 	await(1, usedUp)
 	await(1, reached)
-	turn := r.turnOf("more")
-	if turn.State != "failed" || turn.Outcome != "over_limit" || turn.Calls != 0 || turn.Cost != 0 || r.model.Count() != 9 {
-		t.Errorf("%+v, %d calls", turn, r.model.Count())
+	turn := r.TurnOf("more")
+	if turn.State != "failed" || turn.Outcome != "over_limit" || turn.Calls != 0 || turn.Cost != 0 || r.Model.Count() != 9 {
+		t.Errorf("%+v, %d calls", turn, r.Model.Count())
 	}
-	r.answers("u2", "hello", "heard: hello")
-	r.kill()
-	r.up()
-	r.platform.Say("cu1", "u1", "still more")
+	r.Answers("u2", "hello", "heard: hello")
+	r.Kill()
+	r.Up()
+	r.Platform.Say("cu1", "u1", "still more")
 	await(2, usedUp)
 	time.Sleep(200 * time.Millisecond)
 	await(1, reached)
 	await(1, near)
-	r.stop(20 * time.Second)
+	r.Stop(20 * time.Second)
 }

@@ -12,9 +12,9 @@ import (
 // A choice is answered by its number or its words wherever choices are numbered lines.
 func TestChoicesInAPipeAreTypedByNumberOrWords(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
+	r := Bare(t)
 	const ask = "choose between red, green and blue\n"
-	out, errs, code := r.commandWith(ask+"2\n"+ask+"green\n", "chat")
+	out, errs, code := r.CommandWith(ask+"2\n"+ask+"green\n", "chat")
 	if code != 0 || strings.Count(out, "You chose green.") != 2 {
 		t.Errorf("exit %d, says %q\n%s", code, out, errs)
 	}
@@ -24,18 +24,18 @@ func TestChoicesInAPipeAreTypedByNumberOrWords(t *testing.T) {
 // of the program's own words for failures, is in the chat.
 func TestOfflineModelOnTelegramFindsWhatWasSent(t *testing.T) {
 	t.Parallel()
-	r := &telegramRig{bot: telegramtest.New(t)}
-	r.rig = newRig(t, nil, "[agent]\nplanner = \"offline\"\n[router]\nrate_person = \"off\"\n")
-	r.chief = r.bot.AddUser("Chief")
-	r.admit("admin", r.chief)
-	r.channel("telegram", r.bot, r.bot.Bot().Token, "")
-	r.up()
-	chat, n := r.chief.ID, 1
+	r := &TelegramRig{Bot: telegramtest.New(t)}
+	r.Rig = NewRig(t, nil, "[agent]\nplanner = \"offline\"\n[router]\nrate_person = \"off\"\n")
+	r.Chief = r.Bot.AddUser("Chief")
+	r.Admit("admin", r.Chief)
+	r.Channel("telegram", r.Bot, r.Bot.Bot().Token, "")
+	r.Up()
+	chat, n := r.Chief.ID, 1
 	answer := func(says string, want ...string) {
 		t.Helper()
-		r.await("an answer to "+says, 30*time.Second, func() bool { return len(r.answers(chat)) >= n })
-		r.settle()
-		got := r.answers(chat)
+		r.Await("an answer to "+says, 30*time.Second, func() bool { return len(r.Answers(chat)) >= n })
+		r.Settle()
+		got := r.Answers(chat)
 		if len(got) != n || slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(got[n-1], w) }) {
 			t.Errorf("%s: the chat shows %q, want %q at the end", says, got, want)
 		}
@@ -44,18 +44,18 @@ func TestOfflineModelOnTelegramFindsWhatWasSent(t *testing.T) {
 				t.Errorf("%s: %q is in the chat: %q", says, word, got)
 			}
 		}
-		n = len(r.answers(chat)) + 1
+		n = len(r.Answers(chat)) + 1
 	}
-	r.bot.Post(telegramtest.Post{Chat: chat, Files: []telegramtest.File{{Name: "in.csv", Type: "text/csv", Data: []byte("a,b\n1,2\n")}}})
+	r.Bot.Post(telegramtest.Post{Chat: chat, Files: []telegramtest.File{{Name: "in.csv", Type: "text/csv", Data: []byte("a,b\n1,2\n")}}})
 	answer("a file", "a,b")
 	for says, want := range map[string]string{
 		"what is in it?": "a,b", "read in.csv": "a,b", "list files": "in.csv", "read out.csv": "there is no out.csv",
 	} {
-		r.bot.Say(chat, says)
+		r.Bot.Say(chat, says)
 		answer(says, want)
 	}
-	r.bot.Say(chat, "choose between tea and coffee")
+	r.Bot.Say(chat, "choose between tea and coffee")
 	answer("a choice", "Which one")
-	r.bot.Say(chat, "tea")
+	r.Bot.Say(chat, "tea")
 	answer("the choice made", "You chose tea.")
 }

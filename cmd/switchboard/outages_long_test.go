@@ -10,5 +10,5 @@ import (
 // A nonce is enforced for two minutes only: what was shown before is looked for afterwards.
 func TestPlatformsAwayForMinutesLoseNoAnswer(t *testing.T) {
 	t.Parallel()
-	platformsAway(t, newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n"), 150*time.Second, "discord", "slack", "telegram")
+	platformsAway(t, NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n"), 150*time.Second, "discord", "slack", "telegram")
 }

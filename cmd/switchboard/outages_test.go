@@ -32,26 +32,26 @@ const (
 )
 
 // outaged adds a bot for each way of being away to the settings, on one platform.
-func outaged(r *rig, kind string) (bots []*outagedBot) {
+func outaged(r *Rig, kind string) (bots []*outagedBot) {
 	for _, does := range []string{"hang", "502", "closed", "refused", "slow"} {
 		b := &outagedBot{bot: &bot{name: kind + "-" + does}, does: does}
 		switch kind {
 		case "telegram":
-			p := newTelegramPlace(r.t, false)
-			b.place, b.host, b.send = p, p.server, "sendMessage"
+			p := NewTelegramPlace(r.T, false)
+			b.Place, b.host, b.send = p, p.Server, "sendMessage"
 		case "slack":
-			p := newSlackPlace(r.t, false)
-			b.place, b.host, b.send = p, p.server, "chat.postMessage"
+			p := NewSlackPlace(r.T, false)
+			b.Place, b.host, b.send = p, p.Server, "chat.postMessage"
 		case "discord":
-			p := newDiscordPlace(r.t, false)
-			b.place, b.host, b.send = p, p.server, discordtest.CreateMessage
+			p := NewDiscordPlace(r.T, false)
+			b.Place, b.host, b.send = p, p.Server, discordtest.CreateMessage
 		}
 		table := b.table(kind)
 		if does == "refused" {
-			b.proxy = platformtest.NewProxy(r.t, b.host.URL(), "")
+			b.proxy = platformtest.NewProxy(r.T, b.host.URL(), "")
 			table = strings.ReplaceAll(table, b.host.URL(), b.proxy.URL())
 		}
-		r.append(table)
+		r.Append(table)
 		b.host.Mend() // a place's sends take a while by a fault
 		bots = append(bots, b)
 	}
@@ -87,7 +87,7 @@ func (b *outagedBot) end(t *testing.T) {
 func (b *outagedBot) check(t *testing.T, user int, answer string) {
 	t.Helper()
 	plain, marked, named := 0, 0, 0
-	shown := b.shown(user)
+	shown := b.Shown(user)
 	for _, text := range shown {
 		switch {
 		case text == answer:
@@ -98,42 +98,42 @@ func (b *outagedBot) check(t *testing.T, user int, answer string) {
 			named++
 		}
 	}
-	if plain > 1 || marked > 1 || plain+marked+named == 0 || b.place.exact() && (plain != 1 || marked+named > 0) {
+	if plain > 1 || marked > 1 || plain+marked+named == 0 || b.Place.Exact() && (plain != 1 || marked+named > 0) {
 		t.Errorf("%s: %q is wanted, and the chat reads %q", b.name, answer, shown)
 	}
 }
 
 // platformsAway is one engine with a bot for each way of being away, on each of the platforms, that
 // are all away for so long at once: no answer is lost, and none is there twice without its mark.
-func platformsAway(t *testing.T, r *rig, last time.Duration, kinds ...string) {
-	model := newSlowMind()
-	r.model.Handle(model.think)
-	r.append("[router]\nrate_person = \"off\"\nworkers = 64\n")
+func platformsAway(t *testing.T, r *Rig, last time.Duration, kinds ...string) {
+	model := NewSlowMind()
+	r.Model.Handle(model.Think)
+	r.Append("[router]\nrate_person = \"off\"\nworkers = 64\n")
 	var bots []*outagedBot
 	for _, kind := range kinds {
 		bots = append(bots, outaged(r, kind)...)
 	}
-	r.up()
+	r.Up()
 	var release []func()
 	for _, b := range bots {
-		b.say(2, "first")
-		release = append(release, model.hold(t, whilePlanning, "before "+b.name))
+		b.Say(2, "first")
+		release = append(release, model.Hold(t, WhilePlanning, "before "+b.name))
 	}
 	for _, b := range bots {
-		r.await(b.name+" answers", time.Minute, func() bool { return slices.Contains(b.shown(2), "heard: first") })
+		r.Await(b.name+" answers", time.Minute, func() bool { return slices.Contains(b.Shown(2), "heard: first") })
 		lost := platformtest.Fault{Method: b.send, Mute: true}
 		if b.does == "slow" {
 			lost = platformtest.Fault{Method: b.send, Slow: 12 * time.Second}
 		}
 		b.host.Break(lost)
-		b.say(duringSend, "during "+b.name)
+		b.Say(duringSend, "during "+b.name)
 	}
 	for _, b := range bots {
-		r.await(b.name+" sends", time.Minute, func() bool { return slices.Contains(b.shown(duringSend), "heard: during "+b.name) })
-		b.say(beforeSend, "before "+b.name)
+		r.Await(b.name+" sends", time.Minute, func() bool { return slices.Contains(b.Shown(duringSend), "heard: during "+b.name) })
+		b.Say(beforeSend, "before "+b.name)
 	}
 	for _, b := range bots {
-		r.await(b.name+" is thinking", time.Minute, model.thinks(whilePlanning, "before "+b.name))
+		r.Await(b.name+" is thinking", time.Minute, model.Thinks(WhilePlanning, "before "+b.name))
 	}
 	var all sync.WaitGroup
 	for i, b := range bots {
@@ -146,14 +146,14 @@ func platformsAway(t *testing.T, r *rig, last time.Duration, kinds ...string) {
 	}
 	all.Wait()
 	for _, b := range bots {
-		r.await(b.name+" has answered", 2*time.Minute, func() bool {
-			return slices.ContainsFunc(b.shown(beforeSend), func(text string) bool {
+		r.Await(b.name+" has answered", 2*time.Minute, func() bool {
+			return slices.ContainsFunc(b.Shown(beforeSend), func(text string) bool {
 				return strings.HasSuffix(text, "heard: before "+b.name) || strings.Contains(text, "may not have reached you")
 			})
 		})
 	}
-	r.await("nothing is on its way", 3*time.Minute, func() bool {
-		for _, d := range r.deliveries() {
+	r.Await("nothing is on its way", 3*time.Minute, func() bool {
+		for _, d := range r.Deliveries() {
 			switch d.State {
 			case "pending", "sending":
 				return false
@@ -175,7 +175,7 @@ func TestPlatformsAwayForTenSecondsLoseNoAnswer(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		platformsAway(t, newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n"), 10*time.Second, "telegram", "slack", "discord")
+		platformsAway(t, NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n"), 10*time.Second, "telegram", "slack", "discord")
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()

@@ -14,7 +14,7 @@ import (
 // thinking answers after a while, as a model does.
 func thinking(after time.Duration) func(llmtest.Request) llmtest.Reply {
 	return func(req llmtest.Request) llmtest.Reply {
-		reply := echo(req)
+		reply := Echo(req)
 		reply.Delay = after
 		return reply
 	}
@@ -24,17 +24,17 @@ func thinking(after time.Duration) func(llmtest.Request) llmtest.Reply {
 func TestWaitingForTheModelCostsNothing(t *testing.T) {
 	t.Parallel()
 	people := crowd(64)
-	r := plannedBy(t, "", thinking(time.Minute), people...)
-	r.up()
+	r := PlannedBy(t, "", thinking(time.Minute), people...)
+	r.Up()
 	for _, u := range people {
-		r.platform.Say("c"+u, u, "think")
+		r.Platform.Say("c"+u, u, "think")
 	}
-	r.await("all of them wait for the model", 30*time.Second, func() bool { return r.model.Count() == len(people) })
+	r.Await("all of them wait for the model", 30*time.Second, func() bool { return r.Model.Count() == len(people) })
 	time.Sleep(time.Second) // what follows the start is over
 	const looked = 5 * time.Second
-	before := cpuOf(t, r.cmd.Process.Pid)
+	before := CpuOf(t, r.Cmd.Process.Pid)
 	time.Sleep(looked)
-	used := cpuOf(t, r.cmd.Process.Pid) - before
+	used := CpuOf(t, r.Cmd.Process.Pid) - before
 	t.Logf("%s of CPU in %s, %s before", used, looked, before)
 	if used > looked/20 || before == 0 {
 		t.Errorf("%d turns that wait take %s of CPU in %s", len(people), used, looked)
@@ -45,24 +45,24 @@ func TestWaitingForTheModelCostsNothing(t *testing.T) {
 func TestTwoEnginesDoMore(t *testing.T) {
 	t.Parallel()
 	people := crowd(40)
-	f := twoEngines(t, "workers = 4\n", people...)
-	f.model.Handle(thinking(500 * time.Millisecond))
-	answered := counted(f.platform)
-	f.engines[0].up()
+	f := TwoEngines(t, "workers = 4\n", people...)
+	f.Model.Handle(thinking(500 * time.Millisecond))
+	answered := counted(f.Platform)
+	f.Engines[0].Up()
 	load := func() time.Duration {
 		t.Helper()
 		want := answered.Load() + 2*int64(len(people))
 		began := time.Now()
 		for range 2 {
 			for _, u := range people {
-				f.platform.Say("c"+u, u, "work")
+				f.Platform.Say("c"+u, u, "work")
 			}
 		}
-		f.await("all are answered", time.Minute, func() bool { return answered.Load() >= want })
+		f.Await("all are answered", time.Minute, func() bool { return answered.Load() >= want })
 		return time.Since(began)
 	}
 	one := load()
-	f.engines[1].up()
+	f.Engines[1].Up()
 	two := load()
 	ratio := one.Seconds() / two.Seconds()
 	t.Logf("one engine %s, two engines %s: %.2f times as fast", one.Round(time.Millisecond), two.Round(time.Millisecond), ratio)
@@ -83,21 +83,21 @@ func TestMemoryIsFlat(t *testing.T) {
 		}
 	}
 	people := crowd(50)
-	r := newRig(t, people, "[router]\nrate_person = \"off\"\n")
-	answered := counted(r.platform)
-	r.up()
+	r := NewRig(t, people, "[router]\nrate_person = \"off\"\n")
+	answered := counted(r.Platform)
+	r.Up()
 	var warm, now int
 	for done := 0; done < turns; done += len(people) {
 		want := answered.Load() + int64(len(people))
 		for _, u := range people {
-			r.platform.Say("c"+u, u, "hello")
+			r.Platform.Say("c"+u, u, "hello")
 		}
-		r.await("all are answered", time.Minute, func() bool { return answered.Load() >= want })
+		r.Await("all are answered", time.Minute, func() bool { return answered.Load() >= want })
 		if done <= turns/5 {
-			_, warm = r.memory()
+			_, warm = r.Memory()
 		}
 	}
-	_, now = r.memory()
+	_, now = r.Memory()
 	t.Logf("%d MB after a fifth of %d turns, %d MB after all", warm>>10, turns, now>>10)
 	if now > warm+24<<10 {
 		t.Errorf("it grew from %d MB to %d MB", warm>>10, now>>10)

@@ -3,30 +3,18 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"switchboard/agent/llm/llmtest"
-	"switchboard/internal/testkit"
 	"switchboard/router/view"
 )
 
-// bare is a rig with nothing set: the offline model, SQLite, no file.
-func bare(t *testing.T) *rig {
-	t.Helper()
-	build(t)
-	dir := t.TempDir()
-	r := &rig{server: newServer(t, "", binary.path, dir, filepath.Join(dir, "switchboard.toml"))}
-	testkit.Write(t, r.config, fmt.Sprintf("data_dir = %q\n", filepath.Join(dir, "data")))
-	return r
-}
-
 func TestThreeLinesInAPipeHaveThreeAnswers(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
-	out, errs, code := r.commandWith("what can you do?\nwhat time is it in Tokyo?\nrun uname -a\n", "chat")
+	r := Bare(t)
+	out, errs, code := r.CommandWith("what can you do?\nwhat time is it in Tokyo?\nrun uname -a\n", "chat")
 	if code != 0 {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
@@ -34,7 +22,7 @@ func TestThreeLinesInAPipeHaveThreeAnswers(t *testing.T) {
 	if help < 0 || clock < help || uname < clock {
 		t.Errorf("want help, the time in Tokyo and uname's output, in order:\n%s\nprogress:\n%s", out, errs)
 	}
-	turns := r.turns() // the engine is gone: the command becomes one
+	turns := r.Turns() // the engine is gone: the command becomes one
 	if len(turns) != 3 {
 		t.Fatalf("%d turns", len(turns))
 	}
@@ -47,8 +35,8 @@ func TestThreeLinesInAPipeHaveThreeAnswers(t *testing.T) {
 
 func TestChatAsJSONWritesAnObjectForEachAnswer(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
-	out, errs, code := r.commandWith("hello\n/whoami\n", "chat", "--json")
+	r := Bare(t)
+	out, errs, code := r.CommandWith("hello\n/whoami\n", "chat", "--json")
 	if code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
@@ -71,8 +59,8 @@ func TestChatAsJSONWritesAnObjectForEachAnswer(t *testing.T) {
 // everything can be read afterwards.
 func TestReplanIsShown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n")
-	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+	r := NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n")
+	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
 		switch {
 		case req.Role == "planner" && req.Section("What failed") == "":
 			return llmtest.Text(llmtest.Plan("count the lines", llmtest.Exec("echo seven", "a number"), llmtest.Msg("Say how many lines.")))
@@ -85,9 +73,9 @@ func TestReplanIsShown(t *testing.T) {
 		}
 		return llmtest.Text("There are 7 lines.")
 	})
-	r.start()
-	r.await("the engine is up", 10*time.Second, func() bool { _, _, code := r.command("doctor", "--alive"); return code == 0 })
-	out, errs, code := r.commandWith("how many lines?\n", "chat")
+	r.Start()
+	r.Await("the engine is up", 10*time.Second, func() bool { _, _, code := r.Command("doctor", "--alive"); return code == 0 })
+	out, errs, code := r.CommandWith("how many lines?\n", "chat")
 	if code != 0 || strings.TrimSpace(out) != "There are 7 lines." {
 		t.Fatalf("exit %d, stdout %q\n%s", code, out, errs)
 	}
@@ -99,19 +87,19 @@ func TestReplanIsShown(t *testing.T) {
 	if strings.Contains(errs, "planning again") {
 		t.Errorf("the progress talks of itself:\n%s", errs)
 	}
-	turns := r.turns()
+	turns := r.Turns()
 	if len(turns) != 1 || turns[0].State != "done" {
 		t.Fatalf("turns: %+v", turns)
 	}
-	turn := list[view.Turn](r, "turn", "show", fmt.Sprint(turns[0].ID), "--json", "--prompts")
+	turn := List[view.Turn](r, "turn", "show", fmt.Sprint(turns[0].ID), "--json", "--prompts")
 	checkReplanned(t, turn)
-	text, _, _ := r.command("turn", "show", fmt.Sprint(turns[0].ID))
+	text, _, _ := r.Command("turn", "show", fmt.Sprint(turns[0].ID))
 	for _, want := range []string{"plan 1: count the lines", "plan 2: count them again", "review: replan, seven is a word", "5 model calls"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("turn show lacks %q:\n%s", want, text)
 		}
 	}
-	r.stop(20 * time.Second)
+	r.Stop(20 * time.Second)
 }
 
 func checkReplanned(t *testing.T, turn view.Turn) {

@@ -28,7 +28,7 @@ func BenchmarkPlatforms(b *testing.B) {
 		for _, users := range []struct {
 			name string
 			n    int
-		}{{"one", 1}, {"twenty", crashUsers}} {
+		}{{"one", 1}, {"twenty", Users}} {
 			b.Run(p.name+"/"+users.name, func(b *testing.B) { benchPlatform(b, p.place(b), p.method, p.chat, users.n) })
 		}
 	}
@@ -36,8 +36,8 @@ func BenchmarkPlatforms(b *testing.B) {
 
 // A benchPlace is a platform, its chats by user, and how its calls are watched.
 type benchPlace struct {
-	place
-	chats [crashUsers]string
+	Place
+	chats [Users]string
 	host  interface {
 		Break(platformtest.Fault)
 		Mend()
@@ -45,33 +45,33 @@ type benchPlace struct {
 }
 
 func telegramBench(t testing.TB) benchPlace {
-	p := newTelegramPlace(t, false)
-	chats := [crashUsers]string{}
-	for u, user := range p.users {
+	p := NewTelegramPlace(t, false)
+	chats := [Users]string{}
+	for u, user := range p.Users {
 		chats[u] = strconv.FormatInt(user.ID, 10)
 	}
-	return benchPlace{p, chats, p.server}
+	return benchPlace{p, chats, p.Server}
 }
 
 func slackBench(t testing.TB) benchPlace {
-	p := newSlackPlace(t, false)
-	p.server.Limit(false)
-	chats := [crashUsers]string{}
-	for u, user := range p.users {
-		chats[u] = p.server.Direct(user.ID)
+	p := NewSlackPlace(t, false)
+	p.Server.Limit(false)
+	chats := [Users]string{}
+	for u, user := range p.Users {
+		chats[u] = p.Server.Direct(user.ID)
 	}
-	return benchPlace{p, chats, p.server}
+	return benchPlace{p, chats, p.Server}
 }
 
 func discordBench(t testing.TB) benchPlace {
-	p := newDiscordPlace(t, false)
-	return benchPlace{p, p.users, p.server}
+	p := NewDiscordPlace(t, false)
+	return benchPlace{p, p.Users, p.Server}
 }
 
 func benchPlatform(b *testing.B, p benchPlace, method, chat string, users int) {
-	r := newRig(b, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
-	r.append(strings.Replace(p.settings(), "tools_deny", "rate = \"off\"\ntools_deny", 1))
-	r.model.Handle(func(llmtest.Request) llmtest.Reply {
+	r := NewRig(b, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
+	r.Append(strings.Replace(p.Settings(), "tools_deny", "rate = \"off\"\ntools_deny", 1))
+	r.Model.Handle(func(llmtest.Request) llmtest.Reply {
 		return llmtest.Text(llmtest.Plan("say it", llmtest.Answer("hello")))
 	})
 	answered := map[string]chan struct{}{}
@@ -86,9 +86,9 @@ func benchPlatform(b *testing.B, p benchPlace, method, chat string, users int) {
 		}
 		return false
 	}})
-	r.up()
+	r.Up()
 	ask := func(u int) {
-		p.say(u, "hello")
+		p.Say(u, "hello")
 		select {
 		case <-answered[p.chats[u]]:
 		case <-time.After(time.Minute):
@@ -101,7 +101,7 @@ func benchPlatform(b *testing.B, p benchPlace, method, chat string, users int) {
 	took := make([][]time.Duration, users)
 	var left atomic.Int64
 	left.Store(int64(b.N))
-	cpu := cpuOf(b, r.cmd.Process.Pid)
+	cpu := CpuOf(b, r.Cmd.Process.Pid)
 	b.ResetTimer()
 	var all sync.WaitGroup
 	for u := range users {
@@ -120,6 +120,6 @@ func benchPlatform(b *testing.B, p benchPlace, method, chat string, users int) {
 	b.ReportMetric(float64(list[len(list)/2])/float64(time.Millisecond), "p50-ms")
 	b.ReportMetric(float64(list[len(list)*99/100])/float64(time.Millisecond), "p99-ms")
 	b.ReportMetric(float64(len(list))/b.Elapsed().Seconds(), "msg/s")
-	b.ReportMetric(float64(cpuOf(b, r.cmd.Process.Pid)-cpu)/float64(time.Millisecond)/float64(len(list)), "cpu-ms/msg")
-	r.stop(20 * time.Second)
+	b.ReportMetric(float64(CpuOf(b, r.Cmd.Process.Pid)-cpu)/float64(time.Millisecond)/float64(len(list)), "cpu-ms/msg")
+	r.Stop(20 * time.Second)
 }

@@ -16,7 +16,7 @@ import (
 
 // A bot is one of several that an engine serves.
 type bot struct {
-	place
+	Place
 	name string
 	host interface {
 		Break(platformtest.Fault)
@@ -30,16 +30,16 @@ type bot struct {
 func (b *bot) table(kind string) string {
 	return strings.NewReplacer(
 		"[channels."+kind+"]", "[channels."+b.name+"]", `["`+kind+":", `["`+b.name+":", `name = "u`, `name = "`+b.name+"_",
-	).Replace(b.settings())
+	).Replace(b.Settings())
 }
 
 // says has a person write, and returns a condition: the answer is shown.
 func (b *bot) says() func() bool {
 	b.said++
 	text := fmt.Sprintf("%s %d", b.name, b.said)
-	b.say(0, text)
+	b.Say(0, text)
 	return func() bool { // it may be marked as repeated
-		return slices.ContainsFunc(b.shown(0), func(shown string) bool { return strings.HasSuffix(shown, "heard: "+text) })
+		return slices.ContainsFunc(b.Shown(0), func(shown string) bool { return strings.HasSuffix(shown, "heard: "+text) })
 	}
 }
 
@@ -48,20 +48,20 @@ func (b *bot) says() func() bool {
 // are switched off are never heard of.
 func TestPlatformThatFailsDelaysNoOther(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
-	r.model.Handle(newSlowMind().think)
-	telegram, slack1, slack2 := newTelegramPlace(t, false), newSlackPlace(t, false), newSlackPlace(t, false)
-	discord1, discord2 := newDiscordPlace(t, false), newDiscordPlace(t, false)
+	r := NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
+	r.Model.Handle(NewSlowMind().Think)
+	telegram, slack1, slack2 := NewTelegramPlace(t, false), NewSlackPlace(t, false), NewSlackPlace(t, false)
+	discord1, discord2 := NewDiscordPlace(t, false), NewDiscordPlace(t, false)
 	bots := []*bot{
-		{place: telegram, name: "telegram-1", host: telegram.server, limited: telegramtest.TooMany(2)},
-		{place: slack1, name: "slack-1", host: slack1.server, limited: slacktest.TooMany(2 * time.Second)},
-		{place: discord1, name: "discord-1", host: discord1.server, limited: discordtest.TooMany(2*time.Second, true)},
-		{place: slack2, name: "slack-2", host: slack2.server},
-		{place: discord2, name: "discord-2", host: discord2.server},
+		{Place: telegram, name: "telegram-1", host: telegram.Server, limited: telegramtest.TooMany(2)},
+		{Place: slack1, name: "slack-1", host: slack1.Server, limited: slacktest.TooMany(2 * time.Second)},
+		{Place: discord1, name: "discord-1", host: discord1.Server, limited: discordtest.TooMany(2*time.Second, true)},
+		{Place: slack2, name: "slack-2", host: slack2.Server},
+		{Place: discord2, name: "discord-2", host: discord2.Server},
 	}
 	for _, b := range bots {
 		kind, _, _ := strings.Cut(b.name, "-")
-		r.append(b.table(kind))
+		r.Append(b.table(kind))
 	}
 	off := []interface {
 		Calls(...string) []platformtest.Call
@@ -71,17 +71,17 @@ func TestPlatformThatFailsDelaysNoOther(t *testing.T) {
 		b := &bot{name: name}
 		switch s := s.(type) {
 		case *telegramtest.Server:
-			b.place = &telegramPlace{server: s}
-			r.append(channelOf(b.table("telegram")))
+			b.Place = &TelegramPlace{Server: s}
+			r.Append(channelOf(b.table("telegram")))
 		case *slacktest.Server:
-			b.place = &slackPlace{server: s}
-			r.append(channelOf(b.table("slack")))
+			b.Place = &SlackPlace{Server: s}
+			r.Append(channelOf(b.table("slack")))
 		case *discordtest.Server:
-			b.place = &discordPlace{server: s}
-			r.append(channelOf(b.table("discord")))
+			b.Place = &DiscordPlace{Server: s}
+			r.Append(channelOf(b.table("discord")))
 		}
 	}
-	r.up()
+	r.Up()
 	answer := func(when string, bots []*bot) {
 		t.Helper()
 		shown := map[string]func() bool{}
@@ -89,7 +89,7 @@ func TestPlatformThatFailsDelaysNoOther(t *testing.T) {
 			shown[b.name] = b.says()
 		}
 		for name, cond := range shown {
-			r.await(name+" answers "+when, 20*time.Second, cond)
+			r.Await(name+" answers "+when, 20*time.Second, cond)
 		}
 	}
 	answer("at first", bots)
@@ -106,7 +106,7 @@ func TestPlatformThatFailsDelaysNoOther(t *testing.T) {
 				t.Errorf("%s answers while it %s", victim.name, when)
 			}
 			victim.host.Mend()
-			r.await(victim.name+" answers when it is back", 40*time.Second, waits)
+			r.Await(victim.name+" answers when it is back", 40*time.Second, waits)
 		}
 	}
 	for i, victim := range bots[:3] { // they stay silent
@@ -119,7 +119,7 @@ func TestPlatformThatFailsDelaysNoOther(t *testing.T) {
 			t.Errorf("a bot that is switched off made %d calls to platform %d", n, i)
 		}
 	}
-	for _, s := range list[[]channels.Status](r, "channel", "list", "--json") {
+	for _, s := range List[[]channels.Status](r, "channel", "list", "--json") {
 		if strings.HasPrefix(s.Name, "off") && s.State != channels.StateDisabled {
 			t.Errorf("%s is %s", s.Name, s.State)
 		}

@@ -11,28 +11,28 @@ import (
 )
 
 // onPostgres is a rig whose store is an empty schema of a real server.
-func onPostgres(t *testing.T, people ...string) *rig {
+func onPostgres(t *testing.T, people ...string) *Rig {
 	t.Helper()
 	return onPostgresAt(t, storetest.PostgresURL(t), people...)
 }
 
-func onPostgresAt(t *testing.T, url string, people ...string) *rig {
+func onPostgresAt(t *testing.T, url string, people ...string) *Rig {
 	t.Helper()
-	return newRig(t, people, fmt.Sprintf("[store]\nurl = %q\n[agent]\nplanner = \"fake/model\"\n", url))
+	return NewRig(t, people, fmt.Sprintf("[store]\nurl = %q\n[agent]\nplanner = \"fake/model\"\n", url))
 }
 
 func TestThreeLinesOnPostgresHaveThreeAnswers(t *testing.T) {
 	t.Parallel()
 	r := onPostgres(t)
-	r.model.Handle(echo)
-	out, errs, code := r.commandWith("one\ntwo\nthree\n", "chat")
+	r.Model.Handle(Echo)
+	out, errs, code := r.CommandWith("one\ntwo\nthree\n", "chat")
 	if want := "heard: one\nheard: two\nheard: three\n"; code != 0 || out != want {
 		t.Errorf("exit %d, stdout %q, want %q\n%s", code, out, want, errs)
 	}
-	if turns := r.turns(); len(turns) != 3 {
+	if turns := r.Turns(); len(turns) != 3 {
 		t.Errorf("%d turns", len(turns))
 	}
-	files, err := os.ReadDir(r.dir + "/data")
+	files, err := os.ReadDir(r.Dir + "/data")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,31 +49,31 @@ func TestPostgresKilledEngineIsFollowed(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
 	r := onPostgresAt(t, url, "u1", "u2")
-	mark := marker()
-	r.model.Handle(doing("echo began >> log.txt; sleep 60; : " + mark))
-	r.up()
-	r.platform.Say("cu1", "u1", "go")
-	r.await("the command runs", 20*time.Second, func() bool { return len(r.written()) == 1 })
-	r.kill()
+	mark := Marker()
+	r.Model.Handle(Doing("echo began >> log.txt; sleep 60; : " + mark))
+	r.Up()
+	r.Platform.Say("cu1", "u1", "go")
+	r.Await("the command runs", 20*time.Second, func() bool { return len(written(r)) == 1 })
+	r.Kill()
 	began := time.Now()
-	r.model.Handle(doing("echo other >> log.txt"))
-	r.platform.Say("cu2", "u2", "a new one")
-	r.up()
+	r.Model.Handle(Doing("echo other >> log.txt"))
+	r.Platform.Say("cu2", "u2", "a new one")
+	r.Up()
 	ready := time.Since(began)
-	r.await("the new message is answered", 25*time.Second, func() bool { return slices.Contains(r.shown("u2"), "It is done.") })
+	r.Await("the new message is answered", 25*time.Second, func() bool { return slices.Contains(r.Shown("u2"), "It is done.") })
 	fresh := time.Since(began)
-	r.await("the broken turn goes on", 25*time.Second, func() bool { return slices.Contains(r.shown("u1"), "It was cut off.") })
+	r.Await("the broken turn goes on", 25*time.Second, func() bool { return slices.Contains(r.Shown("u1"), "It was cut off.") })
 	took := time.Since(began)
 	t.Logf("after kill -9: ready in %s, a new message answered after %s, the broken turn after %s", ready, fresh, took)
-	if turn := r.turnOf("go"); turn.State != "done" || turn.Plans[0].Tasks[0].State != "interrupted" {
+	if turn := r.TurnOf("go"); turn.State != "done" || turn.Plans[0].Tasks[0].State != "interrupted" {
 		t.Errorf("the turn ended %s, its command %s", turn.State, turn.Plans[0].Tasks[0].State)
 	}
-	gone(t, mark)
-	r.stop(20 * time.Second)
-	left := rowsOf(t, "postgres", url, "SELECT 'owner', id, state FROM owners WHERE state = 'alive' AND declared_at IS NULL UNION ALL SELECT kind, owner, name FROM leases WHERE owner IS NOT NULL")
+	Gone(t, mark)
+	r.Stop(20 * time.Second)
+	left := RowsOf(t, "postgres", url, "SELECT 'owner', id, state FROM owners WHERE state = 'alive' AND declared_at IS NULL UNION ALL SELECT kind, owner, name FROM leases WHERE owner IS NOT NULL")
 	if len(left) > 0 {
 		t.Errorf("an orderly end leaves for others to wait for: %q", left)
 	}
-	r.up()
-	r.answers("u2", "once more", "It is done.")
+	r.Up()
+	r.Answers("u2", "once more", "It is done.")
 }

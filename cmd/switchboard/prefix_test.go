@@ -15,41 +15,41 @@ import (
 // after the program was started again. So are the schema and all else behind it.
 func TestThePartOfAPromptThatIsStableIsTheSameBytes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, []string{"u1", "u2"}, "[agent]\nplanner = \"fake/model\"\n")
+	r := NewRig(t, []string{"u1", "u2"}, "[agent]\nplanner = \"fake/model\"\n")
 	heads, tails := map[string][]byte{}, map[string][]byte{}
 	roles := map[string]int{}
-	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
 		switch req.Role {
 		case "reviewer":
 			return llmtest.Text(llmtest.ReviewOK())
 		case "worker":
 			return llmtest.Text("It is done.")
 		}
-		if strings.HasPrefix(said(req), "run") {
-			return llmtest.Text(llmtest.Plan("run it", llmtest.Exec("echo "+said(req), "it is said"), llmtest.Msg("tell")))
+		if strings.HasPrefix(Said(req), "run") {
+			return llmtest.Text(llmtest.Plan("run it", llmtest.Exec("echo "+Said(req), "it is said"), llmtest.Msg("tell")))
 		}
-		return echo(req)
+		return Echo(req)
 	})
-	r.up()
+	r.Up()
 	talk := func(n int) {
 		t.Helper()
 		for _, user := range []string{"u1", "u2"} {
-			r.ask(user, fmt.Sprintf("hello %d, my name is %s", n, user))
-			r.ask(user, fmt.Sprintf("run %d %s", n, user))
+			r.Ask(user, fmt.Sprintf("hello %d, my name is %s", n, user))
+			r.Ask(user, fmt.Sprintf("run %d %s", n, user))
 		}
 	}
 	talk(1)
 	for _, command := range []string{"/lang de", "/timezone Asia/Tokyo"} {
-		r.ask("u2", command)
+		r.Ask("u2", command)
 	}
 	time.Sleep(1100 * time.Millisecond) // another second
-	r.ask("u1", "/reset")
+	r.Ask("u1", "/reset")
 	talk(2)
-	r.stop(20 * time.Second)
-	r.up()
+	r.Stop(20 * time.Second)
+	r.Up()
 	talk(3)
-	r.stop(20 * time.Second)
-	for _, req := range r.model.Requests() {
+	r.Stop(20 * time.Second)
+	for _, req := range r.Model.Requests() {
 		user, ok := userAt(req)
 		if !ok {
 			t.Fatalf("no user's text in %s", req.Body)

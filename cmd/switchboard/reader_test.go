@@ -70,9 +70,9 @@ func (m *reader) knows(w wish) {
 }
 
 // numbered puts the numbers of jobs into a text.
-func (r *telegramRig) numbered(text string) string {
+func numbered(r *TelegramRig, text string) string {
 	return regexp.MustCompile("#[0-9]+").ReplaceAllStringFunc(text, func(nth string) string {
-		return strconv.Itoa(r.count("SELECT id FROM jobs WHERE owner <> '' ORDER BY id LIMIT 1 OFFSET " + nth[1:] + " - 1"))
+		return strconv.Itoa(r.Count("SELECT id FROM jobs WHERE owner <> '' ORDER BY id LIMIT 1 OFFSET " + nth[1:] + " - 1"))
 	})
 }
 
@@ -155,33 +155,33 @@ const wishTokens = 4318
 // plans is asked for again: what the prompts leave out is not missed.
 func TestPromptsTellWhatAModelNeeds(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "[policy]\nask_not = [\"admin.*\", \"message.send\", \"schedule.send\"]\n[scheduler]\ntimezone = \"Europe/Berlin\"\n")
-	r.channel("telegram", r.bot, r.bot.Token(), "")
-	bob := r.bot.AddUser("Bob")
-	r.admit("user", bob)
-	m := &reader{wishes: map[string]wish{}, tokens: tokens(t), log: t.Logf, calls: map[string]int{}}
-	r.model.Handle(m.reply)
-	r.ready()
-	r.bot.Say(bob.ID, "hi, this is Bob")
-	r.await("Bob is known", patience, func() bool { return len(r.answers(bob.ID)) == 1 })
+	r := NewTelegram(t, "[policy]\nask_not = [\"admin.*\", \"message.send\", \"schedule.send\"]\n[scheduler]\ntimezone = \"Europe/Berlin\"\n")
+	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
+	bob := r.Bot.AddUser("Bob")
+	r.Admit("user", bob)
+	m := &reader{wishes: map[string]wish{}, tokens: Tokens(t), log: t.Logf, calls: map[string]int{}}
+	r.Model.Handle(m.reply)
+	r.Ready()
+	r.Bot.Say(bob.ID, "hi, this is Bob")
+	r.Await("Bob is known", Patience, func() bool { return len(r.Answers(bob.ID)) == 1 })
 	before := len(m.refused)
 	for _, w := range wishes {
-		w.says, w.args = r.numbered(w.says), r.numbered(w.args)
+		w.says, w.args = numbered(r, w.says), numbered(r, w.args)
 		m.knows(w)
 		if !w.then {
-			r.bot.Say(r.chief.ID, "/reset")
-			r.settle()
+			r.Bot.Say(r.Chief.ID, "/reset")
+			r.Settle()
 		}
-		mark := len(r.answers(r.chief.ID))
-		post := telegramtest.Post{Chat: r.chief.ID, Text: w.says}
+		mark := len(r.Answers(r.Chief.ID))
+		post := telegramtest.Post{Chat: r.Chief.ID, Text: w.says}
 		if w.file != "" {
 			post.Files = []telegramtest.File{{Kind: "document", Name: "a.txt", Data: []byte(w.file)}}
 		}
-		r.bot.Post(post)
-		r.await(w.says, patience, func() bool { return len(r.answers(r.chief.ID)) > mark })
-		r.settle()
+		r.Bot.Post(post)
+		r.Await(w.says, Patience, func() bool { return len(r.Answers(r.Chief.ID)) > mark })
+		r.Settle()
 		said := ""
-		for _, a := range r.bot.FromBot(r.chief.ID)[mark:] {
+		for _, a := range r.Bot.FromBot(r.Chief.ID)[mark:] {
 			said += a.Text + a.Caption + "\n"
 			if a.Document != nil {
 				said += "file " + a.Document.FileName

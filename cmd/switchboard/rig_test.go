@@ -23,11 +23,11 @@ import (
 	"switchboard/router/view"
 )
 
-// The tests here run the real binary, built once with the scripted platform in.
-var binary = &builtBinary{}
+// The program, as the tests run it: with the scripted platform in.
+var program = &binary{}
 
-// A builtBinary is the program, built the first time it is wanted.
-type builtBinary struct {
+// A binary is the program, built the first time it is wanted.
+type binary struct {
 	flags []string
 	once  sync.Once
 	dir   string
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
-	for _, b := range []*builtBinary{binary, racing} {
+	for _, b := range []*binary{program, racing} {
 		if b.dir != "" {
 			os.RemoveAll(b.dir)
 		}
@@ -50,22 +50,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// busy has a test wait for its place among the few that keep the machine busy as long as they run;
-// beside them there is room for those that mostly wait.
-func busy(t testing.TB) {
+// Build is the program's path; it is built the first time.
+func Build(t testing.TB) string {
 	t.Helper()
-	busyPlaces <- struct{}{}
-	t.Cleanup(func() { <-busyPlaces })
+	return program.build(t)
 }
 
-var busyPlaces = make(chan struct{}, 3)
-
-func build(t testing.TB) string {
-	t.Helper()
-	return binary.build(t)
-}
-
-func (b *builtBinary) build(t testing.TB) string {
+func (b *binary) build(t testing.TB) string {
 	t.Helper()
 	b.once.Do(func() {
 		if b.dir, b.err = os.MkdirTemp("", "switchboard-test-*"); b.err != nil {
@@ -76,7 +67,7 @@ func (b *builtBinary) build(t testing.TB) string {
 		}
 		b.path = filepath.Join(b.dir, "switchboard")
 		args := append([]string{"build", "-tags", "scripted", "-ldflags=-s -w", "-o", b.path}, b.flags...)
-		out, err := exec.Command("go", append(args, ".")...).CombinedOutput()
+		out, err := exec.Command("go", append(args, "switchboard/cmd/switchboard")...).CombinedOutput()
 		if err != nil {
 			b.err = fmt.Errorf("build the binary: %w\n%s", err, out)
 		}
@@ -87,39 +78,39 @@ func (b *builtBinary) build(t testing.TB) string {
 	return b.path
 }
 
-// A rig is a data folder with settings, a model server, a platform and, while it
+// A Rig is a data folder with settings, a model server, a platform and, while it
 // runs, the real program.
-type rig struct {
-	*server
-	model    *llmtest.Server
-	platform *channelstest.Platform
-	addr     string // the platform's
+type Rig struct {
+	*Server
+	Model    *llmtest.Server
+	Platform *channelstest.Platform
+	Addr     string // the platform's
 }
 
-// newRig makes a rig whose settings hold extra besides the model and the platform.
-func newRig(t testing.TB, people []string, extra string) *rig {
+// NewRig makes a rig whose settings hold extra besides the model and the platform.
+func NewRig(t testing.TB, people []string, extra string) *Rig {
 	t.Helper()
-	build(t)
+	Build(t)
 	dir, err := os.MkdirTemp("", "sb-*") // short: sockets live in it
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	r := &rig{platform: channelstest.NewPlatform(), model: llmtest.New(t)}
-	shown, err := r.platform.Listen("unix", filepath.Join(dir, "p.sock"))
+	r := &Rig{Platform: channelstest.NewPlatform(), Model: llmtest.New(t)}
+	shown, err := r.Platform.Listen("unix", filepath.Join(dir, "p.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(shown.Close)
 	t.Cleanup(func() {
-		if sent := r.platform.Sent(); t.Failed() {
+		if sent := r.Platform.Sent(); t.Failed() {
 			for _, m := range sent[max(0, len(sent)-20):] {
 				t.Logf("shown in %s: %q", m.Conversation, m.Text)
 			}
 		}
 	})
-	r.addr = shown.Addr()
-	r.server = newServer(t, "", binary.path, dir, filepath.Join(dir, "switchboard.toml"))
+	r.Addr = shown.Addr()
+	r.Server = newServer(t, "", program.path, dir, filepath.Join(dir, "switchboard.toml"))
 	settings := fmt.Sprintf(`data_dir = %q
 [llm.providers.fake]
 kind = "openai"
@@ -130,103 +121,106 @@ kind = "scripted"
 addr = %q
 tools_deny = []
 %s
-`, filepath.Join(dir, "data"), r.model.URL(), r.addr, extra)
+`, filepath.Join(dir, "data"), r.Model.URL(), r.Addr, extra)
 	var b strings.Builder
 	b.WriteString(settings)
 	for _, p := range people {
 		fmt.Fprintf(&b, "[[people]]\nname = %q\nrole = \"admin\"\nidentities = [\"scripted:%s\"]\n", p, p)
 	}
-	testkit.Write(t, r.config, b.String())
+	testkit.Write(t, r.Config, b.String())
 	return r
 }
 
-// append adds tables to the settings.
-func (r *rig) append(tables string) {
-	r.t.Helper()
-	f, err := os.OpenFile(r.config, os.O_APPEND|os.O_WRONLY, 0)
+// Append adds tables to the settings.
+func (r *Rig) Append(tables string) {
+	r.T.Helper()
+	f, err := os.OpenFile(r.Config, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString(tables)
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 }
 
-// command runs a subcommand beside the program, or alone, and returns its output.
-func (r *rig) command(args ...string) (stdout, stderr string, code int) {
-	r.t.Helper()
-	return r.commandWith("", args...)
+// Command runs a subcommand beside the program, or alone, and returns its output.
+func (r *Rig) Command(args ...string) (stdout, stderr string, code int) {
+	r.T.Helper()
+	return r.CommandWith("", args...)
 }
 
-func (r *rig) commandWith(stdin string, args ...string) (stdout, stderr string, code int) {
-	r.t.Helper()
-	return r.commandWithin(5*time.Minute, stdin, args...)
+// CommandWith is Command with something to read.
+func (r *Rig) CommandWith(stdin string, args ...string) (stdout, stderr string, code int) {
+	r.T.Helper()
+	return r.CommandWithin(5*time.Minute, stdin, args...)
 }
 
-// commandWithin is commandWith that is killed after so long; the code is -1 then.
-func (r *rig) commandWithin(patience time.Duration, stdin string, args ...string) (stdout, stderr string, code int) {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+// CommandWithin is commandWith that is killed after so long; the code is -1 then.
+func (r *Rig) CommandWithin(patience time.Duration, stdin string, args ...string) (stdout, stderr string, code int) {
+	r.T.Helper()
+	ctx, cancel := context.WithTimeout(r.T.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary.path, append([]string{"--config", r.config}, args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdin = r.dir, environ(), strings.NewReader(stdin)
+	cmd := exec.CommandContext(ctx, program.path, append([]string{"--config", r.Config}, args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdin = r.Dir, Environ(), strings.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
-		r.t.Fatalf("switchboard %s: %v", strings.Join(args, " "), err)
+		r.T.Fatalf("switchboard %s: %v", strings.Join(args, " "), err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// list runs a subcommand that prints JSON.
-func list[T any](r *rig, args ...string) T {
-	r.t.Helper()
-	out, errs, code := r.command(args...)
+// List runs a subcommand that prints JSON.
+func List[T any](r *Rig, args ...string) T {
+	r.T.Helper()
+	out, errs, code := r.Command(args...)
 	if code != 0 {
-		r.t.Fatalf("switchboard %s: exit %d\n%s", strings.Join(args, " "), code, errs)
+		r.T.Fatalf("switchboard %s: exit %d\n%s", strings.Join(args, " "), code, errs)
 	}
 	var value T
 	if err := json.Unmarshal([]byte(out), &value); err != nil {
-		r.t.Fatalf("switchboard %s: %v\n%s", strings.Join(args, " "), err, out)
+		r.T.Fatalf("switchboard %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return value
 }
 
-func (r *rig) turns() []view.Turn {
-	r.t.Helper()
-	return list[[]view.Turn](r, "turn", "list", "--json", "--limit", "100000")
+// Turns are all turns, as `turn list` tells them.
+func (r *Rig) Turns() []view.Turn {
+	r.T.Helper()
+	return List[[]view.Turn](r, "turn", "list", "--json", "--limit", "100000")
 }
 
-func (r *rig) deliveries() []view.Delivery {
-	r.t.Helper()
-	return list[[]view.Delivery](r, "delivery", "list", "--json", "--limit", "100000")
+// Deliveries are all parts of answers, as `delivery list` tells them.
+func (r *Rig) Deliveries() []view.Delivery {
+	r.T.Helper()
+	return List[[]view.Delivery](r, "delivery", "list", "--json", "--limit", "100000")
 }
 
-// noted waits until every send is noted: one that is not is repeated after a kill,
+// Noted waits until every send is noted: one that is not is repeated after a kill,
 // and says so.
-func (r *rig) noted() {
-	r.t.Helper()
-	r.await("every send is noted", 5*time.Second, func() bool {
-		return !slices.ContainsFunc(r.deliveries(), func(d view.Delivery) bool { return d.State != "sent" })
+func (r *Rig) Noted() {
+	r.T.Helper()
+	r.Await("every send is noted", 5*time.Second, func() bool {
+		return !slices.ContainsFunc(r.Deliveries(), func(d view.Delivery) bool { return d.State != "sent" })
 	})
 }
 
-// patience is the least time that anything is waited for: a busy machine is no fault. It
+// Patience is the least time that anything is waited for: a busy machine is no fault. It
 // is less than what the commands of these tests take that must not come to their end.
-const patience = 45 * time.Second
+const Patience = 45 * time.Second
 
-// await waits until cond holds.
-func (r *rig) await(what string, within time.Duration, cond func() bool) {
-	r.t.Helper()
-	testkit.Await(r.t, what, max(within, patience), cond)
+// Await waits until cond holds.
+func (r *Rig) Await(what string, within time.Duration, cond func() bool) {
+	r.T.Helper()
+	testkit.Await(r.T, what, max(within, Patience), cond)
 }
 
-// environ is the environment without settings of the person who runs the tests, and without their folder
+// Environ is the environment without settings of the person who runs the tests, and without their folder
 // for data.
-func environ() []string {
-	env := []string{"XDG_DATA_HOME=" + filepath.Join(filepath.Dir(binary.path), "home")}
+func Environ() []string {
+	env := []string{"XDG_DATA_HOME=" + filepath.Join(filepath.Dir(program.path), "home")}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "SWITCHBOARD_") && !strings.HasPrefix(v, "XDG_DATA_HOME=") {
 			env = append(env, v)
@@ -235,7 +229,8 @@ func environ() []string {
 	return env
 }
 
-func tail(s string, n int) string {
+// Tail is the end of s, n bytes at most.
+func Tail(s string, n int) string {
 	if len(s) > n {
 		return s[len(s)-n:]
 	}

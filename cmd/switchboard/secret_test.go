@@ -15,13 +15,13 @@ import (
 
 func TestSecretsAreSetOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
-	data := filepath.Join(r.dir, "data")
-	testkit.Write(t, r.config, "data_dir = \""+data+"\"\n[llm.providers.x]\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"secret:model\"\n")
+	r := Bare(t)
+	data := filepath.Join(r.Dir, "data")
+	testkit.Write(t, r.Config, "data_dir = \""+data+"\"\n[llm.providers.x]\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"secret:model\"\n")
 	const value = "canary-of-the-pipe-4711"
 	gives := func(stdin, line string, code int, want string) {
 		t.Helper()
-		out, errs, got := r.commandWith(stdin, strings.Fields(line)...)
+		out, errs, got := r.CommandWith(stdin, strings.Fields(line)...)
 		if got != code || !strings.Contains(out+errs, want) || strings.Contains(out+errs, "canary") {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q, want %d, %q", line, got, out, errs, code, want)
 		}
@@ -59,47 +59,47 @@ func TestSecretsAreSetOnTheCommandLine(t *testing.T) {
 // and in the chat, where the message with it goes.
 func TestChannelConnectsWithASecretThatIsSetAnew(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	r.channel("tg", r.bot, "secret:bot", "")
+	r := NewTelegram(t, "")
+	r.Channel("tg", r.Bot, "secret:bot", "")
 	sets := func(value string) {
 		t.Helper()
-		if out, errs, code := r.commandWith(value+"\n", "secret", "set", "bot"); code != 0 || !strings.Contains(errs, "channels.tg.token") {
+		if out, errs, code := r.CommandWith(value+"\n", "secret", "set", "bot"); code != 0 || !strings.Contains(errs, "channels.tg.token") {
 			t.Fatalf("exit %d, %q, %q", code, out, errs)
 		}
 	}
-	first := r.bot.Token()
+	first := r.Bot.Token()
 	sets(first)
-	r.up()
-	r.bot.Say(r.chief.ID, "one")
-	r.expect(r.chief.ID, "heard: one")
+	r.Up()
+	r.Bot.Say(r.Chief.ID, "one")
+	r.Expect(r.Chief.ID, "heard: one")
 
-	r.bot.Login(nil) // another token; the former is good no more
-	r.bot.Say(r.chief.ID, "two")
-	sets(r.bot.Token())
-	r.expect(r.chief.ID, "heard: one", "heard: two")
+	r.Bot.Login(nil) // another token; the former is good no more
+	r.Bot.Say(r.Chief.ID, "two")
+	sets(r.Bot.Token())
+	r.Expect(r.Chief.ID, "heard: one", "heard: two")
 
 	const typed = "canary-typed-in-telegram-4711"
-	message := r.bot.Say(r.chief.ID, "/secret set other "+typed)
-	r.await("the message is deleted", 20*time.Second, func() bool {
-		for _, m := range r.bot.Messages(r.chief.ID) {
+	message := r.Bot.Say(r.Chief.ID, "/secret set other "+typed)
+	r.Await("the message is deleted", 20*time.Second, func() bool {
+		for _, m := range r.Bot.Messages(r.Chief.ID) {
 			if m.ID == message.ID && !m.Deleted {
 				return false
 			}
 		}
 		return true
 	})
-	r.await("it is answered", 20*time.Second, func() bool {
-		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "The secret other is set. I'm deleting your message")
+	r.Await("it is answered", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.Answers(r.Chief.ID), "\n"), "The secret other is set. I'm deleting your message")
 	})
-	r.settle()
-	log := r.log.String()
-	r.stop(20 * time.Second)
-	for _, value := range []string{first, r.bot.Token(), typed} {
+	r.Settle()
+	log := r.Log.String()
+	r.Stop(20 * time.Second)
+	for _, value := range []string{first, r.Bot.Token(), typed} {
 		_, part, _ := strings.Cut(value, ":")
 		if part == "" {
 			part = value
 		}
-		if files := r.holds(part); len(files) > 0 || strings.Contains(log, part) || strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), part) {
+		if files := r.Holds(part); len(files) > 0 || strings.Contains(log, part) || strings.Contains(strings.Join(r.Answers(r.Chief.ID), "\n"), part) {
 			t.Errorf("%s is in %v, in the log or in the chat", value, files)
 		}
 	}
@@ -109,37 +109,37 @@ func TestChannelConnectsWithASecretThatIsSetAnew(t *testing.T) {
 // and one that cannot be used at all cannot be confirmed.
 func TestOwnChannelsSecretIsConfirmed(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	r.channel("tg", r.bot, "secret:bot", "")
-	chief, good := r.chief.ID, r.bot.Token()
-	if _, errs, code := r.commandWith(good+"\n", "secret", "set", "bot"); code != 0 {
+	r := NewTelegram(t, "")
+	r.Channel("tg", r.Bot, "secret:bot", "")
+	chief, good := r.Chief.ID, r.Bot.Token()
+	if _, errs, code := r.CommandWith(good+"\n", "secret", "set", "bot"); code != 0 {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
-	r.up()
-	r.orders(chief, "hello", "heard: hello")
+	r.Up()
+	orders(r, chief, "hello", "heard: hello")
 	undo := func() {
 		t.Helper()
-		if out, errs, code := r.command("config", "undo"); code != 0 {
+		if out, errs, code := r.Command("config", "undo"); code != 0 {
 			t.Errorf("exit %d, %s%s", code, out, errs)
 		}
 	}
-	r.bot.Say(chief, "/secret set bot 4711:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
-	r.await("it waits to be confirmed", 20*time.Second, func() bool {
-		out, _, _ := r.command("config", "versions")
-		return strings.Contains(out, "secret bot") && strings.Contains(r.log.String(), "secrets were set anew")
+	r.Bot.Say(chief, "/secret set bot 4711:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+	r.Await("it waits to be confirmed", 20*time.Second, func() bool {
+		out, _, _ := r.Command("config", "versions")
+		return strings.Contains(out, "secret bot") && strings.Contains(r.Log.String(), "secrets were set anew")
 	})
-	r.bot.Say(chief, "is anybody there?")
+	r.Bot.Say(chief, "is anybody there?")
 	undo()
-	r.await("the former one connects", 20*time.Second, func() bool {
-		return slices.Contains(r.answers(chief), "heard: is anybody there?")
+	r.Await("the former one connects", 20*time.Second, func() bool {
+		return slices.Contains(r.Answers(chief), "heard: is anybody there?")
 	})
-	r.orders(chief, "/secret set bot "+good, "Confirm it here within")
-	r.await("it counts", 20*time.Second, func() bool {
-		r.bot.Say(chief, "/config confirm")
-		return strings.Contains(strings.Join(r.answers(chief), "\n"), "Confirmed: version 2 stays")
+	orders(r, chief, "/secret set bot "+good, "Confirm it here within")
+	r.Await("it counts", 20*time.Second, func() bool {
+		r.Bot.Say(chief, "/config confirm")
+		return strings.Contains(strings.Join(r.Answers(chief), "\n"), "Confirmed: version 2 stays")
 	})
-	r.orders(chief, "/config undo", "is left to take back")
-	r.orders(chief, "/config undo 2", "The former value of the secret bot is gone; set it once more.")
-	r.orders(chief, "still", "heard: still")
-	r.stop(20 * time.Second)
+	orders(r, chief, "/config undo", "is left to take back")
+	orders(r, chief, "/config undo 2", "The former value of the secret bot is gone; set it once more.")
+	orders(r, chief, "still", "heard: still")
+	r.Stop(20 * time.Second)
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // written are the words in the file that commands write into.
-func (r *rig) written() (lines []string) {
-	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "log.txt"))
+func written(r *Rig) (lines []string) {
+	files, _ := filepath.Glob(filepath.Join(r.Dir, "data", "workspaces", "*", "log.txt"))
 	for _, path := range files {
 		data, _ := os.ReadFile(path)
 		lines = append(lines, strings.Fields(string(data))...)
@@ -29,77 +29,77 @@ func (r *rig) written() (lines []string) {
 
 func TestStopLetsAShortTurnFinish(t *testing.T) {
 	t.Parallel()
-	mark := marker()
-	r := plannedBy(t, "", doing("echo began >> log.txt; sleep 1; echo ended >> log.txt; : "+mark), "u1")
-	r.up()
-	r.platform.Say("cu1", "u1", "go")
-	r.await("the command runs", 15*time.Second, func() bool { return len(r.written()) == 1 })
-	took := r.stop(20 * time.Second)
+	mark := Marker()
+	r := PlannedBy(t, "", Doing("echo began >> log.txt; sleep 1; echo ended >> log.txt; : "+mark), "u1")
+	r.Up()
+	r.Platform.Say("cu1", "u1", "go")
+	r.Await("the command runs", 15*time.Second, func() bool { return len(written(r)) == 1 })
+	took := r.Stop(20 * time.Second)
 	testkit.Within(t, took, 9*time.Second) // not the whole grace, of 10 s
-	if got := r.written(); !slices.Equal(got, []string{"began", "ended"}) {
+	if got := written(r); !slices.Equal(got, []string{"began", "ended"}) {
 		t.Errorf("the command wrote %q", got)
 	}
-	r.reads("u1", "It is done.")
-	if turn := r.turnOf("go"); turn.State != "done" {
+	r.Reads("u1", "It is done.")
+	if turn := r.TurnOf("go"); turn.State != "done" {
 		t.Errorf("the turn ended %s (%s)", turn.State, turn.Outcome)
 	}
 }
 
 func TestStopHandsALongTurnBack(t *testing.T) {
 	t.Parallel()
-	mark := marker()
-	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
-		if said(req) == "while it stops" {
-			return echo(req)
+	mark := Marker()
+	r := PlannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+		if Said(req) == "while it stops" {
+			return Echo(req)
 		}
-		return doing("echo began >> log.txt; sleep 120; : " + mark)(req)
+		return Doing("echo began >> log.txt; sleep 120; : " + mark)(req)
 	}, "u1", "u2")
-	r.up()
-	r.platform.Say("cu1", "u1", "go")
-	r.await("the command runs", 15*time.Second, func() bool { return len(r.written()) == 1 })
+	r.Up()
+	r.Platform.Say("cu1", "u1", "go")
+	r.Await("the command runs", 15*time.Second, func() bool { return len(written(r)) == 1 })
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		time.Sleep(time.Second)
-		r.platform.Say("cu2", "u2", "while it stops") // not taken, so not lost
+		r.Platform.Say("cu2", "u2", "while it stops") // not taken, so not lost
 	}()
-	testkit.Within(t, r.stop(20*time.Second), 20*time.Second) // the grace is 10 s
+	testkit.Within(t, r.Stop(20*time.Second), 20*time.Second) // the grace is 10 s
 	<-stopped
-	gone(t, mark)
-	if r.platform.Pending() == 0 {
+	Gone(t, mark)
+	if r.Platform.Pending() == 0 {
 		t.Error("a message written while the engine stops was confirmed")
 	}
 	began := time.Now()
-	r.up()
-	r.await("both are answered", 15*time.Second, func() bool {
-		return slices.Contains(r.shown("u1"), "It was cut off.") && len(r.shown("u2")) > 0
+	r.Up()
+	r.Await("both are answered", 15*time.Second, func() bool {
+		return slices.Contains(r.Shown("u1"), "It was cut off.") && len(r.Shown("u2")) > 0
 	})
 	t.Logf("both answered %s after the restart", time.Since(began))
-	if got := r.written(); len(got) != 1 {
+	if got := written(r); len(got) != 1 {
 		t.Errorf("the command wrote %q", got)
 	}
 }
 
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	mark := marker()
-	r := plannedBy(t, "", doing("echo began >> log.txt; sleep 120; : "+mark), "u1")
-	r.up()
-	r.platform.Say("cu1", "u1", "go")
-	r.await("the command runs", 15*time.Second, func() bool { return len(r.written()) == 1 })
-	r.cmd.Process.Signal(syscall.SIGTERM)
-	r.await("it is stopping", 5*time.Second, func() bool { return r.log.Has("stopping") })
+	mark := Marker()
+	r := PlannedBy(t, "", Doing("echo began >> log.txt; sleep 120; : "+mark), "u1")
+	r.Up()
+	r.Platform.Say("cu1", "u1", "go")
+	r.Await("the command runs", 15*time.Second, func() bool { return len(written(r)) == 1 })
+	r.Cmd.Process.Signal(syscall.SIGTERM)
+	r.Await("it is stopping", 5*time.Second, func() bool { return r.Log.Has("stopping") })
 	second := time.Now()
-	r.cmd.Process.Signal(syscall.SIGTERM)
-	if ended := r.ended(8 * time.Second); ended == nil { // the grace is 10 s
+	r.Cmd.Process.Signal(syscall.SIGTERM)
+	if ended := r.Ended(8 * time.Second); ended == nil { // the grace is 10 s
 		t.Fatal("it still runs 8 s after the second signal")
 	} else if ended.ProcessState.Success() {
 		t.Error("exit 0 although work was broken off")
 	}
 	t.Logf("ended after %s", time.Since(second))
-	r.await("its command is gone", 3*time.Second, func() bool { return len(marked(mark)) == 0 })
-	r.up()
-	r.await("the person is told", 15*time.Second, func() bool { return slices.Contains(r.shown("u1"), "It was cut off.") })
+	r.Await("its command is gone", 3*time.Second, func() bool { return len(Marked(mark)) == 0 })
+	r.Up()
+	r.Await("the person is told", 15*time.Second, func() bool { return slices.Contains(r.Shown("u1"), "It was cut off.") })
 }
 
 func TestStopWithDeliveriesOnASlowPlatformLosesNone(t *testing.T) {
@@ -108,10 +108,10 @@ func TestStopWithDeliveriesOnASlowPlatformLosesNone(t *testing.T) {
 	for u := range 4 {
 		people = append(people, fmt.Sprintf("u%d", u))
 	}
-	r := plannedBy(t, "", echo, people...)
+	r := PlannedBy(t, "", Echo, people...)
 	var slow atomic.Bool
 	slow.Store(true)
-	r.platform.OnSend(func(post scripted.Post) channelstest.Fault {
+	r.Platform.OnSend(func(post scripted.Post) channelstest.Fault {
 		if !slow.Load() {
 			return channelstest.Fault{}
 		}
@@ -120,18 +120,18 @@ func TestStopWithDeliveriesOnASlowPlatformLosesNone(t *testing.T) {
 		}
 		return channelstest.Fault{Delay: 3 * time.Second}
 	})
-	r.up()
+	r.Up()
 	const each = 5
 	for n := range each {
 		for _, u := range people {
-			r.platform.Say("c"+u, u, fmt.Sprintf("%s %d", u, n))
+			r.Platform.Say("c"+u, u, fmt.Sprintf("%s %d", u, n))
 		}
 	}
-	r.await("all are answered, most of them on their way", 20*time.Second, func() bool { return len(r.deliveries()) == each*len(people) })
-	took := r.stop(25 * time.Second)
+	r.Await("all are answered, most of them on their way", 20*time.Second, func() bool { return len(r.Deliveries()) == each*len(people) })
+	took := r.Stop(25 * time.Second)
 	testkit.Within(t, took, 25*time.Second)
 	states := map[string]int{}
-	for _, d := range r.deliveries() {
+	for _, d := range r.Deliveries() {
 		states[d.State]++
 	}
 	t.Logf("stopped after %s with deliveries %v", took, states)
@@ -140,20 +140,20 @@ func TestStopWithDeliveriesOnASlowPlatformLosesNone(t *testing.T) {
 	}
 	slow.Store(false)
 	began := time.Now()
-	r.up()
-	r.await("the rest is sent", 10*time.Second, func() bool { return len(r.platform.Sent()) >= each*len(people)-each }) // cu0 waits its minute
+	r.Up()
+	r.Await("the rest is sent", 10*time.Second, func() bool { return len(r.Platform.Sent()) >= each*len(people)-each }) // cu0 waits its minute
 	for _, u := range people[1:] {
 		var want []string
 		for n := range each {
 			want = append(want, fmt.Sprintf("heard: %s %d", u, n))
 		}
-		r.await("all answers of "+u, 10*time.Second, func() bool { return len(r.shown(u)) >= each })
-		r.reads(u, want...)
+		r.Await("all answers of "+u, 10*time.Second, func() bool { return len(r.Shown(u)) >= each })
+		r.Reads(u, want...)
 	}
 	t.Logf("the rest was sent %s after the restart", time.Since(began))
-	took = r.stop(45 * time.Second)        // with nothing to send but what has to wait a minute
+	took = r.Stop(45 * time.Second)        // with nothing to send but what has to wait a minute
 	testkit.Within(t, took, 9*time.Second) // not the whole grace
-	for _, d := range r.deliveries() {
+	for _, d := range r.Deliveries() {
 		if d.Conversation == "cu0" && d.State != "pending" && d.State != "sent" {
 			t.Errorf("delivery %d of the rate-limited chat is %s", d.ID, d.State)
 		}
@@ -162,22 +162,22 @@ func TestStopWithDeliveriesOnASlowPlatformLosesNone(t *testing.T) {
 
 func TestRestartIsImmediate(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", echo, "u1")
+	r := PlannedBy(t, "", Echo, "u1")
 	for i := range 6 {
 		began := time.Now()
-		r.up()
-		if got, want := r.ask("u1", fmt.Sprint("round ", i)), fmt.Sprint("heard: round ", i); got != want {
+		r.Up()
+		if got, want := r.Ask("u1", fmt.Sprint("round ", i)), fmt.Sprint("heard: round ", i); got != want {
 			t.Errorf("answer %q", got)
 		}
 		testkit.Within(t, time.Since(began), 10*time.Second) // an owner that is gone expires after 15 s
-		if n := r.count("SELECT count(*) FROM owners WHERE state = 'alive'"); n != 1 {
+		if n := r.Count("SELECT count(*) FROM owners WHERE state = 'alive'"); n != 1 {
 			t.Errorf("start %d: %d owners are alive", i, n)
 		}
 		if i%2 == 0 {
-			r.noted()
-			r.kill()
+			r.Noted()
+			r.Kill()
 		} else {
-			r.stop(20 * time.Second)
+			r.Stop(20 * time.Second)
 		}
 	}
 }
@@ -185,19 +185,19 @@ func TestRestartIsImmediate(t *testing.T) {
 // A command that found no engine is one for a moment; serve must not give up on it.
 func TestServeWaitsForAPassingCommand(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, []string{"u1"}, "")
+	r := NewRig(t, []string{"u1"}, "")
 	lingering := make(chan struct{})
 	go func() {
 		defer close(lingering)
-		r.commandWith("hello\n", "chat", "--linger", "2s")
+		r.CommandWith("hello\n", "chat", "--linger", "2s")
 	}()
-	lock := filepath.Join(r.dir, "data", "switchboard.db.lock")
-	r.await("the command is the engine", 15*time.Second, func() bool {
+	lock := filepath.Join(r.Dir, "data", "switchboard.db.lock")
+	r.Await("the command is the engine", 15*time.Second, func() bool {
 		words, _ := os.ReadFile(lock)
 		return strings.HasSuffix(string(words), " true\n")
 	})
-	r.start()
-	r.await("serve is the engine", 20*time.Second, func() bool { return r.log.Has(`"ready"`) })
+	r.Start()
+	r.Await("serve is the engine", 20*time.Second, func() bool { return r.Log.Has(`"ready"`) })
 	<-lingering
-	r.stop(20 * time.Second)
+	r.Stop(20 * time.Second)
 }

@@ -12,7 +12,7 @@ import (
 
 // A slackRig is the program with a Slack app in a channel with ada.
 type slackRig struct {
-	*rig
+	*Rig
 	slack   *slacktest.Server
 	ada     slacktest.User
 	bob     slacktest.User // is in the channel, and nobody to the bot
@@ -21,11 +21,11 @@ type slackRig struct {
 
 func newSlackRig(t *testing.T, extra string) *slackRig {
 	t.Helper()
-	r := &slackRig{rig: newRig(t, nil, "[router]\nrate_person = \"off\"\nworkers = 24\n[agent]\nplanner = \"fake/model\"\n"), slack: slacktest.New(t)}
-	r.model.Handle(newSlowMind().think)
+	r := &slackRig{Rig: NewRig(t, nil, "[router]\nrate_person = \"off\"\nworkers = 24\n[agent]\nplanner = \"fake/model\"\n"), slack: slacktest.New(t)}
+	r.Model.Handle(NewSlowMind().Think)
 	r.ada, r.bob = r.slack.AddUser("Ada Lovelace"), r.slack.AddUser("Bob Noyce")
 	r.channel = r.slack.AddChannel("general", r.ada, r.bob).ID
-	r.append(fmt.Sprintf("[channels.slack]\nkind = \"slack\"\nbot_token = %q\napp_token = %q\napi_url = %q\nallow_conversations = [%q]\n%s"+
+	r.Append(fmt.Sprintf("[channels.slack]\nkind = \"slack\"\nbot_token = %q\napp_token = %q\napi_url = %q\nallow_conversations = [%q]\n%s"+
 		"[[people]]\nname = \"ada\"\nrole = \"admin\"\nidentities = [\"slack:%s\"]\n",
 		r.slack.BotToken(), r.slack.AppToken(), r.slack.APIURL(), r.channel, extra, r.ada.ID))
 	return r
@@ -38,8 +38,8 @@ func (r *slackRig) posts(thread, text string) slacktest.Message {
 
 // hears waits for the answer to a text in a thread.
 func (r *slackRig) hears(thread, text string) {
-	r.t.Helper()
-	r.await("an answer to "+text, patience, func() bool {
+	r.T.Helper()
+	r.Await("an answer to "+text, Patience, func() bool {
 		for _, m := range r.slack.FromBot(r.channel) {
 			if m.ThreadTS == thread && strings.HasSuffix(m.Seen, "heard: "+text) {
 				return true
@@ -54,18 +54,18 @@ func (r *slackRig) hears(thread, text string) {
 func TestThreadsThatBeginWhileTheBotIsAwayAreAnswered(t *testing.T) {
 	t.Parallel()
 	r := newSlackRig(t, "")
-	r.up()
+	r.Up()
 	first := r.posts("", "@switchboard hello")
 	r.hears(first.TS, "hello")
 	for i, forgets := range []bool{true, false} {
-		r.kill()
+		r.Kill()
 		named, plain := fmt.Sprintf("one %d", i), fmt.Sprintf("two %d", i)
 		root := r.posts("", "@switchboard "+named)
 		r.posts(root.TS, plain)
 		if forgets {
 			r.slack.Forget()
 		}
-		r.up()
+		r.Up()
 		r.hears(root.TS, named)
 		r.hears(root.TS, plain)
 	}
@@ -77,12 +77,12 @@ func TestAnswersThatGrowTogetherStayWithinTheLimits(t *testing.T) {
 	t.Parallel()
 	r := newSlackRig(t, "dm = \"open\"\n")
 	words := strings.TrimSpace(strings.Repeat("word by word ", 40)) + " to the end"
-	r.model.Handle(func(llmtest.Request) llmtest.Reply {
+	r.Model.Handle(func(llmtest.Request) llmtest.Reply {
 		reply := llmtest.Text(llmtest.Plan("say it", llmtest.Answer(words)))
 		reply.Pause = 150 * time.Millisecond
 		return reply
 	})
-	r.up()
+	r.Up()
 	var chats []string
 	for n := range 24 {
 		user := r.slack.AddUser(fmt.Sprint("Guest", n))
@@ -91,7 +91,7 @@ func TestAnswersThatGrowTogetherStayWithinTheLimits(t *testing.T) {
 	}
 	grew := 0
 	for _, chat := range chats {
-		r.await("the answer ends", 2*patience, func() bool {
+		r.Await("the answer ends", 2*Patience, func() bool {
 			all := r.slack.FromBot(chat)
 			return len(all) == 1 && strings.HasSuffix(all[0].Seen, "to the end")
 		})
@@ -107,10 +107,10 @@ func TestAnswersThatGrowTogetherStayWithinTheLimits(t *testing.T) {
 func TestSlashCommandInAChannelAnswersOnlyThePerson(t *testing.T) {
 	t.Parallel()
 	r := newSlackRig(t, "")
-	r.up()
+	r.Up()
 	seen := func(what string) (m slacktest.Shown) {
 		t.Helper()
-		r.await("ada sees "+what, patience, func() bool {
+		r.Await("ada sees "+what, Patience, func() bool {
 			for _, one := range r.slack.OnlyFor(r.channel, r.ada.ID) {
 				if m = one; strings.Contains(m.Seen, what) {
 					return true
@@ -128,7 +128,7 @@ func TestSlashCommandInAChannelAnswersOnlyThePerson(t *testing.T) {
 	if all, others := r.slack.FromBot(r.channel), r.slack.OnlyFor(r.channel, r.bob.ID); len(all)+len(others) > 0 {
 		t.Errorf("everybody sees %+v, bob %+v", all, others)
 	}
-	for _, m := range devView(t, r.slack.URL(), r.bob.ID, r.channel).Messages {
+	for _, m := range DevView(t, r.slack.URL(), r.bob.ID, r.channel).Messages {
 		t.Errorf("bob sees %+v", m)
 	}
 }

@@ -7,36 +7,18 @@ import (
 
 	"switchboard/agent/llm"
 	"switchboard/agent/llm/llmtest"
-
-	"github.com/tiktoken-go/tokenizer"
 )
-
-// tokens counts as models do.
-func tokens(t testing.TB) func(text string) int {
-	t.Helper()
-	codec, err := tokenizer.Get(tokenizer.Cl100kBase)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(text string) int {
-		n, err := codec.Count(text)
-		if err != nil {
-			t.Error(err)
-		}
-		return n
-	}
-}
 
 // A model that reads 4,096 tokens, as Ollama loads it by default, is of use: it knows its instructions
 // however long the conversation is, and what is too long for it is refused and not answered at random.
 func TestSmallModelIsOfUse(t *testing.T) {
 	t.Parallel()
 	const length = 4096
-	r := newTelegram(t, "")
-	r.channel("telegram", r.bot, r.bot.Token(), "")
-	r.append("[scheduler]\ntimezone = \"Europe/Berlin\"\n")
-	r.model.Forgets(length, tokens(t))
-	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+	r := NewTelegram(t, "")
+	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
+	r.Append("[scheduler]\ntimezone = \"Europe/Berlin\"\n")
+	r.Model.Forgets(length, Tokens(t))
+	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
 		if req.Read > length-length/4 {
 			t.Errorf("a %s's prompt has %d tokens; %d and %d by our estimate, for %.60q; headings %q", req.Role, req.Read, llm.Tokens(req.System), llm.Tokens(req.User), req.Section("New message"), req.Headings())
 		}
@@ -62,18 +44,18 @@ func TestSmallModelIsOfUse(t *testing.T) {
 		}
 		return llmtest.Text(llmtest.Plan("talk", llmtest.Answer("heard: "+said[:min(len(said), 20)])))
 	})
-	r.ready()
-	if out, _, _ := r.command("doctor"); !strings.Contains(out, "fake/model (planner, reviewer, worker): answered in ") || !strings.Contains(out, "fake/model reads 4096 tokens at once, so it soon forgets") || strings.Contains(out, "forgets the beginning") || !strings.Contains(out, "OLLAMA_CONTEXT_LENGTH") {
+	r.Ready()
+	if out, _, _ := r.Command("doctor"); !strings.Contains(out, "fake/model (planner, reviewer, worker): answered in ") || !strings.Contains(out, "fake/model reads 4096 tokens at once, so it soon forgets") || strings.Contains(out, "forgets the beginning") || !strings.Contains(out, "OLLAMA_CONTEXT_LENGTH") {
 		t.Errorf("the doctor says\n%s", out)
 	}
 	n := 0
 	say := func(text, want string) {
 		t.Helper()
 		n++
-		r.bot.Say(r.chief.ID, text)
+		r.Bot.Say(r.Chief.ID, text)
 		got := "" // first the plan, where it takes long
-		r.await(fmt.Sprintf("%.40q is answered with %q", text, want), patience, func() bool {
-			if list := r.answers(r.chief.ID); len(list) >= n {
+		r.Await(fmt.Sprintf("%.40q is answered with %q", text, want), Patience, func() bool {
+			if list := r.Answers(r.Chief.ID); len(list) >= n {
 				got = list[n-1]
 			}
 			return strings.Contains(got, want)
@@ -88,7 +70,7 @@ func TestSmallModelIsOfUse(t *testing.T) {
 	say("remind me every monday at 9 to water the plants", "done: the reminder")
 	say(strings.Repeat("長い物語", 1000), "more text than the language model can read")
 	say("hello again", "heard: hello again")
-	if out, errs, _ := r.command("job", "list", "--all"); !strings.Contains(out, "call Ann") || !strings.Contains(out, "water the plants") {
+	if out, errs, _ := r.Command("job", "list", "--all"); !strings.Contains(out, "call Ann") || !strings.Contains(out, "water the plants") {
 		t.Errorf("the jobs are\n%s%s", out, errs)
 	}
 }

@@ -19,25 +19,25 @@ type trouble struct {
 var troubles = []trouble{
 	{"an engine is killed", func(s *soakTwo) func() {
 		m := s.any()
-		m.kill()
-		return m.up
+		m.Kill()
+		return m.Up
 	}},
 	{"an engine is stopped", func(s *soakTwo) func() {
 		m := s.any()
-		m.stop()
-		return m.up
+		m.Stop()
+		return m.Up
 	}},
 	{"both engines are killed", func(s *soakTwo) func() {
-		for _, m := range s.fleet.engines {
-			m.kill()
+		for _, m := range s.fleet.Engines {
+			m.Kill()
 		}
-		return s.fleet.up
+		return s.fleet.Up
 	}},
 	{"an engine is frozen", func(s *soakTwo) func() {
 		m := s.any()
-		m.freeze()
+		m.Freeze()
 		time.Sleep(time.Duration(s.random.Int64N(int64(20 * time.Second))))
-		return m.thaw
+		return m.Thaw
 	}},
 	{"the database is restarted", func(s *soakTwo) func() {
 		s.server.Stop()
@@ -68,29 +68,31 @@ var troubles = []trouble{
 // soakTwo is a soak of two engines, each with its own way to one database.
 type soakTwo struct {
 	*soak
-	fleet  *fleet
+	fleet  *Fleet
 	server *storetest.Server
 	ways   []*storetest.Proxy
 }
 
-func (s *soakTwo) any() *member { return s.fleet.engines[s.random.IntN(len(s.fleet.engines))] }
+func (s *soakTwo) any() *Member {
+	return s.fleet.Engines[s.random.IntN(len(s.fleet.Engines))]
+}
 
 // soakEngines makes two engines on a database.
 func soakEngines(inner *soak, database *storetest.Server) *soakTwo {
 	s := &soakTwo{soak: inner, server: database}
-	s.fleet = newFleet(s.rig, s.server.URL(), "one", "two")
-	for _, m := range s.fleet.engines {
+	s.fleet = NewFleet(s.rig, s.server.URL(), "one", "two")
+	for _, m := range s.fleet.Engines {
 		way := storetest.NewProxy(s.t, s.server.Addr())
 		s.ways = append(s.ways, way)
-		m.env = append(m.env, "SWITCHBOARD_STORE__URL="+s.server.URLAt(way.Addr()))
+		m.Env = append(m.Env, "SWITCHBOARD_STORE__URL="+s.server.URLAt(way.Addr()))
 	}
-	s.count = func(query string) int { return s.fleet.count(query) }
+	s.count = func(query string) int { return s.fleet.Count(query) }
 	s.connections = func() int {
-		return s.fleet.count("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'switchboard%'")
+		return s.fleet.Count("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'switchboard%'")
 	}
-	s.engines = func() (list []*server) {
-		for _, m := range s.fleet.engines {
-			list = append(list, m.server)
+	s.engines = func() (list []*Server) {
+		for _, m := range s.fleet.Engines {
+			list = append(list, m.Server)
 		}
 		return list
 	}
@@ -104,7 +106,7 @@ func TestSoakTwoEngines(t *testing.T) {
 	inner, deadline := soakOf(t, 30*time.Minute)
 	inner.scripted()
 	s := soakEngines(inner, storetest.NewServer(t))
-	s.fleet.up()
+	s.fleet.Up()
 	happened := map[string]int{}
 	for round := 1; time.Now().Before(deadline); round++ {
 		s.faults.Store(true)
@@ -115,8 +117,8 @@ func TestSoakTwoEngines(t *testing.T) {
 		s.busy(time.Duration(s.random.Int64N(int64(soakRound))))
 		end()
 		s.busy(time.Second)
-		for _, m := range s.fleet.engines {
-			m.mustLive()
+		for _, m := range s.fleet.Engines {
+			m.MustLive()
 		}
 		if round%5 == 0 {
 			s.calm(3 * time.Minute)

@@ -21,9 +21,9 @@ func TestSoakThreePlatforms(t *testing.T) {
 	t.Parallel()
 	inner, deadline := soakOf(t, 20*time.Minute)
 	three := newThreePlatforms(inner)
-	inner.people, inner.pause, inner.burst = three, 600*time.Millisecond, 3*len(three.places)*crashUsers
+	inner.people, inner.pause, inner.burst = three, 600*time.Millisecond, 3*len(three.places)*Users
 	s := soakEngines(inner, storetest.NewServer(t))
-	s.fleet.up()
+	s.fleet.Up()
 	happened, slowest := map[string]int{}, time.Duration(0)
 	for round := 1; time.Now().Before(deadline); round++ {
 		s.faults.Store(true)
@@ -31,7 +31,7 @@ func TestSoakThreePlatforms(t *testing.T) {
 		victim := s.any()
 		switch name := [...]string{"kill", "holder", "stop", "freeze"}[s.random.IntN(4)]; name {
 		case "holder":
-			if holder := s.fleet.holder("slack"); holder != nil {
+			if holder := s.fleet.Holder("slack"); holder != nil {
 				victim = holder
 			}
 			fallthrough
@@ -39,20 +39,20 @@ func TestSoakThreePlatforms(t *testing.T) {
 			happened[name]++
 			slowest = max(slowest, three.kill(s, victim))
 			s.busy(soakRound / 2)
-			victim.up()
+			victim.Up()
 		case "stop":
 			happened[name]++
-			victim.stop()
+			victim.Stop()
 			s.busy(soakRound)
-			victim.up()
+			victim.Up()
 		case "freeze":
 			happened[name]++
-			victim.freeze()
+			victim.Freeze()
 			s.busy(time.Duration(s.random.Int64N(int64(20 * time.Second))))
-			victim.thaw()
+			victim.Thaw()
 		}
-		for _, m := range s.fleet.engines {
-			m.mustLive()
+		for _, m := range s.fleet.Engines {
+			m.MustLive()
 		}
 		if round%5 == 0 {
 			s.calm(3 * time.Minute)
@@ -70,48 +70,48 @@ func TestSoakThreePlatforms(t *testing.T) {
 
 // threePlatforms are people on Telegram, Slack and Discord.
 type threePlatforms struct {
-	telegram *telegramPlace
-	slack    *slackPlace
-	discord  *discordPlace
-	places   []place
+	telegram *TelegramPlace
+	slack    *SlackPlace
+	discord  *DiscordPlace
+	places   []Place
 }
 
 // newThreePlatforms adds the platforms to the settings. Every tenth answer to a text is lost on
 // Slack and Discord; of all other calls a few fail while faults are on.
 func newThreePlatforms(s *soak) *threePlatforms {
-	p := &threePlatforms{telegram: newTelegramPlace(s.t, false), slack: newSlackPlace(s.t, true), discord: newDiscordPlace(s.t, true)}
-	p.places = []place{p.telegram, p.slack, p.discord}
+	p := &threePlatforms{telegram: NewTelegramPlace(s.t, false), slack: NewSlackPlace(s.t, true), discord: NewDiscordPlace(s.t, true)}
+	p.places = []Place{p.telegram, p.slack, p.discord}
 	for i, place := range p.places {
-		s.rig.append(strings.ReplaceAll(place.settings(), `name = "u`, fmt.Sprintf(`name = "p%d_`, i)))
+		s.rig.Append(strings.ReplaceAll(place.Settings(), `name = "u`, fmt.Sprintf(`name = "p%d_`, i)))
 	}
 	fault := platformtest.BadGateway(-1)
 	fault.When = func(platformtest.Call) bool { return s.faults.Load() && rand.IntN(100) == 0 }
-	p.telegram.server.Break(fault)
-	p.slack.server.Break(fault)
-	p.discord.server.Break(fault)
+	p.telegram.Server.Break(fault)
+	p.slack.Server.Break(fault)
+	p.discord.Server.Break(fault)
 	return p
 }
 
 // say lets each person write three times before the next one on the same platform does.
 func (p *threePlatforms) say(n int, text string) {
 	place := p.places[n%len(p.places)]
-	place.say(n/len(p.places)/3%crashUsers, text)
+	place.Say(n/len(p.places)/3%Users, text)
 }
 
 func (p *threePlatforms) drop() {
-	p.slack.server.DropSockets()
-	p.discord.server.DropGateway()
+	p.slack.Server.DropSockets()
+	p.discord.Server.DropGateway()
 }
 
 func (p *threePlatforms) pending() bool {
-	return slices.ContainsFunc(p.places, place.pending)
+	return slices.ContainsFunc(p.places, Place.Pending)
 }
 
 func (p *threePlatforms) shown() map[string][]string {
 	texts := map[string][]string{}
 	for i, place := range p.places {
-		for user := range crashUsers {
-			texts[fmt.Sprintf("%d/%d", i, user)] = place.shown(user)
+		for user := range Users {
+			texts[fmt.Sprintf("%d/%d", i, user)] = place.Shown(user)
 		}
 	}
 	return texts
@@ -119,14 +119,14 @@ func (p *threePlatforms) shown() map[string][]string {
 
 // kill kills an engine, waits until each platform has a connection again, and says how long
 // that took.
-func (p *threePlatforms) kill(s *soakTwo, victim *member) time.Duration {
-	polling := s.fleet.holder("telegram") != victim
-	victim.kill()
+func (p *threePlatforms) kill(s *soakTwo, victim *Member) time.Duration {
+	polling := s.fleet.Holder("telegram") != victim
+	victim.Kill()
 	began := time.Now()
-	s.rig.await("each platform has a connection again", patience, func() bool {
-		calls := p.telegram.server.Calls("getUpdates")
+	s.rig.Await("each platform has a connection again", Patience, func() bool {
+		calls := p.telegram.Server.Calls("getUpdates")
 		polling = polling || len(calls) > 0 && calls[len(calls)-1].At.After(began)
-		return polling && p.slack.server.Sockets() > 0 && p.discord.server.Connected()
+		return polling && p.slack.Server.Sockets() > 0 && p.discord.Server.Connected()
 	})
 	took := time.Since(began)
 	if took > 30*time.Second {
@@ -137,7 +137,7 @@ func (p *threePlatforms) kill(s *soakTwo, victim *member) time.Duration {
 
 // one wants one connection for each bot.
 func (p *threePlatforms) one(s *soakTwo) {
-	s.rig.await("each bot has one connection", patience, func() bool {
-		return p.slack.server.Sockets() == 1 && p.discord.server.Connections() == 1
+	s.rig.Await("each bot has one connection", Patience, func() bool {
+		return p.slack.Server.Sockets() == 1 && p.discord.Server.Connections() == 1
 	})
 }

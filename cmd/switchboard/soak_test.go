@@ -45,7 +45,7 @@ type people interface {
 // fail at random and the program is killed now and then.
 type soak struct {
 	t       *testing.T
-	rig     *rig
+	rig     *Rig
 	people  people
 	pause   time.Duration // between two messages, at most
 	burst   int           // messages of a round that looks for leaks
@@ -56,7 +56,7 @@ type soak struct {
 	// count asks the database for one number; connections counts those to it.
 	count       func(query string) int
 	connections func() int
-	engines     func() []*server
+	engines     func() []*Server
 }
 
 // soakOf is a soak as the environment wants it: for SOAK (a duration) or the given
@@ -85,35 +85,35 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	s, deadline := soakOf(t, 10*time.Minute)
 	s.scripted()
-	s.count = func(query string) int { return s.rig.count(query) }
+	s.count = func(query string) int { return s.rig.Count(query) }
 	s.connections = func() int { return 0 }
-	s.engines = func() []*server { return []*server{s.rig.server} }
+	s.engines = func() []*Server { return []*Server{s.rig.Server} }
 	kills := 0
 	for rounds := 1; time.Now().Before(deadline); rounds++ {
-		s.rig.up()
+		s.rig.Up()
 		s.faults.Store(true)
 		s.busy(soakRound/2 + time.Duration(s.random.Int64N(int64(soakRound))))
 		if rounds%3 > 0 {
-			s.rig.kill()
+			s.rig.Kill()
 			kills++
 			continue
 		}
 		s.calm(3 * time.Minute) // nothing under way: what is held now is held for good
 		s.rest()
-		s.rig.stop(30 * time.Second)
+		s.rig.Stop(30 * time.Second)
 	}
-	s.rig.up()
+	s.rig.Up()
 	s.calm(5 * time.Minute)
 	s.leaks()
 	s.check()
 	t.Logf("%d messages, %d kills", s.written, kills)
-	s.rig.stop(30 * time.Second)
+	s.rig.Stop(30 * time.Second)
 }
 
 func newSoak(t *testing.T, seed uint64) *soak {
-	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, 1)), marker: marker()}
-	s.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\nfallback = [\"fake/spare\"]\n")
-	s.rig.model.Handle(s.think)
+	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, 1)), marker: Marker()}
+	s.rig = NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\nfallback = [\"fake/spare\"]\n")
+	s.rig.Model.Handle(s.think)
 	return s
 }
 
@@ -123,9 +123,9 @@ func (s *soak) scripted() {
 	for u := range soakUsers {
 		fmt.Fprintf(&people, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"scripted:u%d\"]\n", u, u)
 	}
-	s.rig.append(people.String())
-	s.rig.platform.OnSend(func(scripted.Post) channelstest.Fault { return s.fault() })
-	s.people, s.pause, s.burst = scriptedPeople{s.rig.platform}, 60*time.Millisecond, 500
+	s.rig.Append(people.String())
+	s.rig.Platform.OnSend(func(scripted.Post) channelstest.Fault { return s.fault() })
+	s.people, s.pause, s.burst = scriptedPeople{s.rig.Platform}, 60*time.Millisecond, 500
 }
 
 // scriptedPeople write on the rig's own platform; each writes three times before the
@@ -136,7 +136,9 @@ func (c scriptedPeople) say(n int, text string) {
 	user := fmt.Sprintf("u%d", n/3%soakUsers)
 	c.platform.Say("c"+user, user, text)
 }
-func (c scriptedPeople) drop()         { c.platform.Drop() }
+
+func (c scriptedPeople) drop() { c.platform.Drop() }
+
 func (c scriptedPeople) pending() bool { return c.platform.Pending() > 0 }
 
 func (c scriptedPeople) shown() map[string][]string {
@@ -183,7 +185,7 @@ func (s *soak) think(req llmtest.Request) llmtest.Reply {
 	}
 	switch req.Role {
 	case "planner":
-		m := jobPattern.FindStringSubmatch(said(req))
+		m := jobPattern.FindStringSubmatch(Said(req))
 		if m == nil {
 			return llmtest.Text(llmtest.Plan("?", llmtest.Answer("no job found")))
 		}
@@ -225,7 +227,7 @@ func (s *soak) busy(length time.Duration) {
 func (s *soak) calm(within time.Duration) {
 	s.t.Helper()
 	s.faults.Store(false)
-	s.rig.await("everything is settled", within, func() bool {
+	s.rig.Await("everything is settled", within, func() bool {
 		if s.people.pending() {
 			return false
 		}
@@ -240,9 +242,9 @@ type held struct{ rss, files, threads, goroutines, connections int }
 
 func (s *soak) held() (sum held) {
 	for _, e := range s.engines() {
-		files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", e.cmd.Process.Pid))
-		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", e.cmd.Process.Pid))
-		_, rss := memoryOf(s.t, e.cmd.Process.Pid)
+		files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", e.Cmd.Process.Pid))
+		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", e.Cmd.Process.Pid))
+		_, rss := MemoryOf(s.t, e.Cmd.Process.Pid)
 		sum.rss, sum.files, sum.threads = sum.rss+rss, sum.files+len(files), sum.threads+len(threads)
 		sum.goroutines += s.goroutines(e)
 	}
@@ -253,14 +255,14 @@ func (s *soak) held() (sum held) {
 var goroutinePattern = regexp.MustCompile(`(?m)^goroutines: (\d+)$`)
 
 // goroutines asks an engine by the signal that its tests' build answers.
-func (s *soak) goroutines(e *server) (n int) {
+func (s *soak) goroutines(e *Server) (n int) {
 	s.t.Helper()
-	said := func() [][]string { return goroutinePattern.FindAllStringSubmatch(e.log.String(), -1) }
+	said := func() [][]string { return goroutinePattern.FindAllStringSubmatch(e.Log.String(), -1) }
 	before := len(said())
-	if err := e.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+	if err := e.Cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 		s.t.Fatal(err)
 	}
-	s.rig.await("it says how many goroutines it has", patience, func() bool { return len(said()) > before })
+	s.rig.Await("it says how many goroutines it has", Patience, func() bool { return len(said()) > before })
 	n, _ = strconv.Atoi(said()[before][1])
 	return n
 }
@@ -363,12 +365,12 @@ func (s *soak) check() {
 	}
 	s.t.Logf("%d answers unknown twice, %d of them not shown", listed, lost)
 	s.ranOnce()
-	gone(s.t, s.marker)
+	Gone(s.t, s.marker)
 }
 
 func (s *soak) ranOnce() {
 	ran := map[string]int{}
-	files, _ := filepath.Glob(filepath.Join(s.rig.dir, "data", "workspaces", "*", "log.txt"))
+	files, _ := filepath.Glob(filepath.Join(s.rig.Dir, "data", "workspaces", "*", "log.txt"))
 	for _, path := range files {
 		data, err := os.ReadFile(path)
 		if err != nil {

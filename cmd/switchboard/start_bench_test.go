@@ -19,7 +19,7 @@ import (
 // former start: the time from exec to the line that says it is ready, and the
 // memory it holds after it has been idle for a second.
 func BenchmarkStart(b *testing.B) {
-	path := build(b)
+	path := Build(b)
 	data := filepath.Join(b.TempDir(), "data")
 	var ready []float64
 	var resident []float64
@@ -38,7 +38,7 @@ func BenchmarkStart(b *testing.B) {
 func startOnce(b *testing.B, path, data string) (took time.Duration, kb int64) {
 	b.Helper()
 	cmd := exec.Command(path, "--data", data, "serve")
-	cmd.Env = environ()
+	cmd.Env = Environ()
 	cmd.Dir = filepath.Dir(data)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

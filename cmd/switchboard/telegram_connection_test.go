@@ -19,18 +19,18 @@ import (
 // does, with no message lost.
 func TestTelegramConnectionsRecoverWithoutALoss(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
+	r := NewTelegram(t, "")
 	later, revoked := telegramtest.New(t), telegramtest.New(t)
-	token := filepath.Join(r.dir, "token")
-	r.channel("later", later, "file:"+token, "dm = \"open\"")
-	r.channel("revoked", revoked, revoked.Token(), "")
-	r.channel("shared", r.bot, r.bot.Token(), "")
-	r.up()
+	token := filepath.Join(r.Dir, "token")
+	r.Channel("later", later, "file:"+token, "dm = \"open\"")
+	r.Channel("revoked", revoked, revoked.Token(), "")
+	r.Channel("shared", r.Bot, r.Bot.Token(), "")
+	r.Up()
 	awaitState := func(name string, want channels.State) (reason string) {
 		t.Helper()
-		r.await(name+" is "+string(want), 30*time.Second, func() bool {
+		r.Await(name+" is "+string(want), 30*time.Second, func() bool {
 			time.Sleep(80 * time.Millisecond)
-			s := r.statuses()[name]
+			s := r.Statuses()[name]
 			reason = s.Reason
 			return s.State == want
 		})
@@ -38,7 +38,7 @@ func TestTelegramConnectionsRecoverWithoutALoss(t *testing.T) {
 	}
 	awaitState("shared", channels.StateConnected)
 	awaitState("revoked", channels.StateConnected)
-	leave := intrude(t, r.bot)
+	leave := intrude(t, r.Bot)
 
 	if reason := awaitState("later", channels.StateWaiting); !strings.Contains(reason, "no credentials") {
 		t.Errorf("without a token: %s", reason)
@@ -57,12 +57,12 @@ func TestTelegramConnectionsRecoverWithoutALoss(t *testing.T) {
 	asked := len(revoked.Calls())
 
 	awaitState("later", channels.StateConnected)
-	r.await("what waited is answered", 10*time.Second, func() bool {
+	r.Await("what waited is answered", 10*time.Second, func() bool {
 		shown := later.FromBot(eve.ID)
 		return len(shown) == 1 && shown[0].Text == "heard: hello?"
 	})
 
-	r.bot.Say(r.chief.ID, "who hears me?")
+	r.Bot.Say(r.Chief.ID, "who hears me?")
 	if reason := awaitState("shared", channels.StateError); !strings.Contains(strings.ToLower(reason), "other getupdates request") {
 		t.Errorf("somebody else polls: %s", reason)
 	}
@@ -71,10 +71,10 @@ func TestTelegramConnectionsRecoverWithoutALoss(t *testing.T) {
 	}
 	leave()
 	awaitState("shared", channels.StateConnected)
-	r.bot.Say(r.chief.ID, "and now?")
-	r.await("both are answered in order", 30*time.Second, func() bool {
+	r.Bot.Say(r.Chief.ID, "and now?")
+	r.Await("both are answered in order", 30*time.Second, func() bool {
 		var answers []string
-		for _, m := range r.bot.FromBot(r.chief.ID) {
+		for _, m := range r.Bot.FromBot(r.Chief.ID) {
 			if !strings.HasPrefix(m.Text, "The channel revoked ") { // the admins are notified of it meanwhile
 				answers = append(answers, m.Text)
 			}
@@ -82,7 +82,7 @@ func TestTelegramConnectionsRecoverWithoutALoss(t *testing.T) {
 		return slices.Equal(answers, []string{"heard: who hears me?", "heard: and now?"})
 	})
 	// The stranger comes back at once each time; we pause longer each time.
-	if n := len(r.bot.Calls("getUpdates")); n > 200 {
+	if n := len(r.Bot.Calls("getUpdates")); n > 200 {
 		t.Errorf("%d polls with a shared token", n)
 	}
 }

@@ -14,16 +14,19 @@ import (
 func TestTelegramPollerThatIsCutOffDrivesNobodyOut(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)
-	var telegram *telegramPlace
-	c := newCrash(t, crashSeed(t), func(r *rig) place { telegram = newTelegramPlace(r.t, false); return telegram }, "workers = 4\n")
-	f := newFleet(c.rig, server.URL(), "one", "two")
-	ways := map[*member]*storetest.Proxy{}
-	for _, m := range f.engines {
+	var telegram *TelegramPlace
+	c := newCrash(t, crashSeed(t), func(r *Rig) Place {
+		telegram = NewTelegramPlace(r.T, false)
+		return telegram
+	}, "workers = 4\n")
+	f := NewFleet(c.rig, server.URL(), "one", "two")
+	ways := map[*Member]*storetest.Proxy{}
+	for _, m := range f.Engines {
 		p := storetest.NewProxy(t, server.Addr())
 		ways[m] = p
-		m.env = append(m.env, "SWITCHBOARD_STORE__URL="+server.URLAt(p.Addr()))
+		m.Env = append(m.Env, "SWITCHBOARD_STORE__URL="+server.URLAt(p.Addr()))
 	}
-	f.up()
+	f.Up()
 	raw, err := sql.Open("postgres", server.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -33,17 +36,17 @@ func TestTelegramPollerThatIsCutOffDrivesNobodyOut(t *testing.T) {
 	if _, err := raw.ExecContext(t.Context(), "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT CAST(0 AS bigint)'"); err != nil {
 		t.Fatal(err)
 	}
-	holder := f.holder("telegram")
+	holder := f.Holder("telegram")
 	ways[holder].Stall()
-	f.await("the other engine holds the channel", 30*time.Second, func() bool { return f.holder("telegram") == f.other(holder) })
+	f.Await("the other engine holds the channel", 30*time.Second, func() bool { return f.Holder("telegram") == f.Other(holder) })
 	c.write(c.written + 3)
-	f.await("what was written is taken", 10*time.Second, func() bool { return len(telegram.server.Pending()) == 0 })
-	for _, call := range telegram.server.Calls("getUpdates") {
+	f.Await("what was written is taken", 10*time.Second, func() bool { return len(telegram.Server.Pending()) == 0 })
+	for _, call := range telegram.Server.Calls("getUpdates") {
 		if call.Rejected != nil && strings.Contains(call.Rejected.Error(), "Conflict") {
 			t.Errorf("a poll was refused: %v", call.Rejected)
 		}
 	}
 	ways[holder].Flow()
 	c.settle()
-	f.stop()
+	f.Stop()
 }

@@ -18,37 +18,37 @@ import (
 func TestTelegramBacklogIsNotTooFast(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)
-	r := &telegramRig{mind: newSlowMind(), bot: telegramtest.New(t)}
-	r.rig = newRig(t, nil, fmt.Sprintf("[store]\nurl = %q\n[agent]\nplanner = \"fake/model\"\n", server.URL()))
-	r.model.Handle(r.mind.think)
-	ada := r.bot.AddUser("Ada")
-	r.admit("user", ada)
-	r.channel("telegram", r.bot, r.bot.Token(), "")
+	r := &TelegramRig{Mind: NewSlowMind(), Bot: telegramtest.New(t)}
+	r.Rig = NewRig(t, nil, fmt.Sprintf("[store]\nurl = %q\n[agent]\nplanner = \"fake/model\"\n", server.URL()))
+	r.Model.Handle(r.Mind.Think)
+	ada := r.Bot.AddUser("Ada")
+	r.Admit("user", ada)
+	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
 
-	r.up()
-	r.stop(10 * time.Second)
-	rowsOf(t, "postgres", server.URL(), "UPDATE owners SET started_at = 0 RETURNING id") // the bot is no new one
+	r.Up()
+	r.Stop(10 * time.Second)
+	RowsOf(t, "postgres", server.URL(), "UPDATE owners SET started_at = 0 RETURNING id") // the bot is no new one
 	var want []string
 	say := func() {
 		text := fmt.Sprint("message ", len(want))
-		r.bot.Say(ada.ID, text)
+		r.Bot.Say(ada.ID, text)
 		want = append(want, "heard: "+text)
 	}
 	answered := func(what string) {
-		r.t.Helper()
-		r.await(what, 60*time.Second, func() bool { return len(r.answers(ada.ID)) >= len(want) })
-		for i, got := range r.answers(ada.ID) {
+		r.T.Helper()
+		r.Await(what, 60*time.Second, func() bool { return len(r.Answers(ada.ID)) >= len(want) })
+		for i, got := range r.Answers(ada.ID) {
 			if i >= len(want) || got != want[i] {
 				t.Fatalf("answer %d is %q", i, got)
 			}
 		}
 	}
 	for i := range 25 {
-		r.bot.SetClock(func() time.Time { return time.Now().Add(time.Duration(i-25) * 24 * time.Second) })
+		r.Bot.SetClock(func() time.Time { return time.Now().Add(time.Duration(i-25) * 24 * time.Second) })
 		say()
 	}
-	r.bot.SetClock(time.Now)
-	r.up()
+	r.Bot.SetClock(time.Now)
+	r.Up()
 	answered("what was written before the start is answered")
 	server.Stop()
 	for range 15 {
@@ -63,12 +63,12 @@ func TestTelegramBacklogIsNotTooFast(t *testing.T) {
 // to nobody, though it is the only one at first.
 func TestTelegramMessageThatCannotBeTakenDelaysNoOther(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	r.channel("telegram", r.bot, r.bot.Token(), "")
-	r.up()
-	r.bot.Say(r.chief.ID, "first")
-	r.expect(r.chief.ID, "heard: first")
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "data", "switchboard.db")+"?_pragma=busy_timeout(5000)")
+	r := NewTelegram(t, "")
+	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
+	r.Up()
+	r.Bot.Say(r.Chief.ID, "first")
+	r.Expect(r.Chief.ID, "heard: first")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.Dir, "data", "switchboard.db")+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,14 +76,14 @@ func TestTelegramMessageThatCannotBeTakenDelaysNoOther(t *testing.T) {
 	if _, err := db.Exec("CREATE TRIGGER odd BEFORE INSERT ON messages WHEN NEW.text = 'odd' BEGIN SELECT RAISE(ABORT, 'odd'); END"); err != nil {
 		t.Fatal(err)
 	}
-	r.bot.Say(r.chief.ID, "odd")
+	r.Bot.Say(r.Chief.ID, "odd")
 	time.Sleep(500 * time.Millisecond)
-	if n := len(r.bot.Pending()); n != 1 {
+	if n := len(r.Bot.Pending()); n != 1 {
 		t.Errorf("%d updates wait: nobody knows yet whose fault it is", n)
 	}
-	r.bot.Say(r.chief.ID, "last")
-	r.expect(r.chief.ID, "heard: first", "heard: last")
-	if kept := list[[]view.Rejected](r.rig, "channel", "rejected", "--json"); len(kept) != 1 || kept[0].Raw != "odd" {
+	r.Bot.Say(r.Chief.ID, "last")
+	r.Expect(r.Chief.ID, "heard: first", "heard: last")
+	if kept := List[[]view.Rejected](r.Rig, "channel", "rejected", "--json"); len(kept) != 1 || kept[0].Raw != "odd" {
 		t.Errorf("kept as rejected: %+v", kept)
 	}
 }

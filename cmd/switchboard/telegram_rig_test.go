@@ -15,91 +15,91 @@ import (
 	"switchboard/channels/telegram/telegramtest"
 )
 
-// A telegramRig is a rig with Telegram's stand-in, where Chief is an admin.
-type telegramRig struct {
-	*rig
-	bot   *telegramtest.Server
-	mind  *slowMind
-	chief telegramtest.User
+// A TelegramRig is a rig with Telegram's stand-in, where Chief is an admin.
+type TelegramRig struct {
+	*Rig
+	Bot   *telegramtest.Server
+	Mind  *SlowMind
+	Chief telegramtest.User
 }
 
-// newTelegram makes a rig whose table [router] holds more; its channels are still to
+// NewTelegram makes a rig whose table [router] holds more; its channels are still to
 // be added.
-func newTelegram(t *testing.T, router string) *telegramRig {
+func NewTelegram(t *testing.T, router string) *TelegramRig {
 	t.Helper()
-	r := &telegramRig{mind: newSlowMind(), bot: telegramtest.New(t)}
-	r.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+router)
-	r.model.Handle(r.mind.think)
-	r.chief = r.bot.AddUser("Chief")
-	r.admit("admin", r.chief)
+	r := &TelegramRig{Mind: NewSlowMind(), Bot: telegramtest.New(t)}
+	r.Rig = NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+router)
+	r.Model.Handle(r.Mind.Think)
+	r.Chief = r.Bot.AddUser("Chief")
+	r.Admit("admin", r.Chief)
 	return r
 }
 
-// channel adds a table for a bot.
-func (r *telegramRig) channel(name string, server *telegramtest.Server, token, more string) {
-	r.t.Helper()
-	r.append(fmt.Sprintf("[channels.%s]\nkind = \"telegram\"\ntoken = %q\napi_url = %q\ntools_deny = []\nrate = \"off\"\n%s\n", name, token, server.URL(), more))
+// Channel adds a table for a bot.
+func (r *TelegramRig) Channel(name string, server *telegramtest.Server, token, more string) {
+	r.T.Helper()
+	r.Append(fmt.Sprintf("[channels.%s]\nkind = \"telegram\"\ntoken = %q\napi_url = %q\ntools_deny = []\nrate = \"off\"\n%s\n", name, token, server.URL(), more))
 }
 
-// admit makes users people of that role.
-func (r *telegramRig) admit(role string, users ...telegramtest.User) {
-	r.t.Helper()
+// Admit makes users people of that role.
+func (r *TelegramRig) Admit(role string, users ...telegramtest.User) {
+	r.T.Helper()
 	for _, u := range users {
-		r.append(fmt.Sprintf("[[people]]\nname = %q\nrole = %q\nidentities = [\"telegram:%d\"]\n", u.FirstName, role, u.ID))
+		r.Append(fmt.Sprintf("[[people]]\nname = %q\nrole = %q\nidentities = [\"telegram:%d\"]\n", u.FirstName, role, u.ID))
 	}
 }
 
-// statuses are the channels as `channel list` tells them.
-func (r *telegramRig) statuses() map[string]channels.Status {
+// Statuses are the channels as `channel list` tells them.
+func (r *TelegramRig) Statuses() map[string]channels.Status {
 	byName := map[string]channels.Status{}
-	for _, s := range list[[]channels.Status](r.rig, "channel", "list", "--json") {
+	for _, s := range List[[]channels.Status](r.Rig, "channel", "list", "--json") {
 		byName[s.Name] = s
 	}
 	return byName
 }
 
-// answers are the texts that a chat shows of the bot.
-func (r *telegramRig) answers(chat int64) (texts []string) {
-	for _, m := range r.bot.FromBot(chat) {
+// Answers are the texts that a chat shows of the bot.
+func (r *TelegramRig) Answers(chat int64) (texts []string) {
+	for _, m := range r.Bot.FromBot(chat) {
 		texts = append(texts, m.Text)
 	}
 	return texts
 }
 
-// expect waits until a chat shows exactly these texts of the bot and nothing is left
+// Expect waits until a chat shows exactly these texts of the bot and nothing is left
 // to do that could add to them.
-func (r *telegramRig) expect(chat int64, want ...string) {
-	r.t.Helper()
+func (r *TelegramRig) Expect(chat int64, want ...string) {
+	r.T.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for !slices.Equal(r.answers(chat), want) && time.Now().Before(deadline) {
+	for !slices.Equal(r.Answers(chat), want) && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}
-	r.settle()
-	if diff := cmp.Diff(want, r.answers(chat)); diff != "" {
-		r.t.Errorf("the chat shows (-want +got)\n%s", diff)
+	r.Settle()
+	if diff := cmp.Diff(want, r.Answers(chat)); diff != "" {
+		r.T.Errorf("the chat shows (-want +got)\n%s", diff)
 	}
 }
 
-// taken waits until the program has confirmed whatever was told.
-func (r *telegramRig) taken() {
-	r.t.Helper()
-	r.await("all updates are confirmed", 20*time.Second, func() bool { return len(r.bot.Pending()) == 0 })
+// Taken waits until the program has confirmed whatever was told.
+func (r *TelegramRig) Taken() {
+	r.T.Helper()
+	r.Await("all updates are confirmed", 20*time.Second, func() bool { return len(r.Bot.Pending()) == 0 })
 }
 
-// settle waits until nothing is left to take, to run or to send.
-func (r *telegramRig) settle() {
-	r.t.Helper()
-	r.taken()
-	r.await("all is run and sent", 20*time.Second, func() bool {
-		return r.count("SELECT (SELECT count(*) FROM turns WHERE state IN ('queued','running')) + "+
+// Settle waits until nothing is left to take, to run or to send.
+func (r *TelegramRig) Settle() {
+	r.T.Helper()
+	r.Taken()
+	r.Await("all is run and sent", 20*time.Second, func() bool {
+		return r.Count("SELECT (SELECT count(*) FROM turns WHERE state IN ('queued','running')) + "+
 			"(SELECT count(*) FROM deliveries WHERE state IN ('draft','pending','sending','unknown'))") == 0
 	})
 }
 
-// A slowMind is a model that takes its time where a test wants it to. To "work …" it
+// A SlowMind is a model that takes its time where a test wants it to. To "work …" it
 // runs a command before it says what was wanted, to "ask …" it puts a question, and
 // everything else it repeats.
-type slowMind struct {
+type SlowMind struct {
 	mu      sync.Mutex
 	held    map[string]chan struct{} // by place, closed to go on
 	reached map[string]int
@@ -107,16 +107,17 @@ type slowMind struct {
 
 // The places where a mind can be held.
 const (
-	whilePlanning  = "planner"
-	whileReviewing = "reviewer"
+	WhilePlanning  = "planner"
+	WhileReviewing = "reviewer"
 )
 
-func newSlowMind() *slowMind {
-	return &slowMind{held: map[string]chan struct{}{}, reached: map[string]int{}}
+// NewSlowMind is a mind that is held nowhere.
+func NewSlowMind() *SlowMind {
+	return &SlowMind{held: map[string]chan struct{}{}, reached: map[string]int{}}
 }
 
-// hold makes the mind wait where it thinks about a text; release lets it go on.
-func (m *slowMind) hold(t *testing.T, role, text string) (release func()) {
+// Hold makes the mind wait where it thinks about a text; release lets it go on.
+func (m *SlowMind) Hold(t *testing.T, role, text string) (release func()) {
 	t.Helper()
 	gate := make(chan struct{})
 	m.mu.Lock()
@@ -127,8 +128,8 @@ func (m *slowMind) hold(t *testing.T, role, text string) (release func()) {
 	return release
 }
 
-// thinks says that the mind is there, or was.
-func (m *slowMind) thinks(role, text string) func() bool {
+// Thinks says that the mind is there, or was.
+func (m *SlowMind) Thinks(role, text string) func() bool {
 	return func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -136,7 +137,7 @@ func (m *slowMind) thinks(role, text string) func() bool {
 	}
 }
 
-func (m *slowMind) reach(role, text string) {
+func (m *SlowMind) reach(role, text string) {
 	m.mu.Lock()
 	m.reached[role+" "+text]++
 	gate := m.held[role+" "+text]
@@ -146,16 +147,17 @@ func (m *slowMind) reach(role, text string) {
 	}
 }
 
-func (m *slowMind) think(req llmtest.Request) llmtest.Reply {
+// Think is the mind as a model.
+func (m *SlowMind) Think(req llmtest.Request) llmtest.Reply {
 	switch req.Role {
 	case "reviewer":
-		m.reach(whileReviewing, req.Section("The person's request"))
+		m.reach(WhileReviewing, req.Section("The person's request"))
 		return llmtest.Text(llmtest.ReviewOK())
 	case "worker":
 		return llmtest.Text("did: " + strings.TrimPrefix(req.Section("Task"), "Say that you did "))
 	}
-	text := said(req)
-	m.reach(whilePlanning, text)
+	text := Said(req)
+	m.reach(WhilePlanning, text)
 	if more := addedMeanwhile(req); more != "" {
 		text += " + " + more
 	}
@@ -181,11 +183,11 @@ func addedMeanwhile(req llmtest.Request) string {
 	return strings.Join(texts, " + ")
 }
 
-// in is the rig for a subtest, which leaves the program as it is.
-func (r *telegramRig) in(t *testing.T) *telegramRig {
+// In is the rig for a subtest, which leaves the program as it is.
+func (r *TelegramRig) In(t *testing.T) *TelegramRig {
 	t.Helper()
-	program, inner, outer := *r.server, *r.rig, *r
-	program.t = t
-	inner.server, outer.rig = &program, &inner
+	program, inner, outer := *r.Server, *r.Rig, *r
+	program.T = t
+	inner.Server, outer.Rig = &program, &inner
 	return &outer
 }

@@ -13,26 +13,26 @@ import (
 // finished answer takes the place of.
 func TestTelegramAnswerGrows(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	r.channel("telegram", r.bot, r.bot.Token(), "")
+	r := NewTelegram(t, "")
+	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
 	const answer = "one **two** three four five six seven eight nine ten"
-	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
 		reply := llmtest.Text(llmtest.Plan("count", llmtest.Answer(answer)))
 		reply.Pause = 300 * time.Millisecond
 		return reply
 	})
-	r.up()
-	r.bot.Say(r.chief.ID, "count")
+	r.Up()
+	r.Bot.Say(r.Chief.ID, "count")
 	var seen []string
-	r.await("the answer is whole", 30*time.Second, func() bool {
-		shown := r.answers(r.chief.ID)
+	r.Await("the answer is whole", 30*time.Second, func() bool {
+		shown := r.Answers(r.Chief.ID)
 		if len(shown) == 1 && !slices.Contains(seen, shown[0]) {
 			seen = append(seen, shown[0])
 		}
 		return len(shown) > 0 && strings.HasSuffix(shown[0], "ten")
 	})
 	plain := strings.ReplaceAll(answer, "**", "")
-	r.expect(r.chief.ID, plain)
+	r.Expect(r.Chief.ID, plain)
 	if len(seen) < 2 {
 		t.Errorf("it came as one: %q", seen)
 	}
@@ -41,7 +41,7 @@ func TestTelegramAnswerGrows(t *testing.T) {
 			t.Errorf("the chat showed %q", text)
 		}
 	}
-	if all := r.bot.History(r.chief.ID); len(all) != 2 {
+	if all := r.Bot.History(r.Chief.ID); len(all) != 2 {
 		t.Errorf("%d messages were ever in the chat, want the question and the answer", len(all))
 	}
 }

@@ -13,101 +13,101 @@ import (
 // What an edit does goes by where its turn is: queued, running, over.
 func TestTelegramEditsActByTheStateOfTheirTurn(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	ada, bob := r.bot.AddUser("Ada"), r.bot.AddUser("Bob")
-	r.admit("admin", ada, bob)
-	r.channel("telegram", r.bot, r.bot.Token(), "")
-	r.up()
+	r := NewTelegram(t, "")
+	ada, bob := r.Bot.AddUser("Ada"), r.Bot.AddUser("Bob")
+	r.Admit("admin", ada, bob)
+	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
+	r.Up()
 	t.Run("queued: replaced", func(t *testing.T) {
-		r := r.in(t)
-		release := r.mind.hold(t, whilePlanning, "one")
-		r.bot.Say(ada.ID, "one")
-		queued := r.bot.Say(ada.ID, "two")
-		r.await("the first runs", 10*time.Second, r.mind.thinks(whilePlanning, "one"))
-		r.bot.Edit(ada.ID, queued.ID, "three")
-		r.taken()
+		r := r.In(t)
+		release := r.Mind.Hold(t, WhilePlanning, "one")
+		r.Bot.Say(ada.ID, "one")
+		queued := r.Bot.Say(ada.ID, "two")
+		r.Await("the first runs", 10*time.Second, r.Mind.Thinks(WhilePlanning, "one"))
+		r.Bot.Edit(ada.ID, queued.ID, "three")
+		r.Taken()
 		release()
-		r.expect(ada.ID, "heard: one", "heard: three")
+		r.Expect(ada.ID, "heard: one", "heard: three")
 	})
 	t.Run("running: steered", func(t *testing.T) {
-		r := r.in(t)
-		release := r.mind.hold(t, whileReviewing, "work four")
-		m := r.bot.Say(bob.ID, "work four")
-		r.await("it runs", 10*time.Second, r.mind.thinks(whileReviewing, "work four"))
-		r.bot.Edit(bob.ID, m.ID, "work five")
-		r.taken()
+		r := r.In(t)
+		release := r.Mind.Hold(t, WhileReviewing, "work four")
+		m := r.Bot.Say(bob.ID, "work four")
+		r.Await("it runs", 10*time.Second, r.Mind.Thinks(WhileReviewing, "work four"))
+		r.Bot.Edit(bob.ID, m.ID, "work five")
+		r.Taken()
 		release()
-		r.expect(bob.ID, "did: work five")
+		r.Expect(bob.ID, "did: work five")
 	})
 	t.Run("over: kept as a revision", func(t *testing.T) {
-		r := r.in(t)
-		m := r.bot.Say(r.chief.ID, "six")
-		r.expect(r.chief.ID, "heard: six")
-		r.bot.Edit(r.chief.ID, m.ID, "seven")
+		r := r.In(t)
+		m := r.Bot.Say(r.Chief.ID, "six")
+		r.Expect(r.Chief.ID, "heard: six")
+		r.Bot.Edit(r.Chief.ID, m.ID, "seven")
 		tooLate := "I had answered that before you changed it. If you want another answer, write it again, or reply /retry to it."
-		r.expect(r.chief.ID, "heard: six", tooLate)
-		r.bot.Say(r.chief.ID, "eight")
-		r.expect(r.chief.ID, "heard: six", tooLate, "heard: eight")
+		r.Expect(r.Chief.ID, "heard: six", tooLate)
+		r.Bot.Say(r.Chief.ID, "eight")
+		r.Expect(r.Chief.ID, "heard: six", tooLate, "heard: eight")
 		knows := func(req llmtest.Request) bool { return req.Has("(edited earlier message) seven") }
-		if !slices.ContainsFunc(r.model.Requests(), knows) {
+		if !slices.ContainsFunc(r.Model.Requests(), knows) {
 			t.Error("the next plan is made without the new text")
 		}
 	})
 	t.Run("the same told twice", func(t *testing.T) {
-		r := r.in(t)
-		before := r.answers(ada.ID)
-		m := r.bot.Say(ada.ID, "nine")
-		r.expect(ada.ID, append(before, "heard: nine")...)
-		r.bot.Reannounce(ada.ID, m.ID)
-		r.bot.Repeat(1)
-		r.expect(ada.ID, append(before, "heard: nine")...)
+		r := r.In(t)
+		before := r.Answers(ada.ID)
+		m := r.Bot.Say(ada.ID, "nine")
+		r.Expect(ada.ID, append(before, "heard: nine")...)
+		r.Bot.Reannounce(ada.ID, m.ID)
+		r.Bot.Repeat(1)
+		r.Expect(ada.ID, append(before, "heard: nine")...)
 	})
 }
 
 // A choice is made once, by its button or its number.
 func TestTelegramChoiceIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	r := newTelegram(t, "")
-	r.channel("telegram", r.bot, r.bot.Token(), "")
-	r.up()
-	user := r.chief.ID
+	r := NewTelegram(t, "")
+	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
+	r.Up()
+	user := r.Chief.ID
 	toast := func(press string) string {
 		t.Helper()
-		r.await("the press is answered", 10*time.Second, func() bool { return r.bot.Answered(press).Done })
-		return r.bot.Answered(press).Text
+		r.Await("the press is answered", 10*time.Second, func() bool { return r.Bot.Answered(press).Done })
+		return r.Bot.Answered(press).Text
 	}
 	bare := func() bool {
-		return !slices.ContainsFunc(r.bot.FromBot(user), func(m telegramtest.Shown) bool { return m.ReplyMarkup != nil })
+		return !slices.ContainsFunc(r.Bot.FromBot(user), func(m telegramtest.Shown) bool { return m.ReplyMarkup != nil })
 	}
 
-	r.bot.Say(user, "ask me")
-	r.expect(user, "Which one?")
-	question := r.bot.FromBot(user)[0]
+	r.Bot.Say(user, "ask me")
+	r.Expect(user, "Which one?")
+	question := r.Bot.FromBot(user)[0]
 	code := question.ReplyMarkup.Rows[1][0].CallbackData
-	if got := toast(r.bot.Press(user, user, question.ID, "coffee")); got != "" {
+	if got := toast(r.Bot.Press(user, user, question.ID, "coffee")); got != "" {
 		t.Errorf("the choice is answered with %q", got)
 	}
-	r.expect(user, "Which one?", "heard: coffee")
-	r.await("the buttons are gone", 10*time.Second, bare)
-	if got := toast(r.bot.PressStale(user, user, question.ID, code)); !strings.Contains(got, "answered already") {
+	r.Expect(user, "Which one?", "heard: coffee")
+	r.Await("the buttons are gone", 10*time.Second, bare)
+	if got := toast(r.Bot.PressStale(user, user, question.ID, code)); !strings.Contains(got, "answered already") {
 		t.Errorf("a second press is answered with %q", got)
 	}
-	if got := toast(r.bot.PressStale(user, user, question.ID, "nobody made this")); !strings.Contains(got, "does not work any more") {
+	if got := toast(r.Bot.PressStale(user, user, question.ID, "nobody made this")); !strings.Contains(got, "does not work any more") {
 		t.Errorf("an unknown button is answered with %q", got)
 	}
 
-	r.bot.Say(user, "ask me again")
-	r.expect(user, "Which one?", "heard: coffee", "Which one?")
-	question = r.bot.FromBot(user)[2]
+	r.Bot.Say(user, "ask me again")
+	r.Expect(user, "Which one?", "heard: coffee", "Which one?")
+	question = r.Bot.FromBot(user)[2]
 	code = question.ReplyMarkup.Rows[0][0].CallbackData
-	r.bot.Say(user, "1")
-	r.expect(user, "Which one?", "heard: coffee", "Which one?", "heard: tea")
-	if got := toast(r.bot.PressStale(user, user, question.ID, code)); !strings.Contains(got, "answered already") {
+	r.Bot.Say(user, "1")
+	r.Expect(user, "Which one?", "heard: coffee", "Which one?", "heard: tea")
+	if got := toast(r.Bot.PressStale(user, user, question.ID, code)); !strings.Contains(got, "answered already") {
 		t.Errorf("a button pressed after the number is answered with %q", got)
 	}
-	r.await("the buttons are gone", 10*time.Second, bare)
-	r.bot.Say(user, "2") // no question is open
-	r.expect(user, "Which one?", "heard: coffee", "Which one?", "heard: tea", "heard: 2")
+	r.Await("the buttons are gone", 10*time.Second, bare)
+	r.Bot.Say(user, "2") // no question is open
+	r.Expect(user, "Which one?", "heard: coffee", "Which one?", "heard: tea", "heard: 2")
 }
 
 // A message that comes while another is worked on joins it, stops it, or waits.
@@ -120,22 +120,22 @@ func TestTelegramMessageWhileBusyJoinsStopsOrWaits(t *testing.T) {
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			r := newTelegram(t, "busy = \""+mode+"\"\ncollect_window = \"300ms\"\n")
-			r.channel("telegram", r.bot, r.bot.Token(), "")
-			r.up()
-			release := r.mind.hold(t, whileReviewing, "work one")
-			r.bot.Say(r.chief.ID, "work one")
-			r.await("it runs", 10*time.Second, r.mind.thinks(whileReviewing, "work one"))
-			r.bot.Say(r.chief.ID, "and two")
+			r := NewTelegram(t, "busy = \""+mode+"\"\ncollect_window = \"300ms\"\n")
+			r.Channel("telegram", r.Bot, r.Bot.Token(), "")
+			r.Up()
+			release := r.Mind.Hold(t, WhileReviewing, "work one")
+			r.Bot.Say(r.Chief.ID, "work one")
+			r.Await("it runs", 10*time.Second, r.Mind.Thinks(WhileReviewing, "work one"))
+			r.Bot.Say(r.Chief.ID, "and two")
 			if mode == "collect" {
-				r.bot.Say(r.chief.ID, "and three")
+				r.Bot.Say(r.Chief.ID, "and three")
 			}
-			r.taken()
+			r.Taken()
 			if mode != "interrupt" { // which does not wait for the model
 				release()
 			}
-			r.settle()
-			got := r.answers(r.chief.ID)
+			r.Settle()
+			got := r.Answers(r.Chief.ID)
 			for i, text := range got { // what was done by then is told too
 				if strings.HasPrefix(text, "Stopped for your newer message. ") {
 					got[i] = "Stopped for your newer message."

@@ -27,56 +27,56 @@ func TestAnswersGrowOnATerminal(t *testing.T) {
 	t.Parallel()
 	const long, worked = "alpha beta gamma delta epsilon zeta eta theta iota kappa", "one two three four five six seven eight nine ten"
 	told, done := make(chan struct{}), make(chan struct{})
-	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+	r := PlannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
 		switch {
 		case req.Role == "worker":
 			return llmtest.Reply{Text: worked, Pause: 20 * time.Millisecond, HoldAt: 5, Hold: done}
-		case said(req) == "work on it":
+		case Said(req) == "work on it":
 			return llmtest.Text(llmtest.Plan("write", llmtest.Msg("write something")))
-		case strings.HasPrefix(said(req), "never end"):
+		case strings.HasPrefix(Said(req), "never end"):
 			return slowly(long, 4)
 		}
 		reply := slowly(long, 0)
 		reply.HoldAt, reply.Hold = 5, told
 		return reply
 	})
-	r.up()
-	s := onTerminal(t, r, []string{"NO_COLOR=1"}, "chat")
-	s.await(0, "> ")
+	r.Up()
+	s := OnTerminal(t, r, []string{"NO_COLOR=1"}, "chat")
+	s.Await(0, "> ")
 	for _, tt := range []struct {
 		text, second, eighth, last string // of each answer, which the one before may be drawn along with
 		rest                       chan struct{}
 	}{
 		{"tell me", "beta", "theta", "kappa", told}, {"work on it", "two", "eight", "ten", done},
 	} {
-		mark := s.press(tt.text + "\r")
-		s.await(mark, tt.second)
-		if strings.Contains(s.shown.String()[mark:], tt.eighth) {
-			t.Errorf("%s: the beginning came with the end:\n%q", tt.text, s.shown.String()[mark:])
+		mark := s.Press(tt.text + "\r")
+		s.Await(mark, tt.second)
+		if strings.Contains(s.Shown.String()[mark:], tt.eighth) {
+			t.Errorf("%s: the beginning came with the end:\n%q", tt.text, s.Shown.String()[mark:])
 		}
 		close(tt.rest)
-		s.await(mark, tt.last+"\r\n")
-		r.await("the turn has ended", patience, func() bool {
-			return !slices.ContainsFunc(r.turns(), func(turn view.Turn) bool { return turn.State != "done" })
+		s.Await(mark, tt.last+"\r\n")
+		r.Await("the turn has ended", Patience, func() bool {
+			return !slices.ContainsFunc(r.Turns(), func(turn view.Turn) bool { return turn.State != "done" })
 		})
 	}
-	mark := s.press("never end\r")
-	s.await(mark, "gamma")
-	mark = s.press(ctrlC)
-	s.await(mark, "cancelling")
-	s.await(mark, "gamma") // what was read stays
-	s.await(mark, "(cut off)")
-	s.await(mark, "Cancelled.")
-	s.await(s.press("/whoami\r"), "You are owner")
-	mark = s.press("never end again\r")
-	s.await(mark, "gamma")
-	s.press(ctrlC)
-	s.press(ctrlC)
-	s.leaves()
+	mark := s.Press("never end\r")
+	s.Await(mark, "gamma")
+	mark = s.Press(CtrlC)
+	s.Await(mark, "cancelling")
+	s.Await(mark, "gamma") // what was read stays
+	s.Await(mark, "(cut off)")
+	s.Await(mark, "Cancelled.")
+	s.Await(s.Press("/whoami\r"), "You are owner")
+	mark = s.Press("never end again\r")
+	s.Await(mark, "gamma")
+	s.Press(CtrlC)
+	s.Press(CtrlC)
+	s.Leaves()
 
-	cmd := exec.Command(binary.path, "--config", r.config, "chat", "--session", "piped")
+	cmd := exec.Command(Build(t), "--config", r.Config, "chat", "--session", "piped")
 	var out, errs bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = r.dir, environ(), strings.NewReader("tell me\n"), &out, &errs
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Dir, Environ(), strings.NewReader("tell me\n"), &out, &errs
 	if err := cmd.Run(); err != nil || out.String() != long+"\n" || strings.Contains(errs.String(), "alpha") {
 		t.Errorf("%v, stdout %q, stderr %q", err, out.String(), errs.String())
 	}

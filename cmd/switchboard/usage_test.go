@@ -12,7 +12,7 @@ import (
 // A command that is none names the nearest, and none of nothing is wanted.
 func TestWrongUsageSaysWhatWasMeant(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
+	r := Bare(t)
 	for line, want := range map[string]string{
 		"trun":                       `unexpected argument trun, did you mean "turn"?`,
 		"trun list":                  `did you mean "turn"?`,
@@ -24,14 +24,14 @@ func TestWrongUsageSaysWhatWasMeant(t *testing.T) {
 		"channel rejected --limit 0": "--limit: 0 is none",
 		"person refused --limit 0":   "--limit: 0 is none",
 	} {
-		r.refuses(line, 2, want)
+		r.Refuses(line, 2, want)
 	}
 }
 
 // A check says each fault once and where it is, to people and to programs.
 func TestConfigCheckPlacesEachFault(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
+	r := Bare(t)
 	check := func(settings string) (text string, view struct {
 		OK               bool
 		File             string
@@ -39,10 +39,10 @@ func TestConfigCheckPlacesEachFault(t *testing.T) {
 	},
 	) {
 		t.Helper()
-		path := filepath.Join(r.dir, "check.toml")
+		path := filepath.Join(r.Dir, "check.toml")
 		testkit.Write(t, path, settings)
-		_, text, code := r.command("config", "check", "--config", path)
-		out, errs, jsonCode := r.command("config", "check", "--json", "--config", path)
+		_, text, code := r.Command("config", "check", "--config", path)
+		out, errs, jsonCode := r.Command("config", "check", "--json", "--config", path)
 		if err := json.Unmarshal([]byte(out), &view); err != nil || code != jsonCode || view.OK != (code == 0) || code == 0 && view.File != path {
 			t.Fatalf("%v, exit %d and %d\n%s%s", err, code, jsonCode, out, errs)
 		}
@@ -65,7 +65,7 @@ func TestConfigCheckPlacesEachFault(t *testing.T) {
 		!strings.Contains(text, "check.toml:3: channels.acme.allow_conversations[0]: \"#general\": a name can change hands; write the platform's stable ID, such as C012ABCDEF (") {
 		t.Errorf("%+v\n%s", v, text)
 	}
-	out, _, code := r.command("config", "check", "--json", "--config", filepath.Join(r.dir, "none.toml"))
+	out, _, code := r.Command("config", "check", "--json", "--config", filepath.Join(r.Dir, "none.toml"))
 	if code != 2 || !strings.Contains(out, "none.toml") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
@@ -75,14 +75,14 @@ func TestConfigCheckPlacesEachFault(t *testing.T) {
 // patterns say.
 func TestWhoamiSaysWhatMayBeUsed(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
-	out, errs, code := r.commandWith("/whoami\n", "chat")
+	r := Bare(t)
+	out, errs, code := r.CommandWith("/whoami\n", "chat")
 	if code != 0 || !strings.Contains(out, "Tools you may use here: exec, ") || strings.Contains(out, "*") {
 		t.Errorf("exit %d, %s\n%s", code, out, errs)
 	}
-	r = newRig(t, []string{"u1"}, "[router]\ndefault_mode = \"ask\"\n")
-	r.up()
-	if got := r.ask("u1", "/whoami"); !strings.Contains(got, "http.get") || strings.Contains(got, "exec") || strings.Contains(got, "workspace.write") {
+	r = NewRig(t, []string{"u1"}, "[router]\ndefault_mode = \"ask\"\n")
+	r.Up()
+	if got := r.Ask("u1", "/whoami"); !strings.Contains(got, "http.get") || strings.Contains(got, "exec") || strings.Contains(got, "workspace.write") {
 		t.Errorf("%q", got)
 	}
 }
