@@ -28,13 +28,13 @@ mutate:
 # (SWITCHBOARD_TEST_SEED makes others).
 long:
 	SWITCHBOARD_TEST_LINES=200000 go test -run '^TestWhatRunsWasJudged$$' -count 1 -timeout 2h -v ./agent/tools/command
-	SWITCHBOARD_TEST_TURNS=100000 go test -tags long -run 'TestLongSession|TestBackupOfManyTurns|TestMemoryIsFlat|TestWaitingForTheModel|TestPlatformsAwayForMinutes|TestTwoEnginesDoMore|TestTwoEnginesManyKills' -count 1 -parallel 1 -timeout 1h -v ./store ./cmd/switchboard
+	SWITCHBOARD_TEST_TURNS=100000 go test -tags long -run 'TestLongSession|TestBackupOfManyTurns|TestMemoryIsFlat|TestWaitingForTheModel|TestPlatformsAwayForMinutes|TestTwoEnginesDoMore|TestTwoEnginesManyKills' -count 1 -p 1 -parallel 1 -timeout 1h -v ./store ./cmd/switchboard/tests/crash ./cmd/switchboard/tests/faults
 
 # Half an hour of mixed faults, one engine on SQLite and two on PostgreSQL, all on
 # this machine's loopback: nothing is lost or done twice, and nothing grows. SOAK=2m
 # makes it short, SOAK_SEED runs the same again.
 soak:
-	go test -tags soak -run '^TestSoak' -count 1 -timeout 2h -v ./cmd/switchboard
+	go test -tags soak -run '^TestSoak' -count 1 -timeout 2h -v ./cmd/switchboard/tests/crash
 
 # Scenarios against a real provider; without its key in the environment they are skipped.
 live:

@@ -209,6 +209,7 @@ func TestCoreNamesNoPlatform(t *testing.T) {
 		regexp.MustCompile(`^channels/(telegram|slack|discord)/`),
 		regexp.MustCompile(`^cmd/switchboard/kinds[a-z_]*\.go$`), // the wiring table
 		regexp.MustCompile(`^cmd/switchboard/(init|dev)\.go$`),   // examples for people; the fake platforms
+		regexp.MustCompile(`^cmd/switchboard/programtest/`),      // the stand-ins of its tests
 		regexp.MustCompile(`^configs/(channel|people)\.go$`),     // the table of known kinds; an example in a sentence
 		regexp.MustCompile(`^docs/`),
 	}

@@ -1,6 +1,0 @@
-//go:build race
-
-package main_test
-
-// raceDetector says that the tests are built with it; fleets run engines that are too.
-const raceDetector = true

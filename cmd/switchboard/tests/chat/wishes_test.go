@@ -1,0 +1,78 @@
+package chat_test
+
+// The wishes of TestPromptsTellWhatAModelNeeds, in their order: what one made another changes.
+var wishes = []wish{
+	// talk
+	{says: "good morning!", args: `{"answer": "Good morning."}`, rules: "in `answer`", shows: "Good morning."},
+	{says: "what is the capital of France?", args: `{"answer": "Paris."}`, rules: "in `answer`", shows: "Paris."},
+	{says: "book a table for tonight", args: `{"answer": "For how many?", "choices": ["two", "four"]}`, rules: "plan one `msg` that asks & `choices`", shows: "For how many?"},
+	{says: "my password for the shop is hunter2", args: `{"answer": "no", "key": "password"}`, rules: "`secrets`: & as key and value", shows: "I did not use the credential"},
+
+	// reminders and work for later
+	{says: "remind me tomorrow at 9 to call Ann", tool: "schedule.add", args: `{"kind": "reminder", "when": "tomorrow at 9", "text": "Call Ann"}`, needs: "reminder & tomorrow at 9", shows: "all Ann"},
+	{says: "wake me at 7 every weekday", tool: "schedule.add", args: `{"kind": "reminder", "when": "every weekday at 7:00", "text": "Wake up"}`, needs: "reminder & every weekday at 8:00", shows: "Wake up"},
+	{says: "ricordami ogni lunedì alle 9 di annaffiare le piante", tool: "schedule.add", args: `{"kind": "reminder", "when": "every monday at 9:00", "text": "Annaffia le piante"}`, needs: "in English & every monday", shows: "Annaffia"},
+	{says: "erinnere mich in 20 Minuten an den Kuchen", tool: "schedule.add", args: `{"kind": "reminder", "when": "in 20 minutes", "text": "Kuchen"}`, needs: "in English & in 20 minutes", shows: "Kuchen"},
+	{says: "rappelle-moi demain à midi d'appeler Paul", tool: "schedule.add", args: `{"kind": "reminder", "when": "tomorrow at noon", "text": "Appelle Paul"}`, needs: "in English & noon", shows: "Paul"},
+	{says: "recuérdame el 5 de diciembre a las 9 pagar el alquiler", tool: "schedule.add", args: `{"kind": "reminder", "when": "on 5 december at 9", "text": "Alquiler"}`, needs: "in English & on 5 december at 9", shows: "Alquiler"},
+	{says: "set a timer for 10 minutes", tool: "schedule.add", args: `{"kind": "reminder", "when": "in 10 minutes", "text": "The time is over"}`, needs: "in 20 minutes", shows: "The time is over"},
+	{says: "every morning at 8 read the news folder and sum it up", tool: "schedule.add", args: `{"kind": "task", "when": "every day at 8:00", "text": "Sum up the news folder"}`, needs: "task       text is what you are asked then", shows: "Sum up the news folder"},
+	{says: "look into the build folder every 30 minutes, and speak up only when something changed", tool: "schedule.add", args: `{"kind": "heartbeat", "when": "every 30 minutes", "text": "Has the build folder changed?"}`, needs: "left out where nothing has changed & every 15 minutes", shows: "Has the build folder changed?"},
+	{says: "remind me to drink every 2 hours, only from 9 to 18", tool: "schedule.add", args: `{"kind": "reminder", "when": "every 2 hours between 9:00 and 18:00", "text": "Drink"}`, needs: "between 8:00 and 22:00", shows: "Drink"},
+	{says: "each month on the first at 9 remind me of the invoice, until the end of the year", tool: "schedule.add", args: `{"kind": "reminder", "when": "every month on the 1st at 9 until 31 december", "text": "Invoice"}`, needs: "every month on the 1st at 9 & until 31 december", shows: "Invoice"},
+	{says: "cron 0 8 * * 1-5: remind me of the stand-up", tool: "schedule.add", args: `{"kind": "reminder", "when": "cron 0 8 * * 1-5", "text": "Stand-up"}`, needs: "cron 0 8 * * 1-5", shows: "Stand-up"},
+	{says: "remind me tomorrow at 9 Tokyo time of the call with Ken", tool: "schedule.add", args: `{"kind": "reminder", "when": "tomorrow at 9", "text": "Ken", "zone": "Asia/Tokyo"}`, needs: "an IANA name", shows: "Asia/Tokyo"},
+	{says: "five times, every 15 minutes: remind me to stretch", tool: "schedule.add", args: `{"kind": "reminder", "when": "every 15 minutes, 5 times", "text": "Stretch"}`, needs: ", 5 times", shows: "Stretch"},
+	{says: "which reminders do I have?", tool: "schedule.list", args: `{}`, shows: "Wake up"},
+	{says: "welche Erinnerungen habe ich?", tool: "schedule.list", args: `{}`, shows: "Kuchen"},
+	{says: "tell me all about job #2", tool: "schedule.list", args: `{"job": #2}`, shows: "Wake up"},
+	{says: "list the jobs of everybody", tool: "schedule.list", args: `{"all": true}`, shows: "Stand-up"},
+	{says: "move reminder #1 to 10 o'clock", tool: "schedule.change", args: `{"job": #1, "action": "edit", "when": "tomorrow at 10"}`, needs: "edit & when", shows: "10:00"},
+	{says: "pause job #2", tool: "schedule.change", args: `{"job": #2, "action": "pause"}`, needs: "pause", shows: "I paused reminder"},
+	{says: "let it go on", then: true, tool: "schedule.change", args: `{"job": #2, "action": "resume"}`, needs: "resume", shows: "Wake up"},
+	{says: "skip the next time of job #2", tool: "schedule.change", args: `{"job": #2, "action": "skip"}`, needs: "skip", shows: "I'll skip the next run"},
+	{says: "run job #8 now", tool: "schedule.change", args: `{"job": #8, "action": "run"}`, needs: "run", shows: "I'm running task"},
+	{says: "job #8 must never run twice at once: leave one out then", tool: "schedule.change", args: `{"job": #8, "action": "set", "text": "overlap skip"}`, needs: "overlap skip|queue|allow", shows: "overlap"},
+	{says: "job #9: only between 8 and 20 o'clock", tool: "schedule.change", args: `{"job": #9, "action": "set", "text": "hours 8:00-20:00"}`, needs: "hours 8:00-22:00", shows: "hours"},
+	{says: "remove reminder #4", tool: "schedule.change", args: `{"job": #4, "action": "remove"}`, needs: "remove", shows: "Kuchen"},
+	{says: "cancella il promemoria #3", tool: "schedule.change", args: `{"job": #3, "action": "remove"}`, needs: "remove", shows: "Annaffia"},
+
+	// others
+	{says: "tell Bob that the meeting is at 15:00", tool: "message.send", args: `{"to": "Bob", "text": "The meeting is at 15:00."}`, needs: "a name", shows: "Bob"},
+	{says: "schreib Bob, dass ich später komme", tool: "message.send", args: `{"to": "Bob", "text": "Chief kommt später."}`, needs: "a name", shows: "Bob"},
+	{says: "manda un messaggio a Bob: ci vediamo domani", tool: "message.send", args: `{"to": "Bob", "text": "Ci vediamo domani."}`, needs: "a name", shows: "Bob"},
+	{says: "write into the chat telegram:500000002 that the server is up", tool: "message.send", args: `{"to": "telegram:500000002", "text": "The server is up."}`, needs: "CHANNEL:ID", shows: "telegram:500000002"},
+	{says: "tell Bob tomorrow at 8 that the keys are at the desk", tool: "schedule.send", args: `{"to": "Bob", "when": "tomorrow at 8", "text": "The keys are at the desk."}`, needs: "to & when", shows: "Bob"},
+
+	// files and commands
+	{says: "keep a note: milk and bread", tool: "workspace.write", args: `{"path": "notes.md", "content": "milk\nbread\n", "mode": "create"}`, needs: "create", shows: "notes.md"},
+	{says: "add eggs to it", then: true, tool: "workspace.write", args: `{"path": "notes.md", "content": "eggs\n", "mode": "append"}`, needs: "append", shows: "notes.md"},
+	{says: "what files do I have?", then: true, tool: "workspace.list", args: `{}`, shows: "notes.md"},
+	{says: "show me notes.md", then: true, tool: "workspace.read", args: `{"path": "notes.md"}`, shows: "bread"},
+	{says: "its second line only", then: true, tool: "workspace.read", args: `{"path": "notes.md", "first_line": 2, "last_line": 2}`, shows: "bread"},
+	{says: "write into notes.md that there is only tea", then: true, tool: "workspace.write", args: `{"path": "notes.md", "content": "tea\n", "mode": "replace"}`, needs: "replace", shows: "notes.md"},
+	{says: "send me that file", then: true, tool: "workspace.publish", args: `{"path": "notes.md"}`, needs: "the link for the msg", rules: "`[name](attachment:ID)`", shows: "file notes.md"},
+	{says: "how many words has it?", then: true, tool: "exec", args: "wc -w notes.md", rules: "run by /bin/sh in the workspace", shows: "1 notes.md"},
+	{says: "now delete it", then: true, tool: "workspace.remove", args: `{"path": "notes.md"}`, shows: "notes.md"},
+	{says: "what is in this?", file: "the lighthouse\n", tool: "attachment.read", args: `{"id": "@"}`, needs: `ids stand under "Attachments"`, shows: "the lighthouse"},
+	{says: "put this one into my workspace as in/b.txt", file: "the harbour\n", tool: "attachment.save", args: `{"id": "@", "path": "in/b.txt", "mode": "create"}`, needs: "create", shows: "in/b.txt"},
+	{says: "what day was it 100 days ago?", tool: "exec", args: "date -d '100 days ago' +day-%j", rules: "run by /bin/sh in the workspace", shows: "day-"},
+	{says: "what does https://127.0.0.1/page say?", tool: "http.get", args: `{"url": "https://127.0.0.1/page"}`, shows: "private"},
+
+	// itself, and what admins do
+	{says: "what time is it?", tool: "time", args: `{}`, shows: "Europe/Berlin"},
+	{says: "wie spät ist es in New York?", tool: "time", args: `{"zone": "America/New_York"}`, needs: "IANA", shows: "America/New_York"},
+	{says: "who am I to you, and which model answers me?", tool: "session.info", args: `{}`, shows: "fake/model"},
+	{says: "is the server busy?", tool: "host.info", args: `{}`, shows: "memory"},
+	{says: "who may write to you?", tool: "admin.people", args: `{"action": "list"}`, needs: "list", shows: "Bob"},
+	{says: "which strangers knocked?", tool: "admin.people", args: `{"action": "strangers"}`, needs: "strangers", shows: "Nobody new has written to me lately."},
+	{says: "add Carl, who is telegram:777, as a user", tool: "admin.people", args: `{"action": "add", "name": "Carl", "identity": "telegram:777", "role": "user"}`, needs: "add & identity", shows: "Carl"},
+	{says: "make Carl an admin", tool: "admin.people", args: `{"action": "role", "name": "Carl", "role": "admin"}`, needs: "role & admin", shows: "Carl"},
+	{says: "Carl is to be a plain user again", tool: "admin.people", args: `{"action": "role", "name": "Carl", "role": "user"}`, needs: "role & user", shows: "Carl"},
+	{says: "what is the log level?", tool: "admin.config", args: `{"action": "get", "key": "log.level"}`, needs: "get & log.level", shows: "log.level"},
+	{says: "set the log level to debug", tool: "admin.config", args: `{"action": "set", "key": "log.level", "value": "debug"}`, needs: "set & log.level", shows: "debug"},
+	{says: "undo that", then: true, tool: "admin.config", args: `{"action": "undo"}`, needs: "undo", shows: "log.level"},
+	{says: "who changed the settings lately?", tool: "admin.audit", args: `{"kind": "config"}`, needs: "config", shows: "log.level"},
+	{says: "is Telegram connected?", tool: "admin.channels", args: `{"action": "list"}`, needs: "list", shows: "connected"},
+	{says: "which messages could not be sent?", tool: "admin.deliveries", args: `{"action": "list"}`, needs: "list", shows: "Everything was sent"},
+}
