@@ -77,6 +77,7 @@ var arrows = []struct {
 	{"channels/web", []string{"channels", "channels/render", "router", "agent", "agent/", "scheduler"}},
 	{"channels/", []string{"channels", "channels/render", "channels/wire"}},
 	{"scheduler", nil},
+	{"internal/api", nil},
 	{"internal/retry", nil},
 	{"internal/secrets", nil},
 	{"internal/secrets/vault", nil},
@@ -118,7 +119,6 @@ var arrows = []struct {
 	{"store/files", append([]string{"router/files", "store/blobs"}, belowTop...)},
 	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router", "router/", "store/"}},
 	{"configs", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/ledger", "internal/secrets/vault", "store/database"}},
-	{"cmd/switchboard/local", nil},
 	{"cmd/switchboard/logs", []string{"configs"}},
 	{"cmd/", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/", "internal/secrets/", "store", "store/", "configs", "cmd/switchboard/"}},
 }
@@ -130,7 +130,7 @@ var belowTop = []string{
 }
 
 // leaves import nothing of ours.
-var leaves = []string{"internal/retry", "internal/secrets", "internal/words"}
+var leaves = []string{"internal/api", "internal/retry", "internal/secrets", "internal/words"}
 
 func fits(pattern, name string) bool {
 	return pattern == name || strings.HasSuffix(pattern, "/") && strings.HasPrefix(name, pattern)
@@ -214,7 +214,7 @@ func TestOnlyDevImportsFakes(t *testing.T) {
 
 func TestLeavesDependOnNothingOfOurs(t *testing.T) {
 	t.Parallel()
-	for _, leaf := range []string{"internal/retry", "internal/secrets", "internal/words", "channels", "scheduler", "agent/llm", "agent/tools/workspace"} {
+	for _, leaf := range []string{"internal/api", "internal/retry", "internal/secrets", "internal/words", "channels", "scheduler", "agent/llm", "agent/tools/workspace"} {
 		for _, p := range list(t, "-deps", "./"+leaf) {
 			if name, ok := ours(p.ImportPath); ok && name != leaf && !slices.Contains(leaves, name) {
 				t.Errorf("%s depends on %s", leaf, name)
@@ -308,8 +308,8 @@ func TestArrowsAllowAndForbidImports(t *testing.T) {
 		{"store/engines", "store", false},
 		{"configs", "store/database", true},
 		{"configs", "cmd/switchboard", false},
-		{"cmd/switchboard", "cmd/switchboard/local", true},
-		{"cmd/switchboard/local", "configs", false},
+		{"cmd/switchboard", "internal/api", true},
+		{"internal/api", "configs", false},
 		{"cmd/switchboard", "cmd/switchboard/programtest", false},
 		{"cmd/switchboard/programtest", "channels/telegram/telegramtest", true},
 		{"cmd/switchboard/programtest", "store/storetest", true},

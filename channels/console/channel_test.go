@@ -3,11 +3,11 @@ package console
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
-	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +18,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
+	"switchboard/internal/api"
 )
 
 // nothing is a SessionReader without sessions.
@@ -30,10 +31,13 @@ func (nothing) Events(context.Context, string, int64, int) ([]channels.SessionEv
 func TestConformance(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Harness {
 		channel := New("console", nothing{}, slog.New(slog.DiscardHandler))
-		server := httptest.NewServer(channel.Handler())
+		server := httptest.NewServer(handler(channel))
+		server.Config.SetKeepAlivesEnabled(false)
 		c := &client{
-			http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-			base: server.URL, session: "default", person: "ada", link: &link{patience: patience},
+			engine: api.NewClient(func(ctx context.Context) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "tcp", server.Listener.Addr().String())
+			}),
+			session: "default", person: "ada", link: &link{patience: patience},
 		}
 		// The person writes as Chat does: a line, and the next when it was taken.
 		ctx, cancel := context.WithCancel(context.Background())
@@ -103,20 +107,20 @@ func TestHandlerRefusesBadRequests(t *testing.T) {
 		status             int
 		says               string
 	}{
-		"no JSON":       {"POST", PathMessages, "hello", 400, "not readable"},
-		"no person":     {"POST", PathMessages, `{"session":"s","text":"x"}`, 400, "person"},
-		"bad session":   {"POST", PathMessages, `{"session":"a b","person":"ada","text":"x"}`, 400, "session"},
-		"bad after":     {"GET", PathEvents + "?session=s&person=ada&after=x", "", 400, "after"},
-		"bad until":     {"GET", PathEvents + "?session=s&person=ada&until=-2", "", 400, "until"},
-		"events, no id": {"GET", PathEvents, "", 400, "session"},
-		"wrong method":  {"GET", PathMessages, "", 405, ""},
-		"too long":      {"POST", PathMessages, `{"session":"s","person":"ada","text":"` + strings.Repeat("x", maxBody) + `"}`, 413, "too long"},
+		"no JSON":       {"POST", messagesPath, "hello", 400, "not readable"},
+		"no person":     {"POST", messagesPath, `{"session":"s","content":"x"}`, 400, "person"},
+		"bad session":   {"POST", messagesPath, `{"session":"a b","user":"ada","content":"x"}`, 400, "session"},
+		"bad after":     {"GET", eventsPath("s", url.Values{"user": {"ada"}, "after": {"x"}}), "", 400, "after"},
+		"bad until":     {"GET", eventsPath("s", url.Values{"user": {"ada"}, "until": {"-2"}}), "", 400, "until"},
+		"events, no id": {"GET", eventsPath("a b", url.Values{"user": {"ada"}}), "", 400, "session"},
+		"wrong method":  {"GET", messagesPath, "", 405, ""},
+		"too long":      {"POST", messagesPath, `{"session":"s","user":"ada","content":"` + strings.Repeat("x", maxBody) + `"}`, 413, "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			request := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
 			response := httptest.NewRecorder()
-			e.channel.Handler().ServeHTTP(response, request)
+			handler(e.channel).ServeHTTP(response, request)
 			if response.Code != c.status || !strings.Contains(response.Body.String(), c.says) {
 				t.Errorf("%d %s", response.Code, response.Body)
 			}
@@ -129,9 +133,9 @@ func TestHandlerBeforeRunIsUnavailable(t *testing.T) {
 	channel := New("console", nothing{}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	request := httptest.NewRequestWithContext(ctx, "POST", PathMessages, strings.NewReader(`{"session":"s","person":"ada","text":"x"}`))
+	request := httptest.NewRequestWithContext(ctx, "POST", messagesPath, strings.NewReader(`{"session":"s","user":"ada","content":"x"}`))
 	response := httptest.NewRecorder()
-	channel.Handler().ServeHTTP(response, request)
+	handler(channel).ServeHTTP(response, request)
 	if response.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", response.Code, response.Body)
 	}
@@ -141,18 +145,9 @@ func TestSecondMessageUnderAKeyIsADuplicate(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)
 	for _, duplicate := range []bool{false, true} {
-		body := `{"session":"s","person":"ada","text":"x","key":"k"}`
-		response, err := e.client.Post("http://engine"+PathMessages, "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = response.Body.Close()
 		var got map[string]any
-		if err := json.Unmarshal(raw, &got); err != nil {
+		call := api.Call{Method: http.MethodPost, Path: messagesPath, Key: "k", Body: message{Session: "s", User: "ada", Content: "x"}}
+		if err := e.client.Do(t.Context(), call, &got); err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]any{"message_id": "1", "turn_id": "101", "event": 1.0, "duplicate": false}

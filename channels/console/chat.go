@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"sync"
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/api"
 )
 
 // Options are how Chat talks.
@@ -49,12 +49,12 @@ var ErrUnanswered = errors.New("not everything was answered")
 // Chat talks to an engine's console until the input ends: in a pipe one line is
 // one message, on a terminal the person leaves. A turn that failed has been
 // answered, by the notice that says so. An engine that goes away is waited for: its
-// successor is whoever engine's transport connects to; the error is an ErrNoEngine
+// successor is whoever engine connects to; the error is an ErrNoEngine
 // when that took too long, and ctx's error when ctx ends.
 //
 // A read of Options.In that is blocked when Chat returns stays blocked until its
 // input ends.
-func Chat(ctx context.Context, engine *http.Client, o Options) error {
+func Chat(ctx context.Context, engine *api.Client, o Options) error {
 	conv, err := conversationID(o.Person, o.Session)
 	if err != nil {
 		return err

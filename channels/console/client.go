@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -15,34 +14,21 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/api"
 	"switchboard/internal/retry"
 )
 
-// postTry bounds one try to send a message; an engine that hangs is asked again.
-const postTry = 15 * time.Second
-
-// refusedError is a complete answer that is no success; trying again is useless.
-type refusedError struct{ why string }
-
-func (e *refusedError) Error() string { return e.why }
-
-// faultError is the answer of an engine that is there and cannot do what it should.
-type faultError struct{ why string }
-
-func (e *faultError) Error() string { return e.why }
-
 // client is one conversation of one person, seen from outside the engine.
 type client struct {
-	http            *http.Client
-	base            string // any host: http dials the engine's socket
+	engine          *api.Client
 	session, person string
 	live            bool // texts that grow are wanted too
 	link            *link
 }
 
-func newClient(engine *http.Client, o Options) *client {
+func newClient(engine *api.Client, o Options) *client {
 	return &client{
-		http: engine, base: "http://engine", session: o.Session, person: o.Person,
+		engine: engine, session: o.Session, person: o.Person,
 		live: o.Terminal, link: &link{patience: patience},
 	}
 }
@@ -55,25 +41,14 @@ func (c *client) post(ctx context.Context, text string) (receipt, error) {
 // postAs sends a message under key, again and again while the engine cannot be
 // reached: the key lets it be taken once.
 func (c *client) postAs(ctx context.Context, key, text string) (receipt, error) {
-	body, err := json.Marshal(postCall{Session: c.session, Person: c.person, Text: text, Key: key})
-	if err != nil {
-		return receipt{}, fmt.Errorf("write the message: %w", err)
-	}
 	var got receipt
-	err = c.persist(ctx, c.live, func() error {
-		ctx, cancel := context.WithTimeout(ctx, postTry)
+	err := c.persist(ctx, c.live, func() error {
+		ctx, cancel := context.WithTimeout(ctx, api.PostWait)
 		defer cancel()
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+PathMessages, bytes.NewReader(body))
-		if err != nil {
-			return &refusedError{err.Error()}
-		}
-		request.Header.Set("Content-Type", "application/json")
-		response, err := c.do(request)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = response.Body.Close() }()
-		return json.NewDecoder(response.Body).Decode(&got)
+		return c.engine.Do(ctx, api.Call{
+			Method: http.MethodPost, Path: messagesPath, Key: key,
+			Body: message{Session: c.session, User: c.person, Content: text},
+		}, &got)
 	})
 	if err != nil {
 		return receipt{}, fmt.Errorf("send the message: %w", err)
@@ -81,27 +56,10 @@ func (c *client) postAs(ctx context.Context, key, text string) (receipt, error) 
 	return got, nil
 }
 
-// do makes a call; an answer that is no success is an error.
-func (c *client) do(request *http.Request) (*http.Response, error) {
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode == http.StatusOK {
-		return response, nil
-	}
-	defer func() { _ = response.Body.Close() }()
-	said := fault{Error: response.Status}
-	if json.NewDecoder(io.LimitReader(response.Body, 64<<10)).Decode(&said) != nil || said.Error == "" {
-		said.Error = response.Status
-	}
-	switch {
-	case response.StatusCode == http.StatusInternalServerError:
-		return nil, &faultError{said.Error}
-	case response.StatusCode > http.StatusInternalServerError: // it begins or ends
-		return nil, errors.New(said.Error)
-	}
-	return nil, &refusedError{said.Error}
+// refused says that an engine will not do what it was asked; trying again is useless.
+func refused(err error) bool {
+	answer, ok := errors.AsType[*api.Error](err)
+	return ok && answer.Status < http.StatusInternalServerError
 }
 
 // persist repeats f until it succeeds or is refused, or all patience is at an end. With
@@ -119,22 +77,23 @@ func (c *client) persist(ctx context.Context, waits bool, f func() error) error 
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		if _, refused := errors.AsType[*refusedError](err); refused {
+		answer, complete := errors.AsType[*api.Error](err)
+		switch {
+		case refused(err):
 			c.link.works()
 			return err
-		}
-		if _, fault := errors.AsType[*faultError](err); fault {
+		case !complete, answer.Status != http.StatusInternalServerError: // it begins or ends
+			faulty = time.Time{}
+			if c.link.failed() {
+				return fmt.Errorf("%w (%w)", ErrNoEngine, err)
+			}
+		default: // it is there and cannot do what it should
 			c.link.works()
 			if faulty.IsZero() {
 				faulty = time.Now()
 			}
 			if !waits && time.Since(faulty) > faultPatience {
 				return err
-			}
-		} else {
-			faulty = time.Time{}
-			if c.link.failed() {
-				return noEngine(err)
 			}
 		}
 	}
@@ -173,13 +132,8 @@ func (c *client) open(ctx context.Context, after int64) (io.ReadCloser, int64, e
 }
 
 func (c *client) get(ctx context.Context, query url.Values) (*http.Response, error) {
-	query.Set("session", c.session)
-	query.Set("person", c.person)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+PathEvents+"?"+query.Encode(), nil)
-	if err != nil {
-		return nil, &refusedError{err.Error()}
-	}
-	return c.do(request)
+	query.Set("user", c.person)
+	return c.engine.Open(ctx, api.Call{Method: http.MethodGet, Path: eventsPath(c.session, query)})
 }
 
 // between hands over the events after number after up to number until, or fewer if

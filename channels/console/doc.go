@@ -1,9 +1,9 @@
 // Package console is the terminal of this machine as a channel (kind "console").
 //
-// The engine's side is Channel: its Handler takes messages and streams a session's
+// The engine's side is Channel: its Routes take messages and stream a session's
 // events to local clients over the engine's own socket, whose file mode says who
 // may connect; whoever can is believed about which person they are. The terminal's
-// side is Chat, which talks to that handler from another process, or the same one.
+// side is Chat, which talks to them from another process, or the same one.
 //
 // Chat outlives its engine: what is not answered is sent again under the same key to
 // the next one, and the events go on behind the last one seen. The line editor is

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"switchboard/channels"
+	"switchboard/internal/api"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // in memory, and reply decides what becomes of each text.
 type engine struct {
 	channel *Channel
-	client  *http.Client
+	client  *api.Client
 	reply   func(text string, turn *turn)
 
 	mu     sync.Mutex
@@ -60,25 +61,31 @@ func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(e.losing(e.channel.Handler()))
+	server := httptest.NewUnstartedServer(e.losing(handler(e.channel)))
 	_ = server.Listener.Close()
 	server.Listener = listener
 	server.Start()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	e.client = api.NewClient(func(ctx context.Context) (net.Conn, error) {
 		if e.away.Load() {
 			return nil, errors.New("nobody is there")
 		}
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
-	}}
-	e.client = &http.Client{Transport: transport}
+	})
 	e.start(t)
 	t.Cleanup(func() {
 		e.work.Wait()
 		e.stop()
-		transport.CloseIdleConnections()
+		e.client.Close()
 		server.Close()
 	})
 	return e
+}
+
+// handler serves the channel alone.
+func handler(c *Channel) http.Handler {
+	mux := http.NewServeMux()
+	c.Routes(mux)
+	return mux
 }
 
 // losing takes messages and loses the first answers.

@@ -13,11 +13,10 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/api"
 )
 
 const (
-	// startWait is how long a call waits for the engine to be ready.
-	startWait = 2 * time.Second
 	// pollEvery is how often a stream looks for events that nobody woke it for.
 	pollEvery = time.Second
 	// maxBody bounds a call's body; JSON may write a byte as six.
@@ -26,30 +25,28 @@ const (
 	page = 200
 )
 
-// Handler serves local clients under /console/. Who reaches it is trusted.
-func (c *Channel) Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+PathMessages, c.message)
-	mux.HandleFunc("GET "+PathEvents, c.events)
-	return mux
+// Routes serves local clients on mux. Who reaches it is trusted.
+func (c *Channel) Routes(mux *http.ServeMux) {
+	mux.HandleFunc("POST "+messagesPath, c.message)
+	mux.HandleFunc("GET "+eventsPattern, c.events)
 }
 
 func (c *Channel) message(w http.ResponseWriter, r *http.Request) {
-	var call postCall
+	var call message
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&call); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			refuse(w, http.StatusRequestEntityTooLarge, "the message is too long")
+			api.Refuse(w, http.StatusRequestEntityTooLarge, "the message is too long")
 			return
 		}
-		refuse(w, http.StatusBadRequest, "the call is not readable: "+err.Error())
+		api.Refuse(w, http.StatusBadRequest, "the call is not readable: "+err.Error())
 		return
 	}
-	conv, err := conversationID(call.Person, call.Session)
+	conv, err := conversationID(call.User, call.Session)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		api.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	call.Key = cmp.Or(call.Key, rand.Text())
+	key := cmp.Or(r.Header.Get(api.KeyHeader), rand.Text())
 	run, leave, ok := c.wait(w, r)
 	if !ok {
 		return
@@ -58,19 +55,19 @@ func (c *Channel) message(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := joined(r.Context(), run.ctx)
 	defer cancel()
 	receipts, err := run.sink.Accept(ctx, []channels.Event{{
-		Key: eventKey(c.name, conv, call.Key), Kind: channels.EventMessage,
+		Key: eventKey(c.name, conv, key), Kind: channels.EventMessage,
 		Conversation: channels.Conversation{Channel: c.name, ID: conv, Kind: channels.Direct, Place: string(conv)},
-		Sender:       channels.Sender{ID: call.Person, Label: call.Person, Person: call.Person},
-		Message:      channels.Message{ID: channels.MessageID(call.Key), Text: call.Text},
+		Sender:       channels.Sender{ID: call.User, Label: call.User, Person: call.User},
+		Message:      channels.Message{ID: channels.MessageID(key), Text: call.Content},
 		At:           time.Now().UTC(),
 	}})
 	if err != nil || len(receipts) != 1 {
 		c.log.ErrorContext(ctx, "message not accepted", "conversation_id", conv, "error", err)
-		refuse(w, http.StatusInternalServerError, "the message could not be stored; try again")
+		api.Refuse(w, http.StatusInternalServerError, "the message could not be stored; try again")
 		return
 	}
 	got := receipts[0]
-	answer(w, http.StatusOK, receipt{
+	api.Reply(w, http.StatusAccepted, receipt{
 		MessageID: got.MessageID, TurnID: got.TurnID, Event: got.Event,
 		Duplicate: got.Duplicate, Rejected: got.Rejected,
 	})
@@ -78,11 +75,11 @@ func (c *Channel) message(w http.ResponseWriter, r *http.Request) {
 
 // wait joins the run, or answers that there is none.
 func (c *Channel) wait(w http.ResponseWriter, r *http.Request) (*run, func(), bool) {
-	ctx, cancel := context.WithTimeout(r.Context(), startWait)
+	ctx, cancel := context.WithTimeout(r.Context(), api.StartWait)
 	defer cancel()
 	run, leave, ok := c.enter(ctx)
 	if !ok {
-		refuse(w, http.StatusServiceUnavailable, "the engine is not ready")
+		api.Refuse(w, http.StatusServiceUnavailable, "the engine is not ready")
 	}
 	return run, leave, ok
 }
@@ -99,9 +96,9 @@ func joined(ctx, other context.Context) (context.Context, context.CancelFunc) {
 
 func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	conv, err := conversationID(query.Get("person"), query.Get("session"))
+	conv, err := conversationID(query.Get("user"), r.PathValue("id"))
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		api.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	run, leave, ok := c.wait(w, r)
@@ -117,13 +114,13 @@ func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
 	after, err := number(query, "after")
 	until, alsoErr := number(query, "until")
 	if err = cmp.Or(err, alsoErr); err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		api.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	if after < 0 {
 		if after, err = c.last(ctx, session); err != nil {
 			c.log.ErrorContext(ctx, "events not readable", "conversation_id", conv, "error", err)
-			refuse(w, http.StatusInternalServerError, "the events could not be read; try again")
+			api.Refuse(w, http.StatusInternalServerError, "the events could not be read; try again")
 			return
 		}
 	}
@@ -151,17 +148,5 @@ func number(query url.Values, name string) (int64, error) {
 	return n, nil
 }
 
-// writePatience is how long a client may leave what was sent unread; it can come
-// back and go on where it was.
-const writePatience = 5 * time.Second
-
 // span is the events after one number, up to another; -1: without end.
 type span struct{ after, until int64 }
-
-func refuse(w http.ResponseWriter, status int, why string) { answer(w, status, fault{Error: why}) }
-
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client left: nobody to tell
-}

@@ -2,8 +2,6 @@ package console
 
 import (
 	"errors"
-	"fmt"
-	"net/url"
 	"sync"
 	"time"
 )
@@ -70,13 +68,4 @@ func (l *link) say(text string) {
 	if l.tell != nil {
 		l.tell(text)
 	}
-}
-
-// noEngine words why no engine could be reached. The address in an HTTP client's
-// error is one that a socket's dialer ignores, and would mislead.
-func noEngine(err error) error {
-	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err
-	}
-	return fmt.Errorf("%w (%w)", ErrNoEngine, err)
 }

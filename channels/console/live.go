@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"switchboard/channels"
+	"switchboard/internal/api"
 	"switchboard/internal/retry"
 )
 
@@ -198,7 +199,7 @@ func (f *feed) events(ctx context.Context) (whole bool, err error) {
 	if err != nil || ctx.Err() != nil {
 		return true, err
 	}
-	_ = f.out.SetWriteDeadline(time.Now().Add(writePatience)) // not every writer has one
+	_ = f.out.SetWriteDeadline(time.Now().Add(api.WriteWait)) // not every writer has one
 	encoder := json.NewEncoder(f.w)
 	for _, e := range events {
 		if f.until >= 0 && e.N > f.until {
@@ -221,7 +222,7 @@ func (f *feed) delta(now growing) (wrote bool, err error) {
 	if !some || now.text != "" && now == f.past {
 		return false, nil
 	}
-	_ = f.out.SetWriteDeadline(time.Now().Add(writePatience))
+	_ = f.out.SetWriteDeadline(time.Now().Add(api.WriteWait))
 	if err := json.NewEncoder(f.w).Encode(event); err != nil {
 		return true, err
 	}

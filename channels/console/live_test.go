@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/creack/pty"
 
 	"switchboard/channels"
+	"switchboard/internal/api"
 )
 
 // grow shows text as the router does.
@@ -319,11 +321,8 @@ func TestMessageTakesTheTextsPlace(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine"+PathEvents+"?session=default&person=ada&after=0&live=1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := e.client.Do(request)
+	query := url.Values{"user": {"ada"}, "after": {"0"}, "live": {"1"}}
+	response, err := e.client.Open(ctx, api.Call{Method: http.MethodGet, Path: eventsPath("default", query)})
 	if err != nil {
 		t.Fatal(err)
 	}

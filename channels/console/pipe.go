@@ -169,7 +169,7 @@ func (p *pipe) send(ctx context.Context, l line) error {
 		return nil
 	}
 	got, err := p.client.post(ctx, l.text)
-	if _, refused := errors.AsType[*refusedError](err); refused {
+	if refused(err) {
 		p.fail("it was not sent: " + err.Error())
 		return nil
 	}

@@ -219,7 +219,7 @@ func TestTerminalReconnects(t *testing.T) {
 	e.away.Store(true)
 	e.stop()
 	e.start(t)
-	e.client.CloseIdleConnections()
+	e.client.Close()
 	s.await("connection to the engine lost, reconnecting…")
 	s.press("hello\r")
 	e.away.Store(false)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/internal/api"
 )
 
 // endless is a session with more events than any buffer holds.
@@ -30,7 +31,7 @@ func (endless) Events(_ context.Context, _ string, n int64, limit int) ([]channe
 func TestStalledClientDoesNotHoldTheEndUp(t *testing.T) {
 	t.Parallel()
 	c := New("console", endless{}, slog.New(slog.DiscardHandler))
-	server := httptest.NewServer(c.Handler())
+	server := httptest.NewServer(handler(c))
 	defer server.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -42,7 +43,7 @@ func TestStalledClientDoesNotHoldTheEndUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := fmt.Fprint(conn, "GET /console/events?person=owner&session=default&after=0 HTTP/1.1\r\nHost: engine\r\n\r\n"); err != nil {
+	if _, err := fmt.Fprint(conn, "GET /v1/sessions/default/events?user=owner&after=0 HTTP/1.1\r\nHost: engine\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Read(make([]byte, 300)); err != nil {
@@ -55,7 +56,7 @@ func TestStalledClientDoesNotHoldTheEndUp(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(2 * writePatience):
+	case <-time.After(2 * api.WriteWait):
 		t.Fatal("the channel still waits for a client that reads nothing")
 	}
 }

@@ -1,23 +1,30 @@
 package console
 
-// The calls under /console/ on the engine's socket.
+import "net/url"
+
+// The calls of a conversation.
 const (
-	// PathMessages takes a postCall and answers with a receipt.
-	PathMessages = "/console/messages"
-	// PathEvents streams channels.SessionEvent, one JSON object a line, until the
-	// client leaves or the engine stops. Query: session, person, and after=N for
-	// the events after number N; without after, those from now on. With until=N the
-	// stream ends behind number N, or behind the last event there is. With live=1 there
-	// come events of kind delta too, without a number: see delta.
-	PathEvents = "/console/events"
+	// messagesPath takes a message and answers with a receipt. The key of the call makes a
+	// repeated one harmless; without it the message is a new one.
+	messagesPath = "/v1/messages"
+	// eventsPattern streams channels.SessionEvent, one JSON object a line, until the
+	// client leaves or the engine stops. Query: user, and after=N for the events after
+	// number N; without after, those from now on. With until=N the stream ends behind
+	// number N, or behind the last event there is. With live=1 there come events of kind
+	// delta too, without a number: see delta.
+	eventsPattern = "/v1/sessions/{id}/events"
 )
 
-type postCall struct {
+// eventsPath is eventsPattern for one session.
+func eventsPath(session string, query url.Values) string {
+	return "/v1/sessions/" + url.PathEscape(session) + "/events?" + query.Encode()
+}
+
+// message is the body of a call of messagesPath.
+type message struct {
 	Session string `json:"session"`
-	Person  string `json:"person"`
-	Text    string `json:"text"`
-	// Key makes a repeated call harmless; empty: the message is a new one.
-	Key string `json:"key,omitempty"`
+	User    string `json:"user"`
+	Content string `json:"content"`
 }
 
 // receipt is channels.Receipt for clients.
@@ -27,9 +34,4 @@ type receipt struct {
 	Event     int64  `json:"event"`
 	Duplicate bool   `json:"duplicate"`
 	Rejected  string `json:"rejected,omitempty"`
-}
-
-// fault is the body of an answer that is no success.
-type fault struct {
-	Error string `json:"error"`
 }

@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/store"
 	"switchboard/store/database"
 )
@@ -82,8 +82,8 @@ func (a *app) request(method, path string, result any) (settings *configs.Settin
 
 // send asks the engine, which this process becomes where none runs.
 func (a *app) send(settings *configs.Settings, method, path string, result any) (answered bool, err error) {
-	err = a.withEngine(settings, openAsking, func(ctx context.Context, engine *local.Client) error {
-		err := engine.Do(ctx, method, path, result)
+	err = a.withEngine(settings, openAsking, func(ctx context.Context, engine *api.Client) error {
+		err := engine.Do(ctx, api.Call{Method: method, Path: path}, result)
 		answered = err == nil
 		return err
 	})
@@ -100,7 +100,7 @@ func (a *app) askFiles(settings *configs.Settings, path string, result any, why 
 	defer db.Close()
 	mux := http.NewServeMux()
 	readRoutes(mux, db.Router(), func() *configs.Settings { return settings })
-	if err := local.InProcess(mux).Do(a.ctx, http.MethodGet, path, result); err != nil {
+	if err := api.InProcess(mux).Do(a.ctx, api.Call{Method: http.MethodGet, Path: path}, result); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "switchboard: no engine is running here, and %v; this is what was stored, without what an engine elsewhere may have added since\n", why)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/router/view"
 )
 
@@ -29,7 +29,7 @@ type channelRejectedCmd struct {
 
 // Run implements the command.
 func (c *channelRejectedCmd) Run(a *app) error {
-	return list(a, "/rejected?"+query("", c.Limit), c.Limit, c.JSON, "what a platform sends and cannot be read stands here", "ID\tCHANNEL\tWHEN\tREASON\tRAW", func(r view.Rejected) []any {
+	return list(a, "/v1/channels/rejected?"+query("", c.Limit), c.Limit, c.JSON, "what a platform sends and cannot be read stands here", "ID\tCHANNEL\tWHEN\tREASON\tRAW", func(r view.Rejected) []any {
 		return []any{r.ID, r.Channel, at(r.At), oneLine(r.Reason, 60), oneLine(r.Raw, 80)}
 	})
 }
@@ -50,7 +50,7 @@ func (c *channelListCmd) Run(a *app) error {
 	for _, engine := range silent {
 		fmt.Fprintf(a.err, "switchboard: engine %s does not answer; \"switchboard doctor\" says more\n", engine)
 	}
-	if errors.Is(err, local.ErrNoEngine) {
+	if errors.Is(err, api.ErrNoEngine) {
 		fmt.Fprintln(a.err, "switchboard: no engine is running, so nothing is connected; \"switchboard serve\" starts one")
 		list = unknownChannels(settings)
 	} else if err != nil {
@@ -88,9 +88,9 @@ func when(t time.Time) string {
 
 // channelStatuses asks the engines that run here; of several, the one that holds a
 // channel speaks for it. silent are the numbers of those that say nothing: one of them
-// may hold what the others wait for. local.ErrNoEngine: there is none.
+// may hold what the others wait for. api.ErrNoEngine: there is none.
 func channelStatuses(ctx context.Context, settings *configs.Settings) (list []channels.Status, silent []string, err error) {
-	answers, silent, err := local.AskAll[[]channels.Status](ctx, settings.DataDir, "/channels")
+	answers, silent, err := api.AskAll[[]channels.Status](ctx, settings.DataDir, "/v1/channels")
 	if err != nil {
 		return nil, silent, err
 	}
@@ -171,7 +171,7 @@ func unknownChannels(settings *configs.Settings) []channels.Status {
 // runs. Mends are what is known by name to help one that is not well.
 func (a *app) checkStatuses(settings *configs.Settings, mends map[string]string) (findings []finding) {
 	list, _, err := channelStatuses(a.ctx, settings) // who is silent is said of the engines
-	if errors.Is(err, local.ErrNoEngine) {
+	if errors.Is(err, api.ErrNoEngine) {
 		return nil
 	} else if err != nil {
 		return []finding{{Check: "channel", Text: "the engine does not say how its channels are: " + err.Error(), Mend: "restart it; an older version may be running"}}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"switchboard/channels/console"
-	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/internal/api"
 )
 
 // chatCmd talks in the terminal, or in a pipe.
@@ -50,7 +50,7 @@ func (c *chatCmd) Run(a *app) error {
 	case c.Linger > 0:
 		open = openListening
 	}
-	return a.withEngine(settings, open, func(ctx context.Context, engine *local.Client) error {
+	return a.withEngine(settings, open, func(ctx context.Context, engine *api.Client) error {
 		if a.onTerminal() {
 			a.note(a.greeting(settings))
 		}
@@ -59,12 +59,12 @@ func (c *chatCmd) Run(a *app) error {
 }
 
 // chat talks to an engine until the input ends; notes are shown on a terminal.
-func (a *app) chat(ctx context.Context, engine *local.Client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
+func (a *app) chat(ctx context.Context, engine *api.Client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
 	var commands []string // for a terminal alone, and an older engine has none to tell
 	if a.onTerminal() {
-		_ = engine.Do(ctx, http.MethodGet, "/commands?"+url.Values{"person": {c.As}}.Encode(), &commands)
+		_ = engine.Do(ctx, api.Call{Method: http.MethodGet, Path: "/v1/commands?" + url.Values{"person": {c.As}}.Encode()}, &commands)
 	}
-	return console.Chat(ctx, engine.HTTP, console.Options{
+	return console.Chat(ctx, engine, console.Options{
 		Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON, Yolo: c.Yolo,
 		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(), Notes: notes,
 		HistoryFile: filepath.Join(settings.DataDir, "history"), Commands: commands,

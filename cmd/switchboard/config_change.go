@@ -24,7 +24,7 @@ type configGetCmd struct {
 // Run implements the command.
 func (c *configGetCmd) Run(a *app) error {
 	var engine running
-	if err := a.ask("/settings", &engine); err != nil {
+	if err := a.ask("/v1/config", &engine); err != nil {
 		return err
 	}
 	var found []configs.Shown
@@ -98,7 +98,7 @@ type configDiffCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *configDiffCmd) Run(a *app) error {
-	return list(a, "/config/diff", 0, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "KEY\tVALUE\tIN THE FILE\tUSED", func(d view.SettingDiff) []any {
+	return list(a, "/v1/config/diff", 0, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "KEY\tVALUE\tIN THE FILE\tUSED", func(d view.SettingDiff) []any {
 		return []any{d.Key, d.Is, d.Was, whenItCounts(d.Live)}
 	})
 }
@@ -110,7 +110,7 @@ type configVersionsCmd struct {
 
 // Run implements the command.
 func (c *configVersionsCmd) Run(a *app) error {
-	return list(a, "/config/versions?"+query("", c.Limit), c.Limit, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "VERSION\tWHEN\tWHO\tCHANGED\tSTATE", func(v ledger.SettingsVersion) []any {
+	return list(a, "/v1/config/versions?"+query("", c.Limit), c.Limit, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "VERSION\tWHEN\tWHO\tCHANGED\tSTATE", func(v ledger.SettingsVersion) []any {
 		state := ""
 		switch {
 		case v.Lapsed:
@@ -141,7 +141,7 @@ func (a *app) changeSettings(how string, with url.Values, asJSON bool) error {
 		return err
 	}
 	var answer settingsAnswer
-	answered, err := a.send(settings, http.MethodPost, "/config/"+how+"?"+with.Encode(), &answer)
+	answered, err := a.send(settings, http.MethodPost, "/v1/config/"+how+"?"+with.Encode(), &answer)
 	if !answered {
 		return fmt.Errorf("config %s: %w", how, err)
 	}

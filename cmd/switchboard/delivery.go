@@ -24,7 +24,7 @@ type deliveryListCmd struct {
 
 // Run implements the command.
 func (c *deliveryListCmd) Run(a *app) error {
-	return list(a, "/deliveries?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d view.Delivery) []any {
+	return list(a, "/v1/deliveries?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d view.Delivery) []any {
 		turn := any("-") // of a command, say
 		if d.TurnID != 0 {
 			turn = d.TurnID
@@ -70,7 +70,7 @@ func (c *deliveryDropCmd) Run(a *app) error {
 // mend changes a delivery by hand and says what becomes of it.
 func (a *app) mend(id int64, how string, asJSON bool, say func(*ledger.MendedDelivery) string) error {
 	var d ledger.MendedDelivery
-	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/deliveries/%d/%s", id, how), &d)
+	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/v1/deliveries/%d/%s", id, how), &d)
 	switch {
 	case !answered:
 		return fmt.Errorf("delivery %s %d: %w", how, id, err)

@@ -17,8 +17,8 @@ import (
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/workspace"
 	"switchboard/channels/console"
-	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/store"
 	"switchboard/store/database"
 )
@@ -62,7 +62,7 @@ func (c *doctorCmd) Run(a *app) error {
 	settings, warnings, err := a.load()
 	if c.Alive {
 		if err == nil {
-			err = local.Alive(a.ctx, settings.DataDir)
+			err = api.Alive(a.ctx, settings.DataDir)
 		}
 		return err
 	}
@@ -222,11 +222,11 @@ func checkReading(ctx context.Context, settings *configs.Settings, f finding) fi
 const engineRuns = "running"
 
 func (a *app) checkEngine(settings *configs.Settings) finding {
-	err := local.Alive(a.ctx, settings.DataDir)
+	err := api.Alive(a.ctx, settings.DataDir)
 	switch {
 	case err == nil:
 		return finding{Check: "engine", OK: true, Text: engineRuns}
-	case errors.Is(err, local.ErrNoEngine):
+	case errors.Is(err, api.ErrNoEngine):
 		return finding{Check: "engine", OK: true, Text: "not running"}
 	}
 	return finding{Check: "engine", Text: err.Error(), Mend: "see whether its process still lives"}

@@ -17,8 +17,8 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/channels"
-	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/router"
 	"switchboard/router/files"
 	"switchboard/router/ledger"
@@ -43,11 +43,11 @@ func runningSettings(settings *configs.Settings) running {
 // now.
 func (a *app) checkRunning(settings *configs.Settings) (findings []finding) {
 	var engine running
-	err := local.Ask(a.ctx, settings.DataDir, "/settings", &engine)
+	err := api.Ask(a.ctx, settings.DataDir, "/v1/config", &engine)
 	now := runningSettings(settings)
 	var texts []string
 	switch {
-	case errors.Is(err, local.ErrNoEngine):
+	case errors.Is(err, api.ErrNoEngine):
 		return nil
 	case err != nil:
 		texts = append(texts, "it does not say which settings it runs with ("+err.Error()+"); an older version may be running")
@@ -114,7 +114,7 @@ func passing(s configs.Shown) bool {
 // people are those whom the engine knows, or, where none runs, whom it would know.
 func (a *app) people(settings *configs.Settings) []ledger.Person {
 	var people []ledger.Person
-	if err := local.Ask(a.ctx, settings.DataDir, "/people", &people); err == nil {
+	if err := api.Ask(a.ctx, settings.DataDir, "/v1/people", &people); err == nil {
 		return slices.DeleteFunc(people, func(p ledger.Person) bool { return !p.Away.IsZero() }) // who is away is said elsewhere
 	}
 	named := withOwner(settings.Directory())

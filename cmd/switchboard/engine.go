@@ -21,8 +21,8 @@ import (
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/workspace"
 	"switchboard/channels/console"
-	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/router"
 	"switchboard/router/files"
 	"switchboard/router/jobs"
@@ -54,7 +54,7 @@ type engine struct {
 	space   *workspace.Space
 	files   *files.Service
 	console *console.Channel
-	local   *local.Server
+	local   *api.Server
 	meter   host.Meter // of the health job
 
 	reloading sync.Mutex         // while other settings are read and applied
@@ -114,7 +114,7 @@ func opener(others channelMaker, passing bool, begins begun) engineOpener {
 		if err = e.countAtStart(ctx); err != nil {
 			return nil, err
 		}
-		e.local, err = local.Listen(settings.DataDir, e.owner.ID(), e.routes(), log)
+		e.local, err = api.Listen(settings.DataDir, e.owner.ID(), e.routes(), log)
 		return e, err
 	}
 }

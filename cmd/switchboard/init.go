@@ -136,7 +136,7 @@ func (q *interview) claim() {
 	var claim claimCode
 	settings, err := q.settings(q.answers)
 	if err == nil {
-		_, err = q.app.send(settings, http.MethodPost, "/claims", &claim)
+		_, err = q.app.send(settings, http.MethodPost, "/v1/people/claims", &claim)
 	}
 	if claim.Code == "" {
 		q.say("No claim code could be made: %v. \"switchboard person claim\" prints one.", err)

@@ -49,7 +49,7 @@ func (c *jobListCmd) Run(a *app) error {
 		how.Set("person", "")
 		try = "\"switchboard job add\" makes one"
 	}
-	return list(a, "/jobs?"+how.Encode(), c.Limit, c.JSON, try, "ID\tOWNER\tDOES\tSTATE\tNEXT\tWHEN\tTEXT", func(j scheduler.Job) []any {
+	return list(a, "/v1/jobs?"+how.Encode(), c.Limit, c.JSON, try, "ID\tOWNER\tDOES\tSTATE\tNEXT\tWHEN\tTEXT", func(j scheduler.Job) []any {
 		next := "-"
 		if !j.Slot.IsZero() {
 			next = inZone(j.Slot, j.Spec.Zone)
@@ -109,7 +109,7 @@ func (o *jobOptions) words() (list []string) {
 
 // Run implements the command.
 func (c *jobAddCmd) Run(a *app) error {
-	return a.changeJob("/jobs?"+url.Values{
+	return a.changeJob("/v1/jobs?"+url.Values{
 		"person": {c.Person}, "kind": {c.Does}, "when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "to": {c.To}, "option": c.words(),
 	}.Encode(), "job add", c.JSON)
 }
@@ -125,7 +125,7 @@ type jobShowCmd struct{ oneJob }
 // Run implements the command.
 func (c *jobShowCmd) Run(a *app) error {
 	var said jobSaid
-	if err := a.ask(fmt.Sprintf("/jobs/%d", c.ID), &said); err != nil {
+	if err := a.ask(fmt.Sprintf("/v1/jobs/%d", c.ID), &said); err != nil {
 		return fmt.Errorf("job show: %w", err)
 	}
 	return a.sayJob(&said, c.JSON)
@@ -150,7 +150,7 @@ func (c *jobEditCmd) Run(a *app) error {
 	if c.When == "" && c.Text == "" && c.Timezone == "" && len(options) == 0 {
 		return usageError{errors.New("job edit: say what is to change, as in --when \"every day at 9\", --text, --timezone, or an option such as --overlap queue; --help lists them")}
 	}
-	return a.changeJob(fmt.Sprintf("/jobs/%d/edit?", c.ID)+url.Values{"when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "option": options}.Encode(), "job edit", c.JSON)
+	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/edit?", c.ID)+url.Values{"when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "option": options}.Encode(), "job edit", c.JSON)
 }
 
 type (
@@ -177,7 +177,7 @@ func (c *jobSkipCmd) Run(a *app) error { return c.change(a, ledger.SkipJob) }
 func (c *jobRemoveCmd) Run(a *app) error { return c.change(a, ledger.RemoveJob) }
 
 func (c *oneJob) change(a *app, kind ledger.JobChangeKind) error {
-	return a.changeJob(fmt.Sprintf("/jobs/%d/%s", c.ID, kind), "job "+string(kind), c.JSON)
+	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/%s", c.ID, kind), "job "+string(kind), c.JSON)
 }
 
 type jobHistoryCmd struct {
@@ -188,7 +188,7 @@ type jobHistoryCmd struct {
 
 // Run implements the command.
 func (c *jobHistoryCmd) Run(a *app) error {
-	path := fmt.Sprintf("/jobs/%d/runs?before=%d&limit=%s", c.ID, c.Before, c.Limit.asked())
+	path := fmt.Sprintf("/v1/jobs/%d/runs?before=%d&limit=%s", c.ID, c.Before, c.Limit.asked())
 	var got jobRuns
 	if err := a.ask(path, &got); err != nil {
 		return fmt.Errorf("job history: %w", err)
@@ -245,7 +245,7 @@ func (a *app) sayJob(said *jobSaid, asJSON bool) error {
 
 // readJobRoutes answer what stands of jobs in the ledger.
 func readJobRoutes(mux *http.ServeMux, of *store.Router) {
-	route(mux, "GET /jobs", func(r *http.Request) (any, error) {
+	route(mux, "GET /v1/jobs", func(r *http.Request) (any, error) {
 		person := r.FormValue("person")
 		if person != "" {
 			if _, err := of.Person(r.Context(), person); errors.Is(err, ledger.ErrNotFound) {
@@ -256,7 +256,7 @@ func readJobRoutes(mux *http.ServeMux, of *store.Router) {
 		}
 		return of.Jobs(r.Context(), person, number(r, "after"), limit(r))
 	})
-	route(mux, "GET /jobs/{id}/runs", func(r *http.Request) (any, error) {
+	route(mux, "GET /v1/jobs/{id}/runs", func(r *http.Request) (any, error) {
 		job, err := of.Job(r.Context(), id(r), "")
 		if errors.Is(err, ledger.ErrNotFound) {
 			return nil, jobs.Unknown(id(r))
@@ -270,7 +270,7 @@ func readJobRoutes(mux *http.ServeMux, of *store.Router) {
 
 // jobRoutes show and change jobs, as whoever runs the program.
 func (e *engine) jobRoutes(mux *http.ServeMux) {
-	route(mux, "GET /jobs/{id}", func(r *http.Request) (any, error) {
+	route(mux, "GET /v1/jobs/{id}", func(r *http.Request) (any, error) {
 		job, said, err := e.desk.Show(r.Context(), id(r))
 		if err != nil {
 			return nil, err
@@ -286,14 +286,14 @@ func (e *engine) jobRoutes(mux *http.ServeMux) {
 		}
 		return jobSaid{*c.Done, e.desk.Said(c)}, nil
 	}
-	route(mux, "POST /jobs", func(r *http.Request) (any, error) {
+	route(mux, "POST /v1/jobs", func(r *http.Request) (any, error) {
 		c, err := e.desk.Add(r.Context(), r.FormValue("person"), tools.NewJob{
 			Kind: r.FormValue("kind"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"), To: r.FormValue("to"),
 			Options: r.URL.Query()["option"],
 		})
 		return change(r, c, err)
 	})
-	route(mux, "POST /jobs/{id}/{action}", func(r *http.Request) (any, error) {
+	route(mux, "POST /v1/jobs/{id}/{action}", func(r *http.Request) (any, error) {
 		c, err := e.desk.Edit(r.Context(), ownerName, tools.JobEdit{
 			Job: id(r), Action: r.PathValue("action"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"),
 			Options: r.URL.Query()["option"],

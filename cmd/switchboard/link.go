@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/cmd/switchboard/local"
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/internal/retry"
 	"switchboard/store/engines"
 )
@@ -46,7 +46,7 @@ type link struct {
 
 // withEngine lets use talk to the engine; open is how this process becomes it when
 // there is none.
-func (a *app) withEngine(settings *configs.Settings, open engineOpener, use func(ctx context.Context, c *local.Client) error) error {
+func (a *app) withEngine(settings *configs.Settings, open engineOpener, use func(ctx context.Context, c *api.Client) error) error {
 	file, err := logs.Open(settings)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (a *app) withEngine(settings *configs.Settings, open engineOpener, use func
 	return errors.Join(use(a.ctx, l.client()), l.close())
 }
 
-func (l *link) client() *local.Client { return local.NewClient(l.dial) }
+func (l *link) client() *api.Client { return api.NewClient(l.dial) }
 
 // dial connects to the engine.
 func (l *link) dial(ctx context.Context) (net.Conn, error) {
@@ -70,12 +70,12 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	giveUp := time.Now().Add(enginePatience)
 	for {
 		if l.closed {
-			return nil, local.ErrNoEngine
+			return nil, api.ErrNoEngine
 		}
 		if l.running() {
 			return l.own.local.Dial(ctx)
 		}
-		conn, why := local.Dial(ctx, l.settings.DataDir)
+		conn, why := api.Dial(ctx, l.settings.DataDir)
 		if why == nil {
 			return conn, nil
 		}
@@ -87,7 +87,7 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 		case !errors.Is(err, engines.ErrRunning):
 			return nil, err
 		case time.Now().After(giveUp):
-			if errors.Is(why, local.ErrHangs) {
+			if errors.Is(why, api.ErrHangs) {
 				err = why
 			}
 			return nil, err

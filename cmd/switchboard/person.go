@@ -37,7 +37,7 @@ type personListCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *personListCmd) Run(a *app) error {
-	return list(a, "/people", 0, c.JSON, "\"switchboard person add NAME CHANNEL:ID\" adds somebody", "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p ledger.Person) []any {
+	return list(a, "/v1/people", 0, c.JSON, "\"switchboard person add NAME CHANNEL:ID\" adds somebody", "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p ledger.Person) []any {
 		return []any{p.Name, p.Role, strings.Join(p.Identities, ", "), strings.Join(p.Tools, ", "), fromWhere(p)}
 	})
 }
@@ -56,7 +56,7 @@ type personRefusedCmd struct {
 
 // Run implements the command.
 func (c *personRefusedCmd) Run(a *app) error {
-	return list(a, "/refused?"+query("", c.Limit), c.Limit, c.JSON, "here you will see who wrote without being allowed to", "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
+	return list(a, "/v1/people/refused?"+query("", c.Limit), c.Limit, c.JSON, "here you will see who wrote without being allowed to", "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
 		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(words.Visible(m.Author), 30), m.Rule, oneLine(m.Text, 60)}
 	})
 }
@@ -124,7 +124,7 @@ func (personClaimCmd) Run(a *app) error {
 		return err
 	}
 	var claim claimCode
-	answered, err := a.send(settings, http.MethodPost, "/claims", &claim)
+	answered, err := a.send(settings, http.MethodPost, "/v1/people/claims", &claim)
 	if !answered {
 		return fmt.Errorf("person claim: %w", err)
 	}
@@ -190,7 +190,7 @@ func (a *app) changePerson(change ledger.ChangeKind, name string, how url.Values
 	}
 	how.Set("name", name)
 	var p ledger.Person
-	answered, err := a.send(settings, http.MethodPost, "/people/"+string(change)+"?"+how.Encode(), &p)
+	answered, err := a.send(settings, http.MethodPost, "/v1/people/"+string(change)+"?"+how.Encode(), &p)
 	if !answered {
 		return fmt.Errorf("person %s %s: %w", change, name, err)
 	}
@@ -207,12 +207,12 @@ func orNone(list string) string {
 
 // peopleRoutes change who is let in.
 func (e *engine) peopleRoutes(mux *http.ServeMux) {
-	route(mux, "POST /claims", func(r *http.Request) (any, error) {
+	route(mux, "POST /v1/people/claims", func(r *http.Request) (any, error) {
 		code, err := e.router.NewClaim(r.Context(), ledger.OwnerHand(ownerName))
 		return claimCode{code}, err
 	})
 	for _, change := range []ledger.ChangeKind{ledger.ChangeAdd, ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeTools, ledger.ChangeRemove} {
-		route(mux, "POST /people/"+string(change), func(r *http.Request) (any, error) {
+		route(mux, "POST /v1/people/"+string(change), func(r *http.Request) (any, error) {
 			if err := r.ParseForm(); err != nil {
 				return nil, err
 			}

@@ -11,7 +11,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels/console"
-	"switchboard/cmd/switchboard/local"
+	"switchboard/internal/api"
 )
 
 // promptCmd looks after the prompts of the roles. An engine reads them when it starts.
@@ -108,7 +108,7 @@ func (c *promptResetCmd) Run(a *app) error {
 		return fmt.Errorf("take the prompt of the %s out of use: %w", p.Role, err)
 	}
 	fmt.Fprintf(a.out, "the %s has the built-in prompt again; yours is kept in %s\n", p.Role, kept)
-	if settings, _, err := a.load(); err == nil && local.Alive(a.ctx, settings.DataDir) == nil {
+	if settings, _, err := a.load(); err == nil && api.Alive(a.ctx, settings.DataDir) == nil {
 		fmt.Fprintln(a.err, "switchboard: the engine that runs goes on with yours until it is started again")
 	}
 	return nil

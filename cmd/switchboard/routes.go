@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/router/ledger"
 	"switchboard/store"
 )
@@ -14,32 +14,32 @@ import (
 // routes are what an engine answers on its socket.
 func (e *engine) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/console/", e.console.Handler())
+	e.console.Routes(mux)
 	readRoutes(mux, e.db.Router(), e.settings)
 	e.peopleRoutes(mux)
 	e.jobRoutes(mux)
 	e.secretRoutes(mux)
 	e.settingsRoutes(mux)
-	route(mux, "GET /alive", func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
-	route(mux, "POST /turns/{id}/cancel", func(r *http.Request) (any, error) {
+	route(mux, "GET "+api.AlivePath, func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
+	route(mux, "POST /v1/turns/{id}/cancel", func(r *http.Request) (any, error) {
 		return struct{}{}, e.router.Cancel(r.Context(), id(r), ledger.OwnerHand(ownerName))
 	})
 	for _, kind := range []ledger.DeliveryChangeKind{ledger.RetryDelivery, ledger.DropDelivery} {
-		route(mux, "POST /deliveries/{id}/"+string(kind), func(r *http.Request) (any, error) {
+		route(mux, "POST /v1/deliveries/{id}/"+string(kind), func(r *http.Request) (any, error) {
 			c := &ledger.DeliveryChange{ID: id(r), Kind: kind}
 			err := e.router.Change(r.Context(), c, ledger.OwnerHand(ownerName))
 			return c.Done, err
 		})
 	}
-	route(mux, "GET /commands", func(r *http.Request) (any, error) { return e.router.Completions(r.FormValue("person")), nil })
-	route(mux, "GET /channels", func(*http.Request) (any, error) { return e.statuses(), nil })
-	route(mux, "GET /settings", func(*http.Request) (any, error) { return runningSettings(e.settings()), nil })
+	route(mux, "GET /v1/commands", func(r *http.Request) (any, error) { return e.router.Completions(r.FormValue("person")), nil })
+	route(mux, "GET /v1/channels", func(*http.Request) (any, error) { return e.statuses(), nil })
+	route(mux, "GET /v1/config", func(*http.Request) (any, error) { return runningSettings(e.settings()), nil })
 	return mux
 }
 
 // readRoutes answers what needs no engine: what stands in the ledger.
 func readRoutes(mux *http.ServeMux, ledger *store.Router, settings func() *configs.Settings) {
-	route(mux, "GET /secrets", func(r *http.Request) (any, error) {
+	route(mux, "GET /v1/credentials", func(r *http.Request) (any, error) {
 		list, err := ledger.Secrets(r.Context())
 		uses := make([]secretUse, len(list))
 		for i, s := range list {
@@ -47,19 +47,19 @@ func readRoutes(mux *http.ServeMux, ledger *store.Router, settings func() *confi
 		}
 		return uses, err
 	})
-	route(mux, "GET /turns", func(r *http.Request) (any, error) {
+	route(mux, "GET /v1/turns", func(r *http.Request) (any, error) {
 		return ledger.Turns(r.Context(), r.FormValue("state"), limit(r))
 	})
-	route(mux, "GET /turns/{id}", func(r *http.Request) (any, error) {
+	route(mux, "GET /v1/turns/{id}", func(r *http.Request) (any, error) {
 		return ledger.Turn(r.Context(), id(r), r.FormValue("prompts") != "")
 	})
-	route(mux, "GET /refused", func(r *http.Request) (any, error) { return ledger.KeptOut(r.Context(), limit(r)) })
-	route(mux, "GET /deliveries", func(r *http.Request) (any, error) {
+	route(mux, "GET /v1/people/refused", func(r *http.Request) (any, error) { return ledger.KeptOut(r.Context(), limit(r)) })
+	route(mux, "GET /v1/deliveries", func(r *http.Request) (any, error) {
 		return ledger.Deliveries(r.Context(), r.FormValue("state"), limit(r))
 	})
 	readJobRoutes(mux, ledger)
-	route(mux, "GET /rejected", func(r *http.Request) (any, error) { return ledger.Rejected(r.Context(), limit(r)) })
-	route(mux, "GET /people", func(r *http.Request) (any, error) {
+	route(mux, "GET /v1/channels/rejected", func(r *http.Request) (any, error) { return ledger.Rejected(r.Context(), limit(r)) })
+	route(mux, "GET /v1/people", func(r *http.Request) (any, error) {
 		people, away, err := ledger.Everyone(r.Context())
 		return append(people, away...), err
 	})
@@ -69,11 +69,14 @@ func readRoutes(mux *http.ServeMux, ledger *store.Router, settings func() *confi
 func route(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, error)) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		value, err := answer(r)
-		status := http.StatusInternalServerError
-		if errors.Is(err, ledger.ErrNotFound) {
-			status, err = http.StatusNotFound, ledger.ErrNotFound // what is not there, who asks knows
+		switch {
+		case err == nil:
+			api.Reply(w, http.StatusOK, value)
+		case errors.Is(err, ledger.ErrNotFound):
+			api.Refuse(w, http.StatusNotFound, ledger.ErrNotFound.Error()) // what is not there, who asks knows
+		default:
+			api.Refuse(w, http.StatusInternalServerError, err.Error())
 		}
-		local.Reply(w, value, status, err)
 	})
 }
 

@@ -78,7 +78,7 @@ func (c *secretRemoveCmd) Run(a *app) error {
 
 func (a *app) changeSecret(settings *configs.Settings, method, name string, how url.Values, done string) error {
 	var used secretUse
-	answered, err := a.send(settings, method, "/secrets/"+url.PathEscape(name)+"?"+how.Encode(), &used)
+	answered, err := a.send(settings, method, "/v1/credentials/"+url.PathEscape(name)+"?"+how.Encode(), &used)
 	if !answered {
 		return fmt.Errorf("secret %s: %w", name, err)
 	}
@@ -135,7 +135,7 @@ type secretUse struct {
 
 // Run implements the command.
 func (c *secretListCmd) Run(a *app) error {
-	return list(a, "/secrets", 0, c.JSON, "\"switchboard secret set NAME\" keeps one", "NAME\tUSED BY\tTOOLS\tSET BY\tWHEN\tVERSION", func(s secretUse) []any {
+	return list(a, "/v1/credentials", 0, c.JSON, "\"switchboard secret set NAME\" keeps one", "NAME\tUSED BY\tTOOLS\tSET BY\tWHEN\tVERSION", func(s secretUse) []any {
 		return []any{s.Name, oneLine(strings.Join(s.By, ", "), 60), oneLine(strings.Join(s.Tools, ", "), 40), s.Person, at(s.At), s.Version}
 	})
 }
@@ -150,7 +150,7 @@ func checkSecretName(name string) error {
 
 // secretRoutes set the secrets of the encrypted store.
 func (e *engine) secretRoutes(mux *http.ServeMux) {
-	route(mux, "POST /secrets/{name}", func(r *http.Request) (any, error) {
+	route(mux, "POST /v1/credentials/{name}", func(r *http.Request) (any, error) {
 		name := r.PathValue("name")
 		if err := errors.Join(r.ParseForm(), checkSecretName(name)); err != nil {
 			return nil, err
@@ -161,7 +161,7 @@ func (e *engine) secretRoutes(mux *http.ServeMux) {
 		}
 		return e.setSecret(r.Context(), &ledger.SecretChange{Kind: ledger.SetSecret, Name: name, Ciphertext: sealed, Tools: r.Form["tool"]})
 	})
-	route(mux, "DELETE /secrets/{name}", func(r *http.Request) (any, error) {
+	route(mux, "DELETE /v1/credentials/{name}", func(r *http.Request) (any, error) {
 		return e.setSecret(r.Context(), &ledger.SecretChange{Kind: ledger.RemoveSecret, Name: r.PathValue("name")})
 	})
 }

@@ -12,9 +12,9 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/channels"
 	"switchboard/channels/console"
-	"switchboard/cmd/switchboard/local"
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/internal/retry"
 	"switchboard/store/database"
 	"switchboard/store/engines"
@@ -187,7 +187,7 @@ func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engi
 		patience := enginePatience
 		if other.Passing {
 			patience = passingPatience
-		} else if conn, err := local.Dial(a.ctx, settings.DataDir); err == nil {
+		} else if conn, err := api.Dial(a.ctx, settings.DataDir); err == nil {
 			conn.Close()
 			patience = 0
 		}

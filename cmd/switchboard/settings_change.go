@@ -209,8 +209,8 @@ var terminal = channels.Conversation{Channel: consoleName}
 
 // settingsRoutes change the settings.
 func (e *engine) settingsRoutes(mux *http.ServeMux) {
-	route(mux, "GET /config/diff", func(r *http.Request) (any, error) { return e.SettingsDiff(r.Context()) })
-	route(mux, "GET /config/versions", func(r *http.Request) (any, error) { return e.SettingsVersions(r.Context(), limit(r)) })
+	route(mux, "GET /v1/config/diff", func(r *http.Request) (any, error) { return e.SettingsDiff(r.Context()) })
+	route(mux, "GET /v1/config/versions", func(r *http.Request) (any, error) { return e.SettingsVersions(r.Context(), limit(r)) })
 	for how, plan := range map[string]func(*http.Request) (*view.SettingsPlan, error){
 		"set": func(r *http.Request) (*view.SettingsPlan, error) {
 			if err := r.ParseForm(); err != nil {
@@ -236,7 +236,7 @@ func (e *engine) settingsRoutes(mux *http.ServeMux) {
 			return &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Counting: e.SettingsCounting()}}, nil
 		},
 	} {
-		route(mux, "POST /config/"+how, func(r *http.Request) (any, error) {
+		route(mux, "POST /v1/config/"+how, func(r *http.Request) (any, error) {
 			p, err := plan(r)
 			if err != nil || p.Change == nil {
 				return settingsAnswer{SettingsPlan: p}, err
@@ -244,7 +244,7 @@ func (e *engine) settingsRoutes(mux *http.ServeMux) {
 			return e.changeSettings(r.Context(), settingsAnswer{SettingsPlan: p})
 		})
 	}
-	route(mux, "POST /config/save", func(r *http.Request) (any, error) { return e.saveSettings(r.Context()) })
+	route(mux, "POST /v1/config/save", func(r *http.Request) (any, error) { return e.saveSettings(r.Context()) })
 }
 
 // changeSettings makes the change of an answer for whoever runs the program.

@@ -27,7 +27,7 @@ type turnListCmd struct {
 
 // Run implements the command.
 func (c *turnListCmd) Run(a *app) error {
-	return list(a, "/turns?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t view.Turn) []any {
+	return list(a, "/v1/turns?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t view.Turn) []any {
 		return []any{t.ID, t.State, words.Outcome(t.Outcome), t.Person, t.Session, at(t.CreatedAt), oneLine(t.Text, 50)}
 	})
 }
@@ -58,7 +58,7 @@ func (a *app) showTurn(id int64, query string, asJSON bool, render func(*view.Tu
 		return err
 	}
 	var turn view.Turn
-	if err := a.ask(fmt.Sprintf("/turns/%d%s", id, query), &turn); err != nil {
+	if err := a.ask(fmt.Sprintf("/v1/turns/%d%s", id, query), &turn); err != nil {
 		return fmt.Errorf("turn %d: %w", id, err)
 	}
 	as := render(&turn)
@@ -75,7 +75,7 @@ type turnCancelCmd struct {
 
 // Run implements the command.
 func (c *turnCancelCmd) Run(a *app) error {
-	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/turns/%d/cancel", c.ID), nil)
+	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/v1/turns/%d/cancel", c.ID), nil)
 	if answered {
 		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
 	} else if err.Error() == ledger.ErrNotFound.Error() {

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/cmd/switchboard/local"
 	"switchboard/cmd/switchboard/programtest"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/internal/testkit"
 )
 
@@ -189,7 +189,7 @@ func TestTwoEnginesGoByAChange(t *testing.T) {
 		began := time.Now()
 		goBy := func() (n int) {
 			type running struct{ Settings []configs.Shown }
-			answers, _, _ := local.AskAll[running](t.Context(), f.Dir+"/data", "/settings")
+			answers, _, _ := api.AskAll[running](t.Context(), f.Dir+"/data", "/v1/config")
 			for _, a := range answers {
 				for _, s := range a.Settings {
 					if s.Key == "router.message_limit" && s.Value == `"`+limit+`"` {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/cmd/switchboard/local"
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/api"
 )
 
 // Each command, once, by an admin in a direct chat, in an order in which each has something to
@@ -67,7 +67,7 @@ func TestEachCommandAnswers(t *testing.T) {
 	r.Up()
 	var admins, users []string
 	for person, list := range map[string]*[]string{"u1": &admins, "u2": &users} {
-		if err := local.Ask(t.Context(), filepath.Join(r.Dir, "data"), "/commands?person="+person, list); err != nil {
+		if err := api.Ask(t.Context(), filepath.Join(r.Dir, "data"), "/v1/commands?person="+person, list); err != nil {
 			t.Fatal(err)
 		}
 	}

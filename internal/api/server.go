@@ -1,8 +1,7 @@
-package local
+package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 )
 
 // A Server is the socket in data_dir/run by which other commands on this
@@ -43,7 +41,7 @@ func Listen(dataDir string, engine int64, handler http.Handler, log *slog.Logger
 		listener.Close()
 		return nil, fmt.Errorf("protect the engine's socket: %w", err)
 	}
-	return &Server{listener, &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}, path, log}, nil
+	return &Server{listener, &http.Server{Handler: handler, ReadHeaderTimeout: headerWait}, path, log}, nil
 }
 
 // Serve answers until Close.
@@ -63,21 +61,6 @@ func (s *Server) Close() {
 // Dial connects to this server.
 func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
 	return dialUnix(ctx, filepath.Dir(s.path), filepath.Base(s.path))
-}
-
-// Reply answers a request of Client.Do with value, or with an error and its status.
-func Reply(w http.ResponseWriter, value any, status int, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	if err != nil {
-		w.WriteHeader(status)
-		value = fault{err.Error()}
-	}
-	json.NewEncoder(w).Encode(value)
-}
-
-// A fault is the answer where there is none.
-type fault struct {
-	Error string `json:"error"`
 }
 
 // longestPath is what a unix socket's address holds, less the closing NUL.

@@ -1,22 +1,15 @@
-// Package local is how programs on one machine talk to the engines of a data folder:
-// over HTTP on a socket in data_dir/run, which its owner alone may open. Only it knows
-// where the sockets are, and which of several engines answers.
-//
-// Package main says what is asked and answered.
-package local
+package api
 
 import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,16 +21,6 @@ import (
 
 // ErrNoEngine says that no engine runs on this data folder.
 var ErrNoEngine = errors.New("no engine is running")
-
-// A Client talks to the engine over its socket.
-type Client struct{ HTTP *http.Client }
-
-// NewClient talks over the connections that dial makes.
-func NewClient(dial func(context.Context) (net.Conn, error)) *Client {
-	return &Client{HTTP: &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
-	}}}
-}
 
 // An engineConn is a connection to one of the engines that share the data folder, or
 // why there is none to a socket that is somebody's.
@@ -116,14 +99,10 @@ func Dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	}
 }
 
-// answerPatience is how long an engine may take to say that it lives, where others may
-// be asked instead.
-const answerPatience = 3 * time.Second
-
 // answers says whether the engine at the other end does its work: one that hangs takes
 // connections still. The connection is as good as new afterwards.
 func answers(ctx context.Context, conn net.Conn) bool {
-	deadline := time.Now().Add(answerPatience)
+	deadline := time.Now().Add(aliveWait)
 	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
 		deadline = end
 	}
@@ -131,7 +110,7 @@ func answers(ctx context.Context, conn net.Conn) bool {
 		return false
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
-	if _, err := io.WriteString(conn, "GET /alive HTTP/1.1\r\nHost: engine\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "GET "+AlivePath+" HTTP/1.1\r\nHost: engine\r\n\r\n"); err != nil {
 		return false
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -144,11 +123,11 @@ func answers(ctx context.Context, conn net.Conn) bool {
 
 // Ask asks the engine that runs, and starts none. ErrNoEngine: there is none.
 func Ask(ctx context.Context, dataDir string, path string, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, readWait)
 	defer cancel()
 	c := NewClient(func(ctx context.Context) (net.Conn, error) { return Dial(ctx, dataDir) })
-	defer c.HTTP.CloseIdleConnections()
-	return c.Do(ctx, http.MethodGet, path, result)
+	defer c.Close()
+	return c.Do(ctx, Call{Method: http.MethodGet, Path: path}, result)
 }
 
 // AskAll asks every engine that does its work, and starts none; silent are those
@@ -188,43 +167,11 @@ func askOne[T any](ctx context.Context, conn engineConn, path string) (answer T,
 	} else if !conn.well(ctx) {
 		return answer, ErrHangs
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, readWait)
 	defer cancel()
 	c := NewClient(func(context.Context) (net.Conn, error) { return conn.Conn, nil })
-	defer c.HTTP.CloseIdleConnections()
-	return answer, c.Do(ctx, http.MethodGet, path, &answer)
-}
-
-// Do calls the engine and decodes its answer into result, unless that is nil.
-func (c *Client) Do(ctx context.Context, method, path string, result any) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://engine"+path, nil)
-	if err != nil {
-		return fmt.Errorf("ask the engine: %w", err)
-	}
-	resp, err := c.HTTP.Do(req)
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err // it names a method and an address that mean nothing to people
-	}
-	if errors.Is(err, ErrNoEngine) {
-		return err
-	} else if err != nil {
-		return fmt.Errorf("ask the engine: %w", err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		var f fault
-		if err := json.NewDecoder(resp.Body).Decode(&f); err != nil || f.Error == "" {
-			f.Error = resp.Status
-		}
-		return errors.New(f.Error)
-	}
-	if result == nil {
-		return nil
-	}
-	if err := json.NewDecoder(resp.Body).Decode(result); err != nil {
-		return fmt.Errorf("read the engine's answer: %w", err)
-	}
-	return nil
+	defer c.Close()
+	return answer, c.Do(ctx, Call{Method: http.MethodGet, Path: path}, &answer)
 }
 
 // Alive says whether the engine here does its work. Where several share the data
