@@ -385,18 +385,5 @@ func (r *Router) plan(ctx context.Context, c *commands.Call) (commands.Answer, e
 	if turn == nil || len(turn.Plans) == 0 {
 		return commands.Says("There is no plan yet."), nil
 	}
-	plan := turn.Plans[len(turn.Plans)-1]
-	var b strings.Builder
-	fmt.Fprintf(&b, "Answer %d, %s. Goal: %s", turn.ID, turn.State, render.Escape(words.OneLine(plan.Goal, 200)))
-	if plan.Attempt > 0 {
-		fmt.Fprintf(&b, " (plan %d)", plan.Attempt+1)
-	}
-	for i := range plan.Tasks {
-		task := &plan.Tasks[i]
-		fmt.Fprintf(&b, "\n%d\\. %s – %s", task.Position+1, render.Escape(task.Words(i == len(plan.Tasks)-1)), task.Stands())
-		if task.Review != nil && task.Review.Status != "ok" {
-			fmt.Fprintf(&b, ": %s", render.Escape(words.OneLine(task.Review.Reason, 200)))
-		}
-	}
-	return commands.Answer{Text: b.String(), Taint: turn.Repeated(c.Person.Name)}, nil
+	return commands.Answer{Text: turn.BriefPlan(), Taint: turn.Repeated(c.Person.Name)}, nil
 }

@@ -34,7 +34,7 @@ func (v *Turn) Repeated(person string) tools.Taint {
 // builtIn is the provider of the model that the program has itself, which costs nothing.
 const builtIn = "offline"
 
-// briefSteps is how many steps of one plan /why shows.
+// briefSteps is how many steps of one plan /why and /plan show.
 const briefSteps = 20
 
 // ModelFault is what was wrong with the last model that was asked; empty: it answered,
@@ -48,6 +48,29 @@ func (v *Turn) ModelFault() string {
 
 // maxModelFault is room for a provider's own words and what is to be mended, in runes.
 const maxModelFault = 700
+
+// brief is a plan with what became of its steps, in Markdown.
+func (a *Attempt) brief() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Plan %d: %s", a.Attempt+1, render.Escape(words.OneLine(a.Goal, 200)))
+	for i := range a.Steps[:min(len(a.Steps), briefSteps)] {
+		s := &a.Steps[i]
+		fmt.Fprintf(&b, "\n%d\\. %s – %s", s.Position+1, render.Escape(s.Words(i == len(a.Steps)-1)), render.Escape(s.briefly()))
+		if s.Review != nil && s.Review.Status != "ok" {
+			fmt.Fprintf(&b, "; not good enough: %s", render.Escape(words.OneLine(s.Review.Reason, 300)))
+		}
+	}
+	return b.String()
+}
+
+// BriefPlan is the newest plan as Brief has it; empty: there is none.
+func (v *Turn) BriefPlan() string {
+	if len(v.Plans) == 0 {
+		return ""
+	}
+	e := v.Explanation()
+	return fmt.Sprintf("**Answer %d**, %s.\n\n%s", v.ID, render.Escape(e.ended()), e.attempt(v.Plans[len(v.Plans)-1].Attempt).brief())
+}
 
 // Brief explains the turn to the person in the chat, in Markdown; what went wrong with the model in
 // full or not.
@@ -85,14 +108,7 @@ func (v *Turn) Brief(full bool) string {
 			fmt.Fprintf(&b, "\n\nPlan %d: %s.", a.Attempt+1, without)
 			continue
 		}
-		fmt.Fprintf(&b, "\n\nPlan %d: %s", a.Attempt+1, render.Escape(words.OneLine(a.Goal, 200)))
-		for j := range a.Steps[:min(len(a.Steps), briefSteps)] {
-			s := &a.Steps[j]
-			fmt.Fprintf(&b, "\n%d\\. %s – %s", s.Position+1, render.Escape(s.Words(j == len(a.Steps)-1)), render.Escape(s.briefly()))
-			if s.Review != nil && s.Review.Status != "ok" {
-				fmt.Fprintf(&b, "; not good enough: %s", render.Escape(words.OneLine(s.Review.Reason, 300)))
-			}
-		}
+		b.WriteString("\n\n" + a.brief())
 	}
 	if fault := v.ModelFault(); fault != "" && full {
 		fmt.Fprintf(&b, "\n\nThe language model failed: %s", render.Escape(fault))

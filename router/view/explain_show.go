@@ -14,10 +14,22 @@ import (
 // cost, and what became of each message. Currency is what costs are in, zone where the
 // reader is. What people, models and tools wrote stands in it as it is.
 func (e *Explanation) Show(currency string, zone *time.Location) string {
-	t := &report{currency: currency, zone: zone}
+	return e.show(&report{currency: currency, zone: zone})
+}
+
+func (e *Explanation) show(t *report) string {
 	t.line(0, "Turn %d: %s", e.ID, e.ended())
+	if t.full {
+		t.line(0, "Session %s of %s", e.Session, e.Person)
+	}
 	if e.RetryOf != 0 {
 		t.line(0, "It tries turn %d again and keeps what was already done there.", e.RetryOf)
+	}
+	if t.full && e.Job != 0 {
+		t.line(0, "It is of job %d, under the terms %s", e.Job, e.Terms)
+	}
+	if e.NextTry != nil {
+		t.line(0, "It waits for its model, next try %s", t.at(*e.NextTry))
 	}
 	t.asked(e)
 	t.holders(e)
@@ -70,6 +82,9 @@ func (m *Message) late() time.Duration {
 
 func (t *report) asked(e *Explanation) {
 	t.line(0, "\nAsked")
+	if len(e.Asked) == 0 {
+		t.text(1, e.Text)
+	}
 	for i := range e.Asked {
 		m := &e.Asked[i]
 		when := t.at(m.At)
@@ -78,13 +93,16 @@ func (t *report) asked(e *Explanation) {
 		}
 		if i > 0 {
 			when += ", added"
+			if m.Turn != 0 && m.Turn != e.ID {
+				when += fmt.Sprintf(" as turn %d", m.Turn)
+			}
 		}
 		who := fmt.Sprintf("%s (%s)", m.Author, m.Identity)
 		if i == 0 && e.Job != 0 {
 			who = fmt.Sprintf("job %d of %s", e.Job, m.Person)
 		}
 		t.line(1, "%s  %s in %s:%s", when, who, m.Channel, m.Conversation)
-		t.line(2, "%s", words.OneLine(m.Text, 300))
+		t.text(2, m.Text)
 		if m.Why != "" {
 			t.line(2, "%s: %s (rule %s)", m.Person, m.Why, m.Rule)
 		}
@@ -123,43 +141,58 @@ func (t *report) attempt(a *Attempt) {
 	if a.Goal == "" {
 		t.line(0, "\nPlan %d: none that was valid", a.Attempt+1)
 	} else {
-		t.line(0, "\nPlan %d: %s", a.Attempt+1, words.OneLine(a.Goal, 300))
+		t.line(0, "\nPlan %d: %s", a.Attempt+1, words.OneLine(a.Goal, t.most(300)))
 	}
 	for i := range a.Calls {
 		t.call(1, &a.Calls[i])
 	}
 	for i := range a.Steps {
 		s := &a.Steps[i]
-		t.line(1, "%d. %s", s.Position+1, s.what())
+		t.line(1, "%d. %s", s.Position+1, s.what(t.most(200)))
+		if t.full && s.Expect != "" {
+			t.line(2, "expect: %s", s.Expect)
+		}
 		t.line(2, "%s", s.became())
+		if t.full {
+			t.lines(2, "| ", s.Output)
+		}
 		for j := range s.Calls {
 			t.call(2, &s.Calls[j])
 		}
 		if s.Review != nil {
-			t.line(2, "review: %s", s.verdict())
+			t.line(2, "review: %s", s.verdict(t.most(300)))
 		}
 	}
 }
 
 func (t *report) call(depth int, c *Call) {
-	text := fmt.Sprintf("%s asked %s/%s: %s, %d tokens in, %d out%s", c.Role, c.Provider, c.Model, c.Duration, c.TokensIn, c.TokensOut, t.price(c.Cost))
+	text := fmt.Sprintf("%s asked %s/%s: %s, %s%s", c.Role, c.Provider, c.Model, c.Duration, c.tokens(), t.price(c.Cost))
+	if c.Reserved > 0 {
+		text += "; it is being made" + t.price(c.Reserved) + " set aside for it"
+	}
 	if c.Error != "" {
-		text += "; it failed: " + words.OneLine(c.Error, maxModelFault)
+		text += "; it failed: " + words.OneLine(c.Error, t.most(maxModelFault))
 	}
 	if c.Refused != "" {
-		text += "; the answer was refused: " + words.OneLine(c.Refused, 300)
+		text += "; the answer was refused: " + words.OneLine(c.Refused, t.most(300))
 	}
 	t.line(depth, "%s", text)
+	if len(c.Request) > 0 {
+		t.line(depth+1, "request:")
+		t.lines(depth+2, "", string(c.Request))
+		t.line(depth+1, "answer:")
+		t.lines(depth+2, "", c.Response)
+	}
 }
 
-// what names a step.
-func (s *Task) what() string {
+// what names a step, with so much of its arguments.
+func (s *Task) what(args int) string {
 	text := s.Type
 	if s.Tool != "" {
 		text += " " + s.Tool
 	}
 	if s.Args != "" {
-		text += " " + words.OneLine(s.Args, 200)
+		text += " " + words.OneLine(s.Args, args)
 	}
 	if s.Detail != "" {
 		text += ": " + words.OneLine(s.Detail, 300)
@@ -219,12 +252,12 @@ func (a *Approval) answer() string {
 	return "nobody has answered yet"
 }
 
-// verdict is the reviewer's word.
-func (s *Task) verdict() string {
+// verdict is the reviewer's word, with so much of its reason.
+func (s *Task) verdict(reason int) string {
 	if s.Review.Reason == "" {
 		return s.Review.Status
 	}
-	return s.Review.Status + ", " + words.OneLine(s.Review.Reason, 300)
+	return s.Review.Status + ", " + words.OneLine(s.Review.Reason, reason)
 }
 
 func (t *report) said(e *Explanation) {
@@ -239,7 +272,8 @@ func (t *report) said(e *Explanation) {
 		if m.Notice {
 			kind = " (a fixed notice)"
 		}
-		t.line(1, "%s%s  %s", t.at(m.At), kind, words.OneLine(m.Text, 300))
+		t.line(1, "%s%s", t.at(m.At), kind)
+		t.text(2, m.Text)
 		for j := range m.Parts {
 			t.line(2, "%s", m.Parts[j].became())
 		}

@@ -27,7 +27,7 @@ var eachCommand = []struct {
 	{"tool", `/tool time {"zone": "Europe/Rome"}`, "Europe/Rome", ""},
 	{"retry", "/retry", "Europe/Rome", ""},
 	{"resend", "/resend", "There is nothing to send again", ""},
-	{"plan", "/plan", "Goal: /tool time", ""},
+	{"plan", "/plan", "Plan 1: /tool time", ""},
 	{"why", "/why", "u1 asked: /retry", ""},
 	{"cancel", "/cancel", "There is nothing of yours to cancel here.", ""},
 	{"mode", "/mode ask", "Mode: ask.", ""},

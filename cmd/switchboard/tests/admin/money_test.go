@@ -47,7 +47,7 @@ func TestWhatWasSpentIsShown(t *testing.T) {
 	if turn := r.TurnOf("again"); turn.PromptTokens != 100 || turn.BilledTokens != 101 || turn.Cost != 1.08 || turn.LLM[0].CachedTokens != 40 {
 		t.Errorf("%+v", turn)
 	}
-	r.Prints("turn show 1", 0, "100 in (40 cached), 1 out, 1.080000 EUR")
+	r.Prints("turn show 1", 0, "100 tokens in (40 cached), 1 out, 1.080000 EUR")
 	for by, want := range map[string]string{
 		"day": `(?m)^\d{4}-\d\d-\d\d +3 +303 +300 +120 +3 +3\.24 EUR$`, "person": `(?m)^u1 +2 +202 +200 +80 +2 +2\.16 EUR$`,
 		"model": `(?m)^fake/model +3 `, "role": `(?m)^planner +3 `,

@@ -95,7 +95,7 @@ func TestReplanIsShown(t *testing.T) {
 	turn := programtest.List[view.Turn](r, "turn", "show", fmt.Sprint(turns[0].ID), "--json", "--prompts")
 	checkReplanned(t, turn)
 	text, _, _ := r.Command("turn", "show", fmt.Sprint(turns[0].ID))
-	for _, want := range []string{"plan 1: count the lines", "plan 2: count them again", "review: replan, seven is a word", "5 model calls"} {
+	for _, want := range []string{"Plan 1: count the lines", "Plan 2: count them again", "review: replan, seven is a word", "5 model calls"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("turn show lacks %q:\n%s", want, text)
 		}

@@ -53,7 +53,7 @@ func TestRetryAfterAKillRepeatsNoEffect(t *testing.T) {
 	if again.RetryOf != r.TurnOf("pay the bill").ID || again.Plans[0].Tasks[0].Outcome == "" || !strings.Contains(again.Plans[0].Tasks[0].Outcome, "done_before") {
 		t.Errorf("the retry: %+v", again)
 	}
-	if out, errs, _ := r.Command("turn", "show", fmt.Sprint(again.ID)); !strings.Contains(out, fmt.Sprintf("\nretries  turn %d\n", again.RetryOf)) {
+	if out, errs, _ := r.Command("turn", "show", fmt.Sprint(again.ID)); !strings.Contains(out, fmt.Sprintf("\nIt tries turn %d again", again.RetryOf)) {
 		t.Errorf("turn show: %s%s", out, errs)
 	}
 }

@@ -41,5 +41,5 @@ func TestHelpIsWhole(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", state, code, out, errs)
 		}
 	}
-	r.Prints("turn show 1", 0, "cost     1 model call, ")
+	r.Prints("turn show 1", 0, "Cost: 1 model call, ")
 }
