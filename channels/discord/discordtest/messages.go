@@ -305,17 +305,26 @@ func (s *Server) getMessage(r *request) (any, *Rejection) {
 	return s.readable(p, m), nil
 }
 
-func (s *Server) editMessage(r *request) (any, *Rejection) {
+// own is the message of the bot that a call is about; another's is refused with foreign.
+func (s *Server) own(r *request, foreign *Rejection) (*place, *stored, *Rejection) {
 	p, refused := s.at(r, 0)
 	if refused != nil {
-		return nil, refused
+		return nil, nil, refused
 	}
 	m := p.byID(r.PathValue("message"))
 	switch {
 	case m == nil:
-		return nil, UnknownMessage
+		return nil, nil, UnknownMessage
 	case m.Author.ID != s.bot.ID:
-		return nil, NotTheAuthor
+		return nil, nil, foreign
+	}
+	return p, m, nil
+}
+
+func (s *Server) editMessage(r *request) (any, *Rejection) {
+	p, m, refused := s.own(r, NotTheAuthor)
+	if refused != nil {
+		return nil, refused
 	}
 	var d draft
 	if refused := cmp.Or(r.decode(&d), d.check()); refused != nil {
@@ -355,16 +364,9 @@ func latest(a, b time.Time) time.Time {
 }
 
 func (s *Server) deleteMessage(r *request) (any, *Rejection) {
-	p, refused := s.at(r, 0)
+	p, m, refused := s.own(r, MissingPermissions)
 	if refused != nil {
 		return nil, refused
-	}
-	m := p.byID(r.PathValue("message"))
-	switch {
-	case m == nil:
-		return nil, UnknownMessage
-	case m.Author.ID != s.bot.ID:
-		return nil, MissingPermissions
 	}
 	s.remove(p, m)
 	return nil, nil

@@ -255,14 +255,10 @@ func (s *Server) write(d platformtest.Deed, where string) (any, error) {
 			return s.Give(where, d.User, name, strings.TrimSpace(rest)), nil
 		}
 	}
-	texts := platformtest.Pieces(s.named(d.Text), maxText, utf16.RuneLen)
-	switch n := len(d.Files); {
-	case n > 10:
-		return nil, errors.New("at most 10 files go at once")
-	case n > 0 && len(texts) == 0:
-		texts = []string{""}
-	case len(texts) == 0:
-		return nil, errors.New("the message is empty")
+	d.Text = s.named(d.Text)
+	texts, err := d.Texts(maxText, utf16.RuneLen)
+	if err != nil {
+		return nil, err
 	}
 	for _, f := range d.Files {
 		if f.Bytes() > mostFile {

@@ -2,7 +2,6 @@ package slacktest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -302,15 +301,9 @@ func (s *Server) say(d platformtest.Deed, to *record) (any, error) {
 			p.Thread = to.ThreadTS
 		}
 	}
-	if len(p.Files) > 10 {
-		return nil, errors.New("at most 10 files go at once")
-	}
-	texts := platformtest.Pieces(d.Text, maxSaid, func(rune) int { return 1 })
-	if len(texts) == 0 {
-		if len(p.Files) == 0 {
-			return nil, errors.New("the message is empty")
-		}
-		texts = []string{""}
+	texts, err := d.Texts(maxSaid, func(rune) int { return 1 })
+	if err != nil {
+		return nil, err
 	}
 	for _, p.Text = range texts {
 		s.Post(p)

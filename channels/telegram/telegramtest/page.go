@@ -2,7 +2,6 @@ package telegramtest
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -279,16 +278,12 @@ func (s *Server) groupsOf(user int64) (ids []int64) {
 // as photos. Whoever blocked the bot unblocks it by writing.
 func (s *Server) write(d platformtest.Deed) (any, error) {
 	p := Post{Chat: cmp.Or(number(d.Chat), number(d.User)), From: number(d.User), Thread: number(d.Thread), ReplyTo: number(d.Message), Files: d.Files}
-	texts := platformtest.Pieces(d.Text, maxText, utf16.RuneLen)
-	switch n := len(p.Files); {
-	case n > 10:
-		return nil, errors.New("at most 10 files go at once")
-	case n > 0 && (len(texts) > 1 || len(texts) == 1 && Units(texts[0]) > maxCaption):
+	texts, err := d.Texts(maxText, utf16.RuneLen)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Files) > 0 && (len(texts) > 1 || Units(texts[0]) > maxCaption) {
 		return nil, fmt.Errorf("a text that comes with files has at most %d characters; send it on its own", maxCaption)
-	case n > 0 && len(texts) == 0:
-		texts = []string{""}
-	case len(texts) == 0:
-		return nil, errors.New("the message is empty")
 	}
 	if p.Chat == p.From {
 		s.Block(p.From, false)

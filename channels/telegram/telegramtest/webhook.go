@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"switchboard/channels/platformtest"
+	"switchboard/internal/retry"
 	"switchboard/internal/words"
 )
 
@@ -103,7 +104,7 @@ func (s *Server) deliverHook(ctx context.Context, b *Bot, hook *webhook) {
 		Transport:     &http.Transport{},
 	}
 	defer client.CloseIdleConnections()
-	pause := retryFirst
+	failed := 0
 	for {
 		next, changed := s.nextForHook(b, hook)
 		if next.id == 0 {
@@ -118,19 +119,16 @@ func (s *Server) deliverHook(ctx context.Context, b *Bot, hook *webhook) {
 		s.Change(func() {
 			if err == nil {
 				b.confirm(next.id+1, s.Now())
-				pause = retryFirst
+				failed = 0
 				return
 			}
 			hook.failedAt, hook.failure = s.Now(), err.Error()
 		})
-		if err == nil {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-			pause = min(2*pause, retryMost)
+		if err != nil {
+			if !retry.Sleep(ctx, retry.Pause(failed, retryFirst, retryMost)) {
+				return
+			}
+			failed++
 		}
 	}
 }
