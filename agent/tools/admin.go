@@ -79,7 +79,7 @@ var (
 )
 
 // describe is Tool.Describe of a tool that gives a command: that command, as it would be typed.
-func (cfg *BuiltinConfig) describe(give func(Commander, context.Context, Call) Result) func(context.Context, Call) Deed {
+func (cfg *BuiltinConfig) describe(by func(Commander) func(context.Context, Call) Result) func(context.Context, Call) Deed {
 	return func(ctx context.Context, call Call) (deed Deed) {
 		var written Commander = func(_ context.Context, _ Call, name string, args ...string) Result {
 			deed.Words = strings.Join(append([]string{"/" + name}, args...), " ")
@@ -89,7 +89,7 @@ func (cfg *BuiltinConfig) describe(give func(Commander, context.Context, Call) R
 			}
 			return Result{End: EndOK}
 		}
-		if res := give(written, ctx, call); res.End != EndOK {
+		if res := by(written)(ctx, call); res.End != EndOK {
 			deed.Refused = &res
 		}
 		return deed
@@ -97,33 +97,19 @@ func (cfg *BuiltinConfig) describe(give func(Commander, context.Context, Call) R
 }
 
 func (cfg *BuiltinConfig) adminTools() []Tool {
-	c := cfg.Commander
+	type run = func(context.Context, Call) Result
+	tool := func(name, summary string, effect Effect, schema json.RawMessage, by func(Commander) run) Tool {
+		return Tool{
+			Name: name, Summary: summary, Effect: effect, Schema: schema, Run: by(cfg.Commander),
+			Describe: cfg.describe(by),
+		}
+	}
 	return []Tool{
-		{
-			Name: "admin.people", Summary: "Who may write: list, let in, change and remove people.",
-			Effect: EffectOutside, Schema: adminPeopleSchema, Run: with(c.people),
-			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.people)(ctx, call) }),
-		},
-		{
-			Name: "admin.config", Summary: "The program's settings: show, change and take back.",
-			Effect: EffectOutside, Schema: adminConfigSchema, Run: with(c.config),
-			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.config)(ctx, call) }),
-		},
-		{
-			Name: "admin.channels", Summary: "The channels: how they are, switch on and off, test.",
-			Effect: EffectOutside, Schema: adminChannelsSchema, Run: with(c.channels),
-			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.channels)(ctx, call) }),
-		},
-		{
-			Name: "admin.deliveries", Summary: "What could not be sent: list, send again, give up.",
-			Effect: EffectOutside, Schema: adminDeliveriesSchema, Run: with(c.deliveries),
-			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.deliveries)(ctx, call) }),
-		},
-		{
-			Name: "admin.audit", Summary: "The newest rows of the audit log: who did and decided what.",
-			Effect: EffectRead, Schema: adminAuditSchema, Run: with(c.audit),
-			Describe: cfg.describe(func(c Commander, ctx context.Context, call Call) Result { return with(c.audit)(ctx, call) }),
-		},
+		tool("admin.people", "Who may write: list, let in, change and remove people.", EffectOutside, adminPeopleSchema, func(c Commander) run { return with(c.people) }),
+		tool("admin.config", "The program's settings: show, change and take back.", EffectOutside, adminConfigSchema, func(c Commander) run { return with(c.config) }),
+		tool("admin.channels", "The channels: how they are, switch on and off, test.", EffectOutside, adminChannelsSchema, func(c Commander) run { return with(c.channels) }),
+		tool("admin.deliveries", "What could not be sent: list, send again, give up.", EffectOutside, adminDeliveriesSchema, func(c Commander) run { return with(c.deliveries) }),
+		tool("admin.audit", "The newest rows of the audit log: who did and decided what.", EffectRead, adminAuditSchema, func(c Commander) run { return with(c.audit) }),
 	}
 }
 

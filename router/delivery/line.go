@@ -26,9 +26,8 @@ type Line struct {
 	health  *health
 	// presenter shows what grows.
 	presenter *presenter
-	pace      pace    // of the platform's clock
-	trouble   trouble // connect's alone
-	renew     chan struct{}
+	pace      pace          // of the platform's clock
+	trouble   trouble       // connect's alone
 	menus     chan struct{} // the menu may have changed
 
 	mu      sync.Mutex

@@ -77,9 +77,6 @@ func descendants() ([]process, error) {
 	return listed(os.Getpid(), elders.ids, self.started)
 }
 
-// below lists all processes below the one of that id.
-func below(pid int) ([]process, error) { return listed(pid, nil, 0) }
-
 // listed lists all processes below the one of that id without those in skip, and adds to skip those
 // that began before an instant.
 func listed(pid int, skip map[int]bool, before uint64) ([]process, error) {

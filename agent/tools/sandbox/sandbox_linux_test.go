@@ -276,7 +276,7 @@ func TestHelperCannotBeTraced(t *testing.T) {
 	defer func() { stop(); <-done }()
 	testkit.Await(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 1 })
 	helper := helperOf(t, marker)
-	tree, err := below(helper)
+	tree, err := listed(helper, nil, 0)
 	if err != nil || len(tree) < 2 {
 		t.Fatalf("below the helper: %v, %v", tree, err)
 	}

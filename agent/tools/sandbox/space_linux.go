@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools/workspace"
+	"switchboard/internal/retry"
 )
 
 // spacePause is the shortest time between two looks at what a command wrote; many
@@ -23,10 +24,8 @@ const spacePause = 100 * time.Millisecond
 func watchSpace(ctx context.Context, root *os.Root, spec helperSpec, over chan<- string) {
 	before, _ := workspace.DiskSpace(spec.Workspace)
 	for pause := spacePause; ; {
-		select {
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, pause) {
 			return
-		case <-time.After(pause):
 		}
 		began := time.Now()
 		bytes, _, err := workspace.Measure(ctx, root, spec.MaxFiles)

@@ -113,7 +113,7 @@ func TestTreeDiesWithTheEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		testkit.Await(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
-		tree, err := below(engine.Process.Pid)
+		tree, err := listed(engine.Process.Pid, nil, 0)
 		if err != nil || len(tree) < 6 {
 			t.Fatalf("the engine's tree is %v, %v", tree, err)
 		}
@@ -172,7 +172,7 @@ func helperOf(t *testing.T, marker string) int {
 		if p.parent != os.Getpid() {
 			continue
 		}
-		theirs, err := below(p.pid)
+		theirs, err := listed(p.pid, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
