@@ -249,7 +249,7 @@ func (c *Client) page(ctx context.Context, w owing) page {
 	if p.err = err; err != nil || where.Guild == 0 && where.Type != typeDirect || w.until == w.after+1 {
 		return p
 	}
-	list, err := patiently(ctx, func() ([]json.RawMessage, error) { return c.history(ctx, w.channel, w.after) })
+	list, err := wire.Patiently(ctx, func() ([]json.RawMessage, error) { return c.history(ctx, w.channel, w.after) })
 	if wire.Final(err) {
 		return p
 	}
@@ -285,15 +285,4 @@ func numberOf(raw json.RawMessage) snowflake {
 	}
 	_ = json.Unmarshal(raw, &m)
 	return m.ID
-}
-
-// patiently makes a call again after each rate limit, until ctx ends.
-func patiently[T any](ctx context.Context, call func() (T, error)) (T, error) {
-	for {
-		result, err := call()
-		limited, ok := errors.AsType[*channels.RateLimitError](err)
-		if !ok || !retry.Sleep(ctx, max(limited.RetryAfter, 100*time.Millisecond)) {
-			return result, err
-		}
-	}
 }

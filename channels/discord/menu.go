@@ -12,6 +12,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/wire"
 	"switchboard/internal/words"
 )
 
@@ -66,7 +67,7 @@ func (c *Client) SetCommands(ctx context.Context, sets []channels.CommandSet) er
 	var errs []error
 	change := func(op, method, path string, body any) {
 		r := route{op: op, method: method, path: path, major: base.major}
-		_, err := patiently(ctx, func() (*exchange, error) { return c.call(ctx, r, body) })
+		_, err := wire.Patiently(ctx, func() (*exchange, error) { return c.call(ctx, r, body) })
 		errs = append(errs, err)
 	}
 	for _, w := range want {

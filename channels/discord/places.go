@@ -69,7 +69,7 @@ func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
 func (c *Client) askPlace(ctx context.Context, id snowflake) (place, error) {
 	within, cancel := context.WithTimeout(ctx, placeWithin)
 	defer cancel()
-	p, err := patiently(within, func() (place, error) { return ask[place](within, c, about(opChannel, id), nil) })
+	p, err := wire.Patiently(within, func() (place, error) { return ask[place](within, c, about(opChannel, id), nil) })
 	switch {
 	case ctx.Err() != nil, errors.Is(err, channels.ErrUnauthorized):
 		return p, err
@@ -106,7 +106,7 @@ func (c *Client) readStarter(ctx context.Context, p place) error {
 	}
 	p.look = time.Now().Add(24 * time.Hour)
 	if up.threads() { // a forum has no messages of its own
-		m, err := patiently(ctx, func() (message, error) {
+		m, err := wire.Patiently(ctx, func() (message, error) {
 			return ask[message](ctx, c, about(opMessage, up.ID, "messages", p.ID.String()), nil)
 		})
 		switch {

@@ -194,23 +194,14 @@ type page struct {
 // historyPage reads a page as soon as the limits allow, or says at once that they do not in time.
 func (c *Client) historyPage(ctx context.Context, channel, thread, oldest, cursor string) (*page, error) {
 	for try := 0; ; try++ {
-		p, err := c.askHistory(ctx, channel, thread, oldest, cursor)
-		limited, ok := errors.AsType[*channels.RateLimitError](err)
+		p, err := wire.Patiently(ctx, func() (*page, error) { return c.askHistory(ctx, channel, thread, oldest, cursor) })
+		_, limited := errors.AsType[*channels.RateLimitError](err)
 		switch {
 		case err == nil:
 			return p, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case ok:
-			wait := cmp.Or(limited.RetryAfter, time.Second)
-			if end, bounded := ctx.Deadline(); bounded && time.Until(end) < wait {
-				return nil, err
-			}
-			if !retry.Sleep(ctx, wait) {
-				return nil, ctx.Err()
-			}
-			continue
-		case errors.Is(err, channels.ErrUnauthorized), wire.Final(err), try >= fillTries:
+		case limited, errors.Is(err, channels.ErrUnauthorized), wire.Final(err), try >= fillTries:
 			return nil, err
 		}
 		if !retry.Sleep(ctx, retry.Pause(try, c.pace.again, c.pace.mostAgain)) {

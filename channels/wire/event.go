@@ -2,9 +2,11 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -48,6 +50,21 @@ func HandIn(ctx context.Context, log *slog.Logger, first, most time.Duration, ac
 		}
 		if err := more(); err != nil {
 			return err
+		}
+	}
+}
+
+// Patiently makes a call again after each rate limit, as long as ctx leaves the time for that.
+func Patiently[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	for {
+		result, err := call()
+		limited, ok := errors.AsType[*channels.RateLimitError](err)
+		if !ok {
+			return result, err
+		}
+		wait := max(cmp.Or(limited.RetryAfter, time.Second), 100*time.Millisecond)
+		if end, bounded := ctx.Deadline(); bounded && time.Until(end) < wait || !retry.Sleep(ctx, wait) {
+			return result, err
 		}
 	}
 }
