@@ -38,17 +38,7 @@ func (c *place) scope() string {
 }
 
 // kind is the channel_type that events tell.
-func (c *place) kind() string {
-	switch {
-	case c.IsIM:
-		return "im"
-	case c.IsMPIM:
-		return "mpim"
-	case c.IsPrivate:
-		return "group"
-	}
-	return "channel"
-}
+func (c *place) kind() string { return strings.TrimSuffix(c.scope(), "s") }
 
 // find finds a message that everybody sees.
 func (c *place) find(ts string) *record { return c.findFor("", ts) }
