@@ -19,7 +19,7 @@ type binder struct {
 	secrets func(name string) (secrets.Secret, error)
 	env     variables
 	dir     string // of the file: what "file:" paths begin at
-	kinds   map[string]Kind
+	kinds   channels.Kinds
 	faults  []Fault
 	warns   []Warning
 	sources map[string]source

@@ -362,9 +362,7 @@ func TestNewAddressNeedsItsCredentialAgain(t *testing.T) {
 		"[llm.providers.open]\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"\"\n" +
 		"[llm.providers.env]\n[llm.providers.unset]\napi_key = \"env:NOT_SET\"\n[channels.tg]\nkind = \"telegram\"\ntoken = \"1:literal-token-of-the-bot-in-the-file\"\n[channels.\"t.g\"]\nkind = \"telegram\"\n"
 	dir := t.TempDir()
-	all := kinds()
-	all["telegram"] = KindOf("telegram")
-	opts := Options{File: "s.toml", Dir: dir, Env: []string{"HOME=" + dir, "SWITCHBOARD_LLM__PROVIDERS__ENV__API_KEY=of-the-environment"}, Kinds: all}
+	opts := Options{File: "s.toml", Dir: dir, Env: []string{"HOME=" + dir, "SWITCHBOARD_LLM__PROVIDERS__ENV__API_KEY=of-the-environment"}, Kinds: kinds()}
 	const evil = "https://evil.test/v1"
 	with := func(pairs ...string) map[string]string {
 		set := map[string]string{}

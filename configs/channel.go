@@ -10,51 +10,13 @@ import (
 	"strings"
 
 	"switchboard/channels"
-	"switchboard/channels/discord"
-	"switchboard/channels/slack"
-	"switchboard/channels/telegram"
 	"switchboard/internal/secrets"
 	"switchboard/router"
 )
 
-// A Kind says how the tables [channels.NAME] of one kind are read.
-type Kind struct {
-	// Router is the router's part with nothing set; nil:
-	// router.DefaultChannelConfig.
-	Router func() router.ChannelConfig
-	// Adapter makes the pointer to the adapter's Config with its defaults; nil: the
-	// kind has no keys of its own. Where the Config has a method Validate() error, it
-	// is asked.
-	Adapter func() any
-	// Tokens are the variables of the environment with which a channel of the kind is there, named after it, where the
-	// settings name none of the kind, by the keys that they set.
-	Tokens map[string]string
-	// LocalIDs: an ID of its people means somebody within one workspace, and may be
-	// somebody else's in another.
-	LocalIDs bool
-}
-
-// known are the kinds of this program that a build may lack, with the keys their
-// tables have, so that a file written for another build is still judged.
-var known = map[string]Kind{
-	telegram.Kind: {
-		Adapter: func() any { cfg := telegram.DefaultConfig(); return &cfg }, Tokens: map[string]string{"token": "TELEGRAM_BOT_TOKEN"},
-	},
-	slack.Kind: {
-		Adapter: func() any { cfg := slack.DefaultConfig(); return &cfg }, LocalIDs: true,
-		Tokens: map[string]string{"bot_token": "SLACK_BOT_TOKEN", "app_token": "SLACK_APP_TOKEN"},
-	},
-	discord.Kind: {
-		Adapter: func() any { cfg := discord.DefaultConfig(); return &cfg }, Tokens: map[string]string{"token": "DISCORD_BOT_TOKEN"},
-	},
-	"web":     {},
-	"api":     {},
-	"console": {},
-}
-
-// KindOf is how the tables of one of the program's own kinds are read; the zero Kind
-// for a name that is none. Options.Kinds holds those that a build has.
-func KindOf(name string) Kind { return known[name] }
+// known are kinds that identities may name and later builds have; a table of one is judged as far as it is
+// known, and has no effect.
+var known = []string{"api", "console", "web"}
 
 // channel reads one table [channels.NAME]: first its kind, then all of it into
 // the router's part and the adapter's. v stays zero where nothing can be made of
@@ -77,23 +39,18 @@ func (b *binder) channel(v reflect.Value, n *node, key string) {
 	if !ok {
 		return
 	}
-	kind, built := b.kinds[word]
-	if !built {
-		if kind, ok = known[word]; !ok {
-			b.fault(kindNode.src, dot(key, "kind"), "%q is not one of %s", word, b.kindList())
-			return
-		}
+	kind, built := b.kinds.Find(word)
+	if !built && !slices.Contains(known, word) {
+		b.fault(kindNode.src, dot(key, "kind"), "%q is not one of %s", word, b.kindList())
+		return
 	}
-	if _, isKind := b.kind(name); isKind && name != word {
+	if _, isKind := b.kinds.Find(name); name != word && (isKind || slices.Contains(known, name)) {
 		b.fault(n.src, key, "the name %q is that of another kind; identities would be ambiguous", name)
 	}
 	ch := Channel{ChannelConfig: router.DefaultChannelConfig()}
-	if kind.Router != nil {
-		ch.ChannelConfig = kind.Router()
-	}
 	parts := []reflect.Value{reflect.ValueOf(&ch.ChannelConfig).Elem()}
-	if kind.Adapter != nil {
-		ch.Adapter = kind.Adapter()
+	if kind.Config != nil {
+		ch.Adapter = kind.Config()
 		parts = append(parts, reflect.ValueOf(ch.Adapter).Elem())
 	}
 	b.bindStruct(n, key, parts...)
@@ -144,6 +101,15 @@ func notStable(written, id string, shape channels.IDShape) string {
 	return ""
 }
 
+// Credentials are those of the adapter's part, by their keys.
+func (c Channel) Credentials() map[string]channels.Credential {
+	all := map[string]channels.Credential{}
+	for key, v := range credentialsOf(c.Adapter) {
+		all[key] = v.Interface().(channels.Credential)
+	}
+	return all
+}
+
 // credentialsOf yields the credentials among the keys of an adapter's part.
 func credentialsOf(adapter any) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
@@ -180,10 +146,10 @@ func (b *binder) credentials(adapter any, key string) {
 	}
 }
 
-// addressOf is the api_url of an adapter's part: elsewhere is another platform, with
-// accounts of its own.
-func addressOf(adapter any) string {
-	v := reflect.ValueOf(adapter).Elem()
+// Address is the api_url of the adapter's part: elsewhere is another platform, with accounts of
+// its own.
+func (c Channel) Address() string {
+	v := reflect.ValueOf(c.Adapter).Elem()
 	for f := range fieldsOf(v.Type()) {
 		if f.key == "api_url" {
 			return v.FieldByIndex(f.index).String()
@@ -220,21 +186,13 @@ func (b *binder) accounts(s *Settings) {
 			if account == "" {
 				continue
 			}
-			account = strings.Join([]string{ch.Kind, addressOf(ch.Adapter), key, account}, " ")
+			account = strings.Join([]string{ch.Kind, ch.Address(), key, account}, " ")
 			if first := owners[account]; first != "" {
 				b.fault(b.source(full), full, "is the same as that of [channels.%s]: two channels cannot share one account; take one table away, or set enabled = false in it", first)
 			}
 			owners[account] = name
 		}
 	}
-}
-
-func (b *binder) kind(name string) (Kind, bool) {
-	if k, ok := b.kinds[name]; ok {
-		return k, true
-	}
-	k, ok := known[name]
-	return k, ok
 }
 
 // badName says why a channel cannot have that name. A colon would make
@@ -257,8 +215,12 @@ func badName(name string) string {
 // kindList names the kinds a table may have: those of this build, and apart those
 // that are known and not in it.
 func (b *binder) kindList() string {
-	built := slices.Sorted(maps.Keys(b.kinds))
-	others := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return slices.Contains(built, name) })
+	var built []string
+	for _, k := range b.kinds {
+		built = append(built, k.Name)
+	}
+	slices.Sort(built)
+	others := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return slices.Contains(built, name) })
 	text := strings.Join(built, ", ")
 	if len(others) > 0 {
 		text += " (known, not in this build: " + strings.Join(others, ", ") + ")"

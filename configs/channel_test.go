@@ -38,7 +38,7 @@ func TestTokensMakeChannels(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s, _, err := Load(Options{Dir: dir, Env: c.env, Kinds: known})
+		s, _, err := Load(Options{Dir: dir, Env: c.env, Kinds: kinds()})
 		if err != nil {
 			t.Errorf("%s, %v: %v", c.file, c.env, err)
 			continue
@@ -73,7 +73,7 @@ kind = "console"
 	for name, edit := range map[string]func(*Channel){
 		"home":    func(c *Channel) { c.Kind, c.DM = "pigeon", "open" },
 		"back":    func(c *Channel) { c.Kind = "pigeon" },
-		"console": func(c *Channel) { c.Kind, c.ToolsDeny = "console", nil },
+		"console": func(c *Channel) { c.Kind = "console" },
 	} {
 		c := want[name]
 		edit(&c)
@@ -92,14 +92,12 @@ kind = "console"
 func TestKindNotInThisBuildIsOneWarning(t *testing.T) {
 	t.Parallel()
 	s, warns, err := loaded(t, `
-[channels.telegram]
-kind = "telegram"
-token = "env:TELEGRAM_BOT_TOKEN"
-mode = "polling"
+[channels.web]
+kind = "web"
 dm = "pairing"
 [[people]]
 name = "marco"
-identities = ["telegram:1"]
+identities = ["web:1"]
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -107,12 +105,12 @@ identities = ["telegram:1"]
 	if len(s.Channels) != 0 {
 		t.Errorf("channels = %v", s.Channels)
 	}
-	if len(warns) != 1 || warns[0].Key != "channels.telegram" || !strings.HasSuffix(warns[0].Source, "s.toml:2") ||
+	if len(warns) != 1 || warns[0].Key != "channels.web" || !strings.HasSuffix(warns[0].Source, "s.toml:2") ||
 		!strings.Contains(warns[0].String(), notAvailable) {
 		t.Errorf("warnings = %v", warns)
 	}
-	_, _, err = loaded(t, "[channels.telegram]\nkind = \"telegram\"\nbot_token = \"x\"\nmode = 1\n")
-	if err == nil || !strings.Contains(err.Error(), "bot_token: unknown key") || !strings.Contains(err.Error(), "mode: needs text") {
+	_, _, err = loaded(t, "[channels.web]\nkind = \"web\"\nbot_token = \"x\"\ndm = 1\n")
+	if err == nil || !strings.Contains(err.Error(), "bot_token: unknown key") || !strings.Contains(err.Error(), "dm: needs text") {
 		t.Errorf("its keys are still judged: %v", err)
 	}
 }
@@ -247,7 +245,7 @@ func TestChannelsDoNotShareAnAccount(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := Load(Options{File: file, Env: []string{"HOME=/nowhere", "SET=1:hunter2"}, Kinds: map[string]Kind{"telegram": KindOf("telegram")}})
+			_, _, err := Load(Options{File: file, Env: []string{"HOME=/nowhere", "SET=1:hunter2"}, Kinds: kinds()})
 			if (err != nil) != c.shared {
 				t.Fatal(err)
 			}
@@ -279,7 +277,7 @@ func TestCredentialsAreReadAtEachUse(t *testing.T) {
 	text := func(name, token string) string {
 		return "[channels." + name + "]\nkind = \"telegram\"\ntoken = \"" + token + "\"\n"
 	}
-	opts := Options{File: filepath.Join(dir, "s.toml"), Env: []string{"HOME=/nowhere", "SET=1:from-env"}, Kinds: map[string]Kind{"telegram": known["telegram"]}}
+	opts := Options{File: filepath.Join(dir, "s.toml"), Env: []string{"HOME=/nowhere", "SET=1:from-env"}, Kinds: kinds()}
 	if err := os.WriteFile(opts.File, []byte(text("a", "1:literal")+text("b", "env:SET")+text("c", "env:UNSET")+
 		text("d", "file:token")+"[channels.e]\nkind = \"telegram\"\n"+text("off", "env:UNSET")+"enabled = false\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -53,11 +53,10 @@ func (b *binder) overlay(root *node) {
 // container needs no more.
 func (b *binder) fromTokens(root *node) {
 	channels := root.fields["channels"]
-	for _, kind := range slices.Sorted(maps.Keys(b.kinds)) {
-		tokens := b.kinds[kind].Tokens
-		there := len(tokens) > 0
-		for _, name := range tokens {
-			there = there && b.env[name] != ""
+	for _, k := range b.kinds {
+		kind, there := k.Name, len(k.Asks) > 0
+		for _, a := range k.Asks {
+			there = there && b.env[a.Variable] != ""
 		}
 		if channels != nil && channels.kind == table {
 			for name, c := range channels.fields {
@@ -65,10 +64,10 @@ func (b *binder) fromTokens(root *node) {
 				there = there && (of == nil || of.text != kind && name != kind)
 			}
 		}
-		for key, name := range tokens {
-			if src := (source{env: name}); there {
+		for _, a := range k.Asks {
+			if src := (source{env: a.Variable}); there {
 				b.plant(root, []string{"channels", kind, "kind"}, &node{kind: word, text: kind, src: src})
-				b.plant(root, []string{"channels", kind, key}, &node{kind: word, text: "env:" + name, src: src})
+				b.plant(root, []string{"channels", kind, a.Key}, &node{kind: word, text: "env:" + a.Variable, src: src})
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 
+	"switchboard/channels"
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
 )
@@ -31,7 +32,7 @@ type Options struct {
 	// LogLevel is what --log-level names; it overrides file and environment.
 	LogLevel string
 	// Kinds are the kinds of channel in this build.
-	Kinds map[string]Kind
+	Kinds channels.Kinds
 	// Dir is where relative paths of the command line begin and ./switchboard.toml
 	// is looked for; empty: the working folder.
 	Dir string
@@ -109,7 +110,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	if s.Vault = opts.Vault; s.Vault == nil {
 		s.Vault = vault.New(s.DataDir, env[vault.Variable], b.mask)
 	}
-	s.sources, s.notes, s.refs, s.kinds = b.sources, b.notes, b.refs, b.allKinds()
+	s.sources, s.notes, s.refs = b.sources, b.notes, b.refs
 	s.opts, s.text = opts, data
 	s.opts.fresh = nil
 	b.maskCredentials(s)
@@ -293,11 +294,4 @@ func (s *Settings) MakeDataDir() error {
 		return fmt.Errorf("make data_dir: %w (set data_dir or --data to a folder you may write)", err)
 	}
 	return nil
-}
-
-// allKinds are the kinds an identity may begin with, by name.
-func (b *binder) allKinds() map[string]Kind {
-	kinds := maps.Clone(known)
-	maps.Copy(kinds, b.kinds)
-	return kinds
 }

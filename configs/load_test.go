@@ -12,8 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/channels"
+	"switchboard/channels/discord"
+	"switchboard/channels/slack"
+	"switchboard/channels/telegram"
 	"switchboard/internal/secrets"
-	"switchboard/router"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -32,14 +35,11 @@ func (p *pigeon) Validate() error {
 	return nil
 }
 
-func kinds() map[string]Kind {
-	return map[string]Kind{
-		"pigeon": {Adapter: func() any { return &pigeon{Coop: "roof"} }},
-		"console": {Router: func() router.ChannelConfig {
-			c := router.DefaultChannelConfig()
-			c.ToolsDeny = nil
-			return c
-		}},
+func kinds() channels.Kinds {
+	return channels.Kinds{
+		{Name: "pigeon", Config: func() any { return &pigeon{Coop: "roof"} }},
+		{Name: "console"},
+		telegram.Kind, slack.Kind, discord.Kind,
 	}
 }
 

@@ -77,19 +77,19 @@ func (s *Settings) identityFault(id string) string {
 	if !ok || channel == "" || strings.TrimSpace(rest) == "" {
 		return fmt.Sprintf("%q is not of the form KIND:ID or CHANNEL:ID, e.g. \"telegram:12345\"", id)
 	}
-	kind, isKind := s.kinds[channel]
+	kind, isKind := s.opts.Kinds.Find(channel)
 	_, named := s.sources[dot("channels", channel)]
 	adapter := s.Channels[channel].Adapter
-	if isKind && kind.Adapter != nil {
-		adapter = kind.Adapter()
+	if kind.Config != nil {
+		adapter = kind.Config()
 	}
 	person, _ := idsOf(adapter)
 	switch fault := notStable(id, rest, person); {
-	case !isKind && !named:
+	case !isKind && !named && !slices.Contains(known, channel):
 		return fmt.Sprintf("%q: %q is neither a kind of channel nor a table [channels.%s]", id, channel, channel)
 	case fault != "":
 		return fault
-	case isKind && kind.LocalIDs && !strings.Contains(rest, "/"):
+	case kind.LocalIDs && !strings.Contains(rest, "/"):
 		if several := s.enabledOf(channel); len(several) > 1 {
 			return fmt.Sprintf("%q may be somebody else in each of [channels.%s]; write \"%s:WORKSPACE/%s\"", id, strings.Join(several, "], [channels."), channel, rest)
 		}
@@ -100,7 +100,7 @@ func (s *Settings) identityFault(id string) string {
 // IdentityForm is how an identity on a channel of kind is written, with ID for the platform's
 // own: with WORKSPACE where several channels could each mean somebody else by it.
 func (s *Settings) IdentityForm(kind string) string {
-	if s.kinds[kind].LocalIDs && len(s.enabledOf(kind)) > 1 {
+	if k, _ := s.opts.Kinds.Find(kind); k.LocalIDs && len(s.enabledOf(kind)) > 1 {
 		return kind + ":WORKSPACE/ID"
 	}
 	return kind + ":ID"

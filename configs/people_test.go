@@ -5,13 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"switchboard/channels"
 )
 
 // owls loads settings with one more kind, whose IDs mean somebody in one workspace.
 func owls(t *testing.T, text string) (*Settings, error) {
 	t.Helper()
-	dir, all := t.TempDir(), kinds()
-	all["owl"] = Kind{LocalIDs: true}
+	dir, all := t.TempDir(), append(kinds(), channels.Kind{Name: "owl", LocalIDs: true})
 	if err := os.WriteFile(filepath.Join(dir, "s.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

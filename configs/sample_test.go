@@ -31,8 +31,8 @@ func schemaWalk(t reflect.Type, key string, yield func(string) bool) bool {
 		if !schemaWalk(reflect.TypeFor[router.ChannelConfig](), key, yield) {
 			return false
 		}
-		for _, k := range known {
-			if k.Adapter != nil && !schemaWalk(reflect.TypeOf(k.Adapter()).Elem(), key, yield) {
+		for _, k := range kinds()[2:] {
+			if !schemaWalk(reflect.TypeOf(k.Config()).Elem(), key, yield) {
 				return false
 			}
 		}
@@ -64,7 +64,7 @@ func TestSampleIsTheDefaults(t *testing.T) {
 		t.Fatalf("faults %v, warnings %v", err, warns)
 	}
 	want := Defaults()
-	want.DataDir, want.File, want.Mask, want.Vault, want.sources, want.notes, want.refs, want.kinds = s.DataDir, s.File, s.Mask, s.Vault, s.sources, s.notes, s.refs, s.kinds
+	want.DataDir, want.File, want.Mask, want.Vault, want.sources, want.notes, want.refs = s.DataDir, s.File, s.Mask, s.Vault, s.sources, s.notes, s.refs
 	want.opts, want.text = s.opts, s.text
 	p := want.LLM.Providers[openRouter]
 	p.Headers = map[string]string{}
@@ -91,13 +91,13 @@ func TestSampleWithItsExamplesLoads(t *testing.T) {
 	if len(s.People) != 1 || len(s.LLM.Models) != 1 {
 		t.Errorf("people %v, models %v", s.People, s.LLM.Models)
 	}
-	unbuilt := 0
+	waiting := 0
 	for _, w := range warns {
 		if strings.HasPrefix(w.Key, "channels.") {
-			unbuilt++
+			waiting++
 		}
 	}
-	if unbuilt != 3 {
+	if waiting != 4 {
 		t.Errorf("warnings = %v", warns)
 	}
 }
@@ -173,9 +173,9 @@ func TestInitWritesPrivateSettingsThatLoad(t *testing.T) {
 func TestAnswersChangeWhatTheyAreAbout(t *testing.T) {
 	t.Parallel()
 	tokens := map[string]map[string]string{
-		telegram.Kind: {"token": "110201543:AAH-secret", "api_url": "http://127.0.0.1:1", "groups": "open"},
-		slack.Kind:    {"bot_token": "xoxb-1", "app_token": "env:APP", "groups": "open"},
-		discord.Kind:  {"token": "file:discord.token"},
+		telegram.Kind.Name: {"token": "110201543:AAH-secret", "api_url": "http://127.0.0.1:1", "groups": "open"},
+		slack.Kind.Name:    {"bot_token": "xoxb-1", "app_token": "env:APP", "groups": "open"},
+		discord.Kind.Name:  {"token": "file:discord.token"},
 	}
 	answers := Answers{DataDir: "data", Provider: AnsweredProvider{Name: "local", BaseURL: "http://127.0.0.1:11434/v1", APIKey: "none"}, Model: "m:8b"}
 	for kind, keys := range tokens {
@@ -185,7 +185,7 @@ func TestAnswersChangeWhatTheyAreAbout(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "discord.token"), []byte("a-very-long-head.b.a-very-long-tail"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, _, err := Parse(Options{File: filepath.Join(dir, "s.toml"), Env: []string{"HOME=/nowhere", "APP=xapp-2"}, Kinds: known}, answers.Text())
+	s, _, err := Parse(Options{File: filepath.Join(dir, "s.toml"), Env: []string{"HOME=/nowhere", "APP=xapp-2"}, Kinds: kinds()}, answers.Text())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestAnswersChangeWhatTheyAreAbout(t *testing.T) {
 		t.Errorf("the provider is %+v", p)
 	}
 	want := map[string][]string{
-		telegram.Kind: {"110201543:AAH-secret"}, slack.Kind: {"xapp-2", "xoxb-1"}, discord.Kind: {"a-very-long-head.b.a-very-long-tail"},
+		telegram.Kind.Name: {"110201543:AAH-secret"}, slack.Kind.Name: {"xapp-2", "xoxb-1"}, discord.Kind.Name: {"a-very-long-head.b.a-very-long-tail"},
 	}
 	for kind, tokens := range want {
 		ch := s.Channels[kind]
@@ -211,14 +211,14 @@ func TestAnswersChangeWhatTheyAreAbout(t *testing.T) {
 		slices.Sort(got)
 		plain := router.DefaultChannelConfig()
 		plain.Kind = kind
-		if kind != discord.Kind {
+		if kind != discord.Kind.Name {
 			plain.Groups = "open"
 		}
 		if !slices.Equal(got, tokens) || !reflect.DeepEqual(ch.ChannelConfig, plain) {
 			t.Errorf("%s: %q, %+v", kind, got, ch.ChannelConfig)
 		}
 	}
-	if c := s.Channels[telegram.Kind].Adapter.(*telegram.Config); c.APIURL != "http://127.0.0.1:1" || c.Mode != telegram.ModePolling {
+	if c := s.Channels[telegram.Kind.Name].Adapter.(*telegram.Config); c.APIURL != "http://127.0.0.1:1" || c.Mode != telegram.ModePolling {
 		t.Errorf("%+v", c)
 	}
 }
@@ -228,7 +228,7 @@ func TestAnswersAreAddedToAFile(t *testing.T) {
 	t.Parallel()
 	answers := Answers{
 		Provider: AnsweredProvider{Name: openRouter, BaseURL: "https://openrouter.ai/api/v1", APIKey: "sk-1"}, Model: "a/b",
-		Channels: []AnsweredChannel{{Kind: telegram.Kind, Keys: map[string]string{"token": "1:new"}}},
+		Channels: []AnsweredChannel{{Kind: telegram.Kind.Name, Keys: map[string]string{"token": "1:new"}}},
 	}
 	for name, text := range map[string]string{
 		"the sample":    Sample,
@@ -241,16 +241,16 @@ func TestAnswersAreAddedToAFile(t *testing.T) {
 	} {
 		a := answers
 		a.Existing = []byte(text)
-		was, _, err := Parse(Options{Env: []string{"HOME=/nowhere", "OLD=x"}, Kinds: known}, text)
+		was, _, err := Parse(Options{Env: []string{"HOME=/nowhere", "OLD=x"}, Kinds: kinds()}, text)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		now, _, err := Parse(Options{Env: []string{"HOME=/nowhere"}, Kinds: known}, a.Text())
+		now, _, err := Parse(Options{Env: []string{"HOME=/nowhere"}, Kinds: kinds()}, a.Text())
 		if err != nil {
 			t.Errorf("%s: %v in\n%s", name, err, a.Text())
 			continue
 		}
-		if now.Agent.Planner != "openrouter/a/b" || now.LLM.Providers[openRouter].APIKey.Reveal() != "sk-1" || now.Channels[telegram.Kind].Kind != telegram.Kind || !strings.Contains(a.Text(), "\"1:new\"") || strings.Contains(a.Text(), "1:old") {
+		if now.Agent.Planner != "openrouter/a/b" || now.LLM.Providers[openRouter].APIKey.Reveal() != "sk-1" || now.Channels[telegram.Kind.Name].Kind != telegram.Kind.Name || !strings.Contains(a.Text(), "\"1:new\"") || strings.Contains(a.Text(), "1:old") {
 			t.Errorf("%s: %s", name, a.Text())
 		}
 		for _, d := range Diff(was, now) {

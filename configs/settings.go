@@ -50,7 +50,6 @@ type Settings struct {
 
 	sources map[string]source // where each key came from; absent: the default
 	notes   map[string]string // what Show adds to a key's source
-	kinds   map[string]Kind   // that identities may begin with
 	refs    map[string]string // where credentials are kept: "env:NAME", "file:PATH", absolute, "secret:NAME"
 	opts    Options           // what they were loaded with
 	text    []byte            // of the file
@@ -98,7 +97,7 @@ type Log struct {
 // A Channel is one table [channels.NAME]: the router's part, and the adapter's.
 type Channel struct {
 	router.ChannelConfig
-	// Adapter is what Kind.Adapter made, filled; nil where the kind has no keys of
+	// Adapter is what the kind's Config made, filled; nil where the kind has no keys of
 	// its own.
 	Adapter any
 }

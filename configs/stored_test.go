@@ -22,7 +22,7 @@ func TestSecretsOfTheStoreAreLookedUp(t *testing.T) {
 		}
 		return Load(Options{
 			File: "s.toml", Dir: dir, Env: []string{"HOME=" + dir, "SWITCHBOARD_SECRET_KEY=AGE-SECRET-KEY-1X", "KEY=from-env-key"}, Secrets: look,
-			Kinds: map[string]Kind{"telegram": KindOf("telegram"), "console": kinds()["console"]},
+			Kinds: kinds(),
 		})
 	}
 	const text = `

@@ -119,7 +119,7 @@ func New(name string, cfg Config, log *slog.Logger) *Client {
 func (c *Client) Name() string { return c.name }
 
 // Kind implements channels.Channel.
-func (c *Client) Kind() string { return Kind }
+func (c *Client) Kind() string { return Kind.Name }
 
 // me is what is known of the bot.
 func (c *Client) me() self {

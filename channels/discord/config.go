@@ -3,6 +3,7 @@ package discord
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 
 	"switchboard/channels"
@@ -10,8 +11,20 @@ import (
 	"switchboard/internal/secrets"
 )
 
-// Kind is the platform's name in the settings.
-const Kind = "discord"
+// Kind is how the program knows the platform.
+//
+// Source: https://docs.discord.com/developers/quick-start/getting-started.
+var Kind = channels.Kind{
+	Name: "discord", Title: "Discord",
+	Config: func() any { cfg := DefaultConfig(); return &cfg },
+	New:    func(name string, cfg any, log *slog.Logger) channels.Channel { return New(name, *cfg.(*Config), log) },
+	Steps: []string{
+		"At https://discord.com/developers/applications: New Application, then Bot. Reset Token shows the token;",
+		"further down switch on Message Content Intent, so that it can also read messages that do not mention it.",
+	},
+	Asks: []channels.Ask{{Key: "token", Title: "Token of the bot", Variable: "DISCORD_BOT_TOKEN"}},
+	Hint: "# reply_in = \"thread\"   # mentions are answered in a thread\n",
+}
 
 // Where a mention in a guild's channel is answered.
 const (

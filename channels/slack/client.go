@@ -125,7 +125,7 @@ func New(name string, cfg Config, log *slog.Logger) *Client {
 func (c *Client) Name() string { return c.name }
 
 // Kind implements channels.Channel.
-func (c *Client) Kind() string { return Kind }
+func (c *Client) Kind() string { return Kind.Name }
 
 // Silence implements channels.Pulse.
 func (c *Client) Silence() time.Duration { return c.cfg.PingInterval }

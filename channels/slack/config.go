@@ -3,6 +3,7 @@ package slack
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"time"
 
@@ -11,8 +12,25 @@ import (
 	"switchboard/internal/secrets"
 )
 
-// Kind is the platform's name in the settings.
-const Kind = "slack"
+// Kind is how the program knows the platform.
+//
+// Source: https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests.
+var Kind = channels.Kind{
+	Name: "slack", Title: "Slack", LocalIDs: true,
+	Config: func() any { cfg := DefaultConfig(); return &cfg },
+	New:    func(name string, cfg any, log *slog.Logger) channels.Channel { return New(name, *cfg.(*Config), log) },
+	Steps: []string{
+		"At https://api.slack.com/apps: Create New App, From a manifest, and paste what \"switchboard init slack\" prints.",
+		"Install App, Install to your workspace: the bot token, xoxb-…",
+		"Basic Information, App-Level Tokens, Generate with the scope connections:write: the app-level token, xapp-…",
+	},
+	Asks: []channels.Ask{
+		{Key: "bot_token", Title: "Bot token, xoxb-…", Variable: "SLACK_BOT_TOKEN", Alone: map[string]string{"mode": ModeEvents, "signing_secret": "none"}},
+		{Key: "app_token", Title: "App-level token, xapp-…", Variable: "SLACK_APP_TOKEN"},
+	},
+	Manifest:      channels.Manifest{Text: Manifest, Use: manifestUse},
+	AgentManifest: channels.Manifest{Text: AgentManifest, Use: agentManifestUse},
+}
 
 // The modes of a channel.
 const (

@@ -23,9 +23,9 @@ var AgentManifest = strings.NewReplacer(
 	`"app_mention",`, `"agent_session_stopped", "app_home_opened", "app_mention",`,
 ).Replace(Manifest)
 
-// AgentManifestUse says it of AgentManifest.
-const AgentManifestUse = "Slack does not let an app take the agent view back, and agents need a paid plan; without --agent the app works on every plan.\n" + ManifestUse
+// agentManifestUse says it of AgentManifest.
+const agentManifestUse = "Slack does not let an app take the agent view back, and agents need a paid plan; without --agent the app works on every plan.\n" + manifestUse
 
-// ManifestUse says what to do with Manifest.
-const ManifestUse = "At https://api.slack.com/apps: Create New App, From a manifest, your workspace, and paste this under JSON.\n" +
+// manifestUse says what to do with Manifest.
+const manifestUse = "At https://api.slack.com/apps: Create New App, From a manifest, your workspace, and paste this under JSON.\n" +
 	"Then Install App shows the bot token; Basic Information, App-Level Tokens makes the other one, with the scope connections:write."

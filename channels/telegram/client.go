@@ -102,7 +102,7 @@ func New(name string, cfg Config, log *slog.Logger) *Client {
 func (c *Client) Name() string { return c.name }
 
 // Kind implements channels.Channel.
-func (c *Client) Kind() string { return Kind }
+func (c *Client) Kind() string { return Kind.Name }
 
 // Defects counts the texts that the platform could not parse. It stays 0, or our
 // formatting is at fault.

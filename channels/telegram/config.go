@@ -3,6 +3,7 @@ package telegram
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -10,8 +11,19 @@ import (
 	"switchboard/internal/words"
 )
 
-// Kind is the platform's name in the settings.
-const Kind = "telegram"
+// Kind is how the program knows the platform.
+//
+// Source: https://core.telegram.org/bots/features#creating-a-new-bot.
+var Kind = channels.Kind{
+	Name: "telegram", Title: "Telegram",
+	Config: func() any { cfg := DefaultConfig(); return &cfg },
+	New:    func(name string, cfg any, log *slog.Logger) channels.Channel { return New(name, *cfg.(*Config), log) },
+	Steps: []string{
+		"Write /newbot to @BotFather (https://t.me/BotFather), a name, and a user name that ends in \"bot\":",
+		"it answers with the token.",
+	},
+	Asks: []channels.Ask{{Key: "token", Title: "Token of the bot", Variable: "TELEGRAM_BOT_TOKEN"}},
+}
 
 // The modes of a channel.
 const (

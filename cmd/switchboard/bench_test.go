@@ -123,15 +123,15 @@ func benchEngine(b *testing.B, url string, users int, channel channels.Channel) 
 	}
 	file := filepath.Join(dir, "bench.toml")
 	testkit.Write(b, file, "[router]\nrate_person = \"off\"\n"+people)
-	settings, _, err := configs.Load(configs.Options{File: file, DataDir: dir, Env: []string{"HOME=" + dir}, Kinds: map[string]configs.Kind{"scripted": {}}})
+	settings, _, err := configs.Load(configs.Options{File: file, DataDir: dir, Env: []string{"HOME=" + dir}, Kinds: channels.Kinds{{Name: "scripted"}}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	settings.Store.URL = secrets.Secret(url)
-	e, err := opener(func(_ *configs.Settings, log *slog.Logger) ([]router.Attached, error) {
+	e, err := opener(func(_ *configs.Settings, log *slog.Logger) []router.Attached {
 		cfg := router.DefaultChannelConfig()
 		cfg.Rate = "off"
-		return []router.Attached{{Channel: channel, Config: cfg}}, nil
+		return []router.Attached{{Channel: channel, Config: cfg}}
 	}, false, allJobs)(context.Background(), settings, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)

@@ -158,7 +158,7 @@ func unknownChannels(settings *configs.Settings) []channels.Status {
 		s := channels.Status{Name: name, Kind: ch.Kind, State: stateUnknown, Reason: "no engine runs it"}
 		if !ch.Enabled {
 			s.State, s.Reason = channels.StateDisabled, "enabled = false"
-		} else if !slices.ContainsFunc(kinds(), func(k kind) bool { return k.name == ch.Kind }) {
+		} else if _, known := kinds.Find(ch.Kind); !known {
 			s.State, s.Reason = channels.StateDisabled, "this build has no "+ch.Kind
 		}
 		list = append(list, s)

@@ -126,6 +126,7 @@ func run(args []string, std streams, env []string) int {
 	parser, err := kong.New(&c, kong.Name("switchboard"),
 		kong.Description("One assistant, reachable where people already talk."),
 		kong.Writers(std.out, std.err), kong.Exit(func(code int) { exited = code }),
+		kong.Vars{"fakes": strings.Join(fakeKinds(), ","), "askable": either(askable()), "manifests": either(manifests()), "agents": either(agents())},
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), helpGroups)
 	if err != nil {
 		fmt.Fprintln(std.err, "switchboard:", err)
@@ -157,9 +158,13 @@ func run(args []string, std streams, env []string) int {
 	return exitDone
 }
 
-// subcommands have a heading of their own in --help, and not that of their command.
+// subcommands have a heading of their own in --help, and not that of their command. An argument that is called
+// ENUM is shown as the words that it may be.
 func subcommands(commands *kong.Application) {
 	for _, command := range commands.Children {
+		for _, p := range command.Positional {
+			p.Name = strings.ReplaceAll(p.Name, "ENUM", strings.ReplaceAll(p.Enum, ",", "|"))
+		}
 		for _, sub := range command.Children {
 			sub.Group = &kong.Group{Key: "commands", Title: "Commands:"}
 		}
@@ -250,7 +255,7 @@ func (a *app) loadWith(stored func(string) (secrets.Secret, error), has *vault.V
 		return nil, nil, usageError{fmt.Errorf("--server: %w", errNotAvailable)}
 	}
 	settings, warnings, err := configs.Load(configs.Options{
-		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: configKinds(), Secrets: stored, Mask: a.mask, Vault: has,
+		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: kinds, Secrets: stored, Mask: a.mask, Vault: has,
 	})
 	if err == nil {
 		err = settings.LostFolder()

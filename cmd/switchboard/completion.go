@@ -64,8 +64,11 @@ complete -o default -F _switchboard switchboard
 
 // choices are what a positional argument may be; nil: anything.
 func choices(v *kong.Value) []string {
-	if v.Enum == "" {
-		return strings.Fields(v.Tag.Get("complete"))
+	switch {
+	case v.Enum != "":
+		return v.EnumSlice()
+	case v.Tag.Has("askable"):
+		return askable()
 	}
-	return v.EnumSlice()
+	return nil
 }

@@ -14,18 +14,15 @@ import (
 	"strings"
 
 	"switchboard/channels"
-	"switchboard/channels/discord"
 	"switchboard/channels/discord/discordtest"
-	"switchboard/channels/slack"
 	"switchboard/channels/slack/slacktest"
-	"switchboard/channels/telegram"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/configs"
 )
 
 // devCmd runs fake platforms, to try channels with no account, until it is stopped.
 type devCmd struct {
-	Platform    string `arg:"" name:"telegram|slack|discord|all" enum:"telegram,slack,discord,all" help:"The platform, or all of them at once."`
+	Platform    string `arg:"" name:"ENUM" enum:"${fakes},all" help:"The platform, or all of them at once."`
 	Listen      string `help:"Where the fake platform and its page are; all takes the two ports after it too. From 127.0.0.1:8081 on when left out." placeholder:"ADDR"`
 	WriteConfig string `help:"Settings file to write for the bot; \"-\" prints it. dev-PLATFORM.toml when left out." placeholder:"FILE"`
 }
@@ -40,42 +37,17 @@ type fake interface {
 	Close()
 }
 
-// A fakeKind is one row of the wiring table of fake platforms.
-type fakeKind struct {
-	kind, title string
-	note        string // for its table in the settings
-	// start starts it with people and places; first is the ID of the first person.
-	start func(addr string) (f fake, first any, err error)
-	// reads is what a channel's settings say of where its platform is, and its tokens.
-	reads func(adapter any) (api string, tokens map[string]channels.Credential)
+// fakes start those of the platforms that have one, by kind, with people and places; first is the ID of
+// the first person.
+var fakes = map[string]func(addr string) (f fake, first any, err error){
+	"telegram": starts(telegramtest.Start, func(s *telegramtest.Server) any { return s.Furnish().ID }),
+	"slack":    starts(slacktest.Start, func(s *slacktest.Server) any { return s.Furnish().ID }),
+	"discord":  starts(discordtest.Start, func(s *discordtest.Server) any { return s.Furnish().ID }),
 }
 
-// fakes is that table, in the order of the ports.
-var fakes = []fakeKind{
-	{
-		telegram.Kind, "Telegram", "",
-		starts(telegramtest.Start, func(s *telegramtest.Server) any { return s.Furnish().ID }),
-		func(adapter any) (string, map[string]channels.Credential) {
-			c := adapter.(*telegram.Config)
-			return c.APIURL, map[string]channels.Credential{"token": c.Token}
-		},
-	},
-	{
-		slack.Kind, "Slack", "",
-		starts(slacktest.Start, func(s *slacktest.Server) any { return s.Furnish().ID }),
-		func(adapter any) (string, map[string]channels.Credential) {
-			c := adapter.(*slack.Config)
-			return c.APIURL, map[string]channels.Credential{"bot_token": c.BotToken, "app_token": c.AppToken}
-		},
-	},
-	{
-		discord.Kind, "Discord", "# reply_in = \"thread\"   # mentions are answered in a thread\n",
-		starts(discordtest.Start, func(s *discordtest.Server) any { return s.Furnish().ID }),
-		func(adapter any) (string, map[string]channels.Credential) {
-			c := adapter.(*discord.Config)
-			return c.APIURL, map[string]channels.Credential{"token": c.Token}
-		},
-	},
+// fakeKinds are the names of the kinds that have a fake, in the order of the ports.
+func fakeKinds() []string {
+	return kindsWith(func(k channels.Kind) bool { return fakes[k.Name] != nil })
 }
 
 func starts[S fake](start func(addr string) (S, error), furnish func(S) any) func(string) (fake, any, error) {
@@ -90,7 +62,7 @@ func starts[S fake](start func(addr string) (S, error), furnish func(S) any) fun
 
 const (
 	allFakes = "all"
-	// firstPort is where the first row of fakes listens; the others follow.
+	// firstPort is where the first of fakeKinds listens; the others follow.
 	firstPort = 8081
 	// devMark begins a settings file that this command wrote and may write again.
 	devMark = "# Written by \"switchboard dev "
@@ -130,28 +102,29 @@ func (c devCmd) Run(a *app) error {
 		return err
 	}
 	type started struct {
-		fakeKind
+		channels.Kind
 		server fake
 	}
 	var all []started
 	var people []string
-	for i, row := range fakes { // all of them start, or none
-		if c.Platform != row.kind && c.Platform != allFakes {
+	for i, name := range fakeKinds() { // all of them start, or none
+		if c.Platform != name && c.Platform != allFakes {
 			continue
 		}
-		server, first, err := row.start(c.address(i))
+		kind, _ := kinds.Find(name)
+		server, first, err := fakes[name](c.address(i))
 		if err != nil {
-			return fmt.Errorf("nothing was started: a fake %s: %w; stop what is there, or take a free port with --listen 127.0.0.1:0", row.title, err)
+			return fmt.Errorf("nothing was started: a fake %s: %w; stop what is there, or take a free port with --listen 127.0.0.1:0", kind.Title, err)
 		}
 		defer server.Close()
-		all, people = append(all, started{row, server}), append(people, fmt.Sprintf("%s:%v", row.kind, first))
+		all, people = append(all, started{kind, server}), append(people, fmt.Sprintf("%s:%v", name, first))
 	}
 	var tables, lacks, pages string
 	for _, row := range all {
 		server := row.server
-		had := row.tokens(settings, server.APIURL())
+		had := tokensAt(settings, row.Name, server.APIURL())
 		login, reaches := server.Login(had), true
-		table := fmt.Sprintf("\n[channels.%s]\nkind = %q\napi_url = %q\n", row.kind, row.kind, server.APIURL())
+		table := fmt.Sprintf("\n[channels.%s]\nkind = %q\napi_url = %q\n", row.Name, row.Name, server.APIURL())
 		for _, key := range slices.Sorted(maps.Keys(login)) {
 			table += fmt.Sprintf("%s = %q\n", key, login[key])
 			reaches = reaches && had[key] == login[key]
@@ -159,9 +132,9 @@ func (c devCmd) Run(a *app) error {
 		if !reaches {
 			lacks += table
 		}
-		tables += table + devRights + row.note
+		tables += table + devRights + row.Hint
 		pages += " " + server.URL() + "/"
-		fmt.Fprintf(a.err, "A fake %s is on this machine at %s\n", row.title, server.URL())
+		fmt.Fprintf(a.err, "A fake %s is on this machine at %s\n", row.Title, server.URL())
 	}
 	text := fmt.Sprintf(devHead, c.Platform, folder) + tables + fmt.Sprintf(devPeople, strings.Join(people, `", "`))
 	if name == "-" {
@@ -183,7 +156,7 @@ func (c devCmd) Run(a *app) error {
 	return nil
 }
 
-// address is where the fake platform in row i of fakes listens.
+// address is where the fake platform of kind i of fakeKinds listens.
 func (c devCmd) address(i int) string {
 	if c.Listen == "" {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+i))
@@ -206,7 +179,7 @@ func (a *app) former(name string) (settings *configs.Settings, yours bool, err e
 	} else {
 		yours = !strings.HasPrefix(string(text), devMark)
 	}
-	settings, _, fault := configs.Load(configs.Options{File: name, Env: a.env, Kinds: configKinds()})
+	settings, _, fault := configs.Load(configs.Options{File: name, Env: a.env, Kinds: kinds})
 	if fault != nil {
 		settings = &configs.Settings{} // it has no channels
 		if yours {
@@ -216,16 +189,15 @@ func (a *app) former(name string) (settings *configs.Settings, yours bool, err e
 	return settings, yours, nil
 }
 
-// tokens are those of the channels that are at the address, by their keys.
-func (k fakeKind) tokens(settings *configs.Settings, address string) map[string]string {
+// tokensAt are those of the channels of a kind that are at the address, by their keys.
+func tokensAt(settings *configs.Settings, kind, address string) map[string]string {
 	had := map[string]string{}
 	for _, channel := range settings.Channels {
-		if channel.Kind != k.kind {
+		if channel.Kind != kind || strings.TrimRight(channel.Address(), "/") != strings.TrimRight(address, "/") {
 			continue
 		}
-		api, tokens := k.reads(channel.Adapter)
-		for key, token := range tokens {
-			if secret, err := token.Read(); err == nil && strings.TrimRight(api, "/") == strings.TrimRight(address, "/") {
+		for key, token := range channel.Credentials() {
+			if secret, err := token.Read(); err == nil {
 				had[key] = secret.Reveal()
 			}
 		}
@@ -237,21 +209,17 @@ func (k fakeKind) tokens(settings *configs.Settings, address string) map[string]
 func (q *interview) atFakes() error {
 	q.fakes = map[string]map[string]string{}
 	for _, file := range devFiles() {
-		settings, _, err := configs.Load(configs.Options{File: file, Env: q.app.env, Kinds: configKinds()})
+		settings, _, err := configs.Load(configs.Options{File: file, Env: q.app.env, Kinds: kinds})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return err
 		}
-		for _, row := range fakes {
-			for _, channel := range settings.Channels {
-				if channel.Kind != row.kind || q.fakes[row.kind] != nil {
-					continue
-				}
-				api, _ := row.reads(channel.Adapter)
-				keys := row.tokens(settings, api)
-				keys["api_url"], keys["groups"] = api, "open"
-				q.fakes[row.kind] = keys
+		for _, channel := range settings.Channels {
+			if fakes[channel.Kind] != nil && q.fakes[channel.Kind] == nil {
+				keys := tokensAt(settings, channel.Kind, channel.Address())
+				keys["api_url"], keys["groups"] = channel.Address(), "open"
+				q.fakes[channel.Kind] = keys
 			}
 		}
 	}
@@ -267,8 +235,8 @@ func (q *interview) atFakes() error {
 // devFiles are the settings files that this command writes for the bot.
 func devFiles() []string {
 	files := []string{"dev-" + allFakes + ".toml"}
-	for _, row := range fakes {
-		files = append(files, "dev-"+row.kind+".toml")
+	for _, kind := range fakeKinds() {
+		files = append(files, "dev-"+kind+".toml")
 	}
 	return files
 }

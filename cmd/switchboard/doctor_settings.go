@@ -189,12 +189,8 @@ const platformTimeout = 15 * time.Second
 // checkPlatforms asks each channel's platform what it knows of the bot, and says where
 // nobody is let in. Mends are, by channel, what helps where something is wrong.
 func (a *app) checkPlatforms(settings *configs.Settings, people []ledger.Person) (findings []finding, mends map[string]string) {
-	attached, err := attach(settings, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return []finding{{Check: "channel", Text: err.Error(), Mend: "see [channels] in the settings"}}, nil
-	}
 	mends = map[string]string{}
-	for _, at := range attached {
+	for _, at := range attach(settings, slog.New(slog.DiscardHandler)) {
 		name := at.Name()
 		if f := (finding{Check: "channel", OK: true, Warn: true}); nobody(people, name, at.Config) {
 			f.Text, f.Mend = name+": nobody may write yet", letIn(settings, name, at.Config)

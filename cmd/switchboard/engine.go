@@ -84,7 +84,7 @@ var (
 	openAsking    = opener(nil, true, noJobs)
 )
 
-type channelMaker func(*configs.Settings, *slog.Logger) ([]router.Attached, error)
+type channelMaker func(*configs.Settings, *slog.Logger) []router.Attached
 
 // An engineOpener wires an engine and takes the database; nothing runs yet.
 // engines.ErrRunning says that another process is the engine.
@@ -139,11 +139,7 @@ func (e *engine) wire(ctx context.Context) error {
 	e.console = console.New(consoleName, ledger, e.log)
 	attached := []router.Attached{{Channel: e.console, Config: consoleConfig()}}
 	if e.others != nil {
-		more, err := e.others(s, e.log)
-		if err != nil {
-			return usageError{err}
-		}
-		attached = append(attached, more...)
+		attached = append(attached, e.others(s, e.log)...)
 	}
 	list := router.NewChannels(attached...)
 	if why := unconfined(s); why != "" {

@@ -18,24 +18,37 @@ import (
 
 // initCmd writes a settings file or adds to it, or prints what a platform makes the bot's app from.
 type initCmd struct {
-	What  string `arg:"" optional:"" complete:"model telegram slack discord" help:"Ask for this alone: model, telegram, slack or discord. When not run on a terminal, slack prints the manifest of its app."`
-	Agent bool   `help:"With slack: print the manifest that makes the app an agent there; this cannot be undone."`
+	What  string `arg:"" optional:"" askable:"" help:"Ask for this alone: ${askable}. When not run on a terminal, ${manifests} prints the manifest of its app."`
+	Agent bool   `help:"With ${agents}: print the manifest that makes the app an agent there; this cannot be undone."`
 	Dev   bool   `help:"Reach the fake platforms of \"switchboard dev\", which was started in this folder."`
 }
 
 // defaultSettings is where the settings are when nothing else is said.
 const defaultSettings = "switchboard.toml"
 
+// askable is what init can be asked for alone.
+func askable() []string {
+	return append([]string{askedModel}, kindsWith(func(k channels.Kind) bool { return len(k.Asks) > 0 })...)
+}
+
+func manifests() []string {
+	return kindsWith(func(k channels.Kind) bool { return k.Manifest.Text != "" })
+}
+
+func agents() []string {
+	return kindsWith(func(k channels.Kind) bool { return k.AgentManifest.Text != "" })
+}
+
 // Run implements the command. On a terminal it asks what a first start needs, or what is to be added;
 // elsewhere it writes the sample as it is.
 func (c initCmd) Run(a *app) error {
 	only := strings.ToLower(c.What)
 	asks := isTerminal(a.in)
-	switch known := only == "" || only == askedModel || slices.ContainsFunc(askedKinds, func(k askedKind) bool { return k.kind == only }); {
+	switch known := only == "" || slices.Contains(askable(), only); {
 	case c.Agent || !known:
 		return a.printManifest(only, c.Agent)
 	case c.Dev || only == "":
-	case slices.ContainsFunc(kinds(), func(k kind) bool { return k.name == only && k.manifest != "" }):
+	case slices.Contains(manifests(), only):
 		if err := a.printManifest(only, false); err != nil || !asks || !isTerminal(a.out) {
 			return err
 		}
@@ -65,9 +78,9 @@ func (c initCmd) Run(a *app) error {
 			return err
 		}
 	case c.Dev:
-		for _, k := range askedKinds {
-			if keys := q.fakes[k.kind]; keys != nil && (only == "" || only == k.kind) {
-				q.answers.Channels = append(q.answers.Channels, configs.AnsweredChannel{Kind: k.kind, Keys: keys})
+		for _, kind := range fakeKinds() {
+			if keys := q.fakes[kind]; keys != nil && (only == "" || only == kind) {
+				q.answers.Channels = append(q.answers.Channels, configs.AnsweredChannel{Kind: kind, Keys: keys})
 			}
 		}
 	case there:
@@ -144,10 +157,7 @@ func (q *interview) claim() {
 	}
 	fmt.Fprintf(q.app.out, "claim code %s\n", claim.Code)
 	q.say("It makes you an admin, once, within %s. Run the bot, and send it in a direct chat:", hours(router.ClaimLive))
-	attached, err := attach(settings, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return
-	}
+	attached := attach(settings, slog.New(slog.DiscardHandler))
 	for _, at := range attached {
 		name := at.Channel.Name()
 		command := at.Channel.Features(channels.Conversation{Channel: name, Kind: channels.Direct}).Command
@@ -159,22 +169,20 @@ func (q *interview) claim() {
 }
 
 func (a *app) printManifest(name string, agent bool) error {
-	for _, k := range kinds() {
-		manifest, use := k.manifest, k.manifestUse
-		if agent {
-			manifest, use = k.agentManifest, k.agentManifestUse
-		}
-		if k.name == name && manifest != "" {
-			fmt.Fprint(a.out, manifest)
-			fmt.Fprintln(a.err, use)
-			return nil
-		}
+	k, _ := kinds.Find(name)
+	manifest := k.Manifest
+	if agent {
+		manifest = k.AgentManifest
 	}
 	switch {
+	case manifest.Text != "":
+		fmt.Fprint(a.out, manifest.Text)
+		fmt.Fprintln(a.err, manifest.Use)
+		return nil
 	case agent && name == "":
-		return usageError{errors.New("init --agent: name the platform before it, as in init slack --agent")}
+		return usageError{fmt.Errorf("init --agent: name the platform before it, as in init %s --agent", either(agents()))}
 	case agent:
 		return usageError{fmt.Errorf("init %s --agent: it has no agents of its own; leave --agent out", name)}
 	}
-	return usageError{fmt.Errorf("init %s: there is nothing to ask about it here; on a terminal, \"switchboard init\" asks for model, telegram, slack or discord", name)}
+	return usageError{fmt.Errorf("init %s: there is nothing to ask about it here; on a terminal, \"switchboard init\" asks for %s", name, either(askable()))}
 }

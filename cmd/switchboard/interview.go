@@ -60,13 +60,13 @@ func (q *interview) run() error {
 			return err
 		}
 	}
-	for _, k := range askedKinds {
-		set := false
+	for _, k := range kinds {
+		set := len(k.Asks) == 0
 		for _, ch := range settings.Channels {
-			set = set || ch.Kind == k.kind
+			set = set || ch.Kind == k.Name
 		}
-		if q.only == k.kind || q.only == "" && !set {
-			if err := q.channel(k.kind, k.asks); err != nil {
+		if q.only == k.Name || q.only == "" && !set {
+			if err := q.channel(k); err != nil {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (q *interview) ask(prompt string, hidden bool) (string, error) {
 // settings are what a start would read with those answers.
 func (q *interview) settings(a configs.Answers) (*configs.Settings, error) {
 	settings, _, err := configs.Parse(configs.Options{
-		File: q.path, Env: q.app.env, DataDir: q.app.Data, LogLevel: q.app.LogLevel, Kinds: configKinds(),
+		File: q.path, Env: q.app.env, DataDir: q.app.Data, LogLevel: q.app.LogLevel, Kinds: kinds,
 	}, a.Text())
 	if err != nil {
 		return nil, usageError{err}
@@ -138,34 +138,34 @@ func (q *interview) settings(a configs.Answers) (*configs.Settings, error) {
 }
 
 // channel asks for the credentials of one platform. Without one of them it is left out.
-func (q *interview) channel(kind string, asks asks) error {
-	q.say("\n%s", asks.title)
-	fake := q.fakes[kind]
+func (q *interview) channel(k channels.Kind) error {
+	q.say("\n%s", k.Title)
+	fake := q.fakes[k.Name]
 	if q.fakes == nil {
-		q.say("  %s", strings.Join(asks.steps, "\n  "))
+		q.say("  %s", strings.Join(k.Steps, "\n  "))
 	}
-	ch := configs.AnsweredChannel{Kind: kind, Keys: map[string]string{}}
+	ch := configs.AnsweredChannel{Kind: k.Name, Keys: map[string]string{}}
 	for key, value := range fake {
-		if !slices.ContainsFunc(asks.keys, func(a wanted) bool { return a.key == key }) {
+		if !slices.ContainsFunc(k.Asks, func(a channels.Ask) bool { return a.Key == key }) {
 			ch.Keys[key] = value
 		}
 	}
 	said := map[string]bool{}
-	for _, a := range asks.keys {
-		value, err := q.credential(a, fake[a.key], func(value string) (bool, bool) {
-			ch.Keys[a.key] = value
-			tried := configs.AnsweredChannel{Kind: kind, Keys: maps.Clone(ch.Keys)}
-			maps.Copy(tried.Keys, a.alone)
+	for _, a := range k.Asks {
+		value, err := q.credential(a, fake[a.Key], func(value string) (bool, bool) {
+			ch.Keys[a.Key] = value
+			tried := configs.AnsweredChannel{Kind: k.Name, Keys: maps.Clone(ch.Keys)}
+			maps.Copy(tried.Keys, a.Alone)
 			return q.try(tried, said)
 		})
 		if err != nil {
 			return err
 		}
 		if value == "" {
-			q.say("  %s is left out; \"switchboard init %s\" adds it later.", asks.title, kind)
+			q.say("  %s is left out; \"switchboard init %s\" adds it later.", k.Title, k.Name)
 			return nil
 		}
-		ch.Keys[a.key] = value
+		ch.Keys[a.Key] = value
 	}
 	q.answers.Channels = append(q.answers.Channels, ch)
 	return nil
@@ -178,14 +178,14 @@ const (
 
 // credential asks for one until it is good, kept all the same or left out, which is the empty
 // one. Try says whether one is good, and if not whether the settings can hold it.
-func (q *interview) credential(a wanted, enter string, try func(value string) (good, possible bool)) (string, error) {
+func (q *interview) credential(a channels.Ask, enter string, try func(value string) (good, possible bool)) (string, error) {
 	kept := ""
 	for {
 		takes := noneYet
 		if enter != "" {
 			takes = "that of the fake platform"
 		}
-		given, err := q.ask(fmt.Sprintf("  %s (not shown) [%s]: ", a.title, takes), true)
+		given, err := q.ask(fmt.Sprintf("  %s (not shown) [%s]: ", a.Title, takes), true)
 		if err != nil {
 			return "", err
 		}
@@ -246,14 +246,8 @@ func (q *interview) try(ch configs.AnsweredChannel, said map[string]bool) (good,
 		q.sayFault(ch, err)
 		return false, false
 	}
-	only := *settings
-	only.Channels = map[string]configs.Channel{ch.Kind: settings.Channels[ch.Kind]}
-	attached, err := attach(&only, slog.New(slog.DiscardHandler))
-	if err != nil || len(attached) == 0 {
-		q.say("  FAIL  %v", err)
-		return false, false
-	}
-	examiner, ok := attached[0].Channel.(channels.Examiner)
+	k, _ := kinds.Find(ch.Kind)
+	examiner, ok := k.New(k.Name, settings.Channels[k.Name].Adapter, slog.New(slog.DiscardHandler)).(channels.Examiner)
 	if !ok {
 		return true, true
 	}
@@ -302,13 +296,13 @@ func (q *interview) sayFault(ch configs.AnsweredChannel, err error) {
 		q.say("  FAIL  %s", faultTexts(err))
 		return
 	}
-	for _, k := range askedKinds {
-		judge, ok := configs.KindOf(k.kind).Adapter().(interface {
+	for _, k := range kinds {
+		judge, ok := k.Config().(interface {
 			CheckCredential(key string, s secrets.Secret) error
 		})
-		for _, a := range k.keys {
-			if ok && judge.CheckCredential(a.key, secrets.Secret(about)) == nil {
-				q.say("        It looks like another one: %s, %s.", k.title, a.title)
+		for _, a := range k.Asks {
+			if ok && judge.CheckCredential(a.Key, secrets.Secret(about)) == nil {
+				q.say("        It looks like another one: %s, %s.", k.Title, a.Title)
 			}
 		}
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"switchboard/channels"
 	"switchboard/channels/discord"
@@ -14,65 +14,38 @@ import (
 	"switchboard/router"
 )
 
-// A kind is one row of the wiring table: how a channel of it is set and made.
-type kind struct {
-	name    string
-	config  configs.Kind
-	connect func(name string, adapter any, log *slog.Logger) (channels.Channel, error)
-	// manifest is what the platform makes the bot's app from, agentManifest what makes it one that the
-	// platform shows as an agent, and each has a text that says how; most have none.
-	manifest, manifestUse           string
-	agentManifest, agentManifestUse string
-}
+// kinds are the platforms that are set by tables [channels.NAME], in the order in which init asks
+// about them. The console needs no table: every engine has one.
+var kinds = append(channels.Kinds{
+	telegram.Kind,
+	slack.Kind,
+	discord.Kind,
+}, extraKinds...)
 
-// kinds is the wiring table of adapters that are set by tables [channels.NAME].
-// The console needs no table: every engine has one.
-func kinds() []kind {
-	return append([]kind{{
-		name:   telegram.Kind,
-		config: configs.KindOf(telegram.Kind),
-		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
-			return telegram.New(name, *adapter.(*telegram.Config), log), nil
-		},
-	}, {
-		name:   slack.Kind,
-		config: configs.KindOf(slack.Kind),
-		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
-			return slack.New(name, *adapter.(*slack.Config), log), nil
-		},
-		manifest: slack.Manifest, manifestUse: slack.ManifestUse,
-		agentManifest: slack.AgentManifest, agentManifestUse: slack.AgentManifestUse,
-	}, {
-		name:   discord.Kind,
-		config: configs.KindOf(discord.Kind),
-		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
-			return discord.New(name, *adapter.(*discord.Config), log), nil
-		},
-	}}, extraKinds()...)
-}
-
-func configKinds() map[string]configs.Kind {
-	table := map[string]configs.Kind{}
-	for _, k := range kinds() {
-		table[k.name] = k.config
+// kindsWith are the names of the kinds of which that is true.
+func kindsWith(is func(channels.Kind) bool) (names []string) {
+	for _, k := range kinds {
+		if is(k) {
+			names = append(names, k.Name)
+		}
 	}
-	return table
+	return names
+}
+
+// either is names as in "a, b or c".
+func either(names []string) string {
+	last := max(0, len(names)-1)
+	return strings.TrimPrefix(strings.Join(names[:last], ", ")+" or "+strings.Join(names[last:], ""), " or ")
 }
 
 // attach makes the channels that the settings name, in the order of their names.
-func attach(settings *configs.Settings, log *slog.Logger) ([]router.Attached, error) {
+func attach(settings *configs.Settings, log *slog.Logger) []router.Attached {
 	var attached []router.Attached
 	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
 		ch := settings.Channels[name]
-		i := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == ch.Kind })
-		if i < 0 || !ch.Enabled {
-			continue
+		if k, ok := kinds.Find(ch.Kind); ok && ch.Enabled {
+			attached = append(attached, router.Attached{Channel: k.New(name, ch.Adapter, log), Config: ch.ChannelConfig})
 		}
-		made, err := kinds()[i].connect(name, ch.Adapter, log)
-		if err != nil {
-			return nil, fmt.Errorf("channels.%s: %w", name, err)
-		}
-		attached = append(attached, router.Attached{Channel: made, Config: ch.ChannelConfig})
 	}
-	return attached, nil
+	return attached
 }

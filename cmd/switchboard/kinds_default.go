@@ -2,4 +2,6 @@
 
 package main
 
-func extraKinds() []kind { return nil }
+import "switchboard/channels"
+
+var extraKinds channels.Kinds

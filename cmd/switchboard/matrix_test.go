@@ -57,12 +57,8 @@ func columns(t *testing.T) (list []column) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	made := []channels.Channel{console.New("terminal", nil, log)}
-	for _, k := range kinds() {
-		ch, err := k.connect(k.name, k.config.Adapter(), log)
-		if err != nil {
-			t.Fatal(err)
-		}
-		made = append(made, ch)
+	for _, k := range kinds {
+		made = append(made, k.New(k.Name, k.Config(), log))
 	}
 	for _, ch := range made {
 		c := column{name: ch.Name(), channel: ch}

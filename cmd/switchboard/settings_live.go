@@ -69,16 +69,12 @@ func (e *engine) prepare(ctx context.Context, next *configs.Settings, renew ...s
 	if c.mind, err = e.newMind(next); err != nil || e.others == nil {
 		return c, err
 	}
-	made, err := e.others(next, e.log)
-	if err != nil {
-		return c, err
-	}
 	var faults configs.Faults
 	gone := map[string]bool{}
 	for _, at := range e.router.Channels.List() {
 		gone[at.Name()] = at.Name() != consoleName
 	}
-	for _, at := range made {
+	for _, at := range e.others(next, e.log) {
 		name := at.Name()
 		_, there := gone[name]
 		delete(gone, name)

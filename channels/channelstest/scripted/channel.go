@@ -9,8 +9,14 @@ import (
 	"switchboard/internal/retry"
 )
 
-// Kind is the platform's name in the settings.
-const Kind = "scripted"
+// Kind is how the program knows the platform.
+var Kind = channels.Kind{
+	Name: "scripted", Title: "Scripted",
+	Config: func() any { cfg := DefaultConfig(); return &cfg },
+	New:    func(name string, cfg any, log *slog.Logger) channels.Channel { return New(name, *cfg.(*Config), log) },
+	Steps:  []string{"The test that plays the platform says where it listens."},
+	Asks:   []channels.Ask{{Key: "addr", Title: "Address of the platform"}},
+}
 
 // acceptPause is how long Run waits before it fetches events again that the sink
 // did not take.
@@ -98,7 +104,7 @@ func richly(c *Channel) channels.Channel {
 func (c *Channel) Name() string { return c.name }
 
 // Kind implements channels.Channel.
-func (c *Channel) Kind() string { return Kind }
+func (c *Channel) Kind() string { return Kind.Name }
 
 // Run implements channels.Channel. An update is confirmed by the poll after the
 // one that brought it, and only if sink took it.

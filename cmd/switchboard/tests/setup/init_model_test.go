@@ -20,7 +20,7 @@ const (
 )
 
 // withoutPlatforms are the steps behind the model's, with Enter alone.
-var withoutPlatforms = []programtest.Step{{botToken, "", "Slack"}, {slackBot, "", "Discord"}, {botToken, "", ""}, {timeZone, "", "wrote "}}
+var withoutPlatforms = []programtest.Step{{botToken, "", "Slack"}, {slackBot, "", "Discord"}, {botToken, "", ""}, {scriptedAt, "", ""}, {timeZone, "", "wrote "}}
 
 // A server, by its address, is asked for its models at once, and the chosen one a question.
 func TestInitTriesTheKeyAndTheModel(t *testing.T) {

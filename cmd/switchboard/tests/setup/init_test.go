@@ -43,6 +43,7 @@ const (
 	botToken   = "Token of the bot"
 	slackBot   = "Bot token, xoxb"
 	slackApp   = "App-level token"
+	scriptedAt = "Address of the platform"
 	timeZone   = "Your time zone"
 )
 
@@ -59,6 +60,7 @@ func TestInitLeadsToAnAdminsFirstAnswerOnEachPlatform(t *testing.T) {
 		programtest.Step{slackBot, "", "ok    the bot token is good: @"},
 		programtest.Step{slackApp, "", "ok    the app-level token is good"},
 		programtest.Step{botToken, "", "ok    the token is good: application "},
+		programtest.Step{scriptedAt, "", ""},
 		programtest.Step{timeZone + ", such as Europe/Rome [Europe/Lisbon]", "", "wrote "},
 	)
 	s.Leaves()
@@ -152,6 +154,7 @@ func TestInitSaysWhatIsWrongWithATokenAndAsksAgain(t *testing.T) {
 		programtest.Step{slackApp, "keep", ""},
 		programtest.Step{botToken, dc + " and more", "it does not look like the token of a bot"},
 		programtest.Step{botToken, "Bot " + dc, "ok    the token is good: application "},
+		programtest.Step{scriptedAt, "", ""},
 		programtest.Step{timeZone, "Europe/Rom", "did you mean Europe/Rome?"},
 		programtest.Step{timeZone, "Asia/Tokyo", "wrote "},
 	)
@@ -181,7 +184,7 @@ func TestInitTakesEnterForNoneYet(t *testing.T) {
 	s := inFolder(t, dir, "init")
 	s.Follow(
 		programtest.Step{whichModel, "", "https://t.me/BotFather"}, programtest.Step{botToken, "   ", "Telegram is left out"},
-		programtest.Step{slackBot, "", "Slack is left out"}, programtest.Step{botToken, "", "Discord is left out"}, programtest.Step{timeZone, "", "wrote "},
+		programtest.Step{slackBot, "", "Slack is left out"}, programtest.Step{botToken, "", "Discord is left out"}, programtest.Step{scriptedAt, "", ""}, programtest.Step{timeZone, "", "wrote "},
 	)
 	s.Leaves()
 	for _, want := range []string{"Press Enter to accept the value in [brackets].", `No model is set up; "switchboard init model" adds one later.`, "switchboard init slack", "connections:write", "Message Content Intent"} {
@@ -239,7 +242,7 @@ func TestInitLooksWhetherItMayWriteBeforeItAsks(t *testing.T) {
 		"--config faulty.toml init":           `did you mean "planner"?`,
 		"--config /proc/nothing.toml init":    "no settings can be written here",
 		"--config other.toml init --dev":      `first "switchboard dev all" in another terminal, in this folder`,
-		"--config other.toml init pigeon":     "asks for model, telegram, slack or discord",
+		"--config other.toml init pigeon":     "asks for model, telegram, slack",
 		"--config other.toml init pigeon --x": "unknown flag",
 	} {
 		s := inFolder(t, dir, strings.Fields(args)...)
@@ -275,7 +278,7 @@ func TestInitAddsToWhatIsThere(t *testing.T) {
 	s.Follow(programtest.Step{botToken, "", "claim code "})
 	s.Leaves()
 	s = inFolder(t, dir, "init")
-	s.Follow(programtest.Step{slackBot, "", ""}, programtest.Step{botToken, "", "stays as it is"}) // a model and Telegram are there
+	s.Follow(programtest.Step{slackBot, "", ""}, programtest.Step{botToken, "", ""}, programtest.Step{scriptedAt, "", "stays as it is"}) // a model and Telegram are there
 	s.Leaves()
 	text := testkit.Read(t, path)
 	if want := strings.Replace(mine, "\"offline\"", "\"local/small\"", 1); !strings.HasPrefix(text, want+"\n") {
@@ -313,6 +316,7 @@ func TestInitWithNoNetwork(t *testing.T) {
 		programtest.Step{botToken + " (not shown) [none yet]", "keep", "Slack"},
 		programtest.Step{slackBot, "", "Discord"},
 		programtest.Step{botToken, "", ""},
+		programtest.Step{scriptedAt, "", ""},
 		programtest.Step{timeZone, "", "telegram   /claim "},
 	)
 	s.Leaves()
@@ -331,6 +335,18 @@ func TestInitWithNoNetwork(t *testing.T) {
 	fails(s)
 	if _, err := os.Stat(filepath.Join(dir, "switchboard.toml")); err == nil {
 		t.Error("something was written")
+	}
+}
+
+// A platform that is a folder and one line is asked about, too.
+func TestInitAsksAboutAKindOfOneLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := inFolder(t, dir, "init", "scripted")
+	s.Follow(programtest.Step{scriptedAt, "/a.sock", "wrote "})
+	s.Leaves()
+	if text := testkit.Read(t, filepath.Join(dir, "switchboard.toml")); !strings.Contains(text, "\n[channels.scripted]\nkind = \"scripted\"\naddr = \"/a.sock\"\n") {
+		t.Errorf("the settings are\n%s", text)
 	}
 }
 
