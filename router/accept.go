@@ -14,7 +14,7 @@ import (
 	"switchboard/router/ledger"
 )
 
-// Accept implements channels.Sink, the one way in. Each event is sorted (who is
+// Accept implements channels.Sink, the one way in. Each event is classified (who is
 // speaking, may they, what is it), then all are committed in one transaction,
 // and only then does anything happen.
 func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
@@ -30,7 +30,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 	defer r.accepts.Done()
 	ctx, end := r.untilHandBack(ctx)
 	defer end()
-	entries, err := r.sortBatch(ctx, batch)
+	entries, err := r.classifyBatch(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (r *Router) untilHandBack(ctx context.Context) (context.Context, func()) {
 
 // commit takes entries in, in one transaction, and does what that made possible. The
 // workers reserved for it are given back where nothing came of them.
-func (r *Router) commit(ctx context.Context, entries []sorted, receipts []channels.Receipt) error {
+func (r *Router) commit(ctx context.Context, entries []classified, receipts []channels.Receipt) error {
 	r.reserve(entries)
 	stops := r.turns.Stops()
 	plain := make([]ledger.Entry, len(entries))
@@ -81,7 +81,7 @@ func (r *Router) commit(ctx context.Context, entries []sorted, receipts []channe
 		return err
 	}
 	for i := range accepted {
-		if accepted[i].Situation == ledger.CommandPressed {
+		if accepted[i].Outcome == ledger.CommandPressed {
 			err = errors.Join(err, r.commitPressed(ctx, entries[i], &accepted[i], receipts[i:i+1]))
 			continue
 		}
@@ -91,8 +91,8 @@ func (r *Router) commit(ctx context.Context, entries []sorted, receipts []channe
 }
 
 // commitPressed takes in the command that a button gives, or what was typed in its place.
-func (r *Router) commitPressed(ctx context.Context, e sorted, acc *ledger.Accepted, receipt []channels.Receipt) error {
-	given := []sorted{e}
+func (r *Router) commitPressed(ctx context.Context, e classified, acc *ledger.Accepted, receipt []channels.Receipt) error {
+	given := []classified{e}
 	r.unreserve(given)
 	var err error
 	if given[0], err = r.give(ctx, given[0], acc.Command, acc.Button); err != nil {
@@ -102,7 +102,7 @@ func (r *Router) commitPressed(ctx context.Context, e sorted, acc *ledger.Accept
 }
 
 // reserve reserves a worker for each entry that may begin a turn at once.
-func (r *Router) reserve(entries []sorted) {
+func (r *Router) reserve(entries []classified) {
 	for i := range entries {
 		e := &entries[i]
 		if turn := e.Turn(); turn != nil && turn.CollectWindow == 0 { // what waits for more is not run now
@@ -111,7 +111,7 @@ func (r *Router) reserve(entries []sorted) {
 	}
 }
 
-func (r *Router) unreserve(entries []sorted) {
+func (r *Router) unreserve(entries []classified) {
 	for i := range entries {
 		if turn := entries[i].Turn(); turn != nil && turn.MayClaim {
 			turn.MayClaim = false
@@ -122,14 +122,14 @@ func (r *Router) unreserve(entries []sorted) {
 
 // follow does what the commit made possible. stops is how many stops were missed
 // before it.
-func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted, stops int64) channels.Receipt {
+func (r *Router) follow(ctx context.Context, entry *classified, acc *ledger.Accepted, stops int64) channels.Receipt {
 	line := entry.line
 	turn := entry.Turn()
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
 		r.turns.GiveWorker(entry.Sender.Person)
 	}
 	if len(entry.Button) > 0 && acc.Action != ledger.ActionAccepted { // it was used meanwhile, so nothing was done
-		entry.As, entry.beside = &ledger.AsAction{Code: entry.Button}, nil
+		entry.Intent, entry.beside = &ledger.ActionIntent{Code: entry.Button}, nil
 	}
 	r.followCode(ctx, entry, acc)
 	r.followRequest(ctx, entry, acc)
@@ -165,12 +165,12 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 	if acc.CancelTurn != 0 {
 		r.turns.Stop(acc.CancelTurn, causeOf(entry))
 	}
-	if _, news := entry.As.(*ledger.AsNews); news && entry.Event.Kind == channels.EventMoved {
+	if _, news := entry.Intent.(*ledger.NewsIntent); news && entry.Event.Kind == channels.EventMoved {
 		r.moves.add(line.Name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
 		line.Moved(entry.Event.Former, entry.Event.Conversation)
 	}
-	_, message := entry.As.(*ledger.AsTurn)
-	queued := message && acc.Situation == "" && acc.Action == "" // there is nothing to send yet
+	_, message := entry.Intent.(*ledger.TurnIntent)
+	queued := message && acc.Outcome == "" && acc.Action == "" // there is nothing to send yet
 	if !acc.Duplicate && !entry.unanswered() && (!queued || line.Reads()) {
 		line.Committed(entry.Event.Conversation)
 	}
@@ -189,7 +189,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 // followQueue does what the commit of a message beside other turns made possible:
 // it looks again when a collected turn is due, wakes the runner for one that waits,
 // and breaks off what an edit makes worthless.
-func (r *Router) followQueue(turn *ledger.AsTurn, acc *ledger.Accepted) {
+func (r *Router) followQueue(turn *ledger.TurnIntent, acc *ledger.Accepted) {
 	switch {
 	case !acc.NotBefore.IsZero():
 		// Counted from here, after the commit: whatever the database's clock says, it
@@ -208,21 +208,21 @@ func (r *Router) followQueue(turn *ledger.AsTurn, acc *ledger.Accepted) {
 }
 
 // kept says that an entry is kept for that reason, and nobody is answered.
-func (e *sorted) kept(why ledger.Audit) bool {
-	audit, ok := e.As.(*ledger.AsAudit)
+func (e *classified) kept(why ledger.Audit) bool {
+	audit, ok := e.Intent.(*ledger.AuditIntent)
 	return ok && audit.Why == why
 }
 
 // unanswered says that an entry brings nothing that is sent or read: a flood of them costs
 // its own row each and no look at what is to be sent.
-func (e *sorted) unanswered() bool {
+func (e *classified) unanswered() bool {
 	return e.kept(ledger.AuditStranger) || e.kept(ledger.AuditOverheard) || e.kept(ledger.AuditRejected)
 }
 
 // causeOf says why an entry that stops a turn does so.
-func causeOf(entry *sorted) error {
-	switch entry.As.(type) {
-	case *ledger.AsControl, *ledger.AsNews:
+func causeOf(entry *classified) error {
+	switch entry.Intent.(type) {
+	case *ledger.ControlIntent, *ledger.NewsIntent:
 		return agent.ErrCancelled
 	}
 	return agent.ErrInterrupted

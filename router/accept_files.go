@@ -29,7 +29,7 @@ type FileLimits struct {
 
 // trim takes off a message the attachments that are too many or too large, and
 // has the person notified besides; the rest is worked on.
-func (s *sorting) trim(entry *sorted) {
+func (s *classifier) trim(entry *classified) {
 	limits := s.Settings.FileLimits
 	var kept []channels.Attachment
 	var large []string
@@ -61,8 +61,8 @@ func (s *sorting) trim(entry *sorted) {
 // notifyAside says what an entry has to say besides becoming a turn. A key of its own
 // makes that happen once, also when the event comes again because this engine
 // died in between.
-func (r *Router) notifyAside(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
-	if entry.aside == "" || acc.Situation == ledger.SituationBusy || acc.Edited == ledger.EditSame {
+func (r *Router) notifyAside(ctx context.Context, entry *classified, acc *ledger.Accepted) {
+	if entry.aside == "" || acc.Outcome == ledger.OutcomeBusy || acc.Edited == ledger.EditSame {
 		return
 	}
 	notice := entry.line.Notice(entry.Event, entry.aside)

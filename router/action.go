@@ -19,7 +19,7 @@ import (
 func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Outside() }
 
 // press makes the entry of a button that a known person pressed.
-func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sorted {
+func (s *classifier) press(entry classified, line *channel, person *ledger.Person) classified {
 	// The message is ours, and the person wrote none.
 	entry.Event.Message = channels.Message{ID: entry.Event.Message.ID}
 	if tooFast, notify := s.tooFast(&entry, person.Name, 1); tooFast {
@@ -29,33 +29,33 @@ func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sort
 		}
 		return line.noticed(entry, text)
 	}
-	entry.As = &ledger.AsAction{Code: ledger.HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event)}
-	entry.typed = func(ctx context.Context, entry sorted, text string) (sorted, error) {
-		return caught(entry, func() (sorted, error) { return s.give(ctx, entry, line, person, text) })
+	entry.Intent = &ledger.ActionIntent{Code: ledger.HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event)}
+	entry.typed = func(ctx context.Context, entry classified, text string) (classified, error) {
+		return caught(entry, func() (classified, error) { return s.give(ctx, entry, line, person, text) })
 	}
 	return entry
 }
 
 // answers has what was typed give the command that it is known to answer. Where a time was asked for, and it is none
 // or a wish of its own, it is a message like any other.
-func (s *sorting) answers(entry *sorted, line *channel, person *ledger.Person, turn ledger.AsTurn) {
+func (s *classifier) answers(entry *classified, line *channel, person *ledger.Person, turn ledger.TurnIntent) {
 	said := strings.TrimSpace(entry.Event.Message.Text)
-	entry.typed = func(ctx context.Context, entry sorted, text string) (sorted, error) {
+	entry.typed = func(ctx context.Context, entry classified, text string) (classified, error) {
 		if strings.HasSuffix(text, " ") {
 			if when, _ := scheduler.Find(said, time.Now(), "UTC"); !when.Timed || !when.Leading || when.Spoken {
 				turn.Choice = false
-				entry.As, entry.Button = &turn, nil
+				entry.Intent, entry.Button = &turn, nil
 				return entry, nil
 			}
 			text += said
 		}
-		return caught(entry, func() (sorted, error) { return s.give(ctx, entry, line, person, text) })
+		return caught(entry, func() (classified, error) { return s.give(ctx, entry, line, person, text) })
 	}
 }
 
 // give makes the entry of a command that a button gives, as if whoever pressed it had typed
 // it there. The press was counted.
-func (s *sorting) give(ctx context.Context, entry sorted, line *channel, person *ledger.Person, text string) (sorted, error) {
+func (s *classifier) give(ctx context.Context, entry classified, line *channel, person *ledger.Person, text string) (classified, error) {
 	entry.Event.Message.Text = "/" + text
 	name, args, _ := commandIn(entry.Event.Message.Text)
 	return s.order(ctx, entry, line, person, name, args)
@@ -63,7 +63,7 @@ func (s *sorting) give(ctx context.Context, entry sorted, line *channel, person 
 
 // give takes a press as the command that its button gives. Where that cannot be looked up the
 // button stays, and who pressed it is told; an error is nobody's fault.
-func (r *Router) give(ctx context.Context, pressed sorted, command string, button []byte) (sorted, error) {
+func (r *Router) give(ctx context.Context, pressed classified, command string, button []byte) (classified, error) {
 	typed := pressed
 	typed.Button = button
 	given, err := pressed.typed(ctx, typed, command)
@@ -72,7 +72,7 @@ func (r *Router) give(ctx context.Context, pressed sorted, command string, butto
 		return given, fmt.Errorf("sort the command of a button: %w", err)
 	case err != nil:
 		r.Log.ErrorContext(ctx, "the command of a button cannot be looked into", "channel", pressed.line.Name, "error", err)
-		pressed.As = &ledger.AsControl{Reply: pressed.line.Notice(pressed.Event, "I could not look that up just now; please press again.")}
+		pressed.Intent = &ledger.ControlIntent{Reply: pressed.line.Notice(pressed.Event, "I could not look that up just now; please press again.")}
 		return pressed, nil
 	}
 	return given, nil
@@ -89,10 +89,10 @@ var decisionToasts = map[ledger.ActionState]string{
 
 // pressed says what to show who pressed a button, and takes the buttons away
 // that can do nothing any more.
-func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
+func (l *channel) pressed(entry *classified, acc *ledger.Accepted) (toast string) {
 	const unknown = "This button does not work any more."
-	control, _ := entry.As.(*ledger.AsControl)
-	_, code := entry.As.(*ledger.AsCode)
+	control, _ := entry.Intent.(*ledger.ControlIntent)
+	_, code := entry.Intent.(*ledger.CodeIntent)
 	command := acc.Command != ""
 	switch {
 	case entry.kept(ledger.AuditRejected):
@@ -108,12 +108,12 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 		return "Slow down a little, please, and press again."
 	case control != nil:
 		return ""
-	case acc.Situation == ledger.SituationBusy:
+	case acc.Outcome == ledger.OutcomeBusy:
 		return "I am busy. Please press again later."
-	case acc.TurnID != 0 || acc.Situation != "":
+	case acc.TurnID != 0 || acc.Outcome != "":
 		toast = ""
 	case acc.Approval != 0:
-		toast = cmp.Or(situationTexts[acc.Decision], decisionToasts[acc.Action])
+		toast = cmp.Or(outcomeTexts[acc.Decision], decisionToasts[acc.Action])
 		if acc.Decision == ledger.PairingDone {
 			toast = admitted(acc.Admitted)
 		}

@@ -61,7 +61,7 @@ func (r *Router) closeQuestions(ctx context.Context, turn int64) {
 }
 
 // followApprovals does what the commit of an entry that decides made possible.
-func (r *Router) followApprovals(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+func (r *Router) followApprovals(ctx context.Context, entry *classified, acc *ledger.Accepted) {
 	if acc.Approval != 0 && acc.Action != "" && !acc.Duplicate {
 		r.decided(ctx, acc.Approval)
 	}
@@ -80,7 +80,7 @@ func (r *Router) approve(_ context.Context, c *commands.Call) (commands.Answer, 
 	if code == "" {
 		return commands.Says("Write \"%s\" and the code that stands in the question.", c.Slash+c.Name), nil
 	}
-	as := &ledger.AsDecision{Code: ledger.HashCode(code), Does: ledger.DoesOnce}
+	as := &ledger.DecisionIntent{Code: ledger.HashCode(code), Does: ledger.DoesOnce}
 	switch {
 	case c.Name == "deny":
 		as.Does, as.Why = ledger.DoesDeny, words.OneLine(rest, 300)
@@ -90,7 +90,7 @@ func (r *Router) approve(_ context.Context, c *commands.Call) (commands.Answer, 
 			return commands.Says("After the code you can write \"session\" or \"always\". Without, it is allowed once."), nil
 		}
 	}
-	return commands.Answer{As: as}, nil
+	return commands.Answer{Intent: as}, nil
 }
 
 // consent is what a message decides that is nothing but a yes or no in the person's own words, in a chat
@@ -117,7 +117,7 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 		id, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(number), "#"), 10, 64)
 		switch {
 		case err == nil && verb == "remove":
-			return commands.Answer{As: &ledger.AsRevoke{Grant: id, AnyPerson: c.IsAdmin()}}, nil
+			return commands.Answer{Intent: &ledger.RevokeIntent{Grant: id, AnyPerson: c.IsAdmin()}}, nil
 		case err != nil || verb != "after":
 			return commands.Says("\"%[1]sgrants\" lists what I do without asking. \"%[1]sgrants remove NUMBER\" takes one back.", c.Slash), nil
 		}

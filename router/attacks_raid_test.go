@@ -130,9 +130,9 @@ func (s *raid) give(ctx context.Context, call tools.Call, name string, args ...s
 }
 
 // desk has the jobs, as in the program.
-func (s *raid) desk() *jobs.Desk {
+func (s *raid) desk() *jobs.Service {
 	of := s.db.Router()
-	return &jobs.Desk{Deps: jobs.Deps{
+	return &jobs.Service{Deps: jobs.Deps{
 		Ledger: of, Now: time.Now, Person: func(name string) *ledger.Person { return s.roster.Named(name) },
 		Chat: func(ctx context.Context, session string) (channels.Conversation, error) {
 			channel, id, _ := strings.Cut(session, ":")
@@ -142,7 +142,7 @@ func (s *raid) desk() *jobs.Desk {
 		FindRecipient: func(ctx context.Context, person *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
 			return s.router.FindRecipient(ctx, person, to)
 		},
-		Change: func(ctx context.Context, c ledger.Change, by ledger.Hand) error { return s.router.Change(ctx, c, by) },
+		Change: func(ctx context.Context, c ledger.Change, by ledger.Actor) error { return s.router.Change(ctx, c, by) },
 		Hide:   func(text string) string { return s.router.Hide(text) },
 		Settings: func() jobs.Settings {
 			return jobs.Settings{Enabled: true}

@@ -17,11 +17,11 @@ func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 		r.start()
 		for i := range 12 {
 			code := ledger.HashCode(fmt.Sprint(i))
-			if err := r.db.Router().ProposeClaim(t.Context(), code, time.Now().Add(time.Hour), ledger.Hand{Person: "eve *x*", Rule: ledger.RuleMachine}); err != nil {
+			if err := r.db.Router().ProposeClaim(t.Context(), code, time.Now().Add(time.Hour), ledger.Actor{Person: "eve *x*", Rule: ledger.RuleMachine}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := r.db.Router().ProposeClaim(t.Context(), []byte("another"), time.Now().Add(time.Hour), ledger.OwnerHand("ada")); err != nil {
+		if err := r.db.Router().ProposeClaim(t.Context(), []byte("another"), time.Now().Add(time.Hour), ledger.LocalActor("ada")); err != nil {
 			t.Fatal(err)
 		}
 		for i, c := range []struct {

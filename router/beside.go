@@ -18,9 +18,9 @@ const (
 
 // goBeside does what a committed command has go on beside, and answers when it is done. What an
 // engine that stops has not done is not answered: whoever wants to know asks again.
-func (r *Router) goBeside(entry *sorted) {
+func (r *Router) goBeside(entry *classified) {
 	event, key, line, do, name := entry.Event, entry.Key, entry.line, entry.beside, entry.Sender.Person
-	admins := entry.As.(*ledger.AsControl).Admins
+	admins := entry.Intent.(*ledger.ControlIntent).Admins
 	r.Lines.Beside(func() {
 		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", besideMost)
 		select {

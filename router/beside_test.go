@@ -121,7 +121,7 @@ func TestWhoMayNoMoreHearsNothingOfWhatWentOnBeside(t *testing.T) {
 		r.start()
 		change := func(kind ledger.ChangeKind, name, role string) {
 			c := &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}}}
-			if err := r.router.Change(t.Context(), c, ledger.OwnerHand("owner")); err != nil {
+			if err := r.router.Change(t.Context(), c, ledger.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}

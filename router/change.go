@@ -9,7 +9,7 @@ import (
 
 // Change makes a change for whoever asks for it outside of a message, and does what follows
 // from it. *ledger.StateError: it is refused.
-func (r *Router) Change(ctx context.Context, change ledger.Change, by ledger.Hand) error {
+func (r *Router) Change(ctx context.Context, change ledger.Change, by ledger.Actor) error {
 	if err := r.Ledger.Change(ctx, change, by); err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func (r *Router) wakeScheduler() {
 }
 
 // followChange does what the commit of a command's change made possible.
-func (r *Router) followChange(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
-	if as, ok := entry.As.(*ledger.AsControl); ok && as.Change != nil && acc.Refusal == "" && !acc.Duplicate {
+func (r *Router) followChange(ctx context.Context, entry *classified, acc *ledger.Accepted) {
+	if as, ok := entry.Intent.(*ledger.ControlIntent); ok && as.Change != nil && acc.Refusal == "" && !acc.Duplicate {
 		r.changed(ctx, as.Change)
 	}
 }

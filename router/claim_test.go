@@ -15,7 +15,7 @@ import (
 
 func (r *rig) newClaim() (code string) {
 	r.t.Helper()
-	code, err := r.router.NewClaim(r.t.Context(), ledger.OwnerHand("owner"))
+	code, err := r.router.NewClaim(r.t.Context(), ledger.LocalActor("owner"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
 		}
 		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
 		late := "AAAABBBBCCCC"
-		if err := r.db.Router().ProposeClaim(t.Context(), ledger.HashCode(late), time.Now().Add(-time.Second), ledger.OwnerHand("owner")); err != nil {
+		if err := r.db.Router().ProposeClaim(t.Context(), ledger.HashCode(late), time.Now().Add(-time.Second), ledger.LocalActor("owner")); err != nil {
 			t.Fatal(err)
 		}
 		r.accept(event(50, "c1", "dora", "/claim "+late))

@@ -65,7 +65,7 @@ func TestStopBetweenClaimAndRunStopsTheTurn(t *testing.T) {
 		var once sync.Once
 		w.claimed = func(turn int64) {
 			once.Do(func() {
-				if err := r.router.Cancel(t.Context(), turn, ledger.OwnerHand("owner")); err != nil {
+				if err := r.router.Cancel(t.Context(), turn, ledger.LocalActor("owner")); err != nil {
 					t.Error(err)
 				}
 			})

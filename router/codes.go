@@ -26,7 +26,7 @@ const (
 )
 
 // NewClaim makes a code that makes whoever sends it in a direct chat an admin, once.
-func (r *Router) NewClaim(ctx context.Context, by ledger.Hand) (code string, err error) {
+func (r *Router) NewClaim(ctx context.Context, by ledger.Actor) (code string, err error) {
 	text := newCode()
 	if err := r.Ledger.ProposeClaim(ctx, ledger.HashCode(text), time.Now().Add(ClaimLive), by); err != nil {
 		return "", err
@@ -141,12 +141,12 @@ func (l *channel) strangersAnswer(event *channels.Event) (b brought) {
 
 // bring makes the entry of a code; person may be nil. Too many tries are kept like
 // anything else that a stranger writes.
-func (s *sorting) bring(ctx context.Context, entry sorted, line *channel, person *ledger.Person, b brought) (sorted, error) {
+func (s *classifier) bring(ctx context.Context, entry classified, line *channel, person *ledger.Person, b brought) (classified, error) {
 	identity := entry.Sender.Identity
 	left := codeTries - s.tries.within(identity, time.Now()) - s.tried[identity]
 	if person == nil {
 		if left <= 0 {
-			entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
+			entry.Intent = &ledger.AuditIntent{Why: ledger.AuditStranger}
 			return entry, nil
 		}
 	} else if text, refused := s.refuseFast(&entry, person, 1); refused {
@@ -155,8 +155,8 @@ func (s *sorting) bring(ctx context.Context, entry sorted, line *channel, person
 		return line.noticed(entry, "You have tried five codes within an hour. Please wait before you try another."), nil
 	}
 	s.tried[identity]++
-	as := &ledger.AsCode{Code: ledger.HashCode(b.code), Kind: b.kind, Does: b.does, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
-	entry.As = as
+	as := &ledger.CodeIntent{Code: ledger.HashCode(b.code), Kind: b.kind, Does: b.does, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
+	entry.Intent = as
 	if b.kind == ledger.ActionLink || b.kind == "" {
 		link, err := s.Ledger.LinkOf(ctx, as.Code, entry.Sender.Person)
 		if err != nil {
@@ -169,7 +169,7 @@ func (s *sorting) bring(ctx context.Context, entry sorted, line *channel, person
 }
 
 // ownIdentity is what a sender is to be known by.
-func ownIdentity(entry *sorted, line *channel) string {
+func ownIdentity(entry *classified, line *channel) string {
 	known := entry.Event.Sender.Identities(line.Name, line.Kind)
 	if entry.Event.Sender.Team != "" {
 		return known[1] // an ID without its team may be somebody else's on another channel
@@ -179,8 +179,8 @@ func ownIdentity(entry *sorted, line *channel) string {
 
 // followCode counts a try, and has everybody know a new admin. A stranger for whom the
 // code did nothing is one like any other from here on.
-func (r *Router) followCode(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
-	if _, ok := entry.As.(*ledger.AsCode); !ok || acc.Duplicate {
+func (r *Router) followCode(ctx context.Context, entry *classified, acc *ledger.Accepted) {
+	if _, ok := entry.Intent.(*ledger.CodeIntent); !ok || acc.Duplicate {
 		return
 	}
 	r.tries.count(entry.Sender.Identity, time.Now())
@@ -191,9 +191,9 @@ func (r *Router) followCode(ctx context.Context, entry *sorted, acc *ledger.Acce
 		entry.Sender.Person = acc.Admin
 		r.learn(ctx, acc.Admin)
 		r.wakeForPeople()
-	case acc.Situation == "":
+	case acc.Outcome == "":
 		log.WarnContext(ctx, "a stranger sent a code that is not good")
-		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
+		entry.Intent = &ledger.AuditIntent{Why: ledger.AuditStranger}
 	}
 }
 

@@ -43,7 +43,7 @@ func commandIn(text string) (name, args string, ok bool) {
 // stops says that a message is a bare stop word while something is under way in
 // its session; it is then the command /cancel. With nothing to stop, forwarded, or
 // with a file beside it, it is a message like any other.
-func (s *sorting) stops(ctx context.Context, event channels.Event) (bool, error) {
+func (s *classifier) stops(ctx context.Context, event channels.Event) (bool, error) {
 	word := strings.ToLower(strings.Trim(event.Message.Text, " \t\r\n.!"))
 	if !ownText(event.Message) || !slices.Contains(s.Config.StopWords, word) {
 		return false, nil
@@ -158,14 +158,14 @@ func (r *Router) claim(_ context.Context, c *commands.Call) (commands.Answer, er
 }
 
 func (r *Router) cancel(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	return commands.Answer{As: &ledger.AsControl{Effect: ledger.EffectCancel, AnyPerson: c.IsAdmin()}}, nil
+	return commands.Answer{Intent: &ledger.ControlIntent{Effect: ledger.EffectCancel, AnyPerson: c.IsAdmin()}}, nil
 }
 
 func (r *Router) reset(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	if !mayReset(c.Conversation(), c.Person) {
 		return commands.Says("Others talk with me here too, so only an admin can make me forget this conversation."), nil
 	}
-	return commands.Answer{As: &ledger.AsControl{Effect: ledger.EffectReset, Reply: r.notice(c, forgotten)}}, nil
+	return commands.Answer{Intent: &ledger.ControlIntent{Effect: ledger.EffectReset, Reply: r.notice(c, forgotten)}}, nil
 }
 
 // notice renders a fixed text of ours as the answer to a command.
@@ -195,7 +195,7 @@ func (r *Router) notSetUp() string {
 
 // order makes the entry of a command: what it runs decides what it is taken as. A command
 // that is applied at once takes no turn and no worker.
-func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *ledger.Person, name, args string) (sorted, error) {
+func (s *classifier) order(ctx context.Context, entry classified, l *channel, person *ledger.Person, name, args string) (classified, error) {
 	c := s.commands.Find(name)
 	switch free := c != nil && c.Free; {
 	case len(entry.Button) > 0: // it was counted as a press
@@ -211,7 +211,7 @@ func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *l
 		if tooFast, notify := s.tooFast(&entry, person.Name+"\x00"+name, 1); tooFast && !notify {
 			// It is obeyed, but a flood of it is not answered one by one. It has a rate of its own, so
 			// that it uses up nothing.
-			entry.unsaid = ledger.SituationIdle
+			entry.unsaid = ledger.OutcomeIdle
 		}
 	}
 	answer, err := s.answer(ctx, c, &commands.Call{
@@ -221,28 +221,28 @@ func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *l
 	if err != nil {
 		return entry, err
 	}
-	switch as := answer.As.(type) {
+	switch as := answer.Intent.(type) {
 	case nil:
-		control := &ledger.AsControl{Change: answer.Change, Admins: c != nil && c.Admin}
+		control := &ledger.ControlIntent{Change: answer.Change, Admins: c != nil && c.Admin}
 		if answer.Say == nil {
 			control.Reply = l.answered(entry.Event, person, answer)
 		} else {
 			event := entry.Event
 			control.Say = func() *ledger.Reply { return l.answered(event, person, answer.Say()) }
 		}
-		entry.As, entry.beside = control, answer.Beside
-	case *ledger.AsTurn:
+		entry.Intent, entry.beside = control, answer.Beside
+	case *ledger.TurnIntent:
 		entry.Event.Message.Quote = "" // what is replied to only says which turn is meant
 		entry.Taint = taintOf(entry.Event.Message)
-		entry.As = as
+		entry.Intent = as
 	default:
-		entry.As = as
+		entry.Intent = as
 	}
 	return entry, nil
 }
 
 // answer is what becomes of a command, which may be nil: there is none of that name.
-func (s *sorting) answer(ctx context.Context, c *commands.Command, call *commands.Call) (commands.Answer, error) {
+func (s *classifier) answer(ctx context.Context, c *commands.Command, call *commands.Call) (commands.Answer, error) {
 	conv := call.Conversation()
 	session, err := s.Ledger.Session(ctx, conv)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // edit makes the entry of a message's new state. What it does is decided where the
 // message's turn is known: in the transaction that commits it.
-func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person *ledger.Person) (sorted, error) {
+func (s *classifier) edit(ctx context.Context, entry classified, line *channel, person *ledger.Person) (classified, error) {
 	event := entry.Event
 	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID, entry.Sender.Person)
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
@@ -36,7 +36,7 @@ func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person 
 			return entry, nil
 		}
 	}
-	edit := &ledger.AsEdit{OnEdit: s.Config.OnEdit, Turn: s.turn(event)}
+	edit := &ledger.EditIntent{OnEdit: s.Config.OnEdit, Turn: s.turn(event)}
 	switch name, args, ok := command(event.Message); {
 	case ok && name == "retry":
 		edit.Turn.Retry = &ledger.Retry{} // as it was
@@ -47,14 +47,14 @@ func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person 
 		if err != nil {
 			return entry, err
 		}
-		if answer.As == nil {
+		if answer.Intent == nil {
 			entry = line.noticed(entry, answer.Text+kept(known))
 			entry.Event.Message.ID = "" // it stays the ID of the message as it was
 			return entry, nil
 		}
 		edit.Turn.Ordered = true
 	}
-	entry.As = edit
+	entry.Intent = edit
 	return entry, nil
 }
 
@@ -68,7 +68,7 @@ func kept(known bool) string {
 
 // reaction makes the entry of a sign that a known person put on a message or took
 // off: a note for later turns, which nobody answers.
-func (s *sorting) reaction(ctx context.Context, entry sorted) (sorted, error) {
+func (s *classifier) reaction(ctx context.Context, entry classified) (classified, error) {
 	event := entry.Event
 	text, taint, err := s.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID, entry.Sender.Person)
 	switch {
@@ -79,7 +79,7 @@ func (s *sorting) reaction(ctx context.Context, entry sorted) (sorted, error) {
 	case err != nil:
 		return entry, fmt.Errorf("read the message reacted to: %w", err)
 	}
-	entry.As = &ledger.AsAudit{Why: ledger.AuditNote}
+	entry.Intent = &ledger.AuditIntent{Why: ledger.AuditNote}
 	entry.Event.Message.Text = noteOf(event.Reaction, text)
 	if !blank(text) {
 		entry.Taint = taint // of the words that the note repeats

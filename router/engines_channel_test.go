@@ -79,7 +79,7 @@ func TestCancelOfADeadEnginesTurnIsDoneByTheNext(t *testing.T) {
 	}
 	startBoth(a, b)
 	a.begins("c1", "ada", "long")
-	if err := b.router.Cancel(t.Context(), a.turns()[0].ID, ledger.OwnerHand("owner")); err != nil {
+	if err := b.router.Cancel(t.Context(), a.turns()[0].ID, ledger.LocalActor("owner")); err != nil {
 		t.Fatal(err)
 	}
 	a.bereave("session")

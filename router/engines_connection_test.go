@@ -122,7 +122,7 @@ type sickLedger struct {
 	sick *atomic.Bool
 }
 
-func (l sickLedger) Open(ctx context.Context, hold ledger.Hold) ([]channels.Conversation, error) {
+func (l sickLedger) Open(ctx context.Context, hold ledger.Lease) ([]channels.Conversation, error) {
 	if l.sick.Load() {
 		return nil, context.DeadlineExceeded
 	}

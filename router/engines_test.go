@@ -142,7 +142,7 @@ func TestCancelFromAnotherEngineStopsTheTurn(t *testing.T) {
 			startBoth(a, b)
 			a.until("it listens", func() bool { return c.heard == 0 || heard.begun() })
 			a.begins("c1", "ada", "long")
-			if err := b.router.Cancel(t.Context(), a.turns()[0].ID, ledger.OwnerHand("owner")); err != nil {
+			if err := b.router.Cancel(t.Context(), a.turns()[0].ID, ledger.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 			if sent := a.await(1); sent[0].Text != "Cancelled." || b.brain.ran("long") != 0 {

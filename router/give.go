@@ -28,7 +28,7 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 	answer, err := r.given(ctx, c, &commands.Call{
 		Event: &channels.Event{Kind: channels.EventMessage, Conversation: conv}, Person: person,
 		Name: name, Args: strings.Join(args, " "), Slash: r.Lines.Line(conv.Channel).Command(conv),
-	}, ledger.Hand{Person: person.Name, Rule: ledger.RuleApprover, Turn: call.Session.Turn})
+	}, ledger.Actor{Person: person.Name, Rule: ledger.RuleApprover, Turn: call.Session.Turn})
 	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
 		return tools.Result{End: tools.EndRefused, Code: "refused", Output: refused.Sentence}
 	} else if err != nil {
@@ -48,7 +48,7 @@ func (r *Router) Knows(ctx context.Context, name string) bool {
 }
 
 // given runs a command and makes its change.
-func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.Call, by ledger.Hand) (answer commands.Answer, err error) {
+func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.Call, by ledger.Actor) (answer commands.Answer, err error) {
 	if call.Session, err = r.Ledger.Session(ctx, call.Conversation()); err != nil {
 		return answer, err
 	}
@@ -56,7 +56,7 @@ func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.
 	if answer, err = c.Run(ctx, call); err != nil {
 		return answer, err
 	}
-	if answer.As != nil {
+	if answer.Intent != nil {
 		return answer, &ledger.StateError{Sentence: fmt.Sprintf("this has to be typed: %s%s %s", call.Slash, call.Name, call.Args)}
 	}
 	if answer.Beside != nil { // the tool waits for it

@@ -129,11 +129,11 @@ func (r *Router) hideIn(text *string) []string {
 
 // sayHidden has the person told what was hidden in their message, unless they are not
 // answered at all.
-func (e *sorted) sayHidden(kinds []string) {
-	switch as := e.As.(type) {
-	case *ledger.AsAudit, *ledger.AsNews:
+func (e *classified) sayHidden(kinds []string) {
+	switch as := e.Intent.(type) {
+	case *ledger.AuditIntent, *ledger.NewsIntent:
 		return
-	case *ledger.AsControl:
+	case *ledger.ControlIntent:
 		if as.Refused && as.Reply == nil {
 			return
 		}

@@ -17,7 +17,7 @@ import (
 // was written; fresh says that the policy is open and this is their first
 // message, or the first for a day. nil is a stranger. rule says why they were let in or
 // kept out.
-func (s *sorting) whoIs(l *channel, event channels.Event) (person *ledger.Person, fresh bool, rule string) {
+func (s *classifier) whoIs(l *channel, event channels.Event) (person *ledger.Person, fresh bool, rule string) {
 	if event.Sender.Bot {
 		return nil, false, ledger.RuleBot
 	}
@@ -61,7 +61,7 @@ func (s *sorting) whoIs(l *channel, event channels.Event) (person *ledger.Person
 
 // identity is what a sender is listed under. With two channels of a kind the settings take an
 // ID only with its team, so that is how it is listed then.
-func (s *sorting) identity(entry *sorted, line *channel) string {
+func (s *classifier) identity(entry *classified, line *channel) string {
 	for name, other := range s.here {
 		if name != line.Name && other.Kind == line.Kind {
 			return ownIdentity(entry, line)
@@ -89,8 +89,8 @@ func (l *channel) addressed(event channels.Event) bool {
 
 // overheard makes the entry of what is kept without an answer though its sender may be served:
 // rule says why.
-func overheard(entry sorted, rule string) sorted {
-	entry.As = &ledger.AsAudit{Why: ledger.AuditOverheard}
+func overheard(entry classified, rule string) classified {
+	entry.Intent = &ledger.AuditIntent{Why: ledger.AuditOverheard}
 	entry.Sender = ledger.Sender{Identity: entry.Sender.Identity, Rule: rule}
 	return entry
 }

@@ -43,7 +43,7 @@ func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, err
 	reply.Actions = []ledger.Action{{
 		Code: ledger.HashCode(code), Kind: ledger.ActionLink, Person: c.Person.Name, ExpiresAt: time.Now().Add(linkLive),
 	}}
-	return commands.Answer{As: &ledger.AsControl{Effect: ledger.EffectLink, Reply: reply}}, nil
+	return commands.Answer{Intent: &ledger.ControlIntent{Effect: ledger.EffectLink, Reply: reply}}, nil
 }
 
 // otherwise says how a command is typed on channels where "/" alone does not begin one.
@@ -59,7 +59,7 @@ func (r *Router) otherwise(command string) string {
 }
 
 // askLink renders the questions, on both sides, whether an account is to become somebody's.
-func (r *Router) askLink(e *sorted, as *ledger.AsCode, link *ledger.Link) {
+func (r *Router) askLink(e *classified, as *ledger.CodeIntent, link *ledger.Link) {
 	conv := e.Event.Conversation
 	as.Link = link
 	until := time.Now().Add(linkLive)

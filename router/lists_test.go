@@ -110,7 +110,7 @@ func TestAuditLogGoesOnByAButton(t *testing.T) {
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		for i := range 12 {
-			if err := r.db.Router().ProposeClaim(t.Context(), ledger.HashCode(fmt.Sprint(i)), time.Now().Add(time.Hour), ledger.OwnerHand("eve")); err != nil {
+			if err := r.db.Router().ProposeClaim(t.Context(), ledger.HashCode(fmt.Sprint(i)), time.Now().Add(time.Hour), ledger.LocalActor("eve")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -205,7 +205,7 @@ func TestSecretsAreListedByTen(t *testing.T) {
 		r.start()
 		for i := range 12 {
 			c := &ledger.SecretChange{Kind: ledger.SetSecret, Name: fmt.Sprintf("name_%02d", i), Ciphertext: []byte("sealed")}
-			if err := r.db.Router().Change(t.Context(), c, ledger.OwnerHand("ada")); err != nil {
+			if err := r.db.Router().Change(t.Context(), c, ledger.LocalActor("ada")); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,7 +17,7 @@ type losingBegin struct {
 	*losing
 }
 
-func (l losingBegin) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
+func (l losingBegin) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
 	d, due, err := l.Ledger.Begin(ctx, hold, conv)
 	if d != nil && l.gone("begin") {
 		return nil, time.Time{}, errAnswerLost

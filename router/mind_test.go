@@ -253,7 +253,7 @@ func (m mortal) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 	return m.do(func() error { return m.Ledger.GiveBack(ctx, ref) })
 }
 
-func (m mortal) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error) {
+func (m mortal) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error) {
 	err = m.do(func() error { d, due, err = m.Ledger.Begin(ctx, hold, conv); return err })
 	return d, due, err
 }

@@ -18,11 +18,11 @@ import (
 // A witness is a ledger that tells what it is asked for, and steps in after a commit.
 type witness struct {
 	router.Ledger
-	begins  *atomic.Int32                                    // looks at conversations
-	opened  *atomic.Int32                                    // parts begun by commits
-	before  func(says []ledger.Reply)                        // nil: nothing
-	after   func(hold ledger.Hold, d *ledger.Delivery) error // of a commit that began d; nil: nothing
-	settled func()                                           // after a Settle, before it is known; nil: nothing
+	begins  *atomic.Int32                                     // looks at conversations
+	opened  *atomic.Int32                                     // parts begun by commits
+	before  func(says []ledger.Reply)                         // nil: nothing
+	after   func(hold ledger.Lease, d *ledger.Delivery) error // of a commit that began d; nil: nothing
+	settled func()                                            // after a Settle, before it is known; nil: nothing
 }
 
 func newWitness() *witness { return &witness{begins: new(atomic.Int32), opened: new(atomic.Int32)} }
@@ -33,7 +33,7 @@ func (w *witness) of(l router.Ledger) router.Ledger {
 	return &seen
 }
 
-func (w *witness) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
+func (w *witness) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
 	w.begins.Add(1)
 	return w.Ledger.Begin(ctx, hold, conv)
 }
@@ -47,14 +47,14 @@ func (w *witness) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Ste
 		if o := say.Open; err == nil && o != nil && o.Begun != nil {
 			w.opened.Add(1)
 			if w.after != nil {
-				err = w.after(o.Hold, o.Begun)
+				err = w.after(o.Lease, o.Begun)
 			}
 		}
 	}
 	return next, err
 }
 
-func (w *witness) Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (bool, error) {
+func (w *witness) Settle(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, s ledger.Settlement) (bool, error) {
 	more, err := w.Ledger.Settle(ctx, hold, d, s)
 	if w.settled != nil {
 		w.settled()
@@ -119,7 +119,7 @@ func TestDeathAfterTheCommitThatBeginsIsUnknown(t *testing.T) {
 				r.script.Finder = finder
 				w := newWitness()
 				died := make(chan struct{})
-				w.after = func(ledger.Hold, *ledger.Delivery) error {
+				w.after = func(ledger.Lease, *ledger.Delivery) error {
 					close(died)
 					return errDead
 				}
@@ -153,7 +153,7 @@ func TestUnsafeBetweenCommitAndSendSendsNothing(t *testing.T) {
 		var doubt atomic.Bool
 		r.safe = func() bool { return !doubt.Load() }
 		w := newWitness()
-		w.after = func(ledger.Hold, *ledger.Delivery) error {
+		w.after = func(ledger.Lease, *ledger.Delivery) error {
 			doubt.Store(true)
 			return nil
 		}
@@ -177,7 +177,7 @@ func TestHoldLostBetweenCommitAndSendGivesThePartBack(t *testing.T) {
 		w := newWitness()
 		fenced := &fencing{witness: w}
 		var once sync.Once
-		w.after = func(ledger.Hold, *ledger.Delivery) error {
+		w.after = func(ledger.Lease, *ledger.Delivery) error {
 			once.Do(func() {
 				fenced.on.Store(true)
 				r.platform.Say("c2", "bob", "/help")
@@ -213,7 +213,7 @@ func (f *fencing) of(l router.Ledger) router.Ledger {
 	return f
 }
 
-func (f *fencing) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
+func (f *fencing) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
 	if f.on.CompareAndSwap(true, false) {
 		defer f.told.Store(true)
 		return nil, time.Time{}, ledger.ErrFenced

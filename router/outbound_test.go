@@ -90,7 +90,7 @@ type lateSettle struct {
 	before func(*ledger.Delivery)
 }
 
-func (l lateSettle) Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (bool, error) {
+func (l lateSettle) Settle(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, s ledger.Settlement) (bool, error) {
 	l.before(d)
 	return l.Ledger.Settle(ctx, hold, d, s)
 }
@@ -353,7 +353,7 @@ func TestMenuFollowsRoles(t *testing.T) {
 		change := func(kind ledger.ChangeKind, role string) {
 			t.Helper()
 			p := ledger.Person{Name: "eve", Role: role, Identities: []string{"scripted:eve"}, Tools: []string{"*"}}
-			if err := r.router.Change(t.Context(), &ledger.PersonChange{Kind: kind, Person: p}, ledger.OwnerHand("owner")); err != nil {
+			if err := r.router.Change(t.Context(), &ledger.PersonChange{Kind: kind, Person: p}, ledger.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -415,6 +415,6 @@ func TestChannelOfAnotherEngineWaits(t *testing.T) {
 // taken is a ledger whose channels are another engine's.
 type taken struct{ router.Ledger }
 
-func (taken) TakeChannel(context.Context, int64, string) (ledger.Hold, bool, error) {
-	return ledger.Hold{}, false, nil
+func (taken) TakeChannel(context.Context, int64, string) (ledger.Lease, bool, error) {
+	return ledger.Lease{}, false, nil
 }

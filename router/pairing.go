@@ -24,22 +24,22 @@ const (
 
 // stranger makes the entry of somebody who is not served. Where pairing is on, who writes in
 // a direct chat may get a code; the transaction knows whether one is due.
-func (s *sorting) stranger(ctx context.Context, entry sorted, line *channel) sorted {
-	entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
+func (s *classifier) stranger(ctx context.Context, entry classified, line *channel) classified {
+	entry.Intent = &ledger.AuditIntent{Why: ledger.AuditStranger}
 	if line.config.DM != "pairing" || !line.named(&entry.Event) || entry.Event.Message.Elsewhere {
 		return entry
 	}
 	if now := time.Now(); s.quiet.is(line.Name, now) || s.quiet.is(entry.Sender.Identity, now) {
 		return entry
 	}
-	as := &ledger.AsPairing{Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
-	entry.As, entry.asked = as, s.askPairing(ctx, &entry, as)
+	as := &ledger.PairingIntent{Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
+	entry.Intent, entry.asked = as, s.askPairing(ctx, &entry, as)
 	return entry
 }
 
 // askPairing renders what a stranger reads, and what the admins are asked. Nothing of the
 // stranger's words is kept where a prompt would take it from.
-func (s *sorting) askPairing(ctx context.Context, e *sorted, as *ledger.AsPairing) *ledger.Reply {
+func (s *classifier) askPairing(ctx context.Context, e *classified, as *ledger.PairingIntent) *ledger.Reply {
 	code, conv, line := delivery.NewCode(), e.Event.Conversation, e.line
 	as.Request = &ledger.Request{
 		Code: ledger.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
@@ -70,14 +70,14 @@ func (s *sorting) askPairing(ctx context.Context, e *sorted, as *ledger.AsPairin
 }
 
 // followRequest does what the commit of a stranger's wish, or of its end, made possible.
-func (r *Router) followRequest(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+func (r *Router) followRequest(ctx context.Context, entry *classified, acc *ledger.Accepted) {
 	if acc.Duplicate {
 		return
 	}
-	if as, ok := entry.As.(*ledger.AsPairing); ok {
+	if as, ok := entry.Intent.(*ledger.PairingIntent); ok {
 		r.followPairing(ctx, entry, as, acc)
 	}
-	if acc.Situation == ledger.LinkAsked {
+	if acc.Outcome == ledger.LinkAsked {
 		retry.Signal(r.turns.Due())
 	}
 	if acc.People {
@@ -89,9 +89,9 @@ func (r *Router) followRequest(ctx context.Context, entry *sorted, acc *ledger.A
 	}
 }
 
-func (r *Router) followPairing(ctx context.Context, entry *sorted, as *ledger.AsPairing, acc *ledger.Accepted) {
+func (r *Router) followPairing(ctx context.Context, entry *classified, as *ledger.PairingIntent, acc *ledger.Accepted) {
 	channel, quiet := entry.Event.Conversation.Channel, quietIdle
-	if acc.Situation == ledger.PairingAsked {
+	if acc.Outcome == ledger.PairingAsked {
 		quiet = quietAsked
 		r.Log.InfoContext(ctx, "a stranger asks to be let in", "channel", channel, "identity", entry.Sender.Identity, "admins_asked", len(as.Request.Questions))
 		for _, q := range as.Request.Questions {
@@ -99,11 +99,11 @@ func (r *Router) followPairing(ctx context.Context, entry *sorted, as *ledger.As
 		}
 		retry.Signal(r.turns.Due())
 	} else {
-		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
+		entry.Intent = &ledger.AuditIntent{Why: ledger.AuditStranger}
 	}
 	until := time.Now().Add(quiet)
 	r.quiet.keep(entry.Sender.Identity, until)
-	if acc.Situation == ledger.PairingAsked || acc.Full {
+	if acc.Outcome == ledger.PairingAsked || acc.Full {
 		r.quiet.keep(channel, until)
 	}
 }

@@ -112,7 +112,7 @@ func TestRemovalIsAskedFirst(t *testing.T) {
 			{Owner: "eve", Payload: scheduler.PayloadNotify, Text: "stretch", Spec: spec},
 			{Owner: "eve", Payload: scheduler.PayloadHeartbeat, Text: "look", Spec: spec, Rules: scheduler.Rules{File: "x.md", FileBy: "eve"}},
 		} {
-			if err := r.router.Change(t.Context(), &ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &at}, ledger.OwnerHand("owner")); err != nil {
+			if err := r.router.Change(t.Context(), &ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &at}, ledger.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -193,7 +193,7 @@ func TestTwoAdminsNeverLeaveNone(t *testing.T) {
 // again.
 func (r *rig) adminsFight(first, second *rig, one, other string) {
 	r.t.Helper()
-	hand := ledger.OwnerHand("owner")
+	hand := ledger.LocalActor("owner")
 	changes := func(kind ledger.ChangeKind, name, role string) {
 		r.t.Helper()
 		c := &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}, Tools: []string{"*"}}}
@@ -259,7 +259,7 @@ func TestFormerAdminOrdersNothing(t *testing.T) {
 			{Kind: ledger.ChangeAdd, Person: ledger.Person{Name: "eve", Role: ledger.RoleAdmin, Identities: []string{"scripted:eve"}}},
 			{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "eve", Role: ledger.RoleUser}},
 		} {
-			if err := store.Change(t.Context(), c, ledger.OwnerHand("owner")); err != nil {
+			if err := store.Change(t.Context(), c, ledger.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 			if c.Kind == ledger.ChangeAdd {
@@ -276,7 +276,7 @@ func TestFormerAdminOrdersNothing(t *testing.T) {
 		}
 		var refused *ledger.StateError
 		byTool := &ledger.PersonChange{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "eve", Role: ledger.RoleAdmin}}
-		if err := r.router.Change(t.Context(), byTool, ledger.Hand{Person: "eve", Rule: ledger.RuleApprover, Turn: 1}); !errors.As(err, &refused) {
+		if err := r.router.Change(t.Context(), byTool, ledger.Actor{Person: "eve", Rule: ledger.RuleApprover, Turn: 1}); !errors.As(err, &refused) {
 			t.Errorf("by a tool: %v", err)
 		}
 		if n, err := count(r, "SELECT count(*) FROM audit WHERE action = 'person.role' AND person = 'eve' AND outcome = 'refused'"); n != 2 || err != nil {

@@ -10,7 +10,7 @@ func (r *rig) change(kind ledger.ChangeKind, name, role string, identities ...st
 	r.t.Helper()
 	err := r.router.Change(r.t.Context(), &ledger.PersonChange{
 		Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}},
-	}, ledger.OwnerHand("owner"))
+	}, ledger.LocalActor("owner"))
 	if err != nil {
 		r.t.Error(err)
 	}

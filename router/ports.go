@@ -42,7 +42,7 @@ type Submissions interface {
 	// done, in one transaction, durable to power loss. Duplicate: its key is known, or its run is
 	// not due any more, and nothing was done. Refusal says why it is not taken, as in
 	// Submitted.Refused.
-	Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.AsTurn, say *ledger.Reply) (ledger.Accepted, error)
+	Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.TurnIntent, say *ledger.Reply) (ledger.Accepted, error)
 	// Tell stores a message of ours, unless its key is known, and marks missed runs as told. It does
 	// nothing where one of those was told already.
 	Tell(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply, missed []int64) error
@@ -52,11 +52,11 @@ type Submissions interface {
 type Changes interface {
 	// Change makes a change and writes its audit row in the same transaction. *StateError: it
 	// is refused, and the refusal has an audit row.
-	Change(ctx context.Context, change ledger.Change, by ledger.Hand) error
+	Change(ctx context.Context, change ledger.Change, by ledger.Actor) error
 	// OpenClaim is when the newest claim code that is still good was made, and until when it is; zero: there is none.
 	OpenClaim(ctx context.Context) (made, until time.Time, err error)
 	// ProposeClaim stores a claim code, by its HashCode, that is good until then.
-	ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Hand) error
+	ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Actor) error
 }
 
 // SecretList has the secrets of the encrypted store, sealed.
@@ -68,7 +68,7 @@ type SecretList interface {
 type Approvals interface {
 	// Cancel asks an open turn to stop, and ends one at once that nobody works on. It
 	// returns Channel and ID of the conversation. ErrNotFound; *StateError: it has ended.
-	Cancel(ctx context.Context, turnID int64, by ledger.Hand) (channels.Conversation, error)
+	Cancel(ctx context.Context, turnID int64, by ledger.Actor) (channels.Conversation, error)
 	// ExpireApprovals ends those whose time is over, at most 100, and queues their turns. Next
 	// is when the next one is due that is open; zero: none is.
 	ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error)

@@ -25,7 +25,7 @@ type picky struct {
 var errAway = fmt.Errorf("the database is away: %w", database.ErrUnavailable)
 
 func isRejected(e ledger.Entry) bool {
-	audit, ok := e.As.(*ledger.AsAudit)
+	audit, ok := e.Intent.(*ledger.AuditIntent)
 	return ok && audit.Why == ledger.AuditRejected
 }
 

@@ -33,7 +33,7 @@ func isNobodysFault(ctx context.Context, err error) bool {
 
 // commitEach takes the entries of a batch in one by one, so that one that cannot be
 // taken fails alone.
-func (r *Router) commitEach(ctx context.Context, entries []sorted, receipts []channels.Receipt) error {
+func (r *Router) commitEach(ctx context.Context, entries []classified, receipts []channels.Receipt) error {
 	failed := make([]error, len(entries))
 	for i := range entries {
 		entries[i].Event.Mark = channels.Mark{} // one before it may be held back
@@ -69,7 +69,7 @@ func (r *Router) commitEach(ctx context.Context, entries []sorted, receipts []ch
 }
 
 // commitAlone tries one entry until its error is clear.
-func (r *Router) commitAlone(ctx context.Context, entry []sorted, receipt []channels.Receipt) error {
+func (r *Router) commitAlone(ctx context.Context, entry []classified, receipt []channels.Receipt) error {
 	var err error
 	for try := range retry.Doubling(ctx, alonePause, time.Second) {
 		err = r.commit(ctx, entry, receipt)
@@ -133,8 +133,8 @@ func (s *failedEvents) clear(key []byte) {
 }
 
 // rejected makes an entry one that is kept raw and nothing else.
-func rejected(entry sorted, reason string) sorted {
-	entry.As = &ledger.AsAudit{Why: ledger.AuditRejected, Reason: reason}
+func rejected(entry classified, reason string) classified {
+	entry.Intent = &ledger.AuditIntent{Why: ledger.AuditRejected, Reason: reason}
 	entry.Sender.New, entry.charge, entry.aside = false, charge{}, "" // nothing of it is done
 	if entry.Event.Raw == nil {
 		entry.Event.Raw = []byte(entry.Event.Message.Text)

@@ -19,7 +19,7 @@ func (r *Router) retry(_ context.Context, c *commands.Call) (commands.Answer, er
 	}
 	turn := r.turn(*c.Event)
 	turn.Retry = &ledger.Retry{Of: c.Event.Message.ReplyTo}
-	return commands.Answer{As: &turn}, nil
+	return commands.Answer{Intent: &turn}, nil
 }
 
 // resend is /resend: what ended unknown here goes out again, in its old place.

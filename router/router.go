@@ -205,7 +205,7 @@ func (r *Router) Run(ctx context.Context) {
 
 // Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;
 // *StateError: it has ended.
-func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Hand) error {
+func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Actor) error {
 	c, err := r.Ledger.Cancel(ctx, turnID, by)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func (r *Router) secret(ctx context.Context, c *commands.Call) (commands.Answer,
 }
 
 // setsSecret says that a command sets a secret, so that what followed it is not merely hidden.
-func setsSecret(control *ledger.AsControl) bool {
+func setsSecret(control *ledger.ControlIntent) bool {
 	c, ok := control.Change.(*ledger.SecretChange)
 	return ok && c.Kind == ledger.SetSecret
 }
@@ -124,7 +124,7 @@ func (r *Router) listSecrets(ctx context.Context, after string) (a commands.Answ
 
 // followSecret deletes a message that brought a secret, where that can be, and has all engines
 // go on with what was set.
-func (r *Router) followSecret(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+func (r *Router) followSecret(ctx context.Context, entry *classified, acc *ledger.Accepted) {
 	conv := entry.Event.Conversation
 	line := entry.line
 	if entry.secret.value != "" && entry.Sender.Person != "" && line.Removes(conv) {

@@ -27,7 +27,7 @@ func (r *rig) sets(base int64, value string, within time.Duration) {
 	r.t.Helper()
 	err := r.router.Change(r.t.Context(), &ledger.SettingsChange{
 		Kind: ledger.SetSettings, Base: base, Values: map[string]string{"a": value}, ConfirmWithin: within, Conversation: "play:c1",
-	}, ledger.Hand{Person: "ada", Rule: ledger.RulePeople})
+	}, ledger.Actor{Person: "ada", Rule: ledger.RulePeople})
 	if err != nil {
 		r.t.Error(err)
 	}
@@ -126,7 +126,7 @@ func TestWhatBecameOfAVersionIsSaidWhereItWasAskedFor(t *testing.T) {
 		reads(5, map[string]string{"c1": "Nobody confirmed ada's change (version 1)", "c2": "", "c3": "Nobody confirmed ada's change (version 1)"})
 		r.sets(0, "1", time.Hour)
 		r.until("it counts", func() bool { return version.Load() == 2 })
-		err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.TakeBackSettings, ID: 2, Conversation: "play:c3"}, ledger.Hand{Person: "eve"})
+		err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.TakeBackSettings, ID: 2, Conversation: "play:c3"}, ledger.Actor{Person: "eve"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestSecretThatNobodyConfirms(t *testing.T) {
 	set := func(sealed string, within time.Duration) {
 		t.Helper()
 		c := &ledger.SecretChange{Kind: ledger.SetSecret, Name: "bot", Ciphertext: []byte(sealed), Within: within, Conversation: "play:c1"}
-		if err := a.router.Change(t.Context(), c, ledger.Hand{Person: "ada", Rule: ledger.RulePeople}); err != nil {
+		if err := a.router.Change(t.Context(), c, ledger.Actor{Person: "ada", Rule: ledger.RulePeople}); err != nil {
 			t.Fatal(err)
 		}
 	}

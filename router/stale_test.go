@@ -273,7 +273,7 @@ func (l lateLedger) Commit(ctx context.Context, ref ledger.TurnRef, step agent.S
 	return l.Ledger.Commit(ctx, ref, step, says)
 }
 
-func (l lateLedger) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
+func (l lateLedger) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
 	d, due, err := l.Ledger.Begin(ctx, hold, conv)
 	if d != nil {
 		d.Written = d.Written.Add(-20 * time.Minute)
@@ -312,7 +312,7 @@ func (u unclaimed) Claim(context.Context, int64, []string, []string, int) ([]led
 
 func (u unclaimed) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	for _, entry := range entries {
-		if turn, ok := entry.As.(*ledger.AsTurn); ok {
+		if turn, ok := entry.Intent.(*ledger.TurnIntent); ok {
 			turn.MayClaim = false
 		}
 	}

@@ -31,7 +31,7 @@ func (s *strangers) first(key string) bool {
 
 // logStranger logs, once each, who wrote to the bot and was not let
 // in, and by which words the settings would let them in. They get no answer.
-func (r *Router) logStranger(ctx context.Context, entry *sorted) {
+func (r *Router) logStranger(ctx context.Context, entry *classified) {
 	event, identity := &entry.Event, entry.Sender.Identity
 	conv, l := event.Conversation, entry.line
 	meant := conv.Kind == channels.Direct || event.Message.Mentioned

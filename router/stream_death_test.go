@@ -46,21 +46,21 @@ func (d drafting) Draft(ctx context.Context, ref ledger.TurnRef, to channels.Mes
 	return id, err
 }
 
-func (d drafting) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64, first channels.Body) (begun ledger.Draft, ready bool, err error) {
+func (d drafting) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int64, first channels.Body) (begun ledger.Draft, ready bool, err error) {
 	err = d.do("mark", func() error { begun, ready, err = d.Ledger.BeginDraft(ctx, hold, delivery, first); return err })
 	return begun, ready && err == nil, err
 }
 
-func (d drafting) Drafted(ctx context.Context, hold ledger.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
+func (d drafting) Drafted(ctx context.Context, hold ledger.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
 	err = d.do("id", func() error { late, err = d.Ledger.Drafted(ctx, hold, delivery, id); return err })
 	return late, err
 }
 
-func (d drafting) TakenBack(ctx context.Context, hold ledger.Hold, delivery int64, outcome string) error {
+func (d drafting) TakenBack(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error {
 	return d.do("taken back", func() error { return d.Ledger.TakenBack(ctx, hold, delivery, outcome) })
 }
 
-func (d drafting) Abandon(ctx context.Context, hold ledger.Hold, delivery int64) error {
+func (d drafting) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) error {
 	return d.do("abandoned", func() error { return d.Ledger.Abandon(ctx, hold, delivery) })
 }
 
@@ -73,17 +73,17 @@ func (d drafting) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Ste
 	return next, err
 }
 
-func (d drafting) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (out *ledger.Delivery, due time.Time, err error) {
+func (d drafting) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (out *ledger.Delivery, due time.Time, err error) {
 	err = d.do("begin", func() error { out, due, err = d.Ledger.Begin(ctx, hold, conv); return err })
 	return out, due, err
 }
 
-func (d drafting) Settle(ctx context.Context, hold ledger.Hold, out *ledger.Delivery, s ledger.Settlement) (more bool, err error) {
+func (d drafting) Settle(ctx context.Context, hold ledger.Lease, out *ledger.Delivery, s ledger.Settlement) (more bool, err error) {
 	err = d.do("settle", func() error { more, err = d.Ledger.Settle(ctx, hold, out, s); return err })
 	return more, err
 }
 
-func (d drafting) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Hold, ok bool, err error) {
+func (d drafting) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Lease, ok bool, err error) {
 	err = d.do("take", func() error { hold, ok, err = d.Ledger.TakeChannel(ctx, owner, channel); return err })
 	return hold, ok, err
 }

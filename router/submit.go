@@ -81,7 +81,7 @@ func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.S
 
 // submit commits what was looked into. Own: it goes to a chat of its person's.
 func (r *Router) submit(ctx context.Context, line *channel, s ledger.Submission, own bool) (done ledger.Submitted, err error) {
-	turn := ledger.AsTurn{QueueLimit: r.settings().Config.QueuePerSession}
+	turn := ledger.TurnIntent{QueueLimit: r.settings().Config.QueuePerSession}
 	var say *ledger.Reply
 	if s.Say {
 		say = line.told(&s, own)

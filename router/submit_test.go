@@ -282,7 +282,7 @@ func TestSubmitWaitsWhileAChangeMayLapse(t *testing.T) {
 		})
 		r.mentions(2, "stretch")
 		shut(2, time.Hour)
-		err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Counting: 2, Conversation: "play:c1"}, ledger.Hand{Person: "ada"})
+		err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Counting: 2, Conversation: "play:c1"}, ledger.Actor{Person: "ada"})
 		if err != nil {
 			t.Fatal(err)
 		}

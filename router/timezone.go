@@ -94,7 +94,7 @@ func zonesAt(shown string, now time.Time) commands.Answer {
 }
 
 // toldZone is where somebody says that they are, in answer to the question that a reminder asked; empty: they do not.
-func (s *sorting) toldZone(ctx context.Context, entry *sorted, person *ledger.Person) (string, error) {
+func (s *classifier) toldZone(ctx context.Context, entry *classified, person *ledger.Person) (string, error) {
 	m := &entry.Event.Message
 	said := strings.Trim(strings.TrimSpace(m.Text), ".!")
 	for _, lead := range []string{"I'm in ", "I’m in ", "I am in ", "I live in ", "near ", "in ", "In "} {

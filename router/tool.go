@@ -51,7 +51,7 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 	}
 	turn := r.turn(*c.Event)
 	turn.Ordered = true
-	return commands.Answer{As: &turn}, nil
+	return commands.Answer{Intent: &turn}, nil
 }
 
 // orderIn reads "NAME {json}"; a phone writes the name with a capital letter, and some platforms

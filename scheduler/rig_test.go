@@ -108,7 +108,7 @@ func (r *rig) add(job scheduler.Job) *scheduler.Job {
 	if job.Payload == scheduler.PayloadMaintenance {
 		job.Owner, job.Name, c.Target = "", "files", nil
 	}
-	if err := r.Router.Change(r.Ctx, &c, ledger.Hand{Person: "marco", Rule: "test"}); err != nil {
+	if err := r.Router.Change(r.Ctx, &c, ledger.Actor{Person: "marco", Rule: "test"}); err != nil {
 		r.Fatal(err)
 	}
 	return c.Done
@@ -159,7 +159,7 @@ func (r *rig) Start(ctx context.Context, run scheduler.DueRun) (scheduler.NotSta
 	if s.Say {
 		say = &ledger.Reply{Text: s.Text, Parts: []channels.Body{{Text: s.Text}}}
 	}
-	a, err := r.Router.Submit(ctx, r.Engine.ID(), s, ledger.AsTurn{QueueLimit: 50}, say)
+	a, err := r.Router.Submit(ctx, r.Engine.ID(), s, ledger.TurnIntent{QueueLimit: 50}, say)
 	if err == nil && !a.Duplicate && a.Refusal == "" {
 		r.mu.Lock()
 		r.started[s.Key]++

@@ -38,7 +38,7 @@ func (h *house) asks(conv, key string, questions ...ledger.Reply) {
 
 func press(conv, key, code string) ledger.Entry {
 	e := entry(conv, "press"+key, "")
-	e.As = &ledger.AsAction{Code: ledger.HashCode(code), Turn: *e.Turn()}
+	e.Intent = &ledger.ActionIntent{Code: ledger.HashCode(code), Turn: *e.Turn()}
 	e.Event.Kind, e.Event.Message = channels.EventAction, channels.Message{}
 	return e
 }
@@ -71,7 +71,7 @@ func TestButtonAnswersOnce(t *testing.T) {
 			t.Errorf("another person: %+v", a)
 		}
 		full := limited(press("c", "4", "tea2"), 0)
-		if a := h.one(full); a.Situation != ledger.SituationBusy || a.TurnID != 0 {
+		if a := h.one(full); a.Outcome != ledger.OutcomeBusy || a.TurnID != 0 {
 			t.Errorf("queue full: %+v", a)
 		}
 		first := press("c", "5", "tea2")
@@ -183,7 +183,7 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 		message("another person's", by(says("yes"), "anna"))
 		message("a label that has expired", says("gone"))
 		full := limited(says("yes"), 0)
-		if a := h.one(full); a.Situation != ledger.SituationBusy || a.TurnID != 0 || a.Action == ledger.ActionAccepted {
+		if a := h.one(full); a.Outcome != ledger.OutcomeBusy || a.TurnID != 0 || a.Action == ledger.ActionAccepted {
 			t.Errorf("queue full: %+v", a)
 		}
 		for _, c := range []struct {
@@ -275,14 +275,14 @@ func TestActionUnderAReplyIsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := control(entry("c", "1", "/menu"), ledger.EffectNone, "")
 		q := question("menu", tomorrow(), "help")
-		e.As.(*ledger.AsControl).Reply = &q
+		e.Intent.(*ledger.ControlIntent).Reply = &q
 		h.Accept(e)
 		if a := h.one(press("c", "1", "menu1")); a.Action != ledger.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
 		// A code is given out once.
 		twice := control(entry("c", "2", "/menu"), ledger.EffectNone, "")
-		twice.As.(*ledger.AsControl).Reply = &q
+		twice.Intent.(*ledger.ControlIntent).Reply = &q
 		if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{twice}); err == nil {
 			t.Error("the same code twice")
 		}

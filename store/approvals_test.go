@@ -162,8 +162,8 @@ func TestGrantIsExact(t *testing.T) {
 		use := starts(&agent.Use{Approval: always, Hash: ask.Hash, Grant: true})
 		h.Commit(later, use)
 		revoke := entry("c", "9", "/grants remove")
-		revoke.Sender.Person, revoke.As = "root", &ledger.AsRevoke{Grant: session, AnyPerson: true}
-		revoke.Say = says(map[ledger.Situation]*ledger.Reply{ledger.GrantRevoked: nil})
+		revoke.Sender.Person, revoke.Intent = "root", &ledger.RevokeIntent{Grant: session, AnyPerson: true}
+		revoke.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.GrantRevoked: nil})
 		if list, err := h.Router.Grants(h.Ctx, "marco", false); err != nil || len(list) != 2 || list[0].ID != session || list[0].Session != "tg:c" {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -191,7 +191,7 @@ func TestGrantIsExact(t *testing.T) {
 		h.allowed("f", "4", ledger.DoesAlways)
 		run(t, h.DB, "UPDATE people SET source = 'local' WHERE name = 'root'")
 		for _, role := range []string{"user", "admin"} {
-			if err := h.Router.Change(h.Ctx, change(ledger.ChangeRole, "root", role), ledger.OwnerHand("owner")); err != nil {
+			if err := h.Router.Change(h.Ctx, change(ledger.ChangeRole, "root", role), ledger.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -225,7 +225,7 @@ func TestOneDecisionCounts(t *testing.T) {
 				})
 			}
 			all.Go(func() {
-				_, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.OwnerHand("owner"))
+				_, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.LocalActor("owner"))
 				mu.Lock()
 				defer mu.Unlock()
 				if ended := (*ledger.StateError)(nil); err != nil && !errors.As(err, &ended) {
@@ -280,7 +280,7 @@ func TestOverdueApprovalsExpire(t *testing.T) {
 		}
 		now = now.Add(25 * time.Hour)
 		h.root()
-		if a := h.Accept(decides(ref.TurnID, "c", ledger.DoesOnce))[0]; a.Action != ledger.ActionExpired || a.Decided != ref.TurnID || a.Situation != ledger.ApprovalOver {
+		if a := h.Accept(decides(ref.TurnID, "c", ledger.DoesOnce))[0]; a.Action != ledger.ActionExpired || a.Decided != ref.TurnID || a.Outcome != ledger.ApprovalOver {
 			t.Errorf("too late: %+v", a)
 		}
 		if list, next, err := h.Router.ExpireApprovals(h.Ctx); err != nil || len(list) != 0 || !next.IsZero() {
@@ -328,7 +328,7 @@ func TestGrantsEndWithWhoGaveThem(t *testing.T) {
 		good(false, "away")
 		h.root()
 		good(true, "back")
-		if err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: ledger.ChangeRemove, Person: ledger.Person{Name: "root"}, NotInFile: true}, ledger.Hand{}); err != nil {
+		if err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: ledger.ChangeRemove, Person: ledger.Person{Name: "root"}, NotInFile: true}, ledger.Actor{}); err != nil {
 			t.Fatal(err)
 		}
 		h.root()
@@ -355,11 +355,11 @@ func TestWhatLoadsFilesIsAllowedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, does := range []ledger.Does{ledger.DoesSession, ledger.DoesAlways} {
-			if a := h.Accept(decides(ref.TurnID, "d", does))[0]; a.Decided != 0 || a.Situation != ledger.ApprovalOnceOnly {
+			if a := h.Accept(decides(ref.TurnID, "d", does))[0]; a.Decided != 0 || a.Outcome != ledger.ApprovalOnceOnly {
 				t.Errorf("typed %s: %+v", does, a)
 			}
 			press := entry("d", "press "+string(does), "")
-			press.Event.Kind, press.Sender.Person, press.As = channels.EventAction, "root", &ledger.AsAction{Code: button(does)}
+			press.Event.Kind, press.Sender.Person, press.Intent = channels.EventAction, "root", &ledger.ActionIntent{Code: button(does)}
 			if a := h.Accept(press)[0]; a.Decided != 0 || a.Action != "" {
 				t.Errorf("pressed %s: %+v", does, a)
 			}

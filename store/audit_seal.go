@@ -75,7 +75,7 @@ func (db *DB) endLease(ctx context.Context, name string, fence int64) {
 // die anywhere.
 func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error) {
 	next := audit.Segment{}
-	err = db.Write(ctx, database.Rides, "find what to seal", func(t *database.Tx) error {
+	err = db.Write(ctx, database.Async, "find what to seal", func(t *database.Tx) error {
 		if t.PG {
 			if _, err := t.Exec(audit.Briefly); err != nil {
 				return err
@@ -104,7 +104,7 @@ func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error)
 	if err := db.step("hashed"); err != nil {
 		return 0, err
 	}
-	err = db.Write(ctx, database.Full, "seal", func(t *database.Tx) error {
+	err = db.Write(ctx, database.Durable, "seal", func(t *database.Tx) error {
 		if err := engines.Fenced(t, database.LeaseRun, sealing, fence); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (s *sweeper) audit(ctx context.Context) error {
 		if err := t.Run(database.Do(markPruned, last.ID), database.Do(dropSegments, last.ID)); err != nil {
 			return 0, err
 		}
-		return 0, audit.Write(t, ledger.Hand{Rule: "retention.audit"}, audit.Entry{
+		return 0, audit.Write(t, ledger.Actor{Rule: "retention.audit"}, audit.Entry{
 			Action: audit.ActionPrune, Target: audit.PrunedTarget(&last), Outcome: "done", Data: map[string]any{"hour": database.Instant(last.Hour)},
 		})
 	})

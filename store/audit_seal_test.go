@@ -49,7 +49,7 @@ func (h *house) exported(f view.AuditFilter) (list []*view.AuditRecord) {
 func (h *house) changes(n int) {
 	h.Helper()
 	for range n {
-		if err := h.Router.ProposeClaim(h.Ctx, []byte(rand.N[time.Duration](1<<60).String()), time.Now().Add(time.Hour), ledger.OwnerHand("owner")); err != nil {
+		if err := h.Router.ProposeClaim(h.Ctx, []byte(rand.N[time.Duration](1<<60).String()), time.Now().Add(time.Hour), ledger.LocalActor("owner")); err != nil {
 			h.Fatal(err)
 		}
 	}
@@ -296,7 +296,7 @@ func TestAMergedSessionLeavesTheAuditLogAsItIs(t *testing.T) {
 		h.later(time.Hour)
 		h.seal()
 		e := entry("young", "moved", "")
-		e.As, e.Event.Kind, e.Event.Former = &ledger.AsNews{}, channels.EventMoved, "elder"
+		e.Intent, e.Event.Kind, e.Event.Former = &ledger.NewsIntent{}, channels.EventMoved, "elder"
 		h.Accept(e)
 		h.verified()
 	})

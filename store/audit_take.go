@@ -110,7 +110,7 @@ func (db *DB) takeTurns(ctx context.Context) error {
 // work.
 func (db *DB) takeBatch(ctx context.Context, claim string, ids []int64, write func(*database.Tx, string, []any) error) (taken int, err error) {
 	began := time.Now()
-	err = db.Write(ctx, database.Rides, "take into the audit log", func(t *database.Tx) error {
+	err = db.Write(ctx, database.Async, "take into the audit log", func(t *database.Tx) error {
 		marks, args := database.In(ids)
 		query := t.Locked(fmt.Sprintf(claim, marks))
 		if t.PG {
@@ -188,7 +188,7 @@ func auditTurns(t *database.Tx, marks string, args []any) error {
 		if list := tools[u.ID]; list != nil {
 			data["tools"] = list
 		}
-		if err := audit.Write(t, ledger.Hand{Person: u.Person, Rule: u.Rule}, audit.Entry{
+		if err := audit.Write(t, ledger.Actor{Person: u.Person, Rule: u.Rule}, audit.Entry{
 			Action: audit.ActionTurn, Target: "turn " + database.Digits(u.ID), Outcome: u.State, Why: u.Outcome, Cost: database.ShownCost(u.Cost), Data: data,
 			Session: u.SessionID, Turn: u.ID, At: u.FinishedAt,
 		}); err != nil {
@@ -212,7 +212,7 @@ func auditStrangers(t *database.Tx, marks string, args []any) error {
 		return err
 	}
 	for _, m := range said {
-		if err := audit.Write(t, ledger.Hand{Rule: m.Rule}, audit.Entry{
+		if err := audit.Write(t, ledger.Actor{Rule: m.Rule}, audit.Entry{
 			Action: "message.refused", Target: m.Identity, Outcome: "kept out", At: m.CreatedAt,
 			Data: map[string]any{"channel": m.Channel, "conversation": m.Conversation, "message": database.Digits(m.ID)},
 		}); err != nil {

@@ -36,7 +36,7 @@ func TestChangesAndRefusalsAreAuditedAtOnce(t *testing.T) {
 		theirs := h.Begun("c3", "3")
 		cancel := func(key, person string, any bool) {
 			e := control(entry("c3", key, "/cancel"), ledger.EffectCancel, "nothing")
-			e.Sender.Person, e.As.(*ledger.AsControl).AnyPerson = person, any
+			e.Sender.Person, e.Intent.(*ledger.ControlIntent).AnyPerson = person, any
 			h.Accept(e)
 		}
 		cancel("own", "marco", false)

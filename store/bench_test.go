@@ -56,7 +56,7 @@ func BenchmarkMessage(b *testing.B) {
 
 var prompt = make([]byte, 8<<10)
 
-func (h *house) message(hold ledger.Hold, conv string, i int64) error {
+func (h *house) message(hold ledger.Lease, conv string, i int64) error {
 	out, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (h *house) message(hold ledger.Hold, conv string, i int64) error {
 		Tasks: []agent.TaskChange{{Type: agent.TaskMsg, State: agent.TaskDone}},
 		Say:   []agent.Say{{Text: answer, Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
 	}
-	open := &ledger.Opening{Hold: hold, Conversation: channels.Conversation{ID: channels.ConversationID(conv)}}
+	open := &ledger.Opening{Lease: hold, Conversation: channels.Conversation{ID: channels.ConversationID(conv)}}
 	reply := ledger.Reply{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}, Open: open}
 	if _, err := h.Router.Commit(h.Ctx, ref, step, []ledger.Reply{reply}); err != nil {
 		return err

@@ -353,22 +353,22 @@ func TestAbsorbedSurvivesTheEngine(t *testing.T) {
 
 func TestAcceptSaysWhatIsWrong(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		as := func(as ledger.As, kind channels.EventKind) ledger.Entry {
+		as := func(as ledger.Intent, kind channels.EventKind) ledger.Entry {
 			e := entry("c", "1", "1")
-			e.As, e.Event.Kind, e.Event.Message.ID = as, kind, ""
+			e.Intent, e.Event.Kind, e.Event.Message.ID = as, kind, ""
 			return e
 		}
 		for want, e := range map[string]ledger.Entry{
 			"unknown mode":               mode(entry("c", "1", ""), "stear"),
 			"on_edit is":                 edited("c", "1", "1", "", "cry"),
-			"which message":              as(&ledger.AsNews{}, channels.EventDeleted),
-			"which message it is about":  as(&ledger.AsEdit{}, channels.EventEdited),
-			"code of an action":          as(&ledger.AsAction{}, channels.EventAction),
-			"unknown membership":         as(&ledger.AsNews{}, channels.EventMember),
-			"which conversation moved":   as(&ledger.AsNews{}, channels.EventMoved),
-			"is no news":                 as(&ledger.AsNews{}, channels.EventMessage),
+			"which message":              as(&ledger.NewsIntent{}, channels.EventDeleted),
+			"which message it is about":  as(&ledger.EditIntent{}, channels.EventEdited),
+			"code of an action":          as(&ledger.ActionIntent{}, channels.EventAction),
+			"unknown membership":         as(&ledger.NewsIntent{}, channels.EventMember),
+			"which conversation moved":   as(&ledger.NewsIntent{}, channels.EventMoved),
+			"is no news":                 as(&ledger.NewsIntent{}, channels.EventMessage),
 			"what it is taken as":        as(nil, channels.EventMessage),
-			`unknown audit "somersault"`: as(&ledger.AsAudit{Why: "somersault"}, channels.EventMessage),
+			`unknown audit "somersault"`: as(&ledger.AuditIntent{Why: "somersault"}, channels.EventMessage),
 		} {
 			if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), e}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 1") {
 				t.Errorf("%s: %v", want, err)

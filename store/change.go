@@ -18,8 +18,8 @@ import (
 const roleOf = `SELECT role FROM people WHERE name = ?`
 
 // Change implements router.Changes.
-func (r *Router) Change(ctx context.Context, c ledger.Change, by ledger.Hand) error {
-	err := r.db.Write(ctx, database.Full, "change", func(t *database.Tx) error {
+func (r *Router) Change(ctx context.Context, c ledger.Change, by ledger.Actor) error {
+	err := r.db.Write(ctx, database.Durable, "change", func(t *database.Tx) error {
 		if err := mayOrder(t, by.Turn != 0 && !personal(c), by); err != nil { // tools that change something are the admins'
 			return err
 		}
@@ -29,14 +29,14 @@ func (r *Router) Change(ctx context.Context, c ledger.Change, by ledger.Hand) er
 	if !ok {
 		return err
 	}
-	if err := r.db.Write(ctx, database.Full, "note a refusal", func(t *database.Tx) error { return declined(t, c, by, refused.Sentence) }); err != nil {
+	if err := r.db.Write(ctx, database.Durable, "note a refusal", func(t *database.Tx) error { return declined(t, c, by, refused.Sentence) }); err != nil {
 		return err
 	}
 	return refused // it says all there is to say
 }
 
 // change applies a change and writes its audit row.
-func change(t *database.Tx, c ledger.Change, by ledger.Hand) error {
+func change(t *database.Tx, c ledger.Change, by ledger.Actor) error {
 	a, err := apply(t, c, by)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func change(t *database.Tx, c ledger.Change, by ledger.Hand) error {
 
 // apply does what a change wants. What the audit row says besides the change's names is
 // returned.
-func apply(t *database.Tx, c ledger.Change, by ledger.Hand) (audit.Entry, error) {
+func apply(t *database.Tx, c ledger.Change, by ledger.Actor) (audit.Entry, error) {
 	switch c := c.(type) {
 	case *ledger.PersonChange:
 		return changePerson(t, c)
@@ -100,7 +100,7 @@ func personal(c ledger.Change) bool {
 }
 
 // declined notes that a change was not made, and why.
-func declined(t *database.Tx, c ledger.Change, by ledger.Hand, sentence string) error {
+func declined(t *database.Tx, c ledger.Change, by ledger.Actor, sentence string) error {
 	a := audit.Entry{Outcome: "refused", Why: sentence}
 	a.Action, a.Target = c.Names()
 	return audit.Write(t, by, a)
@@ -108,7 +108,7 @@ func declined(t *database.Tx, c ledger.Change, by ledger.Hand, sentence string) 
 
 // mayOrder refuses a change for admins by somebody who is none any more. Who is one stays one
 // to the end of the transaction.
-func mayOrder(t *database.Tx, admins bool, by ledger.Hand) error {
+func mayOrder(t *database.Tx, admins bool, by ledger.Actor) error {
 	if !admins {
 		return nil
 	}
@@ -121,8 +121,8 @@ func mayOrder(t *database.Tx, admins bool, by ledger.Hand) error {
 
 // acceptChange makes the change of a command and answers it: with its reply, with what it
 // says of what became of it, or with why it was refused.
-func acceptChange(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
-	by := audit.HandOf(e)
+func acceptChange(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a *ledger.Accepted, conversation int64) error {
+	by := audit.ActorOf(e)
 	err := mayOrder(t, as.Admins, by)
 	if err == nil {
 		err = t.Try(func() error { return change(t, as.Change, by) })

@@ -21,7 +21,7 @@ func pressDecision(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, a *le
 	if err != nil || data.Does == "" {
 		return err // it is a code, and no button
 	}
-	_, err = decide(t, new(*e), row, &ledger.AsDecision{Does: data.Does}, a)
+	_, err = decide(t, new(*e), row, &ledger.DecisionIntent{Does: data.Does}, a)
 	if err == nil && !a.NotYours {
 		err = outbox.Question(t, row, a)
 	}
@@ -29,7 +29,7 @@ func pressDecision(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, a *le
 }
 
 // acceptDecision decides by a code that was typed.
-func acceptDecision(t *database.Tx, of *ledger.Entry, as *ledger.AsDecision, a *ledger.Accepted, conversation int64) error {
+func acceptDecision(t *database.Tx, of *ledger.Entry, as *ledger.DecisionIntent, a *ledger.Accepted, conversation int64) error {
 	e := new(*of)
 	var row *outbox.ActionRow
 	var err error
@@ -57,7 +57,7 @@ func acceptDecision(t *database.Tx, of *ledger.Entry, as *ledger.AsDecision, a *
 // decide decides an approval for a person, whose role is looked up again: an admin, or where RuleKeeps
 // asks also whose turn it is. The first decision counts. Of a link both sides decide, and the entry's
 // sender may be somebody else then.
-func decide(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, as *ledger.AsDecision, a *ledger.Accepted) (ledger.Situation, error) {
+func decide(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, as *ledger.DecisionIntent, a *ledger.Accepted) (ledger.Outcome, error) {
 	does, why := as.Does, as.Why
 	name := database.Clean(e.Sender.Person)
 	p, err := approvals.Find(t, row.Approval)
@@ -101,7 +101,7 @@ func decide(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, as *ledger.A
 		return "", err
 	}
 	a.Action, a.Decided = state, p.TurnID
-	if err := audit.Write(t, ledger.Hand{Person: name, Rule: ledger.RuleApprover}, audit.Entry{
+	if err := audit.Write(t, ledger.Actor{Person: name, Rule: ledger.RuleApprover}, audit.Entry{
 		Action: "approval." + string(state), Target: fmt.Sprintf("approval %d", p.ID), Outcome: "done",
 		Why: why, Data: map[string]any{"scope": string(does), "tool": p.Tool, "shown": p.Shown, "kind": p.Kind, "identity": p.Identity},
 		Session: p.SessionID, Turn: p.TurnID,
@@ -115,7 +115,7 @@ func decide(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, as *ledger.A
 }
 
 // decisions say what a decision comes to.
-var decisions = map[ledger.ApprovalKind]map[ledger.ActionState]ledger.Situation{
+var decisions = map[ledger.ApprovalKind]map[ledger.ActionState]ledger.Outcome{
 	ledger.ApprovalTool:    {ledger.ActionAccepted: ledger.ApprovalAllowed, ledger.ActionRejected: ledger.ApprovalDenied},
 	ledger.ApprovalPairing: {ledger.ActionAccepted: ledger.PairingDone, ledger.ActionRejected: ledger.PairingRefused, ledger.ActionCancelled: ledger.ApprovalOver},
 }
@@ -149,7 +149,7 @@ func acceptConsent(t *database.Tx, e *ledger.Entry, does ledger.Does, a *ledger.
 	}
 	p, situation := &of[0], ledger.ApprovalByButton
 	if p.Kind == ledger.ApprovalTool && p.Person == database.Clean(e.Sender.Person) && p.SessionID == a.SessionID && tools.ByWord(p.Tool) {
-		if situation, err = decide(t, e, &rows[0], &ledger.AsDecision{Does: does}, a); err != nil {
+		if situation, err = decide(t, e, &rows[0], &ledger.DecisionIntent{Does: does}, a); err != nil {
 			return false, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"switchboard/router/ledger"
 )
 
-var byOwner = ledger.OwnerHand("owner")
+var byOwner = ledger.LocalActor("owner")
 
 // mend retries or drops a delivery by hand.
 func (h *house) mend(kind ledger.DeliveryChangeKind, id int64) (*ledger.MendedDelivery, error) {
@@ -46,7 +46,7 @@ func (h *house) says(key string, parts ...string) int64 {
 	return ref.TurnID
 }
 
-func (h *house) become(hold ledger.Hold, s ledger.Settlement) *ledger.Delivery {
+func (h *house) become(hold ledger.Lease, s ledger.Settlement) *ledger.Delivery {
 	h.Helper()
 	d := h.Begin(hold, "c1")
 	if d == nil {

@@ -24,7 +24,7 @@ func (h *house) draft(ref ledger.TurnRef, text string) (delivery int64) {
 }
 
 // calls begins the first call about a draft.
-func (h *house) calls(hold ledger.Hold, delivery int64) {
+func (h *house) calls(hold ledger.Lease, delivery int64) {
 	h.Helper()
 	if begun, ready, err := h.Router.BeginDraft(h.Ctx, hold, delivery, channels.Body{Text: "first"}); err != nil || !ready || begun.PlatformID != "" || begun.Nonce == "" || begun.FirstTry.IsZero() {
 		h.Fatalf("begin draft: %+v, %t, %v", begun, ready, err)
@@ -32,7 +32,7 @@ func (h *house) calls(hold ledger.Hold, delivery int64) {
 }
 
 // called ends it.
-func (h *house) called(hold ledger.Hold, delivery int64, id channels.MessageID) (late bool) {
+func (h *house) called(hold ledger.Lease, delivery int64, id channels.MessageID) (late bool) {
 	h.Helper()
 	late, err := h.Router.Drafted(h.Ctx, hold, delivery, id)
 	if err != nil {
@@ -41,7 +41,7 @@ func (h *house) called(hold ledger.Hold, delivery int64, id channels.MessageID) 
 	return late
 }
 
-func (h *house) shown(hold ledger.Hold, delivery int64, id channels.MessageID) {
+func (h *house) shown(hold ledger.Lease, delivery int64, id channels.MessageID) {
 	h.Helper()
 	h.calls(hold, delivery)
 	if h.called(hold, delivery, id) {

@@ -12,15 +12,15 @@ import (
 // edited is an edit of the message that entry(conv, of, …) stands for.
 func edited(conv, of, key, text, onEdit string) ledger.Entry {
 	e := entry(conv, key, text)
-	e.As, e.Event.Kind = &ledger.AsEdit{OnEdit: onEdit, Turn: *e.Turn()}, channels.EventEdited
-	e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.EditTooLate: nil, ledger.EditAsked: nil})
+	e.Intent, e.Event.Kind = &ledger.EditIntent{OnEdit: onEdit, Turn: *e.Turn()}, channels.EventEdited
+	e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.EditTooLate: nil, ledger.EditAsked: nil})
 	e.Event.Message.ID = channels.MessageID("m" + of)
 	return e
 }
 
 func deleted(conv, of, key string) ledger.Entry {
 	e := edited(conv, of, key, "", "")
-	e.As, e.Event.Kind = &ledger.AsNews{}, channels.EventDeleted
+	e.Intent, e.Event.Kind = &ledger.NewsIntent{}, channels.EventDeleted
 	return e
 }
 
@@ -51,7 +51,7 @@ func TestEditOfAMessageNeverTakenIsATurn(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		full := limited(edited("c", "9", "e9", "too many", "steer"), 0)
-		if a := h.one(full); a.Situation != ledger.SituationBusy || a.Edited != ledger.EditNew || a.TurnID != 0 {
+		if a := h.one(full); a.Outcome != ledger.OutcomeBusy || a.Edited != ledger.EditNew || a.TurnID != 0 {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -64,7 +64,7 @@ func TestEditOfAnOverheardMessageIsATurnOnce(t *testing.T) {
 		overheard := func(of, key string) ledger.Entry {
 			e := entry("c", key, "they talk")
 			e.Event.Message.ID = channels.MessageID("m" + of)
-			e.As, e.Sender.Person = &ledger.AsAudit{Why: ledger.AuditOverheard}, ""
+			e.Intent, e.Sender.Person = &ledger.AuditIntent{Why: ledger.AuditOverheard}, ""
 			return e
 		}
 		if a := h.one(overheard("1", "1")); a.SessionID != 0 || a.TurnID != 0 || a.MessageID == 0 {
@@ -221,7 +221,7 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		stranger := stranger("c", "1")
 		notice := entry("c", "3", "")
-		notice.As = &ledger.AsControl{Refused: true, Reply: text("empty")}
+		notice.Intent = &ledger.ControlIntent{Refused: true, Reply: text("empty")}
 		h.Accept(stranger, control(entry("c", "2", "/help"), ledger.EffectNone, "help"), notice)
 		for of, key := range map[string]string{"1": "e1", "2": "e2", "3": "e3"} {
 			if a := h.one(edited("c", of, key, "do it", "restart")); a.Edited != ledger.EditRevised || a.TurnID != 0 || a.MessageID == 0 {
@@ -289,8 +289,8 @@ func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		stranger := stranger("s", "1")
 		joined, left := entry("j", "j", ""), entry("l", "l", "")
-		joined.As, joined.Event.Kind, joined.Event.Member = &ledger.AsNews{}, channels.EventMember, channels.Joined
-		left.As, left.Event.Kind, left.Event.Member = &ledger.AsNews{}, channels.EventMember, channels.Left
+		joined.Intent, joined.Event.Kind, joined.Event.Member = &ledger.NewsIntent{}, channels.EventMember, channels.Joined
+		left.Intent, left.Event.Kind, left.Event.Member = &ledger.NewsIntent{}, channels.EventMember, channels.Left
 		for i, e := range []ledger.Entry{
 			stranger, deleted("s", "1", "d1"), deleted("nowhere", "1", "d2"), joined, left, moves("j", "k", "1"), moves("x", "y", "2"),
 			deleted("j", "1", "d3"), deleted("x", "1", "d4"),
@@ -352,7 +352,7 @@ func TestNotesAreReadByLaterTurns(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		waiting := h.one(entry("c", "1", "first"))
 		note := entry("c", "2", "reacted with 👍")
-		note.As, note.Event.Message.ID = &ledger.AsAudit{Why: ledger.AuditNote}, ""
+		note.Intent, note.Event.Message.ID = &ledger.AuditIntent{Why: ledger.AuditNote}, ""
 		a := h.one(note)
 		if a.TurnID != 0 || a.MessageID == 0 || a.Event != 3 || a.SessionID != waiting.SessionID {
 			t.Errorf("%+v", a)
@@ -372,18 +372,18 @@ func TestReplyNamesItsPerson(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		late := edited("c", "1", "e", "another text", "steer")
-		late.Say = says(map[ledger.Situation]*ledger.Reply{ledger.EditTooLate: text("too late")})
+		late.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.EditTooLate: text("too late")})
 		h.one(late)
 		h.one(control(entry("c", "2", "/help"), ledger.EffectNone, "help"))
 		h.park(h.Begun("d", "3"), "d")
 		asked := edited("d", "3", "e3", "another text", "steer")
-		asked.Say = says(map[ledger.Situation]*ledger.Reply{ledger.EditAsked: text("I asked")})
-		if a := h.one(asked); a.Situation != ledger.EditAsked || a.Edited != ledger.EditRevised {
+		asked.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.EditAsked: text("I asked")})
+		if a := h.one(asked); a.Outcome != ledger.EditAsked || a.Edited != ledger.EditRevised {
 			t.Errorf("its turn waits: %+v", a)
 		}
 		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'waiting'")
 		asked = edited("d", "3", "e4", "a third text", "steer")
-		if a := h.one(asked); a.Situation != "" {
+		if a := h.one(asked); a.Outcome != "" {
 			t.Errorf("a further edit: %+v", a)
 		}
 		h.wantCount(3, "SELECT count(*) FROM messages WHERE direction = 'out' AND person = 'marco'")

@@ -151,7 +151,7 @@ func TestTurnOfFindsTheTurnOfAMessageOrTheLatest(t *testing.T) {
 func TestKeptOutIsListedWithTheRule(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		eve := entry("c9", "9", "let me in")
-		eve.As, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &ledger.AsAudit{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
+		eve.Intent, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &ledger.AuditIntent{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
 		h.Accept(eve, entry("c1", "1", "hello"))
 		list, err := h.Router.KeptOut(h.Ctx, 10)
 		if err != nil || len(list) != 1 || list[0].Rule != "people.unknown" || list[0].Text != "let me in" || list[0].Class != "stranger" ||

@@ -21,7 +21,7 @@ func (db *DB) Scan(ctx context.Context, query string, dest any) error {
 func (db *DB) Hold(ctx context.Context, query string) (end func() error, err error) {
 	began, let, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- db.Write(ctx, database.Rides, "hold", func(t *database.Tx) error {
+		done <- db.Write(ctx, database.Async, "hold", func(t *database.Tx) error {
 			_, err := t.Exec(query)
 			close(began)
 			<-let

@@ -31,7 +31,7 @@ func literal(query string, args ...string) string {
 
 // RowsRead is how many rows of tables PostgreSQL read for a query, in all.
 func (db *DB) RowsRead(ctx context.Context, query string) (rows int64, err error) {
-	err = db.Write(ctx, database.Rides, "count rows read", func(t *database.Tx) error {
+	err = db.Write(ctx, database.Async, "count rows read", func(t *database.Tx) error {
 		const read = `SELECT CAST(coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0) AS bigint) FROM pg_stat_xact_user_tables`
 		var before, after int64
 		if _, err := t.Row(read, nil, &before); err != nil {

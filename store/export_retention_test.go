@@ -29,7 +29,7 @@ func SweepQueries() map[string]string {
 // line. PostgreSQL is told to prefer any index to none.
 func (db *DB) Plan(ctx context.Context, query string) (plan []string, err error) {
 	query = strings.ReplaceAll(query, "?", "1")
-	err = db.Write(ctx, database.Rides, "explain", func(t *database.Tx) error {
+	err = db.Write(ctx, database.Async, "explain", func(t *database.Tx) error {
 		plan = nil
 		if t.PG {
 			if _, err := t.Exec("SET LOCAL enable_seqscan = off"); err != nil {

@@ -24,9 +24,9 @@ func (db *DB) WriteText(ctx context.Context, full bool, statements ...string) er
 
 // WriteFunc runs fn in one transaction.
 func (db *DB) WriteFunc(ctx context.Context, durable bool, fn func(exec func(string) error) error) error {
-	mode := database.Rides
+	mode := database.Async
 	if durable {
-		mode = database.Full
+		mode = database.Durable
 	}
 	return db.Write(ctx, mode, "test", func(t *database.Tx) error {
 		return fn(func(s string) error {
@@ -41,7 +41,7 @@ func (db *DB) SetNow(now func() time.Time) { db.Now = now }
 
 // Join makes a person another one, as a link code does.
 func (r *Router) Join(ctx context.Context, maker, former string) error {
-	return r.db.Write(ctx, database.Full, "join", func(t *database.Tx) error { return people.JoinRows(t, maker, former) })
+	return r.db.Write(ctx, database.Durable, "join", func(t *database.Tx) error { return people.JoinRows(t, maker, former) })
 }
 
 // DueQueries are the statements by which the scheduler looks, by a name.

@@ -88,7 +88,7 @@ func TestAttachmentsAreReadByTheirSessionAlone(t *testing.T) {
 		}
 		// Of a stranger's file nobody may have the bytes.
 		s := withFile(entry("s", "3", "virus"), "ref", 5)
-		s.As, s.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
+		s.Intent, s.Sender.Person = &ledger.AuditIntent{Why: ledger.AuditStranger}, ""
 		h.Accept(s)
 		if _, err := h.Router.Attachment(h.Ctx, "tg:s", made.ID+1); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("a stranger's: %v", err)

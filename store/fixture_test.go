@@ -50,7 +50,7 @@ func (h *house) giveBack(ref ledger.TurnRef) {
 
 func (h *house) cancel(turn int64) {
 	h.Helper()
-	if _, err := h.Router.Cancel(h.Ctx, turn, ledger.OwnerHand("owner")); err != nil {
+	if _, err := h.Router.Cancel(h.Ctx, turn, ledger.LocalActor("owner")); err != nil {
 		h.Fatalf("cancel: %v", err)
 	}
 }
@@ -64,9 +64,9 @@ var (
 )
 
 func control(e ledger.Entry, effect ledger.Effect, reply string) ledger.Entry {
-	as := &ledger.AsControl{Effect: effect}
-	if e.As = as; effect == ledger.EffectCancel {
-		e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: text(reply), ledger.SituationDropped: text("dropped")})
+	as := &ledger.ControlIntent{Effect: effect}
+	if e.Intent = as; effect == ledger.EffectCancel {
+		e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.OutcomeIdle: text(reply), ledger.OutcomeDropped: text("dropped")})
 	} else {
 		as.Reply = text(reply)
 	}
@@ -76,13 +76,13 @@ func control(e ledger.Entry, effect ledger.Effect, reply string) ledger.Entry {
 // limited is e where so many turns may wait.
 func limited(e ledger.Entry, turns int) ledger.Entry {
 	e.Turn().QueueLimit = turns
-	e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.SituationBusy: text("full")})
+	e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.OutcomeBusy: text("full")})
 	return e
 }
 
 // says are the replies of an entry, by what became of it.
-func says(replies map[ledger.Situation]*ledger.Reply) func(*ledger.Accepted) *ledger.Reply {
-	return func(a *ledger.Accepted) *ledger.Reply { return replies[a.Situation] }
+func says(replies map[ledger.Outcome]*ledger.Reply) func(*ledger.Accepted) *ledger.Reply {
+	return func(a *ledger.Accepted) *ledger.Reply { return replies[a.Outcome] }
 }
 
 func text(s string) *ledger.Reply {

@@ -106,12 +106,12 @@ func TestLinesSayWhomTheyAnswer(t *testing.T) {
 		step.Say = []agent.Say{{Text: "to bob", Position: -1}}
 		h.Commit(ref, step, ledger.Reply{Text: "to bob", Person: "bob"})
 		status := by(entry("c", "2", "/status"), "bob")
-		status.As = &ledger.AsControl{Reply: &ledger.Reply{Text: "idle"}}
+		status.Intent = &ledger.ControlIntent{Reply: &ledger.Reply{Text: "idle"}}
 		h.one(status)
 		h.one(by(entry("c", "3", "two"), "bob"))
 		stop := by(entry("c", "4", "/cancel"), "carl")
 		stop = control(stop, ledger.EffectCancel, "nothing")
-		stop.As.(*ledger.AsControl).AnyPerson = true
+		stop.Intent.(*ledger.ControlIntent).AnyPerson = true
 		h.one(stop)
 		var got []string
 		for _, line := range h.load(h.one(claiming(entry("c", "5", "three"))).Claimed.TurnRef).State.Recent {

@@ -11,11 +11,11 @@ import (
 
 func member(conv, key string, m channels.Membership) ledger.Entry {
 	e := entry(conv, "member"+key, "")
-	e.As, e.Event.Kind, e.Event.Member, e.Event.Message = &ledger.AsNews{}, channels.EventMember, m, channels.Message{}
+	e.Intent, e.Event.Kind, e.Event.Member, e.Event.Message = &ledger.NewsIntent{}, channels.EventMember, m, channels.Message{}
 	return e
 }
 
-func (h *house) gone(hold ledger.Hold, conv channels.ConversationID) bool {
+func (h *house) gone(hold ledger.Lease, conv channels.ConversationID) bool {
 	h.Helper()
 	first, err := h.Router.Gone(h.Ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {

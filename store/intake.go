@@ -51,7 +51,7 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 		if err := acceptable(&entries[i]); err != nil {
 			return nil, fmt.Errorf("accept: entry %d: %w", i, err)
 		}
-		if as, ok := entries[i].As.(*ledger.AsControl); ok && as.Reply != nil {
+		if as, ok := entries[i].Intent.(*ledger.ControlIntent); ok && as.Reply != nil {
 			as.Reply.Person = entries[i].Sender.Person
 		}
 	}
@@ -61,7 +61,7 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 		}
 	}
 	var out []ledger.Accepted
-	err := r.db.Write(ctx, database.Full, "accept", func(t *database.Tx) error {
+	err := r.db.Write(ctx, database.Durable, "accept", func(t *database.Tx) error {
 		out = make([]ledger.Accepted, len(entries)) // anew when PostgreSQL asks for another try
 		if err := sessions.LockDecided(t, entries); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 			if err := accept(t, owner, &entries[i], &out[i]); err != nil {
 				return err
 			}
-			if out[i].Situation == ledger.CommandPressed { // it is not taken in yet
+			if out[i].Outcome == ledger.CommandPressed { // it is not taken in yet
 				continue
 			}
 			if err := sessions.Note(t, &entries[i]); err != nil {
@@ -112,10 +112,10 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 		a.Duplicate = true
 		return nil
 	}
-	if _, news := e.As.(*ledger.AsNews); news {
+	if _, news := e.Intent.(*ledger.NewsIntent); news {
 		return acceptNews(t, e, a)
 	}
-	audit, audited := e.As.(*ledger.AsAudit)
+	audit, audited := e.Intent.(*ledger.AuditIntent)
 	if audited && audit.Why == ledger.AuditRejected {
 		return reject(t, e, audit.Reason, a)
 	}
@@ -132,14 +132,14 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 			return err
 		}
 	}
-	switch as := e.As.(type) {
-	case *ledger.AsCode:
+	switch as := e.Intent.(type) {
+	case *ledger.CodeIntent:
 		if e, err = people.UseCode(t, e, as, a); err != nil {
 			return err
 		} else if e.Sender.Person == "" {
 			return people.AcceptStranger(t, e, a, conversation, key)
 		}
-	case *ledger.AsPairing:
+	case *ledger.PairingIntent:
 		if err := people.AskPairing(t, e, as, a); err != nil {
 			return err
 		}
@@ -157,8 +157,8 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 			return err
 		}
 	}
-	switch as := e.As.(type) {
-	case *ledger.AsTurn:
+	switch as := e.Intent.(type) {
+	case *ledger.TurnIntent:
 		if said, err := acceptConsent(t, e, as.Says, a, conversation); err != nil || said {
 			return err
 		}
@@ -173,9 +173,9 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 			return turns.AcceptAction(t, owner, e, row, true, *as, a, conversation)
 		}
 		return turns.Accept(t, owner, e, *as, a, conversation, sessions.Form{Class: sessions.ClassTurn})
-	case *ledger.AsEdit:
+	case *ledger.EditIntent:
 		return turns.AcceptEdited(t, owner, e, as, a, conversation)
-	case *ledger.AsAction:
+	case *ledger.ActionIntent:
 		row, err := outbox.Action(t, e, as.Code, a.SessionID)
 		if err != nil {
 			return err
@@ -184,13 +184,13 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 			return pressDecision(t, e, row, a)
 		}
 		return turns.AcceptAction(t, owner, e, row, len(as.Code) == 0, as.Turn, a, conversation)
-	case *ledger.AsCode:
-		return outbox.Say(t, e, a, conversation, sessions.ClassControl, a.Situation)
-	case *ledger.AsDecision:
+	case *ledger.CodeIntent:
+		return outbox.Say(t, e, a, conversation, sessions.ClassControl, a.Outcome)
+	case *ledger.DecisionIntent:
 		return acceptDecision(t, e, as, a, conversation)
-	case *ledger.AsRevoke:
+	case *ledger.RevokeIntent:
 		return approvals.Revoke(t, e, as, a, conversation)
-	case *ledger.AsControl:
+	case *ledger.ControlIntent:
 		return acceptControl(t, e, as, a, conversation)
 	}
 	_, err = outbox.Answer(t, e, a, conversation, string(audit.Why), nil)
@@ -219,7 +219,7 @@ func reject(t *database.Tx, e *ledger.Entry, reason string, a *ledger.Accepted) 
 func rawOf(e *ledger.Entry) []byte { return append([]byte{}, e.Event.Raw...) }
 
 // acceptControl does what a command does, and answers it.
-func acceptControl(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
+func acceptControl(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a *ledger.Accepted, conversation int64) error {
 	switch {
 	case as.Effect == ledger.EffectCancel:
 		return acceptCancel(t, e, as, a, conversation)
@@ -233,7 +233,7 @@ func acceptControl(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *led
 			return err
 		}
 		if len(a.Dropped) > 0 {
-			a.Situation = ledger.ResetAsked
+			a.Outcome = ledger.ResetAsked
 			reply = e.Said(a)
 		}
 	}
@@ -254,7 +254,7 @@ func acceptControl(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *led
 		if err := endAsked(t, e, a); err != nil {
 			return err
 		}
-		return audit.Write(t, audit.HandOf(e), audit.Entry{Action: "session.reset", Target: "session " + ledger.SessionKey(e.Event.Conversation), Outcome: "done", Session: a.SessionID})
+		return audit.Write(t, audit.ActorOf(e), audit.Entry{Action: "session.reset", Target: "session " + ledger.SessionKey(e.Event.Conversation), Outcome: "done", Session: a.SessionID})
 	}
 	return nil
 }
@@ -276,7 +276,7 @@ func endAsked(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
 }
 
 // acceptCancel ends the open turn when nobody works on it, and else asks it to stop.
-func acceptCancel(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
+func acceptCancel(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a *ledger.Accepted, conversation int64) error {
 	var turn int64
 	args := []any{a.SessionID, as.AnyPerson, database.Clean(e.Sender.Person)}
 	waits := false
@@ -289,7 +289,7 @@ func acceptCancel(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *ledg
 		return err
 	}
 	if !found {
-		return outbox.Say(t, e, a, conversation, sessions.ClassControl, ledger.SituationIdle)
+		return outbox.Say(t, e, a, conversation, sessions.ClassControl, ledger.OutcomeIdle)
 	}
 	ended, err := turns.Cancel(t, turn)
 	if err == nil && as.AnyPerson {
@@ -307,7 +307,7 @@ func acceptCancel(t *database.Tx, e *ledger.Entry, as *ledger.AsControl, a *ledg
 	if waits {
 		a.Dropped = []int64{turn}
 	}
-	if err := outbox.Say(t, e, a, conversation, sessions.ClassControl, ledger.SituationDropped); err != nil {
+	if err := outbox.Say(t, e, a, conversation, sessions.ClassControl, ledger.OutcomeDropped); err != nil {
 		return err
 	}
 	// Behind the command's own event, from which a client reads on.
@@ -325,7 +325,7 @@ func auditOther(t *database.Tx, e *ledger.Entry, turn, session int64) error {
 }
 
 // controlClass is how the message of a control entry is kept.
-func controlClass(as *ledger.AsControl) string {
+func controlClass(as *ledger.ControlIntent) string {
 	if as.Refused {
 		return sessions.ClassNotice
 	}

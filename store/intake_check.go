@@ -16,37 +16,37 @@ func acceptable(e *ledger.Entry) error {
 	if len(e.Key) == 0 {
 		return errors.New("it has no key")
 	}
-	switch as := e.As.(type) {
-	case *ledger.AsTurn, *ledger.AsControl:
-	case *ledger.AsEdit:
+	switch as := e.Intent.(type) {
+	case *ledger.TurnIntent, *ledger.ControlIntent:
+	case *ledger.EditIntent:
 		if e.Event.Message.ID == "" {
 			return errors.New("it does not say which message it is about")
 		}
 		if !slices.Contains([]string{"", turns.OnEditSteer, turns.OnEditRestart, turns.OnEditIgnore}, as.OnEdit) {
 			return fmt.Errorf("on_edit is %q, which is not known", as.OnEdit)
 		}
-	case *ledger.AsAction:
+	case *ledger.ActionIntent:
 		if len(as.Code) == 0 {
 			return errors.New("it has no code of an action")
 		}
-	case *ledger.AsCode:
+	case *ledger.CodeIntent:
 		if len(as.Code) == 0 || as.Identity == "" || !slices.Contains([]string{"", ledger.ActionClaim, ledger.ActionLink, ledger.ActionApproval}, as.Kind) {
 			return errors.New("it has no code of a kind that is known, or nobody for whom it is")
 		}
-	case *ledger.AsPairing:
+	case *ledger.PairingIntent:
 		if as.Identity == "" || e.Sender.Person != "" {
 			return errors.New("it is from nobody who could be let in")
 		}
-	case *ledger.AsDecision:
+	case *ledger.DecisionIntent:
 		if len(as.Code) == 0 || !slices.Contains([]ledger.Does{ledger.DoesOnce, ledger.DoesSession, ledger.DoesAlways, ledger.DoesDeny}, as.Does) {
 			return errors.New("it has no code, or no decision")
 		}
-	case *ledger.AsRevoke:
-	case *ledger.AsAudit:
+	case *ledger.RevokeIntent:
+	case *ledger.AuditIntent:
 		if !slices.Contains([]ledger.Audit{ledger.AuditStranger, ledger.AuditOverheard, ledger.AuditRejected, ledger.AuditNote}, as.Why) {
 			return fmt.Errorf("unknown audit %q", as.Why)
 		}
-	case *ledger.AsNews:
+	case *ledger.NewsIntent:
 		return acceptableNews(&e.Event)
 	default:
 		return errors.New("it does not say what it is taken as")
@@ -83,12 +83,12 @@ func unusual(e ledger.Entry) bool {
 	if e.Sender.New || len(e.Button) > 0 || special(&e) { // a new person: once a day
 		return true
 	}
-	switch as := e.As.(type) {
-	case *ledger.AsTurn:
+	switch as := e.Intent.(type) {
+	case *ledger.TurnIntent:
 		return as.Retry != nil || as.Ordered || as.Says != "" || as.Mode != "" && as.Mode != turns.ModeQueue
-	case *ledger.AsControl:
+	case *ledger.ControlIntent:
 		return as.Effect != ledger.EffectNone || as.Change != nil
-	case *ledger.AsAudit:
+	case *ledger.AuditIntent:
 		return false
 	}
 	return true
@@ -96,6 +96,6 @@ func unusual(e ledger.Entry) bool {
 
 // special says that the answer of an entry has to be stored by several statements.
 func special(e *ledger.Entry) bool {
-	as, ok := e.As.(*ledger.AsControl)
+	as, ok := e.Intent.(*ledger.ControlIntent)
 	return ok && as.Reply != nil && outbox.Special(*as.Reply)
 }

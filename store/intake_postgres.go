@@ -24,7 +24,7 @@ type (
 		Duplicate, Waiting            bool
 		Rejected                      string
 		Message, Turn, Event, Session int64
-		Situation                     ledger.Situation
+		Outcome                       ledger.Outcome
 		Claimed                       *turns.ClaimedArg
 	}
 )
@@ -36,7 +36,7 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entr
 		args[i] = entryArg(&entries[i], now)
 	}
 	var got []acceptedArg
-	err := db.Call(ctx, database.Full, "accept", &got, callAccept, owner, now, sessions.ObjectText(args))
+	err := db.Call(ctx, database.Durable, "accept", &got, callAccept, owner, now, sessions.ObjectText(args))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entr
 			Receipt: channels.Receipt{
 				Duplicate: g.Duplicate, Rejected: g.Rejected, MessageID: g.Message, TurnID: g.Turn, Event: g.Event,
 			},
-			SessionID: g.Session, Situation: g.Situation, Waiting: g.Waiting, Claimed: g.Claimed.Claimed(),
+			SessionID: g.Session, Outcome: g.Outcome, Waiting: g.Waiting, Claimed: g.Claimed.Claimed(),
 		}
 	}
 	return out, nil
@@ -76,14 +76,14 @@ func entryArg(e *ledger.Entry, now int64) sessions.Object {
 	if m := e.Event.Mark; m.Value != "" {
 		arg["mark"] = sessions.Object{"conversation": database.Clean(string(m.Conversation)), "value": database.Clean(m.Value)}
 	}
-	switch as := e.As.(type) {
-	case *ledger.AsTurn:
+	switch as := e.Intent.(type) {
+	case *ledger.TurnIntent:
 		arg["class"], arg["queue_limit"], arg["asked_at"] = sessions.ClassTurn, as.QueueLimit, database.Micros(as.Asked)
 		arg["choice"], arg["may_claim"] = as.Choice, as.MayClaim
-	case *ledger.AsControl:
+	case *ledger.ControlIntent:
 		arg["class"], arg["effect"] = controlClass(as), as.Effect
 		arg["reply"] = outbox.ReplyArg(as.Reply, nil)
-	case *ledger.AsAudit:
+	case *ledger.AuditIntent:
 		arg["class"], arg["reject"], arg["raw"] = as.Why, database.Clean(as.Reason), rawOf(e)
 	}
 	return arg

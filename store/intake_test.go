@@ -60,7 +60,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 func TestAcceptKeepsRejectedInput(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := entry("c", "1", "")
-		e.As, e.Event.Raw = &ledger.AsAudit{Why: ledger.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
+		e.Intent, e.Event.Raw = &ledger.AuditIntent{Why: ledger.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
 		a := h.Accept(e, e, entry("c", "2", "fine"))
 		if a[0].Rejected != "unknown shape" || a[0].MessageID != 0 || !a[1].Duplicate || a[2].TurnID == 0 {
 			t.Errorf("%+v", a)
@@ -90,7 +90,7 @@ func TestAcceptSaysWhatIsRefused(t *testing.T) {
 		} else if !errors.Is(err, ledger.ErrRefused) {
 			t.Errorf("PostgreSQL refuses it: %v", err)
 		}
-		long.As, long.Event.Raw = &ledger.AsAudit{Why: ledger.AuditRejected}, []byte("as it came")
+		long.Intent, long.Event.Raw = &ledger.AuditIntent{Why: ledger.AuditRejected}, []byte("as it came")
 		if a := h.Accept(long)[0]; a.Duplicate {
 			t.Errorf("%+v", a)
 		}
@@ -119,11 +119,11 @@ func TestAcceptAnswersBusy(t *testing.T) {
 			return limited(claiming(entry("c", key, "more")), 2)
 		}
 		a := h.Accept(busy("2"), busy("3"), busy("4"))
-		if a[0].Situation == ledger.SituationBusy || a[1].Situation == ledger.SituationBusy || a[2].Situation != ledger.SituationBusy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
+		if a[0].Outcome == ledger.OutcomeBusy || a[1].Outcome == ledger.OutcomeBusy || a[2].Outcome != ledger.OutcomeBusy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
 		// A command takes no place and is not refused.
-		if c := h.Accept(control(entry("c", "5", "/help"), ledger.EffectNone, "help"))[0]; c.Situation != "" || c.MessageID == 0 {
+		if c := h.Accept(control(entry("c", "5", "/help"), ledger.EffectNone, "help"))[0]; c.Outcome != "" || c.MessageID == 0 {
 			t.Errorf("%+v", c)
 		}
 		ds, err := h.Router.Deliveries(h.Ctx, "pending", 10)
@@ -150,7 +150,7 @@ func TestAcceptCancelStopsTheRunningTurn(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		other = control(entry("c", "4", "/cancel"), ledger.EffectCancel, "nothing runs")
-		other.Sender.Person, other.As.(*ledger.AsControl).AnyPerson = "root", true
+		other.Sender.Person, other.Intent.(*ledger.ControlIntent).AnyPerson = "root", true
 		if a := h.Accept(other)[0]; a.CancelTurn != ref.TurnID {
 			t.Errorf("%+v, want turn %d", a, ref.TurnID)
 		}
@@ -233,10 +233,10 @@ func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 func TestPartsForAReaderAreSentAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := control(entry("c", "1", "/help"), ledger.EffectNone, "help")
-		e.As.(*ledger.AsControl).Reply.Read = true
+		e.Intent.(*ledger.ControlIntent).Reply.Read = true
 		h.Accept(e)
 		e = control(entry("c", "2", "/help"), ledger.EffectNone, "nothing")
-		e.As.(*ledger.AsControl).Reply.Parts = nil
+		e.Intent.(*ledger.ControlIntent).Reply.Parts = nil
 		h.Accept(e)
 		ds, err := h.Router.Deliveries(h.Ctx, "", 10)
 		if err != nil || len(ds) != 1 || ds[0].State != "sent" {

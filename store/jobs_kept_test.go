@@ -132,7 +132,7 @@ type speaker struct{ *house }
 // Start implements scheduler.Starter.
 func (s speaker) Start(ctx context.Context, due scheduler.DueRun) (scheduler.NotStarted, error) {
 	work := ledger.Submission{Key: due.Run.Key(), Person: "marco", To: marcosChat, Say: true, Text: "x", Run: due.Run.ID, Try: due.Run.Try}
-	_, err := s.Router.Submit(ctx, s.owner(), work, ledger.AsTurn{}, text("x"))
+	_, err := s.Router.Submit(ctx, s.owner(), work, ledger.TurnIntent{}, text("x"))
 	return scheduler.NotStarted{}, err
 }
 

@@ -74,7 +74,7 @@ func TestJobsWithoutTheirRightsArePaused(t *testing.T) {
 			local.Source = ledger.FromLocal
 			h.named(local, root)
 			c := change(ledger.ChangeRole, "ann", ledger.RoleUser)
-			err := h.Router.Change(h.Ctx, c, ledger.OwnerHand("owner"))
+			err := h.Router.Change(h.Ctx, c, ledger.LocalActor("owner"))
 			return c.Paused, "[3 4 5 6]", err
 		},
 		"by the settings": func(h *house) ([]int64, string, error) {
@@ -121,7 +121,7 @@ func TestRemovalNamesTheJobsThatStop(t *testing.T) {
 		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: 2})
 		h.named(root)
 		c := change(ledger.ChangeRemove, "ann", "")
-		if err := h.Router.Change(h.Ctx, c, ledger.OwnerHand("owner")); err != nil || fmt.Sprint(c.Paused) != "[1]" {
+		if err := h.Router.Change(h.Ctx, c, ledger.LocalActor("owner")); err != nil || fmt.Sprint(c.Paused) != "[1]" {
 			t.Errorf("%v: %v", c.Paused, err)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 
 var marcosChat = channels.Conversation{Channel: "tg", ID: "c1", Kind: channels.Direct, Place: "c1"}
 
-var byMarco = ledger.Hand{Person: "marco", Rule: "test"}
+var byMarco = ledger.Actor{Person: "marco", Rule: "test"}
 
 // changed makes a change of a job.
 func (h *house) changed(c ledger.JobChange) *ledger.JobChange {

@@ -31,7 +31,7 @@ func TestAssumedZoneMovesToTheOneThatIsTold(t *testing.T) {
 			}
 		}
 		change := &ledger.SessionChange{Conversation: marcosChat, Of: ledger.SessionTimeZone, To: "Asia/Tokyo", Person: "marco"}
-		if err := h.Router.Change(h.Ctx, change, ledger.Hand{Person: "marco", Rule: ledger.RulePeople}); err != nil {
+		if err := h.Router.Change(h.Ctx, change, ledger.Actor{Person: "marco", Rule: ledger.RulePeople}); err != nil {
 			t.Fatal(err)
 		}
 		if len(change.Moved) != 3 {

@@ -14,7 +14,7 @@ import (
 // keptOut is a message of somebody who is not served.
 func keptOut(conv, key, text string) ledger.Entry {
 	e := entry(conv, key, text)
-	e.As, e.Sender.Person, e.Sender.Identity, e.Sender.Rule = &ledger.AsAudit{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
+	e.Intent, e.Sender.Person, e.Sender.Identity, e.Sender.Rule = &ledger.AuditIntent{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
 	return e
 }
 
@@ -32,7 +32,7 @@ func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 		h.gone(h.Hold(), "s1")
 
 		heard := titled(keptOut("g", "heard", "not for the bot"), "Group")
-		heard.As, heard.Event.Conversation.Kind, heard.Taint = &ledger.AsAudit{Why: ledger.AuditOverheard}, channels.Group, tools.Taint("group")
+		heard.Intent, heard.Event.Conversation.Kind, heard.Taint = &ledger.AuditIntent{Why: ledger.AuditOverheard}, channels.Group, tools.Taint("group")
 		heard.Event.Message.ReplyTo, heard.Event.Message.Quote, heard.Event.Message.Forwarded, heard.Event.Message.Origin = "m0", "said before", true, "Mallory"
 		heard.Event.Message.Attachments = []channels.Attachment{
 			{ID: "f1", Kind: "photo", Name: "a.png", Type: "image/png", Size: 7}, {ID: "f2", Kind: "document", Name: "b\x00.txt"},

@@ -41,7 +41,7 @@ func TestMarksMoveWithWhatWasTaken(t *testing.T) {
 		want(channels.Mark{Conversation: "hall", Value: "2"})
 		// Also by what is known, and where several round trips are needed.
 		press := marked(entry("d", "4", ""), "yard", "7")
-		press.As = &ledger.AsAction{Code: ledger.HashCode("x")}
+		press.Intent = &ledger.ActionIntent{Code: ledger.HashCode("x")}
 		h.Accept(marked(entry("c", "1", "one"), "hall", "3"))
 		h.Accept(press)
 		want(channels.Mark{Conversation: "yard", Value: "7"}, channels.Mark{Conversation: "hall", Value: "3"})

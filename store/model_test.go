@@ -266,7 +266,7 @@ func (m *machine) Decide(t *rapid.T) {
 	turn := rapid.SampledFrom(list).Draw(t, "waiting")
 	delete(m.waits, turn)
 	if rapid.IntRange(0, 3).Draw(t, "cancelled") == 0 {
-		if _, err := m.r.Cancel(m.ctx, turn, ledger.OwnerHand("owner")); err != nil {
+		if _, err := m.r.Cancel(m.ctx, turn, ledger.LocalActor("owner")); err != nil {
 			t.Fatalf("cancel: %v", err)
 		}
 		m.ended[turn] = true

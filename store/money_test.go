@@ -316,7 +316,7 @@ func TestRunHasALimitForAllOfItsTries(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()
 		run(h, h.DB, `UPDATE runs SET cost = 0.5`) // of a try before
-		ref := h.submit(submission("k"), ledger.AsTurn{MayClaim: true}).Claimed.TurnRef
+		ref := h.submit(submission("k"), ledger.TurnIntent{MayClaim: true}).Claimed.TurnRef
 		limit := ledger.Budget{PerRun: 0.4}.Under(agent.Terms{Run: 1, Budget: 1, Allowed: true})
 		of := reservation(0.6, limit)
 		of.Run = 1

@@ -12,7 +12,7 @@ import (
 
 func moves(from, to, key string) ledger.Entry {
 	e := entry(to, "moved"+key, "")
-	e.As, e.Event.Kind, e.Event.Former, e.Event.Message = &ledger.AsNews{}, channels.EventMoved, channels.ConversationID(from), channels.Message{}
+	e.Intent, e.Event.Kind, e.Event.Former, e.Event.Message = &ledger.NewsIntent{}, channels.EventMoved, channels.ConversationID(from), channels.Message{}
 	e.Event.Conversation.Kind = channels.Group
 	return e
 }

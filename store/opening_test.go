@@ -9,17 +9,17 @@ import (
 )
 
 // opens commits an answer that is to begin at once, and returns what was begun.
-func (h *house) opens(ref ledger.TurnRef, hold ledger.Hold, conv channels.ConversationID, draft int64) *ledger.Delivery {
+func (h *house) opens(ref ledger.TurnRef, hold ledger.Lease, conv channels.ConversationID, draft int64) *ledger.Delivery {
 	h.Helper()
 	step, reply := said("found", draft, true)
-	reply.Open = &ledger.Opening{Hold: hold, Conversation: channels.Conversation{ID: conv}}
+	reply.Open = &ledger.Opening{Lease: hold, Conversation: channels.Conversation{ID: conv}}
 	h.Commit(ref, step, reply)
 	return reply.Open.Begun
 }
 
 // begunAs checks that d is what Begin would have returned of a fresh part: the row is
 // taken back, and begun once more, which is returned.
-func (h *house) begunAs(hold ledger.Hold, d *ledger.Delivery) *ledger.Delivery {
+func (h *house) begunAs(hold ledger.Lease, d *ledger.Delivery) *ledger.Delivery {
 	h.Helper()
 	h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true})
 	again := h.Begin(hold, d.Conversation.ID)
@@ -76,7 +76,7 @@ func TestCommitBeginsNothingOutOfTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		old := h.Hold()
 		hold := h.Hold()
-		pending := func(what, conv, key string, hold ledger.Hold) {
+		pending := func(what, conv, key string, hold ledger.Lease) {
 			t.Helper()
 			ref := h.Begun(conv, key)
 			if d := h.opens(ref, hold, channels.ConversationID(conv), 0); d != nil {

@@ -13,7 +13,7 @@ func (db *DB) Optimize(ctx context.Context) error {
 	if !db.PG() {
 		return db.ShrinkLog(ctx)
 	}
-	return db.Write(ctx, database.Rides, "optimize", func(t *database.Tx) error {
+	return db.Write(ctx, database.Async, "optimize", func(t *database.Tx) error {
 		_, err := t.Exec(`ANALYZE`)
 		return err
 	})

@@ -16,14 +16,14 @@ func wishOf(user, key string, now time.Time) ledger.Entry {
 	e := entry("s"+user, key, "let me in")
 	e.Sender = ledger.Sender{Identity: "tg:" + user, Rule: ledger.RuleUnknown}
 	e.Event.Sender = channels.Sender{ID: user}
-	e.As = &ledger.AsPairing{Identity: "tg:" + user, Request: &ledger.Request{
+	e.Intent = &ledger.PairingIntent{Identity: "tg:" + user, Request: &ledger.Request{
 		Code: ledger.HashCode(key), ExpiresAt: now.Add(time.Hour), Accepted: *text("let in"),
 		Questions: []ledger.Question{{
 			Conversation: channels.Conversation{Channel: "tg", ID: "admin", Kind: channels.Direct},
 			Reply:        ledger.Reply{Text: "may they?", Parts: text("may they?").Parts},
 		}},
 	}}
-	e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.PairingAsked: text("a code")})
+	e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.PairingAsked: text("a code")})
 	return e
 }
 
@@ -35,10 +35,10 @@ func TestWishesOfStrangersAreFew(t *testing.T) {
 		db.SetNow(func() time.Time { return now })
 		h := newHouse(t, db)
 		key := 0
-		wishes := func(user string, want ledger.Situation, full bool) {
+		wishes := func(user string, want ledger.Outcome, full bool) {
 			t.Helper()
 			key++
-			if a := h.Accept(wishOf(user, strconv.Itoa(key), now))[0]; a.Situation != want || a.Full != full || a.SessionID != 0 || a.MessageID == 0 {
+			if a := h.Accept(wishOf(user, strconv.Itoa(key), now))[0]; a.Outcome != want || a.Full != full || a.SessionID != 0 || a.MessageID == 0 {
 				t.Errorf("%s: %+v", user, a)
 			}
 			now = now.Add(time.Minute)
@@ -46,7 +46,7 @@ func TestWishesOfStrangersAreFew(t *testing.T) {
 		const asked = ledger.PairingAsked
 		key++
 		first := h.Accept(wishOf("1", "a", now), wishOf("2", "b", now)) // in one batch
-		if first[0].Situation != asked || first[1].Situation != "" || !first[1].Full {
+		if first[0].Outcome != asked || first[1].Outcome != "" || !first[1].Full {
 			t.Errorf("%+v", first)
 		}
 		now = now.Add(time.Minute)
@@ -74,16 +74,16 @@ func TestWishesOfStrangersAreFew(t *testing.T) {
 
 func TestCodesThatMakeNoSenseAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		for name, as := range map[string]ledger.As{
-			"a code that is empty":       &ledger.AsCode{Identity: "tg:1"},
-			"a code for nobody":          &ledger.AsCode{Code: []byte("x")},
-			"a code of an unknown kind":  &ledger.AsCode{Code: []byte("x"), Identity: "tg:1", Kind: "choice"},
-			"a wish of nobody":           &ledger.AsPairing{},
-			"a wish of who is a person":  &ledger.AsPairing{Identity: "tg:1"},
-			"a decision that says maybe": &ledger.AsDecision{Code: []byte("x"), Does: "maybe"},
+		for name, as := range map[string]ledger.Intent{
+			"a code that is empty":       &ledger.CodeIntent{Identity: "tg:1"},
+			"a code for nobody":          &ledger.CodeIntent{Code: []byte("x")},
+			"a code of an unknown kind":  &ledger.CodeIntent{Code: []byte("x"), Identity: "tg:1", Kind: "choice"},
+			"a wish of nobody":           &ledger.PairingIntent{},
+			"a wish of who is a person":  &ledger.PairingIntent{Identity: "tg:1"},
+			"a decision that says maybe": &ledger.DecisionIntent{Code: []byte("x"), Does: "maybe"},
 		} {
 			e := entry("c", name, "x")
-			e.As = as
+			e.Intent = as
 			if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e}); err == nil {
 				t.Errorf("%s is accepted", name)
 			}

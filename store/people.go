@@ -18,7 +18,7 @@ import (
 // stranger's from then on; the log says so.
 func (r *Router) SetPeople(ctx context.Context, named []ledger.Person) (done ledger.PeopleSet, err error) {
 	var set people.Changes
-	err = r.db.Write(ctx, database.Full, "set people", func(t *database.Tx) error {
+	err = r.db.Write(ctx, database.Durable, "set people", func(t *database.Tx) error {
 		set = people.Changes{PeopleSet: ledger.PeopleSet{Paused: map[string][]int64{}}, Ended: map[string][]string{}}
 		if err := people.Set(t, named, &set); err != nil {
 			return err

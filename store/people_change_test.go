@@ -60,7 +60,7 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 			{change(ledger.ChangeAdd, "dora", "user"), "dora user local"},
 			{change(ledger.ChangeRemove, "dora", ""), "dora user local"},
 		} {
-			err := h.Router.Change(h.Ctx, tt.change, ledger.OwnerHand("owner"))
+			err := h.Router.Change(h.Ctx, tt.change, ledger.LocalActor("owner"))
 			p, got := tt.change.Now, ""
 			if err != nil {
 				got = err.Error()
@@ -96,7 +96,7 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 func TestAdminsWhoGiveUpAtOnceLeaveOne(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		const admins = 12
-		by := ledger.OwnerHand("owner")
+		by := ledger.LocalActor("owner")
 		for round := range 3 {
 			var all sync.WaitGroup
 			for i := range admins {

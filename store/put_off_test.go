@@ -115,8 +115,8 @@ func TestTurnThatIsPutOffObeys(t *testing.T) {
 		h.is(dropped.TurnID, "cancelled")
 
 		ignored := begun("ignored")
-		if a := h.one(edited("ignored", "ignored1", "e1", "rather that", "ignore")); a.Situation != "" {
-			t.Errorf("said of an edit that is ignored: %s", a.Situation)
+		if a := h.one(edited("ignored", "ignored1", "e1", "rather that", "ignore")); a.Outcome != "" {
+			t.Errorf("said of an edit that is ignored: %s", a.Outcome)
 		}
 		h.is(ignored.TurnID, "queued")
 		h.cancel(ignored.TurnID)

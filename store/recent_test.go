@@ -64,7 +64,7 @@ func TestWhatAJobAskedForIsNoLineOfItsOwner(t *testing.T) {
 		for _, key := range []string{"still", "loud", "mute"} {
 			s := submission(key)
 			s.Run, s.Text = 0, key
-			ref := h.submit(s, ledger.AsTurn{MayClaim: true}).Claimed.TurnRef
+			ref := h.submit(s, ledger.TurnIntent{MayClaim: true}).Claimed.TurnRef
 			step := end("done", "quiet")
 			if key == "loud" {
 				spoke, step.Say = ref.TurnID, []agent.Say{{Text: "here", Final: true}}

@@ -133,7 +133,7 @@ func (s *sweeper) before(d time.Duration) int64 { return s.db.Now().Add(-d).Unix
 // batch deletes in one transaction, and then lets others work.
 func (s *sweeper) batch(ctx context.Context, fn func(*database.Tx) (int64, error)) (n int64, err error) {
 	began := time.Now()
-	err = s.db.Write(ctx, database.Rides, "clear away", func(t *database.Tx) error {
+	err = s.db.Write(ctx, database.Async, "clear away", func(t *database.Tx) error {
 		if err := engines.Fenced(t, database.LeaseRun, retaining, s.fence); err != nil {
 			return err
 		}

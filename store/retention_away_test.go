@@ -62,7 +62,7 @@ func TestWhatWaitsForAChannelThatIsAwayIsBounded(t *testing.T) {
 			t.Errorf("%d are listed: %v", len(undelivered), err)
 		}
 		c := &ledger.Resend{Conversation: list[0].Conversation}
-		if err := h.Router.Change(h.Ctx, c, ledger.Hand{Person: "ada"}); err != nil || c.Messages != 0 || c.Dropped != 6 {
+		if err := h.Router.Change(h.Ctx, c, ledger.Actor{Person: "ada"}); err != nil || c.Messages != 0 || c.Dropped != 6 {
 			t.Errorf("%+v, %v", c, err)
 		}
 		keep.AwayLimit = 0

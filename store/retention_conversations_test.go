@@ -36,7 +36,7 @@ func (h *house) conversations() string {
 
 func stranger(conv, key string) ledger.Entry {
 	e := entry(conv, key, "let me in")
-	e.As, e.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
+	e.Intent, e.Sender.Person = &ledger.AuditIntent{Why: ledger.AuditStranger}, ""
 	return e
 }
 
@@ -70,7 +70,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		admins := entry("admin's", "1", "hello")
 		admins.Sender.Person = "root"
 		moved := entry("former", "2", "")
-		moved.As, moved.Event.Kind, moved.Event.Former = &ledger.AsNews{}, channels.EventMoved, "before"
+		moved.Intent, moved.Event.Kind, moved.Event.Former = &ledger.NewsIntent{}, channels.EventMoved, "before"
 		h.Accept(admins, entry("user's", "3", "hello"), entry("old", "4", "hello"), entry("former", "5", "hello"), moved,
 			entry("named", "6", "hello"), stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
 		h.settled()
@@ -123,7 +123,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i, conv := range []string{"former", "old"} {
 			moved := entry(conv, fmt.Sprint("m", i), "")
-			moved.As, moved.Event.Kind, moved.Event.Former = &ledger.AsNews{}, channels.EventMoved, channels.ConversationID("before "+conv)
+			moved.Intent, moved.Event.Kind, moved.Event.Former = &ledger.NewsIntent{}, channels.EventMoved, channels.ConversationID("before "+conv)
 			h.Accept(entry(conv, fmt.Sprint(i), "hello"), moved)
 		}
 		h.settled()

@@ -85,10 +85,10 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 			h.whole("c1", fmt.Sprint("old", i))
 		}
 		e := control(entry("c1", "help", "/help"), ledger.EffectNone, "help")
-		e.As.(*ledger.AsControl).Reply.Read = true
+		e.Intent.(*ledger.ControlIntent).Reply.Read = true
 		eve := stranger("c9", "eve")
 		bad := entry("c9", "bad", "")
-		bad.As, bad.Event.Raw = &ledger.AsAudit{Why: ledger.AuditRejected, Reason: "no"}, []byte("x")
+		bad.Intent, bad.Event.Raw = &ledger.AuditIntent{Why: ledger.AuditRejected, Reason: "no"}, []byte("x")
 		h.Accept(e, eve, bad)
 		h.later(2 * day)
 		young := h.whole("c1", "young")

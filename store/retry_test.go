@@ -20,11 +20,11 @@ func retry(conv, key, of string) ledger.Entry {
 	return e
 }
 
-// everything answers each situation by its name.
-func everything() map[ledger.Situation]*ledger.Reply {
-	replies := map[ledger.Situation]*ledger.Reply{}
-	for _, s := range []ledger.Situation{
-		ledger.SituationBusy, ledger.RetryNone, ledger.RetryUnclear, ledger.RetryOpen, ledger.RetryNotYours, ledger.RetryForgotten,
+// everything answers each outcome by its name.
+func everything() map[ledger.Outcome]*ledger.Reply {
+	replies := map[ledger.Outcome]*ledger.Reply{}
+	for _, s := range []ledger.Outcome{
+		ledger.OutcomeBusy, ledger.RetryNone, ledger.RetryUnclear, ledger.RetryOpen, ledger.RetryNotYours, ledger.RetryForgotten,
 		ledger.ChoiceLeft, ledger.EditTooLate, ledger.EditAsked,
 	} {
 		replies[s] = text(string(s))
@@ -64,7 +64,7 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 		})
 		h.one(edited("c", "2", "e1", "two, changed", "steer"))
 		a := h.one(claiming(retry("c", "3", "m2")))
-		if a.Claimed == nil || a.Situation != "" {
+		if a.Claimed == nil || a.Outcome != "" {
 			t.Fatalf("%+v", a)
 		}
 		again := a.Claimed.TurnRef
@@ -85,7 +85,7 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 		if row := h.load(again).State.Plans[0].Tasks[0]; row.State != agent.TaskDone || row.Result.Code != agent.CodeDoneBefore {
 			t.Errorf("the task is %+v", row)
 		}
-		if a := h.one(retry("c", "4", "")); a.Situation == "" || a.TurnID != 0 {
+		if a := h.one(retry("c", "4", "")); a.Outcome == "" || a.TurnID != 0 {
 			t.Errorf("beside an open retry: %+v", a)
 		}
 		h.Commit(again, end("done", "answered"))

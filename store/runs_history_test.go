@@ -27,7 +27,7 @@ func TestHistorySaysWhatWasDelivered(t *testing.T) {
 		h.withRun()
 		s := submission("k")
 		s.Say = true
-		h.submit(s, ledger.AsTurn{})
+		h.submit(s, ledger.TurnIntent{})
 		hold, seen := h.Hold(), ""
 		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent, PlatformID: "0"}) // what was said before
 		for _, settled := range []ledger.Settlement{
@@ -69,7 +69,7 @@ func TestHistoryOfTries(t *testing.T) {
 		} {
 			s := submission(string(rune('a' + try)))
 			s.Try = try + 1
-			ref := h.submit(s, ledger.AsTurn{MayClaim: true}).Claimed.TurnRef
+			ref := h.submit(s, ledger.TurnIntent{MayClaim: true}).Claimed.TurnRef
 			h.Commit(ref, agent.Step{
 				Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "{}", Usage: llm.Usage{In: 10, Out: 5, Cost: 0.25}}},
 				Plan:  &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: c.task}}},

@@ -80,7 +80,7 @@ func (l *engineLife) start(due *scheduler.DueRun) {
 	if due.Job.Payload == scheduler.PayloadNotify {
 		s.Say, s.Notification, say = true, "x", text(due.Run.Key())
 	}
-	a, err := l.Router.Submit(l.Ctx, l.owner(), s, ledger.AsTurn{QueueLimit: 50, MayClaim: l.rand.IntN(2) == 0}, say)
+	a, err := l.Router.Submit(l.Ctx, l.owner(), s, ledger.TurnIntent{QueueLimit: 50, MayClaim: l.rand.IntN(2) == 0}, say)
 	l.alive(err)
 	if a.Refusal != "" {
 		l.Errorf("refused: %s", a.Refusal)

@@ -12,7 +12,7 @@ import (
 func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		change := func(c ledger.SecretChange) error {
-			return h.Router.Change(h.Ctx, &c, ledger.OwnerHand("owner"))
+			return h.Router.Change(h.Ctx, &c, ledger.LocalActor("owner"))
 		}
 		set := func(name, sealed string, tools ...string) {
 			t.Helper()
@@ -62,7 +62,7 @@ func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 func TestSecretThatIsToBeConfirmed(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.named(root)
-		byRoot := ledger.Hand{Person: "root", Rule: ledger.RulePeople}
+		byRoot := ledger.Actor{Person: "root", Rule: ledger.RulePeople}
 		set := func(sealed string, within time.Duration) *ledger.SecretChange {
 			t.Helper()
 			c := &ledger.SecretChange{Kind: ledger.SetSecret, Name: "bot", Ciphertext: []byte(sealed), Within: within, Conversation: "tg:1"}

@@ -69,7 +69,7 @@ func (m *settingsModel) layer(id int64) map[string]string {
 
 func (m *settingsModel) change(t *rapid.T, c *ledger.SettingsChange, person, refused string) {
 	t.Helper()
-	err := m.r.Change(m.ctx, c, ledger.Hand{Person: person, Rule: ledger.RulePeople})
+	err := m.r.Change(m.ctx, c, ledger.Actor{Person: person, Rule: ledger.RulePeople})
 	state, is := errors.AsType[*ledger.StateError](err)
 	switch {
 	case refused == "" && err != nil:
@@ -288,7 +288,7 @@ func TestOneOfTwoChangesOfTheSettingsCounts(t *testing.T) {
 		for i := range 8 {
 			wait.Go(func() {
 				c := setting(0, map[string]string{"a": fmt.Sprint(i)})
-				err := h.Router.Change(h.Ctx, c, ledger.OwnerHand("owner"))
+				err := h.Router.Change(h.Ctx, c, ledger.LocalActor("owner"))
 				if _, refused := errors.AsType[*ledger.StateError](err); err == nil {
 					made <- i
 				} else if !refused || !strings.Contains(err.Error(), "changed meanwhile, to version 1 by owner") {

@@ -46,8 +46,8 @@ func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c ledger
 }
 
 // Submit implements router.Submissions.
-func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.AsTurn, say *ledger.Reply) (a ledger.Accepted, err error) {
-	err = r.db.Write(ctx, database.Full, "submit", func(t *database.Tx) error {
+func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.TurnIntent, say *ledger.Reply) (a ledger.Accepted, err error) {
+	err = r.db.Write(ctx, database.Durable, "submit", func(t *database.Tx) error {
 		a = ledger.Accepted{}
 		return submit(t, owner, &s, turn, say, &a)
 	})
@@ -59,7 +59,7 @@ func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, t
 
 // Tell implements router.Submissions.
 func (r *Router) Tell(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply, missed []int64) error {
-	return r.db.Write(ctx, database.Full, "tell", func(t *database.Tx) error {
+	return r.db.Write(ctx, database.Durable, "tell", func(t *database.Tx) error {
 		untold, err := jobs.Tell(t, missed)
 		if err == nil && untold {
 			_, err = outbox.Notify(t, key, sessions.KeysLive, conv, &reply)
@@ -68,7 +68,7 @@ func (r *Router) Tell(ctx context.Context, key []byte, conv channels.Conversatio
 	})
 }
 
-func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.AsTurn, say *ledger.Reply, a *ledger.Accepted) error {
+func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.TurnIntent, say *ledger.Reply, a *ledger.Accepted) error {
 	job := int64(0)
 	if s.Run != 0 {
 		if _, err := t.Row(t.Locked(runsJob), []any{s.Run}, &job); err != nil { // before its runs
@@ -127,7 +127,7 @@ func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.AsTur
 }
 
 // submitTurn queues a turn that nobody typed.
-func submitTurn(t *database.Tx, owner int64, s *ledger.Submission, job int64, turn ledger.AsTurn, a *ledger.Accepted, conversation int64) error {
+func submitTurn(t *database.Tx, owner int64, s *ledger.Submission, job int64, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64) error {
 	e := &ledger.Entry{
 		Event:  channels.Event{Conversation: s.To, Message: channels.Message{Text: s.Text}},
 		Sender: ledger.Sender{Person: s.Person, Rule: s.Rule}, Origin: s.Origin, Taint: s.Taint,

@@ -130,18 +130,18 @@ func TestOldFenceWritesNothing(t *testing.T) {
 func TestCancelEndsOrStopsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
-		if c, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.OwnerHand("owner")); err != nil || c.Channel != "tg" || c.ID != "c" {
+		if c, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.LocalActor("owner")); err != nil || c.Channel != "tg" || c.ID != "c" {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		if d := h.load(ref); d.CancelRequested != ledger.StopCancelled {
 			t.Errorf("%+v", d)
 		}
 		h.Commit(ref, end("cancelled", "cancelled"))
-		if _, err := h.Router.Cancel(h.Ctx, 999, ledger.OwnerHand("owner")); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Cancel(h.Ctx, 999, ledger.LocalActor("owner")); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("no turn: %v", err)
 		}
 		ended := fmt.Sprintf("turn %d is not open any more: it ended at %s", ref.TurnID, time.Now().Format("2006-01-02 "))
-		_, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.OwnerHand("owner"))
+		_, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.LocalActor("owner"))
 		if _, ok := errors.AsType[*ledger.StateError](err); !ok || !strings.HasPrefix(err.Error(), ended) || !strings.HasSuffix(err.Error(), " as cancelled") {
 			t.Errorf("a finished turn: %v", err)
 		}

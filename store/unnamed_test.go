@@ -71,7 +71,7 @@ func TestLostPartsAreNamedOnceAndSentAgain(t *testing.T) {
 		}
 		for _, want := range []int{1, 0} {
 			c := &ledger.Resend{Conversation: first.Conversation}
-			if err := h.Router.Change(h.Ctx, c, ledger.Hand{Person: "ada"}); err != nil || c.Messages != want || c.Looked != (want == 1) {
+			if err := h.Router.Change(h.Ctx, c, ledger.Actor{Person: "ada"}); err != nil || c.Messages != want || c.Looked != (want == 1) {
 				t.Errorf("%+v, %v", c, err)
 			}
 		}
@@ -88,7 +88,7 @@ func TestLostPartsAreNamedOnceAndSentAgain(t *testing.T) {
 		old := h.become(hold, asked)
 		storetest.Exec(t, h.DB, "UPDATE deliveries SET updated_at = updated_at - "+strconv.FormatInt((ledger.ResendWithin+time.Hour).Microseconds(), 10))
 		c := &ledger.Resend{Conversation: old.Conversation}
-		if err := h.Router.Change(h.Ctx, c, ledger.Hand{Person: "ada"}); err != nil || c.Messages != 0 {
+		if err := h.Router.Change(h.Ctx, c, ledger.Actor{Person: "ada"}); err != nil || c.Messages != 0 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})

@@ -14,16 +14,16 @@ func TestAcceptSaysWhatBecameOfAnEntry(t *testing.T) {
 		h.Accept(entry("c", "2", "waits"))
 		for name, one := range map[string]struct {
 			entry     ledger.Entry
-			situation ledger.Situation
+			situation ledger.Outcome
 		}{
-			"full":     {limited(entry("c", "3", "one too many"), 1), ledger.SituationBusy},
-			"idle":     {control(entry("d", "4", "/cancel"), ledger.EffectCancel, ""), ledger.SituationIdle},
+			"full":     {limited(entry("c", "3", "one too many"), 1), ledger.OutcomeBusy},
+			"idle":     {control(entry("d", "4", "/cancel"), ledger.EffectCancel, ""), ledger.OutcomeIdle},
 			"no retry": {retry("e", "5", ""), ledger.RetryNone},
 			"unclear":  {retry("c", "6", "elsewhere"), ledger.RetryUnclear},
 		} {
-			one.entry.Say = func(a *ledger.Accepted) *ledger.Reply { return text(name + ": " + string(a.Situation)) }
+			one.entry.Say = func(a *ledger.Accepted) *ledger.Reply { return text(name + ": " + string(a.Outcome)) }
 			out := h.Accept(entry("x", "first "+name, "first"), one.entry, entry("x", "last "+name, "last"))
-			if out[0].TurnID == 0 || out[1].Situation != one.situation || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
+			if out[0].TurnID == 0 || out[1].Outcome != one.situation || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
 				t.Errorf("%s: %+v", name, out)
 			}
 			answers := h.answers(string(one.entry.Event.Conversation.ID))
@@ -34,7 +34,7 @@ func TestAcceptSaysWhatBecameOfAnEntry(t *testing.T) {
 		silent := limited(entry("c", "7", "one too many"), 1)
 		silent.Say = nil
 		before := len(h.answers("c"))
-		if a := h.one(silent); a.Situation != ledger.SituationBusy || len(h.answers("c")) != before {
+		if a := h.one(silent); a.Outcome != ledger.OutcomeBusy || len(h.answers("c")) != before {
 			t.Errorf("%+v, said %q", a, h.answers("c")[before:])
 		}
 	})
@@ -45,10 +45,10 @@ func TestAcceptSaysWhatBecameOfAnEntry(t *testing.T) {
 func TestRefusedChangeIsAnsweredAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := entry("c", "1", "/people role nobody admin")
-		e.As = &ledger.AsControl{Change: &ledger.PersonChange{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "nobody", Role: ledger.RoleAdmin}}}
-		e.Say = func(a *ledger.Accepted) *ledger.Reply { return text(string(a.Situation) + ": " + a.Refusal) }
+		e.Intent = &ledger.ControlIntent{Change: &ledger.PersonChange{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "nobody", Role: ledger.RoleAdmin}}}
+		e.Say = func(a *ledger.Accepted) *ledger.Reply { return text(string(a.Outcome) + ": " + a.Refusal) }
 		out := h.Accept(e, entry("x", "2", "goes on"))
-		if out[0].Situation != ledger.ChangeRefused || out[0].Refusal == "" || out[1].TurnID == 0 {
+		if out[0].Outcome != ledger.ChangeRefused || out[0].Refusal == "" || out[1].TurnID == 0 {
 			t.Errorf("%+v", out)
 		}
 		if answers := h.answers("c"); len(answers) != 1 || answers[0] != "change_refused: "+out[0].Refusal {

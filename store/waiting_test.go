@@ -37,7 +37,7 @@ func codeOf(turn int64) []byte { return ledger.HashCode(fmt.Sprint("code ", turn
 // decides is what an admin types in the conversation of the question.
 func decides(turn int64, conv string, does ledger.Does) ledger.Entry {
 	e := entry(conv, fmt.Sprint("decides ", turn, rand.Text()), "/approve")
-	e.Sender.Person, e.As = "root", &ledger.AsDecision{Code: codeOf(turn), Does: does}
+	e.Sender.Person, e.Intent = "root", &ledger.DecisionIntent{Code: codeOf(turn), Does: does}
 	return e
 }
 
@@ -63,7 +63,7 @@ func (h *house) park(ref ledger.TurnRef, conv string) *ledger.Claimed {
 func (h *house) decide(turn int64) {
 	h.Helper()
 	h.root()
-	if a := h.Accept(decides(turn, "c", ledger.DoesOnce))[0]; a.Decided != turn || a.Situation != ledger.ApprovalAllowed {
+	if a := h.Accept(decides(turn, "c", ledger.DoesOnce))[0]; a.Decided != turn || a.Outcome != ledger.ApprovalAllowed {
 		h.Fatalf("decide: %+v", a)
 	}
 }
@@ -92,7 +92,7 @@ func TestDecidedTurnGoesFirst(t *testing.T) {
 		fourth := h.Accept(entry("c", "4", ""))[0]
 		h.decide(first.TurnID)
 		h.decide(second.TurnID) // later, and so before it
-		if conv, err := h.Router.Cancel(h.Ctx, fourth.TurnID, ledger.OwnerHand("owner")); err != nil || conv.ID != "c" {
+		if conv, err := h.Router.Cancel(h.Ctx, fourth.TurnID, ledger.LocalActor("owner")); err != nil || conv.ID != "c" {
 			t.Fatal(conv, err)
 		}
 		fifth := h.Accept(entry("c", "5", ""))[0]
@@ -176,7 +176,7 @@ func TestCancelEndsATurnThatWaits(t *testing.T) {
 		ref := h.Begun("c", "1")
 		h.park(ref, "c")
 		stop := control(entry("c", "2", "/cancel"), ledger.EffectCancel, "idle")
-		if a := h.Accept(stop)[0]; a.Situation != ledger.SituationDropped || a.CancelTurn != 0 {
+		if a := h.Accept(stop)[0]; a.Outcome != ledger.OutcomeDropped || a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
 		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'cancelled' AND finished_at > 0")
@@ -226,7 +226,7 @@ func TestSessionRestsAfterItsWaitingTurnIsCancelled(t *testing.T) {
 			h.wantCount(events, "SELECT count(*) FROM events WHERE kind = 'session'")
 		}
 		rests(now.Add(time.Hour), 0)
-		if _, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.OwnerHand("owner")); err != nil {
+		if _, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.LocalActor("owner")); err != nil {
 			t.Fatal(err)
 		}
 		rests(now.Add(time.Hour), 0)
@@ -257,7 +257,7 @@ func TestDecidedTurnIsNotMerged(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		back := entry("c", "4", "")
-		back.As, back.Event.Kind, back.Event.Message = &ledger.AsNews{}, channels.EventDeleted, channels.Message{ID: "m1"}
+		back.Intent, back.Event.Kind, back.Event.Message = &ledger.NewsIntent{}, channels.EventDeleted, channels.Message{ID: "m1"}
 		if a := h.Accept(back)[0]; a.TurnID != ref.TurnID || a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
@@ -270,7 +270,7 @@ func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		reset := func(key string) ledger.Accepted {
 			e := control(entry("c", key, "/reset"), ledger.EffectReset, "forgotten")
-			e.Say = says(map[ledger.Situation]*ledger.Reply{ledger.ResetAsked: text("forgotten, and not done")})
+			e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.ResetAsked: text("forgotten, and not done")})
 			return h.Accept(e)[0]
 		}
 		var waiting []int64
@@ -281,7 +281,7 @@ func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
 		}
 		elsewhere := h.Begun("d", "3")
 		h.park(elsewhere, "d")
-		if a := reset("4"); a.Situation != ledger.ResetAsked || !slices.Equal(a.Dropped, waiting) {
+		if a := reset("4"); a.Outcome != ledger.ResetAsked || !slices.Equal(a.Dropped, waiting) {
 			t.Errorf("%+v", a)
 		}
 		h.wantCount(2, "SELECT count(*) FROM turns WHERE state = 'cancelled' AND finished_at > 0")
@@ -291,7 +291,7 @@ func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
 		for _, turn := range waiting {
 			h.tooLate(turn, "c")
 		}
-		if a := reset("5"); a.Situation != "" || len(a.Dropped) != 0 {
+		if a := reset("5"); a.Outcome != "" || len(a.Dropped) != 0 {
 			t.Errorf("there is nothing to end: %+v", a)
 		}
 	})

@@ -39,7 +39,7 @@ func TestCommitModesDecideWhatIsSynced(t *testing.T) {
 	mode("start of tool", true, step(task(1, agent.TaskTool, agent.TaskRunning)))
 	mode("start of msg", false, step(task(2, agent.TaskMsg, agent.TaskRunning)))
 	mode("end of turn", false, step(end("done", "answered")))
-	var hold ledger.Hold
+	var hold ledger.Lease
 	mode("take channel", false, func() { hold = h.Hold() })
 	ref = h.Begun("o", "3")
 	mode("end that begins a part", true, func() { h.opens(ref, hold, "o", 0) })

@@ -49,7 +49,7 @@ type engine struct {
 	begins  begun        // which jobs
 	mind    minds
 	policy  *router.Policy
-	desk    *jobs.Desk
+	desk    *jobs.Service
 	jobs    *scheduler.Scheduler
 	space   *workspace.Space
 	files   *files.Service

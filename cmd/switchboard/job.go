@@ -279,7 +279,7 @@ func (e *engine) jobRoutes(mux *http.ServeMux) {
 	})
 	change := func(r *http.Request, c *ledger.JobChange, err error) (any, error) {
 		if err == nil {
-			err = e.router.Change(r.Context(), c, ledger.OwnerHand(ownerName))
+			err = e.router.Change(r.Context(), c, ledger.LocalActor(ownerName))
 		}
 		if err != nil {
 			return nil, err

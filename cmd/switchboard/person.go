@@ -163,7 +163,7 @@ func (e *engine) firstClaim(ctx context.Context) (string, error) {
 		return fmt.Sprintf("to be an admin, send the bot the claim code that was printed at %s; it is good until %s. \"switchboard person claim\" prints another",
 			at(made), at(until)), nil
 	}
-	code, err := e.router.NewClaim(ctx, ledger.OwnerHand(ownerName))
+	code, err := e.router.NewClaim(ctx, ledger.LocalActor(ownerName))
 	if err != nil {
 		return "", err
 	}
@@ -208,7 +208,7 @@ func orNone(list string) string {
 // peopleRoutes change who is let in.
 func (e *engine) peopleRoutes(mux *http.ServeMux) {
 	route(mux, "POST /v1/people/claims", func(r *http.Request) (any, error) {
-		code, err := e.router.NewClaim(r.Context(), ledger.OwnerHand(ownerName))
+		code, err := e.router.NewClaim(r.Context(), ledger.LocalActor(ownerName))
 		return claimCode{code}, err
 	})
 	for _, change := range []ledger.ChangeKind{ledger.ChangeAdd, ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeTools, ledger.ChangeRemove} {
@@ -229,7 +229,7 @@ func (e *engine) peopleRoutes(mux *http.ServeMux) {
 			if err := e.checkPerson(c); err != nil {
 				return nil, err
 			}
-			err := e.router.Change(r.Context(), c, ledger.OwnerHand(ownerName))
+			err := e.router.Change(r.Context(), c, ledger.LocalActor(ownerName))
 			return c.Now, err
 		})
 	}

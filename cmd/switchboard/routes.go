@@ -22,12 +22,12 @@ func (e *engine) routes() http.Handler {
 	e.settingsRoutes(mux)
 	route(mux, "GET "+api.AlivePath, func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
 	route(mux, "POST /v1/turns/{id}/cancel", func(r *http.Request) (any, error) {
-		return struct{}{}, e.router.Cancel(r.Context(), id(r), ledger.OwnerHand(ownerName))
+		return struct{}{}, e.router.Cancel(r.Context(), id(r), ledger.LocalActor(ownerName))
 	})
 	for _, kind := range []ledger.DeliveryChangeKind{ledger.RetryDelivery, ledger.DropDelivery} {
 		route(mux, "POST /v1/deliveries/{id}/"+string(kind), func(r *http.Request) (any, error) {
 			c := &ledger.DeliveryChange{ID: id(r), Kind: kind}
-			err := e.router.Change(r.Context(), c, ledger.OwnerHand(ownerName))
+			err := e.router.Change(r.Context(), c, ledger.LocalActor(ownerName))
 			return c.Done, err
 		})
 	}

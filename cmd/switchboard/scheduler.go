@@ -59,8 +59,8 @@ func (t teller) Warn(ctx context.Context, job scheduler.Job, text string) {
 }
 
 // newDesk makes what stands behind the commands and tools for jobs; the router is made after it.
-func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *jobs.Desk {
-	return &jobs.Desk{Deps: jobs.Deps{
+func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *jobs.Service {
+	return &jobs.Service{Deps: jobs.Deps{
 		Ledger: of, Person: person, Now: time.Now,
 		Begins: func(p scheduler.Payload) bool {
 			return e.begins == allJobs || e.begins == ownJobs && p == scheduler.PayloadMaintenance
@@ -73,7 +73,7 @@ func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *
 		FindRecipient: func(ctx context.Context, person *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
 			return e.router.FindRecipient(ctx, person, to)
 		},
-		Change: func(ctx context.Context, c ledger.Change, by ledger.Hand) error { return e.router.Change(ctx, c, by) },
+		Change: func(ctx context.Context, c ledger.Change, by ledger.Actor) error { return e.router.Change(ctx, c, by) },
 		Zone: func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error) {
 			return e.router.TimeZone(ctx, conv, person)
 		},

@@ -176,7 +176,7 @@ func (e *engine) setSecret(ctx context.Context, c *ledger.SecretChange) (*secret
 	} else if len(used.By) > 0 {
 		return nil, stillUsed(c.Name, used.By)
 	}
-	if err := e.router.Change(ctx, c, ledger.OwnerHand(ownerName)); err != nil {
+	if err := e.router.Change(ctx, c, ledger.LocalActor(ownerName)); err != nil {
 		return nil, err
 	}
 	return used, nil

@@ -249,7 +249,7 @@ func (e *engine) settingsRoutes(mux *http.ServeMux) {
 
 // changeSettings makes the change of an answer for whoever runs the program.
 func (e *engine) changeSettings(ctx context.Context, a settingsAnswer) (any, error) {
-	err := e.router.Change(ctx, a.Change, ledger.OwnerHand(ownerName))
+	err := e.router.Change(ctx, a.Change, ledger.LocalActor(ownerName))
 	a.Version = a.Change.Version
 	return a, err
 }

@@ -181,7 +181,7 @@ func (e *engine) noteFile(ctx context.Context, was *configs.Settings, c *change)
 	if len(note.Diff) == 0 {
 		return
 	}
-	if err := e.db.Router().Change(ctx, note, ledger.Hand{Rule: ledger.RuleSettings}); err != nil {
+	if err := e.db.Router().Change(ctx, note, ledger.Actor{Rule: ledger.RuleSettings}); err != nil {
 		e.log.ErrorContext(ctx, "what the settings file changed cannot be noted in the audit log", "error", err)
 	}
 }

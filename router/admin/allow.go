@@ -65,7 +65,7 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 			case slices.ContainsFunc(known, func(p ledger.Person) bool { return words.Alike(p.Name, name) }):
 				return commands.Says("The name %s looks like that of somebody else. Give another.", render.Escape(name)), nil
 			case code != "":
-				return commands.Answer{As: &ledger.AsDecision{Code: ledger.HashCode(code), Does: ledger.DoesOnce, Pairing: true, Name: name}}, nil
+				return commands.Answer{Intent: &ledger.DecisionIntent{Code: ledger.HashCode(code), Does: ledger.DoesOnce, Pairing: true, Name: name}}, nil
 			}
 			i := slices.IndexFunc(strangers, func(m view.Message) bool { return m.Identity == who })
 			if i < 0 {

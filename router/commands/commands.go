@@ -91,7 +91,7 @@ type Answer struct {
 	// returns is answered too. What an engine that dies has not done is answered by nobody.
 	Beside func(context.Context) Answer
 	// As is what the message is taken as in place of a command with an answer; nil: that.
-	As ledger.As
+	Intent ledger.Intent
 }
 
 // Says is an answer of fixed text.

@@ -25,7 +25,7 @@ const (
 // said before is on its way. Or it takes it back.
 type draft struct {
 	presenter *presenter
-	hold      ledger.Hold
+	hold      ledger.Lease
 	row       ledger.Draft                 // its Stage and PlatformID belong to run until done
 	text      func() (channels.Body, bool) // what is to be shown now; nil: it is taken back
 	// first is what is shown by a first call that nobody can look up: no part of an answer, for if the

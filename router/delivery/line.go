@@ -160,7 +160,7 @@ func (l *Line) hold(ctx, wanted context.Context) {
 
 // use connects until wanted ends, and sends, under the lease, until ctx ends, the lease is
 // lost, or what was begun is over.
-func (l *Line) use(ctx, wanted context.Context, hold ledger.Hold) {
+func (l *Line) use(ctx, wanted context.Context, hold ledger.Lease) {
 	holding, lost := context.WithCancel(ctx)
 	defer lost()
 	s := newSender(l, hold, lost)

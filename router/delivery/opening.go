@@ -69,7 +69,7 @@ func (s *sender) open(conv channels.Conversation) *Opened {
 		return nil
 	}
 	s.working.Add(1) // the lease is not dropped before it is closed
-	return &Opened{Opening: ledger.Opening{Hold: s.hold, Conversation: conv}, sender: s, lock: lock}
+	return &Opened{Opening: ledger.Opening{Lease: s.hold, Conversation: conv}, sender: s, lock: lock}
 }
 
 // lockQuiet locks a conversation in which there is nothing to send; nil: there may be. Called

@@ -14,31 +14,31 @@ type Outbox interface {
 	// TakeChannel takes the channel's lease; ok is false while a living owner
 	// other than this one holds it. Deliveries that an earlier holder left sending
 	// become unknown in the same transaction.
-	TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Hold, ok bool, err error)
+	TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Lease, ok bool, err error)
 	// DropChannel releases the lease.
-	DropChannel(ctx context.Context, hold ledger.Hold) error
+	DropChannel(ctx context.Context, hold ledger.Lease) error
 	// Open lists the conversations of the channel that have deliveries to settle. ErrFenced.
-	Open(ctx context.Context, hold ledger.Hold) ([]channels.Conversation, error)
+	Open(ctx context.Context, hold ledger.Lease) ([]channels.Conversation, error)
 	// Begin looks at the conversation's head. One that is pending and due is set
 	// sending, durable to power loss, and returned; one in state unknown is
 	// returned as it is. With nothing to do it returns nil, and when the head will
 	// be due (zero: there is none). ErrFenced.
-	Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error)
+	Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error)
 	// Note keeps what the adapter notes with a delivery that is being sent, durable to power
 	// loss, and Begin hands it back. ErrFenced, ErrConflict.
-	Note(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, noted string) error
+	Note(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, noted string) error
 	// Taken says whether a message of a delivery's conversation is that of another delivery, or of
 	// a draft. It looks at the latest alone.
 	Taken(ctx context.Context, d *ledger.Delivery, id channels.MessageID) (bool, error)
 	// Settle records what became of a delivery that was begun. More says that the
 	// conversation has deliveries open still, this one among them if it is. ErrFenced.
-	Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (more bool, err error)
+	Settle(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, s ledger.Settlement) (more bool, err error)
 	// Unnamed lists parts of the channel that ended unknown with Settlement.Unnamed, and were not
 	// named since. ErrFenced.
-	Unnamed(ctx context.Context, hold ledger.Hold) ([]ledger.Unnamed, error)
+	Unnamed(ctx context.Context, hold ledger.Lease) ([]ledger.Unnamed, error)
 	// Name commits a message that names parts of one conversation to it, and notes that they are
 	// named. Where none of them needs it any more it does nothing. ErrFenced.
-	Name(ctx context.Context, hold ledger.Hold, lost []ledger.Unnamed, reply ledger.Reply) error
+	Name(ctx context.Context, hold ledger.Lease, lost []ledger.Unnamed, reply ledger.Reply) error
 	// Answered says that there were choices under a message of ours and none of them
 	// can be made any more; approval is what they decided, 0 where it was no approval.
 	Answered(ctx context.Context, message int64) (over bool, approval int64, err error)
@@ -49,7 +49,7 @@ type Outbox interface {
 	Questions(ctx context.Context, approval int64) ([]ledger.Decided, error)
 	// Gone notes that conv is closed to us; first says that this was not known. It is
 	// forgotten when something comes from there again.
-	Gone(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (first bool, err error)
+	Gone(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (first bool, err error)
 }
 
 // Notices says something outside any turn.
@@ -86,20 +86,20 @@ type Drafts interface {
 	// shown already; its platform ID says where, if it is. ready is false while something said before is on
 	// its way in the conversation. ErrConflict: it is a draft no more, or a call begun
 	// by another holder may have shown it where nobody can find it. ErrFenced.
-	BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64, first channels.Body) (begun ledger.Draft, ready bool, err error)
+	BeginDraft(ctx context.Context, hold ledger.Lease, delivery int64, first channels.Body) (begun ledger.Draft, ready bool, err error)
 	// Doubtful hands over a draft whose first call began and is not known to have ended, be it
 	// needed or not: it is as if this hold had begun it. ErrConflict: there is none, or a part is
 	// on its way in the conversation and may be shown nobody knows where. ErrFenced.
-	Doubtful(ctx context.Context, hold ledger.Hold, delivery int64) (ledger.Draft, error)
+	Doubtful(ctx context.Context, hold ledger.Lease, delivery int64) (ledger.Draft, error)
 	// Drafted notes where a draft is shown that this hold began, even if the hold was
 	// lost meanwhile; with no id, that it surely is not. Late says that it is a draft
 	// no more, and is to be taken back.
-	Drafted(ctx context.Context, hold ledger.Hold, delivery int64, id channels.MessageID) (late bool, err error)
+	Drafted(ctx context.Context, hold ledger.Lease, delivery int64, id channels.MessageID) (late bool, err error)
 	// Abandon gives what is shown for a delivery that is being sent a row of its own,
 	// to be taken back: the delivery is sent anew. ErrFenced, ErrConflict.
-	Abandon(ctx context.Context, hold ledger.Hold, delivery int64) error
+	Abandon(ctx context.Context, hold ledger.Lease, delivery int64) error
 	// TakenBack ends the story of a draft that was to be taken back; outcome says how.
-	TakenBack(ctx context.Context, hold ledger.Hold, delivery int64, outcome string) error
+	TakenBack(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error
 }
 
 // ShownTurns holds which turns may be shown at work, so that what is shown of one that has ended is
@@ -110,5 +110,5 @@ type ShownTurns interface {
 	// ShownTurns lists the channel's turns that may be shown at work, and what is to be shown of each now.
 	ShownTurns(ctx context.Context, channel string) ([]ledger.ShownTurn, error)
 	// HideTurn notes that nothing is shown of a turn that has ended. ErrFenced.
-	HideTurn(ctx context.Context, hold ledger.Hold, turn int64) error
+	HideTurn(ctx context.Context, hold ledger.Lease, turn int64) error
 }

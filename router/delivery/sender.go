@@ -32,7 +32,7 @@ var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 // conversation, conversations independent of each other.
 type sender struct {
 	line *Line
-	hold ledger.Hold
+	hold ledger.Lease
 	lost context.CancelFunc // the lease is gone
 
 	mu       sync.Mutex
@@ -65,7 +65,7 @@ type conversation struct {
 	uncertain time.Time
 }
 
-func newSender(l *Line, hold ledger.Hold, lost context.CancelFunc) *sender {
+func newSender(l *Line, hold ledger.Lease, lost context.CancelFunc) *sender {
 	return &sender{line: l, hold: hold, lost: lost, convs: map[channels.ConversationID]*conversation{}, looks: make(chan struct{}, 1)}
 }
 

@@ -50,7 +50,7 @@ func TestTextsAreStoredWithoutCredentials(t *testing.T) {
 		if err != nil || strings.Contains(change.Job.Text, "hunter2") || !strings.Contains(change.Job.Text, "[redacted]") {
 			t.Fatalf("%s: %+v, error %v", way, change, err)
 		}
-		if err := r.Change(t.Context(), change, ledger.Hand{}); err != nil {
+		if err := r.Change(t.Context(), change, ledger.Actor{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestWhatAnAdminTypedIsMarked(t *testing.T) {
 	} {
 		if c.by != nil {
 			give(t, d, &r, c.by, chat, "jobs 1 "+c.option)
-		} else if change, err := d.Edit(t.Context(), "owner", tools.JobEdit{Job: 1, Action: "edit", Options: []string{c.option}}); err != nil || r.Change(t.Context(), change, ledger.Hand{}) != nil {
+		} else if change, err := d.Edit(t.Context(), "owner", tools.JobEdit{Job: 1, Action: "edit", Options: []string{c.option}}); err != nil || r.Change(t.Context(), change, ledger.Actor{}) != nil {
 			t.Fatalf("%s: %v", c.option, err)
 		}
 		if rules := r.jobs[0].Rules; rules.BudgetBy != c.budget || rules.FileBy != c.check {

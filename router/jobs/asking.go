@@ -82,7 +82,7 @@ func target(c *channels.Conversation) scheduler.Target {
 
 // some are jobs by number from after on, at most limit and one that says there are more; of one person,
 // or of everybody.
-func (d *Desk) some(ctx context.Context, a *asking, of string, after int64, limit int) (list []scheduler.Job, more bool, err error) {
+func (d *Service) some(ctx context.Context, a *asking, of string, after int64, limit int) (list []scheduler.Job, more bool, err error) {
 	read := limit + 1
 	if a.conv.Kind != channels.Direct {
 		read = mostRead

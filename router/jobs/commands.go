@@ -18,7 +18,7 @@ import (
 )
 
 // Commands are the rows of /remind, /jobs and /notifications.
-func (d *Desk) Commands() []commands.Command {
+func (d *Service) Commands() []commands.Command {
 	return []commands.Command{
 		{Name: "remind", Typed: true, Args: "WHEN WHAT", About: commands.Text{
 			EN: "remind you of something, for example: tomorrow at 9 to call Ann", DE: "dich an etwas erinnern, wie in tomorrow at 9 to call Ann",
@@ -62,16 +62,16 @@ func says(err error, retry string) (commands.Answer, error) {
 	return answer, nil
 }
 
-func (d *Desk) remind(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+func (d *Service) remind(ctx context.Context, c *commands.Call) (commands.Answer, error) {
 	if c.Args == "" {
 		return commands.Says("Write \"%sremind\", when, and what: \"%[1]sremind tomorrow at 9 to call Ann\", \"%[1]sremind in 20 minutes tea\", "+
 			"\"%[1]sremind every weekday at 8 stand up\". \"%[1]sjobs\" lists them.", c.Slash), nil
 	}
-	return d.added(ctx, c, wish{payload: scheduler.PayloadNotify, when: c.Args}, "remind")
+	return d.added(ctx, c, request{payload: scheduler.PayloadNotify, when: c.Args}, "remind")
 }
 
 // added answers a command that adds a job.
-func (d *Desk) added(ctx context.Context, c *commands.Call, w wish, retry string) (commands.Answer, error) {
+func (d *Service) added(ctx context.Context, c *commands.Call, w request, retry string) (commands.Answer, error) {
 	change, err := d.add(ctx, asked(c), w)
 	if err != nil {
 		return says(err, retry)
@@ -80,7 +80,7 @@ func (d *Desk) added(ctx context.Context, c *commands.Call, w wish, retry string
 }
 
 // done makes a change, and answers with what the job is then.
-func (d *Desk) done(c *commands.Call, change *ledger.JobChange) commands.Answer {
+func (d *Service) done(c *commands.Call, change *ledger.JobChange) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		job := change.Done
 		answer := commands.Answer{Text: d.became(change, cmp.Or(c.Session.TimeZone, c.Person.TimeZone)), Taint: taintOf(c.Person.Name, *job)}
@@ -107,7 +107,7 @@ func madeButtons(job *scheduler.Job, language string) []commands.Button {
 }
 
 // Made are the buttons under an answer of the agent that says what a person's turn made: those of a job, where it made one.
-func (d *Desk) Made(ctx context.Context, made []string, person, language string) []commands.Button {
+func (d *Service) Made(ctx context.Context, made []string, person, language string) []commands.Button {
 	var id int64
 	if _, err := fmt.Sscanf(made[0], madeCode, &id); err != nil || len(made) > 1 {
 		return nil
@@ -138,7 +138,7 @@ func cities(language string) (buttons []commands.Button) {
 }
 
 // became says what a change did, to somebody of whom made says more.
-func (d *Desk) became(c *ledger.JobChange, own string) string {
+func (d *Service) became(c *ledger.JobChange, own string) string {
 	job := c.Done
 	kind := job.Payload.Kind()
 	switch c.Kind {
@@ -170,7 +170,7 @@ var verbs = map[string]ledger.JobChangeKind{
 	"delete": ledger.RemoveJob, "remove": ledger.RemoveJob, "snooze": ledger.SnoozeJob,
 }
 
-func (d *Desk) jobs(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+func (d *Service) jobs(ctx context.Context, c *commands.Call) (commands.Answer, error) {
 	first, rest, _ := strings.Cut(c.Args, " ")
 	rest = strings.TrimSpace(rest)
 	id, err := strconv.ParseInt(first, 10, 64)
@@ -178,9 +178,9 @@ func (d *Desk) jobs(ctx context.Context, c *commands.Call) (commands.Answer, err
 	case err == nil:
 		return d.oneJob(ctx, c, id, rest)
 	case verb == "add" && rest != "":
-		return d.added(ctx, c, wish{payload: scheduler.PayloadAgent, when: rest}, "jobs add")
+		return d.added(ctx, c, request{payload: scheduler.PayloadAgent, when: rest}, "jobs add")
 	case verb == "heartbeat" && rest != "":
-		return d.added(ctx, c, wish{payload: scheduler.PayloadHeartbeat, when: rest}, "jobs heartbeat")
+		return d.added(ctx, c, request{payload: scheduler.PayloadHeartbeat, when: rest}, "jobs heartbeat")
 	case verb == "", verb == "all", verb == "after":
 		return d.list(ctx, c, strings.Fields(strings.ToLower(c.Args)))
 	}
@@ -189,7 +189,7 @@ func (d *Desk) jobs(ctx context.Context, c *commands.Call) (commands.Answer, err
 }
 
 // oneJob shows a job, or does what stands behind its number.
-func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest string) (commands.Answer, error) {
+func (d *Service) oneJob(ctx context.Context, c *commands.Call, id int64, rest string) (commands.Answer, error) {
 	a := asked(c)
 	verb, more, _ := strings.Cut(rest, " ")
 	verb, more = strings.ToLower(verb), strings.TrimSpace(more)
@@ -199,14 +199,14 @@ func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest stri
 	case verb == "when" && more == "":
 		return d.asksWhen(ctx, a, id)
 	case verb == "when":
-		change, err = d.edit(ctx, a, id, wish{when: more})
+		change, err = d.edit(ctx, a, id, request{when: more})
 	case verb == "text":
-		change, err = d.edit(ctx, a, id, wish{text: more})
+		change, err = d.edit(ctx, a, id, request{text: more})
 	case verb == "history":
 		before, _ := strconv.ParseInt(strings.TrimPrefix(more, "before "), 10, 64)
 		return d.history(ctx, a, id, before)
 	case hasOption(verb):
-		change, err = d.edit(ctx, a, id, wish{options: []string{verb + " " + more}})
+		change, err = d.edit(ctx, a, id, request{options: []string{verb + " " + more}})
 	case verb == "":
 		return d.show(ctx, a, id)
 	case kind != "":
@@ -233,7 +233,7 @@ func nextWhen(id int64) commands.Button {
 }
 
 // asksWhen asks for what a job is to become.
-func (d *Desk) asksWhen(ctx context.Context, a *asking, id int64) (commands.Answer, error) {
+func (d *Service) asksWhen(ctx context.Context, a *asking, id int64) (commands.Answer, error) {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return says(err, "")
@@ -244,7 +244,7 @@ func (d *Desk) asksWhen(ctx context.Context, a *asking, id int64) (commands.Answ
 }
 
 // change makes a change of a job that there is.
-func (d *Desk) change(ctx context.Context, a *asking, id int64, kind ledger.JobChangeKind, more string) (*ledger.JobChange, error) {
+func (d *Service) change(ctx context.Context, a *asking, id int64, kind ledger.JobChangeKind, more string) (*ledger.JobChange, error) {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func (d *Desk) change(ctx context.Context, a *asking, id int64, kind ledger.JobC
 }
 
 // ranJustNow refuses a tool to run a job twice within a minute: a task could have itself run for ever.
-func (d *Desk) ranJustNow(ctx context.Context, id int64) error {
+func (d *Service) ranJustNow(ctx context.Context, id int64) error {
 	runs, err := d.Ledger.Runs(ctx, id, 0, 10)
 	for _, r := range runs {
 		if err == nil && r.State != scheduler.RunSkipped && r.State != scheduler.RunMissed && d.Now().Sub(r.Slot) < leastPause {
@@ -281,7 +281,7 @@ func (d *Desk) ranJustNow(ctx context.Context, id int64) error {
 func deleted(id int64) *fault { return faulty("refused", "Job %d is deleted.", id) }
 
 // snoozedUntil is when a reminder comes again.
-func (d *Desk) snoozedUntil(a *asking, job *scheduler.Job, by string) (time.Time, error) {
+func (d *Service) snoozedUntil(a *asking, job *scheduler.Job, by string) (time.Time, error) {
 	now := d.Now()
 	if job.Payload != scheduler.PayloadNotify {
 		return now, faulty("refused", "Only reminders can be snoozed.")

@@ -15,7 +15,7 @@ import (
 )
 
 // list is a page of jobs: "[all] [after NUMBER]".
-func (d *Desk) list(ctx context.Context, c *commands.Call, args []string) (commands.Answer, error) {
+func (d *Service) list(ctx context.Context, c *commands.Call, args []string) (commands.Answer, error) {
 	a, command := asked(c), "jobs"
 	of := a.person.Name
 	if len(args) > 0 && args[0] == "all" {
@@ -45,7 +45,7 @@ func (d *Desk) list(ctx context.Context, c *commands.Call, args []string) (comma
 }
 
 // listed are jobs for people to read.
-func (d *Desk) listed(list []scheduler.Job, owners bool, after int64) string {
+func (d *Service) listed(list []scheduler.Job, owners bool, after int64) string {
 	var b strings.Builder
 	switch {
 	case len(list) == 0 && after > 0:
@@ -62,7 +62,7 @@ func (d *Desk) listed(list []scheduler.Job, owners bool, after int64) string {
 	return b.String()
 }
 
-func (d *Desk) show(ctx context.Context, a *asking, id int64) (commands.Answer, error) {
+func (d *Service) show(ctx context.Context, a *asking, id int64) (commands.Answer, error) {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return says(err, "")
@@ -70,7 +70,7 @@ func (d *Desk) show(ctx context.Context, a *asking, id int64) (commands.Answer, 
 	return commands.Answer{Text: d.detail(job, a.owners(job), d.where(ctx, a, job)), Taint: taintOf(a.person.Name, *job), Buttons: jobButtons(job)}, nil
 }
 
-func (d *Desk) history(ctx context.Context, a *asking, id, before int64) (commands.Answer, error) {
+func (d *Service) history(ctx context.Context, a *asking, id, before int64) (commands.Answer, error) {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return says(err, "")
@@ -102,7 +102,7 @@ func runsOf(job *scheduler.Job, runs []scheduler.Run, before int64) string {
 }
 
 // notifications lists what jobs told, and marks as read what is shown.
-func (d *Desk) notifications(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+func (d *Service) notifications(ctx context.Context, c *commands.Call) (commands.Answer, error) {
 	if c.Conversation().Kind != channels.Direct {
 		return commands.Says("Others would read it here: please ask in a direct chat with me."), nil
 	}

@@ -37,7 +37,7 @@ func short(text string, n int) string { return render.Escape(words.OneLine(text,
 
 // made says what a job is from now on, to somebody who surely reads times in the zone own (empty: that is not
 // known): when, with its zone unless it is that, what, and, of what comes again, the next three times.
-func (d *Desk) made(job *scheduler.Job, own string) string {
+func (d *Service) made(job *scheduler.Job, own string) string {
 	text := named(job)
 	if begins, ok := promises[job.Payload]; ok {
 		text = begins + render.Escape(d.comes(job, own))
@@ -75,7 +75,7 @@ var promises = map[scheduler.Payload]string{
 }
 
 // comes is when a job is due: "tomorrow, Tue 24 Nov, 09:00 (Europe/Rome)".
-func (d *Desk) comes(job *scheduler.Job, own string) string {
+func (d *Service) comes(job *scheduler.Job, own string) string {
 	when := whenIs(job)
 	if next, ok := job.Spec.Next(d.Now()); job.Spec.At != "" && ok {
 		zone, err := scheduler.Zone(job.Spec.Zone)
@@ -124,7 +124,7 @@ func whenIs(job *scheduler.Job) string {
 }
 
 // upcoming are the next times of a job in its zone; empty: none is left.
-func (d *Desk) upcoming(job *scheduler.Job, n int) string {
+func (d *Service) upcoming(job *scheduler.Job, n int) string {
 	if job.State != scheduler.JobActive {
 		return ""
 	}
@@ -178,7 +178,7 @@ func source(job *scheduler.Job) string {
 }
 
 // where names the chat in which a job speaks; empty: in none.
-func (d *Desk) where(ctx context.Context, a *asking, job *scheduler.Job) string {
+func (d *Service) where(ctx context.Context, a *asking, job *scheduler.Job) string {
 	if job.Target.Channel == "" {
 		return ""
 	}
@@ -190,7 +190,7 @@ func (d *Desk) where(ctx context.Context, a *asking, job *scheduler.Job) string 
 }
 
 // detail is all about a job; where names the chat in which it speaks.
-func (d *Desk) detail(job *scheduler.Job, owners bool, where string) string {
+func (d *Service) detail(job *scheduler.Job, owners bool, where string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:\n\n%s\n", named(job), short(cmp.Or(job.Text, job.Name), 1000))
 	if owners {

@@ -16,7 +16,7 @@ import (
 	"switchboard/scheduler"
 )
 
-var _ tools.Schedule = (*Desk)(nil)
+var _ tools.Schedule = (*Service)(nil)
 
 var payloads = map[string]scheduler.Payload{
 	tools.JobRemind: scheduler.PayloadNotify, tools.JobTask: scheduler.PayloadAgent, tools.JobSend: scheduler.PayloadSend,
@@ -24,7 +24,7 @@ var payloads = map[string]scheduler.Payload{
 }
 
 // calling is who a tool is used for, and where.
-func (d *Desk) calling(ctx context.Context, call tools.Call) (*asking, error) {
+func (d *Service) calling(ctx context.Context, call tools.Call) (*asking, error) {
 	person := d.Person(call.Session.Person)
 	if person == nil {
 		return nil, faulty("not_served", "%s is not somebody I know", call.Session.Person)
@@ -42,7 +42,7 @@ func (d *Desk) calling(ctx context.Context, call tools.Call) (*asking, error) {
 }
 
 // AddJob implements tools.Schedule.
-func (d *Desk) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) tools.Result {
+func (d *Service) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) tools.Result {
 	if call.Session.Alone && call.Taint != tools.Clean { // else what was read could go on by itself, in more and more jobs
 		return refused(faulty("not_permitted", "a job that has read %s makes no other jobs: nobody is there to see it", call.Taint.Words()))
 	}
@@ -50,7 +50,7 @@ func (d *Desk) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) to
 	if err != nil {
 		return refused(err)
 	}
-	w := wish{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
+	w := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
 	if job.Kind == tools.JobSend {
 		to, _, refusal := d.FindRecipient(ctx, a.person, strings.TrimSpace(job.To))
 		if refusal != nil {
@@ -64,11 +64,11 @@ func (d *Desk) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) to
 
 // Keeps implements tools.Schedule: of a reminder the text, and where it comes again and again, or cannot be
 // read, also when. What acts later, or by another zone, is all one thing to say.
-func (d *Desk) Keeps(ctx context.Context, job tools.NewJob) []string {
+func (d *Service) Keeps(ctx context.Context, job tools.NewJob) []string {
 	if job.Kind != tools.JobRemind || job.Zone != "" {
 		return []string{strings.Join([]string{job.Kind, job.When, job.Text, job.Zone}, " ")}
 	}
-	when, text, err := d.time(ctx, &asking{}, wish{when: job.When, text: job.Text, zone: "UTC"})
+	when, text, err := d.time(ctx, &asking{}, request{when: job.When, text: job.Text, zone: "UTC"})
 	if when.Says != "" && job.Text == "" && when.Rest == "" {
 		text = when.Said // what a timer says is ours
 	}
@@ -82,7 +82,7 @@ func (d *Desk) Keeps(ctx context.Context, job tools.NewJob) []string {
 }
 
 // ListJobs implements tools.Schedule.
-func (d *Desk) ListJobs(ctx context.Context, call tools.Call, which tools.JobList) tools.Result {
+func (d *Service) ListJobs(ctx context.Context, call tools.Call, which tools.JobList) tools.Result {
 	a, err := d.calling(ctx, call)
 	if err != nil {
 		return refused(err)
@@ -108,7 +108,7 @@ func (d *Desk) ListJobs(ctx context.Context, call tools.Call, which tools.JobLis
 	return tools.Result{End: tools.EndOK, Output: plain(text), Taint: taintOf(a.person.Name, list...)}
 }
 
-func (d *Desk) oneListed(ctx context.Context, a *asking, id int64) tools.Result {
+func (d *Service) oneListed(ctx context.Context, a *asking, id int64) tools.Result {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return refused(err)
@@ -122,7 +122,7 @@ func (d *Desk) oneListed(ctx context.Context, a *asking, id int64) tools.Result 
 }
 
 // ChangeJob implements tools.Schedule.
-func (d *Desk) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdit) tools.Result {
+func (d *Service) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdit) tools.Result {
 	a, err := d.calling(ctx, call)
 	if err != nil {
 		return refused(err)
@@ -132,7 +132,7 @@ func (d *Desk) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdi
 }
 
 // DescribeChange implements tools.Schedule: "remove reminder 36: call Ann". What is refused now is not asked.
-func (d *Desk) DescribeChange(ctx context.Context, call tools.Call, edit tools.JobEdit) tools.Deed {
+func (d *Service) DescribeChange(ctx context.Context, call tools.Call, edit tools.JobEdit) tools.Deed {
 	a, err := d.calling(ctx, call)
 	if err == nil {
 		_, err = d.edited(ctx, a, edit)
@@ -165,22 +165,22 @@ func (d *Desk) DescribeChange(ctx context.Context, call tools.Call, edit tools.J
 }
 
 // edited makes the change that an edit asks for.
-func (d *Desk) edited(ctx context.Context, a *asking, edit tools.JobEdit) (*ledger.JobChange, error) {
+func (d *Service) edited(ctx context.Context, a *asking, edit tools.JobEdit) (*ledger.JobChange, error) {
 	if edit.Action == string(ledger.EditJob) {
-		return d.edit(ctx, a, edit.Job, wish{when: edit.When, text: edit.Text, zone: edit.Zone, options: edit.Options})
+		return d.edit(ctx, a, edit.Job, request{when: edit.When, text: edit.Text, zone: edit.Zone, options: edit.Options})
 	}
 	if edit.Action == "set" {
-		return d.edit(ctx, a, edit.Job, wish{options: []string{edit.Text}})
+		return d.edit(ctx, a, edit.Job, request{options: []string{edit.Text}})
 	}
 	return d.change(ctx, a, edit.Job, ledger.JobChangeKind(edit.Action), "")
 }
 
 // changed makes a change for a tool and says what became of it.
-func (d *Desk) changed(ctx context.Context, call tools.Call, change *ledger.JobChange, err error) tools.Result {
+func (d *Service) changed(ctx context.Context, call tools.Call, change *ledger.JobChange, err error) tools.Result {
 	if err != nil {
 		return refused(err)
 	}
-	by := ledger.Hand{Person: call.Session.Person, Rule: ledger.RulePeople, Turn: call.Session.Turn}
+	by := ledger.Actor{Person: call.Session.Person, Rule: ledger.RulePeople, Turn: call.Session.Turn}
 	if err := d.Change(ctx, change, by); errors.Is(err, ledger.ErrNotFound) {
 		return refused(faulty("not_found", "you have no such job"))
 	} else if said, ok := errors.AsType[*ledger.StateError](err); ok {
@@ -214,12 +214,12 @@ func plain(markdown string) string { return render.Parse(markdown).Plain() }
 
 // Add makes the change that adds a job for a person who is named by whoever runs the program. It
 // speaks in the direct chat that the person used last, or where To says.
-func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob) (*ledger.JobChange, error) {
+func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*ledger.JobChange, error) {
 	p := d.Person(person)
 	if p == nil {
 		return nil, UnknownPerson(person)
 	}
-	w := wish{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
+	w := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
 	if w.payload == "" || job.Kind == tools.JobSend && job.To == "" {
 		return nil, errors.New("a message to others needs somebody to whom it goes")
 	}
@@ -235,12 +235,12 @@ func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob) (*ledge
 }
 
 // Edit makes a change of anybody's job for whoever runs the program, who is an admin.
-func (d *Desk) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*ledger.JobChange, error) {
+func (d *Service) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*ledger.JobChange, error) {
 	return d.edited(ctx, d.machine(admin), edit)
 }
 
 // Show is anybody's job, with all about it in plain text, for whoever runs the program.
-func (d *Desk) Show(ctx context.Context, id int64) (*scheduler.Job, string, error) {
+func (d *Service) Show(ctx context.Context, id int64) (*scheduler.Job, string, error) {
 	job, err := d.job(ctx, d.machine(""), id)
 	if err != nil {
 		return nil, "", err
@@ -249,7 +249,7 @@ func (d *Desk) Show(ctx context.Context, id int64) (*scheduler.Job, string, erro
 }
 
 // Said is what a change that was made came to, in plain text.
-func (d *Desk) Said(c *ledger.JobChange) string { return plain(d.became(c, "")) + itsNumber(c) }
+func (d *Service) Said(c *ledger.JobChange) string { return plain(d.became(c, "")) + itsNumber(c) }
 
 // itsNumber says by which number a job is changed later, where nothing else does.
 func itsNumber(c *ledger.JobChange) string {
@@ -261,6 +261,6 @@ func itsNumber(c *ledger.JobChange) string {
 }
 
 // machine is whoever runs the program on this machine.
-func (d *Desk) machine(name string) *asking {
+func (d *Service) machine(name string) *asking {
 	return &asking{person: &ledger.Person{Name: name, Role: ledger.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, slash: "/", machine: true}
 }

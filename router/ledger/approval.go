@@ -65,8 +65,8 @@ type Decided struct {
 	By, Why      string
 }
 
-// AsDecision is a code that was typed to decide an approval.
-type AsDecision struct {
+// DecisionIntent is a code that was typed to decide an approval.
+type DecisionIntent struct {
 	Code []byte // HashCode of the code
 	Does Does
 	Why  string // with DoesDeny
@@ -75,30 +75,30 @@ type AsDecision struct {
 	Name    string // with Pairing, what to call them; empty: as they call themselves
 }
 
-// AsRevoke takes a grant back.
-type AsRevoke struct {
+// RevokeIntent takes a grant back.
+type RevokeIntent struct {
 	Grant int64
 	// AnyPerson: also what was granted to others (admins).
 	AnyPerson bool
 }
 
-func (*AsDecision) as() {}
-func (*AsRevoke) as()   {}
+func (*DecisionIntent) intent() {}
+func (*RevokeIntent) intent()   {}
 
 // Situations of decisions.
 const (
-	ApprovalAllowed  Situation = "approval_allowed"
-	ApprovalDenied   Situation = "approval_denied"
-	ApprovalByButton Situation = "approval_by_button" // a plain yes or no is not enough for it
-	ApprovalUnknown  Situation = "approval_unknown"   // no such code in this conversation
-	PairingDone      Situation = "pairing_done"
-	PairingRefused   Situation = "pairing_refused"
-	LinkHalf         Situation = "link_half"    // this side confirmed it, and the other did not yet
-	LinkAllowed      Situation = "link_allowed" // to whoever made the code
-	LinkDenied       Situation = "link_denied"
-	ApprovalNotYours Situation = "approval_not_yours" // only admins decide
-	ApprovalOver     Situation = "approval_over"      // decided before, expired or cancelled
-	ApprovalOnceOnly Situation = "approval_once_only" // no grants for turns that read outside text, nor for commands that may load files
-	GrantRevoked     Situation = "grant_revoked"
-	GrantUnknown     Situation = "grant_unknown"
+	ApprovalAllowed  Outcome = "approval_allowed"
+	ApprovalDenied   Outcome = "approval_denied"
+	ApprovalByButton Outcome = "approval_by_button" // a plain yes or no is not enough for it
+	ApprovalUnknown  Outcome = "approval_unknown"   // no such code in this conversation
+	PairingDone      Outcome = "pairing_done"
+	PairingRefused   Outcome = "pairing_refused"
+	LinkHalf         Outcome = "link_half"    // this side confirmed it, and the other did not yet
+	LinkAllowed      Outcome = "link_allowed" // to whoever made the code
+	LinkDenied       Outcome = "link_denied"
+	ApprovalNotYours Outcome = "approval_not_yours" // only admins decide
+	ApprovalOver     Outcome = "approval_over"      // decided before, expired or cancelled
+	ApprovalOnceOnly Outcome = "approval_once_only" // no grants for turns that read outside text, nor for commands that may load files
+	GrantRevoked     Outcome = "grant_revoked"
+	GrantUnknown     Outcome = "grant_unknown"
 )

@@ -9,7 +9,7 @@ import (
 
 // A Change sets something that admins, or people in their own sessions, may set at run time:
 // a type for each kind of thing. The store applies it in a transaction of its own
-// (Changes.Change), or in the one that accepts the command (AsControl.Change), writes its audit
+// (Changes.Change), or in the one that accepts the command (ControlIntent.Change), writes its audit
 // row there, and fills in what the type says of the result. One that is refused is a
 // *StateError; then nothing was changed, and the refusal has an audit row.
 type Change interface {

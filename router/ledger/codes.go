@@ -20,9 +20,9 @@ const (
 	ActionLink  = "link"  // makes whoever sends it the person who made it
 )
 
-// AsCode is a code that does something for its sender. A stranger for whom it does nothing
-// is kept like any other, with no situation.
-type AsCode struct {
+// CodeIntent is a code that does something for its sender. A stranger for whom it does nothing
+// is kept like any other, with no outcome.
+type CodeIntent struct {
 	Code []byte // HashCode of the code
 	// Kind is ActionClaim or ActionLink; empty: either. ActionApproval: a stranger answers whether
 	// their account is to become somebody's, by a code or a button.
@@ -44,10 +44,10 @@ type Link struct {
 	Was    string                // who the sender is until then; empty: a stranger
 }
 
-// AsPairing is what a stranger writes where pairing is on. Where no code is due they are
-// kept like any other, with no situation.
-type AsPairing struct {
-	Identity, Name string   // as in AsCode
+// PairingIntent is what a stranger writes where pairing is on. Where no code is due they are
+// kept like any other, with no outcome.
+type PairingIntent struct {
+	Identity, Name string   // as in CodeIntent
 	Request        *Request // is asked with PairingAsked
 }
 
@@ -62,5 +62,5 @@ type Request struct {
 	Joined    Reply // of a link: what is said then to whoever made the code
 }
 
-func (*AsCode) as()    {}
-func (*AsPairing) as() {}
+func (*CodeIntent) intent()    {}
+func (*PairingIntent) intent() {}

@@ -7,7 +7,7 @@ import (
 )
 
 // Hold is a channel's lease.
-type Hold struct {
+type Lease struct {
 	Channel string
 	Fence   int64
 }
@@ -83,16 +83,16 @@ type Unnamed struct {
 	Written      time.Time // when it was committed
 }
 
-// A Hand is who does something by hand, and the rule that lets them.
-type Hand struct {
+// An Actor is who does something by hand, and the rule that lets them.
+type Actor struct {
 	Person string
 	Rule   string
 	Turn   int64 // by a tool in this turn; 0: not
 	Button bool  // by a button that gives a command
 }
 
-// OwnerHand is whoever runs the program on this machine, under a person's name.
-func OwnerHand(person string) Hand { return Hand{Person: person, Rule: RuleMachine} }
+// LocalActor is whoever runs the program on this machine, under a person's name.
+func LocalActor(person string) Actor { return Actor{Person: person, Rule: RuleMachine} }
 
 // A MendedDelivery is what became of a delivery by hand.
 type MendedDelivery struct {

@@ -15,13 +15,13 @@ type Entry struct {
 	Sender Sender
 	Origin string // chat | api | job
 	Taint  tools.Taint
-	// As is what the event is taken as: *AsTurn, *AsControl, *AsEdit, *AsAction, *AsCode,
-	// *AsPairing, *AsDecision, *AsRevoke, *AsAudit or *AsNews.
-	As As
+	// As is what the event is taken as: *TurnIntent, *ControlIntent, *EditIntent, *ActionIntent, *CodeIntent,
+	// *PairingIntent, *DecisionIntent, *RevokeIntent, *AuditIntent or *NewsIntent.
+	Intent Intent
 	// Button is the code of the button by which As was given as a command: it is used up in the
 	// same transaction, and if it cannot be, nothing is done. Empty: none was.
 	Button []byte
-	// Say renders what is said of what became of the entry, by Accepted.Situation, which only the
+	// Say renders what is said of what became of the entry, by Accepted.Outcome, which only the
 	// transaction knows; nil: nothing is said. It is called in the transaction, once for each time that this is
 	// tried: it must not wait, and ask no database.
 	Say func(*Accepted) *Reply
@@ -50,17 +50,17 @@ type Sender struct {
 }
 
 // As is what an event is taken as.
-type As interface{ as() }
+type Intent interface{ intent() }
 
-// AsTurn queues a message as a turn.
-type AsTurn struct {
+// TurnIntent queues a message as a turn.
+type TurnIntent struct {
 	// Mode is what it does beside a running turn of the same person in the session: queue |
 	// steer (Absorb may merge it) | interrupt (that turn is asked to stop) | collect (merged
 	// into the person's queued turn if that is the newest in the session, which waits
 	// CollectWindow longer). Empty: queue.
 	Mode          string
 	CollectWindow time.Duration
-	// QueueLimit is how many turns may wait in the session; SituationBusy if they do.
+	// QueueLimit is how many turns may wait in the session; OutcomeBusy if they do.
 	QueueLimit int
 	// Asked is since when the person waits for the answer, where that is before now; zero:
 	// it is not.
@@ -84,8 +84,8 @@ type AsTurn struct {
 	Says Does
 }
 
-// AsControl applies a command at once and answers it, with no turn.
-type AsControl struct {
+// ControlIntent applies a command at once and answers it, with no turn.
+type ControlIntent struct {
 	Effect Effect
 	// AnyPerson lets EffectCancel stop another person's turn (admins).
 	AnyPerson bool
@@ -100,50 +100,50 @@ type AsControl struct {
 	Say func() *Reply
 	// Admins: Change is for admins, which the sender has to be still when it is made.
 	Admins bool
-	// Reply answers it, whatever the situation; nil: nothing does.
+	// Reply answers it, whatever the outcome; nil: nothing does.
 	Reply *Reply
 }
 
-// AsEdit is a message's new state; see Edited.
-type AsEdit struct {
-	OnEdit string // what it does to a running turn: steer | restart | ignore
-	Turn   AsTurn // what it becomes if the message was never taken
+// EditIntent is a message's new state; see Edited.
+type EditIntent struct {
+	OnEdit string     // what it does to a running turn: steer | restart | ignore
+	Turn   TurnIntent // what it becomes if the message was never taken
 }
 
-// AsAction is a button that was pressed; see ActionState.
-type AsAction struct {
-	Code []byte // HashCode of the button's code
-	Turn AsTurn // what a choice becomes
+// ActionIntent is a button that was pressed; see ActionState.
+type ActionIntent struct {
+	Code []byte     // HashCode of the button's code
+	Turn TurnIntent // what a choice becomes
 }
 
-// AsAudit keeps an event for people to look up; nobody answers it.
-type AsAudit struct {
+// AuditIntent keeps an event for people to look up; nobody answers it.
+type AuditIntent struct {
 	Why Audit
 	// Reason says why it is AuditRejected.
 	Reason string
 }
 
-// AsNews is what the platform itself says, by the event's kind: that a conversation is
+// NewsIntent is what the platform itself says, by the event's kind: that a conversation is
 // closed to us or open again (EventMember), has a new ID everywhere (EventMoved), or that
 // a message was taken back (EventDeleted): then its queued turn ends, its running one is
 // asked to stop and its text is forgotten. No message is kept.
-type AsNews struct{}
+type NewsIntent struct{}
 
-func (*AsTurn) as()    {}
-func (*AsControl) as() {}
-func (*AsEdit) as()    {}
-func (*AsAction) as()  {}
-func (*AsAudit) as()   {}
-func (*AsNews) as()    {}
+func (*TurnIntent) intent()    {}
+func (*ControlIntent) intent() {}
+func (*EditIntent) intent()    {}
+func (*ActionIntent) intent()  {}
+func (*AuditIntent) intent()   {}
+func (*NewsIntent) intent()    {}
 
 // Turn is the turn that the entry becomes, or may become; nil: it cannot.
-func (e *Entry) Turn() *AsTurn {
-	switch as := e.As.(type) {
-	case *AsTurn:
+func (e *Entry) Turn() *TurnIntent {
+	switch as := e.Intent.(type) {
+	case *TurnIntent:
 		return as
-	case *AsEdit:
+	case *EditIntent:
 		return &as.Turn
-	case *AsAction:
+	case *ActionIntent:
 		return &as.Turn
 	}
 	return nil
@@ -165,43 +165,43 @@ type Effect string
 const (
 	EffectNone Effect = ""
 	// EffectCancel asks the person's open turn to stop: the one that runs, else the next, else
-	// one that waits for a decision. One that nobody works on ends at once, SituationDropped; with none, SituationIdle.
+	// one that waits for a decision. One that nobody works on ends at once, OutcomeDropped; with none, OutcomeIdle.
 	EffectCancel Effect = "cancel"
 	EffectReset  Effect = "reset" // forget the conversation so far; turns that wait for a decision end, ResetAsked
 	EffectLink   Effect = "link"  // the reply brings a new link code, and ends the person's older ones
 )
 
-// A Situation is something that is known in a transaction alone and answered there.
-type Situation string
+// A Outcome is something that is known in a transaction alone and answered there.
+type Outcome string
 
 const (
-	SituationBusy    Situation = "busy"            // AsTurn.QueueLimit turns wait already: it is answered instead
-	SituationIdle    Situation = "idle"            // there is nothing to cancel
-	SituationDropped Situation = "dropped"         // nobody worked on what was cancelled
-	ResetAsked       Situation = "reset_asked"     // EffectReset ended turns that waited for a decision
-	RetryNone        Situation = "retry_none"      // the person has no turn here
-	RetryUnclear     Situation = "retry_unclear"   // the message replied to is of no turn
-	RetryOpen        Situation = "retry_open"      // the turn has not ended yet
-	RetryNotYours    Situation = "retry_not_yours" // it is another person's
-	RetryForgotten   Situation = "retry_forgotten" // the conversation was reset since, or the message is kept no more
-	ChoiceLeft       Situation = "choice_left"     // the person wants nothing to be done
-	EditTooLate      Situation = "edit_too_late"   // the edited message was answered before
-	EditAsked        Situation = "edit_asked"      // the edited message's turn waits for a decision
-	CommandPressed   Situation = "command_pressed" // it gives Accepted.Command: nothing was kept of it, and it is to come again as that
-	ChangeRefused    Situation = "change_refused"  // Accepted.Refusal says why
-	ClaimDone        Situation = "claim_done"      // the sender is an admin now
-	ClaimWrong       Situation = "claim_wrong"     // there is no such code
-	ClaimUsed        Situation = "claim_used"      // it was used before
-	ClaimExpired     Situation = "claim_expired"   // it is too old
-	ClaimNeedless    Situation = "claim_needless"  // the sender is an admin already; the code stays good
-	ClaimByFile      Situation = "claim_by_file"   // the settings name the sender, and decide
-	PairingAsked     Situation = "pairing_asked"   // AsPairing: the sender gets a code, and the admins are asked
-	LinkWrong        Situation = "link_wrong"      // no such link code, used before, too old, or of nobody who is known
-	LinkSame         Situation = "link_same"       // the sender made it; the code stays good, as it does with the next two
-	LinkByFile       Situation = "link_by_file"    // the settings name the sender, and decide
-	LinkAdmin        Situation = "link_admin"      // the sender would be an admin no more
-	LinkAsked        Situation = "link_asked"      // both sides are asked
-	LinkDone         Situation = "link_done"
+	OutcomeBusy    Outcome = "busy"            // TurnIntent.QueueLimit turns wait already: it is answered instead
+	OutcomeIdle    Outcome = "idle"            // there is nothing to cancel
+	OutcomeDropped Outcome = "dropped"         // nobody worked on what was cancelled
+	ResetAsked     Outcome = "reset_asked"     // EffectReset ended turns that waited for a decision
+	RetryNone      Outcome = "retry_none"      // the person has no turn here
+	RetryUnclear   Outcome = "retry_unclear"   // the message replied to is of no turn
+	RetryOpen      Outcome = "retry_open"      // the turn has not ended yet
+	RetryNotYours  Outcome = "retry_not_yours" // it is another person's
+	RetryForgotten Outcome = "retry_forgotten" // the conversation was reset since, or the message is kept no more
+	ChoiceLeft     Outcome = "choice_left"     // the person wants nothing to be done
+	EditTooLate    Outcome = "edit_too_late"   // the edited message was answered before
+	EditAsked      Outcome = "edit_asked"      // the edited message's turn waits for a decision
+	CommandPressed Outcome = "command_pressed" // it gives Accepted.Command: nothing was kept of it, and it is to come again as that
+	ChangeRefused  Outcome = "change_refused"  // Accepted.Refusal says why
+	ClaimDone      Outcome = "claim_done"      // the sender is an admin now
+	ClaimWrong     Outcome = "claim_wrong"     // there is no such code
+	ClaimUsed      Outcome = "claim_used"      // it was used before
+	ClaimExpired   Outcome = "claim_expired"   // it is too old
+	ClaimNeedless  Outcome = "claim_needless"  // the sender is an admin already; the code stays good
+	ClaimByFile    Outcome = "claim_by_file"   // the settings name the sender, and decide
+	PairingAsked   Outcome = "pairing_asked"   // PairingIntent: the sender gets a code, and the admins are asked
+	LinkWrong      Outcome = "link_wrong"      // no such link code, used before, too old, or of nobody who is known
+	LinkSame       Outcome = "link_same"       // the sender made it; the code stays good, as it does with the next two
+	LinkByFile     Outcome = "link_by_file"    // the settings name the sender, and decide
+	LinkAdmin      Outcome = "link_admin"      // the sender would be an admin no more
+	LinkAsked      Outcome = "link_asked"      // both sides are asked
+	LinkDone       Outcome = "link_done"
 )
 
 // A Retry asks for the work of an ended turn to be done again.
@@ -239,7 +239,7 @@ type Reply struct {
 // well: what Outbox.Begin would do next, in one commit. It is done under Hold, if that
 // is current, and only if nothing else is open in the conversation.
 type Opening struct {
-	Hold         Hold
+	Lease        Lease
 	Conversation channels.Conversation
 	// Begun is set by Commit: the part, in state sending and durable to power loss;
 	// nil: it was not begun, and is pending like any other.
@@ -250,8 +250,8 @@ type Opening struct {
 type Accepted struct {
 	channels.Receipt
 	SessionID int64
-	Situation Situation // how the entry was answered, if that was known in the transaction alone
-	Claimed   *Claimed  // a turn to run now, under a lease taken by this entry
+	Outcome   Outcome  // how the entry was answered, if that was known in the transaction alone
+	Claimed   *Claimed // a turn to run now, under a lease taken by this entry
 	// Waiting: a turn was queued and nobody claimed it because MayClaim was false, or one ended
 	// behind which others may be queued.
 	Waiting bool
@@ -259,22 +259,22 @@ type Accepted struct {
 	// and ended at once.
 	CancelTurn int64
 	Dropped    []int64 // turns that waited for a decision and were cancelled
-	Admin      string  // AsCode: the name of who was made an admin; empty: nobody
+	Admin      string  // CodeIntent: the name of who was made an admin; empty: nobody
 	Admitted   string  // PairingDone: the name of who may write from now on
 	Refusal    string  // ChangeRefused: why, in a sentence
 	// People: somebody became a person, or two became one.
 	People bool
 	// Elsewhere is another conversation in which something is said; no ID: in none.
 	Elsewhere channels.Conversation
-	Full      bool        // AsPairing: the channel takes nobody's wish for now
-	Edited    Edited      // AsEdit
-	Decision  Situation   // AsAction: what became of an approval that is not about a tool; empty: see Action
-	Approval  int64       // AsAction, AsDecision: the approval that is meant; 0: none
+	Full      bool        // PairingIntent: the channel takes nobody's wish for now
+	Edited    Edited      // EditIntent
+	Decision  Outcome     // ActionIntent: what became of an approval that is not about a tool; empty: see Action
+	Approval  int64       // ActionIntent, DecisionIntent: the approval that is meant; 0: none
 	Decided   int64       // the turn that may go on, as its approval was decided or expired; 0: none
-	Action    ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
-	Command   string      // AsAction, AsTurn.Choice: what is given as a command, without its slash; it ends in " " where the message stands behind it
+	Action    ActionState // ActionIntent, TurnIntent.Choice: accepted, or why not; empty: no such code or choice
+	Command   string      // ActionIntent, TurnIntent.Choice: what is given as a command, without its slash; it ends in " " where the message stands behind it
 	Button    []byte      // with Command: HashCode of the code of its action
-	NotYours  bool        // AsAction: the action is for another person
+	NotYours  bool        // ActionIntent: the action is for another person
 	// Question, with an Action that was or is used up, is the message of ours that has its
 	// buttons; empty: it has none, or is not known to be shown.
 	Question channels.MessageID

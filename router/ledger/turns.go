@@ -115,7 +115,7 @@ type TurnData struct {
 	// Retry: it does the work of another turn again, whose message and doings are in
 	// Turn.Message and State.Former. An empty message was taken back, or is kept no more.
 	Retry bool
-	// Ordered: the message calls a tool by name, as AsTurn says.
+	// Ordered: the message calls a tool by name, as TurnIntent says.
 	Ordered bool
 	// Submitted: nobody typed its message, and nobody waits for the answer; see Submission.
 	Submitted bool

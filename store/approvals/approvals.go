@@ -289,7 +289,7 @@ func AuditAsk(t *database.Tx, q *agent.Ask, id int64, ref ledger.TurnRef) error 
 	if _, err := t.Row(sessions.PersonOf, []any{ref.TurnID}, &person); err != nil {
 		return err
 	}
-	return audit.Write(t, ledger.Hand{Person: person, Rule: q.Rule}, audit.Entry{
+	return audit.Write(t, ledger.Actor{Person: person, Rule: q.Rule}, audit.Entry{
 		Action: "tool.ask", Target: "approval " + database.Digits(id), Outcome: "asked", Why: q.Reason,
 		Data: map[string]any{"tool": q.Tool, "taint": q.Taint}, Session: ref.SessionID, Turn: ref.TurnID,
 	})

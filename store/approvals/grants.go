@@ -43,7 +43,7 @@ func (r *Store) Grants(ctx context.Context, person string, any bool) (list []led
 }
 
 // Revoke takes a grant back.
-func Revoke(t *database.Tx, e *ledger.Entry, as *ledger.AsRevoke, a *ledger.Accepted, conversation int64) error {
+func Revoke(t *database.Tx, e *ledger.Entry, as *ledger.RevokeIntent, a *ledger.Accepted, conversation int64) error {
 	n, err := t.Exec(revokeGrant, t.Now, as.Grant, as.AnyPerson, database.Clean(e.Sender.Person))
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ type Entry struct {
 
 // Write writes what was decided or changed, in the transaction that does it. A row that is
 // written stays as it is: it is sealed.
-func Write(t *database.Tx, by ledger.Hand, a Entry) error {
+func Write(t *database.Tx, by ledger.Actor, a Entry) error {
 	data := "{}"
 	if a.Data != nil {
 		data = database.JSONText(a.Data)
@@ -61,14 +61,14 @@ func Refused(c agent.TaskChange) bool {
 	return c.Result != nil && c.Result.End == tools.EndRefused && c.Result.Rule != ""
 }
 
-// HandOf is who sent an entry.
-func HandOf(e *ledger.Entry) ledger.Hand {
-	return ledger.Hand{Person: database.Clean(e.Sender.Person), Rule: e.Sender.Rule, Button: len(e.Button) > 0}
+// ActorOf is who sent an entry.
+func ActorOf(e *ledger.Entry) ledger.Actor {
+	return ledger.Actor{Person: database.Clean(e.Sender.Person), Rule: e.Sender.Rule, Button: len(e.Button) > 0}
 }
 
 // ApproverOf is who sent an entry that approvers may send.
-func ApproverOf(e *ledger.Entry) ledger.Hand {
-	by := HandOf(e)
+func ApproverOf(e *ledger.Entry) ledger.Actor {
+	by := ActorOf(e)
 	by.Rule = ledger.RuleApprover
 	return by
 }

@@ -143,7 +143,7 @@ func goesOn(t *testing.T, db *store.DB) {
 		"deliveries (message_id, conversation_id, channel, seq, part, last, text, nonce, state, created_at, updated_at) VALUES (22, 3, 'tg', 2, 0, TRUE, '', 'x', 'pending', 1, 1)": 43,
 	} {
 		var got int64
-		err := db.Write(t.Context(), database.Full, "insert", func(tx *database.Tx) (err error) {
+		err := db.Write(t.Context(), database.Durable, "insert", func(tx *database.Tx) (err error) {
 			if !tx.PG {
 				_, _ = tx.Exec("PRAGMA defer_foreign_keys = 1")
 			}
@@ -215,7 +215,7 @@ func TestBackupIsOfOneMoment(t *testing.T) {
 			beside, n := source.open(), 0
 			m, file := source.backUpWhile(func(string) {
 				n++
-				err := beside.Write(t.Context(), database.Full, "beside", func(tx *database.Tx) error {
+				err := beside.Write(t.Context(), database.Durable, "beside", func(tx *database.Tx) error {
 					for _, table := range []string{"messages (id, conversation_id, direction, class, text, created_at) VALUES (?, 3, 'in', 'turn', 'new', 1)", "audit (id, action, created_at) VALUES (?, 'new', 1)"} {
 						if _, err := tx.Exec("INSERT INTO "+table, 1000+n); err != nil {
 							return err
@@ -323,7 +323,7 @@ func TestRestoreAgainSaysThatItIsComplete(t *testing.T) {
 
 func run(t *testing.T, db *store.DB, query string) {
 	t.Helper()
-	err := db.Write(t.Context(), database.Full, "test", func(t *database.Tx) error { _, err := t.Exec(query); return err })
+	err := db.Write(t.Context(), database.Durable, "test", func(t *database.Tx) error { _, err := t.Exec(query); return err })
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

@@ -103,7 +103,7 @@ func (p *place) fill() {
 	if err := db.Migrate(p.Context()); err != nil {
 		p.Fatal(err)
 	}
-	err := db.Write(p.Context(), database.Full, "fill", func(t *database.Tx) error {
+	err := db.Write(p.Context(), database.Durable, "fill", func(t *database.Tx) error {
 		for _, r := range everything {
 			if _, err := t.Exec(r.query, r.args...); err != nil {
 				return fmt.Errorf("%s: %w", r.query, err)

@@ -148,7 +148,7 @@ func (db *DB) found(ctx context.Context, path string) (row, folder string, err e
 	if err != nil {
 		return "", "", err
 	}
-	err = db.Write(ctx, Full, "name database", func(t *Tx) error {
+	err = db.Write(ctx, Durable, "name database", func(t *Tx) error {
 		_, err := t.Exec(insertCluster, id, time.Now().UnixMicro())
 		return err
 	})

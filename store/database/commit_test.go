@@ -26,7 +26,7 @@ func TestQueuedTransactionsShareOneCommit(t *testing.T) {
 	errs := make([]error, 6)
 	var first database.Commits // what was committed while the others waited
 	wg.Go(func() {
-		errs[0] = db.WriteFunc(t.Context(), database.Rides, func(exec func(string) error) error {
+		errs[0] = db.WriteFunc(t.Context(), database.Async, func(exec func(string) error) error {
 			close(begun)
 			<-queued
 			return exec("INSERT INTO x VALUES (0)")
@@ -41,10 +41,10 @@ func TestQueuedTransactionsShareOneCommit(t *testing.T) {
 	boom := errors.New("boom")
 	for i := 1; i < 6; i++ {
 		wg.Go(func() {
-			ctx, mode := t.Context(), database.Rides
+			ctx, mode := t.Context(), database.Async
 			switch i {
 			case 1:
-				mode = database.Full
+				mode = database.Durable
 			case 3:
 				ctx = away
 			case 4:
@@ -114,7 +114,7 @@ func TestResultsGoAheadOfNewWork(t *testing.T) {
 	var wg sync.WaitGroup
 	work := func(do func() error) {
 		wg.Go(func() {
-			if err := db.WriteFunc(h.Ctx, database.Full, func(exec func(string) error) error {
+			if err := db.WriteFunc(h.Ctx, database.Durable, func(exec func(string) error) error {
 				return errors.Join(exec("UPDATE people SET role = role"), do())
 			}); err != nil {
 				t.Error(err)

@@ -132,12 +132,12 @@ func (db *DB) Log() *slog.Logger { return db.log }
 type Durability int
 
 const (
-	// Rides: the death of this process; a loss of power may take it back, unless
-	// a later Full transaction was committed.
-	Rides Durability = iota
-	// Full: a loss of power.
-	Full
-	// Result is Rides for what became of something outside: on SQLite it goes ahead of
+	// Async: the death of this process; a loss of power may take it back, unless
+	// a later Durable transaction was committed.
+	Async Durability = iota
+	// Durable: a loss of power.
+	Durable
+	// Result is Async for what became of something outside: on SQLite it goes ahead of
 	// new work, and so do joint calls on PostgreSQL.
 	Result
 )
@@ -150,9 +150,9 @@ func (db *DB) tx(q querier) *Tx { return &Tx{Q: q, PG: db.PG(), Now: db.Now().Un
 // commits only together with the engine, whose leases the next start voids.
 func (db *DB) ForLeases() Durability {
 	if db.PG() {
-		return Full
+		return Durable
 	}
-	return Rides
+	return Async
 }
 
 // Record is Write for what became of something outside.

@@ -137,7 +137,7 @@ func TestMigrationOfButtonsKeepsActions(t *testing.T) {
 			"INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES (" + code("new") + ", 'claim', 'proposed', 1, 2)",
 			"INSERT INTO actions (code, kind, state, session_id, created_at, expires_at) VALUES (" + code("other") + ", 'claim', 'proposed', 99, 1, 2)",
 		} {
-			err := db.WriteFunc(t.Context(), database.Full, func(exec func(string) error) error { return exec(wrong) })
+			err := db.WriteFunc(t.Context(), database.Durable, func(exec func(string) error) error { return exec(wrong) })
 			if err == nil {
 				t.Errorf("taken: %s", wrong)
 			}

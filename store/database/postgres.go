@@ -143,7 +143,7 @@ func (p *postgres) close() {
 }
 
 func (p *postgres) pool(mode Durability) *sqlx.DB {
-	if mode == Full {
+	if mode == Durable {
 		return p.durable
 	}
 	return p.relaxed

@@ -44,7 +44,7 @@ func (db *DB) Read(ctx context.Context, op string, fn func(*Tx) error) error {
 // sees one snapshot there, and fn may run twice.
 func (db *DB) Look(ctx context.Context, op string, fn func(*Tx) error) error {
 	if db.lite != nil {
-		return db.Write(ctx, Rides, op, fn)
+		return db.Write(ctx, Async, op, fn)
 	}
 	return db.Read(ctx, op, fn)
 }

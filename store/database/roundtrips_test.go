@@ -94,7 +94,7 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 		first := storetest.Claiming(storetest.Entry("c", "1", "hello"))
 		first.Turn().Choice = true // with no question open
 		command := storetest.Entry("c", "3", "/help")
-		command.As = &ledger.AsControl{Effect: ledger.EffectNone, Reply: &ledger.Reply{Text: "help", Parts: []channels.Body{{Text: "help"}}}}
+		command.Intent = &ledger.ControlIntent{Effect: ledger.EffectNone, Reply: &ledger.Reply{Text: "help", Parts: []channels.Body{{Text: "help"}}}}
 		h.Accept(first, storetest.Entry("d", "2", "x"), command)
 	})
 	ref = h.Begun("e", "4")

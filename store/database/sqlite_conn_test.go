@@ -21,7 +21,7 @@ func liteDB(t *testing.T) *DB {
 	}
 	db := &DB{lite: s, log: slog.New(slog.DiscardHandler), Now: time.Now}
 	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Write(t.Context(), Rides, "make", func(t *Tx) error {
+	if err := db.Write(t.Context(), Async, "make", func(t *Tx) error {
 		_, err := t.Exec("CREATE TABLE x (n INTEGER PRIMARY KEY, s TEXT, b BLOB, f REAL)")
 		return err
 	}); err != nil {
@@ -37,7 +37,7 @@ func TestValuesComeBackFromSQLiteAsTheyWentIn(t *testing.T) {
 	db := liteDB(t)
 	type word string
 	text := "ü"
-	err := db.Write(t.Context(), Rides, "insert", func(t *Tx) error {
+	err := db.Write(t.Context(), Async, "insert", func(t *Tx) error {
 		_, err := t.Exec("INSERT INTO x VALUES (?, ?, ?, ?), (?, ?, ?, ?)", 1, word("a"), []byte{0, 255}, 0.5, true, &text, nil, nil)
 		if !errors.Is(Explain(err), ledger.ErrConflict) {
 			return errors.New("the same key twice")
@@ -97,14 +97,14 @@ func TestLooksAreNoCommits(t *testing.T) {
 	before := db.Commits()
 	runs, hold := 0, make(chan struct{})
 	go func() {
-		_ = db.Write(context.WithoutCancel(t.Context()), Rides, "hold", func(*Tx) error { <-hold; return nil })
+		_ = db.Write(context.WithoutCancel(t.Context()), Async, "hold", func(*Tx) error { <-hold; return nil })
 	}()
 	for len(db.lite.token) > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	done := make(chan error, 2)
 	go func() {
-		done <- db.Write(context.WithoutCancel(t.Context()), Full, "look", func(tx *Tx) error {
+		done <- db.Write(context.WithoutCancel(t.Context()), Durable, "look", func(tx *Tx) error {
 			var n int
 			_, err := tx.Row("SELECT count(*) FROM x", nil, &n)
 			return errors.Join(err, ledger.ErrFenced)
@@ -137,7 +137,7 @@ func TestLooksAreNoCommits(t *testing.T) {
 func TestPanicInATransactionIsItsOwnError(t *testing.T) {
 	t.Parallel()
 	db := liteDB(t)
-	err := db.Write(t.Context(), Full, "boom", func(tx *Tx) error {
+	err := db.Write(t.Context(), Durable, "boom", func(tx *Tx) error {
 		if _, err := tx.Exec("INSERT INTO x (n) VALUES (7)"); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func TestPanicInATransactionIsItsOwnError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	var n int
-	err = db.Write(t.Context(), Full, "after", func(tx *Tx) error {
+	err = db.Write(t.Context(), Durable, "after", func(tx *Tx) error {
 		_, err := tx.Row("SELECT count(*) FROM x", nil, &n)
 		return err
 	})
@@ -190,20 +190,20 @@ func TestDurableCommitsAreSynced(t *testing.T) {
 			return err
 		})
 	}
-	if err := add(Rides); err != nil || db.lite.wal.f != nil {
+	if err := add(Async); err != nil || db.lite.wal.f != nil {
 		t.Errorf("%v, log opened: %v", err, db.lite.wal.f != nil)
 	}
-	if err := add(Full); err != nil || db.lite.wal.f == nil {
+	if err := add(Durable); err != nil || db.lite.wal.f == nil {
 		t.Fatalf("%v, log opened: %v", err, db.lite.wal.f != nil)
 	}
 	if info, err := db.lite.wal.f.Stat(); err != nil || info.Size() == 0 {
 		t.Errorf("what is synced is not the log: %v", err)
 	}
 	_ = db.lite.wal.f.Close()
-	if err := add(Full); !errors.Is(err, ErrUnavailable) {
+	if err := add(Durable); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("unsynced: %v", err)
 	}
-	if err := add(Rides); err != nil {
+	if err := add(Async); err != nil {
 		t.Errorf("%v", err)
 	}
 	db.lite.wal.f = nil

@@ -175,7 +175,7 @@ func (w *writer) commit(batch []*job) {
 			if j.wrote {
 				writers++
 			}
-			if j.mode == Full {
+			if j.mode == Durable {
 				durable = append(durable, j)
 			} else {
 				close(j.ready)

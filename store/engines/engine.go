@@ -138,7 +138,7 @@ func (e *Engine) sayRestored(ctx context.Context) error {
 
 // enlist makes the row of SQLite's one engine and voids all before it.
 func (e *Engine) enlist(ctx context.Context, host string) error {
-	err := e.db.Write(ctx, database.Full, "start engine", func(t *database.Tx) error {
+	err := e.db.Write(ctx, database.Durable, "start engine", func(t *database.Tx) error {
 		now := time.Now().UnixMicro()
 		id, err := t.Insert(insertOwner, host, os.Getpid(), now, now)
 		if err != nil {
@@ -173,7 +173,7 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 		return fmt.Errorf("lock engine %d: %w", e.id, database.Explain(err))
 	}
 	begun := e.clock()
-	err = e.db.Write(ctx, database.Full, "start engine", func(t *database.Tx) error {
+	err = e.db.Write(ctx, database.Durable, "start engine", func(t *database.Tx) error {
 		_, err := t.Exec(insertKnown, e.id, host, os.Getpid(), time.Now().UnixMicro(), ownerExpires.Microseconds())
 		if err != nil {
 			return err
@@ -282,7 +282,7 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // end ends the owner's row and gives its leases back.
 func (e *Engine) end(ctx context.Context) error {
-	return e.db.Write(ctx, database.Full, "end engine", func(t *database.Tx) error {
+	return e.db.Write(ctx, database.Durable, "end engine", func(t *database.Tx) error {
 		if _, err := t.Exec(freeOwned, e.id); err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (e *Engine) Looked(d time.Duration) {
 
 // CutLock ends the lock connection on the server's side, as an administrator does.
 func (e *Engine) CutLock(ctx context.Context) error {
-	return e.db.Write(ctx, database.Full, "cut", func(t *database.Tx) error {
+	return e.db.Write(ctx, database.Durable, "cut", func(t *database.Tx) error {
 		_, err := t.Exec("SELECT pg_terminate_backend(l) FROM sb_lockers(?) l", e.id)
 		return err
 	})

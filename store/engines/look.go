@@ -100,7 +100,7 @@ func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
 // declare says in the row that an owner is dead, unless it came forward meanwhile.
 func (e *Engine) declare(ctx context.Context, o other, gone bool) error {
 	var n int64
-	err := e.db.Write(ctx, database.Full, "declare engine dead", func(t *database.Tx) (err error) {
+	err := e.db.Write(ctx, database.Durable, "declare engine dead", func(t *database.Tx) (err error) {
 		n, err = t.Exec(declareDead, o.ID, o.RenewedAt)
 		return err
 	})

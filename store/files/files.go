@@ -51,7 +51,7 @@ func (r *Store) Attachment(ctx context.Context, session string, id int64) (*file
 
 // SetAttachment implements files.Ledger.
 func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
-	return r.Write(ctx, database.Rides, "set attachment", func(t *database.Tx) error {
+	return r.Write(ctx, database.Async, "set attachment", func(t *database.Tx) error {
 		n, err := t.Exec(setAttachment, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(a.Type), a.Size, t.Now, a.ID)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("attachment %d: %w", a.ID, ledger.ErrNotFound)
@@ -63,7 +63,7 @@ func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
 // AddAttachment implements files.Ledger. ErrNotFound: there is no such session.
 func (r *Store) AddAttachment(ctx context.Context, session string, a *files.Attachment) error {
 	var id int64
-	err := r.Write(ctx, database.Rides, "add attachment", func(t *database.Tx) error {
+	err := r.Write(ctx, database.Async, "add attachment", func(t *database.Tx) error {
 		found, err := t.Row(addAttachment, []any{
 			string(a.Kind), database.Clean(a.Name), database.Clean(a.Type), a.Size, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(string(a.Taint)), t.Now, t.Now,
 			database.Clean(session), database.Clean(session),
@@ -84,7 +84,7 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 	if limit <= 0 {
 		return nil, 0, nil
 	}
-	err = r.Write(ctx, database.Rides, "forget attachments", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Async, "forget attachments", func(t *database.Tx) error {
 		blobs = nil
 		var old []struct {
 			ID   int64

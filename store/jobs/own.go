@@ -25,7 +25,7 @@ const (
 // maintenance stays as an admin has set it, paused or at another time; the heartbeat is as the settings say.
 // One that was disabled begins anew.
 func (r *Store) KeepOwn(ctx context.Context, list []scheduler.Job) error {
-	return r.Write(ctx, database.Rides, "keep the program's own jobs", func(t *database.Tx) error {
+	return r.Write(ctx, database.Async, "keep the program's own jobs", func(t *database.Tx) error {
 		var rows []ownJob
 		if err := t.All(&rows, t.Locked(ownJobs)); err != nil {
 			return err

@@ -55,7 +55,7 @@ const batchRuns = 50
 
 // Claim implements scheduler.Store.
 func (s *Scheduler) Claim(ctx context.Context, claims []scheduler.Claim) error {
-	return s.db.Write(ctx, database.Rides, "claim runs", func(t *database.Tx) error {
+	return s.db.Write(ctx, database.Async, "claim runs", func(t *database.Tx) error {
 		for some := range slices.Chunk(claims, batchRuns) {
 			ids := make([]int64, len(some))
 			for i := range some {
@@ -152,7 +152,7 @@ func putRuns(t *database.Tx, runs []newRun) ([]int64, error) {
 
 // Begin implements scheduler.Store.
 func (s *Scheduler) Begin(ctx context.Context, run scheduler.Run) (begun bool, err error) {
-	err = s.db.Write(ctx, database.Rides, "begin a run", func(t *database.Tx) error {
+	err = s.db.Write(ctx, database.Async, "begin a run", func(t *database.Tx) error {
 		n, err := t.Exec(beginRun, s.owner, t.Now, run.ID, run.Try)
 		begun = n > 0
 		return err
@@ -162,7 +162,7 @@ func (s *Scheduler) Begin(ctx context.Context, run scheduler.Run) (begun bool, e
 
 // StartBy implements scheduler.Store.
 func (s *Scheduler) StartBy(ctx context.Context, latest []time.Time) error {
-	return s.db.Write(ctx, database.Rides, "bring runs back that wait", func(t *database.Tx) error {
+	return s.db.Write(ctx, database.Async, "bring runs back that wait", func(t *database.Tx) error {
 		for i, by := range latest {
 			if _, err := t.Exec(startBy, database.Micros(by), database.Micros(by), i+1, database.Micros(by)); err != nil {
 				return err
@@ -175,7 +175,7 @@ func (s *Scheduler) StartBy(ctx context.Context, latest []time.Time) error {
 // Settle implements scheduler.Store.
 func (s *Scheduler) Settle(ctx context.Context, settled []scheduler.Settled) error {
 	settled = slices.SortedFunc(slices.Values(settled), func(a, b scheduler.Settled) int { return cmp.Compare(a.Run.JobID, b.Run.JobID) })
-	return s.db.Write(ctx, database.Rides, "settle runs", func(t *database.Tx) error {
+	return s.db.Write(ctx, database.Async, "settle runs", func(t *database.Tx) error {
 		for i := range settled {
 			if err := settle(t, settled[i]); err != nil {
 				return err
@@ -221,7 +221,7 @@ func settle(t *database.Tx, s scheduler.Settled) error {
 
 // Told implements scheduler.Store.
 func (s *Scheduler) Told(ctx context.Context, missed []int64) error {
-	return s.db.Write(ctx, database.Rides, "note who was told", func(t *database.Tx) error {
+	return s.db.Write(ctx, database.Async, "note who was told", func(t *database.Tx) error {
 		_, err := Tell(t, missed)
 		return err
 	})

@@ -105,7 +105,7 @@ func JoinSpending(t *database.Tx, scope ledger.SpendingScope, into, from string)
 // Reserve implements router.Money. It is durable to power loss: money is spent after it.
 func (r *Store) Reserve(ctx context.Context, ref ledger.TurnRef, of ledger.Reservation) (spent []ledger.Spending, err error) {
 	var over error
-	err = r.Write(ctx, database.Full, "reserve", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Durable, "reserve", func(t *database.Tx) error {
 		spent, over, err = reserve(t, ref, &of)
 		return err
 	})
@@ -195,7 +195,7 @@ func compareRun(t *database.Tx, of *ledger.Reservation, turn, more int64) (over,
 
 // SettleLost implements router.Money.
 func (r *Store) SettleLost(ctx context.Context, ref ledger.TurnRef) error {
-	return r.Write(ctx, database.Full, "settle lost calls", func(t *database.Tx) error {
+	return r.Write(ctx, database.Durable, "settle lost calls", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
 			return err
 		}

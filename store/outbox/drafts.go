@@ -81,7 +81,7 @@ const (
 
 // Draft implements delivery.Drafts.
 func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error) {
-	err = r.Write(ctx, database.Rides, "write draft", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Async, "write draft", func(t *database.Tx) error {
 		conversation, err := sessions.Holding(t, ref)
 		if err != nil {
 			return err
@@ -156,8 +156,8 @@ func drafts(t *database.Tx, query string, args ...any) (list []ledger.Draft, err
 }
 
 // Doubtful implements delivery.Drafts.
-func (r *Store) Doubtful(ctx context.Context, hold ledger.Hold, delivery int64) (d ledger.Draft, err error) {
-	err = r.Write(ctx, database.Rides, "look into a draft", func(t *database.Tx) error {
+func (r *Store) Doubtful(ctx context.Context, hold ledger.Lease, delivery int64) (d ledger.Draft, err error) {
+	err = r.Write(ctx, database.Async, "look into a draft", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
@@ -176,8 +176,8 @@ func (r *Store) Doubtful(ctx context.Context, hold ledger.Hold, delivery int64) 
 }
 
 // BeginDraft implements delivery.Drafts.
-func (r *Store) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64, first channels.Body) (d ledger.Draft, ready bool, err error) {
-	err = r.Write(ctx, database.Rides, "begin draft", func(t *database.Tx) error {
+func (r *Store) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int64, first channels.Body) (d ledger.Draft, ready bool, err error) {
+	err = r.Write(ctx, database.Async, "begin draft", func(t *database.Tx) error {
 		d, ready = ledger.Draft{}, false
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -231,7 +231,7 @@ func firstText(first channels.Body) string {
 }
 
 // Drafted implements delivery.Drafts.
-func (r *Store) Drafted(ctx context.Context, hold ledger.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
+func (r *Store) Drafted(ctx context.Context, hold ledger.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
 	err = r.Record(ctx, "record draft", func(t *database.Tx) error {
 		platform, stage := database.Clean(string(id)), ledger.DraftShown
 		if platform == "" {
@@ -246,8 +246,8 @@ func (r *Store) Drafted(ctx context.Context, hold ledger.Hold, delivery int64, i
 }
 
 // Abandon implements delivery.Drafts.
-func (r *Store) Abandon(ctx context.Context, hold ledger.Hold, delivery int64) error {
-	return r.Write(ctx, database.Rides, "abandon draft", func(t *database.Tx) error {
+func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) error {
+	return r.Write(ctx, database.Async, "abandon draft", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
@@ -264,8 +264,8 @@ func (r *Store) Abandon(ctx context.Context, hold ledger.Hold, delivery int64) e
 }
 
 // TakenBack implements delivery.Drafts.
-func (r *Store) TakenBack(ctx context.Context, hold ledger.Hold, delivery int64, outcome string) error {
-	return r.Write(ctx, database.Rides, "end draft", func(t *database.Tx) error {
+func (r *Store) TakenBack(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error {
+	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}

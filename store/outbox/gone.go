@@ -52,8 +52,8 @@ func AcceptMember(t *database.Tx, e *ledger.Entry) error {
 }
 
 // Gone implements delivery.Outbox.
-func (r *Store) Gone(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (first bool, err error) {
-	err = r.Write(ctx, database.Rides, "note closed conversation", func(t *database.Tx) error {
+func (r *Store) Gone(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (first bool, err error) {
+	err = r.Write(ctx, database.Async, "note closed conversation", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (r *Store) Notify(ctx context.Context, key []byte, conv channels.Conversati
 
 // NotifyFor implements delivery.Notices.
 func (r *Store) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply ledger.Reply) (notified bool, err error) {
-	err = r.Write(ctx, database.Full, "notify", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Durable, "notify", func(t *database.Tx) error {
 		notified, err = Notify(t, key, quiet, conv, &reply)
 		return err
 	})

@@ -66,9 +66,9 @@ const (
 )
 
 // TakeChannel implements delivery.Outbox.
-func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Hold, ok bool, err error) {
+func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Lease, ok bool, err error) {
 	err = r.Write(ctx, r.ForLeases(), "take channel", func(t *database.Tx) error {
-		hold = ledger.Hold{Channel: channel}
+		hold = ledger.Lease{Channel: channel}
 		hold.Fence, ok, err = engines.Take(t, engines.Channel, database.Clean(channel), owner, t.Now)
 		if err != nil || !ok {
 			return err
@@ -77,20 +77,20 @@ func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (h
 		return err
 	})
 	if err != nil || !ok {
-		return ledger.Hold{}, false, err
+		return ledger.Lease{}, false, err
 	}
 	return hold, true, nil
 }
 
 // DropChannel implements delivery.Outbox.
-func (r *Store) DropChannel(ctx context.Context, hold ledger.Hold) error {
+func (r *Store) DropChannel(ctx context.Context, hold ledger.Lease) error {
 	return r.Write(ctx, r.ForLeases(), "drop channel", func(t *database.Tx) error {
 		return engines.Release(t, engines.Channel, database.Clean(hold.Channel), hold.Fence)
 	})
 }
 
 // Open implements delivery.Outbox.
-func (r *Store) Open(ctx context.Context, hold ledger.Hold) (list []channels.Conversation, err error) {
+func (r *Store) Open(ctx context.Context, hold ledger.Lease) (list []channels.Conversation, err error) {
 	err = r.Read(ctx, "list open conversations", func(t *database.Tx) error {
 		list = nil
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
@@ -109,11 +109,11 @@ func (r *Store) Open(ctx context.Context, hold ledger.Hold) (list []channels.Con
 }
 
 // Begin implements delivery.Outbox.
-func (r *Store) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error) {
+func (r *Store) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error) {
 	if r.PG() {
 		return r.callBegin(ctx, hold, conv.ID)
 	}
-	err = r.Write(ctx, database.Full, "begin delivery", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Durable, "begin delivery", func(t *database.Tx) error {
 		d, due, err = begin(t, hold, conv.ID)
 		return err
 	})
@@ -157,7 +157,7 @@ type HeadRow struct {
 }
 
 // Delivery is the row as who sends it needs it.
-func (h *HeadRow) Delivery(hold ledger.Hold, conv channels.ConversationID) (*ledger.Delivery, error) {
+func (h *HeadRow) Delivery(hold ledger.Lease, conv channels.ConversationID) (*ledger.Delivery, error) {
 	d := &ledger.Delivery{
 		ID: h.ID, MessageID: h.Message, Body: channels.Body{Text: h.Text}, ReplyTo: h.ReplyTo, PlatformID: h.PlatformID,
 		Conversation: sessions.CleanConversation(channels.Conversation{Channel: hold.Channel, ID: conv, Kind: h.Kind, Place: h.Place, Title: h.Title}),
@@ -167,7 +167,7 @@ func (h *HeadRow) Delivery(hold ledger.Hold, conv channels.ConversationID) (*led
 	return d, readBody(&d.Body, h.Rich, h.Extra)
 }
 
-func headOf(t *database.Tx, hold ledger.Hold, conv channels.ConversationID) (*head, error) {
+func headOf(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*head, error) {
 	var r HeadRow
 	var h head
 	found, err := t.Row(headDelivery, []any{database.Clean(hold.Channel), database.Clean(string(conv))},
@@ -181,7 +181,7 @@ func headOf(t *database.Tx, hold ledger.Hold, conv channels.ConversationID) (*he
 	return &h, err
 }
 
-func begin(t *database.Tx, hold ledger.Hold, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
+func begin(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
 	if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -219,15 +219,15 @@ func open(t *database.Tx, o *ledger.Opening, message int64) error {
 		return nil
 	}
 	o.Begun = nil // of an earlier try
-	held, err := engines.Keep(t, engines.Channel, database.Clean(o.Hold.Channel), o.Hold.Fence)
+	held, err := engines.Keep(t, engines.Channel, database.Clean(o.Lease.Channel), o.Lease.Fence)
 	if err != nil || !held {
 		return err
 	}
-	h, err := headOf(t, o.Hold, o.Conversation.ID)
+	h, err := headOf(t, o.Lease, o.Conversation.ID)
 	if err != nil || h == nil || h.MessageID != message || h.State != ledger.DeliveryPending {
 		return err
 	}
-	if err := sending(t, h, o.Hold.Fence); err != nil {
+	if err := sending(t, h, o.Lease.Fence); err != nil {
 		return err
 	}
 	o.Begun = h.Delivery
@@ -235,8 +235,8 @@ func open(t *database.Tx, o *ledger.Opening, message int64) error {
 }
 
 // Note implements delivery.Outbox.
-func (r *Store) Note(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, noted string) error {
-	return r.Write(ctx, database.Full, "note delivery", func(t *database.Tx) error {
+func (r *Store) Note(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, noted string) error {
+	return r.Write(ctx, database.Durable, "note delivery", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (r *Store) Taken(ctx context.Context, d *ledger.Delivery, id channels.Messa
 }
 
 // Settle implements delivery.Outbox.
-func (r *Store) Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (more bool, err error) {
+func (r *Store) Settle(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, s ledger.Settlement) (more bool, err error) {
 	if r.PG() {
 		return r.callSettle(ctx, hold, d, &s)
 	}

@@ -34,7 +34,7 @@ func ReplyArg(r *ledger.Reply, say *agent.Say) sessions.Object {
 	}
 	if o := r.Open; o != nil {
 		o.Begun = nil // of an earlier try
-		arg["open"] = sessions.Object{"channel": database.Clean(o.Hold.Channel), "fence": o.Hold.Fence, "conversation": database.Clean(string(o.Conversation.ID))}
+		arg["open"] = sessions.Object{"channel": database.Clean(o.Lease.Channel), "fence": o.Lease.Fence, "conversation": database.Clean(string(o.Conversation.ID))}
 	}
 	return arg
 }
@@ -48,13 +48,13 @@ const (
 	callSettle = `SELECT sb_settles($1)`
 )
 
-func (db *Store) callBegin(ctx context.Context, hold ledger.Hold, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
+func (db *Store) callBegin(ctx context.Context, hold ledger.Lease, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
 	var got struct {
 		HeadRow
 		Fenced bool
 		Due    int64
 	}
-	err := db.Call(ctx, database.Full, "begin delivery", &got, callBegin,
+	err := db.Call(ctx, database.Durable, "begin delivery", &got, callBegin,
 		database.Clean(hold.Channel), hold.Fence, database.Clean(string(conv)), db.Now().UnixMicro())
 	switch {
 	case err != nil:
@@ -68,7 +68,7 @@ func (db *Store) callBegin(ctx context.Context, hold ledger.Hold, conv channels.
 	return d, time.Time{}, err
 }
 
-func (db *Store) callSettle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
+func (db *Store) callSettle(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
 	arg := sessions.Object{
 		"channel": database.Clean(hold.Channel), "fence": hold.Fence, "now": db.Now().UnixMicro(), "id": d.ID, "last_try": database.Micros(d.LastTry),
 		"was": d.State, "state": s.State, "settled": settles(s), "outcome": database.Clean(s.Outcome), "detail": database.Clean(s.Detail),
@@ -81,7 +81,7 @@ func (db *Store) callSettle(ctx context.Context, hold ledger.Hold, d *ledger.Del
 	var got [1]struct{ Done, More bool } // not done: fenced
 	if sessions.NeedsEvent(d, s) {       // it locks a session, in no order with those of others
 		arg["event"] = sessions.DeliveryEvent(0, d.ID, d.Part, s.State, s.Outcome).Data
-		err = db.Call(ctx, database.Rides, "settle delivery", &got, callSettle, sessions.ObjectText([]sessions.Object{arg}))
+		err = db.Call(ctx, database.Async, "settle delivery", &got, callSettle, sessions.ObjectText([]sessions.Object{arg}))
 	} else {
 		err = db.CallJoined(ctx, database.Result, "settle delivery", &got[0], callSettle, d.ID, sessions.ObjectText(arg))
 	}

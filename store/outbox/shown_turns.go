@@ -21,7 +21,7 @@ const (
 
 // ShowTurn implements delivery.ShownTurns.
 func (r *Store) ShowTurn(ctx context.Context, ref ledger.TurnRef) error {
-	return r.Write(ctx, database.Rides, "show turn", func(t *database.Tx) error {
+	return r.Write(ctx, database.Async, "show turn", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
 			return err
 		}
@@ -61,8 +61,8 @@ func (r *Store) ShownTurns(ctx context.Context, channel string) (list []ledger.S
 }
 
 // HideTurn implements delivery.ShownTurns.
-func (r *Store) HideTurn(ctx context.Context, hold ledger.Hold, turn int64) error {
-	return r.Write(ctx, database.Rides, "hide turn", func(t *database.Tx) error {
+func (r *Store) HideTurn(ctx context.Context, hold ledger.Lease, turn int64) error {
+	return r.Write(ctx, database.Async, "hide turn", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}

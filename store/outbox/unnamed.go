@@ -27,7 +27,7 @@ const (
 )
 
 // Unnamed implements delivery.Outbox.
-func (r *Store) Unnamed(ctx context.Context, hold ledger.Hold) (list []ledger.Unnamed, err error) {
+func (r *Store) Unnamed(ctx context.Context, hold ledger.Lease) (list []ledger.Unnamed, err error) {
 	err = r.Read(ctx, "list unnamed parts", func(t *database.Tx) error {
 		list = nil
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
@@ -54,12 +54,12 @@ func (r *Store) Unnamed(ctx context.Context, hold ledger.Hold) (list []ledger.Un
 }
 
 // Name implements delivery.Outbox.
-func (r *Store) Name(ctx context.Context, hold ledger.Hold, lost []ledger.Unnamed, reply ledger.Reply) error {
+func (r *Store) Name(ctx context.Context, hold ledger.Lease, lost []ledger.Unnamed, reply ledger.Reply) error {
 	ids := make([]int64, len(lost))
 	for i, u := range lost {
 		ids[i] = u.Delivery
 	}
-	return r.Write(ctx, database.Full, "name lost parts", func(t *database.Tx) error {
+	return r.Write(ctx, database.Durable, "name lost parts", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}

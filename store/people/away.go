@@ -95,7 +95,7 @@ func (r *Store) UntoldAway(ctx context.Context) (away []ledger.Person, err error
 
 // ToldAway notes that the admins were told of them. Who is back, or away again, is left as they are.
 func (r *Store) ToldAway(ctx context.Context, away []ledger.Person) error {
-	return r.Write(ctx, database.Full, "note who is away", func(t *database.Tx) error {
+	return r.Write(ctx, database.Durable, "note who is away", func(t *database.Tx) error {
 		for _, p := range away {
 			if _, err := t.Exec(toldAway, p.Name, p.Away.UnixMicro()); err != nil {
 				return err

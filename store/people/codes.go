@@ -44,8 +44,8 @@ func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error
 }
 
 // ProposeClaim implements router.People. Codes that are too old go.
-func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Hand) error {
-	return r.Write(ctx, database.Full, "make a claim code", func(t *database.Tx) error {
+func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Actor) error {
+	return r.Write(ctx, database.Durable, "make a claim code", func(t *database.Tx) error {
 		if _, err := t.Exec(dropClaims, t.Now); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ type codeRow struct {
 
 // UseCode uses a code. It returns the entry with the person that the sender is then; a
 // stranger for whom it does nothing stays none.
-func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.AsCode, a *ledger.Accepted) (*ledger.Entry, error) {
+func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.CodeIntent, a *ledger.Accepted) (*ledger.Entry, error) {
 	used := *e
 	name := database.Clean(e.Sender.Person)
 	if name == "" { // somebody may have named them meanwhile
@@ -102,26 +102,26 @@ func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.AsCode, a *ledger.Accep
 	if err != nil {
 		return nil, err
 	}
-	if used.Sender.Person == "" && a.Situation != ledger.LinkAsked {
-		a.Situation = ""
+	if used.Sender.Person == "" && a.Outcome != ledger.LinkAsked {
+		a.Outcome = ""
 	}
 	return &used, nil
 }
 
 // useClaim makes the sender an admin, unless the settings name them. The other
 // codes are good no more, as logs and terminals may show them still.
-func useClaim(t *database.Tx, used *ledger.Entry, person *ledger.Person, code *codeRow, as *ledger.AsCode, a *ledger.Accepted) error {
+func useClaim(t *database.Tx, used *ledger.Entry, person *ledger.Person, code *codeRow, as *ledger.CodeIntent, a *ledger.Accepted) error {
 	switch {
 	case person != nil && person.Source == ledger.FromSettings:
-		a.Situation = ledger.ClaimByFile
+		a.Outcome = ledger.ClaimByFile
 	case code.ID == 0:
-		a.Situation = ledger.ClaimWrong
+		a.Outcome = ledger.ClaimWrong
 	case code.State != ledger.ActionProposed:
-		a.Situation = ledger.ClaimUsed
+		a.Outcome = ledger.ClaimUsed
 	case code.ExpiresAt <= t.Now:
-		a.Situation = ledger.ClaimExpired
+		a.Outcome = ledger.ClaimExpired
 	case person != nil && person.Role == ledger.RoleAdmin:
-		a.Situation = ledger.ClaimNeedless
+		a.Outcome = ledger.ClaimNeedless
 	default:
 		name, err := letIn(t, person, ledger.RoleAdmin, as.Identity, as.Name)
 		if err != nil {
@@ -133,9 +133,9 @@ func useClaim(t *database.Tx, used *ledger.Entry, person *ledger.Person, code *c
 		); err != nil {
 			return err
 		}
-		a.Situation, a.Admin = ledger.ClaimDone, name
+		a.Outcome, a.Admin = ledger.ClaimDone, name
 		used.Sender.Person, used.Sender.Rule = name, ledger.RuleClaim
-		return audit.Write(t, ledger.Hand{Person: name, Rule: ledger.RuleClaim}, audit.Entry{
+		return audit.Write(t, ledger.Actor{Person: name, Rule: ledger.RuleClaim}, audit.Entry{
 			Action: "person.claim", Target: "person " + name, Outcome: "done", Data: map[string]any{"identity": used.Sender.Identity},
 		})
 	}
@@ -175,7 +175,7 @@ func letIn(t *database.Tx, person *ledger.Person, role, identity, called string)
 	return name, err
 }
 
-// AcceptStranger keeps what a stranger wrote, and says what the situation asks for.
+// AcceptStranger keeps what a stranger wrote, and says what the outcome asks for.
 func AcceptStranger(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, key string) (err error) {
 	if a.MessageID, err = sessions.Incoming(t, e, string(ledger.AuditStranger), conversation, 0); err != nil {
 		return err

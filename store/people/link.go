@@ -48,12 +48,12 @@ var joinPerson = []string{
 }
 
 // useLink asks on both sides whether the sender is to become the person who made the code.
-func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *codeRow, as *ledger.AsCode, a *ledger.Accepted) error {
+func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *codeRow, as *ledger.CodeIntent, a *ledger.Accepted) error {
 	maker, err := sessions.Person(t, code.Person)
 	if err != nil {
 		return err
 	}
-	a.Situation = ledger.LinkWrong
+	a.Outcome = ledger.LinkWrong
 	if code.State != ledger.ActionProposed || code.ExpiresAt <= t.Now || maker == nil || maker.Source == ledger.FromOpen {
 		return nil
 	}
@@ -63,7 +63,7 @@ func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *co
 	}
 	at := rows[0].Where()
 	if why := mayJoin(maker, sender); why != "" {
-		a.Situation = why
+		a.Outcome = why
 		return nil
 	}
 	if ledger.SessionKey(at) == ledger.SessionKey(sessions.CleanConversation(used.Event.Conversation)) { // one chat cannot be both sides
@@ -75,7 +75,7 @@ func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *co
 	if err := t.Run(database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", maker.Name, t.Now, code.ID)); err != nil {
 		return err
 	}
-	a.Situation, a.Elsewhere = ledger.LinkAsked, at
+	a.Outcome, a.Elsewhere = ledger.LinkAsked, at
 	_, err = request(t, ledger.ApprovalLink, maker.Name, used, requestData{
 		Sender: sideOf(sender), Maker: sideOf(maker), MadeAt: at, Joined: as.Request.Joined,
 	}, as.Identity, as.Request)
@@ -120,7 +120,7 @@ const (
 )
 
 // answerLink is decideLink for a stranger, who answers no other question.
-func answerLink(t *database.Tx, used *ledger.Entry, as *ledger.AsCode, a *ledger.Accepted) error {
+func answerLink(t *database.Tx, used *ledger.Entry, as *ledger.CodeIntent, a *ledger.Accepted) error {
 	var session int64
 	key := ledger.SessionKey(sessions.CleanConversation(used.Event.Conversation))
 	if found, err := t.Row(chatSession, []any{key}, &session); err != nil || !found {
@@ -139,8 +139,8 @@ func answerLink(t *database.Tx, used *ledger.Entry, as *ledger.AsCode, a *ledger
 	if err != nil || p.Kind != ledger.ApprovalLink {
 		return err
 	}
-	if a.Situation, err = DecideLink(t, used, row, p, does, as.Identity, a); err == nil && a.NotYours {
-		a.Situation = ""
+	if a.Outcome, err = DecideLink(t, used, row, p, does, as.Identity, a); err == nil && a.NotYours {
+		a.Outcome = ""
 	} else if err == nil {
 		err = outbox.Question(t, row, a)
 	}
@@ -149,7 +149,7 @@ func answerLink(t *database.Tx, used *ledger.Entry, as *ledger.AsCode, a *ledger
 
 // DecideLink takes the word of one side on a link; once both sides have confirmed it, it is made, and
 // the entry's sender is who they are then. Identity is that of a sender who is a stranger.
-func DecideLink(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, p *approvals.Row, does ledger.Does, identity string, a *ledger.Accepted) (ledger.Situation, error) {
+func DecideLink(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, p *approvals.Row, does ledger.Does, identity string, a *ledger.Accepted) (ledger.Outcome, error) {
 	var data requestData
 	if err := p.Stored(&data); err != nil {
 		return "", err
@@ -165,7 +165,7 @@ func DecideLink(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, p *appro
 		return ledger.ApprovalUnknown, nil
 	}
 	a.Approval = p.ID
-	settle := func(state ledger.ActionState, s ledger.Situation) (ledger.Situation, error) {
+	settle := func(state ledger.ActionState, s ledger.Outcome) (ledger.Outcome, error) {
 		a.Action, a.Decision = state, s
 		return s, approvals.Settle(t, p, state, "", name, "")
 	}
@@ -187,7 +187,7 @@ func DecideLink(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, p *appro
 	case data.Confirmed != "" && data.Confirmed != side:
 		word, outcome = "approval.accepted", "done"
 	}
-	if err := audit.Write(t, ledger.Hand{Person: name, Rule: e.Sender.Rule}, audit.Entry{
+	if err := audit.Write(t, ledger.Actor{Person: name, Rule: e.Sender.Rule}, audit.Entry{
 		Action: word, Target: fmt.Sprintf("approval %d", p.ID), Outcome: outcome, Data: map[string]any{"kind": p.Kind, "identity": p.Identity, "side": side},
 	}); err != nil {
 		return "", err
@@ -235,7 +235,7 @@ func linked(t *database.Tx, p *approvals.Row, data *requestData) (maker, sender 
 
 // mayJoin says why somebody cannot become the maker of a code; empty: they can. A nil
 // sender is a stranger.
-func mayJoin(maker, sender *ledger.Person) ledger.Situation {
+func mayJoin(maker, sender *ledger.Person) ledger.Outcome {
 	switch {
 	case sender == nil:
 		return ""
@@ -263,7 +263,7 @@ func join(t *database.Tx, maker, former *ledger.Person, identity, by string) err
 			return err
 		}
 	}
-	return audit.Write(t, ledger.Hand{Person: by, Rule: ledger.RuleLink}, audit.Entry{
+	return audit.Write(t, ledger.Actor{Person: by, Rule: ledger.RuleLink}, audit.Entry{
 		Action: "person.join", Target: "person " + maker.Name, Outcome: "done", Data: map[string]any{"identity": identity, "was": was},
 	})
 }

@@ -57,7 +57,7 @@ type requestData struct {
 }
 
 // AskPairing asks the admins to let a stranger in, where that is due.
-func AskPairing(t *database.Tx, e *ledger.Entry, as *ledger.AsPairing, a *ledger.Accepted) error {
+func AskPairing(t *database.Tx, e *ledger.Entry, as *ledger.PairingIntent, a *ledger.Accepted) error {
 	if t.PG {
 		if _, err := t.Exec(lockPairing); err != nil {
 			return err
@@ -80,7 +80,7 @@ func AskPairing(t *database.Tx, e *ledger.Entry, as *ledger.AsPairing, a *ledger
 	if owned, err := t.Row(ownerOf, []any{database.Clean(as.Identity)}, &name, &source); err != nil || owned && source != ledger.FromOpen {
 		return err // named meanwhile
 	}
-	a.Situation = ledger.PairingAsked
+	a.Outcome = ledger.PairingAsked
 	id, err := request(t, ledger.ApprovalPairing, "", e, requestData{Name: as.Name}, as.Identity, as.Request)
 	if err == nil {
 		_, err = t.Exec(insertPairing, as.Request.Code, id, t.Now, database.Micros(as.Request.ExpiresAt))
@@ -104,7 +104,7 @@ func request(t *database.Tx, kind ledger.ApprovalKind, person string, e *ledger.
 	if id, err = t.Insert(insertRequest, string(kind), database.Clean(person), channel, database.Clean(identity), database.Clean(e.Sender.Rule), database.JSONText(data), t.Now, database.Micros(r.ExpiresAt)); err != nil {
 		return 0, err
 	}
-	if err := audit.Write(t, ledger.Hand{Person: database.Clean(person), Rule: e.Sender.Rule}, audit.Entry{
+	if err := audit.Write(t, ledger.Actor{Person: database.Clean(person), Rule: e.Sender.Rule}, audit.Entry{
 		Action: string(kind) + ".ask", Target: fmt.Sprintf("approval %d", id), Outcome: "asked",
 		Data: map[string]any{"identity": database.Clean(identity), "channel": channel},
 	}); err != nil {

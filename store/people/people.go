@@ -63,7 +63,7 @@ func NewPerson(t *database.Tx, person, identity string) error {
 	if _, err := t.Exec(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
 		return err
 	}
-	return audit.Write(t, ledger.Hand{Person: database.Clean(person), Rule: ledger.RuleOpen}, audit.Entry{
+	return audit.Write(t, ledger.Actor{Person: database.Clean(person), Rule: ledger.RuleOpen}, audit.Entry{
 		Action: "person.open", Target: "person " + person, Outcome: "done", Data: map[string]any{"identity": database.Clean(identity)},
 	})
 }

@@ -211,7 +211,7 @@ func forget(t *database.Tx, p *ledger.Person, to ledger.Person, stays bool, set 
 
 // auditPerson writes what the settings did with somebody.
 func auditPerson(t *database.Tx, action, name string, data map[string]any) error {
-	return audit.Write(t, ledger.Hand{Rule: ledger.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
+	return audit.Write(t, ledger.Actor{Rule: ledger.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
 }
 
 func setPerson(t *database.Tx, p *ledger.Person, set *Changes) error {

@@ -58,12 +58,12 @@ func LockDecided(t *database.Tx, entries []ledger.Entry) error {
 	chats := make([]channels.Conversation, len(entries))
 	for i := range entries {
 		chats[i] = entries[i].Event.Conversation
-		switch as := entries[i].As.(type) {
-		case *ledger.AsDecision:
+		switch as := entries[i].Intent.(type) {
+		case *ledger.DecisionIntent:
 			codes = append(codes, as.Code)
-		case *ledger.AsAction:
+		case *ledger.ActionIntent:
 			codes = append(codes, as.Code)
-		case *ledger.AsCode:
+		case *ledger.CodeIntent:
 			codes = append(codes, as.Code)
 		}
 	}

@@ -48,7 +48,7 @@ func (r *Store) Secrets(ctx context.Context) (list []ledger.Secret, err error) {
 }
 
 // ChangeSecret writes ciphertext; what it takes the place of is overwritten.
-func ChangeSecret(t *database.Tx, c *ledger.SecretChange, by ledger.Hand) (a audit.Entry, err error) {
+func ChangeSecret(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) (a audit.Entry, err error) {
 	done, err := database.Overwriting(t)
 	if err != nil {
 		return a, err
@@ -76,7 +76,7 @@ func ChangeSecret(t *database.Tx, c *ledger.SecretChange, by ledger.Hand) (a aud
 }
 
 // secretVersion makes the version of the settings by which a secret is confirmed.
-func secretVersion(t *database.Tx, c *ledger.SecretChange, by ledger.Hand) error {
+func secretVersion(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) error {
 	now, err := lockedSettings(t)
 	if err == nil {
 		err = mayChange(&now)

@@ -128,7 +128,7 @@ func (r *Store) settingsList(ctx context.Context, query string, arg int64) (list
 
 // LapseSettings implements router.Versions.
 func (r *Store) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVersion, err error) {
-	err = r.Write(ctx, database.Full, "note settings that nobody confirmed", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Durable, "note settings that nobody confirmed", func(t *database.Tx) error {
 		lapsed = nil
 		ids, err := t.IDs(fmt.Sprintf(lapsedSettings, engines.Clock(t, t.Now)))
 		if err != nil {
@@ -148,7 +148,7 @@ func (r *Store) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVers
 			lapsed = append(lapsed, list...)
 			c := &ledger.SettingsChange{Version: &list[0]}
 			_, target := c.Names()
-			if err := audit.Write(t, ledger.Hand{Person: list[0].Person, Rule: ledger.RuleUnconfirmed}, audit.Entry{
+			if err := audit.Write(t, ledger.Actor{Person: list[0].Person, Rule: ledger.RuleUnconfirmed}, audit.Entry{
 				Action: "config.lapse", Target: target, Outcome: "done", Why: "nobody confirmed it in time", Data: settingsData(&list[0]),
 			}); err != nil {
 				return err
@@ -160,7 +160,7 @@ func (r *Store) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVers
 }
 
 // Change makes a version, or decides about the one that waits.
-func Change(t *database.Tx, c *ledger.SettingsChange, by ledger.Hand) (a audit.Entry, err error) {
+func Change(t *database.Tx, c *ledger.SettingsChange, by ledger.Actor) (a audit.Entry, err error) {
 	c.Version = nil
 	now, err := lockedSettings(t)
 	if err != nil {
@@ -236,13 +236,13 @@ func mayChange(now *ledger.SettingsVersion) error {
 }
 
 // insertVersion adds a version to the one that counts.
-func insertVersion(t *database.Tx, now *ledger.SettingsVersion, values map[string]string, diff []ledger.SettingsDiff, undoes int64, by ledger.Hand, conversation string, within time.Duration) (int64, error) {
+func insertVersion(t *database.Tx, now *ledger.SettingsVersion, values map[string]string, diff []ledger.SettingsDiff, undoes int64, by ledger.Actor, conversation string, within time.Duration) (int64, error) {
 	return t.Insert(fmt.Sprintf(insertSettings, engines.Clock(t, t.Now)), now.ID, database.JSONText(values), database.JSONText(diff), sessions.OrNull(undoes), database.Clean(by.Person),
 		database.Clean(conversation), within.Microseconds(), within.Microseconds())
 }
 
 // setSettings makes a version of the one that it was thought of.
-func setSettings(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Hand) (int64, error) {
+func setSettings(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Actor) (int64, error) {
 	waits := mayChange(now)
 	switch {
 	case waits != nil:
@@ -276,7 +276,7 @@ func waits(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion
 }
 
 // confirm keeps the version that waits.
-func confirm(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Hand) error {
+func confirm(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Actor) error {
 	if err := waits(t, c, now); err != nil {
 		return err
 	}

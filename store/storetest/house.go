@@ -71,7 +71,7 @@ func Die(ctx context.Context, db *store.DB, owner int64) error {
 	if !db.PG() { // the next to start takes a lock of its own, as if this one had none
 		return os.Remove(db.Path() + ".lock")
 	}
-	return db.DB.Write(ctx, database.Full, "die", func(t *database.Tx) error {
+	return db.DB.Write(ctx, database.Durable, "die", func(t *database.Tx) error {
 		for _, s := range []string{"SELECT pg_terminate_backend(l) FROM sb_lockers(?) l", "UPDATE owners SET declared_at = sb_clock() WHERE id = ?"} {
 			if _, err := t.Exec(s, owner); err != nil {
 				return err
@@ -99,7 +99,7 @@ func (h *House) Expire() {
 func Entry(conv, key, text string) ledger.Entry {
 	sum := sha256.Sum256([]byte("tg:" + key))
 	return ledger.Entry{
-		Key: sum[:], Sender: ledger.Sender{Identity: "tg:1", Person: "marco"}, Origin: "chat", As: &ledger.AsTurn{QueueLimit: 50},
+		Key: sum[:], Sender: ledger.Sender{Identity: "tg:1", Person: "marco"}, Origin: "chat", Intent: &ledger.TurnIntent{QueueLimit: 50},
 		Event: channels.Event{
 			Key: channels.EventKey(key), Kind: channels.EventMessage,
 			Conversation: channels.Conversation{Channel: "tg", ID: channels.ConversationID(conv), Kind: channels.Direct, Place: conv},
@@ -157,7 +157,7 @@ func (h *House) Claim(limit int, except ...string) []ledger.Claimed {
 }
 
 // Hold takes channel "tg".
-func (h *House) Hold() ledger.Hold {
+func (h *House) Hold() ledger.Lease {
 	h.Helper()
 	hold, ok, err := h.Router.TakeChannel(h.Ctx, h.Engine.ID(), "tg")
 	if err != nil || !ok {
@@ -173,12 +173,12 @@ func (h *House) Posts(conv, key string, parts ...string) {
 	for _, p := range parts {
 		reply.Parts = append(reply.Parts, channels.Body{Text: p})
 	}
-	e.As = &ledger.AsControl{Effect: ledger.EffectNone, Reply: reply}
+	e.Intent = &ledger.ControlIntent{Effect: ledger.EffectNone, Reply: reply}
 	h.Accept(e)
 }
 
 // Begin begins the next delivery of a conversation; nil: there is none.
-func (h *House) Begin(hold ledger.Hold, conv channels.ConversationID) *ledger.Delivery {
+func (h *House) Begin(hold ledger.Lease, conv channels.ConversationID) *ledger.Delivery {
 	h.Helper()
 	d, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {
@@ -188,7 +188,7 @@ func (h *House) Begin(hold ledger.Hold, conv channels.ConversationID) *ledger.De
 }
 
 // Settle records what became of a delivery.
-func (h *House) Settle(hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) {
+func (h *House) Settle(hold ledger.Lease, d *ledger.Delivery, s ledger.Settlement) {
 	h.Helper()
 	if _, err := h.Router.Settle(h.Ctx, hold, d, s); err != nil {
 		h.Fatalf("settle: %v", err)

@@ -13,7 +13,7 @@ import (
 // Exec runs statements in one transaction.
 func Exec(t testing.TB, db *store.DB, statements ...string) {
 	t.Helper()
-	err := db.DB.Write(t.Context(), database.Full, "test", func(t *database.Tx) error {
+	err := db.DB.Write(t.Context(), database.Durable, "test", func(t *database.Tx) error {
 		for _, s := range statements {
 			if _, err := t.Exec(s); err != nil {
 				return err

@@ -24,7 +24,7 @@ func (r *Store) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, as
 	for i := range asked.Questions {
 		chats = append(chats, asked.Questions[i].Conversation)
 	}
-	err = r.Write(ctx, database.Full, "ask for an approval", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Durable, "ask for an approval", func(t *database.Tx) error {
 		if err := sessions.LockInOrder(t, chats, nil); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (r *Store) ExpireApprovals(ctx context.Context) (expired []int64, next time
 	})
 	for _, id := range due {
 		if err == nil {
-			err = r.Write(ctx, database.Full, "expire approval", func(t *database.Tx) error {
+			err = r.Write(ctx, database.Durable, "expire approval", func(t *database.Tx) error {
 				p, err := approvals.Find(t, id)
 				if err != nil || p.State != ledger.ActionProposed {
 					return err
@@ -104,7 +104,7 @@ func (r *Store) ExpireApprovals(ctx context.Context) (expired []int64, next time
 				if err := approvals.Settle(t, p, ledger.ActionExpired, "", "", ""); err != nil {
 					return err
 				}
-				return audit.Write(t, ledger.Hand{Person: p.Person, Rule: p.Rule}, audit.Entry{
+				return audit.Write(t, ledger.Actor{Person: p.Person, Rule: p.Rule}, audit.Entry{
 					Action: "approval.expired", Target: fmt.Sprintf("approval %d", p.ID), Outcome: "done",
 					Data: map[string]any{"tool": p.Tool, "kind": p.Kind, "identity": p.Identity}, Session: p.SessionID, Turn: p.TurnID,
 				})

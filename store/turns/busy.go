@@ -9,7 +9,7 @@ import (
 	"switchboard/store/sessions"
 )
 
-// What a message does beside a running turn of the same person: AsTurn.Mode.
+// What a message does beside a running turn of the same person: TurnIntent.Mode.
 const (
 	ModeQueue     = "queue"
 	ModeSteer     = "steer"
@@ -31,7 +31,7 @@ const (
 )
 
 // alone is a turn that is merged with no other.
-func alone(turn ledger.AsTurn) ledger.AsTurn {
+func alone(turn ledger.TurnIntent) ledger.TurnIntent {
 	if turn.Mode != ModeInterrupt {
 		turn.Mode, turn.CollectWindow = ModeQueue, 0
 	}
@@ -39,7 +39,7 @@ func alone(turn ledger.AsTurn) ledger.AsTurn {
 }
 
 // until is when a turn may begin, in µs; 0: at once.
-func until(t *database.Tx, turn ledger.AsTurn) int64 {
+func until(t *database.Tx, turn ledger.TurnIntent) int64 {
 	if turn.Mode != ModeCollect || turn.CollectWindow <= 0 {
 		return 0
 	}
@@ -47,7 +47,7 @@ func until(t *database.Tx, turn ledger.AsTurn) int64 {
 }
 
 // meet applies a turn's mode to the running turn of its person.
-func meet(t *database.Tx, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted) error {
+func meet(t *database.Tx, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted) error {
 	if turn.Mode != ModeSteer && turn.Mode != ModeInterrupt {
 		return nil
 	}
@@ -67,7 +67,7 @@ func meet(t *database.Tx, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepte
 
 // collect merges a message into the queued turn of its person, if that is the
 // last of the session and has not begun.
-func collect(t *database.Tx, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f sessions.Form) (merged bool, err error) {
+func collect(t *database.Tx, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64, f sessions.Form) (merged bool, err error) {
 	var into int64
 	var person string
 	var apart bool
@@ -133,7 +133,7 @@ func (r *Store) Absorb(ctx context.Context, ref ledger.TurnRef, from int) (list 
 	if err != nil || !some {
 		return nil, err
 	}
-	err = r.Write(ctx, database.Rides, "absorb messages", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Async, "absorb messages", func(t *database.Tx) error {
 		list, err = absorb(t, ref, max(from, 0))
 		return err
 	})

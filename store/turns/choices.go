@@ -10,7 +10,7 @@ import (
 
 // AcceptAction uses an action, once: what it says becomes a turn. What was typed and answers no
 // open question (there is no row) is a message like any other.
-func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.ActionRow, typed bool, turn ledger.AsTurn, a *ledger.Accepted, conversation int64) error {
+func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.ActionRow, typed bool, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64) error {
 	if row == nil {
 		if typed {
 			return Accept(t, owner, e, turn, a, conversation, sessions.Form{Class: sessions.ClassTurn})
@@ -21,7 +21,7 @@ func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.Acti
 		return err
 	}
 	if row.Kind == ledger.ActionCommand { // it comes again, as that
-		a.Situation = ledger.CommandPressed
+		a.Outcome = ledger.CommandPressed
 		_, err := t.Exec(sessions.DropKey, e.Key)
 		return err
 	}
@@ -32,7 +32,7 @@ func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.Acti
 	if typed {
 		f.Typed = database.Clean(e.Event.Message.Text)
 	}
-	if err := choose(t, owner, row, &chosen, turn, a, conversation, f); err != nil || a.Situation == ledger.SituationBusy || a.Duplicate {
+	if err := choose(t, owner, row, &chosen, turn, a, conversation, f); err != nil || a.Outcome == ledger.OutcomeBusy || a.Duplicate {
 		return err // it may be used later
 	}
 	a.Action = ledger.ActionAccepted
@@ -46,7 +46,7 @@ func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.Acti
 }
 
 // choose does what a choice does; its text is the message of the entry.
-func choose(t *database.Tx, owner int64, row *outbox.ActionRow, chosen *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f sessions.Form) error {
+func choose(t *database.Tx, owner int64, row *outbox.ActionRow, chosen *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64, f sessions.Form) error {
 	data, err := row.Stored()
 	if err != nil {
 		return err

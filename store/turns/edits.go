@@ -11,7 +11,7 @@ import (
 	"switchboard/store/sessions"
 )
 
-// What an edit does to a running turn: AsEdit.OnEdit.
+// What an edit does to a running turn: EditIntent.OnEdit.
 const (
 	OnEditSteer   = "steer"
 	OnEditRestart = "restart"
@@ -66,7 +66,7 @@ func shownBy(t *database.Tx, conversation int64, id channels.MessageID) (states 
 
 // AcceptEdited decides what the new state of a message does. The session is locked,
 // so that its turns stay as they are.
-func AcceptEdited(t *database.Tx, owner int64, e *ledger.Entry, as *ledger.AsEdit, a *ledger.Accepted, conversation int64) error {
+func AcceptEdited(t *database.Tx, owner int64, e *ledger.Entry, as *ledger.EditIntent, a *ledger.Accepted, conversation int64) error {
 	states, err := shownBy(t, conversation, e.Event.Message.ID)
 	if err != nil {
 		return err
@@ -117,14 +117,14 @@ func AcceptEdited(t *database.Tx, owner int64, e *ledger.Entry, as *ledger.AsEdi
 	}
 	events := []sessions.Event{{Kind: "message", Message: a.MessageID}}
 	if of == now { // and not after each further edit
-		a.Situation = map[string]ledger.Situation{
+		a.Outcome = map[string]ledger.Outcome{
 			"done": ledger.EditTooLate, "waiting": ledger.EditAsked, "queued": ledger.EditAsked, // or was decided just now
 		}[of.State]
 		switch {
 		case of.Ordered && of.worked():
-			a.Situation = ledger.EditTooLate
+			a.Outcome = ledger.EditTooLate
 		case of.worked(): // also one that is put off, which asked nothing
-			a.Situation = ""
+			a.Outcome = ""
 		}
 		if reply := e.Said(a); reply != nil {
 			notice, err := outbox.Outgoing(t, conversation, a.SessionID, 0, reply, nil)
@@ -166,7 +166,7 @@ func same(t *database.Tx, was *shown, m *channels.Message) (bool, error) {
 }
 
 // replace gives a message that waits its new state.
-func replace(t *database.Tx, e *ledger.Entry, turn ledger.AsTurn, id, session int64) error {
+func replace(t *database.Tx, e *ledger.Entry, turn ledger.TurnIntent, id, session int64) error {
 	m := &e.Event.Message
 	_, err := t.Exec(replaceText, database.Clean(m.Text), database.Clean(m.Quote), m.Outside(), database.Clean(m.Origin), database.Clean(string(e.Taint)), len(m.Attachments), id)
 	if err == nil {

@@ -66,7 +66,7 @@ type sessionData struct {
 
 // Idle implements router.Turns.
 func (r *Store) Idle(ctx context.Context, session int64, after time.Duration) (again time.Time, err error) {
-	err = r.Write(ctx, database.Rides, "note an idle session", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Async, "note an idle session", func(t *database.Tx) error {
 		again = time.Time{}
 		if _, found, err := sessions.Lock(t, session); err != nil || !found {
 			return err

@@ -60,7 +60,7 @@ func (db *Store) callClaim(ctx context.Context, owner int64, sessions []int64, e
 		Claimed []*ClaimedArg
 		Locked  []int64
 	}
-	err = db.Call(ctx, database.Full, "claim turns", &got, callClaim, owner, db.Now().UnixMicro(), database.JSONText(sessions), database.JSONText(except), limit)
+	err = db.Call(ctx, database.Durable, "claim turns", &got, callClaim, owner, db.Now().UnixMicro(), database.JSONText(sessions), database.JSONText(except), limit)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -53,7 +53,7 @@ func (db *Store) callStep(ctx context.Context, ref ledger.TurnRef, step *agent.S
 	}
 	if b := got.Begun; b != nil && b.ID != 0 {
 		o := says[0].Open
-		if o.Begun, err = b.Delivery(o.Hold, o.Conversation.ID); err != nil {
+		if o.Begun, err = b.Delivery(o.Lease, o.Conversation.ID); err != nil {
 			return nil, err
 		}
 	}

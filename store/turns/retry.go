@@ -74,7 +74,7 @@ func (m *meant) first() int64 {
 // AcceptRetry queues a turn that does the work of another again, or says why not. It is not its own
 // text that counts, so it is not merged.
 // offered is the message of ours that offered it; 0: the person asked by themselves.
-func AcceptRetry(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f sessions.Form, offered int64) error {
+func AcceptRetry(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64, f sessions.Form, offered int64) error {
 	m, why, err := whichTurn(t, e, turn.Retry, a.SessionID, conversation)
 	if err == nil && m != nil {
 		why, err = unretryable(t, m, e, turn.Retry, a.SessionID, offered)
@@ -90,7 +90,7 @@ func AcceptRetry(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.AsTur
 }
 
 // declineRetry keeps a message that becomes no turn, and answers it by a fixed text.
-func declineRetry(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, f sessions.Form, why ledger.Situation) error {
+func declineRetry(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, f sessions.Form, why ledger.Outcome) error {
 	kept := *e
 	if typed, ok := f.Typed.(string); ok {
 		kept.Event.Message.Text = typed
@@ -99,7 +99,7 @@ func declineRetry(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversat
 }
 
 // whichTurn finds the turn that is to be done again; nil: why says that there is none.
-func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, conversation int64) (m *meant, why ledger.Situation, err error) {
+func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, conversation int64) (m *meant, why ledger.Outcome, err error) {
 	query, args, why := newestTurn, []any{session, database.Clean(e.Sender.Person)}, ledger.RetryNone
 	switch of := database.Clean(string(retry.Of)); {
 	case retry.Turn != 0:
@@ -123,7 +123,7 @@ func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, co
 }
 
 // unretryable says why a turn cannot be done again; empty: it can.
-func unretryable(t *database.Tx, m *meant, e *ledger.Entry, retry *ledger.Retry, session, offered int64) (ledger.Situation, error) {
+func unretryable(t *database.Tx, m *meant, e *ledger.Entry, retry *ledger.Retry, session, offered int64) (ledger.Outcome, error) {
 	if m.Person != database.Clean(e.Sender.Person) {
 		return ledger.RetryNotYours, nil
 	}

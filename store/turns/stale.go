@@ -168,7 +168,7 @@ func mergeWaiting(t *database.Tx, ref ledger.TurnRef, turn int64) error {
 
 // Resume implements router.Steps.
 func (r *Store) Resume(ctx context.Context, ref ledger.TurnRef, stale time.Duration) (away time.Duration, err error) {
-	err = r.Write(ctx, database.Rides, "resume turn", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Async, "resume turn", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
 			return err
 		}

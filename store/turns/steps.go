@@ -30,7 +30,7 @@ func (w *stepWriter) refused(c *agent.TaskChange) {
 	if tool == "" {
 		tool = kind
 	}
-	w.err = audit.Write(w.t, ledger.Hand{Person: person, Rule: c.Result.Rule}, audit.Entry{
+	w.err = audit.Write(w.t, ledger.Actor{Person: person, Rule: c.Result.Rule}, audit.Entry{
 		Action: "tool.refused", Target: fmt.Sprintf("%s, task %d of attempt %d", tool, c.Position, c.Attempt), Outcome: c.Result.Code,
 		Why: c.Result.Hint, Data: map[string]any{"tool": tool, "taint": c.Result.Taint}, Session: w.session, Turn: w.turn,
 	})
@@ -131,7 +131,7 @@ func (r *Store) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step,
 		}
 		return err
 	})
-	if errors.Is(err, database.ErrUnsynced) && r.stepMode(step, nil) == database.Rides {
+	if errors.Is(err, database.ErrUnsynced) && r.stepMode(step, nil) == database.Async {
 		r.unopen(ctx, says)
 		err = nil
 	}
@@ -188,7 +188,7 @@ func (r *Store) unopen(ctx context.Context, says []ledger.Reply) {
 		}
 		d := o.Begun
 		o.Begun = nil
-		if _, err := outbox.New(r.DB).Settle(ctx, o.Hold, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}); err != nil {
+		if _, err := outbox.New(r.DB).Settle(ctx, o.Lease, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}); err != nil {
 			r.Log().ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
 		}
 	}
@@ -197,17 +197,17 @@ func (r *Store) unopen(ctx context.Context, says []ledger.Reply) {
 // stepMode: the start of what has side effects must be on disk before it is done.
 func (db *Store) stepMode(step agent.Step, says []ledger.Reply) database.Durability {
 	if slices.ContainsFunc(says, func(r ledger.Reply) bool { return r.Open != nil }) {
-		return database.Full
+		return database.Durable
 	}
 	for _, c := range step.Tasks {
 		if c.State == agent.TaskRunning && c.Type != agent.TaskMsg {
-			return database.Full
+			return database.Durable
 		}
 	}
 	if step.End != nil {
 		return db.ForLeases()
 	}
-	return database.Rides
+	return database.Async
 }
 
 func writeStep(t *database.Tx, ref ledger.TurnRef, step *agent.Step, bodies []body, says []ledger.Reply) (*ledger.Claimed, error) {

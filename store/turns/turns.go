@@ -125,7 +125,7 @@ func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, lim
 		return r.claimTwice(ctx, owner, ids, except, limit)
 	}
 	var out []ledger.Claimed
-	err = r.Write(ctx, database.Rides, "claim turns", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Async, "claim turns", func(t *database.Tx) error {
 		out = nil
 		for _, session := range ids {
 			c, began, err := claim(t, owner, session, except)
@@ -218,8 +218,8 @@ func Cancel(t *database.Tx, turn int64) (ended bool, err error) {
 }
 
 // Cancel implements router.Turns.
-func (r *Store) Cancel(ctx context.Context, turnID int64, by ledger.Hand) (c channels.Conversation, err error) {
-	err = r.Write(ctx, database.Full, "cancel turn", func(t *database.Tx) error {
+func (r *Store) Cancel(ctx context.Context, turnID int64, by ledger.Actor) (c channels.Conversation, err error) {
+	err = r.Write(ctx, database.Durable, "cancel turn", func(t *database.Tx) error {
 		session, conversation, err := sessions.LockedBy(t, turnID)
 		if err != nil {
 			return err
@@ -246,7 +246,7 @@ func (r *Store) Cancel(ctx context.Context, turnID int64, by ledger.Hand) (c cha
 }
 
 // WriteCancel writes that somebody stopped a turn that may be another's.
-func WriteCancel(t *database.Tx, by ledger.Hand, session, turn int64) error {
+func WriteCancel(t *database.Tx, by ledger.Actor, session, turn int64) error {
 	return audit.Write(t, by, audit.Entry{Action: "turn.cancel", Target: fmt.Sprintf("turn %d", turn), Outcome: "asked", Session: session, Turn: turn})
 }
 

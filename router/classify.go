@@ -13,10 +13,10 @@ import (
 	"switchboard/router/turns"
 )
 
-// A sorting decides what the events of one batch are. It reads, and has no effect: what
+// A classifier decides what the events of one batch are. It reads, and has no effect: what
 // the earlier events of the batch will have counted and moved once they are committed is
 // known to it alone.
-type sorting struct {
+type classifier struct {
 	*Router
 	*Settings                         // those of the whole batch
 	here      map[string]*channel     // the channels as they were when it began
@@ -28,35 +28,35 @@ type sorting struct {
 	known     map[string]bool         // keys that are committed already, if somebody looked
 }
 
-// A sorted is an event with what it is taken as, and what is done beside its commit.
-type sorted struct {
+// A classified is an event with what it is taken as, and what is done beside its commit.
+type classified struct {
 	ledger.Entry
 	line   *channel                              // nil: there is none of that name
 	aside  string                                // is said to the person besides, once, in a message of its own
 	charge charge                                // is counted for the person once the entry is committed
 	beside func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
 	secret typedSecret
-	unsaid ledger.Situation                                                     // nothing is said in it
-	asked  *ledger.Reply                                                        // is said to a stranger for whom the admins are asked
-	typed  func(ctx context.Context, entry sorted, text string) (sorted, error) // takes a press as that command
+	unsaid ledger.Outcome                                                               // nothing is said in it
+	asked  *ledger.Reply                                                                // is said to a stranger for whom the admins are asked
+	typed  func(ctx context.Context, entry classified, text string) (classified, error) // takes a press as that command
 }
 
-// unsortedYet is an event of which nothing secret is left; kinds says what was hidden.
-func (r *Router) unsortedYet(event channels.Event) (entry sorted, kinds []string) {
-	entry = sorted{Entry: ledger.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
+// unclassifiedYet is an event of which nothing secret is left; kinds says what was hidden.
+func (r *Router) unclassifiedYet(event channels.Event) (entry classified, kinds []string) {
+	entry = classified{Entry: ledger.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
 	entry.secret, kinds = r.hide(&entry.Event)
 	return entry, kinds
 }
 
-// newSorting begins a batch; known may be nil.
-func (r *Router) newSorting(known map[string]bool) *sorting {
-	return &sorting{Router: r, Settings: r.settings(), here: r.Channels.now(), moves: &r.moves, buckets: map[string]personBucket{}, tried: map[string]int{}, known: known}
+// newClassifier begins a batch; known may be nil.
+func (r *Router) newClassifier(known map[string]bool) *classifier {
+	return &classifier{Router: r, Settings: r.settings(), here: r.Channels.now(), moves: &r.moves, buckets: map[string]personBucket{}, tried: map[string]int{}, known: known}
 }
 
-// sortBatch turns events into the entries that will be committed. An error is nobody's
+// classifyBatch turns events into the entries that will be committed. An error is nobody's
 // fault, so that the batch is to be handed in again.
-func (r *Router) sortBatch(ctx context.Context, batch []channels.Event) ([]sorted, error) {
-	s := r.newSorting(nil)
+func (r *Router) classifyBatch(ctx context.Context, batch []channels.Event) ([]classified, error) {
+	s := r.newClassifier(nil)
 	entries, err := s.all(ctx, batch)
 	if err != nil || !s.tooMany || len(batch) == 1 {
 		return entries, err
@@ -70,43 +70,43 @@ func (r *Router) sortBatch(ctx context.Context, batch []channels.Event) ([]sorte
 	if err != nil || len(known) == 0 {
 		return entries, err
 	}
-	return r.newSorting(known).all(ctx, batch)
+	return r.newClassifier(known).all(ctx, batch)
 }
 
-// all sorts each event. One for which something cannot be read fails alone.
-func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]sorted, error) {
-	entries := make([]sorted, len(batch))
+// all classifies each event. One for which something cannot be read fails alone.
+func (s *classifier) all(ctx context.Context, batch []channels.Event) ([]classified, error) {
+	entries := make([]classified, len(batch))
 	for i, event := range batch {
 		line := s.here[event.Conversation.Channel]
 		if detached := line == nil && s.Lines.Line(event.Conversation.Channel) != nil; detached || line != nil && line.leaves {
 			return nil, errDetached
 		}
-		entry, err := s.sortAlone(ctx, event, line)
+		entry, err := s.classifyAlone(ctx, event, line)
 		if err != nil && isNobodysFault(ctx, err) {
 			return nil, fmt.Errorf("sort events: %w", err)
 		} else if err != nil {
 			s.Log.ErrorContext(ctx, "an event cannot be looked into", "channel", event.Conversation.Channel, "error", err)
-			entry = s.unsorted(entry)
+			entry = s.unclassified(entry)
 		}
 		entries[i] = entry
 	}
 	return entries, nil
 }
 
-// sortAlone is sort, of which a panic is an error of that event.
-func (s *sorting) sortAlone(ctx context.Context, event channels.Event, line *channel) (entry sorted, err error) {
-	unsorted, hidden := s.unsortedYet(event)
+// classifyAlone is classify, of which a panic is an error of that event.
+func (s *classifier) classifyAlone(ctx context.Context, event channels.Event, line *channel) (entry classified, err error) {
+	unsorted, hidden := s.unclassifiedYet(event)
 	unsorted.line = line
-	entry, err = caught(unsorted, func() (sorted, error) { return s.sort(ctx, unsorted, event) })
-	if control, ok := entry.As.(*ledger.AsControl); entry.secret.value != "" && !(ok && setsSecret(control)) {
+	entry, err = caught(unsorted, func() (classified, error) { return s.classify(ctx, unsorted, event) })
+	if control, ok := entry.Intent.(*ledger.ControlIntent); entry.secret.value != "" && !(ok && setsSecret(control)) {
 		hidden = append(hidden, "what followed the command")
 	}
 	entry.sayHidden(hidden)
 	return entry, err
 }
 
-// caught is what sort makes of an entry; of a panic an error of the entry as it is.
-func caught(unsorted sorted, sort func() (sorted, error)) (entry sorted, err error) {
+// caught is what classify makes of an entry; of a panic an error of the entry as it is.
+func caught(unsorted classified, sort func() (classified, error)) (entry classified, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			entry = unsorted
@@ -116,9 +116,9 @@ func caught(unsorted sorted, sort func() (sorted, error)) (entry sorted, err err
 	return sort()
 }
 
-// unsorted makes the entry of an event for which something could not be read. Who waits
+// unclassified makes the entry of an event for which something could not be read. Who waits
 // for an answer is notified.
-func (s *sorting) unsorted(entry sorted) sorted {
+func (s *classifier) unclassified(entry classified) classified {
 	line := entry.line
 	switch event := &entry.Event; {
 	case entry.Sender.Person == "": // it is not known whether anybody may be answered
@@ -131,9 +131,9 @@ func (s *sorting) unsorted(entry sorted) sorted {
 	return rejected(entry, "what it is about could not be looked up")
 }
 
-// sort turns one event, of which entry has what is kept, into the entry that will be
+// classify turns one event, of which entry has what is kept, into the entry that will be
 // committed. The first thing that settles what it is wins.
-func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) (sorted, error) {
+func (s *classifier) classify(ctx context.Context, entry classified, event channels.Event) (classified, error) {
 	line := entry.line
 	code := hideCode(&entry.Event.Message)
 	if line == nil {
@@ -149,7 +149,7 @@ func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) 
 		s.moves = s.moves.with(line.Name, string(event.Former), string(event.Conversation.ID))
 		fallthrough
 	case channels.EventMember, channels.EventDeleted: // whoever caused it
-		entry.As = &ledger.AsNews{}
+		entry.Intent = &ledger.NewsIntent{}
 		return entry, nil
 	}
 	person, fresh, rule := s.whoIs(line, entry.Event)
@@ -189,7 +189,7 @@ func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) 
 }
 
 // message makes the entry of what a known person wrote.
-func (s *sorting) message(ctx context.Context, entry sorted, line *channel, person *ledger.Person) (sorted, error) {
+func (s *classifier) message(ctx context.Context, entry classified, line *channel, person *ledger.Person) (classified, error) {
 	if name, args, ok := command(entry.Event.Message); ok {
 		return s.order(ctx, entry, line, person, name, args)
 	}
@@ -211,7 +211,7 @@ func (s *sorting) message(ctx context.Context, entry sorted, line *channel, pers
 	turn.Choice = ownText(entry.Event.Message)
 	turn.Says = consent(&entry.Event)
 	s.answers(&entry, line, person, turn)
-	entry.As = &turn
+	entry.Intent = &turn
 	return entry, nil
 }
 
@@ -219,10 +219,10 @@ func (s *sorting) message(ctx context.Context, entry sorted, line *channel, pers
 const modeCollect = "collect"
 
 // turn is how an event is queued that becomes a turn, or may become one.
-func (r *Router) turn(event channels.Event) ledger.AsTurn {
+func (r *Router) turn(event channels.Event) ledger.TurnIntent {
 	line := r.Lines.Line(event.Conversation.Channel)
 	now := r.settings().Config
-	turn := ledger.AsTurn{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At)}
+	turn := ledger.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At)}
 	if turn.Mode == modeCollect {
 		turn.CollectWindow = now.CollectWindow
 	}
@@ -231,7 +231,7 @@ func (r *Router) turn(event channels.Event) ledger.AsTurn {
 
 // refusal says why a message of a known person becomes a notice instead of a turn.
 // With no text the person is not notified: they were, a moment ago.
-func (s *sorting) refusal(entry *sorted, person *ledger.Person) (reason string, refused bool) {
+func (s *classifier) refusal(entry *classified, person *ledger.Person) (reason string, refused bool) {
 	text, files := entry.Event.Message.Text, entry.Event.Message.Attachments
 	switch {
 	case blank(text) && len(files) == 0 && entry.aside != "":
@@ -249,7 +249,7 @@ func (s *sorting) refusal(entry *sorted, person *ledger.Person) (reason string, 
 
 // refuseFast says, like refusal, that a message of a known person is one too many. Weight is
 // what it counts for.
-func (s *sorting) refuseFast(entry *sorted, person *ledger.Person, weight float64) (reason string, refused bool) {
+func (s *classifier) refuseFast(entry *classified, person *ledger.Person, weight float64) (reason string, refused bool) {
 	tooFast, notify := s.tooFast(entry, person.Name, weight)
 	if notify {
 		reason = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
@@ -260,7 +260,7 @@ func (s *sorting) refuseFast(entry *sorted, person *ledger.Person, weight float6
 // tooFast says whether one thing that a person wants of us is one too many, as the
 // earlier events of the batch leave the bucket of that name, and whether to notify
 // the person. It is counted when the entry is committed.
-func (s *sorting) tooFast(entry *sorted, name string, weight float64) (tooFast, notify bool) {
+func (s *classifier) tooFast(entry *classified, name string, weight float64) (tooFast, notify bool) {
 	if s.Config.RatePerson == "off" || entry.Event.Sender.Person != "" {
 		return false, false
 	}
@@ -289,12 +289,12 @@ func happened(at time.Time) time.Time {
 
 // noticed makes an entry one that is kept and answered by text alone; with no text
 // it is only kept.
-func (l *channel) noticed(entry sorted, text string) sorted {
-	refused := &ledger.AsControl{Refused: true}
+func (l *channel) noticed(entry classified, text string) classified {
+	refused := &ledger.ControlIntent{Refused: true}
 	if text != "" {
 		refused.Reply = l.Notice(entry.Event, text)
 		refused.Reply.Taint = entry.Taint // it may name the files
 	}
-	entry.As, entry.aside = refused, ""
+	entry.Intent, entry.aside = refused, ""
 	return entry
 }

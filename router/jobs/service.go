@@ -27,7 +27,7 @@ const (
 	leastPause = time.Minute
 )
 
-// Deps are what a Desk needs.
+// Deps are what a Service needs.
 type Deps struct {
 	Ledger Ledger
 	// Person is somebody who is known, by name; nil: nobody is.
@@ -37,7 +37,7 @@ type Deps struct {
 	// FindRecipient is to whom person may have us write by a name; a refusal says why to nobody.
 	FindRecipient func(ctx context.Context, person *ledger.Person, to string) (conv channels.Conversation, name string, refusal *tools.Result)
 	// Change makes a change for a tool.
-	Change func(context.Context, ledger.Change, ledger.Hand) error
+	Change func(context.Context, ledger.Change, ledger.Actor) error
 	// Zone is the time zone in which a person reads times in a conversation.
 	Zone func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error)
 	// Hide takes out of a text the secrets that are known, and what has the shape of a credential.
@@ -49,7 +49,7 @@ type Deps struct {
 	Now    func() time.Time
 }
 
-// Settings are what a Desk goes by.
+// Settings are what a Service goes by.
 type Settings struct {
 	Enabled  bool // [scheduler] enabled
 	Models   []string
@@ -57,8 +57,8 @@ type Settings struct {
 	PerRun   float64  // [budget] per_job_run
 }
 
-// A Desk takes what people want of jobs, whether they type a command or ask for it in their words.
-type Desk struct{ Deps }
+// A Service takes what people want of jobs, whether they type a command or ask for it in their words.
+type Service struct{ Deps }
 
 // A fault says why nothing was done.
 type fault struct {
@@ -84,7 +84,7 @@ func faulty(code, format string, args ...any) *fault {
 }
 
 // A wish is a job as somebody wants it.
-type wish struct {
+type request struct {
 	payload          scheduler.Payload
 	when, text, zone string
 	to               *channels.Conversation
@@ -92,7 +92,7 @@ type wish struct {
 }
 
 // add makes the change that adds a job.
-func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, error) {
+func (d *Service) add(ctx context.Context, a *asking, w request) (*ledger.JobChange, error) {
 	if off := d.WhenOff(); off != "" {
 		return nil, faulty("unavailable", "%s", off)
 	}
@@ -126,7 +126,7 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 }
 
 // edit makes the change that gives a job another time, text or option.
-func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.JobChange, error) {
+func (d *Service) edit(ctx context.Context, a *asking, id int64, w request) (*ledger.JobChange, error) {
 	w.when, w.text = d.Hide(w.when), d.Hide(w.text)
 	job, err := d.job(ctx, a, id)
 	switch {
@@ -171,7 +171,7 @@ func tooLong() *fault {
 }
 
 // job is a job of whoever asks.
-func (d *Desk) job(ctx context.Context, a *asking, id int64) (*scheduler.Job, error) {
+func (d *Service) job(ctx context.Context, a *asking, id int64) (*scheduler.Job, error) {
 	job, err := d.Ledger.Job(ctx, id, a.whose())
 	if errors.Is(err, ledger.ErrNotFound) && a.machine {
 		return nil, Unknown(id)
@@ -196,7 +196,7 @@ func UnknownPerson(name string) error {
 }
 
 // time reads when a job is due, and what stands beside that where the wish has no text.
-func (d *Desk) time(ctx context.Context, a *asking, w wish) (read scheduler.When, text string, err error) {
+func (d *Service) time(ctx context.Context, a *asking, w request) (read scheduler.When, text string, err error) {
 	now, when := d.Now(), strings.TrimSpace(w.when)
 	zone := cmp.Or(w.zone, a.zone)
 	if first, rest, _ := strings.Cut(when, " "); w.zone == "" && (first == "UTC" || strings.Contains(first, "/")) {
@@ -247,7 +247,7 @@ func matters(when string, now, first time.Time) bool {
 }
 
 // unread says why a time was not read.
-func unread(err error, w wish) *fault {
+func unread(err error, w request) *fault {
 	if several, ok := errors.AsType[*scheduler.Ambiguous](err); ok {
 		f := &fault{code: "ambiguous", text: cmp.Or(several.Why, "That may be one of several times; which do you mean?")}
 		for _, c := range several.Choices {
@@ -273,7 +273,7 @@ func whatOf(rest string) string {
 }
 
 // mayRun refuses a job that would run more often than anybody wants, and a heartbeat that would beat once.
-func (d *Desk) mayRun(job *scheduler.Job) error {
+func (d *Service) mayRun(job *scheduler.Job) error {
 	if job.Payload == scheduler.PayloadHeartbeat && job.Spec.At != "" {
 		return faulty("bad_time", "A heartbeat comes again and again: say so, as in \"every 30 minutes between 8:00 and 22:00\".")
 	}
@@ -287,7 +287,7 @@ func (d *Desk) mayRun(job *scheduler.Job) error {
 }
 
 // WhenOff says that no job runs here; empty: they do.
-func (d *Desk) WhenOff() string {
+func (d *Service) WhenOff() string {
 	if d.Settings().Enabled {
 		return ""
 	}

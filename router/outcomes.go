@@ -8,10 +8,10 @@ import (
 	"switchboard/router/turns"
 )
 
-// situationTexts are what is said in situations that only a transaction knows.
-var situationTexts = map[ledger.Situation]string{
-	ledger.SituationIdle:    "There is nothing of yours to cancel here.",
-	ledger.SituationDropped: "Cancelled.",
+// situationTexts are what is said in outcomes that only a transaction knows.
+var outcomeTexts = map[ledger.Outcome]string{
+	ledger.OutcomeIdle:      "There is nothing of yours to cancel here.",
+	ledger.OutcomeDropped:   "Cancelled.",
 	ledger.ResetAsked:       "Forgotten. I drop what was waiting for a permission. If I am at other work here, I go on; /cancel stops that.",
 	ledger.RetryNone:        "There is nothing of yours that I could try again here. Just write to me what you would like.",
 	ledger.RetryUnclear:     "I do not know what to try again. Reply with /retry to a message of yours, or to my answer to it; without a reply it means your latest.",
@@ -48,13 +48,13 @@ var situationTexts = map[ledger.Situation]string{
 }
 
 // say renders what is said of what became of an entry; nil: nothing is. It is called in the transaction.
-func (r *Router) say(e *sorted, a *ledger.Accepted) *ledger.Reply {
+func (r *Router) say(e *classified, a *ledger.Accepted) *ledger.Reply {
 	switch {
-	case a.Situation == "", a.Situation == e.unsaid, a.Situation == ledger.LinkAsked: // the questions say it
+	case a.Outcome == "", a.Outcome == e.unsaid, a.Outcome == ledger.LinkAsked: // the questions say it
 		return nil
-	case a.Situation == ledger.PairingAsked:
+	case a.Outcome == ledger.PairingAsked:
 		return e.asked
-	case a.Situation == ledger.ChangeRefused:
+	case a.Outcome == ledger.ChangeRefused:
 		return e.line.Notice(e.Event, render.Escape(a.Refusal))
 	}
 	return e.line.Notice(e.Event, r.saidOf(a))
@@ -62,19 +62,19 @@ func (r *Router) say(e *sorted, a *ledger.Accepted) *ledger.Reply {
 
 // saidOf is what is said of what became of an entry.
 func (r *Router) saidOf(a *ledger.Accepted) string {
-	if a.Situation == ledger.PairingDone {
+	if a.Outcome == ledger.PairingDone {
 		return admitted(render.Escape(a.Admitted))
 	}
-	return r.situationText(a.Situation)
+	return r.outcomeText(a.Outcome)
 }
 
 func admitted(name string) string { return name + " can write to me now, as a user. I tell them so." }
 
-// situationText is what is said in a situation.
-func (r *Router) situationText(s ledger.Situation) string {
-	if s == ledger.SituationBusy {
+// situationText is what is said in a outcome.
+func (r *Router) outcomeText(s ledger.Outcome) string {
+	if s == ledger.OutcomeBusy {
 		return fmt.Sprintf("I am still busy with %d earlier messages here, so I did not take this one. "+
 			"Please send it again later; /status shows where I am and /cancel stops the one I am on.", r.settings().Config.QueuePerSession)
 	}
-	return situationTexts[s]
+	return outcomeTexts[s]
 }

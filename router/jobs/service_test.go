@@ -21,7 +21,7 @@ type rows struct {
 	jobs  []scheduler.Job
 	told  []ledger.Notification
 	runs  []scheduler.Run
-	hand  ledger.Hand
+	hand  ledger.Actor
 	asked []string
 }
 
@@ -57,7 +57,7 @@ func (r *rows) Notifications(_ context.Context, _ string, _ int64, limit int, un
 }
 
 // Change does what the store does, as far as what is said of it goes.
-func (r *rows) Change(_ context.Context, change ledger.Change, by ledger.Hand) error {
+func (r *rows) Change(_ context.Context, change ledger.Change, by ledger.Actor) error {
 	c, ok := change.(*ledger.JobChange)
 	if !ok {
 		return nil
@@ -110,8 +110,8 @@ var (
 	club = channels.Conversation{Channel: "telegram", ID: "-9", Kind: channels.Group}
 )
 
-func newDesk(r *rows) *jobs.Desk {
-	return &jobs.Desk{Deps: jobs.Deps{
+func newDesk(r *rows) *jobs.Service {
+	return &jobs.Service{Deps: jobs.Deps{
 		Ledger: r, Change: r.Change, Now: func() time.Time { return now },
 		Hide:   func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") },
 		Begins: func(scheduler.Payload) bool { return true },
@@ -137,7 +137,7 @@ func newDesk(r *rows) *jobs.Desk {
 }
 
 // give gives a command as the router does, and returns what is answered.
-func give(t *testing.T, d *jobs.Desk, r *rows, by *ledger.Person, at channels.Conversation, text string) commands.Answer {
+func give(t *testing.T, d *jobs.Service, r *rows, by *ledger.Person, at channels.Conversation, text string) commands.Answer {
 	t.Helper()
 	name, args, _ := strings.Cut(text, " ")
 	for _, c := range d.Commands() {
@@ -149,7 +149,7 @@ func give(t *testing.T, d *jobs.Desk, r *rows, by *ledger.Person, at channels.Co
 			t.Fatalf("%s: %v", text, err)
 		}
 		if answer.Change != nil {
-			if err := r.Change(t.Context(), answer.Change, ledger.Hand{}); err != nil {
+			if err := r.Change(t.Context(), answer.Change, ledger.Actor{}); err != nil {
 				return commands.Says("%v", err)
 			}
 		}
