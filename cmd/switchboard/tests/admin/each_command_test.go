@@ -54,7 +54,7 @@ var eachCommand = []struct {
 	{"notifications", "/notifications", "There is nothing that you have not read.", ""},
 	{"reload", "/reload", "Checking the settings file", "Nothing has changed."},
 	{"doctor", "/doctor all", "Checking;", "database: "},
-	{"reset", "/reset", "Forgotten. Other work goes on", ""},
+	{"reset", "/reset", "Forgotten. If I am at work here, I go on", ""},
 }
 
 // Every row of the program's table of commands is here, and is answered over a platform by the

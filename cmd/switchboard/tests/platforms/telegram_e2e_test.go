@@ -154,7 +154,7 @@ func menus(r *programtest.TelegramRig, ada telegramtest.User) {
 	if got := about(ada.ID); got != "abbrechen, was ich für dich tue" {
 		r.T.Errorf("somebody reads %q", got)
 	}
-	if got := about(r.Chief.ID); got != "stop what I am doing here, for anybody" {
+	if got := about(r.Chief.ID); got != "stop what I am doing here, whoever asked for it" {
 		r.T.Errorf("an admin reads %q", got)
 	}
 	set := len(r.Bot.Calls("setMyCommands"))
