@@ -28,7 +28,7 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 	for _, model := range slices.Sorted(maps.Keys(byModel)) {
 		f := finding{Check: "model", Text: fmt.Sprintf("%s (%s)", model, strings.Join(byModel[model], ", "))}
 		if model == llm.Offline {
-			f.OK, f.Warn, f.Text = true, true, "no language model is set ("+strings.Join(byModel[model], ", ")+"); the built-in one knows what \"help\" lists, and heartbeats do nothing"
+			f.OK, f.Warn, f.Text = true, true, "no language model is set ("+strings.Join(byModel[model], ", ")+"); the built-in one knows what \"help\" lists, and looks at nothing by itself (heartbeats)"
 			f.Mend = "name a language model in agent.planner, and its key in [llm.providers]; \"switchboard init model\" asks for both and adds them"
 			findings = append(findings, f)
 			continue

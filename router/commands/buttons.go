@@ -29,14 +29,14 @@ type Button = ledger.Button
 var typedLeads = map[string]string{
 	"More": "To see more", "Earlier": "To see earlier ones", "History": "To see its history", "List all": "To list all",
 	"Show those I have read": "To see those you have read",
-	"Change":                 "To change it", "Cancel": "To cancel it", "Pause": "To pause it", "Resume": "To resume it", "Run now": "To run it now",
+	"Change":                 "To be asked for another time", "Cancel": "To cancel it", "Pause": "To pause it", "Resume": "To resume it", "Run now": "To run it now",
 	"Skip next": "To skip the next time", "Delete": "To delete it", "Test": "To test it", "Enable": "To switch it on", "Disable": "To switch it off",
 	"Confirm": "To confirm it", "Undo": "To undo it", "Retry": "To retry", "Drop": "To drop", "Remove": "To remove", "Allow": "To allow",
 	"Job": "More about",
 }
 
 // typedChoices begin the line that stands for the values of a command.
-var typedChoices = map[string]string{"mode": "To switch", "model": "To switch", "timezone": "To set it"}
+var typedChoices = map[string]string{"mode": "To switch", "model": "To switch", "timezone": "To set your time zone"}
 
 // typedLine is a line that stands for the buttons that do the same to several things.
 type typedLine struct {

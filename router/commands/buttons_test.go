@@ -16,8 +16,8 @@ func TestButtonsAsLinesSayWhatTheyDo(t *testing.T) {
 		"\n\nTo see more of one: /channel NAME":                                            {button("More of a", "channel a"), button("More of b", "channel b")},
 		"\n\nTo remove one: /unlink IDENTITY":                                              {button("Remove tg:1", "unlink tg:1"), button("Remove tg:2", "unlink tg:2")},
 		"\n\nTo switch: /mode ask":                                                         {button("ask", "mode ask")},
-		"\n\nTo set it: /timezone and one of New York, UTC":                                {button("New York", "timezone New York"), button("UTC", "timezone UTC")},
-		"\n\nTo change it: /jobs 12 when\nTo cancel it: /jobs 12 delete":                   {button("Change", "jobs 12 when"), button("Cancel", "jobs 12 delete")},
+		"\n\nTo set your time zone: /timezone and one of New York, UTC":                    {button("New York", "timezone New York"), button("UTC", "timezone UTC")},
+		"\n\nTo be asked for another time: /jobs 12 when\nTo cancel it: /jobs 12 delete":   {button("Change", "jobs 12 when"), button("Cancel", "jobs 12 delete")},
 		"\n\nTo see more people: /people after p07\nTo remove Bob N: /people remove B yes": {button("More people", "people after p07"), button("Remove Bob N", "people remove B yes")},
 		"\n\n10 min: /jobs 3 snooze 10m":                                                   {button("10 min", "jobs 3 snooze 10m")},
 	} {

@@ -11,7 +11,7 @@ var admissions = map[string]string{
 	ledger.RulePeople:         "allowed, because the identity {identity} belongs to them",
 	ledger.RulePeopleHere:     "allowed, because the identity {identity} belongs to them, and [channels.{channel}] allows the group",
 	ledger.RuleOpen:           "allowed, because [channels.{channel}] is open to everybody there",
-	ledger.RuleMachine:        "allowed, because it came from the machine that the program runs on",
+	ledger.RuleMachine:        "allowed, because the message came from the machine that the program runs on",
 	ledger.RuleBot:            "kept out, because another bot wrote it",
 	ledger.RuleUnnamed:        "kept out, because the platform does not say who wrote it",
 	ledger.RuleClaim:          "allowed, because it brought a claim code",

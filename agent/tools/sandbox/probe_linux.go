@@ -120,7 +120,7 @@ func describeLayers(id, tasks int, ownProc bool, memory string) []Layer {
 		{Name: "files", Works: true, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI())},
 		{Name: "network", Works: true, Detail: "a seccomp filter refuses every socket"},
 		{Name: "namespaces", Works: true, Detail: spaces},
-		{Name: "processes", Works: true, Detail: fmt.Sprintf("the kernel lets a command have %d tasks at once, under host ID %d", tasks, id)},
+		{Name: "processes", Works: true, Detail: fmt.Sprintf("the kernel lets a command have %d tasks at once; it runs as user ID %d of this machine", tasks, id)},
 		{Name: "memory", Works: true, Detail: memory},
 	}
 }

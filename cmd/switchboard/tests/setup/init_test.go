@@ -196,7 +196,7 @@ func TestInitTakesEnterForNoneYet(t *testing.T) {
 		t.Error("there is a code, and no platform to send it to")
 	}
 	out := ran(t, dir, "--data", "data", "doctor")
-	for _, want := range []string{`WARN  model +no language model is set .*; the built-in one knows what "help" lists, and heartbeats do nothing\n +fix: name a language model in agent.planner`, `WARN  channel +no chat platform is set\n +fix: `} {
+	for _, want := range []string{`WARN  model +no language model is set .*; the built-in one knows what "help" lists, and looks at nothing by itself \(heartbeats\)\n +fix: name a language model in agent.planner`, `WARN  channel +no chat platform is set\n +fix: `} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("the doctor does not say %q:\n%s", want, out)
 		}
