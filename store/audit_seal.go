@@ -48,7 +48,7 @@ func (db *DB) SealAudit(ctx context.Context, owner int64) (rows int64, err error
 	}
 	var fence int64
 	err = db.Write(ctx, db.ForLeases(), "begin to seal", func(t *database.Tx) (err error) {
-		fence, ok, err = engines.Take(t, database.LeaseRun, sealing, owner, t.Now)
+		fence, ok, err = engines.Take(t, leaseRun, sealing, owner, t.Now)
 		return err
 	})
 	if err != nil || !ok {
@@ -63,7 +63,7 @@ func (db *DB) endLease(ctx context.Context, name string, fence int64) {
 	giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := db.Write(giving, db.ForLeases(), "give back "+name, func(t *database.Tx) error {
-		return engines.Release(t, database.LeaseRun, name, fence)
+		return engines.Release(t, leaseRun, name, fence)
 	}); err != nil {
 		db.Log().WarnContext(ctx, "a lease was not given back", "lease", name, "error", err)
 	}
@@ -105,7 +105,7 @@ func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error)
 		return 0, err
 	}
 	err = db.Write(ctx, database.Durable, "seal", func(t *database.Tx) error {
-		if err := engines.Fenced(t, database.LeaseRun, sealing, fence); err != nil {
+		if err := engines.Fenced(t, leaseRun, sealing, fence); err != nil {
 			return err
 		}
 		next.SealedAt = t.Now

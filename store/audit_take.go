@@ -76,7 +76,7 @@ func (db *DB) takeTurns(ctx context.Context) error {
 	defer db.audits.Unlock()
 	after, seen := db.audited, true
 	for {
-		var rows []database.Page
+		var rows []page
 		err := db.Read(ctx, "look for turns to audit", func(t *database.Tx) error {
 			rows = nil
 			return t.All(&rows, unaudited, t.Now-lateTurns.Microseconds(), after, lookTurns)
@@ -123,7 +123,7 @@ func (db *DB) takeBatch(ctx context.Context, claim string, ids []int64, write fu
 		marks, args = database.In(found)
 		return write(t, marks, args)
 	})
-	retry.Sleep(ctx, max(database.PauseLeast, database.PauseTimes*time.Since(began)))
+	retry.Sleep(ctx, max(pauseLeast, pauseTimes*time.Since(began)))
 	return taken, err
 }
 

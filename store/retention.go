@@ -46,6 +46,7 @@ func (r *Retention) named(channel, conversation string) bool {
 }
 
 const (
+	leaseRun  = "run"       // the kind of the leases of the program's own work
 	retaining = "retention" // the name of the lease, so that one engine alone does it
 )
 
@@ -54,7 +55,19 @@ const (
 const (
 	batchTurns = 50
 	batchRows  = 500
+	pauseLeast = 20 * time.Millisecond
+	pauseTimes = 4
 )
+
+// A page is a row on the way through a table by its number: whether it is old enough
+// for those behind it to be looked at, and whether it can go.
+type page struct {
+	ID     int64
+	Recent bool
+	Ready  bool
+	// Of a conversation.
+	Channel, Conversation string
+}
 
 // clocksApart is how far our clock may be from the database's for us to say what is old.
 const clocksApart = time.Hour
@@ -73,7 +86,7 @@ func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) (rows int
 	}
 	s := &sweeper{db: db, keep: keep}
 	err = db.Write(ctx, db.ForLeases(), "begin to clear away", func(t *database.Tx) error {
-		s.fence, ok, err = engines.Take(t, database.LeaseRun, retaining, owner, t.Now)
+		s.fence, ok, err = engines.Take(t, leaseRun, retaining, owner, t.Now)
 		return err
 	})
 	if err != nil || !ok {
@@ -134,7 +147,7 @@ func (s *sweeper) before(d time.Duration) int64 { return s.db.Now().Add(-d).Unix
 func (s *sweeper) batch(ctx context.Context, fn func(*database.Tx) (int64, error)) (n int64, err error) {
 	began := time.Now()
 	err = s.db.Write(ctx, database.Async, "clear away", func(t *database.Tx) error {
-		if err := engines.Fenced(t, database.LeaseRun, retaining, s.fence); err != nil {
+		if err := engines.Fenced(t, leaseRun, retaining, s.fence); err != nil {
 			return err
 		}
 		n, err = fn(t)
@@ -150,7 +163,7 @@ func (s *sweeper) batch(ctx context.Context, fn func(*database.Tx) (int64, error
 		}
 	}
 	s.dropped = nil
-	retry.Sleep(ctx, max(database.PauseLeast, database.PauseTimes*time.Since(began)))
+	retry.Sleep(ctx, max(pauseLeast, pauseTimes*time.Since(began)))
 	return n, ctx.Err()
 }
 
@@ -170,7 +183,7 @@ func (s *sweeper) until(ctx context.Context, query string, args ...any) error {
 func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any, remove func(t *database.Tx, ids []int64) (int64, error)) error {
 	var faults []error
 	for after := int64(0); ; {
-		var rows []database.Page
+		var rows []page
 		began := time.Now()
 		err := s.db.Read(ctx, "look for what is old", func(t *database.Tx) error {
 			rows = nil

@@ -132,7 +132,7 @@ func (s *sweeper) events(ctx context.Context) error {
 	var old []int64
 	after := int64(0)
 	for {
-		var rows []database.Page
+		var rows []page
 		err := s.db.Read(ctx, "look for old events", func(t *database.Tx) error {
 			rows = nil
 			return t.All(&rows, oldSessions, before, after, batchRows)

@@ -62,7 +62,7 @@ func Micros(at time.Time) int64 {
 	return at.UnixMicro()
 }
 
-// Instant reads micros back.
+// Instant reads Micros back.
 func Instant(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -82,28 +82,6 @@ func InstantPtr(us *int64) *time.Time {
 // Digits is an ID in text, as names of leases have it.
 func Digits(id int64) string { return strconv.FormatInt(id, 10) }
 
-const (
-	// LeaseRun is the kind of the leases of the program's own work.
-	LeaseRun = "run"
-)
-
-const (
-	// PauseLeast is the shortest pause after a batch, so that others work meanwhile.
-	PauseLeast = 20 * time.Millisecond
-	// PauseTimes is how many times as long as a batch took the pause after it is.
-	PauseTimes = 4
-)
-
-// A page is a row on the way through a table by its number: whether it is old enough
-// for those behind it to be looked at, and whether it can go.
-type Page struct {
-	ID     int64
-	Recent bool
-	Ready  bool
-	// Of a conversation.
-	Channel, Conversation string
-}
-
 // Views reads rows, each as view shows it.
 func Views[R, V any](t *Tx, view func(*R) V, query string, args ...any) (list []V, err error) {
 	var rows []R
@@ -116,7 +94,7 @@ func Views[R, V any](t *Tx, view func(*R) V, query string, args ...any) (list []
 	return list, nil
 }
 
-// Listed is views in a transaction of its own.
+// Listed is Views in a transaction of its own.
 func Listed[R, V any](ctx context.Context, db *DB, what string, view func(*R) V, query string, args ...any) (list []V, err error) {
 	err = db.Read(ctx, what, func(t *Tx) (err error) {
 		list, err = Views(t, view, query, args...)
