@@ -95,9 +95,9 @@ func (s *classifier) all(ctx context.Context, batch []channels.Event) ([]classif
 
 // classifyAlone is classify, of which a panic is an error of that event.
 func (s *classifier) classifyAlone(ctx context.Context, event channels.Event, line *channel) (entry classified, err error) {
-	unsorted, hidden := s.unclassifiedYet(event)
-	unsorted.line = line
-	entry, err = caught(unsorted, func() (classified, error) { return s.classify(ctx, unsorted, event) })
+	kept, hidden := s.unclassifiedYet(event)
+	kept.line = line
+	entry, err = caught(kept, func() (classified, error) { return s.classify(ctx, kept, event) })
 	if control, ok := entry.Intent.(*ledger.ControlIntent); entry.secret.value != "" && !(ok && setsSecret(control)) {
 		hidden = append(hidden, "what followed the command")
 	}
@@ -106,14 +106,14 @@ func (s *classifier) classifyAlone(ctx context.Context, event channels.Event, li
 }
 
 // caught is what classify makes of an entry; of a panic an error of the entry as it is.
-func caught(unsorted classified, sort func() (classified, error)) (entry classified, err error) {
+func caught(kept classified, classify func() (classified, error)) (entry classified, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			entry = unsorted
+			entry = kept
 			err = fmt.Errorf("%w: panic: %v\n%s", turns.ErrBroken, fault, debug.Stack())
 		}
 	}()
-	return sort()
+	return classify()
 }
 
 // unclassified makes the entry of an event for which something could not be read. Who waits

@@ -8,7 +8,7 @@ import (
 	"switchboard/router/turns"
 )
 
-// situationTexts are what is said in outcomes that only a transaction knows.
+// outcomeTexts are what is said in outcomes that only a transaction knows.
 var outcomeTexts = map[ledger.Outcome]string{
 	ledger.OutcomeIdle:      "There is nothing of yours to cancel here.",
 	ledger.OutcomeDropped:   "Cancelled.",
@@ -70,7 +70,7 @@ func (r *Router) saidOf(a *ledger.Accepted) string {
 
 func admitted(name string) string { return name + " can write to me now, as a user. I tell them so." }
 
-// situationText is what is said in a outcome.
+// outcomeText is what is said in an outcome.
 func (r *Router) outcomeText(s ledger.Outcome) string {
 	if s == ledger.OutcomeBusy {
 		return fmt.Sprintf("I am still busy with %d earlier messages here, so I did not take this one. "+

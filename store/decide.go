@@ -45,13 +45,13 @@ func acceptDecision(t *database.Tx, of *ledger.Entry, as *ledger.DecisionIntent,
 	if err != nil {
 		return err
 	}
-	situation := ledger.ApprovalUnknown
+	outcome := ledger.ApprovalUnknown
 	if row != nil && row.Approval != 0 {
-		if situation, err = decide(t, e, row, as, a); err != nil {
+		if outcome, err = decide(t, e, row, as, a); err != nil {
 			return err
 		}
 	}
-	return outbox.Say(t, e, a, conversation, sessions.ClassControl, situation)
+	return outbox.Say(t, e, a, conversation, sessions.ClassControl, outcome)
 }
 
 // decide decides an approval for a person, whose role is looked up again: an admin, or where RuleKeeps
@@ -147,13 +147,13 @@ func acceptConsent(t *database.Tx, e *ledger.Entry, does ledger.Does, a *ledger.
 	if err := t.All(&of, approvals.ApprovalOf, rows[0].Approval); err != nil || len(of) == 0 {
 		return false, err
 	}
-	p, situation := &of[0], ledger.ApprovalByButton
+	p, outcome := &of[0], ledger.ApprovalByButton
 	if p.Kind == ledger.ApprovalTool && p.Person == database.Clean(e.Sender.Person) && p.SessionID == a.SessionID && tools.ByWord(p.Tool) {
-		if situation, err = decide(t, e, &rows[0], &ledger.DecisionIntent{Does: does}, a); err != nil {
+		if outcome, err = decide(t, e, &rows[0], &ledger.DecisionIntent{Does: does}, a); err != nil {
 			return false, err
 		}
 	}
-	return true, outbox.Say(t, e, a, conversation, sessions.ClassControl, situation)
+	return true, outbox.Say(t, e, a, conversation, sessions.ClassControl, outcome)
 }
 
 const (

@@ -94,7 +94,7 @@ type Row struct {
 	ExpiresAt                 int64  `db:"expires_at"`
 }
 
-// approvalTerms is what is kept of an approval of a tool, as its data.
+// Terms is what is kept of an approval of a tool, as its data.
 type Terms struct {
 	Once bool `json:"once,omitempty"` // it is allowed once only, whatever its taint
 }

@@ -48,14 +48,14 @@ func Revoke(t *database.Tx, e *ledger.Entry, as *ledger.RevokeIntent, a *ledger.
 	if err != nil {
 		return err
 	}
-	situation := ledger.GrantUnknown
+	outcome := ledger.GrantUnknown
 	if n > 0 {
-		situation = ledger.GrantRevoked
+		outcome = ledger.GrantRevoked
 		if err := audit.Write(t, audit.ApproverOf(e), audit.Entry{
 			Action: "grant.revoke", Target: fmt.Sprintf("grant %d", as.Grant), Outcome: "done",
 		}); err != nil {
 			return err
 		}
 	}
-	return outbox.Say(t, e, a, conversation, sessions.ClassControl, situation)
+	return outbox.Say(t, e, a, conversation, sessions.ClassControl, outcome)
 }

@@ -14,7 +14,7 @@ const insertAudit = `
 	INSERT INTO audit (person, action, target, rule, outcome, why, cost, data, session_id, turn_id, created_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-// actionTurn is a turn that has ended.
+// ActionTurn is a turn that has ended.
 const ActionTurn = "turn"
 
 // RefusedTask is whose task was refused, and what it is.

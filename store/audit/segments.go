@@ -49,7 +49,7 @@ const (
 	DropAudit = `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id <= ? ORDER BY id LIMIT 500)`
 )
 
-// A segment is a stretch of the audit log by its numbers, sealed by hash.
+// A Segment is a stretch of the audit log by its numbers, sealed by hash.
 type Segment struct {
 	ID       int64
 	Hour     int64

@@ -59,7 +59,7 @@ func Billionths(sum float64) int64 { return int64(math.Round(min(sum*1e9, 1e17))
 // Money is what a number of billionths comes to.
 func Money(billionths int64) float64 { return float64(billionths) / 1e9 }
 
-// A charge is what changes the sums of a day.
+// A Charge is what changes the sums of a day.
 type Charge struct {
 	Day, Person       string
 	Session           int64

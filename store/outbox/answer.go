@@ -6,7 +6,7 @@ import (
 	"switchboard/store/sessions"
 )
 
-// Say answers an entry with what it says in a outcome.
+// Say answers an entry with what it says in an outcome.
 func Say(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, class string, s ledger.Outcome) error {
 	a.Outcome = s
 	_, err := Answer(t, e, a, conversation, class, e.Said(a))

@@ -138,7 +138,7 @@ func (h *head) waits(now int64) bool {
 	return h.State == ledger.DeliveryPending && h.next > now && h.last <= now+clockSlack
 }
 
-// A headRow is a delivery that is sent next, as headDelivery reads it and sb_begin gives it.
+// A HeadRow is a delivery that is sent next, as headDelivery reads it and sb_begin gives it.
 type HeadRow struct {
 	ID, Message    int64 // 0: there is none
 	Text, Nonce    string

@@ -15,7 +15,7 @@ import (
 	"switchboard/store/sessions"
 )
 
-// A peopleSet is what became of people when the settings were read.
+// Changes are what became of people when the settings were read.
 type Changes struct {
 	ledger.PeopleSet
 	Left    []string

@@ -44,7 +44,7 @@ func Arrived(t *database.Tx, c channels.Conversation) (id int64, key string, err
 	return p.Id, p.Key, err
 }
 
-// stored is a conversation that is there.
+// Stored is a conversation that is there.
 type Stored struct {
 	Id    int64
 	Key   string // of its session
@@ -53,7 +53,7 @@ type Stored struct {
 	fresh bool // made just now, or found by a former ID, so that the labels are not its own
 }
 
-// A conversationRow is a conversation as a list has it.
+// A ConversationRow is a conversation as a list has it.
 type ConversationRow struct {
 	Channel, Conversation, Kind, Place, Title string
 }

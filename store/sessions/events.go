@@ -27,7 +27,7 @@ var insertEvents = func() (list [8]string) {
 // maxEventData bounds the data of one event, in bytes.
 const maxEventData = 2048
 
-// An event is a row of events before it has its number.
+// An Event is a row of events before it has its number.
 type Event struct {
 	Kind    string `json:"kind"`
 	Turn    int64  `json:"turn"`    // 0: none

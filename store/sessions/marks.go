@@ -21,7 +21,7 @@ const (
 			SELECT channel, conversation FROM marks WHERE noted_at <= ? ORDER BY noted_at LIMIT 500)`
 )
 
-// marksLive is how long a mark is kept that does not move any more.
+// MarksLive is how long a mark is kept that does not move any more.
 const MarksLive = 365 * 24 * time.Hour
 
 // Note notes how far the event's channel has read a history.

@@ -32,7 +32,7 @@ const (
 	ClassNotice   = "notice" // it would have been a turn
 )
 
-// A form says how a message is kept that is not simply what was written.
+// A Form says how a message is kept that is not simply what was written.
 type Form struct {
 	Class    string
 	Typed    any   // what was typed, where the text is another; nil: the text
@@ -47,7 +47,7 @@ func Incoming(t *database.Tx, e *ledger.Entry, class string, conversation, sessi
 	return id, err
 }
 
-// duplicate is what becomes of a message that is there already.
+// Duplicate is what becomes of a message that is there already.
 var Duplicate = ledger.Accepted{Receipt: channels.Receipt{Duplicate: true}}
 
 // Untaken is incoming for a message that is to become a turn; taken says that it

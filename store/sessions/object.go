@@ -6,7 +6,7 @@ import (
 	"switchboard/store/database"
 )
 
-// An object is what a function of PostgreSQL takes as JSON, by the names that it is read by there; []byte is base64.
+// An Object is what a function of PostgreSQL takes as JSON, by the names that it is read by there; []byte is base64.
 type Object = map[string]any
 
 // ObjectText encodes an object, or a list of them. What it does not know itself goes the

@@ -68,7 +68,7 @@ const (
 // others may be faster, or stand still with a session locked.
 const claimSpare = 16
 
-// cancelled is the outcome of a turn that was cancelled.
+// Cancelled is the outcome of a turn that was cancelled.
 const Cancelled = "cancelled"
 
 // claim takes a session's lease if it is free and sets its head running. It
