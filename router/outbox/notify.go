@@ -133,11 +133,11 @@ func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (ch
 	if own || isAdmin(ls.People.Identified(s.line.Name+":"+string(conv.ID), s.line.Kind+":"+string(conv.ID))) {
 		return chats, true, nil
 	}
-	turn, err := ls.Ledger.Current(ctx, ledger.SessionKey(conv))
+	person, err := ls.Ledger.CurrentPerson(ctx, ledger.SessionKey(conv))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return chats, false, nil
 	}
-	return chats, err == nil && isAdmin(ls.People.Named(turn.Person)), err
+	return chats, err == nil && isAdmin(ls.People.Named(person)), err
 }
 
 // alert is a notice of ours, which names something that others called so.

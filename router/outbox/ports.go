@@ -6,7 +6,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/router/view"
 )
 
 // Outbox holds deliveries.
@@ -66,8 +65,8 @@ type Notices interface {
 	IsNotice(ctx context.Context, message int64) (bool, error)
 	// Chats is that of Views.
 	Chats(ctx context.Context) ([]ledger.Chat, error)
-	// Current is that of Views.
-	Current(ctx context.Context, session string) (*view.Turn, error)
+	// CurrentPerson is whose turn is the current one of a session, as Views has it. ErrNotFound.
+	CurrentPerson(ctx context.Context, session string) (string, error)
 }
 
 // Drafts holds what is shown of messages before they are there. The turn writes under
