@@ -160,18 +160,9 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 func grantOf(g *approvals.Grant) string {
 	switch {
 	case g.Tool == tools.ExecName:
-		return g.Tool + " " + codeOf(g.Shown)
+		return g.Tool + " " + commands.Code(120, g.Shown)
 	case strings.HasPrefix(g.Shown, "{"):
-		return codeOf(tools.Written(g.Tool, g.Shown))
+		return commands.Code(120, tools.Written(g.Tool, g.Shown))
 	}
-	return codeOf(g.Shown)
-}
-
-// codeOf shows a command or arguments within a line.
-func codeOf(text string) string {
-	text = words.OneLine(text, 120)
-	if strings.Contains(text, "`") {
-		return render.Escape(text)
-	}
-	return "`" + text + "`"
+	return commands.Code(120, g.Shown)
 }

@@ -21,7 +21,6 @@ import (
 	"switchboard/agent/tools/workspace"
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/router/admin"
 	"switchboard/router/audit"
 	"switchboard/router/commands"
 	"switchboard/router/core"
@@ -107,7 +106,7 @@ func (s *raid) wire() {
 		s.t.Fatal(err)
 	}
 	everything := func(*core.Person, *people.Change) error { return nil }
-	r.commands = []commands.Command{admin.People(r.db.Router(), everything), admin.Audit(r.db.Router())}
+	r.commands = []commands.Command{people.Command(r.db.Router(), everything), audit.Command(r.db.Router())}
 	s.victim = newVictim(s.marker(), s.plans(a.Does, a.Then), s.plans(a.Obeys, a.Later))
 	s.victim.when = a.When
 	s.victim.holds = slices.ContainsFunc(a.Steps, func(do said) bool { return do.Meanwhile })

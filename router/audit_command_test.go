@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/admin"
 	"switchboard/router/audit"
 	"switchboard/router/commands"
 	"switchboard/router/core"
@@ -16,7 +15,7 @@ import (
 
 func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Audit(r.db.Router())}
+		r.commands = []commands.Command{audit.Command(r.db.Router())}
 		r.start()
 		for i := range 12 {
 			code := outbox.HashCode(fmt.Sprint(i))

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"switchboard/channels/channelstest"
-	"switchboard/router/admin"
 	"switchboard/router/commands"
 	"switchboard/router/outbox"
 )
 
 func TestAdminsMendDeliveriesInADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Deliveries(r.db.Router())}
+		r.commands = []commands.Command{outbox.Command(r.db.Router())}
 		r.start()
 		r.platform.Say("c1", "ada", "/deliveries")
 		r.mentions(1, "Everything was sent")

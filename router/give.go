@@ -42,12 +42,6 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 	return tools.Result{End: tools.EndOK, Output: render.Parse(answer.Text + commands.TypedOut(answer.Buttons)).Plain(), Taint: answer.Taint}
 }
 
-// Knows says that somebody is called so, in any case of letters. Where that cannot be found out it says so too.
-func (r *Router) Knows(ctx context.Context, name string) bool {
-	people, away, err := r.Roster.dir.Everyone(ctx)
-	return err != nil || core.Called(name, append(people, away...)) != ""
-}
-
 // given runs a command and makes its change.
 func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.Call, by core.Actor) (answer commands.Answer, err error) {
 	if call.Session, err = r.Ledger.Session(ctx, call.Conversation()); err != nil {

@@ -9,7 +9,6 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/admin"
 	"switchboard/router/audit"
 	"switchboard/router/commands"
 	"switchboard/router/outbox"
@@ -23,7 +22,7 @@ func TestAdminToolsGiveTheCommands(t *testing.T) {
 		newBench(r)
 		r.script.Buttons = true
 		r.targets = func(outbox.NoticeKind) []string { return []string{"play:c9"} } // of what is given up
-		r.commands = []commands.Command{admin.Deliveries(r.db.Router()), admin.Audit(r.db.Router())}
+		r.commands = []commands.Command{outbox.Command(r.db.Router()), audit.Command(r.db.Router())}
 		r.start()
 		r.platform.Next(channelstest.Fault{Refused: "no such thing"})
 		r.platform.Say("c2", "bob", `/tool look {"amount": 1}`)
@@ -74,7 +73,7 @@ func TestAdminToolsAreForAdminsInDirectChats(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		newBench(r)
 		r.channel.AllowConversations = []string{"g1"}
-		r.commands = []commands.Command{admin.Audit(r.db.Router())}
+		r.commands = []commands.Command{audit.Command(r.db.Router())}
 		r.start()
 		r.platform.Say("c2", "bob", "/tool admin.audit")
 		r.mentions(1, "only admins may do this, in a direct chat")

@@ -13,6 +13,7 @@ import (
 	"switchboard/router/audit"
 	"switchboard/router/core"
 	"switchboard/router/intake"
+	"switchboard/router/people"
 )
 
 // whoIs finds the person an event comes from, if that person is served where it
@@ -50,7 +51,7 @@ func (s *classifier) whoIs(l *channel, event channels.Event) (person *core.Perso
 		} else if !open {
 			return nil, false, audit.RuleNoLonger // let in elsewhere, or while it was open here
 		}
-		return person, time.Since(person.Seen) >= seenEvery, audit.RuleOpen
+		return person, time.Since(person.Seen) >= people.SeenEvery, audit.RuleOpen
 	}
 	// Only who writes becomes a person.
 	writes := event.Kind == channels.EventMessage || event.Kind == channels.EventEdited

@@ -11,7 +11,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/internal/secrets"
-	"switchboard/router/admin"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
@@ -55,7 +55,7 @@ func (r *rig) refused(n int) {
 // Lists have ten rows at most, a button to go on, and buttons that act.
 func TestDeliveriesAreListedAndMendedByButtons(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Deliveries(r.db.Router())}
+		r.commands = []commands.Command{outbox.Command(r.db.Router())}
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		for i := range 12 {
@@ -92,7 +92,7 @@ func TestDeliveriesAreListedAndMendedByButtons(t *testing.T) {
 // Where there are no buttons, what does the same to several things is one line.
 func TestDeliveriesAreMendedByTypingWhereThereAreNoButtons(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Deliveries(r.db.Router())}
+		r.commands = []commands.Command{outbox.Command(r.db.Router())}
 		r.start()
 		for i := range 2 {
 			r.refused(i)
@@ -108,7 +108,7 @@ func TestDeliveriesAreMendedByTypingWhereThereAreNoButtons(t *testing.T) {
 
 func TestAuditLogGoesOnByAButton(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Audit(r.db.Router())}
+		r.commands = []commands.Command{audit.Command(r.db.Router())}
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		for i := range 12 {

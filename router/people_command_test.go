@@ -12,7 +12,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/admin"
 	"switchboard/router/audit"
 	"switchboard/router/commands"
 	"switchboard/router/core"
@@ -33,7 +32,7 @@ func (r *rig) manage() {
 		}
 		return nil
 	}
-	r.commands = []commands.Command{admin.People(door, judge), admin.Allow(door, judge)}
+	r.commands = []commands.Command{people.Command(door, judge), people.AllowCommand(door, judge)}
 }
 
 func TestAdminsChangePeopleInADirectChat(t *testing.T) {

@@ -9,12 +9,8 @@ import (
 	shell "switchboard/agent/tools/command"
 	"switchboard/router/audit"
 	"switchboard/router/core"
-)
-
-// Modes of sessions.
-const (
-	ModeAsk = "ask" // answers and looks things up; changes nothing
-	ModeAct = "act"
+	"switchboard/router/people"
+	"switchboard/router/sessions"
 )
 
 // PolicyConfig is the table [policy]: what is asked for on top of role, person, channel,
@@ -51,7 +47,7 @@ func DefaultPolicyConfig() PolicyConfig {
 // are offered, when a plan names one, and when one is about to run; each time it
 // looks the person up anew. Whatever it does not know, it refuses.
 type Policy struct {
-	roster *Roster
+	roster *people.Roster
 	rules  Rules
 	config atomic.Pointer[PolicyConfig]
 }
@@ -60,7 +56,7 @@ type Policy struct {
 type Rules func(channel string) (rules ChannelConfig, known bool)
 
 // NewPolicy returns the gate over the people of roster and the rules of channels.
-func NewPolicy(roster *Roster, rules Rules, config PolicyConfig) *Policy {
+func NewPolicy(roster *people.Roster, rules Rules, config PolicyConfig) *Policy {
 	p := &Policy{roster: roster, rules: rules}
 	p.Apply(config)
 	return p
@@ -109,7 +105,7 @@ func (p *Policy) decide(q tools.Question, person *core.Person) tools.Decision {
 		return refuse("channel.tools_deny", "it is switched off on "+q.Channel)
 	case !tools.Named(channel.ToolsAllow, q.Tool):
 		return refuse("channel.tools_allow", "it is not switched on for "+q.Channel)
-	case q.Mode != ModeAct && q.Effect != tools.EffectRead:
+	case q.Mode != sessions.ModeAct && q.Effect != tools.EffectRead:
 		return refuse("session.mode", "this chat is in mode ask: I only look things up. /mode act lets me change things")
 	case judged.Outcome == shell.Refused:
 		return refuse(judged.Rule, judged.Reason)

@@ -28,6 +28,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/router/turns"
 	"switchboard/store"
 	"switchboard/store/engines"
@@ -141,7 +142,7 @@ type rig struct {
 	wrap       func(channels.Channel) channels.Channel                     // nil: the platform's channel as it is
 
 	address string // of the database; twins alone
-	roster  *router.Roster
+	roster  *people.Roster
 	lists   atomic.Int64 // how often all people were read
 
 	engine   *engines.Engine
@@ -156,7 +157,7 @@ type rig struct {
 
 // listing counts how often all people are read.
 type listing struct {
-	router.Directory
+	people.Directory
 	lists *atomic.Int64
 }
 
@@ -193,7 +194,7 @@ func (r *rig) start() {
 	if _, err := ledger.SetPeople(ctx, r.people); err != nil {
 		r.t.Fatal(err)
 	}
-	roster := router.NewRoster(listing{ledger, &r.lists})
+	roster := people.NewRoster(listing{ledger, &r.lists})
 	if err := roster.Reload(ctx); err != nil {
 		r.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"switchboard/agent/tools"
 	shell "switchboard/agent/tools/command"
 	"switchboard/router/core"
+	"switchboard/router/sessions"
 )
 
 // Everything that rights are made of, each with each: role × what the person's tools name ×
@@ -97,7 +98,7 @@ func TestRightsAreWhatAllPartsAllow(t *testing.T) {
 			for channel, r := range rules {
 				for _, direct := range []bool{true, false} {
 					for _, kind := range kinds {
-						for _, mode := range []string{ModeAct, ModeAsk, ""} {
+						for _, mode := range []string{sessions.ModeAct, sessions.ModeAsk, ""} {
 							for _, taint := range []tools.Taint{tools.Clean, "web"} {
 								for _, stage := range stages {
 									exec := kind.name == tools.ExecName
@@ -113,7 +114,7 @@ func TestRightsAreWhatAllPartsAllow(t *testing.T) {
 									case role == "", !slices.Contains(p.named, kind.name), !slices.Contains(r.named, kind.name),
 										exec && role == core.RoleUser && person != "exec",
 										slices.Contains(admins, kind.name) && (role != core.RoleAdmin || !direct),
-										mode != ModeAct && kind.effect != tools.EffectRead,
+										mode != sessions.ModeAct && kind.effect != tools.EffectRead,
 										exec && stage.refuses:
 										want = tools.Refuse
 									case slices.Contains(asks, kind.name), exec && stage.asks,

@@ -19,6 +19,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/router/turns"
 )
 
@@ -46,7 +47,7 @@ type Ledger interface {
 type Deps struct {
 	Settings Settings // at the start
 	Channels *Channels
-	Roster   *Roster
+	Roster   *people.Roster
 	Agent    turns.Agent
 	// Usable lists what the gate lets the question's person use, whatever the question
 	// says of a tool; nil: nothing.

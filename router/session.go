@@ -81,23 +81,23 @@ func pick(c *commands.Call, now, after string, of ...string) (buttons []commands
 
 func (r *Router) mode(_ context.Context, c *commands.Call) (a commands.Answer, err error) {
 	means := map[string]string{
-		ModeAsk: "Mode: ask. I answer and look things up here, and change nothing.",
-		ModeAct: "Mode: act. I may change things for you here.",
+		sessions.ModeAsk: "Mode: ask. I answer and look things up here, and change nothing.",
+		sessions.ModeAct: "Mode: act. I may change things for you here.",
 	}
 	to, now := strings.ToLower(c.Args), r.modeOf(c.Session)
 	switch {
 	case to == "":
-		return commands.Answer{Text: means[now], Buttons: pick(c, now, "", ModeAsk, ModeAct)}, nil
+		return commands.Answer{Text: means[now], Buttons: pick(c, now, "", sessions.ModeAsk, sessions.ModeAct)}, nil
 	case to == asSettings:
 		now = r.settings().Config.DefaultMode
 		a, err = set(c, sessions.Mode, "", means[now])
 	case means[to] == "":
-		return commands.Answer{Text: "There are two modes: in ask I change nothing, in act I may.", Buttons: pick(c, "", "", ModeAsk, ModeAct)}, nil
+		return commands.Answer{Text: "There are two modes: in ask I change nothing, in act I may.", Buttons: pick(c, "", "", sessions.ModeAsk, sessions.ModeAct)}, nil
 	default:
 		now = to
 		a, err = set(c, sessions.Mode, to, means[to])
 	}
-	a.Buttons = pick(c, now, "", ModeAsk, ModeAct)
+	a.Buttons = pick(c, now, "", sessions.ModeAsk, sessions.ModeAct)
 	return a, err
 }
 

@@ -51,7 +51,7 @@ func newBench(r *rig) *bench {
 			return tools.Result{End: tools.EndOK, Output: name + " is done"}
 		}}
 	}
-	builtin := tools.Builtin(tools.BuiltinConfig{Known: func(ctx context.Context, name string) bool { return b.router.Knows(ctx, name) }, Commander: func(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
+	builtin := tools.Builtin(tools.BuiltinConfig{Known: func(ctx context.Context, name string) bool { return b.router.Roster.Knows(ctx, name) }, Commander: func(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
 		return b.router.GiveCommand(ctx, call, name, args...)
 	}})
 	admins := slices.DeleteFunc(builtin, func(t tools.Tool) bool { return !strings.HasPrefix(t.Name, "admin.") })

@@ -29,6 +29,7 @@ import (
 	"switchboard/router/jobs"
 	"switchboard/router/money"
 	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -134,7 +135,7 @@ func (e *engine) wire(ctx context.Context) error {
 	if err := e.keepOwnJobs(ctx, s); err != nil {
 		return err
 	}
-	roster := router.NewRoster(ledger)
+	roster := people.NewRoster(ledger)
 	if err := roster.Reload(ctx); err != nil {
 		return err
 	}
@@ -207,7 +208,9 @@ func (e *engine) give(ctx context.Context, call tools.Call, name string, args ..
 }
 
 // known says that somebody is called so.
-func (e *engine) known(ctx context.Context, name string) bool { return e.router.Knows(ctx, name) }
+func (e *engine) known(ctx context.Context, name string) bool {
+	return e.router.Roster.Knows(ctx, name)
+}
 
 // newMind makes an agent with its models, tools and shell.
 func (e *engine) newMind(s *configs.Settings) (*mind, error) {

@@ -1,6 +1,11 @@
 package commands
 
-import "switchboard/internal/words"
+import (
+	"strings"
+
+	"switchboard/channels/render"
+	"switchboard/internal/words"
+)
 
 // A Text says the same in each of the Languages.
 type Text = words.Text
@@ -20,3 +25,12 @@ var (
 		EN: "\n\nFor admins:", DE: "\n\nFür Admins:", ES: "\n\nPara administradores:", FR: "\n\nPour les administrateurs :", IT: "\n\nPer gli amministratori:",
 	}
 )
+
+// Code is a text as it is typed, in one line of at most so many runes.
+func Code(most int, text string) string {
+	text = words.OneLine(text, most)
+	if strings.Contains(text, "`") {
+		return render.Escape(text)
+	}
+	return "`" + text + "`"
+}

@@ -1,4 +1,4 @@
-package admin
+package doctor
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
@@ -29,8 +30,11 @@ type ChannelKeeper interface {
 	TestChannel(ctx context.Context, name string, zone *time.Location) []Finding
 }
 
+// A SetFunc changes settings for whoever gave a command, and answers it.
+type SetFunc func(ctx context.Context, c *commands.Call, set map[string]string) (commands.Answer, error)
+
 // Channels are the rows of /channels and /channel. A channel is switched on and off by its setting.
-func Channels(keeper ChannelKeeper, settings Settings) []commands.Command {
+func ChannelCommands(keeper ChannelKeeper, set SetFunc) []commands.Command {
 	return []commands.Command{{
 		Name: "channels", Admin: true, About: commands.Text{
 			EN: "the channels and their state", DE: "die Kanäle, und wie es ihnen geht", ES: "los canales, y cómo están",
@@ -65,7 +69,7 @@ func Channels(keeper ChannelKeeper, settings Settings) []commands.Command {
 			case verb == "enable" && list[i].State != channels.StateDisabled:
 				return commands.Says("%s is switched on already.", render.Escape(name)), nil
 			case verb == "enable" || verb == "disable":
-				return answered(configSet(ctx, settings, c, map[string]string{"channels." + name + ".enabled": fmt.Sprint(verb == "enable")}))
+				return set(ctx, c, map[string]string{"channels." + name + ".enabled": fmt.Sprint(verb == "enable")})
 			case verb == "test":
 				return testChannel(keeper, name, c.Zone()), nil
 			}
@@ -91,7 +95,7 @@ func listChannels(list []Channel, c *commands.Call) commands.Answer {
 	if len(list) > commands.Rows {
 		buttons = append(buttons, commands.Button{Label: "More channels", Command: "channels after " + list[commands.Rows-1].Name})
 	}
-	return commands.Answer{Text: b.String(), Taint: others, Buttons: buttons}
+	return commands.Answer{Text: b.String(), Taint: tools.Label, Buttons: buttons}
 }
 
 func noChannel(list []Channel, name string, c *commands.Call) commands.Answer {
@@ -118,7 +122,7 @@ func inDetail(ch *Channel, c *commands.Call) commands.Answer {
 			text += fmt.Sprintf("\n- %s %s", last.what, last.at.In(c.Zone()).Format("2006-01-02 15:04:05 MST"))
 		}
 	}
-	answer := commands.Answer{Text: text, Taint: others}
+	answer := commands.Answer{Text: text, Taint: tools.Label}
 	verbs := []string{"test", "disable"}
 	switch {
 	case ch.Fixed:
@@ -152,7 +156,7 @@ func testChannel(keeper ChannelKeeper, name string, zone *time.Location) command
 			if bad > 0 {
 				said = "is not well"
 			}
-			return commands.Answer{Text: fmt.Sprintf("%s %s; the check took %s.\n%s", render.Escape(name), said, took, strings.Join(lines, "\n")), Taint: others}
+			return commands.Answer{Text: fmt.Sprintf("%s %s; the check took %s.\n%s", render.Escape(name), said, took, strings.Join(lines, "\n")), Taint: tools.Label}
 		},
 	}
 }

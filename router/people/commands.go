@@ -1,4 +1,4 @@
-package admin
+package people
 
 import (
 	"cmp"
@@ -15,15 +15,14 @@ import (
 	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/core"
-	"switchboard/router/people"
 )
 
 // A Directory knows the people.
-type Directory interface {
+type Register interface {
 	// Everyone lists everybody, and apart who is away.
 	Everyone(ctx context.Context) (people, away []core.Person, err error)
 	// Belongings counts what is somebody's.
-	Belongings(ctx context.Context, name string) (people.Belongings, error)
+	Belongings(ctx context.Context, name string) (Belongings, error)
 	// Labels are what those of these people call themselves whom an open channel let in, by their names.
 	Labels(ctx context.Context, names []string) (map[string]string, error)
 	// LabelledSo are those of them who call themselves so, in any case of letters.
@@ -32,26 +31,23 @@ type Directory interface {
 
 // A PeopleJudge judges a change of people that somebody asks for in a chat by the settings,
 // and adds what they say of it. The error is for people.
-type PeopleJudge func(by *core.Person, c *people.Change) error
-
-// others is the taint of lists with names that others gave themselves.
-const others = tools.Label
+type Judge func(by *core.Person, c *Change) error
 
 // peopleForms are what is written for each change, in the order in which they are told.
 var peopleForms = []struct {
-	kind people.ChangeKind
+	kind ChangeKind
 	form string
 	does string
 }{
-	{people.ChangeAdd, "NAME IDENTITY [admin]", "adds somebody"},
-	{people.ChangeRole, "NAME admin|user", "makes them an admin, or a user"},
-	{people.ChangeLink, "NAME IDENTITY", "makes another account theirs too"},
-	{people.ChangeTools, "NAME PATTERN…", "says what they may use, such as \\* or web"},
-	{people.ChangeRemove, "NAME", "removes them, and forgets what I know about them; I ask first"},
+	{ChangeAdd, "NAME IDENTITY [admin]", "adds somebody"},
+	{ChangeRole, "NAME admin|user", "makes them an admin, or a user"},
+	{ChangeLink, "NAME IDENTITY", "makes another account theirs too"},
+	{ChangeTools, "NAME PATTERN…", "says what they may use, such as \\* or web"},
+	{ChangeRemove, "NAME", "removes them, and forgets what I know about them; I ask first"},
 }
 
 // People is the row of /people.
-func People(dir Directory, judge PeopleJudge) commands.Command {
+func Command(dir Register, judge Judge) commands.Command {
 	return commands.Command{
 		Name: "people", Admin: true, Args: "[add|role|link|tools|remove …]", About: commands.Text{
 			EN: "who may write to me, and as what", DE: "wer hereingelassen ist, und als was", ES: "quién puede entrar, y como qué",
@@ -80,7 +76,7 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 			if change == nil {
 				return commands.Says("%s", peopleUsage(fields[0], c.Slash)), nil
 			}
-			if change.Kind == people.ChangeRemove && !sure && judge(c.Person, change) == nil {
+			if change.Kind == ChangeRemove && !sure && judge(c.Person, change) == nil {
 				return askRemoval(ctx, dir, change, known)
 			}
 			return changePerson(c, change, judge), nil
@@ -90,9 +86,9 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 
 // openCalled answers a change of somebody by what they call themselves whom an open channel let in: who that is,
 // by platform and identity, with a button that does it. Empty: nobody calls themselves so.
-func openCalled(ctx context.Context, dir Directory, fields []string, slash string) (a commands.Answer, err error) {
+func openCalled(ctx context.Context, dir Register, fields []string, slash string) (a commands.Answer, err error) {
 	verb := strings.ToLower(fields[0])
-	if verb == string(people.ChangeAdd) {
+	if verb == string(ChangeAdd) {
 		return a, nil
 	}
 	for n := len(fields); n > 1; n-- {
@@ -117,7 +113,7 @@ func openCalled(ctx context.Context, dir Directory, fields []string, slash strin
 				a.Buttons = []commands.Button{{Label: "Yes: " + words.OneLine(name, 30), Command: command}}
 			}
 		}
-		a.Text, a.Taint = b.String(), others
+		a.Text, a.Taint = b.String(), tools.Label
 		return a, nil
 	}
 	return a, nil
@@ -134,17 +130,17 @@ func labelled(name string, labels map[string]string) string {
 
 // personChange reads what is to be changed of somebody who is known, and whether it is sure; nil: it is not
 // written as it has to be.
-func personChange(fields []string, known []core.Person) (c *people.Change, sure bool) {
-	c = &people.Change{Kind: people.ChangeKind(strings.ToLower(fields[0]))}
+func personChange(fields []string, known []core.Person) (c *Change, sure bool) {
+	c = &Change{Kind: ChangeKind(strings.ToLower(fields[0]))}
 	if len(fields) < 2 {
 		return nil, false
 	}
 	name, rest := fields[1], fields[2:]
-	if c.Kind == people.ChangeAdd {
+	if c.Kind == ChangeAdd {
 		n := max(1, slices.IndexFunc(fields[1:], func(word string) bool { return strings.Contains(word, ":") }))
 		name, rest = strings.Join(fields[1:1+n], " "), fields[1+n:]
 	}
-	for n := len(fields); n > 1 && c.Kind != people.ChangeAdd; n-- { // a name may have several words
+	for n := len(fields); n > 1 && c.Kind != ChangeAdd; n-- { // a name may have several words
 		if called := core.Called(strings.Join(fields[1:n], " "), known); called != "" {
 			name, rest = called, fields[n:]
 			break
@@ -152,23 +148,23 @@ func personChange(fields []string, known []core.Person) (c *people.Change, sure 
 	}
 	c.Person.Name = name
 	switch c.Kind {
-	case people.ChangeAdd:
+	case ChangeAdd:
 		c.Person.Role, c.Person.Tools = core.RoleUser, []string{"*"}
 		if n := len(rest) - 1; n > 0 && isRole(rest[n]) {
 			c.Person.Role, rest = strings.ToLower(rest[n]), rest[:n]
 		}
 		c.Person.Identities = rest
-	case people.ChangeLink:
+	case ChangeLink:
 		c.Person.Identities = rest
-	case people.ChangeTools:
+	case ChangeTools:
 		c.Person.Tools = rest
-	case people.ChangeRole:
+	case ChangeRole:
 		if len(rest) != 1 || !isRole(rest[0]) {
 			return nil, false
 		}
 		c.Person.Role = strings.ToLower(rest[0])
 		return c, false
-	case people.ChangeRemove:
+	case ChangeRemove:
 		if len(rest) > 2 || len(rest) > 0 && !strings.EqualFold(rest[0], "yes") {
 			return nil, false
 		}
@@ -208,7 +204,7 @@ func peopleUsage(verb, slash string) string {
 
 // askRemoval asks whether somebody is to be removed, and says what goes with them. What would be refused is
 // not asked.
-func askRemoval(ctx context.Context, dir Directory, change *people.Change, people []core.Person) (commands.Answer, error) {
+func askRemoval(ctx context.Context, dir Register, change *Change, people []core.Person) (commands.Answer, error) {
 	i := slices.IndexFunc(people, func(p core.Person) bool { return p.Name == change.Person.Name })
 	if i < 0 || people[i].Source == core.FromSettings && people[i].Away.IsZero() && !change.Left(&people[i]) {
 		return personChanged(change), nil
@@ -221,10 +217,10 @@ func askRemoval(ctx context.Context, dir Directory, change *people.Change, peopl
 	text := fmt.Sprintf("Remove **%s** (%s) for good? I will not answer them any more. This is deleted too: %s, %s, %s. They have %s: the active ones are paused. Their chats stay, with %s, until [retention] clears them.",
 		render.Escape(words.OneLine(p.Name, 60)), personIs(p), words.Count(has.Memories, "thing")+" that I remember of them", words.Count(has.Notifications, "notification"),
 		words.Count(has.Grants, "permission"), words.Count(has.Jobs, "job"), words.Count(has.Files, "file"))
-	return commands.Answer{Text: text, Taint: others, Buttons: []commands.Button{{Label: "Remove " + words.OneLine(p.Name, 30), Command: fmt.Sprintf("people remove %s yes %d", p.Name, p.Since.UnixMicro())}}}, nil
+	return commands.Answer{Text: text, Taint: tools.Label, Buttons: []commands.Button{{Label: "Remove " + words.OneLine(p.Name, 30), Command: fmt.Sprintf("people remove %s yes %d", p.Name, p.Since.UnixMicro())}}}, nil
 }
 
-func changePerson(c *commands.Call, change *people.Change, judge PeopleJudge) commands.Answer {
+func changePerson(c *commands.Call, change *Change, judge Judge) commands.Answer {
 	if err := judge(c.Person, change); err != nil {
 		return commands.Says("I did nothing: %s", render.Escape(err.Error()))
 	}
@@ -232,21 +228,21 @@ func changePerson(c *commands.Call, change *people.Change, judge PeopleJudge) co
 }
 
 // personChanged has a change made, and says what is now.
-func personChanged(change *people.Change) commands.Answer {
+func personChanged(change *Change) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		p := change.Now
 		done := "can write to me now"
 		switch change.Kind {
-		case people.ChangeRemove:
-			return commands.Answer{Text: fmt.Sprintf("%s can no longer write to me. What I remembered of them is gone.", render.Escape(p.Name)), Taint: others}
-		case people.ChangeRole, people.ChangeLink, people.ChangeTools:
+		case ChangeRemove:
+			return commands.Answer{Text: fmt.Sprintf("%s can no longer write to me. What I remembered of them is gone.", render.Escape(p.Name)), Taint: tools.Label}
+		case ChangeRole, ChangeLink, ChangeTools:
 			done = "is changed"
 		}
-		return commands.Answer{Text: fmt.Sprintf("%s %s: %s.", render.Escape(p.Name), done, personIs(p)), Taint: others}
+		return commands.Answer{Text: fmt.Sprintf("%s %s: %s.", render.Escape(p.Name), done, personIs(p)), Taint: tools.Label}
 	}}
 }
 
-func listPeople(ctx context.Context, dir Directory, c *commands.Call, after string) (commands.Answer, error) {
+func listPeople(ctx context.Context, dir Register, c *commands.Call, after string) (commands.Answer, error) {
 	list, away, err := dir.Everyone(ctx)
 	if err != nil {
 		return commands.Answer{}, fmt.Errorf("list people: %w", err)
@@ -281,7 +277,7 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 		buttons = append(buttons, commands.Button{Label: "More people", Command: "people after " + list[len(list)-1].Name})
 	}
 	fmt.Fprintf(&b, "\n\"%speople help\" says how to change that.", c.Slash)
-	return commands.Answer{Text: b.String(), Taint: others, Buttons: buttons}, nil
+	return commands.Answer{Text: b.String(), Taint: tools.Label, Buttons: buttons}, nil
 }
 
 func countPeople(n int) string {

@@ -1,4 +1,4 @@
-package admin
+package settings
 
 import (
 	"context"
@@ -13,24 +13,23 @@ import (
 	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/core"
-	"switchboard/router/settings"
 )
 
 // Settings are those of the program, and what would become of them.
-type Settings interface {
+type Keeper interface {
 	// Settings are those that count now, in the order of the sample file.
-	Settings() []settings.Setting
+	Settings() []Setting
 	// SettingsDiff is what was changed at run time.
-	SettingsDiff(ctx context.Context) ([]settings.Difference, error)
+	SettingsDiff(ctx context.Context) ([]Difference, error)
 	// SettingsVersions lists the versions, the newest first.
-	SettingsVersions(ctx context.Context, limit int) ([]settings.Version, error)
+	SettingsVersions(ctx context.Context, limit int) ([]Version, error)
 	// SettingsCounting is the version by which the program goes.
 	SettingsCounting() int64
 	// PlanSettings says what a change of settings would do, asked for in a conversation. Nothing is
 	// changed. An error is for people where it is a *core.StateError.
-	PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*settings.Plan, error)
+	PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*Plan, error)
 	// PlanUndo is PlanSettings of taking a version back; 0: the newest that nothing has taken back.
-	PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*settings.Plan, error)
+	PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*Plan, error)
 }
 
 const (
@@ -38,21 +37,21 @@ const (
 	versionsShown = 5
 )
 
-const configUsage = "/config shows what was changed, `get KEY` what is set (or `get router`, a whole table), `set KEY VALUE` changes it (one setting a message), `unset KEY` goes back to the value in the file, " +
+const usage = "/config shows what was changed, `get KEY` what is set (or `get router`, a whole table), `set KEY VALUE` changes it (one setting a message), `unset KEY` goes back to the value in the file, " +
 	"`diff` compares with the file, `undo` or `undo NUMBER` takes a change back, `confirm` keeps one that has to be confirmed."
 
 const onePerMessage = "Nothing was changed: I take one setting a message, so that each can be looked at, confirmed and taken back for itself. " +
 	"Send them one after the other. For a new channel: first its kind, then its address, then its token."
 
 // Config is the row of /config.
-func Config(s Settings) commands.Command {
+func Command(s Keeper) commands.Command {
 	return commands.Command{
 		Name: "config", Admin: true, Free: true, Args: "[get|set|unset|diff|undo|confirm …]", About: commands.Text{
 			EN: "the settings, changed while I run", DE: "die Einstellungen, geändert während ich laufe", ES: "la configuración, cambiada mientras funciono",
 			FR: "les réglages, changés pendant que je tourne", IT: "le impostazioni, cambiate mentre giro",
 		},
 		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
-			return answered(configCommand(ctx, s, c))
+			return answered(run(ctx, s, c))
 		},
 	}
 }
@@ -65,31 +64,37 @@ func answered(answer commands.Answer, err error) (commands.Answer, error) {
 	return answer, err
 }
 
-// configSet changes settings for whoever gave a command.
-func configSet(ctx context.Context, s Settings, c *commands.Call, set map[string]string) (commands.Answer, error) {
-	plan, err := s.PlanSettings(ctx, c.Conversation(), set)
-	return configPlanned(plan, c.Conversation(), err)
+// Setter changes settings for whoever gave a command.
+func Setter(s Keeper) func(context.Context, *commands.Call, map[string]string) (commands.Answer, error) {
+	return func(ctx context.Context, c *commands.Call, set map[string]string) (commands.Answer, error) {
+		return answered(setAll(ctx, s, c, set))
+	}
 }
 
-func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.Answer, error) {
+func setAll(ctx context.Context, s Keeper, c *commands.Call, set map[string]string) (commands.Answer, error) {
+	plan, err := s.PlanSettings(ctx, c.Conversation(), set)
+	return planned(plan, c.Conversation(), err)
+}
+
+func run(ctx context.Context, s Keeper, c *commands.Call) (commands.Answer, error) {
 	verb, rest := keyAndValue(c.Args)
 	key, _ := keyAndValue(rest)
 	at := c.Conversation()
 	switch verb = strings.ToLower(verb); {
 	case verb == "":
-		return configVersions(ctx, s, c.Zone())
+		return listVersions(ctx, s, c.Zone())
 	case verb == "get" && key != "":
-		return configGet(s, key), nil
+		return get(s, key), nil
 	case verb == "set":
 		if strings.Contains(rest, "\n") {
 			return commands.Says(onePerMessage), nil
 		}
 		if _, value := keyAndValue(rest); value != "" {
-			return configSet(ctx, s, c, map[string]string{key: unquoted(value)})
+			return setAll(ctx, s, c, map[string]string{key: unquoted(value)})
 		}
 	case verb == "unset" && key != "":
 		plan, err := s.PlanSettings(ctx, at, nil, key)
-		return configPlanned(plan, at, err)
+		return planned(plan, at, err)
 	case verb == "diff":
 		diff, err := s.SettingsDiff(ctx)
 		if err != nil || len(diff) > 0 {
@@ -103,16 +108,16 @@ func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.
 		}
 		if verb == "undo" {
 			plan, err := s.PlanUndo(ctx, at, version)
-			return configPlanned(plan, at, err)
+			return planned(plan, at, err)
 		}
-		change := &settings.Change{Kind: settings.Confirm, ID: version, Conversation: core.SessionKey(at), Counting: s.SettingsCounting()}
+		change := &Change{Kind: Confirm, ID: version, Conversation: core.SessionKey(at), Counting: s.SettingsCounting()}
 		return commands.Answer{Change: change, Say: func() commands.Answer {
 			answer := commands.Says("Confirmed: version %d stays.", change.Version.ID)
 			answer.Buttons = []commands.Button{undoButton(change.Version)}
 			return answer
 		}}, nil
 	}
-	return commands.Says(configUsage), nil
+	return commands.Says(usage), nil
 }
 
 func keyAndValue(text string) (key, value string) {
@@ -132,7 +137,7 @@ func unquoted(value string) string {
 	return value
 }
 
-func configGet(s Settings, key string) commands.Answer {
+func get(s Keeper, key string) commands.Answer {
 	var b strings.Builder
 	found, all := 0, s.Settings()
 	for _, one := range all {
@@ -140,7 +145,7 @@ func configGet(s Settings, key string) commands.Answer {
 			continue
 		}
 		if found++; found <= settingsShown {
-			fmt.Fprintf(&b, "- %s = %s, %s (%s)\n", code(one.Key), code(one.Value), counts(one.Live), render.Escape(one.Source))
+			fmt.Fprintf(&b, "- %s = %s, %s (%s)\n", commands.Code(200, one.Key), commands.Code(200, one.Value), counts(one.Live), render.Escape(one.Source))
 		}
 	}
 	switch {
@@ -152,7 +157,7 @@ func configGet(s Settings, key string) commands.Answer {
 	return commands.Answer{Text: b.String()}
 }
 
-func unknownSetting(key string, all []settings.Setting) commands.Answer {
+func unknownSetting(key string, all []Setting) commands.Answer {
 	names := make([]string, 0, len(all))
 	seen := map[string]bool{}
 	for _, one := range all {
@@ -161,15 +166,15 @@ func unknownSetting(key string, all []settings.Setting) commands.Answer {
 			names = append(names, name)
 		}
 	}
-	text := "There is no setting " + code(key)
+	text := "There is no setting " + commands.Code(200, key)
 	if meant := words.Nearest(key, names); meant != "" {
-		return commands.Answer{Text: text + "; did you mean " + code(meant) + "?"}
+		return commands.Answer{Text: text + "; did you mean " + commands.Code(200, meant) + "?"}
 	}
 	return commands.Answer{Text: text + "."}
 }
 
 // configPlanned answers a plan: it is made, or its faults are listed.
-func configPlanned(plan *settings.Plan, at channels.Conversation, err error) (commands.Answer, error) {
+func planned(plan *Plan, at channels.Conversation, err error) (commands.Answer, error) {
 	if err != nil {
 		return commands.Answer{}, err
 	}
@@ -180,7 +185,7 @@ func configPlanned(plan *settings.Plan, at channels.Conversation, err error) (co
 	change.Conversation = core.SessionKey(at)
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		v := change.Version
-		if change.Kind == settings.Revert {
+		if change.Kind == Revert {
 			return commands.Says("Version %d is taken back: all is as it was before.", v.ID)
 		}
 		text := fmt.Sprintf("Version %d of the settings.\n%s", v.ID, diffLines(plan.Diff))
@@ -200,15 +205,15 @@ func configPlanned(plan *settings.Plan, at channels.Conversation, err error) (co
 }
 
 // undoButton takes a version back.
-func undoButton(v *settings.Version) commands.Button {
+func undoButton(v *Version) commands.Button {
 	return commands.Button{Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID)}
 }
 
 // configVersions shows what was changed, and the last versions.
-func configVersions(ctx context.Context, s Settings, zone *time.Location) (commands.Answer, error) {
+func listVersions(ctx context.Context, s Keeper, zone *time.Location) (commands.Answer, error) {
 	list, err := s.SettingsVersions(ctx, versionsShown+1)
 	if err != nil || len(list) == 0 {
-		return commands.Says("Nothing was changed while I run: the settings are those of the file, the environment and the defaults.\n\n%s", configUsage), err
+		return commands.Says("Nothing was changed while I run: the settings are those of the file, the environment and the defaults.\n\n%s", usage), err
 	}
 	diff, err := s.SettingsDiff(ctx)
 	if err != nil {
@@ -225,7 +230,7 @@ func configVersions(ctx context.Context, s Settings, zone *time.Location) (comma
 	return commands.Answer{Text: text + "\n/config undo and a number takes one back."}, nil
 }
 
-func versionLine(v *settings.Version, loc *time.Location) string {
+func versionLine(v *Version, loc *time.Location) string {
 	line := fmt.Sprintf("%d, %s %s: %s", v.ID, v.At.In(loc).Format("2006-01-02 15:04 MST"), render.Escape(v.Person), shortened(v.Keys()))
 	switch {
 	case v.Undoes != 0:
@@ -239,7 +244,7 @@ func versionLine(v *settings.Version, loc *time.Location) string {
 }
 
 // diffLines says of each setting what it was, is, and when that counts.
-func diffLines(diff []settings.Difference) string {
+func diffLines(diff []Difference) string {
 	var b strings.Builder
 	for i, d := range diff {
 		if i == settingsShown {
@@ -248,11 +253,11 @@ func diffLines(diff []settings.Difference) string {
 		}
 		switch {
 		case d.Was == "":
-			fmt.Fprintf(&b, "- %s is %s", code(d.Key), code(d.Is))
+			fmt.Fprintf(&b, "- %s is %s", commands.Code(200, d.Key), commands.Code(200, d.Is))
 		case d.Is == "":
-			fmt.Fprintf(&b, "- %s is not there any more, was %s", code(d.Key), code(d.Was))
+			fmt.Fprintf(&b, "- %s is not there any more, was %s", commands.Code(200, d.Key), commands.Code(200, d.Was))
 		default:
-			fmt.Fprintf(&b, "- %s is %s, was %s", code(d.Key), code(d.Is), code(d.Was))
+			fmt.Fprintf(&b, "- %s is %s, was %s", commands.Code(200, d.Key), commands.Code(200, d.Is), commands.Code(200, d.Was))
 		}
 		fmt.Fprintf(&b, "; %s\n", counts(d.Live))
 	}
@@ -275,12 +280,3 @@ func bullets(lines []string) string {
 }
 
 func shortened(text string) string { return render.Escape(words.OneLine(text, 200)) }
-
-// code is a text as it is typed.
-func code(text string) string {
-	text = words.OneLine(text, 200)
-	if strings.Contains(text, "`") {
-		return render.Escape(text)
-	}
-	return "`" + text + "`"
-}

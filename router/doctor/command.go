@@ -1,10 +1,12 @@
-package admin
+// Package doctor says how the program and its channels are, to admins in a chat.
+package doctor
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"switchboard/agent/tools"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
@@ -43,7 +45,7 @@ func (f *Finding) line() string {
 
 // Doctor is the row of /doctor. Examine looks at everything that the program needs, and says
 // whether it came to the end before ctx did.
-func Doctor(examine func(ctx context.Context) (found []Finding, whole bool)) commands.Command {
+func Command(examine func(ctx context.Context) (found []Finding, whole bool)) commands.Command {
 	return commands.Command{
 		Name: "doctor", Admin: true, Args: "[all]", About: commands.Text{
 			EN: "what is missing or not working", DE: "was ich brauche und nicht in Ordnung ist", ES: "lo que necesito y no está bien",
@@ -58,7 +60,7 @@ func Doctor(examine func(ctx context.Context) (found []Finding, whole bool)) com
 				Text: "Checking; I'll report here in a minute.",
 				Beside: func(ctx context.Context) commands.Answer {
 					found, whole := examine(ctx)
-					answer := commands.Answer{Text: report(found, whole, all), Taint: others}
+					answer := commands.Answer{Text: report(found, whole, all), Taint: tools.Label}
 					if !all {
 						answer.Buttons = []commands.Button{{Label: "List all", Command: "doctor all"}}
 					}

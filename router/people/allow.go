@@ -1,4 +1,4 @@
-package admin
+package people
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/agent/tools"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/approvals"
@@ -14,7 +15,6 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
-	"switchboard/router/people"
 	"switchboard/router/turns"
 )
 
@@ -23,7 +23,7 @@ const refusedRead = 500
 
 // A Door knows who is let in, and who was not.
 type Door interface {
-	Directory
+	Register
 	// KeptOut lists what came from whoever was not served, the newest first.
 	KeptOut(ctx context.Context, limit int) ([]turns.Message, error)
 }
@@ -31,7 +31,7 @@ type Door interface {
 const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was shown, or `%[1]sallow IDENTITY` with one of those that `%[1]sallow` alone lists; you can add a name for them. `%[1]sallow NAME` shows who calls themselves so."
 
 // Allow is the row of /allow.
-func Allow(door Door, judge PeopleJudge) commands.Command {
+func AllowCommand(door Door, judge Judge) commands.Command {
 	return commands.Command{
 		Name: "allow", Admin: true, Args: "[CODE|IDENTITY [NAME]]", About: commands.Text{
 			EN: "allow a stranger who wrote", DE: "jemand Fremden hereinlassen, der geschrieben hat", ES: "dejar entrar a un desconocido que escribió",
@@ -76,7 +76,7 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 				return commands.Says("I have not turned away anybody with the identity %s lately. `%speople add NAME IDENTITY` adds somebody who has not written yet.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
 			}
 			name = cmp.Or(name, freeName(strangers[i], known))
-			return changePerson(c, &people.Change{Kind: people.ChangeAdd, Person: core.Person{
+			return changePerson(c, &Change{Kind: ChangeAdd, Person: core.Person{
 				Name: name, Role: core.RoleUser, Identities: []string{who}, Tools: []string{"*"},
 			}}, judge), nil
 		},
@@ -163,5 +163,5 @@ func listRefused(strangers []turns.Message, known []core.Person, c *commands.Cal
 		fmt.Fprintf(&b, "\nAnd %d more: \"switchboard person refused\", on the machine that I run on, lists them.\n", more)
 	}
 	fmt.Fprintf(&b, "\n\"%sallow IDENTITY\" allows one as a user. You can add a name for them.", c.Slash)
-	return commands.Answer{Text: b.String(), Taint: others, Buttons: buttons}
+	return commands.Answer{Text: b.String(), Taint: tools.Label, Buttons: buttons}
 }

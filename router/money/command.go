@@ -1,4 +1,4 @@
-package admin
+package money
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/money"
 )
 
 // budgetShown is how many persons and conversations /budget lists.
@@ -19,11 +19,11 @@ const budgetShown = 5
 // A Spender knows what was spent on models in a day, in all and by the top persons and
 // sessions.
 type Spender interface {
-	Spent(ctx context.Context, day string, top int) ([]money.Spent, error)
+	Spent(ctx context.Context, day string, top int) ([]Spent, error)
 }
 
 // Budget is the row of /budget. Limits are those that count now.
-func Budget(of Spender, limits func() money.Budget) commands.Command {
+func Command(of Spender, limits func() Budget) commands.Command {
 	return commands.Command{
 		Name: "budget", Admin: true, About: commands.Text{
 			EN: "what was spent on models today, and the limits", DE: "was heute für Modelle ausgegeben wurde, und die Grenzen",
@@ -41,7 +41,7 @@ func Budget(of Spender, limits func() money.Budget) commands.Command {
 	}
 }
 
-func budgetAnswer(b money.Budget, list []money.Spent, now time.Time) commands.Answer {
+func budgetAnswer(b Budget, list []Spent, now time.Time) commands.Answer {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Spent on models on %s, until %s:\n", b.Day(now), b.Over(now).Format("15:04 MST"))
 	unlimited := b.PerDay+b.PerPersonDay+b.PerSessionDay+b.PerRun == 0
@@ -53,16 +53,16 @@ func budgetAnswer(b money.Budget, list []money.Spent, now time.Time) commands.An
 		out.WriteString("\nNo limits are set.\n")
 	}
 	for _, part := range []struct {
-		scope money.SpendingScope
+		scope SpendingScope
 		title string
 		limit float64
 		key   string
 	}{
-		{money.SpentInAll, "in all", b.PerDay, "budget.per_day"},
-		{money.SpentByPerson, "each person", b.PerPersonDay, "budget.per_person_day"},
-		{money.SpentInSession, "each conversation", b.PerSessionDay, "budget.per_session_day"},
+		{SpentInAll, "in all", b.PerDay, "budget.per_day"},
+		{SpentByPerson, "each person", b.PerPersonDay, "budget.per_person_day"},
+		{SpentInSession, "each conversation", b.PerSessionDay, "budget.per_session_day"},
 	} {
-		spent := slices.DeleteFunc(slices.Clone(list), func(s money.Spent) bool { return s.Scope != string(part.scope) })
+		spent := slices.DeleteFunc(slices.Clone(list), func(s Spent) bool { return s.Scope != string(part.scope) })
 		if len(spent) == 0 && part.limit == 0 {
 			continue
 		}
@@ -92,5 +92,5 @@ func budgetAnswer(b money.Budget, list []money.Spent, now time.Time) commands.An
 		fmt.Fprintf(&out, "\neach run of a job: limit %s (budget.per_job_run)\n", b.Amount(b.PerRun))
 	}
 	out.WriteString("\n`/config set budget.per_day 5` sets a limit, 0 takes it away. `switchboard usage` shows days, models and roles.")
-	return commands.Answer{Text: out.String(), Taint: others}
+	return commands.Answer{Text: out.String(), Taint: tools.Label}
 }

@@ -1,16 +1,15 @@
-package admin
+package audit
 
 import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router/audit"
 )
 
 func TestAuditIsSaidInWords(t *testing.T) {
 	t.Parallel()
 	here := channels.Conversation{Channel: "telegram", ID: "7"}
-	for want, r := range map[string]audit.Record{
+	for want, r := range map[string]Record{
 		"changed the language of this chat":               {Action: "session.language", Target: "session telegram:7", Outcome: "done"},
 		"changed the language of the terminal":            {Action: "session.language", Target: "session console:owner/default", Outcome: "done"},
 		"changed the mode of a chat on slack":             {Action: "session.mode", Target: "session slack:C1", Outcome: "done"},
@@ -23,8 +22,8 @@ func TestAuditIsSaidInWords(t *testing.T) {
 		"might not use exec, task 1 of attempt 1: denied": {Action: "tool.refused", Target: "exec, task 1 of attempt 1", Outcome: "not_permitted", Why: "denied"},
 		"new.thing thing 1":                               {Action: "new.thing", Target: "thing 1", Outcome: "done"},
 	} {
-		got := auditDid(&r, here)
-		if end := auditEnd(&r); end != "" {
+		got := did(&r, here)
+		if end := end(&r); end != "" {
 			got += ": " + end
 		}
 		if got != want {

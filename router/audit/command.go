@@ -1,6 +1,4 @@
-// Package admin has the commands that admins give in direct chats, a file a topic, over small
-// interfaces that store and cmd implement.
-package admin
+package audit
 
 import (
 	"context"
@@ -8,42 +6,42 @@ import (
 	"strconv"
 	"strings"
 
+	"switchboard/agent/tools"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/audit"
 	"switchboard/router/commands"
 )
 
 // An AuditLog lists its newest rows before a number; 0: from the newest of all.
-type AuditLog interface {
-	Audit(ctx context.Context, f audit.Filter, before int64, limit int) ([]audit.Record, error)
+type Log interface {
+	Audit(ctx context.Context, f Filter, before int64, limit int) ([]Record, error)
 }
 
-const auditUsage = "/audit shows the newest rows of the audit log. To pick some, add `person NAME`, `kind KIND` (turn, person, approval, tool, delivery …), `turn NUMBER` or `before NUMBER`."
+const usage = "/audit shows the newest rows of the audit log. To pick some, add `person NAME`, `kind KIND` (turn, person, approval, tool, delivery …), `turn NUMBER` or `before NUMBER`."
 
 // Audit is the row of /audit.
-func Audit(log AuditLog) commands.Command {
+func Command(log Log) commands.Command {
 	return commands.Command{
 		Name: "audit", Admin: true, Args: "[person|kind|turn|before …]", About: commands.Text{
 			EN: "who did and decided what", DE: "wer was getan und entschieden hat", ES: "quién hizo y decidió qué",
 			FR: "qui a fait et décidé quoi", IT: "chi ha fatto e deciso che cosa",
 		},
 		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
-			f, before, ok := auditFilter(c.Args)
+			f, before, ok := filterOf(c.Args)
 			if !ok {
-				return commands.Says(auditUsage), nil
+				return commands.Says(usage), nil
 			}
 			rows, err := log.Audit(ctx, f, before, commands.Rows+1)
 			if err != nil {
 				return commands.Answer{}, err
 			}
-			return auditAnswer(rows, f, c), nil
+			return answerOf(rows, f, c), nil
 		},
 	}
 }
 
 // auditFilter reads pairs of a word and what it picks.
-func auditFilter(args string) (f audit.Filter, before int64, ok bool) {
+func filterOf(args string) (f Filter, before int64, ok bool) {
 	fields := strings.Fields(args)
 	if len(fields)%2 != 0 {
 		return f, 0, false
@@ -72,7 +70,7 @@ func auditFilter(args string) (f audit.Filter, before int64, ok bool) {
 	return f, before, true
 }
 
-func auditAnswer(rows []audit.Record, f audit.Filter, c *commands.Call) commands.Answer {
+func answerOf(rows []Record, f Filter, c *commands.Call) commands.Answer {
 	if len(rows) == 0 {
 		return commands.Says("There is no such row in the audit log.")
 	}
@@ -80,17 +78,17 @@ func auditAnswer(rows []audit.Record, f audit.Filter, c *commands.Call) commands
 	rows = rows[:min(len(rows), commands.Rows)]
 	var b strings.Builder
 	for i := range rows {
-		b.WriteString("- " + auditLine(&rows[i], c) + "\n")
+		b.WriteString("- " + lineOf(&rows[i], c) + "\n")
 	}
-	a := commands.Answer{Text: b.String(), Taint: others} // targets and reasons are in others' words
+	a := commands.Answer{Text: b.String(), Taint: tools.Label} // targets and reasons are in others' words
 	if more {
-		a.Buttons = []commands.Button{{Label: "Earlier", Command: auditCommand(f) + fmt.Sprintf(" before %d", rows[len(rows)-1].ID)}}
+		a.Buttons = []commands.Button{{Label: "Earlier", Command: commandOf(f) + fmt.Sprintf(" before %d", rows[len(rows)-1].ID)}}
 	}
 	return a
 }
 
 // auditCommand is the command that has a filter.
-func auditCommand(f audit.Filter) string {
+func commandOf(f Filter) string {
 	command := "audit"
 	for _, pick := range []struct{ word, value string }{{"person", f.Person}, {"kind", f.Kind}} {
 		if pick.value != "" {
@@ -103,14 +101,14 @@ func auditCommand(f audit.Filter) string {
 	return command
 }
 
-func auditLine(r *audit.Record, c *commands.Call) string {
+func lineOf(r *Record, c *commands.Call) string {
 	short := func(s string) string { return render.Escape(words.OneLine(s, 80)) }
 	line := r.At.In(c.Zone()).Format("2006-01-02 15:04 MST") + " "
 	if r.Person != "" {
 		line += short(r.Person) + " "
 	}
-	line += short(auditDid(r, c.Conversation()))
-	if end := auditEnd(r); end != "" {
+	line += short(did(r, c.Conversation()))
+	if end := end(r); end != "" {
 		line += ": " + short(end)
 	}
 	if r.Turn != 0 && !strings.HasPrefix(r.Target, "turn ") {

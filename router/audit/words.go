@@ -1,16 +1,15 @@
-package admin
+package audit
 
 import (
 	"strings"
 
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/audit"
 	"switchboard/router/core"
 )
 
 // auditWords say what somebody did, by the action. “%” stands for what it was done to, without its kind.
-var auditWords = map[string]string{
+var done = map[string]string{
 	"turn":            "asked for answer %",
 	"turn.cancel":     "stopped answer %",
 	"message.refused": "a message of % was refused",
@@ -38,8 +37,8 @@ var auditWords = map[string]string{
 }
 
 // auditDid says what a row of the log is about, to somebody who reads it in here.
-func auditDid(r *audit.Record, here channels.Conversation) string {
-	text, ok := auditWords[r.Action]
+func did(r *Record, here channels.Conversation) string {
+	text, ok := done[r.Action]
 	if !ok {
 		return strings.TrimSpace(r.Action + " " + r.Target)
 	}
@@ -54,7 +53,7 @@ func auditDid(r *audit.Record, here channels.Conversation) string {
 }
 
 // auditEnd says how it ended, where that is not clear: what was refused, and the end of an answer.
-func auditEnd(r *audit.Record) string {
+func end(r *Record) string {
 	switch {
 	case r.Action == "turn":
 		return words.Ended(r.Outcome, r.Why)

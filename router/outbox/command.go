@@ -1,4 +1,4 @@
-package admin
+package outbox
 
 import (
 	"context"
@@ -6,20 +6,20 @@ import (
 	"strconv"
 	"strings"
 
+	"switchboard/agent/tools"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/outbox"
 )
 
 // A DeliveryList lists the newest deliveries that are dead, unknown or dropped, before a number; 0: from
 // the newest of all.
 type DeliveryList interface {
-	Undelivered(ctx context.Context, before int64, limit int) ([]outbox.Info, error)
+	Undelivered(ctx context.Context, before int64, limit int) ([]Info, error)
 }
 
 // Deliveries is the row of /deliveries.
-func Deliveries(list DeliveryList) commands.Command {
+func Command(list DeliveryList) commands.Command {
 	return commands.Command{
 		Name: "deliveries", Admin: true, Args: "[retry|drop|before NUMBER]", About: commands.Text{
 			EN: "messages that were not sent, or may not have arrived", DE: "was nicht gesendet wurde, oder wovon man es nicht weiß",
@@ -32,14 +32,14 @@ func Deliveries(list DeliveryList) commands.Command {
 			}
 			verb, number, _ := strings.Cut(strings.ToLower(c.Args), " ")
 			id, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			kind := outbox.ChangeKind(verb)
+			kind := ChangeKind(verb)
 			switch {
 			case err == nil && verb == "before":
 				return listDeliveries(ctx, list, id)
-			case err != nil || kind != outbox.RetryDelivery && kind != outbox.DropDelivery:
+			case err != nil || kind != RetryDelivery && kind != DropDelivery:
 				return commands.Says("Write \"%sdeliveries retry\" or \"%sdeliveries drop\" and a number; alone it lists them.", c.Slash, c.Slash), nil
 			}
-			change := &outbox.Change{ID: id, Kind: kind}
+			change := &Change{ID: id, Kind: kind}
 			return commands.Answer{Change: change, Say: func() commands.Answer {
 				return commands.Says("Delivery %d was %s and is %s now.", id, change.Done.Was, change.Done.State)
 			}}, nil
@@ -61,7 +61,7 @@ func listDeliveries(ctx context.Context, list DeliveryList, before int64) (a com
 	shown := found[:min(len(found), commands.Rows)]
 	for _, d := range shown {
 		fmt.Fprintf(&b, "- %d %s (%s) on %s: %s\n", d.ID, d.State, render.Escape(words.OneLine(d.Outcome, 40)), render.Escape(d.Channel), render.Escape(words.OneLine(d.Text, 60)))
-		if d.State == string(outbox.DeliveryDropped) { // for good
+		if d.State == string(DeliveryDropped) { // for good
 			continue
 		}
 		a.Buttons = append(a.Buttons,
@@ -71,6 +71,6 @@ func listDeliveries(ctx context.Context, list DeliveryList, before int64) (a com
 	if len(found) > len(shown) {
 		a.Buttons = append(a.Buttons, commands.Button{Label: "More", Command: fmt.Sprint("deliveries before ", shown[len(shown)-1].ID)})
 	}
-	a.Text, a.Taint = b.String(), others
+	a.Text, a.Taint = b.String(), tools.Label
 	return a, nil
 }

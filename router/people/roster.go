@@ -1,4 +1,4 @@
-package router
+package people
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 
 // seenEvery is how often it is noted that somebody let in by an open policy was seen, so
 // that retention knows who has gone. It is far shorter than retention keeps anybody.
-const seenEvery = 24 * time.Hour
+const SeenEvery = 24 * time.Hour
 
 // Directory knows the people.
 type Directory interface {
@@ -167,4 +167,10 @@ func (r *Roster) Identified(identities ...string) *core.Person {
 		}
 	}
 	return nil
+}
+
+// Knows says that somebody is called so, in any case of letters. Where that cannot be found out it says so too.
+func (r *Roster) Knows(ctx context.Context, name string) bool {
+	all, away, err := r.dir.Everyone(ctx)
+	return err != nil || core.Called(name, append(all, away...)) != ""
 }
