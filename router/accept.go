@@ -155,7 +155,7 @@ func (r *Router) follow(ctx context.Context, entry *classified, acc *intake.Acce
 		r.logTooEarly(ctx, entry.Event.Conversation.Channel)
 	}
 	if entry.Sender.New && !acc.Duplicate {
-		r.learn(ctx, entry.Sender.Person)
+		r.People.Learn(ctx, entry.Sender.Person)
 	}
 	r.notifyAside(ctx, entry, acc)
 	if entry.beside != nil && !acc.Duplicate {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
@@ -59,7 +60,7 @@ func (s *classifier) answers(entry *classified, line *channel, person *core.Pers
 // it there. The press was counted.
 func (s *classifier) give(ctx context.Context, entry classified, line *channel, person *core.Person, text string) (classified, error) {
 	entry.Event.Message.Text = "/" + text
-	name, args, _ := commandIn(entry.Event.Message.Text)
+	name, args, _ := commands.In(entry.Event.Message.Text)
 	return s.order(ctx, entry, line, person, name, args)
 }
 
@@ -115,7 +116,7 @@ func (l *channel) pressed(entry *classified, acc *intake.Accepted) (toast string
 	case acc.TurnID != 0 || acc.Outcome != "":
 		toast = ""
 	case acc.Approval != 0:
-		toast = cmp.Or(outcomeTexts[acc.Decision], decisionToasts[acc.Action])
+		toast = cmp.Or(l.router.outcomeText(acc.Decision), decisionToasts[acc.Action])
 		if acc.Decision == people.PairingDone {
 			toast = admitted(acc.Admitted)
 		}

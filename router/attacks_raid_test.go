@@ -121,7 +121,7 @@ func (s *raid) wire() {
 
 // write is the router's Messenger; the router is made after the agent.
 func (s *raid) write(ctx context.Context, call tools.Call, to, text string) tools.Result {
-	return s.router.SendMessage(ctx, call, to, text)
+	return s.router.Messages.SendMessage(ctx, call, to, text)
 }
 
 // give is the router's Commander; what it is given is noted.
@@ -141,7 +141,7 @@ func (s *raid) desk() *jobs.Service {
 			return chat.Conversation, err
 		},
 		FindRecipient: func(ctx context.Context, person *core.Person, to string) (channels.Conversation, string, *tools.Result) {
-			return s.router.FindRecipient(ctx, person, to)
+			return s.router.Messages.FindRecipient(ctx, person, to)
 		},
 		Change: func(ctx context.Context, c core.Change, by core.Actor) error { return s.router.Change(ctx, c, by) },
 		Hide:   func(text string) string { return s.router.Hide(text) },

@@ -3,7 +3,6 @@ package router
 import (
 	"context"
 
-	"switchboard/internal/retry"
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/jobs"
@@ -27,28 +26,27 @@ func (r *Router) Change(ctx context.Context, change core.Change, by core.Actor) 
 func (r *Router) changed(ctx context.Context, change core.Change) {
 	switch c := change.(type) {
 	case *people.Change:
-		r.PeopleChanged(ctx)
+		r.People.Changed(ctx)
 		why := "is no admin any more"
 		if c.Kind == people.ChangeRemove {
 			why = "was removed"
 		}
-		r.JobsPaused(ctx, c.Person.Name, why, c.Paused)
+		jobs.NotifyPaused(ctx, r.Lines, c.Person.Name, why, c.Paused)
 		if c.Kind == people.ChangeRemove { // a file that does not name them may be right now
-			r.again.Store(true)
-			retry.Signal(r.versions)
+			r.Settled.Reread()
 		}
 	case *sessions.Change:
 		if c.Person != "" {
-			r.PeopleChanged(ctx)
+			r.People.Changed(ctx)
 			r.jobsChanged()
 		}
 	case *settings.SecretChange:
-		r.SecretChanged()
+		r.Settled.SecretChanged()
 		if c.Version != nil {
-			r.settingsChanged()
+			r.Settled.Changed()
 		}
 	case *settings.Change:
-		r.settingsDecided(ctx, c)
+		r.Settled.Decided(ctx, c)
 	case *jobs.Change:
 		r.jobsChanged()
 	case *outbox.Change:
@@ -59,9 +57,7 @@ func (r *Router) changed(ctx context.Context, change core.Change) {
 // jobsChanged has every engine look at the jobs anew.
 func (r *Router) jobsChanged() {
 	r.wakeScheduler()
-	if r.Wakes != nil {
-		r.Wakes.Wake(core.Wake{Kind: core.WakeJobs})
-	}
+	r.wake(core.Wake{Kind: core.WakeJobs})
 }
 
 func (r *Router) wakeScheduler() {

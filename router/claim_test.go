@@ -17,7 +17,7 @@ import (
 
 func (r *rig) newClaim() (code string) {
 	r.t.Helper()
-	code, err := r.router.NewClaim(r.t.Context(), people.LocalActor("owner"))
+	code, err := r.router.Asking.NewClaim(r.t.Context(), people.LocalActor("owner"))
 	if err != nil {
 		r.t.Fatal(err)
 	}

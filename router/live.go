@@ -1,7 +1,6 @@
 package router
 
 import (
-	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/money"
+	"switchboard/router/sessions"
 	"switchboard/router/turns"
 )
 
@@ -71,9 +71,15 @@ func (s *Settings) ofTurns() turns.Settings {
 // Budget is what counts now.
 func (r *Router) Budget() money.Budget { return r.settings().Budget }
 
-// zone is the time zone that somebody reads times in: the session's, else their own, else that of the settings.
+// ofSessions are those that count where a session has nothing else.
+func (s *Settings) ofSessions() sessions.Defaults {
+	return sessions.Defaults{Mode: s.Config.DefaultMode, Model: s.Model, Models: s.Models, TimeZone: s.TimeZone}
+}
+
+// zone is the time zone that somebody reads times in.
 func (s *Settings) zone(session, person string) string {
-	return cmp.Or(session, person, s.TimeZone, "UTC")
+	now := s.ofSessions()
+	return now.Zone(session, person)
 }
 
 // zoneIn is TimeZone by a name, which may be nobody's.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -12,6 +13,8 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/words"
 	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
 // mostRecipients is how many a refusal lists of those who can be written to.
@@ -39,28 +42,40 @@ func (c recipient) String() string {
 	return c.key()
 }
 
-// SendMessage is a tools.Messenger. It commits the message with its deliveries in one
+// A Messenger writes to others for a person. It is a tools.Messenger.
+type Messenger struct {
+	Roster      *people.Roster
+	Channels    *Channels
+	Connections *outbox.Connections
+	Store       interface {
+		Chats(context.Context) ([]core.Chat, error)
+		Notify(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply) (bool, error)
+	}
+	Log *slog.Logger
+}
+
+// SendMessage is that of tools.Messenger. It commits the message with its deliveries in one
 // transaction, once, and leaves the rest to the ledger. Admins alone write to groups.
-func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text string) tools.Result {
-	sender := r.Roster.Named(call.Session.Person)
+func (m *Messenger) SendMessage(ctx context.Context, call tools.Call, to, text string) tools.Result {
+	sender := m.Roster.Named(call.Session.Person)
 	if sender == nil {
 		return *notSent("not_served", "tell the person so", "%s is not somebody I know", call.Session.Person)
 	}
-	chat, name, why := r.FindRecipient(ctx, sender, to)
+	chat, name, why := m.FindRecipient(ctx, sender, to)
 	switch {
 	case why != nil:
 		return *why
 	case core.SessionKey(chat) == call.Session.ID:
 		return *notSent("this_conversation", "answer here with a msg task", "%s is the conversation that we speak in", to)
 	}
-	l := r.Lines.Connection(chat.Channel)
+	l := m.Connections.Connection(chat.Channel)
 	reply, once := l.Relayed(chat, sender.Name, text, call.Taint), []byte("message.send "+rand.Text())
 	err := core.Retry(ctx, func() error {
-		_, err := r.Ledger.Notify(ctx, once, chat, reply)
+		_, err := m.Store.Notify(ctx, once, chat, reply)
 		return err
 	})
 	if err != nil {
-		r.Log.ErrorContext(ctx, "a message to others was not committed", "channel", chat.Channel, "conversation_id", chat.ID, "error", err)
+		m.Log.ErrorContext(ctx, "a message to others was not committed", "channel", chat.Channel, "conversation_id", chat.ID, "error", err)
 		return tools.Result{
 			End: tools.EndError, Code: "unavailable", Output: "the database does not answer, and nobody knows whether the message was sent",
 			Hint: "tell the person, and do not send it again unasked",
@@ -72,25 +87,25 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 
 // FindRecipient is the conversation to which person may have us write by that name, with whose it is
 // (empty: a group's), or the refusal that says why there is none.
-func (r *Router) FindRecipient(ctx context.Context, person *core.Person, to string) (channels.Conversation, string, *tools.Result) {
-	chats, err := r.Ledger.Chats(ctx)
+func (m *Messenger) FindRecipient(ctx context.Context, person *core.Person, to string) (channels.Conversation, string, *tools.Result) {
+	chats, err := m.Store.Chats(ctx)
 	if err != nil {
-		r.Log.ErrorContext(ctx, "cannot list who can be written to", "error", err)
+		m.Log.ErrorContext(ctx, "cannot list who can be written to", "error", err)
 		return channels.Conversation{}, "", &tools.Result{
 			End: tools.EndError, Code: "unavailable", Output: "the database does not answer; nothing was done", Hint: "try once more, then tell the person",
 		}
 	}
-	chat, why := r.find(r.recipients(chats, person.Role == core.RoleAdmin), to)
+	chat, why := m.find(m.recipients(chats, person.Role == core.RoleAdmin), to)
 	return chat.Conversation, chat.name, why
 }
 
 // Recipient says to whom SendMessage would write now, for whoever is asked to allow it, or why to nobody.
-func (r *Router) Recipient(ctx context.Context, call tools.Call, to string) (means string, refusal *tools.Result) {
-	sender := r.Roster.Named(call.Session.Person)
+func (m *Messenger) Recipient(ctx context.Context, call tools.Call, to string) (means string, refusal *tools.Result) {
+	sender := m.Roster.Named(call.Session.Person)
 	if sender == nil {
 		return "", nil
 	}
-	chat, name, why := r.FindRecipient(ctx, sender, to)
+	chat, name, why := m.FindRecipient(ctx, sender, to)
 	switch {
 	case why != nil:
 		return "", why
@@ -102,10 +117,10 @@ func (r *Router) Recipient(ctx context.Context, call tools.Call, to string) (mea
 
 // recipients are the conversations that somebody may write to by us, as far as their
 // channels are here and serve there: direct chats of people, and of admins the others too.
-func (r *Router) recipients(chats []core.Chat, admin bool) (list []recipient) {
+func (m *Messenger) recipients(chats []core.Chat, admin bool) (list []recipient) {
 	used := map[string]bool{}
 	for _, c := range chats {
-		l := r.Channels.here(c.Channel)
+		l := m.Channels.here(c.Channel)
 		switch {
 		case l == nil:
 		case c.Kind != channels.Direct:
@@ -113,7 +128,7 @@ func (r *Router) recipients(chats []core.Chat, admin bool) (list []recipient) {
 				list = append(list, recipient{Chat: c})
 			}
 		default:
-			p := r.Roster.Named(c.Person)
+			p := m.Roster.Named(c.Person)
 			if p == nil || l.config.DM == "disabled" || p.Source == core.FromOpen && l.config.DM != "open" || !l.IsOf(c, p) {
 				continue
 			}
@@ -124,9 +139,17 @@ func (r *Router) recipients(chats []core.Chat, admin bool) (list []recipient) {
 	return list
 }
 
+// open are those direct chats in which their person is served.
+func (m *Messenger) open(chats []core.Chat) (list []core.Chat) {
+	for _, c := range m.recipients(chats, false) {
+		list = append(list, c.Chat)
+	}
+	return list
+}
+
 // find is the one recipient that is called so, or the result that says why there is none. A
 // title never stands for a person: others choose it.
-func (r *Router) find(known []recipient, to string) (recipient, *tools.Result) {
+func (m *Messenger) find(known []recipient, to string) (recipient, *tools.Result) {
 	matching := func(called func(recipient) bool) []recipient {
 		return slices.DeleteFunc(slices.Clone(known), func(c recipient) bool { return !called(c) })
 	}
@@ -135,7 +158,7 @@ func (r *Router) find(known []recipient, to string) (recipient, *tools.Result) {
 		found = matching(func(c recipient) bool { return c.last && strings.EqualFold(c.name, to) })
 	}
 	if len(found) == 0 {
-		if slices.ContainsFunc(r.Roster.Everybody(), func(p *core.Person) bool { return strings.EqualFold(p.Name, to) }) {
+		if slices.ContainsFunc(m.Roster.Everybody(), func(p *core.Person) bool { return strings.EqualFold(p.Name, to) }) {
 			return recipient{}, notSent("no_chat", "tell the person that they have to write to me first", "%s has no direct chat with me that I can write to", to)
 		}
 		found = matching(func(c recipient) bool {

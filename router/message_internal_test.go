@@ -28,12 +28,12 @@ func TestWhomAMessageIsFor(t *testing.T) {
 		c.Identity = identity
 		return c
 	}
-	r := &Router{
-		Deps: Deps{Roster: rosterOf(t,
+	r := &Messenger{
+		Roster: rosterOf(t,
 			person("ann", core.FromSettings, "tg:1", "work:T1/2"), person("Bob", core.FromLocal, "pigeon:b"), person("BOB", core.FromLocal, "pigeon:bb"),
 			person("cyd", core.FromSettings, "pigeon:c"), person("dan", core.FromSettings, "pigeon:d"), person("tg:7", core.FromOpen, "tg:7"),
 			person("work:8", core.FromOpen, "work:8"), person("Eli", core.FromSettings, "pigeon:5"), person("fay", core.FromSettings, "work:6", "pigeon:9"),
-		), Channels: &Channels{}},
+		), Channels: &Channels{},
 	}
 	r.Channels.list.Store(&map[string]*channel{
 		"tg":   line("tg", ChannelConfig{DM: "open", Groups: "allowlist"}),

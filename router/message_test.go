@@ -56,14 +56,14 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 				return p.answer("re: " + text)
 			}
 			call := tools.Call{Session: from}
-			means, _ := r.router.Recipient(p.ctx, call, to)
+			means, _ := r.router.Messages.Recipient(p.ctx, call, to)
 			mu.Lock()
 			would[to] = means
 			mu.Unlock()
 			if to == "Team" {
 				call.Taint = "web"
 			}
-			res := r.router.SendMessage(p.ctx, call, to, "Meet at *nine*.")
+			res := r.router.Messages.SendMessage(p.ctx, call, to, "Meet at *nine*.")
 			return p.answer(strings.TrimSpace(res.Code + " " + res.Output))
 		})
 		r.start()

@@ -2,22 +2,18 @@ package router
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/router/commands"
-	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
 )
 
 const (
-	// pairingLive is how long a stranger's wish to be let in waits.
-	pairingLive = time.Hour
 	// A channel, and a stranger, are not looked up again for so long after somebody was asked
 	// for, and after nobody was.
 	quietAsked = time.Minute
@@ -35,18 +31,12 @@ func (s *classifier) stranger(ctx context.Context, entry classified, line *chann
 		return entry
 	}
 	as := &people.PairingIntent{Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
-	entry.Intent, entry.asked = as, s.askPairing(ctx, &entry, as)
+	entry.Intent, entry.asked = as, s.Asking.Pairing(&entry.Event, line.Connection, as, s.askedAdmins(ctx))
 	return entry
 }
 
-// askPairing renders what a stranger reads, and what the admins are asked. Nothing of the
-// stranger's words is kept where a prompt would take it from.
-func (s *classifier) askPairing(ctx context.Context, e *classified, as *people.PairingIntent) *outbox.Reply {
-	code, conv, line := outbox.NewCode(), e.Event.Conversation, e.line
-	as.Request = &people.Request{
-		Code: outbox.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
-		Accepted: *line.Notice(e.Event, "Hello. "+fmt.Sprintf(greeting, core.RoleUser)),
-	}
+// askedAdmins are the chats in which it is asked whether to let a stranger in.
+func (s *classifier) askedAdmins(ctx context.Context) []channels.Conversation {
 	if s.admitters == nil {
 		chats, err := s.Lines.NoticeChats(ctx, outbox.NoticePairing)
 		if err != nil { // whoever is told the code can use it all the same
@@ -54,21 +44,7 @@ func (s *classifier) askPairing(ctx context.Context, e *classified, as *people.P
 		}
 		s.admitters = append([]channels.Conversation{}, chats...)
 	}
-	for _, chat := range s.admitters {
-		to := s.Lines.Connection(chat.Channel)
-		command := to.Command(chat)
-		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, outbox.Confirm{
-			Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,
-			Wish: "asks to talk with me. They would be a user, not an admin, with the tools of that channel.",
-			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+outbox.Waiting+"an hour. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
-				code, command, code, command, code),
-			Yes: "Allow", No: "Refuse", Until: as.Request.ExpiresAt,
-		}))
-	}
-	const hello = "Hello. I only talk with people whom an admin has allowed. Tell them this code: %s. It is good for an hour. Once they allow you, I'll write to you here."
-	reply := line.Notice(e.Event, fmt.Sprintf(hello, "`"+code+"`"))
-	reply.Text = fmt.Sprintf(hello, redacted)
-	return reply
+	return s.admitters
 }
 
 // followRequest does what the commit of a stranger's wish, or of its end, made possible.
@@ -84,7 +60,7 @@ func (r *Router) followRequest(ctx context.Context, entry *classified, acc *inta
 	}
 	if acc.People {
 		r.Log.InfoContext(ctx, "somebody was let in, or two accounts became one person", "channel", entry.Event.Conversation.Channel)
-		r.PeopleChanged(ctx)
+		r.People.Changed(ctx)
 	}
 	if acc.Elsewhere.ID != "" {
 		r.Lines.Committed(acc.Elsewhere)

@@ -58,7 +58,7 @@ func TestEnginesLearnOfChangedPeople(t *testing.T) {
 		if _, err := b.db.Router().SetPeople(t.Context(), people); err != nil {
 			t.Fatal(err)
 		}
-		b.router.PeopleChanged(t.Context())
+		b.router.People.Changed(t.Context())
 		a.until("the other engine knows whether bob is away", func() bool {
 			return a.roster.Away("bob") == away && (a.roster.Identified("scripted:bob") == nil) == away
 		})

@@ -12,7 +12,6 @@ import (
 	"switchboard/router/jobs"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
-	"switchboard/router/settings"
 	"switchboard/router/turns"
 )
 
@@ -65,43 +64,21 @@ type Changes interface {
 	ProposeClaim(ctx context.Context, code []byte, until time.Time, by core.Actor) error
 }
 
-// SecretList has the secrets of the encrypted store, sealed.
-type SecretList interface {
-	Secrets(ctx context.Context) ([]settings.Secret, error)
-}
-
 // Approvals are what waits for a person's decision.
 type Approvals interface {
+	approvals.Store
 	// Cancel asks an open turn to stop, and ends one at once that nobody works on. It
 	// returns Channel and ID of the conversation. ErrNotFound; *StateError: it has ended.
 	Cancel(ctx context.Context, turnID int64, by core.Actor) (channels.Conversation, error)
-	// ExpireApprovals ends those whose time is over, at most 100, and queues their turns. Next
-	// is when the next one is due that is open; zero: none is.
-	ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error)
-	// TurnApprovals lists the approvals of a turn.
-	TurnApprovals(ctx context.Context, turn int64) (ids []int64, err error)
-	// Grants lists what is granted to person, or to anybody, the oldest first.
-	Grants(ctx context.Context, person string, any bool) ([]approvals.Grant, error)
-	// Assumes says that somebody has jobs whose time zone nobody said.
-	Assumes(ctx context.Context, person string) (bool, error)
 }
 
-// Views reads the ledger for the router's commands. Implemented by store.
+// Views reads what is stored, for commands. Implemented by store.
 type Views interface {
-	// Turn reads one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
-	Turn(ctx context.Context, id int64, prompts bool) (*turns.Turn, error)
-	// Current is the turn somebody in the session (key "channel:conversation") means
-	// by "now": the running one, else the next queued one, else the newest that waits
-	// for a decision, else the newest, with its plans and no more. ErrNotFound.
-	Current(ctx context.Context, session string) (*turns.Turn, error)
-	// TurnOf is the turn that the message which the platform knows by that ID asked for,
-	// or was said by, in a conversation; with no ID the newest that was asked for there.
-	// ErrNotFound.
-	TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (int64, error)
+	turns.Views
 	// Session is what the session of a conversation has of its own; where there is none, nothing.
 	Session(ctx context.Context, conv channels.Conversation) (core.Session, error)
-	// Waiting counts the queued turns of a session.
-	Waiting(ctx context.Context, session string) (int, error)
+	// Assumes says that somebody has jobs whose time zone nobody said.
+	Assumes(ctx context.Context, person string) (bool, error)
 	// Chats lists the conversations in which somebody was served and that are open to us, the
 	// direct chat in which its person wrote last first.
 	Chats(ctx context.Context) ([]core.Chat, error)

@@ -29,6 +29,7 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
+	"switchboard/router/settings"
 	"switchboard/router/turns"
 	"switchboard/store"
 	"switchboard/store/engines"
@@ -132,7 +133,7 @@ type rig struct {
 	mask       *secrets.Masker
 	missing    func() []string
 	targets    func(outbox.NoticeKind) []string
-	secrets    router.Secrets
+	secrets    settings.Secrets
 	reload     func(context.Context) error
 	name       string                                                      // of the channel
 	dir        string                                                      // the data folder; empty: one of its own

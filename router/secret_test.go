@@ -81,7 +81,7 @@ func TestSecretIsSetInADirectChat(t *testing.T) {
 		answers("ada", "/secret", "/secret set NAME VALUE")
 		answers("ada", "/secret list", "No secret is set")
 		answers("ada", "/secret set bot "+value, "The secret bot is set, for channels.play.token. I'm connecting to this chat with it now. Confirm it here within 60 s with /config confirm, else the former value is used again. I'm deleting your message")
-		r.router.BeganBy(1)
+		r.router.Settled.BeganBy(1)
 		if err := r.router.Change(t.Context(), &settings.Change{Kind: settings.Confirm, Conversation: "play:c-ada", Counting: 1}, core.Actor{Person: "ada", Rule: audit.RulePeople}); err != nil {
 			t.Error(err)
 		}

@@ -46,7 +46,7 @@ func (r *Router) Submit(ctx context.Context, s jobs.Submission) (done jobs.Submi
 		done.Refused = jobs.RefusedPerson + ": " + s.Person + " is not known any more"
 		return done, nil
 	}
-	version := r.SettingsCounting()
+	version := r.Settled.Counting()
 	chat, err := r.Ledger.Chat(ctx, s.To)
 	switch {
 	case err == nil && s.Abroad && r.Roster.Away(chat.Person):
@@ -186,12 +186,12 @@ func (c *channel) told(s *jobs.Submission, own bool) *outbox.Reply {
 // Tell says something to a person in the direct chat that they used last, once by the key, and marks
 // missed runs as told in the same transaction. False: they have none in which they are served.
 func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...int64) (bool, error) {
-	version := r.SettingsCounting()
+	version := r.Settled.Counting()
 	chats, err := r.Ledger.PersonChats(ctx, person)
 	if err != nil {
 		return false, fmt.Errorf("tell %s: %w", person, err)
 	}
-	open := r.recipients(chats, false)
+	open := r.Messages.open(chats)
 	if len(open) == 0 && len(chats) > 0 {
 		err = r.confirmed(ctx, version)
 	}

@@ -268,7 +268,7 @@ func TestSubmitWaitsWhileAChangeMayLapse(t *testing.T) {
 		shut := func(version int64, within time.Duration) {
 			t.Helper()
 			r.sets(0, "shut", within)
-			r.until("it counts", func() bool { return r.router.SettingsCounting() == version })
+			r.until("it counts", func() bool { return r.router.Settled.Counting() == version })
 			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, router.ErrUnconfirmed) {
 				t.Errorf("while version %d waits: %+v, %v", version, got, err)
 			}
@@ -321,14 +321,14 @@ func TestSubmitWaitsForWhoIsAway(t *testing.T) {
 			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, people.ErrAway) {
 				t.Errorf("%s: %+v, %v", when, got, err)
 			}
-			r.router.PeopleChanged(t.Context())
+			r.router.People.Changed(t.Context())
 			r.until("bob is away", func() bool { return r.roster.Away("bob") })
 		}
 		if got, err := r.router.Submit(t.Context(), abroad); !errors.Is(err, people.ErrAway) {
 			t.Errorf("to who is away: %+v, %v", got, err)
 		}
 		everybody(true)
-		r.router.PeopleChanged(t.Context())
+		r.router.People.Changed(t.Context())
 		r.until("bob is back", func() bool { return r.roster.Named("bob") != nil })
 		if got := r.submit(spoken(submitted("k", "bob", "c1", "stretch"))); got.Refused != "" {
 			t.Errorf("once bob is back: %+v", got)

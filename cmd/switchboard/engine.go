@@ -194,12 +194,12 @@ func routerSettings(s *configs.Settings) router.Settings {
 
 // write is the router's Messenger; the router is made after the agent.
 func (e *engine) write(ctx context.Context, call tools.Call, to, text string) tools.Result {
-	return e.router.SendMessage(ctx, call, to, text)
+	return e.router.Messages.SendMessage(ctx, call, to, text)
 }
 
 // recipient is whom write would write to.
 func (e *engine) recipient(ctx context.Context, call tools.Call, to string) (string, *tools.Result) {
-	return e.router.Recipient(ctx, call, to)
+	return e.router.Messages.Recipient(ctx, call, to)
 }
 
 // give is the router's Commander.

@@ -13,6 +13,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/configs"
 	"switchboard/router/core"
+	"switchboard/router/jobs"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
 )
@@ -73,8 +74,8 @@ func (e *engine) tellPeople(ctx context.Context) {
 		e.router.Lines.Notify(ctx, outbox.NoticePersonAway, fmt.Sprintf("back: %s %d", list, time.Now().UnixMicro()), fmt.Sprintf(
 			"Back: %s. The settings file names them again; their jobs and messages go on.", render.Escape(list)))
 	}
-	for name, jobs := range e.paused {
-		e.router.JobsPaused(ctx, name, "is no admin any more", jobs)
+	for name, ids := range e.paused {
+		jobs.NotifyPaused(ctx, e.router.Lines, name, "is no admin any more", ids)
 	}
 	clear(e.paused)
 }

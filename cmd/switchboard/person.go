@@ -16,7 +16,6 @@ import (
 	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/internal/words"
-	"switchboard/router"
 	"switchboard/router/core"
 	"switchboard/router/people"
 	"switchboard/router/turns"
@@ -130,7 +129,7 @@ func (personClaimCmd) Run(a *app) error {
 		return fmt.Errorf("person claim: %w", err)
 	}
 	fmt.Fprintln(a.out, claim.Code)
-	fmt.Fprintln(a.err, "Send it to the bot in a direct chat, as /claim and the code: good once, for "+hours(router.ClaimLive)+".")
+	fmt.Fprintln(a.err, "Send it to the bot in a direct chat, as /claim and the code: good once, for "+hours(people.ClaimLive)+".")
 	return err
 }
 
@@ -164,7 +163,7 @@ func (e *engine) firstClaim(ctx context.Context) (string, error) {
 		return fmt.Sprintf("to be an admin, send the bot the claim code that was printed at %s; it is good until %s. \"switchboard person claim\" prints another",
 			at(made), at(until)), nil
 	}
-	code, err := e.router.NewClaim(ctx, people.LocalActor(ownerName))
+	code, err := e.router.Asking.NewClaim(ctx, people.LocalActor(ownerName))
 	if err != nil {
 		return "", err
 	}
@@ -177,7 +176,7 @@ func (e *engine) firstClaim(ctx context.Context) (string, error) {
 	for _, command := range slices.Sorted(maps.Keys(typed)) {
 		ways = append(ways, command+" on "+strings.Join(typed[command], ", "))
 	}
-	return fmt.Sprintf("to be an admin, send %s to the bot in a direct chat; the code is good once, for %s", strings.Join(ways, ", or "), hours(router.ClaimLive)), nil
+	return fmt.Sprintf("to be an admin, send %s to the bot in a direct chat; the code is good once, for %s", strings.Join(ways, ", or "), hours(people.ClaimLive)), nil
 }
 
 // changePerson changes somebody and says what is now.
@@ -209,7 +208,7 @@ func orNone(list string) string {
 // peopleRoutes change who is let in.
 func (e *engine) peopleRoutes(mux *http.ServeMux) {
 	route(mux, "POST /v1/people/claims", func(r *http.Request) (any, error) {
-		code, err := e.router.NewClaim(r.Context(), people.LocalActor(ownerName))
+		code, err := e.router.Asking.NewClaim(r.Context(), people.LocalActor(ownerName))
 		return claimCode{code}, err
 	})
 	for _, change := range []people.ChangeKind{people.ChangeAdd, people.ChangeRole, people.ChangeLink, people.ChangeTools, people.ChangeRemove} {

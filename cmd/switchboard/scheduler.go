@@ -72,7 +72,7 @@ func (e *engine) newDesk(of *store.Router, person func(string) *core.Person) *jo
 			return chat.Conversation, err
 		},
 		FindRecipient: func(ctx context.Context, person *core.Person, to string) (channels.Conversation, string, *tools.Result) {
-			return e.router.FindRecipient(ctx, person, to)
+			return e.router.Messages.FindRecipient(ctx, person, to)
 		},
 		Change: func(ctx context.Context, c core.Change, by core.Actor) error { return e.router.Change(ctx, c, by) },
 		Zone: func(ctx context.Context, conv channels.Conversation, person *core.Person) (string, error) {

@@ -280,4 +280,4 @@ func (e *engine) saveSettings(ctx context.Context) (any, error) {
 }
 
 // SettingsCounting implements admin.Settings.
-func (e *engine) SettingsCounting() int64 { return e.router.SettingsCounting() }
+func (e *engine) SettingsCounting() int64 { return e.router.Settled.Counting() }

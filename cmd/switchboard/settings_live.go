@@ -112,7 +112,7 @@ func (e *engine) apply(ctx context.Context, c *change) error {
 		if err := e.setPeople(ctx, s); err != nil {
 			return err
 		}
-		e.router.PeopleChanged(ctx)
+		e.router.People.Changed(ctx)
 		e.tellPeople(ctx)
 	}
 	if touches(c.diff, "heartbeat", "scheduler.timezone") {

@@ -97,7 +97,7 @@ func (e *engine) countAtStart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.router.BeganBy(c.version.ID)
+	e.router.Settled.BeganBy(c.version.ID)
 	e.noteSkipped(ctx, c)
 	e.tellPeople(ctx)
 	return nil

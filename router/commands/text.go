@@ -34,3 +34,12 @@ func Code(most int, text string) string {
 	}
 	return "`" + text + "`"
 }
+
+// FirstWord is the first word of a text, and what follows it.
+func FirstWord(text string) (word, rest string) {
+	text = strings.TrimSpace(text)
+	if i := strings.IndexAny(text, " \t\r\n"); i >= 0 {
+		return text[:i], strings.TrimSpace(text[i:])
+	}
+	return text, ""
+}

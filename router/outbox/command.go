@@ -74,3 +74,36 @@ func listDeliveries(ctx context.Context, list DeliveryList, before int64) (a com
 	a.Text, a.Taint = b.String(), tools.Label
 	return a, nil
 }
+
+// ResendCommand is the row of /resend.
+func ResendCommand() commands.Command {
+	return commands.Command{Name: "resend", About: commands.Text{
+		EN: "send again what may not have arrived here", DE: "noch einmal senden, was hier vielleicht nicht ankam", ES: "enviar de nuevo lo que quizá no llegó aquí",
+		FR: "renvoyer ce qui n'est peut-être pas arrivé ici", IT: "inviare di nuovo ciò che forse qui non è arrivato",
+	}, Run: resend}
+}
+
+// resend has what ended unknown here go out again, in its old place.
+func resend(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	change := &Resend{Conversation: c.Conversation()}
+	return commands.Answer{Change: change, Say: func() commands.Answer {
+		unless := "."
+		if change.Looked {
+			unless = ", unless I find it here."
+		}
+		days, dropped := int(ResendWithin.Hours()/24), ""
+		if change.Dropped > 0 {
+			dropped = fmt.Sprintf(" Parts of %s from the last %d days could not be sent, and I do not send those again. Ask me again for what you still need.",
+				words.Count(change.Dropped, "message"), days)
+		}
+		switch {
+		case change.Messages == 0 && dropped != "":
+			return commands.Says("There is nothing to send again.%s", dropped)
+		case change.Messages == 0:
+			return commands.Says("There is nothing to send again: all that I said here in the last %d days arrived, or is on its way.", days)
+		case change.Messages == 1:
+			return commands.Says("I'll send one answer again%s%s", unless, dropped)
+		}
+		return commands.Says("I'll send %d answers again%s%s", change.Messages, unless, dropped)
+	}}, nil
+}

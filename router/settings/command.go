@@ -77,8 +77,8 @@ func setAll(ctx context.Context, s Keeper, c *commands.Call, set map[string]stri
 }
 
 func run(ctx context.Context, s Keeper, c *commands.Call) (commands.Answer, error) {
-	verb, rest := keyAndValue(c.Args)
-	key, _ := keyAndValue(rest)
+	verb, rest := commands.FirstWord(c.Args)
+	key, _ := commands.FirstWord(rest)
 	at := c.Conversation()
 	switch verb = strings.ToLower(verb); {
 	case verb == "":
@@ -89,7 +89,7 @@ func run(ctx context.Context, s Keeper, c *commands.Call) (commands.Answer, erro
 		if strings.Contains(rest, "\n") {
 			return commands.Says(onePerMessage), nil
 		}
-		if _, value := keyAndValue(rest); value != "" {
+		if _, value := commands.FirstWord(rest); value != "" {
 			return setAll(ctx, s, c, map[string]string{key: unquoted(value)})
 		}
 	case verb == "unset" && key != "":
@@ -118,14 +118,6 @@ func run(ctx context.Context, s Keeper, c *commands.Call) (commands.Answer, erro
 		}}, nil
 	}
 	return commands.Says(usage), nil
-}
-
-func keyAndValue(text string) (key, value string) {
-	text = strings.TrimSpace(text)
-	if i := strings.IndexAny(text, " \t\n"); i >= 0 {
-		return text[:i], strings.TrimSpace(text[i:])
-	}
-	return text, ""
 }
 
 // unquoted takes a value also as the file has it.

@@ -1,4 +1,4 @@
-package router
+package sessions
 
 import (
 	"cmp"
@@ -9,17 +9,36 @@ import (
 	"strings"
 
 	"switchboard/agent/llm"
-	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/core"
-	"switchboard/router/sessions"
 )
 
-// sessionCommands show and set what a session has of its own, and what follows from it.
-func (r *Router) sessionCommands() []commands.Command {
+// Defaults are what counts in a session that has nothing else of its own.
+type Defaults struct {
+	Mode, Model string
+	// Models are those that a session may have in place of Model.
+	Models []string
+	// TimeZone is that of whoever named none, an IANA name.
+	TimeZone string
+}
+
+// Zone is the time zone that somebody reads times in: the session's, else their own, else that of the settings.
+func (d *Defaults) Zone(session, person string) string {
+	return cmp.Or(session, person, d.TimeZone, "UTC")
+}
+
+// Commands are /mode, /model, /timezone and /lang, which show and set what a session has of its own.
+type Commands struct {
+	Now func() Defaults
+	// Assumes says that somebody has jobs whose time zone nobody said.
+	Assumes func(ctx context.Context, person string) (bool, error)
+}
+
+// Rows are the rows of the table.
+func (r *Commands) Rows() []commands.Command {
 	return []commands.Command{
 		{Name: "mode", Args: "[ask|act]", About: commands.Text{
 			EN: "whether I may change things here, or only look things up", DE: "ob ich hier etwas ändern oder nur nachsehen darf",
@@ -30,14 +49,6 @@ func (r *Router) sessionCommands() []commands.Command {
 			EN: "the language model that plans here", DE: "das Sprachmodell, das hier plant", ES: "el modelo de lenguaje que planifica aquí",
 			FR: "le modèle de langage qui planifie ici", IT: "il modello linguistico che pianifica qui",
 		}, Run: r.model},
-		{Name: "tools", About: commands.Text{
-			EN: "what I may use here for you", DE: "was ich hier für dich benutzen darf", ES: "lo que puedo usar aquí para ti",
-			FR: "ce que je peux utiliser ici pour vous", IT: "che cosa posso usare qui per te",
-		}, Run: r.tools},
-		{Name: toolCommand, Typed: true, Args: "NAME {JSON}", About: commands.Text{
-			EN: "run one tool yourself, with no model", DE: "ein Werkzeug selbst ausführen, ohne Modell", ES: "ejecutar tú una herramienta, sin modelo",
-			FR: "exécuter vous-même un outil, sans modèle", IT: "eseguire tu uno strumento, senza modello",
-		}, Run: r.tool},
 		{Name: "timezone", Args: "[ZONE|default]", About: commands.Text{
 			EN: "the time zone by which I tell times here", DE: "die Zeitzone, in der ich hier Zeiten nenne", ES: "la zona horaria en que doy las horas aquí",
 			FR: "le fuseau horaire dans lequel je donne les heures ici", IT: "il fuso orario in cui dico le ore qui",
@@ -54,11 +65,11 @@ const asSettings = "default"
 
 // set answers a command that sets something of its session; said is what is true then. Where
 // others take part it is theirs as well, so that only an admin may.
-func set(c *commands.Call, of sessions.Setting, to, said string) (commands.Answer, error) {
+func set(c *commands.Call, of Setting, to, said string) (commands.Answer, error) {
 	if c.Conversation().Kind != channels.Direct && !c.IsAdmin() {
 		return commands.Says("Others talk with me here too, so only an admin can set that here."), nil
 	}
-	return commands.Answer{Change: &sessions.Change{Conversation: c.Conversation(), Of: of, To: to}, Text: said}, nil
+	return commands.Answer{Change: &Change{Conversation: c.Conversation(), Of: of, To: to}, Text: said}, nil
 }
 
 // pick lists what a command sets, for whoever may: a page of what there is after a name, without
@@ -79,54 +90,54 @@ func pick(c *commands.Call, now, after string, of ...string) (buttons []commands
 	return buttons
 }
 
-func (r *Router) mode(_ context.Context, c *commands.Call) (a commands.Answer, err error) {
+func (r *Commands) mode(_ context.Context, c *commands.Call) (a commands.Answer, err error) {
 	means := map[string]string{
-		sessions.ModeAsk: "Mode: ask. I answer and look things up here, and change nothing.",
-		sessions.ModeAct: "Mode: act. I may change things for you here.",
+		ModeAsk: "Mode: ask. I answer and look things up here, and change nothing.",
+		ModeAct: "Mode: act. I may change things for you here.",
 	}
-	to, now := strings.ToLower(c.Args), r.modeOf(c.Session)
+	to, now := strings.ToLower(c.Args), r.ModeOf(c.Session)
 	switch {
 	case to == "":
-		return commands.Answer{Text: means[now], Buttons: pick(c, now, "", sessions.ModeAsk, sessions.ModeAct)}, nil
+		return commands.Answer{Text: means[now], Buttons: pick(c, now, "", ModeAsk, ModeAct)}, nil
 	case to == asSettings:
-		now = r.settings().Config.DefaultMode
-		a, err = set(c, sessions.Mode, "", means[now])
+		now = r.Now().Mode
+		a, err = set(c, Mode, "", means[now])
 	case means[to] == "":
-		return commands.Answer{Text: "There are two modes: in ask I change nothing, in act I may.", Buttons: pick(c, "", "", sessions.ModeAsk, sessions.ModeAct)}, nil
+		return commands.Answer{Text: "There are two modes: in ask I change nothing, in act I may.", Buttons: pick(c, "", "", ModeAsk, ModeAct)}, nil
 	default:
 		now = to
-		a, err = set(c, sessions.Mode, to, means[to])
+		a, err = set(c, Mode, to, means[to])
 	}
-	a.Buttons = pick(c, now, "", sessions.ModeAsk, sessions.ModeAct)
+	a.Buttons = pick(c, now, "", ModeAsk, ModeAct)
 	return a, err
 }
 
-// modeOf is the mode that holds in a session.
-func (r *Router) modeOf(own core.Session) string {
-	return cmp.Or(own.Mode, r.settings().Config.DefaultMode)
+// ModeOf is the mode that holds in a session.
+func (r *Commands) ModeOf(own core.Session) string {
+	return cmp.Or(own.Mode, r.Now().Mode)
 }
 
-// modelHere says which model plans in a session.
-func (r *Router) modelHere(name string) string {
+// ModelHere says which model plans in a session.
+func (r *Commands) ModelHere(name string) string {
 	switch {
 	case name != llm.Offline:
 		return fmt.Sprintf("The model here is %s.", render.Escape(name))
-	case len(r.settings().Models) == 0:
+	case len(r.Now().Models) == 0:
 		return "No language model is set up, so I use the built-in one."
 	}
 	return "I use the built-in model here."
 }
 
-// modelLater is modelHere after a change, which counts from the next message on.
-func (r *Router) modelLater(name string) string {
+// modelLater is ModelHere after a change, which counts from the next message on.
+func (r *Commands) modelLater(name string) string {
 	if name == llm.Offline {
 		return "From your next message on I use the built-in model here."
 	}
 	return fmt.Sprintf("The model here is %s from your next message on.", render.Escape(name))
 }
 
-func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	now, models := cmp.Or(c.Session.Model, r.settings().Model), r.settings().Models
+func (r *Commands) model(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	now, models := cmp.Or(c.Session.Model, r.Now().Model), r.Now().Models
 	choices := func(said, after string) commands.Answer {
 		switch {
 		case len(models) == 0 && now != llm.Offline:
@@ -139,26 +150,13 @@ func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, er
 	after, more := strings.CutPrefix(c.Args, "after ")
 	switch {
 	case c.Args == "" || more:
-		return choices(r.modelHere(now), after), nil
+		return choices(r.ModelHere(now), after), nil
 	case c.Args == asSettings:
-		return set(c, sessions.Model, "", r.modelLater(r.settings().Model))
+		return set(c, Model, "", r.modelLater(r.Now().Model))
 	case !slices.Contains(models, c.Args):
 		return choices(fmt.Sprintf("I have no model named %s.", render.Escape(words.OneLine(c.Args, 60))), ""), nil
 	}
-	return set(c, sessions.Model, c.Args, r.modelLater(c.Args))
-}
-
-func (r *Router) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	after := strings.TrimPrefix(c.Args, "after ")
-	return r.listed(r.usable(c), after, "What I may use here for you, in mode "+r.modeOf(c.Session)+":"), nil
-}
-
-// usable lists the tools that who gave a command may use where they gave it.
-func (r *Router) usable(c *commands.Call) []string {
-	if r.Usable == nil {
-		return nil
-	}
-	return r.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Direct: c.Conversation().Kind == channels.Direct, Mode: r.modeOf(c.Session)})
+	return set(c, Model, c.Args, r.modelLater(c.Args))
 }
 
 // languages have their names here.
@@ -166,7 +164,7 @@ var languages = map[string]string{"en": "English", "de": "German", "es": "Spanis
 
 var languageShape = regexp.MustCompile(`^[a-z]{2,3}$`)
 
-func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer, error) {
+func (r *Commands) language(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	to := strings.ToLower(c.Args)
 	switch {
 	case to == "":
@@ -176,7 +174,7 @@ func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer,
 		}
 		return commands.Says("I answer here in %s. /lang and two letters, such as en, sets another; /lang default lets me go by what you write.", cmp.Or(languages[own], own)), nil
 	case to == asSettings:
-		return set(c, sessions.Language, "", "I'll answer in the language you write in.")
+		return set(c, Language, "", "I'll answer in the language you write in.")
 	case !languageShape.MatchString(to):
 		return commands.Says("Write the two letters of a language, such as /lang de or /lang it."), nil
 	}
@@ -190,5 +188,5 @@ func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer,
 	if to == "en" {
 		said.EN = "From your next message on I answer here in English."
 	}
-	return set(c, sessions.Language, to, said.In(to))
+	return set(c, Language, to, said.In(to))
 }

@@ -1,4 +1,4 @@
-package router
+package sessions
 
 import (
 	"context"
@@ -11,18 +11,16 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/core"
-	"switchboard/router/sessions"
 )
 
 // timeZone is /timezone: of the chat, and in a direct one of the person.
-func (r *Router) timeZone(ctx context.Context, c *commands.Call) (commands.Answer, error) {
-	own := r.settings().zone("", c.Person.TimeZone)
+func (r *Commands) timeZone(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+	own := r.zone(c.Person.TimeZone)
 	switch {
 	case c.Args == "":
 		return commands.Says("The time zone here is %s. Write /timezone and a city to set another, or /timezone default to go back to yours.", c.TimeZone), nil
 	case c.Args == asSettings:
-		return set(c, sessions.TimeZone, "", "The time zone here is "+own+".")
+		return set(c, TimeZone, "", "The time zone here is "+own+".")
 	case clockShape.MatchString(c.Args):
 		return zonesAt(c.Args, time.Now()), nil
 	}
@@ -38,14 +36,14 @@ func (r *Router) timeZone(ctx context.Context, c *commands.Call) (commands.Answe
 		return commands.Answer{}, err
 	}
 	said := fmt.Sprintf("The time zone here is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04"))
-	answer, err := set(c, sessions.TimeZone, name, said)
-	change, ok := answer.Change.(*sessions.Change)
+	answer, err := set(c, TimeZone, name, said)
+	change, ok := answer.Change.(*Change)
 	direct := c.Conversation().Kind == channels.Direct
 	if !direct && c.Person.TimeZone == "" { // in a group each tells theirs
-		if assumes, errNow := r.Ledger.Assumes(ctx, c.Person.Name); errNow != nil {
+		if assumes, errNow := r.Assumes(ctx, c.Person.Name); errNow != nil {
 			return answer, errNow
 		} else if assumes {
-			change, ok = &sessions.Change{Conversation: c.Conversation(), Of: sessions.TimeZone, To: name, Aside: true}, true
+			change, ok = &Change{Conversation: c.Conversation(), Of: TimeZone, To: name, Aside: true}, true
 			said = fmt.Sprintf("Your time zone is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04"))
 			answer, direct = commands.Answer{Change: change}, true
 		}
@@ -94,22 +92,10 @@ func zonesAt(shown string, now time.Time) commands.Answer {
 	return answer
 }
 
-// toldZone is where somebody says that they are, in answer to the question that a reminder asked; empty: they do not.
-func (s *classifier) toldZone(ctx context.Context, entry *classified, person *core.Person) (string, error) {
-	m := &entry.Event.Message
-	said := strings.Trim(strings.TrimSpace(m.Text), ".!")
-	for _, lead := range []string{"I'm in ", "I’m in ", "I am in ", "I live in ", "near ", "in ", "In "} {
-		said = strings.TrimPrefix(said, lead)
-	}
-	said, _, _ = strings.Cut(said, ",") // Rome, Italy
-	if person.TimeZone != "" || len(said) > 60 || said == "" || strings.EqualFold(said, "nice") || !ownText(*m) {
-		return "", nil
-	}
-	if _, place := words.Place(said); place == "" && words.Inexact(said) == "" && !clockShape.MatchString(said) { // each message costs no more than this
-		return "", nil
-	}
-	if assumes, err := s.Ledger.Assumes(ctx, person.Name); err != nil || !assumes {
-		return "", err
-	}
-	return said, nil
+func (r *Commands) zone(person string) string {
+	now := r.Now()
+	return now.Zone("", person)
 }
+
+// TellsClock says that a text is a time of day, by which somebody may say where they are.
+func TellsClock(text string) bool { return clockShape.MatchString(text) }
