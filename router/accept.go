@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
+	"slices"
 
-	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/audit"
-	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
 )
@@ -20,8 +17,8 @@ import (
 // Accept implements channels.Sink, the one way in. Each event is classified (who is
 // speaking, may they, what is it), then all are committed in one transaction,
 // and only then does anything happen.
-func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
-	if len(batch) == 0 {
+func (r *Router) Accept(ctx context.Context, events []channels.Event) ([]channels.Receipt, error) {
+	if len(events) == 0 {
 		return nil, nil
 	}
 	if !r.enter() {
@@ -33,18 +30,18 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 	defer r.accepts.Done()
 	ctx, end := r.untilHandBack(ctx)
 	defer end()
-	entries, err := r.classifyBatch(ctx, batch)
+	entries, err := classifyBatch(ctx, r, events)
 	if err != nil {
 		return nil, err
 	}
-	receipts := make([]channels.Receipt, len(batch))
-	switch err := r.commit(ctx, entries, receipts); {
+	b := &batch{r, entries, make([]channels.Receipt, len(entries))}
+	switch err := b.commit(ctx); {
 	case err == nil:
-		return receipts, nil
+		return b.receipts, nil
 	case isNobodysFault(ctx, err):
 		return nil, fmt.Errorf("take events in: %w", err)
 	}
-	return receipts, r.commitEach(ctx, entries, receipts)
+	return b.receipts, b.commitEach(ctx)
 }
 
 // enter begins an Accept, unless the engine stops: then all that have begun are waited
@@ -67,146 +64,87 @@ func (r *Router) untilHandBack(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); end() }
 }
 
-// commit takes entries in, in one transaction, and does what that made possible. The
+// A batch is what one call of Accept brought.
+type batch struct {
+	*Router
+	entries  []classified
+	receipts []channels.Receipt
+}
+
+// part is the batch of one of its entries.
+func (b *batch) part(i int) *batch {
+	return &batch{b.Router, b.entries[i : i+1], b.receipts[i : i+1]}
+}
+
+// commit takes the entries in, in one transaction, and does what that made possible. The
 // workers reserved for it are given back where nothing came of them.
-func (r *Router) commit(ctx context.Context, entries []classified, receipts []channels.Receipt) error {
-	r.reserve(entries)
-	stops := r.turns.Stops()
-	plain := make([]intake.Entry, len(entries))
-	for i := range entries {
-		plain[i] = entries[i].Entry
-		plain[i].Say = func(acc *intake.Accepted) *outbox.Reply { return r.say(&entries[i], acc) }
+func (b *batch) commit(ctx context.Context) error {
+	b.reserve()
+	stops := b.turns.Stops()
+	plain := make([]intake.Entry, len(b.entries))
+	for i := range b.entries {
+		plain[i] = b.entries[i].Entry
+		plain[i].Say = func(acc *intake.Accepted) *outbox.Reply { return b.say(&b.entries[i], acc) }
 	}
-	accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), plain)
+	accepted, err := b.Ledger.Accept(ctx, b.Engine.ID(), plain)
 	if err != nil {
-		r.unreserve(entries)
-		r.turns.Compare() // it may be committed all the same
+		b.unreserve()
+		b.turns.Compare() // it may be committed all the same
 		return err
 	}
 	for i := range accepted {
 		if accepted[i].Outcome == intake.CommandPressed {
-			err = errors.Join(err, r.commitPressed(ctx, entries[i], &accepted[i], receipts[i:i+1]))
+			err = errors.Join(err, b.part(i).commitPressed(ctx, &accepted[i]))
 			continue
 		}
-		receipts[i] = r.follow(ctx, &entries[i], &accepted[i], stops)
+		b.receipts[i] = (&committed{b.Router, &b.entries[i], &accepted[i]}).follow(ctx, stops)
 	}
 	return err
 }
 
-// commitPressed takes in the command that a button gives, or what was typed in its place.
-func (r *Router) commitPressed(ctx context.Context, e classified, acc *intake.Accepted, receipt []channels.Receipt) error {
-	given := []classified{e}
-	r.unreserve(given)
-	var err error
-	if given[0], err = r.give(ctx, given[0], acc.Command, acc.Button); err != nil {
+// commitPressed takes in, in place of the one entry of b, the command that a button gives, or what was typed in its place.
+func (b *batch) commitPressed(ctx context.Context, acc *intake.Accepted) (err error) {
+	b.entries = slices.Clone(b.entries)
+	b.unreserve()
+	if b.entries[0], err = b.give(ctx, b.entries[0], acc.Command, acc.Button); err != nil {
 		return err
 	}
-	return r.commit(ctx, given, receipt)
+	return b.commit(ctx)
+}
+
+// give takes a press as the command that its button gives. Where that cannot be looked up the
+// button stays, and who pressed it is told; an error is nobody's fault.
+func (b *batch) give(ctx context.Context, pressed classified, command string, button []byte) (classified, error) {
+	typed := pressed
+	typed.Button = button
+	given, err := pressed.typed(ctx, typed, command)
+	switch {
+	case err != nil && isNobodysFault(ctx, err):
+		return given, fmt.Errorf("sort the command of a button: %w", err)
+	case err != nil:
+		b.Log.ErrorContext(ctx, "the command of a button cannot be looked into", "channel", pressed.line.Name, "error", err)
+		pressed.Intent = &intake.ControlIntent{Reply: pressed.line.Notice(pressed.Event, "I could not look that up just now; please press again.")}
+		return pressed, nil
+	}
+	return given, nil
 }
 
 // reserve reserves a worker for each entry that may begin a turn at once.
-func (r *Router) reserve(entries []classified) {
-	for i := range entries {
-		e := &entries[i]
+func (b *batch) reserve() {
+	for i := range b.entries {
+		e := &b.entries[i]
 		if turn := e.Turn(); turn != nil && turn.CollectWindow == 0 { // what waits for more is not run now
-			turn.MayClaim = r.turns.MayBegin(e.Sender.Person)
+			turn.MayClaim = b.turns.MayBegin(e.Sender.Person)
 		}
 	}
 }
 
-func (r *Router) unreserve(entries []classified) {
-	for i := range entries {
-		if turn := entries[i].Turn(); turn != nil && turn.MayClaim {
+func (b *batch) unreserve() {
+	for i := range b.entries {
+		if turn := b.entries[i].Turn(); turn != nil && turn.MayClaim {
 			turn.MayClaim = false
-			r.turns.GiveWorker(entries[i].Sender.Person)
+			b.turns.GiveWorker(b.entries[i].Sender.Person)
 		}
-	}
-}
-
-// follow does what the commit made possible. stops is how many stops were missed
-// before it.
-func (r *Router) follow(ctx context.Context, entry *classified, acc *intake.Accepted, stops int64) channels.Receipt {
-	line := entry.line
-	turn := entry.Turn()
-	if turn != nil && turn.MayClaim && acc.Claimed == nil {
-		r.turns.GiveWorker(entry.Sender.Person)
-	}
-	if len(entry.Button) > 0 && acc.Action != outbox.ActionAccepted { // it was used meanwhile, so nothing was done
-		entry.Intent, entry.beside = &intake.ActionIntent{Code: entry.Button}, nil
-	}
-	r.followCode(ctx, entry, acc)
-	r.followRequest(ctx, entry, acc)
-	r.followApprovals(ctx, entry, acc)
-	r.followSecret(ctx, entry, acc)
-	r.followChange(ctx, entry, acc)
-	if !acc.Duplicate {
-		r.rates.count(entry.charge)
-		if !entry.kept(intake.AuditRejected) {
-			r.failed.took()
-		}
-	}
-	if acc.Rejected != "" && !acc.Duplicate {
-		r.Log.WarnContext(ctx, "event rejected", "channel", entry.Event.Conversation.Channel, "reason", acc.Rejected)
-	}
-	if entry.kept(intake.AuditStranger) && !acc.Duplicate {
-		r.logStranger(ctx, entry)
-	}
-	if entry.Sender.Rule == audit.RuleTooEarly && !acc.Duplicate {
-		r.logTooEarly(ctx, entry.Event.Conversation.Channel)
-	}
-	if entry.Sender.New && !acc.Duplicate {
-		r.People.Learn(ctx, entry.Sender.Person)
-	}
-	r.notifyAside(ctx, entry, acc)
-	if entry.beside != nil && !acc.Duplicate {
-		r.goBeside(entry)
-	}
-	if acc.Claimed != nil {
-		r.turns.Begin(*acc.Claimed, stops, entry.Sender.Person)
-	}
-	r.followQueue(turn, acc)
-	if acc.CancelTurn != 0 {
-		r.turns.Stop(acc.CancelTurn, causeOf(entry))
-	}
-	if _, news := entry.Intent.(*intake.NewsIntent); news && entry.Event.Kind == channels.EventMoved {
-		r.moves.add(line.Name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
-		line.Moved(entry.Event.Former, entry.Event.Conversation)
-	}
-	_, message := entry.Intent.(*intake.TurnIntent)
-	queued := message && acc.Outcome == "" && acc.Action == "" // there is nothing to send yet
-	if !acc.Duplicate && !entry.unanswered() && (!queued || line.Reads()) {
-		line.Committed(entry.Event.Conversation)
-	}
-	receipt := acc.Receipt
-	switch {
-	case entry.kept(intake.AuditStranger) || entry.kept(intake.AuditOverheard):
-		receipt.Silent = true
-	case entry.Event.Kind == channels.EventAction && !acc.Duplicate:
-		receipt.Toast = line.pressed(entry, acc)
-	case acc.Action == outbox.ActionAccepted && acc.Approval == 0: // typed
-		line.Unbutton(entry.Event.Conversation, acc.Question)
-	}
-	return receipt
-}
-
-// followQueue does what the commit of a message beside other turns made possible:
-// it looks again when a collected turn is due, wakes the runner for one that waits,
-// and breaks off what an edit makes worthless.
-func (r *Router) followQueue(turn *intake.TurnIntent, acc *intake.Accepted) {
-	switch {
-	case !acc.NotBefore.IsZero():
-		// Counted from here, after the commit: whatever the database's clock says, it
-		// is due by then.
-		time.AfterFunc(turn.CollectWindow, r.turns.Queued)
-	case acc.Waiting:
-		r.turns.Queued()
-	}
-	switch {
-	case acc.Steers == 0:
-	case acc.Edited == intake.EditRestarts:
-		r.turns.Stop(acc.Steers, agent.ErrRestart)
-	case acc.Edited == intake.EditSteers && !r.turns.MarkEdited(acc.Steers):
-		r.Lines.Wake(core.Wake{Kind: core.WakeEdit, Turn: acc.Steers})
 	}
 }
 
@@ -220,15 +158,6 @@ func (e *classified) kept(why intake.Audit) bool {
 // its own row each and no look at what is to be sent.
 func (e *classified) unanswered() bool {
 	return e.kept(intake.AuditStranger) || e.kept(intake.AuditOverheard) || e.kept(intake.AuditRejected)
-}
-
-// causeOf says why an entry that stops a turn does so.
-func causeOf(entry *classified) error {
-	switch entry.Intent.(type) {
-	case *intake.ControlIntent, *intake.NewsIntent:
-		return agent.ErrCancelled
-	}
-	return agent.ErrInterrupted
 }
 
 // eventKey makes the key under which an event is remembered: a hash, so that it

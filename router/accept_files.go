@@ -1,14 +1,11 @@
 package router
 
 import (
-	"context"
-	"crypto/sha256"
 	"fmt"
 	"strings"
 
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/intake"
 )
 
 // onlyVoice says that all that came was spoken.
@@ -56,26 +53,6 @@ func (s *classifier) trim(entry *classified) {
 	}
 	entry.Event.Message.Attachments = kept
 	entry.aside = strings.Join(said, " ")
-}
-
-// notifyAside says what an entry has to say besides becoming a turn. A key of its own
-// makes that happen once, also when the event comes again because this engine
-// died in between.
-func (r *Router) notifyAside(ctx context.Context, entry *classified, acc *intake.Accepted) {
-	if entry.aside == "" || acc.Outcome == intake.OutcomeBusy || acc.Edited == intake.EditSame {
-		return
-	}
-	notice := entry.line.Notice(entry.Event, entry.aside)
-	notice.Person, notice.Taint = entry.Sender.Person, entry.Taint // it names the files
-	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), asideKey("aside:", entry.Key), entry.Event.Conversation, *notice); err != nil {
-		r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", entry.Event.Conversation.Channel, "error", err)
-	}
-}
-
-// asideKey is the key of a notice about an entry.
-func asideKey(kind string, entry []byte) []byte {
-	key := sha256.Sum256(append([]byte(kind), entry...))
-	return key[:]
 }
 
 // nameOf is what a person would call an attachment.

@@ -3,7 +3,6 @@ package router
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -62,23 +61,6 @@ func (s *classifier) give(ctx context.Context, entry classified, line *channel, 
 	entry.Event.Message.Text = "/" + text
 	name, args, _ := commands.In(entry.Event.Message.Text)
 	return s.order(ctx, entry, line, person, name, args)
-}
-
-// give takes a press as the command that its button gives. Where that cannot be looked up the
-// button stays, and who pressed it is told; an error is nobody's fault.
-func (r *Router) give(ctx context.Context, pressed classified, command string, button []byte) (classified, error) {
-	typed := pressed
-	typed.Button = button
-	given, err := pressed.typed(ctx, typed, command)
-	switch {
-	case err != nil && isNobodysFault(ctx, err):
-		return given, fmt.Errorf("sort the command of a button: %w", err)
-	case err != nil:
-		r.Log.ErrorContext(ctx, "the command of a button cannot be looked into", "channel", pressed.line.Name, "error", err)
-		pressed.Intent = &intake.ControlIntent{Reply: pressed.line.Notice(pressed.Event, "I could not look that up just now; please press again.")}
-		return pressed, nil
-	}
-	return given, nil
 }
 
 // decisionToasts say what became of an approval by a press.

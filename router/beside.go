@@ -19,9 +19,9 @@ const (
 
 // goBeside does what a committed command has go on beside, and answers when it is done. What an
 // engine that stops has not done is not answered: whoever wants to know asks again.
-func (r *Router) goBeside(entry *classified) {
-	event, key, line, do, name := entry.Event, entry.Key, entry.line, entry.beside, entry.Sender.Person
-	admins := entry.Intent.(*intake.ControlIntent).Admins
+func (r *committed) goBeside() {
+	event, key, line, do, name := r.entry.Event, r.entry.Key, r.entry.line, r.entry.beside, r.entry.Sender.Person
+	admins := r.entry.Intent.(*intake.ControlIntent).Admins
 	r.Lines.Beside(func() {
 		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", besideMost)
 		select {
@@ -48,7 +48,7 @@ func (r *Router) goBeside(entry *classified) {
 }
 
 // guarded is what goes on beside, of which a panic ends nothing else.
-func (r *Router) guarded(ctx context.Context, do func(context.Context) commands.Answer) (answer commands.Answer) {
+func (r *committed) guarded(ctx context.Context, do func(context.Context) commands.Answer) (answer commands.Answer) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			r.Log.ErrorContext(ctx, "a command failed", "error", fmt.Sprintf("panic: %v\n%s", fault, debug.Stack()))

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"switchboard/router/core"
-	"switchboard/router/intake"
 	"switchboard/router/jobs"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
@@ -63,12 +62,5 @@ func (r *Router) jobsChanged() {
 func (r *Router) wakeScheduler() {
 	if r.JobsChanged != nil {
 		r.JobsChanged()
-	}
-}
-
-// followChange does what the commit of a command's change made possible.
-func (r *Router) followChange(ctx context.Context, entry *classified, acc *intake.Accepted) {
-	if as, ok := entry.Intent.(*intake.ControlIntent); ok && as.Change != nil && acc.Refusal == "" && !acc.Duplicate {
-		r.changed(ctx, as.Change)
 	}
 }

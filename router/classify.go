@@ -44,21 +44,21 @@ type classified struct {
 }
 
 // unclassifiedYet is an event of which nothing secret is left; kinds says what was hidden.
-func (r *Router) unclassifiedYet(event channels.Event) (entry classified, kinds []string) {
+func (s *classifier) unclassifiedYet(event channels.Event) (entry classified, kinds []string) {
 	entry = classified{Entry: intake.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
-	entry.secret, kinds = r.hide(&entry.Event)
+	entry.secret, kinds = s.hide(&entry.Event)
 	return entry, kinds
 }
 
 // newClassifier begins a batch; known may be nil.
-func (r *Router) newClassifier(known map[string]bool) *classifier {
+func newClassifier(r *Router, known map[string]bool) *classifier {
 	return &classifier{Router: r, Settings: r.settings(), here: r.Channels.now(), moves: &r.moves, buckets: map[string]personBucket{}, tried: map[string]int{}, known: known}
 }
 
 // classifyBatch turns events into the entries that will be committed. An error is nobody's
 // fault, so that the batch is to be handed in again.
-func (r *Router) classifyBatch(ctx context.Context, batch []channels.Event) ([]classified, error) {
-	s := r.newClassifier(nil)
+func classifyBatch(ctx context.Context, r *Router, batch []channels.Event) ([]classified, error) {
+	s := newClassifier(r, nil)
 	entries, err := s.all(ctx, batch)
 	if err != nil || !s.tooMany || len(batch) == 1 {
 		return entries, err
@@ -72,7 +72,7 @@ func (r *Router) classifyBatch(ctx context.Context, batch []channels.Event) ([]c
 	if err != nil || len(known) == 0 {
 		return entries, err
 	}
-	return r.newClassifier(known).all(ctx, batch)
+	return newClassifier(r, known).all(ctx, batch)
 }
 
 // all classifies each event. One for which something cannot be read fails alone.

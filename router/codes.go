@@ -103,23 +103,3 @@ func ownIdentity(entry *classified, line *channel) string {
 	}
 	return known[len(known)-1]
 }
-
-// followCode counts a try, and has everybody know a new admin. A stranger for whom the
-// code did nothing is one like any other from here on.
-func (r *Router) followCode(ctx context.Context, entry *classified, acc *intake.Accepted) {
-	if _, ok := entry.Intent.(*people.CodeIntent); !ok || acc.Duplicate {
-		return
-	}
-	r.tries.Count(entry.Sender.Identity, time.Now())
-	log := r.Log.With("channel", entry.Event.Conversation.Channel, "identity", entry.Sender.Identity)
-	switch {
-	case acc.Admin != "":
-		log.InfoContext(ctx, "a claim code made somebody an admin", "person", acc.Admin)
-		entry.Sender.Person = acc.Admin
-		r.People.Learn(ctx, acc.Admin)
-		r.People.Wake()
-	case acc.Outcome == "":
-		log.WarnContext(ctx, "a stranger sent a code that is not good")
-		entry.Intent = &intake.AuditIntent{Why: intake.AuditStranger}
-	}
-}

@@ -62,7 +62,7 @@ func (r *Router) ownCommands() []commands.Command {
 		[]commands.Command{secret.Row(), {Name: "whoami", About: commands.Text{
 			EN: "who you are to me", DE: "wer du für mich bist", ES: "quién eres para mí", FR: "qui vous êtes pour moi", IT: "chi sei per me",
 		}, Run: r.whoami}},
-		slices.Insert(r.sessions.Rows(), 2, r.toolCommands()...),
+		slices.Insert(r.sessions.Rows(), 2, r.tools.rows()...),
 		[]commands.Command{{Name: "help", About: commands.Text{
 			EN: "what I can do", DE: "was ich kann", ES: "qué sé hacer", FR: "ce que je sais faire", IT: "che cosa so fare",
 		}, Run: r.help}},
@@ -224,7 +224,7 @@ func (r *Router) whoami(_ context.Context, c *commands.Call) (commands.Answer, e
 	} else {
 		fmt.Fprintf(&b, "\nYou write to me on %s. Your account there is %s.", conv.Channel, render.Escape(id))
 	}
-	usable := r.usable(c)
+	usable := r.tools.usable(c)
 	if len(usable) == 0 {
 		b.WriteString("\nYou may use no tools here.")
 	} else {

@@ -101,13 +101,6 @@ func overheard(entry classified, rule string) classified {
 // clockSkew is by how much a platform's clock may be behind ours.
 const clockSkew = 30 * time.Second
 
-// tooEarly says that something was written before the bot's first start. Platforms keep
-// such messages for a day and tell them to the first program that asks. A first start that
-// lies ahead says nothing: the clock was wrong then.
-func (r *Router) tooEarly(at time.Time) bool {
-	return !at.IsZero() && at.Before(r.FirstStart.Add(-clockSkew)) && !r.FirstStart.After(time.Now())
-}
-
 // taintOf says whether somebody else's words came in a message.
 func taintOf(m channels.Message) tools.Taint {
 	switch {
@@ -223,3 +216,10 @@ func readable(s string) string {
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// tooEarly says that something was written before the bot's first start. Platforms keep
+// such messages for a day and tell them to the first program that asks. A first start that
+// lies ahead says nothing: the clock was wrong then.
+func (s *classifier) tooEarly(at time.Time) bool {
+	return !at.IsZero() && at.Before(s.FirstStart.Add(-clockSkew)) && !s.FirstStart.After(time.Now())
+}

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -60,19 +61,19 @@ func (l *channel) allows(moves *moves, conv channels.Conversation) bool {
 	})
 }
 
-// loadMoves reads what moved while other engines ran, before anything is taken in.
-func (r *Router) loadMoves(ctx context.Context) {
+// load reads what moved while other engines ran, before anything is taken in.
+func (m *moves) load(ctx context.Context, ledger Intake, log *slog.Logger) {
 	for range retry.Doubling(ctx, time.Second, time.Second) {
-		moved, err := r.Ledger.Moved(ctx)
+		moved, err := ledger.Moved(ctx)
 		if err == nil {
-			for _, m := range moved {
-				r.moves.add(m.Channel, string(m.Former), string(m.Current))
+			for _, one := range moved {
+				m.add(one.Channel, string(one.Former), string(one.Current))
 			}
 			return
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		r.Log.ErrorContext(ctx, "cannot read which conversations moved", "error", err)
+		log.ErrorContext(ctx, "cannot read which conversations moved", "error", err)
 	}
 }

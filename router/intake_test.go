@@ -102,7 +102,7 @@ func TestIdentityDecidesWhoIsServed(t *testing.T) {
 			event := channels.Event{
 				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
 			}
-			person, fresh, rule := r.newClassifier(nil).whoIs(l, event)
+			person, fresh, rule := newClassifier(r, nil).whoIs(l, event)
 			got := ""
 			if person != nil {
 				got = person.Name

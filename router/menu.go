@@ -1,9 +1,6 @@
 package router
 
 import (
-	"slices"
-	"strings"
-
 	"switchboard/channels"
 	"switchboard/router/commands"
 	"switchboard/router/core"
@@ -21,27 +18,10 @@ func (r *Router) menu(channel, kind string) []channels.CommandSet {
 	}
 	add(channels.Direct, "", false)
 	add(channels.Group, "", false)
-	for _, admin := range r.admins(channel, kind) {
+	for _, admin := range r.Roster.Admins(channel, kind) {
 		add(channels.Direct, admin, true)
 	}
 	return sets
-}
-
-// admins lists the admins' IDs on a channel.
-func (r *Router) admins(channel, kind string) (ids []string) {
-	for _, p := range r.Roster.Everybody() {
-		if p.Role != core.RoleAdmin {
-			continue
-		}
-		for _, identity := range p.Identities {
-			for _, of := range []string{channel, kind} {
-				if id, ok := strings.CutPrefix(identity, of+":"); ok && !slices.Contains(ids, id) {
-					ids = append(ids, id)
-				}
-			}
-		}
-	}
-	return ids
 }
 
 // Completions are the commands, each with its slash, that a terminal completes for the person

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/internal/retry"
 	"switchboard/router/commands"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
@@ -45,45 +44,6 @@ func (s *classifier) askedAdmins(ctx context.Context) []channels.Conversation {
 		s.admitters = append([]channels.Conversation{}, chats...)
 	}
 	return s.admitters
-}
-
-// followRequest does what the commit of a stranger's wish, or of its end, made possible.
-func (r *Router) followRequest(ctx context.Context, entry *classified, acc *intake.Accepted) {
-	if acc.Duplicate {
-		return
-	}
-	if as, ok := entry.Intent.(*people.PairingIntent); ok {
-		r.followPairing(ctx, entry, as, acc)
-	}
-	if acc.Outcome == people.LinkAsked {
-		retry.Signal(r.turns.Due())
-	}
-	if acc.People {
-		r.Log.InfoContext(ctx, "somebody was let in, or two accounts became one person", "channel", entry.Event.Conversation.Channel)
-		r.People.Changed(ctx)
-	}
-	if acc.Elsewhere.ID != "" {
-		r.Lines.Committed(acc.Elsewhere)
-	}
-}
-
-func (r *Router) followPairing(ctx context.Context, entry *classified, as *people.PairingIntent, acc *intake.Accepted) {
-	channel, quiet := entry.Event.Conversation.Channel, quietIdle
-	if acc.Outcome == people.PairingAsked {
-		quiet = quietAsked
-		r.Log.InfoContext(ctx, "a stranger asks to be let in", "channel", channel, "identity", entry.Sender.Identity, "admins_asked", len(as.Request.Questions))
-		for _, q := range as.Request.Questions {
-			r.Lines.Committed(q.Conversation)
-		}
-		retry.Signal(r.turns.Due())
-	} else {
-		entry.Intent = &intake.AuditIntent{Why: intake.AuditStranger}
-	}
-	until := time.Now().Add(quiet)
-	r.quiet.keep(entry.Sender.Identity, until)
-	if acc.Outcome == people.PairingAsked || acc.Full {
-		r.quiet.keep(channel, until)
-	}
 }
 
 // quietMost bounds what is remembered, so that a crowd does not fill the memory.

@@ -34,11 +34,11 @@ func isNobodysFault(ctx context.Context, err error) bool {
 
 // commitEach takes the entries of a batch in one by one, so that one that cannot be
 // taken fails alone.
-func (r *Router) commitEach(ctx context.Context, entries []classified, receipts []channels.Receipt) error {
-	failed := make([]error, len(entries))
-	for i := range entries {
-		entries[i].Event.Mark = channels.Mark{} // one before it may be held back
-		err := r.commitAlone(ctx, entries[i:i+1], receipts[i:i+1])
+func (b *batch) commitEach(ctx context.Context) error {
+	failed := make([]error, len(b.entries))
+	for i := range b.entries {
+		b.entries[i].Event.Mark = channels.Mark{} // one before it may be held back
+		err := b.part(i).commitAlone(ctx)
 		if err != nil && isNobodysFault(ctx, err) {
 			// What was committed before is handed in again, and known then.
 			return fmt.Errorf("take events in one by one: %w", err)
@@ -50,18 +50,18 @@ func (r *Router) commitEach(ctx context.Context, entries []classified, receipts 
 		if err == nil {
 			continue
 		}
-		entry := &entries[i]
-		if !errors.Is(err, core.ErrRefused) && !r.failed.ownFault(entry.Key) {
+		entry := &b.entries[i]
+		if !errors.Is(err, core.ErrRefused) && !b.failed.ownFault(entry.Key) {
 			held = err
 			continue
 		}
-		r.Log.ErrorContext(ctx, "the database refuses an event", "channel", entry.Event.Conversation.Channel, "error", err)
+		b.Log.ErrorContext(ctx, "the database refuses an event", "channel", entry.Event.Conversation.Channel, "error", err)
 		key := entry.Key
 		*entry = rejected(*entry, "the database refuses it")
-		if err := r.commit(ctx, entries[i:i+1], receipts[i:i+1]); err != nil {
+		if err := b.part(i).commit(ctx); err != nil {
 			return fmt.Errorf("reject an event: %w", err)
 		}
-		r.failed.clear(key)
+		b.failed.clear(key)
 	}
 	if held != nil {
 		return fmt.Errorf("take events in one by one: %w: %w", channels.ErrHeld, held)
@@ -69,20 +69,20 @@ func (r *Router) commitEach(ctx context.Context, entries []classified, receipts 
 	return nil
 }
 
-// commitAlone tries one entry until its error is clear.
-func (r *Router) commitAlone(ctx context.Context, entry []classified, receipt []channels.Receipt) error {
+// commitAlone tries the one entry of b until its error is clear.
+func (b *batch) commitAlone(ctx context.Context) error {
 	var err error
 	for try := range retry.Doubling(ctx, alonePause, time.Second) {
-		err = r.commit(ctx, entry, receipt)
+		err = b.commit(ctx)
 		if err == nil {
-			r.failed.clear(entry[0].Key)
+			b.failed.clear(b.entries[0].Key)
 			break
 		}
 		if isNobodysFault(ctx, err) || errors.Is(err, core.ErrRefused) {
 			break
 		}
 		if try+1 == aloneTries {
-			r.failed.add(entry[0].Key)
+			b.failed.add(b.entries[0].Key)
 			break
 		}
 	}

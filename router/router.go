@@ -92,6 +92,7 @@ type Deps struct {
 type Router struct {
 	Deps
 	*live
+	hider
 	Lines      *outbox.Connections // what is sent, and over which connections
 	People     *people.Watch
 	Asking     *people.Asking
@@ -99,6 +100,7 @@ type Router struct {
 	Messages   *Messenger
 	approvals  *approvals.Service
 	sessions   *sessions.Commands
+	tools      *toolCommands
 	commands   *commands.Table
 	commandsIn *regexp.Regexp // finds our commands in a text
 	turns      *turns.Runner
@@ -131,6 +133,7 @@ func New(deps Deps) (*Router, error) {
 	deps.Settings = Settings{} // nobody is to read what may have changed
 	r := &Router{
 		Deps:  deps,
+		hider: hider{deps.Mask},
 		live:  now,
 		rates: rates,
 		moves: moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
@@ -176,6 +179,7 @@ func (r *Router) features() {
 	})
 	r.approvals = &approvals.Service{Store: r.Ledger, Questions: r.Lines, Queued: r.turns.Queued, Due: r.turns.Due(), Log: r.Log}
 	r.sessions = &sessions.Commands{Now: func() sessions.Defaults { return r.settings().ofSessions() }, Assumes: r.Ledger.Assumes}
+	r.tools = &toolCommands{&r.Deps, r.sessions.ModeOf, r.turn}
 }
 
 // wake tells the other engines that share the database.
@@ -197,7 +201,7 @@ func (r *Router) goOn() {
 // turns finish or hands them back, flushes deliveries, all within the grace, and
 // returns when everything it started has stopped.
 func (r *Router) Run(ctx context.Context) {
-	r.loadMoves(ctx)
+	r.moves.load(ctx, r.Ledger, r.Log)
 	listening, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	var lines, finder, watchers sync.WaitGroup
 	lines.Go(func() { r.Lines.Run(listening) })
@@ -252,7 +256,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64, by core.Actor) error 
 
 // look reads anew what other engines may have changed, and looks for what they ran.
 func (r *Router) look(ctx context.Context) {
-	r.loadMoves(ctx)
+	r.moves.load(ctx, r.Ledger, r.Log)
 	r.People.Load(ctx)
 	r.turns.Look()
 }

@@ -13,56 +13,64 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/router/people"
 )
 
 // toolCommands are /tools and /tool.
-func (r *Router) toolCommands() []commands.Command {
+type toolCommands struct {
+	*Deps  // Usable, Summary and Typed
+	modeOf func(core.Session) string
+	queued func(channels.Event) intake.TurnIntent
+}
+
+func (t *toolCommands) rows() []commands.Command {
 	return []commands.Command{
 		{Name: "tools", About: commands.Text{
 			EN: "what I may use here for you", DE: "was ich hier für dich benutzen darf", ES: "lo que puedo usar aquí para ti",
 			FR: "ce que je peux utiliser ici pour vous", IT: "che cosa posso usare qui per te",
-		}, Run: r.tools},
+		}, Run: t.tools},
 		{Name: toolCommand, Typed: true, Args: "NAME {JSON}", About: commands.Text{
 			EN: "run one tool yourself, with no model", DE: "ein Werkzeug selbst ausführen, ohne Modell", ES: "ejecutar tú una herramienta, sin modelo",
 			FR: "exécuter vous-même un outil, sans modèle", IT: "eseguire tu uno strumento, senza modello",
-		}, Run: r.tool},
+		}, Run: t.tool},
 	}
 }
 
-func (r *Router) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
+func (t *toolCommands) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	after := strings.TrimPrefix(c.Args, "after ")
-	return r.listed(r.usable(c), after, "What I may use here for you, in mode "+r.sessions.ModeOf(c.Session)+":"), nil
+	return t.listed(t.usable(c), after, "What I may use here for you, in mode "+t.modeOf(c.Session)+":"), nil
 }
 
 // usable lists the tools that who gave a command may use where they gave it.
-func (r *Router) usable(c *commands.Call) []string {
-	if r.Usable == nil {
+func (t *toolCommands) usable(c *commands.Call) []string {
+	if t.Usable == nil {
 		return nil
 	}
-	return r.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Direct: c.Conversation().Kind == channels.Direct, Mode: r.sessions.ModeOf(c.Session)})
+	return t.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Direct: c.Conversation().Kind == channels.Direct, Mode: t.modeOf(c.Session)})
 }
 
 // tool is /tool: a turn that runs one tool, with no model. It takes its place in the queue.
-func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	if r.Typed == nil {
+func (t *toolCommands) tool(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	if t.Typed == nil {
 		return commands.Says("You may use no tools here."), nil
 	}
-	order, usable := orderIn(c.Args), r.usable(c)
+	order, usable := orderIn(c.Args), t.usable(c)
 	if order.Tool == "" {
-		return r.listed(usable, "", "/tool and one of these names runs it, with its arguments as JSON after it:"), nil
+		return t.listed(usable, "", "/tool and one of these names runs it, with its arguments as JSON after it:"), nil
 	}
-	_, takes, fault := r.Typed(order.Tool, json.RawMessage(order.Args))
+	_, takes, fault := t.Typed(order.Tool, json.RawMessage(order.Args))
 	name := render.Escape(words.OneLine(order.Tool, 60))
 	switch {
-	case r.Summary == nil || r.Summary(order.Tool) == "":
+	case t.Summary == nil || t.Summary(order.Tool) == "":
 		text := "I have no tool " + name
 		if meant := words.Nearest(order.Tool, usable); meant != "" {
 			text += "; did you mean " + meant + "?"
 		} else {
 			text += "."
 		}
-		a := r.listed(usable, "", "You may use here:")
+		a := t.listed(usable, "", "You may use here:")
 		a.Text = text + "\n\n" + a.Text
 		return a, nil
 	case strings.Contains(order.Args, people.Redacted):
@@ -79,7 +87,7 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 		}
 		return commands.Says("%s", text+" It takes:\n"+words.Fenced("", takes)), nil
 	}
-	turn := r.turn(*c.Event)
+	turn := t.queued(*c.Event)
 	turn.Ordered = true
 	return commands.Answer{Intent: &turn}, nil
 }
@@ -104,7 +112,7 @@ func orderOf(text string) *agent.Order {
 const toolCommand = "tool"
 
 // listed are tools with what each does, a page of those behind after.
-func (r *Router) listed(names []string, after, lead string) (a commands.Answer) {
+func (t *toolCommands) listed(names []string, after, lead string) (a commands.Answer) {
 	if len(names) == 0 {
 		return commands.Says("You may use no tools here.")
 	}
@@ -113,8 +121,8 @@ func (r *Router) listed(names []string, after, lead string) (a commands.Answer) 
 	b.WriteString(lead)
 	for _, name := range page {
 		b.WriteString("\n- " + name)
-		if r.Summary != nil {
-			b.WriteString(" – " + render.Escape(r.Summary(name)))
+		if t.Summary != nil {
+			b.WriteString(" – " + render.Escape(t.Summary(name)))
 		}
 	}
 	if a.Text = b.String(); last != "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -173,4 +174,21 @@ func (r *Roster) Identified(identities ...string) *core.Person {
 func (r *Roster) Knows(ctx context.Context, name string) bool {
 	all, away, err := r.dir.Everyone(ctx)
 	return err != nil || core.Called(name, append(all, away...)) != ""
+}
+
+// Admins lists the admins' IDs on a channel.
+func (r *Roster) Admins(channel, kind string) (ids []string) {
+	for _, p := range r.Everybody() {
+		if p.Role != core.RoleAdmin {
+			continue
+		}
+		for _, identity := range p.Identities {
+			for _, of := range []string{channel, kind} {
+				if id, ok := strings.CutPrefix(identity, of+":"); ok && !slices.Contains(ids, id) {
+					ids = append(ids, id)
+				}
+			}
+		}
+	}
+	return ids
 }
