@@ -3,13 +3,14 @@ package router
 import (
 	"context"
 	"crypto/sha256"
+	"time"
+
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/audit"
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
-	"time"
 )
 
 // A committed is an entry that is committed, with what became of it.

@@ -2,13 +2,14 @@ package router
 
 import (
 	"context"
+	"sync"
+	"time"
+
 	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/people"
-	"sync"
-	"time"
 )
 
 // followCode counts a try, and has everybody know a new admin. A stranger for whom the
