@@ -40,7 +40,6 @@ type Client struct {
 
 	mu       sync.Mutex
 	account  credentials
-	running  *session // while Run runs
 	reacted  wire.Memory[messageRef, string]
 	threads  wire.Memory[messageRef, string] // that messages are in
 	names    wire.Memory[string, string]     // of users, by ID
@@ -144,7 +143,7 @@ func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 }
 
 func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sink) error {
-	if c.cfg.Mode == ModeEvents && c.cfg.EventsURL == "" {
+	if c.cfg.Mode == ModeEvents {
 		return errors.New(`mode = "events" is not available in this build: nothing serves the address that the platform would call; set mode = "socket"`)
 	}
 	me, err := c.meet(ctx)
@@ -156,18 +155,7 @@ func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sin
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	c.running = s
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		c.running = nil
-		c.mu.Unlock()
-		c.wire.Close()
-	}()
-	if c.cfg.Mode == ModeEvents {
-		return s.beCalled(ctx)
-	}
+	defer c.wire.Close()
 	for {
 		if err := s.socket(ctx); !errors.Is(err, errReopen) {
 			return err

@@ -53,8 +53,8 @@ type Config struct {
 	AppToken channels.Credential `toml:"app_token"`
 	// SigningSecret is what the platform signs its calls with in mode events.
 	SigningSecret secrets.Secret `toml:"signing_secret"`
-	// Mode says how events come: socket (the bot connects) | events (the platform calls).
-	// Default socket.
+	// Mode says how events come: socket (the bot connects) | events (the platform calls), which
+	// is not available yet: nothing of the program is reached from outside. Default socket.
 	Mode string `toml:"mode"`
 	// APIURL is where the Web API is; empty: the platform's own.
 	APIURL string `toml:"api_url"`
@@ -66,9 +66,6 @@ type Config struct {
 	// ReplyIn says where a mention in a channel is answered: thread | channel. Default
 	// thread.
 	ReplyIn string `toml:"reply_in"`
-	// EventsURL is where the platform reaches Handler. Whoever serves Handler sets it; while
-	// it is empty, mode events is not available.
-	EventsURL string `toml:"-"`
 }
 
 const (

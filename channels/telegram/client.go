@@ -118,7 +118,7 @@ func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 }
 
 func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) error {
-	if c.cfg.Mode == ModeWebhook && c.cfg.WebhookURL == "" {
+	if c.cfg.Mode == ModeWebhook {
 		return errors.New(`mode = "webhook" is not available in this build: nothing serves the address that the platform would call; set mode = "polling"`)
 	}
 	if err := c.meet(ctx); err != nil {
@@ -137,9 +137,6 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 		c.mu.Unlock()
 		c.wire.Close()
 	}()
-	if c.cfg.Mode == ModeWebhook {
-		return c.beCalled(ctx, s)
-	}
 	return c.poll(ctx, s)
 }
 

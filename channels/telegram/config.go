@@ -36,7 +36,8 @@ type Config struct {
 	// Token is what @BotFather gave for the bot. Without it the channel waits.
 	Token channels.Credential `toml:"token"`
 	// Mode says how updates come: polling (the bot asks) | webhook (the platform
-	// calls). Default polling.
+	// calls), which is not available yet: nothing of the program is reached from outside.
+	// Default polling.
 	Mode string `toml:"mode"`
 	// WebhookSecret is what the platform sends along with each call in mode webhook,
 	// 1 to 256 letters, digits, "_" and "-".
@@ -44,9 +45,6 @@ type Config struct {
 	// APIURL is where the Bot API is; empty: the platform's own. A Bot API server of
 	// one's own may be reached without TLS; the token is in every request.
 	APIURL string `toml:"api_url"`
-	// WebhookURL is where the platform reaches Handler. Whoever serves Handler sets
-	// it; while it is empty, mode webhook is not available.
-	WebhookURL string `toml:"-"`
 }
 
 // DefaultConfig is the table with nothing set.

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"net/url"
 
+	"github.com/go-telegram/bot"
+
 	"switchboard/channels"
 	"switchboard/channels/wire"
 )
@@ -43,6 +45,22 @@ func groupsOf(me wireUser) channels.Finding {
 		OK:   true,
 		Text: "privacy mode is on: in groups it is told only commands, replies to it and messages that name it. For require_mention = false, switch it off with @BotFather, /setprivacy, and add the bot to the group again",
 	}
+}
+
+// webhookInfo is what the platform says of the webhook.
+//
+// Source: https://core.telegram.org/bots/api#webhookinfo.
+type webhookInfo struct {
+	URL       string `json:"url"`
+	Pending   int    `json:"pending_update_count"`
+	LastError string `json:"last_error_message"`
+}
+
+func (c *Client) webhook(ctx context.Context) (webhookInfo, error) {
+	return ask[webhookInfo](ctx, c, "getWebhookInfo", func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.GetWebhookInfo(ctx)
+		return err
+	})
 }
 
 func (c *Client) examineWebhook(ctx context.Context) []channels.Finding {

@@ -35,8 +35,6 @@ type pace struct {
 	// albumQuiet is how long an album must not have grown to count as whole; albumMost
 	// bounds the wait, and albumLook is the time between two looks.
 	albumQuiet, albumMost, albumLook time.Duration
-	// check is the time between two looks at a webhook.
-	check time.Duration
 	// idleFirst and idleMost bound the pauses after answers that bring nothing new and
 	// did not wait for it; idleFrom is how long an answer without updates takes that
 	// did wait.
@@ -47,7 +45,6 @@ var defaultPace = pace{
 	poll: 30 * time.Second, silence: 10 * time.Second,
 	conflict:   10 * time.Second,
 	albumQuiet: 500 * time.Millisecond, albumMost: 2 * time.Second, albumLook: 100 * time.Millisecond,
-	check:    30 * time.Second,
 	idleFrom: 500 * time.Millisecond, idleFirst: time.Second, idleMost: 5 * time.Second,
 }
 

@@ -295,14 +295,7 @@ func (l *lockedBuffer) String() string {
 func TestPollingDropsAWebhook(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	hook := New("hook", Config{Token: channelstest.Literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/hook", WebhookSecret: "s"}, slog.New(slog.DiscardHandler))
-	hook.pace = quick
-	t.Cleanup(hook.wire.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := hook.Run(ctx, r.Sink); err != nil {
-		t.Fatal(err)
-	}
+	r.hook(t, "http://127.0.0.1:1/hook")
 	r.Say(r.ada.ID, "while nobody could be called")
 	r.run(t)
 	r.Took(t, 1)

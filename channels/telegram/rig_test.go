@@ -4,8 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-telegram/bot"
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
@@ -23,7 +26,6 @@ var quick = pace{
 	poll: 2 * time.Second, silence: time.Second,
 	conflict:   200 * time.Millisecond,
 	albumQuiet: 40 * time.Millisecond, albumMost: 200 * time.Millisecond, albumLook: 5 * time.Millisecond,
-	check:    10 * time.Millisecond,
 	idleFrom: 20 * time.Millisecond, idleFirst: 50 * time.Millisecond, idleMost: 100 * time.Millisecond,
 }
 
@@ -77,4 +79,22 @@ func conv(chat int64, kind channels.ConversationKind) channels.Conversation {
 
 func outbound(c channels.Conversation, text string) channels.Outbound {
 	return channels.Outbound{Conversation: c, Body: channels.Body{Text: text}, Nonce: "n", Last: true}
+}
+
+// hook sets a webhook, as another program with the token would.
+func (r *rig) hook(t *testing.T, address string) {
+	t.Helper()
+	if err := r.c.do(t.Context(), "setWebhook", 0, with((*bot.Bot).SetWebhook, &bot.SetWebhookParams{URL: address})); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An adapter that would have to be called says so, and does nothing.
+func TestWebhookIsNotAvailable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.cfg.Mode = ModeWebhook
+	if err := r.c.Run(t.Context(), r.Sink); err == nil || !strings.Contains(err.Error(), "not available in this build") || len(r.Calls()) != 0 {
+		t.Errorf("Run returned %v after %d calls", err, len(r.Calls()))
+	}
 }
