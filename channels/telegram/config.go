@@ -11,11 +11,13 @@ import (
 	"switchboard/internal/words"
 )
 
+const kind = "telegram"
+
 // Kind is how the program knows the platform.
 //
 // Source: https://core.telegram.org/bots/features#creating-a-new-bot.
 var Kind = channels.Kind{
-	Name: "telegram", Title: "Telegram",
+	Name: kind, Title: "Telegram",
 	Config: func() any { cfg := DefaultConfig(); return &cfg },
 	New:    func(name string, cfg any, log *slog.Logger) channels.Channel { return New(name, *cfg.(*Config), log) },
 	Steps: []string{
@@ -53,10 +55,7 @@ func DefaultConfig() Config { return Config{Mode: ModePolling} }
 // CheckCredential says what is wrong with the shape of the credential that key names,
 // for settings that hold it literally. The text does not repeat it.
 func (c Config) CheckCredential(key string, s secrets.Secret) error {
-	if key == "token" && !tokenShape.MatchString(s.Reveal()) {
-		return errTokenShape
-	}
-	return nil
+	return tokens.Check(key, s)
 }
 
 // IDs says what the IDs of people and of places look like.

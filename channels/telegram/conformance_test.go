@@ -134,7 +134,7 @@ func (st *stage) harness() channelstest.Harness {
 // connect makes a channel of the bot.
 func (st *stage) connect(p *platformtest.Proxy) *Client {
 	st.c = client(p.URL(), st.s.Token())
-	st.t.Cleanup(st.c.wire.Close)
+	st.t.Cleanup(st.c.Wire.Close)
 	return st.c
 }
 

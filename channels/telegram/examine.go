@@ -15,7 +15,7 @@ import (
 // Examine implements channels.Examiner: is the token good, what does the bot see in
 // groups, and does nothing else receive its updates.
 func (c *Client) Examine(ctx context.Context) []channels.Finding {
-	me, err := c.getMe(ctx)
+	me, err := c.meet(ctx)
 	if err != nil {
 		return []channels.Finding{wire.Unusable(err, "@BotFather gives one with /newbot", "ask @BotFather for the token with /token, and set it")}
 	}
@@ -23,7 +23,7 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 		{OK: true, Text: fmt.Sprintf("the token is good: @%s (%d)", me.Username, me.ID)}, groupsOf(me),
 	}
 	findings = append(findings, c.examineWebhook(ctx)...)
-	if plainHTTP(c.api) {
+	if plainHTTP(c.API) {
 		findings = append(findings, channels.Finding{
 			OK: true, Warn: true, Text: "api_url has no TLS and leaves this machine: anybody who listens on the way learns the token",
 		})
@@ -57,7 +57,7 @@ type webhookInfo struct {
 }
 
 func (c *Client) webhook(ctx context.Context) (webhookInfo, error) {
-	return ask[webhookInfo](ctx, c, "getWebhookInfo", func(ctx context.Context, lib *bot.Bot) error {
+	return ask[webhookInfo](ctx, c.api, "getWebhookInfo", func(ctx context.Context, lib *bot.Bot) error {
 		_, err := lib.GetWebhookInfo(ctx)
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/wire"
 )
 
 // Pages behind links are not shown: the platform would fetch them, and a link may
@@ -75,7 +76,7 @@ func (c *Client) sendText(ctx context.Context, conv channels.Conversation, body 
 	if err != nil {
 		return "", err
 	}
-	x, err := c.exchange(ctx, op, at.chat, callTimeout, with((*bot.Bot).SendMessage, &bot.SendMessageParams{
+	x, err := c.exchange(ctx, op, at.chat, wire.CallTimeout, wire.With((*bot.Bot).SendMessage, &bot.SendMessageParams{
 		ChatID: at.chat, MessageThreadID: at.topic, Text: body.Text, Entities: list,
 		LinkPreviewOptions: noPreview, DisableNotification: silent,
 		ReplyParameters: replying(replyTo), ReplyMarkup: markup(body.Buttons),
@@ -118,7 +119,7 @@ func sentID(op string, x *exchange) (channels.MessageID, error) {
 func (c *Client) defect(ctx context.Context, body channels.Body, list []models.MessageEntity, err error) error {
 	if said(err, "can't parse") || said(err, "entity_") {
 		c.defects.Add(1)
-		c.log.ErrorContext(ctx, "the platform cannot parse a text of ours", "units", render.Units(body.Text), "entities", shape(list), "error", err)
+		c.Log.ErrorContext(ctx, "the platform cannot parse a text of ours", "units", render.Units(body.Text), "entities", shape(list), "error", err)
 	}
 	return err
 }
@@ -143,7 +144,7 @@ func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channe
 	if err != nil {
 		return err
 	}
-	err = c.do(ctx, op, at.chat, with((*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
+	err = c.do(ctx, op, at.chat, wire.With((*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
 		ChatID: at.chat, MessageID: n, Text: body.Text, Entities: list,
 		LinkPreviewOptions: noPreview, ReplyMarkup: markup(body.Buttons),
 	}))
@@ -173,7 +174,7 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 	if err != nil {
 		return err
 	}
-	err = c.do(ctx, op, at.chat, with((*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: at.chat, MessageID: n}))
+	err = c.do(ctx, op, at.chat, wire.With((*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: at.chat, MessageID: n}))
 	if errors.Is(err, channels.ErrNoMessage) {
 		return nil
 	}
@@ -187,7 +188,7 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 	if err != nil {
 		return err
 	}
-	err = c.do(ctx, op, at.chat, with((*bot.Bot).EditMessageReplyMarkup, &bot.EditMessageReplyMarkupParams{ChatID: at.chat, MessageID: n}))
+	err = c.do(ctx, op, at.chat, wire.With((*bot.Bot).EditMessageReplyMarkup, &bot.EditMessageReplyMarkupParams{ChatID: at.chat, MessageID: n}))
 	return unlessSaid(err, "message is not modified")
 }
 
@@ -206,7 +207,7 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 			Type: models.ReactionTypeTypeEmoji, ReactionTypeEmoji: &models.ReactionTypeEmoji{Emoji: emoji},
 		}}
 	}
-	return c.do(ctx, op, at.chat, with((*bot.Bot).SetMessageReaction, &bot.SetMessageReactionParams{ChatID: at.chat, MessageID: n, Reaction: reaction}))
+	return c.do(ctx, op, at.chat, wire.With((*bot.Bot).SetMessageReaction, &bot.SetMessageReactionParams{ChatID: at.chat, MessageID: n, Reaction: reaction}))
 }
 
 // Typing implements channels.Typer.
@@ -216,7 +217,7 @@ func (c *Client) Typing(ctx context.Context, conv channels.Conversation) error {
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, op, at.chat, with((*bot.Bot).SendChatAction, &bot.SendChatActionParams{
+	return c.do(ctx, op, at.chat, wire.With((*bot.Bot).SendChatAction, &bot.SendChatActionParams{
 		ChatID: at.chat, MessageThreadID: at.topic, Action: models.ChatActionTyping,
 	}))
 }

@@ -81,7 +81,7 @@ func (c *Client) poll(ctx context.Context, s *session) error {
 	p.wire.Most = c.maxPoll
 	defer p.wire.Close()
 	nothing := func(context.Context, *bot.Bot, *models.Update) {}
-	lib, err := c.library(s.account.secret, c.pace.poll+time.Second, p, bot.WithAllowedUpdates(allowedUpdates),
+	lib, err := c.library(s.secret, c.pace.poll+time.Second, p, bot.WithAllowedUpdates(allowedUpdates),
 		bot.WithNotAsyncHandlers(), bot.WithDefaultHandler(nothing))
 	if err != nil {
 		return fmt.Errorf("getUpdates: %w", err)
@@ -245,6 +245,6 @@ func (p *poller) handIn(ctx context.Context, events []channels.Event) ([]channel
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	p.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
+	p.c.Log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
 	return nil, fmt.Errorf("events not accepted: %w: %w", errAgain, err)
 }

@@ -47,7 +47,7 @@ func (p *poller) fetch(req *http.Request) (answer, error) {
 	case errors.Is(err, wire.ErrTooLong):
 		return p.tooLong(ctx, x)
 	case err != nil:
-		return answer{}, p.c.outcome(op, x, err)
+		return answer{}, p.c.outcome(op, x)
 	case x.reply == nil && resp.StatusCode != http.StatusOK:
 		return answer{}, fmt.Errorf("%s: the answer is %d and not of the platform", op, resp.StatusCode)
 	case x.reply != nil && !x.reply.OK:
@@ -61,9 +61,9 @@ func (p *poller) fetch(req *http.Request) (answer, error) {
 		p.uncertain = x.Body
 		return answer{}, fmt.Errorf("%s: %w: the answer looks cut off", op, errAgain)
 	}
-	got := answer{body: x.Body, first: p.first, full: len(raws) >= orMost(p.limit)}
+	read, got := p.c.reader(), answer{body: x.Body, first: p.first, full: len(raws) >= orMost(p.limit)}
 	for _, raw := range raws {
-		got.updates = append(got.updates, p.c.decode(p.s.account.id, raw))
+		got.updates = append(got.updates, read.decode(raw))
 	}
 	p.received()
 	return got, nil
@@ -72,7 +72,7 @@ func (p *poller) fetch(req *http.Request) (answer, error) {
 // received notes that the platform told what there is.
 func (p *poller) received() {
 	if p.first {
-		p.c.refused.Served(p.s.account.secret)
+		p.c.Refused.Served(p.s.secret)
 	} else { // the first waits for nothing, so that nobody can cut it short
 		p.c.foreign.Store(false)
 	}
@@ -95,7 +95,7 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	p.s.sink.Received()
 	if p.limit != 1 {
 		p.limit = max(orMost(p.limit)/4, 1)
-		p.c.log.WarnContext(ctx, "updates are too long to be read at once; fewer are asked for", "limit", p.limit)
+		p.c.Log.WarnContext(ctx, "updates are too long to be read at once; fewer are asked for", "limit", p.limit)
 		return answer{}, fmt.Errorf("getUpdates: %w: %w", errAgain, wire.ErrTooLong)
 	}
 	got := answer{body: x.Body, first: p.first, full: true}
@@ -103,7 +103,7 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	if at := bytes.Index(raw, []byte(`"update_id"`)); at > 0 {
 		raw = raw[at-1:]
 	}
-	got.updates = []update{p.c.undecodable(p.s.account.id, updateID(raw), raw,
+	got.updates = []update{p.c.reader().undecodable(updateID(raw), raw,
 		fmt.Errorf("it is longer than %d bytes; this is its beginning", p.wire.Most))}
 	p.received()
 	return got, nil
@@ -137,7 +137,7 @@ func (p *poller) refused(ctx context.Context, x *exchange) error {
 	err := p.c.refusal("getUpdates", x)
 	if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
 		p.s.sink.Received()
-		p.c.log.WarnContext(ctx, "polls are rate limited", "duration", limited.RetryAfter)
+		p.c.Log.WarnContext(ctx, "polls are rate limited", "duration", limited.RetryAfter)
 		p.rest(ctx, limited.RetryAfter)
 		return fmt.Errorf("%w: %w", errAgain, err)
 	}
@@ -154,7 +154,7 @@ func (p *poller) refused(ctx context.Context, x *exchange) error {
 		p.c.foreign.Store(true)
 		return err
 	}
-	p.c.log.DebugContext(ctx, "another poll is open; perhaps our own former one", "error", err)
+	p.c.Log.DebugContext(ctx, "another poll is open; perhaps our own former one", "error", err)
 	return fmt.Errorf("%w: %w", errAgain, err)
 }
 
@@ -165,11 +165,11 @@ func (p *poller) dropWebhook(ctx context.Context, err error) error {
 	if !p.first {
 		return err
 	}
-	drop := p.c.do(ctx, "deleteWebhook", 0, with((*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{}))
+	drop := p.c.do(ctx, "deleteWebhook", 0, wire.With((*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{}))
 	if drop != nil {
 		return errors.Join(err, drop)
 	}
-	p.c.log.InfoContext(ctx, "deleted the webhook that was set, to poll instead")
+	p.c.Log.InfoContext(ctx, "deleted the webhook that was set, to poll instead")
 	return fmt.Errorf("%w: %w", errAgain, err)
 }
 

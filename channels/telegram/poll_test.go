@@ -224,7 +224,7 @@ func TestTokenIsInNoErrorAndNoLog(t *testing.T) {
 	p := platformtest.NewProxy(t, s.URL(), "/getUpdates ")
 	c := New("tg", Config{Token: channelstest.Literal(s.Token()), Mode: ModePolling, APIURL: p.URL()}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	c.pace = quick
-	t.Cleanup(c.wire.Close)
+	t.Cleanup(c.Wire.Close)
 	_, key, _ := strings.Cut(s.Token(), ":")
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
@@ -342,7 +342,7 @@ func TestADeafConnectionIsSilentAndClosed(t *testing.T) {
 	p := platformtest.NewProxy(t, s.URL(), "/getUpdates ")
 	r := newRig(t)
 	r.c = client(p.URL(), s.Token())
-	t.Cleanup(r.c.wire.Close)
+	t.Cleanup(r.c.Wire.Close)
 	r.run(t)
 	testkit.Await(t, "the second poll hangs", patience, func() bool { return len(s.Calls("getUpdates")) == 2 })
 	s.Deaf(true)

@@ -13,6 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/channels/wire"
 	"switchboard/internal/testkit"
 )
 
@@ -33,7 +34,7 @@ var quick = pace{
 func client(api, token string) *Client {
 	c := New("tg", Config{Token: channelstest.Literal(token), Mode: ModePolling, APIURL: api}, slog.New(slog.DiscardHandler))
 	c.pace = quick
-	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
+	c.Refused.Every, c.Refused.Known = time.Hour, []time.Duration{time.Hour}
 	return c
 }
 
@@ -49,7 +50,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	s := telegramtest.New(t)
 	r := &rig{Server: s, c: client(s.URL(), s.Token()), Running: channelstest.NewRunning(), ada: s.AddUser("Ada Lovelace")}
-	t.Cleanup(r.c.wire.Close)
+	t.Cleanup(r.c.Wire.Close)
 	return r
 }
 
@@ -84,7 +85,7 @@ func outbound(c channels.Conversation, text string) channels.Outbound {
 // hook sets a webhook, as another program with the token would.
 func (r *rig) hook(t *testing.T, address string) {
 	t.Helper()
-	if err := r.c.do(t.Context(), "setWebhook", 0, with((*bot.Bot).SetWebhook, &bot.SetWebhookParams{URL: address})); err != nil {
+	if err := r.c.do(t.Context(), "setWebhook", 0, wire.With((*bot.Bot).SetWebhook, &bot.SetWebhookParams{URL: address})); err != nil {
 		t.Fatal(err)
 	}
 }

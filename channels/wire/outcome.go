@@ -17,11 +17,10 @@ import (
 )
 
 // Unanswered is the error of a call that got no complete answer from address: one that is
-// channels.ErrNotConnected where surely nothing of it left this machine. err is what a
-// library says of it, for where the request was not made at all. hide takes credentials out of
-// the text; nil: there are none in it.
-func (x *Exchange) Unanswered(op, address string, err error, hide func(string) string) error {
-	err = cmp.Or(x.Err, err)
+// channels.ErrNotConnected where surely nothing of it left this machine. hide takes credentials
+// out of the text; nil: there are none in it.
+func (x *Exchange) Unanswered(op, address string, hide func(string) string) error {
+	err := cmp.Or(x.Err, x.Said)
 	if hide == nil {
 		hide = func(text string) string { return text }
 	}

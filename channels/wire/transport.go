@@ -44,6 +44,7 @@ type Exchange struct {
 	Header http.Header
 	Body   []byte // of the answer, complete; of one that is too long the beginning
 	Err    error  // of the connection; nil: there was none
+	Said   error  // what a library made of it, for where the request was not made at all
 	left   atomic.Bool
 }
 
