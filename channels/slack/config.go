@@ -12,11 +12,13 @@ import (
 	"switchboard/internal/secrets"
 )
 
+const kind = "slack"
+
 // Kind is how the program knows the platform.
 //
 // Source: https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests.
 var Kind = channels.Kind{
-	Name: "slack", Title: "Slack", LocalIDs: true,
+	Name: kind, Title: "Slack", LocalIDs: true,
 	Config: func() any { cfg := DefaultConfig(); return &cfg },
 	New:    func(name string, cfg any, log *slog.Logger) channels.Channel { return New(name, *cfg.(*Config), log) },
 	Steps: []string{
@@ -78,28 +80,9 @@ func DefaultConfig() Config {
 	return Config{Mode: ModeSocket, PingInterval: defaultPing, Command: "/switchboard", ReplyIn: ReplyInThread}
 }
 
-// What tokens look like. What does not look so is not sent.
-//
-// Source: https://docs.slack.dev/authentication/tokens.
-var (
-	botShape = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
-	appShape = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
-
-	errBotShape = errors.New("it does not look like xoxb-…; it stands under OAuth & Permissions of the app")
-	errAppShape = errors.New("it does not look like xapp-…; it stands under Basic Information, App-Level Tokens")
-)
-
 // CheckCredential says what is wrong with the shape of the credential that key names, for
 // settings that hold it literally. The text does not repeat it.
-func (c Config) CheckCredential(key string, s secrets.Secret) error {
-	switch {
-	case key == "bot_token" && !botShape.MatchString(s.Reveal()):
-		return errBotShape
-	case key == "app_token" && !appShape.MatchString(s.Reveal()):
-		return errAppShape
-	}
-	return nil
-}
+func (c Config) CheckCredential(key string, s secrets.Secret) error { return tokens.Check(key, s) }
 
 // IDs says what the IDs of people and of places look like.
 //

@@ -66,7 +66,7 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 			return "", unsent("note", err)
 		}
 	}
-	if _, err = c.call(ctx, op, callTimeout, with((*slack.Client).CompleteUploadExternalContext, params)); err != nil {
+	if _, err = c.call(ctx, op, wire.CallTimeout, wire.With((*slack.Client).CompleteUploadExternalContext, params)); err != nil {
 		return "", err
 	}
 	if ts, _ := c.shareOf(ctx, ids[0], channel); ts != "" {
@@ -85,8 +85,8 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, f channels.F
 		URL string `json:"upload_url"`
 		ID  string `json:"file_id"`
 	}
-	to, _, err := ask[place](ctx, c, op, callTimeout,
-		with((*slack.Client).GetUploadURLExternalContext, slack.GetUploadURLExternalParameters{FileName: wire.PlainName(f.Name), FileSize: int(f.Size)}))
+	to, _, err := ask[place](ctx, c.api, op, wire.CallTimeout,
+		wire.With((*slack.Client).GetUploadURLExternalContext, slack.GetUploadURLExternalParameters{FileName: wire.PlainName(f.Name), FileSize: int(f.Size)}))
 	if err != nil {
 		return "", unsent(op, err)
 	}
@@ -121,7 +121,7 @@ func (c *Client) put(ctx context.Context, out channels.Outbound, f channels.File
 		return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("open %q: %v", f.Name, err)}
 	}
 	defer func() { _ = r.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	ctx, cancel := context.WithTimeout(ctx, wire.UploadTimeout)
 	defer cancel()
 	x := &wire.Exchange{}
 	req, err := http.NewRequestWithContext(x.In(ctx), http.MethodPost, address, io.LimitReader(r, f.Size))
@@ -130,16 +130,16 @@ func (c *Client) put(ctx context.Context, out channels.Outbound, f channels.File
 	}
 	req.ContentLength = f.Size
 	req.Header.Set("Content-Type", "application/octet-stream")
-	resp, err := c.wire.Do(req)
+	resp, err := c.Wire.Do(req)
 	if err != nil {
-		return x.Unanswered(op, u.Host, err, nil)
+		return x.Unanswered(op, u.Host, nil)
 	}
 	_ = resp.Body.Close()
 	switch {
 	case x.Status == http.StatusOK:
 		return nil
 	case x.Status == http.StatusTooManyRequests:
-		return &channels.RateLimitError{Op: op, RetryAfter: x.RetryAfter(), Err: errors.New("too many requests")}
+		return x.TooManyRequests(op)
 	}
 	return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("the answer is %d", x.Status), Temporary: x.Status >= http.StatusInternalServerError}
 }
@@ -184,11 +184,11 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	if err != nil || address == "" || !c.mayTrust(u) {
 		return &channels.RefusedError{Op: op, Reason: "the file is not kept by the platform itself"}
 	}
-	acc, err := c.open()
+	login, err := c.Login()
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	return c.wire.Download(ctx, address, http.Header{"Authorization": {"Bearer " + acc.bot.Reveal()}}, w, func(h http.Header) error {
+	return c.Wire.Download(ctx, address, http.Header{"Authorization": {"Bearer " + login.Token.Reveal()}}, w, func(h http.Header) error {
 		if shown, _, _ := mime.ParseMediaType(h.Get("Content-Type")); shown == "text/html" && !strings.HasPrefix(f.Type, "text/html") {
 			return errors.New("the platform asks to sign in; the scope files:read is needed")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/internal/words"
 )
 
@@ -124,9 +125,8 @@ func (c *Client) post(ctx context.Context, conv channels.Conversation, body chan
 	if nonce != "" {
 		options = append(options, slack.MsgOptionMetadata(slack.SlackMetadata{EventType: eventType, EventPayload: map[string]any{"nonce": nonce}}))
 	}
-	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, err := lib.PostMessageContext(ctx, channel, options...)
-		return err
+	x, err := c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.PostMessageContext(ctx, channel, options...))
 	})
 	if err != nil {
 		return "", c.defect(ctx, err, x)
@@ -159,9 +159,8 @@ func (c *Client) show(ctx context.Context, out channels.Outbound, reader string)
 	}
 	answer, x, err := ask[struct {
 		TS string `json:"message_ts"`
-	}](ctx, c, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.PostEphemeralContext(ctx, channel, reader, options...)
-		return err
+	}](ctx, c.api, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.PostEphemeralContext(ctx, channel, reader, options...))
 	})
 	if err != nil {
 		return "", c.defect(ctx, err, x)
@@ -200,7 +199,7 @@ func sentTS(op string, x *exchange) (channels.MessageID, error) {
 func (c *Client) defect(ctx context.Context, err error, x *exchange) error {
 	if x.refused("invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long") {
 		c.defects.Add(1)
-		c.log.ErrorContext(ctx, "the platform does not take blocks of ours", "error", err)
+		c.Log.ErrorContext(ctx, "the platform does not take blocks of ours", "error", err)
 	}
 	return err
 }
@@ -228,9 +227,8 @@ func (c *Client) update(ctx context.Context, conv channels.Conversation, id chan
 	if err != nil {
 		return err
 	}
-	x, err := c.call(ctx, opUpdate, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, _, err := lib.UpdateMessageContext(ctx, channel, ts, options...)
-		return err
+	x, err := c.call(ctx, opUpdate, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.UpdateMessageContext(ctx, channel, ts, options...))
 	})
 	return c.defect(ctx, err, x)
 }
@@ -282,7 +280,7 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 	const op = "chat.delete"
 	c.growing.end(id)
 	if _, file, err := parseMessage(id); err == nil && file != "" {
-		x, err := c.call(ctx, "files.delete", callTimeout, func(ctx context.Context, lib *slack.Client) error { return lib.DeleteFileContext(ctx, file) })
+		x, err := c.call(ctx, "files.delete", wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error { return lib.DeleteFileContext(ctx, file) })
 		if x.refused("file_not_found", "file_deleted") {
 			return nil
 		}
@@ -292,9 +290,8 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 	if err != nil {
 		return err
 	}
-	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, err := lib.DeleteMessageContext(ctx, channel, ts)
-		return err
+	_, err = c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.DeleteMessageContext(ctx, channel, ts))
 	})
 	if errors.Is(err, channels.ErrNoMessage) {
 		return nil
@@ -319,9 +316,8 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 	if len(rest) == len(all) {
 		return nil
 	}
-	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, _, err := lib.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText(shown.Text, false), slack.MsgOptionBlocks(rest...))
-		return err
+	_, err = c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText(shown.Text, false), slack.MsgOptionBlocks(rest...)))
 	})
 	return err
 }
@@ -340,7 +336,7 @@ func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts strin
 	if err != nil {
 		return m, err
 	}
-	a, _, err := ask[struct{ Messages []shownMessage }](ctx, c, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+	a, _, err := ask[struct{ Messages []shownMessage }](ctx, c.api, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
 		_, _, _, err := lib.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
 			ChannelID: channel, Timestamp: cmp.Or(thread, ts), Oldest: ts, Latest: ts, Inclusive: true, Limit: 2,
 		})

@@ -35,8 +35,8 @@ func client(t *testing.T, api string, s *slacktest.Server) *Client {
 	c := New("sl", cfg, slog.New(slog.DiscardHandler))
 	c.pace = quick
 	c.paces.span = 100 * time.Millisecond
-	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
-	t.Cleanup(c.wire.Close)
+	c.Refused.Every, c.Refused.Known = time.Hour, []time.Duration{time.Hour}
+	t.Cleanup(c.Wire.Close)
 	return c
 }
 

@@ -178,3 +178,9 @@ func (x *Exchange) TooManyRequests(op string) error {
 func Refused(op string, kind error, words string) error {
 	return fmt.Errorf("%s: %w: %s", op, kind, words)
 }
+
+// Err is the error of a library's method, behind results that do not matter.
+func Err(results ...any) error {
+	err, _ := results[len(results)-1].(error)
+	return err
+}
