@@ -32,8 +32,8 @@ func client(t *testing.T, api, token string) *Client {
 	cfg.Token, cfg.APIURL = channelstest.Literal(token), api
 	c := New("dc", cfg, slog.New(slog.DiscardHandler))
 	c.pace = quick()
-	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
-	t.Cleanup(c.wire.Close)
+	c.Refused.Every, c.Refused.Known = time.Hour, []time.Duration{time.Hour}
+	t.Cleanup(c.Wire.Close)
 	return c
 }
 
