@@ -2,7 +2,6 @@ package discord
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 
@@ -70,22 +69,14 @@ func (c Config) CheckCredential(key string, s secrets.Secret) error { return tok
 // Validate returns all that is wrong, joined; each error begins with the key below
 // [channels.NAME] it speaks of and a colon.
 func (c Config) Validate() error {
-	var errs []error
-	if c.ReplyIn != InChannel && c.ReplyIn != InThread {
-		errs = append(errs, fmt.Errorf("reply_in: %q is not one of channel, thread", c.ReplyIn))
-	}
-	if c.ApplicationID != "" && !isID(c.ApplicationID) {
-		errs = append(errs, fmt.Errorf("application_id: %q is no ID; it has digits alone", c.ApplicationID))
+	errs := []error{
+		wire.Require(c.ReplyIn == InChannel || c.ReplyIn == InThread, "reply_in: %q is not one of channel, thread", c.ReplyIn),
+		wire.Require(c.ApplicationID == "" || isID(c.ApplicationID), "application_id: %q is no ID; it has digits alone", c.ApplicationID),
 	}
 	for _, id := range c.Guilds {
-		if !isID(id) {
-			errs = append(errs, fmt.Errorf("guilds: %q is no ID; it has digits alone", id))
-		}
+		errs = append(errs, wire.Require(isID(id), "guilds: %q is no ID; it has digits alone", id))
 	}
-	if c.APIURL != "" && !wire.IsAddress(c.APIURL) {
-		errs = append(errs, errors.New(`api_url: is not an address such as "https://discord.com/api/v10"`))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, wire.RequireAddress(c.APIURL, platformURL))...)
 }
 
 // IDs says what the IDs of people and of places look like.

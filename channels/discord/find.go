@@ -53,10 +53,7 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 			err = nil
 		}
 	}
-	if errors.Is(err, channels.ErrGone) {
-		err = nil
-	}
-	return id, found, err
+	return id, found, wire.Unless(err, channels.ErrGone)
 }
 
 // findIn looks in one channel. Where thread is not zero, only a reply to the message that it begins

@@ -226,11 +226,7 @@ func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.
 
 // Delete implements channels.Deleter.
 func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
-	err := c.change(ctx, opDelete, conv, id, nil)
-	if errors.Is(err, channels.ErrNoMessage) {
-		return nil
-	}
-	return err
+	return wire.Unless(c.change(ctx, opDelete, conv, id, nil), channels.ErrNoMessage)
 }
 
 // RemoveButtons implements channels.Unbuttoner.

@@ -14,6 +14,9 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m, 8) } // they wait for the platform more than they work
 
+// format and mark need nothing of a channel.
+var format, mark = (*Client)(nil).Format, (*Client)(nil).Mark
+
 // patience bounds every wait.
 const patience = channelstest.Patience
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // The methods that are called, as the platform's pages name them.
@@ -49,10 +50,7 @@ func about(op string, channel snowflake, below ...string) route {
 // here is the channel of a conversation, for op.
 func here(op string, conv channels.Conversation) (snowflake, error) {
 	id, err := parseConversation(conv.ID)
-	if err != nil {
-		return 0, &channels.RefusedError{Op: op, Reason: err.Error()}
-	}
-	return id, nil
+	return id, wire.Refuse(op, err)
 }
 
 // target is a message that a call names, and the channel that it stands in: what began a thread
@@ -63,13 +61,11 @@ func target(op string, conv channels.Conversation, id channels.MessageID) (chann
 	if channel, err = here(op, conv); err != nil {
 		return 0, 0, err
 	}
-	if message, err = parseMessage(id); err != nil {
-		return 0, 0, &channels.RefusedError{Op: op, Reason: err.Error()}
-	}
+	message, err = parseMessage(id)
 	if up := around(conv); message == channel && up != 0 {
 		channel = up
 	}
-	return channel, message, nil
+	return channel, message, wire.Refuse(op, err)
 }
 
 // around is the channel around a thread; 0: the conversation is none.

@@ -2,7 +2,6 @@ package slack
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"time"
@@ -98,27 +97,12 @@ var commandShape = regexp.MustCompile(`^/[a-z0-9_-]{1,31}$`)
 // Validate returns all that is wrong, joined; each error begins with the key below
 // [channels.NAME] it speaks of and a colon.
 func (c Config) Validate() error {
-	var errs []error
-	switch c.Mode {
-	case ModeSocket:
-	case ModeEvents:
-		if c.SigningSecret.Reveal() == "" {
-			errs = append(errs, errors.New(`signing_secret: is needed with mode = "events"; it stands under Basic Information of the app`))
-		}
-	default:
-		errs = append(errs, fmt.Errorf("mode: %q is not one of socket, events", c.Mode))
-	}
-	if c.APIURL != "" && !wire.IsAddress(c.APIURL) {
-		errs = append(errs, errors.New(`api_url: is not an address such as "http://127.0.0.1:8082/api/"`))
-	}
-	if c.PingInterval < 100*time.Millisecond || c.PingInterval > mostPing {
-		errs = append(errs, fmt.Errorf("ping_interval: is not between 100ms and %s", mostPing))
-	}
-	if !commandShape.MatchString(c.Command) {
-		errs = append(errs, fmt.Errorf("command: %q is no slash command such as /switchboard", c.Command))
-	}
-	if c.ReplyIn != ReplyInThread && c.ReplyIn != ReplyInChannel {
-		errs = append(errs, fmt.Errorf("reply_in: %q is not one of thread, channel", c.ReplyIn))
-	}
-	return errors.Join(errs...)
+	return errors.Join(
+		wire.Require(c.Mode == ModeSocket || c.Mode == ModeEvents, "mode: %q is not one of socket, events", c.Mode),
+		wire.Require(c.Mode != ModeEvents || c.SigningSecret.Reveal() != "", `signing_secret: is needed with mode = "events"; it stands under Basic Information of the app`),
+		wire.RequireAddress(c.APIURL, "http://127.0.0.1:8082/api/"),
+		wire.Require(c.PingInterval >= 100*time.Millisecond && c.PingInterval <= mostPing, "ping_interval: is not between 100ms and %s", mostPing),
+		wire.Require(commandShape.MatchString(c.Command), "command: %q is no slash command such as /switchboard", c.Command),
+		wire.Require(c.ReplyIn == ReplyInThread || c.ReplyIn == ReplyInChannel, "reply_in: %q is not one of thread, channel", c.ReplyIn),
+	)
 }

@@ -88,10 +88,7 @@ func blocks(op string, body channels.Body) ([]slack.Block, error) {
 // place is where a conversation is, as calls name it.
 func place(op string, conv channels.Conversation) (channel, thread string, err error) {
 	channel, thread, err = parseConversation(conv.ID)
-	if err != nil {
-		return "", "", &channels.RefusedError{Op: op, Reason: err.Error()}
-	}
-	return channel, thread, nil
+	return channel, thread, wire.Refuse(op, err)
 }
 
 // Send implements channels.Channel. The platform has no replies but threads: the conversation is the
@@ -240,13 +237,10 @@ func message(op string, conv channels.Conversation, id channels.MessageID) (chan
 		return "", "", err
 	}
 	ts, file, err := parseMessage(id)
-	switch {
-	case err != nil:
-		return "", "", &channels.RefusedError{Op: op, Reason: err.Error()}
-	case file != "":
-		return "", "", fmt.Errorf("%s: %w: it is a file", op, channels.ErrNoMessage)
+	if file != "" {
+		return "", "", wire.Refused(op, channels.ErrNoMessage, "it is a file")
 	}
-	return channel, ts, nil
+	return channel, ts, wire.Refuse(op, err)
 }
 
 // Draft implements channels.Drafter: a message, then changes of it. Changes are few over the whole
@@ -293,10 +287,7 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 	_, err = c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
 		return wire.Err(lib.DeleteMessageContext(ctx, channel, ts))
 	})
-	if errors.Is(err, channels.ErrNoMessage) {
-		return nil
-	}
-	return err
+	return wire.Unless(err, channels.ErrNoMessage)
 }
 
 // RemoveButtons implements channels.Unbuttoner. The platform changes a message only as a

@@ -16,11 +16,9 @@ import (
 type session struct {
 	reader
 	sink   channels.Sink
-	short  int       // connections in a row that ended soon
-	alive  time.Time // when events were last taken before this
-	shared time.Time // until when another connection may be told a part
-
-	taking chan struct{}                        // held while events are handed in
+	short  int                                  // connections in a row that ended soon
+	alive  time.Time                            // when events were last taken before this
+	shared time.Time                            // until when another connection may be told a part
 	pairs  bool                                 // a mention is told as a message, too
 	whole  wire.Memory[channels.EventKey, bool] // mentions that were taken
 }
@@ -31,7 +29,7 @@ const sharedFor = time.Minute
 
 func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*session, error) {
 	s := &session{
-		reader: reader{c: c, me: me, acct: me.account(), marks: newMarks()}, sink: sink, taking: make(chan struct{}, 1),
+		reader: reader{c: c, me: me, acct: me.account(), marks: newMarks()}, sink: sink,
 		pairs: me.can("app_mentions:read") && (me.can("channels:history") || me.can("groups:history") || me.can("mpim:history")),
 	}
 	list, err := sink.Marks(ctx)
@@ -68,12 +66,6 @@ type item struct {
 // accept hands the events of items in, in order: whether a thread is the bot's goes by what was taken
 // and by what stands before.
 func (s *session) accept(ctx context.Context, items []item) error {
-	select {
-	case s.taking <- struct{}{}:
-		defer func() { <-s.taking }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 	first := map[channels.EventKey]int{}
 	for i, it := range items {
 		if it.said == nil || it.event == nil {

@@ -47,21 +47,14 @@ type self struct {
 func newAPI(name, address string, log *slog.Logger, token *channels.Credential) *api {
 	a := &api{Bot: wire.NewBot[*bot.Bot](kind, name, cmp.Or(address, platformURL), log, tokens, token)}
 	a.Library = func(given []secrets.Secret) (*bot.Bot, error) {
-		lib, err := a.library(given[0], 0, a.Wire)
+		lib, err := bot.New(given[0].Reveal(), bot.WithSkipGetMe(), bot.WithServerURL(a.API), bot.WithHTTPClient(0, a.Wire),
+			bot.WithErrorsHandler(func(err error) { a.Log.Debug("the library met an error", "error", a.scrub(err.Error())) }))
 		if err == nil && lib.ID() == 0 {
 			err = fmt.Errorf("%w: the bot's number is too large", channels.ErrUnauthorized)
 		}
 		return lib, err
 	}
 	return a
-}
-
-// library makes a client of the library; more options may follow ours.
-func (a *api) library(secret secrets.Secret, poll time.Duration, client bot.HttpClient, more ...bot.Option) (*bot.Bot, error) {
-	return bot.New(secret.Reveal(), append([]bot.Option{
-		bot.WithSkipGetMe(), bot.WithServerURL(a.API), bot.WithHTTPClient(poll, client),
-		bot.WithErrorsHandler(func(err error) { a.Log.Debug("the library met an error", "error", a.scrub(err.Error())) }),
-	}, more...)...)
 }
 
 // meet asks the platform who the bot is, which also tells whether the token is good.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,7 +55,7 @@ func newStage(t *testing.T) *stage {
 // for at its first poll.
 func forget(t *testing.T, s *telegramtest.Server) {
 	t.Helper()
-	kinds := url.QueryEscape(`["` + strings.Join(allowedUpdates, `","`) + `"]`)
+	kinds := url.QueryEscape(allowedUpdates)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+"/bot"+s.Token()+"/getUpdates?offset=9999999999&allowed_updates="+kinds, http.NoBody)
 	if err != nil {
 		t.Fatal(err)

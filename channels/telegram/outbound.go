@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -27,23 +26,17 @@ type place struct {
 
 func placeOf(op string, conv channels.Conversation) (place, error) {
 	chat, topic, err := parseConversation(conv.ID)
-	if err != nil {
-		return place{}, &channels.RefusedError{Op: op, Reason: err.Error()}
-	}
-	return place{chat, topic}, nil
+	return place{chat, topic}, wire.Refuse(op, err)
 }
 
 // message is a message that a call names.
-func (c *Client) target(op string, conv channels.Conversation, id channels.MessageID) (place, int, error) {
+func target(op string, conv channels.Conversation, id channels.MessageID) (place, int, error) {
 	at, err := placeOf(op, conv)
 	if err != nil {
 		return at, 0, err
 	}
 	n, err := parseMessage(id)
-	if err != nil {
-		return at, 0, &channels.RefusedError{Op: op, Reason: err.Error()}
-	}
-	return at, n, nil
+	return at, n, wire.Refuse(op, err)
 }
 
 // entities are the markup of a body, as format made it.
@@ -136,7 +129,7 @@ func shape(list []models.MessageEntity) string {
 // Edit implements channels.Editor. Buttons that body has not are taken off.
 func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
 	const op = "editMessageText"
-	at, n, err := c.target(op, conv, id)
+	at, n, err := target(op, conv, id)
 	if err != nil {
 		return err
 	}
@@ -170,21 +163,18 @@ func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.
 // Delete implements channels.Deleter.
 func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	const op = "deleteMessage"
-	at, n, err := c.target(op, conv, id)
+	at, n, err := target(op, conv, id)
 	if err != nil {
 		return err
 	}
 	err = c.do(ctx, op, at.chat, wire.With((*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: at.chat, MessageID: n}))
-	if errors.Is(err, channels.ErrNoMessage) {
-		return nil
-	}
-	return unlessSaid(err, "message to delete not found")
+	return unlessSaid(wire.Unless(err, channels.ErrNoMessage), "message to delete not found")
 }
 
 // RemoveButtons implements channels.Unbuttoner.
 func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	const op = "editMessageReplyMarkup"
-	at, n, err := c.target(op, conv, id)
+	at, n, err := target(op, conv, id)
 	if err != nil {
 		return err
 	}
@@ -197,7 +187,7 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 // Source: https://core.telegram.org/bots/api#reactiontypeemoji.
 func (c *Client) React(ctx context.Context, conv channels.Conversation, id channels.MessageID, emoji string) error {
 	const op = "setMessageReaction"
-	at, n, err := c.target(op, conv, id)
+	at, n, err := target(op, conv, id)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,24 +32,22 @@ type answer struct {
 }
 
 // fetch asks the platform once.
-func (p *poller) fetch(req *http.Request) (answer, error) {
+func (p *poller) fetch(ctx context.Context) (answer, error) {
 	const op = "getUpdates"
-	ctx := req.Context()
 	x := &exchange{}
-	if p.first || p.limit != 0 {
-		if err := p.rewrite(req); err != nil {
-			return answer{}, err
-		}
+	req, err := p.request(x.In(ctx), op)
+	if err == nil {
+		_, err = p.wire.Do(req)
 	}
-	resp, err := p.wire.Do(req.WithContext(x.In(ctx)))
+	x.Said = err
 	x.read()
 	switch {
 	case errors.Is(err, wire.ErrTooLong):
 		return p.tooLong(ctx, x)
 	case err != nil:
 		return answer{}, p.c.outcome(op, x)
-	case x.reply == nil && resp.StatusCode != http.StatusOK:
-		return answer{}, fmt.Errorf("%s: the answer is %d and not of the platform", op, resp.StatusCode)
+	case x.reply == nil && x.Status != http.StatusOK:
+		return answer{}, fmt.Errorf("%s: the answer is %d and not of the platform", op, x.Status)
 	case x.reply != nil && !x.reply.OK:
 		return answer{}, p.refused(ctx, x)
 	}
@@ -109,27 +107,22 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	return got, nil
 }
 
-// rewrite changes what a poll asks for; the library has no way to say so other than in
-// the form it made. The first poll of a Run shall answer at once, so that it is known
+// request is one poll. The first of a Run shall be answered at once, so that it is known
 // whether the platform is there.
-func (p *poller) rewrite(req *http.Request) error {
-	form, err := io.ReadAll(io.LimitReader(req.Body, wire.WholeBody))
-	_ = req.Body.Close()
-	if err != nil {
-		return err
+func (p *poller) request(ctx context.Context, op string) (*http.Request, error) {
+	timeout := 0
+	if !p.first {
+		timeout = int(p.c.pace.poll.Seconds())
 	}
-	const field = "name=\"timeout\"\r\n\r\n"
-	timeout := int(p.c.pace.poll.Seconds())
-	full, fresh := fmt.Appendf(nil, "%s%d\r\n", field, timeout), new(bytes.Buffer)
-	if p.first {
-		timeout = 0
+	form := url.Values{"offset": {strconv.FormatInt(p.confirmed+1, 10)}, "timeout": {strconv.Itoa(timeout)}, "allowed_updates": {allowedUpdates}}
+	if p.limit != 0 {
+		form.Set("limit", strconv.Itoa(p.limit))
 	}
-	fmt.Fprintf(fresh, "%s%d\r\n", field, timeout)
-	if _, params, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err == nil && p.limit != 0 {
-		fmt.Fprintf(fresh, "--%s\r\nContent-Disposition: form-data; name=\"limit\"\r\n\r\n%d\r\n", params["boundary"], p.limit)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.c.API+"/bot"+p.s.secret.Reveal()+"/"+op, strings.NewReader(form.Encode()))
+	if err == nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	wire.SetBody(req, bytes.Replace(form, full, fresh.Bytes(), 1))
-	return nil
+	return req, err
 }
 
 // refused sorts what the platform answers a poll besides updates.

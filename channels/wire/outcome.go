@@ -110,3 +110,19 @@ func Final(err error) bool {
 	refused, ok := errors.AsType[*channels.RefusedError](err)
 	return errors.Is(err, channels.ErrGone) || ok && !refused.Temporary
 }
+
+// Refuse is why, as a refusal of op before anything was sent; nil for nil.
+func Refuse(op string, why error) error {
+	if why == nil {
+		return nil
+	}
+	return &channels.RefusedError{Op: op, Reason: why.Error()}
+}
+
+// Unless is err; nil where it is one of those.
+func Unless(err error, those ...error) error {
+	if slices.ContainsFunc(those, func(target error) bool { return errors.Is(err, target) }) {
+		return nil
+	}
+	return err
+}

@@ -161,13 +161,8 @@ func makeReady(req *http.Request) error {
 		return nil
 	}
 	_ = req.Body.Close()
-	SetBody(req, head)
+	req.ContentLength = int64(len(head))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(head)), nil }
+	req.Body = io.NopCloser(bytes.NewReader(head))
 	return nil
-}
-
-// SetBody gives a request another body. The former one is the caller's to close.
-func SetBody(req *http.Request, body []byte) {
-	req.ContentLength = int64(len(body))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	req.Body = io.NopCloser(bytes.NewReader(body))
 }
