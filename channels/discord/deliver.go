@@ -18,7 +18,7 @@ const mostBatch = 100
 // An item is an event on its way in.
 type item struct {
 	channels.Event
-	press *press
+	press press
 }
 
 // A deliverer hands events in, in the order told. Those of a conversation whose history must be

@@ -32,32 +32,29 @@ const pressesAtOnce = 64
 // once.
 //
 // Source: https://docs.discord.com/developers/interactions/receiving-and-responding#responding-to-an-interaction.
-type press struct{ done chan channels.Receipt }
+type press chan channels.Receipt
 
-// taken says that the event was taken, or is nothing of ours; of nil it does nothing.
-func (p *press) taken(r channels.Receipt) {
-	if p == nil {
-		return
-	}
+// taken says that the event was taken, or is nothing of ours; of none it does nothing.
+func (p press) taken(r channels.Receipt) {
 	select {
-	case p.done <- r:
+	case p <- r:
 	default:
 	}
 }
 
 // begin answers an interaction as soon as it is taken, or says in time that it is not yet.
-func (l *link) begin(ctx context.Context, raw json.RawMessage) *press {
+func (l *link) begin(ctx context.Context, raw json.RawMessage) press {
 	var i interaction
 	if json.Unmarshal(raw, &i) != nil || i.ID == 0 || i.Token == "" {
 		return nil
 	}
-	one := &press{done: make(chan channels.Receipt, 1)}
+	one := make(press, 1)
 	if !l.presses.TryGo(func() error {
 		late := time.NewTimer(l.c.pace.press)
 		defer late.Stop()
 		var text string
 		select {
-		case r := <-one.done:
+		case r := <-one:
 			text = shownFor(&i, r)
 		case <-late.C:
 			text = textLate

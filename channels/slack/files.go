@@ -41,17 +41,19 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 	if err != nil {
 		return "", err
 	}
-	if out.Open == nil || len(out.Body.Files) > maxFiles {
-		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("its files cannot be opened, or are more than %d", maxFiles)}
+	files, err := wire.Open(out, maxFiles)
+	if err != nil {
+		return "", wire.Refuse(op, err)
 	}
+	defer files.Close()
 	var summaries []slack.FileSummary
 	var ids []string
-	for _, f := range out.Body.Files {
-		id, err := c.upload(ctx, out, f)
+	for i, f := range files {
+		id, err := c.upload(ctx, f, out.Body.Files[i].Size)
 		if err != nil {
 			return "", err
 		}
-		summaries, ids = append(summaries, slack.FileSummary{ID: id, Title: wire.PlainName(f.Name)}), append(ids, id)
+		summaries, ids = append(summaries, slack.FileSummary{ID: id, Title: f.Name}), append(ids, id)
 	}
 	params := slack.CompleteUploadExternalParameters{Files: summaries, Channel: channel, ThreadTimestamp: thread}
 	if out.Body.Text != "" {
@@ -76,9 +78,9 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 }
 
 // upload brings the bytes of a file. Whatever goes wrong here, nothing is shown.
-func (c *Client) upload(ctx context.Context, out channels.Outbound, f channels.File) (id string, err error) {
+func (c *Client) upload(ctx context.Context, f *wire.File, size int64) (id string, err error) {
 	const op = "files.getUploadURLExternal"
-	if f.Size <= 0 || f.Size > maxFile {
+	if size <= 0 || size > maxFile {
 		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("%q is empty or too large", f.Name)}
 	}
 	type place struct {
@@ -86,14 +88,14 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, f channels.F
 		ID  string `json:"file_id"`
 	}
 	to, _, err := ask[place](ctx, c.api, op, wire.CallTimeout,
-		wire.With((*slack.Client).GetUploadURLExternalContext, slack.GetUploadURLExternalParameters{FileName: wire.PlainName(f.Name), FileSize: int(f.Size)}))
+		wire.With((*slack.Client).GetUploadURLExternalContext, slack.GetUploadURLExternalParameters{FileName: f.Name, FileSize: int(size)}))
 	if err != nil {
 		return "", unsent(op, err)
 	}
 	if !idShape.MatchString(to.ID) {
 		return "", &channels.RefusedError{Op: op, Reason: "the answer names no place for the file", Temporary: true}
 	}
-	if err := c.put(ctx, out, f, to.URL); err != nil {
+	if err := c.put(ctx, f, size, to.URL); err != nil {
 		return "", unsent("upload", err)
 	}
 	return to.ID, nil
@@ -110,25 +112,20 @@ func unsent(op string, err error) error {
 }
 
 // put sends the bytes of a file where the platform said.
-func (c *Client) put(ctx context.Context, out channels.Outbound, f channels.File, address string) error {
+func (c *Client) put(ctx context.Context, f *wire.File, size int64, address string) error {
 	const op = "upload"
 	u, err := url.Parse(address)
 	if err != nil || !c.mayTrust(u) {
 		return &channels.RefusedError{Op: op, Reason: "the platform names a place for the file that is not its own"}
 	}
-	r, err := out.Open(f)
-	if err != nil {
-		return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("open %q: %v", f.Name, err)}
-	}
-	defer func() { _ = r.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, wire.UploadTimeout)
 	defer cancel()
 	x := &wire.Exchange{}
-	req, err := http.NewRequestWithContext(x.In(ctx), http.MethodPost, address, io.LimitReader(r, f.Size))
+	req, err := http.NewRequestWithContext(x.In(ctx), http.MethodPost, address, io.LimitReader(f, size))
 	if err != nil {
 		return err
 	}
-	req.ContentLength = f.Size
+	req.ContentLength = size
 	req.Header.Set("Content-Type", "application/octet-stream")
 	resp, err := c.Wire.Do(req)
 	if err != nil {

@@ -27,13 +27,13 @@ const (
 var kinds = map[string]func(*reader, context.Context, json.RawMessage) (item, error){
 	"message":               (*reader).anyMessage,
 	"app_mention":           (*reader).anyMessage,
-	"reaction_added":        (*reader).reacted,
-	"reaction_removed":      (*reader).reacted,
-	"member_joined_channel": (*reader).joined,
-	"channel_left":          (*reader).left,
-	"group_left":            (*reader).left,
-	"channel_id_changed":    (*reader).moved,
-	"agent_session_stopped": (*reader).stopped,
+	"reaction_added":        event((*reader).reacted),
+	"reaction_removed":      event((*reader).reacted),
+	"member_joined_channel": event((*reader).joined),
+	"channel_left":          event((*reader).left),
+	"group_left":            event((*reader).left),
+	"channel_id_changed":    event((*reader).moved),
+	"agent_session_stopped": event((*reader).stopped),
 
 	"app_home_opened": nil, "app_context_changed": nil, "app_uninstalled": nil, "tokens_revoked": nil, "app_rate_limited": nil,
 	"assistant_thread_started": nil, "assistant_thread_context_changed": nil, "agent_session_title_changed": nil,
@@ -316,21 +316,24 @@ func (r *reader) removed(ctx context.Context, m *wireMessage) (item, error) {
 	return it, nil
 }
 
-func readEvent(raw json.RawMessage) (w wireEvent, err error) {
-	if err = json.Unmarshal(raw, &w); err == nil && !tsShape.MatchString(w.EventTS) {
-		err = errors.New("it does not say when it happened")
+// event reads an event that is no message.
+func event(read func(*reader, context.Context, *wireEvent) (item, error)) func(*reader, context.Context, json.RawMessage) (item, error) {
+	return func(r *reader, ctx context.Context, raw json.RawMessage) (item, error) {
+		var w wireEvent
+		if err := json.Unmarshal(raw, &w); err != nil {
+			return item{}, err
+		}
+		if !tsShape.MatchString(w.EventTS) {
+			return item{}, errors.New("it does not say when it happened")
+		}
+		return read(r, ctx, &w)
 	}
-	return w, err
 }
 
 // reacted makes EventReaction of an emoji that somebody put on a message.
 //
 // Source: https://docs.slack.dev/reference/events/reaction_added.
-func (r *reader) reacted(ctx context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil {
-		return item{}, err
-	}
+func (r *reader) reacted(ctx context.Context, w *wireEvent) (item, error) {
 	if w.Item.Type != "message" || w.User == "" || w.User == r.me.User {
 		return item{}, nil
 	}
@@ -344,7 +347,7 @@ func (r *reader) reacted(ctx context.Context, raw json.RawMessage) (item, error)
 	} else {
 		reaction.Removed = sign
 	}
-	it := item{said: r.reactedTo(ctx, &w), event: &channels.Event{
+	it := item{said: r.reactedTo(ctx, w), event: &channels.Event{
 		Key:  wire.Key(r.acct, w.Type, w.Item.Channel, w.Item.TS+"/"+w.EventTS+"/"+w.User),
 		Kind: channels.EventReaction, Sender: r.user(ctx, w.User, ""), Reaction: reaction, At: instant(w.EventTS),
 	}}
@@ -373,10 +376,9 @@ func (r *reader) reactedTo(ctx context.Context, w *wireEvent) *wireMessage {
 // joined says that the bot was let into a channel.
 //
 // Source: https://docs.slack.dev/reference/events/member_joined_channel.
-func (r *reader) joined(ctx context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil || w.User != r.me.User {
-		return item{}, err
+func (r *reader) joined(ctx context.Context, w *wireEvent) (item, error) {
+	if w.User != r.me.User {
+		return item{}, nil
 	}
 	return r.membership(ctx, w, cmp.Or(w.Inviter, w.User), channels.Joined), nil
 }
@@ -384,15 +386,11 @@ func (r *reader) joined(ctx context.Context, raw json.RawMessage) (item, error) 
 // left says that the bot was put out of a channel.
 //
 // Source: https://docs.slack.dev/reference/events/channel_left.
-func (r *reader) left(ctx context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil {
-		return item{}, err
-	}
+func (r *reader) left(ctx context.Context, w *wireEvent) (item, error) {
 	return r.membership(ctx, w, cmp.Or(w.Actor, r.me.User), channels.Left), nil
 }
 
-func (r *reader) membership(ctx context.Context, w wireEvent, by string, what channels.Membership) item {
+func (r *reader) membership(ctx context.Context, w *wireEvent, by string, what channels.Membership) item {
 	return item{event: &channels.Event{
 		Key: wire.Key(r.acct, "member", w.Channel, w.EventTS), Kind: channels.EventMember, Member: what, Conversation: r.channel(w.Channel),
 		Sender: r.user(ctx, by, ""), At: instant(w.EventTS),
@@ -406,11 +404,7 @@ func (r *reader) channel(id string) channels.Conversation {
 // moved says that a channel has a new ID.
 //
 // Source: https://docs.slack.dev/reference/events/channel_id_changed.
-func (r *reader) moved(_ context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil {
-		return item{}, err
-	}
+func (r *reader) moved(_ context.Context, w *wireEvent) (item, error) {
 	if !idShape.MatchString(w.Old) || !idShape.MatchString(w.New) {
 		return item{}, errors.New("it names no channels")
 	}
@@ -422,11 +416,7 @@ func (r *reader) moved(_ context.Context, raw json.RawMessage) (item, error) {
 // stopped makes of the stop button of an agent session that somebody said /cancel.
 //
 // Source: https://docs.slack.dev/reference/events/agent_session_stopped.
-func (r *reader) stopped(ctx context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil {
-		return item{}, err
-	}
+func (r *reader) stopped(ctx context.Context, w *wireEvent) (item, error) {
 	if !idShape.MatchString(w.Channel) || w.User == "" {
 		return item{}, errors.New("it names no channel or nobody")
 	}

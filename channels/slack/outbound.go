@@ -112,12 +112,9 @@ func (c *Client) post(ctx context.Context, conv channels.Conversation, body chan
 	if err != nil {
 		return "", err
 	}
-	options, err := options(op, body)
+	options, err := options(op, thread, body)
 	if err != nil {
 		return "", err
-	}
-	if thread != "" {
-		options = append(options, slack.MsgOptionTS(thread))
 	}
 	if nonce != "" {
 		options = append(options, slack.MsgOptionMetadata(slack.SlackMetadata{EventType: eventType, EventPayload: map[string]any{"nonce": nonce}}))
@@ -147,12 +144,9 @@ func (c *Client) show(ctx context.Context, out channels.Outbound, reader string)
 	if len(out.Body.Files) > 0 {
 		return "", &channels.RefusedError{Op: op, Reason: "files cannot be shown to one person alone"}
 	}
-	options, err := options(op, out.Body)
+	options, err := options(op, thread, out.Body)
 	if err != nil {
 		return "", err
-	}
-	if thread != "" {
-		options = append(options, slack.MsgOptionTS(thread))
 	}
 	answer, x, err := ask[struct {
 		TS string `json:"message_ts"`
@@ -170,15 +164,16 @@ func (c *Client) show(ctx context.Context, out channels.Outbound, reader string)
 // reader should learn. The page of chat.update says nothing of previews, so it is told, too.
 //
 // Source: https://docs.slack.dev/messaging/unfurling-links-in-messages.
-func options(op string, body channels.Body) ([]slack.MsgOption, error) {
+func options(op, thread string, body channels.Body) ([]slack.MsgOption, error) {
 	list, err := blocks(op, body)
-	if err != nil {
-		return nil, err
-	}
-	return []slack.MsgOption{
+	all := []slack.MsgOption{
 		slack.MsgOptionText(fallback(body.Text), false), slack.MsgOptionBlocks(list...), slack.MsgOptionParse(false), slack.MsgOptionLinkNames(false),
 		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
-	}, nil
+	}
+	if thread != "" {
+		all = append(all, slack.MsgOptionTS(thread))
+	}
+	return all, err
 }
 
 // sentTS reads the ts that a message got.
@@ -220,7 +215,7 @@ func (c *Client) update(ctx context.Context, conv channels.Conversation, id chan
 	if err != nil {
 		return err
 	}
-	options, err := options(opUpdate, body)
+	options, err := options(opUpdate, "", body)
 	if err != nil {
 		return err
 	}

@@ -97,8 +97,8 @@ func (c *Client) tellMoved(ctx context.Context, from, to int64) {
 	if s == nil {
 		return
 	}
-	event := c.reader().movedEvent(wireChat{ID: to, Type: "supergroup"}, from, to)
-	if _, err := s.sink.Accept(ctx, []channels.Event{event}); err != nil {
+	event := c.reader().moved("", from, to, 0)
+	if _, err := s.sink.Accept(ctx, []channels.Event{*event}); err != nil {
 		c.Log.WarnContext(ctx, "a conversation moved, and that was not taken", "conversation_id", string(event.Former), "error", err)
 	}
 }

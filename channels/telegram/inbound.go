@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -128,14 +129,10 @@ func (r reader) message(u *update, m *wireMessage) error {
 	case m.Chat.Type == "channel":
 		return nil
 	case m.MigrateTo != 0:
-		event := r.movedEvent(wireChat{ID: m.MigrateTo, Type: "supergroup", Title: m.Chat.Title}, m.Chat.ID, m.MigrateTo)
-		event.At = instant(m.Date)
-		u.event = &event
+		u.event = r.moved(m.Chat.Title, m.Chat.ID, m.MigrateTo, m.Date)
 		return nil
 	case m.MigrateFrom != 0:
-		event := r.movedEvent(m.Chat, m.MigrateFrom, m.Chat.ID)
-		event.At = instant(m.Date)
-		u.event = &event
+		u.event = r.moved(m.Chat.Title, m.MigrateFrom, m.Chat.ID, m.Date)
 		return nil
 	}
 	sender, err := senderOf(m)
@@ -250,23 +247,19 @@ func (r reader) reacted(u *update, w *wireReaction) error {
 // signs are those of list that are not in other.
 func signs(list, other []wireSign) (names []string) {
 	for _, s := range list {
-		known := false
-		for _, o := range other {
-			known = known || o == s
-		}
-		if name := cmp.Or(s.Emoji, s.ID, s.Type); !known && name != "" {
+		if name := cmp.Or(s.Emoji, s.ID, s.Type); name != "" && !slices.Contains(other, s) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// movedEvent says that the conversation from has the new ID to.
-func (r reader) movedEvent(chat wireChat, from, to int64) channels.Event {
+// moved says that the conversation from has the new ID to.
+func (r reader) moved(title string, from, to, date int64) *channels.Event {
 	id := conversationID(to, 0)
-	return channels.Event{
+	return &channels.Event{
 		Key: wire.Key(r.bot, "moved", strconv.FormatInt(from, 10), strconv.FormatInt(to, 10)), Kind: channels.EventMoved, Former: conversationID(from, 0),
-		Conversation: channels.Conversation{Channel: r.channel, ID: id, Kind: channels.Group, Place: string(id), Title: chat.Title},
+		Conversation: channels.Conversation{Channel: r.channel, ID: id, Kind: channels.Group, Place: string(id), Title: title}, At: instant(date),
 	}
 }
 
