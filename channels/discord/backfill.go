@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -215,11 +214,11 @@ type backfill struct {
 }
 
 // fetch reads the next page of a channel.
-func (b *backfill) fetch(ctx context.Context, c *Client, w owing, pages chan<- page) {
+func (b *backfill) fetch(ctx context.Context, k *places, w owing, pages chan<- page) {
 	b.busy = true
 	b.wg.Go(func() {
 		retry.Sleep(ctx, time.Until(w.not))
-		p := c.page(ctx, w)
+		p := k.page(ctx, w)
 		select {
 		case pages <- p:
 		case <-ctx.Done():
@@ -232,24 +231,24 @@ var errUnknownPlace = errors.New("the platform does not say what the channel is"
 // page reads one page; a rate limit is waited for. A channel that is closed to the bot now has
 // none. History does not say in which guild it is, so the platform is asked where it did not tell.
 // Between two messages that follow each other there is nothing to read.
-func (c *Client) page(ctx context.Context, w owing) page {
+func (k *places) page(ctx context.Context, w owing) page {
 	p := page{owing: w}
-	ctx, cancel := context.WithTimeout(ctx, c.pace.page)
+	ctx, cancel := context.WithTimeout(ctx, k.api.pace.page)
 	defer cancel()
 	var err error
-	where, known := c.places.Get(w.channel)
+	where, known := k.known.Get(w.channel)
 	if !known || !where.again.IsZero() {
-		if where, err = c.askPlace(ctx, w.channel); err == nil && !where.again.IsZero() {
+		if where, err = k.askPlace(ctx, w.channel); err == nil && !where.again.IsZero() {
 			err = errUnknownPlace
 		}
 	}
 	if err == nil {
-		err = c.readStarter(ctx, where)
+		err = k.readStarter(ctx, where)
 	}
 	if p.err = err; err != nil || where.Guild == 0 && where.Type != typeDirect || w.until == w.after+1 {
 		return p
 	}
-	list, err := wire.Patiently(ctx, func() ([]json.RawMessage, error) { return c.history(ctx, w.channel, w.after) })
+	list, err := wire.Patiently(ctx, func() ([]json.RawMessage, error) { return k.api.history(ctx, w.channel, w.after) })
 	if wire.Final(err) {
 		return p
 	}
@@ -263,26 +262,4 @@ func (c *Client) page(ctx context.Context, w owing) page {
 	}
 	p.more = p.more && p.last != 0
 	return p
-}
-
-// history reads a page of messages after one, the oldest first: by their numbers, for the platform
-// has no order within a millisecond.
-//
-// Source: https://github.com/discord/discord-api-docs/issues/2816,
-// Source: https://docs.discord.com/developers/resources/message#get-channel-messages.
-func (c *Client) history(ctx context.Context, channel, after snowflake) ([]json.RawMessage, error) {
-	r := about(opHistory, channel, "messages")
-	r.path += fmt.Sprintf("?after=%s&limit=%d", after, pageSize)
-	list, err := ask[[]json.RawMessage](ctx, c, r, nil)
-	slices.SortStableFunc(list, func(a, b json.RawMessage) int { return cmp.Compare(numberOf(a), numberOf(b)) })
-	return list, err
-}
-
-// numberOf is the number of a message; 0: it has none.
-func numberOf(raw json.RawMessage) snowflake {
-	var m struct {
-		ID snowflake `json:"id"`
-	}
-	_ = json.Unmarshal(raw, &m)
-	return m.ID
 }

@@ -2,7 +2,6 @@ package discord
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 
@@ -11,11 +10,13 @@ import (
 	"switchboard/internal/secrets"
 )
 
+const kind = "discord"
+
 // Kind is how the program knows the platform.
 //
 // Source: https://docs.discord.com/developers/quick-start/getting-started.
 var Kind = channels.Kind{
-	Name: "discord", Title: "Discord",
+	Name: kind, Title: "Discord",
 	Config: func() any { cfg := DefaultConfig(); return &cfg },
 	New:    func(name string, cfg any, log *slog.Logger) channels.Channel { return New(name, *cfg.(*Config), log) },
 	Steps: []string{
@@ -53,41 +54,29 @@ type Config struct {
 // DefaultConfig is the table with nothing set.
 func DefaultConfig() Config { return Config{ReplyIn: InChannel} }
 
-// tokenShape is what a bot's token looks like: three parts of base64 with dots between.
+// tokens is what a bot's token looks like: three parts of base64 with dots between.
 //
 // Source: https://docs.discord.com/developers/reference#authentication.
-var tokenShape = regexp.MustCompile(`^[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{10,}$`)
-
-var errTokenShape = errors.New("it does not look like the token of a bot, as the developer portal gives it under Bot, Reset Token")
+var tokens = wire.Tokens{{
+	Setting: "token", Shape: regexp.MustCompile(`^[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{10,}$`),
+	Wrong: "it does not look like the token of a bot, as the developer portal gives it under Bot, Reset Token",
+}}
 
 // CheckCredential says what is wrong with the shape of the credential that key names, for
 // settings that hold it literally. The text does not repeat it.
-func (c Config) CheckCredential(key string, s secrets.Secret) error {
-	if key == "token" && !tokenShape.MatchString(s.Reveal()) {
-		return errTokenShape
-	}
-	return nil
-}
+func (c Config) CheckCredential(key string, s secrets.Secret) error { return tokens.Check(key, s) }
 
 // Validate returns all that is wrong, joined; each error begins with the key below
 // [channels.NAME] it speaks of and a colon.
 func (c Config) Validate() error {
-	var errs []error
-	if c.ReplyIn != InChannel && c.ReplyIn != InThread {
-		errs = append(errs, fmt.Errorf("reply_in: %q is not one of channel, thread", c.ReplyIn))
-	}
-	if c.ApplicationID != "" && !isID(c.ApplicationID) {
-		errs = append(errs, fmt.Errorf("application_id: %q is no ID; it has digits alone", c.ApplicationID))
+	errs := []error{
+		wire.Require(c.ReplyIn == InChannel || c.ReplyIn == InThread, "reply_in: %q is not one of channel, thread", c.ReplyIn),
+		wire.Require(c.ApplicationID == "" || isID(c.ApplicationID), "application_id: %q is no ID; it has digits alone", c.ApplicationID),
 	}
 	for _, id := range c.Guilds {
-		if !isID(id) {
-			errs = append(errs, fmt.Errorf("guilds: %q is no ID; it has digits alone", id))
-		}
+		errs = append(errs, wire.Require(isID(id), "guilds: %q is no ID; it has digits alone", id))
 	}
-	if c.APIURL != "" && !wire.IsAddress(c.APIURL) {
-		errs = append(errs, errors.New(`api_url: is not an address such as "https://discord.com/api/v10"`))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, wire.RequireAddress(c.APIURL, platformURL))...)
 }
 
 // IDs says what the IDs of people and of places look like.

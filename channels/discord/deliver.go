@@ -18,7 +18,7 @@ const mostBatch = 100
 // An item is an event on its way in.
 type item struct {
 	channels.Event
-	press *press
+	press press
 }
 
 // A deliverer hands events in, in the order told. Those of a conversation whose history must be
@@ -41,7 +41,7 @@ func (l *link) deliver(ctx context.Context) error {
 	defer due.Stop()
 	for {
 		if next := l.session.owed.next(d.wait); next != nil && !reader.busy && l.session.id != "" {
-			reader.fetch(ctx, l.c, *next, pages)
+			reader.fetch(ctx, l.c.places, *next, pages)
 		}
 		select {
 		case <-ctx.Done():
@@ -96,7 +96,7 @@ func (d *deliverer) look(ctx context.Context, t told) error {
 	}
 	where, written := channelOf(t.frame)
 	if written != 0 {
-		if _, known := d.c.places.Get(where); !known {
+		if _, known := d.c.known.Get(where); !known {
 			d.c.remember(place{ID: where, Type: typeDirect}) // as the gateway tells it
 		}
 		d.session.owed.meet(where, written)
@@ -159,7 +159,7 @@ func (d *deliverer) position(t told) string {
 
 // handIn hands the batch in, again and again with what came meanwhile, until it is taken.
 func (d *deliverer) handIn(ctx context.Context) error {
-	err := wire.HandIn(ctx, d.c.log, d.c.pace.againFirst, d.c.pace.againMost, func() error {
+	err := wire.HandIn(ctx, d.c.Log, d.c.pace.againFirst, d.c.pace.againMost, func() error {
 		if len(d.batch) == 0 {
 			return nil
 		}
@@ -206,7 +206,7 @@ func (d *deliverer) turn(ctx context.Context, p page) error {
 		return err
 	}
 	if p.err != nil {
-		d.c.log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", p.owing.channel.String(), "error", p.err)
+		d.c.Log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", p.owing.channel.String(), "error", p.err)
 		d.session.owed.later(p.owing.channel)
 		delete(d.wait, p.owing.channel) // the others go first
 		return nil

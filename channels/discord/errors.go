@@ -12,6 +12,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/wire"
 )
 
 // The codes of error answers that mean something to us.
@@ -35,44 +36,44 @@ type answer struct {
 	Errors  json.RawMessage `json:"errors"`
 }
 
-// outcome is what became of a call, of which the library says err.
-func (c *Client) outcome(r route, x *exchange, err error) error {
+// outcome is what became of a call.
+func (a *api) outcome(r route, x *wire.Exchange) error {
 	switch {
 	case x.Status >= 200 && x.Status < 300:
 		return nil // whatever the library makes of it: it is done
 	case x.Status != 0:
-		return c.refusal(r, x)
+		return a.refusal(r, x)
 	}
-	return x.Unanswered(r.op, c.api, err, nil)
+	return x.Unanswered(r.op, a.API, nil)
 }
 
 // refusal is an error answer as the program knows it. One that is not the platform's own but of
 // what stands before it says nothing of what became of the call.
-func (c *Client) refusal(r route, x *exchange) error {
+func (a *api) refusal(r route, x *wire.Exchange) error {
 	if x.Status == http.StatusTooManyRequests {
-		return c.limits.limited(r, x, time.Now())
+		return a.limits.limited(r, x, time.Now())
 	}
-	var a answer
-	if json.Unmarshal(x.Body, &a) != nil || a.Message == "" {
+	var said answer
+	if json.Unmarshal(x.Body, &said) != nil || said.Message == "" {
 		if x.Status >= http.StatusInternalServerError {
 			return fmt.Errorf("%s: a server before the platform answers %d", r.op, x.Status)
 		}
-		a.Message = http.StatusText(x.Status)
+		said.Message = http.StatusText(x.Status)
 	}
-	words := a.Message
-	if len(a.Errors) > 0 {
-		words += " " + render.Clip(string(a.Errors), 500)
+	words := said.Message
+	if len(said.Errors) > 0 {
+		words += " " + render.Clip(string(said.Errors), 500)
 	}
 	switch {
 	case x.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%s: %w: %s", r.op, channels.ErrUnauthorized, words)
-	case slices.Contains(goneCodes, a.Code):
-		return &coded{a.Code, fmt.Errorf("%s: %w: %s", r.op, channels.ErrGone, words)}
-	case a.Code == discordgo.ErrCodeUnknownMessage:
-		return &coded{a.Code, fmt.Errorf("%s: %w: %s", r.op, channels.ErrNoMessage, words)}
+		return wire.Refused(r.op, channels.ErrUnauthorized, words)
+	case slices.Contains(goneCodes, said.Code):
+		return &coded{said.Code, wire.Refused(r.op, channels.ErrGone, words)}
+	case said.Code == discordgo.ErrCodeUnknownMessage:
+		return &coded{said.Code, wire.Refused(r.op, channels.ErrNoMessage, words)}
 	}
 	refused := &channels.RefusedError{Op: r.op, Reason: words, Temporary: x.Status >= http.StatusInternalServerError}
-	return &coded{a.Code, refused}
+	return &coded{said.Code, refused}
 }
 
 // A coded error knows the platform's code.

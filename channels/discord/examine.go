@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"switchboard/channels"
@@ -23,18 +22,6 @@ const permissions = 1<<6 | 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<35 | 1<<38
 //
 // Source: https://docs.discord.com/developers/resources/application#application-object-application-flags.
 const flagsContent = 1<<18 | 1<<19
-
-// Source: https://docs.discord.com/developers/resources/application#application-object.
-type application struct {
-	ID    snowflake `json:"id"`
-	Name  string    `json:"name"`
-	Flags int       `json:"flags"`
-}
-
-// application is what the bot belongs to.
-func (c *Client) application(ctx context.Context) (application, error) {
-	return ask[application](ctx, c, route{op: opApplication, method: http.MethodGet, path: "/applications/@me"}, nil)
-}
 
 // Examine implements channels.Examiner. It begins no session: those are limited.
 func (c *Client) Examine(ctx context.Context) []channels.Finding {

@@ -46,15 +46,5 @@ func (c *Client) Features(channels.Conversation) channels.Features {
 	}
 }
 
-// Format implements the router's Formatter.
-func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Body {
-	return format(doc, f)
-}
-
-// Mark implements the router's Marker.
-func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
-	return mark(body, before, after)
-}
-
 // measure counts a text as it is sent when it is plain: with what keeps it from being markup.
 func measure(text string) int { return render.Units(escape(text)) }

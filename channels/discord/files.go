@@ -85,7 +85,7 @@ func (c *Client) Fetch(ctx context.Context, a channels.Attachment, w io.Writer) 
 	if err != nil {
 		return err
 	}
-	return c.wire.Download(ctx, address, nil, w, nil)
+	return c.Wire.Download(ctx, address, nil, w, nil)
 }
 
 // address is where a file can be loaded from now.
@@ -97,7 +97,7 @@ func (c *Client) address(ctx context.Context, ref string) (string, error) {
 			return "", &channels.RefusedError{Op: opMessage, Reason: "there is no such file"}
 		}
 	}
-	m, err := ask[message](ctx, c, about(opMessage, ids[0], "messages", parts[1]), nil)
+	m, err := ask[message](ctx, c.api, about(opMessage, ids[0], "messages", parts[1]), nil)
 	switch {
 	case errors.Is(err, channels.ErrNoMessage), errors.Is(err, channels.ErrGone):
 		return "", &channels.RefusedError{Op: opMessage, Reason: "the message that the file came with is gone"}

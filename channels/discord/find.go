@@ -39,7 +39,7 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 	if err != nil || out.FirstTry.IsZero() { // it was never tried
 		return "", false, err
 	}
-	me, err := c.known(ctx)
+	me, err := c.myID(ctx)
 	if err != nil {
 		return "", false, err
 	}
@@ -53,10 +53,7 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 			err = nil
 		}
 	}
-	if errors.Is(err, channels.ErrGone) {
-		err = nil
-	}
-	return id, found, err
+	return id, found, wire.Unless(err, channels.ErrGone)
 }
 
 // findIn looks in one channel. Where thread is not zero, only a reply to the message that it begins
@@ -88,15 +85,6 @@ func (c *Client) findIn(ctx context.Context, at, me, thread snowflake, want *pos
 			return "", false, nil
 		}
 	}
-}
-
-// known is the bot's own ID, asked for where nothing is known yet.
-func (c *Client) known(ctx context.Context) (snowflake, error) {
-	if me := c.me(); me.id != 0 {
-		return me.id, nil
-	}
-	me, err := c.meet(ctx)
-	return me.id, err
 }
 
 // same says whether a message says what a part says, with its files. The platform trims texts.

@@ -30,12 +30,12 @@ type rich struct {
 	Content string `json:"content"`
 }
 
-// format renders doc in parts of at most f.MaxText units of markup, at least one. Nobody is
+// Format renders doc in parts of at most f.MaxText units of markup, at least one. Nobody is
 // mentioned by them.
 //
 // Source: https://docs.discord.com/developers/reference#message-formatting,
 // https://support.discord.com/hc/en-us/articles/210298617.
-func format(doc *render.Document, f channels.Features) []channels.Body {
+func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Body {
 	var e emitter
 	return doc.Bodies(&style, f.MaxText, &e, func() (channels.Body, bool) {
 		plain, content := e.end()
@@ -48,8 +48,8 @@ func encode(content string) json.RawMessage {
 	return data
 }
 
-// mark puts plain text before and after that of a part.
-func mark(body channels.Body, before, after string) channels.Body {
+// Mark puts plain text before and after that of a part.
+func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
 	var r rich
 	if body.Rich != nil && json.Unmarshal(body.Rich, &r) == nil {
 		start := ""

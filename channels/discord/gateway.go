@@ -15,7 +15,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
-	"switchboard/internal/secrets"
 )
 
 // The gateway's operations.
@@ -96,25 +95,6 @@ var defaultPace = pace{
 	history: time.Minute, page: 20 * time.Second, press: 2 * time.Second, againFirst: 100 * time.Millisecond, againMost: 5 * time.Second,
 }
 
-// Silence implements channels.Pulse.
-func (c *Client) Silence() time.Duration { return c.pace.heartbeat + c.pace.silence }
-
-// A session is what outlives a connection: with its ID and the number of the last event that is
-// committed it is resumed, and the platform tells again what came after.
-//
-// Source: https://docs.discord.com/developers/events/gateway#resuming.
-type session struct {
-	secret    secrets.Secret
-	id        string
-	url       string
-	seq       atomic.Int64       // of the last event that is committed; all before are, too
-	unreached int                // connections in a row on which nothing was told
-	refused   int                // of these, those that the platform closed
-	guilds    map[snowflake]bool // that it began with, or that let the bot in since
-	untold    map[snowflake]bool // guilds that it began with, and that were not told yet
-	owed      *owed              // whose history must be read still
-}
-
 // A frame is one payload of the gateway.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#payload-structure.
@@ -135,24 +115,6 @@ var (
 	errBehind = errors.New("too many events wait to be taken; the platform tells them again")
 )
 
-// mostAgain is how often Run connects anew by itself before its caller decides.
-const mostAgain = 3
-
-// Run implements channels.Channel.
-func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
-	defer c.wire.Close()
-	for try := 0; ; try++ {
-		acc, err := c.open()
-		if err != nil {
-			return err
-		}
-		err = c.refused.Try(ctx, acc.secret, func() error { return c.connect(ctx, acc, sink) })
-		if !errors.Is(err, errAgain) || try == mostAgain {
-			return err
-		}
-	}
-}
-
 // A link is one connection of the gateway.
 type link struct {
 	c         *Client
@@ -170,18 +132,6 @@ type link struct {
 
 // queued is how many events may wait to be taken.
 const queued = 4096
-
-// connect makes one connection and serves it to its end.
-func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) error {
-	s, address, err := c.sessionOf(ctx, acc, sink)
-	if err != nil {
-		return err
-	}
-	l := &link{c: c, sink: sink, session: s, queue: make(chan told, queued)}
-	l.presses.SetLimit(pressesAtOnce)
-	err = l.serve(ctx, address)
-	return l.ended(ctx, err)
-}
 
 // serve makes the connection and serves it to its end.
 func (l *link) serve(ctx context.Context, address string) error {
@@ -206,70 +156,6 @@ func (l *link) serve(ctx context.Context, address string) error {
 	return err
 }
 
-// resumeWithin is how old a session may be that another process left. The platform keeps one for
-// some minutes; of an older one it would say the same.
-const resumeWithin = 5 * time.Minute
-
-// sessionOf is the session to resume with its address, or a new one.
-func (c *Client) sessionOf(ctx context.Context, acc account, sink channels.Sink) (*session, string, error) {
-	c.mu.Lock()
-	s := c.session
-	c.mu.Unlock()
-	if s != nil && s.secret == acc.secret {
-		return s, c.addressOf(ctx, s), nil
-	}
-	marks, err := sink.Marks(ctx)
-	if err != nil {
-		return nil, "", fmt.Errorf("read the marks: %w", err)
-	}
-	if s, err = c.left(ctx, acc, marks); err != nil {
-		return nil, "", err
-	}
-	if s != nil {
-		return s, s.url, nil
-	}
-	address, err := c.mayBegin(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	return &session{secret: acc.secret, owed: begun(marks, time.Now())}, address, nil
-}
-
-// addressOf is where a session is resumed: at its own address, or where sessions begin when it was
-// not reached there.
-func (c *Client) addressOf(ctx context.Context, s *session) string {
-	if s.unreached > 0 {
-		if g, err := c.gateway(ctx); err == nil {
-			return g.URL
-		}
-	}
-	return s.url
-}
-
-// left is the session that a former process of the same bot left, as the newest mark says; nil:
-// none that is worth trying.
-func (c *Client) left(ctx context.Context, acc account, marks []channels.Mark) (*session, error) {
-	if len(marks) == 0 || time.Since(marks[0].At) > resumeWithin {
-		return nil, nil
-	}
-	at, err := parseMark(marks[0])
-	if err != nil || at.seq <= 0 || at.url == "-" {
-		return nil, nil
-	}
-	if _, lost := c.lost.Get(at.session); lost {
-		return nil, nil
-	}
-	if _, err := c.meet(ctx); err != nil {
-		return nil, err
-	}
-	s := &session{secret: acc.secret, id: at.session, url: at.url, owed: resumes(marks, at), guilds: map[snowflake]bool{}}
-	s.seq.Store(at.seq)
-	c.mu.Lock()
-	c.session = s
-	c.mu.Unlock()
-	return s, nil
-}
-
 // dial opens the connection.
 func (l *link) dial(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
@@ -277,7 +163,7 @@ func (l *link) dial(ctx context.Context, address string) error {
 		return fmt.Errorf("the platform names no address of its gateway: %q", address)
 	}
 	u.RawQuery = url.Values{"v": {"10"}, "encoding": {"json"}}.Encode()
-	if l.ws, err = l.c.wire.Dial(ctx, u.String(), l.c.pace.hello, maxFrame); err != nil {
+	if l.ws, err = l.c.Wire.Dial(ctx, u.String(), l.c.pace.hello, maxFrame); err != nil {
 		return fmt.Errorf("connect to the gateway %s: %w", u.Host, err)
 	}
 	return nil
@@ -383,7 +269,7 @@ func (l *link) judge(err error) error {
 		return fmt.Errorf("the gateway: %w", channels.ErrUnauthorized)
 	case closePrivileged:
 		c.lean = true
-		c.log.Warn("the portal does not let the bot read messages: it reads only direct chats and messages that mention it; switch on Bot, Message Content Intent")
+		c.Log.Warn("the portal does not let the bot read messages: it reads only direct chats and messages that mention it; switch on Bot, Message Content Intent")
 		return fmt.Errorf("%w without the message content", errAgain)
 	case closeBadSequence, closeTimeout:
 		c.lose(l.session)
@@ -428,22 +314,21 @@ func (l *link) ended(ctx context.Context, err error) error {
 	return err
 }
 
-// invalid forgets the session, and lets none begin for a while.
-func (c *Client) invalid(s *session) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.session == s || s.id == "" {
-		c.lose(s)
-		c.starts.rest(time.Now().Add(c.pace.invalid + time.Duration(rand.Float64()*4*float64(c.pace.invalid))))
-	}
+// settle notes that a session began or was resumed.
+func (l *link) settle() {
+	l.since.CompareAndSwap(0, time.Now().UnixNano())
+	l.c.Refused.Served(l.session.secret)
+	l.c.settled()
+	l.sink.Received()
 }
 
-// lose forgets a session that cannot be resumed. It is called under the lock.
-func (c *Client) lose(s *session) {
-	if c.session == s {
-		c.session = nil
+// hold notes when the connection has held for long enough.
+func (l *link) hold() {
+	since := l.since.Load()
+	if since == 0 || l.held.Load() || time.Since(time.Unix(0, since)) < l.c.pace.holds {
+		return
 	}
-	if s.id != "" {
-		c.lost.Put(s.id, true)
-	}
+	l.held.Store(true)
+	l.c.gate.held()
+	l.sink.Received()
 }

@@ -61,12 +61,6 @@ func messageID(id snowflake) channels.MessageID { return channels.MessageID(id.S
 // parseMessage is the reverse of messageID.
 func parseMessage(id channels.MessageID) (snowflake, error) { return number(string(id), "message") }
 
-// key makes an event's key: the bot, the kind, and what tells the event from others. Nothing in
-// them holds a colon but timestamps, which stand at the end.
-func key(bot snowflake, kind string, parts ...string) channels.EventKey {
-	return channels.EventKey(bot.String() + ":" + kind + ":" + strings.Join(parts, ":"))
-}
-
 // nonceOf is a part's nonce as the platform takes it, which has at most 25 characters.
 //
 // Source: https://docs.discord.com/developers/resources/message#create-message.

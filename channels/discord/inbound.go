@@ -2,22 +2,14 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
 )
-
-// A heard is one frame that is being read.
-type heard struct {
-	*link
-	told
-	bot snowflake
-}
 
 // events makes the events of a frame. What cannot be read becomes EventUndecodable; an error is
 // not the frame's fault.
@@ -28,7 +20,7 @@ func (c *Client) events(ctx context.Context, l *link, t told) ([]channels.Event,
 	}
 	read, known := kinds[t.frame.Type]
 	switch {
-	case !known && !c.firstOdd(t.frame.Type):
+	case !known && !c.odd.first(t.frame.Type):
 		return nil, nil
 	case !known:
 		return h.odd(errors.New("events of this kind are not known here; later ones are dropped")), nil
@@ -77,47 +69,6 @@ func init() { //nolint:gochecknoinits // the functions refer to the table
 	}
 }
 
-// firstOdd says whether an unknown kind of event is told for the first time: one is kept.
-func (c *Client) firstOdd(kind string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	first := !c.odd[kind] && len(c.odd) < 100
-	c.odd[kind] = true
-	return first
-}
-
-// odd is a frame that cannot be read.
-func (h *heard) odd(why error) []channels.Event {
-	raw := h.raw
-	if raw == nil {
-		if raw = h.frame.Data; raw == nil {
-			raw = []byte("null")
-		}
-	}
-	e := wire.Undecodable(h.c.name, key(h.bot, "bytes", wire.Fingerprint(raw)), raw, why)
-	if h.frame.Seq != nil {
-		e.Key = h.numbered("event")
-	}
-	return []channels.Event{*e}
-}
-
-// numbered is a key for what has no number of its own: the session and the event's number in it.
-func (h *heard) numbered(kind string, parts ...string) channels.EventKey {
-	n := int64(0)
-	if h.frame.Seq != nil {
-		n = *h.frame.Seq
-	}
-	return key(h.bot, kind, append(parts, h.session.id, strconv.FormatInt(n, 10))...)
-}
-
-// parse reads the data of a frame.
-func parse[T any](h *heard) (v T, err error) {
-	if err = json.Unmarshal(h.frame.Data, &v); err != nil {
-		err = fmt.Errorf("it is no %s as documented: %w", h.frame.Type, err)
-	}
-	return v, err
-}
-
 // ready begins a session.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#ready.
@@ -138,8 +89,9 @@ func ready(_ context.Context, h *heard) ([]channels.Event, error) {
 	for _, g := range d.Guilds {
 		s.guilds[g.ID], s.untold[g.ID] = true, true
 	}
+	h.c.self.Store(&self{d.User.ID, d.User.Username})
 	h.c.mu.Lock()
-	h.c.self, h.c.session = self{d.User.ID, d.User.Username}, s
+	h.c.session = s
 	h.c.mu.Unlock()
 	h.settle()
 	return nil, nil
@@ -167,7 +119,7 @@ func takenBack(ctx context.Context, h *heard) ([]channels.Event, error) {
 	var events []channels.Event
 	for _, id := range ids {
 		events = append(events, channels.Event{
-			Key: key(h.bot, "deleted", string(conv.ID), id.String()), Kind: channels.EventDeleted,
+			Key: wire.Key(h.bot.String(), "deleted", string(conv.ID), id.String()), Kind: channels.EventDeleted,
 			Conversation: conv, Message: channels.Message{ID: messageID(id)},
 		})
 	}
@@ -244,11 +196,11 @@ func (h *heard) membership(ctx context.Context, g guild, what channels.Membershi
 		return nil, &again{err}
 	}
 	id := channels.ConversationID("guild/" + g.ID.String()) // nothing can be said there
-	whole := channels.Conversation{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: wire.Clean(g.Name)}
+	whole := channels.Conversation{Channel: h.c.Name(), ID: id, Kind: channels.Group, Place: string(id), Title: wire.Clean(g.Name)}
 	events := []channels.Event{h.member(whole, what)}
 	for _, m := range marks {
 		s, err := parseMark(m)
-		if p, ok := h.c.places.Get(s.channel); err == nil && ok && p.Guild == g.ID {
+		if p, ok := h.c.known.Get(s.channel); err == nil && ok && p.Guild == g.ID {
 			events = append(events, h.member(h.c.inGuild(&p), what))
 		}
 	}
@@ -273,7 +225,7 @@ func placeGone(_ context.Context, h *heard) ([]channels.Event, error) {
 	if err != nil || p.ID == 0 || !h.c.serves(p.Guild) {
 		return nil, err
 	}
-	h.c.places.Forget(p.ID)
+	h.c.known.Forget(p.ID)
 	return []channels.Event{h.member(h.c.inGuild(&p), channels.Left)}, nil
 }
 
@@ -284,4 +236,22 @@ func threadsTold(_ context.Context, h *heard) ([]channels.Event, error) {
 		h.c.remember(p)
 	}
 	return nil, err
+}
+
+// learn notes the channels of a guild, and which of them have messages that were not taken.
+func (l *link) learn(g guild) {
+	for _, r := range g.Roles {
+		l.c.roles.Put(r.ID, r)
+	}
+	var lately snowflake
+	if l.session.untold[g.ID] { // the bot was there before
+		lately = l.session.owed.lately
+	}
+	for _, p := range slices.Concat(g.Channels, g.Threads) {
+		p.Guild = g.ID
+		if p.Last != nil && l.c.serves(g.ID) {
+			l.session.owed.newest(p.ID, *p.Last, lately)
+		}
+		l.c.remember(p)
+	}
 }

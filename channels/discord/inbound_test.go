@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func knowing(t *testing.T) (*Client, *link) {
 	t.Helper()
 	c := client(t, "http://127.0.0.1:1", "MTIzNDU2Nzg5MDEyMzQ1Njc4.x.abcdefghijkl")
-	c.self = self{id: 77, name: "helper"}
+	c.self.Store(&self{id: 77, name: "helper"})
 	up := snowflake(290926798999357250)
 	c.remember(place{ID: up, Guild: 41771983423143937, Name: "general"})
 	c.remember(place{ID: 41771983423143937, Guild: 41771983423143937, Name: "discord-developers"})

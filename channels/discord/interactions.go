@@ -32,32 +32,29 @@ const pressesAtOnce = 64
 // once.
 //
 // Source: https://docs.discord.com/developers/interactions/receiving-and-responding#responding-to-an-interaction.
-type press struct{ done chan channels.Receipt }
+type press chan channels.Receipt
 
-// taken says that the event was taken, or is nothing of ours; of nil it does nothing.
-func (p *press) taken(r channels.Receipt) {
-	if p == nil {
-		return
-	}
+// taken says that the event was taken, or is nothing of ours; of none it does nothing.
+func (p press) taken(r channels.Receipt) {
 	select {
-	case p.done <- r:
+	case p <- r:
 	default:
 	}
 }
 
 // begin answers an interaction as soon as it is taken, or says in time that it is not yet.
-func (l *link) begin(ctx context.Context, raw json.RawMessage) *press {
+func (l *link) begin(ctx context.Context, raw json.RawMessage) press {
 	var i interaction
 	if json.Unmarshal(raw, &i) != nil || i.ID == 0 || i.Token == "" {
 		return nil
 	}
-	one := &press{done: make(chan channels.Receipt, 1)}
+	one := make(press, 1)
 	if !l.presses.TryGo(func() error {
 		late := time.NewTimer(l.c.pace.press)
 		defer late.Stop()
 		var text string
 		select {
-		case r := <-one.done:
+		case r := <-one:
 			text = shownFor(&i, r)
 		case <-late.C:
 			text = textLate
@@ -65,7 +62,7 @@ func (l *link) begin(ctx context.Context, raw json.RawMessage) *press {
 			return nil
 		}
 		if err := l.c.respond(ctx, &i, text); err != nil {
-			l.c.log.DebugContext(ctx, "an interaction was not answered", "error", err)
+			l.c.Log.DebugContext(ctx, "an interaction was not answered", "error", err)
 		}
 		return nil
 	}) {
@@ -91,7 +88,7 @@ func shownFor(i *interaction, r channels.Receipt) string {
 
 // respond answers an interaction: a button without a trace, or with a line that only whoever
 // pressed it sees.
-func (c *Client) respond(ctx context.Context, i *interaction, text string) error {
+func (a *api) respond(ctx context.Context, i *interaction, text string) error {
 	answer := discordgo.InteractionResponse{Type: discordgo.InteractionResponseDeferredMessageUpdate}
 	if text != "" {
 		answer.Type = discordgo.InteractionResponseChannelMessageWithSource
@@ -102,7 +99,7 @@ func (c *Client) respond(ctx context.Context, i *interaction, text string) error
 	r := route{op: opRespond, method: http.MethodPost, path: "/interactions/" + i.ID.String() + "/" + i.Token + "/callback", major: i.ID.String()}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	return c.do(ctx, r, answer)
+	return a.do(ctx, r, answer)
 }
 
 // interacted makes EventAction of a button and EventMessage of a command.
@@ -123,10 +120,10 @@ func interacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 	e := channels.Event{Conversation: conv, Sender: sender(who), At: i.ID.at()}
 	switch {
 	case i.Type == interactionButton && i.Message != nil && i.Data.Code != "":
-		e.Kind, e.Key = channels.EventAction, key(h.bot, "action", i.ID.String())
+		e.Kind, e.Key = channels.EventAction, wire.Key(h.bot.String(), "action", i.ID.String())
 		e.Action = channels.Action{Code: i.Data.Code, MessageID: messageID(i.Message.ID)}
 	case i.Type == interactionCommand && i.Data.Name != "":
-		e.Kind, e.Key = channels.EventMessage, key(h.bot, "command", i.ID.String())
+		e.Kind, e.Key = channels.EventMessage, wire.Key(h.bot.String(), "command", i.ID.String())
 		e.Message = channels.Message{ID: "c" + messageID(i.ID), Text: strings.TrimSpace("/" + wire.Clean(i.Data.Name) + typed(i.Data.Options)), Mentioned: true}
 	default:
 		return nil, fmt.Errorf("interactions of type %d are not known here", i.Type)

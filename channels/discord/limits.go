@@ -43,14 +43,6 @@ type bucket struct {
 	reset time.Time
 }
 
-// A route is one of the platform's methods about one channel, guild or webhook.
-type route struct {
-	op     string // "POST /channels/{channel}/messages"
-	method string
-	path   string // below the address of the API
-	major  string // what it is about
-}
-
 // bucketOf is the name of the bucket that r counts in.
 func (l *limits) bucketOf(r route) string { return cmp.Or(l.names[r.op], r.op) + " " + r.major }
 
@@ -82,7 +74,7 @@ func (l *limits) ask(r route, now time.Time) error {
 }
 
 // learn notes what an answer says.
-func (l *limits) learn(r route, x *exchange, now time.Time) {
+func (l *limits) learn(r route, x *wire.Exchange, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden ||
@@ -114,7 +106,7 @@ func (l *limits) learn(r route, x *exchange, now time.Time) {
 }
 
 // limited is what a 429 says.
-func (l *limits) limited(r route, x *exchange, now time.Time) error {
+func (l *limits) limited(r route, x *wire.Exchange, now time.Time) error {
 	var said struct {
 		Message string      `json:"message"`
 		After   json.Number `json:"retry_after"`

@@ -59,7 +59,7 @@ func (c *Client) SetCommands(ctx context.Context, sets []channels.CommandSet) er
 	base := route{op: opCommands, method: http.MethodGet, path: "/applications/" + app.ID.String() + "/commands", major: app.ID.String()}
 	all := base
 	all.path += "?with_localizations=true"
-	have, err := ask[[]command](ctx, c, all, nil)
+	have, err := ask[[]command](ctx, c.api, all, nil)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (c *Client) SetCommands(ctx context.Context, sets []channels.CommandSet) er
 	var errs []error
 	change := func(op, method, path string, body any) {
 		r := route{op: op, method: method, path: path, major: base.major}
-		_, err := wire.Patiently(ctx, func() (*exchange, error) { return c.call(ctx, r, body) })
+		_, err := wire.Patiently(ctx, func() (*wire.Exchange, error) { return c.call(ctx, r, body) })
 		errs = append(errs, err)
 	}
 	for _, w := range want {

@@ -121,21 +121,9 @@ func (c *Client) ours(ctx context.Context, thread snowflake, err error) bool {
 	if errors.Is(err, errThread) {
 		return true
 	}
-	me, unknown := c.known(ctx)
+	me, unknown := c.myID(ctx)
 	p, unasked := c.place(ctx, thread)
 	return errors.Join(unknown, unasked) == nil && p.Owner == me
-}
-
-// around is the channel around a thread; 0: the conversation is none.
-func around(conv channels.Conversation) snowflake {
-	if conv.Kind != channels.Thread || conv.Place == string(conv.ID) {
-		return 0
-	}
-	up, err := parseConversation(channels.ConversationID(conv.Place))
-	if err != nil {
-		return 0
-	}
-	return up
 }
 
 // send makes the call.
@@ -172,8 +160,8 @@ func (c *Client) startThread(ctx context.Context, conv channels.Conversation, te
 	if up == 0 {
 		return fmt.Errorf("%s: %w: it is no thread that can be begun", opThread, channels.ErrGone)
 	}
-	if m, err := ask[message](ctx, c, about(opMessage, up, "messages", string(conv.ID)), nil); err == nil {
-		text = cmp.Or((&heard{link: &link{c: c}, bot: c.me().id}).content(&m).Text, text)
+	if m, err := ask[message](ctx, c.api, about(opMessage, up, "messages", string(conv.ID)), nil); err == nil {
+		text = cmp.Or(c.content(&m).Text, text)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	name := cmp.Or(strings.TrimSpace(render.Clip(line, 60)), "Answer")
@@ -238,11 +226,7 @@ func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.
 
 // Delete implements channels.Deleter.
 func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
-	err := c.change(ctx, opDelete, conv, id, nil)
-	if errors.Is(err, channels.ErrNoMessage) {
-		return nil
-	}
-	return err
+	return wire.Unless(c.change(ctx, opDelete, conv, id, nil), channels.ErrNoMessage)
 }
 
 // RemoveButtons implements channels.Unbuttoner.

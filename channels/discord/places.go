@@ -50,54 +50,62 @@ const mostPlaces = 50_000
 // placeWithin bounds the look-up of a place, which holds back what comes.
 const placeWithin = 3 * time.Second
 
+// places are what is known of the channels, threads and people of guilds.
+type places struct {
+	api   *api
+	cfg   *Config
+	known wire.Memory[snowflake, place] // what is missing is asked for
+	roles wire.Memory[snowflake, role]
+}
+
 // remember notes a channel of a guild.
-func (c *Client) remember(p place) {
+func (k *places) remember(p place) {
 	p.Last = nil // it grows old
-	c.places.Put(p.ID, p)
+	k.known.Put(p.ID, p)
 }
 
 // place is what is known of a channel of a guild; the platform is asked where it never told. One
 // that it cannot be asked about now is a plain channel for a minute: no other waits for it.
-func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
-	if p, ok := c.places.Get(id); ok && (p.again.IsZero() || time.Now().Before(p.again)) {
+func (k *places) place(ctx context.Context, id snowflake) (place, error) {
+	if p, ok := k.known.Get(id); ok && (p.again.IsZero() || time.Now().Before(p.again)) {
 		return p, nil
 	}
-	return c.askPlace(ctx, id)
+	return k.askPlace(ctx, id)
 }
 
 // askPlace asks the platform what a channel is.
-func (c *Client) askPlace(ctx context.Context, id snowflake) (place, error) {
+func (k *places) askPlace(ctx context.Context, id snowflake) (place, error) {
 	within, cancel := context.WithTimeout(ctx, placeWithin)
 	defer cancel()
-	p, err := wire.Patiently(within, func() (place, error) { return ask[place](within, c, about(opChannel, id), nil) })
+	p, err := wire.Patiently(within, func() (place, error) { return ask[place](within, k.api, about(opChannel, id), nil) })
 	switch {
 	case ctx.Err() != nil, errors.Is(err, channels.ErrUnauthorized):
 		return p, err
 	case err != nil && !wire.Final(err):
-		c.log.WarnContext(ctx, "the platform does not say what a channel is; it is asked again", "conversation_id", id.String(), "error", err)
+		k.api.Log.WarnContext(ctx, "the platform does not say what a channel is; it is asked again", "conversation_id", id.String(), "error", err)
 		p = place{Type: -1, again: time.Now().Add(time.Minute)} // of no type that is known
 	}
 	p.ID = id // of one that is closed to the bot nothing else is known
-	c.remember(p)
+	k.remember(p)
 	return p, nil
 }
 
 // unread says that the message which a thread of a person begins at must be read: with answers in
 // threads, nobody needs to name the bot in one that begins at a mention.
-func (c *Client) unread(p *place) bool {
-	return c.cfg.ReplyIn == InThread && (p.Type == typeThread || p.Type == typeThreadNews) && p.Parent != nil &&
-		p.Owner != c.me().id && !time.Now().Before(p.look)
+func (k *places) unread(p *place) bool {
+	return k.cfg.ReplyIn == InThread && (p.Type == typeThread || p.Type == typeThreadNews) && p.Parent != nil &&
+		p.Owner != k.api.me().id && !time.Now().Before(p.look)
 }
 
 // readStarter reads the message that a thread begins at, which has the thread's number. One that
 // the bot may not see is read again after a minute.
 //
 // Source: https://docs.discord.com/developers/resources/channel#start-thread-from-message.
-func (c *Client) readStarter(ctx context.Context, p place) error {
-	if !c.unread(&p) {
+func (k *places) readStarter(ctx context.Context, p place) error {
+	if !k.unread(&p) {
 		return nil
 	}
-	up, err := c.place(ctx, *p.Parent)
+	up, err := k.place(ctx, *p.Parent)
 	if err == nil && !up.again.IsZero() {
 		err = errUnknownPlace
 	}
@@ -107,52 +115,52 @@ func (c *Client) readStarter(ctx context.Context, p place) error {
 	p.look = time.Now().Add(24 * time.Hour)
 	if up.threads() { // a forum has no messages of its own
 		m, err := wire.Patiently(ctx, func() (message, error) {
-			return ask[message](ctx, c, about(opMessage, up.ID, "messages", p.ID.String()), nil)
+			return ask[message](ctx, k.api, about(opMessage, up.ID, "messages", p.ID.String()), nil)
 		})
 		switch {
 		case err == nil:
 			person := m.Author != nil && !m.Author.Bot && m.Webhook == ""
-			p.named = person && (&heard{link: &link{c: c}, bot: c.me().id}).content(&m).Mentioned
+			p.named = person && k.content(&m).Mentioned
 		case wire.Final(err):
 			p.look = time.Now().Add(time.Minute)
 		case !errors.Is(err, channels.ErrNoMessage):
 			return err
 		}
 	}
-	c.remember(p)
+	k.remember(p)
 	return nil
 }
 
 // conversation is where something happened: in a direct chat, or in a channel or thread of a
 // guild.
-func (c *Client) conversation(ctx context.Context, channel, guild snowflake, with *user) (channels.Conversation, place, error) {
+func (k *places) conversation(ctx context.Context, channel, guild snowflake, with *user) (channels.Conversation, place, error) {
 	switch {
 	case channel == 0:
 		return channels.Conversation{}, place{}, errors.New("it names no channel")
 	case guild == 0:
 		id := conversationID(channel)
-		conv := channels.Conversation{Channel: c.name, ID: id, Kind: channels.Direct, Place: string(id)}
+		conv := channels.Conversation{Channel: k.api.Name(), ID: id, Kind: channels.Direct, Place: string(id)}
 		if with != nil {
 			conv.Title = with.label()
 		}
 		return conv, place{ID: channel, Type: typeDirect}, nil
 	}
-	p, err := c.place(ctx, channel)
+	p, err := k.place(ctx, channel)
 	if err != nil {
 		return channels.Conversation{}, p, &again{err}
 	}
-	conv := c.inGuild(&p)
+	conv := k.inGuild(&p)
 	conv.Within = guild.String()
 	return conv, p, nil
 }
 
 // Within implements channels.Placer.
-func (c *Client) Within(ctx context.Context, id channels.ConversationID) (string, error) {
+func (k *places) Within(ctx context.Context, id channels.ConversationID) (string, error) {
 	channel, err := parseConversation(id)
 	if err != nil {
 		return "", err
 	}
-	p, err := c.place(ctx, channel)
+	p, err := k.place(ctx, channel)
 	if err == nil && !p.again.IsZero() {
 		err = errors.New("the platform does not say now what the channel is")
 	}
@@ -160,19 +168,14 @@ func (c *Client) Within(ctx context.Context, id channels.ConversationID) (string
 }
 
 // inGuild is the conversation that a channel or thread of a guild is.
-func (c *Client) inGuild(p *place) channels.Conversation {
+func (k *places) inGuild(p *place) channels.Conversation {
 	id := conversationID(p.ID)
-	conv := channels.Conversation{Channel: c.name, ID: id, Kind: channels.Group, Place: string(id), Title: wire.Clean(p.Name)}
+	conv := channels.Conversation{Channel: k.api.Name(), ID: id, Kind: channels.Group, Place: string(id), Title: wire.Clean(p.Name)}
 	if p.thread() && p.Parent != nil {
 		conv.Kind, conv.Place = channels.Thread, p.Parent.String()
 	}
 	return conv
 }
-
-// An again error is not the event's fault: it is told again.
-type again struct{ error }
-
-func (e *again) Unwrap() error { return e.error }
 
 // A guild as GUILD_CREATE tells it.
 //
@@ -195,25 +198,7 @@ type role struct {
 	} `json:"tags"`
 }
 
-// learn notes the channels of a guild, and which of them have messages that were not taken.
-func (l *link) learn(g guild) {
-	for _, r := range g.Roles {
-		l.c.roles.Put(r.ID, r)
-	}
-	var lately snowflake
-	if l.session.untold[g.ID] { // the bot was there before
-		lately = l.session.owed.lately
-	}
-	for _, p := range slices.Concat(g.Channels, g.Threads) {
-		p.Guild = g.ID
-		if p.Last != nil && l.c.serves(g.ID) {
-			l.session.owed.newest(p.ID, *p.Last, lately)
-		}
-		l.c.remember(p)
-	}
-}
-
 // serves says whether messages of a guild are handed in.
-func (c *Client) serves(guild snowflake) bool {
-	return guild == 0 || len(c.cfg.Guilds) == 0 || slices.Contains(c.cfg.Guilds, guild.String())
+func (k *places) serves(guild snowflake) bool {
+	return guild == 0 || len(k.cfg.Guilds) == 0 || slices.Contains(k.cfg.Guilds, guild.String())
 }

@@ -14,7 +14,7 @@ type told struct {
 	frame frame
 	raw   []byte // of one that cannot be read
 	err   error  // why not
-	press *press // of an interaction: what waits for its commit
+	press press  // of an interaction: what waits for its commit
 }
 
 // read reads frames until the connection ends. It never waits for what is done with them.

@@ -14,6 +14,9 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m, 8) } // they wait for the platform more than they work
 
+// format and mark need nothing of a channel.
+var format, mark = (*Client)(nil).Format, (*Client)(nil).Mark
+
 // patience bounds every wait.
 const patience = channelstest.Patience
 
@@ -32,8 +35,8 @@ func client(t *testing.T, api, token string) *Client {
 	cfg.Token, cfg.APIURL = channelstest.Literal(token), api
 	c := New("dc", cfg, slog.New(slog.DiscardHandler))
 	c.pace = quick()
-	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
-	t.Cleanup(c.wire.Close)
+	c.Refused.Every, c.Refused.Known = time.Hour, []time.Duration{time.Hour}
+	t.Cleanup(c.Wire.Close)
 	return c
 }
 

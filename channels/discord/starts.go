@@ -1,33 +1,12 @@
 package discord
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
-	"switchboard/channels"
 	"switchboard/internal/retry"
 )
-
-// gateway is what the platform says of beginning sessions.
-//
-// Source: https://docs.discord.com/developers/events/gateway#get-gateway-bot.
-type gateway struct {
-	URL    string `json:"url"`
-	Shards int    `json:"shards"`
-	Starts struct {
-		Total      int   `json:"total"`
-		Remaining  int   `json:"remaining"`
-		ResetAfter int64 `json:"reset_after"` // in ms
-	} `json:"session_start_limit"`
-}
-
-func (c *Client) gateway(ctx context.Context) (gateway, error) {
-	return ask[gateway](ctx, c, route{op: opGateway, method: http.MethodGet, path: "/gateway/bot"}, nil)
-}
 
 // few says that no more than a fifth of the day's starts is left: those are for somebody who
 // restarts the program. Who uses up all has the token reset by the platform.
@@ -110,78 +89,4 @@ func (s *starts) spare(p pace, g *gateway, now time.Time) time.Duration {
 		s.few = now
 	}
 	return s.few.Add(p.restart).Sub(now)
-}
-
-// mayBegin waits until another session may begin, and says where. A longer wait is the caller's,
-// as a RateLimitError says.
-func (c *Client) mayBegin(ctx context.Context) (address string, err error) {
-	wait, why := c.starts.wait(c.pace, time.Now())
-	if wait > c.pace.start {
-		return "", c.later(wait, why)
-	}
-	if !retry.Sleep(ctx, wait) {
-		return "", ctx.Err()
-	}
-	g, err := c.gateway(ctx)
-	if err != nil {
-		return "", err
-	}
-	if g.Shards > 1 {
-		return "", errSharded
-	}
-	if wait := c.starts.spare(c.pace, &g, time.Now()); wait > 0 {
-		return "", c.later(wait, g.left())
-	}
-	return g.URL, nil
-}
-
-func (c *Client) later(wait time.Duration, why string) error {
-	return &later{
-		why:   fmt.Sprintf("%s; the next session begins at %s", why, time.Now().Add(wait).UTC().Format("15:04:05 UTC")),
-		limit: channels.RateLimitError{Op: "identify", RetryAfter: min(wait, c.pace.startMost), Channel: true},
-	}
-}
-
-// A later error says why no session begins yet.
-type later struct {
-	why   string
-	limit channels.RateLimitError
-}
-
-func (e *later) Error() string { return e.why }
-func (e *later) Unwrap() error { return &e.limit }
-
-var errSharded = errors.New("the platform wants this bot split into shards, because it is in very many guilds; that is not supported: take it out of some, or use a bot of its own")
-
-// settle notes that a session began or was resumed. One after another that did not hold is good
-// when it has held.
-func (l *link) settle() {
-	l.since.CompareAndSwap(0, time.Now().UnixNano())
-	c := l.c
-	c.refused.Served(l.session.secret)
-	c.mu.Lock()
-	c.up = !c.shaky
-	c.mu.Unlock()
-	l.sink.Received()
-}
-
-// hold notes when the connection has held for long enough.
-func (l *link) hold() {
-	since := l.since.Load()
-	if since == 0 || l.held.Load() || time.Since(time.Unix(0, since)) < l.c.pace.holds {
-		return
-	}
-	l.held.Store(true)
-	l.c.starts.held()
-	l.c.mu.Lock()
-	l.c.up, l.c.shaky = true, false
-	l.c.mu.Unlock()
-	l.sink.Received()
-}
-
-// Connected implements channels.Connector.
-func (c *Client) Connected() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.up
 }

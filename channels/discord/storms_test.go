@@ -50,8 +50,8 @@ func (r *clockRig) begin(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Token, cfg.APIURL = channelstest.Literal(r.Token()), r.APIURL()
 	r.c = New("dc", cfg, slog.New(slog.DiscardHandler))
-	r.c.wire.Through(r.Dial)
-	t.Cleanup(r.c.wire.Close)
+	r.c.Wire.Through(r.Dial)
+	t.Cleanup(r.c.Wire.Close)
 }
 
 // keep runs the channel again whenever Run ends, with the pauses that the router makes, until the returned function

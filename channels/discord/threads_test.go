@@ -100,7 +100,7 @@ func TestThreadsOfPeopleAreTheirs(t *testing.T) {
 	if e := r.Took(t, 7)[6]; e.Message.Text != "and in Oslo" {
 		t.Errorf("%q comes", e.Message.Text)
 	}
-	r.until(t, func() bool { p, _ := r.c.places.Get(numberOf([]byte(`{"id":"` + asked.ID + `"}`))); return p.named })
+	r.until(t, func() bool { p, _ := r.c.known.Get(numberOf([]byte(`{"id":"` + asked.ID + `"}`))); return p.named })
 	r.SayIn(asked.ID, r.ada.ID, "and in Paris")
 	if e := r.Took(t, 8)[7]; !e.Message.Mentioned {
 		t.Error("a fault keeps the thread from the bot")

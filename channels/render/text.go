@@ -66,6 +66,30 @@ type Emitter interface {
 	Write(s string)
 }
 
+// Indent stands in front of an item's further lines, and InnerQuote in front of the lines of a
+// quote in a quote, where the platform shows an outermost quote itself.
+const (
+	Indent     = "    "
+	InnerQuote = "> "
+)
+
+// Front is what stands in front of a line in these spans. What a quote stands in is to the left of
+// it, not in its lines.
+func Front(in []Span) (front string) {
+	quoted := false
+	for _, s := range in {
+		switch {
+		case s.Kind == Item:
+			front += Indent
+		case s.Kind == Quote && quoted:
+			front += InnerQuote
+		case s.Kind == Quote:
+			front, quoted = "", true
+		}
+	}
+	return front
+}
+
 // stacks keeps the memory of Emit, which a splitter calls a dozen times a piece.
 var stacks = sync.Pool{New: func() any { return new([]Span) }}
 

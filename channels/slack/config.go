@@ -2,7 +2,6 @@ package slack
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"time"
@@ -12,11 +11,13 @@ import (
 	"switchboard/internal/secrets"
 )
 
+const kind = "slack"
+
 // Kind is how the program knows the platform.
 //
 // Source: https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests.
 var Kind = channels.Kind{
-	Name: "slack", Title: "Slack", LocalIDs: true,
+	Name: kind, Title: "Slack", LocalIDs: true,
 	Config: func() any { cfg := DefaultConfig(); return &cfg },
 	New:    func(name string, cfg any, log *slog.Logger) channels.Channel { return New(name, *cfg.(*Config), log) },
 	Steps: []string{
@@ -53,8 +54,8 @@ type Config struct {
 	AppToken channels.Credential `toml:"app_token"`
 	// SigningSecret is what the platform signs its calls with in mode events.
 	SigningSecret secrets.Secret `toml:"signing_secret"`
-	// Mode says how events come: socket (the bot connects) | events (the platform calls).
-	// Default socket.
+	// Mode says how events come: socket (the bot connects) | events (the platform calls), which
+	// is not available yet: nothing of the program is reached from outside. Default socket.
 	Mode string `toml:"mode"`
 	// APIURL is where the Web API is; empty: the platform's own.
 	APIURL string `toml:"api_url"`
@@ -66,9 +67,6 @@ type Config struct {
 	// ReplyIn says where a mention in a channel is answered: thread | channel. Default
 	// thread.
 	ReplyIn string `toml:"reply_in"`
-	// EventsURL is where the platform reaches Handler. Whoever serves Handler sets it; while
-	// it is empty, mode events is not available.
-	EventsURL string `toml:"-"`
 }
 
 const (
@@ -81,28 +79,9 @@ func DefaultConfig() Config {
 	return Config{Mode: ModeSocket, PingInterval: defaultPing, Command: "/switchboard", ReplyIn: ReplyInThread}
 }
 
-// What tokens look like. What does not look so is not sent.
-//
-// Source: https://docs.slack.dev/authentication/tokens.
-var (
-	botShape = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
-	appShape = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
-
-	errBotShape = errors.New("it does not look like xoxb-…; it stands under OAuth & Permissions of the app")
-	errAppShape = errors.New("it does not look like xapp-…; it stands under Basic Information, App-Level Tokens")
-)
-
 // CheckCredential says what is wrong with the shape of the credential that key names, for
 // settings that hold it literally. The text does not repeat it.
-func (c Config) CheckCredential(key string, s secrets.Secret) error {
-	switch {
-	case key == "bot_token" && !botShape.MatchString(s.Reveal()):
-		return errBotShape
-	case key == "app_token" && !appShape.MatchString(s.Reveal()):
-		return errAppShape
-	}
-	return nil
-}
+func (c Config) CheckCredential(key string, s secrets.Secret) error { return tokens.Check(key, s) }
 
 // IDs says what the IDs of people and of places look like.
 //
@@ -118,27 +97,12 @@ var commandShape = regexp.MustCompile(`^/[a-z0-9_-]{1,31}$`)
 // Validate returns all that is wrong, joined; each error begins with the key below
 // [channels.NAME] it speaks of and a colon.
 func (c Config) Validate() error {
-	var errs []error
-	switch c.Mode {
-	case ModeSocket:
-	case ModeEvents:
-		if c.SigningSecret.Reveal() == "" {
-			errs = append(errs, errors.New(`signing_secret: is needed with mode = "events"; it stands under Basic Information of the app`))
-		}
-	default:
-		errs = append(errs, fmt.Errorf("mode: %q is not one of socket, events", c.Mode))
-	}
-	if c.APIURL != "" && !wire.IsAddress(c.APIURL) {
-		errs = append(errs, errors.New(`api_url: is not an address such as "http://127.0.0.1:8082/api/"`))
-	}
-	if c.PingInterval < 100*time.Millisecond || c.PingInterval > mostPing {
-		errs = append(errs, fmt.Errorf("ping_interval: is not between 100ms and %s", mostPing))
-	}
-	if !commandShape.MatchString(c.Command) {
-		errs = append(errs, fmt.Errorf("command: %q is no slash command such as /switchboard", c.Command))
-	}
-	if c.ReplyIn != ReplyInThread && c.ReplyIn != ReplyInChannel {
-		errs = append(errs, fmt.Errorf("reply_in: %q is not one of thread, channel", c.ReplyIn))
-	}
-	return errors.Join(errs...)
+	return errors.Join(
+		wire.Require(c.Mode == ModeSocket || c.Mode == ModeEvents, "mode: %q is not one of socket, events", c.Mode),
+		wire.Require(c.Mode != ModeEvents || c.SigningSecret.Reveal() != "", `signing_secret: is needed with mode = "events"; it stands under Basic Information of the app`),
+		wire.RequireAddress(c.APIURL, "http://127.0.0.1:8082/api/"),
+		wire.Require(c.PingInterval >= 100*time.Millisecond && c.PingInterval <= mostPing, "ping_interval: is not between 100ms and %s", mostPing),
+		wire.Require(commandShape.MatchString(c.Command), "command: %q is no slash command such as /switchboard", c.Command),
+		wire.Require(c.ReplyIn == ReplyInThread || c.ReplyIn == ReplyInChannel, "reply_in: %q is not one of thread, channel", c.ReplyIn),
+	)
 }

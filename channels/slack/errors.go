@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // What the platform says of credentials, of conversations that are closed to the bot, and
@@ -33,7 +34,7 @@ var (
 )
 
 // refusal is a complete error reply as the program knows it.
-func (c *Client) refusal(op string, x *exchange) error {
+func (a *api) refusal(op string, x *exchange) error {
 	code := x.reply.Error
 	words := code
 	if len(x.reply.Metadata.Messages) > 0 {
@@ -48,30 +49,30 @@ func (c *Client) refusal(op string, x *exchange) error {
 			Op: op, RetryAfter: x.RetryAfter(), Channel: slices.Contains(limitErrors, code), Err: errors.New(words),
 		}
 	case slices.Contains(credentialErrors, code):
-		return fmt.Errorf("%s: %w: %s", op, channels.ErrUnauthorized, words)
+		return wire.Refused(op, channels.ErrUnauthorized, words)
 	case slices.Contains(goneErrors, code):
-		return fmt.Errorf("%s: %w: %s", op, channels.ErrGone, words)
+		return wire.Refused(op, channels.ErrGone, words)
 	case slices.Contains(missingErrors, code):
-		return fmt.Errorf("%s: %w: %s", op, channels.ErrNoMessage, words)
+		return wire.Refused(op, channels.ErrNoMessage, words)
 	case slices.Contains(unknownErrors, code):
 		return fmt.Errorf("%s: %s: some of it may have been done", op, words)
 	}
 	return &channels.RefusedError{Op: op, Reason: words, Temporary: slices.Contains(temporaryErrors, code)}
 }
 
-// outcome is what became of a call, of which the library says err.
-func (c *Client) outcome(op string, x *exchange, err error) error {
+// outcome is what became of a call.
+func (a *api) outcome(op string, x *exchange) error {
 	switch {
 	case x.ok():
 		return nil
 	case x.reply != nil:
-		return c.refusal(op, x)
+		return a.refusal(op, x)
 	case x.Status == http.StatusTooManyRequests:
-		return &channels.RateLimitError{Op: op, RetryAfter: x.RetryAfter(), Err: errors.New("too many requests")}
+		return x.TooManyRequests(op)
 	case x.Status != 0:
 		return fmt.Errorf("%s: the answer is %d and none of the Web API", op, x.Status)
-	case err == nil:
+	case x.Err == nil && x.Said == nil:
 		return nil
 	}
-	return x.Unanswered(op, c.api, err, nil)
+	return x.Unanswered(op, a.API+"/", nil)
 }

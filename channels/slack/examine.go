@@ -74,9 +74,8 @@ func (c *Client) findLimit(ctx context.Context, me *self) bool {
 			ID string `json:"id"`
 		} `json:"channels"`
 	}
-	here, _, err := ask[list](ctx, c, "users.conversations", callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, err := lib.GetConversationsForUserContext(ctx, &slack.GetConversationsForUserParameters{Types: types, Limit: pageSize, ExcludeArchived: true})
-		return err
+	here, _, err := ask[list](ctx, c.api, "users.conversations", wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.GetConversationsForUserContext(ctx, &slack.GetConversationsForUserParameters{Types: types, Limit: pageSize, ExcludeArchived: true}))
 	})
 	if err != nil || len(here.Channels) == 0 {
 		return false
@@ -110,10 +109,7 @@ func scopesOf(me *self) []channels.Finding {
 // examineSocket asks for an address of a socket, which shows that the app-level token is
 // good and Socket Mode on. It opens none.
 func (c *Client) examineSocket(ctx context.Context) channels.Finding {
-	_, err := c.call(ctx, "apps.connections.open", callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, err := lib.StartSocketModeContext(ctx)
-		return err
-	})
+	_, err := c.call(ctx, "apps.connections.open", wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error { return wire.Err(lib.StartSocketModeContext(ctx)) })
 	if err != nil {
 		return channels.Finding{
 			Text: "app_token: " + err.Error(),

@@ -41,17 +41,19 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 	if err != nil {
 		return "", err
 	}
-	if out.Open == nil || len(out.Body.Files) > maxFiles {
-		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("its files cannot be opened, or are more than %d", maxFiles)}
+	files, err := wire.Open(out, maxFiles)
+	if err != nil {
+		return "", wire.Refuse(op, err)
 	}
+	defer files.Close()
 	var summaries []slack.FileSummary
 	var ids []string
-	for _, f := range out.Body.Files {
-		id, err := c.upload(ctx, out, f)
+	for i, f := range files {
+		id, err := c.upload(ctx, f, out.Body.Files[i].Size)
 		if err != nil {
 			return "", err
 		}
-		summaries, ids = append(summaries, slack.FileSummary{ID: id, Title: wire.PlainName(f.Name)}), append(ids, id)
+		summaries, ids = append(summaries, slack.FileSummary{ID: id, Title: f.Name}), append(ids, id)
 	}
 	params := slack.CompleteUploadExternalParameters{Files: summaries, Channel: channel, ThreadTimestamp: thread}
 	if out.Body.Text != "" {
@@ -66,7 +68,7 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 			return "", unsent("note", err)
 		}
 	}
-	if _, err = c.call(ctx, op, callTimeout, with((*slack.Client).CompleteUploadExternalContext, params)); err != nil {
+	if _, err = c.call(ctx, op, wire.CallTimeout, wire.With((*slack.Client).CompleteUploadExternalContext, params)); err != nil {
 		return "", err
 	}
 	if ts, _ := c.shareOf(ctx, ids[0], channel); ts != "" {
@@ -76,24 +78,24 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 }
 
 // upload brings the bytes of a file. Whatever goes wrong here, nothing is shown.
-func (c *Client) upload(ctx context.Context, out channels.Outbound, f channels.File) (id string, err error) {
+func (c *Client) upload(ctx context.Context, f *wire.File, size int64) (id string, err error) {
 	const op = "files.getUploadURLExternal"
-	if f.Size <= 0 || f.Size > maxFile {
+	if size <= 0 || size > maxFile {
 		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("%q is empty or too large", f.Name)}
 	}
 	type place struct {
 		URL string `json:"upload_url"`
 		ID  string `json:"file_id"`
 	}
-	to, _, err := ask[place](ctx, c, op, callTimeout,
-		with((*slack.Client).GetUploadURLExternalContext, slack.GetUploadURLExternalParameters{FileName: wire.PlainName(f.Name), FileSize: int(f.Size)}))
+	to, _, err := ask[place](ctx, c.api, op, wire.CallTimeout,
+		wire.With((*slack.Client).GetUploadURLExternalContext, slack.GetUploadURLExternalParameters{FileName: f.Name, FileSize: int(size)}))
 	if err != nil {
 		return "", unsent(op, err)
 	}
 	if !idShape.MatchString(to.ID) {
 		return "", &channels.RefusedError{Op: op, Reason: "the answer names no place for the file", Temporary: true}
 	}
-	if err := c.put(ctx, out, f, to.URL); err != nil {
+	if err := c.put(ctx, f, size, to.URL); err != nil {
 		return "", unsent("upload", err)
 	}
 	return to.ID, nil
@@ -110,36 +112,31 @@ func unsent(op string, err error) error {
 }
 
 // put sends the bytes of a file where the platform said.
-func (c *Client) put(ctx context.Context, out channels.Outbound, f channels.File, address string) error {
+func (c *Client) put(ctx context.Context, f *wire.File, size int64, address string) error {
 	const op = "upload"
 	u, err := url.Parse(address)
 	if err != nil || !c.mayTrust(u) {
 		return &channels.RefusedError{Op: op, Reason: "the platform names a place for the file that is not its own"}
 	}
-	r, err := out.Open(f)
-	if err != nil {
-		return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("open %q: %v", f.Name, err)}
-	}
-	defer func() { _ = r.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	ctx, cancel := context.WithTimeout(ctx, wire.UploadTimeout)
 	defer cancel()
 	x := &wire.Exchange{}
-	req, err := http.NewRequestWithContext(x.In(ctx), http.MethodPost, address, io.LimitReader(r, f.Size))
+	req, err := http.NewRequestWithContext(x.In(ctx), http.MethodPost, address, io.LimitReader(f, size))
 	if err != nil {
 		return err
 	}
-	req.ContentLength = f.Size
+	req.ContentLength = size
 	req.Header.Set("Content-Type", "application/octet-stream")
-	resp, err := c.wire.Do(req)
+	resp, err := c.Wire.Do(req)
 	if err != nil {
-		return x.Unanswered(op, u.Host, err, nil)
+		return x.Unanswered(op, u.Host, nil)
 	}
 	_ = resp.Body.Close()
 	switch {
 	case x.Status == http.StatusOK:
 		return nil
 	case x.Status == http.StatusTooManyRequests:
-		return &channels.RateLimitError{Op: op, RetryAfter: x.RetryAfter(), Err: errors.New("too many requests")}
+		return x.TooManyRequests(op)
 	}
 	return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("the answer is %d", x.Status), Temporary: x.Status >= http.StatusInternalServerError}
 }
@@ -184,11 +181,11 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	if err != nil || address == "" || !c.mayTrust(u) {
 		return &channels.RefusedError{Op: op, Reason: "the file is not kept by the platform itself"}
 	}
-	acc, err := c.open()
+	login, err := c.Login()
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	return c.wire.Download(ctx, address, http.Header{"Authorization": {"Bearer " + acc.bot.Reveal()}}, w, func(h http.Header) error {
+	return c.Wire.Download(ctx, address, http.Header{"Authorization": {"Bearer " + login.Token.Reveal()}}, w, func(h http.Header) error {
 		if shown, _, _ := mime.ParseMediaType(h.Get("Content-Type")); shown == "text/html" && !strings.HasPrefix(f.Type, "text/html") {
 			return errors.New("the platform asks to sign in; the scope files:read is needed")
 		}

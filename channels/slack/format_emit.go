@@ -129,25 +129,18 @@ func (e *emitter) Open(s render.Span, _ []render.Span) {
 		if e.open[render.Quote] == 1 {
 			e.begin(quoted)
 		} else {
-			e.front(inner)
+			e.front(render.InnerQuote)
 		}
 	case render.Item:
 		switch {
 		case !s.Continued:
 			e.front(s.Value)
 		case len(e.text) > 0:
-			e.front(indent)
+			e.front(render.Indent)
 		}
 	default:
 	}
 }
-
-// indent stands in front of an item's further lines, inner in front of the lines of a
-// quote in a quote.
-const (
-	indent = "    "
-	inner  = "> "
-)
 
 // Close implements render.Emitter.
 func (e *emitter) Close(s render.Span, _ []render.Span) {
@@ -183,22 +176,7 @@ func (e *emitter) Line(in []render.Span) {
 	if e.code {
 		return
 	}
-	quotes := 0
-	var b strings.Builder
-	for _, s := range in {
-		switch s.Kind {
-		case render.Quote:
-			if quotes++; quotes == 1 {
-				b.Reset()
-			} else {
-				b.WriteString(inner)
-			}
-		case render.Item:
-			b.WriteString(indent)
-		default:
-		}
-	}
-	e.prefix = b.String()
+	e.prefix = render.Front(in)
 }
 
 // front writes what stands in front of a line, without any look.

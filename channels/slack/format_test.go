@@ -51,7 +51,7 @@ var looks = []struct{ markdown, text, rich string }{
 
 func TestFormatLooksAsItIsMeant(t *testing.T) {
 	t.Parallel()
-	c := &Client{}
+	c := New("sl", Config{}, discard())
 	for _, l := range looks {
 		bodies := c.Format(render.Parse(l.markdown), c.Features(channels.Conversation{}))
 		if len(bodies) != 1 {
@@ -68,7 +68,7 @@ func TestFormatLooksAsItIsMeant(t *testing.T) {
 
 func TestMarkStandsInTextAndBlocks(t *testing.T) {
 	t.Parallel()
-	c := &Client{}
+	c := New("sl", Config{}, discard())
 	for _, markdown := range []string{"text **b**", "```\ncode\n```"} {
 		body := c.Format(render.Parse(markdown), c.Features(channels.Conversation{}))[0]
 		marked := c.Mark(body, "(repeated) ", "\nbelow")
@@ -90,7 +90,7 @@ func FuzzFormat(f *testing.F) {
 	f.Add(strings.Repeat("| a | b |\n", 3) + strings.Repeat("<!channel> \"q\" \\ \n", 500))
 	f.Add("> > a\n> ```\n> x\n> ```\n> - y\n\n||z||")
 	f.Fuzz(func(t *testing.T, markdown string) {
-		c := &Client{}
+		c := New("sl", Config{}, discard())
 		features := c.Features(channels.Conversation{})
 		for _, body := range c.Format(render.Parse(markdown), features) {
 			if n := render.Units(body.Text); n > maxText+1 {

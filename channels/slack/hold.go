@@ -115,9 +115,7 @@ func (l *line) opens(it *item) (since mark, ok bool) {
 	if e == nil || e.Kind != channels.EventMessage || e.Conversation.Kind != channels.Direct && !e.Message.Mentioned || l.c.paces.isLimited() {
 		return mark{}, false
 	}
-	l.session.mu.Lock()
-	defer l.session.mu.Unlock()
-	known, marked := l.marks[it.history]
+	known, marked := l.marks.marked(it.history, nil)
 	if !marked {
 		return mark{ts: tsOf(l.alive)}, true
 	}
@@ -187,7 +185,7 @@ func (l *line) settle(ctx context.Context, g *gap) error {
 
 // later has a gap that could not be read read again, behind the others.
 func (l *line) later(ctx context.Context, g *gap) {
-	l.c.log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", string(g.id), "error", g.err)
+	l.c.Log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", string(g.id), "error", g.err)
 	g.failing = cmp.Or(g.failing, time.Now())
 	time.AfterFunc(l.c.pace.mostAgain, func() {
 		l.mu.Lock()
@@ -277,39 +275,4 @@ func (l *line) overdue(g *gap, now time.Time) (until time.Time) {
 		g.held[i].unread = true
 	}
 	return time.Time{}
-}
-
-// together is one message that is told twice: what either says of it counts. What else they differ in is
-// as first says it.
-func (s *session) together(ctx context.Context, first, second item) item {
-	if first.said == nil || second.said == nil || first.event.Kind != channels.EventMessage || second.event.Kind != channels.EventMessage {
-		return first
-	}
-	m, other := *first.said, second.said
-	if len(other.Files) > len(m.Files) {
-		m.Files = other.Files
-	}
-	if len(other.Forwarded) > len(m.Forwarded) {
-		m.Forwarded = other.Forwarded
-	}
-	if other.Type == typeMention {
-		m.Type = typeMention
-	}
-	for _, field := range [][2]*string{
-		{&m.Text, &other.Text},
-		{&m.ThreadTS, &other.ThreadTS},
-		{&m.ParentUser, &other.ParentUser},
-		{&m.ChannelType, &other.ChannelType},
-		{&m.UserTeam, &other.UserTeam},
-		{&m.SourceTeam, &other.SourceTeam},
-		{&m.Team, &other.Team},
-	} {
-		*field[0] = cmp.Or(*field[0], *field[1])
-	}
-	it, err := s.said(ctx, &m)
-	if err != nil || it.event == nil {
-		return first
-	}
-	it.envelope, it.came, it.unread = first.envelope, first.came, first.unread || second.unread
-	return it
 }

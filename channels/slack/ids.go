@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/channels/wire"
 )
 
 // A ts names a message in its channel: seconds and microseconds.
@@ -91,57 +90,4 @@ func newer(a, b string) string {
 		return b
 	}
 	return a
-}
-
-// An account is the bot in its workspace: the beginning of every key. Nothing in a key
-// holds a colon but the end, so two different things never share one.
-type account string
-
-// key is the key of what the parts name among things of a kind.
-func (a account) key(kind string, parts ...string) channels.EventKey {
-	return channels.EventKey(string(a) + ":" + kind + ":" + strings.Join(parts, ":"))
-}
-
-// undecodable names an event by its ID, or by its bytes where that cannot be read either.
-func (a account) undecodable(event string, raw []byte) channels.EventKey {
-	if event == "" {
-		return a.key("bytes", wire.Fingerprint(raw))
-	}
-	return a.key("event", event)
-}
-
-// A mark says how far the history of a channel or thread was read.
-type mark struct {
-	ts        string
-	mentioned bool // thread: the bot was named in it, so later messages need not
-	root      bool // thread: the channel's history was read up to its first message
-	group     bool // the channel is a group message
-}
-
-// String is the mark as it is stored.
-func (m mark) String() string {
-	flags := ""
-	for _, f := range []struct {
-		on   bool
-		sign string
-	}{{m.mentioned, "m"}, {m.root, "r"}, {m.group, "g"}} {
-		if f.on {
-			flags += f.sign
-		}
-	}
-	if flags != "" {
-		return m.ts + "," + flags
-	}
-	return m.ts
-}
-
-// parseMark is the reverse; ok is false for what is no mark of ours.
-func parseMark(text string) (m mark, ok bool) {
-	ts, flags, _ := strings.Cut(text, ",")
-	if !tsShape.MatchString(ts) {
-		return mark{}, false
-	}
-	return mark{
-		ts: ts, mentioned: strings.Contains(flags, "m"), root: strings.Contains(flags, "r"), group: strings.Contains(flags, "g"),
-	}, true
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // The channel_type of a group message, and of a direct one; the type of a mention.
@@ -23,16 +24,16 @@ const (
 // has a payload in testdata/events.json, with the page that shows it or lists its fields.
 //
 // Source: https://docs.slack.dev/reference/events.
-var kinds = map[string]func(*session, context.Context, json.RawMessage) (item, error){
-	"message":               (*session).anyMessage,
-	"app_mention":           (*session).anyMessage,
-	"reaction_added":        (*session).reacted,
-	"reaction_removed":      (*session).reacted,
-	"member_joined_channel": (*session).joined,
-	"channel_left":          (*session).left,
-	"group_left":            (*session).left,
-	"channel_id_changed":    (*session).moved,
-	"agent_session_stopped": (*session).stopped,
+var kinds = map[string]func(*reader, context.Context, json.RawMessage) (item, error){
+	"message":               (*reader).anyMessage,
+	"app_mention":           (*reader).anyMessage,
+	"reaction_added":        event((*reader).reacted),
+	"reaction_removed":      event((*reader).reacted),
+	"member_joined_channel": event((*reader).joined),
+	"channel_left":          event((*reader).left),
+	"group_left":            event((*reader).left),
+	"channel_id_changed":    event((*reader).moved),
+	"agent_session_stopped": event((*reader).stopped),
 
 	"app_home_opened": nil, "app_context_changed": nil, "app_uninstalled": nil, "tokens_revoked": nil, "app_rate_limited": nil,
 	"assistant_thread_started": nil, "assistant_thread_context_changed": nil, "agent_session_title_changed": nil,
@@ -75,8 +76,16 @@ var subtypes = map[string]verdict{
 	"app_conversation_leave": nothing,
 }
 
+// A reader makes items of what the platform tells the bot, in one Run.
+type reader struct {
+	c     *Client
+	me    *self
+	acct  string // what every key begins with
+	marks *marks
+}
+
 // callback reads what the Events API tells.
-func (s *session) callback(raw json.RawMessage) (item, error) {
+func (r *reader) callback(raw json.RawMessage) (item, error) {
 	var w callback
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return item{}, err
@@ -97,25 +106,23 @@ func (s *session) callback(raw json.RawMessage) (item, error) {
 	case read == nil:
 		return item{}, nil
 	}
-	return read(s, context.Background(), w.Event)
+	return read(r, context.Background(), w.Event)
 }
 
-func (s *session) anyMessage(ctx context.Context, raw json.RawMessage) (item, error) {
+func (r *reader) anyMessage(ctx context.Context, raw json.RawMessage) (item, error) {
 	var m wireMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return item{}, err
 	}
 	if m.ChannelType == typeGroup {
-		s.mu.Lock()
-		s.groups[m.Channel] = true
-		s.mu.Unlock()
+		r.marks.group(m.Channel)
 	}
-	return s.message(ctx, &m)
+	return r.message(ctx, &m)
 }
 
 // message reads a message, however it came. One that the platform or a bot wrote is
 // nothing.
-func (s *session) message(ctx context.Context, m *wireMessage) (item, error) {
+func (r *reader) message(ctx context.Context, m *wireMessage) (item, error) {
 	what, known := subtypes[m.Subtype]
 	if !known {
 		return item{}, fmt.Errorf("a message of the kind %.40q, which is not known here", m.Subtype)
@@ -125,47 +132,47 @@ func (s *session) message(ctx context.Context, m *wireMessage) (item, error) {
 	}
 	switch what {
 	case says:
-		return s.said(ctx, m)
+		return r.said(ctx, m)
 	case changes:
-		return s.changed(ctx, m)
+		return r.changed(ctx, m)
 	case removes:
-		return s.removed(ctx, m)
+		return r.removed(ctx, m)
 	}
 	return item{}, nil
 }
 
 // byPerson says whether a person wrote m, and neither this bot nor another.
-func (s *session) byPerson(m *wireMessage) bool {
-	return m != nil && m.BotID == "" && m.User != "" && m.User != s.me.User && m.User != "USLACKBOT" && subtypes[m.Subtype] == says
+func (r *reader) byPerson(m *wireMessage) bool {
+	return m != nil && m.BotID == "" && m.User != "" && m.User != r.me.User && m.User != "USLACKBOT" && subtypes[m.Subtype] == says
 }
 
 // said makes EventMessage of what somebody wrote. A message in a channel and the mention
 // that it is are told apart by the platform; they have the same key.
-func (s *session) said(ctx context.Context, m *wireMessage) (item, error) {
+func (r *reader) said(ctx context.Context, m *wireMessage) (item, error) {
 	if m.Type == typeMention {
 		m.Subtype = ""
 	}
-	if !s.byPerson(m) {
+	if !r.byPerson(m) {
 		return item{}, nil
 	}
 	if m.ThreadTS != "" {
-		s.c.threads.Put(messageRef{m.Channel, m.TS}, m.ThreadTS)
+		r.c.threads.Put(messageRef{m.Channel, m.TS}, m.ThreadTS)
 	}
 	it := item{said: m, event: &channels.Event{
-		Key: s.acct.key("message", m.Channel, m.TS), Kind: channels.EventMessage, Sender: s.sender(ctx, m),
-		Message: s.c.content(ctx, m, s.me), At: instant(m.TS),
+		Key: wire.Key(r.acct, "message", m.Channel, m.TS), Kind: channels.EventMessage, Sender: r.sender(ctx, m),
+		Message: r.c.content(ctx, m, r.me), At: instant(m.TS),
 	}}
-	s.put(&it, nil)
+	r.put(&it, nil)
 	return it, nil
 }
 
 // put says where an item's message stands, by what was taken and by ahead, which is to be.
-func (s *session) put(it *item, ahead marks) {
+func (r *reader) put(it *item, ahead notes) {
 	if it.said == nil {
 		return
 	}
-	e, named := it.event, names(it.said, s.me)
-	at := s.place(it.said, named, ahead)
+	e, named := it.event, names(it.said, r.me)
+	at := r.place(it.said, named, ahead)
 	it.history, e.Conversation = at.history, at.conversation
 	if e.Kind == channels.EventMessage || e.Kind == channels.EventEdited {
 		e.Message.Mentioned = named || at.named
@@ -174,20 +181,20 @@ func (s *session) put(it *item, ahead marks) {
 		return
 	}
 	if e.Mark = at.mark; it.unread {
-		e.Mark = s.unmoved(at, ahead)
+		e.Mark = r.unmoved(at, ahead)
 	}
 }
 
 // unmoved is a mark that says whether the thread is the bot's, and passes over nothing: what came before
 // was not read. Without a thread there is none.
-func (s *session) unmoved(at where, ahead marks) channels.Mark {
+func (r *reader) unmoved(at where, ahead notes) channels.Mark {
 	id := at.mark.Conversation
 	read, ok := parseMark(at.mark.Value)
 	_, thread, err := parseConversation(id)
 	if !ok || err != nil || thread == "" || !read.mentioned {
 		return channels.Mark{}
 	}
-	before, _ := s.marked(id, ahead)
+	before, _ := r.marks.marked(id, ahead)
 	read.ts, read.root = cmp.Or(before.ts, thread), before.root
 	return channels.Mark{Conversation: id, Value: read.String()}
 }
@@ -202,14 +209,14 @@ type where struct {
 
 // place says where m stands. A mention in a channel begins a thread, which is its
 // conversation; in a thread where the bot was named later messages need not name it.
-func (s *session) place(m *wireMessage, mentioned bool, ahead marks) where {
+func (r *reader) place(m *wireMessage, mentioned bool, ahead notes) where {
 	channel := conversationID(m.Channel, "")
-	group := m.ChannelType == typeGroup || s.isGroup(m.Channel)
+	group := m.ChannelType == typeGroup || r.marks.isGroup(m.Channel)
 	direct := isDirect(m.Channel) || m.ChannelType == typeDirect
 	inThread := m.ThreadTS != "" && m.ThreadTS != m.TS
 	thread := conversationID(m.Channel, cmp.Or(m.ThreadTS, m.TS))
-	before, _ := s.marked(thread, ahead) // once the bot was named in a thread, later messages in it need not
-	w := where{conversation: channels.Conversation{Channel: s.c.name, ID: channel, Kind: channels.Group, Place: m.Channel}, history: channel}
+	before, _ := r.marks.marked(thread, ahead) // once the bot was named in a thread, later messages in it need not
+	w := where{conversation: channels.Conversation{Channel: r.c.Name(), ID: channel, Kind: channels.Group, Place: m.Channel}, history: channel}
 	read := mark{ts: m.TS, group: group}
 	switch {
 	case direct:
@@ -219,15 +226,15 @@ func (s *session) place(m *wireMessage, mentioned bool, ahead marks) where {
 		}
 	case inThread:
 		w.conversation.ID, w.conversation.Kind, w.history = thread, channels.Thread, thread
-		w.named = before.mentioned || m.ParentUser == s.me.User
+		w.named = before.mentioned || m.ParentUser == r.me.User
 		read.mentioned = mentioned || w.named
-	case mentioned && s.c.cfg.ReplyIn == ReplyInThread && !group, before.mentioned:
+	case mentioned && r.c.cfg.ReplyIn == ReplyInThread && !group, before.mentioned:
 		w.conversation.ID, w.conversation.Kind = thread, channels.Thread
 		read.mentioned, read.root = true, true
-		w.mark = s.mark(thread, read, ahead)
+		w.mark = r.marks.mark(thread, read, ahead)
 		return w
 	}
-	w.mark = s.mark(w.history, read, ahead)
+	w.mark = r.marks.mark(w.history, read, ahead)
 	return w
 }
 
@@ -235,21 +242,21 @@ func (s *session) place(m *wireMessage, mentioned bool, ahead marks) where {
 // Slack Connect.
 //
 // Source: https://docs.slack.dev/apis/slack-connect/.
-func (s *session) sender(ctx context.Context, m *wireMessage) channels.Sender {
-	return s.user(ctx, m.User, cmp.Or(m.UserTeam, m.SourceTeam, m.Team))
+func (r *reader) sender(ctx context.Context, m *wireMessage) channels.Sender {
+	return r.user(ctx, m.User, cmp.Or(m.UserTeam, m.SourceTeam, m.Team))
 }
 
-func (s *session) user(ctx context.Context, id, team string) channels.Sender {
-	who := s.whose(id, team)
-	who.Label = s.c.nameOf(ctx, id)
+func (r *reader) user(ctx context.Context, id, team string) channels.Sender {
+	who := r.whose(id, team)
+	who.Label = r.c.nameOf(ctx, id)
 	return who
 }
 
 // whose is the sender with an ID, without their name.
-func (s *session) whose(id, team string) channels.Sender {
-	own := team == "" || team == s.me.Team || team == s.me.Enterprise
+func (r *reader) whose(id, team string) channels.Sender {
+	own := team == "" || team == r.me.Team || team == r.me.Enterprise
 	if own {
-		team = cmp.Or(s.me.Enterprise, s.me.Team)
+		team = cmp.Or(r.me.Enterprise, r.me.Team)
 	}
 	return channels.Sender{ID: id, Team: team, Guest: !own}
 }
@@ -258,30 +265,30 @@ func (s *session) whose(id, team string) channels.Sender {
 // nothing that anybody wrote.
 //
 // Source: https://docs.slack.dev/reference/events/message/message_changed.
-func (s *session) changed(ctx context.Context, m *wireMessage) (item, error) {
+func (r *reader) changed(ctx context.Context, m *wireMessage) (item, error) {
 	now, before := m.Now, m.Before
 	if now == nil || !tsShape.MatchString(now.TS) {
 		return item{}, errors.New("it does not say what was changed")
 	}
 	if now.Subtype == "tombstone" { // taken back, with answers in its thread
-		return s.removed(ctx, &wireMessage{Channel: m.Channel, ChannelType: m.ChannelType, DeletedTS: now.TS, EventTS: m.EventTS, Before: before})
+		return r.removed(ctx, &wireMessage{Channel: m.Channel, ChannelType: m.ChannelType, DeletedTS: now.TS, EventTS: m.EventTS, Before: before})
 	}
 	now.Channel, now.ChannelType = m.Channel, m.ChannelType
 	same := before != nil && before.Text == now.Text && slices.EqualFunc(before.Files, now.Files, func(a, b wireFile) bool { return a.ID == b.ID })
-	if same || now.Edited == nil || !s.byPerson(now) {
+	if same || now.Edited == nil || !r.byPerson(now) {
 		return item{}, nil
 	}
-	it, err := s.said(ctx, now)
+	it, err := r.said(ctx, now)
 	if err != nil || it.event == nil {
 		return it, err
 	}
-	return s.revision(it, m.Channel, now), nil
+	return r.revision(it, m.Channel, now), nil
 }
 
 // revision makes of a message that it was changed to this state. It moves no mark.
-func (s *session) revision(it item, channel string, m *wireMessage) item {
+func (r *reader) revision(it item, channel string, m *wireMessage) item {
 	e := *it.event
-	e.Kind, e.Key, e.At, e.Mark = channels.EventEdited, s.acct.key("edited", channel, m.TS, m.Edited.TS), instant(m.Edited.TS), channels.Mark{}
+	e.Kind, e.Key, e.At, e.Mark = channels.EventEdited, wire.Key(r.acct, "edited", channel, m.TS, m.Edited.TS), instant(m.Edited.TS), channels.Mark{}
 	it.event = &e
 	return it
 }
@@ -289,7 +296,7 @@ func (s *session) revision(it item, channel string, m *wireMessage) item {
 // removed makes EventDeleted of a message that its author took back.
 //
 // Source: https://docs.slack.dev/reference/events/message/message_deleted.
-func (s *session) removed(ctx context.Context, m *wireMessage) (item, error) {
+func (r *reader) removed(ctx context.Context, m *wireMessage) (item, error) {
 	was := m.Before
 	if was == nil {
 		return item{}, nil // nobody knows whose it was
@@ -298,33 +305,36 @@ func (s *session) removed(ctx context.Context, m *wireMessage) (item, error) {
 		return item{}, errors.New("it does not say what was deleted")
 	}
 	was.Channel, was.ChannelType, was.TS = m.Channel, m.ChannelType, m.DeletedTS
-	if !s.byPerson(was) {
+	if !r.byPerson(was) {
 		return item{}, nil
 	}
 	it := item{said: was, event: &channels.Event{
-		Key: s.acct.key("deleted", m.Channel, m.DeletedTS), Kind: channels.EventDeleted,
-		Sender: s.sender(ctx, was), Message: channels.Message{ID: channels.MessageID(m.DeletedTS)}, At: instant(m.EventTS),
+		Key: wire.Key(r.acct, "deleted", m.Channel, m.DeletedTS), Kind: channels.EventDeleted,
+		Sender: r.sender(ctx, was), Message: channels.Message{ID: channels.MessageID(m.DeletedTS)}, At: instant(m.EventTS),
 	}}
-	s.put(&it, nil)
+	r.put(&it, nil)
 	return it, nil
 }
 
-func readEvent(raw json.RawMessage) (w wireEvent, err error) {
-	if err = json.Unmarshal(raw, &w); err == nil && !tsShape.MatchString(w.EventTS) {
-		err = errors.New("it does not say when it happened")
+// event reads an event that is no message.
+func event(read func(*reader, context.Context, *wireEvent) (item, error)) func(*reader, context.Context, json.RawMessage) (item, error) {
+	return func(r *reader, ctx context.Context, raw json.RawMessage) (item, error) {
+		var w wireEvent
+		if err := json.Unmarshal(raw, &w); err != nil {
+			return item{}, err
+		}
+		if !tsShape.MatchString(w.EventTS) {
+			return item{}, errors.New("it does not say when it happened")
+		}
+		return read(r, ctx, &w)
 	}
-	return w, err
 }
 
 // reacted makes EventReaction of an emoji that somebody put on a message.
 //
 // Source: https://docs.slack.dev/reference/events/reaction_added.
-func (s *session) reacted(ctx context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil {
-		return item{}, err
-	}
-	if w.Item.Type != "message" || w.User == "" || w.User == s.me.User {
+func (r *reader) reacted(ctx context.Context, w *wireEvent) (item, error) {
+	if w.Item.Type != "message" || w.User == "" || w.User == r.me.User {
 		return item{}, nil
 	}
 	if !idShape.MatchString(w.Item.Channel) || !tsShape.MatchString(w.Item.TS) {
@@ -337,27 +347,27 @@ func (s *session) reacted(ctx context.Context, raw json.RawMessage) (item, error
 	} else {
 		reaction.Removed = sign
 	}
-	it := item{said: s.reactedTo(ctx, &w), event: &channels.Event{
-		Key:  s.acct.key(w.Type, w.Item.Channel, w.Item.TS+"/"+w.EventTS+"/"+w.User),
-		Kind: channels.EventReaction, Sender: s.user(ctx, w.User, ""), Reaction: reaction, At: instant(w.EventTS),
+	it := item{said: r.reactedTo(ctx, w), event: &channels.Event{
+		Key:  wire.Key(r.acct, w.Type, w.Item.Channel, w.Item.TS+"/"+w.EventTS+"/"+w.User),
+		Kind: channels.EventReaction, Sender: r.user(ctx, w.User, ""), Reaction: reaction, At: instant(w.EventTS),
 	}}
-	s.put(&it, nil)
+	r.put(&it, nil)
 	it.history = ""
 	return it, nil
 }
 
 // reactedTo is the message that somebody reacted to, as far as its place needs it. The platform does not
 // say what thread that is in: it is remembered, and of the bot's own asked for.
-func (s *session) reactedTo(ctx context.Context, w *wireEvent) *wireMessage {
+func (r *reader) reactedTo(ctx context.Context, w *wireEvent) *wireMessage {
 	m := &wireMessage{Channel: w.Item.Channel, TS: w.Item.TS}
-	thread, known := s.c.threads.Get(messageRef{m.Channel, m.TS})
-	if !known && w.ItemUser == s.me.User {
+	thread, known := r.c.threads.Get(messageRef{m.Channel, m.TS})
+	if !known && w.ItemUser == r.me.User {
 		ctx, cancel := context.WithTimeout(ctx, nameWithin)
 		defer cancel()
-		if whole := s.readOne(ctx, m); whole != nil {
+		if whole := r.c.readOne(ctx, m); whole != nil {
 			thread = whole.ThreadTS
 		}
-		s.c.threads.Put(messageRef{m.Channel, m.TS}, thread)
+		r.c.threads.Put(messageRef{m.Channel, m.TS}, thread)
 	}
 	m.ThreadTS = thread
 	return m
@@ -366,67 +376,98 @@ func (s *session) reactedTo(ctx context.Context, w *wireEvent) *wireMessage {
 // joined says that the bot was let into a channel.
 //
 // Source: https://docs.slack.dev/reference/events/member_joined_channel.
-func (s *session) joined(ctx context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil || w.User != s.me.User {
-		return item{}, err
+func (r *reader) joined(ctx context.Context, w *wireEvent) (item, error) {
+	if w.User != r.me.User {
+		return item{}, nil
 	}
-	return s.membership(ctx, w, cmp.Or(w.Inviter, w.User), channels.Joined), nil
+	return r.membership(ctx, w, cmp.Or(w.Inviter, w.User), channels.Joined), nil
 }
 
 // left says that the bot was put out of a channel.
 //
 // Source: https://docs.slack.dev/reference/events/channel_left.
-func (s *session) left(ctx context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil {
-		return item{}, err
-	}
-	return s.membership(ctx, w, cmp.Or(w.Actor, s.me.User), channels.Left), nil
+func (r *reader) left(ctx context.Context, w *wireEvent) (item, error) {
+	return r.membership(ctx, w, cmp.Or(w.Actor, r.me.User), channels.Left), nil
 }
 
-func (s *session) membership(ctx context.Context, w wireEvent, by string, what channels.Membership) item {
+func (r *reader) membership(ctx context.Context, w *wireEvent, by string, what channels.Membership) item {
 	return item{event: &channels.Event{
-		Key: s.acct.key("member", w.Channel, w.EventTS), Kind: channels.EventMember, Member: what, Conversation: s.channel(w.Channel),
-		Sender: s.user(ctx, by, ""), At: instant(w.EventTS),
+		Key: wire.Key(r.acct, "member", w.Channel, w.EventTS), Kind: channels.EventMember, Member: what, Conversation: r.channel(w.Channel),
+		Sender: r.user(ctx, by, ""), At: instant(w.EventTS),
 	}}
 }
 
-func (s *session) channel(id string) channels.Conversation {
-	return channels.Conversation{Channel: s.c.name, ID: conversationID(id, ""), Kind: channels.Group, Place: id}
+func (r *reader) channel(id string) channels.Conversation {
+	return channels.Conversation{Channel: r.c.Name(), ID: conversationID(id, ""), Kind: channels.Group, Place: id}
 }
 
 // moved says that a channel has a new ID.
 //
 // Source: https://docs.slack.dev/reference/events/channel_id_changed.
-func (s *session) moved(_ context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil {
-		return item{}, err
-	}
+func (r *reader) moved(_ context.Context, w *wireEvent) (item, error) {
 	if !idShape.MatchString(w.Old) || !idShape.MatchString(w.New) {
 		return item{}, errors.New("it names no channels")
 	}
 	return item{event: &channels.Event{
-		Key: s.acct.key("moved", w.Old, w.New), Kind: channels.EventMoved, Former: conversationID(w.Old, ""), Conversation: s.channel(w.New), At: instant(w.EventTS),
+		Key: wire.Key(r.acct, "moved", w.Old, w.New), Kind: channels.EventMoved, Former: conversationID(w.Old, ""), Conversation: r.channel(w.New), At: instant(w.EventTS),
 	}}, nil
 }
 
 // stopped makes of the stop button of an agent session that somebody said /cancel.
 //
 // Source: https://docs.slack.dev/reference/events/agent_session_stopped.
-func (s *session) stopped(ctx context.Context, raw json.RawMessage) (item, error) {
-	w, err := readEvent(raw)
-	if err != nil {
-		return item{}, err
-	}
+func (r *reader) stopped(ctx context.Context, w *wireEvent) (item, error) {
 	if !idShape.MatchString(w.Channel) || w.User == "" {
 		return item{}, errors.New("it names no channel or nobody")
 	}
-	at := s.place(&wireMessage{Channel: w.Channel, TS: w.EventTS, ThreadTS: w.Thread}, true, nil)
+	at := r.place(&wireMessage{Channel: w.Channel, TS: w.EventTS, ThreadTS: w.Thread}, true, nil)
 	return item{event: &channels.Event{
-		Key: s.acct.key("stopped", w.Channel, w.EventTS), Kind: channels.EventMessage, Conversation: at.conversation,
-		Sender: s.user(ctx, w.User, ""), At: instant(w.EventTS),
+		Key: wire.Key(r.acct, "stopped", w.Channel, w.EventTS), Kind: channels.EventMessage, Conversation: at.conversation,
+		Sender: r.user(ctx, w.User, ""), At: instant(w.EventTS),
 		Message: channels.Message{ID: channels.MessageID(w.EventTS), Text: "/cancel", Mentioned: true},
 	}}, nil
+}
+
+// undecodable is an event that cannot be read.
+func (r *reader) undecodable(raw []byte, why error) *channels.Event {
+	var head struct {
+		ID string `json:"event_id"`
+	}
+	_ = json.Unmarshal(raw, &head)
+	return wire.Undecodable(r.c.Name(), r.acct, "event", head.ID, raw, why)
+}
+
+// together is one message that is told twice: what either says of it counts. What else they differ in is
+// as first says it.
+func (r *reader) together(ctx context.Context, first, second item) item {
+	if first.said == nil || second.said == nil || first.event.Kind != channels.EventMessage || second.event.Kind != channels.EventMessage {
+		return first
+	}
+	m, other := *first.said, second.said
+	if len(other.Files) > len(m.Files) {
+		m.Files = other.Files
+	}
+	if len(other.Forwarded) > len(m.Forwarded) {
+		m.Forwarded = other.Forwarded
+	}
+	if other.Type == typeMention {
+		m.Type = typeMention
+	}
+	for _, field := range [][2]*string{
+		{&m.Text, &other.Text},
+		{&m.ThreadTS, &other.ThreadTS},
+		{&m.ParentUser, &other.ParentUser},
+		{&m.ChannelType, &other.ChannelType},
+		{&m.UserTeam, &other.UserTeam},
+		{&m.SourceTeam, &other.SourceTeam},
+		{&m.Team, &other.Team},
+	} {
+		*field[0] = cmp.Or(*field[0], *field[1])
+	}
+	it, err := r.said(ctx, &m)
+	if err != nil || it.event == nil {
+		return first
+	}
+	it.envelope, it.came, it.unread = first.envelope, first.came, first.unread || second.unread
+	return it
 }

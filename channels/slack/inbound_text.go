@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slack-go/slack"
-
 	"switchboard/channels"
 	"switchboard/channels/wire"
 )
@@ -114,15 +112,4 @@ func (f *wireFile) attachment() channels.Attachment {
 		kind = channels.Video
 	}
 	return channels.Attachment{ID: f.ID, Kind: kind, Name: wire.Clean(cmp.Or(f.Name, f.ID)), Type: f.Type, Size: max(f.Size, 0)}
-}
-
-// fileInfo asks for what is known of a file.
-//
-// Source: https://docs.slack.dev/reference/methods/files.info.
-func (c *Client) fileInfo(ctx context.Context, id string) (*wireFile, error) {
-	a, _, err := ask[struct{ File wireFile }](ctx, c, "files.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
-		_, _, _, err := lib.GetFileInfoContext(ctx, id, 1, 1)
-		return err
-	})
-	return &a.File, err
 }

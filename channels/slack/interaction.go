@@ -8,14 +8,14 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
-
-	"github.com/slack-go/slack"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
 )
+
+// pressesAtOnce bounds the answers to presses that are under way.
+const pressesAtOnce = 16
 
 // A press is something that is answered to whoever did it: a button or a slash command.
 type press struct {
@@ -35,58 +35,6 @@ const (
 	notHere = "I am not in this conversation. Invite me, or write to me directly."
 )
 
-// interaction reads what somebody did with something interactive. Only buttons of ours
-// mean anything.
-func (s *session) interaction(raw json.RawMessage) (item, error) {
-	var w wirePress
-	if err := json.Unmarshal(raw, &w); err != nil {
-		return item{}, err
-	}
-	if w.Type != "block_actions" || len(w.Actions) == 0 || w.Actions[0].Value == "" {
-		return item{}, nil
-	}
-	channel, ts, a := w.Container.Channel, w.Container.TS, w.Actions[0]
-	if !idShape.MatchString(channel) || !tsShape.MatchString(ts) || w.User.ID == "" {
-		return item{}, errors.New("it names no message or nobody")
-	}
-	at := s.place(&wireMessage{Channel: channel, TS: ts, ThreadTS: cmp.Or(w.Container.Thread, w.Message.Thread)}, false, nil)
-	e := &channels.Event{
-		Key: s.acct.key("action", channel, ts, w.User.ID, a.At), Kind: channels.EventAction, Conversation: at.conversation,
-		Sender: s.whose(w.User.ID, w.User.Team), At: instant(a.At),
-		Action: channels.Action{Code: a.Value, MessageID: channels.MessageID(ts)},
-	}
-	if w.Container.Ephemeral {
-		e.Action.MessageID, e.Message.ID = onlyFor(w.User.ID, ts), onlyFor(w.User.ID, a.At)
-	}
-	return item{press: &press{channel: channel, reply: w.ResponseURL}, event: e}, nil
-}
-
-// command reads a slash command: its text is a command of ours. The platform shows it to nobody, so
-// what is said to it in a channel is for whoever gave it alone.
-func (s *session) command(raw json.RawMessage) (item, error) {
-	var w wireCommand
-	if err := json.Unmarshal(raw, &w); err != nil {
-		return item{}, err
-	}
-	if !idShape.MatchString(w.Channel) || w.User == "" || w.Trigger == "" {
-		return item{}, errors.New("it names no channel, nobody or no trigger")
-	}
-	text := strings.TrimSpace(w.Text)
-	if w.Command != s.c.cfg.Command {
-		return item{}, nil
-	}
-	at := s.place(&wireMessage{Channel: w.Channel}, false, nil)
-	message := channels.Message{ID: channels.MessageID(w.Trigger), Mentioned: true}
-	if at.conversation.Kind != channels.Direct {
-		message.ID = onlyFor(w.User, w.Trigger)
-	}
-	message.Text = wire.Clean("/" + strings.TrimPrefix(readText(cmp.Or(text, "help"), s.me, &message), "/"))
-	return item{press: &press{command: true, channel: w.Channel, reply: w.ResponseURL}, event: &channels.Event{
-		Key: s.acct.key("command", w.Channel, w.Trigger), Kind: channels.EventMessage, Conversation: at.conversation,
-		Sender: s.whose(w.User, ""), Message: message,
-	}}, nil
-}
-
 // press hands in what somebody pressed, answers them and acknowledges it. The platform
 // tells it once and wants an answer in 3 s, so it goes its own way. What is not committed by then is
 // handed in again while the connection lasts, and confirmed once it is.
@@ -94,7 +42,7 @@ func (l *line) press(ctx context.Context, it item) {
 	select {
 	case l.slots <- struct{}{}:
 	default:
-		l.c.log.Debug("too much is pressed at once: the platform says that it was not taken")
+		l.c.Log.Debug("too much is pressed at once: the platform says that it was not taken")
 		return
 	}
 	taken := make(chan channels.Receipt, 1)
@@ -140,37 +88,18 @@ func (s *session) take(ctx context.Context, it item) channels.Receipt {
 	}
 	it.event.Sender.Label = s.c.nameOf(ctx, it.event.Sender.ID)
 	var receipts []channels.Receipt
-	err := wire.HandIn(ctx, s.c.log, s.c.pace.again, s.c.pace.mostAgain, func() (err error) {
+	err := wire.HandIn(ctx, s.c.Log, s.c.pace.again, s.c.pace.mostAgain, func() (err error) {
 		receipts, err = s.sink.Accept(ctx, []channels.Event{*it.event})
 		return err
 	}, func() error { return nil })
 	switch {
 	case err != nil:
-		s.c.log.Warn("a press was not accepted in time", "error", err)
+		s.c.Log.Warn("a press was not accepted in time", "error", err)
 		return channels.Receipt{Toast: neverTaken}
 	case len(receipts) != 1 || receipts[0].Silent:
 		return channels.Receipt{Silent: true}
 	}
 	return receipts[0]
-}
-
-// isIn says whether the bot is in a channel; where nobody knows, it is. Commands come from
-// direct conversations of two people, too: those it does not know.
-//
-// Source: https://docs.slack.dev/reference/methods/conversations.info.
-func (c *Client) isIn(ctx context.Context, channel string) bool {
-	type info struct {
-		Channel struct {
-			In    *bool `json:"is_member"`
-			Group bool  `json:"is_mpim"`
-		} `json:"channel"`
-	}
-	answer, x, err := ask[info](ctx, c, "conversations.info", nameWithin,
-		with((*slack.Client).GetConversationInfoContext, &slack.GetConversationInfoInput{ChannelID: channel}))
-	if err != nil || answer.Channel.In == nil || answer.Channel.Group || isDirect(channel) {
-		return !x.refused("channel_not_found")
-	}
-	return *answer.Channel.In
 }
 
 // whisper shows text to whoever did something alone, though their time be over. Best effort.
@@ -189,25 +118,9 @@ func (c *Client) whisper(ctx context.Context, address, text string) {
 		return
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if resp, err := c.wire.Do(req); err == nil {
+	if resp, err := c.Wire.Do(req); err == nil {
 		_ = resp.Body.Close()
 	} else {
-		c.log.DebugContext(ctx, "the press of a button was not answered", "error", wire.Plainly(err))
+		c.Log.DebugContext(ctx, "the press of a button was not answered", "error", wire.Plainly(err))
 	}
-}
-
-// mayTrust says whether an address is one of the platform: what goes there may hold a
-// secret.
-func (c *Client) mayTrust(u *url.URL) bool {
-	own, err := url.Parse(c.api)
-	if err != nil {
-		return false
-	}
-	safe := u.Scheme == "https" || u.Scheme == "wss"
-	if u.Host == own.Host && (safe || own.Scheme == "http") {
-		return true
-	}
-	host := u.Hostname()
-	return safe && u.Port() == "" &&
-		(host == "slack.com" || strings.HasSuffix(host, ".slack.com") || strings.HasSuffix(host, ".slack-msgs.com"))
 }

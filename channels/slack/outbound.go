@@ -13,6 +13,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/internal/words"
 )
 
@@ -87,10 +88,7 @@ func blocks(op string, body channels.Body) ([]slack.Block, error) {
 // place is where a conversation is, as calls name it.
 func place(op string, conv channels.Conversation) (channel, thread string, err error) {
 	channel, thread, err = parseConversation(conv.ID)
-	if err != nil {
-		return "", "", &channels.RefusedError{Op: op, Reason: err.Error()}
-	}
-	return channel, thread, nil
+	return channel, thread, wire.Refuse(op, err)
 }
 
 // Send implements channels.Channel. The platform has no replies but threads: the conversation is the
@@ -114,19 +112,15 @@ func (c *Client) post(ctx context.Context, conv channels.Conversation, body chan
 	if err != nil {
 		return "", err
 	}
-	options, err := options(op, body)
+	options, err := options(op, thread, body)
 	if err != nil {
 		return "", err
-	}
-	if thread != "" {
-		options = append(options, slack.MsgOptionTS(thread))
 	}
 	if nonce != "" {
 		options = append(options, slack.MsgOptionMetadata(slack.SlackMetadata{EventType: eventType, EventPayload: map[string]any{"nonce": nonce}}))
 	}
-	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, err := lib.PostMessageContext(ctx, channel, options...)
-		return err
+	x, err := c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.PostMessageContext(ctx, channel, options...))
 	})
 	if err != nil {
 		return "", c.defect(ctx, err, x)
@@ -150,18 +144,14 @@ func (c *Client) show(ctx context.Context, out channels.Outbound, reader string)
 	if len(out.Body.Files) > 0 {
 		return "", &channels.RefusedError{Op: op, Reason: "files cannot be shown to one person alone"}
 	}
-	options, err := options(op, out.Body)
+	options, err := options(op, thread, out.Body)
 	if err != nil {
 		return "", err
 	}
-	if thread != "" {
-		options = append(options, slack.MsgOptionTS(thread))
-	}
 	answer, x, err := ask[struct {
 		TS string `json:"message_ts"`
-	}](ctx, c, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.PostEphemeralContext(ctx, channel, reader, options...)
-		return err
+	}](ctx, c.api, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.PostEphemeralContext(ctx, channel, reader, options...))
 	})
 	if err != nil {
 		return "", c.defect(ctx, err, x)
@@ -174,15 +164,16 @@ func (c *Client) show(ctx context.Context, out channels.Outbound, reader string)
 // reader should learn. The page of chat.update says nothing of previews, so it is told, too.
 //
 // Source: https://docs.slack.dev/messaging/unfurling-links-in-messages.
-func options(op string, body channels.Body) ([]slack.MsgOption, error) {
+func options(op, thread string, body channels.Body) ([]slack.MsgOption, error) {
 	list, err := blocks(op, body)
-	if err != nil {
-		return nil, err
-	}
-	return []slack.MsgOption{
+	all := []slack.MsgOption{
 		slack.MsgOptionText(fallback(body.Text), false), slack.MsgOptionBlocks(list...), slack.MsgOptionParse(false), slack.MsgOptionLinkNames(false),
 		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
-	}, nil
+	}
+	if thread != "" {
+		all = append(all, slack.MsgOptionTS(thread))
+	}
+	return all, err
 }
 
 // sentTS reads the ts that a message got.
@@ -200,7 +191,7 @@ func sentTS(op string, x *exchange) (channels.MessageID, error) {
 func (c *Client) defect(ctx context.Context, err error, x *exchange) error {
 	if x.refused("invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long") {
 		c.defects.Add(1)
-		c.log.ErrorContext(ctx, "the platform does not take blocks of ours", "error", err)
+		c.Log.ErrorContext(ctx, "the platform does not take blocks of ours", "error", err)
 	}
 	return err
 }
@@ -224,13 +215,12 @@ func (c *Client) update(ctx context.Context, conv channels.Conversation, id chan
 	if err != nil {
 		return err
 	}
-	options, err := options(opUpdate, body)
+	options, err := options(opUpdate, "", body)
 	if err != nil {
 		return err
 	}
-	x, err := c.call(ctx, opUpdate, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, _, err := lib.UpdateMessageContext(ctx, channel, ts, options...)
-		return err
+	x, err := c.call(ctx, opUpdate, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.UpdateMessageContext(ctx, channel, ts, options...))
 	})
 	return c.defect(ctx, err, x)
 }
@@ -242,13 +232,10 @@ func message(op string, conv channels.Conversation, id channels.MessageID) (chan
 		return "", "", err
 	}
 	ts, file, err := parseMessage(id)
-	switch {
-	case err != nil:
-		return "", "", &channels.RefusedError{Op: op, Reason: err.Error()}
-	case file != "":
-		return "", "", fmt.Errorf("%s: %w: it is a file", op, channels.ErrNoMessage)
+	if file != "" {
+		return "", "", wire.Refused(op, channels.ErrNoMessage, "it is a file")
 	}
-	return channel, ts, nil
+	return channel, ts, wire.Refuse(op, err)
 }
 
 // Draft implements channels.Drafter: a message, then changes of it. Changes are few over the whole
@@ -282,7 +269,7 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 	const op = "chat.delete"
 	c.growing.end(id)
 	if _, file, err := parseMessage(id); err == nil && file != "" {
-		x, err := c.call(ctx, "files.delete", callTimeout, func(ctx context.Context, lib *slack.Client) error { return lib.DeleteFileContext(ctx, file) })
+		x, err := c.call(ctx, "files.delete", wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error { return lib.DeleteFileContext(ctx, file) })
 		if x.refused("file_not_found", "file_deleted") {
 			return nil
 		}
@@ -292,14 +279,10 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 	if err != nil {
 		return err
 	}
-	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, err := lib.DeleteMessageContext(ctx, channel, ts)
-		return err
+	_, err = c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.DeleteMessageContext(ctx, channel, ts))
 	})
-	if errors.Is(err, channels.ErrNoMessage) {
-		return nil
-	}
-	return err
+	return wire.Unless(err, channels.ErrNoMessage)
 }
 
 // RemoveButtons implements channels.Unbuttoner. The platform changes a message only as a
@@ -319,9 +302,8 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 	if len(rest) == len(all) {
 		return nil
 	}
-	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, _, err := lib.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText(shown.Text, false), slack.MsgOptionBlocks(rest...))
-		return err
+	_, err = c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText(shown.Text, false), slack.MsgOptionBlocks(rest...)))
 	})
 	return err
 }
@@ -340,7 +322,7 @@ func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts strin
 	if err != nil {
 		return m, err
 	}
-	a, _, err := ask[struct{ Messages []shownMessage }](ctx, c, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+	a, _, err := ask[struct{ Messages []shownMessage }](ctx, c.api, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
 		_, _, _, err := lib.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
 			ChannelID: channel, Timestamp: cmp.Or(thread, ts), Oldest: ts, Latest: ts, Inclusive: true, Limit: 2,
 		})

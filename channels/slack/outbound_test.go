@@ -231,7 +231,7 @@ func TestExamineSaysWhatIsMissing(t *testing.T) {
 // The client keeps to the limits that its features say; then nothing is refused.
 func TestRatesFitThePlatform(t *testing.T) {
 	t.Parallel()
-	f := (&Client{}).Features(channels.Conversation{})
+	f := New("sl", Config{}, discard()).Features(channels.Conversation{})
 	if every := time.Duration(float64(time.Second) / f.Rates.PerConversationSecond); every < time.Second || f.Rates.PerSecond*60 > 300 {
 		t.Errorf("%+v", f.Rates)
 	}

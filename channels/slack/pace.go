@@ -47,21 +47,22 @@ type methodPace struct {
 }
 
 // take takes the right to call a method, or says how long there is none.
-func (p *pacer) take(op string) (wait time.Duration) {
+func (p *pacer) take(op string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m, most, now := p.of(op)
 	if m == nil {
-		return 0
+		return nil
 	}
+	wait := m.until.Sub(now)
 	if n := len(m.calls) - most; n >= 0 {
-		wait = p.span - now.Sub(m.calls[n])
+		wait = max(wait, p.span-now.Sub(m.calls[n]))
 	}
-	if wait = max(wait, m.until.Sub(now)); wait > 0 {
-		return wait
+	if wait > 0 {
+		return &channels.RateLimitError{Op: op, RetryAfter: wait, Err: errors.New("it was called as often as it may be")}
 	}
 	m.calls = append(m.calls, now)
-	return 0
+	return nil
 }
 
 // left is how often a method may be called now.
@@ -127,9 +128,4 @@ func (p *pacer) isLimited() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Now().Before(p.limited)
-}
-
-// tooSoon is a call that was not made.
-func tooSoon(op string, wait time.Duration) error {
-	return &channels.RateLimitError{Op: op, RetryAfter: wait, Err: errors.New("it was called as often as it may be")}
 }

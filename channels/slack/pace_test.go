@@ -195,8 +195,9 @@ func TestLimitIsFoundOutAndForgotten(t *testing.T) {
 	}
 	p.limit(true)
 	p.methods[op].until, p.methods[op].calls = time.Time{}, nil
-	if first, second := p.take(op), p.take(op); first > 0 || second < time.Minute/2 {
-		t.Errorf("limited history may be read after %s and %s", first, second)
+	first := p.take(op)
+	if limited, ok := errors.AsType[*channels.RateLimitError](p.take(op)); first != nil || !ok || limited.RetryAfter < time.Minute/2 {
+		t.Errorf("limited history may be read after %v and %v", first, limited)
 	}
 	p.limited = time.Now()
 	if p.isLimited() {

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,8 +35,8 @@ func client(t *testing.T, api string, s *slacktest.Server) *Client {
 	c := New("sl", cfg, slog.New(slog.DiscardHandler))
 	c.pace = quick
 	c.paces.span = 100 * time.Millisecond
-	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
-	t.Cleanup(c.wire.Close)
+	c.Refused.Every, c.Refused.Known = time.Hour, []time.Duration{time.Hour}
+	t.Cleanup(c.Wire.Close)
 	return c
 }
 
@@ -87,9 +88,12 @@ func outbound(c channels.Conversation, text, nonce string) channels.Outbound {
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// runEvents starts Run in mode events until the test ends.
-func runEvents(t *testing.T, r *rig) {
-	t.Helper()
-	r.Start(t, r.c.Run)
-	testkit.Await(t, "it is heard of", patience, func() bool { return r.Sink.Frames() > 0 })
+// An adapter that would have to be called says so, and does nothing.
+func TestModeEventsIsNotAvailable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.cfg.Mode = ModeEvents
+	if err := r.c.Run(t.Context(), r.Sink); err == nil || !strings.Contains(err.Error(), "not available in this build") {
+		t.Errorf("Run returned %v", err)
+	}
 }

@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,126 +8,45 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slack-go/slack"
-
 	"switchboard/channels"
 	"switchboard/channels/wire"
 )
 
 // A session is one Run: where events go, and what was read so far.
 type session struct {
-	c     *Client
-	sink  channels.Sink
-	me    *self
-	acct  account
-	short int       // connections in a row that ended soon
-	alive time.Time // when events were last taken before this
-
-	taking chan struct{}                        // held while events are handed in
+	reader
+	sink   channels.Sink
+	short  int                                  // connections in a row that ended soon
+	alive  time.Time                            // when events were last taken before this
+	shared time.Time                            // until when another connection may be told a part
 	pairs  bool                                 // a mention is told as a message, too
 	whole  wire.Memory[channels.EventKey, bool] // mentions that were taken
-
-	mu     sync.Mutex
-	marks  marks
-	groups map[string]bool // channels that are group messages
-	shared time.Time       // until when another connection may be told a part
-}
-
-// marks are what is noted of channels and threads.
-type marks map[channels.ConversationID]noted
-
-// A noted is a mark with when it was noted.
-type noted struct {
-	mark
-	at time.Time
 }
 
 // sharedFor is how long a connection that died or hangs may still be told messages: until the
 // platform misses its signs of life, with room to spare.
 const sharedFor = time.Minute
 
-// pressesAtOnce bounds the answers to presses that are under way.
-const pressesAtOnce = 16
-
 func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*session, error) {
 	s := &session{
-		c: c, sink: sink, me: me, acct: me.account(), taking: make(chan struct{}, 1), marks: marks{}, groups: map[string]bool{},
+		reader: reader{c: c, me: me, acct: me.account(), marks: newMarks()}, sink: sink,
 		pairs: me.can("app_mentions:read") && (me.can("channels:history") || me.can("groups:history") || me.can("mpim:history")),
 	}
 	list, err := sink.Marks(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
-	s.alive = now.Add(-recent)
-	if len(list) == 0 {
-		s.alive = now
+	s.alive = time.Now()
+	if len(list) > 0 {
+		s.alive = s.alive.Add(-recent)
 	}
 	for _, m := range list {
-		s.note(s.marks, m, m.At)
+		s.marks.note(s.marks.known, m, m.At)
 		if m.At.After(s.alive) {
 			s.alive = m.At
 		}
 	}
 	return s, nil
-}
-
-// note remembers a mark in marks. One of a thread says how far its channel was read, too, where the
-// thread's first message was read with that.
-func (s *session) note(in marks, m channels.Mark, at time.Time) {
-	parsed, ok := parseMark(m.Value)
-	channel, thread, err := parseConversation(m.Conversation)
-	if !ok || err != nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remember(in, m.Conversation, parsed, at)
-	if thread != "" && parsed.root {
-		s.remember(in, conversationID(channel, ""), mark{ts: thread}, at)
-	}
-	if parsed.group {
-		s.groups[channel] = true
-	}
-}
-
-// remember is called under the lock.
-func (s *session) remember(in marks, id channels.ConversationID, m mark, at time.Time) {
-	old, ok := in[id]
-	if !ok {
-		old = s.marks[id]
-	}
-	m.ts = newer(old.ts, m.ts)
-	m.mentioned, m.root, m.group = m.mentioned || old.mentioned, m.root || old.root, m.group || old.group
-	if old.at.After(at) {
-		at = old.at
-	}
-	in[id] = noted{m, at}
-}
-
-// mark is what is noted with a message: how far its channel or thread was read.
-func (s *session) mark(id channels.ConversationID, m mark, ahead marks) channels.Mark {
-	old, _ := s.marked(id, ahead)
-	m.ts = newer(old.ts, m.ts)
-	m.mentioned, m.root = m.mentioned || old.mentioned, m.root || old.root
-	return channels.Mark{Conversation: id, Value: m.String()}
-}
-
-// marked is the mark of a channel or thread; ahead are marks that are not committed yet.
-func (s *session) marked(id channels.ConversationID, ahead marks) (m noted, ok bool) {
-	if m, ok = ahead[id]; ok {
-		return m, true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, ok = s.marks[id]
-	return m, ok
-}
-
-func (s *session) isGroup(channel string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.groups[channel]
 }
 
 // An item is one thing that the platform told.
@@ -148,12 +66,6 @@ type item struct {
 // accept hands the events of items in, in order: whether a thread is the bot's goes by what was taken
 // and by what stands before.
 func (s *session) accept(ctx context.Context, items []item) error {
-	select {
-	case s.taking <- struct{}{}:
-		defer func() { <-s.taking }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 	first := map[channels.EventKey]int{}
 	for i, it := range items {
 		if it.said == nil || it.event == nil {
@@ -168,13 +80,13 @@ func (s *session) accept(ctx context.Context, items []item) error {
 		}
 	}
 	var events []channels.Event
-	ahead, now := marks{}, time.Now()
+	ahead, now := notes{}, time.Now()
 	for _, it := range items {
 		if it.event == nil {
 			continue
 		}
 		s.put(&it, ahead)
-		s.note(ahead, it.event.Mark, now)
+		s.marks.note(ahead, it.event.Mark, now)
 		events = append(events, *it.event)
 	}
 	if len(events) == 0 {
@@ -185,7 +97,7 @@ func (s *session) accept(ctx context.Context, items []item) error {
 	}
 	now = time.Now()
 	for _, e := range events {
-		s.note(s.marks, e.Mark, now)
+		s.marks.note(s.marks.known, e.Mark, now)
 		if e.Message.Mentioned && e.Kind == channels.EventMessage {
 			s.whole.Put(e.Key, true)
 		}
@@ -241,58 +153,11 @@ func (s *session) decode(raw []byte) item {
 }
 
 func (s *session) hello(connections int) {
-	if acc, err := s.c.open(); err == nil {
-		s.c.refused.Served(acc.secret())
+	if login, err := s.c.Login(); err == nil {
+		s.c.Refused.Served(login.All)
 	}
 	if connections > 1 {
-		s.mu.Lock()
 		s.shared = time.Now().Add(sharedFor)
-		s.mu.Unlock()
-		s.c.log.Warn("another program is connected as this app; each is told a part of the events", "connections", connections)
+		s.c.Log.Warn("another program is connected as this app; each is told a part of the events", "connections", connections)
 	}
-}
-
-// undecodable is an event that cannot be read.
-func (s *session) undecodable(raw []byte, why error) *channels.Event {
-	var head struct {
-		ID string `json:"event_id"`
-	}
-	_ = json.Unmarshal(raw, &head)
-	return wire.Undecodable(s.c.name, s.acct.undecodable(head.ID, raw), raw, why)
-}
-
-// nameWithin bounds the look-up of a name, which holds back what comes; after one without an
-// answer none is made for restNames.
-const nameWithin, restNames = 2 * time.Second, time.Minute
-
-// name is what a user is called; their ID where that cannot be told now.
-//
-// Source: https://docs.slack.dev/reference/methods/users.info.
-func (c *Client) nameOf(ctx context.Context, user string) string {
-	if name, known := c.names.Get(user); known {
-		return name
-	}
-	if time.Since(time.Unix(0, c.nameless.Load())) < restNames {
-		return user
-	}
-	type info struct {
-		User struct {
-			Name    string `json:"name"`
-			Real    string `json:"real_name"`
-			Profile struct {
-				Display string `json:"display_name"`
-			} `json:"profile"`
-		} `json:"user"`
-	}
-	answer, x, err := ask[info](ctx, c, "users.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.GetUserInfoContext(ctx, user)
-		return err
-	})
-	if err != nil && x.reply == nil {
-		c.nameless.Store(time.Now().UnixNano())
-		return user // it is asked again
-	}
-	name := cmp.Or(answer.User.Profile.Display, answer.User.Real, answer.User.Name, user)
-	c.names.Put(user, name)
-	return name
 }

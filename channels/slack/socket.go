@@ -64,14 +64,14 @@ func newLine(s *session, conn *wire.Socket) *line {
 
 // socket opens a connection, and hands in what comes on it until it ends.
 func (s *session) socket(ctx context.Context) error {
-	conn, err := s.dial(ctx)
+	conn, err := s.c.dial(ctx)
 	if err != nil {
 		return err
 	}
 	opened := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	l := newLine(s, conn)
-	l.gaps, l.order = s.openGaps(opened)
+	l.gaps, l.order = s.marks.openGaps(opened)
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	l.wg.Go(func() { l.read(ctx) })
 	l.wg.Go(func() { l.ask(ctx) })
@@ -98,10 +98,10 @@ func (s *session) socket(ctx context.Context) error {
 // dial opens a socket by an address that the platform hands out for one use.
 //
 // Source: https://docs.slack.dev/reference/methods/apps.connections.open.
-func (s *session) dial(ctx context.Context) (*wire.Socket, error) {
+func (a *api) dial(ctx context.Context) (*wire.Socket, error) {
 	const op = "apps.connections.open"
 	address := ""
-	x, err := s.c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) (err error) {
+	x, err := a.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) (err error) {
 		_, address, err = lib.StartSocketModeContext(ctx)
 		return err
 	})
@@ -109,10 +109,10 @@ func (s *session) dial(ctx context.Context) (*wire.Socket, error) {
 		return nil, err
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !s.c.mayTrust(u)) {
+	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !a.mayTrust(u)) {
 		return nil, fmt.Errorf("%s: the answer of %d bytes names no address of a socket", op, len(x.Body))
 	}
-	conn, err := s.c.wire.Dial(ctx, address, helloWithin, maxFrame)
+	conn, err := a.Wire.Dial(ctx, address, helloWithin, maxFrame)
 	if err != nil {
 		return nil, fmt.Errorf("open the socket: %w", err)
 	}
@@ -232,7 +232,7 @@ func (l *line) sort(frames [][]byte) (now []item) {
 // beside others.
 func (l *line) deliver(ctx context.Context, items []item) error {
 	accept := func() error { return l.accept(ctx, items) }
-	err := wire.HandIn(ctx, l.c.log, l.c.pace.again, l.c.pace.mostAgain, accept, func() error {
+	err := wire.HandIn(ctx, l.c.Log, l.c.pace.again, l.c.pace.mostAgain, accept, func() error {
 		if len(l.lost) > 0 {
 			return errors.New("the socket ended, and events were not accepted")
 		}
@@ -261,7 +261,7 @@ func (l *line) acknowledge(envelope string, payload any) {
 		ack["payload"] = payload
 	}
 	if err := l.conn.Say(ack, helloWithin); err != nil {
-		l.c.log.Debug("an envelope was not acknowledged; it comes again", "error", err)
+		l.c.Log.Debug("an envelope was not acknowledged; it comes again", "error", err)
 	}
 }
 

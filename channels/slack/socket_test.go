@@ -23,8 +23,7 @@ func TestMessagesOfAnotherConnectionComeInOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Retry(300 * time.Millisecond)
-	me := &session{c: r.c}
-	dead, err := me.dial(t.Context())
+	dead, err := r.c.dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +150,7 @@ func TestWhatIsHeldBackIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := s.dial(t.Context())
+		conn, err := s.c.dial(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

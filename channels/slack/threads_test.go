@@ -110,7 +110,7 @@ func TestWhatWaitedInSeveralPlacesIsHandedInBeforeWhatComes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := s.dial(t.Context())
+	conn, err := s.c.dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestWhatWaitedInSeveralPlacesIsHandedInBeforeWhatComes(t *testing.T) {
 	var roots [][]byte
 	for i := range 8 {
 		channel, root := r.AddChannel(fmt.Sprint("general", i), r.ada).ID, fmt.Sprintf("170000000%d.000001", i)
-		s.note(s.marks, channels.Mark{Conversation: conversationID(channel, ""), Value: "1600000000.000001"}, time.Now())
+		s.marks.note(s.marks.known, channels.Mark{Conversation: conversationID(channel, ""), Value: "1600000000.000001"}, time.Now())
 		roots = append(roots, frame(channel, root, "", "<@"+me.User+"> a thread"))
 		l.frames <- frame(channel, fmt.Sprintf("170000000%d.000002", i), root, "please")
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // atWork is the bot's sign on a message that it works on.
@@ -35,7 +36,7 @@ func (c *Client) ShowTurn(ctx context.Context, conv channels.Conversation, id ch
 		return err
 	}
 	if me.agent() && thread != "" {
-		_, err := c.call(ctx, op, callTimeout, with((*slack.Client).SetAgentSessionStatusContext,
+		_, err := c.call(ctx, op, wire.CallTimeout, wire.With((*slack.Client).SetAgentSessionStatusContext,
 			slack.AgentSessionSetStatusParameters{Status: statuses[state], ChannelID: channel, ThreadTS: thread}))
 		return err
 	}
@@ -58,7 +59,7 @@ func (c *Client) sign(ctx context.Context, on bool, emoji string, at slack.ItemR
 	if on {
 		op, change = "reactions.add", (*slack.Client).AddReactionContext
 	}
-	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error { return change(lib, ctx, emoji, at) })
+	x, err := c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error { return change(lib, ctx, emoji, at) })
 	if x.refused("already_reacted", "no_reaction") {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/channels/wire"
 	"switchboard/internal/testkit"
 )
 
@@ -40,7 +41,7 @@ func TestAnAlbumIsOneMessage(t *testing.T) {
 	if len(m.Attachments) != 3 || m.ID != messageID(int(album[0].ID)) || m.Attachments[0].ID == m.Attachments[1].ID {
 		t.Errorf("the album is %+v", m)
 	}
-	if want := messageKey(r.Bot().User.ID, events[2].Conversation.ID, int(album[0].ID)); events[2].Key != want {
+	if want := wire.Key(fmt.Sprint(r.Bot().User.ID), "message", string(events[2].Conversation.ID), fmt.Sprint(album[0].ID)); events[2].Key != want {
 		t.Errorf("its key is %s, want %s", events[2].Key, want)
 	}
 	r.settled(t)

@@ -8,6 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/wire"
 )
 
 const (
@@ -26,13 +27,13 @@ const (
 // and shows toast to whoever pressed it. It does not wait for that.
 func (c *Client) answer(ctx context.Context, s *session, query, toast string) {
 	if !s.presses.TryGo(func() error {
-		_, err := c.exchange(ctx, "answerCallbackQuery", 0, pressTimeout, with((*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: query, Text: render.Clip(toast, maxToast)}))
+		_, err := c.exchange(ctx, "answerCallbackQuery", 0, pressTimeout, wire.With((*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: query, Text: render.Clip(toast, maxToast)}))
 		if err != nil {
-			c.log.DebugContext(ctx, "the press of a button was not answered", "error", err)
+			c.Log.DebugContext(ctx, "the press of a button was not answered", "error", err)
 		}
 		return nil
 	}) {
-		c.log.DebugContext(ctx, "too many buttons are pressed at once to answer each")
+		c.Log.DebugContext(ctx, "too many buttons are pressed at once to answer each")
 	}
 }
 

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"switchboard/channels"
@@ -11,11 +10,13 @@ import (
 	"switchboard/internal/words"
 )
 
+const kind = "telegram"
+
 // Kind is how the program knows the platform.
 //
 // Source: https://core.telegram.org/bots/features#creating-a-new-bot.
 var Kind = channels.Kind{
-	Name: "telegram", Title: "Telegram",
+	Name: kind, Title: "Telegram",
 	Config: func() any { cfg := DefaultConfig(); return &cfg },
 	New:    func(name string, cfg any, log *slog.Logger) channels.Channel { return New(name, *cfg.(*Config), log) },
 	Steps: []string{
@@ -36,7 +37,8 @@ type Config struct {
 	// Token is what @BotFather gave for the bot. Without it the channel waits.
 	Token channels.Credential `toml:"token"`
 	// Mode says how updates come: polling (the bot asks) | webhook (the platform
-	// calls). Default polling.
+	// calls), which is not available yet: nothing of the program is reached from outside.
+	// Default polling.
 	Mode string `toml:"mode"`
 	// WebhookSecret is what the platform sends along with each call in mode webhook,
 	// 1 to 256 letters, digits, "_" and "-".
@@ -44,9 +46,6 @@ type Config struct {
 	// APIURL is where the Bot API is; empty: the platform's own. A Bot API server of
 	// one's own may be reached without TLS; the token is in every request.
 	APIURL string `toml:"api_url"`
-	// WebhookURL is where the platform reaches Handler. Whoever serves Handler sets
-	// it; while it is empty, mode webhook is not available.
-	WebhookURL string `toml:"-"`
 }
 
 // DefaultConfig is the table with nothing set.
@@ -54,12 +53,7 @@ func DefaultConfig() Config { return Config{Mode: ModePolling} }
 
 // CheckCredential says what is wrong with the shape of the credential that key names,
 // for settings that hold it literally. The text does not repeat it.
-func (c Config) CheckCredential(key string, s secrets.Secret) error {
-	if key == "token" && !tokenShape.MatchString(s.Reveal()) {
-		return errTokenShape
-	}
-	return nil
-}
+func (c Config) CheckCredential(key string, s secrets.Secret) error { return tokens.Check(key, s) }
 
 // IDs says what the IDs of people and of places look like.
 //
@@ -75,21 +69,11 @@ var secretShape = words.Pattern(`^[A-Za-z0-9_-]{1,256}$`)
 // Validate returns all that is wrong, joined; each error begins with the key below
 // [channels.NAME] it speaks of and a colon.
 func (c Config) Validate() error {
-	var errs []error
-	switch c.Mode {
-	case ModePolling:
-	case ModeWebhook:
-		if c.WebhookSecret.Reveal() == "" {
-			errs = append(errs, errors.New("webhook_secret: is needed with mode = \"webhook\"; make one up, e.g. with: openssl rand -hex 32"))
-		}
-	default:
-		errs = append(errs, fmt.Errorf("mode: %q is not one of polling, webhook", c.Mode))
-	}
-	if secret := c.WebhookSecret.Reveal(); secret != "" && !secretShape().MatchString(secret) {
-		errs = append(errs, errors.New("webhook_secret: has 1 to 256 letters, digits, \"_\" and \"-\""))
-	}
-	if c.APIURL != "" && !wire.IsAddress(c.APIURL) {
-		errs = append(errs, errors.New("api_url: is not an address such as \"http://127.0.0.1:8081\""))
-	}
-	return errors.Join(errs...)
+	secret := c.WebhookSecret.Reveal()
+	return errors.Join(
+		wire.Require(c.Mode == ModePolling || c.Mode == ModeWebhook, "mode: %q is not one of polling, webhook", c.Mode),
+		wire.Require(c.Mode != ModeWebhook || secret != "", `webhook_secret: is needed with mode = "webhook"; make one up, e.g. with: openssl rand -hex 32`),
+		wire.Require(secret == "" || secretShape().MatchString(secret), `webhook_secret: has 1 to 256 letters, digits, "_" and "-"`),
+		wire.RequireAddress(c.APIURL, "http://127.0.0.1:8081"),
+	)
 }

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -83,13 +84,15 @@ func TestIDsAreReadAsTheyAreWritten(t *testing.T) {
 			t.Errorf("%q is taken for a message", id)
 		}
 	}
-	m := channels.Message{Text: "x"}
+	edit := func(at int64, m channels.Message) channels.EventKey {
+		m.ID = "7"
+		return editKey("1", &channels.Event{Conversation: channels.Conversation{ID: "5"}, Message: m, At: instant(at)})
+	}
+	read := reader{bot: "1"}
 	keys := []channels.EventKey{
-		messageKey(1, "5", 7), messageKey(1, "5/7", 7), messageKey(2, "5", 7), actionKey(1, "5", 7, "q"),
-		reactionKey(1, "5", 7, 9), memberKey(1, "5", 9), movedKey(1, 5, 7), undecodableKey(1, 9, nil),
-		undecodableKey(1, 0, []byte("a")), undecodableKey(1, 0, []byte("b")),
-		editKey(1, "5", "7", instant(1), m), editKey(1, "5", "7", instant(2), m), editKey(1, "5", "7", instant(1), channels.Message{Text: "y"}),
-		editKey(1, "5", "7", instant(1), channels.Message{Text: "x", Attachments: []channels.Attachment{{ID: "f"}}}),
+		read.undecodable(9, nil, io.EOF).event.Key, read.undecodable(0, []byte("a"), io.EOF).event.Key, read.undecodable(0, []byte("b"), io.EOF).event.Key,
+		edit(1, channels.Message{Text: "x"}), edit(2, channels.Message{Text: "x"}), edit(1, channels.Message{Text: "y"}),
+		edit(1, channels.Message{Text: "x", Attachments: []channels.Attachment{{ID: "f"}}}),
 	}
 	if sorted := slices.Sorted(slices.Values(keys)); len(slices.Compact(sorted)) != len(keys) {
 		t.Errorf("two of them are alike: %q", keys)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,7 +55,7 @@ func newStage(t *testing.T) *stage {
 // for at its first poll.
 func forget(t *testing.T, s *telegramtest.Server) {
 	t.Helper()
-	kinds := url.QueryEscape(`["` + strings.Join(allowedUpdates, `","`) + `"]`)
+	kinds := url.QueryEscape(allowedUpdates)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+"/bot"+s.Token()+"/getUpdates?offset=9999999999&allowed_updates="+kinds, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +133,7 @@ func (st *stage) harness() channelstest.Harness {
 // connect makes a channel of the bot.
 func (st *stage) connect(p *platformtest.Proxy) *Client {
 	st.c = client(p.URL(), st.s.Token())
-	st.t.Cleanup(st.c.wire.Close)
+	st.t.Cleanup(st.c.Wire.Close)
 	return st.c
 }
 

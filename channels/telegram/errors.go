@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // goneWords are what the platform says, besides 403, of a chat that is closed to the
@@ -25,9 +25,9 @@ var goneWords = []string{
 var missingWords = []string{"message to edit not found", "message can't be edited", "message_id_invalid"}
 
 // refusal is a complete error reply as the program knows it.
-func (c *Client) refusal(op string, x *exchange) error {
+func (a *api) refusal(op string, x *exchange) error {
 	r := x.reply
-	words := c.scrub(r.Description)
+	words := a.scrub(r.Description)
 	low := strings.ToLower(words)
 	says := func(list []string) bool {
 		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(low, w) })
@@ -36,19 +36,19 @@ func (c *Client) refusal(op string, x *exchange) error {
 	case r.ErrorCode == http.StatusTooManyRequests:
 		after := r.retryAfter()
 		return &channels.RateLimitError{
-			Op: op, RetryAfter: after, Channel: c.crowded.add(x.chat, after, time.Now()), Err: errors.New(words),
+			Op: op, RetryAfter: after, Channel: a.crowded.add(x.chat, after, time.Now()), Err: errors.New(words),
 		}
 	case r.ErrorCode == http.StatusUnauthorized,
 		r.ErrorCode == http.StatusNotFound && low == "not found": // a token that never was one
-		return fmt.Errorf("%s: %w: %s", op, channels.ErrUnauthorized, words)
+		return wire.Refused(op, channels.ErrUnauthorized, words)
 	case r.ErrorCode == http.StatusConflict:
-		return fmt.Errorf("%s: %w: %s", op, channels.ErrElsewhere, words)
+		return wire.Refused(op, channels.ErrElsewhere, words)
 	case r.Parameters.MigrateToChatID != 0:
-		return fmt.Errorf("%s: %w: %s", op, channels.ErrMoved, words)
+		return wire.Refused(op, channels.ErrMoved, words)
 	case r.ErrorCode == http.StatusForbidden || r.ErrorCode == http.StatusBadRequest && says(goneWords):
-		return fmt.Errorf("%s: %w: %s", op, channels.ErrGone, words)
+		return wire.Refused(op, channels.ErrGone, words)
 	case r.ErrorCode == http.StatusBadRequest && says(missingWords):
-		return fmt.Errorf("%s: %w: %s", op, channels.ErrNoMessage, words)
+		return wire.Refused(op, channels.ErrNoMessage, words)
 	}
 	return &channels.RefusedError{Op: op, Reason: words, Temporary: r.ErrorCode >= http.StatusInternalServerError}
 }
@@ -59,37 +59,15 @@ func said(err error, words string) bool {
 	return ok && strings.Contains(strings.ToLower(refused.Reason), words)
 }
 
-// outcome is what became of a call, of which the library says err.
-func (c *Client) outcome(op string, x *exchange, err error) error {
+// outcome is what became of a call.
+func (a *api) outcome(op string, x *exchange) error {
 	switch {
 	case x.reply != nil && x.reply.OK:
 		return nil // whatever the library makes of the result: it is done
 	case x.reply != nil:
-		return c.refusal(op, x)
+		return a.refusal(op, x)
 	}
-	return x.Unanswered(op, c.api, err, c.scrub)
-}
-
-// scrub takes the token out of a text, as it is and as it stands in addresses.
-func (c *Client) scrub(text string) string {
-	secret, err := c.cfg.Token.Read()
-	c.mu.Lock()
-	known := []string{c.account.secret.Reveal()}
-	c.mu.Unlock()
-	if err == nil {
-		known = append(known, secret.Reveal())
-	}
-	for _, token := range known {
-		if token == "" {
-			continue
-		}
-		text = strings.ReplaceAll(text, token, "[redacted]")
-		text = strings.ReplaceAll(text, strings.ReplaceAll(token, ":", "%3A"), "[redacted]")
-		if _, key, ok := strings.Cut(token, ":"); ok && len(key) > 8 {
-			text = strings.ReplaceAll(text, key, "[redacted]")
-		}
-	}
-	return text
+	return x.Unanswered(op, a.API, a.scrub)
 }
 
 // crowdFrom is in how many chats at once sends must be limited for the whole bot to

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"net/url"
 
+	"github.com/go-telegram/bot"
+
 	"switchboard/channels"
 	"switchboard/channels/wire"
 )
@@ -13,7 +15,7 @@ import (
 // Examine implements channels.Examiner: is the token good, what does the bot see in
 // groups, and does nothing else receive its updates.
 func (c *Client) Examine(ctx context.Context) []channels.Finding {
-	me, err := c.getMe(ctx)
+	me, err := c.meet(ctx)
 	if err != nil {
 		return []channels.Finding{wire.Unusable(err, "@BotFather gives one with /newbot", "ask @BotFather for the token with /token, and set it")}
 	}
@@ -21,7 +23,7 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 		{OK: true, Text: fmt.Sprintf("the token is good: @%s (%d)", me.Username, me.ID)}, groupsOf(me),
 	}
 	findings = append(findings, c.examineWebhook(ctx)...)
-	if plainHTTP(c.api) {
+	if plainHTTP(c.API) {
 		findings = append(findings, channels.Finding{
 			OK: true, Warn: true, Text: "api_url has no TLS and leaves this machine: anybody who listens on the way learns the token",
 		})
@@ -43,6 +45,22 @@ func groupsOf(me wireUser) channels.Finding {
 		OK:   true,
 		Text: "privacy mode is on: in groups it is told only commands, replies to it and messages that name it. For require_mention = false, switch it off with @BotFather, /setprivacy, and add the bot to the group again",
 	}
+}
+
+// webhookInfo is what the platform says of the webhook.
+//
+// Source: https://core.telegram.org/bots/api#webhookinfo.
+type webhookInfo struct {
+	URL       string `json:"url"`
+	Pending   int    `json:"pending_update_count"`
+	LastError string `json:"last_error_message"`
+}
+
+func (c *Client) webhook(ctx context.Context) (webhookInfo, error) {
+	return ask[webhookInfo](ctx, c.api, "getWebhookInfo", func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.GetWebhookInfo(ctx)
+		return err
+	})
 }
 
 func (c *Client) examineWebhook(ctx context.Context) []channels.Finding {

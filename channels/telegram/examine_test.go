@@ -1,13 +1,10 @@
 package telegram
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/channels/channelstest"
-	"switchboard/internal/testkit"
 )
 
 func TestExamineNamesWhatHasToBeMended(t *testing.T) {
@@ -29,15 +26,10 @@ func TestExamineNamesWhatHasToBeMended(t *testing.T) {
 	says(r.c, "privacy mode is on", true, false)
 	r.Say(r.ada.ID, "x")
 	says(r.c, "1 updates wait", true, false)
-	hook := New("hook", Config{Token: channelstest.Literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/secret-path", WebhookSecret: "x"}, slog.New(slog.DiscardHandler))
-	hook.pace = quick
-	t.Cleanup(hook.wire.Close)
-	r.Start(t, hook.Run)
-	testkit.Await(t, "the webhook is set", patience, func() bool { return len(r.Calls("setWebhook")) > 0 })
+	r.hook(t, "http://127.0.0.1:1/secret-path")
 	says(r.c, "a webhook is set (127.0.0.1:1)", true, true)
 	r.Revoke(r.Bot(), true)
 	says(r.c, "rejected", false, false)
-	r.Ended(t)
 	r.c.cfg.Token = channels.Credential{}
 	says(r.c, "the channel waits for it", true, true)
 	for address, want := range map[string]bool{

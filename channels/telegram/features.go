@@ -66,16 +66,6 @@ func (c *Client) Features(conv channels.Conversation) channels.Features {
 	return f
 }
 
-// Format implements the router's Formatter.
-func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Body {
-	return format(doc, f)
-}
-
-// Mark implements the router's Marker.
-func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
-	return mark(body, before, after)
-}
-
 // span finds the bytes of text that length UTF-16 units from offset on are. ok is
 // false where they lie outside it or cut a character in two.
 func span(text string, offset, length int) (from, to int, ok bool) {

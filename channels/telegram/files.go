@@ -58,7 +58,7 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, asPhotos boo
 		return "", &channels.RefusedError{Op: op, Reason: err.Error()}
 	}
 	defer files.Close()
-	x, err := c.exchange(ctx, op, at.chat, uploadTimeout, post(op, at, out, list, files, asPhotos))
+	x, err := c.exchange(ctx, op, at.chat, wire.UploadTimeout, post(op, at, out, list, files, asPhotos))
 	if fault := files.Fault(); fault != nil && (x.reply == nil || !x.reply.OK) {
 		return "", &channels.RefusedError{Op: op, Reason: fault.Error()} // a body without its end is not taken
 	}
@@ -73,12 +73,12 @@ func post(op string, at place, out channels.Outbound, list []models.MessageEntit
 	body, reply := out.Body, replying(out.ReplyTo)
 	switch op {
 	case "sendPhoto":
-		return with((*bot.Bot).SendPhoto, &bot.SendPhotoParams{
+		return wire.With((*bot.Bot).SendPhoto, &bot.SendPhotoParams{
 			ChatID: at.chat, MessageThreadID: at.topic, Photo: input(files[0]), Caption: body.Text,
 			CaptionEntities: list, ReplyParameters: reply, ReplyMarkup: markup(body.Buttons),
 		})
 	case "sendDocument":
-		return with((*bot.Bot).SendDocument, &bot.SendDocumentParams{
+		return wire.With((*bot.Bot).SendDocument, &bot.SendDocumentParams{
 			ChatID: at.chat, MessageThreadID: at.topic, Document: input(files[0]), Caption: body.Text,
 			CaptionEntities: list, ReplyParameters: reply, ReplyMarkup: markup(body.Buttons),
 			DisableContentTypeDetection: true,
@@ -88,7 +88,7 @@ func post(op string, at place, out channels.Outbound, list []models.MessageEntit
 	for i, f := range files {
 		album[i] = media(f, asPhotos, i, body.Text, list)
 	}
-	return with((*bot.Bot).SendMediaGroup, &bot.SendMediaGroupParams{
+	return wire.With((*bot.Bot).SendMediaGroup, &bot.SendMediaGroupParams{
 		ChatID: at.chat, MessageThreadID: at.topic, Media: album, ReplyParameters: reply,
 	})
 }
@@ -134,7 +134,7 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	type place struct {
 		Path string `json:"file_path"`
 	}
-	at, err := ask[place](ctx, c, "getFile", with((*bot.Bot).GetFile, &bot.GetFileParams{FileID: file.ID}))
+	at, err := ask[place](ctx, c.api, "getFile", wire.With((*bot.Bot).GetFile, &bot.GetFileParams{FileID: file.ID}))
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	if at.Path == "" || strings.HasPrefix(at.Path, "/") {
 		return &channels.RefusedError{Op: op, Reason: "the platform names no path to load it from (a Bot API server in local mode keeps files on its own disk)"}
 	}
-	acc, err := c.open()
+	login, err := c.Login()
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
@@ -150,6 +150,6 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)
 	}
-	address := c.api + "/file/bot" + acc.secret.Reveal() + "/" + strings.Join(parts, "/")
-	return c.wire.Download(ctx, address, nil, w, nil)
+	address := c.API + "/file/bot" + login.Token.Reveal() + "/" + strings.Join(parts, "/")
+	return c.Wire.Download(ctx, address, nil, w, nil)
 }

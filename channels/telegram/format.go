@@ -41,14 +41,14 @@ type formatEntity struct {
 	Language string `json:"language,omitempty"` // pre
 }
 
-// format renders doc in parts of at most f.MaxText units and formatMaxEntities
+// Format renders doc in parts of at most f.MaxText units and formatMaxEntities
 // entities, at least one. Body.Rich is a list of MessageEntity, or nil where the
 // part has none: what is shown and what it means travel apart, so that there is
 // nothing to escape and nothing a server could fail to parse. No entity mentions
 // anybody.
 //
 // Source: https://core.telegram.org/bots/api#sendmessage "text", "entities".
-func format(doc *render.Document, f channels.Features) []channels.Body {
+func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Body {
 	room := len(doc.Source()) + 64
 	if f.MaxText > 0 {
 		room = min(room, 4*f.MaxText)
@@ -60,8 +60,8 @@ func format(doc *render.Document, f channels.Features) []channels.Body {
 	})
 }
 
-// mark puts plain text before and after that of a part.
-func mark(body channels.Body, before, after string) channels.Body {
+// Mark puts plain text before and after that of a part.
+func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
 	body.Text = before + body.Text + after
 	var entities []formatEntity
 	if body.Rich == nil || json.Unmarshal(body.Rich, &entities) != nil {

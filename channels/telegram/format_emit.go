@@ -118,11 +118,11 @@ func (e *formatEmitter) Open(s render.Span, in []render.Span) {
 		if !s.Continued {
 			e.front(s.Value)
 		} else if len(e.out) > 0 {
-			e.front(formatIndent)
+			e.front(render.Indent)
 		}
 	case render.Quote:
 		if void {
-			e.front(formatInner)
+			e.front(render.InnerQuote)
 		} else {
 			e.ownLine()
 		}
@@ -152,13 +152,6 @@ func (e *formatEmitter) Open(s render.Span, in []render.Span) {
 	}
 	e.open = append(e.open, en)
 }
-
-// formatIndent stands in front of an item's further lines, formatInner in front of
-// the lines of a quote in a quote.
-const (
-	formatIndent = "    "
-	formatInner  = "> "
-)
 
 func (e *formatEmitter) Close(render.Span, []render.Span) {
 	last := e.open[len(e.open)-1]
@@ -215,20 +208,7 @@ func (e *formatEmitter) Line(in []render.Span) {
 		return
 	}
 	e.trim()
-	e.front("\n")
-	// What a quote stands in is to the left of it, not in its lines.
-	if i := slices.IndexFunc(in, func(s render.Span) bool { return s.Kind == render.Quote }); i >= 0 {
-		in = in[i+1:]
-	}
-	for _, s := range in {
-		switch s.Kind {
-		case render.Item:
-			e.front(formatIndent)
-		case render.Quote:
-			e.front(formatInner)
-		default:
-		}
-	}
+	e.front("\n" + render.Front(in))
 }
 
 // front writes what stands in front of a line.

@@ -23,8 +23,8 @@ func FuzzUpdate(f *testing.F) {
 	}
 	c := knowing()
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		u := c.decode(77, raw)
-		again := c.decode(77, raw)
+		u := c.reader().decode(raw)
+		again := c.reader().decode(raw)
 		if (u.event == nil) != (again.event == nil) || u.event != nil && u.event.Key != again.event.Key {
 			t.Fatalf("twice %+v and %+v", u.event, again.event)
 		}

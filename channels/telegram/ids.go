@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -45,51 +44,17 @@ func parseMessage(id channels.MessageID) (int, error) {
 	return n, nil
 }
 
-// The keys of events begin with the bot's ID, the kind and the conversation. Nothing
-// in them holds a colon but the end, so two different things never share one.
-
-func messageKey(bot int64, conv channels.ConversationID, message int) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%d:message:%s:%d", bot, conv, message))
-}
-
 // siblingKey is the key of another message in the conversation of one with key.
 func siblingKey(key channels.EventKey, message channels.MessageID) channels.EventKey {
 	return key[:strings.LastIndexByte(string(key), ':')+1] + channels.EventKey(message)
 }
 
 // editKey tells two edits of one second apart by what they say.
-func editKey(bot int64, conv channels.ConversationID, message channels.MessageID, at time.Time, m channels.Message) channels.EventKey {
+func editKey(bot string, e *channels.Event) channels.EventKey {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d:%s", len(m.Text), m.Text)
-	for _, a := range m.Attachments {
+	fmt.Fprintf(h, "%d:%s", len(e.Message.Text), e.Message.Text)
+	for _, a := range e.Message.Attachments {
 		fmt.Fprintf(h, ":%s", a.ID)
 	}
-	return channels.EventKey(fmt.Sprintf("%d:edited:%s:%s:%d:%s", bot, conv, message, at.Unix(), hex.EncodeToString(h.Sum(nil)[:8])))
-}
-
-func actionKey(bot int64, conv channels.ConversationID, message int, query string) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%d:action:%s:%d:%s", bot, conv, message, query))
-}
-
-func reactionKey(bot int64, conv channels.ConversationID, message int, update int64) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%d:reaction:%s:%d:%d", bot, conv, message, update))
-}
-
-func memberKey(bot int64, conv channels.ConversationID, update int64) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%d:member:%s:%d", bot, conv, update))
-}
-
-// movedKey is the same for each of the ways the platform tells it: in the old chat,
-// in the new one, and in its answer to a call.
-func movedKey(bot, from, to int64) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%d:moved:%d:%d", bot, from, to))
-}
-
-// undecodableKey names an update by its number, or by its bytes where that cannot be
-// read either (update 0).
-func undecodableKey(bot, update int64, raw []byte) channels.EventKey {
-	if update == 0 {
-		return channels.EventKey(fmt.Sprintf("%d:bytes:%s", bot, wire.Fingerprint(raw)))
-	}
-	return channels.EventKey(fmt.Sprintf("%d:update:%d", bot, update))
+	return wire.Key(bot, "edited", string(e.Conversation.ID), string(e.Message.ID), strconv.FormatInt(e.At.Unix(), 10), hex.EncodeToString(h.Sum(nil)[:8]))
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,21 +27,38 @@ type update struct {
 	query string             // of a button: what to answer
 	also  []int64            // numbers of the other updates that event is made of
 	parts []channels.Message // the pictures of an album
-	bot   int64
+	bot   string             // what its keys begin with
+}
+
+// A reader makes events of what the platform tells the bot.
+type reader struct {
+	channel string
+	me      self
+	bot     string // its number, which keys begin with
+	log     *slog.Logger
+}
+
+func (a *api) reader() reader {
+	me := a.me()
+	return reader{a.Name(), me, strconv.FormatInt(me.id, 10), a.Log}
 }
 
 // decode reads one update. What cannot be read becomes EventUndecodable.
-func (c *Client) decode(bot int64, raw []byte) update {
-	u := update{id: updateID(raw), bot: bot}
-	if err := c.fill(&u, bot, raw); err != nil {
-		return c.undecodable(bot, u.id, raw, err)
+func (r reader) decode(raw []byte) update {
+	u := update{id: updateID(raw), bot: r.bot}
+	if err := r.fill(&u, raw); err != nil {
+		return r.undecodable(u.id, raw, err)
 	}
 	return u
 }
 
-// undecodable is an update that cannot be read.
-func (c *Client) undecodable(bot, id int64, raw []byte, why error) update {
-	return update{id: id, event: wire.Undecodable(c.name, undecodableKey(bot, id, raw), raw, why)}
+// undecodable is an update that cannot be read; id is 0 where not even its number can be.
+func (r reader) undecodable(id int64, raw []byte, why error) update {
+	number := ""
+	if id != 0 {
+		number = strconv.FormatInt(id, 10)
+	}
+	return update{id: id, event: wire.Undecodable(r.channel, r.bot, "update", number, raw, why)}
 }
 
 var idPattern = regexp.MustCompile(`"update_id"\s*:\s*([0-9]{1,18})\b`)
@@ -75,33 +94,33 @@ func plausible(id int64) int64 {
 }
 
 // fill makes the event of an update.
-func (c *Client) fill(u *update, bot int64, raw []byte) error {
+func (r reader) fill(u *update, raw []byte) error {
 	w, odd, err := readUpdate(withoutNUL(raw))
 	if err != nil {
 		return fmt.Errorf("it is no update as documented: %w", err)
 	}
 	if len(odd) > 0 {
-		c.log.Warn("a part of an update could not be read", "update_id", u.id, "fields", strings.Join(odd, ", "))
+		r.log.Warn("a part of an update could not be read", "update_id", u.id, "fields", strings.Join(odd, ", "))
 	}
 	switch {
 	case w.Message != nil:
-		return c.message(u, bot, w.Message)
+		return r.message(u, w.Message)
 	case w.EditedMessage != nil:
-		return c.edited(u, bot, w.EditedMessage)
+		return r.edited(u, w.EditedMessage)
 	case w.CallbackQuery != nil:
-		return c.pressed(u, bot, w.CallbackQuery)
+		return r.pressed(u, w.CallbackQuery)
 	case w.MyChatMember != nil:
-		return c.member(u, bot, w.MyChatMember)
+		return r.member(u, w.MyChatMember)
 	case w.Reaction != nil:
-		return c.reacted(u, bot, w.Reaction)
+		return r.reacted(u, w.Reaction)
 	}
 	return nil // of a kind that was not asked for
 }
 
 // message makes EventMessage of what somebody wrote, EventMoved of a group that
 // became a supergroup, and nothing of other notices of the platform.
-func (c *Client) message(u *update, bot int64, m *wireMessage) error {
-	conv, err := c.conversation(m)
+func (r reader) message(u *update, m *wireMessage) error {
+	conv, err := r.conversation(m)
 	if err != nil {
 		return err
 	}
@@ -110,27 +129,23 @@ func (c *Client) message(u *update, bot int64, m *wireMessage) error {
 	case m.Chat.Type == "channel":
 		return nil
 	case m.MigrateTo != 0:
-		event := c.movedEvent(bot, wireChat{ID: m.MigrateTo, Type: "supergroup", Title: m.Chat.Title}, m.Chat.ID, m.MigrateTo)
-		event.At = instant(m.Date)
-		u.event = &event
+		u.event = r.moved(m.Chat.Title, m.Chat.ID, m.MigrateTo, m.Date)
 		return nil
 	case m.MigrateFrom != 0:
-		event := c.movedEvent(bot, m.Chat, m.MigrateFrom, m.Chat.ID)
-		event.At = instant(m.Date)
-		u.event = &event
+		u.event = r.moved(m.Chat.Title, m.MigrateFrom, m.Chat.ID, m.Date)
 		return nil
 	}
 	sender, err := senderOf(m)
 	if err != nil {
 		return err
 	}
-	content, ok := c.content(m)
+	content, ok := r.content(m)
 	if !ok {
 		return nil
 	}
 	u.album = m.MediaGroupID
 	u.event = &channels.Event{
-		Key: messageKey(bot, conv.ID, m.ID), Kind: channels.EventMessage,
+		Key: wire.Key(r.bot, "message", string(conv.ID), strconv.Itoa(m.ID)), Kind: channels.EventMessage,
 		Conversation: conv, Sender: sender, Message: content, At: instant(m.Date),
 	}
 	return nil
@@ -138,20 +153,20 @@ func (c *Client) message(u *update, bot int64, m *wireMessage) error {
 
 // edited makes EventEdited of a message's new state. In an album it is that of one
 // picture; see albums.
-func (c *Client) edited(u *update, bot int64, m *wireMessage) error {
-	if err := c.message(u, bot, m); err != nil || u.event == nil || u.event.Kind != channels.EventMessage {
+func (r reader) edited(u *update, m *wireMessage) error {
+	if err := r.message(u, m); err != nil || u.event == nil || u.event.Kind != channels.EventMessage {
 		u.event = nil
 		return err
 	}
 	u.album, u.edits = "", m.MediaGroupID
 	e := u.event
 	e.Kind, e.At = channels.EventEdited, instant(cmp.Or(m.EditDate, m.Date))
-	e.Key = editKey(bot, e.Conversation.ID, e.Message.ID, e.At, e.Message)
+	e.Key = editKey(u.bot, e)
 	return nil
 }
 
 // pressed makes EventAction of a button. Buttons that are not ours have no data.
-func (c *Client) pressed(u *update, bot int64, q *wireQuery) error {
+func (r reader) pressed(u *update, q *wireQuery) error {
 	if q.ID == "" || q.From.ID == 0 {
 		return errors.New("the button's press has no ID or nobody did it")
 	}
@@ -159,13 +174,13 @@ func (c *Client) pressed(u *update, bot int64, q *wireQuery) error {
 	if q.Message == nil || q.Data == "" {
 		return nil
 	}
-	conv, err := c.conversation(q.Message)
+	conv, err := r.conversation(q.Message)
 	if err != nil {
 		return err
 	}
 	u.chat = q.Message.Chat.ID
 	u.event = &channels.Event{
-		Key: actionKey(bot, conv.ID, q.Message.ID, q.ID), Kind: channels.EventAction,
+		Key: wire.Key(r.bot, "action", string(conv.ID), strconv.Itoa(q.Message.ID), q.ID), Kind: channels.EventAction,
 		Conversation: conv, Sender: senderUser(&q.From),
 		Action: channels.Action{Code: q.Data, MessageID: messageID(q.Message.ID)},
 	}
@@ -174,8 +189,8 @@ func (c *Client) pressed(u *update, bot int64, q *wireQuery) error {
 
 // member makes EventMember where the bot may speak now and could not before, or the
 // reverse.
-func (c *Client) member(u *update, bot int64, m *wireMember) error {
-	conv, err := c.conversation(&wireMessage{ID: 1, Chat: m.Chat})
+func (r reader) member(u *update, m *wireMember) error {
+	conv, err := r.conversation(&wireMessage{ID: 1, Chat: m.Chat})
 	if err != nil {
 		return err
 	}
@@ -188,7 +203,7 @@ func (c *Client) member(u *update, bot int64, m *wireMember) error {
 	}
 	u.chat = m.Chat.ID
 	u.event = &channels.Event{
-		Key: memberKey(bot, conv.ID, u.id), Kind: channels.EventMember,
+		Key: wire.Key(r.bot, "member", string(conv.ID), strconv.FormatInt(u.id, 10)), Kind: channels.EventMember,
 		Conversation: conv, Sender: senderUser(&m.From), Member: became, At: instant(m.Date),
 	}
 	return nil
@@ -206,25 +221,25 @@ func (s wireStatus) in() bool {
 }
 
 // reacted makes EventReaction of what was added and taken off.
-func (c *Client) reacted(u *update, bot int64, r *wireReaction) error {
-	conv, err := c.conversation(&wireMessage{ID: r.MessageID, Chat: r.Chat})
+func (r reader) reacted(u *update, w *wireReaction) error {
+	conv, err := r.conversation(&wireMessage{ID: w.MessageID, Chat: w.Chat})
 	if err != nil {
 		return err
 	}
-	sender, err := senderOf(&wireMessage{From: r.User, SenderChat: r.ActorChat})
+	sender, err := senderOf(&wireMessage{From: w.User, SenderChat: w.ActorChat})
 	if err != nil {
 		return err
 	}
 	reaction := channels.Reaction{
-		MessageID: messageID(r.MessageID), Added: signs(r.New, r.Old), Removed: signs(r.Old, r.New),
+		MessageID: messageID(w.MessageID), Added: signs(w.New, w.Old), Removed: signs(w.Old, w.New),
 	}
-	if r.Chat.Type == "channel" || len(reaction.Added)+len(reaction.Removed) == 0 {
+	if w.Chat.Type == "channel" || len(reaction.Added)+len(reaction.Removed) == 0 {
 		return nil
 	}
-	u.chat = r.Chat.ID
+	u.chat = w.Chat.ID
 	u.event = &channels.Event{
-		Key: reactionKey(bot, conv.ID, r.MessageID, u.id), Kind: channels.EventReaction,
-		Conversation: conv, Sender: sender, Reaction: reaction, At: instant(r.Date),
+		Key: wire.Key(r.bot, "reaction", string(conv.ID), strconv.Itoa(w.MessageID), strconv.FormatInt(u.id, 10)), Kind: channels.EventReaction,
+		Conversation: conv, Sender: sender, Reaction: reaction, At: instant(w.Date),
 	}
 	return nil
 }
@@ -232,23 +247,19 @@ func (c *Client) reacted(u *update, bot int64, r *wireReaction) error {
 // signs are those of list that are not in other.
 func signs(list, other []wireSign) (names []string) {
 	for _, s := range list {
-		known := false
-		for _, o := range other {
-			known = known || o == s
-		}
-		if name := cmp.Or(s.Emoji, s.ID, s.Type); !known && name != "" {
+		if name := cmp.Or(s.Emoji, s.ID, s.Type); name != "" && !slices.Contains(other, s) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// movedEvent says that the conversation from has the new ID to.
-func (c *Client) movedEvent(bot int64, chat wireChat, from, to int64) channels.Event {
+// moved says that the conversation from has the new ID to.
+func (r reader) moved(title string, from, to, date int64) *channels.Event {
 	id := conversationID(to, 0)
-	return channels.Event{
-		Key: movedKey(bot, from, to), Kind: channels.EventMoved, Former: conversationID(from, 0),
-		Conversation: channels.Conversation{Channel: c.name, ID: id, Kind: channels.Group, Place: string(id), Title: chat.Title},
+	return &channels.Event{
+		Key: wire.Key(r.bot, "moved", strconv.FormatInt(from, 10), strconv.FormatInt(to, 10)), Kind: channels.EventMoved, Former: conversationID(from, 0),
+		Conversation: channels.Conversation{Channel: r.channel, ID: id, Kind: channels.Group, Place: string(id), Title: title}, At: instant(date),
 	}
 }
 
@@ -256,7 +267,7 @@ func (c *Client) movedEvent(bot int64, chat wireChat, from, to int64) channels.E
 // says that it is a topic: in other groups it is a chain of replies.
 //
 // Source: https://core.telegram.org/bots/api#message "message_thread_id".
-func (c *Client) conversation(m *wireMessage) (channels.Conversation, error) {
+func (r reader) conversation(m *wireMessage) (channels.Conversation, error) {
 	if m.Chat.ID == 0 || m.ID <= 0 {
 		return channels.Conversation{}, errors.New("it names no chat or no message")
 	}
@@ -265,7 +276,7 @@ func (c *Client) conversation(m *wireMessage) (channels.Conversation, error) {
 		topic = max(m.ThreadID, 0)
 	}
 	id := conversationID(m.Chat.ID, topic)
-	conv := channels.Conversation{Channel: c.name, ID: id, Place: string(id), Title: m.Chat.Title}
+	conv := channels.Conversation{Channel: r.channel, ID: id, Place: string(id), Title: m.Chat.Title}
 	kind := m.Chat.Type
 	if kind == "" && m.Chat.ID > 0 { // as in the platform's own examples
 		kind = "private"

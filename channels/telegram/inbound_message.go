@@ -11,7 +11,7 @@ import (
 
 // content is what m says. ok is false for notices of the platform itself (somebody
 // joined, a title changed), which nobody wrote.
-func (c *Client) content(m *wireMessage) (content channels.Message, ok bool) {
+func (r reader) content(m *wireMessage) (content channels.Message, ok bool) {
 	text, entities := m.Text, m.Entities
 	if text == "" {
 		text, entities = m.Caption, m.CaptionEntities
@@ -24,7 +24,7 @@ func (c *Client) content(m *wireMessage) (content channels.Message, ok bool) {
 		}
 		entities = nil
 	}
-	me := c.me()
+	me := r.me
 	content = channels.Message{ID: messageID(m.ID), Text: text, Enclosed: enclosed, Attachments: files}
 	me.read(&content, entities)
 	if len(m.unread) > 0 {

@@ -178,7 +178,7 @@ func edit(a *album, u update, accept acceptor) error {
 		parts[i] = fresh
 	}
 	event.Message = a.state(parts)
-	event.Key = editKey(u.bot, event.Conversation.ID, event.Message.ID, event.At, event.Message)
+	event.Key = editKey(u.bot, &event)
 	if _, err := accept([]channels.Event{event}); err != nil {
 		return err
 	}

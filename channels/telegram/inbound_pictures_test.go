@@ -55,7 +55,7 @@ func (r *rig) again(t *testing.T, restarted bool) {
 	t.Helper()
 	if restarted {
 		r.c = client(r.URL(), r.Token())
-		t.Cleanup(r.c.wire.Close)
+		t.Cleanup(r.c.Wire.Close)
 	}
 	r.run(t)
 	r.settled(t)
@@ -212,11 +212,12 @@ func albumsOverCrashes(t *testing.T, seed uint64, rnd *rand.Rand) bool {
 	run := func(polls, accepts int, late bool) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
-		p := &poller{c: c, s: &session{sink: &brittle{sink, accepts, late, end}, account: account{id: 1}}, gather: gatherer{pace: c.pace}}
+		read := reader{channel: "tg", me: self{id: 1}, bot: "1"}
+		p := &poller{c: c, s: &session{sink: &brittle{sink, accepts, late, end}}, gather: gatherer{pace: c.pace}}
 		for range polls {
 			var updates []update
 			for _, q := range queue {
-				updates = append(updates, c.decode(1, []byte(q.raw)))
+				updates = append(updates, read.decode([]byte(q.raw)))
 			}
 			last, err := p.settle(ctx, updates, false)
 			if err != nil || rnd.IntN(5) == 0 { // cut before the next poll confirms

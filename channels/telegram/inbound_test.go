@@ -91,7 +91,7 @@ func TestUpdatesBecomeTheEventsBesideThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := c.decode(77, raw)
+		u := c.reader().decode(raw)
 		if u.event != nil && u.event.Raw != nil {
 			u.event.Raw = []byte("as it came")
 		}

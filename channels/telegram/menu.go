@@ -14,6 +14,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/wire"
 )
 
 const (
@@ -37,7 +38,7 @@ func (c *Client) SetCommands(ctx context.Context, sets []channels.CommandSet) er
 			err = c.setCommands(ctx, scope, set)
 		}
 		if errors.Is(err, channels.ErrGone) {
-			c.log.DebugContext(ctx, "no menu for a chat that the bot does not know", "conversation_id", set.Sender)
+			c.Log.DebugContext(ctx, "no menu for a chat that the bot does not know", "conversation_id", set.Sender)
 			continue
 		}
 		if err != nil {
@@ -70,14 +71,14 @@ func scopeOf(set channels.CommandSet) (models.BotCommandScope, error) {
 // setCommands sets one menu if it is not as it should be.
 func (c *Client) setCommands(ctx context.Context, scope models.BotCommandScope, set channels.CommandSet) error {
 	want := menu(set.Commands)
-	have, err := ask[[]models.BotCommand](ctx, c, "getMyCommands", with((*bot.Bot).GetMyCommands, &bot.GetMyCommandsParams{Scope: scope, LanguageCode: set.Language}))
+	have, err := ask[[]models.BotCommand](ctx, c.api, "getMyCommands", wire.With((*bot.Bot).GetMyCommands, &bot.GetMyCommandsParams{Scope: scope, LanguageCode: set.Language}))
 	if err != nil || slices.Equal(have, want) {
 		return err
 	}
 	if len(want) == 0 {
-		return c.do(ctx, "deleteMyCommands", 0, with((*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: set.Language}))
+		return c.do(ctx, "deleteMyCommands", 0, wire.With((*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: set.Language}))
 	}
-	return c.do(ctx, "setMyCommands", 0, with((*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: want, Scope: scope, LanguageCode: set.Language}))
+	return c.do(ctx, "setMyCommands", 0, wire.With((*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: want, Scope: scope, LanguageCode: set.Language}))
 }
 
 // menu is the commands as the platform takes them; what it would refuse is left out.

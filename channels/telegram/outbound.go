@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/wire"
 )
 
 // Pages behind links are not shown: the platform would fetch them, and a link may
@@ -26,23 +26,17 @@ type place struct {
 
 func placeOf(op string, conv channels.Conversation) (place, error) {
 	chat, topic, err := parseConversation(conv.ID)
-	if err != nil {
-		return place{}, &channels.RefusedError{Op: op, Reason: err.Error()}
-	}
-	return place{chat, topic}, nil
+	return place{chat, topic}, wire.Refuse(op, err)
 }
 
 // message is a message that a call names.
-func (c *Client) target(op string, conv channels.Conversation, id channels.MessageID) (place, int, error) {
+func target(op string, conv channels.Conversation, id channels.MessageID) (place, int, error) {
 	at, err := placeOf(op, conv)
 	if err != nil {
 		return at, 0, err
 	}
 	n, err := parseMessage(id)
-	if err != nil {
-		return at, 0, &channels.RefusedError{Op: op, Reason: err.Error()}
-	}
-	return at, n, nil
+	return at, n, wire.Refuse(op, err)
 }
 
 // entities are the markup of a body, as format made it.
@@ -75,7 +69,7 @@ func (c *Client) sendText(ctx context.Context, conv channels.Conversation, body 
 	if err != nil {
 		return "", err
 	}
-	x, err := c.exchange(ctx, op, at.chat, callTimeout, with((*bot.Bot).SendMessage, &bot.SendMessageParams{
+	x, err := c.exchange(ctx, op, at.chat, wire.CallTimeout, wire.With((*bot.Bot).SendMessage, &bot.SendMessageParams{
 		ChatID: at.chat, MessageThreadID: at.topic, Text: body.Text, Entities: list,
 		LinkPreviewOptions: noPreview, DisableNotification: silent,
 		ReplyParameters: replying(replyTo), ReplyMarkup: markup(body.Buttons),
@@ -118,7 +112,7 @@ func sentID(op string, x *exchange) (channels.MessageID, error) {
 func (c *Client) defect(ctx context.Context, body channels.Body, list []models.MessageEntity, err error) error {
 	if said(err, "can't parse") || said(err, "entity_") {
 		c.defects.Add(1)
-		c.log.ErrorContext(ctx, "the platform cannot parse a text of ours", "units", render.Units(body.Text), "entities", shape(list), "error", err)
+		c.Log.ErrorContext(ctx, "the platform cannot parse a text of ours", "units", render.Units(body.Text), "entities", shape(list), "error", err)
 	}
 	return err
 }
@@ -135,7 +129,7 @@ func shape(list []models.MessageEntity) string {
 // Edit implements channels.Editor. Buttons that body has not are taken off.
 func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
 	const op = "editMessageText"
-	at, n, err := c.target(op, conv, id)
+	at, n, err := target(op, conv, id)
 	if err != nil {
 		return err
 	}
@@ -143,7 +137,7 @@ func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channe
 	if err != nil {
 		return err
 	}
-	err = c.do(ctx, op, at.chat, with((*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
+	err = c.do(ctx, op, at.chat, wire.With((*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
 		ChatID: at.chat, MessageID: n, Text: body.Text, Entities: list,
 		LinkPreviewOptions: noPreview, ReplyMarkup: markup(body.Buttons),
 	}))
@@ -169,25 +163,22 @@ func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.
 // Delete implements channels.Deleter.
 func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	const op = "deleteMessage"
-	at, n, err := c.target(op, conv, id)
+	at, n, err := target(op, conv, id)
 	if err != nil {
 		return err
 	}
-	err = c.do(ctx, op, at.chat, with((*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: at.chat, MessageID: n}))
-	if errors.Is(err, channels.ErrNoMessage) {
-		return nil
-	}
-	return unlessSaid(err, "message to delete not found")
+	err = c.do(ctx, op, at.chat, wire.With((*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: at.chat, MessageID: n}))
+	return unlessSaid(wire.Unless(err, channels.ErrNoMessage), "message to delete not found")
 }
 
 // RemoveButtons implements channels.Unbuttoner.
 func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	const op = "editMessageReplyMarkup"
-	at, n, err := c.target(op, conv, id)
+	at, n, err := target(op, conv, id)
 	if err != nil {
 		return err
 	}
-	err = c.do(ctx, op, at.chat, with((*bot.Bot).EditMessageReplyMarkup, &bot.EditMessageReplyMarkupParams{ChatID: at.chat, MessageID: n}))
+	err = c.do(ctx, op, at.chat, wire.With((*bot.Bot).EditMessageReplyMarkup, &bot.EditMessageReplyMarkupParams{ChatID: at.chat, MessageID: n}))
 	return unlessSaid(err, "message is not modified")
 }
 
@@ -196,7 +187,7 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 // Source: https://core.telegram.org/bots/api#reactiontypeemoji.
 func (c *Client) React(ctx context.Context, conv channels.Conversation, id channels.MessageID, emoji string) error {
 	const op = "setMessageReaction"
-	at, n, err := c.target(op, conv, id)
+	at, n, err := target(op, conv, id)
 	if err != nil {
 		return err
 	}
@@ -206,7 +197,7 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 			Type: models.ReactionTypeTypeEmoji, ReactionTypeEmoji: &models.ReactionTypeEmoji{Emoji: emoji},
 		}}
 	}
-	return c.do(ctx, op, at.chat, with((*bot.Bot).SetMessageReaction, &bot.SetMessageReactionParams{ChatID: at.chat, MessageID: n, Reaction: reaction}))
+	return c.do(ctx, op, at.chat, wire.With((*bot.Bot).SetMessageReaction, &bot.SetMessageReactionParams{ChatID: at.chat, MessageID: n, Reaction: reaction}))
 }
 
 // Typing implements channels.Typer.
@@ -216,7 +207,7 @@ func (c *Client) Typing(ctx context.Context, conv channels.Conversation) error {
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, op, at.chat, with((*bot.Bot).SendChatAction, &bot.SendChatActionParams{
+	return c.do(ctx, op, at.chat, wire.With((*bot.Bot).SendChatAction, &bot.SendChatActionParams{
 		ChatID: at.chat, MessageThreadID: at.topic, Action: models.ChatActionTyping,
 	}))
 }

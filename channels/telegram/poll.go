@@ -2,17 +2,12 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/go-telegram/bot"
-	"github.com/go-telegram/bot/models"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -22,7 +17,7 @@ import (
 // allowedUpdates is what the platform shall tell.
 //
 // Source: https://core.telegram.org/bots/api#getupdates "allowed_updates".
-var allowedUpdates = bot.AllowedUpdates{"message", "edited_message", "callback_query", "my_chat_member", "message_reaction"}
+const allowedUpdates = `["message","edited_message","callback_query","my_chat_member","message_reaction"]`
 
 // pace holds the times of the inbound side; tests shorten them.
 type pace struct {
@@ -35,8 +30,6 @@ type pace struct {
 	// albumQuiet is how long an album must not have grown to count as whole; albumMost
 	// bounds the wait, and albumLook is the time between two looks.
 	albumQuiet, albumMost, albumLook time.Duration
-	// check is the time between two looks at a webhook.
-	check time.Duration
 	// idleFirst and idleMost bound the pauses after answers that bring nothing new and
 	// did not wait for it; idleFrom is how long an answer without updates takes that
 	// did wait.
@@ -47,17 +40,15 @@ var defaultPace = pace{
 	poll: 30 * time.Second, silence: 10 * time.Second,
 	conflict:   10 * time.Second,
 	albumQuiet: 500 * time.Millisecond, albumMost: 2 * time.Second, albumLook: 100 * time.Millisecond,
-	check:    30 * time.Second,
 	idleFrom: 500 * time.Millisecond, idleFirst: time.Second, idleMost: 5 * time.Second,
 }
 
 // Silence implements channels.Pulse.
 func (c *Client) Silence() time.Duration { return c.pace.poll + c.pace.silence }
 
-// A poller is the HTTP client of the library's loop in one Run. It answers a
-// getUpdates only when what came is committed, and with no more than the number of
-// the newest update that may be confirmed: the loop's next request confirms it. So
-// nothing is confirmed that is not safe, and at most one batch is in memory.
+// A poller asks for updates in one Run. What it asks for next confirms what came, so that it
+// asks only when that is committed, and confirms no more than that: nothing is confirmed that is
+// not safe, and at most one batch is in memory.
 //
 // Each Run begins without an offset. The platform keeps what was not confirmed and
 // tells it again; what was committed is known by its key.
@@ -66,7 +57,7 @@ type poller struct {
 	s         *session
 	wire      *wire.Transport
 	gather    gatherer
-	end       context.CancelCauseFunc
+	confirmed int64     // the newest update that the next request confirms
 	first     bool      // nothing was answered yet
 	limit     int       // how many updates to ask for; 0: as many as there may be
 	former    []byte    // the answer before, if it had updates
@@ -75,70 +66,52 @@ type poller struct {
 	quarrel   time.Time // when the platform began to name another poller; zero: it does not
 }
 
+// firstRetry and mostRetry bound the pauses after answers that are asked for again.
+const firstRetry, mostRetry = 100 * time.Millisecond, 5 * time.Second
+
+// errAgain is wrapped by errors after which updates are asked for again.
+var errAgain = errors.New("to be asked again")
+
 // poll receives updates until ctx ends or the connection is lost. Its connection is
 // its own and is closed when it returns.
 func (c *Client) poll(ctx context.Context, s *session) error {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	p := &poller{c: c, s: s, wire: wire.New(1), gather: gatherer{pace: c.pace}, end: end, first: true}
+	p := &poller{c: c, s: s, wire: wire.New(1), gather: gatherer{pace: c.pace}, first: true}
 	p.wire.Most = c.maxPoll
 	defer p.wire.Close()
-	nothing := func(context.Context, *bot.Bot, *models.Update) {}
-	lib, err := c.library(s.account.secret, c.pace.poll+time.Second, p, bot.WithAllowedUpdates(allowedUpdates),
-		bot.WithNotAsyncHandlers(), bot.WithDefaultHandler(nothing))
-	if err != nil {
-		return fmt.Errorf("getUpdates: %w", err)
-	}
-	lib.Start(ctx)
-	return context.Cause(ctx)
-}
-
-// errAgain is wrapped by errors after which the library's loop asks again by itself.
-var errAgain = errors.New("to be asked again")
-
-// Do implements the library's HttpClient.
-func (p *poller) Do(req *http.Request) (*http.Response, error) {
-	last, err := p.next(req)
-	if err == nil {
-		return confirm(req, last), nil
-	}
-	if !errors.Is(err, errAgain) {
-		p.end(err)
-	}
-	return nil, err
-}
-
-// confirm is the answer that makes the library's loop confirm all updates up to last.
-func confirm(req *http.Request, last int64) *http.Response {
-	body := `{"ok":true,"result":[]}`
-	if last != 0 {
-		body = fmt.Sprintf(`{"ok":true,"result":[{"update_id":%d}]}`, last)
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: req,
+	for failed := 0; ; {
+		switch err := p.next(ctx); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			failed = 0
+		case !errors.Is(err, errAgain):
+			return err
+		default:
+			c.Log.DebugContext(ctx, "updates are asked for again", "error", err)
+			retry.Sleep(ctx, retry.Pause(failed, firstRetry, mostRetry))
+			failed++
+		}
 	}
 }
 
-// next fetches updates, hands them in and returns the newest one to confirm; 0: none.
-func (p *poller) next(req *http.Request) (int64, error) {
-	ctx := req.Context()
+// next fetches updates and hands them in.
+func (p *poller) next(ctx context.Context) error {
 	if !p.pause(ctx) {
-		_ = req.Body.Close()
-		return 0, ctx.Err()
+		return ctx.Err()
 	}
 	asked := time.Now()
-	got, err := p.fetch(req)
+	got, err := p.fetch(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	p.s.sink.Received()
 	last, err := p.settle(ctx, got.updates, got.full)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	p.confirmed = cmp.Or(last, p.confirmed)
 	p.judge(got, time.Since(asked))
-	return last, nil
+	return nil
 }
 
 // pause waits before the platform is asked where asking at once would be of no use;
@@ -234,8 +207,7 @@ func (p *poller) take(ctx context.Context, list, later []update) error {
 	return nil
 }
 
-// handIn hands events in. What is not taken is asked for again by the library's loop, after
-// a pause of at most 5 s, together with what came meanwhile: whether it is an event's own
+// handIn hands events in. What is not taken is asked for again, after a pause of at most 5 s, together with what came meanwhile: whether it is an event's own
 // fault shows beside others.
 func (p *poller) handIn(ctx context.Context, events []channels.Event) ([]channels.Receipt, error) {
 	if len(events) == 0 {
@@ -248,6 +220,6 @@ func (p *poller) handIn(ctx context.Context, events []channels.Event) ([]channel
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	p.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
+	p.c.Log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
 	return nil, fmt.Errorf("events not accepted: %w: %w", errAgain, err)
 }

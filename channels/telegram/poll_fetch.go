@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,24 +32,22 @@ type answer struct {
 }
 
 // fetch asks the platform once.
-func (p *poller) fetch(req *http.Request) (answer, error) {
+func (p *poller) fetch(ctx context.Context) (answer, error) {
 	const op = "getUpdates"
-	ctx := req.Context()
 	x := &exchange{}
-	if p.first || p.limit != 0 {
-		if err := p.rewrite(req); err != nil {
-			return answer{}, err
-		}
+	req, err := p.request(x.In(ctx), op)
+	if err == nil {
+		_, err = p.wire.Do(req)
 	}
-	resp, err := p.wire.Do(req.WithContext(x.In(ctx)))
+	x.Said = err
 	x.read()
 	switch {
 	case errors.Is(err, wire.ErrTooLong):
 		return p.tooLong(ctx, x)
 	case err != nil:
-		return answer{}, p.c.outcome(op, x, err)
-	case x.reply == nil && resp.StatusCode != http.StatusOK:
-		return answer{}, fmt.Errorf("%s: the answer is %d and not of the platform", op, resp.StatusCode)
+		return answer{}, p.c.outcome(op, x)
+	case x.reply == nil && x.Status != http.StatusOK:
+		return answer{}, fmt.Errorf("%s: the answer is %d and not of the platform", op, x.Status)
 	case x.reply != nil && !x.reply.OK:
 		return answer{}, p.refused(ctx, x)
 	}
@@ -61,9 +59,9 @@ func (p *poller) fetch(req *http.Request) (answer, error) {
 		p.uncertain = x.Body
 		return answer{}, fmt.Errorf("%s: %w: the answer looks cut off", op, errAgain)
 	}
-	got := answer{body: x.Body, first: p.first, full: len(raws) >= orMost(p.limit)}
+	read, got := p.c.reader(), answer{body: x.Body, first: p.first, full: len(raws) >= orMost(p.limit)}
 	for _, raw := range raws {
-		got.updates = append(got.updates, p.c.decode(p.s.account.id, raw))
+		got.updates = append(got.updates, read.decode(raw))
 	}
 	p.received()
 	return got, nil
@@ -72,7 +70,7 @@ func (p *poller) fetch(req *http.Request) (answer, error) {
 // received notes that the platform told what there is.
 func (p *poller) received() {
 	if p.first {
-		p.c.refused.Served(p.s.account.secret)
+		p.c.Refused.Served(p.s.secret)
 	} else { // the first waits for nothing, so that nobody can cut it short
 		p.c.foreign.Store(false)
 	}
@@ -95,7 +93,7 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	p.s.sink.Received()
 	if p.limit != 1 {
 		p.limit = max(orMost(p.limit)/4, 1)
-		p.c.log.WarnContext(ctx, "updates are too long to be read at once; fewer are asked for", "limit", p.limit)
+		p.c.Log.WarnContext(ctx, "updates are too long to be read at once; fewer are asked for", "limit", p.limit)
 		return answer{}, fmt.Errorf("getUpdates: %w: %w", errAgain, wire.ErrTooLong)
 	}
 	got := answer{body: x.Body, first: p.first, full: true}
@@ -103,33 +101,28 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	if at := bytes.Index(raw, []byte(`"update_id"`)); at > 0 {
 		raw = raw[at-1:]
 	}
-	got.updates = []update{p.c.undecodable(p.s.account.id, updateID(raw), raw,
+	got.updates = []update{p.c.reader().undecodable(updateID(raw), raw,
 		fmt.Errorf("it is longer than %d bytes; this is its beginning", p.wire.Most))}
 	p.received()
 	return got, nil
 }
 
-// rewrite changes what a poll asks for; the library has no way to say so other than in
-// the form it made. The first poll of a Run shall answer at once, so that it is known
+// request is one poll. The first of a Run shall be answered at once, so that it is known
 // whether the platform is there.
-func (p *poller) rewrite(req *http.Request) error {
-	form, err := io.ReadAll(io.LimitReader(req.Body, wire.WholeBody))
-	_ = req.Body.Close()
-	if err != nil {
-		return err
+func (p *poller) request(ctx context.Context, op string) (*http.Request, error) {
+	timeout := 0
+	if !p.first {
+		timeout = int(p.c.pace.poll.Seconds())
 	}
-	const field = "name=\"timeout\"\r\n\r\n"
-	timeout := int(p.c.pace.poll.Seconds())
-	full, fresh := fmt.Appendf(nil, "%s%d\r\n", field, timeout), new(bytes.Buffer)
-	if p.first {
-		timeout = 0
+	form := url.Values{"offset": {strconv.FormatInt(p.confirmed+1, 10)}, "timeout": {strconv.Itoa(timeout)}, "allowed_updates": {allowedUpdates}}
+	if p.limit != 0 {
+		form.Set("limit", strconv.Itoa(p.limit))
 	}
-	fmt.Fprintf(fresh, "%s%d\r\n", field, timeout)
-	if _, params, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err == nil && p.limit != 0 {
-		fmt.Fprintf(fresh, "--%s\r\nContent-Disposition: form-data; name=\"limit\"\r\n\r\n%d\r\n", params["boundary"], p.limit)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.c.API+"/bot"+p.s.secret.Reveal()+"/"+op, strings.NewReader(form.Encode()))
+	if err == nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	wire.SetBody(req, bytes.Replace(form, full, fresh.Bytes(), 1))
-	return nil
+	return req, err
 }
 
 // refused sorts what the platform answers a poll besides updates.
@@ -137,7 +130,7 @@ func (p *poller) refused(ctx context.Context, x *exchange) error {
 	err := p.c.refusal("getUpdates", x)
 	if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
 		p.s.sink.Received()
-		p.c.log.WarnContext(ctx, "polls are rate limited", "duration", limited.RetryAfter)
+		p.c.Log.WarnContext(ctx, "polls are rate limited", "duration", limited.RetryAfter)
 		p.rest(ctx, limited.RetryAfter)
 		return fmt.Errorf("%w: %w", errAgain, err)
 	}
@@ -154,7 +147,7 @@ func (p *poller) refused(ctx context.Context, x *exchange) error {
 		p.c.foreign.Store(true)
 		return err
 	}
-	p.c.log.DebugContext(ctx, "another poll is open; perhaps our own former one", "error", err)
+	p.c.Log.DebugContext(ctx, "another poll is open; perhaps our own former one", "error", err)
 	return fmt.Errorf("%w: %w", errAgain, err)
 }
 
@@ -165,11 +158,11 @@ func (p *poller) dropWebhook(ctx context.Context, err error) error {
 	if !p.first {
 		return err
 	}
-	drop := p.c.do(ctx, "deleteWebhook", 0, with((*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{}))
+	drop := p.c.do(ctx, "deleteWebhook", 0, wire.With((*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{}))
 	if drop != nil {
 		return errors.Join(err, drop)
 	}
-	p.c.log.InfoContext(ctx, "deleted the webhook that was set, to poll instead")
+	p.c.Log.InfoContext(ctx, "deleted the webhook that was set, to poll instead")
 	return fmt.Errorf("%w: %w", errAgain, err)
 }
 

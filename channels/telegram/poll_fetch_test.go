@@ -113,7 +113,7 @@ func TestWaitsAreBounded(t *testing.T) {
 		if !ok || limited.RetryAfter != want {
 			t.Errorf("retry_after %s: %v", says, err)
 		}
-		c.wire.Close()
+		c.Wire.Close()
 		server.Close()
 	}
 }
@@ -136,7 +136,7 @@ func TestTokenIsInNoStatusLine(t *testing.T) {
 	}))
 	defer server.Close()
 	c := client(server.URL, token)
-	defer c.wire.Close()
+	defer c.Wire.Close()
 	for _, n := range []int64{404, 429, 502} {
 		code.Store(n)
 		_, sent := c.Send(context.Background(), outbound(conv(5, channels.Direct), "x"))

@@ -224,7 +224,7 @@ func TestTokenIsInNoErrorAndNoLog(t *testing.T) {
 	p := platformtest.NewProxy(t, s.URL(), "/getUpdates ")
 	c := New("tg", Config{Token: channelstest.Literal(s.Token()), Mode: ModePolling, APIURL: p.URL()}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	c.pace = quick
-	t.Cleanup(c.wire.Close)
+	t.Cleanup(c.Wire.Close)
 	_, key, _ := strings.Cut(s.Token(), ":")
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
@@ -295,14 +295,7 @@ func (l *lockedBuffer) String() string {
 func TestPollingDropsAWebhook(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	hook := New("hook", Config{Token: channelstest.Literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/hook", WebhookSecret: "s"}, slog.New(slog.DiscardHandler))
-	hook.pace = quick
-	t.Cleanup(hook.wire.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := hook.Run(ctx, r.Sink); err != nil {
-		t.Fatal(err)
-	}
+	r.hook(t, "http://127.0.0.1:1/hook")
 	r.Say(r.ada.ID, "while nobody could be called")
 	r.run(t)
 	r.Took(t, 1)
@@ -349,7 +342,7 @@ func TestADeafConnectionIsSilentAndClosed(t *testing.T) {
 	p := platformtest.NewProxy(t, s.URL(), "/getUpdates ")
 	r := newRig(t)
 	r.c = client(p.URL(), s.Token())
-	t.Cleanup(r.c.wire.Close)
+	t.Cleanup(r.c.Wire.Close)
 	r.run(t)
 	testkit.Await(t, "the second poll hangs", patience, func() bool { return len(s.Calls("getUpdates")) == 2 })
 	s.Deaf(true)

@@ -4,16 +4,23 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-telegram/bot"
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/channels/wire"
 	"switchboard/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m, 8) } // they wait for the platform more than they work
+
+// format and mark need nothing of a channel.
+var format, mark = (*Client)(nil).Format, (*Client)(nil).Mark
 
 // patience bounds every wait.
 const patience = channelstest.Patience
@@ -23,7 +30,6 @@ var quick = pace{
 	poll: 2 * time.Second, silence: time.Second,
 	conflict:   200 * time.Millisecond,
 	albumQuiet: 40 * time.Millisecond, albumMost: 200 * time.Millisecond, albumLook: 5 * time.Millisecond,
-	check:    10 * time.Millisecond,
 	idleFrom: 20 * time.Millisecond, idleFirst: 50 * time.Millisecond, idleMost: 100 * time.Millisecond,
 }
 
@@ -31,7 +37,7 @@ var quick = pace{
 func client(api, token string) *Client {
 	c := New("tg", Config{Token: channelstest.Literal(token), Mode: ModePolling, APIURL: api}, slog.New(slog.DiscardHandler))
 	c.pace = quick
-	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
+	c.Refused.Every, c.Refused.Known = time.Hour, []time.Duration{time.Hour}
 	return c
 }
 
@@ -47,7 +53,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	s := telegramtest.New(t)
 	r := &rig{Server: s, c: client(s.URL(), s.Token()), Running: channelstest.NewRunning(), ada: s.AddUser("Ada Lovelace")}
-	t.Cleanup(r.c.wire.Close)
+	t.Cleanup(r.c.Wire.Close)
 	return r
 }
 
@@ -77,4 +83,22 @@ func conv(chat int64, kind channels.ConversationKind) channels.Conversation {
 
 func outbound(c channels.Conversation, text string) channels.Outbound {
 	return channels.Outbound{Conversation: c, Body: channels.Body{Text: text}, Nonce: "n", Last: true}
+}
+
+// hook sets a webhook, as another program with the token would.
+func (r *rig) hook(t *testing.T, address string) {
+	t.Helper()
+	if err := r.c.do(t.Context(), "setWebhook", 0, wire.With((*bot.Bot).SetWebhook, &bot.SetWebhookParams{URL: address})); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An adapter that would have to be called says so, and does nothing.
+func TestWebhookIsNotAvailable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.cfg.Mode = ModeWebhook
+	if err := r.c.Run(t.Context(), r.Sink); err == nil || !strings.Contains(err.Error(), "not available in this build") || len(r.Calls()) != 0 {
+		t.Errorf("Run returned %v after %d calls", err, len(r.Calls()))
+	}
 }

@@ -48,7 +48,7 @@ func TestMentionsAndRepliesOfOneBatchAreMeant(t *testing.T) {
 			say("four, meant", answer)
 			say("five", 0)
 			r.c = client(r.URL(), r.Token())
-			t.Cleanup(r.c.wire.Close)
+			t.Cleanup(r.c.Wire.Close)
 			r.run(t)
 			events := r.Took(t, 6)[2:]
 			for _, e := range events {

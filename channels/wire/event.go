@@ -18,14 +18,25 @@ import (
 // Clean is a text without NULs, which no database of ours takes.
 func Clean(text string) string { return strings.ReplaceAll(text, "\x00", "\ufffd") }
 
-// Fingerprint names what has no number by its bytes, in 32 letters and digits.
-func Fingerprint(raw []byte) string {
+// fingerprint names what has no number by its bytes, in 32 letters and digits.
+func fingerprint(raw []byte) string {
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Undecodable is the event of what could not be read. It keeps a copy of raw.
-func Undecodable(channel string, key channels.EventKey, raw []byte, why error) *channels.Event {
+// Key names one thing of a kind that a platform told an account by what tells it from others.
+// Nothing in it holds a colon but the last part, so two different things never share one.
+func Key(account, kind string, parts ...string) channels.EventKey {
+	return channels.EventKey(account + ":" + kind + ":" + strings.Join(parts, ":"))
+}
+
+// Undecodable is the event of what could not be read: of a kind with this id or, where it has none
+// either, named by its bytes. It keeps a copy of raw.
+func Undecodable(channel, account, kind, id string, raw []byte, why error) *channels.Event {
+	key := Key(account, kind, id)
+	if id == "" {
+		key = Key(account, "bytes", fingerprint(raw))
+	}
 	return &channels.Event{
 		Key: key, Kind: channels.EventUndecodable,
 		Conversation: channels.Conversation{Channel: channel}, Raw: bytes.Clone(raw), Reason: why.Error(),

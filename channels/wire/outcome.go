@@ -17,11 +17,10 @@ import (
 )
 
 // Unanswered is the error of a call that got no complete answer from address: one that is
-// channels.ErrNotConnected where surely nothing of it left this machine. err is what a
-// library says of it, for where the request was not made at all. hide takes credentials out of
-// the text; nil: there are none in it.
-func (x *Exchange) Unanswered(op, address string, err error, hide func(string) string) error {
-	err = cmp.Or(x.Err, err)
+// channels.ErrNotConnected where surely nothing of it left this machine. hide takes credentials
+// out of the text; nil: there are none in it.
+func (x *Exchange) Unanswered(op, address string, hide func(string) string) error {
+	err := cmp.Or(x.Err, x.Said)
 	if hide == nil {
 		hide = func(text string) string { return text }
 	}
@@ -110,4 +109,20 @@ func Unusable(err error, given, renew string) channels.Finding {
 func Final(err error) bool {
 	refused, ok := errors.AsType[*channels.RefusedError](err)
 	return errors.Is(err, channels.ErrGone) || ok && !refused.Temporary
+}
+
+// Refuse is why, as a refusal of op before anything was sent; nil for nil.
+func Refuse(op string, why error) error {
+	if why == nil {
+		return nil
+	}
+	return &channels.RefusedError{Op: op, Reason: why.Error()}
+}
+
+// Unless is err; nil where it is one of those.
+func Unless(err error, those ...error) error {
+	if slices.ContainsFunc(those, func(target error) bool { return errors.Is(err, target) }) {
+		return nil
+	}
+	return err
 }

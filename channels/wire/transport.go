@@ -44,6 +44,7 @@ type Exchange struct {
 	Header http.Header
 	Body   []byte // of the answer, complete; of one that is too long the beginning
 	Err    error  // of the connection; nil: there was none
+	Said   error  // what a library made of it, for where the request was not made at all
 	left   atomic.Bool
 }
 
@@ -160,13 +161,8 @@ func makeReady(req *http.Request) error {
 		return nil
 	}
 	_ = req.Body.Close()
-	SetBody(req, head)
+	req.ContentLength = int64(len(head))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(head)), nil }
+	req.Body = io.NopCloser(bytes.NewReader(head))
 	return nil
-}
-
-// SetBody gives a request another body. The former one is the caller's to close.
-func SetBody(req *http.Request, body []byte) {
-	req.ContentLength = int64(len(body))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	req.Body = io.NopCloser(bytes.NewReader(body))
 }

@@ -183,12 +183,12 @@ func TestExchangeKnowsWhatBecameOfACall(t *testing.T) {
 	}
 	hide := func(text string) string { return strings.ReplaceAll(text, "closed", "[hidden]") }
 	x, err := post(server.URL+"/cut", 5)
-	if err = x.Unanswered("post", "there", err, hide); errors.Is(err, channels.ErrNotConnected) || err.Error() != "post: no complete answer from there: the connection was [hidden]" {
+	if err = x.Unanswered("post", "there", hide); errors.Is(err, channels.ErrNotConnected) || err.Error() != "post: no complete answer from there: the connection was [hidden]" {
 		t.Errorf("cut: %v", err)
 	}
 	server.Close()
 	x, err = post(server.URL, 5)
-	if err = x.Unanswered("post", "there", err, nil); !errors.Is(err, channels.ErrNotConnected) || err.Error() != "cannot reach there: connection refused" {
+	if err = x.Unanswered("post", "there", nil); !errors.Is(err, channels.ErrNotConnected) || err.Error() != "cannot reach there: connection refused" {
 		t.Errorf("nobody there: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -21,4 +22,17 @@ func IsAddress(text string) bool {
 	}
 	n, err := strconv.Atoi(u.Port())
 	return err == nil && n > 0 && n <= 65535
+}
+
+// Require is what is wrong with a setting; nil where it is ok.
+func Require(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+// RequireAddress is what is wrong with the setting api_url, which may be empty.
+func RequireAddress(text, like string) error {
+	return Require(text == "" || IsAddress(text), "api_url: is not an address such as %q", like)
 }

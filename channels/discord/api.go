@@ -1,0 +1,176 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"switchboard/channels"
+	"switchboard/channels/wire"
+	"switchboard/internal/secrets"
+)
+
+const platformURL = "https://discord.com/api/v10"
+
+// api is the REST API as the bot calls it.
+type api struct {
+	*wire.Bot[*discordgo.Session]
+	pace   pace
+	limits limits
+	self   atomic.Pointer[self]
+}
+
+// self is what the platform says of the bot.
+type self struct {
+	id   snowflake
+	name string
+}
+
+func newAPI(name, address string, log *slog.Logger, token *channels.Credential) *api {
+	a := &api{Bot: wire.NewBot[*discordgo.Session](kind, name, cmp.Or(address, platformURL), log, tokens, token), pace: defaultPace}
+	a.Library = func(given []secrets.Secret) (*discordgo.Session, error) {
+		lib, err := discordgo.New("Bot " + given[0].Reveal())
+		if err != nil {
+			return nil, err
+		}
+		lib.Client = &http.Client{Transport: a.Wire, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		lib.MaxRestRetries, lib.ShouldRetryOnRateLimit, lib.StateEnabled, lib.LogLevel = 0, false, false, -1
+		return lib, nil
+	}
+	return a
+}
+
+// me is what is known of the bot.
+func (a *api) me() self {
+	if me := a.self.Load(); me != nil {
+		return *me
+	}
+	return self{}
+}
+
+// meet asks the platform who the bot is.
+func (a *api) meet(ctx context.Context) (self, error) {
+	u, err := ask[user](ctx, a, route{op: opMe, method: http.MethodGet, path: "/users/@me"}, nil)
+	if err != nil {
+		return self{}, err
+	}
+	a.self.Store(&self{u.ID, u.Username})
+	return self{u.ID, u.Username}, nil
+}
+
+// myID is the bot's own ID, asked for where nothing is known yet.
+func (a *api) myID(ctx context.Context) (snowflake, error) {
+	if me := a.me(); me.id != 0 {
+		return me.id, nil
+	}
+	me, err := a.meet(ctx)
+	return me.id, err
+}
+
+// call makes one call. body is what is sent as JSON, a form, or nil. Errors are those of package
+// channels.
+func (a *api) call(ctx context.Context, r route, body any) (*wire.Exchange, error) {
+	x, timeout, contentType := &wire.Exchange{}, wire.CallTimeout, "application/json"
+	var payload []byte
+	stream := func(*discordgo.RequestConfig) {}
+	switch body := body.(type) {
+	case nil:
+	case form:
+		timeout, contentType, payload = wire.UploadTimeout, body.contentType, []byte{}
+		stream = func(cfg *discordgo.RequestConfig) {
+			cfg.Request.Body, cfg.Request.ContentLength, cfg.Request.GetBody = body.body, -1, nil
+		}
+	default:
+		var err error
+		if payload, err = json.Marshal(body); err != nil {
+			return x, &channels.RefusedError{Op: r.op, Reason: err.Error()}
+		}
+	}
+	err := a.Call(ctx, r.op, timeout, x, func() error { return a.limits.ask(r, time.Now()) }, func(ctx context.Context, lib *discordgo.Session) error {
+		// The library's limiter sleeps whatever ctx says; an empty one never does. The context goes
+		// first: the library makes another request of it, which what follows changes.
+		none := discordgo.NewRatelimiter().LockBucket(r.op)
+		return wire.Err(lib.RequestWithLockedBucket(r.method, a.API+r.path, contentType, payload, none, 0, discordgo.WithContext(ctx), stream))
+	})
+	if err != nil {
+		return x, err
+	}
+	if x.Status != 0 {
+		a.limits.learn(r, x, time.Now())
+	}
+	return x, a.outcome(r, x)
+}
+
+// ask makes one call and reads its result.
+func ask[T any](ctx context.Context, a *api, r route, body any) (result T, err error) {
+	x, err := a.call(ctx, r, body)
+	if err != nil {
+		return result, err
+	}
+	return wire.Answer[T](r.op, x.Body)
+}
+
+// do makes one call whose result does not matter.
+func (a *api) do(ctx context.Context, r route, body any) error {
+	_, err := a.call(ctx, r, body)
+	return err
+}
+
+// Source: https://docs.discord.com/developers/resources/application#application-object.
+type application struct {
+	ID    snowflake `json:"id"`
+	Name  string    `json:"name"`
+	Flags int       `json:"flags"`
+}
+
+// application is what the bot belongs to.
+func (a *api) application(ctx context.Context) (application, error) {
+	return ask[application](ctx, a, route{op: opApplication, method: http.MethodGet, path: "/applications/@me"}, nil)
+}
+
+// gateway is what the platform says of beginning sessions.
+//
+// Source: https://docs.discord.com/developers/events/gateway#get-gateway-bot.
+type gateway struct {
+	URL    string `json:"url"`
+	Shards int    `json:"shards"`
+	Starts struct {
+		Total      int   `json:"total"`
+		Remaining  int   `json:"remaining"`
+		ResetAfter int64 `json:"reset_after"` // in ms
+	} `json:"session_start_limit"`
+}
+
+func (a *api) gateway(ctx context.Context) (gateway, error) {
+	return ask[gateway](ctx, a, route{op: opGateway, method: http.MethodGet, path: "/gateway/bot"}, nil)
+}
+
+// history reads a page of messages after one, the oldest first: by their numbers, for the platform
+// has no order within a millisecond.
+//
+// Source: https://github.com/discord/discord-api-docs/issues/2816,
+// Source: https://docs.discord.com/developers/resources/message#get-channel-messages.
+func (a *api) history(ctx context.Context, channel, after snowflake) ([]json.RawMessage, error) {
+	r := about(opHistory, channel, "messages")
+	r.path += fmt.Sprintf("?after=%s&limit=%d", after, pageSize)
+	list, err := ask[[]json.RawMessage](ctx, a, r, nil)
+	slices.SortStableFunc(list, func(a, b json.RawMessage) int { return cmp.Compare(numberOf(a), numberOf(b)) })
+	return list, err
+}
+
+// numberOf is the number of a message; 0: it has none.
+func numberOf(raw json.RawMessage) snowflake {
+	var m struct {
+		ID snowflake `json:"id"`
+	}
+	_ = json.Unmarshal(raw, &m)
+	return m.ID
+}

@@ -1,0 +1,119 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"switchboard/channels"
+	"switchboard/channels/wire"
+	"switchboard/internal/retry"
+)
+
+const (
+	// pageSize is how many messages are asked for at once, and limitedSize what apps get that
+	// are distributed commercially without a listing, once in limitedPace.
+	//
+	// Source: https://docs.slack.dev/reference/methods/conversations.history.
+	pageSize    = 200
+	limitedSize = 15
+	limitedPace = time.Minute
+	// maxPages bounds what is read of one place.
+	maxPages = 20
+	// fillTries is how often a read of history is tried before others are read.
+	fillTries = 4
+)
+
+// history reads a channel, or a thread in it, since oldest, in the order that the platform
+// tells.
+func (a *api) history(ctx context.Context, channel, thread, oldest string) (all []json.RawMessage, err error) {
+	cursor := ""
+	for range maxPages {
+		page, err := a.historyPage(ctx, channel, thread, oldest, cursor)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Messages...)
+		if cursor = page.Next.Cursor; cursor == "" {
+			return all, nil
+		}
+	}
+	a.Log.WarnContext(ctx, "more was written while the channel was away than is read", "conversation_id", string(conversationID(channel, thread)))
+	return all, nil
+}
+
+// A page is one answer of history, each message as it came.
+type page struct {
+	Messages []json.RawMessage `json:"messages"`
+	HasMore  bool              `json:"has_more"`
+	Next     struct {
+		Cursor string `json:"next_cursor"`
+	} `json:"response_metadata"`
+}
+
+// historyPage reads a page as soon as the limits allow, or says at once that they do not in time.
+func (a *api) historyPage(ctx context.Context, channel, thread, oldest, cursor string) (page, error) {
+	for try := 0; ; try++ {
+		p, err := wire.Patiently(ctx, func() (page, error) { return a.askHistory(ctx, channel, thread, oldest, cursor) })
+		if err == nil {
+			return p, nil
+		}
+		_, limited := errors.AsType[*channels.RateLimitError](err)
+		last := limited || errors.Is(err, channels.ErrUnauthorized) || wire.Final(err) || try >= fillTries
+		if last && ctx.Err() == nil {
+			return p, err
+		}
+		if !retry.Sleep(ctx, retry.Pause(try, a.pace.again, a.pace.mostAgain)) {
+			return p, ctx.Err()
+		}
+	}
+}
+
+// askHistory makes one call.
+//
+// Source: https://docs.slack.dev/reference/methods/conversations.history,
+// https://docs.slack.dev/reference/methods/conversations.replies.
+func (a *api) askHistory(ctx context.Context, channel, thread, oldest, cursor string) (page, error) {
+	size := pageSize
+	if a.paces.isLimited() {
+		size = limitedSize
+	}
+	op, do := "conversations.history", wire.With((*slack.Client).GetConversationHistoryContext, &slack.GetConversationHistoryParameters{
+		ChannelID: channel, Oldest: oldest, Inclusive: true, Limit: size, Cursor: cursor, IncludeAllMetadata: true,
+	})
+	if thread != "" {
+		op, do = "conversations.replies", func(ctx context.Context, lib *slack.Client) error {
+			return wire.Err(lib.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
+				ChannelID: channel, Timestamp: thread, Oldest: oldest, Inclusive: true, Limit: size, Cursor: cursor, IncludeAllMetadata: true,
+			}))
+		}
+	}
+	p, _, err := ask[page](ctx, a, op, wire.CallTimeout, do)
+	if err == nil && size == pageSize && p.HasMore {
+		a.paces.limit(len(p.Messages) == limitedSize)
+	}
+	return p, err
+}
+
+// readOne reads one message; nil: the platform did not tell it.
+//
+// Source: https://docs.slack.dev/reference/methods/conversations.replies.
+func (a *api) readOne(ctx context.Context, m *wireMessage) *wireMessage {
+	p, err := a.askHistory(ctx, m.Channel, cmp.Or(m.ThreadTS, m.TS), m.TS, "")
+	if err != nil {
+		a.Log.DebugContext(ctx, "a message could not be read from history", "error", err)
+		return nil
+	}
+	for _, raw := range p.Messages {
+		var whole wireMessage
+		if json.Unmarshal(raw, &whole) == nil && whole.TS == m.TS {
+			whole.Channel = m.Channel
+			return &whole
+		}
+	}
+	return nil
+}
