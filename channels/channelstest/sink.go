@@ -16,7 +16,7 @@ var ErrNotTaken = errors.New("the events were not taken")
 // Sink keeps what a channel hands in, as the router would: a known key is a
 // duplicate. It may be used by several goroutines at once.
 type Sink struct {
-	state
+	*state
 	events   []channels.Event
 	keys     map[channels.EventKey]int64
 	handed   []channels.Event

@@ -11,7 +11,7 @@ type state struct {
 	changed chan struct{} // closed and replaced at every change
 }
 
-func newState() state { return state{changed: make(chan struct{})} }
+func newState() *state { return &state{changed: make(chan struct{})} }
 
 // change runs f under the lock and wakes who waits.
 func (s *state) change(f func()) {
