@@ -59,26 +59,17 @@ type formatter struct {
 	now         face
 }
 
+// facesOf are how spans look.
+var facesOf = map[render.Kind]face{
+	render.Bold: strong, render.Italic: slanted, render.Strike: struck, render.Link: underlined,
+	render.Code: coded, render.Pre: coded, render.Heading: strong,
+}
+
 func faceOf(s render.Span) face {
-	switch s.Kind {
-	case render.Bold:
-		return strong
-	case render.Italic:
-		return slanted
-	case render.Strike:
-		return struck
-	case render.Link:
-		return underlined
-	case render.Code, render.Pre:
-		return coded
-	case render.Heading:
-		if s.Level == 1 {
-			return strong | underlined
-		}
-		return strong
-	default:
+	if s.Kind == render.Heading && s.Level == 1 {
+		return strong | underlined
 	}
-	return 0
+	return facesOf[s.Kind]
 }
 
 // look is how text in the spans looks.

@@ -41,10 +41,3 @@ func checkPerson(person string) error {
 	}
 	return nil
 }
-
-// eventKey names a message by the key its sender gave it. Neither a person's
-// length nor a slash in it can make two messages one, because the conversation has
-// a fixed shape.
-func eventKey(account string, conv channels.ConversationID, key string) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%s:%s:%s", account, conv, key))
-}

@@ -51,10 +51,6 @@ type messageLine struct {
 	Outcome string `json:"outcome,omitempty"`
 }
 
-func newPipe(c *client, o Options, seen *seen) *pipe {
-	return &pipe{client: c, o: o, progress: newProgress(false), seen: seen, whole: true}
-}
-
 // keep keeps a message for those who listen for later ones: they are to have it too where it came before
 // the last answer, or before this process listened.
 func (p *pipe) keep(e channels.SessionEvent) bool {
@@ -367,16 +363,14 @@ func newSpoken(e channels.SessionEvent) *messageLine {
 }
 
 func (p *pipe) write(said *messageLine) error {
-	if !p.o.JSON {
-		_, err := fmt.Fprintln(p.o.Out, show(said.Text))
-		return wrote(err)
+	var err error
+	if p.o.JSON {
+		encoder := json.NewEncoder(p.o.Out)
+		encoder.SetEscapeHTML(false)
+		err = encoder.Encode(said)
+	} else {
+		_, err = fmt.Fprintln(p.o.Out, show(said.Text))
 	}
-	encoder := json.NewEncoder(p.o.Out)
-	encoder.SetEscapeHTML(false)
-	return wrote(encoder.Encode(said))
-}
-
-func wrote(err error) error {
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}

@@ -75,18 +75,19 @@ type course struct {
 // it, and the end of one that ends without a word. What a turn says itself is not said
 // again.
 type progress struct {
-	said                         int64 // the number of the newest message that belongs to no turn
-	turns                        map[int64]*course
-	ok, failed, now, later, left string // how a task's line begins
+	said  int64 // the number of the newest message that belongs to no turn
+	turns map[int64]*course
+	marks map[string]string // how a task's line begins, by its state
 }
 
+var (
+	signs = map[string]string{"done": "✓", "failed": "✗", "running": "▸", "pending": "·", "cancelled": "–"}
+	plain = map[string]string{"done": "ok", "failed": "failed", "running": "now", "pending": "then", "cancelled": "not done"}
+)
+
 // newProgress words with signs, or with words alone.
-func newProgress(signs bool) *progress {
-	p := &progress{turns: map[int64]*course{}, ok: "ok", failed: "failed", now: "now", later: "then", left: "not done"}
-	if signs {
-		p.ok, p.failed, p.now, p.later, p.left = "✓", "✗", "▸", "·", "–"
-	}
-	return p
+func newProgress(marks map[string]string) *progress {
+	return &progress{turns: map[int64]*course{}, marks: marks}
 }
 
 // turn is the course of a turn.
@@ -238,19 +239,14 @@ func (p *progress) ahead() (lines []string) {
 // line is a step with its number and its state.
 func (p *progress) line(i int, task planTask) string {
 	line := fmt.Sprintf(" %d. %s", i+1, task.words())
-	switch task.state {
-	case "", "pending":
-		return p.later + line
-	case "running":
-		return p.now + line
-	case "done":
-		return p.ok + line
-	case "cancelled":
-		return p.left + line
-	case "interrupted":
-		return p.failed + line + ": stopped midway"
+	mark, failed := p.marks[cmp.Or(task.state, "pending")], p.marks["failed"]
+	switch {
+	case mark != "" && mark != failed:
+		return mark + line
+	case task.state == "interrupted":
+		return failed + line + ": stopped midway"
 	}
-	return p.failed + line + ": " + inWords(cmp.Or(task.code, "error"))
+	return failed + line + ": " + inWords(cmp.Or(task.code, "error"))
 }
 
 func (c *course) title() string { return "goal: " + oneLine(c.goal, 4*detailWidth) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -61,9 +62,12 @@ type terminal struct {
 }
 
 func newTerminal(c *client, o Options, seen *seen) *terminal {
-	color := !o.NoColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	color, marks := !o.NoColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", plain
+	if color {
+		marks = signs
+	}
 	return &terminal{
-		client: c, o: o, progress: newProgress(color), seen: seen, missed: newMissed(seen.n), color: color,
+		client: c, o: o, progress: newProgress(marks), seen: seen, missed: newMissed(seen.n), color: color,
 		running: map[int64]bool{}, outbox: make(chan string, sendMost), sent: make(chan posted),
 		screen: &screen{out: o.Out, width: usualWidth, height: usualHeight},
 	}
@@ -159,7 +163,12 @@ func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	t.client.link.notify(func(text string) { give(ctx, news, text) })
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.resize()
-	for _, l := range slices.Concat(t.missed.lines(t.rendered), t.missed.asked(t.rendered), t.missed.open(t.running)) {
+	maps.DeleteFunc(t.missed.questions, func(turn int64, _ string) bool { return !t.running[turn] })
+	for _, l := range slices.Concat(
+		t.missed.lines(t.rendered),
+		t.missed.still("still to be decided:", t.missed.undecided, t.rendered),
+		t.missed.still("still at work on:", t.missed.questions, asked),
+	) {
 		t.print(l)
 	}
 	if trouble != nil {
