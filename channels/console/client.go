@@ -70,18 +70,13 @@ func (c *client) persist(ctx context.Context, waits bool, f func() error) error 
 	var err error
 	for range retry.Doubling(ctx, retryPause, retryMost) {
 		err = f()
-		switch {
-		case err == nil:
-			c.link.works()
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
 		answer, complete := errors.AsType[*api.Error](err)
 		switch {
-		case refused(err):
+		case err == nil || ctx.Err() == nil && refused(err):
 			c.link.works()
 			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case !complete, answer.Status != http.StatusInternalServerError: // it begins or ends
 			faulty = time.Time{}
 			if c.link.failed() {

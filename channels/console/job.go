@@ -11,20 +11,27 @@ import (
 // lookEvery is how often a job in the background looks whether it is still there.
 const lookEvery = 200 * time.Millisecond
 
-// A tty is a terminal that single keys are read from, or, with fd -1, an input that is
-// none and taken as it is.
+// descriptor is that of a stream, or -1, on which no call about terminals succeeds.
+func descriptor(stream any) int {
+	if device, ok := stream.(interface{ Fd() uintptr }); ok {
+		return int(device.Fd())
+	}
+	return -1
+}
+
+// A tty is a terminal that single keys are read from, or an input that is none and taken as
+// it is.
 type tty struct {
 	fd     int
-	before *term.State // how it was found
+	before *term.State // how it was found; nil: it is no terminal
 }
 
 // openTTY makes in give single keys, until restore is called.
 func openTTY(in io.Reader) (*tty, error) {
-	device, ok := in.(interface{ Fd() uintptr })
-	if !ok || !term.IsTerminal(int(device.Fd())) {
-		return &tty{fd: -1}, nil
+	k := &tty{fd: descriptor(in)}
+	if !term.IsTerminal(k.fd) {
+		return k, nil
 	}
-	k := &tty{fd: int(device.Fd())}
 	var err error
 	if k.before, err = term.MakeRaw(k.fd); err != nil {
 		return nil, fmt.Errorf("prepare the terminal: %w", err)
@@ -32,15 +39,8 @@ func openTTY(in io.Reader) (*tty, error) {
 	return k, nil
 }
 
-// raw makes it give single keys again, after a shell had it.
-func (k *tty) raw() {
-	if k.fd >= 0 {
-		_, _ = term.MakeRaw(k.fd) // it worked before
-	}
-}
-
 func (k *tty) restore() {
-	if k.fd >= 0 {
+	if k.before != nil {
 		_ = term.Restore(k.fd, k.before)
 	}
 }
@@ -54,7 +54,9 @@ func (t *terminal) look() {
 	}
 	held := t.held
 	t.away, t.looking, t.held = false, nil, ""
-	t.tty.raw()
+	if t.tty.before != nil { // a shell had it
+		_, _ = term.MakeRaw(t.tty.fd) // it worked before
+	}
 	t.screen.anew(inPlace)
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.draw(held)

@@ -28,7 +28,6 @@ type planTask struct {
 // eventData is what the events of the kinds plan, task, review and turn hold;
 // whatever is missing stays empty.
 type eventData struct {
-	Attempt  int        `json:"attempt"`
 	Goal     string     `json:"goal"`
 	Count    int        `json:"count"`
 	Tasks    []planTask `json:"tasks"`
@@ -38,7 +37,6 @@ type eventData struct {
 	Outcome  string     `json:"outcome"`
 	Code     string     `json:"code"`
 	Status   string     `json:"status"`
-	Reason   string     `json:"reason"`
 }
 
 func readData(e channels.SessionEvent) eventData {

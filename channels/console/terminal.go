@@ -396,9 +396,7 @@ func (t *terminal) goingOn() (rows []string) {
 
 // resize follows the window.
 func (t *terminal) resize() {
-	if out, ok := t.o.Out.(interface{ Fd() uintptr }); ok {
-		if width, height, err := term.GetSize(int(out.Fd())); err == nil && width > 0 && height > 0 {
-			t.screen.width, t.screen.height = width, height
-		}
+	if width, height, err := term.GetSize(descriptor(t.o.Out)); err == nil && width > 0 && height > 0 {
+		t.screen.width, t.screen.height = width, height
 	}
 }

@@ -103,7 +103,7 @@ func (l *layout) heading(n *ast.Heading) {
 	l.leave(false)
 	l.oneLine = false
 	rule := map[int]string{1: "=", 2: "-"}[n.Level]
-	if !shown || !l.style.Underline || rule == "" {
+	if !shown || !l.style.plain || rule == "" {
 		return
 	}
 	at := l.spans[start].Start
@@ -114,7 +114,7 @@ func (l *layout) heading(n *ast.Heading) {
 		}
 	}
 	l.apart(1)
-	l.write(bytes.Repeat([]byte(rule), min(width(l.cellText(title)), underlineWidth)))
+	l.write(bytes.Repeat([]byte(rule), min(Width(l.cellText(title)), underlineWidth)))
 }
 
 // code writes a block of code without the blank lines around it. What cannot be the

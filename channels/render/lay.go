@@ -13,19 +13,16 @@ type Style struct {
 	Bullets    []string // marks of list items by depth; the last one repeats
 	Done, Open string   // marks of tasks
 	Rule       string   // the line between two sections
-	Underline  bool     // headings of the first two orders get a line below
 	// TableWidth is the widest table drawn in columns, in cells. Wider ones become
 	// lines "column: value".
 	TableWidth int
-	// Controls leaves control characters as they are; platforms drop them, and what is
-	// counted would be wrong.
-	Controls bool
+	// plain, for text without any markup: headings of the first two orders get a line
+	// below, cells of tables have the marks of plain text, and control characters stay
+	// as they are; platforms drop them, and what is counted would be wrong.
+	plain bool
 	// Link says whether text can be a link to address. Otherwise, and when it is nil,
 	// the address is written behind the text.
 	Link func(address string) bool
-	// Cell is how the text of a table's cell is written in columns; nil: without any
-	// marks.
-	Cell func(Text) string
 }
 
 // maxNesting is how deep quotes and lists are shown as such. Text nested deeper
@@ -194,7 +191,7 @@ func blankByte(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // printable is s without control characters.
 func (l *layout) printable(s []byte) []byte {
-	if l.style.Controls {
+	if l.style.plain {
 		return s
 	}
 	for i := range s {
