@@ -114,11 +114,6 @@ func makeGroup(spec helperSpec) (*os.File, error) {
 
 // memoryRanOut says that the kernel ended processes of the group for its limit of memory.
 func memoryRanOut(group string) bool {
-	text, _ := os.ReadFile(filepath.Join(group, "memory.events")) // none: no group
-	for line := range strings.Lines(string(text)) {
-		if count, ok := strings.CutPrefix(line, "oom_kill "); ok {
-			return strings.TrimSpace(count) != "0"
-		}
-	}
-	return false
+	ended, _ := number(filepath.Join(group, "memory.events"), "oom_kill ") // none: no group
+	return ended > 0
 }

@@ -84,8 +84,8 @@ func untilItEnds(probe func() (Outcome, string)) (o Outcome, text string) {
 func (s *Sandbox) tryProbe(ctx context.Context, dir string, uid int, group string) (Outcome, string) {
 	var text strings.Builder
 	o := s.supervise(ctx, helperSpec{
-		Line: ":", Workspace: dir, Confined: true, UID: uid, Probe: true, Group: group,
-		Timeout: 10 * time.Second, MemoryLimit: s.cfg.MemoryLimit, MaxTasks: s.cfg.MaxTasks, MaxProcesses: s.cfg.MaxProcesses,
+		stageSpec: stageSpec{Line: ":", Workspace: dir, Confined: true, UID: uid, MaxTasks: s.cfg.MaxTasks, Probe: true},
+		Timeout:   10 * time.Second, MemoryLimit: s.cfg.MemoryLimit, Group: group, MaxProcesses: s.cfg.MaxProcesses,
 	}, &text)
 	return o, text.String()
 }

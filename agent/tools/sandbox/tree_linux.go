@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -85,7 +87,7 @@ func (t *tree) listen(r *os.File) {
 
 // watch returns when nothing of the tree is left, having killed it when there
 // was a reason to.
-func (t *tree) watch(spec helperSpec, root *os.Root, until *deadline, closed <-chan struct{}) Outcome {
+func (t *tree) watch(spec helperSpec, root *os.Root, until *atomic.Pointer[lease], closed <-chan struct{}) Outcome {
 	var status unix.WaitStatus
 	kind := ""
 	timeout := time.NewTimer(spec.Timeout)
@@ -110,7 +112,7 @@ func (t *tree) watch(spec helperSpec, root *os.Root, until *deadline, closed <-c
 		case <-timeout.C:
 			kind, done = "timeout", true
 		case <-look.C:
-			if kind = t.excess(spec); until.passed() {
+			if kind = t.excess(spec); until.Load().passed() {
 				kind = "interrupted"
 			}
 			done = kind != ""
@@ -135,7 +137,9 @@ func (t *tree) watch(spec helperSpec, root *os.Root, until *deadline, closed <-c
 
 func (o *Outcome) settle(status unix.WaitStatus) {
 	if status.Signaled() {
-		o.Kind, o.Status, o.Detail = "signal", int(status.Signal()), signalText(status.Signal())
+		sig := status.Signal()
+		o.Kind, o.Status = "signal", int(sig)
+		o.Detail = strings.TrimSpace(unix.SignalName(sig) + " (" + sig.String() + ")")
 		return
 	}
 	o.Kind, o.Status = "exit_status", status.ExitStatus()
