@@ -30,7 +30,7 @@ func readable(ctx context.Context, in io.Reader) (await func() bool, done func()
 	stop := context.AfterFunc(ctx, func() { _ = end.Close() }) // which the poll below sees
 	watched := []unix.PollFd{
 		{Fd: int32(descriptor(in)), Events: unix.POLLIN}, //nolint:gosec // a descriptor is small
-		{Fd: int32(ended.Fd()), Events: unix.POLLIN},  //nolint:gosec // a descriptor is small
+		{Fd: int32(ended.Fd()), Events: unix.POLLIN},     //nolint:gosec // a descriptor is small
 	}
 	await = func() bool {
 		for ctx.Err() == nil {

@@ -43,10 +43,11 @@ type terminal struct {
 	editor   *editor
 	decoder  decoder
 
-	running  map[int64]bool // turns that wait or run
-	last     int64          // the number of the newest event that came
-	sending  int            // messages that no engine has taken yet
-	stuck    bool           // the person was told so
+	running  map[int64]bool   // turns that wait or run
+	last     int64            // the number of the newest event that came
+	sending  int              // messages that no engine has taken yet
+	stuck    bool             // the person was told so
+	tardy    <-chan time.Time // set: then the person is
 	outbox   chan string
 	sent     chan posted
 	armed    <-chan time.Time // set: Ctrl-C was pressed, and the next one leaves
@@ -147,6 +148,8 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 			t.typed(t.decoder.flush())
 		case p := <-t.sent:
 			t.posted(p)
+		case <-t.tardy:
+			t.delayed()
 		case e := <-events:
 			t.event(e)
 			if text := decision(e, t.o.Yolo); t.o.Yolo && text != "" {

@@ -55,11 +55,7 @@ func (m *Masker) Add(values ...Secret) {
 
 // Text is s without the known values.
 func (m *Masker) Text(s string) string {
-	found := m.matcher()
-	if found == nil {
-		return s
-	}
-	masked, _ := found.mask(s, true, 0)
+	masked, _ := m.matcher().mask(s, true, 0)
 	return masked
 }
 

@@ -37,23 +37,15 @@ func DefaultRules() Rules { return Rules{Allow: []string{"*"}} }
 
 // Validate returns an error that begins with the key of a pattern that is none, and a colon.
 func (r Rules) Validate() error {
-	for _, list := range r.lists() {
-		for i, pattern := range list.patterns {
+	keys := []string{"deny", "ask", "allow"}
+	for n, patterns := range [][]string{r.Deny, r.Ask, r.Allow} {
+		for i, pattern := range patterns {
 			if len(strings.Fields(pattern)) == 0 {
-				return fmt.Errorf("%s[%d]: is empty; write the words of a command, e.g. \"git push *\"", list.key, i)
+				return fmt.Errorf("%s[%d]: is empty; write the words of a command, e.g. \"git push *\"", keys[n], i)
 			}
 		}
 	}
 	return nil
-}
-
-type list struct {
-	key      string
-	patterns []string
-}
-
-func (r Rules) lists() []list {
-	return []list{{"deny", r.Deny}, {"ask", r.Ask}, {"allow", r.Allow}}
 }
 
 // set says that patterns are set. The default of allow is none.

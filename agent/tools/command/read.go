@@ -175,12 +175,17 @@ func (r *reading) command(words []word) {
 		r.cannot("the name of a command is known only while it runs")
 	}
 	for _, w := range words {
-		if strings.Contains(w.text, "$(") || strings.Contains(w.text, "`") {
-			r.cannot("it holds a substitution as text, which may be run later")
-		}
+		r.later(w.text)
 	}
 	r.destruction(words)
 	r.wrapped(words)
+}
+
+// later looks for what is run if a shell reads the text once more.
+func (r *reading) later(text string) {
+	if strings.Contains(text, "$(") || strings.Contains(text, "`") {
+		r.cannot("it holds a substitution as text, which may be run later")
+	}
 }
 
 // declare reads export, declare and the like. What is exported may change what programs do.
@@ -221,9 +226,7 @@ func (r *reading) assign(n *syntax.Assign) {
 	if n.Value != nil {
 		value = r.word(n.Value).text
 	}
-	if strings.Contains(value, "$(") || strings.Contains(value, "`") {
-		r.cannot("it holds a substitution as text, which may be run later")
-	}
+	r.later(value)
 	if n.Append {
 		value = r.vars[n.Name.Value] + value
 	}
