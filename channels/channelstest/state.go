@@ -13,16 +13,16 @@ type state struct {
 
 func newState() *state { return &state{changed: make(chan struct{})} }
 
-// change runs f under the lock and wakes who waits.
+// change runs f under the lock and notifies who waits.
 func (s *state) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
-	s.wake()
+	s.notify()
 }
 
-// wake is called under the lock.
-func (s *state) wake() {
+// notify is called under the lock.
+func (s *state) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

@@ -119,7 +119,7 @@ func (c *Channel) Wake(conv channels.ConversationID) {
 	defer c.mu.Unlock()
 	for f := range c.feeds {
 		if conv == "" || f.conv == conv {
-			retry.Signal(f.wake)
+			retry.Signal(f.notified)
 		}
 	}
 }

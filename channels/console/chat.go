@@ -61,7 +61,7 @@ func Chat(ctx context.Context, engine *api.Client, o Options) error {
 	}
 	o.Err = &shared{out: o.Err}
 	c := newClient(engine, o)
-	c.link.notify(func(text string) { _, _ = fmt.Fprintln(o.Err, text) })
+	c.connection.notify(func(text string) { _, _ = fmt.Fprintln(o.Err, text) })
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, last, err := c.open(ctx, -1)

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// pollEvery is how often a stream looks for events that nobody woke it for.
+	// pollEvery is how often a stream looks for events of which it was not notified.
 	pollEvery = time.Second
 	// maxBody bounds a call's body; JSON may write a byte as six.
 	maxBody = 6*maxLine + 4096
@@ -92,7 +92,7 @@ func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
 	c.serve(w, r, query.Get("user"), r.PathValue("id"), func(ctx context.Context, conv channels.ConversationID, _ channels.Sink) {
 		f := &feed{
 			c: c, w: w, out: http.NewResponseController(w), conv: conv, session: c.name + ":" + string(conv),
-			live: query.Get("live") != "", wake: make(chan struct{}, 1), grown: make(chan struct{}, 1),
+			live: query.Get("live") != "", notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
 		}
 		defer c.subscribe(f)()
 		var err, alsoErr error

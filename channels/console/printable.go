@@ -25,7 +25,7 @@ var escapes = sync.OnceValue(func() *regexp.Regexp {
 
 // Printable is s without control characters but line breaks and tabs, and without
 // escape sequences, whole where their end can be found: nothing in it commands a
-// terminal. Nor does it hold what turns the direction of the text beside it. What is no UTF-8 becomes U+FFFD.
+// terminal. Nor does it hold what turns the direction of the text next to it. What is no UTF-8 becomes U+FFFD.
 func Printable(s string) string {
 	if strings.ContainsAny(s, "\x1b\u009b") {
 		// Of runes, or two bytes that are none could become one by what is taken from between.

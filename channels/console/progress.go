@@ -98,9 +98,9 @@ func (p *progress) turn(id int64) *course {
 	return c
 }
 
-// aside follows an event of no turn. The answer to a command that ended one stands
+// outside follows an event of no turn. The answer to a command that ended one stands
 // directly before that end.
-func (p *progress) aside(e channels.SessionEvent) {
+func (p *progress) outside(e channels.SessionEvent) {
 	if says(e) {
 		p.said = e.N
 	}
@@ -145,7 +145,7 @@ const tasksMost = 100
 // for what need not be told.
 func (p *progress) lines(e channels.SessionEvent) []string {
 	if e.TurnID == 0 {
-		p.aside(e)
+		p.outside(e)
 		return nil
 	}
 	d := readData(e)
@@ -169,13 +169,13 @@ func (p *progress) lines(e channels.SessionEvent) []string {
 // that is over, which until then is seen in ahead, and the end of a turn.
 func (p *progress) settled(e channels.SessionEvent) (list, end []string) {
 	if e.TurnID == 0 {
-		p.aside(e)
+		p.outside(e)
 		return nil, nil
 	}
 	d := readData(e)
 	c := p.turn(e.TurnID)
 	// What a turn says behind its last step ends its plan; so does a notice, by which it
-	// ends early or begins anew.
+	// ends early or begins again.
 	if e.Kind == "plan" || e.Kind == "review" && d.Status == "replan" || ends(e) ||
 		says(e) && (e.Message.Notice && !c.asks || !slices.ContainsFunc(c.tasks, planTask.open)) {
 		list = p.list(c)

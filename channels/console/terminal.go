@@ -56,10 +56,10 @@ type terminal struct {
 	unseen   bool             // that the file of what was seen cannot be written was told
 	splitKey <-chan time.Time // ends the wait for the rest of a key
 
-	tty     *tty
-	away    bool             // the terminal is another job's
-	held    string           // what stands above the prompt when we are back
-	looking <-chan time.Time // set while away
+	tty      *tty
+	away     bool             // the terminal is another job's
+	held     string           // what stands above the prompt when we are back
+	checking <-chan time.Time // set while away
 }
 
 func newTerminal(c *client, o Options, seen *seen) *terminal {
@@ -127,9 +127,9 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 		case <-resized:
 			t.draw("")
 		case <-continued:
-			t.look()
-		case <-t.looking:
-			t.look()
+			t.checkForeground()
+		case <-t.checking:
+			t.checkForeground()
 		case <-t.armed:
 			t.armed = nil
 		case in := <-inputs:
@@ -163,7 +163,7 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 // to tell from now on.
 func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	news := make(chan string, 16)
-	t.client.link.notify(func(text string) { give(ctx, news, text) })
+	t.client.connection.notify(func(text string) { give(ctx, news, text) })
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.resize()
 	maps.DeleteFunc(t.missed.questions, func(turn int64, _ string) bool { return !t.running[turn] })
@@ -234,7 +234,7 @@ func (t *terminal) key(k key) (leave bool) {
 			t.note(strings.Join(choices, "  "))
 		}
 	case "ctrl-l":
-		t.screen.anew(emptied)
+		t.screen.reset(emptied)
 	default:
 		t.editor.press(k)
 	}

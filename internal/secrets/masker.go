@@ -60,7 +60,7 @@ func (m *Masker) Text(s string) string {
 }
 
 // Stable is Text of a text that is asked for again and again, as the stable part of prompts is:
-// it is looked through once, and anew when values were added.
+// it is looked through once, and again when values were added.
 func (m *Masker) Stable(s string) string {
 	found := m.matcher()
 	if found == nil {
@@ -154,7 +154,7 @@ func (m *Masker) Bytes(b []byte) []byte {
 
 // Growing masks a text while it grows: it is given the whole of it again and again, and
 // holds back an end that may be the beginning of a value. A text that does not go on from the
-// one before begins anew.
+// one before begins again.
 func (m *Masker) Growing() func(string) string {
 	var shown strings.Builder
 	w, seen := m.Writer(&shown), ""

@@ -73,7 +73,7 @@ type Judgement struct {
 // The rules that name no pattern, and the beginnings of those that do.
 const (
 	ruleDestructive = "policy.exec.destructive" // always refused
-	ruleUnclear     = "policy.exec.unclear"     // cannot be judged
+	ruleUnknown     = "policy.exec.unclear"     // cannot be judged
 	ruleDeny        = "policy.exec.deny"
 	ruleAsk         = "policy.exec.ask"
 	ruleAllow       = "policy.exec.allow" // alone: nothing in allow matches
@@ -118,8 +118,8 @@ func (r Rules) judge(read *reading) (strictest Judgement) {
 	for _, words := range read.commands {
 		judgements = append(judgements, r.command(words))
 	}
-	if read.unclear != "" {
-		judgements = append(judgements, Judgement{Asked, ruleUnclear, "it cannot be judged, because " + read.unclear})
+	if read.unknown != "" {
+		judgements = append(judgements, Judgement{Asked, ruleUnknown, "it cannot be judged, because " + read.unknown})
 	}
 	if len(judgements) == 0 { // a comment, or variables of its own
 		return Judgement{}

@@ -126,13 +126,13 @@ func (r *reading) opaque(why string, args []word) {
 	for i, w := range args {
 		r.destruction(args[i:])
 		if strings.ContainsAny(w.text, " \t\n") {
-			r.aside(w.text)
+			r.inspect(w.text)
 		}
 	}
 }
 
-// aside looks only for what text would destroy if it were run.
-func (r *reading) aside(text string) {
+// inspect looks only for what text would destroy if it were run.
+func (r *reading) inspect(text string) {
 	inner := &reading{dialect: r.dialect, depth: r.depth, work: r.work, vars: map[string]string{}, folders: r.folders}
 	inner.script(text, r.dialect)
 	r.work = inner.work
@@ -205,7 +205,7 @@ func (r *reading) shell(dialect syntax.LangVariant, args []word) {
 	}
 	r.cannot("a shell runs what it reads")
 	if r.piped != "" {
-		r.aside(r.piped)
+		r.inspect(r.piped)
 	}
 }
 

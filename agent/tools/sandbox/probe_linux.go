@@ -13,7 +13,7 @@ import (
 
 // probe finds out once under which ID commands can be confined here, by running one
 // that tries whether the kernel counts its tasks. Success is kept; a failure is tried again at
-// the next use, since its cause may have been mended. It runs in the workspace of
+// the next use, since its cause may have been fixed. It runs in the workspace of
 // the command that needs it, or, when that is empty, in a folder of its own.
 func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
 	s.mu.Lock()
@@ -103,8 +103,8 @@ func (s *Sandbox) Layers(ctx context.Context) []Layer {
 	found, err := s.probe(ctx, "")
 	if err != nil {
 		return []Layer{
-			{Name: "files", Works: landlockABI() >= minABI, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI()), Mend: mendSandbox},
-			{Name: "commands", Detail: err.Error(), Mend: "until this is fixed I run no commands; " + mendSandbox},
+			{Name: "files", Works: landlockABI() >= minABI, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI()), Fix: fixSandbox},
+			{Name: "commands", Detail: err.Error(), Fix: "until this is fixed I run no commands; " + fixSandbox},
 		}
 	}
 	return append([]Layer(nil), found.list...)

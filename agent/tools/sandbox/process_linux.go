@@ -78,8 +78,8 @@ func (p process) mappings() (count int64, nameless bool) {
 	return int64(bytes.Count(text, []byte("\n"))), nameless
 }
 
-// elders are processes that began before this one, and so are never below it. To read them at every look
-// costs as much as the machine has processes. They are found anew each second: an id is used again.
+// elders are processes that began before this one, and so are never below it. To read them at every poll
+// costs as much as the machine has processes. They are found again each second: an id is used again.
 var elders struct {
 	sync.Mutex
 	ids   map[int]bool

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	firstLook = 5 * time.Millisecond   // when a new tree is looked at first
-	lastLook  = 100 * time.Millisecond // the pause between looks grows up to this
+	firstPoll = 5 * time.Millisecond   // when a new tree is polled first
+	lastPoll  = 100 * time.Millisecond // the pause between polls grows up to this
 )
 
 // maxStopped bounds how long kill tries to stop a tree before it kills it.
@@ -92,9 +92,9 @@ func (t *tree) watch(spec helperSpec, root *os.Root, until *atomic.Pointer[lease
 	kind := ""
 	timeout := time.NewTimer(spec.Timeout)
 	defer timeout.Stop()
-	pause := firstLook
-	look := time.NewTimer(pause)
-	defer look.Stop()
+	pause := firstPoll
+	poll := time.NewTimer(pause)
+	defer poll.Stop()
 	watching, stop := context.WithCancel(context.Background())
 	defer stop()
 	over := make(chan string, 1)
@@ -111,13 +111,13 @@ func (t *tree) watch(spec helperSpec, root *os.Root, until *atomic.Pointer[lease
 			done = true
 		case <-timeout.C:
 			kind, done = "timeout", true
-		case <-look.C:
+		case <-poll.C:
 			if kind = t.excess(spec); until.Load().passed() {
 				kind = "interrupted"
 			}
 			done = kind != ""
-			pause = min(2*pause, lastLook)
-			look.Reset(pause)
+			pause = min(2*pause, lastPoll)
+			poll.Reset(pause)
 		}
 	}
 	t.kill()

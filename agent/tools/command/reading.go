@@ -31,7 +31,7 @@ type word struct {
 type reading struct {
 	dialect  syntax.LangVariant
 	commands [][]word
-	unclear  string // why it cannot be judged; empty: it can
+	unknown  string // why it cannot be judged; empty: it can
 	destroys string // what it would destroy; empty: nothing that is known
 	hides    bool   // a comment ends in a backslash
 	computes bool   // bash may run what the value of a variable or an index says
@@ -48,9 +48,9 @@ func (r *reading) hide() {
 	r.cannot("a comment in it ends in a backslash, which may hide the next line")
 }
 
-func (r *reading) cannot(why string) { r.unclear = cmp.Or(r.unclear, why) }
+func (r *reading) cannot(why string) { r.unknown = cmp.Or(r.unknown, why) }
 
-// line reads a whole line. What the parser cannot bear is unclear, never allowed.
+// line reads a whole line. What the parser cannot bear is unknown, never allowed.
 func (r *reading) line(text string) {
 	defer func() {
 		if recover() != nil {
@@ -259,7 +259,7 @@ func assigns(op syntax.BinAritOperator) bool {
 	return strings.HasSuffix(op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, op.String())
 }
 
-// function looks for one that starts itself again beside itself: a fork bomb.
+// function looks for one that starts itself more than once: a fork bomb.
 func (r *reading) function(n *syntax.FuncDecl) {
 	if n.Name == nil {
 		return

@@ -37,7 +37,7 @@ type growing struct {
 func (g *growing) add(e channels.SessionEvent) {
 	var d delta
 	if json.Unmarshal(e.Data, &d) != nil || d.From > 0 && (e.TurnID != g.turn || d.From > len(g.text)) {
-		return // of a text that is not known; the next one that is begun anew is whole
+		return // of a text that is not known; the next one that begins is whole
 	}
 	*g = growing{e.TurnID, g.text[:d.From] + d.Text}
 }
@@ -111,18 +111,18 @@ func (c *Channel) growing(conv channels.ConversationID) growing {
 // A feed is what one client is sent of a conversation: the events after a number, up to
 // another; -1: without end.
 type feed struct {
-	c       *Channel
-	w       http.ResponseWriter
-	out     *http.ResponseController
-	conv    channels.ConversationID
-	session string
-	after   int64
-	until   int64
-	live    bool // texts that grow are sent as well
-	wake    chan struct{}
-	grown   chan struct{}
-	known   growing // what the client knows of the text that grows
-	past    growing // what grew when its message came, and may still stand there
+	c        *Channel
+	w        http.ResponseWriter
+	out      *http.ResponseController
+	conv     channels.ConversationID
+	session  string
+	after    int64
+	until    int64
+	live     bool // texts that grow are sent as well
+	notified chan struct{}
+	grown    chan struct{}
+	known    growing // what the client knows of the text that grows
+	past     growing // what grew when its message came, and may still stand there
 }
 
 // run writes events as they come, until ctx ends. Up to an end it waits for nothing.
@@ -143,12 +143,12 @@ page:
 		}
 		for sure := true; ; sure = false {
 			select {
-			case <-f.wake:
+			case <-f.notified:
 				continue page
 			default:
 			}
 			// A message comes before the end of the text that grew into it. It may be there
-			// without a wake: its own engine's may overtake what we are told of the text.
+			// without a notification: its own engine's may overtake what we are told of the text.
 			if !sure && now.text == "" && f.known.text != "" {
 				continue page
 			}
@@ -164,7 +164,7 @@ page:
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-f.wake:
+			case <-f.notified:
 				continue page
 			case <-poll.C:
 				continue page

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/term"
 )
 
-// lookEvery is how often a job in the background looks whether it is still there.
-const lookEvery = 200 * time.Millisecond
+// lookEvery is how often a job in the background checks whether it is still there.
+const checkEvery = 200 * time.Millisecond
 
 // descriptor is that of a stream, or -1, on which no call about terminals succeeds.
 func descriptor(stream any) int {
@@ -45,19 +45,19 @@ func (k *tty) restore() {
 	}
 }
 
-// look learns whether the terminal is ours. While it is another job's nothing is
+// checkForeground learns whether the terminal is ours. While it is another job's nothing is
 // written on it and nothing read; what is to be said waits until we are back.
-func (t *terminal) look() {
+func (t *terminal) checkForeground() {
 	if !InForeground(t.o.In) {
-		t.away, t.looking = true, time.After(lookEvery)
+		t.away, t.checking = true, time.After(checkEvery)
 		return
 	}
 	held := t.held
-	t.away, t.looking, t.held = false, nil, ""
+	t.away, t.checking, t.held = false, nil, ""
 	if t.tty.before != nil { // a shell had it
 		_, _ = term.MakeRaw(t.tty.fd) // it worked before
 	}
-	t.screen.anew(inPlace)
+	t.screen.reset(inPlace)
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.draw(held)
 	t.shown()

@@ -35,7 +35,7 @@ func readable(ctx context.Context, in io.Reader) (await func() bool, done func()
 	await = func() bool {
 		for ctx.Err() == nil {
 			if !InForeground(in) { // what is typed is for another job
-				_, _ = unix.Poll(watched[1:], int(lookEvery/time.Millisecond))
+				_, _ = unix.Poll(watched[1:], int(checkEvery/time.Millisecond))
 				continue
 			}
 			_, err := unix.Poll(watched, -1)

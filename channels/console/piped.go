@@ -118,7 +118,7 @@ func (p *pipe) run(ctx context.Context, events <-chan channels.SessionEvent, los
 				return err
 			}
 		case <-p.timeout:
-			if p.client.link.down() { // the answer may be there, and cannot come
+			if p.client.connection.down() { // the answer may be there, and cannot come
 				p.timeout = time.After(answerWait)
 				continue
 			}
