@@ -152,12 +152,8 @@ func (f *formatter) flush() {
 func (f *formatter) styled(from, to int) string {
 	var out strings.Builder
 	var now face
-	for from < to {
-		end := from
-		for end < to && f.faces[end] == f.faces[from] {
-			end++
-		}
-		if next := f.faces[from]; next != now {
+	for at := from; at < to; at++ {
+		if next := f.faces[at]; next != now {
 			if now != 0 {
 				out.WriteString(bright)
 			}
@@ -166,8 +162,7 @@ func (f *formatter) styled(from, to int) string {
 			}
 			now = next
 		}
-		out.Write(f.text[from:end])
-		from = end
+		out.WriteByte(f.text[at])
 	}
 	if now != 0 {
 		out.WriteString(bright)

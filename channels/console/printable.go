@@ -1,9 +1,7 @@
 package console
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 
 	"switchboard/channels/render"
@@ -18,10 +16,8 @@ func show(markdown string) string { return Printable(render.Parse(markdown).Plai
 // is on their line, and single characters behind an escape, or it alone.
 //
 // Source: ECMA-48, 5.4 "Control sequences", 5.6 "Control strings".
-var escapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?:\x1b\\[|\u009b)[ -?]*[@-~]?" +
-		"|\x1b[\\]P_^X](?:[^\n\x07\u009c]*?(?:\x07|\u009c|\x1b\\\\))?|\x1b[0-~]?")
-})
+var escapes = words.Pattern("(?:\x1b\\[|\u009b)[ -?]*[@-~]?" +
+	"|\x1b[\\]P_^X](?:[^\n\x07\u009c]*?(?:\x07|\u009c|\x1b\\\\))?|\x1b[0-~]?")
 
 // Printable is s without control characters but line breaks and tabs, and without
 // escape sequences, whole where their end can be found: nothing in it commands a

@@ -98,12 +98,13 @@ func (p *progress) turn(id int64) *course {
 	return c
 }
 
-// outside follows an event of no turn. The answer to a command that ended one stands
+// outside follows an event of no turn, and says whether it is one. The answer to a command that ended one stands
 // directly before that end.
-func (p *progress) outside(e channels.SessionEvent) {
-	if says(e) {
+func (p *progress) outside(e channels.SessionEvent) bool {
+	if e.TurnID == 0 && says(e) {
 		p.said = e.N
 	}
+	return e.TurnID == 0
 }
 
 // note follows an event of a turn.
@@ -144,8 +145,7 @@ const tasksMost = 100
 // lines words an event as it comes, for a reader who sees one line after the other; none
 // for what need not be told.
 func (p *progress) lines(e channels.SessionEvent) []string {
-	if e.TurnID == 0 {
-		p.outside(e)
+	if p.outside(e) {
 		return nil
 	}
 	d := readData(e)
@@ -168,8 +168,7 @@ func (p *progress) lines(e channels.SessionEvent) []string {
 // settled words what an event makes final, to stand above what it says: the list of a plan
 // that is over, which until then is seen in ahead, and the end of a turn.
 func (p *progress) settled(e channels.SessionEvent) (list, end []string) {
-	if e.TurnID == 0 {
-		p.outside(e)
+	if p.outside(e) {
 		return nil, nil
 	}
 	d := readData(e)

@@ -275,7 +275,7 @@ func (t *terminal) interrupted() (leave bool) {
 		return true
 	}
 	t.armed = time.After(armedFor)
-	if t.busy() {
+	if len(t.running) > 0 || t.sending > 0 {
 		t.stopping = true
 		t.note("cancelling; Ctrl-C again leaves")
 		t.send("/cancel")
@@ -284,8 +284,6 @@ func (t *terminal) interrupted() (leave bool) {
 	}
 	return false
 }
-
-func (t *terminal) busy() bool { return len(t.running) > 0 || t.sending > 0 }
 
 func (t *terminal) event(e channels.SessionEvent) {
 	if e.Kind == kindDelta {

@@ -87,7 +87,7 @@ func (l *layout) list(n *ast.List) {
 
 // task says whether item is a task, and whether that is done.
 func task(item ast.Node) (done, ok bool) {
-	if item.FirstChild() == nil || item.FirstChild().FirstChild() == nil {
+	if item.FirstChild() == nil {
 		return false, false
 	}
 	box, ok := item.FirstChild().FirstChild().(*extast.TaskCheckBox)

@@ -109,7 +109,7 @@ func (l *layout) link(n ast.Node, destination []byte, reference, image bool) {
 		switch before := len(l.buf); {
 		case !l.label(n):
 			l.write([]byte(address))
-		case s.Value != "" || l.says(before, address):
+		case s.Value != "" || says(l.buf[before:], address):
 		default:
 			l.write([]byte(" (" + address + ")"))
 		}
@@ -123,10 +123,10 @@ func (l *layout) label(n ast.Node) bool {
 	return len(l.buf) > before
 }
 
-// says whether what was written since before is the address itself.
-func (l *layout) says(before int, address string) bool {
-	label := bytes.TrimLeft(l.buf[before:], blank)
-	return string(label) == strings.TrimPrefix(address, "mailto:") || string(label) == address
+// says whether a label is the address itself.
+func says(label []byte, address string) bool {
+	text := strings.TrimLeft(string(label), blank)
+	return text == address || text == strings.TrimPrefix(address, "mailto:")
 }
 
 // show says whether the address of a definition is written here. One that stands

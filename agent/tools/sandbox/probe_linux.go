@@ -58,7 +58,11 @@ func (s *Sandbox) tryAll(ctx context.Context, dir string, ids []int, groups, mem
 		if o.Kind == "exit_status" && o.Status == 0 {
 			return &layers{uid: id, groups: groups, list: describeLayers(id, s.cfg.MaxTasks, o.Proc, memory)}, nil
 		}
-		errs = append(errs, probeFault(id, o, text))
+		why := o.Detail
+		if why == "" {
+			why = fmt.Sprintf("%s %d %.200s", o.Kind, o.Status, text)
+		}
+		errs = append(errs, fmt.Errorf("as user %d: %s", id, why))
 	}
 	return nil, errors.New(strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; "))
 }
@@ -88,13 +92,6 @@ func (s *Sandbox) tryProbe(ctx context.Context, dir string, uid int, group strin
 		Timeout:   10 * time.Second, MemoryLimit: s.cfg.MemoryLimit, Group: group, MaxProcesses: s.cfg.MaxProcesses,
 	}, &text)
 	return o, text.String()
-}
-
-func probeFault(id int, o Outcome, text string) error {
-	if o.Detail != "" {
-		return fmt.Errorf("as user %d: %s", id, o.Detail)
-	}
-	return fmt.Errorf("as user %d: %s %d %.200s", id, o.Kind, o.Status, text)
 }
 
 // Layers says which parts of the confinement work on this machine. It runs the
