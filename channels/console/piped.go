@@ -315,18 +315,14 @@ func (p *pipe) message(e channels.SessionEvent) error {
 		return err
 	}
 	p.progress.lines(e) // it learns that the turn spoke
-	said := newSpoken(e)
+	p.held = newSpoken(e)
 	switch {
 	case e.TurnID == 0:
-		if err := p.write(said); err != nil {
-			return err
-		}
 		return p.done(eventData{})
-	case said.Notice || p.o.JSON:
-		p.held = said
+	case p.held.Notice || p.o.JSON:
 		return nil
 	}
-	return p.write(said)
+	return p.flush()
 }
 
 // flush lets go of a held message: it was not the last word.

@@ -37,7 +37,7 @@ func (d *Document) Lay(style *Style) Text {
 	l.buf = make([]byte, 0, len(d.source)+len(d.source)/8)
 	l.spans = make([]Span, 0, len(d.source)/64)
 	l.blocks(d.root)
-	return d.mask.apply(l.text())
+	return d.mask.apply(Text{string(l.buf), l.spans})
 }
 
 // A layout is a Text that grows. White space is owed until a character follows it,
@@ -77,9 +77,6 @@ func (b *budget) again(size int) bool {
 	b.room -= size
 	return true
 }
-
-// text is what was laid out.
-func (l *layout) text() Text { return Text{string(l.buf), l.spans} }
 
 // begin pays what is owed before a character.
 func (l *layout) begin() {
@@ -150,10 +147,6 @@ func (l *layout) newline() {
 	}
 }
 
-// block says whether the outermost span that waits is a block: its first line has
-// not begun.
-func (l *layout) block() bool { return l.spans[l.open[len(l.open)-l.waiting]].Kind.Block() }
-
 // write adds text as people read it.
 func (l *layout) write(s []byte) {
 	for {
@@ -176,7 +169,8 @@ func (l *layout) words(s []byte) {
 	for to > from && blankByte(s[to-1]) {
 		to--
 	}
-	if l.waiting == 0 || !l.block() {
+	// Where the outermost span that waits is a block, its first line has not begun.
+	if l.waiting == 0 || !l.spans[l.open[len(l.open)-l.waiting]].Kind.Block() {
 		l.space = append(l.space, s[:from]...)
 	}
 	if from == to {

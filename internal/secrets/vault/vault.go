@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,13 +68,11 @@ func (v *Vault) Keep(sealed map[string][]byte) (changed []string) {
 func (v *Vault) keep(sealed map[string][]byte) (changed []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for name, s := range sealed {
-		if !bytes.Equal(v.kept[name], s) {
-			changed = append(changed, name)
-		}
-	}
-	for name := range v.kept {
-		if _, ok := sealed[name]; !ok {
+	names := map[string][]byte{}
+	maps.Copy(names, v.kept)
+	maps.Copy(names, sealed)
+	for name := range names {
+		if !bytes.Equal(v.kept[name], sealed[name]) {
 			changed = append(changed, name)
 		}
 	}
