@@ -91,24 +91,19 @@ func (a *outage) Post(ctx context.Context, p scripted.Post) (channels.MessageID,
 	return id, err
 }
 
-func (a *outage) Change(ctx context.Context, c scripted.Change) (channels.MessageID, error) {
-	if err := a.meet(ctx); err != nil {
-		return "", err
-	}
-	return a.Link.Change(ctx, c)
-}
-
-func (a *outage) Find(ctx context.Context, conv channels.ConversationID, nonce string) (channels.MessageID, bool, error) {
+func (a *outage) Change(ctx context.Context, c scripted.Change) (scripted.Reply, error) {
 	a.mu.Lock()
 	left := time.Until(a.to)
 	a.mu.Unlock()
-	if a.does == "limit" && left > 0 {
-		return "", false, &channels.RateLimitError{Op: "find", RetryAfter: left}
+	if a.does == "limit" && c.Op == scripted.OpFind && left > 0 {
+		return scripted.Reply{}, &channels.RateLimitError{Op: "find", RetryAfter: left}
 	}
-	if err := a.meet(ctx); err != nil {
-		return "", false, err
+	if c.Op != scripted.OpToast && c.Op != scripted.OpFetch {
+		if err := a.meet(ctx); err != nil {
+			return scripted.Reply{}, err
+		}
 	}
-	return a.Link.Find(ctx, conv, nonce)
+	return a.Link.Change(ctx, c)
 }
 
 // goingAway puts the platform of r behind a way that can be cut.

@@ -1,8 +1,8 @@
 package channelstest
 
 import (
-	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"switchboard/channels"
@@ -47,91 +47,74 @@ func (f Fault) refusal() error {
 	return nil
 }
 
-// Next plans the faults of the next sends, one each, before OnSend is asked.
-func (p *Platform) Next(faults ...Fault) {
-	p.change(func() { p.script = append(p.script, faults...) })
+// planned are the faults of calls of one kind, and what came of that kind.
+type planned[T any] struct {
+	*state
+	came []T
+	next []Fault // of the calls that come first
+	ask  func(T) Fault
 }
 
-// OnSend asks f about every send that Next has no fault for; nil stops that. f is
-// called without locks held and possibly by several goroutines at once.
-func (p *Platform) OnSend(f func(scripted.Post) Fault) { p.change(func() { p.onSend = f }) }
-
-func (p *Platform) fault(post scripted.Post) Fault {
-	var ask func(scripted.Post) Fault
-	var fault Fault
+// fault is what becomes of a call; only one that may take a fault of next does.
+func (p *planned[T]) fault(call T, may bool) (fault Fault) {
+	var ask func(T) Fault
 	p.change(func() {
-		p.tries = append(p.tries, post)
-		if len(p.script) > 0 {
-			fault, p.script = p.script[0], p.script[1:]
+		p.came = append(p.came, call)
+		if may && len(p.next) > 0 {
+			fault, p.next = p.next[0], p.next[1:]
 			return
 		}
-		ask = p.onSend
+		ask = p.ask
 	})
 	if ask != nil {
-		return ask(post)
+		return ask(call)
 	}
 	return fault
 }
 
-// wait holds a call for d, or until it is cut.
-func (p *Platform) wait(ctx context.Context, d time.Duration, began int) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for {
-		p.mu.Lock()
-		changed, cut := p.changed, p.dropped != began
-		p.mu.Unlock()
-		if cut {
-			return errLost
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-			return nil
-		case <-changed:
-		}
-	}
+// faults are those of posts and of changes.
+type faults struct {
+	posts   planned[scripted.Post]
+	changes planned[scripted.Change]
 }
 
-// Drop cuts every call that is under way; the next ones succeed.
-func (p *Platform) Drop() { p.change(func() { p.dropped++ }) }
+// Next plans the faults of the next sends, one each, before OnSend is asked.
+func (f *faults) Next(next ...Fault) {
+	f.posts.change(func() { f.posts.next = append(f.posts.next, next...) })
+}
 
-// Deaf makes the platform keep connections and tell nothing.
-func (p *Platform) Deaf(on bool) { p.change(func() { p.deaf = on }) }
+// OnSend asks ask about every send that Next has no fault for; nil stops that. ask is
+// called without locks held and possibly by several goroutines at once.
+func (f *faults) OnSend(ask func(scripted.Post) Fault) {
+	f.posts.change(func() { f.posts.ask = ask })
+}
 
-// Revoke makes the platform reject the credentials, on open calls too.
-func (p *Platform) Revoke(on bool) { p.change(func() { p.revoked = on }) }
+// NextChange plans the faults of the next changes, one each, before OnChange is
+// asked. Probes, typing and menus are no changes in this sense.
+func (f *faults) NextChange(next ...Fault) {
+	f.changes.change(func() { f.changes.next = append(f.changes.next, next...) })
+}
 
-// Repeat makes every later event come n times under the same message ID.
-func (p *Platform) Repeat(n int) { p.change(func() { p.repeat = max(n, 1) }) }
+// OnChange asks ask about every change that NextChange has no fault for, of whichever
+// kind; nil stops that. ask is called without locks held and possibly by several
+// goroutines at once.
+func (f *faults) OnChange(ask func(scripted.Change) Fault) {
+	f.changes.change(func() { f.changes.ask = ask })
+}
 
-// Reorder makes the platform tell the newest event first.
-func (p *Platform) Reorder(on bool) { p.change(func() { p.reorder = on }) }
+// Tries lists every part that reached the platform, whatever became of it.
+func (f *faults) Tries() []scripted.Post {
+	f.posts.mu.Lock()
+	defer f.posts.mu.Unlock()
+	return slices.Clone(f.posts.came)
+}
 
-// Dedupe makes the platform show a nonce once within window; 0 stops that.
-func (p *Platform) Dedupe(window time.Duration) { p.change(func() { p.window = window }) }
-
-// Down cuts every call and refuses connections until it is called with false.
-func (p *Platform) Down(on bool) error {
-	var servers []*Server
-	p.change(func() {
-		p.down = on
-		if on {
-			p.dropped++
-		}
-		servers = append(servers, p.servers...)
+// Changes lists every change of these kinds that reached the platform, whatever
+// became of it; with no kind, of all.
+func (f *faults) Changes(ops ...scripted.Op) []scripted.Change {
+	f.changes.mu.Lock()
+	defer f.changes.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.changes.came), func(c scripted.Change) bool {
+		return len(ops) > 0 && !slices.Contains(ops, c.Op)
 	})
-	var errs []error
-	for _, s := range servers {
-		if on {
-			s.stop()
-		} else {
-			errs = append(errs, s.start())
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -2,7 +2,6 @@ package channelstest
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -191,29 +190,6 @@ func (p *Platform) Toasts() []Toast {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.toasts)
-}
-
-// Toast implements scripted.Link.
-func (p *Platform) Toast(_ context.Context, callback, text string) error {
-	if _, err := p.enter(); err != nil {
-		return err
-	}
-	p.change(func() { p.toasts = append(p.toasts, Toast{Callback: callback, Text: text}) })
-	return nil
-}
-
-// Fetch implements scripted.Link.
-func (p *Platform) Fetch(_ context.Context, id string) ([]byte, error) {
-	if _, err := p.enter(); err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	data, ok := p.files[id]
-	if !ok {
-		return nil, &channels.RefusedError{Op: "fetch", Reason: "there is no such file"}
-	}
-	return data, nil
 }
 
 // keep remembers the present state of a message.

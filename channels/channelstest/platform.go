@@ -19,26 +19,20 @@ var errLost = errors.New("the connection was lost")
 // Platform is a chat platform in memory. Like one with long polling it keeps every
 // event until the bot confirms it. It may be used by several goroutines at once.
 type Platform struct {
-	state
+	*state
+	network
+	faults
+	people
 	events   int64 // numbers given to events
 	updates  int64 // numbers given to updates
+	messages int64 // numbers given to messages
 	pending  []scripted.Update
 	sent     []Sent
-	tries    []scripted.Post
-	calls    int
-	script   []Fault
-	onSend   func(scripted.Post) Fault
 	window   time.Duration
 	repeat   int
 	reorder  bool
-	deaf     bool
-	down     bool
-	revoked  bool
-	dropped  int // counts Drop: a call that began before one is cut
-	messages int64
-	servers  []*Server
-	people
-	outside
+	commands []channels.CommandSet
+	turns    map[channels.MessageID][]channels.TurnState
 }
 
 var _ scripted.Link = (*Platform)(nil)
@@ -54,7 +48,12 @@ type Sent struct {
 
 // NewPlatform makes an empty platform.
 func NewPlatform() *Platform {
-	return &Platform{state: newState(), repeat: 1, people: newPeople(), outside: outside{beat: time.Second}}
+	s := newState()
+	return &Platform{
+		state: s, network: network{state: s, beat: time.Second},
+		faults: faults{planned[scripted.Post]{state: s}, planned[scripted.Change]{state: s}},
+		people: newPeople(), repeat: 1, turns: map[channels.MessageID][]channels.TurnState{},
+	}
 }
 
 // Scripted is a channel (kind "scripted") on p in this process. Its abilities are
@@ -65,6 +64,15 @@ func Scripted(name string, p *Platform, cfg scripted.Config) channels.Channel {
 
 // Garble tells the bot something that may not be readable.
 func (p *Platform) Garble(data []byte) { p.change(func() { p.send(slices.Clone(data)) }) }
+
+// Repeat makes every later event come n times under the same message ID.
+func (p *Platform) Repeat(n int) { p.change(func() { p.repeat = max(n, 1) }) }
+
+// Reorder makes the platform tell the newest event first.
+func (p *Platform) Reorder(on bool) { p.change(func() { p.reorder = on }) }
+
+// Dedupe makes the platform show a nonce once within window; 0 stops that.
+func (p *Platform) Dedupe(window time.Duration) { p.change(func() { p.window = window }) }
 
 func (p *Platform) send(data []byte) {
 	p.events++
@@ -91,20 +99,6 @@ func (p *Platform) Sent() []Sent {
 // SentIn lists what the platform shows in one conversation.
 func (p *Platform) SentIn(conv string) []Sent {
 	return slices.DeleteFunc(p.Sent(), func(s Sent) bool { return string(s.Conversation) != conv })
-}
-
-// Tries lists every part that reached the platform, whatever became of it.
-func (p *Platform) Tries() []scripted.Post {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.tries)
-}
-
-// Calls counts the calls of every kind that reached the platform.
-func (p *Platform) Calls() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.calls
 }
 
 // pollAtMost is how many updates one poll is answered with.
@@ -157,27 +151,13 @@ func (p *Platform) Poll(ctx context.Context, confirm []int64) ([]scripted.Update
 	}
 }
 
-// enter begins a call.
-func (p *Platform) enter() (began int, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.down {
-		return 0, channels.ErrNotConnected
-	}
-	p.calls++
-	if p.revoked {
-		return 0, channels.ErrUnauthorized
-	}
-	return p.dropped, nil
-}
-
 // Post implements scripted.Link.
 func (p *Platform) Post(ctx context.Context, post scripted.Post) (channels.MessageID, error) {
 	began, err := p.enter()
 	if err != nil {
 		return "", err
 	}
-	fault := p.fault(post)
+	fault := p.posts.fault(post, true)
 	if err := p.wait(ctx, fault.Delay, began); err != nil {
 		return "", err
 	}
@@ -207,19 +187,4 @@ func (p *Platform) show(post scripted.Post) channels.MessageID {
 	id := channels.MessageID("m" + strconv.FormatInt(p.messages, 10))
 	p.sent = append(p.sent, Sent{Post: post, ID: id, At: now})
 	return id
-}
-
-// Find implements scripted.Link.
-func (p *Platform) Find(_ context.Context, conv channels.ConversationID, nonce string) (channels.MessageID, bool, error) {
-	if _, err := p.enter(); err != nil {
-		return "", false, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.sent {
-		if s.Conversation == conv && s.Nonce == nonce {
-			return s.ID, true, nil
-		}
-	}
-	return "", false, nil
 }

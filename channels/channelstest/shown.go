@@ -10,40 +10,6 @@ import (
 	"switchboard/channels/channelstest/scripted"
 )
 
-// outside is what the platform keeps of what the bot does besides posting.
-type outside struct {
-	changes    []scripted.Change
-	plan       []Fault // of the next changes
-	onChange   func(scripted.Change) Fault
-	commands   []channels.CommandSet
-	turns      map[channels.MessageID][]channels.TurnState
-	beat       time.Duration // an open poll is answered so often, with nothing
-	polls      int           // begun
-	muted      int           // polls up to this one are never answered
-	open, most int           // polls open now, and at most
-}
-
-// NextChange plans the faults of the next changes, one each, before OnChange is
-// asked. Probes, typing and menus are no changes in this sense.
-func (p *Platform) NextChange(faults ...Fault) {
-	p.change(func() { p.plan = append(p.plan, faults...) })
-}
-
-// OnChange asks f about every change that NextChange has no fault for, of whichever
-// kind; nil stops that. f is called without locks held and possibly by several
-// goroutines at once.
-func (p *Platform) OnChange(f func(scripted.Change) Fault) { p.change(func() { p.onChange = f }) }
-
-// Changes lists every change of these kinds that reached the platform, whatever
-// became of it; with no kind, of all.
-func (p *Platform) Changes(ops ...scripted.Op) []scripted.Change {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(p.changes), func(c scripted.Change) bool {
-		return len(ops) > 0 && !slices.Contains(ops, c.Op)
-	})
-}
-
 // Turn lists the states that were shown at a message of somebody's.
 func (p *Platform) Turn(id channels.MessageID) []channels.TurnState {
 	p.mu.Lock()
@@ -61,86 +27,53 @@ func (p *Platform) Commands() []channels.CommandSet {
 // Vanish makes somebody take a message of the bot away.
 func (p *Platform) Vanish(id channels.MessageID) { p.change(func() { p.vanish(id) }) }
 
-// Beat makes the platform answer an open poll so often, with nothing to tell; 0:
-// never. It begins with a second.
-func (p *Platform) Beat(every time.Duration) { p.change(func() { p.beat = every }) }
-
-// Mute keeps the polls that are open, and never answers them; the next ones are well.
-func (p *Platform) Mute() { p.change(func() { p.muted = p.polls }) }
-
-// MostPolls is how many polls were open at once, at most.
-func (p *Platform) MostPolls() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.most
-}
-
-// pollBegins counts a poll and returns its number, the channel that its beat comes
-// by, and what to call at its end.
-func (p *Platform) pollBegins() (n int, beat <-chan time.Time, done func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.polls++
-	p.open++
-	p.most = max(p.most, p.open)
-	stop := func() bool { return false }
-	if p.beat > 0 {
-		timer := time.NewTimer(p.beat)
-		beat, stop = timer.C, timer.Stop
-	}
-	return p.polls, beat, func() {
-		stop()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.open--
-	}
-}
-
 // Change implements scripted.Link.
-func (p *Platform) Change(ctx context.Context, c scripted.Change) (channels.MessageID, error) {
+func (p *Platform) Change(ctx context.Context, c scripted.Change) (reply scripted.Reply, err error) {
 	began, err := p.enter()
 	if err != nil {
-		return "", err
+		return reply, err
 	}
-	if c.Op == scripted.OpTurn { // no fault is planned for it
-		p.change(func() {
-			if p.turns == nil {
-				p.turns = map[channels.MessageID][]channels.TurnState{}
-			}
-			p.turns[c.ID] = append(p.turns[c.ID], channels.TurnState(c.Text))
-		})
-		return c.ID, nil
+	switch c.Op {
+	case scripted.OpTurn, scripted.OpFind, scripted.OpToast, scripted.OpFetch: // no fault is planned for these
+		p.change(func() { reply, err = p.asked(c) })
+		return reply, err
 	}
-	fault := p.changeFault(c)
+	shows := slices.Contains([]scripted.Op{scripted.OpEdit, scripted.OpDraft, scripted.OpDelete, scripted.OpUnbutton}, c.Op)
+	fault := p.changes.fault(c, shows)
 	if err := p.wait(ctx, fault.Delay, began); err != nil {
-		return "", err
+		return reply, err
 	}
 	if err := fault.refusal(); err != nil {
-		return "", err
+		return reply, err
 	}
-	id := c.ID
-	p.change(func() { id, err = p.apply(c) })
+	p.change(func() { reply.ID, err = p.apply(c) })
 	if err == nil && fault.LoseAnswer {
-		return "", errLost
+		return scripted.Reply{}, errLost
 	}
-	return id, err
+	return reply, err
 }
 
-func (p *Platform) changeFault(c scripted.Change) (fault Fault) {
-	var ask func(scripted.Change) Fault
-	p.change(func() {
-		p.changes = append(p.changes, c)
-		shows := slices.Contains([]scripted.Op{scripted.OpEdit, scripted.OpDraft, scripted.OpDelete, scripted.OpUnbutton}, c.Op)
-		if shows && len(p.plan) > 0 {
-			fault, p.plan = p.plan[0], p.plan[1:]
-			return
+// asked answers what changes nothing that is shown, under the lock.
+func (p *Platform) asked(c scripted.Change) (reply scripted.Reply, err error) {
+	switch c.Op {
+	case scripted.OpTurn:
+		p.turns[c.ID] = append(p.turns[c.ID], channels.TurnState(c.Text))
+		reply.ID = c.ID
+	case scripted.OpToast:
+		p.toasts = append(p.toasts, Toast{Callback: string(c.ID), Text: c.Text})
+	case scripted.OpFetch:
+		data, ok := p.files[string(c.ID)]
+		if !ok {
+			return reply, &channels.RefusedError{Op: "fetch", Reason: "there is no such file"}
 		}
-		ask = p.onChange
-	})
-	if ask != nil {
-		return ask(c)
+		reply.Data = data
+	case scripted.OpFind:
+		i := slices.IndexFunc(p.sent, func(s Sent) bool { return s.Conversation == c.Conversation && s.Nonce == c.Nonce })
+		if reply.Found = i >= 0; reply.Found {
+			reply.ID = p.sent[i].ID
+		}
 	}
-	return fault
+	return reply, nil
 }
 
 // apply does a change, under the lock.

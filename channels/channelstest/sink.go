@@ -16,7 +16,7 @@ var ErrNotTaken = errors.New("the events were not taken")
 // Sink keeps what a channel hands in, as the router would: a known key is a
 // duplicate. It may be used by several goroutines at once.
 type Sink struct {
-	state
+	*state
 	events   []channels.Event
 	keys     map[channels.EventKey]int64
 	handed   []channels.Event
@@ -41,7 +41,7 @@ func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.R
 	s.mu.Lock()
 	if hold := s.hold; hold != nil {
 		s.held++
-		s.wake()
+		s.notify()
 		s.mu.Unlock()
 		select {
 		case <-hold:
@@ -50,7 +50,7 @@ func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.R
 		s.mu.Lock()
 	}
 	defer s.mu.Unlock()
-	defer s.wake()
+	defer s.notify()
 	s.handed = append(s.handed, batch...)
 	if s.fail > 0 {
 		s.fail--

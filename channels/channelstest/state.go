@@ -11,18 +11,18 @@ type state struct {
 	changed chan struct{} // closed and replaced at every change
 }
 
-func newState() state { return state{changed: make(chan struct{})} }
+func newState() *state { return &state{changed: make(chan struct{})} }
 
-// change runs f under the lock and wakes who waits.
+// change runs f under the lock and notifies who waits.
 func (s *state) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
-	s.wake()
+	s.notify()
 }
 
-// wake is called under the lock.
-func (s *state) wake() {
+// notify is called under the lock.
+func (s *state) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

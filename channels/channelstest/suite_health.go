@@ -71,7 +71,7 @@ func testHeard(t *testing.T, r *rig) {
 }
 
 // testDeafness does what the router does: a connection that is silent for too long is
-// ended and made anew.
+// ended and made again.
 func testDeafness(t *testing.T, r *rig) {
 	silence := r.hurry(t)
 	r.begin(t, "one")

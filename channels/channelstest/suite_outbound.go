@@ -196,7 +196,7 @@ func testFind(t *testing.T, r *rig) {
 }
 
 // testFindFiles sends parts that look the same, the answer of the second one lost. Whoever looks
-// for it runs anew and has what was noted; nothing is shown before that is safe.
+// for it runs again and has what was noted; nothing is shown before that is safe.
 func testFindFiles(t *testing.T, r *rig) {
 	noted := map[string]string{}
 	var taken []channels.MessageID

@@ -4,28 +4,23 @@ import (
 	"strings"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
-	"github.com/mattn/go-runewidth"
 	"golang.org/x/term"
-)
 
-// cells measures independently of this machine's locale: an ambiguous character
-// takes one cell, an emoji two, and what is joined to one character counts once.
-var cells = &runewidth.Condition{StrictEmojiNeutral: true}
+	"switchboard/channels/render"
+)
 
 // tabStop is how far apart the columns are that a tab leads to.
 const tabStop = 8
 
 // width is how many cells s takes, however it looks.
-func width(s string) int { return cells.StringWidth(unstyled(s)) }
+func width(s string) int { return render.Width(unstyled(s)) }
 
 // Fit is text for the terminal out: its lines are broken between words where they are
 // wider than the window.
 func Fit(out any, text string) string {
 	limit := usualWidth
-	if device, ok := out.(interface{ Fd() uintptr }); ok {
-		if width, _, err := term.GetSize(int(device.Fd())); err == nil && width > 0 {
-			limit = width
-		}
+	if width, _, err := term.GetSize(descriptor(out)); err == nil && width > 0 {
+		limit = width
 	}
 	return wrap(text, limit)
 }

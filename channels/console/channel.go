@@ -1,9 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"log/slog"
+	"sort"
 	"sync"
 
 	"switchboard/channels"
@@ -30,8 +31,8 @@ type Channel struct {
 	run     *run          // nil while Run is not running
 	changed chan struct{} // closed and replaced when run changes
 
-	followers map[channels.ConversationID]map[*follower]bool
-	live      map[channels.ConversationID]growing
+	feeds map[*feed]bool
+	live  map[channels.ConversationID]growing
 }
 
 // run is one call of Run.
@@ -51,7 +52,7 @@ var (
 func New(name string, reader SessionReader, log *slog.Logger) *Channel {
 	return &Channel{
 		name: name, reader: reader, log: log.With("channel", name), changed: make(chan struct{}),
-		followers: map[channels.ConversationID]map[*follower]bool{}, live: map[channels.ConversationID]growing{},
+		feeds: map[*feed]bool{}, live: map[channels.ConversationID]growing{},
 	}
 }
 
@@ -80,21 +81,22 @@ func (c *Channel) set(r *run) {
 	c.changed = make(chan struct{})
 }
 
-// enter joins the run there is, waiting until ctx ends for one. The caller calls
-// leave when done.
-func (c *Channel) enter(ctx context.Context) (r *run, leave func(), ok bool) {
+// enter joins the run there is, waiting until ctx ends for one: then it is nil. The caller
+// calls serving.Done.
+func (c *Channel) enter(ctx context.Context) *run {
 	for {
 		c.mu.Lock()
 		r, changed := c.run, c.changed
 		if r != nil {
 			r.serving.Add(1)
-			c.mu.Unlock()
-			return r, r.serving.Done, true
 		}
 		c.mu.Unlock()
+		if r != nil {
+			return r
+		}
 		select {
 		case <-ctx.Done():
-			return nil, nil, false
+			return nil
 		case <-changed:
 		}
 	}
@@ -115,66 +117,36 @@ func (c *Channel) Features(channels.Conversation) channels.Features {
 func (c *Channel) Wake(conv channels.ConversationID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for of, followers := range c.followers {
-		if of != conv && conv != "" {
-			continue
-		}
-		for each := range followers {
-			retry.Signal(each.wake)
+	for f := range c.feeds {
+		if conv == "" || f.conv == conv {
+			retry.Signal(f.notified)
 		}
 	}
 }
 
-// subscribe has f told of what is new in conv, until stop is called.
-func (c *Channel) subscribe(conv channels.ConversationID, f *follower) (stop func()) {
+// subscribe has f told of what is new in its conversation, until stop is called.
+func (c *Channel) subscribe(f *feed) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.followers[conv] == nil {
-		c.followers[conv] = map[*follower]bool{}
-	}
-	c.followers[conv][f] = true
+	c.feeds[f] = true
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.followers[conv], f)
-		if len(c.followers[conv]) == 0 {
-			delete(c.followers, conv)
-		}
+		delete(c.feeds, f)
 	}
 }
 
 // last is the number of a session's newest event, found by halving: whether there
 // is an event after n can be asked for one row each.
-func (c *Channel) last(ctx context.Context, session string) (int64, error) {
-	beyond := func(n int64) (bool, error) {
-		events, err := c.reader.Events(ctx, session, n, 1)
-		return len(events) > 0, err
+func (c *Channel) last(ctx context.Context, session string) (n int64, fault error) {
+	none := func(n int) bool { // after n; an error ends the search as well
+		events, err := c.reader.Events(ctx, session, int64(n), 1)
+		fault = cmp.Or(fault, err)
+		return len(events) == 0
 	}
-	low, high := int64(-1), int64(0) // there is one after low, and none after high
-	for {
-		more, err := beyond(high)
-		if err != nil {
-			return 0, err
-		}
-		if !more {
-			break
-		}
-		low, high = high, 2*high+64
-		if high > 1<<60 {
-			return 0, errors.New("event numbers without end")
-		}
+	high := 0
+	for !none(high) {
+		high = 2*high + 64
 	}
-	for high-low > 1 {
-		middle := low + (high-low)/2
-		more, err := beyond(middle)
-		if err != nil {
-			return 0, err
-		}
-		if more {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high, nil
+	return int64(sort.Search(high, none)), fault
 }

@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 			engine: api.NewClient(func(ctx context.Context) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "tcp", server.Listener.Addr().String())
 			}),
-			session: "default", person: "ada", link: &link{patience: patience},
+			session: "default", person: "ada", connection: &connection{patience: patience},
 		}
 		// The person writes as Chat does: a line, and the next when it was taken.
 		ctx, cancel := context.WithCancel(context.Background())

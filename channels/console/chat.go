@@ -61,7 +61,7 @@ func Chat(ctx context.Context, engine *api.Client, o Options) error {
 	}
 	o.Err = &shared{out: o.Err}
 	c := newClient(engine, o)
-	c.link.notify(func(text string) { _, _ = fmt.Fprintln(o.Err, text) })
+	c.connection.notify(func(text string) { _, _ = fmt.Fprintln(o.Err, text) })
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, last, err := c.open(ctx, -1)
@@ -93,7 +93,7 @@ func begin(ctx context.Context, c *client, o Options, seen *seen, last int64) (t
 		t := newTerminal(c, o, seen)
 		return t.run, t.catchUp(ctx, last)
 	}
-	p := newPipe(c, o, seen)
+	p := &pipe{client: c, o: o, progress: newProgress(plain), seen: seen, whole: true}
 	if seen.n < last {
 		err := c.between(ctx, seen.n, last, func(e channels.SessionEvent) bool {
 			p.whole = p.keep(e) || !says(e)

@@ -23,13 +23,13 @@ type client struct {
 	engine          *api.Client
 	session, person string
 	live            bool // texts that grow are wanted too
-	link            *link
+	connection      *connection
 }
 
 func newClient(engine *api.Client, o Options) *client {
 	return &client{
 		engine: engine, session: o.Session, person: o.Person,
-		live: o.Terminal, link: &link{patience: patience},
+		live: o.Terminal, connection: &connection{patience: patience},
 	}
 }
 
@@ -70,25 +70,20 @@ func (c *client) persist(ctx context.Context, waits bool, f func() error) error 
 	var err error
 	for range retry.Doubling(ctx, retryPause, retryMost) {
 		err = f()
-		switch {
-		case err == nil:
-			c.link.works()
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
 		answer, complete := errors.AsType[*api.Error](err)
 		switch {
-		case refused(err):
-			c.link.works()
+		case err == nil || ctx.Err() == nil && refused(err):
+			c.connection.works()
 			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case !complete, answer.Status != http.StatusInternalServerError: // it begins or ends
 			faulty = time.Time{}
-			if c.link.failed() {
+			if c.connection.failed() {
 				return fmt.Errorf("%w (%w)", ErrNoEngine, err)
 			}
 		default: // it is there and cannot do what it should
-			c.link.works()
+			c.connection.works()
 			if faulty.IsZero() {
 				faulty = time.Now()
 			}
@@ -136,7 +131,7 @@ func (c *client) get(ctx context.Context, query url.Values) (*http.Response, err
 	return c.engine.Open(ctx, api.Call{Method: http.MethodGet, Path: eventsPath(c.session, query)})
 }
 
-// between hands over the events after number after up to number until, or fewer if
+// between delivers the events after number after up to number until, or fewer if
 // more says no.
 func (c *client) between(ctx context.Context, after, until int64, more func(channels.SessionEvent) bool) error {
 	err := c.persist(ctx, false, func() error {
@@ -168,7 +163,7 @@ func (c *client) between(ctx context.Context, after, until int64, more func(chan
 	return nil
 }
 
-// follow hands the events of stream and of those after it to events, connecting
+// follow delivers the events of stream and of those after it to events, connecting
 // again when a stream ends, until ctx ends or no engine comes back. What a lost engine
 // showed of a text is gone with it.
 func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, events chan<- channels.SessionEvent) error {
@@ -194,7 +189,7 @@ func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, 
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		c.link.failed()
+		c.connection.failed()
 		if !retry.Sleep(ctx, retryPause) {
 			return ctx.Err()
 		}

@@ -59,26 +59,17 @@ type formatter struct {
 	now         face
 }
 
+// facesOf are how spans look.
+var facesOf = map[render.Kind]face{
+	render.Bold: strong, render.Italic: slanted, render.Strike: struck, render.Link: underlined,
+	render.Code: coded, render.Pre: coded, render.Heading: strong,
+}
+
 func faceOf(s render.Span) face {
-	switch s.Kind {
-	case render.Bold:
-		return strong
-	case render.Italic:
-		return slanted
-	case render.Strike:
-		return struck
-	case render.Link:
-		return underlined
-	case render.Code, render.Pre:
-		return coded
-	case render.Heading:
-		if s.Level == 1 {
-			return strong | underlined
-		}
-		return strong
-	default:
+	if s.Kind == render.Heading && s.Level == 1 {
+		return strong | underlined
 	}
-	return 0
+	return facesOf[s.Kind]
 }
 
 // look is how text in the spans looks.
@@ -161,12 +152,8 @@ func (f *formatter) flush() {
 func (f *formatter) styled(from, to int) string {
 	var out strings.Builder
 	var now face
-	for from < to {
-		end := from
-		for end < to && f.faces[end] == f.faces[from] {
-			end++
-		}
-		if next := f.faces[from]; next != now {
+	for at := from; at < to; at++ {
+		if next := f.faces[at]; next != now {
 			if now != 0 {
 				out.WriteString(bright)
 			}
@@ -175,8 +162,7 @@ func (f *formatter) styled(from, to int) string {
 			}
 			now = next
 		}
-		out.Write(f.text[from:end])
-		from = end
+		out.WriteByte(f.text[at])
 	}
 	if now != 0 {
 		out.WriteString(bright)

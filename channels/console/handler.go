@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// pollEvery is how often a stream looks for events that nobody woke it for.
+	// pollEvery is how often a stream looks for events of which it was not notified.
 	pollEvery = time.Second
 	// maxBody bounds a call's body; JSON may write a byte as six.
 	maxBody = 6*maxLine + 4096
@@ -41,98 +41,82 @@ func (c *Channel) message(w http.ResponseWriter, r *http.Request) {
 		api.Refuse(w, http.StatusBadRequest, "the call is not readable: "+err.Error())
 		return
 	}
-	conv, err := conversationID(call.User, call.Session)
+	key := cmp.Or(r.Header.Get(api.KeyHeader), rand.Text())
+	c.serve(w, r, call.User, call.Session, func(ctx context.Context, conv channels.ConversationID, sink channels.Sink) {
+		receipts, err := sink.Accept(ctx, []channels.Event{{
+			// Neither a person's length nor a slash in it can make two messages one, because the
+			// conversation has a fixed shape.
+			Key: channels.EventKey(fmt.Sprintf("%s:%s:%s", c.name, conv, key)), Kind: channels.EventMessage,
+			Conversation: channels.Conversation{Channel: c.name, ID: conv, Kind: channels.Direct, Place: string(conv)},
+			Sender:       channels.Sender{ID: call.User, Label: call.User, Person: call.User},
+			Message:      channels.Message{ID: channels.MessageID(key), Text: call.Content},
+			At:           time.Now().UTC(),
+		}})
+		if err != nil || len(receipts) != 1 {
+			c.log.ErrorContext(ctx, "message not accepted", "conversation_id", conv, "error", err)
+			api.Refuse(w, http.StatusInternalServerError, "the message could not be stored; try again")
+			return
+		}
+		got := receipts[0]
+		api.Reply(w, http.StatusAccepted, receipt{
+			MessageID: got.MessageID, TurnID: got.TurnID, Event: got.Event,
+			Duplicate: got.Duplicate, Rejected: got.Rejected,
+		})
+	})
+}
+
+// serve answers a call about a person's session by f, whose context the run ends as well, or
+// refuses it where there is no run.
+func (c *Channel) serve(w http.ResponseWriter, r *http.Request, person, session string, f func(context.Context, channels.ConversationID, channels.Sink)) {
+	conv, err := conversationID(person, session)
 	if err != nil {
 		api.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	key := cmp.Or(r.Header.Get(api.KeyHeader), rand.Text())
-	run, leave, ok := c.wait(w, r)
-	if !ok {
-		return
-	}
-	defer leave()
-	ctx, cancel := joined(r.Context(), run.ctx)
+	starting, cancel := context.WithTimeout(r.Context(), api.StartWait)
 	defer cancel()
-	receipts, err := run.sink.Accept(ctx, []channels.Event{{
-		Key: eventKey(c.name, conv, key), Kind: channels.EventMessage,
-		Conversation: channels.Conversation{Channel: c.name, ID: conv, Kind: channels.Direct, Place: string(conv)},
-		Sender:       channels.Sender{ID: call.User, Label: call.User, Person: call.User},
-		Message:      channels.Message{ID: channels.MessageID(key), Text: call.Content},
-		At:           time.Now().UTC(),
-	}})
-	if err != nil || len(receipts) != 1 {
-		c.log.ErrorContext(ctx, "message not accepted", "conversation_id", conv, "error", err)
-		api.Refuse(w, http.StatusInternalServerError, "the message could not be stored; try again")
-		return
-	}
-	got := receipts[0]
-	api.Reply(w, http.StatusAccepted, receipt{
-		MessageID: got.MessageID, TurnID: got.TurnID, Event: got.Event,
-		Duplicate: got.Duplicate, Rejected: got.Rejected,
-	})
-}
-
-// wait joins the run, or answers that there is none.
-func (c *Channel) wait(w http.ResponseWriter, r *http.Request) (*run, func(), bool) {
-	ctx, cancel := context.WithTimeout(r.Context(), api.StartWait)
-	defer cancel()
-	run, leave, ok := c.enter(ctx)
-	if !ok {
+	run := c.enter(starting)
+	if run == nil {
 		api.Refuse(w, http.StatusServiceUnavailable, "the engine is not ready")
+		return
 	}
-	return run, leave, ok
-}
-
-// joined is ctx, ended by other too.
-func joined(ctx, other context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(other, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
+	defer run.serving.Done()
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	defer context.AfterFunc(run.ctx, end)()
+	f(ctx, conv, run.sink)
 }
 
 func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	conv, err := conversationID(query.Get("user"), r.PathValue("id"))
-	if err != nil {
-		api.Refuse(w, http.StatusBadRequest, err.Error())
-		return
-	}
-	run, leave, ok := c.wait(w, r)
-	if !ok {
-		return
-	}
-	defer leave()
-	ctx, cancel := joined(r.Context(), run.ctx)
-	defer cancel()
-	f := newFollower(query.Get("live") != "")
-	defer c.subscribe(conv, f)()
-	session := c.name + ":" + string(conv)
-	after, err := number(query, "after")
-	until, alsoErr := number(query, "until")
-	if err = cmp.Or(err, alsoErr); err != nil {
-		api.Refuse(w, http.StatusBadRequest, err.Error())
-		return
-	}
-	if after < 0 {
-		if after, err = c.last(ctx, session); err != nil {
-			c.log.ErrorContext(ctx, "events not readable", "conversation_id", conv, "error", err)
-			api.Refuse(w, http.StatusInternalServerError, "the events could not be read; try again")
+	c.serve(w, r, query.Get("user"), r.PathValue("id"), func(ctx context.Context, conv channels.ConversationID, _ channels.Sink) {
+		f := &feed{
+			c: c, w: w, out: http.NewResponseController(w), conv: conv, session: c.name + ":" + string(conv),
+			live: query.Get("live") != "", notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
+		}
+		defer c.subscribe(f)()
+		var err, alsoErr error
+		f.after, err = number(query, "after")
+		f.until, alsoErr = number(query, "until")
+		if err = cmp.Or(err, alsoErr); err != nil {
+			api.Refuse(w, http.StatusBadRequest, err.Error())
 			return
 		}
-	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set("X-After", strconv.FormatInt(after, 10))
-	out := http.NewResponseController(w)
-	// A client that reads no more must not hold the engine's end up.
-	defer context.AfterFunc(ctx, func() { _ = out.SetWriteDeadline(time.Now()) })()
-	sent := &feed{c: c, w: w, out: out, conv: conv, session: session, span: span{after, until}, follower: f}
-	if err := sent.run(ctx); err != nil && ctx.Err() == nil {
-		c.log.WarnContext(ctx, "event stream ended", "conversation_id", conv, "error", err)
-	}
+		if f.after < 0 {
+			if f.after, err = c.last(ctx, f.session); err != nil {
+				c.log.ErrorContext(ctx, "events not readable", "conversation_id", conv, "error", err)
+				api.Refuse(w, http.StatusInternalServerError, "the events could not be read; try again")
+				return
+			}
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Header().Set("X-After", strconv.FormatInt(f.after, 10))
+		// A client that reads no more must not hold the engine's end up.
+		defer context.AfterFunc(ctx, func() { _ = f.out.SetWriteDeadline(time.Now()) })()
+		if err := f.run(ctx); err != nil && ctx.Err() == nil {
+			c.log.WarnContext(ctx, "event stream ended", "conversation_id", conv, "error", err)
+		}
+	})
 }
 
 // number reads an event's number from a query; -1: it is not there.
@@ -147,6 +131,3 @@ func number(query url.Values, name string) (int64, error) {
 	}
 	return n, nil
 }
-
-// span is the events after one number, up to another; -1: without end.
-type span struct{ after, until int64 }

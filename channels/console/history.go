@@ -29,33 +29,29 @@ func openHistory(path string) (*history, error) {
 	if path == "" {
 		return h, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return h, fmt.Errorf("keep the history: %w", err)
+	var kept []byte
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		h.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return h, fmt.Errorf("keep the history: %w", err)
+	if err == nil {
+		err = h.file.Chmod(0o600)
 	}
-	if err := file.Chmod(0o600); err != nil {
-		return h, fmt.Errorf("keep the history: %w", keep(err, file))
+	if err == nil {
+		kept, err = io.ReadAll(h.file)
 	}
-	kept, err := io.ReadAll(file)
 	for text := range strings.SplitSeq(string(kept), "\n") {
 		if text != "" {
 			h.lines = append(h.lines, strings.ReplaceAll(Printable(text), lineBreak, "\n"))
 		}
 	}
 	if err != nil {
-		return h, fmt.Errorf("read the history: %w", keep(err, file))
+		h.close()
+		h.file = nil
+		return h, fmt.Errorf("keep the history: %w", err)
 	}
 	h.lines = slices.Clone(h.lines[max(0, len(h.lines)-historyLines):])
-	h.file = file
 	return h, nil
-}
-
-func keep(err error, file *os.File) error {
-	_ = file.Close()
-	return err
 }
 
 // add remembers a line, unless it repeats the last one.
@@ -66,14 +62,8 @@ func (h *history) add(entry string) {
 	if h.lines = append(h.lines, entry); len(h.lines) > historyLines {
 		h.lines = h.lines[1:]
 	}
-	if h.file != nil {
-		// A full disk costs the history, not the talk.
-		_, _ = h.file.WriteString(strings.ReplaceAll(entry, "\n", lineBreak) + "\n")
-	}
+	// A full disk costs the history, not the talk; where nothing is kept, this does nothing.
+	_, _ = h.file.WriteString(strings.ReplaceAll(entry, "\n", lineBreak) + "\n")
 }
 
-func (h *history) close() {
-	if h.file != nil {
-		_ = h.file.Close()
-	}
-}
+func (h *history) close() { _ = h.file.Close() }

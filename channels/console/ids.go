@@ -21,30 +21,15 @@ var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // conversationID makes the ID of person's conversation called session.
 func conversationID(person, session string) (channels.ConversationID, error) {
-	if len(session) > maxSession || !sessionName.MatchString(session) {
+	switch {
+	case len(session) > maxSession || !sessionName.MatchString(session):
 		return "", fmt.Errorf("session %.140q: use 1 to 128 letters, digits, dots, underscores or dashes", session)
-	}
-	if err := checkPerson(person); err != nil {
-		return "", err
+	case person == "":
+		return "", errors.New("person: name who is writing")
+	case len(person) > maxPerson:
+		return "", fmt.Errorf("person: the name is longer than %d bytes", maxPerson)
+	case !utf8.ValidString(person) || strings.ContainsFunc(person, unicode.IsControl):
+		return "", errors.New("person: the name has characters that cannot be shown")
 	}
 	return channels.ConversationID(person + "/" + session), nil
-}
-
-func checkPerson(person string) error {
-	switch {
-	case person == "":
-		return errors.New("person: name who is writing")
-	case len(person) > maxPerson:
-		return fmt.Errorf("person: the name is longer than %d bytes", maxPerson)
-	case !utf8.ValidString(person) || strings.ContainsFunc(person, unicode.IsControl):
-		return errors.New("person: the name has characters that cannot be shown")
-	}
-	return nil
-}
-
-// eventKey names a message by the key its sender gave it. Neither a person's
-// length nor a slash in it can make two messages one, because the conversation has
-// a fixed shape.
-func eventKey(account string, conv channels.ConversationID, key string) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%s:%s:%s", account, conv, key))
 }

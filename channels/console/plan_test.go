@@ -100,7 +100,7 @@ func TestPlanIsWholeForWhoComesBack(t *testing.T) {
 // A long plan is shown around the step it is at, and whole when it is over.
 func TestLongPlanIsShownAroundItsStep(t *testing.T) {
 	t.Parallel()
-	p := newProgress(false)
+	p := newProgress(plain)
 	tasks := strings.Repeat(`{"type":"exec","detail":"ls"},`, 11) + `{"type":"exec","detail":"ls"}`
 	tell := func(kind, data string) []string {
 		list, end := p.settled(channels.SessionEvent{TurnID: 1, Kind: kind, Data: json.RawMessage(data)})
@@ -144,7 +144,7 @@ func TestEndOfATurnIsShownOnce(t *testing.T) {
 			_, end := p.settled(e)
 			return end
 		}} {
-			p := newProgress(false)
+			p := newProgress(plain)
 			c.before.N, end.N = 7, 8
 			read(p, c.before)
 			if got := read(p, end); (len(got) == 1 && got[0] == "Cancelled.") != c.told || len(got) > 1 {

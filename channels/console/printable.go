@@ -1,9 +1,7 @@
 package console
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 
 	"switchboard/channels/render"
@@ -18,14 +16,12 @@ func show(markdown string) string { return Printable(render.Parse(markdown).Plai
 // is on their line, and single characters behind an escape, or it alone.
 //
 // Source: ECMA-48, 5.4 "Control sequences", 5.6 "Control strings".
-var escapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?:\x1b\\[|\u009b)[ -?]*[@-~]?" +
-		"|\x1b[\\]P_^X](?:[^\n\x07\u009c]*?(?:\x07|\u009c|\x1b\\\\))?|\x1b[0-~]?")
-})
+var escapes = words.Pattern("(?:\x1b\\[|\u009b)[ -?]*[@-~]?" +
+	"|\x1b[\\]P_^X](?:[^\n\x07\u009c]*?(?:\x07|\u009c|\x1b\\\\))?|\x1b[0-~]?")
 
 // Printable is s without control characters but line breaks and tabs, and without
 // escape sequences, whole where their end can be found: nothing in it commands a
-// terminal. Nor does it hold what turns the direction of the text beside it. What is no UTF-8 becomes U+FFFD.
+// terminal. Nor does it hold what turns the direction of the text next to it. What is no UTF-8 becomes U+FFFD.
 func Printable(s string) string {
 	if strings.ContainsAny(s, "\x1b\u009b") {
 		// Of runes, or two bytes that are none could become one by what is taken from between.

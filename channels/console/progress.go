@@ -28,7 +28,6 @@ type planTask struct {
 // eventData is what the events of the kinds plan, task, review and turn hold;
 // whatever is missing stays empty.
 type eventData struct {
-	Attempt  int        `json:"attempt"`
 	Goal     string     `json:"goal"`
 	Count    int        `json:"count"`
 	Tasks    []planTask `json:"tasks"`
@@ -38,7 +37,6 @@ type eventData struct {
 	Outcome  string     `json:"outcome"`
 	Code     string     `json:"code"`
 	Status   string     `json:"status"`
-	Reason   string     `json:"reason"`
 }
 
 func readData(e channels.SessionEvent) eventData {
@@ -75,18 +73,19 @@ type course struct {
 // it, and the end of one that ends without a word. What a turn says itself is not said
 // again.
 type progress struct {
-	said                         int64 // the number of the newest message that belongs to no turn
-	turns                        map[int64]*course
-	ok, failed, now, later, left string // how a task's line begins
+	said  int64 // the number of the newest message that belongs to no turn
+	turns map[int64]*course
+	marks map[string]string // how a task's line begins, by its state
 }
 
+var (
+	signs = map[string]string{"done": "✓", "failed": "✗", "running": "▸", "pending": "·", "cancelled": "–"}
+	plain = map[string]string{"done": "ok", "failed": "failed", "running": "now", "pending": "then", "cancelled": "not done"}
+)
+
 // newProgress words with signs, or with words alone.
-func newProgress(signs bool) *progress {
-	p := &progress{turns: map[int64]*course{}, ok: "ok", failed: "failed", now: "now", later: "then", left: "not done"}
-	if signs {
-		p.ok, p.failed, p.now, p.later, p.left = "✓", "✗", "▸", "·", "–"
-	}
-	return p
+func newProgress(marks map[string]string) *progress {
+	return &progress{turns: map[int64]*course{}, marks: marks}
 }
 
 // turn is the course of a turn.
@@ -99,12 +98,13 @@ func (p *progress) turn(id int64) *course {
 	return c
 }
 
-// aside follows an event of no turn. The answer to a command that ended one stands
+// outside follows an event of no turn, and says whether it is one. The answer to a command that ended one stands
 // directly before that end.
-func (p *progress) aside(e channels.SessionEvent) {
-	if says(e) {
+func (p *progress) outside(e channels.SessionEvent) bool {
+	if e.TurnID == 0 && says(e) {
 		p.said = e.N
 	}
+	return e.TurnID == 0
 }
 
 // note follows an event of a turn.
@@ -145,8 +145,7 @@ const tasksMost = 100
 // lines words an event as it comes, for a reader who sees one line after the other; none
 // for what need not be told.
 func (p *progress) lines(e channels.SessionEvent) []string {
-	if e.TurnID == 0 {
-		p.aside(e)
+	if p.outside(e) {
 		return nil
 	}
 	d := readData(e)
@@ -169,14 +168,13 @@ func (p *progress) lines(e channels.SessionEvent) []string {
 // settled words what an event makes final, to stand above what it says: the list of a plan
 // that is over, which until then is seen in ahead, and the end of a turn.
 func (p *progress) settled(e channels.SessionEvent) (list, end []string) {
-	if e.TurnID == 0 {
-		p.aside(e)
+	if p.outside(e) {
 		return nil, nil
 	}
 	d := readData(e)
 	c := p.turn(e.TurnID)
 	// What a turn says behind its last step ends its plan; so does a notice, by which it
-	// ends early or begins anew.
+	// ends early or begins again.
 	if e.Kind == "plan" || e.Kind == "review" && d.Status == "replan" || ends(e) ||
 		says(e) && (e.Message.Notice && !c.asks || !slices.ContainsFunc(c.tasks, planTask.open)) {
 		list = p.list(c)
@@ -238,19 +236,14 @@ func (p *progress) ahead() (lines []string) {
 // line is a step with its number and its state.
 func (p *progress) line(i int, task planTask) string {
 	line := fmt.Sprintf(" %d. %s", i+1, task.words())
-	switch task.state {
-	case "", "pending":
-		return p.later + line
-	case "running":
-		return p.now + line
-	case "done":
-		return p.ok + line
-	case "cancelled":
-		return p.left + line
-	case "interrupted":
-		return p.failed + line + ": stopped midway"
+	mark, failed := p.marks[cmp.Or(task.state, "pending")], p.marks["failed"]
+	switch {
+	case mark != "" && mark != failed:
+		return mark + line
+	case task.state == "interrupted":
+		return failed + line + ": stopped midway"
 	}
-	return p.failed + line + ": " + inWords(cmp.Or(task.code, "error"))
+	return failed + line + ": " + inWords(cmp.Or(task.code, "error"))
 }
 
 func (c *course) title() string { return "goal: " + oneLine(c.goal, 4*detailWidth) }

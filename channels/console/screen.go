@@ -121,8 +121,8 @@ func (s *screen) finish() {
 // How a screen begins again: where the cursor is, or on an empty window.
 const inPlace, emptied = "\r", "\x1b[H\x1b[2J"
 
-// anew begins again, as begin does: what stood there is not known any more.
-func (s *screen) anew(begin string) {
+// reset begins again, as begin says: what stood there is not known any more.
+func (s *screen) reset(begin string) {
 	s.rows, s.cursor = nil, place{}
 	_, _ = io.WriteString(s.out, begin)
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -80,17 +81,12 @@ func (s *seen) write() error {
 	if err != nil {
 		return err
 	}
+	defer os.Remove(file.Name()) // which it has no more when all is well
 	_, err = file.Write(append(raw, '\n'))
-	if closed := file.Close(); err == nil {
-		err = closed
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(file.Name(), s.path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err
+	return os.Rename(file.Name(), s.path)
 }
 
 const (
@@ -117,6 +113,9 @@ type answered struct {
 	question, text string
 	notice         bool
 }
+
+// asked is a question as it stands there again.
+func asked(question string) string { return prompt + oneLine(question, 4*detailWidth) }
 
 func newMissed(after int64) *missed {
 	return &missed{after: after, questions: map[int64]string{}, undecided: map[int64]string{}}
@@ -161,41 +160,28 @@ func (m *missed) lines(show func(markdown string) string) []string {
 	if m.left > 0 {
 		lines = append(lines, fmt.Sprintf("(%d older ones are left out)", m.left))
 	}
-	var asked int64
+	var before int64
 	for _, a := range m.said {
-		if a.question != "" && (a.turn == 0 || a.turn != asked) {
-			lines = append(lines, prompt+oneLine(a.question, 4*detailWidth))
+		if a.question != "" && (a.turn == 0 || a.turn != before) {
+			lines = append(lines, asked(a.question))
 		}
-		asked = a.turn
+		before = a.turn
 		lines = append(lines, show(a.text))
 	}
 	return lines
 }
 
-// asked shows what waits for a decision still and was shown before, oldest first.
-func (m *missed) asked(show func(markdown string) string) (lines []string) {
-	for _, turn := range slices.Sorted(maps.Keys(m.undecided)) {
-		if !slices.ContainsFunc(m.said, func(a answered) bool { return a.turn == turn }) {
-			lines = append(lines, show(m.undecided[turn]))
-		}
-	}
-	if len(lines) > 0 {
-		lines = append([]string{"still to be decided:"}, lines...)
-	}
-	return lines
-}
-
-// open words the questions of turns that run still, oldest first; none where something
-// of the turn stands there already.
-func (m *missed) open(running map[int64]bool) (lines []string) {
-	for _, turn := range slices.Sorted(maps.Keys(running)) {
+// still shows what there is to say of turns of which nothing stands there yet, oldest first,
+// below a heading; none if that is nothing.
+func (m *missed) still(heading string, texts map[int64]string, show func(string) string) (lines []string) {
+	for _, turn := range slices.Sorted(maps.Keys(texts)) {
 		told := slices.ContainsFunc(m.said, func(a answered) bool { return a.turn == turn })
-		if question := m.questions[turn]; question != "" && !told {
-			lines = append(lines, prompt+oneLine(question, 4*detailWidth))
+		if texts[turn] != "" && !told {
+			lines = append(lines, show(texts[turn]))
 		}
 	}
 	if len(lines) > 0 {
-		lines = append([]string{"still at work on:"}, lines...)
+		lines = slices.Insert(lines, 0, heading)
 	}
 	return lines
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -42,10 +43,11 @@ type terminal struct {
 	editor   *editor
 	decoder  decoder
 
-	running  map[int64]bool // turns that wait or run
-	last     int64          // the number of the newest event that came
-	sending  int            // messages that no engine has taken yet
-	stuck    bool           // the person was told so
+	running  map[int64]bool   // turns that wait or run
+	last     int64            // the number of the newest event that came
+	sending  int              // messages that no engine has taken yet
+	stuck    bool             // the person was told so
+	tardy    <-chan time.Time // set: then the person is
 	outbox   chan string
 	sent     chan posted
 	armed    <-chan time.Time // set: Ctrl-C was pressed, and the next one leaves
@@ -54,16 +56,19 @@ type terminal struct {
 	unseen   bool             // that the file of what was seen cannot be written was told
 	splitKey <-chan time.Time // ends the wait for the rest of a key
 
-	tty     *tty
-	away    bool             // the terminal is another job's
-	held    string           // what stands above the prompt when we are back
-	looking <-chan time.Time // set while away
+	tty      *tty
+	away     bool             // the terminal is another job's
+	held     string           // what stands above the prompt when we are back
+	checking <-chan time.Time // set while away
 }
 
 func newTerminal(c *client, o Options, seen *seen) *terminal {
-	color := !o.NoColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	color, marks := !o.NoColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", plain
+	if color {
+		marks = signs
+	}
 	return &terminal{
-		client: c, o: o, progress: newProgress(color), seen: seen, missed: newMissed(seen.n), color: color,
+		client: c, o: o, progress: newProgress(marks), seen: seen, missed: newMissed(seen.n), color: color,
 		running: map[int64]bool{}, outbox: make(chan string, sendMost), sent: make(chan posted),
 		screen: &screen{out: o.Out, width: usualWidth, height: usualHeight},
 	}
@@ -122,9 +127,9 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 		case <-resized:
 			t.draw("")
 		case <-continued:
-			t.look()
-		case <-t.looking:
-			t.look()
+			t.checkForeground()
+		case <-t.checking:
+			t.checkForeground()
 		case <-t.armed:
 			t.armed = nil
 		case in := <-inputs:
@@ -143,6 +148,8 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 			t.typed(t.decoder.flush())
 		case p := <-t.sent:
 			t.posted(p)
+		case <-t.tardy:
+			t.delayed()
 		case e := <-events:
 			t.event(e)
 			if text := decision(e, t.o.Yolo); t.o.Yolo && text != "" {
@@ -156,10 +163,15 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 // to tell from now on.
 func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	news := make(chan string, 16)
-	t.client.link.notify(func(text string) { give(ctx, news, text) })
+	t.client.connection.notify(func(text string) { give(ctx, news, text) })
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.resize()
-	for _, l := range slices.Concat(t.missed.lines(t.rendered), t.missed.asked(t.rendered), t.missed.open(t.running)) {
+	maps.DeleteFunc(t.missed.questions, func(turn int64, _ string) bool { return !t.running[turn] })
+	for _, l := range slices.Concat(
+		t.missed.lines(t.rendered),
+		t.missed.still("still to be decided:", t.missed.undecided, t.rendered),
+		t.missed.still("still at work on:", t.missed.questions, asked),
+	) {
 		t.print(l)
 	}
 	if trouble != nil {
@@ -222,7 +234,7 @@ func (t *terminal) key(k key) (leave bool) {
 			t.note(strings.Join(choices, "  "))
 		}
 	case "ctrl-l":
-		t.screen.anew(emptied)
+		t.screen.reset(emptied)
 	default:
 		t.editor.press(k)
 	}
@@ -263,7 +275,7 @@ func (t *terminal) interrupted() (leave bool) {
 		return true
 	}
 	t.armed = time.After(armedFor)
-	if t.busy() {
+	if len(t.running) > 0 || t.sending > 0 {
 		t.stopping = true
 		t.note("cancelling; Ctrl-C again leaves")
 		t.send("/cancel")
@@ -272,8 +284,6 @@ func (t *terminal) interrupted() (leave bool) {
 	}
 	return false
 }
-
-func (t *terminal) busy() bool { return len(t.running) > 0 || t.sending > 0 }
 
 func (t *terminal) event(e channels.SessionEvent) {
 	if e.Kind == kindDelta {
@@ -387,9 +397,7 @@ func (t *terminal) goingOn() (rows []string) {
 
 // resize follows the window.
 func (t *terminal) resize() {
-	if out, ok := t.o.Out.(interface{ Fd() uintptr }); ok {
-		if width, height, err := term.GetSize(int(out.Fd())); err == nil && width > 0 && height > 0 {
-			t.screen.width, t.screen.height = width, height
-		}
+	if width, height, err := term.GetSize(descriptor(t.o.Out)); err == nil && width > 0 && height > 0 {
+		t.screen.width, t.screen.height = width, height
 	}
 }

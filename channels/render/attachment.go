@@ -35,16 +35,7 @@ func (d *Document) Attachments() []AttachmentRef {
 	}
 	seen, labels := map[string]bool{}, &budget{room: 4096 + 8*len(d.source)}
 	_ = ast.Walk(d.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		var destination []byte
-		switch n := n.(type) {
-		case *ast.Link:
-			destination = n.Destination
-		case *ast.Image:
-			destination = n.Destination
-		case *ast.AutoLink:
-			destination = n.URL(d.source)
-		}
-		id, ok := attachment(destination)
+		id, ok := attachment(destination(n, d.source))
 		if !ok || !entering || seen[id] {
 			return ast.WalkContinue, nil
 		}

@@ -44,21 +44,17 @@ func lastBlankLine(text string, last int, taken []interval) int {
 }
 
 func lastNewline(text string, last int, taken []interval) int {
-	for at := last; at > 0; at-- {
-		if breakAt(text, at) > 0 && free(at, taken) {
-			return at
-		}
+	for last > 0 && (breakAt(text, last) == 0 || !free(last, taken)) {
+		last--
 	}
-	return 0
+	return last
 }
 
 func lastSpace(text string, last int, taken []interval) int {
-	for at := last; at > 0; at-- {
-		if spaceAt(text, at) && free(at, taken) && !joined(text, at) {
-			return at
-		}
+	for last > 0 && (!spaceAt(text, last) || !free(last, taken) || joined(text, last)) {
+		last--
 	}
-	return 0
+	return last
 }
 
 // An interval is where a text is not to be cut: behind from and before to.

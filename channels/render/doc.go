@@ -8,25 +8,3 @@
 // It knows no platform. The router calls Document.Parts for every channel that has no
 // formatter; the terminal calls Plain.
 package render
-
-import (
-	"strings"
-
-	"switchboard/channels"
-)
-
-// Parts renders a document as plain text in parts that f accepts, at least one.
-// Markdown that shows nothing (a link definition alone) is sent as it is written,
-// because a platform refuses an empty message.
-func (d *Document) Parts(f channels.Features) []channels.Body {
-	t := d.Lay(&plainStyle)
-	if strings.TrimSpace(t.Text) == "" && len(t.Spans) == 0 {
-		t = d.mask.apply(Text{Text: strings.TrimSpace(string(d.source))})
-	}
-	var p plainer
-	var bodies []channels.Body
-	for _, piece := range t.Split(f.MaxText, func(t Text) int { return f.Len(p.text(t)) }) {
-		bodies = append(bodies, channels.Body{Text: p.text(piece)})
-	}
-	return bodies
-}

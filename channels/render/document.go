@@ -33,14 +33,24 @@ func Parse(markdown string) *Document {
 	return d
 }
 
+// A reading is what is known of a text while it is parsed.
+type reading struct {
+	found
+	links int             // to the Web, written in the text
+	notes map[string]bool // the names of footnotes that lines of it define
+	pipes int             // escaped ones in the tables before
+	leaf  leaf
+}
+
+var readingKey = parser.NewContextKey()
+
+func readingOf(pc parser.Context) *reading { return pc.Get(readingKey).(*reading) }
+
 // parsed is what p reads, and how many links to the Web are in it.
 func parsed(source []byte, p parser.Parser, f found) (*Document, int) {
-	pc := parser.NewContext()
-	findNotes(source, pc)
-	links := 0
-	pc.Set(linksKey, &links)
-	pc.Set(foundKey, f)
-	return &Document{source: source, root: p.Parse(text.NewReader(source), parser.WithContext(pc))}, links
+	pc, r := parser.NewContext(), &reading{found: f, notes: defined(source)}
+	pc.Set(readingKey, r)
+	return &Document{source: source, root: p.Parse(text.NewReader(source), parser.WithContext(pc))}, r.links
 }
 
 // unescape adds raw to out with backslash escapes and character references resolved

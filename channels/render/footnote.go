@@ -14,12 +14,10 @@ import (
 
 const maxNote = 64
 
-var notesKey = parser.NewContextKey()
-
-// findNotes collects the names that lines of source define.
-func findNotes(source []byte, pc parser.Context) {
+// defined are the names of the footnotes that lines of source define.
+func defined(source []byte) map[string]bool {
 	if !bytes.Contains(source, []byte("[^")) {
-		return
+		return nil
 	}
 	names := map[string]bool{}
 	for line := range bytes.Lines(source) {
@@ -28,7 +26,7 @@ func findNotes(source []byte, pc parser.Context) {
 			names[string(name)] = true
 		}
 	}
-	pc.Set(notesKey, names)
+	return names
 }
 
 // noteName is the a of a line that begins with "[^a]", or nil.
@@ -52,10 +50,7 @@ func (notes) Trigger() []byte { return []byte{'['} }
 func (notes) Parse(_ ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	line, _ := r.PeekLine()
 	name := noteName(line)
-	if name == nil {
-		return nil
-	}
-	if names, _ := pc.Get(notesKey).(map[string]bool); !names[string(name)] {
+	if !readingOf(pc).notes[string(name)] {
 		return nil
 	}
 	r.Advance(len(name) + 3)

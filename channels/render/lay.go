@@ -13,19 +13,16 @@ type Style struct {
 	Bullets    []string // marks of list items by depth; the last one repeats
 	Done, Open string   // marks of tasks
 	Rule       string   // the line between two sections
-	Underline  bool     // headings of the first two orders get a line below
 	// TableWidth is the widest table drawn in columns, in cells. Wider ones become
 	// lines "column: value".
 	TableWidth int
-	// Controls leaves control characters as they are; platforms drop them, and what is
-	// counted would be wrong.
-	Controls bool
+	// plain, for text without any markup: headings of the first two orders get a line
+	// below, cells of tables have the marks of plain text, and control characters stay
+	// as they are; platforms drop them, and what is counted would be wrong.
+	plain bool
 	// Link says whether text can be a link to address. Otherwise, and when it is nil,
 	// the address is written behind the text.
 	Link func(address string) bool
-	// Cell is how the text of a table's cell is written in columns; nil: without any
-	// marks.
-	Cell func(Text) string
 }
 
 // maxNesting is how deep quotes and lists are shown as such. Text nested deeper
@@ -40,7 +37,7 @@ func (d *Document) Lay(style *Style) Text {
 	l.buf = make([]byte, 0, len(d.source)+len(d.source)/8)
 	l.spans = make([]Span, 0, len(d.source)/64)
 	l.blocks(d.root)
-	return d.mask.apply(l.text())
+	return d.mask.apply(Text{string(l.buf), l.spans})
 }
 
 // A layout is a Text that grows. White space is owed until a character follows it,
@@ -80,9 +77,6 @@ func (b *budget) again(size int) bool {
 	b.room -= size
 	return true
 }
-
-// text is what was laid out.
-func (l *layout) text() Text { return Text{string(l.buf), l.spans} }
 
 // begin pays what is owed before a character.
 func (l *layout) begin() {
@@ -153,10 +147,6 @@ func (l *layout) newline() {
 	}
 }
 
-// block says whether the outermost span that waits is a block: its first line has
-// not begun.
-func (l *layout) block() bool { return l.spans[l.open[len(l.open)-l.waiting]].Kind.Block() }
-
 // write adds text as people read it.
 func (l *layout) write(s []byte) {
 	for {
@@ -179,7 +169,8 @@ func (l *layout) words(s []byte) {
 	for to > from && blankByte(s[to-1]) {
 		to--
 	}
-	if l.waiting == 0 || !l.block() {
+	// Where the outermost span that waits is a block, its first line has not begun.
+	if l.waiting == 0 || !l.spans[l.open[len(l.open)-l.waiting]].Kind.Block() {
 		l.space = append(l.space, s[:from]...)
 	}
 	if from == to {
@@ -194,7 +185,7 @@ func blankByte(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // printable is s without control characters.
 func (l *layout) printable(s []byte) []byte {
-	if l.style.Controls {
+	if l.style.plain {
 		return s
 	}
 	for i := range s {

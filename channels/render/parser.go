@@ -120,8 +120,6 @@ func (d definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Contex
 // every row is filled up to the header's width.
 type tables struct{ parser.ParagraphTransformer }
 
-var pipesKey = parser.NewContextKey()
-
 func (t tables) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
 	size, cells, pipes := 0, 0, 0
 	lines := p.Lines()
@@ -138,13 +136,11 @@ func (t tables) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
 	if cells == 0 || cells > size {
 		return
 	}
-	if pipes > 0 {
-		before, _ := pc.Get(pipesKey).(int)
-		if before+pipes > maxPipes {
-			return
-		}
-		pc.Set(pipesKey, before+pipes)
+	before := &readingOf(pc).pipes
+	if pipes > 0 && *before+pipes > maxPipes {
+		return
 	}
+	*before += pipes
 	t.ParagraphTransformer.Transform(p, r, pc)
 }
 

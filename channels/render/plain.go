@@ -11,10 +11,8 @@ var plainStyle = Style{
 	Done:       "- [x] ",
 	Open:       "- [ ] ",
 	Rule:       "---",
-	Underline:  true,
-	Controls:   true,
 	TableWidth: 78,
-	Cell:       func(t Text) string { return new(plainer).text(t) },
+	plain:      true,
 }
 
 // Plain writes the document as plain text for people to read: lists with their
@@ -66,31 +64,34 @@ func (p *plainer) Open(s Span, in []Span) {
 	case Quote:
 		p.front("> ")
 	case Pre:
-		p.Write(fence(p.t.Text[s.Start:s.End], 3, 64))
+		p.Write(p.mark(s))
 		p.Write(s.Value)
 		p.Line(in)
-	case Code:
-		p.Write(fence(p.t.Text[s.Start:s.End], 1, 8))
-	case Strike:
-		p.Write("~~")
-	case Spoiler:
-		p.Write("||")
 	default:
+		p.Write(p.mark(s))
 	}
 }
 
 func (p *plainer) Close(s Span, in []Span) {
+	if s.Kind == Pre {
+		p.Line(in)
+	}
+	p.Write(p.mark(s))
+}
+
+// mark is what stands on both sides of a span.
+func (p *plainer) mark(s Span) string {
 	switch s.Kind {
 	case Pre:
-		p.Line(in)
-		p.Write(fence(p.t.Text[s.Start:s.End], 3, 64))
+		return fence(p.t.Text[s.Start:s.End], 3, 64)
 	case Code:
-		p.Write(fence(p.t.Text[s.Start:s.End], 1, 8))
+		return fence(p.t.Text[s.Start:s.End], 1, 8)
 	case Strike:
-		p.Write("~~")
+		return "~~"
 	case Spoiler:
-		p.Write("||")
+		return "||"
 	default:
+		return ""
 	}
 }
 

@@ -69,7 +69,7 @@ var measures = map[string]func(string) int{
 	"runes":  utf8.RuneCountInString,
 	"bytes":  func(s string) int { return len(s) },
 	"utf16":  utf16Len,
-	"cells":  width,
+	"cells":  Width,
 	"uneven": func(s string) int { return utf8.RuneCountInString(s) + 3*strings.Count(s, "a") - strings.Count(s, "b") },
 }
 

@@ -10,11 +10,11 @@ import (
 )
 
 // cells measures independently of this machine's locale: an ambiguous character
-// takes one cell, an emoji two.
+// takes one cell, an emoji two, and what is joined to one character counts once.
 var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// width is how many terminal cells s takes.
-func width(s string) int { return cells.StringWidth(s) }
+// Width is how many cells of a terminal s takes.
+func Width(s string) int { return cells.StringWidth(s) }
 
 // table writes a table in columns, or its rows as blocks of "column: value" when
 // the columns are too wide, or hold links, which are none in columns.
@@ -25,7 +25,7 @@ func (l *layout) table(n *extast.Table) {
 		var row []Text
 		for c := r.FirstChild(); c != nil; c = c.NextSibling() {
 			cell := l.cell(c)
-			live = live || linked(cell)
+			live = live || slices.ContainsFunc(cell.Spans, func(s Span) bool { return s.Kind == Link && s.Value != "" })
 			row = append(row, cell)
 		}
 		rows = append(rows, row)
@@ -51,20 +51,10 @@ func (l *layout) cell(n ast.Node) Text {
 
 // cellText is how a cell is written in columns.
 func (l *layout) cellText(t Text) string {
-	if l.style.Cell == nil {
-		return t.Text
+	if l.style.plain {
+		return new(plainer).text(t)
 	}
-	return l.style.Cell(t)
-}
-
-// linked says whether t holds a link.
-func linked(t Text) bool {
-	for _, s := range t.Spans {
-		if s.Kind == Link && s.Value != "" {
-			return true
-		}
-	}
-	return false
+	return t.Text
 }
 
 // columns writes rows in columns, if they are narrow enough.
@@ -76,13 +66,13 @@ func (l *layout) columns(rows [][]Text, alignments []extast.Alignment) bool {
 			s := strings.Join(strings.Fields(l.cellText(cell)), " ")
 			lines[i] = append(lines[i], s)
 			if c < len(widths) {
-				widths[c] = max(widths[c], width(s), 1)
+				widths[c] = max(widths[c], Width(s), 1)
 			}
 		}
 	}
 	total := 3 * (len(widths) - 1)
 	for _, w := range widths {
-		total += max(w, 1)
+		total += w
 	}
 	for _, at := range l.open {
 		total += max(l.spans[at].Indent, 2)
@@ -182,7 +172,7 @@ func columns(row []string, widths []int, alignments []extast.Alignment) string {
 		if i < len(row) {
 			value = row[i]
 		}
-		left, right := 0, max(w, 1)-width(value)
+		left, right := 0, w-Width(value)
 		if i < len(alignments) {
 			switch alignments[i] {
 			case extast.AlignRight:
@@ -200,7 +190,7 @@ func columns(row []string, widths []int, alignments []extast.Alignment) string {
 func rule(widths []int) string {
 	out := make([]string, len(widths))
 	for i, w := range widths {
-		out[i] = strings.Repeat("-", max(w, 1))
+		out[i] = strings.Repeat("-", w)
 	}
 	return strings.Join(out, "-+-")
 }

@@ -236,7 +236,7 @@ func (a *app) checkEngine(settings *configs.Settings) finding {
 func (a *app) checkSandbox(settings *configs.Settings) []finding {
 	var findings []finding
 	for _, layer := range sandbox.New(sandbox.Config{}).Layers(a.ctx) {
-		findings = append(findings, finding{Check: "sandbox", OK: layer.Works, Text: layer.Name + ": " + layer.Detail, Mend: layer.Mend})
+		findings = append(findings, finding{Check: "sandbox", OK: layer.Works, Text: layer.Name + ": " + layer.Detail, Mend: layer.Fix})
 	}
 	if why := unconfined(settings); why != "" {
 		findings = append(findings, finding{Check: "sandbox", OK: true, Warn: true, Text: "commands of admins are NOT confined: " + why})

@@ -19,11 +19,9 @@ func isHere(conn net.Conn) bool {
 		return false
 	}
 	here := false
-	if err := raw.Control(func(fd uintptr) {
+	err = raw.Control(func(fd uintptr) {
 		peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 		here = err == nil && peer.Pid != 0
-	}); err != nil {
-		return false
-	}
-	return here
+	})
+	return err == nil && here
 }

@@ -55,16 +55,12 @@ func (m *Masker) Add(values ...Secret) {
 
 // Text is s without the known values.
 func (m *Masker) Text(s string) string {
-	found := m.matcher()
-	if found == nil {
-		return s
-	}
-	masked, _ := found.mask(s, true, 0)
+	masked, _ := m.matcher().mask(s, true, 0)
 	return masked
 }
 
 // Stable is Text of a text that is asked for again and again, as the stable part of prompts is:
-// it is looked through once, and anew when values were added.
+// it is looked through once, and again when values were added.
 func (m *Masker) Stable(s string) string {
 	found := m.matcher()
 	if found == nil {
@@ -158,7 +154,7 @@ func (m *Masker) Bytes(b []byte) []byte {
 
 // Growing masks a text while it grows: it is given the whole of it again and again, and
 // holds back an end that may be the beginning of a value. A text that does not go on from the
-// one before begins anew.
+// one before begins again.
 func (m *Masker) Growing() func(string) string {
 	var shown strings.Builder
 	w, seen := m.Writer(&shown), ""

@@ -44,7 +44,7 @@ func (s scanner) judge(ctx context.Context, path string) (reason string, err err
 	}
 	endAll(cmd)
 	cmd.WaitDelay = 2 * time.Second
-	var out firstLine
+	out := head{most: 1024} // as far as a person reads
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
 	switch exit, ended := errors.AsType[*exec.ExitError](err); {
@@ -54,8 +54,8 @@ func (s scanner) judge(ctx context.Context, path string) (reason string, err err
 		return "", ctx.Err()
 	case limited.Err() != nil:
 		return "the scanner did not come to an end within " + s.timeout.String(), nil
-	case ended && out.text() != "":
-		return "the scanner says: " + out.text(), nil
+	case ended && firstLine(out.bytes) != "":
+		return "the scanner says: " + firstLine(out.bytes), nil
 	case ended:
 		return "the scanner refused it without a word (" + exit.String() + ")", nil
 	default: // not started, or its output was held open
@@ -70,18 +70,9 @@ func TryScanner(ctx context.Context, command, path string) (reason string, err e
 	return newScanner(command).judge(ctx, path)
 }
 
-// firstLine keeps the first line that is not blank, as far as a person reads.
-type firstLine struct{ kept []byte }
-
-func (f *firstLine) Write(p []byte) (int, error) {
-	if room := 1024 - len(f.kept); room > 0 {
-		f.kept = append(f.kept, p[:min(len(p), room)]...)
-	}
-	return len(p), nil
-}
-
-func (f *firstLine) text() string {
-	for line := range strings.Lines(string(f.kept)) {
+// firstLine is the first line that is not blank.
+func firstLine(text []byte) string {
+	for line := range strings.Lines(string(text)) {
 		if line = oneLine(line); line != "" {
 			return line
 		}
@@ -97,5 +88,5 @@ func oneLine(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return words.OneLine(strings.Join(strings.Fields(text), " "), 200)
+	return words.OneLine(text, 200)
 }

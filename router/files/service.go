@@ -98,7 +98,7 @@ func (s *Service) Publish(ctx context.Context, session tools.Session, name strin
 	if err := s.room(ctx); err != nil {
 		return tools.File{}, err
 	}
-	var head head
+	head := head{most: typeSize}
 	blob, size, err := s.Blobs.Put(ctx, s.maxSize(), func(w io.Writer) error {
 		_, err := io.Copy(io.MultiWriter(w, &head), r)
 		return err
@@ -208,7 +208,7 @@ func (s *Service) fetch(ctx context.Context, a *Attachment) error {
 	if err := s.room(ctx); err != nil {
 		return err
 	}
-	var head head
+	head := head{most: typeSize}
 	blob, size, err := s.Blobs.Put(ctx, s.maxSize(), func(w io.Writer) error {
 		kept := &keeping{to: w}
 		err := fetcher.Fetch(ctx, channels.Attachment{

@@ -8,14 +8,16 @@ import (
 	"unicode"
 )
 
-// A head keeps the first bytes of what is written to it: as many as the type of a
-// file is found by.
-type head struct{ bytes []byte }
+// A head keeps the first bytes of what is written to it.
+type head struct {
+	most  int
+	bytes []byte
+}
 
-const headSize = 512 // as http.DetectContentType reads
+const typeSize = 512 // as http.DetectContentType reads
 
 func (h *head) Write(p []byte) (int, error) {
-	h.bytes = append(h.bytes, p[:min(len(p), headSize-len(h.bytes))]...)
+	h.bytes = append(h.bytes, p[:min(len(p), h.most-len(h.bytes))]...)
 	return len(p), nil
 }
 

@@ -37,23 +37,15 @@ func DefaultRules() Rules { return Rules{Allow: []string{"*"}} }
 
 // Validate returns an error that begins with the key of a pattern that is none, and a colon.
 func (r Rules) Validate() error {
-	for _, list := range r.lists() {
-		for i, pattern := range list.patterns {
+	keys := []string{"deny", "ask", "allow"}
+	for n, patterns := range [][]string{r.Deny, r.Ask, r.Allow} {
+		for i, pattern := range patterns {
 			if len(strings.Fields(pattern)) == 0 {
-				return fmt.Errorf("%s[%d]: is empty; write the words of a command, e.g. \"git push *\"", list.key, i)
+				return fmt.Errorf("%s[%d]: is empty; write the words of a command, e.g. \"git push *\"", keys[n], i)
 			}
 		}
 	}
 	return nil
-}
-
-type list struct {
-	key      string
-	patterns []string
-}
-
-func (r Rules) lists() []list {
-	return []list{{"deny", r.Deny}, {"ask", r.Ask}, {"allow", r.Allow}}
 }
 
 // set says that patterns are set. The default of allow is none.
@@ -81,7 +73,7 @@ type Judgement struct {
 // The rules that name no pattern, and the beginnings of those that do.
 const (
 	ruleDestructive = "policy.exec.destructive" // always refused
-	ruleUnclear     = "policy.exec.unclear"     // cannot be judged
+	ruleUnknown     = "policy.exec.unclear"     // cannot be judged
 	ruleDeny        = "policy.exec.deny"
 	ruleAsk         = "policy.exec.ask"
 	ruleAllow       = "policy.exec.allow" // alone: nothing in allow matches
@@ -126,8 +118,8 @@ func (r Rules) judge(read *reading) (strictest Judgement) {
 	for _, words := range read.commands {
 		judgements = append(judgements, r.command(words))
 	}
-	if read.unclear != "" {
-		judgements = append(judgements, Judgement{Asked, ruleUnclear, "it cannot be judged, because " + read.unclear})
+	if read.unknown != "" {
+		judgements = append(judgements, Judgement{Asked, ruleUnknown, "it cannot be judged, because " + read.unknown})
 	}
 	if len(judgements) == 0 { // a comment, or variables of its own
 		return Judgement{}

@@ -48,7 +48,7 @@ func Loads(line string, lifted bool) (names []string, loads bool) {
 }
 
 func (r *reading) loads(lifted bool) bool {
-	if r.unclear != "" || r.evaluates() || r.destroys != "" {
+	if r.unknown != "" || r.evaluates() || r.destroys != "" {
 		return true
 	}
 	return slices.ContainsFunc(r.commands, func(words []word) bool {

@@ -68,17 +68,11 @@ func (r *reading) wrapped(words []word) {
 	case name == "find":
 		r.find(args)
 	case name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") && args[0].known:
-	case name == "set" && slices.ContainsFunc(args, func(w word) bool {
-		return !w.known || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "a") || w.text == "allexport"
-	}):
+	case name == "set" && (optional(args, "a") || slices.ContainsFunc(args, func(w word) bool { return w.text == "allexport" })):
 		r.cannot("what it sets may change what programs do")
-	case (name == "mapfile" || name == "readarray") && slices.ContainsFunc(args, func(w word) bool {
-		return !w.known || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "C")
-	}):
+	case (name == "mapfile" || name == "readarray") && optional(args, "C"):
 		r.opaque("what "+name+" -C runs is not known", args)
-	case name == "jobs" && slices.ContainsFunc(args, func(w word) bool {
-		return !w.known || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "x")
-	}):
+	case name == "jobs" && optional(args, "x"):
 		r.opaque("what jobs -x runs is not known", args)
 	case name == "printf" && len(args) > 1 && strings.HasPrefix(args[0].text, "-v"): // dash has no such option
 		r.cannot("what printf -v makes is known only while it runs")
@@ -110,6 +104,13 @@ func (r *reading) wrapped(words []word) {
 	}
 }
 
+// optional says that the option of a letter may be among the arguments.
+func optional(args []word, letter string) bool {
+	return slices.ContainsFunc(args, func(w word) bool {
+		return !w.known || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, letter)
+	})
+}
+
 // operands are what follows the "--" that may end the options of a builtin that has none.
 func operands(args []word) []word {
 	if len(args) > 0 && args[0].text == "--" {
@@ -125,13 +126,13 @@ func (r *reading) opaque(why string, args []word) {
 	for i, w := range args {
 		r.destruction(args[i:])
 		if strings.ContainsAny(w.text, " \t\n") {
-			r.aside(w.text)
+			r.inspect(w.text)
 		}
 	}
 }
 
-// aside looks only for what text would destroy if it were run.
-func (r *reading) aside(text string) {
+// inspect looks only for what text would destroy if it were run.
+func (r *reading) inspect(text string) {
 	inner := &reading{dialect: r.dialect, depth: r.depth, work: r.work, vars: map[string]string{}, folders: r.folders}
 	inner.script(text, r.dialect)
 	r.work = inner.work
@@ -204,7 +205,7 @@ func (r *reading) shell(dialect syntax.LangVariant, args []word) {
 	}
 	r.cannot("a shell runs what it reads")
 	if r.piped != "" {
-		r.aside(r.piped)
+		r.inspect(r.piped)
 	}
 }
 

@@ -122,8 +122,8 @@ func TestExecRefusesWhatIsNotCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := New(Config{}).supervise(t.Context(), helperSpec{
-		Line: ":", Workspace: folder, Confined: true, UID: 0, Probe: true, MaxFile: 1 << 20,
-		Timeout: 10 * time.Second, MemoryLimit: 1 << 30, MaxTasks: 64, MaxProcesses: 64,
+		stageSpec: stageSpec{Line: ":", Workspace: folder, Confined: true, UID: 0, MaxTasks: 64, MaxFile: 1 << 20, Probe: true},
+		Timeout:   10 * time.Second, MemoryLimit: 1 << 30, MaxProcesses: 64,
 	}, io.Discard)
 	if o.Kind != "sandbox" || !strings.Contains(o.Detail, "does not count") {
 		t.Errorf("got %+v", o)

@@ -90,22 +90,14 @@ func taskRoom(spec stageSpec) uint64 {
 }
 
 // threadsOf counts the threads of a user's processes.
-func threadsOf(uid int) int {
-	sum := 0
-	folders, err := os.ReadDir("/proc")
-	if err != nil {
-		return 0
-	}
-	for _, folder := range folders {
-		pid, err := strconv.Atoi(folder.Name())
-		if err != nil {
-			continue
-		}
+func threadsOf(uid int) (sum int) {
+	ids, _ := numbered("/proc")
+	for _, id := range ids {
 		var stat unix.Stat_t
-		if unix.Stat("/proc/"+folder.Name(), &stat) != nil || int(stat.Uid) != uid {
+		if unix.Stat("/proc/"+strconv.Itoa(id), &stat) != nil || int(stat.Uid) != uid {
 			continue
 		}
-		if p, ok := readProcess(pid); ok {
+		if p, ok := readProcess(id); ok {
 			sum += p.threads
 		}
 	}
@@ -125,27 +117,22 @@ func lowerLimit(resource int, most uint64) error {
 // but the workspace and the system's programs, and then looks whether that is
 // so. The order matters: each step needs what a later one takes.
 func confine(spec stageSpec) error {
-	if err := dropBounding(); err != nil {
-		return err
-	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("set no_new_privs: %w", err)
-	}
-	if err := restrictFiles(landlockABI(), spec); err != nil {
-		return err
-	}
-	if err := dropCapabilities(); err != nil {
-		return err
-	}
-	if err := filterCalls(spec.Counted); err != nil {
-		return err
+	steps := []func() error{
+		dropBounding,
+		noNewPrivileges,
+		func() error { return restrictFiles(landlockABI(), spec) },
+		dropCapabilities,
+		func() error { return filterCalls(spec.Counted) },
 	}
 	if spec.Probe {
-		if err := tryCount(); err != nil {
+		steps = append(steps, tryCount)
+	}
+	for _, step := range append(steps, verify) {
+		if err := step(); err != nil {
 			return err
 		}
 	}
-	return verify()
+	return nil
 }
 
 // tryCount makes sure that the kernel refuses one task too many.
@@ -185,6 +172,13 @@ func dropBounding() error {
 			return fmt.Errorf("drop capability %d: %w", c, err)
 		}
 	}
+}
+
+func noNewPrivileges() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	return nil
 }
 
 // dropCapabilities leaves no capability; the user stays who it is.

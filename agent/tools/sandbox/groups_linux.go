@@ -19,11 +19,11 @@ import (
 //
 // Source: Linux Documentation/admin-guide/cgroup-v2.rst, "Delegation" and "No Internal Process Constraint".
 
-// engineGroup is the group of this program itself, beside those of its commands: a group that has others
+// engineGroup is the group of this program itself, next to those of its commands: a group that has others
 // below it may have no processes. The unit names it in DelegateSubgroup=.
 const engineGroup = "engine"
 
-// groupTasks is how many tasks a group may have beside the command's: those of init and of
+// groupTasks is how many tasks a group may have besides the command's: those of init and of
 // the last stage, for which RLIMIT_NPROC does not count.
 const groupTasks = 64
 
@@ -114,11 +114,6 @@ func makeGroup(spec helperSpec) (*os.File, error) {
 
 // memoryRanOut says that the kernel ended processes of the group for its limit of memory.
 func memoryRanOut(group string) bool {
-	text, _ := os.ReadFile(filepath.Join(group, "memory.events")) // none: no group
-	for line := range strings.Lines(string(text)) {
-		if count, ok := strings.CutPrefix(line, "oom_kill "); ok {
-			return strings.TrimSpace(count) != "0"
-		}
-	}
-	return false
+	ended, _ := number(filepath.Join(group, "memory.events"), "oom_kill ") // none: no group
+	return ended > 0
 }

@@ -85,7 +85,7 @@ func TestGroupsAreFound(t *testing.T) {
 
 func TestGroupHasItsLimits(t *testing.T) {
 	t.Parallel()
-	spec := helperSpec{Group: newGroup(t.TempDir()), MemoryLimit: 1 << 30, MaxTasks: 100}
+	spec := helperSpec{stageSpec: stageSpec{MaxTasks: 100}, Group: newGroup(t.TempDir()), MemoryLimit: 1 << 30}
 	f, err := makeGroup(spec)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -45,21 +45,14 @@ const (
 
 // A helperSpec is what the engine tells the helper.
 type helperSpec struct {
-	Line         string
-	Workspace    string
-	Env          []string
+	stageSpec           // Env is what the command has besides the usual; the helper adds the rest
 	Path         string // the search path
-	Confined     bool
-	UID          int  // the host ID, user and group, that the command runs under
-	Probe        bool // see stageSpec
 	Timeout      time.Duration
 	MemoryLimit  int64
-	MaxTasks     int
 	Group        string // the folder of the command's control group, which the helper makes; empty: none
 	MaxProcesses int
 	MaxBytes     int64 // of the workspace; 0: as much as there is room for
 	MaxFiles     int
-	MaxFile      int64 // bytes of one file
 	Lease        lease // what comes after the spec on the control pipe are newer ones
 }
 
@@ -67,17 +60,17 @@ type helperSpec struct {
 // not counted: one that takes all it can is seen, and ended with a reason, before it gets there.
 const unseen = 1 << 30
 
-// A stageSpec is what the stages behind the helper are told.
+// A stageSpec is what all stages are told.
 type stageSpec struct {
 	Line      string
 	Workspace string
 	Temp      string // in the workspace; a confined command has it as /tmp too
 	Env       []string
 	Confined  bool
-	UID       int
+	UID       int  // the host ID, user and group, that the command runs under
 	Proc      bool // /proc belongs to the command alone
 	MaxTasks  int
-	MaxFile   int64
+	MaxFile   int64 // bytes of one file
 	Counted   bool  // the kernel counts the command's memory in a control group
 	MaxData   int64 // bytes of memory of its own that one process may ask for; 0: any
 	Probe     bool  // try whether the kernel counts the command's tasks
@@ -121,7 +114,8 @@ func helperMain() {
 		os.Exit(1) // not started by an engine, or it is gone already
 	}
 	closed := make(chan struct{})
-	until := &deadline{lease: spec.Lease}
+	var until atomic.Pointer[lease] // the newest lease
+	until.Store(&spec.Lease)
 	go func() { // ends with the process
 		defer close(closed)
 		for {
@@ -129,10 +123,10 @@ func helperMain() {
 			if dec.Decode(&news) != nil {
 				return
 			}
-			until.set(news)
+			until.Store(&news)
 		}
 	}()
-	o, err := runTree(spec, until, closed)
+	o, err := runTree(spec, &until, closed)
 	if err != nil {
 		o = Outcome{Kind: "helper_failed", Detail: err.Error()}
 	}
@@ -140,7 +134,7 @@ func helperMain() {
 }
 
 // runTree runs the command and returns when nothing of it is left.
-func runTree(spec helperSpec, until *deadline, closed <-chan struct{}) (Outcome, error) {
+func runTree(spec helperSpec, until *atomic.Pointer[lease], closed <-chan struct{}) (Outcome, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return Outcome{}, fmt.Errorf("become a subreaper: %w", err)
 	}
@@ -163,11 +157,8 @@ func runTree(spec helperSpec, until *deadline, closed <-chan struct{}) (Outcome,
 		return Outcome{}, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
 	defer func() { _ = workspace.Discard(root, temp) }()
-	stage := stageSpec{
-		Line: spec.Line, Workspace: spec.Workspace, Temp: temp, Confined: spec.Confined, UID: spec.UID,
-		MaxTasks: spec.MaxTasks, MaxFile: spec.MaxFile, Probe: spec.Probe,
-		Env: environ(spec.Workspace, spec.Env, filepath.Join(spec.Workspace, temp), spec.Path),
-	}
+	stage := spec.stageSpec
+	stage.Temp, stage.Env = temp, environ(spec.Workspace, spec.Env, filepath.Join(spec.Workspace, temp), spec.Path)
 	name := confinedName
 	if spec.Confined {
 		name = initName
@@ -175,7 +166,7 @@ func runTree(spec helperSpec, until *deadline, closed <-chan struct{}) (Outcome,
 			stage.MaxData = spec.MemoryLimit + unseen
 		}
 	}
-	if until.passed() {
+	if until.Load().passed() {
 		return Outcome{Kind: "interrupted"}, nil
 	}
 	group, err := makeGroup(spec)
@@ -340,9 +331,4 @@ func initMain() {
 // runs out.
 func firstToGo() {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-}
-
-// signalText names a signal for people.
-func signalText(sig unix.Signal) string {
-	return strings.TrimSpace(unix.SignalName(sig) + " " + "(" + sig.String() + ")")
 }

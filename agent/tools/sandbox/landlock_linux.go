@@ -74,32 +74,32 @@ func restrictFiles(abi int, spec stageSpec) error {
 }
 
 func addRules(ruleset int, spec stageSpec) error {
-	places := readablePlaces
-	if spec.Proc {
-		places = append([]string{"/proc"}, places...)
-	}
 	if err := misplaced(spec.Workspace); err != nil {
 		return err
-	}
-	for _, place := range places {
-		if err := addRule(ruleset, place, accessRead); err != nil {
-			return err
-		}
-	}
-	for _, device := range writableDevices {
-		if err := addRule(ruleset, device, accessRead|unix.LANDLOCK_ACCESS_FS_WRITE_FILE); err != nil {
-			return err
-		}
 	}
 	if _, err := os.Stat(spec.Workspace); err != nil {
 		return err
 	}
+	allowed := map[string]uint64{}
+	for _, place := range readablePlaces {
+		allowed[place] = accessRead
+	}
+	if spec.Proc {
+		allowed["/proc"] = accessRead
+	}
+	for _, device := range writableDevices {
+		allowed[device] = accessRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
+	}
 	if ownTemp(spec) {
-		if err := addRule(ruleset, "/tmp", accessWrite); err != nil {
+		allowed["/tmp"] = accessWrite
+	}
+	allowed[spec.Workspace] = accessWrite
+	for place, access := range allowed {
+		if err := addRule(ruleset, place, access); err != nil {
 			return err
 		}
 	}
-	return addRule(ruleset, spec.Workspace, accessWrite)
+	return nil
 }
 
 // misplaced says that the workspace lies where commands may read.

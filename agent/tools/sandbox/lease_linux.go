@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -42,21 +41,7 @@ func bootTime() int64 {
 	return now.Nano()
 }
 
-// A deadline is the newest lease a helper heard of.
-type deadline struct {
-	mu    sync.Mutex
-	lease lease
-}
-
-func (d *deadline) set(l lease) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.lease = l
-}
-
-// passed says that the command must not run any longer.
-func (d *deadline) passed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return !d.lease.forEver() && (time.Now().UnixMicro() >= d.lease.Wall || bootTime() >= d.lease.Boot)
+// passed says that a command with this lease must not run any longer.
+func (l lease) passed() bool {
+	return !l.forEver() && (time.Now().UnixMicro() >= l.Wall || bootTime() >= l.Boot)
 }

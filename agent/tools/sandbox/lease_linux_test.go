@@ -64,7 +64,7 @@ func TestLeaseIsOverWhenEitherClockPassedIt(t *testing.T) {
 		"the wall clock leapt ahead":  {lease{sooner, boot + int64(time.Hour)}, true},
 		"the wall clock was set back": {lease{later, boot - 1}, true},
 	} {
-		if got := (&deadline{lease: test.lease}).passed(); got != test.want {
+		if got := test.lease.passed(); got != test.want {
 			t.Errorf("%s: passed is %v", name, got)
 		}
 	}

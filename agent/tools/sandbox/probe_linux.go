@@ -13,7 +13,7 @@ import (
 
 // probe finds out once under which ID commands can be confined here, by running one
 // that tries whether the kernel counts its tasks. Success is kept; a failure is tried again at
-// the next use, since its cause may have been mended. It runs in the workspace of
+// the next use, since its cause may have been fixed. It runs in the workspace of
 // the command that needs it, or, when that is empty, in a folder of its own.
 func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
 	s.mu.Lock()
@@ -58,7 +58,11 @@ func (s *Sandbox) tryAll(ctx context.Context, dir string, ids []int, groups, mem
 		if o.Kind == "exit_status" && o.Status == 0 {
 			return &layers{uid: id, groups: groups, list: describeLayers(id, s.cfg.MaxTasks, o.Proc, memory)}, nil
 		}
-		errs = append(errs, probeFault(id, o, text))
+		why := o.Detail
+		if why == "" {
+			why = fmt.Sprintf("%s %d %.200s", o.Kind, o.Status, text)
+		}
+		errs = append(errs, fmt.Errorf("as user %d: %s", id, why))
 	}
 	return nil, errors.New(strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; "))
 }
@@ -84,17 +88,10 @@ func untilItEnds(probe func() (Outcome, string)) (o Outcome, text string) {
 func (s *Sandbox) tryProbe(ctx context.Context, dir string, uid int, group string) (Outcome, string) {
 	var text strings.Builder
 	o := s.supervise(ctx, helperSpec{
-		Line: ":", Workspace: dir, Confined: true, UID: uid, Probe: true, Group: group,
-		Timeout: 10 * time.Second, MemoryLimit: s.cfg.MemoryLimit, MaxTasks: s.cfg.MaxTasks, MaxProcesses: s.cfg.MaxProcesses,
+		stageSpec: stageSpec{Line: ":", Workspace: dir, Confined: true, UID: uid, MaxTasks: s.cfg.MaxTasks, Probe: true},
+		Timeout:   10 * time.Second, MemoryLimit: s.cfg.MemoryLimit, Group: group, MaxProcesses: s.cfg.MaxProcesses,
 	}, &text)
 	return o, text.String()
-}
-
-func probeFault(id int, o Outcome, text string) error {
-	if o.Detail != "" {
-		return fmt.Errorf("as user %d: %s", id, o.Detail)
-	}
-	return fmt.Errorf("as user %d: %s %d %.200s", id, o.Kind, o.Status, text)
 }
 
 // Layers says which parts of the confinement work on this machine. It runs the
@@ -103,8 +100,8 @@ func (s *Sandbox) Layers(ctx context.Context) []Layer {
 	found, err := s.probe(ctx, "")
 	if err != nil {
 		return []Layer{
-			{Name: "files", Works: landlockABI() >= minABI, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI()), Mend: mendSandbox},
-			{Name: "commands", Detail: err.Error(), Mend: "until this is fixed I run no commands; " + mendSandbox},
+			{Name: "files", Works: landlockABI() >= minABI, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI()), Fix: fixSandbox},
+			{Name: "commands", Detail: err.Error(), Fix: "until this is fixed I run no commands; " + fixSandbox},
 		}
 	}
 	return append([]Layer(nil), found.list...)

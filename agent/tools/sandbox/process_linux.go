@@ -22,19 +22,39 @@ type process struct {
 	started     uint64 // in ticks since the machine did
 }
 
+// number is the first one behind what a line of a file begins with.
+func number(file, begins string) (n int64, ok bool) {
+	text, _ := os.ReadFile(file) // none: neither is the number
+	for line := range strings.Lines(string(text)) {
+		rest, found := strings.CutPrefix(line, begins)
+		if fields := strings.Fields(rest); found && len(fields) > 0 {
+			n, err := strconv.ParseInt(fields[0], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// numbered are the numbers by which entries of a folder of /proc are named.
+func numbered(folder string) (ids []int, err error) {
+	dir, err := os.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	dir.Close()
+	for _, name := range names {
+		if id, err := strconv.Atoi(name); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
 // kibibytes is what a line of a file about the process says, in bytes, or otherwise.
 func (p process) kibibytes(file, line string, otherwise int64) int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.holder) + "/" + file)
-	if err != nil {
-		return otherwise
-	}
-	for each := range bytes.Lines(text) {
-		fields := strings.Fields(string(each))
-		if len(fields) >= 2 && fields[0] == line {
-			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-				return kib << 10
-			}
-		}
+	if n, ok := number("/proc/"+strconv.Itoa(p.holder)+"/"+file, line); ok {
+		return n << 10
 	}
 	return otherwise
 }
@@ -58,8 +78,8 @@ func (p process) mappings() (count int64, nameless bool) {
 	return int64(bytes.Count(text, []byte("\n"))), nameless
 }
 
-// elders are processes that began before this one, and so are never below it. To read them at every look
-// costs as much as the machine has processes. They are found anew each second: an id is used again.
+// elders are processes that began before this one, and so are never below it. To read them at every poll
+// costs as much as the machine has processes. They are found again each second: an id is used again.
 var elders struct {
 	sync.Mutex
 	ids   map[int]bool
@@ -80,19 +100,13 @@ func descendants() ([]process, error) {
 // listed lists all processes below the one of that id without those in skip, and adds to skip those
 // that began before an instant.
 func listed(pid int, skip map[int]bool, before uint64) ([]process, error) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	names, err := dir.Readdirnames(-1)
-	dir.Close()
+	ids, err := numbered("/proc")
 	if err != nil {
 		return nil, err
 	}
 	children := map[int][]process{}
-	for _, name := range names {
-		id, err := strconv.Atoi(name)
-		if err != nil || skip[id] {
+	for _, id := range ids {
+		if skip[id] {
 			continue
 		}
 		if p, ok := readProcess(id); ok && p.started < before {
@@ -115,12 +129,8 @@ func readProcess(pid int) (process, bool) {
 	if !ok || !p.zombie || p.threads < 2 {
 		return p, ok
 	}
-	tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // none: it is gone
-	for _, task := range tasks {
-		id, err := strconv.Atoi(task.Name())
-		if err != nil {
-			continue
-		}
+	tasks, _ := numbered("/proc/" + strconv.Itoa(pid) + "/task") // none: it is gone
+	for _, id := range tasks {
 		if other, ok := readStat(id); ok && !other.zombie {
 			p.zombie, p.holder, p.resident = false, id, other.resident
 			break
@@ -174,27 +184,7 @@ func (t *tree) bufferRoom() int64 {
 	if !t.boxed {
 		return 0
 	}
-	most, err := os.ReadFile("/proc/sys/net/core/wmem_default")
-	if err != nil {
-		return 0
-	}
-	room, err := strconv.ParseInt(string(bytes.TrimSpace(most)), 10, 64)
-	if err != nil {
-		return 0
-	}
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(t.main) + "/net/sockstat")
-	if err != nil {
-		return 0
-	}
-	return room * socketsUsed(text)
-}
-
-// socketsUsed reads the first line, "sockets: used 12".
-func socketsUsed(sockstat []byte) int64 {
-	line, _, _ := strings.Cut(string(sockstat), "\n")
-	used, err := strconv.ParseInt(strings.TrimPrefix(line, "sockets: used "), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return used
+	room, _ := number("/proc/sys/net/core/wmem_default", "")
+	used, _ := number("/proc/"+strconv.Itoa(t.main)+"/net/sockstat", "sockets: used ")
+	return room * used
 }

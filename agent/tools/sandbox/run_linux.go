@@ -23,9 +23,10 @@ const killGrace = 10 * time.Second
 // began: ErrUnavailable, a *workspace.LimitError, ctx's, or what is wrong with the workspace.
 func (s *Sandbox) Run(ctx context.Context, cmd Command, out io.Writer) (Outcome, error) {
 	spec := helperSpec{
-		Line: cmd.Line, Workspace: cmd.Workspace, Confined: !cmd.Lifted, UID: os.Geteuid(),
-		Timeout: s.cfg.Timeout, MemoryLimit: s.cfg.MemoryLimit, MaxTasks: s.cfg.MaxTasks, MaxProcesses: s.cfg.MaxProcesses,
-		Env: cmd.Env, Path: systemPath,
+		stageSpec: stageSpec{
+			Line: cmd.Line, Workspace: cmd.Workspace, Env: cmd.Env, Confined: !cmd.Lifted, UID: os.Geteuid(), MaxTasks: s.cfg.MaxTasks,
+		},
+		Timeout: s.cfg.Timeout, MemoryLimit: s.cfg.MemoryLimit, MaxProcesses: s.cfg.MaxProcesses, Path: systemPath,
 	}
 	if spec.Confined {
 		found, err := s.probe(ctx, cmd.Workspace)
@@ -87,8 +88,7 @@ func (s *Sandbox) supervise(ctx context.Context, spec helperSpec, out io.Writer)
 		o = Outcome{Kind: "helper_failed"}
 	}
 	wg.Wait()
-	h.output.Close()
-	h.report.Close()
+	closeAll(h.output, h.report)
 	if spec.Group != "" {
 		_ = os.Remove(spec.Group) // nobody is in it any more
 	}
@@ -156,28 +156,30 @@ func startHelper(path string, spec helperSpec) (*helper, error) {
 		return nil, fmt.Errorf("the helper could not be started: %w", err)
 	}
 	control, output, report := pipes[0], pipes[1], pipes[2]
-	cmd := &exec.Cmd{
+	h := &helper{control: control.w, output: output.r, report: report.r, cmd: &exec.Cmd{
 		Path: path, Args: []string{helperName}, Env: []string{}, Dir: "/",
 		Stdout: output.w, Stderr: output.w, ExtraFiles: []*os.File{control.r, report.w},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-	}
-	err = cmd.Start()
-	control.r.Close()
-	output.w.Close()
-	report.w.Close()
+	}}
+	err = h.cmd.Start()
+	closeAll(control.r, output.w, report.w)
 	if err == nil {
-		if err = json.NewEncoder(control.w).Encode(spec); err != nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
+		if err = json.NewEncoder(h.control).Encode(spec); err != nil {
+			_ = h.cmd.Process.Kill()
+			_ = h.cmd.Wait()
 		}
 	}
 	if err != nil {
-		control.w.Close()
-		output.r.Close()
-		report.r.Close()
+		closeAll(h.control, h.output, h.report)
 		return nil, fmt.Errorf("the helper could not be started: %w", err)
 	}
-	return &helper{cmd: cmd, control: control.w, output: output.r, report: report.r}, nil
+	return h, nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 type pipe struct{ r, w *os.File }
@@ -188,8 +190,7 @@ func openPipes(n int) ([]pipe, error) {
 		r, w, err := os.Pipe()
 		if err != nil {
 			for _, p := range list {
-				p.r.Close()
-				p.w.Close()
+				closeAll(p.r, p.w)
 			}
 			return nil, err
 		}

@@ -47,5 +47,5 @@ func (s *Sandbox) Run(ctx context.Context, cmd Command, out io.Writer) (Outcome,
 
 // Layers says that there are none.
 func (s *Sandbox) Layers(context.Context) []Layer {
-	return []Layer{{Name: "commands", Detail: noConfinement, Mend: "run the engine on Linux; commands are refused"}}
+	return []Layer{{Name: "commands", Detail: noConfinement, Fix: "run the engine on Linux; commands are refused"}}
 }

@@ -99,10 +99,10 @@ type Outcome struct {
 var ErrUnavailable = errors.New("commands cannot be confined on this machine")
 
 func unavailable(reason string) error {
-	return fmt.Errorf("%w: %s. %s", ErrUnavailable, reason, mendSandbox)
+	return fmt.Errorf("%w: %s. %s", ErrUnavailable, reason, fixSandbox)
 }
 
-const mendSandbox = "Needed is Linux 6.2 or newer with Landlock, seccomp filters and user namespaces (sysctl kernel.unprivileged_userns_clone=1, " +
+const fixSandbox = "Needed is Linux 6.2 or newer with Landlock, seccomp filters and user namespaces (sysctl kernel.unprivileged_userns_clone=1, " +
 	"kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces above 0; in a container also security_opt: " +
 	"seccomp=unconfined and apparmor=unconfined); switchboard doctor shows what is missing"
 
@@ -153,7 +153,7 @@ type Layer struct {
 	Name   string
 	Works  bool
 	Detail string
-	Mend   string // what to do; empty when nothing has to be done
+	Fix    string // what to do; empty when nothing has to be done
 }
 
 // layers is what a probe found.

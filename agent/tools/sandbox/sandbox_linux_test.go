@@ -355,7 +355,7 @@ func TestRefusesWhatCannotBeConfined(t *testing.T) {
 		t.Error("the command ran")
 	}
 	for _, layer := range e.Layers(t.Context()) {
-		if layer.Name == "commands" && (layer.Works || layer.Mend == "") {
+		if layer.Name == "commands" && (layer.Works || layer.Fix == "") {
 			t.Errorf("doctor is told %+v", layer)
 		}
 	}
@@ -393,7 +393,7 @@ func TestLayersAreShown(t *testing.T) {
 	names := ""
 	for _, layer := range New(Config{}).Layers(t.Context()) {
 		names += layer.Name + " "
-		if layer.Works == (layer.Mend != "") || layer.Detail == "" {
+		if layer.Works == (layer.Fix != "") || layer.Detail == "" {
 			t.Errorf("%+v", layer)
 		}
 	}

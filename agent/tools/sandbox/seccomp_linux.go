@@ -93,24 +93,39 @@ var settingAside = []uint32{0x40305828, 0x4030582a, 0x40305839}
 // A filter is a program for seccomp(2).
 type filter []unix.SockFilter
 
-func (f *filter) load(offset uint32) {
-	*f = append(*f, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
+func (f *filter) add(code uint16, value uint32, unless uint8) {
+	*f = append(*f, unix.SockFilter{Code: code, K: value, Jt: unless})
 }
+
+func (f *filter) load(offset uint32) { f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset, 0) }
 
 // mask leaves these bits of what was loaded.
-func (f *filter) mask(bits uint32) {
-	*f = append(*f, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits})
+func (f *filter) mask(bits uint32) { f.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, bits, 0) }
+
+func (f *filter) answer(with uint32) { f.add(unix.BPF_RET|unix.BPF_K, with, 0) }
+
+// when does what is then only if what was loaded passes a test.
+func (f *filter) when(test uint16, value uint32, then func(*filter)) {
+	var inner filter
+	then(&inner)
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jf: uint8(len(inner)), K: value})
+	*f = append(*f, inner...)
 }
 
-func (f *filter) answer(with uint32) {
-	*f = append(*f, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: with})
+// unless answers if what was loaded does not pass a test.
+func (f *filter) unless(test uint16, value, with uint32) {
+	f.add(unix.BPF_JMP|test|unix.BPF_K, value, 1)
+	f.answer(with)
 }
 
-// when jumps over the next so many instructions unless the test of what was loaded
-// succeeds.
-func (f *filter) when(test uint16, k uint32, next uint8) {
-	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jf: next, K: k})
+// to answers if what was loaded is one of the values.
+func (f *filter) to(with uint32, values ...uint32) {
+	for _, value := range values {
+		f.when(unix.BPF_JEQ, value, func(f *filter) { f.answer(with) })
+	}
 }
+
+func refused(f *filter) { f.answer(refuse) }
 
 // filterCalls makes the kernel answer EPERM to the forbidden system calls, to every
 // call of another architecture, whose numbers mean something else, to clone when it
@@ -124,65 +139,7 @@ func (f *filter) when(test uint16, k uint32, next uint8) {
 //
 // Source: seccomp(2), SECCOMP_SET_MODE_FILTER.
 func filterCalls(counted bool) error {
-	var f filter
-	f.load(offsetArch)
-	f = append(f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: auditArch})
-	f.answer(refuse)
-	f.load(offsetCall)
-	f.when(unix.BPF_JGE, foreignCalls, 1)
-	f.answer(refuse)
-	for _, call := range forbidden {
-		f.when(unix.BPF_JEQ, call, 1)
-		f.answer(refuse)
-	}
-	f.when(unix.BPF_JEQ, unix.SYS_FALLOCATE, 1)
-	f.answer(unable)
-	f.when(unix.BPF_JEQ, unix.SYS_IOCTL, uint8(2*len(settingAside)+2))
-	f.load(argument(1))
-	for _, request := range settingAside {
-		f.when(unix.BPF_JEQ, request, 1)
-		f.answer(unable)
-	}
-	f.answer(allow)
-	if !counted {
-		f.when(unix.BPF_JEQ, unix.SYS_MMAP, 5)
-		f.load(argument(3))
-		f.mask(unix.MAP_TYPE | unix.MAP_ANONYMOUS)
-		f.when(unix.BPF_JEQ, unix.MAP_SHARED|unix.MAP_ANONYMOUS, 1)
-		f.answer(refuse)
-		f.answer(allow)
-	}
-	for _, call := range []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2} {
-		f.when(unix.BPF_JEQ, call, 1)
-		f.answer(missing)
-	}
-	f.when(unix.BPF_JEQ, unix.SYS_CLONE, 4)
-	f.load(argument(0))
-	f.when(unix.BPF_JSET, newNamespaces, 1)
-	f.answer(refuse)
-	f.answer(allow)
-	// The end of any other pair can leave its pair, and reach socket files.
-	f.when(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 9)
-	f.load(argument(0))
-	f.when(unix.BPF_JEQ, unix.AF_UNIX, 6) // for another family the kernel may load a module
-	f.load(argument(1))
-	f.mask(socketKind)
-	for _, kind := range []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
-		f.when(unix.BPF_JEQ, kind, 1)
-		f.answer(allow)
-	}
-	f.answer(refuse)
-	f.when(unix.BPF_JEQ, unix.SYS_SETSOCKOPT, 6)
-	f.load(argument(2))
-	for _, option := range []uint32{unix.SO_SNDBUF, unix.SO_SNDBUFFORCE} {
-		f.when(unix.BPF_JEQ, option, 1)
-		f.answer(refuse)
-	}
-	f.answer(allow)
-	for _, c := range modeCalls {
-		f.modes(c)
-	}
-	f.answer(allow)
+	f := program(counted)
 	prog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
 	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil {
 		return fmt.Errorf("seccomp: %w", err)
@@ -190,18 +147,58 @@ func filterCalls(counted bool) error {
 	return nil
 }
 
-// modes refuses the call with a set-uid or set-gid mode.
-func (f *filter) modes(c modeCall) {
-	var test filter
-	if c.open > 0 {
-		test.load(argument(c.open))
-		test = append(test, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jt: 1, K: making})
-		test.answer(allow)
+func program(counted bool) (f filter) {
+	f.load(offsetArch)
+	f.unless(unix.BPF_JEQ, auditArch, refuse)
+	f.load(offsetCall)
+	f.when(unix.BPF_JGE, foreignCalls, refused)
+	f.to(refuse, forbidden...)
+	f.to(unable, unix.SYS_FALLOCATE)
+	f.when(unix.BPF_JEQ, unix.SYS_IOCTL, func(f *filter) {
+		f.load(argument(1))
+		f.to(unable, settingAside...)
+		f.answer(allow)
+	})
+	if !counted {
+		f.when(unix.BPF_JEQ, unix.SYS_MMAP, func(f *filter) {
+			f.load(argument(3))
+			f.mask(unix.MAP_TYPE | unix.MAP_ANONYMOUS)
+			f.to(refuse, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
+			f.answer(allow)
+		})
 	}
-	test.load(argument(c.mode))
-	test.when(unix.BPF_JSET, setID, 1)
-	test.answer(refuse)
-	test.answer(allow)
-	f.when(unix.BPF_JEQ, c.call, uint8(len(test)))
-	*f = append(*f, test...)
+	f.to(missing, unix.SYS_CLONE3, unix.SYS_OPENAT2)
+	f.when(unix.BPF_JEQ, unix.SYS_CLONE, func(f *filter) {
+		f.load(argument(0))
+		f.when(unix.BPF_JSET, newNamespaces, refused)
+		f.answer(allow)
+	})
+	// The end of any other pair can leave its pair, and reach socket files.
+	f.when(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, func(f *filter) {
+		f.load(argument(0))
+		f.when(unix.BPF_JEQ, unix.AF_UNIX, func(f *filter) { // for another family the kernel may load a module
+			f.load(argument(1))
+			f.mask(socketKind)
+			f.to(allow, unix.SOCK_STREAM, unix.SOCK_SEQPACKET)
+		})
+		f.answer(refuse)
+	})
+	f.when(unix.BPF_JEQ, unix.SYS_SETSOCKOPT, func(f *filter) {
+		f.load(argument(2))
+		f.to(refuse, unix.SO_SNDBUF, unix.SO_SNDBUFFORCE)
+		f.answer(allow)
+	})
+	for _, c := range modeCalls { // none may make a file set-uid or set-gid
+		f.when(unix.BPF_JEQ, c.call, func(f *filter) {
+			if c.open > 0 {
+				f.load(argument(c.open))
+				f.unless(unix.BPF_JSET, making, allow)
+			}
+			f.load(argument(c.mode))
+			f.when(unix.BPF_JSET, setID, refused)
+			f.answer(allow)
+		})
+	}
+	f.answer(allow)
+	return f
 }

@@ -5,14 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
-	firstLook = 5 * time.Millisecond   // when a new tree is looked at first
-	lastLook  = 100 * time.Millisecond // the pause between looks grows up to this
+	firstPoll = 5 * time.Millisecond   // when a new tree is polled first
+	lastPoll  = 100 * time.Millisecond // the pause between polls grows up to this
 )
 
 // maxStopped bounds how long kill tries to stop a tree before it kills it.
@@ -85,14 +87,14 @@ func (t *tree) listen(r *os.File) {
 
 // watch returns when nothing of the tree is left, having killed it when there
 // was a reason to.
-func (t *tree) watch(spec helperSpec, root *os.Root, until *deadline, closed <-chan struct{}) Outcome {
+func (t *tree) watch(spec helperSpec, root *os.Root, until *atomic.Pointer[lease], closed <-chan struct{}) Outcome {
 	var status unix.WaitStatus
 	kind := ""
 	timeout := time.NewTimer(spec.Timeout)
 	defer timeout.Stop()
-	pause := firstLook
-	look := time.NewTimer(pause)
-	defer look.Stop()
+	pause := firstPoll
+	poll := time.NewTimer(pause)
+	defer poll.Stop()
 	watching, stop := context.WithCancel(context.Background())
 	defer stop()
 	over := make(chan string, 1)
@@ -109,13 +111,13 @@ func (t *tree) watch(spec helperSpec, root *os.Root, until *deadline, closed <-c
 			done = true
 		case <-timeout.C:
 			kind, done = "timeout", true
-		case <-look.C:
-			if kind = t.excess(spec); until.passed() {
+		case <-poll.C:
+			if kind = t.excess(spec); until.Load().passed() {
 				kind = "interrupted"
 			}
 			done = kind != ""
-			pause = min(2*pause, lastLook)
-			look.Reset(pause)
+			pause = min(2*pause, lastPoll)
+			poll.Reset(pause)
 		}
 	}
 	t.kill()
@@ -135,7 +137,9 @@ func (t *tree) watch(spec helperSpec, root *os.Root, until *deadline, closed <-c
 
 func (o *Outcome) settle(status unix.WaitStatus) {
 	if status.Signaled() {
-		o.Kind, o.Status, o.Detail = "signal", int(status.Signal()), signalText(status.Signal())
+		sig := status.Signal()
+		o.Kind, o.Status = "signal", int(sig)
+		o.Detail = strings.TrimSpace(unix.SignalName(sig) + " (" + sig.String() + ")")
 		return
 	}
 	o.Kind, o.Status = "exit_status", status.ExitStatus()

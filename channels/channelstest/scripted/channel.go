@@ -47,57 +47,50 @@ func New(name string, cfg Config, log *slog.Logger) channels.Channel {
 // returned.
 func Over(name string, link Link, cfg Config, log *slog.Logger) channels.Channel {
 	c := &Channel{name: name, link: link, cfg: cfg, log: log.With("channel", name)}
+	r, f, d := rich{c}, finding{c}, deduping{cfg.Window}
 	switch {
+	case cfg.Rich && cfg.Finder && cfg.Deduper:
+		return struct {
+			*Channel
+			rich
+			finding
+			deduping
+		}{c, r, f, d}
+	case cfg.Rich && cfg.Finder:
+		return struct {
+			*Channel
+			rich
+			finding
+		}{c, r, f}
+	case cfg.Rich && cfg.Deduper:
+		return struct {
+			*Channel
+			rich
+			deduping
+		}{c, r, d}
 	case cfg.Rich:
-		return richly(c)
+		return struct {
+			*Channel
+			rich
+		}{c, r}
 	case cfg.Finder && cfg.Deduper:
 		return struct {
 			*Channel
 			finding
 			deduping
-		}{c, finding{c}, deduping{cfg.Window}}
+		}{c, f, d}
 	case cfg.Finder:
 		return struct {
 			*Channel
 			finding
-		}{c, finding{c}}
+		}{c, f}
 	case cfg.Deduper:
 		return struct {
 			*Channel
 			deduping
-		}{c, deduping{cfg.Window}}
+		}{c, d}
 	}
 	return c
-}
-
-// richly is Over for what is rich besides.
-func richly(c *Channel) channels.Channel {
-	r := rich{link: c.link, silence: c.cfg.Silence}
-	switch {
-	case c.cfg.Finder && c.cfg.Deduper:
-		return struct {
-			*Channel
-			rich
-			finding
-			deduping
-		}{c, r, finding{c}, deduping{c.cfg.Window}}
-	case c.cfg.Finder:
-		return struct {
-			*Channel
-			rich
-			finding
-		}{c, r, finding{c}}
-	case c.cfg.Deduper:
-		return struct {
-			*Channel
-			rich
-			deduping
-		}{c, r, deduping{c.cfg.Window}}
-	}
-	return struct {
-		*Channel
-		rich
-	}{c, r}
 }
 
 // Name implements channels.Channel.
@@ -154,7 +147,8 @@ func (f finding) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 	if f.of.notes(out) {
 		out.Nonce = out.Noted
 	}
-	return f.of.link.Find(ctx, out.Conversation.ID, out.Nonce)
+	reply, err := f.of.link.Change(ctx, Change{Op: OpFind, Conversation: out.Conversation.ID, Nonce: out.Nonce})
+	return reply.ID, reply.Found, err
 }
 
 type deduping struct{ window time.Duration }
@@ -163,7 +157,10 @@ type deduping struct{ window time.Duration }
 func (d deduping) Window() time.Duration { return d.window }
 
 // Probe implements channels.Prober.
-func (c *Channel) Probe(ctx context.Context) error {
-	_, err := c.link.Change(ctx, Change{Op: OpProbe})
+func (c *Channel) Probe(ctx context.Context) error { return c.change(ctx, Change{Op: OpProbe}) }
+
+// change makes a change of which nothing more is to be known than that it was made.
+func (c *Channel) change(ctx context.Context, change Change) error {
+	_, err := c.link.Change(ctx, change)
 	return err
 }

@@ -29,7 +29,7 @@ func NewClient(cfg Config) *Client {
 
 // Poll implements Link.
 func (c *Client) Poll(ctx context.Context, confirm []int64) ([]Update, error) {
-	reply, err := c.call(ctx, PathPoll, PollCall{Confirm: confirm})
+	reply, err := c.call(ctx, PathPoll, confirm)
 	return reply.Updates, err
 }
 
@@ -39,28 +39,9 @@ func (c *Client) Post(ctx context.Context, post Post) (channels.MessageID, error
 	return reply.ID, err
 }
 
-// Find implements Link.
-func (c *Client) Find(ctx context.Context, conv channels.ConversationID, nonce string) (channels.MessageID, bool, error) {
-	reply, err := c.call(ctx, PathFind, FindCall{Conversation: conv, Nonce: nonce})
-	return reply.ID, reply.Found, err
-}
-
 // Change implements Link.
-func (c *Client) Change(ctx context.Context, change Change) (channels.MessageID, error) {
-	reply, err := c.call(ctx, PathChange, change)
-	return reply.ID, err
-}
-
-// Toast implements Link.
-func (c *Client) Toast(ctx context.Context, callback, text string) error {
-	_, err := c.call(ctx, PathToast, ToastCall{Callback: callback, Text: text})
-	return err
-}
-
-// Fetch implements Link.
-func (c *Client) Fetch(ctx context.Context, id string) ([]byte, error) {
-	reply, err := c.call(ctx, PathFetch, FetchCall{ID: id})
-	return reply.Data, err
+func (c *Client) Change(ctx context.Context, change Change) (Reply, error) {
+	return c.call(ctx, PathChange, change)
 }
 
 // call makes one call on a connection of its own, so that "no connection" means

@@ -92,7 +92,7 @@ func (c *Channel) answerPresses(ctx context.Context, updates []Update, batch []c
 		}
 		m, err := decode(updates[i].Data)
 		if err == nil {
-			err = c.link.Toast(ctx, m.Callback, receipts[i].Toast)
+			_, err = c.link.Change(ctx, Change{Op: OpToast, ID: channels.MessageID(m.Callback), Text: receipts[i].Toast})
 		}
 		if err != nil {
 			c.log.DebugContext(ctx, "a press is not answered", "error", err)
@@ -102,10 +102,9 @@ func (c *Channel) answerPresses(ctx context.Context, updates []Update, batch []c
 
 // Fetch implements channels.Fetcher.
 func (c *Channel) Fetch(ctx context.Context, file channels.Attachment, w io.Writer) error {
-	data, err := c.link.Fetch(ctx, file.ID)
-	if err != nil {
-		return err
+	reply, err := c.link.Change(ctx, Change{Op: OpFetch, ID: channels.MessageID(file.ID)})
+	if err == nil {
+		_, err = w.Write(reply.Data)
 	}
-	_, err = w.Write(data)
 	return err
 }

@@ -68,10 +68,7 @@ func (c *Channel) Features(conv channels.Conversation) channels.Features {
 }
 
 // rich is what a channel can do whose Config says Rich.
-type rich struct {
-	link    Link
-	silence time.Duration
-}
+type rich struct{ of *Channel }
 
 var (
 	_ channels.Editor     = rich{}
@@ -86,48 +83,43 @@ var (
 
 // Edit implements channels.Editor.
 func (r rich) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
-	_, err := r.link.Change(ctx, Change{
+	return r.of.change(ctx, Change{
 		Op: OpEdit, Conversation: conv.ID, ID: id, Text: body.Text, Rich: body.Rich, Buttons: body.Buttons,
 	})
-	return err
 }
 
 // Draft implements channels.Drafter.
 func (r rich) Draft(ctx context.Context, id channels.MessageID, out channels.Outbound) (channels.MessageID, error) {
-	return r.link.Change(ctx, Change{
+	reply, err := r.of.link.Change(ctx, Change{
 		Op: OpDraft, Conversation: out.Conversation.ID, ID: id, ReplyTo: out.ReplyTo, Nonce: out.Nonce, Text: out.Body.Text, Rich: out.Body.Rich,
 	})
+	return reply.ID, err
 }
 
 // Delete implements channels.Deleter.
 func (r rich) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
-	_, err := r.link.Change(ctx, Change{Op: OpDelete, Conversation: conv.ID, ID: id})
-	return err
+	return r.of.change(ctx, Change{Op: OpDelete, Conversation: conv.ID, ID: id})
 }
 
 // RemoveButtons implements channels.Unbuttoner.
 func (r rich) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
-	_, err := r.link.Change(ctx, Change{Op: OpUnbutton, Conversation: conv.ID, ID: id})
-	return err
+	return r.of.change(ctx, Change{Op: OpUnbutton, Conversation: conv.ID, ID: id})
 }
 
 // Typing implements channels.Typer.
 func (r rich) Typing(ctx context.Context, conv channels.Conversation) error {
-	_, err := r.link.Change(ctx, Change{Op: OpTyping, Conversation: conv.ID})
-	return err
+	return r.of.change(ctx, Change{Op: OpTyping, Conversation: conv.ID})
 }
 
 // ShowTurn implements channels.TurnShower.
 func (r rich) ShowTurn(ctx context.Context, conv channels.Conversation, message channels.MessageID, state channels.TurnState) error {
-	_, err := r.link.Change(ctx, Change{Op: OpTurn, Conversation: conv.ID, ID: message, Text: string(state)})
-	return err
+	return r.of.change(ctx, Change{Op: OpTurn, Conversation: conv.ID, ID: message, Text: string(state)})
 }
 
 // SetCommands implements channels.Commander.
 func (r rich) SetCommands(ctx context.Context, sets []channels.CommandSet) error {
-	_, err := r.link.Change(ctx, Change{Op: OpCommands, Commands: sets})
-	return err
+	return r.of.change(ctx, Change{Op: OpCommands, Commands: sets})
 }
 
 // Silence implements channels.Pulse.
-func (r rich) Silence() time.Duration { return r.silence }
+func (r rich) Silence() time.Duration { return r.of.cfg.Silence }

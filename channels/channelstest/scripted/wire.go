@@ -16,14 +16,8 @@ type Link interface {
 	// Post shows a part in a conversation.
 	Post(ctx context.Context, post Post) (channels.MessageID, error)
 	// Change does something besides showing a new part, and returns the ID of the
-	// message it was about, if it was about one.
-	Change(ctx context.Context, change Change) (channels.MessageID, error)
-	// Find looks a part up by its nonce.
-	Find(ctx context.Context, conv channels.ConversationID, nonce string) (channels.MessageID, bool, error)
-	// Toast answers a press: it shows text, which may be empty, to who pressed.
-	Toast(ctx context.Context, callback, text string) error
-	// Fetch reads the bytes of an attachment by its ID.
-	Fetch(ctx context.Context, id string) ([]byte, error)
+	// message it was about, if it was about one, or what was asked for.
+	Change(ctx context.Context, change Change) (Reply, error)
 }
 
 // An Update is one thing the platform tells, as bytes: a Message in JSON, or
@@ -91,7 +85,10 @@ const (
 	OpTyping   Op = "typing"
 	OpCommands Op = "commands"
 	OpProbe    Op = "probe"
-	OpTurn     Op = "turn" // Text is the state
+	OpTurn     Op = "turn"  // Text is the state
+	OpFind     Op = "find"  // looks a part up by its nonce
+	OpToast    Op = "toast" // answers the press ID: Text, which may be empty, is shown to who pressed
+	OpFetch    Op = "fetch" // reads the bytes of the attachment ID
 )
 
 // A Change is something done besides showing a new part. What it means depends on Op.
@@ -100,7 +97,7 @@ type Change struct {
 	Conversation channels.ConversationID `json:"conversation,omitempty"`
 	ID           channels.MessageID      `json:"id,omitempty"`
 	ReplyTo      channels.MessageID      `json:"reply_to,omitempty"` // of a draft that is shown first
-	Nonce        string                  `json:"nonce,omitempty"`    // the same
+	Nonce        string                  `json:"nonce,omitempty"`    // the same, or of the part to find
 	Text         string                  `json:"text,omitempty"`
 	Rich         json.RawMessage         `json:"rich,omitempty"`
 	Buttons      []channels.Button       `json:"buttons,omitempty"`
@@ -117,35 +114,10 @@ type File struct {
 // The calls over a socket: POST with JSON, answered by a Reply. A connection that
 // ends without an answer leaves the outcome unknown.
 const (
-	PathPoll   = "/poll"
+	PathPoll   = "/poll" // the IDs to confirm
 	PathPost   = "/post"
-	PathFind   = "/find"
 	PathChange = "/change"
-	PathToast  = "/toast"
-	PathFetch  = "/fetch"
 )
-
-// A PollCall is the body of PathPoll.
-type PollCall struct {
-	Confirm []int64 `json:"confirm,omitempty"`
-}
-
-// A FindCall is the body of PathFind.
-type FindCall struct {
-	Conversation channels.ConversationID `json:"conversation"`
-	Nonce        string                  `json:"nonce"`
-}
-
-// A ToastCall is the body of PathToast.
-type ToastCall struct {
-	Callback string `json:"callback"`
-	Text     string `json:"text"`
-}
-
-// A FetchCall is the body of PathFetch.
-type FetchCall struct {
-	ID string `json:"id"`
-}
 
 // A Reply is the answer to every call.
 type Reply struct {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,13 +68,11 @@ func (v *Vault) Keep(sealed map[string][]byte) (changed []string) {
 func (v *Vault) keep(sealed map[string][]byte) (changed []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for name, s := range sealed {
-		if !bytes.Equal(v.kept[name], s) {
-			changed = append(changed, name)
-		}
-	}
-	for name := range v.kept {
-		if _, ok := sealed[name]; !ok {
+	names := map[string][]byte{}
+	maps.Copy(names, v.kept)
+	maps.Copy(names, sealed)
+	for name := range names {
+		if !bytes.Equal(v.kept[name], sealed[name]) {
 			changed = append(changed, name)
 		}
 	}
@@ -107,13 +106,13 @@ func (v *Vault) Seal(value secrets.Secret) ([]byte, error) {
 	v.learn(value.Reveal())
 	var sealed bytes.Buffer
 	w, err := age.Encrypt(&sealed, key.Recipient())
+	if err == nil {
+		_, err = io.WriteString(w, value.Reveal())
+	}
+	if err == nil {
+		err = w.Close()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("encrypt a secret: %w", err)
-	}
-	if _, err := io.WriteString(w, value.Reveal()); err != nil {
-		return nil, fmt.Errorf("encrypt a secret: %w", err)
-	}
-	if err := w.Close(); err != nil {
 		return nil, fmt.Errorf("encrypt a secret: %w", err)
 	}
 	return sealed.Bytes(), nil
@@ -189,15 +188,15 @@ func (v *Vault) create() (string, error) {
 		return "", fmt.Errorf("make the key of the secrets: %w", err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(v.path), KeyFile+".*") // mode 0600
-	if err != nil {
-		return "", fmt.Errorf("make the key of the secrets: %w", err)
+	if err == nil {
+		defer os.Remove(f.Name())
+		_, err = f.WriteString(key.String() + "\n")
+		err = errors.Join(err, f.Sync(), f.Close())
 	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(key.String() + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", fmt.Errorf("make the key of the secrets: %w", err)
+	if err == nil {
+		err = os.Link(f.Name(), v.path)
 	}
-	if err := os.Link(f.Name(), v.path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("make the key of the secrets: %w", err)
 	}
 	return v.read()

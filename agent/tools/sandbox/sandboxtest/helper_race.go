@@ -10,7 +10,7 @@ import (
 )
 
 // fastHelper lets the commands of tests have a helper without the race detector: what runs
-// beside each other is in the program that asks for them.
+// side by side is in the program that asks for them.
 func fastHelper(path *string) (remove func()) {
 	dir, err := os.MkdirTemp("", "helper-")
 	if err == nil {

@@ -23,14 +23,8 @@ type leaf struct {
 	ticks map[int]int // where the last run of so many backticks begins; nil: not needed yet
 }
 
-var leafKey = parser.NewContextKey()
-
 func leafOf(n ast.Node, pc parser.Context) *leaf {
-	l, _ := pc.Get(leafKey).(*leaf)
-	if l == nil {
-		l = &leaf{}
-		pc.Set(leafKey, l)
-	}
+	l := &readingOf(pc).leaf
 	if l.node != n {
 		size := 1
 		if lines := n.Lines(); lines.Len() > 0 {
@@ -69,7 +63,9 @@ func (l links) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node
 		return nil
 	}
 	n := marks{l.InlineParser, 1}.Parse(parent, r, pc)
-	countLink(n, pc)
+	if beginsAddress(destination(n, r.Source())) {
+		readingOf(pc).links++
+	}
 	return n
 }
 
@@ -87,7 +83,7 @@ type bareLinks struct{ parser.InlineParser }
 func (b bareLinks) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	line, _ := r.PeekLine()
 	here := beginsAddress(line)
-	if f, _ := pc.Get(foundKey).(found); !here && !f.mail && !beginsAddress(line[1:]) {
+	if !here && !readingOf(pc).mail && !beginsAddress(line[1:]) {
 		return nil
 	}
 	if c := line[0]; c != '(' && !util.IsSpace(c) && !util.IsSpaceRune(r.PrecendingCharacter()) {

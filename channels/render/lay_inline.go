@@ -31,9 +31,9 @@ func (l *layout) inline(parent ast.Node) {
 		case *ast.CodeSpan:
 			l.codeSpan(n)
 		case *ast.Link:
-			l.link(n, n.Destination, n.Reference != nil)
+			l.link(n, n.Destination, n.Reference != nil, false)
 		case *ast.Image:
-			l.image(n)
+			l.link(n, n.Destination, n.Reference != nil, true)
 		case *ast.AutoLink:
 			l.autoLink(n)
 		case *ast.RawHTML:
@@ -68,10 +68,22 @@ func (l *layout) codeSpan(n *ast.CodeSpan) {
 	})
 }
 
+// linkTo is a link to an address, or nowhere where the platform can have none to it.
+func (l *layout) linkTo(address string) Span {
+	s := Span{Kind: Link}
+	if l.style.Link != nil && l.style.Link(address) {
+		s.Value = address
+	}
+	return s
+}
+
 // link writes a link, or its text with the address behind it in parentheses where
 // there can be no link, or the address alone when the text says no more. An
 // attachment's is a place on no platform and never shown.
-func (l *layout) link(n ast.Node, destination []byte, reference bool) {
+//
+// Of an image, unless it stands in a link, it writes the text and behind it a link that shows
+// the address: nothing is fetched to show it, and who opens it sees what goes out in it.
+func (l *layout) link(n ast.Node, destination []byte, reference, image bool) {
 	if id, ok := attachment(destination); ok {
 		l.attached(n, id)
 		return
@@ -81,46 +93,27 @@ func (l *layout) link(n ast.Node, destination []byte, reference bool) {
 		return
 	}
 	address := harmless(unescape(nil, destination))
-	s := Span{Kind: Link}
-	if l.style.Link != nil && l.style.Link(address) {
-		s.Value = address
+	s := l.linkTo(address)
+	if image && l.on[Link] == 0 {
+		text := l.label(n)
+		if text {
+			l.write([]byte(" ("))
+		}
+		l.in(s, func() { l.write([]byte(address)) })
+		if text {
+			l.write([]byte(")"))
+		}
+		return
 	}
 	l.in(s, func() {
 		switch before := len(l.buf); {
 		case !l.label(n):
 			l.write([]byte(address))
-		case s.Value != "" || l.says(before, address):
+		case s.Value != "" || says(l.buf[before:], address):
 		default:
 			l.write([]byte(" (" + address + ")"))
 		}
 	})
-}
-
-// image writes the text of an image and behind it a link that shows its address: nothing is
-// fetched to show it, and who opens it sees what goes out in it. Within a link it is its text.
-func (l *layout) image(n *ast.Image) {
-	reference := n.Reference != nil
-	if _, ok := attachment(n.Destination); ok || l.on[Link] > 0 {
-		l.link(n, n.Destination, reference)
-		return
-	}
-	if len(n.Destination) == 0 || reference && !l.show(n.Destination) {
-		l.inline(n)
-		return
-	}
-	address := harmless(unescape(nil, n.Destination))
-	s := Span{Kind: Link}
-	if l.style.Link != nil && l.style.Link(address) {
-		s.Value = address
-	}
-	text := l.label(n)
-	if text {
-		l.write([]byte(" ("))
-	}
-	l.in(s, func() { l.write([]byte(address)) })
-	if text {
-		l.write([]byte(")"))
-	}
 }
 
 // label writes the text of a link, and says whether there is any.
@@ -130,10 +123,10 @@ func (l *layout) label(n ast.Node) bool {
 	return len(l.buf) > before
 }
 
-// says whether what was written since before is the address itself.
-func (l *layout) says(before int, address string) bool {
-	label := bytes.TrimLeft(l.buf[before:], blank)
-	return string(label) == strings.TrimPrefix(address, "mailto:") || string(label) == address
+// says whether a label is the address itself.
+func says(label []byte, address string) bool {
+	text := strings.TrimLeft(string(label), blank)
+	return text == address || text == strings.TrimPrefix(address, "mailto:")
 }
 
 // show says whether the address of a definition is written here. One that stands
@@ -173,11 +166,7 @@ func (l *layout) autoLink(n *ast.AutoLink) {
 		l.attached(n, id)
 		return
 	}
-	s := Span{Kind: Link}
-	if address := harmless(n.URL(l.source)); l.style.Link != nil && l.style.Link(address) {
-		s.Value = address
-	}
-	l.in(s, func() { l.write(n.Label(l.source)) })
+	l.in(l.linkTo(harmless(n.URL(l.source))), func() { l.write(n.Label(l.source)) })
 }
 
 // tagFiller takes out what "<br>" may be written with.

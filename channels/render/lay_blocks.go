@@ -87,7 +87,7 @@ func (l *layout) list(n *ast.List) {
 
 // task says whether item is a task, and whether that is done.
 func task(item ast.Node) (done, ok bool) {
-	if item.FirstChild() == nil || item.FirstChild().FirstChild() == nil {
+	if item.FirstChild() == nil {
 		return false, false
 	}
 	box, ok := item.FirstChild().FirstChild().(*extast.TaskCheckBox)
@@ -103,7 +103,7 @@ func (l *layout) heading(n *ast.Heading) {
 	l.leave(false)
 	l.oneLine = false
 	rule := map[int]string{1: "=", 2: "-"}[n.Level]
-	if !shown || !l.style.Underline || rule == "" {
+	if !shown || !l.style.plain || rule == "" {
 		return
 	}
 	at := l.spans[start].Start
@@ -114,7 +114,7 @@ func (l *layout) heading(n *ast.Heading) {
 		}
 	}
 	l.apart(1)
-	l.write(bytes.Repeat([]byte(rule), min(width(l.cellText(title)), underlineWidth)))
+	l.write(bytes.Repeat([]byte(rule), min(Width(l.cellText(title)), underlineWidth)))
 }
 
 // code writes a block of code without the blank lines around it. What cannot be the

@@ -82,7 +82,7 @@ func TestClientGivesUp(t *testing.T) {
 	e := newEngine(t, echo)
 	e.away.Store(true)
 	c := newClient(e.client, Options{Session: "s", Person: "ada"})
-	c.link.patience = 150 * time.Millisecond
+	c.connection.patience = 150 * time.Millisecond
 	_, err := c.post(t.Context(), "a")
 	if !errors.Is(err, ErrNoEngine) {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestClientGivesUp(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	c.link.works() // one success, and it is patient again
+	c.connection.works() // one success, and it is patient again
 	e.away.Store(false)
 	if _, err := c.post(t.Context(), "b"); err != nil {
 		t.Error(err)
@@ -112,7 +112,7 @@ func TestClientTakesARefusalForAnAnswer(t *testing.T) {
 func TestLostLinkIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	var told []string
-	l := &link{} // without patience
+	l := &connection{} // without patience
 	l.notify(func(text string) { told = append(told, text) })
 	l.works()
 	for range 2 {

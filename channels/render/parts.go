@@ -9,6 +9,22 @@ import (
 	"switchboard/channels"
 )
 
+// Parts renders a document as plain text in parts that f accepts, at least one.
+// Markdown that shows nothing (a link definition alone) is sent as it is written,
+// because a platform refuses an empty message.
+func (d *Document) Parts(f channels.Features) []channels.Body {
+	t := d.Lay(&plainStyle)
+	if strings.TrimSpace(t.Text) == "" && len(t.Spans) == 0 {
+		t = d.mask.apply(Text{Text: strings.TrimSpace(string(d.source))})
+	}
+	var p plainer
+	var bodies []channels.Body
+	for _, piece := range t.Split(f.MaxText, func(t Text) int { return f.Len(p.text(t)) }) {
+		bodies = append(bodies, channels.Body{Text: p.text(piece)})
+	}
+	return bodies
+}
+
 // Bodies renders d as style lays it out, in parts of at most limit in the unit of gauge, at
 // least one. body is what gauge wrote since its Reset; ok is false where there is nothing to
 // see, and then it is left out.

@@ -20,8 +20,8 @@ const (
 	retryMost  = time.Second
 )
 
-// link knows whether an engine can be reached, for all calls of a client together.
-type link struct {
+// connection knows whether an engine can be reached, for all calls of a client together.
+type connection struct {
 	patience time.Duration
 
 	mu   sync.Mutex
@@ -30,42 +30,42 @@ type link struct {
 }
 
 // notify sets who is told from now on.
-func (l *link) notify(tell func(text string)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tell = tell
+func (c *connection) notify(tell func(text string)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tell = tell
 }
 
 // failed notes that a call or a stream broke, and says whether to give up.
-func (l *link) failed() (giveUp bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.lost.IsZero() {
-		l.lost = time.Now()
-		l.say("connection to the engine lost, reconnecting…")
+func (c *connection) failed() (giveUp bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lost.IsZero() {
+		c.lost = time.Now()
+		c.say("connection to the engine lost, reconnecting…")
 		return false
 	}
-	return time.Since(l.lost) >= l.patience
+	return time.Since(c.lost) >= c.patience
 }
 
 // works notes that an engine answered.
-func (l *link) works() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.lost.IsZero() {
-		l.lost = time.Time{}
-		l.say("connected again")
+func (c *connection) works() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.lost.IsZero() {
+		c.lost = time.Time{}
+		c.say("connected again")
 	}
 }
 
-func (l *link) down() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.lost.IsZero()
+func (c *connection) down() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.lost.IsZero()
 }
 
-func (l *link) say(text string) {
-	if l.tell != nil {
-		l.tell(text)
+func (c *connection) say(text string) {
+	if c.tell != nil {
+		c.tell(text)
 	}
 }

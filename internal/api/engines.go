@@ -54,9 +54,6 @@ func eachEngine(ctx context.Context, dataDir string, use func(engineConn)) error
 	return nil
 }
 
-// well says whether the engine does its work: one that hangs takes connections still.
-func (c engineConn) well(ctx context.Context) bool { return c.err == nil && answers(ctx, c) }
-
 // close closes the connection, if there is one.
 func (c engineConn) close() {
 	if c.err == nil {
@@ -99,26 +96,29 @@ func Dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	}
 }
 
-// answers says whether the engine at the other end does its work: one that hangs takes
-// connections still. The connection is as good as new afterwards.
-func answers(ctx context.Context, conn net.Conn) bool {
+// well says whether the engine does its work: one that hangs takes connections still. The
+// connection is as good as new afterwards.
+func (c engineConn) well(ctx context.Context) bool {
+	if c.err != nil {
+		return false
+	}
 	deadline := time.Now().Add(aliveWait)
 	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
 		deadline = end
 	}
-	if err := conn.SetDeadline(deadline); err != nil {
+	if err := c.SetDeadline(deadline); err != nil {
 		return false
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
-	if _, err := io.WriteString(conn, "GET "+AlivePath+" HTTP/1.1\r\nHost: engine\r\n\r\n"); err != nil {
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })()
+	if _, err := io.WriteString(c, "GET "+AlivePath+" HTTP/1.1\r\nHost: engine\r\n\r\n"); err != nil {
 		return false
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		return false
 	}
 	_, err = io.Copy(io.Discard, resp.Body)
-	return err == nil && resp.StatusCode == http.StatusOK && resp.Body.Close() == nil && conn.SetDeadline(time.Time{}) == nil
+	return err == nil && resp.StatusCode == http.StatusOK && resp.Body.Close() == nil && c.SetDeadline(time.Time{}) == nil
 }
 
 // Ask asks the engine that runs, and starts none. ErrNoEngine: there is none.
@@ -186,8 +186,7 @@ func Alive(ctx context.Context, dataDir string) error {
 	)
 	err := eachEngine(ctx, dataDir, func(c engineConn) {
 		defer c.close()
-		here := c.err == nil && isHere(c.Conn)
-		well := c.err == nil && answers(ctx, c)
+		here, well := c.err == nil && isHere(c.Conn), c.well(ctx)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {

@@ -31,7 +31,7 @@ type word struct {
 type reading struct {
 	dialect  syntax.LangVariant
 	commands [][]word
-	unclear  string // why it cannot be judged; empty: it can
+	unknown  string // why it cannot be judged; empty: it can
 	destroys string // what it would destroy; empty: nothing that is known
 	hides    bool   // a comment ends in a backslash
 	computes bool   // bash may run what the value of a variable or an index says
@@ -48,9 +48,9 @@ func (r *reading) hide() {
 	r.cannot("a comment in it ends in a backslash, which may hide the next line")
 }
 
-func (r *reading) cannot(why string) { r.unclear = cmp.Or(r.unclear, why) }
+func (r *reading) cannot(why string) { r.unknown = cmp.Or(r.unknown, why) }
 
-// line reads a whole line. What the parser cannot bear is unclear, never allowed.
+// line reads a whole line. What the parser cannot bear is unknown, never allowed.
 func (r *reading) line(text string) {
 	defer func() {
 		if recover() != nil {
@@ -175,12 +175,17 @@ func (r *reading) command(words []word) {
 		r.cannot("the name of a command is known only while it runs")
 	}
 	for _, w := range words {
-		if strings.Contains(w.text, "$(") || strings.Contains(w.text, "`") {
-			r.cannot("it holds a substitution as text, which may be run later")
-		}
+		r.later(w.text)
 	}
 	r.destruction(words)
 	r.wrapped(words)
+}
+
+// later looks for what is run if a shell reads the text once more.
+func (r *reading) later(text string) {
+	if strings.Contains(text, "$(") || strings.Contains(text, "`") {
+		r.cannot("it holds a substitution as text, which may be run later")
+	}
 }
 
 // declare reads export, declare and the like. What is exported may change what programs do.
@@ -221,9 +226,7 @@ func (r *reading) assign(n *syntax.Assign) {
 	if n.Value != nil {
 		value = r.word(n.Value).text
 	}
-	if strings.Contains(value, "$(") || strings.Contains(value, "`") {
-		r.cannot("it holds a substitution as text, which may be run later")
-	}
+	r.later(value)
 	if n.Append {
 		value = r.vars[n.Name.Value] + value
 	}
@@ -256,7 +259,7 @@ func assigns(op syntax.BinAritOperator) bool {
 	return strings.HasSuffix(op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, op.String())
 }
 
-// function looks for one that starts itself again beside itself: a fork bomb.
+// function looks for one that starts itself more than once: a fork bomb.
 func (r *reading) function(n *syntax.FuncDecl) {
 	if n.Name == nil {
 		return

@@ -37,7 +37,7 @@ type growing struct {
 func (g *growing) add(e channels.SessionEvent) {
 	var d delta
 	if json.Unmarshal(e.Data, &d) != nil || d.From > 0 && (e.TurnID != g.turn || d.From > len(g.text)) {
-		return // of a text that is not known; the next one that is begun anew is whole
+		return // of a text that is not known; the next one that begins is whole
 	}
 	*g = growing{e.TurnID, g.text[:d.From] + d.Text}
 }
@@ -92,10 +92,10 @@ func (c *Channel) Stream(conv channels.ConversationID, turn int64, text string) 
 	case c.live[conv].turn == turn: // and not what the next one writes already
 		delete(c.live, conv)
 	}
-	for each := range c.followers[conv] {
-		if each.live {
+	for f := range c.feeds {
+		if f.conv == conv && f.live {
 			shown = true
-			retry.Signal(each.grown)
+			retry.Signal(f.grown)
 		}
 	}
 	return shown
@@ -108,37 +108,30 @@ func (c *Channel) growing(conv channels.ConversationID) growing {
 	return c.live[conv]
 }
 
-// A follower is a client that is sent the events of a conversation.
-type follower struct {
-	live  bool // texts that grow as well
-	wake  chan struct{}
-	grown chan struct{}
-}
-
-func newFollower(live bool) *follower {
-	return &follower{live: live, wake: make(chan struct{}, 1), grown: make(chan struct{}, 1)}
-}
-
-// A feed is what one client is sent.
+// A feed is what one client is sent of a conversation: the events after a number, up to
+// another; -1: without end.
 type feed struct {
-	c       *Channel
-	w       http.ResponseWriter
-	out     *http.ResponseController
-	conv    channels.ConversationID
-	session string
-	span
-	follower *follower
+	c        *Channel
+	w        http.ResponseWriter
+	out      *http.ResponseController
+	conv     channels.ConversationID
+	session  string
+	after    int64
+	until    int64
+	live     bool // texts that grow are sent as well
+	notified chan struct{}
+	grown    chan struct{}
 	known    growing // what the client knows of the text that grows
 	past     growing // what grew when its message came, and may still stand there
 }
 
-// run writes a span of events as they come, until ctx ends. A span with an end waits
-// for nothing.
+// run writes events as they come, until ctx ends. Up to an end it waits for nothing.
 func (f *feed) run(ctx context.Context) error {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
-	grown := f.follower.grown
+	grown := f.grown
 	var pace <-chan time.Time // set: it is too early for more of a text that grows
+page:
 	for {
 		now := f.c.growing(f.conv)
 		whole, err := f.events(ctx)
@@ -149,12 +142,17 @@ func (f *feed) run(ctx context.Context) error {
 			continue
 		}
 		for sure := true; ; sure = false {
-			// A message comes before the end of the text that grew into it. It may be there
-			// without a wake: its own engine's may overtake what we are told of the text.
-			if gone := now.text == "" && f.known.text != ""; f.woken() || gone && !sure {
-				break
+			select {
+			case <-f.notified:
+				continue page
+			default:
 			}
-			if pace == nil && f.follower.live {
+			// A message comes before the end of the text that grew into it. It may be there
+			// without a notification: its own engine's may overtake what we are told of the text.
+			if !sure && now.text == "" && f.known.text != "" {
+				continue page
+			}
+			if pace == nil && f.live {
 				wrote, err := f.delta(now)
 				if err != nil {
 					return err
@@ -163,33 +161,19 @@ func (f *feed) run(ctx context.Context) error {
 					grown, pace = nil, time.After(deltaEvery)
 				}
 			}
-			look := false
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-f.follower.wake:
-				look = true
+			case <-f.notified:
+				continue page
 			case <-poll.C:
-				look = true
+				continue page
 			case <-pace:
-				grown, pace = f.follower.grown, nil
+				grown, pace = f.grown, nil
 			case <-grown:
-			}
-			if look {
-				break
 			}
 			now = f.c.growing(f.conv)
 		}
-	}
-}
-
-// woken says whether there may be events.
-func (f *feed) woken() bool {
-	select {
-	case <-f.follower.wake:
-		return true
-	default:
-		return false
 	}
 }
 

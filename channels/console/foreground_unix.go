@@ -16,11 +16,7 @@ import (
 //
 // Source: POSIX, "Terminal Access Control".
 func InForeground(stream any) bool {
-	device, ok := stream.(interface{ Fd() uintptr })
-	if !ok {
-		return true
-	}
-	group, err := unix.IoctlGetInt(int(device.Fd()), unix.TIOCGPGRP)
+	group, err := unix.IoctlGetInt(descriptor(stream), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp()
 }
 

@@ -2,9 +2,9 @@ package render
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/util"
 )
 
@@ -59,32 +59,18 @@ func beginsAddress(line []byte) bool {
 	if len(line) == 0 || line[0] != 'h' && line[0] != 'f' && line[0] != 'w' {
 		return false
 	}
-	for _, begin := range begins {
-		if bytes.HasPrefix(line, begin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(begins, func(begin []byte) bool { return bytes.HasPrefix(line, begin) })
 }
 
-// foundKey is what a text may have.
-var foundKey = parser.NewContextKey()
-
-var linksKey = parser.NewContextKey()
-
-// countLink counts a link whose target is an address of the Web, written in the text.
-func countLink(n ast.Node, pc parser.Context) {
-	var target []byte
+// destination is where a link or image leads; nil: n is none.
+func destination(n ast.Node, source []byte) []byte {
 	switch n := n.(type) {
 	case *ast.Link:
-		target = n.Destination
+		return n.Destination
 	case *ast.Image:
-		target = n.Destination
+		return n.Destination
+	case *ast.AutoLink:
+		return n.URL(source)
 	}
-	for _, begin := range begins {
-		if links, ok := pc.Get(linksKey).(*int); ok && bytes.HasPrefix(target, begin) {
-			*links++
-			return
-		}
-	}
+	return nil
 }

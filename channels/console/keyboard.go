@@ -135,7 +135,7 @@ type typed struct {
 	err  error
 }
 
-// read hands over what is typed, until ctx or the input ends. Of an input that is no
+// read delivers what is typed, until ctx or the input ends. Of an input that is no
 // device it can only give up between two reads.
 func read(ctx context.Context, in io.Reader, inputs chan<- typed) {
 	await, done, err := readable(ctx, in)

@@ -51,10 +51,6 @@ type messageLine struct {
 	Outcome string `json:"outcome,omitempty"`
 }
 
-func newPipe(c *client, o Options, seen *seen) *pipe {
-	return &pipe{client: c, o: o, progress: newProgress(false), seen: seen, whole: true}
-}
-
 // keep keeps a message for those who listen for later ones: they are to have it too where it came before
 // the last answer, or before this process listened.
 func (p *pipe) keep(e channels.SessionEvent) bool {
@@ -122,7 +118,7 @@ func (p *pipe) run(ctx context.Context, events <-chan channels.SessionEvent, los
 				return err
 			}
 		case <-p.timeout:
-			if p.client.link.down() { // the answer may be there, and cannot come
+			if p.client.connection.down() { // the answer may be there, and cannot come
 				p.timeout = time.After(answerWait)
 				continue
 			}
@@ -319,18 +315,14 @@ func (p *pipe) message(e channels.SessionEvent) error {
 		return err
 	}
 	p.progress.lines(e) // it learns that the turn spoke
-	said := newSpoken(e)
+	p.held = newSpoken(e)
 	switch {
 	case e.TurnID == 0:
-		if err := p.write(said); err != nil {
-			return err
-		}
 		return p.done(eventData{})
-	case said.Notice || p.o.JSON:
-		p.held = said
+	case p.held.Notice || p.o.JSON:
 		return nil
 	}
-	return p.write(said)
+	return p.flush()
 }
 
 // flush lets go of a held message: it was not the last word.
@@ -367,16 +359,14 @@ func newSpoken(e channels.SessionEvent) *messageLine {
 }
 
 func (p *pipe) write(said *messageLine) error {
-	if !p.o.JSON {
-		_, err := fmt.Fprintln(p.o.Out, show(said.Text))
-		return wrote(err)
+	var err error
+	if p.o.JSON {
+		encoder := json.NewEncoder(p.o.Out)
+		encoder.SetEscapeHTML(false)
+		err = encoder.Encode(said)
+	} else {
+		_, err = fmt.Fprintln(p.o.Out, show(said.Text))
 	}
-	encoder := json.NewEncoder(p.o.Out)
-	encoder.SetEscapeHTML(false)
-	return wrote(encoder.Encode(said))
-}
-
-func wrote(err error) error {
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}

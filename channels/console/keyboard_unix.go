@@ -14,17 +14,13 @@ import (
 )
 
 // canStop says whether read of in ends with its context, and not only with the next key.
-func canStop(in io.Reader) bool {
-	_, device := in.(interface{ Fd() uintptr })
-	return device
-}
+func canStop(in io.Reader) bool { return descriptor(in) >= 0 }
 
 // readable returns a function that waits until in can be read without blocking and is
 // ours to read, and is false once ctx has ended: a key that is pressed later is for the
 // next program. done releases what that takes.
 func readable(ctx context.Context, in io.Reader) (await func() bool, done func(), err error) {
-	device, ok := in.(interface{ Fd() uintptr })
-	if !ok {
+	if !canStop(in) {
 		return func() bool { return ctx.Err() == nil }, func() {}, nil
 	}
 	ended, end, err := os.Pipe()
@@ -33,13 +29,13 @@ func readable(ctx context.Context, in io.Reader) (await func() bool, done func()
 	}
 	stop := context.AfterFunc(ctx, func() { _ = end.Close() }) // which the poll below sees
 	watched := []unix.PollFd{
-		{Fd: int32(device.Fd()), Events: unix.POLLIN}, //nolint:gosec // a descriptor is small
-		{Fd: int32(ended.Fd()), Events: unix.POLLIN},  //nolint:gosec // a descriptor is small
+		{Fd: int32(descriptor(in)), Events: unix.POLLIN}, //nolint:gosec // a descriptor is small
+		{Fd: int32(ended.Fd()), Events: unix.POLLIN},     //nolint:gosec // a descriptor is small
 	}
 	await = func() bool {
 		for ctx.Err() == nil {
 			if !InForeground(in) { // what is typed is for another job
-				_, _ = unix.Poll(watched[1:], int(lookEvery/time.Millisecond))
+				_, _ = unix.Poll(watched[1:], int(checkEvery/time.Millisecond))
 				continue
 			}
 			_, err := unix.Poll(watched, -1)

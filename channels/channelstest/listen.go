@@ -53,29 +53,15 @@ func (s *Server) start() error {
 	}
 	s.address = listener.Addr().String()
 	mux := http.NewServeMux()
-	handle(mux, scripted.PathPoll, func(ctx context.Context, call scripted.PollCall) (reply scripted.Reply, err error) {
-		reply.Updates, err = s.platform.Poll(ctx, call.Confirm)
+	handle(mux, scripted.PathPoll, func(ctx context.Context, confirm []int64) (reply scripted.Reply, err error) {
+		reply.Updates, err = s.platform.Poll(ctx, confirm)
 		return reply, err
 	})
 	handle(mux, scripted.PathPost, func(ctx context.Context, call scripted.Post) (reply scripted.Reply, err error) {
 		reply.ID, err = s.platform.Post(ctx, call)
 		return reply, err
 	})
-	handle(mux, scripted.PathFind, func(ctx context.Context, call scripted.FindCall) (reply scripted.Reply, err error) {
-		reply.ID, reply.Found, err = s.platform.Find(ctx, call.Conversation, call.Nonce)
-		return reply, err
-	})
-	handle(mux, scripted.PathChange, func(ctx context.Context, call scripted.Change) (reply scripted.Reply, err error) {
-		reply.ID, err = s.platform.Change(ctx, call)
-		return reply, err
-	})
-	handle(mux, scripted.PathToast, func(ctx context.Context, call scripted.ToastCall) (scripted.Reply, error) {
-		return scripted.Reply{}, s.platform.Toast(ctx, call.Callback, call.Text)
-	})
-	handle(mux, scripted.PathFetch, func(ctx context.Context, call scripted.FetchCall) (reply scripted.Reply, err error) {
-		reply.Data, err = s.platform.Fetch(ctx, call.ID)
-		return reply, err
-	})
+	handle(mux, scripted.PathChange, s.platform.Change)
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		defer s.calls.Done()

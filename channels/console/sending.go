@@ -19,11 +19,9 @@ const (
 
 // posted is what became of a message.
 type posted struct {
-	text    string
-	waiting bool // it is not taken yet; what becomes of it follows
-	late    bool // that was said
-	got     receipt
-	err     error
+	text string
+	got  receipt
+	err  error
 }
 
 // post sends what was written, in order, until ctx ends.
@@ -33,31 +31,10 @@ func (t *terminal) post(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case text := <-t.outbox:
-			t.postOne(ctx, text)
+			got, err := t.client.post(ctx, text)
+			give(ctx, t.sent, posted{text, got, err})
 		}
 	}
-}
-
-// postOne sends a message. The disk may be full or the database away for long: that it
-// is not taken is said, and that it is.
-func (t *terminal) postOne(ctx context.Context, text string) {
-	done := make(chan posted, 1)
-	go func() {
-		got, err := t.client.post(ctx, text)
-		done <- posted{text: text, got: got, err: err}
-	}()
-	soon := time.NewTimer(takenWait)
-	defer soon.Stop()
-	select {
-	case p := <-done:
-		give(ctx, t.sent, p)
-		return
-	case <-soon.C:
-	}
-	give(ctx, t.sent, posted{waiting: true})
-	p := <-done
-	p.late = true
-	give(ctx, t.sent, p)
 }
 
 func (t *terminal) send(text string) {
@@ -65,6 +42,8 @@ func (t *terminal) send(text string) {
 	case t.outbox <- strings.ToValidUTF8(text, "\uFFFD"):
 		if t.sending++; t.stuck {
 			t.note(notTaken)
+		} else if t.sending == 1 {
+			t.tardy = time.After(takenWait)
 		}
 	default:
 		t.note("not sent: too much waits to be sent already")
@@ -74,21 +53,23 @@ func (t *terminal) send(text string) {
 // notTaken is said of a message that no engine has stored yet.
 const notTaken = "not taken yet: it cannot be stored now; I go on trying"
 
+// delayed says of the message being sent that it is not taken yet: the disk may be full or the
+// database away for long.
+func (t *terminal) delayed() {
+	t.stuck, t.tardy = true, nil
+	t.note(notTaken)
+}
+
 func (t *terminal) posted(p posted) {
-	if p.waiting {
-		if !t.stuck {
-			t.note(notTaken)
-		}
-		t.stuck = true
-		return
-	}
 	t.sending--
-	late := p.late || t.stuck // what waits behind one that is stuck was told so too
-	if t.sending == 0 {
-		t.stuck = false
-	}
-	if late && p.err == nil {
+	if t.stuck && p.err == nil { // what waits behind one that is stuck was told so too
 		t.note("taken now: " + oneLine(p.text, detailWidth/2))
+	}
+	switch t.tardy = nil; {
+	case t.sending == 0:
+		t.stuck = false
+	case !t.stuck:
+		t.tardy = time.After(takenWait)
 	}
 	got := p.got
 	switch {
@@ -110,6 +91,9 @@ func (t *terminal) leave() {
 		select {
 		case p := <-t.sent:
 			t.posted(p)
+			continue
+		case <-t.tardy:
+			t.delayed()
 			continue
 		case <-giveUp:
 			t.note("what you wrote last may not have been taken: no engine has confirmed it")
