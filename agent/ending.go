@@ -58,42 +58,22 @@ func (r *run) close(ctx context.Context, end *ending) error {
 	return r.commit(ctx, Step{Say: []Say{say}})
 }
 
-// leftRunning settles tasks that an earlier process left running.
-func (r *run) leftRunning() []TaskChange {
-	var changes []TaskChange
-	for _, plan := range r.state.Plans {
-		for _, task := range plan.Tasks {
-			if task.State != TaskRunning {
-				continue
-			}
-			change := TaskChange{Attempt: plan.Attempt, Position: task.Position, Type: task.Type, State: TaskCancelled}
-			if task.Type != TaskMsg {
-				change.State, change.Result = TaskInterrupted, interrupted(r.taint)
-			}
-			changes = append(changes, change)
-		}
-	}
-	return changes
+// unsaid says that nobody is told of an ending. What is hopeless, or would be done a second time, is not
+// tried again, so that a silent turn says it.
+func (r *run) unsaid(end *ending) bool {
+	terms := &r.turn.Terms
+	return end.state == "failed" && (terms.Quiet || terms.Silent && !r.rights.acted() && !Hopeless(end.outcome))
 }
 
-// did: a task that is no message is done, or was begun.
-func (r *run) did() bool {
-	for _, plan := range r.state.Plans {
-		for _, task := range plan.Tasks {
-			if task.Type != TaskMsg && (task.State == TaskDone || task.State == TaskInterrupted) {
-				return true
-			}
-		}
-	}
-	return false
-}
+// Hopeless says that another try of a turn that failed with this outcome would only repeat it.
+func Hopeless(outcome string) bool { return outcome == "over_limit" || outcome == "not_served" }
 
 // account tells in one line what the turn did and what it did not; empty when no
 // plan held more than messages.
-func (r *run) account() string {
+func (r *record) account() string {
 	var done, stopped, open []string
 	last := r.lastAttempt()
-	for _, plan := range r.state.Plans {
+	for _, plan := range r.Plans {
 		for _, task := range plan.Tasks {
 			switch {
 			case task.Type == TaskMsg:
@@ -122,32 +102,22 @@ func (r *run) account() string {
 	return text + "."
 }
 
-// told names a task in a line for people.
-func told(task Task) string {
-	if task.Type == TaskTool && task.Detail != "" {
-		task.Tool = nil
-		task.Detail = strings.TrimSuffix(task.Detail, ".")
-	}
-	return label(task)
-}
-
-// label names a task in a line of a prompt.
-func label(task Task) string {
-	text := task.Detail
-	if task.Type == TaskTool && task.Tool != nil {
-		text = *task.Tool + ": " + text
-	}
-	text = strings.ReplaceAll(clip(strings.Join(strings.Fields(text), " "), 80), "`", "'")
-	return "`" + text + "`"
-}
-
-// clip shortens text to about limit bytes: its beginning, a mark, its end.
-func clip(text string, limit int) string {
-	if limit < 200 {
-		if len(text) <= limit {
-			return text
+// giveUp is the honest end: what was tried, and why it failed.
+func (r *record) giveUp(outcome, why string) *ending {
+	var text strings.Builder
+	fmt.Fprintf(&text, "I did not get this done: %s\n\nWhat I tried:\n", clip(r.Plans[0].Goal, 300))
+	for _, plan := range r.Plans {
+		for _, task := range plan.Tasks {
+			if task.Review == nil {
+				continue
+			}
+			outcome := "worked"
+			if task.Review.Status != "ok" {
+				outcome = "failed: " + sentence(task.Review.Reason)
+			}
+			fmt.Fprintf(&text, "- %s %s\n", told(task.Task), outcome)
 		}
-		return strings.ToValidUTF8(text[:limit*2/3], "") + " …"
 	}
-	return tools.Shorten(text, limit*2/3, limit/3)
+	fmt.Fprintf(&text, "\nI stopped because %s.", why)
+	return &ending{state: "failed", outcome: outcome, text: text.String(), whole: true}
 }

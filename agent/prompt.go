@@ -53,17 +53,6 @@ func (p *prompt) item(text string, taint tools.Taint) {
 	p.add("- " + indent(text) + "\n")
 }
 
-// indent keeps text from looking like structure: only its first line begins at
-// the margin, and not as a heading or a fence.
-func indent(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\r", "\n")
-	text = strings.ReplaceAll(text, "\n", "\n  ")
-	if strings.HasPrefix(text, "#") || strings.HasPrefix(text, "<<<") {
-		text = "  " + text
-	}
-	return text
-}
-
 // String renders the prompt. Its fences share one boundary, made for this prompt
 // alone from 64 random bits, that stands in none of its texts.
 func (p *prompt) String() string {
@@ -147,4 +136,19 @@ const (
 type cut struct {
 	lines  int // of the conversation, the newest
 	output int // bytes of one output
+}
+
+// room is what size leaves for the user part; never 0, which means any.
+func room(size int, system string) int {
+	if size <= 0 {
+		return 0
+	}
+	return max(1, size-llm.Tokens(system))
+}
+
+func (p *prompt) faults(title string, faults []string) {
+	p.section(title)
+	for i, fault := range faults[:min(len(faults), 50)] {
+		p.linef("%d. %s", i+1, oneLine(fault))
+	}
 }

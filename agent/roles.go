@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -54,4 +55,88 @@ func loadRoles(dataDir string) (roles, error) {
 		all[role] = tidy(strings.TrimSpace(string(text))) + "\n"
 	}
 	return all, errors.Join(faults...)
+}
+
+// A Prompt tells the model of one role what to do: the built-in one, or the operator's
+// own in its place.
+type Prompt struct {
+	Role    string
+	Builtin string
+	Own     string // as it stands in Path; empty: there is none, or Empty
+	Empty   bool   // Path is a file with nothing in it, with which no engine starts
+	Path    string // of the file that replaces the built-in prompt
+}
+
+// Prompts lists the prompts of all roles, as an engine that starts now would find them in
+// dataDir.
+func Prompts(dataDir string) ([]Prompt, error) {
+	list := make([]Prompt, 0, len(allRoles))
+	for _, role := range slices.Sorted(slices.Values(allRoles)) {
+		p := Prompt{Role: role, Path: filepath.Join(dataDir, "roles", role+".md")}
+		builtin, err := builtinRoles.ReadFile("roles/" + role + ".md")
+		if err != nil {
+			return nil, fmt.Errorf("built-in prompt of the %s: %w", role, err)
+		}
+		own, err := os.ReadFile(p.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("prompt of the %s: %w", role, err)
+		}
+		p.Builtin, p.Own = string(builtin), string(own)
+		if p.Empty = err == nil && strings.TrimSpace(p.Own) == ""; p.Empty {
+			p.Own = ""
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// A PromptFault is a file among the operator's prompts that does not do what it seems to.
+type PromptFault struct {
+	Path  string
+	Text  string // what is wrong, without the path
+	Mend  string // what to do
+	Fatal bool   // no engine starts with it; otherwise nobody reads the file
+}
+
+// String is the whole of it, for people.
+func (f PromptFault) String() string { return f.Path + " " + f.Text + "; " + f.Mend }
+
+// PromptFaults lists what is wrong with the prompts in dataDir, by their paths: files that
+// are no role's, which are ignored, and empty ones. A folder that is not there is fine, and
+// so is what an editor or "prompt reset" leaves behind.
+func PromptFaults(dataDir string) ([]PromptFault, error) {
+	folder := filepath.Join(dataDir, "roles")
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("look at the prompts: %w", err)
+	}
+	var faults []PromptFault
+	for _, entry := range entries {
+		name := entry.Name()
+		f := PromptFault{Path: filepath.Join(folder, name)}
+		role, isPrompt := strings.CutSuffix(name, ".md")
+		switch {
+		case isPrompt && slices.Contains(allRoles, role):
+			if text, err := os.ReadFile(f.Path); err != nil || strings.TrimSpace(string(text)) != "" {
+				continue // one that cannot be read has an error of its own
+			}
+			f.Fatal = true
+			f.Text, f.Mend = "is empty, and nothing starts with it", "write the prompt of the "+role+" into it, or remove it to use the built-in one"
+		case leftBehind(name):
+			continue
+		default:
+			f.Text = "is no role's prompt, so nobody reads it"
+			f.Mend = "name it after its role (" + strings.Join(slices.Sorted(slices.Values(allRoles)), ", ") + ") with .md, or remove it"
+		}
+		faults = append(faults, f)
+	}
+	return faults, nil
+}
+
+// leftBehind says that a file is an editor's, or was kept of a role's by "prompt reset".
+func leftBehind(name string) bool {
+	role, _, kept := strings.Cut(name, ".md.")
+	return kept && slices.Contains(allRoles, role) || strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~")
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -32,10 +33,20 @@ func holdsSecrets(answer string) bool {
 	return false
 }
 
+// refuseSecrets ends the turn in one commit that holds nothing of the answer.
+func (w *writer) refuseSecrets(ctx context.Context, call Call) error {
+	if !w.answered(call.Step) {
+		if err := w.stage(ctx, Step{Calls: []Call{blank(call)}, Redact: w.secretsIn(call.Answer)}); err != nil {
+			return err
+		}
+	}
+	return secretsRefused()
+}
+
 // secretsIn are the credentials in a planner's answer as the person typed them,
 // the longest first, so that none leaves a rest of another. Where one does not
 // stand in what the person said as the model copied it, it is all of that.
-func (r *run) secretsIn(answer string) []string {
+func (r *record) secretsIn(answer string) []string {
 	var top map[string]any
 	var values []string
 	if json.Unmarshal([]byte(answer), &top) == nil {
@@ -47,7 +58,7 @@ func (r *run) secretsIn(answer string) []string {
 	}
 	values = slices.DeleteFunc(values, blankText)
 	said := []Incoming{r.turn.Message}
-	for _, added := range r.state.Added {
+	for _, added := range r.Added {
 		said = append(said, added.Incoming)
 	}
 	typed := func(value string) bool {

@@ -296,7 +296,7 @@ func TestStreamOfAChangedMessageIsTakenBack(t *testing.T) {
 // scan is a scanner as the agent uses it.
 func scan(t testing.TB) partial {
 	w := newWorld(t)
-	return newRun(w.agent(), w.turn, w.journal, &State{}).readyAnswer()
+	return newRun(w.agent(), w.turn, w.journal, &State{}).planner.readyAnswer()
 }
 
 func TestEscapesAreShownWhole(t *testing.T) {
@@ -345,8 +345,8 @@ func FuzzAnswerScan(f *testing.F) {
 		parsed, faults := parsePlan(plan, 20, false)
 		w := newWorld(t)
 		r := newRun(w.agent(), w.turn, w.journal, &State{})
-		valid := len(faults) == 0 && ready(parsed) && len(r.validate(parsed)) == 0 && !holdsSecrets(plan)
-		read, last := r.readyAnswer(), ""
+		valid := len(faults) == 0 && ready(parsed) && len(r.planner.validate(parsed)) == 0 && !holdsSecrets(plan)
+		read, last := r.planner.readyAnswer(), ""
 		for i := 0; ; i = min(i+1+max(0, size%7), len(plan)) {
 			got := tidy(read(plan[:i]))
 			switch {

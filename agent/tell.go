@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"switchboard/agent/tools"
 )
@@ -11,9 +13,16 @@ import (
 // workerTries is how often the worker is asked for a text that is not empty.
 const workerTries = 2
 
-// runMsg writes a msg task, once. The plan's last one ends the turn in the same
+// A teller writes what the turn says.
+type teller struct {
+	*writer
+	prompts *prompts
+	asker   *asker
+}
+
+// tell writes a msg task, once. The plan's last one ends the turn in the same
 // commit.
-func (r *run) runMsg(ctx context.Context, plan *PlanRow, i int) error {
+func (t *teller) tell(ctx context.Context, plan *PlanRow, i int) error {
 	task := &plan.Tasks[i]
 	if task.State == TaskDone {
 		return nil
@@ -23,33 +32,33 @@ func (r *run) runMsg(ctx context.Context, plan *PlanRow, i int) error {
 	if task.Answer != nil {
 		text = *task.Answer
 	} else {
-		call, err := r.write(ctx, plan, i)
+		call, err := t.write(ctx, plan, i)
 		if err != nil {
 			return err
 		}
-		if !r.answered(call.Step) {
+		if !t.answered(call.Step) {
 			step.Calls = []Call{call}
 		}
 		text = call.Answer
 	}
-	step.Tasks = change(plan, i, TaskDone, &tools.Result{End: tools.EndOK, Taint: r.taint}).Tasks
-	say := Say{Attempt: plan.Attempt, Position: i, Text: text, Choices: task.Choices, Taint: r.taint}
+	step.Tasks = change(plan, i, TaskDone, &tools.Result{End: tools.EndOK, Taint: t.taint}).Tasks
+	say := Say{Attempt: plan.Attempt, Position: i, Text: text, Choices: task.Choices, Taint: t.taint}
 	if i < len(plan.Tasks)-1 {
 		step.Say = []Say{say}
-		return r.stage(ctx, step)
+		return t.stage(ctx, step)
 	}
-	say.Final = r.reached(plan)
+	say.Final = t.reached(plan)
 	for _, task := range plan.Tasks {
 		if task.Result != nil && task.Result.End == tools.EndOK && task.Result.Code != "" {
 			say.Made = append(say.Made, task.Result.Code)
 		}
 	}
 	step.End = &End{State: "done", Outcome: "answered"}
-	if r.quiet(text) {
+	if t.quiet(text) {
 		step.End.Outcome = "quiet"
-		return r.commit(ctx, step)
+		return t.commit(ctx, step)
 	}
-	if late := r.turn.Terms.Late; late != "" {
+	if late := t.turn.Terms.Late; late != "" {
 		say.Text += "\n\n" + late
 	}
 	step.Say = []Say{say}
@@ -59,21 +68,21 @@ func (r *run) runMsg(ctx context.Context, plan *PlanRow, i int) error {
 	case !say.Final:
 		step.End.Outcome = "not_reached"
 	}
-	return r.commit(ctx, step)
+	return t.commit(ctx, step)
 }
 
 // write has the worker write a msg. Its answer is the caller's to commit,
 // together with the message.
-func (r *run) write(ctx context.Context, plan *PlanRow, i int) (Call, error) {
+func (t *teller) write(ctx context.Context, plan *PlanRow, i int) (Call, error) {
 	if plan.Tasks[i].State == TaskPending {
-		if err := r.stage(ctx, change(plan, i, TaskRunning, nil)); err != nil {
+		if err := t.stage(ctx, change(plan, i, TaskRunning, nil)); err != nil {
 			return Call{}, err
 		}
 	}
 	for try := 1; try <= workerTries; try++ {
-		call, err := r.ask(ctx, question{
-			step: fmt.Sprintf("worker.%d.%d.%d", plan.Attempt, i, try), role: roleWorker, model: r.modelOf(roleWorker),
-			prompt:  func(size int) (string, string) { return r.workerPrompt(plan, i, size) },
+		call, err := t.asker.ask(ctx, question{
+			step: fmt.Sprintf("worker.%d.%d.%d", plan.Attempt, i, try), role: roleWorker, model: t.modelOf[roleWorker],
+			prompt:  func(size int) (string, string) { return t.prompts.workerPrompt(plan, i, size) },
 			partial: asWritten,
 		})
 		if err != nil {
@@ -83,10 +92,10 @@ func (r *run) write(ctx context.Context, plan *PlanRow, i int) (Call, error) {
 			return call, nil
 		}
 		call.Refused = "the answer is empty"
-		if err := r.record(ctx, call, false); err != nil {
+		if err := t.keep(ctx, call, false); err != nil {
 			return Call{}, err
 		}
-		if err := r.halted(ctx); err != nil {
+		if err := t.halted(ctx); err != nil {
 			return Call{}, err
 		}
 	}
@@ -96,18 +105,12 @@ func (r *run) write(ctx context.Context, plan *PlanRow, i int) (Call, error) {
 	}
 }
 
-// reached says that the plan shows its goal reached: every reviewed task passed.
-// After a failure, words alone show nothing: they tell of it, or ask.
-func (r *run) reached(plan *PlanRow) bool {
-	reviewed := 0
-	for _, task := range plan.Tasks {
-		if task.Type == TaskMsg {
-			continue
-		}
-		if task.Review == nil || task.Review.Status != "ok" {
-			return false
-		}
-		reviewed++
-	}
-	return len(r.reasons()) == 0 || reviewed > 0
+// quiet says that an answer has nothing to say, and is not sent: however that is written, and
+// whatever stands behind it.
+func (t *teller) quiet(text string) bool {
+	return t.turn.Terms.Quiet && nothingToSay().MatchString(text)
 }
+
+var nothingToSay = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^[^\pL\pN]*nothing[\s_-]*to[\s_-]*say([^\pL\pN]|$)`)
+})

@@ -401,3 +401,16 @@ type End struct {
 	Wait    time.Duration // queued: how long it is not run
 	Timed   bool          // queued: Wait is part of its timeout
 }
+
+// A Former is a turn whose work is to be done again: it ended, and the person asked for
+// another try.
+type Former struct {
+	AskedAt time.Time
+	State   string // done | failed | cancelled
+	Outcome string
+	Plans   []PlanRow // with what became of their tasks
+}
+
+// CodeDoneBefore is the code of a result that was not brought about again: the task was
+// done by the turn that this one retries, and its result is the recorded one.
+const CodeDoneBefore = "done_before"

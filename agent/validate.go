@@ -12,8 +12,8 @@ import (
 
 // validate checks a plan of the right shape against the rules; a sentence a
 // fault, each naming the task and the field.
-func (r *run) validate(plan Plan) []string {
-	v := &validation{run: r}
+func (p *planner) validate(plan Plan) []string {
+	v := &validation{planner: p}
 	if len(plan.Tasks) == 0 {
 		return []string{"field tasks: the list is empty; a plan has at least one task"}
 	}
@@ -28,7 +28,7 @@ func (r *run) validate(plan Plan) []string {
 		case TaskExec:
 			v.expected(task)
 			v.only(task, TaskExec)
-			v.permitted("type", tools.ExecName, r.execEffect(), task.Detail)
+			v.permitted("type", tools.ExecName, p.rights.execEffect(), task.Detail)
 		case TaskTool:
 			v.expected(task)
 			v.only(task, TaskTool)
@@ -50,7 +50,7 @@ func (r *run) validate(plan Plan) []string {
 
 // A validation collects the faults of one plan.
 type validation struct {
-	*run
+	*planner
 	task   int // from 1
 	faults []string
 }
@@ -160,7 +160,7 @@ func (v *validation) tool(task Task) {
 		v.fault("tool", "missing; name a permitted tool")
 		return
 	}
-	tool, ok := v.toolbox.Get(*task.Tool)
+	tool, ok := v.rights.toolbox.Get(*task.Tool)
 	if !ok {
 		v.fault("tool", "there is no tool %q", clip(*task.Tool, 60))
 		return
@@ -169,46 +169,13 @@ func (v *validation) tool(task Task) {
 	if task.Args == nil {
 		return
 	}
-	if err := v.toolbox.Check(tool.Name, json.RawMessage(*task.Args)); err != nil {
+	if err := v.rights.toolbox.Check(tool.Name, json.RawMessage(*task.Args)); err != nil {
 		v.fault("args", "%s", clip(err.Error(), 400))
 	}
 }
 
 func (v *validation) permitted(field, name string, effect tools.Effect, command string) {
-	if d := v.decide(tools.Question{Tool: name, Effect: effect, Command: command}); d.Verdict == tools.Refuse {
+	if d := v.rights.decide(tools.Question{Tool: name, Effect: effect, Command: command}); d.Verdict == tools.Refuse {
 		v.fault(field, "%s is not permitted here by the rule %s: %s", name, d.Rule, d.Reason)
 	}
-}
-
-// decide asks the policy gate about a tool, or a command, for the turn as it is now. What
-// is neither allowed nor asked for is refused.
-func (r *run) decide(q tools.Question) tools.Decision {
-	q.Person, q.Channel, q.Direct, q.Mode = r.turn.Person.Name, r.turn.Place.Channel, r.turn.Place.Direct, r.turn.Session.Mode
-	q.Taint = r.taintOf(q)
-	if q.Sends != "" || len(q.Keeps) > 0 {
-		q.Words = r.ownWords()
-	}
-	d := r.narrowed(q, r.gate.Decide(q))
-	if d.Verdict != tools.Allow && d.Verdict != tools.Ask {
-		d.Verdict = tools.Refuse
-	}
-	return d
-}
-
-// taintOf is the taint that counts for a tool: the turn's, and for an unconfined command,
-// which may run any file there, the workspace's.
-func (r *run) taintOf(q tools.Question) tools.Taint {
-	if q.Tool == tools.ExecName && q.Effect == tools.EffectOutside && r.turn.Workspace != "" {
-		return r.taint.Join(tools.WorkspaceTaint(r.turn.Workspace))
-	}
-	return r.taint
-}
-
-// execEffect is what a command may change: the workspace, or with the confinement
-// lifted anything.
-func (r *run) execEffect() tools.Effect {
-	if r.turn.Person.Role == "admin" && (r.cfg.AdminUnconfined || r.cfg.Sandbox == "off") {
-		return tools.EffectOutside
-	}
-	return tools.EffectWrite
 }

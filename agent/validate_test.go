@@ -32,7 +32,7 @@ func newRunFor(w *world) *run {
 func faultsOf(r *run, answer string) (Plan, []string) {
 	plan, faults := parsePlan(answer, r.cfg.MaxPlanTasks, r.cfg.Lenient)
 	if len(faults) == 0 {
-		faults = r.validate(plan)
+		faults = r.planner.validate(plan)
 	}
 	return plan, faults
 }
@@ -330,7 +330,7 @@ func FuzzPlan(f *testing.F) {
 		r.cfg.Lenient = lenient
 		plan, faults := parsePlan(answer, r.cfg.MaxPlanTasks, lenient)
 		if len(faults) == 0 {
-			faults = r.validate(plan)
+			faults = r.planner.validate(plan)
 		}
 		if len(faults) > 0 {
 			return

@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"switchboard/agent/tools"
+)
+
+// contextTaint is the taint of what the planner reads: its plan derives from it.
+func (r *record) contextTaint() tools.Taint {
+	taint := incomingTaint(r.turn.Message)
+	for _, added := range r.Added {
+		taint = taint.Join(incomingTaint(added.Incoming))
+	}
+	if r.turn.Session.Summary != "" {
+		taint = taint.Join(r.turn.Session.SummaryTaint)
+	}
+	for _, fact := range r.Facts {
+		taint = taint.Join(fact.Taint)
+	}
+	for _, question := range r.Questions {
+		taint = taint.Join(question.Taint)
+	}
+	for i := range r.Recent {
+		line := &r.Recent[i]
+		taint = taint.Join(lineTaint(line, r.turn.Person.Name))
+		if len(line.Attachments) > 0 { // their names are outside text
+			taint = taint.Join("file")
+		}
+	}
+	return taint
+}
+
+// incomingTaint is the taint of what a message brings along.
+func incomingTaint(m Incoming) tools.Taint {
+	taint := m.Taint
+	if m.Quote != "" {
+		taint = taint.Join("quote")
+	}
+	if len(m.Passed) > 0 {
+		taint = taint.Join("forwarded")
+	}
+	if len(m.Attachments) > 0 {
+		taint = taint.Join("file")
+	}
+	return taint
+}
+
+// lineTaint is the taint of a line for the turn's person: what others wrote, names
+// included, and what they were answered is outside text.
+func lineTaint(line *Line, person string) tools.Taint {
+	taint := line.Taint
+	if line.Bot && line.To != "" && line.To != person || !line.Bot && line.Author != person {
+		taint = taint.Join(tools.Others)
+	}
+	if line.ForwardedFrom != "" {
+		taint = taint.Join("forwarded")
+	}
+	return taint
+}
+
+// formerTaint is the taint of what earlier turns brought, which the planner reads.
+func formerTaint(former []Former) (taint tools.Taint) {
+	for _, f := range former {
+		for _, plan := range f.Plans {
+			for _, task := range plan.Tasks {
+				if task.Result != nil {
+					taint = taint.Join(task.Result.Taint)
+				}
+				if task.Review != nil {
+					taint = taint.Join(task.Review.Taint)
+				}
+			}
+		}
+	}
+	return taint
+}
+
+// A spoken is one message of the turn as it reads now.
+type turnMessage struct {
+	Incoming
+	former []Incoming // what it was before it was edited, oldest first
+}
+
+// is says that id names the message, or what it was.
+func (s turnMessage) is(id int64) bool {
+	return s.ID == id || slices.ContainsFunc(s.former, func(m Incoming) bool { return m.ID == id })
+}
+
+// messages is what the person said as far as that attempt heeds it: the turn's
+// message first, then what was added.
+func (r *record) messages(attempt int) []turnMessage {
+	list := []turnMessage{{Incoming: r.turn.Message}}
+	for _, added := range r.Added {
+		if added.From > attempt {
+			continue
+		}
+		i := -1
+		if added.Replaces != 0 {
+			i = slices.IndexFunc(list, func(s turnMessage) bool { return s.is(added.Replaces) })
+		}
+		if i < 0 {
+			list = append(list, turnMessage{Incoming: added.Incoming})
+			continue
+		}
+		list[i] = turnMessage{Incoming: added.Incoming, former: append(list[i].former, list[i].Incoming)}
+	}
+	return list
+}
+
+// outdated says that something was added that the attempt does not heed.
+func (r *record) outdated(attempt int) bool {
+	return slices.ContainsFunc(r.Added, func(a Added) bool { return a.From > attempt })
+}
+
+// ownWords are the person's own words in the turn, as their messages read now. What a job asks
+// for that was made after text from elsewhere was read may not be.
+func (r *record) ownWords() string {
+	if r.turn.Terms.Run != 0 && r.turn.Message.Taint != tools.Clean {
+		return ""
+	}
+	var texts []string
+	for _, m := range r.messages(math.MaxInt) {
+		for line := range strings.Lines(m.Text) {
+			if !strings.HasPrefix(strings.TrimSpace(line), ">") { // quoted by hand
+				texts = append(texts, strings.TrimSuffix(line, "\n"))
+			}
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// planStep is the key of a planner's answer. Where something was added it says how
+// much, because an answer that does not heed all of it is none to this question.
+func (r *record) planStep(attempt, try int) string {
+	step := fmt.Sprintf("plan.%d.%d", attempt, try)
+	heeded := 0
+	for _, added := range r.Added {
+		if added.From <= attempt {
+			heeded++
+		}
+	}
+	if heeded > 0 {
+		step += fmt.Sprintf(".%d", heeded)
+	}
+	return step
+}
