@@ -70,7 +70,7 @@ func (t *tasks) act(ctx context.Context, plan *PlanRow, i int) error {
 		}
 	}
 	if err := t.halted(ctx); err != nil {
-		if handedBack(ctx) {
+		if released(ctx) {
 			return err
 		}
 		return cmp.Or(t.settle(ctx, plan, i, TaskCancelled, &tools.Result{
@@ -78,8 +78,8 @@ func (t *tasks) act(ctx context.Context, plan *PlanRow, i int) error {
 		}), err)
 	}
 	result := t.perform(doing, plan, i, decision.Role)
-	if handedBack(ctx) {
-		return ErrHandBack
+	if released(ctx) {
+		return ErrReleased
 	}
 	result.Output, result.Hint = tidy(result.Output), tidy(result.Hint)
 	result.Taint = result.Taint.Join(t.taint) // what it was told to do derives from the turn
@@ -256,7 +256,7 @@ func (t *tasks) call(task Task) tools.Call {
 		Args: json.RawMessage(deref(task.Args)), Workspace: t.turn.Workspace,
 		Session: tools.Session{
 			ID: t.turn.Session.Key, Person: t.turn.Person.Name, Role: t.turn.Person.Role,
-			Channel: t.turn.Place.Channel, Direct: t.turn.Place.Direct, Turn: t.turn.ID, Alone: t.turn.Terms.NoApprovals,
+			Channel: t.turn.Place.Channel, Direct: t.turn.Place.Direct, Turn: t.turn.ID, Alone: t.turn.Limits.NoApprovals,
 			Mode: t.turn.Session.Mode, TimeZone: t.turn.Session.TimeZone,
 			Language: t.turn.Session.Language, Model: t.modelOf[rolePlanner],
 		},

@@ -75,7 +75,7 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 			return nil, err
 		}
 		for _, f := range faults {
-			log.Warn("a prompt is not used", "file", f.Path, "error", f.Text, "mend", f.Mend)
+			log.Warn("a prompt is not used", "file", f.Path, "error", f.Text, "mend", f.Fix)
 		}
 	}
 	if opts.Now == nil {
@@ -95,13 +95,13 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 // ctx cancelled with cause ErrCancelled or ErrInterrupted ends the turn as
 // cancelled (nil). With ErrRestart, Run returns ErrRestart when what ran is written
 // down as broken off, and is to be called again. With any other cause, or when a
-// commit says so, it returns ErrHandBack and has written nothing more. Any other
+// commit says so, it returns ErrReleased and has written nothing more. Any other
 // error is the journal's: the turn stays open.
 func (a *Agent) Run(ctx context.Context, turn Turn, journal Journal) error {
 	err := a.run(ctx, turn, journal)
 	switch {
-	case errors.Is(err, ErrHandBack) || err != nil && handedBack(ctx):
-		return ErrHandBack
+	case errors.Is(err, ErrReleased) || err != nil && released(ctx):
+		return ErrReleased
 	case errors.Is(err, ErrRestart):
 		return ErrRestart
 	}
@@ -109,7 +109,7 @@ func (a *Agent) Run(ctx context.Context, turn Turn, journal Journal) error {
 }
 
 func (a *Agent) run(ctx context.Context, turn Turn, journal Journal) error {
-	reading, done := steadfast(ctx)
+	reading, done := journalContext(ctx)
 	state, err := journal.Resume(reading)
 	done()
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *run) answer(ctx context.Context) error {
 		if d := r.rights.decide(tools.Question{}); d.Verdict != tools.Allow {
 			return r.unserved(ctx, d)
 		}
-		if r.turn.Terms.Quiet && r.modelOf[rolePlanner] == llm.Offline { // it could only say that it is of no use
+		if r.turn.Limits.Quiet && r.modelOf[rolePlanner] == llm.Offline { // it could only say that it is of no use
 			return r.commit(ctx, Step{End: &End{State: "done", Outcome: "no_model"}})
 		}
 		plan, err := r.planner.plan(ctx, attempt)

@@ -62,7 +62,7 @@ func (t *tasks) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (u
 	if err := t.flush(ctx); err != nil { // reviews of what was done before it
 		return nil, "", err
 	}
-	reading, done := steadfast(ctx)
+	reading, done := journalContext(ctx)
 	defer done()
 	a, err := t.journal.Approval(reading, ask)
 	if err != nil {
@@ -73,7 +73,7 @@ func (t *tasks) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (u
 		return &Use{Approval: a.ID, Hash: ask.Hash, Grant: true}, "grant." + a.Scope, nil
 	case a.State == Accepted:
 		return &Use{Approval: a.ID, Hash: ask.Hash}, "approval." + a.Scope, nil
-	case a.State == "" && t.turn.Terms.NoApprovals:
+	case a.State == "" && t.turn.Limits.NoApprovals:
 		if err := t.settle(ctx, plan, i, TaskFailed, t.rights.nobodyAsked(ask)); err != nil {
 			return nil, "", err
 		}

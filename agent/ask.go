@@ -69,7 +69,7 @@ func (a *asker) ask(ctx context.Context, q question) (Call, error) {
 		if err == nil {
 			return call, nil
 		}
-		if call.Step == "" || handedBack(ctx) {
+		if call.Step == "" || released(ctx) {
 			return Call{}, err
 		}
 		if errors.Is(context.Cause(ctx), ErrRestart) {
@@ -129,7 +129,7 @@ func (a *asker) complete(ctx context.Context, q question, step, model string, sp
 		}
 		return err
 	}
-	if q.partial != nil && a.turn.Place.Streams && !a.turn.Terms.Quiet {
+	if q.partial != nil && a.turn.Place.Streams && !a.turn.Limits.Quiet {
 		read, masked := q.partial(), mask.Growing()
 		req.Stream = func(answer string) bool { return a.stream(ctx, masked(read(answer))) }
 	} else if req.Stall > 0 && (req.Timeout <= 0 || req.Stall < req.Timeout) {

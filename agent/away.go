@@ -66,7 +66,7 @@ func (a *asker) putOff(ctx context.Context, o *outage) error {
 	if !told && !tell { // the next try is when it is time to tell
 		wait = min(wait, max(tellAfter-lasted, time.Second))
 	}
-	job := a.turn.Terms.Run != 0
+	job := a.turn.Limits.Run != 0
 	if !o.away || lasted+wait > a.turn.KeepTrying || job && wait >= a.timeLeft() {
 		return end
 	}
@@ -86,7 +86,7 @@ func (a *asker) putOff(ctx context.Context, o *outage) error {
 func (a *asker) awayText(err error) string {
 	text := modelAway.In(a.turn.Session.Language)
 	if setup, ok := a.setupFault(err); ok {
-		text += fmt.Sprintf(" (%s; %s.)", setup.Reason, setup.Mend)
+		text += fmt.Sprintf(" (%s; %s.)", setup.Reason, setup.Fix)
 	}
 	return text
 }
@@ -112,7 +112,7 @@ func (a *asker) modelEnding(err error) *ending {
 		end.text = "I cannot answer now: the language model gave no answer. Please try again in a while."
 	}
 	if setup, ok := a.setupFault(err); ok {
-		end.text = fmt.Sprintf("I cannot answer: %s; %s.", setup.Reason, setup.Mend)
+		end.text = fmt.Sprintf("I cannot answer: %s; %s.", setup.Reason, setup.Fix)
 	}
 	return end
 }

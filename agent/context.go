@@ -117,9 +117,9 @@ func (ps *prompts) place(p *prompt) {
 		}
 		ask(tool.Name, tool.Effect, sends)
 	}
-	ps.terms(p)
+	ps.limits(p)
 	switch {
-	case len(asked) > 0 && ps.turn.Terms.NoApprovals:
+	case len(asked) > 0 && ps.turn.Limits.NoApprovals:
 		p.linef("- Refused, as nobody is there to be asked, unless they allowed the very same before: %s", strings.Join(asked, ", "))
 	case len(asked) > 0:
 		p.linef("- A person is asked first, each time (plan it all the same): %s", strings.Join(asked, ", "))
@@ -129,9 +129,9 @@ func (ps *prompts) place(p *prompt) {
 	}
 }
 
-// terms tells the planner what narrows the turn.
-func (ps *prompts) terms(p *prompt) {
-	terms := &ps.turn.Terms
+// limits tells the planner what narrows the turn.
+func (ps *prompts) limits(p *prompt) {
+	terms := &ps.turn.Limits
 	if terms.Run != 0 {
 		p.linef("- Nobody typed the new message just now: it is what a job asks for that the person had made before")
 	}
@@ -146,7 +146,7 @@ func (ps *prompts) terms(p *prompt) {
 
 // mayBeQuiet says how to answer where there is nothing to say.
 func (ps *prompts) mayBeQuiet(p *prompt, lead string) {
-	if ps.turn.Terms.Quiet {
+	if ps.turn.Limits.Quiet {
 		p.linef("%sIf there is nothing that the person has to know, the whole answer is the one word %s, and nothing is sent", lead, QuietAnswer)
 	}
 }

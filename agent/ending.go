@@ -52,7 +52,7 @@ func (r *run) close(ctx context.Context, end *ending) error {
 	if !end.whole {
 		say.Text += r.account()
 	}
-	if job := r.turn.Terms.Job; job != 0 && end.state == "failed" { // nobody asked just now
+	if job := r.turn.Limits.Job; job != 0 && end.state == "failed" { // nobody asked just now
 		say.Text = fmt.Sprintf("Job %d (%s): %s", job, label(Task{Detail: r.turn.Message.Text}), say.Text)
 	}
 	return r.commit(ctx, Step{Say: []Say{say}})
@@ -61,7 +61,7 @@ func (r *run) close(ctx context.Context, end *ending) error {
 // unsaid says that nobody is told of an ending. What is hopeless, or would be done a second time, is not
 // tried again, so that a silent turn says it.
 func (r *run) unsaid(end *ending) bool {
-	terms := &r.turn.Terms
+	terms := &r.turn.Limits
 	return end.state == "failed" && (terms.Quiet || terms.Silent && !r.rights.acted() && !Hopeless(end.outcome))
 }
 

@@ -119,7 +119,7 @@ func (r *record) outdated(attempt int) bool {
 // ownWords are the person's own words in the turn, as their messages read now. What a job asks
 // for that was made after text from elsewhere was read may not be.
 func (r *record) ownWords() string {
-	if r.turn.Terms.Run != 0 && r.turn.Message.Taint != tools.Clean {
+	if r.turn.Limits.Run != 0 && r.turn.Message.Taint != tools.Clean {
 		return ""
 	}
 	var texts []string

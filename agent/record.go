@@ -34,10 +34,10 @@ func newRecord(cfg Config, now func() time.Time, turn Turn, resumed *State) *rec
 	if r.turn.StartedAt.IsZero() {
 		r.turn.StartedAt = now()
 	}
-	if own := turn.Terms.Timeout; own > 0 {
+	if own := turn.Limits.Timeout; own > 0 {
 		r.timeout = min(own, r.timeout)
 	}
-	cfg.Planner = cmp.Or(turn.Terms.Model, turn.Session.Model, cfg.Planner)
+	cfg.Planner = cmp.Or(turn.Limits.Model, turn.Session.Model, cfg.Planner)
 	r.modelOf = cfg.Roles()
 	for _, call := range r.Calls {
 		r.calls[call.Step] = call
@@ -156,7 +156,7 @@ func (r *record) failedBefore(step string, models int) (since time.Time, again b
 
 // noticed says that the person need not be told that the turn takes longer: they were, or nobody waits.
 func (r *record) noticed() bool {
-	if r.turn.Terms.Quiet || r.turn.Terms.Run != 0 {
+	if r.turn.Limits.Quiet || r.turn.Limits.Run != 0 {
 		return true
 	}
 	for _, say := range r.Said {

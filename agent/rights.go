@@ -39,7 +39,7 @@ func (r *rights) decide(q tools.Question) tools.Decision {
 // narrowed is a decision of the gate under the turn's terms. What asks stays so, as it may be
 // granted: see permitted.
 func (r *rights) narrowed(q tools.Question, d tools.Decision) tools.Decision {
-	terms := &r.turn.Terms
+	terms := &r.turn.Limits
 	switch {
 	case q.Tool == "" || d.Verdict == tools.Refuse:
 	case terms.NoTools:

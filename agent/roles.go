@@ -94,12 +94,12 @@ func Prompts(dataDir string) ([]Prompt, error) {
 type PromptFault struct {
 	Path  string
 	Text  string // what is wrong, without the path
-	Mend  string // what to do
+	Fix   string // what to do
 	Fatal bool   // no engine starts with it; otherwise nobody reads the file
 }
 
 // String is the whole of it, for people.
-func (f PromptFault) String() string { return f.Path + " " + f.Text + "; " + f.Mend }
+func (f PromptFault) String() string { return f.Path + " " + f.Text + "; " + f.Fix }
 
 // PromptFaults lists what is wrong with the prompts in dataDir, by their paths: files that
 // are no role's, which are ignored, and empty ones. A folder that is not there is fine, and
@@ -123,12 +123,12 @@ func PromptFaults(dataDir string) ([]PromptFault, error) {
 				continue // one that cannot be read has an error of its own
 			}
 			f.Fatal = true
-			f.Text, f.Mend = "is empty, and nothing starts with it", "write the prompt of the "+role+" into it, or remove it to use the built-in one"
+			f.Text, f.Fix = "is empty, and nothing starts with it", "write the prompt of the "+role+" into it, or remove it to use the built-in one"
 		case leftBehind(name):
 			continue
 		default:
 			f.Text = "is no role's prompt, so nobody reads it"
-			f.Mend = "name it after its role (" + strings.Join(slices.Sorted(slices.Values(allRoles)), ", ") + ") with .md, or remove it"
+			f.Fix = "name it after its role (" + strings.Join(slices.Sorted(slices.Values(allRoles)), ", ") + ") with .md, or remove it"
 		}
 		faults = append(faults, f)
 	}

@@ -77,10 +77,10 @@ func (w *writer) flush(ctx context.Context) error {
 	if s.Plan == nil && s.Review == nil && s.End == nil && len(s.Calls)+len(s.Tasks)+len(s.Say) == 0 {
 		return nil
 	}
-	if handedBack(ctx) {
-		return ErrHandBack
+	if released(ctx) {
+		return ErrReleased
 	}
-	writing, done := steadfast(ctx)
+	writing, done := journalContext(ctx)
 	defer done()
 	if err := w.journal.Commit(writing, s); err != nil {
 		return fmt.Errorf("commit turn %d: %w", w.turn.ID, err)
@@ -157,10 +157,10 @@ func (w *writer) absorb(ctx context.Context, from int) error {
 			return err
 		}
 	}
-	if handedBack(ctx) {
-		return ErrHandBack
+	if released(ctx) {
+		return ErrReleased
 	}
-	merging, done := steadfast(ctx)
+	merging, done := journalContext(ctx)
 	defer done()
 	messages, err := w.journal.Absorb(merging, from)
 	if err != nil {
@@ -180,7 +180,7 @@ func (w *writer) stream(ctx context.Context, text string) bool {
 	if blankText(text) {
 		text = ""
 	}
-	if text != w.streamed && !handedBack(ctx) {
+	if text != w.streamed && !released(ctx) {
 		w.streamed = text
 		w.journal.Stream(text)
 	}
@@ -195,8 +195,8 @@ func (w *writer) halted(ctx context.Context) error {
 	switch {
 	case ctx.Err() == nil:
 		return nil
-	case handedBack(ctx):
-		return ErrHandBack
+	case released(ctx):
+		return ErrReleased
 	case errors.Is(context.Cause(ctx), ErrCancelled):
 		return &ending{state: "cancelled", outcome: "cancelled", text: "Cancelled."}
 	case errors.Is(context.Cause(ctx), ErrInterrupted):
@@ -209,8 +209,8 @@ func (w *writer) halted(ctx context.Context) error {
 	}
 }
 
-// handedBack says that ctx ended for a reason after which nothing may be written.
-func handedBack(ctx context.Context) bool {
+// released says that ctx ended for a reason after which nothing may be written.
+func released(ctx context.Context) bool {
 	if ctx.Err() == nil {
 		return false
 	}
@@ -220,12 +220,12 @@ func handedBack(ctx context.Context) bool {
 	})
 }
 
-// steadfast returns a context for the journal: it outlives a person's cancel, what
-// else people stop a turn for, and the turn's timeout, so that neither tears a commit, but not a hand-back.
-func steadfast(ctx context.Context) (context.Context, context.CancelFunc) {
+// journalContext returns a context for the journal: it outlives a person's cancel, what
+// else people stop a turn for, and the turn's timeout, so that neither tears a commit, but not a release.
+func journalContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	stop := context.AfterFunc(ctx, func() {
-		if handedBack(ctx) {
+		if released(ctx) {
 			cancel()
 		}
 	})

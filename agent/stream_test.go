@@ -256,7 +256,7 @@ func TestStreamedCallsHaveTheirTimes(t *testing.T) {
 	})
 }
 
-// After a hand-back somebody else has the turn: nothing more is shown.
+// After a release somebody else has the turn: nothing more is shown.
 func TestNothingIsStreamedAfterAHandBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -267,11 +267,11 @@ func TestNothingIsStreamedAfterAHandBack(t *testing.T) {
 			return llm.Response{Text: planText(msgTask("tell")), Finish: "stop"}, nil
 		}
 		req.Stream("Be")
-		cancel(ErrHandBack)
+		cancel(ErrReleased)
 		req.Stream("Bett")
 		return llm.Response{}, ctx.Err()
 	}
-	if err := w.agent().Run(ctx, w.turn, w.journal); !errors.Is(err, ErrHandBack) {
+	if err := w.agent().Run(ctx, w.turn, w.journal); !errors.Is(err, ErrReleased) {
 		t.Fatal(err)
 	}
 	w.wantStreamed("Be")

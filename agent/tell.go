@@ -58,7 +58,7 @@ func (t *teller) tell(ctx context.Context, plan *PlanRow, i int) error {
 		step.End.Outcome = "quiet"
 		return t.commit(ctx, step)
 	}
-	if late := t.turn.Terms.Late; late != "" {
+	if late := t.turn.Limits.Late; late != "" {
 		say.Text += "\n\n" + late
 	}
 	step.Say = []Say{say}
@@ -108,7 +108,7 @@ func (t *teller) write(ctx context.Context, plan *PlanRow, i int) (Call, error) 
 // quiet says that an answer has nothing to say, and is not sent: however that is written, and
 // whatever stands behind it.
 func (t *teller) quiet(text string) bool {
-	return t.turn.Terms.Quiet && nothingToSay().MatchString(text)
+	return t.turn.Limits.Quiet && nothingToSay().MatchString(text)
 }
 
 var nothingToSay = sync.OnceValue(func() *regexp.Regexp {

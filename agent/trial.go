@@ -96,7 +96,7 @@ func (p *planner) tryPlan(ctx context.Context, model string, t *Trial) error {
 		_, strict := parsePlan(call.Answer, p.cfg.MaxPlanTasks, false)
 		_, lenient := parsePlan(call.Answer, p.cfg.MaxPlanTasks, true)
 		_, faults := p.readPlan(call)
-		t.Prose, t.Loose, t.Lenient = p.isProse(call), resp.Mended || len(strict) > 0, len(lenient) == 0
+		t.Prose, t.Loose, t.Lenient = p.isProse(call), resp.Repaired || len(strict) > 0, len(lenient) == 0
 		if len(faults) == 0 {
 			t.Fault = ""
 			return nil

@@ -107,7 +107,7 @@ const (
 )
 
 func (v *validation) choices(choices []string) {
-	if len(choices) > 0 && v.turn.Terms.NoQuestions {
+	if len(choices) > 0 && v.turn.Limits.NoQuestions {
 		v.fault("choices", "must be null: nobody is there to choose")
 		return
 	}

@@ -140,7 +140,7 @@ func TestKilledWhileADraftIsShownAnswersOnce(t *testing.T) {
 						}
 					}
 					if err := p.answer("whole"); err != nil {
-						return agent.ErrHandBack
+						return agent.ErrReleased
 					}
 					return nil
 				})
@@ -203,7 +203,7 @@ func TestDraftThatNobodyCanLookUpBeginsWithNothingOfTheAnswer(t *testing.T) {
 						p.pause(10 * time.Millisecond)
 					}
 					if p.answer("whole") != nil {
-						return agent.ErrHandBack
+						return agent.ErrReleased
 					}
 					return nil
 				})

@@ -68,8 +68,8 @@ type message struct {
 	ReasoningContent json.RawMessage `json:"reasoning_content"`
 }
 
-// A said is what a model said, however it came.
-type said struct {
+// An answer is what a model said, however it came.
+type answer struct {
 	text, thoughts  string // as sent: there may be thoughts in the text
 	refusal, finish string
 	usage           *Usage          // nil: not told
@@ -98,8 +98,8 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 	text, more := withoutThoughts(s.text, req.Schema != nil)
 	if req.Schema != nil {
 		raw := text
-		text = cmp.Or(readable(raw), raw)
-		resp.Mended = text != raw
+		text = cmp.Or(repaired(raw), raw)
+		resp.Repaired = text != raw
 	}
 	resp.Text, resp.Reasoning, resp.Finish = text, join(s.thoughts, more), s.finish
 	switch {
@@ -116,7 +116,7 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 }
 
 // bill is what an answer to a question with a body of that size used: as told, or at most.
-func (s said) bill(t target, body int, most float64) Usage {
+func (s answer) bill(t target, body int, most float64) Usage {
 	if s.usage != nil {
 		u := s.usage.within(body, t.model.MaxOutputTokens)
 		u.Cost = t.model.cost(u)
@@ -130,15 +130,15 @@ func (s said) bill(t target, body int, most float64) Usage {
 }
 
 // said reads an answer whose body is there to its end.
-func (w *wire) said() (said, error) {
+func (w *wire) said() (answer, error) {
 	if w.events != nil {
 		return w.events.said(), nil
 	}
 	var c completion
 	if err := json.Unmarshal(w.body, &c); err != nil {
-		return said{}, err
+		return answer{}, err
 	}
-	s := said{usage: c.usage(), fault: c.fault(), nothing: len(c.Choices) == 0}
+	s := answer{usage: c.usage(), fault: c.fault(), nothing: len(c.Choices) == 0}
 	if !s.nothing {
 		choice := c.Choices[0]
 		s.text, s.thoughts = choice.Message.split()

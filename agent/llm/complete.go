@@ -32,7 +32,7 @@ func (p *provider) complete(ctx context.Context, t target, req Request) (Respons
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	started, failed := time.Now(), time.Time{}
-	b := &tab{reserve: req.Reserve}
+	b := &reservation{reserve: req.Reserve}
 	var before Response // of the try before
 	var why error
 	for tries := 1; ; {
@@ -84,7 +84,7 @@ func (w *wire) worthRepeating(resp Response, err error) bool {
 }
 
 // try asks once, in the form that the model takes.
-func (p *provider) try(ctx, limited context.Context, t target, req Request, m mode, b *tab) (Response, *wire, error) {
+func (p *provider) try(ctx, limited context.Context, t target, req Request, m mode, b *reservation) (Response, *wire, error) {
 	w := &wire{}
 	if req.Stream != nil && !m.asOne {
 		own, cancel := context.WithCancel(limited)
@@ -102,7 +102,7 @@ func (p *provider) try(ctx, limited context.Context, t target, req Request, m mo
 }
 
 // call makes one call within limited, which ends with ctx.
-func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Request, m mode, b *tab) (Response, error) {
+func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Request, m mode, b *reservation) (Response, error) {
 	body, err := p.encode(t, req, m)
 	if err != nil {
 		return Response{}, err

@@ -43,7 +43,7 @@ type Schema struct {
 // <think> blocks are taken out and kept in Reasoning.
 type Response struct {
 	Text      string
-	Mended    bool // the text is JSON that stood in prose, or was put right
+	Repaired  bool // the text is JSON that stood in prose, or was put right
 	Reasoning string
 	Finish    string   // stop | length | …, the provider's word
 	Usage     Usage    // of all tries, as far as the provider told

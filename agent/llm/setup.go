@@ -12,11 +12,11 @@ import (
 // which are in Err beside one of this package's sentinels.
 type SetupError struct {
 	Reason string // what is wrong
-	Mend   string // what to do, naming the setting
+	Fix    string // what to do, naming the setting
 	Err    error
 }
 
-func (e *SetupError) Error() string { return e.Err.Error() + "; " + e.Mend }
+func (e *SetupError) Error() string { return e.Err.Error() + "; " + e.Fix }
 func (e *SetupError) Unwrap() error { return e.Err }
 
 // setup makes a SetupError.

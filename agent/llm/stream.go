@@ -225,8 +225,8 @@ func (e *events) event(data []byte, all bool) bool {
 	return true
 }
 
-func (e *events) said() said {
-	s := said{
+func (e *events) said() answer {
+	s := answer{
 		text: e.text.String(), thoughts: e.thoughts.String(), refusal: e.refusal, finish: e.finish,
 		fault: e.fault, nothing: !e.chosen, usage: e.usage,
 	}
