@@ -53,10 +53,7 @@ func (t *tasks) act(ctx context.Context, plan *PlanRow, i int) error {
 			return t.settle(ctx, plan, i, TaskInterrupted, interrupted(t.taint))
 		}
 		var err error
-		use, decision.Rule, err = t.permitted(ctx, plan, i, ask)
-		if errors.Is(err, errNobodyAsked) {
-			return nil
-		} else if err != nil {
+		if use, decision.Rule, err = t.permitted(ctx, plan, i, ask); use == nil {
 			return err
 		}
 	}
@@ -64,8 +61,8 @@ func (t *tasks) act(ctx context.Context, plan *PlanRow, i int) error {
 	defer over()
 	if task.State == TaskPending {
 		start := change(plan, i, TaskRunning, nil)
-		start.Tasks[0].AllowedBy, start.Tasks[0].Use = decision.Rule, use
-		if err := t.commit(ctx, start); err != nil {
+		start.AllowedBy, start.Use = decision.Rule, use
+		if err := t.commit(ctx, Step{Tasks: []TaskChange{start}}); err != nil {
 			return err
 		}
 	}
@@ -121,10 +118,7 @@ func (t *tasks) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Deci
 	if task.Type == TaskTool {
 		tool, ok := t.rights.toolbox.Get(deref(task.Tool))
 		if !ok {
-			return d, ask, &tools.Result{
-				End: tools.EndRefused, Code: "unknown_tool", Rule: "registry", Taint: t.taint,
-				Hint: "this tool is no longer there; plan without it",
-			}
+			return d, ask, t.refused("unknown_tool", "registry", "this tool is no longer there; plan without it")
 		}
 		q = tools.Question{Tool: tool.Name, Effect: tool.Effect}
 		if tool.Sends != "" {
@@ -140,19 +134,17 @@ func (t *tasks) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Deci
 	}
 	d = t.rights.decide(q)
 	if d.Verdict == tools.Refuse {
-		return d, ask, t.rights.refusedBy(d)
+		return d, ask, t.refused("not_permitted", d.Rule, d.Reason)
 	}
-	if n := t.uses(plan.Attempt, i); n >= maxRepeats {
-		return d, ask, &tools.Result{
-			End: tools.EndRefused, Code: "cycle", Rule: "agent.cycle", Taint: t.taint,
-			Hint: fmt.Sprintf("exactly this was done %d times in this turn already; doing it again brings nothing new, so try another way", n),
-		}
+	if n := t.uses(&plan.Tasks[i]); n >= maxRepeats {
+		return d, ask, t.refused("cycle", "agent.cycle", fmt.Sprintf("exactly this was done %d times in this turn already; doing it again brings nothing new, so try another way", n))
 	}
-	if d.Verdict == tools.Ask && deed.Refused != nil { // nobody is asked about what is not there
-		deed.Refused.Taint = deed.Refused.Taint.Join(t.taint)
-		return d, ask, deed.Refused
-	}
-	if d.Verdict == tools.Ask {
+	switch {
+	case d.Verdict != tools.Ask:
+	case deed.Refused != nil: // nobody is asked about what is not there
+		refused = deed.Refused
+		refused.Taint = refused.Taint.Join(t.taint)
+	default:
 		ask, refused = t.question(ctx, plan, i, q, d, deed)
 	}
 	return d, ask, refused
@@ -181,22 +173,17 @@ func (t *tasks) doneBefore(plan *PlanRow, i int) *tools.Result {
 		return nil
 	}
 	taken := 0
-	for _, plan := range t.Plans {
-		for _, other := range plan.Tasks {
-			if recorded(&other) && signature(other.Task) == wanted {
-				taken++
-			}
+	for _, other := range tasksOf(t.Plans) {
+		if recorded(other) && signature(other.Task) == wanted {
+			taken++
 		}
 	}
 	for _, former := range t.Former {
-		for _, plan := range former.Plans {
-			for _, other := range plan.Tasks {
-				if other.State != TaskDone || other.Result == nil || recorded(&other) || signature(other.Task) != wanted {
-					continue
-				}
-				if taken--; taken >= 0 {
-					continue
-				}
+		for _, other := range tasksOf(former.Plans) {
+			if other.State != TaskDone || other.Result == nil || recorded(other) || signature(other.Task) != wanted {
+				continue
+			}
+			if taken--; taken < 0 {
 				result := *other.Result
 				result.Code, result.Hint, result.Taint = CodeDoneBefore, doneBeforeHint, result.Taint.Join(t.taint)
 				return &result

@@ -137,8 +137,6 @@ func (a *Agent) run(ctx context.Context, turn Turn, journal Journal) error {
 type run struct {
 	*writer
 	rights   *rights
-	prompts  *prompts
-	asker    *asker
 	planner  *planner
 	tasks    *tasks
 	reviewer *reviewer
@@ -152,14 +150,8 @@ func newRun(a *Agent, turn Turn, journal Journal, resumed *State) *run {
 	}
 	rights := &rights{w.record, a.gate, a.toolbox}
 	prompts := &prompts{w.record, rights, a.roles, a.systems}
-	asker := &asker{w, a.models, a.opts.Length, a.opts.Mask}
-	return &run{
-		writer: w, rights: rights, prompts: prompts, asker: asker,
-		planner:  &planner{w, rights, prompts, asker},
-		tasks:    &tasks{w, rights, a.shell, a.opts.Guard},
-		reviewer: &reviewer{w, prompts, asker},
-		teller:   &teller{w, prompts, asker},
-	}
+	asker := &asker{w, prompts, a.models, a.opts.Length, a.opts.Mask}
+	return &run{w, rights, &planner{asker, rights}, &tasks{w, rights, a.shell, a.opts.Guard}, &reviewer{asker}, &teller{asker}}
 }
 
 // answer is the whole of a turn: plan, execute, plan again.
@@ -229,7 +221,7 @@ func (r *run) served(ctx context.Context, plan *PlanRow, i int) error {
 		return nil
 	}
 	if plan.Tasks[i].State == TaskPending && d.Rule != tools.PersonAway {
-		if err := r.settle(ctx, plan, i, TaskFailed, r.rights.refusedBy(d)); err != nil {
+		if err := r.settle(ctx, plan, i, TaskFailed, r.refused("not_permitted", d.Rule, d.Reason)); err != nil {
 			return err
 		}
 	}

@@ -15,9 +15,6 @@ import (
 // questions of the turn's person are open; nothing was written.
 var ErrTooManyAsked = errors.New("too many questions of this person are open")
 
-// errNobodyAsked says that a task is refused, because nobody is asked in its turn.
-var errNobodyAsked = errors.New("nobody is asked in this turn")
-
 // question is what a person is asked before a task runs. The hash is of all that they see
 // and that runs: a command that was allowed in its confinement is not allowed without, nor a
 // message to somebody else who is called so by now, nor a script that was changed meanwhile.
@@ -34,10 +31,7 @@ func (t *tasks) question(ctx context.Context, plan *PlanRow, i int, q tools.Ques
 		}
 		var err error
 		if ask.Loads, err = tools.Loads(ctx, t.turn.Workspace, task.Detail, q.Effect == tools.EffectOutside); err != nil {
-			return ask, &tools.Result{
-				End: tools.EndRefused, Code: "not_permitted", Rule: "approval.files", Taint: t.taint,
-				Hint: "an approval is of the files that a command may load as well, and these cannot be compared: " + err.Error(),
-			}
+			return ask, t.refused("not_permitted", "approval.files", "an approval is of the files that a command may load as well, and these cannot be compared: "+err.Error())
 		}
 	} else if tool, ok := t.rights.toolbox.Get(q.Tool); ok && tool.Means != nil {
 		ask.Means = tool.Means(ctx, t.call(task))
@@ -57,7 +51,7 @@ func (t *tasks) question(ctx context.Context, plan *PlanRow, i int, q tools.Ques
 
 // permitted is the approval by which a task may run, with the rule that says so. Where
 // nobody was asked yet it parks the turn, errParked; a refusal ends the turn, so that
-// nothing is planned around it.
+// nothing is planned around it. Where nobody is ever asked the task has failed: nil.
 func (t *tasks) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use *Use, rule string, err error) {
 	if err := t.flush(ctx); err != nil { // reviews of what was done before it
 		return nil, "", err
@@ -74,10 +68,8 @@ func (t *tasks) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (u
 	case a.State == Accepted:
 		return &Use{Approval: a.ID, Hash: ask.Hash}, "approval." + a.Scope, nil
 	case a.State == "" && t.turn.Limits.NoApprovals:
-		if err := t.settle(ctx, plan, i, TaskFailed, t.rights.nobodyAsked(ask)); err != nil {
-			return nil, "", err
-		}
-		return nil, "", errNobodyAsked
+		return nil, "", t.settle(ctx, plan, i, TaskFailed, t.refused("not_permitted", ruleNoApprovals,
+			ask.Tool+" needs a permission (rule "+ask.Rule+"), and nobody is there to be asked; plan without it, and say in the answer what was not done"))
 	case a.State == "":
 		if err := t.park(ctx, Step{Ask: &ask, End: &End{State: "waiting", Outcome: "approval"}}); !errors.Is(err, ErrTooManyAsked) {
 			return nil, "", err
@@ -88,9 +80,7 @@ func (t *tasks) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (u
 	if what == tools.ExecName {
 		what = "the command"
 	}
-	reason := denied(a, ask, what)
-	result := &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: "approval." + a.State, Hint: reason, Taint: t.taint}
-	if err := t.settle(ctx, plan, i, TaskFailed, result); err != nil {
+	if err := t.settle(ctx, plan, i, TaskFailed, t.refused("not_permitted", "approval."+a.State, denied(a, ask, what))); err != nil {
 		return nil, "", err
 	}
 	if ask.Tool != tools.ExecName {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"switchboard/agent/llm"
 	"switchboard/internal/secrets"
@@ -13,16 +14,19 @@ import (
 // An asker asks the models of a turn.
 type asker struct {
 	*writer
-	models Models
-	length func(ctx context.Context, model string) llm.Length
-	mask   *secrets.Masker
+	prompts *prompts
+	models  Models
+	length  func(ctx context.Context, model string) llm.Length
+	mask    *secrets.Masker
 }
 
 // A question is one step that a model answers.
 type question struct {
-	step   string // the key of its answer, e.g. "plan.0.1"
+	step string // the beginning of its answer's key, e.g. "plan.0"
+	// heeds is how much of what was added the answer heeds; the key says it, because an answer
+	// that does not heed all of it is none to this question.
+	heeds  int
 	role   string
-	model  string // the role's; the fallbacks come after it
 	schema *llm.Schema
 	// prompt builds both parts; size is how many tokens they may have together, 0
 	// for any number.
@@ -32,12 +36,44 @@ type question struct {
 	partial func() partial
 }
 
-// partial reads the beginnings of an answer of the question's role: given one, as much
-// of the person's text as stands in it. Nil: nothing of it is for the person.
+// A partial reads the beginnings of an answer: given one, as much of the person's text as
+// stands in it. Nil: nothing of it is for the person.
 type partial func(answer string) string
 
 // asWritten is the partial of a worker, who writes nothing but the text.
 func asWritten() partial { return func(answer string) string { return answer } }
+
+// askUntil asks q until read finds no faults in the answer, and reports whether there was such a one. Each
+// answer is committed before anything follows from it; with ride it is staged.
+func (a *asker) askUntil(ctx context.Context, tries int, q question, read func(Call) (faults []string, ride bool, err error)) (ok bool, err error) {
+	base := q.step
+	for try := 1; try <= tries; try++ {
+		if err := a.halted(ctx); err != nil {
+			return false, err
+		}
+		q.step = fmt.Sprintf("%s.%d", base, try)
+		if q.heeds > 0 {
+			q.step += fmt.Sprintf(".%d", q.heeds)
+		}
+		call, err := a.ask(ctx, q)
+		if err != nil {
+			return false, err
+		}
+		faults, ride, err := read(call)
+		if err != nil {
+			return false, err
+		}
+		call.Refused = clip(strings.Join(faults, "; "), 500)
+		if err := a.keep(ctx, call, ride); err != nil {
+			return false, err
+		}
+		if len(faults) == 0 {
+			return true, nil
+		}
+		a.log.WarnContext(ctx, "an answer has faults", "step", q.step, "faults", call.Refused)
+	}
+	return false, nil
+}
 
 // ask returns the recorded answer to q, or asks the role's model and then the
 // fallbacks. An answer that was not recorded yet is the caller's to stage. Each
@@ -46,7 +82,7 @@ func asWritten() partial { return func(answer string) string { return answer } }
 // was streamed of an answer that broke off stays in view, unless one is begun anew: the
 // person has read it, and what ends the turn stands behind it.
 func (a *asker) ask(ctx context.Context, q question) (Call, error) {
-	models := a.candidates(q.model)
+	models := a.candidates(q.role)
 	since, again := a.failedBefore(q.step, len(models))
 	if !again {
 		since = a.now()
@@ -87,9 +123,9 @@ func (a *asker) ask(ctx context.Context, q question) (Call, error) {
 	return Call{}, a.putOff(ctx, &out)
 }
 
-// candidates are the models to try, in order.
-func (a *asker) candidates(model string) []string {
-	models := []string{model}
+// candidates are the models to try for a role, in order.
+func (a *asker) candidates(role string) []string {
+	models := []string{a.modelOf[role]}
 	for _, fallback := range a.cfg.Fallback {
 		if !slices.Contains(models, fallback) {
 			models = append(models, fallback)

@@ -31,12 +31,12 @@ func (ps *prompts) history(p *prompt, attempt int, cut cut) {
 				line += ": ok"
 			case task.Review != nil:
 				line += ": failed"
-				failed = &earlier{Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type, row: task}
+				failed = new(earlierTask(&plan, &task))
 			case task.State == TaskDone:
 				line += ": done"
 			case task.State == TaskCancelled && task.Result != nil:
 				line += ": broken off"
-				stopped = &earlier{Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type, row: task}
+				stopped = new(earlierTask(&plan, &task))
 			default:
 				line += ": not done"
 			}

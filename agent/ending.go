@@ -73,17 +73,15 @@ func Hopeless(outcome string) bool { return outcome == "over_limit" || outcome =
 func (r *record) account() string {
 	var done, stopped, open []string
 	last := r.lastAttempt()
-	for _, plan := range r.Plans {
-		for _, task := range plan.Tasks {
-			switch {
-			case task.Type == TaskMsg:
-			case task.State == TaskDone:
-				done = append(done, told(task.Task))
-			case task.State == TaskInterrupted || task.State == TaskCancelled && task.Result != nil:
-				stopped = append(stopped, told(task.Task))
-			case plan.Attempt == last:
-				open = append(open, told(task.Task))
-			}
+	for plan, task := range tasksOf(r.Plans) {
+		switch {
+		case task.Type == TaskMsg:
+		case task.State == TaskDone:
+			done = append(done, told(task.Task))
+		case task.State == TaskInterrupted || task.State == TaskCancelled && task.Result != nil:
+			stopped = append(stopped, told(task.Task))
+		case plan.Attempt == last:
+			open = append(open, told(task.Task))
 		}
 	}
 	if len(done)+len(stopped)+len(open) == 0 {
@@ -106,16 +104,14 @@ func (r *record) account() string {
 func (r *record) giveUp(outcome, why string) *ending {
 	var text strings.Builder
 	fmt.Fprintf(&text, "I did not get this done: %s\n\nWhat I tried:\n", clip(r.Plans[0].Goal, 300))
-	for _, plan := range r.Plans {
-		for _, task := range plan.Tasks {
-			if task.Review == nil {
-				continue
-			}
-			outcome := "worked"
-			if task.Review.Status != "ok" {
-				outcome = "failed: " + sentence(task.Review.Reason)
-			}
-			fmt.Fprintf(&text, "- %s %s\n", told(task.Task), outcome)
+	for _, task := range tasksOf(r.Plans) {
+		switch {
+		case task.Review == nil:
+		case task.Review.Status == "ok":
+			fmt.Fprintf(&text, "- %s worked\n", told(task.Task))
+		default:
+			reason := clip(strings.Join(strings.Fields(task.Review.Reason), " "), 500)
+			fmt.Fprintf(&text, "- %s failed: %s\n", told(task.Task), strings.TrimRight(reason, ".!"))
 		}
 	}
 	fmt.Fprintf(&text, "\nI stopped because %s.", why)

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -65,14 +64,12 @@ func lineTaint(line *Line, person string) tools.Taint {
 // formerTaint is the taint of what earlier turns brought, which the planner reads.
 func formerTaint(former []Former) (taint tools.Taint) {
 	for _, f := range former {
-		for _, plan := range f.Plans {
-			for _, task := range plan.Tasks {
-				if task.Result != nil {
-					taint = taint.Join(task.Result.Taint)
-				}
-				if task.Review != nil {
-					taint = taint.Join(task.Review.Taint)
-				}
+		for _, task := range tasksOf(f.Plans) {
+			if task.Result != nil {
+				taint = taint.Join(task.Result.Taint)
+			}
+			if task.Review != nil {
+				taint = taint.Join(task.Review.Taint)
 			}
 		}
 	}
@@ -133,18 +130,12 @@ func (r *record) ownWords() string {
 	return strings.Join(texts, "\n")
 }
 
-// planStep is the key of a planner's answer. Where something was added it says how
-// much, because an answer that does not heed all of it is none to this question.
-func (r *record) planStep(attempt, try int) string {
-	step := fmt.Sprintf("plan.%d.%d", attempt, try)
-	heeded := 0
+// heeded is how many additions the attempt heeds.
+func (r *record) heeded(attempt int) (n int) {
 	for _, added := range r.Added {
 		if added.From <= attempt {
-			heeded++
+			n++
 		}
 	}
-	if heeded > 0 {
-		step += fmt.Sprintf(".%d", heeded)
-	}
-	return step
+	return n
 }

@@ -12,10 +12,8 @@ import (
 
 // A planner makes the plans of a turn.
 type planner struct {
-	*writer
-	rights  *rights
-	prompts *prompts
-	asker   *asker
+	*asker
+	rights *rights
 }
 
 // plan returns the plan of that attempt: the recorded one, or a new one that
@@ -25,46 +23,39 @@ func (p *planner) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 		return row, nil
 	}
 	var retry planRetry
-	for try := 1; try <= 1+p.cfg.MaxValidationRetries; try++ {
-		if err := p.halted(ctx); err != nil {
-			return nil, err
-		}
-		call, err := p.asker.ask(ctx, question{
-			step: p.planStep(attempt, try), role: rolePlanner, model: p.modelOf[rolePlanner],
-			schema:  &PlanSchema,
-			prompt:  func(size int) (string, string) { return p.prompts.plannerPrompt(attempt, retry, size) },
-			partial: p.readyAnswer,
-		})
-		if err != nil {
-			return nil, err
-		}
+	var plan Plan
+	tries := 1 + p.cfg.MaxValidationRetries
+	ok, err := p.askUntil(ctx, tries, question{
+		step: fmt.Sprintf("plan.%d", attempt), heeds: p.heeded(attempt), role: rolePlanner, schema: &PlanSchema,
+		prompt:  func(size int) (string, string) { return p.prompts.plannerPrompt(attempt, retry, size) },
+		partial: p.readyAnswer,
+	}, func(call Call) (faults []string, ride bool, err error) {
 		if holdsSecrets(call.Answer) {
 			p.retract(ctx)
-			return nil, p.refuseSecrets(ctx, call)
+			return nil, false, p.refuseSecrets(ctx, call)
 		}
-		plan, faults := p.readPlan(call)
-		if len(faults) > 0 {
-			p.retract(ctx)
-			if d := p.rights.decide(tools.Question{}); d.Verdict != tools.Allow { // then every tool is a fault
-				if err := p.keep(ctx, call, true); err != nil {
-					return nil, err
-				}
-				return nil, p.unserved(ctx, d)
+		if plan, faults = p.readPlan(call); len(faults) == 0 {
+			return nil, ready(plan), nil
+		}
+		p.retract(ctx)
+		if d := p.rights.decide(tools.Question{}); d.Verdict != tools.Allow { // then every tool is a fault
+			if err := p.keep(ctx, call, true); err != nil {
+				return nil, false, err
 			}
-			call.Refused = refusal(faults)
+			return nil, false, p.unserved(ctx, d)
 		}
-		if err := p.keep(ctx, call, len(faults) == 0 && ready(plan)); err != nil {
-			return nil, err
-		}
-		if len(faults) == 0 {
-			return p.adopt(ctx, attempt, plan)
-		}
-		p.log.WarnContext(ctx, "plan has faults", "attempt", attempt, "try", try, "faults", call.Refused)
-		retry = planRetry{answer: call.Answer, faults: faults}
+		retry = planRetry{call.Answer, faults}
+		return faults, false, nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return p.adopt(ctx, attempt, plan)
 	}
 	return nil, &ending{
 		state: "failed", outcome: "invalid_plan",
-		text: fmt.Sprintf("I could not work out a valid plan for this, after %d tries. Asking in another way may help; if it happens often, the language model is not up to it and another one should be set.", 1+p.cfg.MaxValidationRetries),
+		text: fmt.Sprintf("I could not work out a valid plan for this, after %d tries. Asking in another way may help; if it happens often, the language model is not up to it and another one should be set.", tries),
 	}
 }
 
@@ -88,11 +79,11 @@ func (p *planner) readPlan(call Call) (Plan, []string) {
 
 // adopt makes the plan rows. A strategy that failed before ends the turn.
 func (p *planner) adopt(ctx context.Context, attempt int, plan Plan) (*PlanRow, error) {
-	repeated := p.tried(plan)
 	row := PlanRow{Attempt: attempt, Goal: plan.Goal, Tasks: make([]TaskRow, len(plan.Tasks))}
 	for i, task := range plan.Tasks {
 		row.Tasks[i] = TaskRow{Task: task, Position: i, State: TaskPending}
 	}
+	repeated := p.tried(row.Tasks)
 	if err := p.stage(ctx, Step{Plan: &row}); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"switchboard/agent/llm"
@@ -36,21 +37,17 @@ func (p *prompt) data(text string) { p.pieces = append(p.pieces, piece{text, tru
 
 // text adds words of ours or of the person, fenced when they are tainted. Its
 // later lines are indented, so that none can pass for a heading.
-func (p *prompt) text(text string, taint tools.Taint) {
-	if taint != tools.Clean {
-		p.data(text)
-		return
-	}
-	p.add(indent(text) + "\n")
-}
+func (p *prompt) text(text string, taint tools.Taint) { p.own("", text, taint) }
 
 // item adds a list item likewise.
-func (p *prompt) item(text string, taint tools.Taint) {
+func (p *prompt) item(text string, taint tools.Taint) { p.own("- ", text, taint) }
+
+func (p *prompt) own(lead, text string, taint tools.Taint) {
 	if taint != tools.Clean {
 		p.data(text)
 		return
 	}
-	p.add("- " + indent(text) + "\n")
+	p.add(lead + indent(text) + "\n")
 }
 
 // String renders the prompt. Its fences share one boundary, made for this prompt
@@ -92,12 +89,7 @@ func withoutCodes(text string) string {
 }
 
 func (p *prompt) holds(boundary string) bool {
-	for _, piece := range p.pieces {
-		if strings.Contains(piece.text, boundary) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.pieces, func(piece piece) bool { return strings.Contains(piece.text, boundary) })
 }
 
 // newBoundary is "data-" and 16 hex characters.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +29,8 @@ type record struct {
 func newRecord(cfg Config, now func() time.Time, turn Turn, resumed *State) *record {
 	r := &record{State: *resumed, turn: turn, cfg: cfg, now: now, timeout: cfg.TurnTimeout, calls: make(map[string]Call, len(resumed.Calls))}
 	r.Plans, r.Said, r.Added = nil, slices.Clone(resumed.Said), slices.Clone(resumed.Added) // the mirror is ours, the journal's state is not
-	for _, plan := range resumed.Plans {
-		r.Plans = append(r.Plans, *clonePlan(&plan))
+	for i := range resumed.Plans {
+		r.Plans = append(r.Plans, clonePlan(&resumed.Plans[i]))
 	}
 	if r.turn.StartedAt.IsZero() {
 		r.turn.StartedAt = now()
@@ -43,10 +44,8 @@ func newRecord(cfg Config, now func() time.Time, turn Turn, resumed *State) *rec
 		r.calls[call.Step] = call
 	}
 	r.taint = r.contextTaint().Join(formerTaint(r.Former))
-	for _, plan := range r.Plans {
-		for _, task := range plan.Tasks {
-			r.inherit(task.Result)
-		}
+	for _, task := range tasksOf(r.Plans) {
+		r.inherit(task.Result)
 	}
 	return r
 }
@@ -67,53 +66,53 @@ func (r *record) mirror(step Step) {
 		r.calls[call.Step] = call
 	}
 	if step.Plan != nil {
-		r.Plans = append(r.Plans, *clonePlan(step.Plan))
+		r.Plans = append(r.Plans, clonePlan(step.Plan))
 	}
 	for _, change := range step.Tasks {
-		task := r.task(change.Attempt, change.Position)
+		task := &r.Plans[change.Attempt].Tasks[change.Position]
 		task.State = change.State
 		if change.Result != nil {
 			task.Result = change.Result
 			r.inherit(change.Result)
 		}
 	}
-	if step.Review != nil {
-		r.task(step.Review.Attempt, step.Review.Position).Review = step.Review
+	if v := step.Review; v != nil {
+		r.Plans[v.Attempt].Tasks[v.Position].Review = v
 	}
 	r.Said = append(r.Said, step.Say...)
 }
 
 // clonePlan copies a plan row so that the mirror's states do not show in the
 // staged row, whose tasks are all pending.
-func clonePlan(plan *PlanRow) *PlanRow {
+func clonePlan(plan *PlanRow) PlanRow {
 	clone := *plan
-	clone.Tasks = append([]TaskRow(nil), plan.Tasks...)
-	return &clone
+	clone.Tasks = slices.Clone(plan.Tasks)
+	return clone
 }
 
 // planRow is the plan of that attempt; nil while there is none.
 func (r *record) planRow(attempt int) *PlanRow {
-	for i := range r.Plans {
-		if r.Plans[i].Attempt == attempt {
-			return &r.Plans[i]
-		}
+	if attempt < len(r.Plans) {
+		return &r.Plans[attempt]
 	}
 	return nil
 }
 
-// task is a task of a plan that exists.
-func (r *record) task(attempt, position int) *TaskRow {
-	return &r.planRow(attempt).Tasks[position]
+// tasksOf are the tasks of some plans, in order, each with its plan.
+func tasksOf(plans []PlanRow) iter.Seq2[*PlanRow, *TaskRow] {
+	return func(yield func(*PlanRow, *TaskRow) bool) {
+		for i := range plans {
+			for j := range plans[i].Tasks {
+				if !yield(&plans[i], &plans[i].Tasks[j]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // lastAttempt is the newest plan's; 0 while there is none.
-func (r *record) lastAttempt() int {
-	last := 0
-	for _, plan := range r.Plans {
-		last = max(last, plan.Attempt)
-	}
-	return last
-}
+func (r *record) lastAttempt() int { return max(0, len(r.Plans)-1) }
 
 // answered says that the step's answer is recorded.
 func (r *record) answered(step string) bool {
@@ -156,45 +155,41 @@ func (r *record) failedBefore(step string, models int) (since time.Time, again b
 
 // noticed says that the person need not be told that the turn takes longer: they were, or nobody waits.
 func (r *record) noticed() bool {
-	if r.turn.Limits.Quiet || r.turn.Limits.Run != 0 {
-		return true
-	}
-	for _, say := range r.Said {
-		if say.Notice {
+	return r.turn.Limits.Quiet || r.turn.Limits.Run != 0 || slices.ContainsFunc(r.Said, func(say Say) bool { return say.Notice })
+}
+
+// did: a task that is no message is done, or was begun.
+func (r *record) did() bool {
+	for _, task := range tasksOf(r.Plans) {
+		if task.Type != TaskMsg && (task.State == TaskDone || task.State == TaskInterrupted) {
 			return true
 		}
 	}
 	return false
 }
 
-// did: a task that is no message is done, or was begun.
-func (r *record) did() bool {
-	for _, plan := range r.Plans {
-		for _, task := range plan.Tasks {
-			if task.Type != TaskMsg && (task.State == TaskDone || task.State == TaskInterrupted) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // leftRunning settles tasks that an earlier process left running.
-func (r *record) leftRunning() []TaskChange {
-	var changes []TaskChange
-	for _, plan := range r.Plans {
-		for _, task := range plan.Tasks {
-			if task.State != TaskRunning {
-				continue
-			}
-			change := TaskChange{Attempt: plan.Attempt, Position: task.Position, Type: task.Type, State: TaskCancelled}
-			if task.Type != TaskMsg {
-				change.State, change.Result = TaskInterrupted, interrupted(r.taint)
-			}
-			changes = append(changes, change)
+func (r *record) leftRunning() (changes []TaskChange) {
+	for plan, task := range tasksOf(r.Plans) {
+		switch {
+		case task.State != TaskRunning:
+		case task.Type == TaskMsg:
+			changes = append(changes, change(plan, task.Position, TaskCancelled, nil))
+		default:
+			changes = append(changes, change(plan, task.Position, TaskInterrupted, interrupted(r.taint)))
 		}
 	}
 	return changes
+}
+
+// change is what becomes of a task.
+func change(plan *PlanRow, i int, state TaskState, result *tools.Result) TaskChange {
+	return TaskChange{Attempt: plan.Attempt, Position: i, Type: plan.Tasks[i].Type, State: state, Result: result}
+}
+
+// refused is the result of a task that was not let run.
+func (r *record) refused(code, rule, hint string) *tools.Result {
+	return &tools.Result{End: tools.EndRefused, Code: code, Rule: rule, Hint: hint, Taint: r.taint}
 }
 
 // interrupted is the result of a task that a crash cut off.
@@ -206,31 +201,22 @@ func interrupted(taint tools.Taint) *tools.Result {
 }
 
 // uses counts how often the turn ran the same before.
-func (r *record) uses(attempt, position int) int {
-	wanted, n := signature(r.task(attempt, position).Task), 0
-	for _, plan := range r.Plans {
-		for _, task := range plan.Tasks {
-			ran := task.State != TaskPending && (task.Result == nil || task.Result.End != tools.EndRefused)
-			if ran && (plan.Attempt != attempt || task.Position != position) && signature(task.Task) == wanted {
-				n++
-			}
+func (r *record) uses(task *TaskRow) (n int) {
+	wanted := signature(task.Task)
+	for _, other := range tasksOf(r.Plans) {
+		ran := other.State != TaskPending && (other.Result == nil || other.Result.End != tools.EndRefused)
+		if ran && other != task && signature(other.Task) == wanted {
+			n++
 		}
 	}
 	return n
 }
 
-// tried says that an earlier attempt failed with exactly what plan would do.
-func (r *record) tried(plan Plan) bool {
-	acts := signatures(plan.Tasks)
+// tried says that an earlier attempt failed with exactly what these tasks would do.
+func (r *record) tried(tasks []TaskRow) bool {
+	acts := signatures(tasks)
 	return len(acts) > 0 && slices.ContainsFunc(r.Plans, func(row PlanRow) bool {
-		if !row.failed() {
-			return false
-		}
-		tasks := make([]Task, len(row.Tasks))
-		for i, task := range row.Tasks {
-			tasks[i] = task.Task
-		}
-		return slices.Equal(signatures(tasks), acts)
+		return row.failed() && slices.Equal(signatures(row.Tasks), acts)
 	})
 }
 
@@ -254,22 +240,20 @@ func signature(task Task) string {
 }
 
 // signatures are those of the acts of a plan, in order.
-func signatures(tasks []Task) []string {
-	var all []string
+func signatures(tasks []TaskRow) (all []string) {
 	for _, task := range tasks {
-		all = append(all, signature(task))
+		if s := signature(task.Task); s != "" {
+			all = append(all, s)
+		}
 	}
-	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
+	return all
 }
 
 // reasons are those of the replans so far.
-func (r *record) reasons() []string {
-	var all []string
-	for _, plan := range r.Plans {
-		for _, task := range plan.Tasks {
-			if task.Review != nil && task.Review.Status == "replan" {
-				all = append(all, task.Review.Reason)
-			}
+func (r *record) reasons() (all []string) {
+	for _, task := range tasksOf(r.Plans) {
+		if task.Review != nil && task.Review.Status == "replan" {
+			all = append(all, task.Review.Reason)
 		}
 	}
 	return all
@@ -316,29 +300,27 @@ type earlier struct {
 
 // earlierTasks are the tasks of the plan before position that have an output, and
 // before them what earlier attempts did well or said.
-func (r *record) earlierTasks(attempt, position int) []earlier {
-	var all []earlier
-	for _, plan := range r.Plans {
-		for _, task := range plan.Tasks {
-			passed := task.Review != nil && task.Review.Status == "ok" || task.Type == TaskMsg && task.State == TaskDone
-			before := plan.Attempt < attempt && passed || plan.Attempt == attempt && task.Position < position
-			if !before || task.State == TaskPending {
-				continue
-			}
-			e := earlier{
-				Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type,
-				Detail: task.Detail, State: task.State, row: task,
-			}
-			switch {
-			case task.Type == TaskMsg:
-				e.Output = r.said(plan.Attempt, task.Position)
-			case task.Result != nil:
-				e.Output = task.Result.Output
-			}
-			all = append(all, e)
+func (r *record) earlierTasks(attempt, position int) (all []earlier) {
+	for plan, task := range tasksOf(r.Plans) {
+		passed := task.Review != nil && task.Review.Status == "ok" || task.Type == TaskMsg && task.State == TaskDone
+		before := plan.Attempt < attempt && passed || plan.Attempt == attempt && task.Position < position
+		if !before || task.State == TaskPending {
+			continue
 		}
+		e := earlierTask(plan, task)
+		switch {
+		case task.Type == TaskMsg:
+			e.Output = r.said(plan.Attempt, task.Position)
+		case task.Result != nil:
+			e.Output = task.Result.Output
+		}
+		all = append(all, e)
 	}
 	return all
+}
+
+func earlierTask(plan *PlanRow, task *TaskRow) earlier {
+	return earlier{Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type, Detail: task.Detail, State: task.State, row: *task}
 }
 
 // said is the text of a msg task that was written.

@@ -16,11 +16,7 @@ const reviewRetries = 3
 const noReason = "the result was not what was expected (the reviewer gave no reason)"
 
 // A reviewer has the tasks of a turn judged.
-type reviewer struct {
-	*writer
-	prompts *prompts
-	asker   *asker
-}
+type reviewer struct{ *asker }
 
 // review has a finished exec or tool task judged; ok says that the plan goes on.
 // A verdict ok rides on the next commit. A replan is committed at once, or with the
@@ -51,40 +47,26 @@ func (r *reviewer) review(ctx context.Context, plan *PlanRow, i int) (ok bool, e
 }
 
 // judge asks the reviewer until the verdict is one.
-func (r *reviewer) judge(ctx context.Context, plan *PlanRow, i int) (verdict, error) {
+func (r *reviewer) judge(ctx context.Context, plan *PlanRow, i int) (v verdict, err error) {
 	var faults []string
-	var v verdict
-	for try := 1; try <= 1+reviewRetries; try++ {
-		if err := r.halted(ctx); err != nil {
-			return verdict{}, err
-		}
-		complaints := faults
-		call, err := r.asker.ask(ctx, question{
-			step: fmt.Sprintf("review.%d.%d.%d", plan.Attempt, i, try), role: roleReviewer, model: r.modelOf[roleReviewer],
-			schema: &ReviewSchema,
-			prompt: func(size int) (string, string) { return r.prompts.reviewerPrompt(plan, i, complaints, size) },
-		})
-		if err != nil {
-			return verdict{}, err
-		}
+	ok, err := r.askUntil(ctx, 1+reviewRetries, question{
+		step: fmt.Sprintf("review.%d.%d", plan.Attempt, i), role: roleReviewer, schema: &ReviewSchema,
+		prompt: func(size int) (string, string) { return r.prompts.reviewerPrompt(plan, i, faults, size) },
+	}, func(call Call) ([]string, bool, error) {
 		v, faults = parseVerdict(call.Answer, r.cfg.Lenient)
-		call.Refused = refusal(faults)
-		if err := r.keep(ctx, call, false); err != nil {
-			return verdict{}, err
-		}
-		if len(faults) == 0 {
-			return v, nil
-		}
-		r.log.WarnContext(ctx, "verdict has faults", "attempt", plan.Attempt, "position", i, "try", try, "faults", call.Refused)
-	}
-	if v.status == "replan" {
+		return faults, false, nil
+	})
+	switch {
+	case err != nil || ok:
+	case v.status == "replan":
 		v.reason = noReason
-		return v, nil
+	default:
+		err = &ending{
+			state: "failed", outcome: "invalid_review",
+			text: "I stopped: I could not tell whether a step had worked, because its review was unreadable.",
+		}
 	}
-	return verdict{}, &ending{
-		state: "failed", outcome: "invalid_review",
-		text: "I stopped: I could not tell whether a step had worked, because its review was unreadable.",
-	}
+	return v, err
 }
 
 // overlap is how much of the longer text's words of four letters and more the

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"slices"
 
 	"switchboard/agent/tools"
 )
@@ -106,25 +105,12 @@ func (r *rights) harmless(task Task) bool {
 
 // acted says that a command or a tool was begun which may have changed something, however it ended.
 func (r *rights) acted() bool {
-	return slices.ContainsFunc(r.Plans, func(p PlanRow) bool {
-		return slices.ContainsFunc(p.Tasks, func(t TaskRow) bool {
-			return t.Type != TaskMsg && t.Result != nil && t.Result.End != tools.EndRefused && !r.harmless(t.Task)
-		})
-	})
-}
-
-// refusedBy is the result of a task that the gate did not let run.
-func (r *rights) refusedBy(d tools.Decision) *tools.Result {
-	return &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: d.Rule, Hint: d.Reason, Taint: r.taint}
-}
-
-// nobodyAsked is the result of a task that a person would have to allow, in a turn in which
-// nobody is asked.
-func (r *rights) nobodyAsked(ask Ask) *tools.Result {
-	return &tools.Result{
-		End: tools.EndRefused, Code: "not_permitted", Rule: ruleNoApprovals, Taint: r.taint,
-		Hint: ask.Tool + " needs a permission (rule " + ask.Rule + "), and nobody is there to be asked; plan without it, and say in the answer what was not done",
+	for _, t := range tasksOf(r.Plans) {
+		if t.Type != TaskMsg && t.Result != nil && t.Result.End != tools.EndRefused && !r.harmless(t.Task) {
+			return true
+		}
 	}
+	return false
 }
 
 // Usable lists what the gate lets q.Person use in q.Channel and q.Mode, with nothing

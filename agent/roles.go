@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ const (
 	roleParaphraser = "paraphraser"
 )
 
-var allRoles = []string{rolePlanner, roleReviewer, roleWorker, roleCurator, roleSummarizer, roleParaphraser}
+var allRoles = []string{roleCurator, roleParaphraser, rolePlanner, roleReviewer, roleSummarizer, roleWorker}
 
 //go:embed roles/*.md
 var builtinRoles embed.FS
@@ -35,24 +36,12 @@ func loadRoles(dataDir string) (roles, error) {
 	all := make(roles, len(allRoles))
 	var faults []error
 	for _, role := range allRoles {
-		text, err := builtinRoles.ReadFile("roles/" + role + ".md")
-		if err == nil && dataDir != "" {
-			name := filepath.Join(dataDir, "roles", role+".md")
-			var own []byte
-			own, err = os.ReadFile(name)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				err = nil
-			case err == nil && strings.TrimSpace(string(own)) == "":
-				err = fmt.Errorf("%s is empty; write the prompt into it, or remove it to use the built-in one", name)
-			case err == nil:
-				text = own
-			}
+		p, err := readPrompt(dataDir, role)
+		if p.Empty {
+			err = fmt.Errorf("prompt of the %s: %s is empty; write the prompt into it, or remove it to use the built-in one", role, p.Path)
 		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("prompt of the %s: %w", role, err))
-		}
-		all[role] = tidy(strings.TrimSpace(string(text))) + "\n"
+		faults = append(faults, err)
+		all[role] = tidy(strings.TrimSpace(cmp.Or(p.Own, p.Builtin))) + "\n"
 	}
 	return all, errors.Join(faults...)
 }
@@ -67,25 +56,37 @@ type Prompt struct {
 	Path    string // of the file that replaces the built-in prompt
 }
 
+// readPrompt reads the prompt of a role; with no dataDir only the built-in one.
+func readPrompt(dataDir, role string) (p Prompt, err error) {
+	builtin, err := builtinRoles.ReadFile("roles/" + role + ".md")
+	p.Role, p.Builtin = role, string(builtin)
+	if err == nil && dataDir != "" {
+		var own []byte
+		p.Path = filepath.Join(dataDir, "roles", role+".md")
+		own, err = os.ReadFile(p.Path)
+		p.Empty = err == nil && blankText(string(own))
+		if !p.Empty {
+			p.Own = string(own)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("prompt of the %s: %w", role, err)
+	}
+	return p, err
+}
+
 // Prompts lists the prompts of all roles, as an engine that starts now would find them in
 // dataDir.
 func Prompts(dataDir string) ([]Prompt, error) {
-	list := make([]Prompt, 0, len(allRoles))
-	for _, role := range slices.Sorted(slices.Values(allRoles)) {
-		p := Prompt{Role: role, Path: filepath.Join(dataDir, "roles", role+".md")}
-		builtin, err := builtinRoles.ReadFile("roles/" + role + ".md")
-		if err != nil {
-			return nil, fmt.Errorf("built-in prompt of the %s: %w", role, err)
+	list := make([]Prompt, len(allRoles))
+	for i, role := range allRoles {
+		var err error
+		if list[i], err = readPrompt(dataDir, role); err != nil {
+			return nil, err
 		}
-		own, err := os.ReadFile(p.Path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("prompt of the %s: %w", role, err)
-		}
-		p.Builtin, p.Own = string(builtin), string(own)
-		if p.Empty = err == nil && strings.TrimSpace(p.Own) == ""; p.Empty {
-			p.Own = ""
-		}
-		list = append(list, p)
 	}
 	return list, nil
 }
@@ -119,7 +120,7 @@ func PromptFaults(dataDir string) ([]PromptFault, error) {
 		role, isPrompt := strings.CutSuffix(name, ".md")
 		switch {
 		case isPrompt && slices.Contains(allRoles, role):
-			if text, err := os.ReadFile(f.Path); err != nil || strings.TrimSpace(string(text)) != "" {
+			if text, err := os.ReadFile(f.Path); err != nil || !blankText(string(text)) {
 				continue // one that cannot be read has an error of its own
 			}
 			f.Fatal = true
@@ -128,7 +129,7 @@ func PromptFaults(dataDir string) ([]PromptFault, error) {
 			continue
 		default:
 			f.Text = "is no role's prompt, so nobody reads it"
-			f.Fix = "name it after its role (" + strings.Join(slices.Sorted(slices.Values(allRoles)), ", ") + ") with .md, or remove it"
+			f.Fix = "name it after its role (" + strings.Join(allRoles, ", ") + ") with .md, or remove it"
 		}
 		faults = append(faults, f)
 	}

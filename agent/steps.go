@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (w *writer) stage(ctx context.Context, step Step) error {
 	s.Say = append(s.Say, step.Say...)
 	s.Redact = append(s.Redact, step.Redact...)
 	if step.Plan != nil {
-		s.Plan = clonePlan(step.Plan)
+		s.Plan = new(clonePlan(step.Plan))
 	}
 	if step.Review != nil {
 		s.Review = step.Review
@@ -94,13 +95,7 @@ func (w *writer) flush(ctx context.Context) error {
 
 // settle stages a task's result.
 func (w *writer) settle(ctx context.Context, plan *PlanRow, i int, state TaskState, result *tools.Result) error {
-	return w.stage(ctx, change(plan, i, state, result))
-}
-
-func change(plan *PlanRow, i int, state TaskState, result *tools.Result) Step {
-	return Step{Tasks: []TaskChange{{
-		Attempt: plan.Attempt, Position: i, Type: plan.Tasks[i].Type, State: state, Result: result,
-	}}}
+	return w.stage(ctx, Step{Tasks: []TaskChange{change(plan, i, state, result)}})
 }
 
 // keep makes sure that an answer is committed before anything follows from it.
@@ -124,14 +119,9 @@ func (w *writer) park(ctx context.Context, step Step) error {
 	err := w.commit(ctx, step)
 	if errors.Is(err, ErrCancelled) {
 		w.staged = Step{}
-		if err := w.halted(ctx); err != nil {
-			return err
-		}
-		return &ending{state: "cancelled", outcome: "cancelled", text: "Cancelled."}
-	} else if err != nil {
-		return err
+		return cmp.Or(w.halted(ctx), cancelled())
 	}
-	return errParked
+	return cmp.Or(err, errParked)
 }
 
 // unserved ends a turn whose person is not served, or parks it until they are back.
@@ -198,7 +188,7 @@ func (w *writer) halted(ctx context.Context) error {
 	case released(ctx):
 		return ErrReleased
 	case errors.Is(context.Cause(ctx), ErrCancelled):
-		return &ending{state: "cancelled", outcome: "cancelled", text: "Cancelled."}
+		return cancelled()
 	case errors.Is(context.Cause(ctx), ErrInterrupted):
 		return &ending{state: "cancelled", outcome: "interrupted", text: "Stopped for your newer message."}
 	case errors.Is(context.Cause(ctx), ErrRestart):
@@ -207,6 +197,10 @@ func (w *writer) halted(ctx context.Context) error {
 		return &ending{state: "failed", outcome: "timeout", text: fmt.Sprintf(
 			"I stopped: this took longer than the %s that one request may take.", w.timeout)}
 	}
+}
+
+func cancelled() error {
+	return &ending{state: "cancelled", outcome: "cancelled", text: "Cancelled."}
 }
 
 // released says that ctx ended for a reason after which nothing may be written.

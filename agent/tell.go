@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strings"
 	"sync"
 
 	"switchboard/agent/tools"
@@ -14,11 +13,7 @@ import (
 const workerTries = 2
 
 // A teller writes what the turn says.
-type teller struct {
-	*writer
-	prompts *prompts
-	asker   *asker
-}
+type teller struct{ *asker }
 
 // tell writes a msg task, once. The plan's last one ends the turn in the same
 // commit.
@@ -27,21 +22,14 @@ func (t *teller) tell(ctx context.Context, plan *PlanRow, i int) error {
 	if task.State == TaskDone {
 		return nil
 	}
-	var step Step
-	text := ""
-	if task.Answer != nil {
-		text = *task.Answer
-	} else {
-		call, err := t.write(ctx, plan, i)
-		if err != nil {
+	text := deref(task.Answer)
+	if task.Answer == nil {
+		var err error
+		if text, err = t.write(ctx, plan, i); err != nil {
 			return err
 		}
-		if !t.answered(call.Step) {
-			step.Calls = []Call{call}
-		}
-		text = call.Answer
 	}
-	step.Tasks = change(plan, i, TaskDone, &tools.Result{End: tools.EndOK, Taint: t.taint}).Tasks
+	step := Step{Tasks: []TaskChange{change(plan, i, TaskDone, &tools.Result{End: tools.EndOK, Taint: t.taint})}}
 	say := Say{Attempt: plan.Attempt, Position: i, Text: text, Choices: task.Choices, Taint: t.taint}
 	if i < len(plan.Tasks)-1 {
 		step.Say = []Say{say}
@@ -71,38 +59,30 @@ func (t *teller) tell(ctx context.Context, plan *PlanRow, i int) error {
 	return t.commit(ctx, step)
 }
 
-// write has the worker write a msg. Its answer is the caller's to commit,
-// together with the message.
-func (t *teller) write(ctx context.Context, plan *PlanRow, i int) (Call, error) {
+// write has the worker write a msg, whose answer is committed together with the message.
+func (t *teller) write(ctx context.Context, plan *PlanRow, i int) (text string, err error) {
 	if plan.Tasks[i].State == TaskPending {
-		if err := t.stage(ctx, change(plan, i, TaskRunning, nil)); err != nil {
-			return Call{}, err
+		if err := t.settle(ctx, plan, i, TaskRunning, nil); err != nil {
+			return "", err
 		}
 	}
-	for try := 1; try <= workerTries; try++ {
-		call, err := t.asker.ask(ctx, question{
-			step: fmt.Sprintf("worker.%d.%d.%d", plan.Attempt, i, try), role: roleWorker, model: t.modelOf[roleWorker],
-			prompt:  func(size int) (string, string) { return t.prompts.workerPrompt(plan, i, size) },
-			partial: asWritten,
-		})
-		if err != nil {
-			return Call{}, err
+	ok, err := t.askUntil(ctx, workerTries, question{
+		step: fmt.Sprintf("worker.%d.%d", plan.Attempt, i), role: roleWorker,
+		prompt:  func(size int) (string, string) { return t.prompts.workerPrompt(plan, i, size) },
+		partial: asWritten,
+	}, func(call Call) (faults []string, ride bool, err error) {
+		if text = call.Answer; blankText(text) {
+			return []string{"the answer is empty"}, false, nil
 		}
-		if strings.TrimSpace(call.Answer) != "" {
-			return call, nil
-		}
-		call.Refused = "the answer is empty"
-		if err := t.keep(ctx, call, false); err != nil {
-			return Call{}, err
-		}
-		if err := t.halted(ctx); err != nil {
-			return Call{}, err
+		return nil, true, nil
+	})
+	if err == nil && !ok {
+		err = &ending{
+			state: "failed", outcome: "model_error",
+			text: "I could not write the answer: the language model returned an empty text. Please try again.",
 		}
 	}
-	return Call{}, &ending{
-		state: "failed", outcome: "model_error",
-		text: "I could not write the answer: the language model returned an empty text. Please try again.",
-	}
+	return text, err
 }
 
 // quiet says that an answer has nothing to say, and is not sent: however that is written, and

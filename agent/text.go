@@ -52,14 +52,6 @@ func clip(text string, limit int) string {
 	return tools.Shorten(text, limit*2/3, limit/3)
 }
 
-// sentence makes a reason fit into a sentence of ours.
-func sentence(reason string) string {
-	return strings.TrimRight(clip(strings.Join(strings.Fields(reason), " "), 500), ".!")
-}
-
-// refusal is what a call's row says of an answer with faults.
-func refusal(faults []string) string { return clip(strings.Join(faults, "; "), 500) }
-
 // told names a task in a line for people.
 func told(task Task) string {
 	if task.Type == TaskTool && task.Detail != "" {

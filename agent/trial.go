@@ -84,8 +84,8 @@ func (p *planner) tryPlan(ctx context.Context, model string, t *Trial) error {
 	var retry planRetry
 	for try := range 2 {
 		began := time.Now()
-		system, user := p.prompts.plannerPrompt(0, retry, p.asker.promptSize(p.asker.length(ctx, model), &PlanSchema))
-		resp, err := p.asker.models.Complete(ctx, model, llm.Request{Role: rolePlanner, Schema: &PlanSchema, System: system, User: user, Timeout: tryTimeout})
+		system, user := p.prompts.plannerPrompt(0, retry, p.promptSize(p.length(ctx, model), &PlanSchema))
+		resp, err := p.models.Complete(ctx, model, llm.Request{Role: rolePlanner, Schema: &PlanSchema, System: system, User: user, Timeout: tryTimeout})
 		if try == 0 {
 			t.Took, t.Claimed = time.Since(began), resp.Usage.Claimed
 		}
@@ -113,14 +113,14 @@ func (p *planner) tryPlan(ctx context.Context, model string, t *Trial) error {
 // tryLength asks for a number at the beginning of a prompt that is as long as prompts may be, or longPrompt.
 func (p *planner) tryLength(ctx context.Context, model string, t *Trial) error {
 	size := longPrompt
-	if n := p.asker.promptSize(p.asker.length(ctx, model), nil); n > 0 {
+	if n := p.promptSize(p.length(ctx, model), nil); n > 0 {
 		size = min(size, n)
 	}
 	number := fmt.Sprint(100_000 + rand.N(900_000))
 	system := fmt.Sprintf("The number is %s. A long list follows, which says nothing, and then a question.\n", number)
 	const line, question = "- The tram to the harbour leaves on time.\n", "Which number was told before the list? Answer with that number alone."
 	list := strings.Repeat(line, max(0, size-llm.Tokens(system+question))/llm.Tokens(line))
-	resp, err := p.asker.models.Complete(ctx, model, llm.Request{Role: roleWorker, System: system, User: list + question, Timeout: tryTimeout})
+	resp, err := p.models.Complete(ctx, model, llm.Request{Role: roleWorker, System: system, User: list + question, Timeout: tryTimeout})
 	switch {
 	case errors.Is(err, llm.ErrContextTooLong), (err == nil || gaveAnswer(resp, err)) && !strings.Contains(resp.Text, number):
 		t.Lost = size

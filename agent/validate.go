@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,24 +18,19 @@ func (p *planner) validate(plan Plan) []string {
 	if len(plan.Tasks) == 0 {
 		return []string{"field tasks: the list is empty; a plan has at least one task"}
 	}
-	acts := false
-	for _, task := range plan.Tasks {
-		acts = acts || task.Type != TaskMsg
-	}
+	acts := slices.ContainsFunc(plan.Tasks, func(task Task) bool { return task.Type != TaskMsg })
 	last := len(plan.Tasks) - 1
 	for i, task := range plan.Tasks {
 		v.task = i + 1
 		switch task.Type {
 		case TaskExec:
-			v.expected(task)
-			v.only(task, TaskExec)
+			v.fields(task)
 			v.permitted("type", tools.ExecName, p.rights.execEffect(), task.Detail)
 		case TaskTool:
-			v.expected(task)
-			v.only(task, TaskTool)
+			v.fields(task)
 			v.tool(task)
 		case TaskMsg:
-			v.only(task, TaskMsg)
+			v.fields(task)
 			v.answer(task, i == last, acts)
 			v.choices(task.Choices)
 		default:
@@ -59,33 +55,27 @@ func (v *validation) fault(field, format string, args ...any) {
 	v.faults = append(v.faults, fmt.Sprintf("task %d, field %s: ", v.task, field)+fmt.Sprintf(format, args...))
 }
 
-func (v *validation) expected(task Task) {
-	if task.Expect == nil {
+// fields checks that the fields of other types are null.
+func (v *validation) fields(task Task) {
+	acts := task.Type != TaskMsg
+	if acts && task.Expect == nil {
 		v.fault("expect", "missing; every exec and tool task says what a good result looks like")
 	}
-}
-
-// only checks that the fields of other types are null.
-func (v *validation) only(task Task, kind TaskType) {
-	if kind != TaskTool {
-		if task.Tool != nil {
-			v.fault("tool", "must be null on a task of type %s", kind)
-		}
-		if task.Args != nil {
-			v.fault("args", "must be null on a task of type %s", kind)
+	for _, field := range []struct {
+		name      string
+		set, fits bool
+	}{
+		{"tool", task.Tool != nil, task.Type == TaskTool},
+		{"args", task.Args != nil, task.Type == TaskTool},
+		{"answer", task.Answer != nil, !acts},
+		{"choices", task.Choices != nil, !acts},
+	} {
+		if field.set && !field.fits {
+			v.fault(field.name, "must be null on a task of type %s", task.Type)
 		}
 	}
-	if kind == TaskMsg {
-		if task.Expect != nil {
-			v.fault("expect", "must be null on a msg, which nobody reviews")
-		}
-		return
-	}
-	if task.Answer != nil {
-		v.fault("answer", "must be null on a task of type %s", kind)
-	}
-	if task.Choices != nil {
-		v.fault("choices", "must be null on a task of type %s", kind)
+	if !acts && task.Expect != nil {
+		v.fault("expect", "must be null on a msg, which nobody reviews")
 	}
 }
 
