@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -175,23 +174,4 @@ func wordsOf(list string) func(string) bool {
 		return regexp.MustCompile(`(?:^|\PL)(?i:` + strings.Join(strings.Fields(list), "|") + `)`)
 	})
 	return func(text string) bool { return pattern().MatchString(text) }
-}
-
-// with gives a tool its arguments, which were checked against the schema.
-func with[T any](run func(context.Context, Call, T) Result) func(context.Context, Call) Result {
-	return func(ctx context.Context, call Call) Result {
-		var args T
-		if err := json.Unmarshal(call.Args, &args); err != nil {
-			return refused("bad_arguments", "correct the arguments", "args: %v", err)
-		}
-		return run(ctx, call, args)
-	}
-}
-
-func failed(code, hint, format string, a ...any) Result {
-	return Result{End: EndError, Code: code, Hint: hint, Output: fmt.Sprintf(format, a...)}
-}
-
-func refused(code, hint, format string, a ...any) Result {
-	return Result{End: EndRefused, Code: code, Hint: hint, Output: fmt.Sprintf(format, a...)}
 }

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 )
 
@@ -10,15 +9,10 @@ import (
 // called so, and returns what became of it; the router's is one.
 type Messenger func(ctx context.Context, call Call, to, text string) Result
 
-var messageSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"to": {"type": "string", "description": "a person's name, a group's title, or a conversation as CHANNEL:ID"},
-		"text": {"type": "string", "maxLength": 8000, "description": "what to say, complete, in Markdown"}
-	},
-	"required": ["to", "text"],
-	"additionalProperties": false
-}`)
+var messageSchema = object(
+	`"to": {"type": "string", "description": "a person's name, a group's title, or a conversation as CHANNEL:ID"}`,
+	`"text": {"type": "string", "maxLength": 8000, "description": "what to say, complete, in Markdown"}`,
+)
 
 type messageArgs struct{ To, Text string }
 

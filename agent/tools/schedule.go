@@ -63,50 +63,30 @@ const (
 )
 
 var (
-	scheduleAddSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"kind": {"type": "string", "enum": ["reminder", "task", "heartbeat"]},
-		"when": {"type": "string", "minLength": 1, ` + jobWhen + `},
-		"text": {"type": ["string", "null"], ` + jobText + `},
-		` + jobZone + `
-	},
-	"required": ["kind", "when", "text", "zone"],
-	"additionalProperties": false
-}`)
-	scheduleListSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"job": {"type": ["integer", "null"], "minimum": 1},
-		"all": {"type": ["boolean", "null"]},
-		"after": {"type": ["integer", "null"], "minimum": 1}
-	},
-	"required": ["job", "all", "after"],
-	"additionalProperties": false
-}`)
-	scheduleChangeSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"job": {"type": "integer", "minimum": 1},
-		"action": {"type": "string", "enum": ["edit", "set", "pause", "resume", "run", "skip", "remove"]},
-		"when": {"type": ["string", "null"], ` + jobWhen + `},
-		"text": {"type": ["string", "null"], ` + jobText + `},
-		` + jobZone + `
-	},
-	"required": ["job", "action", "when", "text", "zone"],
-	"additionalProperties": false
-}`)
-	scheduleSendSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"to": {"type": "string", "minLength": 1},
-		"when": {"type": "string", "minLength": 1, ` + jobWhen + `},
-		"text": {"type": "string", "minLength": 1, ` + jobText + `},
-		` + jobZone + `
-	},
-	"required": ["to", "when", "text", "zone"],
-	"additionalProperties": false
-}`)
+	scheduleAddSchema = object(
+		`"kind": {"type": "string", "enum": ["reminder", "task", "heartbeat"]}`,
+		`"when": {"type": "string", "minLength": 1, `+jobWhen+`}`,
+		`"text": {"type": ["string", "null"], `+jobText+`}`,
+		jobZone,
+	)
+	scheduleListSchema = object(
+		`"job": {"type": ["integer", "null"], "minimum": 1}`,
+		`"all": {"type": ["boolean", "null"]}`,
+		`"after": {"type": ["integer", "null"], "minimum": 1}`,
+	)
+	scheduleChangeSchema = object(
+		`"job": {"type": "integer", "minimum": 1}`,
+		`"action": {"type": "string", "enum": ["edit", "set", "pause", "resume", "run", "skip", "remove"]}`,
+		`"when": {"type": ["string", "null"], `+jobWhen+`}`,
+		`"text": {"type": ["string", "null"], `+jobText+`}`,
+		jobZone,
+	)
+	scheduleSendSchema = object(
+		`"to": {"type": "string", "minLength": 1}`,
+		`"when": {"type": "string", "minLength": 1, `+jobWhen+`}`,
+		`"text": {"type": "string", "minLength": 1, `+jobText+`}`,
+		jobZone,
+	)
 )
 
 // scheduleTools are the tools schedule.*.

@@ -22,6 +22,17 @@ const (
 	MaxArgsDepth = 5
 )
 
+// object is the strict schema of an object: all of these properties are required, and it has no others. A
+// property is written as in JSON: "name": {…}.
+func object(properties ...string) json.RawMessage {
+	names := make([]string, len(properties))
+	for i, property := range properties {
+		names[i], _, _ = strings.Cut(property, ":")
+	}
+	return json.RawMessage(`{"type": "object", "properties": {` + strings.Join(properties, ", ") +
+		`}, "required": [` + strings.Join(names, ", ") + `], "additionalProperties": false}`)
+}
+
 // compileSchema reads the schema of a tool's arguments and makes sure that it
 // is strict: an object with every property required and no others, all the way
 // down, so that a model's structured output can be held to it.

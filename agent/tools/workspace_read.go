@@ -2,10 +2,8 @@ package tools
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,16 +27,11 @@ const (
 	binaryLookHead = 8 << 10
 )
 
-var readSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"path": {"type": "string", "description": "relative to the workspace, with slashes"},
-		"first_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to begin; null: at line 1"},
-		"last_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to end, included; null: at the end"}
-	},
-	"required": ["path", "first_line", "last_line"],
-	"additionalProperties": false
-}`)
+var readSchema = object(
+	`"path": {"type": "string", "description": "relative to the workspace, with slashes"}`,
+	`"first_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to begin; null: at line 1"}`,
+	`"last_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to end, included; null: at the end"}`,
+)
 
 func (w files) read(ctx context.Context, call Call, args struct {
 	Path      string
@@ -122,24 +115,6 @@ func (w files) readable(f *os.File, info fs.FileInfo, name string) *Result {
 	return nil
 }
 
-// isBinary judges by the first bytes: a NUL, or no UTF-8 apart from a rune cut
-// off at the end.
-func isBinary(head []byte) bool {
-	if bytes.IndexByte(head, 0) >= 0 {
-		return true
-	}
-	for range utf8.UTFMax {
-		if utf8.Valid(head) {
-			return false
-		}
-		if len(head) < binaryLookHead-utf8.UTFMax {
-			return true
-		}
-		head = head[:len(head)-1]
-	}
-	return !utf8.Valid(head)
-}
-
 // readLines returns lines first to last of so many bytes, at most maxReadBytes of
 // them, and says how much more there is and where to go on.
 func readLines(ctx context.Context, r io.Reader, size int64, first, last int) (string, error) {
@@ -173,15 +148,10 @@ func readLines(ctx context.Context, r io.Reader, size int64, first, last int) (s
 	return b.String(), nil
 }
 
-var listSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"path": {"type": ["string", "null"], "description": "a folder, relative to the workspace; null: the workspace itself"},
-		"depth": {"type": ["integer", "null"], "minimum": 1, "maximum": 20, "description": "how many levels down; null: 3"}
-	},
-	"required": ["path", "depth"],
-	"additionalProperties": false
-}`)
+var listSchema = object(
+	`"path": {"type": ["string", "null"], "description": "a folder, relative to the workspace; null: the workspace itself"}`,
+	`"depth": {"type": ["integer", "null"], "minimum": 1, "maximum": 20, "description": "how many levels down; null: 3"}`,
+)
 
 func (w files) list(ctx context.Context, call Call, args struct {
 	Path  *string
