@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // fault names what an error answer means for the caller; body is clean.
@@ -117,4 +118,19 @@ func complaint(body []byte) string {
 		return string(r[:300]) + "…"
 	}
 	return said
+}
+
+// retryAfter reads how long to wait; 0 when the provider did not say.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
+		return duration(ms, time.Millisecond)
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s >= 0 {
+		return duration(s, time.Second)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -41,25 +40,6 @@ type lengths struct {
 	asked  map[string]time.Time
 	client *http.Client
 	cfg    Provider
-}
-
-// Length is how much the model of that name (as Complete takes it) reads: what the settings say, else
-// what its server says, which is asked where that is not known or may have changed, for 3 s at most.
-// Of a name that means nothing it is that of a model elsewhere.
-func (m *Models) Length(ctx context.Context, model string) Length {
-	t, err := m.resolve(model)
-	if t.provider == nil {
-		return Length{otherTokens, DefaultModel().MaxOutputTokens}
-	}
-	if t.provider.kind == Offline {
-		return Length{}
-	}
-	if err == nil && t.model.ContextTokens == 0 {
-		t.provider.lengths.ask(ctx, t.id)
-		t, _ = m.resolve(model)
-	}
-	read := t.provider.reads(&t)
-	return Length{read, min(t.model.MaxOutputTokens, read/4)}
 }
 
 // reads is how much a model reads as far as that is known now; 0: any number.
@@ -185,17 +165,6 @@ func (m listing) length() int {
 		}
 	}
 	return 0
-}
-
-// isLocal says that a host is on this machine or in a network of one's own.
-func isLocal(host string) bool {
-	if isLoopback(host) {
-		return true
-	}
-	if ip := net.ParseIP(host); ip != nil {
-		return ip.IsPrivate() || ip.IsLinkLocalUnicast()
-	}
-	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal")
 }
 
 // Tokens is about how many tokens a text has, rather more than fewer, by weights that were fitted to a

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -72,21 +70,6 @@ func (w *wire) complaint(fault []byte) []byte {
 		return w.body
 	}
 	return slices.Concat([]byte(`{"error":`), fault, []byte("}"))
-}
-
-// retryAfter reads how long to wait; 0 when the provider did not say.
-func retryAfter(h http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
-		return duration(ms, time.Millisecond)
-	}
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(value, 64); err == nil && s >= 0 {
-		return duration(s, time.Second)
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }
 
 // duration is n units, at most a day: nobody waits longer, and it cannot overflow.
