@@ -82,7 +82,12 @@ func (a *asker) askUntil(ctx context.Context, tries int, q question, read func(C
 // was streamed of an answer that broke off stays in view, unless one is begun anew: the
 // person has read it, and what ends the turn stands behind it.
 func (a *asker) ask(ctx context.Context, q question) (Call, error) {
-	models := a.candidates(q.role)
+	models := []string{a.modelOf[q.role]}
+	for _, fallback := range a.cfg.Fallback {
+		if !slices.Contains(models, fallback) {
+			models = append(models, fallback)
+		}
+	}
 	since, again := a.failedBefore(q.step, len(models))
 	if !again {
 		since = a.now()
@@ -121,17 +126,6 @@ func (a *asker) ask(ctx context.Context, q question) (Call, error) {
 		out.failed(err)
 	}
 	return Call{}, a.putOff(ctx, &out)
-}
-
-// candidates are the models to try for a role, in order.
-func (a *asker) candidates(role string) []string {
-	models := []string{a.modelOf[role]}
-	for _, fallback := range a.cfg.Fallback {
-		if !slices.Contains(models, fallback) {
-			models = append(models, fallback)
-		}
-	}
-	return models
 }
 
 // try asks one model. The call is returned with an error too, but is empty when none was made.

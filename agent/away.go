@@ -76,19 +76,13 @@ func (a *asker) putOff(ctx context.Context, o *outage) error {
 	}
 	step := Step{End: &End{State: "queued", Outcome: OutcomeModelAway, Wait: wait, Timed: job}}
 	if tell {
-		step.Say = []Say{{Attempt: a.lastAttempt(), Position: -1, Notice: true, Text: a.awayText(o.last), Taint: tools.Clean}}
+		text := modelAway.In(a.turn.Session.Language)
+		if setup, ok := a.setupFault(o.last); ok { // somebody may have to set it right
+			text += fmt.Sprintf(" (%s; %s.)", setup.Reason, setup.Fix)
+		}
+		step.Say = []Say{{Attempt: a.lastAttempt(), Position: -1, Notice: true, Text: text, Taint: tools.Clean}}
 	}
 	return a.park(ctx, step)
-}
-
-// awayText is modelAway; an admin in a chat of their own reads what is wrong where somebody may have
-// to set it right.
-func (a *asker) awayText(err error) string {
-	text := modelAway.In(a.turn.Session.Language)
-	if setup, ok := a.setupFault(err); ok {
-		text += fmt.Sprintf(" (%s; %s.)", setup.Reason, setup.Fix)
-	}
-	return text
 }
 
 // modelEnding ends a turn for which no model answered. The person reads what it

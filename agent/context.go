@@ -34,7 +34,7 @@ type prompts struct {
 
 func (ps *prompts) plannerPrompt(attempt int, retry planRetry, size int) (system, user string) {
 	system = ps.plannerSystem()
-	return system, fit(room(size, system), len(ps.Recent), func(cut cut) string {
+	return system, fit(size, system, len(ps.Recent), func(cut cut) string {
 		return ps.plannerUser(attempt, retry, cut)
 	})
 }
@@ -43,13 +43,8 @@ func (ps *prompts) plannerUser(attempt int, retry planRetry, cut cut) string {
 	var p prompt
 	ps.date(&p)
 	ps.place(&p)
-	ps.knowledge(&p)
-	if len(ps.Questions) > 0 {
-		p.section("Open questions")
-		for _, question := range ps.Questions {
-			p.item(question.Text, question.Taint)
-		}
-	}
+	p.facts("Known facts", ps.Facts)
+	p.facts("Open questions", ps.Questions)
 	ps.summary(&p)
 	ps.recent(&p, cut.lines)
 	ps.pages(&p, attempt, retry, cut)
@@ -99,14 +94,12 @@ func (ps *prompts) place(p *prompt) {
 	p.linef("- Formatting: %s; files: %s; buttons for choices: %s", word(place.Rich, "Markdown", "plain text"), word(place.Files, "yes", "no"), word(place.Buttons, "yes", "no (choices are numbered lines)"))
 	var withheld, asked []string
 	ask := func(name string, effect tools.Effect, sends string) {
-		switch d := ps.rights.decide(tools.Question{Tool: name, Effect: effect, Sends: sends}); d.Verdict {
-		case tools.Refuse:
-			if ps.turn.Person.Role != "admin" && tools.Named(tools.AdminTools, name) {
-				return // what users never have
-			}
-			withheld = append(withheld, fmt.Sprintf("  - %s: %s (rule %s)", name, oneLine(d.Reason), oneLine(d.Rule)))
-		case tools.Ask:
+		d := ps.rights.decide(tools.Question{Tool: name, Effect: effect, Sends: sends})
+		switch {
+		case d.Verdict == tools.Ask:
 			asked = append(asked, name)
+		case d.Verdict == tools.Refuse && (ps.turn.Person.Role == "admin" || !tools.Named(tools.AdminTools, name)): // what users never have
+			withheld = append(withheld, fmt.Sprintf("  - %s: %s (rule %s)", name, oneLine(d.Reason), oneLine(d.Rule)))
 		}
 	}
 	ask(tools.ExecName, ps.rights.execEffect(), "")
@@ -131,14 +124,14 @@ func (ps *prompts) place(p *prompt) {
 
 // limits tells the planner what narrows the turn.
 func (ps *prompts) limits(p *prompt) {
-	terms := &ps.turn.Limits
-	if terms.Run != 0 {
+	limits := &ps.turn.Limits
+	if limits.Run != 0 {
 		p.linef("- Nobody typed the new message just now: it is what a job asks for that the person had made before")
 	}
-	if terms.Late != "" {
-		p.linef("- It begins late, which is said below the answer: %s", terms.Late)
+	if limits.Late != "" {
+		p.linef("- It begins late, which is said below the answer: %s", limits.Late)
 	}
-	if terms.NoQuestions {
+	if limits.NoQuestions {
 		p.linef("- Nobody is there to answer: ask nothing, and offer no choices")
 	}
 	ps.mayBeQuiet(p, "- ")
@@ -151,22 +144,20 @@ func (ps *prompts) mayBeQuiet(p *prompt, lead string) {
 	}
 }
 
-func (ps *prompts) knowledge(p *prompt) {
-	if len(ps.Facts) == 0 {
-		return
+func (p *prompt) facts(title string, facts []Fact) {
+	if len(facts) > 0 {
+		p.section(title)
 	}
-	p.section("Known facts")
-	for _, fact := range ps.Facts {
+	for _, fact := range facts {
 		p.item(fact.Text, fact.Taint)
 	}
 }
 
 func (ps *prompts) summary(p *prompt) {
-	if ps.turn.Session.Summary == "" {
-		return
+	if session := &ps.turn.Session; session.Summary != "" {
+		p.section("Summary so far")
+		p.text(session.Summary, session.SummaryTaint)
 	}
-	p.section("Summary so far")
-	p.text(ps.turn.Session.Summary, ps.turn.Session.SummaryTaint)
 }
 
 // recent shows the newest n lines of the conversation.
@@ -199,9 +190,9 @@ func (ps *prompts) recent(p *prompt, n int) {
 
 func (ps *prompts) workerPrompt(plan *PlanRow, i int, size int) (system, user string) {
 	system = ps.roles[roleWorker]
-	return system, fit(room(size, system), 0, func(cut cut) string {
+	return system, fit(size, system, 0, func(cut cut) string {
 		var p prompt
-		ps.knowledge(&p)
+		p.facts("Known facts", ps.Facts)
 		ps.summary(&p)
 		if done := ps.earlierTasks(plan.Attempt, i); len(done) > 0 {
 			p.section("Outputs of earlier tasks")
@@ -225,7 +216,7 @@ func (ps *prompts) workerPrompt(plan *PlanRow, i int, size int) (system, user st
 func (ps *prompts) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (system, user string) {
 	system = ps.roles[roleReviewer]
 	task := plan.Tasks[i]
-	return system, fit(room(size, system), 0, func(cut cut) string {
+	return system, fit(size, system, 0, func(cut cut) string {
 		var p prompt
 		p.section("Goal")
 		p.add(indent(plan.Goal) + "\n")

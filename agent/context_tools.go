@@ -81,18 +81,15 @@ func (ps *prompts) pages(p *prompt, attempt int, retry planRetry, cut cut) {
 			}
 		}
 	}
-	first := true
+	title := "\n## How to use tools\n"
 	for _, tool := range ps.rights.toolbox.All() {
 		planned := len(retry.faults) > 0 && strings.Contains(retry.answer, `"`+tool.Name+`"`)
 		needed := planned || wrong[tool.Name] || tool.Words != nil && tool.Words(said)
 		if !needed || !ps.rights.mayUse(tool.Name, tool.Effect) {
 			continue
 		}
-		if first {
-			p.section("How to use tools")
-		}
-		first = false
-		p.add(strings.TrimSpace(tool.Page) + "\nArguments: " + compact(tool.Schema) + "\n\n")
+		p.add(title + strings.TrimSpace(tool.Page) + "\nArguments: " + compact(tool.Schema) + "\n\n")
+		title = ""
 	}
 }
 

@@ -61,8 +61,8 @@ func (r *run) close(ctx context.Context, end *ending) error {
 // unsaid says that nobody is told of an ending. What is hopeless, or would be done a second time, is not
 // tried again, so that a silent turn says it.
 func (r *run) unsaid(end *ending) bool {
-	terms := &r.turn.Limits
-	return end.state == "failed" && (terms.Quiet || terms.Silent && !r.rights.acted() && !Hopeless(end.outcome))
+	limits := &r.turn.Limits
+	return end.state == "failed" && (limits.Quiet || limits.Silent && !r.rights.acted() && !Hopeless(end.outcome))
 }
 
 // Hopeless says that another try of a turn that failed with this outcome would only repeat it.

@@ -82,11 +82,6 @@ type turnMessage struct {
 	former []Incoming // what it was before it was edited, oldest first
 }
 
-// is says that id names the message, or what it was.
-func (s turnMessage) is(id int64) bool {
-	return s.ID == id || slices.ContainsFunc(s.former, func(m Incoming) bool { return m.ID == id })
-}
-
 // messages is what the person said as far as that attempt heeds it: the turn's
 // message first, then what was added.
 func (r *record) messages(attempt int) []turnMessage {
@@ -96,8 +91,10 @@ func (r *record) messages(attempt int) []turnMessage {
 			continue
 		}
 		i := -1
-		if added.Replaces != 0 {
-			i = slices.IndexFunc(list, func(s turnMessage) bool { return s.is(added.Replaces) })
+		if added.Replaces != 0 { // a message, or what it was
+			i = slices.IndexFunc(list, func(s turnMessage) bool {
+				return s.ID == added.Replaces || slices.ContainsFunc(s.former, func(m Incoming) bool { return m.ID == added.Replaces })
+			})
 		}
 		if i < 0 {
 			list = append(list, turnMessage{Incoming: added.Incoming})

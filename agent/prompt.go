@@ -99,9 +99,12 @@ func newBoundary() string {
 	return "data-" + hex.EncodeToString(random)
 }
 
-// fit renders a prompt of no more than size tokens (0: any number): the oldest
-// lines of the conversation go first, then outputs are shortened.
-func fit(size, lines int, render func(cut cut) string) string {
+// fit renders the user part of a prompt of no more than size tokens (0: any number) with its system part: the
+// oldest lines of the conversation go first, then outputs are shortened.
+func fit(size int, system string, lines int, render func(cut cut) string) string {
+	if size > 0 {
+		size = max(1, size-llm.Tokens(system))
+	}
 	now := cut{lines: lines, output: maxShown}
 	text := render(now)
 	for size > 0 && llm.Tokens(text) > size {
@@ -128,14 +131,6 @@ const (
 type cut struct {
 	lines  int // of the conversation, the newest
 	output int // bytes of one output
-}
-
-// room is what size leaves for the user part; never 0, which means any.
-func room(size int, system string) int {
-	if size <= 0 {
-		return 0
-	}
-	return max(1, size-llm.Tokens(system))
 }
 
 func (p *prompt) faults(title string, faults []string) {

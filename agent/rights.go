@@ -38,12 +38,12 @@ func (r *rights) decide(q tools.Question) tools.Decision {
 // narrowed is a decision of the gate under the turn's terms. What asks stays so, as it may be
 // granted: see permitted.
 func (r *rights) narrowed(q tools.Question, d tools.Decision) tools.Decision {
-	terms := &r.turn.Limits
+	limits := &r.turn.Limits
 	switch {
 	case q.Tool == "" || d.Verdict == tools.Refuse:
-	case terms.NoTools:
+	case limits.NoTools:
 		return tools.Decision{Verdict: tools.Refuse, Rule: ruleNoTools, Reason: "this turn has no tools", Role: d.Role}
-	case terms.NoWeb && r.reachesOut(q):
+	case limits.NoWeb && r.reachesOut(q):
 		return tools.Decision{Verdict: tools.Refuse, Rule: ruleNoWeb, Reason: q.Tool + " reaches other machines, which this turn may not", Role: d.Role}
 	}
 	return d

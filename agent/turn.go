@@ -316,15 +316,9 @@ const (
 
 // A Plan is what the planner writes, in the schema's own shape.
 type Plan struct {
-	Goal    string       `json:"goal"`
-	Secrets []PlanSecret `json:"secrets"`
-	Tasks   []Task       `json:"tasks"`
-}
-
-// PlanSecret is a credential the person typed. Never stored.
-type PlanSecret struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
+	Goal    string    `json:"goal"`
+	Secrets *struct{} `json:"secrets"` // always null
+	Tasks   []Task    `json:"tasks"`
 }
 
 // A Task is one step of a plan; unused fields are nil.

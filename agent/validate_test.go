@@ -336,7 +336,7 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		last := plan.Tasks[len(plan.Tasks)-1]
-		if plan.Goal == "" || len(plan.Secrets) > 0 || len(plan.Tasks) > r.cfg.MaxPlanTasks || last.Type != TaskMsg {
+		if plan.Goal == "" || plan.Secrets != nil || len(plan.Tasks) > r.cfg.MaxPlanTasks || last.Type != TaskMsg {
 			t.Fatalf("accepted %+v", plan)
 		}
 		for i, task := range plan.Tasks {
