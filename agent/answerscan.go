@@ -68,6 +68,8 @@ func (s *answerScan) seek(plan string) {
 	}
 }
 
+var errNoAnswer = errors.New("the plan has no ready answer")
+
 // answerAt is where the text of the answer begins; io.EOF and io.ErrUnexpectedEOF: the plan is not
 // written so far.
 func answerAt(plan string) (int, error) {
@@ -82,7 +84,7 @@ func answerAt(plan string) (int, error) {
 				break
 			}
 			if _, isKey := token.(string); !isKey || step == json.Delim('{') || step == json.Delim('[') {
-				return 0, errNoObject
+				return 0, errNoAnswer
 			}
 			if err := d.Decode(new(json.RawMessage)); err != nil { // another key's value
 				return 0, err
@@ -95,7 +97,7 @@ func answerAt(plan string) (int, error) {
 	case rest == "":
 		return 0, io.EOF
 	case rest[0] != '"':
-		return 0, errNoObject
+		return 0, errNoAnswer
 	}
 	return len(plan) - len(rest) + 1, nil
 }

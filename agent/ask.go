@@ -131,8 +131,7 @@ func (a *asker) ask(ctx context.Context, q question) (Call, error) {
 // try asks one model. The call is returned with an error too, but is empty when none was made.
 func (a *asker) try(ctx context.Context, q question, step, model string, spare bool) (Call, error) {
 	if _, again := a.calls[step]; !again && len(a.calls) >= a.cfg.MaxLLMCalls {
-		return Call{}, &ending{state: "failed", outcome: "call_limit", text: fmt.Sprintf(
-			"I stopped: this request needed more than %d model calls, the most that one request may use.", a.cfg.MaxLLMCalls)}
+		return Call{}, failure("call_limit", fmt.Sprintf("I stopped: this request needed more than %d model calls, the most that one request may use.", a.cfg.MaxLLMCalls))
 	}
 	if err := a.flush(ctx); err != nil {
 		return Call{}, err

@@ -20,6 +20,10 @@ type ending struct {
 	clean bool
 }
 
+func failure(outcome, text string) *ending {
+	return &ending{state: "failed", outcome: outcome, text: text}
+}
+
 func (e *ending) Error() string {
 	if e.err != nil {
 		return fmt.Sprintf("turn ends %s: %v", e.outcome, e.err)

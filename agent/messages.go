@@ -14,51 +14,29 @@ func (r *record) contextTaint() tools.Taint {
 	for _, added := range r.Added {
 		taint = taint.Join(incomingTaint(added.Incoming))
 	}
-	if r.turn.Session.Summary != "" {
-		taint = taint.Join(r.turn.Session.SummaryTaint)
-	}
-	for _, fact := range r.Facts {
-		taint = taint.Join(fact.Taint)
-	}
-	for _, question := range r.Questions {
-		taint = taint.Join(question.Taint)
+	taint = taint.JoinIf(r.turn.Session.Summary != "", r.turn.Session.SummaryTaint)
+	for _, facts := range [][]Fact{r.Facts, r.Questions} {
+		for _, fact := range facts {
+			taint = taint.Join(fact.Taint)
+		}
 	}
 	for i := range r.Recent {
 		line := &r.Recent[i]
-		taint = taint.Join(lineTaint(line, r.turn.Person.Name))
-		if len(line.Attachments) > 0 { // their names are outside text
-			taint = taint.Join("file")
-		}
+		taint = taint.Join(lineTaint(line, r.turn.Person.Name)).JoinIf(len(line.Attachments) > 0, "file") // their names are outside text
 	}
 	return taint
 }
 
 // incomingTaint is the taint of what a message brings along.
 func incomingTaint(m Incoming) tools.Taint {
-	taint := m.Taint
-	if m.Quote != "" {
-		taint = taint.Join("quote")
-	}
-	if len(m.Passed) > 0 {
-		taint = taint.Join("forwarded")
-	}
-	if len(m.Attachments) > 0 {
-		taint = taint.Join("file")
-	}
-	return taint
+	return m.Taint.JoinIf(m.Quote != "", "quote").JoinIf(len(m.Passed) > 0, "forwarded").JoinIf(len(m.Attachments) > 0, "file")
 }
 
 // lineTaint is the taint of a line for the turn's person: what others wrote, names
 // included, and what they were answered is outside text.
 func lineTaint(line *Line, person string) tools.Taint {
-	taint := line.Taint
-	if line.Bot && line.To != "" && line.To != person || !line.Bot && line.Author != person {
-		taint = taint.Join(tools.Others)
-	}
-	if line.ForwardedFrom != "" {
-		taint = taint.Join("forwarded")
-	}
-	return taint
+	others := line.Bot && line.To != "" && line.To != person || !line.Bot && line.Author != person
+	return line.Taint.JoinIf(others, tools.Others).JoinIf(line.ForwardedFrom != "", "forwarded")
 }
 
 // formerTaint is the taint of what earlier turns brought, which the planner reads.

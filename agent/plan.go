@@ -53,10 +53,8 @@ func (p *planner) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 	case ok:
 		return p.adopt(ctx, attempt, plan)
 	}
-	return nil, &ending{
-		state: "failed", outcome: "invalid_plan",
-		text: fmt.Sprintf("I could not work out a valid plan for this, after %d tries. Asking in another way may help; if it happens often, the language model is not up to it and another one should be set.", tries),
-	}
+	return nil, failure("invalid_plan", fmt.Sprintf("I could not work out a valid plan for this, after %d tries. "+
+		"Asking in another way may help; if it happens often, the language model is not up to it and another one should be set.", tries))
 }
 
 // A planRetry is what was wrong with the try before; zero at the first.

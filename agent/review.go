@@ -61,10 +61,7 @@ func (r *reviewer) judge(ctx context.Context, plan *PlanRow, i int) (v verdict, 
 	case v.status == "replan":
 		v.reason = noReason
 	default:
-		err = &ending{
-			state: "failed", outcome: "invalid_review",
-			text: "I stopped: I could not tell whether a step had worked, because its review was unreadable.",
-		}
+		err = failure("invalid_review", "I stopped: I could not tell whether a step had worked, because its review was unreadable.")
 	}
 	return v, err
 }

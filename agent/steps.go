@@ -129,7 +129,7 @@ func (w *writer) unserved(ctx context.Context, d tools.Decision) error {
 	if d.Rule == tools.PersonAway {
 		return w.park(ctx, Step{End: &End{State: "waiting", Outcome: OutcomePersonAway}})
 	}
-	return &ending{state: "failed", outcome: "not_served", text: "I stopped: you are not served here any more."}
+	return failure("not_served", "I stopped: you are not served here any more.")
 }
 
 // maxAdded is how many messages are merged into one turn. What comes after them
@@ -194,8 +194,7 @@ func (w *writer) halted(ctx context.Context) error {
 	case errors.Is(context.Cause(ctx), ErrRestart):
 		return ErrRestart
 	default:
-		return &ending{state: "failed", outcome: "timeout", text: fmt.Sprintf(
-			"I stopped: this took longer than the %s that one request may take.", w.timeout)}
+		return failure("timeout", fmt.Sprintf("I stopped: this took longer than the %s that one request may take.", w.timeout))
 	}
 }
 

@@ -77,10 +77,7 @@ func (t *teller) write(ctx context.Context, plan *PlanRow, i int) (text string, 
 		return nil, true, nil
 	})
 	if err == nil && !ok {
-		err = &ending{
-			state: "failed", outcome: "model_error",
-			text: "I could not write the answer: the language model returned an empty text. Please try again.",
-		}
+		err = failure("model_error", "I could not write the answer: the language model returned an empty text. Please try again.")
 	}
 	return text, err
 }

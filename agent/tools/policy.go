@@ -89,6 +89,14 @@ var sources = map[Taint]string{
 	"quote": "a quoted message", Others: "what others wrote", Label: "what people or chats call themselves",
 }
 
+// JoinIf is Join where the condition holds, and t otherwise.
+func (t Taint) JoinIf(condition bool, other Taint) Taint {
+	if !condition {
+		return t
+	}
+	return t.Join(other)
+}
+
 // Join returns t, or other when t is clean: the first source is kept.
 func (t Taint) Join(other Taint) Taint {
 	if t == Clean {

@@ -48,33 +48,19 @@ func (w files) read(ctx context.Context, call Call, args struct {
 		return *fault
 	}
 	defer root.Close()
-	f, fault := w.open(root, name)
+	f, info, fault := openRegular(root, name)
 	if fault != nil {
 		return *fault
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return ioFault(name, err)
+	if fault := w.readable(f, info, name); fault != nil {
+		return *fault
 	}
 	text, err := readLines(ctx, f, info.Size(), first, last)
 	if err != nil {
 		return ioFault(name, err)
 	}
 	return Result{End: EndOK, Output: text, Taint: readLedger(call.Workspace).of(name)}
-}
-
-// open opens a regular text file within the limit.
-func (w files) open(root *os.Root, name string) (*os.File, *Result) {
-	f, info, fault := openRegular(root, name)
-	if fault != nil {
-		return nil, fault
-	}
-	if fault := w.readable(f, info, name); fault != nil {
-		f.Close()
-		return nil, fault
-	}
-	return f, nil
 }
 
 // openRegular opens a regular file. A pipe or device that a command left behind
