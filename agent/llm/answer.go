@@ -85,12 +85,12 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 	s, err := w.said()
 	resp.Usage = s.bill(t, len(resp.Exchange.Request), most)
 	if err != nil {
-		return answerError("its answer is not JSON: " + p.text(err.Error()))
+		return answerError("its answer is not JSON: " + p.mask.Text(err.Error()))
 	}
 	if len(s.fault) > 0 {
 		var e apiError
 		_ = json.Unmarshal(s.fault, &e)
-		return p.fault(e.status(), w.header, p.clean(w.complaint(s.fault)), t, req, m)
+		return p.fault(e.status(), w.header, p.mask.Bytes(w.complaint(s.fault)), t, req, m)
 	}
 	if s.nothing {
 		return answerError("its answer is empty (no choices)")
@@ -106,7 +106,7 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 	case s.finish == finishLength:
 		return answerError(fmt.Sprintf("its answer was cut off at %d tokens; raise max_output_tokens of the model", t.model.MaxOutputTokens))
 	case text == "" && s.refusal != "":
-		return fmt.Errorf("%w by the model: %s", ErrRefused, p.text(s.refusal))
+		return fmt.Errorf("%w by the model: %s", ErrRefused, p.mask.Text(s.refusal))
 	case text == "":
 		return answerError(fmt.Sprintf("its answer is empty (%s)", s.finish))
 	case req.Schema != nil && !json.Valid([]byte(text)):

@@ -85,14 +85,13 @@ func setup(reason, mend string, err error) error { return &SetupError{reason, me
 // setKey is how to give the provider a key.
 func (p *provider) setKey() string {
 	key := "llm.providers." + p.name + ".api_key"
-	if variable, ok := strings.CutPrefix(p.keyFrom, "env:"); ok {
-		return fmt.Sprintf("set the variable %s (%s) to a valid key", variable, key)
-	}
-	if path, ok := strings.CutPrefix(p.keyFrom, "file:"); ok {
-		return fmt.Sprintf("write a valid key into %s (%s)", path, key)
-	}
-	if secret, ok := strings.CutPrefix(p.keyFrom, "secret:"); ok {
-		return fmt.Sprintf("set the secret %s (%s) to a valid key: switchboard secret set %s", secret, key, secret)
+	switch from, name, _ := strings.Cut(p.keyFrom, ":"); from {
+	case "env":
+		return fmt.Sprintf("set the variable %s (%s) to a valid key", name, key)
+	case "file":
+		return fmt.Sprintf("write a valid key into %s (%s)", name, key)
+	case "secret":
+		return fmt.Sprintf("set the secret %s (%s) to a valid key: switchboard secret set %s", name, key, name)
 	}
 	return "set " + key + " to a valid key"
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -159,12 +160,7 @@ func (l *lengths) get(ctx context.Context, address string, v any) error {
 // https://docs.vllm.ai (max_model_len), https://console.groq.com/docs/models (context_window),
 // https://docs.mistral.ai/api (max_context_length), https://platform.claude.com/docs/en/api/models/list (max_input_tokens).
 func (m listing) length() int {
-	for _, n := range []tokens{m.Top.Length, m.Length, m.MaxModelLen, m.Window, m.MaxLength, m.MaxInput} {
-		if n > 0 {
-			return int(min(n, 100_000_000))
-		}
-	}
-	return 0
+	return int(min(cmp.Or(m.Top.Length, m.Length, m.MaxModelLen, m.Window, m.MaxLength, m.MaxInput), 100_000_000))
 }
 
 // Tokens is about how many tokens a text has, rather more than fewer, by weights that were fitted to a

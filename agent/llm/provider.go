@@ -160,10 +160,6 @@ func (p Provider) Credentials() (list []secrets.Secret) {
 	return list
 }
 
-func (p *provider) text(s string) string { return p.mask.Text(s) }
-
-func (p *provider) clean(body []byte) []byte { return p.mask.Bytes(body) }
-
 func hasKey(cfg Provider) bool { return cfg.APIKey != "" && cfg.APIKey != NoKey }
 
 func isLoopback(host string) bool {
