@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -117,14 +116,14 @@ func (l *lengths) loaded(ctx context.Context, id string) (tokens int, ollama boo
 
 // listed is what the server's list says of a model; 0: nothing.
 func (l *lengths) listed(ctx context.Context, id string) (int, error) {
-	req, err := listRequest(ctx, l.cfg)
+	address, err := listAddress(l.cfg)
 	if err != nil {
 		return 0, err
 	}
 	var list struct {
 		Data []listing `json:"data"`
 	}
-	if err := l.get(ctx, req.URL.String(), &list); err != nil {
+	if err := l.get(ctx, address, &list); err != nil {
 		return 0, err
 	}
 	for _, m := range list.Data {
@@ -137,18 +136,8 @@ func (l *lengths) listed(ctx context.Context, id string) (int, error) {
 
 // get reads what is at an address of the provider's server into v; of an answer that is no such JSON v stays.
 func (l *lengths) get(ctx context.Context, address string, v any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	authorize(req, l.cfg)
-	res, err := l.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
-	if err == nil && res.StatusCode == http.StatusOK {
+	status, body, err := get(ctx, l.client.Do, l.cfg, address)
+	if err == nil && status == http.StatusOK {
 		_ = json.Unmarshal(body, v)
 	}
 	return err
