@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,41 +18,6 @@ var AdminTools = []string{"admin.*", "host.*"}
 // A Commander gives one of the admins' commands for the person of the call, as they would type it:
 // what is changed and audited, and what is refused, is the command's affair. The router's is one.
 type Commander func(ctx context.Context, call Call, name string, args ...string) Result
-
-// word is a property that is one word of a command, so that none can bring more words along.
-func word(of string) string {
-	return `{"type": ["string", "null"], "pattern": "^\\S+$", "maxLength": 200, "description": "` + of + `"}`
-}
-
-var (
-	adminPeopleSchema = object(
-		`"action": {"type": "string", "enum": ["list", "strangers", "let_in", "add", "role", "link", "tools", "remove"]}`,
-		`"name": `+word("the person's name, one word"),
-		`"identity": {"type": ["string", "null"], "pattern": "^\\S+:\\S+$", "maxLength": 200, "description": "KIND:ID or CHANNEL:ID, with the platform's own ID"}`,
-		`"role": {"type": ["string", "null"], "enum": ["admin", "user", null]}`,
-		`"tools": {"type": ["array", "null"], "items": `+strings.Replace(word("a pattern of tools"), `["string", "null"]`, `"string"`, 1)+`, "description": "what they may use"}`,
-	)
-	adminConfigSchema = object(
-		`"action": {"type": "string", "enum": ["versions", "get", "diff", "set", "unset", "undo"]}`,
-		`"key": `+word("a setting such as log.level; for get also a table"),
-		`"value": {"type": ["string", "null"], "minLength": 1, "maxLength": 4000, "description": "what to set it to; never a credential"}`,
-		`"version": {"type": ["integer", "null"], "minimum": 1, "description": "undo: which version; null: the last"}`,
-	)
-	adminChannelsSchema = object(
-		`"action": {"type": "string", "enum": ["list", "enable", "disable", "test"]}`,
-		`"name": `+word("the channel's name; null for list"),
-	)
-	adminDeliveriesSchema = object(
-		`"action": {"type": "string", "enum": ["list", "retry", "drop"]}`,
-		`"number": {"type": ["integer", "null"], "minimum": 1, "description": "of the delivery; null for list"}`,
-	)
-	adminAuditSchema = object(
-		`"person": `+word("only what this person did"),
-		`"kind": `+word("only this kind: turn, person, approval, tool, config …"),
-		`"turn": {"type": ["integer", "null"], "minimum": 1, "description": "only of this turn"}`,
-		`"before": {"type": ["integer", "null"], "minimum": 1, "description": "only rows before this number"}`,
-	)
-)
 
 // describe is Tool.Describe of a tool that gives a command: that command, as it would be typed.
 func (cfg *BuiltinConfig) describe(by func(Commander) func(context.Context, Call) Result) func(context.Context, Call) Deed {
@@ -73,22 +37,18 @@ func (cfg *BuiltinConfig) describe(by func(Commander) func(context.Context, Call
 	}
 }
 
-func (cfg *BuiltinConfig) adminTools() []Tool {
-	tool := func(name, summary string, effect Effect, schema json.RawMessage) Tool {
+func (cfg *BuiltinConfig) adminTools() (list []Tool) {
+	for _, name := range []string{"admin.people", "admin.config", "admin.channels", "admin.deliveries", "admin.audit"} {
 		by := func(c Commander) func(context.Context, Call) Result {
 			return with(func(ctx context.Context, call Call, args adminArgs) Result {
 				return c.give(ctx, call, args.command(name))
 			})
 		}
-		return Tool{Name: name, Summary: summary, Effect: effect, Schema: schema, Run: by(cfg.Commander), Describe: cfg.describe(by)}
+		tool := declared(name, by(cfg.Commander))
+		tool.Describe = cfg.describe(by)
+		list = append(list, tool)
 	}
-	return []Tool{
-		tool("admin.people", "Who may write: list, let in, change and remove people.", EffectOutside, adminPeopleSchema),
-		tool("admin.config", "The program's settings: show, change and take back.", EffectOutside, adminConfigSchema),
-		tool("admin.channels", "The channels: how they are, switch on and off, test.", EffectOutside, adminChannelsSchema),
-		tool("admin.deliveries", "What could not be sent: list, send again, give up.", EffectOutside, adminDeliveriesSchema),
-		tool("admin.audit", "The newest rows of the audit log: who did and decided what.", EffectRead, adminAuditSchema),
-	}
+	return list
 }
 
 // give gives a command, unless a word of it is missing, or brings others along.

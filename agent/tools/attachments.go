@@ -8,7 +8,6 @@ import (
 	"io"
 	"path"
 	"strings"
-	"time"
 )
 
 // attachments are the tools attachment.read, attachment.save and workspace.publish.
@@ -20,32 +19,6 @@ type attachments struct {
 // taintFile marks what is read from a file that a person sent: nobody knows who
 // wrote it.
 const taintFile Taint = "file"
-
-// attachmentTimeout leaves time to bring a file here and have it scanned.
-const attachmentTimeout = 3 * time.Minute
-
-func (w attachments) tools() []Tool {
-	return []Tool{
-		{
-			Name: "attachment.read", Summary: "Text of a file that a person sent.",
-			Effect: EffectRead, Taints: true, Timeout: attachmentTimeout, Schema: attachmentReadSchema, Run: with(w.readAttachment),
-		},
-		{
-			Name: "attachment.save", Summary: "Put a file that a person sent into the workspace.",
-			Effect: EffectWrite, Taints: true, Timeout: attachmentTimeout, Schema: attachmentSaveSchema, Run: with(w.save),
-		},
-		{
-			Name: "workspace.publish", Summary: "Make a file of the workspace one that a message can send.",
-			Effect: EffectWrite, Timeout: attachmentTimeout, Schema: publishSchema, Run: with(w.publish),
-		},
-	}
-}
-
-var attachmentReadSchema = object(
-	`"id": {"type": "string", "description": "of the attachment, as listed under Attachments"}`,
-	`"offset": {"type": ["integer", "null"], "minimum": 0, "description": "where to begin, in bytes; null: at the beginning"}`,
-	`"limit": {"type": ["integer", "null"], "minimum": 16, "maximum": 65536, "description": "how much to read, in bytes; null: 65536"}`,
-)
 
 func (w attachments) readAttachment(ctx context.Context, call Call, args struct {
 	ID     string
@@ -121,12 +94,6 @@ func kindOf(mediaType string) string {
 	return "not a text"
 }
 
-var attachmentSaveSchema = object(
-	`"id": {"type": "string", "description": "of the attachment, as listed under Attachments"}`,
-	`"path": {"type": "string", "description": "where to put it, with its name: relative to the workspace, with slashes"}`,
-	`"mode": {"type": "string", "enum": ["create", "replace"], "description": "create refuses an existing file"}`,
-)
-
 func (w attachments) save(ctx context.Context, call Call, args struct{ ID, Path, Mode string }) Result {
 	root, name, fault := enterFile(call.Workspace, args.Path)
 	if fault != nil {
@@ -150,10 +117,6 @@ func (w attachments) save(ctx context.Context, call Call, args struct{ ID, Path,
 	}
 	return Result{End: EndOK, Taint: call.Taint, Output: fmt.Sprintf("saved %s: %d bytes, %s\n", name, file.Size, file.Type)}
 }
-
-var publishSchema = object(
-	`"path": {"type": "string", "description": "of the file, relative to the workspace, with slashes"}`,
-)
 
 func (w attachments) publish(ctx context.Context, call Call, args struct{ Path string }) Result {
 	root, name, fault := enter(call.Workspace, args.Path)

@@ -20,11 +20,6 @@ const taintWeb Taint = "web"
 
 const maxRedirects = 5
 
-var fetchSchema = object(
-	`"url": {"type": "string", "description": "http or https address"}`,
-	`"max_bytes": {"type": ["integer", "null"], "minimum": 1, "description": "bring at most so much; null: as much as allowed"}`,
-)
-
 var (
 	errScheme    = errors.New("only http and https addresses can be fetched")
 	errRedirects = fmt.Errorf("more than %d redirects", maxRedirects)

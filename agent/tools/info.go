@@ -11,10 +11,6 @@ import (
 	"switchboard/internal/words"
 )
 
-var timeSchema = object(
-	`"zone": {"type": ["string", "null"], "description": "IANA time zone, e.g. Asia/Tokyo; null: the session's"}`,
-)
-
 // clock is the tool "time".
 type clock func() time.Time
 
@@ -37,8 +33,6 @@ func (now clock) run(_ context.Context, call Call, args struct{ Zone *string }) 
 		name, local.Format("2006-01-02 15:04"), local.Weekday(), local.Format("-07:00"), at.UTC().Format(time.RFC3339),
 	)}
 }
-
-var infoSchema = object()
 
 // sessionInfo is the tool "session.info".
 func sessionInfo(_ context.Context, call Call) Result {

@@ -9,11 +9,6 @@ import (
 // called so, and returns what became of it; the router's is one.
 type Messenger func(ctx context.Context, call Call, to, text string) Result
 
-var messageSchema = object(
-	`"to": {"type": "string", "description": "a person's name, a group's title, or a conversation as CHANNEL:ID"}`,
-	`"text": {"type": "string", "maxLength": 8000, "description": "what to say, complete, in Markdown"}`,
-)
-
 type messageArgs struct{ To, Text string }
 
 // send is the tool "message.send".

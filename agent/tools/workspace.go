@@ -24,12 +24,6 @@ type files struct {
 	fileLimit int64
 }
 
-var writeSchema = object(
-	`"path": {"type": "string", "description": "relative to the workspace, with slashes, e.g. notes/today.md"}`,
-	`"content": {"type": "string", "description": "the text"}`,
-	`"mode": {"type": "string", "enum": ["create", "replace", "append"], "description": "create refuses an existing file; replace and append make a missing one"}`,
-)
-
 func (w files) write(ctx context.Context, call Call, args struct{ Path, Content, Mode string }) Result {
 	root, name, fault := enterFile(call.Workspace, args.Path)
 	if fault != nil {
@@ -269,10 +263,6 @@ func plain(err error) error {
 	}
 	return err
 }
-
-var removeSchema = object(
-	`"path": {"type": "string", "description": "a file, or a folder with all that is in it; relative to the workspace, with slashes"}`,
-)
 
 // remove removes a file, a link, or a folder with all that is in it.
 func (w files) remove(ctx context.Context, call Call, args struct{ Path string }) Result {

@@ -27,12 +27,6 @@ const (
 	binaryLookHead = 8 << 10
 )
 
-var readSchema = object(
-	`"path": {"type": "string", "description": "relative to the workspace, with slashes"}`,
-	`"first_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to begin; null: at line 1"}`,
-	`"last_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to end, included; null: at the end"}`,
-)
-
 func (w files) read(ctx context.Context, call Call, args struct {
 	Path      string
 	FirstLine *int `json:"first_line"`
@@ -133,11 +127,6 @@ func readLines(ctx context.Context, r io.Reader, size int64, first, last int) (s
 	}
 	return b.String(), nil
 }
-
-var listSchema = object(
-	`"path": {"type": ["string", "null"], "description": "a folder, relative to the workspace; null: the workspace itself"}`,
-	`"depth": {"type": ["integer", "null"], "minimum": 1, "maximum": 20, "description": "how many levels down; null: 3"}`,
-)
 
 func (w files) list(ctx context.Context, call Call, args struct {
 	Path  *string
