@@ -100,7 +100,7 @@ func (w *wire) receive(fresh []byte) {
 // pastLimit says that a stream of which size bytes came is longer than it may be.
 func (w *wire) pastLimit(size int) bool {
 	e := w.events
-	return e != nil && !e.done && (e.text.Len()+e.thoughts.Len() > w.follower.tokens*bytesPerToken || size > maxStream)
+	return e != nil && !e.done && (e.text.Len()+e.thoughts > w.follower.tokens*bytesPerToken || size > maxStream)
 }
 
 // recognizable says that head is enough to know a stream by.
@@ -126,9 +126,10 @@ type events struct {
 	count int    // of events
 	done  bool   // the server said that this is all
 
-	answer         answer // but for its texts
-	text, thoughts strings.Builder
-	garbled        error
+	answer   answer // but for its text
+	text     strings.Builder
+	thoughts int // bytes
+	garbled  error
 }
 
 // take reads all lines that are complete.
@@ -213,7 +214,7 @@ func (e *events) event(data []byte, all bool) bool {
 		e.answer.nothing = false
 		text, thoughts := choice.Delta.split()
 		e.text.WriteString(text)
-		e.thoughts.WriteString(thoughts)
+		e.thoughts += thoughts
 		e.answer.refusal += choice.Delta.Refusal
 		if choice.FinishReason != "" {
 			e.answer.finish = choice.FinishReason
@@ -224,7 +225,7 @@ func (e *events) event(data []byte, all bool) bool {
 
 func (e *events) said() answer {
 	a := e.answer
-	a.text, a.thoughts = e.text.String(), e.thoughts.String()
+	a.text = e.text.String()
 	return a
 }
 
@@ -246,8 +247,7 @@ func growing(text string, structured bool) string {
 	if open := strings.LastIndex(text, thinkOpen); !structured && open > strings.LastIndex(text, thinkClose) {
 		text = text[:open]
 	}
-	text, _ = withoutThoughts(text, structured)
-	return text
+	return withoutThoughts(text, structured)
 }
 
 // refusesStreams says that an answer refuses to be a stream, or to tell what a
