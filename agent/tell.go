@@ -3,10 +3,9 @@ package agent
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"sync"
 
 	"switchboard/agent/tools"
+	"switchboard/internal/words"
 )
 
 // workerTries is how often the worker is asked for a text that is not empty.
@@ -88,6 +87,4 @@ func (t *teller) quiet(text string) bool {
 	return t.turn.Limits.Quiet && nothingToSay().MatchString(text)
 }
 
-var nothingToSay = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^[^\pL\pN]*nothing[\s_-]*to[\s_-]*say([^\pL\pN]|$)`)
-})
+var nothingToSay = words.Pattern(`(?i)^[^\pL\pN]*nothing[\s_-]*to[\s_-]*say([^\pL\pN]|$)`)

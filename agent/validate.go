@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"switchboard/agent/tools"
+	"switchboard/internal/words"
 )
 
 // validate checks a plan of the right shape against the rules; a sentence a
@@ -123,24 +124,12 @@ func (v *validation) choices(choices []string) {
 // shownAs is what tells a choice from others where a person reads it, case aside; empty:
 // there is nothing to be seen.
 func shownAs(choice string) string {
-	visible := false
-	shown := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Cf, r), strings.ContainsRune(blanks, r):
-			return -1
-		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsPunct(r), unicode.IsSymbol(r):
-			visible = true
-		}
-		return r
-	}, choice)
-	if !visible {
+	shown := strings.Join(strings.Fields(strings.ToLower(words.Visible(choice))), " ")
+	if !strings.ContainsFunc(shown, func(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) }) {
 		return ""
 	}
-	return strings.ToLower(strings.Join(strings.Fields(shown), " "))
+	return shown
 }
-
-// blanks count as letters and symbols in Unicode and show nothing.
-const blanks = "\u115f\u1160\u2800\u3164\uffa0"
 
 func (v *validation) tool(task Task) {
 	if task.Args == nil {

@@ -23,26 +23,19 @@ type wire struct {
 	events   *events   // the answer, where it is a stream; nil: body holds it
 }
 
-// ask sends a question and reads its answer.
+// ask sends a question, reads its answer, and keeps why there is none, unless its time was over.
 func (w *wire) ask(client *http.Client, req *http.Request) {
 	res, err := client.Do(req)
-	if err != nil {
-		w.note(req, err)
-		return
+	if err == nil {
+		defer res.Body.Close()
+		w.status, w.header = res.StatusCode, res.Header
+		if w.follower != nil && res.StatusCode/100 == 2 {
+			err = w.follow(res.Body)
+		} else {
+			w.body, err = readBody(res.Body, res.ContentLength)
+		}
+		w.whole = err == nil
 	}
-	defer res.Body.Close()
-	w.status, w.header = res.StatusCode, res.Header
-	if w.follower != nil && res.StatusCode/100 == 2 {
-		err = w.follow(res.Body)
-	} else {
-		w.body, err = readBody(res.Body, res.ContentLength)
-	}
-	w.whole = err == nil
-	w.note(req, err)
-}
-
-// note keeps why an attempt failed, unless its time was over.
-func (w *wire) note(req *http.Request, err error) {
 	if req.Context().Err() == nil {
 		w.err = err
 	}

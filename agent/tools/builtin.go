@@ -6,13 +6,12 @@ import (
 	"embed"
 	"encoding/json"
 	"net/netip"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"switchboard/agent/tools/host"
 	"switchboard/agent/tools/workspace"
+	"switchboard/internal/words"
 )
 
 //go:embed pages/*.md
@@ -149,8 +148,6 @@ func declared(name string, run func(context.Context, Call) Result) Tool {
 
 // wordsOf finds words that begin like one of the list, in small or large letters. It is compiled at first use.
 func wordsOf(list string) func(string) bool {
-	pattern := sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|\PL)(?i:` + strings.Join(strings.Fields(list), "|") + `)`)
-	})
+	pattern := words.Pattern(`(?:^|\PL)(?i:` + strings.Join(strings.Fields(list), "|") + `)`)
 	return func(text string) bool { return pattern().MatchString(text) }
 }

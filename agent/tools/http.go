@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -233,18 +234,10 @@ func prefixes(texts ...string) []netip.Prefix {
 // IPv4 address in IPv6 form counts as the IPv4 address it is.
 func checkAddr(addr netip.Addr, allowed []netip.Prefix) error {
 	addr = addr.Unmap().WithZone("")
-	for _, prefix := range allowed {
-		if prefix.Contains(addr) {
-			return nil
-		}
+	has := func(prefix netip.Prefix) bool { return prefix.Contains(addr) }
+	public := addr.IsGlobalUnicast() && !addr.IsPrivate() && !slices.ContainsFunc(special, has)
+	if public || slices.ContainsFunc(allowed, has) {
+		return nil
 	}
-	if !addr.IsGlobalUnicast() || addr.IsPrivate() {
-		return &privateError{addr}
-	}
-	for _, prefix := range special {
-		if prefix.Contains(addr) {
-			return &privateError{addr}
-		}
-	}
-	return nil
+	return &privateError{addr}
 }
