@@ -466,7 +466,7 @@ func TestInterruptDuringACommandEndsTheTurn(t *testing.T) {
 
 func TestFailedAbsorbEndsTheRun(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []error{ErrHandBack, errors.New("disk full")} {
+	for _, fault := range []error{ErrReleased, errors.New("disk full")} {
 		w := newWorld(t)
 		steered(w, map[string]string{"": planText(execTask("never"), msgTask("tell"))})
 		w.journal.send(more(12, "more"))

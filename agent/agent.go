@@ -1,3 +1,19 @@
+// Package agent answers one turn: it plans, acts, has each act reviewed, plans
+// again where needed, and answers. answer, in agent.go, reads from top to bottom:
+//
+//	context ─► plan ─► validate ─► task … review ─► replan … ─► msg
+//
+// The parts of a run stand on each other, each with its own state: a record of what the turn
+// knows, a writer that commits what it adds, the rights under which it acts, the prompts and
+// the asker for models, and on these the planner, the tasks, the reviewer and the teller.
+//
+// Everything is committed through a Journal before it is acted on, so that a
+// turn cut off at any instant is resumed by running Run again: model answers and
+// finished tasks that are in the journal are taken from it and never asked for
+// or done twice.
+//
+// It imports only its own subpackages, and never sees a channel or a database:
+// the router implements Journal, hands in the turn, and is the caller.
 package agent
 
 import (
@@ -59,7 +75,7 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 			return nil, err
 		}
 		for _, f := range faults {
-			log.Warn("a prompt is not used", "file", f.Path, "error", f.Text, "mend", f.Mend)
+			log.Warn("a prompt is not used", "file", f.Path, "error", f.Text, "mend", f.Fix)
 		}
 	}
 	if opts.Now == nil {
@@ -79,13 +95,13 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 // ctx cancelled with cause ErrCancelled or ErrInterrupted ends the turn as
 // cancelled (nil). With ErrRestart, Run returns ErrRestart when what ran is written
 // down as broken off, and is to be called again. With any other cause, or when a
-// commit says so, it returns ErrHandBack and has written nothing more. Any other
+// commit says so, it returns ErrReleased and has written nothing more. Any other
 // error is the journal's: the turn stays open.
 func (a *Agent) Run(ctx context.Context, turn Turn, journal Journal) error {
 	err := a.run(ctx, turn, journal)
 	switch {
-	case errors.Is(err, ErrHandBack) || err != nil && handedBack(ctx):
-		return ErrHandBack
+	case errors.Is(err, ErrReleased) || err != nil && released(ctx):
+		return ErrReleased
 	case errors.Is(err, ErrRestart):
 		return ErrRestart
 	}
@@ -93,7 +109,7 @@ func (a *Agent) Run(ctx context.Context, turn Turn, journal Journal) error {
 }
 
 func (a *Agent) run(ctx context.Context, turn Turn, journal Journal) error {
-	reading, done := steadfast(ctx)
+	reading, done := journalContext(ctx)
 	state, err := journal.Resume(reading)
 	done()
 	if err != nil {
@@ -111,10 +127,31 @@ func (a *Agent) run(ctx context.Context, turn Turn, journal Journal) error {
 		return r.close(ctx, end)
 	}
 	if errors.Is(err, ErrRestart) {
-		r.takeBack(ctx)
+		r.retract(ctx)
 		return r.restart(ctx)
 	}
 	return err
+}
+
+// A run is one Run of a turn, made of the parts that do the work.
+type run struct {
+	*writer
+	rights   *rights
+	planner  *planner
+	tasks    *tasks
+	reviewer *reviewer
+	teller   *teller
+}
+
+func newRun(a *Agent, turn Turn, journal Journal, resumed *State) *run {
+	w := &writer{
+		record: newRecord(a.cfg, a.opts.Now, turn, resumed), journal: journal,
+		log: a.log.With("turn_id", turn.ID, "session_id", turn.Session.ID),
+	}
+	rights := &rights{w.record, a.gate, a.toolbox}
+	prompts := &prompts{w.record, rights, a.roles, a.systems}
+	asker := &asker{w, prompts, a.models, a.opts.Length, a.opts.Mask}
+	return &run{w, rights, &planner{asker, rights}, &tasks{w, rights, a.shell, a.opts.Guard}, &reviewer{asker}, &teller{asker}}
 }
 
 // answer is the whole of a turn: plan, execute, plan again.
@@ -126,13 +163,13 @@ func (r *run) answer(ctx context.Context) error {
 		if err := r.gather(ctx, attempt); err != nil {
 			return err
 		}
-		if d := r.decide(tools.Question{}); d.Verdict != tools.Allow {
+		if d := r.rights.decide(tools.Question{}); d.Verdict != tools.Allow {
 			return r.unserved(ctx, d)
 		}
-		if r.turn.Terms.Quiet && r.modelOf(rolePlanner) == llm.Offline { // it could only say that it is of no use
+		if r.turn.Limits.Quiet && r.modelOf[rolePlanner] == llm.Offline { // it could only say that it is of no use
 			return r.commit(ctx, Step{End: &End{State: "done", Outcome: "no_model"}})
 		}
-		plan, err := r.plan(ctx, attempt)
+		plan, err := r.planner.plan(ctx, attempt)
 		if err != nil {
 			return err
 		}
@@ -150,25 +187,85 @@ func (r *run) execute(ctx context.Context, plan *PlanRow) (again bool, err error
 		if err := r.halted(ctx); err != nil {
 			return false, err
 		}
-		if aside, err := r.setAside(ctx, plan, i); err != nil || aside {
-			r.takeBack(ctx)
+		if aside, err := r.givesWay(ctx, plan, i); err != nil || aside {
+			r.retract(ctx)
 			return aside, err
 		}
 		if err := r.served(ctx, plan, i); err != nil {
 			return false, err
 		}
 		if plan.Tasks[i].Type == TaskMsg {
-			if err := r.runMsg(ctx, plan, i); err != nil {
+			if err := r.teller.tell(ctx, plan, i); err != nil {
 				return false, err
 			}
 			continue
 		}
-		if err := r.act(ctx, plan, i); err != nil {
+		if err := r.tasks.act(ctx, plan, i); err != nil {
 			return false, err
 		}
-		if ok, err := r.review(ctx, plan, i); err != nil || !ok {
+		if ok, err := r.reviewer.review(ctx, plan, i); err != nil || !ok {
 			return err == nil, err
 		}
 	}
 	return false, nil
+}
+
+// served refuses a task that is not done where its person is not served any more, and ends
+// the turn: nothing else is tried for them. For who is away it waits.
+func (r *run) served(ctx context.Context, plan *PlanRow, i int) error {
+	if state := plan.Tasks[i].State; state != TaskPending && state != TaskRunning {
+		return nil
+	}
+	d := r.rights.decide(tools.Question{})
+	if d.Verdict == tools.Allow {
+		return nil
+	}
+	if plan.Tasks[i].State == TaskPending && d.Rule != tools.PersonAway {
+		if err := r.settle(ctx, plan, i, TaskFailed, r.refused("not_permitted", d.Rule, d.Reason)); err != nil {
+			return err
+		}
+	}
+	return r.unserved(ctx, d)
+}
+
+// gather asks for additions before the plan of that attempt is made, where there
+// may be some: the turn has acted, or was cut off. While a later attempt is known
+// to be needed for some already, this one only repeats what was recorded.
+func (r *run) gather(ctx context.Context, attempt int) error {
+	if r.planRow(attempt) != nil || r.outdated(attempt) || len(r.calls)+len(r.Plans)+len(r.Added) == 0 {
+		return nil
+	}
+	return r.absorb(ctx, attempt)
+}
+
+// givesWay says, before task i is begun, that the rest of the plan gives way to a
+// new one, because the person said more or changed the message. A task that was
+// broken off for that is not reviewed: nobody wants its result any more.
+func (r *run) givesWay(ctx context.Context, plan *PlanRow, i int) (bool, error) {
+	switch plan.Tasks[i].State {
+	case TaskCancelled:
+		return true, nil
+	case TaskPending:
+	default:
+		return false, nil
+	}
+	atOnce := len(plan.Tasks) == 1 && plan.Tasks[i].Answer != nil // one commit, with the turn's end
+	if (!atOnce || r.journal.Edited()) && !r.outdated(plan.Attempt) {
+		if err := r.absorb(ctx, plan.Attempt+1); err != nil {
+			return false, err
+		}
+	}
+	return r.outdated(plan.Attempt), nil
+}
+
+// restart commits that what ran was broken off, and merges the change that it was
+// broken off for.
+func (r *run) restart(ctx context.Context) error {
+	if err := r.commit(ctx, Step{Tasks: r.leftRunning()}); err != nil {
+		return err
+	}
+	if err := r.absorb(ctx, len(r.Plans)); err != nil {
+		return err
+	}
+	return ErrRestart
 }

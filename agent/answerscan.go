@@ -2,6 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,10 +16,7 @@ type answerScan struct {
 	accept func(plan string) bool
 
 	at     int // what comes before it was read
-	start  int // where the plan begins
 	state  scanState
-	quoted int // where the string begins that at is in; 0: in none
-	levels []scanLevel
 	ends   string // what has to follow the answer
 	answer strings.Builder
 }
@@ -31,115 +30,76 @@ const (
 	scanRefuses                  // whatever comes: this plan has no answer that may be shown
 )
 
-// A scanLevel is an object or a list that is open.
-type scanLevel struct {
-	list  bool
-	key   string // of an object: whose value is read
-	named bool   // the key was read
-	index int    // of a list
-}
-
 // read returns what is to be shown of the answer, given the plan so far: the same
 // text as before with more behind it. Anything else that is shorter begins anew.
 func (s *answerScan) read(plan string) string {
 	if len(plan) < s.at {
 		*s = answerScan{accept: s.accept}
 	}
-	for s.at < len(plan) {
-		before, state := s.at, s.state
-		switch s.state {
-		case scanSeeks:
-			s.seek(plan)
-		case scanReads:
-			s.decode(plan)
-		case scanEnds:
-			s.end(plan)
-		case scanRefuses:
-			s.at = len(plan)
-		}
-		if s.at == before && s.state == state {
-			break // more is needed
-		}
+	if s.state == scanSeeks {
+		s.seek(plan)
+	}
+	if s.state == scanReads {
+		s.decode(plan)
+	}
+	if s.state == scanEnds {
+		s.end(plan)
 	}
 	if s.state == scanRefuses {
+		s.at = len(plan)
 		return ""
 	}
 	return s.answer.String()
 }
 
-// seek reads to the next byte that says where it is.
+// seek looks for the answer, and whether the plan before it is right.
 func (s *answerScan) seek(plan string) {
-	if s.quoted > 0 {
-		s.skip(plan)
+	s.at = len(plan)
+	start := strings.IndexByte(plan, '{') // behind prose, or a fence
+	if start < 0 || !strings.Contains(plan, `"answer"`) {
 		return
 	}
-	c := plan[s.at]
-	if len(s.levels) == 0 && c != '{' {
-		s.at++ // prose, or a fence
-		return
-	}
-	s.at++
-	switch c {
-	case '{', '[':
-		if len(s.levels) == 0 {
-			s.start = s.at - 1
-		}
-		s.levels = append(s.levels, scanLevel{list: c == '['})
-	case '}', ']':
-		if s.levels = s.levels[:len(s.levels)-1]; len(s.levels) == 0 {
-			s.state = scanRefuses // the plan has ended
-		}
-	case ',':
-		top := &s.levels[len(s.levels)-1]
-		top.index++
-		top.named = false
-	case '"':
-		s.quoted = s.at
-		if s.atAnswer() {
-			s.open(plan)
-		}
-	}
-}
-
-// atAnswer says that the value that begins is the answer.
-func (s *answerScan) atAnswer() bool {
-	l := s.levels
-	return len(l) == 3 && l[0].named && l[0].key == "tasks" && l[1].list && l[1].index == 0 && l[2].named && l[2].key == "answer"
-}
-
-// open begins to read the answer, if the plan before it is right.
-func (s *answerScan) open(plan string) {
-	s.state, s.ends = scanReads, "}]}"
-	if !s.accept(plan[s.start:s.at] + `x"` + s.ends) {
+	switch at, err := answerAt(plan[start:]); {
+	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF): // more is needed
+	case err == nil && s.accept(plan[start:start+at]+`x"}]}`):
+		s.at, s.state, s.ends = start+at, scanReads, "}]}"
+	default:
 		s.state = scanRefuses
 	}
 }
 
-// skip reads to the end of a string, which may be a key.
-func (s *answerScan) skip(plan string) {
-	for s.at < len(plan) {
-		switch plan[s.at] {
-		case '\\':
-			if s.at+1 == len(plan) {
-				return
+var errNoAnswer = errors.New("the plan has no ready answer")
+
+// answerAt is where the text of the answer begins; io.EOF and io.ErrUnexpectedEOF: the plan is not
+// written so far.
+func answerAt(plan string) (int, error) {
+	d := json.NewDecoder(strings.NewReader(plan))
+	for _, step := range []any{json.Delim('{'), "tasks", json.Delim('['), json.Delim('{'), "answer"} {
+		for {
+			token, err := d.Token()
+			if err != nil {
+				return 0, err
 			}
-			s.at += 2
-		case '"':
-			top := &s.levels[len(s.levels)-1]
-			if !top.list && !top.named {
-				top.named = true
-				top.key = plan[s.quoted:s.at]
-				if strings.Contains(top.key, `\`) && json.Unmarshal([]byte(plan[s.quoted-1:s.at+1]), &top.key) != nil {
-					s.state = scanRefuses
-				}
+			if token == step {
+				break
 			}
-			s.at++
-			s.quoted = 0
-			return
-		default:
-			s.at++
+			if _, isKey := token.(string); !isKey || step == json.Delim('{') || step == json.Delim('[') {
+				return 0, errNoAnswer
+			}
+			if err := d.Decode(new(json.RawMessage)); err != nil { // another key's value
+				return 0, err
+			}
 		}
 	}
+	at := d.InputOffset()
+	rest := strings.TrimLeft(plan[at:], " \n\r\t:")
+	switch {
+	case rest == "":
+		return 0, io.EOF
+	case rest[0] != '"':
+		return 0, errNoAnswer
+	}
+	return len(plan) - len(rest) + 1, nil
 }
 
 // decode adds what is complete of the answer.
@@ -209,7 +169,7 @@ func escapeLen(text string) int {
 func (s *answerScan) end(plan string) {
 	for ; s.at < len(plan); s.at++ {
 		switch c := plan[s.at]; {
-		case isSpace(c), s.ends == "":
+		case strings.IndexByte(" \n\r\t", c) >= 0, s.ends == "":
 		case c == s.ends[0]:
 			s.ends = s.ends[1:]
 		default:
@@ -218,5 +178,3 @@ func (s *answerScan) end(plan string) {
 		}
 	}
 }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }

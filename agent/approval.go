@@ -15,21 +15,14 @@ import (
 // questions of the turn's person are open; nothing was written.
 var ErrTooManyAsked = errors.New("too many questions of this person are open")
 
-// errNobodyAsked says that a task is refused, because nobody is asked in its turn.
-var errNobodyAsked = errors.New("nobody is asked in this turn")
-
-// errParked is how the work on a turn ends that waits, for a decision, a model or its person: another
-// Run goes on.
-var errParked = errors.New("the turn waits")
-
 // question is what a person is asked before a task runs. The hash is of all that they see
 // and that runs: a command that was allowed in its confinement is not allowed without, nor a
 // message to somebody else who is called so by now, nor a script that was changed meanwhile.
 // refused: its files cannot be compared.
-func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Question, d tools.Decision, deed tools.Deed) (ask Ask, refused *tools.Result) {
+func (t *tasks) question(ctx context.Context, plan *PlanRow, i int, q tools.Question, d tools.Decision, deed tools.Deed) (ask Ask, refused *tools.Result) {
 	task := plan.Tasks[i].Task
 	ask = Ask{
-		Attempt: plan.Attempt, Position: i, Tool: q.Tool, Shown: deref(task.Args), Rule: d.Rule, Reason: d.Reason, Taint: r.taintOf(q),
+		Attempt: plan.Attempt, Position: i, Tool: q.Tool, Shown: deref(task.Args), Rule: d.Rule, Reason: d.Reason, Taint: t.rights.taintOf(q),
 	}
 	if task.Type == TaskExec {
 		ask.Shown = task.Detail
@@ -37,14 +30,11 @@ func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Questi
 			ask.Means = "It would run without the sandbox, with everything that I may do on this machine."
 		}
 		var err error
-		if ask.Loads, err = tools.Loads(ctx, r.turn.Workspace, task.Detail, q.Effect == tools.EffectOutside); err != nil {
-			return ask, &tools.Result{
-				End: tools.EndRefused, Code: "not_permitted", Rule: "approval.files", Taint: r.taint,
-				Hint: "an approval is of the files that a command may load as well, and these cannot be compared: " + err.Error(),
-			}
+		if ask.Loads, err = tools.Loads(ctx, t.turn.Workspace, task.Detail, q.Effect == tools.EffectOutside); err != nil {
+			return ask, t.refused("not_permitted", "approval.files", "an approval is of the files that a command may load as well, and these cannot be compared: "+err.Error())
 		}
-	} else if tool, ok := r.toolbox.Get(q.Tool); ok && tool.Means != nil {
-		ask.Means = tool.Means(ctx, r.call(task))
+	} else if tool, ok := t.rights.toolbox.Get(q.Tool); ok && tool.Means != nil {
+		ask.Means = tool.Means(ctx, t.call(task))
 	}
 	of := q.Tool + "\x00" + string(q.Effect) + "\x00" + ask.Shown + "\x00" + ask.Means
 	if ask.Loads != nil {
@@ -61,40 +51,36 @@ func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Questi
 
 // permitted is the approval by which a task may run, with the rule that says so. Where
 // nobody was asked yet it parks the turn, errParked; a refusal ends the turn, so that
-// nothing is planned around it.
-func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use *Use, rule string, err error) {
-	if err := r.flush(ctx); err != nil { // reviews of what was done before it
+// nothing is planned around it. Where nobody is ever asked the task has failed: nil.
+func (t *tasks) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use *Use, rule string, err error) {
+	if err := t.flush(ctx); err != nil { // reviews of what was done before it
 		return nil, "", err
 	}
-	reading, done := steadfast(ctx)
+	reading, done := journalContext(ctx)
 	defer done()
-	a, err := r.journal.Approval(reading, ask)
+	a, err := t.journal.Approval(reading, ask)
 	if err != nil {
-		return nil, "", fmt.Errorf("look for an approval in turn %d: %w", r.turn.ID, err)
+		return nil, "", fmt.Errorf("look for an approval in turn %d: %w", t.turn.ID, err)
 	}
 	switch {
 	case a.State == Accepted && a.Grant:
 		return &Use{Approval: a.ID, Hash: ask.Hash, Grant: true}, "grant." + a.Scope, nil
 	case a.State == Accepted:
 		return &Use{Approval: a.ID, Hash: ask.Hash}, "approval." + a.Scope, nil
-	case a.State == "" && r.turn.Terms.NoApprovals:
-		if err := r.settle(ctx, plan, i, TaskFailed, r.nobodyAsked(ask)); err != nil {
-			return nil, "", err
-		}
-		return nil, "", errNobodyAsked
+	case a.State == "" && t.turn.Limits.NoApprovals:
+		return nil, "", t.settle(ctx, plan, i, TaskFailed, t.refused("not_permitted", ruleNoApprovals,
+			ask.Tool+" needs a permission (rule "+ask.Rule+"), and nobody is there to be asked; plan without it, and say in the answer what was not done"))
 	case a.State == "":
-		if err := r.park(ctx, Step{Ask: &ask, End: &End{State: "waiting", Outcome: "approval"}}); !errors.Is(err, ErrTooManyAsked) {
+		if err := t.park(ctx, Step{Ask: &ask, End: &End{State: "waiting", Outcome: "approval"}}); !errors.Is(err, ErrTooManyAsked) {
 			return nil, "", err
 		}
-		r.staged, a.State = Step{}, TooMany
+		t.staged, a.State = Step{}, TooMany
 	}
 	what := ask.Tool
 	if what == tools.ExecName {
 		what = "the command"
 	}
-	reason := denied(a, ask, what)
-	result := &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: "approval." + a.State, Hint: reason, Taint: r.taint}
-	if err := r.settle(ctx, plan, i, TaskFailed, result); err != nil {
+	if err := t.settle(ctx, plan, i, TaskFailed, t.refused("not_permitted", "approval."+a.State, denied(a, ask, what))); err != nil {
 		return nil, "", err
 	}
 	if ask.Tool != tools.ExecName {
@@ -102,28 +88,10 @@ func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use
 	}
 	a.By, a.Why = words.Escape(a.By), words.Escape(a.Why) // of people, for whom no sign means anything
 	end := &ending{state: "done", outcome: a.State, text: "I stopped: " + strings.Replace(denied(a, ask, what), " (rule "+ask.Rule+")", "", 1) + "."}
-	if a.State == Rejected && a.Why == "" && !r.did() {
+	if a.State == Rejected && a.Why == "" && !t.did() {
 		end.text, end.whole = "Denied, so I did nothing: "+told(plan.Tasks[i].Task)+".", true
 	}
 	return nil, "", end
-}
-
-// park commits a step with which the work on the turn ends for now.
-func (r *run) park(ctx context.Context, step Step) error {
-	if err := r.halted(ctx); err != nil {
-		return err
-	}
-	err := r.commit(ctx, step)
-	if errors.Is(err, ErrCancelled) {
-		r.staged = Step{}
-		if err := r.halted(ctx); err != nil {
-			return err
-		}
-		return &ending{state: "cancelled", outcome: "cancelled", text: "Cancelled."}
-	} else if err != nil {
-		return err
-	}
-	return errParked
 }
 
 // denied says who did not let a task run, and why.

@@ -180,11 +180,11 @@ func TestInterruptedTaskNeedsANewApproval(t *testing.T) {
 		apply()
 		if s := w.journal.steps[n]; len(s.Tasks) == 1 && s.Tasks[0].State == TaskRunning {
 			w.journal.fault = nil
-			return ErrHandBack // the program dies
+			return ErrReleased // the program dies
 		}
 		return nil
 	}
-	if err := w.agent().Run(t.Context(), w.turn, w.journal); !errors.Is(err, ErrHandBack) {
+	if err := w.agent().Run(t.Context(), w.turn, w.journal); !errors.Is(err, ErrReleased) {
 		t.Fatal(err)
 	}
 	w.run()

@@ -56,65 +56,63 @@ func (o *outage) failed(err error) {
 	o.away = true
 }
 
-// failedBefore says that each of the models failed at the step when the turn was last tried, so
-// that it was put off, and since when. They are all asked again.
-func (r *run) failedBefore(step string, models int) (since time.Time, again bool) {
-	for i := range models {
-		call, ok := r.calls[stepOf(step, i)]
-		if !ok || call.Error == "" {
-			return time.Time{}, false
-		}
-		if since.IsZero() || call.At.Before(since) {
-			since = call.At
-		}
-	}
-	return since, true
-}
-
 // putOff queues the turn again where a model may be back in time, and ends it otherwise.
-func (r *run) putOff(ctx context.Context, o *outage) error {
-	end := r.modelEnding(o.last)
-	lasted := r.opts.Now().Sub(o.since)
+func (a *asker) putOff(ctx context.Context, o *outage) error {
+	end := a.modelEnding(o.last)
+	lasted := a.now().Sub(o.since)
 	wait := max(min(max(lasted, shortestWait), longestWait), o.after)
-	told := r.told()
+	told := a.noticed()
 	tell := !told && lasted+o.after >= tellAfter
 	if !told && !tell { // the next try is when it is time to tell
 		wait = min(wait, max(tellAfter-lasted, time.Second))
 	}
-	job := r.turn.Terms.Run != 0
-	if !o.away || lasted+wait > r.turn.KeepTrying || job && wait >= r.timeLeft() {
+	job := a.turn.Limits.Run != 0
+	if !o.away || lasted+wait > a.turn.KeepTrying || job && wait >= a.timeLeft() {
 		return end
 	}
-	r.log.InfoContext(ctx, "a turn waits for its model", "wait", wait, "error", o.last)
-	if err := r.flush(ctx); err != nil { // what the calls cost is counted even if the turn is not to wait
+	a.log.InfoContext(ctx, "a turn waits for its model", "wait", wait, "error", o.last)
+	if err := a.flush(ctx); err != nil { // what the calls cost is counted even if the turn is not to wait
 		return err
 	}
 	step := Step{End: &End{State: "queued", Outcome: OutcomeModelAway, Wait: wait, Timed: job}}
 	if tell {
-		step.Say = []Say{{Attempt: r.lastAttempt(), Position: -1, Notice: true, Text: r.awayText(o.last), Taint: tools.Clean}}
-	}
-	return r.park(ctx, step)
-}
-
-// told says that the person need not be told that the turn takes longer: they were, or nobody waits.
-func (r *run) told() bool {
-	if r.turn.Terms.Quiet || r.turn.Terms.Run != 0 {
-		return true
-	}
-	for _, say := range r.state.Said {
-		if say.Notice {
-			return true
+		text := modelAway.In(a.turn.Session.Language)
+		if setup, ok := a.setupFault(o.last); ok { // somebody may have to set it right
+			text += fmt.Sprintf(" (%s; %s.)", setup.Reason, setup.Fix)
 		}
+		step.Say = []Say{{Attempt: a.lastAttempt(), Position: -1, Notice: true, Text: text, Taint: tools.Clean}}
 	}
-	return false
+	return a.park(ctx, step)
 }
 
-// awayText is modelAway; an admin in a chat of their own reads what is wrong where somebody may have
-// to set it right.
-func (r *run) awayText(err error) string {
-	text := modelAway.In(r.turn.Session.Language)
-	if setup, ok := r.setupFault(err); ok {
-		text += fmt.Sprintf(" (%s; %s.)", setup.Reason, setup.Mend)
+// modelEnding ends a turn for which no model answered. The person reads what it
+// means for them, and an admin in a chat of their own what to mend; the detail is in
+// the call's row and in the log.
+func (a *asker) modelEnding(err error) *ending {
+	end := &ending{state: "failed", outcome: "model_error", err: err}
+	_, limited := errors.AsType[*llm.RateLimitError](err)
+	switch {
+	case errors.Is(err, llm.ErrNoKey), errors.Is(err, llm.ErrUnknownModel), errors.Is(err, llm.ErrUnauthorized),
+		errors.Is(err, llm.ErrNoCredit), errors.Is(err, llm.ErrNotAvailable):
+		end.outcome = "no_model"
+		end.text = "I cannot answer: the language model is not set up properly. The log on my machine has the details."
+	case errors.Is(err, llm.ErrContextTooLong):
+		end.text = "I cannot answer: this is more text than the language model can read. A shorter message, or /reset to start afresh, will help."
+	case errors.Is(err, llm.ErrRefused):
+		end.text = "I cannot answer: the language model declined this request."
+	case limited:
+		end.text = "I cannot answer now: the language model is overloaded. Please try again in a while."
+	default:
+		end.text = "I cannot answer now: the language model gave no answer. Please try again in a while."
 	}
-	return text
+	if setup, ok := a.setupFault(err); ok {
+		end.text = fmt.Sprintf("I cannot answer: %s; %s.", setup.Reason, setup.Fix)
+	}
+	return end
+}
+
+// setupFault is what somebody has to set right, where an admin reads it in a chat of their own.
+func (a *asker) setupFault(err error) (*llm.SetupError, bool) {
+	setup, ok := errors.AsType[*llm.SetupError](err)
+	return setup, ok && a.turn.Person.Role == "admin" && a.turn.Place.Direct
 }

@@ -101,11 +101,11 @@ func TestTurnWaitsForAModelThatIsAway(t *testing.T) {
 			texts: []string{"I cannot answer: the language model is not set up properly. The log on my machine has the details."},
 		},
 		"a job within its time": {
-			err: llm.ErrAway, away: 30 * time.Second, set: func(w *world) { w.turn.Terms = Terms{Run: 1, Timeout: time.Minute} },
+			err: llm.ErrAway, away: 30 * time.Second, set: func(w *world) { w.turn.Limits = Limits{Run: 1, Timeout: time.Minute} },
 			tries: []time.Duration{0, 5, 10, 20, 40}, outcome: "answered", texts: []string{"yes"},
 		},
 		"a job out of its time": {
-			err: llm.ErrAway, away: time.Hour, set: func(w *world) { w.turn.Terms = Terms{Run: 1, Timeout: time.Minute} },
+			err: llm.ErrAway, away: time.Hour, set: func(w *world) { w.turn.Limits = Limits{Run: 1, Timeout: time.Minute} },
 			tries: []time.Duration{0, 5, 10, 20, 40}, outcome: "model_error",
 			texts: []string{"I cannot answer now: the language model gave no answer. Please try again in a while."},
 		},
@@ -114,7 +114,7 @@ func TestTurnWaitsForAModelThatIsAway(t *testing.T) {
 			tries: []time.Duration{0, 5, 10, 20, 40, 80, 140, 200}, outcome: "answered", texts: []string{told, "yes"},
 		},
 		"an admin reads what to do": {
-			err:  &llm.SetupError{Reason: "no answer comes from http://localhost", Mend: "start it", Err: llm.ErrAway},
+			err:  &llm.SetupError{Reason: "no answer comes from http://localhost", Fix: "start it", Err: llm.ErrAway},
 			away: 30 * time.Second, set: func(w *world) { w.turn.Person.Role, w.turn.Place.Direct = "admin", true },
 			tries: []time.Duration{0, 5, 10, 20, 40}, outcome: "answered",
 			texts: []string{told + " (no answer comes from http://localhost; start it.)", "yes"},
@@ -141,7 +141,7 @@ func TestTurnWaitsForAModelThatIsAway(t *testing.T) {
 				}
 				w.wantTexts(tc.texts...)
 				for _, wait := range w.journal.waits {
-					if wait.Outcome != OutcomeModelAway || wait.Timed != (w.turn.Terms.Run != 0) {
+					if wait.Outcome != OutcomeModelAway || wait.Timed != (w.turn.Limits.Run != 0) {
 						t.Errorf("put off with %+v", wait)
 					}
 				}
@@ -206,7 +206,7 @@ func TestFallbackGoesBeforeWaiting(t *testing.T) {
 // Nobody hears of a model that is away in a turn which says nothing before its end.
 func TestQuietTurnWaitsForItsModelWithoutAWord(t *testing.T) {
 	simulate(t, func(t *testing.T, w *world) {
-		w.turn.KeepTrying, w.turn.Terms = 15*time.Minute, Terms{Quiet: true}
+		w.turn.KeepTrying, w.turn.Limits = 15*time.Minute, Limits{Quiet: true}
 		w.script(map[string][]string{rolePlanner: {planText(answerTask(QuietAnswer))}})
 		w.fails(llm.ErrAway, time.Minute)
 		w.cfg.Planner = "own"

@@ -77,7 +77,7 @@ func TestCancelBeforeTheResumeRunsNothing(t *testing.T) {
 
 func TestHandBackWritesNothing(t *testing.T) {
 	t.Parallel()
-	for name, cause := range map[string]error{"hand back": ErrHandBack, "another cause": errors.New("lease lost"), "no cause": nil} {
+	for name, cause := range map[string]error{"released": ErrReleased, "another cause": errors.New("lease lost"), "no cause": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -91,11 +91,11 @@ func TestHandBackWritesNothing(t *testing.T) {
 				return tools.Result{End: tools.EndCancelled}
 			}
 			err := w.agent().Run(ctx, w.turn, w.journal)
-			if err != ErrHandBack { //nolint:errorlint // the very value is promised
+			if err != ErrReleased { //nolint:errorlint // the very value is promised
 				t.Errorf("Run returned %v", err)
 			}
 			if len(w.journal.steps) != commits || w.journal.end != nil {
-				t.Errorf("wrote %+v after the hand-back", w.journal.steps[commits:])
+				t.Errorf("wrote %+v after the release", w.journal.steps[commits:])
 			}
 		})
 	}
@@ -112,15 +112,15 @@ func TestHandBackDuringAModelCallCommitsNothing(t *testing.T) {
 		w.answer = func(ctx context.Context, model string, req llm.Request) (llm.Response, error) {
 			if req.Role == role {
 				commits = len(w.journal.steps)
-				cancel(ErrHandBack)
+				cancel(ErrReleased)
 			}
 			return script(ctx, model, req) // it answers all the same
 		}
-		if err := w.agent().Run(ctx, w.turn, w.journal); !errors.Is(err, ErrHandBack) {
+		if err := w.agent().Run(ctx, w.turn, w.journal); !errors.Is(err, ErrReleased) {
 			t.Errorf("%s: Run returned %v", role, err)
 		}
 		if len(w.journal.steps) != commits {
-			t.Errorf("%s: wrote %+v after the hand-back", role, w.journal.steps[commits:])
+			t.Errorf("%s: wrote %+v after the release", role, w.journal.steps[commits:])
 		}
 		w.answer = script
 		w.run()
@@ -133,7 +133,7 @@ func TestHandBackDuringAModelCallCommitsNothing(t *testing.T) {
 
 func TestFailedCommitEndsTheRun(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []error{ErrHandBack, errors.New("disk full")} {
+	for _, fault := range []error{ErrReleased, errors.New("disk full")} {
 		w := newWorld(t)
 		w.script(map[string][]string{rolePlanner: {planText(execTask("never"), msgTask("tell"))}})
 		w.journal.fault = func(int, func()) error { return fmt.Errorf("journal: %w", fault) }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 )
 
@@ -25,38 +24,33 @@ import (
 //
 // Nobody sees more: the worker never the conversation, the reviewer no facts.
 
-func (r *run) plannerPrompt(attempt int, retry planRetry, size int) (system, user string) {
-	system = r.plannerSystem()
-	return system, fit(room(size, system), len(r.state.Recent), func(cut cut) string {
-		return r.plannerUser(attempt, retry, cut)
+// The prompts of a turn are what its models read.
+type prompts struct {
+	*record
+	rights  *rights
+	roles   roles
+	systems *systems
+}
+
+func (ps *prompts) plannerPrompt(attempt int, retry planRetry, size int) (system, user string) {
+	system = ps.plannerSystem()
+	return system, fit(size, system, len(ps.Recent), func(cut cut) string {
+		return ps.plannerUser(attempt, retry, cut)
 	})
 }
 
-// room is what size leaves for the user part; never 0, which means any.
-func room(size int, system string) int {
-	if size <= 0 {
-		return 0
-	}
-	return max(1, size-llm.Tokens(system))
-}
-
-func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
+func (ps *prompts) plannerUser(attempt int, retry planRetry, cut cut) string {
 	var p prompt
-	r.date(&p)
-	r.place(&p)
-	r.knowledge(&p)
-	if len(r.state.Questions) > 0 {
-		p.section("Open questions")
-		for _, question := range r.state.Questions {
-			p.item(question.Text, question.Taint)
-		}
-	}
-	r.summary(&p)
-	r.recent(&p, cut.lines)
-	r.pages(&p, attempt, retry, cut)
-	r.former(&p, cut)
+	ps.date(&p)
+	ps.place(&p)
+	p.facts("Known facts", ps.Facts)
+	p.facts("Open questions", ps.Questions)
+	ps.summary(&p)
+	ps.recent(&p, cut.lines)
+	ps.pages(&p, attempt, retry, cut)
+	ps.former(&p, cut)
 	if attempt > 0 {
-		r.history(&p, attempt, cut)
+		ps.history(&p, attempt, cut)
 	}
 	if len(retry.faults) > 0 {
 		p.section("Your last plan")
@@ -64,30 +58,30 @@ func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 		p.data(clip(retry.answer, min(cut.output, 8<<10)))
 		p.faults("Faults in your last plan", retry.faults)
 	}
-	r.message(&p, r.messages(attempt))
+	ps.message(&p, ps.messages(attempt))
 	return p.String()
 }
 
-func (r *run) date(p *prompt) {
-	name := r.turn.Session.TimeZone
+func (ps *prompts) date(p *prompt) {
+	name := ps.turn.Session.TimeZone
 	zone, err := time.LoadLocation(name)
 	if err != nil {
 		name, zone = "UTC", time.UTC
 	}
-	now := r.opts.Now()
+	now := ps.now()
 	p.section("Date and time")
 	p.linef("%s (%s)\n%s", now.In(zone).Format("Monday, 2 January 2006, 15:04:05 -07:00"), name, now.UTC().Format(time.RFC3339))
 }
 
-func (r *run) place(p *prompt) {
-	place, session := r.turn.Place, r.turn.Session
+func (ps *prompts) place(p *prompt) {
+	place, session := ps.turn.Place, ps.turn.Session
 	p.section("Where you speak")
 	where := "a group, where others read along"
 	if place.Direct {
 		where = "a direct chat"
 	}
 	p.linef("- Channel: %s, %s", oneLine(place.Channel), where)
-	p.linef("- You work for: %s (role %s)", oneLine(r.turn.Person.Name), oneLine(r.turn.Person.Role))
+	p.linef("- You work for: %s (role %s)", oneLine(ps.turn.Person.Name), oneLine(ps.turn.Person.Role))
 	if session.Mode != "" {
 		p.linef("- Mode: %s", oneLine(session.Mode))
 	}
@@ -100,27 +94,25 @@ func (r *run) place(p *prompt) {
 	p.linef("- Formatting: %s; files: %s; buttons for choices: %s", word(place.Rich, "Markdown", "plain text"), word(place.Files, "yes", "no"), word(place.Buttons, "yes", "no (choices are numbered lines)"))
 	var withheld, asked []string
 	ask := func(name string, effect tools.Effect, sends string) {
-		switch d := r.decide(tools.Question{Tool: name, Effect: effect, Sends: sends}); d.Verdict {
-		case tools.Refuse:
-			if r.turn.Person.Role != "admin" && tools.Named(tools.AdminTools, name) {
-				return // what users never have
-			}
-			withheld = append(withheld, fmt.Sprintf("  - %s: %s (rule %s)", name, oneLine(d.Reason), oneLine(d.Rule)))
-		case tools.Ask:
+		d := ps.rights.decide(tools.Question{Tool: name, Effect: effect, Sends: sends})
+		switch {
+		case d.Verdict == tools.Ask:
 			asked = append(asked, name)
+		case d.Verdict == tools.Refuse && (ps.turn.Person.Role == "admin" || !tools.Named(tools.AdminTools, name)): // what users never have
+			withheld = append(withheld, fmt.Sprintf("  - %s: %s (rule %s)", name, oneLine(d.Reason), oneLine(d.Rule)))
 		}
 	}
-	ask(tools.ExecName, r.execEffect(), "")
-	for _, tool := range r.toolbox.All() {
+	ask(tools.ExecName, ps.rights.execEffect(), "")
+	for _, tool := range ps.rights.toolbox.All() {
 		sends := ""
 		if tool.Sends != "" {
 			sends = "any" // which one is not known yet
 		}
 		ask(tool.Name, tool.Effect, sends)
 	}
-	r.terms(p)
+	ps.limits(p)
 	switch {
-	case len(asked) > 0 && r.turn.Terms.NoApprovals:
+	case len(asked) > 0 && ps.turn.Limits.NoApprovals:
 		p.linef("- Refused, as nobody is there to be asked, unless they allowed the very same before: %s", strings.Join(asked, ", "))
 	case len(asked) > 0:
 		p.linef("- A person is asked first, each time (plan it all the same): %s", strings.Join(asked, ", "))
@@ -130,54 +122,52 @@ func (r *run) place(p *prompt) {
 	}
 }
 
-func word(is bool, yes, no string) string {
-	if is {
-		return yes
+// limits tells the planner what narrows the turn.
+func (ps *prompts) limits(p *prompt) {
+	limits := &ps.turn.Limits
+	if limits.Run != 0 {
+		p.linef("- Nobody typed the new message just now: it is what a job asks for that the person had made before")
 	}
-	return no
+	if limits.Late != "" {
+		p.linef("- It begins late, which is said below the answer: %s", limits.Late)
+	}
+	if limits.NoQuestions {
+		p.linef("- Nobody is there to answer: ask nothing, and offer no choices")
+	}
+	ps.mayBeQuiet(p, "- ")
 }
 
-func oneLine(text string) string { return clip(strings.Join(strings.Fields(text), " "), 300) }
-
-func (r *run) knowledge(p *prompt) {
-	if len(r.state.Facts) == 0 {
-		return
+// mayBeQuiet says how to answer where there is nothing to say.
+func (ps *prompts) mayBeQuiet(p *prompt, lead string) {
+	if ps.turn.Limits.Quiet {
+		p.linef("%sIf there is nothing that the person has to know, the whole answer is the one word %s, and nothing is sent", lead, QuietAnswer)
 	}
-	p.section("Known facts")
-	for _, fact := range r.state.Facts {
+}
+
+func (p *prompt) facts(title string, facts []Fact) {
+	if len(facts) > 0 {
+		p.section(title)
+	}
+	for _, fact := range facts {
 		p.item(fact.Text, fact.Taint)
 	}
 }
 
-func (r *run) summary(p *prompt) {
-	if r.turn.Session.Summary == "" {
-		return
+func (ps *prompts) summary(p *prompt) {
+	if session := &ps.turn.Session; session.Summary != "" {
+		p.section("Summary so far")
+		p.text(session.Summary, session.SummaryTaint)
 	}
-	p.section("Summary so far")
-	p.text(r.turn.Session.Summary, r.turn.Session.SummaryTaint)
-}
-
-// lineTaint is the taint of a line for the turn's person: what others wrote, names
-// included, and what they were answered is outside text.
-func lineTaint(line *Line, person string) tools.Taint {
-	taint := line.Taint
-	if line.Bot && line.To != "" && line.To != person || !line.Bot && line.Author != person {
-		taint = taint.Join(tools.Others)
-	}
-	if line.ForwardedFrom != "" {
-		taint = taint.Join("forwarded")
-	}
-	return taint
 }
 
 // recent shows the newest n lines of the conversation.
-func (r *run) recent(p *prompt, n int) {
-	if len(r.state.Recent) == 0 {
+func (ps *prompts) recent(p *prompt, n int) {
+	if len(ps.Recent) == 0 {
 		return
 	}
 	p.section("Recent messages")
-	lines := r.state.Recent[len(r.state.Recent)-n:]
-	if left := len(r.state.Recent) - n; left > 0 {
+	lines := ps.Recent[len(ps.Recent)-n:]
+	if left := len(ps.Recent) - n; left > 0 {
 		p.linef("(%d earlier messages left out)", left)
 	}
 	for _, line := range lines {
@@ -191,16 +181,71 @@ func (r *run) recent(p *prompt, n int) {
 		if !line.At.IsZero() {
 			at = line.At.UTC().Format("2006-01-02 15:04") + " "
 		}
-		p.item(at+author+": "+forwarded(line.ForwardedFrom, line.Text), lineTaint(&line, r.turn.Person.Name))
+		p.item(at+author+": "+forwarded(line.ForwardedFrom, line.Text), lineTaint(&line, ps.turn.Person.Name))
 		if len(line.Attachments) > 0 {
 			p.data("Attachments of that message:\n" + attachments(line.Attachments))
 		}
 	}
 }
 
-func (p *prompt) faults(title string, faults []string) {
-	p.section(title)
-	for i, fault := range faults[:min(len(faults), 50)] {
-		p.linef("%d. %s", i+1, oneLine(fault))
-	}
+func (ps *prompts) workerPrompt(plan *PlanRow, i int, size int) (system, user string) {
+	system = ps.roles[roleWorker]
+	return system, fit(size, system, 0, func(cut cut) string {
+		var p prompt
+		p.facts("Known facts", ps.Facts)
+		ps.summary(&p)
+		if done := ps.earlierTasks(plan.Attempt, i); len(done) > 0 {
+			p.section("Outputs of earlier tasks")
+			for _, task := range done {
+				title := fmt.Sprintf("Task %d (%s)", task.Task, task.Type)
+				if task.Attempt != plan.Attempt+1 {
+					title = fmt.Sprintf("Earlier attempt %d, task %d (%s)", task.Attempt, task.Task, task.Type)
+				}
+				p.outcome(title, task, cut.output)
+			}
+		}
+		p.section("Task")
+		p.add(indent(plan.Tasks[i].Detail) + "\n")
+		if i == len(plan.Tasks)-1 {
+			ps.mayBeQuiet(&p, "")
+		}
+		return p.String()
+	})
+}
+
+func (ps *prompts) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (system, user string) {
+	system = ps.roles[roleReviewer]
+	task := plan.Tasks[i]
+	return system, fit(size, system, 0, func(cut cut) string {
+		var p prompt
+		p.section("Goal")
+		p.add(indent(plan.Goal) + "\n")
+		p.section("The person's request")
+		for i, m := range ps.messages(plan.Attempt) {
+			if i > 0 {
+				p.linef("Added meanwhile:")
+			}
+			if m.Text != "" {
+				p.add(indent(m.Text) + "\n")
+			}
+			for _, passed := range m.Passed {
+				p.data(passed.Text)
+			}
+		}
+		p.section("Task")
+		p.what(task.Task)
+		p.section("Expected")
+		p.add(indent(deref(task.Expect)) + "\n")
+		p.section("Output")
+		var result tools.Result
+		if task.Result != nil {
+			result = *task.Result
+		}
+		p.how(result)
+		p.data(clip(result.Output, cut.output))
+		if len(faults) > 0 {
+			p.faults("Faults in your last verdict", faults)
+		}
+		return p.String()
+	})
 }

@@ -9,7 +9,7 @@ import (
 // message shows what the person said. The turn's message is the last section, as it
 // reads now: the person's own words are the instruction and stand as they are; what
 // they passed on is only data.
-func (r *run) message(p *prompt, all []turnMessage) {
+func (ps *prompts) message(p *prompt, all []turnMessage) {
 	m := all[0]
 	p.attached(all)
 	if m.Quote != "" {

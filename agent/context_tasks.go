@@ -6,68 +6,6 @@ import (
 	"switchboard/agent/tools"
 )
 
-func (r *run) workerPrompt(plan *PlanRow, i int, size int) (system, user string) {
-	system = r.roles[roleWorker]
-	return system, fit(room(size, system), 0, func(cut cut) string {
-		var p prompt
-		r.knowledge(&p)
-		r.summary(&p)
-		if done := r.earlierTasks(plan.Attempt, i); len(done) > 0 {
-			p.section("Outputs of earlier tasks")
-			for _, task := range done {
-				title := fmt.Sprintf("Task %d (%s)", task.Task, task.Type)
-				if task.Attempt != plan.Attempt+1 {
-					title = fmt.Sprintf("Earlier attempt %d, task %d (%s)", task.Attempt, task.Task, task.Type)
-				}
-				p.outcome(title, task, cut.output)
-			}
-		}
-		p.section("Task")
-		p.add(indent(plan.Tasks[i].Detail) + "\n")
-		if i == len(plan.Tasks)-1 {
-			r.mayBeQuiet(&p, "")
-		}
-		return p.String()
-	})
-}
-
-func (r *run) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (system, user string) {
-	system = r.roles[roleReviewer]
-	task := plan.Tasks[i]
-	return system, fit(room(size, system), 0, func(cut cut) string {
-		var p prompt
-		p.section("Goal")
-		p.add(indent(plan.Goal) + "\n")
-		p.section("The person's request")
-		for i, m := range r.messages(plan.Attempt) {
-			if i > 0 {
-				p.linef("Added meanwhile:")
-			}
-			if m.Text != "" {
-				p.add(indent(m.Text) + "\n")
-			}
-			for _, passed := range m.Passed {
-				p.data(passed.Text)
-			}
-		}
-		p.section("Task")
-		p.what(task.Task)
-		p.section("Expected")
-		p.add(indent(deref(task.Expect)) + "\n")
-		p.section("Output")
-		var result tools.Result
-		if task.Result != nil {
-			result = *task.Result
-		}
-		p.how(result)
-		p.data(clip(result.Output, cut.output))
-		if len(faults) > 0 {
-			p.faults("Faults in your last verdict", faults)
-		}
-		return p.String()
-	})
-}
-
 // planningAgain are the rules of every attempt but the first.
 const planningAgain = `- What is completed stays done: use it, do not do it again.
 - After a failure go for its cause, by another way; a refusal names its rule: plan within it. If there is no other way, plan one msg that says honestly what was tried, what failed and what the person can do.
@@ -76,12 +14,12 @@ const planningAgain = `- What is completed stays done: use it, do not do it agai
 `
 
 // history tells a new attempt what came of those before.
-func (r *run) history(p *prompt, attempt int, cut cut) {
+func (ps *prompts) history(p *prompt, attempt int, cut cut) {
 	var failed, stopped *earlier // in the plan before
 	p.section("Planning again")
 	p.add(planningAgain)
 	p.section("Earlier attempts")
-	for _, plan := range r.state.Plans {
+	for _, plan := range ps.Plans {
 		p.linef("%d. %s", plan.Attempt+1, oneLine(plan.Goal))
 		if !plan.failed() {
 			p.linef("   (it was set aside, not failed: the person added or changed something)")
@@ -93,12 +31,12 @@ func (r *run) history(p *prompt, attempt int, cut cut) {
 				line += ": ok"
 			case task.Review != nil:
 				line += ": failed"
-				failed = &earlier{Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type, row: task}
+				failed = new(earlierTask(&plan, &task))
 			case task.State == TaskDone:
 				line += ": done"
 			case task.State == TaskCancelled && task.Result != nil:
 				line += ": broken off"
-				stopped = &earlier{Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type, row: task}
+				stopped = new(earlierTask(&plan, &task))
 			default:
 				line += ": not done"
 			}
@@ -109,7 +47,7 @@ func (r *run) history(p *prompt, attempt int, cut cut) {
 		}
 	}
 	p.section("Completed tasks")
-	done := r.earlierTasks(attempt, 0)
+	done := ps.earlierTasks(attempt, 0)
 	if len(done) == 0 {
 		p.linef("None.")
 	}
@@ -118,7 +56,7 @@ func (r *run) history(p *prompt, attempt int, cut cut) {
 	}
 	p.section("Remaining tasks")
 	open := 0
-	for _, task := range r.planRow(attempt - 1).Tasks {
+	for _, task := range ps.planRow(attempt - 1).Tasks {
 		if task.Review == nil && task.State != TaskDone {
 			open++
 			p.item(fmt.Sprintf("task %d (%s): %s", task.Position+1, task.Type, oneLine(task.Detail)), tools.Clean)
@@ -169,14 +107,6 @@ func (p *prompt) what(task Task) {
 	}
 }
 
-// deref is the text, empty for nil.
-func deref(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
 // how says how a task ended.
 func (p *prompt) how(result tools.Result) {
 	line := "Ended: " + string(result.End)
@@ -190,4 +120,49 @@ func (p *prompt) how(result tools.Result) {
 		line += "\nHint: " + oneLine(result.Hint)
 	}
 	p.linef("%s", line)
+}
+
+const formerIntro = "The person asks you to try their message once more; it stands under New message. " +
+	"What was done for it before is below. A task that stands here as done is not run again: where your plan has exactly the same, " +
+	"its recorded output is taken. Plan a task that differs where something has to be looked at anew. " +
+	"Of a task that was cut off nobody knows how far it came: look before doing it again."
+
+// former tells what was done for the message before.
+func (ps *prompts) former(p *prompt, cut cut) {
+	if len(ps.Former) == 0 {
+		return
+	}
+	p.section("Tried before")
+	p.linef("%s", formerIntro)
+	for i, former := range ps.Former {
+		p.linef("\n### Try %d, asked %s, ended %s (%s)", i+1, former.AskedAt.UTC().Format("2006-01-02 15:04 UTC"), former.State, oneLine(former.Outcome))
+		if len(former.Plans) == 0 {
+			p.linef("Nothing was planned.")
+		}
+		for _, plan := range former.Plans {
+			p.linef("Goal: %s", oneLine(plan.Goal))
+			for _, task := range plan.Tasks {
+				p.tried(&task, cut.output)
+			}
+		}
+	}
+}
+
+// tried tells what became of a task of an earlier turn.
+func (p *prompt) tried(task *TaskRow, limit int) {
+	if task.Type == TaskMsg {
+		p.linef("- a message, %s: %s", task.State, oneLine(task.Detail))
+		return
+	}
+	p.linef("- %s, %s", label(task.Task), task.State)
+	if task.Result == nil || recorded(task) {
+		return
+	}
+	p.what(task.Task)
+	p.how(*task.Result)
+	p.data(clip(task.Result.Output, limit))
+	if task.Review != nil && task.Review.Reason != "" {
+		p.linef("The reviewer's reason (%s):", task.Review.Status)
+		p.text(task.Review.Reason, task.Review.Taint)
+	}
 }

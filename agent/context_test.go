@@ -271,10 +271,10 @@ func TestPromptsFitTheCeilingAndKeepTheMessage(t *testing.T) {
 		w.journal.context.Recent = append(w.journal.context.Recent, Line{Author: "marco", Text: fmt.Sprintf("line-%02d %s", i, strings.Repeat("x", 1000))})
 	}
 	r := newRunFor(w)
-	whole, all := r.plannerPrompt(0, planRetry{}, 0)
+	whole, all := r.planner.prompts.plannerPrompt(0, planRetry{}, 0)
 	size := func(texts ...string) int { return llm.Tokens(strings.Join(texts, "")) }
 	for _, size := range []int{size(whole, all) + 1, size(whole) + 5_700, 1} {
-		system, user := r.plannerPrompt(0, planRetry{}, size)
+		system, user := r.planner.prompts.plannerPrompt(0, planRetry{}, size)
 		kept := strings.Count(user, "line-")
 		switch {
 		case !strings.HasSuffix(user, "## New message\nTHE MESSAGE"):
@@ -293,7 +293,7 @@ func TestPromptsFitTheCeilingAndKeepTheMessage(t *testing.T) {
 		schema *llm.Schema
 		want   int
 	}{{llm.Length{}, &PlanSchema, 0}, {llm.Length{Tokens: 10_000, Answer: 500}, nil, 9000}, {llm.Length{Tokens: 4096, Answer: 1024}, nil, 3072}, {llm.Length{Tokens: 4096, Answer: 1024}, &ReviewSchema, 3072 - llm.Tokens(compact(ReviewSchema.JSON))}} {
-		if got := r.promptSize(tt.length, tt.schema); got != tt.want {
+		if got := r.planner.promptSize(tt.length, tt.schema); got != tt.want {
 			t.Errorf("%+v: a prompt may have %d tokens, want %d", tt.length, got, tt.want)
 		}
 	}
@@ -302,10 +302,10 @@ func TestPromptsFitTheCeilingAndKeepTheMessage(t *testing.T) {
 		Task: execTask("ls"), State: TaskDone, Result: &tools.Result{End: tools.EndOK, Output: strings.Repeat("y", 1<<20)},
 	}}}}}
 	r = newRunFor(w)
-	if _, user := r.reviewerPrompt(&r.state.Plans[0], 0, nil, 0); len(user) > 40<<10 || !strings.Contains(user, "bytes more]") {
+	if _, user := r.planner.prompts.reviewerPrompt(&r.Plans[0], 0, nil, 0); len(user) > 40<<10 || !strings.Contains(user, "bytes more]") {
 		t.Errorf("a reviewer's prompt of %d bytes", len(user))
 	}
-	if system, user := r.reviewerPrompt(&r.state.Plans[0], 0, nil, 3000); llm.Tokens(system)+llm.Tokens(user) > 3000 {
+	if system, user := r.planner.prompts.reviewerPrompt(&r.Plans[0], 0, nil, 3000); llm.Tokens(system)+llm.Tokens(user) > 3000 {
 		t.Errorf("a reviewer's prompt of %d bytes, 3000 tokens allowed", len(system)+len(user))
 	}
 }
@@ -367,11 +367,9 @@ func TestRoleWithoutAModelUsesThePlanners(t *testing.T) {
 		{Config{Planner: "p", Worker: "w"}, "s", "s s w"},
 	} {
 		w := newWorld(t)
-		r := newRunFor(w)
-		cfg := *r.Agent
-		cfg.cfg = tc.cfg
-		r.Agent, r.turn.Session.Model = &cfg, tc.session
-		if got := strings.Join([]string{r.modelOf(rolePlanner), r.modelOf(roleReviewer), r.modelOf(roleWorker)}, " "); got != tc.want {
+		w.turn.Session.Model = tc.session
+		r := newRecord(tc.cfg, time.Now, w.turn, &w.journal.context)
+		if got := strings.Join([]string{r.modelOf[rolePlanner], r.modelOf[roleReviewer], r.modelOf[roleWorker]}, " "); got != tc.want {
 			t.Errorf("%+v: %s, want %s", tc, got, tc.want)
 		}
 	}

@@ -20,6 +20,10 @@ type ending struct {
 	clean bool
 }
 
+func failure(outcome, text string) *ending {
+	return &ending{state: "failed", outcome: outcome, text: text}
+}
+
 func (e *ending) Error() string {
 	if e.err != nil {
 		return fmt.Sprintf("turn ends %s: %v", e.outcome, e.err)
@@ -52,58 +56,36 @@ func (r *run) close(ctx context.Context, end *ending) error {
 	if !end.whole {
 		say.Text += r.account()
 	}
-	if job := r.turn.Terms.Job; job != 0 && end.state == "failed" { // nobody asked just now
+	if job := r.turn.Limits.Job; job != 0 && end.state == "failed" { // nobody asked just now
 		say.Text = fmt.Sprintf("Job %d (%s): %s", job, label(Task{Detail: r.turn.Message.Text}), say.Text)
 	}
 	return r.commit(ctx, Step{Say: []Say{say}})
 }
 
-// leftRunning settles tasks that an earlier process left running.
-func (r *run) leftRunning() []TaskChange {
-	var changes []TaskChange
-	for _, plan := range r.state.Plans {
-		for _, task := range plan.Tasks {
-			if task.State != TaskRunning {
-				continue
-			}
-			change := TaskChange{Attempt: plan.Attempt, Position: task.Position, Type: task.Type, State: TaskCancelled}
-			if task.Type != TaskMsg {
-				change.State, change.Result = TaskInterrupted, interrupted(r.taint)
-			}
-			changes = append(changes, change)
-		}
-	}
-	return changes
+// unsaid says that nobody is told of an ending. What is hopeless, or would be done a second time, is not
+// tried again, so that a silent turn says it.
+func (r *run) unsaid(end *ending) bool {
+	limits := &r.turn.Limits
+	return end.state == "failed" && (limits.Quiet || limits.Silent && !r.rights.acted() && !Hopeless(end.outcome))
 }
 
-// did: a task that is no message is done, or was begun.
-func (r *run) did() bool {
-	for _, plan := range r.state.Plans {
-		for _, task := range plan.Tasks {
-			if task.Type != TaskMsg && (task.State == TaskDone || task.State == TaskInterrupted) {
-				return true
-			}
-		}
-	}
-	return false
-}
+// Hopeless says that another try of a turn that failed with this outcome would only repeat it.
+func Hopeless(outcome string) bool { return outcome == "over_limit" || outcome == "not_served" }
 
 // account tells in one line what the turn did and what it did not; empty when no
 // plan held more than messages.
-func (r *run) account() string {
+func (r *record) account() string {
 	var done, stopped, open []string
 	last := r.lastAttempt()
-	for _, plan := range r.state.Plans {
-		for _, task := range plan.Tasks {
-			switch {
-			case task.Type == TaskMsg:
-			case task.State == TaskDone:
-				done = append(done, told(task.Task))
-			case task.State == TaskInterrupted || task.State == TaskCancelled && task.Result != nil:
-				stopped = append(stopped, told(task.Task))
-			case plan.Attempt == last:
-				open = append(open, told(task.Task))
-			}
+	for plan, task := range tasksOf(r.Plans) {
+		switch {
+		case task.Type == TaskMsg:
+		case task.State == TaskDone:
+			done = append(done, told(task.Task))
+		case task.State == TaskInterrupted || task.State == TaskCancelled && task.Result != nil:
+			stopped = append(stopped, told(task.Task))
+		case plan.Attempt == last:
+			open = append(open, told(task.Task))
 		}
 	}
 	if len(done)+len(stopped)+len(open) == 0 {
@@ -122,32 +104,20 @@ func (r *run) account() string {
 	return text + "."
 }
 
-// told names a task in a line for people.
-func told(task Task) string {
-	if task.Type == TaskTool && task.Detail != "" {
-		task.Tool = nil
-		task.Detail = strings.TrimSuffix(task.Detail, ".")
-	}
-	return label(task)
-}
-
-// label names a task in a line of a prompt.
-func label(task Task) string {
-	text := task.Detail
-	if task.Type == TaskTool && task.Tool != nil {
-		text = *task.Tool + ": " + text
-	}
-	text = strings.ReplaceAll(clip(strings.Join(strings.Fields(text), " "), 80), "`", "'")
-	return "`" + text + "`"
-}
-
-// clip shortens text to about limit bytes: its beginning, a mark, its end.
-func clip(text string, limit int) string {
-	if limit < 200 {
-		if len(text) <= limit {
-			return text
+// giveUp is the honest end: what was tried, and why it failed.
+func (r *record) giveUp(outcome, why string) *ending {
+	var text strings.Builder
+	fmt.Fprintf(&text, "I did not get this done: %s\n\nWhat I tried:\n", clip(r.Plans[0].Goal, 300))
+	for _, task := range tasksOf(r.Plans) {
+		switch {
+		case task.Review == nil:
+		case task.Review.Status == "ok":
+			fmt.Fprintf(&text, "- %s worked\n", told(task.Task))
+		default:
+			reason := clip(strings.Join(strings.Fields(task.Review.Reason), " "), 500)
+			fmt.Fprintf(&text, "- %s failed: %s\n", told(task.Task), strings.TrimRight(reason, ".!"))
 		}
-		return strings.ToValidUTF8(text[:limit*2/3], "") + " …"
 	}
-	return tools.Shorten(text, limit*2/3, limit/3)
+	fmt.Fprintf(&text, "\nI stopped because %s.", why)
+	return &ending{state: "failed", outcome: outcome, text: text.String(), whole: true}
 }

@@ -175,7 +175,7 @@ func TestModelErrorsEndInASentenceForThePerson(t *testing.T) {
 func TestModelSetupErrorIsShownToAdminsInPrivateOnly(t *testing.T) {
 	t.Parallel()
 	fault := &llm.SetupError{
-		Reason: `the key for "acme" was refused`, Mend: "set the variable ACME_API_KEY (llm.providers.acme.api_key) to a valid key",
+		Reason: `the key for "acme" was refused`, Fix: "set the variable ACME_API_KEY (llm.providers.acme.api_key) to a valid key",
 		Err: fmt.Errorf("%w (401: wrong words of theirs)", llm.ErrUnauthorized),
 	}
 	const plain = "I cannot answer: the language model is not set up properly. The log on my machine has the details."

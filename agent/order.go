@@ -18,22 +18,10 @@ type Order struct {
 	Args string // JSON
 }
 
-// ordered is the task of an order. Faults in its arguments, or a tool that is gone, refuse it as it runs.
-func (r *run) ordered() Task {
-	o := *r.turn.Order
-	if complete, _, fault := r.toolbox.Typed(o.Tool, json.RawMessage(o.Args)); fault == nil {
-		o.Args = string(complete)
-	}
-	if o.Tool == tools.ExecName {
-		return Task{Type: TaskExec, Detail: argument(o.Args, "command")}
-	}
-	return Task{Type: TaskTool, Detail: "Use the tool " + o.Tool, Tool: &o.Tool, Args: &o.Args}
-}
-
 // obey is answer for a turn with an order.
 func (r *run) obey(ctx context.Context) error {
 	if r.planRow(0) == nil {
-		row := PlanRow{Goal: "/tool " + r.turn.Order.Tool, Tasks: []TaskRow{{Task: r.ordered(), State: TaskPending}}}
+		row := PlanRow{Goal: "/tool " + r.turn.Order.Tool, Tasks: []TaskRow{{Task: r.tasks.ordered(), State: TaskPending}}}
 		if err := r.stage(ctx, Step{Plan: &row}); err != nil {
 			return err
 		}
@@ -45,7 +33,7 @@ func (r *run) obey(ctx context.Context) error {
 	if err := r.served(ctx, plan, 0); err != nil {
 		return err
 	}
-	if err := r.act(ctx, plan, 0); err != nil {
+	if err := r.tasks.act(ctx, plan, 0); err != nil {
 		return err
 	}
 	task := &plan.Tasks[0]
@@ -56,6 +44,18 @@ func (r *run) obey(ctx context.Context) error {
 	return r.commit(ctx, Step{
 		Say: []Say{{Text: report(task), Final: task.State == TaskDone, Taint: r.taint}}, End: &end,
 	})
+}
+
+// ordered is the task of an order. Faults in its arguments, or a tool that is gone, refuse it as it runs.
+func (t *tasks) ordered() Task {
+	o := *t.turn.Order
+	if complete, _, fault := t.rights.toolbox.Typed(o.Tool, json.RawMessage(o.Args)); fault == nil {
+		o.Args = string(complete)
+	}
+	if o.Tool == tools.ExecName {
+		return Task{Type: TaskExec, Detail: argument(o.Args, "command")}
+	}
+	return Task{Type: TaskTool, Detail: "Use the tool " + o.Tool, Tool: &o.Tool, Args: &o.Args}
 }
 
 // report tells what became of an ordered task.

@@ -2,13 +2,28 @@ package agent
 
 import (
 	"bytes"
+	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
+
+	"switchboard/agent/llm"
 )
+
+//go:embed schemas/*.json
+var schemas embed.FS
+
+// PlanSchema is the strict schema of a planner's answer.
+var PlanSchema = schema("plan")
+
+// ReviewSchema is the strict schema of a reviewer's answer.
+var ReviewSchema = schema("review")
+
+func schema(name string) llm.Schema {
+	text, _ := schemas.ReadFile("schemas/" + name + ".json") // it is there: nothing runs without it
+	return llm.Schema{Name: name, JSON: bytes.TrimSpace(text)}
+}
 
 // A verdict is a reviewer's answer in the schema's own shape.
 type verdict struct {
@@ -66,8 +81,6 @@ func parseVerdict(answer string, lenient bool) (verdict, []string) {
 	return v, f.faults
 }
 
-var errNoObject = errors.New("not one JSON object")
-
 // fields reads one JSON object field by field and collects what is wrong.
 type fields struct {
 	lenient bool
@@ -87,10 +100,23 @@ func (f *fields) open(text string, keys ...string) bool {
 		f.faults = append(f.faults, f.where+"the answer is empty; write one JSON object of the schema")
 		return false
 	}
-	again, err := f.read(text)
-	if err != nil {
+	if text[0] != '{' || !json.Valid([]byte(text)) {
 		f.faults = append(f.faults, f.where+"the answer is not one complete JSON object; write nothing but the JSON of the schema, to its end")
 		return false
+	}
+	f.values = map[string]json.RawMessage{}
+	again := ""
+	in := json.NewDecoder(strings.NewReader(text))
+	_, _ = in.Token() // nothing fails: the text is valid
+	for in.More() {
+		var value json.RawMessage
+		key, _ := in.Token()
+		_ = in.Decode(&value)
+		name, _ := key.(string)
+		if former, there := f.values[name]; there && !bytes.Equal(former, value) {
+			again = name
+		}
+		f.values[name] = value
 	}
 	if again != "" {
 		f.fault(clip(again, 40), "stands there twice, and nobody can say which is meant; write it once")
@@ -111,38 +137,6 @@ func (f *fields) open(text string, keys ...string) bool {
 	}
 	slices.Sort(f.faults) // map order is random
 	return true
-}
-
-// read reads one object, to the end of the text. again is a key that it has with two
-// different values; empty: none.
-func (f *fields) read(text string) (again string, err error) {
-	in := json.NewDecoder(strings.NewReader(text))
-	if brace, err := in.Token(); err != nil || brace != json.Delim('{') {
-		return "", errors.Join(err, errNoObject)
-	}
-	f.values = map[string]json.RawMessage{}
-	for in.More() {
-		key, err := in.Token()
-		if err != nil {
-			return "", err
-		}
-		var value json.RawMessage
-		if err := in.Decode(&value); err != nil {
-			return "", err
-		}
-		name, _ := key.(string) // of an object it is one
-		if former, there := f.values[name]; there && !bytes.Equal(former, value) {
-			again = name
-		}
-		f.values[name] = value
-	}
-	if _, err := in.Token(); err != nil {
-		return "", err
-	}
-	if _, err := in.Token(); err != io.EOF {
-		return "", errNoObject
-	}
-	return again, nil
 }
 
 // text is a field that must hold words.

@@ -2,72 +2,59 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"switchboard/agent/tools"
 )
 
+// A planner makes the plans of a turn.
+type planner struct {
+	*asker
+	rights *rights
+}
+
 // plan returns the plan of that attempt: the recorded one, or a new one that
 // passed validation. A new plan is staged and rides on its first task's commit.
-func (r *run) plan(ctx context.Context, attempt int) (*PlanRow, error) {
-	if row := r.planRow(attempt); row != nil {
+func (p *planner) plan(ctx context.Context, attempt int) (*PlanRow, error) {
+	if row := p.planRow(attempt); row != nil {
 		return row, nil
 	}
 	var retry planRetry
-	for try := 1; try <= 1+r.cfg.MaxValidationRetries; try++ {
-		if err := r.halted(ctx); err != nil {
-			return nil, err
-		}
-		call, err := r.ask(ctx, question{
-			step: r.planStep(attempt, try), role: rolePlanner, model: r.modelOf(rolePlanner),
-			schema:  &PlanSchema,
-			prompt:  func(size int) (string, string) { return r.plannerPrompt(attempt, retry, size) },
-			partial: r.readyAnswer,
-		})
-		if err != nil {
-			return nil, err
-		}
+	var plan Plan
+	tries := 1 + p.cfg.MaxValidationRetries
+	ok, err := p.askUntil(ctx, tries, question{
+		step: fmt.Sprintf("plan.%d", attempt), heeds: p.heeded(attempt), role: rolePlanner, schema: &PlanSchema,
+		prompt:  func(size int) (string, string) { return p.prompts.plannerPrompt(attempt, retry, size) },
+		partial: p.readyAnswer,
+	}, func(call Call) (faults []string, ride bool, err error) {
 		if holdsSecrets(call.Answer) {
-			r.takeBack(ctx)
-			return nil, r.refuseSecrets(ctx, call)
+			p.retract(ctx)
+			return nil, false, p.refuseSecrets(ctx, call)
 		}
-		plan, faults := r.readPlan(call)
-		if len(faults) > 0 {
-			r.takeBack(ctx)
-			if d := r.decide(tools.Question{}); d.Verdict != tools.Allow { // then every tool is a fault
-				if err := r.record(ctx, call, true); err != nil {
-					return nil, err
-				}
-				return nil, r.unserved(ctx, d)
+		if plan, faults = p.readPlan(call); len(faults) == 0 {
+			return nil, ready(plan), nil
+		}
+		p.retract(ctx)
+		if d := p.rights.decide(tools.Question{}); d.Verdict != tools.Allow { // then every tool is a fault
+			if err := p.keep(ctx, call, true); err != nil {
+				return nil, false, err
 			}
-			call.Refused = refusal(faults)
+			return nil, false, p.unserved(ctx, d)
 		}
-		if err := r.record(ctx, call, len(faults) == 0 && ready(plan)); err != nil {
-			return nil, err
-		}
-		if len(faults) == 0 {
-			return r.adopt(ctx, attempt, plan)
-		}
-		r.log.WarnContext(ctx, "plan has faults", "attempt", attempt, "try", try, "faults", call.Refused)
-		retry = planRetry{answer: call.Answer, faults: faults}
+		retry = planRetry{call.Answer, faults}
+		return faults, false, nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return p.adopt(ctx, attempt, plan)
 	}
-	return nil, &ending{
-		state: "failed", outcome: "invalid_plan",
-		text: fmt.Sprintf("I could not work out a valid plan for this, after %d tries. Asking in another way may help; if it happens often, the language model is not up to it and another one should be set.", 1+r.cfg.MaxValidationRetries),
-	}
-}
-
-// readPlan reads a planner's answer: the plan, or what is wrong with it, a sentence a fault.
-func (r *run) readPlan(call Call) (Plan, []string) {
-	plan, faults := parsePlan(call.Answer, r.cfg.MaxPlanTasks, r.cfg.Lenient)
-	if len(faults) > 0 && r.isProse(call) {
-		plan, faults = prosePlan(call.Answer), nil
-	}
-	if len(faults) == 0 {
-		faults = r.validate(plan)
-	}
-	return plan, faults
+	return nil, failure("invalid_plan", fmt.Sprintf("I could not work out a valid plan for this, after %d tries. "+
+		"Asking in another way may help; if it happens often, the language model is not up to it and another one should be set.", tries))
 }
 
 // A planRetry is what was wrong with the try before; zero at the first.
@@ -76,8 +63,33 @@ type planRetry struct {
 	faults []string
 }
 
-// refusal is what a call's row says of an answer with faults.
-func refusal(faults []string) string { return clip(strings.Join(faults, "; "), 500) }
+// readPlan reads a planner's answer: the plan, or what is wrong with it, a sentence a fault.
+func (p *planner) readPlan(call Call) (Plan, []string) {
+	plan, faults := parsePlan(call.Answer, p.cfg.MaxPlanTasks, p.cfg.Lenient)
+	if len(faults) > 0 && p.isProse(call) {
+		plan, faults = prosePlan(call.Answer), nil
+	}
+	if len(faults) == 0 {
+		faults = p.validate(plan)
+	}
+	return plan, faults
+}
+
+// adopt makes the plan rows. A strategy that failed before ends the turn.
+func (p *planner) adopt(ctx context.Context, attempt int, plan Plan) (*PlanRow, error) {
+	row := PlanRow{Attempt: attempt, Goal: plan.Goal, Tasks: make([]TaskRow, len(plan.Tasks))}
+	for i, task := range plan.Tasks {
+		row.Tasks[i] = TaskRow{Task: task, Position: i, State: TaskPending}
+	}
+	repeated := p.tried(row.Tasks)
+	if err := p.stage(ctx, Step{Plan: &row}); err != nil {
+		return nil, err
+	}
+	if repeated {
+		return nil, p.giveUp("repeated_strategy", "the next plan was one that had failed already")
+	}
+	return p.planRow(attempt), nil
+}
 
 // ready says that the plan is one message with its text: answer, plan, task,
 // message and the turn's end are then one commit.
@@ -85,41 +97,51 @@ func ready(plan Plan) bool {
 	return len(plan.Tasks) == 1 && plan.Tasks[0].Answer != nil
 }
 
-// record makes sure that an answer is committed before anything follows from it.
-// With ride it is only staged: all that follows is in the same commit.
-func (r *run) record(ctx context.Context, call Call, ride bool) error {
-	if r.answered(call.Step) {
-		return nil
-	}
-	step := Step{Calls: []Call{call}}
-	if ride {
-		return r.stage(ctx, step)
-	}
-	return r.commit(ctx, step)
+// readyAnswer is the partial of a planner. Of its plan the person sees the ready
+// answer of the only task, and that only when all before it has passed validation:
+// what stands behind it can then be no more than the ends of the plan, or a fault.
+func (p *planner) readyAnswer() partial {
+	scan := &answerScan{accept: func(plan string) bool {
+		// Read strictly, a plan with secrets is at fault.
+		parsed, faults := parsePlan(plan, p.cfg.MaxPlanTasks, false)
+		return len(faults) == 0 && ready(parsed) && len(p.validate(parsed)) == 0
+	}}
+	return scan.read
 }
 
-// refuseSecrets ends the turn in one commit that holds nothing of the answer.
-func (r *run) refuseSecrets(ctx context.Context, call Call) error {
-	if !r.answered(call.Step) {
-		if err := r.stage(ctx, Step{Calls: []Call{blank(call)}, Redact: r.secretsIn(call.Answer)}); err != nil {
-			return err
+// isProse says that a planner's answer is words for the person in place of a plan: it ended by
+// itself, and nothing in it may have been meant as a plan or as the use of a tool.
+func (p *planner) isProse(call Call) bool {
+	text := strings.TrimSpace(call.Answer)
+	switch call.Finish {
+	case "", "length", "content_filter", "tool_calls", "function_call":
+		return false
+	}
+	if strings.ContainsAny(text, "{}") || strings.Contains(text, "```") {
+		return false
+	}
+	if text == "" || text == "null" || strings.ContainsAny(text[:1], `["`) && json.Valid([]byte(text)) {
+		return false
+	}
+	families := map[string]bool{}
+	for _, tool := range p.rights.toolbox.All() {
+		if family, _, dotted := strings.Cut(tool.Name, "."); dotted {
+			families[family] = true
 		}
 	}
-	return secretsRefused()
+	for _, name := range dottedName.FindAllStringSubmatch(text, -1) {
+		if families[name[1]] {
+			return false
+		}
+	}
+	return true
 }
 
-// adopt makes the plan rows. A strategy that failed before ends the turn.
-func (r *run) adopt(ctx context.Context, attempt int, plan Plan) (*PlanRow, error) {
-	repeated := r.tried(plan)
-	row := PlanRow{Attempt: attempt, Goal: plan.Goal, Tasks: make([]TaskRow, len(plan.Tasks))}
-	for i, task := range plan.Tasks {
-		row.Tasks[i] = TaskRow{Task: task, Position: i, State: TaskPending}
-	}
-	if err := r.stage(ctx, Step{Plan: &row}); err != nil {
-		return nil, err
-	}
-	if repeated {
-		return nil, r.giveUp("repeated_strategy", "the next plan was one that had failed already")
-	}
-	return r.planRow(attempt), nil
+// dottedName is what the name of a tool such as schedule.add looks like.
+var dottedName = regexp.MustCompile(`\b([a-z][a-z0-9_]*)\.[a-z]`)
+
+// prosePlan is the plan that says a text as it is.
+func prosePlan(text string) Plan {
+	text = strings.TrimSpace(text)
+	return Plan{Goal: "Answer in words.", Tasks: []Task{{Type: TaskMsg, Detail: "Answer.", Answer: &text}}}
 }

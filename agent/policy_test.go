@@ -86,7 +86,7 @@ func TestExecEffectFollowsRoleAndSandbox(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.turn.Person.Role, w.cfg.Sandbox, w.cfg.AdminUnconfined = tc.role, tc.sandbox, tc.unconfined
-		if got := newRunFor(w).execEffect(); got != tc.want {
+		if got := newRunFor(w).rights.execEffect(); got != tc.want {
 			t.Errorf("%+v: %s", tc, got)
 		}
 	}

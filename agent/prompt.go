@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"switchboard/agent/llm"
@@ -36,32 +37,17 @@ func (p *prompt) data(text string) { p.pieces = append(p.pieces, piece{text, tru
 
 // text adds words of ours or of the person, fenced when they are tainted. Its
 // later lines are indented, so that none can pass for a heading.
-func (p *prompt) text(text string, taint tools.Taint) {
-	if taint != tools.Clean {
-		p.data(text)
-		return
-	}
-	p.add(indent(text) + "\n")
-}
+func (p *prompt) text(text string, taint tools.Taint) { p.own("", text, taint) }
 
 // item adds a list item likewise.
-func (p *prompt) item(text string, taint tools.Taint) {
+func (p *prompt) item(text string, taint tools.Taint) { p.own("- ", text, taint) }
+
+func (p *prompt) own(lead, text string, taint tools.Taint) {
 	if taint != tools.Clean {
 		p.data(text)
 		return
 	}
-	p.add("- " + indent(text) + "\n")
-}
-
-// indent keeps text from looking like structure: only its first line begins at
-// the margin, and not as a heading or a fence.
-func indent(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\r", "\n")
-	text = strings.ReplaceAll(text, "\n", "\n  ")
-	if strings.HasPrefix(text, "#") || strings.HasPrefix(text, "<<<") {
-		text = "  " + text
-	}
-	return text
+	p.add(lead + indent(text) + "\n")
 }
 
 // String renders the prompt. Its fences share one boundary, made for this prompt
@@ -103,12 +89,7 @@ func withoutCodes(text string) string {
 }
 
 func (p *prompt) holds(boundary string) bool {
-	for _, piece := range p.pieces {
-		if strings.Contains(piece.text, boundary) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.pieces, func(piece piece) bool { return strings.Contains(piece.text, boundary) })
 }
 
 // newBoundary is "data-" and 16 hex characters.
@@ -118,9 +99,12 @@ func newBoundary() string {
 	return "data-" + hex.EncodeToString(random)
 }
 
-// fit renders a prompt of no more than size tokens (0: any number): the oldest
-// lines of the conversation go first, then outputs are shortened.
-func fit(size, lines int, render func(cut cut) string) string {
+// fit renders the user part of a prompt of no more than size tokens (0: any number) with its system part: the
+// oldest lines of the conversation go first, then outputs are shortened.
+func fit(size int, system string, lines int, render func(cut cut) string) string {
+	if size > 0 {
+		size = max(1, size-llm.Tokens(system))
+	}
 	now := cut{lines: lines, output: maxShown}
 	text := render(now)
 	for size > 0 && llm.Tokens(text) > size {
@@ -147,4 +131,11 @@ const (
 type cut struct {
 	lines  int // of the conversation, the newest
 	output int // bytes of one output
+}
+
+func (p *prompt) faults(title string, faults []string) {
+	p.section(title)
+	for i, fault := range faults[:min(len(faults), 50)] {
+		p.linef("%d. %s", i+1, oneLine(fault))
+	}
 }

@@ -29,11 +29,11 @@ func TestCallsThatAreNotReserved(t *testing.T) {
 			refusal: &OverLimitError{Text: "Used up."}, second: true, calls: []string{"plan.0.1 plan.0.1 false"}, text: "Used up.", outcome: "over_limit",
 		},
 		"no price": {
-			refusal: &llm.SetupError{Reason: "the model has no price", Mend: "set one", Err: llm.ErrNotAvailable},
+			refusal: &llm.SetupError{Reason: "the model has no price", Fix: "set one", Err: llm.ErrNotAvailable},
 			calls:   []string{"plan.0.1  false", "plan.0.1~1 plan.0.1~1 true"}, text: "from the second", outcome: "answered",
 		},
 		"not written": {refusal: away, err: away},
-		"fenced":      {refusal: ErrHandBack, err: ErrHandBack},
+		"fenced":      {refusal: ErrReleased, err: ErrReleased},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,10 +15,13 @@ const reviewRetries = 3
 // it was asked.
 const noReason = "the result was not what was expected (the reviewer gave no reason)"
 
+// A reviewer has the tasks of a turn judged.
+type reviewer struct{ *asker }
+
 // review has a finished exec or tool task judged; ok says that the plan goes on.
 // A verdict ok rides on the next commit. A replan is committed at once, or with the
 // turn's end when there is no more to try; the person sees it in the progress alone.
-func (r *run) review(ctx context.Context, plan *PlanRow, i int) (ok bool, err error) {
+func (r *reviewer) review(ctx context.Context, plan *PlanRow, i int) (ok bool, err error) {
 	task := &plan.Tasks[i]
 	if task.Review != nil {
 		return task.Review.Status == "ok", nil
@@ -44,100 +47,23 @@ func (r *run) review(ctx context.Context, plan *PlanRow, i int) (ok bool, err er
 }
 
 // judge asks the reviewer until the verdict is one.
-func (r *run) judge(ctx context.Context, plan *PlanRow, i int) (verdict, error) {
+func (r *reviewer) judge(ctx context.Context, plan *PlanRow, i int) (v verdict, err error) {
 	var faults []string
-	var v verdict
-	for try := 1; try <= 1+reviewRetries; try++ {
-		if err := r.halted(ctx); err != nil {
-			return verdict{}, err
-		}
-		complaints := faults
-		call, err := r.ask(ctx, question{
-			step: fmt.Sprintf("review.%d.%d.%d", plan.Attempt, i, try), role: roleReviewer, model: r.modelOf(roleReviewer),
-			schema: &ReviewSchema,
-			prompt: func(size int) (string, string) { return r.reviewerPrompt(plan, i, complaints, size) },
-		})
-		if err != nil {
-			return verdict{}, err
-		}
+	ok, err := r.askUntil(ctx, 1+reviewRetries, question{
+		step: fmt.Sprintf("review.%d.%d", plan.Attempt, i), role: roleReviewer, schema: &ReviewSchema,
+		prompt: func(size int) (string, string) { return r.prompts.reviewerPrompt(plan, i, faults, size) },
+	}, func(call Call) ([]string, bool, error) {
 		v, faults = parseVerdict(call.Answer, r.cfg.Lenient)
-		call.Refused = refusal(faults)
-		if err := r.record(ctx, call, false); err != nil {
-			return verdict{}, err
-		}
-		if len(faults) == 0 {
-			return v, nil
-		}
-		r.log.WarnContext(ctx, "verdict has faults", "attempt", plan.Attempt, "position", i, "try", try, "faults", call.Refused)
-	}
-	if v.status == "replan" {
+		return faults, false, nil
+	})
+	switch {
+	case err != nil || ok:
+	case v.status == "replan":
 		v.reason = noReason
-		return v, nil
+	default:
+		err = failure("invalid_review", "I stopped: I could not tell whether a step had worked, because its review was unreadable.")
 	}
-	return verdict{}, &ending{
-		state: "failed", outcome: "invalid_review",
-		text: "I stopped: I could not tell whether a step had worked, because its review was unreadable.",
-	}
-}
-
-// reasons are those of the replans so far.
-func (r *run) reasons() []string {
-	var all []string
-	for _, plan := range r.state.Plans {
-		for _, task := range plan.Tasks {
-			if task.Review != nil && task.Review.Status == "replan" {
-				all = append(all, task.Review.Reason)
-			}
-		}
-	}
-	return all
-}
-
-// tried says that an earlier attempt failed with exactly what plan would do.
-func (r *run) tried(plan Plan) bool {
-	acts := signatures(plan.Tasks)
-	return len(acts) > 0 && slices.ContainsFunc(r.state.Plans, func(row PlanRow) bool {
-		if !row.failed() {
-			return false
-		}
-		tasks := make([]Task, len(row.Tasks))
-		for i, task := range row.Tasks {
-			tasks[i] = task.Task
-		}
-		return slices.Equal(signatures(tasks), acts)
-	})
-}
-
-// failed says that a review asked for another plan.
-func (p *PlanRow) failed() bool {
-	return slices.ContainsFunc(p.Tasks, func(task TaskRow) bool {
-		return task.Review != nil && task.Review.Status == "replan"
-	})
-}
-
-// giveUp is the honest end: what was tried, and why it failed.
-func (r *run) giveUp(outcome, why string) *ending {
-	var text strings.Builder
-	fmt.Fprintf(&text, "I did not get this done: %s\n\nWhat I tried:\n", clip(r.state.Plans[0].Goal, 300))
-	for _, plan := range r.state.Plans {
-		for _, task := range plan.Tasks {
-			if task.Review == nil {
-				continue
-			}
-			outcome := "worked"
-			if task.Review.Status != "ok" {
-				outcome = "failed: " + sentence(task.Review.Reason)
-			}
-			fmt.Fprintf(&text, "- %s %s\n", told(task.Task), outcome)
-		}
-	}
-	fmt.Fprintf(&text, "\nI stopped because %s.", why)
-	return &ending{state: "failed", outcome: outcome, text: text.String(), whole: true}
-}
-
-// sentence makes a reason fit into a sentence of ours.
-func sentence(reason string) string {
-	return strings.TrimRight(clip(strings.Join(strings.Fields(reason), " "), 500), ".!")
+	return v, err
 }
 
 // overlap is how much of the longer text's words of four letters and more the

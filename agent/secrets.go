@@ -2,12 +2,11 @@ package agent
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
-
-	"switchboard/agent/llm"
 )
 
 // secretsGiven finds a key "secrets" whose value is anything but null or an empty
@@ -32,10 +31,29 @@ func holdsSecrets(answer string) bool {
 	return false
 }
 
+// refuseSecrets ends a turn in which the person typed a credential, in one commit that holds nothing of it: neither
+// the answer nor the prompt with the person's message. What the call cost stays.
+func (w *writer) refuseSecrets(ctx context.Context, call Call) error {
+	if !w.answered(call.Step) {
+		const removed = `"[removed: it held a credential]"` // JSON, like the bodies it replaces
+		redact := w.secretsIn(call.Answer)
+		call.Answer, call.Error = "", "the plan held credentials, which are not available in this build"
+		call.Exchange.Request, call.Exchange.Response = []byte(removed), []byte(removed)
+		if err := w.stage(ctx, Step{Calls: []Call{call}, Redact: redact}); err != nil {
+			return err
+		}
+	}
+	return &ending{
+		state: "failed", outcome: "not_available", whole: true, clean: true,
+		text: "I did not use the credential in your message: taking passwords and keys in the chat is not available in this build. " +
+			"Please consider it exposed and change it; whoever runs me can give tools what they need in the settings.",
+	}
+}
+
 // secretsIn are the credentials in a planner's answer as the person typed them,
 // the longest first, so that none leaves a rest of another. Where one does not
 // stand in what the person said as the model copied it, it is all of that.
-func (r *run) secretsIn(answer string) []string {
+func (r *record) secretsIn(answer string) []string {
 	var top map[string]any
 	var values []string
 	if json.Unmarshal([]byte(answer), &top) == nil {
@@ -47,7 +65,7 @@ func (r *run) secretsIn(answer string) []string {
 	}
 	values = slices.DeleteFunc(values, blankText)
 	said := []Incoming{r.turn.Message}
-	for _, added := range r.state.Added {
+	for _, added := range r.Added {
 		said = append(said, added.Incoming)
 	}
 	typed := func(value string) bool {
@@ -84,26 +102,4 @@ func texts(value any) (all []string) {
 		}
 	}
 	return all
-}
-
-// blank takes everything out of a call that might hold a credential: the answer,
-// and the prompt with the person's message. What it cost stays.
-func blank(call Call) Call {
-	const removed = `"[removed: it held a credential]"` // JSON, like the bodies it replaces
-	call.Answer = ""
-	call.Error = "the plan held credentials, which are not available in this build"
-	call.Exchange = llm.Exchange{
-		Provider: call.Exchange.Provider, Model: call.Exchange.Model, Duration: call.Exchange.Duration,
-		Request: []byte(removed), Response: []byte(removed),
-	}
-	return call
-}
-
-// secretsRefused ends a turn in which the person typed a credential.
-func secretsRefused() *ending {
-	return &ending{
-		state: "failed", outcome: "not_available", whole: true, clean: true,
-		text: "I did not use the credential in your message: taking passwords and keys in the chat is not available in this build. " +
-			"Please consider it exposed and change it; whoever runs me can give tools what they need in the settings.",
-	}
 }

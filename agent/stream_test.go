@@ -256,7 +256,7 @@ func TestStreamedCallsHaveTheirTimes(t *testing.T) {
 	})
 }
 
-// After a hand-back somebody else has the turn: nothing more is shown.
+// After a release somebody else has the turn: nothing more is shown.
 func TestNothingIsStreamedAfterAHandBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -267,11 +267,11 @@ func TestNothingIsStreamedAfterAHandBack(t *testing.T) {
 			return llm.Response{Text: planText(msgTask("tell")), Finish: "stop"}, nil
 		}
 		req.Stream("Be")
-		cancel(ErrHandBack)
+		cancel(ErrReleased)
 		req.Stream("Bett")
 		return llm.Response{}, ctx.Err()
 	}
-	if err := w.agent().Run(ctx, w.turn, w.journal); !errors.Is(err, ErrHandBack) {
+	if err := w.agent().Run(ctx, w.turn, w.journal); !errors.Is(err, ErrReleased) {
 		t.Fatal(err)
 	}
 	w.wantStreamed("Be")
@@ -296,7 +296,7 @@ func TestStreamOfAChangedMessageIsTakenBack(t *testing.T) {
 // scan is a scanner as the agent uses it.
 func scan(t testing.TB) partial {
 	w := newWorld(t)
-	return newRun(w.agent(), w.turn, w.journal, &State{}).readyAnswer()
+	return newRun(w.agent(), w.turn, w.journal, &State{}).planner.readyAnswer()
 }
 
 func TestEscapesAreShownWhole(t *testing.T) {
@@ -345,8 +345,8 @@ func FuzzAnswerScan(f *testing.F) {
 		parsed, faults := parsePlan(plan, 20, false)
 		w := newWorld(t)
 		r := newRun(w.agent(), w.turn, w.journal, &State{})
-		valid := len(faults) == 0 && ready(parsed) && len(r.validate(parsed)) == 0 && !holdsSecrets(plan)
-		read, last := r.readyAnswer(), ""
+		valid := len(faults) == 0 && ready(parsed) && len(r.planner.validate(parsed)) == 0 && !holdsSecrets(plan)
+		read, last := r.planner.readyAnswer(), ""
 		for i := 0; ; i = min(i+1+max(0, size%7), len(plan)) {
 			got := tidy(read(plan[:i]))
 			switch {

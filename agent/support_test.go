@@ -139,7 +139,7 @@ func (j *memJournal) Resume(ctx context.Context) (*State, error) {
 		state.Calls[i].Exchange = llm.Exchange{}
 	}
 	for _, plan := range j.plans {
-		state.Plans = append(state.Plans, *clonePlan(&plan))
+		state.Plans = append(state.Plans, clonePlan(&plan))
 	}
 	return &state, nil
 }
@@ -230,7 +230,7 @@ func (j *memJournal) apply(step Step) {
 	}
 	if step.Plan != nil {
 		j.cancelPending()
-		j.plans = append(j.plans, *clonePlan(step.Plan))
+		j.plans = append(j.plans, clonePlan(step.Plan))
 	}
 	for _, change := range step.Tasks {
 		task := &j.plans[change.Attempt].Tasks[change.Position]

@@ -47,10 +47,10 @@ func Try(ctx context.Context, cfg Config, models Models, model string, opts Opti
 		Place:   Place{Channel: "console", Direct: true},
 	}, nil, &State{})
 	var t Trial
-	if err := r.tryPlan(ctx, model, &t); err != nil || t.Fault != "" {
+	if err := r.planner.tryPlan(ctx, model, &t); err != nil || t.Fault != "" {
 		return t, err
 	}
-	return t, r.tryLength(ctx, model, &t)
+	return t, r.planner.tryLength(ctx, model, &t)
 }
 
 // forTrial is an agent with one tool, for a trial: it plans and runs nothing.
@@ -80,12 +80,12 @@ type permit struct{}
 func (permit) Decide(tools.Question) tools.Decision { return tools.Decision{Verdict: tools.Allow} }
 
 // tryPlan asks for a plan, and once more where it had faults.
-func (r *run) tryPlan(ctx context.Context, model string, t *Trial) error {
+func (p *planner) tryPlan(ctx context.Context, model string, t *Trial) error {
 	var retry planRetry
 	for try := range 2 {
 		began := time.Now()
-		system, user := r.plannerPrompt(0, retry, r.promptSize(r.opts.Length(ctx, model), &PlanSchema))
-		resp, err := r.models.Complete(ctx, model, llm.Request{Role: rolePlanner, Schema: &PlanSchema, System: system, User: user, Timeout: tryTimeout})
+		system, user := p.prompts.plannerPrompt(0, retry, p.promptSize(p.length(ctx, model), &PlanSchema))
+		resp, err := p.models.Complete(ctx, model, llm.Request{Role: rolePlanner, Schema: &PlanSchema, System: system, User: user, Timeout: tryTimeout})
 		if try == 0 {
 			t.Took, t.Claimed = time.Since(began), resp.Usage.Claimed
 		}
@@ -93,10 +93,10 @@ func (r *run) tryPlan(ctx context.Context, model string, t *Trial) error {
 			return err
 		}
 		call := Call{Answer: tidy(resp.Text), Finish: resp.Finish}
-		_, strict := parsePlan(call.Answer, r.cfg.MaxPlanTasks, false)
-		_, lenient := parsePlan(call.Answer, r.cfg.MaxPlanTasks, true)
-		_, faults := r.readPlan(call)
-		t.Prose, t.Loose, t.Lenient = r.isProse(call), resp.Mended || len(strict) > 0, len(lenient) == 0
+		_, strict := parsePlan(call.Answer, p.cfg.MaxPlanTasks, false)
+		_, lenient := parsePlan(call.Answer, p.cfg.MaxPlanTasks, true)
+		_, faults := p.readPlan(call)
+		t.Prose, t.Loose, t.Lenient = p.isProse(call), resp.Repaired || len(strict) > 0, len(lenient) == 0
 		if len(faults) == 0 {
 			t.Fault = ""
 			return nil
@@ -111,16 +111,16 @@ func (r *run) tryPlan(ctx context.Context, model string, t *Trial) error {
 }
 
 // tryLength asks for a number at the beginning of a prompt that is as long as prompts may be, or longPrompt.
-func (r *run) tryLength(ctx context.Context, model string, t *Trial) error {
+func (p *planner) tryLength(ctx context.Context, model string, t *Trial) error {
 	size := longPrompt
-	if n := r.promptSize(r.opts.Length(ctx, model), nil); n > 0 {
+	if n := p.promptSize(p.length(ctx, model), nil); n > 0 {
 		size = min(size, n)
 	}
 	number := fmt.Sprint(100_000 + rand.N(900_000))
 	system := fmt.Sprintf("The number is %s. A long list follows, which says nothing, and then a question.\n", number)
 	const line, question = "- The tram to the harbour leaves on time.\n", "Which number was told before the list? Answer with that number alone."
 	list := strings.Repeat(line, max(0, size-llm.Tokens(system+question))/llm.Tokens(line))
-	resp, err := r.models.Complete(ctx, model, llm.Request{Role: roleWorker, System: system, User: list + question, Timeout: tryTimeout})
+	resp, err := p.models.Complete(ctx, model, llm.Request{Role: roleWorker, System: system, User: list + question, Timeout: tryTimeout})
 	switch {
 	case errors.Is(err, llm.ErrContextTooLong), (err == nil || gaveAnswer(resp, err)) && !strings.Contains(resp.Text, number):
 		t.Lost = size

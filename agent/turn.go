@@ -14,9 +14,9 @@ var (
 	// ErrCancelled: a person asked to stop. Run kills what runs, writes what was
 	// done, tells the person, and ends the turn as cancelled.
 	ErrCancelled = errors.New("cancelled by a person")
-	// ErrHandBack: the engine stops or lost its lease. Run stops at once, writes
-	// nothing more, and returns ErrHandBack; the turn is resumed later.
-	ErrHandBack = errors.New("handed back")
+	// ErrReleased: the engine stops or lost its lease. Run stops at once, writes
+	// nothing more, and returns ErrReleased; the turn is resumed later.
+	ErrReleased = errors.New("released")
 	// ErrInterrupted is ErrCancelled because the person wrote something newer that
 	// goes first. Run ends the turn as cancelled, and says so.
 	ErrInterrupted = errors.New("interrupted by a newer message")
@@ -34,7 +34,7 @@ type Turn struct {
 	Place     Place
 	Message   Incoming
 	Order     *Order    // the message called a tool; nil: it is to be planned for
-	Terms     Terms     // what narrows it; the zero value: nothing
+	Limits    Limits    // what narrows it; the zero value: nothing
 	Workspace string    // absolute path of the session's folder, which exists
 	StartedAt time.Time // when the turn first ran, later by the time that it waited; turn_timeout runs from here
 	// KeepTrying is for how long a model that is away is asked again for one step, with
@@ -42,8 +42,8 @@ type Turn struct {
 	KeepTrying time.Duration
 }
 
-// Terms narrow a turn that nobody typed. They are stored with it, as JSON.
-type Terms struct {
+// Limits narrow a turn that nobody typed. They are stored with it, as JSON.
+type Limits struct {
 	NoWeb       bool `json:"no_web,omitempty"`       // no tool that reaches other machines
 	NoTools     bool `json:"no_tools,omitempty"`     // no tools and no commands
 	NoQuestions bool `json:"no_questions,omitempty"` // the answer asks nothing: nobody is there
@@ -62,7 +62,7 @@ type Terms struct {
 	Late    string        `json:"late,omitempty"`    // when it was due, where it begins late: said below its answer
 }
 
-// QuietAnswer is what a turn answers that has nothing to say, where its Terms are Quiet.
+// QuietAnswer is what a turn answers that has nothing to say, where its Limits are Quiet.
 const QuietAnswer = "NOTHING_TO_SAY"
 
 // Session is what is remembered of one conversation.
@@ -129,7 +129,7 @@ type Attachment struct {
 
 // A Journal holds one turn's rows. The router implements it; it also renders
 // messages and commits them with their deliveries in the same transaction. A
-// commit returns ErrHandBack when the session's fence is no longer ours.
+// commit returns ErrReleased when the session's fence is no longer ours.
 type Journal interface {
 	// Resume reads what the turn has to know: its context and all that was
 	// committed of it so far.
@@ -316,15 +316,9 @@ const (
 
 // A Plan is what the planner writes, in the schema's own shape.
 type Plan struct {
-	Goal    string       `json:"goal"`
-	Secrets []PlanSecret `json:"secrets"`
-	Tasks   []Task       `json:"tasks"`
-}
-
-// PlanSecret is a credential the person typed. Never stored.
-type PlanSecret struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
+	Goal    string    `json:"goal"`
+	Secrets *struct{} `json:"secrets"` // always null
+	Tasks   []Task    `json:"tasks"`
 }
 
 // A Task is one step of a plan; unused fields are nil.
@@ -401,3 +395,16 @@ type End struct {
 	Wait    time.Duration // queued: how long it is not run
 	Timed   bool          // queued: Wait is part of its timeout
 }
+
+// A Former is a turn whose work is to be done again: it ended, and the person asked for
+// another try.
+type Former struct {
+	AskedAt time.Time
+	State   string // done | failed | cancelled
+	Outcome string
+	Plans   []PlanRow // with what became of their tasks
+}
+
+// CodeDoneBefore is the code of a result that was not brought about again: the task was
+// done by the turn that this one retries, and its result is the recorded one.
+const CodeDoneBefore = "done_before"

@@ -3,38 +3,35 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"switchboard/agent/tools"
+	"switchboard/internal/words"
 )
 
 // validate checks a plan of the right shape against the rules; a sentence a
 // fault, each naming the task and the field.
-func (r *run) validate(plan Plan) []string {
-	v := &validation{run: r}
+func (p *planner) validate(plan Plan) []string {
+	v := &validation{planner: p}
 	if len(plan.Tasks) == 0 {
 		return []string{"field tasks: the list is empty; a plan has at least one task"}
 	}
-	acts := false
-	for _, task := range plan.Tasks {
-		acts = acts || task.Type != TaskMsg
-	}
+	acts := slices.ContainsFunc(plan.Tasks, func(task Task) bool { return task.Type != TaskMsg })
 	last := len(plan.Tasks) - 1
 	for i, task := range plan.Tasks {
 		v.task = i + 1
 		switch task.Type {
 		case TaskExec:
-			v.expected(task)
-			v.only(task, TaskExec)
-			v.permitted("type", tools.ExecName, r.execEffect(), task.Detail)
+			v.fields(task)
+			v.permitted("type", tools.ExecName, p.rights.execEffect(), task.Detail)
 		case TaskTool:
-			v.expected(task)
-			v.only(task, TaskTool)
+			v.fields(task)
 			v.tool(task)
 		case TaskMsg:
-			v.only(task, TaskMsg)
+			v.fields(task)
 			v.answer(task, i == last, acts)
 			v.choices(task.Choices)
 		default:
@@ -50,7 +47,7 @@ func (r *run) validate(plan Plan) []string {
 
 // A validation collects the faults of one plan.
 type validation struct {
-	*run
+	*planner
 	task   int // from 1
 	faults []string
 }
@@ -59,33 +56,27 @@ func (v *validation) fault(field, format string, args ...any) {
 	v.faults = append(v.faults, fmt.Sprintf("task %d, field %s: ", v.task, field)+fmt.Sprintf(format, args...))
 }
 
-func (v *validation) expected(task Task) {
-	if task.Expect == nil {
+// fields checks that the fields of other types are null.
+func (v *validation) fields(task Task) {
+	acts := task.Type != TaskMsg
+	if acts && task.Expect == nil {
 		v.fault("expect", "missing; every exec and tool task says what a good result looks like")
 	}
-}
-
-// only checks that the fields of other types are null.
-func (v *validation) only(task Task, kind TaskType) {
-	if kind != TaskTool {
-		if task.Tool != nil {
-			v.fault("tool", "must be null on a task of type %s", kind)
-		}
-		if task.Args != nil {
-			v.fault("args", "must be null on a task of type %s", kind)
+	for _, field := range []struct {
+		name      string
+		set, fits bool
+	}{
+		{"tool", task.Tool != nil, task.Type == TaskTool},
+		{"args", task.Args != nil, task.Type == TaskTool},
+		{"answer", task.Answer != nil, !acts},
+		{"choices", task.Choices != nil, !acts},
+	} {
+		if field.set && !field.fits {
+			v.fault(field.name, "must be null on a task of type %s", task.Type)
 		}
 	}
-	if kind == TaskMsg {
-		if task.Expect != nil {
-			v.fault("expect", "must be null on a msg, which nobody reviews")
-		}
-		return
-	}
-	if task.Answer != nil {
-		v.fault("answer", "must be null on a task of type %s", kind)
-	}
-	if task.Choices != nil {
-		v.fault("choices", "must be null on a task of type %s", kind)
+	if !acts && task.Expect != nil {
+		v.fault("expect", "must be null on a msg, which nobody reviews")
 	}
 }
 
@@ -107,7 +98,7 @@ const (
 )
 
 func (v *validation) choices(choices []string) {
-	if len(choices) > 0 && v.turn.Terms.NoQuestions {
+	if len(choices) > 0 && v.turn.Limits.NoQuestions {
 		v.fault("choices", "must be null: nobody is there to choose")
 		return
 	}
@@ -133,24 +124,12 @@ func (v *validation) choices(choices []string) {
 // shownAs is what tells a choice from others where a person reads it, case aside; empty:
 // there is nothing to be seen.
 func shownAs(choice string) string {
-	visible := false
-	shown := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Cf, r), strings.ContainsRune(blanks, r):
-			return -1
-		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsPunct(r), unicode.IsSymbol(r):
-			visible = true
-		}
-		return r
-	}, choice)
-	if !visible {
+	shown := strings.Join(strings.Fields(strings.ToLower(words.Visible(choice))), " ")
+	if !strings.ContainsFunc(shown, func(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) }) {
 		return ""
 	}
-	return strings.ToLower(strings.Join(strings.Fields(shown), " "))
+	return shown
 }
-
-// blanks count as letters and symbols in Unicode and show nothing.
-const blanks = "\u115f\u1160\u2800\u3164\uffa0"
 
 func (v *validation) tool(task Task) {
 	if task.Args == nil {
@@ -160,7 +139,7 @@ func (v *validation) tool(task Task) {
 		v.fault("tool", "missing; name a permitted tool")
 		return
 	}
-	tool, ok := v.toolbox.Get(*task.Tool)
+	tool, ok := v.rights.toolbox.Get(*task.Tool)
 	if !ok {
 		v.fault("tool", "there is no tool %q", clip(*task.Tool, 60))
 		return
@@ -169,46 +148,13 @@ func (v *validation) tool(task Task) {
 	if task.Args == nil {
 		return
 	}
-	if err := v.toolbox.Check(tool.Name, json.RawMessage(*task.Args)); err != nil {
+	if err := v.rights.toolbox.Check(tool.Name, json.RawMessage(*task.Args)); err != nil {
 		v.fault("args", "%s", clip(err.Error(), 400))
 	}
 }
 
 func (v *validation) permitted(field, name string, effect tools.Effect, command string) {
-	if d := v.decide(tools.Question{Tool: name, Effect: effect, Command: command}); d.Verdict == tools.Refuse {
+	if d := v.rights.decide(tools.Question{Tool: name, Effect: effect, Command: command}); d.Verdict == tools.Refuse {
 		v.fault(field, "%s is not permitted here by the rule %s: %s", name, d.Rule, d.Reason)
 	}
-}
-
-// decide asks the policy gate about a tool, or a command, for the turn as it is now. What
-// is neither allowed nor asked for is refused.
-func (r *run) decide(q tools.Question) tools.Decision {
-	q.Person, q.Channel, q.Direct, q.Mode = r.turn.Person.Name, r.turn.Place.Channel, r.turn.Place.Direct, r.turn.Session.Mode
-	q.Taint = r.taintOf(q)
-	if q.Sends != "" || len(q.Keeps) > 0 {
-		q.Words = r.ownWords()
-	}
-	d := r.narrowed(q, r.gate.Decide(q))
-	if d.Verdict != tools.Allow && d.Verdict != tools.Ask {
-		d.Verdict = tools.Refuse
-	}
-	return d
-}
-
-// taintOf is the taint that counts for a tool: the turn's, and for an unconfined command,
-// which may run any file there, the workspace's.
-func (r *run) taintOf(q tools.Question) tools.Taint {
-	if q.Tool == tools.ExecName && q.Effect == tools.EffectOutside && r.turn.Workspace != "" {
-		return r.taint.Join(tools.WorkspaceTaint(r.turn.Workspace))
-	}
-	return r.taint
-}
-
-// execEffect is what a command may change: the workspace, or with the confinement
-// lifted anything.
-func (r *run) execEffect() tools.Effect {
-	if r.turn.Person.Role == "admin" && (r.cfg.AdminUnconfined || r.cfg.Sandbox == "off") {
-		return tools.EffectOutside
-	}
-	return tools.EffectWrite
 }

@@ -32,7 +32,7 @@ func newRunFor(w *world) *run {
 func faultsOf(r *run, answer string) (Plan, []string) {
 	plan, faults := parsePlan(answer, r.cfg.MaxPlanTasks, r.cfg.Lenient)
 	if len(faults) == 0 {
-		faults = r.validate(plan)
+		faults = r.planner.validate(plan)
 	}
 	return plan, faults
 }
@@ -330,20 +330,20 @@ func FuzzPlan(f *testing.F) {
 		r.cfg.Lenient = lenient
 		plan, faults := parsePlan(answer, r.cfg.MaxPlanTasks, lenient)
 		if len(faults) == 0 {
-			faults = r.validate(plan)
+			faults = r.planner.validate(plan)
 		}
 		if len(faults) > 0 {
 			return
 		}
 		last := plan.Tasks[len(plan.Tasks)-1]
-		if plan.Goal == "" || len(plan.Secrets) > 0 || len(plan.Tasks) > r.cfg.MaxPlanTasks || last.Type != TaskMsg {
+		if plan.Goal == "" || plan.Secrets != nil || len(plan.Tasks) > r.cfg.MaxPlanTasks || last.Type != TaskMsg {
 			t.Fatalf("accepted %+v", plan)
 		}
 		for i, task := range plan.Tasks {
 			acts := task.Type != TaskMsg
 			if task.Detail == "" || acts != (task.Expect != nil) || (task.Tool != nil) != (task.Type == TaskTool) ||
 				(task.Args != nil) != (task.Type == TaskTool) || task.Answer != nil && (acts || i < len(plan.Tasks)-1) ||
-				task.Choices != nil && acts || task.Answer != nil && len(signatures(plan.Tasks)) > 0 {
+				task.Choices != nil && acts || task.Answer != nil && slices.ContainsFunc(plan.Tasks, func(t Task) bool { return t.Type != TaskMsg }) {
 				t.Fatalf("accepted task %d: %+v", i+1, task)
 			}
 			if strings.ContainsRune(task.Detail, 0) {

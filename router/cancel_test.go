@@ -57,7 +57,7 @@ func TestCancelOutlivesTheEngine(t *testing.T) {
 			if turn.Message.Text == "long" {
 				close(began)
 				<-goOn // deaf to the cancel
-				return "", agent.ErrHandBack
+				return "", agent.ErrReleased
 			}
 			return "", nil
 		}

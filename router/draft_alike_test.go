@@ -129,7 +129,7 @@ func growAndDie(t *testing.T, r *rig, at, first string, lost bool) {
 			}
 		}
 		if p.answer("whole") != nil {
-			return agent.ErrHandBack
+			return agent.ErrReleased
 		}
 		return nil
 	})
@@ -170,7 +170,7 @@ func TestDoubtfulDraftIsNotTakenForTheAnswerOnItsWay(t *testing.T) {
 			if lives++; lives == 1 {
 				p.Stream("whole")
 				p.pause(3 * time.Second)
-				return agent.ErrHandBack
+				return agent.ErrReleased
 			}
 			return p.answer("whole")
 		})

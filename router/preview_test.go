@@ -60,7 +60,7 @@ func (p play) work(attempt, position int, d time.Duration) error {
 	}
 	p.pause(d)
 	if p.ctx.Err() != nil {
-		return agent.ErrHandBack
+		return agent.ErrReleased
 	}
 	return p.state(attempt, position, agent.TaskDone)
 }
@@ -290,8 +290,8 @@ func TestDraftIsARowBeforeItIsSentAndOutlivesTheEngine(t *testing.T) {
 			runs++
 			if runs == 1 {
 				err := errors.Join(p.plan(0, "Tidy", "sweep", "wash"), p.work(0, 0, 3*time.Second), p.work(0, 1, time.Hour))
-				if errors.Is(err, agent.ErrHandBack) {
-					return agent.ErrHandBack
+				if errors.Is(err, agent.ErrReleased) {
+					return agent.ErrReleased
 				}
 				return err
 			}

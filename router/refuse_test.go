@@ -106,7 +106,7 @@ func TestUnsafeEngineDoesNothingOutside(t *testing.T) {
 		}
 		r.start()
 		r.platform.Say("c2", "bob", "do something outside")
-		if err := <-stepped; !errors.Is(err, agent.ErrHandBack) {
+		if err := <-stepped; !errors.Is(err, agent.ErrReleased) {
 			t.Errorf("the agent may go on: %v", err)
 		}
 		r.until("the step is there", func() bool { return r.turns()[0].Calls == 1 })

@@ -34,7 +34,7 @@ func (b *trier) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error
 		select {
 		case <-hold:
 		case <-ctx.Done():
-			return agent.ErrHandBack
+			return agent.ErrReleased
 		}
 	}
 	text := "make it"

@@ -81,7 +81,7 @@ func (b *brain) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error
 	case errors.Is(context.Cause(ctx), agent.ErrCancelled):
 		return play{j, ctx, turn}.cancelled()
 	case ctx.Err() != nil:
-		return agent.ErrHandBack
+		return agent.ErrReleased
 	case err != nil:
 		return err
 	}

@@ -189,7 +189,7 @@ func TestLateAnswerSaysSo(t *testing.T) {
 			began <- struct{}{}
 			started = turn.StartedAt
 			<-ctx.Done()
-			return "", agent.ErrHandBack
+			return "", agent.ErrReleased
 		}
 		r.start()
 		r.platform.Say("c1", "ada", "long")
@@ -218,7 +218,7 @@ func TestLateAnswerSaysSoFromTheBeginning(t *testing.T) {
 		r.agent = acting(func(p play) error {
 			began <- struct{}{}
 			<-p.ctx.Done()
-			return agent.ErrHandBack
+			return agent.ErrReleased
 		})
 		r.start()
 		r.platform.Say("c1", "ada", "long")

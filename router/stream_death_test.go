@@ -141,7 +141,7 @@ func TestKilledWhileADraftIsShownAnswersOnce(t *testing.T) {
 						}
 					}
 					if err := p.answer("whole"); err != nil {
-						return agent.ErrHandBack
+						return agent.ErrReleased
 					}
 					return nil
 				})
@@ -204,7 +204,7 @@ func TestDraftThatNobodyCanLookUpBeginsWithNothingOfTheAnswer(t *testing.T) {
 						p.pause(10 * time.Millisecond)
 					}
 					if p.answer("whole") != nil {
-						return agent.ErrHandBack
+						return agent.ErrReleased
 					}
 					return nil
 				})

@@ -36,7 +36,7 @@ func elsewhere(t *testing.T, runs acting) (a, b *rig) {
 			p.ctx = context.WithoutCancel(p.ctx)
 			return p.answer("Cancelled.")
 		}
-		return agent.ErrHandBack
+		return agent.ErrReleased
 	})
 	startBoth(a, b)
 	a.platform.Say("c0", "bob", "busy")

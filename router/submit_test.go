@@ -42,9 +42,9 @@ func spoken(s jobs.Submission) jobs.Submission {
 
 func TestSubmittedTurnIsAnsweredOnceAndIsText(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		var terms []agent.Terms
+		var terms []agent.Limits
 		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
-			terms = append(terms, turn.Terms)
+			terms = append(terms, turn.Limits)
 			return "re: " + turn.Message.Text, nil
 		}
 		r.config.RatePerson = "1/h"
@@ -52,14 +52,14 @@ func TestSubmittedTurnIsAnsweredOnceAndIsText(t *testing.T) {
 		r.platform.Say("c1", "bob", "hello")
 		r.await(1)
 		s := submitted("k", "bob", "c1", "/reset")
-		s.Terms = agent.Terms{NoApprovals: true}
+		s.Terms = agent.Limits{NoApprovals: true}
 		first := r.submit(s)
 		if again := r.submit(s); first.Turn == 0 || !again.Duplicate || again.Turn != 0 {
 			t.Errorf("first %+v, again %+v", first, again)
 		}
 		r.reads("re: hello", "re: /reset")
 		r.hasTurns(2)
-		if !slices.Equal(terms, []agent.Terms{{}, {NoApprovals: true}}) {
+		if !slices.Equal(terms, []agent.Limits{{}, {NoApprovals: true}}) {
 			t.Errorf("they ran under %+v", terms)
 		}
 	})

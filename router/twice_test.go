@@ -44,7 +44,7 @@ func (w *twice) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error
 	p := play{j, ctx, turn}
 	if turn.Message.Text == "poke" {
 		if w.pokes.Add(1) == 1 {
-			return agent.ErrHandBack // for which the engine looks for work
+			return agent.ErrReleased // for which the engine looks for work
 		}
 		return p.answer("poked")
 	}
@@ -70,7 +70,7 @@ func (w *twice) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error
 
 func untilStopped(ctx context.Context) error {
 	<-ctx.Done()
-	return agent.ErrHandBack
+	return agent.ErrReleased
 }
 
 // claimedTwice lets the turn be claimed again before its first run heard that its session
@@ -79,7 +79,7 @@ func (r *rig) claimedTwice(w *twice) {
 	r.t.Helper()
 	l := &lateBack{back: make(chan struct{}), late: make(chan struct{})}
 	r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
-	w.first = func(context.Context) error { return agent.ErrHandBack }
+	w.first = func(context.Context) error { return agent.ErrReleased }
 	r.agent = w
 	hear := sync.OnceFunc(func() { close(l.late) })
 	r.start()
@@ -153,7 +153,7 @@ func TestTurnIsNeverRunTwiceAtOnce(t *testing.T) {
 			<-ctx.Done()
 			cause.Store(context.Cause(ctx))
 			time.Sleep(300 * time.Millisecond) // its effects end
-			return agent.ErrHandBack
+			return agent.ErrReleased
 		}}
 		r.agent = w
 		r.start()
@@ -169,7 +169,7 @@ func TestTurnIsNeverRunTwiceAtOnce(t *testing.T) {
 		}
 		r.platform.Say("c2", "bob", "poke")
 		r.until("it runs again", func() bool { return w.runs.Load() == 2 })
-		if err, _ := cause.Load().(error); !errors.Is(err, agent.ErrHandBack) {
+		if err, _ := cause.Load().(error); !errors.Is(err, agent.ErrReleased) {
 			t.Errorf("the first run was ended by %v", err)
 		}
 		time.Sleep(50 * time.Millisecond) // the first run is forgotten

@@ -318,7 +318,7 @@ func TestRunHasALimitForAllOfItsTries(t *testing.T) {
 		h.withRun()
 		run(h, h.DB, `UPDATE runs SET cost = 0.5`) // of a try before
 		ref := h.submit(submission("k"), intake.TurnIntent{MayClaim: true}).Claimed.TurnRef
-		limit := money.Budget{PerRun: 0.4}.Under(agent.Terms{Run: 1, Budget: 1, Allowed: true})
+		limit := money.Budget{PerRun: 0.4}.Under(agent.Limits{Run: 1, Budget: 1, Allowed: true})
 		of := reservation(0.6, limit)
 		of.Run = 1
 		_, err := h.Router.Reserve(h.Ctx, ref, of)
@@ -342,7 +342,7 @@ func TestRunHasALimitForAllOfItsTries(t *testing.T) {
 		if _, err := h.Router.Reserve(h.Ctx, ref, of); err != nil {
 			t.Error(err)
 		}
-		if err := h.reserve(h.Begun("d", "other"), 5, money.Budget{PerRun: 1}.Under(agent.Terms{})); err != nil {
+		if err := h.reserve(h.Begun("d", "other"), 5, money.Budget{PerRun: 1}.Under(agent.Limits{})); err != nil {
 			t.Errorf("a turn of no run: %v", err)
 		}
 	})

@@ -100,7 +100,7 @@ func (l *engineLife) turn(c *core.Claimed) {
 		data, err := l.Router.Load(l.Ctx, c.TurnRef)
 		l.alive(err)
 		step := end("done", "answered")
-		step.Say = []agent.Say{{Position: -1, Notice: true, Text: fmt.Sprintf("answer to run %d", data.Turn.Terms.Run)}}
+		step.Say = []agent.Say{{Position: -1, Notice: true, Text: fmt.Sprintf("answer to run %d", data.Turn.Limits.Run)}}
 		c, err = l.Router.Commit(l.Ctx, c.TurnRef, step, []outbox.Reply{*text(step.Say[0].Text)})
 		if err != nil {
 			l.alive(err)

@@ -30,7 +30,7 @@ func (h *house) withRun() {
 func submission(key string) jobs.Submission {
 	return jobs.Submission{
 		Key: key, Origin: "job", Person: "marco", Rule: audit.RuleJob, To: inC, Text: "/tool look {}", Run: 1, Try: 1,
-		Terms: agent.Terms{NoApprovals: true, NoQuestions: true, Budget: 0.5},
+		Terms: agent.Limits{NoApprovals: true, NoQuestions: true, Budget: 0.5},
 	}
 }
 
@@ -87,8 +87,8 @@ func TestSubmittedTurnHasItsTermsHoweverItIsClaimed(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				want := agent.Terms{NoApprovals: true, NoQuestions: true, Budget: 0.5, Run: 1, Job: 1}
-				if data.Turn.Terms != want || !data.Submitted || data.Ordered || data.Turn.Message.Text != "/tool look {}" || data.Turn.Person.Name != "marco" {
+				want := agent.Limits{NoApprovals: true, NoQuestions: true, Budget: 0.5, Run: 1, Job: 1}
+				if data.Turn.Limits != want || !data.Submitted || data.Ordered || data.Turn.Message.Text != "/tool look {}" || data.Turn.Person.Name != "marco" {
 					t.Errorf("it is loaded as %+v", data)
 				}
 				h.wantCount(1, runningRun)

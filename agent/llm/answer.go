@@ -68,9 +68,9 @@ type message struct {
 	ReasoningContent json.RawMessage `json:"reasoning_content"`
 }
 
-// A said is what a model said, however it came.
-type said struct {
-	text, thoughts  string // as sent: there may be thoughts in the text
+// An answer is what a model said, however it came.
+type answer struct {
+	text            string // as sent: there may be thoughts in it
 	refusal, finish string
 	usage           *Usage          // nil: not told
 	fault           json.RawMessage // an error in place of an answer; nil: none
@@ -85,28 +85,28 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 	s, err := w.said()
 	resp.Usage = s.bill(t, len(resp.Exchange.Request), most)
 	if err != nil {
-		return answerError("its answer is not JSON: " + p.text(err.Error()))
+		return answerError("its answer is not JSON: " + p.mask.Text(err.Error()))
 	}
 	if len(s.fault) > 0 {
 		var e apiError
 		_ = json.Unmarshal(s.fault, &e)
-		return p.fault(e.status(), w.header, p.clean(w.complaint(s.fault)), t, req, m)
+		return p.fault(e.status(), w.header, p.mask.Bytes(w.complaint(s.fault)), t, req, m)
 	}
 	if s.nothing {
 		return answerError("its answer is empty (no choices)")
 	}
-	text, more := withoutThoughts(s.text, req.Schema != nil)
+	text := withoutThoughts(s.text, req.Schema != nil)
 	if req.Schema != nil {
 		raw := text
-		text = cmp.Or(readable(raw), raw)
-		resp.Mended = text != raw
+		text = cmp.Or(repaired(raw), raw)
+		resp.Repaired = text != raw
 	}
-	resp.Text, resp.Reasoning, resp.Finish = text, join(s.thoughts, more), s.finish
+	resp.Text, resp.Finish = text, s.finish
 	switch {
 	case s.finish == finishLength:
 		return answerError(fmt.Sprintf("its answer was cut off at %d tokens; raise max_output_tokens of the model", t.model.MaxOutputTokens))
 	case text == "" && s.refusal != "":
-		return fmt.Errorf("%w by the model: %s", ErrRefused, p.text(s.refusal))
+		return fmt.Errorf("%w by the model: %s", ErrRefused, p.mask.Text(s.refusal))
 	case text == "":
 		return answerError(fmt.Sprintf("its answer is empty (%s)", s.finish))
 	case req.Schema != nil && !json.Valid([]byte(text)):
@@ -116,7 +116,7 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 }
 
 // bill is what an answer to a question with a body of that size used: as told, or at most.
-func (s said) bill(t target, body int, most float64) Usage {
+func (s answer) bill(t target, body int, most float64) Usage {
 	if s.usage != nil {
 		u := s.usage.within(body, t.model.MaxOutputTokens)
 		u.Cost = t.model.cost(u)
@@ -130,25 +130,25 @@ func (s said) bill(t target, body int, most float64) Usage {
 }
 
 // said reads an answer whose body is there to its end.
-func (w *wire) said() (said, error) {
+func (w *wire) said() (answer, error) {
 	if w.events != nil {
 		return w.events.said(), nil
 	}
 	var c completion
 	if err := json.Unmarshal(w.body, &c); err != nil {
-		return said{}, err
+		return answer{}, err
 	}
-	s := said{usage: c.usage(), fault: c.fault(), nothing: len(c.Choices) == 0}
+	s := answer{usage: c.usage(), fault: c.fault(), nothing: len(c.Choices) == 0}
 	if !s.nothing {
 		choice := c.Choices[0]
-		s.text, s.thoughts = choice.Message.split()
+		s.text, _ = choice.Message.split()
 		s.refusal, s.finish = choice.Message.Refusal, choice.FinishReason
 	}
 	return s, nil
 }
 
-// split takes the answer and the reasoning out of a message's fields.
-func (m message) split() (text, thoughts string) {
+// split takes the answer out of a message's fields, and says how many bytes of thoughts are in the others.
+func (m message) split() (text string, thoughts int) {
 	if json.Unmarshal(m.Content, &text) != nil {
 		var parts []struct {
 			Type     string          `json:"type"`
@@ -160,14 +160,11 @@ func (m message) split() (text, thoughts string) {
 			if part.Type == "text" {
 				text += part.Text
 			} else {
-				thoughts = join(thoughts, words(part.Thinking))
+				thoughts += len(words(part.Thinking))
 			}
 		}
 	}
-	if field := words(m.Reasoning); field != "" { // servers that send both repeat themselves
-		return text, join(thoughts, field)
-	}
-	return text, join(thoughts, words(m.ReasoningContent))
+	return text, thoughts + len(cmp.Or(words(m.Reasoning), words(m.ReasoningContent))) // servers that send both repeat themselves
 }
 
 // words is a JSON text as it reads; another JSON value is kept as written.
@@ -179,16 +176,6 @@ func words(raw json.RawMessage) string {
 	return string(raw)
 }
 
-func join(a, b string) string {
-	switch {
-	case a == "":
-		return b
-	case b == "":
-		return a
-	}
-	return a + "\n" + b
-}
-
 const (
 	thinkOpen  = "<think>"
 	thinkClose = "</think>"
@@ -198,36 +185,30 @@ const (
 // ends a block whose beginning was in the server's own template, an opening tag
 // alone at the start was never closed. Of a structured answer only what precedes
 // the JSON is taken: inside, the words may be somebody's text.
-func withoutThoughts(text string, structured bool) (answer, thoughts string) {
+func withoutThoughts(text string, structured bool) string {
 	text = strings.TrimSpace(text)
-	if !strings.Contains(text, thinkOpen) && !strings.Contains(text, thinkClose) {
-		return text, ""
-	}
-	if structured && beginsJSON(text) {
-		return text, ""
+	if !strings.Contains(text, thinkOpen) && !strings.Contains(text, thinkClose) || structured && beginsJSON(text) {
+		return text
 	}
 	var kept strings.Builder
 	for {
 		open, end := strings.Index(text, thinkOpen), strings.Index(text, thinkClose)
+		begun := end >= 0 && (open < 0 || end < open) // before the answer
 		switch {
-		case end >= 0 && (open < 0 || end < open): // begun before the answer
-			if kept.Len() == 0 {
-				thoughts = join(thoughts, strings.TrimSpace(text[:end]))
-			} else {
-				kept.WriteString(text[:end])
-			}
+		case begun && kept.Len() == 0:
+		case begun:
+			kept.WriteString(text[:end])
 		case end >= 0:
 			kept.WriteString(text[:open])
-			thoughts = join(thoughts, strings.TrimSpace(text[open+len(thinkOpen):end]))
 		case open == 0 && strings.TrimSpace(kept.String()) == "":
-			return "", join(thoughts, strings.TrimSpace(text[len(thinkOpen):]))
+			return ""
 		default:
 			kept.WriteString(text)
-			return strings.TrimSpace(kept.String()), thoughts
+			return strings.TrimSpace(kept.String())
 		}
 		text = text[end+len(thinkClose):]
 		if structured && beginsJSON(strings.TrimSpace(text)) {
-			return strings.TrimSpace(text), thoughts
+			return strings.TrimSpace(text)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (p *provider) complete(ctx context.Context, t target, req Request) (Respons
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	started, failed := time.Now(), time.Time{}
-	b := &tab{reserve: req.Reserve}
+	b := &reservation{reserve: req.Reserve}
 	var before Response // of the try before
 	var why error
 	for tries := 1; ; {
@@ -84,25 +84,21 @@ func (w *wire) worthRepeating(resp Response, err error) bool {
 }
 
 // try asks once, in the form that the model takes.
-func (p *provider) try(ctx, limited context.Context, t target, req Request, m mode, b *tab) (Response, *wire, error) {
+func (p *provider) try(ctx, limited context.Context, t target, req Request, m mode, b *reservation) (Response, *wire, error) {
+	own, cancel := context.WithCancel(limited)
+	defer cancel()
+	quiet := time.AfterFunc(req.Stall, cancel)
+	defer quiet.Stop()
 	w := &wire{}
 	if req.Stream != nil && !m.asOne {
-		own, cancel := context.WithCancel(limited)
-		defer cancel()
-		w.follower = &follower{show: req.Stream, structured: req.Schema != nil, stall: req.Stall, tokens: t.model.MaxOutputTokens}
-		w.follower.quiet = time.AfterFunc(req.Stall, cancel)
-		defer w.follower.quiet.Stop()
-		resp, err := p.call(ctx, own, w, t, req, m, b)
-		return resp, w, err
+		w.follower = &follower{show: req.Stream, structured: req.Schema != nil, quiet: quiet, stall: req.Stall, tokens: t.model.MaxOutputTokens}
 	}
-	own, cancel := context.WithTimeout(limited, req.Stall)
-	defer cancel()
 	resp, err := p.call(ctx, own, w, t, req, m, b)
 	return resp, w, err
 }
 
 // call makes one call within limited, which ends with ctx.
-func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Request, m mode, b *tab) (Response, error) {
+func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Request, m mode, b *reservation) (Response, error) {
 	body, err := p.encode(t, req, m)
 	if err != nil {
 		return Response{}, err
@@ -118,7 +114,7 @@ func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Req
 	post.Header = p.header.Clone()
 	started := time.Now()
 	w.ask(p.client, post)
-	resp := Response{Exchange: Exchange{Provider: p.name, Model: t.id, Request: body, Response: p.clean(w.body)}}
+	resp := Response{Exchange: Exchange{Provider: p.name, Model: t.id, Request: body, Response: p.mask.Bytes(w.body)}}
 	if w.status/100 == 2 && w.whole { // paid for, so taken even if ctx ended just now
 		err := p.read(&resp, w, t, req, m, most)
 		return resp, err
@@ -140,9 +136,9 @@ func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Req
 		err = u.Err
 	}
 	if w.status != 0 {
-		return resp, fmt.Errorf("%w: its answer (status %d) broke off: %s", ErrAway, w.status, p.text(fmt.Sprint(err)))
+		return resp, fmt.Errorf("%w: its answer (status %d) broke off: %s", ErrAway, w.status, p.mask.Text(fmt.Sprint(err)))
 	}
 	return resp, setup(fmt.Sprintf("no answer comes from %s, where the provider %q is", p.address, p.name),
 		fmt.Sprintf("start what should answer there, or correct llm.providers.%s.base_url", p.name),
-		fmt.Errorf("%w: no answer: %s", ErrAway, p.text(fmt.Sprint(err))))
+		fmt.Errorf("%w: no answer: %s", ErrAway, p.mask.Text(fmt.Sprint(err))))
 }

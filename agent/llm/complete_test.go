@@ -88,26 +88,26 @@ func TestCompleteSendsWhatTheSettingsSay(t *testing.T) {
 func TestAnswersAreSplitIntoTextAndReasoning(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		reply                   llmtest.Reply
-		schema                  *llm.Schema
-		text, reasoning, finish string
+		reply        llmtest.Reply
+		schema       *llm.Schema
+		text, finish string
 	}{
 		"plain":              {reply: llmtest.Text("hi"), text: "hi"},
-		"think block":        {reply: llmtest.Text("<think>\nhm\n</think>\n\nhi"), text: "hi", reasoning: "hm"},
-		"think block closed": {reply: llmtest.Text("hm\n</think>\nhi"), text: "hi", reasoning: "hm"},
-		"two think blocks":   {reply: llmtest.Text("<think>a</think>x<think>b</think>y"), text: "xy", reasoning: "a\nb"},
+		"think block":        {reply: llmtest.Text("<think>\nhm\n</think>\n\nhi"), text: "hi"},
+		"think block closed": {reply: llmtest.Text("hm\n</think>\nhi"), text: "hi"},
+		"two think blocks":   {reply: llmtest.Text("<think>a</think>x<think>b</think>y"), text: "xy"},
 		"open in the middle": {reply: llmtest.Text("the tag <think> opens"), text: "the tag <think> opens"},
-		"reasoning":          {reply: llmtest.Reply{Text: "hi", Reasoning: "hm"}, text: "hi", reasoning: "hm"},
-		"reasoning_content":  {reply: llmtest.Reply{Text: "hi", ReasoningContent: "hm"}, text: "hi", reasoning: "hm"},
-		"both fields":        {reply: llmtest.Reply{Text: "hi", Reasoning: "hm", ReasoningContent: "hm"}, text: "hi", reasoning: "hm"},
+		"reasoning":          {reply: llmtest.Reply{Text: "hi", Reasoning: "hm"}, text: "hi"},
+		"reasoning_content":  {reply: llmtest.Reply{Text: "hi", ReasoningContent: "hm"}, text: "hi"},
+		"both fields":        {reply: llmtest.Reply{Text: "hi", Reasoning: "hm", ReasoningContent: "hm"}, text: "hi"},
 		"no content type":    {reply: llmtest.Reply{Text: "hi", ContentType: "-"}, text: "hi"},
 		"wrong content type": {reply: llmtest.Reply{Text: "hi", ContentType: "text/plain"}, text: "hi"},
 		"other finish":       {reply: llmtest.Reply{Text: "hi", Finish: "eos"}, text: "hi", finish: "eos"},
-		"think before JSON":  {reply: llmtest.Text(`<think>{"no":1}</think>{"goal":"<think>a</think>"}`), schema: schema, text: `{"goal":"<think>a</think>"}`, reasoning: `{"no":1}`},
+		"think before JSON":  {reply: llmtest.Text(`<think>{"no":1}</think>{"goal":"<think>a</think>"}`), schema: schema, text: `{"goal":"<think>a</think>"}`},
 		"tag inside JSON":    {reply: llmtest.Text(`{"goal":"<think>a</think>"}`), schema: schema, text: `{"goal":"<think>a</think>"}`},
 		"parts": {
 			reply: llmtest.Raw(200, `{"choices":[{"message":{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"h"},{"type":"text","text":"i"}]}}]}`),
-			text:  "hi", reasoning: "hm",
+			text:  "hi",
 		},
 		"null error": {reply: llmtest.Raw(200, `{"error":null,"choices":[{"message":{"content":"hi"}}]}`), text: "hi"},
 	}
@@ -120,8 +120,8 @@ func TestAnswersAreSplitIntoTextAndReasoning(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if resp.Text != tt.text || resp.Reasoning != tt.reasoning {
-				t.Errorf("text %q, reasoning %q; want %q, %q", resp.Text, resp.Reasoning, tt.text, tt.reasoning)
+			if resp.Text != tt.text {
+				t.Errorf("text %q; want %q", resp.Text, tt.text)
 			}
 			if tt.finish != "" && resp.Finish != tt.finish {
 				t.Errorf("finish %q, want %q", resp.Finish, tt.finish)

@@ -129,11 +129,9 @@ func (c Config) model(alias string) (errs []error) {
 	}
 	for i, price := range []*float64{m.PriceIn, m.PriceOut, m.PriceCached} {
 		name := [...]string{"price_in", "price_out", "price_cached"}[i]
-		switch {
-		case price == nil || *price >= 0 && *price <= maxPrice:
-		case *price < 0:
+		if price != nil && *price < 0 {
 			errs = append(errs, fmt.Errorf("%s.%s: must not be negative", key, name))
-		default:
+		} else if price != nil && !(*price <= maxPrice) {
 			errs = append(errs, fmt.Errorf("%s.%s: %g is more than any price; at most %g", key, name, *price, float64(maxPrice)))
 		}
 	}

@@ -1,9 +1,11 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -46,7 +48,8 @@ func Away(err error) bool {
 // An answerError is an ErrUnavailable whose server answered: what is wrong with its answer.
 type answerError string
 
-func (e answerError) Error() string        { return "the model answers, but " + string(e) }
+func (e answerError) Error() string { return "the model answers, but " + string(e) }
+
 func (e answerError) Is(target error) bool { return target == ErrUnavailable }
 
 // RateLimitError is returned when the provider said 429, or 5xx with a Retry-After,
@@ -59,4 +62,44 @@ type RateLimitError struct {
 func (e *RateLimitError) Error() string {
 	return fmt.Sprintf("the provider limits the rate, retry after %s: %v", e.RetryAfter, e.Err)
 }
+
 func (e *RateLimitError) Unwrap() error { return e.Err }
+
+// A SetupError says that no call can succeed until somebody changes the settings, the
+// provider's account or its server. Reason and Mend are for an administrator to read,
+// half a sentence each; they hold no credential and nothing of the provider's words,
+// which are in Err beside one of this package's sentinels.
+type SetupError struct {
+	Reason string // what is wrong
+	Fix    string // what to do, naming the setting
+	Err    error
+}
+
+func (e *SetupError) Error() string { return e.Err.Error() + "; " + e.Fix }
+
+func (e *SetupError) Unwrap() error { return e.Err }
+
+// setup makes a SetupError.
+func setup(reason, mend string, err error) error { return &SetupError{reason, mend, err} }
+
+// setKey is how to give the provider a key.
+func (p *provider) setKey() string {
+	key := "llm.providers." + p.name + ".api_key"
+	switch from, name, _ := strings.Cut(p.keyFrom, ":"); from {
+	case "env":
+		return fmt.Sprintf("set the variable %s (%s) to a valid key", name, key)
+	case "file":
+		return fmt.Sprintf("write a valid key into %s (%s)", name, key)
+	case "secret":
+		return fmt.Sprintf("set the secret %s (%s) to a valid key: switchboard secret set %s", name, key, name)
+	}
+	return "set " + key + " to a valid key"
+}
+
+// setModel is where the model's name stands.
+func (t target) setModel(role string) string {
+	if t.alias != "" {
+		return "llm.models." + t.alias + ".model"
+	}
+	return cmp.Or(t.provider.named[t.provider.name+"/"+t.id], "agent."+role)
+}

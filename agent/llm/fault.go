@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // fault names what an error answer means for the caller; body is clean.
@@ -57,18 +59,12 @@ func lacksStructure(low string) bool {
 }
 
 func anyOf(s string, parts []string) bool {
-	for _, part := range parts {
-		if strings.Contains(s, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
 // An apiError is what servers put under "error"; code is a number or a word.
 type apiError struct {
 	Message string          `json:"message"`
-	Type    string          `json:"type"`
 	Param   string          `json:"param"`
 	Code    json.RawMessage `json:"code"`
 }
@@ -117,4 +113,19 @@ func complaint(body []byte) string {
 		return string(r[:300]) + "…"
 	}
 	return said
+}
+
+// retryAfter reads how long to wait; 0 when the provider did not say.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
+		return duration(ms, time.Millisecond)
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s >= 0 {
+		return duration(s, time.Second)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
 }

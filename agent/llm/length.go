@@ -1,10 +1,9 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -41,25 +40,6 @@ type lengths struct {
 	asked  map[string]time.Time
 	client *http.Client
 	cfg    Provider
-}
-
-// Length is how much the model of that name (as Complete takes it) reads: what the settings say, else
-// what its server says, which is asked where that is not known or may have changed, for 3 s at most.
-// Of a name that means nothing it is that of a model elsewhere.
-func (m *Models) Length(ctx context.Context, model string) Length {
-	t, err := m.resolve(model)
-	if t.provider == nil {
-		return Length{otherTokens, DefaultModel().MaxOutputTokens}
-	}
-	if t.provider.kind == Offline {
-		return Length{}
-	}
-	if err == nil && t.model.ContextTokens == 0 {
-		t.provider.lengths.ask(ctx, t.id)
-		t, _ = m.resolve(model)
-	}
-	read := t.provider.reads(&t)
-	return Length{read, min(t.model.MaxOutputTokens, read/4)}
 }
 
 // reads is how much a model reads as far as that is known now; 0: any number.
@@ -136,14 +116,14 @@ func (l *lengths) loaded(ctx context.Context, id string) (tokens int, ollama boo
 
 // listed is what the server's list says of a model; 0: nothing.
 func (l *lengths) listed(ctx context.Context, id string) (int, error) {
-	req, err := listRequest(ctx, l.cfg)
+	address, err := listAddress(l.cfg)
 	if err != nil {
 		return 0, err
 	}
 	var list struct {
 		Data []listing `json:"data"`
 	}
-	if err := l.get(ctx, req.URL.String(), &list); err != nil {
+	if err := l.get(ctx, address, &list); err != nil {
 		return 0, err
 	}
 	for _, m := range list.Data {
@@ -156,18 +136,8 @@ func (l *lengths) listed(ctx context.Context, id string) (int, error) {
 
 // get reads what is at an address of the provider's server into v; of an answer that is no such JSON v stays.
 func (l *lengths) get(ctx context.Context, address string, v any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	authorize(req, l.cfg)
-	res, err := l.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
-	if err == nil && res.StatusCode == http.StatusOK {
+	status, body, err := get(ctx, l.client.Do, l.cfg, address)
+	if err == nil && status == http.StatusOK {
 		_ = json.Unmarshal(body, v)
 	}
 	return err
@@ -179,23 +149,7 @@ func (l *lengths) get(ctx context.Context, address string, v any) error {
 // https://docs.vllm.ai (max_model_len), https://console.groq.com/docs/models (context_window),
 // https://docs.mistral.ai/api (max_context_length), https://platform.claude.com/docs/en/api/models/list (max_input_tokens).
 func (m listing) length() int {
-	for _, n := range []tokens{m.Top.Length, m.Length, m.MaxModelLen, m.Window, m.MaxLength, m.MaxInput} {
-		if n > 0 {
-			return int(min(n, 100_000_000))
-		}
-	}
-	return 0
-}
-
-// isLocal says that a host is on this machine or in a network of one's own.
-func isLocal(host string) bool {
-	if isLoopback(host) {
-		return true
-	}
-	if ip := net.ParseIP(host); ip != nil {
-		return ip.IsPrivate() || ip.IsLinkLocalUnicast()
-	}
-	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal")
+	return int(min(cmp.Or(m.Top.Length, m.Length, m.MaxModelLen, m.Window, m.MaxLength, m.MaxInput), 100_000_000))
 }
 
 // Tokens is about how many tokens a text has, rather more than fewer, by weights that were fitted to a

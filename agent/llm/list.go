@@ -34,44 +34,52 @@ const listTimeout = 20 * time.Second
 func List(ctx context.Context, p Provider) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	req, err := listRequest(ctx, p)
+	address, err := listAddress(p)
 	if err != nil {
 		return nil, fmt.Errorf("list models: %w", err)
 	}
 	pool := newPool()
 	defer pool.CloseIdleConnections()
-	res, err := pool.RoundTrip(req)
-	if err != nil {
-		return nil, fmt.Errorf("list models: %w: %w", ErrUnavailable, err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	status, body, err := get(ctx, pool.RoundTrip, p, address)
 	said := func() string { return complaint(maskOf(p).Bytes(body)) }
 	switch {
-	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed:
+	case status == 0:
+		return nil, fmt.Errorf("list models: %w: %w", ErrUnavailable, err)
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		return nil, nil
-	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden,
-		res.StatusCode == http.StatusBadRequest && strings.Contains(strings.ToLower(said()), "api key"):
-		return nil, fmt.Errorf("list models: %w (%d: %s)", ErrUnauthorized, res.StatusCode, said())
-	case res.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("list models: %w (%d: %s)", ErrUnavailable, res.StatusCode, said())
+	case status == http.StatusUnauthorized || status == http.StatusForbidden,
+		status == http.StatusBadRequest && strings.Contains(strings.ToLower(said()), "api key"):
+		return nil, fmt.Errorf("list models: %w (%d: %s)", ErrUnauthorized, status, said())
+	case status != http.StatusOK:
+		return nil, fmt.Errorf("list models: %w (%d: %s)", ErrUnavailable, status, said())
 	case err != nil:
 		return nil, fmt.Errorf("list models: %w: %w", ErrUnavailable, err)
 	}
 	return listed(body)
 }
 
-func listRequest(ctx context.Context, p Provider) (*http.Request, error) {
+func listAddress(p Provider) (string, error) {
 	base, err := url.Parse(cmp.Or(p.BaseURL, openAIBase))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath("models").String(), nil)
+	return base.JoinPath("models").String(), nil
+}
+
+// get reads what is at an address of the provider's server; a status of 0: nothing.
+func get(ctx context.Context, send func(*http.Request) (*http.Response, error), p Provider, address string) (status int, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	authorize(req, p)
-	return req, nil
+	res, err := send(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(res.Body, maxBody))
+	return res.StatusCode, body, err
 }
 
 // authorize adds the key and the headers of a provider to a request to its server.

@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"errors"
 	"log/slog"
+	"net/http"
 	"testing"
 )
 
@@ -16,7 +18,12 @@ func TestServerWithHabitsOfItsOwn(t *testing.T) {
 		"https://host.example/v1":      {"Authorization", strictSchema},
 	} {
 		cfg := Provider{Kind: kindOpenAI, BaseURL: base, APIKey: "k"}
-		req, err := listRequest(t.Context(), cfg)
+		address, err := listAddress(cfg)
+		var req *http.Request
+		_, _, _ = get(t.Context(), func(asked *http.Request) (*http.Response, error) {
+			req = asked
+			return nil, errors.New("there is no server")
+		}, cfg, address)
 		if err != nil || req.URL.String() != base+"/models" || req.Header.Get(want.header) == "" || req.Header.Get("X-Api-Key") != "" && req.Header.Get("Authorization") != "" {
 			t.Errorf("%s: %v, %v", base, req, err)
 		}

@@ -40,14 +40,13 @@ type Schema struct {
 }
 
 // A Response is a model's answer. Text is the answer alone: reasoning fields and
-// <think> blocks are taken out and kept in Reasoning.
+// <think> blocks are taken out.
 type Response struct {
-	Text      string
-	Mended    bool // the text is JSON that stood in prose, or was put right
-	Reasoning string
-	Finish    string   // stop | length | …, the provider's word
-	Usage     Usage    // of all tries, as far as the provider told
-	Exchange  Exchange // of the last try
+	Text     string
+	Repaired bool     // the text is JSON that stood in prose, or was put right
+	Finish   string   // stop | length | …, the provider's word
+	Usage    Usage    // of all tries, as far as the provider told
+	Exchange Exchange // of the last try
 }
 
 // Usage counts tokens and money. Cost is in the currency of [budget], from the

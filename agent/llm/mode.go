@@ -42,7 +42,7 @@ func (p *provider) learn(t target, m mode, w *wire, err error) bool {
 		m.asOne = true
 	case errors.Is(err, errNoStructure):
 		m.format++
-	case err == nil && w.events != nil && w.events.usage == nil && t.model.most(1) > 0:
+	case err == nil && w.events != nil && w.events.answer.usage == nil && t.model.most(1) > 0:
 		m.asOne = true // what it costs could not be told
 	default:
 		return false

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Offline is the name of the built-in model; no alias or provider may take it.
@@ -67,22 +65,6 @@ func withDefaults(m Model) Model {
 		}
 	}
 	return m
-}
-
-// newPool is good for some hundred calls at once to one provider: each keeps its
-// connection for the next.
-func newPool() *http.Transport {
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:     true,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ExpectContinueTimeout: time.Second,
-		MaxIdleConnsPerHost:   256,
-		IdleConnTimeout:       90 * time.Second,
-		// A question is some 35 KB; what does not fit in here is copied through 32 KB more, made for it alone.
-		WriteBufferSize: 64 << 10,
-	}
 }
 
 // Close drops the connections kept for later calls. Calls under way go on.
@@ -162,4 +144,23 @@ func (m *Models) Complete(ctx context.Context, model string, req Request) (Respo
 		}
 	}
 	return resp, err
+}
+
+// Length is how much the model of that name (as Complete takes it) reads: what the settings say, else
+// what its server says, which is asked where that is not known or may have changed, for 3 s at most.
+// Of a name that means nothing it is that of a model elsewhere.
+func (m *Models) Length(ctx context.Context, model string) Length {
+	t, err := m.resolve(model)
+	if t.provider == nil {
+		return Length{otherTokens, DefaultModel().MaxOutputTokens}
+	}
+	if t.provider.kind == Offline {
+		return Length{}
+	}
+	if err == nil && t.model.ContextTokens == 0 {
+		t.provider.lengths.ask(ctx, t.id)
+		t, _ = m.resolve(model)
+	}
+	read := t.provider.reads(&t)
+	return Length{read, min(t.model.MaxOutputTokens, read/4)}
 }

@@ -110,8 +110,8 @@ func atMost(most float64) Usage { return Usage{Cost: most, Estimated: most > 0} 
 // than the dust of a multiplication is not rounded up.
 func money(millionths float64) float64 { return math.Ceil(millionths*1e3-1e-4) / 1e9 }
 
-// A tab is what the tries of one call have used, and what is reserved for them.
-type tab struct {
+// A reservation is what the tries of one call have used, and what is reserved for them.
+type reservation struct {
 	reserve func(Quote) error // nil: nothing is reserved
 	held    float64
 	used    Usage
@@ -126,7 +126,7 @@ func (e errReserve) Unwrap() error { return e.error }
 // open makes sure that a try with a body of that size is reserved, and returns the context
 // to ask in. A model that costs nothing needs no reservation, nor a try what an earlier one
 // did not use.
-func (b *tab) open(ctx context.Context, t target, body int) (context.Context, float64, error) {
+func (b *reservation) open(ctx context.Context, t target, body int) (context.Context, float64, error) {
 	most := t.model.most(body)
 	if b.reserve == nil {
 		return ctx, most, nil

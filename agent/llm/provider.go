@@ -160,12 +160,35 @@ func (p Provider) Credentials() (list []secrets.Secret) {
 	return list
 }
 
-func (p *provider) text(s string) string { return p.mask.Text(s) }
-
-func (p *provider) clean(body []byte) []byte { return p.mask.Bytes(body) }
-
 func hasKey(cfg Provider) bool { return cfg.APIKey != "" && cfg.APIKey != NoKey }
 
 func isLoopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
+// isLocal says that a host is on this machine or in a network of one's own.
+func isLocal(host string) bool {
+	if isLoopback(host) {
+		return true
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal")
+}
+
+// newPool is good for some hundred calls at once to one provider: each keeps its
+// connection for the next.
+func newPool() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:     true,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		MaxIdleConnsPerHost:   256,
+		IdleConnTimeout:       90 * time.Second,
+		// A question is some 35 KB; what does not fit in here is copied through 32 KB more, made for it alone.
+		WriteBufferSize: 64 << 10,
+	}
 }

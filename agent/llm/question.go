@@ -9,7 +9,7 @@ import (
 // A question is the body of a request.
 type question struct {
 	Model               string          `json:"model"`
-	Messages            []turn          `json:"messages"`
+	Messages            []chatMessage   `json:"messages"`
 	MaxTokens           int             `json:"max_tokens,omitzero"`
 	MaxCompletionTokens int             `json:"max_completion_tokens,omitzero"`
 	Temperature         *float64        `json:"temperature,omitempty"`
@@ -22,7 +22,7 @@ type options struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-type turn struct {
+type chatMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
@@ -101,15 +101,15 @@ func sameSchema(a, b *Schema) bool {
 // question is f's without the user's text.
 func (p *provider) question(f *frame) question {
 	t := f.target
-	q := question{Model: t.id, Messages: make([]turn, 0, 2), Temperature: t.model.Temperature}
+	q := question{Model: t.id, Messages: make([]chatMessage, 0, 2), Temperature: t.model.Temperature}
 	system := f.system
 	if f.schema != nil && f.format != strictSchema {
 		system += f.schema.instructions()
 	}
 	if system != "" {
-		q.Messages = append(q.Messages, turn{"system", system})
+		q.Messages = append(q.Messages, chatMessage{"system", system})
 	}
-	q.Messages = append(q.Messages, turn{Role: "user"})
+	q.Messages = append(q.Messages, chatMessage{Role: "user"})
 	if p.ownTokens {
 		q.MaxCompletionTokens = t.model.MaxOutputTokens
 	} else {

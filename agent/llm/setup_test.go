@@ -63,10 +63,10 @@ func TestSetupErrorsNameTheSettingAndNoCredential(t *testing.T) {
 			if !ok || !errors.Is(err, tt.err) {
 				t.Fatalf("error %v, want a SetupError of %v", err, tt.err)
 			}
-			if setup.Reason != tt.reason || setup.Mend != tt.mend || !strings.HasSuffix(err.Error(), "; "+tt.mend) {
-				t.Errorf("reason %s\nmend %s\nerror %v", setup.Reason, setup.Mend, err)
+			if setup.Reason != tt.reason || setup.Fix != tt.mend || !strings.HasSuffix(err.Error(), "; "+tt.mend) {
+				t.Errorf("reason %s\nmend %s\nerror %v", setup.Reason, setup.Fix, err)
 			}
-			if strings.Contains(err.Error()+setup.Reason+setup.Mend, key) {
+			if strings.Contains(err.Error()+setup.Reason+setup.Fix, key) {
 				t.Errorf("the key is shown: %v", err)
 			}
 		})

@@ -52,7 +52,7 @@ func (w *wire) follow(from io.Reader) error {
 		if !known {
 			head = append(head, fresh...)
 			if known = err != nil || recognizable(head); known && isStream(head) {
-				w.events, fresh = &events{}, head
+				w.events, fresh = &events{answer: answer{nothing: true}}, head
 			}
 		}
 		switch {
@@ -66,7 +66,7 @@ func (w *wire) follow(from io.Reader) error {
 		case w.events == nil && size > maxBody:
 			return errTooLong(maxBody)
 		case w.pastLimit(size):
-			w.events.finish = finishLength
+			w.events.answer.finish = finishLength
 			return nil
 		case err == nil:
 		case w.events != nil && (err == io.EOF || w.events.done): // whole, however its connection ends
@@ -100,7 +100,7 @@ func (w *wire) receive(fresh []byte) {
 // pastLimit says that a stream of which size bytes came is longer than it may be.
 func (w *wire) pastLimit(size int) bool {
 	e := w.events
-	return e != nil && !e.done && (e.text.Len()+e.thoughts.Len() > w.follower.tokens*bytesPerToken || size > maxStream)
+	return e != nil && !e.done && (e.text.Len()+e.thoughts > w.follower.tokens*bytesPerToken || size > maxStream)
 }
 
 // recognizable says that head is enough to know a stream by.
@@ -126,12 +126,10 @@ type events struct {
 	count int    // of events
 	done  bool   // the server said that this is all
 
-	text, thoughts  strings.Builder
-	refusal, finish string
-	usage           *Usage // nil: not told
-	fault           json.RawMessage
-	chosen          bool // there was a choice
-	garbled         error
+	answer   answer // but for its text
+	text     strings.Builder
+	thoughts int // bytes
+	garbled  error
 }
 
 // take reads all lines that are complete.
@@ -162,7 +160,7 @@ func (e *events) end() error {
 	switch {
 	case e.garbled != nil:
 		return e.garbled
-	case e.done || e.finish != "":
+	case e.done || e.answer.finish != "":
 		return nil
 	}
 	return io.ErrUnexpectedEOF
@@ -206,31 +204,29 @@ func (e *events) event(data []byte, all bool) bool {
 	}
 	e.count++
 	if fault := c.fault(); fault != nil {
-		e.fault, e.done = fault, true
+		e.answer.fault, e.done = fault, true
 		return true
 	}
 	if usage := c.usage(); usage != nil {
-		e.usage = usage
+		e.answer.usage = usage
 	}
 	for _, choice := range c.Choices[:min(1, len(c.Choices))] {
-		e.chosen = true
+		e.answer.nothing = false
 		text, thoughts := choice.Delta.split()
 		e.text.WriteString(text)
-		e.thoughts.WriteString(thoughts)
-		e.refusal += choice.Delta.Refusal
+		e.thoughts += thoughts
+		e.answer.refusal += choice.Delta.Refusal
 		if choice.FinishReason != "" {
-			e.finish = choice.FinishReason
+			e.answer.finish = choice.FinishReason
 		}
 	}
 	return true
 }
 
-func (e *events) said() said {
-	s := said{
-		text: e.text.String(), thoughts: e.thoughts.String(), refusal: e.refusal, finish: e.finish,
-		fault: e.fault, nothing: !e.chosen, usage: e.usage,
-	}
-	return s
+func (e *events) said() answer {
+	a := e.answer
+	a.text = e.text.String()
+	return a
 }
 
 // growing is what may be shown of an answer that has not ended: what withoutThoughts
@@ -251,8 +247,7 @@ func growing(text string, structured bool) string {
 	if open := strings.LastIndex(text, thinkOpen); !structured && open > strings.LastIndex(text, thinkClose) {
 		text = text[:open]
 	}
-	text, _ = withoutThoughts(text, structured)
-	return text
+	return withoutThoughts(text, structured)
 }
 
 // refusesStreams says that an answer refuses to be a stream, or to tell what a

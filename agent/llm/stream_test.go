@@ -38,17 +38,17 @@ func (s *shown) growing(t *testing.T, whole string) {
 func TestStreamShowsTheAnswerAsItComes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		reply           llmtest.Reply
-		schema          *llm.Schema
-		text, reasoning string
-		shown           []string
+		reply  llmtest.Reply
+		schema *llm.Schema
+		text   string
+		shown  []string
 	}{
 		"words":             {reply: llmtest.Text("a few words"), text: "a few words", shown: []string{"a ", "a few ", "a few words"}},
 		"runes":             {reply: llmtest.Reply{Text: "héllo 😀", Pieces: []string{"hé", "llo ", "😀"}}, text: "héllo 😀", shown: []string{"hé", "héllo ", "héllo 😀"}},
-		"thoughts":          {reply: llmtest.Reply{Text: "-", Pieces: []string{"<th", "ink>h", "m</thin", "k>", "a ", "<b", "> c"}}, text: "a <b> c", reasoning: "hm", shown: []string{"", "", "", "", "a", "a <b", "a <b> c"}},
-		"thoughts, a field": {reply: llmtest.Reply{Text: "hi you", ReasoningContent: "hm"}, text: "hi you", reasoning: "hm", shown: []string{"hi ", "hi you"}},
+		"thoughts":          {reply: llmtest.Reply{Text: "-", Pieces: []string{"<th", "ink>h", "m</thin", "k>", "a ", "<b", "> c"}}, text: "a <b> c", shown: []string{"", "", "", "", "a", "a <b", "a <b> c"}},
+		"thoughts, a field": {reply: llmtest.Reply{Text: "hi you", ReasoningContent: "hm"}, text: "hi you", shown: []string{"hi ", "hi you"}},
 		"JSON":              {reply: llmtest.Reply{Text: "-", Pieces: []string{`{"go`, `al":"<th`, `ink>"}`}}, schema: schema, text: `{"goal":"<think>"}`, shown: []string{`{"go`, `{"goal":"<th`, `{"goal":"<think>"}`}},
-		"thought, JSON":     {reply: llmtest.Reply{Text: "-", Pieces: []string{"<think>{", "}</think>", `{"goal":`, `"x"}`}}, schema: schema, text: `{"goal":"x"}`, reasoning: "{}", shown: []string{"", "", `{"goal":`, `{"goal":"x"}`}},
+		"thought, JSON":     {reply: llmtest.Reply{Text: "-", Pieces: []string{"<think>{", "}</think>", `{"goal":`, `"x"}`}}, schema: schema, text: `{"goal":"x"}`, shown: []string{"", "", `{"goal":`, `{"goal":"x"}`}},
 		"as one":            {reply: llmtest.Reply{Text: "a few words", AsOne: true}, text: "a few words"},
 		"as one, no type":   {reply: llmtest.Reply{Text: "a few words", AsOne: true, ContentType: "-"}, text: "a few words"},
 	} {
@@ -63,8 +63,8 @@ func TestStreamShowsTheAnswerAsItComes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if resp.Text != tt.text || resp.Reasoning != tt.reasoning || resp.Finish != "stop" {
-				t.Errorf("text %q, reasoning %q, finish %q", resp.Text, resp.Reasoning, resp.Finish)
+			if resp.Text != tt.text || resp.Finish != "stop" {
+				t.Errorf("text %q, finish %q", resp.Text, resp.Finish)
 			}
 			if want := (llm.Usage{In: 10_000, Out: 5_000, Cached: 300, Cost: 0.07}); resp.Usage != want {
 				t.Errorf("usage %+v, want %+v", resp.Usage, want)

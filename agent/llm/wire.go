@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -25,26 +23,19 @@ type wire struct {
 	events   *events   // the answer, where it is a stream; nil: body holds it
 }
 
-// ask sends a question and reads its answer.
+// ask sends a question, reads its answer, and keeps why there is none, unless its time was over.
 func (w *wire) ask(client *http.Client, req *http.Request) {
 	res, err := client.Do(req)
-	if err != nil {
-		w.note(req, err)
-		return
+	if err == nil {
+		defer res.Body.Close()
+		w.status, w.header = res.StatusCode, res.Header
+		if w.follower != nil && res.StatusCode/100 == 2 {
+			err = w.follow(res.Body)
+		} else {
+			w.body, err = readBody(res.Body, res.ContentLength)
+		}
+		w.whole = err == nil
 	}
-	defer res.Body.Close()
-	w.status, w.header = res.StatusCode, res.Header
-	if w.follower != nil && res.StatusCode/100 == 2 {
-		err = w.follow(res.Body)
-	} else {
-		w.body, err = readBody(res.Body, res.ContentLength)
-	}
-	w.whole = err == nil
-	w.note(req, err)
-}
-
-// note keeps why an attempt failed, unless its time was over.
-func (w *wire) note(req *http.Request, err error) {
 	if req.Context().Err() == nil {
 		w.err = err
 	}
@@ -72,21 +63,6 @@ func (w *wire) complaint(fault []byte) []byte {
 		return w.body
 	}
 	return slices.Concat([]byte(`{"error":`), fault, []byte("}"))
-}
-
-// retryAfter reads how long to wait; 0 when the provider did not say.
-func retryAfter(h http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
-		return duration(ms, time.Millisecond)
-	}
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(value, 64); err == nil && s >= 0 {
-		return duration(s, time.Second)
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }
 
 // duration is n units, at most a day: nobody waits longer, and it cannot overflow.

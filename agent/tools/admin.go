@@ -1,9 +1,10 @@
 package tools
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,66 +18,6 @@ var AdminTools = []string{"admin.*", "host.*"}
 // A Commander gives one of the admins' commands for the person of the call, as they would type it:
 // what is changed and audited, and what is refused, is the command's affair. The router's is one.
 type Commander func(ctx context.Context, call Call, name string, args ...string) Result
-
-// word is a property that is one word of a command, so that none can bring more words along.
-func word(of string) string {
-	return `{"type": ["string", "null"], "pattern": "^\\S+$", "maxLength": 200, "description": "` + of + `"}`
-}
-
-var (
-	adminPeopleSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"action": {"type": "string", "enum": ["list", "strangers", "let_in", "add", "role", "link", "tools", "remove"]},
-		"name": ` + word("the person's name, one word") + `,
-		"identity": {"type": ["string", "null"], "pattern": "^\\S+:\\S+$", "maxLength": 200, "description": "KIND:ID or CHANNEL:ID, with the platform's own ID"},
-		"role": {"type": ["string", "null"], "enum": ["admin", "user", null]},
-		"tools": {"type": ["array", "null"], "items": ` + strings.Replace(word("a pattern of tools"), `["string", "null"]`, `"string"`, 1) + `, "description": "what they may use"}
-	},
-	"required": ["action", "name", "identity", "role", "tools"],
-	"additionalProperties": false
-}`)
-	adminConfigSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"action": {"type": "string", "enum": ["versions", "get", "diff", "set", "unset", "undo"]},
-		"key": ` + word("a setting such as log.level; for get also a table") + `,
-		"value": {"type": ["string", "null"], "minLength": 1, "maxLength": 4000, "description": "what to set it to; never a credential"},
-		"version": {"type": ["integer", "null"], "minimum": 1, "description": "undo: which version; null: the last"}
-	},
-	"required": ["action", "key", "value", "version"],
-	"additionalProperties": false
-}`)
-	adminChannelsSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"action": {"type": "string", "enum": ["list", "enable", "disable", "test"]},
-		"name": ` + word("the channel's name; null for list") + `
-	},
-	"required": ["action", "name"],
-	"additionalProperties": false
-}`)
-	adminDeliveriesSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"action": {"type": "string", "enum": ["list", "retry", "drop"]},
-		"number": {"type": ["integer", "null"], "minimum": 1, "description": "of the delivery; null for list"}
-	},
-	"required": ["action", "number"],
-	"additionalProperties": false
-}`)
-	adminAuditSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"person": ` + word("only what this person did") + `,
-		"kind": ` + word("only this kind: turn, person, approval, tool, config …") + `,
-		"turn": {"type": ["integer", "null"], "minimum": 1, "description": "only of this turn"},
-		"before": {"type": ["integer", "null"], "minimum": 1, "description": "only rows before this number"}
-	},
-	"required": ["person", "kind", "turn", "before"],
-	"additionalProperties": false
-}`)
-)
 
 // describe is Tool.Describe of a tool that gives a command: that command, as it would be typed.
 func (cfg *BuiltinConfig) describe(by func(Commander) func(context.Context, Call) Result) func(context.Context, Call) Deed {
@@ -96,145 +37,103 @@ func (cfg *BuiltinConfig) describe(by func(Commander) func(context.Context, Call
 	}
 }
 
-func (cfg *BuiltinConfig) adminTools() []Tool {
-	type run = func(context.Context, Call) Result
-	tool := func(name, summary string, effect Effect, schema json.RawMessage, by func(Commander) run) Tool {
-		return Tool{
-			Name: name, Summary: summary, Effect: effect, Schema: schema, Run: by(cfg.Commander),
-			Describe: cfg.describe(by),
+func (cfg *BuiltinConfig) adminTools() (list []Tool) {
+	for _, name := range []string{"admin.people", "admin.config", "admin.channels", "admin.deliveries", "admin.audit"} {
+		by := func(c Commander) func(context.Context, Call) Result {
+			return with(func(ctx context.Context, call Call, args adminArgs) Result {
+				return c.give(ctx, call, args.command(name))
+			})
 		}
+		tool := declared(name, by(cfg.Commander))
+		tool.Describe = cfg.describe(by)
+		list = append(list, tool)
 	}
-	return []Tool{
-		tool("admin.people", "Who may write: list, let in, change and remove people.", EffectOutside, adminPeopleSchema, func(c Commander) run { return with(c.people) }),
-		tool("admin.config", "The program's settings: show, change and take back.", EffectOutside, adminConfigSchema, func(c Commander) run { return with(c.config) }),
-		tool("admin.channels", "The channels: how they are, switch on and off, test.", EffectOutside, adminChannelsSchema, func(c Commander) run { return with(c.channels) }),
-		tool("admin.deliveries", "What could not be sent: list, send again, give up.", EffectOutside, adminDeliveriesSchema, func(c Commander) run { return with(c.deliveries) }),
-		tool("admin.audit", "The newest rows of the audit log: who did and decided what.", EffectRead, adminAuditSchema, func(c Commander) run { return with(c.audit) }),
-	}
+	return list
 }
 
 // give gives a command, unless a word of it is missing, or brings others along.
-func (c Commander) give(ctx context.Context, call Call, name string, words ...string) Result {
-	if fault := oneWordEach(words...); fault != nil {
-		return *fault
+func (c Commander) give(ctx context.Context, call Call, words []string) Result {
+	each, value := words, ""
+	if len(words) == 4 && words[0] == "config" && words[1] == "set" { // its value is a line
+		each, value = words[:3], words[3]
 	}
-	return c(ctx, call, name, words...)
-}
-
-func oneWordEach(words ...string) *Result {
-	var fault Result
-	for _, word := range words {
+	for _, word := range each {
 		switch fields := strings.Fields(word); { // what the commands split by
 		case len(fields) == 0:
-			fault = refused("bad_arguments", "give every argument that the action needs", "this action needs more arguments; the page of the tool says which")
-			return &fault
+			return refused("bad_arguments", "give every argument that the action needs", "this action needs more arguments; the page of the tool says which")
 		case fields[0] != word:
-			fault = refused("bad_arguments", "give one word", "%q is not one word", word)
-			return &fault
+			return refused("bad_arguments", "give one word", "%q is not one word", word)
 		}
 	}
-	return nil
+	if len(each) < len(words) && (strings.ContainsAny(value, "\r\n") || strings.TrimSpace(value) == "") { // a line is a setting
+		return refused("bad_arguments", "set one setting at a time", "the value has to be one line")
+	}
+	return c(ctx, call, words[0], words[1:]...)
 }
 
-func (c Commander) people(ctx context.Context, call Call, a struct {
-	Action, Name, Identity, Role string
-	Tools                        []string
-},
-) Result {
-	switch a.Action {
-	case "list":
-		return c(ctx, call, "people")
-	case "strangers":
-		return c(ctx, call, "allow")
-	case "let_in":
-		if a.Name == "" {
-			return c.give(ctx, call, "allow", a.Identity)
-		}
-		return c.give(ctx, call, "allow", a.Identity, a.Name)
-	case "add":
-		if a.Role == "" {
-			a.Role = "user"
-		}
-		return c.give(ctx, call, "people", a.Action, a.Name, a.Identity, a.Role)
-	case "role":
-		return c.give(ctx, call, "people", a.Action, a.Name, a.Role)
-	case "link":
-		return c.give(ctx, call, "people", a.Action, a.Name, a.Identity)
-	case "tools":
+// adminArgs are the arguments of all tools of admins.
+type adminArgs struct {
+	Action, Name, Identity, Role, Key, Value, Person, Kind string
+	Tools                                                  []string
+	Number, Version, Turn, Before                          int64
+}
+
+// command is what the arguments of a tool come to, a word each: its name and what stands behind it.
+func (a *adminArgs) command(tool string) []string {
+	switch tool + " " + a.Action {
+	case "admin.people list":
+		return []string{"people"}
+	case "admin.people strangers":
+		return []string{"allow"}
+	case "admin.people let_in":
+		return append([]string{"allow", a.Identity}, given(a.Name)...)
+	case "admin.people add":
+		return []string{"people", a.Action, a.Name, a.Identity, cmp.Or(a.Role, "user")}
+	case "admin.people role":
+		return []string{"people", a.Action, a.Name, a.Role}
+	case "admin.people link":
+		return []string{"people", a.Action, a.Name, a.Identity}
+	case "admin.people tools":
 		if len(a.Tools) == 0 {
 			a.Tools = []string{""}
 		}
-		return c.give(ctx, call, "people", append([]string{a.Action, a.Name}, a.Tools...)...)
+		return append([]string{"people", a.Action, a.Name}, a.Tools...)
+	case "admin.people remove":
+		return []string{"people", a.Action, a.Name}
+	case "admin.config versions":
+		return []string{"config"}
+	case "admin.config diff":
+		return []string{"config", a.Action}
+	case "admin.config set":
+		return []string{"config", a.Action, a.Key, a.Value}
+	case "admin.config undo":
+		return append([]string{"config", a.Action}, given(number(a.Version))...)
+	case "admin.channels list", "admin.deliveries list":
+		return []string{strings.TrimPrefix(tool, "admin.")}
 	}
-	return c.give(ctx, call, "people", a.Action, a.Name)
+	switch tool {
+	case "admin.config":
+		return []string{"config", a.Action, a.Key}
+	case "admin.channels":
+		return []string{"channel", a.Name, a.Action}
+	case "admin.deliveries":
+		return []string{"deliveries", a.Action, number(a.Number)}
+	}
+	return slices.Concat([]string{"audit"}, given("person", a.Person), given("kind", a.Kind), given("turn", number(a.Turn)), given("before", number(a.Before)))
 }
 
-func (c Commander) config(ctx context.Context, call Call, a struct {
-	Action, Key, Value string
-	Version            int64
-},
-) Result {
-	switch a.Action {
-	case "versions":
-		return c(ctx, call, "config")
-	case "diff":
-		return c(ctx, call, "config", a.Action)
-	case "set":
-		if fault := oneWordEach(a.Action, a.Key); fault != nil {
-			return *fault
-		}
-		if strings.ContainsAny(a.Value, "\r\n") || strings.TrimSpace(a.Value) == "" { // a line is a setting
-			return refused("bad_arguments", "set one setting at a time", "the value has to be one line")
-		}
-		return c(ctx, call, "config", a.Action, a.Key, a.Value)
-	case "undo":
-		if a.Version == 0 {
-			return c(ctx, call, "config", a.Action)
-		}
-		return c(ctx, call, "config", a.Action, fmt.Sprint(a.Version))
+// number is n as a word; none for 0.
+func number(n int64) string {
+	if n == 0 {
+		return ""
 	}
-	return c.give(ctx, call, "config", a.Action, a.Key)
+	return fmt.Sprint(n)
 }
 
-func (c Commander) channels(ctx context.Context, call Call, a struct{ Action, Name string }) Result {
-	if a.Action == "list" {
-		return c(ctx, call, "channels")
+// given are words of which the last may be left out, and the others with it.
+func given(words ...string) []string {
+	if words[len(words)-1] == "" {
+		return nil
 	}
-	return c.give(ctx, call, "channel", a.Name, a.Action)
-}
-
-func (c Commander) deliveries(ctx context.Context, call Call, a struct {
-	Action string
-	Number int64
-},
-) Result {
-	switch {
-	case a.Action == "list":
-		return c(ctx, call, "deliveries")
-	case a.Number == 0:
-		return c.give(ctx, call, "deliveries", "")
-	}
-	return c(ctx, call, "deliveries", a.Action, fmt.Sprint(a.Number))
-}
-
-func (c Commander) audit(ctx context.Context, call Call, a struct {
-	Person, Kind string
-	Turn, Before int64
-},
-) Result {
-	var args []string
-	for _, pick := range []struct{ word, value string }{{"person", a.Person}, {"kind", a.Kind}} {
-		if pick.value != "" {
-			args = append(args, pick.word, pick.value)
-		}
-	}
-	for _, pick := range []struct {
-		word   string
-		number int64
-	}{{"turn", a.Turn}, {"before", a.Before}} {
-		if pick.number != 0 {
-			args = append(args, pick.word, fmt.Sprint(pick.number))
-		}
-	}
-	return c.give(ctx, call, "audit", args...)
+	return words
 }

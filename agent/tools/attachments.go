@@ -3,13 +3,11 @@ package tools
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path"
 	"strings"
-	"time"
 )
 
 // attachments are the tools attachment.read, attachment.save and workspace.publish.
@@ -21,37 +19,6 @@ type attachments struct {
 // taintFile marks what is read from a file that a person sent: nobody knows who
 // wrote it.
 const taintFile Taint = "file"
-
-// attachmentTimeout leaves time to bring a file here and have it scanned.
-const attachmentTimeout = 3 * time.Minute
-
-func (w attachments) tools() []Tool {
-	return []Tool{
-		{
-			Name: "attachment.read", Summary: "Text of a file that a person sent.",
-			Effect: EffectRead, Taints: true, Timeout: attachmentTimeout, Schema: attachmentReadSchema, Run: with(w.readAttachment),
-		},
-		{
-			Name: "attachment.save", Summary: "Put a file that a person sent into the workspace.",
-			Effect: EffectWrite, Taints: true, Timeout: attachmentTimeout, Schema: attachmentSaveSchema, Run: with(w.save),
-		},
-		{
-			Name: "workspace.publish", Summary: "Make a file of the workspace one that a message can send.",
-			Effect: EffectWrite, Timeout: attachmentTimeout, Schema: publishSchema, Run: with(w.publish),
-		},
-	}
-}
-
-var attachmentReadSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"id": {"type": "string", "description": "of the attachment, as listed under Attachments"},
-		"offset": {"type": ["integer", "null"], "minimum": 0, "description": "where to begin, in bytes; null: at the beginning"},
-		"limit": {"type": ["integer", "null"], "minimum": 16, "maximum": 65536, "description": "how much to read, in bytes; null: 65536"}
-	},
-	"required": ["id", "offset", "limit"],
-	"additionalProperties": false
-}`)
 
 func (w attachments) readAttachment(ctx context.Context, call Call, args struct {
 	ID     string
@@ -67,13 +34,6 @@ func (w attachments) readAttachment(ctx context.Context, call Call, args struct 
 	res := readPiece(file, body, deref(args.Offset, 0), deref(args.Limit, maxReadBytes))
 	res.Taint = file.Taint.Join(taintFile) // its name is outside text as well
 	return res
-}
-
-func deref[T any](p *T, absent T) T {
-	if p == nil {
-		return absent
-	}
-	return *p
 }
 
 // readPiece reads limit bytes of a text from offset on, in whole characters, and
@@ -134,17 +94,6 @@ func kindOf(mediaType string) string {
 	return "not a text"
 }
 
-var attachmentSaveSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"id": {"type": "string", "description": "of the attachment, as listed under Attachments"},
-		"path": {"type": "string", "description": "where to put it, with its name: relative to the workspace, with slashes"},
-		"mode": {"type": "string", "enum": ["create", "replace"], "description": "create refuses an existing file"}
-	},
-	"required": ["id", "path", "mode"],
-	"additionalProperties": false
-}`)
-
 func (w attachments) save(ctx context.Context, call Call, args struct{ ID, Path, Mode string }) Result {
 	root, name, fault := enterFile(call.Workspace, args.Path)
 	if fault != nil {
@@ -168,15 +117,6 @@ func (w attachments) save(ctx context.Context, call Call, args struct{ ID, Path,
 	}
 	return Result{End: EndOK, Taint: call.Taint, Output: fmt.Sprintf("saved %s: %d bytes, %s\n", name, file.Size, file.Type)}
 }
-
-var publishSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"path": {"type": "string", "description": "of the file, relative to the workspace, with slashes"}
-	},
-	"required": ["path"],
-	"additionalProperties": false
-}`)
 
 func (w attachments) publish(ctx context.Context, call Call, args struct{ Path string }) Result {
 	root, name, fault := enter(call.Workspace, args.Path)
@@ -224,4 +164,33 @@ func fileFault(id string, err error) Result {
 	}
 	res.Taint = taintFile
 	return res
+}
+
+// Errors of Files, for the hints that tools give.
+var (
+	// ErrNoFile: the session has no attachment of that id.
+	ErrNoFile = errors.New("there is no attachment of that id here")
+	// ErrFileRefused: it is there and may not be handed out; the error says why.
+	ErrFileRefused = errors.New("the attachment may not be read")
+	// ErrFileGone: neither this program nor the platform has the bytes any more.
+	ErrFileGone = errors.New("the attachment's bytes are gone")
+)
+
+// Files are a session's attachments; the router's are one.
+type Files interface {
+	// Open brings an attachment here if it is not, and reads it. The caller closes
+	// it. ErrNoFile, ErrFileRefused, ErrFileGone; any other error is temporary.
+	Open(ctx context.Context, session Session, id string) (File, io.ReadCloser, error)
+	// Publish keeps what r yields as an attachment of the session, which a message
+	// can send with a link "attachment:ID". ErrFileRefused.
+	Publish(ctx context.Context, session Session, name string, taint Taint, r io.Reader) (File, error)
+}
+
+// A File is an attachment as tools see it.
+type File struct {
+	ID    string
+	Name  string
+	Type  string // media type, found by content
+	Size  int64  // bytes
+	Taint Taint
 }

@@ -5,15 +5,13 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"net/netip"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"switchboard/agent/tools/host"
 	"switchboard/agent/tools/workspace"
+	"switchboard/internal/words"
 )
 
 //go:embed pages/*.md
@@ -67,38 +65,18 @@ func Builtin(cfg BuiltinConfig) []Tool {
 	cfg = cfg.withDefaults()
 	files := files{space: cfg.Space, fileLimit: cfg.FileLimit}
 	list := []Tool{
-		{
-			Name: "time", Summary: "The date and time now, in any time zone.",
-			Effect: EffectRead, Schema: timeSchema, Run: with(clock(cfg.Now).run),
-		},
-		{
-			Name: "workspace.list", Summary: "The files in the session's workspace.",
-			Effect: EffectRead, Schema: listSchema, Run: with(files.list),
-		},
-		{
-			Name: "workspace.read", Summary: "Text of a file in the workspace, whole or some lines of it.",
-			Effect: EffectRead, Schema: readSchema, Run: with(files.read),
-		},
-		{
-			Name: "workspace.write", Summary: "Create, replace or append to a text file in the workspace.",
-			Effect: EffectWrite, Schema: writeSchema, Run: with(files.write),
-		},
-		{
-			Name: "workspace.remove", Summary: "Remove a file or a folder from the workspace.",
-			Effect: EffectWrite, Schema: removeSchema, Run: with(files.remove),
-		},
-		{
-			Name: "http.get", Summary: "The text at a public web address.",
-			Effect: EffectRead, Taints: true, Sends: "url", Schema: fetchSchema,
-			Run: with(newFetcher(cfg.AllowPrivate, cfg.FetchLimit).run),
-		},
-		{
-			Name: "session.info", Summary: "Who and where this session is: person, role, channel, mode, time zone, model.",
-			Effect: EffectRead, Schema: infoSchema, Run: sessionInfo,
-		},
+		declared("time", with(clock(cfg.Now).run)),
+		declared("workspace.list", with(files.list)),
+		declared("workspace.read", with(files.read)),
+		declared("workspace.write", with(files.write)),
+		declared("workspace.remove", with(files.remove)),
+		declared("http.get", with(newFetcher(cfg.AllowPrivate, cfg.FetchLimit).run)),
+		declared("session.info", sessionInfo),
 	}
 	if cfg.Files != nil {
-		list = append(list, attachments{files, cfg.Files}.tools()...)
+		a := attachments{files, cfg.Files}
+		list = append(list, declared("attachment.read", with(a.readAttachment)), declared("attachment.save", with(a.save)),
+			declared("workspace.publish", with(a.publish)))
 	}
 	if cfg.Commander != nil {
 		list = append(list, cfg.adminTools()...)
@@ -107,16 +85,10 @@ func Builtin(cfg BuiltinConfig) []Tool {
 		list = append(list, scheduleTools(cfg.Schedule)...)
 	}
 	if cfg.Host != nil {
-		list = append(list, Tool{
-			Name: "host.info", Summary: "How the machine is that the bot runs on: processors, memory, disk.",
-			Effect: EffectRead, Schema: infoSchema, Run: hostInfo(cfg.Host).run,
-		})
+		list = append(list, declared("host.info", hostInfo(cfg.Host).run))
 	}
 	if cfg.Messenger != nil {
-		list = append(list, Tool{
-			Name: "message.send", Summary: "Write to a known person, or to another conversation.",
-			Effect: EffectOutside, Schema: messageSchema, Run: with(cfg.Messenger.send),
-		})
+		list = append(list, declared("message.send", with(cfg.Messenger.send)))
 	}
 	for i, tool := range list {
 		if cfg.Recipient != nil && (tool.Name == "message.send" || tool.Name == "schedule.send") {
@@ -130,7 +102,7 @@ func Builtin(cfg BuiltinConfig) []Tool {
 			}
 		}
 	}
-	return withPages(list)
+	return list
 }
 
 // recipient is Recipient of the argument "to".
@@ -140,58 +112,42 @@ func (c *BuiltinConfig) recipient(ctx context.Context, call Call) (means string,
 	return c.Recipient(ctx, call, strings.TrimSpace(args.To))
 }
 
-// withPages gives each tool its page from the embedded folder, and what the page's first lines say of Words and Note.
-func withPages(tools []Tool) []Tool {
-	for i := range tools {
-		page, err := pages.ReadFile("pages/" + tools[i].Name + ".md")
-		if err != nil {
-			continue // NewRegistry refuses a tool without a page
-		}
-		head, text := headOf(string(page))
-		tools[i].Page, tools[i].Note = text, head["note"]
-		if words := head["words"]; words != "" {
-			tools[i].Words = wordsOf(words)
-		}
-	}
-	return tools
-}
-
-// headOf cuts the lines "words: …" and "note: …" off the beginning of a page.
-func headOf(page string) (head map[string]string, text string) {
-	head = map[string]string{}
+// declared is a tool as its page in the embedded folder declares it: in its first lines, each "name: value", what
+// the tool is and takes; behind them how to use it.
+func declared(name string, run func(context.Context, Call) Result) Tool {
+	page, _ := pages.ReadFile("pages/" + name + ".md") // NewRegistry refuses a tool without a page
+	t := Tool{Name: name, Page: string(page), Run: run}
+	var arguments []string
 	for {
-		line, rest, _ := strings.Cut(page, "\n")
-		name, value, is := strings.Cut(line, ": ")
-		if !is || name != "words" && name != "note" {
-			return head, page
+		line, rest, _ := strings.Cut(t.Page, "\n")
+		key, value, _ := strings.Cut(line, ": ")
+		switch key {
+		case "summary":
+			t.Summary = value
+		case "effect":
+			t.Effect = Effect(value)
+		case "taints":
+			t.Taints = value == "true"
+		case "sends":
+			t.Sends = value
+		case "timeout":
+			t.Timeout, _ = time.ParseDuration(value) // checked by a test
+		case "argument":
+			arguments = append(arguments, value)
+		case "words":
+			t.Words = wordsOf(value)
+		case "note":
+			t.Note = value
+		default:
+			t.Schema = object(arguments...)
+			return t
 		}
-		head[name], page = value, rest
+		t.Page = rest
 	}
 }
 
 // wordsOf finds words that begin like one of the list, in small or large letters. It is compiled at first use.
 func wordsOf(list string) func(string) bool {
-	pattern := sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|\PL)(?i:` + strings.Join(strings.Fields(list), "|") + `)`)
-	})
+	pattern := words.Pattern(`(?:^|\PL)(?i:` + strings.Join(strings.Fields(list), "|") + `)`)
 	return func(text string) bool { return pattern().MatchString(text) }
-}
-
-// with gives a tool its arguments, which were checked against the schema.
-func with[T any](run func(context.Context, Call, T) Result) func(context.Context, Call) Result {
-	return func(ctx context.Context, call Call) Result {
-		var args T
-		if err := json.Unmarshal(call.Args, &args); err != nil {
-			return refused("bad_arguments", "correct the arguments", "args: %v", err)
-		}
-		return run(ctx, call, args)
-	}
-}
-
-func failed(code, hint, format string, a ...any) Result {
-	return Result{End: EndError, Code: code, Hint: hint, Output: fmt.Sprintf(format, a...)}
-}
-
-func refused(code, hint, format string, a ...any) Result {
-	return Result{End: EndRefused, Code: code, Hint: hint, Output: fmt.Sprintf(format, a...)}
 }

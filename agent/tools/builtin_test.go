@@ -307,3 +307,20 @@ func FuzzCleanPath(f *testing.F) {
 		}
 	})
 }
+
+// What a page declares in its first lines is read, and does not stand in the text that planners read.
+func TestPagesDeclareTheirTools(t *testing.T) {
+	t.Parallel()
+	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody, Commander: noCommand, Schedule: noJobs{}}) {
+		files := strings.HasPrefix(tool.Name, "attachment.") || tool.Name == "workspace.publish"
+		if (tool.Timeout == 3*time.Minute) != files || !files && tool.Timeout != 0 {
+			t.Errorf("%s may take %s", tool.Name, tool.Timeout)
+		}
+		for line := range strings.Lines(tool.Page) {
+			switch key, _, _ := strings.Cut(line, ": "); key {
+			case "summary", "effect", "taints", "sends", "timeout", "argument", "words", "note":
+				t.Errorf("%s: its text has the line %q", tool.Name, line)
+			}
+		}
+	}
+}

@@ -117,3 +117,21 @@ func fromLatin1(raw []byte) string {
 	}
 	return text.String()
 }
+
+// isBinary judges by the first bytes: a NUL, or no UTF-8 apart from a rune cut
+// off at the end.
+func isBinary(head []byte) bool {
+	if bytes.IndexByte(head, 0) >= 0 {
+		return true
+	}
+	for range utf8.UTFMax {
+		if utf8.Valid(head) {
+			return false
+		}
+		if len(head) < binaryLookHead-utf8.UTFMax {
+			return true
+		}
+		head = head[:len(head)-1]
+	}
+	return !utf8.Valid(head)
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -52,19 +51,13 @@ func readLedger(workspace string) ledger {
 }
 
 func parseLedger(file string) (ledger, error) {
-	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return ledger{}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxLedger+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxLedger {
+	case len(text) > maxLedger:
 		return nil, errors.New("the taint ledger is too long")
 	}
 	quoted := ledger{}

@@ -2,23 +2,12 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 )
 
 // A Messenger writes, for the person of the call, to a person or a conversation that is
 // called so, and returns what became of it; the router's is one.
 type Messenger func(ctx context.Context, call Call, to, text string) Result
-
-var messageSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"to": {"type": "string", "description": "a person's name, a group's title, or a conversation as CHANNEL:ID"},
-		"text": {"type": "string", "maxLength": 8000, "description": "what to say, complete, in Markdown"}
-	},
-	"required": ["to", "text"],
-	"additionalProperties": false
-}`)
 
 type messageArgs struct{ To, Text string }
 

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,10 +72,7 @@ func NewRegistry(tools ...Tool) (*Registry, error) {
 		r.byName[tool.Name] = e
 		r.tools = append(r.tools, tool)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r, errors.Join(errs...)
 }
 
 func newEntry(tool Tool) (entry, error) {
@@ -88,9 +86,7 @@ func newEntry(tool Tool) (entry, error) {
 	if n := strings.Count(strings.TrimRight(tool.Page, "\n"), "\n") + 1; tool.Page == "" || n > MaxPageLines {
 		errs = append(errs, fmt.Errorf("the page must have 1 to %d lines, not %d", MaxPageLines, n))
 	}
-	switch tool.Effect {
-	case EffectRead, EffectWrite, EffectOutside:
-	default:
+	if !slices.Contains([]Effect{EffectRead, EffectWrite, EffectOutside}, tool.Effect) {
 		errs = append(errs, fmt.Errorf("effect %q is not one of read, write, outside", tool.Effect))
 	}
 	if tool.Run == nil {
@@ -187,10 +183,7 @@ func (r *Registry) Run(ctx context.Context, name string, call Call) Result {
 		return Result{End: EndRefused, Code: "bad_arguments", Output: err.Error(), Hint: "correct the arguments"}
 	}
 	tool := r.byName[name].tool
-	timeout := tool.Timeout
-	if timeout == 0 {
-		timeout = DefaultToolTimeout
-	}
+	timeout := cmp.Or(tool.Timeout, DefaultToolTimeout)
 	var fault *Result
 	if call.Secrets, fault = r.secretsOf(ctx, tool); fault != nil {
 		return *fault
@@ -201,11 +194,7 @@ func (r *Registry) Run(ctx context.Context, name string, call Call) Result {
 	if res.End != EndOK && res.End != EndRefused && limited.Err() != nil {
 		res = endedEarly(ctx, res, timeout)
 	}
-	limit := r.OutputLimit
-	if limit == 0 {
-		limit = DefaultOutputLimit
-	}
-	res.Output = limitText(r.Mask.Text(res.Output), limit) // masked before it is cut
+	res.Output = limitText(r.Mask.Text(res.Output), cmp.Or(r.OutputLimit, DefaultOutputLimit)) // masked before it is cut
 	res.Hint = cleanText(r.Mask.Text(res.Hint))
 	// Nothing foreign was fetched by a tool that refused.
 	if tool.Taints && res.End != EndRefused {
@@ -237,30 +226,79 @@ func endedEarly(caller context.Context, res Result, timeout time.Duration) Resul
 	switch {
 	case errors.Is(context.Cause(caller), ErrUnsafe):
 		res.End, res.Code, res.Hint = EndError, CodeInterrupted, hintUnsafe
-		return res
 	case caller.Err() != nil:
 		res.End, res.Code, res.Hint = EndCancelled, "cancelled", ""
-		return res
+	default:
+		res.End, res.Code, res.Hint = EndTimeout, "timeout", fmt.Sprintf("it was stopped after %s; ask for less at a time", timeout)
 	}
-	res.End, res.Code = EndTimeout, "timeout"
-	res.Hint = fmt.Sprintf("it was stopped after %s; ask for less at a time", timeout)
 	return res
 }
 
 func (r *Registry) guarded(ctx context.Context, tool Tool, call Call) (res Result) {
 	defer func() {
-		fault := recover()
-		if fault == nil {
-			return
-		}
-		if r.Log != nil {
-			r.Log.ErrorContext(ctx, "tool crashed", slog.String("tool", tool.Name),
-				slog.Any("error", fault), slog.String("stack", string(debug.Stack())))
-		}
-		res = Result{
-			End: EndError, Code: "crash", Output: "the tool " + tool.Name + " crashed; the log has the details",
-			Hint: "try another way; the same call will crash again",
+		if fault := recover(); fault != nil {
+			if r.Log != nil {
+				r.Log.ErrorContext(ctx, "tool crashed", slog.String("tool", tool.Name),
+					slog.Any("error", fault), slog.String("stack", string(debug.Stack())))
+			}
+			res = failed("crash", "try another way; the same call will crash again", "the tool %s crashed; the log has the details", tool.Name)
 		}
 	}()
 	return tool.Run(ctx, call)
+}
+
+// execSchema is that of what a person gives to ExecName.
+var execSchema = object(
+	`"command": {"type": "string", "minLength": 1, "description": "for /bin/sh"}`,
+)
+
+// Typed reads arguments that a person typed for a tool, or for ExecName: what may be null and is left
+// out is null, and nothing at all is an empty object. A fault is a sentence for that person; takes
+// says what the tool takes, a line each.
+func (r *Registry) Typed(name string, args json.RawMessage) (complete json.RawMessage, takes string, fault error) {
+	e, ok := r.byName[name]
+	if name == ExecName {
+		e.root, e.schema, fault = compileSchema(execSchema)
+		ok = fault == nil
+	}
+	if !ok {
+		return nil, "", fmt.Errorf("there is no tool %q", name)
+	}
+	takes = e.takes()
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	var values map[string]json.RawMessage
+	if err := checkShape(args); err != nil {
+		return nil, takes, err
+	}
+	if json.Unmarshal(args, &values) == nil && values != nil {
+		for name, property := range e.root.Properties {
+			if _, there := values[name]; !there && nullable(property) {
+				values[name] = json.RawMessage("null")
+			}
+		}
+		if filled, err := json.Marshal(values); err == nil {
+			args = filled
+		}
+	}
+	return args, takes, e.check(args)
+}
+
+// takes lists the arguments for a person.
+func (e entry) takes() string {
+	var b strings.Builder
+	for _, name := range e.root.Required {
+		property := e.root.Properties[name]
+		what := strings.TrimSuffix(wanted(property), " or null")
+		if nullable(property) {
+			what += ", may be left out"
+		}
+		fmt.Fprintf(&b, "%s: %s", name, what)
+		if property.Description != "" {
+			b.WriteString(" – " + property.Description)
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

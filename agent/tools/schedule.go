@@ -55,94 +55,27 @@ type JobEdit struct {
 	Options          []string // of an edit: scheduler.Options, each its name and value
 }
 
-// What the schemas do not say stands in the pages.
-const (
-	jobWhen = `"maxLength": 8200`
-	jobText = `"maxLength": 8000`
-	jobZone = `"zone": {"type": ["string", "null"], "maxLength": 60}`
-)
-
-var (
-	scheduleAddSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"kind": {"type": "string", "enum": ["reminder", "task", "heartbeat"]},
-		"when": {"type": "string", "minLength": 1, ` + jobWhen + `},
-		"text": {"type": ["string", "null"], ` + jobText + `},
-		` + jobZone + `
-	},
-	"required": ["kind", "when", "text", "zone"],
-	"additionalProperties": false
-}`)
-	scheduleListSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"job": {"type": ["integer", "null"], "minimum": 1},
-		"all": {"type": ["boolean", "null"]},
-		"after": {"type": ["integer", "null"], "minimum": 1}
-	},
-	"required": ["job", "all", "after"],
-	"additionalProperties": false
-}`)
-	scheduleChangeSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"job": {"type": "integer", "minimum": 1},
-		"action": {"type": "string", "enum": ["edit", "set", "pause", "resume", "run", "skip", "remove"]},
-		"when": {"type": ["string", "null"], ` + jobWhen + `},
-		"text": {"type": ["string", "null"], ` + jobText + `},
-		` + jobZone + `
-	},
-	"required": ["job", "action", "when", "text", "zone"],
-	"additionalProperties": false
-}`)
-	scheduleSendSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"to": {"type": "string", "minLength": 1},
-		"when": {"type": "string", "minLength": 1, ` + jobWhen + `},
-		"text": {"type": "string", "minLength": 1, ` + jobText + `},
-		` + jobZone + `
-	},
-	"required": ["to", "when", "text", "zone"],
-	"additionalProperties": false
-}`)
-)
-
-// scheduleTools are the tools schedule.*.
+// scheduleTools are the tools schedule.*. To add a job has no effect outside: what it does later is judged under the
+// taint of the turn that made it.
 func scheduleTools(s Schedule) []Tool {
+	add := declared("schedule.add", with(s.AddJob))
+	add.Keeps = func(ctx context.Context, call Call) []string {
+		var job NewJob
+		_ = json.Unmarshal(call.Args, &job) // checked against the schema
+		return s.Keeps(ctx, job)
+	}
+	change := declared("schedule.change", with(s.ChangeJob))
+	change.Describe = func(ctx context.Context, call Call) Deed {
+		var edit JobEdit
+		_ = json.Unmarshal(call.Args, &edit) // checked against the schema
+		return s.DescribeChange(ctx, call, edit)
+	}
 	return []Tool{
-		{
-			// No effect outside: what the job does later is judged under the taint of the turn that made it.
-			Name: "schedule.add", Summary: "Remind the person later, or do something for them later, once or again and again.",
-			Effect: EffectWrite, Schema: scheduleAddSchema, Run: with(s.AddJob),
-			Keeps: func(ctx context.Context, call Call) []string {
-				var job NewJob
-				_ = json.Unmarshal(call.Args, &job) // checked against the schema
-				return s.Keeps(ctx, job)
-			},
-		},
-		{
-			Name: "schedule.list", Summary: "The person's reminders and jobs, or one with its last runs.",
-			Effect: EffectRead, Schema: scheduleListSchema, Run: with(s.ListJobs),
-		},
-		{
-			Name: "schedule.change", Summary: "Change, pause, resume, run now, skip or remove a job.",
-			Effect: EffectOutside, Schema: scheduleChangeSchema, Run: with(s.ChangeJob),
-			Describe: func(ctx context.Context, call Call) Deed {
-				var edit JobEdit
-				_ = json.Unmarshal(call.Args, &edit) // checked against the schema
-				return s.DescribeChange(ctx, call, edit)
-			},
-		},
-		{
-			Name: "schedule.send", Summary: "Write to somebody else, or to another conversation, later.",
-			Effect: EffectOutside, Schema: scheduleSendSchema,
-			Run: with(func(ctx context.Context, call Call, job NewJob) Result {
-				job.Kind = JobSend
-				return s.AddJob(ctx, call, job)
-			}),
-		},
+		add, declared("schedule.list", with(s.ListJobs)), change,
+		declared("schedule.send", with(func(ctx context.Context, call Call, job NewJob) Result {
+			job.Kind = JobSend
+			return s.AddJob(ctx, call, job)
+		})),
 	}
 }
 

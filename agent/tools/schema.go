@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,17 @@ const (
 	// MaxArgsDepth is how deep they may nest; the arguments' own object is level 1.
 	MaxArgsDepth = 5
 )
+
+// object is the strict schema of an object: all of these properties are required, and it has no others. A
+// property is written as in JSON: "name": {…}.
+func object(properties ...string) json.RawMessage {
+	names := make([]string, len(properties))
+	for i, property := range properties {
+		names[i], _, _ = strings.Cut(property, ":")
+	}
+	return json.RawMessage(`{"type": "object", "properties": {` + strings.Join(properties, ", ") +
+		`}, "required": [` + strings.Join(names, ", ") + `], "additionalProperties": false}`)
+}
 
 // compileSchema reads the schema of a tool's arguments and makes sure that it
 // is strict: an object with every property required and no others, all the way
@@ -197,7 +209,7 @@ func explainObject(path string, s *jsonschema.Schema, value map[string]any) erro
 	known := slices.Sorted(maps.Keys(s.Properties))
 	for _, name := range slices.Sorted(maps.Keys(value)) {
 		if s.Properties[name] == nil && refusesAll(s.AdditionalProperties) {
-			return fmt.Errorf("%s: unknown property %q; it has %s", path, name, listOr(known, "no properties"))
+			return fmt.Errorf("%s: unknown property %q; it has %s", path, name, cmp.Or(strings.Join(known, ", "), "no properties"))
 		}
 	}
 	for _, name := range known {
@@ -227,10 +239,7 @@ func wanted(s *jsonschema.Schema) string {
 }
 
 func enumText(values []any) string {
-	text, err := json.Marshal(values)
-	if err != nil {
-		return fmt.Sprint(values)
-	}
+	text, _ := json.Marshal(values) // which came from JSON
 	return string(text)
 }
 
@@ -245,41 +254,36 @@ func rangeText(low, high *float64) string {
 	}
 }
 
-func listOr(names []string, none string) string {
-	if len(names) == 0 {
-		return none
-	}
-	return strings.Join(names, ", ")
+func isType(name string, value any) bool {
+	number, is := value.(float64)
+	return name == kind(value) || name == "integer" && is && number == math.Trunc(number)
 }
 
-func isType(name string, value any) bool {
-	switch v := value.(type) {
+// kind is the type of a value that was decoded from JSON, in the words of schemas.
+func kind(value any) string {
+	switch value.(type) {
 	case nil:
-		return name == "null"
+		return "null"
 	case bool:
-		return name == "boolean"
+		return "boolean"
 	case string:
-		return name == "string"
+		return "string"
 	case float64:
-		return name == "number" || name == "integer" && v == math.Trunc(v)
+		return "number"
 	case []any:
-		return name == "array"
-	default:
-		return name == "object"
+		return "array"
 	}
+	return "object"
 }
 
 func describe(value any) string {
-	switch v := value.(type) {
-	case nil:
+	switch kind(value) {
+	case "null":
 		return "null"
-	case bool, float64:
-		return fmt.Sprint(v)
-	case string:
-		return fmt.Sprintf("the string %q", cutHead(v, 60))
-	case []any:
-		return "an array"
-	default:
-		return "an object"
+	case "string":
+		return fmt.Sprintf("the string %q", cutHead(value.(string), 60))
+	case "array", "object":
+		return "an " + kind(value)
 	}
+	return fmt.Sprint(value)
 }

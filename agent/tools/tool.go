@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
+	"fmt"
 	"time"
 
 	"switchboard/internal/secrets"
@@ -57,13 +57,6 @@ type Deed struct {
 	Asked [][]string
 	// Refused is why it would not be done: nobody is asked. Nil: it would.
 	Refused *Result
-}
-
-// AskedIn says whether somebody who wrote these words asked for it.
-func (d *Deed) AskedIn(wrote string) bool {
-	return len(d.Asked) > 0 && !slices.ContainsFunc(d.Asked, func(ways []string) bool {
-		return !slices.ContainsFunc(ways, func(way string) bool { return Said(wrote, way) })
-	})
 }
 
 // A Call is one use of a tool.
@@ -138,3 +131,29 @@ const (
 	hintUnsafe   = "it was stopped because this engine could no longer be sure that the work was its own; nobody knows how far it came, so look before doing it again"
 	hintNotBegun = "it was not begun, because this engine could not be sure that the work was its own"
 )
+
+func deref[T any](p *T, absent T) T {
+	if p == nil {
+		return absent
+	}
+	return *p
+}
+
+// with gives a tool its arguments, which were checked against the schema.
+func with[T any](run func(context.Context, Call, T) Result) func(context.Context, Call) Result {
+	return func(ctx context.Context, call Call) Result {
+		var args T
+		if err := json.Unmarshal(call.Args, &args); err != nil {
+			return refused("bad_arguments", "correct the arguments", "args: %v", err)
+		}
+		return run(ctx, call, args)
+	}
+}
+
+func failed(code, hint, format string, a ...any) Result {
+	return Result{End: EndError, Code: code, Hint: hint, Output: fmt.Sprintf(format, a...)}
+}
+
+func refused(code, hint, format string, a ...any) Result {
+	return Result{End: EndRefused, Code: code, Hint: hint, Output: fmt.Sprintf(format, a...)}
+}

@@ -3,7 +3,6 @@ package tools
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,17 +23,6 @@ type files struct {
 	space     *workspace.Space
 	fileLimit int64
 }
-
-var writeSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"path": {"type": "string", "description": "relative to the workspace, with slashes, e.g. notes/today.md"},
-		"content": {"type": "string", "description": "the text"},
-		"mode": {"type": "string", "enum": ["create", "replace", "append"], "description": "create refuses an existing file; replace and append make a missing one"}
-	},
-	"required": ["path", "content", "mode"],
-	"additionalProperties": false
-}`)
 
 func (w files) write(ctx context.Context, call Call, args struct{ Path, Content, Mode string }) Result {
 	root, name, fault := enterFile(call.Workspace, args.Path)
@@ -274,4 +262,37 @@ func plain(err error) error {
 		return wrapped.Err
 	}
 	return err
+}
+
+// remove removes a file, a link, or a folder with all that is in it.
+func (w files) remove(ctx context.Context, call Call, args struct{ Path string }) Result {
+	name, fault := cleanPath(args.Path)
+	if fault != nil {
+		return *fault
+	}
+	if name == "." {
+		return refused("bad_path", "name a file or a folder", "the path names the workspace itself")
+	}
+	root, _, fault := enter(call.Workspace, path.Dir(name))
+	if fault != nil {
+		return *fault
+	}
+	defer root.Close()
+	if _, err := root.Lstat(name); err != nil {
+		return ioFault(name, err)
+	}
+	if err := workspace.Discard(root, name); err != nil {
+		return ioFault(name, err)
+	}
+	err := changeLedger(context.WithoutCancel(ctx), call.Workspace, func(l ledger) {
+		for entry := range l {
+			if entry == name || within(entry, name) {
+				delete(l, entry)
+			}
+		}
+	})
+	if err != nil {
+		return ioFault(name, err)
+	}
+	return Result{End: EndOK, Output: fmt.Sprintf("removed %s\n", name)}
 }

@@ -2,10 +2,8 @@ package tools
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,17 +27,6 @@ const (
 	binaryLookHead = 8 << 10
 )
 
-var readSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"path": {"type": "string", "description": "relative to the workspace, with slashes"},
-		"first_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to begin; null: at line 1"},
-		"last_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to end, included; null: at the end"}
-	},
-	"required": ["path", "first_line", "last_line"],
-	"additionalProperties": false
-}`)
-
 func (w files) read(ctx context.Context, call Call, args struct {
 	Path      string
 	FirstLine *int `json:"first_line"`
@@ -55,33 +42,19 @@ func (w files) read(ctx context.Context, call Call, args struct {
 		return *fault
 	}
 	defer root.Close()
-	f, fault := w.open(root, name)
+	f, info, fault := openRegular(root, name)
 	if fault != nil {
 		return *fault
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return ioFault(name, err)
+	if fault := w.readable(f, info, name); fault != nil {
+		return *fault
 	}
 	text, err := readLines(ctx, f, info.Size(), first, last)
 	if err != nil {
 		return ioFault(name, err)
 	}
 	return Result{End: EndOK, Output: text, Taint: readLedger(call.Workspace).of(name)}
-}
-
-// open opens a regular text file within the limit.
-func (w files) open(root *os.Root, name string) (*os.File, *Result) {
-	f, info, fault := openRegular(root, name)
-	if fault != nil {
-		return nil, fault
-	}
-	if fault := w.readable(f, info, name); fault != nil {
-		f.Close()
-		return nil, fault
-	}
-	return f, nil
 }
 
 // openRegular opens a regular file. A pipe or device that a command left behind
@@ -122,24 +95,6 @@ func (w files) readable(f *os.File, info fs.FileInfo, name string) *Result {
 	return nil
 }
 
-// isBinary judges by the first bytes: a NUL, or no UTF-8 apart from a rune cut
-// off at the end.
-func isBinary(head []byte) bool {
-	if bytes.IndexByte(head, 0) >= 0 {
-		return true
-	}
-	for range utf8.UTFMax {
-		if utf8.Valid(head) {
-			return false
-		}
-		if len(head) < binaryLookHead-utf8.UTFMax {
-			return true
-		}
-		head = head[:len(head)-1]
-	}
-	return !utf8.Valid(head)
-}
-
 // readLines returns lines first to last of so many bytes, at most maxReadBytes of
 // them, and says how much more there is and where to go on.
 func readLines(ctx context.Context, r io.Reader, size int64, first, last int) (string, error) {
@@ -172,16 +127,6 @@ func readLines(ctx context.Context, r io.Reader, size int64, first, last int) (s
 	}
 	return b.String(), nil
 }
-
-var listSchema = json.RawMessage(`{
-	"type": "object",
-	"properties": {
-		"path": {"type": ["string", "null"], "description": "a folder, relative to the workspace; null: the workspace itself"},
-		"depth": {"type": ["integer", "null"], "minimum": 1, "maximum": 20, "description": "how many levels down; null: 3"}
-	},
-	"required": ["path", "depth"],
-	"additionalProperties": false
-}`)
 
 func (w files) list(ctx context.Context, call Call, args struct {
 	Path  *string

@@ -3,6 +3,7 @@ package tools
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -91,4 +92,11 @@ func oneWord(before, behind string) bool {
 
 func ofWord(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.N) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// AskedIn says whether somebody who wrote these words asked for it.
+func (d *Deed) AskedIn(wrote string) bool {
+	return len(d.Asked) > 0 && !slices.ContainsFunc(d.Asked, func(ways []string) bool {
+		return !slices.ContainsFunc(ways, func(way string) bool { return Said(wrote, way) })
+	})
 }

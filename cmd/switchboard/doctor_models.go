@@ -52,7 +52,7 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 func modelFault(f finding, err error, model string) finding {
 	f.Text += err.Error()
 	if setup, ok := errors.AsType[*llm.SetupError](err); ok {
-		f.Text, f.Mend = strings.TrimSuffix(f.Text, "; "+setup.Mend), setup.Mend
+		f.Text, f.Mend = strings.TrimSuffix(f.Text, "; "+setup.Fix), setup.Fix
 	} else {
 		f.Mend = fmt.Sprintf("try again later, or set agent.planner to another model than %q", model)
 	}

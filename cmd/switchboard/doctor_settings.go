@@ -178,7 +178,7 @@ func checkPrompts(settings *configs.Settings) []finding {
 	}
 	var findings []finding
 	for _, f := range faults {
-		findings = append(findings, finding{Check: "prompts", OK: !f.Fatal, Warn: !f.Fatal, Text: f.String(), Mend: f.Mend})
+		findings = append(findings, finding{Check: "prompts", OK: !f.Fatal, Warn: !f.Fatal, Text: f.String(), Mend: f.Fix})
 	}
 	return findings
 }

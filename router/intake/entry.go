@@ -77,7 +77,7 @@ type TurnIntent struct {
 	Ordered bool
 	// Terms are of a turn that nobody typed, which is never merged with another either; nil:
 	// somebody did.
-	Terms *agent.Terms
+	Terms *agent.Limits
 	// Choice: the text may be the label of a choice of an open question to the person, but
 	// for case and the space around it, or its number from 1 to 99 in the newest question.
 	// The entry is then taken as that choice.

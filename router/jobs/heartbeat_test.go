@@ -189,7 +189,7 @@ func TestHeartbeatIsSubmittedAsAQuietTurn(t *testing.T) {
 	if none, err := starter.Start(t.Context(), beat); err != nil || none != (scheduler.NotStarted{}) {
 		t.Fatalf("%+v, %v", none, err)
 	}
-	want := agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Quiet: true, Silent: true, Model: "m", Budget: 0.1, Run: 9}
+	want := agent.Limits{NoWeb: true, NoQuestions: true, NoApprovals: true, Quiet: true, Silent: true, Model: "m", Budget: 0.1, Run: 9}
 	if to.got.Terms != want || to.got.Seen == "" || to.got.Person != "ann" || to.got.Say {
 		t.Errorf("%+v", to.got)
 	}

@@ -93,8 +93,8 @@ func verbatim(text string) string {
 }
 
 // terms narrow the turn of a run.
-func (s *Starter) terms(job *scheduler.Job, run *scheduler.Run) agent.Terms {
-	return agent.Terms{
+func (s *Starter) terms(job *scheduler.Job, run *scheduler.Run) agent.Limits {
+	return agent.Limits{
 		NoWeb: job.Rules.NoWeb, NoTools: job.Rules.NoTools, NoQuestions: true, NoApprovals: true,
 		Timeout: job.Rules.Timeout, Silent: job.Rules.Retried(run.Try), // the last try says that it failed
 		Model: job.Rules.Model, Budget: job.Rules.Budget, Run: run.ID,

@@ -63,7 +63,7 @@ func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 		scheduler.PayloadSend: func(s *jobs.Submission) { s.Say, s.Abroad, s.Text = true, true, `\/call \*Bob\*` },
 		scheduler.PayloadAgent: func(s *jobs.Submission) {
 			s.Text = "/call *Bob*"
-			s.Terms = agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Silent: true, Model: "m", Budget: 0.1, Run: 9}
+			s.Terms = agent.Limits{NoWeb: true, NoQuestions: true, NoApprovals: true, Silent: true, Model: "m", Budget: 0.1, Run: 9}
 		},
 	} {
 		var to submitter

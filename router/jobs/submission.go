@@ -34,7 +34,7 @@ type Submission struct {
 	// (/notifications); empty: it is not kept.
 	Notification string
 	// Terms narrow a turn.
-	Terms agent.Terms
+	Terms agent.Limits
 	// Run is the run that is set running by the same transaction, or done where there is no turn;
 	// 0: none.
 	Run int64

@@ -23,7 +23,7 @@ func (b Budget) Limited() bool {
 
 // Under is b for a turn under these terms: a run's limit is its job's own, but no more than that of [budget] where no
 // admin allowed it, and of no other turn.
-func (b Budget) Under(terms agent.Terms) Budget {
+func (b Budget) Under(terms agent.Limits) Budget {
 	if own := terms.Budget; terms.Run == 0 || own > 0 && (own < b.PerRun || b.PerRun == 0 || terms.Allowed) {
 		b.PerRun = own
 	}

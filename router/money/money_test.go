@@ -12,15 +12,15 @@ func TestRunCostsTheSmallerOfBothLimits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		settings, want float64
-		terms          agent.Terms
+		terms          agent.Limits
 	}{
-		{0.01, 0.01, agent.Terms{Run: 1, Budget: 0.5}},
-		{0.5, 0.01, agent.Terms{Run: 1, Budget: 0.01}},
-		{0, 0.5, agent.Terms{Run: 1, Budget: 0.5}},
-		{0.5, 0.5, agent.Terms{Run: 1}},
-		{0.01, 0.5, agent.Terms{Run: 1, Budget: 0.5, Allowed: true}},
-		{0.5, 0.5, agent.Terms{Run: 1, Allowed: true}},
-		{0.5, 0, agent.Terms{}},
+		{0.01, 0.01, agent.Limits{Run: 1, Budget: 0.5}},
+		{0.5, 0.01, agent.Limits{Run: 1, Budget: 0.01}},
+		{0, 0.5, agent.Limits{Run: 1, Budget: 0.5}},
+		{0.5, 0.5, agent.Limits{Run: 1}},
+		{0.01, 0.5, agent.Limits{Run: 1, Budget: 0.5, Allowed: true}},
+		{0.5, 0.5, agent.Limits{Run: 1, Allowed: true}},
+		{0.5, 0, agent.Limits{}},
 	} {
 		if got := (money.Budget{PerRun: c.settings}).Under(c.terms).PerRun; got != c.want {
 			t.Errorf("per_job_run %g under %+v: %g, want %g", c.settings, c.terms, got, c.want)

@@ -60,7 +60,7 @@ func NewPreview(l *Connection, ref core.TurnRef, data *core.TurnData) *Preview {
 		},
 	}
 	p.ctx, p.end = context.WithCancel(l.lines.work)
-	if data.Turn.Terms.Quiet { // nothing is shown before it is known that there is something to say
+	if data.Turn.Limits.Quiet { // nothing is shown before it is known that there is something to say
 		return p
 	}
 	if plans := data.State.Plans; len(plans) > 0 {

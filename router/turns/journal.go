@@ -75,10 +75,10 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		if j.unclear && len(says) > 0 {
 			j.line.Committed(j.data.Conversation)
 		}
-		return agent.ErrHandBack
+		return agent.ErrReleased
 	}
 	if errors.Is(err, core.ErrNotAway) { // it is claimed again, by who knows that they are back
-		return agent.ErrHandBack
+		return agent.ErrReleased
 	}
 	if err != nil {
 		j.unwritten = !errors.Is(err, core.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked)
@@ -100,7 +100,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		j.preview.Committed(taken != 0)
 	}
 	if !j.runner.Engine.Safe() {
-		return agent.ErrHandBack // committed, but nothing may be done outside any more
+		return agent.ErrReleased // committed, but nothing may be done outside any more
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming,
 		return err
 	})
 	if errors.Is(err, core.ErrFenced) {
-		return nil, agent.ErrHandBack
+		return nil, agent.ErrReleased
 	} else if err != nil {
 		j.unwritten = !core.IsFinal(err)
 		return nil, err

@@ -25,14 +25,14 @@ const (
 
 // Reserve implements agent.Journal.
 func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (held bool, err error) {
-	terms := j.data.Turn.Terms
+	terms := j.data.Turn.Limits
 	b := j.runner.settings().Budget.Under(terms)
 	if !b.Limited() {
 		return false, nil
 	}
 	if q.Unpriced != "" { // a session may have a model that the settings did not know of as they were checked
 		reason, mend, _ := strings.Cut(q.Unpriced, "; ")
-		return false, &llm.SetupError{Reason: reason, Mend: mend, Err: fmt.Errorf("%w: there is a limit of [budget], and %s", llm.ErrNotAvailable, reason)}
+		return false, &llm.SetupError{Reason: reason, Fix: mend, Err: fmt.Errorf("%w: there is a limit of [budget], and %s", llm.ErrNotAvailable, reason)}
 	}
 	now := time.Now()
 	var spent []money.Spending
@@ -47,7 +47,7 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 		return err
 	})
 	if errors.Is(err, core.ErrFenced) {
-		return false, agent.ErrHandBack
+		return false, agent.ErrReleased
 	} else if err != nil {
 		j.unwritten = !core.IsFinal(err)
 		return false, err

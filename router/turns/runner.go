@@ -164,7 +164,7 @@ func (r *Runner) Leave(ctx context.Context, channel string, grace time.Duration)
 	}
 	for _, turn := range turns {
 		if ctx.Err() == nil {
-			turn.lose(agent.ErrHandBack)
+			turn.lose(agent.ErrReleased)
 		}
 	}
 	for _, turn := range turns {

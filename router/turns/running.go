@@ -26,7 +26,7 @@ func (t *runningTurns) stops() int64 {
 // A runningTurn is one run of a turn: one try, and another after each ErrRestart or fault.
 type runningTurn struct {
 	ref     core.TurnRef
-	ctx     context.Context         // of all tries; ends with ErrHandBack once the lease is somebody else's
+	ctx     context.Context         // of all tries; ends with ErrReleased once the lease is somebody else's
 	lose    context.CancelCauseFunc // ends ctx
 	over    chan struct{}           // closed when nothing of the run works any more
 	cancel  context.CancelCauseFunc // of the present try; nil between two
@@ -45,14 +45,14 @@ func (t *runningTurns) add(ctx context.Context, ref core.TurnRef) *runningTurn {
 	t.mu.Lock()
 	former := t.turns[ref.TurnID]
 	if former != nil && former.ref.Fence > ref.Fence {
-		run.lose(agent.ErrHandBack)
+		run.lose(agent.ErrReleased)
 		t.mu.Unlock()
 		return run
 	}
 	t.turns[ref.TurnID] = run
 	t.mu.Unlock()
 	if former != nil {
-		former.lose(agent.ErrHandBack)
+		former.lose(agent.ErrReleased)
 		<-former.over
 	}
 	return run
@@ -167,7 +167,7 @@ func (t *runningTurns) lost(ref core.TurnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if turn := t.turns[ref.TurnID]; turn != nil && turn.ref == ref {
-		turn.lose(agent.ErrHandBack)
+		turn.lose(agent.ErrReleased)
 	}
 }
 

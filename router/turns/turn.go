@@ -124,7 +124,7 @@ func (r *Runner) runToEnd(c claimed) (next *claimed, ended bool) {
 		switch {
 		case err == nil:
 			return next, true
-		case errors.Is(err, agent.ErrHandBack), errors.Is(err, core.ErrFenced), run.ctx.Err() != nil:
+		case errors.Is(err, agent.ErrReleased), errors.Is(err, core.ErrFenced), run.ctx.Err() != nil:
 			return nil, false
 		case errors.Is(err, ErrBroken):
 			faults++
@@ -156,7 +156,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	ctx, done := r.running.try(run)
 	defer done()
 	if run.ctx.Err() != nil {
-		return nil, agent.ErrHandBack
+		return nil, agent.ErrReleased
 	}
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -174,7 +174,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	r.running.isOn(run, data.Conversation.Channel)
 	line := r.Line(data.Conversation.Channel)
 	if line == nil {
-		return nil, fmt.Errorf("channel %q is not attached: %w", data.Conversation.Channel, agent.ErrHandBack)
+		return nil, fmt.Errorf("channel %q is not attached: %w", data.Conversation.Channel, agent.ErrReleased)
 	}
 	if cause := data.CancelRequested.Cause(); cause != nil {
 		r.running.stop(ref.TurnID, cause)
@@ -225,7 +225,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		// Asked for, and no fault.
 	case j.unclear && errors.Is(err, core.ErrConflict):
 		// The step was committed, and its answer lost: the next try goes on behind it.
-	case !errors.Is(err, agent.ErrHandBack) && !j.unwritten:
+	case !errors.Is(err, agent.ErrReleased) && !j.unwritten:
 		err = fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	return j.next, err

@@ -13,7 +13,7 @@ const (
 )
 
 // termsText is the column terms of a turn.
-func termsText(terms *agent.Terms) any {
+func termsText(terms *agent.Limits) any {
 	if terms == nil {
 		return nil
 	}
@@ -21,7 +21,7 @@ func termsText(terms *agent.Terms) any {
 }
 
 // TermsOf reads the limits of a turn back; without any they are none.
-func TermsOf(text string) (t agent.Terms) {
+func TermsOf(text string) (t agent.Limits) {
 	_ = json.Unmarshal([]byte(text), &t) // where it cannot be read, who runs the turn complains of it
 	return t
 }
@@ -34,5 +34,5 @@ func terms(t *database.Tx, d *core.TurnData) error {
 		return err
 	}
 	d.Ordered, d.Submitted = false, true
-	return json.Unmarshal([]byte(text), &d.Turn.Terms)
+	return json.Unmarshal([]byte(text), &d.Turn.Limits)
 }

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"switchboard/internal/words"
 	"switchboard/scheduler"
@@ -52,7 +51,7 @@ var (
 
 // say is the pattern of a whole text, compiled at first use: beside another model it is never needed.
 func say(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)^(?:please\s+)?(?:` + pattern + `)$`) })
+	return words.Pattern(`(?is)^(?:please\s+)?(?:` + pattern + `)$`)
 }
 
 // matched are the named groups in text, or in its bare form; nil: it does not match.

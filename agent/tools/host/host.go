@@ -27,13 +27,11 @@ type Reading struct {
 	Up     time.Duration
 	CPUs   int
 	// CPU is how busy the processors were since the reading before, in percent; -1: not known.
-	CPU              float64
-	Load             [3]float64 // of 1, 5 and 15 minutes; zeros where the system has none
-	Memory, Used     uint64     // bytes
-	Disk, Free       uint64     // bytes of the disk with our data; Free is what we may use
-	DiskPath         string
-	Program          uint64 // bytes of memory that the program itself takes
-	ProgramRunsSince time.Time
+	CPU          float64
+	Load         [3]float64 // of 1, 5 and 15 minutes; zeros where the system has none
+	Memory, Used uint64     // bytes
+	Disk, Free   uint64     // bytes of the disk with our data; Free is what we may use
+	Program      uint64     // bytes of memory that the program itself takes
 }
 
 // MemoryUsed is how much of the memory is taken, in percent; -1: not known.
@@ -59,7 +57,7 @@ type Meter struct {
 // Read reads how the machine is, and its disk under path. What the system does not say stays zero, or -1; an
 // error says what that is, and the rest of the reading counts.
 func (m *Meter) Read(ctx context.Context, path string) (r Reading, err error) {
-	r = Reading{CPUs: runtime.NumCPU(), CPU: -1, DiskPath: path}
+	r = Reading{CPUs: runtime.NumCPU(), CPU: -1}
 	note := func(what string, fault error) bool {
 		if fault != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", what, fault))
@@ -85,9 +83,6 @@ func (m *Meter) Read(ctx context.Context, path string) (r Reading, err error) {
 	if p, fault := process.NewProcessWithContext(ctx, int32(os.Getpid())); note("program", fault) { //nolint:gosec // process numbers fit
 		if info, fault := p.MemoryInfoWithContext(ctx); note("program", fault) {
 			r.Program = info.RSS
-		}
-		if at, fault := p.CreateTimeWithContext(ctx); fault == nil {
-			r.ProgramRunsSince = time.UnixMilli(at)
 		}
 	}
 	return r, err

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,19 +47,12 @@ func (e *LimitError) Error() string { return e.Text }
 
 // Limits are the most bytes, and files and folders, of one workspace.
 func (s *Space) Limits() (bytes int64, files int) {
-	bytes, files = defaultBytes, defaultFiles
 	if s == nil {
-		return bytes, files
+		return defaultBytes, defaultFiles
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Bytes > 0 {
-		bytes = s.Bytes
-	}
-	if s.Files > 0 {
-		files = s.Files
-	}
-	return bytes, files
+	return cmp.Or(max(s.Bytes, 0), defaultBytes), cmp.Or(max(s.Files, 0), defaultFiles)
 }
 
 // SetLimits changes what a workspace may hold, as Bytes and Files.

@@ -9,16 +9,16 @@ import (
 // maxNesting is how deep objects and lists may stand in each other.
 const maxNesting = 100
 
-// readable returns the JSON of a structured answer: text itself where it is JSON, or
+// repaired returns the JSON of a structured answer: text itself where it is JSON, or
 // else the only object that stands in it, with what models without strict structured
 // output get wrong put right: a fence or prose around it, a comma too many, single
 // quotes, line breaks in strings, True, False and None. Empty: there is none, or more
 // than one, of which nobody can say which is meant.
-func readable(text string) string {
+func repaired(text string) string {
 	if json.Valid([]byte(text)) {
 		return text
 	}
-	m := mender{in: text}
+	m := repairer{in: text}
 	found := ""
 	for {
 		next := strings.IndexByte(m.in[m.at:], '{')
@@ -39,16 +39,16 @@ func readable(text string) string {
 	}
 }
 
-// A mender copies one value of JSON and puts it right. Each method reports whether
+// A repairer copies one value of JSON and puts it right. Each method reports whether
 // what it is for stands there, and always moves on.
-type mender struct {
+type repairer struct {
 	in  string
 	at  int
 	out bytes.Buffer
 }
 
 // peek is the next byte that is no space; 0 at the end.
-func (m *mender) peek() byte {
+func (m *repairer) peek() byte {
 	for m.at < len(m.in) && isSpace(m.in[m.at]) {
 		m.at++
 	}
@@ -60,7 +60,7 @@ func (m *mender) peek() byte {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-func (m *mender) value(depth int) bool {
+func (m *repairer) value(depth int) bool {
 	switch c := m.peek(); {
 	case depth > maxNesting:
 		return false
@@ -82,7 +82,7 @@ func (m *mender) value(depth int) bool {
 }
 
 // list copies what stands between two brackets, without a comma too many.
-func (m *mender) list(end byte, item func() bool) bool {
+func (m *repairer) list(end byte, item func() bool) bool {
 	m.out.WriteByte(m.in[m.at])
 	m.at++
 	for first := true; ; first = false {
@@ -109,7 +109,7 @@ func (m *mender) list(end byte, item func() bool) bool {
 }
 
 // quoted copies a string into double quotes.
-func (m *mender) quoted() bool {
+func (m *repairer) quoted() bool {
 	quote := m.peek()
 	if quote != '"' && quote != '\'' {
 		return false
@@ -143,7 +143,7 @@ func (m *mender) quoted() bool {
 }
 
 // word copies a number, or one of the words that JSON or Python has.
-func (m *mender) word() bool {
+func (m *repairer) word() bool {
 	start := m.at
 	for m.at < len(m.in) && strings.IndexByte("+-.", m.in[m.at]) >= 0 || m.at < len(m.in) && isAlphanumeric(m.in[m.at]) {
 		m.at++

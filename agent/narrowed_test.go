@@ -13,11 +13,11 @@ import (
 )
 
 // jobWorld is a turn that nobody typed, under these terms.
-func jobWorld(t *testing.T, terms Terms) *world {
+func jobWorld(t *testing.T, terms Limits) *world {
 	t.Helper()
 	t.Parallel()
 	w := newWorld(t)
-	w.turn.Terms = terms
+	w.turn.Limits = terms
 	return w
 }
 
@@ -27,7 +27,7 @@ func TestNobodyIsAskedInATurnWithoutApprovals(t *testing.T) {
 		"it was granted":      {ID: 5, State: Accepted, Scope: "always", Grant: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := jobWorld(t, Terms{NoApprovals: true, Run: 3})
+			w := jobWorld(t, Limits{NoApprovals: true, Run: 3})
 			w.decide = func(q tools.Question) tools.Decision {
 				if q.Tool == "post" {
 					return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "it asks"}
@@ -62,12 +62,12 @@ func TestNobodyIsAskedInATurnWithoutApprovals(t *testing.T) {
 
 func TestTermsWithholdTools(t *testing.T) {
 	for name, c := range map[string]struct {
-		terms   Terms
+		terms   Limits
 		rule    string
 		offered []string
 	}{
-		"no tools": {Terms{NoTools: true}, ruleNoTools, nil},
-		"no web":   {Terms{NoWeb: true}, ruleNoWeb, []string{"exec", "look", "post"}},
+		"no tools": {Limits{NoTools: true}, ruleNoTools, nil},
+		"no web":   {Limits{NoWeb: true}, ruleNoWeb, []string{"exec", "look", "post"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := jobWorld(t, c.terms)
@@ -86,7 +86,7 @@ func TestTermsWithholdTools(t *testing.T) {
 		})
 	}
 	t.Run("a command that is not confined reaches out", func(t *testing.T) {
-		w := jobWorld(t, Terms{NoWeb: true})
+		w := jobWorld(t, Limits{NoWeb: true})
 		w.cfg.Sandbox = "off"
 		w.script(map[string][]string{rolePlanner: {planText(execTask("curl"), msgTask("tell")), planText(answerTask("no"))}})
 		if w.run(); len(w.ran) != 0 {
@@ -96,7 +96,7 @@ func TestTermsWithholdTools(t *testing.T) {
 }
 
 func TestNoQuestionsRefusesChoices(t *testing.T) {
-	w := jobWorld(t, Terms{NoQuestions: true})
+	w := jobWorld(t, Limits{NoQuestions: true})
 	asks := answerTask("which?")
 	asks.Choices = []string{"one", "two"}
 	w.script(map[string][]string{rolePlanner: {planText(asks), planText(answerTask("done"))}})
@@ -124,7 +124,7 @@ func TestQuietAnswerIsNotSent(t *testing.T) {
 		"another word":         {planText(answerTask("Nothing to sayings: the disk is full.")), []string{"Nothing to sayings: the disk is full."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := jobWorld(t, Terms{Quiet: true, Model: "own"})
+			w := jobWorld(t, Limits{Quiet: true, Model: "own"})
 			w.turn.Place.Streams = true
 			w.script(map[string][]string{rolePlanner: {c.plan}, roleWorker: {QuietAnswer + "\n"}})
 			w.run()
@@ -134,7 +134,7 @@ func TestQuietAnswerIsNotSent(t *testing.T) {
 		})
 	}
 	t.Run("others say it", func(t *testing.T) {
-		w := jobWorld(t, Terms{})
+		w := jobWorld(t, Limits{})
 		w.script(map[string][]string{rolePlanner: {planText(answerTask(QuietAnswer))}})
 		if w.run(); len(w.journal.texts()) != 1 {
 			t.Error("it was not said")
@@ -143,7 +143,7 @@ func TestQuietAnswerIsNotSent(t *testing.T) {
 }
 
 func TestLinesOfJobsAreNoWordsOfTheirOwner(t *testing.T) {
-	w := jobWorld(t, Terms{})
+	w := jobWorld(t, Limits{})
 	w.journal.context.Recent = []Line{{Author: "marco", Job: true, Text: "list files"}}
 	w.script(map[string][]string{rolePlanner: {planText(answerTask("done"))}})
 	w.run()
@@ -156,7 +156,7 @@ func TestLinesOfJobsAreNoWordsOfTheirOwner(t *testing.T) {
 func TestQuietTurnWithoutAModelSaysNothing(t *testing.T) {
 	t.Parallel()
 	w := offlineWorld(t, "This is a heartbeat")
-	w.cfg.Planner, w.turn.Terms = llm.Offline, Terms{Quiet: true}
+	w.cfg.Planner, w.turn.Limits = llm.Offline, Limits{Quiet: true}
 	if w.run(); len(w.journal.texts()) != 0 || len(w.journal.calls) != 0 || *w.journal.end != (End{State: "done", Outcome: "no_model"}) {
 		t.Errorf("said %q, ended %+v", w.journal.texts(), w.journal.end)
 	}
@@ -166,7 +166,7 @@ func TestQuietTurnWithoutAModelSaysNothing(t *testing.T) {
 func TestLateTurnSaysSoBelowItsAnswer(t *testing.T) {
 	t.Parallel()
 	w := offlineWorld(t, "what can you do?")
-	w.cfg.Planner, w.turn.Terms = llm.Offline, Terms{Run: 1, Late: "(was due at Mon 09:00)"}
+	w.cfg.Planner, w.turn.Limits = llm.Offline, Limits{Run: 1, Late: "(was due at Mon 09:00)"}
 	w.run()
 	if said := w.journal.texts(); len(said) != 1 || !strings.Contains(said[0], "\"run uname -a\"") || !strings.HasSuffix(said[0], "\n\n(was due at Mon 09:00)") {
 		t.Errorf("said %q", said)
@@ -175,7 +175,7 @@ func TestLateTurnSaysSoBelowItsAnswer(t *testing.T) {
 
 // A job that fails says which it is: nobody asked just now.
 func TestFailingJobSaysWhichItIs(t *testing.T) {
-	w := jobWorld(t, Terms{Run: 1, Job: 7})
+	w := jobWorld(t, Limits{Run: 1, Job: 7})
 	w.turn.Message.Text = "Summarise the `news` of today."
 	w.script(map[string][]string{rolePlanner: {"{no plan"}})
 	w.run()
@@ -185,14 +185,14 @@ func TestFailingJobSaysWhichItIs(t *testing.T) {
 }
 
 func TestSilentTurnFailsWithoutAWord(t *testing.T) {
-	w := jobWorld(t, Terms{Silent: true})
+	w := jobWorld(t, Limits{Silent: true})
 	w.script(map[string][]string{rolePlanner: {"{no plan"}})
 	w.run()
 	if len(w.journal.texts()) != 0 || w.journal.end.State != "failed" || w.journal.end.Outcome != "invalid_plan" {
 		t.Errorf("said %q, ended %+v", w.journal.texts(), w.journal.end)
 	}
 	over := newWorld(t)
-	over.turn.Terms = Terms{Silent: true}
+	over.turn.Limits = Limits{Silent: true}
 	over.answer = func(_ context.Context, _ string, req llm.Request) (llm.Response, error) {
 		return llm.Response{}, req.Reserve(llm.Quote{Most: 1})
 	}
@@ -210,7 +210,7 @@ func TestSilentTurnFailsWithoutAWord(t *testing.T) {
 		"refused":              {toolTask("fetch", "a"), ""},
 	} {
 		w := newWorld(t)
-		w.turn.Terms = Terms{Silent: true, NoWeb: true}
+		w.turn.Limits = Limits{Silent: true, NoWeb: true}
 		w.exec = func(context.Context, tools.Command) tools.Result { return tools.Result{End: tools.EndError} }
 		w.script(map[string][]string{
 			rolePlanner:  {planText(c.task, msgTask("tell")), "{no plan"},
@@ -224,7 +224,7 @@ func TestSilentTurnFailsWithoutAWord(t *testing.T) {
 }
 
 func TestTermsNameModelAndTimeout(t *testing.T) {
-	w := jobWorld(t, Terms{Model: "own", Timeout: time.Minute})
+	w := jobWorld(t, Limits{Model: "own", Timeout: time.Minute})
 	w.turn.Session.Model = "session"
 	w.script(map[string][]string{rolePlanner: {planText(answerTask("done"))}})
 	w.run()
@@ -232,7 +232,7 @@ func TestTermsNameModelAndTimeout(t *testing.T) {
 		t.Errorf("asked %q", w.models)
 	}
 	late := newWorld(t)
-	late.turn.Terms = Terms{Timeout: time.Minute}
+	late.turn.Limits = Limits{Timeout: time.Minute}
 	late.turn.StartedAt = late.turn.StartedAt.Add(-2 * time.Minute)
 	if late.run(); late.journal.end.Outcome != "timeout" {
 		t.Errorf("ended %+v", late.journal.end)
@@ -243,7 +243,7 @@ func TestTermsNameModelAndTimeout(t *testing.T) {
 func TestTaintedJobHasNoWordsOfItsPerson(t *testing.T) {
 	for taint, want := range map[tools.Taint]string{tools.Clean: "see https://a.example", "web": ""} {
 		w := newWorld(t)
-		w.turn.Terms, w.turn.Message.Text, w.turn.Message.Taint = Terms{Run: 1}, "see https://a.example", taint
+		w.turn.Limits, w.turn.Message.Text, w.turn.Message.Taint = Limits{Run: 1}, "see https://a.example", taint
 		w.script(map[string][]string{rolePlanner: {planText(toolTask("fetch", "https://a.example"), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"told"}})
 		w.run()
 		i := slices.IndexFunc(w.gated, func(q tools.Question) bool { return q.Sends == "https://a.example" })
@@ -257,7 +257,7 @@ func TestTaintedJobHasNoWordsOfItsPerson(t *testing.T) {
 func TestTaintedJobActsNotOutside(t *testing.T) {
 	for taint, want := range map[tools.Taint]tools.End{tools.Clean: tools.EndOK, tools.Others: tools.EndRefused} {
 		t.Run(string(taint), func(t *testing.T) {
-			w := jobWorld(t, Terms{NoApprovals: true, NoQuestions: true, Run: 3})
+			w := jobWorld(t, Limits{NoApprovals: true, NoQuestions: true, Run: 3})
 			w.turn.Message.Taint = taint
 			w.decide = func(q tools.Question) tools.Decision {
 				if q.Effect == tools.EffectOutside && q.Taint != tools.Clean {
