@@ -152,7 +152,7 @@ func (r *reading) timer(source []token, i int) int {
 		}
 	}
 	for _, begin := range begins {
-		g := grammar{tokens: r.lang.read(source[begin:min(len(source), begin+8)]), start: true}
+		g := grammar{cursor: cursor{tokens: r.lang.read(source[begin:min(len(source), begin+8)])}, start: true}
 		if s := (&said{}); !g.delay(s) || s.wait == 0 {
 			continue
 		}
@@ -176,7 +176,7 @@ func (r *reading) scan() (spans, wrong []found, err error) {
 			i++
 			continue
 		}
-		g := grammar{tokens: r.tokens, at: i, start: i == 0, dayFirst: r.lang.dayFirst}
+		g := grammar{cursor: cursor{tokens: r.tokens, at: i, dayFirst: r.lang.dayFirst}, start: i == 0}
 		s := g.parse()
 		switch {
 		case g.err != nil && (s != nil || g.strong || over(g.err)):
@@ -215,7 +215,7 @@ func (r *reading) meant(spans []found) (list []found) {
 	for i, s := range spans {
 		before, whole := r.before(s.from), s.from == 0 && s.to == len(r.tokens)
 		clock := s.said.exactly()
-		single := s.to-s.from == 1 && s.said.day != nil && isPlainWeekday(s.said.day)
+		single := s.to-s.from == 1 && s.said.day.isWeekday()
 		var text bool
 		switch {
 		case whole:
@@ -237,7 +237,7 @@ func (r *reading) meant(spans []found) (list []found) {
 			text = true
 		case single && !r.wished:
 			text = s.from == 0 || capitalised(r.tokens[s.from-1].raw)
-		case !r.wished && s.said.day == nil && s.said.again == nil && !s.said.fixed() && s.said.every == 0 && !r.sure(s):
+		case !r.wished && !s.said.dated() && !s.said.fixed() && s.said.every == 0 && !r.sure(s):
 			text = true
 		}
 		if text {
@@ -252,11 +252,6 @@ func (r *reading) meant(spans []found) (list []found) {
 // asks: the text is a question about a time, and no wish.
 func (r *reading) asks() bool {
 	return !r.wished && strings.HasSuffix(strings.TrimSpace(r.finder.text), "?")
-}
-
-// exactly: more than a day was said.
-func (s *said) exactly() bool {
-	return len(s.clocks) > 0 || s.part != nil || s.fixed() || s.again != nil || s.every != 0
 }
 
 // What stands before a day that belongs to the text.
@@ -321,14 +316,14 @@ func (r *reading) joined(spans []found, err error) ([]found, error) {
 			return spans, err
 		}
 	}
-	if len(first.clocks) > 0 && first.day == nil && first.again == nil {
+	if len(first.clocks) > 0 && !first.dated() {
 		for _, o := range r.others { // "call Ann about Tuesday at 16:00"
 			if o.to == spans[0].from && o.said.day != nil {
 				return spans, &several{r, append([]found{o}, spans...)}
 			}
 		}
 	}
-	if d := first.day; len(first.clocks) > 0 && d != nil && spans[0].from > 1 && slices.Contains(about, r.before(spans[0].from)) && isPlainWeekday(d) && len(spans) == 1 {
+	if d := first.day; len(first.clocks) > 0 && d != nil && spans[0].from > 1 && slices.Contains(about, r.before(spans[0].from)) && d.isWeekday() && len(spans) == 1 {
 		return spans, &several{r, append(spans, r.clockIn(spans[0])...)}
 	}
 	spans[0].said = &first
@@ -338,7 +333,7 @@ func (r *reading) joined(spans []found, err error) ([]found, error) {
 // clockIn is the time of the clock at the end of a span.
 func (r *reading) clockIn(s found) []found {
 	for i := s.from + 1; i < s.to; i++ {
-		g := grammar{tokens: r.tokens, at: i}
+		g := grammar{cursor: cursor{tokens: r.tokens, at: i}}
 		if said := g.parse(); said != nil && g.err == nil && g.at == s.to && len(said.clocks) > 0 && said.day == nil {
 			return []found{{i, s.to, said}}
 		}

@@ -249,9 +249,9 @@ func span(field *time.Duration, value string, least, most time.Duration) error {
 	if *field = 0; value == "" {
 		return nil
 	}
-	g := grammar{tokens: tokenize(value, nil)}
-	d, ok := g.length()
-	if !ok || g.at < len(g.tokens) || d < least || d > most {
+	c := cursor{tokens: tokenize(value, nil)}
+	d, ok := c.length()
+	if !ok || c.at < len(c.tokens) || d < least || d > most {
 		return errValue
 	}
 	*field = d

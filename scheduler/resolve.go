@@ -192,9 +192,6 @@ func (r *resolver) onDays() []Spec {
 	return []Spec{{Cron: fmt.Sprintf("*/%d * * * %s", int(s.every/time.Minute), cronSet(s.ran))}}
 }
 
-// placed: the day or the time of an interval's first was said.
-func (s *said) placed() bool { return s.day != nil || len(s.clocks) > 0 || s.part != nil }
-
 // today is the start of the day where the person is, as the clock shows it.
 func (r *resolver) today() time.Time {
 	zone := r.zone
