@@ -28,10 +28,7 @@ func (s *Spec) Words() string {
 }
 
 func (s *Spec) say(cron func(string) string) string {
-	zone, err := Zone(s.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
+	zone := s.Location()
 	var b strings.Builder
 	clock := true
 	switch {

@@ -46,10 +46,7 @@ func summary(missed []DueRun) string {
 			fmt.Fprintf(&b, "\n- and %d more; /jobs N history shows them", len(missed)-i)
 			break
 		}
-		zone, err := Zone(m.Job.Spec.Zone)
-		if err != nil {
-			zone = time.UTC
-		}
+		zone := m.Job.Spec.Location()
 		fmt.Fprintf(&b, "\n- job %d%s: ", m.Job.ID, titled(&m.Job))
 		if m.Run.Count == 1 {
 			b.WriteString(sayMoment(m.Run.Slot, zone))

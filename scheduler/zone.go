@@ -27,6 +27,14 @@ func Zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
+// Location is the zone of s, or UTC where that is not known any more.
+func (s *Spec) Location() *time.Location {
+	if zone, err := Zone(s.Zone); err == nil {
+		return zone
+	}
+	return time.UTC
+}
+
 // instant is t as the database keeps it.
 func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 

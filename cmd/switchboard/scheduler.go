@@ -60,7 +60,7 @@ func (t teller) Warn(ctx context.Context, job scheduler.Job, text string) {
 
 // newDesk makes what stands behind the commands and tools for jobs; the router is made after it.
 func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *jobs.Service {
-	return &jobs.Service{Deps: jobs.Deps{
+	return &jobs.Service{
 		Ledger: of, Person: person, Now: time.Now,
 		Begins: func(p scheduler.Payload) bool {
 			return e.begins == allJobs || e.begins == ownJobs && p == scheduler.PayloadMaintenance
@@ -85,5 +85,5 @@ func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *
 				PerRun: s.Budget.PerJobRun, Unpriced: s.Unpriced(),
 			}
 		},
-	}}
+	}
 }

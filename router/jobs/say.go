@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -10,10 +9,8 @@ import (
 	"unicode/utf8"
 
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
@@ -35,18 +32,27 @@ func does(job *scheduler.Job, n int) string {
 // short is a text of a job in a line of others.
 func short(text string, n int) string { return render.Escape(words.OneLine(text, n)) }
 
+// A wording says what is to be said of jobs now.
+type wording struct {
+	now    time.Time
+	off    string // no job runs here, in words; empty: they do
+	begins func(scheduler.Payload) bool
+}
+
+func (d *Service) wording() *wording { return &wording{d.Now(), d.WhenOff(), d.Begins} }
+
 // made says what a job is from now on, to somebody who surely reads times in the zone own (empty: that is not
 // known): when, with its zone unless it is that, what, and, of what comes again, the next three times.
-func (d *Service) made(job *scheduler.Job, own string) string {
+func (w *wording) made(job *scheduler.Job, own string) string {
 	text := named(job)
 	if begins, ok := promises[job.Payload]; ok {
-		text = begins + render.Escape(d.comes(job, own))
+		text = begins + render.Escape(w.comes(job, own))
 	}
 	text += does(job, 300)
 	if last, _ := utf8.DecodeLastRuneInString(text); unicode.In(last, unicode.L, unicode.N) {
 		text += "."
 	}
-	if next := d.upcoming(job, 3); job.Spec.At == "" && next != "" {
+	if next := w.upcoming(job, 3); job.Spec.At == "" && next != "" {
 		text += "\nNext: " + next + "."
 	}
 	if beside := job.Beside(); len(beside) > 0 {
@@ -62,8 +68,8 @@ func (d *Service) made(job *scheduler.Job, own string) string {
 	default:
 		text += "\nIt is " + string(job.State) + "."
 	}
-	if off := d.WhenOff(); off != "" && job.Payload != scheduler.PayloadMaintenance {
-		text += "\n" + render.Escape(off)
+	if w.off != "" && job.Payload != scheduler.PayloadMaintenance {
+		text += "\n" + render.Escape(w.off)
 	}
 	return text
 }
@@ -75,14 +81,11 @@ var promises = map[scheduler.Payload]string{
 }
 
 // comes is when a job is due: "tomorrow, Tue 24 Nov, 09:00 (Europe/Rome)".
-func (d *Service) comes(job *scheduler.Job, own string) string {
+func (w *wording) comes(job *scheduler.Job, own string) string {
 	when := whenIs(job)
-	if next, ok := job.Spec.Next(d.Now()); job.Spec.At != "" && ok {
-		zone, err := scheduler.Zone(job.Spec.Zone)
-		if err != nil {
-			zone = time.UTC
-		}
-		when = soon(next.In(zone), d.Now().In(zone)) + " (" + job.Spec.Zone + ")"
+	if next, ok := job.Spec.Next(w.now); job.Spec.At != "" && ok {
+		zone := job.Spec.Location()
+		when = soon(next.In(zone), w.now.In(zone)) + " (" + job.Spec.Zone + ")"
 	}
 	if own == job.Spec.Zone && own != "UTC" { // which is also that of who named none
 		when = strings.ReplaceAll(when, " ("+own+")", "")
@@ -124,35 +127,31 @@ func whenIs(job *scheduler.Job) string {
 }
 
 // upcoming are the next times of a job in its zone; empty: none is left.
-func (d *Service) upcoming(job *scheduler.Job, n int) string {
+func (w *wording) upcoming(job *scheduler.Job, n int) string {
 	if job.State != scheduler.JobActive {
 		return ""
 	}
 	if left := job.Spec.Most - job.Runs; job.Spec.Most > 0 {
 		n = min(n, max(left, 0))
 	}
-	after := d.Now()
+	after := w.now
 	if job.Slot.After(after) { // one before it was skipped
 		after = job.Slot.Add(-1)
 	}
 	var list []string
 	for _, t := range job.Spec.Upcoming(after, n) {
-		list = append(list, local(t, job.Spec.Zone))
+		list = append(list, local(t, job))
 	}
 	return strings.Join(list, ", ")
 }
 
-// local is an instant as people in a zone read it.
-func local(t time.Time, zone string) string {
-	loc, err := scheduler.Zone(zone)
-	if err != nil {
-		loc = time.UTC
-	}
+// local is an instant as people read it in the zone of a job.
+func local(t time.Time, job *scheduler.Job) string {
 	layout := "Mon 2 Jan 2006 15:04"
 	if t.Second() != 0 {
 		layout += ":05"
 	}
-	return t.In(loc).Format(layout)
+	return t.In(job.Spec.Location()).Format(layout)
 }
 
 // line is a job in a list; with its owner where others' are listed too.
@@ -177,20 +176,8 @@ func source(job *scheduler.Job) string {
 	return "made after I read " + short(tools.Taint(job.Taint).Words(), 60)
 }
 
-// where names the chat in which a job speaks; empty: in none.
-func (d *Service) where(ctx context.Context, a *asking, job *scheduler.Job) string {
-	if job.Target.Channel == "" {
-		return ""
-	}
-	chat := channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)}
-	if known, err := d.Chat(ctx, ledger.SessionKey(chat)); err == nil {
-		chat.Kind, chat.Title = known.Kind, known.Title
-	}
-	return ledger.ChatWords(chat, a.conv)
-}
-
 // detail is all about a job; where names the chat in which it speaks.
-func (d *Service) detail(job *scheduler.Job, owners bool, where string) string {
+func (w *wording) detail(job *scheduler.Job, owners bool, where string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:\n\n%s\n", named(job), short(cmp.Or(job.Text, job.Name), 1000))
 	if owners {
@@ -205,7 +192,7 @@ func (d *Service) detail(job *scheduler.Job, owners bool, where string) string {
 	} else if job.Away && job.State == scheduler.JobActive {
 		fmt.Fprintf(&b, ", but waits: %s is away, as the settings file no longer names them", short(job.Owner, 60))
 	}
-	if next := d.upcoming(job, 3); next != "" {
+	if next := w.upcoming(job, 3); next != "" {
 		fmt.Fprintf(&b, "\n- next: %s", next)
 	}
 	if beside := job.Beside(); len(beside) > 0 {
@@ -222,17 +209,17 @@ func (d *Service) detail(job *scheduler.Job, owners bool, where string) string {
 	if job.Taint != "" {
 		b.WriteString("\n- " + source(job) + ", so its runs may do less")
 	}
-	if off := d.WhenOff(); off != "" && job.Payload != scheduler.PayloadMaintenance {
-		b.WriteString("\n\n" + render.Escape(off))
+	if w.off != "" && job.Payload != scheduler.PayloadMaintenance {
+		b.WriteString("\n\n" + render.Escape(w.off))
 	}
 	return b.String()
 }
 
 // runLine is what became of a slot.
-func runLine(r *scheduler.Run, zone string) string {
-	text := "- " + local(r.Slot, zone)
+func runLine(r *scheduler.Run, job *scheduler.Job) string {
+	text := "- " + local(r.Slot, job)
 	if r.Count > 1 {
-		text += fmt.Sprintf(" to %s, %s", local(r.Last, zone), words.Count(r.Count, "time"))
+		text += fmt.Sprintf(" to %s, %s", local(r.Last, job), words.Count(r.Count, "time"))
 	}
 	text += ": " + string(r.State)
 	if r.Reason != "" {
@@ -267,23 +254,62 @@ func taintOf(person string, list ...scheduler.Job) (t tools.Taint) {
 	return t
 }
 
-// jobButtons are what can be done with a job.
-func jobButtons(job *scheduler.Job) []commands.Button {
-	do := func(label, verb string, beside bool) commands.Button {
-		return commands.Button{Label: label, Command: fmt.Sprintf("jobs %d %s", job.ID, verb), Beside: beside}
+// became says what a change did, to somebody of whom made says more.
+func (w *wording) became(c *ledger.JobChange, own string) string {
+	job := c.Done
+	kind := job.Payload.Kind()
+	switch c.Kind {
+	case ledger.PauseJob:
+		return fmt.Sprintf("I paused %s %d%s", kind, job.ID, does(job, 100))
+	case ledger.RemoveJob:
+		return fmt.Sprintf("I removed %s %d%s", kind, job.ID, does(job, 100))
+	case ledger.RunJob:
+		if !w.begins(job.Payload) {
+			return fmt.Sprintf("Job %d is due now. It runs when you start \"switchboard serve\".", job.ID)
+		}
+		return fmt.Sprintf("I'm running %s %d now.", kind, job.ID)
+	case ledger.SkipJob:
+		if next := w.upcoming(job, 1); next != "" {
+			return fmt.Sprintf("I'll skip the next run of %s %d. The one after that is on %s.", kind, job.ID, next)
+		}
+		return fmt.Sprintf("I'll skip the next run of %s %d. No other is left.", kind, job.ID)
+	case ledger.SnoozeJob:
+		return fmt.Sprintf("I'll remind you again on %s (%s)%s", local(c.Until, job), render.Escape(job.Spec.Zone), does(job, 100))
+	case ledger.ResumeJob:
+		return "Resumed. " + w.made(job, own)
+	default:
+		return w.made(job, own)
 	}
-	history := do("History", "history", false)
-	buttons := []commands.Button{do("Pause", "pause", false), do("Run now", "run", true)}
+}
+
+// listed are jobs for people to read.
+func (w *wording) listed(list []scheduler.Job, owners bool, after int64) string {
+	var b strings.Builder
 	switch {
-	case job.State == scheduler.JobRemoved, job.State == scheduler.JobDone:
-		return []commands.Button{history}
-	case job.State != scheduler.JobActive:
-		buttons[0] = do("Resume", "resume", false)
-	case job.Spec.At == "":
-		buttons = append(buttons, do("Skip next", "skip", true))
+	case len(list) == 0 && after > 0:
+		b.WriteString("There are no others.\n")
+	case len(list) == 0:
+		b.WriteString("No reminders yet. Try: `remind me tomorrow at 9 to call Ann`.\n")
 	}
-	if buttons = append(buttons, history); job.Owner == "" { // the program's own stays
-		return buttons
+	for i := range list {
+		b.WriteString(line(&list[i], owners))
 	}
-	return append(buttons, do("Delete", "delete", true))
+	if w.off != "" {
+		b.WriteString("\n" + render.Escape(w.off))
+	}
+	return b.String()
+}
+
+func runsOf(job *scheduler.Job, runs []scheduler.Run, before int64) string {
+	if len(runs) == 0 && before == 0 {
+		return fmt.Sprintf("Job %d has not run yet.", job.ID)
+	} else if len(runs) == 0 {
+		return "There are no earlier ones."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Job %d, times in %s:\n", job.ID, render.Escape(job.Spec.Zone))
+	for i := range runs {
+		b.WriteString(runLine(&runs[i], job))
+	}
+	return b.String()
 }

@@ -111,5 +111,5 @@ func (s *Starter) late(job *scheduler.Job, run *scheduler.Run) string {
 	if s.Now().Sub(due) <= saidLate+job.Spec.Jitter {
 		return ""
 	}
-	return fmt.Sprintf("(was due on %s, %s)", local(due, job.Spec.Zone), job.Spec.Zone)
+	return fmt.Sprintf("(was due on %s, %s)", local(due, job), job.Spec.Zone)
 }

@@ -24,7 +24,7 @@ var payloads = map[string]scheduler.Payload{
 }
 
 // calling is who a tool is used for, and where.
-func (d *Service) calling(ctx context.Context, call tools.Call) (*asking, error) {
+func (d *Service) calling(ctx context.Context, call tools.Call) (*caller, error) {
 	person := d.Person(call.Session.Person)
 	if person == nil {
 		return nil, faulty("not_served", "%s is not somebody I know", call.Session.Person)
@@ -38,7 +38,7 @@ func (d *Service) calling(ctx context.Context, call tools.Call) (*asking, error)
 	if err == nil && zone == "UTC" && person.TimeZone == "" { // a command may have set it since the turn began
 		zone, err = d.Zone(ctx, conv, person)
 	}
-	return &asking{message: message, person: person, conv: conv, zone: zone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
+	return &caller{message: message, person: person, conv: conv, zone: zone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
 }
 
 // AddJob implements tools.Schedule.
@@ -50,15 +50,15 @@ func (d *Service) AddJob(ctx context.Context, call tools.Call, job tools.NewJob)
 	if err != nil {
 		return refused(err)
 	}
-	w := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
+	r := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
 	if job.Kind == tools.JobSend {
 		to, _, refusal := d.FindRecipient(ctx, a.person, strings.TrimSpace(job.To))
 		if refusal != nil {
 			return *refusal
 		}
-		w.to = &to
+		r.to = &to
 	}
-	change, err := d.add(ctx, a, w)
+	change, err := d.add(a, r)
 	return d.changed(ctx, call, change, err)
 }
 
@@ -68,13 +68,13 @@ func (d *Service) Keeps(ctx context.Context, job tools.NewJob) []string {
 	if job.Kind != tools.JobRemind || job.Zone != "" {
 		return []string{strings.Join([]string{job.Kind, job.When, job.Text, job.Zone}, " ")}
 	}
-	when, text, err := d.time(ctx, &asking{}, request{when: job.When, text: job.Text, zone: "UTC"})
-	if when.Says != "" && job.Text == "" && when.Rest == "" {
-		text = when.Said // what a timer says is ours
+	when, err := d.when(&caller{}, request{when: job.When, text: job.Text, zone: "UTC"})
+	if when.Says != "" && when.Rest == when.Says && job.Text == "" {
+		when.Rest = when.Said // what a timer says is ours
 	}
 	switch {
 	case err == nil && when.Spec.At != "":
-		return []string{cmp.Or(text, job.When)}
+		return []string{cmp.Or(when.Rest, job.When)}
 	case job.Text == "":
 		return []string{job.When}
 	}
@@ -97,18 +97,17 @@ func (d *Service) ListJobs(ctx context.Context, call tools.Call, which tools.Job
 		}
 	}
 	const most = 50
-	list, more, err := d.some(ctx, a, of, which.After, most)
+	list, more, text, err := d.page(ctx, a, of, which.After, most)
 	if err != nil {
 		return refused(err)
 	}
-	text := d.listed(list, of == "" || a.conv.Kind != channels.Direct, which.After)
 	if more {
 		text += fmt.Sprintf("\nThere are more: go on with after %d.", list[most-1].ID)
 	}
 	return tools.Result{End: tools.EndOK, Output: plain(text), Taint: taintOf(a.person.Name, list...)}
 }
 
-func (d *Service) oneListed(ctx context.Context, a *asking, id int64) tools.Result {
+func (d *Service) oneListed(ctx context.Context, a *caller, id int64) tools.Result {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return refused(err)
@@ -117,7 +116,7 @@ func (d *Service) oneListed(ctx context.Context, a *asking, id int64) tools.Resu
 	if err != nil {
 		return refused(err)
 	}
-	text := d.detail(job, a.owners(job), d.where(ctx, a, job)) + "\n\n" + runsOf(job, runs, 0)
+	text := d.detail(ctx, a, job) + "\n\n" + runsOf(job, runs, 0)
 	return tools.Result{End: tools.EndOK, Output: plain(text), Taint: taintOf(a.person.Name, *job)}
 }
 
@@ -165,7 +164,7 @@ func (d *Service) DescribeChange(ctx context.Context, call tools.Call, edit tool
 }
 
 // edited makes the change that an edit asks for.
-func (d *Service) edited(ctx context.Context, a *asking, edit tools.JobEdit) (*ledger.JobChange, error) {
+func (d *Service) edited(ctx context.Context, a *caller, edit tools.JobEdit) (*ledger.JobChange, error) {
 	if edit.Action == string(ledger.EditJob) {
 		return d.edit(ctx, a, edit.Job, request{when: edit.When, text: edit.Text, zone: edit.Zone, options: edit.Options})
 	}
@@ -191,7 +190,7 @@ func (d *Service) changed(ctx context.Context, call tools.Call, change *ledger.J
 			Hint: "look at the list before doing it again",
 		}
 	}
-	res := tools.Result{End: tools.EndOK, Output: plain(d.became(change, "")) + itsNumber(change), Taint: taintOf(call.Session.Person, *change.Done)}
+	res := tools.Result{End: tools.EndOK, Output: plain(d.wording().became(change, "")) + itsNumber(change), Taint: taintOf(call.Session.Person, *change.Done)}
 	if itsNumber(change) != "" {
 		res.Code = fmt.Sprintf(madeCode, change.Done.ID)
 	}
@@ -207,7 +206,7 @@ func refused(err error) tools.Result {
 	if !ok {
 		return tools.Result{End: tools.EndError, Code: "unavailable", Output: "the database does not answer; nothing was done", Hint: "try once more, then tell the person"}
 	}
-	return tools.Result{End: tools.EndRefused, Code: f.code, Output: f.Error(), Hint: f.hint}
+	return tools.Result{End: tools.EndRefused, Code: f.code, Output: f.Error()}
 }
 
 func plain(markdown string) string { return render.Parse(markdown).Plain() }
@@ -219,8 +218,8 @@ func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*le
 	if p == nil {
 		return nil, UnknownPerson(person)
 	}
-	w := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
-	if w.payload == "" || job.Kind == tools.JobSend && job.To == "" {
+	r := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
+	if r.payload == "" || job.Kind == tools.JobSend && job.To == "" {
 		return nil, errors.New("a message to others needs somebody to whom it goes")
 	}
 	conv, _, refusal := d.FindRecipient(ctx, p, cmp.Or(job.To, person))
@@ -231,25 +230,28 @@ func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*le
 	if err != nil {
 		return nil, err
 	}
-	return d.add(ctx, &asking{person: p, conv: conv, zone: zone, slash: "/", machine: true}, w)
+	return d.add(&caller{person: p, conv: conv, zone: zone, known: true, slash: "/", machine: true}, r)
 }
 
 // Edit makes a change of anybody's job for whoever runs the program, who is an admin.
 func (d *Service) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*ledger.JobChange, error) {
-	return d.edited(ctx, d.machine(admin), edit)
+	return d.edited(ctx, machine(admin), edit)
 }
 
 // Show is anybody's job, with all about it in plain text, for whoever runs the program.
 func (d *Service) Show(ctx context.Context, id int64) (*scheduler.Job, string, error) {
-	job, err := d.job(ctx, d.machine(""), id)
+	a := machine("")
+	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return nil, "", err
 	}
-	return job, plain(d.detail(job, true, d.where(ctx, d.machine(""), job))), nil
+	return job, plain(d.detail(ctx, a, job)), nil
 }
 
 // Said is what a change that was made came to, in plain text.
-func (d *Service) Said(c *ledger.JobChange) string { return plain(d.became(c, "")) + itsNumber(c) }
+func (d *Service) Said(c *ledger.JobChange) string {
+	return plain(d.wording().became(c, "")) + itsNumber(c)
+}
 
 // itsNumber says by which number a job is changed later, where nothing else does.
 func itsNumber(c *ledger.JobChange) string {
@@ -261,6 +263,6 @@ func itsNumber(c *ledger.JobChange) string {
 }
 
 // machine is whoever runs the program on this machine.
-func (d *Service) machine(name string) *asking {
-	return &asking{person: &ledger.Person{Name: name, Role: ledger.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, slash: "/", machine: true}
+func machine(name string) *caller {
+	return &caller{person: &ledger.Person{Name: name, Role: ledger.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, known: true, slash: "/", machine: true}
 }
