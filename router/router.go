@@ -179,7 +179,7 @@ func (r *Router) Run(ctx context.Context) {
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.onWake) })
 	}
-	r.turns.Look()
+	r.turns.Poll()
 	retry.Signal(r.secrets) // one may have been set since the settings were read
 
 	<-ctx.Done()
@@ -221,7 +221,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Actor) erro
 func (r *Router) look(ctx context.Context) {
 	r.loadMoves(ctx)
 	r.loadPeople(ctx)
-	r.turns.Look()
+	r.turns.Poll()
 }
 
 // onWake does what another engine's commit made possible here. It never blocks.

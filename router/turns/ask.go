@@ -20,7 +20,7 @@ const mostAsked = 5
 
 // Approval implements agent.Journal.
 func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approval, err error) {
-	err = j.patiently(ctx, "an approval could not be read", func() (err error) {
+	err = j.retry(ctx, "an approval could not be read", func() (err error) {
 		if got, err = j.runner.Ledger.Approval(context.WithoutCancel(ctx), j.ref, j.data.Turn.Person.Name, ask); err != nil || got.ID != 0 {
 			return err
 		}
@@ -51,10 +51,10 @@ func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Convers
 
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
-	q, within := step.Ask, j.runner.settings().ApprovalDeadline
+	q, within := step.Ask, j.runner.Settings().ApprovalDeadline
 	wish := delivery.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
 	var chats []channels.Conversation
-	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {
+	if err := j.retry(ctx, "the admins' chats could not be read", func() (err error) {
 		chats, err = j.deciders(ctx, q.Rule)
 		return err
 	}); err != nil {
@@ -79,16 +79,16 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 			q.Reply.Person, q.Reply.ReplyTo = j.data.Turn.Person.Name, j.line.Answers(j.data)
 		}
 	}
-	err = j.patiently(ctx, "a question could not be committed", func() error {
+	err = j.retry(ctx, "a question could not be committed", func() error {
 		stops := j.runner.running.stops()
 		c, err := j.runner.Ledger.Ask(context.WithoutCancel(ctx), j.ref, step, asked)
 		if c != nil {
 			next = &claimed{*c, stops}
 		}
-		j.unclear = j.unclear || err != nil && !ledger.IsFinal(err)
+		j.unknown = j.unknown || err != nil && !ledger.IsFinal(err)
 		return err
 	})
-	if err == nil || j.unclear {
+	if err == nil || j.unknown {
 		for _, q := range asked.Questions {
 			j.runner.Lines.Committed(q.Conversation)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
@@ -24,8 +25,8 @@ type journal struct {
 	next    *claimed
 	// unwritten: the last commit, or read, failed for the database's sake.
 	unwritten bool
-	// unclear: it, or an earlier one, may have been committed and its answer lost.
-	unclear bool
+	// unknown: it, or an earlier one, may have been committed and its answer lost.
+	unknown bool
 	// merge are the turns of a backlog that are offered with this one; nil: nothing is.
 	merge    []int64
 	lateSaid bool
@@ -43,7 +44,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	says := make([]ledger.Reply, len(step.Say))
 	step.Say, step.Calls = slices.Clone(step.Say), slices.Clone(step.Calls)
 	for i := range step.Calls {
-		step.Calls[i].Day = j.runner.settings().Budget.Day(time.Now())
+		step.Calls[i].Day = j.runner.Settings().Budget.Day(time.Now())
 	}
 	for i := range step.Say {
 		step.Say[i] = j.line.Masked(step.Say[i])
@@ -72,7 +73,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		err = agent.ErrCancelled
 	}
 	if errors.Is(err, ledger.ErrFenced) {
-		if j.unclear && len(says) > 0 {
+		if j.unknown && len(says) > 0 {
 			j.line.Committed(j.data.Conversation)
 		}
 		return agent.ErrHandBack
@@ -108,14 +109,14 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 // Absorb implements agent.Journal. After a try that failed the turn is read again: what
 // that one merged all the same is handed over with the rest, and not twice.
 func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming, err error) {
-	unclear := false
+	unknown := false
 	j.runner.running.markEdited(j.ref.TurnID, false) // first: what comes from now on is merged, or said again
-	err = j.patiently(ctx, "messages could not be merged", func() (err error) {
+	err = j.retry(ctx, "messages could not be merged", func() (err error) {
 		added, err = j.runner.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
-		if err == nil && unclear {
+		if err == nil && unknown {
 			added, err = j.missed(ctx)
 		}
-		unclear = unclear || err != nil
+		unknown = unknown || err != nil
 		return err
 	})
 	if errors.Is(err, ledger.ErrFenced) {
@@ -176,7 +177,7 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Repl
 	// A cancelled turn still has to be written down; only the engine's own end
 	// stops the tries.
 	ctx = context.WithoutCancel(ctx)
-	err = j.patiently(ctx, "a step could not be committed", func() error {
+	err = j.retry(ctx, "a step could not be committed", func() error {
 		stops, called := j.runner.running.stops(), time.Now()
 		c, err := j.commit(ctx, step, says)
 		if c != nil {
@@ -187,14 +188,14 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Repl
 			opened.MarkUncertain(called, err)
 			opened.Close()
 		}
-		j.unclear = j.unclear || err != nil && !ledger.IsFinal(err)
+		j.unknown = j.unknown || err != nil && !ledger.IsFinal(err)
 		return err
 	})
 	return next, err
 }
 
-// patiently is Insist, which says why it tries again.
-func (j *journal) patiently(ctx context.Context, failed string, do func() error) error {
+// retry is Insist, which says why it tries again.
+func (j *journal) retry(ctx context.Context, failed string, do func() error) error {
 	return ledger.Insist(j.runner.work, func() error {
 		err := do()
 		if err != nil && !ledger.IsFinal(err) {
@@ -217,4 +218,17 @@ func (j *journal) commit(ctx context.Context, step agent.Step, says []ledger.Rep
 		says[0].Actions[i].Does = does
 	}
 	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
+}
+
+// lateLine opens what a turn says first after nobody worked on it for long; empty: that
+// was not so, or is said. A text that is shown before it is said begins with it too.
+func (j *journal) lateLine() string {
+	away := j.data.Away
+	switch {
+	case away <= j.runner.Settings().StaleAfter || j.lateSaid:
+		return ""
+	case away < time.Minute:
+		return "This comes late: I was away for a moment.\n\n"
+	}
+	return "This comes late: I was away for " + words.Span(away) + ".\n\n"
 }

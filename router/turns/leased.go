@@ -102,7 +102,7 @@ func (r *Runner) compareLeases(ctx context.Context) error {
 			delete(before, h.SessionID)
 		} else if !r.running.runs(h.SessionID, h.Fence) && confirmed(r.leased.unrun, unrun, h.TurnRef, now) {
 			r.Log.WarnContext(ctx, "a session was leased and nobody ran it; it is given back", "session_id", h.SessionID, "turn_id", h.TurnID)
-			r.putBack(h.TurnRef)
+			r.requeue(h.TurnRef)
 		}
 	}
 	for _, ref := range before {

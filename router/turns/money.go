@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ const (
 // Reserve implements agent.Journal.
 func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (held bool, err error) {
 	terms := j.data.Turn.Terms
-	b := j.runner.settings().Budget.Under(terms)
+	b := j.runner.Settings().Budget.Under(terms)
 	if !b.Limited() {
 		return false, nil
 	}
@@ -35,7 +36,7 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 	now := time.Now()
 	var spent []ledger.Spending
 	var over *ledger.OverLimitError
-	err = j.patiently(ctx, "the cost of a model call could not be reserved", func() (err error) {
+	err = j.retry(ctx, "the cost of a model call could not be reserved", func() (err error) {
 		spent, err = j.runner.Ledger.Reserve(context.WithoutCancel(ctx), j.ref, ledger.Reservation{
 			Step: step, Role: role, Provider: q.Provider, Model: q.Model, Most: q.Most, Day: b.Day(now), Budget: b, Run: terms.Run,
 		})
@@ -77,7 +78,7 @@ const dayOver = "2006-01-02 15:04 MST"
 // zone is that of the person, who reads until when a limit holds.
 func (j *journal) zone(b ledger.Budget) *time.Location {
 	of := &j.data.Turn
-	if zone, err := time.LoadLocation(j.runner.settings().zone(of.Session.TimeZone, of.Person.TimeZone)); err == nil {
+	if zone, err := time.LoadLocation(cmp.Or(of.Session.TimeZone, of.Person.TimeZone, j.runner.Settings().TimeZone)); err == nil {
 		return zone
 	}
 	return b.Over(time.Now()).Location()

@@ -36,7 +36,7 @@ const (
 // lateness judges how late a turn is: it notes the time that nobody worked on one that
 // had begun.
 func (r *Runner) lateness(ref ledger.TurnRef, data *ledger.TurnData) error {
-	after := r.settings().StaleAfter
+	after := r.Settings().StaleAfter
 	if time.Since(data.Turn.StartedAt) <= after {
 		return nil
 	}
@@ -72,13 +72,13 @@ func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
 // offer makes one offer of the session's stale backlog, if that is what the turn is, and
 // ends the turn with it. No model is asked.
 func (j *journal) offer(ctx context.Context) (offered bool, err error) {
-	stale := j.runner.settings().StaleAfter
+	stale := j.runner.Settings().StaleAfter
 	if j.data.Submitted || !j.untouched() || time.Since(j.data.Asked) <= stale {
 		return false, nil
 	}
 	for since := time.Now(); ; {
 		var backlog []ledger.Waiting
-		err := j.patiently(ctx, "the backlog could not be read", func() (err error) {
+		err := j.retry(ctx, "the backlog could not be read", func() (err error) {
 			backlog, err = j.runner.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
 			return err
 		})
@@ -159,19 +159,6 @@ func shown(w *ledger.Waiting) string {
 		return words.Count(w.Files, "file")
 	}
 	return "“" + text + "”, with " + words.Count(w.Files, "file")
-}
-
-// lateLine opens what a turn says first after nobody worked on it for long; empty: that
-// was not so, or is said. A text that is shown before it is said begins with it too.
-func (j *journal) lateLine() string {
-	away := j.data.Away
-	switch {
-	case away <= j.runner.settings().StaleAfter || j.lateSaid:
-		return ""
-	case away < time.Minute:
-		return "This comes late: I was away for a moment.\n\n"
-	}
-	return "This comes late: I was away for " + words.Span(away) + ".\n\n"
 }
 
 // lost says that a retry has nothing to do again.
