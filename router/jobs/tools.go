@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"switchboard/agent/tools"
@@ -41,7 +40,7 @@ func (d *Service) calling(ctx context.Context, call tools.Call) (*caller, error)
 	return &caller{message: message, person: person, conv: conv, zone: zone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
 }
 
-// AddJob implements tools.Schedule.
+// AddJob makes a job for a tool.
 func (d *Service) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) tools.Result {
 	if call.Session.Alone && call.Taint != tools.Clean { // else what was read could go on by itself, in more and more jobs
 		return refused(faulty("not_permitted", "a job that has read %s makes no other jobs: nobody is there to see it", call.Taint.Words()))
@@ -62,7 +61,7 @@ func (d *Service) AddJob(ctx context.Context, call tools.Call, job tools.NewJob)
 	return d.changed(ctx, call, change, err)
 }
 
-// Keeps implements tools.Schedule: of a reminder the text, and where it comes again and again, or cannot be
+// Keeps is what a job that a tool makes keeps of what was read: of a reminder the text, and where it comes again and again, or cannot be
 // read, also when. What acts later, or by another zone, is all one thing to say.
 func (d *Service) Keeps(ctx context.Context, job tools.NewJob) []string {
 	if job.Kind != tools.JobRemind || job.Zone != "" {
@@ -81,46 +80,45 @@ func (d *Service) Keeps(ctx context.Context, job tools.NewJob) []string {
 	return []string{job.When, job.Text}
 }
 
-// ListJobs implements tools.Schedule.
+// ListJobs lists jobs for a tool, or shows one.
 func (d *Service) ListJobs(ctx context.Context, call tools.Call, which tools.JobList) tools.Result {
 	a, err := d.calling(ctx, call)
 	if err != nil {
 		return refused(err)
 	}
-	if which.Job != 0 {
-		return d.oneListed(ctx, a, which.Job)
-	}
-	of := a.person.Name
-	if which.All {
-		if of = ""; !a.sees() {
-			return refused(faulty("not_permitted", "everybody's jobs are for admins, in a direct chat"))
+	const most = 50
+	var list []scheduler.Job
+	var text string
+	switch of := a.person.Name; {
+	case which.Job != 0:
+		list, text, err = d.oneListed(ctx, a, which.Job)
+	case which.All && !a.sees():
+		err = faulty("not_permitted", "everybody's jobs are for admins, in a direct chat")
+	default:
+		if which.All {
+			of = ""
+		}
+		var more bool
+		if list, more, text, err = d.page(ctx, a, of, which.After, most); more {
+			text += fmt.Sprintf("\nThere are more: go on with after %d.", list[most-1].ID)
 		}
 	}
-	const most = 50
-	list, more, text, err := d.page(ctx, a, of, which.After, most)
 	if err != nil {
 		return refused(err)
-	}
-	if more {
-		text += fmt.Sprintf("\nThere are more: go on with after %d.", list[most-1].ID)
 	}
 	return tools.Result{End: tools.EndOK, Output: plain(text), Taint: taintOf(a.person.Name, list...)}
 }
 
-func (d *Service) oneListed(ctx context.Context, a *caller, id int64) tools.Result {
+func (d *Service) oneListed(ctx context.Context, a *caller, id int64) (list []scheduler.Job, text string, err error) {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
-		return refused(err)
+		return nil, "", err
 	}
 	runs, err := d.Ledger.Runs(ctx, id, 0, 10)
-	if err != nil {
-		return refused(err)
-	}
-	text := d.detail(ctx, a, job) + "\n\n" + runsOf(job, runs, 0)
-	return tools.Result{End: tools.EndOK, Output: plain(text), Taint: taintOf(a.person.Name, *job)}
+	return []scheduler.Job{*job}, d.detail(ctx, a, job) + "\n\n" + runsOf(job, runs, 0), err
 }
 
-// ChangeJob implements tools.Schedule.
+// ChangeJob changes a job for a tool.
 func (d *Service) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdit) tools.Result {
 	a, err := d.calling(ctx, call)
 	if err != nil {
@@ -130,7 +128,7 @@ func (d *Service) ChangeJob(ctx context.Context, call tools.Call, edit tools.Job
 	return d.changed(ctx, call, change, err)
 }
 
-// DescribeChange implements tools.Schedule: "remove reminder 36: call Ann". What is refused now is not asked.
+// DescribeChange says what a tool would change: "remove reminder 36: call Ann". What is refused now is not asked.
 func (d *Service) DescribeChange(ctx context.Context, call tools.Call, edit tools.JobEdit) tools.Deed {
 	a, err := d.calling(ctx, call)
 	if err == nil {
@@ -149,26 +147,21 @@ func (d *Service) DescribeChange(ctx context.Context, call tools.Call, edit tool
 		verb = "change"
 	}
 	is := fmt.Sprintf("%s %s %d: %s", verb, job.Payload.Kind(), job.ID, words.OneLine(cmp.Or(job.Text, job.Name, "what has changed"), 300))
-	taint := taintOf(a.person.Name, *job)
-	if verb != "change" {
-		return tools.Deed{Words: is, Taint: taint, Asked: askedFor(a.person.Name, job, &edit)}
-	}
-	to := strings.Join(slices.DeleteFunc([]string{words.OneLine(edit.When, mostWhen), words.OneLine(edit.Zone, 60)}, func(part string) bool { return part == "" }), ", ")
-	if to != "" {
+	if to := joined(", ", words.OneLine(edit.When, mostWhen), words.OneLine(edit.Zone, 60)); to != "" && verb == "change" {
 		is += ", to " + to
 	}
-	if edit.Text != "" {
+	if edit.Text != "" && verb == "change" {
 		is += "\n" + edit.Text
 	}
-	return tools.Deed{Words: is, Taint: taint, Asked: askedFor(a.person.Name, job, &edit)}
+	return tools.Deed{Words: is, Taint: taintOf(a.person.Name, *job), Asked: askedFor(a.person.Name, job, &edit)}
 }
 
 // edited makes the change that an edit asks for.
 func (d *Service) edited(ctx context.Context, a *caller, edit tools.JobEdit) (*ledger.JobChange, error) {
-	if edit.Action == string(ledger.EditJob) {
+	switch edit.Action {
+	case string(ledger.EditJob):
 		return d.edit(ctx, a, edit.Job, request{when: edit.When, text: edit.Text, zone: edit.Zone, options: edit.Options})
-	}
-	if edit.Action == "set" {
+	case "set":
 		return d.edit(ctx, a, edit.Job, request{options: []string{edit.Text}})
 	}
 	return d.change(ctx, a, edit.Job, ledger.JobChangeKind(edit.Action), "")
@@ -180,17 +173,20 @@ func (d *Service) changed(ctx context.Context, call tools.Call, change *ledger.J
 		return refused(err)
 	}
 	by := ledger.Actor{Person: call.Session.Person, Rule: ledger.RulePeople, Turn: call.Session.Turn}
-	if err := d.Change(ctx, change, by); errors.Is(err, ledger.ErrNotFound) {
+	err = d.Change(ctx, change, by)
+	said, isState := errors.AsType[*ledger.StateError](err)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
 		return refused(faulty("not_found", "you have no such job"))
-	} else if said, ok := errors.AsType[*ledger.StateError](err); ok {
+	case isState:
 		return refused(faulty("refused", "%s", said.Sentence))
-	} else if err != nil {
+	case err != nil:
 		return tools.Result{
 			End: tools.EndError, Code: "unavailable", Output: "the database does not answer, and nobody knows whether it was done: " + err.Error(),
 			Hint: "look at the list before doing it again",
 		}
 	}
-	res := tools.Result{End: tools.EndOK, Output: plain(d.wording().became(change, "")) + itsNumber(change), Taint: taintOf(call.Session.Person, *change.Done)}
+	res := tools.Result{End: tools.EndOK, Output: d.Said(change), Taint: taintOf(call.Session.Person, *change.Done)}
 	if itsNumber(change) != "" {
 		res.Code = fmt.Sprintf(madeCode, change.Done.ID)
 	}

@@ -68,24 +68,21 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		opened = j.line.Open(j.data.Conversation)
 		defer opened.Close()
 	}
-	next, err := j.put(ctx, step, says, opened)
-	if errors.Is(err, ledger.ErrStopped) {
-		err = agent.ErrCancelled
-	}
-	if errors.Is(err, ledger.ErrFenced) {
+	next, err := j.write(ctx, step, says, opened)
+	switch {
+	case errors.Is(err, ledger.ErrFenced):
 		if j.unknown && len(says) > 0 {
 			j.line.Committed(j.data.Conversation)
 		}
 		return agent.ErrHandBack
-	}
-	if errors.Is(err, ledger.ErrNotAway) { // it is claimed again, by who knows that they are back
+	case errors.Is(err, ledger.ErrNotAway): // it is claimed again, by who knows that they are back
 		return agent.ErrHandBack
+	case errors.Is(err, ledger.ErrStopped):
+		err = agent.ErrCancelled
 	}
-	if err != nil {
-		j.unwritten = !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked)
+	if j.unwritten = err != nil && !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked); err != nil {
 		return err
 	}
-	j.unwritten = false
 	if step.End != nil {
 		j.ended, j.next = true, next
 		if wait := step.End.Wait; wait > 0 {
@@ -111,19 +108,16 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming, err error) {
 	unknown := false
 	j.runner.running.markEdited(j.ref.TurnID, false) // first: what comes from now on is merged, or said again
-	err = j.retry(ctx, "messages could not be merged", func() (err error) {
-		added, err = j.runner.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
+	err = j.retry(ctx, "messages could not be merged", func(ctx context.Context) (err error) {
+		added, err = j.runner.Ledger.Absorb(ctx, j.ref, from)
 		if err == nil && unknown {
 			added, err = j.missed(ctx)
 		}
 		unknown = unknown || err != nil
 		return err
 	})
-	if errors.Is(err, ledger.ErrFenced) {
-		return nil, agent.ErrHandBack
-	} else if err != nil {
-		j.unwritten = !ledger.IsFinal(err)
-		return nil, err
+	if err != nil {
+		return nil, aborted(err)
 	}
 	for _, m := range added {
 		j.merged = append(j.merged, m.ID)
@@ -132,11 +126,14 @@ func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming,
 }
 
 // Edited implements agent.Journal.
-func (j *journal) Edited() bool { return j.runner.running.wasEdited(j.ref.TurnID) }
+func (j *journal) Edited() (edited bool) {
+	j.runner.running.find(j.ref.TurnID, func(turn *runningTurn) { edited = turn.edited })
+	return edited
+}
 
 // missed are the messages that were merged into the turn and that the agent does not know.
 func (j *journal) missed(ctx context.Context) (list []agent.Incoming, err error) {
-	data, err := j.runner.Ledger.Load(context.WithoutCancel(ctx), j.ref)
+	data, err := j.runner.Ledger.Load(ctx, j.ref)
 	if err != nil {
 		return nil, err
 	}
@@ -160,33 +157,34 @@ func (j *journal) Stream(text string) {
 	j.preview.Stream(text)
 }
 
-// put commits a step, or asks what it asks for.
-func (j *journal) put(ctx context.Context, step agent.Step, says []ledger.Reply, opened *delivery.Opened) (*claimed, error) {
+// write commits a step, or asks what it asks for, again and again while the database cannot take it. Only the
+// first try begins what it says: the conversation is not to wait for the others.
+func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Reply, opened *delivery.Opened) (*claimed, error) {
 	if step.Ask != nil {
 		return j.ask(ctx, step)
 	}
-	return j.write(ctx, step, says, opened)
-}
-
-// write commits the step, again and again while the database cannot take it. Only the
-// first try begins what it says: the conversation is not to wait for the others.
-func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Reply, opened *delivery.Opened) (next *claimed, err error) {
 	if opened != nil {
 		says[0].Open = &opened.Opening
 	}
-	// A cancelled turn still has to be written down; only the engine's own end
-	// stops the tries.
-	ctx = context.WithoutCancel(ctx)
-	err = j.retry(ctx, "a step could not be committed", func() error {
-		stops, called := j.runner.running.stops(), time.Now()
+	return j.put(ctx, "a step could not be committed", func(ctx context.Context) (*ledger.Claimed, error) {
+		called := time.Now()
 		c, err := j.commit(ctx, step, says)
-		if c != nil {
-			next = &claimed{*c, stops}
-		}
 		if err != nil && opened != nil {
 			opened.Begun, says[0].Open = nil, nil
 			opened.MarkUncertain(called, err)
 			opened.Close()
+		}
+		return c, err
+	})
+}
+
+// put makes a commit, again and again while the database cannot take it.
+func (j *journal) put(ctx context.Context, failed string, commit func(context.Context) (*ledger.Claimed, error)) (next *claimed, err error) {
+	err = j.retry(ctx, failed, func(ctx context.Context) error {
+		stops := j.runner.running.stops()
+		c, err := commit(ctx)
+		if c != nil {
+			next = &claimed{*c, stops}
 		}
 		j.unknown = j.unknown || err != nil && !ledger.IsFinal(err)
 		return err
@@ -194,15 +192,29 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Repl
 	return next, err
 }
 
-// retry is Insist, which says why it tries again.
-func (j *journal) retry(ctx context.Context, failed string, do func() error) error {
-	return ledger.Insist(j.runner.work, func() error {
-		err := do()
+// retry is Insist, which says why it tries again. A cancelled turn still has to be written down: only the engine's
+// own end stops the tries.
+func (j *journal) retry(ctx context.Context, failed string, do func(context.Context) error) error {
+	ctx = context.WithoutCancel(ctx)
+	err := ledger.Insist(j.runner.work, func() error {
+		err := do(ctx)
 		if err != nil && !ledger.IsFinal(err) {
 			j.runner.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
 		}
 		return err
 	})
+	if err != nil {
+		j.unwritten = !ledger.IsFinal(err)
+	}
+	return err
+}
+
+// aborted is an error as the agent knows it: a turn that another engine runs is aborted.
+func aborted(err error) error {
+	if errors.Is(err, ledger.ErrFenced) {
+		return agent.ErrHandBack
+	}
+	return err
 }
 
 // commit writes a step as the ledger takes it: an offer merges what it is made for, and
@@ -214,9 +226,7 @@ func (j *journal) commit(ctx context.Context, step agent.Step, says []ledger.Rep
 	case j.merge == nil:
 		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
 	}
-	for i, does := range []ledger.Does{ledger.DoesRetry, ledger.DoesLeave} {
-		says[0].Actions[i].Does = does
-	}
+	says[0].Actions[0].Does, says[0].Actions[1].Does = ledger.DoesRetry, ledger.DoesLeave
 	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
 }
 

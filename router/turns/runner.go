@@ -125,7 +125,7 @@ func (r *Runner) Stops() int64 { return r.running.stops() }
 func (r *Runner) GiveWorker(person string) { r.workers.give(person) }
 
 // Runs says whether a turn runs on this engine.
-func (r *Runner) Runs(turn int64) bool { return r.running.has(turn) }
+func (r *Runner) Runs(turn int64) bool { return r.running.find(turn, func(*runningTurn) {}) }
 
 // MarkEdited notes that a message of a turn was changed; here: it runs here.
 func (r *Runner) MarkEdited(turn int64) (here bool) { return r.running.markEdited(turn, true) }

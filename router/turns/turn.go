@@ -84,7 +84,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	case err != nil:
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	r.running.isOn(run, data.Conversation.Channel)
+	r.running.find(ref.TurnID, func(turn *runningTurn) { turn.channel = data.Conversation.Channel })
 	line := r.Line(data.Conversation.Channel)
 	if line == nil {
 		return nil, fmt.Errorf("channel %q is not attached: %w", data.Conversation.Channel, agent.ErrHandBack)
@@ -125,7 +125,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		giveUp = true
 	}
 	if giveUp {
-		err = j.Commit(r.work, brokenEnd())
+		err = j.Commit(r.work, failed("crash", broken))
 	} else {
 		err = j.answer(ctx, turn)
 	}
@@ -152,25 +152,16 @@ func (r *Runner) load(c *claimed) (data *ledger.TurnData, err error) {
 	if c.Data = nil; data == nil || c.stops != r.running.stops() {
 		data, err = r.Ledger.Load(r.work, c.TurnRef)
 	}
-	if err != nil || !data.Unsettled {
-		return data, err
+	if err == nil && data.Unsettled {
+		if err = r.Ledger.SettleLost(r.work, c.TurnRef); err == nil {
+			data, err = r.Ledger.Load(r.work, c.TurnRef)
+		}
 	}
-	if err := r.Ledger.SettleLost(r.work, c.TurnRef); err != nil {
-		return nil, err
-	}
-	return r.Ledger.Load(r.work, c.TurnRef)
+	return data, err
 }
 
-// brokenEnd ends a turn that breaks the program each time it is tried.
-func brokenEnd() agent.Step {
-	return agent.Step{
-		Say: []agent.Say{{
-			Position: -1, Notice: true,
-			Text: "Something inside me broke while I worked on this, several times over, so I gave it up. The operator finds the reason in the log. Please ask in another way, or later.",
-		}},
-		End: &agent.End{State: "failed", Outcome: "crash"},
-	}
-}
+// broken is said of a turn that breaks the program each time it is tried.
+const broken = "Something inside me broke while I worked on this, several times over, so I gave it up. The operator finds the reason in the log. Please ask in another way, or later."
 
 // Workspace is the folder of a session in the data folder.
 func Workspace(dataDir string, session int64) string {
@@ -180,10 +171,10 @@ func Workspace(dataDir string, session int64) string {
 // workspace makes the session's folder.
 func (r *Runner) workspace(session int64) (string, error) {
 	dir, err := filepath.Abs(Workspace(r.DataDir, session))
-	if err != nil {
-		return "", fmt.Errorf("workspace: %w", err)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)
 	}
 	return dir, nil
