@@ -74,7 +74,7 @@ func Find(text string, now time.Time, zone string) (Wish, error) {
 		w.When = several.Choices[0].When
 	}
 	w.Exact = slices.ContainsFunc(r.spans, func(s found) bool { return s.said.exactly() })
-	w.Leading = r.prefix > 0 && r.spoken || r.first() == 0
+	w.Leading = r.prefix > 0 && r.spoken || slices.ContainsFunc(slices.Concat(r.spans, r.wrong), func(s found) bool { return s.from == 0 })
 	return w, err
 }
 
@@ -86,7 +86,7 @@ func (f *finder) when(r *reading) (When, error) {
 	if text := r.misspelt(); text != "" {
 		g := *f
 		g.text = text
-		if meant := g.find(); r.slip(meant) {
+		if meant := g.find(); meant.err == nil && (r.err != nil || meant.taken > r.taken) { // it takes for time what this one has left as text
 			return When{}, meant.meantSo()
 		}
 	}
@@ -106,9 +106,6 @@ func (r *reading) when() (When, error) {
 	}
 	return r.resolve(r.spans[0].said)
 }
-
-// slip: the other reading takes for time what this one has left as text.
-func (r *reading) slip(o *reading) bool { return o.err == nil && (r.err != nil || o.taken > r.taken) }
 
 // meantSo asks whether the time was meant as it is read here.
 func (r *reading) meantSo() error {
