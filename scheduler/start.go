@@ -129,7 +129,7 @@ func (s *Scheduler) startOne(ctx context.Context, run DueRun) {
 	if not.State == "" {
 		return
 	}
-	if err == nil && !not.Pause {
+	if not.Pause {
 		s.Teller.Warn(ctx, run.Job, not.Reason)
 	}
 	settled := Settled{Run: run.Run, State: not.State, Reason: not.Reason, Seen: not.Seen, Pause: not.Pause, Failed: not.State == RunFailed && !not.Pause}
