@@ -173,55 +173,41 @@ func (h *Heartbeats) checklist(job *scheduler.Job) (string, error) {
 
 // changes says what is different, a line each.
 func changes(news *ledger.News, was, now *seen) (list []string) {
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	if news.Messages > 0 {
-		add("%s", words.Count(news.Messages, "new message"))
-	}
-	if news.Notifications > 0 {
-		add("%s came due", words.Count(news.Notifications, "reminder"))
-	}
-	for i, f := range news.Failures {
-		if i == mostFailures {
-			add("%d more runs of jobs failed", len(news.Failures)-i)
-			break
+	add := func(is bool, format string, args ...any) {
+		if is {
+			list = append(list, fmt.Sprintf(format, args...))
 		}
+	}
+	add(news.Messages > 0, "%s", words.Count(news.Messages, "new message"))
+	add(news.Notifications > 0, "%s came due", words.Count(news.Notifications, "reminder"))
+	for _, f := range news.Failures[:min(len(news.Failures), mostFailures)] {
 		name, reason := "", strings.ReplaceAll(f.Reason, "_", " ")
 		if f.Name != "" {
 			name = " (" + f.Name + ")"
 		} else {
 			reason, _, _ = strings.Cut(reason, ":") // what is behind may be somebody's words
 		}
-		add("job %d%s failed at %s: %s", f.Job, name, f.At.Format("2006-01-02 15:04 UTC"), words.OneLine(reason, 200))
+		add(true, "job %d%s failed at %s: %s", f.Job, name, f.At.Format("2006-01-02 15:04 UTC"), words.OneLine(reason, 200))
 	}
-	if was.Checklist != now.Checklist {
-		add("the checklist was changed")
+	more := len(news.Failures) - mostFailures
+	add(more > 0, "%d more runs of jobs failed", more)
+	add(was.Checklist != now.Checklist, "the checklist was changed")
+	for _, ill := range now.NotWell {
+		add(!slices.Contains(was.NotWell, ill), "not well: %s", ill)
 	}
-	differ := func(what string, these, those []string) {
-		for _, ill := range these {
-			if !slices.Contains(those, ill) {
-				add("%s: %s", what, ill)
-			}
-		}
+	for _, ill := range was.NotWell {
+		add(!slices.Contains(now.NotWell, ill), "well again: %s", ill)
 	}
-	differ("not well", now.NotWell, was.NotWell)
-	differ("well again", was.NotWell, now.NotWell)
 	return list
 }
 
 func prompt(job *scheduler.Job, checklist string, changes []string, now *seen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "This is a heartbeat: nobody wrote to you, and nobody waits for an answer.\n\n%s\n", cmp.Or(job.Text, heartbeatText))
-	lines := func(title string, list []string) {
-		if len(list) > 0 {
-			fmt.Fprintf(&b, "\n%s:\n- %s\n", title, strings.Join(list, "\n- "))
-		}
-	}
-	lines("What has changed since the last heartbeat", changes)
-	lines("What is not well", now.NotWell)
-	if checklist != "" {
-		fmt.Fprintf(&b, "\nThe checklist:\n%s\n", checklist)
-	}
-	return b.String()
+	var t text
+	fmt.Fprintf(&t, "This is a heartbeat: nobody wrote to you, and nobody waits for an answer.\n\n%s\n", cmp.Or(job.Text, heartbeatText))
+	t.add(len(changes) > 0, "\nWhat has changed since the last heartbeat:\n- %s\n", strings.Join(changes, "\n- "))
+	t.add(len(now.NotWell) > 0, "\nWhat is not well:\n- %s\n", strings.Join(now.NotWell, "\n- "))
+	t.add(checklist != "", "\nThe checklist:\n%s\n", checklist)
+	return t.String()
 }
 
 // SystemJob is the job of [heartbeat].
