@@ -127,6 +127,15 @@ func (r *Router) Current(ctx context.Context, session string) (v *view.Turn, err
 	return v, err
 }
 
+// CurrentPerson implements outbox.Notices.
+func (r *Router) CurrentPerson(ctx context.Context, session string) (string, error) {
+	v, err := r.Current(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	return v.Person, nil
+}
+
 // turn reads one turn with its plans.
 func turn(t *database.Tx, query string, arg any) (*view.Turn, error) {
 	var rows []turnRow
