@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
@@ -53,13 +52,13 @@ func (d *Service) added(c *commands.Call, payload scheduler.Payload, when, retry
 }
 
 // done makes a change, and answers with what the job is then.
-func (d *Service) done(c *commands.Call, change *ledger.JobChange) commands.Answer {
+func (d *Service) done(c *commands.Call, change *Change) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		job := change.Done
 		answer := commands.Answer{Text: d.wording().became(change, cmp.Or(c.Session.TimeZone, c.Person.TimeZone)), Taint: taintOf(c.Person.Name, *job)}
 		switch change.Kind {
-		case ledger.RemoveJob, ledger.RunJob:
-		case ledger.AddJob, ledger.EditJob, ledger.SnoozeJob:
+		case RemoveJob, RunJob:
+		case AddJob, EditJob, SnoozeJob:
 			answer.Buttons = madeButtons(job, c.Session.Language)
 		default:
 			answer.Buttons = []commands.Button{listButton(job)}
@@ -69,9 +68,9 @@ func (d *Service) done(c *commands.Call, change *ledger.JobChange) commands.Answ
 }
 
 // verbs are what is written behind the number of a job.
-var verbs = map[string]ledger.JobChangeKind{
-	"pause": ledger.PauseJob, "resume": ledger.ResumeJob, "run": ledger.RunJob, "skip": ledger.SkipJob,
-	"delete": ledger.RemoveJob, "remove": ledger.RemoveJob, "snooze": ledger.SnoozeJob,
+var verbs = map[string]ChangeKind{
+	"pause": PauseJob, "resume": ResumeJob, "run": RunJob, "skip": SkipJob,
+	"delete": RemoveJob, "remove": RemoveJob, "snooze": SnoozeJob,
 }
 
 func (d *Service) jobs(ctx context.Context, c *commands.Call) (commands.Answer, error) {
@@ -98,7 +97,7 @@ func (d *Service) oneJob(ctx context.Context, c *commands.Call, id int64, rest s
 	verb, more, _ := strings.Cut(rest, " ")
 	verb, more = strings.ToLower(verb), strings.TrimSpace(more)
 	var err error
-	var change *ledger.JobChange
+	var change *Change
 	switch kind := verbs[verb]; {
 	case verb == "", verb == "history", verb == "when" && more == "":
 		return d.show(ctx, a, id, verb, more)

@@ -9,7 +9,6 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
 )
 
 // list is a page of jobs: "[all] [after NUMBER]".
@@ -94,7 +93,7 @@ func (d *Service) notifications(ctx context.Context, c *commands.Call) (commands
 	shown := list[:min(len(list), commands.Rows)]
 	var b strings.Builder
 	var taint tools.Taint
-	read := &ledger.NotificationsRead{Person: c.Person.Name}
+	read := &NotificationsRead{Person: c.Person.Name}
 	for i := range shown {
 		mark := ""
 		taint = taint.Join(shown[i].Taint)

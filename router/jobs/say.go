@@ -11,7 +11,6 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
@@ -229,26 +228,26 @@ func taintOf(person string, list ...scheduler.Job) (t tools.Taint) {
 }
 
 // became says what a change did, to somebody of whom made says more.
-func (w *wording) became(c *ledger.JobChange, own string) string {
+func (w *wording) became(c *Change, own string) string {
 	job := c.Done
 	kind := job.Payload.Kind()
 	switch c.Kind {
-	case ledger.PauseJob, ledger.RemoveJob:
+	case PauseJob, RemoveJob:
 		return fmt.Sprintf("I %sd %s %d%s", c.Kind, kind, job.ID, does(job, 100))
-	case ledger.RunJob:
+	case RunJob:
 		if !w.begins(job.Payload) {
 			return fmt.Sprintf("Job %d is due now. It runs when you start \"switchboard serve\".", job.ID)
 		}
 		return fmt.Sprintf("I'm running %s %d now.", kind, job.ID)
-	case ledger.SkipJob:
+	case SkipJob:
 		next := "No other is left."
 		if on := w.upcoming(job, 1); on != "" {
 			next = "The one after that is on " + on + "."
 		}
 		return fmt.Sprintf("I'll skip the next run of %s %d. %s", kind, job.ID, next)
-	case ledger.SnoozeJob:
+	case SnoozeJob:
 		return fmt.Sprintf("I'll remind you again on %s (%s)%s", local(c.Until, job), render.Escape(job.Spec.Zone), does(job, 100))
-	case ledger.ResumeJob:
+	case ResumeJob:
 		return "Resumed. " + w.made(job, own)
 	default:
 		return w.made(job, own)

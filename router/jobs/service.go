@@ -10,7 +10,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
@@ -29,15 +29,15 @@ const (
 type Service struct {
 	Ledger Ledger
 	// Person is somebody who is known, by name; nil: nobody is.
-	Person func(name string) *ledger.Person
+	Person func(name string) *core.Person
 	// Chat is a conversation that has a session. ErrNotFound.
 	Chat func(ctx context.Context, session string) (channels.Conversation, error)
 	// FindRecipient is to whom person may have us write by a name; a refusal says why to nobody.
-	FindRecipient func(ctx context.Context, person *ledger.Person, to string) (conv channels.Conversation, name string, refusal *tools.Result)
+	FindRecipient func(ctx context.Context, person *core.Person, to string) (conv channels.Conversation, name string, refusal *tools.Result)
 	// Change makes a change for a tool.
-	Change func(context.Context, ledger.Change, ledger.Actor) error
+	Change func(context.Context, core.Change, core.Actor) error
 	// Zone is the time zone in which a person reads times in a conversation.
-	Zone func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error)
+	Zone func(ctx context.Context, conv channels.Conversation, person *core.Person) (string, error)
 	// Hide takes out of a text the secrets that are known, and what has the shape of a credential.
 	Hide func(text string) string
 	// Settings are those that count now.
@@ -70,7 +70,7 @@ func (d *Service) hide(r request) request {
 }
 
 // add makes the change that adds a job.
-func (d *Service) add(a *caller, r request) (*ledger.JobChange, error) {
+func (d *Service) add(a *caller, r request) (*Change, error) {
 	if off := d.WhenOff(); off != "" {
 		return nil, faulty("unavailable", "%s", off)
 	}
@@ -98,11 +98,11 @@ func (d *Service) add(a *caller, r request) (*ledger.JobChange, error) {
 	if err := d.set(a, job, r.options); err != nil {
 		return nil, err
 	}
-	return &ledger.JobChange{Kind: ledger.AddJob, Job: job, Target: r.to}, d.mayRun(job)
+	return &Change{Kind: AddJob, Job: job, Target: r.to}, d.mayRun(job)
 }
 
 // edit makes the change that gives a job another time, text or option.
-func (d *Service) edit(ctx context.Context, a *caller, id int64, r request) (*ledger.JobChange, error) {
+func (d *Service) edit(ctx context.Context, a *caller, id int64, r request) (*Change, error) {
 	r = d.hide(r)
 	job, err := d.job(ctx, a, id)
 	switch {
@@ -139,15 +139,15 @@ func (d *Service) edit(ctx context.Context, a *caller, id int64, r request) (*le
 	}
 	job.Text = cmp.Or(r.text, job.Text)
 	job.Taint = string(tools.Taint(job.Taint).Join(a.taint))
-	return &ledger.JobChange{Kind: ledger.EditJob, ID: id, Of: a.whose(), Job: job, NewTime: r.when != ""}, d.mayRun(job)
+	return &Change{Kind: EditJob, ID: id, Of: a.whose(), Job: job, NewTime: r.when != ""}, d.mayRun(job)
 }
 
 // job is a job of whoever asks.
 func (d *Service) job(ctx context.Context, a *caller, id int64) (*scheduler.Job, error) {
 	job, err := d.Ledger.Job(ctx, id, a.whose())
-	if errors.Is(err, ledger.ErrNotFound) && a.machine {
+	if errors.Is(err, core.ErrNotFound) && a.machine {
 		return nil, Unknown(id)
-	} else if errors.Is(err, ledger.ErrNotFound) || err == nil && !a.here(job) {
+	} else if errors.Is(err, core.ErrNotFound) || err == nil && !a.here(job) {
 		what := "job"
 		if a.tool { // nobody typed the word
 			what = "reminder or job"
@@ -180,24 +180,24 @@ func (d *Service) WhenOff() string {
 }
 
 // change makes a change of a job that there is.
-func (d *Service) change(ctx context.Context, a *caller, id int64, kind ledger.JobChangeKind, more string) (*ledger.JobChange, error) {
+func (d *Service) change(ctx context.Context, a *caller, id int64, kind ChangeKind, more string) (*Change, error) {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return nil, err
 	}
-	c := &ledger.JobChange{Kind: kind, ID: id, Of: a.whose()}
+	c := &Change{Kind: kind, ID: id, Of: a.whose()}
 	switch {
-	case job.State == scheduler.JobRemoved && kind != ledger.SnoozeJob:
+	case job.State == scheduler.JobRemoved && kind != SnoozeJob:
 		return nil, deleted(id)
-	case kind == ledger.RemoveJob && job.Owner == "":
+	case kind == RemoveJob && job.Owner == "":
 		return nil, faulty("refused", "Job %d is the program's own and stays; it can be paused.", id)
-	case kind == ledger.RunJob && !d.Settings().Enabled && job.Payload != scheduler.PayloadMaintenance:
+	case kind == RunJob && !d.Settings().Enabled && job.Payload != scheduler.PayloadMaintenance:
 		return nil, faulty("unavailable", "%s", d.WhenOff())
-	case kind == ledger.RunJob:
+	case kind == RunJob:
 		if err = a.mayChange(job); err == nil && a.tool {
 			err = d.ranJustNow(ctx, id)
 		}
-	case kind == ledger.SnoozeJob:
+	case kind == SnoozeJob:
 		c.Until, err = d.snoozedUntil(a, job, more)
 	}
 	return c, err
@@ -220,10 +220,10 @@ func (d *Service) where(ctx context.Context, a *caller, job *scheduler.Job) stri
 		return ""
 	}
 	chat := channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)}
-	if known, err := d.Chat(ctx, ledger.SessionKey(chat)); err == nil {
+	if known, err := d.Chat(ctx, core.SessionKey(chat)); err == nil {
 		chat.Kind, chat.Title = known.Kind, known.Title
 	}
-	return ledger.ChatWords(chat, a.conv)
+	return core.ChatWords(chat, a.conv)
 }
 
 // page is some jobs by number from after on, at most limit, in words too; of one person, or of everybody. More: there are others.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // FindWork claims sessions whose turns nobody runs (queued while all workers were
@@ -76,7 +76,7 @@ func (r *Runner) claimAll(ctx context.Context) (more bool, err error) {
 
 // Begin runs a claimed session in a goroutine of its own, with a worker that was taken for a person. stops is what Stops
 // was before the claim.
-func (r *Runner) Begin(c ledger.Claimed, stops int64, person string) {
+func (r *Runner) Begin(c core.Claimed, stops int64, person string) {
 	r.turns.Go(func() {
 		now := &claimed{c, stops}
 		for {

@@ -9,7 +9,7 @@ import (
 	"switchboard/agent"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/router/outbox"
 )
 
@@ -18,8 +18,8 @@ import (
 type journal struct {
 	runner  *Runner
 	line    *outbox.Connection
-	ref     ledger.TurnRef
-	data    *ledger.TurnData
+	ref     core.TurnRef
+	data    *core.TurnData
 	preview *outbox.Preview
 	ended   bool
 	next    *claimed
@@ -41,7 +41,7 @@ func (j *journal) Resume(context.Context) (*agent.State, error) {
 
 // Commit implements agent.Journal.
 func (j *journal) Commit(ctx context.Context, step agent.Step) error {
-	says := make([]ledger.Reply, len(step.Say))
+	says := make([]outbox.Reply, len(step.Say))
 	step.Say, step.Calls = slices.Clone(step.Say), slices.Clone(step.Calls)
 	for i := range step.Calls {
 		step.Calls[i].Day = j.runner.Settings().Budget.Day(time.Now())
@@ -50,7 +50,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		step.Say[i] = j.line.Masked(step.Say[i])
 	}
 	for i := range step.Say {
-		var buttons []ledger.Button
+		var buttons []core.Button
 		if made := step.Say[i].Made; len(made) > 0 && j.runner.Made != nil {
 			buttons = j.runner.Made(ctx, made, j.data.Turn.Person.Name, j.data.Turn.Session.Language)
 		}
@@ -70,17 +70,17 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	}
 	next, err := j.write(ctx, step, says, opened)
 	switch {
-	case errors.Is(err, ledger.ErrFenced):
+	case errors.Is(err, core.ErrFenced):
 		if j.unknown && len(says) > 0 {
 			j.line.Committed(j.data.Conversation)
 		}
 		return agent.ErrHandBack
-	case errors.Is(err, ledger.ErrNotAway): // it is claimed again, by who knows that they are back
+	case errors.Is(err, core.ErrNotAway): // it is claimed again, by who knows that they are back
 		return agent.ErrHandBack
-	case errors.Is(err, ledger.ErrStopped):
+	case errors.Is(err, core.ErrStopped):
 		err = agent.ErrCancelled
 	}
-	if j.unwritten = err != nil && !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked); err != nil {
+	if j.unwritten = err != nil && !errors.Is(err, core.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked); err != nil {
 		return err
 	}
 	if step.End != nil {
@@ -159,14 +159,14 @@ func (j *journal) Stream(text string) {
 
 // write commits a step, or asks what it asks for, again and again while the database cannot take it. Only the
 // first try begins what it says: the conversation is not to wait for the others.
-func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Reply, opened *outbox.Opened) (*claimed, error) {
+func (j *journal) write(ctx context.Context, step agent.Step, says []outbox.Reply, opened *outbox.Opened) (*claimed, error) {
 	if step.Ask != nil {
 		return j.ask(ctx, step)
 	}
 	if opened != nil {
 		says[0].Open = &opened.Opening
 	}
-	return j.put(ctx, "a step could not be committed", func(ctx context.Context) (*ledger.Claimed, error) {
+	return j.put(ctx, "a step could not be committed", func(ctx context.Context) (*core.Claimed, error) {
 		called := time.Now()
 		c, err := j.commit(ctx, step, says)
 		if err != nil && opened != nil {
@@ -179,14 +179,14 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Repl
 }
 
 // put makes a commit, again and again while the database cannot take it.
-func (j *journal) put(ctx context.Context, failed string, commit func(context.Context) (*ledger.Claimed, error)) (next *claimed, err error) {
+func (j *journal) put(ctx context.Context, failed string, commit func(context.Context) (*core.Claimed, error)) (next *claimed, err error) {
 	err = j.retry(ctx, failed, func(ctx context.Context) error {
 		stops := j.runner.running.stops()
 		c, err := commit(ctx)
 		if c != nil {
 			next = &claimed{*c, stops}
 		}
-		j.unknown = j.unknown || err != nil && !ledger.IsFinal(err)
+		j.unknown = j.unknown || err != nil && !core.IsFinal(err)
 		return err
 	})
 	return next, err
@@ -196,22 +196,22 @@ func (j *journal) put(ctx context.Context, failed string, commit func(context.Co
 // own end stops the tries.
 func (j *journal) retry(ctx context.Context, failed string, do func(context.Context) error) error {
 	ctx = context.WithoutCancel(ctx)
-	err := ledger.Insist(j.runner.work, func() error {
+	err := core.Retry(j.runner.work, func() error {
 		err := do(ctx)
-		if err != nil && !ledger.IsFinal(err) {
+		if err != nil && !core.IsFinal(err) {
 			j.runner.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
 		}
 		return err
 	})
 	if err != nil {
-		j.unwritten = !ledger.IsFinal(err)
+		j.unwritten = !core.IsFinal(err)
 	}
 	return err
 }
 
 // aborted is an error as the agent knows it: a turn that another engine runs is aborted.
 func aborted(err error) error {
-	if errors.Is(err, ledger.ErrFenced) {
+	if errors.Is(err, core.ErrFenced) {
 		return agent.ErrHandBack
 	}
 	return err
@@ -219,14 +219,14 @@ func aborted(err error) error {
 
 // commit writes a step as the ledger takes it: an offer merges what it is made for, and
 // its choices do more than say something.
-func (j *journal) commit(ctx context.Context, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+func (j *journal) commit(ctx context.Context, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	switch {
-	case step.End != nil && step.End.State == string(ledger.TurnQueued):
+	case step.End != nil && step.End.State == string(TurnQueued):
 		return j.runner.Ledger.PutOff(ctx, j.ref, step, says)
 	case j.merge == nil:
 		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
 	}
-	says[0].Actions[0].Does, says[0].Actions[1].Does = ledger.DoesRetry, ledger.DoesLeave
+	says[0].Actions[0].Does, says[0].Actions[1].Does = outbox.DoesRetry, outbox.DoesLeave
 	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // freeWorker frees a worker, and has those claim who wait for one.
@@ -37,17 +37,17 @@ func (r *Runner) exchangeWorker(person string, next *claimed) bool {
 }
 
 // requeue releases a session whose next turn waits, and lets who has a worker for it find it.
-func (r *Runner) requeue(ref ledger.TurnRef) {
+func (r *Runner) requeue(ref core.TurnRef) {
 	r.release(ref)
 	if r.stopping.Load() {
-		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
+		r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
 		return
 	}
 	r.Queued()
 }
 
 // release releases a session's lease, so that anybody may go on with it.
-func (r *Runner) release(ref ledger.TurnRef) {
+func (r *Runner) release(ref core.TurnRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.Ledger.GiveBack(ctx, ref); err != nil {
@@ -59,16 +59,16 @@ func (r *Runner) release(ref ledger.TurnRef) {
 // abort releases a session whose turn is not brought to its end here. If that was
 // ended by a commit whose answer was lost, the next one is leased instead, and nobody
 // knows.
-func (r *Runner) abort(ref ledger.TurnRef) {
+func (r *Runner) abort(ref core.TurnRef) {
 	r.release(ref)
 	r.Compare()
-	r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
+	r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
 	r.Poll()
 }
 
 // announce tells the other engines, once, of turns that wait and have no worker here.
 func (r *Runner) announce() {
 	if r.unannounced.Swap(false) {
-		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
+		r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
 	}
 }

@@ -12,7 +12,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/money"
 	"switchboard/router/outbox"
 )
 
@@ -49,7 +50,7 @@ type Settings struct {
 	TimeZone      string        // of people who named none, an IANA name
 	// ApprovalDeadline is how long a question for permission waits.
 	ApprovalDeadline time.Duration
-	Budget           ledger.Budget
+	Budget           money.Budget
 }
 
 // Deps are what a Runner is made of; all are needed but what says otherwise.
@@ -70,7 +71,7 @@ type Deps struct {
 	// AsTyped is a text with its commands as they are typed in a conversation, where slash begins one.
 	AsTyped func(slash, text string) string
 	// Made are the buttons under an answer that says what a person's turn made; nil: there are none.
-	Made func(ctx context.Context, made []string, person, language string) []ledger.Button
+	Made func(ctx context.Context, made []string, person, language string) []core.Button
 	Log  *slog.Logger
 }
 
@@ -160,7 +161,7 @@ func (r *Runner) Leave(ctx context.Context, channel string, grace time.Duration)
 // Stop breaks an open turn off, wherever it runs.
 func (r *Runner) Stop(turnID int64, cause error) {
 	if !r.running.stop(turnID, cause) {
-		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: turnID})
+		r.Lines.Wake(core.Wake{Kind: core.WakeStop, Turn: turnID})
 	}
 	r.Poll() // one that nobody runs now still has to be ended, or run
 }
