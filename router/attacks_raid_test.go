@@ -133,7 +133,7 @@ func (s *raid) give(ctx context.Context, call tools.Call, name string, args ...s
 // desk has the jobs, as in the program.
 func (s *raid) desk() *jobs.Service {
 	of := s.db.Router()
-	return &jobs.Service{Deps: jobs.Deps{
+	return &jobs.Service{
 		Ledger: of, Now: time.Now, Person: func(name string) *core.Person { return s.roster.Named(name) },
 		Chat: func(ctx context.Context, session string) (channels.Conversation, error) {
 			channel, id, _ := strings.Cut(session, ":")
@@ -148,7 +148,7 @@ func (s *raid) desk() *jobs.Service {
 		Settings: func() jobs.Settings {
 			return jobs.Settings{Enabled: true}
 		},
-	}}
+	}
 }
 
 // marker is what the order can be known by.

@@ -64,7 +64,7 @@ func (s *Settings) ofTurns() turns.Settings {
 	c := &s.Config
 	return turns.Settings{
 		Workers: c.Workers, CollectWindow: c.CollectWindow, StaleAfter: c.StaleAfter, IdleTimeout: c.IdleTimeout, DefaultMode: c.DefaultMode,
-		TimeZone: s.TimeZone, ApprovalDeadline: s.ApprovalDeadline, Budget: s.Budget,
+		TimeZone: s.zone("", ""), ApprovalDeadline: s.ApprovalDeadline, Budget: s.Budget,
 	}
 }
 

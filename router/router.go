@@ -217,7 +217,7 @@ func (r *Router) Run(ctx context.Context) {
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.onWake) })
 	}
-	r.turns.Look()
+	r.turns.Poll()
 
 	<-ctx.Done()
 	r.Log.Info("stopping", "grace", r.Grace.String())
@@ -258,7 +258,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64, by core.Actor) error 
 func (r *Router) look(ctx context.Context) {
 	r.moves.load(ctx, r.Ledger, r.Log)
 	r.People.Load(ctx)
-	r.turns.Look()
+	r.turns.Poll()
 }
 
 // onWake does what another engine's commit made possible here. It never blocks.

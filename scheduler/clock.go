@@ -41,10 +41,10 @@ func (c *theirClock) now() time.Time {
 	return c.at.Add(time.Since(c.read))
 }
 
-// armAnew has jobs that ran while the clock was ahead go on from now. A slot that they ran then has its row, and does not
+// rearm has jobs that ran while the clock was ahead go on from now. A slot that they ran then has its row, and does not
 // run again; it would count, so a job that runs a number of times waits until the time the clock had reached. Runs
 // that wait since then to start do so now, or after the pause before their try: others wait for them to end.
-func (s *Scheduler) armAnew(ctx context.Context, now time.Time) error {
+func (s *Scheduler) rearm(ctx context.Context, now time.Time) error {
 	for after, n := int64(0), batch; n == batch; {
 		jobs, err := s.Store.JobsAhead(ctx, now, after, batch)
 		if err != nil {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,8 +12,8 @@ import (
 )
 
 // fields are those of a cron expression on a calendar without zones, that of UTC. Nothing is asked of the library
-// but what it makes of plain fields, and what is next there. It knows no days that are counted in their month: where
-// one is named, its days are all, and those meant are in byDay.
+// but what is next there. It knows no days that are counted in their month: where one is named, its days are all, and
+// those meant are in byDay.
 type fields struct {
 	*cron.SpecSchedule
 	byDay *byDay
@@ -28,6 +29,7 @@ type byDay struct {
 	nth      [7][6]bool
 }
 
+// anyDay in a set says that each may be, as the library writes it.
 const anyDay = 1 << 63
 
 func (d *byDay) has(t time.Time) bool {
@@ -97,15 +99,14 @@ func (f *cronField) number(text string) (int, bool) {
 	return n, err == nil && n >= f.least && n <= f.most && isDigit(text)
 }
 
-// list reads a field that is a list; every is what each part stands for, and counted takes those that are no set of
-// numbers.
-func (f *cronField) list(text string, counted func(part string) bool) (set []int, all bool, err error) {
+// list reads a field that is a list, with anyDay where each may be; counted takes those parts that are no set of numbers.
+func (f *cronField) list(text string, counted func(part string) bool) (set uint64, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		span, step, stepped := strings.Cut(part, "/")
 		from, to, ranged := strings.Cut(span, "-")
 		every, err := strconv.Atoi(step)
 		if stepped && (err != nil || every < 1 || !isDigit(step)) {
-			return nil, false, f.wrong(part)
+			return 0, f.wrong(part)
 		}
 		first, ok := f.number(from)
 		last := first
@@ -114,27 +115,27 @@ func (f *cronField) list(text string, counted func(part string) bool) (set []int
 			continue
 		case span == "*" || span == "?":
 			first, last, ok = f.least, f.most, true
-			if f.most == 7 {
-				last = 6
+			if !stepped {
+				set |= anyDay
 			}
-			all = all || !stepped
 		case ranged && ok:
 			if last, ok = f.number(to); ok && last < first {
-				return nil, false, fmt.Errorf("in “%s” the first is above the last", part)
+				return 0, fmt.Errorf("in “%s” the first is above the last", part)
 			}
 		case stepped:
 			last = f.most
 		}
 		if !ok {
-			return nil, false, f.wrong(part)
+			return 0, f.wrong(part)
 		}
 		for n := first; n <= last; n += max(every, 1) {
-			if set = append(set, n); f.most == 7 && n == 7 { // sunday
-				set[len(set)-1] = 0
-			}
+			set |= 1 << n
 		}
 	}
-	return set, all, nil
+	if f.most == 7 && set&(1<<7) != 0 { // sunday
+		set = set&^(1<<7) | 1
+	}
+	return set, nil
 }
 
 func (f *cronField) wrong(part string) error {
@@ -175,7 +176,10 @@ func (d *byDay) weekday(part string) bool {
 	return ok
 }
 
-var parser = cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+var descriptors = map[string]string{
+	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *",
+	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+}
 
 // readCron reads a cron expression; elapsed: its slots follow elapsed time.
 func readCron(text string) (f fields, elapsed bool, err error) {
@@ -183,8 +187,8 @@ func readCron(text string) (f fields, elapsed bool, err error) {
 		return fields{}, false, fmt.Errorf("the cron expression %q is not right: %v", text, why)
 	}
 	text = strings.TrimSpace(text)
-	parts := strings.Fields(text)
-	plain := text
+	plain := descriptors[strings.ToLower(text)]
+	parts := strings.Fields(cmp.Or(plain, text))
 	switch {
 	case len(text) > 200:
 		return bad("it is too long")
@@ -194,64 +198,25 @@ func readCron(text string) (f fields, elapsed bool, err error) {
 		return bad("the time zone is not part of it")
 	case strings.HasPrefix(text, "@every"):
 		return bad("write an interval as “every 15 minutes”")
-	case strings.HasPrefix(text, "@"):
-		if !slices.Contains(strings.Fields("@hourly @daily @midnight @weekly @monthly @yearly @annually"), strings.ToLower(text)) {
-			return bad("write @hourly, @daily, @weekly, @monthly or @yearly, or five fields such as 0 8 * * 1-5")
-		}
-		plain = strings.ToLower(text)
+	case plain == "" && strings.HasPrefix(text, "@"):
+		return bad("write @hourly, @daily, @weekly, @monthly or @yearly, or five fields such as 0 8 * * 1-5")
 	case len(parts) == 5:
 		parts = append([]string{"0"}, parts...)
-		fallthrough
-	case len(parts) == 6:
-		if plain, f.byDay, err = plainCron(parts); err != nil {
-			return bad(err)
-		}
-	default:
+	case len(parts) != 6:
 		return bad("it has five fields (minute, hour, day, month, day of the week), such as 0 8 * * 1-5")
 	}
-	schedule, err := parser.Parse(plain)
-	if err != nil {
-		return bad(err)
+	f.SpecSchedule = &cron.SpecSchedule{Location: time.UTC}
+	days := &byDay{}
+	counted := map[int]func(string) bool{3: days.date, 5: days.weekday}
+	for i, set := range []*uint64{&f.Second, &f.Minute, &f.Hour, &f.Dom, &f.Month, &f.Dow} {
+		if *set, err = cronFields[i].list(parts[i], counted[i]); err != nil {
+			return bad(err)
+		}
 	}
-	f.SpecSchedule = schedule.(*cron.SpecSchedule) // @every, the only other, is refused above
-	f.Location = time.UTC
-	if len(parts) < 5 {
-		return f, plain == "@hourly", nil
+	if days.last || days.work != ([2]bool{}) || days.nth != ([7][6]bool{}) {
+		days.dates, days.weekdays = f.Dom, f.Dow
+		f.byDay, f.Dom, f.Dow = days, anyDay|0xfffffffe, anyDay|0b1111111
 	}
 	hour := parts[2]
 	return f, hour == "*" || hour == "?" || strings.HasPrefix(hour, "*/") && !strings.Contains(hour, ","), nil
-}
-
-// plainCron writes six fields so that the library knows them, without L, # and 7; days are those that it cannot say.
-func plainCron(parts []string) (plain string, days *byDay, err error) {
-	days = &byDay{}
-	counted := map[int]func(string) bool{3: days.date, 5: days.weekday}
-	out := slices.Clone(parts)
-	for i := range cronFields {
-		set, all, err := cronFields[i].list(parts[i], counted[i])
-		if err != nil {
-			return "", nil, err
-		}
-		var list []string
-		var bits uint64
-		for _, n := range set {
-			list = append(list, strconv.Itoa(n))
-			bits |= 1 << n
-		}
-		if out[i] = strings.Join(list, ","); all {
-			out[i] = "*"
-			bits |= anyDay
-		}
-		switch i {
-		case 3:
-			days.dates = bits
-		case 5:
-			days.weekdays = bits
-		}
-	}
-	if !days.last && days.work == ([2]bool{}) && days.nth == ([7][6]bool{}) {
-		return strings.Join(out, " "), nil, nil
-	}
-	out[3], out[5] = "*", "*"
-	return strings.Join(out, " "), days, nil
 }

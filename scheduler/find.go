@@ -95,17 +95,6 @@ func (f *finder) in(l *language) *reading {
 	return r
 }
 
-// first is the token with which the time begins; below 0: there is none.
-func (r *reading) first() int {
-	at := -1
-	for _, s := range slices.Concat(r.spans, r.wrong) {
-		if at < 0 || s.from < at {
-			at = s.from
-		}
-	}
-	return at
-}
-
 // time are the words of the time, as they were written.
 func (r *reading) time() string {
 	var list []string
@@ -152,7 +141,7 @@ func (r *reading) timer(source []token, i int) int {
 		}
 	}
 	for _, begin := range begins {
-		g := grammar{tokens: r.lang.read(source[begin:min(len(source), begin+8)]), start: true}
+		g := grammar{cursor: cursor{tokens: r.lang.read(source[begin:min(len(source), begin+8)])}, start: true}
 		if s := (&said{}); !g.delay(s) || s.wait == 0 {
 			continue
 		}
@@ -176,27 +165,24 @@ func (r *reading) scan() (spans, wrong []found, err error) {
 			i++
 			continue
 		}
-		g := grammar{tokens: r.tokens, at: i, start: i == 0, dayFirst: r.lang.dayFirst}
+		g := grammar{cursor: cursor{tokens: r.tokens, at: i, dayFirst: r.lang.dayFirst}, start: i == 0}
 		s := g.parse()
+		_, past := errors.AsType[*PastError](g.err)
 		switch {
-		case g.err != nil && (s != nil || g.strong || over(g.err)):
-			if err == nil {
-				err = g.err
-				wrong = append(wrong, found{from: i, to: min(max(g.at, i+1), len(r.tokens))})
-			}
-			i++
-		case s == nil:
-			if weak == nil {
-				weak = g.err
-			}
-			i++
-		default:
+		case s != nil && g.err == nil:
 			spans = append(spans, found{i, g.at, s})
-			if colon := i == 0 && g.ended(":"); colon { // what follows is text
+			if i == 0 && g.ended(":") { // what follows is text
 				return spans, wrong, err
 			}
 			i = g.at
+			continue
+		case err == nil && g.err != nil && (s != nil || g.strong || past):
+			err = g.err
+			wrong = append(wrong, found{from: i, to: min(max(g.at, i+1), len(r.tokens))})
+		case weak == nil && s == nil:
+			weak = g.err
 		}
+		i++
 	}
 	if len(spans) == 0 && err == nil {
 		err = weak
@@ -204,47 +190,36 @@ func (r *reading) scan() (spans, wrong []found, err error) {
 	return spans, wrong, err
 }
 
-func over(err error) bool {
-	_, ok := errors.AsType[*PastError](err)
-	return ok
-}
-
 // meant leaves out what is text: a day that a text is about, the day of a meeting, a name.
 func (r *reading) meant(spans []found) (list []found) {
 	asked := r.asks()
 	for i, s := range spans {
 		before, whole := r.before(s.from), s.from == 0 && s.to == len(r.tokens)
-		clock := s.said.exactly()
-		single := s.to-s.from == 1 && s.said.day != nil && isPlainWeekday(s.said.day)
+		clock, about := s.said.exactly(), slices.Contains(about, before) && s.from > 1
+		single := s.to-s.from == 1 && s.said.day.isWeekday()
 		var text bool
 		switch {
 		case whole:
-		case asked:
-			text = true
-		case i == 0 && s.said.bare && (len(spans) > 1 || !r.wished):
-			text = true // "10 m run tomorrow at 9"
-		case !clock && slices.Contains(about, before) && s.from > 1:
-			text = true
-		case s.said.again != nil && len(s.said.clocks) == 0 && slices.Contains(about, before) && s.from > 1:
-			text = true
-		case single && slices.Contains(articles, before):
+		case asked,
+			i == 0 && s.said.bare && (len(spans) > 1 || !r.wished), // "10 m run tomorrow at 9"
+			about && (!clock || s.said.again != nil && len(s.said.clocks) == 0),
+			single && slices.Contains(articles, before):
 			text = true
 		case single && s.from > 0 && s.to < len(r.tokens):
 			text = !strings.ContainsAny(r.tokens[s.to-1].raw, ",:;")
-		case s.to-s.from == 1 && s.said.again != nil && (len(spans) > 1 || !r.wished): // "the weekly report"
-			text = true
-		case !clock && len(spans) > 1 && r.complete(spans) && r.isAbout(s.from):
+		case s.to-s.from == 1 && s.said.again != nil && (len(spans) > 1 || !r.wished), // "the weekly report"
+			!clock && r.complete(spans) && r.isAbout(s.from):
 			text = true
 		case single && !r.wished:
 			text = s.from == 0 || capitalised(r.tokens[s.from-1].raw)
-		case !r.wished && s.said.day == nil && s.said.again == nil && !s.said.fixed() && s.said.every == 0 && !r.sure(s):
+		case !r.wished && !s.said.dated() && !s.said.fixed() && s.said.every == 0 && !r.sure(s):
 			text = true
 		}
 		if text {
 			r.others = append(r.others, s)
-			continue
+		} else {
+			list = append(list, s)
 		}
-		list = append(list, s)
 	}
 	return list
 }
@@ -254,20 +229,15 @@ func (r *reading) asks() bool {
 	return !r.wished && strings.HasSuffix(strings.TrimSpace(r.finder.text), "?")
 }
 
-// exactly: more than a day was said.
-func (s *said) exactly() bool {
-	return len(s.clocks) > 0 || s.part != nil || s.fixed() || s.again != nil || s.every != 0
-}
-
 // What stands before a day that belongs to the text.
 var (
 	about    = strings.Fields("about for of regarding concerning")
 	articles = strings.Fields("the my our your his her their a an")
 )
 
-// complete: one of spans is a day with its time.
+// complete: one of several spans is a day with its time.
 func (r *reading) complete(spans []found) bool {
-	return slices.ContainsFunc(spans, func(s found) bool { return s.said.whole() || s.said.part != nil })
+	return len(spans) > 1 && slices.ContainsFunc(spans, func(s found) bool { return s.said.whole() || s.said.part != nil })
 }
 
 // isAbout: what stands before token i says what the text is about: "about the meeting on tuesday".
@@ -277,13 +247,11 @@ func (r *reading) isAbout(i int) bool {
 
 // before is the word before a token, without the article.
 func (r *reading) before(i int) string {
-	if i > 1 && r.tokens[i-1].word == "the" {
-		if lead := r.tokens[i-2].word; slices.Contains(about, lead) {
-			return lead
-		}
-	}
-	if i == 0 {
+	switch {
+	case i == 0:
 		return ""
+	case i > 1 && r.tokens[i-1].word == "the" && slices.Contains(about, r.tokens[i-2].word):
+		i--
 	}
 	return r.tokens[i-1].word
 }
@@ -321,14 +289,14 @@ func (r *reading) joined(spans []found, err error) ([]found, error) {
 			return spans, err
 		}
 	}
-	if len(first.clocks) > 0 && first.day == nil && first.again == nil {
+	if len(first.clocks) > 0 && !first.dated() {
 		for _, o := range r.others { // "call Ann about Tuesday at 16:00"
 			if o.to == spans[0].from && o.said.day != nil {
 				return spans, &several{r, append([]found{o}, spans...)}
 			}
 		}
 	}
-	if d := first.day; len(first.clocks) > 0 && d != nil && spans[0].from > 1 && slices.Contains(about, r.before(spans[0].from)) && isPlainWeekday(d) && len(spans) == 1 {
+	if d := first.day; len(first.clocks) > 0 && d != nil && spans[0].from > 1 && slices.Contains(about, r.before(spans[0].from)) && d.isWeekday() && len(spans) == 1 {
 		return spans, &several{r, append(spans, r.clockIn(spans[0])...)}
 	}
 	spans[0].said = &first
@@ -338,7 +306,7 @@ func (r *reading) joined(spans []found, err error) ([]found, error) {
 // clockIn is the time of the clock at the end of a span.
 func (r *reading) clockIn(s found) []found {
 	for i := s.from + 1; i < s.to; i++ {
-		g := grammar{tokens: r.tokens, at: i}
+		g := grammar{cursor: cursor{tokens: r.tokens, at: i}}
 		if said := g.parse(); said != nil && g.err == nil && g.at == s.to && len(said.clocks) > 0 && said.day == nil {
 			return []found{{i, s.to, said}}
 		}
@@ -370,18 +338,16 @@ func (r *reading) compose(source []token) {
 	text := r.finder.text
 	taken := make([]bool, len(source)) // tokens of the wish and of the time
 	for i, t := range source {
-		taken[i] = t.to <= r.prefix
-		for _, s := range r.spans {
-			taken[i] = taken[i] || t.from >= r.tokens[s.from].from && t.to <= r.tokens[s.to-1].to
-		}
+		taken[i] = t.to <= r.prefix || slices.ContainsFunc(r.spans, func(s found) bool {
+			return t.from >= r.tokens[s.from].from && t.to <= r.tokens[s.to-1].to
+		})
 	}
 	colon := len(r.spans) == 1 && r.spans[0].from == 0 && strings.HasSuffix(r.tokens[r.spans[0].to-1].raw, ":")
 	for i := 0; !colon && i < len(source); { // a wish behind the time
-		if taken[i] {
-			i++
-			continue
+		end := i + 1
+		if !taken[i] {
+			end = r.wish(source, i)
 		}
-		end := r.wish(source, i)
 		if end == i {
 			break
 		}
@@ -389,25 +355,24 @@ func (r *reading) compose(source []token) {
 			taken[i] = true
 		}
 	}
-	for end := len(source); !colon && end > 0; {
-		begin := end
-		for n := 1; n <= 5 && n <= end && begin == end; n++ {
-			if p, _ := r.lang.match(source, end-n, true); !taken[end-1] && p != nil && len(p.words) == n && (p.role == "wish" || p.role == "polite") {
-				begin = end - n
+	for end := len(source); !colon && end > 0; { // and at the end
+		n := 0
+		if taken[end-1] || strings.Trim(source[end-1].raw, "?!.,") == "" {
+			n = 1
+		}
+		for k := 1; n == 0 && k <= min(5, end); k++ {
+			if p, _ := r.lang.match(source, end-k, true); p != nil && len(p.words) == k && (p.role == "wish" || p.role == "polite") {
+				n = k
 				r.spoken = r.spoken || p.role == "wish"
-				for i := begin; i < end; i++ {
-					taken[i] = true
-				}
 			}
 		}
-		if begin == end && (taken[end-1] || strings.Trim(source[end-1].raw, "?!.,") == "") {
-			taken[end-1] = true
-			begin--
-		}
-		if begin == end {
+		if n == 0 {
 			break
 		}
-		end = begin
+		for range n {
+			end--
+			taken[end] = true
+		}
 	}
 	var pieces []string
 	for i := 0; i < len(source); i++ {

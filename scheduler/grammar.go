@@ -1,63 +1,21 @@
 package scheduler
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
 
-// A grammar reads tokens from left to right. Its methods advance over what they take, and take nothing where
-// they answer no.
+// A grammar reads a time, part by part, into what is said.
 type grammar struct {
-	tokens []token
-	at     int
+	cursor
 	start  bool // at the start of the text, where a duration needs no "in"
 	bare   bool // a duration had none
-
-	dayFirst bool // 5/12 is the fifth of december
-	strong   bool // err is of a time that was said, whatever else there is
-	err      error
+	strong bool // err is of a time that was said, whatever else there is
 }
 
-// peek is the word n tokens ahead; empty: there is none.
-func (g *grammar) peek(n int) string {
-	if g.at+n < len(g.tokens) {
-		return g.tokens[g.at+n].word
-	}
-	return ""
-}
-
-// take advances over the first of words that is next, each one of which may be several.
-func (g *grammar) take(words ...string) bool {
-next:
-	for _, w := range words {
-		if !strings.Contains(w, " ") {
-			if w == g.peek(0) {
-				g.at++
-				return true
-			}
-			continue
-		}
-		list := strings.Fields(w)
-		if list[0] != g.peek(0) {
-			continue
-		}
-		for i, word := range list {
-			if g.peek(i) != word {
-				continue next
-			}
-		}
-		g.at += len(list)
-		return true
-	}
-	return false
-}
-
-func (g *grammar) fail(format string, args ...any) bool {
-	if g.err == nil {
-		g.err = fmt.Errorf(format, args...)
-	}
-	return false
+// lookahead is a grammar that reads n tokens ahead of this one, which stays where it is.
+func (g *grammar) lookahead(n int) *grammar {
+	return &grammar{cursor: cursor{tokens: g.tokens, at: g.at + n}}
 }
 
 // parse reads a time from here on, to its end; nil: there is none.
@@ -83,32 +41,29 @@ func (g *grammar) items() *said {
 		g.take("once", "exactly")
 	}
 	items := []func(*said) bool{g.schedule, g.again, g.delay, g.instant, g.monthItem, g.dayItem, g.clockItem, g.partItem, g.onDays, g.bounds, g.zoneItem}
-	begin := g.at
-	for took := true; took && g.err == nil && (g.at == begin || !g.ended(":")); { // behind a colon is text
-		took = false
-		for _, item := range items {
-			before := g.at
-			if item(s) {
-				took = true
-				break
-			}
-			g.at = before
-		}
+	for begin := g.at; g.err == nil && (g.at == begin || !g.ended(":")) && g.oneOf(s, items...); { // behind a colon is text
 		g.start = false
 	}
-	if s.wait == 0 && s.exact.IsZero() && s.every == 0 && s.cron == "" && s.again == nil && s.day == nil && len(s.clocks) == 0 {
+	g.start = false
+	if s.empty() && s.every == 0 && s.wait == 0 && s.cron == "" && s.again == nil {
 		return nil
 	}
 	return s
 }
 
+// oneOf reads the first of some items that is next.
+func (g *grammar) oneOf(s *said, items ...func(*said) bool) bool {
+	before := g.at
+	return slices.ContainsFunc(items, func(item func(*said) bool) bool { return item(s) || g.reset(before) })
+}
+
 // schedule reads a cron expression.
 func (g *grammar) schedule(s *said) bool {
-	if s.whole() || s.day != nil || s.again != nil || len(s.clocks) > 0 {
+	if s.whole() || s.dated() || len(s.clocks) > 0 {
 		return false
 	}
 	if g.take("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually") {
-		s.cron = g.tokens[g.at-1].word
+		s.cron = g.last().word
 		return true
 	}
 	if !g.take("cron") && !g.bareCron() {
@@ -124,25 +79,14 @@ func (g *grammar) schedule(s *said) bool {
 		fields = append(fields, field)
 		closed = strings.ContainsAny(raw[len(raw)-1:], "`\"'")
 	}
-	if s.cron = strings.Join(fields, " "); len(fields) == 0 {
-		return g.fail("after “cron” write an expression of five or six fields, such as “cron 0 8 * * 1-5”")
-	}
-	return true
+	s.cron = strings.Join(fields, " ")
+	return len(fields) > 0 || g.fail("after “cron” write an expression of five or six fields, such as “cron 0 8 * * 1-5”")
 }
 
 // bareCron: five fields are next, and are all of the text.
 func (g *grammar) bareCron() bool {
-	if g.at > 0 || len(g.tokens) != 5 {
-		return false
-	}
-	any := false
-	for _, t := range g.tokens {
-		any = any || strings.HasPrefix(t.raw, "*")
-		if !isCronField(t.raw) {
-			return false
-		}
-	}
-	return any
+	return g.at == 0 && len(g.tokens) == 5 && !slices.ContainsFunc(g.tokens, func(t token) bool { return !isCronField(t.raw) }) &&
+		slices.ContainsFunc(g.tokens, func(t token) bool { return strings.HasPrefix(t.raw, "*") })
 }
 
 // isCronField: a word may be a field of a cron expression, or a descriptor.

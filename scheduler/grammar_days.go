@@ -1,87 +1,122 @@
 package scheduler
 
 import (
-	"errors"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// weekday reads a day of the week; long: not an abbreviation, which may be another word.
-func weekday(word string) (d time.Weekday, long, ok bool) {
-	for d := time.Sunday; d <= time.Saturday; d++ {
-		name := strings.ToLower(d.String())
-		switch word {
-		case name, name + "s":
-			return d, true, true
-		case name[:3], name[:4]:
-			return d, false, true
-		}
+// delay reads "in 20 minutes", "in 2 days", "in a month"; at the start of a text also "20 minutes".
+func (g *grammar) delay(s *said) bool {
+	if s.whole() || s.dated() || len(s.clocks) > 0 {
+		return false
 	}
-	return 0, false, false
-}
-
-// month reads a month.
-func month(word string) (int, bool) {
-	for m := time.January; m <= time.December; m++ {
-		if name := strings.ToLower(m.String()); word == name || word == name[:3] {
-			return int(m), true
-		}
+	if g.bare = !g.take("in about", "in around", "in exactly", "in", "after"); g.bare && !g.start {
+		return false
 	}
-	return 0, false
-}
-
-// date reads the number of a day in a month; ordinal: it has its ending.
-func date(word string) (n int, ordinal, ok bool) {
-	if word == "first" {
-		word = "1st"
+	word := g.peek(0)
+	if !g.bare && (len(word) > 1 && word[0] == '-' && isDigit(word[1:]) || word == "minus") {
+		return g.fail("that time is not in the future; write a number above zero, as in “in 5 minutes”")
 	}
-	digits := strings.TrimRight(word, "stndrh")
-	if n, err := strconv.Atoi(digits); err == nil && n >= 1 && n <= 31 && len(digits) <= 2 &&
-		(digits == word || strings.Contains(" st nd rd th ", " "+word[len(digits):]+" ")) {
-		return n, digits != word, true
+	n, ok := number(word)
+	if word == "a" {
+		n, ok = 1, true
 	}
-	return 0, false, false
-}
-
-// dateAndMonth reads "5 december", "5th of december", "december 5".
-func (g *grammar) dateAndMonth() (d, m int, ok bool) {
+	if months := monthsIn(g.peek(1)); ok && (months == 1 || months == 12) && n < 1200 {
+		g.at += 2
+		s.day = &day{months: n * months}
+		return n > 0 || g.fail("that is now; %s", taken)
+	}
 	before := g.at
-	if m, ok := month(g.peek(0)); ok {
-		g.at++
-		g.take("the")
-		if d, _, ok := date(g.peek(0)); ok {
-			g.at++
-			return d, m, true
-		}
-		g.at = before
-		return 0, 0, false
+	d, ok := g.length()
+	days := false
+	for _, u := range g.unitsSince(before) {
+		days = days || u >= oneDay
+		s.seconds = s.seconds || u == time.Second
 	}
-	if d, _, ok = date(g.peek(0)); ok {
-		g.at++
-		g.take("of")
-		if m, ok = month(g.peek(0)); ok {
-			g.at++
-			return d, m, true
+	s.seconds = s.seconds || d%time.Minute != 0
+	switch {
+	case !ok:
+		return false
+	case d <= 0:
+		return g.fail("that is now; %s", taken)
+	case d%oneDay == 0 && days: // by the calendar, where 24 hours are as long wherever clocks change
+		s.day = &day{days: int(d / oneDay)}
+	default:
+		s.wait = d
+	}
+	if last := g.last().word; strings.HasSuffix(last, "'") || strings.HasSuffix(last, "'s") {
+		g.take("time")
+	}
+	g.take("from now", "later")
+	return true
+}
+
+// instant reads 2026-12-05T09:00:00+01:00, and 2026-12-05 with or without a time.
+func (g *grammar) instant(s *said) bool {
+	if s.fixed() || s.dated() {
+		return false
+	}
+	on := g.take("on the", "on", "by")
+	if !on {
+		g.take("at", "the")
+	}
+	word := strings.ToUpper(g.peek(0))
+	if !isDigit(word) {
+		return false
+	}
+	for n, word := range []string{word, word + "T" + strings.ToUpper(g.peek(1))} { // with "T", or a space
+		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700"} {
+			if t, err := time.Parse(layout, word); err == nil && len(s.clocks) == 0 {
+				s.exact = t
+				g.at += n + 1
+				return true
+			}
 		}
 	}
-	g.at = before
-	return 0, 0, false
+	if s.day = g.figures(); s.day != nil || g.err != nil {
+		return s.day != nil
+	}
+	if raw := g.tokens[g.at].raw; numericDate(raw) || on && numericDate(strings.TrimRight(raw, ",")+".") {
+		if s.day = g.exactDate(raw); s.day == nil {
+			return g.fail("%s "+twoWays, raw)
+		}
+		g.at++
+		return true
+	}
+	date, rest, joined := strings.Cut(word, "T")
+	if len(date) != len(time.DateOnly) {
+		return false
+	}
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return date[4] == '-' && strings.Trim(date, "0123456789-") == "" && g.fail("there is no day %s", date)
+	}
+	if joined {
+		c, ok := readClock(rest)
+		if !ok || len(s.clocks) > 0 {
+			return false
+		}
+		c.plain = false
+		s.clocks = []clock{c}
+	}
+	g.at++
+	s.day = &day{year: t.Year(), month: int(t.Month()), date: t.Day()}
+	return true
 }
 
 // dayItem reads "tomorrow", "on monday", "next friday", "on 5 december", "on the 1st".
 func (g *grammar) dayItem(s *said) bool {
-	if s.fixed() || s.day != nil || s.again != nil {
+	if s.fixed() || s.dated() {
 		return false
 	}
 	d := &day{}
 	switch {
-	case g.take("today", "later today"):
+	case g.take("today", "later today"), parts[g.peek(1)] != nil && g.take("this"):
 		d.today = true
 	case g.take("tonight"):
 		d.today, d.tonight = true, true
-	case parts[g.peek(1)] != nil && g.take("this"):
-		d.today = true
 	case g.take("tomorrow", "tmrw", "tmr"):
 		d.days, d.tomorrow = 1, true
 	case g.take("the day after tomorrow", "day after tomorrow"):
@@ -94,7 +129,7 @@ func (g *grammar) dayItem(s *said) bool {
 		before := g.at
 		g.take("on")
 		if w, _, ok := weekday(g.peek(0)); ok {
-			d.weekday, d.days = w, (int(w)+6)%7
+			d.weekday, d.days = w, fromMonday(w)
 			g.at++
 		} else {
 			g.at = before
@@ -106,12 +141,15 @@ func (g *grammar) dayItem(s *said) bool {
 	return true
 }
 
+// fromMonday is how many days after Monday a day of the week is.
+func fromMonday(w time.Weekday) int { return (int(w) + 6) % 7 }
+
 // namedDay reads a day by its name in the week, its date, or both.
 func (g *grammar) namedDay(s *said, d *day) bool {
 	often := g.take("on/every")
 	on := often || g.take("on", "by")
-	if ahead := (grammar{tokens: g.tokens, at: g.at + 1}); g.peek(0) == "at" { // "at christmas"
-		if _, _, ok := ahead.dateAndMonth(); ok && ahead.tokens[g.at+1].meant {
+	if g.peek(0) == "at" { // "at christmas"
+		if _, _, ok := g.lookahead(1).dateAndMonth(); ok && g.tokens[g.at+1].meant {
 			g.at++
 		}
 	}
@@ -129,13 +167,12 @@ func (g *grammar) namedDay(s *said, d *day) bool {
 			d.named = "the"
 		}
 		if g.take("next week", "of next week") {
-			s.day = &day{named: "week", days: (int(w) + 6) % 7}
+			s.day = &day{named: "week", days: fromMonday(w)}
 			return true
 		}
 	} else if d.named != "" {
 		return false
 	}
-	s.day = d
 	the := g.take("the")
 	var ok bool
 	if d.date, d.month, ok = g.dateAndMonth(); ok {
@@ -146,116 +183,105 @@ func (g *grammar) namedDay(s *said, d *day) bool {
 			}
 		}
 		d.nextYear = d.year == 0 && g.take("next year", "of next year")
+		s.day = d
 		return true
 	}
-	if n, ordinal, ok := date(g.peek(0)); ok && ordinal && (the || on || isWeekday) {
-		d.date = n
+	if n, ordinal, _ := date(g.peek(0)); ordinal && (the || on || isWeekday) {
 		g.at++
-		switch {
-		case g.take("of every month", "of each month"):
-			s.day, s.again = nil, &again{dates: 1 << n}
-		case g.take("of next month"):
+		if g.take("of every month", "of each month") {
+			s.again = &again{dates: 1 << n}
+			return true
+		}
+		if d.date = n; g.take("of next month") {
 			d.months = 1
-		default:
+		} else {
 			g.take("of this month", "of the month")
 		}
+		s.day = d
 		return true
 	}
 	s.often = often && isWeekday
 	if !isWeekday || the || !long && !on && !(g.start && g.clockAhead()) {
-		s.day = nil
 		return false
 	}
+	s.day = d
 	return true
 }
 
-// numericDate: a word is a date such as 5/12 or 5.12.2026.
-func numericDate(word string) bool {
-	word = strings.TrimRight(word, ",;:!?")
-	if word == "" || word == "24/7" {
+// monthItem reads days that are said by their month: "the last friday of every month", "the last day of the month", "next
+// month on the 28th", "in december on the 26th", "mon, wed and fri".
+func (g *grammar) monthItem(s *said) bool {
+	if s.fixed() || s.dated() {
 		return false
 	}
-	n := strings.Count(word, "/")
-	return strings.Trim(word, "0123456789/") == "" && (n == 1 || n == 2) && word[0] != '/' && word[len(word)-1] != '/' ||
-		strings.Trim(word, "0123456789.") == "" && strings.Count(word, ".") == 2 && word[0] != '.' ||
-		strings.Trim(word, "0123456789-") == "" && strings.Count(word, "-") == 2 && len(word) > 7 && word[0] != '-' && word[4] != '-'
-}
-
-// exactDate is a date in numbers that is read in one way only: 24.12.2026, 12/24/2026, 2026/12/24; nil: it is not.
-func (g *grammar) exactDate(word string) *day {
-	var n [3]int
-	word = strings.Trim(word, ".,;:!?")
-	list := strings.FieldsFunc(word, func(r rune) bool { return r == '.' || r == '/' || r == '-' })
-	for i, part := range list[:min(3, len(list))] {
-		n[i], _ = strconv.Atoi(part)
+	before := g.at
+	d := &day{}
+	m, isMonth := month(g.peek(1))
+	switch {
+	case g.peek(0) == "in" && isMonth:
+		g.at += 2
+		d.month = m
+	case g.take("next month"):
+		d.months = 1
+	case g.take("this month"):
+	default:
+		return g.countedItem(s) || g.reset(before) || g.weekdayList(s)
 	}
-	switch a, b, year := n[0], n[1], n[2]; {
-	case len(list) < 2 || len(list) == 3 && len(list[0]) != 4 && len(list[2]) != 4:
-		return nil
-	case len(list[0]) == 4 && len(list) == 3 && b >= 1 && b <= 12 && n[2] >= 1 && n[2] <= 31:
-		return &day{year: a, month: b, date: n[2]}
-	case a > 12 && a <= 31 && b >= 1 && b <= 12 || a == b && a >= 1 && a <= 12:
-		return &day{year: year, month: b, date: a}
-	case g.dayFirst && a >= 1 && a <= 31 && b >= 1 && b <= 12:
-		return &day{year: year, month: b, date: a}
-	case b > 12 && b <= 31 && a >= 1 && a <= 12 && strings.Contains(word, "/"):
-		return &day{year: year, month: a, date: b}
-	}
-	return nil
-}
-
-// instant reads 2026-12-05T09:00:00+01:00, and 2026-12-05 with or without a time.
-func (g *grammar) instant(s *said) bool {
-	if s.fixed() || s.day != nil || s.again != nil {
-		return false
-	}
-	on := g.take("on the", "on", "by")
-	if !on {
-		g.take("at", "the")
-	}
-	word := strings.ToUpper(g.peek(0))
-	if word == "" || word[0] < '0' || word[0] > '9' {
-		return false
-	}
-	for n, word := range []string{word, word + "T" + strings.ToUpper(g.peek(1))} { // with "T", or a space
-		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700"} {
-			if t, err := time.Parse(layout, word); err == nil && len(s.clocks) == 0 {
-				s.exact = t
-				g.at += n + 1
-				return true
-			}
-		}
-	}
-	if s.day = g.figures(); s.day != nil || g.err != nil {
-		return s.day != nil
-	}
-	if raw := g.tokens[g.at].raw; numericDate(raw) || on && numericDate(strings.TrimRight(raw, ",")+".") {
-		if s.day = g.exactDate(raw); s.day != nil {
-			g.at++
-			return true
-		}
-		return g.fail("%s "+twoWays, raw)
-	}
-	date, rest, joined := strings.Cut(word, "T")
-	if len(date) != len("2026-12-05") {
-		return false
-	}
-	t, err := time.Parse(time.DateOnly, date)
-	if err != nil {
-		if _, wrong := errors.AsType[*time.ParseError](err); wrong && date[4] == '-' && strings.Trim(date, "0123456789-") == "" {
-			return g.fail("there is no day %s", date)
-		}
-		return false
-	}
-	if joined {
-		c, ok := readClock(rest)
-		if !ok || len(s.clocks) > 0 {
+	on := g.take("on the", "on", "the")
+	if d.counted = g.counted(); d.counted == "" {
+		n, ordinal, ok := date(g.peek(0))
+		if !ok || !on && !ordinal {
 			return false
 		}
-		c.plain = false
-		s.clocks = []clock{c}
+		g.at++
+		d.date = n
 	}
-	g.at++
-	s.day = &day{year: t.Year(), month: int(t.Month()), date: t.Day()}
+	s.day = d
 	return true
+}
+
+// countedItem reads "the first monday of every month", "the end of the month".
+func (g *grammar) countedItem(s *said) bool {
+	g.take("at", "on", "by")
+	g.take("the")
+	begin := g.at
+	counted := g.counted()
+	if counted == "" {
+		return false
+	}
+	m, isMonth := month(g.peek(1))
+	switch {
+	case g.take("of every month", "of each month", "every month", "each month"):
+		s.again = &again{month: true, counted: counted}
+	case g.take("of every quarter", "of each quarter", "of the quarter", "every quarter", "each quarter"):
+		s.again = &again{month: true, step: 3, quarter: true, counted: counted}
+	case g.take("of next month"):
+		s.day = &day{counted: counted, months: 1}
+	case g.take("of this month", "this month"):
+		s.day = &day{counted: counted}
+	case g.take("of the month"):
+		s.day, s.often = &day{counted: counted}, counted != "L"
+	case isMonth && g.take("of", "in"):
+		g.at++
+		s.day = &day{counted: counted, month: m}
+	default:
+		var list []string
+		for _, t := range g.tokens[begin:g.at] {
+			list = append(list, t.word)
+		}
+		g.strong = true
+		return g.fail("of which month? Write “the %s of every month” or “of december”", strings.Join(list, " "))
+	}
+	return true
+}
+
+// weekdayList reads three days or more, which come again: "mon, wed and fri".
+func (g *grammar) weekdayList(s *said) bool {
+	g.take("on")
+	begin := g.at
+	if set := g.weekdays(); g.at-begin > 2 && bits.OnesCount64(set) >= 3 {
+		s.again = &again{weekdays: set}
+		return true
+	}
+	return false
 }

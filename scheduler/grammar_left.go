@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -13,9 +12,11 @@ import (
 const escape = "; if it is part of the text, write the time first, then “:”"
 
 var (
-	joiners = strings.Fields("and or & + then but not also plus again")
-	nearly  = strings.Fields("around about before after from between until till within")
-	vague   = strings.Fields("lunch lunchtime dinner dinnertime breakfast supper sunset sunrise dawn dusk bedtime teatime half work school")
+	joiners    = strings.Fields("and or & + then but not also plus again")
+	nearly     = strings.Fields("around about before after from between until till within")
+	vague      = strings.Fields("lunch lunchtime dinner dinnertime breakfast supper sunset sunrise dawn dusk bedtime teatime half work school")
+	kindsOfDay = strings.Fields("day working work business workday weekday weekend week")
+	exceptions = strings.Fields("except but unless excluding apart")
 )
 
 // unread fails where what follows belongs to the time, and is nothing that is taken: it must not become part
@@ -41,7 +42,6 @@ func (g *grammar) unread(s *said) {
 		return
 	}
 	_, isMonth := month(next)
-	_, _, isWeekday := weekday(word)
 	_, isNumber := number(next)
 	digit := isDigit(strings.TrimLeft(next, quotes))
 	counted := s.counted()
@@ -55,9 +55,9 @@ func (g *grammar) unread(s *said) {
 		g.fail("did you mean “at %[1]s”? Then write that; if %[1]s is part of the text, write “:” before it", word)
 	case open && figure(word) && !g.ended(","):
 		g.fail(noClock, word)
-	case (s.again != nil || s.day != nil) && word == "in" && isMonth:
+	case s.dated() && word == "in" && isMonth:
 		g.fail("a month alone is not understood there; write a date, or a cron expression, such as “cron 0 9 * 12 1” for mondays in december")
-	case (word == "except" || word == "but" || word == "unless" || word == "excluding" || word == "apart" || word == "not" && g.second(s)) && (s.again != nil || s.every != 0):
+	case (slices.Contains(exceptions, word) || word == "not" && g.second(s)) && (s.again != nil || s.every != 0):
 		g.fail("exceptions are not taken; name the days on which it is to be, or write a cron expression")
 	case (s.again != nil || s.every != 0) && word == "for" && (strings.HasPrefix(g.peek(2), "month") || strings.HasPrefix(g.peek(2), "year")):
 		g.fail("write the last day, as in “until 31 december”")
@@ -67,8 +67,8 @@ func (g *grammar) unread(s *said) {
 		g.fail("a weekday together with a date is not understood")
 	case s.every != 0 && (word == "at" && (next == "half" || next == "quarter") || word == "on" && next == "the"):
 		g.fail("write a cron expression, such as “cron 30 * * * *” for half past each hour")
-	case isOrdinal(g.tokens[g.at-1].word) && (isWeekday || word == "day" || word == "working" || word == "work" || word == "business" || word == "workday" || word == "weekday" || word == "weekend" || word == "week"):
-		g.fail("“the %s %s” is not understood; a job comes on days of the week or on dates, as in “every friday” or “every month on the 1st”", g.tokens[g.at-1].word, word)
+	case isOrdinal(g.last().word) && (isWeekday(word) || slices.Contains(kindsOfDay, word)):
+		g.fail("“the %s %s” is not understood; a job comes on days of the week or on dates, as in “every friday” or “every month on the 1st”", g.last().word, word)
 	case s.again != nil && word == "on" && (s.again.week && s.again.weekdays == 0 || s.again.month && s.again.dates == 0 || s.again.year && s.again.dates == 0):
 		g.fail("write a day after “on”, as in “every week on monday”, “every month on the 1st”, “every year on 24 december”")
 	case s.again != nil && word == "of" && s.again.dates != 0:
@@ -80,10 +80,10 @@ func (g *grammar) unread(s *said) {
 	case counted && (word == "before" || word == "after" || word == "from") && g.bare:
 		g.fail("I can only count from now, as in “in 20 minutes”; otherwise write the exact time")
 	case counted && (word == "and" || word == "or") && (isNumber || next == "a" || next == "an" || next == "half"),
-		s.wait != 0 && isDigit(word) && (strings.HasPrefix(g.tokens[g.at-1].word, "h") || strings.HasSuffix(g.tokens[g.at-1].word, "h")):
+		s.wait != 0 && isDigit(word) && (strings.HasPrefix(g.last().word, "h") || strings.HasSuffix(g.last().word, "h")):
 		g.fail("write the length like this: “in 2 hours 30 minutes” or “in 90 minutes”")
-	case s.day != nil && isPlainWeekday(s.day) && (word == "week" || word == "weeks"):
-		g.fail("write “%s next week”, or a date", g.tokens[g.at-1].word)
+	case s.day.isWeekday() && (word == "week" || word == "weeks"):
+		g.fail("write “%s next week”, or a date", g.last().word)
 	case slices.Contains(joiners, word) && g.second(s) || (word == "to" || word == "-" || word == "–" || word == "from") && g.second(s):
 		g.fail("“%s %s” is a second time, and a job has one: make a job of each, or write “every monday and thursday” or “every day at 9 and 18:00”%s", word, next, escape)
 	}
@@ -92,8 +92,8 @@ func (g *grammar) unread(s *said) {
 // second: what follows is another time.
 func (g *grammar) second(s *said) bool {
 	word := g.peek(0)
-	ahead := grammar{tokens: g.tokens, at: g.at}
 	joined := slices.Contains(joiners, word)
+	ahead := g.lookahead(0)
 	for range 3 {
 		if slices.Contains(joiners, ahead.peek(0)) {
 			ahead.at++
@@ -102,22 +102,17 @@ func (g *grammar) second(s *said) bool {
 	if word == "to" || word == "-" || word == "–" { // "to 10:30", "to friday"
 		ahead.at++
 		_, isNumber := number(ahead.peek(0))
-		_, _, isWeekday := weekday(ahead.peek(0))
-		return isWeekday && (s.day != nil || s.again != nil || s.from != nil) || len(s.clocks) > 0 && (isNumber || ahead.clockItem(&said{}))
+		return isWeekday(ahead.peek(0)) && (s.dated() || s.from != nil) || len(s.clocks) > 0 && (isNumber || ahead.clockAhead())
 	}
+	_, isNumber := number(ahead.peek(0))
 	_, _, isDate := date(ahead.peek(0))
-	if _, isNumber := number(ahead.peek(0)); joined && (isNumber && len(s.clocks) > 0 || isDate && (s.day != nil && s.day.date != 0 || s.again != nil && s.again.months != 0)) {
-		return true
-	}
-	if word == "in" && ahead.take("in the") && parts[ahead.peek(0)] != nil {
-		return true
-	}
-	if from := (grammar{tokens: g.tokens, at: g.at + 1}); word == "from" && from.items() != nil {
-		return true
-	}
-	_, _, isWeekday := weekday(word)
 	_, isMonth := month(word)
-	if adjective := isWeekday || isMonth || strings.HasSuffix(word, "ly") || isDigit(word) && !strings.Contains(word, ":"); adjective {
+	switch {
+	case joined && (isNumber && len(s.clocks) > 0 || isDate && (s.day != nil && s.day.date != 0 || s.again != nil && s.again.months != 0)),
+		word == "in" && ahead.take("in the") && parts[ahead.peek(0)] != nil,
+		word == "from" && g.lookahead(1).items() != nil:
+		return true
+	case isWeekday(word) || isMonth || strings.HasSuffix(word, "ly") || isDigit(word) && !strings.Contains(word, ":"): // it is an adjective
 		return false
 	}
 	at := ahead.at
@@ -128,20 +123,6 @@ func (g *grammar) second(s *said) bool {
 const quotes = "([<{\"'“”„‘’«»*_~`"
 
 const noClock = "“%s” is not understood as a time of the day; write one such as 9:30, 21:30 or 9pm; if it is part of the text, write the time first, then “:”"
-
-// clockless: a day was said without the time of a clock; open: nothing says which time of it is meant.
-func (s *said) clockless() bool {
-	return len(s.clocks) == 0 && !s.fixed() && (s.day != nil || s.again != nil || s.every >= 24*time.Hour)
-}
-
-func (s *said) open() bool {
-	return len(s.clocks) == 0 && s.part == nil && !s.fixed() && s.every == 0 && (s.day == nil || !s.day.tonight)
-}
-
-// counted: it is so long from now.
-func (s *said) counted() bool {
-	return s.wait != 0 || s.day != nil && s.day.months+s.day.days > 0 && s.day.named == "" && s.day.date == 0 && !s.day.tomorrow
-}
 
 // figure: a word in any quotes begins with a digit of any script, and may be meant as the time of a clock: not
 // "10-minute", "101" or "55000".
@@ -161,23 +142,3 @@ func figure(word string) bool {
 	}
 	return true
 }
-
-// weekdaysAhead: "on" and days of the week, or these alone, are next.
-func (g *grammar) weekdaysAhead() bool {
-	ahead := grammar{tokens: g.tokens, at: g.at}
-	return ahead.take("on weekdays", "weekdays", "on weekends", "weekends") || ahead.take("on") && ahead.weekdays() != 0 || ahead.weekdays() != 0
-}
-
-// ended: the last token ends with one of some bytes.
-func (g *grammar) ended(with string) bool {
-	return g.at > 0 && strings.ContainsAny(g.tokens[g.at-1].raw[len(g.tokens[g.at-1].raw)-1:], with)
-}
-
-func isDigit(word string) bool { return word != "" && word[0] >= '0' && word[0] <= '9' }
-
-func isOrdinal(word string) bool {
-	_, ordinal, _ := date(word)
-	return ordinal || slices.Contains(strings.Fields("second third fourth fifth last"), word)
-}
-
-func isPlainWeekday(d *day) bool { return d.named == "the" && d.date == 0 }

@@ -13,16 +13,6 @@ var continents = map[string]bool{
 	"Africa": true, "America": true, "Asia": true, "Atlantic": true, "Australia": true, "Europe": true, "Indian": true, "Pacific": true,
 }
 
-// timed: the time of a clock was said, so that a zone belongs to it.
-func (s *said) timed() bool {
-	for _, t := range []*said{s, s.from, s.until} {
-		if t != nil && (len(t.clocks) > 0 || t.part != nil || t.day != nil && t.day.tonight) {
-			return true
-		}
-	}
-	return s.hours != nil || s.cron != ""
-}
-
 // abbreviated: a word is short for one zone, in capitals where it may be another word. Z is one behind a clock.
 func (s *said) abbreviated(word string) bool {
 	short, _ := words.Place(word)
@@ -136,12 +126,6 @@ func (g *grammar) region(zone string) bool {
 	}
 	g.at++
 	return true
-}
-
-// clockAhead: the next is a time of the day.
-func (g *grammar) clockAhead() bool {
-	ahead := grammar{tokens: g.tokens, at: g.at}
-	return ahead.clockItem(&said{})
 }
 
 // unknownZone is the name of none. What was meant is looked for when it is said: a long text may have many.

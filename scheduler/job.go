@@ -199,12 +199,11 @@ func (j *Job) start(from, now time.Time) {
 		}
 		return
 	}
-	const day = 24 * time.Hour
-	step, first := day, wall(from, zone)
-	if s.Every%(7*day) == 0 {
-		step = 7 * day
+	step, first := oneDay, wall(from, zone)
+	if s.Every%(7*oneDay) == 0 {
+		step = 7 * oneDay
 	}
-	if s.Every%day != 0 || s.Anchor.IsZero() || first.Truncate(day) != first {
+	if s.Every%oneDay != 0 || s.Anchor.IsZero() || timeOfDay(first) != 0 {
 		s.Anchor = from
 		return
 	}

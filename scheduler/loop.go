@@ -111,7 +111,7 @@ func (s *Scheduler) claim(ctx context.Context, _ *sync.WaitGroup) (time.Duration
 			s.setBack = s.setBack || by < 0
 		}
 		if s.setBack {
-			if err := s.armAnew(ctx, now); err != nil {
+			if err := s.rearm(ctx, now); err != nil {
 				return 0, err
 			}
 			s.setBack = false

@@ -34,39 +34,47 @@ var agents = []Payload{PayloadAgent, PayloadHeartbeat}
 // errValue says of a value that it is none of those that an option takes, and no more.
 var errValue = errors.New("no such value")
 
+// choice is an option that is one of some words.
+func choice[T ~string](name, values string, field func(*Job) *T, all ...T) Option {
+	return Option{
+		Name: name, Values: values,
+		set: func(j *Job, v string, _ time.Time) error {
+			if *field(j) = T(strings.ToLower(v)); v != "" && !slices.Contains(all, *field(j)) {
+				return errValue
+			}
+			return nil
+		},
+		get: func(j *Job) string { return string(*field(j)) },
+	}
+}
+
+// length is an option that is a length of time, from a second on.
+func length(name, values string, field func(*Job) *time.Duration, most time.Duration, of ...Payload) Option {
+	return Option{
+		Name: name, Values: values, For: of,
+		set: func(j *Job, v string, _ time.Time) error {
+			if *field(j) = 0; v == "" {
+				return nil
+			}
+			c := cursor{tokens: tokenize(v, nil)}
+			d, ok := c.length()
+			if !ok || c.at < len(c.tokens) || d < time.Second || d > most {
+				return errValue
+			}
+			*field(j) = d
+			return nil
+		},
+		get: func(j *Job) string { return sayLength(*field(j)) },
+	}
+}
+
 // Options are all there are, in the order in which they are listed.
 var Options = []Option{
-	{
-		Name: "misfire", Values: "skip, once or all",
-		set: func(j *Job, v string, _ time.Time) error {
-			return oneOf(&j.Rules.Misfire, v, MisfireSkip, MisfireOnce, MisfireAll)
-		},
-		get: func(j *Job) string { return string(j.Rules.Misfire) },
-	},
-	{
-		Name: "grace", Values: "a time such as 10m or 2h",
-		set: func(j *Job, v string, _ time.Time) error {
-			return span(&j.Rules.Grace, v, time.Second, 366*24*time.Hour)
-		},
-		get: func(j *Job) string { return sayLength(j.Rules.Grace) },
-	},
-	{
-		Name: "overlap", Values: "skip, queue or allow",
-		set: func(j *Job, v string, _ time.Time) error {
-			return oneOf(&j.Rules.Overlap, v, OverlapSkip, OverlapQueue, OverlapAllow)
-		},
-		get: func(j *Job) string { return string(j.Rules.Overlap) },
-	},
-	{
-		Name: "jitter", Values: "a time such as 30s or 5m, shorter than the time between two runs",
-		set: func(j *Job, v string, _ time.Time) error { return span(&j.Spec.Jitter, v, time.Second, 24*time.Hour) },
-		get: func(j *Job) string { return sayLength(j.Spec.Jitter) },
-	},
-	{
-		Name: "timeout", Values: "a time such as 90s or 10m; if agent.turn_timeout is shorter, that counts", For: agents,
-		set: func(j *Job, v string, _ time.Time) error { return span(&j.Rules.Timeout, v, time.Second, 24*time.Hour) },
-		get: func(j *Job) string { return sayLength(j.Rules.Timeout) },
-	},
+	choice("misfire", "skip, once or all", func(j *Job) *Misfire { return &j.Rules.Misfire }, MisfireSkip, MisfireOnce, MisfireAll),
+	length("grace", "a time such as 10m or 2h", func(j *Job) *time.Duration { return &j.Rules.Grace }, 366*oneDay),
+	choice("overlap", "skip, queue or allow", func(j *Job) *Overlap { return &j.Rules.Overlap }, OverlapSkip, OverlapQueue, OverlapAllow),
+	length("jitter", "a time such as 30s or 5m, shorter than the time between two runs", func(j *Job) *time.Duration { return &j.Spec.Jitter }, oneDay),
+	length("timeout", "a time such as 90s or 10m; if agent.turn_timeout is shorter, that counts", func(j *Job) *time.Duration { return &j.Rules.Timeout }, oneDay, agents...),
 	{
 		Name: "retries", Values: fmt.Sprintf("a number from 0 to %d", MostRetries),
 		set: func(j *Job, v string, _ time.Time) error {
@@ -230,31 +238,10 @@ func (j *Job) bound(word, value string, now time.Time) (Spec, error) {
 	return only, nil
 }
 
-func oneOf[T ~string](field *T, value string, all ...T) error {
-	*field = T(strings.ToLower(value))
-	if value != "" && !slices.Contains(all, *field) {
-		return errValue
-	}
-	return nil
-}
-
 func whole(field *int, value string, least, most int) (err error) {
 	if *field, err = strconv.Atoi(value); err != nil || *field < least || *field > most {
 		return errValue
 	}
-	return nil
-}
-
-func span(field *time.Duration, value string, least, most time.Duration) error {
-	if *field = 0; value == "" {
-		return nil
-	}
-	g := grammar{tokens: tokenize(value, nil)}
-	d, ok := g.length()
-	if !ok || g.at < len(g.tokens) || d < least || d > most {
-		return errValue
-	}
-	*field = d
 	return nil
 }
 
@@ -279,27 +266,16 @@ func (s *Spec) move(zone string) error {
 	if err != nil || zone == "" {
 		return errValue
 	}
-	from, err := Zone(s.Zone)
-	if err != nil {
+	was, instants := s.Anchor, []*time.Time{&s.From, &s.Until}
+	bound := s.Every != 0 && (s.Hours != "" || !s.From.IsZero())
+	if bound {
+		instants = append(instants, &s.Anchor)
+	}
+	if err := s.shift(name, instants...); err != nil {
 		return err
 	}
-	to, err := Zone(name)
-	if err != nil {
-		return err
+	for bound && s.Anchor.After(was) { // the first may be bound to a start, but is not put off
+		s.Anchor = s.Anchor.Add(-s.Every)
 	}
-	moved := func(t time.Time) time.Time {
-		if t.IsZero() {
-			return t
-		}
-		return reached(wall(t, from), to)
-	}
-	if s.Every != 0 && (s.Hours != "" || !s.From.IsZero()) {
-		anchor := moved(s.Anchor)
-		for anchor.After(s.Anchor) { // the first may be bound to a start, but is not put off
-			anchor = anchor.Add(-s.Every)
-		}
-		s.Anchor = anchor
-	}
-	s.Zone, s.From, s.Until = name, moved(s.From), moved(s.Until)
 	return nil
 }

@@ -47,33 +47,27 @@ func (r *resolver) specs() (specs []Spec, err error) {
 		specs, err = r.calendar()
 	default:
 		times, err := r.once(s)
-		if err != nil {
-			return nil, err
-		}
 		for _, t := range times {
 			specs = append(specs, Spec{At: t.Format(local), Zone: s.zone})
 		}
-		if s.often { // "the first monday of the month"
-			each := *s
-			each.day, each.again = nil, &again{month: true, counted: s.day.counted}
-			if s.day.counted == "" { // "il lunedì"
-				each.again = &again{weekdays: 1 << s.day.weekday}
-				specs = specs[len(specs)-1:]
-			}
-			monthly, err := (&resolver{said: &each, now: r.now, zone: r.zone}).specs()
-			return append(specs, monthly...), err
+		if err != nil || !s.often {
+			return specs, err
 		}
-		return specs, nil
-	}
-	if err != nil {
-		return nil, err
+		each := *s // "the first monday of the month"
+		each.day, each.again = nil, &again{month: true, counted: s.day.counted}
+		if s.day.counted == "" { // "il lunedì"
+			each.again = &again{weekdays: 1 << s.day.weekday}
+			specs = specs[len(specs)-1:]
+		}
+		monthly, err := (&resolver{said: &each, now: r.now, zone: r.zone}).specs()
+		return append(specs, monthly...), err
 	}
 	for i := range specs {
-		if err := r.bound(&specs[i]); err != nil {
-			return nil, err
+		if err == nil {
+			err = r.bound(&specs[i])
 		}
 	}
-	return specs, nil
+	return specs, err
 }
 
 // at is an instant.
@@ -86,8 +80,7 @@ func (r *resolver) bound(spec *Spec) error {
 	s := r.said
 	spec.Zone, spec.Most = s.zone, s.most
 	if s.hours != nil {
-		spec.Hours = s.hours[0].String() + "-" + s.hours[1].String()
-		if s.hours[1].midnight {
+		if spec.Hours = s.hours[0].String() + "-" + s.hours[1].String(); s.hours[1].midnight {
 			spec.Hours = s.hours[0].String() + "-24:00"
 		}
 	}
@@ -99,16 +92,14 @@ func (r *resolver) bound(spec *Spec) error {
 		if spec.From, err = r.moment(s.from, 0); err != nil {
 			return err
 		}
-		if spec.Every != 0 {
-			if spec.Anchor = spec.From; s.placed() {
-				later := resolver{said: s, now: spec.From.Add(-1), zone: r.zone}
-				times, err := later.once(s)
-				if err != nil {
-					return err
-				}
-				spec.Anchor = reached(times[0], r.zone)
-				spec.From = spec.Anchor // so that String says it
+		if spec.Every != 0 && s.placed() {
+			later := resolver{said: s, now: spec.From.Add(-1), zone: r.zone}
+			if spec.From, err = later.first(s); err != nil { // so that String says it
+				return err
 			}
+		}
+		if spec.Every != 0 {
+			spec.Anchor = spec.From
 		}
 	}
 	if s.span != 0 {
@@ -119,7 +110,7 @@ func (r *resolver) bound(spec *Spec) error {
 		spec.Until = spec.Until.Add(s.span)
 	}
 	if s.until != nil {
-		spec.Until, err = r.moment(s.until, 24*time.Hour-time.Second)
+		spec.Until, err = r.moment(s.until, oneDay-time.Second)
 	}
 	return err
 }
@@ -140,7 +131,12 @@ func (r *resolver) moment(m *said, bare time.Duration) (time.Time, error) {
 		}
 		return reached(date.Add(bare), r.zone), nil
 	}
-	times, err := r.once(m)
+	return r.first(m)
+}
+
+// first is the likeliest instant that a day and a time of it may mean.
+func (r *resolver) first(s *said) (time.Time, error) {
+	times, err := r.once(s)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -159,41 +155,30 @@ func (r *resolver) interval() ([]Spec, error) {
 	if s.hours != nil {
 		spec.Anchor = reached(r.today().Add(s.hours[0].day()), r.zone)
 	}
-	if !s.placed() {
-		return []Spec{spec}, nil
-	}
 	for i := range s.clocks {
 		s.clocks[i] = s.part.apply(s.clocks[i])
 		s.clocks[i].plain = false
 	}
-	times, err := r.once(s)
-	if err != nil {
-		return nil, err
+	var err error
+	if s.placed() {
+		spec.Anchor, err = r.first(s)
 	}
-	spec.Anchor = reached(times[0], r.zone)
-	return []Spec{spec}, nil
+	return []Spec{spec}, err
 }
 
 // onDays is an interval on some days of the week.
 func (r *resolver) onDays() []Spec {
 	s := r.said
-	if s.every == time.Hour {
-		hours := "*"
-		if s.hours != nil {
-			hours = fmt.Sprintf("%d-%d", s.hours[0].hour, s.hours[1].hour)
-			if s.hours[0].hour < s.hours[1].hour {
-				s.hours = nil
-			} else {
-				hours = "*"
-			}
-		}
-		return []Spec{{Cron: fmt.Sprintf("0 %s * * %s", hours, cronSet(s.ran))}}
+	minutes, hours := "0", "*"
+	switch {
+	case s.every < time.Hour:
+		minutes = fmt.Sprintf("*/%d", int(s.every/time.Minute))
+	case s.hours != nil && s.hours[0].hour < s.hours[1].hour:
+		hours = fmt.Sprintf("%d-%d", s.hours[0].hour, s.hours[1].hour)
+		s.hours = nil
 	}
-	return []Spec{{Cron: fmt.Sprintf("*/%d * * * %s", int(s.every/time.Minute), cronSet(s.ran))}}
+	return []Spec{{Cron: fmt.Sprintf("%s %s * * %s", minutes, hours, cronSet(s.ran))}}
 }
-
-// placed: the day or the time of an interval's first was said.
-func (s *said) placed() bool { return s.day != nil || len(s.clocks) > 0 || s.part != nil }
 
 // today is the start of the day where the person is, as the clock shows it.
 func (r *resolver) today() time.Time {
@@ -201,7 +186,7 @@ func (r *resolver) today() time.Time {
 	if r.home != nil && r.said.day != nil {
 		zone = r.home
 	}
-	return wall(r.now, zone).Truncate(24 * time.Hour)
+	return wall(r.now, zone).Truncate(oneDay)
 }
 
 // clock is the first time of the day that was said, or one that goes without saying.
@@ -244,14 +229,9 @@ func (p *part) apply(c clock) clock {
 	if p == nil || !c.plain {
 		return c
 	}
-	c.plain = false
-	switch night := p == parts["night"]; {
-	case !p.pm:
-		c.hour %= 12
-	case night && (c.hour < 5 || c.hour == 12):
-		c.hour = 24 + c.hour%12
-	default:
-		c.hour = 12 + c.hour%12
+	late := p == parts["night"] && (c.hour < 5 || c.hour == 12)
+	if c.plain, c.hour = false, inHalf(c.hour, p.pm); late {
+		c.hour += 12
 	}
 	return c
 }
@@ -271,7 +251,7 @@ func (r *resolver) once(s *said) ([]time.Time, error) {
 		if c = (clock{hour: 20}); len(s.clocks) > 0 {
 			c = parts["night"].apply(s.clocks[0])
 		} else if now := wall(r.now, r.zone); now.Hour() >= c.hour && !s.bound { // which hour of what is left, or the next night
-			return []time.Time{now.Truncate(time.Hour).Add(time.Hour), now.Truncate(time.Hour).Add(2 * time.Hour), dates[0].Add(24*time.Hour + c.day())}, nil
+			return []time.Time{now.Truncate(time.Hour).Add(time.Hour), now.Truncate(time.Hour).Add(2 * time.Hour), dates[0].Add(oneDay + c.day())}, nil
 		}
 	case len(s.clocks) > 0 || p != nil:
 	case s.day.today:
@@ -314,7 +294,7 @@ func (r *resolver) next(c clock) []time.Time {
 	ahead := func(c clock) time.Time {
 		t := r.today().Add(c.day())
 		if !reached(t, r.zone).After(r.now) {
-			t = t.Add(24 * time.Hour)
+			t = t.Add(oneDay)
 		}
 		return t
 	}

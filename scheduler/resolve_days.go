@@ -22,12 +22,12 @@ func (r *resolver) dates(d *day) ([]time.Time, error) {
 	case d.date != 0:
 		return r.date(d)
 	case d.named == "week":
-		return []time.Time{in(7 - (int(today.Weekday())+6)%7 + d.days)}, nil
+		return []time.Time{in(7 - fromMonday(today.Weekday()) + d.days)}, nil
 	case d.named == "the" && toWeekday == 0:
 		return []time.Time{today, in(7)}, nil
 	case d.named == "next" && toWeekday == 0:
 		return []time.Time{in(7)}, nil
-	case d.named == "next" && (int(today.Weekday())+6)%7 < (int(d.weekday)+6)%7: // this week's or the next one's
+	case d.named == "next" && fromMonday(today.Weekday()) < fromMonday(d.weekday): // this week's or the next one's
 		return []time.Time{in(toWeekday), in(toWeekday + 7)}, nil
 	case d.named != "":
 		return []time.Time{in(toWeekday)}, nil
@@ -102,24 +102,20 @@ func (r *resolver) calendar() ([]Spec, error) {
 			s.clocks, s.part = slices.Clone(s.from.clocks), s.from.part
 		}
 	}
-	switch {
+	switch anyDate := a.dates == 0 && a.counted == ""; {
 	case a.week && a.weekdays == 0:
 		a.weekdays = 1 << today.Weekday()
-	case a.quarter && a.dates == 0 && a.counted == "":
+	case a.quarter && anyDate:
 		a.dates = 1 << 1
-	case a.month && a.dates == 0 && a.counted == "":
+	case a.month && anyDate:
 		a.dates = 1 << today.Day()
-	case a.year && a.dates == 0 && a.counted == "":
+	case a.year && anyDate:
 		a.dates, a.months = 1<<today.Day(), 1<<today.Month()
 	}
-	next := len(s.clocks) > 0 // the small hours of a night are in the next day
-	for _, c := range s.clocks {
-		next = next && s.part.apply(c).hour >= 24
-	}
-	for _, c := range s.clocks {
-		if s.part.apply(c).hour >= 24 && (a.dates != 0 || a.counted != "" || a.weekdays != 0 && !next) {
-			return nil, fmt.Errorf("say which day %s is in, without “night”, as in “every saturday at 01:00”", c)
-		}
+	late := slices.DeleteFunc(slices.Clone(s.clocks), func(c clock) bool { return s.part.apply(c).hour < 24 }) // the small hours of a night are in the next day
+	next := len(late) > 0 && len(late) == len(s.clocks)
+	if len(late) > 0 && (a.dates != 0 || a.counted != "" || a.weekdays != 0 && !next) {
+		return nil, fmt.Errorf("say which day %s is in, without “night”, as in “every saturday at 01:00”", late[0])
 	}
 	if next && a.weekdays != 0 {
 		a.weekdays = a.weekdays<<1&0b1111111 | a.weekdays>>6

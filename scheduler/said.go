@@ -39,6 +39,9 @@ type day struct {
 	nextYear       bool
 }
 
+// isWeekday: nothing but the name of the day was said.
+func (d *day) isWeekday() bool { return d != nil && d.named == "the" && d.date == 0 }
+
 // A part of the day: what it means alone, and whether hours in it are counted from noon.
 type part struct {
 	hour int
@@ -68,13 +71,18 @@ type again struct {
 // whole: nothing could still be added that belongs to it.
 func (s *said) whole() bool {
 	return s.wait != 0 || !s.exact.IsZero() || s.every != 0 || s.cron != "" ||
-		len(s.clocks) > 0 && (s.day != nil || s.again != nil)
+		len(s.clocks) > 0 && s.dated()
 }
+
+// dated: a day was said, or one that comes again; empty: neither an instant, a day nor the time of a clock.
+func (s *said) dated() bool { return s.day != nil || s.again != nil }
+
+func (s *said) empty() bool { return s.exact.IsZero() && s.day == nil && len(s.clocks) == 0 }
 
 // join adds a time of the day to a day, or a day to a time of the day.
 func (s *said) join(o *said) bool {
-	onlyClock := func(s *said) bool { return len(s.clocks) > 0 && s.day == nil && s.again == nil && s.part == nil }
-	onlyDay := func(s *said) bool { return len(s.clocks) == 0 && (s.day != nil || s.again != nil) }
+	onlyClock := func(s *said) bool { return len(s.clocks) > 0 && !s.dated() && s.part == nil }
+	onlyDay := func(s *said) bool { return len(s.clocks) == 0 && s.dated() }
 	if o.whole() && !onlyClock(o) || o.zone != "" && s.zone != "" || o.from != nil || o.until != nil || o.hours != nil {
 		return false
 	}
@@ -94,3 +102,35 @@ func (s *said) join(o *said) bool {
 
 // fixed: the time is so far one instant, to which nothing belongs but a zone.
 func (s *said) fixed() bool { return s.wait != 0 || !s.exact.IsZero() || s.cron != "" }
+
+// exactly: more than a day was said.
+func (s *said) exactly() bool {
+	return len(s.clocks) > 0 || s.part != nil || s.fixed() || s.again != nil || s.every != 0
+}
+
+// timed: the time of a clock was said, so that a zone belongs to it.
+func (s *said) timed() bool {
+	for _, t := range []*said{s, s.from, s.until} {
+		if t != nil && (len(t.clocks) > 0 || t.part != nil || t.day != nil && t.day.tonight) {
+			return true
+		}
+	}
+	return s.hours != nil || s.cron != ""
+}
+
+// clockless: a day was said without the time of a clock; open: nothing says which time of it is meant.
+func (s *said) clockless() bool {
+	return len(s.clocks) == 0 && !s.fixed() && (s.dated() || s.every >= oneDay)
+}
+
+func (s *said) open() bool {
+	return len(s.clocks) == 0 && s.part == nil && !s.fixed() && s.every == 0 && (s.day == nil || !s.day.tonight)
+}
+
+// counted: it is so long from now.
+func (s *said) counted() bool {
+	return s.wait != 0 || s.day != nil && s.day.months+s.day.days > 0 && s.day.named == "" && s.day.date == 0 && !s.day.tomorrow
+}
+
+// placed: the day or the time of an interval's first was said.
+func (s *said) placed() bool { return s.day != nil || len(s.clocks) > 0 || s.part != nil }

@@ -28,10 +28,7 @@ func (s *Spec) Words() string {
 }
 
 func (s *Spec) say(cron func(string) string) string {
-	zone, err := Zone(s.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
+	zone := s.Location()
 	var b strings.Builder
 	clock := true
 	switch {
@@ -82,7 +79,7 @@ func sayMoment(t time.Time, zone *time.Location) string {
 func (s *Spec) sayDays(zone *time.Location) string {
 	at := wall(s.Anchor, zone)
 	clock := " at " + strings.TrimSuffix(at.Format("15:04:05"), ":00")
-	switch days := int(s.Every / (24 * time.Hour)); {
+	switch days := int(s.Every / oneDay); {
 	case days == 14:
 		return "other " + at.Weekday().String() + clock
 	case days%7 == 0 && days > 7:
@@ -116,34 +113,38 @@ func sayCron(text string) string {
 		return raw
 	}
 	at, ok := sayClock(f)
-	if !ok {
-		return raw
-	}
-	every := func(set uint64, n int) bool { return bits.OnesCount64(set&^anyDay) == n }
+	anyDate, anyMonth := members(f.Dom) == 31, members(f.Month) == 12
+	day := sayList(f.Dom, ordinal, and)
 	if f.byDay != nil {
-		if day := f.byDay.String(); day != "" && every(f.Month, 12) {
-			return "every month on the " + day + " at " + at
-		} else if day != "" {
-			return "every year on the " + day + " of " + sayMonths(f.Month) + " at " + at
-		}
+		day = f.byDay.String()
+	}
+	switch dated := f.byDay != nil || members(f.Dow) == 7 && !anyDate; {
+	case !ok || day == "" || !dated && !(anyDate && anyMonth):
 		return raw
+	case !dated:
+		day = sayWeekdays(f.Dow)
+	case anyMonth:
+		day = "month on the " + day
+	case f.byDay == nil && members(f.Month) == 1 && members(f.Dom) == 1:
+		day = fmt.Sprintf("year on %d %s", bits.TrailingZeros64(f.Dom), sayMonths(f.Month))
+	default:
+		day = "year on the " + day + " of " + sayMonths(f.Month)
 	}
-	days, months := every(f.Dom, 31), every(f.Month, 12)
-	switch weekdays := f.Dow &^ anyDay; {
-	case days && months && every(f.Dow, 7):
-		return "every day at " + at
-	case days && months && weekdays == 0b0111110:
-		return "every weekday at " + at
-	case days && months:
-		return "every " + sayList(weekdays, func(i int) string { return time.Weekday(i).String() }, and) + " at " + at
-	case months && every(f.Dow, 7):
-		return "every month on the " + sayList(f.Dom, ordinal, and) + " at " + at
-	case every(f.Dow, 7) && every(f.Month, 1) && every(f.Dom, 1):
-		return fmt.Sprintf("every year on %d %s at %s", bits.TrailingZeros64(f.Dom), sayMonths(f.Month), at)
-	case every(f.Dow, 7) && !days:
-		return fmt.Sprintf("every year on the %s of %s at %s", sayList(f.Dom, ordinal, and), sayMonths(f.Month), at)
+	return "every " + day + " at " + at
+}
+
+// members is how many a set has.
+func members(set uint64) int { return bits.OnesCount64(set &^ anyDay) }
+
+// sayWeekdays writes days of the week behind "every".
+func sayWeekdays(set uint64) string {
+	switch set &^ anyDay {
+	case 0b1111111:
+		return "day"
+	case workdays:
+		return "weekday"
 	}
-	return raw
+	return sayList(set, func(i int) string { return time.Weekday(i).String() }, and)
 }
 
 func sayMonths(set uint64) string {
@@ -153,7 +154,7 @@ func sayMonths(set uint64) string {
 // sayHourly writes what comes several times an hour, or each hour, on some weekdays or all; empty: it is another.
 func sayHourly(text string) string {
 	f, _, err := readCron(text)
-	if err != nil || f.byDay != nil || f.Second != 1 || bits.OnesCount64(f.Dom&^anyDay) != 31 || bits.OnesCount64(f.Month&^anyDay) != 12 {
+	if err != nil || f.byDay != nil || f.Second != 1 || members(f.Dom) != 31 || members(f.Month) != 12 {
 		return ""
 	}
 	hours, minutes := f.Hour&^anyDay, f.Minute&^anyDay
@@ -180,16 +181,10 @@ func sayHourly(text string) string {
 	default:
 		return ""
 	}
-	switch weekdays := f.Dow &^ anyDay; {
-	case bits.OnesCount64(weekdays) == 7 && (all || strings.HasPrefix(said, "every ")):
-		return said
-	case bits.OnesCount64(weekdays) == 7:
-		return "every day, " + said
-	case weekdays == 0b0111110:
-		return "every weekday, " + said
-	default:
-		return "every " + sayList(weekdays, func(i int) string { return time.Weekday(i).String() }, and) + ", " + said
+	if days := sayWeekdays(f.Dow); days != "day" || !all && !strings.HasPrefix(said, "every ") {
+		said = "every " + days + ", " + said
 	}
+	return said
 }
 
 // steps are the minutes 0, n, 2n … of an hour.
@@ -203,17 +198,18 @@ func steps(n int) (set uint64) {
 // String is the one kind of day that d has, "last day" or "first Monday"; empty: it has several, or others.
 func (d *byDay) String() string {
 	var list []string
-	if d.last && d.dates == 0 && d.weekdays&anyDay != 0 {
+	byDate, byWeekday := d.dates == 0 && d.weekdays&anyDay != 0, d.dates&anyDay != 0 && d.weekdays == 0
+	if d.last && byDate {
 		list = append(list, "last day")
 	}
 	for i, is := range d.work {
-		if is && d.dates == 0 && d.weekdays&anyDay != 0 {
+		if is && byDate {
 			list = append(list, []string{"first", "last"}[i]+" working day")
 		}
 	}
 	for weekday, nth := range d.nth {
 		for n, is := range nth {
-			if is && d.dates&anyDay != 0 && d.weekdays == 0 {
+			if is && byWeekday {
 				list = append(list, ordinals[n]+" "+time.Weekday(weekday).String())
 			}
 		}

@@ -56,19 +56,16 @@ func (s *Spec) Check() error {
 	if err != nil {
 		return err
 	}
-	if s.At != "" && (s.Every != 0 || s.Hours != "" || !s.From.IsZero() || !s.Until.IsZero() || s.Most != 0) {
+	switch {
+	case s.At != "" && (s.Every != 0 || s.Hours != "" || !s.From.IsZero() || !s.Until.IsZero() || s.Most != 0):
 		return errors.New("a job that is due once takes no interval, hours, start, end or number of runs")
-	}
-	if s.Most < 0 {
+	case s.Most < 0:
 		return errors.New("the number of runs is below 0")
-	}
-	if !s.Until.IsZero() && s.Until.Before(s.From) {
+	case !s.Until.IsZero() && s.Until.Before(s.From):
 		return errors.New("the end is before the start")
-	}
-	if s.Jitter < 0 || s.Jitter > 24*time.Hour {
+	case s.Jitter < 0 || s.Jitter > oneDay:
 		return errors.New("the jitter is not between 0 and 24h")
-	}
-	if s.At != "" {
+	case s.At != "":
 		return nil
 	}
 	// What has no slot in the ten years after some time in 2025 has none at all, but for an interval.
@@ -79,15 +76,16 @@ func (s *Spec) Check() error {
 		after = s.Anchor.Add(-1)
 	}
 	p.until = time.Time{}
-	for former, n := p.slot(after), 0; n < 25; n++ {
-		if former.IsZero() {
-			if n == 0 {
-				return fmt.Errorf("this is never due: no time fits all of %s", s)
-			}
+	former := p.slot(after)
+	if former.IsZero() {
+		return fmt.Errorf("this is never due: no time fits all of %s", s)
+	}
+	for range 25 {
+		next := p.slot(former)
+		if next.IsZero() {
 			return nil
 		}
-		next := p.slot(former)
-		if !next.IsZero() && next.Sub(former) < s.Jitter {
+		if next.Sub(former) < s.Jitter {
 			return fmt.Errorf("the jitter (%s) is longer than the time between two runs (%s)", s.Jitter, next.Sub(former))
 		}
 		former = next
@@ -97,16 +95,21 @@ func (s *Spec) Check() error {
 
 // Next is the first slot after an instant, strictly; ok is false where none is left, or s is not valid.
 func (s *Spec) Next(after time.Time) (slot time.Time, ok bool) {
-	p, err := s.read()
-	if err != nil {
-		return time.Time{}, false
+	if p, err := s.read(); err == nil {
+		slot = p.slot(after)
 	}
-	slot = p.slot(after)
 	return slot, !slot.IsZero()
 }
 
 // Move has s mean the same times of the clock in another zone, which was told. What is no time of a clock stays.
 func (s *Spec) Move(zone string) error {
+	err := s.shift(zone, &s.Anchor, &s.From, &s.Until)
+	s.Assumed = s.Assumed && err != nil
+	return err
+}
+
+// shift moves s to another zone, and has some instants of it be at the same time of the clock there.
+func (s *Spec) shift(zone string, instants ...*time.Time) error {
 	from, err := Zone(s.Zone)
 	if err != nil {
 		return err
@@ -115,23 +118,19 @@ func (s *Spec) Move(zone string) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range []*time.Time{&s.Anchor, &s.From, &s.Until} {
+	for _, t := range instants {
 		if !t.IsZero() {
 			*t = reached(wall(*t, from), to)
 		}
 	}
-	s.Zone, s.Assumed = zone, false
+	s.Zone = zone
 	return nil
 }
 
 // Upcoming are the first n slots after an instant; fewer where fewer are left.
-func (s *Spec) Upcoming(after time.Time, n int) []time.Time {
+func (s *Spec) Upcoming(after time.Time, n int) (slots []time.Time) {
 	p, err := s.read()
-	if err != nil {
-		return nil
-	}
-	var slots []time.Time
-	for range n {
+	for err == nil && len(slots) < n {
 		if after = p.slot(after); after.IsZero() {
 			break
 		}
@@ -172,10 +171,8 @@ func (s *Spec) read() (*plan, error) {
 			return nil, fmt.Errorf("the year %d is not between 1970 and 2200", t.Year())
 		}
 	}
-	if s.Hours != "" {
-		if p.hours, err = readHours(s.Hours); err != nil {
-			return nil, err
-		}
+	if p.hours, err = readHours(s.Hours); err != nil {
+		return nil, err
 	}
 	switch {
 	case s.At != "" && s.Every == 0 && s.Cron == "":
@@ -217,9 +214,9 @@ func (s *Spec) interval(p *plan) error {
 	switch {
 	case s.Every < time.Second || s.Every%time.Second != 0:
 		return fmt.Errorf("the interval %s is not a number of whole seconds, from 1", s.Every)
-	case s.Wall && s.Every%(24*time.Hour) != 0:
+	case s.Wall && s.Every%oneDay != 0:
 		return fmt.Errorf("the interval %s is not a number of whole days", s.Every)
-	case s.Every > 3660*24*time.Hour:
+	case s.Every > 3660*oneDay:
 		return fmt.Errorf("the interval %s is longer than ten years", s.Every)
 	}
 	anchor := instant(s.Anchor)

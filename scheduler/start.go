@@ -46,7 +46,9 @@ func (s *Scheduler) start(ctx context.Context, going *sync.WaitGroup) (time.Dura
 			}
 		})
 	}
-	s.wait(len(runs) == limit)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.more = len(runs) == limit
 	return pause, nil
 }
 
@@ -63,12 +65,6 @@ func (s *Scheduler) roomFor() int {
 	return batch + len(s.going) + len(s.later)
 }
 
-func (s *Scheduler) wait(more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.more = more
-}
-
 // take takes a run up, or returns how long it waits before that.
 func (s *Scheduler) take(run int64) (wait time.Duration) {
 	s.mu.Lock()
@@ -83,9 +79,8 @@ func (s *Scheduler) take(run int64) (wait time.Duration) {
 	return 0
 }
 
-// postpone has a run tried again that could not be started, after 1 s, doubling to a minute; first: it is the
-// first time.
-func (s *Scheduler) postpone(run int64) (first bool) {
+// failed has a run tried again that could not be started, after 1 s, doubling to a minute, and returns how often that was.
+func (s *Scheduler) failed(run int64) (tries int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.later[run]
@@ -95,24 +90,7 @@ func (s *Scheduler) postpone(run int64) (first bool) {
 	}
 	l.at = time.Now().Add(retry.Pause(l.tries, time.Second, time.Minute))
 	l.tries++
-	return l.tries == 1
-}
-
-// tries is how often the start of a run has failed since it is tried.
-func (s *Scheduler) tries(run int64) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l := s.later[run]; l != nil {
-		return l.tries
-	}
-	return 0
-}
-
-// started forgets that the start of a run failed.
-func (s *Scheduler) started(run int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.later, run)
+	return l.tries
 }
 
 // leave says that a run is started, and has others taken up once half of the room is free.
@@ -135,23 +113,27 @@ func (s *Scheduler) startOne(ctx context.Context, run DueRun) {
 	if ctx.Err() != nil {
 		return
 	}
-	settled := Settled{Run: run.Run, State: not.State, Reason: not.Reason, Seen: not.Seen, Pause: not.Pause, Failed: not.State == RunFailed && !not.Pause}
-	switch {
-	case err != nil && (s.clock.now().Sub(run.Run.StartAt) < stuckAfter || s.tries(run.Run.ID) < stuckTries):
-		if s.postpone(run.Run.ID) {
+	if err != nil {
+		tries := s.failed(run.Run.ID)
+		if tries == 1 {
 			s.Log.WarnContext(ctx, "a run could not be started, it is tried again", "job_id", run.Job.ID, "run_id", run.Run.ID, "try", run.Run.Try, "error", err)
 		}
+		if s.clock.now().Sub(run.Run.StartAt) < stuckAfter || tries <= stuckTries {
+			return
+		}
+		not = NotStarted{State: RunFailed, Reason: "stuck: it could not be started"}
+	}
+	s.mu.Lock()
+	delete(s.later, run.Run.ID)
+	s.mu.Unlock()
+	if not.State == "" {
 		return
-	case err != nil:
-		settled.State, settled.Reason, settled.Failed = RunFailed, "stuck: it could not be started", true
-	case not.State == "":
-		s.started(run.Run.ID)
-		return
-	case not.Pause:
+	}
+	if not.Pause {
 		s.Teller.Warn(ctx, run.Job, not.Reason)
 	}
+	settled := Settled{Run: run.Run, State: not.State, Reason: not.Reason, Seen: not.Seen, Pause: not.Pause, Failed: not.State == RunFailed && !not.Pause}
 	settled.Disable = settled.Failed && run.Job.Failures+1 >= MostFailures
-	s.started(run.Run.ID)
 	s.settleAll(ctx, []EndedRun{{Job: run.Job, Run: run.Run}}, []Settled{settled})
 }
 

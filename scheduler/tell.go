@@ -1,12 +1,14 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"switchboard/internal/words"
 )
 
 // mostNamed is how many lines a summary of missed runs has.
@@ -22,19 +24,14 @@ func (s *Scheduler) tellMissed(ctx context.Context, _ *sync.WaitGroup) (time.Dur
 	for i, m := range missed {
 		ids[i] = m.Run.ID
 	}
-	owner, told := missed[0].Job.Owner, false
-	if owner != "" {
-		key := "missed:" + strconv.FormatInt(ids[0], 10) + ":" + strconv.FormatInt(ids[len(ids)-1], 10)
-		if told, err = s.Teller.Tell(ctx, owner, key, summary(missed), ids...); err != nil {
-			return 0, err
-		}
+	told := false
+	if owner := missed[0].Job.Owner; owner != "" {
+		told, err = s.Teller.Tell(ctx, owner, fmt.Sprintf("missed:%d:%d", ids[0], ids[len(ids)-1]), summary(missed), ids...)
 	}
-	if !told {
-		if err := s.Store.Told(ctx, ids); err != nil {
-			return 0, err
-		}
+	if err == nil && !told {
+		err = s.Store.Told(ctx, ids)
 	}
-	return busyPause, nil // there may be others
+	return busyPause, err // there may be others
 }
 
 // summary says what was missed.
@@ -46,17 +43,15 @@ func summary(missed []DueRun) string {
 			fmt.Fprintf(&b, "\n- and %d more; /jobs N history shows them", len(missed)-i)
 			break
 		}
-		zone, err := Zone(m.Job.Spec.Zone)
-		if err != nil {
-			zone = time.UTC
-		}
+		zone := m.Job.Spec.Location()
 		fmt.Fprintf(&b, "\n- job %d%s: ", m.Job.ID, titled(&m.Job))
-		if m.Run.Count == 1 {
+		switch {
+		case m.Run.Count == 1:
 			b.WriteString(sayMoment(m.Run.Slot, zone))
-		} else {
-			if m.Run.Reason != "" {
-				b.WriteString("more than ")
-			}
+		case m.Run.Reason != "":
+			b.WriteString("more than ")
+			fallthrough
+		default:
 			fmt.Fprintf(&b, "%d times from %s to %s", m.Run.Count, sayMoment(m.Run.Slot, zone), sayMoment(m.Run.Last, zone))
 		}
 		fmt.Fprintf(&b, " (%s)", zone)
@@ -66,17 +61,10 @@ func summary(missed []DueRun) string {
 
 // titled is what a job is called, in brackets.
 func titled(job *Job) string {
-	title := job.Name
-	if title == "" {
-		title = strings.Join(strings.Fields(job.Text), " ")
+	if title := words.OneLine(cmp.Or(job.Name, job.Text), 60); title != "" {
+		return " (" + title + ")"
 	}
-	if cut := []rune(title); len(cut) > 60 {
-		title = string(cut[:59]) + "…"
-	}
-	if title == "" {
-		return ""
-	}
-	return " (" + title + ")"
+	return ""
 }
 
 // disabled tells the owner, or of the program's own job the admins, that a job does not run any more.

@@ -74,7 +74,7 @@ func Find(text string, now time.Time, zone string) (Wish, error) {
 		w.When = several.Choices[0].When
 	}
 	w.Exact = slices.ContainsFunc(r.spans, func(s found) bool { return s.said.exactly() })
-	w.Leading = r.prefix > 0 && r.spoken || r.first() == 0
+	w.Leading = r.prefix > 0 && r.spoken || slices.ContainsFunc(slices.Concat(r.spans, r.wrong), func(s found) bool { return s.from == 0 })
 	return w, err
 }
 
@@ -86,7 +86,7 @@ func (f *finder) when(r *reading) (When, error) {
 	if text := r.misspelt(); text != "" {
 		g := *f
 		g.text = text
-		if meant := g.find(); r.slip(meant) {
+		if meant := g.find(); meant.err == nil && (r.err != nil || meant.taken > r.taken) { // it takes for time what this one has left as text
 			return When{}, meant.meantSo()
 		}
 	}
@@ -106,9 +106,6 @@ func (r *reading) when() (When, error) {
 	}
 	return r.resolve(r.spans[0].said)
 }
-
-// slip: the other reading takes for time what this one has left as text.
-func (r *reading) slip(o *reading) bool { return o.err == nil && (r.err != nil || o.taken > r.taken) }
 
 // meantSo asks whether the time was meant as it is read here.
 func (r *reading) meantSo() error {
@@ -202,8 +199,6 @@ var (
 	leads   = strings.Fields("next this the of")
 )
 
-const twoWays = "is a date that can be read in two ways; write it as 2026-12-05 or 5 december"
-
 // dangling says what of a text that ends where a time begins belongs to the time and was not read.
 func dangling(tokens []token, i int, s *said) error {
 	if i == 0 || strings.HasPrefix(tokens[i-1].word, "·") {
@@ -217,7 +212,7 @@ func dangling(tokens []token, i int, s *said) error {
 	if numericDate(former.raw) || (i == 1 || tokens[i-2].word == "on") && numericDate(former.raw+".") {
 		return fmt.Errorf("%s "+twoWays, former.raw)
 	}
-	if s.day == nil && s.again == nil && len(s.clocks) > 0 && i > 1 {
+	if !s.dated() && len(s.clocks) > 0 && i > 1 {
 		_, isMonth := month(former.word)
 		switch before := tokens[i-2].word; {
 		case isMonth && before == "in", former.word == "next" && before == "after",
@@ -236,42 +231,4 @@ func dangling(tokens []token, i int, s *said) error {
 		return fmt.Errorf(noClock, beside)
 	}
 	return nil
-}
-
-// A token is a word of a text.
-type token struct {
-	word     string // lower case, without the punctuation around it
-	raw      string
-	from, to int  // bytes of the text
-	meant    bool // it was made from a word of another language, or a name
-}
-
-// tokenize cuts a text into words. What is elided is written together with what follows: "d'" in "d'acheter".
-func tokenize(text string, elided []string) (tokens []token) {
-	from := 0
-	for raw := range strings.FieldsSeq(text) {
-		from += strings.Index(text[from:], raw)
-		if len(raw) > 1 && raw[0] == '@' && isDigit(raw[1:]) { // "@9"
-			tokens = append(tokens, token{word: "@", raw: "@", from: from, to: from + 1})
-			from, raw = from+1, raw[1:]
-		}
-		for more := true; more; {
-			more = false
-			plain := strings.ReplaceAll(strings.ToLower(raw), "’", "'")
-			for _, e := range elided {
-				if n := len(e); strings.HasPrefix(plain, e) && len(plain) > n {
-					if strings.Contains(raw[:min(len(raw), n+2)], "’") {
-						n += len("’") - 1
-					}
-					tokens = append(tokens, token{word: e, raw: raw[:n], from: from, to: from + n})
-					from, raw, more = from+n, raw[n:], true
-					break
-				}
-			}
-		}
-		word := strings.TrimLeft(strings.TrimRight(strings.ReplaceAll(strings.ToLower(raw), "’", "'"), ",;:.!?"), "¿¡")
-		tokens = append(tokens, token{word: word, raw: raw, from: from, to: from + len(raw)})
-		from += len(raw)
-	}
-	return tokens
 }

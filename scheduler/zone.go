@@ -20,11 +20,18 @@ func Zone(name string) (*time.Location, error) {
 		return nil, err
 	}
 	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		zones.Store(name, zone)
 	}
-	zones.Store(name, zone)
-	return zone, nil
+	return zone, err
+}
+
+// Location is the zone of s, or UTC where that is not known any more.
+func (s *Spec) Location() *time.Location {
+	if zone, err := Zone(s.Zone); err == nil {
+		return zone
+	}
+	return time.UTC
 }
 
 // instant is t as the database keeps it.
@@ -111,7 +118,11 @@ func nextElapsed(f fields, after time.Time, zone *time.Location) time.Time {
 // hours are those of the day in which slots count, from the first minute until before the last.
 type hours struct{ from, until time.Duration }
 
+// readHours reads hours; nil: the text is empty, which is all of them.
 func readHours(text string) (*hours, error) {
+	if text == "" {
+		return nil, nil
+	}
 	var a, b, c, d int
 	if n, err := fmt.Sscanf(text+" ", "%2d:%2d-%2d:%2d ", &a, &b, &c, &d); n != 4 || err != nil ||
 		text != fmt.Sprintf("%02d:%02d-%02d:%02d", a, b, c, d) || a > 23 || b > 59 || c > 24 || d > 59 || c == 24 && d > 0 {
@@ -124,9 +135,12 @@ func readHours(text string) (*hours, error) {
 	return h, nil
 }
 
+// timeOfDay is how long after midnight a clock shows a time.
+func timeOfDay(shown time.Time) time.Duration { return shown.Sub(shown.Truncate(oneDay)) }
+
 // have: a time of a clock is among the hours.
 func (h *hours) have(shown time.Time) bool {
-	day := shown.Sub(shown.Truncate(24 * time.Hour))
+	day := timeOfDay(shown)
 	if h.from < h.until {
 		return h.from <= day && day < h.until
 	}
@@ -138,9 +152,9 @@ func (h *hours) opening(t time.Time, zone *time.Location) time.Time {
 	for {
 		s := stretchAt(t, zone)
 		shown := t.UTC().Add(s.offset)
-		wait := h.from - shown.Sub(shown.Truncate(24*time.Hour))
+		wait := h.from - timeOfDay(shown)
 		if wait <= 0 {
-			wait += 24 * time.Hour
+			wait += oneDay
 		}
 		if at := t.Add(wait); s.has(at) {
 			return at

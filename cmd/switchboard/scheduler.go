@@ -61,7 +61,7 @@ func (t teller) Warn(ctx context.Context, job scheduler.Job, text string) {
 
 // newDesk makes what stands behind the commands and tools for jobs; the router is made after it.
 func (e *engine) newDesk(of *store.Router, person func(string) *core.Person) *jobs.Service {
-	return &jobs.Service{Deps: jobs.Deps{
+	return &jobs.Service{
 		Ledger: of, Person: person, Now: time.Now,
 		Begins: func(p scheduler.Payload) bool {
 			return e.begins == allJobs || e.begins == ownJobs && p == scheduler.PayloadMaintenance
@@ -86,5 +86,5 @@ func (e *engine) newDesk(of *store.Router, person func(string) *core.Person) *jo
 				PerRun: s.Budget.PerJobRun, Unpriced: s.Unpriced(),
 			}
 		},
-	}}
+	}
 }

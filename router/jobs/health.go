@@ -61,7 +61,7 @@ const goneAfter = 24 * time.Hour
 // readIlls reads what the health job remembers.
 func readIlls(seen string) ills {
 	list := ills{}
-	_ = json.Unmarshal([]byte(seen), &list) // what cannot be read is begun anew
+	_ = json.Unmarshal([]byte(seen), &list) // what cannot be read is begun again
 	return list
 }
 
@@ -70,9 +70,16 @@ func (h *Health) Look(ctx context.Context, seen string, now time.Time) (did, rem
 	list := readIlls(seen)
 	var said []string
 	look := func(g gauge, place string, value float64, text string) {
-		if word := list.note(g, place, value, text, now); word != "" {
-			said = append(said, g.name+" "+word)
-			h.notify(ctx, g, place, list[g.name+"@"+place], word, text)
+		i, word := list.note(g, place, value, text, now)
+		if word == "" {
+			return
+		}
+		said = append(said, g.name+" "+word)
+		if !i.Ill {
+			text = fmt.Sprintf("Well again. The trouble that began at %s was: %s", i.Since.Format("15:04 UTC"), text)
+		}
+		if g.kind != "" {
+			h.Notify(ctx, g.kind, g.name+"@"+place+" "+word, text)
 		}
 	}
 	h.lookAtMachine(ctx, look)
@@ -83,42 +90,27 @@ func (h *Health) Look(ctx context.Context, seen string, now time.Time) (did, rem
 	return strings.Join(said, ", "), string(text), errors.Join(err, fault)
 }
 
-// note notes a value, and says whether it became ill or well with it.
-func (l ills) note(g gauge, place string, value float64, text string, now time.Time) (word string) {
+// note notes a value, and says whether it became ill or well with it; empty: neither.
+func (l ills) note(g gauge, place string, value float64, text string, now time.Time) (i *ill, word string) {
 	key := g.name + "@" + place
-	i := l[key]
-	if i == nil {
+	if i = l[key]; i == nil {
 		i = &ill{}
 		l[key] = i
 	}
 	i.Last = now.UTC().Truncate(time.Second)
-	other := value >= g.high
-	if i.Ill {
-		other = value < g.low
-	}
-	if !other {
+	switch other := i.Ill && value < g.low || !i.Ill && value >= g.high; {
+	case !other:
 		i.Looks = 0
-		return ""
+		return i, ""
+	case i.Looks+1 < g.looks:
+		i.Looks++
+		return i, ""
 	}
-	if i.Looks++; i.Looks < g.looks {
-		return ""
+	if i.Ill, i.Looks = !i.Ill, 0; !i.Ill {
+		return i, "well again"
 	}
-	i.Ill, i.Looks = !i.Ill, 0
-	if i.Ill {
-		i.Since, i.Text = now.UTC().Truncate(time.Second), text
-		return "not well"
-	}
-	return "well again"
-}
-
-func (h *Health) notify(ctx context.Context, g gauge, place string, i *ill, word, text string) {
-	switch {
-	case g.kind == "":
-	case i.Ill:
-		h.Notify(ctx, g.kind, g.name+"@"+place+" "+word, text)
-	default:
-		h.Notify(ctx, g.kind, g.name+"@"+place+" "+word, fmt.Sprintf("Well again. The trouble that began at %s was: %s", i.Since.Format("15:04 UTC"), text))
-	}
+	i.Since, i.Text = i.Last, text
+	return i, "not well"
 }
 
 type looker func(g gauge, place string, value float64, text string)
@@ -149,28 +141,21 @@ func (h *Health) lookAtQueue(ctx context.Context, look looker) error {
 
 // lookAtChannels looks at those that this engine serves, or served when it looked last.
 func (h *Health) lookAtChannels(list ills, look looker) {
-	states := map[string]float64{}
-	for _, s := range h.Channels() {
+	all := slices.SortedFunc(slices.Values(h.Channels()), func(a, b channels.Status) int { return strings.Compare(a.Name, b.Name) })
+	for _, s := range all {
+		text := "The channel " + s.Name + " is not connected."
 		switch s.State {
 		case channels.StateConnected:
-			states[s.Name] = 0
+			look(gaugeChannel, s.Name, 0, text)
 		case channels.StateDeaf, channels.StateError:
-			states[s.Name] = 1
+			look(gaugeChannel, s.Name, 1, text)
 		case channels.StateDisabled, channels.StateWaiting, channels.StateConnecting: // another's, or nobody knows yet
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(states)) {
-		look(gaugeChannel, name, states[name], "The channel "+name+" is not connected.")
-	}
-	for key := range list {
+	maps.DeleteFunc(list, func(key string, _ *ill) bool {
 		name, is := strings.CutPrefix(key, gaugeChannel.name+"@")
-		if !is {
-			continue
-		}
-		if !slices.ContainsFunc(h.Channels(), func(s channels.Status) bool { return s.Name == name && s.State != channels.StateDisabled }) {
-			delete(list, key) // it is no channel any more
-		}
-	}
+		return is && !slices.ContainsFunc(all, func(s channels.Status) bool { return s.Name == name && s.State != channels.StateDisabled }) // it is no channel any more
+	})
 }
 
 // NotWell says what the health job found that is not well still, in words.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,8 +19,8 @@ import (
 	"switchboard/scheduler"
 )
 
-// HeartbeatText is what a heartbeat asks that says nothing itself.
-const HeartbeatText = "Look at what has changed and at the checklist, if there is one. Say in a few sentences what needs a person's attention now, and nothing else."
+// heartbeatText is what a heartbeat asks that says nothing itself.
+const heartbeatText = "Look at what has changed and at the checklist, if there is one. Say in a few sentences what needs a person's attention now, and nothing else."
 
 // mostFailures is how many runs that failed are named.
 const mostFailures = 10
@@ -49,13 +50,6 @@ type Beats interface {
 	AdminChats(ctx context.Context) ([]core.Chat, error)
 }
 
-// A Beat is what a heartbeat finds.
-type Beat struct {
-	Changed bool   // there is something to look at
-	Prompt  string // what the model is asked then
-	Seen    string // what the job remembers from then on
-}
-
 // seen is what a heartbeat remembers.
 type seen struct {
 	Message      int64    `json:"message"`
@@ -65,24 +59,24 @@ type seen struct {
 	NotWell      []string `json:"not_well,omitempty"`
 }
 
-// Beat finds out what has changed since the last one. The first has nothing to compare with: it is worth a
-// look if the job asks something of its own, has a checklist, or something is not well. A run that is tried
-// again has something to look at, as it had before.
-func (h *Heartbeats) Beat(ctx context.Context, job *scheduler.Job, try int) (b Beat, err error) {
+// Beat finds out what has changed since the last one: what the model is asked then (empty: nothing has), and what the job
+// remembers. The first has nothing to compare with: it is worth a look if the job asks something of its own, has a
+// checklist, or something is not well. A run that is tried again has something to look at, as it had before.
+func (h *Heartbeats) Beat(ctx context.Context, job *scheduler.Job, try int) (asked, remember string, err error) {
 	var was seen
-	first := json.Unmarshal([]byte(job.Seen), &was) != nil // also what cannot be read
 	var since *News
+	first := json.Unmarshal([]byte(job.Seen), &was) != nil // also what cannot be read
 	if !first {
 		since = &News{Message: was.Message, Notification: was.Notification, Failed: was.Failed}
 	}
 	news, err := h.Ledger.News(ctx, job.ID, job.Owner, since)
 	if err != nil {
-		return b, fmt.Errorf("look what is new for heartbeat %d: %w", job.ID, err)
+		return "", "", fmt.Errorf("look what is new for heartbeat %d: %w", job.ID, err)
 	}
 	now := seen{Message: news.Message, Notification: news.Notification, Failed: news.Failed}
-	list, fault := h.checklist(job)
-	if fault != nil {
-		return b, fault
+	list, err := h.checklist(job)
+	if err != nil {
+		return "", "", err
 	}
 	if list != "" {
 		sum := sha256.Sum256([]byte(list))
@@ -92,13 +86,11 @@ func (h *Heartbeats) Beat(ctx context.Context, job *scheduler.Job, try int) (b B
 		now.NotWell = NotWell(news.Health)
 	}
 	changes := changes(&news, &was, &now)
-	b.Changed = len(changes) > 0 || try > 1 || first && (job.Text != "" || list != "")
-	text, err := json.Marshal(now)
-	b.Seen = string(text)
-	if b.Changed {
-		b.Prompt = prompt(job, list, changes, &now)
+	if len(changes) > 0 || try > 1 || first && (job.Text != "" || list != "") {
+		asked = prompt(job, list, changes, &now)
 	}
-	return b, err
+	text, err := json.Marshal(now)
+	return asked, string(text), err
 }
 
 // Fill makes of a heartbeat's run the work that is submitted, or says why there is none.
@@ -109,14 +101,13 @@ func (h *Heartbeats) Fill(ctx context.Context, due *scheduler.DueRun, work *Subm
 			return none, err
 		}
 	}
-	b, err := h.Beat(ctx, job, due.Run.Try)
-	if err != nil {
+	if work.Text, work.Seen, err = h.Beat(ctx, job, due.Run.Try); err != nil {
 		return none, err
 	}
-	if !b.Changed {
-		return scheduler.NotStarted{State: scheduler.RunDone, Reason: "nothing changed", Seen: b.Seen}, nil
+	if work.Text == "" {
+		return scheduler.NotStarted{State: scheduler.RunDone, Reason: "nothing changed", Seen: work.Seen}, nil
 	}
-	work.Text, work.Seen, work.Terms.Quiet = b.Prompt, b.Seen, true
+	work.Terms.Quiet = true
 	return none, nil
 }
 
@@ -182,60 +173,41 @@ func (h *Heartbeats) checklist(job *scheduler.Job) (string, error) {
 
 // changes says what is different, a line each.
 func changes(news *News, was, now *seen) (list []string) {
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	if news.Messages > 0 {
-		add("%s", words.Count(news.Messages, "new message"))
-	}
-	if news.Notifications > 0 {
-		add("%s came due", words.Count(news.Notifications, "reminder"))
-	}
-	for i, f := range news.Failures {
-		if i == mostFailures {
-			add("%d more runs of jobs failed", len(news.Failures)-i)
-			break
+	add := func(is bool, format string, args ...any) {
+		if is {
+			list = append(list, fmt.Sprintf(format, args...))
 		}
+	}
+	add(news.Messages > 0, "%s", words.Count(news.Messages, "new message"))
+	add(news.Notifications > 0, "%s came due", words.Count(news.Notifications, "reminder"))
+	for _, f := range news.Failures[:min(len(news.Failures), mostFailures)] {
 		name, reason := "", strings.ReplaceAll(f.Reason, "_", " ")
 		if f.Name != "" {
 			name = " (" + f.Name + ")"
 		} else {
 			reason, _, _ = strings.Cut(reason, ":") // what is behind may be somebody's words
 		}
-		add("job %d%s failed at %s: %s", f.Job, name, f.At.Format("2006-01-02 15:04 UTC"), words.OneLine(reason, 200))
+		add(true, "job %d%s failed at %s: %s", f.Job, name, f.At.Format("2006-01-02 15:04 UTC"), words.OneLine(reason, 200))
 	}
-	if was.Checklist != now.Checklist {
-		add("the checklist was changed")
-	}
+	more := len(news.Failures) - mostFailures
+	add(more > 0, "%d more runs of jobs failed", more)
+	add(was.Checklist != now.Checklist, "the checklist was changed")
 	for _, ill := range now.NotWell {
-		if !slices.Contains(was.NotWell, ill) {
-			add("not well: %s", ill)
-		}
+		add(!slices.Contains(was.NotWell, ill), "not well: %s", ill)
 	}
 	for _, ill := range was.NotWell {
-		if !slices.Contains(now.NotWell, ill) {
-			add("well again: %s", ill)
-		}
+		add(!slices.Contains(now.NotWell, ill), "well again: %s", ill)
 	}
 	return list
 }
 
 func prompt(job *scheduler.Job, checklist string, changes []string, now *seen) string {
-	text := job.Text
-	if text == "" {
-		text = HeartbeatText
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "This is a heartbeat: nobody wrote to you, and nobody waits for an answer.\n\n%s\n", text)
-	lines := func(title string, list []string) {
-		if len(list) > 0 {
-			fmt.Fprintf(&b, "\n%s:\n- %s\n", title, strings.Join(list, "\n- "))
-		}
-	}
-	lines("What has changed since the last heartbeat", changes)
-	lines("What is not well", now.NotWell)
-	if checklist != "" {
-		fmt.Fprintf(&b, "\nThe checklist:\n%s\n", checklist)
-	}
-	return b.String()
+	var t text
+	fmt.Fprintf(&t, "This is a heartbeat: nobody wrote to you, and nobody waits for an answer.\n\n%s\n", cmp.Or(job.Text, heartbeatText))
+	t.add(len(changes) > 0, "\nWhat has changed since the last heartbeat:\n- %s\n", strings.Join(changes, "\n- "))
+	t.add(len(now.NotWell) > 0, "\nWhat is not well:\n- %s\n", strings.Join(now.NotWell, "\n- "))
+	t.add(checklist != "", "\nThe checklist:\n%s\n", checklist)
+	return t.String()
 }
 
 // SystemJob is the job of [heartbeat].

@@ -43,7 +43,7 @@ func (w *world) Chat(_ context.Context, conv channels.Conversation) (core.Chat, 
 
 func (w *world) AdminChats(context.Context) ([]core.Chat, error) { return w.chats, nil }
 
-func (w *world) beat(t *testing.T, try int) jobs.Beat {
+func (w *world) beat(t *testing.T, try int) (asked string) {
 	t.Helper()
 	h := &jobs.Heartbeats{
 		Ledger: w, Admins: func() []string { return []string{"ann", "root"} },
@@ -54,12 +54,12 @@ func (w *world) beat(t *testing.T, try int) jobs.Beat {
 			return []byte(w.file), w.fault
 		},
 	}
-	b, err := h.Beat(t.Context(), &w.job, try)
+	asked, seen, err := h.Beat(t.Context(), &w.job, try)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.job.Seen = b.Seen
-	return b
+	w.job.Seen = seen
+	return asked
 }
 
 func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
@@ -68,15 +68,15 @@ func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
 	quiet := func(when string) {
 		t.Helper()
 		for range 3 {
-			if b := w.beat(t, 1); b.Changed || b.Prompt != "" {
-				t.Errorf("%s: asked %q", when, b.Prompt)
+			if asked := w.beat(t, 1); asked != "" {
+				t.Errorf("%s: asked %q", when, asked)
 			}
 		}
 	}
 	looks := func(when, want string) {
 		t.Helper()
-		if b := w.beat(t, 1); !b.Changed || !strings.Contains(b.Prompt, want) {
-			t.Errorf("%s: %v, asked\n%s\nwant %q", when, b.Changed, b.Prompt, want)
+		if asked := w.beat(t, 1); !strings.Contains(asked, want) {
+			t.Errorf("%s: asked\n%s\nwant %q", when, asked, want)
 		}
 		quiet("after " + when)
 	}
@@ -90,8 +90,8 @@ func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
 	w.file = "Is the backup there, and whole?"
 	looks("another checklist", "and whole?\n")
 	w.news.Failures = []jobs.Failure{{Job: 3, Reason: "rights: what somebody is called", At: time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)}}
-	if b := w.beat(t, 1); !strings.Contains(b.Prompt, "- job 3 failed at 2026-11-23 08:00 UTC: rights\n") {
-		t.Errorf("a failed job: asked\n%s", b.Prompt)
+	if asked := w.beat(t, 1); !strings.Contains(asked, "- job 3 failed at 2026-11-23 08:00 UTC: rights\n") {
+		t.Errorf("a failed job: asked\n%s", asked)
 	}
 	w.news.Failures = nil
 	quiet("after a failed job")
@@ -104,19 +104,18 @@ func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
 func TestHeartbeatsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := &world{job: scheduler.Job{Owner: "dan", Text: "Is there mail?"}, news: jobs.News{Health: `{"disk@a":{"ill":true,"text":"full"}}`}}
-	b := w.beat(t, 1)
-	if !b.Changed || !strings.Contains(b.Prompt, "\n\nIs there mail?\n") || strings.Contains(b.Prompt, "full") {
-		t.Errorf("the first of one with a text of its own: %+v", b)
+	if asked := w.beat(t, 1); !strings.Contains(asked, "\n\nIs there mail?\n") || strings.Contains(asked, "full") {
+		t.Errorf("the first of one with a text of its own: %s", asked)
 	}
-	if b := w.beat(t, 1); b.Changed {
-		t.Errorf("the second: %+v", b)
+	if asked := w.beat(t, 1); asked != "" {
+		t.Errorf("the second: %s", asked)
 	}
-	if b := w.beat(t, 2); !b.Changed || b.Prompt == "" { // its turn failed: what it was about stands there no more
-		t.Errorf("tried again: %+v", b)
+	if w.beat(t, 2) == "" { // its turn failed: what it was about stands there no more
+		t.Error("nothing is asked when it is tried again")
 	}
 	w.job.Rules.File, w.job.Rules.FileBy, w.fault = "list.md", "machine:", errors.New("disk trouble")
 	h := &jobs.Heartbeats{Ledger: w, Admins: func() []string { return nil }, Checklist: func(string) ([]byte, error) { return nil, w.fault }}
-	if _, err := h.Beat(t.Context(), &w.job, 1); !errors.Is(err, w.fault) {
+	if _, _, err := h.Beat(t.Context(), &w.job, 1); !errors.Is(err, w.fault) {
 		t.Errorf("with a checklist that cannot be read: %v", err)
 	}
 }

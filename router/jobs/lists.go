@@ -8,14 +8,12 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/channels/render"
 	"switchboard/router/commands"
-	"switchboard/scheduler"
 )
 
 // list is a page of jobs: "[all] [after NUMBER]".
 func (d *Service) list(ctx context.Context, c *commands.Call, args []string) (commands.Answer, error) {
-	a, command := asked(c), "jobs"
+	a, command := calling(c), "jobs"
 	of := a.person.Name
 	if len(args) > 0 && args[0] == "all" {
 		if !a.sees() {
@@ -23,19 +21,15 @@ func (d *Service) list(ctx context.Context, c *commands.Call, args []string) (co
 		}
 		of, command, args = "", "jobs all", args[1:]
 	}
-	var after int64
-	if len(args) == 2 && args[0] == "after" {
-		after, _ = strconv.ParseInt(args[1], 10, 64)
-	}
-	shown, more, err := d.some(ctx, a, of, after, commands.Rows)
+	shown, more, text, err := d.page(ctx, a, of, numberBehind("after", args), commands.Rows)
 	if err != nil {
 		return commands.Answer{}, err
 	}
-	answer := commands.Answer{Text: d.listed(shown, of == "" || a.conv.Kind != channels.Direct, after), Taint: taintOf(a.person.Name, shown...)}
+	answer := commands.Answer{Text: text, Taint: taintOf(a.person.Name, shown...)}
 	for i := range shown {
-		answer.Buttons = append(answer.Buttons, commands.Button{
-			Label: fmt.Sprint("Job ", shown[i].ID), Command: fmt.Sprint("jobs ", shown[i].ID), Beside: i%5 != 0,
-		})
+		button := listButton(&shown[i])
+		button.Beside = i%5 != 0
+		answer.Buttons = append(answer.Buttons, button)
 	}
 	if more {
 		answer.Buttons = append(answer.Buttons, commands.Button{Label: "More", Command: fmt.Sprintf("%s after %d", command, shown[len(shown)-1].ID)})
@@ -43,61 +37,39 @@ func (d *Service) list(ctx context.Context, c *commands.Call, args []string) (co
 	return answer, nil
 }
 
-// listed are jobs for people to read.
-func (d *Service) listed(list []scheduler.Job, owners bool, after int64) string {
-	var b strings.Builder
-	switch {
-	case len(list) == 0 && after > 0:
-		b.WriteString("There are no others.\n")
-	case len(list) == 0:
-		b.WriteString("No reminders yet. Try: `remind me tomorrow at 9 to call Ann`.\n")
+// numberBehind is the number in arguments that are a word and a number; 0: they are none.
+func numberBehind(word string, args []string) (n int64) {
+	if len(args) == 2 && args[0] == word {
+		n, _ = strconv.ParseInt(args[1], 10, 64)
 	}
-	for i := range list {
-		b.WriteString(line(&list[i], owners))
-	}
-	if off := d.WhenOff(); off != "" {
-		b.WriteString("\n" + render.Escape(off))
-	}
-	return b.String()
+	return n
 }
 
-func (d *Service) show(ctx context.Context, a *asking, id int64) (commands.Answer, error) {
+// show shows a job or its history, or asks when it is to be.
+func (d *Service) show(ctx context.Context, a *caller, id int64, verb, more string) (commands.Answer, error) {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return says(err, "")
 	}
-	return commands.Answer{Text: d.detail(job, a.owners(job), d.where(ctx, a, job)), Taint: taintOf(a.person.Name, *job), Buttons: jobButtons(job)}, nil
-}
-
-func (d *Service) history(ctx context.Context, a *asking, id, before int64) (commands.Answer, error) {
-	job, err := d.job(ctx, a, id)
-	if err != nil {
-		return says(err, "")
+	switch verb {
+	case "history":
+		before, _ := strconv.ParseInt(strings.TrimPrefix(more, "before "), 10, 64)
+		runs, err := d.Ledger.Runs(ctx, id, before, commands.Rows+1)
+		if err != nil {
+			return commands.Answer{}, err
+		}
+		shown := runs[:min(len(runs), commands.Rows)]
+		answer := commands.Answer{Text: runsOf(job, shown, before), Taint: taintOf(a.person.Name, *job)}
+		if len(runs) > len(shown) {
+			answer.Buttons = []commands.Button{{Label: "Earlier", Command: fmt.Sprintf("jobs %d history before %d", id, shown[len(shown)-1].ID)}}
+		}
+		return answer, nil
+	case "when":
+		answer := commands.Says("When should it be? Write a time, as in “tomorrow at 10”. \"%sjobs %d text …\" changes what it says.", a.slash, id)
+		answer.Buttons = append(jobButtons(job), nextWhen(id))
+		return answer, nil
 	}
-	runs, err := d.Ledger.Runs(ctx, id, before, commands.Rows+1)
-	if err != nil {
-		return commands.Answer{}, err
-	}
-	shown := runs[:min(len(runs), commands.Rows)]
-	answer := commands.Answer{Text: runsOf(job, shown, before), Taint: taintOf(a.person.Name, *job)}
-	if len(runs) > len(shown) {
-		answer.Buttons = []commands.Button{{Label: "Earlier", Command: fmt.Sprintf("jobs %d history before %d", id, shown[len(shown)-1].ID)}}
-	}
-	return answer, nil
-}
-
-func runsOf(job *scheduler.Job, runs []scheduler.Run, before int64) string {
-	if len(runs) == 0 && before == 0 {
-		return fmt.Sprintf("Job %d has not run yet.", job.ID)
-	} else if len(runs) == 0 {
-		return "There are no earlier ones."
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Job %d, times in %s:\n", job.ID, render.Escape(job.Spec.Zone))
-	for i := range runs {
-		b.WriteString(runLine(&runs[i], job.Spec.Zone))
-	}
-	return b.String()
+	return commands.Answer{Text: d.detail(ctx, a, job), Taint: taintOf(a.person.Name, *job), Buttons: jobButtons(job)}, nil
 }
 
 // notifications lists what jobs told, and marks as read what is shown.
@@ -107,20 +79,16 @@ func (d *Service) notifications(ctx context.Context, c *commands.Call) (commands
 	}
 	fields := strings.Fields(strings.ToLower(c.Args))
 	all := len(fields) > 0 && fields[0] == "all"
-	var before int64
-	if len(fields) == 3 && fields[1] == "before" {
-		before, _ = strconv.ParseInt(fields[2], 10, 64)
-	}
-	list, err := d.Ledger.Notifications(ctx, c.Person.Name, before, commands.Rows+1, !all)
-	if err != nil {
+	list, err := d.Ledger.Notifications(ctx, c.Person.Name, numberBehind("before", fields[min(len(fields), 1):]), commands.Rows+1, !all)
+	switch {
+	case err != nil:
 		return commands.Answer{}, err
-	}
-	if len(list) == 0 && !all {
+	case len(list) == 0 && all:
+		return commands.Says("There are none."), nil
+	case len(list) == 0:
 		return commands.Answer{
 			Text: "There is nothing that you have not read.", Buttons: []commands.Button{{Label: "Show those I have read", Command: "notifications all"}},
 		}, nil
-	} else if len(list) == 0 {
-		return commands.Says("There are none."), nil
 	}
 	shown := list[:min(len(list), commands.Rows)]
 	var b strings.Builder

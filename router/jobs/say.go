@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -10,11 +9,8 @@ import (
 	"unicode/utf8"
 
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/commands"
-	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
@@ -35,37 +31,54 @@ func does(job *scheduler.Job, n int) string {
 // short is a text of a job in a line of others.
 func short(text string, n int) string { return render.Escape(words.OneLine(text, n)) }
 
+// A text is written part by part.
+type text struct{ strings.Builder }
+
+// add writes a part, if it belongs there.
+func (t *text) add(is bool, format string, args ...any) {
+	if is {
+		fmt.Fprintf(t, format, args...)
+	}
+}
+
+// A wording says what is to be said of jobs now.
+type wording struct {
+	now    time.Time
+	off    string // no job runs here, in words; empty: they do
+	begins func(scheduler.Payload) bool
+}
+
+func (d *Service) wording() *wording { return &wording{d.Now(), d.WhenOff(), d.Begins} }
+
+// isOff says that a job does not run here.
+func (w *wording) isOff(job *scheduler.Job) bool {
+	return w.off != "" && job.Payload != scheduler.PayloadMaintenance
+}
+
 // made says what a job is from now on, to somebody who surely reads times in the zone own (empty: that is not
 // known): when, with its zone unless it is that, what, and, of what comes again, the next three times.
-func (d *Service) made(job *scheduler.Job, own string) string {
-	text := named(job)
+func (w *wording) made(job *scheduler.Job, own string) string {
+	what := named(job) + does(job, 300)
 	if begins, ok := promises[job.Payload]; ok {
-		text = begins + render.Escape(d.comes(job, own))
+		what = begins + render.Escape(w.comes(job, own)) + does(job, 300)
 	}
-	text += does(job, 300)
-	if last, _ := utf8.DecodeLastRuneInString(text); unicode.In(last, unicode.L, unicode.N) {
-		text += "."
-	}
-	if next := d.upcoming(job, 3); job.Spec.At == "" && next != "" {
-		text += "\nNext: " + next + "."
-	}
-	if beside := job.Beside(); len(beside) > 0 {
-		text += "\nOptions: " + render.Escape(strings.Join(beside, ", ")) + "."
-	}
-	if job.Spec.Assumed {
-		text += "\nI do not know your time zone, so I took UTC. Where are you? A city is enough."
-	}
+	last, _ := utf8.DecodeLastRuneInString(what)
+	next, beside := w.upcoming(job, 3), job.Beside()
+	var t text
+	fmt.Fprintf(&t, "%s", what)
+	t.add(unicode.In(last, unicode.L, unicode.N), ".")
+	t.add(job.Spec.At == "" && next != "", "\nNext: %s.", next)
+	t.add(len(beside) > 0, "\nOptions: %s.", render.Escape(strings.Join(beside, ", ")))
+	t.add(job.Spec.Assumed, "\nI do not know your time zone, so I took UTC. Where are you? A city is enough.")
 	switch job.State {
 	case scheduler.JobActive:
 	case scheduler.JobDone:
-		text += "\nIt is over. Give it a new time to have it again."
+		fmt.Fprintf(&t, "\nIt is over. Give it a new time to have it again.")
 	default:
-		text += "\nIt is " + string(job.State) + "."
+		fmt.Fprintf(&t, "\nIt is %s.", job.State)
 	}
-	if off := d.WhenOff(); off != "" && job.Payload != scheduler.PayloadMaintenance {
-		text += "\n" + render.Escape(off)
-	}
-	return text
+	t.add(w.isOff(job), "\n%s", render.Escape(w.off))
+	return t.String()
 }
 
 // promises begin the sentence that says what a job does.
@@ -75,14 +88,11 @@ var promises = map[scheduler.Payload]string{
 }
 
 // comes is when a job is due: "tomorrow, Tue 24 Nov, 09:00 (Europe/Rome)".
-func (d *Service) comes(job *scheduler.Job, own string) string {
+func (w *wording) comes(job *scheduler.Job, own string) string {
 	when := whenIs(job)
-	if next, ok := job.Spec.Next(d.Now()); job.Spec.At != "" && ok {
-		zone, err := scheduler.Zone(job.Spec.Zone)
-		if err != nil {
-			zone = time.UTC
-		}
-		when = soon(next.In(zone), d.Now().In(zone)) + " (" + job.Spec.Zone + ")"
+	if next, ok := job.Spec.Next(w.now); job.Spec.At != "" && ok {
+		zone := job.Spec.Location()
+		when = soon(next.In(zone), w.now.In(zone)) + " (" + job.Spec.Zone + ")"
 	}
 	if own == job.Spec.Zone && own != "UTC" { // which is also that of who named none
 		when = strings.ReplaceAll(when, " ("+own+")", "")
@@ -124,136 +134,86 @@ func whenIs(job *scheduler.Job) string {
 }
 
 // upcoming are the next times of a job in its zone; empty: none is left.
-func (d *Service) upcoming(job *scheduler.Job, n int) string {
+func (w *wording) upcoming(job *scheduler.Job, n int) string {
 	if job.State != scheduler.JobActive {
 		return ""
 	}
 	if left := job.Spec.Most - job.Runs; job.Spec.Most > 0 {
 		n = min(n, max(left, 0))
 	}
-	after := d.Now()
+	after := w.now
 	if job.Slot.After(after) { // one before it was skipped
 		after = job.Slot.Add(-1)
 	}
 	var list []string
 	for _, t := range job.Spec.Upcoming(after, n) {
-		list = append(list, local(t, job.Spec.Zone))
+		list = append(list, local(t, job))
 	}
 	return strings.Join(list, ", ")
 }
 
-// local is an instant as people in a zone read it.
-func local(t time.Time, zone string) string {
-	loc, err := scheduler.Zone(zone)
-	if err != nil {
-		loc = time.UTC
-	}
+// local is an instant as people read it in the zone of a job.
+func local(t time.Time, job *scheduler.Job) string {
 	layout := "Mon 2 Jan 2006 15:04"
 	if t.Second() != 0 {
 		layout += ":05"
 	}
-	return t.In(loc).Format(layout)
+	return t.In(job.Spec.Location()).Format(layout)
 }
 
 // line is a job in a list; with its owner where others' are listed too.
 func line(job *scheduler.Job, owners bool) string {
-	text := fmt.Sprintf("- **%d** %s, %s%s", job.ID, job.Payload.Kind(), render.Escape(whenIs(job)), does(job, 80))
-	if owners {
-		text += " – for " + short(cmp.Or(job.Owner, "the program"), 60)
-	}
-	if job.State != scheduler.JobActive {
-		text += " – **" + string(job.State) + "**"
-	} else if job.Away {
-		text += " – **waits: " + short(job.Owner, 60) + " is away**"
-	}
-	if job.Taint != "" {
-		text += " – " + source(job)
-	}
-	return text + "\n"
+	var t text
+	fmt.Fprintf(&t, "- **%d** %s, %s%s", job.ID, job.Payload.Kind(), render.Escape(whenIs(job)), does(job, 80))
+	t.add(owners, " – for %s", owner(job))
+	t.add(job.State != scheduler.JobActive, " – **%s**", job.State)
+	t.add(job.Away && job.State == scheduler.JobActive, " – **waits: %s is away**", short(job.Owner, 60))
+	t.add(job.Taint != "", " – %s", source(job))
+	return t.String() + "\n"
 }
+
+// owner is whose a job is, in words.
+func owner(job *scheduler.Job) string { return short(cmp.Or(job.Owner, "the program"), 60) }
 
 // source says of a job that was made after text from elsewhere was read where that came from.
 func source(job *scheduler.Job) string {
 	return "made after I read " + short(tools.Taint(job.Taint).Words(), 60)
 }
 
-// where names the chat in which a job speaks; empty: in none.
-func (d *Service) where(ctx context.Context, a *asking, job *scheduler.Job) string {
-	if job.Target.Channel == "" {
-		return ""
-	}
-	chat := channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)}
-	if known, err := d.Chat(ctx, core.SessionKey(chat)); err == nil {
-		chat.Kind, chat.Title = known.Kind, known.Title
-	}
-	return core.ChatWords(chat, a.conv)
-}
-
 // detail is all about a job; where names the chat in which it speaks.
-func (d *Service) detail(job *scheduler.Job, owners bool, where string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s:\n\n%s\n", named(job), short(cmp.Or(job.Text, job.Name), 1000))
-	if owners {
-		fmt.Fprintf(&b, "\n- for %s", short(cmp.Or(job.Owner, "the program"), 60))
-	}
-	if where != "" {
-		b.WriteString("\n- speaks in " + short(where, 120))
-	}
-	fmt.Fprintf(&b, "\n- %s", job.State)
-	if job.Reason != "" {
-		b.WriteString(": " + short(job.Reason, 200))
-	} else if job.Away && job.State == scheduler.JobActive {
-		fmt.Fprintf(&b, ", but waits: %s is away, as the settings file no longer names them", short(job.Owner, 60))
-	}
-	if next := d.upcoming(job, 3); next != "" {
-		fmt.Fprintf(&b, "\n- next: %s", next)
-	}
-	if beside := job.Beside(); len(beside) > 0 {
-		b.WriteString("\n- options: " + render.Escape(strings.Join(beside, ", ")))
-	}
-	fmt.Fprintf(&b, "\n- %s so far", words.Count(job.Runs, "run"))
-	if job.Failures > 0 {
-		last := "one"
-		if job.Failures > 1 {
-			last = fmt.Sprint(job.Failures)
-		}
-		b.WriteString(", the last " + last + " failed")
-	}
-	if job.Taint != "" {
-		b.WriteString("\n- " + source(job) + ", so its runs may do less")
-	}
-	if off := d.WhenOff(); off != "" && job.Payload != scheduler.PayloadMaintenance {
-		b.WriteString("\n\n" + render.Escape(off))
-	}
-	return b.String()
+func (w *wording) detail(job *scheduler.Job, owners bool, where string) string {
+	next, beside := w.upcoming(job, 3), job.Beside()
+	var t text
+	fmt.Fprintf(&t, "%s:\n\n%s\n", named(job), short(cmp.Or(job.Text, job.Name), 1000))
+	t.add(owners, "\n- for %s", owner(job))
+	t.add(where != "", "\n- speaks in %s", short(where, 120))
+	fmt.Fprintf(&t, "\n- %s", job.State)
+	t.add(job.Reason != "", ": %s", short(job.Reason, 200))
+	t.add(job.Reason == "" && job.Away && job.State == scheduler.JobActive, ", but waits: %s is away, as the settings file no longer names them", short(job.Owner, 60))
+	t.add(next != "", "\n- next: %s", next)
+	t.add(len(beside) > 0, "\n- options: %s", render.Escape(strings.Join(beside, ", ")))
+	fmt.Fprintf(&t, "\n- %s so far", words.Count(job.Runs, "run"))
+	t.add(job.Failures == 1, ", the last one failed")
+	t.add(job.Failures > 1, ", the last %d failed", job.Failures)
+	t.add(job.Taint != "", "\n- %s, so its runs may do less", source(job))
+	t.add(w.isOff(job), "\n\n%s", render.Escape(w.off))
+	return t.String()
 }
 
 // runLine is what became of a slot.
-func runLine(r *scheduler.Run, zone string) string {
-	text := "- " + local(r.Slot, zone)
-	if r.Count > 1 {
-		text += fmt.Sprintf(" to %s, %s", local(r.Last, zone), words.Count(r.Count, "time"))
-	}
-	text += ": " + string(r.State)
-	if r.Reason != "" {
-		text += " (" + short(r.Reason, 120) + ")"
-	}
-	if lag := r.Lag().Round(100 * time.Millisecond); lag >= time.Second {
-		text += ", began " + lag.String() + " late"
-	}
-	if r.Try > 1 {
-		text += fmt.Sprintf(", try %d", r.Try)
-	}
-	if r.Turn != 0 {
-		text += fmt.Sprintf(", turn %d", r.Turn)
-	}
-	if r.Delivery != "" {
-		text += ", " + short(r.Delivery, 40)
-	}
-	if r.TokensIn+r.TokensOut > 0 {
-		text += fmt.Sprintf(", %d tokens, cost %.4g", r.TokensIn+r.TokensOut, r.Cost)
-	}
-	return text + "\n"
+func runLine(r *scheduler.Run, job *scheduler.Job) string {
+	lag := r.Lag().Round(100 * time.Millisecond)
+	var t text
+	fmt.Fprintf(&t, "- %s", local(r.Slot, job))
+	t.add(r.Count > 1, " to %s, %s", local(r.Last, job), words.Count(r.Count, "time"))
+	fmt.Fprintf(&t, ": %s", r.State)
+	t.add(r.Reason != "", " (%s)", short(r.Reason, 120))
+	t.add(lag >= time.Second, ", began %s late", lag)
+	t.add(r.Try > 1, ", try %d", r.Try)
+	t.add(r.Turn != 0, ", turn %d", r.Turn)
+	t.add(r.Delivery != "", ", %s", short(r.Delivery, 40))
+	t.add(r.TokensIn+r.TokensOut > 0, ", %d tokens, cost %.4g", r.TokensIn+r.TokensOut, r.Cost)
+	return t.String() + "\n"
 }
 
 // taintOf is the taint of texts of jobs for somebody: the words of others are.
@@ -267,23 +227,55 @@ func taintOf(person string, list ...scheduler.Job) (t tools.Taint) {
 	return t
 }
 
-// jobButtons are what can be done with a job.
-func jobButtons(job *scheduler.Job) []commands.Button {
-	do := func(label, verb string, beside bool) commands.Button {
-		return commands.Button{Label: label, Command: fmt.Sprintf("jobs %d %s", job.ID, verb), Beside: beside}
+// became says what a change did, to somebody of whom made says more.
+func (w *wording) became(c *Change, own string) string {
+	job := c.Done
+	kind := job.Payload.Kind()
+	switch c.Kind {
+	case PauseJob, RemoveJob:
+		return fmt.Sprintf("I %sd %s %d%s", c.Kind, kind, job.ID, does(job, 100))
+	case RunJob:
+		if !w.begins(job.Payload) {
+			return fmt.Sprintf("Job %d is due now. It runs when you start \"switchboard serve\".", job.ID)
+		}
+		return fmt.Sprintf("I'm running %s %d now.", kind, job.ID)
+	case SkipJob:
+		next := "No other is left."
+		if on := w.upcoming(job, 1); on != "" {
+			next = "The one after that is on " + on + "."
+		}
+		return fmt.Sprintf("I'll skip the next run of %s %d. %s", kind, job.ID, next)
+	case SnoozeJob:
+		return fmt.Sprintf("I'll remind you again on %s (%s)%s", local(c.Until, job), render.Escape(job.Spec.Zone), does(job, 100))
+	case ResumeJob:
+		return "Resumed. " + w.made(job, own)
+	default:
+		return w.made(job, own)
 	}
-	history := do("History", "history", false)
-	buttons := []commands.Button{do("Pause", "pause", false), do("Run now", "run", true)}
-	switch {
-	case job.State == scheduler.JobRemoved, job.State == scheduler.JobDone:
-		return []commands.Button{history}
-	case job.State != scheduler.JobActive:
-		buttons[0] = do("Resume", "resume", false)
-	case job.Spec.At == "":
-		buttons = append(buttons, do("Skip next", "skip", true))
+}
+
+// listed are jobs for people to read.
+func (w *wording) listed(list []scheduler.Job, owners bool, after int64) string {
+	var t text
+	t.add(len(list) == 0 && after > 0, "There are no others.\n")
+	t.add(len(list) == 0 && after <= 0, "No reminders yet. Try: `remind me tomorrow at 9 to call Ann`.\n")
+	for i := range list {
+		t.WriteString(line(&list[i], owners))
 	}
-	if buttons = append(buttons, history); job.Owner == "" { // the program's own stays
-		return buttons
+	t.add(w.off != "", "\n%s", render.Escape(w.off))
+	return t.String()
+}
+
+func runsOf(job *scheduler.Job, runs []scheduler.Run, before int64) string {
+	if len(runs) == 0 && before == 0 {
+		return fmt.Sprintf("Job %d has not run yet.", job.ID)
+	} else if len(runs) == 0 {
+		return "There are no earlier ones."
 	}
-	return append(buttons, do("Delete", "delete", true))
+	var b strings.Builder
+	fmt.Fprintf(&b, "Job %d, times in %s:\n", job.ID, render.Escape(job.Spec.Zone))
+	for i := range runs {
+		b.WriteString(runLine(&runs[i], job))
+	}
+	return b.String()
 }

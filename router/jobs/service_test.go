@@ -111,7 +111,7 @@ var (
 )
 
 func newDesk(r *rows) *jobs.Service {
-	return &jobs.Service{Deps: jobs.Deps{
+	return &jobs.Service{
 		Ledger: r, Change: r.Change, Now: func() time.Time { return now },
 		Hide:   func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") },
 		Begins: func(scheduler.Payload) bool { return true },
@@ -133,7 +133,7 @@ func newDesk(r *rows) *jobs.Service {
 			}
 			return channels.Conversation{Channel: "slack", ID: "D1", Kind: channels.Direct}, "bob", nil
 		},
-	}}
+	}
 }
 
 // give gives a command as the router does, and returns what is answered.
@@ -362,7 +362,7 @@ func TestOptionsAreSetInChat(t *testing.T) {
 			t.Errorf("by a tool, %q: %+v", text, res)
 		}
 	}
-	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{Unpriced: []string{"fast has no price"}} }
+	d.Settings = func() jobs.Settings { return jobs.Settings{Unpriced: []string{"fast has no price"}} }
 	if answer := give(t, d, &r, root, chat, "jobs 1 budget 0.1"); !strings.Contains(answer.Text, "fast has no price") {
 		t.Errorf("with no prices: %s", answer.Text)
 	}
@@ -458,7 +458,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	if res := d.ChangeJob(t.Context(), byAdmin, again); !strings.Contains(res.Output, "It runs when you start") {
 		t.Errorf("run where none is begun: %+v", res)
 	}
-	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{} }
+	d.Settings = func() jobs.Settings { return jobs.Settings{} }
 	job := tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x"}
 	if res := d.AddJob(t.Context(), call, job); res.Code != "unavailable" || !strings.Contains(res.Output, "[scheduler] enabled = false") {
 		t.Errorf("switched off: %+v", res)

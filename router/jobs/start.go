@@ -42,11 +42,12 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		Key: run.Key(), Origin: "job", Person: job.Owner, Rule: audit.RuleJob, Taint: tools.Taint(job.Taint), Run: run.ID, Try: run.Try,
 		To: channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)},
 	}
-	late, plain := s.late(job, run), job.Text
+	late, plain := "", job.Text
 	if job.Taint != "" && job.Taint != string(tools.Label) && job.Payload == scheduler.PayloadNotify { // names that people gave themselves say nothing of its text
 		plain += "\n\n(" + source(job) + ")"
 	}
-	if late != "" {
+	if s.Now().Sub(run.Slot) > saidLate+job.Spec.Jitter {
+		late = fmt.Sprintf("(was due on %s, %s)", local(run.Slot, job), job.Spec.Zone)
 		plain += "\n\n" + late
 	}
 	said := verbatim(plain)
@@ -105,12 +106,3 @@ func (s *Starter) terms(job *scheduler.Job, run *scheduler.Run) agent.Limits {
 // saidLate is how late a run may begin that says nothing of it: no later than the start of nearly all. What was
 // due while nothing ran is later, however short that was.
 const saidLate = 2 * time.Second
-
-// late says when a run was due that begins late; empty: it does not.
-func (s *Starter) late(job *scheduler.Job, run *scheduler.Run) string {
-	due := run.Slot
-	if s.Now().Sub(due) <= saidLate+job.Spec.Jitter {
-		return ""
-	}
-	return fmt.Sprintf("(was due on %s, %s)", local(due, job.Spec.Zone), job.Spec.Zone)
-}

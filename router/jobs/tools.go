@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"switchboard/agent/tools"
@@ -25,7 +24,7 @@ var payloads = map[string]scheduler.Payload{
 }
 
 // calling is who a tool is used for, and where.
-func (d *Service) calling(ctx context.Context, call tools.Call) (*asking, error) {
+func (d *Service) calling(ctx context.Context, call tools.Call) (*caller, error) {
 	person := d.Person(call.Session.Person)
 	if person == nil {
 		return nil, faulty("not_served", "%s is not somebody I know", call.Session.Person)
@@ -39,10 +38,10 @@ func (d *Service) calling(ctx context.Context, call tools.Call) (*asking, error)
 	if err == nil && zone == "UTC" && person.TimeZone == "" { // a command may have set it since the turn began
 		zone, err = d.Zone(ctx, conv, person)
 	}
-	return &asking{message: message, person: person, conv: conv, zone: zone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
+	return &caller{message: message, person: person, conv: conv, zone: zone, known: person.TimeZone != "", slash: "/", taint: call.Taint, tool: true}, err
 }
 
-// AddJob implements tools.Schedule.
+// AddJob makes a job for a tool.
 func (d *Service) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) tools.Result {
 	if call.Session.Alone && call.Taint != tools.Clean { // else what was read could go on by itself, in more and more jobs
 		return refused(faulty("not_permitted", "a job that has read %s makes no other jobs: nobody is there to see it", call.Taint.Words()))
@@ -51,78 +50,76 @@ func (d *Service) AddJob(ctx context.Context, call tools.Call, job tools.NewJob)
 	if err != nil {
 		return refused(err)
 	}
-	w := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
+	r := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
 	if job.Kind == tools.JobSend {
 		to, _, refusal := d.FindRecipient(ctx, a.person, strings.TrimSpace(job.To))
 		if refusal != nil {
 			return *refusal
 		}
-		w.to = &to
+		r.to = &to
 	}
-	change, err := d.add(ctx, a, w)
+	change, err := d.add(a, r)
 	return d.changed(ctx, call, change, err)
 }
 
-// Keeps implements tools.Schedule: of a reminder the text, and where it comes again and again, or cannot be
+// Keeps is what a job that a tool makes keeps of what was read: of a reminder the text, and where it comes again and again, or cannot be
 // read, also when. What acts later, or by another zone, is all one thing to say.
 func (d *Service) Keeps(ctx context.Context, job tools.NewJob) []string {
 	if job.Kind != tools.JobRemind || job.Zone != "" {
 		return []string{strings.Join([]string{job.Kind, job.When, job.Text, job.Zone}, " ")}
 	}
-	when, text, err := d.time(ctx, &asking{}, request{when: job.When, text: job.Text, zone: "UTC"})
-	if when.Says != "" && job.Text == "" && when.Rest == "" {
-		text = when.Said // what a timer says is ours
+	when, err := d.when(&caller{}, request{when: job.When, text: job.Text, zone: "UTC"})
+	if when.Says != "" && when.Rest == when.Says && job.Text == "" {
+		when.Rest = when.Said // what a timer says is ours
 	}
 	switch {
 	case err == nil && when.Spec.At != "":
-		return []string{cmp.Or(text, job.When)}
+		return []string{cmp.Or(when.Rest, job.When)}
 	case job.Text == "":
 		return []string{job.When}
 	}
 	return []string{job.When, job.Text}
 }
 
-// ListJobs implements tools.Schedule.
+// ListJobs lists jobs for a tool, or shows one.
 func (d *Service) ListJobs(ctx context.Context, call tools.Call, which tools.JobList) tools.Result {
 	a, err := d.calling(ctx, call)
 	if err != nil {
 		return refused(err)
 	}
-	if which.Job != 0 {
-		return d.oneListed(ctx, a, which.Job)
-	}
-	of := a.person.Name
-	if which.All {
-		if of = ""; !a.sees() {
-			return refused(faulty("not_permitted", "everybody's jobs are for admins, in a direct chat"))
+	const most = 50
+	var list []scheduler.Job
+	var text string
+	switch of := a.person.Name; {
+	case which.Job != 0:
+		list, text, err = d.oneListed(ctx, a, which.Job)
+	case which.All && !a.sees():
+		err = faulty("not_permitted", "everybody's jobs are for admins, in a direct chat")
+	default:
+		if which.All {
+			of = ""
+		}
+		var more bool
+		if list, more, text, err = d.page(ctx, a, of, which.After, most); more {
+			text += fmt.Sprintf("\nThere are more: go on with after %d.", list[most-1].ID)
 		}
 	}
-	const most = 50
-	list, more, err := d.some(ctx, a, of, which.After, most)
 	if err != nil {
 		return refused(err)
-	}
-	text := d.listed(list, of == "" || a.conv.Kind != channels.Direct, which.After)
-	if more {
-		text += fmt.Sprintf("\nThere are more: go on with after %d.", list[most-1].ID)
 	}
 	return tools.Result{End: tools.EndOK, Output: plain(text), Taint: taintOf(a.person.Name, list...)}
 }
 
-func (d *Service) oneListed(ctx context.Context, a *asking, id int64) tools.Result {
+func (d *Service) oneListed(ctx context.Context, a *caller, id int64) (list []scheduler.Job, text string, err error) {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
-		return refused(err)
+		return nil, "", err
 	}
 	runs, err := d.Ledger.Runs(ctx, id, 0, 10)
-	if err != nil {
-		return refused(err)
-	}
-	text := d.detail(job, a.owners(job), d.where(ctx, a, job)) + "\n\n" + runsOf(job, runs, 0)
-	return tools.Result{End: tools.EndOK, Output: plain(text), Taint: taintOf(a.person.Name, *job)}
+	return []scheduler.Job{*job}, d.detail(ctx, a, job) + "\n\n" + runsOf(job, runs, 0), err
 }
 
-// ChangeJob implements tools.Schedule.
+// ChangeJob changes a job for a tool.
 func (d *Service) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdit) tools.Result {
 	a, err := d.calling(ctx, call)
 	if err != nil {
@@ -132,7 +129,7 @@ func (d *Service) ChangeJob(ctx context.Context, call tools.Call, edit tools.Job
 	return d.changed(ctx, call, change, err)
 }
 
-// DescribeChange implements tools.Schedule: "remove reminder 36: call Ann". What is refused now is not asked.
+// DescribeChange says what a tool would change: "remove reminder 36: call Ann". What is refused now is not asked.
 func (d *Service) DescribeChange(ctx context.Context, call tools.Call, edit tools.JobEdit) tools.Deed {
 	a, err := d.calling(ctx, call)
 	if err == nil {
@@ -151,26 +148,21 @@ func (d *Service) DescribeChange(ctx context.Context, call tools.Call, edit tool
 		verb = "change"
 	}
 	is := fmt.Sprintf("%s %s %d: %s", verb, job.Payload.Kind(), job.ID, words.OneLine(cmp.Or(job.Text, job.Name, "what has changed"), 300))
-	taint := taintOf(a.person.Name, *job)
-	if verb != "change" {
-		return tools.Deed{Words: is, Taint: taint, Asked: askedFor(a.person.Name, job, &edit)}
-	}
-	to := strings.Join(slices.DeleteFunc([]string{words.OneLine(edit.When, mostWhen), words.OneLine(edit.Zone, 60)}, func(part string) bool { return part == "" }), ", ")
-	if to != "" {
+	if to := joined(", ", words.OneLine(edit.When, mostWhen), words.OneLine(edit.Zone, 60)); to != "" && verb == "change" {
 		is += ", to " + to
 	}
-	if edit.Text != "" {
+	if edit.Text != "" && verb == "change" {
 		is += "\n" + edit.Text
 	}
-	return tools.Deed{Words: is, Taint: taint, Asked: askedFor(a.person.Name, job, &edit)}
+	return tools.Deed{Words: is, Taint: taintOf(a.person.Name, *job), Asked: askedFor(a.person.Name, job, &edit)}
 }
 
 // edited makes the change that an edit asks for.
-func (d *Service) edited(ctx context.Context, a *asking, edit tools.JobEdit) (*Change, error) {
-	if edit.Action == string(EditJob) {
+func (d *Service) edited(ctx context.Context, a *caller, edit tools.JobEdit) (*Change, error) {
+	switch edit.Action {
+	case string(EditJob):
 		return d.edit(ctx, a, edit.Job, request{when: edit.When, text: edit.Text, zone: edit.Zone, options: edit.Options})
-	}
-	if edit.Action == "set" {
+	case "set":
 		return d.edit(ctx, a, edit.Job, request{options: []string{edit.Text}})
 	}
 	return d.change(ctx, a, edit.Job, ChangeKind(edit.Action), "")
@@ -182,17 +174,20 @@ func (d *Service) changed(ctx context.Context, call tools.Call, change *Change, 
 		return refused(err)
 	}
 	by := core.Actor{Person: call.Session.Person, Rule: audit.RulePeople, Turn: call.Session.Turn}
-	if err := d.Change(ctx, change, by); errors.Is(err, core.ErrNotFound) {
+	err = d.Change(ctx, change, by)
+	said, isState := errors.AsType[*core.StateError](err)
+	switch {
+	case errors.Is(err, core.ErrNotFound):
 		return refused(faulty("not_found", "you have no such job"))
-	} else if said, ok := errors.AsType[*core.StateError](err); ok {
+	case isState:
 		return refused(faulty("refused", "%s", said.Sentence))
-	} else if err != nil {
+	case err != nil:
 		return tools.Result{
 			End: tools.EndError, Code: "unavailable", Output: "the database does not answer, and nobody knows whether it was done: " + err.Error(),
 			Hint: "look at the list before doing it again",
 		}
 	}
-	res := tools.Result{End: tools.EndOK, Output: plain(d.became(change, "")) + itsNumber(change), Taint: taintOf(call.Session.Person, *change.Done)}
+	res := tools.Result{End: tools.EndOK, Output: d.Said(change), Taint: taintOf(call.Session.Person, *change.Done)}
 	if itsNumber(change) != "" {
 		res.Code = fmt.Sprintf(madeCode, change.Done.ID)
 	}
@@ -208,7 +203,7 @@ func refused(err error) tools.Result {
 	if !ok {
 		return tools.Result{End: tools.EndError, Code: "unavailable", Output: "the database does not answer; nothing was done", Hint: "try once more, then tell the person"}
 	}
-	return tools.Result{End: tools.EndRefused, Code: f.code, Output: f.Error(), Hint: f.hint}
+	return tools.Result{End: tools.EndRefused, Code: f.code, Output: f.Error()}
 }
 
 func plain(markdown string) string { return render.Parse(markdown).Plain() }
@@ -220,8 +215,8 @@ func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*Ch
 	if p == nil {
 		return nil, UnknownPerson(person)
 	}
-	w := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
-	if w.payload == "" || job.Kind == tools.JobSend && job.To == "" {
+	r := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
+	if r.payload == "" || job.Kind == tools.JobSend && job.To == "" {
 		return nil, errors.New("a message to others needs somebody to whom it goes")
 	}
 	conv, _, refusal := d.FindRecipient(ctx, p, cmp.Or(job.To, person))
@@ -232,25 +227,28 @@ func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*Ch
 	if err != nil {
 		return nil, err
 	}
-	return d.add(ctx, &asking{person: p, conv: conv, zone: zone, slash: "/", machine: true}, w)
+	return d.add(&caller{person: p, conv: conv, zone: zone, known: true, slash: "/", machine: true}, r)
 }
 
 // Edit makes a change of anybody's job for whoever runs the program, who is an admin.
 func (d *Service) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*Change, error) {
-	return d.edited(ctx, d.machine(admin), edit)
+	return d.edited(ctx, machine(admin), edit)
 }
 
 // Show is anybody's job, with all about it in plain text, for whoever runs the program.
 func (d *Service) Show(ctx context.Context, id int64) (*scheduler.Job, string, error) {
-	job, err := d.job(ctx, d.machine(""), id)
+	a := machine("")
+	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return nil, "", err
 	}
-	return job, plain(d.detail(job, true, d.where(ctx, d.machine(""), job))), nil
+	return job, plain(d.detail(ctx, a, job)), nil
 }
 
 // Said is what a change that was made came to, in plain text.
-func (d *Service) Said(c *Change) string { return plain(d.became(c, "")) + itsNumber(c) }
+func (d *Service) Said(c *Change) string {
+	return plain(d.wording().became(c, "")) + itsNumber(c)
+}
 
 // itsNumber says by which number a job is changed later, where nothing else does.
 func itsNumber(c *Change) string {
@@ -262,6 +260,6 @@ func itsNumber(c *Change) string {
 }
 
 // machine is whoever runs the program on this machine.
-func (d *Service) machine(name string) *asking {
-	return &asking{person: &core.Person{Name: name, Role: core.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, slash: "/", machine: true}
+func machine(name string) *caller {
+	return &caller{person: &core.Person{Name: name, Role: core.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, known: true, slash: "/", machine: true}
 }

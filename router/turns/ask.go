@@ -21,8 +21,8 @@ const mostAsked = 5
 
 // Approval implements agent.Journal.
 func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approval, err error) {
-	err = j.patiently(ctx, "an approval could not be read", func() (err error) {
-		if got, err = j.runner.Ledger.Approval(context.WithoutCancel(ctx), j.ref, j.data.Turn.Person.Name, ask); err != nil || got.ID != 0 {
+	err = j.retry(ctx, "an approval could not be read", func(ctx context.Context) (err error) {
+		if got, err = j.runner.Ledger.Approval(ctx, j.ref, j.data.Turn.Person.Name, ask); err != nil || got.ID != 0 {
 			return err
 		}
 		asked, err := j.deciders(ctx, ask.Rule)
@@ -31,9 +31,6 @@ func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approv
 		}
 		return err
 	})
-	if err != nil {
-		j.unwritten = !core.IsFinal(err)
-	}
 	return got, err
 }
 
@@ -43,7 +40,7 @@ func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Convers
 	if p := j.runner.People.Named(j.data.Turn.Person.Name); p != nil && (p.Role == core.RoleAdmin || rule == tools.RuleKeeps) {
 		return []channels.Conversation{j.data.Conversation}, nil
 	}
-	chats, err := j.runner.Lines.AdminChats(context.WithoutCancel(ctx))
+	chats, err := j.runner.Lines.AdminChats(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for the admins' chats: %w", err)
 	}
@@ -52,10 +49,10 @@ func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Convers
 
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
-	q, within := step.Ask, j.runner.settings().ApprovalDeadline
-	wish := outbox.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
+	q, within := step.Ask, j.runner.Settings().ApprovalDeadline
+	request := outbox.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
 	var chats []channels.Conversation
-	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {
+	if err := j.retry(ctx, "the admins' chats could not be read", func(ctx context.Context) (err error) {
 		chats, err = j.deciders(ctx, q.Rule)
 		return err
 	}); err != nil {
@@ -67,29 +64,23 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 	own := len(chats) == 1 && here(chats[0])
 	asked := approvals.Asked{ExpiresAt: time.Now().Add(within)}
 	if !own {
-		wish.Person, asked.MostOpen = j.asker(), mostAsked
+		request.Person, asked.MostOpen = j.asker(), mostAsked
 	}
 	for _, chat := range chats {
-		asked.Questions = append(asked.Questions, j.runner.Lines.Connection(chat.Channel).Question(ctx, chat, wish))
+		asked.Questions = append(asked.Questions, j.runner.Lines.Connection(chat.Channel).Question(ctx, chat, request))
 	}
 	if !own {
-		asked.Questions = append(asked.Questions, j.line.Asking(j.data.Conversation, wish))
+		asked.Questions = append(asked.Questions, j.line.Asking(j.data.Conversation, request))
 	}
 	for i := range asked.Questions {
 		if q := &asked.Questions[i]; here(q.Conversation) {
 			q.Reply.Person, q.Reply.ReplyTo = j.data.Turn.Person.Name, j.line.Answers(j.data)
 		}
 	}
-	err = j.patiently(ctx, "a question could not be committed", func() error {
-		stops := j.runner.running.stops()
-		c, err := j.runner.Ledger.Ask(context.WithoutCancel(ctx), j.ref, step, asked)
-		if c != nil {
-			next = &claimed{*c, stops}
-		}
-		j.unclear = j.unclear || err != nil && !core.IsFinal(err)
-		return err
+	next, err = j.put(ctx, "a question could not be committed", func(ctx context.Context) (*core.Claimed, error) {
+		return j.runner.Ledger.Ask(ctx, j.ref, step, asked)
 	})
-	if err == nil || j.unclear {
+	if err == nil || j.unknown {
 		for _, q := range asked.Questions {
 			j.runner.Lines.Committed(q.Conversation)
 		}
@@ -101,7 +92,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 	return next, err
 }
 
-// asker is whose wish it is, for who decides: of somebody whom an open channel let in also what they call themselves.
+// asker is who asks, for who decides: of somebody whom an open channel let in also what they call themselves.
 func (j *journal) asker() string {
 	name, label := j.data.Turn.Person.Name, words.OneLine(words.Visible(j.data.Conversation.Title), 30)
 	if p := j.runner.People.Named(name); p == nil || p.Source != core.FromOpen || label == "" || j.data.Conversation.Kind != channels.Direct {

@@ -48,7 +48,7 @@ func (i *idleSessions) take(now time.Time) map[int64]idleSession {
 // KeepIdle drops what is kept of sessions that have nothing to do, until ctx ends.
 func (r *Runner) KeepIdle(ctx context.Context) {
 	every := func() time.Duration {
-		return min(max(r.settings().IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
+		return min(max(r.Settings().IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
 	}
 	for retry.Sleep(ctx, every()) {
 		now := time.Now()
@@ -68,7 +68,7 @@ func (r *Runner) KeepIdle(ctx context.Context) {
 
 // rest notes that a session is idle, unless something happened there meanwhile.
 func (r *Runner) rest(ctx context.Context, session int64, s idleSession, now time.Time) {
-	again, err := r.Ledger.Idle(ctx, session, r.settings().IdleTimeout)
+	again, err := r.Ledger.Idle(ctx, session, r.Settings().IdleTimeout)
 	switch {
 	case err != nil:
 		again = now.Add(pollIdle)

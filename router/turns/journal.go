@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
@@ -24,8 +25,8 @@ type journal struct {
 	next    *claimed
 	// unwritten: the last commit, or read, failed for the database's sake.
 	unwritten bool
-	// unclear: it, or an earlier one, may have been committed and its answer lost.
-	unclear bool
+	// unknown: it, or an earlier one, may have been committed and its answer lost.
+	unknown bool
 	// merge are the turns of a backlog that are offered with this one; nil: nothing is.
 	merge    []int64
 	lateSaid bool
@@ -43,7 +44,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	says := make([]outbox.Reply, len(step.Say))
 	step.Say, step.Calls = slices.Clone(step.Say), slices.Clone(step.Calls)
 	for i := range step.Calls {
-		step.Calls[i].Day = j.runner.settings().Budget.Day(time.Now())
+		step.Calls[i].Day = j.runner.Settings().Budget.Day(time.Now())
 	}
 	for i := range step.Say {
 		step.Say[i] = j.line.Masked(step.Say[i])
@@ -67,24 +68,21 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		opened = j.line.Open(j.data.Conversation)
 		defer opened.Close()
 	}
-	next, err := j.put(ctx, step, says, opened)
-	if errors.Is(err, core.ErrStopped) {
-		err = agent.ErrCancelled
-	}
-	if errors.Is(err, core.ErrFenced) {
-		if j.unclear && len(says) > 0 {
+	next, err := j.write(ctx, step, says, opened)
+	switch {
+	case errors.Is(err, core.ErrFenced):
+		if j.unknown && len(says) > 0 {
 			j.line.Committed(j.data.Conversation)
 		}
 		return agent.ErrReleased
-	}
-	if errors.Is(err, core.ErrNotAway) { // it is claimed again, by who knows that they are back
+	case errors.Is(err, core.ErrNotAway): // it is claimed again, by who knows that they are back
 		return agent.ErrReleased
+	case errors.Is(err, core.ErrStopped):
+		err = agent.ErrCancelled
 	}
-	if err != nil {
-		j.unwritten = !errors.Is(err, core.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked)
+	if j.unwritten = err != nil && !errors.Is(err, core.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked); err != nil {
 		return err
 	}
-	j.unwritten = false
 	if step.End != nil {
 		j.ended, j.next = true, next
 		if wait := step.End.Wait; wait > 0 {
@@ -108,21 +106,18 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 // Absorb implements agent.Journal. After a try that failed the turn is read again: what
 // that one merged all the same is handed over with the rest, and not twice.
 func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming, err error) {
-	unclear := false
+	unknown := false
 	j.runner.running.markEdited(j.ref.TurnID, false) // first: what comes from now on is merged, or said again
-	err = j.patiently(ctx, "messages could not be merged", func() (err error) {
-		added, err = j.runner.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
-		if err == nil && unclear {
+	err = j.retry(ctx, "messages could not be merged", func(ctx context.Context) (err error) {
+		added, err = j.runner.Ledger.Absorb(ctx, j.ref, from)
+		if err == nil && unknown {
 			added, err = j.missed(ctx)
 		}
-		unclear = unclear || err != nil
+		unknown = unknown || err != nil
 		return err
 	})
-	if errors.Is(err, core.ErrFenced) {
-		return nil, agent.ErrReleased
-	} else if err != nil {
-		j.unwritten = !core.IsFinal(err)
-		return nil, err
+	if err != nil {
+		return nil, aborted(err)
 	}
 	for _, m := range added {
 		j.merged = append(j.merged, m.ID)
@@ -131,11 +126,14 @@ func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming,
 }
 
 // Edited implements agent.Journal.
-func (j *journal) Edited() bool { return j.runner.running.wasEdited(j.ref.TurnID) }
+func (j *journal) Edited() (edited bool) {
+	j.runner.running.find(j.ref.TurnID, func(turn *runningTurn) { edited = turn.edited })
+	return edited
+}
 
 // missed are the messages that were merged into the turn and that the agent does not know.
 func (j *journal) missed(ctx context.Context) (list []agent.Incoming, err error) {
-	data, err := j.runner.Ledger.Load(context.WithoutCancel(ctx), j.ref)
+	data, err := j.runner.Ledger.Load(ctx, j.ref)
 	if err != nil {
 		return nil, err
 	}
@@ -159,49 +157,64 @@ func (j *journal) Stream(text string) {
 	j.preview.Stream(text)
 }
 
-// put commits a step, or asks what it asks for.
-func (j *journal) put(ctx context.Context, step agent.Step, says []outbox.Reply, opened *outbox.Opened) (*claimed, error) {
+// write commits a step, or asks what it asks for, again and again while the database cannot take it. Only the
+// first try begins what it says: the conversation is not to wait for the others.
+func (j *journal) write(ctx context.Context, step agent.Step, says []outbox.Reply, opened *outbox.Opened) (*claimed, error) {
 	if step.Ask != nil {
 		return j.ask(ctx, step)
 	}
-	return j.write(ctx, step, says, opened)
-}
-
-// write commits the step, again and again while the database cannot take it. Only the
-// first try begins what it says: the conversation is not to wait for the others.
-func (j *journal) write(ctx context.Context, step agent.Step, says []outbox.Reply, opened *outbox.Opened) (next *claimed, err error) {
 	if opened != nil {
 		says[0].Open = &opened.Opening
 	}
-	// A cancelled turn still has to be written down; only the engine's own end
-	// stops the tries.
-	ctx = context.WithoutCancel(ctx)
-	err = j.patiently(ctx, "a step could not be committed", func() error {
-		stops, called := j.runner.running.stops(), time.Now()
+	return j.put(ctx, "a step could not be committed", func(ctx context.Context) (*core.Claimed, error) {
+		called := time.Now()
 		c, err := j.commit(ctx, step, says)
-		if c != nil {
-			next = &claimed{*c, stops}
-		}
 		if err != nil && opened != nil {
 			opened.Begun, says[0].Open = nil, nil
 			opened.MarkUncertain(called, err)
 			opened.Close()
 		}
-		j.unclear = j.unclear || err != nil && !core.IsFinal(err)
+		return c, err
+	})
+}
+
+// put makes a commit, again and again while the database cannot take it.
+func (j *journal) put(ctx context.Context, failed string, commit func(context.Context) (*core.Claimed, error)) (next *claimed, err error) {
+	err = j.retry(ctx, failed, func(ctx context.Context) error {
+		stops := j.runner.running.stops()
+		c, err := commit(ctx)
+		if c != nil {
+			next = &claimed{*c, stops}
+		}
+		j.unknown = j.unknown || err != nil && !core.IsFinal(err)
 		return err
 	})
 	return next, err
 }
 
-// patiently is Insist, which says why it tries again.
-func (j *journal) patiently(ctx context.Context, failed string, do func() error) error {
-	return core.Retry(j.runner.work, func() error {
-		err := do()
+// retry is Insist, which says why it tries again. A cancelled turn still has to be written down: only the engine's
+// own end stops the tries.
+func (j *journal) retry(ctx context.Context, failed string, do func(context.Context) error) error {
+	ctx = context.WithoutCancel(ctx)
+	err := core.Retry(j.runner.work, func() error {
+		err := do(ctx)
 		if err != nil && !core.IsFinal(err) {
 			j.runner.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
 		}
 		return err
 	})
+	if err != nil {
+		j.unwritten = !core.IsFinal(err)
+	}
+	return err
+}
+
+// aborted is an error as the agent knows it: a turn that another engine runs is aborted.
+func aborted(err error) error {
+	if errors.Is(err, core.ErrFenced) {
+		return agent.ErrReleased
+	}
+	return err
 }
 
 // commit writes a step as the ledger takes it: an offer merges what it is made for, and
@@ -213,8 +226,19 @@ func (j *journal) commit(ctx context.Context, step agent.Step, says []outbox.Rep
 	case j.merge == nil:
 		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
 	}
-	for i, does := range []outbox.Does{outbox.DoesRetry, outbox.DoesLeave} {
-		says[0].Actions[i].Does = does
-	}
+	says[0].Actions[0].Does, says[0].Actions[1].Does = outbox.DoesRetry, outbox.DoesLeave
 	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
+}
+
+// lateLine opens what a turn says first after nobody worked on it for long; empty: that
+// was not so, or is said. A text that is shown before it is said begins with it too.
+func (j *journal) lateLine() string {
+	away := j.data.Away
+	switch {
+	case away <= j.runner.Settings().StaleAfter || j.lateSaid:
+		return ""
+	case away < time.Minute:
+		return "This comes late: I was away for a moment.\n\n"
+	}
+	return "This comes late: I was away for " + words.Span(away) + ".\n\n"
 }

@@ -70,7 +70,7 @@ func (r *Runner) WatchLeases(ctx context.Context) {
 			return
 		case <-r.leased.look:
 		case <-ticker.C:
-			if !r.running.any() && len(r.leased.unrun) == 0 && time.Since(latest) < pollIdle {
+			if len(r.running.sessions()) == 0 && len(r.leased.unrun) == 0 && time.Since(latest) < pollIdle {
 				continue
 			}
 		}
@@ -97,12 +97,18 @@ func (r *Runner) compareLeases(ctx context.Context) error {
 	}
 	unrun, lost := map[int64]finding{}, map[int64]finding{}
 	for _, h := range held {
-		r.applyStop(h, asked[h.TurnID])
+		cause := h.Stop.Cause()
+		if cause == nil && asked[h.TurnID] { // with nothing in the ledger its message was changed
+			cause = agent.ErrRestart
+		}
+		if cause != nil {
+			r.running.stop(h.TurnID, cause)
+		}
 		if before[h.SessionID].Fence == h.Fence {
 			delete(before, h.SessionID)
 		} else if !r.running.runs(h.SessionID, h.Fence) && confirmed(r.leased.unrun, unrun, h.TurnRef, now) {
 			r.Log.WarnContext(ctx, "a session was leased and nobody ran it; it is given back", "session_id", h.SessionID, "turn_id", h.TurnID)
-			r.putBack(h.TurnRef)
+			r.requeue(h.TurnRef)
 		}
 	}
 	for _, ref := range before {
@@ -126,16 +132,4 @@ func confirmed(former, found map[int64]finding, ref core.TurnRef, now time.Time)
 	}
 	found[ref.SessionID] = f
 	return false
-}
-
-// applyStop stops a held turn that was asked to stop. Asked by another engine with nothing
-// in the ledger means that its message was changed: it begins anew.
-func (r *Runner) applyStop(h Held, asked bool) {
-	cause := h.Stop.Cause()
-	if cause == nil && asked {
-		cause = agent.ErrRestart
-	}
-	if cause != nil {
-		r.running.stop(h.TurnID, cause)
-	}
 }

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/channels/render"
-	"switchboard/router/core"
 	"switchboard/router/money"
 	"switchboard/router/outbox"
 )
@@ -26,7 +26,7 @@ const (
 // Reserve implements agent.Journal.
 func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (held bool, err error) {
 	terms := j.data.Turn.Limits
-	b := j.runner.settings().Budget.Under(terms)
+	b := j.runner.Settings().Budget.Under(terms)
 	if !b.Limited() {
 		return false, nil
 	}
@@ -37,8 +37,8 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 	now := time.Now()
 	var spent []money.Spending
 	var over *money.OverLimitError
-	err = j.patiently(ctx, "the cost of a model call could not be reserved", func() (err error) {
-		spent, err = j.runner.Ledger.Reserve(context.WithoutCancel(ctx), j.ref, money.Reservation{
+	err = j.retry(ctx, "the cost of a model call could not be reserved", func(ctx context.Context) (err error) {
+		spent, err = j.runner.Ledger.Reserve(ctx, j.ref, money.Reservation{
 			Step: step, Role: role, Provider: q.Provider, Model: q.Model, Most: q.Most, Day: b.Day(now), Budget: b, Run: terms.Run,
 		})
 		if errors.As(err, &over) {
@@ -46,11 +46,8 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 		}
 		return err
 	})
-	if errors.Is(err, core.ErrFenced) {
-		return false, agent.ErrReleased
-	} else if err != nil {
-		j.unwritten = !core.IsFinal(err)
-		return false, err
+	if err != nil {
+		return false, aborted(err)
 	}
 	for _, s := range spent {
 		if s.Settled >= nearLimit*s.Limit && (over == nil || s != over.Spending) {
@@ -71,19 +68,14 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 			"is reached: %s of %s are spent, and another call may cost %s. Such calls are not made before %s",
 			b.Amount(over.Settled), b.Amount(over.Limit), b.Amount(over.Most), b.Over(now).Format(dayOver)), "reached")
 	}
-	return false, &agent.OverLimitError{Text: overLimit(over, b.Over(now).In(j.zone(b)))}
+	end, of := b.Over(now), &j.data.Turn
+	if zone, err := time.LoadLocation(cmp.Or(of.Session.TimeZone, of.Person.TimeZone, j.runner.Settings().TimeZone)); err == nil { // in which the person reads until when the limit holds
+		end = end.In(zone)
+	}
+	return false, &agent.OverLimitError{Text: overLimit(over, end)}
 }
 
 const dayOver = "2006-01-02 15:04 MST"
-
-// zone is that of the person, who reads until when a limit holds.
-func (j *journal) zone(b money.Budget) *time.Location {
-	of := &j.data.Turn
-	if zone, err := time.LoadLocation(j.runner.settings().zone(of.Session.TimeZone, of.Person.TimeZone)); err == nil {
-		return zone
-	}
-	return b.Over(time.Now()).Location()
-}
 
 // overLimit says to a person why their message is not answered.
 func overLimit(e *money.OverLimitError, over time.Time) string {

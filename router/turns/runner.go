@@ -1,7 +1,8 @@
+// Package turns runs what people asked for: it leases sessions, runs their turns one after the other with the
+// agent, and writes each step with what it says. Who is served, and what comes in, is the router's.
 package turns
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"math"
@@ -17,7 +18,7 @@ import (
 )
 
 const (
-	// pollBusy and pollIdle are how often work is looked for without being woken,
+	// pollBusy and pollIdle are how often work is looked for without a notice,
 	// with turns waiting and without.
 	pollBusy = time.Second
 	pollIdle = 15 * time.Second
@@ -28,7 +29,7 @@ const (
 	// told by no wake.
 	pollShared = 5 * time.Second
 	// nextPatience is how long a session's next turn waits for a worker before the
-	// session is given back, and claimsAtOnce how many sessions one transaction takes:
+	// session is released, and claimsAtOnce how many sessions one transaction takes:
 	// the first of them need not wait for the last.
 	nextPatience = 200 * time.Millisecond
 	claimsAtOnce = 16
@@ -46,15 +47,10 @@ type Settings struct {
 	StaleAfter    time.Duration // after which it is asked whether a message is still meant
 	IdleTimeout   time.Duration // after which a session is put away
 	DefaultMode   string        // of a session that has none
-	TimeZone      string        // of whoever named none, an IANA name
+	TimeZone      string        // of people who named none, an IANA name
 	// ApprovalDeadline is how long a question for permission waits.
 	ApprovalDeadline time.Duration
 	Budget           money.Budget
-}
-
-// zone is the time zone that somebody reads times in: the session's, else their own, else that of the settings.
-func (s *Settings) zone(session, person string) string {
-	return cmp.Or(session, person, s.TimeZone, "UTC")
 }
 
 // Deps are what a Runner is made of; all are needed but what says otherwise.
@@ -90,7 +86,7 @@ type Runner struct {
 	running     *runningTurns
 	leased      leased
 	idle        idleSessions
-	wake        chan struct{}  // a turn may wait for this engine
+	notify      chan struct{}  // a turn may wait for this engine
 	due         chan struct{}  // an approval waits that did not
 	wantsWorker atomic.Bool    // some session waits for a worker
 	wantsShare  atomic.Bool    // some session may wait for its person's share of workers
@@ -104,19 +100,14 @@ func New(work context.Context, deps Deps) *Runner {
 	return &Runner{
 		Deps: deps, work: work, workers: newWorkers(deps.Settings().Workers), running: &runningTurns{turns: map[int64]*runningTurn{}},
 		leased: leased{look: make(chan struct{}, 1), asked: map[int64]bool{}},
-		idle:   idleSessions{list: map[int64]idleSession{}}, wake: make(chan struct{}, 1), due: make(chan struct{}, 1),
+		idle:   idleSessions{list: map[int64]idleSession{}}, notify: make(chan struct{}, 1), due: make(chan struct{}, 1),
 	}
-}
-
-func (r *Runner) settings() *Settings {
-	now := r.Settings()
-	return &now
 }
 
 // SetWorkers makes the turns at once so many.
 func (r *Runner) SetWorkers(total int) {
 	r.workers.set(total)
-	r.Look()
+	r.Poll()
 }
 
 // End has no further turn begin.
@@ -131,16 +122,11 @@ func (r *Runner) Wait() { r.turns.Wait() }
 // Stops counts the stops of turns that did not run here, for Begin.
 func (r *Runner) Stops() int64 { return r.running.stops() }
 
-// Begin runs a turn that was claimed, with a worker that MayBegin reserved. stops is what Stops was before the claim.
-func (r *Runner) Begin(c core.Claimed, stops int64, person string) {
-	r.begin(claimed{c, stops}, person)
-}
-
-// GiveWorker gives back a worker that MayBegin reserved.
+// GiveWorker frees a worker that MayBegin reserved.
 func (r *Runner) GiveWorker(person string) { r.workers.give(person) }
 
 // Runs says whether a turn runs on this engine.
-func (r *Runner) Runs(turn int64) bool { return r.running.has(turn) }
+func (r *Runner) Runs(turn int64) bool { return r.running.find(turn, func(*runningTurn) {}) }
 
 // MarkEdited notes that a message of a turn was changed; here: it runs here.
 func (r *Runner) MarkEdited(turn int64) (here bool) { return r.running.markEdited(turn, true) }
@@ -154,7 +140,7 @@ func (r *Runner) Asked(turn int64) { r.leased.ask(turn) }
 // Due is signalled once something waits for a decision that did not.
 func (r *Runner) Due() chan struct{} { return r.due }
 
-// Leave waits until no turn of a channel runs here. After grace they are handed back. It ends with ctx.
+// Leave waits until no turn of a channel runs here. After grace they are aborted. It ends with ctx.
 func (r *Runner) Leave(ctx context.Context, channel string, grace time.Duration) {
 	turns := r.running.on(channel) // and no more: what begins sees that the channel is detached
 	within, over := context.WithTimeout(ctx, grace)
@@ -172,86 +158,12 @@ func (r *Runner) Leave(ctx context.Context, channel string, grace time.Duration)
 	}
 }
 
-// FindWork claims sessions whose turns nobody runs (queued while all workers were
-// busy, or left by a dead engine), until ctx ends.
-func (r *Runner) FindWork(ctx context.Context) {
-	time.AfterFunc(r.settings().CollectWindow, r.Queued) // for what an engine before this one collected
-	began := time.Now()
-	for {
-		more, err := r.claimAll(ctx)
-		if err != nil && ctx.Err() == nil {
-			r.Log.ErrorContext(ctx, "cannot look for waiting turns", "error", err)
-		}
-		pause := pollIdle
-		switch {
-		case more || err != nil || time.Since(began) < pollFirst:
-			pause = pollBusy
-		case r.Shared:
-			pause = pollShared
-		}
-		if !retry.Await(ctx, r.wake, pause) {
-			return
-		}
-	}
-}
-
-// claimAll claims sessions while there are workers; more says that some may still
-// wait.
-func (r *Runner) claimAll(ctx context.Context) (more bool, err error) {
-	for ctx.Err() == nil {
-		if !r.Engine.Safe() {
-			r.passOn()
-			return true, nil
-		}
-		limit, full := r.workers.reserve(claimsAtOnce)
-		if limit <= 0 {
-			r.passOn()
-			return true, nil
-		}
-		r.wantsWorker.Store(false) // what comes to wait after the look sets it again
-		stops := r.running.stops()
-		list, err := r.Ledger.Claim(ctx, r.Engine.ID(), r.Channels(), full, limit)
-		if err != nil {
-			r.workers.unreserve(limit)
-			r.leased.soon() // it may be committed all the same
-			return true, err
-		}
-		begun, shared := 0, len(full) > 0
-		for _, c := range list {
-			if r.Engine.Safe() && r.workers.assign(c.Person) {
-				r.begin(claimed{c, stops}, c.Person)
-				begun++
-			} else { // a person's share ran out within this claim, or the leases did
-				r.giveBack(c.TurnRef)
-				shared = true
-			}
-		}
-		r.workers.unreserve(limit - begun)
-		if len(list) < limit {
-			r.wantsShare.Store(shared)
-			if shared {
-				r.passOn()
-			}
-			return shared, nil
-		}
-		r.wantsWorker.Store(true) // there may be more than were asked for
-	}
-	return false, nil
-}
-
-// passOn wakes the other engines, once, for turns that wait and have no worker here.
-func (r *Runner) passOn() {
-	if r.unannounced.Swap(false) {
-		r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
-	}
-}
-
 // Stop breaks an open turn off, wherever it runs.
 func (r *Runner) Stop(turnID int64, cause error) {
 	if !r.running.stop(turnID, cause) {
 		r.Lines.Wake(core.Wake{Kind: core.WakeStop, Turn: turnID})
 	}
-	r.Look() // one that nobody runs now still has to be ended, or run
+	r.Poll() // one that nobody runs now still has to be ended, or run
 }
 
 // Queued makes FindWork look for a turn that nobody runs. Other engines are woken
@@ -259,11 +171,11 @@ func (r *Runner) Stop(turnID int64, cause error) {
 func (r *Runner) Queued() {
 	r.wantsWorker.Store(true)
 	r.unannounced.Store(true)
-	r.Look()
+	r.Poll()
 }
 
-// Look makes FindWork look.
-func (r *Runner) Look() { retry.Signal(r.wake) }
+// Poll makes FindWork look at once.
+func (r *Runner) Poll() { retry.Signal(r.notify) }
 
 // QueuedElsewhere makes FindWork look for a turn that another engine cannot run, now
 // or with the next worker that is free.
@@ -271,7 +183,7 @@ func (r *Runner) QueuedElsewhere() {
 	if !r.workers.idle() {
 		r.wantsWorker.Store(true)
 	}
-	r.Look()
+	r.Poll()
 }
 
 // MayBegin reserves a worker for a turn of person that could begin at once. While others

@@ -69,11 +69,15 @@ func (t *runningTurns) remove(run *runningTurn) {
 	close(run.over)
 }
 
-// isOn notes of which channel a turn is.
-func (t *runningTurns) isOn(turn *runningTurn, channel string) {
+// find does something with the run of a turn, and says whether it runs here.
+func (t *runningTurns) find(id int64, do func(*runningTurn)) (here bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	turn.channel = channel
+	turn := t.turns[id]
+	if turn != nil {
+		do(turn)
+	}
+	return turn != nil
 }
 
 // on lists the turns of a channel.
@@ -86,13 +90,6 @@ func (t *runningTurns) on(channel string) (list []*runningTurn) {
 		}
 	}
 	return list
-}
-
-// any says whether any turn runs.
-func (t *runningTurns) any() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.turns) > 0
 }
 
 // sessions are those whose turns run, each with its turn and lease.
@@ -162,37 +159,16 @@ func (t *runningTurns) stop(id int64, cause error) (here bool) {
 	return true
 }
 
-// lost hands back the run that goes on under this lease, which is somebody else's.
+// lost aborts the run that goes on under this lease, which is somebody else's.
 func (t *runningTurns) lost(ref core.TurnRef) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if turn := t.turns[ref.TurnID]; turn != nil && turn.ref == ref {
-		turn.lose(agent.ErrReleased)
-	}
-}
-
-// has says whether the turn runs on this engine.
-func (t *runningTurns) has(id int64) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.turns[id] != nil
+	t.find(ref.TurnID, func(turn *runningTurn) {
+		if turn.ref == ref {
+			turn.lose(agent.ErrReleased)
+		}
+	})
 }
 
 // markEdited notes that a message of the turn was changed, or that it is merged now; here: the turn runs here.
 func (t *runningTurns) markEdited(id int64, on bool) (here bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	turn := t.turns[id]
-	if turn != nil {
-		turn.edited = on
-	}
-	return turn != nil
-}
-
-// wasEdited says that a message of the turn was changed which is not merged yet.
-func (t *runningTurns) wasEdited(id int64) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	turn := t.turns[id]
-	return turn != nil && turn.edited
+	return t.find(id, func(turn *runningTurn) { turn.edited = on })
 }

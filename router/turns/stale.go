@@ -36,7 +36,7 @@ const (
 // lateness judges how late a turn is: it notes the time that nobody worked on one that
 // had begun.
 func (r *Runner) lateness(ref core.TurnRef, data *core.TurnData) error {
-	after := r.settings().StaleAfter
+	after := r.Settings().StaleAfter
 	if time.Since(data.Turn.StartedAt) <= after {
 		return nil
 	}
@@ -49,18 +49,13 @@ func (r *Runner) lateness(ref core.TurnRef, data *core.TurnData) error {
 	return nil
 }
 
-// untouched says that nothing was done for the turn yet.
-func (j *journal) untouched() bool {
-	s := &j.data.State
-	return len(s.Calls)+len(s.Plans)+len(s.Said)+len(s.Added) == 0
-}
-
 // answer lets the agent answer the turn, unless it waited for so long that the person is
 // first asked whether they still want it.
 func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
 	if !j.runner.People.Away(turn.Person.Name) { // whose turn waits
-		if lost(j.data) {
-			return j.Commit(ctx, lostEnd())
+		m := &j.data.Turn.Message
+		if j.data.Retry && strings.TrimSpace(m.Text+m.Quote) == "" && len(m.Passed)+len(m.Attachments) == 0 {
+			return j.Commit(ctx, failed("nothing_to_retry", Forgotten)) // it was taken back, or is kept no more
 		}
 		if offered, err := j.offer(ctx); offered || err != nil {
 			return err
@@ -72,18 +67,17 @@ func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
 // offer makes one offer of the session's stale backlog, if that is what the turn is, and
 // ends the turn with it. No model is asked.
 func (j *journal) offer(ctx context.Context) (offered bool, err error) {
-	stale := j.runner.settings().StaleAfter
-	if j.data.Submitted || !j.untouched() || time.Since(j.data.Asked) <= stale {
+	stale := j.runner.Settings().StaleAfter
+	if s := &j.data.State; j.data.Submitted || len(s.Calls)+len(s.Plans)+len(s.Said)+len(s.Added) > 0 || time.Since(j.data.Asked) <= stale {
 		return false, nil
 	}
 	for since := time.Now(); ; {
 		var backlog []Waiting
-		err := j.patiently(ctx, "the backlog could not be read", func() (err error) {
-			backlog, err = j.runner.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
+		err := j.retry(ctx, "the backlog could not be read", func(ctx context.Context) (err error) {
+			backlog, err = j.runner.Ledger.Backlog(ctx, j.ref, stale)
 			return err
 		})
 		if err != nil {
-			j.unwritten = !core.IsFinal(err)
 			return false, fmt.Errorf("read the backlog: %w", err)
 		}
 		if len(backlog) == 0 {
@@ -155,40 +149,19 @@ func shown(w *Waiting) string {
 	switch {
 	case w.Files == 0:
 		return "“" + text + "”"
-	case blank(text):
+	case strings.TrimSpace(text) == "":
 		return words.Count(w.Files, "file")
 	}
 	return "“" + text + "”, with " + words.Count(w.Files, "file")
 }
 
-// lateLine opens what a turn says first after nobody worked on it for long; empty: that
-// was not so, or is said. A text that is shown before it is said begins with it too.
-func (j *journal) lateLine() string {
-	away := j.data.Away
-	switch {
-	case away <= j.runner.settings().StaleAfter || j.lateSaid:
-		return ""
-	case away < time.Minute:
-		return "This comes late: I was away for a moment.\n\n"
-	}
-	return "This comes late: I was away for " + words.Span(away) + ".\n\n"
-}
-
-// lost says that a retry has nothing to do again.
-func lost(d *core.TurnData) bool {
-	m := &d.Turn.Message
-	return d.Retry && blank(m.Text+m.Quote) && len(m.Passed)+len(m.Attachments) == 0
-}
-
-// lostEnd ends a retry whose message was taken back, or is kept no more.
-func lostEnd() agent.Step {
-	return agent.Step{
-		Say: []agent.Say{{Position: -1, Notice: true, Text: Forgotten}},
-		End: &agent.End{State: "failed", Outcome: "nothing_to_retry"},
-	}
-}
-
 // Forgotten is said of a message that is to be tried again and is kept no more.
 const Forgotten = "I no longer have that message. Please write it again."
 
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
+// failed ends a turn that cannot be answered, and says why.
+func failed(outcome, why string) agent.Step {
+	return agent.Step{
+		Say: []agent.Say{{Position: -1, Notice: true, Text: why}},
+		End: &agent.End{State: "failed", Outcome: outcome},
+	}
+}

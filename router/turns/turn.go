@@ -18,7 +18,6 @@ import (
 )
 
 const (
-
 	// maxFaults is how often a turn may break the program before it is given up.
 	maxFaults = 3
 	// maxResumes is how often a turn may be taken over from an engine that died, with
@@ -35,82 +34,6 @@ var ErrBroken = errors.New("broken")
 type claimed struct {
 	core.Claimed
 	stops int64
-}
-
-// begin runs a claimed session in a goroutine of its own. worker is the person
-// for whom a worker was taken.
-func (r *Runner) begin(c claimed, worker string) {
-	r.turns.Go(func() {
-		for {
-			next := r.runTurn(c)
-			if next == nil {
-				r.release(worker)
-				return
-			}
-			if !r.exchangeWorker(worker, next) {
-				return
-			}
-			c, worker = *next, next.Person
-		}
-	})
-}
-
-// release gives a worker back, and lets those look who wait for one.
-func (r *Runner) release(worker string) {
-	r.workers.give(worker)
-	if r.wantsWorker.Load() || r.wantsShare.Load() {
-		r.Look()
-	}
-}
-
-// exchangeWorker exchanges the worker of a session's former turn for one for its next turn,
-// which is claimed. Where there is none, or others have waited longer, neither worker
-// nor session is kept.
-func (r *Runner) exchangeWorker(worker string, next *claimed) bool {
-	if ends := r.stopping.Load() || r.wantsWorker.Load() || !r.Engine.Safe(); !ends && next.Person == worker {
-		return true
-	} else if ends {
-		r.putBack(next.TurnRef)
-		r.release(worker)
-		return false
-	}
-	r.release(worker)
-	if r.workers.await(r.work, next.Person, nextPatience) {
-		return true
-	}
-	r.putBack(next.TurnRef)
-	return false
-}
-
-// putBack gives a session back whose next turn waits, and lets who has a worker for it
-// find it.
-func (r *Runner) putBack(ref core.TurnRef) {
-	r.giveBack(ref)
-	if r.stopping.Load() {
-		r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
-		return
-	}
-	r.Queued()
-}
-
-// giveBack releases a session's lease, so that anybody may go on with it.
-func (r *Runner) giveBack(ref core.TurnRef) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := r.Ledger.GiveBack(ctx, ref); err != nil {
-		r.Log.ErrorContext(ctx, "cannot give a session back, trying again", "turn_id", ref.TurnID, "error", err)
-		r.leased.soon()
-	}
-}
-
-// runTurn brings one turn to its end, or gives its session back. It returns the
-// session's next turn, already claimed, if there is one.
-func (r *Runner) runTurn(c claimed) *claimed {
-	next, ended := r.runToEnd(c)
-	if !ended { // and runs here no more: it may be claimed again before GiveBack returns
-		r.handOver(c.TurnRef)
-	}
-	return next
 }
 
 // runToEnd tries a turn until it is ended, or is not to be ended here.
@@ -138,16 +61,6 @@ func (r *Runner) runToEnd(c claimed) (next *claimed, ended bool) {
 	}
 }
 
-// handOver gives back a session whose turn is not brought to its end here. If that was
-// ended by a commit whose answer was lost, the next one is leased instead, and nobody
-// knows.
-func (r *Runner) handOver(ref core.TurnRef) {
-	r.giveBack(ref)
-	r.leased.soon()
-	r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
-	r.Look()
-}
-
 // tryTurn loads the turn and lets the agent run it. With giveUp it ends the turn
 // as failed instead, and says so to the person. ErrRestart: it is to be run again at
 // once.
@@ -171,7 +84,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	case err != nil:
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	r.running.isOn(run, data.Conversation.Channel)
+	r.running.find(ref.TurnID, func(turn *runningTurn) { turn.channel = data.Conversation.Channel })
 	line := r.Line(data.Conversation.Channel)
 	if line == nil {
 		return nil, fmt.Errorf("channel %q is not attached: %w", data.Conversation.Channel, agent.ErrReleased)
@@ -180,7 +93,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		r.running.stop(ref.TurnID, cause)
 	}
 	defer func() {
-		r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.settings().IdleTimeout))
+		r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.Settings().IdleTimeout))
 	}()
 	if r.People.Named(c.Person) == nil {
 		if err := r.People.Learn(r.work, c.Person); err != nil { // let in by another engine
@@ -196,12 +109,12 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		r.running.markEdited(ref.TurnID, true)
 	}
 	turn := data.Turn
-	turn.Place, turn.KeepTrying = line.Place(data.Conversation), r.settings().StaleAfter
+	turn.Place, turn.KeepTrying = line.Place(data.Conversation), r.Settings().StaleAfter
 	if data.Ordered {
 		turn.Order = r.Order(turn.Message.Text)
 	}
-	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.settings().DefaultMode)
-	turn.Session.TimeZone = r.settings().zone(turn.Session.TimeZone, turn.Person.TimeZone)
+	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.Settings().DefaultMode)
+	turn.Session.TimeZone = cmp.Or(turn.Session.TimeZone, turn.Person.TimeZone, r.Settings().TimeZone)
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}
@@ -212,7 +125,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		giveUp = true
 	}
 	if giveUp {
-		err = j.Commit(r.work, brokenEnd())
+		err = j.Commit(r.work, failed("crash", broken))
 	} else {
 		err = j.answer(ctx, turn)
 	}
@@ -223,7 +136,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		err = fmt.Errorf("%w: the agent returned without ending the turn", ErrBroken)
 	case errors.Is(err, agent.ErrRestart) && errors.Is(context.Cause(ctx), agent.ErrRestart):
 		// Asked for, and no fault.
-	case j.unclear && errors.Is(err, core.ErrConflict):
+	case j.unknown && errors.Is(err, core.ErrConflict):
 		// The step was committed, and its answer lost: the next try goes on behind it.
 	case !errors.Is(err, agent.ErrReleased) && !j.unwritten:
 		err = fmt.Errorf("%w: %w", ErrBroken, err)
@@ -239,25 +152,16 @@ func (r *Runner) load(c *claimed) (data *core.TurnData, err error) {
 	if c.Data = nil; data == nil || c.stops != r.running.stops() {
 		data, err = r.Ledger.Load(r.work, c.TurnRef)
 	}
-	if err != nil || !data.Unsettled {
-		return data, err
+	if err == nil && data.Unsettled {
+		if err = r.Ledger.SettleLost(r.work, c.TurnRef); err == nil {
+			data, err = r.Ledger.Load(r.work, c.TurnRef)
+		}
 	}
-	if err := r.Ledger.SettleLost(r.work, c.TurnRef); err != nil {
-		return nil, err
-	}
-	return r.Ledger.Load(r.work, c.TurnRef)
+	return data, err
 }
 
-// brokenEnd ends a turn that breaks the program each time it is tried.
-func brokenEnd() agent.Step {
-	return agent.Step{
-		Say: []agent.Say{{
-			Position: -1, Notice: true,
-			Text: "Something inside me broke while I worked on this, several times over, so I gave it up. The operator finds the reason in the log. Please ask in another way, or later.",
-		}},
-		End: &agent.End{State: "failed", Outcome: "crash"},
-	}
-}
+// broken is said of a turn that breaks the program each time it is tried.
+const broken = "Something inside me broke while I worked on this, several times over, so I gave it up. The operator finds the reason in the log. Please ask in another way, or later."
 
 // Workspace is the folder of a session in the data folder.
 func Workspace(dataDir string, session int64) string {
@@ -267,10 +171,10 @@ func Workspace(dataDir string, session int64) string {
 // workspace makes the session's folder.
 func (r *Runner) workspace(session int64) (string, error) {
 	dir, err := filepath.Abs(Workspace(r.DataDir, session))
-	if err != nil {
-		return "", fmt.Errorf("workspace: %w", err)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)
 	}
 	return dir, nil

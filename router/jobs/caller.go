@@ -1,17 +1,17 @@
 package jobs
 
 import (
-	"context"
-	"slices"
+	"cmp"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
-// asking is who wants something of jobs, and where.
-type asking struct {
+// caller is who wants something of jobs, and where.
+type caller struct {
 	person *core.Person
 	conv   channels.Conversation
 	zone   string // in which they read times there; empty: that of the job
@@ -25,13 +25,13 @@ type asking struct {
 }
 
 // sees says that everybody's jobs may be listed: by admins, in direct chats.
-func (a *asking) sees() bool {
+func (a *caller) sees() bool {
 	return a.person.Role == core.RoleAdmin && a.conv.Kind == channels.Direct
 }
 
 // admin says that they may do what is for admins. A tool may not, whoever it is used for: of that an admin types
 // the command.
-func (a *asking) admin() bool {
+func (a *caller) admin() bool {
 	return (a.person.Role == core.RoleAdmin || a.machine) && !a.tool
 }
 
@@ -39,7 +39,7 @@ func (a *asking) admin() bool {
 const byMachine = "machine:"
 
 // typedBy is the admin who typed it; empty: none did.
-func (a *asking) typedBy() string {
+func (a *caller) typedBy() string {
 	switch {
 	case a.machine:
 		return byMachine
@@ -50,7 +50,7 @@ func (a *asking) typedBy() string {
 }
 
 // mayChange refuses to change what goes to others, or to run it at another time: it was allowed as it is.
-func (a *asking) mayChange(job *scheduler.Job) error {
+func (a *caller) mayChange(job *scheduler.Job) error {
 	if job.Payload != scheduler.PayloadSend || a.admin() {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (a *asking) mayChange(job *scheduler.Job) error {
 
 // whose is whose jobs are meant; empty: everybody's. What a tool changes is the person's own: of others'
 // jobs an admin types the command.
-func (a *asking) whose() string {
+func (a *caller) whose() string {
 	if a.sees() && !a.tool {
 		return ""
 	}
@@ -67,27 +67,24 @@ func (a *asking) whose() string {
 }
 
 // here says that a job may be spoken of: in a group only one that speaks there.
-func (a *asking) here(job *scheduler.Job) bool {
+func (a *caller) here(job *scheduler.Job) bool {
 	return a.conv.Kind == channels.Direct || job.Target == target(&a.conv)
 }
 
 // owners says that it is to be said whose a job is.
-func (a *asking) owners(job *scheduler.Job) bool {
-	return job.Owner != a.person.Name || a.conv.Kind != channels.Direct
+func (a *caller) owners(job *scheduler.Job) bool {
+	return a.machine || job.Owner != a.person.Name || a.conv.Kind != channels.Direct
 }
 
 func target(c *channels.Conversation) scheduler.Target {
 	return scheduler.Target{Channel: c.Channel, Conversation: string(c.ID)}
 }
 
-// some are jobs by number from after on, at most limit and one that says there are more; of one person,
-// or of everybody.
-func (d *Service) some(ctx context.Context, a *asking, of string, after int64, limit int) (list []scheduler.Job, more bool, err error) {
-	read := limit + 1
-	if a.conv.Kind != channels.Direct {
-		read = mostRead
+// calling is who gave a command, and where.
+func calling(c *commands.Call) *caller {
+	a := &caller{person: c.Person, conv: c.Conversation(), zone: c.TimeZone, known: cmp.Or(c.Session.TimeZone, c.Person.TimeZone) != "", slash: c.Slash}
+	if c.Event.Kind == channels.EventMessage {
+		a.message = c.Event.Message.ID
 	}
-	list, err = d.Ledger.Jobs(ctx, of, after, read)
-	list = slices.DeleteFunc(list, func(job scheduler.Job) bool { return !a.here(&job) })
-	return list[:min(len(list), limit)], len(list) > limit, err
+	return a
 }
