@@ -15,11 +15,6 @@ import (
 	"switchboard/scheduler"
 )
 
-// ownText says that a message is what the person typed and nothing else, so that it
-// may be a command, a stop word or a choice. Whether there is a question it answers is
-// known in the transaction.
-func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Outside() }
-
 // press makes the entry of a button that a known person pressed.
 func (s *classifier) press(entry classified, line *channel, person *core.Person) classified {
 	// The message is ours, and the person wrote none.

@@ -64,3 +64,10 @@ func (r *Router) wakeScheduler() {
 		r.JobsChanged()
 	}
 }
+
+// wake tells the other engines that share the database.
+func (r *Router) wake(w core.Wake) {
+	if r.Wakes != nil {
+		r.Wakes.Wake(w)
+	}
+}

@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 
 	"switchboard/channels"
+	"switchboard/router/commands"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/router/outbox"
 )
 
@@ -184,4 +187,30 @@ func (r *Router) left(ctx context.Context, name string) {
 		}
 		return is, nil
 	})
+}
+
+// Notice renders a fixed text of ours, with commands as people write them there.
+func (c *channel) Notice(event channels.Event, text string) *outbox.Reply {
+	return c.Connection.Notice(event, c.router.asTyped(c.Command(event.Conversation), text))
+}
+
+// answered renders what a command answers.
+func (c *channel) answered(event channels.Event, person *core.Person, answer commands.Answer) *outbox.Reply {
+	shown := c.Offers(event.Conversation, answer.Buttons)
+	reply := c.Notice(event, answer.Text+commands.TypedOut(answer.Buttons[shown:]))
+	reply.Taint = answer.Taint
+	c.Offer(reply, person.Name, answer.Buttons, shown)
+	return reply
+}
+
+// noticed makes an entry one that is kept and answered by text alone; with no text
+// it is only kept.
+func (l *channel) noticed(entry classified, text string) classified {
+	refused := &intake.ControlIntent{Refused: true}
+	if text != "" {
+		refused.Reply = l.Notice(entry.Event, text)
+		refused.Reply.Taint = entry.Taint // it may name the files
+	}
+	entry.Intent, entry.aside = refused, ""
+	return entry
 }

@@ -3,16 +3,15 @@ package router
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
-	"time"
+	"strings"
 
 	"switchboard/channels"
+	"switchboard/internal/words"
 	"switchboard/router/audit"
-	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
-	"switchboard/router/turns"
+	"switchboard/router/sessions"
 )
 
 // A classifier decides what the events of one batch are. It reads, and has no effect: what
@@ -28,19 +27,6 @@ type classifier struct {
 	tooMany   bool                    // somebody was too fast
 	admitters []channels.Conversation // where it is asked whether to let a stranger in; nil: nobody looked yet
 	known     map[string]bool         // keys that are committed already, if somebody looked
-}
-
-// A classified is an event with what it is taken as, and what is done beside its commit.
-type classified struct {
-	intake.Entry
-	line   *channel                              // nil: there is none of that name
-	aside  string                                // is said to the person besides, once, in a message of its own
-	charge charge                                // is counted for the person once the entry is committed
-	beside func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
-	secret typedSecret
-	unsaid intake.Outcome                                                               // nothing is said in it
-	asked  *outbox.Reply                                                                // is said to a stranger for whom the admins are asked
-	typed  func(ctx context.Context, entry classified, text string) (classified, error) // takes a press as that command
 }
 
 // unclassifiedYet is an event of which nothing secret is left; kinds says what was hidden.
@@ -105,17 +91,6 @@ func (s *classifier) classifyAlone(ctx context.Context, event channels.Event, li
 	}
 	entry.sayHidden(hidden)
 	return entry, err
-}
-
-// caught is what classify makes of an entry; of a panic an error of the entry as it is.
-func caught(kept classified, classify func() (classified, error)) (entry classified, err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			entry = kept
-			err = fmt.Errorf("%w: panic: %v\n%s", turns.ErrBroken, fault, debug.Stack())
-		}
-	}()
-	return classify()
 }
 
 // unclassified makes the entry of an event for which something could not be read. Who waits
@@ -217,86 +192,38 @@ func (s *classifier) message(ctx context.Context, entry classified, line *channe
 	return entry, nil
 }
 
-// modeCollect is the busy mode in which a turn waits for more to come.
-const modeCollect = "collect"
-
-// turn is how an event is queued that becomes a turn, or may become one.
-func (r *Router) turn(event channels.Event) intake.TurnIntent {
-	line := r.Lines.Connection(event.Conversation.Channel)
-	now := r.settings().Config
-	turn := intake.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At)}
-	if turn.Mode == modeCollect {
-		turn.CollectWindow = now.CollectWindow
+// toldZone is where somebody says that they are, in answer to the question that a reminder asked; empty: they do not.
+func (s *classifier) toldZone(ctx context.Context, entry *classified, person *core.Person) (string, error) {
+	m := &entry.Event.Message
+	said := strings.Trim(strings.TrimSpace(m.Text), ".!")
+	for _, lead := range []string{"I'm in ", "I’m in ", "I am in ", "I live in ", "near ", "in ", "In "} {
+		said = strings.TrimPrefix(said, lead)
 	}
-	return turn
+	said, _, _ = strings.Cut(said, ",") // Rome, Italy
+	if person.TimeZone != "" || len(said) > 60 || said == "" || strings.EqualFold(said, "nice") || !ownText(*m) {
+		return "", nil
+	}
+	if _, place := words.Place(said); place == "" && words.Inexact(said) == "" && !sessions.TellsClock(said) { // each message costs no more than this
+		return "", nil
+	}
+	if assumes, err := s.Ledger.Assumes(ctx, person.Name); err != nil || !assumes {
+		return "", err
+	}
+	return said, nil
 }
 
-// refusal says why a message of a known person becomes a notice instead of a turn.
-// With no text the person is not notified: they were, a moment ago.
-func (s *classifier) refusal(entry *classified, person *core.Person) (reason string, refused bool) {
-	text, files := entry.Event.Message.Text, entry.Event.Message.Attachments
-	switch {
-	case blank(text) && len(files) == 0 && entry.aside != "":
-		return entry.aside, true // nothing else is left of it
-	case blank(text) && len(files) == 0:
-		return "Your message is empty. Write what you would like me to do; /help shows what I can.", true
-	case blank(text) && onlyVoice(files):
-		return "I cannot listen to voice messages yet. Please write to me what you said.", true
-	case s.Config.MessageLimit > 0 && int64(len(text)) > s.Config.MessageLimit:
-		return fmt.Sprintf("Your message is %d KB long; I take up to %d KB. Please send it in parts.",
-			(len(text)+1023)/1024, s.Config.MessageLimit/1024), true
+// consent is what a message decides that is nothing but a yes or no in the person's own words, in a chat
+// with one person; empty: it is none.
+func consent(e *channels.Event) outbox.Does {
+	m := &e.Message
+	if e.Conversation.Kind != channels.Direct || !ownText(*m) || m.Quote != "" && m.ReplyTo == "" { // of another chat
+		return ""
 	}
-	return s.refuseFast(entry, person, 1)
-}
-
-// refuseFast says, like refusal, that a message of a known person is one too many. Weight is
-// what it counts for.
-func (s *classifier) refuseFast(entry *classified, person *core.Person, weight float64) (reason string, refused bool) {
-	tooFast, notify := s.tooFast(entry, person.Name, weight)
-	if notify {
-		reason = "That was too fast: I read " + outbox.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
+	switch yes, plain := words.Consent(m.Text); {
+	case !plain:
+		return ""
+	case yes:
+		return outbox.DoesOnce
 	}
-	return reason, tooFast
-}
-
-// tooFast says whether one thing that a person wants of us is one too many, as the
-// earlier events of the batch leave the bucket of that name, and whether to notify
-// the person. It is counted when the entry is committed.
-func (s *classifier) tooFast(entry *classified, name string, weight float64) (tooFast, notify bool) {
-	if s.Config.RatePerson == "off" || entry.Event.Sender.Person != "" {
-		return false, false
-	}
-	at := happened(entry.Event.At)
-	b, asked := s.buckets[name]
-	if !asked {
-		b = s.rates.bucket(name, at)
-	}
-	entry.charge = b.judge(name, at, weight)
-	if !s.known[string(entry.Key)] {
-		b.count(entry.charge)
-	}
-	s.buckets[name] = b
-	s.tooMany = s.tooMany || entry.charge.weight == 0
-	return entry.charge.weight == 0, entry.charge.notified
-}
-
-// happened is when an event counts as having happened: where its platform does not say,
-// or says that it is yet to happen, now.
-func happened(at time.Time) time.Time {
-	if now := time.Now(); at.IsZero() || at.After(now) {
-		return now
-	}
-	return at
-}
-
-// noticed makes an entry one that is kept and answered by text alone; with no text
-// it is only kept.
-func (l *channel) noticed(entry classified, text string) classified {
-	refused := &intake.ControlIntent{Refused: true}
-	if text != "" {
-		refused.Reply = l.Notice(entry.Event, text)
-		refused.Reply.Taint = entry.Taint // it may name the files
-	}
-	entry.Intent, entry.aside = refused, ""
-	return entry
+	return outbox.DoesDeny
 }

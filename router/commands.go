@@ -19,15 +19,6 @@ import (
 	"switchboard/router/turns"
 )
 
-// command is the command that a message is: one that somebody else wrote is none, nor is
-// what came with a file, which would be lost.
-func command(message channels.Message) (name, args string, ok bool) {
-	if !ownText(message) {
-		return "", "", false
-	}
-	return commands.In(message.Text)
-}
-
 // stops says that a message is a bare stop word while something is under way in
 // its session; it is then the command /cancel. With nothing to stop, forwarded, or
 // with a file beside it, it is a message like any other.
@@ -190,20 +181,6 @@ func (r *Router) asTyped(slash, text string) string {
 	return r.commandsIn.ReplaceAllString(text, "${1}"+slash+"${2}")
 }
 
-// Notice renders a fixed text of ours, with commands as people write them there.
-func (c *channel) Notice(event channels.Event, text string) *outbox.Reply {
-	return c.Connection.Notice(event, c.router.asTyped(c.Command(event.Conversation), text))
-}
-
-// answered renders what a command answers.
-func (c *channel) answered(event channels.Event, person *core.Person, answer commands.Answer) *outbox.Reply {
-	shown := c.Offers(event.Conversation, answer.Buttons)
-	reply := c.Notice(event, answer.Text+commands.TypedOut(answer.Buttons[shown:]))
-	reply.Taint = answer.Taint
-	c.Offer(reply, person.Name, answer.Buttons, shown)
-	return reply
-}
-
 // calledBy is what to call a person: by their name, or, where that is only an
 // identity, because nobody gave them one, by what the platform calls them.
 func calledBy(c *commands.Call) string {
@@ -231,4 +208,29 @@ func (r *Router) whoami(_ context.Context, c *commands.Call) (commands.Answer, e
 		fmt.Fprintf(&b, "\nTools you may use here: %s.", strings.Join(usable, ", "))
 	}
 	return commands.Says("%s", b.String()), nil
+}
+
+// menu is the commands of each audience in each language: of everybody in a direct
+// chat, of everybody in a group, and of each admin in their own chat.
+func (r *Router) menu(channel, kind string) []channels.CommandSet {
+	var sets []channels.CommandSet
+	add := func(kind channels.ConversationKind, sender string, admin bool) {
+		for _, language := range commands.Languages {
+			to := commands.Audience{Admin: admin, Direct: kind == channels.Direct, Language: language}
+			sets = append(sets, channels.CommandSet{Kind: kind, Sender: sender, Language: language, Commands: r.commands.Menu(to)})
+		}
+	}
+	add(channels.Direct, "", false)
+	add(channels.Group, "", false)
+	for _, admin := range r.Roster.Admins(channel, kind) {
+		add(channels.Direct, admin, true)
+	}
+	return sets
+}
+
+// Completions are the commands, each with its slash, that a terminal completes for the person
+// of that name.
+func (r *Router) Completions(person string) []string {
+	p := r.Roster.Named(person)
+	return r.commands.Completions(commands.Audience{Admin: p != nil && p.Role == core.RoleAdmin, Direct: true})
 }

@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"crypto/sha256"
 	"time"
 
 	"switchboard/agent"
@@ -157,12 +156,6 @@ func (r *committed) notifyAside(ctx context.Context) {
 	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), asideKey("aside:", r.entry.Key), r.entry.Event.Conversation, *notice); err != nil {
 		r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", r.entry.Event.Conversation.Channel, "error", err)
 	}
-}
-
-// asideKey is the key of a notice about an entry.
-func asideKey(kind string, entry []byte) []byte {
-	key := sha256.Sum256(append([]byte(kind), entry...))
-	return key[:]
 }
 
 // causeOf says why an entry that stops a turn does so.

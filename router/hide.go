@@ -11,6 +11,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/intake"
 	"switchboard/router/people"
+	"switchboard/router/settings"
 )
 
 // A typedSecret is what came with the command that sets a secret.
@@ -141,4 +142,10 @@ func (e *classified) sayHidden(kinds []string) {
 		"To give me a secret safely, an admin uses \"switchboard secret set NAME\" on my machine, or /secret set in a direct chat.",
 		strings.Join(kinds, " and "))
 	e.aside = strings.TrimSpace(e.aside + "\n" + said)
+}
+
+// setsSecret says that a command sets a secret, so that what followed it is not merely hidden.
+func setsSecret(control *intake.ControlIntent) bool {
+	c, ok := control.Change.(*settings.SecretChange)
+	return ok && c.Kind == settings.SetSecret
 }

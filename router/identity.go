@@ -12,7 +12,6 @@ import (
 	"switchboard/internal/words"
 	"switchboard/router/audit"
 	"switchboard/router/core"
-	"switchboard/router/intake"
 	"switchboard/router/people"
 )
 
@@ -88,14 +87,6 @@ func (l *channel) addressed(event channels.Event) bool {
 	}
 	_, _, ok := command(event.Message)
 	return ok
-}
-
-// overheard makes the entry of what is kept without an answer though its sender may be served:
-// rule says why.
-func overheard(entry classified, rule string) classified {
-	entry.Intent = &intake.AuditIntent{Why: intake.AuditOverheard}
-	entry.Sender = intake.Sender{Identity: entry.Sender.Identity, Rule: rule}
-	return entry
 }
 
 // clockSkew is by how much a platform's clock may be behind ours.
@@ -211,15 +202,31 @@ func signs(names []string) []string {
 	return out
 }
 
-func readable(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-}
-
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
-
 // tooEarly says that something was written before the bot's first start. Platforms keep
 // such messages for a day and tell them to the first program that asks. A first start that
 // lies ahead says nothing: the clock was wrong then.
 func (s *classifier) tooEarly(at time.Time) bool {
 	return !at.IsZero() && at.Before(s.FirstStart.Add(-clockSkew)) && !s.FirstStart.After(time.Now())
+}
+
+// named says whether an entry may make its sender somebody: it comes from whom a platform
+// names, in a chat with us alone.
+func (l *channel) named(event *channels.Event) bool {
+	return event.Kind == channels.EventMessage && l.knows(event)
+}
+
+// knows is named, also of a button that is pressed.
+func (l *channel) knows(event *channels.Event) bool {
+	s := &event.Sender
+	return event.Conversation.Kind == channels.Direct && l.config.DM != "disabled" && !s.Bot &&
+		s.ID != "" && s.Person == "" && !(s.Guest && s.Team == "")
+}
+
+// ownIdentity is what a sender is to be known by.
+func ownIdentity(entry *classified, line *channel) string {
+	known := entry.Event.Sender.Identities(line.Name, line.Kind)
+	if entry.Event.Sender.Team != "" {
+		return known[1] // an ID without its team may be somebody else's on another channel
+	}
+	return known[len(known)-1]
 }

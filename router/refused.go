@@ -1,16 +1,8 @@
 package router
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
-
-	"switchboard/channels"
-	"switchboard/internal/retry"
-	"switchboard/router/core"
-	"switchboard/router/intake"
 )
 
 // What cannot be taken in is judged here.
@@ -25,69 +17,6 @@ const (
 	// alonePause is before the second try; it doubles.
 	alonePause = 50 * time.Millisecond
 )
-
-// isNobodysFault says that an error has nothing to do with what was to be read or
-// written, so that the same may work later.
-func isNobodysFault(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, core.ErrNotNow) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// commitEach takes the entries of a batch in one by one, so that one that cannot be
-// taken fails alone.
-func (b *batch) commitEach(ctx context.Context) error {
-	failed := make([]error, len(b.entries))
-	for i := range b.entries {
-		b.entries[i].Event.Mark = channels.Mark{} // one before it may be held back
-		err := b.part(i).commitAlone(ctx)
-		if err != nil && isNobodysFault(ctx, err) {
-			// What was committed before is handed in again, and known then.
-			return fmt.Errorf("take events in one by one: %w", err)
-		}
-		failed[i] = err
-	}
-	var held error
-	for i, err := range failed {
-		if err == nil {
-			continue
-		}
-		entry := &b.entries[i]
-		if !errors.Is(err, core.ErrRefused) && !b.failed.ownFault(entry.Key) {
-			held = err
-			continue
-		}
-		b.Log.ErrorContext(ctx, "the database refuses an event", "channel", entry.Event.Conversation.Channel, "error", err)
-		key := entry.Key
-		*entry = rejected(*entry, "the database refuses it")
-		if err := b.part(i).commit(ctx); err != nil {
-			return fmt.Errorf("reject an event: %w", err)
-		}
-		b.failed.clear(key)
-	}
-	if held != nil {
-		return fmt.Errorf("take events in one by one: %w: %w", channels.ErrHeld, held)
-	}
-	return nil
-}
-
-// commitAlone tries the one entry of b until its error is clear.
-func (b *batch) commitAlone(ctx context.Context) error {
-	var err error
-	for try := range retry.Doubling(ctx, alonePause, time.Second) {
-		err = b.commit(ctx)
-		if err == nil {
-			b.failed.clear(b.entries[0].Key)
-			break
-		}
-		if isNobodysFault(ctx, err) || errors.Is(err, core.ErrRefused) {
-			break
-		}
-		if try+1 == aloneTries {
-			b.failed.add(b.entries[0].Key)
-			break
-		}
-	}
-	return err
-}
 
 // maxFailedEvents bounds what is remembered of events that are not handed in again.
 const maxFailedEvents = 1000
@@ -131,20 +60,4 @@ func (s *failedEvents) clear(key []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.since, string(key))
-}
-
-// rejected makes an entry one that is kept raw and nothing else.
-func rejected(entry classified, reason string) classified {
-	entry.Intent = &intake.AuditIntent{Why: intake.AuditRejected, Reason: reason}
-	entry.Sender.New, entry.charge, entry.aside = false, charge{}, "" // nothing of it is done
-	if entry.Event.Raw == nil {
-		entry.Event.Raw = []byte(entry.Event.Message.Text)
-	}
-	// Besides the raw bytes only what labels them is kept, and that made readable.
-	c := entry.Event.Conversation
-	id := []rune(readable(string(c.ID)))
-	entry.Event.Conversation = channels.Conversation{
-		Channel: c.Channel, ID: channels.ConversationID(id[:min(len(id), 200)]), Kind: channels.Direct,
-	}
-	return entry
 }

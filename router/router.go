@@ -1,3 +1,12 @@
+// Package router takes in what comes from channels (who is speaking, may they, what is it),
+// commits it, and has a runner run each session's turns in order.
+//
+//	Accept ─► [event key + message + turn] ─► turn runs (agent) ─► [message + deliveries] ─► delivery
+//
+// Its rooms: delivery brings what is said to the channels, view is what people are shown,
+// ledger has the types that all of them and the store share. The router names no platform,
+// writes no SQL (store implements the interfaces declared here) and plans nothing (the
+// agent does). cmd wires it.
 package router
 
 import (
@@ -180,13 +189,6 @@ func (r *Router) features() {
 	r.approvals = &approvals.Service{Store: r.Ledger, Questions: r.Lines, Queued: r.turns.Queued, Due: r.turns.Due(), Log: r.Log}
 	r.sessions = &sessions.Commands{Now: func() sessions.Defaults { return r.settings().ofSessions() }, Assumes: r.Ledger.Assumes}
 	r.tools = &toolCommands{&r.Deps, r.sessions.ModeOf, r.turn}
-}
-
-// wake tells the other engines that share the database.
-func (r *Router) wake(w core.Wake) {
-	if r.Wakes != nil {
-		r.Wakes.Wake(w)
-	}
 }
 
 // goOn does what follows once the people are read again: what waited for somebody who is back goes on,

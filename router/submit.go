@@ -20,10 +20,6 @@ import (
 // channel: another may, or this one later.
 var ErrNotHere = errors.New("its channel is not connected here")
 
-// ErrUnconfirmed is returned by Submit and Tell, which did nothing, where settings stand in the way
-// that may lapse in a moment, because nobody has confirmed them yet.
-var ErrUnconfirmed = errors.New("a change of the settings waits to be confirmed")
-
 // Submit puts in what nobody typed: what a job has us say, or do as a turn. It is committed and
 // claimed as Accept does it. An error says that nobody knows whether it was: it is to be
 // submitted again, which its key makes harmless.
@@ -68,8 +64,8 @@ func (r *Router) Submit(ctx context.Context, s jobs.Submission) (done jobs.Submi
 				return done, fmt.Errorf("submit to %s: %w", core.SessionKey(chat.Conversation), err)
 			}
 		}
-		if why := r.mayHaveSaid(line, person, &chat, s.Abroad && s.Say); why != "" {
-			if err := r.confirmed(ctx, version); err != nil {
+		if why := line.mayHaveSaid(person, &chat, s.Abroad && s.Say); why != "" {
+			if err := r.Settled.StandsAt(ctx, version); err != nil {
 				return done, fmt.Errorf("submit to %s: %w", core.SessionKey(chat.Conversation), err)
 			}
 			done.Refused = jobs.RefusedRights + ": " + why
@@ -80,36 +76,43 @@ func (r *Router) Submit(ctx context.Context, s jobs.Submission) (done jobs.Submi
 		s.Text = cmp.Or(s.InGroup, s.Text)
 	}
 	s.To, s.Text, s.Notification = chat.Conversation, r.Mask.Text(s.Text), r.Mask.Text(s.Notification)
-	return r.submit(ctx, line, s, person != nil && chat.Kind == channels.Direct && chat.Person == person.Name)
+	return (&submission{r, s, line}).commit(ctx, person != nil && chat.Kind == channels.Direct && chat.Person == person.Name)
 }
 
-// submit commits what was looked into. Own: it goes to a chat of its person's.
-func (r *Router) submit(ctx context.Context, line *channel, s jobs.Submission, own bool) (done jobs.Submitted, err error) {
-	turn := intake.TurnIntent{QueueLimit: r.settings().Config.QueuePerSession}
+// A submission is what was looked into, on its channel.
+type submission struct {
+	*Router
+	jobs.Submission
+	line *channel
+}
+
+// commit commits what was looked into. Own: it goes to a chat of its person's.
+func (s *submission) commit(ctx context.Context, own bool) (done jobs.Submitted, err error) {
+	turn := intake.TurnIntent{QueueLimit: s.settings().Config.QueuePerSession}
 	var say *outbox.Reply
 	if s.Say {
-		say = line.told(&s, own)
+		say = s.line.told(&s.Submission, own)
 	} else {
-		turn.MayClaim = r.turns.MayBegin(s.Person)
+		turn.MayClaim = s.turns.MayBegin(s.Person)
 	}
-	stops := r.turns.Stops()
-	accepted, err := r.Ledger.Submit(ctx, r.Engine.ID(), s, turn, say)
+	stops := s.turns.Stops()
+	accepted, err := s.Ledger.Submit(ctx, s.Engine.ID(), s.Submission, turn, say)
 	if turn.MayClaim && accepted.Claimed == nil {
-		r.turns.GiveWorker(s.Person)
+		s.turns.GiveWorker(s.Person)
 	}
 	switch {
 	case err != nil && turn.MayClaim:
-		r.turns.Compare() // it may be committed all the same
+		s.turns.Compare() // it may be committed all the same
 		fallthrough
 	case err != nil:
 		return done, fmt.Errorf("submit: %w", err)
 	case accepted.Claimed != nil:
-		r.turns.Begin(*accepted.Claimed, stops, s.Person)
+		s.turns.Begin(*accepted.Claimed, stops, s.Person)
 	case accepted.Waiting:
-		r.turns.Queued()
+		s.turns.Queued()
 	}
-	if s.Say || line.Reads() {
-		line.Committed(s.To)
+	if s.Say || s.line.Reads() {
+		s.line.Committed(s.To)
 	}
 	return jobs.Submitted{
 		Turn: accepted.TurnID, Message: accepted.MessageID, Duplicate: accepted.Duplicate, Refused: accepted.Refusal,
@@ -131,20 +134,20 @@ func (r *Router) submitter(ctx context.Context, name string) (*core.Person, erro
 
 // mayHaveSaid says why person may not have us speak in a conversation; empty: they may. Abroad:
 // it may be wherever they may have us write to.
-func (r *Router) mayHaveSaid(l *channel, p *core.Person, c *core.Chat, abroad bool) string {
+func (l *channel) mayHaveSaid(p *core.Person, c *core.Chat, abroad bool) string {
 	key := core.SessionKey(c.Conversation)
 	if c.Kind != channels.Direct {
 		switch {
 		case l.config.Groups == "disabled", abroad && p.Role != core.RoleAdmin,
 			!abroad && p.Source == core.FromOpen && l.config.Groups != "open",
-			!abroad && l.config.Groups != "open" && !l.allows(&r.moves, c.Conversation):
+			!abroad && l.config.Groups != "open" && !l.allows(&l.router.moves, c.Conversation):
 			return fmt.Sprintf("%s may not have me speak in the group %s", p.Name, key)
 		}
 		return ""
 	}
 	to := p
 	if abroad {
-		to = r.Roster.Named(c.Person)
+		to = l.router.Roster.Named(c.Person)
 	}
 	switch {
 	case to == nil || c.Person != to.Name:
@@ -153,16 +156,6 @@ func (r *Router) mayHaveSaid(l *channel, p *core.Person, c *core.Chat, abroad bo
 		return fmt.Sprintf("%s is not served in %s any more", to.Name, key)
 	}
 	return ""
-}
-
-// confirmed returns ErrUnconfirmed where what was refused by a version of the settings may be
-// allowed again in a moment: that version waits to be confirmed, or is not the one that counts.
-func (r *Router) confirmed(ctx context.Context, version int64) error {
-	now, err := r.Ledger.SettingsNow(ctx)
-	if err == nil && (now.Waiting() || now.ID != version) {
-		err = ErrUnconfirmed
-	}
-	return err
 }
 
 // told renders what is said unasked. Who is not its person reads whose words they are.
@@ -193,7 +186,7 @@ func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...i
 	}
 	open := r.Messages.open(chats)
 	if len(open) == 0 && len(chats) > 0 {
-		err = r.confirmed(ctx, version)
+		err = r.Settled.StandsAt(ctx, version)
 	}
 	if err != nil || len(open) == 0 {
 		return false, err

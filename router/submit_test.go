@@ -269,10 +269,10 @@ func TestSubmitWaitsWhileAChangeMayLapse(t *testing.T) {
 			t.Helper()
 			r.sets(0, "shut", within)
 			r.until("it counts", func() bool { return r.router.Settled.Counting() == version })
-			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, router.ErrUnconfirmed) {
+			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, settings.ErrUnconfirmed) {
 				t.Errorf("while version %d waits: %+v, %v", version, got, err)
 			}
-			if told, err := r.router.Tell(t.Context(), "bob", "key", "told"); !errors.Is(err, router.ErrUnconfirmed) {
+			if told, err := r.router.Tell(t.Context(), "bob", "key", "told"); !errors.Is(err, settings.ErrUnconfirmed) {
 				t.Errorf("while version %d waits a person is told %t, %v", version, told, err)
 			}
 		}

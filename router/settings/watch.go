@@ -2,6 +2,7 @@ package settings
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -70,6 +71,20 @@ func (w *Watch) Poll() {
 func (w *Watch) Reread() {
 	w.again.Store(true)
 	retry.Signal(w.changed)
+}
+
+// ErrUnconfirmed is returned where settings stand in the way that may lapse in a moment, because nobody has
+// confirmed them yet.
+var ErrUnconfirmed = errors.New("a change of the settings waits to be confirmed")
+
+// StandsAt returns ErrUnconfirmed where what was refused by a version of the settings may be
+// allowed again in a moment: that version waits to be confirmed, or is not the one that counts.
+func (w *Watch) StandsAt(ctx context.Context, version int64) error {
+	now, err := w.Versions.SettingsNow(ctx)
+	if err == nil && (now.Waiting() || now.ID != version) {
+		err = ErrUnconfirmed
+	}
+	return err
 }
 
 // Changed has every engine go by the version of the settings that counts now.

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -11,6 +12,65 @@ import (
 	"switchboard/router/outbox"
 	"switchboard/router/people"
 )
+
+const (
+	// A channel, and a stranger, are not looked up again for so long after somebody was asked
+	// for, and after nobody was.
+	quietAsked = time.Minute
+	quietIdle  = 10 * time.Second
+)
+
+// stranger makes the entry of somebody who is not served. Where pairing is on, who writes in
+// a direct chat may get a code; the transaction knows whether one is due.
+func (s *classifier) stranger(ctx context.Context, entry classified, line *channel) classified {
+	entry.Intent = &intake.AuditIntent{Why: intake.AuditStranger}
+	if line.config.DM != "pairing" || !line.named(&entry.Event) || entry.Event.Message.Elsewhere {
+		return entry
+	}
+	if now := time.Now(); s.quiet.is(line.Name, now) || s.quiet.is(entry.Sender.Identity, now) {
+		return entry
+	}
+	as := &people.PairingIntent{Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
+	entry.Intent, entry.asked = as, s.Asking.Pairing(&entry.Event, line.Connection, as, s.askedAdmins(ctx))
+	return entry
+}
+
+// askedAdmins are the chats in which it is asked whether to let a stranger in.
+func (s *classifier) askedAdmins(ctx context.Context) []channels.Conversation {
+	if s.admitters == nil {
+		chats, err := s.Lines.NoticeChats(ctx, outbox.NoticePairing)
+		if err != nil { // whoever is told the code can use it all the same
+			s.Log.ErrorContext(ctx, "the admins are not asked to let somebody in", "error", err)
+		}
+		s.admitters = append([]channels.Conversation{}, chats...)
+	}
+	return s.admitters
+}
+
+// quietMost bounds what is remembered, so that a crowd does not fill the memory.
+const quietMost = 1000
+
+// quiet remembers for which channels and identities no code is due, so that a flood of
+// strangers is not a flood of transactions. The zero value knows of none.
+type quiet struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (q *quiet) is(key string, now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return now.Before(q.until[key])
+}
+
+func (q *quiet) keep(key string, until time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.until == nil || len(q.until) >= quietMost {
+		q.until = map[string]time.Time{}
+	}
+	q.until[key] = until
+}
 
 // A brought code came with a command.
 type brought struct {
@@ -33,19 +93,6 @@ func hideCode(m *channels.Message) (b brought) {
 	}
 	m.Text, m.Quote = people.WithoutCodes(m.Text), people.WithoutCodes(m.Quote)
 	return b
-}
-
-// named says whether an entry may make its sender somebody: it comes from whom a platform
-// names, in a chat with us alone.
-func (l *channel) named(event *channels.Event) bool {
-	return event.Kind == channels.EventMessage && l.knows(event)
-}
-
-// knows is named, also of a button that is pressed.
-func (l *channel) knows(event *channels.Event) bool {
-	s := &event.Sender
-	return event.Conversation.Kind == channels.Direct && l.config.DM != "disabled" && !s.Bot &&
-		s.ID != "" && s.Person == "" && !(s.Guest && s.Team == "")
 }
 
 // strangersAnswer is what a stranger answers to the question whether their account is to become
@@ -93,13 +140,4 @@ func (s *classifier) bring(ctx context.Context, entry classified, line *channel,
 		}
 	}
 	return entry, nil
-}
-
-// ownIdentity is what a sender is to be known by.
-func ownIdentity(entry *classified, line *channel) string {
-	known := entry.Event.Sender.Identities(line.Name, line.Kind)
-	if entry.Event.Sender.Team != "" {
-		return known[1] // an ID without its team may be somebody else's on another channel
-	}
-	return known[len(known)-1]
 }
