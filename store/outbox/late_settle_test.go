@@ -1,0 +1,55 @@
+package outbox_test
+
+import (
+	"errors"
+	"testing"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+)
+
+// What became of a send is told twice, because the first time had no answer for too
+// long; the first statement arrives after all, when the part is being sent again.
+func TestLateSettleIsOfItsOwnTry(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.Posts("c", "1", "part")
+		hold := h.Hold()
+		first := h.Begin(hold, "c")
+		limited := ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}
+		h.Settle(hold, first, limited) // the second statement, on a new connection
+		again := h.Begin(hold, "c")    // and the platform takes it now
+		if _, err := h.Router.Settle(h.Ctx, hold, first, limited); !errors.Is(err, ledger.ErrFenced) {
+			t.Errorf("the first statement, late: %v", err)
+		}
+		h.Settle(hold, again, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "x"})
+		if d := h.Begin(hold, "c"); d != nil {
+			t.Errorf("what was sent is open: %+v", d)
+		}
+	})
+}
+
+// A settlement whose answer was lost is told again, and was done.
+func TestSecondSettleChangesNothing(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		hold := h.Hold()
+		for i, s := range []ledger.Settlement{
+			{State: ledger.DeliverySent, PlatformID: "x"},
+			{State: ledger.DeliveryPending, FreeTry: true},
+			{State: ledger.DeliveryUnknown},
+			{State: ledger.DeliveryUnknown, Final: true},
+			{State: ledger.DeliveryDead, Outcome: "refused"},
+			{State: ledger.DeliveryDropped, Conversation: true},
+		} {
+			conv := string(rune('a' + i))
+			h.Posts(conv, conv, "one", "two")
+			d := h.Begin(hold, channels.ConversationID(conv))
+			first, err := h.Router.Settle(h.Ctx, hold, d, s)
+			if err != nil {
+				t.Fatalf("%+v: %v", s, err)
+			}
+			if again, err := h.Router.Settle(h.Ctx, hold, d, s); err != nil || again != first {
+				t.Errorf("%+v told again: more %v, %v, and at first %v", s, again, err, first)
+			}
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package storetest
+
+import (
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// Root is an admin.
+func (h *House) Root() {
+	h.Helper()
+	if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "admin"}}); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// SetPeople are the people of some settings; it returns who is back.
+func (h *House) SetPeople(people ...ledger.Person) (back []string) {
+	h.Helper()
+	set, err := h.Router.SetPeople(h.Ctx, people)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return set.Back
+}
+
+// JobOf adds an hourly job of a person.
+func (h *House) JobOf(owner string) int64 {
+	h.Helper()
+	job := scheduler.Job{Owner: owner, Payload: scheduler.PayloadNotify, Text: "private", Spec: Hourly}
+	return h.Changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &MarcosChat}).Done.ID
+}
+
+// People of settings.
+var (
+	Ann  = ledger.Person{Name: "ann", Role: ledger.RoleUser, Identities: []string{"tg:1"}, Tools: []string{"*"}}
+	Root = ledger.Person{Name: "root", Role: ledger.RoleAdmin, Identities: []string{"tg:0"}, Tools: []string{"*"}}
+)
+
+// PersonChange is a change of a person by a file.
+func PersonChange(kind ledger.ChangeKind, name, role string, identities ...string) *ledger.PersonChange {
+	return &ledger.PersonChange{Kind: kind, File: "my.toml", Person: ledger.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}}}
+}
