@@ -26,7 +26,7 @@ func (db *DB) Audit(ctx context.Context) {
 	for pause := audit.TakeEvery; retry.Sleep(ctx, pause); {
 		began := time.Now()
 		if err := db.takeIntoAudit(ctx); err != nil && ctx.Err() == nil {
-			db.Log().WarnContext(ctx, "the audit log is not up to date, it is tried again", "error", err)
+			db.Log.WarnContext(ctx, "the audit log is not up to date, it is tried again", "error", err)
 		}
 		pause = max(audit.TakeEvery, 20*time.Since(began))
 	}
@@ -65,7 +65,7 @@ func (db *DB) endLease(ctx context.Context, name string, fence int64) {
 	if err := db.Write(giving, db.ForLeases(), "give back "+name, func(t *database.Tx) error {
 		return engines.Release(t, leaseRun, name, fence)
 	}); err != nil {
-		db.Log().WarnContext(ctx, "a lease was not given back", "lease", name, "error", err)
+		db.Log.WarnContext(ctx, "a lease was not given back", "lease", name, "error", err)
 	}
 }
 
@@ -114,7 +114,7 @@ func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error)
 		return err
 	})
 	if err == nil {
-		db.Log().InfoContext(ctx, "an hour of the audit log was sealed", "segment", next.ID, "rows", next.RowCount, "hash", hex.EncodeToString(next.Hash))
+		db.Log.InfoContext(ctx, "an hour of the audit log was sealed", "segment", next.ID, "rows", next.RowCount, "hash", hex.EncodeToString(next.Hash))
 		err = db.step("sealed")
 	}
 	return next.RowCount, err

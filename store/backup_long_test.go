@@ -75,7 +75,7 @@ func moved(t *testing.T, db *store.DB, files *blobs.Dir, url, name string) *stor
 	began = time.Now()
 	dir := t.TempDir()
 	restored, err := backup.Restore(t.Context(), backup.Target{
-		Config: database.Config{URL: secrets.Secret(url)}, DataDir: dir, Files: blobs.New(filepath.Join(dir, "attachments")), Log: quiet, Said: said,
+		Schema: store.Schema, Config: database.Config{URL: secrets.Secret(url)}, DataDir: dir, Files: blobs.New(filepath.Join(dir, "attachments")), Log: quiet, Said: said,
 	}, file)
 	if err != nil || !reflect.DeepEqual(restored, made) {
 		t.Fatalf("%v\n%+v\n%+v", err, restored, made)

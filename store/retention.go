@@ -123,7 +123,7 @@ func (db *DB) knowsTheTime(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	if !db.astray.Swap(true) {
-		db.Log().ErrorContext(ctx, "the clocks of this machine and of the database differ; old rows are not cleared away until one of them is set right",
+		db.Log.ErrorContext(ctx, "the clocks of this machine and of the database differ; old rows are not cleared away until one of them is set right",
 			"ahead", ahead.Round(time.Second).String())
 	}
 	return false, nil

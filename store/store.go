@@ -65,12 +65,12 @@ type DB struct {
 
 // Open is database.Open.
 func Open(ctx context.Context, cfg database.Config, dataDir string, log *slog.Logger) (*DB, error) {
-	return on(database.Open(ctx, cfg, dataDir, log))
+	return on(database.Open(ctx, cfg, dataDir, Schema, log))
 }
 
 // OpenReadOnly is database.OpenReadOnly.
 func OpenReadOnly(ctx context.Context, cfg database.Config, dataDir string, log *slog.Logger) (*DB, error) {
-	return on(database.OpenReadOnly(ctx, cfg, dataDir, log))
+	return on(database.OpenReadOnly(ctx, cfg, dataDir, Schema, log))
 }
 
 func on(base *database.DB, err error) (*DB, error) {

@@ -143,7 +143,7 @@ func TestBackupOfTheBuildBeforeIsRestored(t *testing.T) {
 				url = storetest.PostgresURL(t)
 			}
 			restored, err := backup.Restore(t.Context(), backup.Target{
-				Config: database.Config{URL: secrets.Secret(url)}, DataDir: dir, Files: blobs.New(filepath.Join(dir, "attachments")), Log: quiet, Said: said,
+				Schema: store.Schema, Config: database.Config{URL: secrets.Secret(url)}, DataDir: dir, Files: blobs.New(filepath.Join(dir, "attachments")), Log: quiet, Said: said,
 			}, file)
 			if err != nil || restored.Count("turns") < 30 || !slices.Equal(restored.Tables, made.Tables) {
 				t.Fatalf("%+v, %v", restored, err)

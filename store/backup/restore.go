@@ -27,6 +27,7 @@ var ErrNotEmpty = errors.New("a backup is restored into an empty database only")
 type Target struct {
 	Config  database.Config
 	DataDir string
+	Schema  *database.Schema
 	Files   *blobs.Dir
 	Log     *slog.Logger
 	Said    Progress
@@ -48,7 +49,7 @@ func Restore(ctx context.Context, t Target, file *os.File) (*Manifest, error) {
 	if err := r.json(entryHead, &h); err != nil {
 		return nil, err
 	}
-	newest, err := database.Newest()
+	newest, err := t.Schema.Newest()
 	switch {
 	case err != nil:
 		return nil, err
@@ -144,7 +145,7 @@ func (l *loading) intoFile(ctx context.Context, path string) error {
 
 // fill fills a database in one transaction and brings it to this build's schema.
 func (l *loading) fill(ctx context.Context, cfg database.Config, dataDir string) error {
-	db, err := database.Open(ctx, cfg, dataDir, l.Log)
+	db, err := database.Open(ctx, cfg, dataDir, l.Schema, l.Log)
 	if err != nil {
 		return err
 	}

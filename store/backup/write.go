@@ -94,7 +94,7 @@ func (s *Source) head(t *database.Tx, out *writer) error {
 	if _, err := t.Row(readSchema, nil, &h.Schema); err != nil {
 		return err
 	}
-	newest, err := database.Newest()
+	newest, err := s.DB.Schema.Newest()
 	if err != nil {
 		return err
 	}

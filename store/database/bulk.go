@@ -5,28 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 )
-
-// File is the SQLite file that c names; empty: it is PostgreSQL's.
-func (c Config) File(dataDir string) (path string, err error) {
-	address := c.URL.Reveal()
-	path, lite := strings.CutPrefix(address, "sqlite:")
-	switch {
-	case address == "":
-		path = filepath.Join(dataDir, "switchboard.db")
-	case !lite:
-		return "", nil
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", fmt.Errorf("database file: %w", err)
-	}
-	return path, nil
-}
 
 // bulkTx runs the statements of one transaction that takes as long as it takes.
 type bulkTx struct {

@@ -91,7 +91,7 @@ type Engine struct {
 // the database held learn from RunningError.
 func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err error) {
 	e := &Engine{
-		db: db, log: db.Log(), clock: now, seen: map[int64]freeOwner{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
+		db: db, log: db.Log, clock: now, seen: map[int64]freeOwner{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
 	}
 	if !db.PG() {
 		if e.lock, err = takeLockFile(db.Path()+".lock", passing); err != nil {

@@ -25,10 +25,10 @@ type ownerFile struct {
 // holdFile takes the owner's file. Without it engines find each other dead later,
 // so that a folder that cannot be locked in is no reason not to start.
 func (e *Engine) holdFile(ctx context.Context) {
-	if e.db.DataDir() == "" {
+	if e.db.DataDir == "" {
 		return
 	}
-	dir := filepath.Join(e.db.DataDir(), "run")
+	dir := filepath.Join(e.db.DataDir, "run")
 	path := filepath.Join(dir, strconv.FormatInt(e.id, 10)+".lock")
 	err := os.MkdirAll(dir, 0o700)
 	var f *os.File

@@ -61,7 +61,7 @@ func (w *wakes) begin(ctx context.Context, l *pq.Listener, channel string) (ok b
 			return err == nil
 		}
 		if !warned {
-			w.db.Log().WarnContext(ctx, "what other engines tell is not heard, and found a little later; it is tried again", "error", err)
+			w.db.Log.WarnContext(ctx, "what other engines tell is not heard, and found a little later; it is tried again", "error", err)
 		}
 		if !retry.Sleep(ctx, wakeRetry) {
 			return false

@@ -57,7 +57,7 @@ type kind string
 // The function reads the same columns in the same order.
 func TestReadAlongReadsTheColumnsOfLoad(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../database/hot_transactions.sql")
+	raw, err := os.ReadFile("../hot_transactions.sql")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func (r *Store) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step,
 	}
 	if len(step.Redact) > 0 {
 		if err := r.EmptyLog(ctx); err != nil {
-			r.Log().WarnContext(ctx, "a credential may stand in the write-ahead log until it is overwritten", "error", err)
+			r.Log.WarnContext(ctx, "a credential may stand in the write-ahead log until it is overwritten", "error", err)
 		}
 	}
 	return next, nil
@@ -189,7 +189,7 @@ func (r *Store) unopen(ctx context.Context, says []ledger.Reply) {
 		d := o.Begun
 		o.Begun = nil
 		if _, err := outbox.New(r.DB).Settle(ctx, o.Lease, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}); err != nil {
-			r.Log().ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
+			r.Log.ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package database_test
+package store_test
 
 import (
 	"crypto/sha256"
