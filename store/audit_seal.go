@@ -58,17 +58,6 @@ func (db *DB) SealAudit(ctx context.Context, owner int64) (rows int64, err error
 	return db.sealHour(ctx, fence)
 }
 
-// endLease gives a lease back, whatever ctx is.
-func (db *DB) endLease(ctx context.Context, name string, fence int64) {
-	giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := db.Write(giving, db.ForLeases(), "give back "+name, func(t *database.Tx) error {
-		return engines.Release(t, leaseRun, name, fence)
-	}); err != nil {
-		db.Log.WarnContext(ctx, "a lease was not given back", "lease", name, "error", err)
-	}
-}
-
 // sealHour seals all that was written since the last seal. Rows up to the highest number
 // stay as they are from then on; a row that comes later has a higher one, and belongs to
 // the next segment. Nothing is written before the segment is whole, so that an engine may

@@ -18,8 +18,23 @@ const (
 )
 
 const (
+	// conversationOver: conversations go with their sessions and the leases of these, once nothing is left in them and
+	// nothing names them: no job, and nothing in Retention.Named. The instants are those up to which what was made for
+	// somebody who is not served is old, and a session that was not used.
+	conversationOver = `
+		(x.created_at <= ? OR EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id))
+		AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id AND (s.used_at > ?
+			OR EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM attachments a WHERE a.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM people p WHERE p.name = s.person AND p.role = 'admin')))
+		AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id IS NULL AND m.conversation_id = x.id)
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = x.id)
+		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.conversation_id = x.id)
+		AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.conversation_id = x.id)`
 	oldConversations = `
-		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + people.ConversationOver + ` AS ready
+		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + conversationOver + ` AS ready
 		FROM (SELECT id, channel, conversation, created_at FROM conversations WHERE id > ? ORDER BY id LIMIT ?) AS x ORDER BY x.id`
 	// On PostgreSQL who works on a conversation or a session now has it locked, and keeps
 	// it; the writer of SQLite is alone.
@@ -27,7 +42,7 @@ const (
 	unlockedSessions      = `SELECT id FROM sessions WHERE conversation_id IN (%s) ORDER BY id FOR UPDATE SKIP LOCKED`
 	stillOver             = `
 		SELECT x.id, coalesce(s.id, 0) AS session FROM conversations x LEFT JOIN sessions s ON s.conversation_id = x.id
-		WHERE x.id IN (%s) AND ` + people.ConversationOver
+		WHERE x.id IN (%s) AND ` + conversationOver
 	oldMoved = `
 		SELECT channel, former, moved_at FROM moved
 		WHERE moved_at <= ? AND (moved_at, channel, former) > (?, ?, ?) ORDER BY moved_at, channel, former LIMIT ?`

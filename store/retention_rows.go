@@ -118,13 +118,6 @@ var (
 	deleteBodies  = marked(`DELETE FROM llm_bodies WHERE turn_id IN (%s) AND expires_at <= ?`, batchRows)
 )
 
-func ofMany(n int, queries ...string) []string {
-	for i := range queries {
-		queries[i] = marked(queries[i], n)
-	}
-	return queries
-}
-
 // events deletes the oldest events of each session. They are numbered within it, so
 // that the old ones are the first.
 func (s *sweeper) events(ctx context.Context) error {

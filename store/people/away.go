@@ -198,3 +198,19 @@ func notTaken(t *database.Tx, name string) error {
 	}
 	return err
 }
+
+// Everyone implements router.Directory.
+func (r *Store) Everyone(ctx context.Context) (people, away []ledger.Person, err error) {
+	err = r.Read(ctx, "list people", func(t *database.Tx) error {
+		people, away, err = everyone(t)
+		return err
+	})
+	return people, away, err
+}
+
+func everyone(t *database.Tx) (people, away []ledger.Person, err error) {
+	if people, err = everybody(t); err == nil {
+		away, err = awayBy(t, listAway)
+	}
+	return people, away, err
+}

@@ -2,10 +2,8 @@ package people
 
 import (
 	"context"
-	"strconv"
 	"time"
 
-	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -23,11 +21,6 @@ const (
 	codeOf = `
 		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, expires_at FROM actions
 		WHERE code = ? AND kind IN ('claim', 'link') AND (? = '' OR kind = ?)`
-	insertNamed = `
-		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
-		SELECT v.* FROM (VALUES (CAST(? AS text), CAST(? AS text), '["*"]', '', 'local', CAST(? AS bigint), CAST(? AS bigint))) AS v
-		WHERE NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = ?)
-		ON CONFLICT (name) DO NOTHING RETURNING 1`
 )
 
 // OpenClaim implements router.People.
@@ -140,39 +133,6 @@ func useClaim(t *database.Tx, used *ledger.Entry, person *ledger.Person, code *c
 		})
 	}
 	return nil
-}
-
-// letIn gives somebody a role, whom it makes a person where they are a stranger.
-func letIn(t *database.Tx, person *ledger.Person, role, identity, called string) (name string, err error) {
-	if person != nil {
-		_, err = t.Exec(setRole, role, t.Now, person.Name)
-		return person.Name, err
-	}
-	var one int
-	made := false
-	for i := 1; called != "" && !made && i < 10; i++ {
-		if name = database.Clean(called); i > 1 { // somebody else is called so, or alike
-			name += strconv.Itoa(i)
-		}
-		if other, err := alike(t, name); err != nil {
-			return "", err
-		} else if other != "" || words.NameFault(name) != "" {
-			continue
-		}
-		if made, err = t.Row(insertNamed, []any{name, role, t.Now, t.Now, name}, &one); err != nil {
-			return "", err
-		}
-	}
-	if !made { // nobody else is called by an identity
-		name = database.Clean(identity)
-		if _, err = t.Exec(upsertPerson, name, role, `["*"]`, "", ledger.FromLocal, t.Now, t.Now); err != nil {
-			return "", err
-		}
-	}
-	if err = startAnew(t, name); err == nil {
-		_, err = t.Exec(moveIdentity, database.Clean(identity), name, t.Now)
-	}
-	return name, err
 }
 
 // AcceptStranger keeps what a stranger wrote, and says what the outcome asks for.

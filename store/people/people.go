@@ -3,11 +3,40 @@ package people
 import (
 	"context"
 	"fmt"
+	"strconv"
 
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
+	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
+)
+
+const (
+	deleteTold = `DELETE FROM notifications WHERE person = ?`
+	// DeleteKnown forgets what is remembered of somebody.
+	DeleteKnown = `DELETE FROM memories WHERE person = ? AND person <> ''`
+)
+
+const (
+	insertNamed = `
+		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
+		SELECT v.* FROM (VALUES (CAST(? AS text), CAST(? AS text), '["*"]', '', 'local', CAST(? AS bigint), CAST(? AS bigint))) AS v
+		WHERE NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = ?)
+		ON CONFLICT (name) DO NOTHING RETURNING 1`
+)
+
+const (
+	// Who was let in by an open policy and gets a role is somebody by name from then on.
+	setRole = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
+	// Jobs of somebody who was removed stay for a while, for the admins to see; whoever is given the name later has none of them.
+	orphanJobs = `
+		UPDATE jobs SET state = CASE state WHEN 'active' THEN 'paused' ELSE state END, reason = 'person: its owner was removed',
+			version = version + 1, updated_at = ?
+		WHERE owner = ? AND owner <> '' AND state IN ('active', 'paused', 'disabled')`
+	allNames   = `SELECT name FROM people UNION SELECT name FROM people_away ORDER BY name`
+	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
 )
 
 const (
@@ -91,22 +120,73 @@ func (r *Store) Person(ctx context.Context, name string) (p ledger.Person, err e
 	return p, err
 }
 
-// Everyone implements router.Directory.
-func (r *Store) Everyone(ctx context.Context) (people, away []ledger.Person, err error) {
-	err = r.Read(ctx, "list people", func(t *database.Tx) error {
-		people, away, err = everyone(t)
-		return err
-	})
-	return people, away, err
-}
-
-func everyone(t *database.Tx) (people, away []ledger.Person, err error) {
-	if people, err = everybody(t); err == nil {
-		away, err = awayBy(t, listAway)
-	}
-	return people, away, err
-}
-
 func everybody(t *database.Tx) ([]ledger.Person, error) {
 	return sessions.PeopleBy(t, listPeople, listIdentities)
+}
+
+// auditPerson writes what the settings did with somebody.
+func auditPerson(t *database.Tx, action, name string, data map[string]any) error {
+	return audit.Write(t, ledger.Actor{Rule: ledger.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
+}
+
+// RemovePerson removes somebody with what is theirs, and stops their jobs.
+func RemovePerson(t *database.Tx, name string, also ...string) error {
+	if _, err := t.Exec(orphanJobs, t.Now, name); err != nil {
+		return err
+	}
+	_, err := t.Each(append(also, deleteTold, approvals.ForgetGrants, dropPerson), []any{name})
+	return err
+}
+
+// startAnew has somebody who is new have nothing of whoever was called so before.
+func startAnew(t *database.Tx, name string) error {
+	_, err := t.Each([]string{deleteTold, forgetJobs}, []any{name})
+	return err
+}
+
+// alike is whose name looks like another one; empty: nobody's.
+func alike(t *database.Tx, name string) (other string, err error) {
+	var list []struct{ Name string }
+	if err := t.All(&list, allNames); err != nil {
+		return "", err
+	}
+	for _, p := range list {
+		if words.Alike(name, p.Name) {
+			return p.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// letIn gives somebody a role, whom it makes a person where they are a stranger.
+func letIn(t *database.Tx, person *ledger.Person, role, identity, called string) (name string, err error) {
+	if person != nil {
+		_, err = t.Exec(setRole, role, t.Now, person.Name)
+		return person.Name, err
+	}
+	var one int
+	made := false
+	for i := 1; called != "" && !made && i < 10; i++ {
+		if name = database.Clean(called); i > 1 { // somebody else is called so, or alike
+			name += strconv.Itoa(i)
+		}
+		if other, err := alike(t, name); err != nil {
+			return "", err
+		} else if other != "" || words.NameFault(name) != "" {
+			continue
+		}
+		if made, err = t.Row(insertNamed, []any{name, role, t.Now, t.Now, name}, &one); err != nil {
+			return "", err
+		}
+	}
+	if !made { // nobody else is called by an identity
+		name = database.Clean(identity)
+		if _, err = t.Exec(upsertPerson, name, role, `["*"]`, "", ledger.FromLocal, t.Now, t.Now); err != nil {
+			return "", err
+		}
+	}
+	if err = startAnew(t, name); err == nil {
+		_, err = t.Exec(moveIdentity, database.Clean(identity), name, t.Now)
+	}
+	return name, err
 }

@@ -10,7 +10,6 @@ import (
 	"switchboard/internal/words"
 	"switchboard/router/ledger"
 	"switchboard/store/approvals"
-	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -207,11 +206,6 @@ func forget(t *database.Tx, p *ledger.Person, to ledger.Person, stays bool, set 
 	}
 	set.Ended[p.Name] = gone
 	return auditPerson(t, "person.unlink", p.Name, map[string]any{"identities": gone})
-}
-
-// auditPerson writes what the settings did with somebody.
-func auditPerson(t *database.Tx, action, name string, data map[string]any) error {
-	return audit.Write(t, ledger.Actor{Rule: ledger.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
 }
 
 func setPerson(t *database.Tx, p *ledger.Person, set *Changes) error {

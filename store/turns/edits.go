@@ -235,19 +235,3 @@ func takeBack(t *database.Tx, s *shown, a *ledger.Accepted) error {
 	}
 	return stop(t, s.TurnID, a)
 }
-
-// stop ends a turn of which nothing is left to answer, or asks it to stop.
-func stop(t *database.Tx, turn int64, a *ledger.Accepted) error {
-	a.TurnID = turn
-	ended, err := Cancel(t, turn)
-	if err != nil {
-		return err
-	}
-	if !ended {
-		a.CancelTurn = turn
-		return nil
-	}
-	a.Dropped, a.Waiting = []int64{turn}, true // it may have waited for a decision, and what stood behind it may begin
-	_, err = sessions.Emit(t, a.SessionID, sessions.TurnEvent(turn, "cancelled", Cancelled))
-	return err
-}

@@ -180,14 +180,6 @@ func load(t *database.Tx, ref ledger.TurnRef) (*ledger.TurnData, error) {
 	return &d, err
 }
 
-// saidAt is when a message was written: by the platform's word, else by ours.
-func saidAt(happened, created int64) time.Time {
-	if happened == 0 {
-		return database.Instant(created)
-	}
-	return database.Instant(happened)
-}
-
 // recent reads what was said before a turn's message, oldest first.
 func recent(t *database.Tx, turn *agent.Turn, resetMessage, resetTurn int64) (recent []agent.Line, err error) {
 	var lines []struct {

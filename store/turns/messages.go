@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
@@ -145,4 +146,12 @@ func paragraphs(texts []string) string {
 		b.WriteString(s)
 	}
 	return b.String()
+}
+
+// saidAt is when a message was written: by the platform's word, else by ours.
+func saidAt(happened, created int64) time.Time {
+	if happened == 0 {
+		return database.Instant(created)
+	}
+	return database.Instant(happened)
 }
