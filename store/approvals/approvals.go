@@ -1,3 +1,4 @@
+// Package approvals has the rows of questions that only some may answer, and of what was allowed.
 package approvals
 
 import (
@@ -15,6 +16,13 @@ import (
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const (
 	// InsertApproval stores a question of a turn; its person and session are the turn's.

@@ -1,3 +1,4 @@
+// Package audit has the rows of the audit log: what was changed or refused, by whom; and its seals.
 package audit
 
 import (
@@ -9,6 +10,13 @@ import (
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const insertAudit = `
 	INSERT INTO audit (person, action, target, rule, outcome, why, cost, data, session_id, turn_id, created_at)

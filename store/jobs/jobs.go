@@ -1,3 +1,4 @@
+// Package jobs has the rows of jobs, their runs, and of what is told of them.
 package jobs
 
 import (
@@ -14,6 +15,13 @@ import (
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 // jobFields and runFields are selected as "job.id" and so on, so that a row may have both.
 var (

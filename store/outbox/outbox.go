@@ -1,3 +1,4 @@
+// Package outbox has the rows of what we say: messages of ours, their deliveries, drafts and buttons.
 package outbox
 
 import (
@@ -10,6 +11,13 @@ import (
 	"switchboard/store/engines"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const (
 	leftSending = `

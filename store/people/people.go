@@ -1,3 +1,4 @@
+// Package people has the rows of who is known, and of how somebody becomes so: codes, pairing, links, settings.
 package people
 
 import (
@@ -12,6 +13,13 @@ import (
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const (
 	deleteTold = `DELETE FROM notifications WHERE person = ?`

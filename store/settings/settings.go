@@ -1,3 +1,4 @@
+// Package settings has the rows of settings changed at run time, and of secrets.
 package settings
 
 import (
@@ -12,6 +13,13 @@ import (
 	"switchboard/store/engines"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const (
 	// settingsWait: it counts for now, by the clock %[1]s. With a clock that was set back by more

@@ -1,3 +1,4 @@
+// Package turns has the rows of turns, with their plans, steps and model calls.
 package turns
 
 import (
@@ -14,6 +15,13 @@ import (
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const (
 	// askCancel keeps what was asked first. A turn that is put off is not waited for.
