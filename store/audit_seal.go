@@ -66,10 +66,10 @@ func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error)
 	next := audit.Segment{}
 	err = db.Write(ctx, database.Async, "find what to seal", func(t *database.Tx) error {
 		if t.PG {
-			if _, err := t.Exec(audit.Briefly); err != nil {
+			if err := t.Do(audit.Briefly); err != nil {
 				return err
 			}
-			if _, err := t.Exec(audit.LockAudit); err != nil {
+			if err := t.Do(audit.LockAudit); err != nil {
 				return err
 			}
 		}
@@ -99,8 +99,7 @@ func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error)
 		}
 		next.SealedAt = t.Now
 		next.Hash = next.Seal()
-		_, err := t.Exec(audit.InsertSegment, next.ID, next.Hour, next.FirstID, next.LastID, next.RowCount, next.Digest, next.Previous, next.Hash, next.SealedAt)
-		return err
+		return t.Do(audit.InsertSegment, next.ID, next.Hour, next.FirstID, next.LastID, next.RowCount, next.Digest, next.Previous, next.Hash, next.SealedAt)
 	})
 	if err == nil {
 		db.Log.InfoContext(ctx, "an hour of the audit log was sealed", "segment", next.ID, "rows", next.RowCount, "hash", hex.EncodeToString(next.Hash))

@@ -103,8 +103,7 @@ func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]boo
 }
 
 func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) error {
-	var one int
-	fresh, err := t.Row(sessions.InsertKey, []any{e.Key, t.Now + sessions.KeysLive.Microseconds(), t.Now}, &one)
+	fresh, err := t.Has(sessions.InsertKey, e.Key, t.Now+sessions.KeysLive.Microseconds(), t.Now)
 	if err != nil {
 		return err
 	}
@@ -211,8 +210,7 @@ func acceptNews(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
 func reject(t *database.Tx, e *ledger.Entry, reason string, a *ledger.Accepted) error {
 	a.Rejected = reason
 	c := e.Event.Conversation
-	_, err := t.Exec(insertRejected, database.Clean(c.Channel), database.Clean(string(c.ID)), database.Clean(reason), rawOf(e), t.Now)
-	return err
+	return t.Do(insertRejected, database.Clean(c.Channel), database.Clean(string(c.ID)), database.Clean(reason), rawOf(e), t.Now)
 }
 
 // rawOf is what came, never NULL.
@@ -242,8 +240,7 @@ func acceptControl(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a 
 		return err
 	}
 	if as.Effect == ledger.EffectLink {
-		_, err := t.Exec(people.CancelLinks, t.Now, database.Clean(e.Sender.Person), newest)
-		return err
+		return t.Do(people.CancelLinks, t.Now, database.Clean(e.Sender.Person), newest)
 	}
 	if as.Effect == ledger.EffectReset {
 		// Up to the newest message, so that the command and its reply are

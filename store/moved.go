@@ -161,15 +161,14 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *ledger.Accepted) err
 		return err
 	}
 	if !found {
-		_, err := t.Exec(moveSession, elder, from)
-		return err
+		return t.Do(moveSession, elder, from)
 	}
 	if _, err := t.Each(mergeSession, []any{into, from}); err != nil {
 		return err
 	}
 	var running int64 // one of each may be
 	if some, err = t.Row(runningHere, []any{from}, &running); err == nil && some {
-		_, err = t.Exec(sessions.QueueAhead, t.Now, t.Now, running, string(ledger.TurnRunning))
+		err = t.Do(sessions.QueueAhead, t.Now, t.Now, running, string(ledger.TurnRunning))
 	}
 	if err != nil {
 		return err
@@ -186,8 +185,7 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *ledger.Accepted) err
 	if err := money.JoinSpending(t, ledger.SpentInSession, database.Digits(into), database.Digits(from)); err != nil {
 		return err
 	}
-	var one int
-	if some, err = t.Row(turns.HasOpenTurn, []any{into}, &one); err != nil || !some {
+	if some, err = t.Has(turns.HasOpenTurn, into); err != nil || !some {
 		return err
 	}
 	held, err := engines.Held(t, engines.Session, database.Digits(into))

@@ -125,7 +125,7 @@ func dropConversations(t *database.Tx, ids []int64, unserved, unused int64, s *s
 func (s *sweeper) moves(ctx context.Context) error {
 	type row struct {
 		Channel, Former string
-		MovedAt         int64 `db:"moved_at"`
+		MovedAt         int64
 	}
 	before, last := s.before(s.keep.Sessions), row{}
 	for {
@@ -147,7 +147,7 @@ func (s *sweeper) moves(ctx context.Context) error {
 		}
 		if _, err := s.batch(ctx, func(t *database.Tx) (n int64, err error) {
 			for _, r := range old {
-				if _, err := t.Exec(deleteMoved, r.Channel, r.Former, r.MovedAt); err != nil {
+				if err := t.Do(deleteMoved, r.Channel, r.Former, r.MovedAt); err != nil {
 					return 0, err
 				}
 			}

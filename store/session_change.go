@@ -37,7 +37,7 @@ func changeSession(t *database.Tx, c *ledger.SessionChange) (a audit.Entry, err 
 		return a, err
 	}
 	if !c.Aside {
-		if _, err := t.Exec(fmt.Sprintf(setSession, column), database.Clean(c.To), a.Session); err != nil {
+		if err := t.Do(fmt.Sprintf(setSession, column), database.Clean(c.To), a.Session); err != nil {
 			return a, err
 		}
 	}

@@ -81,8 +81,7 @@ func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.TurnI
 	}
 	person := database.Clean(s.Person)
 	if person != "" {
-		var one int
-		if known, err := t.Row(sessions.KeyShared(t, isPerson, ""), []any{person}, &one); err != nil {
+		if known, err := t.Has(sessions.KeyShared(t, isPerson, ""), person); err != nil {
 			return err
 		} else if !known {
 			if away, err := people.AwayNamed(t, person); err != nil {
@@ -115,8 +114,7 @@ func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.TurnI
 		}
 	}
 	key := sha256.Sum256([]byte("submission\x00" + s.Key))
-	var one int
-	if fresh, err := t.Row(sessions.InsertKey, []any{key[:], t.Now + sessions.KeysLive.Microseconds(), t.Now}, &one); err != nil || !fresh {
+	if fresh, err := t.Has(sessions.InsertKey, key[:], t.Now+sessions.KeysLive.Microseconds(), t.Now); err != nil || !fresh {
 		a.Duplicate = err == nil
 		return err
 	}
@@ -138,8 +136,7 @@ func submitTurn(t *database.Tx, owner int64, s *ledger.Submission, job int64, tu
 	if err := turns.Queue(t, owner, e, turn, a, conversation, sessions.Form{Class: sessions.ClassTurn}); err != nil || s.Run == 0 {
 		return err
 	}
-	_, err := t.Exec(runBegins, a.TurnID, t.Now, s.Run)
-	return err
+	return t.Do(runBegins, a.TurnID, t.Now, s.Run)
 }
 
 // submitSaid stores a message of ours, with which its run is done.
@@ -148,7 +145,7 @@ func submitSaid(t *database.Tx, s *ledger.Submission, job int64, say *ledger.Rep
 		return err
 	}
 	if s.Notification != "" {
-		if _, err := t.Exec(keepNotice, database.Clean(s.Person), sessions.OrNull(job), sessions.OrNull(s.Run), database.Clean(s.Notification), database.Clean(string(s.Taint)), t.Now); err != nil {
+		if err := t.Do(keepNotice, database.Clean(s.Person), sessions.OrNull(job), sessions.OrNull(s.Run), database.Clean(s.Notification), database.Clean(string(s.Taint)), t.Now); err != nil {
 			return err
 		}
 	}

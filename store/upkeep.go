@@ -60,7 +60,6 @@ func (db *DB) Optimize(ctx context.Context) error {
 		return db.ShrinkLog(ctx)
 	}
 	return db.Write(ctx, database.Async, "optimize", func(t *database.Tx) error {
-		_, err := t.Exec(`ANALYZE`)
-		return err
+		return t.Do(`ANALYZE`)
 	})
 }

@@ -88,18 +88,12 @@ const useWithin = time.Hour
 
 // A Row is an approval.
 type Row struct {
-	ID                        int64
-	Kind                      ledger.ApprovalKind
-	State                     ledger.ActionState
-	Person, Tool, Shown, Rule string
-	SessionID                 int64 `db:"session_id"`
-	TurnID                    int64 `db:"turn_id"`
-	Attempt, Position         int
-	Taint                     tools.Taint
-	Scope, Why, Data          string
-	Channel, Identity         string
-	DecidedBy                 string `db:"decided_by"`
-	ExpiresAt                 int64  `db:"expires_at"`
+	ID, SessionID, TurnID, ExpiresAt                                          int64
+	Kind                                                                      ledger.ApprovalKind
+	State                                                                     ledger.ActionState
+	Person, Tool, Shown, Rule, Scope, Why, Data, Channel, Identity, DecidedBy string
+	Attempt, Position                                                         int
+	Taint                                                                     tools.Taint
 }
 
 // Terms is what is kept of an approval of a tool, as its data.
@@ -137,11 +131,11 @@ func approvalEvent(turn int64, d approvalData) sessions.Event {
 // MayAsk refuses one more question of a turn's person, of whom so many are open.
 func MayAsk(t *database.Tx, turn int64, most int) error {
 	var person string
-	var one, open int
+	var open int
 	if _, err := t.Row(sessions.PersonOf, []any{turn}, &person); err != nil {
 		return err
 	}
-	if _, err := t.Row(t.Locked(onePerson), []any{person}, &one); err != nil { // of two at once one waits
+	if _, err := t.Has(t.Locked(onePerson), person); err != nil { // of two at once one waits
 		return err
 	}
 	if _, err := t.Row(openOfPerson, []any{person}, &open); err != nil {
@@ -256,12 +250,10 @@ func CancelOf(t *database.Tx, turn int64) error {
 }
 
 // TurnApprovals implements router.Approvals.
-func (r *Store) TurnApprovals(ctx context.Context, turn int64) (ids []int64, err error) {
-	err = r.Read(ctx, "list approvals of a turn", func(t *database.Tx) error {
-		ids, err = t.IDs(`SELECT id FROM approvals WHERE turn_id = ?`, turn)
-		return err
+func (r *Store) TurnApprovals(ctx context.Context, turn int64) ([]int64, error) {
+	return database.Read(ctx, r.DB, "list approvals of a turn", func(t *database.Tx) ([]int64, error) {
+		return t.IDs(`SELECT id FROM approvals WHERE turn_id = ?`, turn)
 	})
-	return ids, err
 }
 
 // Questions implements delivery.Ledger.
@@ -269,13 +261,12 @@ func (r *Store) Questions(ctx context.Context, approval int64) (list []ledger.De
 	err = r.Read(ctx, "list questions", func(t *database.Tx) error {
 		var rows []struct {
 			sessions.ConversationRow
-			PlatformID channels.MessageID `db:"platform_id"`
-			Part       int
-			Asked      ledger.ApprovalKind
-			State      ledger.ActionState
-			Scope      ledger.Does
-			DecidedBy  string `db:"decided_by"`
-			Text, Why  string
+			PlatformID           channels.MessageID
+			Part                 int
+			Asked                ledger.ApprovalKind
+			State                ledger.ActionState
+			Scope                ledger.Does
+			DecidedBy, Text, Why string
 		}
 		if err := t.All(&rows, questionsOf, approval); err != nil {
 			return err

@@ -24,10 +24,8 @@ const (
 func (r *Store) Grants(ctx context.Context, person string, any bool) (list []ledger.Grant, err error) {
 	err = r.Read(ctx, "list grants", func(t *database.Tx) error {
 		var rows []struct {
-			ID                                  int64
-			Person, Tool, Shown, Scope, Session string
-			DecidedBy                           string `db:"decided_by"`
-			DecidedAt                           int64  `db:"decided_at"`
+			ID, DecidedAt                                  int64
+			Person, Tool, Shown, Scope, Session, DecidedBy string
 		}
 		if err := t.All(&rows, listGrants, any, database.Clean(person)); err != nil {
 			return err

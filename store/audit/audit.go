@@ -59,9 +59,8 @@ func Write(t *database.Tx, by ledger.Actor, a Entry) error {
 	if by.Button {
 		a.Why = strings.TrimSuffix("by button: "+a.Why, ": ")
 	}
-	_, err := t.Exec(insertAudit, database.Clean(by.Person), a.Action, database.Clean(a.Target), database.Clean(by.Rule), a.Outcome, database.Clean(a.Why), a.Cost, data,
+	return t.Do(insertAudit, database.Clean(by.Person), a.Action, database.Clean(a.Target), database.Clean(by.Rule), a.Outcome, database.Clean(a.Why), a.Cost, data,
 		sessions.OrNull(a.Session), sessions.OrNull(a.Turn), a.At)
-	return err
 }
 
 // Refused says that a rule kept a task from running.

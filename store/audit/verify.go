@@ -78,12 +78,8 @@ func (db *Store) VerifyAudit(ctx context.Context, since []byte) (v Verified, err
 }
 
 // anchor is the last segment that was cleared away.
-func (db *Store) anchor(ctx context.Context) (s Segment, err error) {
-	err = db.Read(ctx, "look for cleared segments", func(t *database.Tx) error {
-		s, err = FindSegment(t, PrunedSegment)
-		return err
-	})
-	return s, err
+func (db *Store) anchor(ctx context.Context) (Segment, error) {
+	return database.Read(ctx, db.DB, "look for cleared segments", func(t *database.Tx) (Segment, error) { return FindSegment(t, PrunedSegment) })
 }
 
 func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (v Verified, tampered *TamperedError, err error) {
@@ -96,8 +92,7 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 		after = before.ID
 		var told bool
 		if err = db.Read(ctx, "look who cleared away", func(t *database.Tx) error {
-			var one int
-			told, err = t.Row(prunedRow, []any{PrunedTarget(&before), before.LastID}, &one)
+			told, err = t.Has(prunedRow, PrunedTarget(&before), before.LastID)
 			return err
 		}); err != nil {
 			return v, nil, err

@@ -228,7 +228,7 @@ func lock(t *database.Tx) error {
 		return err
 	}
 	for _, name := range names {
-		if _, err := t.Exec(`LOCK TABLE "` + name + `" IN EXCLUSIVE MODE`); err != nil {
+		if err := t.Do(`LOCK TABLE "` + name + `" IN EXCLUSIVE MODE`); err != nil {
 			return err
 		}
 	}
@@ -364,7 +364,7 @@ func setLast(t *database.Tx, name string, last int64) error {
 	}
 	n, err := t.Exec(setDrawn, last, name)
 	if err == nil && n == 0 {
-		_, err = t.Exec(addDrawn, last, name)
+		err = t.Do(addDrawn, last, name)
 	}
 	return err
 }

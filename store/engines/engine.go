@@ -148,8 +148,7 @@ func (e *Engine) enlist(ctx context.Context, host string) error {
 		if err := e.readFirst(t); err != nil {
 			return err
 		}
-		_, err = t.Exec(voidOwners, now, id)
-		return err
+		return t.Do(voidOwners, now, id)
 	})
 	if err == nil {
 		e.renewed = e.clock()
@@ -283,10 +282,9 @@ func (e *Engine) Close(ctx context.Context) error {
 // end ends the owner's row and gives its leases back.
 func (e *Engine) end(ctx context.Context) error {
 	return e.db.Write(ctx, database.Durable, "end engine", func(t *database.Tx) error {
-		if _, err := t.Exec(freeOwned, e.id); err != nil {
+		if err := t.Do(freeOwned, e.id); err != nil {
 			return err
 		}
-		_, err := t.Exec(endOwner, time.Now().UnixMicro(), e.id)
-		return err
+		return t.Do(endOwner, time.Now().UnixMicro(), e.id)
 	})
 }

@@ -30,10 +30,9 @@ const (
 )
 
 type other struct {
-	ID, PID    int64
-	Host       string
-	RenewedAt  int64 `db:"renewed_at"`
-	Free, Sure bool
+	ID, PID, RenewedAt int64
+	Host               string
+	Free, Sure         bool
 }
 
 // A freeOwner is one whose lock was found free.

@@ -41,15 +41,10 @@ type View struct {
 }
 
 type engineRow struct {
-	ID, PID     int64
-	Host, State string
-	StartedAt   int64 `db:"started_at"`
-	RenewedAt   int64 `db:"renewed_at"`
-	Alive       bool
-	Declared    bool
-	Clock       int64
-	Locked      bool
-	Sessions    int
+	ID, PID, StartedAt, RenewedAt, Clock int64
+	Host, State                          string
+	Alive, Declared, Locked              bool
+	Sessions                             int
 }
 
 // List lists the engines on the database that live, or were there within a day,

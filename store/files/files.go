@@ -104,7 +104,7 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 		marked = len(old)
 		had := map[string]bool{}
 		for _, a := range old {
-			if _, err := t.Exec(forgetAttachment, a.ID); err != nil {
+			if err := t.Do(forgetAttachment, a.ID); err != nil {
 				return err
 			}
 			had[a.Blob] = a.Blob != ""
@@ -129,21 +129,16 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 }
 
 // Referred implements files.Ledger.
-func (r *Store) Referred(ctx context.Context, blob string) (used bool, err error) {
-	err = r.Read(ctx, "look for references", func(t *database.Tx) error {
-		used, err = referred(t, database.Clean(blob))
-		return err
-	})
-	return used, err
+func (r *Store) Referred(ctx context.Context, blob string) (bool, error) {
+	return database.Read(ctx, r.DB, "look for references", func(t *database.Tx) (bool, error) { return referred(t, database.Clean(blob)) })
 }
 
 func referred(t *database.Tx, blob string) (bool, error) {
-	var one int
 	if !blobs.Valid(blob) {
 		return false, nil
 	}
-	if used, err := t.Row(blobUsed, []any{blob}, &one); err != nil || used {
+	if used, err := t.Has(blobUsed, blob); err != nil || used {
 		return used, err
 	}
-	return t.Row(blobLeaving, []any{"%" + database.JSONText(blob) + "%"}, &one)
+	return t.Has(blobLeaving, "%"+database.JSONText(blob)+"%")
 }

@@ -84,7 +84,7 @@ func Add(t *database.Tx, list ...Charge) error {
 	}
 	for _, c := range list {
 		session := database.Digits(c.Session)
-		if _, err := t.Exec(addSpending, c.Day, c.Settled, c.Reserved, c.Day, c.Person, c.Settled, c.Reserved, c.Day, session, c.Settled, c.Reserved); err != nil {
+		if err := t.Do(addSpending, c.Day, c.Settled, c.Reserved, c.Day, c.Person, c.Settled, c.Reserved, c.Day, session, c.Settled, c.Reserved); err != nil {
 			return err
 		}
 	}
@@ -218,11 +218,8 @@ func (r *Store) SettleLost(ctx context.Context, ref ledger.TurnRef) error {
 // LoseCalls ends the calls that turns left open, at what was reserved for them.
 func LoseCalls(t *database.Tx, marks string, turns []any) (charges []Charge, err error) {
 	var left []struct {
-		TurnID      int64 `db:"turn_id"`
-		Step        string
-		Reserved    int64
-		Day, Person string
-		SessionID   int64 `db:"session_id"`
+		TurnID, Reserved, SessionID int64
+		Step, Day, Person           string
 	}
 	if err := t.All(&left, fmt.Sprintf(leftCalls, marks), turns...); err != nil {
 		return nil, err

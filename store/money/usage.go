@@ -47,12 +47,9 @@ func (db *Store) Usage(ctx context.Context, f view.UsageFilter, after int64) (li
 	}
 	err = db.Read(ctx, "sum usage up", func(t *database.Tx) error {
 		var rows []struct {
-			Name      string
-			Calls     int64
-			TokensIn  int64 `db:"tokens_in"`
-			TokensOut int64 `db:"tokens_out"`
-			Cached    int64
-			Cost      float64
+			Name                               string
+			Calls, TokensIn, TokensOut, Cached int64
+			Cost                               float64
 		}
 		list = nil
 		err := t.All(&rows, fmt.Sprintf(usageBy, f.By, order), f.Since, after, f.Since)

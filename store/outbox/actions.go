@@ -52,17 +52,13 @@ var numbers = regexp.MustCompile(`^[1-9][0-9]?$`)
 
 // An ActionRow is a button, or a code.
 type ActionRow struct {
-	ID                  int64
-	Code                []byte
-	Kind, State, Person string
-	MessageID           int64 `db:"message_id"`
-	TurnID              int64 `db:"turn_id"`     // of the message; 0: none
-	Approval            int64 `db:"approval_id"` // that it decides; 0: none
-	Text                string
-	Number              int
-	Data                string
-	ExpiresAt           int64 `db:"expires_at"`
-	Taint               tools.Taint
+	ID, MessageID, ExpiresAt        int64
+	Code                            []byte
+	Kind, State, Person, Text, Data string
+	TurnID                          int64 // of the message; 0: none
+	Approval                        int64 `db:"approval_id"` // that it decides; 0: none
+	Number                          int
+	Taint                           tools.Taint
 }
 
 // actionData is what is kept of an action besides columns.
@@ -100,7 +96,7 @@ func Usable(t *database.Tx, e *ledger.Entry, row *ActionRow, a *ledger.Accepted)
 		return false, Question(t, row, a)
 	case row.ExpiresAt <= t.Now:
 		a.Action = ledger.ActionExpired
-		if _, err := t.Exec(SetAction, string(ledger.ActionExpired), "late", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+		if err := t.Do(SetAction, string(ledger.ActionExpired), "late", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
 			return false, err
 		}
 		return false, Question(t, row, a)
@@ -117,13 +113,13 @@ func UseButton(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) (bool, error
 	if usable, err := Usable(t, e, row, a); err != nil || !usable {
 		return false, err
 	}
-	if _, err := t.Exec(SetAction, string(ledger.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+	if err := t.Do(SetAction, string(ledger.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
 		return false, err
 	}
 	if data, err := row.Stored(); err != nil {
 		return false, err
 	} else if data.Either {
-		if _, err := t.Exec(CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind); err != nil {
+		if err := t.Do(CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind); err != nil {
 			return false, err
 		}
 	}

@@ -90,8 +90,7 @@ func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.Messa
 		if found, err := t.Row(openDraft, []any{ref.TurnID}, &delivery); err != nil {
 			return err
 		} else if found {
-			_, err = t.Exec(setDraftBody, text, rich, extra, t.Now, delivery)
-			return err
+			return t.Do(setDraftBody, text, rich, extra, t.Now, delivery)
 		}
 		message, err := t.Insert(insertDraftMessage, conversation, ref.SessionID, ref.TurnID, botAuthor, t.Now)
 		if err != nil {
@@ -99,7 +98,7 @@ func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.Messa
 		}
 		delivery, err = t.Insert(insertDraft, message, text, rich, extra, database.Clean(string(to)), rand.Text(), t.Now, t.Now, conversation)
 		if err == nil {
-			_, err = t.Exec(setDraft, delivery, ref.TurnID)
+			err = t.Do(setDraft, delivery, ref.TurnID)
 		}
 		return err
 	})
@@ -110,13 +109,10 @@ func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.Messa
 }
 
 // Drafts implements delivery.Drafts.
-func (r *Store) Drafts(ctx context.Context, channel string) (list []ledger.Draft, err error) {
-	err = r.Look(ctx, "list drafts", func(t *database.Tx) error {
-		list = nil
-		list, err = drafts(t, listDrafts, database.Clean(channel), t.Now-doubtAtMost.Microseconds())
-		return err
+func (r *Store) Drafts(ctx context.Context, channel string) ([]ledger.Draft, error) {
+	return database.Look(ctx, r.DB, "list drafts", func(t *database.Tx) ([]ledger.Draft, error) {
+		return drafts(t, listDrafts, database.Clean(channel), t.Now-doubtAtMost.Microseconds())
 	})
-	return list, err
 }
 
 // doubtAtMost is how long a doubtful draft is listed.
@@ -124,15 +120,9 @@ const doubtAtMost = time.Hour
 
 func drafts(t *database.Tx, query string, args ...any) (list []ledger.Draft, err error) {
 	var rows []struct {
-		ID, Fence    int64
-		TurnID       int64 `db:"turn_id"`
-		Text, Draft  string
-		Nonce, Noted string
-		Rich, Extra  *string
-		ReplyTo      string `db:"reply_to"`
-		PlatformID   string `db:"platform_id"`
-		UpdatedAt    int64  `db:"updated_at"`
-		FirstTry     int64  `db:"first_try"`
+		ID, Fence, TurnID, UpdatedAt, FirstTry         int64
+		Text, Draft, Nonce, Noted, ReplyTo, PlatformID string
+		Rich, Extra                                    *string
 		sessions.ConversationRow
 	}
 	if err := t.All(&rows, query, args...); err != nil {
@@ -202,8 +192,7 @@ func (r *Store) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int6
 			ready = true
 			return nil
 		}
-		var one int
-		if open, err := t.Row(anyOpen, []any{channel, conversation}, &one); err != nil || open {
+		if open, err := t.Has(anyOpen, channel, conversation); err != nil || open {
 			return err
 		}
 		n, err := t.Exec(beginDraft, hold.Fence, firstText(first), t.Now, t.Now, delivery)
@@ -257,7 +246,7 @@ func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) 
 			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, ledger.ErrConflict)
 		}
 		if err == nil {
-			_, err = t.Exec(sendAnew, t.Now, delivery)
+			err = t.Do(sendAnew, t.Now, delivery)
 		}
 		return err
 	})
@@ -269,8 +258,7 @@ func (r *Store) TakenBack(ctx context.Context, hold ledger.Lease, delivery int64
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
-		_, err := t.Exec(takenBack, database.Clean(outcome), t.Now, delivery)
-		return err
+		return t.Do(takenBack, database.Clean(outcome), t.Now, delivery)
 	})
 }
 
@@ -293,9 +281,9 @@ func TakeDraft(t *database.Tx, turn, message, seq int64, r *ledger.Reply, state 
 		return false, err
 	}
 	if n == 0 {
-		_, err = t.Exec(DropDraft, t.Now, r.Draft)
+		err = t.Do(DropDraft, t.Now, r.Draft)
 		return false, err
 	}
-	_, err = t.Exec(deleteMessage, former)
+	err = t.Do(deleteMessage, former)
 	return err == nil, err
 }

@@ -46,7 +46,7 @@ func AcceptMember(t *database.Tx, e *ledger.Entry) error {
 	}
 	p, err := sessions.Place(t, sessions.CleanConversation(e.Event.Conversation))
 	if err == nil {
-		_, err = t.Exec(setLeft, t.Now, p.Id)
+		err = t.Do(setLeft, t.Now, p.Id)
 	}
 	return err
 }
@@ -109,18 +109,13 @@ func (r *Store) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, 
 }
 
 // IsNotice implements delivery.Notices.
-func (r *Store) IsNotice(ctx context.Context, message int64) (is bool, err error) {
-	err = r.Read(ctx, "look for a notice", func(t *database.Tx) error {
-		_, err := t.Row(`SELECT notice FROM messages WHERE id = ?`, []any{message}, &is)
-		return err
-	})
-	return is, err
+func (r *Store) IsNotice(ctx context.Context, message int64) (bool, error) {
+	return database.Value[bool](ctx, r.DB, "look for a notice", `SELECT notice FROM messages WHERE id = ?`, message)
 }
 
 // Notify posts a message of ours unless its key is known; quiet is how long the key stays so.
 func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conversation, reply *ledger.Reply) (notified bool, err error) {
-	var one int
-	notified, err = t.Row(sessions.InsertKey, []any{key, t.Now + quiet.Microseconds(), t.Now}, &one)
+	notified, err = t.Has(sessions.InsertKey, key, t.Now+quiet.Microseconds(), t.Now)
 	if err != nil || !notified {
 		return false, err
 	}

@@ -81,8 +81,7 @@ func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (h
 		if err != nil || !ok {
 			return err
 		}
-		_, err = t.Exec(leftSending, t.Now, database.Clean(channel))
-		return err
+		return t.Do(leftSending, t.Now, database.Clean(channel))
 	})
 	if err != nil || !ok {
 		return ledger.Lease{}, false, err
@@ -205,7 +204,7 @@ func begin(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*le
 	case h.State == ledger.DeliverySending:
 		// Ours, and its result never came to be written: nobody knows.
 		h.State = ledger.DeliveryUnknown
-		_, err = t.Exec(setUnknown, t.Now, h.ID)
+		err = t.Do(setUnknown, t.Now, h.ID)
 	}
 	return h.Delivery, time.Time{}, err
 }
@@ -216,8 +215,7 @@ func sending(t *database.Tx, h *head, fence int64) error {
 	if h.FirstTry.IsZero() {
 		h.FirstTry = h.LastTry
 	}
-	_, err := t.Exec(setSending, fence, t.Now, t.Now, t.Now, h.ID)
-	return err
+	return t.Do(setSending, fence, t.Now, t.Now, t.Now, h.ID)
 }
 
 // open begins the first part of a message that this transaction stores, as its
@@ -260,8 +258,7 @@ func (r *Store) Note(ctx context.Context, hold ledger.Lease, d *ledger.Delivery,
 func (r *Store) Taken(ctx context.Context, d *ledger.Delivery, id channels.MessageID) (taken bool, err error) {
 	err = r.Read(ctx, "look for a message's delivery", func(t *database.Tx) error {
 		channel, conv, platform := database.Clean(d.Conversation.Channel), database.Clean(string(d.Conversation.ID)), database.Clean(string(id))
-		var one int
-		taken, err = t.Row(takenBy, []any{channel, conv, platform, d.ID, channel, conv, platform, d.ID}, &one)
+		taken, err = t.Has(takenBy, channel, conv, platform, d.ID, channel, conv, platform, d.ID)
 		return err
 	})
 	return taken, err
@@ -294,8 +291,7 @@ func settled(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more boo
 	if !found {
 		return false, ledger.ErrFenced
 	}
-	var one int
-	return t.Row(anyOpen, []any{channel, conversation}, &one)
+	return t.Has(anyOpen, channel, conversation)
 }
 
 // settles says whether the delivery blocks its conversation no longer.
@@ -325,9 +321,9 @@ func settle(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more bool
 	}
 	switch {
 	case s.State == ledger.DeliveryDead:
-		_, err = t.Exec(deadLater, t.Now, message, part)
+		err = t.Do(deadLater, t.Now, message, part)
 	case s.State == ledger.DeliveryDropped && s.Conversation:
-		_, err = t.Exec(dropOpen, database.Clean(s.Outcome), t.Now, conversation)
+		err = t.Do(dropOpen, database.Clean(s.Outcome), t.Now, conversation)
 	}
 	if err == nil {
 		err = sessions.EmitSettled(t, message, d, s)
@@ -335,6 +331,5 @@ func settle(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more bool
 	if err != nil || !settles(s) {
 		return true, err
 	}
-	var one int
-	return t.Row(anyOpen, []any{channel, conversation}, &one)
+	return t.Has(anyOpen, channel, conversation)
 }

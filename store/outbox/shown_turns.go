@@ -25,8 +25,7 @@ func (r *Store) ShowTurn(ctx context.Context, ref ledger.TurnRef) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
 			return err
 		}
-		_, err := t.Exec(showTurn, ref.TurnID)
-		return err
+		return t.Do(showTurn, ref.TurnID)
 	})
 }
 
@@ -35,9 +34,8 @@ func (r *Store) ShownTurns(ctx context.Context, channel string) (list []ledger.S
 	err = r.Look(ctx, "list shown turns", func(t *database.Tx) error {
 		list = nil
 		var rows []struct {
-			ID             int64
-			State, Outcome string
-			PlatformID     string `db:"platform_id"`
+			ID                         int64
+			State, Outcome, PlatformID string
 			sessions.ConversationRow
 		}
 		if err := t.All(&rows, shownTurns, database.Clean(channel)); err != nil {
@@ -66,7 +64,6 @@ func (r *Store) HideTurn(ctx context.Context, hold ledger.Lease, turn int64) err
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
-		_, err := t.Exec(hideTurn, turn)
-		return err
+		return t.Do(hideTurn, turn)
 	})
 }

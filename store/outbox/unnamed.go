@@ -35,12 +35,11 @@ func (r *Store) Unnamed(ctx context.Context, hold ledger.Lease) (list []ledger.U
 		}
 		var rows []struct {
 			sessions.ConversationRow
-			ID      int64
-			Message int64 `db:"message_id"`
-			Dropped bool
-			Person  string
-			Notice  bool
-			Written int64 `db:"created_at"`
+			ID              int64
+			Message         int64 `db:"message_id"`
+			Dropped, Notice bool
+			Person          string
+			Written         int64 `db:"created_at"`
 		}
 		err := t.All(&rows, listUnnamed, database.Clean(hold.Channel))
 		for _, u := range rows {

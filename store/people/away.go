@@ -33,8 +33,7 @@ const (
 
 type awayPerson struct {
 	Name, Role, Tools, Identities string
-	CreatedAt                     int64 `db:"created_at"`
-	AwayAt                        int64 `db:"away_at"`
+	CreatedAt, AwayAt             int64
 }
 
 // A heldIdentity is one that somebody had who is away.
@@ -85,19 +84,15 @@ func AwayNamed(t *database.Tx, name string) (*ledger.Person, error) {
 }
 
 // UntoldAway returns who is away and whom the admins were not told of, with since when.
-func (r *Store) UntoldAway(ctx context.Context) (away []ledger.Person, err error) {
-	err = r.Read(ctx, "read who is away", func(t *database.Tx) (err error) {
-		away, err = awayBy(t, untoldAway)
-		return err
-	})
-	return away, err
+func (r *Store) UntoldAway(ctx context.Context) ([]ledger.Person, error) {
+	return database.Read(ctx, r.DB, "read who is away", func(t *database.Tx) ([]ledger.Person, error) { return awayBy(t, untoldAway) })
 }
 
 // ToldAway notes that the admins were told of them. Who is back, or away again, is left as they are.
 func (r *Store) ToldAway(ctx context.Context, away []ledger.Person) error {
 	return r.Write(ctx, database.Durable, "note who is away", func(t *database.Tx) error {
 		for _, p := range away {
-			if _, err := t.Exec(toldAway, p.Name, p.Away.UnixMicro()); err != nil {
+			if err := t.Do(toldAway, p.Name, p.Away.UnixMicro()); err != nil {
 				return err
 			}
 		}
@@ -111,10 +106,10 @@ func leave(t *database.Tx, p *ledger.Person) error {
 	if err := t.All(&held, heldIdentities, p.Name); err != nil {
 		return err
 	}
-	if _, err := t.Exec(insertAway, database.JSONText(held), t.Now, p.Name); err != nil {
+	if err := t.Do(insertAway, database.JSONText(held), t.Now, p.Name); err != nil {
 		return err
 	}
-	if _, err := t.Exec(dropPerson, p.Name); err != nil {
+	if err := t.Do(dropPerson, p.Name); err != nil {
 		return err
 	}
 	return auditPerson(t, "person.away", p.Name, map[string]any{"role": p.Role, "identities": p.Identities})
@@ -138,13 +133,13 @@ func goOn(t *database.Tx, name string, former *awayPerson, p *ledger.Person) err
 	}
 	for _, h := range held {
 		if h.Linked {
-			if _, err := t.Exec(joinFree, h.Identity, name, t.Now); err != nil {
+			if err := t.Do(joinFree, h.Identity, name, t.Now); err != nil {
 				return err
 			}
 		}
 	}
 	if p.Role != ledger.RoleAdmin {
-		if _, err := t.Exec(approvals.EndGranted, t.Now, name); err != nil {
+		if err := t.Do(approvals.EndGranted, t.Now, name); err != nil {
 			return err
 		}
 	}
@@ -157,8 +152,7 @@ func goOn(t *database.Tx, name string, former *awayPerson, p *ledger.Person) err
 // queueAway queues the turns that wait for somebody who was away, ahead of newer ones.
 func queueAway(t *database.Tx, name string) error {
 	var rows []struct {
-		ID        int64
-		SessionID int64 `db:"session_id"`
+		ID, SessionID int64
 	}
 	if err := t.All(&rows, awayTurns, name); err != nil {
 		return err

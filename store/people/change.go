@@ -98,7 +98,7 @@ func Change(t *database.Tx, c *ledger.PersonChange) (now *ledger.Person, demoted
 			return nil, false, &ledger.StateError{Sentence: name + " looks like " + other + ", who is somebody else: give another name"}
 		}
 		tools := database.JSONText(append([]string{}, c.Person.Tools...))
-		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), ledger.FromLocal, t.Now, t.Now); err != nil {
+		if err := t.Do(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), ledger.FromLocal, t.Now, t.Now); err != nil {
 			return nil, false, err
 		}
 		if err = startAnew(t, name); err == nil {
@@ -109,12 +109,12 @@ func Change(t *database.Tx, c *ledger.PersonChange) (now *ledger.Person, demoted
 	case ledger.ChangeUnlink:
 		err = unlink(t, person, c)
 	case ledger.ChangeRole:
-		if _, err = t.Exec(setRole, c.Person.Role, t.Now, name); err == nil && c.Person.Role != ledger.RoleAdmin {
-			_, err = t.Exec(approvals.EndGranted, t.Now, name)
+		if err = t.Do(setRole, c.Person.Role, t.Now, name); err == nil && c.Person.Role != ledger.RoleAdmin {
+			err = t.Do(approvals.EndGranted, t.Now, name)
 		}
 		demoted = person.Role == ledger.RoleAdmin && c.Person.Role != ledger.RoleAdmin
 	case ledger.ChangeTools:
-		_, err = t.Exec(setTools, database.JSONText(append([]string{}, c.Person.Tools...)), t.Now, name)
+		err = t.Do(setTools, database.JSONText(append([]string{}, c.Person.Tools...)), t.Now, name)
 	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
 		return person, false, RemovePerson(t, name, DeleteKnown, endLinks)
 	default:
@@ -160,12 +160,11 @@ func link(t *database.Tx, name string, c *ledger.PersonChange) error {
 		if err := freeInTeam(t, name, id); err != nil {
 			return err
 		}
-		if _, err := t.Exec(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+		if err := t.Do(moveIdentity, database.Clean(id), name, t.Now); err != nil {
 			return err
 		}
 	}
-	_, err := t.Exec(dropNameless)
-	return err
+	return t.Do(dropNameless)
 }
 
 // freeInTeam makes sure that an account is nobody else by its other form: with its team, or

@@ -39,10 +39,10 @@ func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error
 // ProposeClaim implements router.People. Codes that are too old go.
 func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Actor) error {
 	return r.Write(ctx, database.Durable, "make a claim code", func(t *database.Tx) error {
-		if _, err := t.Exec(dropClaims, t.Now); err != nil {
+		if err := t.Do(dropClaims, t.Now); err != nil {
 			return err
 		}
-		if _, err := t.Exec(insertClaim, code, t.Now, database.Micros(until)); err != nil {
+		if err := t.Do(insertClaim, code, t.Now, database.Micros(until)); err != nil {
 			return err
 		}
 		return audit.Write(t, by, audit.Entry{Action: "claim.make", Outcome: "done", Data: map[string]any{"until": until.UTC()}})
@@ -51,11 +51,9 @@ func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, 
 
 // A codeRow is a code that was made; ID 0: there is none.
 type codeRow struct {
-	ID           int64
-	Kind, Person string
-	State        ledger.ActionState
-	SessionID    int64 `db:"session_id"`
-	ExpiresAt    int64 `db:"expires_at"`
+	ID, SessionID, ExpiresAt int64
+	Kind, Person             string
+	State                    ledger.ActionState
 }
 
 // UseCode uses a code. It returns the entry with the person that the sender is then; a

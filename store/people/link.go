@@ -254,7 +254,7 @@ func mayJoin(maker, sender *ledger.Person) ledger.Outcome {
 func join(t *database.Tx, maker, former *ledger.Person, identity, by string) error {
 	was := "a stranger"
 	if former == nil {
-		if _, err := t.Exec(joinIdentity, identity, maker.Name, t.Now); err != nil {
+		if err := t.Do(joinIdentity, identity, maker.Name, t.Now); err != nil {
 			return err
 		}
 	} else {
@@ -292,7 +292,7 @@ func JoinRows(t *database.Tx, maker, former string) error {
 	if _, err := t.Each(joinPerson, []any{maker, former}); err != nil {
 		return err
 	}
-	if _, err := t.Exec(dropPerson, former); err != nil {
+	if err := t.Do(dropPerson, former); err != nil {
 		return err
 	}
 	return money.JoinSpending(t, ledger.SpentByPerson, maker, former)
@@ -336,7 +336,7 @@ func unlink(t *database.Tx, p *ledger.Person, c *ledger.PersonChange) error {
 		case p.Source == ledger.FromSettings && !linked:
 			return &ledger.StateError{Sentence: "My settings name " + id + " as yours, and decide: take it out there."}
 		}
-		if _, err := t.Exec(dropOwn, database.Clean(id), p.Name); err != nil {
+		if err := t.Do(dropOwn, database.Clean(id), p.Name); err != nil {
 			return err
 		}
 		of, _, _ := strings.Cut(id, ":")

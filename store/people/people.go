@@ -80,24 +80,22 @@ const (
 // who is known was seen. ErrRefused: somebody else has that name, whose rights are not
 // theirs.
 func NewPerson(t *database.Tx, person, identity string) error {
-	var one int
-	fresh, err := t.Row(insertPerson, []any{database.Clean(person), t.Now, t.Now}, &one)
+	fresh, err := t.Has(insertPerson, database.Clean(person), t.Now, t.Now)
 	if err != nil {
 		return err
 	}
 	if !fresh { // another engine may have been first
-		if owns, err := t.Row(ownsIdentity, []any{database.Clean(identity), database.Clean(person)}, &one); err != nil {
+		if owns, err := t.Has(ownsIdentity, database.Clean(identity), database.Clean(person)); err != nil {
 			return err
 		} else if !owns {
 			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, ledger.ErrRefused)
 		}
-		_, err := t.Exec(setSeen, t.Now, database.Clean(person))
-		return err
+		return t.Do(setSeen, t.Now, database.Clean(person))
 	}
 	if err := startAnew(t, database.Clean(person)); err != nil {
 		return err
 	}
-	if _, err := t.Exec(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
+	if err := t.Do(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
 		return err
 	}
 	return audit.Write(t, ledger.Actor{Person: database.Clean(person), Rule: ledger.RuleOpen}, audit.Entry{
@@ -106,12 +104,8 @@ func NewPerson(t *database.Tx, person, identity string) error {
 }
 
 // People lists everybody who is not away, in the order of their names.
-func (r *Store) People(ctx context.Context) (list []ledger.Person, err error) {
-	err = r.Read(ctx, "list people", func(t *database.Tx) error {
-		list, err = everybody(t)
-		return err
-	})
-	return list, err
+func (r *Store) People(ctx context.Context) ([]ledger.Person, error) {
+	return database.Read(ctx, r.DB, "list people", func(t *database.Tx) ([]ledger.Person, error) { return everybody(t) })
 }
 
 // Person implements router.Directory.
@@ -139,7 +133,7 @@ func auditPerson(t *database.Tx, action, name string, data map[string]any) error
 
 // RemovePerson removes somebody with what is theirs, and stops their jobs.
 func RemovePerson(t *database.Tx, name string, also ...string) error {
-	if _, err := t.Exec(orphanJobs, t.Now, name); err != nil {
+	if err := t.Do(orphanJobs, t.Now, name); err != nil {
 		return err
 	}
 	_, err := t.Each(append(also, deleteTold, approvals.ForgetGrants, dropPerson), []any{name})
@@ -169,10 +163,9 @@ func alike(t *database.Tx, name string) (other string, err error) {
 // letIn gives somebody a role, whom it makes a person where they are a stranger.
 func letIn(t *database.Tx, person *ledger.Person, role, identity, called string) (name string, err error) {
 	if person != nil {
-		_, err = t.Exec(setRole, role, t.Now, person.Name)
+		err = t.Do(setRole, role, t.Now, person.Name)
 		return person.Name, err
 	}
-	var one int
 	made := false
 	for i := 1; called != "" && !made && i < 10; i++ {
 		if name = database.Clean(called); i > 1 { // somebody else is called so, or alike
@@ -183,18 +176,18 @@ func letIn(t *database.Tx, person *ledger.Person, role, identity, called string)
 		} else if other != "" || words.NameFault(name) != "" {
 			continue
 		}
-		if made, err = t.Row(insertNamed, []any{name, role, t.Now, t.Now, name}, &one); err != nil {
+		if made, err = t.Has(insertNamed, name, role, t.Now, t.Now, name); err != nil {
 			return "", err
 		}
 	}
 	if !made { // nobody else is called by an identity
 		name = database.Clean(identity)
-		if _, err = t.Exec(upsertPerson, name, role, `["*"]`, "", ledger.FromLocal, t.Now, t.Now); err != nil {
+		if err = t.Do(upsertPerson, name, role, `["*"]`, "", ledger.FromLocal, t.Now, t.Now); err != nil {
 			return "", err
 		}
 	}
 	if err = startAnew(t, name); err == nil {
-		_, err = t.Exec(moveIdentity, database.Clean(identity), name, t.Now)
+		err = t.Do(moveIdentity, database.Clean(identity), name, t.Now)
 	}
 	return name, err
 }

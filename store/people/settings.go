@@ -25,7 +25,7 @@ type Changes struct {
 // Set makes people be as settings name them, and notes in set what became of whom.
 func Set(t *database.Tx, people []ledger.Person, set *Changes) error {
 	if t.PG { // engines that read other settings at once take turns
-		if _, err := t.Exec(lockAway); err != nil {
+		if err := t.Do(lockAway); err != nil {
 			return err
 		}
 	}
@@ -63,8 +63,7 @@ func Set(t *database.Tx, people []ledger.Person, set *Changes) error {
 			return err
 		}
 	}
-	_, err = t.Exec(dropNameless)
-	return err
+	return t.Do(dropNameless)
 }
 
 // A joining is somebody whom the settings name as another, of that name.
@@ -74,7 +73,7 @@ type joining struct {
 }
 
 func joinBySettings(t *database.Tx, j joining) error {
-	if _, err := t.Exec(dropAway, j.p.Name); err != nil {
+	if err := t.Do(dropAway, j.p.Name); err != nil {
 		return err
 	}
 	if err := JoinRows(t, database.Clean(j.as), j.p.Name); err != nil {
@@ -181,7 +180,7 @@ func forget(t *database.Tx, p *ledger.Person, to ledger.Person, stays bool, set 
 		return leave(t, p)
 	}
 	if stays && to.Role != ledger.RoleAdmin {
-		if _, err := t.Exec(approvals.EndGranted, t.Now, p.Name); err != nil {
+		if err := t.Do(approvals.EndGranted, t.Now, p.Name); err != nil {
 			return err
 		}
 	}
@@ -228,11 +227,11 @@ func setPerson(t *database.Tx, p *ledger.Person, set *Changes) error {
 		since = former.CreatedAt
 	}
 	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, ledger.FromSettings)
-	if _, err := t.Exec(upsertPerson, name, p.Role, database.JSONText(tools), database.Clean(p.TimeZone), source, since, t.Now); err != nil {
+	if err := t.Do(upsertPerson, name, p.Role, database.JSONText(tools), database.Clean(p.TimeZone), source, since, t.Now); err != nil {
 		return err
 	}
 	for _, id := range p.Identities {
-		if _, err := t.Exec(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+		if err := t.Do(moveIdentity, database.Clean(id), name, t.Now); err != nil {
 			return err
 		}
 	}

@@ -30,8 +30,7 @@ func Note(t *database.Tx, e *ledger.Entry) error {
 	if m.Value == "" {
 		return nil
 	}
-	_, err := t.Exec(noteMark, database.Clean(e.Event.Conversation.Channel), database.Clean(string(m.Conversation)), database.Clean(m.Value), t.Now)
-	return err
+	return t.Do(noteMark, database.Clean(e.Event.Conversation.Channel), database.Clean(string(m.Conversation)), database.Clean(m.Value), t.Now)
 }
 
 // Marks implements router.Intake.
@@ -39,7 +38,7 @@ func (r *Store) Marks(ctx context.Context, channel string) (marks []channels.Mar
 	err = r.Read(ctx, "look for marks", func(t *database.Tx) error {
 		var rows []struct {
 			Conversation, Value string
-			NotedAt             int64 `db:"noted_at"`
+			NotedAt             int64
 		}
 		if err := t.All(&rows, listMarks, channel); err != nil {
 			return err

@@ -19,8 +19,7 @@ const (
 func PeopleBy(t *database.Tx, who, owned string, args ...any) ([]ledger.Person, error) {
 	var rows []struct {
 		Name, Role, Tools, Timezone, Source string
-		CreatedAt                           int64 `db:"created_at"`
-		UpdatedAt                           int64 `db:"updated_at"`
+		CreatedAt, UpdatedAt                int64
 	}
 	if err := t.All(&rows, who, args...); err != nil {
 		return nil, err

@@ -29,8 +29,7 @@ func (r *Store) Secrets(ctx context.Context) (list []ledger.Secret, err error) {
 		var rows []struct {
 			Name, Tools, Person string
 			Ciphertext          []byte
-			Version             int64
-			UpdatedAt           int64 `db:"updated_at"`
+			Version, UpdatedAt  int64
 		}
 		if err := t.All(&rows, listSecrets); err != nil {
 			return err
@@ -107,9 +106,9 @@ func decideSecret(t *database.Tx, v *ledger.SettingsVersion, keep bool) error {
 	}
 	defer end()
 	if keep {
-		_, err = t.Exec(keepSecret, name)
+		err = t.Do(keepSecret, name)
 	} else {
-		_, err = t.Exec(formerSecret, t.Now, name)
+		err = t.Do(formerSecret, t.Now, name)
 	}
 	return err
 }

@@ -54,13 +54,9 @@ const (
 
 // A settingsRow is a version of the settings.
 type settingsRow struct {
-	ID, Base, Undoes     int64
-	Layer, Changes       string
-	Person, Conversation string
-	CreatedAt            int64 `db:"created_at"`
-	ConfirmBy            int64 `db:"confirm_by"`
-	Confirmed, Lapsed    bool
-	Remaining            int64
+	ID, Base, Undoes, CreatedAt, ConfirmBy, Remaining int64
+	Layer, Changes, Person, Conversation              string
+	Confirmed, Lapsed                                 bool
 }
 
 // settings reads versions, the newest first.
@@ -96,12 +92,8 @@ func current(t *database.Tx) (ledger.SettingsVersion, error) {
 }
 
 // SettingsNow implements router.Versions.
-func (r *Store) SettingsNow(ctx context.Context) (now ledger.SettingsVersion, err error) {
-	err = r.Read(ctx, "read the version of the settings", func(t *database.Tx) error {
-		now, err = current(t)
-		return err
-	})
-	return now, err
+func (r *Store) SettingsNow(ctx context.Context) (ledger.SettingsVersion, error) {
+	return database.Read(ctx, r.DB, "read the version of the settings", func(t *database.Tx) (ledger.SettingsVersion, error) { return current(t) })
 }
 
 // SettingsCounting lists the versions that count or counted until a newer one did, the newest first.
@@ -126,12 +118,8 @@ func (r *Store) SettingsVersion(ctx context.Context, id int64) (ledger.SettingsV
 	return list[0], nil
 }
 
-func (r *Store) settingsList(ctx context.Context, query string, arg int64) (list []ledger.SettingsVersion, err error) {
-	err = r.Read(ctx, "list versions of the settings", func(t *database.Tx) error {
-		list, err = settings(t, query, arg)
-		return err
-	})
-	return list, err
+func (r *Store) settingsList(ctx context.Context, query string, arg int64) ([]ledger.SettingsVersion, error) {
+	return database.Read(ctx, r.DB, "list versions of the settings", func(t *database.Tx) ([]ledger.SettingsVersion, error) { return settings(t, query, arg) })
 }
 
 // LapseSettings implements router.Versions.
@@ -182,7 +170,7 @@ func Change(t *database.Tx, c *ledger.SettingsChange, by ledger.Actor) (a audit.
 		err = confirm(t, c, &now, by)
 	case ledger.TakeBackSettings:
 		if err = waits(t, c, &now); err == nil {
-			_, err = t.Exec(fmt.Sprintf(lapseSettings, engines.Clock(t, t.Now)), id)
+			err = t.Do(fmt.Sprintf(lapseSettings, engines.Clock(t, t.Now)), id)
 		}
 	default:
 		err = fmt.Errorf("%q is nothing to do with settings", c.Kind)
@@ -226,7 +214,7 @@ func settingsData(v *ledger.SettingsVersion) any {
 // lockedSettings is the version that counts, which stays so to the end of the transaction.
 func lockedSettings(t *database.Tx) (now ledger.SettingsVersion, err error) {
 	if t.PG {
-		if _, err := t.Exec(lockSettings); err != nil {
+		if err := t.Do(lockSettings); err != nil {
 			return now, err
 		}
 	}
@@ -296,6 +284,5 @@ func confirm(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersi
 		return &ledger.StateError{Sentence: fmt.Sprintf(
 			"Version %d does not count here yet, so this shows nothing. Please confirm it once more.", now.ID)}
 	}
-	_, err := t.Exec(fmt.Sprintf(confirmSettings, engines.Clock(t, t.Now)), now.ID)
-	return err
+	return t.Do(fmt.Sprintf(confirmSettings, engines.Clock(t, t.Now)), now.ID)
 }

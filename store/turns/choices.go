@@ -22,8 +22,7 @@ func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.Acti
 	}
 	if row.Kind == ledger.ActionCommand { // it comes again, as that
 		a.Outcome = ledger.CommandPressed
-		_, err := t.Exec(sessions.DropKey, e.Key)
-		return err
+		return t.Do(sessions.DropKey, e.Key)
 	}
 	chosen, f := *e, sessions.Form{Class: sessions.ClassTurn}
 	chosen.Event.Message.Text = row.Text

@@ -42,16 +42,14 @@ const (
 
 // shown is one state of a message, with the turn that answers it.
 type shown struct {
-	ID          int64
-	Class, Text string
-	First       int64 // the row of the message as first taken
-	Count       int
-	TurnID      int64 `db:"turn_id"` // 0: none
-	State       string
-	Outcome     string // of the turn
-	Person      string
-	Rank        int64 // of the turn; above 0 it has not begun
-	Ordered     bool  // of the turn
+	ID                         int64
+	Class, Text, State, Person string
+	First                      int64 // the row of the message as first taken
+	Count                      int
+	TurnID                     int64  // 0: none
+	Outcome                    string // of the turn
+	Rank                       int64  // of the turn; above 0 it has not begun
+	Ordered                    bool   // of the turn
 }
 
 // worked says that its turn runs, or is put off until its model is back.
@@ -147,9 +145,8 @@ func same(t *database.Tx, was *shown, m *channels.Message) (bool, error) {
 		return true, nil
 	}
 	var files []struct {
-		PlatformID       string `db:"platform_id"`
-		Kind, Name, Type string
-		Size             int64
+		PlatformID, Kind, Name, Type string
+		Size                         int64
 	}
 	if err := t.All(&files, storedFiles, was.ID); err != nil || len(files) != was.Count {
 		return false, err
@@ -170,13 +167,13 @@ func replace(t *database.Tx, e *ledger.Entry, turn ledger.TurnIntent, id, sessio
 	m := &e.Event.Message
 	_, err := t.Exec(replaceText, database.Clean(m.Text), database.Clean(m.Quote), m.Outside(), database.Clean(m.Origin), database.Clean(string(e.Taint)), len(m.Attachments), id)
 	if err == nil {
-		_, err = t.Exec(reorder, turn.Ordered, id)
+		err = t.Do(reorder, turn.Ordered, id)
 	}
 	if err == nil && turn.Retry == nil {
-		_, err = t.Exec(forgetRetry, id) // it says something of its own now
+		err = t.Do(forgetRetry, id) // it says something of its own now
 	}
 	if err == nil {
-		_, err = t.Exec(deleteFiles, id)
+		err = t.Do(deleteFiles, id)
 	}
 	if err != nil {
 		return err

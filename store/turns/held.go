@@ -33,9 +33,8 @@ func (r *Store) Held(ctx context.Context, owner int64) (list []ledger.Held, err 
 	err = r.Read(ctx, "list held sessions", func(t *database.Tx) error {
 		list = nil
 		var rows []struct {
-			SessionID int64 `db:"session_id"`
-			Fence, ID int64
-			Cancel    string `db:"cancel_requested"`
+			SessionID, Fence, ID int64
+			Cancel               string `db:"cancel_requested"`
 		}
 		if err := t.All(&rows, heldSessions, heldRunning, heldQueued, owner); err != nil {
 			return err
@@ -71,11 +70,10 @@ func (r *Store) Idle(ctx context.Context, session int64, after time.Duration) (a
 		if _, found, err := sessions.Lock(t, session); err != nil || !found {
 			return err
 		}
-		var one int
-		if open, err := t.Row(HasOpenTurn, []any{session}, &one); err != nil || open {
+		if open, err := t.Has(HasOpenTurn, session); err != nil || open {
 			return err // whoever runs it notes it afterwards
 		}
-		if waits, err := t.Row(hasWaiting, []any{session}, &one); err != nil || waits {
+		if waits, err := t.Has(hasWaiting, session); err != nil || waits {
 			again = database.Instant(t.Now + after.Microseconds()) // cancelled it is run by nobody
 			return err
 		}

@@ -120,8 +120,7 @@ func load(t *database.Tx, ref ledger.TurnRef) (*ledger.TurnData, error) {
 		return nil, err
 	}
 	if !found {
-		var one int
-		if found, err = t.Row(turnThere, []any{ref.TurnID, ref.SessionID}, &one); err == nil && !found {
+		if found, err = t.Has(turnThere, ref.TurnID, ref.SessionID); err == nil && !found {
 			return nil, ledger.ErrNotFound
 		}
 		return nil, errors.Join(err, ledger.ErrFenced)
@@ -183,12 +182,10 @@ func load(t *database.Tx, ref ledger.TurnRef) (*ledger.TurnData, error) {
 // recent reads what was said before a turn's message, oldest first.
 func recent(t *database.Tx, turn *agent.Turn, resetMessage, resetTurn int64) (recent []agent.Line, err error) {
 	var lines []struct {
-		ID                                                    int64
+		ID, HappenedAt, CreatedAt                             int64
 		Author, Person, Direction, Class, Origin, Text, Taint string
 		From                                                  string `db:"forwarded_from"`
 		Count                                                 int
-		HappenedAt                                            int64 `db:"happened_at"`
-		CreatedAt                                             int64 `db:"created_at"`
 	}
 	err = t.All(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Session.ID, turn.Message.ID, resetTurn, resetTurn, turn.ID)
 	if err != nil {
@@ -249,13 +246,10 @@ func recall(t *database.Tx, d *ledger.TurnData) error {
 
 func callsOf(t *database.Tx, turn int64) ([]agent.Call, error) {
 	var rows []struct {
-		Step, Role, Error string
-		TokensIn          int64 `db:"tokens_in"`
-		TokensOut         int64 `db:"tokens_out"`
-		Cached            int64
-		Cost              float64
-		CreatedAt         int64 `db:"created_at"`
-		Answer            []byte
+		Step, Role, Error                      string
+		TokensIn, TokensOut, Cached, CreatedAt int64
+		Cost                                   float64
+		Answer                                 []byte
 	}
 	if err := t.All(&rows, loadCalls, turn); err != nil {
 		return nil, err

@@ -84,10 +84,8 @@ func again(t *database.Tx, d *ledger.TurnData, first int64) error {
 // former reads what was done in a turn and its retries before this one.
 func former(t *database.Tx, d *ledger.TurnData, first int64) (turns []int64, err error) {
 	var rows []struct {
-		ID             int64
-		State, Outcome string
-		AskedAt        int64 `db:"asked_at"`
-		CreatedAt      int64 `db:"created_at"`
+		ID, AskedAt, CreatedAt int64
+		State, Outcome         string
 	}
 	if err := t.All(&rows, formerTurns, first, first, d.Turn.ID); err != nil {
 		return nil, err

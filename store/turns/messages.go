@@ -28,18 +28,14 @@ const (
 
 // incomingRow is a message of a person with what came along.
 type incomingRow struct {
-	MergedFrom          int `db:"merged_from"`
-	ID                  int64
-	Text, Author, Quote string
-	Outside             bool   // the text is not the person's own
-	From                string `db:"forwarded_from"`
-	HappenedAt          int64  `db:"happened_at"`
-	CreatedAt           int64  `db:"created_at"`
-	Taint               tools.Taint
-	PlatformID          channels.MessageID `db:"platform_id"`
-	Replaces            int64
-	Count               int
-	attachments         []agent.Attachment
+	MergedFrom, Count                   int
+	ID, HappenedAt, CreatedAt, Replaces int64
+	Text, Author, Quote                 string
+	Outside                             bool   // the text is not the person's own
+	From                                string `db:"forwarded_from"`
+	Taint                               tools.Taint
+	PlatformID                          channels.MessageID
+	attachments                         []agent.Attachment
 }
 
 func (r *incomingRow) incoming() agent.Incoming {
@@ -82,10 +78,8 @@ func incomings(t *database.Tx, query string, args ...any) (rows []incomingRow, e
 // attachmentsOf reads what came with messages, by message.
 func attachmentsOf(t *database.Tx, messages ...int64) (map[int64][]agent.Attachment, error) {
 	var rows []struct {
-		ID               int64
-		MessageID        int64 `db:"message_id"`
-		Kind, Name, Type string
-		Size             int64
+		ID, MessageID, Size int64
+		Kind, Name, Type    string
 	}
 	marks, args := database.In(messages)
 	if err := t.All(&rows, fmt.Sprintf(loadAttachments, marks), args...); err != nil {

@@ -19,16 +19,11 @@ const loadPlans = `
 	WHERE p.turn_id = ? ORDER BY p.attempt, t.position`
 
 type planTask struct {
-	Attempt                                  int
-	Goal, Secrets                            string
-	Position                                 *int
-	Type, Detail                             *string
-	Tool, Args, Expect, Choices, Answer      *string
-	State                                    *string
-	HasResult                                *bool `db:"has_result"`
-	Outcome, Output, Code, Rule, Hint, Taint *string
-	Status, Reason, Learn                    *string
-	ReviewTaint                              *string `db:"review_taint"`
+	Attempt                                                                                                                                int
+	Goal, Secrets                                                                                                                          string
+	Position                                                                                                                               *int
+	Type, Detail, Tool, Args, Expect, Choices, Answer, State, Outcome, Output, Code, Rule, Hint, Taint, Status, Reason, Learn, ReviewTaint *string
+	HasResult                                                                                                                              *bool
 }
 
 func plansOf(t *database.Tx, turn int64) ([]agent.PlanRow, error) {

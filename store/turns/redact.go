@@ -72,7 +72,7 @@ func blotOne(t *database.Tx, turn int64, forms []string) error {
 	for _, form := range forms {
 		for _, query := range blots {
 			args := slices.Repeat([]any{form}, strings.Count(query, "?")-1)
-			if _, err := t.Exec(query, append(args, turn)...); err != nil {
+			if err := t.Do(query, append(args, turn)...); err != nil {
 				return err
 			}
 		}
@@ -100,7 +100,7 @@ func redactBodies(t *database.Tx, turn int64, forms []string) error {
 			}
 			*body = pack(text)
 		}
-		if _, err := t.Exec(updateBody, row.Answer, row.Request, row.Response, turn, row.Step); err != nil {
+		if err := t.Do(updateBody, row.Answer, row.Request, row.Response, turn, row.Step); err != nil {
 			return err
 		}
 	}

@@ -41,8 +41,7 @@ const (
 
 // meant is a turn that somebody wants to be done again.
 type meant struct {
-	ID            int64
-	RetryOf       int64 `db:"retry_of"`
+	ID, RetryOf   int64
 	State, Person string
 	Ordered       bool
 }
@@ -111,10 +110,9 @@ func unretryable(t *database.Tx, m *meant, e *ledger.Entry, retry *ledger.Retry,
 	if m.Person != database.Clean(e.Sender.Person) {
 		return ledger.RetryNotYours, nil
 	}
-	var one int
 	open, err := ledger.TurnState(m.State).Open(), error(nil)
 	if !open {
-		open, err = t.Row(openRetry, []any{m.first()}, &one)
+		open, err = t.Has(openRetry, m.first())
 	}
 	if err != nil || open {
 		return ledger.RetryOpen, err

@@ -85,9 +85,7 @@ func backlog(t *database.Tx, ref ledger.TurnRef, stale int64) ([]ledger.Waiting,
 	}
 	list := []ledger.Waiting{{Turn: ref.TurnID, Asked: database.Instant(b.asked), Received: database.Instant(b.created)}}
 	var rows []struct {
-		ID        int64
-		CreatedAt int64 `db:"created_at"`
-		AskedAt   int64 `db:"asked_at"`
+		ID, CreatedAt, AskedAt int64
 	}
 	if err := t.All(&rows, waitingLong, ref.SessionID, ref.TurnID, b.person, before); err != nil {
 		return nil, err
@@ -182,7 +180,7 @@ func (r *Store) Resume(ctx context.Context, ref ledger.TurnRef, stale time.Durat
 		}
 		if pause := t.Now - max(b.started, b.resumed, calls, tasks, said); pause > stale.Microseconds() {
 			b.away += pause
-			_, err = t.Exec(setAway, b.away, t.Now, ref.TurnID)
+			err = t.Do(setAway, b.away, t.Now, ref.TurnID)
 		}
 		away = time.Duration(b.away) * time.Microsecond
 		return err

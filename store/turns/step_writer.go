@@ -331,8 +331,7 @@ func (w *stepWriter) use(c *agent.TaskChange) {
 	}
 	u, good := c.Use, false
 	if u.Grant {
-		var one int
-		good, w.err = w.t.Row(approvals.UseGrant, []any{w.turn, u.Approval, u.Hash, w.session}, &one)
+		good, w.err = w.t.Has(approvals.UseGrant, w.turn, u.Approval, u.Hash, w.session)
 	} else {
 		good = w.exec(approvals.UseApproval, w.t.Now, u.Approval, w.turn, c.Attempt, c.Position, u.Hash) > 0
 	}

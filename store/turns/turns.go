@@ -77,23 +77,23 @@ func Cancel(t *database.Tx, turn int64) (ended bool, err error) {
 	var draft int64
 	ended, err = t.Row(fmt.Sprintf(cancelUnbegun, engines.Alive(t)), []any{Cancelled, t.Now, turn}, &draft)
 	if err == nil && !ended {
-		_, err = t.Exec(askCancel, string(ledger.StopCancelled), turn)
+		err = t.Do(askCancel, string(ledger.StopCancelled), turn)
 	}
 	if err != nil || !ended {
 		return false, err
 	}
-	if _, err := t.Exec(endTasks, t.Now, turn); err != nil {
+	if err := t.Do(endTasks, t.Now, turn); err != nil {
 		return false, err
 	}
 	if err := approvals.CancelOf(t, turn); err != nil {
 		return false, err
 	}
 	if draft != 0 {
-		if _, err := t.Exec(outbox.DropDraft, t.Now, draft); err != nil {
+		if err := t.Do(outbox.DropDraft, t.Now, draft); err != nil {
 			return false, err
 		}
 	}
-	_, err = t.Exec(fmt.Sprintf(freeUnbegun, engines.Alive(t)), turn, turn)
+	err = t.Do(fmt.Sprintf(freeUnbegun, engines.Alive(t)), turn, turn)
 	return err == nil, err
 }
 
