@@ -9,7 +9,6 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -68,7 +67,7 @@ const (
 	openOfPerson = `SELECT count(*) FROM approvals WHERE person = ? AND kind = 'tool' AND state = 'proposed'`
 	openOfTurn   = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
 	questionsOf  = `
-		SELECT DISTINCT c.channel, c.conversation, c.kind, c.place, c.title, d.platform_id, d.part, m.text, p.kind AS asked, p.state, p.scope, p.decided_by, p.why
+		SELECT DISTINCT ` + sessions.Columns + `, d.platform_id AS message, d.part, m.text, p.kind, p.state, p.scope, p.decided_by AS by, p.why
 		FROM approvals p JOIN actions a ON a.approval_id = p.id JOIN messages m ON m.id = a.message_id
 		JOIN deliveries d ON d.message_id = m.id JOIN conversations c ON c.id = d.conversation_id
 		WHERE p.id = ? AND d.state = 'sent' AND d.platform_id <> '' AND d.extra LIKE '{"buttons":%'`
@@ -191,24 +190,19 @@ func (r *Store) Approval(ctx context.Context, ref ledger.TurnRef, person string,
 // Find reads an approval and locks its turn's session before it, as who cancels the
 // turn does.
 func Find(t *database.Tx, id int64) (*Row, error) {
-	var rows []Row
-	err := t.All(&rows, ApprovalOf, id)
-	if err == nil && len(rows) == 1 && t.PG {
-		if turn := rows[0].TurnID; turn != 0 {
-			if _, _, err := sessions.LockedBy(t, turn); err != nil {
+	row, err := database.First[Row](t, ApprovalOf, id)
+	if err == nil && row != nil && t.PG {
+		if row.TurnID != 0 {
+			if _, _, err := sessions.LockedBy(t, row.TurnID); err != nil {
 				return nil, err
 			}
 		}
-		rows = nil
-		err = t.All(&rows, t.Locked(ApprovalOf), id)
+		row, err = database.First[Row](t, t.Locked(ApprovalOf), id)
 	}
-	if err == nil && len(rows) == 0 {
+	if err == nil && row == nil {
 		err = ledger.ErrNotFound
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &rows[0], nil
+	return row, err
 }
 
 // Settle ends an open approval, its buttons and codes, and queues the turn that waits for it
@@ -257,29 +251,8 @@ func (r *Store) TurnApprovals(ctx context.Context, turn int64) ([]int64, error) 
 }
 
 // Questions implements delivery.Ledger.
-func (r *Store) Questions(ctx context.Context, approval int64) (list []ledger.Decided, err error) {
-	err = r.Read(ctx, "list questions", func(t *database.Tx) error {
-		var rows []struct {
-			sessions.ConversationRow
-			PlatformID           channels.MessageID
-			Part                 int
-			Asked                ledger.ApprovalKind
-			State                ledger.ActionState
-			Scope                ledger.Does
-			DecidedBy, Text, Why string
-		}
-		if err := t.All(&rows, questionsOf, approval); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			list = append(list, ledger.Decided{
-				Conversation: row.Where(), Message: row.PlatformID, Part: row.Part, Text: row.Text,
-				Kind: row.Asked, State: row.State, Scope: row.Scope, By: row.DecidedBy, Why: row.Why,
-			})
-		}
-		return nil
-	})
-	return list, err
+func (r *Store) Questions(ctx context.Context, approval int64) ([]ledger.Decided, error) {
+	return database.List[ledger.Decided](ctx, r.DB, "list questions", questionsOf, approval)
 }
 
 // AuditAsk writes that somebody is asked whether a task may run.

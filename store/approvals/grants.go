@@ -13,7 +13,7 @@ import (
 
 const (
 	listGrants = `
-		SELECT a.id, a.person, a.tool, a.shown, a.scope, a.decided_by, a.decided_at, coalesce(s.key, '') AS session
+		SELECT a.id, a.person, a.tool, a.shown, a.scope, a.decided_by AS by, a.decided_at AS at, coalesce(s.key, '') AS session
 		FROM approvals a LEFT JOIN sessions s ON s.id = a.session_id
 		WHERE a.scope IN ('session', 'always') AND a.state = 'accepted' AND a.revoked_at IS NULL AND (? OR a.person = ?) ORDER BY a.id`
 	revokeGrant = `
@@ -21,23 +21,8 @@ const (
 )
 
 // Grants implements router.Approvals.
-func (r *Store) Grants(ctx context.Context, person string, any bool) (list []ledger.Grant, err error) {
-	err = r.Read(ctx, "list grants", func(t *database.Tx) error {
-		var rows []struct {
-			ID, DecidedAt                                  int64
-			Person, Tool, Shown, Scope, Session, DecidedBy string
-		}
-		if err := t.All(&rows, listGrants, any, database.Clean(person)); err != nil {
-			return err
-		}
-		for _, g := range rows {
-			list = append(list, ledger.Grant{
-				ID: g.ID, Person: g.Person, Tool: g.Tool, Shown: g.Shown, Scope: g.Scope, Session: g.Session, By: g.DecidedBy, At: database.Instant(g.DecidedAt),
-			})
-		}
-		return nil
-	})
-	return list, err
+func (r *Store) Grants(ctx context.Context, person string, any bool) ([]ledger.Grant, error) {
+	return database.List[ledger.Grant](ctx, r.DB, "list grants", listGrants, any, database.Clean(person))
 }
 
 // Revoke takes a grant back.

@@ -11,7 +11,6 @@ import (
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
-	"switchboard/store/engines"
 	"switchboard/store/sessions"
 )
 
@@ -28,9 +27,9 @@ const (
 	setDraft     = `UPDATE turns SET draft_id = ? WHERE id = ?`
 	setDraftBody = `UPDATE deliveries SET text = ?, rich = ?, extra = ?, updated_at = ? WHERE id = ? AND state = 'draft'`
 	draftColumns = `
-		SELECT d.id, m.turn_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.fence, d.updated_at, d.nonce, d.noted, d.first_try,
-			CASE WHEN d.draft = 'begun' AND d.state <> 'draft' THEN 'doubt' ELSE d.draft END AS draft,
-			c.channel, c.conversation, c.kind, c.place, c.title
+		SELECT d.id AS delivery, m.turn_id AS turn, d.text AS "body.text", d.rich, d.extra, d.reply_to, d.platform_id, d.fence, d.updated_at AS since, d.nonce,
+			d.noted, d.first_try, CASE WHEN d.draft = 'begun' AND d.state <> 'draft' THEN 'doubt' ELSE d.draft END AS stage,
+			` + sessions.Columns + `
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id `
 	// What a message left for doubtful is to be taken back like a draft. Where nobody can look it up it
 	// stays doubtful, and is not listed for ever.
@@ -80,32 +79,28 @@ const (
 )
 
 // Draft implements delivery.Drafts.
-func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error) {
-	err = r.Write(ctx, database.Async, "write draft", func(t *database.Tx) error {
+func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (int64, error) {
+	return database.Write(ctx, r.DB, database.Async, "write draft", func(t *database.Tx) (delivery int64, err error) {
 		conversation, err := sessions.Holding(t, ref)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		text, rich, extra := database.Clean(body.Text), richText(body.Rich), extraText(&body)
 		if found, err := t.Row(openDraft, []any{ref.TurnID}, &delivery); err != nil {
-			return err
+			return 0, err
 		} else if found {
-			return t.Do(setDraftBody, text, rich, extra, t.Now, delivery)
+			return delivery, t.Do(setDraftBody, text, rich, extra, t.Now, delivery)
 		}
 		message, err := t.Insert(insertDraftMessage, conversation, ref.SessionID, ref.TurnID, botAuthor, t.Now)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		delivery, err = t.Insert(insertDraft, message, text, rich, extra, database.Clean(string(to)), rand.Text(), t.Now, t.Now, conversation)
 		if err == nil {
 			err = t.Do(setDraft, delivery, ref.TurnID)
 		}
-		return err
+		return delivery, err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return delivery, nil
 }
 
 // Drafts implements delivery.Drafts.
@@ -118,77 +113,68 @@ func (r *Store) Drafts(ctx context.Context, channel string) ([]ledger.Draft, err
 // doubtAtMost is how long a doubtful draft is listed.
 const doubtAtMost = time.Hour
 
-func drafts(t *database.Tx, query string, args ...any) (list []ledger.Draft, err error) {
-	var rows []struct {
-		ID, Fence, TurnID, UpdatedAt, FirstTry         int64
-		Text, Draft, Nonce, Noted, ReplyTo, PlatformID string
-		Rich, Extra                                    *string
-		sessions.ConversationRow
+func drafts(t *database.Tx, query string, args ...any) ([]ledger.Draft, error) {
+	type row struct {
+		ledger.Draft
+		Noted       string
+		Rich, Extra *string
 	}
-	if err := t.All(&rows, query, args...); err != nil {
+	rows, err := database.Select[row](t, query, args...)
+	if err != nil {
 		return nil, err
 	}
-	for _, row := range rows {
-		d := ledger.Draft{
-			Delivery: row.ID, Turn: row.TurnID, ReplyTo: channels.MessageID(row.ReplyTo), PlatformID: channels.MessageID(row.PlatformID),
-			Body: channels.Body{Text: row.Text}, Stage: ledger.DraftStage(row.Draft), Fence: row.Fence, Since: database.Instant(row.UpdatedAt),
-			Nonce: draftNonce(row.Nonce), FirstTry: database.Instant(row.FirstTry), Conversation: row.Where(),
-		}
+	var list []ledger.Draft
+	for i := range rows {
+		row := &rows[i]
+		row.Nonce = draftNonce(row.Nonce)
 		if row.Noted != "" {
-			err = json.Unmarshal([]byte(row.Noted), &d.First)
+			err = json.Unmarshal([]byte(row.Noted), &row.First)
 		}
-		if err := errors.Join(err, readBody(&d.Body, row.Rich, row.Extra)); err != nil {
+		if err := errors.Join(err, readBody(&row.Body, row.Rich, row.Extra)); err != nil {
 			return nil, err
 		}
-		list = append(list, d)
+		list = append(list, row.Draft)
 	}
 	return list, nil
 }
 
 // Doubtful implements delivery.Drafts.
-func (r *Store) Doubtful(ctx context.Context, hold ledger.Lease, delivery int64) (d ledger.Draft, err error) {
-	err = r.Write(ctx, database.Async, "look into a draft", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
-			return err
+func (r *Store) Doubtful(ctx context.Context, hold ledger.Lease, delivery int64) (ledger.Draft, error) {
+	return database.Write(ctx, r.DB, database.Async, "look into a draft", func(t *database.Tx) (d ledger.Draft, err error) {
+		if err := fenced(t, hold); err != nil {
+			return d, err
 		}
 		n, err := t.Exec(takeDoubtful, hold.Fence, delivery)
 		if err != nil {
-			return err
+			return d, err
 		}
 		list, err := drafts(t, oneDoubtful, delivery)
 		if err != nil || n == 0 || len(list) == 0 {
-			return errors.Join(err, fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict))
+			return d, errors.Join(err, fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict))
 		}
-		d = list[0]
-		return nil
+		return list[0], nil
 	})
-	return d, err
 }
 
 // BeginDraft implements delivery.Drafts.
 func (r *Store) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int64, first channels.Body) (d ledger.Draft, ready bool, err error) {
 	err = r.Write(ctx, database.Async, "begin draft", func(t *database.Tx) error {
 		d, ready = ledger.Draft{}, false
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
-		var (
-			conversation, fence, tried int64
-			channel, stage, nonce      string
-		)
-		found, err := t.Row(draftStage, []any{delivery}, &conversation, &channel, &d.PlatformID, &stage, &fence, &nonce, &tried)
+		var conversation, fence int64
+		var channel, nonce string
+		var stage ledger.DraftStage
+		found, err := t.Row(draftStage, []any{delivery}, &conversation, &channel, &d.PlatformID, &stage, &fence, &nonce, &d.FirstTry)
 		if err != nil {
 			return err
 		}
-		d.Nonce, d.FirstTry = draftNonce(nonce), database.Instant(tried)
-		begun := ledger.DraftStage(stage) == ledger.DraftBegun
+		d.Nonce = draftNonce(nonce)
 		switch {
-		case !found || begun && fence != hold.Fence:
+		case !found || stage == ledger.DraftBegun && fence != hold.Fence:
 			return fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
-		case begun: // by us: the answer to this was lost
-			ready = true
-			return nil
-		case ledger.DraftStage(stage) == ledger.DraftShown:
+		case stage == ledger.DraftBegun, stage == ledger.DraftShown: // begun by us: the answer to this was lost
 			ready = true
 			return nil
 		}
@@ -237,7 +223,7 @@ func (r *Store) Drafted(ctx context.Context, hold ledger.Lease, delivery int64, 
 // Abandon implements delivery.Drafts.
 func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) error {
 	return r.Write(ctx, database.Async, "abandon draft", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
 		var left int64
@@ -255,7 +241,7 @@ func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) 
 // TakenBack implements delivery.Drafts.
 func (r *Store) TakenBack(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error {
 	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
 		return t.Do(takenBack, database.Clean(outcome), t.Now, delivery)

@@ -7,7 +7,6 @@ import (
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
-	"switchboard/store/engines"
 	"switchboard/store/sessions"
 )
 
@@ -25,7 +24,7 @@ const (
 	// TheirLast is the newest message that the person of the session s wrote there.
 	TheirLast   = ` FROM messages m WHERE m.session_id = s.id AND m.direction = 'in' AND m.person = s.person AND m.origin <> 'job' ORDER BY m.id DESC LIMIT 1`
 	chatColumns = `
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person,
+		SELECT c.channel, c.conversation AS id, c.kind, c.place, c.title, s.person,
 			CASE WHEN s.person = '' THEN '' ELSE coalesce((SELECT m.identity` + TheirLast + `), '') END AS identity`
 	// adminChats are the direct conversations of each admin.
 	adminChats = chatColumns + `
@@ -52,46 +51,28 @@ func AcceptMember(t *database.Tx, e *ledger.Entry) error {
 }
 
 // Gone implements delivery.Outbox.
-func (r *Store) Gone(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (first bool, err error) {
-	err = r.Write(ctx, database.Async, "note closed conversation", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
-			return err
+func (r *Store) Gone(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (bool, error) {
+	return database.Write(ctx, r.DB, database.Async, "note closed conversation", func(t *database.Tx) (bool, error) {
+		if err := fenced(t, hold); err != nil {
+			return false, err
 		}
-		var id int64
-		first, err = t.Row(setGone, []any{t.Now, database.Clean(hold.Channel), database.Clean(string(conv.ID))}, &id)
-		return err
+		return t.Has(setGone, t.Now, database.Clean(hold.Channel), database.Clean(string(conv.ID)))
 	})
-	return first && err == nil, err
 }
 
 // AdminChats implements delivery.Notices.
 func (r *Store) AdminChats(ctx context.Context) ([]ledger.Chat, error) {
-	return r.chats(ctx, "list admins' chats", adminChats)
+	return database.List[ledger.Chat](ctx, r.DB, "list admins' chats", adminChats)
 }
 
 // Chats implements router.Views.
 func (r *Store) Chats(ctx context.Context) ([]ledger.Chat, error) {
-	return r.chats(ctx, "list chats", knownChats)
+	return database.List[ledger.Chat](ctx, r.DB, "list chats", knownChats)
 }
 
 // PersonChats implements router.Submissions.
 func (r *Store) PersonChats(ctx context.Context, person string) ([]ledger.Chat, error) {
-	return r.chats(ctx, "list a person's chats", personChats, database.Clean(person))
-}
-
-func (r *Store) chats(ctx context.Context, what, query string, args ...any) (list []ledger.Chat, err error) {
-	err = r.Read(ctx, what, func(t *database.Tx) error {
-		var rows []struct {
-			sessions.ConversationRow
-			Person, Identity string
-		}
-		err := t.All(&rows, query, args...)
-		for _, c := range rows {
-			list = append(list, ledger.Chat{Conversation: c.Where(), Person: c.Person, Identity: c.Identity})
-		}
-		return err
-	})
-	return list, err
+	return database.List[ledger.Chat](ctx, r.DB, "list a person's chats", personChats, database.Clean(person))
 }
 
 // Notify implements delivery.Notices.
@@ -101,11 +82,7 @@ func (r *Store) Notify(ctx context.Context, key []byte, conv channels.Conversati
 
 // NotifyFor implements delivery.Notices.
 func (r *Store) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply ledger.Reply) (notified bool, err error) {
-	err = r.Write(ctx, database.Durable, "notify", func(t *database.Tx) error {
-		notified, err = Notify(t, key, quiet, conv, &reply)
-		return err
-	})
-	return notified && err == nil, err
+	return database.Write(ctx, r.DB, database.Durable, "notify", func(t *database.Tx) (bool, error) { return Notify(t, key, quiet, conv, &reply) })
 }
 
 // IsNotice implements delivery.Notices.
@@ -119,8 +96,7 @@ func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conve
 	if err != nil || !notified {
 		return false, err
 	}
-	err = PostTo(t, conv, reply)
-	return err == nil, err
+	return true, PostTo(t, conv, reply)
 }
 
 // PostTo stores a message of ours that is of no turn.

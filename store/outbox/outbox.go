@@ -30,7 +30,7 @@ const (
 			SELECT min(conversation_id) FROM deliveries WHERE channel = ? AND settled = FALSE
 			UNION ALL SELECT (SELECT min(d.conversation_id) FROM deliveries d
 				WHERE d.channel = ? AND d.settled = FALSE AND d.conversation_id > open.id) FROM open WHERE open.id IS NOT NULL)
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM open CROSS JOIN conversations c WHERE c.id = open.id ORDER BY c.id`
+		SELECT c.channel, c.conversation AS id, c.kind, c.place, c.title FROM open CROSS JOIN conversations c WHERE c.id = open.id ORDER BY c.id`
 	headDelivery = `
 		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.noted, d.part, d.last, d.state, d.tries, d.repeated,
 			d.next_at, d.first_try, d.last_try, d.created_at, c.kind, c.place, c.title
@@ -97,22 +97,13 @@ func (r *Store) DropChannel(ctx context.Context, hold ledger.Lease) error {
 }
 
 // Open implements delivery.Outbox.
-func (r *Store) Open(ctx context.Context, hold ledger.Lease) (list []channels.Conversation, err error) {
-	err = r.Read(ctx, "list open conversations", func(t *database.Tx) error {
-		list = nil
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
-			return err
+func (r *Store) Open(ctx context.Context, hold ledger.Lease) ([]channels.Conversation, error) {
+	return database.Read(ctx, r.DB, "list open conversations", func(t *database.Tx) ([]channels.Conversation, error) {
+		if err := fenced(t, hold); err != nil {
+			return nil, err
 		}
-		var rows []sessions.ConversationRow
-		if err := t.All(&rows, openConversations, database.Clean(hold.Channel), database.Clean(hold.Channel)); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			list = append(list, row.Where())
-		}
-		return nil
+		return database.Select[channels.Conversation](t, openConversations, database.Clean(hold.Channel), database.Clean(hold.Channel))
 	})
-	return list, err
 }
 
 // Begin implements delivery.Outbox.
@@ -124,10 +115,7 @@ func (r *Store) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conv
 		d, due, err = begin(t, hold, conv.ID)
 		return err
 	})
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	return d, due, nil
+	return d, due, err
 }
 
 // head is a conversation's head with when it is due.
@@ -189,7 +177,7 @@ func headOf(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*h
 }
 
 func begin(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
-	if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+	if err := fenced(t, hold); err != nil {
 		return nil, time.Time{}, err
 	}
 	h, err := headOf(t, hold, conv)
@@ -243,7 +231,7 @@ func open(t *database.Tx, o *ledger.Opening, message int64) error {
 // Note implements delivery.Outbox.
 func (r *Store) Note(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, noted string) error {
 	return r.Write(ctx, database.Durable, "note delivery", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
 		n, err := t.Exec(noteSend, database.Clean(noted), t.Now, d.ID, database.Micros(d.LastTry))
@@ -270,7 +258,7 @@ func (r *Store) Settle(ctx context.Context, hold ledger.Lease, d *ledger.Deliver
 		return r.callSettle(ctx, hold, d, &s)
 	}
 	err = r.Record(ctx, "settle delivery", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
 		more, err = settle(t, d, &s)
@@ -332,4 +320,9 @@ func settle(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more bool
 		return true, err
 	}
 	return t.Has(anyOpen, channel, conversation)
+}
+
+// fenced refuses who does not hold the channel.
+func fenced(t *database.Tx, hold ledger.Lease) error {
+	return engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence)
 }

@@ -2,8 +2,7 @@ package people
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/router/ledger"
@@ -32,8 +31,10 @@ const (
 )
 
 type awayPerson struct {
-	Name, Role, Tools, Identities string
-	CreatedAt, AwayAt             int64
+	Name, Role        string
+	Tools             []string
+	Identities        []heldIdentity
+	CreatedAt, AwayAt time.Time
 }
 
 // A heldIdentity is one that somebody had who is away.
@@ -42,36 +43,15 @@ type heldIdentity struct {
 	Linked   bool   `json:"linked,omitempty"` // its owner joined it: the settings do not speak of it
 }
 
-func (a *awayPerson) held() (list []heldIdentity, err error) {
-	if err := json.Unmarshal([]byte(a.Identities), &list); err != nil {
-		return nil, fmt.Errorf("identities of %s: %w", a.Name, err)
-	}
-	return list, nil
-}
-
 // awayBy reads people who are away.
 func awayBy(t *database.Tx, query string, args ...any) ([]ledger.Person, error) {
-	var rows []awayPerson
-	if err := t.All(&rows, query, args...); err != nil {
-		return nil, err
-	}
-	people := make([]ledger.Person, len(rows))
-	for i, a := range rows {
-		people[i] = ledger.Person{
-			Name: a.Name, Role: a.Role, Identities: []string{}, Source: ledger.FromSettings, Since: database.Instant(a.CreatedAt), Away: database.Instant(a.AwayAt),
+	return database.Views(t, func(a *awayPerson) ledger.Person {
+		p := ledger.Person{Name: a.Name, Role: a.Role, Tools: a.Tools, Identities: []string{}, Source: ledger.FromSettings, Since: a.CreatedAt, Away: a.AwayAt}
+		for _, h := range a.Identities {
+			p.Identities = append(p.Identities, h.Identity)
 		}
-		held, err := a.held()
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range held {
-			people[i].Identities = append(people[i].Identities, h.Identity)
-		}
-		if err := json.Unmarshal([]byte(a.Tools), &people[i].Tools); err != nil {
-			return nil, fmt.Errorf("tools of %s: %w", a.Name, err)
-		}
-	}
-	return people, nil
+		return p
+	}, query, args...)
 }
 
 // AwayNamed is somebody who is away; nil: nobody of that name is.
@@ -106,10 +86,7 @@ func leave(t *database.Tx, p *ledger.Person) error {
 	if err := t.All(&held, heldIdentities, p.Name); err != nil {
 		return err
 	}
-	if err := t.Do(insertAway, database.JSONText(held), t.Now, p.Name); err != nil {
-		return err
-	}
-	if err := t.Do(dropPerson, p.Name); err != nil {
+	if err := t.Run(database.Do(insertAway, database.JSONText(held), t.Now, p.Name), database.Do(dropPerson, p.Name)); err != nil {
 		return err
 	}
 	return auditPerson(t, "person.away", p.Name, map[string]any{"role": p.Role, "identities": p.Identities})
@@ -117,21 +94,16 @@ func leave(t *database.Tx, p *ledger.Person) error {
 
 // comeBack ends that somebody is away; nil: nobody of that name was.
 func comeBack(t *database.Tx, name string) (*awayPerson, error) {
-	var rows []awayPerson
-	if err := t.All(&rows, findAway, name); err != nil || len(rows) == 0 {
-		return nil, err
+	former, err := database.First[awayPerson](t, findAway, name)
+	if err == nil && former != nil {
+		err = t.Do(dropAway, name)
 	}
-	_, err := t.Exec(dropAway, name)
-	return &rows[0], err
+	return former, err
 }
 
 // goOn lets the work of a person who is back go on.
 func goOn(t *database.Tx, name string, former *awayPerson, p *ledger.Person) error {
-	held, err := former.held()
-	if err != nil {
-		return err
-	}
-	for _, h := range held {
+	for _, h := range former.Identities {
 		if h.Linked {
 			if err := t.Do(joinFree, h.Identity, name, t.Now); err != nil {
 				return err
@@ -146,15 +118,14 @@ func goOn(t *database.Tx, name string, former *awayPerson, p *ledger.Person) err
 	if err := queueAway(t, name); err != nil {
 		return err
 	}
-	return auditPerson(t, "person.back", p.Name, map[string]any{"role": p.Role, "identities": p.Identities, "away": database.Instant(former.AwayAt).UTC()})
+	return auditPerson(t, "person.back", p.Name, map[string]any{"role": p.Role, "identities": p.Identities, "away": former.AwayAt})
 }
 
 // queueAway queues the turns that wait for somebody who was away, ahead of newer ones.
 func queueAway(t *database.Tx, name string) error {
-	var rows []struct {
-		ID, SessionID int64
-	}
-	if err := t.All(&rows, awayTurns, name); err != nil {
+	type turn struct{ ID, SessionID int64 }
+	rows, err := database.Select[turn](t, awayTurns, name)
+	if err != nil {
 		return err
 	}
 	for _, row := range rows {

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -26,11 +27,7 @@ const (
 // OpenClaim implements router.People.
 func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error) {
 	err = r.Read(ctx, "look for a claim code", func(t *database.Tx) error {
-		var at, expires int64
-		found, err := t.Row(openClaim, []any{t.Now}, &at, &expires)
-		if found {
-			made, until = database.Instant(at), database.Instant(expires)
-		}
+		_, err := t.Row(openClaim, []any{t.Now}, &made, &until)
 		return err
 	})
 	return made, until, err
@@ -39,10 +36,7 @@ func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error
 // ProposeClaim implements router.People. Codes that are too old go.
 func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Actor) error {
 	return r.Write(ctx, database.Durable, "make a claim code", func(t *database.Tx) error {
-		if err := t.Do(dropClaims, t.Now); err != nil {
-			return err
-		}
-		if err := t.Do(insertClaim, code, t.Now, database.Micros(until)); err != nil {
+		if err := t.Run(database.Do(dropClaims, t.Now), database.Do(insertClaim, code, t.Now, database.Micros(until))); err != nil {
 			return err
 		}
 		return audit.Write(t, by, audit.Entry{Action: "claim.make", Outcome: "done", Data: map[string]any{"until": until.UTC()}})
@@ -71,14 +65,11 @@ func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.CodeIntent, a *ledger.A
 	if err != nil {
 		return nil, err
 	}
-	var rows []codeRow // none of a question's code
-	if err := t.All(&rows, t.Locked(codeOf), as.Code, as.Kind, as.Kind); err != nil {
+	code, err := database.First[codeRow](t, t.Locked(codeOf), as.Code, as.Kind, as.Kind) // none of a question's code
+	if err != nil {
 		return nil, err
 	}
-	code := codeRow{Kind: as.Kind}
-	if len(rows) > 0 {
-		code = rows[0]
-	}
+	code = cmp.Or(code, &codeRow{Kind: as.Kind})
 	used.Sender.Person = ""
 	if person != nil {
 		used.Sender.Person = person.Name
@@ -86,9 +77,9 @@ func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.CodeIntent, a *ledger.A
 	if as.Kind == ledger.ActionApproval {
 		return &used, answerLink(t, &used, as, a)
 	} else if code.Kind == ledger.ActionLink {
-		err = useLink(t, &used, person, &code, as, a)
+		err = useLink(t, &used, person, code, as, a)
 	} else {
-		err = useClaim(t, &used, person, &code, as, a)
+		err = useClaim(t, &used, person, code, as, a)
 	}
 	if err != nil {
 		return nil, err

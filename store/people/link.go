@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
@@ -21,7 +22,7 @@ const (
 	CancelLinks = `
 		UPDATE actions SET state = 'cancelled', outcome = 'newer', used_at = ? WHERE kind = 'link' AND person = ? AND state = 'proposed' AND message_id <> ?`
 	sessionPlace = `
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.id = ?`
+		SELECT c.channel, c.conversation AS id, c.kind, c.place, c.title FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.id = ?`
 	joinIdentity = `
 		INSERT INTO identities (identity, person, linked, created_at) VALUES (?, ?, TRUE, ?)
 		ON CONFLICT (identity) DO UPDATE SET person = excluded.person, linked = TRUE`
@@ -57,11 +58,11 @@ func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *co
 	if code.State != ledger.ActionProposed || code.ExpiresAt <= t.Now || maker == nil || maker.Source == ledger.FromOpen {
 		return nil
 	}
-	var rows []sessions.ConversationRow
-	if err := t.All(&rows, sessionPlace, code.SessionID); err != nil || len(rows) == 0 {
+	place, err := database.First[channels.Conversation](t, sessionPlace, code.SessionID)
+	if err != nil || place == nil {
 		return err
 	}
-	at := rows[0].Where()
+	at := *place
 	if why := mayJoin(maker, sender); why != "" {
 		a.Outcome = why
 		return nil
@@ -83,21 +84,18 @@ func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *co
 }
 
 // LinkOf is what a code would do for somebody, whose name is empty for a stranger; nil: it is no link code that is good.
-func (r *Store) LinkOf(ctx context.Context, code []byte, sender string) (link *ledger.Link, err error) {
-	err = r.Read(ctx, "look a link code up", func(t *database.Tx) error {
-		link = nil
-		var codes []codeRow
-		if err := t.All(&codes, codeOf, code, ledger.ActionLink, ledger.ActionLink); err != nil || len(codes) == 0 {
-			return err
+func (r *Store) LinkOf(ctx context.Context, code []byte, sender string) (*ledger.Link, error) {
+	return database.Read(ctx, r.DB, "look a link code up", func(t *database.Tx) (*ledger.Link, error) {
+		row, err := database.First[codeRow](t, codeOf, code, ledger.ActionLink, ledger.ActionLink)
+		if err != nil || row == nil {
+			return nil, err
 		}
-		var rows []sessions.ConversationRow
-		if err := t.All(&rows, sessionPlace, codes[0].SessionID); err != nil || len(rows) == 0 {
-			return err
+		place, err := database.First[channels.Conversation](t, sessionPlace, row.SessionID)
+		if err != nil || place == nil {
+			return nil, err
 		}
-		link = &ledger.Link{At: rows[0].Where(), Person: codes[0].Person, Was: database.Clean(sender)}
-		return nil
+		return &ledger.Link{At: *place, Person: row.Person, Was: database.Clean(sender)}, nil
 	})
-	return link, err
 }
 
 // A linkSide is a person as the questions name them; the zero value is a stranger.
@@ -318,11 +316,12 @@ func unlink(t *database.Tx, p *ledger.Person, c *ledger.PersonChange) error {
 	if len(p.Identities) <= len(c.Person.Identities) {
 		return &ledger.StateError{Sentence: "That is your last account: without it nobody could be you any more. /link adds another."}
 	}
-	var chats []struct {
+	type chat struct {
 		ID                int64
 		Channel, Identity string
 	}
-	if err := t.All(&chats, ownChats, p.Name); err != nil {
+	chats, err := database.Select[chat](t, ownChats, p.Name)
+	if err != nil {
 		return err
 	}
 	for _, id := range c.Person.Identities {

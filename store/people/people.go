@@ -4,6 +4,7 @@ package people
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"switchboard/internal/words"
@@ -54,7 +55,7 @@ const (
 	ownsIdentity   = `SELECT 1 FROM identities WHERE identity = ? AND person = ?`
 	insertIdentity = `
 		INSERT INTO identities (identity, person, created_at) VALUES (?, ?, ?) ON CONFLICT (identity) DO NOTHING`
-	listPeople     = `SELECT name, role, tools, timezone, source, created_at, updated_at FROM people ORDER BY name`
+	listPeople     = `SELECT name, role, tools, timezone AS time_zone, source, created_at AS since, updated_at AS seen FROM people ORDER BY name`
 	listIdentities = `SELECT identity, person FROM identities ORDER BY person, identity`
 	// unlinked are the identities that somebody was given at run time, but those that they
 	// joined to themselves.
@@ -148,16 +149,12 @@ func startAnew(t *database.Tx, name string) error {
 
 // alike is whose name looks like another one; empty: nobody's.
 func alike(t *database.Tx, name string) (other string, err error) {
-	var list []struct{ Name string }
-	if err := t.All(&list, allNames); err != nil {
-		return "", err
+	type row struct{ Name string }
+	list, err := database.Select[row](t, allNames)
+	if i := slices.IndexFunc(list, func(p row) bool { return words.Alike(name, p.Name) }); i >= 0 {
+		return list[i].Name, nil
 	}
-	for _, p := range list {
-		if words.Alike(name, p.Name) {
-			return p.Name, nil
-		}
-	}
-	return "", nil
+	return "", err
 }
 
 // letIn gives somebody a role, whom it makes a person where they are a stranger.

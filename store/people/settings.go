@@ -157,18 +157,13 @@ func judgePeople(was, away, people []ledger.Person) error {
 // LeftOut lists the identities that SetPeople would take from those whom people name, and
 // who were named at run time.
 func (r *Store) LeftOut(ctx context.Context, people []ledger.Person) (out []string, err error) {
-	err = r.Read(ctx, "look whom the settings take over", func(t *database.Tx) error {
-		var rows []struct{ Identity, Person string }
-		err := t.All(&rows, unlinked)
-		for _, row := range rows {
-			if slices.ContainsFunc(people, func(p ledger.Person) bool {
-				return p.Name == row.Person && !slices.Contains(p.Identities, row.Identity)
-			}) {
-				out = append(out, row.Person+" "+row.Identity)
-			}
+	type row struct{ Identity, Person string }
+	rows, err := database.List[row](ctx, r.DB, "look whom the settings take over", unlinked)
+	for _, row := range rows {
+		if to, stays := find(people, row.Person); stays && !slices.Contains(to.Identities, row.Identity) {
+			out = append(out, row.Person+" "+row.Identity)
 		}
-		return err
-	})
+	}
 	return out, err
 }
 
@@ -224,7 +219,7 @@ func setPerson(t *database.Tx, p *ledger.Person, set *Changes) error {
 	}
 	since := t.Now
 	if former != nil {
-		since = former.CreatedAt
+		since = database.Micros(former.CreatedAt)
 	}
 	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, ledger.FromSettings)
 	if err := t.Do(upsertPerson, name, p.Role, database.JSONText(tools), database.Clean(p.TimeZone), source, since, t.Now); err != nil {

@@ -53,18 +53,9 @@ type Stored struct {
 	fresh bool // made just now, or found by a former ID, so that the labels are not its own
 }
 
-// A ConversationRow is a conversation as a list has it.
-type ConversationRow struct {
-	Channel, Conversation, Kind, Place, Title string
-}
-
-// Where is the conversation of a row.
-func (r ConversationRow) Where() channels.Conversation {
-	return channels.Conversation{
-		Channel: r.Channel, ID: channels.ConversationID(r.Conversation), Kind: channels.ConversationKind(r.Kind),
-		Place: r.Place, Title: r.Title,
-	}
-}
+// Columns are a conversation c, for a field of that name.
+const Columns = `c.channel AS "conversation.channel", c.conversation AS "conversation.id", c.kind AS "conversation.kind", c.place AS "conversation.place",
+	c.title AS "conversation.title"`
 
 // Place finds or makes a conversation, whose labels are clean.
 func Place(t *database.Tx, c channels.Conversation) (p Stored, err error) {

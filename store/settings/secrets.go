@@ -2,8 +2,6 @@ package settings
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"switchboard/router/ledger"
 	"switchboard/store/audit"
@@ -11,7 +9,7 @@ import (
 )
 
 const (
-	listSecrets = `SELECT name, ciphertext, tools, person, version, updated_at FROM secrets ORDER BY name`
+	listSecrets = `SELECT name, ciphertext, tools, person, version, updated_at AS at FROM secrets ORDER BY name`
 	putSecret   = `
 		INSERT INTO secrets (name, ciphertext, tools, person, version, updated_at) VALUES (?, ?, coalesce(?, '[]'), ?, 1, ?)
 		ON CONFLICT (name) DO UPDATE SET ciphertext = excluded.ciphertext, tools = coalesce(?, secrets.tools),
@@ -24,26 +22,8 @@ const (
 )
 
 // Secrets lists the secrets of the encrypted store by name.
-func (r *Store) Secrets(ctx context.Context) (list []ledger.Secret, err error) {
-	err = r.Read(ctx, "list secrets", func(t *database.Tx) error {
-		var rows []struct {
-			Name, Tools, Person string
-			Ciphertext          []byte
-			Version, UpdatedAt  int64
-		}
-		if err := t.All(&rows, listSecrets); err != nil {
-			return err
-		}
-		list = make([]ledger.Secret, len(rows))
-		for i, row := range rows {
-			list[i] = ledger.Secret{Name: row.Name, Ciphertext: row.Ciphertext, Person: row.Person, Version: row.Version, At: database.Instant(row.UpdatedAt)}
-			if err := json.Unmarshal([]byte(row.Tools), &list[i].Tools); err != nil {
-				return fmt.Errorf("tools of secret %q: %w", row.Name, err)
-			}
-		}
-		return nil
-	})
-	return list, err
+func (r *Store) Secrets(ctx context.Context) ([]ledger.Secret, error) {
+	return database.List[ledger.Secret](ctx, r.DB, "list secrets", listSecrets)
 }
 
 // ChangeSecret writes ciphertext; what it takes the place of is overwritten.

@@ -3,7 +3,6 @@ package settings
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -28,7 +27,7 @@ const (
 	// settingsCount: it counts.
 	settingsCount  = `(confirm_by IS NULL OR confirmed_at IS NOT NULL OR ` + settingsWait + `)`
 	selectSettings = `
-		SELECT id, base, layer, changes, coalesce(undoes, 0) AS undoes, person, created_at, coalesce(confirm_by, 0) AS confirm_by, conversation,
+		SELECT id, base, layer AS "values", changes AS diff, coalesce(undoes, 0) AS undoes, person, created_at AS at, coalesce(confirm_by, 0) AS confirm_by, conversation,
 			confirmed_at IS NOT NULL AS confirmed, NOT ` + settingsCount + ` AS lapsed,
 			CASE WHEN ` + settingsWait + ` THEN confirm_by - %[1]s ELSE 0 END AS remaining
 		FROM settings_versions`
@@ -52,34 +51,16 @@ const (
 		WHERE confirm_by IS NOT NULL AND confirmed_at IS NULL AND lapsed_at IS NULL AND NOT ` + settingsWait + ` RETURNING id`
 )
 
-// A settingsRow is a version of the settings.
-type settingsRow struct {
-	ID, Base, Undoes, CreatedAt, ConfirmBy, Remaining int64
-	Layer, Changes, Person, Conversation              string
-	Confirmed, Lapsed                                 bool
-}
-
 // settings reads versions, the newest first.
 func settings(t *database.Tx, query string, arg int64) ([]ledger.SettingsVersion, error) {
-	var rows []settingsRow
-	if err := t.All(&rows, fmt.Sprintf(query, engines.Clock(t, t.Now)), arg); err != nil {
-		return nil, err
+	type row struct {
+		ledger.SettingsVersion
+		Remaining int64 // µs
 	}
-	list := make([]ledger.SettingsVersion, len(rows))
-	for i, r := range rows {
-		v := ledger.SettingsVersion{
-			ID: r.ID, Base: r.Base, Undoes: r.Undoes, Person: r.Person, At: database.Instant(r.CreatedAt), ConfirmBy: database.Instant(r.ConfirmBy),
-			Conversation: r.Conversation, Confirmed: r.Confirmed, Lapsed: r.Lapsed, Left: time.Duration(r.Remaining) * time.Microsecond,
-		}
-		if err := json.Unmarshal([]byte(r.Layer), &v.Values); err != nil {
-			return nil, fmt.Errorf("settings of version %d: %w", r.ID, err)
-		}
-		if err := json.Unmarshal([]byte(r.Changes), &v.Diff); err != nil {
-			return nil, fmt.Errorf("changes of version %d: %w", r.ID, err)
-		}
-		list[i] = v
-	}
-	return list, nil
+	return database.Views(t, func(r *row) ledger.SettingsVersion {
+		r.Left = time.Duration(r.Remaining) * time.Microsecond
+		return r.SettingsVersion
+	}, fmt.Sprintf(query, engines.Clock(t, t.Now)), arg)
 }
 
 // current is the version that counts; ID 0: there is none.
