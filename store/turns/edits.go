@@ -58,8 +58,7 @@ func (s *shown) worked() bool {
 }
 
 func shownBy(t *database.Tx, conversation int64, id channels.MessageID) (states []shown, err error) {
-	err = t.All(&states, shownMessages, conversation, database.Clean(string(id)))
-	return states, err
+	return database.Select[shown](t, shownMessages, conversation, database.Clean(string(id)))
 }
 
 // AcceptEdited decides what the new state of a message does. The session is locked,
@@ -144,18 +143,18 @@ func same(t *database.Tx, was *shown, m *channels.Message) (bool, error) {
 	if was.Count == 0 {
 		return true, nil
 	}
-	var files []struct {
-		PlatformID, Kind, Name, Type string
-		Size                         int64
+	type row struct {
+		channels.Attachment
+		PlatformID string
 	}
-	if err := t.All(&files, storedFiles, was.ID); err != nil || len(files) != was.Count {
+	files, err := database.Select[row](t, storedFiles, was.ID)
+	if err != nil || len(files) != was.Count {
 		return false, err
 	}
 	for i, a := range m.Attachments {
-		f := channels.Attachment{Kind: channels.AttachmentKind(files[i].Kind), Name: files[i].Name, Type: files[i].Type, Size: files[i].Size}
 		looks := channels.Attachment{Kind: a.Kind, Name: database.Clean(a.Name), Type: database.Clean(a.Type), Size: a.Size}
 		// A platform may give a file another reference each time it tells of it.
-		if files[i].PlatformID != database.Clean(a.ID) && (a.Size == 0 || f != looks) {
+		if files[i].PlatformID != database.Clean(a.ID) && (a.Size == 0 || files[i].Attachment != looks) {
 			return false, nil
 		}
 	}

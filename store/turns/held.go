@@ -14,7 +14,7 @@ import (
 // CROSS, so that SQLite does not go through all leases.
 const (
 	heldSessions = `
-		SELECT t.session_id, l.fence, t.id, t.cancel_requested
+		SELECT t.session_id, l.fence, t.id AS turn_id, t.cancel_requested AS stop
 		FROM (
 			SELECT * FROM (SELECT id, session_id, rank, cancel_requested FROM turns
 				WHERE rank IS NOT NULL AND state = 'running' ORDER BY created_at, id LIMIT ?) AS r
@@ -29,25 +29,8 @@ const (
 )
 
 // Held implements router.Turns.
-func (r *Store) Held(ctx context.Context, owner int64) (list []ledger.Held, err error) {
-	err = r.Read(ctx, "list held sessions", func(t *database.Tx) error {
-		list = nil
-		var rows []struct {
-			SessionID, Fence, ID int64
-			Cancel               string `db:"cancel_requested"`
-		}
-		if err := t.All(&rows, heldSessions, heldRunning, heldQueued, owner); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			list = append(list, ledger.Held{
-				TurnRef: ledger.TurnRef{TurnID: row.ID, SessionID: row.SessionID, Fence: row.Fence},
-				Stop:    ledger.Stop(row.Cancel),
-			})
-		}
-		return nil
-	})
-	return list, err
+func (r *Store) Held(ctx context.Context, owner int64) ([]ledger.Held, error) {
+	return database.List[ledger.Held](ctx, r.DB, "list held sessions", heldSessions, heldRunning, heldQueued, owner)
 }
 
 const (

@@ -11,7 +11,7 @@ import (
 const (
 	// formerTurns are a turn and its retries before the turn of the last ?.
 	formerTurns = `
-		SELECT id, state, outcome, asked_at, created_at FROM turns WHERE (id = ? OR retry_of = ?) AND id < ? ORDER BY id`
+		SELECT id, state, outcome, CASE WHEN asked_at > 0 THEN asked_at ELSE created_at END AS asked_at FROM turns WHERE (id = ? OR retry_of = ?) AND id < ? ORDER BY id`
 	// loadOriginal is what the person asked in a turn: not a message that only asked for
 	// a retry.
 	loadOriginal = `SELECT -1 AS merged_from, ` + columnsIncoming + `
@@ -83,22 +83,20 @@ func again(t *database.Tx, d *ledger.TurnData, first int64) error {
 
 // former reads what was done in a turn and its retries before this one.
 func former(t *database.Tx, d *ledger.TurnData, first int64) (turns []int64, err error) {
-	var rows []struct {
-		ID, AskedAt, CreatedAt int64
-		State, Outcome         string
+	type row struct {
+		agent.Former
+		ID int64
 	}
-	if err := t.All(&rows, formerTurns, first, first, d.Turn.ID); err != nil {
+	rows, err := database.Select[row](t, formerTurns, first, first, d.Turn.ID)
+	if err != nil {
 		return nil, err
 	}
 	for _, row := range rows {
-		plans, err := plansOf(t, row.ID)
-		if err != nil {
+		if row.Plans, err = plansOf(t, row.ID); err != nil {
 			return nil, err
 		}
 		turns = append(turns, row.ID)
-		d.State.Former = append(d.State.Former, agent.Former{
-			AskedAt: saidAt(row.AskedAt, row.CreatedAt), State: row.State, Outcome: row.Outcome, Plans: plans,
-		})
+		d.State.Former = append(d.State.Former, row.Former)
 	}
 	return turns, nil
 }

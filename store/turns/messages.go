@@ -2,7 +2,7 @@ package turns
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +23,7 @@ const (
 	loadOwn = `SELECT -1 AS merged_from, ` + columnsIncoming + `
 		FROM messages m WHERE m.turn_id = ? AND m.direction = 'in' ORDER BY m.id`
 	loadAttachments = `
-		SELECT id, message_id, kind, name, type, size FROM attachments WHERE message_id IN (%s) ORDER BY message_id, position`
+		SELECT CAST(id AS text) AS id, message_id, kind, name, type, size FROM attachments WHERE message_id IN (%s) ORDER BY message_id, position`
 )
 
 // incomingRow is a message of a person with what came along.
@@ -77,19 +77,18 @@ func incomings(t *database.Tx, query string, args ...any) (rows []incomingRow, e
 
 // attachmentsOf reads what came with messages, by message.
 func attachmentsOf(t *database.Tx, messages ...int64) (map[int64][]agent.Attachment, error) {
-	var rows []struct {
-		ID, MessageID, Size int64
-		Kind, Name, Type    string
+	type row struct {
+		agent.Attachment
+		MessageID int64
 	}
 	marks, args := database.In(messages)
-	if err := t.All(&rows, fmt.Sprintf(loadAttachments, marks), args...); err != nil {
+	rows, err := database.Select[row](t, fmt.Sprintf(loadAttachments, marks), args...)
+	if err != nil {
 		return nil, err
 	}
 	files := map[int64][]agent.Attachment{}
 	for _, r := range rows {
-		files[r.MessageID] = append(files[r.MessageID], agent.Attachment{
-			ID: strconv.FormatInt(r.ID, 10), Kind: r.Kind, Name: r.Name, Type: r.Type, Size: r.Size,
-		})
+		files[r.MessageID] = append(files[r.MessageID], r.Attachment)
 	}
 	return files, nil
 }
@@ -101,17 +100,12 @@ func merge(t *database.Tx, d *ledger.TurnData) error {
 	if err != nil {
 		return err
 	}
-	var collected []incomingRow
 	for i := range rows {
-		r := &rows[i]
-		if r.MergedFrom >= 0 {
+		if r := &rows[i]; r.MergedFrom >= 0 {
 			d.State.Added = append(d.State.Added, agent.Added{Incoming: r.incoming(), From: r.MergedFrom})
-			continue
+		} else {
+			join(d, r.incoming(), r.PlatformID)
 		}
-		collected = append(collected, *r)
-	}
-	for i := range collected {
-		join(d, collected[i].incoming(), collected[i].PlatformID)
 	}
 	return nil
 }
@@ -129,17 +123,7 @@ func join(d *ledger.TurnData, more agent.Incoming, id channels.MessageID) {
 
 // paragraphs joins texts by blank lines.
 func paragraphs(texts []string) string {
-	var b strings.Builder
-	for _, s := range texts {
-		if s == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(s)
-	}
-	return b.String()
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // saidAt is when a message was written: by the platform's word, else by ours.

@@ -82,11 +82,12 @@ func blotOne(t *database.Tx, turn int64, forms []string) error {
 
 // redactBodies does the same inside the compressed requests and answers.
 func redactBodies(t *database.Tx, turn int64, forms []string) error {
-	var rows []struct {
+	type row struct {
 		Step                      string
 		Answer, Request, Response []byte
 	}
-	if err := t.All(&rows, selectBodies, turn); err != nil {
+	rows, err := database.Select[row](t, selectBodies, turn)
+	if err != nil {
 		return err
 	}
 	for _, row := range rows {

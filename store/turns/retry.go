@@ -98,11 +98,10 @@ func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, co
 		}
 		query, args, why = meantTurn, []any{turn, session}, ledger.RetryUnclear
 	}
-	var rows []meant
-	if err := t.All(&rows, query, args...); err != nil || len(rows) == 0 {
+	if m, err = database.First[meant](t, query, args...); err != nil || m == nil {
 		return nil, why, err
 	}
-	return &rows[0], "", nil
+	return m, "", nil
 }
 
 // unretryable says why a turn cannot be done again; empty: it can.

@@ -34,7 +34,7 @@ const (
 	// waitingLong are the turns of a person that have not begun and may become one with another.
 	// A retry may not: it is not its text that counts.
 	waitingLong = `
-		SELECT t.id, t.created_at, ` + askedAt + ` AS asked_at FROM turns t
+		SELECT t.id AS turn, t.created_at AS received, ` + askedAt + ` AS asked FROM turns t
 		WHERE t.session_id = ? AND t.rank > ? AND t.person = ?
 		AND t.retry_of IS NULL AND t.ordered = FALSE AND ` + askedAt + ` < ? ORDER BY t.rank`
 	mergeStale = `
@@ -84,15 +84,12 @@ func backlog(t *database.Tx, ref ledger.TurnRef, stale int64) ([]ledger.Waiting,
 		return nil, err
 	}
 	list := []ledger.Waiting{{Turn: ref.TurnID, Asked: database.Instant(b.asked), Received: database.Instant(b.created)}}
-	var rows []struct {
-		ID, CreatedAt, AskedAt int64
-	}
-	if err := t.All(&rows, waitingLong, ref.SessionID, ref.TurnID, b.person, before); err != nil {
+	rows, err := database.Select[ledger.Waiting](t, waitingLong, ref.SessionID, ref.TurnID, b.person, before)
+	if err != nil {
 		return nil, err
 	}
-	for _, row := range rows {
-		w := ledger.Waiting{Turn: row.ID, Asked: database.Instant(row.AskedAt), Received: database.Instant(row.CreatedAt)}
-		messages, err := incomings(t, loadOwn, row.ID)
+	for _, w := range rows {
+		messages, err := incomings(t, loadOwn, w.Turn)
 		if err != nil {
 			return nil, err
 		}
