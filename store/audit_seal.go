@@ -66,10 +66,7 @@ func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error)
 	next := audit.Segment{}
 	err = db.Write(ctx, database.Async, "find what to seal", func(t *database.Tx) error {
 		if t.PG {
-			if err := t.Do(audit.Briefly); err != nil {
-				return err
-			}
-			if err := t.Do(audit.LockAudit); err != nil {
+			if err := t.Run(database.Do(audit.Briefly), database.Do(audit.LockAudit)); err != nil {
 				return err
 			}
 		}
@@ -137,11 +134,10 @@ func (s *sweeper) audit(ctx context.Context) error {
 	if err := s.db.step("pruned"); err != nil {
 		return err
 	}
-	var last audit.Segment
-	if err := s.db.Read(ctx, "look for cleared segments", func(t *database.Tx) (err error) {
-		last, err = audit.FindSegment(t, audit.PrunedSegment)
-		return err
-	}); err != nil || last.ID == 0 {
+	last, err := database.Read(ctx, s.db.DB, "look for cleared segments", func(t *database.Tx) (audit.Segment, error) {
+		return audit.FindSegment(t, audit.PrunedSegment)
+	})
+	if err != nil || last.ID == 0 {
 		return err
 	}
 	return s.until(ctx, audit.DropAudit, last.LastID)

@@ -88,9 +88,10 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 // Known implements router.Intake.
 func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]bool, err error) {
 	err = r.db.Read(ctx, "look for known events", func(t *database.Tx) error {
-		var rows []struct{ Key []byte }
+		type row struct{ Key []byte }
 		marks, args := database.In(keys)
-		if err := t.All(&rows, fmt.Sprintf(knownKeys, marks), append([]any{t.Now}, args...)...); err != nil {
+		rows, err := database.Select[row](t, fmt.Sprintf(knownKeys, marks), append([]any{t.Now}, args...)...)
+		if err != nil {
 			return err
 		}
 		known = make(map[string]bool, len(rows))

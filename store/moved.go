@@ -27,7 +27,7 @@ const (
 		ON CONFLICT (channel, former) DO UPDATE SET conversation_id = excluded.conversation_id, moved_at = excluded.moved_at`
 	forgetMoved = `DELETE FROM moved WHERE channel = ? AND former = ?`
 	listMoved   = `
-		SELECT m.channel, m.former, c.conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id
+		SELECT m.channel, m.former, c.conversation AS current FROM moved m JOIN conversations c ON c.id = m.conversation_id
 		ORDER BY m.moved_at, m.former`
 )
 
@@ -194,18 +194,6 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *ledger.Accepted) err
 }
 
 // Moved implements router.Intake.
-func (r *Router) Moved(ctx context.Context) (list []ledger.Moved, err error) {
-	err = r.db.Read(ctx, "list moved conversations", func(t *database.Tx) error {
-		var rows []struct{ Channel, Former, Conversation string }
-		if err := t.All(&rows, listMoved); err != nil {
-			return err
-		}
-		for _, m := range rows {
-			list = append(list, ledger.Moved{
-				Channel: m.Channel, Former: channels.ConversationID(m.Former), Current: channels.ConversationID(m.Conversation),
-			})
-		}
-		return nil
-	})
-	return list, err
+func (r *Router) Moved(ctx context.Context) ([]ledger.Moved, error) {
+	return database.List[ledger.Moved](ctx, r.db.DB, "list moved conversations", listMoved)
 }

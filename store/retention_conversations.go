@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"switchboard/store/database"
@@ -95,8 +96,9 @@ func dropConversations(t *database.Tx, ids []int64, unserved, unused int64, s *s
 			held[id] = true
 		}
 	}
-	var rows []struct{ ID, Session int64 }
-	if err := t.All(&rows, areStillOver, append(padded(ids, batchConversations), unserved, unused)...); err != nil {
+	type row struct{ ID, Session int64 }
+	rows, err := database.Select[row](t, areStillOver, append(padded(ids, batchConversations), unserved, unused)...)
+	if err != nil {
 		return 0, err
 	}
 	ids = nil
@@ -129,19 +131,12 @@ func (s *sweeper) moves(ctx context.Context) error {
 	}
 	before, last := s.before(s.keep.Sessions), row{}
 	for {
-		var rows, old []row
-		err := s.db.Read(ctx, "look for old moves", func(t *database.Tx) error {
-			return t.All(&rows, oldMoved, before, last.MovedAt, last.Channel, last.Former, batchRows)
-		})
+		rows, err := database.List[row](ctx, s.db.DB, "look for old moves", oldMoved, before, last.MovedAt, last.Channel, last.Former, batchRows)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
 		last = rows[len(rows)-1]
-		for _, r := range rows {
-			if !s.keep.named(r.Channel, r.Former) {
-				old = append(old, r)
-			}
-		}
+		old := slices.DeleteFunc(rows, func(r row) bool { return s.keep.named(r.Channel, r.Former) })
 		if len(old) == 0 {
 			continue
 		}
@@ -164,12 +159,13 @@ func (s *sweeper) people(ctx context.Context) error {
 	before := s.before(max(s.keep.Sessions, peopleLive))
 	for {
 		n, err := s.batch(ctx, func(t *database.Tx) (int64, error) {
-			var rows []struct{ Name string }
+			type person struct{ Name string }
 			query := oldPeople
 			if t.PG {
 				query += " FOR UPDATE SKIP LOCKED"
 			}
-			if err := t.All(&rows, query, before, batchPeople); err != nil {
+			rows, err := database.Select[person](t, query, before, batchPeople)
+			if err != nil {
 				return 0, err
 			}
 			for _, p := range rows {

@@ -46,15 +46,10 @@ func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c ledger
 }
 
 // Submit implements router.Submissions.
-func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.TurnIntent, say *ledger.Reply) (a ledger.Accepted, err error) {
-	err = r.db.Write(ctx, database.Durable, "submit", func(t *database.Tx) error {
-		a = ledger.Accepted{}
-		return submit(t, owner, &s, turn, say, &a)
+func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.TurnIntent, say *ledger.Reply) (ledger.Accepted, error) {
+	return database.Write(ctx, r.db.DB, database.Durable, "submit", func(t *database.Tx) (a ledger.Accepted, err error) {
+		return a, submit(t, owner, &s, turn, say, &a)
 	})
-	if err != nil {
-		return ledger.Accepted{}, err
-	}
-	return a, nil
 }
 
 // Tell implements router.Submissions.

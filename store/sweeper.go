@@ -86,12 +86,8 @@ func (s *sweeper) until(ctx context.Context, query string, args ...any) error {
 func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any, remove func(t *database.Tx, ids []int64) (int64, error)) error {
 	var faults []error
 	for after := int64(0); ; {
-		var rows []page
 		began := time.Now()
-		err := s.db.Read(ctx, "look for what is old", func(t *database.Tx) error {
-			rows = nil
-			return t.All(&rows, query, append(slices.Clone(args), after, limit)...)
-		})
+		rows, err := database.List[page](ctx, s.db.DB, "look for what is old", query, append(slices.Clone(args), after, limit)...)
 		if err != nil {
 			return err
 		}

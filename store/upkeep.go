@@ -32,15 +32,11 @@ func (db *DB) knowsTheTime(ctx context.Context) (bool, error) {
 	if !db.PG() {
 		return true, nil
 	}
-	var theirs int64
-	err := db.Read(ctx, "read the clock", func(t *database.Tx) error {
-		_, err := t.Row(`SELECT sb_clock()`, nil, &theirs)
-		return err
-	})
+	theirs, err := database.Value[time.Time](ctx, db.DB, "read the clock", `SELECT sb_clock()`)
 	if err != nil {
 		return false, err
 	}
-	ahead := db.Now().Sub(database.Instant(theirs))
+	ahead := db.Now().Sub(theirs)
 	if ahead.Abs() <= clocksApart {
 		db.astray.Store(false)
 		return true, nil

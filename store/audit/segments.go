@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -106,12 +107,9 @@ func (db *Store) SealDue(ctx context.Context) (last Segment, due bool, err error
 }
 
 // FindSegment reads one; ID 0: there is none.
-func FindSegment(t *database.Tx, query string, args ...any) (s Segment, err error) {
-	var rows []Segment
-	if err = t.All(&rows, query, args...); err == nil && len(rows) > 0 {
-		s = rows[0]
-	}
-	return s, err
+func FindSegment(t *database.Tx, query string, args ...any) (Segment, error) {
+	s, err := database.First[Segment](t, query, args...)
+	return *cmp.Or(s, &Segment{}), err
 }
 
 // Digest hashes the rows of a stretch of the audit log.
@@ -128,11 +126,7 @@ func (db *Store) Digest(ctx context.Context, first, last int64) (n int64, sum []
 // auditRows goes through rows by their numbers, after one and up to another.
 func (db *Store) auditRows(ctx context.Context, after, last int64, do func(*auditEntry) error) error {
 	for {
-		var rows []auditEntry
-		err := db.Read(ctx, "read the audit log", func(t *database.Tx) error {
-			rows = nil
-			return t.All(&rows, auditRows, after, last)
-		})
+		rows, err := database.List[auditEntry](ctx, db.DB, "read the audit log", auditRows, after, last)
 		if err != nil {
 			return err
 		}

@@ -125,11 +125,7 @@ func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err e
 // sayRestored logs that the database was restored and no engine was on it since: somebody who
 // saw the restore cut off learns that it is whole.
 func (e *Engine) sayRestored(ctx context.Context) error {
-	restored := false
-	err := e.db.Read(ctx, "look whether the database was restored", func(t *database.Tx) (err error) {
-		restored, err = t.Row(isRestored, nil, new(int))
-		return err
-	})
+	restored, err := database.Read(ctx, e.db, "look whether the database was restored", func(t *database.Tx) (bool, error) { return t.Has(isRestored) })
 	if restored {
 		e.log.InfoContext(ctx, "the database was restored, and is whole; this is the first start on it")
 	}
@@ -160,13 +156,11 @@ func (e *Engine) enlist(ctx context.Context, host string) error {
 // enlistShared makes the row of an engine among several, with its locks taken
 // before anybody can see it.
 func (e *Engine) enlistShared(ctx context.Context, host string) error {
-	err := e.db.Read(ctx, "number engine", func(t *database.Tx) error {
-		_, err := t.Row(drawOwner, nil, &e.id)
-		return err
-	})
+	id, err := database.Value[int64](ctx, e.db, "number engine", drawOwner)
 	if err != nil {
 		return err
 	}
+	e.id = id
 	e.holdFile(ctx)
 	if err := e.takeLock(false); err != nil {
 		return fmt.Errorf("lock engine %d: %w", e.id, database.Explain(err))
@@ -186,11 +180,7 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 }
 
 func (e *Engine) readFirst(t *database.Tx) error {
-	var at int64
-	found, err := t.Row(selectFirst, nil, &at)
-	if found {
-		e.first = time.UnixMicro(at)
-	}
+	_, err := t.Row(selectFirst, nil, &e.first)
 	return err
 }
 
@@ -282,9 +272,6 @@ func (e *Engine) Close(ctx context.Context) error {
 // end ends the owner's row and gives its leases back.
 func (e *Engine) end(ctx context.Context) error {
 	return e.db.Write(ctx, database.Durable, "end engine", func(t *database.Tx) error {
-		if err := t.Do(freeOwned, e.id); err != nil {
-			return err
-		}
-		return t.Do(endOwner, time.Now().UnixMicro(), e.id)
+		return t.Run(database.Do(freeOwned, e.id), database.Do(endOwner, time.Now().UnixMicro(), e.id))
 	})
 }

@@ -81,11 +81,7 @@ func ask(ctx context.Context, l *pq.Listener) {
 // ctx ended.
 func (w *wakes) channel(ctx context.Context) (channel string, ok bool) {
 	for {
-		err := w.db.Read(ctx, "listen", func(t *database.Tx) error {
-			_, err := t.Row(wakeChannel, nil, &channel)
-			return err
-		})
-		if err == nil {
+		if channel, err := database.Value[string](ctx, w.db, "listen", wakeChannel); err == nil {
 			return channel, true
 		}
 		if !retry.Sleep(ctx, wakeRetry) {

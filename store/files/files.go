@@ -42,19 +42,13 @@ const (
 
 // Attachment implements files.Ledger.
 func (r *Store) Attachment(ctx context.Context, session string, id int64) (*files.Attachment, error) {
-	var a files.Attachment
-	err := r.Read(ctx, "find attachment", func(t *database.Tx) error {
-		found, err := t.Row(oneAttachment, []any{database.Clean(session), database.Clean(session), id},
-			&a.ID, &a.Channel, &a.PlatformID, &a.Kind, &a.Name, &a.Type, &a.Size, &a.State, &a.Reason, &a.Blob, &a.Taint)
-		if err == nil && !found {
+	return database.Read(ctx, r.DB, "find attachment", func(t *database.Tx) (*files.Attachment, error) {
+		a, err := database.First[files.Attachment](t, oneAttachment, database.Clean(session), database.Clean(session), id)
+		if err == nil && a == nil {
 			err = fmt.Errorf("attachment %d: %w", id, ledger.ErrNotFound)
 		}
-		return err
+		return a, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &a, nil
 }
 
 // SetAttachment implements files.Ledger.
@@ -94,11 +88,12 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 	}
 	err = r.Write(ctx, database.Async, "forget attachments", func(t *database.Tx) error {
 		blobs = nil
-		var old []struct {
+		type attachment struct {
 			ID   int64
 			Blob string
 		}
-		if err := t.All(&old, oldAttachments, database.Micros(before), limit); err != nil {
+		old, err := database.Select[attachment](t, oldAttachments, database.Micros(before), limit)
+		if err != nil {
 			return err
 		}
 		marked = len(old)

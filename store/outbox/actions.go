@@ -161,14 +161,11 @@ func (r *Store) Answered(ctx context.Context, message int64) (over bool, approva
 
 // Action finds the action that an entry means; nil: none.
 func Action(t *database.Tx, e *ledger.Entry, code []byte, session int64) (*ActionRow, error) {
-	var rows []ActionRow
 	if len(code) > 0 {
-		if err := t.All(&rows, actionOf, code, session); err != nil || len(rows) == 0 {
-			return nil, err
-		}
-		return &rows[0], nil
+		return database.First[ActionRow](t, actionOf, code, session)
 	}
-	if err := t.All(&rows, openChoices, session, database.Clean(e.Sender.Person), t.Now); err != nil || len(rows) == 0 {
+	rows, err := database.Select[ActionRow](t, openChoices, session, database.Clean(e.Sender.Person), t.Now)
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	text := strings.TrimSpace(e.Event.Message.Text)
