@@ -113,13 +113,8 @@ func (l *loading) intoFile(ctx context.Context, path string) error {
 		}
 	}
 	part := path + ".restoring"
-	discard := func() (err error) {
-		for _, end := range []string{"", "-wal", "-shm"} {
-			if e := os.Remove(part + end); !errors.Is(e, fs.ErrNotExist) {
-				err = errors.Join(err, e)
-			}
-		}
-		return err
+	discard := func() error {
+		return errors.Join(removed(part), removed(part+"-wal"), removed(part+"-shm"))
 	}
 	if err := discard(); err != nil { // what a killed one left
 		return err
@@ -188,8 +183,7 @@ func empty(t *database.Tx) error {
 // none refuses a database that has rows in one of these tables.
 func none(t *database.Tx, names []string) error {
 	for _, name := range names {
-		var one int
-		switch found, err := t.Row(`SELECT 1 FROM "`+name+`" LIMIT 1`, nil, &one); {
+		switch found, err := t.Has(`SELECT 1 FROM "` + name + `" LIMIT 1`); {
 		case err != nil:
 			return err
 		case found:

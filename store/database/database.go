@@ -161,11 +161,6 @@ func (db *DB) ForLeases() Durability {
 	return Async
 }
 
-// Record is Write for what became of something outside.
-func (db *DB) Record(ctx context.Context, op string, fn func(*Tx) error) error {
-	return db.Write(ctx, Result, op, fn)
-}
-
 // Write runs fn in one transaction and returns after it is committed. fn does
 // SQL only and may be run again after a conflict, so it assigns its results anew
 // each time. ctx counts until fn begins; from there the transaction runs to its
@@ -181,10 +176,7 @@ func (db *DB) Write(ctx context.Context, mode Durability, op string, fn func(*Tx
 	default:
 		err = db.pg.write(ctx, mode, run)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, Explain(err))
-	}
-	return nil
+	return failed(op, err)
 }
 
 // Commits are how many group commits the SQLite writer made, how many of them were

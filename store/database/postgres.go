@@ -158,7 +158,7 @@ func (p *postgres) write(ctx context.Context, mode Durability, fn func(querier) 
 		if err != nil {
 			return err
 		}
-		if err := fn(pgQuerier{t, ctx}); err != nil {
+		if err := fn(sqlTx{t, ctx}); err != nil {
 			return errors.Join(err, ignoreDone(t.Rollback()))
 		}
 		return t.Commit()
@@ -229,18 +229,29 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// pgQuerier runs the statements of one transaction.
-type pgQuerier struct {
+// sqlTx runs the statements of one transaction of database/sql.
+type sqlTx struct {
 	t   *sqlx.Tx
 	ctx context.Context //nolint:containedctx // lives as long as the transaction
 }
 
-func (q pgQuerier) Exec(query string, args ...any) (sql.Result, error) {
-	return q.t.ExecContext(q.ctx, dollars(query), args...)
+func (q sqlTx) in(query string) string {
+	if q.t.DriverName() == "postgres" {
+		return dollars(query)
+	}
+	return query
 }
 
-func (q pgQuerier) Query(query string, args ...any) (Rows, error) {
-	r, err := q.t.QueryxContext(q.ctx, dollars(query), args...)
+func (q sqlTx) Exec(query string, args ...any) (sql.Result, error) {
+	return q.t.ExecContext(q.ctx, q.in(query), args...)
+}
+
+func (q sqlTx) Query(query string, args ...any) (Rows, error) {
+	return rowsOf(q.t.QueryxContext(q.ctx, q.in(query), args...))
+}
+
+// rowsOf are no rows where there is an error.
+func rowsOf(r *sqlx.Rows, err error) (Rows, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -88,12 +88,7 @@ func (t *Tx) Insert(query string, args ...any) (id int64, err error) {
 
 // IDs reads rows of one column, the ID.
 func (t *Tx) IDs(query string, args ...any) (ids []int64, err error) {
-	var rows []struct{ ID int64 }
-	err = t.All(&rows, query, args...)
-	for _, r := range rows {
-		ids = append(ids, r.ID)
-	}
-	return ids, err
+	return Views(t, func(r *struct{ ID int64 }) int64 { return r.ID }, query, args...)
 }
 
 // A Statement changes rows.

@@ -207,7 +207,7 @@ func firstText(first channels.Body) string {
 
 // Drafted implements delivery.Drafts.
 func (r *Store) Drafted(ctx context.Context, hold ledger.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
-	err = r.Record(ctx, "record draft", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Result, "record draft", func(t *database.Tx) error {
 		platform, stage := database.Clean(string(id)), ledger.DraftShown
 		if platform == "" {
 			stage = ledger.DraftOpen

@@ -257,7 +257,7 @@ func (r *Store) Settle(ctx context.Context, hold ledger.Lease, d *ledger.Deliver
 	if r.PG() {
 		return r.callSettle(ctx, hold, d, &s)
 	}
-	err = r.Record(ctx, "settle delivery", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Result, "settle delivery", func(t *database.Tx) error {
 		if err := fenced(t, hold); err != nil {
 			return err
 		}
