@@ -76,7 +76,7 @@ func (r *rig) detach() {
 	r.t.Helper()
 	r.router.Detach(r.name)
 	r.until("the channel is gone", func() bool { _, known := r.router.Channels.Rules(r.name); return !known })
-	r.until("its lease is given back", func() bool { return !r.router.Lines.Line(r.name).Holds() })
+	r.until("its lease is given back", func() bool { return !r.router.Lines.Connection(r.name).Holds() })
 }
 
 // answered waits until the messages 0 to n-1, said in each of the conversations, are answered,
@@ -364,7 +364,7 @@ func (r *rig) mostAlike() (most int) {
 		r.t.Fatal(err)
 	}
 	for _, group := range strings.Split(b.String(), "\n\n") {
-		if strings.Contains(group, fmt.Sprintf("%q", r.t.Name())) && strings.Contains(group, "switchboard/router/delivery.") {
+		if strings.Contains(group, fmt.Sprintf("%q", r.t.Name())) && strings.Contains(group, "switchboard/router/outbox.") {
 			count, _ := strconv.Atoi(goroutineCount.FindString(group))
 			most = max(most, count)
 		}

@@ -8,8 +8,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/commands"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/router/turns"
 )
 
@@ -78,7 +78,7 @@ func (s *classifier) all(ctx context.Context, batch []channels.Event) ([]classif
 	entries := make([]classified, len(batch))
 	for i, event := range batch {
 		line := s.here[event.Conversation.Channel]
-		if detached := line == nil && s.Lines.Line(event.Conversation.Channel) != nil; detached || line != nil && line.leaves {
+		if detached := line == nil && s.Lines.Connection(event.Conversation.Channel) != nil; detached || line != nil && line.leaves {
 			return nil, errDetached
 		}
 		entry, err := s.classifyAlone(ctx, event, line)
@@ -220,7 +220,7 @@ const modeCollect = "collect"
 
 // turn is how an event is queued that becomes a turn, or may become one.
 func (r *Router) turn(event channels.Event) ledger.TurnIntent {
-	line := r.Lines.Line(event.Conversation.Channel)
+	line := r.Lines.Connection(event.Conversation.Channel)
 	now := r.settings().Config
 	turn := ledger.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At)}
 	if turn.Mode == modeCollect {
@@ -252,7 +252,7 @@ func (s *classifier) refusal(entry *classified, person *ledger.Person) (reason s
 func (s *classifier) refuseFast(entry *classified, person *ledger.Person, weight float64) (reason string, refused bool) {
 	tooFast, notify := s.tooFast(entry, person.Name, weight)
 	if notify {
-		reason = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
+		reason = "That was too fast: I read " + outbox.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
 	}
 	return reason, tooFast
 }

@@ -15,8 +15,8 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/router/view"
 )
 
@@ -170,7 +170,7 @@ func (r *Router) reset(_ context.Context, c *commands.Call) (commands.Answer, er
 
 // notice renders a fixed text of ours as the answer to a command.
 func (r *Router) notice(c *commands.Call, text string) *ledger.Reply {
-	return r.Lines.Line(c.Conversation().Channel).Notice(*c.Event, r.asTyped(c.Slash, text))
+	return r.Lines.Connection(c.Conversation().Channel).Notice(*c.Event, r.asTyped(c.Slash, text))
 }
 
 const forgotten = "Forgotten. If I am at work here, I go on; /cancel stops that."
@@ -272,7 +272,7 @@ func (r *Router) asTyped(slash, text string) string {
 
 // Notice renders a fixed text of ours, with commands as people write them there.
 func (c *channel) Notice(event channels.Event, text string) *ledger.Reply {
-	return c.Line.Notice(event, c.router.asTyped(c.Command(event.Conversation), text))
+	return c.Connection.Notice(event, c.router.asTyped(c.Command(event.Conversation), text))
 }
 
 // answered renders what a command answers.
@@ -287,7 +287,7 @@ func (c *channel) answered(event channels.Event, person *ledger.Person, answer c
 // calledBy is what to call a person: by their name, or, where that is only an
 // identity, because nobody gave them one, by what the platform calls them.
 func calledBy(c *commands.Call) string {
-	label := words.OneLine(c.Event.Sender.Label, delivery.ShownName)
+	label := words.OneLine(c.Event.Sender.Label, outbox.ShownName)
 	if c.Person.Source == ledger.FromOpen && label != "" {
 		return render.Escape(label)
 	}
@@ -296,7 +296,7 @@ func calledBy(c *commands.Call) string {
 
 func (r *Router) whoami(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	conv := c.Conversation()
-	known := c.Event.Sender.Identities(conv.Channel, r.Lines.Line(conv.Channel).Kind)
+	known := c.Event.Sender.Identities(conv.Channel, r.Lines.Connection(conv.Channel).Kind)
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(c), c.Person.Role)
 	if id := known[len(known)-1]; id == r.Local {

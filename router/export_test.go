@@ -10,4 +10,4 @@ import (
 func CompareLeasesEvery(d time.Duration) { turns.HeldEvery = d }
 
 // Shows counts the drafts that a channel's presenter knows.
-func Shows(r *Router, channel string) int { return r.Lines.Line(channel).Presented() }
+func Shows(r *Router, channel string) int { return r.Lines.Connection(channel).Presented() }

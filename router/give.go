@@ -27,7 +27,7 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 	conv := channels.Conversation{Channel: call.Session.Channel, ID: channels.ConversationID(id), Kind: channels.Direct}
 	answer, err := r.given(ctx, c, &commands.Call{
 		Event: &channels.Event{Kind: channels.EventMessage, Conversation: conv}, Person: person,
-		Name: name, Args: strings.Join(args, " "), Slash: r.Lines.Line(conv.Channel).Command(conv),
+		Name: name, Args: strings.Join(args, " "), Slash: r.Lines.Connection(conv.Channel).Command(conv),
 	}, ledger.Actor{Person: person.Name, Rule: ledger.RuleApprover, Turn: call.Session.Turn})
 	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
 		return tools.Result{End: tools.EndRefused, Code: "refused", Output: refused.Sentence}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 func TestCommandsAreParsedIntoNameAndArguments(t *testing.T) {
@@ -97,7 +97,7 @@ func TestIdentityDecidesWhoIsServed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := &channel{Line: &delivery.Line{Name: "here", Kind: "scripted"}, config: c.config}
+			l := &channel{Connection: &outbox.Connection{Name: "here", Kind: "scripted"}, config: c.config}
 			event := channels.Event{
 				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
 			}
@@ -137,7 +137,7 @@ func TestRatesAreParsedAndBadOnesRefused(t *testing.T) {
 		{"-1/s", 0, 0, false},
 		{"1/day", 0, 0, false},
 	} {
-		rate, burst, err := delivery.ParseRate(c.in)
+		rate, burst, err := outbox.ParseRate(c.in)
 		if rate != c.rate || burst != c.burst || (err == nil) != c.ok {
 			t.Errorf("ParseRate(%q) = %v, %v, %v", c.in, rate, burst, err)
 		}

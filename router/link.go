@@ -11,8 +11,8 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // linkLive is how long a link code is good, and its question open.
@@ -37,7 +37,7 @@ func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, err
 	reply := r.notice(c, fmt.Sprintf("Send me this from your other account, in a direct chat: `/link %s`%s. "+
 		"I then ask on both accounts, and once both confirm it, you are the same person there. The code works once, for ten minutes. Give it to nobody else.",
 		hyphens(code), r.otherwise("link "+hyphens(code))))
-	if !r.Lines.Line(c.Conversation().Channel).Reads() { // its clients read the text; elsewhere a prompt alone would
+	if !r.Lines.Connection(c.Conversation().Channel).Reads() { // its clients read the text; elsewhere a prompt alone would
 		reply.Text = withoutCodes(reply.Text)
 	}
 	reply.Actions = []ledger.Action{{
@@ -51,7 +51,7 @@ func (r *Router) otherwise(command string) string {
 	var b strings.Builder
 	for _, at := range r.Channels.List() {
 		name := at.Name()
-		if slash := r.Lines.Line(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}); slash != "/" {
+		if slash := r.Lines.Connection(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}); slash != "/" {
 			fmt.Fprintf(&b, ", on %s `%s%s`", render.Escape(name), slash, command)
 		}
 	}
@@ -64,7 +64,7 @@ func (r *Router) askLink(e *classified, as *ledger.CodeIntent, link *ledger.Link
 	as.Link = link
 	until := time.Now().Add(linkLive)
 	as.Request = &ledger.Request{ExpiresAt: until, Accepted: *e.line.Notice(e.Event, linkDone)}
-	to, maker := r.Lines.Line(link.At.Channel), r.Roster.Named(link.Person)
+	to, maker := r.Lines.Connection(link.At.Channel), r.Roster.Named(link.Person)
 	if to == nil || maker == nil {
 		return
 	}
@@ -75,12 +75,12 @@ func (r *Router) askLink(e *classified, as *ledger.CodeIntent, link *ledger.Link
 		gives = fmt.Sprintf(" This account is %s now. Everything %s has, other accounts too, goes to %s, and %s is deleted.", was, was, person, was)
 		takes = fmt.Sprintf(" That account is %s now. Everything %s has becomes yours.", was, was)
 	}
-	ask := func(line *delivery.Line, at channels.Conversation, label, wish, rest string) ledger.Question {
-		code, command := delivery.NewCode(), line.Command(at)
-		return line.Confirm(at, delivery.Confirm{
+	ask := func(line *outbox.Connection, at channels.Conversation, label, wish, rest string) ledger.Question {
+		code, command := outbox.NewCode(), line.Command(at)
+		return line.Confirm(at, outbox.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: label, Wish: wish,
 			Rest: rest + fmt.Sprintf(" Nothing is changed before both accounts have confirmed it. "+
-				delivery.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
+				outbox.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
 			Yes: "Confirm", No: "Deny", Code: code, Until: until,
 		})
 	}
@@ -89,7 +89,7 @@ func (r *Router) askLink(e *classified, as *ledger.CodeIntent, link *ledger.Link
 	as.Request.Questions = []ledger.Question{
 		ask(to, link.At, e.Event.Sender.Label, fmt.Sprintf("wants to become an account of yours, %s, with your name, your rights (role %s), your memory and your jobs.%s", person, maker.Role, takes),
 			"Confirm it only if you sent the code from there yourself."),
-		ask(e.line.Line, conv, "", fmt.Sprintf("becomes %s: this account gets that name, its rights (role %s), memory and jobs.%s", person, maker.Role, gives),
+		ask(e.line.Connection, conv, "", fmt.Sprintf("becomes %s: this account gets that name, its rights (role %s), memory and jobs.%s", person, maker.Role, gives),
 			"Confirm it only if "+person+" is you, and made the code."),
 	}
 }

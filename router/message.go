@@ -53,7 +53,7 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 	case ledger.SessionKey(chat) == call.Session.ID:
 		return *notSent("this_conversation", "answer here with a msg task", "%s is the conversation that we speak in", to)
 	}
-	l := r.Lines.Line(chat.Channel)
+	l := r.Lines.Connection(chat.Channel)
 	reply, once := l.Relayed(chat, sender.Name, text, call.Taint), []byte("message.send "+rand.Text())
 	err := ledger.Insist(ctx, func() error {
 		_, err := r.Ledger.Notify(ctx, once, chat, reply)

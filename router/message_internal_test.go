@@ -7,8 +7,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // Who is written to is one known person, or for an admin one group, and nobody by chance.
@@ -22,7 +22,7 @@ func TestWhomAMessageIsFor(t *testing.T) {
 		return ledger.Person{Name: name, Role: ledger.RoleUser, Source: source, Identities: identities}
 	}
 	line := func(name string, config ChannelConfig) *channel {
-		return &channel{Line: &delivery.Line{Name: name, Kind: "pigeon"}, config: config}
+		return &channel{Connection: &outbox.Connection{Name: name, Kind: "pigeon"}, config: config}
 	}
 	by := func(c ledger.Chat, identity string) ledger.Chat {
 		c.Identity = identity

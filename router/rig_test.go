@@ -26,8 +26,8 @@ import (
 	"switchboard/internal/testkit"
 	"switchboard/router"
 	"switchboard/router/commands"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/router/turns"
 	"switchboard/router/view"
 	"switchboard/store"
@@ -124,7 +124,7 @@ type rig struct {
 	ledger     func(router.Ledger) router.Ledger // nil: the database's
 	safe       func() bool                       // nil: the engine's
 	agent      turns.Agent                       // nil: the brain
-	files      delivery.Attachments
+	files      outbox.Attachments
 	usable     func(tools.Question) []string
 	limits     router.FileLimits
 	log        io.Writer
@@ -352,7 +352,7 @@ func texts(sent []channelstest.Sent) []string {
 
 // doubtful is an engine that may say otherwise whether it is safe.
 type doubtful struct {
-	delivery.Engine
+	outbox.Engine
 	safe  func() bool
 	guard func(context.Context) (context.Context, context.CancelFunc)
 }

@@ -17,8 +17,8 @@ import (
 	"switchboard/internal/retry"
 	"switchboard/internal/secrets"
 	"switchboard/router/commands"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/router/turns"
 )
 
@@ -35,10 +35,10 @@ type Ledger interface {
 	Changes
 	SecretList
 	Versions
-	delivery.Outbox
-	delivery.Drafts
-	delivery.ShownTurns
-	delivery.Notices
+	outbox.Deliveries
+	outbox.Drafts
+	outbox.ShownTurns
+	outbox.Notices
 	Views
 }
 
@@ -51,18 +51,18 @@ type Deps struct {
 	// Usable lists what the gate lets the question's person use, whatever the question
 	// says of a tool; nil: nothing.
 	Usable func(tools.Question) []string
-	Engine delivery.Engine
+	Engine outbox.Engine
 	// FirstStart is when this bot was started for the first time: what was written before
 	// is kept and not answered; zero: all is answered.
 	FirstStart time.Time
 	Local      string // identity of whoever runs the program on this machine; empty: nobody does
 	Ledger     Ledger
-	Wakes      ledger.Wakes         // nil: no other engine shares the database
-	Files      delivery.Attachments // what messages send along; nil: nothing
+	Wakes      ledger.Wakes       // nil: no other engine shares the database
+	Files      outbox.Attachments // what messages send along; nil: nothing
 	// Commands are those besides the router's own, such as the admins'.
 	Commands []commands.Command
 	DataDir  string // workspaces are made in it
-	// NoticeTargets are where notices of a kind go; see delivery.Deps.
+	// NoticeTargets are where notices of a kind go; see outbox.Deps.
 	NoticeTargets func(ledger.NoticeKind) []string
 	// Summary says in a line what a tool does; nil: nothing is said.
 	Summary func(tool string) string
@@ -90,7 +90,7 @@ type Deps struct {
 type Router struct {
 	Deps
 	*live
-	Lines      *delivery.Lines // what is sent, and over which connections
+	Lines      *outbox.Connections // what is sent, and over which connections
 	commands   *commands.Table
 	commandsIn *regexp.Regexp // finds our commands in a text
 	turns      *turns.Runner
@@ -143,7 +143,7 @@ func New(deps Deps) (*Router, error) {
 		Line:     r.Channels.line, Channels: r.Channels.names, People: r.Roster, Agent: r.Agent, Engine: r.Engine, Ledger: r.Ledger, Shared: r.Wakes != nil,
 		DataDir: r.DataDir, Order: orderOf, AsTyped: r.asTyped, Made: r.Made, Log: r.Log,
 	})
-	r.Lines = delivery.New(r.work, delivery.Deps{
+	r.Lines = outbox.New(r.work, outbox.Deps{
 		StaleAfter: func() time.Duration { return now.settings().Config.StaleAfter },
 		MaxParts:   func() int { return now.settings().Config.MaxParts },
 		People:     r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,

@@ -39,7 +39,7 @@ func (r *Router) secret(ctx context.Context, c *commands.Call) (commands.Answer,
 		return r.listSecrets(ctx, strings.TrimPrefix(rest, "after "))
 	case verb == "set" && c.Secret.Value != "":
 		conv := c.Conversation()
-		return r.setSecret(c.Secret, conv, r.Lines.Line(conv.Channel).Removes(conv)), nil
+		return r.setSecret(c.Secret, conv, r.Lines.Connection(conv.Channel).Removes(conv)), nil
 	case verb == "remove" && name != "":
 		if by := r.Secrets.UsedBy(name); len(by) > 0 {
 			return commands.Says("%s is used by %s; change that first.", render.Escape(name), render.Escape(strings.Join(by, ", "))), nil

@@ -92,7 +92,7 @@ func (r *Router) settingsDecided(ctx context.Context, c *ledger.SettingsChange) 
 // decided of it.
 func (r *Router) unask(ctx context.Context, v *ledger.SettingsVersion) {
 	asked := v.Asked()
-	if line := r.Lines.Line(asked.Channel); line != nil && v.Question != 0 {
+	if line := r.Lines.Connection(asked.Channel); line != nil && v.Question != 0 {
 		line.Unask(ctx, asked, v.Question)
 	}
 }

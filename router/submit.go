@@ -194,7 +194,7 @@ func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...i
 	if err != nil || len(open) == 0 {
 		return false, err
 	}
-	to, line := open[0].Conversation, r.Lines.Line(open[0].Channel)
+	to, line := open[0].Conversation, r.Lines.Connection(open[0].Channel)
 	reply, once := line.Told(to, text, ""), sha256.Sum256([]byte("tell\x00"+key))
 	reply.Person = person
 	if err := r.Ledger.Tell(ctx, once[:], to, reply, missed); err != nil {

@@ -112,6 +112,15 @@ func (r *Router) Current(ctx context.Context, session string) (*view.Turn, error
 	return database.Read(ctx, r.db.DB, "current turn", func(t *database.Tx) (*view.Turn, error) { return turn(t, currentTurn, database.Clean(session)) })
 }
 
+// CurrentPerson implements outbox.Notices.
+func (r *Router) CurrentPerson(ctx context.Context, session string) (string, error) {
+	v, err := r.Current(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	return v.Person, nil
+}
+
 // turn reads one turn with its plans.
 func turn(t *database.Tx, query string, arg any) (*view.Turn, error) {
 	row, err := database.First[turnRow](t, query, arg)

@@ -169,7 +169,7 @@ func (e *engine) firstClaim(ctx context.Context) (string, error) {
 	}
 	typed := map[string][]string{} // where it is typed so
 	for _, name := range places {
-		command := e.router.Lines.Line(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}) + "claim " + code
+		command := e.router.Lines.Connection(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}) + "claim " + code
 		typed[command] = append(typed[command], name)
 	}
 	var ways []string

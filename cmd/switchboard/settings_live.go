@@ -78,7 +78,7 @@ func (e *engine) prepare(ctx context.Context, next *configs.Settings, renew ...s
 		name := at.Name()
 		_, there := gone[name]
 		delete(gone, name)
-		if line := e.router.Lines.Line(name); line != nil && line.Kind != at.Channel.Kind() {
+		if line := e.router.Lines.Connection(name); line != nil && line.Kind != at.Channel.Kind() {
 			key := "channels." + name + ".kind"
 			faults = append(faults, configs.Fault{Source: next.Place(key), Key: key, Text: fmt.Sprintf(
 				"was %s since the program began, which only a restart can change; give the new channel another name", line.Kind)})

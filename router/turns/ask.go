@@ -11,8 +11,8 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/internal/words"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // mostAsked is how many questions of one person may be open that others are to decide.
@@ -52,7 +52,7 @@ func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Convers
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
 	q, within := step.Ask, j.runner.settings().ApprovalDeadline
-	wish := delivery.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
+	wish := outbox.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
 	var chats []channels.Conversation
 	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {
 		chats, err = j.deciders(ctx, q.Rule)
@@ -69,7 +69,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		wish.Person, asked.MostOpen = j.asker(), mostAsked
 	}
 	for _, chat := range chats {
-		asked.Questions = append(asked.Questions, j.runner.Lines.Line(chat.Channel).Question(ctx, chat, wish))
+		asked.Questions = append(asked.Questions, j.runner.Lines.Connection(chat.Channel).Question(ctx, chat, wish))
 	}
 	if !own {
 		asked.Questions = append(asked.Questions, j.line.Asking(j.data.Conversation, wish))

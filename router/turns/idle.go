@@ -78,7 +78,7 @@ func (r *Runner) rest(ctx context.Context, session int64, s idleSession, now tim
 		r.idle.worked(session, s.conv, again)
 		return
 	}
-	if l := r.Lines.Line(s.conv.Channel); l != nil {
+	if l := r.Lines.Connection(s.conv.Channel); l != nil {
 		l.Rest(s.conv, now)
 	}
 }

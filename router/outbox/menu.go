@@ -1,0 +1,67 @@
+package outbox
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"slices"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/internal/retry"
+)
+
+const (
+	menuTimeout  = time.Minute
+	menuRetry    = time.Minute // doubling
+	menuRetryMax = time.Hour
+)
+
+// RefreshMenus has the menus be looked at again: what they show depends on who is an admin.
+func (ls *Connections) RefreshMenus() {
+	for _, l := range ls.all() {
+		retry.Signal(l.menus)
+	}
+}
+
+// keepMenu brings the menu to the platform once it spoke, and again whenever it has changed, and
+// after a pause while the platform does not take it.
+func (l *Connection) keepMenu(ctx context.Context) {
+	commander, ok := l.channel().(channels.Commander)
+	if !ok || !retry.Await(ctx, l.health.up, math.MaxInt64) {
+		return
+	}
+	var had []channels.CommandSet // what the platform may show
+	for failed := 0; ; {
+		sets, again, pause := l.lines.Menu(l.Name, l.Kind), l.menus, time.Duration(math.MaxInt64)
+		if failed > 0 || !reflect.DeepEqual(sets, had) {
+			left := gone(had, sets)
+			setting, cancel := context.WithTimeout(ctx, menuTimeout)
+			err := commander.SetCommands(setting, slices.Concat(sets, left))
+			cancel()
+			had = sets
+			if err == nil {
+				failed = 0
+			} else {
+				l.lines.Log.DebugContext(ctx, "the menu of commands was not set", "channel", l.Name, "error", err)
+				had, again, pause = slices.Concat(sets, left), nil, retry.Pause(failed, menuRetry, menuRetryMax)
+				failed++
+			}
+		}
+		if !retry.Await(ctx, again, pause) {
+			return
+		}
+	}
+}
+
+// gone are the menus of single persons that are there no more, as empty ones: the platform is to show
+// them what it shows everybody.
+func gone(was, sets []channels.CommandSet) (list []channels.CommandSet) {
+	for _, set := range was {
+		if set.Sender != "" && !slices.ContainsFunc(sets, func(s channels.CommandSet) bool { return s.Sender == set.Sender }) {
+			set.Commands = nil
+			list = append(list, set)
+		}
+	}
+	return list
+}

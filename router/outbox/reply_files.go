@@ -1,0 +1,138 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/internal/retry"
+	"switchboard/router/ledger"
+)
+
+// Attachments are what a message can send along; *Service is one.
+type Attachments interface {
+	// Outgoing is the attachment of that id of the session (its key,
+	// "channel:conversation") as a part sends it, brought here if it is not. The
+	// errors are those of tools.Files.
+	Outgoing(ctx context.Context, session, id string) (channels.File, error)
+	// Publish keeps a file that the session made, as a tool would; the errors are those
+	// of tools.Files.
+	Publish(ctx context.Context, session tools.Session, name string, taint tools.Taint, r io.Reader) (tools.File, error)
+	// Bytes reads a file of a part; the caller closes it.
+	Bytes(file channels.File) (io.ReadCloser, error)
+}
+
+const (
+	outgoingPatience = 30 * time.Second // for one file to be brought here
+	outgoingTries    = 3
+	noFileNote       = "(file not available)"
+	largeFileNote    = "(file too large to send here)"
+)
+
+// files finds what goes along with a message, and what to note behind the
+// references to files that do not: the name where the channel sends none, or that
+// there is no such file.
+func (l *Connection) files(ctx context.Context, session string, refs []render.AttachmentRef, features channels.Features) (files []channels.File, notes map[string]string) {
+	notes = map[string]string{}
+	for _, ref := range refs {
+		file, err := l.outgoing(ctx, session, ref.ID)
+		switch {
+		case err != nil:
+			l.lines.Log.WarnContext(ctx, "a file cannot go along", "channel", l.Name, "session", session, "attachment", ref.ID, "error", err)
+			notes[ref.ID] = noFileNote
+		case !features.Files:
+			if file.Name != ref.Label {
+				notes[ref.ID] = "(" + file.Name + ")"
+			}
+		case features.MaxFile > 0 && file.Size > features.MaxFile:
+			notes[ref.ID] = largeFileNote
+		default:
+			files = append(files, file)
+		}
+	}
+	return files, notes
+}
+
+// outgoing asks for one file, again when the reason not to have it is a passing one.
+func (l *Connection) outgoing(ctx context.Context, session, id string) (file channels.File, err error) {
+	if l.lines.Files == nil {
+		return file, tools.ErrNoFile
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingPatience)
+	defer cancel()
+	for range outgoingTries {
+		file, err = l.lines.Files.Outgoing(ctx, session, id)
+		if err == nil || ctx.Err() != nil ||
+			errors.Is(err, tools.ErrNoFile) || errors.Is(err, tools.ErrFileRefused) || errors.Is(err, tools.ErrFileGone) {
+			break
+		}
+		retry.Sleep(ctx, time.Second)
+	}
+	file.Name = l.lines.Mask.Text(file.Name)
+	return file, err
+}
+
+const (
+	wholeName = "answer.md"
+	// wholeNote stands under the beginning of an answer. It does not name the file: a
+	// platform may take the name for an address.
+	wholeNote = "\n\n(The whole answer is in the file below.)"
+)
+
+// shorten makes of a reply with too many parts its first one, and returns the files
+// that go along with what was said as a file before them. Where that cannot be sent or
+// kept both stay as they are.
+func (l *Connection) shorten(
+	ctx context.Context, reply *ledger.Reply, doc *render.Document, session string, say agent.Say, features channels.Features, files []channels.File,
+) []channels.File {
+	most := l.lines.MaxParts()
+	room := features.MaxText - features.Len(wholeNote)
+	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 || l.lines.Files == nil {
+		return files
+	}
+	whole, err := l.keepText(ctx, session, wholeName, say.Taint, say.Text)
+	if err != nil {
+		l.lines.Log.WarnContext(ctx, "a long answer is sent in parts; it cannot be kept as a file",
+			"channel", l.Name, "session", session, "parts", len(reply.Parts), "error", err)
+		return files
+	}
+	if features.MaxFile > 0 && whole.Size > features.MaxFile {
+		return files
+	}
+	features.MaxText = room
+	reply.Parts = []channels.Body{l.marked(l.parts(doc, features)[0], "", wholeNote)}
+	return append([]channels.File{whole}, files...)
+}
+
+// keepText keeps a text, as it was written, as a file of the session.
+func (l *Connection) keepText(ctx context.Context, session, name string, taint tools.Taint, text string) (channels.File, error) {
+	if l.lines.Files == nil {
+		return channels.File{}, tools.ErrNoFile
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingPatience)
+	defer cancel()
+	kept, err := l.lines.Files.Publish(ctx, tools.Session{ID: session}, name, taint, strings.NewReader(text))
+	if err != nil {
+		return channels.File{}, err
+	}
+	return l.lines.Files.Outgoing(ctx, session, kept.ID)
+}
+
+// openFile is how an adapter reads the files of a part; nil when it has none.
+func (l *Connection) openFile(body channels.Body) func(channels.File) (io.ReadCloser, error) {
+	if len(body.Files) == 0 {
+		return nil
+	}
+	return func(file channels.File) (io.ReadCloser, error) {
+		if l.lines.Files == nil {
+			return nil, tools.ErrFileGone
+		}
+		return l.lines.Files.Bytes(file)
+	}
+}
