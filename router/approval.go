@@ -13,8 +13,11 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/retry"
 	"switchboard/internal/words"
+	"switchboard/router/approvals"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // approvalsEvery is how often it is looked for approvals that are overdue, where none is known to be.
@@ -46,7 +49,7 @@ func (r *Router) watchApprovals(ctx context.Context) {
 // the engines that hold their channels.
 func (r *Router) decided(ctx context.Context, approval int64) {
 	r.Lines.Decided(ctx, approval)
-	r.Lines.Wake(ledger.Wake{Kind: ledger.WakeDecided, Approval: approval})
+	r.Lines.Wake(core.Wake{Kind: core.WakeDecided, Approval: approval})
 }
 
 // closeQuestions ends what a turn asked for that was cancelled.
@@ -61,7 +64,7 @@ func (r *Router) closeQuestions(ctx context.Context, turn int64) {
 }
 
 // followApprovals does what the commit of an entry that decides made possible.
-func (r *Router) followApprovals(ctx context.Context, entry *classified, acc *ledger.Accepted) {
+func (r *Router) followApprovals(ctx context.Context, entry *classified, acc *intake.Accepted) {
 	if acc.Approval != 0 && acc.Action != "" && !acc.Duplicate {
 		r.decided(ctx, acc.Approval)
 	}
@@ -80,13 +83,13 @@ func (r *Router) approve(_ context.Context, c *commands.Call) (commands.Answer, 
 	if code == "" {
 		return commands.Says("Write \"%s\" and the code that stands in the question.", c.Slash+c.Name), nil
 	}
-	as := &ledger.DecisionIntent{Code: ledger.HashCode(code), Does: ledger.DoesOnce}
+	as := &approvals.DecisionIntent{Code: outbox.HashCode(code), Does: outbox.DoesOnce}
 	switch {
 	case c.Name == "deny":
-		as.Does, as.Why = ledger.DoesDeny, words.OneLine(rest, 300)
+		as.Does, as.Why = outbox.DoesDeny, words.OneLine(rest, 300)
 	case rest != "":
-		as.Does = ledger.Does(strings.ToLower(rest))
-		if as.Does != ledger.DoesOnce && as.Does != ledger.DoesSession && as.Does != ledger.DoesAlways {
+		as.Does = outbox.Does(strings.ToLower(rest))
+		if as.Does != outbox.DoesOnce && as.Does != outbox.DoesSession && as.Does != outbox.DoesAlways {
 			return commands.Says("After the code you can write \"session\" or \"always\". Without, it is allowed once."), nil
 		}
 	}
@@ -95,7 +98,7 @@ func (r *Router) approve(_ context.Context, c *commands.Call) (commands.Answer, 
 
 // consent is what a message decides that is nothing but a yes or no in the person's own words, in a chat
 // with one person; empty: it is none.
-func consent(e *channels.Event) ledger.Does {
+func consent(e *channels.Event) outbox.Does {
 	m := &e.Message
 	if e.Conversation.Kind != channels.Direct || !ownText(*m) || m.Quote != "" && m.ReplyTo == "" { // of another chat
 		return ""
@@ -104,9 +107,9 @@ func consent(e *channels.Event) ledger.Does {
 	case !plain:
 		return ""
 	case yes:
-		return ledger.DoesOnce
+		return outbox.DoesOnce
 	}
-	return ledger.DoesDeny
+	return outbox.DoesDeny
 }
 
 // grants is /grants: what is allowed without asking, or that one is taken back.
@@ -117,7 +120,7 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 		id, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(number), "#"), 10, 64)
 		switch {
 		case err == nil && verb == "remove":
-			return commands.Answer{Intent: &ledger.RevokeIntent{Grant: id, AnyPerson: c.IsAdmin()}}, nil
+			return commands.Answer{Intent: &approvals.RevokeIntent{Grant: id, AnyPerson: c.IsAdmin()}}, nil
 		case err != nil || verb != "after":
 			return commands.Says("\"%[1]sgrants\" lists what I do without asking. \"%[1]sgrants remove NUMBER\" takes one back.", c.Slash), nil
 		}
@@ -127,7 +130,7 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 	if err != nil {
 		return commands.Answer{}, fmt.Errorf("list grants: %w", err)
 	}
-	list = slices.DeleteFunc(list, func(g ledger.Grant) bool { return g.ID <= after })
+	list = slices.DeleteFunc(list, func(g approvals.Grant) bool { return g.ID <= after })
 	switch {
 	case len(list) == 0 && after != 0:
 		return commands.Says("There are no more."), nil
@@ -139,8 +142,8 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 	b.WriteString("Allowed without asking:")
 	shown := list[:min(len(list), commands.Rows)]
 	for _, g := range shown {
-		where := "in " + render.Escape(ledger.ChatWords(ledger.OfSession(g.Session), c.Conversation()))
-		if g.Scope == string(ledger.DoesAlways) {
+		where := "in " + render.Escape(core.ChatWords(core.OfSession(g.Session), c.Conversation()))
+		if g.Scope == string(outbox.DoesAlways) {
 			where = "always"
 		}
 		fmt.Fprintf(&b, "\n- %d: %s, %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), grantOf(&g), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
@@ -154,7 +157,7 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 }
 
 // grantOf is what was allowed, within a line.
-func grantOf(g *ledger.Grant) string {
+func grantOf(g *approvals.Grant) string {
 	switch {
 	case g.Tool == tools.ExecName:
 		return g.Tool + " " + codeOf(g.Shown)

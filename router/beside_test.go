@@ -11,7 +11,8 @@ import (
 	"switchboard/channels"
 	"switchboard/router/admin"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/people"
 )
 
 // keeper keeps channels of which a test comes to its end when it is let.
@@ -119,19 +120,19 @@ func TestWhoMayNoMoreHearsNothingOfWhatWentOnBeside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()
 		r.start()
-		change := func(kind ledger.ChangeKind, name, role string) {
-			c := &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}}}
-			if err := r.router.Change(t.Context(), c, ledger.LocalActor("owner")); err != nil {
+		change := func(kind people.ChangeKind, name, role string) {
+			c := &people.Change{Kind: kind, Person: core.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}}}
+			if err := r.router.Change(t.Context(), c, people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i, name := range []string{"eve", "fay"} {
-			change(ledger.ChangeAdd, name, ledger.RoleAdmin)
+			change(people.ChangeAdd, name, core.RoleAdmin)
 			r.platform.Say(name+"s", name, "/channel play test")
 			r.shows(i+1, "Checking the channel play; I'll report here in a minute.")
 		}
-		change(ledger.ChangeRemove, "eve", "")
-		change(ledger.ChangeRole, "fay", ledger.RoleUser)
+		change(people.ChangeRemove, "eve", "")
+		change(people.ChangeRole, "fay", core.RoleUser)
 		close(k.goOn)
 		r.end()
 		if sent := texts(r.platform.Sent()); len(sent) != 2 {

@@ -10,7 +10,10 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
 const (
@@ -26,9 +29,9 @@ const (
 )
 
 // NewClaim makes a code that makes whoever sends it in a direct chat an admin, once.
-func (r *Router) NewClaim(ctx context.Context, by ledger.Actor) (code string, err error) {
+func (r *Router) NewClaim(ctx context.Context, by core.Actor) (code string, err error) {
 	text := newCode()
-	if err := r.Ledger.ProposeClaim(ctx, ledger.HashCode(text), time.Now().Add(ClaimLive), by); err != nil {
+	if err := r.Ledger.ProposeClaim(ctx, outbox.HashCode(text), time.Now().Add(ClaimLive), by); err != nil {
 		return "", err
 	}
 	return hyphens(text), nil
@@ -61,14 +64,14 @@ func longCode(text string) string {
 
 // bringsCode are the commands that a code may follow, by the kind of code; a link brings
 // one of any kind by /start.
-var bringsCode = map[string]string{"claim": ledger.ActionClaim, "link": ledger.ActionLink, "start": ""}
+var bringsCode = map[string]string{"claim": people.ActionClaim, "link": people.ActionLink, "start": ""}
 
 // A brought code came with a command.
 type brought struct {
 	kind string // see bringsCode; ActionApproval: it answers a question
 	code string // empty: none
 	pair bool   // it is one that a stranger was shown
-	does ledger.Does
+	does outbox.Does
 }
 
 // hideCode takes the codes out of what is kept of a message, as of the message it answers,
@@ -131,22 +134,22 @@ func (l *channel) strangersAnswer(event *channels.Event) (b brought) {
 		b.code = event.Action.Code
 	case event.Kind == channels.EventMessage && typed && (name == "approve" || name == "deny"):
 		b.code, _ = commands.CodeIn(args)
-		if b.does = ledger.DoesOnce; name == "deny" {
-			b.does = ledger.DoesDeny
+		if b.does = outbox.DoesOnce; name == "deny" {
+			b.does = outbox.DoesDeny
 		}
 	}
-	b.kind = ledger.ActionApproval
+	b.kind = outbox.ActionApproval
 	return b
 }
 
 // bring makes the entry of a code; person may be nil. Too many tries are kept like
 // anything else that a stranger writes.
-func (s *classifier) bring(ctx context.Context, entry classified, line *channel, person *ledger.Person, b brought) (classified, error) {
+func (s *classifier) bring(ctx context.Context, entry classified, line *channel, person *core.Person, b brought) (classified, error) {
 	identity := entry.Sender.Identity
 	left := codeTries - s.tries.within(identity, time.Now()) - s.tried[identity]
 	if person == nil {
 		if left <= 0 {
-			entry.Intent = &ledger.AuditIntent{Why: ledger.AuditStranger}
+			entry.Intent = &intake.AuditIntent{Why: intake.AuditStranger}
 			return entry, nil
 		}
 	} else if text, refused := s.refuseFast(&entry, person, 1); refused {
@@ -155,9 +158,9 @@ func (s *classifier) bring(ctx context.Context, entry classified, line *channel,
 		return line.noticed(entry, "You have tried five codes within an hour. Please wait before you try another."), nil
 	}
 	s.tried[identity]++
-	as := &ledger.CodeIntent{Code: ledger.HashCode(b.code), Kind: b.kind, Does: b.does, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
+	as := &people.CodeIntent{Code: outbox.HashCode(b.code), Kind: b.kind, Does: b.does, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
 	entry.Intent = as
-	if b.kind == ledger.ActionLink || b.kind == "" {
+	if b.kind == people.ActionLink || b.kind == "" {
 		link, err := s.Ledger.LinkOf(ctx, as.Code, entry.Sender.Person)
 		if err != nil {
 			return entry, err
@@ -179,8 +182,8 @@ func ownIdentity(entry *classified, line *channel) string {
 
 // followCode counts a try, and has everybody know a new admin. A stranger for whom the
 // code did nothing is one like any other from here on.
-func (r *Router) followCode(ctx context.Context, entry *classified, acc *ledger.Accepted) {
-	if _, ok := entry.Intent.(*ledger.CodeIntent); !ok || acc.Duplicate {
+func (r *Router) followCode(ctx context.Context, entry *classified, acc *intake.Accepted) {
+	if _, ok := entry.Intent.(*people.CodeIntent); !ok || acc.Duplicate {
 		return
 	}
 	r.tries.count(entry.Sender.Identity, time.Now())
@@ -193,7 +196,7 @@ func (r *Router) followCode(ctx context.Context, entry *classified, acc *ledger.
 		r.wakeForPeople()
 	case acc.Outcome == "":
 		log.WarnContext(ctx, "a stranger sent a code that is not good")
-		entry.Intent = &ledger.AuditIntent{Why: ledger.AuditStranger}
+		entry.Intent = &intake.AuditIntent{Why: intake.AuditStranger}
 	}
 }
 

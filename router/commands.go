@@ -15,9 +15,10 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/router/outbox"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 )
 
 var commandPattern = regexp.MustCompile(`^/([a-zA-Z][a-zA-Z_]{0,31})(?:@\S+)?(?:\s+([\s\S]*))?$`)
@@ -48,18 +49,18 @@ func (s *classifier) stops(ctx context.Context, event channels.Event) (bool, err
 	if !ownText(event.Message) || !slices.Contains(s.Config.StopWords, word) {
 		return false, nil
 	}
-	turn, err := s.current(ctx, ledger.SessionKey(event.Conversation))
+	turn, err := s.current(ctx, core.SessionKey(event.Conversation))
 	if err != nil && !isNobodysFault(ctx, err) { // /cancel says by itself where there is nothing to stop
 		s.Log.ErrorContext(ctx, "a stop word is taken for /cancel unread", "channel", event.Conversation.Channel, "error", err)
 		return true, nil
 	}
-	return turn != nil && ledger.TurnState(turn.State).Open(), err
+	return turn != nil && turns.TurnState(turn.State).Open(), err
 }
 
 // current is the turn that somebody in the session means by "now"; nil: there is none.
-func (r *Router) current(ctx context.Context, session string) (*view.Turn, error) {
+func (r *Router) current(ctx context.Context, session string) (*turns.Turn, error) {
 	turn, err := r.Ledger.Current(ctx, session)
-	if errors.Is(err, ledger.ErrNotFound) {
+	if errors.Is(err, core.ErrNotFound) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("read current turn: %w", err)
@@ -158,18 +159,18 @@ func (r *Router) claim(_ context.Context, c *commands.Call) (commands.Answer, er
 }
 
 func (r *Router) cancel(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	return commands.Answer{Intent: &ledger.ControlIntent{Effect: ledger.EffectCancel, AnyPerson: c.IsAdmin()}}, nil
+	return commands.Answer{Intent: &intake.ControlIntent{Effect: intake.EffectCancel, AnyPerson: c.IsAdmin()}}, nil
 }
 
 func (r *Router) reset(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	if !mayReset(c.Conversation(), c.Person) {
 		return commands.Says("Others talk with me here too, so only an admin can make me forget this conversation."), nil
 	}
-	return commands.Answer{Intent: &ledger.ControlIntent{Effect: ledger.EffectReset, Reply: r.notice(c, forgotten)}}, nil
+	return commands.Answer{Intent: &intake.ControlIntent{Effect: intake.EffectReset, Reply: r.notice(c, forgotten)}}, nil
 }
 
 // notice renders a fixed text of ours as the answer to a command.
-func (r *Router) notice(c *commands.Call, text string) *ledger.Reply {
+func (r *Router) notice(c *commands.Call, text string) *outbox.Reply {
 	return r.Lines.Connection(c.Conversation().Channel).Notice(*c.Event, r.asTyped(c.Slash, text))
 }
 
@@ -177,8 +178,8 @@ const forgotten = "Forgotten. If I am at work here, I go on; /cancel stops that.
 
 // mayReset says whether person may have a conversation forgotten: where others take
 // part it is theirs as well.
-func mayReset(c channels.Conversation, person *ledger.Person) bool {
-	return c.Kind == channels.Direct || person.Role == ledger.RoleAdmin
+func mayReset(c channels.Conversation, person *core.Person) bool {
+	return c.Kind == channels.Direct || person.Role == core.RoleAdmin
 }
 
 // notSetUp is what an admin reads of what is not set up yet; empty: all of it is.
@@ -195,7 +196,7 @@ func (r *Router) notSetUp() string {
 
 // order makes the entry of a command: what it runs decides what it is taken as. A command
 // that is applied at once takes no turn and no worker.
-func (s *classifier) order(ctx context.Context, entry classified, l *channel, person *ledger.Person, name, args string) (classified, error) {
+func (s *classifier) order(ctx context.Context, entry classified, l *channel, person *core.Person, name, args string) (classified, error) {
 	c := s.commands.Find(name)
 	switch free := c != nil && c.Free; {
 	case len(entry.Button) > 0: // it was counted as a press
@@ -211,7 +212,7 @@ func (s *classifier) order(ctx context.Context, entry classified, l *channel, pe
 		if tooFast, notify := s.tooFast(&entry, person.Name+"\x00"+name, 1); tooFast && !notify {
 			// It is obeyed, but a flood of it is not answered one by one. It has a rate of its own, so
 			// that it uses up nothing.
-			entry.unsaid = ledger.OutcomeIdle
+			entry.unsaid = intake.OutcomeIdle
 		}
 	}
 	answer, err := s.answer(ctx, c, &commands.Call{
@@ -223,15 +224,15 @@ func (s *classifier) order(ctx context.Context, entry classified, l *channel, pe
 	}
 	switch as := answer.Intent.(type) {
 	case nil:
-		control := &ledger.ControlIntent{Change: answer.Change, Admins: c != nil && c.Admin}
+		control := &intake.ControlIntent{Change: answer.Change, Admins: c != nil && c.Admin}
 		if answer.Say == nil {
 			control.Reply = l.answered(entry.Event, person, answer)
 		} else {
 			event := entry.Event
-			control.Say = func() *ledger.Reply { return l.answered(event, person, answer.Say()) }
+			control.Say = func() *outbox.Reply { return l.answered(event, person, answer.Say()) }
 		}
 		entry.Intent, entry.beside = control, answer.Beside
-	case *ledger.TurnIntent:
+	case *intake.TurnIntent:
 		entry.Event.Message.Quote = "" // what is replied to only says which turn is meant
 		entry.Taint = taintOf(entry.Event.Message)
 		entry.Intent = as
@@ -271,12 +272,12 @@ func (r *Router) asTyped(slash, text string) string {
 }
 
 // Notice renders a fixed text of ours, with commands as people write them there.
-func (c *channel) Notice(event channels.Event, text string) *ledger.Reply {
+func (c *channel) Notice(event channels.Event, text string) *outbox.Reply {
 	return c.Connection.Notice(event, c.router.asTyped(c.Command(event.Conversation), text))
 }
 
 // answered renders what a command answers.
-func (c *channel) answered(event channels.Event, person *ledger.Person, answer commands.Answer) *ledger.Reply {
+func (c *channel) answered(event channels.Event, person *core.Person, answer commands.Answer) *outbox.Reply {
 	shown := c.Offers(event.Conversation, answer.Buttons)
 	reply := c.Notice(event, answer.Text+commands.TypedOut(answer.Buttons[shown:]))
 	reply.Taint = answer.Taint
@@ -288,7 +289,7 @@ func (c *channel) answered(event channels.Event, person *ledger.Person, answer c
 // identity, because nobody gave them one, by what the platform calls them.
 func calledBy(c *commands.Call) string {
 	label := words.OneLine(c.Event.Sender.Label, outbox.ShownName)
-	if c.Person.Source == ledger.FromOpen && label != "" {
+	if c.Person.Source == core.FromOpen && label != "" {
 		return render.Escape(label)
 	}
 	return c.Person.Name
@@ -314,7 +315,7 @@ func (r *Router) whoami(_ context.Context, c *commands.Call) (commands.Answer, e
 }
 
 func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answer, err error) {
-	person, key := c.Person, ledger.SessionKey(c.Conversation())
+	person, key := c.Person, core.SessionKey(c.Conversation())
 	waiting, err := r.Ledger.Waiting(ctx, key)
 	if err != nil {
 		return a, fmt.Errorf("count waiting turns: %w", err)
@@ -328,7 +329,7 @@ func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answe
 	switch {
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")
-	case turn.State == string(ledger.TurnWaiting):
+	case turn.State == string(turns.TurnWaiting):
 		a.Taint = turn.Repeated(person.Name)
 		what := "a decision"
 		if turn.Outcome == agent.OutcomePersonAway {
@@ -343,7 +344,7 @@ func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answe
 		fmt.Fprintf(&b, "The language model does not answer, so this waits (turn %d): %s\nI try again in %s.",
 			turn.ID, words.OneLine(turn.Text, 100), words.Span(max(time.Until(*turn.NextTry), time.Second)))
 		err = r.sayModelFault(ctx, &b, c, turn.ID)
-	case ledger.TurnState(turn.State).Open():
+	case turns.TurnState(turn.State).Open():
 		a.Taint = turn.Repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is %s: %s", turn.ID, turn.State, words.OneLine(turn.Text, 100))
 	default:
@@ -378,7 +379,7 @@ func (r *Router) sayModelFault(ctx context.Context, b *strings.Builder, c *comma
 }
 
 func (r *Router) plan(ctx context.Context, c *commands.Call) (commands.Answer, error) {
-	turn, err := r.current(ctx, ledger.SessionKey(c.Conversation()))
+	turn, err := r.current(ctx, core.SessionKey(c.Conversation()))
 	if err != nil {
 		return commands.Answer{}, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 )
 
 // A typedSecret is what came with the command that sets a secret.
@@ -131,9 +131,9 @@ func (r *Router) hideIn(text *string) []string {
 // answered at all.
 func (e *classified) sayHidden(kinds []string) {
 	switch as := e.Intent.(type) {
-	case *ledger.AuditIntent, *ledger.NewsIntent:
+	case *intake.AuditIntent, *intake.NewsIntent:
 		return
-	case *ledger.ControlIntent:
+	case *intake.ControlIntent:
 		if as.Refused && as.Reply == nil {
 			return
 		}

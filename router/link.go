@@ -11,8 +11,10 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
 // linkLive is how long a link code is good, and its question open.
@@ -30,7 +32,7 @@ func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, err
 		return commands.Says("Others read along here. Write /link to me in a direct chat."), nil
 	case c.Args != "": // a code that can be used would not have come here
 		return commands.Says("I cannot use that code here. \"%slink\" alone shows one for your other account on a chat platform.", c.Slash), nil
-	case c.Person.Source == ledger.FromOpen:
+	case c.Person.Source == core.FromOpen:
 		return commands.Says("You are not registered with me here, so I cannot add another account to this one. Write /link on your other account, and send me that code here."), nil
 	}
 	code := newCode()
@@ -40,10 +42,10 @@ func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, err
 	if !r.Lines.Connection(c.Conversation().Channel).Reads() { // its clients read the text; elsewhere a prompt alone would
 		reply.Text = withoutCodes(reply.Text)
 	}
-	reply.Actions = []ledger.Action{{
-		Code: ledger.HashCode(code), Kind: ledger.ActionLink, Person: c.Person.Name, ExpiresAt: time.Now().Add(linkLive),
+	reply.Actions = []outbox.Action{{
+		Code: outbox.HashCode(code), Kind: people.ActionLink, Person: c.Person.Name, ExpiresAt: time.Now().Add(linkLive),
 	}}
-	return commands.Answer{Intent: &ledger.ControlIntent{Effect: ledger.EffectLink, Reply: reply}}, nil
+	return commands.Answer{Intent: &intake.ControlIntent{Effect: intake.EffectLink, Reply: reply}}, nil
 }
 
 // otherwise says how a command is typed on channels where "/" alone does not begin one.
@@ -59,11 +61,11 @@ func (r *Router) otherwise(command string) string {
 }
 
 // askLink renders the questions, on both sides, whether an account is to become somebody's.
-func (r *Router) askLink(e *classified, as *ledger.CodeIntent, link *ledger.Link) {
+func (r *Router) askLink(e *classified, as *people.CodeIntent, link *people.Link) {
 	conv := e.Event.Conversation
 	as.Link = link
 	until := time.Now().Add(linkLive)
-	as.Request = &ledger.Request{ExpiresAt: until, Accepted: *e.line.Notice(e.Event, linkDone)}
+	as.Request = &people.Request{ExpiresAt: until, Accepted: *e.line.Notice(e.Event, linkDone)}
 	to, maker := r.Lines.Connection(link.At.Channel), r.Roster.Named(link.Person)
 	if to == nil || maker == nil {
 		return
@@ -75,7 +77,7 @@ func (r *Router) askLink(e *classified, as *ledger.CodeIntent, link *ledger.Link
 		gives = fmt.Sprintf(" This account is %s now. Everything %s has, other accounts too, goes to %s, and %s is deleted.", was, was, person, was)
 		takes = fmt.Sprintf(" That account is %s now. Everything %s has becomes yours.", was, was)
 	}
-	ask := func(line *outbox.Connection, at channels.Conversation, label, wish, rest string) ledger.Question {
+	ask := func(line *outbox.Connection, at channels.Conversation, label, wish, rest string) outbox.Question {
 		code, command := outbox.NewCode(), line.Command(at)
 		return line.Confirm(at, outbox.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: label, Wish: wish,
@@ -86,7 +88,7 @@ func (r *Router) askLink(e *classified, as *ledger.CodeIntent, link *ledger.Link
 	}
 	as.Request.Joined = to.Told(link.At, r.asTyped(to.Command(link.At), linkJoined), tools.Clean)
 	as.Request.Joined.Notice = true
-	as.Request.Questions = []ledger.Question{
+	as.Request.Questions = []outbox.Question{
 		ask(to, link.At, e.Event.Sender.Label, fmt.Sprintf("wants to become an account of yours, %s, with your name, your rights (role %s), your memory and your jobs.%s", person, maker.Role, takes),
 			"Confirm it only if you sent the code from there yourself."),
 		ask(e.line.Connection, conv, "", fmt.Sprintf("becomes %s: this account gets that name, its rights (role %s), memory and jobs.%s", person, maker.Role, gives),
@@ -114,7 +116,7 @@ func (r *Router) unlink(_ context.Context, c *commands.Call) (a commands.Answer,
 		case mine && !others:
 			return commands.Says("%s stays: I am on no platform where your other accounts are.", render.Escape(c.Args)), nil
 		}
-		change := &ledger.PersonChange{Kind: ledger.ChangeUnlink, Person: ledger.Person{Name: c.Person.Name, Identities: []string{c.Args}}}
+		change := &people.Change{Kind: people.ChangeUnlink, Person: core.Person{Name: c.Person.Name, Identities: []string{c.Args}}}
 		return commands.Answer{Change: change, Say: func() commands.Answer {
 			return commands.Says("%s is not yours any more: to me it is a stranger. Its direct chat with me starts empty, so nobody reads there what we said. "+
 				"What I remember of you and your jobs stay yours. Your accounts now: %s.",

@@ -13,7 +13,9 @@ import (
 	"switchboard/internal/secrets"
 	"switchboard/router/admin"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
+	"switchboard/router/settings"
 )
 
 // labels are the buttons under a part.
@@ -110,7 +112,7 @@ func TestAuditLogGoesOnByAButton(t *testing.T) {
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		for i := range 12 {
-			if err := r.db.Router().ProposeClaim(t.Context(), ledger.HashCode(fmt.Sprint(i)), time.Now().Add(time.Hour), ledger.LocalActor("eve")); err != nil {
+			if err := r.db.Router().ProposeClaim(t.Context(), outbox.HashCode(fmt.Sprint(i)), time.Now().Add(time.Hour), people.LocalActor("eve")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -204,8 +206,8 @@ func TestSecretsAreListedByTen(t *testing.T) {
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		for i := range 12 {
-			c := &ledger.SecretChange{Kind: ledger.SetSecret, Name: fmt.Sprintf("name_%02d", i), Ciphertext: []byte("sealed")}
-			if err := r.db.Router().Change(t.Context(), c, ledger.LocalActor("ada")); err != nil {
+			c := &settings.SecretChange{Kind: settings.SetSecret, Name: fmt.Sprintf("name_%02d", i), Ciphertext: []byte("sealed")}
+			if err := r.db.Router().Change(t.Context(), c, people.LocalActor("ada")); err != nil {
 				t.Fatal(err)
 			}
 		}

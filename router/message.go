@@ -11,7 +11,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // mostRecipients is how many a refusal lists of those who can be written to.
@@ -19,12 +19,12 @@ const mostRecipients = 20
 
 // A recipient is a conversation that can be written to.
 type recipient struct {
-	ledger.Chat
+	core.Chat
 	name string // the person's; that of a group is its title
 	last bool   // it is the person's last used
 }
 
-func (c recipient) key() string { return ledger.SessionKey(c.Conversation) }
+func (c recipient) key() string { return core.SessionKey(c.Conversation) }
 
 // String is how a refusal calls it. A title is what others gave it.
 func (c recipient) String() string {
@@ -50,12 +50,12 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 	switch {
 	case why != nil:
 		return *why
-	case ledger.SessionKey(chat) == call.Session.ID:
+	case core.SessionKey(chat) == call.Session.ID:
 		return *notSent("this_conversation", "answer here with a msg task", "%s is the conversation that we speak in", to)
 	}
 	l := r.Lines.Connection(chat.Channel)
 	reply, once := l.Relayed(chat, sender.Name, text, call.Taint), []byte("message.send "+rand.Text())
-	err := ledger.Insist(ctx, func() error {
+	err := core.Retry(ctx, func() error {
 		_, err := r.Ledger.Notify(ctx, once, chat, reply)
 		return err
 	})
@@ -72,7 +72,7 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 
 // FindRecipient is the conversation to which person may have us write by that name, with whose it is
 // (empty: a group's), or the refusal that says why there is none.
-func (r *Router) FindRecipient(ctx context.Context, person *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
+func (r *Router) FindRecipient(ctx context.Context, person *core.Person, to string) (channels.Conversation, string, *tools.Result) {
 	chats, err := r.Ledger.Chats(ctx)
 	if err != nil {
 		r.Log.ErrorContext(ctx, "cannot list who can be written to", "error", err)
@@ -80,7 +80,7 @@ func (r *Router) FindRecipient(ctx context.Context, person *ledger.Person, to st
 			End: tools.EndError, Code: "unavailable", Output: "the database does not answer; nothing was done", Hint: "try once more, then tell the person",
 		}
 	}
-	chat, why := r.find(r.recipients(chats, person.Role == ledger.RoleAdmin), to)
+	chat, why := r.find(r.recipients(chats, person.Role == core.RoleAdmin), to)
 	return chat.Conversation, chat.name, why
 }
 
@@ -95,14 +95,14 @@ func (r *Router) Recipient(ctx context.Context, call tools.Call, to string) (mea
 	case why != nil:
 		return "", why
 	case chat.Kind == channels.Direct:
-		return fmt.Sprintf("It would go to %s, in the chat %s.", name, ledger.SessionKey(chat)), nil
+		return fmt.Sprintf("It would go to %s, in the chat %s.", name, core.SessionKey(chat)), nil
 	}
-	return fmt.Sprintf("It would go to the group %q, in the chat %s.", words.OneLine(chat.Title, 60), ledger.SessionKey(chat)), nil
+	return fmt.Sprintf("It would go to the group %q, in the chat %s.", words.OneLine(chat.Title, 60), core.SessionKey(chat)), nil
 }
 
 // recipients are the conversations that somebody may write to by us, as far as their
 // channels are here and serve there: direct chats of people, and of admins the others too.
-func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) {
+func (r *Router) recipients(chats []core.Chat, admin bool) (list []recipient) {
 	used := map[string]bool{}
 	for _, c := range chats {
 		l := r.Channels.here(c.Channel)
@@ -114,7 +114,7 @@ func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) 
 			}
 		default:
 			p := r.Roster.Named(c.Person)
-			if p == nil || l.config.DM == "disabled" || p.Source == ledger.FromOpen && l.config.DM != "open" || !l.IsOf(c, p) {
+			if p == nil || l.config.DM == "disabled" || p.Source == core.FromOpen && l.config.DM != "open" || !l.IsOf(c, p) {
 				continue
 			}
 			list = append(list, recipient{c, p.Name, !used[p.Name]})
@@ -135,7 +135,7 @@ func (r *Router) find(known []recipient, to string) (recipient, *tools.Result) {
 		found = matching(func(c recipient) bool { return c.last && strings.EqualFold(c.name, to) })
 	}
 	if len(found) == 0 {
-		if slices.ContainsFunc(r.Roster.Everybody(), func(p *ledger.Person) bool { return strings.EqualFold(p.Name, to) }) {
+		if slices.ContainsFunc(r.Roster.Everybody(), func(p *core.Person) bool { return strings.EqualFold(p.Name, to) }) {
 			return recipient{}, notSent("no_chat", "tell the person that they have to write to me first", "%s has no direct chat with me that I can write to", to)
 		}
 		found = matching(func(c recipient) bool {

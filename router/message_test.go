@@ -16,7 +16,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/internal/testkit"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // forgetful commits what it is asked to tell, and once says that it did not.
@@ -25,7 +25,7 @@ type forgetful struct {
 	once sync.Once
 }
 
-func (f *forgetful) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (told bool, err error) {
+func (f *forgetful) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply) (told bool, err error) {
 	told, err = f.Ledger.Notify(ctx, key, conv, reply)
 	f.once.Do(func() { err = errors.New("the answer was lost") })
 	return told, err

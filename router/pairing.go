@@ -9,8 +9,10 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
 const (
@@ -25,28 +27,28 @@ const (
 // stranger makes the entry of somebody who is not served. Where pairing is on, who writes in
 // a direct chat may get a code; the transaction knows whether one is due.
 func (s *classifier) stranger(ctx context.Context, entry classified, line *channel) classified {
-	entry.Intent = &ledger.AuditIntent{Why: ledger.AuditStranger}
+	entry.Intent = &intake.AuditIntent{Why: intake.AuditStranger}
 	if line.config.DM != "pairing" || !line.named(&entry.Event) || entry.Event.Message.Elsewhere {
 		return entry
 	}
 	if now := time.Now(); s.quiet.is(line.Name, now) || s.quiet.is(entry.Sender.Identity, now) {
 		return entry
 	}
-	as := &ledger.PairingIntent{Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
+	as := &people.PairingIntent{Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
 	entry.Intent, entry.asked = as, s.askPairing(ctx, &entry, as)
 	return entry
 }
 
 // askPairing renders what a stranger reads, and what the admins are asked. Nothing of the
 // stranger's words is kept where a prompt would take it from.
-func (s *classifier) askPairing(ctx context.Context, e *classified, as *ledger.PairingIntent) *ledger.Reply {
+func (s *classifier) askPairing(ctx context.Context, e *classified, as *people.PairingIntent) *outbox.Reply {
 	code, conv, line := outbox.NewCode(), e.Event.Conversation, e.line
-	as.Request = &ledger.Request{
-		Code: ledger.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
-		Accepted: *line.Notice(e.Event, "Hello. "+fmt.Sprintf(greeting, ledger.RoleUser)),
+	as.Request = &people.Request{
+		Code: outbox.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
+		Accepted: *line.Notice(e.Event, "Hello. "+fmt.Sprintf(greeting, core.RoleUser)),
 	}
 	if s.admitters == nil {
-		chats, err := s.Lines.NoticeChats(ctx, ledger.NoticePairing)
+		chats, err := s.Lines.NoticeChats(ctx, outbox.NoticePairing)
 		if err != nil { // whoever is told the code can use it all the same
 			s.Log.ErrorContext(ctx, "the admins are not asked to let somebody in", "error", err)
 		}
@@ -70,14 +72,14 @@ func (s *classifier) askPairing(ctx context.Context, e *classified, as *ledger.P
 }
 
 // followRequest does what the commit of a stranger's wish, or of its end, made possible.
-func (r *Router) followRequest(ctx context.Context, entry *classified, acc *ledger.Accepted) {
+func (r *Router) followRequest(ctx context.Context, entry *classified, acc *intake.Accepted) {
 	if acc.Duplicate {
 		return
 	}
-	if as, ok := entry.Intent.(*ledger.PairingIntent); ok {
+	if as, ok := entry.Intent.(*people.PairingIntent); ok {
 		r.followPairing(ctx, entry, as, acc)
 	}
-	if acc.Outcome == ledger.LinkAsked {
+	if acc.Outcome == people.LinkAsked {
 		retry.Signal(r.turns.Due())
 	}
 	if acc.People {
@@ -89,9 +91,9 @@ func (r *Router) followRequest(ctx context.Context, entry *classified, acc *ledg
 	}
 }
 
-func (r *Router) followPairing(ctx context.Context, entry *classified, as *ledger.PairingIntent, acc *ledger.Accepted) {
+func (r *Router) followPairing(ctx context.Context, entry *classified, as *people.PairingIntent, acc *intake.Accepted) {
 	channel, quiet := entry.Event.Conversation.Channel, quietIdle
-	if acc.Outcome == ledger.PairingAsked {
+	if acc.Outcome == people.PairingAsked {
 		quiet = quietAsked
 		r.Log.InfoContext(ctx, "a stranger asks to be let in", "channel", channel, "identity", entry.Sender.Identity, "admins_asked", len(as.Request.Questions))
 		for _, q := range as.Request.Questions {
@@ -99,11 +101,11 @@ func (r *Router) followPairing(ctx context.Context, entry *classified, as *ledge
 		}
 		retry.Signal(r.turns.Due())
 	} else {
-		entry.Intent = &ledger.AuditIntent{Why: ledger.AuditStranger}
+		entry.Intent = &intake.AuditIntent{Why: intake.AuditStranger}
 	}
 	until := time.Now().Add(quiet)
 	r.quiet.keep(entry.Sender.Identity, until)
-	if acc.Outcome == ledger.PairingAsked || acc.Full {
+	if acc.Outcome == people.PairingAsked || acc.Full {
 		r.quiet.keep(channel, until)
 	}
 }

@@ -8,7 +8,8 @@ import (
 
 	"switchboard/channels/render"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // PeopleChanged has every engine read the people anew.
@@ -27,7 +28,7 @@ func (r *Router) JobsPaused(ctx context.Context, owner, why string, jobs []int64
 		return
 	}
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(jobs), "[]"), " ", ", ")
-	r.Lines.Notify(ctx, ledger.NoticeJobDisabled, "paused "+list, fmt.Sprintf(
+	r.Lines.Notify(ctx, outbox.NoticeJobDisabled, "paused "+list, fmt.Sprintf(
 		"%s %s, so jobs of theirs are paused: %s. \"/jobs %d\" says more.", render.Escape(owner), why, list, jobs[0]))
 }
 
@@ -51,7 +52,7 @@ func (r *Router) learn(ctx context.Context, name string) {
 // wakeForPeople has the other engines read the people anew.
 func (r *Router) wakeForPeople() {
 	if r.Wakes != nil {
-		r.Wakes.Wake(ledger.Wake{Kind: ledger.WakePeople})
+		r.Wakes.Wake(core.Wake{Kind: core.WakePeople})
 	}
 }
 

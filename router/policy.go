@@ -7,7 +7,8 @@ import (
 
 	"switchboard/agent/tools"
 	shell "switchboard/agent/tools/command"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
 )
 
 // Modes of sessions.
@@ -86,7 +87,7 @@ func (p *Policy) Decide(q tools.Question) tools.Decision {
 	return d
 }
 
-func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision {
+func (p *Policy) decide(q tools.Question, person *core.Person) tools.Decision {
 	channel, known := p.rules(q.Channel)
 	config := p.config.Load()
 	var judged shell.Judgement
@@ -98,10 +99,10 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 		return refuse("channel.unknown", q.Channel+" is not a channel of mine")
 	case q.Tool == "":
 		return allow(q, person)
-	case person.Role != ledger.RoleAdmin && q.Tool == tools.ExecName && !slices.Contains(person.Tools, tools.ExecName):
+	case person.Role != core.RoleAdmin && q.Tool == tools.ExecName && !slices.Contains(person.Tools, tools.ExecName):
 		return refuse("role.exec", "only admins, and people whose tools include exec, may run commands")
-	case tools.Named(tools.AdminTools, q.Tool) && (person.Role != ledger.RoleAdmin || !q.Direct):
-		return refuse(ledger.RuleApprover, "only admins may do this, in a direct chat")
+	case tools.Named(tools.AdminTools, q.Tool) && (person.Role != core.RoleAdmin || !q.Direct):
+		return refuse(audit.RuleApprover, "only admins may do this, in a direct chat")
 	case !tools.Named(person.Tools, q.Tool):
 		return refuse("person.tools", "the tools that "+q.Person+" may use do not include it")
 	case tools.Named(channel.ToolsDeny, q.Tool):
@@ -139,9 +140,9 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 }
 
 // allow is asked for each tool of each prompt, and therefore formats nothing; nor does refuse.
-func allow(q tools.Question, person *ledger.Person) tools.Decision {
-	rule := "role." + ledger.RoleUser
-	if person.Role != ledger.RoleUser {
+func allow(q tools.Question, person *core.Person) tools.Decision {
+	rule := "role." + core.RoleUser
+	if person.Role != core.RoleUser {
 		rule = "role." + person.Role
 	}
 	return tools.Decision{Verdict: tools.Allow, Rule: rule, Reason: q.Person + " is " + person.Role}

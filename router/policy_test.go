@@ -7,21 +7,21 @@ import (
 
 	"switchboard/agent/tools"
 	shell "switchboard/agent/tools/command"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // peopleList is a Directory of fixed people.
-type peopleList []ledger.Person
+type peopleList []core.Person
 
-func (l peopleList) Everyone(context.Context) (people, away []ledger.Person, err error) {
+func (l peopleList) Everyone(context.Context) (people, away []core.Person, err error) {
 	return l, nil, nil
 }
 
-func (l peopleList) Person(context.Context, string) (ledger.Person, error) {
-	return ledger.Person{}, ledger.ErrNotFound
+func (l peopleList) Person(context.Context, string) (core.Person, error) {
+	return core.Person{}, core.ErrNotFound
 }
 
-func rosterOf(t *testing.T, people ...ledger.Person) *Roster {
+func rosterOf(t *testing.T, people ...core.Person) *Roster {
 	t.Helper()
 	r := NewRoster(peopleList(people))
 	if err := r.Reload(t.Context()); err != nil {
@@ -33,12 +33,12 @@ func rosterOf(t *testing.T, people ...ledger.Person) *Roster {
 func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 	t.Parallel()
 	roster := rosterOf(t,
-		ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Tools: []string{"*"}},
-		ledger.Person{Name: "bob", Role: ledger.RoleUser, Tools: []string{"time", "workspace.*", "send"}},
-		ledger.Person{Name: "cyd", Role: ledger.RoleUser},
-		ledger.Person{Name: "dan", Role: ledger.RoleUser, Tools: []string{"*"}},
-		ledger.Person{Name: "eli", Role: ledger.RoleUser, Tools: []string{"files", "exec"}},
-		ledger.Person{Name: "fay", Role: ledger.RoleUser, Tools: []string{"ex*"}},
+		core.Person{Name: "ada", Role: core.RoleAdmin, Tools: []string{"*"}},
+		core.Person{Name: "bob", Role: core.RoleUser, Tools: []string{"time", "workspace.*", "send"}},
+		core.Person{Name: "cyd", Role: core.RoleUser},
+		core.Person{Name: "dan", Role: core.RoleUser, Tools: []string{"*"}},
+		core.Person{Name: "eli", Role: core.RoleUser, Tools: []string{"files", "exec"}},
+		core.Person{Name: "fay", Role: core.RoleUser, Tools: []string{"ex*"}},
 	)
 	policy := NewPolicy(roster, rulesOf(map[string]ChannelConfig{
 		"console": {ToolsAllow: []string{"*"}},
@@ -120,7 +120,7 @@ func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 
 func TestPolicyLooksPersonUpAnew(t *testing.T) {
 	t.Parallel()
-	people := peopleList{{Name: "ada", Role: ledger.RoleAdmin, Tools: []string{"*"}}}
+	people := peopleList{{Name: "ada", Role: core.RoleAdmin, Tools: []string{"*"}}}
 	roster := NewRoster(people)
 	if err := roster.Reload(t.Context()); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestPolicyLooksPersonUpAnew(t *testing.T) {
 	if d := policy.Decide(q); d.Verdict != tools.Allow {
 		t.Fatalf("an admin: %+v", d)
 	}
-	people[0].Role = ledger.RoleUser
+	people[0].Role = core.RoleUser
 	if err := roster.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func rulesOf(byName map[string]ChannelConfig) Rules {
 // Tools to name in ask are added to those that ask by themselves, which ask_not alone takes out.
 func TestBuiltinToolsAskUnlessTakenOut(t *testing.T) {
 	t.Parallel()
-	roster := rosterOf(t, ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Tools: []string{"*"}})
+	roster := rosterOf(t, core.Person{Name: "ada", Role: core.RoleAdmin, Tools: []string{"*"}})
 	builtin := []string{"message.send", "schedule.send", "admin.people", "admin.config"}
 	for _, c := range []struct {
 		name          string

@@ -6,7 +6,8 @@ import (
 
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // retryTakes answers a /retry with something behind it.
@@ -18,19 +19,19 @@ func (r *Router) retry(_ context.Context, c *commands.Call) (commands.Answer, er
 		return commands.Says("%s", retryTakes), nil
 	}
 	turn := r.turn(*c.Event)
-	turn.Retry = &ledger.Retry{Of: c.Event.Message.ReplyTo}
+	turn.Retry = &intake.Retry{Of: c.Event.Message.ReplyTo}
 	return commands.Answer{Intent: &turn}, nil
 }
 
 // resend is /resend: what ended unknown here goes out again, in its old place.
 func (r *Router) resend(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	change := &ledger.Resend{Conversation: c.Conversation()}
+	change := &outbox.Resend{Conversation: c.Conversation()}
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		unless := "."
 		if change.Looked {
 			unless = ", unless I find it here."
 		}
-		days, dropped := int(ledger.ResendWithin.Hours()/24), ""
+		days, dropped := int(outbox.ResendWithin.Hours()/24), ""
 		if change.Dropped > 0 {
 			dropped = fmt.Sprintf(" Parts of %s from the last %d days could not be sent, and I do not send those again. Ask me again for what you still need.",
 				words.Count(change.Dropped, "message"), days)

@@ -26,10 +26,9 @@ import (
 	"switchboard/internal/testkit"
 	"switchboard/router"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/router/turns"
-	"switchboard/router/view"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -120,7 +119,7 @@ type rig struct {
 	firstStart time.Time
 	channel    router.ChannelConfig
 	script     scripted.Config
-	people     []ledger.Person
+	people     []core.Person
 	ledger     func(router.Ledger) router.Ledger // nil: the database's
 	safe       func() bool                       // nil: the engine's
 	agent      turns.Agent                       // nil: the brain
@@ -131,12 +130,12 @@ type rig struct {
 	deadline   time.Duration // of approvals; 0: the program's own
 	mask       *secrets.Masker
 	missing    func() []string
-	targets    func(ledger.NoticeKind) []string
+	targets    func(outbox.NoticeKind) []string
 	secrets    router.Secrets
 	reload     func(context.Context) error
 	name       string                                                      // of the channel
 	dir        string                                                      // the data folder; empty: one of its own
-	wakes      func(int64) ledger.Wakes                                    // by the engine's id; nil: the database's own
+	wakes      func(int64) core.Wakes                                      // by the engine's id; nil: the database's own
 	guard      func(context.Context) (context.Context, context.CancelFunc) // nil: the engine's
 	readers    []router.Attached                                           // channels besides the platform's
 	wrap       func(channels.Channel) channels.Channel                     // nil: the platform's channel as it is
@@ -161,7 +160,7 @@ type listing struct {
 	lists *atomic.Int64
 }
 
-func (l listing) Everyone(ctx context.Context) (people, away []ledger.Person, err error) {
+func (l listing) Everyone(ctx context.Context) (people, away []core.Person, err error) {
 	l.lists.Add(1)
 	return l.Directory.Everyone(ctx)
 }
@@ -175,9 +174,9 @@ func newRig(t testing.TB, db *store.DB) *rig {
 	return &rig{
 		t: t, db: db, platform: channelstest.NewPlatform(), brain: &brain{}, config: cfg, channel: channel,
 		script: scripted.DefaultConfig(), log: testLog{t}, name: "play", wakes: wakesOf(db),
-		people: []ledger.Person{
-			{Name: "ada", Role: ledger.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
-			{Name: "bob", Role: ledger.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
+		people: []core.Person{
+			{Name: "ada", Role: core.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
+			{Name: "bob", Role: core.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
 		},
 	}
 }
@@ -324,7 +323,7 @@ func (r *rig) until(what string, cond func() bool) {
 	testkit.Await(r.t, what, time.Minute, cond)
 }
 
-func (r *rig) turns() []view.Turn {
+func (r *rig) turns() []turns.Turn {
 	r.t.Helper()
 	list, err := r.db.Router().Turns(r.t.Context(), "", 100_000)
 	if err != nil {
@@ -333,7 +332,7 @@ func (r *rig) turns() []view.Turn {
 	return list
 }
 
-func (r *rig) deliveries(state string) []view.Delivery {
+func (r *rig) deliveries(state string) []outbox.Info {
 	r.t.Helper()
 	list, err := r.db.Router().Deliveries(r.t.Context(), state, 100_000)
 	if err != nil {
@@ -397,6 +396,6 @@ func event(n int, conv, user, text string) channels.Event {
 	}
 }
 
-func wakesOf(db *store.DB) func(int64) ledger.Wakes {
-	return func(owner int64) ledger.Wakes { return engines.NewWakes(db.DB, owner) }
+func wakesOf(db *store.DB) func(int64) core.Wakes {
+	return func(owner int64) core.Wakes { return engines.NewWakes(db.DB, owner) }
 }

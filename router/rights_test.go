@@ -8,7 +8,7 @@ import (
 
 	"switchboard/agent/tools"
 	shell "switchboard/agent/tools/command"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // Everything that rights are made of, each with each: role × what the person's tools name ×
@@ -75,12 +75,12 @@ func TestRightsAreWhatAllPartsAllow(t *testing.T) {
 		{"runs with an address of others", "ls", other, false, false},
 		{"runs what destroys", "rm -rf /", mine, true, false},
 	}
-	roles := []string{ledger.RoleAdmin, ledger.RoleUser, ""}
+	roles := []string{core.RoleAdmin, core.RoleUser, ""}
 
-	var everybody []ledger.Person
+	var everybody []core.Person
 	for name, p := range people {
 		for _, role := range roles[:2] {
-			everybody = append(everybody, ledger.Person{Name: name + " " + role, Role: role, Tools: p.tools})
+			everybody = append(everybody, core.Person{Name: name + " " + role, Role: role, Tools: p.tools})
 		}
 	}
 	channels := map[string]ChannelConfig{}
@@ -111,8 +111,8 @@ func TestRightsAreWhatAllPartsAllow(t *testing.T) {
 									want := tools.Allow
 									switch {
 									case role == "", !slices.Contains(p.named, kind.name), !slices.Contains(r.named, kind.name),
-										exec && role == ledger.RoleUser && person != "exec",
-										slices.Contains(admins, kind.name) && (role != ledger.RoleAdmin || !direct),
+										exec && role == core.RoleUser && person != "exec",
+										slices.Contains(admins, kind.name) && (role != core.RoleAdmin || !direct),
 										mode != ModeAct && kind.effect != tools.EffectRead,
 										exec && stage.refuses:
 										want = tools.Refuse

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // seenEvery is how often it is noted that somebody let in by an open policy was seen, so
@@ -20,9 +20,9 @@ const seenEvery = 24 * time.Hour
 // Directory knows the people.
 type Directory interface {
 	// Everyone lists everybody with their identities, and apart who is away.
-	Everyone(ctx context.Context) (people, away []ledger.Person, err error)
+	Everyone(ctx context.Context) (people, away []core.Person, err error)
 	// Person finds one of them by name. ErrNotFound.
-	Person(ctx context.Context, name string) (ledger.Person, error)
+	Person(ctx context.Context, name string) (core.Person, error)
 }
 
 // A Roster is the people of the Directory held in memory. Its methods may be called from
@@ -35,18 +35,18 @@ type Roster struct {
 	reading sync.Mutex
 
 	mu         sync.RWMutex
-	byName     map[string]*ledger.Person
-	byIdentity map[string]*ledger.Person
+	byName     map[string]*core.Person
+	byIdentity map[string]*core.Person
 	// joined are the names of those who became another person while we ran: a turn that began
 	// before knows them by it.
 	joined map[string]string
-	away   map[string]bool   // see ledger.Person.Away
+	away   map[string]bool   // see core.Person.Away
 	awayBy map[string]string // their names, by the identities that they had
 }
 
 // NewRoster returns a roster that knows nobody until Reload.
 func NewRoster(dir Directory) *Roster {
-	return &Roster{dir: dir, byName: map[string]*ledger.Person{}, byIdentity: map[string]*ledger.Person{}, joined: map[string]string{}}
+	return &Roster{dir: dir, byName: map[string]*core.Person{}, byIdentity: map[string]*core.Person{}, joined: map[string]string{}}
 }
 
 // Reload reads the people anew. On an error the former ones stay.
@@ -60,7 +60,7 @@ func (r *Roster) Reload(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was := r.byName
-	r.byName, r.byIdentity = map[string]*ledger.Person{}, map[string]*ledger.Person{}
+	r.byName, r.byIdentity = map[string]*core.Person{}, map[string]*core.Person{}
 	for i := range people {
 		r.put(&people[i])
 	}
@@ -88,7 +88,7 @@ func (r *Roster) Learn(ctx context.Context, name string) error {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	person, err := r.dir.Person(ctx, name)
-	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return fmt.Errorf("read a person: %w", err)
 	}
 	r.mu.Lock()
@@ -108,7 +108,7 @@ func (r *Roster) Learn(ctx context.Context, name string) error {
 }
 
 // put adds a person; mu is held.
-func (r *Roster) put(p *ledger.Person) {
+func (r *Roster) put(p *core.Person) {
 	delete(r.away, p.Name)
 	r.byName[p.Name] = p
 	for _, id := range p.Identities {
@@ -117,7 +117,7 @@ func (r *Roster) put(p *ledger.Person) {
 }
 
 // Named returns the person of that name, or whom they became, or nil.
-func (r *Roster) Named(name string) *ledger.Person {
+func (r *Roster) Named(name string) *core.Person {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for range len(r.joined) {
@@ -150,15 +150,15 @@ func (r *Roster) AwayAs(identities ...string) string {
 }
 
 // Everybody lists the people in the order of their names.
-func (r *Roster) Everybody() []*ledger.Person {
+func (r *Roster) Everybody() []*core.Person {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return slices.SortedFunc(maps.Values(r.byName), func(a, b *ledger.Person) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(r.byName), func(a, b *core.Person) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // Identified returns the person who owns the first of these identities that
 // anybody owns, or nil.
-func (r *Roster) Identified(identities ...string) *ledger.Person {
+func (r *Roster) Identified(identities ...string) *core.Person {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, id := range identities {

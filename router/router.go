@@ -17,7 +17,7 @@ import (
 	"switchboard/internal/retry"
 	"switchboard/internal/secrets"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/router/turns"
 )
@@ -57,13 +57,13 @@ type Deps struct {
 	FirstStart time.Time
 	Local      string // identity of whoever runs the program on this machine; empty: nobody does
 	Ledger     Ledger
-	Wakes      ledger.Wakes       // nil: no other engine shares the database
+	Wakes      core.Wakes         // nil: no other engine shares the database
 	Files      outbox.Attachments // what messages send along; nil: nothing
 	// Commands are those besides the router's own, such as the admins'.
 	Commands []commands.Command
 	DataDir  string // workspaces are made in it
 	// NoticeTargets are where notices of a kind go; see outbox.Deps.
-	NoticeTargets func(ledger.NoticeKind) []string
+	NoticeTargets func(outbox.NoticeKind) []string
 	// Summary says in a line what a tool does; nil: nothing is said.
 	Summary func(tool string) string
 	// Typed reads the arguments that a person typed for a tool, as tools.Registry does; nil: there are no tools.
@@ -75,7 +75,7 @@ type Deps struct {
 	// change at run time.
 	Reload func(context.Context) error
 	// Made are the buttons under an answer that says what a person's turn made; nil: there are none.
-	Made func(ctx context.Context, made []string, person, language string) []ledger.Button
+	Made func(ctx context.Context, made []string, person, language string) []core.Button
 	// JobsChanged has this engine's scheduler look anew; nil: there is none.
 	JobsChanged func()
 	// Mask takes known secrets out of what comes in and of what is said.
@@ -205,7 +205,7 @@ func (r *Router) Run(ctx context.Context) {
 
 // Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;
 // *StateError: it has ended.
-func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Actor) error {
+func (r *Router) Cancel(ctx context.Context, turnID int64, by core.Actor) error {
 	c, err := r.Ledger.Cancel(ctx, turnID, by)
 	if err != nil {
 		return err
@@ -225,29 +225,29 @@ func (r *Router) look(ctx context.Context) {
 }
 
 // onWake does what another engine's commit made possible here. It never blocks.
-func (r *Router) onWake(w ledger.Wake) {
+func (r *Router) onWake(w core.Wake) {
 	switch w.Kind {
-	case ledger.WakeAll:
+	case core.WakeAll:
 		r.turns.QueuedElsewhere()
 		r.turns.Asked(0)
 		retry.Signal(r.people)
 		retry.Signal(r.secrets)
 		retry.Signal(r.versions)
 		r.wakeScheduler()
-	case ledger.WakeJobs:
+	case core.WakeJobs:
 		r.wakeScheduler()
-	case ledger.WakeSettings:
+	case core.WakeSettings:
 		retry.Signal(r.secrets)
 		retry.Signal(r.versions)
-	case ledger.WakePeople:
+	case core.WakePeople:
 		retry.Signal(r.people)
-	case ledger.WakeDecided:
+	case core.WakeDecided:
 		r.Lines.Beside(func() { r.Lines.Decided(r.work, w.Approval) })
-	case ledger.WakeStop:
+	case core.WakeStop:
 		r.turns.Asked(w.Turn)
-	case ledger.WakeEdit:
+	case core.WakeEdit:
 		r.turns.MarkEdited(w.Turn)
-	case ledger.WakeTurn:
+	case core.WakeTurn:
 		if w.Channel == "" || r.Channels.here(w.Channel) != nil {
 			r.turns.QueuedElsewhere()
 		}

@@ -12,7 +12,9 @@ import (
 	"switchboard/internal/retry"
 	"switchboard/internal/secrets"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/settings"
 )
 
 // Secrets are the secrets of the encrypted store, as the program has them.
@@ -45,7 +47,7 @@ func (r *Router) secret(ctx context.Context, c *commands.Call) (commands.Answer,
 			return commands.Says("%s is used by %s; change that first.", render.Escape(name), render.Escape(strings.Join(by, ", "))), nil
 		}
 		return commands.Answer{
-			Change: &ledger.SecretChange{Kind: ledger.RemoveSecret, Name: name},
+			Change: &settings.SecretChange{Kind: settings.RemoveSecret, Name: name},
 			Text:   fmt.Sprintf("The secret %s is taken away.", render.Escape(name)),
 		}, nil
 	}
@@ -53,9 +55,9 @@ func (r *Router) secret(ctx context.Context, c *commands.Call) (commands.Answer,
 }
 
 // setsSecret says that a command sets a secret, so that what followed it is not merely hidden.
-func setsSecret(control *ledger.ControlIntent) bool {
-	c, ok := control.Change.(*ledger.SecretChange)
-	return ok && c.Kind == ledger.SetSecret
+func setsSecret(control *intake.ControlIntent) bool {
+	c, ok := control.Change.(*settings.SecretChange)
+	return ok && c.Kind == settings.SetSecret
 }
 
 // setSecret is the change that a command wants in a chat, and what is said of it. What that very channel connects
@@ -77,11 +79,11 @@ func (r *Router) setSecret(typed commands.Secret, at channels.Conversation, remo
 	if len(by) > 0 {
 		text = fmt.Sprintf("The secret %s is set, for %s. ", render.Escape(typed.Name), render.Escape(strings.Join(by, ", ")))
 	}
-	change := &ledger.SecretChange{Kind: ledger.SetSecret, Name: typed.Name, Ciphertext: sealed}
+	change := &settings.SecretChange{Kind: settings.SetSecret, Name: typed.Name, Ciphertext: sealed}
 	if !slices.ContainsFunc(by, func(key string) bool { return strings.HasPrefix(key, "channels."+at.Channel+".") }) {
 		return commands.Answer{Change: change, Text: text + left}
 	}
-	change.Within, change.Conversation = ledger.ConfirmWithin, ledger.SessionKey(at)
+	change.Within, change.Conversation = settings.ConfirmWithin, core.SessionKey(at)
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		v := change.Version
 		return commands.Answer{
@@ -102,7 +104,7 @@ func (r *Router) listSecrets(ctx context.Context, after string) (a commands.Answ
 	if len(list) == 0 {
 		return commands.Says("No secret is set. %s", secretHelp), nil
 	}
-	list = list[slices.IndexFunc(list, func(one ledger.Secret) bool { return one.Name == after })+1:]
+	list = list[slices.IndexFunc(list, func(one settings.Secret) bool { return one.Name == after })+1:]
 	if len(list) > commands.Rows {
 		list = list[:commands.Rows]
 		a.Buttons = []commands.Button{{Label: "More secrets", Command: "secret list after " + list[commands.Rows-1].Name}}
@@ -124,7 +126,7 @@ func (r *Router) listSecrets(ctx context.Context, after string) (a commands.Answ
 
 // followSecret deletes a message that brought a secret, where that can be, and has all engines
 // go on with what was set.
-func (r *Router) followSecret(ctx context.Context, entry *classified, acc *ledger.Accepted) {
+func (r *Router) followSecret(ctx context.Context, entry *classified, acc *intake.Accepted) {
 	conv := entry.Event.Conversation
 	line := entry.line
 	if entry.secret.value != "" && entry.Sender.Person != "" && line.Removes(conv) {
@@ -143,7 +145,7 @@ func (r *Router) followSecret(ctx context.Context, entry *classified, acc *ledge
 func (r *Router) SecretChanged() {
 	retry.Signal(r.secrets)
 	if r.Wakes != nil {
-		r.Wakes.Wake(ledger.Wake{Kind: ledger.WakeSettings})
+		r.Wakes.Wake(core.Wake{Kind: core.WakeSettings})
 	}
 }
 

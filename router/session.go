@@ -14,7 +14,8 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/sessions"
 )
 
 // sessionCommands show and set what a session has of its own, and what follows from it.
@@ -53,11 +54,11 @@ const asSettings = "default"
 
 // set answers a command that sets something of its session; said is what is true then. Where
 // others take part it is theirs as well, so that only an admin may.
-func set(c *commands.Call, of ledger.SessionSetting, to, said string) (commands.Answer, error) {
+func set(c *commands.Call, of sessions.Setting, to, said string) (commands.Answer, error) {
 	if c.Conversation().Kind != channels.Direct && !c.IsAdmin() {
 		return commands.Says("Others talk with me here too, so only an admin can set that here."), nil
 	}
-	return commands.Answer{Change: &ledger.SessionChange{Conversation: c.Conversation(), Of: of, To: to}, Text: said}, nil
+	return commands.Answer{Change: &sessions.Change{Conversation: c.Conversation(), Of: of, To: to}, Text: said}, nil
 }
 
 // pick lists what a command sets, for whoever may: a page of what there is after a name, without
@@ -89,19 +90,19 @@ func (r *Router) mode(_ context.Context, c *commands.Call) (a commands.Answer, e
 		return commands.Answer{Text: means[now], Buttons: pick(c, now, "", ModeAsk, ModeAct)}, nil
 	case to == asSettings:
 		now = r.settings().Config.DefaultMode
-		a, err = set(c, ledger.SessionMode, "", means[now])
+		a, err = set(c, sessions.Mode, "", means[now])
 	case means[to] == "":
 		return commands.Answer{Text: "There are two modes: in ask I change nothing, in act I may.", Buttons: pick(c, "", "", ModeAsk, ModeAct)}, nil
 	default:
 		now = to
-		a, err = set(c, ledger.SessionMode, to, means[to])
+		a, err = set(c, sessions.Mode, to, means[to])
 	}
 	a.Buttons = pick(c, now, "", ModeAsk, ModeAct)
 	return a, err
 }
 
 // modeOf is the mode that holds in a session.
-func (r *Router) modeOf(own ledger.Session) string {
+func (r *Router) modeOf(own core.Session) string {
 	return cmp.Or(own.Mode, r.settings().Config.DefaultMode)
 }
 
@@ -140,11 +141,11 @@ func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, er
 	case c.Args == "" || more:
 		return choices(r.modelHere(now), after), nil
 	case c.Args == asSettings:
-		return set(c, ledger.SessionModel, "", r.modelLater(r.settings().Model))
+		return set(c, sessions.Model, "", r.modelLater(r.settings().Model))
 	case !slices.Contains(models, c.Args):
 		return choices(fmt.Sprintf("I have no model named %s.", render.Escape(words.OneLine(c.Args, 60))), ""), nil
 	}
-	return set(c, ledger.SessionModel, c.Args, r.modelLater(c.Args))
+	return set(c, sessions.Model, c.Args, r.modelLater(c.Args))
 }
 
 func (r *Router) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
@@ -175,7 +176,7 @@ func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer,
 		}
 		return commands.Says("I answer here in %s. /lang and two letters, such as en, sets another; /lang default lets me go by what you write.", cmp.Or(languages[own], own)), nil
 	case to == asSettings:
-		return set(c, ledger.SessionLanguage, "", "I'll answer in the language you write in.")
+		return set(c, sessions.Language, "", "I'll answer in the language you write in.")
 	case !languageShape.MatchString(to):
 		return commands.Says("Write the two letters of a language, such as /lang de or /lang it."), nil
 	}
@@ -189,5 +190,5 @@ func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer,
 	if to == "en" {
 		said.EN = "From your next message on I answer here in English."
 	}
-	return set(c, ledger.SessionLanguage, to, said.In(to))
+	return set(c, sessions.Language, to, said.In(to))
 }

@@ -10,7 +10,9 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/settings"
 )
 
 // settingsPoll is how often it is looked whether the settings were changed elsewhere, in case the
@@ -21,17 +23,17 @@ const settingsPoll = 10 * time.Second
 type Versions interface {
 	// SettingsNow is the version that counts, by the database's clock; ID 0: nothing was ever
 	// changed at run time.
-	SettingsNow(ctx context.Context) (ledger.SettingsVersion, error)
+	SettingsNow(ctx context.Context) (settings.Version, error)
 	// LapseSettings notes which versions were not confirmed in time, each once, whichever engine
 	// asks first, and returns them.
-	LapseSettings(ctx context.Context) ([]ledger.SettingsVersion, error)
+	LapseSettings(ctx context.Context) ([]settings.Version, error)
 }
 
 // settingsChanged has every engine go by the version of the settings that counts now.
 func (r *Router) settingsChanged() {
 	retry.Signal(r.versions)
 	if r.Wakes != nil {
-		r.Wakes.Wake(ledger.Wake{Kind: ledger.WakeSettings})
+		r.Wakes.Wake(core.Wake{Kind: core.WakeSettings})
 	}
 }
 
@@ -76,11 +78,11 @@ func (r *Router) BeganBy(version int64) { r.counting.Store(version) }
 func (r *Router) SettingsCounting() int64 { return r.counting.Load() }
 
 // settingsDecided does what a change of the settings makes possible that is committed.
-func (r *Router) settingsDecided(ctx context.Context, c *ledger.SettingsChange) {
+func (r *Router) settingsDecided(ctx context.Context, c *settings.Change) {
 	r.settingsChanged()
 	v := c.Version
 	r.unask(ctx, v)
-	if c.Kind != ledger.TakeBackSettings || c.Conversation == v.Conversation {
+	if c.Kind != settings.Revert || c.Conversation == v.Conversation {
 		return
 	}
 	if asked, _ := r.askedIn(ctx, v); asked != nil {
@@ -90,7 +92,7 @@ func (r *Router) settingsDecided(ctx context.Context, c *ledger.SettingsChange) 
 
 // unask takes the buttons off the question whether a version is to stay, if they ended with what was
 // decided of it.
-func (r *Router) unask(ctx context.Context, v *ledger.SettingsVersion) {
+func (r *Router) unask(ctx context.Context, v *settings.Version) {
 	asked := v.Asked()
 	if line := r.Lines.Connection(asked.Channel); line != nil && v.Question != 0 {
 		line.Unask(ctx, asked, v.Question)
@@ -99,21 +101,21 @@ func (r *Router) unask(ctx context.Context, v *ledger.SettingsVersion) {
 
 // askedIn is the chat in which a version was asked for; nil: it is not one of its person any more.
 // Own are all chats of theirs.
-func (r *Router) askedIn(ctx context.Context, v *ledger.SettingsVersion) (asked *channels.Conversation, own []ledger.Chat) {
+func (r *Router) askedIn(ctx context.Context, v *settings.Version) (asked *channels.Conversation, own []core.Chat) {
 	own, err := r.Ledger.PersonChats(ctx, v.Person)
 	if err != nil {
 		r.Log.WarnContext(ctx, "cannot look where a version of the settings was asked for", "version", v.ID, "error", err)
 	}
 	for _, chat := range r.recipients(own, false) {
-		if ledger.SessionKey(chat.Conversation) == v.Conversation {
+		if core.SessionKey(chat.Conversation) == v.Conversation {
 			asked = &chat.Conversation
 		}
 	}
 	return asked, own
 }
 
-func (r *Router) notifyIn(ctx context.Context, chats []channels.Conversation, v *ledger.SettingsVersion, text string) {
-	r.Lines.NotifyIn(ctx, chats, ledger.NoticeBrokenSettings, fmt.Sprintf("version %d", v.ID), text, tools.Clean, time.Hour)
+func (r *Router) notifyIn(ctx context.Context, chats []channels.Conversation, v *settings.Version, text string) {
+	r.Lines.NotifyIn(ctx, chats, outbox.NoticeBrokenSettings, fmt.Sprintf("version %d", v.ID), text, tools.Clean, time.Hour)
 }
 
 // lapseSettings notifies the admins of changes that nobody confirmed: who asked for one where they
@@ -129,13 +131,13 @@ func (r *Router) lapseSettings(ctx context.Context) {
 		if v.Secret() != "" {
 			r.SecretChanged()
 		}
-		chats, err := r.Lines.NoticeChats(ctx, ledger.NoticeBrokenSettings)
+		chats, err := r.Lines.NoticeChats(ctx, outbox.NoticeBrokenSettings)
 		if err != nil {
 			r.Log.WarnContext(ctx, "some receivers of a notice could not be read", "error", err)
 		}
 		if asked, own := r.askedIn(ctx, v); asked != nil {
 			chats = slices.DeleteFunc(chats, func(c channels.Conversation) bool {
-				return slices.ContainsFunc(own, func(o ledger.Chat) bool { return ledger.SessionKey(o.Conversation) == ledger.SessionKey(c) })
+				return slices.ContainsFunc(own, func(o core.Chat) bool { return core.SessionKey(o.Conversation) == core.SessionKey(c) })
 			})
 			chats = append(chats, *asked)
 		}

@@ -11,7 +11,8 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/sessions"
 )
 
 // timeZone is /timezone: of the chat, and in a direct one of the person.
@@ -21,7 +22,7 @@ func (r *Router) timeZone(ctx context.Context, c *commands.Call) (commands.Answe
 	case c.Args == "":
 		return commands.Says("The time zone here is %s. Write /timezone and a city to set another, or /timezone default to go back to yours.", c.TimeZone), nil
 	case c.Args == asSettings:
-		return set(c, ledger.SessionTimeZone, "", "The time zone here is "+own+".")
+		return set(c, sessions.TimeZone, "", "The time zone here is "+own+".")
 	case clockShape.MatchString(c.Args):
 		return zonesAt(c.Args, time.Now()), nil
 	}
@@ -37,14 +38,14 @@ func (r *Router) timeZone(ctx context.Context, c *commands.Call) (commands.Answe
 		return commands.Answer{}, err
 	}
 	said := fmt.Sprintf("The time zone here is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04"))
-	answer, err := set(c, ledger.SessionTimeZone, name, said)
-	change, ok := answer.Change.(*ledger.SessionChange)
+	answer, err := set(c, sessions.TimeZone, name, said)
+	change, ok := answer.Change.(*sessions.Change)
 	direct := c.Conversation().Kind == channels.Direct
 	if !direct && c.Person.TimeZone == "" { // in a group each tells theirs
 		if assumes, errNow := r.Ledger.Assumes(ctx, c.Person.Name); errNow != nil {
 			return answer, errNow
 		} else if assumes {
-			change, ok = &ledger.SessionChange{Conversation: c.Conversation(), Of: ledger.SessionTimeZone, To: name, Aside: true}, true
+			change, ok = &sessions.Change{Conversation: c.Conversation(), Of: sessions.TimeZone, To: name, Aside: true}, true
 			said = fmt.Sprintf("Your time zone is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04"))
 			answer, direct = commands.Answer{Change: change}, true
 		}
@@ -94,7 +95,7 @@ func zonesAt(shown string, now time.Time) commands.Answer {
 }
 
 // toldZone is where somebody says that they are, in answer to the question that a reminder asked; empty: they do not.
-func (s *classifier) toldZone(ctx context.Context, entry *classified, person *ledger.Person) (string, error) {
+func (s *classifier) toldZone(ctx context.Context, entry *classified, person *core.Person) (string, error) {
 	m := &entry.Event.Message
 	said := strings.Trim(strings.TrimSpace(m.Text), ".!")
 	for _, lead := range []string{"I'm in ", "I’m in ", "I am in ", "I live in ", "near ", "in ", "In "} {

@@ -9,8 +9,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/turns"
 )
 
 // why answers /why: about the newest turn of the conversation, the one whose message is
@@ -24,12 +24,12 @@ func (r *Router) why(ctx context.Context, c *commands.Call) (commands.Answer, er
 	} else if id, err = strconv.ParseInt(strings.TrimPrefix(c.Args, "#"), 10, 64); err != nil {
 		return commands.Says("Write /why, /why and the number of an answer, or reply with /why to a message."), nil
 	}
-	var turn *view.Turn
+	var turn *turns.Turn
 	if err == nil {
 		turn, err = r.Ledger.Turn(ctx, id, false)
 	}
 	switch {
-	case errors.Is(err, ledger.ErrNotFound), err == nil && turn.Session != ledger.SessionKey(conv): // others' turns are theirs
+	case errors.Is(err, core.ErrNotFound), err == nil && turn.Session != core.SessionKey(conv): // others' turns are theirs
 		return commands.Says("There is no answer with that number in this conversation."), nil
 	case err != nil:
 		return commands.Answer{}, fmt.Errorf("read turn: %w", err)
@@ -38,6 +38,6 @@ func (r *Router) why(ctx context.Context, c *commands.Call) (commands.Answer, er
 }
 
 // mayMend says whether person is shown in conv what is wrong with the settings.
-func mayMend(c channels.Conversation, person *ledger.Person) bool {
-	return c.Kind == channels.Direct && person.Role == ledger.RoleAdmin
+func mayMend(c channels.Conversation, person *core.Person) bool {
+	return c.Kind == channels.Direct && person.Role == core.RoleAdmin
 }

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/store/storetest"
 )
 
@@ -19,9 +20,9 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 	)
 	whose := func(err error) kind {
 		switch {
-		case errors.Is(err, ledger.ErrNotNow):
+		case errors.Is(err, core.ErrNotNow):
 			return nobodys
-		case errors.Is(err, ledger.ErrRefused):
+		case errors.Is(err, core.ErrRefused):
 			return its
 		}
 		return unclear
@@ -29,7 +30,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		accept := func(text string) error {
 			e := storetest.Entry("c", "k-"+text, text)
-			_, err := h.Router.Accept(h.Ctx, h.Owner(), []ledger.Entry{e})
+			_, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{e})
 			return err
 		}
 		want := map[string]kind{}

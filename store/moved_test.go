@@ -7,11 +7,13 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
-func (h *house) wantMoved(want ...ledger.Moved) {
+func (h *house) wantMoved(want ...intake.Moved) {
 	h.Helper()
 	got, err := h.Router.Moved(h.Ctx)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
@@ -36,7 +38,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 			}
 			h.Accept(storetest.Moves("old", "old", "itself"))
 		}
-		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "new"})
+		h.wantMoved(intake.Moved{Channel: "tg", Former: "old", Current: "new"})
 		d := h.Load(ref)
 		if d.Conversation.ID != "new" || d.Conversation.Place != "new" || d.Conversation.Kind != channels.Group || d.Turn.Session.Key != "tg:new" || d.ReplyTo != "" {
 			t.Errorf("%+v, reply to %q", d.Conversation, d.ReplyTo)
@@ -65,9 +67,9 @@ func TestMovedConversationGoesOn(t *testing.T) {
 		h.WantCount(2, "SELECT count(*) FROM conversations")
 		// On to a third, and back to the first.
 		h.Accept(storetest.Moves("new", "third", "a"))
-		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "third"}, ledger.Moved{Channel: "tg", Former: "new", Current: "third"})
+		h.wantMoved(intake.Moved{Channel: "tg", Former: "old", Current: "third"}, intake.Moved{Channel: "tg", Former: "new", Current: "third"})
 		h.Accept(storetest.Moves("third", "old", "b"))
-		h.wantMoved(ledger.Moved{Channel: "tg", Former: "new", Current: "old"}, ledger.Moved{Channel: "tg", Former: "third", Current: "old"})
+		h.wantMoved(intake.Moved{Channel: "tg", Former: "new", Current: "old"}, intake.Moved{Channel: "tg", Former: "third", Current: "old"})
 		if a := h.One(storetest.Entry("new", "last", "from a former one")); a.SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
@@ -77,7 +79,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 func TestMovedConversationThatIsNotKnownIsOneWithItsNewSelf(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Accept(storetest.Moves("old", "new", "1"))
-		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "new"})
+		h.wantMoved(intake.Moved{Channel: "tg", Former: "old", Current: "new"})
 		a, b := h.One(storetest.Entry("old", "1", "one")), h.One(storetest.Entry("new", "2", "two"))
 		if a.SessionID == 0 || a.SessionID != b.SessionID {
 			t.Errorf("%+v %+v", a, b)
@@ -114,7 +116,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		h.WantCount(2, "SELECT count(*) FROM conversations")
-		if _, err := h.Router.Commit(h.Ctx, young, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Commit(h.Ctx, young, agent.Step{}, nil); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("the merged session's lease: %v", err)
 		}
 		h.Posts("new", "7", "after")
@@ -125,7 +127,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 				break
 			}
 			order = append(order, out.Body.Text)
-			h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent})
+			h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent})
 		}
 		if fmt.Sprint(order) != "[in the old in the new after]" {
 			t.Errorf("%v", order)

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -35,7 +36,7 @@ func (h *house) conversations() string {
 }
 
 // wrote is an entry of somebody let in by an open policy.
-func wrote(who, conv, key string) ledger.Entry {
+func wrote(who, conv, key string) intake.Entry {
 	e := storetest.Entry(conv, key, "hello")
 	e.Sender.Person, e.Sender.Identity, e.Sender.New = "tg:"+who, "tg:"+who, true
 	return e
@@ -54,7 +55,7 @@ func (h *house) settled() {
 
 func TestSweepEndsConversations(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		people := []ledger.Person{
+		people := []core.Person{
 			{Name: "marco", Role: "user", Identities: []string{"tg:1"}, Source: "config"},
 			{Name: "root", Role: "admin", Identities: []string{"tg:0"}, Source: "config"},
 		}
@@ -64,7 +65,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		admins := storetest.Entry("admin's", "1", "hello")
 		admins.Sender.Person = "root"
 		moved := storetest.Entry("former", "2", "")
-		moved.Intent, moved.Event.Kind, moved.Event.Former = &ledger.NewsIntent{}, channels.EventMoved, "before"
+		moved.Intent, moved.Event.Kind, moved.Event.Former = &intake.NewsIntent{}, channels.EventMoved, "before"
 		h.Accept(admins, storetest.Entry("user's", "3", "hello"), storetest.Entry("old", "4", "hello"), storetest.Entry("former", "5", "hello"), moved,
 			storetest.Entry("named", "6", "hello"), storetest.Stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
 		h.settled()
@@ -117,7 +118,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i, conv := range []string{"former", "old"} {
 			moved := storetest.Entry(conv, fmt.Sprint("m", i), "")
-			moved.Intent, moved.Event.Kind, moved.Event.Former = &ledger.NewsIntent{}, channels.EventMoved, channels.ConversationID("before "+conv)
+			moved.Intent, moved.Event.Kind, moved.Event.Former = &intake.NewsIntent{}, channels.EventMoved, channels.ConversationID("before "+conv)
 			h.Accept(storetest.Entry(conv, fmt.Sprint(i), "hello"), moved)
 		}
 		h.settled()

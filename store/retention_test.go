@@ -9,7 +9,9 @@ import (
 
 	"switchboard/agent"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -20,11 +22,11 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 		for i := range 60 { // more than one batch
 			h.WholeTurn("c1", fmt.Sprint("old", i))
 		}
-		e := storetest.Control(storetest.Entry("c1", "help", "/help"), ledger.EffectNone, "help")
-		e.Intent.(*ledger.ControlIntent).Reply.Read = true
+		e := storetest.Control(storetest.Entry("c1", "help", "/help"), intake.EffectNone, "help")
+		e.Intent.(*intake.ControlIntent).Reply.Read = true
 		eve := storetest.Stranger("c9", "eve")
 		bad := storetest.Entry("c9", "bad", "")
-		bad.Intent, bad.Event.Raw = &ledger.AuditIntent{Why: ledger.AuditRejected, Reason: "no"}, []byte("x")
+		bad.Intent, bad.Event.Raw = &intake.AuditIntent{Why: intake.AuditRejected, Reason: "no"}, []byte("x")
 		h.Accept(e, eve, bad)
 		h.Later(2 * storetest.Day)
 		young := h.WholeTurn("c1", "young")
@@ -85,9 +87,9 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		// Once it is over and as old as that, it goes.
 		hold := h.Hold()
 		d := h.Begin(hold, "c2")
-		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent})
-		for _, ref := range []ledger.TurnRef{running, retry} {
-			for next := (&ledger.Claimed{TurnRef: ref}); next != nil; {
+		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliverySent})
+		for _, ref := range []core.TurnRef{running, retry} {
+			for next := (&core.Claimed{TurnRef: ref}); next != nil; {
 				next = h.Commit(next.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
 			}
 		}

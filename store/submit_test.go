@@ -9,7 +9,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
 	"switchboard/store/storetest"
 )
 
@@ -36,7 +37,7 @@ func TestSubmittedTurnHasItsTermsHoweverItIsClaimed(t *testing.T) {
 		t.Run(map[bool]string{true: "at once", false: "later"}[now], func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				h.WithRun()
-				a := h.Submit(storetest.Submission("k"), ledger.TurnIntent{MayClaim: now})
+				a := h.Submit(storetest.Submission("k"), intake.TurnIntent{MayClaim: now})
 				if now != (a.Claimed != nil) || now == a.Waiting || a.TurnID != 1 || a.Duplicate || a.Refusal != "" {
 					t.Fatalf("submitted %+v", a)
 				}
@@ -68,23 +69,23 @@ func TestSubmittingTwiceDoesNothing(t *testing.T) {
 		h.WithRun()
 		saw := storetest.Submission("k")
 		saw.Seen = "what a heartbeat saw"
-		h.Submit(saw, ledger.TurnIntent{})
+		h.Submit(saw, intake.TurnIntent{})
 		h.WantCount(1, `SELECT count(*) FROM turns WHERE terms LIKE '%what a heartbeat saw%'`)
-		for _, again := range []ledger.Submission{storetest.Submission("k"), storetest.Submission("other key")} {
+		for _, again := range []jobs.Submission{storetest.Submission("k"), storetest.Submission("other key")} {
 			again.Seen = "more"
-			if a := h.Submit(again, ledger.TurnIntent{MayClaim: true}); !a.Duplicate || a.Claimed != nil || a.TurnID != 0 {
+			if a := h.Submit(again, intake.TurnIntent{MayClaim: true}); !a.Duplicate || a.Claimed != nil || a.TurnID != 0 {
 				t.Errorf("%s: %+v", again.Key, a)
 			}
 		}
 		h.WantCount(0, `SELECT count(*) FROM jobs WHERE seen = 'more'`)
 		other := storetest.Submission("k") // of no run, but with a key that is known
-		if other.Run = 0; !h.Submit(other, ledger.TurnIntent{}).Duplicate {
+		if other.Run = 0; !h.Submit(other, intake.TurnIntent{}).Duplicate {
 			t.Error("a known key was taken")
 		}
 		late := storetest.Submission("late")
 		late.Try = 2
 		storetest.Exec(h, h.DB, `UPDATE runs SET state = 'due', try = 3, turn_id = NULL, started_at = NULL`)
-		if !h.Submit(late, ledger.TurnIntent{}).Duplicate {
+		if !h.Submit(late, intake.TurnIntent{}).Duplicate {
 			t.Error("a former try was taken")
 		}
 		h.WantCount(1, `SELECT count(*) FROM turns`)
@@ -101,7 +102,7 @@ func TestManySubmitOneRun(t *testing.T) {
 			wg.Go(func() {
 				s := storetest.Submission("k")
 				s.Say = true
-				if a := h.Submit(s, ledger.TurnIntent{}); !a.Duplicate {
+				if a := h.Submit(s, intake.TurnIntent{}); !a.Duplicate {
 					fresh.Add(1)
 				}
 			})
@@ -119,7 +120,7 @@ func TestSubmittedMessageIsOneCommit(t *testing.T) {
 		h.WithRun()
 		s := storetest.Submission("k")
 		s.Say, s.Notification, s.Taint = true, "stretch", "web"
-		if a := h.Submit(s, ledger.TurnIntent{}); a.MessageID == 0 || a.TurnID != 0 || a.Event == 0 {
+		if a := h.Submit(s, intake.TurnIntent{}); a.MessageID == 0 || a.TurnID != 0 || a.Event == 0 {
 			t.Fatalf("submitted %+v", a)
 		}
 		h.WantCount(2, `SELECT count(*) FROM deliveries d JOIN messages m ON m.id = d.message_id WHERE m.text = '/tool look {}' AND d.state = 'pending' AND m.turn_id IS NULL`)
@@ -129,16 +130,16 @@ func TestSubmittedMessageIsOneCommit(t *testing.T) {
 }
 
 func TestWhatIsRefusedLeavesNoTrace(t *testing.T) {
-	cases := map[string]func(h *house, s *ledger.Submission, turn *ledger.TurnIntent){
-		ledger.RefusedBusy: func(h *house, _ *ledger.Submission, turn *ledger.TurnIntent) {
+	cases := map[string]func(h *house, s *jobs.Submission, turn *intake.TurnIntent){
+		jobs.RefusedBusy: func(h *house, _ *jobs.Submission, turn *intake.TurnIntent) {
 			h.Accept(storetest.Entry("c", "1", "one"), storetest.Entry("c", "2", "two"))
 			turn.QueueLimit = 2
 		},
-		ledger.RefusedPerson: func(h *house, _ *ledger.Submission, _ *ledger.TurnIntent) {
+		jobs.RefusedPerson: func(h *house, _ *jobs.Submission, _ *intake.TurnIntent) {
 			storetest.Exec(h, h.DB, `DELETE FROM people`)
 		},
-		ledger.RefusedConversation: func(_ *house, s *ledger.Submission, _ *ledger.TurnIntent) { s.To.ID = "unknown" },
-		ledger.RefusedConversation + " that we left": func(h *house, _ *ledger.Submission, _ *ledger.TurnIntent) {
+		jobs.RefusedConversation: func(_ *house, s *jobs.Submission, _ *intake.TurnIntent) { s.To.ID = "unknown" },
+		jobs.RefusedConversation + " that we left": func(h *house, _ *jobs.Submission, _ *intake.TurnIntent) {
 			storetest.Exec(h, h.DB, `UPDATE conversations SET gone_at = 1`)
 		},
 	}
@@ -146,7 +147,7 @@ func TestWhatIsRefusedLeavesNoTrace(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				h.WithRun()
-				s, turn := storetest.Submission("k"), ledger.TurnIntent{MayClaim: true, QueueLimit: 50}
+				s, turn := storetest.Submission("k"), intake.TurnIntent{MayClaim: true, QueueLimit: 50}
 				prepare(h, &s, &turn)
 				before := h.written()
 				a := h.Submit(s, turn)
@@ -168,10 +169,10 @@ func TestSubmittedTurnIsMergedWithNothing(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				h.WithRun()
-				job := h.Submit(storetest.Submission("k"), ledger.TurnIntent{MayClaim: true}).Claimed
+				job := h.Submit(storetest.Submission("k"), intake.TurnIntent{MayClaim: true}).Claimed
 				waits := storetest.Submission("waits")
 				waits.Run = 0
-				h.Submit(waits, ledger.TurnIntent{})
+				h.Submit(waits, intake.TurnIntent{})
 				e := storetest.Entry("c", "1", "hello")
 				e.Turn().Mode, e.Turn().CollectWindow = mode, time.Minute
 				if a := h.Accept(e)[0]; a.Merged || a.CancelTurn != 0 || a.Steers != 0 || a.TurnID == 0 {
@@ -201,10 +202,10 @@ func TestRetryPassesOverWhatNobodyTyped(t *testing.T) {
 		h.WithRun()
 		mine := h.Begun("c", "1")
 		h.Commit(mine, storetest.End("done", "answered"))
-		job := h.Submit(storetest.Submission("k"), ledger.TurnIntent{MayClaim: true}).Claimed
+		job := h.Submit(storetest.Submission("k"), intake.TurnIntent{MayClaim: true}).Claimed
 		h.Commit(job.TurnRef, storetest.End("failed", "model_error"))
 		again := storetest.Claiming(storetest.Entry("c", "2", "/retry"))
-		again.Turn().Retry = &ledger.Retry{}
+		again.Turn().Retry = &intake.Retry{}
 		a := h.Accept(again)[0]
 		if a.Claimed == nil || len(a.Claimed.Data.State.Former) != 1 || a.Claimed.Data.Turn.Message.Text != "hello 1" {
 			t.Errorf("again is %+v", a)
@@ -216,7 +217,7 @@ func TestJobsDoNotSayWhereSomebodyIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.WithRun()
 		h.Accept(storetest.Control(storetest.Entry("d", "second", "/help"), "", "help"))
-		h.Submit(storetest.Submission("k"), ledger.TurnIntent{})
+		h.Submit(storetest.Submission("k"), intake.TurnIntent{})
 		list, err := h.Router.PersonChats(h.Ctx, "marco")
 		if err != nil || len(list) != 2 || list[0].ID != "d" || list[1].Identity != "tg:1" {
 			t.Errorf("his chats are %+v, %v", list, err)
@@ -231,7 +232,7 @@ func TestJobsDoNotSayWhereSomebodyIs(t *testing.T) {
 func TestTurnSaysWhoseJobItIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.WithRun()
-		ref := h.Submit(storetest.Submission("k"), ledger.TurnIntent{MayClaim: true}).Claimed.TurnRef
+		ref := h.Submit(storetest.Submission("k"), intake.TurnIntent{MayClaim: true}).Claimed.TurnRef
 		h.Commit(ref, storetest.End("done", "quiet"))
 		v, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
 		if err != nil || v.Job != 1 || len(v.Messages) != 1 {

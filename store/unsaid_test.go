@@ -3,7 +3,10 @@ package store_test
 import (
 	"testing"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store/storetest"
 )
 
@@ -14,15 +17,15 @@ func TestAcceptSaysWhatBecameOfAnEntry(t *testing.T) {
 		h.Begun("c", "1")
 		h.Accept(storetest.Entry("c", "2", "waits"))
 		for name, one := range map[string]struct {
-			entry     ledger.Entry
-			situation ledger.Outcome
+			entry     intake.Entry
+			situation intake.Outcome
 		}{
-			"full":     {storetest.Limited(storetest.Entry("c", "3", "one too many"), 1), ledger.OutcomeBusy},
-			"idle":     {storetest.Control(storetest.Entry("d", "4", "/cancel"), ledger.EffectCancel, ""), ledger.OutcomeIdle},
-			"no retry": {storetest.RetryEntry("e", "5", ""), ledger.RetryNone},
-			"unclear":  {storetest.RetryEntry("c", "6", "elsewhere"), ledger.RetryUnclear},
+			"full":     {storetest.Limited(storetest.Entry("c", "3", "one too many"), 1), intake.OutcomeBusy},
+			"idle":     {storetest.Control(storetest.Entry("d", "4", "/cancel"), intake.EffectCancel, ""), intake.OutcomeIdle},
+			"no retry": {storetest.RetryEntry("e", "5", ""), intake.RetryNone},
+			"unclear":  {storetest.RetryEntry("c", "6", "elsewhere"), intake.RetryUnknown},
 		} {
-			one.entry.Say = func(a *ledger.Accepted) *ledger.Reply { return storetest.Text(name + ": " + string(a.Outcome)) }
+			one.entry.Say = func(a *intake.Accepted) *outbox.Reply { return storetest.Text(name + ": " + string(a.Outcome)) }
 			out := h.Accept(storetest.Entry("x", "first "+name, "first"), one.entry, storetest.Entry("x", "last "+name, "last"))
 			if out[0].TurnID == 0 || out[1].Outcome != one.situation || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
 				t.Errorf("%s: %+v", name, out)
@@ -35,7 +38,7 @@ func TestAcceptSaysWhatBecameOfAnEntry(t *testing.T) {
 		silent := storetest.Limited(storetest.Entry("c", "7", "one too many"), 1)
 		silent.Say = nil
 		before := len(h.Answers("c"))
-		if a := h.One(silent); a.Outcome != ledger.OutcomeBusy || len(h.Answers("c")) != before {
+		if a := h.One(silent); a.Outcome != intake.OutcomeBusy || len(h.Answers("c")) != before {
 			t.Errorf("%+v, said %q", a, h.Answers("c")[before:])
 		}
 	})
@@ -46,10 +49,10 @@ func TestAcceptSaysWhatBecameOfAnEntry(t *testing.T) {
 func TestRefusedChangeIsAnsweredAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := storetest.Entry("c", "1", "/people role nobody admin")
-		e.Intent = &ledger.ControlIntent{Change: &ledger.PersonChange{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "nobody", Role: ledger.RoleAdmin}}}
-		e.Say = func(a *ledger.Accepted) *ledger.Reply { return storetest.Text(string(a.Outcome) + ": " + a.Refusal) }
+		e.Intent = &intake.ControlIntent{Change: &people.Change{Kind: people.ChangeRole, Person: core.Person{Name: "nobody", Role: core.RoleAdmin}}}
+		e.Say = func(a *intake.Accepted) *outbox.Reply { return storetest.Text(string(a.Outcome) + ": " + a.Refusal) }
 		out := h.Accept(e, storetest.Entry("x", "2", "goes on"))
-		if out[0].Outcome != ledger.ChangeRefused || out[0].Refusal == "" || out[1].TurnID == 0 {
+		if out[0].Outcome != intake.ChangeRefused || out[0].Refusal == "" || out[1].TurnID == 0 {
 			t.Errorf("%+v", out)
 		}
 		if answers := h.Answers("c"); len(answers) != 1 || answers[0] != "change_refused: "+out[0].Refusal {

@@ -9,8 +9,10 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 )
 
@@ -64,29 +66,29 @@ const (
 )
 
 type turnRow struct {
-	view.Turn
+	turns.Turn
 	Key       string
 	NotBefore time.Time
 	Terms     string
 }
 
-func (r *turnRow) view() view.Turn {
+func (r *turnRow) view() turns.Turn {
 	v := r.Turn
 	v.Session, v.BilledTokens, v.Cost = r.Key, v.TokensIn+v.TokensOut, database.ShownCost(v.Cost)
 	v.Job, v.Terms = jobOf(r.Terms), json.RawMessage(r.Terms)
-	if v.State == string(ledger.TurnQueued) && v.Outcome == agent.OutcomeModelAway {
+	if v.State == string(turns.TurnQueued) && v.Outcome == agent.OutcomeModelAway {
 		v.NextTry = &r.NotBefore
 	}
 	return v
 }
 
 // Turns lists the newest turns first. State filters; empty: all.
-func (r *Router) Turns(ctx context.Context, state string, limit int) ([]view.Turn, error) {
+func (r *Router) Turns(ctx context.Context, state string, limit int) ([]turns.Turn, error) {
 	return database.Listed(ctx, r.db.DB, "list turns", (*turnRow).view, listTurns, state, state, limit)
 }
 
 // Turn implements router.Views.
-func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *view.Turn, err error) {
+func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *turns.Turn, err error) {
 	err = r.db.Read(ctx, "show turn", func(t *database.Tx) error {
 		if v, err = turn(t, oneTurn, id); err != nil {
 			return err
@@ -100,16 +102,16 @@ func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *view.Turn
 		if err = holders(t, v); err != nil {
 			return err
 		}
-		audit, err := database.Select[view.Audit](t, turnAudit, id)
-		v.Audit = append([]view.Audit{}, audit...)
+		audit, err := database.Select[turns.Audit](t, turnAudit, id)
+		v.Audit = append([]turns.Audit{}, audit...)
 		return err
 	})
 	return v, err
 }
 
 // Current implements router.Views.
-func (r *Router) Current(ctx context.Context, session string) (*view.Turn, error) {
-	return database.Read(ctx, r.db.DB, "current turn", func(t *database.Tx) (*view.Turn, error) { return turn(t, currentTurn, database.Clean(session)) })
+func (r *Router) Current(ctx context.Context, session string) (*turns.Turn, error) {
+	return database.Read(ctx, r.db.DB, "current turn", func(t *database.Tx) (*turns.Turn, error) { return turn(t, currentTurn, database.Clean(session)) })
 }
 
 // CurrentPerson implements outbox.Notices.
@@ -122,13 +124,13 @@ func (r *Router) CurrentPerson(ctx context.Context, session string) (string, err
 }
 
 // turn reads one turn with its plans.
-func turn(t *database.Tx, query string, arg any) (*view.Turn, error) {
+func turn(t *database.Tx, query string, arg any) (*turns.Turn, error) {
 	row, err := database.First[turnRow](t, query, arg)
 	if err != nil {
 		return nil, err
 	}
 	if row == nil {
-		return nil, fmt.Errorf("turn: %w", ledger.ErrNotFound)
+		return nil, fmt.Errorf("turn: %w", core.ErrNotFound)
 	}
 	v := row.view()
 	return &v, planViews(t, &v)
@@ -166,26 +168,26 @@ func (r *Router) Events(ctx context.Context, session string, n int64, limit int)
 
 // A deliveryRow is a delivery for people to read.
 type deliveryRow struct {
-	view.Delivery
+	outbox.Info
 	MessageID int64
 }
 
 // Deliveries lists the newest first. State filters; empty: all.
-func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]view.Delivery, error) {
+func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]outbox.Info, error) {
 	return deliveries(ctx, r.db.DB, listDeliveries, state, state, limit)
 }
 
 // Undelivered implements admin.DeliveryList.
-func (r *Router) Undelivered(ctx context.Context, before int64, limit int) ([]view.Delivery, error) {
+func (r *Router) Undelivered(ctx context.Context, before int64, limit int) ([]outbox.Info, error) {
 	return deliveries(ctx, r.db.DB, undelivered, before, before, limit)
 }
 
-func deliveries(ctx context.Context, db *database.DB, query string, args ...any) ([]view.Delivery, error) {
-	return database.Listed(ctx, db, "list deliveries", func(d *deliveryRow) view.Delivery { return d.Delivery }, query, args...)
+func deliveries(ctx context.Context, db *database.DB, query string, args ...any) ([]outbox.Info, error) {
+	return database.Listed(ctx, db, "list deliveries", func(d *deliveryRow) outbox.Info { return d.Delivery }, query, args...)
 }
 
 // KeptOut lists what came from whoever was not served, the newest first.
-func (r *Router) KeptOut(ctx context.Context, limit int) ([]view.Message, error) {
+func (r *Router) KeptOut(ctx context.Context, limit int) ([]turns.Message, error) {
 	return database.Listed(ctx, r.db.DB, "list who was kept out", (*messageRow).view, listKeptOut, limit)
 }
 
@@ -203,14 +205,14 @@ func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id chann
 				return err
 			}
 		}
-		return fmt.Errorf("message: %w", ledger.ErrNotFound)
+		return fmt.Errorf("message: %w", core.ErrNotFound)
 	})
 	return text, taint, err
 }
 
 // Rejected lists what could not be read, the newest first.
-func (r *Router) Rejected(ctx context.Context, limit int) ([]view.Rejected, error) {
-	return database.Listed(ctx, r.db.DB, "list rejected events", func(r *view.Rejected) view.Rejected {
+func (r *Router) Rejected(ctx context.Context, limit int) ([]intake.Rejected, error) {
+	return database.Listed(ctx, r.db.DB, "list rejected events", func(r *intake.Rejected) intake.Rejected {
 		r.Raw = database.Clean(r.Raw)
 		return *r
 	}, listRejected, limit)
@@ -230,7 +232,7 @@ func (r *Router) TurnOf(ctx context.Context, conv channels.Conversation, id chan
 				return err
 			}
 		}
-		return fmt.Errorf("turn: %w", ledger.ErrNotFound)
+		return fmt.Errorf("turn: %w", core.ErrNotFound)
 	})
 	return turn, err
 }

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/router/view"
+	"switchboard/router/audit"
+	"switchboard/router/outbox"
+	routerturns "switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/money"
 	"switchboard/store/turns"
@@ -42,25 +44,25 @@ const (
 )
 
 type messageRow struct {
-	view.Message
+	routerturns.Message
 	HappenedAt time.Time // as the platform says; zero: it does not
 }
 
-func (m *messageRow) view() view.Message {
+func (m *messageRow) view() routerturns.Message {
 	v := m.Message
 	v.MessageID = v.ID
 	if v.Direction == "out" {
-		v.Parts = []view.Delivery{}
+		v.Parts = []outbox.Info{}
 	}
 	if m.HappenedAt.UnixMicro() > 0 {
 		v.WrittenAt = &m.HappenedAt
 	}
-	v.Why = view.Admission(&v)
+	v.Why = audit.Admission(v.Rule, v.Identity, v.Channel)
 	return v
 }
 
 // messageViews reads what came in for the turn and what it said, with the parts of each.
-func messageViews(t *database.Tx, v *view.Turn) (err error) {
+func messageViews(t *database.Tx, v *routerturns.Turn) (err error) {
 	if v.Messages, err = database.Views(t, (*messageRow).view, turnMessages, v.ID); err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func messageViews(t *database.Tx, v *view.Turn) (err error) {
 }
 
 // holders reads who held the turn, with what is known of each.
-func holders(t *database.Tx, v *view.Turn) error {
+func holders(t *database.Tx, v *routerturns.Turn) error {
 	var text string
 	if _, err := t.Row(turnHolders, []any{v.ID}, &text); err != nil {
 		return err
@@ -94,7 +96,7 @@ func holders(t *database.Tx, v *view.Turn) error {
 		ids = append(ids, h.Engine)
 	}
 	marks, args := database.In(ids)
-	rows, err := database.Select[view.Holder](t, fmt.Sprintf(turnOwners, marks), args...)
+	rows, err := database.Select[routerturns.Holder](t, fmt.Sprintf(turnOwners, marks), args...)
 	if err != nil {
 		return err
 	}
@@ -110,9 +112,9 @@ func holders(t *database.Tx, v *view.Turn) error {
 
 // parseHolders reads turns.holders. What grew too long begins with an ellipsis, and
 // with it a part of an entry.
-func parseHolders(text string) (list []view.Holder, cut bool) {
+func parseHolders(text string) (list []routerturns.Holder, cut bool) {
 	text, cut = strings.CutPrefix(text, "…")
-	list = []view.Holder{}
+	list = []routerturns.Holder{}
 	words := strings.Fields(text)
 	if cut && len(words) > 0 && !strings.HasPrefix(text, " ") {
 		words = words[1:]
@@ -126,13 +128,13 @@ func parseHolders(text string) (list []view.Holder, cut bool) {
 		for i, p := range parts {
 			n[i], _ = strconv.ParseInt(p, 10, 64) // written by us alone
 		}
-		list = append(list, view.Holder{Engine: n[0], Fence: n[1], From: database.Instant(n[2])})
+		list = append(list, routerturns.Holder{Engine: n[0], Fence: n[1], From: database.Instant(n[2])})
 	}
 	return list, cut
 }
 
 type stepRow struct {
-	view.Task
+	routerturns.Task
 	Attempt                int
 	Goal                   string
 	Planned                bool // else the plan has no task
@@ -140,20 +142,20 @@ type stepRow struct {
 	Status, Verdict, Learn *string
 }
 
-func (s *stepRow) view() view.Task {
+func (s *stepRow) view() routerturns.Task {
 	v := s.Task
 	if v.Outcome == "refused" {
 		v.Rule = s.RefusedBy
 	}
 	v.Outcome = strings.TrimSpace(v.Outcome + " " + s.Code)
 	if s.Status != nil {
-		v.Review = &view.Review{Status: *s.Status, Reason: *s.Verdict, Learn: *s.Learn}
+		v.Review = &routerturns.Review{Status: *s.Status, Reason: *s.Verdict, Learn: *s.Learn}
 	}
 	return v
 }
 
 // planViews reads the plans with their tasks, the rules that decided and the verdicts.
-func planViews(t *database.Tx, v *view.Turn) error {
+func planViews(t *database.Tx, v *routerturns.Turn) error {
 	rows, err := database.Select[stepRow](t, turnSteps, v.ID)
 	if err != nil {
 		return err
@@ -161,7 +163,7 @@ func planViews(t *database.Tx, v *view.Turn) error {
 	for i := range rows {
 		row := &rows[i]
 		if n := len(v.Plans); n == 0 || v.Plans[n-1].Attempt != row.Attempt {
-			v.Plans = append(v.Plans, view.Plan{Attempt: row.Attempt, Goal: row.Goal, Tasks: []view.Task{}})
+			v.Plans = append(v.Plans, routerturns.Plan{Attempt: row.Attempt, Goal: row.Goal, Tasks: []routerturns.Task{}})
 		}
 		if row.Planned {
 			p := &v.Plans[len(v.Plans)-1]
@@ -172,9 +174,9 @@ func planViews(t *database.Tx, v *view.Turn) error {
 }
 
 // approvalViews reads what people were asked for the tasks of the plans.
-func approvalViews(t *database.Tx, v *view.Turn) error {
+func approvalViews(t *database.Tx, v *routerturns.Turn) error {
 	type row struct {
-		view.Approval
+		routerturns.Approval
 		Attempt, Position int
 	}
 	rows, err := database.Select[row](t, turnApprovals, v.ID)
@@ -190,9 +192,9 @@ func approvalViews(t *database.Tx, v *view.Turn) error {
 	return nil
 }
 
-func callViews(t *database.Tx, v *view.Turn, prompts bool) error {
+func callViews(t *database.Tx, v *routerturns.Turn, prompts bool) error {
 	type row struct {
-		view.Call
+		routerturns.Call
 		Most, Took      int64
 		Asked, Answered []byte
 	}

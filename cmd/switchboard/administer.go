@@ -13,7 +13,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/admin"
 	"switchboard/router/commands"
-	"switchboard/router/view"
+	"switchboard/router/settings"
 	"switchboard/store"
 )
 
@@ -102,7 +102,7 @@ func (e *engine) examine(ctx context.Context) (found []admin.Finding, whole bool
 
 // reloadNow reads the file anew for somebody who waits for what comes of it. What counts from the
 // next start alone is told each time.
-func (e *engine) reloadNow(ctx context.Context) (diff []view.SettingDiff, faults []string, err error) {
+func (e *engine) reloadNow(ctx context.Context) (diff []settings.Difference, faults []string, err error) {
 	was := e.settings()
 	err = e.reread(ctx)
 	if broken, ok := errors.AsType[*brokenError](err); ok {

@@ -24,9 +24,11 @@ import (
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/router"
+	"switchboard/router/core"
 	"switchboard/router/files"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
+	"switchboard/router/money"
+	"switchboard/router/outbox"
 	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -174,10 +176,10 @@ func (e *engine) wire(ctx context.Context) error {
 }
 
 // limits are those of [budget] that count now; the router is made after what asks for them.
-func (e *engine) limits() ledger.Budget { return e.router.Budget() }
+func (e *engine) limits() money.Budget { return e.router.Budget() }
 
 func (e *engine) diskLow(ctx context.Context, text string) {
-	e.router.Lines.Notify(ctx, ledger.NoticeDisk, "disk", text)
+	e.router.Lines.Notify(ctx, outbox.NoticeDisk, "disk", text)
 }
 
 // routerSettings are those of the router that may change while it runs.
@@ -328,13 +330,13 @@ func (e *engine) close() error {
 
 // withOwner adds whoever runs the program on this machine, unless the settings
 // say who that is.
-func withOwner(people []ledger.Person) []ledger.Person {
-	if i := slices.IndexFunc(people, func(p ledger.Person) bool { return p.Name == ownerName }); i >= 0 {
+func withOwner(people []core.Person) []core.Person {
+	if i := slices.IndexFunc(people, func(p core.Person) bool { return p.Name == ownerName }); i >= 0 {
 		people[i].Machine = true
 		return people
 	}
-	return append(people, ledger.Person{
-		Name: ownerName, Role: ledger.RoleAdmin, Tools: []string{"*"}, Source: ledger.FromLocal,
+	return append(people, core.Person{
+		Name: ownerName, Role: core.RoleAdmin, Tools: []string{"*"}, Source: core.FromLocal,
 		Identities: []string{localIdentity}, Machine: true,
 	})
 }

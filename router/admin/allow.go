@@ -9,9 +9,13 @@ import (
 
 	"switchboard/channels/render"
 	"switchboard/internal/words"
+	"switchboard/router/approvals"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
+	"switchboard/router/turns"
 )
 
 // refusedRead is how many of the newest messages of strangers are looked through.
@@ -21,7 +25,7 @@ const refusedRead = 500
 type Door interface {
 	Directory
 	// KeptOut lists what came from whoever was not served, the newest first.
-	KeptOut(ctx context.Context, limit int) ([]view.Message, error)
+	KeptOut(ctx context.Context, limit int) ([]turns.Message, error)
 }
 
 const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was shown, or `%[1]sallow IDENTITY` with one of those that `%[1]sallow` alone lists; you can add a name for them. `%[1]sallow NAME` shows who calls themselves so."
@@ -57,23 +61,23 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 				return commands.Says("Nobody called %s has written to me lately. `%sallow` lists who has.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
 			case strings.ContainsAny(name, "\t\n:"):
 				return commands.Says(allowUsage, c.Slash), nil
-			case slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name }):
+			case slices.ContainsFunc(known, func(p core.Person) bool { return p.Name == name }):
 				return commands.Says("There is somebody of the name %s already. Give another, or write `%speople link %s IDENTITY` if they are the same person.",
 					render.Escape(name), c.Slash, name), nil
 			case words.NameFault(name) != "":
 				return commands.Says("The name %s. Give another.", render.Escape(words.NameFault(name))), nil
-			case slices.ContainsFunc(known, func(p ledger.Person) bool { return words.Alike(p.Name, name) }):
+			case slices.ContainsFunc(known, func(p core.Person) bool { return words.Alike(p.Name, name) }):
 				return commands.Says("The name %s looks like that of somebody else. Give another.", render.Escape(name)), nil
 			case code != "":
-				return commands.Answer{Intent: &ledger.DecisionIntent{Code: ledger.HashCode(code), Does: ledger.DoesOnce, Pairing: true, Name: name}}, nil
+				return commands.Answer{Intent: &approvals.DecisionIntent{Code: outbox.HashCode(code), Does: outbox.DoesOnce, Pairing: true, Name: name}}, nil
 			}
-			i := slices.IndexFunc(strangers, func(m view.Message) bool { return m.Identity == who })
+			i := slices.IndexFunc(strangers, func(m turns.Message) bool { return m.Identity == who })
 			if i < 0 {
 				return commands.Says("I have not turned away anybody with the identity %s lately. `%speople add NAME IDENTITY` adds somebody who has not written yet.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
 			}
 			name = cmp.Or(name, freeName(strangers[i], known))
-			return changePerson(c, &ledger.PersonChange{Kind: ledger.ChangeAdd, Person: ledger.Person{
-				Name: name, Role: ledger.RoleUser, Identities: []string{who}, Tools: []string{"*"},
+			return changePerson(c, &people.Change{Kind: people.ChangeAdd, Person: core.Person{
+				Name: name, Role: core.RoleUser, Identities: []string{who}, Tools: []string{"*"},
 			}}, judge), nil
 		},
 	}
@@ -81,7 +85,7 @@ func Allow(door Door, judge PeopleJudge) commands.Command {
 
 // refused are those who wrote lately and are strangers still, the last first, each once by
 // the last that came from them.
-func refused(ctx context.Context, door Door) (strangers []view.Message, known []ledger.Person, err error) {
+func refused(ctx context.Context, door Door) (strangers []turns.Message, known []core.Person, err error) {
 	if known, _, err = door.Everyone(ctx); err != nil {
 		return nil, nil, fmt.Errorf("list people: %w", err)
 	}
@@ -89,7 +93,7 @@ func refused(ctx context.Context, door Door) (strangers []view.Message, known []
 	for _, p := range known {
 		for _, id := range p.Identities {
 			seen[id] = true
-			if plain, ok := ledger.WithoutTeam(id); ok {
+			if plain, ok := core.WithoutTeam(id); ok {
 				seen[plain] = true
 			}
 		}
@@ -99,7 +103,7 @@ func refused(ctx context.Context, door Door) (strangers []view.Message, known []
 		return nil, nil, fmt.Errorf("list strangers: %w", err)
 	}
 	for _, m := range list {
-		if m.Class == string(ledger.AuditStranger) && !seen[m.Identity] {
+		if m.Class == string(intake.AuditStranger) && !seen[m.Identity] {
 			seen[m.Identity] = true
 			strangers = append(strangers, m)
 		}
@@ -109,10 +113,10 @@ func refused(ctx context.Context, door Door) (strangers []view.Message, known []
 
 // freeName is what to call somebody who is let in: as they call themselves, where that is
 // a name that nobody has.
-func freeName(m view.Message, known []ledger.Person) string {
+func freeName(m turns.Message, known []core.Person) string {
 	called := cmp.Or(commands.NameFrom(m.Author), "guest")
 	name := called
-	for i := 2; slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name || words.Alike(p.Name, name) }); i++ {
+	for i := 2; slices.ContainsFunc(known, func(p core.Person) bool { return p.Name == name || words.Alike(p.Name, name) }); i++ {
 		name = fmt.Sprint(called, i)
 	}
 	return name
@@ -120,7 +124,7 @@ func freeName(m view.Message, known []ledger.Person) string {
 
 // called are the strangers who call themselves so, or have a name of several words with this one in it, in any case of
 // letters.
-func called(name string, strangers []view.Message) (list []view.Message) {
+func called(name string, strangers []turns.Message) (list []turns.Message) {
 	for _, m := range strangers {
 		if strings.EqualFold(commands.NameFrom(m.Author), name) || strings.EqualFold(words.OneLine(m.Author, 64), name) ||
 			strings.Contains(" "+strings.ToLower(words.OneLine(m.Author, 64))+" ", " "+strings.ToLower(name)+" ") {
@@ -132,7 +136,7 @@ func called(name string, strangers []view.Message) (list []view.Message) {
 
 // listRefused says who was refused. What they wrote stays out of the conversation, from
 // which prompts are made.
-func listRefused(strangers []view.Message, known []ledger.Person, c *commands.Call) commands.Answer {
+func listRefused(strangers []turns.Message, known []core.Person, c *commands.Call) commands.Answer {
 	if len(strangers) == 0 {
 		return commands.Says("Nobody new has written to me lately.")
 	}
@@ -141,7 +145,7 @@ func listRefused(strangers []view.Message, known []ledger.Person, c *commands.Ca
 	var buttons []commands.Button
 	for _, m := range strangers[:min(len(strangers), commands.Rows)] {
 		label := freeName(m, known)
-		if commands.NameFrom(m.Author) == "" || slices.ContainsFunc(strangers, func(o view.Message) bool {
+		if commands.NameFrom(m.Author) == "" || slices.ContainsFunc(strangers, func(o turns.Message) bool {
 			other := freeName(o, known)
 			return o.Identity != m.Identity && (other == label || words.Alike(other, label))
 		}) { // a name that two have means neither

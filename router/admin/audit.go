@@ -10,13 +10,13 @@ import (
 
 	"switchboard/channels/render"
 	"switchboard/internal/words"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/view"
 )
 
 // An AuditLog lists its newest rows before a number; 0: from the newest of all.
 type AuditLog interface {
-	Audit(ctx context.Context, f view.AuditFilter, before int64, limit int) ([]view.AuditRecord, error)
+	Audit(ctx context.Context, f audit.Filter, before int64, limit int) ([]audit.Record, error)
 }
 
 const auditUsage = "/audit shows the newest rows of the audit log. To pick some, add `person NAME`, `kind KIND` (turn, person, approval, tool, delivery …), `turn NUMBER` or `before NUMBER`."
@@ -43,7 +43,7 @@ func Audit(log AuditLog) commands.Command {
 }
 
 // auditFilter reads pairs of a word and what it picks.
-func auditFilter(args string) (f view.AuditFilter, before int64, ok bool) {
+func auditFilter(args string) (f audit.Filter, before int64, ok bool) {
 	fields := strings.Fields(args)
 	if len(fields)%2 != 0 {
 		return f, 0, false
@@ -72,7 +72,7 @@ func auditFilter(args string) (f view.AuditFilter, before int64, ok bool) {
 	return f, before, true
 }
 
-func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, c *commands.Call) commands.Answer {
+func auditAnswer(rows []audit.Record, f audit.Filter, c *commands.Call) commands.Answer {
 	if len(rows) == 0 {
 		return commands.Says("There is no such row in the audit log.")
 	}
@@ -90,7 +90,7 @@ func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, c *commands.Call) 
 }
 
 // auditCommand is the command that has a filter.
-func auditCommand(f view.AuditFilter) string {
+func auditCommand(f audit.Filter) string {
 	command := "audit"
 	for _, pick := range []struct{ word, value string }{{"person", f.Person}, {"kind", f.Kind}} {
 		if pick.value != "" {
@@ -103,7 +103,7 @@ func auditCommand(f view.AuditFilter) string {
 	return command
 }
 
-func auditLine(r *view.AuditRecord, c *commands.Call) string {
+func auditLine(r *audit.Record, c *commands.Call) string {
 	short := func(s string) string { return render.Escape(words.OneLine(s, 80)) }
 	line := r.At.In(c.Zone()).Format("2006-01-02 15:04 MST") + " "
 	if r.Person != "" {

@@ -5,8 +5,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/audit"
+	"switchboard/router/core"
 )
 
 // auditWords say what somebody did, by the action. “%” stands for what it was done to, without its kind.
@@ -38,7 +38,7 @@ var auditWords = map[string]string{
 }
 
 // auditDid says what a row of the log is about, to somebody who reads it in here.
-func auditDid(r *view.AuditRecord, here channels.Conversation) string {
+func auditDid(r *audit.Record, here channels.Conversation) string {
 	text, ok := auditWords[r.Action]
 	if !ok {
 		return strings.TrimSpace(r.Action + " " + r.Target)
@@ -46,7 +46,7 @@ func auditDid(r *view.AuditRecord, here channels.Conversation) string {
 	kind, name, spaced := strings.Cut(r.Target, " ")
 	switch {
 	case kind == "session" || kind == "conversation":
-		name = ledger.ChatWords(ledger.OfSession(name), here)
+		name = core.ChatWords(core.OfSession(name), here)
 	case !spaced || r.Action == "tool.refused":
 		name = r.Target
 	}
@@ -54,7 +54,7 @@ func auditDid(r *view.AuditRecord, here channels.Conversation) string {
 }
 
 // auditEnd says how it ended, where that is not clear: what was refused, and the end of an answer.
-func auditEnd(r *view.AuditRecord) string {
+func auditEnd(r *audit.Record) string {
 	switch {
 	case r.Action == "turn":
 		return words.Ended(r.Outcome, r.Why)

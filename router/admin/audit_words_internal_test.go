@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router/view"
+	"switchboard/router/audit"
 )
 
 func TestAuditIsSaidInWords(t *testing.T) {
 	t.Parallel()
 	here := channels.Conversation{Channel: "telegram", ID: "7"}
-	for want, r := range map[string]view.AuditRecord{
+	for want, r := range map[string]audit.Record{
 		"changed the language of this chat":               {Action: "session.language", Target: "session telegram:7", Outcome: "done"},
 		"changed the language of the terminal":            {Action: "session.language", Target: "session console:owner/default", Outcome: "done"},
 		"changed the mode of a chat on slack":             {Action: "session.mode", Target: "session slack:C1", Outcome: "done"},

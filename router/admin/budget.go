@@ -10,8 +10,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/money"
 )
 
 // budgetShown is how many persons and conversations /budget lists.
@@ -20,11 +19,11 @@ const budgetShown = 5
 // A Spender knows what was spent on models in a day, in all and by the top persons and
 // sessions.
 type Spender interface {
-	Spent(ctx context.Context, day string, top int) ([]view.Spent, error)
+	Spent(ctx context.Context, day string, top int) ([]money.Spent, error)
 }
 
 // Budget is the row of /budget. Limits are those that count now.
-func Budget(of Spender, limits func() ledger.Budget) commands.Command {
+func Budget(of Spender, limits func() money.Budget) commands.Command {
 	return commands.Command{
 		Name: "budget", Admin: true, About: commands.Text{
 			EN: "what was spent on models today, and the limits", DE: "was heute für Modelle ausgegeben wurde, und die Grenzen",
@@ -42,7 +41,7 @@ func Budget(of Spender, limits func() ledger.Budget) commands.Command {
 	}
 }
 
-func budgetAnswer(b ledger.Budget, list []view.Spent, now time.Time) commands.Answer {
+func budgetAnswer(b money.Budget, list []money.Spent, now time.Time) commands.Answer {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Spent on models on %s, until %s:\n", b.Day(now), b.Over(now).Format("15:04 MST"))
 	unlimited := b.PerDay+b.PerPersonDay+b.PerSessionDay+b.PerRun == 0
@@ -54,16 +53,16 @@ func budgetAnswer(b ledger.Budget, list []view.Spent, now time.Time) commands.An
 		out.WriteString("\nNo limits are set.\n")
 	}
 	for _, part := range []struct {
-		scope ledger.SpendingScope
+		scope money.SpendingScope
 		title string
 		limit float64
 		key   string
 	}{
-		{ledger.SpentInAll, "in all", b.PerDay, "budget.per_day"},
-		{ledger.SpentByPerson, "each person", b.PerPersonDay, "budget.per_person_day"},
-		{ledger.SpentInSession, "each conversation", b.PerSessionDay, "budget.per_session_day"},
+		{money.SpentInAll, "in all", b.PerDay, "budget.per_day"},
+		{money.SpentByPerson, "each person", b.PerPersonDay, "budget.per_person_day"},
+		{money.SpentInSession, "each conversation", b.PerSessionDay, "budget.per_session_day"},
 	} {
-		spent := slices.DeleteFunc(slices.Clone(list), func(s view.Spent) bool { return s.Scope != string(part.scope) })
+		spent := slices.DeleteFunc(slices.Clone(list), func(s money.Spent) bool { return s.Scope != string(part.scope) })
 		if len(spent) == 0 && part.limit == 0 {
 			continue
 		}

@@ -12,25 +12,25 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/settings"
 )
 
 // Settings are those of the program, and what would become of them.
 type Settings interface {
 	// Settings are those that count now, in the order of the sample file.
-	Settings() []view.Setting
+	Settings() []settings.Setting
 	// SettingsDiff is what was changed at run time.
-	SettingsDiff(ctx context.Context) ([]view.SettingDiff, error)
+	SettingsDiff(ctx context.Context) ([]settings.Difference, error)
 	// SettingsVersions lists the versions, the newest first.
-	SettingsVersions(ctx context.Context, limit int) ([]ledger.SettingsVersion, error)
+	SettingsVersions(ctx context.Context, limit int) ([]settings.Version, error)
 	// SettingsCounting is the version by which the program goes.
 	SettingsCounting() int64
 	// PlanSettings says what a change of settings would do, asked for in a conversation. Nothing is
-	// changed. An error is for people where it is a *ledger.StateError.
-	PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*view.SettingsPlan, error)
+	// changed. An error is for people where it is a *core.StateError.
+	PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*settings.Plan, error)
 	// PlanUndo is PlanSettings of taking a version back; 0: the newest that nothing has taken back.
-	PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*view.SettingsPlan, error)
+	PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*settings.Plan, error)
 }
 
 const (
@@ -59,7 +59,7 @@ func Config(s Settings) commands.Command {
 
 // answered is an answer, or why it is refused.
 func answered(answer commands.Answer, err error) (commands.Answer, error) {
-	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
+	if refused, ok := errors.AsType[*core.StateError](err); ok {
 		return commands.Answer{Text: render.Escape(refused.Sentence)}, nil
 	}
 	return answer, err
@@ -105,7 +105,7 @@ func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.
 			plan, err := s.PlanUndo(ctx, at, version)
 			return configPlanned(plan, at, err)
 		}
-		change := &ledger.SettingsChange{Kind: ledger.ConfirmSettings, ID: version, Conversation: ledger.SessionKey(at), Counting: s.SettingsCounting()}
+		change := &settings.Change{Kind: settings.Confirm, ID: version, Conversation: core.SessionKey(at), Counting: s.SettingsCounting()}
 		return commands.Answer{Change: change, Say: func() commands.Answer {
 			answer := commands.Says("Confirmed: version %d stays.", change.Version.ID)
 			answer.Buttons = []commands.Button{undoButton(change.Version)}
@@ -152,7 +152,7 @@ func configGet(s Settings, key string) commands.Answer {
 	return commands.Answer{Text: b.String()}
 }
 
-func unknownSetting(key string, all []view.Setting) commands.Answer {
+func unknownSetting(key string, all []settings.Setting) commands.Answer {
 	names := make([]string, 0, len(all))
 	seen := map[string]bool{}
 	for _, one := range all {
@@ -169,7 +169,7 @@ func unknownSetting(key string, all []view.Setting) commands.Answer {
 }
 
 // configPlanned answers a plan: it is made, or its faults are listed.
-func configPlanned(plan *view.SettingsPlan, at channels.Conversation, err error) (commands.Answer, error) {
+func configPlanned(plan *settings.Plan, at channels.Conversation, err error) (commands.Answer, error) {
 	if err != nil {
 		return commands.Answer{}, err
 	}
@@ -177,10 +177,10 @@ func configPlanned(plan *view.SettingsPlan, at channels.Conversation, err error)
 		return commands.Answer{Text: "Nothing was changed:\n" + bullets(plan.Faults)}, nil
 	}
 	change := plan.Change
-	change.Conversation = ledger.SessionKey(at)
+	change.Conversation = core.SessionKey(at)
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		v := change.Version
-		if change.Kind == ledger.TakeBackSettings {
+		if change.Kind == settings.Revert {
 			return commands.Says("Version %d is taken back: all is as it was before.", v.ID)
 		}
 		text := fmt.Sprintf("Version %d of the settings.\n%s", v.ID, diffLines(plan.Diff))
@@ -200,7 +200,7 @@ func configPlanned(plan *view.SettingsPlan, at channels.Conversation, err error)
 }
 
 // undoButton takes a version back.
-func undoButton(v *ledger.SettingsVersion) commands.Button {
+func undoButton(v *settings.Version) commands.Button {
 	return commands.Button{Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID)}
 }
 
@@ -225,7 +225,7 @@ func configVersions(ctx context.Context, s Settings, zone *time.Location) (comma
 	return commands.Answer{Text: text + "\n/config undo and a number takes one back."}, nil
 }
 
-func versionLine(v *ledger.SettingsVersion, loc *time.Location) string {
+func versionLine(v *settings.Version, loc *time.Location) string {
 	line := fmt.Sprintf("%d, %s %s: %s", v.ID, v.At.In(loc).Format("2006-01-02 15:04 MST"), render.Escape(v.Person), shortened(v.Keys()))
 	switch {
 	case v.Undoes != 0:
@@ -239,7 +239,7 @@ func versionLine(v *ledger.SettingsVersion, loc *time.Location) string {
 }
 
 // diffLines says of each setting what it was, is, and when that counts.
-func diffLines(diff []view.SettingDiff) string {
+func diffLines(diff []settings.Difference) string {
 	var b strings.Builder
 	for i, d := range diff {
 		if i == settingsShown {

@@ -9,14 +9,13 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
 )
 
 // A DeliveryList lists the newest deliveries that are dead, unknown or dropped, before a number; 0: from
 // the newest of all.
 type DeliveryList interface {
-	Undelivered(ctx context.Context, before int64, limit int) ([]view.Delivery, error)
+	Undelivered(ctx context.Context, before int64, limit int) ([]outbox.Info, error)
 }
 
 // Deliveries is the row of /deliveries.
@@ -33,14 +32,14 @@ func Deliveries(list DeliveryList) commands.Command {
 			}
 			verb, number, _ := strings.Cut(strings.ToLower(c.Args), " ")
 			id, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			kind := ledger.DeliveryChangeKind(verb)
+			kind := outbox.ChangeKind(verb)
 			switch {
 			case err == nil && verb == "before":
 				return listDeliveries(ctx, list, id)
-			case err != nil || kind != ledger.RetryDelivery && kind != ledger.DropDelivery:
+			case err != nil || kind != outbox.RetryDelivery && kind != outbox.DropDelivery:
 				return commands.Says("Write \"%sdeliveries retry\" or \"%sdeliveries drop\" and a number; alone it lists them.", c.Slash, c.Slash), nil
 			}
-			change := &ledger.DeliveryChange{ID: id, Kind: kind}
+			change := &outbox.Change{ID: id, Kind: kind}
 			return commands.Answer{Change: change, Say: func() commands.Answer {
 				return commands.Says("Delivery %d was %s and is %s now.", id, change.Done.Was, change.Done.State)
 			}}, nil
@@ -62,7 +61,7 @@ func listDeliveries(ctx context.Context, list DeliveryList, before int64) (a com
 	shown := found[:min(len(found), commands.Rows)]
 	for _, d := range shown {
 		fmt.Fprintf(&b, "- %d %s (%s) on %s: %s\n", d.ID, d.State, render.Escape(words.OneLine(d.Outcome, 40)), render.Escape(d.Channel), render.Escape(words.OneLine(d.Text, 60)))
-		if d.State == string(ledger.DeliveryDropped) { // for good
+		if d.State == string(outbox.DeliveryDropped) { // for good
 			continue
 		}
 		a.Buttons = append(a.Buttons,

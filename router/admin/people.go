@@ -14,15 +14,16 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/people"
 )
 
 // A Directory knows the people.
 type Directory interface {
 	// Everyone lists everybody, and apart who is away.
-	Everyone(ctx context.Context) (people, away []ledger.Person, err error)
+	Everyone(ctx context.Context) (people, away []core.Person, err error)
 	// Belongings counts what is somebody's.
-	Belongings(ctx context.Context, name string) (ledger.Belongings, error)
+	Belongings(ctx context.Context, name string) (people.Belongings, error)
 	// Labels are what those of these people call themselves whom an open channel let in, by their names.
 	Labels(ctx context.Context, names []string) (map[string]string, error)
 	// LabelledSo are those of them who call themselves so, in any case of letters.
@@ -31,22 +32,22 @@ type Directory interface {
 
 // A PeopleJudge judges a change of people that somebody asks for in a chat by the settings,
 // and adds what they say of it. The error is for people.
-type PeopleJudge func(by *ledger.Person, c *ledger.PersonChange) error
+type PeopleJudge func(by *core.Person, c *people.Change) error
 
 // others is the taint of lists with names that others gave themselves.
 const others = tools.Label
 
 // peopleForms are what is written for each change, in the order in which they are told.
 var peopleForms = []struct {
-	kind ledger.ChangeKind
+	kind people.ChangeKind
 	form string
 	does string
 }{
-	{ledger.ChangeAdd, "NAME IDENTITY [admin]", "adds somebody"},
-	{ledger.ChangeRole, "NAME admin|user", "makes them an admin, or a user"},
-	{ledger.ChangeLink, "NAME IDENTITY", "makes another account theirs too"},
-	{ledger.ChangeTools, "NAME PATTERN…", "says what they may use, such as \\* or web"},
-	{ledger.ChangeRemove, "NAME", "removes them, and forgets what I know about them; I ask first"},
+	{people.ChangeAdd, "NAME IDENTITY [admin]", "adds somebody"},
+	{people.ChangeRole, "NAME admin|user", "makes them an admin, or a user"},
+	{people.ChangeLink, "NAME IDENTITY", "makes another account theirs too"},
+	{people.ChangeTools, "NAME PATTERN…", "says what they may use, such as \\* or web"},
+	{people.ChangeRemove, "NAME", "removes them, and forgets what I know about them; I ask first"},
 }
 
 // People is the row of /people.
@@ -70,7 +71,7 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 			}
 			known = append(known, away...)
 			change, sure := personChange(fields, known)
-			if change == nil || !slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == change.Person.Name }) {
+			if change == nil || !slices.ContainsFunc(known, func(p core.Person) bool { return p.Name == change.Person.Name }) {
 				answer, err := openCalled(ctx, dir, fields, c.Slash)
 				if answer.Text != "" || err != nil {
 					return answer, err
@@ -79,7 +80,7 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 			if change == nil {
 				return commands.Says("%s", peopleUsage(fields[0], c.Slash)), nil
 			}
-			if change.Kind == ledger.ChangeRemove && !sure && judge(c.Person, change) == nil {
+			if change.Kind == people.ChangeRemove && !sure && judge(c.Person, change) == nil {
 				return askRemoval(ctx, dir, change, known)
 			}
 			return changePerson(c, change, judge), nil
@@ -91,7 +92,7 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 // by platform and identity, with a button that does it. Empty: nobody calls themselves so.
 func openCalled(ctx context.Context, dir Directory, fields []string, slash string) (a commands.Answer, err error) {
 	verb := strings.ToLower(fields[0])
-	if verb == string(ledger.ChangeAdd) {
+	if verb == string(people.ChangeAdd) {
 		return a, nil
 	}
 	for n := len(fields); n > 1; n-- {
@@ -107,7 +108,7 @@ func openCalled(ctx context.Context, dir Directory, fields []string, slash strin
 		b.WriteString("Is this who you mean? They came through an open channel, where anybody can use that name.\n")
 		if len(names) > 1 {
 			b.Reset()
-			fmt.Fprintf(&b, "%s call themselves so. Write one of these:\n", people(len(names)))
+			fmt.Fprintf(&b, "%s call themselves so. Write one of these:\n", countPeople(len(names)))
 		}
 		for _, name := range names[:min(len(names), commands.Rows)] {
 			command := strings.Join(append([]string{"people", verb, name}, fields[n:]...), " ")
@@ -133,41 +134,41 @@ func labelled(name string, labels map[string]string) string {
 
 // personChange reads what is to be changed of somebody who is known, and whether it is sure; nil: it is not
 // written as it has to be.
-func personChange(fields []string, known []ledger.Person) (c *ledger.PersonChange, sure bool) {
-	c = &ledger.PersonChange{Kind: ledger.ChangeKind(strings.ToLower(fields[0]))}
+func personChange(fields []string, known []core.Person) (c *people.Change, sure bool) {
+	c = &people.Change{Kind: people.ChangeKind(strings.ToLower(fields[0]))}
 	if len(fields) < 2 {
 		return nil, false
 	}
 	name, rest := fields[1], fields[2:]
-	if c.Kind == ledger.ChangeAdd {
+	if c.Kind == people.ChangeAdd {
 		n := max(1, slices.IndexFunc(fields[1:], func(word string) bool { return strings.Contains(word, ":") }))
 		name, rest = strings.Join(fields[1:1+n], " "), fields[1+n:]
 	}
-	for n := len(fields); n > 1 && c.Kind != ledger.ChangeAdd; n-- { // a name may have several words
-		if called := ledger.Called(strings.Join(fields[1:n], " "), known); called != "" {
+	for n := len(fields); n > 1 && c.Kind != people.ChangeAdd; n-- { // a name may have several words
+		if called := core.Called(strings.Join(fields[1:n], " "), known); called != "" {
 			name, rest = called, fields[n:]
 			break
 		}
 	}
 	c.Person.Name = name
 	switch c.Kind {
-	case ledger.ChangeAdd:
-		c.Person.Role, c.Person.Tools = ledger.RoleUser, []string{"*"}
+	case people.ChangeAdd:
+		c.Person.Role, c.Person.Tools = core.RoleUser, []string{"*"}
 		if n := len(rest) - 1; n > 0 && isRole(rest[n]) {
 			c.Person.Role, rest = strings.ToLower(rest[n]), rest[:n]
 		}
 		c.Person.Identities = rest
-	case ledger.ChangeLink:
+	case people.ChangeLink:
 		c.Person.Identities = rest
-	case ledger.ChangeTools:
+	case people.ChangeTools:
 		c.Person.Tools = rest
-	case ledger.ChangeRole:
+	case people.ChangeRole:
 		if len(rest) != 1 || !isRole(rest[0]) {
 			return nil, false
 		}
 		c.Person.Role = strings.ToLower(rest[0])
 		return c, false
-	case ledger.ChangeRemove:
+	case people.ChangeRemove:
 		if len(rest) > 2 || len(rest) > 0 && !strings.EqualFold(rest[0], "yes") {
 			return nil, false
 		}
@@ -185,7 +186,7 @@ func personChange(fields []string, known []ledger.Person) (c *ledger.PersonChang
 }
 
 func isRole(word string) bool {
-	return slices.Contains([]string{ledger.RoleAdmin, ledger.RoleUser}, strings.ToLower(word))
+	return slices.Contains([]string{core.RoleAdmin, core.RoleUser}, strings.ToLower(word))
 }
 
 // peopleUsage is how the change that somebody began to write is written; where it is none, all.
@@ -207,9 +208,9 @@ func peopleUsage(verb, slash string) string {
 
 // askRemoval asks whether somebody is to be removed, and says what goes with them. What would be refused is
 // not asked.
-func askRemoval(ctx context.Context, dir Directory, change *ledger.PersonChange, people []ledger.Person) (commands.Answer, error) {
-	i := slices.IndexFunc(people, func(p ledger.Person) bool { return p.Name == change.Person.Name })
-	if i < 0 || people[i].Source == ledger.FromSettings && people[i].Away.IsZero() && !change.Left(&people[i]) {
+func askRemoval(ctx context.Context, dir Directory, change *people.Change, people []core.Person) (commands.Answer, error) {
+	i := slices.IndexFunc(people, func(p core.Person) bool { return p.Name == change.Person.Name })
+	if i < 0 || people[i].Source == core.FromSettings && people[i].Away.IsZero() && !change.Left(&people[i]) {
 		return personChanged(change), nil
 	}
 	p := &people[i]
@@ -223,7 +224,7 @@ func askRemoval(ctx context.Context, dir Directory, change *ledger.PersonChange,
 	return commands.Answer{Text: text, Taint: others, Buttons: []commands.Button{{Label: "Remove " + words.OneLine(p.Name, 30), Command: fmt.Sprintf("people remove %s yes %d", p.Name, p.Since.UnixMicro())}}}, nil
 }
 
-func changePerson(c *commands.Call, change *ledger.PersonChange, judge PeopleJudge) commands.Answer {
+func changePerson(c *commands.Call, change *people.Change, judge PeopleJudge) commands.Answer {
 	if err := judge(c.Person, change); err != nil {
 		return commands.Says("I did nothing: %s", render.Escape(err.Error()))
 	}
@@ -231,14 +232,14 @@ func changePerson(c *commands.Call, change *ledger.PersonChange, judge PeopleJud
 }
 
 // personChanged has a change made, and says what is now.
-func personChanged(change *ledger.PersonChange) commands.Answer {
+func personChanged(change *people.Change) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		p := change.Now
 		done := "can write to me now"
 		switch change.Kind {
-		case ledger.ChangeRemove:
+		case people.ChangeRemove:
 			return commands.Answer{Text: fmt.Sprintf("%s can no longer write to me. What I remembered of them is gone.", render.Escape(p.Name)), Taint: others}
-		case ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeTools:
+		case people.ChangeRole, people.ChangeLink, people.ChangeTools:
 			done = "is changed"
 		}
 		return commands.Answer{Text: fmt.Sprintf("%s %s: %s.", render.Escape(p.Name), done, personIs(p)), Taint: others}
@@ -253,8 +254,8 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 	list = append(list, away...)
 	all := len(list)
 	// A database may have another order, by which names would be left out between two pages.
-	slices.SortFunc(list, func(a, b ledger.Person) int { return strings.Compare(a.Name, b.Name) })
-	list = slices.DeleteFunc(list, func(p ledger.Person) bool { return p.Name <= after })
+	slices.SortFunc(list, func(a, b core.Person) int { return strings.Compare(a.Name, b.Name) })
+	list = slices.DeleteFunc(list, func(p core.Person) bool { return p.Name <= after })
 	if len(list) == 0 {
 		return commands.Says("There is nobody after that name."), nil
 	}
@@ -270,7 +271,7 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 	}
 	zone := c.Zone()
 	var b strings.Builder
-	fmt.Fprintf(&b, "I know %s:\n", people(all))
+	fmt.Fprintf(&b, "I know %s:\n", countPeople(all))
 	for i := range list {
 		p := &list[i]
 		fmt.Fprintf(&b, "- **%s**, %s\n", labelled(p.Name, labels), personIn(p, c, zone))
@@ -283,7 +284,7 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 	return commands.Answer{Text: b.String(), Taint: others, Buttons: buttons}, nil
 }
 
-func people(n int) string {
+func countPeople(n int) string {
 	if n == 1 {
 		return "1 person"
 	}
@@ -291,7 +292,7 @@ func people(n int) string {
 }
 
 // personIs says what somebody is.
-func personIs(p *ledger.Person) string {
+func personIs(p *core.Person) string {
 	text := fmt.Sprintf("%s, %s", p.Role, render.Escape(cmp.Or(strings.Join(p.Identities, ", "), "no identity")))
 	if len(p.Tools) == 0 {
 		text += ", no tools"
@@ -305,8 +306,8 @@ func personIs(p *ledger.Person) string {
 const machine = "console:"
 
 // personIn is somebody in the list.
-func personIn(p *ledger.Person, c *commands.Call, zone *time.Location) string {
-	if p.Source != ledger.FromLocal || len(p.Identities) != 1 || p.Identities[0] != machine+p.Name {
+func personIn(p *core.Person, c *commands.Call, zone *time.Location) string {
+	if p.Source != core.FromLocal || len(p.Identities) != 1 || p.Identities[0] != machine+p.Name {
 		return personIs(p) + "; " + knownFrom(p, zone)
 	}
 	if p.Name == c.Person.Name {
@@ -315,14 +316,14 @@ func personIn(p *ledger.Person, c *commands.Call, zone *time.Location) string {
 	return p.Role + ": whoever runs me on my machine"
 }
 
-func knownFrom(p *ledger.Person, zone *time.Location) string {
+func knownFrom(p *core.Person, zone *time.Location) string {
 	from, since := "added by command", p.Since
 	switch {
 	case !p.Away.IsZero():
 		from, since = "away, as the settings file does not name them,", p.Away
-	case p.Source == ledger.FromSettings:
+	case p.Source == core.FromSettings:
 		from = "in the settings file"
-	case p.Source == ledger.FromOpen:
+	case p.Source == core.FromOpen:
 		from = "from an open channel"
 	}
 	return from + " since " + since.In(zone).Format(time.DateOnly)

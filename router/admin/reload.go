@@ -7,7 +7,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/view"
+	"switchboard/router/settings"
 )
 
 // faultsShown is how many faults one answer lists.
@@ -15,7 +15,7 @@ const faultsShown = 10
 
 // Reload is the row of /reload. Reload reads the settings file anew and goes by it; it returns
 // what is otherwise, or the faults for which everything stays as it was.
-func Reload(reload func(ctx context.Context) (diff []view.SettingDiff, faults []string, err error)) commands.Command {
+func Reload(reload func(ctx context.Context) (diff []settings.Difference, faults []string, err error)) commands.Command {
 	return commands.Command{
 		Name: "reload", Admin: true, About: commands.Text{
 			EN: "read the settings file again", DE: "die Datei der Einstellungen neu lesen", ES: "volver a leer el archivo de configuración",
@@ -29,7 +29,7 @@ func Reload(reload func(ctx context.Context) (diff []view.SettingDiff, faults []
 	}
 }
 
-func reloaded(diff []view.SettingDiff, faults []string, err error) commands.Answer {
+func reloaded(diff []settings.Difference, faults []string, err error) commands.Answer {
 	switch {
 	case err != nil:
 		return commands.Says("I could not read the settings just now: %s", render.Escape(words.OneLine(err.Error(), 300)))

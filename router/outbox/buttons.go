@@ -8,7 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // buttonPatience is how long taking buttons off, or an edit of a question, may wait for
@@ -17,7 +17,7 @@ const buttonPatience = time.Minute
 
 // answered does what Decided or Unbutton does to a part whose question was answered before
 // it was known under which ID the part is shown.
-func (l *Connection) answered(ctx context.Context, d *ledger.Delivery, id channels.MessageID) {
+func (l *Connection) answered(ctx context.Context, d *Delivery, id channels.MessageID) {
 	over, approval, err := l.lines.Ledger.Answered(ctx, d.MessageID)
 	switch {
 	case err != nil:
@@ -46,7 +46,7 @@ func (l *Connections) Decided(ctx context.Context, approval int64) {
 
 // settleQuestion shows a decided question anew where the platform can edit it, and takes
 // only its buttons off where it cannot.
-func (l *Connection) settleQuestion(q *ledger.Decided) {
+func (l *Connection) settleQuestion(q *Decided) {
 	editor, ok := l.channel().(channels.Editor)
 	if !ok {
 		l.Unbutton(q.Conversation, q.Message)
@@ -117,7 +117,7 @@ func (l *Connection) aside(conv channels.Conversation, call func(context.Context
 }
 
 // Offers is how many of these buttons a conversation shows under a message.
-func (l *Connection) Offers(conv channels.Conversation, list []ledger.Button) int {
+func (l *Connection) Offers(conv channels.Conversation, list []core.Button) int {
 	features := l.features(conv)
 	switch {
 	case !features.Buttons:
@@ -130,17 +130,17 @@ func (l *Connection) Offers(conv channels.Conversation, list []ledger.Button) in
 
 // Offer adds buttons to a reply, which give commands as person, and that person alone: so many are shown, and of others
 // those that are a choice have the numbers of commands.TypedOut.
-func (l *Connection) Offer(reply *ledger.Reply, person string, list []ledger.Button, shown int) {
+func (l *Connection) Offer(reply *Reply, person string, list []core.Button, shown int) {
 	until := time.Now().Add(choiceDeadline)
 	last := &reply.Parts[len(reply.Parts)-1]
 	for i, b := range list {
 		code := rand.Text()
-		action := ledger.Action{
-			Code: ledger.HashCode(code), Kind: ledger.ActionCommand, Person: person, Text: b.Command, Either: b.Either, ExpiresAt: until,
+		action := Action{
+			Code: HashCode(code), Kind: ActionCommand, Person: person, Text: b.Command, Either: b.Either, ExpiresAt: until,
 		}
 		switch {
 		case b.Asks:
-			action.Number, action.Text = ledger.NextWords, b.Command+" "
+			action.Number, action.Text = NextWords, b.Command+" "
 		case i >= shown && b.Either:
 			action.Number = i - shown + 1
 		case i >= shown:

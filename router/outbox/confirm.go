@@ -6,7 +6,6 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
 )
 
 // A Confirm is a question about an account that is answered by yes or no.
@@ -21,7 +20,7 @@ type Confirm struct {
 
 // Confirm renders a question with its two buttons. What somebody calls themselves is shown,
 // and not kept where a prompt would take it from.
-func (l *Connection) Confirm(conv channels.Conversation, c Confirm) ledger.Question {
+func (l *Connection) Confirm(conv channels.Conversation, c Confirm) Question {
 	about := "**" + render.Escape(words.OneLine(c.Identity, ShownName)) + "** on " + render.Escape(c.Channel)
 	called := ""
 	if label := words.OneLine(visible(c.Label), ShownName); label != "" {
@@ -29,6 +28,6 @@ func (l *Connection) Confirm(conv channels.Conversation, c Confirm) ledger.Quest
 	}
 	reply := l.reply(conv, about+called+" "+c.Wish+"\n\n"+c.Rest)
 	reply.Text, reply.Notice = about+" "+c.Wish+"\n\n"+c.Rest, true
-	l.decidedBy(conv, &reply, c.Code, c.Until, decision{c.Yes, ledger.DoesOnce}, decision{c.No, ledger.DoesDeny})
-	return ledger.Question{Conversation: conv, Reply: reply, Code: c.Code}
+	l.decidedBy(conv, &reply, c.Code, c.Until, decision{c.Yes, DoesOnce}, decision{c.No, DoesDeny})
+	return Question{Conversation: conv, Reply: reply, Code: c.Code}
 }

@@ -8,7 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 const (
@@ -25,8 +25,8 @@ const (
 // said before is on its way. Or it takes it back.
 type draft struct {
 	presenter *presenter
-	hold      ledger.Lease
-	row       ledger.Draft                 // its Stage and PlatformID belong to run until done
+	hold      Lease
+	row       Draft                        // its Stage and PlatformID belong to run until done
 	text      func() (channels.Body, bool) // what is to be shown now; nil: it is taken back
 	// first is what is shown by a first call that nobody can look up: no part of an answer, for if the
 	// call's end is not known it stays, and the answer is sent below it.
@@ -80,7 +80,7 @@ func (d *draft) run() {
 			continue
 		}
 		ready, err := d.ready(body)
-		if errors.Is(err, ledger.ErrConflict) && d.lookUp() {
+		if errors.Is(err, core.ErrConflict) && d.lookUp() {
 			continue
 		}
 		if err != nil {
@@ -116,7 +116,7 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 	if !l.quiet(conv.ID) || !l.lines.Engine.Safe() || !l.limits.spare(conv.ID, l.channel().Features(conv).Rates, time.Now()) {
 		return false, nil
 	}
-	if d.row.Stage != ledger.DraftOpen {
+	if d.row.Stage != DraftOpen {
 		return true, nil
 	}
 	if !d.presenter.finds() {
@@ -124,7 +124,7 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 	}
 	begun, ready, err := l.lines.Ledger.BeginDraft(d.ctx, d.hold, d.row.Delivery, body)
 	if ready {
-		d.row.Stage, d.row.PlatformID, d.row.Nonce, d.row.FirstTry = ledger.DraftBegun, begun.PlatformID, begun.Nonce, begun.FirstTry
+		d.row.Stage, d.row.PlatformID, d.row.Nonce, d.row.FirstTry = DraftBegun, begun.PlatformID, begun.Nonce, begun.FirstTry
 		if d.ctx.Err() == nil {
 			return true, nil
 		}
@@ -133,7 +133,7 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 		}
 	}
 	l.limits.giveSpareBack(conv.ID)
-	if errors.Is(err, ledger.ErrConflict) || err != nil && l.senderNow().isLost(err) {
+	if errors.Is(err, core.ErrConflict) || err != nil && l.senderNow().isLost(err) {
 		return false, err
 	}
 	return false, nil // the database may be back soon
@@ -162,7 +162,7 @@ func (d *draft) call(body channels.Body) error {
 // outbound is the draft as the channel sends it first. Its nonce is not that of the part which
 // takes its place: sent anew, that part is another message.
 func (d *draft) outbound(body channels.Body) channels.Outbound {
-	return d.presenter.line.outbound(&ledger.Delivery{
+	return d.presenter.line.outbound(&Delivery{
 		ID: d.row.Delivery, Conversation: d.row.Conversation, Body: body, ReplyTo: d.row.ReplyTo, Nonce: d.row.Nonce, FirstTry: d.row.FirstTry,
 	})
 }
@@ -203,7 +203,7 @@ func (d *draft) lookUp() (known bool) {
 	if !found {
 		id = ""
 	}
-	d.row.Stage, d.uncertain = ledger.DraftBegun, false
+	d.row.Stage, d.uncertain = DraftBegun, false
 	d.record(id)
 	return d.text != nil || found
 }
@@ -220,7 +220,7 @@ func (d *draft) guarded() (context.Context, context.CancelFunc) {
 func (d *draft) record(id channels.MessageID) {
 	p, l := d.presenter, d.presenter.line
 	if d.row.PlatformID = id; id == "" {
-		d.row.Stage = ledger.DraftOpen
+		d.row.Stage = DraftOpen
 	}
 	ctx := context.WithoutCancel(d.ctx)
 	for range retry.Doubling(p.ctx, 50*time.Millisecond, 2*time.Second) {

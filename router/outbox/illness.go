@@ -5,7 +5,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 )
 
 // trialAtMost is how long an ill channel waits for the end of one send before
@@ -101,7 +100,7 @@ type stuckHead struct {
 
 // noteAnswer notes that the platform answered a send of d which began then. What
 // waits for that goes on.
-func (s *sender) noteAnswer(d *ledger.Delivery, began time.Time) {
+func (s *sender) noteAnswer(d *Delivery, began time.Time) {
 	conv := d.Conversation.ID
 	s.mu.Lock()
 	s.of(conv).failing = nil
@@ -118,7 +117,7 @@ func (s *sender) noteAnswer(d *ledger.Delivery, began time.Time) {
 // pauseChannel notes that a send of d which began then failed for the whole channel,
 // and says when d may be tried again. That is after everybody else: if d alone is at
 // fault, the others show it.
-func (s *sender) pauseChannel(d *ledger.Delivery, began, now time.Time) time.Time {
+func (s *sender) pauseChannel(d *Delivery, began, now time.Time) time.Time {
 	until, news := s.line.limits.failed(began, now)
 	if news {
 		s.wakeOthers(d.Conversation.ID)
@@ -137,7 +136,7 @@ const (
 
 // blame notes that the platform could not take d and says whose fault it is, and how
 // long d alone should wait.
-func (s *sender) blame(d *ledger.Delivery, now time.Time) (whose fault, pause time.Duration) {
+func (s *sender) blame(d *Delivery, now time.Time) (whose fault, pause time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.of(d.Conversation.ID)
@@ -164,7 +163,7 @@ func (s *sender) blame(d *ledger.Delivery, now time.Time) (whose fault, pause ti
 }
 
 // noteUncertain notes that nobody knows whether d arrived.
-func (s *sender) noteUncertain(d *ledger.Delivery, now time.Time) {
+func (s *sender) noteUncertain(d *Delivery, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(d.Conversation.ID).failing = &stuckHead{delivery: d.ID, at: now, uncertain: true}

@@ -9,7 +9,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // leaseRetry is how often a channel is asked for that another engine holds.
@@ -152,7 +152,7 @@ func (l *Connection) hold(ctx, wanted context.Context) {
 		}
 		// A former holder learns of it by the wake; what it knew of the channel is read
 		// from the ledger.
-		l.lines.Wake(ledger.Wake{Kind: ledger.WakeDelivery, Channel: l.Name})
+		l.lines.Wake(core.Wake{Kind: core.WakeDelivery, Channel: l.Name})
 		l.lines.Held(ctx)
 		l.use(ctx, wanted, hold)
 	}
@@ -160,7 +160,7 @@ func (l *Connection) hold(ctx, wanted context.Context) {
 
 // use connects until wanted ends, and sends, under the lease, until ctx ends, the lease is
 // lost, or what was begun is over.
-func (l *Connection) use(ctx, wanted context.Context, hold ledger.Lease) {
+func (l *Connection) use(ctx, wanted context.Context, hold Lease) {
 	holding, lost := context.WithCancel(ctx)
 	defer lost()
 	s := newSender(l, hold, lost)
@@ -183,7 +183,7 @@ func (l *Connection) use(ctx, wanted context.Context, hold ledger.Lease) {
 	}
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := l.lines.Ledger.DropChannel(release, hold); err != nil && !errors.Is(err, ledger.ErrFenced) {
+	if err := l.lines.Ledger.DropChannel(release, hold); err != nil && !errors.Is(err, core.ErrFenced) {
 		l.lines.Log.WarnContext(ctx, "cannot release the channel's lease", "channel", l.Name, "error", err)
 	}
 }
@@ -214,9 +214,9 @@ func (l *Connection) Committed(conv channels.Conversation) {
 	brought := l.notify(conv)
 	switch {
 	case l.reader() != nil: // its clients may be anywhere
-		l.lines.Wake(ledger.WakeAt(ledger.WakeEvents, conv))
+		l.lines.Wake(core.WakeAt(core.WakeEvents, conv))
 	case !brought:
-		l.lines.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
+		l.lines.Wake(core.WakeAt(core.WakeDelivery, conv))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // lookBusy and lookIdle are how often the ledger is looked at without being woken, in
@@ -28,8 +28,8 @@ type Deps struct {
 	// MaxParts is how many messages one answer may become; 0: any number.
 	MaxParts func() int
 	People   interface {
-		Named(name string) *ledger.Person
-		Identified(identities ...string) *ledger.Person
+		Named(name string) *core.Person
+		Identified(identities ...string) *core.Person
 	}
 	Engine Engine
 	Ledger interface {
@@ -38,8 +38,8 @@ type Deps struct {
 		ShownTurns
 		Notices
 	}
-	Wakes ledger.Wakes // nil: no other engine shares the database
-	Files Attachments  // nil: nothing is sent along
+	Wakes core.Wakes  // nil: no other engine shares the database
+	Files Attachments // nil: nothing is sent along
 	// Mask takes known secrets out of what is said.
 	Mask *secrets.Masker
 	Log  *slog.Logger
@@ -53,7 +53,7 @@ type Deps struct {
 	Menu func(name, kind string) []channels.CommandSet
 	// Targets are where notices of a kind go, as [notify] has it; nil, or none: to each
 	// admin's last used direct chat.
-	Targets func(ledger.NoticeKind) []string
+	Targets func(NoticeKind) []string
 	// Runs says whether a turn runs on this engine.
 	Runs func(turn int64) bool
 	// Left waits until no turn of a channel that is detached runs here any more.
@@ -184,33 +184,33 @@ func (ls *Connections) Committed(conv channels.Conversation) {
 	if l := ls.Connection(conv.Channel); l != nil {
 		l.Committed(conv)
 	} else {
-		ls.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
+		ls.Wake(core.WakeAt(core.WakeDelivery, conv))
 	}
 }
 
 // OnWake does what another engine's commit made possible in channels. It never blocks.
-func (ls *Connections) OnWake(w ledger.Wake) {
+func (ls *Connections) OnWake(w core.Wake) {
 	for _, l := range ls.all() {
-		if w.Kind == ledger.WakeAll || w.Channel == l.Name {
+		if w.Kind == core.WakeAll || w.Channel == l.Name {
 			l.onWake(w)
 		}
 	}
 }
 
-func (l *Connection) onWake(w ledger.Wake) {
+func (l *Connection) onWake(w core.Wake) {
 	switch w.Kind {
-	case ledger.WakeAll:
+	case core.WakeAll:
 		l.notify(channels.Conversation{})
 		l.presenter.onWake(w)
-	case ledger.WakeDelivery, ledger.WakeEvents:
+	case core.WakeDelivery, core.WakeEvents:
 		l.notify(w.At())
-	case ledger.WakeDraft, ledger.WakeTyping:
+	case core.WakeDraft, core.WakeTyping:
 		l.presenter.onWake(w)
 	}
 }
 
 // Wake wakes the other engines, if there are any.
-func (ls *Connections) Wake(w ledger.Wake) {
+func (ls *Connections) Wake(w core.Wake) {
 	if ls.Wakes != nil {
 		ls.Wakes.Wake(w)
 	}

@@ -11,7 +11,6 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
 )
 
 // lostText is in what names answers that ended unknown. What holds it is never named itself.
@@ -47,14 +46,14 @@ func (s *sender) nameLost(ctx context.Context, conv channels.ConversationID) (wa
 	ls := s.line.lines
 	err := s.insist(ctx, "name what may not have arrived", func(ctx context.Context) error {
 		list, err := ls.Ledger.Unnamed(ctx, s.hold)
-		list = slices.DeleteFunc(list, func(u ledger.Unnamed) bool { return u.Conversation.ID != conv })
+		list = slices.DeleteFunc(list, func(u Unnamed) bool { return u.Conversation.ID != conv })
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		s.lostAlert(ctx, list)
 		to := list[0].Conversation
 		zone := ls.Zone(ctx, to, list[0].Person)
-		var dropped, lost []ledger.Unnamed
+		var dropped, lost []Unnamed
 		for _, u := range list {
 			if u.Dropped {
 				dropped = append(dropped, u)
@@ -83,7 +82,7 @@ func (s *sender) nameLost(ctx context.Context, conv channels.ConversationID) (wa
 }
 
 // lostNotice names answers by the times at which they were given.
-func lostNotice(list []ledger.Unnamed, zone *time.Location, now time.Time, slash string) string {
+func lostNotice(list []Unnamed, zone *time.Location, now time.Time, slash string) string {
 	var at []string
 	for _, u := range list {
 		layout := "15:04 MST"
@@ -102,7 +101,7 @@ func lostNotice(list []ledger.Unnamed, zone *time.Location, now time.Time, slash
 }
 
 // droppedNotice names messages, the oldest first, that were dropped while the channel was away.
-func droppedNotice(list []ledger.Unnamed, zone *time.Location) string {
+func droppedNotice(list []Unnamed, zone *time.Location) string {
 	const layout = "2 January, 15:04 MST"
 	messages, when := map[int64]bool{}, "from "+list[0].Written.In(zone).Format(layout)
 	for _, u := range list {
@@ -121,18 +120,18 @@ func (ls *Connections) NotifyDropped(ctx context.Context, channel string, parts 
 	text := fmt.Sprintf("The channel %s is away. Too much waits for it, so the oldest was dropped: %s. The people there are told when it is back. "+
 		"`[router] away_limit` says how much is kept; \"switchboard delivery list --state dropped\" lists what was dropped.",
 		render.Escape(channel), words.Count(int(parts), "part"))
-	ls.NotifyOnce(ctx, ledger.NoticeDeadDelivery, channel+" away", text, 24*time.Hour)
+	ls.NotifyOnce(ctx, NoticeDeadDelivery, channel+" away", text, 24*time.Hour)
 	ls.Committed(channels.Conversation{Channel: channel})
 }
 
 // lostAlert tells the admins of answers that are no notices themselves.
-func (s *sender) lostAlert(ctx context.Context, list []ledger.Unnamed) {
-	if !slices.ContainsFunc(list, func(u ledger.Unnamed) bool { return !u.Notice && !u.Dropped }) {
+func (s *sender) lostAlert(ctx context.Context, list []Unnamed) {
+	if !slices.ContainsFunc(list, func(u Unnamed) bool { return !u.Notice && !u.Dropped }) {
 		return
 	}
 	conv := list[0].Conversation
 	text := fmt.Sprintf("An answer on %s, in %s, may not have arrived: the platform never confirmed it. "+
 		"The people there are told. \"switchboard delivery list --state unknown\" lists all of them.",
 		render.Escape(conv.Channel), render.Escape(words.OneLine(calledSo(conv), ShownName)))
-	s.line.lines.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel+" unknown", text, "label", conv, noticeQuiet)
+	s.line.lines.notifyBut(ctx, NoticeDeadDelivery, conv.Channel+" unknown", text, "label", conv, noticeQuiet)
 }

@@ -15,7 +15,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/retry"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 const (
@@ -29,17 +29,17 @@ const (
 // Notify notifies whoever [notify] names for the kind, or each admin in their last used direct
 // chat. Notices of the same kind about the same within ten minutes are one. It waits for
 // the database only; what could not be written is logged.
-func (ls *Connections) Notify(ctx context.Context, kind ledger.NoticeKind, about, text string) {
+func (ls *Connections) Notify(ctx context.Context, kind NoticeKind, about, text string) {
 	ls.NotifyOnce(ctx, kind, about, text, noticeQuiet)
 }
 
 // NotifyOnce is Notify where equal notices are one for that long.
-func (ls *Connections) NotifyOnce(ctx context.Context, kind ledger.NoticeKind, about, text string, quiet time.Duration) {
+func (ls *Connections) NotifyOnce(ctx context.Context, kind NoticeKind, about, text string, quiet time.Duration) {
 	ls.notifyBut(ctx, kind, about, text, tools.Clean, channels.Conversation{}, quiet)
 }
 
 // notifyBut leaves out a conversation in which it is said already.
-func (ls *Connections) notifyBut(ctx context.Context, kind ledger.NoticeKind, about, text string, taint tools.Taint, but channels.Conversation, quiet time.Duration) {
+func (ls *Connections) notifyBut(ctx context.Context, kind NoticeKind, about, text string, taint tools.Taint, but channels.Conversation, quiet time.Duration) {
 	ctx = context.WithoutCancel(ctx)
 	chats, err := ls.NoticeChats(ctx, kind)
 	all := len(chats)
@@ -53,7 +53,7 @@ func (ls *Connections) notifyBut(ctx context.Context, kind ledger.NoticeKind, ab
 }
 
 // NotifyIn is NotifyOnce in these chats alone; where there is none, the log alone has it.
-func (ls *Connections) NotifyIn(ctx context.Context, chats []channels.Conversation, kind ledger.NoticeKind, about, text string, taint tools.Taint, quiet time.Duration) {
+func (ls *Connections) NotifyIn(ctx context.Context, chats []channels.Conversation, kind NoticeKind, about, text string, taint tools.Taint, quiet time.Duration) {
 	ctx = context.WithoutCancel(ctx)
 	if len(chats) == 0 {
 		ls.Log.WarnContext(ctx, "nobody could be notified: no admin has a direct chat with me here yet", "kind", string(kind), "about", about, "text", text)
@@ -77,7 +77,7 @@ func (ls *Connections) NotifyIn(ctx context.Context, chats []channels.Conversati
 }
 
 // NoticeChats are where notices of a kind go, as far as their channels are here.
-func (ls *Connections) NoticeChats(ctx context.Context, kind ledger.NoticeKind) (list []channels.Conversation, err error) {
+func (ls *Connections) NoticeChats(ctx context.Context, kind NoticeKind) (list []channels.Conversation, err error) {
 	var targets []string
 	if ls.Targets != nil {
 		targets = ls.Targets(kind)
@@ -91,7 +91,7 @@ func (ls *Connections) NoticeChats(ctx context.Context, kind ledger.NoticeKind) 
 	}
 	for _, target := range targets {
 		channel, id, named := strings.Cut(target, ":")
-		i := slices.IndexFunc(known, func(c ledger.Chat) bool {
+		i := slices.IndexFunc(known, func(c core.Chat) bool {
 			l := ls.Connection(c.Channel)
 			if named {
 				return l != nil && c.Channel == channel && string(c.ID) == id
@@ -115,7 +115,7 @@ func (ls *Connections) NoticeChats(ctx context.Context, kind ledger.NoticeKind) 
 }
 
 // deadAlert notifies the admins of a part that was given up, unless it is a notice itself.
-func (s *sender) deadAlert(ctx context.Context, d *ledger.Delivery, outcome string) {
+func (s *sender) deadAlert(ctx context.Context, d *Delivery, outcome string) {
 	ls, conv := s.line.lines, d.Conversation
 	var notice bool
 	err := s.insist(ctx, "look what was given up", func(ctx context.Context) (err error) {
@@ -127,7 +127,7 @@ func (s *sender) deadAlert(ctx context.Context, d *ledger.Delivery, outcome stri
 	}
 	text := fmt.Sprintf("A part of an answer on %s, in %s, was given up: %s. \"switchboard delivery list --state dead\" lists all that were given up.",
 		render.Escape(conv.Channel), render.Escape(words.OneLine(calledSo(conv), ShownName)), strings.ReplaceAll(outcome, "_", " "))
-	ls.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel, text, "label", conv, noticeQuiet)
+	ls.notifyBut(ctx, NoticeDeadDelivery, conv.Channel, text, "label", conv, noticeQuiet)
 }
 
 // calledSo is what people know a conversation by.
@@ -160,5 +160,5 @@ func (l *Connection) notifyDown(ctx context.Context, how, reason string) {
 	if reason != "" {
 		text += ": " + render.Escape(words.OneLine(reason, 300))
 	}
-	l.lines.Notify(ctx, ledger.NoticeChannelDown, l.Name, text+".")
+	l.lines.Notify(ctx, NoticeChannelDown, l.Name, text+".")
 }

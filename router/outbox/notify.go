@@ -13,13 +13,13 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // notifyGone notifies the admins, once, that the conversation of a delivery is closed to
 // us. An admin's own closed chat is no news to anybody, and so no alert ever
 // concerns an alert.
-func (s *sender) notifyGone(ctx context.Context, d *ledger.Delivery) {
+func (s *sender) notifyGone(ctx context.Context, d *Delivery) {
 	ls, conv := s.line.lines, d.Conversation
 	chats, own, err := s.adminChats(ctx, conv)
 	if err == nil {
@@ -54,7 +54,7 @@ const deadLead = "One part of my answer could not be shown here"
 
 // notifyDead says in the conversation, once for a message, that a part of it was given
 // up, so that it does not disappear without a word.
-func (s *sender) notifyDead(ctx context.Context, d *ledger.Delivery, outcome string) {
+func (s *sender) notifyDead(ctx context.Context, d *Delivery, outcome string) {
 	if strings.Contains(d.Body.Text, deadLead) {
 		return
 	}
@@ -69,7 +69,7 @@ func (s *sender) notifyDead(ctx context.Context, d *ledger.Delivery, outcome str
 	}
 }
 
-func deadText(d *ledger.Delivery, outcome string) string {
+func deadText(d *Delivery, outcome string) string {
 	reason := "the platform refused it"
 	if len(d.Body.Files) > 0 {
 		name := render.Escape(words.OneLine(d.Body.Files[0].Name, ShownName))
@@ -107,11 +107,11 @@ func (ls *Connections) AdminChats(ctx context.Context) (list []channels.Conversa
 
 // IsOf says that a direct chat is that of a person still: a name, and an account, can be
 // somebody else's by now. Where no message is kept the chat itself may have their ID.
-func (l *Connection) IsOf(c ledger.Chat, p *ledger.Person) bool {
-	id := ledger.PlainID(cmp.Or(c.Identity, l.Kind+":"+string(c.ID)))
+func (l *Connection) IsOf(c core.Chat, p *core.Person) bool {
+	id := core.PlainID(cmp.Or(c.Identity, l.Kind+":"+string(c.ID)))
 	return l.Reads() || slices.ContainsFunc(p.Identities, func(own string) bool {
 		of, _, _ := strings.Cut(own, ":")
-		return (of == l.Name || of == l.Kind) && ledger.PlainID(own) == id
+		return (of == l.Name || of == l.Kind) && core.PlainID(own) == id
 	})
 }
 
@@ -120,7 +120,7 @@ func (l *Connection) IsOf(c ledger.Chat, p *ledger.Person) bool {
 func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
 	ls := s.line.lines
 	err = s.insist(ctx, "look for the admins' chats", func(ctx context.Context) (err error) {
-		chats, err = ls.NoticeChats(ctx, ledger.NoticeDeadDelivery)
+		chats, err = ls.NoticeChats(ctx, NoticeDeadDelivery)
 		return err
 	})
 	if err != nil || conv.Kind != channels.Direct {
@@ -129,19 +129,19 @@ func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (ch
 	for _, chat := range chats {
 		own = own || chat.Channel == conv.Channel && chat.ID == conv.ID
 	}
-	isAdmin := func(p *ledger.Person) bool { return p != nil && p.Role == ledger.RoleAdmin }
+	isAdmin := func(p *core.Person) bool { return p != nil && p.Role == core.RoleAdmin }
 	if own || isAdmin(ls.People.Identified(s.line.Name+":"+string(conv.ID), s.line.Kind+":"+string(conv.ID))) {
 		return chats, true, nil
 	}
-	person, err := ls.Ledger.CurrentPerson(ctx, ledger.SessionKey(conv))
-	if errors.Is(err, ledger.ErrNotFound) {
+	person, err := ls.Ledger.CurrentPerson(ctx, core.SessionKey(conv))
+	if errors.Is(err, core.ErrNotFound) {
 		return chats, false, nil
 	}
 	return chats, err == nil && isAdmin(ls.People.Named(person)), err
 }
 
 // alert is a notice of ours, which names something that others called so.
-func (l *Connection) alert(conv channels.Conversation, text string, taint tools.Taint) ledger.Reply {
+func (l *Connection) alert(conv channels.Conversation, text string, taint tools.Taint) Reply {
 	reply := l.reply(conv, text)
 	reply.Notice, reply.Taint = true, taint
 	return reply
@@ -162,7 +162,7 @@ func noticeKey(kind string, id int64, to channels.Conversation) []byte {
 
 // insist is Insist under the lease.
 func (s *sender) insist(ctx context.Context, what string, do func(context.Context) error) error {
-	err := ledger.Insist(ctx, func() error { return do(context.WithoutCancel(ctx)) })
+	err := core.Retry(ctx, func() error { return do(context.WithoutCancel(ctx)) })
 	if err == nil {
 		return nil
 	}

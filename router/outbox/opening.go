@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
 )
 
 // A sendLock lets one part of a conversation be sent at a time. Under its former ID and
@@ -15,11 +14,11 @@ type sendLock struct {
 	sync.Mutex
 	// begun was begun by the commit that stored it and waits to be sent, before
 	// everything else.
-	begun *ledger.Delivery
+	begun *Delivery
 }
 
 // take hands over what waits to be sent; nil: nothing. Called under the lock.
-func (l *sendLock) take() *ledger.Delivery {
+func (l *sendLock) take() *Delivery {
 	d := l.begun
 	l.begun = nil
 	return d
@@ -37,7 +36,7 @@ func (l *sendLock) unused() bool {
 // An opened conversation has nothing to send; its lock and the right to send one part are
 // held for a commit that begins the first part of what it stores. Who opened it closes it.
 type Opened struct {
-	ledger.Opening
+	Opening
 	sender *sender
 	lock   *sendLock
 	closed bool
@@ -69,7 +68,7 @@ func (s *sender) open(conv channels.Conversation) *Opened {
 		return nil
 	}
 	s.working.Add(1) // the lease is not dropped before it is closed
-	return &Opened{Opening: ledger.Opening{Lease: s.hold, Conversation: conv}, sender: s, lock: lock}
+	return &Opened{Opening: Opening{Lease: s.hold, Conversation: conv}, sender: s, lock: lock}
 }
 
 // lockQuiet locks a conversation in which there is nothing to send; nil: there may be. Called
@@ -136,7 +135,7 @@ func (s *sender) handBack(lock *sendLock) {
 	}
 }
 
-func (s *sender) unsent(ctx context.Context, d *ledger.Delivery) {
+func (s *sender) unsent(ctx context.Context, d *Delivery) {
 	s.line.limits.giveBack(d.Conversation.ID)
-	s.settle(ctx, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true})
+	s.settle(ctx, d, Settlement{State: DeliveryPending, FreeTry: true})
 }

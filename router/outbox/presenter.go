@@ -8,7 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 const (
@@ -47,7 +47,7 @@ func (p *presenter) run(ctx context.Context) {
 	p.mu.Lock()
 	p.ctx, p.drafts, p.rows, p.turns = ctx, map[int64]*draft{}, nil, nil
 	p.mu.Unlock()
-	p.watch(ctx, func(list []ledger.Draft) {
+	p.watch(ctx, func(list []Draft) {
 		p.follow(list)
 		p.followTurns(ctx)
 	})
@@ -73,7 +73,7 @@ func (p *presenter) look() { retry.Signal(p.again) }
 
 // watch hands the channel's drafts to follow, when asked and now and then, until ctx
 // ends.
-func (p *presenter) watch(ctx context.Context, follow func([]ledger.Draft)) {
+func (p *presenter) watch(ctx context.Context, follow func([]Draft)) {
 	for ctx.Err() == nil {
 		list, err := p.line.lines.Ledger.Drafts(ctx, p.line.Name)
 		if err == nil {
@@ -88,24 +88,24 @@ func (p *presenter) watch(ctx context.Context, follow func([]ledger.Draft)) {
 
 // follow shows the drafts of other engines, takes back what is needed no more, and
 // forgets what has become of the others.
-func (p *presenter) follow(list []ledger.Draft) {
+func (p *presenter) follow(list []Draft) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := map[int64]bool{}
 	p.rows = map[int64]channels.Body{}
 	for i := range list {
 		row := &list[i]
-		if row.Stage == ledger.DraftDoubt && !p.finds() {
+		if row.Stage == DraftUnknown && !p.finds() {
 			continue // nobody will know
 		}
 		known[row.Delivery] = true
 		d := p.drafts[row.Delivery]
 		switch {
-		case row.Stage == ledger.DraftDoubt:
+		case row.Stage == DraftUnknown:
 			if d == nil || d.over() { // a call under way may yet tell
 				p.begin(*row, nil, nil, nil)
 			}
-		case row.Stage == ledger.DraftLeave:
+		case row.Stage == DraftLeave:
 			if d == nil || d.text != nil || d.over() {
 				p.begin(*row, nil, nil, nil)
 			}
@@ -142,7 +142,7 @@ func (p *presenter) inRow(delivery int64) (body channels.Body, ok bool) {
 
 // present shows a draft of a turn that runs here, until it is stopped: first is that of draft.
 // News says that text may be another. It returns nil when that cannot be now.
-func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
+func (p *presenter) present(row Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.begin(row, text, first, news)
@@ -151,9 +151,9 @@ func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool),
 // begin shows a draft, or takes it back where there is no text. It returns nil while
 // the channel is not held, and where the last call about the draft is not over or was
 // never answered. Called under the lock.
-func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
+func (p *presenter) begin(row Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
 	s := p.line.senderNow()
-	if !p.holding() || row.Stage == ledger.DraftBegun && row.Fence != s.hold.Fence && !p.finds() {
+	if !p.holding() || row.Stage == DraftBegun && row.Fence != s.hold.Fence && !p.finds() {
 		return nil // or shown where nobody finds it
 	}
 	if former := p.drafts[row.Delivery]; former != nil {
@@ -164,8 +164,8 @@ func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), f
 			return nil
 		}
 	}
-	doubtful := row.Stage == ledger.DraftDoubt
-	row.Stage = ledger.DraftOpen // until the ledger says more
+	doubtful := row.Stage == DraftUnknown
+	row.Stage = DraftOpen // until the ledger says more
 	d := &draft{presenter: p, hold: s.hold, row: row, text: text, first: first, news: news, doubtful: doubtful, done: make(chan struct{})}
 	d.ctx, d.stop = context.WithCancel(p.ctx)
 	d.calls, d.cut = context.WithCancel(context.WithoutCancel(p.ctx))
@@ -216,7 +216,7 @@ func (p *presenter) relay(ctx context.Context) {
 		return
 	}
 	shown := map[int64]channels.ConversationID{} // by turn
-	p.watch(ctx, func(list []ledger.Draft) {
+	p.watch(ctx, func(list []Draft) {
 		former := shown
 		shown = map[int64]channels.ConversationID{}
 		for i := range list {
@@ -238,8 +238,8 @@ func (p *presenter) relay(ctx context.Context) {
 
 // onWake follows a wake about what is shown beside messages: WakeDraft, WakeTyping,
 // WakeAll. It does not block.
-func (p *presenter) onWake(w ledger.Wake) {
-	if w.Kind != ledger.WakeTyping {
+func (p *presenter) onWake(w core.Wake) {
+	if w.Kind != core.WakeTyping {
 		p.look()
 		return
 	}

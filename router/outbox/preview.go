@@ -10,7 +10,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 const (
@@ -37,7 +37,7 @@ const (
 // they are connected to another engine.
 type Preview struct {
 	line    *Connection
-	ref     ledger.TurnRef
+	ref     core.TurnRef
 	ctx     context.Context // ends with the turn
 	end     context.CancelFunc
 	changed chan struct{}
@@ -45,17 +45,17 @@ type Preview struct {
 
 	mu       sync.Mutex
 	content  content
-	row      ledger.Draft // of the next message; no Delivery: there is none
-	shown    *draft       // by which this engine shows it; nil: it does not
-	streamed bool         // the channel's clients are shown a text
-	away     bool         // the channel's clients are not connected here
+	row      Draft  // of the next message; no Delivery: there is none
+	shown    *draft // by which this engine shows it; nil: it does not
+	streamed bool   // the channel's clients are shown a text
+	away     bool   // the channel's clients are not connected here
 }
 
 // NewPreview begins to show that a turn is worked on.
-func NewPreview(l *Connection, ref ledger.TurnRef, data *ledger.TurnData) *Preview {
+func NewPreview(l *Connection, ref core.TurnRef, data *core.TurnData) *Preview {
 	p := &Preview{
 		line: l, ref: ref, changed: make(chan struct{}, 1), writing: make(chan struct{}, 1),
-		row: ledger.Draft{
+		row: Draft{
 			Delivery: data.Draft, Turn: ref.TurnID, Conversation: data.Conversation, ReplyTo: l.Answers(data),
 		},
 	}
@@ -190,7 +190,7 @@ func (p *Preview) notify() {
 	if p.line.presenter.holds() {
 		p.line.presenter.look()
 	} else {
-		p.line.lines.Wake(ledger.WakeAt(ledger.WakeDraft, p.row.Conversation))
+		p.line.lines.Wake(core.WakeAt(core.WakeDraft, p.row.Conversation))
 	}
 }
 
@@ -256,7 +256,7 @@ func (p *Preview) write(body channels.Body) (delivery int64) {
 		return 0
 	}
 	delivery, err := p.line.lines.Ledger.Draft(p.ctx, p.ref, p.row.ReplyTo, body)
-	if errors.Is(err, ledger.ErrFenced) {
+	if errors.Is(err, core.ErrFenced) {
 		p.end()
 	} else if err != nil && p.ctx.Err() == nil {
 		p.line.lines.Log.DebugContext(p.ctx, "a draft was not written", "channel", p.line.Name, "turn_id", p.ref.TurnID, "error", err)

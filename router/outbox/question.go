@@ -12,7 +12,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 const (
@@ -44,7 +44,7 @@ type Wish struct {
 // A decision is a button under a question.
 type decision struct {
 	label string
-	does  ledger.Does
+	does  Does
 }
 
 // once says that it can be allowed once only.
@@ -68,19 +68,19 @@ func (w *Wish) words() (does, below string) {
 // decisions are the buttons of a question.
 func (w *Wish) decisions() []decision {
 	if w.once() {
-		return []decision{{"Allow once", ledger.DoesOnce}, {"Deny", ledger.DoesDeny}}
+		return []decision{{"Allow once", DoesOnce}, {"Deny", DoesDeny}}
 	}
 	return []decision{
-		{"Allow once", ledger.DoesOnce}, {"Allow in this session", ledger.DoesSession}, {"Always allow", ledger.DoesAlways}, {"Deny", ledger.DoesDeny},
+		{"Allow once", DoesOnce}, {"Allow in this session", DoesSession}, {"Always allow", DoesAlways}, {"Deny", DoesDeny},
 	}
 }
 
 // decidedBy has a question decided by a code that is typed, unless that is empty, and by
 // buttons under its last part where the conversation has them.
-func (l *Connection) decidedBy(conv channels.Conversation, reply *ledger.Reply, code string, until time.Time, buttons ...decision) {
+func (l *Connection) decidedBy(conv channels.Conversation, reply *Reply, code string, until time.Time, buttons ...decision) {
 	act := func(code string, d decision) {
-		reply.Actions = append(reply.Actions, ledger.Action{
-			Code: ledger.HashCode(code), Kind: ledger.ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until,
+		reply.Actions = append(reply.Actions, Action{
+			Code: HashCode(code), Kind: ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until,
 		})
 	}
 	if code != "" {
@@ -105,14 +105,14 @@ func NewCode() string {
 
 // Question renders the question whether something may be done, with the buttons and the
 // code that decide.
-func (l *Connection) Question(ctx context.Context, conv channels.Conversation, wish Wish) ledger.Question {
+func (l *Connection) Question(ctx context.Context, conv channels.Conversation, wish Wish) Question {
 	code := NewCode()
 	does, what := wish.words()
 	what, file := visible(what), channels.File{}
 	if len(what) <= shownWhole || !l.features(conv).Files {
 		what = folded(what)
 	} else {
-		kept, err := l.keepText(ctx, ledger.SessionKey(conv), nameOf(wish.Tool), wish.Taint, what)
+		kept, err := l.keepText(ctx, core.SessionKey(conv), nameOf(wish.Tool), wish.Taint, what)
 		if err == nil {
 			file, what = kept, folded(strings.ToValidUTF8(what[:shownBegin], ""))+"\n…"
 		} else {
@@ -130,7 +130,7 @@ func (l *Connection) Question(ctx context.Context, conv channels.Conversation, w
 	if file.Size > 0 {
 		reply.Parts = append(reply.Parts, channels.Body{Files: []channels.File{file}})
 	}
-	return ledger.Question{Conversation: conv, Reply: reply, Code: code}
+	return Question{Conversation: conv, Reply: reply, Code: code}
 }
 
 // questionText is a question about what is to be done: does, and below it what; empty: the tool with its arguments.
@@ -224,7 +224,7 @@ const Waiting = "I wait "
 
 // decidedPart is the part of a question that had the buttons, as it is shown once that is
 // decided.
-func (l *Connection) decidedPart(q *ledger.Decided) channels.Body {
+func (l *Connection) decidedPart(q *Decided) channels.Body {
 	asked, said := q.Text, decided(q)
 	if i := strings.LastIndex(asked, Waiting); i >= 0 {
 		asked = asked[:i]
@@ -236,28 +236,28 @@ func (l *Connection) decidedPart(q *ledger.Decided) channels.Body {
 }
 
 // decided says what was decided, and by whom.
-func decided(q *ledger.Decided) string {
+func decided(q *Decided) string {
 	by := " by " + render.Escape(q.By)
 	switch {
-	case q.State == ledger.ActionExpired:
+	case q.State == ActionExpired:
 		return "**Nobody decided in time.**"
-	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionRejected: // by a stranger, perhaps
+	case q.Kind == ApprovalLink && q.State == ActionRejected: // by a stranger, perhaps
 		return "**Denied, so I did nothing.**"
-	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionAccepted:
+	case q.Kind == ApprovalLink && q.State == ActionAccepted:
 		return "**Confirmed on both accounts.**"
-	case q.State == ledger.ActionRejected && q.Why != "":
+	case q.State == ActionRejected && q.Why != "":
 		return "**Denied" + by + "**: " + render.Escape(q.Why)
-	case q.State == ledger.ActionRejected:
+	case q.State == ActionRejected:
 		return "**Denied" + by + ".**"
-	case q.State != ledger.ActionAccepted:
+	case q.State != ActionAccepted:
 		return "**Nobody needs to decide that any more.**"
-	case q.Kind == ledger.ApprovalPairing:
+	case q.Kind == ApprovalPairing:
 		return "**Allowed" + by + ".**"
-	case q.Scope == ledger.DoesSession:
+	case q.Scope == DoesSession:
 		return "**Allowed in this session" + by + ".**"
-	case q.Scope == ledger.DoesAlways:
+	case q.Scope == DoesAlways:
 		return "**Always allowed" + by + ".**"
-	case q.Scope == ledger.DoesOnce:
+	case q.Scope == DoesOnce:
 		return "**Allowed once" + by + ".**"
 	}
 	return "**Allowed" + by + ".**"
@@ -272,7 +272,7 @@ func waits(d time.Duration) string {
 }
 
 // Asking says in a conversation that others are asked.
-func (l *Connection) Asking(conv channels.Conversation, wish Wish) ledger.Question {
+func (l *Connection) Asking(conv channels.Conversation, wish Wish) Question {
 	what := "use `" + wish.Tool + "`"
 	if wish.Tool == tools.ExecName {
 		what = "run a command"
@@ -280,7 +280,7 @@ func (l *Connection) Asking(conv channels.Conversation, wish Wish) ledger.Questi
 	reply := l.reply(conv, fmt.Sprintf(
 		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, waits(wish.Within)))
 	reply.Notice, reply.Person = true, wish.Person
-	return ledger.Question{Conversation: conv, Reply: reply}
+	return Question{Conversation: conv, Reply: reply}
 }
 
 func nameOf(tool string) string {

@@ -13,7 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // A Formatter is a channel that shows more than plain text: it turns a parsed
@@ -26,7 +26,7 @@ type Formatter interface {
 const choiceDeadline = 24 * time.Hour
 
 // Notice renders a fixed text of ours as the answer to an event.
-func (l *Connection) Notice(event channels.Event, text string) *ledger.Reply {
+func (l *Connection) Notice(event channels.Event, text string) *Reply {
 	reply := l.reply(event.Conversation, text)
 	reply.Notice = true
 	reply.ReplyTo = l.replyTo(event.Conversation, event.Message.ID)
@@ -35,14 +35,14 @@ func (l *Connection) Notice(event channels.Event, text string) *ledger.Reply {
 
 // Relayed renders what somebody has us tell another conversation than theirs. It is theirs
 // alone: to everybody else it is what somebody else was answered, and taints.
-func (l *Connection) Relayed(conv channels.Conversation, from, markdown string, taint tools.Taint) ledger.Reply {
+func (l *Connection) Relayed(conv channels.Conversation, from, markdown string, taint tools.Taint) Reply {
 	reply := l.reply(conv, "**"+render.Escape(from)+"** asked me to tell you:\n\n"+markdown)
 	reply.Person, reply.Taint = from, taint
 	return reply
 }
 
 // Told renders what we say unasked.
-func (l *Connection) Told(conv channels.Conversation, markdown string, taint tools.Taint) ledger.Reply {
+func (l *Connection) Told(conv channels.Conversation, markdown string, taint tools.Taint) Reply {
 	reply := l.reply(conv, markdown)
 	if len(reply.Parts) == 0 { // all of it is markup that shows nothing
 		reply = l.reply(conv, render.Escape(markdown))
@@ -71,7 +71,7 @@ func (l *Connection) Masked(say agent.Say) agent.Say {
 
 // Said renders what the agent says in a turn, with a line that opens it and buttons under it; below is instead of those
 // that are not shown. Where its Markdown hides a secret, say becomes what is shown.
-func (l *Connection) Said(ctx context.Context, data *ledger.TurnData, say *agent.Say, opening string, buttons []ledger.Button, below string) ledger.Reply {
+func (l *Connection) Said(ctx context.Context, data *core.TurnData, say *agent.Say, opening string, buttons []core.Button, below string) Reply {
 	conv := data.Conversation
 	features := l.features(conv)
 	text := opening + say.Text + below
@@ -84,7 +84,7 @@ func (l *Connection) Said(ctx context.Context, data *ledger.TurnData, say *agent
 	if len(notes) > 0 {
 		doc = doc.Annotate(notes)
 	}
-	reply := ledger.Reply{
+	reply := Reply{
 		Text: text, Parts: l.parts(doc, features), Read: l.reader() != nil,
 		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.Answers(data),
 	}
@@ -108,13 +108,13 @@ func (l *Connection) Said(ctx context.Context, data *ledger.TurnData, say *agent
 
 // offer adds the actions by which the person can answer, and their buttons under
 // the last part, which is text still.
-func offer(r *ledger.Reply, choices []string, person string, buttons bool) {
+func offer(r *Reply, choices []string, person string, buttons bool) {
 	last := &r.Parts[len(r.Parts)-1]
 	deadline := time.Now().Add(choiceDeadline)
 	for i, choice := range choices {
 		code := rand.Text()
-		r.Actions = append(r.Actions, ledger.Action{
-			Code: ledger.HashCode(code), Kind: ledger.ActionChoice, Person: person, Text: choice, Number: i + 1, ExpiresAt: deadline,
+		r.Actions = append(r.Actions, Action{
+			Code: HashCode(code), Kind: ActionChoice, Person: person, Text: choice, Number: i + 1, ExpiresAt: deadline,
 		})
 		if buttons {
 			last.Buttons = append(last.Buttons, channels.Button{Label: choice, Code: code})
@@ -123,15 +123,15 @@ func offer(r *ledger.Reply, choices []string, person string, buttons bool) {
 }
 
 // reply renders Markdown for a conversation.
-func (l *Connection) reply(conv channels.Conversation, markdown string) ledger.Reply {
+func (l *Connection) reply(conv channels.Conversation, markdown string) Reply {
 	return l.rendered(conv, markdown, false)
 }
 
 // rendered renders Markdown, which may be the beginning of a text that grows.
-func (l *Connection) rendered(conv channels.Conversation, markdown string, grows bool) ledger.Reply {
+func (l *Connection) rendered(conv channels.Conversation, markdown string, grows bool) Reply {
 	markdown = l.lines.Mask.Text(markdown)
 	shown := l.shown(markdown, grows)
-	reply := ledger.Reply{Read: l.reader() != nil, Parts: l.parts(shown.doc, l.features(conv)), Text: markdown}
+	reply := Reply{Read: l.reader() != nil, Parts: l.parts(shown.doc, l.features(conv)), Text: markdown}
 	if shown.hid {
 		reply.Text = render.Escape(shown.doc.Plain())
 	}
@@ -198,7 +198,7 @@ func (l *Connection) replyTo(conv channels.Conversation, id channels.MessageID) 
 }
 
 // Answers is the message to hang a turn's answer on.
-func (l *Connection) Answers(data *ledger.TurnData) channels.MessageID {
+func (l *Connection) Answers(data *core.TurnData) channels.MessageID {
 	if data.Overtaken {
 		return data.ReplyTo
 	}

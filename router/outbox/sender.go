@@ -11,7 +11,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 const (
@@ -32,7 +32,7 @@ var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 // conversation, conversations independent of each other.
 type sender struct {
 	line *Connection
-	hold ledger.Lease
+	hold Lease
 	lost context.CancelFunc // the lease is gone
 
 	mu       sync.Mutex
@@ -65,7 +65,7 @@ type conversation struct {
 	uncertain time.Time
 }
 
-func newSender(l *Connection, hold ledger.Lease, lost context.CancelFunc) *sender {
+func newSender(l *Connection, hold Lease, lost context.CancelFunc) *sender {
 	return &sender{line: l, hold: hold, lost: lost, convs: map[channels.ConversationID]*conversation{}, looks: make(chan struct{}, 1)}
 }
 
@@ -274,7 +274,7 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 		}
 		return retryMin, true
 	case s.neverSent(conv.ID, d):
-		s.settle(ctx, d, ledger.Settlement{State: ledger.DeliveryPending, Outcome: "never_sent", FreeTry: true})
+		s.settle(ctx, d, Settlement{State: DeliveryPending, Outcome: "never_sent", FreeTry: true})
 		return 0, true
 	case d == nil && due.IsZero() && !owes.IsZero():
 		return max(s.awaitSign(ctx, owes), time.Millisecond), true
@@ -283,7 +283,7 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 	case d == nil:
 		return max(time.Until(due), time.Millisecond), true
 	case s.unsure(d):
-		if d.State == ledger.DeliverySending {
+		if d.State == DeliverySending {
 			s.unsent(ctx, d)
 		}
 		return 0, true // patience says how long
@@ -293,8 +293,8 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 
 // bring sends a part that was begun, or finds out about it, and records what became
 // of it. It returns what next does.
-func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Duration, more bool) {
-	if d.State == ledger.DeliverySending && !s.line.lines.Engine.Safe() { // since it was begun
+func (s *sender) bring(ctx context.Context, d *Delivery) (wait time.Duration, more bool) {
+	if d.State == DeliverySending && !s.line.lines.Engine.Safe() { // since it was begun
 		s.unsent(ctx, d)
 		return time.Second, true
 	}
@@ -307,7 +307,7 @@ func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Durat
 		more = true
 	case settlement.Conversation:
 		s.notifyGone(ctx, d)
-	case settlement.State == ledger.DeliveryDead:
+	case settlement.State == DeliveryDead:
 		s.notifyDead(ctx, d, settlement.Outcome)
 		s.deadAlert(ctx, d, settlement.Outcome)
 	}
@@ -317,7 +317,7 @@ func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Durat
 // settle records what became of the part, again and again while the database
 // cannot take it: until then the conversation stands still. more says that something
 // is open there, as far as it is known.
-func (s *sender) settle(ctx context.Context, d *ledger.Delivery, settlement ledger.Settlement) (more bool) {
+func (s *sender) settle(ctx context.Context, d *Delivery, settlement Settlement) (more bool) {
 	l := s.line
 	settlement.Detail = l.lines.Mask.Text(settlement.Detail)
 	for range retry.Doubling(ctx, 50*time.Millisecond, 2*time.Second) {
@@ -331,10 +331,10 @@ func (s *sender) settle(ctx context.Context, d *ledger.Delivery, settlement ledg
 		}
 		l.lines.Log.WarnContext(ctx, "a delivery could not be settled, trying again", "channel", l.Name, "delivery_id", d.ID, "error", err)
 	}
-	if settlement.State == ledger.DeliverySent && len(d.Body.Buttons) > 0 {
+	if settlement.State == DeliverySent && len(d.Body.Buttons) > 0 {
 		l.answered(ctx, d, cmp.Or(settlement.PlatformID, d.PlatformID))
 	}
-	if settlement.State != ledger.DeliverySent && settlement.State != ledger.DeliveryPending {
+	if settlement.State != DeliverySent && settlement.State != DeliveryPending {
 		l.lines.Log.WarnContext(ctx, "delivery not sent", "channel", l.Name, "delivery_id", d.ID,
 			"state", string(settlement.State), "outcome", settlement.Outcome, "detail", settlement.Detail)
 	}
@@ -343,7 +343,7 @@ func (s *sender) settle(ctx context.Context, d *ledger.Delivery, settlement ledg
 
 // isLost says whether err means that the lease is gone, and ends the holding.
 func (s *sender) isLost(err error) bool {
-	if errors.Is(err, ledger.ErrFenced) {
+	if errors.Is(err, core.ErrFenced) {
 		s.lost()
 		return true
 	}

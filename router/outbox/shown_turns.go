@@ -7,7 +7,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 )
 
 // showState has the channel show that the turn is at work, if it is still after a while. What
@@ -59,7 +58,7 @@ type shownTurn struct {
 	calls bool               // a call is under way
 }
 
-func (p *presenter) showTurn(ctx context.Context, shower channels.TurnShower, s ledger.ShownTurn, t *shownTurn) {
+func (p *presenter) showTurn(ctx context.Context, shower channels.TurnShower, s ShownTurn, t *shownTurn) {
 	l, hold := p.line, p.line.senderNow().hold
 	calling, cancel := context.WithTimeout(ctx, draftTimeout)
 	calling, done := l.lines.Engine.Guard(calling)

@@ -6,7 +6,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 const (
@@ -32,7 +32,7 @@ func (p *Preview) keepTyping() {
 		if l.presenter.holds() {
 			l.presenter.typing(p.ctx, conv)
 		} else {
-			l.lines.Wake(ledger.WakeAt(ledger.WakeTyping, conv))
+			l.lines.Wake(core.WakeAt(core.WakeTyping, conv))
 		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	routeroutbox "switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
@@ -88,8 +90,8 @@ const useWithin = time.Hour
 // A Row is an approval.
 type Row struct {
 	ID, SessionID, TurnID, ExpiresAt                                          int64
-	Kind                                                                      ledger.ApprovalKind
-	State                                                                     ledger.ActionState
+	Kind                                                                      routeroutbox.ApprovalKind
+	State                                                                     routeroutbox.ActionState
 	Person, Tool, Shown, Rule, Scope, Why, Data, Channel, Identity, DecidedBy string
 	Attempt, Position                                                         int
 	Taint                                                                     tools.Taint
@@ -141,13 +143,13 @@ func MayAsk(t *database.Tx, turn int64, most int) error {
 		return err
 	}
 	if open >= most {
-		return ledger.ErrTooManyAsked
+		return core.ErrTooManyAsked
 	}
 	return nil
 }
 
 // Ask stores a question, in its turn's session or in another.
-func Ask(t *database.Tx, ref ledger.TurnRef, conversation, approval int64, q *ledger.Question) error {
+func Ask(t *database.Tx, ref core.TurnRef, conversation, approval int64, q *routeroutbox.Question) error {
 	session, turn := ref.SessionID, ref.TurnID
 	at, err := sessions.Place(t, sessions.CleanConversation(q.Conversation))
 	if err != nil {
@@ -166,13 +168,13 @@ func Ask(t *database.Tx, ref ledger.TurnRef, conversation, approval int64, q *le
 	if err != nil {
 		return err
 	}
-	_, err = sessions.Emit(t, session, approvalEvent(turn, approvalData{ID: approval, State: string(ledger.ActionProposed), Code: q.Code}),
+	_, err = sessions.Emit(t, session, approvalEvent(turn, approvalData{ID: approval, State: string(routeroutbox.ActionProposed), Code: q.Code}),
 		sessions.Event{Kind: "message", Turn: turn, Message: message})
 	return err
 }
 
 // Approval implements router.Approvals.
-func (r *Store) Approval(ctx context.Context, ref ledger.TurnRef, person string, ask agent.Ask) (got agent.Approval, err error) {
+func (r *Store) Approval(ctx context.Context, ref core.TurnRef, person string, ask agent.Ask) (got agent.Approval, err error) {
 	err = r.Look(ctx, "read approval", func(t *database.Tx) error {
 		read := func(query string, args ...any) (bool, error) {
 			return t.Row(query, args, &got.ID, &got.State, &got.Scope, &got.Grant, &got.By, &got.Why)
@@ -200,14 +202,14 @@ func Find(t *database.Tx, id int64) (*Row, error) {
 		row, err = database.First[Row](t, t.Locked(ApprovalOf), id)
 	}
 	if err == nil && row == nil {
-		err = ledger.ErrNotFound
+		err = core.ErrNotFound
 	}
 	return row, err
 }
 
 // Settle ends an open approval, its buttons and codes, and queues the turn that waits for it
 // ahead of newer ones. Both rows are locked.
-func Settle(t *database.Tx, p *Row, state ledger.ActionState, scope, by, why string) error {
+func Settle(t *database.Tx, p *Row, state routeroutbox.ActionState, scope, by, why string) error {
 	if n, err := t.Exec(decideApproval, string(state), scope, by, database.Clean(why), t.Now, p.ID); err != nil || n == 0 {
 		return err
 	}
@@ -215,12 +217,12 @@ func Settle(t *database.Tx, p *Row, state ledger.ActionState, scope, by, why str
 		return err
 	}
 	events := []sessions.Event{approvalEvent(p.TurnID, approvalData{ID: p.ID, State: string(state), By: by})}
-	n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, p.TurnID, string(ledger.TurnWaiting))
+	n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, p.TurnID, string(turns.TurnWaiting))
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		events = append(events, sessions.TurnEvent(p.TurnID, string(ledger.TurnQueued), ""))
+		events = append(events, sessions.TurnEvent(p.TurnID, string(turns.TurnQueued), ""))
 	}
 	_, err = sessions.Emit(t, p.SessionID, events...)
 	return err
@@ -234,7 +236,7 @@ func CancelOf(t *database.Tx, turn int64) error {
 	}
 	for _, id := range ids {
 		if err := t.Run(
-			database.Do(decideApproval, string(ledger.ActionCancelled), "", "", "", t.Now, id),
+			database.Do(decideApproval, string(routeroutbox.ActionCancelled), "", "", "", t.Now, id),
 			database.Do(closeActions, "cancelled", "", t.Now, id),
 		); err != nil {
 			return err
@@ -251,17 +253,17 @@ func (r *Store) TurnApprovals(ctx context.Context, turn int64) ([]int64, error) 
 }
 
 // Questions implements delivery.Ledger.
-func (r *Store) Questions(ctx context.Context, approval int64) ([]ledger.Decided, error) {
-	return database.List[ledger.Decided](ctx, r.DB, "list questions", questionsOf, approval)
+func (r *Store) Questions(ctx context.Context, approval int64) ([]routeroutbox.Decided, error) {
+	return database.List[routeroutbox.Decided](ctx, r.DB, "list questions", questionsOf, approval)
 }
 
 // AuditAsk writes that somebody is asked whether a task may run.
-func AuditAsk(t *database.Tx, q *agent.Ask, id int64, ref ledger.TurnRef) error {
+func AuditAsk(t *database.Tx, q *agent.Ask, id int64, ref core.TurnRef) error {
 	var person string
 	if _, err := t.Row(sessions.PersonOf, []any{ref.TurnID}, &person); err != nil {
 		return err
 	}
-	return audit.Write(t, ledger.Actor{Person: person, Rule: q.Rule}, audit.Entry{
+	return audit.Write(t, core.Actor{Person: person, Rule: q.Rule}, audit.Entry{
 		Action: "tool.ask", Target: "approval " + database.Digits(id), Outcome: "asked", Why: q.Reason,
 		Data: map[string]any{"tool": q.Tool, "taint": q.Taint}, Session: ref.SessionID, Turn: ref.TurnID,
 	})

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"switchboard/router/ledger"
+	"switchboard/router/approvals"
+	"switchboard/router/intake"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
@@ -21,19 +22,19 @@ const (
 )
 
 // Grants implements router.Approvals.
-func (r *Store) Grants(ctx context.Context, person string, any bool) ([]ledger.Grant, error) {
-	return database.List[ledger.Grant](ctx, r.DB, "list grants", listGrants, any, database.Clean(person))
+func (r *Store) Grants(ctx context.Context, person string, any bool) ([]approvals.Grant, error) {
+	return database.List[approvals.Grant](ctx, r.DB, "list grants", listGrants, any, database.Clean(person))
 }
 
 // Revoke takes a grant back.
-func Revoke(t *database.Tx, e *ledger.Entry, as *ledger.RevokeIntent, a *ledger.Accepted, conversation int64) error {
+func Revoke(t *database.Tx, e *intake.Entry, as *approvals.RevokeIntent, a *intake.Accepted, conversation int64) error {
 	n, err := t.Exec(revokeGrant, t.Now, as.Grant, as.AnyPerson, database.Clean(e.Sender.Person))
 	if err != nil {
 		return err
 	}
-	outcome := ledger.GrantUnknown
+	outcome := approvals.GrantUnknown
 	if n > 0 {
-		outcome = ledger.GrantRevoked
+		outcome = approvals.GrantRevoked
 		if err := audit.Write(t, audit.ApproverOf(e), audit.Entry{
 			Action: "grant.revoke", Target: fmt.Sprintf("grant %d", as.Grant), Outcome: "done",
 		}); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"switchboard/router/view"
+	"switchboard/router/audit"
 	"switchboard/store/database"
 )
 
@@ -149,7 +149,7 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 }
 
 // ExportAudit hands every row of the audit log to do, the oldest first.
-func (db *Store) ExportAudit(ctx context.Context, f view.AuditFilter, do func(*view.AuditRecord) error) error {
+func (db *Store) ExportAudit(ctx context.Context, f audit.Filter, do func(*audit.Record) error) error {
 	before, err := db.anchor(ctx)
 	if err != nil {
 		return err
@@ -162,8 +162,8 @@ func (db *Store) ExportAudit(ctx context.Context, f view.AuditFilter, do func(*v
 	})
 }
 
-func (e *auditEntry) record() *view.AuditRecord {
-	return &view.AuditRecord{
+func (e *auditEntry) record() *audit.Record {
+	return &audit.Record{
 		ID: e.ID, At: database.Instant(e.CreatedAt), Person: e.Person, Action: e.Action, Target: e.Target, Rule: e.Rule, Outcome: e.Outcome, Why: e.Why,
 		Cost: e.Cost, Session: e.SessionID, Turn: e.TurnID, Data: database.AsJSON([]byte(e.Data)),
 	}
@@ -177,14 +177,14 @@ const latestAudit = `
 	ORDER BY id DESC LIMIT ?`
 
 // Audit lists the newest rows of the audit log before a number; 0: from the newest of all.
-func (r *Store) Audit(ctx context.Context, f view.AuditFilter, before int64, limit int) ([]view.AuditRecord, error) {
-	return database.Read(ctx, r.DB, "list the audit log", func(t *database.Tx) ([]view.AuditRecord, error) {
+func (r *Store) Audit(ctx context.Context, f audit.Filter, before int64, limit int) ([]audit.Record, error) {
+	return database.Read(ctx, r.DB, "list the audit log", func(t *database.Tx) ([]audit.Record, error) {
 		cleared, err := FindSegment(t, PrunedSegment)
 		if err != nil {
 			return nil, err
 		}
 		person, kind := database.Clean(f.Person), database.Clean(f.Kind)
-		return database.Views(t, func(e *auditEntry) view.AuditRecord { return *e.record() },
+		return database.Views(t, func(e *auditEntry) audit.Record { return *e.record() },
 			latestAudit, cleared.LastID, before, before, person, person, f.Turn, f.Turn, kind, kind, utf8.RuneCountInString(kind)+1, kind+".", limit)
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -95,11 +95,11 @@ func Take(t *database.Tx, kind, name string, owner, now int64) (fence int64, ok 
 	return fence, ok, err
 }
 
-// Fenced returns ledger.ErrFenced unless fence is the newest of a held lease.
+// Fenced returns core.ErrFenced unless fence is the newest of a held lease.
 func Fenced(t *database.Tx, kind, name string, fence int64) error {
 	found, err := t.Has(holdsLease, kind, name, fence)
 	if err == nil && !found {
-		err = ledger.ErrFenced
+		err = core.ErrFenced
 	}
 	return err
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
 	"switchboard/scheduler"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -96,7 +97,7 @@ func findJob(t *database.Tx, query string, id int64, of string) (*scheduler.Job,
 		return nil, err
 	}
 	if row == nil || of != "" && database.Clean(of) != row.Job.Owner {
-		return nil, ledger.ErrNotFound
+		return nil, core.ErrNotFound
 	}
 	job := row.job()
 	return &job, nil
@@ -147,12 +148,12 @@ func (r *Store) Runs(ctx context.Context, job, before int64, limit int) ([]sched
 }
 
 // Notifications implements jobs.Ledger.
-func (r *Store) Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]ledger.Notification, error) {
-	return database.List[ledger.Notification](ctx, r.DB, "list notifications", listNotifications, database.Clean(person), before, before, unread, limit)
+func (r *Store) Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]jobs.Notification, error) {
+	return database.List[jobs.Notification](ctx, r.DB, "list notifications", listNotifications, database.Clean(person), before, before, unread, limit)
 }
 
 // ReadNotifications marks notifications as read.
-func ReadNotifications(t *database.Tx, c *ledger.NotificationsRead) (a audit.Entry, err error) {
+func ReadNotifications(t *database.Tx, c *jobs.NotificationsRead) (a audit.Entry, err error) {
 	for _, id := range c.IDs {
 		if err := t.Do(readThem, t.Now, database.Clean(c.Person), id); err != nil {
 			return a, err

@@ -14,7 +14,10 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	routerpeople "switchboard/router/people"
 	"switchboard/scheduler"
 	"switchboard/store/database"
 	"switchboard/store/people"
@@ -28,11 +31,11 @@ func TestSweepOfJobs(t *testing.T) {
 		kept, gone := h.Reminder(storetest.Hourly), h.Reminder(storetest.Hourly)
 		h.Exec("UPDATE people SET source = 'open', updated_at = 1 WHERE name = 'marco'")
 		for _, job := range []*scheduler.Job{kept, gone} {
-			h.Changed(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID})
+			h.Changed(jobs.Change{Kind: jobs.SkipJob, ID: job.ID})
 		}
 		h.Exec(fmt.Sprintf("INSERT INTO notifications (person, text, created_at, read_at) VALUES ('marco', 'read', %[1]d, %[1]d), ('marco', 'unread', %[1]d, NULL)",
 			time.Now().UnixMicro()))
-		h.Changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: gone.ID})
+		h.Changed(jobs.Change{Kind: jobs.RemoveJob, ID: gone.ID})
 		keep := storetest.KeepADay
 		keep.Runs = storetest.Day
 		h.Later(storetest.Day / 2)
@@ -45,7 +48,7 @@ func TestSweepOfJobs(t *testing.T) {
 		if got := h.Counts("jobs", "runs", "notifications", "conversations", "people"); got != "jobs 1\nruns 0\nnotifications 0\nconversations 1\npeople 2\n" {
 			t.Errorf("what is left: %s", got)
 		}
-		h.Changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: kept.ID})
+		h.Changed(jobs.Change{Kind: jobs.RemoveJob, ID: kept.ID})
 		h.Later(402 * storetest.Day)
 		h.Sweep(keep)
 		if got := h.Counts("jobs", "conversations", "people"); got != "jobs 0\nconversations 0\npeople 1\n" {
@@ -60,7 +63,7 @@ func TestJobsFollowMoves(t *testing.T) {
 		h.People()
 		add := func(conv channels.ConversationID) int64 {
 			job := scheduler.Job{Owner: "marco", Payload: scheduler.PayloadNotify, Text: "x", Spec: storetest.Hourly}
-			return h.Changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &channels.Conversation{Channel: "tg", ID: conv, Kind: channels.Group, Place: string(conv)}}).Done.ID
+			return h.Changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &channels.Conversation{Channel: "tg", ID: conv, Kind: channels.Group, Place: string(conv)}}).Done.ID
 		}
 		in, of := add("old"), add("new")
 		h.One(storetest.Moves("old", "new", "1"))
@@ -79,16 +82,16 @@ func TestJobsFollowMoves(t *testing.T) {
 func TestJobsOfPeople(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Reminder(storetest.Hourly)
-		person := func(kind ledger.ChangeKind, name string) {
+		person := func(kind routerpeople.ChangeKind, name string) {
 			t.Helper()
-			if err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: ledger.RoleUser}}, storetest.ByMarco); err != nil {
+			if err := h.Router.Change(h.Ctx, &routerpeople.Change{Kind: kind, Person: core.Person{Name: name, Role: core.RoleUser}}, storetest.ByMarco); err != nil {
 				t.Fatal(err)
 			}
 		}
-		person(ledger.ChangeAdd, "ann")
-		person(ledger.ChangeAdd, "bob")
+		person(routerpeople.ChangeAdd, "ann")
+		person(routerpeople.ChangeAdd, "bob")
 		job := scheduler.Job{Owner: "ann", Payload: scheduler.PayloadNotify, Text: "private", Spec: storetest.Hourly}
-		id := h.Changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &storetest.MarcosChat}).Done.ID
+		id := h.Changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &storetest.MarcosChat}).Done.ID
 		h.Exec("INSERT INTO notifications (person, text, created_at) VALUES ('ann', 'private', 1)")
 		if err := h.DB.Write(h.Ctx, database.Durable, "join", func(t *database.Tx) error { return people.JoinRows(t, "bob", "ann") }); err != nil {
 			t.Fatal(err)
@@ -99,21 +102,21 @@ func TestJobsOfPeople(t *testing.T) {
 		if list, err := h.Router.Notifications(h.Ctx, "bob", 0, 9, true); err != nil || len(list) != 1 {
 			t.Errorf("joined: %+v, %v", list, err)
 		}
-		person(ledger.ChangeRemove, "bob")
+		person(routerpeople.ChangeRemove, "bob")
 		if job, err := h.Router.Job(h.Ctx, id, ""); err != nil || job.State != scheduler.JobPaused || job.Reason == "" {
 			t.Errorf("removed: %+v, %v", job, err)
 		}
 		if list, err := h.Router.Notifications(h.Ctx, "bob", 0, 9, true); err != nil || len(list) != 0 {
 			t.Errorf("removed: %+v, %v", list, err)
 		}
-		person(ledger.ChangeAdd, "bob")
-		if _, err := h.Router.Job(h.Ctx, id, ""); !errors.Is(err, ledger.ErrNotFound) {
+		person(routerpeople.ChangeAdd, "bob")
+		if _, err := h.Router.Job(h.Ctx, id, ""); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("of somebody else: %v", err)
 		}
 		job.Owner = "bob"
-		h.Changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &storetest.MarcosChat})
-		h.Changed(ledger.JobChange{Kind: ledger.PauseJob, ID: 1})
-		person(ledger.ChangeRemove, "bob")
+		h.Changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &storetest.MarcosChat})
+		h.Changed(jobs.Change{Kind: jobs.PauseJob, ID: 1})
+		person(routerpeople.ChangeRemove, "bob")
 		keep := storetest.KeepADay
 		keep.Runs = storetest.Day
 		for _, c := range []struct {
@@ -133,8 +136,8 @@ type speaker struct{ *house }
 
 // Start implements scheduler.Starter.
 func (s speaker) Start(ctx context.Context, due scheduler.DueRun) (scheduler.NotStarted, error) {
-	work := ledger.Submission{Key: due.Run.Key(), Person: "marco", To: storetest.MarcosChat, Say: true, Text: "x", Run: due.Run.ID, Try: due.Run.Try}
-	_, err := s.Router.Submit(ctx, s.Owner(), work, ledger.TurnIntent{}, storetest.Text("x"))
+	work := jobs.Submission{Key: due.Run.Key(), Person: "marco", To: storetest.MarcosChat, Say: true, Text: "x", Run: due.Run.ID, Try: due.Run.Try}
+	_, err := s.Router.Submit(ctx, s.Owner(), work, intake.TurnIntent{}, storetest.Text("x"))
 	return scheduler.NotStarted{}, err
 }
 

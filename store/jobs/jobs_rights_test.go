@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 	"switchboard/store/storetest"
 )
@@ -29,9 +31,9 @@ func (h *house) rightsJobs() {
 		if job.Payload == scheduler.PayloadSend {
 			target.ID, target.Kind = "club", "group"
 		}
-		h.Changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &target})
+		h.Changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &target})
 	}
-	h.Changed(ledger.JobChange{Kind: ledger.PauseJob, ID: 7})
+	h.Changed(jobs.Change{Kind: jobs.PauseJob, ID: 7})
 	for i, tool := range []string{"", "", "http.get", "exec", "host.info", "", "", "exec"} {
 		if tool == "" {
 			continue
@@ -67,28 +69,28 @@ func (h *house) stopped() string {
 func TestJobsWithoutTheirRightsArePaused(t *testing.T) {
 	const why = " paused rights: its owner is no admin any more"
 	admin, user, execs := storetest.Ann, storetest.Ann, storetest.Ann
-	admin.Role = ledger.RoleAdmin
+	admin.Role = core.RoleAdmin
 	execs.Tools = []string{"*", "exec"}
 	for name, lose := range map[string]func(h *house) (paused []int64, want string, err error){
 		"by an admin": func(h *house) ([]int64, string, error) {
 			local := admin
-			local.Source = ledger.FromLocal
+			local.Source = core.FromLocal
 			h.SetPeople(local, storetest.Root)
-			c := storetest.PersonChange(ledger.ChangeRole, "ann", ledger.RoleUser)
-			err := h.Router.Change(h.Ctx, c, ledger.LocalActor("owner"))
+			c := storetest.PersonChange(people.ChangeRole, "ann", core.RoleUser)
+			err := h.Router.Change(h.Ctx, c, people.LocalActor("owner"))
 			return c.Paused, "[3 4 5 6]", err
 		},
 		"by the settings": func(h *house) ([]int64, string, error) {
-			set, err := h.Router.SetPeople(h.Ctx, []ledger.Person{user, storetest.Root})
+			set, err := h.Router.SetPeople(h.Ctx, []core.Person{user, storetest.Root})
 			return set.Paused["ann"], "[3 4 5 6]", err
 		},
 		"with exec in her tools": func(h *house) ([]int64, string, error) {
-			set, err := h.Router.SetPeople(h.Ctx, []ledger.Person{execs, storetest.Root})
+			set, err := h.Router.SetPeople(h.Ctx, []core.Person{execs, storetest.Root})
 			return set.Paused["ann"], "[4 5 6]", err
 		},
 		"while away": func(h *house) ([]int64, string, error) {
 			h.SetPeople(storetest.Root)
-			set, err := h.Router.SetPeople(h.Ctx, []ledger.Person{user, storetest.Root})
+			set, err := h.Router.SetPeople(h.Ctx, []core.Person{user, storetest.Root})
 			return set.Paused["ann"], "[3 4 5 6]", err
 		},
 	} {
@@ -104,8 +106,8 @@ func TestJobsWithoutTheirRightsArePaused(t *testing.T) {
 				if got := h.stopped(); got != said {
 					t.Errorf("stopped are %q, not %q", got, said)
 				}
-				h.Changed(ledger.JobChange{Kind: ledger.ResumeJob, ID: 4}) // with the rights that she has
-				if set, err := h.Router.SetPeople(h.Ctx, []ledger.Person{user, storetest.Root}); err != nil || len(set.Paused) > 0 {
+				h.Changed(jobs.Change{Kind: jobs.ResumeJob, ID: 4}) // with the rights that she has
+				if set, err := h.Router.SetPeople(h.Ctx, []core.Person{user, storetest.Root}); err != nil || len(set.Paused) > 0 {
 					t.Errorf("paused again: %v, %v", set.Paused, err)
 				}
 			})
@@ -119,10 +121,10 @@ func TestRemovalNamesTheJobsThatStop(t *testing.T) {
 		h.SetPeople(storetest.Ann, storetest.Root)
 		h.JobOf("ann")
 		h.JobOf("ann")
-		h.Changed(ledger.JobChange{Kind: ledger.PauseJob, ID: 2})
+		h.Changed(jobs.Change{Kind: jobs.PauseJob, ID: 2})
 		h.SetPeople(storetest.Root)
-		c := storetest.PersonChange(ledger.ChangeRemove, "ann", "")
-		if err := h.Router.Change(h.Ctx, c, ledger.LocalActor("owner")); err != nil || fmt.Sprint(c.Paused) != "[1]" {
+		c := storetest.PersonChange(people.ChangeRemove, "ann", "")
+		if err := h.Router.Change(h.Ctx, c, people.LocalActor("owner")); err != nil || fmt.Sprint(c.Paused) != "[1]" {
 			t.Errorf("%v: %v", c.Paused, err)
 		}
 	})

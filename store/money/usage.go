@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"switchboard/router/view"
+	"switchboard/router/money"
 	"switchboard/store/database"
 )
 
@@ -37,26 +37,26 @@ const (
 )
 
 // Usage sums up what was used of models since a day; turns up to after are in the sums already.
-func (db *Store) Usage(ctx context.Context, f view.UsageFilter, after int64) ([]view.Usage, error) {
-	if !slices.Contains(view.UsageBy, f.By) {
+func (db *Store) Usage(ctx context.Context, f money.UsageFilter, after int64) ([]money.Usage, error) {
+	if !slices.Contains(money.UsageBy, f.By) {
 		return nil, fmt.Errorf("usage by %q is not known", f.By)
 	}
 	order := "cost DESC, tokens_in DESC, name"
 	if f.By == "day" {
 		order = "name DESC"
 	}
-	return database.Listed(ctx, db.DB, "sum usage up", func(u *view.Usage) view.Usage {
+	return database.Listed(ctx, db.DB, "sum usage up", func(u *money.Usage) money.Usage {
 		u.BilledTokens, u.Cost = u.TokensIn+u.TokensOut, database.ShownCost(u.Cost)
 		return *u
 	}, fmt.Sprintf(usageBy, f.By, order), f.Since, after, f.Since)
 }
 
 // Spent lists what was spent of a day: in all, and by the top persons and sessions.
-func (db *Store) Spent(ctx context.Context, day string, top int) (list []view.Spent, err error) {
+func (db *Store) Spent(ctx context.Context, day string, top int) (list []money.Spent, err error) {
 	err = db.Read(ctx, "list what was spent", func(t *database.Tx) error {
 		list = nil
 		for _, scope := range []string{"day", "person", "session"} {
-			spent, err := database.Select[view.Spent](t, listSpent, day, scope, top)
+			spent, err := database.Select[money.Spent](t, listSpent, day, scope, top)
 			if err != nil {
 				return err
 			}

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
-func press(conv, key, code string) ledger.Entry {
+func press(conv, key, code string) intake.Entry {
 	e := storetest.Entry(conv, "press"+key, "")
-	e.Intent = &ledger.ActionIntent{Code: ledger.HashCode(code), Turn: *e.Turn()}
+	e.Intent = &intake.ActionIntent{Code: outbox.HashCode(code), Turn: *e.Turn()}
 	e.Event.Kind, e.Event.Message = channels.EventAction, channels.Message{}
 	return e
 }
 
-func typed(conv, key, text string) ledger.Entry {
+func typed(conv, key, text string) intake.Entry {
 	e := storetest.Entry(conv, key, text)
 	e.Turn().Choice = true
 	return e
@@ -33,24 +34,24 @@ func TestButtonAnswersOnce(t *testing.T) {
 		if d == nil || len(d.Body.Buttons) != 2 || d.Body.Buttons[1] != (channels.Button{Label: "black", Code: "tea2"}) || d.Body.Text != "tea?" {
 			t.Fatalf("%+v", d)
 		}
-		for what, e := range map[string]ledger.Entry{
+		for what, e := range map[string]intake.Entry{
 			"no such code": press("c", "1", "tea9"), "from elsewhere": press("d", "2", "tea1"),
 		} {
 			if a := h.One(e); a.Action != "" || a.TurnID != 0 || a.NotYours {
 				t.Errorf("%s: %+v", what, a)
 			}
 		}
-		if a := h.One(storetest.By(press("c", "3", "tea1"), "anna")); !a.NotYours || a.TurnID != 0 || a.Action != ledger.ActionProposed {
+		if a := h.One(storetest.By(press("c", "3", "tea1"), "anna")); !a.NotYours || a.TurnID != 0 || a.Action != outbox.ActionProposed {
 			t.Errorf("another person: %+v", a)
 		}
 		full := storetest.Limited(press("c", "4", "tea2"), 0)
-		if a := h.One(full); a.Outcome != ledger.OutcomeBusy || a.TurnID != 0 {
+		if a := h.One(full); a.Outcome != intake.OutcomeBusy || a.TurnID != 0 {
 			t.Errorf("queue full: %+v", a)
 		}
 		first := press("c", "5", "tea2")
 		first.Turn().MayClaim = true
 		a := h.One(first)
-		if a.Action != ledger.ActionAccepted || a.Claimed == nil {
+		if a.Action != outbox.ActionAccepted || a.Claimed == nil {
 			t.Fatalf("%+v", a)
 		}
 		if again := h.One(first); !again.Duplicate {
@@ -61,11 +62,11 @@ func TestButtonAnswersOnce(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		for i, code := range []string{"tea2", "tea1"} {
-			if a := h.One(press("c", fmt.Sprint("late", i), code)); a.Action != ledger.ActionCancelled || a.TurnID != 0 {
+			if a := h.One(press("c", fmt.Sprint("late", i), code)); a.Action != outbox.ActionCancelled || a.TurnID != 0 {
 				t.Errorf("%s once more: %+v", code, a)
 			}
 		}
-		if a := h.One(press("c", "6", "milk1")); a.Action != ledger.ActionAccepted || a.TurnID == 0 {
+		if a := h.One(press("c", "6", "milk1")); a.Action != outbox.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("another question: %+v", a)
 		}
 	})
@@ -75,7 +76,7 @@ func TestButtonExpires(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Asks("c", "1", storetest.Question("tea", time.Now().Add(-time.Second), "green"))
 		for i := range 2 {
-			if a := h.One(press("c", fmt.Sprint(i), "tea1")); a.Action != ledger.ActionExpired || a.TurnID != 0 {
+			if a := h.One(press("c", fmt.Sprint(i), "tea1")); a.Action != outbox.ActionExpired || a.TurnID != 0 {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -102,7 +103,7 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 			}
 		}
 		a := h.One(typed("c", "4", " 2 "))
-		if a.Action != ledger.ActionAccepted || a.TurnID == 0 {
+		if a.Action != outbox.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
 		if v, err := h.Router.Turn(h.Ctx, a.TurnID, false); err != nil || v.Text != "no" {
@@ -112,11 +113,11 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 		if text, _, err := h.Router.Shown(h.Ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4", "marco"); err != nil || text != " 2 " {
 			t.Errorf("%q, %v", text, err)
 		}
-		if a := h.One(storetest.Edited("c", "4", "e4", " 2 ", "steer")); a.Edited != ledger.EditSame {
+		if a := h.One(storetest.Edited("c", "4", "e4", " 2 ", "steer")); a.Edited != intake.EditSame {
 			t.Errorf("%+v", a)
 		}
 		// The question before it is the newest open one now.
-		if a := h.One(typed("c", "5", "3")); a.Action != ledger.ActionAccepted {
+		if a := h.One(typed("c", "5", "3")); a.Action != outbox.ActionAccepted {
 			t.Errorf("%+v", a)
 		}
 		if a := h.One(typed("c", "6", "1")); a.Action != "" || a.TurnID == 0 {
@@ -132,20 +133,20 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		n := 0
-		says := func(text string) ledger.Entry {
+		says := func(text string) intake.Entry {
 			n++
 			e := storetest.Entry("c", fmt.Sprint("says", n), text)
 			e.Turn().Choice = true
 			return e
 		}
-		number := func(text string) ledger.Entry {
+		number := func(text string) intake.Entry {
 			n++
 			return typed("c", fmt.Sprint("types", n), text)
 		}
 		h.Asks("c", "1", storetest.Question("tea", storetest.Tomorrow(), "Grün ", "none"), storetest.Question("late", time.Now().Add(-time.Second), "gone"))
 		h.Asks("c", "2", storetest.Question("milk", storetest.Tomorrow(), "yes", "None"))
 		h.Asks("c", "3", storetest.Question("nights", storetest.Tomorrow(), "3", "1", "2", "12"))
-		message := func(what string, e ledger.Entry) {
+		message := func(what string, e intake.Entry) {
 			t.Helper()
 			if a := h.One(e); a.Action != "" || a.TurnID == 0 || a.Question != "" {
 				t.Errorf("%s is a message: %+v", what, a)
@@ -156,11 +157,11 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 		message("another person's", storetest.By(says("yes"), "anna"))
 		message("a label that has expired", says("gone"))
 		full := storetest.Limited(says("yes"), 0)
-		if a := h.One(full); a.Outcome != ledger.OutcomeBusy || a.TurnID != 0 || a.Action == ledger.ActionAccepted {
+		if a := h.One(full); a.Outcome != intake.OutcomeBusy || a.TurnID != 0 || a.Action == outbox.ActionAccepted {
 			t.Errorf("queue full: %+v", a)
 		}
 		for _, c := range []struct {
-			e    ledger.Entry
+			e    intake.Entry
 			want string
 		}{
 			{storetest.Claiming(says("  grüN")), "Grün "},
@@ -168,7 +169,7 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 			{number("1"), "yes"},
 		} {
 			a := h.One(c.e)
-			if a.Action != ledger.ActionAccepted || a.TurnID == 0 {
+			if a.Action != outbox.ActionAccepted || a.TurnID == 0 {
 				t.Fatalf("%q: %+v", c.want, a)
 			}
 			if v, err := h.Router.Turn(h.Ctx, a.TurnID, false); err != nil || v.Text != c.want {
@@ -194,12 +195,12 @@ func TestTypedChoiceNamesTheQuestion(t *testing.T) {
 		h.Asks("c", "1", long, plain, storetest.Question("unsent", storetest.Tomorrow(), "not yet"))
 		hold := h.Hold()
 		for i := range 4 {
-			h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent, PlatformID: channels.MessageID(fmt.Sprint("p", i))})
+			h.Settle(hold, h.Begin(hold, "c"), outbox.Settlement{State: outbox.DeliverySent, PlatformID: channels.MessageID(fmt.Sprint("p", i))})
 		}
 		for label, want := range map[string]channels.MessageID{"green": "p1", "numbered line": "", "not yet": ""} {
 			e := storetest.Entry("c", label, label)
 			e.Turn().Choice = true
-			if a := h.One(e); a.Action != ledger.ActionAccepted || a.Question != want {
+			if a := h.One(e); a.Action != outbox.ActionAccepted || a.Question != want {
 				t.Errorf("%s: %+v, want %q", label, a, want)
 			}
 		}
@@ -214,7 +215,7 @@ func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 			h.Asks(conv, conv, storetest.Question(name, storetest.Tomorrow(), "a", "b", "c"))
 			var mu sync.Mutex
 			var wg sync.WaitGroup
-			states := map[ledger.ActionState]int{}
+			states := map[outbox.ActionState]int{}
 			for i := range 6 {
 				wg.Go(func() {
 					e := press(conv, fmt.Sprint(conv, i), fmt.Sprint(name, i%3+1))
@@ -225,7 +226,7 @@ func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 					case 5:
 						e = typed(conv, fmt.Sprint(conv, "typed"), "3")
 					}
-					a, err := h.Router.Accept(h.Ctx, h.Owner(), []ledger.Entry{e})
+					a, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{e})
 					mu.Lock()
 					defer mu.Unlock()
 					if err != nil {
@@ -236,7 +237,7 @@ func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if states[ledger.ActionAccepted] != 1 {
+			if states[outbox.ActionAccepted] != 1 {
 				t.Errorf("round %d: %v", round, states)
 			}
 			h.WantCount(0, "SELECT count(*) FROM actions WHERE state = 'proposed'")
@@ -246,17 +247,17 @@ func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 
 func TestActionUnderAReplyIsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		e := storetest.Control(storetest.Entry("c", "1", "/menu"), ledger.EffectNone, "")
+		e := storetest.Control(storetest.Entry("c", "1", "/menu"), intake.EffectNone, "")
 		q := storetest.Question("menu", storetest.Tomorrow(), "help")
-		e.Intent.(*ledger.ControlIntent).Reply = &q
+		e.Intent.(*intake.ControlIntent).Reply = &q
 		h.Accept(e)
-		if a := h.One(press("c", "1", "menu1")); a.Action != ledger.ActionAccepted || a.TurnID == 0 {
+		if a := h.One(press("c", "1", "menu1")); a.Action != outbox.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
 		// A code is given out once.
-		twice := storetest.Control(storetest.Entry("c", "2", "/menu"), ledger.EffectNone, "")
-		twice.Intent.(*ledger.ControlIntent).Reply = &q
-		if _, err := h.Router.Accept(h.Ctx, h.Owner(), []ledger.Entry{twice}); err == nil {
+		twice := storetest.Control(storetest.Entry("c", "2", "/menu"), intake.EffectNone, "")
+		twice.Intent.(*intake.ControlIntent).Reply = &q
+		if _, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{twice}); err == nil {
 			t.Error("the same code twice")
 		}
 	})

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -79,7 +80,7 @@ const (
 )
 
 // Draft implements delivery.Drafts.
-func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (int64, error) {
+func (r *Store) Draft(ctx context.Context, ref core.TurnRef, to channels.MessageID, body channels.Body) (int64, error) {
 	return database.Write(ctx, r.DB, database.Async, "write draft", func(t *database.Tx) (delivery int64, err error) {
 		conversation, err := sessions.Holding(t, ref)
 		if err != nil {
@@ -104,8 +105,8 @@ func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.Messa
 }
 
 // Drafts implements delivery.Drafts.
-func (r *Store) Drafts(ctx context.Context, channel string) ([]ledger.Draft, error) {
-	return database.Look(ctx, r.DB, "list drafts", func(t *database.Tx) ([]ledger.Draft, error) {
+func (r *Store) Drafts(ctx context.Context, channel string) ([]outbox.Draft, error) {
+	return database.Look(ctx, r.DB, "list drafts", func(t *database.Tx) ([]outbox.Draft, error) {
 		return drafts(t, listDrafts, database.Clean(channel), t.Now-doubtAtMost.Microseconds())
 	})
 }
@@ -113,9 +114,9 @@ func (r *Store) Drafts(ctx context.Context, channel string) ([]ledger.Draft, err
 // doubtAtMost is how long a doubtful draft is listed.
 const doubtAtMost = time.Hour
 
-func drafts(t *database.Tx, query string, args ...any) ([]ledger.Draft, error) {
+func drafts(t *database.Tx, query string, args ...any) ([]outbox.Draft, error) {
 	type row struct {
-		ledger.Draft
+		outbox.Draft
 		Noted       string
 		Rich, Extra *string
 	}
@@ -123,7 +124,7 @@ func drafts(t *database.Tx, query string, args ...any) ([]ledger.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []ledger.Draft
+	var list []outbox.Draft
 	for i := range rows {
 		row := &rows[i]
 		row.Nonce = draftNonce(row.Nonce)
@@ -139,8 +140,8 @@ func drafts(t *database.Tx, query string, args ...any) ([]ledger.Draft, error) {
 }
 
 // Doubtful implements delivery.Drafts.
-func (r *Store) Doubtful(ctx context.Context, hold ledger.Lease, delivery int64) (ledger.Draft, error) {
-	return database.Write(ctx, r.DB, database.Async, "look into a draft", func(t *database.Tx) (d ledger.Draft, err error) {
+func (r *Store) Doubtful(ctx context.Context, hold outbox.Lease, delivery int64) (outbox.Draft, error) {
+	return database.Write(ctx, r.DB, database.Async, "look into a draft", func(t *database.Tx) (d outbox.Draft, err error) {
 		if err := fenced(t, hold); err != nil {
 			return d, err
 		}
@@ -150,31 +151,31 @@ func (r *Store) Doubtful(ctx context.Context, hold ledger.Lease, delivery int64)
 		}
 		list, err := drafts(t, oneDoubtful, delivery)
 		if err != nil || n == 0 || len(list) == 0 {
-			return d, errors.Join(err, fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict))
+			return d, errors.Join(err, fmt.Errorf("draft %d: %w", delivery, core.ErrConflict))
 		}
 		return list[0], nil
 	})
 }
 
 // BeginDraft implements delivery.Drafts.
-func (r *Store) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int64, first channels.Body) (d ledger.Draft, ready bool, err error) {
+func (r *Store) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int64, first channels.Body) (d outbox.Draft, ready bool, err error) {
 	err = r.Write(ctx, database.Async, "begin draft", func(t *database.Tx) error {
-		d, ready = ledger.Draft{}, false
+		d, ready = outbox.Draft{}, false
 		if err := fenced(t, hold); err != nil {
 			return err
 		}
 		var conversation, fence int64
 		var channel, nonce string
-		var stage ledger.DraftStage
+		var stage outbox.DraftStage
 		found, err := t.Row(draftStage, []any{delivery}, &conversation, &channel, &d.PlatformID, &stage, &fence, &nonce, &d.FirstTry)
 		if err != nil {
 			return err
 		}
 		d.Nonce = draftNonce(nonce)
 		switch {
-		case !found || stage == ledger.DraftBegun && fence != hold.Fence:
-			return fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
-		case stage == ledger.DraftBegun, stage == ledger.DraftShown: // begun by us: the answer to this was lost
+		case !found || stage == outbox.DraftBegun && fence != hold.Fence:
+			return fmt.Errorf("draft %d: %w", delivery, core.ErrConflict)
+		case stage == outbox.DraftBegun, stage == outbox.DraftShown: // begun by us: the answer to this was lost
 			ready = true
 			return nil
 		}
@@ -183,13 +184,13 @@ func (r *Store) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int6
 		}
 		n, err := t.Exec(beginDraft, hold.Fence, firstText(first), t.Now, t.Now, delivery)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
+			err = fmt.Errorf("draft %d: %w", delivery, core.ErrConflict)
 		}
 		ready, d.FirstTry = err == nil, database.Instant(t.Now)
 		return err
 	})
 	if err != nil {
-		return ledger.Draft{}, false, err
+		return outbox.Draft{}, false, err
 	}
 	return d, ready, nil
 }
@@ -206,22 +207,22 @@ func firstText(first channels.Body) string {
 }
 
 // Drafted implements delivery.Drafts.
-func (r *Store) Drafted(ctx context.Context, hold ledger.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
+func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
 	err = r.Write(ctx, database.Result, "record draft", func(t *database.Tx) error {
-		platform, stage := database.Clean(string(id)), ledger.DraftShown
+		platform, stage := database.Clean(string(id)), outbox.DraftShown
 		if platform == "" {
-			stage = ledger.DraftOpen
+			stage = outbox.DraftOpen
 		}
 		var now string
 		_, err := t.Row(recordDraft, []any{platform, t.Now, string(stage), platform, delivery, hold.Fence}, &now)
-		late = ledger.DraftStage(now) == ledger.DraftLeave
+		late = outbox.DraftStage(now) == outbox.DraftLeave
 		return err
 	})
 	return late && err == nil, err
 }
 
 // Abandon implements delivery.Drafts.
-func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) error {
+func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {
 	return r.Write(ctx, database.Async, "abandon draft", func(t *database.Tx) error {
 		if err := fenced(t, hold); err != nil {
 			return err
@@ -229,7 +230,7 @@ func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) 
 		var left int64
 		found, err := t.Row(abandonShown, []any{rand.Text(), t.Now, t.Now, delivery}, &left)
 		if err == nil && !found {
-			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, ledger.ErrConflict)
+			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, core.ErrConflict)
 		}
 		if err == nil {
 			err = t.Do(sendAnew, t.Now, delivery)
@@ -239,7 +240,7 @@ func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) 
 }
 
 // TakenBack implements delivery.Drafts.
-func (r *Store) TakenBack(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error {
+func (r *Store) TakenBack(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
 	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
 		if err := fenced(t, hold); err != nil {
 			return err
@@ -250,7 +251,7 @@ func (r *Store) TakenBack(ctx context.Context, hold ledger.Lease, delivery int64
 
 // TakeDraft gives the draft's place to the first part of a message; took is false
 // when there is none to give, and what is there is dropped.
-func TakeDraft(t *database.Tx, turn, message, seq int64, r *ledger.Reply, state ledger.DeliveryState) (took bool, err error) {
+func TakeDraft(t *database.Tx, turn, message, seq int64, r *outbox.Reply, state outbox.DeliveryState) (took bool, err error) {
 	n, err := t.Exec(LeaveDraft, turn, r.Draft)
 	if err != nil || n == 0 {
 		return false, err

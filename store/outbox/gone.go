@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -38,7 +40,7 @@ const (
 )
 
 // AcceptMember notes whether a conversation is open to us.
-func AcceptMember(t *database.Tx, e *ledger.Entry) error {
+func AcceptMember(t *database.Tx, e *intake.Entry) error {
 	if e.Event.Member == channels.Joined {
 		_, _, err := sessions.Arrived(t, e.Event.Conversation)
 		return err
@@ -51,7 +53,7 @@ func AcceptMember(t *database.Tx, e *ledger.Entry) error {
 }
 
 // Gone implements delivery.Outbox.
-func (r *Store) Gone(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (bool, error) {
+func (r *Store) Gone(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (bool, error) {
 	return database.Write(ctx, r.DB, database.Async, "note closed conversation", func(t *database.Tx) (bool, error) {
 		if err := fenced(t, hold); err != nil {
 			return false, err
@@ -61,27 +63,27 @@ func (r *Store) Gone(ctx context.Context, hold ledger.Lease, conv channels.Conve
 }
 
 // AdminChats implements delivery.Notices.
-func (r *Store) AdminChats(ctx context.Context) ([]ledger.Chat, error) {
-	return database.List[ledger.Chat](ctx, r.DB, "list admins' chats", adminChats)
+func (r *Store) AdminChats(ctx context.Context) ([]core.Chat, error) {
+	return database.List[core.Chat](ctx, r.DB, "list admins' chats", adminChats)
 }
 
 // Chats implements router.Views.
-func (r *Store) Chats(ctx context.Context) ([]ledger.Chat, error) {
-	return database.List[ledger.Chat](ctx, r.DB, "list chats", knownChats)
+func (r *Store) Chats(ctx context.Context) ([]core.Chat, error) {
+	return database.List[core.Chat](ctx, r.DB, "list chats", knownChats)
 }
 
 // PersonChats implements router.Submissions.
-func (r *Store) PersonChats(ctx context.Context, person string) ([]ledger.Chat, error) {
-	return database.List[ledger.Chat](ctx, r.DB, "list a person's chats", personChats, database.Clean(person))
+func (r *Store) PersonChats(ctx context.Context, person string) ([]core.Chat, error) {
+	return database.List[core.Chat](ctx, r.DB, "list a person's chats", personChats, database.Clean(person))
 }
 
 // Notify implements delivery.Notices.
-func (r *Store) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (notified bool, err error) {
+func (r *Store) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply) (notified bool, err error) {
 	return r.NotifyFor(ctx, key, sessions.KeysLive, conv, reply)
 }
 
 // NotifyFor implements delivery.Notices.
-func (r *Store) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply ledger.Reply) (notified bool, err error) {
+func (r *Store) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply outbox.Reply) (notified bool, err error) {
 	return database.Write(ctx, r.DB, database.Durable, "notify", func(t *database.Tx) (bool, error) { return Notify(t, key, quiet, conv, &reply) })
 }
 
@@ -91,7 +93,7 @@ func (r *Store) IsNotice(ctx context.Context, message int64) (bool, error) {
 }
 
 // Notify posts a message of ours unless its key is known; quiet is how long the key stays so.
-func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conversation, reply *ledger.Reply) (notified bool, err error) {
+func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conversation, reply *outbox.Reply) (notified bool, err error) {
 	notified, err = t.Has(sessions.InsertKey, key, t.Now+quiet.Microseconds(), t.Now)
 	if err != nil || !notified {
 		return false, err
@@ -100,7 +102,7 @@ func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conve
 }
 
 // PostTo stores a message of ours that is of no turn.
-func PostTo(t *database.Tx, conv channels.Conversation, reply *ledger.Reply) error {
+func PostTo(t *database.Tx, conv channels.Conversation, reply *outbox.Reply) error {
 	p, err := sessions.Place(t, sessions.CleanConversation(conv))
 	if err != nil {
 		return err
@@ -109,7 +111,7 @@ func PostTo(t *database.Tx, conv channels.Conversation, reply *ledger.Reply) err
 }
 
 // Post is postTo, where the conversation is known.
-func Post(t *database.Tx, conversation int64, key string, reply *ledger.Reply) error {
+func Post(t *database.Tx, conversation int64, key string, reply *outbox.Reply) error {
 	session, err := sessions.FindOrMake(t, conversation, key, "")
 	if err != nil {
 		return err

@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -19,7 +20,7 @@ const (
 )
 
 // ShowTurn implements delivery.ShownTurns.
-func (r *Store) ShowTurn(ctx context.Context, ref ledger.TurnRef) error {
+func (r *Store) ShowTurn(ctx context.Context, ref core.TurnRef) error {
 	return r.Write(ctx, database.Async, "show turn", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
 			return err
@@ -29,13 +30,13 @@ func (r *Store) ShowTurn(ctx context.Context, ref ledger.TurnRef) error {
 }
 
 // ShownTurns implements delivery.ShownTurns.
-func (r *Store) ShownTurns(ctx context.Context, channel string) ([]ledger.ShownTurn, error) {
+func (r *Store) ShownTurns(ctx context.Context, channel string) ([]outbox.ShownTurn, error) {
 	type row struct {
-		ledger.ShownTurn
+		outbox.ShownTurn
 		IsIn, Outcome string
 	}
-	return database.Look(ctx, r.DB, "list shown turns", func(t *database.Tx) ([]ledger.ShownTurn, error) {
-		return database.Views(t, func(r *row) ledger.ShownTurn {
+	return database.Look(ctx, r.DB, "list shown turns", func(t *database.Tx) ([]outbox.ShownTurn, error) {
+		return database.Views(t, func(r *row) outbox.ShownTurn {
 			switch r.State = channels.TurnDone; {
 			case r.IsIn == "queued", r.IsIn == "running":
 				r.State = channels.TurnWorking
@@ -48,7 +49,7 @@ func (r *Store) ShownTurns(ctx context.Context, channel string) ([]ledger.ShownT
 }
 
 // HideTurn implements delivery.ShownTurns.
-func (r *Store) HideTurn(ctx context.Context, hold ledger.Lease, turn int64) error {
+func (r *Store) HideTurn(ctx context.Context, hold outbox.Lease, turn int64) error {
 	return r.Write(ctx, database.Async, "hide turn", func(t *database.Tx) error {
 		if err := fenced(t, hold); err != nil {
 			return err

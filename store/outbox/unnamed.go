@@ -3,7 +3,7 @@ package outbox
 import (
 	"context"
 
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
@@ -26,17 +26,17 @@ const (
 )
 
 // Unnamed implements delivery.Outbox.
-func (r *Store) Unnamed(ctx context.Context, hold ledger.Lease) ([]ledger.Unnamed, error) {
-	return database.Read(ctx, r.DB, "list unnamed parts", func(t *database.Tx) ([]ledger.Unnamed, error) {
+func (r *Store) Unnamed(ctx context.Context, hold outbox.Lease) ([]outbox.Unnamed, error) {
+	return database.Read(ctx, r.DB, "list unnamed parts", func(t *database.Tx) ([]outbox.Unnamed, error) {
 		if err := fenced(t, hold); err != nil {
 			return nil, err
 		}
-		return database.Select[ledger.Unnamed](t, listUnnamed, database.Clean(hold.Channel))
+		return database.Select[outbox.Unnamed](t, listUnnamed, database.Clean(hold.Channel))
 	})
 }
 
 // Name implements delivery.Outbox.
-func (r *Store) Name(ctx context.Context, hold ledger.Lease, lost []ledger.Unnamed, reply ledger.Reply) error {
+func (r *Store) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnamed, reply outbox.Reply) error {
 	ids := make([]int64, len(lost))
 	for i, u := range lost {
 		ids[i] = u.Delivery
@@ -55,9 +55,9 @@ func (r *Store) Name(ctx context.Context, hold ledger.Lease, lost []ledger.Unnam
 }
 
 // Resend does by hand what can be done about every part of a conversation that ended unknown.
-func Resend(t *database.Tx, c *ledger.Resend) (a audit.Entry, err error) {
+func Resend(t *database.Tx, c *outbox.Resend) (a audit.Entry, err error) {
 	type row struct{ ID, MessageID int64 }
-	since := t.Now - ledger.ResendWithin.Microseconds()
+	since := t.Now - outbox.ResendWithin.Microseconds()
 	rows, err := database.Select[row](t, lostParts, database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since)
 	if err != nil {
 		return a, err
@@ -65,12 +65,12 @@ func Resend(t *database.Tx, c *ledger.Resend) (a audit.Entry, err error) {
 	messages := map[int64]bool{}
 	c.Looked = false
 	for _, d := range rows {
-		one := &ledger.DeliveryChange{ID: d.ID, Kind: ledger.RetryDelivery}
+		one := &outbox.Change{ID: d.ID, Kind: outbox.RetryDelivery}
 		if a, err = ChangeDelivery(t, one); err != nil {
 			return a, err
 		}
 		messages[d.MessageID] = true
-		c.Looked = c.Looked || one.Done.State == ledger.DeliveryUnknown
+		c.Looked = c.Looked || one.Done.State == outbox.DeliveryUnknown
 	}
 	c.Messages = len(messages)
 	if _, err := t.Row(givenUp, []any{database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since}, &c.Dropped); err != nil {

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/turns"
 	"switchboard/store/approvals"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
@@ -44,9 +45,9 @@ type heldIdentity struct {
 }
 
 // awayBy reads people who are away.
-func awayBy(t *database.Tx, query string, args ...any) ([]ledger.Person, error) {
-	return database.Views(t, func(a *awayPerson) ledger.Person {
-		p := ledger.Person{Name: a.Name, Role: a.Role, Tools: a.Tools, Identities: []string{}, Source: ledger.FromSettings, Since: a.CreatedAt, Away: a.AwayAt}
+func awayBy(t *database.Tx, query string, args ...any) ([]core.Person, error) {
+	return database.Views(t, func(a *awayPerson) core.Person {
+		p := core.Person{Name: a.Name, Role: a.Role, Tools: a.Tools, Identities: []string{}, Source: core.FromSettings, Since: a.CreatedAt, Away: a.AwayAt}
 		for _, h := range a.Identities {
 			p.Identities = append(p.Identities, h.Identity)
 		}
@@ -55,7 +56,7 @@ func awayBy(t *database.Tx, query string, args ...any) ([]ledger.Person, error) 
 }
 
 // AwayNamed is somebody who is away; nil: nobody of that name is.
-func AwayNamed(t *database.Tx, name string) (*ledger.Person, error) {
+func AwayNamed(t *database.Tx, name string) (*core.Person, error) {
 	list, err := awayBy(t, findAway, name)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -64,12 +65,12 @@ func AwayNamed(t *database.Tx, name string) (*ledger.Person, error) {
 }
 
 // UntoldAway returns who is away and whom the admins were not told of, with since when.
-func (r *Store) UntoldAway(ctx context.Context) ([]ledger.Person, error) {
-	return database.Read(ctx, r.DB, "read who is away", func(t *database.Tx) ([]ledger.Person, error) { return awayBy(t, untoldAway) })
+func (r *Store) UntoldAway(ctx context.Context) ([]core.Person, error) {
+	return database.Read(ctx, r.DB, "read who is away", func(t *database.Tx) ([]core.Person, error) { return awayBy(t, untoldAway) })
 }
 
 // ToldAway notes that the admins were told of them. Who is back, or away again, is left as they are.
-func (r *Store) ToldAway(ctx context.Context, away []ledger.Person) error {
+func (r *Store) ToldAway(ctx context.Context, away []core.Person) error {
 	return r.Write(ctx, database.Durable, "note who is away", func(t *database.Tx) error {
 		for _, p := range away {
 			if err := t.Do(toldAway, p.Name, p.Away.UnixMicro()); err != nil {
@@ -81,7 +82,7 @@ func (r *Store) ToldAway(ctx context.Context, away []ledger.Person) error {
 }
 
 // leave moves a person to people_away. They may do nothing, their identities are free, and their rows stay.
-func leave(t *database.Tx, p *ledger.Person) error {
+func leave(t *database.Tx, p *core.Person) error {
 	held := []heldIdentity{}
 	if err := t.All(&held, heldIdentities, p.Name); err != nil {
 		return err
@@ -102,7 +103,7 @@ func comeBack(t *database.Tx, name string) (*awayPerson, error) {
 }
 
 // goOn lets the work of a person who is back go on.
-func goOn(t *database.Tx, name string, former *awayPerson, p *ledger.Person) error {
+func goOn(t *database.Tx, name string, former *awayPerson, p *core.Person) error {
 	for _, h := range former.Identities {
 		if h.Linked {
 			if err := t.Do(joinFree, h.Identity, name, t.Now); err != nil {
@@ -110,7 +111,7 @@ func goOn(t *database.Tx, name string, former *awayPerson, p *ledger.Person) err
 			}
 		}
 	}
-	if p.Role != ledger.RoleAdmin {
+	if p.Role != core.RoleAdmin {
 		if err := t.Do(approvals.EndGranted, t.Now, name); err != nil {
 			return err
 		}
@@ -132,9 +133,9 @@ func queueAway(t *database.Tx, name string) error {
 		if _, _, err := sessions.Lock(t, row.SessionID); err != nil {
 			return err
 		}
-		n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, row.ID, string(ledger.TurnWaiting))
+		n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, row.ID, string(turns.TurnWaiting))
 		if err == nil && n > 0 {
-			_, err = sessions.Emit(t, row.SessionID, sessions.TurnEvent(row.ID, string(ledger.TurnQueued), ""))
+			_, err = sessions.Emit(t, row.SessionID, sessions.TurnEvent(row.ID, string(turns.TurnQueued), ""))
 		}
 		if err != nil {
 			return err
@@ -144,7 +145,7 @@ func queueAway(t *database.Tx, name string) error {
 }
 
 // removeAway removes somebody who is away, with what is theirs; nil: nobody of that name is.
-func removeAway(t *database.Tx, name string) (*ledger.Person, error) {
+func removeAway(t *database.Tx, name string) (*core.Person, error) {
 	p, err := AwayNamed(t, name)
 	if err != nil || p == nil {
 		return nil, err
@@ -159,13 +160,13 @@ func removeAway(t *database.Tx, name string) (*ledger.Person, error) {
 func notTaken(t *database.Tx, name string) error {
 	away, err := AwayNamed(t, name)
 	if err == nil && away != nil {
-		err = &ledger.StateError{Sentence: "there is already a " + name + ", who is away, as the settings file no longer names them: put them back there, or remove them first"}
+		err = &core.StateError{Sentence: "there is already a " + name + ", who is away, as the settings file no longer names them: put them back there, or remove them first"}
 	}
 	return err
 }
 
 // Everyone implements router.Directory.
-func (r *Store) Everyone(ctx context.Context) (people, away []ledger.Person, err error) {
+func (r *Store) Everyone(ctx context.Context) (people, away []core.Person, err error) {
 	err = r.Read(ctx, "list people", func(t *database.Tx) error {
 		people, away, err = everyone(t)
 		return err
@@ -173,7 +174,7 @@ func (r *Store) Everyone(ctx context.Context) (people, away []ledger.Person, err
 	return people, away, err
 }
 
-func everyone(t *database.Tx) (people, away []ledger.Person, err error) {
+func everyone(t *database.Tx) (people, away []core.Person, err error) {
 	if people, err = everybody(t); err == nil {
 		away, err = awayBy(t, listAway)
 	}

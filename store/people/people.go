@@ -8,7 +8,8 @@ import (
 	"strconv"
 
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	routeraudit "switchboard/router/audit"
+	"switchboard/router/core"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -89,7 +90,7 @@ func NewPerson(t *database.Tx, person, identity string) error {
 		if owns, err := t.Has(ownsIdentity, database.Clean(identity), database.Clean(person)); err != nil {
 			return err
 		} else if !owns {
-			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, ledger.ErrRefused)
+			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, core.ErrRefused)
 		}
 		return t.Do(setSeen, t.Now, database.Clean(person))
 	}
@@ -99,22 +100,22 @@ func NewPerson(t *database.Tx, person, identity string) error {
 	if err := t.Do(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
 		return err
 	}
-	return audit.Write(t, ledger.Actor{Person: database.Clean(person), Rule: ledger.RuleOpen}, audit.Entry{
+	return audit.Write(t, core.Actor{Person: database.Clean(person), Rule: routeraudit.RuleOpen}, audit.Entry{
 		Action: "person.open", Target: "person " + person, Outcome: "done", Data: map[string]any{"identity": database.Clean(identity)},
 	})
 }
 
 // People lists everybody who is not away, in the order of their names.
-func (r *Store) People(ctx context.Context) ([]ledger.Person, error) {
-	return database.Read(ctx, r.DB, "list people", func(t *database.Tx) ([]ledger.Person, error) { return everybody(t) })
+func (r *Store) People(ctx context.Context) ([]core.Person, error) {
+	return database.Read(ctx, r.DB, "list people", func(t *database.Tx) ([]core.Person, error) { return everybody(t) })
 }
 
 // Person implements router.Directory.
-func (r *Store) Person(ctx context.Context, name string) (p ledger.Person, err error) {
+func (r *Store) Person(ctx context.Context, name string) (p core.Person, err error) {
 	err = r.Read(ctx, "find a person", func(t *database.Tx) error {
 		list, err := sessions.PeopleBy(t, sessions.FindPerson, sessions.PersonIdentities, database.Clean(name))
 		if err == nil && len(list) == 0 {
-			err = ledger.ErrNotFound
+			err = core.ErrNotFound
 		} else if err == nil {
 			p = list[0]
 		}
@@ -123,13 +124,13 @@ func (r *Store) Person(ctx context.Context, name string) (p ledger.Person, err e
 	return p, err
 }
 
-func everybody(t *database.Tx) ([]ledger.Person, error) {
+func everybody(t *database.Tx) ([]core.Person, error) {
 	return sessions.PeopleBy(t, listPeople, listIdentities)
 }
 
 // auditPerson writes what the settings did with somebody.
 func auditPerson(t *database.Tx, action, name string, data map[string]any) error {
-	return audit.Write(t, ledger.Actor{Rule: ledger.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
+	return audit.Write(t, core.Actor{Rule: routeraudit.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
 }
 
 // RemovePerson removes somebody with what is theirs, and stops their jobs.
@@ -158,7 +159,7 @@ func alike(t *database.Tx, name string) (other string, err error) {
 }
 
 // letIn gives somebody a role, whom it makes a person where they are a stranger.
-func letIn(t *database.Tx, person *ledger.Person, role, identity, called string) (name string, err error) {
+func letIn(t *database.Tx, person *core.Person, role, identity, called string) (name string, err error) {
 	if person != nil {
 		err = t.Do(setRole, role, t.Now, person.Name)
 		return person.Name, err
@@ -179,7 +180,7 @@ func letIn(t *database.Tx, person *ledger.Person, role, identity, called string)
 	}
 	if !made { // nobody else is called by an identity
 		name = database.Clean(identity)
-		if err = t.Do(upsertPerson, name, role, `["*"]`, "", ledger.FromLocal, t.Now, t.Now); err != nil {
+		if err = t.Do(upsertPerson, name, role, `["*"]`, "", core.FromLocal, t.Now, t.Now); err != nil {
 			return "", err
 		}
 	}

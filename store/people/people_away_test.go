@@ -10,7 +10,10 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 	"switchboard/store/storetest"
 )
@@ -32,17 +35,17 @@ func TestWhoIsAwayWaitsAndGoesOn(t *testing.T) {
 		h.SetPeople(storetest.Ann, storetest.Root)
 		h.JobOf("ann")
 		paused := h.JobOf("ann")
-		h.Changed(ledger.JobChange{Kind: ledger.PauseJob, ID: paused})
+		h.Changed(jobs.Change{Kind: jobs.PauseJob, ID: paused})
 		h.Exec("INSERT INTO notifications (person, text, created_at) VALUES ('ann', 'private', 1)",
 			"INSERT INTO identities (identity, person, linked, created_at) VALUES ('sl:1', 'ann', TRUE, 1)")
-		h.Changed(ledger.JobChange{Kind: ledger.RunJob, ID: 1})
+		h.Changed(jobs.Change{Kind: jobs.RunJob, ID: 1})
 		h.Due(0)
 		whole := h.remains()
 		for range 3 {
 			if back := h.SetPeople(storetest.Root); len(back) != 0 {
 				t.Errorf("back: %q", back)
 			}
-			if _, err := h.Router.Person(h.Ctx, "ann"); !errors.Is(err, ledger.ErrNotFound) {
+			if _, err := h.Router.Person(h.Ctx, "ann"); !errors.Is(err, core.ErrNotFound) {
 				t.Errorf("she is somebody: %v", err)
 			}
 			if people, away, err := h.Router.Everyone(h.Ctx); err != nil || len(people) != 1 || len(away) != 1 || away[0].Name != "ann" ||
@@ -55,7 +58,7 @@ func TestWhoIsAwayWaitsAndGoesOn(t *testing.T) {
 			if runs, _, err := h.Work().DueRuns(h.Ctx, 9, storetest.OfTG); err != nil || len(runs) != 0 {
 				t.Errorf("runs: %+v, %v", runs, err)
 			}
-			if err := h.Router.Change(h.Ctx, storetest.PersonChange(ledger.ChangeAdd, "ann", "user", "tg:5"), storetest.ByMarco); err == nil || !strings.Contains(err.Error(), "is away") {
+			if err := h.Router.Change(h.Ctx, storetest.PersonChange(people.ChangeAdd, "ann", "user", "tg:5"), storetest.ByMarco); err == nil || !strings.Contains(err.Error(), "is away") {
 				t.Errorf("another by her name: %v", err)
 			}
 			for _, untold := range []int{1, 0} {
@@ -108,8 +111,8 @@ func TestTheSameNameIsNotTheSamePerson(t *testing.T) {
 		other.Identities = []string{"tg:9"}
 		refused := func() {
 			t.Helper()
-			_, err := h.Router.SetPeople(h.Ctx, []ledger.Person{other, storetest.Root})
-			if _, is := errors.AsType[*ledger.PeopleError](err); !is || !strings.Contains(err.Error(), "person remove ann") {
+			_, err := h.Router.SetPeople(h.Ctx, []core.Person{other, storetest.Root})
+			if _, is := errors.AsType[*people.FaultsError](err); !is || !strings.Contains(err.Error(), "person remove ann") {
 				t.Errorf("%v", err)
 			}
 			if got := h.remains(); got != whole {
@@ -128,14 +131,14 @@ func TestTheSameNameIsNotTheSamePerson(t *testing.T) {
 			t.Errorf("%s, not %s", got, whole)
 		}
 		h.SetPeople(storetest.Root)
-		if err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: ledger.ChangeRemove, Person: ledger.Person{Name: "ann"}, NotInFile: true}, storetest.ByMarco); err != nil {
+		if err := h.Router.Change(h.Ctx, &people.Change{Kind: people.ChangeRemove, Person: core.Person{Name: "ann"}, NotInFile: true}, storetest.ByMarco); err != nil {
 			t.Fatal(err)
 		}
 		if job, err := h.Router.Job(h.Ctx, 1, ""); err != nil || job.State != scheduler.JobPaused {
 			t.Errorf("removed: %+v, %v", job, err)
 		}
 		h.SetPeople(storetest.Ann, storetest.Root)
-		if _, err := h.Router.Job(h.Ctx, 1, ""); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Job(h.Ctx, 1, ""); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("after she was removed: %v", err)
 		}
 	})
@@ -166,7 +169,7 @@ func TestMisspeltForAWhile(t *testing.T) {
 		h.WantCount(3, "SELECT count(*) FROM jobs WHERE owner = 'ann' AND state = 'active'")
 		h.WantCount(1, "SELECT count(*) FROM turns WHERE person = 'ann'")
 
-		carl := ledger.Person{Name: "carl", Role: ledger.RoleUser, Identities: []string{"tg:4"}}
+		carl := core.Person{Name: "carl", Role: core.RoleUser, Identities: []string{"tg:4"}}
 		h.SetPeople(both, storetest.Root, carl)
 		h.JobOf("carl")
 		both.Identities = append(both.Identities, "tg:4") // two who were there are never made one
@@ -208,9 +211,9 @@ func TestJobsOfWhoIsAwayAreNotOverdue(t *testing.T) {
 // The person who runs the program is never away, and keeps no account that no settings name.
 func TestOwnerIsKnownByNoAccountThatIsLeftOut(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		owner := ledger.Person{Name: "owner", Role: ledger.RoleAdmin, Tools: []string{"*"}, Machine: true}
+		owner := core.Person{Name: "owner", Role: core.RoleAdmin, Tools: []string{"*"}, Machine: true}
 		named, local := owner, owner
-		named.Identities, local.Identities, local.Source = []string{"tg:7"}, []string{"console:local"}, ledger.FromLocal
+		named.Identities, local.Identities, local.Source = []string{"tg:7"}, []string{"console:local"}, core.FromLocal
 		h.SetPeople(named, storetest.Ann)
 		h.SetPeople(local, storetest.Ann)
 		if p, err := h.Router.Person(h.Ctx, "owner"); err != nil || !slices.Equal(p.Identities, local.Identities) {
@@ -227,7 +230,7 @@ func TestTurnsWaitForWhoIsAway(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				waits := agent.Step{End: &agent.End{State: "waiting", Outcome: agent.OutcomePersonAway}}
 				h.SetPeople(storetest.Ann, storetest.Root)
-				from := func(key, person string) ledger.Entry {
+				from := func(key, person string) intake.Entry {
 					e := storetest.Entry("group", key, "hi")
 					e.Sender.Person, e.Event.Conversation.Kind = person, channels.Group
 					return e
@@ -238,7 +241,7 @@ func TestTurnsWaitForWhoIsAway(t *testing.T) {
 				}
 				h.SetPeople(storetest.Root)
 				next := &h.Claim(9)[0]
-				if _, err := h.Router.Commit(h.Ctx, next.TurnRef, agent.Step{End: &agent.End{State: "waiting", Outcome: "approval"}}, nil); !errors.Is(err, ledger.ErrConflict) {
+				if _, err := h.Router.Commit(h.Ctx, next.TurnRef, agent.Step{End: &agent.End{State: "waiting", Outcome: "approval"}}, nil); !errors.Is(err, core.ErrConflict) {
 					t.Errorf("it waits for nothing: %v", err)
 				}
 				for range 2 {
@@ -248,14 +251,14 @@ func TestTurnsWaitForWhoIsAway(t *testing.T) {
 					t.Fatalf("the turn behind is %+v", next)
 				}
 				if removed {
-					err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: ledger.ChangeRemove, Person: ledger.Person{Name: "ann"}}, storetest.ByMarco)
+					err := h.Router.Change(h.Ctx, &people.Change{Kind: people.ChangeRemove, Person: core.Person{Name: "ann"}}, storetest.ByMarco)
 					if err != nil {
 						t.Fatal(err)
 					}
 				} else {
 					h.SetPeople(storetest.Ann, storetest.Root)
 				}
-				if _, err := h.Router.Commit(h.Ctx, next.TurnRef, waits, nil); !errors.Is(err, ledger.ErrNotAway) {
+				if _, err := h.Router.Commit(h.Ctx, next.TurnRef, waits, nil); !errors.Is(err, core.ErrNotAway) {
 					t.Errorf("for who is not away: %v", err)
 				}
 				var order []int64

@@ -3,7 +3,7 @@ package sessions
 import (
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -15,8 +15,8 @@ const (
 )
 
 // PeopleBy reads people, and identities of theirs, by two queries with the same arguments.
-func PeopleBy(t *database.Tx, who, owned string, args ...any) ([]ledger.Person, error) {
-	people := []ledger.Person{} // and not null, where it is shown
+func PeopleBy(t *database.Tx, who, owned string, args ...any) ([]core.Person, error) {
+	people := []core.Person{} // and not null, where it is shown
 	if err := t.All(&people, who, args...); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func PeopleBy(t *database.Tx, who, owned string, args ...any) ([]ledger.Person, 
 	}
 	for i := range people {
 		p := &people[i]
-		if p.Identities = of[p.Name]; p.Source != ledger.FromOpen {
+		if p.Identities = of[p.Name]; p.Source != core.FromOpen {
 			p.Seen = time.Time{}
 		}
 	}
@@ -45,7 +45,7 @@ const (
 
 // Person reads somebody who stays as they are to the end of the transaction; nil: there is
 // nobody of that name.
-func Person(t *database.Tx, name string) (*ledger.Person, error) {
+func Person(t *database.Tx, name string) (*core.Person, error) {
 	list, err := PeopleBy(t, t.Locked(FindPerson), PersonIdentities, name)
 	if len(list) == 0 {
 		return nil, err

@@ -3,7 +3,8 @@ package settings
 import (
 	"context"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/settings"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 )
@@ -22,21 +23,21 @@ const (
 )
 
 // Secrets lists the secrets of the encrypted store by name.
-func (r *Store) Secrets(ctx context.Context) ([]ledger.Secret, error) {
-	return database.List[ledger.Secret](ctx, r.DB, "list secrets", listSecrets)
+func (r *Store) Secrets(ctx context.Context) ([]settings.Secret, error) {
+	return database.List[settings.Secret](ctx, r.DB, "list secrets", listSecrets)
 }
 
 // ChangeSecret writes ciphertext; what it takes the place of is overwritten.
-func ChangeSecret(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) (a audit.Entry, err error) {
+func ChangeSecret(t *database.Tx, c *settings.SecretChange, by core.Actor) (a audit.Entry, err error) {
 	done, err := database.Overwriting(t)
 	if err != nil {
 		return a, err
 	}
 	defer done()
-	if c.Kind == ledger.RemoveSecret {
+	if c.Kind == settings.RemoveSecret {
 		n, err := t.Exec(dropSecret, database.Clean(c.Name))
 		if err == nil && n == 0 {
-			err = ledger.ErrNotFound
+			err = core.ErrNotFound
 		}
 		return audit.Entry{Outcome: "done"}, err
 	}
@@ -55,7 +56,7 @@ func ChangeSecret(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) (a au
 }
 
 // secretVersion makes the version of the settings by which a secret is confirmed.
-func secretVersion(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) error {
+func secretVersion(t *database.Tx, c *settings.SecretChange, by core.Actor) error {
 	now, err := lockedSettings(t)
 	if err == nil {
 		err = mayChange(&now)
@@ -63,11 +64,11 @@ func secretVersion(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) erro
 	if err != nil {
 		return err
 	}
-	id, err := insertVersion(t, &now, now.Values, ledger.SecretSet(database.Clean(c.Name)), 0, by, c.Conversation, c.Within)
+	id, err := insertVersion(t, &now, now.Values, settings.SecretSet(database.Clean(c.Name)), 0, by, c.Conversation, c.Within)
 	if err != nil {
 		return err
 	}
-	list, err := settings(t, settingsOf, id)
+	list, err := versions(t, settingsOf, id)
 	if err == nil {
 		c.Version = &list[0]
 	}
@@ -75,7 +76,7 @@ func secretVersion(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) erro
 }
 
 // decideSecret keeps the secret that a version set, or has it be what it was before.
-func decideSecret(t *database.Tx, v *ledger.SettingsVersion, keep bool) error {
+func decideSecret(t *database.Tx, v *settings.Version, keep bool) error {
 	name := v.Secret()
 	if name == "" {
 		return nil

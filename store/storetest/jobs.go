@@ -4,7 +4,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	routerjobs "switchboard/router/jobs"
 	"switchboard/scheduler"
 	"switchboard/store/jobs"
 )
@@ -22,10 +23,10 @@ func (h *House) WithRun() {
 var MarcosChat = channels.Conversation{Channel: "tg", ID: "c1", Kind: channels.Direct, Place: "c1"}
 
 // ByMarco is marco, who may.
-var ByMarco = ledger.Actor{Person: "marco", Rule: "test"}
+var ByMarco = core.Actor{Person: "marco", Rule: "test"}
 
 // Changed makes a change of a job.
-func (h *House) Changed(c ledger.JobChange) *ledger.JobChange {
+func (h *House) Changed(c routerjobs.Change) *routerjobs.Change {
 	h.Helper()
 	if err := h.Router.Change(h.Ctx, &c, ByMarco); err != nil {
 		h.Fatalf("%s job %d: %v", c.Kind, c.ID, err)
@@ -38,13 +39,13 @@ func (h *House) Reminder(spec scheduler.Spec) *scheduler.Job {
 	h.Helper()
 	h.People()
 	job := scheduler.Job{Owner: "marco", Payload: scheduler.PayloadNotify, Text: "stretch", Spec: spec}
-	return h.Changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &MarcosChat}).Done
+	return h.Changed(routerjobs.Change{Kind: routerjobs.AddJob, Job: &job, Target: &MarcosChat}).Done
 }
 
 // People makes marco an admin and eve a user.
 func (h *House) People() {
 	h.Helper()
-	if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}, {Name: "eve", Role: ledger.RoleUser}}); err != nil {
+	if _, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: "marco", Role: core.RoleAdmin}, {Name: "eve", Role: core.RoleUser}}); err != nil {
 		h.Fatal(err)
 	}
 }

@@ -6,11 +6,12 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // Asks says questions in a turn of the conversation, which then ends.
-func (h *House) Asks(conv, key string, questions ...ledger.Reply) {
+func (h *House) Asks(conv, key string, questions ...outbox.Reply) {
 	h.Helper()
 	step := End("done", "asked")
 	for _, q := range questions {
@@ -39,7 +40,7 @@ func (h *House) Parts() (states []string) {
 func (h *House) Says(key string, parts ...string) int64 {
 	h.Helper()
 	ref := h.Begun("c1", key)
-	reply := ledger.Reply{Text: key}
+	reply := outbox.Reply{Text: key}
 	for _, p := range parts {
 		reply.Parts = append(reply.Parts, channels.Body{Text: p})
 	}
@@ -48,7 +49,7 @@ func (h *House) Says(key string, parts ...string) int64 {
 }
 
 // SettleNext begins the next delivery of conversation c1 and settles it.
-func (h *House) SettleNext(hold ledger.Lease, s ledger.Settlement) *ledger.Delivery {
+func (h *House) SettleNext(hold outbox.Lease, s outbox.Settlement) *outbox.Delivery {
 	h.Helper()
 	d := h.Begin(hold, "c1")
 	if d == nil {
@@ -60,26 +61,26 @@ func (h *House) SettleNext(hold ledger.Lease, s ledger.Settlement) *ledger.Deliv
 
 // What may become of a delivery.
 var (
-	Dead      = ledger.Settlement{State: ledger.DeliveryDead, Outcome: "refused"}
-	Sent      = ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"}
-	Uncertain = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "no_answer"}
-	Lost      = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "cannot_ask", Final: true}
-	Repeat    = ledger.Settlement{State: ledger.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
+	Dead      = outbox.Settlement{State: outbox.DeliveryDead, Outcome: "refused"}
+	Sent      = outbox.Settlement{State: outbox.DeliverySent, PlatformID: "p"}
+	Uncertain = outbox.Settlement{State: outbox.DeliveryUnknown, Outcome: "no_answer"}
+	Lost      = outbox.Settlement{State: outbox.DeliveryUnknown, Outcome: "cannot_ask", Final: true}
+	Repeat    = outbox.Settlement{State: outbox.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
 )
 
 // SaidIn is a step that says one text in two parts, and ends the turn if it is so.
-func SaidIn(text string, draft int64, ends bool) (agent.Step, ledger.Reply) {
+func SaidIn(text string, draft int64, ends bool) (agent.Step, outbox.Reply) {
 	step := agent.Step{Say: []agent.Say{{Text: text, Position: -1}}}
 	if ends {
 		step.End = &agent.End{State: "done", Outcome: "answered"}
 	}
-	return step, ledger.Reply{Text: text, Draft: draft, Parts: []channels.Body{
+	return step, outbox.Reply{Text: text, Draft: draft, Parts: []channels.Body{
 		{Text: text + "1", Rich: []byte(`{"b":1}`), Buttons: []channels.Button{{Label: "ok", Code: "x"}}}, {Text: text + "2"},
 	}}
 }
 
 // Gone records that a conversation is closed; it is true the first time.
-func (h *House) Gone(hold ledger.Lease, conv channels.ConversationID) bool {
+func (h *House) Gone(hold outbox.Lease, conv channels.ConversationID) bool {
 	h.Helper()
 	first, err := h.Router.Gone(h.Ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {
@@ -89,10 +90,10 @@ func (h *House) Gone(hold ledger.Lease, conv channels.ConversationID) bool {
 }
 
 // Opens commits an answer that is to begin at once, and returns what was begun.
-func (h *House) Opens(ref ledger.TurnRef, hold ledger.Lease, conv channels.ConversationID, draft int64) *ledger.Delivery {
+func (h *House) Opens(ref core.TurnRef, hold outbox.Lease, conv channels.ConversationID, draft int64) *outbox.Delivery {
 	h.Helper()
 	step, reply := SaidIn("found", draft, true)
-	reply.Open = &ledger.Opening{Lease: hold, Conversation: channels.Conversation{ID: conv}}
+	reply.Open = &outbox.Opening{Lease: hold, Conversation: channels.Conversation{ID: conv}}
 	h.Commit(ref, step, reply)
 	return reply.Open.Begun
 }

@@ -8,13 +8,17 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store"
 	"switchboard/store/engines"
 )
 
 // Release lets go of a turn that has begun.
-func (h *House) Release(ref ledger.TurnRef) {
+func (h *House) Release(ref core.TurnRef) {
 	h.Helper()
 	if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 		h.Fatalf("give back: %v", err)
@@ -24,17 +28,17 @@ func (h *House) Release(ref ledger.TurnRef) {
 // Cancel cancels a turn as the owner.
 func (h *House) Cancel(turn int64) {
 	h.Helper()
-	if _, err := h.Router.Cancel(h.Ctx, turn, ledger.LocalActor("owner")); err != nil {
+	if _, err := h.Router.Cancel(h.Ctx, turn, people.LocalActor("owner")); err != nil {
 		h.Fatalf("cancel: %v", err)
 	}
 }
 
 // Submit submits what a job asks.
-func (h *House) Submit(s ledger.Submission, turn ledger.TurnIntent) ledger.Accepted {
+func (h *House) Submit(s jobs.Submission, turn intake.TurnIntent) intake.Accepted {
 	h.Helper()
-	var say *ledger.Reply
+	var say *outbox.Reply
 	if s.Say {
-		say = &ledger.Reply{Text: s.Text, Person: s.Person, Parts: []channels.Body{{Text: "one"}, {Text: "two"}}}
+		say = &outbox.Reply{Text: s.Text, Person: s.Person, Parts: []channels.Body{{Text: "one"}, {Text: "two"}}}
 	} else if turn.QueueLimit == 0 {
 		turn.QueueLimit = 50
 	}
@@ -46,13 +50,13 @@ func (h *House) Submit(s ledger.Submission, turn ledger.TurnIntent) ledger.Accep
 }
 
 // One accepts one entry.
-func (h *House) One(e ledger.Entry) ledger.Accepted {
+func (h *House) One(e intake.Entry) intake.Accepted {
 	h.Helper()
 	return h.Accept(e)[0]
 }
 
 // Load loads a turn.
-func (h *House) Load(ref ledger.TurnRef) *ledger.TurnData {
+func (h *House) Load(ref core.TurnRef) *core.TurnData {
 	h.Helper()
 	d, err := h.Router.Load(h.Ctx, ref)
 	if err != nil {
@@ -128,7 +132,7 @@ func Parks() agent.Step {
 }
 
 // Park parks a turn of the conversation conv, with a question there.
-func (h *House) Park(ref ledger.TurnRef, conv string) *ledger.Claimed {
+func (h *House) Park(ref core.TurnRef, conv string) *core.Claimed {
 	h.Helper()
 	next, err := h.Router.Ask(h.Ctx, ref, Parks(), Asked(ref.TurnID, conv))
 	if err != nil {
@@ -139,7 +143,7 @@ func (h *House) Park(ref ledger.TurnRef, conv string) *ledger.Claimed {
 
 // WholeTurn makes a finished turn with a row in every table that a turn can have one in, and
 // all it said sent.
-func (h *House) WholeTurn(conv, key string) ledger.TurnRef {
+func (h *House) WholeTurn(conv, key string) core.TurnRef {
 	h.Helper()
 	h.Renew() // a slow machine takes long for many of these
 	e := Claiming(Entry(conv, key, "hello "+key))
@@ -155,7 +159,7 @@ func (h *House) WholeTurn(conv, key string) ledger.TurnRef {
 		Review: &agent.Review{Status: "ok", Learn: "something"},
 	})
 	reply := *Text("answer")
-	reply.Actions = []ledger.Action{{Code: ledger.HashCode(key), Kind: ledger.ActionChoice, Text: "yes", Number: 1, ExpiresAt: time.Now().Add(time.Hour)}}
+	reply.Actions = []outbox.Action{{Code: outbox.HashCode(key), Kind: outbox.ActionChoice, Text: "yes", Number: 1, ExpiresAt: time.Now().Add(time.Hour)}}
 	reply.Read = true
 	h.Commit(ref, agent.Step{Say: []agent.Say{{Position: -1, Text: "answer"}}, End: &agent.End{State: "done", Outcome: "answered"}}, reply)
 	return ref

@@ -8,7 +8,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/sessions"
@@ -45,7 +45,7 @@ const (
 	callClaimable = `SELECT id FROM sb_claimable(?, ?, ?, ?, ?) AS id`
 )
 
-func (db *Store) callClaim(ctx context.Context, owner int64, sessions []int64, except []string, limit int) (out []ledger.Claimed, locked []int64, err error) {
+func (db *Store) callClaim(ctx context.Context, owner int64, sessions []int64, except []string, limit int) (out []core.Claimed, locked []int64, err error) {
 	if except == nil {
 		except = []string{}
 	}
@@ -69,7 +69,7 @@ const claimAgain = 50 * time.Millisecond
 
 // claimTwice claims among sessions, and once more those that somebody had locked just now,
 // who may not know that they wait.
-func (db *Store) claimTwice(ctx context.Context, owner int64, sessions []int64, except []string, limit int) ([]ledger.Claimed, error) {
+func (db *Store) claimTwice(ctx context.Context, owner int64, sessions []int64, except []string, limit int) ([]core.Claimed, error) {
 	out, locked, err := db.callClaim(ctx, owner, sessions, except, limit)
 	if err != nil || len(locked) == 0 || len(out) == limit {
 		return out, err
@@ -87,7 +87,7 @@ func (db *Store) claimTwice(ctx context.Context, owner int64, sessions []int64, 
 // claim takes a session's lease if it is free and sets its head running. It
 // returns nil when there is nothing to claim. The session is locked; the event of
 // the beginning is left for the caller.
-func claim(t *database.Tx, owner, session int64, except []string) (*ledger.Claimed, []sessions.Event, error) {
+func claim(t *database.Tx, owner, session int64, except []string) (*core.Claimed, []sessions.Event, error) {
 	left, err := engines.Left(t, engines.Session, database.Digits(session))
 	if err != nil {
 		return nil, nil, err
@@ -107,8 +107,8 @@ func claim(t *database.Tx, owner, session int64, except []string) (*ledger.Claim
 // is none, or it waits for more to be collected. left says that the holder before
 // died, and is counted on a turn that it left running. The event of the beginning
 // is left for the caller.
-func head(t *database.Tx, session, fence int64, left bool, except []string) (*ledger.Claimed, []sessions.Event, error) {
-	c := &ledger.Claimed{TurnRef: ledger.TurnRef{SessionID: session, Fence: fence}}
+func head(t *database.Tx, session, fence int64, left bool, except []string) (*core.Claimed, []sessions.Event, error) {
+	c := &core.Claimed{TurnRef: core.TurnRef{SessionID: session, Fence: fence}}
 	var state string
 	var notBefore int64
 	found, err := t.Row(headTurn, []any{session}, &c.TurnID, &state, &c.Person, &notBefore)
@@ -122,7 +122,7 @@ func head(t *database.Tx, session, fence int64, left bool, except []string) (*le
 }
 
 // Claim implements router.Turns.
-func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]ledger.Claimed, error) {
+func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]core.Claimed, error) {
 	if limit <= 0 || len(of) == 0 {
 		return nil, nil
 	}
@@ -137,7 +137,7 @@ func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, lim
 	if r.PG() {
 		return r.claimTwice(ctx, owner, ids, except, limit)
 	}
-	var out []ledger.Claimed
+	var out []core.Claimed
 	err = r.Write(ctx, database.Async, "claim turns", func(t *database.Tx) error {
 		out = nil
 		for _, session := range ids {

@@ -9,11 +9,12 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
-func passedOn(e ledger.Entry, from string) ledger.Entry {
+func passedOn(e intake.Entry, from string) intake.Entry {
 	e.Taint, e.Event.Message.Forwarded, e.Event.Message.Origin = "forwarded", true, from
 	return e
 }
@@ -64,7 +65,7 @@ func TestPassedOnStaysApart(t *testing.T) {
 		}
 		h.Commit(ref, storetest.End("failed", "model_error"))
 		again := storetest.Entry("c", "5", "/retry")
-		again.Turn().Retry = &ledger.Retry{}
+		again.Turn().Retry = &intake.Retry{}
 		h.One(again)
 		if m := h.Load(h.Claim(1)[0].TurnRef).Turn.Message; m.Text != "what is this?\n\nand why?" || !slices.Equal(m.Passed, want) {
 			t.Errorf("again: %+v", m)
@@ -81,8 +82,8 @@ func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 			ref := h.One(storetest.Claiming(storetest.Entry(c, c+"1", "which?"))).Claimed.TurnRef
 			step := storetest.End("done", "asked")
 			step.Say = []agent.Say{{Text: "Which?", Choices: []string{"obey"}, Taint: taint}}
-			h.Commit(ref, step, ledger.Reply{Text: "Which?", Taint: taint, Person: "marco", Actions: []ledger.Action{{
-				Code: ledger.HashCode(c), Kind: ledger.ActionChoice, Person: "marco", Text: "obey", Number: 1, ExpiresAt: time.Now().Add(time.Hour),
+			h.Commit(ref, step, outbox.Reply{Text: "Which?", Taint: taint, Person: "marco", Actions: []outbox.Action{{
+				Code: outbox.HashCode(c), Kind: outbox.ActionChoice, Person: "marco", Text: "obey", Number: 1, ExpiresAt: time.Now().Add(time.Hour),
 			}}})
 			typed := storetest.Claiming(storetest.Entry(c, c+"2", "1"))
 			typed.Turn().Choice, typed.Taint, typed.Event.Message.Quote = true, "quote", "Which?"
@@ -98,21 +99,21 @@ func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 // as a reply of the router, and as the latter where a command ended a turn.
 func TestLinesSayWhomTheyAnswer(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		by := func(e ledger.Entry, person string) ledger.Entry {
+		by := func(e intake.Entry, person string) intake.Entry {
 			e.Sender.Person = person
 			return e
 		}
 		ref := h.One(storetest.Claiming(by(storetest.Entry("c", "1", "one"), "bob"))).Claimed.TurnRef
 		step := storetest.End("done", "answered")
 		step.Say = []agent.Say{{Text: "to bob", Position: -1}}
-		h.Commit(ref, step, ledger.Reply{Text: "to bob", Person: "bob"})
+		h.Commit(ref, step, outbox.Reply{Text: "to bob", Person: "bob"})
 		status := by(storetest.Entry("c", "2", "/status"), "bob")
-		status.Intent = &ledger.ControlIntent{Reply: &ledger.Reply{Text: "idle"}}
+		status.Intent = &intake.ControlIntent{Reply: &outbox.Reply{Text: "idle"}}
 		h.One(status)
 		h.One(by(storetest.Entry("c", "3", "two"), "bob"))
 		stop := by(storetest.Entry("c", "4", "/cancel"), "carl")
-		stop = storetest.Control(stop, ledger.EffectCancel, "nothing")
-		stop.Intent.(*ledger.ControlIntent).AnyPerson = true
+		stop = storetest.Control(stop, intake.EffectCancel, "nothing")
+		stop.Intent.(*intake.ControlIntent).AnyPerson = true
 		h.One(stop)
 		var got []string
 		for _, line := range h.Load(h.One(storetest.Claiming(storetest.Entry("c", "5", "three"))).Claimed.TurnRef).State.Recent {

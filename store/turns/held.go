@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -29,8 +29,8 @@ const (
 )
 
 // Held implements router.Turns.
-func (r *Store) Held(ctx context.Context, owner int64) ([]ledger.Held, error) {
-	return database.List[ledger.Held](ctx, r.DB, "list held sessions", heldSessions, heldRunning, heldQueued, owner)
+func (r *Store) Held(ctx context.Context, owner int64) ([]turns.Held, error) {
+	return database.List[turns.Held](ctx, r.DB, "list held sessions", heldSessions, heldRunning, heldQueued, owner)
 }
 
 const (

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -19,7 +19,7 @@ type alongArg struct{ Turn, Recent, Memories json.RawMessage }
 
 // load is nil when the turn has to be loaded by itself; whoever runs it then meets what
 // is wrong with it.
-func (a *alongArg) load(ref ledger.TurnRef) *ledger.TurnData {
+func (a *alongArg) load(ref core.TurnRef) *core.TurnData {
 	if a == nil {
 		return nil
 	}
@@ -59,10 +59,10 @@ type (
 )
 
 // Claimed is nil for none.
-func (c *ClaimedArg) Claimed() *ledger.Claimed {
+func (c *ClaimedArg) Claimed() *core.Claimed {
 	if c == nil {
 		return nil
 	}
-	ref := ledger.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
-	return &ledger.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
+	ref := core.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
+	return &core.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -61,7 +61,7 @@ func original(t *database.Tx, first int64, turns []int64) (rows []incomingRow, e
 
 // again gives a turn the message of the turn whose work it does, as it reads now, and
 // what was done for it before. What was collected while it waited comes behind.
-func again(t *database.Tx, d *ledger.TurnData, first int64) error {
+func again(t *database.Tx, d *core.TurnData, first int64) error {
 	d.Retry = true
 	turns, err := former(t, d, first)
 	if err != nil {
@@ -82,7 +82,7 @@ func again(t *database.Tx, d *ledger.TurnData, first int64) error {
 }
 
 // former reads what was done in a turn and its retries before this one.
-func former(t *database.Tx, d *ledger.TurnData, first int64) (turns []int64, err error) {
+func former(t *database.Tx, d *core.TurnData, first int64) (turns []int64, err error) {
 	type row struct {
 		agent.Former
 		ID int64

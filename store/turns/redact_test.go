@@ -9,7 +9,8 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -37,7 +38,7 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 		h.Commit(ref, agent.Step{
 			Review: &agent.Review{Status: "replan", Reason: secret + " is wrong", Learn: secret},
 			Say:    []agent.Say{{Position: -1, Text: "tried " + secret}},
-		}, ledger.Reply{Text: "tried " + secret, Parts: []channels.Body{{Text: "tried " + secret, Rich: request}}})
+		}, outbox.Reply{Text: "tried " + secret, Parts: []channels.Body{{Text: "tried " + secret, Rich: request}}})
 		h.Commit(ref, agent.Step{Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"}})
 
 		turn, err := h.Router.Turn(h.Ctx, ref.TurnID, true)
@@ -78,10 +79,10 @@ func TestRedactReachesBesideTheTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
-		if a := h.One(storetest.Edited("c", "1", "e1", "it is "+secret, "steer")); a.Edited != ledger.EditRevised {
+		if a := h.One(storetest.Edited("c", "1", "e1", "it is "+secret, "steer")); a.Edited != intake.EditRevised {
 			t.Fatalf("%+v", a)
 		}
-		h.Accept(storetest.Control(storetest.Entry("c", "2", "/status"), ledger.EffectNone, "running: "+secret))
+		h.Accept(storetest.Control(storetest.Entry("c", "2", "/status"), intake.EffectNone, "running: "+secret))
 		h.One(storetest.Entry("d", "3", "of another session: "+secret))
 		e := storetest.Claiming(storetest.WithFile(storetest.Entry("c", "4", "read it"), "ref", 7))
 		e.Event.Message.Attachments[0].Name = secret + ".txt"

@@ -1,7 +1,8 @@
 package turns
 
 import (
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
@@ -57,7 +58,7 @@ func (m *meant) first() int64 {
 // AcceptRetry queues a turn that does the work of another again, or says why not. It is not its own
 // text that counts, so it is not merged.
 // offered is the message of ours that offered it; 0: the person asked by themselves.
-func AcceptRetry(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64, f sessions.Form, offered int64) error {
+func AcceptRetry(t *database.Tx, owner int64, e *intake.Entry, turn intake.TurnIntent, a *intake.Accepted, conversation int64, f sessions.Form, offered int64) error {
 	m, why, err := whichTurn(t, e, turn.Retry, a.SessionID, conversation)
 	if err == nil && m != nil {
 		why, err = unretryable(t, m, e, turn.Retry, a.SessionID, offered)
@@ -73,7 +74,7 @@ func AcceptRetry(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.TurnI
 }
 
 // declineRetry keeps a message that becomes no turn, and answers it by a fixed text.
-func declineRetry(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, f sessions.Form, why ledger.Outcome) error {
+func declineRetry(t *database.Tx, e *intake.Entry, a *intake.Accepted, conversation int64, f sessions.Form, why intake.Outcome) error {
 	kept := *e
 	if typed, ok := f.Typed.(string); ok {
 		kept.Event.Message.Text = typed
@@ -82,11 +83,11 @@ func declineRetry(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversat
 }
 
 // whichTurn finds the turn that is to be done again; nil: why says that there is none.
-func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, conversation int64) (m *meant, why ledger.Outcome, err error) {
-	query, args, why := newestTurn, []any{session, database.Clean(e.Sender.Person)}, ledger.RetryNone
+func whichTurn(t *database.Tx, e *intake.Entry, retry *intake.Retry, session, conversation int64) (m *meant, why intake.Outcome, err error) {
+	query, args, why := newestTurn, []any{session, database.Clean(e.Sender.Person)}, intake.RetryNone
 	switch of := database.Clean(string(retry.Of)); {
 	case retry.Turn != 0:
-		query, args, why = meantTurn, []any{retry.Turn, session}, ledger.RetryForgotten
+		query, args, why = meantTurn, []any{retry.Turn, session}, intake.RetryForgotten
 	case of != "":
 		var turn int64
 		found, err := t.Row(repliedIncoming, []any{conversation, of}, &turn)
@@ -96,7 +97,7 @@ func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, co
 		if err != nil {
 			return nil, "", err
 		}
-		query, args, why = meantTurn, []any{turn, session}, ledger.RetryUnclear
+		query, args, why = meantTurn, []any{turn, session}, intake.RetryUnknown
 	}
 	if m, err = database.First[meant](t, query, args...); err != nil || m == nil {
 		return nil, why, err
@@ -105,16 +106,16 @@ func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, co
 }
 
 // unretryable says why a turn cannot be done again; empty: it can.
-func unretryable(t *database.Tx, m *meant, e *ledger.Entry, retry *ledger.Retry, session, offered int64) (ledger.Outcome, error) {
+func unretryable(t *database.Tx, m *meant, e *intake.Entry, retry *intake.Retry, session, offered int64) (intake.Outcome, error) {
 	if m.Person != database.Clean(e.Sender.Person) {
-		return ledger.RetryNotYours, nil
+		return intake.RetryNotYours, nil
 	}
-	open, err := ledger.TurnState(m.State).Open(), error(nil)
+	open, err := turns.TurnState(m.State).Open(), error(nil)
 	if !open {
 		open, err = t.Has(openRetry, m.first())
 	}
 	if err != nil || open {
-		return ledger.RetryOpen, err
+		return intake.RetryOpen, err
 	}
 	var message, turn int64
 	if _, err := t.Row(resetAt, []any{session}, &message, &turn); err != nil {
@@ -125,20 +126,20 @@ func unretryable(t *database.Tx, m *meant, e *ledger.Entry, retry *ledger.Retry,
 		forgotten = offered <= message
 	}
 	if forgotten && retry.Turn == 0 && retry.Of == "" {
-		return ledger.RetryNone, nil
+		return intake.RetryNone, nil
 	}
 	if forgotten {
-		return ledger.RetryForgotten, nil
+		return intake.RetryForgotten, nil
 	}
 	rows, err := original(t, m.first(), []int64{m.first()})
 	if err == nil && len(rows) == 0 {
-		return ledger.RetryForgotten, nil
+		return intake.RetryForgotten, nil
 	}
 	return "", err
 }
 
 // takeBackRetry stops the retry of a turn of which all was taken back that was asked.
-func takeBackRetry(t *database.Tx, first int64, a *ledger.Accepted) error {
+func takeBackRetry(t *database.Tx, first int64, a *intake.Accepted) error {
 	var turn int64
 	if found, err := t.Row(retryOpen, []any{first}, &turn); err != nil || !found {
 		return err

@@ -9,7 +9,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/store/storetest"
 )
 
@@ -150,12 +151,12 @@ func TestRetryIsNotMerged(t *testing.T) {
 }
 
 // asked is an entry that its person wrote so long ago.
-func askedAgo(e ledger.Entry, ago time.Duration) ledger.Entry {
+func askedAgo(e intake.Entry, ago time.Duration) intake.Entry {
 	e.Turn().Asked = time.Now().Add(-ago)
 	return e
 }
 
-func (h *house) backlog(ref ledger.TurnRef) (turns []int64) {
+func (h *house) backlog(ref core.TurnRef) (turns []int64) {
 	h.Helper()
 	list, err := h.Router.Backlog(h.Ctx, ref, 15*time.Minute)
 	if err != nil {

@@ -8,7 +8,9 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	routeroutbox "switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -85,7 +87,7 @@ func (w *stepWriter) refused(c *agent.TaskChange) {
 	if tool == "" {
 		tool = kind
 	}
-	w.err = audit.Write(w.t, ledger.Actor{Person: person, Rule: c.Result.Rule}, audit.Entry{
+	w.err = audit.Write(w.t, core.Actor{Person: person, Rule: c.Result.Rule}, audit.Entry{
 		Action: "tool.refused", Target: fmt.Sprintf("%s, task %d of attempt %d", tool, c.Position, c.Attempt), Outcome: c.Result.Code,
 		Why: c.Result.Hint, Data: map[string]any{"tool": tool, "taint": c.Result.Taint}, Session: w.session, Turn: w.turn,
 	})
@@ -191,7 +193,7 @@ func (w *stepWriter) task(c agent.TaskChange) {
 	n := w.exec(changeTask, string(c.State), starts, w.t.Now, starts, database.Clean(c.AllowedBy), starts, w.t.Now, w.turn, c.Attempt, c.Position,
 		string(from), string(or), early)
 	if w.err == nil && n == 0 {
-		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, ledger.ErrConflict)
+		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, core.ErrConflict)
 	}
 	if r := c.Result; r != nil {
 		w.exec(setResult, string(r.End), database.Clean(r.Output), database.Clean(r.Code), database.Clean(r.Rule), database.Clean(r.Hint), database.Clean(string(r.Taint)),
@@ -216,7 +218,7 @@ func (w *stepWriter) review(r *agent.Review) {
 	}
 }
 
-func (w *stepWriter) say(s *agent.Say, r *ledger.Reply) {
+func (w *stepWriter) say(s *agent.Say, r *routeroutbox.Reply) {
 	if w.err != nil {
 		return
 	}
@@ -227,7 +229,7 @@ func (w *stepWriter) say(s *agent.Say, r *ledger.Reply) {
 
 // parks says that the work on a turn goes on another time, so that it keeps its tasks.
 func parks(e *agent.End) bool {
-	return e.State == string(ledger.TurnWaiting) || e.State == string(ledger.TurnQueued)
+	return e.State == string(turns.TurnWaiting) || e.State == string(turns.TurnQueued)
 }
 
 func (w *stepWriter) end(e *agent.End) {
@@ -241,10 +243,10 @@ func (w *stepWriter) end(e *agent.End) {
 		return
 	}
 	finished, parked := any(nil), any(nil)
-	switch ledger.TurnState(e.State) {
-	case ledger.TurnWaiting:
+	switch turns.TurnState(e.State) {
+	case turns.TurnWaiting:
 		parked = w.t.Now
-	case ledger.TurnQueued:
+	case turns.TurnQueued:
 		waited := e.Wait
 		if e.Timed {
 			waited = 0
@@ -266,7 +268,7 @@ func (w *stepWriter) end(e *agent.End) {
 	w.events = append(w.events, sessions.TurnEvent(w.turn, e.State, e.Outcome))
 }
 
-func writeStep(t *database.Tx, ref ledger.TurnRef, step *agent.Step, bodies []body, says []ledger.Reply) (*ledger.Claimed, error) {
+func writeStep(t *database.Tx, ref core.TurnRef, step *agent.Step, bodies []body, says []routeroutbox.Reply) (*core.Claimed, error) {
 	conversation, err := sessions.Holding(t, ref)
 	if err != nil {
 		return nil, err
@@ -289,7 +291,7 @@ func writeStep(t *database.Tx, ref ledger.TurnRef, step *agent.Step, bodies []bo
 	if w.err != nil {
 		return nil, w.err
 	}
-	var next *ledger.Claimed
+	var next *core.Claimed
 	if step.End != nil {
 		var began []sessions.Event
 		next, began, err = head(t, ref.SessionID, ref.Fence, false, nil)
@@ -308,8 +310,8 @@ func writeStep(t *database.Tx, ref ledger.TurnRef, step *agent.Step, bodies []bo
 }
 
 // stepMode: the start of what has side effects must be on disk before it is done.
-func (db *Store) stepMode(step agent.Step, says []ledger.Reply) database.Durability {
-	if slices.ContainsFunc(says, func(r ledger.Reply) bool { return r.Open != nil }) {
+func (db *Store) stepMode(step agent.Step, says []routeroutbox.Reply) database.Durability {
+	if slices.ContainsFunc(says, func(r routeroutbox.Reply) bool { return r.Open != nil }) {
 		return database.Durable
 	}
 	for _, c := range step.Tasks {
@@ -336,7 +338,7 @@ func (w *stepWriter) use(c *agent.TaskChange) {
 		good = w.exec(approvals.UseApproval, w.t.Now, u.Approval, w.turn, c.Attempt, c.Position, u.Hash) > 0
 	}
 	if w.err == nil && !good {
-		w.err = fmt.Errorf("approval %d is not good for this task any more: %w", u.Approval, ledger.ErrConflict)
+		w.err = fmt.Errorf("approval %d is not good for this task any more: %w", u.Approval, core.ErrConflict)
 	}
 }
 

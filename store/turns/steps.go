@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	routeroutbox "switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
@@ -26,9 +28,9 @@ func mayAwait(t *database.Tx, turn int64) error {
 	case err != nil:
 		return err
 	case !away:
-		return ledger.ErrNotAway
+		return core.ErrNotAway
 	case stop != "":
-		return ledger.ErrStopped
+		return core.ErrStopped
 	}
 	return nil
 }
@@ -38,13 +40,13 @@ const (
 )
 
 // Commit implements router.Steps.
-func (r *Store) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
+func (r *Store) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []routeroutbox.Reply) (next *core.Claimed, err error) {
 	if len(says) != len(step.Say) {
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
 	}
 	away := step.End != nil && parks(step.End) && step.End.Outcome == agent.OutcomePersonAway
-	if e := step.End; e != nil && !away && (parks(e) || !ledger.TurnRunning.To(ledger.TurnState(e.State))) {
-		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ledger.ErrConflict)
+	if e := step.End; e != nil && !away && (parks(e) || !turns.TurnRunning.To(turns.TurnState(e.State))) {
+		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, core.ErrConflict)
 	}
 	if r.PG() && !away && len(step.Redact) == 0 && !slices.ContainsFunc(says, outbox.Special) && !slices.ContainsFunc(step.Tasks, rare) { // what is rare, and many statements
 		return r.callStep(ctx, ref, &step, says)
@@ -72,9 +74,9 @@ func (r *Store) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step,
 }
 
 // PutOff implements router.Steps. It is rare, so PostgreSQL takes the statements of SQLite.
-func (r *Store) PutOff(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
-	if len(says) != len(step.Say) || step.End == nil || step.End.State != string(ledger.TurnQueued) {
-		return nil, fmt.Errorf("put a turn off: it has to be queued, with %d messages for %d texts: %w", len(says), len(step.Say), ledger.ErrConflict)
+func (r *Store) PutOff(ctx context.Context, ref core.TurnRef, step agent.Step, says []routeroutbox.Reply) (next *core.Claimed, err error) {
+	if len(says) != len(step.Say) || step.End == nil || step.End.State != string(turns.TurnQueued) {
+		return nil, fmt.Errorf("put a turn off: it has to be queued, with %d messages for %d texts: %w", len(says), len(step.Say), core.ErrConflict)
 	}
 	bodies := packCalls(step.Calls)
 	err = r.Write(ctx, r.stepMode(step, says), "put a turn off", func(t *database.Tx) error {
@@ -98,14 +100,14 @@ func goesOn(t *database.Tx, turn int64) error {
 	var stop string
 	_, err := t.Row(askedToStop, []any{turn}, &stop)
 	if err == nil && stop != "" {
-		err = ledger.ErrStopped
+		err = core.ErrStopped
 	}
 	return err
 }
 
 // unopen takes a part back that was begun and is not surely on the disk, so that it may
 // not be sent. The step itself is committed, and needed no more than that.
-func (r *Store) unopen(ctx context.Context, says []ledger.Reply) {
+func (r *Store) unopen(ctx context.Context, says []routeroutbox.Reply) {
 	for _, say := range says {
 		o := say.Open
 		if o == nil || o.Begun == nil {
@@ -113,7 +115,7 @@ func (r *Store) unopen(ctx context.Context, says []ledger.Reply) {
 		}
 		d := o.Begun
 		o.Begun = nil
-		if _, err := outbox.New(r.DB).Settle(ctx, o.Lease, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}); err != nil {
+		if _, err := outbox.New(r.DB).Settle(ctx, o.Lease, d, routeroutbox.Settlement{State: routeroutbox.DeliveryPending, FreeTry: true}); err != nil {
 			r.Log.ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
 		}
 	}

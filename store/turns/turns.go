@@ -7,7 +7,9 @@ import (
 	"fmt"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/turns"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -50,12 +52,12 @@ const (
 const Cancelled = "cancelled"
 
 // GiveBack implements router.Turns.
-func (r *Store) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+func (r *Store) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	return r.Write(ctx, r.ForLeases(), "give session back", func(t *database.Tx) error {
 		if _, found, err := sessions.Lock(t, ref.SessionID); err != nil || !found {
 			return err
 		}
-		if err := engines.Fenced(t, engines.Session, database.Digits(ref.SessionID), ref.Fence); errors.Is(err, ledger.ErrFenced) {
+		if err := engines.Fenced(t, engines.Session, database.Digits(ref.SessionID), ref.Fence); errors.Is(err, core.ErrFenced) {
 			return nil // taken over, or given back
 		} else if err != nil {
 			return err
@@ -77,7 +79,7 @@ func Cancel(t *database.Tx, turn int64) (ended bool, err error) {
 	var draft int64
 	ended, err = t.Row(fmt.Sprintf(cancelUnbegun, engines.Alive(t)), []any{Cancelled, t.Now, turn}, &draft)
 	if err == nil && !ended {
-		err = t.Do(askCancel, string(ledger.StopCancelled), turn)
+		err = t.Do(askCancel, string(core.StopCancelled), turn)
 	}
 	if err != nil || !ended {
 		return false, err
@@ -98,7 +100,7 @@ func Cancel(t *database.Tx, turn int64) (ended bool, err error) {
 }
 
 // Cancel implements router.Turns.
-func (r *Store) Cancel(ctx context.Context, turnID int64, by ledger.Actor) (c channels.Conversation, err error) {
+func (r *Store) Cancel(ctx context.Context, turnID int64, by core.Actor) (c channels.Conversation, err error) {
 	err = r.Write(ctx, database.Durable, "cancel turn", func(t *database.Tx) error {
 		session, conversation, err := sessions.LockedBy(t, turnID)
 		if err != nil {
@@ -117,16 +119,16 @@ func (r *Store) Cancel(ctx context.Context, turnID int64, by ledger.Actor) (c ch
 		}
 		return err
 	})
-	if ended, ok := errors.AsType[*ledger.StateError](err); ok {
+	if ended, ok := errors.AsType[*core.StateError](err); ok {
 		return c, ended // it says all there is to say
-	} else if errors.Is(err, ledger.ErrNotFound) {
-		return c, fmt.Errorf("turn %d: %w", turnID, ledger.ErrNotFound)
+	} else if errors.Is(err, core.ErrNotFound) {
+		return c, fmt.Errorf("turn %d: %w", turnID, core.ErrNotFound)
 	}
 	return c, err
 }
 
 // WriteCancel writes that somebody stopped a turn that may be another's.
-func WriteCancel(t *database.Tx, by ledger.Actor, session, turn int64) error {
+func WriteCancel(t *database.Tx, by core.Actor, session, turn int64) error {
 	return audit.Write(t, by, audit.Entry{Action: "turn.cancel", Target: fmt.Sprintf("turn %d", turn), Outcome: "asked", Session: session, Turn: turn})
 }
 
@@ -139,22 +141,22 @@ func mayCancel(t *database.Tx, turn int64) error {
 	if _, err := t.Row(turnState, []any{turn}, &state, &outcome, &finished, &into); err != nil {
 		return err
 	}
-	if ledger.TurnState(state).Open() {
+	if turns.TurnState(state).Open() {
 		return nil
 	}
-	if state == string(ledger.TurnMerged) {
-		return &ledger.StateError{Sentence: fmt.Sprintf("turn %d is part of turn %d, which answers it; cancel that one", turn, into)}
+	if state == string(turns.TurnMerged) {
+		return &core.StateError{Sentence: fmt.Sprintf("turn %d is part of turn %d, which answers it; cancel that one", turn, into)}
 	}
 	how := state
 	if outcome != "" && outcome != state {
 		how += " (" + outcome + ")"
 	}
-	return &ledger.StateError{Sentence: fmt.Sprintf("turn %d is not open any more: it ended at %s as %s",
+	return &core.StateError{Sentence: fmt.Sprintf("turn %d is not open any more: it ended at %s as %s",
 		turn, database.Instant(finished).Local().Format("2006-01-02 15:04:05 MST"), how)}
 }
 
 // stop ends a turn of which nothing is left to answer, or asks it to stop.
-func stop(t *database.Tx, turn int64, a *ledger.Accepted) error {
+func stop(t *database.Tx, turn int64, a *intake.Accepted) error {
 	a.TurnID = turn
 	ended, err := Cancel(t, turn)
 	if err != nil {

@@ -9,7 +9,11 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/approvals"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store/storetest"
 )
 
@@ -17,7 +21,7 @@ import (
 func (h *house) decide(turn int64) {
 	h.Helper()
 	h.Root()
-	if a := h.Accept(storetest.Decides(turn, "c", ledger.DoesOnce))[0]; a.Decided != turn || a.Outcome != ledger.ApprovalAllowed {
+	if a := h.Accept(storetest.Decides(turn, "c", outbox.DoesOnce))[0]; a.Decided != turn || a.Outcome != approvals.Allowed {
 		h.Fatalf("decide: %+v", a)
 	}
 }
@@ -26,7 +30,7 @@ func (h *house) decide(turn int64) {
 func (h *house) tooLate(turn int64, conv string) {
 	h.Helper()
 	h.Root()
-	if a := h.Accept(storetest.Decides(turn, conv, ledger.DoesOnce))[0]; a.Decided != 0 || a.Action == ledger.ActionAccepted {
+	if a := h.Accept(storetest.Decides(turn, conv, outbox.DoesOnce))[0]; a.Decided != 0 || a.Action == outbox.ActionAccepted {
 		h.Errorf("it was decided: %+v", a)
 	}
 }
@@ -46,7 +50,7 @@ func TestDecidedTurnGoesFirst(t *testing.T) {
 		fourth := h.Accept(storetest.Entry("c", "4", ""))[0]
 		h.decide(first.TurnID)
 		h.decide(second.TurnID) // later, and so before it
-		if conv, err := h.Router.Cancel(h.Ctx, fourth.TurnID, ledger.LocalActor("owner")); err != nil || conv.ID != "c" {
+		if conv, err := h.Router.Cancel(h.Ctx, fourth.TurnID, people.LocalActor("owner")); err != nil || conv.ID != "c" {
 			t.Fatal(conv, err)
 		}
 		fifth := h.Accept(storetest.Entry("c", "5", ""))[0]
@@ -129,8 +133,8 @@ func TestCancelEndsATurnThatWaits(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Park(ref, "c")
-		stop := storetest.Control(storetest.Entry("c", "2", "/cancel"), ledger.EffectCancel, "idle")
-		if a := h.Accept(stop)[0]; a.Outcome != ledger.OutcomeDropped || a.CancelTurn != 0 {
+		stop := storetest.Control(storetest.Entry("c", "2", "/cancel"), intake.EffectCancel, "idle")
+		if a := h.Accept(stop)[0]; a.Outcome != intake.OutcomeDropped || a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
 		h.WantCount(1, "SELECT count(*) FROM turns WHERE state = 'cancelled' AND finished_at > 0")
@@ -142,18 +146,18 @@ func TestCancelEndsATurnThatWaits(t *testing.T) {
 // A turn that is asked to stop asks nothing.
 func TestTurnThatIsToStopDoesNotWait(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		for conv, why := range map[string]ledger.Stop{"a": ledger.StopCancelled, "b": ledger.StopInterrupted} {
+		for conv, why := range map[string]core.Stop{"a": core.StopCancelled, "b": core.StopInterrupted} {
 			ref := h.Begun(conv, conv+"1")
 			h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0", Role: "planner"}}})
-			stop := storetest.Control(storetest.Entry(conv, conv+"2", "/cancel"), ledger.EffectCancel, "idle")
-			if why == ledger.StopInterrupted {
+			stop := storetest.Control(storetest.Entry(conv, conv+"2", "/cancel"), intake.EffectCancel, "idle")
+			if why == core.StopInterrupted {
 				stop = storetest.Mode(storetest.Entry(conv, conv+"2", "newer"), "interrupt")
 			}
 			a := h.Accept(stop)[0]
 			if a.CancelTurn != ref.TurnID {
 				t.Fatalf("%+v", a)
 			}
-			if _, err := h.Router.Ask(h.Ctx, ref, storetest.Parks(), storetest.Asked(ref.TurnID, conv)); !errors.Is(err, ledger.ErrStopped) {
+			if _, err := h.Router.Ask(h.Ctx, ref, storetest.Parks(), storetest.Asked(ref.TurnID, conv)); !errors.Is(err, core.ErrStopped) {
 				t.Errorf("asked: %v", err)
 			}
 			h.WantCount(1, fmt.Sprintf("SELECT count(*) FROM turns WHERE id = %d AND state = 'running' AND cancel_requested = '%s'", ref.TurnID, why))
@@ -180,7 +184,7 @@ func TestSessionRestsAfterItsWaitingTurnIsCancelled(t *testing.T) {
 			h.WantCount(events, "SELECT count(*) FROM events WHERE kind = 'session'")
 		}
 		rests(now.Add(time.Hour), 0)
-		if _, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.LocalActor("owner")); err != nil {
+		if _, err := h.Router.Cancel(h.Ctx, ref.TurnID, people.LocalActor("owner")); err != nil {
 			t.Fatal(err)
 		}
 		rests(now.Add(time.Hour), 0)
@@ -207,11 +211,11 @@ func TestDecidedTurnIsNotMerged(t *testing.T) {
 		if a := h.Accept(more)[0]; a.Merged || a.TurnID == ref.TurnID {
 			t.Errorf("%+v", a)
 		}
-		if a := h.Accept(storetest.Edited("c", "1", "e1", "changed", "steer"))[0]; a.Edited != ledger.EditRevised {
+		if a := h.Accept(storetest.Edited("c", "1", "e1", "changed", "steer"))[0]; a.Edited != intake.EditRevised {
 			t.Errorf("%+v", a)
 		}
 		back := storetest.Entry("c", "4", "")
-		back.Intent, back.Event.Kind, back.Event.Message = &ledger.NewsIntent{}, channels.EventDeleted, channels.Message{ID: "m1"}
+		back.Intent, back.Event.Kind, back.Event.Message = &intake.NewsIntent{}, channels.EventDeleted, channels.Message{ID: "m1"}
 		if a := h.Accept(back)[0]; a.TurnID != ref.TurnID || a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
@@ -222,9 +226,9 @@ func TestDecidedTurnIsNotMerged(t *testing.T) {
 // What is forgotten takes along the questions of its session, of everybody there, and no other.
 func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		reset := func(key string) ledger.Accepted {
-			e := storetest.Control(storetest.Entry("c", key, "/reset"), ledger.EffectReset, "forgotten")
-			e.Say = storetest.Says(map[ledger.Outcome]*ledger.Reply{ledger.ResetAsked: storetest.Text("forgotten, and not done")})
+		reset := func(key string) intake.Accepted {
+			e := storetest.Control(storetest.Entry("c", key, "/reset"), intake.EffectReset, "forgotten")
+			e.Say = storetest.Says(map[intake.Outcome]*outbox.Reply{intake.ResetAsked: storetest.Text("forgotten, and not done")})
 			return h.Accept(e)[0]
 		}
 		var waiting []int64
@@ -235,7 +239,7 @@ func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
 		}
 		elsewhere := h.Begun("d", "3")
 		h.Park(elsewhere, "d")
-		if a := reset("4"); a.Outcome != ledger.ResetAsked || !slices.Equal(a.Dropped, waiting) {
+		if a := reset("4"); a.Outcome != intake.ResetAsked || !slices.Equal(a.Dropped, waiting) {
 			t.Errorf("%+v", a)
 		}
 		h.WantCount(2, "SELECT count(*) FROM turns WHERE state = 'cancelled' AND finished_at > 0")
