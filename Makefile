@@ -15,7 +15,7 @@ bench:
 
 # How fast jobs are claimed, found among a million, and started beside slow ones, on both databases, three times each.
 bench-jobs:
-	go test ./store -run '^$$' -bench Jobs -benchtime 20x -count 3 -timeout 1h
+	go test ./store/jobs -run '^$$' -bench Jobs -benchtime 20x -count 3 -timeout 1h
 	go test ./scheduler -run '^$$' -bench StartLag -benchtime 1x -count 3 -timeout 1h
 
 # Breaks each promise of docs/promises.md in a copy of the last commit and wants its test to fail. Some 20 minutes.

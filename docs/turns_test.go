@@ -31,7 +31,7 @@ func TestStatesOfATurnAreTheTable(t *testing.T) {
 	}
 	table := `(?s)CREATE TABLE turns \(.*?`
 	const rank = "CASE state WHEN 'running' THEN -1000000000000000000 WHEN 'queued' THEN coalesce(ahead, id) END"
-	for _, file := range []string{"store/database/migrations/sqlite/0001_first.sql", "store/database/migrations/postgres/0001_first.sql"} {
+	for _, file := range []string{"store/migrations/sqlite/0001_first.sql", "store/migrations/postgres/0001_first.sql"} {
 		if have := list(found(file, table+`CHECK \(state IN \(([^)]*)\)`)); !slices.Equal(have, states) {
 			t.Errorf("%s takes the states %v, not %v", file, have, states)
 		}

@@ -26,7 +26,7 @@ func (db *DB) Audit(ctx context.Context) {
 	for pause := audit.TakeEvery; retry.Sleep(ctx, pause); {
 		began := time.Now()
 		if err := db.takeIntoAudit(ctx); err != nil && ctx.Err() == nil {
-			db.Log().WarnContext(ctx, "the audit log is not up to date, it is tried again", "error", err)
+			db.Log.WarnContext(ctx, "the audit log is not up to date, it is tried again", "error", err)
 		}
 		pause = max(audit.TakeEvery, 20*time.Since(began))
 	}
@@ -58,17 +58,6 @@ func (db *DB) SealAudit(ctx context.Context, owner int64) (rows int64, err error
 	return db.sealHour(ctx, fence)
 }
 
-// endLease gives a lease back, whatever ctx is.
-func (db *DB) endLease(ctx context.Context, name string, fence int64) {
-	giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := db.Write(giving, db.ForLeases(), "give back "+name, func(t *database.Tx) error {
-		return engines.Release(t, leaseRun, name, fence)
-	}); err != nil {
-		db.Log().WarnContext(ctx, "a lease was not given back", "lease", name, "error", err)
-	}
-}
-
 // sealHour seals all that was written since the last seal. Rows up to the highest number
 // stay as they are from then on; a row that comes later has a higher one, and belongs to
 // the next segment. Nothing is written before the segment is whole, so that an engine may
@@ -77,10 +66,7 @@ func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error)
 	next := audit.Segment{}
 	err = db.Write(ctx, database.Async, "find what to seal", func(t *database.Tx) error {
 		if t.PG {
-			if _, err := t.Exec(audit.Briefly); err != nil {
-				return err
-			}
-			if _, err := t.Exec(audit.LockAudit); err != nil {
+			if err := t.Run(database.Do(audit.Briefly), database.Do(audit.LockAudit)); err != nil {
 				return err
 			}
 		}
@@ -110,11 +96,10 @@ func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error)
 		}
 		next.SealedAt = t.Now
 		next.Hash = next.Seal()
-		_, err := t.Exec(audit.InsertSegment, next.ID, next.Hour, next.FirstID, next.LastID, next.RowCount, next.Digest, next.Previous, next.Hash, next.SealedAt)
-		return err
+		return t.Do(audit.InsertSegment, next.ID, next.Hour, next.FirstID, next.LastID, next.RowCount, next.Digest, next.Previous, next.Hash, next.SealedAt)
 	})
 	if err == nil {
-		db.Log().InfoContext(ctx, "an hour of the audit log was sealed", "segment", next.ID, "rows", next.RowCount, "hash", hex.EncodeToString(next.Hash))
+		db.Log.InfoContext(ctx, "an hour of the audit log was sealed", "segment", next.ID, "rows", next.RowCount, "hash", hex.EncodeToString(next.Hash))
 		err = db.step("sealed")
 	}
 	return next.RowCount, err
@@ -149,11 +134,10 @@ func (s *sweeper) audit(ctx context.Context) error {
 	if err := s.db.step("pruned"); err != nil {
 		return err
 	}
-	var last audit.Segment
-	if err := s.db.Read(ctx, "look for cleared segments", func(t *database.Tx) (err error) {
-		last, err = audit.FindSegment(t, audit.PrunedSegment)
-		return err
-	}); err != nil || last.ID == 0 {
+	last, err := database.Read(ctx, s.db.DB, "look for cleared segments", func(t *database.Tx) (audit.Segment, error) {
+		return audit.FindSegment(t, audit.PrunedSegment)
+	})
+	if err != nil || last.ID == 0 {
 		return err
 	}
 	return s.until(ctx, audit.DropAudit, last.LastID)

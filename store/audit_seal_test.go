@@ -20,7 +20,7 @@ import (
 func (h *house) seal() {
 	h.Helper()
 	h.Renew()
-	if _, err := h.DB.SealAudit(h.Ctx, h.owner()); err != nil {
+	if _, err := h.DB.SealAudit(h.Ctx, h.Owner()); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -58,9 +58,9 @@ func (h *house) changes(n int) {
 
 func TestEndedTurnsAndStrangersAreTakenIntoTheAuditOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		ref := h.whole("c1", "1")
+		ref := h.WholeTurn("c1", "1")
 		open := h.Begun("c2", "2")
-		h.Accept(stranger("c9", "eve"))
+		h.Accept(storetest.Stranger("c9", "eve"))
 		for range 3 {
 			h.seal()
 		}
@@ -72,13 +72,13 @@ func TestEndedTurnsAndStrangersAreTakenIntoTheAuditOnce(t *testing.T) {
 		if list := h.exported(routeraudit.Filter{Kind: "message.refused"}); len(list) != 1 || list[0].Person != "" || list[0].Target == "" {
 			t.Errorf("%+v", list)
 		}
-		h.Commit(open, end("failed", "model"))
-		h.later(2 * day) // a sweep takes what the sealer did not
-		h.sweep(keepADay)
+		h.Commit(open, storetest.End("failed", "model"))
+		h.Later(2 * storetest.Day) // a sweep takes what the sealer did not
+		h.Sweep(storetest.KeepADay)
 		if list := h.exported(routeraudit.Filter{Kind: "turn", Turn: open.TurnID}); len(list) != 1 || list[0].Outcome != "failed" {
 			t.Errorf("%+v", list)
 		}
-		if got := h.counts("turns"); got != "turns 0\n" {
+		if got := h.Counts("turns"); got != "turns 0\n" {
 			t.Error(got)
 		}
 		h.seal()
@@ -90,10 +90,10 @@ func TestEndedTurnsAndStrangersAreTakenIntoTheAuditOnce(t *testing.T) {
 
 func TestEveryChangeByHandIsFound(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		h.whole("c1", "1")
+		h.WholeTurn("c1", "1")
 		for i := range 3 {
 			h.changes(2)
-			h.later(time.Duration(i+1) * time.Hour)
+			h.Later(time.Duration(i+1) * time.Hour)
 			h.seal()
 		}
 		if v := h.verified(); v.Segments != 3 || v.Rows != 7 || v.To.Sub(v.From) != 3*time.Hour || v.Open != 0 {
@@ -108,9 +108,9 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 		}
 		change := func(what, segment, do, undo string) {
 			t.Helper()
-			h.write(do)
+			h.Exec(do)
 			fails(what, segment)
-			h.write(undo)
+			h.Exec(undo)
 			if _, err := h.DB.VerifyAudit(h.Ctx, nil); err != nil {
 				t.Fatalf("%s, put back: %v", what, err)
 			}
@@ -136,10 +136,10 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 				"UPDATE audit_segments SET "+column+" = "+h.column(column)+" WHERE id = 2")
 		}
 		change("cleared away by hand", "2", "UPDATE audit_segments SET pruned = TRUE WHERE id = 2", "UPDATE audit_segments SET pruned = FALSE WHERE id = 2")
-		h.write("UPDATE audit_segments SET id = 9 WHERE id = 2")
+		h.Exec("UPDATE audit_segments SET id = 9 WHERE id = 2")
 		fails("a segment removed", "2")
-		h.write("UPDATE audit_segments SET id = 2 WHERE id = 9")
-		h.write("DELETE FROM audit WHERE id = 4")
+		h.Exec("UPDATE audit_segments SET id = 2 WHERE id = 9")
+		h.Exec("DELETE FROM audit WHERE id = 4")
 		fails("a row removed", "2")
 	})
 }
@@ -154,7 +154,7 @@ func TestEndThatIsCutOffIsFoundByAHash(t *testing.T) {
 		var seals [][]byte
 		for i := range 3 {
 			h.changes(2)
-			h.later(time.Duration(i+1) * time.Hour)
+			h.Later(time.Duration(i+1) * time.Hour)
 			h.seal()
 			seal, err := h.DB.LastSeal(h.Ctx)
 			if err != nil {
@@ -167,22 +167,22 @@ func TestEndThatIsCutOffIsFoundByAHash(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		h.write("DELETE FROM audit WHERE id > 4", "DELETE FROM audit_segments WHERE id > 2")
+		h.Exec("DELETE FROM audit WHERE id > 4", "DELETE FROM audit_segments WHERE id > 2")
 		h.verified()
 		if _, err := h.DB.VerifyAudit(h.Ctx, seals[1]); err != nil {
 			t.Error(err)
 		}
 		h.changes(2)
-		h.later(4 * time.Hour)
+		h.Later(4 * time.Hour)
 		h.seal()
 		_, err := h.DB.VerifyAudit(h.Ctx, seals[2])
 		if _, ok := errors.AsType[*audit.TamperedError](err); !ok || !strings.Contains(err.Error(), fmt.Sprintf("%x", seals[2])) {
 			t.Errorf("an end that was sealed again: %v", err)
 		}
-		h.later(10 * day)
-		keep := keepADay
-		keep.Audit = day
-		h.sweep(keep)
+		h.Later(10 * storetest.Day)
+		keep := storetest.KeepADay
+		keep.Audit = storetest.Day
+		h.Sweep(keep)
 		if last, err := h.DB.LastSeal(h.Ctx); err != nil || last == nil {
 			t.Errorf("once all is cleared away: %x, %v", last, err)
 		} else if _, err := h.DB.VerifyAudit(h.Ctx, last); err != nil {
@@ -195,7 +195,7 @@ func TestEndThatIsCutOffIsFoundByAHash(t *testing.T) {
 func (h *house) column(name string) string {
 	h.Helper()
 	var value []byte
-	if err := h.DB.Scan(h.Ctx, "SELECT "+name+" FROM audit_segments WHERE id = 2", &value); err != nil {
+	if err := storetest.Scan(h.Ctx, h.DB, "SELECT "+name+" FROM audit_segments WHERE id = 2", &value); err != nil {
 		h.Fatal(err)
 	}
 	if h.DB.Kind() == "postgres" {
@@ -204,17 +204,15 @@ func (h *house) column(name string) string {
 	return fmt.Sprintf("x'%x'", value)
 }
 
-var errKilled = errors.New("killed")
-
 // Rows, kills of the sealer at each of its steps, and clearing away, in any order: nothing
 // is lost or there twice, and all of it is proven.
 func TestSealsHoldThroughKillsAndClearing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		keep := keepADay
-		keep.Turns, keep.Audit = 400*day, 5*time.Hour
+		keep := storetest.KeepADay
+		keep.Turns, keep.Audit = 400*storetest.Day, 5*time.Hour
 		die := func(string) error {
 			if rand.N(3) == 0 {
-				return errKilled
+				return storetest.ErrKilled
 			}
 			return nil
 		}
@@ -226,38 +224,38 @@ func TestSealsHoldThroughKillsAndClearing(t *testing.T) {
 				written += n + 1
 			case 2:
 				turns++
-				h.whole("c", fmt.Sprint(turns))
+				h.WholeTurn("c", fmt.Sprint(turns))
 			case 3:
 				hours++
-				h.later(time.Duration(hours) * time.Hour)
+				h.Later(time.Duration(hours) * time.Hour)
 				h.Renew()
 				h.DB.OnSealStep(die)
-				if _, err := h.DB.SealAudit(h.Ctx, h.owner()); err != nil && !errors.Is(err, errKilled) {
+				if _, err := h.DB.SealAudit(h.Ctx, h.Owner()); err != nil && !errors.Is(err, storetest.ErrKilled) {
 					t.Fatal(err)
 				}
 			case 4:
 				h.Renew()
 				h.DB.OnSealStep(die)
-				if _, err := h.DB.Retain(h.Ctx, h.owner(), keep); err != nil && !errors.Is(err, errKilled) {
+				if _, err := h.DB.Retain(h.Ctx, h.Owner(), keep); err != nil && !errors.Is(err, storetest.ErrKilled) {
 					t.Fatal(err)
 				}
 			}
 			h.verified()
 		}
 		h.DB.OnSealStep(nil)
-		h.later(time.Duration(hours+1) * time.Hour)
+		h.Later(time.Duration(hours+1) * time.Hour)
 		h.seal()
 		if v := h.verified(); v.Open != 0 && v.Segments == 0 {
 			t.Errorf("%+v", v)
 		}
-		h.wantCount(turns, "SELECT count(*) FROM turns WHERE audited = TRUE")
-		h.later(time.Duration(hours+20) * time.Hour)
-		h.sweep(keep)
+		h.WantCount(turns, "SELECT count(*) FROM turns WHERE audited = TRUE")
+		h.Later(time.Duration(hours+20) * time.Hour)
+		h.Sweep(keep)
 		v := h.verified()
 		if v.Segments != 0 || v.Pruned == 0 && written+turns > 0 {
 			t.Errorf("after all was cleared away: %+v", v)
 		}
-		h.wantCount(1, "SELECT count(*) FROM audit_segments")
+		h.WantCount(1, "SELECT count(*) FROM audit_segments")
 	})
 }
 
@@ -266,16 +264,16 @@ func TestSealsHoldThroughKillsAndClearing(t *testing.T) {
 func TestASlowTransactionIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
-	h := newHouse(t, opened(t, url, "", quiet))
+	h := newHouse(t, storetest.Opened(t, url, "", quiet))
 	h.changes(1)
-	slow, err := h.DB.Hold(h.Ctx, "INSERT INTO audit (action, created_at) VALUES ('slow', 1)")
+	slow, err := storetest.OpenTransaction(h.Ctx, h.DB, "INSERT INTO audit (action, created_at) VALUES ('slow', 1)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.changes(1)
-	h.later(time.Hour)
+	h.Later(time.Hour)
 	h.Renew()
-	if _, err := h.DB.SealAudit(h.Ctx, h.owner()); err == nil {
+	if _, err := h.DB.SealAudit(h.Ctx, h.Owner()); err == nil {
 		t.Error("it was sealed beside a transaction that can still commit")
 	}
 	if v := h.verified(); v.Segments != 0 {
@@ -292,11 +290,11 @@ func TestASlowTransactionIsWaitedFor(t *testing.T) {
 
 func TestAMergedSessionLeavesTheAuditLogAsItIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		h.whole("young", "1")
-		h.whole("elder", "2")
-		h.later(time.Hour)
+		h.WholeTurn("young", "1")
+		h.WholeTurn("elder", "2")
+		h.Later(time.Hour)
 		h.seal()
-		e := entry("young", "moved", "")
+		e := storetest.Entry("young", "moved", "")
 		e.Intent, e.Event.Kind, e.Event.Former = &intake.NewsIntent{}, channels.EventMoved, "elder"
 		h.Accept(e)
 		h.verified()

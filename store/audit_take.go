@@ -54,11 +54,7 @@ func (db *DB) takeIntoAudit(ctx context.Context) error {
 		return err
 	}
 	for {
-		var ids []int64
-		err := db.Read(ctx, "look for strangers to audit", func(t *database.Tx) (err error) {
-			ids, err = t.IDs(unauditedStrangers)
-			return err
-		})
+		ids, err := database.Read(ctx, db.DB, "look for strangers to audit", func(t *database.Tx) ([]int64, error) { return t.IDs(unauditedStrangers) })
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -76,10 +72,8 @@ func (db *DB) takeTurns(ctx context.Context) error {
 	defer db.audits.Unlock()
 	after, seen := db.audited, true
 	for {
-		var rows []page
-		err := db.Read(ctx, "look for turns to audit", func(t *database.Tx) error {
-			rows = nil
-			return t.All(&rows, unaudited, t.Now-lateTurns.Microseconds(), after, lookTurns)
+		rows, err := database.Read(ctx, db.DB, "look for turns to audit", func(t *database.Tx) ([]page, error) {
+			return database.Select[page](t, unaudited, t.Now-lateTurns.Microseconds(), after, lookTurns)
 		})
 		if err != nil {
 			return err
@@ -129,7 +123,7 @@ func (db *DB) takeBatch(ctx context.Context, claim string, ids []int64, write fu
 
 // A ranTool says how often a tool ended so by a rule.
 type ranTool struct {
-	TurnID  int64  `db:"turn_id" json:"-"`
+	TurnID  int64  `json:"-"`
 	Tool    string `json:"tool"`
 	Outcome string `json:"outcome,omitempty"`
 	Rule    string `json:"rule,omitempty"`
@@ -141,31 +135,22 @@ func auditTurns(t *database.Tx, marks string, args []any) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(fmt.Sprintf(money.TakeUsage, marks), args...); err != nil {
+	if err := t.Do(fmt.Sprintf(money.TakeUsage, marks), args...); err != nil {
 		return err
 	}
 	var turns []struct {
-		ID                     int64
-		SessionID              int64 `db:"session_id"`
-		Person, State, Outcome string
-		Cost                   float64
-		MergedInto             int64 `db:"merged_into"`
-		RetryOf                int64 `db:"retry_of"`
-		Calls                  int
-		TokensIn               int64 `db:"tokens_in"`
-		TokensOut              int64 `db:"tokens_out"`
-		CreatedAt              int64 `db:"created_at"`
-		FinishedAt             int64 `db:"finished_at"`
-		Rule, Identity, Origin string
-		Terms                  string
-		Taint                  string
-		Channel, Conversation  string
+		ID, SessionID, MergedInto, RetryOf, TokensIn, TokensOut, FinishedAt int64
+		Person, State, Outcome, Rule, Identity, Origin, Terms, Taint        string
+		Channel, Conversation                                               string
+		Cost                                                                float64
+		Calls                                                               int
+		CreatedAt                                                           time.Time
 	}
 	if err := t.All(&turns, fmt.Sprintf(endedTurns, marks), args...); err != nil {
 		return err
 	}
-	var ran []ranTool
-	if err := t.All(&ran, fmt.Sprintf(ranTools, marks), args...); err != nil {
+	ran, err := database.Select[ranTool](t, fmt.Sprintf(ranTools, marks), args...)
+	if err != nil {
 		return err
 	}
 	tools := map[int64][]ranTool{}
@@ -174,7 +159,7 @@ func auditTurns(t *database.Tx, marks string, args []any) error {
 	}
 	for _, u := range turns {
 		data := map[string]any{
-			"identity": u.Identity, "origin": u.Origin, "channel": u.Channel, "conversation": u.Conversation, "asked_at": database.Instant(u.CreatedAt),
+			"identity": u.Identity, "origin": u.Origin, "channel": u.Channel, "conversation": u.Conversation, "asked_at": u.CreatedAt,
 			"calls": u.Calls, "tokens_in": u.TokensIn, "tokens_out": u.TokensOut,
 		}
 		for key, n := range map[string]int64{"merged_into": u.MergedInto, "retry_of": u.RetryOf, "job": jobOf(u.Terms)} {
@@ -195,7 +180,7 @@ func auditTurns(t *database.Tx, marks string, args []any) error {
 			return err
 		}
 	}
-	if _, err := t.Exec(fmt.Sprintf(markTurns, marks), args...); err != nil {
+	if err := t.Do(fmt.Sprintf(markTurns, marks), args...); err != nil {
 		return err
 	}
 	return money.Add(t, charges...)
@@ -203,10 +188,8 @@ func auditTurns(t *database.Tx, marks string, args []any) error {
 
 func auditStrangers(t *database.Tx, marks string, args []any) error {
 	var said []struct {
-		ID                    int64
-		Rule, Identity        string
-		CreatedAt             int64 `db:"created_at"`
-		Channel, Conversation string
+		ID, CreatedAt                         int64
+		Rule, Identity, Channel, Conversation string
 	}
 	if err := t.All(&said, fmt.Sprintf(strangersSaid, marks), args...); err != nil {
 		return err
@@ -219,8 +202,7 @@ func auditStrangers(t *database.Tx, marks string, args []any) error {
 			return err
 		}
 	}
-	_, err := t.Exec(fmt.Sprintf(markMessages, marks), args...)
-	return err
+	return t.Do(fmt.Sprintf(markMessages, marks), args...)
 }
 
 // Usage sums up what was used of models since a day.

@@ -30,7 +30,7 @@ func TestBackupOfManyTurns(t *testing.T) {
 	for left := turns; left > 0; left -= 5000 {
 		h.age("old", min(left, 5000))
 	}
-	run(t, db,
+	storetest.Exec(t, db,
 		"INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, tokens_in, tokens_out, cost, created_at) SELECT id, 'plan.0.9', 9, 'planner', 'p', 'm', id, 20, id / 1e6, 1 FROM turns",
 		"INSERT INTO llm_bodies (turn_id, step, request, expires_at) SELECT id, 'plan.0.9', randomblob(4000), 9e15 FROM turns",
 		"INSERT INTO event_keys (key, expires_at) SELECT randomblob(32), 9e15 FROM turns",
@@ -45,7 +45,7 @@ func TestBackupOfManyTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run(t, db, fmt.Sprintf("INSERT INTO attachments (session_id, position, state, blob, size, created_at, used_at) VALUES (1, %d, 'clean', '%s', %d, 1, 1)", i, blob, size))
+		storetest.Exec(t, db, fmt.Sprintf("INSERT INTO attachments (session_id, position, state, blob, size, created_at, used_at) VALUES (1, %d, 'clean', '%s', %d, 1, 1)", i, blob, size))
 	}
 	first := moved(t, db, files, storetest.PostgresURL(t), "PostgreSQL")
 	second := moved(t, first, files, "sqlite:"+filepath.Join(t.TempDir(), "switchboard.db"), "SQLite")
@@ -75,7 +75,7 @@ func moved(t *testing.T, db *store.DB, files *blobs.Dir, url, name string) *stor
 	began = time.Now()
 	dir := t.TempDir()
 	restored, err := backup.Restore(t.Context(), backup.Target{
-		Config: database.Config{URL: secrets.Secret(url)}, DataDir: dir, Files: blobs.New(filepath.Join(dir, "attachments")), Log: quiet, Said: said,
+		Schema: store.Schema, Config: database.Config{URL: secrets.Secret(url)}, DataDir: dir, Files: blobs.New(filepath.Join(dir, "attachments")), Log: quiet, Said: said,
 	}, file)
 	if err != nil || !reflect.DeepEqual(restored, made) {
 		t.Fatalf("%v\n%+v\n%+v", err, restored, made)

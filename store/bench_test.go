@@ -58,7 +58,7 @@ func BenchmarkMessage(b *testing.B) {
 var prompt = make([]byte, 8<<10)
 
 func (h *house) message(hold outbox.Lease, conv string, i int64) error {
-	out, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
+	out, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{storetest.Claiming(storetest.Entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
 	if err != nil {
 		return err
 	}

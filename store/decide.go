@@ -42,10 +42,7 @@ func acceptDecision(t *database.Tx, of *intake.Entry, as *routerapprovals.Decisi
 		row, err = outbox.Action(t, e, as.Code, a.SessionID)
 	}
 	if err == nil && row == nil && e.Event.Conversation.Kind == channels.Direct { // whoever asks may tell any admin
-		var rows []outbox.ActionRow
-		if err = t.All(&rows, pairingBy, as.Code); len(rows) > 0 {
-			row = &rows[0]
-		}
+		row, err = database.First[outbox.ActionRow](t, pairingBy, as.Code)
 	}
 	if err != nil {
 		return err
@@ -144,17 +141,17 @@ func acceptConsent(t *database.Tx, e *intake.Entry, does routeroutbox.Does, a *i
 		written = database.Micros(e.Event.At.Add(time.Second))
 	}
 	to := database.Clean(string(e.Event.Message.ReplyTo))
-	var rows []outbox.ActionRow
-	if err := t.All(&rows, lastQuestion, a.SessionID, written, to, to); err != nil || len(rows) == 0 {
+	row, err := database.First[outbox.ActionRow](t, lastQuestion, a.SessionID, written, to, to)
+	if err != nil || row == nil {
 		return false, err
 	}
-	var of []approvals.Row
-	if err := t.All(&of, approvals.ApprovalOf, rows[0].Approval); err != nil || len(of) == 0 {
+	p, err := database.First[approvals.Row](t, approvals.ApprovalOf, row.Approval)
+	if err != nil || p == nil {
 		return false, err
 	}
-	p, outcome := &of[0], routerapprovals.ByButton
+	outcome := routerapprovals.ByButton
 	if p.Kind == routeroutbox.ApprovalTool && p.Person == database.Clean(e.Sender.Person) && p.SessionID == a.SessionID && tools.ByWord(p.Tool) {
-		if outcome, err = decide(t, e, &rows[0], &routerapprovals.DecisionIntent{Does: does}, a); err != nil {
+		if outcome, err = decide(t, e, row, &routerapprovals.DecisionIntent{Does: does}, a); err != nil {
 			return false, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"switchboard/router/core"
 	"switchboard/router/intake"
+	"switchboard/store/storetest"
 )
 
 // Whose fault an error is decides whether an event is held back, rejected, or tried
@@ -28,14 +29,14 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 	}
 	each(t, func(t *testing.T, h *house) {
 		accept := func(text string) error {
-			e := entry("c", "k-"+text, text)
-			_, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{e})
+			e := storetest.Entry("c", "k-"+text, text)
+			_, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{e})
 			return err
 		}
 		want := map[string]kind{}
 		if h.DB.Kind() == "sqlite" {
 			want = map[string]kind{"constraint": unclear, "overflow": unclear, "too big": its, "mismatch": its}
-			h.write(`CREATE TABLE odd (n INTEGER PRIMARY KEY)`,
+			h.Exec(`CREATE TABLE odd (n INTEGER PRIMARY KEY)`,
 				`CREATE TRIGGER boom BEFORE INSERT ON messages BEGIN
 					SELECT RAISE(ABORT, 'boom') WHERE NEW.text = 'constraint';
 					SELECT abs(-9223372036854775807 - 1) WHERE NEW.text = 'overflow';
@@ -51,7 +52,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 			} {
 				want["raise "+code] = kind
 			}
-			h.write(`CREATE FUNCTION boom() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			h.Exec(`CREATE FUNCTION boom() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 					IF NEW.text LIKE 'raise %' THEN RAISE EXCEPTION 'boom' USING ERRCODE = substr(NEW.text, 7); END IF;
 					RETURN NEW;
 				END $$`, `CREATE TRIGGER boom BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION boom()`)
@@ -65,29 +66,22 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 			t.Error(err)
 		}
 		if h.DB.Kind() == "sqlite" {
-			h.write(`PRAGMA query_only = 1`)
+			h.Exec(`PRAGMA query_only = 1`)
 			if err := accept("read-only"); whose(err) != nobodys {
 				t.Errorf("a read-only database: %v", err)
 			}
-			h.write(`PRAGMA query_only = 0`)
+			h.Exec(`PRAGMA query_only = 0`)
 		}
 	})
 }
 
 func TestKnownNamesTheKeysThatWereTaken(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		one, other := entry("c", "1", "a"), entry("c", "2", "b")
+		one, other := storetest.Entry("c", "1", "a"), storetest.Entry("c", "2", "b")
 		h.Accept(one)
 		known, err := h.Router.Known(h.Ctx, [][]byte{one.Key, other.Key})
 		if err != nil || len(known) != 1 || !known[string(one.Key)] {
 			t.Errorf("%v, %v", known, err)
 		}
 	})
-}
-
-func (h *house) write(statements ...string) {
-	h.Helper()
-	if err := h.DB.WriteText(h.Ctx, true, statements...); err != nil {
-		h.Fatal(err)
-	}
 }

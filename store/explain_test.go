@@ -14,11 +14,12 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	"switchboard/store/storetest"
 )
 
 func TestExplainReadsEveryDecision(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		asked := claiming(entry("c1", "1", "run it"))
+		asked := storetest.Claiming(storetest.Entry("c1", "1", "run it"))
 		asked.Sender.Rule, asked.Taint = "people", "forwarded"
 		ref := h.Accept(asked)[0].Claimed.TurnRef
 		call := func(step, role string) agent.Call {
@@ -49,7 +50,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 		h.Commit(ref, agent.Step{
 			Calls: []agent.Call{call("plan.1.1", "planner")},
 			Say:   []agent.Say{{Position: -1, Text: "Half of it.", Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
-		}, *text("Half of it."))
+		}, *storetest.Text("Half of it."))
 
 		turn, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
 		if err != nil {
@@ -63,7 +64,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 			t.Errorf("asked: %+v", e.Asked)
 		}
 		host, _ := os.Hostname()
-		if len(e.Holders) != 1 || e.Holders[0].Engine != h.owner() || e.Holders[0].Fence != ref.Fence || e.Holders[0].PID != os.Getpid() ||
+		if len(e.Holders) != 1 || e.Holders[0].Engine != h.Owner() || e.Holders[0].Fence != ref.Fence || e.Holders[0].PID != os.Getpid() ||
 			e.Holders[0].Host != host || e.Holders[0].From.IsZero() {
 			t.Errorf("holders: %+v", e.Holders)
 		}
@@ -83,7 +84,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 		told := e.Show("EUR", time.UTC)
 		for _, want := range []string{
 			"done, ", "marco: allowed, because the identity tg:1 belongs to them (rule people)", "(forwarded)",
-			"engine " + nameOf(h.owner()) + " (host " + host, "Plan 1: run it", "planner asked fake/m: 1s, 10 tokens in, 2 out, 0.500000 EUR",
+			"engine " + storetest.NameOf(h.Owner()) + " (host " + host, "Plan 1: run it", "planner asked fake/m: 1s, 10 tokens in, 2 out, 0.500000 EUR",
 			"allowed by rule role.admin", "review: ok, as expected", "failed (refused, not permitted), refused by rule channel.tools_deny: exec is switched off",
 			"Plan 2: none that was valid", "Half of it.", "): pending", "Cost: 3 model calls, 30 tokens in, 6 out, 1.500000 EUR",
 		} {
@@ -104,7 +105,7 @@ func TestHoldersAreKept(t *testing.T) {
 		const times = 60
 		for range times {
 			h.Renew()
-			h.giveBack(ref)
+			h.Release(ref)
 			got := h.Claim(1)
 			if len(got) != 1 || got[0].TurnID != ref.TurnID {
 				t.Fatalf("claimed: %+v", got)
@@ -121,7 +122,7 @@ func TestHoldersAreKept(t *testing.T) {
 		}
 		for i, holder := range e.Holders {
 			want := ref.Fence - int64(len(e.Holders)-1-i)
-			if holder.Engine != h.owner() || holder.Fence != want || holder.From.Before(time.Now().Add(-time.Hour)) {
+			if holder.Engine != h.Owner() || holder.Fence != want || holder.From.Before(time.Now().Add(-time.Hour)) {
 				t.Errorf("holder %d of %d: %+v, want fence %d", i, len(e.Holders), holder, want)
 			}
 		}
@@ -134,8 +135,8 @@ func TestHoldersAreKept(t *testing.T) {
 func TestTurnOfFindsTheTurnOfAMessageOrTheLatest(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		first := h.Begun("c1", "1")
-		conv := entry("c1", "1", "").Event.Conversation
-		h.Commit(first, agent.Step{Say: []agent.Say{{Position: -1, Text: "one"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("one"))
+		conv := storetest.Entry("c1", "1", "").Event.Conversation
+		h.Commit(first, agent.Step{Say: []agent.Say{{Position: -1, Text: "one"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *storetest.Text("one"))
 		hold := h.Hold()
 		d := h.Begin(hold, conv.ID)
 		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "p1"})
@@ -152,9 +153,9 @@ func TestTurnOfFindsTheTurnOfAMessageOrTheLatest(t *testing.T) {
 // Who was kept out is listed with the rule.
 func TestKeptOutIsListedWithTheRule(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		eve := entry("c9", "9", "let me in")
+		eve := storetest.Entry("c9", "9", "let me in")
 		eve.Intent, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &intake.AuditIntent{Why: intake.AuditStranger}, "", "tg:9", "people.unknown"
-		h.Accept(eve, entry("c1", "1", "hello"))
+		h.Accept(eve, storetest.Entry("c1", "1", "hello"))
 		list, err := h.Router.KeptOut(h.Ctx, 10)
 		if err != nil || len(list) != 1 || list[0].Rule != "people.unknown" || list[0].Text != "let me in" || list[0].Class != "stranger" ||
 			!strings.Contains(list[0].Why, "tg:9 belongs to nobody") {

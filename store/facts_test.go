@@ -22,15 +22,15 @@ func TestFactsCountWhatNeedsAnEye(t *testing.T) {
 			t.Errorf("of nothing: %+v, %v", f, err)
 		}
 		hold := h.Hold()
-		h.says("1", "a", "b")
-		h.become(hold, dead)
-		h.says("2", "c")
-		h.become(hold, uncertain)
-		h.become(hold, lost)
-		h.says("3", "d")
+		h.Says("1", "a", "b")
+		h.SettleNext(hold, storetest.Dead)
+		h.Says("2", "c")
+		h.SettleNext(hold, storetest.Uncertain)
+		h.SettleNext(hold, storetest.Lost)
+		h.Says("3", "d")
 		h.Begun("c2", "4")
-		h.Accept(entry("c2", "5", "queued"))
-		h.later(time.Hour)
+		h.Accept(storetest.Entry("c2", "5", "queued"))
+		h.Later(time.Hour)
 		f, err := h.DB.Facts(h.Ctx)
 		if err != nil || f.Open != 2 || f.Dead != 2 || f.Unknown != 1 || f.Pending != 1 || f.Oldest.Round(time.Minute) != time.Hour {
 			t.Errorf("%+v, %v", f, err)
@@ -43,13 +43,13 @@ func TestFactsNumberJobsThatNeedAnEye(t *testing.T) {
 		if f, err := h.DB.JobFacts(h.Ctx); err != nil || !reflect.DeepEqual(f, jobs.JobFacts{}) {
 			t.Errorf("of nothing: %+v, %v", f, err)
 		}
-		waits, disabled, paused, byHand, overdue := h.reminder(hourly).ID, h.reminder(hourly).ID, h.reminder(hourly).ID, h.reminder(hourly).ID, h.reminder(hourly).ID
-		h.write(fmt.Sprintf("UPDATE jobs SET state = 'disabled', reason = 'x' WHERE id = %d", disabled))
-		h.write(fmt.Sprintf("UPDATE jobs SET state = 'paused', reason = 'rights' WHERE id = %d", paused))
-		h.write(fmt.Sprintf("UPDATE jobs SET state = 'paused' WHERE id = %d", byHand))
+		waits, disabled, paused, byHand, overdue := h.Reminder(storetest.Hourly).ID, h.Reminder(storetest.Hourly).ID, h.Reminder(storetest.Hourly).ID, h.Reminder(storetest.Hourly).ID, h.Reminder(storetest.Hourly).ID
+		h.Exec(fmt.Sprintf("UPDATE jobs SET state = 'disabled', reason = 'x' WHERE id = %d", disabled))
+		h.Exec(fmt.Sprintf("UPDATE jobs SET state = 'paused', reason = 'rights' WHERE id = %d", paused))
+		h.Exec(fmt.Sprintf("UPDATE jobs SET state = 'paused' WHERE id = %d", byHand))
 		due := time.Now().Add(-30 * time.Second) // not long enough
-		h.write(fmt.Sprintf("UPDATE jobs SET due_at = %d WHERE id = %d", due.UnixMicro(), waits))
-		h.write(fmt.Sprintf("UPDATE jobs SET due_at = %d WHERE id = %d", due.Add(-time.Minute).UnixMicro(), overdue))
+		h.Exec(fmt.Sprintf("UPDATE jobs SET due_at = %d WHERE id = %d", due.UnixMicro(), waits))
+		h.Exec(fmt.Sprintf("UPDATE jobs SET due_at = %d WHERE id = %d", due.Add(-time.Minute).UnixMicro(), overdue))
 		want := jobs.JobFacts{Active: 2, Disabled: []int64{disabled}, Paused: []int64{paused}, Overdue: []int64{overdue}}
 		if f, err := h.DB.JobFacts(h.Ctx); err != nil || !reflect.DeepEqual(f, want) {
 			t.Errorf("%+v, %v; want %+v", f, err, want)

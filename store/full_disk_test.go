@@ -42,7 +42,7 @@ func TestFullDiskKeepsWhatWasAcceptedAndRefusesMore(t *testing.T) {
 	}
 	accepted, text := 1, strings.Repeat("x", 8<<10)
 	for i := range 200 {
-		if _, err = h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry("c", fmt.Sprint(i), text)}); err != nil {
+		if _, err = h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{storetest.Entry("c", fmt.Sprint(i), text)}); err != nil {
 			break
 		}
 		accepted++
@@ -54,7 +54,7 @@ func TestFullDiskKeepsWhatWasAcceptedAndRefusesMore(t *testing.T) {
 		t.Errorf("the error must say it: %v", err)
 	}
 	for range 3 { // again and again; each is refused whole
-		if _, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry("c", "late", text)}); err == nil {
+		if _, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{storetest.Entry("c", "late", text)}); err == nil {
 			t.Error("accepted on a full disk")
 		}
 		if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{Calls: []agent.Call{{Step: "a", Answer: random(100 << 10)}}}, nil); err == nil {
@@ -74,10 +74,10 @@ func TestFullDiskKeepsWhatWasAcceptedAndRefusesMore(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	if a := h.Accept(entry("c", "late", text))[0]; a.Duplicate || a.TurnID == 0 {
+	if a := h.Accept(storetest.Entry("c", "late", text))[0]; a.Duplicate || a.TurnID == 0 {
 		t.Errorf("with space again: %+v", a)
 	}
-	h.Commit(ref, end("done", "answered"))
+	h.Commit(ref, storetest.End("done", "answered"))
 	if n := count(); n != int64(accepted)+1 {
 		t.Errorf("%d turns, accepted %d", n, accepted+1)
 	}
@@ -93,7 +93,7 @@ func TestFullDiskIsRelievedByACheckpoint(t *testing.T) {
 	}
 	write := func(statement string) {
 		t.Helper()
-		if err := db.WriteText(t.Context(), true, statement); err != nil {
+		if err := storetest.Write(t.Context(), db, statement); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,15 +29,15 @@ func growth(b *testing.B, db *store.DB, size string) {
 	h := newHouse(b, db)
 	hold := h.Hold()
 	if size == "empty" {
-		crowd(b, db, 1, 2000, "eve")
+		storetest.Crowd(b, db, 1, 2000, "eve")
 	} else {
-		crowd(b, db, 1_000_000, 20_000, "eve")
+		storetest.Crowd(b, db, 1_000_000, 20_000, "eve")
 	}
 	var sweeping sync.WaitGroup
 	ctx, stop := context.WithCancel(h.Ctx)
 	var swept int64
 	if size == "swept" {
-		sweeping.Go(func() { swept, _ = db.Retain(ctx, h.owner(), keepAYear) })
+		sweeping.Go(func() { swept, _ = db.Retain(ctx, h.Owner(), keepAYear) })
 	}
 	took := map[string][]time.Duration{}
 	timed := func(name string, fn func() error) {
@@ -55,22 +55,22 @@ func growth(b *testing.B, db *store.DB, size string) {
 		}
 		timed("message", func() error { return h.message(hold, fmt.Sprint("c", i%100), i) })
 		timed("stranger", func() error {
-			_, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
+			_, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{storetest.Stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
 			return err
 		})
 		timed("open", func() error { _, err := h.Router.Open(h.Ctx, hold); return err })
-		timed("held", func() error { _, err := h.Router.Held(h.Ctx, h.owner()); return err })
+		timed("held", func() error { _, err := h.Router.Held(h.Ctx, h.Owner()); return err })
 		timed("admins", func() error { _, err := h.Router.AdminChats(h.Ctx); return err })
 		if i > 1900 {
 			continue
 		}
 		var claimed []core.Claimed
 		timed("claim", func() (err error) {
-			claimed, err = h.Router.Claim(h.Ctx, h.owner(), []string{"tg"}, nil, 1)
+			claimed, err = h.Router.Claim(h.Ctx, h.Owner(), []string{"tg"}, nil, 1)
 			return err
 		})
 		for _, c := range claimed {
-			h.Commit(c.TurnRef, end("done", "answered"))
+			h.Commit(c.TurnRef, storetest.End("done", "answered"))
 		}
 	}
 	stop()

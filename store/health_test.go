@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchboard/router/jobs"
+	"switchboard/store/storetest"
 )
 
 func TestNewsAreOfOthersAndSinceThen(t *testing.T) {
@@ -18,7 +19,7 @@ func TestNewsAreOfOthersAndSinceThen(t *testing.T) {
 			}
 			return n
 		}
-		h.whole("c1", "old")
+		h.WholeTurn("c1", "old")
 		first := news(1, "marco", nil)
 		if first.Message == 0 || first.Messages != 0 || first.Failures != nil {
 			t.Errorf("the first: %+v", first)
@@ -26,8 +27,8 @@ func TestNewsAreOfOthersAndSinceThen(t *testing.T) {
 		if n := news(1, "marco", &first); n.Messages != 0 || n.Message != first.Message || n.Failed != first.Failed {
 			t.Errorf("nothing new: %+v after %+v", n, first)
 		}
-		h.whole("c1", "new") // marco's, with an answer that is none of hers
-		h.write(`INSERT INTO jobs (id, owner, name, payload, text, spec, rules, state, seen, created_at, updated_at) VALUES
+		h.WholeTurn("c1", "new") // marco's, with an answer that is none of hers
+		h.Exec(`INSERT INTO jobs (id, owner, name, payload, text, spec, rules, state, seen, created_at, updated_at) VALUES
 			(1, 'marco', '', 'heartbeat', 'beat', '{}', '{}', 'active', '', 1, 1), (2, 'marco', '', 'agent', 'mail', '{}', '{}', 'active', '', 1, 1),
 			(3, 'bob', 'bobs', 'agent', 'mail', '{}', '{}', 'active', '', 1, 1), (4, '', 'health', 'maintenance', '', '{}', '{}', 'active', 'as it is', 1, 1)`)
 		later := time.Now().Add(time.Minute).UnixMicro()
@@ -36,9 +37,9 @@ func TestNewsAreOfOthersAndSinceThen(t *testing.T) {
 			state string
 		}{{1, "failed"}, {2, "failed"}, {2, "done"}, {3, "failed"}} {
 			later++
-			h.write(fmt.Sprintf(`INSERT INTO runs (job_id, slot, state, reason, created_at, finished_at) VALUES (%d, %d, '%s', 'why', 1, %d)`, r.job, later, r.state, later))
+			h.Exec(fmt.Sprintf(`INSERT INTO runs (job_id, slot, state, reason, created_at, finished_at) VALUES (%d, %d, '%s', 'why', 1, %d)`, r.job, later, r.state, later))
 		}
-		h.write(`INSERT INTO notifications (person, text, created_at) VALUES ('marco', 'stretch', 1), ('bob', 'stretch', 1)`)
+		h.Exec(`INSERT INTO notifications (person, text, created_at) VALUES ('marco', 'stretch', 1), ('bob', 'stretch', 1)`)
 		n := news(1, "marco", &first)
 		if n.Messages != 1 || n.Notifications != 1 || len(n.Failures) != 1 || n.Health != "as it is" {
 			t.Errorf("marco's: %+v", n)
@@ -68,12 +69,12 @@ func TestQueueSaysWhatWaits(t *testing.T) {
 			t.Errorf("empty: %+v", q)
 		}
 		h.Begun("c", "1")
-		h.Accept(entry("c", "2", "waits"))
+		h.Accept(storetest.Entry("c", "2", "waits"))
 		if q := queue(); q.Waiting != 1 || q.Oldest > time.Minute {
 			t.Errorf("one waits: %+v", q)
 		}
-		h.later(20 * time.Minute)
-		h.write(`UPDATE deliveries SET state = 'dead', settled = TRUE`)
+		h.Later(20 * time.Minute)
+		h.Exec(`UPDATE deliveries SET state = 'dead', settled = TRUE`)
 		if q := queue(); q.Waiting != 1 || q.Oldest < 20*time.Minute {
 			t.Errorf("twenty minutes later: %+v", q)
 		}

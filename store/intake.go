@@ -91,9 +91,10 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []intake.Entry
 // Known implements router.Intake.
 func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]bool, err error) {
 	err = r.db.Read(ctx, "look for known events", func(t *database.Tx) error {
-		var rows []struct{ Key []byte }
+		type row struct{ Key []byte }
 		marks, args := database.In(keys)
-		if err := t.All(&rows, fmt.Sprintf(knownKeys, marks), append([]any{t.Now}, args...)...); err != nil {
+		rows, err := database.Select[row](t, fmt.Sprintf(knownKeys, marks), append([]any{t.Now}, args...)...)
+		if err != nil {
 			return err
 		}
 		known = make(map[string]bool, len(rows))
@@ -106,8 +107,7 @@ func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]boo
 }
 
 func accept(t *database.Tx, owner int64, e *intake.Entry, a *intake.Accepted) error {
-	var one int
-	fresh, err := t.Row(sessions.InsertKey, []any{e.Key, t.Now + sessions.KeysLive.Microseconds(), t.Now}, &one)
+	fresh, err := t.Has(sessions.InsertKey, e.Key, t.Now+sessions.KeysLive.Microseconds(), t.Now)
 	if err != nil {
 		return err
 	}
@@ -214,8 +214,7 @@ func acceptNews(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 func reject(t *database.Tx, e *intake.Entry, reason string, a *intake.Accepted) error {
 	a.Rejected = reason
 	c := e.Event.Conversation
-	_, err := t.Exec(insertRejected, database.Clean(c.Channel), database.Clean(string(c.ID)), database.Clean(reason), rawOf(e), t.Now)
-	return err
+	return t.Do(insertRejected, database.Clean(c.Channel), database.Clean(string(c.ID)), database.Clean(reason), rawOf(e), t.Now)
 }
 
 // rawOf is what came, never NULL.
@@ -245,8 +244,7 @@ func acceptControl(t *database.Tx, e *intake.Entry, as *intake.ControlIntent, a 
 		return err
 	}
 	if as.Effect == intake.EffectLink {
-		_, err := t.Exec(people.CancelLinks, t.Now, database.Clean(e.Sender.Person), newest)
-		return err
+		return t.Do(people.CancelLinks, t.Now, database.Clean(e.Sender.Person), newest)
 	}
 	if as.Effect == intake.EffectReset {
 		// Up to the newest message, so that the command and its reply are

@@ -11,11 +11,12 @@ import (
 	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/intake"
+	"switchboard/store/storetest"
 )
 
 func TestAcceptTakesAKeyOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		e := entry("c", "1", "hello")
+		e := storetest.Entry("c", "1", "hello")
 		e.Event.Message.ID = "" // where the platform names its messages, that would tell too
 		first := h.Accept(e, e)
 		if first[0].Duplicate || first[0].TurnID == 0 || first[0].MessageID == 0 || first[0].Event != 1 || !first[0].Waiting {
@@ -34,7 +35,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 		fresh := 0
 		for range 8 {
 			wg.Go(func() {
-				out, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry("c", "2", "two"), entry("d", "3", "three")})
+				out, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{storetest.Entry("c", "2", "two"), storetest.Entry("d", "3", "three")})
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -60,9 +61,9 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 
 func TestAcceptKeepsRejectedInput(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		e := entry("c", "1", "")
+		e := storetest.Entry("c", "1", "")
 		e.Intent, e.Event.Raw = &intake.AuditIntent{Why: intake.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
-		a := h.Accept(e, e, entry("c", "2", "fine"))
+		a := h.Accept(e, e, storetest.Entry("c", "2", "fine"))
 		if a[0].Rejected != "unknown shape" || a[0].MessageID != 0 || !a[1].Duplicate || a[2].TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
@@ -77,15 +78,15 @@ func TestAcceptKeepsRejectedInput(t *testing.T) {
 // a page. Which of a batch it is about, the caller finds out; kept raw, it goes in.
 func TestAcceptSaysWhatIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		long := entry(random(12_000), "1", "hello")
-		_, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry("c", "2", "fine"), long})
+		long := storetest.Entry(random(12_000), "1", "hello")
+		_, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{storetest.Entry("c", "2", "fine"), long})
 		if h.DB.Kind() == "sqlite" {
 			if err != nil {
 				t.Errorf("SQLite takes it: %v", err)
 			}
-			long = entry("c", "3", "odd kind")
+			long = storetest.Entry("c", "3", "odd kind")
 			long.Event.Conversation.ID, long.Event.Conversation.Kind = "new", "odd"
-			if _, err = h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{long}); !errors.Is(err, core.ErrConflict) {
+			if _, err = h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{long}); !errors.Is(err, core.ErrConflict) {
 				t.Errorf("a value that the table does not take: %v", err)
 			}
 		} else if !errors.Is(err, core.ErrRefused) {
@@ -103,7 +104,7 @@ func TestAcceptSaysWhatIsRefused(t *testing.T) {
 
 func TestAcceptGivesAStrangerNoSession(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		e := stranger("c", "1")
+		e := storetest.Stranger("c", "1")
 		if a := h.Accept(e)[0]; a.MessageID == 0 || a.SessionID != 0 || a.TurnID != 0 || a.Event != 0 {
 			t.Errorf("%+v", a)
 		}
@@ -117,14 +118,14 @@ func TestAcceptAnswersBusy(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		busy := func(key string) intake.Entry {
-			return limited(claiming(entry("c", key, "more")), 2)
+			return storetest.Limited(storetest.Claiming(storetest.Entry("c", key, "more")), 2)
 		}
 		a := h.Accept(busy("2"), busy("3"), busy("4"))
 		if a[0].Outcome == intake.OutcomeBusy || a[1].Outcome == intake.OutcomeBusy || a[2].Outcome != intake.OutcomeBusy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
 		// A command takes no place and is not refused.
-		if c := h.Accept(control(entry("c", "5", "/help"), intake.EffectNone, "help"))[0]; c.Outcome != "" || c.MessageID == 0 {
+		if c := h.Accept(storetest.Control(storetest.Entry("c", "5", "/help"), intake.EffectNone, "help"))[0]; c.Outcome != "" || c.MessageID == 0 {
 			t.Errorf("%+v", c)
 		}
 		ds, err := h.Router.Deliveries(h.Ctx, "pending", 10)
@@ -139,18 +140,18 @@ func TestAcceptAnswersBusy(t *testing.T) {
 
 func TestAcceptCancelStopsTheRunningTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		none := h.Accept(control(entry("c", "0", "/cancel"), intake.EffectCancel, "nothing runs"))[0]
+		none := h.Accept(storetest.Control(storetest.Entry("c", "0", "/cancel"), intake.EffectCancel, "nothing runs"))[0]
 		if none.CancelTurn != 0 {
 			t.Errorf("%+v", none)
 		}
 		ref := h.Begun("c", "1")
-		h.Accept(entry("c", "2", "second"))
-		other := control(entry("c", "3", "/cancel"), intake.EffectCancel, "not yours")
+		h.Accept(storetest.Entry("c", "2", "second"))
+		other := storetest.Control(storetest.Entry("c", "3", "/cancel"), intake.EffectCancel, "not yours")
 		other.Sender.Person = "anna"
 		if a := h.Accept(other)[0]; a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
-		other = control(entry("c", "4", "/cancel"), intake.EffectCancel, "nothing runs")
+		other = storetest.Control(storetest.Entry("c", "4", "/cancel"), intake.EffectCancel, "nothing runs")
 		other.Sender.Person, other.Intent.(*intake.ControlIntent).AnyPerson = "root", true
 		if a := h.Accept(other)[0]; a.CancelTurn != ref.TurnID {
 			t.Errorf("%+v, want turn %d", a, ref.TurnID)
@@ -172,7 +173,7 @@ func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 		n := 0
 		cancel := func(person string) intake.Accepted {
 			n++
-			e := control(entry("c", fmt.Sprint("cancel", n), "/cancel"), intake.EffectCancel, "nothing to cancel")
+			e := storetest.Control(storetest.Entry("c", fmt.Sprint("cancel", n), "/cancel"), intake.EffectCancel, "nothing to cancel")
 			e.Sender.Person = person
 			return h.Accept(e)[0]
 		}
@@ -182,7 +183,7 @@ func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 				t.Errorf("said %+v, %v; want %q", ds, err, want)
 			}
 		}
-		waiting := h.Accept(entry("c", "1", "waits for a worker"))[0]
+		waiting := h.Accept(storetest.Entry("c", "1", "waits for a worker"))[0]
 		if a := cancel("anna"); a.CancelTurn != 0 {
 			t.Errorf("another person's turn: %+v", a)
 		}
@@ -192,7 +193,7 @@ func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		said("dropped")
-		h.ended(waiting.TurnID, a.Event+2) // behind the command and its reply
+		h.Ended(waiting.TurnID, a.Event+2) // behind the command and its reply
 		cancel("marco")
 		said("nothing to cancel")
 		if list := h.Claim(5); len(list) != 0 {
@@ -201,26 +202,26 @@ func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 
 		// Set running behind another turn, and given back for want of a worker.
 		ref := h.Begun("c", "2")
-		given := h.Accept(entry("c", "3", "next"))[0]
-		h.giveBack(h.Commit(ref, end("done", "answered")).TurnRef)
+		given := h.Accept(storetest.Entry("c", "3", "next"))[0]
+		h.Release(h.Commit(ref, storetest.End("done", "answered")).TurnRef)
 		a = cancel("marco")
 		said("dropped")
-		h.ended(given.TurnID, a.Event+2)
+		h.Ended(given.TurnID, a.Event+2)
 
 		// One's own in the queue, not the one of somebody else that runs.
 		ref = h.Begun("c", "4")
-		e := entry("c", "5", "mine")
+		e := storetest.Entry("c", "5", "mine")
 		e.Sender.Person = "anna"
 		mine := h.Accept(e)[0]
 		a = cancel("anna")
-		h.ended(mine.TurnID, a.Event+2)
-		if d := h.load(ref); d.CancelRequested != core.StopNone {
+		h.Ended(mine.TurnID, a.Event+2)
+		if d := h.Load(ref); d.CancelRequested != core.StopNone {
 			t.Errorf("the other turn: %+v", d)
 		}
 
 		// What was begun says itself what it did, whoever runs it next.
 		h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
-		h.giveBack(ref)
+		h.Release(ref)
 		if a = cancel("marco"); a.CancelTurn != ref.TurnID {
 			t.Errorf("a turn under way: %+v", a)
 		}
@@ -233,10 +234,10 @@ func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 
 func TestPartsForAReaderAreSentAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		e := control(entry("c", "1", "/help"), intake.EffectNone, "help")
+		e := storetest.Control(storetest.Entry("c", "1", "/help"), intake.EffectNone, "help")
 		e.Intent.(*intake.ControlIntent).Reply.Read = true
 		h.Accept(e)
-		e = control(entry("c", "2", "/help"), intake.EffectNone, "nothing")
+		e = storetest.Control(storetest.Entry("c", "2", "/help"), intake.EffectNone, "nothing")
 		e.Intent.(*intake.ControlIntent).Reply.Parts = nil
 		h.Accept(e)
 		ds, err := h.Router.Deliveries(h.Ctx, "", 10)
@@ -253,7 +254,7 @@ func TestPartsForAReaderAreSentAtOnce(t *testing.T) {
 func TestAcceptMakesAPerson(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for _, key := range []string{"1", "2"} {
-			e := entry("c", key, "hi")
+			e := storetest.Entry("c", key, "hi")
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg-7", "tg:7"
 			h.Accept(e)
 		}
@@ -272,7 +273,7 @@ func TestAcceptKeepsAnyText(t *testing.T) {
 	}
 	each(t, func(t *testing.T, h *house) {
 		for key, s := range texts {
-			e := claiming(entry(key, key, s))
+			e := storetest.Claiming(storetest.Entry(key, key, s))
 			e.Event.Message.Attachments = []channels.Attachment{{ID: "f1", Name: s, Type: "text/plain", Size: 3}}
 			a := h.Accept(e)[0]
 			d, err := h.Router.Load(h.Ctx, a.Claimed.TurnRef)

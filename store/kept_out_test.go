@@ -13,7 +13,7 @@ import (
 
 // keptOut is a message of somebody who is not served.
 func keptOut(conv, key, text string) intake.Entry {
-	e := entry(conv, key, text)
+	e := storetest.Entry(conv, key, text)
 	e.Intent, e.Sender.Person, e.Sender.Identity, e.Sender.Rule = &intake.AuditIntent{Why: intake.AuditStranger}, "", "tg:9", "people.unknown"
 	return e
 }
@@ -28,8 +28,8 @@ func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 		}
 		h.Accept(titled(keptOut("s1", "known", "from before"), "Eve"))
 		h.Accept(keptOut("old", "1", "in a place that moves"))
-		h.Accept(moves("old", "new", "1"))
-		h.gone(h.Hold(), "s1")
+		h.Accept(storetest.Moves("old", "new", "1"))
+		h.Gone(h.Hold(), "s1")
 
 		heard := titled(keptOut("g", "heard", "not for the bot"), "Group")
 		heard.Intent, heard.Event.Conversation.Kind, heard.Taint = &intake.AuditIntent{Why: intake.AuditOverheard}, channels.Group, tools.Taint("group")
@@ -40,7 +40,7 @@ func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 		batch := []intake.Entry{
 			titled(keptOut("s1", "a", "first"), "Eve"), titled(keptOut("s1", "b", "renamed"), "Eva"), keptOut("s1", "c", "no title told"),
 			keptOut("s1", "a", "told twice in one batch"), keptOut("s1", "known", "told before"), heard,
-			claiming(entry("c", "turn", "hello")),
+			storetest.Claiming(storetest.Entry("c", "turn", "hello")),
 			keptOut("old", "d", "under the former ID"), keptOut("s2", "e", "a new\x00 place"), keptOut("s2", "a", "told twice, elsewhere"),
 		}
 		out := h.Accept(batch...)
@@ -75,7 +75,7 @@ func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 			"SELECT count(*) FROM messages":      9,
 			"SELECT count(*) FROM sessions":      1,
 		} {
-			h.wantCount(want, query)
+			h.WantCount(want, query)
 		}
 	})
 }

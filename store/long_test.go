@@ -105,5 +105,5 @@ func (h *house) age(conversation string, n int) {
 		statements = append(statements,
 			"UPDATE owners SET pid = pid + 0*setval('messages_id_seq', (SELECT max(id) FROM messages)) + 0*setval('turns_id_seq', (SELECT max(id) FROM turns))")
 	}
-	run(h, h.DB, statements...)
+	storetest.Exec(h, h.DB, statements...)
 }

@@ -135,7 +135,7 @@ func TestLostAnswerIsReportedAsUnknown(t *testing.T) {
 	t.Parallel()
 	s := storetest.NewServer(t)
 	c := newCutter(t, s.Addr())
-	h := newHouse(t, opened(t, s.URLAt(c.l.Addr().String()), t.TempDir(), quiet))
+	h := newHouse(t, storetest.Opened(t, s.URLAt(c.l.Addr().String()), t.TempDir(), quiet))
 	lost := func(what string, err error) {
 		t.Helper()
 		if !errors.Is(err, database.ErrUnavailable) {
@@ -147,8 +147,8 @@ func TestLostAnswerIsReportedAsUnknown(t *testing.T) {
 	}
 
 	c.arm("sb_accept")
-	batch := []intake.Entry{claiming(entry("a", "1", "hello"))}
-	_, err := h.Router.Accept(h.Ctx, h.owner(), batch)
+	batch := []intake.Entry{storetest.Claiming(storetest.Entry("a", "1", "hello"))}
+	_, err := h.Router.Accept(h.Ctx, h.Owner(), batch)
 	lost("accept", err)
 	if a := h.Accept(batch...)[0]; !a.Duplicate {
 		t.Errorf("accepted twice: %+v", a)
@@ -158,11 +158,11 @@ func TestLostAnswerIsReportedAsUnknown(t *testing.T) {
 	c.arm("sb_steps")
 	_, err = h.Router.Commit(h.Ctx, ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg}}}}}, nil)
 	lost("commit", err)
-	if d := h.load(ref); len(d.State.Plans) != 1 {
+	if d := h.Load(ref); len(d.State.Plans) != 1 {
 		t.Errorf("%+v", d)
 	}
 
-	steer := entry("b", "3", "no, do the other thing")
+	steer := storetest.Entry("b", "3", "no, do the other thing")
 	steer.Turn().Mode = "steer"
 	h.Accept(steer)
 	c.arm("'absorbed'", "COMMIT")
@@ -191,13 +191,13 @@ func TestLostAnswerIsReportedAsUnknown(t *testing.T) {
 func TestEndedConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := storetest.NewServer(t)
-	h := newHouse(t, opened(t, s.URLAt(s.Addr()), t.TempDir(), quiet))
+	h := newHouse(t, storetest.Opened(t, s.URLAt(s.Addr()), t.TempDir(), quiet))
 	for round := range 3 {
 		var all sync.WaitGroup
 		for i := range 8 { // several connections of each pool
 			all.Go(func() {
 				key := string(rune('a'+i)) + string(rune('0'+round))
-				if _, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry(key, key, "hello")}); err != nil {
+				if _, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{storetest.Entry(key, key, "hello")}); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
 				if _, err := h.Router.Deliveries(h.Ctx, "", 10); err != nil {
@@ -209,7 +209,7 @@ func TestEndedConnectionIsReplaced(t *testing.T) {
 		s.Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name LIKE 'switchboard%'")
 		time.Sleep(100 * time.Millisecond)
 	}
-	if !slices.ContainsFunc(h.Accept(entry("z", "z", "hello")), func(a intake.Accepted) bool { return a.TurnID != 0 }) {
+	if !slices.ContainsFunc(h.Accept(storetest.Entry("z", "z", "hello")), func(a intake.Accepted) bool { return a.TurnID != 0 }) {
 		t.Error("not accepted")
 	}
 }

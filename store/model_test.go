@@ -117,7 +117,7 @@ func (m *machine) Accept(t *rapid.T) {
 	var batch []intake.Entry
 	for range rapid.IntRange(1, 3).Draw(t, "batch") {
 		conv := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "conversation")
-		e := entry(conv, fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key")), "x")
+		e := storetest.Entry(conv, fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key")), "x")
 		e.Turn().MayClaim = rapid.Bool().Draw(t, "may claim")
 		e.Turn().Mode = rapid.SampledFrom([]string{"", "steer", "collect"}).Draw(t, "mode")
 		batch = append(batch, e)
@@ -146,7 +146,7 @@ func (m *machine) Edit(t *rapid.T) {
 	conv := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "conversation")
 	key := fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key"))
 	m.edits++
-	e := edited(conv, key, fmt.Sprint("edit", m.edits), fmt.Sprint("x", m.edits), "steer")
+	e := storetest.Edited(conv, key, fmt.Sprint("edit", m.edits), fmt.Sprint("x", m.edits), "steer")
 	e.Turn().MayClaim = rapid.Bool().Draw(t, "may claim")
 	turn, known := m.accepted[key]
 	want := intake.EditRevised
@@ -229,15 +229,15 @@ func (m *machine) Commit(t *rapid.T) {
 		}
 		return
 	}
-	step := end("done", "answered")
+	step := storetest.End("done", "answered")
 	parks := rapid.Bool().Draw(t, "parks")
 	var next *core.Claimed
 	var err error
 	if parks {
-		step = end("waiting", "")
+		step = storetest.End("waiting", "")
 		step.Ask = &agent.Ask{Tool: "exec", Hash: []byte("hash")}
 		m.asks++
-		next, err = m.r.Ask(m.ctx, ref, step, asked(ref.TurnID*1000+int64(m.asks), m.where[ref.TurnID]))
+		next, err = m.r.Ask(m.ctx, ref, step, storetest.Asked(ref.TurnID*1000+int64(m.asks), m.where[ref.TurnID]))
 		m.code[ref.TurnID] = ref.TurnID*1000 + int64(m.asks)
 	} else {
 		next, err = m.r.Commit(m.ctx, ref, step, nil)
@@ -282,7 +282,7 @@ func (m *machine) Decide(t *rapid.T) {
 }
 
 func (m *machine) decision(t *rapid.T, turn int64) intake.Accepted {
-	e := decides(m.code[turn], m.where[turn], outbox.DoesOnce)
+	e := storetest.Decides(m.code[turn], m.where[turn], outbox.DoesOnce)
 	out, err := m.r.Accept(m.ctx, m.engine.ID(), []intake.Entry{e})
 	if err != nil {
 		t.Fatalf("decide: %v", err)
@@ -315,7 +315,7 @@ func (m *machine) Stale(t *rapid.T) {
 		t.Skip("nothing is stale")
 	}
 	ref := rapid.SampledFrom(m.stale).Draw(t, "stale")
-	if _, err := m.r.Commit(m.ctx, ref, end("failed", "stale"), nil); !errors.Is(err, core.ErrFenced) {
+	if _, err := m.r.Commit(m.ctx, ref, storetest.End("failed", "stale"), nil); !errors.Is(err, core.ErrFenced) {
 		t.Fatalf("a stale commit of %+v: %v", ref, err)
 	}
 	if err := m.r.GiveBack(m.ctx, ref); err != nil {
@@ -388,7 +388,7 @@ func (m *machine) drain(t *rapid.T) {
 	for {
 		for _, ref := range m.running {
 			for {
-				next, err := m.r.Commit(m.ctx, ref, end("done", "answered"), nil)
+				next, err := m.r.Commit(m.ctx, ref, storetest.End("done", "answered"), nil)
 				if err != nil {
 					t.Fatalf("drain: %v", err)
 				}

@@ -29,7 +29,7 @@ const (
 		ON CONFLICT (channel, former) DO UPDATE SET conversation_id = excluded.conversation_id, moved_at = excluded.moved_at`
 	forgetMoved = `DELETE FROM moved WHERE channel = ? AND former = ?`
 	listMoved   = `
-		SELECT m.channel, m.former, c.conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id
+		SELECT m.channel, m.former, c.conversation AS current FROM moved m JOIN conversations c ON c.id = m.conversation_id
 		ORDER BY m.moved_at, m.former`
 )
 
@@ -163,15 +163,14 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *intake.Accepted) err
 		return err
 	}
 	if !found {
-		_, err := t.Exec(moveSession, elder, from)
-		return err
+		return t.Do(moveSession, elder, from)
 	}
 	if _, err := t.Each(mergeSession, []any{into, from}); err != nil {
 		return err
 	}
 	var running int64 // one of each may be
 	if some, err = t.Row(runningHere, []any{from}, &running); err == nil && some {
-		_, err = t.Exec(sessions.QueueAhead, t.Now, t.Now, running, string(routerturns.TurnRunning))
+		err = t.Do(sessions.QueueAhead, t.Now, t.Now, running, string(routerturns.TurnRunning))
 	}
 	if err != nil {
 		return err
@@ -188,8 +187,7 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *intake.Accepted) err
 	if err := money.JoinSpending(t, routermoney.SpentInSession, database.Digits(into), database.Digits(from)); err != nil {
 		return err
 	}
-	var one int
-	if some, err = t.Row(turns.HasOpenTurn, []any{into}, &one); err != nil || !some {
+	if some, err = t.Has(turns.HasOpenTurn, into); err != nil || !some {
 		return err
 	}
 	held, err := engines.Held(t, engines.Session, database.Digits(into))
@@ -198,18 +196,6 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *intake.Accepted) err
 }
 
 // Moved implements router.Intake.
-func (r *Router) Moved(ctx context.Context) (list []intake.Moved, err error) {
-	err = r.db.Read(ctx, "list moved conversations", func(t *database.Tx) error {
-		var rows []struct{ Channel, Former, Conversation string }
-		if err := t.All(&rows, listMoved); err != nil {
-			return err
-		}
-		for _, m := range rows {
-			list = append(list, intake.Moved{
-				Channel: m.Channel, Former: channels.ConversationID(m.Former), Current: channels.ConversationID(m.Conversation),
-			})
-		}
-		return nil
-	})
-	return list, err
+func (r *Router) Moved(ctx context.Context) ([]intake.Moved, error) {
+	return database.List[intake.Moved](ctx, r.db.DB, "list moved conversations", listMoved)
 }

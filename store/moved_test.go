@@ -10,14 +10,8 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	"switchboard/store/storetest"
 )
-
-func moves(from, to, key string) intake.Entry {
-	e := entry(to, "moved"+key, "")
-	e.Intent, e.Event.Kind, e.Event.Former, e.Event.Message = &intake.NewsIntent{}, channels.EventMoved, channels.ConversationID(from), channels.Message{}
-	e.Event.Conversation.Kind = channels.Group
-	return e
-}
 
 func (h *house) wantMoved(want ...intake.Moved) {
 	h.Helper()
@@ -31,52 +25,52 @@ func TestMovedConversationGoesOn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		ref := h.Begun("old", "1")
-		queued := h.one(entry("old", "2", "two"))
+		queued := h.One(storetest.Entry("old", "2", "two"))
 		h.Posts("old", "3", "help")
-		thread := entry("old/7", "4", "in a thread")
+		thread := storetest.Entry("old/7", "4", "in a thread")
 		thread.Event.Conversation.Kind, thread.Event.Conversation.Place = channels.Thread, "old"
 		h.Accept(thread)
 
 		for i := range 2 { // once more under another key
-			a := h.one(moves("old", "new", fmt.Sprint(i)))
+			a := h.One(storetest.Moves("old", "new", fmt.Sprint(i)))
 			if a.Duplicate || a.MessageID != 0 || a.TurnID != 0 {
 				t.Errorf("%+v", a)
 			}
-			h.Accept(moves("old", "old", "itself"))
+			h.Accept(storetest.Moves("old", "old", "itself"))
 		}
 		h.wantMoved(intake.Moved{Channel: "tg", Former: "old", Current: "new"})
-		d := h.load(ref)
+		d := h.Load(ref)
 		if d.Conversation.ID != "new" || d.Conversation.Place != "new" || d.Conversation.Kind != channels.Group || d.Turn.Session.Key != "tg:new" || d.ReplyTo != "" {
 			t.Errorf("%+v, reply to %q", d.Conversation, d.ReplyTo)
 		}
-		h.wantCount(1, "SELECT count(*) FROM conversations WHERE conversation = 'old/7' AND place = 'new'")
+		h.WantCount(1, "SELECT count(*) FROM conversations WHERE conversation = 'old/7' AND place = 'new'")
 		if out := h.Begin(hold, "new"); out == nil || out.Body.Text != "help" || out.Conversation.ID != "new" {
 			t.Errorf("%+v", out)
 		}
-		step, reply := said("hello", 0, true)
+		step, reply := storetest.SaidIn("hello", 0, true)
 		if next := h.Commit(ref, step, reply); next == nil || next.TurnID != queued.TurnID {
 			t.Errorf("next %+v", next)
 		}
 		// The platform counts anew there: the same number is another message.
-		same := entry("new", "1", "a new one")
-		same.Key = entry("new", "1 in new", "").Key
-		if a := h.one(same); a.Duplicate || a.SessionID != ref.SessionID {
+		same := storetest.Entry("new", "1", "a new one")
+		same.Key = storetest.Entry("new", "1 in new", "").Key
+		if a := h.One(same); a.Duplicate || a.SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
 		// What still comes from the old ID belongs to the same session.
 		for _, m := range []string{"queue", "steer"} {
-			late := mode(entry("old", "late "+m, "late"), m)
-			if a := h.one(late); a.SessionID != ref.SessionID {
+			late := storetest.Mode(storetest.Entry("old", "late "+m, "late"), m)
+			if a := h.One(late); a.SessionID != ref.SessionID {
 				t.Errorf("%+v", a)
 			}
 		}
-		h.wantCount(2, "SELECT count(*) FROM conversations")
+		h.WantCount(2, "SELECT count(*) FROM conversations")
 		// On to a third, and back to the first.
-		h.Accept(moves("new", "third", "a"))
+		h.Accept(storetest.Moves("new", "third", "a"))
 		h.wantMoved(intake.Moved{Channel: "tg", Former: "old", Current: "third"}, intake.Moved{Channel: "tg", Former: "new", Current: "third"})
-		h.Accept(moves("third", "old", "b"))
+		h.Accept(storetest.Moves("third", "old", "b"))
 		h.wantMoved(intake.Moved{Channel: "tg", Former: "new", Current: "old"}, intake.Moved{Channel: "tg", Former: "third", Current: "old"})
-		if a := h.one(entry("new", "last", "from a former one")); a.SessionID != ref.SessionID {
+		if a := h.One(storetest.Entry("new", "last", "from a former one")); a.SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -84,22 +78,22 @@ func TestMovedConversationGoesOn(t *testing.T) {
 
 func TestMovedConversationThatIsNotKnownIsOneWithItsNewSelf(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		h.Accept(moves("old", "new", "1"))
+		h.Accept(storetest.Moves("old", "new", "1"))
 		h.wantMoved(intake.Moved{Channel: "tg", Former: "old", Current: "new"})
-		a, b := h.one(entry("old", "1", "one")), h.one(entry("new", "2", "two"))
+		a, b := h.One(storetest.Entry("old", "1", "one")), h.One(storetest.Entry("new", "2", "two"))
 		if a.SessionID == 0 || a.SessionID != b.SessionID {
 			t.Errorf("%+v %+v", a, b)
 		}
-		if d := h.load(h.Claim(1)[0].TurnRef); d.Turn.Session.Key != "tg:new" || d.Conversation.ID != "new" {
+		if d := h.Load(h.Claim(1)[0].TurnRef); d.Turn.Session.Key != "tg:new" || d.Conversation.ID != "new" {
 			t.Errorf("%+v", d.Turn.Session)
 		}
 		// Only the new one is known, and it moved long ago.
-		h.one(entry("here", "3", "three"))
-		h.Accept(moves("before", "here", "2"))
-		if a := h.one(entry("before", "4", "four")); a.SessionID == b.SessionID {
+		h.One(storetest.Entry("here", "3", "three"))
+		h.Accept(storetest.Moves("before", "here", "2"))
+		if a := h.One(storetest.Entry("before", "4", "four")); a.SessionID == b.SessionID {
 			t.Errorf("%+v", a)
 		}
-		h.wantCount(2, "SELECT count(*) FROM conversations")
+		h.WantCount(2, "SELECT count(*) FROM conversations")
 	})
 }
 
@@ -112,16 +106,16 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		h.Posts("old", "2", "in the old")
 		young := h.Begun("new", "3")
 		h.Commit(young, agent.Step{Calls: []agent.Call{{Step: "plan.0.0"}}})
-		queued := h.one(withFile(entry("new", "4", "four"), "f", 1))
+		queued := h.One(storetest.WithFile(storetest.Entry("new", "4", "four"), "f", 1))
 		h.Posts("new", "5", "in the new")
-		h.asks("other", "6", question("q", tomorrow(), "a"))
-		h.wantCount(3, "SELECT count(*) FROM conversations")
+		h.Asks("other", "6", storetest.Question("q", storetest.Tomorrow(), "a"))
+		h.WantCount(3, "SELECT count(*) FROM conversations")
 
-		a := h.one(moves("old", "new", "1"))
+		a := h.One(storetest.Moves("old", "new", "1"))
 		if a.Waiting || a.SessionID != old.SessionID { // the old session is held, and goes on to what was added
 			t.Errorf("%+v", a)
 		}
-		h.wantCount(2, "SELECT count(*) FROM conversations")
+		h.WantCount(2, "SELECT count(*) FROM conversations")
 		if _, err := h.Router.Commit(h.Ctx, young, agent.Step{}, nil); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("the merged session's lease: %v", err)
 		}
@@ -141,38 +135,38 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		if e, err := h.Router.Events(h.Ctx, "tg:new", 0, 100); err != nil || len(e) < 8 || e[len(e)-1].N != int64(len(e)) {
 			t.Errorf("%+v, %v", e, err)
 		}
-		next := h.Commit(old, end("done", "answered"))
+		next := h.Commit(old, storetest.End("done", "answered"))
 		if next == nil || next.TurnID != young.TurnID {
 			t.Fatalf("next %+v", next)
 		}
-		if d := h.load(next.TurnRef); d.Turn.Session.Key != "tg:new" || len(d.State.Calls) != 1 || len(d.State.Recent) != 3 || d.ReplyTo != "m3" {
+		if d := h.Load(next.TurnRef); d.Turn.Session.Key != "tg:new" || len(d.State.Calls) != 1 || len(d.State.Recent) != 3 || d.ReplyTo != "m3" {
 			t.Errorf("%+v", d)
 		}
-		if next = h.Commit(next.TurnRef, end("done", "answered")); next == nil || next.TurnID != queued.TurnID {
+		if next = h.Commit(next.TurnRef, storetest.End("done", "answered")); next == nil || next.TurnID != queued.TurnID {
 			t.Fatalf("next %+v", next)
 		}
-		file := h.load(next.TurnRef).Turn.Message.Attachments[0]
-		if _, err := h.Router.Attachment(h.Ctx, "tg:new", atoi(t, file.ID)); err != nil {
+		file := h.Load(next.TurnRef).Turn.Message.Attachments[0]
+		if _, err := h.Router.Attachment(h.Ctx, "tg:new", storetest.Atoi(t, file.ID)); err != nil {
 			t.Error(err)
 		}
-		if next = h.Commit(next.TurnRef, end("done", "answered")); next != nil {
+		if next = h.Commit(next.TurnRef, storetest.End("done", "answered")); next != nil {
 			t.Errorf("next %+v", next)
 		}
 
 		// With nobody at work the one who hears of it is told that something waits.
-		h.one(entry("y", "8", "eight"))
+		h.One(storetest.Entry("y", "8", "eight"))
 		x := h.Begun("x", "9")
-		h.Commit(x, end("done", "answered"))
-		if a := h.one(moves("x", "y", "2")); !a.Waiting || a.SessionID != x.SessionID {
+		h.Commit(x, storetest.End("done", "answered"))
+		if a := h.One(storetest.Moves("x", "y", "2")); !a.Waiting || a.SessionID != x.SessionID {
 			t.Errorf("%+v", a)
 		}
 		if list := h.Claim(9); len(list) != 1 || list[0].SessionID != x.SessionID {
 			t.Errorf("%+v", list)
 		}
 		// A stranger wrote to one of them only.
-		s := stranger("s", "10")
-		h.Accept(s, entry("t", "11", "eleven"), moves("s", "t", "3"))
-		if a := h.one(entry("t", "12", "twelve")); a.SessionID == 0 {
+		s := storetest.Stranger("s", "10")
+		h.Accept(s, storetest.Entry("t", "11", "eleven"), storetest.Moves("s", "t", "3"))
+		if a := h.One(storetest.Entry("t", "12", "twelve")); a.SessionID == 0 {
 			t.Errorf("%+v", a)
 		}
 		if list := h.Claim(9); len(list) != 1 {

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"switchboard/store/storetest"
 )
 
 func TestOptimizeShrinksTheLogUnlessSomebodyReads(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i := range 20 {
-			h.whole("c", fmt.Sprint(i))
+			h.WholeTurn("c", fmt.Sprint(i))
 		}
 		if err := h.DB.Optimize(h.Ctx); err != nil {
 			t.Fatal(err)
@@ -20,8 +22,8 @@ func TestOptimizeShrinksTheLogUnlessSomebodyReads(t *testing.T) {
 		if f, err := os.Stat(h.DB.Path() + "-wal"); err != nil || f.Size() != 0 {
 			t.Errorf("the log: %v, %v", f, err)
 		}
-		h.whole("c", "more")
-		end, err := h.DB.Hold(h.Ctx, "UPDATE turns SET calls = calls")
+		h.WholeTurn("c", "more")
+		end, err := storetest.OpenTransaction(h.Ctx, h.DB, "UPDATE turns SET calls = calls")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (r *Router) SetPeople(ctx context.Context, named []core.Person) (done route
 	if err != nil {
 		return done, err
 	}
-	log := r.db.Log()
+	log := r.db.Log
 	for _, name := range set.Left {
 		log.WarnContext(ctx, "a person is no longer in the settings file and is away; their jobs and messages wait", "person", name)
 	}

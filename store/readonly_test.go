@@ -41,7 +41,7 @@ func TestCommittedIsReadWhereNothingCanBeWritten(t *testing.T) {
 				storetest.SmallDisk(t, dir, "size=8m")
 				db := storetest.SQLite(t)
 				h := newHouse(t, db)
-				h.Accept(entry("c1", "1", "first"), entry("c2", "2", "second"))
+				h.Accept(storetest.Entry("c1", "1", "first"), storetest.Entry("c2", "2", "second"))
 				if end == "ended" {
 					if err := db.EmptyLog(t.Context()); err != nil {
 						t.Fatal(err)
@@ -74,7 +74,7 @@ func TestCommittedIsReadWhereNothingCanBeWritten(t *testing.T) {
 				if err != nil || len(list) != 2 || list[0].Text != "second" {
 					t.Errorf("%+v, %v", list, err)
 				}
-				if err := read.WriteText(t.Context(), true, "DELETE FROM turns"); err == nil {
+				if err := storetest.Write(t.Context(), read, "DELETE FROM turns"); err == nil {
 					t.Error("it was written")
 				}
 			})

@@ -36,14 +36,11 @@ const (
 
 // away drops the oldest of what waits for channels that are away.
 func (s *sweeper) away(ctx context.Context) error {
-	var rows []struct {
+	type channel struct {
 		Channel       string
 		Parts, Oldest int64
 	}
-	err := s.db.Read(ctx, "look at what waits for channels", func(t *database.Tx) error {
-		rows = nil
-		return t.All(&rows, waitingParts)
-	})
+	rows, err := database.List[channel](ctx, s.db.DB, "look at what waits for channels", waitingParts)
 	for _, row := range rows {
 		if err != nil {
 			break

@@ -10,6 +10,7 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/store"
+	"switchboard/store/storetest"
 )
 
 // What waits for a channel that is away is bounded: the oldest messages are dropped whole, what may be
@@ -19,15 +20,15 @@ func TestWhatWaitsForAChannelThatIsAwayIsBounded(t *testing.T) {
 		var told []string
 		connected := false
 		keep := store.Retention{
-			Turns: 300 * day, Strangers: 300 * day, Prompts: 300 * day, Audit: 300 * day, Runs: 300 * day, Sessions: 300 * day, AwayLimit: 4,
+			Turns: 300 * storetest.Day, Strangers: 300 * storetest.Day, Prompts: 300 * storetest.Day, Audit: 300 * storetest.Day, Runs: 300 * storetest.Day, Sessions: 300 * storetest.Day, AwayLimit: 4,
 			Connected:  func(string) bool { return connected },
 			DroppedFor: func(channel string, parts int64) { told = append(told, fmt.Sprint(channel, " ", parts)) },
 		}
 		hold := h.Hold()
 		for i := range 7 {
-			h.says(fmt.Sprint(i), "a", "b")
+			h.Says(fmt.Sprint(i), "a", "b")
 		}
-		uncertainHead := h.become(hold, uncertain)
+		uncertainHead := h.SettleNext(hold, storetest.Uncertain)
 		notice := outbox.Reply{Text: "n", Notice: true, Parts: []channels.Body{{Text: "n"}}}
 		if _, err := h.Router.Notify(h.Ctx, []byte("n"), channels.Conversation{Channel: "tg", ID: "c2", Kind: channels.Direct}, notice); err != nil {
 			t.Fatal(err)
@@ -35,7 +36,7 @@ func TestWhatWaitsForAChannelThatIsAwayIsBounded(t *testing.T) {
 		is := func(what string, states map[string]int, said ...string) {
 			t.Helper()
 			got := map[string]int{}
-			for _, state := range h.parts() {
+			for _, state := range h.Parts() {
 				got[state]++
 			}
 			if fmt.Sprint(got) != fmt.Sprint(states) || !slices.Equal(told, said) {
@@ -43,15 +44,15 @@ func TestWhatWaitsForAChannelThatIsAwayIsBounded(t *testing.T) {
 			}
 		}
 		all := map[string]int{"unknown no_answer": 1, "pending ": 14}
-		h.sweep(keep)
+		h.Sweep(keep)
 		is("for a moment", all)
-		h.later(2 * time.Hour)
+		h.Later(2 * time.Hour)
 		connected = true
-		h.sweep(keep)
+		h.Sweep(keep)
 		is("connected", all)
 		connected = false
-		h.sweep(keep)
-		h.sweep(keep)
+		h.Sweep(keep)
+		h.Sweep(keep)
 		bounded := map[string]int{"unknown no_answer": 1, "pending ": 3, "dropped away": 11}
 		is("away", bounded, "tg 11")
 		list, err := h.Router.Unnamed(h.Ctx, hold)
@@ -67,10 +68,10 @@ func TestWhatWaitsForAChannelThatIsAwayIsBounded(t *testing.T) {
 			t.Errorf("%+v, %v", c, err)
 		}
 		keep.AwayLimit = 0
-		h.sweep(keep)
+		h.Sweep(keep)
 		is("any number", bounded, "tg 11")
-		h.later(7*day + time.Hour)
-		h.sweep(keep)
+		h.Later(7*storetest.Day + time.Hour)
+		h.Sweep(keep)
 		is("too old", map[string]int{"unknown no_answer": 1, "dropped away": 14}, "tg 11", "tg 3")
 		if list, err = h.Router.Unnamed(h.Ctx, hold); err != nil || slices.ContainsFunc(list, func(u outbox.Unnamed) bool { return u.Notice }) {
 			t.Errorf("a notice is named: %+v, %v", list, err)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"switchboard/store/database"
@@ -18,8 +19,23 @@ const (
 )
 
 const (
+	// conversationOver: conversations go with their sessions and the leases of these, once nothing is left in them and
+	// nothing names them: no job, and nothing in Retention.Named. The instants are those up to which what was made for
+	// somebody who is not served is old, and a session that was not used.
+	conversationOver = `
+		(x.created_at <= ? OR EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id))
+		AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id AND (s.used_at > ?
+			OR EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM attachments a WHERE a.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM people p WHERE p.name = s.person AND p.role = 'admin')))
+		AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id IS NULL AND m.conversation_id = x.id)
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = x.id)
+		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.conversation_id = x.id)
+		AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.conversation_id = x.id)`
 	oldConversations = `
-		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + people.ConversationOver + ` AS ready
+		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + conversationOver + ` AS ready
 		FROM (SELECT id, channel, conversation, created_at FROM conversations WHERE id > ? ORDER BY id LIMIT ?) AS x ORDER BY x.id`
 	// On PostgreSQL who works on a conversation or a session now has it locked, and keeps
 	// it; the writer of SQLite is alone.
@@ -27,7 +43,7 @@ const (
 	unlockedSessions      = `SELECT id FROM sessions WHERE conversation_id IN (%s) ORDER BY id FOR UPDATE SKIP LOCKED`
 	stillOver             = `
 		SELECT x.id, coalesce(s.id, 0) AS session FROM conversations x LEFT JOIN sessions s ON s.conversation_id = x.id
-		WHERE x.id IN (%s) AND ` + people.ConversationOver
+		WHERE x.id IN (%s) AND ` + conversationOver
 	oldMoved = `
 		SELECT channel, former, moved_at FROM moved
 		WHERE moved_at <= ? AND (moved_at, channel, former) > (?, ?, ?) ORDER BY moved_at, channel, former LIMIT ?`
@@ -80,8 +96,9 @@ func dropConversations(t *database.Tx, ids []int64, unserved, unused int64, s *s
 			held[id] = true
 		}
 	}
-	var rows []struct{ ID, Session int64 }
-	if err := t.All(&rows, areStillOver, append(padded(ids, batchConversations), unserved, unused)...); err != nil {
+	type row struct{ ID, Session int64 }
+	rows, err := database.Select[row](t, areStillOver, append(padded(ids, batchConversations), unserved, unused)...)
+	if err != nil {
 		return 0, err
 	}
 	ids = nil
@@ -110,29 +127,22 @@ func dropConversations(t *database.Tx, ids []int64, unserved, unused int64, s *s
 func (s *sweeper) moves(ctx context.Context) error {
 	type row struct {
 		Channel, Former string
-		MovedAt         int64 `db:"moved_at"`
+		MovedAt         int64
 	}
 	before, last := s.before(s.keep.Sessions), row{}
 	for {
-		var rows, old []row
-		err := s.db.Read(ctx, "look for old moves", func(t *database.Tx) error {
-			return t.All(&rows, oldMoved, before, last.MovedAt, last.Channel, last.Former, batchRows)
-		})
+		rows, err := database.List[row](ctx, s.db.DB, "look for old moves", oldMoved, before, last.MovedAt, last.Channel, last.Former, batchRows)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
 		last = rows[len(rows)-1]
-		for _, r := range rows {
-			if !s.keep.named(r.Channel, r.Former) {
-				old = append(old, r)
-			}
-		}
+		old := slices.DeleteFunc(rows, func(r row) bool { return s.keep.named(r.Channel, r.Former) })
 		if len(old) == 0 {
 			continue
 		}
 		if _, err := s.batch(ctx, func(t *database.Tx) (n int64, err error) {
 			for _, r := range old {
-				if _, err := t.Exec(deleteMoved, r.Channel, r.Former, r.MovedAt); err != nil {
+				if err := t.Do(deleteMoved, r.Channel, r.Former, r.MovedAt); err != nil {
 					return 0, err
 				}
 			}
@@ -149,12 +159,13 @@ func (s *sweeper) people(ctx context.Context) error {
 	before := s.before(max(s.keep.Sessions, peopleLive))
 	for {
 		n, err := s.batch(ctx, func(t *database.Tx) (int64, error) {
-			var rows []struct{ Name string }
+			type person struct{ Name string }
 			query := oldPeople
 			if t.PG {
 				query += " FOR UPDATE SKIP LOCKED"
 			}
-			if err := t.All(&rows, query, before, batchPeople); err != nil {
+			rows, err := database.Select[person](t, query, before, batchPeople)
+			if err != nil {
 				return 0, err
 			}
 			for _, p := range rows {

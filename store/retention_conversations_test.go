@@ -15,9 +15,9 @@ import (
 	"switchboard/store/storetest"
 )
 
-const year = 365 * day
+const year = 365 * storetest.Day
 
-var keepAYear = store.Retention{Turns: day, Strangers: day, Prompts: day, Audit: day, Sessions: year}
+var keepAYear = store.Retention{Turns: storetest.Day, Strangers: storetest.Day, Prompts: storetest.Day, Audit: storetest.Day, Sessions: year}
 
 // conversations are the names of the conversations that are there.
 func (h *house) conversations() string {
@@ -35,15 +35,9 @@ func (h *house) conversations() string {
 	return strings.Join(names, ", ")
 }
 
-func stranger(conv, key string) intake.Entry {
-	e := entry(conv, key, "let me in")
-	e.Intent, e.Sender.Person = &intake.AuditIntent{Why: intake.AuditStranger}, ""
-	return e
-}
-
 // wrote is an entry of somebody let in by an open policy.
 func wrote(who, conv, key string) intake.Entry {
-	e := entry(conv, key, "hello")
+	e := storetest.Entry(conv, key, "hello")
 	e.Sender.Person, e.Sender.Identity, e.Sender.New = "tg:"+who, "tg:"+who, true
 	return e
 }
@@ -53,10 +47,10 @@ func (h *house) settled() {
 	h.Helper()
 	for _, c := range h.Claim(16) {
 		for next := &c; next != nil; {
-			next = h.Commit(next.TurnRef, end("done", "answered"))
+			next = h.Commit(next.TurnRef, storetest.End("done", "answered"))
 		}
 	}
-	run(h, h.DB, "UPDATE deliveries SET settled = TRUE, state = 'sent'")
+	storetest.Exec(h, h.DB, "UPDATE deliveries SET settled = TRUE, state = 'sent'")
 }
 
 func TestSweepEndsConversations(t *testing.T) {
@@ -68,48 +62,48 @@ func TestSweepEndsConversations(t *testing.T) {
 		if _, err := h.Router.SetPeople(h.Ctx, people); err != nil {
 			t.Fatal(err)
 		}
-		admins := entry("admin's", "1", "hello")
+		admins := storetest.Entry("admin's", "1", "hello")
 		admins.Sender.Person = "root"
-		moved := entry("former", "2", "")
+		moved := storetest.Entry("former", "2", "")
 		moved.Intent, moved.Event.Kind, moved.Event.Former = &intake.NewsIntent{}, channels.EventMoved, "before"
-		h.Accept(admins, entry("user's", "3", "hello"), entry("old", "4", "hello"), entry("former", "5", "hello"), moved,
-			entry("named", "6", "hello"), stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
+		h.Accept(admins, storetest.Entry("user's", "3", "hello"), storetest.Entry("old", "4", "hello"), storetest.Entry("former", "5", "hello"), moved,
+			storetest.Entry("named", "6", "hello"), storetest.Stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
 		h.settled()
-		run(t, h.DB, "INSERT INTO memories (kind, scope, person, text, state, created_at, updated_at) VALUES ('fact', 'person', 'tg:8', 'x', 'active', 1, 1)",
+		storetest.Exec(t, h.DB, "INSERT INTO memories (kind, scope, person, text, state, created_at, updated_at) VALUES ('fact', 'person', 'tg:8', 'x', 'active', 1, 1)",
 			"INSERT INTO memories (kind, scope, session_id, text, state, created_at, updated_at) SELECT 'fact', 'session', id, 'x', 'active', 1, 1 FROM sessions WHERE key = 'tg:open'")
 		var dropped []int64
 		keep := keepAYear
 		keep.Dropped = func(session int64) { dropped = append(dropped, session) }
 		keep.Named = func(channel, conversation string) bool { return channel == "tg" && conversation == "named" }
 
-		h.later(2 * day)
-		h.Accept(stranger("strange later", "10"))
-		h.sweep(keep) // takes the messages
+		h.Later(2 * storetest.Day)
+		h.Accept(storetest.Stranger("strange later", "10"))
+		h.Sweep(keep) // takes the messages
 		want := "admin's, former, lent, named, old, open, strange later, user's"
 		if got := h.conversations(); got != want {
 			t.Errorf("after days: %s, want %s", got, want)
 		}
-		h.later(200 * day)
-		h.Accept(entry("user's", "11", "again"), wrote("9", "lent", "12")) // in use
+		h.Later(200 * storetest.Day)
+		h.Accept(storetest.Entry("user's", "11", "again"), wrote("9", "lent", "12")) // in use
 		h.settled()
-		h.later(370 * day)
-		h.Accept(entry("busy", "13", "waits"), entry("young", "14", "hello"))
-		run(t, h.DB, "UPDATE sessions SET used_at = 1 WHERE key IN ('tg:busy')")
-		h.sweep(keep)
+		h.Later(370 * storetest.Day)
+		h.Accept(storetest.Entry("busy", "13", "waits"), storetest.Entry("young", "14", "hello"))
+		storetest.Exec(t, h.DB, "UPDATE sessions SET used_at = 1 WHERE key IN ('tg:busy')")
+		h.Sweep(keep)
 		want = "admin's, busy, lent, named, user's, young"
 		if got := h.conversations(); got != want {
 			t.Errorf("after a year: %s, want %s", got, want)
 		}
-		if got := h.counts("moved", "memories", "people WHERE source = 'open'", "identities WHERE identity = 'tg:8'"); got != "moved 0\nmemories 0\npeople WHERE source = 'open' 1\nidentities WHERE identity = 'tg:8' 0\n" {
+		if got := h.Counts("moved", "memories", "people WHERE source = 'open'", "identities WHERE identity = 'tg:8'"); got != "moved 0\nmemories 0\npeople WHERE source = 'open' 1\nidentities WHERE identity = 'tg:8' 0\n" {
 			t.Errorf("what is left:\n%s", got)
 		}
 		if len(dropped) != 3 {
 			t.Errorf("told of %v", dropped)
 		}
 		// Leases go with their sessions.
-		h.wantCount(0, "SELECT count(*) FROM leases l WHERE l.kind = 'session' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE CAST(s.id AS text) = l.name)")
+		h.WantCount(0, "SELECT count(*) FROM leases l WHERE l.kind = 'session' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE CAST(s.id AS text) = l.name)")
 		// No number comes again, and who comes back is let in anew.
-		a := h.one(wrote("8", "open", "20"))
+		a := h.One(wrote("8", "open", "20"))
 		if slices.Contains(dropped, a.SessionID) || a.SessionID <= slices.Max(dropped) {
 			t.Errorf("session %d is new, %v are gone", a.SessionID, dropped)
 		}
@@ -123,16 +117,16 @@ func TestSweepEndsConversations(t *testing.T) {
 func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i, conv := range []string{"former", "old"} {
-			moved := entry(conv, fmt.Sprint("m", i), "")
+			moved := storetest.Entry(conv, fmt.Sprint("m", i), "")
 			moved.Intent, moved.Event.Kind, moved.Event.Former = &intake.NewsIntent{}, channels.EventMoved, channels.ConversationID("before "+conv)
-			h.Accept(entry(conv, fmt.Sprint(i), "hello"), moved)
+			h.Accept(storetest.Entry(conv, fmt.Sprint(i), "hello"), moved)
 		}
 		h.settled()
 		keep := keepAYear
 		keep.Named = func(_, conversation string) bool { return conversation == "before former" }
-		h.later(400 * day)
-		h.sweep(keep)
-		h.sweep(keep)
+		h.Later(400 * storetest.Day)
+		h.Sweep(keep)
+		h.Sweep(keep)
 		if got := h.conversations(); got != "former" {
 			t.Errorf("left: %s", got)
 		}
@@ -145,23 +139,23 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 // What comes between the look of retention and its hand is kept: it looks again.
 func TestSweepKeepsWhatComesBetweenLookAndDelete(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		h.Accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
+		h.Accept(storetest.Entry("user's", "1", "hello"), storetest.Stranger("strange", "2"), storetest.Entry("old", "3", "hello"))
 		h.settled()
-		h.later(400 * day)
+		h.Later(400 * storetest.Day)
 		keep := keepAYear
 		looked := false
 		keep.Named = func(channel, _ string) bool { // between the look and the deleting
 			if channel != "" && !looked {
 				looked = true
-				h.Accept(entry("user's", "4", "again"), stranger("strange", "5"))
+				h.Accept(storetest.Entry("user's", "4", "again"), storetest.Stranger("strange", "5"))
 			}
 			return false
 		}
-		h.sweep(keep)
+		h.Sweep(keep)
 		if got := h.conversations(); got != "strange, user's" {
 			t.Errorf("left: %s", got)
 		}
-		if list := h.Claim(9); len(list) != 1 || h.load(list[0].TurnRef).Turn.Message.Text != "again" {
+		if list := h.Claim(9); len(list) != 1 || h.Load(list[0].TurnRef).Turn.Message.Text != "again" {
 			t.Errorf("the turn of what came: %+v", list)
 		}
 	})
@@ -171,9 +165,9 @@ func TestSweepKeepsWhatComesBetweenLookAndDelete(t *testing.T) {
 // workspace would stay for ever.
 func TestSweepReportsWhatIsGoneBeforeItStops(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		h.Accept(entry("old", "1", "hello"))
+		h.Accept(storetest.Entry("old", "1", "hello"))
 		h.settled()
-		h.later(400 * day)
+		h.Later(400 * storetest.Day)
 		ctx, stop := context.WithCancel(h.Ctx)
 		defer stop()
 		told := 0
@@ -187,7 +181,7 @@ func TestSweepReportsWhatIsGoneBeforeItStops(t *testing.T) {
 				}
 			}
 		})
-		_, err := h.DB.Retain(ctx, h.owner(), keep)
+		_, err := h.DB.Retain(ctx, h.Owner(), keep)
 		stop()
 		stopper.Wait()
 		if got := h.conversations(); got != "" || told != 1 {
@@ -200,17 +194,17 @@ func TestSweepReportsWhatIsGoneBeforeItStops(t *testing.T) {
 func TestSweepWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
-	h.Accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
+	h.Accept(storetest.Entry("user's", "1", "hello"), storetest.Stranger("strange", "2"), storetest.Entry("old", "3", "hello"))
 	h.settled()
-	h.later(400 * day)
-	if err := h.DB.WriteFunc(h.Ctx, true, func(exec func(string) error) error {
+	h.Later(400 * storetest.Day)
+	if err := storetest.WriteFunc(h.Ctx, h.DB, true, func(exec func(string) error) error {
 		if err := exec("SELECT 1 FROM sessions WHERE key = 'tg:user''s' FOR UPDATE"); err != nil {
 			return err
 		}
 		if err := exec("SELECT 1 FROM conversations WHERE conversation = 'strange' FOR KEY SHARE"); err != nil {
 			return err
 		}
-		h.sweep(keepAYear)
+		h.Sweep(keepAYear)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -218,7 +212,7 @@ func TestSweepWaitsForNobody(t *testing.T) {
 	if got := h.conversations(); got != "strange, user's" {
 		t.Errorf("left: %s", got)
 	}
-	h.sweep(keepAYear)
+	h.Sweep(keepAYear)
 	if got := h.conversations(); got != "" {
 		t.Errorf("left in the end: %s", got)
 	}

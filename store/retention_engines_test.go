@@ -14,17 +14,17 @@ import (
 func TestEnginesLongGoneAreSwept(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		ended, dead := doomed(t, db), (*house)(nil)
+		ended, dead := &house{storetest.NewDoomed(t, db)}, (*house)(nil)
 		if err := ended.Engine.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		dead = doomed(t, db)
+		dead = &house{storetest.NewDoomed(t, db)}
 		ref := dead.Begun("c", "1")
-		alive := dead.died()
+		alive := &house{dead.Successor()}
 		count := func(want int64) {
 			t.Helper()
 			keep := store.Retention{Turns: time.Hour, Strangers: time.Hour, Prompts: time.Hour, Audit: time.Hour}
-			if _, err := alive.DB.Retain(t.Context(), alive.owner(), keep); err != nil {
+			if _, err := alive.DB.Retain(t.Context(), alive.Owner(), keep); err != nil {
 				t.Fatal(err)
 			}
 			if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM owners"); n != want || err != nil {
@@ -32,7 +32,7 @@ func TestEnginesLongGoneAreSwept(t *testing.T) {
 			}
 		}
 		count(3)
-		db.SetNow(func() time.Time { return time.Now().Add(91 * 24 * time.Hour) })
+		db.Now = func() time.Time { return time.Now().Add(91 * 24 * time.Hour) }
 		if db.Kind() == "postgres" {
 			storetest.ServerClock(t, db, 91*24*time.Hour)
 			alive.Renew()
@@ -51,26 +51,26 @@ func TestSweepKeepsKeysLongerThanBodies(t *testing.T) {
 	ref := h.Begun("c", "1")
 	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "open", Answer: "a"}}})
 	done := h.Begun("d", "2")
-	step := end("done", "answered")
+	step := storetest.End("done", "answered")
 	step.Calls = []agent.Call{{Step: "closed", Answer: "b"}}
 	h.Commit(done, step)
-	db.SetNow(func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
+	db.Now = func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }
 	week := store.Retention{Turns: 100 * 24 * time.Hour, Strangers: time.Hour, Prompts: 7 * 24 * time.Hour, Audit: time.Hour}
-	if _, err := h.DB.Retain(t.Context(), h.owner(), week); err != nil {
+	if _, err := h.DB.Retain(t.Context(), h.Owner(), week); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM llm_bodies"); n != 1 || err != nil {
 		t.Errorf("%d bodies after 8 days, %v", n, err)
 	}
-	if a := h.Accept(entry("c", "1", "again"))[0]; !a.Duplicate {
+	if a := h.Accept(storetest.Entry("c", "1", "again"))[0]; !a.Duplicate {
 		t.Errorf("key forgotten after 8 days: %+v", a)
 	}
-	db.SetNow(func() time.Time { return time.Now().Add(31 * 24 * time.Hour) })
-	again := entry("c", "1", "again")
+	db.Now = func() time.Time { return time.Now().Add(31 * 24 * time.Hour) }
+	again := storetest.Entry("c", "1", "again")
 	if a := h.Accept(again)[0]; !a.Duplicate {
 		t.Errorf("the message is there still, by the platform's ID: %+v", a)
 	}
-	db.SetNow(func() time.Time { return time.Now().Add(62 * 24 * time.Hour) })
+	db.Now = func() time.Time { return time.Now().Add(62 * 24 * time.Hour) }
 	again.Event.Message.ID = ""
 	if a := h.Accept(again)[0]; a.Duplicate {
 		t.Errorf("key kept for 31 days: %+v", a)

@@ -118,13 +118,6 @@ var (
 	deleteBodies  = marked(`DELETE FROM llm_bodies WHERE turn_id IN (%s) AND expires_at <= ?`, batchRows)
 )
 
-func ofMany(n int, queries ...string) []string {
-	for i := range queries {
-		queries[i] = marked(queries[i], n)
-	}
-	return queries
-}
-
 // events deletes the oldest events of each session. They are numbered within it, so
 // that the old ones are the first.
 func (s *sweeper) events(ctx context.Context) error {
@@ -132,11 +125,7 @@ func (s *sweeper) events(ctx context.Context) error {
 	var old []int64
 	after := int64(0)
 	for {
-		var rows []page
-		err := s.db.Read(ctx, "look for old events", func(t *database.Tx) error {
-			rows = nil
-			return t.All(&rows, oldSessions, before, after, batchRows)
-		})
+		rows, err := database.List[page](ctx, s.db.DB, "look for old events", oldSessions, before, after, batchRows)
 		if err != nil {
 			return err
 		}
@@ -194,11 +183,7 @@ func (s *sweeper) strangers(ctx context.Context) error {
 func (s *sweeper) bodies(ctx context.Context) error {
 	before := s.before(s.keep.Prompts) + turns.BodiesLive.Microseconds()
 	for {
-		var ids []int64
-		err := s.db.Read(ctx, "look for old prompts", func(t *database.Tx) (err error) {
-			ids, err = t.IDs(oldBodies, before)
-			return err
-		})
+		ids, err := database.Read(ctx, s.db.DB, "look for old prompts", func(t *database.Tx) ([]int64, error) { return t.IDs(oldBodies, before) })
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -214,18 +199,10 @@ func (s *sweeper) bodies(ctx context.Context) error {
 
 // plain deletes what needs no thought.
 func (s *sweeper) plain(ctx context.Context) error {
-	for _, d := range []struct {
-		query  string
-		before int64
-	}{
-		{deleteKeys, s.before(0)},
-		{sessions.DropMarks, s.before(sessions.MarksLive)},
-	} {
-		if err := s.until(ctx, d.query, d.before); err != nil {
-			return err
-		}
+	if err := s.until(ctx, deleteKeys, s.before(0)); err != nil {
+		return err
 	}
-	return nil
+	return s.until(ctx, sessions.DropMarks, s.before(sessions.MarksLive))
 }
 
 // jobs deletes what became of jobs, and those that are over.

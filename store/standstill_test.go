@@ -20,7 +20,7 @@ func TestStandstillInATransactionIsUndoneAndBegunAgain(t *testing.T) {
 	locked, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	runs := 0
 	go func() {
-		ended <- db.WriteFunc(t.Context(), true, func(exec func(string) error) error {
+		ended <- storetest.WriteFunc(t.Context(), db, true, func(exec func(string) error) error {
 			if err := exec(touch); err != nil {
 				return err
 			}
@@ -35,7 +35,7 @@ func TestStandstillInATransactionIsUndoneAndBegunAgain(t *testing.T) {
 	began := time.Now()
 	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := db.WriteText(patient, true, touch); err != nil {
+	if err := storetest.Write(patient, db, touch); err != nil {
 		t.Errorf("the other engine: %v", err)
 	}
 	took := time.Since(began)
@@ -55,13 +55,13 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
-	locked := h.Accept(entry("c", "1", "of the locked session"))[0]
-	other := h.Accept(entry("d", "2", "of another"))[0]
+	locked := h.Accept(storetest.Entry("c", "1", "of the locked session"))[0]
+	other := h.Accept(storetest.Entry("d", "2", "of another"))[0]
 	holds, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		once := true
-		ended <- db.WriteFunc(context.Background(), true, func(exec func(string) error) error {
-			err := exec("SELECT 1 FROM sessions WHERE id = " + nameOf(locked.SessionID) + " FOR UPDATE")
+		ended <- storetest.WriteFunc(context.Background(), db, true, func(exec func(string) error) error {
+			err := exec("SELECT 1 FROM sessions WHERE id = " + storetest.NameOf(locked.SessionID) + " FOR UPDATE")
 			if err == nil && once {
 				once = false
 				close(holds)
@@ -79,10 +79,10 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 	if list := h.Claim(1); len(list) != 1 || list[0].TurnID != other.TurnID {
 		t.Errorf("claimed %+v", list)
 	}
-	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE id = "+nameOf(locked.SessionID)+" FOR UPDATE SKIP LOCKED) AS s"); n != 0 || err != nil {
+	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE id = "+storetest.NameOf(locked.SessionID)+" FOR UPDATE SKIP LOCKED) AS s"); n != 0 || err != nil {
 		t.Errorf("a claim waited until the session was not locked any more (%v)", err)
 	}
-	h.Accept(entry("e", "3", "of a third"), entry("c", "4", "more"))
+	h.Accept(storetest.Entry("e", "3", "of a third"), storetest.Entry("c", "4", "more"))
 	took := time.Since(began)
 	if took < 5*time.Second {
 		t.Errorf("the session was locked for %s", took)
@@ -101,11 +101,11 @@ func TestSessionLockedForAMomentIsClaimed(t *testing.T) {
 	h := newHouse(t, db)
 	got := 0
 	for i := range 6 {
-		session := h.Accept(entry(nameOf(int64(i)), nameOf(int64(i)), "hello"))[0].SessionID
+		session := h.Accept(storetest.Entry(storetest.NameOf(int64(i)), storetest.NameOf(int64(i)), "hello"))[0].SessionID
 		holds, ended := make(chan struct{}), make(chan error, 1)
 		go func() {
-			ended <- db.WriteFunc(context.Background(), false, func(exec func(string) error) error {
-				err := exec("SELECT 1 FROM sessions WHERE id = " + nameOf(session) + " FOR UPDATE")
+			ended <- storetest.WriteFunc(context.Background(), db, false, func(exec func(string) error) error {
+				err := exec("SELECT 1 FROM sessions WHERE id = " + storetest.NameOf(session) + " FOR UPDATE")
 				close(holds)
 				time.Sleep(20 * time.Millisecond)
 				return err

@@ -40,9 +40,8 @@ type (
 	turnsStore     = turns.Store
 )
 
-// DB is a database with the rows of every feature.
-type DB struct {
-	*database.DB
+// features are the transactions of every feature.
+type features struct {
 	*approvalsStore
 	*auditStore
 	*filesStore
@@ -53,6 +52,12 @@ type DB struct {
 	*sessionsStore
 	*settingsStore
 	*turnsStore
+}
+
+// DB is a database with the rows of every feature.
+type DB struct {
+	*database.DB
+	features
 
 	// astray: the log says that our clock is not the database's.
 	astray atomic.Bool
@@ -65,62 +70,30 @@ type DB struct {
 
 // Open is database.Open.
 func Open(ctx context.Context, cfg database.Config, dataDir string, log *slog.Logger) (*DB, error) {
-	return on(database.Open(ctx, cfg, dataDir, log))
+	return on(database.Open(ctx, cfg, dataDir, Schema, log))
 }
 
 // OpenReadOnly is database.OpenReadOnly.
 func OpenReadOnly(ctx context.Context, cfg database.Config, dataDir string, log *slog.Logger) (*DB, error) {
-	return on(database.OpenReadOnly(ctx, cfg, dataDir, log))
+	return on(database.OpenReadOnly(ctx, cfg, dataDir, Schema, log))
 }
 
 func on(base *database.DB, err error) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{
-		DB:             base,
-		approvalsStore: approvals.New(base),
-		auditStore:     audit.New(base),
-		filesStore:     files.New(base),
-		jobsStore:      jobs.New(base),
-		moneyStore:     money.New(base),
-		outboxStore:    outbox.New(base),
-		peopleStore:    people.New(base),
-		sessionsStore:  sessions.New(base),
-		settingsStore:  settings.New(base),
-		turnsStore:     turns.New(base),
-	}, nil
+	return &DB{DB: base, features: features{
+		approvals.New(base), audit.New(base), files.New(base), jobs.New(base), money.New(base),
+		outbox.New(base), people.New(base), sessions.New(base), settings.New(base), turns.New(base),
+	}}, nil
 }
 
 // Router is the database as the router needs it. Its methods may be called from
 // several goroutines at once.
 type Router struct {
-	*approvalsStore
-	*auditStore
-	*filesStore
-	*jobsStore
-	*moneyStore
-	*outboxStore
-	*peopleStore
-	*sessionsStore
-	*settingsStore
-	*turnsStore
+	features
 	db *DB
 }
 
 // Router gives the router's view of the database.
-func (db *DB) Router() *Router {
-	return &Router{
-		approvalsStore: db.approvalsStore,
-		auditStore:     db.auditStore,
-		filesStore:     db.filesStore,
-		jobsStore:      db.jobsStore,
-		moneyStore:     db.moneyStore,
-		outboxStore:    db.outboxStore,
-		peopleStore:    db.peopleStore,
-		sessionsStore:  db.sessionsStore,
-		settingsStore:  db.settingsStore,
-		turnsStore:     db.turnsStore,
-		db:             db,
-	}
-}
+func (db *DB) Router() *Router { return &Router{db.features, db} }

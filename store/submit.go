@@ -50,15 +50,10 @@ func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c core.C
 }
 
 // Submit implements router.Submissions.
-func (r *Router) Submit(ctx context.Context, owner int64, s routerjobs.Submission, turn intake.TurnIntent, say *routeroutbox.Reply) (a intake.Accepted, err error) {
-	err = r.db.Write(ctx, database.Durable, "submit", func(t *database.Tx) error {
-		a = intake.Accepted{}
-		return submit(t, owner, &s, turn, say, &a)
+func (r *Router) Submit(ctx context.Context, owner int64, s routerjobs.Submission, turn intake.TurnIntent, say *routeroutbox.Reply) (intake.Accepted, error) {
+	return database.Write(ctx, r.db.DB, database.Durable, "submit", func(t *database.Tx) (a intake.Accepted, err error) {
+		return a, submit(t, owner, &s, turn, say, &a)
 	})
-	if err != nil {
-		return intake.Accepted{}, err
-	}
-	return a, nil
 }
 
 // Tell implements router.Submissions.
@@ -85,8 +80,7 @@ func submit(t *database.Tx, owner int64, s *routerjobs.Submission, turn intake.T
 	}
 	person := database.Clean(s.Person)
 	if person != "" {
-		var one int
-		if known, err := t.Row(sessions.KeyShared(t, isPerson, ""), []any{person}, &one); err != nil {
+		if known, err := t.Has(sessions.KeyShared(t, isPerson, ""), person); err != nil {
 			return err
 		} else if !known {
 			if away, err := people.AwayNamed(t, person); err != nil {
@@ -119,8 +113,7 @@ func submit(t *database.Tx, owner int64, s *routerjobs.Submission, turn intake.T
 		}
 	}
 	key := sha256.Sum256([]byte("submission\x00" + s.Key))
-	var one int
-	if fresh, err := t.Row(sessions.InsertKey, []any{key[:], t.Now + sessions.KeysLive.Microseconds(), t.Now}, &one); err != nil || !fresh {
+	if fresh, err := t.Has(sessions.InsertKey, key[:], t.Now+sessions.KeysLive.Microseconds(), t.Now); err != nil || !fresh {
 		a.Duplicate = err == nil
 		return err
 	}
@@ -142,8 +135,7 @@ func submitTurn(t *database.Tx, owner int64, s *routerjobs.Submission, job int64
 	if err := turns.Queue(t, owner, e, turn, a, conversation, sessions.Form{Class: sessions.ClassTurn}); err != nil || s.Run == 0 {
 		return err
 	}
-	_, err := t.Exec(runBegins, a.TurnID, t.Now, s.Run)
-	return err
+	return t.Do(runBegins, a.TurnID, t.Now, s.Run)
 }
 
 // submitSaid stores a message of ours, with which its run is done.
@@ -152,7 +144,7 @@ func submitSaid(t *database.Tx, s *routerjobs.Submission, job int64, say *router
 		return err
 	}
 	if s.Notification != "" {
-		if _, err := t.Exec(keepNotice, database.Clean(s.Person), sessions.OrNull(job), sessions.OrNull(s.Run), database.Clean(s.Notification), database.Clean(string(s.Taint)), t.Now); err != nil {
+		if err := t.Do(keepNotice, database.Clean(s.Person), sessions.OrNull(job), sessions.OrNull(s.Run), database.Clean(s.Notification), database.Clean(string(s.Taint)), t.Now); err != nil {
 			return err
 		}
 	}

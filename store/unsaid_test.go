@@ -7,6 +7,7 @@ import (
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
+	"switchboard/store/storetest"
 )
 
 // What is said of an outcome that the transaction alone knows is rendered and stored in it, with the
@@ -14,31 +15,31 @@ import (
 func TestAcceptSaysWhatBecameOfAnEntry(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Begun("c", "1")
-		h.Accept(entry("c", "2", "waits"))
+		h.Accept(storetest.Entry("c", "2", "waits"))
 		for name, one := range map[string]struct {
 			entry     intake.Entry
 			situation intake.Outcome
 		}{
-			"full":     {limited(entry("c", "3", "one too many"), 1), intake.OutcomeBusy},
-			"idle":     {control(entry("d", "4", "/cancel"), intake.EffectCancel, ""), intake.OutcomeIdle},
-			"no retry": {retry("e", "5", ""), intake.RetryNone},
-			"unclear":  {retry("c", "6", "elsewhere"), intake.RetryUnknown},
+			"full":     {storetest.Limited(storetest.Entry("c", "3", "one too many"), 1), intake.OutcomeBusy},
+			"idle":     {storetest.Control(storetest.Entry("d", "4", "/cancel"), intake.EffectCancel, ""), intake.OutcomeIdle},
+			"no retry": {storetest.RetryEntry("e", "5", ""), intake.RetryNone},
+			"unclear":  {storetest.RetryEntry("c", "6", "elsewhere"), intake.RetryUnknown},
 		} {
-			one.entry.Say = func(a *intake.Accepted) *outbox.Reply { return text(name + ": " + string(a.Outcome)) }
-			out := h.Accept(entry("x", "first "+name, "first"), one.entry, entry("x", "last "+name, "last"))
+			one.entry.Say = func(a *intake.Accepted) *outbox.Reply { return storetest.Text(name + ": " + string(a.Outcome)) }
+			out := h.Accept(storetest.Entry("x", "first "+name, "first"), one.entry, storetest.Entry("x", "last "+name, "last"))
 			if out[0].TurnID == 0 || out[1].Outcome != one.situation || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
 				t.Errorf("%s: %+v", name, out)
 			}
-			answers := h.answers(string(one.entry.Event.Conversation.ID))
+			answers := h.Answers(string(one.entry.Event.Conversation.ID))
 			if n := len(answers); n == 0 || answers[n-1] != name+": "+string(one.situation) {
 				t.Errorf("%s: said %q", name, answers)
 			}
 		}
-		silent := limited(entry("c", "7", "one too many"), 1)
+		silent := storetest.Limited(storetest.Entry("c", "7", "one too many"), 1)
 		silent.Say = nil
-		before := len(h.answers("c"))
-		if a := h.one(silent); a.Outcome != intake.OutcomeBusy || len(h.answers("c")) != before {
-			t.Errorf("%+v, said %q", a, h.answers("c")[before:])
+		before := len(h.Answers("c"))
+		if a := h.One(silent); a.Outcome != intake.OutcomeBusy || len(h.Answers("c")) != before {
+			t.Errorf("%+v, said %q", a, h.Answers("c")[before:])
 		}
 	})
 }
@@ -47,18 +48,18 @@ func TestAcceptSaysWhatBecameOfAnEntry(t *testing.T) {
 // what came with it.
 func TestRefusedChangeIsAnsweredAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		e := entry("c", "1", "/people role nobody admin")
+		e := storetest.Entry("c", "1", "/people role nobody admin")
 		e.Intent = &intake.ControlIntent{Change: &people.Change{Kind: people.ChangeRole, Person: core.Person{Name: "nobody", Role: core.RoleAdmin}}}
-		e.Say = func(a *intake.Accepted) *outbox.Reply { return text(string(a.Outcome) + ": " + a.Refusal) }
-		out := h.Accept(e, entry("x", "2", "goes on"))
+		e.Say = func(a *intake.Accepted) *outbox.Reply { return storetest.Text(string(a.Outcome) + ": " + a.Refusal) }
+		out := h.Accept(e, storetest.Entry("x", "2", "goes on"))
 		if out[0].Outcome != intake.ChangeRefused || out[0].Refusal == "" || out[1].TurnID == 0 {
 			t.Errorf("%+v", out)
 		}
-		if answers := h.answers("c"); len(answers) != 1 || answers[0] != "change_refused: "+out[0].Refusal {
+		if answers := h.Answers("c"); len(answers) != 1 || answers[0] != "change_refused: "+out[0].Refusal {
 			t.Errorf("said %q", answers)
 		}
 		var refused int
-		if err := h.DB.Scan(h.Ctx, `SELECT count(*) FROM audit WHERE outcome = 'refused' AND action LIKE 'person.%'`, &refused); err != nil || refused != 1 {
+		if err := storetest.Scan(h.Ctx, h.DB, `SELECT count(*) FROM audit WHERE outcome = 'refused' AND action LIKE 'person.%'`, &refused); err != nil || refused != 1 {
 			t.Errorf("%d audit rows, %v", refused, err)
 		}
 	})

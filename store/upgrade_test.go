@@ -112,9 +112,9 @@ func TestDatabaseOfTheBuildBeforeOpensWithAllItsRows(t *testing.T) {
 			}
 			h := newHouse(t, db)
 			h.Accept(storetest.Entry("c1", "new", "hello"))
-			h.whole("c2", "new2")
+			h.WholeTurn("c2", "new2")
 			// One that ran, one that waits for it, one that waits for a decision, and the new one.
-			h.wantCount(4, "SELECT count(*) FROM turns WHERE state IN ('running', 'waiting', 'queued')")
+			h.WantCount(4, "SELECT count(*) FROM turns WHERE state IN ('running', 'waiting', 'queued')")
 		})
 	}
 }
@@ -143,14 +143,14 @@ func TestBackupOfTheBuildBeforeIsRestored(t *testing.T) {
 				url = storetest.PostgresURL(t)
 			}
 			restored, err := backup.Restore(t.Context(), backup.Target{
-				Config: database.Config{URL: secrets.Secret(url)}, DataDir: dir, Files: blobs.New(filepath.Join(dir, "attachments")), Log: quiet, Said: said,
+				Schema: store.Schema, Config: database.Config{URL: secrets.Secret(url)}, DataDir: dir, Files: blobs.New(filepath.Join(dir, "attachments")), Log: quiet, Said: said,
 			}, file)
 			if err != nil || restored.Count("turns") < 30 || !slices.Equal(restored.Tables, made.Tables) {
 				t.Fatalf("%+v, %v", restored, err)
 			}
 			h := newHouse(t, storetest.Opened(t, url, dir, quiet))
 			h.Accept(storetest.Entry("c1", "new", "hello"))
-			h.wantCount(4, "SELECT count(*) FROM turns WHERE state IN ('running', 'waiting', 'queued')")
+			h.WantCount(4, "SELECT count(*) FROM turns WHERE state IN ('running', 'waiting', 'queued')")
 		})
 	}
 }
@@ -161,7 +161,7 @@ func TestSealedAuditIsVerifiedAfterARestore(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i := range 3 {
 			h.changes(2)
-			h.later(time.Duration(i+1) * time.Hour)
+			h.Later(time.Duration(i+1) * time.Hour)
 			h.seal()
 		}
 		was := h.verified()
@@ -173,7 +173,7 @@ func TestSealedAuditIsVerifiedAfterARestore(t *testing.T) {
 			}
 			next := newHouse(t, other)
 			next.changes(2)
-			next.later(5 * time.Hour)
+			next.Later(5 * time.Hour)
 			next.seal()
 			if is := next.verified(); is.Segments != 4 || is.Open != 0 {
 				t.Errorf("%+v", is)

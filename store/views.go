@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
@@ -28,8 +29,8 @@ const (
 	countWaiting = `
 		SELECT count(*) FROM sessions s JOIN turns t ON t.session_id = s.id WHERE s.key = ? AND t.rank > 0`
 	listEvents = `
-		SELECT e.n, e.kind, coalesce(e.turn_id, 0) AS turn_id, e.data, e.created_at,
-			m.id AS message_id, m.direction, m.text, m.author, m.final, m.notice
+		SELECT e.n, e.kind, coalesce(e.turn_id, 0) AS turn_id, e.data AS text_data, e.created_at AS at,
+			m.id, m.direction, m.text, m.author, m.final, m.notice
 		FROM events e JOIN sessions s ON s.id = e.session_id LEFT JOIN messages m ON m.id = e.message_id
 		WHERE s.key = ? AND e.n > ? ORDER BY e.n LIMIT ?`
 	deliveryColumns = `
@@ -61,34 +62,22 @@ const (
 		SELECT t.id FROM conversations c JOIN sessions s ON s.conversation_id = c.id JOIN turns t ON t.session_id = s.id
 		WHERE c.channel = ? AND c.conversation = ? AND t.state <> 'merged'
 		AND (t.terms IS NULL OR EXISTS (SELECT 1 FROM messages y WHERE y.turn_id = t.id AND y.class = 'say')) ORDER BY t.message_id DESC LIMIT 1`
-	listRejected = `SELECT id, channel, reason, raw, created_at FROM rejected ORDER BY id DESC LIMIT ?`
+	listRejected = `SELECT id, channel, reason, raw, created_at AS at FROM rejected ORDER BY id DESC LIMIT ?`
 )
 
 type turnRow struct {
-	ID                                       int64
-	Key, Person, State, Outcome, Text, Taint string
-	CreatedAt                                int64  `db:"created_at"`
-	StartedAt                                *int64 `db:"started_at"`
-	FinishedAt                               *int64 `db:"finished_at"`
-	NotBefore                                int64  `db:"not_before"`
-	Calls                                    int
-	TokensIn                                 int64 `db:"tokens_in"`
-	TokensOut                                int64 `db:"tokens_out"`
-	Cost                                     float64
-	MergedInto                               int64 `db:"merged_into"`
-	RetryOf                                  int64 `db:"retry_of"`
-	Terms                                    string
+	turns.Turn
+	Key       string
+	NotBefore time.Time
+	Terms     string
 }
 
 func (r *turnRow) view() turns.Turn {
-	v := turns.Turn{
-		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text, Taint: r.Taint,
-		CreatedAt: database.Instant(r.CreatedAt), StartedAt: database.InstantPtr(r.StartedAt), FinishedAt: database.InstantPtr(r.FinishedAt),
-		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, BilledTokens: r.TokensIn + r.TokensOut, Cost: database.ShownCost(r.Cost),
-		MergedInto: r.MergedInto, RetryOf: r.RetryOf, Job: jobOf(r.Terms), Terms: json.RawMessage(r.Terms),
-	}
+	v := r.Turn
+	v.Session, v.BilledTokens, v.Cost = r.Key, v.TokensIn+v.TokensOut, database.ShownCost(v.Cost)
+	v.Job, v.Terms = jobOf(r.Terms), json.RawMessage(r.Terms)
 	if v.State == string(turns.TurnQueued) && v.Outcome == agent.OutcomeModelAway {
-		v.NextTry = database.InstantPtr(&r.NotBefore)
+		v.NextTry = &r.NotBefore
 	}
 	return v
 }
@@ -113,7 +102,7 @@ func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *turns.Tur
 		if err = holders(t, v); err != nil {
 			return err
 		}
-		audit, err := database.Views(t, (*auditRow).view, turnAudit, id)
+		audit, err := database.Select[turns.Audit](t, turnAudit, id)
 		v.Audit = append([]turns.Audit{}, audit...)
 		return err
 	})
@@ -121,12 +110,8 @@ func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *turns.Tur
 }
 
 // Current implements router.Views.
-func (r *Router) Current(ctx context.Context, session string) (v *turns.Turn, err error) {
-	err = r.db.Read(ctx, "current turn", func(t *database.Tx) error {
-		v, err = turn(t, currentTurn, database.Clean(session))
-		return err
-	})
-	return v, err
+func (r *Router) Current(ctx context.Context, session string) (*turns.Turn, error) {
+	return database.Read(ctx, r.db.DB, "current turn", func(t *database.Tx) (*turns.Turn, error) { return turn(t, currentTurn, database.Clean(session)) })
 }
 
 // CurrentPerson implements outbox.Notices.
@@ -140,48 +125,40 @@ func (r *Router) CurrentPerson(ctx context.Context, session string) (string, err
 
 // turn reads one turn with its plans.
 func turn(t *database.Tx, query string, arg any) (*turns.Turn, error) {
-	var rows []turnRow
-	if err := t.All(&rows, query, arg); err != nil {
+	row, err := database.First[turnRow](t, query, arg)
+	if err != nil {
 		return nil, err
 	}
-	if len(rows) == 0 {
+	if row == nil {
 		return nil, fmt.Errorf("turn: %w", core.ErrNotFound)
 	}
-	v := rows[0].view()
+	v := row.view()
 	return &v, planViews(t, &v)
 }
 
 // Waiting implements router.Views.
 func (r *Router) Waiting(ctx context.Context, session string) (n int, err error) {
-	err = r.db.Read(ctx, "count waiting turns", func(t *database.Tx) error {
-		_, err := t.Row(countWaiting, []any{database.Clean(session)}, &n)
-		return err
-	})
-	return n, err
+	return database.Value[int](ctx, r.db.DB, "count waiting turns", countWaiting, database.Clean(session))
 }
 
 type sessionEventRow struct {
-	N                       int64
-	Kind                    string
-	TurnID                  int64 `db:"turn_id"`
-	Data                    string
-	CreatedAt               int64  `db:"created_at"`
-	MessageID               *int64 `db:"message_id"`
+	channels.SessionEvent
+	TextData                string
+	ID                      *int64 // of the message
 	Direction, Text, Author *string
 	Final, Notice           *bool
 }
 
 func (e *sessionEventRow) view() channels.SessionEvent {
-	v := channels.SessionEvent{N: e.N, Kind: e.Kind, TurnID: e.TurnID, At: database.Instant(e.CreatedAt)}
-	if e.Data != "" {
-		v.Data = []byte(e.Data)
+	if e.TextData != "" {
+		e.Data = []byte(e.TextData)
 	}
-	if e.MessageID != nil {
-		v.Message = &channels.SessionMessage{
-			ID: *e.MessageID, Direction: *e.Direction, Text: *e.Text, Author: *e.Author, Final: *e.Final, Notice: *e.Notice,
+	if e.ID != nil {
+		e.Message = &channels.SessionMessage{
+			ID: *e.ID, Direction: *e.Direction, Text: *e.Text, Author: *e.Author, Final: *e.Final, Notice: *e.Notice,
 		}
 	}
-	return v
+	return e.SessionEvent
 }
 
 // Events lists a session's events after number n, oldest first.
@@ -191,33 +168,22 @@ func (r *Router) Events(ctx context.Context, session string, n int64, limit int)
 
 // A deliveryRow is a delivery for people to read.
 type deliveryRow struct {
-	ID                                            int64
-	MessageID                                     int64 `db:"message_id"`
-	TurnID                                        int64 `db:"turn_id"`
-	Channel, Conversation, State, Outcome, Detail string
-	Part, Tries                                   int
-	Repeated                                      bool
-	PlatformID                                    string `db:"platform_id"`
-	Text                                          string
-	UpdatedAt                                     int64 `db:"updated_at"`
-}
-
-func (d *deliveryRow) view() outbox.Info {
-	return outbox.Info{
-		ID: d.ID, TurnID: d.TurnID, Channel: d.Channel, Conversation: d.Conversation, State: d.State, Outcome: d.Outcome,
-		Detail: d.Detail, Part: d.Part, Tries: d.Tries, Repeated: d.Repeated, PlatformID: d.PlatformID, Text: d.Text,
-		UpdatedAt: database.Instant(d.UpdatedAt),
-	}
+	outbox.Info
+	MessageID int64
 }
 
 // Deliveries lists the newest first. State filters; empty: all.
 func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]outbox.Info, error) {
-	return database.Listed(ctx, r.db.DB, "list deliveries", (*deliveryRow).view, listDeliveries, state, state, limit)
+	return deliveries(ctx, r.db.DB, listDeliveries, state, state, limit)
 }
 
 // Undelivered implements admin.DeliveryList.
 func (r *Router) Undelivered(ctx context.Context, before int64, limit int) ([]outbox.Info, error) {
-	return database.Listed(ctx, r.db.DB, "list deliveries", (*deliveryRow).view, undelivered, before, before, limit)
+	return deliveries(ctx, r.db.DB, undelivered, before, before, limit)
+}
+
+func deliveries(ctx context.Context, db *database.DB, query string, args ...any) ([]outbox.Info, error) {
+	return database.Listed(ctx, db, "list deliveries", func(d *deliveryRow) outbox.Info { return d.Info }, query, args...)
 }
 
 // KeptOut lists what came from whoever was not served, the newest first.
@@ -244,20 +210,12 @@ func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id chann
 	return text, taint, err
 }
 
-type rejectedRow struct {
-	ID              int64
-	Channel, Reason string
-	Raw             []byte
-	CreatedAt       int64 `db:"created_at"`
-}
-
-func (e *rejectedRow) view() intake.Rejected {
-	return intake.Rejected{ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: database.Clean(string(e.Raw)), At: database.Instant(e.CreatedAt)}
-}
-
 // Rejected lists what could not be read, the newest first.
 func (r *Router) Rejected(ctx context.Context, limit int) ([]intake.Rejected, error) {
-	return database.Listed(ctx, r.db.DB, "list rejected events", (*rejectedRow).view, listRejected, limit)
+	return database.Listed(ctx, r.db.DB, "list rejected events", func(r *intake.Rejected) intake.Rejected {
+		r.Raw = database.Clean(r.Raw)
+		return *r
+	}, listRejected, limit)
 }
 
 // TurnOf implements router.Views. Of what we said, it knows the latest thousand

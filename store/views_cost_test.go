@@ -5,12 +5,13 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
+	"switchboard/store/storetest"
 )
 
 // What several calls cost together is shown without the dust of adding it up.
 func TestCostsAreShownWithoutDust(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		ref := h.Accept(claiming(entry("c", "1", "do it")))[0].Claimed.TurnRef
+		ref := h.Accept(storetest.Claiming(storetest.Entry("c", "1", "do it")))[0].Claimed.TurnRef
 		for i, cost := range []float64{0.0001, 0.0002, 0.0003} { // 0.0006000000000000001
 			h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: string(rune('a' + i)), Role: "planner", Usage: llm.Usage{Cost: cost}}}})
 		}

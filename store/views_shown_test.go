@@ -9,16 +9,17 @@ import (
 	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/store/storetest"
 )
 
 func TestShownComesWithItsTaint(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		passed := entry("c", "1", "passed on")
+		passed := storetest.Entry("c", "1", "passed on")
 		passed.Taint, passed.Event.Message.Forwarded = "forwarded", true
-		stranger := stranger("c", "2")
+		stranger := storetest.Stranger("c", "2")
 		h.Accept(passed, stranger)
 		ref := h.Claim(1)[0].TurnRef
-		step := end("done", "answered")
+		step := storetest.End("done", "answered")
 		step.Say = []agent.Say{{Text: "clean", Position: -1}, {Text: "read", Position: -1, Taint: "web"}}
 		h.Commit(ref, step, outbox.Reply{Text: "clean", Person: "marco", Parts: []channels.Body{{Text: "clean"}}},
 			outbox.Reply{Text: "read", Taint: "web", Person: "marco", Parts: []channels.Body{{Text: "read"}}})

@@ -39,11 +39,11 @@ func TestCommitModesDecideWhatIsSynced(t *testing.T) {
 	mode("end of exec", false, step(task(0, agent.TaskExec, agent.TaskDone)))
 	mode("start of tool", true, step(task(1, agent.TaskTool, agent.TaskRunning)))
 	mode("start of msg", false, step(task(2, agent.TaskMsg, agent.TaskRunning)))
-	mode("end of turn", false, step(end("done", "answered")))
+	mode("end of turn", false, step(storetest.End("done", "answered")))
 	var hold outbox.Lease
 	mode("take channel", false, func() { hold = h.Hold() })
 	ref = h.Begun("o", "3")
-	mode("end that begins a part", true, func() { h.opens(ref, hold, "o", 0) })
+	mode("end that begins a part", true, func() { h.Opens(ref, hold, "o", 0) })
 	h.Posts("c", "2", "a")
 	var d *outbox.Delivery
 	mode("sending", true, func() { d = h.Begin(hold, "c") })
@@ -60,7 +60,7 @@ func TestWriteAfterCloseFails(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.WriteText(t.Context(), true, "DELETE FROM turns"); err == nil || !strings.Contains(err.Error(), "closed") {
+	if err := storetest.Write(t.Context(), db, "DELETE FROM turns"); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("%v", err)
 	}
 }

@@ -150,7 +150,7 @@ func (c *restoreCmd) Run(a *app) error {
 	defer f.Close()
 	said, done := a.progress()
 	m, err := backup.Restore(a.ctx, backup.Target{
-		Config: settings.Store, DataDir: settings.DataDir, Files: attachments(settings),
+		Config: settings.Store, DataDir: settings.DataDir, Schema: store.Schema, Files: attachments(settings),
 		Log: slog.New(slog.DiscardHandler), Said: said,
 	}, f)
 	done()

@@ -1,3 +1,4 @@
+// Package approvals has the rows of questions that only some may answer, and of what was allowed.
 package approvals
 
 import (
@@ -8,7 +9,6 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/router/core"
 	routeroutbox "switchboard/router/outbox"
 	"switchboard/router/turns"
@@ -17,6 +17,13 @@ import (
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const (
 	// InsertApproval stores a question of a turn; its person and session are the turn's.
@@ -62,7 +69,7 @@ const (
 	openOfPerson = `SELECT count(*) FROM approvals WHERE person = ? AND kind = 'tool' AND state = 'proposed'`
 	openOfTurn   = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
 	questionsOf  = `
-		SELECT DISTINCT c.channel, c.conversation, c.kind, c.place, c.title, d.platform_id, d.part, m.text, p.kind AS asked, p.state, p.scope, p.decided_by, p.why
+		SELECT DISTINCT ` + sessions.Columns + `, d.platform_id AS message, d.part, m.text, p.kind, p.state, p.scope, p.decided_by AS by, p.why
 		FROM approvals p JOIN actions a ON a.approval_id = p.id JOIN messages m ON m.id = a.message_id
 		JOIN deliveries d ON d.message_id = m.id JOIN conversations c ON c.id = d.conversation_id
 		WHERE p.id = ? AND d.state = 'sent' AND d.platform_id <> '' AND d.extra LIKE '{"buttons":%'`
@@ -82,18 +89,12 @@ const useWithin = time.Hour
 
 // A Row is an approval.
 type Row struct {
-	ID                        int64
-	Kind                      routeroutbox.ApprovalKind
-	State                     routeroutbox.ActionState
-	Person, Tool, Shown, Rule string
-	SessionID                 int64 `db:"session_id"`
-	TurnID                    int64 `db:"turn_id"`
-	Attempt, Position         int
-	Taint                     tools.Taint
-	Scope, Why, Data          string
-	Channel, Identity         string
-	DecidedBy                 string `db:"decided_by"`
-	ExpiresAt                 int64  `db:"expires_at"`
+	ID, SessionID, TurnID, ExpiresAt                                          int64
+	Kind                                                                      routeroutbox.ApprovalKind
+	State                                                                     routeroutbox.ActionState
+	Person, Tool, Shown, Rule, Scope, Why, Data, Channel, Identity, DecidedBy string
+	Attempt, Position                                                         int
+	Taint                                                                     tools.Taint
 }
 
 // Terms is what is kept of an approval of a tool, as its data.
@@ -131,11 +132,11 @@ func approvalEvent(turn int64, d approvalData) sessions.Event {
 // MayAsk refuses one more question of a turn's person, of whom so many are open.
 func MayAsk(t *database.Tx, turn int64, most int) error {
 	var person string
-	var one, open int
+	var open int
 	if _, err := t.Row(sessions.PersonOf, []any{turn}, &person); err != nil {
 		return err
 	}
-	if _, err := t.Row(t.Locked(onePerson), []any{person}, &one); err != nil { // of two at once one waits
+	if _, err := t.Has(t.Locked(onePerson), person); err != nil { // of two at once one waits
 		return err
 	}
 	if _, err := t.Row(openOfPerson, []any{person}, &open); err != nil {
@@ -191,24 +192,19 @@ func (r *Store) Approval(ctx context.Context, ref core.TurnRef, person string, a
 // Find reads an approval and locks its turn's session before it, as who cancels the
 // turn does.
 func Find(t *database.Tx, id int64) (*Row, error) {
-	var rows []Row
-	err := t.All(&rows, ApprovalOf, id)
-	if err == nil && len(rows) == 1 && t.PG {
-		if turn := rows[0].TurnID; turn != 0 {
-			if _, _, err := sessions.LockedBy(t, turn); err != nil {
+	row, err := database.First[Row](t, ApprovalOf, id)
+	if err == nil && row != nil && t.PG {
+		if row.TurnID != 0 {
+			if _, _, err := sessions.LockedBy(t, row.TurnID); err != nil {
 				return nil, err
 			}
 		}
-		rows = nil
-		err = t.All(&rows, t.Locked(ApprovalOf), id)
+		row, err = database.First[Row](t, t.Locked(ApprovalOf), id)
 	}
-	if err == nil && len(rows) == 0 {
+	if err == nil && row == nil {
 		err = core.ErrNotFound
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &rows[0], nil
+	return row, err
 }
 
 // Settle ends an open approval, its buttons and codes, and queues the turn that waits for it
@@ -250,39 +246,15 @@ func CancelOf(t *database.Tx, turn int64) error {
 }
 
 // TurnApprovals implements router.Approvals.
-func (r *Store) TurnApprovals(ctx context.Context, turn int64) (ids []int64, err error) {
-	err = r.Read(ctx, "list approvals of a turn", func(t *database.Tx) error {
-		ids, err = t.IDs(`SELECT id FROM approvals WHERE turn_id = ?`, turn)
-		return err
+func (r *Store) TurnApprovals(ctx context.Context, turn int64) ([]int64, error) {
+	return database.Read(ctx, r.DB, "list approvals of a turn", func(t *database.Tx) ([]int64, error) {
+		return t.IDs(`SELECT id FROM approvals WHERE turn_id = ?`, turn)
 	})
-	return ids, err
 }
 
 // Questions implements delivery.Ledger.
-func (r *Store) Questions(ctx context.Context, approval int64) (list []routeroutbox.Decided, err error) {
-	err = r.Read(ctx, "list questions", func(t *database.Tx) error {
-		var rows []struct {
-			sessions.ConversationRow
-			PlatformID channels.MessageID `db:"platform_id"`
-			Part       int
-			Asked      routeroutbox.ApprovalKind
-			State      routeroutbox.ActionState
-			Scope      routeroutbox.Does
-			DecidedBy  string `db:"decided_by"`
-			Text, Why  string
-		}
-		if err := t.All(&rows, questionsOf, approval); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			list = append(list, routeroutbox.Decided{
-				Conversation: row.Where(), Message: row.PlatformID, Part: row.Part, Text: row.Text,
-				Kind: row.Asked, State: row.State, Scope: row.Scope, By: row.DecidedBy, Why: row.Why,
-			})
-		}
-		return nil
-	})
-	return list, err
+func (r *Store) Questions(ctx context.Context, approval int64) ([]routeroutbox.Decided, error) {
+	return database.List[routeroutbox.Decided](ctx, r.DB, "list questions", questionsOf, approval)
 }
 
 // AuditAsk writes that somebody is asked whether a task may run.

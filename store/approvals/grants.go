@@ -14,7 +14,7 @@ import (
 
 const (
 	listGrants = `
-		SELECT a.id, a.person, a.tool, a.shown, a.scope, a.decided_by, a.decided_at, coalesce(s.key, '') AS session
+		SELECT a.id, a.person, a.tool, a.shown, a.scope, a.decided_by AS by, a.decided_at AS at, coalesce(s.key, '') AS session
 		FROM approvals a LEFT JOIN sessions s ON s.id = a.session_id
 		WHERE a.scope IN ('session', 'always') AND a.state = 'accepted' AND a.revoked_at IS NULL AND (? OR a.person = ?) ORDER BY a.id`
 	revokeGrant = `
@@ -22,25 +22,8 @@ const (
 )
 
 // Grants implements router.Approvals.
-func (r *Store) Grants(ctx context.Context, person string, any bool) (list []approvals.Grant, err error) {
-	err = r.Read(ctx, "list grants", func(t *database.Tx) error {
-		var rows []struct {
-			ID                                  int64
-			Person, Tool, Shown, Scope, Session string
-			DecidedBy                           string `db:"decided_by"`
-			DecidedAt                           int64  `db:"decided_at"`
-		}
-		if err := t.All(&rows, listGrants, any, database.Clean(person)); err != nil {
-			return err
-		}
-		for _, g := range rows {
-			list = append(list, approvals.Grant{
-				ID: g.ID, Person: g.Person, Tool: g.Tool, Shown: g.Shown, Scope: g.Scope, Session: g.Session, By: g.DecidedBy, At: database.Instant(g.DecidedAt),
-			})
-		}
-		return nil
-	})
-	return list, err
+func (r *Store) Grants(ctx context.Context, person string, any bool) ([]approvals.Grant, error) {
+	return database.List[approvals.Grant](ctx, r.DB, "list grants", listGrants, any, database.Clean(person))
 }
 
 // Revoke takes a grant back.

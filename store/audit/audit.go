@@ -1,3 +1,4 @@
+// Package audit has the rows of the audit log: what was changed or refused, by whom; and its seals.
 package audit
 
 import (
@@ -11,6 +12,13 @@ import (
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const insertAudit = `
 	INSERT INTO audit (person, action, target, rule, outcome, why, cost, data, session_id, turn_id, created_at)
@@ -53,9 +61,8 @@ func Write(t *database.Tx, by core.Actor, a Entry) error {
 	if by.Button {
 		a.Why = strings.TrimSuffix("by button: "+a.Why, ": ")
 	}
-	_, err := t.Exec(insertAudit, database.Clean(by.Person), a.Action, database.Clean(a.Target), database.Clean(by.Rule), a.Outcome, database.Clean(a.Why), a.Cost, data,
+	return t.Do(insertAudit, database.Clean(by.Person), a.Action, database.Clean(a.Target), database.Clean(by.Rule), a.Outcome, database.Clean(a.Why), a.Cost, data,
 		sessions.OrNull(a.Session), sessions.OrNull(a.Turn), a.At)
-	return err
 }
 
 // Refused says that a rule kept a task from running.

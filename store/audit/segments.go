@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,16 +52,9 @@ const (
 
 // A Segment is a stretch of the audit log by its numbers, sealed by hash.
 type Segment struct {
-	ID       int64
-	Hour     int64
-	FirstID  int64 `db:"first_id"`
-	LastID   int64 `db:"last_id"`
-	RowCount int64 `db:"row_count"`
-	Digest   []byte
-	Previous []byte
-	Hash     []byte
-	SealedAt int64 `db:"sealed_at"`
-	Pruned   bool
+	ID, Hour, FirstID, LastID, RowCount, SealedAt int64
+	Digest, Previous, Hash                        []byte
+	Pruned                                        bool
 }
 
 // Seal is what the hash of a segment has to be.
@@ -79,13 +73,9 @@ func field(h hash.Hash, text string) { fmt.Fprintf(h, "%d:%s", len(text), text) 
 
 // An auditEntry is a row of the audit log, whole.
 type auditEntry struct {
-	ID                                         int64
-	Person, Action, Target, Rule, Outcome, Why string
-	Cost                                       float64
-	Data                                       string
-	SessionID                                  int64 `db:"session_id"`
-	TurnID                                     int64 `db:"turn_id"`
-	CreatedAt                                  int64 `db:"created_at"`
+	ID, SessionID, TurnID, CreatedAt                 int64
+	Person, Action, Target, Rule, Outcome, Why, Data string
+	Cost                                             float64
 }
 
 // add adds the row to a segment's digest: every column in the order of auditRows, numbers
@@ -110,20 +100,16 @@ func (db *Store) SealDue(ctx context.Context) (last Segment, due bool, err error
 		if last, err = FindSegment(t, LastSegment); err != nil || last.Hour == ThisHour(t)-time.Hour.Microseconds() {
 			return err
 		}
-		var one int64
-		due, err = t.Row(olderAudit, []any{last.LastID, ThisHour(t)}, &one)
+		due, err = t.Has(olderAudit, last.LastID, ThisHour(t))
 		return err
 	})
 	return last, due && err == nil, err
 }
 
 // FindSegment reads one; ID 0: there is none.
-func FindSegment(t *database.Tx, query string, args ...any) (s Segment, err error) {
-	var rows []Segment
-	if err = t.All(&rows, query, args...); err == nil && len(rows) > 0 {
-		s = rows[0]
-	}
-	return s, err
+func FindSegment(t *database.Tx, query string, args ...any) (Segment, error) {
+	s, err := database.First[Segment](t, query, args...)
+	return *cmp.Or(s, &Segment{}), err
 }
 
 // Digest hashes the rows of a stretch of the audit log.
@@ -140,11 +126,7 @@ func (db *Store) Digest(ctx context.Context, first, last int64) (n int64, sum []
 // auditRows goes through rows by their numbers, after one and up to another.
 func (db *Store) auditRows(ctx context.Context, after, last int64, do func(*auditEntry) error) error {
 	for {
-		var rows []auditEntry
-		err := db.Read(ctx, "read the audit log", func(t *database.Tx) error {
-			rows = nil
-			return t.All(&rows, auditRows, after, last)
-		})
+		rows, err := database.List[auditEntry](ctx, db.DB, "read the audit log", auditRows, after, last)
 		if err != nil {
 			return err
 		}

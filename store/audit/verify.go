@@ -45,13 +45,9 @@ const (
 )
 
 // LastSeal is the hash of the last segment; nil: nothing is sealed yet.
-func (db *Store) LastSeal(ctx context.Context) (hash []byte, err error) {
-	err = db.Read(ctx, "read the last seal", func(t *database.Tx) error {
-		s, err := FindSegment(t, LastSegment)
-		hash = s.Hash
-		return err
-	})
-	return hash, err
+func (db *Store) LastSeal(ctx context.Context) ([]byte, error) {
+	s, err := db.segment(ctx, LastSegment)
+	return s.Hash, err
 }
 
 // VerifyAudit reads the whole audit log and holds it to its seals, and to the hash of a segment that was
@@ -78,12 +74,10 @@ func (db *Store) VerifyAudit(ctx context.Context, since []byte) (v Verified, err
 }
 
 // anchor is the last segment that was cleared away.
-func (db *Store) anchor(ctx context.Context) (s Segment, err error) {
-	err = db.Read(ctx, "look for cleared segments", func(t *database.Tx) error {
-		s, err = FindSegment(t, PrunedSegment)
-		return err
-	})
-	return s, err
+func (db *Store) anchor(ctx context.Context) (Segment, error) { return db.segment(ctx, PrunedSegment) }
+
+func (db *Store) segment(ctx context.Context, query string) (Segment, error) {
+	return database.Read(ctx, db.DB, "read a segment of the audit log", func(t *database.Tx) (Segment, error) { return FindSegment(t, query) })
 }
 
 func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (v Verified, tampered *TamperedError, err error) {
@@ -91,15 +85,12 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 		return v, &TamperedError{Segment: s.ID, Hour: database.Instant(s.Hour), What: what}, nil
 	}
 	v.Pruned = before.ID
-	var after int64
+	after := before.ID
 	if before.ID != 0 {
-		after = before.ID
-		var told bool
-		if err = db.Read(ctx, "look who cleared away", func(t *database.Tx) error {
-			var one int
-			told, err = t.Row(prunedRow, []any{PrunedTarget(&before), before.LastID}, &one)
-			return err
-		}); err != nil {
+		told, err := database.Read(ctx, db.DB, "look who cleared away", func(t *database.Tx) (bool, error) {
+			return t.Has(prunedRow, PrunedTarget(&before), before.LastID)
+		})
+		if err != nil {
 			return v, nil, err
 		}
 		if !bytes.Equal(before.Hash, before.Seal()) {
@@ -108,13 +99,10 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 			return bad(&before, "no row says that its rows were cleared away")
 		}
 	}
-	var list []Segment
 	last, met := before, since == nil || bytes.Equal(before.Hash, since)
 	for more := true; more; {
-		if err = db.Read(ctx, "read segments", func(t *database.Tx) error {
-			list = nil
-			return t.All(&list, someSegments, after)
-		}); err != nil {
+		list, err := database.List[Segment](ctx, db.DB, "read segments", someSegments, after)
+		if err != nil {
 			return v, nil, err
 		}
 		more = len(list) == auditPage
@@ -144,18 +132,17 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 		return bad(&last, fmt.Sprintf("neither it nor one before it has the hash %s. The end of the log was cut off or written again, "+
 			"unless that hash is older than what [retention] audit keeps", hex.EncodeToString(since)))
 	}
-	var stray, oldest int64
 	var found bool
 	err = db.Read(ctx, "look beside the segments", func(t *database.Tx) error {
 		if before.ID == 0 { // else they are about to be cleared away
-			if found, err = t.Row(strayRow, []any{int64(1)}, &stray); err != nil {
+			if found, err = t.Has(strayRow, int64(1)); err != nil {
 				return err
 			}
 		}
-		_, err = t.Row(openRows, []any{last.LastID}, &v.Open, &oldest)
+		_, err = t.Row(openRows, []any{last.LastID}, &v.Open, &v.OpenAt)
 		return err
 	})
-	if v.OpenAt = database.Instant(oldest); err == nil && found {
+	if err == nil && found {
 		return bad(&Segment{ID: 1}, "there are rows before it")
 	}
 	return v, nil, err
@@ -190,21 +177,16 @@ const latestAudit = `
 	ORDER BY id DESC LIMIT ?`
 
 // Audit lists the newest rows of the audit log before a number; 0: from the newest of all.
-func (r *Store) Audit(ctx context.Context, f audit.Filter, before int64, limit int) (list []audit.Record, err error) {
-	err = r.Read(ctx, "list the audit log", func(t *database.Tx) error {
+func (r *Store) Audit(ctx context.Context, f audit.Filter, before int64, limit int) ([]audit.Record, error) {
+	return database.Read(ctx, r.DB, "list the audit log", func(t *database.Tx) ([]audit.Record, error) {
 		cleared, err := FindSegment(t, PrunedSegment)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		var rows []auditEntry
 		person, kind := database.Clean(f.Person), database.Clean(f.Kind)
-		err = t.All(&rows, latestAudit, cleared.LastID, before, before, person, person, f.Turn, f.Turn, kind, kind, utf8.RuneCountInString(kind)+1, kind+".", limit)
-		for i := range rows {
-			list = append(list, *rows[i].record())
-		}
-		return err
+		return database.Views(t, func(e *auditEntry) audit.Record { return *e.record() },
+			latestAudit, cleared.LastID, before, before, person, person, f.Turn, f.Turn, kind, kind, utf8.RuneCountInString(kind)+1, kind+".", limit)
 	})
-	return list, err
 }
 
 // Unsealed is when the oldest row was written that is not sealed yet; zero: all are.
@@ -214,9 +196,8 @@ func (db *Store) Unsealed(ctx context.Context) (oldest time.Time, sealed time.Ti
 		if err != nil {
 			return err
 		}
-		var n, at int64
-		_, err = t.Row(openRows, []any{last.LastID}, &n, &at)
-		oldest, sealed = database.Instant(at), database.Instant(last.SealedAt)
+		sealed = database.Instant(last.SealedAt)
+		_, err = t.Row(openRows, []any{last.LastID}, new(int64), &oldest)
 		return err
 	})
 	return oldest, sealed, err

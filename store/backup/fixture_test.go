@@ -149,5 +149,5 @@ func (p *place) restore(path string) (*backup.Manifest, error) {
 		p.Fatal(err)
 	}
 	defer f.Close()
-	return backup.Restore(p.Context(), backup.Target{Config: database.Config{URL: secrets.Secret(p.url)}, DataDir: p.dir, Files: p.files(), Log: quiet, Said: func(string) {}}, f)
+	return backup.Restore(p.Context(), backup.Target{Schema: store.Schema, Config: database.Config{URL: secrets.Secret(p.url)}, DataDir: p.dir, Files: p.files(), Log: quiet, Said: func(string) {}}, f)
 }

@@ -27,6 +27,7 @@ var ErrNotEmpty = errors.New("a backup is restored into an empty database only")
 type Target struct {
 	Config  database.Config
 	DataDir string
+	Schema  *database.Schema
 	Files   *blobs.Dir
 	Log     *slog.Logger
 	Said    Progress
@@ -48,7 +49,7 @@ func Restore(ctx context.Context, t Target, file *os.File) (*Manifest, error) {
 	if err := r.json(entryHead, &h); err != nil {
 		return nil, err
 	}
-	newest, err := database.Newest()
+	newest, err := t.Schema.Newest()
 	switch {
 	case err != nil:
 		return nil, err
@@ -112,13 +113,8 @@ func (l *loading) intoFile(ctx context.Context, path string) error {
 		}
 	}
 	part := path + ".restoring"
-	discard := func() (err error) {
-		for _, end := range []string{"", "-wal", "-shm"} {
-			if e := os.Remove(part + end); !errors.Is(e, fs.ErrNotExist) {
-				err = errors.Join(err, e)
-			}
-		}
-		return err
+	discard := func() error {
+		return errors.Join(removed(part), removed(part+"-wal"), removed(part+"-shm"))
 	}
 	if err := discard(); err != nil { // what a killed one left
 		return err
@@ -144,7 +140,7 @@ func (l *loading) intoFile(ctx context.Context, path string) error {
 
 // fill fills a database in one transaction and brings it to this build's schema.
 func (l *loading) fill(ctx context.Context, cfg database.Config, dataDir string) error {
-	db, err := database.Open(ctx, cfg, dataDir, l.Log)
+	db, err := database.Open(ctx, cfg, dataDir, l.Schema, l.Log)
 	if err != nil {
 		return err
 	}
@@ -187,8 +183,7 @@ func empty(t *database.Tx) error {
 // none refuses a database that has rows in one of these tables.
 func none(t *database.Tx, names []string) error {
 	for _, name := range names {
-		var one int
-		switch found, err := t.Row(`SELECT 1 FROM "`+name+`" LIMIT 1`, nil, &one); {
+		switch found, err := t.Has(`SELECT 1 FROM "` + name + `" LIMIT 1`); {
 		case err != nil:
 			return err
 		case found:
@@ -227,7 +222,7 @@ func lock(t *database.Tx) error {
 		return err
 	}
 	for _, name := range names {
-		if _, err := t.Exec(`LOCK TABLE "` + name + `" IN EXCLUSIVE MODE`); err != nil {
+		if err := t.Do(`LOCK TABLE "` + name + `" IN EXCLUSIVE MODE`); err != nil {
 			return err
 		}
 	}
@@ -363,7 +358,7 @@ func setLast(t *database.Tx, name string, last int64) error {
 	}
 	n, err := t.Exec(setDrawn, last, name)
 	if err == nil && n == 0 {
-		_, err = t.Exec(addDrawn, last, name)
+		err = t.Do(addDrawn, last, name)
 	}
 	return err
 }

@@ -103,12 +103,7 @@ func present(t *database.Tx) (names []string, err error) {
 	if t.PG {
 		query = listTablesPostgres
 	}
-	var rows []struct{ Name string }
-	err = t.All(&rows, query)
-	for _, r := range rows {
-		names = append(names, r.Name)
-	}
-	return names, err
+	return database.Views(t, func(r *struct{ Name string }) string { return r.Name }, query)
 }
 
 // columns are those of a table that an archive carries, by name.
@@ -117,11 +112,12 @@ func (tb *table) columns(t *database.Tx) (list []column, err error) {
 	if t.PG {
 		query = listColumnsPostgres
 	}
-	var rows []struct {
+	type row struct {
 		Name, Type string
 		Drawn      bool
 	}
-	if err := t.All(&rows, query, tb.name); err != nil {
+	rows, err := database.Select[row](t, query, tb.name)
+	if err != nil {
 		return nil, err
 	}
 	for _, r := range rows {

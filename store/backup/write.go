@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +24,7 @@ const (
 	highestID         = `SELECT coalesce(max(id), 0) FROM "%s"`
 	highestAudit      = `SELECT coalesce(max(last_id), 0) FROM audit_segments` // rows that were cleared away had numbers too
 	namedBlobs        = `SELECT DISTINCT blob AS name FROM attachments WHERE blob <> '' ORDER BY blob`
-	leavingBlobs      = `SELECT extra AS name FROM deliveries WHERE settled = FALSE AND extra IS NOT NULL ORDER BY id`
+	leavingBlobs      = `SELECT extra FROM deliveries WHERE settled = FALSE AND extra IS NOT NULL ORDER BY id`
 )
 
 // Progress is told now and then how far it is, in words.
@@ -94,7 +93,7 @@ func (s *Source) head(t *database.Tx, out *writer) error {
 	if _, err := t.Row(readSchema, nil, &h.Schema); err != nil {
 		return err
 	}
-	newest, err := database.Newest()
+	newest, err := s.DB.Schema.Newest()
 	if err != nil {
 		return err
 	}
@@ -173,21 +172,20 @@ func (s *Source) table(t *database.Tx, out *writer, tb *table) (*Table, error) {
 
 // namedIn are the bytes that rows name: of attachments, and of files that are still to be sent.
 func namedIn(t *database.Tx) (names []string, err error) {
-	var rows, leaving []struct{ Name string }
-	if err := errors.Join(t.All(&rows, namedBlobs), t.All(&leaving, leavingBlobs)); err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		names = append(names, r.Name)
-	}
-	for _, r := range leaving {
-		var extra struct {
+	type extra struct {
+		Extra struct {
 			Files []channels.File `json:"files"`
 		}
-		if err := json.Unmarshal([]byte(r.Name), &extra); err != nil {
-			return nil, fmt.Errorf("files of a delivery: %w", err)
-		}
-		for _, f := range extra.Files {
+	}
+	leaving, err := database.Select[extra](t, leavingBlobs)
+	if err == nil {
+		names, err = database.Views(t, func(r *struct{ Name string }) string { return r.Name }, namedBlobs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range leaving {
+		for _, f := range r.Extra.Files {
 			names = append(names, f.Blob)
 		}
 	}

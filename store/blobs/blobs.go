@@ -125,8 +125,8 @@ func (b *Dir) Remove(blob string) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	release, err := b.lock(alone)
-	if errors.Is(err, errLocked) {
+	release, err := b.lock(database.Alone)
+	if errors.Is(err, database.ErrLocked) {
 		return nil
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func (b *Dir) Remove(blob string) error {
 // Hold keeps all bytes where they are, whichever program on this machine would remove them, until
 // release is called or this process ends.
 func (b *Dir) Hold() (release func(), err error) {
-	release, err = b.lock(shared)
+	release, err = b.lock(database.Shared)
 	if err != nil {
 		return nil, fmt.Errorf("hold the files of attachments: %w", err)
 	}
@@ -158,7 +158,7 @@ func (b *Dir) lock(how int) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(f, how); err != nil {
+	if err := database.Flock(f, how); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return func() { _ = f.Close() }, nil

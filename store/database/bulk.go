@@ -5,63 +5,25 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 )
 
-// File is the SQLite file that c names; empty: it is PostgreSQL's.
-func (c Config) File(dataDir string) (path string, err error) {
-	address := c.URL.Reveal()
-	path, lite := strings.CutPrefix(address, "sqlite:")
-	switch {
-	case address == "":
-		path = filepath.Join(dataDir, "switchboard.db")
-	case !lite:
-		return "", nil
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", fmt.Errorf("database file: %w", err)
-	}
-	return path, nil
-}
-
-// bulkTx runs the statements of one transaction that takes as long as it takes.
-type bulkTx struct {
-	t   *sqlx.Tx
-	ctx context.Context //nolint:containedctx // lives as long as the transaction
-}
-
-func (q bulkTx) Exec(query string, args ...any) (sql.Result, error) {
-	return q.t.ExecContext(q.ctx, q.t.Rebind(query), args...)
-}
-
-func (q bulkTx) Query(query string, args ...any) (Rows, error) {
-	r, err := q.t.QueryxContext(q.ctx, q.t.Rebind(query), args...)
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
 // Snapshot runs fn's queries on one snapshot of everything that is committed, for as long as
 // they take. Nobody waits for it, but what SQLite is written meanwhile stays in its log.
 func (db *DB) Snapshot(ctx context.Context, op string, fn func(*Tx) error) error {
 	err := db.snapshot(ctx, fn)
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, Explain(err))
-	}
-	return nil
+	return failed(op, err)
 }
 
 func (db *DB) snapshot(ctx context.Context, fn func(*Tx) error) error {
 	if db.lite != nil { // the first query takes the snapshot
-		return inBulk(ctx, db.lite.readers.pool, nil, func(t *sqlx.Tx) error { return fn(db.tx(bulkTx{t, ctx})) })
+		return inBulk(ctx, db.lite.readers.pool, nil, func(t *sqlx.Tx) error { return fn(db.tx(sqlTx{t, ctx})) })
 	}
 	return db.inPatience(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func(t *sqlx.Tx) error {
-		return fn(db.tx(bulkTx{t, ctx}))
+		return fn(db.tx(sqlTx{t, ctx}))
 	})
 }
 
@@ -94,7 +56,7 @@ func inBulk(ctx context.Context, pool *sqlx.DB, o *sql.TxOptions, fn func(*sqlx.
 // A Loading is a transaction that fills whole tables.
 type Loading struct {
 	*Tx
-	bulk bulkTx
+	bulk sqlTx
 }
 
 // Load fills tables in one transaction, for as long as it takes. On SQLite names of rows that
@@ -102,7 +64,7 @@ type Loading struct {
 func (db *DB) Load(ctx context.Context, op string, fn func(*Loading) error) error {
 	var err error
 	if db.lite == nil {
-		err = db.inPatience(ctx, nil, func(t *sqlx.Tx) error { return fn(&Loading{db.tx(bulkTx{t, ctx}), bulkTx{t, ctx}}) })
+		err = db.inPatience(ctx, nil, func(t *sqlx.Tx) error { return fn(&Loading{db.tx(sqlTx{t, ctx}), sqlTx{t, ctx}}) })
 	} else {
 		err = db.loadLite(ctx, fn)
 	}
@@ -122,7 +84,7 @@ func (db *DB) loadLite(ctx context.Context, fn func(*Loading) error) error {
 	if _, err := pool.ExecContext(ctx, `PRAGMA foreign_keys = 0; PRAGMA cache_size = -100000`); err != nil {
 		return err
 	}
-	return inBulk(ctx, pool, nil, func(t *sqlx.Tx) error { return fn(&Loading{db.tx(bulkTx{t, ctx}), bulkTx{t, ctx}}) })
+	return inBulk(ctx, pool, nil, func(t *sqlx.Tx) error { return fn(&Loading{db.tx(sqlTx{t, ctx}), sqlTx{t, ctx}}) })
 }
 
 // Into fills a table: rows is called with what puts a row into it.

@@ -22,51 +22,66 @@ const (
 	insertCluster = `INSERT INTO cluster (one, id, created_at) VALUES (TRUE, ?, ?) ON CONFLICT (one) DO NOTHING`
 )
 
+// A cluster is a database and the folder of its engines, which share a name.
+type cluster struct {
+	db   *DB
+	path string // of the file with the folder's name
+}
+
+// cluster is nil where there is nothing to compare: on SQLite, or without a folder.
+func (db *DB) cluster() *cluster {
+	if db.DataDir == "" || db.pg == nil {
+		return nil
+	}
+	return &cluster{db, filepath.Join(db.DataDir, "cluster")}
+}
+
 // JoinCluster makes sure that every engine on the database has the same data
 // folder: sessions are rows, but their workspaces and files are in the folder. The
 // first engine gives both the same name, in the row first meant and then written:
 // a start that is cut off between leaves the folder with a file that says which
 // name it was about to have.
 func (db *DB) JoinCluster(ctx context.Context) error {
-	if db.dataDir == "" || db.pg == nil {
+	c := db.cluster()
+	if c == nil {
 		return nil
 	}
-	path := filepath.Join(db.dataDir, "cluster")
-	folder, err := readName(path)
+	folder, err := readName(c.path)
 	if err != nil {
 		return err
 	}
-	row, err := db.clusterRow(ctx)
+	row, err := c.row(ctx)
 	if err != nil {
 		return err
 	}
 	if row == "" && folder == "" {
-		if row, folder, err = db.found(ctx, path); err != nil {
+		if row, folder, err = c.found(ctx); err != nil {
 			return err
 		}
 	} else if folder == "" {
 		// The start that made the row may have been this folder's.
-		if folder, err = adopt(path, row); err != nil {
+		if folder, err = adopt(c.path, row); err != nil {
 			return err
 		}
 	}
-	return db.belong(row, folder, path)
+	return c.belong(row, folder)
 }
 
 // Cluster is the name that the database and its data folder share; empty: they have
 // none yet (the first start gives it), or on SQLite need none. ErrCluster: they do not
 // belong together. Nothing is changed.
 func (db *DB) Cluster(ctx context.Context) (string, error) {
-	if db.pg == nil || db.dataDir == "" {
+	c := db.cluster()
+	if c == nil {
 		return "", nil
 	}
-	folder, err := readName(filepath.Join(db.dataDir, "cluster"))
+	folder, err := readName(c.path)
 	if err != nil {
 		return "", err
 	}
-	row, err := db.clusterRow(ctx)
+	row, err := c.row(ctx)
 	if err == nil && row != folder {
-		err = fmt.Errorf("%w: the database is %s, and the data folder %s is %s", ErrCluster, orNameless(row), db.dataDir, orNameless(folder))
+		err = fmt.Errorf("%w: the database is %s, and the data folder %s is %s", ErrCluster, orNameless(row), db.DataDir, orNameless(folder))
 	}
 	if err != nil {
 		return "", err
@@ -85,10 +100,10 @@ func orNameless(name string) string {
 // changed. It changes nothing in the folder either: one that is about to get the
 // database's name, or both without one, may go on.
 func (db *DB) mayMigrate(ctx context.Context) error {
-	if db.dataDir == "" {
+	if db.DataDir == "" {
 		return nil
 	}
-	path := filepath.Join(db.dataDir, "cluster")
+	path := filepath.Join(db.DataDir, "cluster")
 	folder, err := readName(path)
 	if err != nil {
 		return err
@@ -96,11 +111,12 @@ func (db *DB) mayMigrate(ctx context.Context) error {
 	if db.pg == nil {
 		if folder != "" {
 			err = fmt.Errorf("%w: the data folder %s belongs to a database on PostgreSQL, but [store] url names none. Put its address back there; "+
-				"to start a new SQLite database in the folder instead, remove %s", ErrCluster, db.dataDir, path)
+				"to start a new SQLite database in the folder instead, remove %s", ErrCluster, db.DataDir, path)
 		}
 		return err
 	}
-	row, err := db.clusterRow(ctx)
+	c := &cluster{db, path}
+	row, err := c.row(ctx)
 	if err != nil && !errors.Is(err, ErrNotMigrated) {
 		return err
 	}
@@ -112,29 +128,29 @@ func (db *DB) mayMigrate(ctx context.Context) error {
 			return err
 		}
 	}
-	return db.belong(row, folder, path)
+	return c.belong(row, folder)
 }
 
-// belong says whether the names of the database and of the folder, in the file at path,
-// are the same; empty: none.
-func (db *DB) belong(row, folder, path string) error {
+// belong says whether the names of the database and of the folder are the same; empty:
+// none.
+func (c *cluster) belong(row, folder string) error {
 	switch {
 	case row == folder:
 		return nil
 	case folder == "":
 		return fmt.Errorf("%w: this database is used with another data folder than %s; engines on one database share one, so mount that one here. "+
-			"If it is lost, or this is a copy of it, accept this folder by writing %s into %s", ErrCluster, db.dataDir, row, path)
+			"If it is lost, or this is a copy of it, accept this folder by writing %s into %s", ErrCluster, c.db.DataDir, row, c.path)
 	case row == "":
 		return fmt.Errorf("%w: the database of [store] url is new, and the data folder %s holds files of another one (%s); "+
 			"check [store] url, or set data_dir to an empty folder. To use the folder with this database all the same, remove %s",
-			ErrCluster, db.dataDir, folder, path)
+			ErrCluster, c.db.DataDir, folder, c.path)
 	}
 	return fmt.Errorf("%w: the database is %s, and the data folder %s belongs to %s; check [store] url and data_dir. "+
-		"If one of them was restored and they do belong together, write %s into %s", ErrCluster, row, db.dataDir, folder, row, path)
+		"If one of them was restored and they do belong together, write %s into %s", ErrCluster, row, c.db.DataDir, folder, row, c.path)
 }
 
-func (db *DB) clusterRow(ctx context.Context) (id string, err error) {
-	err = db.Read(ctx, "read cluster", func(t *Tx) error {
+func (c *cluster) row(ctx context.Context) (id string, err error) {
+	err = c.db.Read(ctx, "read cluster", func(t *Tx) error {
 		_, err := t.Row(readCluster, nil, &id)
 		return err
 	})
@@ -143,20 +159,20 @@ func (db *DB) clusterRow(ctx context.Context) (id string, err error) {
 
 // found names a new database and the folder at once. Of several that do it together
 // in one folder all mean the same name; one in another folder is told so.
-func (db *DB) found(ctx context.Context, path string) (row, folder string, err error) {
-	id, err := meantName(path + ".new")
+func (c *cluster) found(ctx context.Context) (row, folder string, err error) {
+	id, err := meantName(c.path + ".new")
 	if err != nil {
 		return "", "", err
 	}
-	err = db.Write(ctx, Durable, "name database", func(t *Tx) error {
+	err = c.db.Write(ctx, Durable, "name database", func(t *Tx) error {
 		_, err := t.Exec(insertCluster, id, time.Now().UnixMicro())
 		return err
 	})
 	if err == nil {
-		row, err = db.clusterRow(ctx)
+		row, err = c.row(ctx)
 	}
 	if err == nil {
-		folder, err = adopt(path, row)
+		folder, err = adopt(c.path, row)
 	}
 	return row, folder, err
 }

@@ -1,6 +1,6 @@
 // Package database is SQLite or PostgreSQL as the rest of the store uses them: opening, the
 // schema, transactions and what their commit survives, connections that are lost, and
-// what an error means. It knows no row of the ledger.
+// what an error means. It knows no row: who opens it hands down the schema.
 package database
 
 import (
@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/lib/pq"
 
 	"switchboard/internal/secrets"
 )
@@ -36,19 +38,37 @@ func (c Config) Validate() error {
 	return errors.New("url: is none of \"\" (SQLite in data_dir), \"sqlite:PATH\" and \"postgres://USER@HOST/NAME\"")
 }
 
+// File is the SQLite file that c names; empty: it is PostgreSQL's.
+func (c Config) File(dataDir string) (path string, err error) {
+	address := c.URL.Reveal()
+	path, lite := strings.CutPrefix(address, "sqlite:")
+	switch {
+	case address == "":
+		path = filepath.Join(dataDir, "switchboard.db")
+	case !lite:
+		return "", nil
+	case path == "":
+		return "", fmt.Errorf("%w: the path after \"sqlite:\" is missing", errURL)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", fmt.Errorf("database file: %w", err)
+	}
+	return path, nil
+}
+
 // DB is the database, SQLite or PostgreSQL. Its methods may be called from
 // several goroutines at once.
 type DB struct {
-	log *slog.Logger
-
-	lite *sqlite   // nil on PostgreSQL
-	pg   *postgres // nil on SQLite
-	// dataDir is the folder that every engine on this database shares; empty: none.
-	dataDir string
-
-	reader reader
+	Log    *slog.Logger
+	Schema *Schema
+	// DataDir is the folder that every engine on this database shares; empty: none.
+	DataDir string
 	// Now is the clock of instants in rows; time.Now, but in tests. It is set before the first transaction.
 	Now func() time.Time
+
+	lite   *sqlite   // nil on PostgreSQL
+	pg     *postgres // nil on SQLite
+	reader reader
 }
 
 // errURL is returned by Open when [store] url is of no known form.
@@ -59,38 +79,30 @@ var errURL = errors.New(`[store] url must be empty, "sqlite:PATH" or "postgres:/
 // engines keep the files of theirs that others look at; empty: nowhere. Nothing is
 // migrated, and a database of an early build is refused (ErrEarly). The database is asked
 // within ctx. An error says what to do and never holds a password.
-func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*DB, error) {
-	db := &DB{log: log, dataDir: dataDir, Now: time.Now}
-	url := cfg.URL.Reveal()
-	var err error
-	switch {
-	case url == "":
-		db.lite, err = openSQLite(ctx, filepath.Join(dataDir, "switchboard.db"))
-	case strings.HasPrefix(url, "sqlite:"):
-		path := strings.TrimPrefix(url, "sqlite:")
-		if path == "" {
-			return nil, fmt.Errorf("%w: the path after \"sqlite:\" is missing", errURL)
-		}
+func Open(ctx context.Context, cfg Config, dataDir string, schema *Schema, log *slog.Logger) (*DB, error) {
+	db := &DB{Log: log, DataDir: dataDir, Schema: schema, Now: time.Now}
+	path, err := cfg.File(dataDir)
+	switch url := cfg.URL.Reveal(); {
+	case err != nil:
+	case path != "":
 		db.lite, err = openSQLite(ctx, path)
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
-		db.pg, err = openPostgres(ctx, url, nil)
+		err = db.openPostgres(ctx, url, nil)
 	default:
-		return nil, errURL
+		err = errURL
 	}
 	if err != nil {
 		return nil, err
 	}
-	db.startReading()
-	if err := db.known(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
+	return db.known(ctx)
 }
 
-func (db *DB) startReading() {
-	if db.pg != nil {
-		db.reader.pool = db.pg.relaxed
+// openPostgres asks the server once. dialer is nil except in tests.
+func (db *DB) openPostgres(ctx context.Context, url string, dialer pq.Dialer) (err error) {
+	if db.pg, err = openPostgres(ctx, url, db.Schema.Raced, dialer); err == nil {
+		db.reader = reader{pool: db.pg.relaxed}
 	}
+	return err
 }
 
 // Close waits for writes under way and closes the database. Writes that come
@@ -122,12 +134,6 @@ func (db *DB) Path() string {
 	return db.lite.path
 }
 
-// DataDir is the folder that every engine on this database shares; empty: none.
-func (db *DB) DataDir() string { return db.dataDir }
-
-// Log is the log that was given to Open.
-func (db *DB) Log() *slog.Logger { return db.log }
-
 // Durability says what a transaction must survive once it is committed.
 type Durability int
 
@@ -155,11 +161,6 @@ func (db *DB) ForLeases() Durability {
 	return Async
 }
 
-// Record is Write for what became of something outside.
-func (db *DB) Record(ctx context.Context, op string, fn func(*Tx) error) error {
-	return db.Write(ctx, Result, op, fn)
-}
-
 // Write runs fn in one transaction and returns after it is committed. fn does
 // SQL only and may be run again after a conflict, so it assigns its results anew
 // each time. ctx counts until fn begins; from there the transaction runs to its
@@ -175,10 +176,7 @@ func (db *DB) Write(ctx context.Context, mode Durability, op string, fn func(*Tx
 	default:
 		err = db.pg.write(ctx, mode, run)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, Explain(err))
-	}
-	return nil
+	return failed(op, err)
 }
 
 // Commits are how many group commits the SQLite writer made, how many of them were

@@ -4,6 +4,7 @@ import (
 	"context"
 	sqldriver "database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -180,6 +181,14 @@ func Explain(err error) error {
 		return &problem{ErrUnavailable, "the server does not answer (" + netCause(err) + "); is it running, and is the address in [store] url right?", err}
 	}
 	return err
+}
+
+// failed is an error of op in words of ours.
+func failed(op string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, Explain(err))
+	}
+	return nil
 }
 
 // NotYet: nothing is wrong but that the server is not there, or takes no connections now.

@@ -13,51 +13,48 @@ var ErrGuard = errGuard
 
 // Dial has the pools of PostgreSQL dial through d from now on.
 func (db *DB) Dial(ctx context.Context, d pq.Dialer) error {
-	pg, err := openPostgres(ctx, db.pg.url, d)
-	if err != nil {
+	was := db.pg
+	if err := db.openPostgres(ctx, was.url, d); err != nil {
+		db.pg = was
 		return err
 	}
-	db.pg.close()
-	db.pg = pg
-	db.reader = reader{pool: pg.relaxed}
+	was.close()
 	return nil
 }
 
 // MigrateAlso migrates with one migration more.
 func (db *DB) MigrateAlso(ctx context.Context, script string) error {
-	list, err := db.migrations()
+	list, err := db.Schema.of(db.Kind())
 	if err != nil {
 		return err
 	}
-	return db.migrate(ctx, append(list, migration{9999, "extra", script}), functions)
+	return db.migrate(ctx, append(list, migration{9999, "extra", script}), db.Schema.Functions)
 }
 
 // Migrated says that exactly this build's migrations are applied.
 func (db *DB) Migrated(ctx context.Context) bool {
-	list, err := db.migrations()
-	return err == nil && db.has(ctx, list)
+	list, err := db.Schema.of(db.Kind())
+	return err == nil && has(ctx, db, list)
 }
 
 // MigrateAgain runs a migration once more, on what is there.
 func (db *DB) MigrateAgain(ctx context.Context, version int64) error {
-	list, err := db.migrations()
+	list, err := db.Schema.of(db.Kind())
 	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(list, func(m migration) bool { return m.version == version })
-	return db.migrate(ctx, append(list, migration{9999, "again", list[i].script}), functions)
+	return db.migrate(ctx, append(list, migration{9999, "again", list[i].script}), db.Schema.Functions)
 }
 
 // MigrateWith migrates with other functions of PostgreSQL.
 func (db *DB) MigrateWith(ctx context.Context, script string) error {
-	list, err := db.migrations()
+	list, err := db.Schema.of(db.Kind())
 	if err != nil {
 		return err
 	}
 	return db.migrate(ctx, list, script)
 }
-
-var Functions = functions
 
 // Joining is how many joint calls are under way, Waiting how many transactions wait for them.
 func (db *DB) Joining() int { n, _ := db.joints(); return n }

@@ -9,11 +9,6 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// The functions of PostgreSQL. They are no migration: the file is edited in place.
-//
-//go:embed hot_transactions.sql
-var functions string
-
 // readFunctions reads which script made the functions that the database has: the body
 // of sb_script, which says so, see recordOf.
 const readFunctions = `SELECT coalesce((SELECT prosrc FROM pg_proc WHERE proname = 'sb_script'

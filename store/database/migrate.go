@@ -3,27 +3,16 @@ package database
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"maps"
-	"path"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 )
-
-// The migrations: a folder a dialect, NUMBER_name.sql, in order. A released file
-// is never edited. Each runs in one transaction, as one script.
-//
-//go:embed migrations
-var migrationFiles embed.FS
 
 // errGuard is returned by Migrate when a migration left fewer rows in a table
 // than it found. The migration was rolled back.
@@ -32,13 +21,6 @@ var errGuard = errors.New("the migration would lose rows")
 // ErrNewer is returned by Migrate and StartEngine when a newer build has migrated the
 // database. The error's text says what to do.
 var ErrNewer = errors.New("the database belongs to a newer build")
-
-// migration is one step of the schema.
-type migration struct {
-	version int64
-	name    string
-	script  string
-}
 
 // MigrationStatus is one migration of this build.
 type MigrationStatus struct {
@@ -55,65 +37,53 @@ type MigrationStatus struct {
 // is not the data folder's is left as it is (ErrCluster), and so is one that a newer
 // build has migrated (ErrNewer).
 func (db *DB) Migrate(ctx context.Context) error {
-	list, err := db.migrations()
+	list, err := db.Schema.of(db.Kind())
 	if err != nil {
 		return err
 	}
-	return db.migrate(ctx, list, functions)
+	return db.migrate(ctx, list, db.Schema.Functions)
 }
 
 // MigrateTo brings an empty database to the schema of an older build, for what that one
 // wrote; Migrate does the rest.
 func (db *DB) MigrateTo(ctx context.Context, version int64) error {
-	list, err := db.migrations()
+	list, err := db.Schema.of(db.Kind())
 	if err != nil {
 		return err
 	}
 	return db.migrate(ctx, slices.DeleteFunc(list, func(m migration) bool { return m.version > version }), "")
 }
 
-// Newest is the number of the newest migration of this build, of either dialect.
-func Newest() (newest int64, err error) {
-	for _, dialect := range []string{"sqlite", "postgres"} {
-		list, err := migrationsOf(dialect)
-		if err != nil {
-			return 0, err
-		}
-		newest = max(newest, list[len(list)-1].version)
-	}
-	return newest, nil
-}
-
 func (db *DB) migrate(ctx context.Context, list []migration, script string) error {
 	if err := db.mayMigrate(ctx); err != nil {
 		return err
 	}
-	if !db.PG() && db.has(ctx, list) {
+	if !db.PG() && has(ctx, db, list) {
 		return nil
 	}
-	p, own, err := db.provider(list)
+	m, err := newMigrator(db, list, script)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	defer own.Close()
-	if done, err := db.migrated(ctx, p, own, script); done || err != nil {
+	defer m.own.Close()
+	if done, err := m.done(ctx); done || err != nil {
 		return err
 	}
 	if db.PG() {
 		// Several programs on one schema take turns; schemas do not wait for each other.
 		// The lock ends with its connection, and that with own.
-		conn, err := lockMigrations(ctx, own)
+		conn, err := lockMigrations(ctx, m.own)
 		if err != nil {
 			return fmt.Errorf("migrate: %w", Explain(err))
 		}
 		defer conn.Close()
-		if done, err := db.migrated(ctx, p, own, script); done || err != nil {
+		if done, err := m.done(ctx); done || err != nil {
 			return err
 		}
 	}
-	applied, err := p.Up(ctx)
+	applied, err := m.Up(ctx)
 	for _, r := range applied {
-		db.log.InfoContext(ctx, "migrated", "version", r.Source.Version, "duration", r.Duration.Round(time.Millisecond))
+		db.Log.InfoContext(ctx, "migrated", "version", r.Source.Version, "duration", r.Duration.Round(time.Millisecond))
 	}
 	if err != nil {
 		if pe, ok := errors.AsType[*goose.PartialError](err); ok {
@@ -122,14 +92,14 @@ func (db *DB) migrate(ctx context.Context, list []migration, script string) erro
 		return fmt.Errorf("migrate: %w", Explain(err))
 	}
 	if db.PG() && script != "" {
-		return explainMigration(replaceFunctions(ctx, own, script))
+		return explainMigration(replaceFunctions(ctx, m.own, script))
 	}
 	return nil
 }
 
 // has says that these migrations are applied and no others, without a connection of its own, which costs a start
 // more than a millisecond.
-func (db *DB) has(ctx context.Context, list []migration) bool {
+func has(ctx context.Context, db *DB, list []migration) bool {
 	var applied []int64
 	err := db.Read(ctx, "look which migrations are applied", func(t *Tx) (err error) {
 		applied, err = t.IDs(`SELECT version_id AS id FROM goose_db_version WHERE version_id > 0 AND is_applied ORDER BY version_id`)
@@ -138,9 +108,16 @@ func (db *DB) has(ctx context.Context, list []migration) bool {
 	return err == nil && slices.EqualFunc(applied, list, func(version int64, m migration) bool { return version == m.version })
 }
 
-// migrated says that nothing is to be done. ErrNewer: nothing may be.
-func (db *DB) migrated(ctx context.Context, p *goose.Provider, own *sqlx.DB, script string) (bool, error) {
-	has, brings, err := p.GetVersions(ctx)
+// A migrator applies migrations over connections of its own.
+type migrator struct {
+	*goose.Provider
+	own    *sqlx.DB // its user closes it
+	script string   // of the functions of PostgreSQL; empty: there are none
+}
+
+// done says that nothing is to be done. ErrNewer: nothing may be.
+func (m *migrator) done(ctx context.Context) (bool, error) {
+	has, brings, err := m.GetVersions(ctx)
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("migrate: %w", Explain(err))
@@ -148,10 +125,10 @@ func (db *DB) migrated(ctx context.Context, p *goose.Provider, own *sqlx.DB, scr
 		return false, fmt.Errorf("%w: its schema has number %d, this build knows up to %d; start the newer build again, or restore a backup made by this one",
 			ErrNewer, has, brings)
 	}
-	pending, err := p.HasPending(ctx)
+	pending, err := m.HasPending(ctx)
 	done := !pending
-	if done && err == nil && db.PG() && script != "" {
-		done, err = hasFunctions(ctx, own, script)
+	if done && err == nil && m.own.DriverName() == "postgres" && m.script != "" {
+		done, err = hasFunctions(ctx, m.own, m.script)
 	}
 	if err != nil {
 		return false, fmt.Errorf("migrate: %w", Explain(err))
@@ -188,16 +165,16 @@ func explainMigration(err error) error {
 
 // MigrationStatus lists the migrations of this build, in order.
 func (db *DB) MigrationStatus(ctx context.Context) ([]MigrationStatus, error) {
-	list, err := db.migrations()
+	list, err := db.Schema.of(db.Kind())
 	if err != nil {
 		return nil, err
 	}
-	p, own, err := db.provider(list)
+	m, err := newMigrator(db, list, "")
 	if err != nil {
 		return nil, fmt.Errorf("migration status: %w", err)
 	}
-	defer own.Close()
-	states, err := p.Status(ctx)
+	defer m.own.Close()
+	states, err := m.Status(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("migration status: %w", Explain(err))
 	}
@@ -214,59 +191,35 @@ func (db *DB) MigrationStatus(ctx context.Context) ([]MigrationStatus, error) {
 	return out, nil
 }
 
-func (db *DB) migrations() ([]migration, error) { return migrationsOf(db.Kind()) }
-
-func migrationsOf(dialect string) ([]migration, error) {
-	dir := path.Join("migrations", dialect)
-	files, err := fs.ReadDir(migrationFiles, dir)
-	if err != nil {
-		return nil, fmt.Errorf("migrations: %w", err)
-	}
-	var list []migration
-	for _, f := range files {
-		number, name, ok := strings.Cut(strings.TrimSuffix(f.Name(), ".sql"), "_")
-		version, err := strconv.ParseInt(number, 10, 64)
-		if !ok || err != nil {
-			return nil, fmt.Errorf("migrations: %s has no number", f.Name())
-		}
-		script, err := fs.ReadFile(migrationFiles, path.Join(dir, f.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("migrations: %w", err)
-		}
-		list = append(list, migration{version, name, string(script)})
-	}
-	return list, nil
-}
-
 // migrationSize is how many connections migrations may take: one has their lock all the time.
 const migrationSize = 4
 
-// provider runs migrations on connections of its own, which the caller closes.
-func (db *DB) provider(list []migration) (p *goose.Provider, own *sqlx.DB, err error) {
+func newMigrator(db *DB, list []migration, script string) (m *migrator, err error) {
+	m = &migrator{script: script}
 	var steps []*goose.Migration
-	for _, m := range list {
-		steps = append(steps, goose.NewGoMigration(m.version, &goose.GoFunc{RunTx: func(ctx context.Context, t *sql.Tx) error {
-			return guarded(ctx, t, db.Kind(), m.script)
+	for _, each := range list {
+		steps = append(steps, goose.NewGoMigration(each.version, &goose.GoFunc{RunTx: func(ctx context.Context, t *sql.Tx) error {
+			return guarded(ctx, t, db.Kind(), each.script)
 		}}, nil))
 	}
 	dialect := goose.DialectPostgres
 	if db.PG() {
 		// A migration may take longer than the server may be silent otherwise.
-		own, err = postgresPool(db.pg.url, "on", migrationSize, &patientDialer{})
+		m.own, err = postgresPool(db.pg.url, "on", migrationSize, &patientDialer{})
 	} else {
 		dialect = goose.DialectSQLite3
-		if own, err = sqlx.Open("sqlite", sqliteDSN(db.lite.path, "synchronous(FULL)")+"&_txlock=immediate"); err == nil {
-			own.SetMaxOpenConns(1)
+		if m.own, err = sqlx.Open("sqlite", sqliteDSN(db.lite.path, "synchronous(FULL)")+"&_txlock=immediate"); err == nil {
+			m.own.SetMaxOpenConns(1)
 		}
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	p, err = goose.NewProvider(dialect, own.DB, nil, goose.WithDisableGlobalRegistry(true), goose.WithSlog(db.log), goose.WithGoMigrations(steps...))
+	m.Provider, err = goose.NewProvider(dialect, m.own.DB, nil, goose.WithDisableGlobalRegistry(true), goose.WithSlog(db.Log), goose.WithGoMigrations(steps...))
 	if err != nil {
-		return nil, nil, errors.Join(err, own.Close())
+		return nil, errors.Join(err, m.own.Close())
 	}
-	return p, own, nil
+	return m, nil
 }
 
 // guarded runs a script and compares the rows of every table before and after.

@@ -93,14 +93,14 @@ func TestFunctionsThatDifferAreReplacedOnce(t *testing.T) {
 		}
 	}
 	extra := "CREATE OR REPLACE FUNCTION sb_extra() RETURNS text LANGUAGE sql AS 'SELECT 1';"
-	migrate(database.Functions + extra)
+	migrate(store.Schema.Functions + extra)
 	function("sb_extraSELECT 1 sb_steps")
-	if err := db.MigrateWith(t.Context(), database.Functions+"SELECT nonsense;"); err == nil || !strings.Contains(err.Error(), "nonsense") {
+	if err := db.MigrateWith(t.Context(), store.Schema.Functions+"SELECT nonsense;"); err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("%v", err)
 	}
 	function("sb_extraSELECT 1 sb_steps")
 	run(t, db, "CREATE OR REPLACE FUNCTION sb_extra() RETURNS text LANGUAGE sql AS 'SELECT 2'")
-	migrate(database.Functions + extra)
+	migrate(store.Schema.Functions + extra)
 	function("sb_extraSELECT 2 sb_steps") // the same script is not run again
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Error(err)

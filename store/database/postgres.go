@@ -27,6 +27,7 @@ type postgres struct {
 	own     *sqlx.DB // of the engine's row, which must not wait for the others
 	url     string
 	dialer  *patientDialer // of durable and relaxed; nil in some tests
+	raced   func(code, table, column string) bool
 
 	mu     sync.Mutex
 	joints map[jointKey]*joint
@@ -59,8 +60,8 @@ const maxDead = 12
 const writeTimeout = 30 * time.Second
 
 // openPostgres asks the server once. dialer is nil except in tests.
-func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres, error) {
-	p := &postgres{url: raw, joints: map[jointKey]*joint{}}
+func openPostgres(ctx context.Context, raw string, raced func(code, table, column string) bool, dialer pq.Dialer) (*postgres, error) {
+	p := &postgres{url: raw, raced: raced, joints: map[jointKey]*joint{}}
 	if dialer == nil {
 		p.dialer = &patientDialer{patience: poolPatience}
 		dialer = p.dialer
@@ -157,7 +158,7 @@ func (p *postgres) write(ctx context.Context, mode Durability, fn func(querier) 
 		if err != nil {
 			return err
 		}
-		if err := fn(pgQuerier{t, ctx}); err != nil {
+		if err := fn(sqlTx{t, ctx}); err != nil {
 			return errors.Join(err, ignoreDone(t.Rollback()))
 		}
 		return t.Commit()
@@ -173,7 +174,7 @@ func (p *postgres) detached(ctx context.Context, pool *sqlx.DB, fn func(context.
 		if err != nil {
 			return err
 		}
-		err = p.noticed(retried(ctx, conn, fn))
+		err = p.noticed(p.retried(ctx, conn, fn))
 		// A connection that is known to be bad is closed here, not pooled again.
 		_ = conn.Close()
 		if !errors.Is(err, driver.ErrBadConn) || try == maxDead {
@@ -184,7 +185,7 @@ func (p *postgres) detached(ctx context.Context, pool *sqlx.DB, fn func(context.
 
 // retried runs fn again when PostgreSQL asks for it, or refuses what another did at the
 // same time.
-func retried(ctx context.Context, conn *sqlx.Conn, fn func(context.Context, *sqlx.Conn) error) error {
+func (p *postgres) retried(ctx context.Context, conn *sqlx.Conn, fn func(context.Context, *sqlx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func retried(ctx context.Context, conn *sqlx.Conn, fn func(context.Context, *sql
 	defer stop()
 	for try := 0; ; try++ {
 		err := fn(ctx, conn)
-		if err == nil || try == 8 || !again(err) {
+		if err == nil || try == 8 || !p.again(err) {
 			return err
 		}
 		// Two that met in a deadlock must not meet again in step.
@@ -216,20 +217,9 @@ func (db *DB) Own(ctx context.Context, query string, args []any, dest ...any) (f
 }
 
 // again says that PostgreSQL rolled a transaction back for no fault of its own.
-func again(err error) bool {
+func (p *postgres) again(err error) bool {
 	pe, ok := errors.AsType[*pq.Error](err)
-	if !ok {
-		return false
-	}
-	switch pe.Code {
-	case "40001", "40P01":
-		return true
-	case "23503", "23502": // it was merged into another meanwhile, and is gone
-		return pe.Code == "23503" || pe.Column == "conversation_id"
-	case "23505": // two made it, or moved to it, at once
-		return pe.Table == "conversations" || pe.Table == "moved"
-	}
-	return false
+	return ok && (pe.Code == "40001" || pe.Code == "40P01" || p.raced(string(pe.Code), pe.Table, pe.Column))
 }
 
 func ignoreDone(err error) error {
@@ -239,18 +229,29 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// pgQuerier runs the statements of one transaction.
-type pgQuerier struct {
+// sqlTx runs the statements of one transaction of database/sql.
+type sqlTx struct {
 	t   *sqlx.Tx
 	ctx context.Context //nolint:containedctx // lives as long as the transaction
 }
 
-func (q pgQuerier) Exec(query string, args ...any) (sql.Result, error) {
-	return q.t.ExecContext(q.ctx, dollars(query), args...)
+func (q sqlTx) in(query string) string {
+	if q.t.DriverName() == "postgres" {
+		return dollars(query)
+	}
+	return query
 }
 
-func (q pgQuerier) Query(query string, args ...any) (Rows, error) {
-	r, err := q.t.QueryxContext(q.ctx, dollars(query), args...)
+func (q sqlTx) Exec(query string, args ...any) (sql.Result, error) {
+	return q.t.ExecContext(q.ctx, q.in(query), args...)
+}
+
+func (q sqlTx) Query(query string, args ...any) (Rows, error) {
+	return rowsOf(q.t.QueryxContext(q.ctx, q.in(query), args...))
+}
+
+// rowsOf are no rows where there is an error.
+func rowsOf(r *sqlx.Rows, err error) (Rows, error) {
 	if err != nil {
 		return nil, err
 	}

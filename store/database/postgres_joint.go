@@ -77,14 +77,7 @@ func (db *DB) CallJoined(ctx context.Context, mode Durability, op string, out an
 	one := &joined{order: order, arg: arg, lead: make(chan struct{}, 1), ready: make(chan struct{})}
 	j.join(one)
 	j.await(ctx, one)
-	err := one.err
-	if err == nil {
-		err = json.Unmarshal(one.answer, out)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, Explain(err))
-	}
-	return nil
+	return decoded(op, one.answer, one.err, out)
 }
 
 // await returns when one is over.
@@ -235,11 +228,13 @@ func (db *DB) Call(ctx context.Context, mode Durability, op string, out any, que
 	err := db.pg.detached(ctx, db.pg.pool(mode), func(ctx context.Context, conn *sqlx.Conn) error {
 		return conn.QueryRowContext(ctx, query, args...).Scan(&answer)
 	})
+	return decoded(op, answer, err, out)
+}
+
+// decoded decodes what a function gave into out.
+func decoded(op string, answer []byte, err error, out any) error {
 	if err == nil {
 		err = json.Unmarshal(answer, out)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, Explain(err))
-	}
-	return nil
+	return failed(op, err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -33,10 +32,7 @@ func (db *DB) Read(ctx context.Context, op string, fn func(*Tx) error) error {
 	} else {
 		err = db.pg.noticed(fn(db.tx(reading{&db.reader, ctx})))
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, Explain(err))
-	}
-	return nil
+	return failed(op, err)
 }
 
 // Look is Read for what is read with every message. On SQLite it runs in the
@@ -64,10 +60,7 @@ func (q reading) Query(query string, args ...any) (Rows, error) {
 	if errors.Is(err, io.ErrUnexpectedEOF) { // the connection ended; what only reads may be asked again
 		r, err = q.run(query, args)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return rowsOf(r, err)
 }
 
 func (q reading) run(query string, args []any) (*sqlx.Rows, error) {

@@ -18,23 +18,20 @@ var errReadOnly = errors.New("the database was opened for reading alone")
 // OpenReadOnly is Open for who only reads, where nothing can be written: it makes no file
 // and changes none. On SQLite it gives what the file and its log hold at that moment; an
 // engine that works on them from elsewhere may have written more. Writes return an error.
-func OpenReadOnly(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*DB, error) {
+func OpenReadOnly(ctx context.Context, cfg Config, dataDir string, schema *Schema, log *slog.Logger) (*DB, error) {
 	path, err := cfg.File(dataDir)
 	if err != nil {
 		return nil, err
 	}
 	if path == "" {
-		return Open(ctx, cfg, dataDir, log)
+		return Open(ctx, cfg, dataDir, schema, log)
 	}
 	pool, err := openToRead(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s to read: %w", path, Explain(err))
 	}
-	db := &DB{log: log, dataDir: dataDir, lite: &sqlite{path: path, readers: newReaders(pool)}, Now: time.Now}
-	if err := db.known(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
+	db := &DB{Log: log, DataDir: dataDir, Schema: schema, lite: &sqlite{path: path, readers: newReaders(pool)}, Now: time.Now}
+	return db.known(ctx)
 }
 
 // openToRead tries the ways in which SQLite reads a file in WAL mode where nothing can be

@@ -32,10 +32,6 @@ func sqliteDSN(path string, pragmas ...string) string {
 }
 
 func openSQLite(ctx context.Context, path string) (*sqlite, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("database file: %w", err)
-	}
 	if err := makeFile(path); err != nil {
 		return nil, err
 	}

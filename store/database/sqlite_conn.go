@@ -198,6 +198,8 @@ func assign(dest any, v driver.Value) error {
 			*d = b
 			return nil
 		}
+	case sql.Scanner:
+		return d.Scan(v)
 	}
 	return assignKind(reflect.ValueOf(dest).Elem(), v)
 }

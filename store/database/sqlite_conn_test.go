@@ -19,7 +19,7 @@ func liteDB(t *testing.T) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := &DB{lite: s, log: slog.New(slog.DiscardHandler), Now: time.Now}
+	db := &DB{lite: s, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	t.Cleanup(func() { _ = db.Close() })
 	if err := db.Write(t.Context(), Async, "make", func(t *Tx) error {
 		_, err := t.Exec("CREATE TABLE x (n INTEGER PRIMARY KEY, s TEXT, b BLOB, f REAL)")

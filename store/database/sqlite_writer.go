@@ -101,19 +101,20 @@ func (w *writer) write(ctx context.Context, mode Durability, fn func(querier) er
 			w.commit(w.gather())
 			w.token <- struct{}{}
 		case <-ctx.Done():
-			if j.taken.CompareAndSwap(false, true) {
-				return ctx.Err()
-			}
-			<-j.ready
-			return j.err
+			return j.leave(ctx.Err())
 		case <-w.closing:
-			if j.taken.CompareAndSwap(false, true) {
-				return errClosed
-			}
-			<-j.ready
-			return j.err
+			return j.leave(errClosed)
 		}
 	}
+}
+
+// leave is why it is never run, or what became of it where it was taken before.
+func (j *job) leave(why error) error {
+	if j.taken.CompareAndSwap(false, true) {
+		return why
+	}
+	<-j.ready
+	return j.err
 }
 
 // stop is safe to call again; it then returns what it returned.

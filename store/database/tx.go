@@ -43,7 +43,16 @@ func (t *Tx) Exec(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// Row scans the first row into dest, in order of columns; found is false when
+// Do runs a statement.
+func (t *Tx) Do(query string, args ...any) error {
+	_, err := t.Q.Exec(query, args...)
+	return err
+}
+
+// Has says whether there is a row.
+func (t *Tx) Has(query string, args ...any) (bool, error) { return t.Row(query, args) }
+
+// Row scans the first row into dest, in order of columns, an instant into a time.Time; found is false when
 // there is none.
 func (t *Tx) Row(query string, args []any, dest ...any) (found bool, err error) {
 	rows, err := t.Q.Query(query, args...)
@@ -54,23 +63,18 @@ func (t *Tx) Row(query string, args []any, dest ...any) (found bool, err error) 
 	if !rows.Next() {
 		return false, rows.Err()
 	}
-	if err := rows.Scan(dest...); err != nil {
-		return false, err
+	for i := range dest {
+		dest[i] = variable(dest[i])
+	}
+	if len(dest) > 0 {
+		if err := rows.Scan(dest...); err != nil {
+			return false, err
+		}
 	}
 	// Reading on to the end brings the error of a statement that fails late.
 	for rows.Next() {
 	}
 	return true, rows.Err()
-}
-
-// All scans every row into dest, a pointer to a slice of structs with db tags.
-func (t *Tx) All(dest any, query string, args ...any) error {
-	rows, err := t.Q.Query(query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	return sqlx.StructScan(rows, dest)
 }
 
 // Insert runs an INSERT … RETURNING id.
@@ -84,12 +88,7 @@ func (t *Tx) Insert(query string, args ...any) (id int64, err error) {
 
 // IDs reads rows of one column, the ID.
 func (t *Tx) IDs(query string, args ...any) (ids []int64, err error) {
-	var rows []struct{ ID int64 }
-	err = t.All(&rows, query, args...)
-	for _, r := range rows {
-		ids = append(ids, r.ID)
-	}
-	return ids, err
+	return Views(t, func(r *struct{ ID int64 }) int64 { return r.ID }, query, args...)
 }
 
 // A Statement changes rows.

@@ -91,7 +91,7 @@ type Engine struct {
 // the database held learn from RunningError.
 func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err error) {
 	e := &Engine{
-		db: db, log: db.Log(), clock: now, seen: map[int64]freeOwner{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
+		db: db, log: db.Log, clock: now, seen: map[int64]freeOwner{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
 	}
 	if !db.PG() {
 		if e.lock, err = takeLockFile(db.Path()+".lock", passing); err != nil {
@@ -125,11 +125,7 @@ func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err e
 // sayRestored logs that the database was restored and no engine was on it since: somebody who
 // saw the restore cut off learns that it is whole.
 func (e *Engine) sayRestored(ctx context.Context) error {
-	restored := false
-	err := e.db.Read(ctx, "look whether the database was restored", func(t *database.Tx) (err error) {
-		restored, err = t.Row(isRestored, nil, new(int))
-		return err
-	})
+	restored, err := database.Read(ctx, e.db, "look whether the database was restored", func(t *database.Tx) (bool, error) { return t.Has(isRestored) })
 	if restored {
 		e.log.InfoContext(ctx, "the database was restored, and is whole; this is the first start on it")
 	}
@@ -148,8 +144,7 @@ func (e *Engine) enlist(ctx context.Context, host string) error {
 		if err := e.readFirst(t); err != nil {
 			return err
 		}
-		_, err = t.Exec(voidOwners, now, id)
-		return err
+		return t.Do(voidOwners, now, id)
 	})
 	if err == nil {
 		e.renewed = e.clock()
@@ -161,13 +156,11 @@ func (e *Engine) enlist(ctx context.Context, host string) error {
 // enlistShared makes the row of an engine among several, with its locks taken
 // before anybody can see it.
 func (e *Engine) enlistShared(ctx context.Context, host string) error {
-	err := e.db.Read(ctx, "number engine", func(t *database.Tx) error {
-		_, err := t.Row(drawOwner, nil, &e.id)
-		return err
-	})
+	id, err := database.Value[int64](ctx, e.db, "number engine", drawOwner)
 	if err != nil {
 		return err
 	}
+	e.id = id
 	e.holdFile(ctx)
 	if err := e.takeLock(false); err != nil {
 		return fmt.Errorf("lock engine %d: %w", e.id, database.Explain(err))
@@ -187,11 +180,7 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 }
 
 func (e *Engine) readFirst(t *database.Tx) error {
-	var at int64
-	found, err := t.Row(selectFirst, nil, &at)
-	if found {
-		e.first = time.UnixMicro(at)
-	}
+	_, err := t.Row(selectFirst, nil, &e.first)
 	return err
 }
 
@@ -283,10 +272,6 @@ func (e *Engine) Close(ctx context.Context) error {
 // end ends the owner's row and gives its leases back.
 func (e *Engine) end(ctx context.Context) error {
 	return e.db.Write(ctx, database.Durable, "end engine", func(t *database.Tx) error {
-		if _, err := t.Exec(freeOwned, e.id); err != nil {
-			return err
-		}
-		_, err := t.Exec(endOwner, time.Now().UnixMicro(), e.id)
-		return err
+		return t.Run(database.Do(freeOwned, e.id), database.Do(endOwner, time.Now().UnixMicro(), e.id))
 	})
 }

@@ -85,8 +85,7 @@ func Left(t *database.Tx, kind, name string) (bool, error) {
 	if t.PG {
 		dead = deadPostgres
 	}
-	var one int
-	return t.Row(fmt.Sprintf(leaseOf, dead), []any{kind, name}, &one)
+	return t.Has(fmt.Sprintf(leaseOf, dead), kind, name)
 }
 
 // Take takes a lease; ok is false while a living owner holds it. A channel's is taken again
@@ -98,8 +97,7 @@ func Take(t *database.Tx, kind, name string, owner, now int64) (fence int64, ok 
 
 // Fenced returns core.ErrFenced unless fence is the newest of a held lease.
 func Fenced(t *database.Tx, kind, name string, fence int64) error {
-	var one int
-	found, err := t.Row(holdsLease, []any{kind, name, fence}, &one)
+	found, err := t.Has(holdsLease, kind, name, fence)
 	if err == nil && !found {
 		err = core.ErrFenced
 	}
@@ -109,22 +107,19 @@ func Fenced(t *database.Tx, kind, name string, fence int64) error {
 // Keep says whether fence is the newest of a held lease, which nobody takes then before
 // the transaction ends. PostgreSQL's sb_holds does the same.
 func Keep(t *database.Tx, kind, name string, fence int64) (bool, error) {
-	var one int
 	query := holdsLease
 	if t.PG {
 		query += " FOR SHARE OF l"
 	}
-	return t.Row(query, []any{kind, name, fence}, &one)
+	return t.Has(query, kind, name, fence)
 }
 
 // Release gives a lease back.
 func Release(t *database.Tx, kind, name string, fence int64) error {
-	_, err := t.Exec(freeLease, kind, name, fence)
-	return err
+	return t.Do(freeLease, kind, name, fence)
 }
 
 // Held says whether a living owner has the lease.
 func Held(t *database.Tx, kind, name string) (bool, error) {
-	var one int
-	return t.Row(fmt.Sprintf(leaseOf, Alive(t)), []any{kind, name}, &one)
+	return t.Has(fmt.Sprintf(leaseOf, Alive(t)), kind, name)
 }

@@ -54,9 +54,9 @@ func takeLockFile(path string, passing bool) (*lockFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock file %s: %w", path, database.PathCause(err))
 	}
-	if err := flock(f); err != nil {
+	if err := database.Flock(f, database.Alone); err != nil {
 		defer f.Close()
-		if !errors.Is(err, errLocked) {
+		if !errors.Is(err, database.ErrLocked) {
 			return nil, fmt.Errorf("lock file: %w", err)
 		}
 		other := &RunningError{}

@@ -30,10 +30,9 @@ const (
 )
 
 type other struct {
-	ID, PID    int64
-	Host       string
-	RenewedAt  int64 `db:"renewed_at"`
-	Free, Sure bool
+	ID, PID, RenewedAt int64
+	Host               string
+	Free, Sure         bool
 }
 
 // A freeOwner is one whose lock was found free.
@@ -64,11 +63,7 @@ func (e *Engine) nextLook(now time.Time) time.Duration {
 func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
 	ctx, stop := context.WithTimeout(ctx, lookEvery)
 	defer stop()
-	var list []other
-	err = e.db.Read(ctx, "look for dead engines", func(t *database.Tx) error {
-		list = nil
-		return t.All(&list, others, e.id, e.id)
-	})
+	list, err := database.List[other](ctx, e.db, "look for dead engines", others, e.id, e.id)
 	if err != nil {
 		clear(e.seen) // what was not looked at may have been there
 		return nil, err
@@ -99,10 +94,8 @@ func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
 
 // declare says in the row that an owner is dead, unless it came forward meanwhile.
 func (e *Engine) declare(ctx context.Context, o other, gone bool) error {
-	var n int64
-	err := e.db.Write(ctx, database.Durable, "declare engine dead", func(t *database.Tx) (err error) {
-		n, err = t.Exec(declareDead, o.ID, o.RenewedAt)
-		return err
+	n, err := database.Write(ctx, e.db, database.Durable, "declare engine dead", func(t *database.Tx) (int64, error) {
+		return t.Exec(declareDead, o.ID, o.RenewedAt)
 	})
 	if err != nil || n == 0 {
 		return err

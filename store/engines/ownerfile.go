@@ -25,10 +25,10 @@ type ownerFile struct {
 // holdFile takes the owner's file. Without it engines find each other dead later,
 // so that a folder that cannot be locked in is no reason not to start.
 func (e *Engine) holdFile(ctx context.Context) {
-	if e.db.DataDir() == "" {
+	if e.db.DataDir == "" {
 		return
 	}
-	dir := filepath.Join(e.db.DataDir(), "run")
+	dir := filepath.Join(e.db.DataDir, "run")
 	path := filepath.Join(dir, strconv.FormatInt(e.id, 10)+".lock")
 	err := os.MkdirAll(dir, 0o700)
 	var f *os.File
@@ -36,7 +36,7 @@ func (e *Engine) holdFile(ctx context.Context) {
 		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	if err == nil {
-		if err = flock(f); err != nil {
+		if err = database.Flock(f, database.Alone); err != nil {
 			_ = f.Close()
 		}
 	}
@@ -57,7 +57,7 @@ func (l *ownerFile) gone(owner int64) bool {
 		return false
 	}
 	defer f.Close()
-	return flock(f) == nil
+	return database.Flock(f, database.Alone) == nil
 }
 
 // others lists the owners that have a file.

@@ -41,15 +41,9 @@ type View struct {
 }
 
 type engineRow struct {
-	ID, PID     int64
-	Host, State string
-	StartedAt   int64 `db:"started_at"`
-	RenewedAt   int64 `db:"renewed_at"`
-	Alive       bool
-	Declared    bool
-	Clock       int64
-	Locked      bool
-	Sessions    int
+	View
+	Alive, Declared  bool
+	RenewedAt, Clock int64
 }
 
 // List lists the engines on the database that live, or were there within a day,
@@ -60,39 +54,31 @@ func List(ctx context.Context, db *database.DB) (list []View, err error) {
 	if db.PG() {
 		query = fmt.Sprintf(listEngines, alivePostgres, "sb_clock()", "sb_locked(o.id)", "greatest(o.renewed_at, o.expires_at)")
 	}
-	err = db.Read(ctx, "list engines", func(t *database.Tx) error {
-		list = nil
-		var rows []engineRow
-		var holds []struct {
+	err = db.Read(ctx, "list engines", func(t *database.Tx) (err error) {
+		type lease struct {
 			Owner int64
 			Name  string
 		}
-		if err := t.All(&rows, query, time.Now().Add(-recentEngines).UnixMicro()); err != nil {
-			return err
-		}
-		if err := t.All(&holds, listHolds); err != nil {
-			return err
-		}
 		channels := map[int64][]string{}
-		for _, h := range holds {
-			channels[h.Owner] = append(channels[h.Owner], h.Name)
+		leases, err := database.Select[lease](t, listHolds)
+		if err != nil {
+			return err
 		}
-		for _, r := range rows {
-			v := r.view(t.PG)
-			v.Channels = channels[r.ID]
-			list = append(list, v)
+		for _, l := range leases {
+			channels[l.Owner] = append(channels[l.Owner], l.Name)
 		}
-		return nil
+		list, err = database.Views(t, func(r *engineRow) View {
+			r.Channels = channels[r.ID]
+			return r.view(t.PG)
+		}, query, time.Now().Add(-recentEngines).UnixMicro())
+		return err
 	})
 	return list, err
 }
 
 func (r *engineRow) view(shared bool) View {
-	v := View{
-		ID: r.ID, Host: r.Host, PID: int(r.PID), StartedAt: time.UnixMicro(r.StartedAt).UTC(), State: r.State,
-		Locked: r.Locked, Sessions: r.Sessions, Renewed: -1,
-	}
-	if shared {
+	v := r.View
+	if v.Renewed = -1; shared {
 		v.Renewed = time.Duration(r.Clock-r.RenewedAt) * time.Microsecond
 	}
 	switch {

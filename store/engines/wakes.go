@@ -121,10 +121,8 @@ func payload(owner int64, list []core.Wake) string {
 
 // notify runs a SELECT of pg_notify, outside of any transaction.
 func notify(ctx context.Context, db *database.DB, query string, args ...any) error {
-	return db.Read(ctx, "notify", func(t *database.Tx) error {
-		_, err := t.Row(query, args, new(string))
-		return err
-	})
+	_, err := database.Value[string](ctx, db, "notify", query, args...)
+	return err
 }
 
 // wakeAll has all engines, this one too, look at everything; best effort.

@@ -61,7 +61,7 @@ func (w *wakes) begin(ctx context.Context, l *pq.Listener, channel string) (ok b
 			return err == nil
 		}
 		if !warned {
-			w.db.Log().WarnContext(ctx, "what other engines tell is not heard, and found a little later; it is tried again", "error", err)
+			w.db.Log.WarnContext(ctx, "what other engines tell is not heard, and found a little later; it is tried again", "error", err)
 		}
 		if !retry.Sleep(ctx, wakeRetry) {
 			return false
@@ -81,11 +81,7 @@ func ask(ctx context.Context, l *pq.Listener) {
 // ctx ended.
 func (w *wakes) channel(ctx context.Context) (channel string, ok bool) {
 	for {
-		err := w.db.Read(ctx, "listen", func(t *database.Tx) error {
-			_, err := t.Row(wakeChannel, nil, &channel)
-			return err
-		})
-		if err == nil {
+		if channel, err := database.Value[string](ctx, w.db, "listen", wakeChannel); err == nil {
 			return channel, true
 		}
 		if !retry.Sleep(ctx, wakeRetry) {

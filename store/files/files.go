@@ -1,3 +1,4 @@
+// Package files has the rows of attachments.
 package files
 
 import (
@@ -10,6 +11,13 @@ import (
 	"switchboard/store/blobs"
 	"switchboard/store/database"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const (
 	// sessionByKey also finds one whose conversation moved while its turn ran.
@@ -34,19 +42,13 @@ const (
 
 // Attachment implements files.Ledger.
 func (r *Store) Attachment(ctx context.Context, session string, id int64) (*files.Attachment, error) {
-	var a files.Attachment
-	err := r.Read(ctx, "find attachment", func(t *database.Tx) error {
-		found, err := t.Row(oneAttachment, []any{database.Clean(session), database.Clean(session), id},
-			&a.ID, &a.Channel, &a.PlatformID, &a.Kind, &a.Name, &a.Type, &a.Size, &a.State, &a.Reason, &a.Blob, &a.Taint)
-		if err == nil && !found {
+	return database.Read(ctx, r.DB, "find attachment", func(t *database.Tx) (*files.Attachment, error) {
+		a, err := database.First[files.Attachment](t, oneAttachment, database.Clean(session), database.Clean(session), id)
+		if err == nil && a == nil {
 			err = fmt.Errorf("attachment %d: %w", id, core.ErrNotFound)
 		}
-		return err
+		return a, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &a, nil
 }
 
 // SetAttachment implements files.Ledger.
@@ -86,17 +88,18 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 	}
 	err = r.Write(ctx, database.Async, "forget attachments", func(t *database.Tx) error {
 		blobs = nil
-		var old []struct {
+		type attachment struct {
 			ID   int64
 			Blob string
 		}
-		if err := t.All(&old, oldAttachments, database.Micros(before), limit); err != nil {
+		old, err := database.Select[attachment](t, oldAttachments, database.Micros(before), limit)
+		if err != nil {
 			return err
 		}
 		marked = len(old)
 		had := map[string]bool{}
 		for _, a := range old {
-			if _, err := t.Exec(forgetAttachment, a.ID); err != nil {
+			if err := t.Do(forgetAttachment, a.ID); err != nil {
 				return err
 			}
 			had[a.Blob] = a.Blob != ""
@@ -121,21 +124,16 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 }
 
 // Referred implements files.Ledger.
-func (r *Store) Referred(ctx context.Context, blob string) (used bool, err error) {
-	err = r.Read(ctx, "look for references", func(t *database.Tx) error {
-		used, err = referred(t, database.Clean(blob))
-		return err
-	})
-	return used, err
+func (r *Store) Referred(ctx context.Context, blob string) (bool, error) {
+	return database.Read(ctx, r.DB, "look for references", func(t *database.Tx) (bool, error) { return referred(t, database.Clean(blob)) })
 }
 
 func referred(t *database.Tx, blob string) (bool, error) {
-	var one int
 	if !blobs.Valid(blob) {
 		return false, nil
 	}
-	if used, err := t.Row(blobUsed, []any{blob}, &one); err != nil || used {
+	if used, err := t.Has(blobUsed, blob); err != nil || used {
 		return used, err
 	}
-	return t.Row(blobLeaving, []any{"%" + database.JSONText(blob) + "%"}, &one)
+	return t.Has(blobLeaving, "%"+database.JSONText(blob)+"%")
 }

@@ -53,7 +53,7 @@ func Change(t *database.Tx, c *jobs.Change) (a audit.Entry, err error) {
 		return a, err
 	}
 	if job.State != was && job.State != scheduler.JobActive {
-		if _, err := t.Exec(dropDue, string(job.State), t.Now, job.ID); err != nil {
+		if err := t.Do(dropDue, string(job.State), t.Now, job.ID); err != nil {
 			return a, err
 		}
 	}
@@ -110,9 +110,8 @@ var noneLeft error = &core.StateError{Sentence: "That time has passed, and no la
 
 // saved writes what a change may set of a job.
 func saved(t *database.Tx, job *scheduler.Job, conversation any) error {
-	_, err := t.Exec(setJob, database.Clean(job.Name), database.Clean(job.Text), database.JSONText(job.Spec), database.JSONText(job.Rules), conversation, database.Clean(job.Taint),
+	return t.Do(setJob, database.Clean(job.Name), database.Clean(job.Text), database.JSONText(job.Spec), database.JSONText(job.Rules), conversation, database.Clean(job.Taint),
 		string(job.State), database.Clean(job.Reason), database.Micros(job.Slot), database.Micros(job.Due), job.Failures, t.Now, job.ID)
-	return err
 }
 
 // target finds or makes where a job speaks; nil: it is not said.
@@ -178,7 +177,7 @@ func edit(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 			job.State = scheduler.JobActive
 		}
 		if err = arm(t, job); err == nil {
-			_, err = t.Exec(unskip, job.ID, database.Micros(job.Slot))
+			err = t.Do(unskip, job.ID, database.Micros(job.Slot))
 		}
 	case changed && job.State != scheduler.JobDone: // what is over stays so
 		err = rearm(t, job)
@@ -199,8 +198,7 @@ func rearm(t *database.Tx, job *scheduler.Job) error {
 		return err
 	}
 	for ; !job.Slot.IsZero(); job.Arm(job.Slot) {
-		var one int
-		if had, err := t.Row(hasRow, []any{job.ID, database.Micros(job.Slot)}, &one); err != nil || !had {
+		if had, err := t.Has(hasRow, job.ID, database.Micros(job.Slot)); err != nil || !had {
 			return err
 		}
 	}

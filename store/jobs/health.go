@@ -67,18 +67,12 @@ func (r *Store) News(ctx context.Context, job int64, person string, since *jobs.
 		if _, err := t.Row(newNotifications, []any{person, since.Notification}, &n.Notifications); err != nil {
 			return err
 		}
-		var rows []struct {
-			Job          int64
-			Name, Reason string
-			At           int64
-		}
-		if err := t.All(&rows, newFailures, since.Failed, job, person, person); err != nil {
+		if n.Failures, err = database.Select[jobs.Failure](t, newFailures, since.Failed, job, person, person); err != nil {
 			return err
 		}
 		n.Failed = since.Failed
-		for _, row := range rows {
-			n.Failures = append(n.Failures, jobs.Failure{Job: row.Job, Name: row.Name, Reason: row.Reason, At: database.Instant(row.At)})
-			n.Failed = row.At
+		if last := len(n.Failures) - 1; last >= 0 {
+			n.Failed = database.Micros(n.Failures[last].At)
 		}
 		return nil
 	})

@@ -1,3 +1,4 @@
+// Package jobs has the rows of jobs, their runs, and of what is told of them.
 package jobs
 
 import (
@@ -6,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/jobs"
@@ -16,15 +16,22 @@ import (
 	"switchboard/store/sessions"
 )
 
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
+
 // jobFields and runFields are selected as "job.id" and so on, so that a row may have both.
 var (
-	jobFields = fields("j", "job", "id", "owner", "name", "payload", "text", "spec", "rules", "taint", "state", "reason", "slot", "due_at",
+	jobFields = fields("j", "job", "id", "owner", "name", "payload", "text", "spec", "rules", "taint", "state", "reason", "slot",
 		"version", "runs", "failures", "seen", "created_at") +
-		`, coalesce(c.channel, '') AS "job.channel", coalesce(c.conversation, '') AS "job.conversation"`
-	runFields = fields("r", "run", "id", "job_id", "slot", "last_slot", "slots", "try", "state", "reason", "start_at", "calls", "tokens_in",
-		"tokens_out", "cost", "created_at") + `,
-		coalesce(r.engine, 0) AS "run.engine", coalesce(r.turn_id, 0) AS "run.turn_id", coalesce(r.message_id, 0) AS "run.message_id",
-		coalesce(r.started_at, 0) AS "run.started_at", coalesce(r.finished_at, 0) AS "run.finished_at"`
+		`, j.due_at AS "job.due", coalesce(c.channel, '') AS "job.target.channel", coalesce(c.conversation, '') AS "job.target.conversation"`
+	runFields = fields("r", "run", "id", "job_id", "slot", "try", "state", "reason", "start_at", "calls", "tokens_in", "tokens_out", "cost") + `,
+		r.last_slot AS "run.last", r.slots AS "run.count", coalesce(r.engine, 0) AS "run.engine", coalesce(r.turn_id, 0) AS "run.turn",
+		coalesce(r.message_id, 0) AS "run.message", r.created_at AS "run.claimed", coalesce(r.started_at, 0) AS "run.started",
+		coalesce(r.finished_at, 0) AS "run.finished"`
 )
 
 func fields(table, prefix string, columns ...string) string {
@@ -53,7 +60,7 @@ var (
 		FROM runs r LEFT JOIN turns t ON t.id = r.turn_id AND r.state = 'running'
 		WHERE r.job_id = ? AND (? = 0 OR r.id < ?) ORDER BY r.id DESC LIMIT ?`
 	listNotifications = `
-		SELECT id, coalesce(job_id, 0) AS job_id, text, taint, created_at, coalesce(read_at, 0) AS read_at FROM notifications
+		SELECT id, coalesce(job_id, 0) AS job, text, taint, created_at AS at, coalesce(read_at, 0) AS read FROM notifications
 		WHERE person = ? AND (? = 0 OR id < ?) AND (? = FALSE OR read_at IS NULL) ORDER BY id DESC LIMIT ?`
 )
 
@@ -64,27 +71,14 @@ const (
 // deliveries are what runsOf calls what became of what a run said.
 var delivered = [...]string{"", "delivered", "pending", "unknown", "dropped", "dead"}
 
+// A jobRow is a job as it is read.
 type jobRow struct {
-	ID                                                    int64
-	Owner, Name, Payload, Text, Spec, Rules, Taint, State string
-	Reason                                                string
-	Slot                                                  int64
-	DueAt                                                 int64 `db:"due_at"`
-	Version                                               int64
-	Runs, Failures                                        int
-	Seen                                                  string
-	CreatedAt                                             int64 `db:"created_at"`
-	Channel, Conversation                                 string
-	Away                                                  bool
+	scheduler.Job
+	Spec, Rules string
 }
 
 func (r *jobRow) job() scheduler.Job {
-	j := scheduler.Job{
-		ID: r.ID, Owner: r.Owner, Name: r.Name, Payload: scheduler.Payload(r.Payload), Text: r.Text, Taint: r.Taint,
-		Target: scheduler.Target{Channel: r.Channel, Conversation: r.Conversation},
-		State:  scheduler.JobState(r.State), Reason: r.Reason, Slot: database.Instant(r.Slot), Due: database.Instant(r.DueAt),
-		Version: r.Version, Runs: r.Runs, Failures: r.Failures, Seen: r.Seen, CreatedAt: database.Instant(r.CreatedAt), Away: r.Away,
-	}
+	j := r.Job
 	// What cannot be read is zero: Spec.Check refuses it, so that the job is disabled and keeps no other from running.
 	_ = json.Unmarshal([]byte(r.Spec), &j.Spec)
 	_ = json.Unmarshal([]byte(r.Rules), &j.Rules)
@@ -96,46 +90,16 @@ type aJob struct{ Job jobRow }
 
 func (r *aJob) job() scheduler.Job { return r.Job.job() }
 
-type runRow struct {
-	ID         int64
-	JobID      int64 `db:"job_id"`
-	Slot       int64
-	LastSlot   int64 `db:"last_slot"`
-	Slots, Try int
-	State      string
-	Reason     string
-	StartAt    int64 `db:"start_at"`
-	Engine     int64
-	TurnID     int64 `db:"turn_id"`
-	MessageID  int64 `db:"message_id"`
-	Calls      int
-	TokensIn   int64 `db:"tokens_in"`
-	TokensOut  int64 `db:"tokens_out"`
-	Cost       float64
-	CreatedAt  int64 `db:"created_at"`
-	StartedAt  int64 `db:"started_at"`
-	FinishedAt int64 `db:"finished_at"`
-}
-
-func (r *runRow) run() scheduler.Run {
-	return scheduler.Run{
-		ID: r.ID, JobID: r.JobID, Slot: database.Instant(r.Slot), Last: database.Instant(r.LastSlot), Count: r.Slots, Try: r.Try,
-		State: scheduler.RunState(r.State), Reason: r.Reason, StartAt: database.Instant(r.StartAt), Engine: r.Engine, Turn: r.TurnID, Message: r.MessageID,
-		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost,
-		Claimed: database.Instant(r.CreatedAt), Started: database.Instant(r.StartedAt), Finished: database.Instant(r.FinishedAt),
-	}
-}
-
 // findJob reads a job; ErrNotFound: there is none, or it is not of that person (empty: of whomever).
 func findJob(t *database.Tx, query string, id int64, of string) (*scheduler.Job, error) {
-	var rows []aJob
-	if err := t.All(&rows, query, id); err != nil {
+	row, err := database.First[aJob](t, query, id)
+	if err != nil {
 		return nil, err
 	}
-	if len(rows) == 0 || of != "" && database.Clean(of) != rows[0].Job.Owner {
+	if row == nil || of != "" && database.Clean(of) != row.Job.Owner {
 		return nil, core.ErrNotFound
 	}
-	job := rows[0].job()
+	job := row.job()
 	return &job, nil
 }
 
@@ -149,45 +113,31 @@ func (r *Store) Jobs(ctx context.Context, of string, after int64, limit int) ([]
 }
 
 // AskedIn implements jobs.Ledger.
-func (r *Store) AskedIn(ctx context.Context, turn int64) (id channels.MessageID, err error) {
-	err = r.Read(ctx, "read what a turn answers", func(t *database.Tx) error {
-		_, err := t.Row(`SELECT m.platform_id FROM turns t JOIN messages m ON m.id = t.message_id WHERE t.id = ?`, []any{turn}, &id)
-		return err
-	})
-	return id, err
+func (r *Store) AskedIn(ctx context.Context, turn int64) (channels.MessageID, error) {
+	return database.Value[channels.MessageID](ctx, r.DB, "read what a turn answers",
+		`SELECT m.platform_id FROM turns t JOIN messages m ON m.id = t.message_id WHERE t.id = ?`, turn)
 }
 
 // Assumes implements router.Ledger.
-func (r *Store) Assumes(ctx context.Context, person string) (assumes bool, err error) {
-	err = r.Read(ctx, "look for an assumed time zone", func(t *database.Tx) error {
-		ids, err := t.IDs(assumedJobs, database.Clean(person))
-		assumes = len(ids) > 0
-		return err
-	})
-	return assumes, err
+func (r *Store) Assumes(ctx context.Context, person string) (bool, error) {
+	return database.Read(ctx, r.DB, "look for an assumed time zone", func(t *database.Tx) (bool, error) { return t.Has(assumedJobs, database.Clean(person)) })
 }
 
 // Job implements jobs.Ledger.
-func (r *Store) Job(ctx context.Context, id int64, of string) (job *scheduler.Job, err error) {
-	err = r.Read(ctx, "read a job", func(t *database.Tx) error {
-		job, err = findJob(t, oneJob, id, of)
-		return err
-	})
-	return job, err
+func (r *Store) Job(ctx context.Context, id int64, of string) (*scheduler.Job, error) {
+	return database.Read(ctx, r.DB, "read a job", func(t *database.Tx) (*scheduler.Job, error) { return findJob(t, oneJob, id, of) })
 }
 
 // Runs implements jobs.Ledger.
 func (r *Store) Runs(ctx context.Context, job, before int64, limit int) ([]scheduler.Run, error) {
 	type row struct {
-		Run       runRow
-		Calls     int
-		TokensIn  int64 `db:"tokens_in"`
-		TokensOut int64 `db:"tokens_out"`
-		Cost      float64
-		Delivery  int
+		Run                 scheduler.Run
+		Calls, Delivery     int
+		TokensIn, TokensOut int64
+		Cost                float64
 	}
 	return database.Listed(ctx, r.DB, "list runs", func(r *row) scheduler.Run {
-		run := r.Run.run()
+		run := r.Run
 		run.Calls += r.Calls
 		run.TokensIn += r.TokensIn
 		run.TokensOut += r.TokensOut
@@ -199,22 +149,13 @@ func (r *Store) Runs(ctx context.Context, job, before int64, limit int) ([]sched
 
 // Notifications implements jobs.Ledger.
 func (r *Store) Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]jobs.Notification, error) {
-	type row struct {
-		ID          int64
-		JobID       int64 `db:"job_id"`
-		Text, Taint string
-		CreatedAt   int64 `db:"created_at"`
-		ReadAt      int64 `db:"read_at"`
-	}
-	return database.Listed(ctx, r.DB, "list notifications", func(r *row) jobs.Notification {
-		return jobs.Notification{ID: r.ID, Job: r.JobID, Text: r.Text, Taint: tools.Taint(r.Taint), At: database.Instant(r.CreatedAt), Read: database.Instant(r.ReadAt)}
-	}, listNotifications, database.Clean(person), before, before, unread, limit)
+	return database.List[jobs.Notification](ctx, r.DB, "list notifications", listNotifications, database.Clean(person), before, before, unread, limit)
 }
 
 // ReadNotifications marks notifications as read.
 func ReadNotifications(t *database.Tx, c *jobs.NotificationsRead) (a audit.Entry, err error) {
 	for _, id := range c.IDs {
-		if _, err := t.Exec(readThem, t.Now, database.Clean(c.Person), id); err != nil {
+		if err := t.Do(readThem, t.Now, database.Clean(c.Person), id); err != nil {
 			return a, err
 		}
 	}

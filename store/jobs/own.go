@@ -26,8 +26,8 @@ const (
 // One that was disabled begins anew.
 func (r *Store) KeepOwn(ctx context.Context, list []scheduler.Job) error {
 	return r.Write(ctx, database.Async, "keep the program's own jobs", func(t *database.Tx) error {
-		var rows []ownJob
-		if err := t.All(&rows, t.Locked(ownJobs)); err != nil {
+		rows, err := database.Select[ownJob](t, t.Locked(ownJobs))
+		if err != nil {
 			return err
 		}
 		there := map[string]ownJob{}
@@ -51,10 +51,8 @@ func (r *Store) KeepOwn(ctx context.Context, list []scheduler.Job) error {
 
 // An ownJob is one of the program's own, as it is.
 type ownJob struct {
-	ID                         int64
-	Name, Payload, Spec, Rules string
-	Conversation               int64 `db:"conversation_id"`
-	State                      string
+	ID, ConversationID                int64
+	Name, Payload, Spec, Rules, State string
 }
 
 // keepOwn makes a job, or makes what there is of it like it.
@@ -74,13 +72,13 @@ func keepOwn(t *database.Tx, job scheduler.Job, was ownJob) error {
 	spec, rules, to := database.JSONText(job.Spec), database.JSONText(job.Rules), sessions.OrNull(conversation)
 	over := was.State == string(scheduler.JobRemoved) || was.State == string(scheduler.JobDisabled)
 	same := !over &&
-		(job.Payload == scheduler.PayloadMaintenance || was.Spec == spec && was.Rules == rules && was.Conversation == conversation)
+		(job.Payload == scheduler.PayloadMaintenance || was.Spec == spec && was.Rules == rules && was.ConversationID == conversation)
 	var err error
 	switch {
 	case was.ID == 0:
-		_, err = t.Exec(makeOwnJob, job.Name, string(job.Payload), job.Text, spec, rules, to, database.Micros(job.Slot), database.Micros(job.Due), t.Now, t.Now)
+		err = t.Do(makeOwnJob, job.Name, string(job.Payload), job.Text, spec, rules, to, database.Micros(job.Slot), database.Micros(job.Due), t.Now, t.Now)
 	case !same:
-		_, err = t.Exec(setOwnJob, spec, rules, to, database.Micros(job.Slot), database.Micros(job.Due), t.Now, was.ID)
+		err = t.Do(setOwnJob, spec, rules, to, database.Micros(job.Slot), database.Micros(job.Due), t.Now, was.ID)
 	}
 	return err
 }

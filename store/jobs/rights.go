@@ -27,11 +27,12 @@ func PauseForRights(t *database.Tx, name string) (paused []int64, err error) {
 	if err != nil || p == nil {
 		return nil, err
 	}
-	var rows []struct {
+	type row struct {
 		ID                         int64
 		Payload, Rules, Kind, Tool string
 	}
-	if err := t.All(&rows, usedJobs, name); err != nil {
+	rows, err := database.Select[row](t, usedJobs, name)
+	if err != nil {
 		return nil, err
 	}
 	for _, row := range rows {

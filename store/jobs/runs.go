@@ -92,14 +92,8 @@ func within(of scheduler.Reach) (condition string, args []any) {
 }
 
 // RunningSince implements scheduler.Store.
-func (s *Scheduler) RunningSince(ctx context.Context) (since time.Time, err error) {
-	err = s.db.Read(ctx, "look since when an engine runs", func(t *database.Tx) error {
-		var at int64
-		_, err := t.Row(runningSince, []any{s.owner, s.owner}, &at)
-		since = database.Instant(at)
-		return err
-	})
-	return since, err
+func (s *Scheduler) RunningSince(ctx context.Context) (time.Time, error) {
+	return database.Value[time.Time](ctx, s.db, "look since when an engine runs", runningSince, s.owner, s.owner)
 }
 
 // DueJobs implements scheduler.Store.
@@ -109,25 +103,21 @@ func (s *Scheduler) DueJobs(ctx context.Context, limit int, of scheduler.Reach) 
 		if err != nil {
 			return err
 		}
-		var rows []struct {
-			Job  jobRow
+		type row struct {
+			aJob
 			Open int
 		}
 		reach, args := within(of)
-		if err := t.All(&rows, fmt.Sprintf(jobsDue, reach), slices.Concat([]any{at}, args, []any{limit})...); err != nil {
+		if jobs, err = database.Views(t, func(r *row) scheduler.DueJob { return scheduler.DueJob{Job: r.job(), Open: r.Open} },
+			fmt.Sprintf(jobsDue, reach), slices.Concat([]any{at}, args, []any{limit})...); err != nil {
 			return err
 		}
-		jobs = nil
-		for i := range rows {
-			jobs = append(jobs, scheduler.DueJob{Job: rows[i].Job.job(), Open: rows[i].Open})
-		}
-		var first int64
 		query := nextJob
 		if len(of.Channels) == 0 {
 			query = nextOwn
 		}
-		_, err = t.Row(query, []any{at}, &first)
-		now, next = database.Instant(at), database.Instant(first)
+		now = database.Instant(at)
+		_, err = t.Row(query, []any{at}, &next)
 		return err
 	})
 	return jobs, now, next, err
@@ -149,9 +139,7 @@ func (s *Scheduler) DueRuns(ctx context.Context, limit int, of scheduler.Reach) 
 		if runs, err = dueRuns(t, fmt.Sprintf(runsDue, reach), slices.Concat([]any{at}, args, []any{limit})...); err != nil {
 			return err
 		}
-		var first int64
-		_, err = t.Row(nextRun, []any{at}, &first)
-		next = database.Instant(first)
+		_, err = t.Row(nextRun, []any{at}, &next)
 		return err
 	})
 	return runs, next, err
@@ -159,10 +147,10 @@ func (s *Scheduler) DueRuns(ctx context.Context, limit int, of scheduler.Reach) 
 
 func dueRuns(t *database.Tx, query string, args ...any) (runs []scheduler.DueRun, err error) {
 	type row struct {
-		Job jobRow
-		Run runRow
+		aJob
+		Run scheduler.Run
 	}
-	return database.Views(t, func(r *row) scheduler.DueRun { return scheduler.DueRun{Job: r.Job.job(), Run: r.Run.run()} }, query, args...)
+	return database.Views(t, func(r *row) scheduler.DueRun { return scheduler.DueRun{Job: r.job(), Run: r.Run} }, query, args...)
 }
 
 // EndedRuns implements scheduler.Store.
@@ -172,15 +160,15 @@ func (s *Scheduler) EndedRuns(ctx context.Context, limit int) (ended []scheduler
 			return err
 		}
 		type row struct {
-			Job                   jobRow
-			Run                   runRow
+			aJob
+			Run                   scheduler.Run
 			Ended, Outcome, Terms string
 			Acted                 bool
 		}
 		marks, args := database.In(s.harmless)
 		ended, err = database.Views(t, func(r *row) scheduler.EndedRun {
 			return scheduler.EndedRun{
-				Job: r.Job.job(), Run: r.Run.run(), Ended: r.Ended, Outcome: r.Outcome, Final: r.Acted || agent.Hopeless(r.Outcome), Seen: turns.TermsOf(r.Terms).Seen,
+				Job: r.job(), Run: r.Run, Ended: r.Ended, Outcome: r.Outcome, Final: r.Acted || agent.Hopeless(r.Outcome), Seen: turns.TermsOf(r.Terms).Seen,
 			}
 		}, fmt.Sprintf(runsEnded, marks, engines.Alive(t)), append(args, limit)...)
 		open = max(open-len(ended), 0)
@@ -190,11 +178,9 @@ func (s *Scheduler) EndedRuns(ctx context.Context, limit int) (ended []scheduler
 }
 
 // Untold implements scheduler.Store.
-func (s *Scheduler) Untold(ctx context.Context, of scheduler.Reach) (runs []scheduler.DueRun, err error) {
-	err = s.db.Read(ctx, "look for missed runs", func(t *database.Tx) error {
-		reach, args := within(of)
-		runs, err = dueRuns(t, fmt.Sprintf(runsUntold, reach), slices.Concat([]any{t.Now - untoldFor.Microseconds()}, args, args)...)
-		return err
+func (s *Scheduler) Untold(ctx context.Context, of scheduler.Reach) ([]scheduler.DueRun, error) {
+	reach, args := within(of)
+	return database.Read(ctx, s.db, "look for missed runs", func(t *database.Tx) ([]scheduler.DueRun, error) {
+		return dueRuns(t, fmt.Sprintf(runsUntold, reach), slices.Concat([]any{t.Now - untoldFor.Microseconds()}, args, args)...)
 	})
-	return runs, err
 }

@@ -84,9 +84,9 @@ type lockedJob struct {
 
 // lockAll reads jobs that stay as they are to the end of the transaction.
 func lockAll(t *database.Tx, ids []int64) (map[int64]lockedJob, error) {
-	var rows []lockedJob
 	marks, args := database.In(ids)
-	if err := t.All(&rows, t.Locked(fmt.Sprintf(lockJobs, marks)), args...); err != nil {
+	rows, err := database.Select[lockedJob](t, t.Locked(fmt.Sprintf(lockJobs, marks)), args...)
+	if err != nil {
 		return nil, err
 	}
 	jobs := map[int64]lockedJob{}
@@ -119,7 +119,7 @@ func claimRuns(t *database.Tx, claims []scheduler.Claim) error {
 		}
 		args = append(args, c.Job.ID, database.Micros(c.Slot), database.Micros(c.Due), count, string(state), database.Clean(c.Disable))
 	}
-	if _, err := t.Exec(fmt.Sprintf(setClaimed, strings.Repeat(", (?, ?, ?, ?, ?, ?)", len(claims)-1)), args...); err != nil {
+	if err := t.Do(fmt.Sprintf(setClaimed, strings.Repeat(", (?, ?, ?, ?, ?, ?)", len(claims)-1)), args...); err != nil {
 		return err
 	}
 	for some := range slices.Chunk(runs, batchRuns) {
@@ -151,20 +151,18 @@ func putRuns(t *database.Tx, runs []newRun) ([]int64, error) {
 }
 
 // Begin implements scheduler.Store.
-func (s *Scheduler) Begin(ctx context.Context, run scheduler.Run) (begun bool, err error) {
-	err = s.db.Write(ctx, database.Async, "begin a run", func(t *database.Tx) error {
+func (s *Scheduler) Begin(ctx context.Context, run scheduler.Run) (bool, error) {
+	return database.Write(ctx, s.db, database.Async, "begin a run", func(t *database.Tx) (bool, error) {
 		n, err := t.Exec(beginRun, s.owner, t.Now, run.ID, run.Try)
-		begun = n > 0
-		return err
+		return n > 0, err
 	})
-	return begun && err == nil, err
 }
 
 // StartBy implements scheduler.Store.
 func (s *Scheduler) StartBy(ctx context.Context, latest []time.Time) error {
 	return s.db.Write(ctx, database.Async, "bring runs back that wait", func(t *database.Tx) error {
 		for i, by := range latest {
-			if _, err := t.Exec(startBy, database.Micros(by), database.Micros(by), i+1, database.Micros(by)); err != nil {
+			if err := t.Do(startBy, database.Micros(by), database.Micros(by), i+1, database.Micros(by)); err != nil {
 				return err
 			}
 		}
@@ -203,7 +201,7 @@ func settle(t *database.Tx, s scheduler.Settled) error {
 		return err
 	}
 	job, seen := s.Run.JobID, database.Clean(s.Seen)
-	if _, err := t.Exec(settleJob, s.Failed, s.State == scheduler.RunDone, seen, seen, t.Now, job); err != nil {
+	if err := t.Do(settleJob, s.Failed, s.State == scheduler.RunDone, seen, seen, t.Now, job); err != nil {
 		return err
 	}
 	if !s.Disable && !s.Pause {
@@ -237,6 +235,5 @@ func Tell(t *database.Tx, missed []int64) (bool, error) {
 	if err != nil || len(untold) < len(missed) {
 		return false, err
 	}
-	_, err = t.Exec(fmt.Sprintf(setTold, marks), args...)
-	return err == nil, err
+	return true, t.Do(fmt.Sprintf(setTold, marks), args...)
 }

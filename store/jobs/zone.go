@@ -20,7 +20,7 @@ func MoveTo(t *database.Tx, c *sessions.Change) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	if _, err := t.Exec(setZone, database.Clean(c.To), database.Clean(c.Person)); err != nil {
+	if err := t.Do(setZone, database.Clean(c.To), database.Clean(c.Person)); err != nil {
 		return err
 	}
 	if _, err := lockAll(t, ids); err != nil {

@@ -1,3 +1,4 @@
+// Package money has the rows of what model calls may cost and did.
 package money
 
 import (
@@ -13,6 +14,13 @@ import (
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const (
 	// lockSpending lets one transaction at a time change the sums. It is the last lock that a transaction waits for
@@ -77,7 +85,7 @@ func Add(t *database.Tx, list ...Charge) error {
 	}
 	for _, c := range list {
 		session := database.Digits(c.Session)
-		if _, err := t.Exec(addSpending, c.Day, c.Settled, c.Reserved, c.Day, c.Person, c.Settled, c.Reserved, c.Day, session, c.Settled, c.Reserved); err != nil {
+		if err := t.Do(addSpending, c.Day, c.Settled, c.Reserved, c.Day, c.Person, c.Settled, c.Reserved, c.Day, session, c.Settled, c.Reserved); err != nil {
 			return err
 		}
 	}
@@ -211,11 +219,8 @@ func (r *Store) SettleLost(ctx context.Context, ref core.TurnRef) error {
 // LoseCalls ends the calls that turns left open, at what was reserved for them.
 func LoseCalls(t *database.Tx, marks string, turns []any) (charges []Charge, err error) {
 	var left []struct {
-		TurnID      int64 `db:"turn_id"`
-		Step        string
-		Reserved    int64
-		Day, Person string
-		SessionID   int64 `db:"session_id"`
+		TurnID, Reserved, SessionID int64
+		Step, Day, Person           string
 	}
 	if err := t.All(&left, fmt.Sprintf(leftCalls, marks), turns...); err != nil {
 		return nil, err

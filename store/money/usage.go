@@ -21,7 +21,7 @@ const (
 			tokens_out = usage.tokens_out + excluded.tokens_out, cached = usage.cached + excluded.cached, cost = usage.cost + excluded.cost`
 	// usageBy are the sums, and what is not in them yet, without the built-in model, which costs nothing. %s is a column.
 	usageBy = `
-		SELECT %[1]s AS name, sum(calls) AS calls, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out, sum(cached) AS cached, sum(cost) AS cost FROM (
+		SELECT %[1]s AS name, sum(calls) AS calls, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out, sum(cached) AS cached_tokens, sum(cost) AS cost FROM (
 			SELECT day, person, model, role, calls, tokens_in, tokens_out, cached, cost FROM usage WHERE day >= ?
 			UNION ALL SELECT c.day, t.person, c.provider || '/' || c.model, c.role, 1, c.tokens_in, c.tokens_out, c.cached, c.cost
 			FROM turns t JOIN llm_calls c ON c.turn_id = t.id WHERE t.audited = FALSE AND t.id > ? AND c.reserved = 0 AND c.day >= ?
@@ -37,7 +37,7 @@ const (
 )
 
 // Usage sums up what was used of models since a day; turns up to after are in the sums already.
-func (db *Store) Usage(ctx context.Context, f money.UsageFilter, after int64) (list []money.Usage, err error) {
+func (db *Store) Usage(ctx context.Context, f money.UsageFilter, after int64) ([]money.Usage, error) {
 	if !slices.Contains(money.UsageBy, f.By) {
 		return nil, fmt.Errorf("usage by %q is not known", f.By)
 	}
@@ -45,26 +45,10 @@ func (db *Store) Usage(ctx context.Context, f money.UsageFilter, after int64) (l
 	if f.By == "day" {
 		order = "name DESC"
 	}
-	err = db.Read(ctx, "sum usage up", func(t *database.Tx) error {
-		var rows []struct {
-			Name      string
-			Calls     int64
-			TokensIn  int64 `db:"tokens_in"`
-			TokensOut int64 `db:"tokens_out"`
-			Cached    int64
-			Cost      float64
-		}
-		list = nil
-		err := t.All(&rows, fmt.Sprintf(usageBy, f.By, order), f.Since, after, f.Since)
-		for _, r := range rows {
-			list = append(list, money.Usage{
-				Name: r.Name, Calls: r.Calls, BilledTokens: r.TokensIn + r.TokensOut, TokensIn: r.TokensIn, TokensOut: r.TokensOut,
-				CachedTokens: r.Cached, Cost: database.ShownCost(r.Cost),
-			})
-		}
-		return err
-	})
-	return list, err
+	return database.Listed(ctx, db.DB, "sum usage up", func(u *money.Usage) money.Usage {
+		u.BilledTokens, u.Cost = u.TokensIn+u.TokensOut, database.ShownCost(u.Cost)
+		return *u
+	}, fmt.Sprintf(usageBy, f.By, order), f.Since, after, f.Since)
 }
 
 // Spent lists what was spent of a day: in all, and by the top persons and sessions.
@@ -72,15 +56,13 @@ func (db *Store) Spent(ctx context.Context, day string, top int) (list []money.S
 	err = db.Read(ctx, "list what was spent", func(t *database.Tx) error {
 		list = nil
 		for _, scope := range []string{"day", "person", "session"} {
-			var rows []struct {
-				Scope, Name       string
-				Settled, Reserved int64
-			}
-			if err := t.All(&rows, listSpent, day, scope, top); err != nil {
+			spent, err := database.Select[money.Spent](t, listSpent, day, scope, top)
+			if err != nil {
 				return err
 			}
-			for _, r := range rows {
-				list = append(list, money.Spent{Scope: r.Scope, Name: r.Name, Settled: Money(r.Settled), Reserved: Money(r.Reserved)})
+			for _, s := range spent { // in billionths
+				s.Settled, s.Reserved = s.Settled/1e9, s.Reserved/1e9
+				list = append(list, s)
 			}
 		}
 		return nil

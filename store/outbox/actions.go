@@ -53,17 +53,13 @@ var numbers = regexp.MustCompile(`^[1-9][0-9]?$`)
 
 // An ActionRow is a button, or a code.
 type ActionRow struct {
-	ID                  int64
-	Code                []byte
-	Kind, State, Person string
-	MessageID           int64 `db:"message_id"`
-	TurnID              int64 `db:"turn_id"`     // of the message; 0: none
-	Approval            int64 `db:"approval_id"` // that it decides; 0: none
-	Text                string
-	Number              int
-	Data                string
-	ExpiresAt           int64 `db:"expires_at"`
-	Taint               tools.Taint
+	ID, MessageID, ExpiresAt        int64
+	Code                            []byte
+	Kind, State, Person, Text, Data string
+	TurnID                          int64 // of the message; 0: none
+	Approval                        int64 `db:"approval_id"` // that it decides; 0: none
+	Number                          int
+	Taint                           tools.Taint
 }
 
 // actionData is what is kept of an action besides columns.
@@ -101,7 +97,7 @@ func Usable(t *database.Tx, e *intake.Entry, row *ActionRow, a *intake.Accepted)
 		return false, Question(t, row, a)
 	case row.ExpiresAt <= t.Now:
 		a.Action = outbox.ActionExpired
-		if _, err := t.Exec(SetAction, string(outbox.ActionExpired), "late", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+		if err := t.Do(SetAction, string(outbox.ActionExpired), "late", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
 			return false, err
 		}
 		return false, Question(t, row, a)
@@ -118,13 +114,13 @@ func UseButton(t *database.Tx, e *intake.Entry, a *intake.Accepted) (bool, error
 	if usable, err := Usable(t, e, row, a); err != nil || !usable {
 		return false, err
 	}
-	if _, err := t.Exec(SetAction, string(outbox.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+	if err := t.Do(SetAction, string(outbox.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
 		return false, err
 	}
 	if data, err := row.Stored(); err != nil {
 		return false, err
 	} else if data.Either {
-		if _, err := t.Exec(CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind); err != nil {
+		if err := t.Do(CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind); err != nil {
 			return false, err
 		}
 	}
@@ -166,14 +162,11 @@ func (r *Store) Answered(ctx context.Context, message int64) (over bool, approva
 
 // Action finds the action that an entry means; nil: none.
 func Action(t *database.Tx, e *intake.Entry, code []byte, session int64) (*ActionRow, error) {
-	var rows []ActionRow
 	if len(code) > 0 {
-		if err := t.All(&rows, actionOf, code, session); err != nil || len(rows) == 0 {
-			return nil, err
-		}
-		return &rows[0], nil
+		return database.First[ActionRow](t, actionOf, code, session)
 	}
-	if err := t.All(&rows, openChoices, session, database.Clean(e.Sender.Person), t.Now); err != nil || len(rows) == 0 {
+	rows, err := database.Select[ActionRow](t, openChoices, session, database.Clean(e.Sender.Person), t.Now)
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	text := strings.TrimSpace(e.Event.Message.Text)

@@ -12,7 +12,6 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/store/database"
-	"switchboard/store/engines"
 	"switchboard/store/sessions"
 )
 
@@ -29,9 +28,9 @@ const (
 	setDraft     = `UPDATE turns SET draft_id = ? WHERE id = ?`
 	setDraftBody = `UPDATE deliveries SET text = ?, rich = ?, extra = ?, updated_at = ? WHERE id = ? AND state = 'draft'`
 	draftColumns = `
-		SELECT d.id, m.turn_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.fence, d.updated_at, d.nonce, d.noted, d.first_try,
-			CASE WHEN d.draft = 'begun' AND d.state <> 'draft' THEN 'doubt' ELSE d.draft END AS draft,
-			c.channel, c.conversation, c.kind, c.place, c.title
+		SELECT d.id AS delivery, m.turn_id AS turn, d.text AS "body.text", d.rich, d.extra, d.reply_to, d.platform_id, d.fence, d.updated_at AS since, d.nonce,
+			d.noted, d.first_try, CASE WHEN d.draft = 'begun' AND d.state <> 'draft' THEN 'doubt' ELSE d.draft END AS stage,
+			` + sessions.Columns + `
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id `
 	// What a message left for doubtful is to be taken back like a draft. Where nobody can look it up it
 	// stays doubtful, and is not listed for ever.
@@ -81,130 +80,106 @@ const (
 )
 
 // Draft implements delivery.Drafts.
-func (r *Store) Draft(ctx context.Context, ref core.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error) {
-	err = r.Write(ctx, database.Async, "write draft", func(t *database.Tx) error {
+func (r *Store) Draft(ctx context.Context, ref core.TurnRef, to channels.MessageID, body channels.Body) (int64, error) {
+	return database.Write(ctx, r.DB, database.Async, "write draft", func(t *database.Tx) (delivery int64, err error) {
 		conversation, err := sessions.Holding(t, ref)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		text, rich, extra := database.Clean(body.Text), richText(body.Rich), extraText(&body)
 		if found, err := t.Row(openDraft, []any{ref.TurnID}, &delivery); err != nil {
-			return err
+			return 0, err
 		} else if found {
-			_, err = t.Exec(setDraftBody, text, rich, extra, t.Now, delivery)
-			return err
+			return delivery, t.Do(setDraftBody, text, rich, extra, t.Now, delivery)
 		}
 		message, err := t.Insert(insertDraftMessage, conversation, ref.SessionID, ref.TurnID, botAuthor, t.Now)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		delivery, err = t.Insert(insertDraft, message, text, rich, extra, database.Clean(string(to)), rand.Text(), t.Now, t.Now, conversation)
 		if err == nil {
-			_, err = t.Exec(setDraft, delivery, ref.TurnID)
+			err = t.Do(setDraft, delivery, ref.TurnID)
 		}
-		return err
+		return delivery, err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return delivery, nil
 }
 
 // Drafts implements delivery.Drafts.
-func (r *Store) Drafts(ctx context.Context, channel string) (list []outbox.Draft, err error) {
-	err = r.Look(ctx, "list drafts", func(t *database.Tx) error {
-		list = nil
-		list, err = drafts(t, listDrafts, database.Clean(channel), t.Now-doubtAtMost.Microseconds())
-		return err
+func (r *Store) Drafts(ctx context.Context, channel string) ([]outbox.Draft, error) {
+	return database.Look(ctx, r.DB, "list drafts", func(t *database.Tx) ([]outbox.Draft, error) {
+		return drafts(t, listDrafts, database.Clean(channel), t.Now-doubtAtMost.Microseconds())
 	})
-	return list, err
 }
 
 // doubtAtMost is how long a doubtful draft is listed.
 const doubtAtMost = time.Hour
 
-func drafts(t *database.Tx, query string, args ...any) (list []outbox.Draft, err error) {
-	var rows []struct {
-		ID, Fence    int64
-		TurnID       int64 `db:"turn_id"`
-		Text, Draft  string
-		Nonce, Noted string
-		Rich, Extra  *string
-		ReplyTo      string `db:"reply_to"`
-		PlatformID   string `db:"platform_id"`
-		UpdatedAt    int64  `db:"updated_at"`
-		FirstTry     int64  `db:"first_try"`
-		sessions.ConversationRow
+func drafts(t *database.Tx, query string, args ...any) ([]outbox.Draft, error) {
+	type row struct {
+		outbox.Draft
+		Noted       string
+		Rich, Extra *string
 	}
-	if err := t.All(&rows, query, args...); err != nil {
+	rows, err := database.Select[row](t, query, args...)
+	if err != nil {
 		return nil, err
 	}
-	for _, row := range rows {
-		d := outbox.Draft{
-			Delivery: row.ID, Turn: row.TurnID, ReplyTo: channels.MessageID(row.ReplyTo), PlatformID: channels.MessageID(row.PlatformID),
-			Body: channels.Body{Text: row.Text}, Stage: outbox.DraftStage(row.Draft), Fence: row.Fence, Since: database.Instant(row.UpdatedAt),
-			Nonce: draftNonce(row.Nonce), FirstTry: database.Instant(row.FirstTry), Conversation: row.Where(),
-		}
+	var list []outbox.Draft
+	for i := range rows {
+		row := &rows[i]
+		row.Nonce = draftNonce(row.Nonce)
 		if row.Noted != "" {
-			err = json.Unmarshal([]byte(row.Noted), &d.First)
+			err = json.Unmarshal([]byte(row.Noted), &row.First)
 		}
-		if err := errors.Join(err, readBody(&d.Body, row.Rich, row.Extra)); err != nil {
+		if err := errors.Join(err, readBody(&row.Body, row.Rich, row.Extra)); err != nil {
 			return nil, err
 		}
-		list = append(list, d)
+		list = append(list, row.Draft)
 	}
 	return list, nil
 }
 
 // Doubtful implements delivery.Drafts.
-func (r *Store) Doubtful(ctx context.Context, hold outbox.Lease, delivery int64) (d outbox.Draft, err error) {
-	err = r.Write(ctx, database.Async, "look into a draft", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
-			return err
+func (r *Store) Doubtful(ctx context.Context, hold outbox.Lease, delivery int64) (outbox.Draft, error) {
+	return database.Write(ctx, r.DB, database.Async, "look into a draft", func(t *database.Tx) (d outbox.Draft, err error) {
+		if err := fenced(t, hold); err != nil {
+			return d, err
 		}
 		n, err := t.Exec(takeDoubtful, hold.Fence, delivery)
 		if err != nil {
-			return err
+			return d, err
 		}
 		list, err := drafts(t, oneDoubtful, delivery)
 		if err != nil || n == 0 || len(list) == 0 {
-			return errors.Join(err, fmt.Errorf("draft %d: %w", delivery, core.ErrConflict))
+			return d, errors.Join(err, fmt.Errorf("draft %d: %w", delivery, core.ErrConflict))
 		}
-		d = list[0]
-		return nil
+		return list[0], nil
 	})
-	return d, err
 }
 
 // BeginDraft implements delivery.Drafts.
 func (r *Store) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int64, first channels.Body) (d outbox.Draft, ready bool, err error) {
 	err = r.Write(ctx, database.Async, "begin draft", func(t *database.Tx) error {
 		d, ready = outbox.Draft{}, false
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
-		var (
-			conversation, fence, tried int64
-			channel, stage, nonce      string
-		)
-		found, err := t.Row(draftStage, []any{delivery}, &conversation, &channel, &d.PlatformID, &stage, &fence, &nonce, &tried)
+		var conversation, fence int64
+		var channel, nonce string
+		var stage outbox.DraftStage
+		found, err := t.Row(draftStage, []any{delivery}, &conversation, &channel, &d.PlatformID, &stage, &fence, &nonce, &d.FirstTry)
 		if err != nil {
 			return err
 		}
-		d.Nonce, d.FirstTry = draftNonce(nonce), database.Instant(tried)
-		begun := outbox.DraftStage(stage) == outbox.DraftBegun
+		d.Nonce = draftNonce(nonce)
 		switch {
-		case !found || begun && fence != hold.Fence:
+		case !found || stage == outbox.DraftBegun && fence != hold.Fence:
 			return fmt.Errorf("draft %d: %w", delivery, core.ErrConflict)
-		case begun: // by us: the answer to this was lost
-			ready = true
-			return nil
-		case outbox.DraftStage(stage) == outbox.DraftShown:
+		case stage == outbox.DraftBegun, stage == outbox.DraftShown: // begun by us: the answer to this was lost
 			ready = true
 			return nil
 		}
-		var one int
-		if open, err := t.Row(anyOpen, []any{channel, conversation}, &one); err != nil || open {
+		if open, err := t.Has(anyOpen, channel, conversation); err != nil || open {
 			return err
 		}
 		n, err := t.Exec(beginDraft, hold.Fence, firstText(first), t.Now, t.Now, delivery)
@@ -233,7 +208,7 @@ func firstText(first channels.Body) string {
 
 // Drafted implements delivery.Drafts.
 func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
-	err = r.Record(ctx, "record draft", func(t *database.Tx) error {
+	err = r.Write(ctx, database.Result, "record draft", func(t *database.Tx) error {
 		platform, stage := database.Clean(string(id)), outbox.DraftShown
 		if platform == "" {
 			stage = outbox.DraftOpen
@@ -249,7 +224,7 @@ func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, 
 // Abandon implements delivery.Drafts.
 func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {
 	return r.Write(ctx, database.Async, "abandon draft", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
 		var left int64
@@ -258,7 +233,7 @@ func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) 
 			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, core.ErrConflict)
 		}
 		if err == nil {
-			_, err = t.Exec(sendAnew, t.Now, delivery)
+			err = t.Do(sendAnew, t.Now, delivery)
 		}
 		return err
 	})
@@ -267,11 +242,10 @@ func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) 
 // TakenBack implements delivery.Drafts.
 func (r *Store) TakenBack(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
 	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
-		_, err := t.Exec(takenBack, database.Clean(outcome), t.Now, delivery)
-		return err
+		return t.Do(takenBack, database.Clean(outcome), t.Now, delivery)
 	})
 }
 
@@ -294,9 +268,9 @@ func TakeDraft(t *database.Tx, turn, message, seq int64, r *outbox.Reply, state 
 		return false, err
 	}
 	if n == 0 {
-		_, err = t.Exec(DropDraft, t.Now, r.Draft)
+		err = t.Do(DropDraft, t.Now, r.Draft)
 		return false, err
 	}
-	_, err = t.Exec(deleteMessage, former)
+	err = t.Do(deleteMessage, former)
 	return err == nil, err
 }

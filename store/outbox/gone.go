@@ -9,7 +9,6 @@ import (
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
 	"switchboard/store/database"
-	"switchboard/store/engines"
 	"switchboard/store/sessions"
 )
 
@@ -27,7 +26,7 @@ const (
 	// TheirLast is the newest message that the person of the session s wrote there.
 	TheirLast   = ` FROM messages m WHERE m.session_id = s.id AND m.direction = 'in' AND m.person = s.person AND m.origin <> 'job' ORDER BY m.id DESC LIMIT 1`
 	chatColumns = `
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person,
+		SELECT c.channel, c.conversation AS id, c.kind, c.place, c.title, s.person,
 			CASE WHEN s.person = '' THEN '' ELSE coalesce((SELECT m.identity` + TheirLast + `), '') END AS identity`
 	// adminChats are the direct conversations of each admin.
 	adminChats = chatColumns + `
@@ -48,52 +47,34 @@ func AcceptMember(t *database.Tx, e *intake.Entry) error {
 	}
 	p, err := sessions.Place(t, sessions.CleanConversation(e.Event.Conversation))
 	if err == nil {
-		_, err = t.Exec(setLeft, t.Now, p.Id)
+		err = t.Do(setLeft, t.Now, p.Id)
 	}
 	return err
 }
 
 // Gone implements delivery.Outbox.
-func (r *Store) Gone(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (first bool, err error) {
-	err = r.Write(ctx, database.Async, "note closed conversation", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
-			return err
+func (r *Store) Gone(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (bool, error) {
+	return database.Write(ctx, r.DB, database.Async, "note closed conversation", func(t *database.Tx) (bool, error) {
+		if err := fenced(t, hold); err != nil {
+			return false, err
 		}
-		var id int64
-		first, err = t.Row(setGone, []any{t.Now, database.Clean(hold.Channel), database.Clean(string(conv.ID))}, &id)
-		return err
+		return t.Has(setGone, t.Now, database.Clean(hold.Channel), database.Clean(string(conv.ID)))
 	})
-	return first && err == nil, err
 }
 
 // AdminChats implements delivery.Notices.
 func (r *Store) AdminChats(ctx context.Context) ([]core.Chat, error) {
-	return r.chats(ctx, "list admins' chats", adminChats)
+	return database.List[core.Chat](ctx, r.DB, "list admins' chats", adminChats)
 }
 
 // Chats implements router.Views.
 func (r *Store) Chats(ctx context.Context) ([]core.Chat, error) {
-	return r.chats(ctx, "list chats", knownChats)
+	return database.List[core.Chat](ctx, r.DB, "list chats", knownChats)
 }
 
 // PersonChats implements router.Submissions.
 func (r *Store) PersonChats(ctx context.Context, person string) ([]core.Chat, error) {
-	return r.chats(ctx, "list a person's chats", personChats, database.Clean(person))
-}
-
-func (r *Store) chats(ctx context.Context, what, query string, args ...any) (list []core.Chat, err error) {
-	err = r.Read(ctx, what, func(t *database.Tx) error {
-		var rows []struct {
-			sessions.ConversationRow
-			Person, Identity string
-		}
-		err := t.All(&rows, query, args...)
-		for _, c := range rows {
-			list = append(list, core.Chat{Conversation: c.Where(), Person: c.Person, Identity: c.Identity})
-		}
-		return err
-	})
-	return list, err
+	return database.List[core.Chat](ctx, r.DB, "list a person's chats", personChats, database.Clean(person))
 }
 
 // Notify implements delivery.Notices.
@@ -103,31 +84,21 @@ func (r *Store) Notify(ctx context.Context, key []byte, conv channels.Conversati
 
 // NotifyFor implements delivery.Notices.
 func (r *Store) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply outbox.Reply) (notified bool, err error) {
-	err = r.Write(ctx, database.Durable, "notify", func(t *database.Tx) error {
-		notified, err = Notify(t, key, quiet, conv, &reply)
-		return err
-	})
-	return notified && err == nil, err
+	return database.Write(ctx, r.DB, database.Durable, "notify", func(t *database.Tx) (bool, error) { return Notify(t, key, quiet, conv, &reply) })
 }
 
 // IsNotice implements delivery.Notices.
-func (r *Store) IsNotice(ctx context.Context, message int64) (is bool, err error) {
-	err = r.Read(ctx, "look for a notice", func(t *database.Tx) error {
-		_, err := t.Row(`SELECT notice FROM messages WHERE id = ?`, []any{message}, &is)
-		return err
-	})
-	return is, err
+func (r *Store) IsNotice(ctx context.Context, message int64) (bool, error) {
+	return database.Value[bool](ctx, r.DB, "look for a notice", `SELECT notice FROM messages WHERE id = ?`, message)
 }
 
 // Notify posts a message of ours unless its key is known; quiet is how long the key stays so.
 func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conversation, reply *outbox.Reply) (notified bool, err error) {
-	var one int
-	notified, err = t.Row(sessions.InsertKey, []any{key, t.Now + quiet.Microseconds(), t.Now}, &one)
+	notified, err = t.Has(sessions.InsertKey, key, t.Now+quiet.Microseconds(), t.Now)
 	if err != nil || !notified {
 		return false, err
 	}
-	err = PostTo(t, conv, reply)
-	return err == nil, err
+	return true, PostTo(t, conv, reply)
 }
 
 // PostTo stores a message of ours that is of no turn.

@@ -1,3 +1,4 @@
+// Package outbox has the rows of what we say: messages of ours, their deliveries, drafts and buttons.
 package outbox
 
 import (
@@ -12,6 +13,13 @@ import (
 	"switchboard/store/sessions"
 )
 
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
+
 const (
 	leftSending = `
 		UPDATE deliveries SET state = 'unknown', outcome = 'holder_gone', updated_at = ?
@@ -23,7 +31,7 @@ const (
 			SELECT min(conversation_id) FROM deliveries WHERE channel = ? AND settled = FALSE
 			UNION ALL SELECT (SELECT min(d.conversation_id) FROM deliveries d
 				WHERE d.channel = ? AND d.settled = FALSE AND d.conversation_id > open.id) FROM open WHERE open.id IS NOT NULL)
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM open CROSS JOIN conversations c WHERE c.id = open.id ORDER BY c.id`
+		SELECT c.channel, c.conversation AS id, c.kind, c.place, c.title FROM open CROSS JOIN conversations c WHERE c.id = open.id ORDER BY c.id`
 	headDelivery = `
 		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.noted, d.part, d.last, d.state, d.tries, d.repeated,
 			d.next_at, d.first_try, d.last_try, d.created_at, c.kind, c.place, c.title
@@ -74,8 +82,7 @@ func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (h
 		if err != nil || !ok {
 			return err
 		}
-		_, err = t.Exec(leftSending, t.Now, database.Clean(channel))
-		return err
+		return t.Do(leftSending, t.Now, database.Clean(channel))
 	})
 	if err != nil || !ok {
 		return outbox.Lease{}, false, err
@@ -91,22 +98,13 @@ func (r *Store) DropChannel(ctx context.Context, hold outbox.Lease) error {
 }
 
 // Open implements delivery.Outbox.
-func (r *Store) Open(ctx context.Context, hold outbox.Lease) (list []channels.Conversation, err error) {
-	err = r.Read(ctx, "list open conversations", func(t *database.Tx) error {
-		list = nil
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
-			return err
+func (r *Store) Open(ctx context.Context, hold outbox.Lease) ([]channels.Conversation, error) {
+	return database.Read(ctx, r.DB, "list open conversations", func(t *database.Tx) ([]channels.Conversation, error) {
+		if err := fenced(t, hold); err != nil {
+			return nil, err
 		}
-		var rows []sessions.ConversationRow
-		if err := t.All(&rows, openConversations, database.Clean(hold.Channel), database.Clean(hold.Channel)); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			list = append(list, row.Where())
-		}
-		return nil
+		return database.Select[channels.Conversation](t, openConversations, database.Clean(hold.Channel), database.Clean(hold.Channel))
 	})
-	return list, err
 }
 
 // Begin implements delivery.Outbox.
@@ -118,10 +116,7 @@ func (r *Store) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conv
 		d, due, err = begin(t, hold, conv.ID)
 		return err
 	})
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	return d, due, nil
+	return d, due, err
 }
 
 // head is a conversation's head with when it is due.
@@ -183,7 +178,7 @@ func headOf(t *database.Tx, hold outbox.Lease, conv channels.ConversationID) (*h
 }
 
 func begin(t *database.Tx, hold outbox.Lease, conv channels.ConversationID) (*outbox.Delivery, time.Time, error) {
-	if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+	if err := fenced(t, hold); err != nil {
 		return nil, time.Time{}, err
 	}
 	h, err := headOf(t, hold, conv)
@@ -198,7 +193,7 @@ func begin(t *database.Tx, hold outbox.Lease, conv channels.ConversationID) (*ou
 	case h.State == outbox.DeliverySending:
 		// Ours, and its result never came to be written: nobody knows.
 		h.State = outbox.DeliveryUnknown
-		_, err = t.Exec(setUnknown, t.Now, h.ID)
+		err = t.Do(setUnknown, t.Now, h.ID)
 	}
 	return h.Delivery, time.Time{}, err
 }
@@ -209,8 +204,7 @@ func sending(t *database.Tx, h *head, fence int64) error {
 	if h.FirstTry.IsZero() {
 		h.FirstTry = h.LastTry
 	}
-	_, err := t.Exec(setSending, fence, t.Now, t.Now, t.Now, h.ID)
-	return err
+	return t.Do(setSending, fence, t.Now, t.Now, t.Now, h.ID)
 }
 
 // open begins the first part of a message that this transaction stores, as its
@@ -238,7 +232,7 @@ func open(t *database.Tx, o *outbox.Opening, message int64) error {
 // Note implements delivery.Outbox.
 func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, noted string) error {
 	return r.Write(ctx, database.Durable, "note delivery", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
 		n, err := t.Exec(noteSend, database.Clean(noted), t.Now, d.ID, database.Micros(d.LastTry))
@@ -253,8 +247,7 @@ func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery,
 func (r *Store) Taken(ctx context.Context, d *outbox.Delivery, id channels.MessageID) (taken bool, err error) {
 	err = r.Read(ctx, "look for a message's delivery", func(t *database.Tx) error {
 		channel, conv, platform := database.Clean(d.Conversation.Channel), database.Clean(string(d.Conversation.ID)), database.Clean(string(id))
-		var one int
-		taken, err = t.Row(takenBy, []any{channel, conv, platform, d.ID, channel, conv, platform, d.ID}, &one)
+		taken, err = t.Has(takenBy, channel, conv, platform, d.ID, channel, conv, platform, d.ID)
 		return err
 	})
 	return taken, err
@@ -265,8 +258,8 @@ func (r *Store) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Deliver
 	if r.PG() {
 		return r.callSettle(ctx, hold, d, &s)
 	}
-	err = r.Record(ctx, "settle delivery", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+	err = r.Write(ctx, database.Result, "settle delivery", func(t *database.Tx) error {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
 		more, err = settle(t, d, &s)
@@ -287,8 +280,7 @@ func settled(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more boo
 	if !found {
 		return false, core.ErrFenced
 	}
-	var one int
-	return t.Row(anyOpen, []any{channel, conversation}, &one)
+	return t.Has(anyOpen, channel, conversation)
 }
 
 // settles says whether the delivery blocks its conversation no longer.
@@ -318,9 +310,9 @@ func settle(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool
 	}
 	switch {
 	case s.State == outbox.DeliveryDead:
-		_, err = t.Exec(deadLater, t.Now, message, part)
+		err = t.Do(deadLater, t.Now, message, part)
 	case s.State == outbox.DeliveryDropped && s.Conversation:
-		_, err = t.Exec(dropOpen, database.Clean(s.Outcome), t.Now, conversation)
+		err = t.Do(dropOpen, database.Clean(s.Outcome), t.Now, conversation)
 	}
 	if err == nil {
 		err = sessions.EmitSettled(t, message, d, s)
@@ -328,6 +320,10 @@ func settle(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool
 	if err != nil || !settles(s) {
 		return true, err
 	}
-	var one int
-	return t.Row(anyOpen, []any{channel, conversation}, &one)
+	return t.Has(anyOpen, channel, conversation)
+}
+
+// fenced refuses who does not hold the channel.
+func fenced(t *database.Tx, hold outbox.Lease) error {
+	return engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence)
 }

@@ -7,14 +7,13 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/store/database"
-	"switchboard/store/engines"
 	"switchboard/store/sessions"
 )
 
 const (
 	showTurn   = `UPDATE turns SET shown = TRUE WHERE id = ? AND state = 'running'`
 	shownTurns = `
-		SELECT t.id, t.state, t.outcome, m.platform_id, c.channel, c.conversation, c.kind, c.place, c.title
+		SELECT t.id AS turn, t.state AS is_in, t.outcome, m.platform_id AS message, ` + sessions.Columns + `
 		FROM turns t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id
 		WHERE t.shown = TRUE AND c.channel = ? ORDER BY t.id`
 	hideTurn = `UPDATE turns SET shown = FALSE WHERE id = ?`
@@ -26,48 +25,35 @@ func (r *Store) ShowTurn(ctx context.Context, ref core.TurnRef) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
 			return err
 		}
-		_, err := t.Exec(showTurn, ref.TurnID)
-		return err
+		return t.Do(showTurn, ref.TurnID)
 	})
 }
 
 // ShownTurns implements delivery.ShownTurns.
-func (r *Store) ShownTurns(ctx context.Context, channel string) (list []outbox.ShownTurn, err error) {
-	err = r.Look(ctx, "list shown turns", func(t *database.Tx) error {
-		list = nil
-		var rows []struct {
-			ID             int64
-			State, Outcome string
-			PlatformID     string `db:"platform_id"`
-			sessions.ConversationRow
-		}
-		if err := t.All(&rows, shownTurns, database.Clean(channel)); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			s := outbox.ShownTurn{
-				Turn: row.ID, Conversation: row.Where(), Message: channels.MessageID(row.PlatformID), State: channels.TurnDone,
+func (r *Store) ShownTurns(ctx context.Context, channel string) ([]outbox.ShownTurn, error) {
+	type row struct {
+		outbox.ShownTurn
+		IsIn, Outcome string
+	}
+	return database.Look(ctx, r.DB, "list shown turns", func(t *database.Tx) ([]outbox.ShownTurn, error) {
+		return database.Views(t, func(r *row) outbox.ShownTurn {
+			switch r.State = channels.TurnDone; {
+			case r.IsIn == "queued", r.IsIn == "running":
+				r.State = channels.TurnWorking
+			case r.IsIn == "waiting", r.Outcome == "asked":
+				r.State = channels.TurnWaiting
 			}
-			switch {
-			case row.State == "queued", row.State == "running":
-				s.State = channels.TurnWorking
-			case row.State == "waiting", row.Outcome == "asked":
-				s.State = channels.TurnWaiting
-			}
-			list = append(list, s)
-		}
-		return nil
+			return r.ShownTurn
+		}, shownTurns, database.Clean(channel))
 	})
-	return list, err
 }
 
 // HideTurn implements delivery.ShownTurns.
 func (r *Store) HideTurn(ctx context.Context, hold outbox.Lease, turn int64) error {
 	return r.Write(ctx, database.Async, "hide turn", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
-		_, err := t.Exec(hideTurn, turn)
-		return err
+		return t.Do(hideTurn, turn)
 	})
 }

@@ -6,13 +6,12 @@ import (
 	"switchboard/router/outbox"
 	"switchboard/store/audit"
 	"switchboard/store/database"
-	"switchboard/store/engines"
 	"switchboard/store/sessions"
 )
 
 const (
 	listUnnamed = `
-		SELECT d.id, d.message_id, d.state = 'dropped' AS dropped, m.person, m.notice, d.created_at, c.channel, c.conversation, c.kind, c.place, c.title
+		SELECT d.id AS delivery, d.message_id AS message, d.state = 'dropped' AS dropped, m.person, m.notice, d.created_at AS written, ` + sessions.Columns + `
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id
 		WHERE d.channel = ? AND d.unnamed = TRUE ORDER BY d.id`
 	// givenUp counts messages of which a part was dropped or refused: they do not come.
@@ -27,30 +26,13 @@ const (
 )
 
 // Unnamed implements delivery.Outbox.
-func (r *Store) Unnamed(ctx context.Context, hold outbox.Lease) (list []outbox.Unnamed, err error) {
-	err = r.Read(ctx, "list unnamed parts", func(t *database.Tx) error {
-		list = nil
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
-			return err
+func (r *Store) Unnamed(ctx context.Context, hold outbox.Lease) ([]outbox.Unnamed, error) {
+	return database.Read(ctx, r.DB, "list unnamed parts", func(t *database.Tx) ([]outbox.Unnamed, error) {
+		if err := fenced(t, hold); err != nil {
+			return nil, err
 		}
-		var rows []struct {
-			sessions.ConversationRow
-			ID      int64
-			Message int64 `db:"message_id"`
-			Dropped bool
-			Person  string
-			Notice  bool
-			Written int64 `db:"created_at"`
-		}
-		err := t.All(&rows, listUnnamed, database.Clean(hold.Channel))
-		for _, u := range rows {
-			list = append(list, outbox.Unnamed{
-				Delivery: u.ID, Message: u.Message, Dropped: u.Dropped, Conversation: u.Where(), Person: u.Person, Notice: u.Notice, Written: database.Instant(u.Written),
-			})
-		}
-		return err
+		return database.Select[outbox.Unnamed](t, listUnnamed, database.Clean(hold.Channel))
 	})
-	return list, err
 }
 
 // Name implements delivery.Outbox.
@@ -60,7 +42,7 @@ func (r *Store) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnam
 		ids[i] = u.Delivery
 	}
 	return r.Write(ctx, database.Durable, "name lost parts", func(t *database.Tx) error {
-		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
+		if err := fenced(t, hold); err != nil {
 			return err
 		}
 		marks, args := database.In(ids)
@@ -74,12 +56,10 @@ func (r *Store) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnam
 
 // Resend does by hand what can be done about every part of a conversation that ended unknown.
 func Resend(t *database.Tx, c *outbox.Resend) (a audit.Entry, err error) {
-	var rows []struct {
-		ID      int64
-		Message int64 `db:"message_id"`
-	}
+	type row struct{ ID, MessageID int64 }
 	since := t.Now - outbox.ResendWithin.Microseconds()
-	if err := t.All(&rows, lostParts, database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since); err != nil {
+	rows, err := database.Select[row](t, lostParts, database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since)
+	if err != nil {
 		return a, err
 	}
 	messages := map[int64]bool{}
@@ -89,7 +69,7 @@ func Resend(t *database.Tx, c *outbox.Resend) (a audit.Entry, err error) {
 		if a, err = ChangeDelivery(t, one); err != nil {
 			return a, err
 		}
-		messages[d.Message] = true
+		messages[d.MessageID] = true
 		c.Looked = c.Looked || one.Done.State == outbox.DeliveryUnknown
 	}
 	c.Messages = len(messages)

@@ -2,8 +2,7 @@ package people
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/router/core"
@@ -33,9 +32,10 @@ const (
 )
 
 type awayPerson struct {
-	Name, Role, Tools, Identities string
-	CreatedAt                     int64 `db:"created_at"`
-	AwayAt                        int64 `db:"away_at"`
+	Name, Role        string
+	Tools             []string
+	Identities        []heldIdentity
+	CreatedAt, AwayAt time.Time
 }
 
 // A heldIdentity is one that somebody had who is away.
@@ -44,36 +44,15 @@ type heldIdentity struct {
 	Linked   bool   `json:"linked,omitempty"` // its owner joined it: the settings do not speak of it
 }
 
-func (a *awayPerson) held() (list []heldIdentity, err error) {
-	if err := json.Unmarshal([]byte(a.Identities), &list); err != nil {
-		return nil, fmt.Errorf("identities of %s: %w", a.Name, err)
-	}
-	return list, nil
-}
-
 // awayBy reads people who are away.
 func awayBy(t *database.Tx, query string, args ...any) ([]core.Person, error) {
-	var rows []awayPerson
-	if err := t.All(&rows, query, args...); err != nil {
-		return nil, err
-	}
-	people := make([]core.Person, len(rows))
-	for i, a := range rows {
-		people[i] = core.Person{
-			Name: a.Name, Role: a.Role, Identities: []string{}, Source: core.FromSettings, Since: database.Instant(a.CreatedAt), Away: database.Instant(a.AwayAt),
+	return database.Views(t, func(a *awayPerson) core.Person {
+		p := core.Person{Name: a.Name, Role: a.Role, Tools: a.Tools, Identities: []string{}, Source: core.FromSettings, Since: a.CreatedAt, Away: a.AwayAt}
+		for _, h := range a.Identities {
+			p.Identities = append(p.Identities, h.Identity)
 		}
-		held, err := a.held()
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range held {
-			people[i].Identities = append(people[i].Identities, h.Identity)
-		}
-		if err := json.Unmarshal([]byte(a.Tools), &people[i].Tools); err != nil {
-			return nil, fmt.Errorf("tools of %s: %w", a.Name, err)
-		}
-	}
-	return people, nil
+		return p
+	}, query, args...)
 }
 
 // AwayNamed is somebody who is away; nil: nobody of that name is.
@@ -86,19 +65,15 @@ func AwayNamed(t *database.Tx, name string) (*core.Person, error) {
 }
 
 // UntoldAway returns who is away and whom the admins were not told of, with since when.
-func (r *Store) UntoldAway(ctx context.Context) (away []core.Person, err error) {
-	err = r.Read(ctx, "read who is away", func(t *database.Tx) (err error) {
-		away, err = awayBy(t, untoldAway)
-		return err
-	})
-	return away, err
+func (r *Store) UntoldAway(ctx context.Context) ([]core.Person, error) {
+	return database.Read(ctx, r.DB, "read who is away", func(t *database.Tx) ([]core.Person, error) { return awayBy(t, untoldAway) })
 }
 
 // ToldAway notes that the admins were told of them. Who is back, or away again, is left as they are.
 func (r *Store) ToldAway(ctx context.Context, away []core.Person) error {
 	return r.Write(ctx, database.Durable, "note who is away", func(t *database.Tx) error {
 		for _, p := range away {
-			if _, err := t.Exec(toldAway, p.Name, p.Away.UnixMicro()); err != nil {
+			if err := t.Do(toldAway, p.Name, p.Away.UnixMicro()); err != nil {
 				return err
 			}
 		}
@@ -112,10 +87,7 @@ func leave(t *database.Tx, p *core.Person) error {
 	if err := t.All(&held, heldIdentities, p.Name); err != nil {
 		return err
 	}
-	if _, err := t.Exec(insertAway, database.JSONText(held), t.Now, p.Name); err != nil {
-		return err
-	}
-	if _, err := t.Exec(dropPerson, p.Name); err != nil {
+	if err := t.Run(database.Do(insertAway, database.JSONText(held), t.Now, p.Name), database.Do(dropPerson, p.Name)); err != nil {
 		return err
 	}
 	return auditPerson(t, "person.away", p.Name, map[string]any{"role": p.Role, "identities": p.Identities})
@@ -123,45 +95,38 @@ func leave(t *database.Tx, p *core.Person) error {
 
 // comeBack ends that somebody is away; nil: nobody of that name was.
 func comeBack(t *database.Tx, name string) (*awayPerson, error) {
-	var rows []awayPerson
-	if err := t.All(&rows, findAway, name); err != nil || len(rows) == 0 {
-		return nil, err
+	former, err := database.First[awayPerson](t, findAway, name)
+	if err == nil && former != nil {
+		err = t.Do(dropAway, name)
 	}
-	_, err := t.Exec(dropAway, name)
-	return &rows[0], err
+	return former, err
 }
 
 // goOn lets the work of a person who is back go on.
 func goOn(t *database.Tx, name string, former *awayPerson, p *core.Person) error {
-	held, err := former.held()
-	if err != nil {
-		return err
-	}
-	for _, h := range held {
+	for _, h := range former.Identities {
 		if h.Linked {
-			if _, err := t.Exec(joinFree, h.Identity, name, t.Now); err != nil {
+			if err := t.Do(joinFree, h.Identity, name, t.Now); err != nil {
 				return err
 			}
 		}
 	}
 	if p.Role != core.RoleAdmin {
-		if _, err := t.Exec(approvals.EndGranted, t.Now, name); err != nil {
+		if err := t.Do(approvals.EndGranted, t.Now, name); err != nil {
 			return err
 		}
 	}
 	if err := queueAway(t, name); err != nil {
 		return err
 	}
-	return auditPerson(t, "person.back", p.Name, map[string]any{"role": p.Role, "identities": p.Identities, "away": database.Instant(former.AwayAt).UTC()})
+	return auditPerson(t, "person.back", p.Name, map[string]any{"role": p.Role, "identities": p.Identities, "away": former.AwayAt})
 }
 
 // queueAway queues the turns that wait for somebody who was away, ahead of newer ones.
 func queueAway(t *database.Tx, name string) error {
-	var rows []struct {
-		ID        int64
-		SessionID int64 `db:"session_id"`
-	}
-	if err := t.All(&rows, awayTurns, name); err != nil {
+	type turn struct{ ID, SessionID int64 }
+	rows, err := database.Select[turn](t, awayTurns, name)
+	if err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -198,4 +163,20 @@ func notTaken(t *database.Tx, name string) error {
 		err = &core.StateError{Sentence: "there is already a " + name + ", who is away, as the settings file no longer names them: put them back there, or remove them first"}
 	}
 	return err
+}
+
+// Everyone implements router.Directory.
+func (r *Store) Everyone(ctx context.Context) (people, away []core.Person, err error) {
+	err = r.Read(ctx, "list people", func(t *database.Tx) error {
+		people, away, err = everyone(t)
+		return err
+	})
+	return people, away, err
+}
+
+func everyone(t *database.Tx) (people, away []core.Person, err error) {
+	if people, err = everybody(t); err == nil {
+		away, err = awayBy(t, listAway)
+	}
+	return people, away, err
 }

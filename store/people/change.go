@@ -25,26 +25,17 @@ const (
 	ownerInTeam = `
 		SELECT p.name, i.identity FROM identities i JOIN people p ON p.name = i.person
 		WHERE p.name <> ? AND p.source <> 'open' AND (i.identity = ? OR i.identity LIKE ? ESCAPE '!') ORDER BY i.identity LIMIT 1`
-	// Who was let in by an open policy and gets a role is somebody by name from then on.
-	setRole  = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
 	setTools = `UPDATE people SET tools = ?, source = 'local', updated_at = ? WHERE name = ?`
 	// Of two admins who take the role from each other at once one waits.
 	lockAdmins  = `SELECT name FROM people WHERE role = 'admin' ORDER BY name`
 	otherAdmins = `
 		SELECT count(*) FROM identities i JOIN people p ON p.name = i.person WHERE p.role = 'admin' AND p.name <> ? AND i.identity <> ?`
-	// Jobs of somebody who was removed stay for a while, for the admins to see; whoever is given the name later has none of them.
-	orphanJobs = `
-		UPDATE jobs SET state = CASE state WHEN 'active' THEN 'paused' ELSE state END, reason = 'person: its owner was removed',
-			version = version + 1, updated_at = ?
-		WHERE owner = ? AND owner <> '' AND state IN ('active', 'paused', 'disabled')`
-	allNames   = `SELECT name FROM people UNION SELECT name FROM people_away ORDER BY name`
 	belongings = `
 		SELECT (SELECT count(*) FROM jobs WHERE owner = ? AND state NOT IN ('done', 'removed')) AS jobs,
 			(SELECT count(*) FROM memories WHERE person = ?) AS memories, (SELECT count(*) FROM notifications WHERE person = ?) AS notifications,
 			(SELECT count(*) FROM approvals WHERE ? IN (person, decided_by) AND scope IN ('session', 'always') AND revoked_at IS NULL) AS grants,
 			(SELECT count(*) FROM attachments a JOIN messages m ON m.id = a.message_id WHERE m.person = ? AND m.direction = 'in') AS files`
-	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
-	endLinks   = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
+	endLinks = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
 )
 
 // Belongings implements admin.Directory.
@@ -108,7 +99,7 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 			return nil, false, &core.StateError{Sentence: name + " looks like " + other + ", who is somebody else: give another name"}
 		}
 		tools := database.JSONText(append([]string{}, c.Person.Tools...))
-		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), core.FromLocal, t.Now, t.Now); err != nil {
+		if err := t.Do(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), core.FromLocal, t.Now, t.Now); err != nil {
 			return nil, false, err
 		}
 		if err = startAnew(t, name); err == nil {
@@ -119,12 +110,12 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 	case people.ChangeUnlink:
 		err = unlink(t, person, c)
 	case people.ChangeRole:
-		if _, err = t.Exec(setRole, c.Person.Role, t.Now, name); err == nil && c.Person.Role != core.RoleAdmin {
-			_, err = t.Exec(approvals.EndGranted, t.Now, name)
+		if err = t.Do(setRole, c.Person.Role, t.Now, name); err == nil && c.Person.Role != core.RoleAdmin {
+			err = t.Do(approvals.EndGranted, t.Now, name)
 		}
 		demoted = person.Role == core.RoleAdmin && c.Person.Role != core.RoleAdmin
 	case people.ChangeTools:
-		_, err = t.Exec(setTools, database.JSONText(append([]string{}, c.Person.Tools...)), t.Now, name)
+		err = t.Do(setTools, database.JSONText(append([]string{}, c.Person.Tools...)), t.Now, name)
 	case people.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
 		return person, false, RemovePerson(t, name, DeleteKnown, endLinks)
 	default:
@@ -135,21 +126,6 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 	}
 	now, err = sessions.Person(t, name)
 	return now, demoted, err
-}
-
-// RemovePerson removes somebody with what is theirs, and stops their jobs.
-func RemovePerson(t *database.Tx, name string, also ...string) error {
-	if _, err := t.Exec(orphanJobs, t.Now, name); err != nil {
-		return err
-	}
-	_, err := t.Each(append(also, deleteTold, approvals.ForgetGrants, dropPerson), []any{name})
-	return err
-}
-
-// startAnew has somebody who is new have nothing of whoever was called so before.
-func startAnew(t *database.Tx, name string) error {
-	_, err := t.Each([]string{deleteTold, forgetJobs}, []any{name})
-	return err
 }
 
 // keepAdmin refuses to take away the last admin who can give orders in a chat.
@@ -164,20 +140,6 @@ func keepAdmin(t *database.Tx, name, local string) error {
 // decided says that the settings name somebody, and where.
 func decided(who, file string) error {
 	return &core.StateError{Sentence: fmt.Sprintf("%s is named in [[people]] of %s, which decides: change it there", who, file)}
-}
-
-// alike is whose name looks like another one; empty: nobody's.
-func alike(t *database.Tx, name string) (other string, err error) {
-	var list []struct{ Name string }
-	if err := t.All(&list, allNames); err != nil {
-		return "", err
-	}
-	for _, p := range list {
-		if words.Alike(name, p.Name) {
-			return p.Name, nil
-		}
-	}
-	return "", nil
 }
 
 // link gives identities to a person: free ones, and those of who was let in by an open
@@ -199,12 +161,11 @@ func link(t *database.Tx, name string, c *people.Change) error {
 		if err := freeInTeam(t, name, id); err != nil {
 			return err
 		}
-		if _, err := t.Exec(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+		if err := t.Do(moveIdentity, database.Clean(id), name, t.Now); err != nil {
 			return err
 		}
 	}
-	_, err := t.Exec(dropNameless)
-	return err
+	return t.Do(dropNameless)
 }
 
 // freeInTeam makes sure that an account is nobody else by its other form: with its team, or

@@ -1,11 +1,10 @@
 package people
 
 import (
+	"cmp"
 	"context"
-	"strconv"
 	"time"
 
-	"switchboard/internal/words"
 	routeraudit "switchboard/router/audit"
 	"switchboard/router/core"
 	"switchboard/router/intake"
@@ -27,21 +26,12 @@ const (
 	codeOf = `
 		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, expires_at FROM actions
 		WHERE code = ? AND kind IN ('claim', 'link') AND (? = '' OR kind = ?)`
-	insertNamed = `
-		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
-		SELECT v.* FROM (VALUES (CAST(? AS text), CAST(? AS text), '["*"]', '', 'local', CAST(? AS bigint), CAST(? AS bigint))) AS v
-		WHERE NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = ?)
-		ON CONFLICT (name) DO NOTHING RETURNING 1`
 )
 
 // OpenClaim implements router.People.
 func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error) {
 	err = r.Read(ctx, "look for a claim code", func(t *database.Tx) error {
-		var at, expires int64
-		found, err := t.Row(openClaim, []any{t.Now}, &at, &expires)
-		if found {
-			made, until = database.Instant(at), database.Instant(expires)
-		}
+		_, err := t.Row(openClaim, []any{t.Now}, &made, &until)
 		return err
 	})
 	return made, until, err
@@ -50,10 +40,7 @@ func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error
 // ProposeClaim implements router.People. Codes that are too old go.
 func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by core.Actor) error {
 	return r.Write(ctx, database.Durable, "make a claim code", func(t *database.Tx) error {
-		if _, err := t.Exec(dropClaims, t.Now); err != nil {
-			return err
-		}
-		if _, err := t.Exec(insertClaim, code, t.Now, database.Micros(until)); err != nil {
+		if err := t.Run(database.Do(dropClaims, t.Now), database.Do(insertClaim, code, t.Now, database.Micros(until))); err != nil {
 			return err
 		}
 		return audit.Write(t, by, audit.Entry{Action: "claim.make", Outcome: "done", Data: map[string]any{"until": until.UTC()}})
@@ -62,11 +49,9 @@ func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, 
 
 // A codeRow is a code that was made; ID 0: there is none.
 type codeRow struct {
-	ID           int64
-	Kind, Person string
-	State        routeroutbox.ActionState
-	SessionID    int64 `db:"session_id"`
-	ExpiresAt    int64 `db:"expires_at"`
+	ID, SessionID, ExpiresAt int64
+	Kind, Person             string
+	State                    routeroutbox.ActionState
 }
 
 // UseCode uses a code. It returns the entry with the person that the sender is then; a
@@ -84,14 +69,11 @@ func UseCode(t *database.Tx, e *intake.Entry, as *people.CodeIntent, a *intake.A
 	if err != nil {
 		return nil, err
 	}
-	var rows []codeRow // none of a question's code
-	if err := t.All(&rows, t.Locked(codeOf), as.Code, as.Kind, as.Kind); err != nil {
+	code, err := database.First[codeRow](t, t.Locked(codeOf), as.Code, as.Kind, as.Kind) // none of a question's code
+	if err != nil {
 		return nil, err
 	}
-	code := codeRow{Kind: as.Kind}
-	if len(rows) > 0 {
-		code = rows[0]
-	}
+	code = cmp.Or(code, &codeRow{Kind: as.Kind})
 	used.Sender.Person = ""
 	if person != nil {
 		used.Sender.Person = person.Name
@@ -99,9 +81,9 @@ func UseCode(t *database.Tx, e *intake.Entry, as *people.CodeIntent, a *intake.A
 	if as.Kind == routeroutbox.ActionApproval {
 		return &used, answerLink(t, &used, as, a)
 	} else if code.Kind == people.ActionLink {
-		err = useLink(t, &used, person, &code, as, a)
+		err = useLink(t, &used, person, code, as, a)
 	} else {
-		err = useClaim(t, &used, person, &code, as, a)
+		err = useClaim(t, &used, person, code, as, a)
 	}
 	if err != nil {
 		return nil, err
@@ -144,39 +126,6 @@ func useClaim(t *database.Tx, used *intake.Entry, person *core.Person, code *cod
 		})
 	}
 	return nil
-}
-
-// letIn gives somebody a role, whom it makes a person where they are a stranger.
-func letIn(t *database.Tx, person *core.Person, role, identity, called string) (name string, err error) {
-	if person != nil {
-		_, err = t.Exec(setRole, role, t.Now, person.Name)
-		return person.Name, err
-	}
-	var one int
-	made := false
-	for i := 1; called != "" && !made && i < 10; i++ {
-		if name = database.Clean(called); i > 1 { // somebody else is called so, or alike
-			name += strconv.Itoa(i)
-		}
-		if other, err := alike(t, name); err != nil {
-			return "", err
-		} else if other != "" || words.NameFault(name) != "" {
-			continue
-		}
-		if made, err = t.Row(insertNamed, []any{name, role, t.Now, t.Now, name}, &one); err != nil {
-			return "", err
-		}
-	}
-	if !made { // nobody else is called by an identity
-		name = database.Clean(identity)
-		if _, err = t.Exec(upsertPerson, name, role, `["*"]`, "", core.FromLocal, t.Now, t.Now); err != nil {
-			return "", err
-		}
-	}
-	if err = startAnew(t, name); err == nil {
-		_, err = t.Exec(moveIdentity, database.Clean(identity), name, t.Now)
-	}
-	return name, err
 }
 
 // AcceptStranger keeps what a stranger wrote, and says what the outcome asks for.

@@ -41,17 +41,12 @@ func (r *Store) LabelledSo(ctx context.Context, label string) (map[string]string
 	return r.labelled(ctx, "lower(c.title) = ?", []any{strings.ToLower(label)})
 }
 
-func (r *Store) labelled(ctx context.Context, which string, args []any) (of map[string]string, err error) {
-	of = map[string]string{}
-	err = r.Read(ctx, "read what people call themselves", func(t *database.Tx) error {
-		var rows []struct{ Name, Title string }
-		if err := t.All(&rows, fmt.Sprintf(labels, which), args...); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			of[row.Name] = row.Title
-		}
-		return nil
-	})
+func (r *Store) labelled(ctx context.Context, which string, args []any) (map[string]string, error) {
+	type row struct{ Name, Title string }
+	rows, err := database.List[row](ctx, r.DB, "read what people call themselves", fmt.Sprintf(labels, which), args...)
+	of := map[string]string{}
+	for _, row := range rows {
+		of[row.Name] = row.Title
+	}
 	return of, err
 }

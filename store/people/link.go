@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/channels"
 	routerapprovals "switchboard/router/approvals"
 	routeraudit "switchboard/router/audit"
 	"switchboard/router/core"
@@ -27,7 +28,7 @@ const (
 	CancelLinks = `
 		UPDATE actions SET state = 'cancelled', outcome = 'newer', used_at = ? WHERE kind = 'link' AND person = ? AND state = 'proposed' AND message_id <> ?`
 	sessionPlace = `
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.id = ?`
+		SELECT c.channel, c.conversation AS id, c.kind, c.place, c.title FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.id = ?`
 	joinIdentity = `
 		INSERT INTO identities (identity, person, linked, created_at) VALUES (?, ?, TRUE, ?)
 		ON CONFLICT (identity) DO UPDATE SET person = excluded.person, linked = TRUE`
@@ -63,11 +64,11 @@ func useLink(t *database.Tx, used *intake.Entry, sender *core.Person, code *code
 	if code.State != routeroutbox.ActionProposed || code.ExpiresAt <= t.Now || maker == nil || maker.Source == core.FromOpen {
 		return nil
 	}
-	var rows []sessions.ConversationRow
-	if err := t.All(&rows, sessionPlace, code.SessionID); err != nil || len(rows) == 0 {
+	place, err := database.First[channels.Conversation](t, sessionPlace, code.SessionID)
+	if err != nil || place == nil {
 		return err
 	}
-	at := rows[0].Where()
+	at := *place
 	if why := mayJoin(maker, sender); why != "" {
 		a.Outcome = why
 		return nil
@@ -89,21 +90,18 @@ func useLink(t *database.Tx, used *intake.Entry, sender *core.Person, code *code
 }
 
 // LinkOf is what a code would do for somebody, whose name is empty for a stranger; nil: it is no link code that is good.
-func (r *Store) LinkOf(ctx context.Context, code []byte, sender string) (link *people.Link, err error) {
-	err = r.Read(ctx, "look a link code up", func(t *database.Tx) error {
-		link = nil
-		var codes []codeRow
-		if err := t.All(&codes, codeOf, code, people.ActionLink, people.ActionLink); err != nil || len(codes) == 0 {
-			return err
+func (r *Store) LinkOf(ctx context.Context, code []byte, sender string) (*people.Link, error) {
+	return database.Read(ctx, r.DB, "look a link code up", func(t *database.Tx) (*people.Link, error) {
+		row, err := database.First[codeRow](t, codeOf, code, people.ActionLink, people.ActionLink)
+		if err != nil || row == nil {
+			return nil, err
 		}
-		var rows []sessions.ConversationRow
-		if err := t.All(&rows, sessionPlace, codes[0].SessionID); err != nil || len(rows) == 0 {
-			return err
+		place, err := database.First[channels.Conversation](t, sessionPlace, row.SessionID)
+		if err != nil || place == nil {
+			return nil, err
 		}
-		link = &people.Link{At: rows[0].Where(), Person: codes[0].Person, Was: database.Clean(sender)}
-		return nil
+		return &people.Link{At: *place, Person: row.Person, Was: database.Clean(sender)}, nil
 	})
-	return link, err
 }
 
 // A linkSide is a person as the questions name them; the zero value is a stranger.
@@ -260,7 +258,7 @@ func mayJoin(maker, sender *core.Person) intake.Outcome {
 func join(t *database.Tx, maker, former *core.Person, identity, by string) error {
 	was := "a stranger"
 	if former == nil {
-		if _, err := t.Exec(joinIdentity, identity, maker.Name, t.Now); err != nil {
+		if err := t.Do(joinIdentity, identity, maker.Name, t.Now); err != nil {
 			return err
 		}
 	} else {
@@ -298,7 +296,7 @@ func JoinRows(t *database.Tx, maker, former string) error {
 	if _, err := t.Each(joinPerson, []any{maker, former}); err != nil {
 		return err
 	}
-	if _, err := t.Exec(dropPerson, former); err != nil {
+	if err := t.Do(dropPerson, former); err != nil {
 		return err
 	}
 	return money.JoinSpending(t, routermoney.SpentByPerson, maker, former)
@@ -324,11 +322,12 @@ func unlink(t *database.Tx, p *core.Person, c *people.Change) error {
 	if len(p.Identities) <= len(c.Person.Identities) {
 		return &core.StateError{Sentence: "That is your last account: without it nobody could be you any more. /link adds another."}
 	}
-	var chats []struct {
+	type chat struct {
 		ID                int64
 		Channel, Identity string
 	}
-	if err := t.All(&chats, ownChats, p.Name); err != nil {
+	chats, err := database.Select[chat](t, ownChats, p.Name)
+	if err != nil {
 		return err
 	}
 	for _, id := range c.Person.Identities {
@@ -342,7 +341,7 @@ func unlink(t *database.Tx, p *core.Person, c *people.Change) error {
 		case p.Source == core.FromSettings && !linked:
 			return &core.StateError{Sentence: "My settings name " + id + " as yours, and decide: take it out there."}
 		}
-		if _, err := t.Exec(dropOwn, database.Clean(id), p.Name); err != nil {
+		if err := t.Do(dropOwn, database.Clean(id), p.Name); err != nil {
 			return err
 		}
 		of, _, _ := strings.Cut(id, ":")

@@ -62,7 +62,7 @@ type requestData struct {
 // AskPairing asks the admins to let a stranger in, where that is due.
 func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *intake.Accepted) error {
 	if t.PG {
-		if _, err := t.Exec(lockPairing); err != nil {
+		if err := t.Do(lockPairing); err != nil {
 			return err
 		}
 	}
@@ -75,9 +75,8 @@ func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *in
 		a.Full = true
 		return nil
 	}
-	var one int
 	var name, source string
-	if found, err := t.Row(pairingOf, []any{database.Clean(as.Identity), t.Now, t.Now - pairingDenied.Microseconds()}, &one); err != nil || found {
+	if found, err := t.Has(pairingOf, database.Clean(as.Identity), t.Now, t.Now-pairingDenied.Microseconds()); err != nil || found {
 		return err
 	}
 	if owned, err := t.Row(ownerOf, []any{database.Clean(as.Identity)}, &name, &source); err != nil || owned && source != core.FromOpen {
@@ -86,7 +85,7 @@ func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *in
 	a.Outcome = people.PairingAsked
 	id, err := request(t, routeroutbox.ApprovalPairing, "", e, requestData{Name: as.Name}, as.Identity, as.Request)
 	if err == nil {
-		_, err = t.Exec(insertPairing, as.Request.Code, id, t.Now, database.Micros(as.Request.ExpiresAt))
+		err = t.Do(insertPairing, as.Request.Code, id, t.Now, database.Micros(as.Request.ExpiresAt))
 	}
 	return err
 }

@@ -1,14 +1,52 @@
+// Package people has the rows of who is known, and of how somebody becomes so: codes, pairing, links, settings.
 package people
 
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 
+	"switchboard/internal/words"
 	routeraudit "switchboard/router/audit"
 	"switchboard/router/core"
+	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
+)
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
+
+const (
+	deleteTold = `DELETE FROM notifications WHERE person = ?`
+	// DeleteKnown forgets what is remembered of somebody.
+	DeleteKnown = `DELETE FROM memories WHERE person = ? AND person <> ''`
+)
+
+const (
+	insertNamed = `
+		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
+		SELECT v.* FROM (VALUES (CAST(? AS text), CAST(? AS text), '["*"]', '', 'local', CAST(? AS bigint), CAST(? AS bigint))) AS v
+		WHERE NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = ?)
+		ON CONFLICT (name) DO NOTHING RETURNING 1`
+)
+
+const (
+	// Who was let in by an open policy and gets a role is somebody by name from then on.
+	setRole = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
+	// Jobs of somebody who was removed stay for a while, for the admins to see; whoever is given the name later has none of them.
+	orphanJobs = `
+		UPDATE jobs SET state = CASE state WHEN 'active' THEN 'paused' ELSE state END, reason = 'person: its owner was removed',
+			version = version + 1, updated_at = ?
+		WHERE owner = ? AND owner <> '' AND state IN ('active', 'paused', 'disabled')`
+	allNames   = `SELECT name FROM people UNION SELECT name FROM people_away ORDER BY name`
+	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
 )
 
 const (
@@ -18,7 +56,7 @@ const (
 	ownsIdentity   = `SELECT 1 FROM identities WHERE identity = ? AND person = ?`
 	insertIdentity = `
 		INSERT INTO identities (identity, person, created_at) VALUES (?, ?, ?) ON CONFLICT (identity) DO NOTHING`
-	listPeople     = `SELECT name, role, tools, timezone, source, created_at, updated_at FROM people ORDER BY name`
+	listPeople     = `SELECT name, role, tools, timezone AS time_zone, source, created_at AS since, updated_at AS seen FROM people ORDER BY name`
 	listIdentities = `SELECT identity, person FROM identities ORDER BY person, identity`
 	// unlinked are the identities that somebody was given at run time, but those that they
 	// joined to themselves.
@@ -44,24 +82,22 @@ const (
 // who is known was seen. ErrRefused: somebody else has that name, whose rights are not
 // theirs.
 func NewPerson(t *database.Tx, person, identity string) error {
-	var one int
-	fresh, err := t.Row(insertPerson, []any{database.Clean(person), t.Now, t.Now}, &one)
+	fresh, err := t.Has(insertPerson, database.Clean(person), t.Now, t.Now)
 	if err != nil {
 		return err
 	}
 	if !fresh { // another engine may have been first
-		if owns, err := t.Row(ownsIdentity, []any{database.Clean(identity), database.Clean(person)}, &one); err != nil {
+		if owns, err := t.Has(ownsIdentity, database.Clean(identity), database.Clean(person)); err != nil {
 			return err
 		} else if !owns {
 			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, core.ErrRefused)
 		}
-		_, err := t.Exec(setSeen, t.Now, database.Clean(person))
-		return err
+		return t.Do(setSeen, t.Now, database.Clean(person))
 	}
 	if err := startAnew(t, database.Clean(person)); err != nil {
 		return err
 	}
-	if _, err := t.Exec(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
+	if err := t.Do(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
 		return err
 	}
 	return audit.Write(t, core.Actor{Person: database.Clean(person), Rule: routeraudit.RuleOpen}, audit.Entry{
@@ -70,12 +106,8 @@ func NewPerson(t *database.Tx, person, identity string) error {
 }
 
 // People lists everybody who is not away, in the order of their names.
-func (r *Store) People(ctx context.Context) (list []core.Person, err error) {
-	err = r.Read(ctx, "list people", func(t *database.Tx) error {
-		list, err = everybody(t)
-		return err
-	})
-	return list, err
+func (r *Store) People(ctx context.Context) ([]core.Person, error) {
+	return database.Read(ctx, r.DB, "list people", func(t *database.Tx) ([]core.Person, error) { return everybody(t) })
 }
 
 // Person implements router.Directory.
@@ -92,22 +124,68 @@ func (r *Store) Person(ctx context.Context, name string) (p core.Person, err err
 	return p, err
 }
 
-// Everyone implements router.Directory.
-func (r *Store) Everyone(ctx context.Context) (people, away []core.Person, err error) {
-	err = r.Read(ctx, "list people", func(t *database.Tx) error {
-		people, away, err = everyone(t)
-		return err
-	})
-	return people, away, err
-}
-
-func everyone(t *database.Tx) (people, away []core.Person, err error) {
-	if people, err = everybody(t); err == nil {
-		away, err = awayBy(t, listAway)
-	}
-	return people, away, err
-}
-
 func everybody(t *database.Tx) ([]core.Person, error) {
 	return sessions.PeopleBy(t, listPeople, listIdentities)
+}
+
+// auditPerson writes what the settings did with somebody.
+func auditPerson(t *database.Tx, action, name string, data map[string]any) error {
+	return audit.Write(t, core.Actor{Rule: routeraudit.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
+}
+
+// RemovePerson removes somebody with what is theirs, and stops their jobs.
+func RemovePerson(t *database.Tx, name string, also ...string) error {
+	if err := t.Do(orphanJobs, t.Now, name); err != nil {
+		return err
+	}
+	_, err := t.Each(append(also, deleteTold, approvals.ForgetGrants, dropPerson), []any{name})
+	return err
+}
+
+// startAnew has somebody who is new have nothing of whoever was called so before.
+func startAnew(t *database.Tx, name string) error {
+	_, err := t.Each([]string{deleteTold, forgetJobs}, []any{name})
+	return err
+}
+
+// alike is whose name looks like another one; empty: nobody's.
+func alike(t *database.Tx, name string) (other string, err error) {
+	type row struct{ Name string }
+	list, err := database.Select[row](t, allNames)
+	if i := slices.IndexFunc(list, func(p row) bool { return words.Alike(name, p.Name) }); i >= 0 {
+		return list[i].Name, nil
+	}
+	return "", err
+}
+
+// letIn gives somebody a role, whom it makes a person where they are a stranger.
+func letIn(t *database.Tx, person *core.Person, role, identity, called string) (name string, err error) {
+	if person != nil {
+		err = t.Do(setRole, role, t.Now, person.Name)
+		return person.Name, err
+	}
+	made := false
+	for i := 1; called != "" && !made && i < 10; i++ {
+		if name = database.Clean(called); i > 1 { // somebody else is called so, or alike
+			name += strconv.Itoa(i)
+		}
+		if other, err := alike(t, name); err != nil {
+			return "", err
+		} else if other != "" || words.NameFault(name) != "" {
+			continue
+		}
+		if made, err = t.Has(insertNamed, name, role, t.Now, t.Now, name); err != nil {
+			return "", err
+		}
+	}
+	if !made { // nobody else is called by an identity
+		name = database.Clean(identity)
+		if err = t.Do(upsertPerson, name, role, `["*"]`, "", core.FromLocal, t.Now, t.Now); err != nil {
+			return "", err
+		}
+	}
+	if err = startAnew(t, name); err == nil {
+		err = t.Do(moveIdentity, database.Clean(identity), name, t.Now)
+	}
+	return name, err
 }

@@ -8,11 +8,9 @@ import (
 	"strings"
 
 	"switchboard/internal/words"
-	routeraudit "switchboard/router/audit"
 	"switchboard/router/core"
 	"switchboard/router/people"
 	"switchboard/store/approvals"
-	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -28,7 +26,7 @@ type Changes struct {
 // Set makes people be as settings name them, and notes in set what became of whom.
 func Set(t *database.Tx, people []core.Person, set *Changes) error {
 	if t.PG { // engines that read other settings at once take turns
-		if _, err := t.Exec(lockAway); err != nil {
+		if err := t.Do(lockAway); err != nil {
 			return err
 		}
 	}
@@ -66,8 +64,7 @@ func Set(t *database.Tx, people []core.Person, set *Changes) error {
 			return err
 		}
 	}
-	_, err = t.Exec(dropNameless)
-	return err
+	return t.Do(dropNameless)
 }
 
 // A joining is somebody whom the settings name as another, of that name.
@@ -77,7 +74,7 @@ type joining struct {
 }
 
 func joinBySettings(t *database.Tx, j joining) error {
-	if _, err := t.Exec(dropAway, j.p.Name); err != nil {
+	if err := t.Do(dropAway, j.p.Name); err != nil {
 		return err
 	}
 	if err := JoinRows(t, database.Clean(j.as), j.p.Name); err != nil {
@@ -161,18 +158,13 @@ func judgePeople(was, away, persons []core.Person) error {
 // LeftOut lists the identities that SetPeople would take from those whom people name, and
 // who were named at run time.
 func (r *Store) LeftOut(ctx context.Context, people []core.Person) (out []string, err error) {
-	err = r.Read(ctx, "look whom the settings take over", func(t *database.Tx) error {
-		var rows []struct{ Identity, Person string }
-		err := t.All(&rows, unlinked)
-		for _, row := range rows {
-			if slices.ContainsFunc(people, func(p core.Person) bool {
-				return p.Name == row.Person && !slices.Contains(p.Identities, row.Identity)
-			}) {
-				out = append(out, row.Person+" "+row.Identity)
-			}
+	type row struct{ Identity, Person string }
+	rows, err := database.List[row](ctx, r.DB, "look whom the settings take over", unlinked)
+	for _, row := range rows {
+		if to, stays := find(people, row.Person); stays && !slices.Contains(to.Identities, row.Identity) {
+			out = append(out, row.Person+" "+row.Identity)
 		}
-		return err
-	})
+	}
 	return out, err
 }
 
@@ -184,7 +176,7 @@ func forget(t *database.Tx, p *core.Person, to core.Person, stays bool, set *Cha
 		return leave(t, p)
 	}
 	if stays && to.Role != core.RoleAdmin {
-		if _, err := t.Exec(approvals.EndGranted, t.Now, p.Name); err != nil {
+		if err := t.Do(approvals.EndGranted, t.Now, p.Name); err != nil {
 			return err
 		}
 	}
@@ -211,11 +203,6 @@ func forget(t *database.Tx, p *core.Person, to core.Person, stays bool, set *Cha
 	return auditPerson(t, "person.unlink", p.Name, map[string]any{"identities": gone})
 }
 
-// auditPerson writes what the settings did with somebody.
-func auditPerson(t *database.Tx, action, name string, data map[string]any) error {
-	return audit.Write(t, core.Actor{Rule: routeraudit.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
-}
-
 func setPerson(t *database.Tx, p *core.Person, set *Changes) error {
 	name := database.Clean(p.Name)
 	known, err := sessions.Person(t, name)
@@ -233,14 +220,14 @@ func setPerson(t *database.Tx, p *core.Person, set *Changes) error {
 	}
 	since := t.Now
 	if former != nil {
-		since = former.CreatedAt
+		since = database.Micros(former.CreatedAt)
 	}
 	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, core.FromSettings)
-	if _, err := t.Exec(upsertPerson, name, p.Role, database.JSONText(tools), database.Clean(p.TimeZone), source, since, t.Now); err != nil {
+	if err := t.Do(upsertPerson, name, p.Role, database.JSONText(tools), database.Clean(p.TimeZone), source, since, t.Now); err != nil {
 		return err
 	}
 	for _, id := range p.Identities {
-		if _, err := t.Exec(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+		if err := t.Do(moveIdentity, database.Clean(id), name, t.Now); err != nil {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ func Arrived(t *database.Tx, c channels.Conversation) (id int64, key string, err
 		c.Title = p.was.Title
 	}
 	if p.Gone || p.was.Kind != c.Kind || p.was.Place != c.Place || p.was.Title != c.Title {
-		_, err = t.Exec(updateConversation, string(c.Kind), c.Place, c.Title, p.Id)
+		err = t.Do(updateConversation, string(c.Kind), c.Place, c.Title, p.Id)
 	}
 	return p.Id, p.Key, err
 }
@@ -53,18 +53,9 @@ type Stored struct {
 	fresh bool // made just now, or found by a former ID, so that the labels are not its own
 }
 
-// A ConversationRow is a conversation as a list has it.
-type ConversationRow struct {
-	Channel, Conversation, Kind, Place, Title string
-}
-
-// Where is the conversation of a row.
-func (r ConversationRow) Where() channels.Conversation {
-	return channels.Conversation{
-		Channel: r.Channel, ID: channels.ConversationID(r.Conversation), Kind: channels.ConversationKind(r.Kind),
-		Place: r.Place, Title: r.Title,
-	}
-}
+// Columns are a conversation c, for a field of that name.
+const Columns = `c.channel AS "conversation.channel", c.conversation AS "conversation.id", c.kind AS "conversation.kind", c.place AS "conversation.place",
+	c.title AS "conversation.title"`
 
 // Place finds or makes a conversation, whose labels are clean.
 func Place(t *database.Tx, c channels.Conversation) (p Stored, err error) {
@@ -72,7 +63,7 @@ func Place(t *database.Tx, c channels.Conversation) (p Stored, err error) {
 	if err != nil || found {
 		return p, err
 	}
-	if _, err := t.Exec(insertConversation, c.Channel, string(c.ID), string(c.Kind), c.Place, c.Title, t.Now); err != nil {
+	if err := t.Do(insertConversation, c.Channel, string(c.ID), string(c.Kind), c.Place, c.Title, t.Now); err != nil {
 		return p, err
 	}
 	p, _, err = FindPlace(t, c)
@@ -116,12 +107,12 @@ func CleanConversation(c channels.Conversation) channels.Conversation {
 func FindOrMake(t *database.Tx, conversation int64, key, person string) (id int64, err error) {
 	id, was, found, err := SessionOf(t, conversation)
 	if err == nil && !found {
-		if _, err = t.Exec(insertSession, conversation, key, t.Now, t.Now); err == nil {
+		if err = t.Do(insertSession, conversation, key, t.Now, t.Now); err == nil {
 			id, was, _, err = SessionOf(t, conversation)
 		}
 	}
 	if err == nil && person != "" && person != was {
-		_, err = t.Exec(setSessionPerson, person, id)
+		err = t.Do(setSessionPerson, person, id)
 	}
 	return id, err
 }

@@ -52,7 +52,7 @@ func Emit(t *database.Tx, session int64, events ...Event) (first int64, err erro
 			args = append(args, session, n, e.Kind, OrNull(e.Turn), OrNull(e.Message), e.Data, t.Now)
 			n++
 		}
-		if _, err := t.Exec(insertEvents[len(some)-1], args...); err != nil {
+		if err := t.Do(insertEvents[len(some)-1], args...); err != nil {
 			return 0, err
 		}
 	}

@@ -14,7 +14,7 @@ const (
 	noteMark = `
 		INSERT INTO marks (channel, conversation, mark, noted_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (channel, conversation) DO UPDATE SET mark = excluded.mark, noted_at = excluded.noted_at`
-	listMarks = `SELECT conversation, mark AS value, noted_at FROM marks WHERE channel = ? ORDER BY noted_at DESC, conversation`
+	listMarks = `SELECT conversation, mark AS value, noted_at AS at FROM marks WHERE channel = ? ORDER BY noted_at DESC, conversation`
 	// DropMarks deletes old marks.
 	DropMarks = `
 		DELETE FROM marks WHERE (channel, conversation) IN (
@@ -30,25 +30,10 @@ func Note(t *database.Tx, e *intake.Entry) error {
 	if m.Value == "" {
 		return nil
 	}
-	_, err := t.Exec(noteMark, database.Clean(e.Event.Conversation.Channel), database.Clean(string(m.Conversation)), database.Clean(m.Value), t.Now)
-	return err
+	return t.Do(noteMark, database.Clean(e.Event.Conversation.Channel), database.Clean(string(m.Conversation)), database.Clean(m.Value), t.Now)
 }
 
 // Marks implements router.Intake.
-func (r *Store) Marks(ctx context.Context, channel string) (marks []channels.Mark, err error) {
-	err = r.Read(ctx, "look for marks", func(t *database.Tx) error {
-		var rows []struct {
-			Conversation, Value string
-			NotedAt             int64 `db:"noted_at"`
-		}
-		if err := t.All(&rows, listMarks, channel); err != nil {
-			return err
-		}
-		marks = nil
-		for _, row := range rows {
-			marks = append(marks, channels.Mark{Conversation: channels.ConversationID(row.Conversation), Value: row.Value, At: database.Instant(row.NotedAt)})
-		}
-		return nil
-	})
-	return marks, err
+func (r *Store) Marks(ctx context.Context, channel string) ([]channels.Mark, error) {
+	return database.List[channels.Mark](ctx, r.DB, "look for marks", listMarks, channel)
 }

@@ -37,8 +37,7 @@ func Holding(t *database.Tx, ref core.TurnRef) (conversation int64, err error) {
 	if err := engines.Fenced(t, engines.Session, database.Digits(ref.SessionID), ref.Fence); err != nil {
 		return 0, err
 	}
-	var one int
-	found, err = t.Row(turnRuns, []any{ref.TurnID, ref.SessionID}, &one)
+	found, err = t.Has(turnRuns, ref.TurnID, ref.SessionID)
 	if err == nil && !found {
 		// Ended already: a lease goes on from turn to turn.
 		err = core.ErrFenced

@@ -1,3 +1,4 @@
+// Package sessions has the rows of conversations, their sessions, events and marks, and of who speaks in them.
 package sessions
 
 import (
@@ -7,6 +8,13 @@ import (
 	"switchboard/router/core"
 	"switchboard/store/database"
 )
+
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
 
 const (
 	ownSession = `SELECT mode, model, language, timezone FROM sessions WHERE key = ?`

@@ -2,8 +2,6 @@ package settings
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"switchboard/router/core"
 	"switchboard/router/settings"
@@ -12,7 +10,7 @@ import (
 )
 
 const (
-	listSecrets = `SELECT name, ciphertext, tools, person, version, updated_at FROM secrets ORDER BY name`
+	listSecrets = `SELECT name, ciphertext, tools, person, version, updated_at AS at FROM secrets ORDER BY name`
 	putSecret   = `
 		INSERT INTO secrets (name, ciphertext, tools, person, version, updated_at) VALUES (?, ?, coalesce(?, '[]'), ?, 1, ?)
 		ON CONFLICT (name) DO UPDATE SET ciphertext = excluded.ciphertext, tools = coalesce(?, secrets.tools),
@@ -25,27 +23,8 @@ const (
 )
 
 // Secrets lists the secrets of the encrypted store by name.
-func (r *Store) Secrets(ctx context.Context) (list []settings.Secret, err error) {
-	err = r.Read(ctx, "list secrets", func(t *database.Tx) error {
-		var rows []struct {
-			Name, Tools, Person string
-			Ciphertext          []byte
-			Version             int64
-			UpdatedAt           int64 `db:"updated_at"`
-		}
-		if err := t.All(&rows, listSecrets); err != nil {
-			return err
-		}
-		list = make([]settings.Secret, len(rows))
-		for i, row := range rows {
-			list[i] = settings.Secret{Name: row.Name, Ciphertext: row.Ciphertext, Person: row.Person, Version: row.Version, At: database.Instant(row.UpdatedAt)}
-			if err := json.Unmarshal([]byte(row.Tools), &list[i].Tools); err != nil {
-				return fmt.Errorf("tools of secret %q: %w", row.Name, err)
-			}
-		}
-		return nil
-	})
-	return list, err
+func (r *Store) Secrets(ctx context.Context) ([]settings.Secret, error) {
+	return database.List[settings.Secret](ctx, r.DB, "list secrets", listSecrets)
 }
 
 // ChangeSecret writes ciphertext; what it takes the place of is overwritten.
@@ -108,9 +87,9 @@ func decideSecret(t *database.Tx, v *settings.Version, keep bool) error {
 	}
 	defer end()
 	if keep {
-		_, err = t.Exec(keepSecret, name)
+		err = t.Do(keepSecret, name)
 	} else {
-		_, err = t.Exec(formerSecret, t.Now, name)
+		err = t.Do(formerSecret, t.Now, name)
 	}
 	return err
 }

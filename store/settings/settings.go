@@ -1,8 +1,8 @@
+// Package settings has the rows of settings changed at run time, and of secrets.
 package settings
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -16,6 +16,13 @@ import (
 	"switchboard/store/sessions"
 )
 
+// Store reads and writes them in transactions of its own; the functions that take a transaction
+// are for what changes more than these. Its methods may be called from several goroutines at once.
+type Store struct{ *database.DB }
+
+// New is the store of a database.
+func New(db *database.DB) *Store { return &Store{db} }
+
 const (
 	// settingsWait: it counts for now, by the clock %[1]s. With a clock that was set back by more
 	// than the time that there is to confirm, it does not: nobody is to be locked out for longer.
@@ -23,7 +30,7 @@ const (
 	// settingsCount: it counts.
 	settingsCount  = `(confirm_by IS NULL OR confirmed_at IS NOT NULL OR ` + settingsWait + `)`
 	selectSettings = `
-		SELECT id, base, layer, changes, coalesce(undoes, 0) AS undoes, person, created_at, coalesce(confirm_by, 0) AS confirm_by, conversation,
+		SELECT id, base, layer AS "values", changes AS diff, coalesce(undoes, 0) AS undoes, person, created_at AS at, coalesce(confirm_by, 0) AS confirm_by, conversation,
 			confirmed_at IS NOT NULL AS confirmed, NOT ` + settingsCount + ` AS lapsed,
 			CASE WHEN ` + settingsWait + ` THEN confirm_by - %[1]s ELSE 0 END AS remaining
 		FROM settings_versions`
@@ -47,38 +54,16 @@ const (
 		WHERE confirm_by IS NOT NULL AND confirmed_at IS NULL AND lapsed_at IS NULL AND NOT ` + settingsWait + ` RETURNING id`
 )
 
-// A settingsRow is a version of the settings.
-type settingsRow struct {
-	ID, Base, Undoes     int64
-	Layer, Changes       string
-	Person, Conversation string
-	CreatedAt            int64 `db:"created_at"`
-	ConfirmBy            int64 `db:"confirm_by"`
-	Confirmed, Lapsed    bool
-	Remaining            int64
-}
-
-// settings reads versions, the newest first.
+// versions reads versions, the newest first.
 func versions(t *database.Tx, query string, arg int64) ([]settings.Version, error) {
-	var rows []settingsRow
-	if err := t.All(&rows, fmt.Sprintf(query, engines.Clock(t, t.Now)), arg); err != nil {
-		return nil, err
+	type row struct {
+		settings.Version
+		Remaining int64 // µs
 	}
-	list := make([]settings.Version, len(rows))
-	for i, r := range rows {
-		v := settings.Version{
-			ID: r.ID, Base: r.Base, Undoes: r.Undoes, Person: r.Person, At: database.Instant(r.CreatedAt), ConfirmBy: database.Instant(r.ConfirmBy),
-			Conversation: r.Conversation, Confirmed: r.Confirmed, Lapsed: r.Lapsed, Left: time.Duration(r.Remaining) * time.Microsecond,
-		}
-		if err := json.Unmarshal([]byte(r.Layer), &v.Values); err != nil {
-			return nil, fmt.Errorf("settings of version %d: %w", r.ID, err)
-		}
-		if err := json.Unmarshal([]byte(r.Changes), &v.Diff); err != nil {
-			return nil, fmt.Errorf("changes of version %d: %w", r.ID, err)
-		}
-		list[i] = v
-	}
-	return list, nil
+	return database.Views(t, func(r *row) settings.Version {
+		r.Left = time.Duration(r.Remaining) * time.Microsecond
+		return r.Version
+	}, fmt.Sprintf(query, engines.Clock(t, t.Now)), arg)
 }
 
 // current is the version that counts; ID 0: there is none.
@@ -91,12 +76,8 @@ func current(t *database.Tx) (settings.Version, error) {
 }
 
 // SettingsNow implements router.Versions.
-func (r *Store) SettingsNow(ctx context.Context) (now settings.Version, err error) {
-	err = r.Read(ctx, "read the version of the settings", func(t *database.Tx) error {
-		now, err = current(t)
-		return err
-	})
-	return now, err
+func (r *Store) SettingsNow(ctx context.Context) (settings.Version, error) {
+	return database.Read(ctx, r.DB, "read the version of the settings", func(t *database.Tx) (settings.Version, error) { return current(t) })
 }
 
 // SettingsCounting lists the versions that count or counted until a newer one did, the newest first.
@@ -121,12 +102,8 @@ func (r *Store) SettingsVersion(ctx context.Context, id int64) (settings.Version
 	return list[0], nil
 }
 
-func (r *Store) settingsList(ctx context.Context, query string, arg int64) (list []settings.Version, err error) {
-	err = r.Read(ctx, "list versions of the settings", func(t *database.Tx) error {
-		list, err = versions(t, query, arg)
-		return err
-	})
-	return list, err
+func (r *Store) settingsList(ctx context.Context, query string, arg int64) ([]settings.Version, error) {
+	return database.Read(ctx, r.DB, "list versions of the settings", func(t *database.Tx) ([]settings.Version, error) { return versions(t, query, arg) })
 }
 
 // LapseSettings implements router.Versions.
@@ -177,7 +154,7 @@ func Change(t *database.Tx, c *settings.Change, by core.Actor) (a audit.Entry, e
 		err = confirm(t, c, &now, by)
 	case settings.Revert:
 		if err = waits(t, c, &now); err == nil {
-			_, err = t.Exec(fmt.Sprintf(lapseSettings, engines.Clock(t, t.Now)), id)
+			err = t.Do(fmt.Sprintf(lapseSettings, engines.Clock(t, t.Now)), id)
 		}
 	default:
 		err = fmt.Errorf("%q is nothing to do with settings", c.Kind)
@@ -221,7 +198,7 @@ func settingsData(v *settings.Version) any {
 // lockedSettings is the version that counts, which stays so to the end of the transaction.
 func lockedSettings(t *database.Tx) (now settings.Version, err error) {
 	if t.PG {
-		if _, err := t.Exec(lockSettings); err != nil {
+		if err := t.Do(lockSettings); err != nil {
 			return now, err
 		}
 	}
@@ -291,6 +268,5 @@ func confirm(t *database.Tx, c *settings.Change, now *settings.Version, by core.
 		return &core.StateError{Sentence: fmt.Sprintf(
 			"Version %d does not count here yet, so this shows nothing. Please confirm it once more.", now.ID)}
 	}
-	_, err := t.Exec(fmt.Sprintf(confirmSettings, engines.Clock(t, t.Now)), now.ID)
-	return err
+	return t.Do(fmt.Sprintf(confirmSettings, engines.Clock(t, t.Now)), now.ID)
 }

@@ -1,11 +1,16 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -200,4 +205,74 @@ func (h *House) Settle(hold outbox.Lease, d *outbox.Delivery, s outbox.Settlemen
 // End is a step that ends a turn.
 func End(state, outcome string) agent.Step {
 	return agent.Step{End: &agent.End{State: state, Outcome: outcome}}
+}
+
+// Owner is the engine's row.
+func (h *House) Owner() int64 { return h.Engine.ID() }
+
+// WantCount wants the query to count so many rows.
+func (h *House) WantCount(want int, query string) {
+	h.Helper()
+	if n, err := Count(h.Ctx, h.DB, query); err != nil || n != int64(want) {
+		h.Errorf("%s: %d, %v; want %d", query, n, err, want)
+	}
+}
+
+// NameOf is a number in SQL or in a name.
+func NameOf(id int64) string { return strconv.FormatInt(id, 10) }
+
+// Exec runs statements in one transaction.
+func (h *House) Exec(statements ...string) {
+	h.Helper()
+	if err := Write(h.Ctx, h.DB, statements...); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// ErrKilled is how a step ends at which the process dies.
+var ErrKilled = errors.New("killed")
+
+// Atoi reads a number.
+func Atoi(t *testing.T, s string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// BlobName is the name of a blob, made of one digit.
+func BlobName(c string) string { return strings.Repeat(c, 64) }
+
+// CheckFiles wants no trace of text in the database's files.
+func CheckFiles(t *testing.T, path, text string) {
+	t.Helper()
+	files, err := filepath.Glob(path + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files at %s: %v", path, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(text)) {
+			t.Errorf("%s holds %q", filepath.Base(file), text)
+		}
+	}
+}
+
+// Counts are how many rows each table has.
+func (h *House) Counts(tables ...string) string {
+	h.Helper()
+	var b strings.Builder
+	for _, table := range tables {
+		n, err := Count(h.Ctx, h.DB, "SELECT count(*) FROM "+table)
+		if err != nil {
+			h.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %d\n", table, n)
+	}
+	return b.String()
 }

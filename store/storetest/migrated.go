@@ -17,7 +17,8 @@ import (
 	"switchboard/store/database"
 )
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+// Quiet is a logger that says nothing.
+var Quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // migratedFile is a migrated SQLite file, made once a process.
 var migratedFile = sync.OnceValues(func() (file []byte, err error) {
@@ -59,7 +60,7 @@ var migratedDatabase = sync.OnceValues(func() (name string, err error) {
 func migrate(address string) error {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
-	db, err := store.Open(ctx, database.Config{URL: secrets.Secret(address)}, "", quiet)
+	db, err := store.Open(ctx, database.Config{URL: secrets.Secret(address)}, "", Quiet)
 	if err != nil {
 		return err
 	}

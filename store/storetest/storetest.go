@@ -38,6 +38,13 @@ func Each(t *testing.T, f func(t *testing.T, db *store.DB)) {
 	})
 }
 
+// EachHouse is Each with an engine, for a test that runs in parallel with others.
+func EachHouse(t *testing.T, test func(t *testing.T, h *House)) {
+	t.Helper()
+	t.Parallel()
+	Each(t, func(t *testing.T, db *store.DB) { test(t, NewHouse(t, db)) })
+}
+
 // SQLite is a migrated store in a file of its own, closed when the test ends.
 func SQLite(t testing.TB) *store.DB {
 	t.Helper()
@@ -49,20 +56,20 @@ func SQLite(t testing.TB) *store.DB {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Opened(t, "sqlite:"+path, "", quiet)
+	return Opened(t, "sqlite:"+path, "", Quiet)
 }
 
 // Postgres is a migrated store in a database of its own, dropped when the test ends.
 func Postgres(t testing.TB) *store.DB {
 	t.Helper()
 	if os.Getenv(foreign) == "" {
-		return Opened(t, newDatabase(t, migratedDatabase), "", quiet)
+		return Opened(t, newDatabase(t, migratedDatabase), "", Quiet)
 	}
 	address := PostgresURL(t) // nobody would remove the migrated database from a server that stays
 	if err := migrate(address); err != nil {
 		t.Fatal(err)
 	}
-	return Opened(t, address, "", quiet)
+	return Opened(t, address, "", Quiet)
 }
 
 // PostgresURL is the address of an empty database, for [store] url. A row that names

@@ -2,7 +2,10 @@ package turns
 
 import (
 	"encoding/json"
+	"os"
 	"reflect"
+	"regexp"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -50,3 +53,25 @@ func FuzzRowsReadAlong(f *testing.F) {
 }
 
 type kind string
+
+// The function reads the same columns in the same order.
+func TestReadAlongReadsTheColumnsOfLoad(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../hot_transactions.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(raw), " FUNCTION sb_load(")
+	body, _, _ = strings.Cut(body, "END $$")
+	plain := func(s string) string {
+		s = regexp.MustCompile(`\b(v|p)_[a-z_]+`).ReplaceAllString(s, "?")
+		return strings.Join(strings.Fields(s), " ")
+	}
+	_, columns, _ := strings.Cut(loadTurn, "SELECT")
+	columns, _, _ = strings.Cut(columns, "FROM turns t JOIN sessions")
+	for name, query := range map[string]string{"loadTurn": columns, "loadRecent": loadRecent, "loadMemories": loadMemories} {
+		if !strings.Contains(plain(body), plain(query)) {
+			t.Errorf("sb_load does not read %s as it is:\n%s", name, plain(query))
+		}
+	}
+}

@@ -66,24 +66,6 @@ func (r *Store) Ask(ctx context.Context, ref core.TurnRef, step agent.Step, aske
 	return next, nil
 }
 
-// use uses up the approval by which a task is set running, or looks whether its grant is
-// good still. ErrConflict: it is not.
-func (w *stepWriter) use(c *agent.TaskChange) {
-	if c.Use == nil || w.err != nil {
-		return
-	}
-	u, good := c.Use, false
-	if u.Grant {
-		var one int
-		good, w.err = w.t.Row(approvals.UseGrant, []any{w.turn, u.Approval, u.Hash, w.session}, &one)
-	} else {
-		good = w.exec(approvals.UseApproval, w.t.Now, u.Approval, w.turn, c.Attempt, c.Position, u.Hash) > 0
-	}
-	if w.err == nil && !good {
-		w.err = fmt.Errorf("approval %d is not good for this task any more: %w", u.Approval, core.ErrConflict)
-	}
-}
-
 // ExpireApprovals implements router.Approvals.
 func (r *Store) ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error) {
 	var due []int64

@@ -91,28 +91,6 @@ func packCalls(calls []agent.Call) []body {
 	return bodies
 }
 
-func (w *stepWriter) calls(calls []agent.Call, bodies []body) {
-	for i, c := range calls {
-		x, u := &c.Exchange, &c.Usage
-		ch, settled := w.settle(&c)
-		if settled {
-			continue
-		}
-		n := w.exec(insertCall, w.turn, database.Clean(c.Step), w.turn, database.Clean(c.Role), database.Clean(x.Provider), database.Clean(x.Model), database.Clean(c.Error), database.Clean(c.Refused),
-			u.In, u.Out, u.Cached, u.Cost, x.Duration.Microseconds(), ch.Day, w.t.Now)
-		if n == 0 {
-			continue // answered already, or an error that w.err holds
-		}
-		b := &bodies[i]
-		w.exec(insertBody, w.turn, database.Clean(c.Step), b.answer, b.request, b.response, w.t.Now+BodiesLive.Microseconds())
-		if ch.Settled != 0 || ch.Reserved != 0 {
-			w.charges = append(w.charges, ch)
-		}
-		w.used.calls++
-		w.used.In, w.used.Out, w.used.Cost = w.used.In+u.In, w.used.Out+u.Out, w.used.Cost+u.Cost
-	}
-}
-
 const (
 	BodiesLive = 7 * 24 * time.Hour // what a row says; [retention] prompts is counted from there
 )

@@ -62,8 +62,7 @@ func meet(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, a *intake.Acc
 		return nil
 	}
 	a.CancelTurn = running
-	_, err = t.Exec(askCancel, string(core.StopInterrupted), running)
-	return err
+	return t.Do(askCancel, string(core.StopInterrupted), running)
 }
 
 // collect merges a message into the queued turn of its person, if that is the
@@ -89,12 +88,12 @@ func collect(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, a *intake.
 		return false, err
 	}
 	// The turn that answers it, so that all that concerns that turn concerns it.
-	if _, err := t.Exec(answeredBy, into, message); err != nil {
+	if err := t.Do(answeredBy, into, message); err != nil {
 		return false, err
 	}
 	if notBefore := until(t, turn); notBefore != 0 {
 		a.NotBefore = database.Instant(notBefore)
-		if _, err := t.Exec(waitLonger, notBefore, into); err != nil {
+		if err := t.Do(waitLonger, notBefore, into); err != nil {
 			return false, err
 		}
 	}

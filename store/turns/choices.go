@@ -23,8 +23,7 @@ func AcceptAction(t *database.Tx, owner int64, e *intake.Entry, row *outbox.Acti
 	}
 	if row.Kind == routeroutbox.ActionCommand { // it comes again, as that
 		a.Outcome = intake.CommandPressed
-		_, err := t.Exec(sessions.DropKey, e.Key)
-		return err
+		return t.Do(sessions.DropKey, e.Key)
 	}
 	chosen, f := *e, sessions.Form{Class: sessions.ClassTurn}
 	chosen.Event.Message.Text = row.Text

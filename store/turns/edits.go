@@ -43,16 +43,14 @@ const (
 
 // shown is one state of a message, with the turn that answers it.
 type shown struct {
-	ID          int64
-	Class, Text string
-	First       int64 // the row of the message as first taken
-	Count       int
-	TurnID      int64 `db:"turn_id"` // 0: none
-	State       string
-	Outcome     string // of the turn
-	Person      string
-	Rank        int64 // of the turn; above 0 it has not begun
-	Ordered     bool  // of the turn
+	ID                         int64
+	Class, Text, State, Person string
+	First                      int64 // the row of the message as first taken
+	Count                      int
+	TurnID                     int64  // 0: none
+	Outcome                    string // of the turn
+	Rank                       int64  // of the turn; above 0 it has not begun
+	Ordered                    bool   // of the turn
 }
 
 // worked says that its turn runs, or is put off until its model is back.
@@ -61,8 +59,7 @@ func (s *shown) worked() bool {
 }
 
 func shownBy(t *database.Tx, conversation int64, id channels.MessageID) (states []shown, err error) {
-	err = t.All(&states, shownMessages, conversation, database.Clean(string(id)))
-	return states, err
+	return database.Select[shown](t, shownMessages, conversation, database.Clean(string(id)))
 }
 
 // AcceptEdited decides what the new state of a message does. The session is locked,
@@ -147,19 +144,18 @@ func same(t *database.Tx, was *shown, m *channels.Message) (bool, error) {
 	if was.Count == 0 {
 		return true, nil
 	}
-	var files []struct {
-		PlatformID       string `db:"platform_id"`
-		Kind, Name, Type string
-		Size             int64
+	type row struct {
+		channels.Attachment
+		PlatformID string
 	}
-	if err := t.All(&files, storedFiles, was.ID); err != nil || len(files) != was.Count {
+	files, err := database.Select[row](t, storedFiles, was.ID)
+	if err != nil || len(files) != was.Count {
 		return false, err
 	}
 	for i, a := range m.Attachments {
-		f := channels.Attachment{Kind: channels.AttachmentKind(files[i].Kind), Name: files[i].Name, Type: files[i].Type, Size: files[i].Size}
 		looks := channels.Attachment{Kind: a.Kind, Name: database.Clean(a.Name), Type: database.Clean(a.Type), Size: a.Size}
 		// A platform may give a file another reference each time it tells of it.
-		if files[i].PlatformID != database.Clean(a.ID) && (a.Size == 0 || f != looks) {
+		if files[i].PlatformID != database.Clean(a.ID) && (a.Size == 0 || files[i].Attachment != looks) {
 			return false, nil
 		}
 	}
@@ -171,13 +167,13 @@ func replace(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, id, sessio
 	m := &e.Event.Message
 	_, err := t.Exec(replaceText, database.Clean(m.Text), database.Clean(m.Quote), m.Outside(), database.Clean(m.Origin), database.Clean(string(e.Taint)), len(m.Attachments), id)
 	if err == nil {
-		_, err = t.Exec(reorder, turn.Ordered, id)
+		err = t.Do(reorder, turn.Ordered, id)
 	}
 	if err == nil && turn.Retry == nil {
-		_, err = t.Exec(forgetRetry, id) // it says something of its own now
+		err = t.Do(forgetRetry, id) // it says something of its own now
 	}
 	if err == nil {
-		_, err = t.Exec(deleteFiles, id)
+		err = t.Do(deleteFiles, id)
 	}
 	if err != nil {
 		return err
@@ -235,20 +231,4 @@ func takeBack(t *database.Tx, s *shown, a *intake.Accepted) error {
 		}
 	}
 	return stop(t, s.TurnID, a)
-}
-
-// stop ends a turn of which nothing is left to answer, or asks it to stop.
-func stop(t *database.Tx, turn int64, a *intake.Accepted) error {
-	a.TurnID = turn
-	ended, err := Cancel(t, turn)
-	if err != nil {
-		return err
-	}
-	if !ended {
-		a.CancelTurn = turn
-		return nil
-	}
-	a.Dropped, a.Waiting = []int64{turn}, true // it may have waited for a decision, and what stood behind it may begin
-	_, err = sessions.Emit(t, a.SessionID, sessions.TurnEvent(turn, "cancelled", Cancelled))
-	return err
 }

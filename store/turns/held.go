@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"switchboard/router/core"
 	"switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
@@ -15,7 +14,7 @@ import (
 // CROSS, so that SQLite does not go through all leases.
 const (
 	heldSessions = `
-		SELECT t.session_id, l.fence, t.id, t.cancel_requested
+		SELECT t.session_id, l.fence, t.id AS turn_id, t.cancel_requested AS stop
 		FROM (
 			SELECT * FROM (SELECT id, session_id, rank, cancel_requested FROM turns
 				WHERE rank IS NOT NULL AND state = 'running' ORDER BY created_at, id LIMIT ?) AS r
@@ -30,26 +29,8 @@ const (
 )
 
 // Held implements router.Turns.
-func (r *Store) Held(ctx context.Context, owner int64) (list []turns.Held, err error) {
-	err = r.Read(ctx, "list held sessions", func(t *database.Tx) error {
-		list = nil
-		var rows []struct {
-			SessionID int64 `db:"session_id"`
-			Fence, ID int64
-			Cancel    string `db:"cancel_requested"`
-		}
-		if err := t.All(&rows, heldSessions, heldRunning, heldQueued, owner); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			list = append(list, turns.Held{
-				TurnRef: core.TurnRef{TurnID: row.ID, SessionID: row.SessionID, Fence: row.Fence},
-				Stop:    core.Stop(row.Cancel),
-			})
-		}
-		return nil
-	})
-	return list, err
+func (r *Store) Held(ctx context.Context, owner int64) ([]turns.Held, error) {
+	return database.List[turns.Held](ctx, r.DB, "list held sessions", heldSessions, heldRunning, heldQueued, owner)
 }
 
 const (
@@ -72,11 +53,10 @@ func (r *Store) Idle(ctx context.Context, session int64, after time.Duration) (a
 		if _, found, err := sessions.Lock(t, session); err != nil || !found {
 			return err
 		}
-		var one int
-		if open, err := t.Row(HasOpenTurn, []any{session}, &one); err != nil || open {
+		if open, err := t.Has(HasOpenTurn, session); err != nil || open {
 			return err // whoever runs it notes it afterwards
 		}
-		if waits, err := t.Row(hasWaiting, []any{session}, &one); err != nil || waits {
+		if waits, err := t.Has(hasWaiting, session); err != nil || waits {
 			again = database.Instant(t.Now + after.Microseconds()) // cancelled it is run by nobody
 			return err
 		}

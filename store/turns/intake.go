@@ -54,7 +54,7 @@ func Queue(t *database.Tx, owner int64, e *intake.Entry, turn intake.TurnIntent,
 		database.Micros(turn.Asked), sessions.OrNull(f.RetryOf), turn.Ordered, termsText(turn.Terms), t.Now); err != nil {
 		return err
 	}
-	if _, err = t.Exec(answeredBy, a.TurnID, a.MessageID); err != nil {
+	if err = t.Do(answeredBy, a.TurnID, a.MessageID); err != nil {
 		return err
 	}
 	if err = meet(t, e, turn, a); err != nil {

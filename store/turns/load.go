@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/router/core"
 	"switchboard/store/database"
@@ -59,7 +58,8 @@ const (
 				AND scope = 'session' AND person = '' AND session_id = ? ORDER BY id DESC LIMIT 50) AS s
 		) AS known ORDER BY id`
 	loadCalls = `
-		SELECT c.step, c.role, c.error, c.tokens_in, c.tokens_out, c.cached, c.cost, c.created_at, b.answer
+		SELECT c.step, c.role, c.error, c.tokens_in AS "usage.in", c.tokens_out AS "usage.out", c.cached AS "usage.cached", c.cost AS "usage.cost",
+			c.created_at AS at, b.answer AS packed
 		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step
 		WHERE c.turn_id = ? AND c.reserved = 0 ORDER BY c.ordinal`
 	loadSaid = `
@@ -120,8 +120,7 @@ func load(t *database.Tx, ref core.TurnRef) (*core.TurnData, error) {
 		return nil, err
 	}
 	if !found {
-		var one int
-		if found, err = t.Row(turnThere, []any{ref.TurnID, ref.SessionID}, &one); err == nil && !found {
+		if found, err = t.Has(turnThere, ref.TurnID, ref.SessionID); err == nil && !found {
 			return nil, core.ErrNotFound
 		}
 		return nil, errors.Join(err, core.ErrFenced)
@@ -180,23 +179,13 @@ func load(t *database.Tx, ref core.TurnRef) (*core.TurnData, error) {
 	return &d, err
 }
 
-// saidAt is when a message was written: by the platform's word, else by ours.
-func saidAt(happened, created int64) time.Time {
-	if happened == 0 {
-		return database.Instant(created)
-	}
-	return database.Instant(happened)
-}
-
 // recent reads what was said before a turn's message, oldest first.
 func recent(t *database.Tx, turn *agent.Turn, resetMessage, resetTurn int64) (recent []agent.Line, err error) {
 	var lines []struct {
-		ID                                                    int64
+		ID, HappenedAt, CreatedAt                             int64
 		Author, Person, Direction, Class, Origin, Text, Taint string
 		From                                                  string `db:"forwarded_from"`
 		Count                                                 int
-		HappenedAt                                            int64 `db:"happened_at"`
-		CreatedAt                                             int64 `db:"created_at"`
 	}
 	err = t.All(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Session.ID, turn.Message.ID, resetTurn, resetTurn, turn.ID)
 	if err != nil {
@@ -241,67 +230,44 @@ const revised = "(edited earlier message) "
 
 // recall reads the memories that concern a turn.
 func recall(t *database.Tx, d *core.TurnData) error {
-	var memories []struct{ Kind, Text, Taint string }
-	if err := t.All(&memories, loadMemories, d.Turn.Person.Name, d.Turn.Session.ID); err != nil {
+	type row struct {
+		agent.Fact
+		Kind string
+	}
+	memories, err := database.Select[row](t, loadMemories, d.Turn.Person.Name, d.Turn.Session.ID)
+	if err != nil {
 		return err
 	}
 	for _, m := range memories {
 		if m.Kind == "question" {
-			d.State.Questions = append(d.State.Questions, agent.Fact{Text: m.Text, Taint: tools.Taint(m.Taint)})
+			d.State.Questions = append(d.State.Questions, m.Fact)
 		} else {
-			d.State.Facts = append(d.State.Facts, agent.Fact{Text: m.Text, Taint: tools.Taint(m.Taint)})
+			d.State.Facts = append(d.State.Facts, m.Fact)
 		}
 	}
 	return nil
 }
 
-func callsOf(t *database.Tx, turn int64) ([]agent.Call, error) {
-	var rows []struct {
-		Step, Role, Error string
-		TokensIn          int64 `db:"tokens_in"`
-		TokensOut         int64 `db:"tokens_out"`
-		Cached            int64
-		Cost              float64
-		CreatedAt         int64 `db:"created_at"`
-		Answer            []byte
+func callsOf(t *database.Tx, turn int64) (calls []agent.Call, err error) {
+	type row struct {
+		agent.Call
+		Packed []byte
 	}
-	if err := t.All(&rows, loadCalls, turn); err != nil {
+	rows, err := database.Select[row](t, loadCalls, turn)
+	if err != nil {
 		return nil, err
 	}
-	calls := make([]agent.Call, len(rows))
-	for i, r := range rows {
-		answer, err := Unpack(r.Answer)
+	for _, r := range rows {
+		answer, err := Unpack(r.Packed)
 		if err != nil {
 			return nil, err
 		}
-		calls[i] = agent.Call{
-			Step: r.Step, Role: r.Role, Answer: string(answer), Error: r.Error,
-			Usage: llm.Usage{In: r.TokensIn, Out: r.TokensOut, Cached: r.Cached, Cost: r.Cost}, At: database.Instant(r.CreatedAt),
-		}
+		r.Answer = string(answer)
+		calls = append(calls, r.Call)
 	}
 	return calls, nil
 }
 
 func said(t *database.Tx, turn int64) ([]agent.Say, error) {
-	var rows []struct {
-		Attempt, Position int
-		Notice, Final     bool
-		Text, Taint       string
-		Choices           *string
-	}
-	if err := t.All(&rows, loadSaid, turn); err != nil {
-		return nil, err
-	}
-	var says []agent.Say
-	for _, r := range rows {
-		choices, err := database.ParseList(r.Choices)
-		if err != nil {
-			return nil, err
-		}
-		says = append(says, agent.Say{
-			Attempt: r.Attempt, Position: r.Position, Notice: r.Notice, Text: r.Text, Choices: choices,
-			Final: r.Final, Taint: tools.Taint(r.Taint),
-		})
-	}
-	return says, nil
+	return database.Select[agent.Say](t, loadSaid, turn)
 }

@@ -1,14 +1,11 @@
 package turns
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 
-	"switchboard/internal/retry"
 	"switchboard/router/core"
 	"switchboard/store/database"
 )
@@ -52,41 +49,20 @@ func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 // Exec implements a querier of database.
 func (a *alongArg) Exec(string, ...any) (sql.Result, error) { return nil, errNotAlong }
 
-func (db *Store) callClaim(ctx context.Context, owner int64, sessions []int64, except []string, limit int) (out []core.Claimed, locked []int64, err error) {
-	if except == nil {
-		except = []string{}
+type (
+	// A ClaimedArg is a claimed turn as a function of PostgreSQL gives it.
+	ClaimedArg struct {
+		Turn, Session, Fence int64
+		Person               string
+		Data                 *alongArg
 	}
-	var got struct {
-		Claimed []*ClaimedArg
-		Locked  []int64
-	}
-	err = db.Call(ctx, database.Durable, "claim turns", &got, callClaim, owner, db.Now().UnixMicro(), database.JSONText(sessions), database.JSONText(except), limit)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, c := range got.Claimed {
-		out = append(out, *c.Claimed())
-	}
-	return out, got.Locked, nil
-}
+)
 
-// claimAgain is how long Claim waits for sessions that somebody had locked: longer than
-// any transaction of ours takes.
-const claimAgain = 50 * time.Millisecond
-
-// claimTwice claims among sessions, and once more those that somebody had locked just now,
-// who may not know that they wait.
-func (db *Store) claimTwice(ctx context.Context, owner int64, sessions []int64, except []string, limit int) ([]core.Claimed, error) {
-	out, locked, err := db.callClaim(ctx, owner, sessions, except, limit)
-	if err != nil || len(locked) == 0 || len(out) == limit {
-		return out, err
+// Claimed is nil for none.
+func (c *ClaimedArg) Claimed() *core.Claimed {
+	if c == nil {
+		return nil
 	}
-	if !retry.Sleep(ctx, claimAgain) {
-		return out, nil
-	}
-	more, _, err := db.callClaim(ctx, owner, locked, except, limit-len(out))
-	if len(out) > 0 {
-		err = nil // those are claimed
-	}
-	return append(out, more...), err
+	ref := core.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
+	return &core.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
 }

@@ -1,90 +1,55 @@
 package turns
 
 import (
-	"encoding/json"
-
 	"switchboard/agent"
-	"switchboard/agent/tools"
 	"switchboard/store/database"
 )
 
 // loadPlans reads plans with their tasks and verdicts; a plan without tasks is
-// one row with NULLs.
+// one row without any.
 const loadPlans = `
-	SELECT p.attempt, p.goal, p.secrets, t.position, t.type, t.detail, t.tool, t.args, t.expect, t.choices, t.answer,
-		t.state, t.has_result, t.outcome, t.output, t.code, t.rule, t.hint, t.taint,
-		r.status, r.reason, r.learn, r.taint AS review_taint
+	SELECT p.attempt, p.goal, p.secrets, t.position IS NOT NULL AS planned, coalesce(t.position, 0) AS position, coalesce(t.type, '') AS type,
+		coalesce(t.detail, '') AS detail, t.tool, t.args, t.expect, t.choices, t.answer, coalesce(t.state, '') AS state,
+		coalesce(t.has_result, FALSE) AS has_result, coalesce(t.outcome, '') AS "result.end", coalesce(t.output, '') AS "result.output",
+		coalesce(t.code, '') AS "result.code", coalesce(t.rule, '') AS "result.rule", coalesce(t.hint, '') AS "result.hint", coalesce(t.taint, '') AS "result.taint",
+		r.status IS NOT NULL AS reviewed, coalesce(r.status, '') AS "review.status", coalesce(r.reason, '') AS "review.reason",
+		coalesce(r.learn, '') AS "review.learn", coalesce(r.taint, '') AS "review.taint"
 	FROM plans p LEFT JOIN tasks t ON t.turn_id = p.turn_id AND t.attempt = p.attempt
 	LEFT JOIN reviews r ON r.turn_id = t.turn_id AND r.attempt = t.attempt AND r.position = t.position
 	WHERE p.turn_id = ? ORDER BY p.attempt, t.position`
 
 type planTask struct {
-	Attempt                                  int
-	Goal, Secrets                            string
-	Position                                 *int
-	Type, Detail                             *string
-	Tool, Args, Expect, Choices, Answer      *string
-	State                                    *string
-	HasResult                                *bool `db:"has_result"`
-	Outcome, Output, Code, Rule, Hint, Taint *string
-	Status, Reason, Learn                    *string
-	ReviewTaint                              *string `db:"review_taint"`
+	agent.TaskRow
+	Attempt                      int
+	Goal                         string
+	Secrets                      []string
+	Planned, HasResult, Reviewed bool // what there is of the row
 }
 
-func plansOf(t *database.Tx, turn int64) ([]agent.PlanRow, error) {
-	var rows []planTask
-	if err := t.All(&rows, loadPlans, turn); err != nil {
+func plansOf(t *database.Tx, turn int64) (plans []agent.PlanRow, err error) {
+	rows, err := database.Select[planTask](t, loadPlans, turn)
+	if err != nil {
 		return nil, err
 	}
-	var plans []agent.PlanRow
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		if len(plans) == 0 || plans[len(plans)-1].Attempt != r.Attempt {
 			p := agent.PlanRow{Attempt: r.Attempt, Goal: r.Goal}
-			if err := json.Unmarshal([]byte(r.Secrets), &p.Secrets); err != nil {
-				return nil, err
-			}
-			if len(p.Secrets) == 0 {
-				p.Secrets = nil
+			if len(r.Secrets) > 0 {
+				p.Secrets = r.Secrets
 			}
 			plans = append(plans, p)
 		}
-		if r.Position == nil {
+		if !r.Planned {
 			continue
 		}
-		task, err := r.task()
-		if err != nil {
-			return nil, err
+		if !r.HasResult {
+			r.Result = nil
+		}
+		if r.Review.Attempt, r.Review.Position = r.Attempt, r.Position; !r.Reviewed {
+			r.Review = nil
 		}
 		p := &plans[len(plans)-1]
-		p.Tasks = append(p.Tasks, task)
+		p.Tasks = append(p.Tasks, r.TaskRow)
 	}
 	return plans, nil
-}
-
-func (r *planTask) task() (agent.TaskRow, error) {
-	choices, err := database.ParseList(r.Choices)
-	if err != nil {
-		return agent.TaskRow{}, err
-	}
-	row := agent.TaskRow{
-		Task: agent.Task{
-			Type: agent.TaskType(*r.Type), Detail: *r.Detail, Tool: r.Tool, Args: r.Args, Expect: r.Expect,
-			Choices: choices, Answer: r.Answer,
-		},
-		Position: *r.Position,
-		State:    agent.TaskState(*r.State),
-	}
-	if *r.HasResult {
-		row.Result = &tools.Result{
-			End: tools.End(*r.Outcome), Output: *r.Output, Code: *r.Code, Rule: *r.Rule, Hint: *r.Hint, Taint: tools.Taint(*r.Taint),
-		}
-	}
-	if r.Status != nil {
-		row.Review = &agent.Review{
-			Attempt: r.Attempt, Position: *r.Position, Status: *r.Status, Reason: *r.Reason, Learn: *r.Learn,
-			Taint: tools.Taint(*r.ReviewTaint),
-		}
-	}
-	return row, nil
 }

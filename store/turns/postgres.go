@@ -14,27 +14,8 @@ import (
 	"switchboard/store/sessions"
 )
 
-type (
-	// A ClaimedArg is a claimed turn as a function of PostgreSQL gives it.
-	ClaimedArg struct {
-		Turn, Session, Fence int64
-		Person               string
-		Data                 *alongArg
-	}
-)
-
-// Claimed is nil for none.
-func (c *ClaimedArg) Claimed() *core.Claimed {
-	if c == nil {
-		return nil
-	}
-	ref := core.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
-	return &core.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
-}
-
 const (
 	callSteps = `SELECT sb_steps($1)`
-	callClaim = `SELECT sb_claim($1, $2, $3, $4, $5)`
 )
 
 // callStep lets the first message alone open its conversation, as the router asks.

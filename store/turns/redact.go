@@ -72,7 +72,7 @@ func blotOne(t *database.Tx, turn int64, forms []string) error {
 	for _, form := range forms {
 		for _, query := range blots {
 			args := slices.Repeat([]any{form}, strings.Count(query, "?")-1)
-			if _, err := t.Exec(query, append(args, turn)...); err != nil {
+			if err := t.Do(query, append(args, turn)...); err != nil {
 				return err
 			}
 		}
@@ -82,11 +82,12 @@ func blotOne(t *database.Tx, turn int64, forms []string) error {
 
 // redactBodies does the same inside the compressed requests and answers.
 func redactBodies(t *database.Tx, turn int64, forms []string) error {
-	var rows []struct {
+	type row struct {
 		Step                      string
 		Answer, Request, Response []byte
 	}
-	if err := t.All(&rows, selectBodies, turn); err != nil {
+	rows, err := database.Select[row](t, selectBodies, turn)
+	if err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -100,7 +101,7 @@ func redactBodies(t *database.Tx, turn int64, forms []string) error {
 			}
 			*body = pack(text)
 		}
-		if _, err := t.Exec(updateBody, row.Answer, row.Request, row.Response, turn, row.Step); err != nil {
+		if err := t.Do(updateBody, row.Answer, row.Request, row.Response, turn, row.Step); err != nil {
 			return err
 		}
 	}

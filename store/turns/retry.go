@@ -1,10 +1,6 @@
 package turns
 
 import (
-	"slices"
-
-	"switchboard/agent"
-	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/turns"
 	"switchboard/store/database"
@@ -31,19 +27,6 @@ const (
 		WHERE c.id = ? AND d.platform_id = ? AND d.platform_id <> '' AND m.turn_id IS NOT NULL ORDER BY d.seq DESC LIMIT 1`
 	openRetry = `SELECT 1 FROM turns WHERE retry_of = ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`
 	resetAt   = `SELECT reset_message, reset_turn FROM sessions WHERE id = ?`
-	// formerTurns are a turn and its retries before the turn of the last ?.
-	formerTurns = `
-		SELECT id, state, outcome, asked_at, created_at FROM turns WHERE (id = ? OR retry_of = ?) AND id < ? ORDER BY id`
-	// loadOriginal is what the person asked in a turn: not a message that only asked for
-	// a retry.
-	loadOriginal = `SELECT -1 AS merged_from, ` + columnsIncoming + `
-		FROM messages m WHERE m.turn_id = ? AND m.direction = 'in' AND NOT EXISTS (
-			SELECT 1 FROM turns t WHERE t.message_id = m.id AND t.retry_of IS NOT NULL)
-		ORDER BY m.id`
-	// loadRevised are the new texts of a message that was edited after its answer.
-	loadRevised = `SELECT -1 AS merged_from, ` + columnsIncoming + `
-		FROM messages m WHERE m.session_id = (SELECT session_id FROM messages WHERE id = ?) AND m.id > ? AND m.class = 'revision'
-		AND m.turn_id IS NULL AND m.replaces = ? ORDER BY m.id`
 	// retryOpen is the retry of a turn that is not ended, if nothing else is left of what
 	// that turn was asked.
 	retryOpen = `
@@ -59,8 +42,7 @@ const (
 
 // meant is a turn that somebody wants to be done again.
 type meant struct {
-	ID            int64
-	RetryOf       int64 `db:"retry_of"`
+	ID, RetryOf   int64
 	State, Person string
 	Ordered       bool
 }
@@ -117,11 +99,10 @@ func whichTurn(t *database.Tx, e *intake.Entry, retry *intake.Retry, session, co
 		}
 		query, args, why = meantTurn, []any{turn, session}, intake.RetryUnknown
 	}
-	var rows []meant
-	if err := t.All(&rows, query, args...); err != nil || len(rows) == 0 {
+	if m, err = database.First[meant](t, query, args...); err != nil || m == nil {
 		return nil, why, err
 	}
-	return &rows[0], "", nil
+	return m, "", nil
 }
 
 // unretryable says why a turn cannot be done again; empty: it can.
@@ -129,10 +110,9 @@ func unretryable(t *database.Tx, m *meant, e *intake.Entry, retry *intake.Retry,
 	if m.Person != database.Clean(e.Sender.Person) {
 		return intake.RetryNotYours, nil
 	}
-	var one int
 	open, err := turns.TurnState(m.State).Open(), error(nil)
 	if !open {
-		open, err = t.Row(openRetry, []any{m.first()}, &one)
+		open, err = t.Has(openRetry, m.first())
 	}
 	if err != nil || open {
 		return intake.RetryOpen, err
@@ -156,87 +136,6 @@ func unretryable(t *database.Tx, m *meant, e *intake.Entry, retry *intake.Retry,
 		return intake.RetryForgotten, nil
 	}
 	return "", err
-}
-
-// original reads what was asked in turns, the first of them before all, each message
-// as it reads now. Without anything of the first there is nothing.
-func original(t *database.Tx, first int64, turns []int64) (rows []incomingRow, err error) {
-	for _, turn := range turns {
-		more, err := incomings(t, loadOriginal, turn)
-		if err != nil || turn == first && len(more) == 0 {
-			return nil, err
-		}
-		rows = append(rows, more...)
-	}
-	var now []incomingRow
-	for _, row := range rows {
-		revised, err := incomings(t, loadRevised, row.ID, row.ID, row.ID)
-		if err != nil {
-			return nil, err
-		}
-		former := slices.IndexFunc(now, func(r incomingRow) bool { return r.ID == row.Replaces })
-		if former < 0 {
-			now, former = append(now, row), len(now)
-		} else {
-			now[former].revise(row)
-		}
-		for _, r := range revised {
-			now[former].revise(r)
-		}
-	}
-	return now, nil
-}
-
-// revise gives a message its new state; it stays in its place.
-func (r *incomingRow) revise(by incomingRow) {
-	by.ID, by.Replaces, by.PlatformID = r.ID, r.Replaces, r.PlatformID
-	*r = by
-}
-
-// again gives a turn the message of the turn whose work it does, as it reads now, and
-// what was done for it before. What was collected while it waited comes behind.
-func again(t *database.Tx, d *core.TurnData, first int64) error {
-	d.Retry = true
-	turns, err := former(t, d, first)
-	if err != nil {
-		return err
-	}
-	rows, err := original(t, first, turns)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	collected, replyTo := d.Turn.Message, d.ReplyTo
-	d.Turn.Message = rows[0].incoming()
-	d.ReplyTo = rows[0].PlatformID
-	for i := range rows[1:] {
-		join(d, rows[1+i].incoming(), rows[1+i].PlatformID)
-	}
-	join(d, collected, replyTo)
-	return nil
-}
-
-// former reads what was done in a turn and its retries before this one.
-func former(t *database.Tx, d *core.TurnData, first int64) (turns []int64, err error) {
-	var rows []struct {
-		ID             int64
-		State, Outcome string
-		AskedAt        int64 `db:"asked_at"`
-		CreatedAt      int64 `db:"created_at"`
-	}
-	if err := t.All(&rows, formerTurns, first, first, d.Turn.ID); err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		plans, err := plansOf(t, row.ID)
-		if err != nil {
-			return nil, err
-		}
-		turns = append(turns, row.ID)
-		d.State.Former = append(d.State.Former, agent.Former{
-			AskedAt: saidAt(row.AskedAt, row.CreatedAt), State: row.State, Outcome: row.Outcome, Plans: plans,
-		})
-	}
-	return turns, nil
 }
 
 // takeBackRetry stops the retry of a turn of which all was taken back that was asked.

@@ -36,7 +36,7 @@ const (
 	// waitingLong are the turns of a person that have not begun and may become one with another.
 	// A retry may not: it is not its text that counts.
 	waitingLong = `
-		SELECT t.id, t.created_at, ` + askedAt + ` AS asked_at FROM turns t
+		SELECT t.id AS turn, t.created_at AS received, ` + askedAt + ` AS asked FROM turns t
 		WHERE t.session_id = ? AND t.rank > ? AND t.person = ?
 		AND t.retry_of IS NULL AND t.ordered = FALSE AND ` + askedAt + ` < ? ORDER BY t.rank`
 	mergeStale = `
@@ -86,17 +86,12 @@ func backlog(t *database.Tx, ref core.TurnRef, stale int64) ([]turns.Waiting, er
 		return nil, err
 	}
 	list := []turns.Waiting{{Turn: ref.TurnID, Asked: database.Instant(b.asked), Received: database.Instant(b.created)}}
-	var rows []struct {
-		ID        int64
-		CreatedAt int64 `db:"created_at"`
-		AskedAt   int64 `db:"asked_at"`
-	}
-	if err := t.All(&rows, waitingLong, ref.SessionID, ref.TurnID, b.person, before); err != nil {
+	rows, err := database.Select[turns.Waiting](t, waitingLong, ref.SessionID, ref.TurnID, b.person, before)
+	if err != nil {
 		return nil, err
 	}
-	for _, row := range rows {
-		w := turns.Waiting{Turn: row.ID, Asked: database.Instant(row.AskedAt), Received: database.Instant(row.CreatedAt)}
-		messages, err := incomings(t, loadOwn, row.ID)
+	for _, w := range rows {
+		messages, err := incomings(t, loadOwn, w.Turn)
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +179,7 @@ func (r *Store) Resume(ctx context.Context, ref core.TurnRef, stale time.Duratio
 		}
 		if pause := t.Now - max(b.started, b.resumed, calls, tasks, said); pause > stale.Microseconds() {
 			b.away += pause
-			_, err = t.Exec(setAway, b.away, t.Now, ref.TurnID)
+			err = t.Do(setAway, b.away, t.Now, ref.TurnID)
 		}
 		away = time.Duration(b.away) * time.Microsecond
 		return err

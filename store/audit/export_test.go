@@ -1,0 +1,4 @@
+package audit
+
+// OlderAudit finds what is to be sealed.
+const OlderAudit = olderAudit

@@ -1,0 +1,4 @@
+package people
+
+// DeleteTold forgets which strangers were told.
+const DeleteTold = deleteTold

@@ -1,0 +1,27 @@
+package turns
+
+import "fmt"
+
+// FrequentQueries are statements that every message or every poll runs, with the index that SQLite finds
+// their rows by.
+var FrequentQueries = map[string]string{
+	headTurn:       "turns USING INDEX turns_open",
+	CountQueued:    "turns USING INDEX turns_open",
+	lastQueued:     "turns USING INDEX turns_open",
+	runningTurn:    "turns USING INDEX turns_open",
+	absorbable:     "q USING INDEX turns_open",
+	queuedToAbsorb: "q USING INDEX turns_open",
+	shownMessages:  "m USING INDEX messages_platform",
+	loadMerged:     "y USING INDEX turns_merged",
+	fmt.Sprintf(claimable, "?", "''", "queued", "o.state = 'alive'"):  "t USING INDEX turns_oldest",
+	fmt.Sprintf(claimable, "?", "''", "running", "o.state = 'alive'"): "t USING INDEX turns_oldest",
+	heldSessions: "turns USING INDEX turns_oldest (state=?)",
+	loadMemories: "memories USING INDEX memories_open (scope=? AND person=? AND session_id=?)",
+	loadTurn:     "memories USING INDEX memories_open",
+}
+
+// What engines poll.
+const (
+	HeldSessions = heldSessions
+	LoadMemories = loadMemories
+)
