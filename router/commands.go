@@ -10,13 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/router/outbox/compose"
+
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/router/outbox"
 	"switchboard/router/view"
 )
 
@@ -287,7 +288,7 @@ func (c *channel) answered(event channels.Event, person *ledger.Person, answer c
 // calledBy is what to call a person: by their name, or, where that is only an
 // identity, because nobody gave them one, by what the platform calls them.
 func calledBy(c *commands.Call) string {
-	label := words.OneLine(c.Event.Sender.Label, outbox.ShownName)
+	label := words.OneLine(c.Event.Sender.Label, compose.ShownName)
 	if c.Person.Source == ledger.FromOpen && label != "" {
 		return render.Escape(label)
 	}

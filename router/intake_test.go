@@ -7,6 +7,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/compose"
 )
 
 func TestCommandsAreParsedIntoNameAndArguments(t *testing.T) {
@@ -97,7 +98,7 @@ func TestIdentityDecidesWhoIsServed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := &channel{Connection: &outbox.Connection{Name: "here", Kind: "scripted"}, config: c.config}
+			l := &channel{Connection: &outbox.Connection{Composer: &compose.Composer{Name: "here", Channel: func() channels.Channel { return nil }}, Kind: "scripted"}, config: c.config}
 			event := channels.Event{
 				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
 			}

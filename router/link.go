@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/router/outbox/compose"
+
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -76,11 +78,11 @@ func (r *Router) askLink(e *classified, as *ledger.CodeIntent, link *ledger.Link
 		takes = fmt.Sprintf(" That account is %s now. Everything %s has becomes yours.", was, was)
 	}
 	ask := func(line *outbox.Connection, at channels.Conversation, label, wish, rest string) ledger.Question {
-		code, command := outbox.NewCode(), line.Command(at)
-		return line.Confirm(at, outbox.Confirm{
-			Identity: as.Identity, Channel: conv.Channel, Label: label, Wish: wish,
+		code, command := compose.NewCode(), line.Command(at)
+		return line.Confirm(at, compose.Confirm{
+			Identity: as.Identity, Channel: conv.Channel, Label: label, Asks: wish,
 			Rest: rest + fmt.Sprintf(" Nothing is changed before both accounts have confirmed it. "+
-				outbox.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
+				compose.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
 			Yes: "Confirm", No: "Deny", Code: code, Until: until,
 		})
 	}

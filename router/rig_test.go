@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/router/outbox/compose"
+
 	"go.uber.org/goleak"
 
 	"switchboard/agent"
@@ -124,7 +126,7 @@ type rig struct {
 	ledger     func(router.Ledger) router.Ledger // nil: the database's
 	safe       func() bool                       // nil: the engine's
 	agent      turns.Agent                       // nil: the brain
-	files      outbox.Attachments
+	files      compose.Attachments
 	usable     func(tools.Question) []string
 	limits     router.FileLimits
 	log        io.Writer

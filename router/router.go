@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"switchboard/router/outbox/compose"
+
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/internal/retry"
@@ -35,7 +37,10 @@ type Ledger interface {
 	Changes
 	SecretList
 	Versions
+	outbox.Leases
 	outbox.Deliveries
+	outbox.Unnamed
+	outbox.Questions
 	outbox.Drafts
 	outbox.ShownTurns
 	outbox.Notices
@@ -57,8 +62,8 @@ type Deps struct {
 	FirstStart time.Time
 	Local      string // identity of whoever runs the program on this machine; empty: nobody does
 	Ledger     Ledger
-	Wakes      ledger.Wakes       // nil: no other engine shares the database
-	Files      outbox.Attachments // what messages send along; nil: nothing
+	Wakes      ledger.Wakes        // nil: no other engine shares the database
+	Files      compose.Attachments // what messages send along; nil: nothing
 	// Commands are those besides the router's own, such as the admins'.
 	Commands []commands.Command
 	DataDir  string // workspaces are made in it

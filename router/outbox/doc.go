@@ -1,6 +1,8 @@
-// Package outbox brings what is said to the channels: a line for each channel with its
-// lease, its connection and the supervisor of that, the sender with its limits, what is
-// shown while a turn works, and how texts are rendered for a platform.
+// Package outbox brings what is said to the channels, and shows what is shown meanwhile. Each channel
+// has a Connection: its lease, a supervisor that keeps it connected, a sender and a presenter.
 //
-//	committed ─► Line.Committed ─► sender: head of the conversation ─► limits ─► Send ─► Settle
+//	Connection.Committed ─► queue: a goroutine for each conversation ─► sender: its head ─► limits
+//	─► transport: Send, and what the answer means ─► Settle ─► reports, where it did not arrive
+//
+// Package compose renders the texts.
 package outbox

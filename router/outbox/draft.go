@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,20 +13,19 @@ import (
 const (
 	// draftTimeout bounds one call about a draft.
 	draftTimeout = 10 * time.Second
-	// doubtAfter is how long the platform may still carry out a call that broke off.
-	doubtAfter = 2 * time.Second
-	// takeBackAtMost is how long it is tried to take a draft back.
-	takeBackAtMost = time.Hour
+	// lateAfter is how long the platform may still carry out a call that broke off.
+	lateAfter = 2 * time.Second
+	// retractAtMost is how long it is tried to retract a draft.
+	retractAtMost = time.Hour
 )
 
 // A draft brings one Draft to the platform under the channel's lease: the latest text
 // alone, no faster than the channel likes, in spare budget, and never while something
-// said before is on its way. Or it takes it back.
+// said before is on its way. Or it retracts it.
 type draft struct {
 	presenter *presenter
-	hold      ledger.Lease
 	row       ledger.Draft                 // its Stage and PlatformID belong to run until done
-	text      func() (channels.Body, bool) // what is to be shown now; nil: it is taken back
+	text      func() (channels.Body, bool) // what is to be shown now; nil: it is retracted
 	// first is what is shown by a first call that nobody can look up: no part of an answer, for if the
 	// call's end is not known it stays, and the answer is sent below it.
 	first func() channels.Body
@@ -39,9 +37,9 @@ type draft struct {
 	calls context.Context
 	cut   context.CancelFunc
 
-	doubtful  bool          // it is to be taken back, if it is shown at all
-	done      chan struct{} // closed when the last call has ended and is recorded
-	uncertain bool          // run's until done: a call broke off, and may yet change what is shown
+	unknown    bool          // it is to be retracted, if it is shown at all
+	done       chan struct{} // closed when the last call has ended and is recorded
+	unanswered bool          // run's until done: a call broke off, and may yet change what is shown
 }
 
 // over says that the last call has ended.
@@ -57,25 +55,25 @@ func (d *draft) over() bool {
 func (d *draft) run() {
 	defer d.cut()
 	defer func() {
-		if d.uncertain {
+		if d.unanswered {
 			d.presenter.look() // which passes by what is not over
 		}
 	}()
 	defer close(d.done)
 	defer retry.Signal(d.news) // the turn may wait for what this took
 	if d.text == nil {
-		if !d.doubtful || d.lookUp() {
-			d.takeBack()
+		if !d.unknown || d.lookUp() {
+			d.retract()
 		}
 		return
 	}
-	every := func() time.Duration { return d.presenter.line.channel().Features(d.row.Conversation).DraftEvery }
+	every := func() time.Duration { return d.presenter.channel().Features(d.row.Conversation).DraftEvery }
 	var last time.Time
 	var shown channels.Body
 	for retry.Sleep(d.ctx, time.Until(last.Add(every()))) {
 		body, ok := d.text()
 		if !ok || sameBody(body, shown) {
-			retry.Await(d.ctx, d.news, lookIdle)
+			retry.Await(d.ctx, d.news, pollIdle)
 			retry.Sleep(d.ctx, draftSettle)
 			continue
 		}
@@ -99,7 +97,7 @@ func (d *draft) run() {
 			if shown = body; !sameBody(body, wanted) {
 				last = time.Time{} // which follows at once
 			}
-		} else if d.row.PlatformID == "" && d.uncertain && d.lookUp() {
+		} else if d.row.PlatformID == "" && d.unanswered && d.lookUp() {
 			last = time.Time{}
 		} else if !d.mayShowLater(err) {
 			return
@@ -112,17 +110,17 @@ func (d *draft) run() {
 // spare. Before it is shown for the first time the ledger notes that this hold does
 // so. An error says that it never can be.
 func (d *draft) ready(body channels.Body) (ready bool, err error) {
-	l, conv := d.presenter.line, d.row.Conversation
-	if !l.quiet(conv.ID) || !l.lines.Engine.Safe() || !l.limits.spare(conv.ID, l.channel().Features(conv).Rates, time.Now()) {
+	p, conv := d.presenter, d.row.Conversation
+	if !p.quiet(conv.ID) || !p.engine.Safe() || !p.limits.spare(conv.ID, p.rates(conv), time.Now()) {
 		return false, nil
 	}
 	if d.row.Stage != ledger.DraftOpen {
 		return true, nil
 	}
-	if !d.presenter.finds() {
+	if !p.finds() {
 		body = channels.Body{} // nobody will look for it
 	}
-	begun, ready, err := l.lines.Ledger.BeginDraft(d.ctx, d.hold, d.row.Delivery, body)
+	begun, ready, err := p.ledger.BeginDraft(d.ctx, p.lease.Lease, d.row.Delivery, body)
 	if ready {
 		d.row.Stage, d.row.PlatformID, d.row.Nonce, d.row.FirstTry = ledger.DraftBegun, begun.PlatformID, begun.Nonce, begun.FirstTry
 		if d.ctx.Err() == nil {
@@ -132,8 +130,8 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 			d.record("")
 		}
 	}
-	l.limits.giveSpareBack(conv.ID)
-	if errors.Is(err, ledger.ErrConflict) || err != nil && l.senderNow().isLost(err) {
+	p.limits.release(conv.ID, true)
+	if errors.Is(err, ledger.ErrConflict) || err != nil && p.lease.isLost(err) {
 		return false, err
 	}
 	return false, nil // the database may be back soon
@@ -141,16 +139,16 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 
 // call shows body, and has the ledger know where after the first time.
 func (d *draft) call(body channels.Body) error {
-	drafter, ok := d.presenter.line.channel().(channels.Drafter)
+	drafter, ok := d.presenter.channel().(channels.Drafter)
 	if !ok {
 		return channels.ErrNoMessage
 	}
 	ctx, done := d.guarded()
 	defer done()
 	id, err := drafter.Draft(ctx, d.row.PlatformID, d.outbound(body))
-	d.uncertain = d.uncertain || err != nil && !surelyNot(err)
+	d.unanswered = d.unanswered || err != nil && !surelyNot(err)
 	switch {
-	case d.row.PlatformID != "" || d.uncertain && err != nil:
+	case d.row.PlatformID != "" || d.unanswered && err != nil:
 	case err != nil:
 		d.record("")
 	default:
@@ -160,9 +158,9 @@ func (d *draft) call(body channels.Body) error {
 }
 
 // outbound is the draft as the channel sends it first. Its nonce is not that of the part which
-// takes its place: sent anew, that part is another message.
+// takes its place: sent again, that part is another message.
 func (d *draft) outbound(body channels.Body) channels.Outbound {
-	return d.presenter.line.outbound(&ledger.Delivery{
+	return d.presenter.outbound(&ledger.Delivery{
 		ID: d.row.Delivery, Conversation: d.row.Conversation, Body: body, ReplyTo: d.row.ReplyTo, Nonce: d.row.Nonce, FirstTry: d.row.FirstTry,
 	})
 }
@@ -172,22 +170,22 @@ func (d *draft) outbound(body channels.Body) channels.Outbound {
 // looked up while nothing said in its conversation is on its way: then it is known which messages
 // are others', and where one is found by what it says, none of them is taken for it.
 func (d *draft) lookUp() (known bool) {
-	l := d.presenter.line
-	finder, ok := l.channel().(channels.Finder)
-	if !ok || !retry.Sleep(d.ctx, doubtAfter) {
+	p := d.presenter
+	finder, ok := p.channel().(channels.Finder)
+	if !ok || !retry.Sleep(d.ctx, lateAfter) {
 		return false
 	}
-	lock := l.lockQuiet(d.row.Conversation.ID)
-	for ; lock == nil; lock = l.lockQuiet(d.row.Conversation.ID) {
+	lock := p.queue.lockQuiet(d.row.Conversation.ID)
+	for ; lock == nil; lock = p.queue.lockQuiet(d.row.Conversation.ID) {
 		if !retry.Sleep(d.ctx, draftRetry) {
 			return false
 		}
 	}
 	defer lock.Unlock()
-	if !l.lines.Engine.Safe() {
+	if !p.engine.Safe() {
 		return false
 	}
-	row, err := l.lines.Ledger.Doubtful(d.ctx, d.hold, d.row.Delivery)
+	row, err := p.ledger.Doubtful(d.ctx, p.lease.Lease, d.row.Delivery)
 	if err != nil {
 		return false
 	}
@@ -197,13 +195,13 @@ func (d *draft) lookUp() (known bool) {
 	defer context.AfterFunc(d.ctx, done)() // the answer does not wait for it
 	id, found, err := finder.Find(ctx, d.outbound(row.First))
 	if err != nil {
-		l.lines.Log.DebugContext(ctx, "a draft is not found again", "channel", l.Name, "delivery_id", row.Delivery, "error", err)
+		p.log.DebugContext(ctx, "a draft is not found again", "delivery_id", row.Delivery, "error", err)
 		return false
 	}
 	if !found {
 		id = ""
 	}
-	d.row.Stage, d.uncertain = ledger.DraftBegun, false
+	d.row.Stage, d.unanswered = ledger.DraftBegun, false
 	d.record(id)
 	return d.text != nil || found
 }
@@ -211,20 +209,20 @@ func (d *draft) lookUp() (known bool) {
 // guarded is the context of a call: it ends before the leases could.
 func (d *draft) guarded() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(d.calls, draftTimeout)
-	ctx, release := d.presenter.line.lines.Engine.Guard(ctx)
+	ctx, release := d.presenter.engine.Guard(ctx)
 	return ctx, func() { release(); cancel() }
 }
 
 // record writes down what became of the first call: without an id, that nothing is
 // shown.
 func (d *draft) record(id channels.MessageID) {
-	p, l := d.presenter, d.presenter.line
+	p := d.presenter
 	if d.row.PlatformID = id; id == "" {
 		d.row.Stage = ledger.DraftOpen
 	}
 	ctx := context.WithoutCancel(d.ctx)
 	for range retry.Doubling(p.ctx, 50*time.Millisecond, 2*time.Second) {
-		late, err := l.lines.Ledger.Drafted(ctx, d.hold, d.row.Delivery, id)
+		late, err := p.ledger.Drafted(ctx, p.lease.Lease, d.row.Delivery, id)
 		if err == nil {
 			if late {
 				d.stop()
@@ -233,7 +231,7 @@ func (d *draft) record(id channels.MessageID) {
 			return
 		}
 		if p.ctx.Err() != nil {
-			l.lines.Log.WarnContext(ctx, "a draft may be shown that nobody will find", "channel", l.Name, "turn_id", d.row.Turn, "error", err)
+			p.log.WarnContext(ctx, "a draft may be shown that nobody will find", "turn_id", d.row.Turn, "error", err)
 			return
 		}
 	}
@@ -248,16 +246,14 @@ func surelyNot(err error) bool {
 
 // mayShowLater says whether the draft may be shown after a call that ended so.
 func (d *draft) mayShowLater(err error) bool {
-	l, now := d.presenter.line, time.Now()
-	l.lines.Log.DebugContext(d.ctx, "a draft was not shown", "channel", l.Name, "turn_id", d.row.Turn, "error", err)
+	p := d.presenter
+	p.log.DebugContext(d.ctx, "a draft was not shown", "turn_id", d.row.Turn, "error", err)
 	limited, isLimited := errors.AsType[*channels.RateLimitError](err)
-	refused, isRefused := errors.AsType[*channels.RefusedError](err)
+	_, refused := errors.AsType[*channels.RefusedError](err)
 	switch {
-	case isLimited && limited.Channel:
-		l.limits.pauseAll(now.Add(cmp.Or(limited.RetryAfter, retryMin)))
 	case isLimited:
-		l.limits.pause(d.row.Conversation.ID, now.Add(cmp.Or(limited.RetryAfter, retryMin)))
-	case errors.Is(err, channels.ErrNotConnected), isRefused && refused.Temporary:
+		p.limits.pause(d.row.Conversation.ID, limited, retryMin, time.Now())
+	case errors.Is(err, channels.ErrNotConnected), refused && !isRefused(err):
 		retry.Sleep(d.ctx, retryMin)
 	default:
 		return false
@@ -265,32 +261,31 @@ func (d *draft) mayShowLater(err error) bool {
 	return true
 }
 
-// takeBack deletes what is shown, and records the end of the draft's story. A failure
+// retract deletes what is shown, and records the end of the draft's story. A failure
 // that may pass is left for the next look at the ledger.
-func (d *draft) takeBack() {
-	l := d.presenter.line
-	if !l.lines.Engine.Safe() {
+func (d *draft) retract() {
+	p := d.presenter
+	if !p.engine.Safe() {
 		return
 	}
-	log := l.lines.Log.With("channel", l.Name, "delivery_id", d.row.Delivery)
+	log := p.log.With("delivery_id", d.row.Delivery)
 	err := channels.ErrGone
-	if deleter, ok := l.channel().(channels.Deleter); ok {
+	if deleter, ok := p.channel().(channels.Deleter); ok {
 		ctx, done := d.guarded()
 		err = deleter.Delete(ctx, d.row.Conversation, d.row.PlatformID)
 		done()
 	}
-	refused, isRefused := errors.AsType[*channels.RefusedError](err)
 	outcome := "left"
 	switch {
 	case err == nil, errors.Is(err, channels.ErrNoMessage): // somebody else may have
 		outcome = "taken_back"
-	case isRefused && !refused.Temporary, errors.Is(err, channels.ErrGone), errors.Is(err, channels.ErrMoved):
-	case time.Since(d.row.Since) < takeBackAtMost:
+	case isRefused(err), errors.Is(err, channels.ErrGone), errors.Is(err, channels.ErrMoved):
+	case time.Since(d.row.Since) < retractAtMost:
 		log.DebugContext(d.ctx, "a draft stays for now", "error", err)
 		return
 	}
 	ctx := context.WithoutCancel(d.ctx)
-	if err := l.lines.Ledger.TakenBack(ctx, d.hold, d.row.Delivery, outcome); err != nil {
+	if err := p.ledger.TakenBack(ctx, p.lease.Lease, d.row.Delivery, outcome); err != nil {
 		log.DebugContext(ctx, "cannot end a draft", "error", err)
 	}
 }

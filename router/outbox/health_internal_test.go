@@ -55,7 +55,7 @@ func connected(t *testing.T, w channels.Channel) *Connections {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); l.connect(ctx) }()
+	go func() { defer close(done); l.supervisor.connect(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
 	return ls
 }
@@ -296,7 +296,7 @@ func TestConnectionsAreGoodWhenTheChannelSaysSo(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		s := ls.Statuses()[0]
-		if _, acts, _ := ls.all()[0].health.downSince(); s.State != channels.StateError || !strings.Contains(s.Reason, stop.Error()) || !strings.Contains(acts, "not tried again") {
+		if _, acts, _ := ls.all()[0].supervisor.downSince(); s.State != channels.StateError || !strings.Contains(s.Reason, stop.Error()) || !strings.Contains(acts, "not tried again") {
 			t.Errorf("%+v, somebody must act on %q", s, acts)
 		}
 	})

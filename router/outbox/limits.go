@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -26,7 +27,7 @@ type limits struct {
 	// case.
 	adapted func(channels.Rates) channels.Rates
 	whole   window
-	ill     illness
+	breaker breaker
 	turns   turnQueue
 	convs   map[channels.ConversationID]*convLimits
 	swept   time.Time // when idle conversations were last forgotten
@@ -39,7 +40,8 @@ type convLimits struct {
 	waits          bool      // a part waits for its turn
 }
 
-func newLimits(setting string) (*limits, error) {
+// newLimits are those of a channel with the rate of its settings.
+func newLimits(channel, setting string) (*limits, error) {
 	l := &limits{adapted: func(r channels.Rates) channels.Rates { return r }, convs: map[channels.ConversationID]*convLimits{}}
 	switch setting {
 	case "", "default":
@@ -48,7 +50,7 @@ func newLimits(setting string) (*limits, error) {
 	default:
 		rate, _, err := ParseRate(setting)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("channels.%s.rate: %w", channel, err)
 		}
 		l.adapted = func(r channels.Rates) channels.Rates { r.PerSecond = rate; return r }
 	}
@@ -66,8 +68,8 @@ func (l *limits) adapt(fresh *limits) {
 func (l *limits) forgive() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ill.pauses > 0 {
-		l.ill, l.whole.until = illness{}, time.Time{}
+	if l.breaker.opened > 0 {
+		l.breaker, l.whole.until = breaker{}, time.Time{}
 	}
 }
 
@@ -109,7 +111,7 @@ func (l *limits) waits(conv channels.ConversationID, rates channels.Rates, now t
 	c.waits = own > 0 || turn > 0
 	if !c.waits {
 		l.turns.leave(conv)
-		l.ill.take(now)
+		l.breaker.take(now)
 		l.whole.take(now)
 		c.second.take(now)
 		c.minute.take(now)
@@ -123,7 +125,7 @@ func (l *limits) spare(conv channels.ConversationID, rates channels.Rates, now t
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.of(conv, rates, now)
-	if c.waits || l.ill.pauses > 0 || !l.whole.half(now) || !c.minute.half(now) || c.second.used(now) > 0 || c.second.wait(now) > 0 {
+	if c.waits || l.breaker.opened > 0 || !l.whole.half(now) || !c.minute.half(now) || c.second.used(now) > 0 || c.second.wait(now) > 0 {
 		return false
 	}
 	l.whole.take(now)
@@ -138,7 +140,7 @@ func (l *limits) spareOf(rates channels.Rates, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.whole.set(l.adapted(rates).PerSecond, time.Second)
-	if l.ill.pauses > 0 || !l.whole.half(now) {
+	if l.breaker.opened > 0 || !l.whole.half(now) {
 		return false
 	}
 	l.whole.take(now)
@@ -163,47 +165,32 @@ func (l *limits) of(conv channels.ConversationID, rates channels.Rates, now time
 	return c
 }
 
-// giveBack returns what the latest take took and nobody used; news says that others
-// wait for its end.
-func (l *limits) giveBack(conv channels.ConversationID) (news bool) {
+// release returns what the latest take took and nobody used; news says that others
+// wait for its end. What becomes of a draft says nothing of the one send by which a channel is tried.
+func (l *limits) release(conv channels.ConversationID, draft bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.unused(conv)
-	return l.ill.over()
-}
-
-// giveSpareBack returns what the latest spare took and nobody used. What becomes of the
-// one send that an ill channel tries is none of its matter.
-func (l *limits) giveSpareBack(conv channels.ConversationID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.unused(conv)
-}
-
-// unused is giveBack of what was taken. Called under the lock.
-func (l *limits) unused(conv channels.ConversationID) {
-	l.whole.giveBack()
+	l.whole.release()
 	if c := l.convs[conv]; c != nil {
-		c.second.giveBack()
-		c.minute.giveBack()
+		c.second.release()
+		c.minute.release()
 	}
+	return !draft && l.breaker.probed()
 }
 
-// pauseAll stops the whole channel until then; pause stops one conversation.
-func (l *limits) pauseAll(until time.Time) {
+// pause stops what the platform limits, the whole channel or one conversation, for as long as it says, or
+// else for so long; it returns until when.
+func (l *limits) pause(conv channels.ConversationID, limited *channels.RateLimitError, pause time.Duration, now time.Time) (until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ill.over()
-	l.whole.pause(until)
-}
-
-func (l *limits) pause(conv channels.ConversationID, until time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ill.over()
-	if c := l.convs[conv]; c != nil {
+	l.breaker.probed()
+	until = now.Add(cmp.Or(limited.RetryAfter, pause))
+	if limited.Channel {
+		l.whole.pause(until)
+	} else if c := l.convs[conv]; c != nil {
 		c.second.pause(until)
 	}
+	return until
 }
 
 // forget drops what is known of a conversation that has been idle; what its limits
@@ -242,7 +229,7 @@ const leeway = 50 * time.Millisecond
 
 // A window lets most things through in any span of per; the zero window lets
 // everything through. Unlike a bucket with a burst it never lets through more, as
-// platforms count. What was taken and not used can be given back.
+// platforms count. What was taken and not used can be released.
 type window struct {
 	most  int // 0: no limit
 	per   time.Duration
@@ -284,7 +271,7 @@ func (w *window) take(now time.Time) {
 	}
 }
 
-func (w *window) giveBack() {
+func (w *window) release() {
 	if n := len(w.taken); n > 0 {
 		w.taken = w.taken[:n-1]
 	}

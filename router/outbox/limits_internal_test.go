@@ -58,7 +58,7 @@ func TestLimitsHoldInEverySpan(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l, err := newLimits(c.setting)
+				l, err := newLimits("c", c.setting)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,13 +78,13 @@ func TestLimitsHoldInEverySpan(t *testing.T) {
 func TestLimitsGiveBackAndForget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("default")
+		l, _ := newLimits("c", "default")
 		rates := channels.Rates{PerSecond: 1, PerConversationSecond: 1, PerConversationMinute: 1}
 		for range 3 {
 			if wait := l.take("c", rates, time.Now()); wait != 0 {
 				t.Fatalf("what was given back is not there: wait %s", wait)
 			}
-			l.giveBack("c")
+			l.release("c", false)
 		}
 		l.take("c", rates, time.Now())
 		l.forget("c", time.Now())
@@ -103,7 +103,7 @@ func TestLimitsGiveBackAndForget(t *testing.T) {
 func TestLimitsOfIdleConversationsAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("default")
+		l, _ := newLimits("c", "default")
 		rates := channels.Rates{PerConversationSecond: 1, PerConversationMinute: 20}
 		for i := range 100 {
 			conv := channels.ConversationID(fmt.Sprintf("c%d", i))
@@ -123,7 +123,7 @@ func TestLimitsOfIdleConversationsAreForgotten(t *testing.T) {
 func TestDraftEndsNoTrial(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("default")
+		l, _ := newLimits("c", "default")
 		rates := channels.Rates{PerSecond: 30, PerConversationSecond: 1}
 		if !l.spare("shown", rates, time.Now()) {
 			t.Fatal("no draft")
@@ -134,7 +134,7 @@ func TestDraftEndsNoTrial(t *testing.T) {
 		if wait := l.take("a", rates, time.Now()); wait != 0 {
 			t.Fatalf("the trial waits %s", wait)
 		}
-		l.giveSpareBack("shown")
+		l.release("shown", true)
 		if wait := l.take("b", rates, time.Now()); wait == 0 {
 			t.Error("two are tried at once")
 		}
@@ -144,18 +144,18 @@ func TestDraftEndsNoTrial(t *testing.T) {
 func TestPauseHoldsUntilTheLatestTimeAskedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("off") // what the platform refuses counts all the same
+		l, _ := newLimits("c", "off") // what the platform refuses counts all the same
 		now := time.Now()
 		l.take("c", channels.Rates{}, now)
-		l.pause("c", now.Add(7*time.Second))
-		l.pause("c", now.Add(time.Second))
+		l.pause("c", &channels.RateLimitError{RetryAfter: 7 * time.Second}, time.Minute, now)
+		l.pause("c", &channels.RateLimitError{}, time.Second, now)
 		if wait := l.take("c", channels.Rates{}, now); wait != 7*time.Second {
 			t.Errorf("the conversation waits %s", wait)
 		}
 		if wait := l.take("d", channels.Rates{}, now); wait != 0 {
 			t.Errorf("another conversation waits %s", wait)
 		}
-		l.pauseAll(now.Add(3 * time.Second))
+		l.pause("c", &channels.RateLimitError{RetryAfter: 3 * time.Second, Channel: true}, time.Minute, now)
 		if wait := l.take("d", channels.Rates{}, now); wait != 3*time.Second {
 			t.Errorf("the channel waits %s", wait)
 		}
@@ -168,7 +168,7 @@ func TestPauseHoldsUntilTheLatestTimeAskedFor(t *testing.T) {
 func TestDraftsTakeSpareBudgetOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("default")
+		l, _ := newLimits("c", "default")
 		rates := channels.Rates{PerSecond: 30, PerConversationSecond: 1, PerConversationMinute: 20}
 		drafts := func(conv channels.ConversationID, n int) (went int) {
 			for range n {

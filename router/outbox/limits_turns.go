@@ -50,9 +50,9 @@ func (t *turnQueue) leave(conv channels.ConversationID) {
 
 // turn is how long until the whole channel lets through one more behind so many others.
 func (l *limits) turn(others int, now time.Time) time.Duration {
-	wait := max(l.whole.waitBehind(others, now), l.ill.wait(now))
-	if l.ill.pauses > 0 && others > 0 { // one send is tried, and who waits is woken when it ended
-		return max(wait, trialAtMost)
+	wait := max(l.whole.waitBehind(others, now), l.breaker.wait(now))
+	if l.breaker.opened > 0 && others > 0 { // one send is tried, and who waits is woken when it ended
+		return max(wait, probeAtMost)
 	}
 	return wait
 }

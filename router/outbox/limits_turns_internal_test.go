@@ -23,7 +23,7 @@ type crowd struct {
 }
 
 func newCrowd(rates channels.Rates) *crowd {
-	l, _ := newLimits("default")
+	l, _ := newLimits("c", "default")
 	return &crowd{limits: l, rates: rates, at: map[string]time.Duration{}, began: time.Now()}
 }
 
@@ -99,7 +99,7 @@ func TestOwnLimitHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(channels.Rates{PerSecond: 5, PerConversationSecond: 1})
 		c.send("slow", 1)
-		c.limits.pause("slow", time.Now().Add(time.Hour))
+		c.limits.pause("slow", &channels.RateLimitError{RetryAfter: time.Hour}, 0, time.Now())
 		c.send("slow", 1)
 		for i := range 5 {
 			c.send(fmt.Sprint(i), 30)
@@ -122,7 +122,7 @@ func TestOwnLimitHoldsUpNobody(t *testing.T) {
 func TestOneThatLeftTheLineIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("default")
+		l, _ := newLimits("c", "default")
 		rates := channels.Rates{PerSecond: 1}
 		l.take("first", rates, time.Now())
 		time.Sleep(l.take("gone", rates, time.Now()))

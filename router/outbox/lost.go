@@ -18,42 +18,43 @@ import (
 const lostText = "may not have reached you."
 
 // owe notes that something of conv is to be named to its people, since then; zero: nothing is.
-func (s *sender) owe(conv channels.ConversationID, since time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.of(conv).unnamed = since
+func (r *reports) owe(conv channels.ConversationID, since time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.owed[conv] = since; since.IsZero() {
+		delete(r.owed, conv)
+	}
 }
 
 // owes is since when something of conv is to be named; zero: nothing is.
-func (s *sender) owes(conv channels.ConversationID) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.of(conv).unnamed
+func (r *reports) owes(conv channels.ConversationID) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.owed[conv]
 }
 
-// findUnnamed looks for what holders before this one left unnamed.
-func (s *sender) findUnnamed(ctx context.Context) error {
-	list, err := s.line.lines.Ledger.Unnamed(ctx, s.hold)
+// findUnnamed lists the conversations in which holders before this one left something unnamed.
+func (r *reports) findUnnamed(ctx context.Context) (convs []channels.Conversation, err error) {
+	list, err := r.unnamed.Unnamed(ctx, r.lease.Lease)
 	for _, u := range list {
-		s.owe(u.Conversation.ID, time.Now().Add(-probeAfter))
-		s.wake(u.Conversation)
+		r.owe(u.Conversation.ID, time.Now().Add(-probeAfter))
+		convs = append(convs, u.Conversation)
 	}
-	return err
+	return convs, err
 }
 
 // nameLost tells the people of conv and the admins which answers may not have arrived. It returns the
 // pause before the next try.
-func (s *sender) nameLost(ctx context.Context, conv channels.ConversationID) (wait time.Duration) {
-	ls := s.line.lines
-	err := s.insist(ctx, "name what may not have arrived", func(ctx context.Context) error {
-		list, err := ls.Ledger.Unnamed(ctx, s.hold)
+func (r *reports) nameLost(ctx context.Context, conv channels.ConversationID) (wait time.Duration) {
+	err := r.lease.retry(ctx, "name what may not have arrived", func(ctx context.Context) error {
+		list, err := r.unnamed.Unnamed(ctx, r.lease.Lease)
 		list = slices.DeleteFunc(list, func(u ledger.Unnamed) bool { return u.Conversation.ID != conv })
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		s.lostAlert(ctx, list)
+		r.lostAlert(ctx, list)
 		to := list[0].Conversation
-		zone := ls.Zone(ctx, to, list[0].Person)
+		zone := r.zone(ctx, to, list[0].Person)
 		var dropped, lost []ledger.Unnamed
 		for _, u := range list {
 			if u.Dropped {
@@ -67,18 +68,17 @@ func (s *sender) nameLost(ctx context.Context, conv channels.ConversationID) (wa
 			said = append(said, droppedNotice(dropped, zone))
 		}
 		if len(lost) > 0 {
-			said = append(said, lostNotice(lost, zone, time.Now(), s.line.Command(to)))
+			said = append(said, lostNotice(lost, zone, time.Now(), r.composer.Command(to)))
 		}
-		text := strings.Join(said, "\n\n")
-		return ls.Ledger.Name(ctx, s.hold, list, s.line.alert(to, text, tools.Clean))
+		return r.unnamed.Name(ctx, r.lease.Lease, list, r.composer.Alert(to, strings.Join(said, "\n\n"), tools.Clean))
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			ls.Log.ErrorContext(ctx, "lost answers could not be reported", "channel", s.line.Name, "conversation_id", conv, "error", err)
+			r.log.ErrorContext(ctx, "lost answers could not be reported", "conversation_id", conv, "error", err)
 		}
 		return retryMin
 	}
-	s.owe(conv, time.Time{})
+	r.owe(conv, time.Time{})
 	return 0
 }
 
@@ -115,24 +115,14 @@ func droppedNotice(list []ledger.Unnamed, zone *time.Location) string {
 		"Ask me again for what you still need.", words.Count(len(messages), "message"), when)
 }
 
-// NotifyDropped notifies the admins, once a day and channel, that parts which waited for a channel that
-// is away were dropped, and has their people be told as soon as it is back.
-func (ls *Connections) NotifyDropped(ctx context.Context, channel string, parts int64) {
-	text := fmt.Sprintf("The channel %s is away. Too much waits for it, so the oldest was dropped: %s. The people there are told when it is back. "+
-		"`[router] away_limit` says how much is kept; \"switchboard delivery list --state dropped\" lists what was dropped.",
-		render.Escape(channel), words.Count(int(parts), "part"))
-	ls.NotifyOnce(ctx, ledger.NoticeDeadDelivery, channel+" away", text, 24*time.Hour)
-	ls.Committed(channels.Conversation{Channel: channel})
-}
-
 // lostAlert tells the admins of answers that are no notices themselves.
-func (s *sender) lostAlert(ctx context.Context, list []ledger.Unnamed) {
+func (r *reports) lostAlert(ctx context.Context, list []ledger.Unnamed) {
 	if !slices.ContainsFunc(list, func(u ledger.Unnamed) bool { return !u.Notice && !u.Dropped }) {
 		return
 	}
 	conv := list[0].Conversation
 	text := fmt.Sprintf("An answer on %s, in %s, may not have arrived: the platform never confirmed it. "+
 		"The people there are told. \"switchboard delivery list --state unknown\" lists all of them.",
-		render.Escape(conv.Channel), render.Escape(words.OneLine(calledSo(conv), ShownName)))
-	s.line.lines.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel+" unknown", text, "label", conv, noticeQuiet)
+		render.Escape(conv.Channel), shownName(conv))
+	r.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel+" unknown", text, "label", conv, noticeQuiet)
 }

@@ -17,23 +17,15 @@ const (
 	menuRetryMax = time.Hour
 )
 
-// RefreshMenus has the menus be looked at again: what they show depends on who is an admin.
-func (ls *Connections) RefreshMenus() {
-	for _, l := range ls.all() {
-		retry.Signal(l.menus)
-	}
-}
-
 // keepMenu brings the menu to the platform once it spoke, and again whenever it has changed, and
 // after a pause while the platform does not take it.
-func (l *Connection) keepMenu(ctx context.Context) {
-	commander, ok := l.channel().(channels.Commander)
-	if !ok || !retry.Await(ctx, l.health.up, math.MaxInt64) {
+func (c *Connection) keepMenu(ctx context.Context, commander channels.Commander) {
+	if !retry.Await(ctx, c.supervisor.up, math.MaxInt64) {
 		return
 	}
 	var had []channels.CommandSet // what the platform may show
 	for failed := 0; ; {
-		sets, again, pause := l.lines.Menu(l.Name, l.Kind), l.menus, time.Duration(math.MaxInt64)
+		sets, again, pause := c.parent.Menu(c.Name, c.Kind), c.menus, time.Duration(math.MaxInt64)
 		if failed > 0 || !reflect.DeepEqual(sets, had) {
 			left := gone(had, sets)
 			setting, cancel := context.WithTimeout(ctx, menuTimeout)
@@ -43,7 +35,7 @@ func (l *Connection) keepMenu(ctx context.Context) {
 			if err == nil {
 				failed = 0
 			} else {
-				l.lines.Log.DebugContext(ctx, "the menu of commands was not set", "channel", l.Name, "error", err)
+				c.Log.DebugContext(ctx, "the menu of commands was not set", "error", err)
 				had, again, pause = slices.Concat(sets, left), nil, retry.Pause(failed, menuRetry, menuRetryMax)
 				failed++
 			}

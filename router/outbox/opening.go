@@ -1,38 +1,11 @@
 package outbox
 
 import (
-	"context"
-	"sync"
 	"time"
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
 )
-
-// A sendLock lets one part of a conversation be sent at a time. Under its former ID and
-// its new one a conversation has the same.
-type sendLock struct {
-	sync.Mutex
-	// begun was begun by the commit that stored it and waits to be sent, before
-	// everything else.
-	begun *ledger.Delivery
-}
-
-// take hands over what waits to be sent; nil: nothing. Called under the lock.
-func (l *sendLock) take() *ledger.Delivery {
-	d := l.begun
-	l.begun = nil
-	return d
-}
-
-// unused says that nothing is being sent, and nothing waits to be.
-func (l *sendLock) unused() bool {
-	if !l.TryLock() {
-		return false
-	}
-	defer l.Unlock()
-	return l.begun == nil
-}
 
 // An opened conversation has nothing to send; its lock and the right to send one part are
 // held for a commit that begins the first part of what it stores. Who opened it closes it.
@@ -45,65 +18,30 @@ type Opened struct {
 
 // Open opens a conversation, if its next part may be sent at once; otherwise nil,
 // and the part has to wait for its turn.
-func (l *Connection) Open(conv channels.Conversation) *Opened {
-	l.mu.Lock()
-	s := l.sender
-	_, moved := l.newIDs[conv.ID]
-	l.mu.Unlock()
-	if s == nil || moved || !l.lines.Engine.Safe() {
+func (c *Connection) Open(conv channels.Conversation) *Opened {
+	c.mu.Lock()
+	s := c.sender
+	_, moved := c.newIDs[conv.ID]
+	c.mu.Unlock()
+	if s == nil || moved || !s.engine.Safe() {
 		return nil
 	}
-	return s.open(conv)
-}
-
-func (s *sender) open(conv channels.Conversation) *Opened {
-	rates := s.line.channel().Features(conv).Rates
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lock := s.lockQuiet(conv.ID)
+	lock := s.queue.open(conv.ID, s.rates(conv))
 	if lock == nil {
 		return nil
 	}
-	if !s.line.limits.try(conv.ID, rates, time.Now()) {
-		lock.Unlock()
-		return nil
-	}
-	s.working.Add(1) // the lease is not dropped before it is closed
-	return &Opened{Opening: ledger.Opening{Lease: s.hold, Conversation: conv}, sender: s, lock: lock}
+	return &Opened{Opening: ledger.Opening{Lease: s.lease.Lease, Conversation: conv}, sender: s, lock: lock}
 }
 
-// lockQuiet locks a conversation in which there is nothing to send; nil: there may be. Called
-// under the sender's lock.
-func (s *sender) lockQuiet(conv channels.ConversationID) *sendLock {
-	if !s.runs() || !s.restsNow(conv) {
-		return nil
-	}
-	if lock := s.of(conv).lock; lock.TryLock() {
-		return lock
-	}
-	return nil
-}
-
-// lockQuiet is that of this engine's sender; nil also where it has none.
-func (l *Connection) lockQuiet(conv channels.ConversationID) *sendLock {
-	s := l.senderNow()
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lockQuiet(conv)
-}
-
-// MarkUncertain notes that a commit which began then failed, and may have begun the part all
+// MarkUnknown notes that a commit which began then failed, and may have begun the part all
 // the same.
-func (o *Opened) MarkUncertain(called time.Time, err error) {
+func (o *Opened) MarkUnknown(called time.Time, err error) {
 	if !o.closed {
-		o.sender.markUncertain(o.Conversation.ID, called, err)
+		o.sender.mayHaveBegun(o.Conversation.ID, called, err)
 	}
 }
 
-// Close hands the part that was begun to the conversation's sender, or gives back
+// Close gives the part that was begun to the conversation's sender, or releases
 // what was held for it; began says which. Closing again, or nil, does nothing.
 func (o *Opened) Close() (began bool) {
 	if o == nil || o.closed {
@@ -111,32 +49,18 @@ func (o *Opened) Close() (began bool) {
 	}
 	o.closed = true
 	s := o.sender
-	defer s.working.Done()
+	defer s.queue.working.Done()
 	if o.Begun == nil {
-		s.line.limits.giveBack(o.Conversation.ID)
+		s.limits.release(o.Conversation.ID, false)
 		o.lock.Unlock()
 		return false
 	}
-	s.certain(o.Conversation.ID)
+	s.queue.markUnknown(o.Conversation.ID, time.Time{})
 	o.lock.begun = o.Begun
 	o.lock.Unlock()
-	s.wake(o.Conversation)
-	if s.ctx.Err() != nil { // its work may have ended
-		s.handBack(o.lock)
+	s.queue.wake(o.Conversation)
+	if s.queue.ctx.Err() != nil { // its work may have ended
+		s.abort(s.queue.ctx, o.lock)
 	}
 	return true
-}
-
-// handBack makes a part pending again that was begun and never sent.
-func (s *sender) handBack(lock *sendLock) {
-	lock.Lock()
-	defer lock.Unlock()
-	if d := lock.take(); d != nil {
-		s.unsent(s.ctx, d)
-	}
-}
-
-func (s *sender) unsent(ctx context.Context, d *ledger.Delivery) {
-	s.line.limits.giveBack(d.Conversation.ID)
-	s.settle(ctx, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true})
 }

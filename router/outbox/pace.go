@@ -3,8 +3,6 @@ package outbox
 import (
 	"sync"
 	"time"
-
-	"switchboard/channels"
 )
 
 const (
@@ -59,25 +57,4 @@ func (p *pace) note(took, ran time.Duration) {
 	default:
 		p.present = min(p.present, took)
 	}
-}
-
-// Asked is since when somebody waits who wrote at that time, by the platform's clock;
-// zero: since now.
-func (l *Connection) Asked(at time.Time) time.Time {
-	if at.IsZero() || l.reader() != nil {
-		return time.Time{}
-	}
-	now := time.Now()
-	asked := l.pace.observe(at, now, now.Sub(l.lines.began), l.health.listenedSince(at))
-	if !asked.Before(now) {
-		return time.Time{}
-	}
-	return asked
-}
-
-// listenedSince says that the channel has been connected since before then.
-func (h *health) listenedSince(then time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.state == channels.StateConnected && h.since.Before(then)
 }

@@ -3,6 +3,7 @@ package outbox
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -12,14 +13,14 @@ import (
 )
 
 const (
-	// draftPatience is how long a part waits for a call about the draft whose place it
+	// takeOverTimeout is how long a part waits for a call about the draft whose place it
 	// takes. To edit what is shown is quieter than to send it anew.
-	draftPatience = 250 * time.Millisecond
+	takeOverTimeout = 250 * time.Millisecond
 	// draftFarewell is how long a call about a draft may go on after the channel's end:
 	// cut off, nobody would know what it showed.
 	draftFarewell = 2 * time.Second
-	// lookEvery is the least time between two looks at the drafts in the ledger.
-	lookEvery = 200 * time.Millisecond
+	// readEvery is the least time between two looks at the drafts in the ledger.
+	readEvery = 200 * time.Millisecond
 )
 
 // A presenter shows what grows in a channel's conversations: the previews of turns that
@@ -27,25 +28,32 @@ const (
 // sends it does so under the channel's lease, one draft each. Best effort; no turn and
 // no part waits for it, but for the moment in which a call is likely to end.
 type presenter struct {
-	line  *Connection
-	again chan struct{} // the ledger is to be looked at
+	outbounds
+	name   string
+	engine Engine
+	limits *limits
+	ledger interface {
+		Drafts
+		ShownTurns
+	}
+	runs  func(turn int64) bool // on this engine
+	log   *slog.Logger
+	again chan struct{} // the ledger is to be read
 
 	mu     sync.Mutex
-	ctx    context.Context         // of the latest hold; nil: there was none
-	drafts map[int64]*draft        // of that hold, by delivery
+	ctx    context.Context // of the latest lease; nil: there was none
+	queue  *queue          // of that lease
+	lease  *lease
+	drafts map[int64]*draft        // of that lease, by delivery
 	rows   map[int64]channels.Body // what other engines show by the ledger, by delivery
 	turns  map[int64]*shownTurn    // what is shown of turns
 	work   sync.WaitGroup
 }
 
-func newPresenter(l *Connection) *presenter {
-	return &presenter{line: l, again: make(chan struct{}, 1)}
-}
-
-// run shows drafts until ctx, which is the hold's, ends; then it waits for the calls.
-func (p *presenter) run(ctx context.Context) {
+// run shows drafts until ctx, which is the lease's, ends; then it waits for the calls.
+func (p *presenter) run(ctx context.Context, queue *queue, lease *lease) {
 	p.mu.Lock()
-	p.ctx, p.drafts, p.rows, p.turns = ctx, map[int64]*draft{}, nil, nil
+	p.ctx, p.queue, p.lease, p.drafts, p.rows, p.turns = ctx, queue, lease, map[int64]*draft{}, nil, nil
 	p.mu.Unlock()
 	p.watch(ctx, func(list []ledger.Draft) {
 		p.follow(list)
@@ -68,25 +76,33 @@ func (p *presenter) holds() bool {
 // holding is holds under the lock.
 func (p *presenter) holding() bool { return p.ctx != nil && p.ctx.Err() == nil }
 
-// look asks for a look at the ledger, which has something new about drafts.
+// quiet says that this engine sends for the channel and has nothing to send in conv.
+func (p *presenter) quiet(conv channels.ConversationID) bool {
+	p.mu.Lock()
+	queue := p.queue
+	p.mu.Unlock()
+	return queue != nil && queue.quiet(conv)
+}
+
+// look has the ledger read, which has something new about drafts.
 func (p *presenter) look() { retry.Signal(p.again) }
 
-// watch hands the channel's drafts to follow, when asked and now and then, until ctx
+// watch gives the channel's drafts to follow, when asked and now and then, until ctx
 // ends.
 func (p *presenter) watch(ctx context.Context, follow func([]ledger.Draft)) {
 	for ctx.Err() == nil {
-		list, err := p.line.lines.Ledger.Drafts(ctx, p.line.Name)
+		list, err := p.ledger.Drafts(ctx, p.name)
 		if err == nil {
 			follow(list)
 		} else if ctx.Err() == nil {
-			p.line.lines.Log.WarnContext(ctx, "cannot look at the drafts", "channel", p.line.Name, "error", err)
+			p.log.WarnContext(ctx, "cannot look at the drafts", "error", err)
 		}
-		retry.Sleep(ctx, lookEvery)
-		retry.Await(ctx, p.again, lookIdle)
+		retry.Sleep(ctx, readEvery)
+		retry.Await(ctx, p.again, pollIdle)
 	}
 }
 
-// follow shows the drafts of other engines, takes back what is needed no more, and
+// follow shows the drafts of other engines, retracts what is needed no more, and
 // forgets what has become of the others.
 func (p *presenter) follow(list []ledger.Draft) {
 	p.mu.Lock()
@@ -109,7 +125,7 @@ func (p *presenter) follow(list []ledger.Draft) {
 			if d == nil || d.text != nil || d.over() {
 				p.begin(*row, nil, nil, nil)
 			}
-		case row.Body.Text == "" || p.line.lines.Runs(row.Turn):
+		case row.Body.Text == "" || p.runs(row.Turn):
 			// The turn's engine shows it.
 		case d != nil && d.ctx.Err() == nil:
 			p.rows[row.Delivery] = row.Body
@@ -121,11 +137,11 @@ func (p *presenter) follow(list []ledger.Draft) {
 		}
 	}
 	for id, d := range p.drafts {
-		if _, shown := p.rows[id]; !shown && d.text != nil && !p.line.lines.Runs(d.row.Turn) {
+		if _, shown := p.rows[id]; !shown && d.text != nil && !p.runs(d.row.Turn) {
 			d.stop()
 		}
-		// What a message took the place of is asked for once more, if it is uncertain.
-		if !known[id] && d.over() && (!d.uncertain || d.row.PlatformID == "") {
+		// What a message took the place of is asked for once more, if it is unknown.
+		if !known[id] && d.over() && (!d.unanswered || d.row.PlatformID == "") {
 			d.stop()
 			delete(p.drafts, id)
 		}
@@ -148,36 +164,29 @@ func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool),
 	return p.begin(row, text, first, news)
 }
 
-// begin shows a draft, or takes it back where there is no text. It returns nil while
+// begin shows a draft, or retracts it where there is no text. It returns nil while
 // the channel is not held, and where the last call about the draft is not over or was
 // never answered. Called under the lock.
 func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
-	s := p.line.senderNow()
-	if !p.holding() || row.Stage == ledger.DraftBegun && row.Fence != s.hold.Fence && !p.finds() {
+	if !p.holding() || row.Stage == ledger.DraftBegun && row.Fence != p.lease.Fence && !p.finds() {
 		return nil // or shown where nobody finds it
 	}
 	if former := p.drafts[row.Delivery]; former != nil {
 		former.stop()
 		if text == nil {
 			former.cut()
-		} else if !former.over() || former.uncertain {
+		} else if !former.over() || former.unanswered {
 			return nil
 		}
 	}
-	doubtful := row.Stage == ledger.DraftDoubt
+	unknown := row.Stage == ledger.DraftDoubt
 	row.Stage = ledger.DraftOpen // until the ledger says more
-	d := &draft{presenter: p, hold: s.hold, row: row, text: text, first: first, news: news, doubtful: doubtful, done: make(chan struct{})}
+	d := &draft{presenter: p, row: row, text: text, first: first, news: news, unknown: unknown, done: make(chan struct{})}
 	d.ctx, d.stop = context.WithCancel(p.ctx)
 	d.calls, d.cut = context.WithCancel(context.WithoutCancel(p.ctx))
 	p.drafts[row.Delivery] = d
 	p.work.Go(d.run)
 	return d
-}
-
-// finds says that the platform can be asked whether something is shown.
-func (p *presenter) finds() bool {
-	_, ok := p.line.channel().(channels.Finder)
-	return ok
 }
 
 // takeOver says that a message takes the draft's place; sure, that nothing will change
@@ -191,12 +200,12 @@ func (p *presenter) takeOver(delivery int64) (sure bool) {
 		return true
 	}
 	d.stop()
-	retry.Await(d.calls, d.done, draftPatience)
+	retry.Await(d.calls, d.done, takeOverTimeout)
 	if !d.over() {
 		d.cut()
 		return false
 	}
-	return !d.uncertain
+	return !d.unanswered
 }
 
 // cut breaks off the calls that are under way.
@@ -211,17 +220,14 @@ func (p *presenter) cut() {
 // relay shows the clients that are connected to this engine what turns on other engines
 // write, until ctx ends.
 func (p *presenter) relay(ctx context.Context) {
-	streamer := p.line.streamer()
-	if streamer == nil || p.line.lines.Wakes == nil {
-		return
-	}
+	streamer := p.streamer()
 	shown := map[int64]channels.ConversationID{} // by turn
 	p.watch(ctx, func(list []ledger.Draft) {
 		former := shown
 		shown = map[int64]channels.ConversationID{}
 		for i := range list {
 			row := &list[i]
-			if row.Body.Text == "" || p.line.lines.Runs(row.Turn) {
+			if row.Body.Text == "" || p.runs(row.Turn) {
 				continue // the turn itself shows it, or nothing
 			}
 			delete(former, row.Turn)
@@ -229,47 +235,33 @@ func (p *presenter) relay(ctx context.Context) {
 			streamer.Stream(row.Conversation.ID, row.Turn, row.Body.Text)
 		}
 		for turn, conv := range former {
-			if !p.line.lines.Runs(turn) {
+			if !p.runs(turn) {
 				streamer.Stream(conv, turn, "")
 			}
 		}
 	})
 }
 
-// onWake follows a wake about what is shown beside messages: WakeDraft, WakeTyping,
-// WakeAll. It does not block.
-func (p *presenter) onWake(w ledger.Wake) {
-	if w.Kind != ledger.WakeTyping {
-		p.look()
-		return
-	}
+// showTyping shows once that a turn of another engine is at work there. It does not block.
+func (p *presenter) showTyping(conv channels.Conversation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.holding() {
 		ctx := p.ctx
-		p.work.Go(func() { p.typing(ctx, w.At()) })
+		p.work.Go(func() { p.typing(ctx, conv) })
 	}
 }
 
-// streamer is the channel as one whose clients read for themselves and see what grows;
-// nil: they do not.
-func (l *Connection) streamer() channels.Streamer {
-	streamer, _ := l.channel().(channels.Streamer)
-	return streamer
-}
-
-// drafts says whether a conversation with these features is shown what grows.
-func (l *Connection) drafts(features channels.Features) bool {
-	_, drafts := l.channel().(channels.Drafter)
-	_, edits := l.channel().(channels.Editor)
-	return drafts && edits && features.DraftEvery > 0
+// typing shows typing once, if there is budget to spare and nothing said before is
+// still on its way.
+func (p *presenter) typing(ctx context.Context, conv channels.Conversation) {
+	typer, ok := p.channel().(channels.Typer)
+	if !ok || !p.quiet(conv.ID) || !p.engine.Safe() || !p.limits.spareOf(p.rates(conv), time.Now()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, typingEvery)
+	defer cancel()
+	_ = typer.Typing(ctx, conv) // the next one may succeed
 }
 
 func sameBody(a, b channels.Body) bool { return a.Text == b.Text && bytes.Equal(a.Rich, b.Rich) }
-
-// Presented counts the drafts that are shown, or to be shown, on this channel from here.
-func (l *Connection) Presented() int {
-	l.presenter.mu.Lock()
-	defer l.presenter.mu.Unlock()
-	return len(l.presenter.drafts)
-}

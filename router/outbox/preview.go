@@ -1,9 +1,11 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox/compose"
 )
 
 const (
@@ -25,6 +28,12 @@ const (
 	// draftRowEvery is the least time between two texts of a draft in the ledger, for
 	// another engine to show.
 	draftRowEvery = time.Second
+	// typingAfter is how long a turn runs before typing is shown: what is answered at
+	// once needs none.
+	typingAfter = 300 * time.Millisecond
+	// typingEvery is how often typing is shown where the channel does not say how
+	// long it lasts.
+	typingEvery = 4 * time.Second
 )
 
 // A preview is what one turn shows while it works; the latest content wins. All of it
@@ -36,12 +45,15 @@ const (
 // Reader's clients are shown the text by the channel itself, and from the row where
 // they are connected to another engine.
 type Preview struct {
-	line    *Connection
-	ref     ledger.TurnRef
-	ctx     context.Context // ends with the turn
-	end     context.CancelFunc
-	changed chan struct{}
-	writing chan struct{} // its one place is taken while the draft's row is written
+	presenter  *presenter
+	composer   *compose.Composer
+	wakeOthers func(ledger.Wake) // notifies the other engines
+	shared     bool              // there are others
+	ref        ledger.TurnRef
+	ctx        context.Context // ends with the turn
+	end        context.CancelFunc
+	changed    chan struct{}
+	writing    chan struct{} // its one place is taken while the draft's row is written
 
 	mu       sync.Mutex
 	content  content
@@ -52,24 +64,24 @@ type Preview struct {
 }
 
 // NewPreview begins to show that a turn is worked on.
-func NewPreview(l *Connection, ref ledger.TurnRef, data *ledger.TurnData) *Preview {
+func NewPreview(c *Connection, ref ledger.TurnRef, data *ledger.TurnData) *Preview {
 	p := &Preview{
-		line: l, ref: ref, changed: make(chan struct{}, 1), writing: make(chan struct{}, 1),
+		presenter: c.presenter, composer: c.Composer, wakeOthers: c.parent.Wake, shared: c.parent.Wakes != nil, ref: ref, changed: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 		row: ledger.Draft{
-			Delivery: data.Draft, Turn: ref.TurnID, Conversation: data.Conversation, ReplyTo: l.Answers(data),
+			Delivery: data.Draft, Turn: ref.TurnID, Conversation: data.Conversation, ReplyTo: compose.Answers(data),
 		},
 	}
-	p.ctx, p.end = context.WithCancel(l.lines.work)
+	p.ctx, p.end = context.WithCancel(c.parent.work)
 	if data.Turn.Terms.Quiet { // nothing is shown before it is known that there is something to say
 		return p
 	}
 	if plans := data.State.Plans; len(plans) > 0 {
 		p.Note(agent.Step{Plan: &plans[len(plans)-1]})
 	}
-	l.lines.asides.Go(p.keepTyping)
-	l.lines.asides.Go(func() { p.showState(data.Turn.StartedAt) })
-	if l.drafts(l.channel().Features(data.Conversation)) || l.streamer() != nil && l.lines.Wakes != nil {
-		l.lines.asides.Go(func() { p.run(data.Turn.StartedAt) })
+	c.parent.Beside(p.keepTyping)
+	c.parent.Beside(func() { p.showState(data.Turn.StartedAt) })
+	if c.drafts(c.channel().Features(data.Conversation)) || c.streamer() != nil && p.shared {
+		c.parent.Beside(func() { p.run(data.Turn.StartedAt) })
 	}
 	return p
 }
@@ -89,9 +101,9 @@ func (p *Preview) Stream(text string) {
 	if p.ctx.Err() != nil {
 		return
 	}
-	streamer := p.line.streamer()
+	streamer := p.presenter.streamer()
 	if streamer != nil {
-		text = p.line.grown(text)
+		text = p.composer.Grown(text)
 	}
 	if p.content.text = text; streamer != nil {
 		p.away = !streamer.Stream(p.row.Conversation.ID, p.ref.TurnID, text)
@@ -110,7 +122,7 @@ func (p *Preview) wake() {
 // news is the text that is to be shown; false when nothing is to be. Called under the
 // lock.
 func (p *Preview) news() (text string, news bool) {
-	if p.line.streamer() != nil {
+	if p.presenter.streamer() != nil {
 		return p.content.text, p.away && p.content.text != p.row.Body.Text
 	}
 	return p.content.news(p.row.Delivery != 0)
@@ -122,10 +134,10 @@ func (p *Preview) latest() (body channels.Body, news bool) {
 	text, news := p.news()
 	grows := p.content.text != ""
 	p.mu.Unlock()
-	if !news || p.line.streamer() != nil { // whose clients are shown Markdown
+	if !news || p.presenter.streamer() != nil { // whose clients are shown Markdown
 		return channels.Body{Text: text}, news
 	}
-	return p.line.draftBody(p.row.Conversation, text, grows), true
+	return p.composer.Draft(p.row.Conversation, text, grows), true
 }
 
 // first is what is shown first where nobody could look it up.
@@ -133,10 +145,10 @@ func (p *Preview) first() channels.Body {
 	p.mu.Lock()
 	text := p.content.first()
 	p.mu.Unlock()
-	return p.line.draftBody(p.row.Conversation, text, false)
+	return p.composer.Draft(p.row.Conversation, text, false)
 }
 
-// Take hands over the draft for a message that is about to be committed, which is
+// Take returns the draft for a message that is about to be committed, which is
 // to edit what is shown; 0: there is none.
 func (p *Preview) Take() (delivery int64) {
 	p.writing <- struct{}{} // a row that is being written is waited for, a platform is not
@@ -181,16 +193,16 @@ func (p *Preview) unshow() {
 func (p *Preview) unstream() {
 	if p.streamed {
 		p.streamed = false
-		p.line.streamer().Stream(p.row.Conversation.ID, p.ref.TurnID, "")
+		p.presenter.streamer().Stream(p.row.Conversation.ID, p.ref.TurnID, "")
 	}
 }
 
 // notify has the presenter of the channel look at the row.
 func (p *Preview) notify() {
-	if p.line.presenter.holds() {
-		p.line.presenter.look()
+	if p.presenter.holds() {
+		p.presenter.look()
 	} else {
-		p.line.lines.Wake(ledger.WakeAt(ledger.WakeDraft, p.row.Conversation))
+		p.wakeOthers(ledger.WakeAt(ledger.WakeDraft, p.row.Conversation))
 	}
 }
 
@@ -202,11 +214,11 @@ func (p *Preview) run(began time.Time) {
 		body, news := p.latest()
 		switch {
 		case !news:
-			retry.Await(p.ctx, p.changed, lookIdle)
+			retry.Await(p.ctx, p.changed, pollIdle)
 			retry.Sleep(p.ctx, draftSettle)
-		case p.line.presenter.holds():
+		case p.presenter.holds():
 			p.present()
-		case p.line.lines.Wakes != nil:
+		case p.shared:
 			p.publish(body)
 		default: // nobody shows anything now
 			retry.Sleep(p.ctx, draftRetry)
@@ -221,7 +233,7 @@ func (p *Preview) present() {
 	var shown *draft
 	p.mu.Lock()
 	if delivery != 0 && p.ctx.Err() == nil && p.row.Delivery == delivery {
-		shown = p.line.presenter.present(p.row, p.latest, p.first, p.changed)
+		shown = p.presenter.present(p.row, p.latest, p.first, p.changed)
 	}
 	p.shown = shown
 	p.mu.Unlock()
@@ -255,11 +267,11 @@ func (p *Preview) write(body channels.Body) (delivery int64) {
 	if _, news := p.latest(); !news || p.ctx.Err() != nil {
 		return 0
 	}
-	delivery, err := p.line.lines.Ledger.Draft(p.ctx, p.ref, p.row.ReplyTo, body)
+	delivery, err := p.presenter.ledger.Draft(p.ctx, p.ref, p.row.ReplyTo, body)
 	if errors.Is(err, ledger.ErrFenced) {
 		p.end()
 	} else if err != nil && p.ctx.Err() == nil {
-		p.line.lines.Log.DebugContext(p.ctx, "a draft was not written", "channel", p.line.Name, "turn_id", p.ref.TurnID, "error", err)
+		p.presenter.log.DebugContext(p.ctx, "a draft was not written", "turn_id", p.ref.TurnID, "error", err)
 	}
 	if err != nil {
 		return 0
@@ -268,4 +280,95 @@ func (p *Preview) write(body channels.Body) (delivery int64) {
 	defer p.mu.Unlock()
 	p.row.Delivery, p.row.Body = delivery, body
 	return delivery
+}
+
+// showState has the channel show that the turn is at work, if it is still after a while. What
+// became of it the presenter finds in the ledger, also after the death of this engine.
+func (p *Preview) showState(began time.Time) {
+	if _, ok := p.presenter.channel().(channels.TurnShower); !ok || !retry.Sleep(p.ctx, time.Until(began.Add(draftAfter))) {
+		return
+	}
+	if err := p.presenter.ledger.ShowTurn(p.ctx, p.ref); err != nil {
+		p.presenter.log.DebugContext(p.ctx, "a turn is not shown at work", "turn_id", p.ref.TurnID, "error", err)
+		return
+	}
+	p.notify()
+	<-p.ctx.Done() // it has ended
+	p.notify()
+}
+
+// keepTyping shows that an answer is being made, until the turn ends.
+func (p *Preview) keepTyping() {
+	conv, channel := p.row.Conversation, p.presenter.channel()
+	if _, ok := channel.(channels.Typer); !ok {
+		return
+	}
+	every := typingEvery
+	if lasts := channel.Features(conv).TypingFor; lasts > 0 {
+		every = min(every, lasts*4/5)
+	}
+	for retry.Sleep(p.ctx, typingAfter); p.ctx.Err() == nil; retry.Sleep(p.ctx, every) {
+		if p.presenter.holds() {
+			p.presenter.typing(p.ctx, conv)
+		} else {
+			p.wakeOthers(ledger.WakeAt(ledger.WakeTyping, conv))
+		}
+	}
+}
+
+// A content is what there is to show of a turn: the text of its next message, else its
+// plan while that does something, else nothing.
+type content struct {
+	plan *agent.PlanRow // as it is now; nil: none yet
+	text string         // of the next message so far
+	past string         // what the latest message took the place of
+}
+
+// follow notes what was committed of the turn.
+func (c *content) follow(step agent.Step) {
+	if step.Plan != nil {
+		plan := *step.Plan
+		plan.Tasks = slices.Clone(plan.Tasks)
+		c.plan = &plan
+	}
+	if c.plan == nil {
+		return
+	}
+	for _, change := range step.Tasks {
+		if change.Attempt == c.plan.Attempt && change.Position < len(c.plan.Tasks) {
+			c.plan.Tasks[change.Position].State = change.State
+		}
+	}
+}
+
+// said notes that a message takes the place of what is shown; what follows it is news.
+func (c *content) said() { c.text, c.past = "", c.planned() }
+
+// planned is the plan; empty: it does nothing that takes time.
+func (c *content) planned() string {
+	if c.plan == nil {
+		return ""
+	}
+	return compose.Plan(c.plan)
+}
+
+// news is what is to be shown; false: nothing. Drafted says that something is shown,
+// which is retracted when there is nothing else to show.
+func (c *content) news(drafted bool) (text string, news bool) {
+	text = cmp.Or(c.text, c.planned())
+	if text == "" && drafted {
+		text = nothingYet
+	}
+	return text, text != "" && text != c.past
+}
+
+// nothingYet is what is shown where there is nothing to show.
+const nothingYet = "…"
+
+// first is what is shown before anything of the next message is.
+func (c *content) first() string {
+	if plan := c.planned(); plan != "" && plan != c.past {
+		return plan
+	}
+	return nothingYet
 }

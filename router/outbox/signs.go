@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -18,33 +19,48 @@ const (
 	askNobody = 25 * time.Second
 )
 
-// probes are the latest two times that the platform was asked whether it lives and answered,
-// with no failure since; zero: it was not.
-type probes struct {
-	tried        time.Time // when it was asked last
-	former, last time.Time
+// signs are what sends and probes showed, under one lease, of whether the platform takes messages, and
+// which conversations' heads it did not take.
+type signs struct {
+	*adapter
+	limits *limits
+
+	mu       sync.Mutex
+	heads    map[channels.ConversationID]*stuckHead // whose latest send failed
+	answered time.Time                              // when the latest send began that the platform answered
+	// failed is the delivery that the platform could not take last, since it answered one.
+	failed int64
+
+	probing sync.Mutex // held while the platform is asked whether it lives
+	// tried is when the platform was asked last. former and latest are the last two times that it
+	// answered, with no failure since; zero: it did not.
+	tried, former, latest time.Time
+}
+
+func newSigns(a *adapter, limits *limits) *signs {
+	return &signs{adapter: a, limits: limits, heads: map[channels.ConversationID]*stuckHead{}}
 }
 
 // signed says that the platform showed, after then and after the latest failure of the whole
 // channel, that it takes messages: it answered a send, or was asked and answered twice. What it
 // showed long ago says nothing.
-func (s *sender) signed(after time.Time) bool {
-	if ill := s.line.limits.illSince(); ill.After(after) {
-		after = ill
+func (s *signs) signed(after time.Time) bool {
+	if failed := s.limits.failedLast(); failed.After(after) {
+		after = failed
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := time.Now().Add(-signFor)
-	return s.answered.After(after) && s.answered.After(fresh) || s.probes.former.After(after) && s.probes.last.After(fresh)
+	return s.answered.After(after) && s.answered.After(fresh) || s.former.After(after) && s.latest.After(fresh)
 }
 
-// awaitSign asks for a sign since then, where none came by itself, and says how long to wait before it
+// await asks for a sign since then, where none came by itself, and says how long to wait before it
 // is asked for the next time; 0: it is there. An outage may last as long as it likes.
-func (s *sender) awaitSign(ctx context.Context, since time.Time) (wait time.Duration) {
+func (s *signs) await(ctx context.Context, since time.Time) (wait time.Duration) {
 	if s.signed(since) {
 		return 0
 	}
-	prober, ok := s.line.channel().(channels.Prober)
+	prober, ok := s.channel().(channels.Prober)
 	if !ok {
 		return max(askNobody-time.Since(since), 0)
 	}
@@ -59,46 +75,20 @@ func (s *sender) awaitSign(ctx context.Context, since time.Time) (wait time.Dura
 }
 
 // probe asks the platform whether it lives, once in a while for all conversations.
-func (s *sender) probe(ctx context.Context, prober channels.Prober) {
+func (s *signs) probe(ctx context.Context, prober channels.Prober) {
 	if !s.probing.TryLock() {
 		return
 	}
 	defer s.probing.Unlock()
-	if began := time.Now(); began.Sub(s.probes.tried) >= probeEvery {
+	if began := time.Now(); began.Sub(s.tried) >= probeEvery {
 		asking, cancel := context.WithTimeout(ctx, probeTimeout)
 		err := prober.Probe(asking)
 		cancel()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.probes.tried = began
-		if s.probes.former, s.probes.last = s.probes.last, began; err != nil {
-			s.probes.former, s.probes.last = time.Time{}, time.Time{}
+		s.tried = began
+		if s.former, s.latest = s.latest, began; err != nil {
+			s.former, s.latest = time.Time{}, time.Time{}
 		}
 	}
-}
-
-// mayRepeat says that the channel can neither look a part up nor send it under its nonce: it is
-// sent once more, marked, and for that a sign is waited for.
-func (l *Connection) mayRepeat() bool {
-	_, finder := l.channel().(channels.Finder)
-	_, deduper := l.channel().(channels.Deduper)
-	return !finder && !deduper
-}
-
-// patience is how long to wait before the next thing is done about the head of conv, whose
-// latest send nobody knows the end of; decides is that it is to be decided what that is, which
-// needs no right to send. There is one repeat: made at once it would fail of what the first try
-// failed of. To look a part up, or to send its nonce again, costs nothing and needs no sign.
-func (s *sender) patience(ctx context.Context, conv channels.ConversationID) (wait time.Duration, decides bool) {
-	s.mu.Lock()
-	f := s.of(conv).failing
-	var at time.Time
-	if f != nil && f.uncertain {
-		at, decides = f.at, !f.decided
-	}
-	s.mu.Unlock()
-	if at.IsZero() || !s.line.mayRepeat() {
-		return 0, decides
-	}
-	return s.awaitSign(ctx, at), decides
 }

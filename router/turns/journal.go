@@ -184,7 +184,7 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Repl
 		}
 		if err != nil && opened != nil {
 			opened.Begun, says[0].Open = nil, nil
-			opened.MarkUncertain(called, err)
+			opened.MarkUnknown(called, err)
 			opened.Close()
 		}
 		j.unclear = j.unclear || err != nil && !ledger.IsFinal(err)

@@ -1,4 +1,4 @@
-package outbox
+package compose
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ func TestPlanTextNamesItsMessages(t *testing.T) {
 	for _, kind := range []agent.TaskType{agent.TaskMsg, agent.TaskExec, agent.TaskMsg} {
 		plan.Tasks = append(plan.Tasks, agent.TaskRow{Task: agent.Task{Type: kind, Detail: "ls"}, State: agent.TaskPending})
 	}
-	if got, want := planText(plan), "**look**\n\n▫️ send a message\\\n▫️ ls\\\n▫️ write the answer"; got != want {
+	if got, want := Plan(plan), "**look**\n\n▫️ send a message\\\n▫️ ls\\\n▫️ write the answer"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

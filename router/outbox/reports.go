@@ -1,0 +1,158 @@
+package outbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/internal/words"
+	"switchboard/router/ledger"
+	"switchboard/router/outbox/compose"
+)
+
+// reports say, under a channel's lease, which parts did not arrive: to their people and to the admins.
+type reports struct {
+	*notices
+	composer *compose.Composer // of the channel, which is of that kind
+	kind     string
+	lease    *lease
+	unnamed  Unnamed
+	zone     func(ctx context.Context, conv channels.Conversation, person string) *time.Location
+	log      *slog.Logger
+
+	mu   sync.Mutex
+	owed map[channels.ConversationID]time.Time // since when something is to be named there
+}
+
+// gone notifies the admins, once, that the conversation of a delivery is closed to
+// us. An admin's own closed chat is no news to anybody, and so no alert ever
+// concerns an alert.
+func (r *reports) gone(ctx context.Context, d *ledger.Delivery) {
+	conv := d.Conversation
+	chats, own, err := r.adminChats(ctx, conv)
+	if err == nil {
+		var first bool
+		err = r.lease.retry(ctx, "note a closed conversation", func(ctx context.Context) (err error) {
+			first, err = r.ledger.Gone(ctx, r.lease.Lease, conv)
+			return err
+		})
+		if !first || own {
+			return
+		}
+	}
+	text := fmt.Sprintf("I cannot write to %s on %s any more: the platform says that I was blocked or removed there, or that it is gone. "+
+		"Messages still waiting to be sent there are dropped. I won't say this again until somebody there writes to me.",
+		shownName(conv), render.Escape(conv.Channel))
+	for _, chat := range chats {
+		if err == nil {
+			err = r.notify(ctx, "notify an admin", noticeKey("gone", d.ID, chat), chat, text, "label")
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		r.log.ErrorContext(ctx, "the admins could not be notified of a closed conversation", "conversation_id", conv.ID, "error", err)
+	}
+}
+
+// notify commits a notice, which names something that others called so.
+func (r *reports) notify(ctx context.Context, what string, key []byte, conv channels.Conversation, text string, taint tools.Taint) error {
+	defer r.committed(conv)
+	return r.lease.retry(ctx, what, func(ctx context.Context) error {
+		_, err := r.ledger.Notify(ctx, key, conv, r.recipient(conv.Channel).Alert(conv, text, taint))
+		return err
+	})
+}
+
+// deadLead begins what is said of a part that was given up. What holds it is never
+// said anything of: a refused notice has no notice of its own.
+const deadLead = "One part of my answer could not be shown here"
+
+// dead says that a part was given up, so that it does not disappear without a word: in its conversation, once for
+// a message, and to the admins, unless it is a notice itself.
+func (r *reports) dead(ctx context.Context, d *ledger.Delivery, outcome string) {
+	conv := d.Conversation
+	if !strings.Contains(d.Body.Text, deadLead) {
+		err := r.notify(ctx, "notify of a part that was given up", noticeKey("dead", d.MessageID, conv), conv, deadText(d, outcome), "file")
+		if err != nil && ctx.Err() == nil {
+			r.log.ErrorContext(ctx, "no notice was committed of a part that was given up", "delivery_id", d.ID, "error", err)
+		}
+	}
+	var notice bool
+	err := r.lease.retry(ctx, "look what was given up", func(ctx context.Context) (err error) {
+		notice, err = r.ledger.IsNotice(ctx, d.MessageID)
+		return err
+	})
+	if err != nil || notice {
+		return
+	}
+	text := fmt.Sprintf("A part of an answer on %s, in %s, was given up: %s. \"switchboard delivery list --state dead\" lists all that were given up.",
+		render.Escape(conv.Channel), shownName(conv), strings.ReplaceAll(outcome, "_", " "))
+	r.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel, text, "label", conv, noticeQuiet)
+}
+
+func deadText(d *ledger.Delivery, outcome string) string {
+	reason := "the platform refused it"
+	if len(d.Body.Files) > 0 {
+		name := render.Escape(words.OneLine(d.Body.Files[0].Name, compose.ShownName))
+		reason = "the platform refused the file " + name
+		if n := len(d.Body.Files); n > 1 {
+			reason += fmt.Sprintf(" or another of the %d files sent together", n)
+		}
+		if d.Body.Files[0].Size == 0 {
+			reason = "the file " + name + " is empty"
+		}
+	}
+	if outcome == "blocked_too_long" {
+		reason = fmt.Sprintf("the platform did not take it for %.0f minutes", blockAtMost.Minutes())
+	}
+	if !d.Last {
+		reason += ", and so what came after it is missing as well"
+	}
+	return deadLead + ": " + reason + "."
+}
+
+// shownName is what people know a conversation by.
+func shownName(conv channels.Conversation) string {
+	name := conv.Title
+	if name == "" {
+		name = string(conv.ID)
+	}
+	return render.Escape(words.OneLine(name, compose.ShownName))
+}
+
+// adminChats lists where the admins are notified, and says whether conv is an admin's
+// own chat. It is asked before conv is known to be closed.
+func (r *reports) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
+	err = r.lease.retry(ctx, "look for the admins' chats", func(ctx context.Context) (err error) {
+		chats, err = r.NoticeChats(ctx, ledger.NoticeDeadDelivery)
+		return err
+	})
+	if err != nil || conv.Kind != channels.Direct {
+		return chats, false, err
+	}
+	for _, chat := range chats {
+		own = own || chat.Channel == conv.Channel && chat.ID == conv.ID
+	}
+	isAdmin := func(p *ledger.Person) bool { return p != nil && p.Role == ledger.RoleAdmin }
+	if own || isAdmin(r.people.Identified(r.composer.Name+":"+string(conv.ID), r.kind+":"+string(conv.ID))) {
+		return chats, true, nil
+	}
+	turn, err := r.ledger.Current(ctx, ledger.SessionKey(conv))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return chats, false, nil
+	}
+	return chats, err == nil && isAdmin(r.people.Named(turn.Person)), err
+}
+
+// noticeKey is the key of a notice about a delivery or a message.
+func noticeKey(kind string, id int64, to channels.Conversation) []byte {
+	key := sha256.Sum256(fmt.Appendf(nil, "notice\x00%s\x00%d\x00%s\x00%s\x00", kind, id, to.Channel, to.ID))
+	return key[:]
+}
