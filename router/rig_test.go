@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -217,7 +218,7 @@ func (r *rig) start() {
 		channel = r.wrap(channel)
 	}
 	r.router, err = router.New(router.Deps{
-		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through, FirstStart: r.firstStart, Local: "console:zoe",
+		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: cmp.Or[compose.Attachments](r.files, noFiles{}), Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through, FirstStart: r.firstStart, Local: "console:zoe",
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()),
 		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Reload: r.reload, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
@@ -402,3 +403,16 @@ func event(n int, conv, user, text string) channels.Event {
 func wakesOf(db *store.DB) func(int64) ledger.Wakes {
 	return func(owner int64) ledger.Wakes { return engines.NewWakes(db.DB, owner) }
 }
+
+// noFiles is where no session has a file, and none can be kept.
+type noFiles struct{}
+
+func (noFiles) Outgoing(context.Context, string, string) (channels.File, error) {
+	return channels.File{}, tools.ErrNoFile
+}
+
+func (noFiles) Publish(context.Context, tools.Session, string, tools.Taint, io.Reader) (tools.File, error) {
+	return tools.File{}, tools.ErrNoFile
+}
+
+func (noFiles) Bytes(channels.File) (io.ReadCloser, error) { return nil, tools.ErrFileGone }

@@ -63,7 +63,7 @@ type Deps struct {
 	Local      string // identity of whoever runs the program on this machine; empty: nobody does
 	Ledger     Ledger
 	Wakes      ledger.Wakes        // nil: no other engine shares the database
-	Files      compose.Attachments // what messages send along; nil: nothing
+	Files      compose.Attachments // what messages send along
 	// Commands are those besides the router's own, such as the admins'.
 	Commands []commands.Command
 	DataDir  string // workspaces are made in it

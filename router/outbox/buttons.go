@@ -42,7 +42,7 @@ func (b *buttons) answered(ctx context.Context, d *ledger.Delivery, id channels.
 	}
 }
 
-// settleQuestion shows a decided question anew where the platform can edit it, and takes
+// settleQuestion shows what was decided about a question where the platform can edit it, and takes
 // only its buttons off where it cannot.
 func (b *buttons) settleQuestion(q *ledger.Decided) {
 	editor, ok := b.channel().(channels.Editor)
@@ -56,7 +56,7 @@ func (b *buttons) settleQuestion(q *ledger.Decided) {
 }
 
 // Unask takes the buttons off a message of ours that was decided; best effort and in the background.
-// It looks after the commit of the decision, as answered looks after that of the message: of two at
+// It reads after the commit of the decision, as answered reads after that of the message: of two at
 // once, one sees the other.
 func (b *buttons) Unask(ctx context.Context, conv channels.Conversation, message int64) {
 	id, err := b.ledger.Useless(ctx, message)
@@ -99,6 +99,39 @@ func (b *buttons) whenSpare(conv channels.Conversation, stays string, call func(
 			if !retry.Sleep(ctx, pause) {
 				return
 			}
+		}
+	})
+}
+
+// removeTimeout is how long it is tried to delete a message.
+const removeTimeout = time.Minute
+
+// Removes says that a message which somebody sent to us there can be deleted.
+func (c *Connection) Removes(conv channels.Conversation) bool {
+	_, deletes := c.channel().(channels.Deleter)
+	return deletes && c.channel().Features(conv).Removes
+}
+
+// Remove deletes, in the background, a message that somebody sent to us; failed is called where
+// it stays.
+func (c *Connection) Remove(conv channels.Conversation, id channels.MessageID, failed func(context.Context)) {
+	deleter, ok := c.channel().(channels.Deleter)
+	if !ok || id == "" {
+		return
+	}
+	c.parent.Beside(func() {
+		ctx, cancel := context.WithTimeout(c.parent.work, removeTimeout)
+		defer cancel()
+		var err error
+		for range retry.Doubling(ctx, time.Second, 10*time.Second) {
+			err = deleter.Delete(ctx, conv, id)
+			if err == nil || isRefused(err) || errors.Is(err, channels.ErrGone) {
+				break
+			}
+		}
+		if err != nil {
+			c.Log.WarnContext(ctx, "a message with a secret could not be deleted", "conversation_id", conv.ID, "error", err)
+			failed(context.WithoutCancel(ctx))
 		}
 	})
 }

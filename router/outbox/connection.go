@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"switchboard/agent"
@@ -31,13 +32,13 @@ type Connection struct {
 	limits     *limits
 	supervisor *supervisor
 	presenter  *presenter
-	pace       pace          // of the platform's clock
-	menus      chan struct{} // the menu may have changed
+	pace       pace                   // of the platform's clock
+	menus      chan struct{}          // the menu may have changed
+	sender     atomic.Pointer[sender] // nil while this engine does not hold the channel
 
 	mu      sync.Mutex
 	want    channels.Channel   // what is to be served; nil: nothing
 	another context.CancelFunc // ends what is done for the former want
-	sender  *sender            // nil while this engine does not hold the channel
 	// newIDs are the conversations that moved while this engine ran: a turn that began
 	// before knows the former ID.
 	newIDs map[channels.ConversationID]channels.Conversation
@@ -128,7 +129,7 @@ func (c *Connection) leave(ctx context.Context) {
 
 // flush waits until what is due was sent, until the end of ctx, which has a deadline, at most.
 func (c *Connection) flush(ctx context.Context) {
-	if s := c.senderNow(); s != nil {
+	if s := c.sender.Load(); s != nil {
 		deadline, _ := ctx.Deadline()
 		for ctx.Err() == nil && s.queue.busyBefore(deadline) {
 			retry.Sleep(ctx, 10*time.Millisecond)
@@ -176,7 +177,7 @@ func (c *Connection) use(ctx, wanted context.Context, held ledger.Lease) {
 	holding, lost := context.WithCancel(ctx)
 	defer lost()
 	s := newSender(c, &lease{held, lost})
-	c.setSender(s)
+	c.sender.Store(s)
 	var sending sync.WaitGroup
 	sending.Go(func() { s.run(holding) })
 	sending.Go(func() { c.presenter.run(holding, s.queue, s.lease) })
@@ -193,7 +194,7 @@ func (c *Connection) use(ctx, wanted context.Context, held ledger.Lease) {
 	c.leave(holding)
 	lost()
 	sending.Wait()
-	c.setSender(nil)
+	c.sender.Store(nil)
 	if ctx.Err() == nil && c.Attached() {
 		return // it is leased again, by this engine alone
 	}
@@ -212,7 +213,6 @@ func (c *Connection) keepConnected(ctx context.Context, s *sender) {
 		sure := s.surelyHolds(guarded)
 		if sure {
 			c.supervisor.connect(guarded)
-			c.supervisor.rests(0)
 		}
 		done()
 		if ctx.Err() == nil && !(sure && c.parent.Engine.Safe()) {
@@ -249,15 +249,15 @@ func (c *Connection) notify(conv channels.Conversation) (brought bool) {
 		}
 		conv = now
 	}
+	s := c.sender.Load()
 	switch {
-	case c.sender == nil:
-		return false
+	case s == nil:
 	case conv.ID == "":
-		c.sender.look()
+		s.poll()
 	default:
-		c.sender.queue.wake(conv)
+		s.queue.wake(conv)
 	}
-	return true
+	return s != nil
 }
 
 // Moved says that a conversation has a new ID.
@@ -266,26 +266,13 @@ func (c *Connection) Moved(former channels.ConversationID, now channels.Conversa
 	defer c.mu.Unlock()
 	c.newIDs[former] = now
 	delete(c.newIDs, now.ID) // it is the present ID, even if it moved away from it before
-	if c.sender != nil {
-		c.sender.queue.moved(former, now.ID)
+	if s := c.sender.Load(); s != nil {
+		s.queue.moved(former, now.ID)
 	}
 }
 
-// senderNow is the sender by which this engine sends for the channel; nil: it does not.
-func (c *Connection) senderNow() *sender {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sender
-}
-
 // Holds says whether this engine has the channel now, so that it sends there.
-func (c *Connection) Holds() bool { return c.senderNow() != nil }
-
-func (c *Connection) setSender(s *sender) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sender = s
-}
+func (c *Connection) Holds() bool { return c.sender.Load() != nil }
 
 // Rest forgets what is kept of a conversation in which nothing happens.
 func (c *Connection) Rest(conv channels.Conversation, now time.Time) {
@@ -309,11 +296,11 @@ func (c *Connection) onWake(w ledger.Wake) {
 	switch w.Kind {
 	case ledger.WakeAll:
 		c.notify(channels.Conversation{})
-		c.presenter.look()
+		c.presenter.poll()
 	case ledger.WakeDelivery, ledger.WakeEvents:
 		c.notify(w.At())
 	case ledger.WakeDraft:
-		c.presenter.look()
+		c.presenter.poll()
 	case ledger.WakeTyping:
 		c.presenter.showTyping(w.At())
 	}
@@ -344,8 +331,9 @@ func (c *Connection) Asked(at time.Time) time.Time {
 	if at.IsZero() || c.reader() != nil {
 		return time.Time{}
 	}
-	now := time.Now()
-	asked := c.pace.observe(at, now, now.Sub(c.parent.began), c.supervisor.listenedSince(at))
+	now, health := time.Now(), c.supervisor.now()
+	live := health.state == channels.StateConnected && health.since.Before(at)
+	asked := c.pace.observe(at, now, now.Sub(c.parent.began), live)
 	if !asked.Before(now) {
 		return time.Time{}
 	}

@@ -42,7 +42,7 @@ type Deps struct {
 		Notices
 	}
 	Wakes ledger.Wakes        // nil: no other engine shares the database
-	Files compose.Attachments // nil: nothing is sent along
+	Files compose.Attachments // what is sent along
 	// Mask takes known secrets out of what is said.
 	Mask *secrets.Masker
 	Log  *slog.Logger

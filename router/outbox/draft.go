@@ -24,7 +24,7 @@ const (
 // said before is on its way. Or it retracts it.
 type draft struct {
 	presenter *presenter
-	row       ledger.Draft                 // its Stage and PlatformID belong to run until done
+	row       ledger.Draft                 // its Stage and PlatformID belong to run until its end
 	text      func() (channels.Body, bool) // what is to be shown now; nil: it is retracted
 	// first is what is shown by a first call that nobody can look up: no part of an answer, for if the
 	// call's end is not known it stays, and the answer is sent below it.
@@ -37,29 +37,23 @@ type draft struct {
 	calls context.Context
 	cut   context.CancelFunc
 
-	unknown    bool          // it is to be retracted, if it is shown at all
-	done       chan struct{} // closed when the last call has ended and is recorded
-	unanswered bool          // run's until done: a call broke off, and may yet change what is shown
+	unknown    bool            // it is to be retracted, if it is shown at all
+	ended      context.Context // ends when the last call has ended and is recorded
+	end        context.CancelFunc
+	unanswered bool // run's until its end: a call broke off, and may yet change what is shown
 }
 
 // over says that the last call has ended.
-func (d *draft) over() bool {
-	select {
-	case <-d.done:
-		return true
-	default:
-		return false
-	}
-}
+func (d *draft) over() bool { return d.ended.Err() != nil }
 
 func (d *draft) run() {
 	defer d.cut()
 	defer func() {
 		if d.unanswered {
-			d.presenter.look() // which passes by what is not over
+			d.presenter.poll() // which passes by what is not over
 		}
 	}()
-	defer close(d.done)
+	defer d.end()
 	defer retry.Signal(d.news) // the turn may wait for what this took
 	if d.text == nil {
 		if !d.unknown || d.lookUp() {
@@ -175,8 +169,8 @@ func (d *draft) lookUp() (known bool) {
 	if !ok || !retry.Sleep(d.ctx, lateAfter) {
 		return false
 	}
-	lock := p.queue.lockQuiet(d.row.Conversation.ID)
-	for ; lock == nil; lock = p.queue.lockQuiet(d.row.Conversation.ID) {
+	lock := p.queue.lockQuiet(d.row.Conversation.ID, nil)
+	for ; lock == nil; lock = p.queue.lockQuiet(d.row.Conversation.ID, nil) {
 		if !retry.Sleep(d.ctx, draftRetry) {
 			return false
 		}
@@ -226,7 +220,7 @@ func (d *draft) record(id channels.MessageID) {
 		if err == nil {
 			if late {
 				d.stop()
-				p.look()
+				p.poll()
 			}
 			return
 		}
@@ -262,7 +256,7 @@ func (d *draft) mayShowLater(err error) bool {
 }
 
 // retract deletes what is shown, and records the end of the draft's story. A failure
-// that may pass is left for the next look at the ledger.
+// that may pass is left for the next poll.
 func (d *draft) retract() {
 	p := d.presenter
 	if !p.engine.Safe() {

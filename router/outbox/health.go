@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,7 +10,12 @@ import (
 
 // health is what is known of a channel's connection.
 type health struct {
-	mu        sync.Mutex
+	mu sync.Mutex
+	condition
+}
+
+// A condition is a connection's at one time.
+type condition struct {
 	state     channels.State
 	since     time.Time
 	reason    string
@@ -26,24 +30,29 @@ type health struct {
 }
 
 func newHealth() *health {
-	return &health{state: channels.StateWaiting, since: time.Now(), down: time.Now(), up: make(chan struct{})}
+	return &health{condition: condition{state: channels.StateWaiting, since: time.Now(), down: time.Now(), up: make(chan struct{})}}
 }
 
-func (h *health) status() channels.Status {
+// now is the condition as it is.
+func (h *health) now() condition {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	reason := h.reason
-	if wait := time.Until(h.next); wait > 0 {
+	return h.condition
+}
+
+// note changes the condition.
+func (h *health) note(change func(*condition)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(&h.condition)
+}
+
+func (c *condition) status() channels.Status {
+	reason := c.reason
+	if wait := time.Until(c.next); wait > 0 {
 		reason += fmt.Sprintf("; next try in %s", max(wait.Round(time.Second), time.Second))
 	}
-	return channels.Status{State: h.state, Since: h.since, Reason: reason, LastFrame: h.lastFrame, LastEvent: h.lastEvent}
-}
-
-// reset forgets the connections of a former adapter.
-func (h *health) reset() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.state, h.since, h.reason, h.up = channels.StateWaiting, time.Now(), "", make(chan struct{})
+	return channels.Status{State: c.state, Since: c.since, Reason: reason, LastFrame: c.lastFrame, LastEvent: c.lastEvent}
 }
 
 // set changes the state, and says whether that is news.
@@ -59,27 +68,6 @@ func (h *health) set(state channels.State, reason string) (news bool) {
 	news = news || h.reason != reason
 	h.reason = reason
 	return news
-}
-
-// began notes that a new connection is made.
-func (h *health) began() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.first, h.over, h.next = time.Time{}, false, time.Time{}
-}
-
-// rests notes that the next connection is made after so long.
-func (h *health) rests(wait time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.next = time.Now().Add(wait)
-}
-
-// ends notes that the present connection is being ended.
-func (h *health) ends() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.over = true
 }
 
 // received notes that the platform spoke, on a connection that is good, and says whether the
@@ -108,60 +96,6 @@ func (h *health) received(event, good bool) (up bool) {
 		close(h.up)
 	}
 	return up
-}
-
-// responded says whether the platform spoke on the present connection.
-func (h *health) responded() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return !h.first.IsZero()
-}
-
-// ended notes whether somebody must act on how the connection ended.
-func (h *health) ended(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch h.acts = ""; {
-	case errors.Is(err, channels.ErrUnauthorized):
-		h.acts = "is not connected, its credentials are rejected"
-	case errors.Is(err, channels.ErrStopped):
-		h.acts = "is not connected, and is not tried again"
-	}
-}
-
-// downSince is since when the channel is not connected, what somebody must act on, and why;
-// zero: it is.
-func (h *health) downSince() (since time.Time, acts, reason string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.down, h.acts, h.reason
-}
-
-// alive is how long the present connection has spoken.
-func (h *health) alive() time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.first.IsZero() {
-		return 0
-	}
-	return h.lastFrame.Sub(h.first)
-}
-
-// listenedSince says that the channel has been connected since before then.
-func (h *health) listenedSince(then time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.state == channels.StateConnected && h.since.Before(then)
-}
-
-// silentSince is when the platform last spoke on a connection made then.
-func (h *health) silentSince(made time.Time) time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.lastFrame.After(made) {
-		return h.lastFrame
-	}
-	return made
 }
 
 // trouble is a row of connections on which the platform never spoke.

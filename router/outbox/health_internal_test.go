@@ -296,7 +296,7 @@ func TestConnectionsAreGoodWhenTheChannelSaysSo(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		s := ls.Statuses()[0]
-		if _, acts, _ := ls.all()[0].supervisor.downSince(); s.State != channels.StateError || !strings.Contains(s.Reason, stop.Error()) || !strings.Contains(acts, "not tried again") {
+		if acts := ls.all()[0].supervisor.now().acts; s.State != channels.StateError || !strings.Contains(s.Reason, stop.Error()) || !strings.Contains(acts, "not tried again") {
 			t.Errorf("%+v, somebody must act on %q", s, acts)
 		}
 	})

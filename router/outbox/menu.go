@@ -20,7 +20,7 @@ const (
 // keepMenu brings the menu to the platform once it spoke, and again whenever it has changed, and
 // after a pause while the platform does not take it.
 func (c *Connection) keepMenu(ctx context.Context, commander channels.Commander) {
-	if !retry.Await(ctx, c.supervisor.up, math.MaxInt64) {
+	if !retry.Await(ctx, c.supervisor.now().up, math.MaxInt64) {
 		return
 	}
 	var had []channels.CommandSet // what the platform may show

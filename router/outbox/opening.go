@@ -19,14 +19,21 @@ type Opened struct {
 // Open opens a conversation, if its next part may be sent at once; otherwise nil,
 // and the part has to wait for its turn.
 func (c *Connection) Open(conv channels.Conversation) *Opened {
+	s := c.sender.Load()
 	c.mu.Lock()
-	s := c.sender
 	_, moved := c.newIDs[conv.ID]
 	c.mu.Unlock()
 	if s == nil || moved || !s.engine.Safe() {
 		return nil
 	}
-	lock := s.queue.open(conv.ID, s.rates(conv))
+	rates := s.rates(conv)
+	lock := s.queue.lockQuiet(conv.ID, func() bool {
+		if !s.limits.try(conv.ID, rates, time.Now()) {
+			return false
+		}
+		s.queue.working.Add(1) // the lease is not released before it is closed
+		return true
+	})
 	if lock == nil {
 		return nil
 	}

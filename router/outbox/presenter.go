@@ -14,12 +14,12 @@ import (
 
 const (
 	// takeOverTimeout is how long a part waits for a call about the draft whose place it
-	// takes. To edit what is shown is quieter than to send it anew.
+	// takes. To edit what is shown is quieter than to send it again.
 	takeOverTimeout = 250 * time.Millisecond
 	// draftFarewell is how long a call about a draft may go on after the channel's end:
 	// cut off, nobody would know what it showed.
 	draftFarewell = 2 * time.Second
-	// readEvery is the least time between two looks at the drafts in the ledger.
+	// readEvery is the least time between two reads of the drafts in the ledger.
 	readEvery = 200 * time.Millisecond
 )
 
@@ -59,9 +59,15 @@ func (p *presenter) run(ctx context.Context, queue *queue, lease *lease) {
 		p.follow(list)
 		p.followTurns(ctx)
 	})
-	farewell := time.AfterFunc(draftFarewell, p.cut)
+	farewell := time.AfterFunc(draftFarewell, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, d := range p.drafts {
+			d.cut()
+		}
+	})
 	defer farewell.Stop()
-	p.mu.Lock() // who adds work looks at ctx under it
+	p.mu.Lock() // who adds work reads ctx under it
 	p.mu.Unlock()
 	p.work.Wait()
 }
@@ -84,8 +90,8 @@ func (p *presenter) quiet(conv channels.ConversationID) bool {
 	return queue != nil && queue.quiet(conv)
 }
 
-// look has the ledger read, which has something new about drafts.
-func (p *presenter) look() { retry.Signal(p.again) }
+// poll has the ledger read, which has something new about drafts.
+func (p *presenter) poll() { retry.Signal(p.again) }
 
 // watch gives the channel's drafts to follow, when asked and now and then, until ctx
 // ends.
@@ -132,7 +138,12 @@ func (p *presenter) follow(list []ledger.Draft) {
 			retry.Signal(d.news)
 		default:
 			p.rows[row.Delivery] = row.Body
-			text := func() (channels.Body, bool) { return p.inRow(row.Delivery) }
+			text := func() (channels.Body, bool) {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				body, ok := p.rows[row.Delivery]
+				return body, ok
+			}
 			p.begin(*row, text, func() channels.Body { return channels.Body{Text: nothingYet} }, make(chan struct{}, 1))
 		}
 	}
@@ -146,14 +157,6 @@ func (p *presenter) follow(list []ledger.Draft) {
 			delete(p.drafts, id)
 		}
 	}
-}
-
-// inRow is the text of a turn elsewhere.
-func (p *presenter) inRow(delivery int64) (body channels.Body, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	body, ok = p.rows[delivery]
-	return body, ok
 }
 
 // present shows a draft of a turn that runs here, until it is stopped: first is that of draft.
@@ -181,8 +184,9 @@ func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), f
 	}
 	unknown := row.Stage == ledger.DraftDoubt
 	row.Stage = ledger.DraftOpen // until the ledger says more
-	d := &draft{presenter: p, row: row, text: text, first: first, news: news, unknown: unknown, done: make(chan struct{})}
+	d := &draft{presenter: p, row: row, text: text, first: first, news: news, unknown: unknown}
 	d.ctx, d.stop = context.WithCancel(p.ctx)
+	d.ended, d.end = context.WithCancel(context.Background())
 	d.calls, d.cut = context.WithCancel(context.WithoutCancel(p.ctx))
 	p.drafts[row.Delivery] = d
 	p.work.Go(d.run)
@@ -200,21 +204,12 @@ func (p *presenter) takeOver(delivery int64) (sure bool) {
 		return true
 	}
 	d.stop()
-	retry.Await(d.calls, d.done, takeOverTimeout)
+	retry.Await(d.calls, d.ended.Done(), takeOverTimeout)
 	if !d.over() {
 		d.cut()
 		return false
 	}
 	return !d.unanswered
-}
-
-// cut breaks off the calls that are under way.
-func (p *presenter) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, d := range p.drafts {
-		d.cut()
-	}
 }
 
 // relay shows the clients that are connected to this engine what turns on other engines

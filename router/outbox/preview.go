@@ -112,7 +112,7 @@ func (p *Preview) Stream(text string) {
 	p.wake()
 }
 
-// wake has the preview looked at, if there is news. Called under the lock.
+// wake has run go on, if there is news. Called under the lock.
 func (p *Preview) wake() {
 	if _, news := p.news(); news {
 		retry.Signal(p.changed)
@@ -197,10 +197,10 @@ func (p *Preview) unstream() {
 	}
 }
 
-// notify has the presenter of the channel look at the row.
+// notify has the presenter of the channel read the row.
 func (p *Preview) notify() {
 	if p.presenter.holds() {
-		p.presenter.look()
+		p.presenter.poll()
 	} else {
 		p.wakeOthers(ledger.WakeAt(ledger.WakeDraft, p.row.Conversation))
 	}

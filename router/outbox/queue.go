@@ -115,38 +115,38 @@ func (q *queue) wake(conv channels.Conversation) {
 	defer q.mu.Unlock()
 	c := q.of(conv.ID)
 	if c.works {
-		c.look()
+		c.poll()
 		return
 	}
 	c.conv, c.works = conv, true
 	q.start(c)
 }
 
-// look has a conversation that is at work look for what it has to do. Called under the queue's lock.
-func (c *conversation) look() {
-	c.rests = time.Time{} // now, not when it wakes: flush may look before
+// poll has a conversation that is at work ask for what there is to do. Called under the queue's lock.
+func (c *conversation) poll() {
+	c.rests = time.Time{} // now, not when it wakes: flush may ask before
 	retry.Signal(c.wake)
 }
 
-// wakeOthers has the conversations that wait for their turn look whether it is.
+// wakeOthers has the conversations that wait for their turn ask whether it is.
 func (q *queue) wakeOthers(conv channels.ConversationID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for other, c := range q.convs {
 		if c.waits && other != conv {
-			c.look()
+			c.poll()
 		}
 	}
 }
 
-// wakeNext has the conversation look whose turn it is, after another did not use its
+// wakeNext has the conversation ask whose turn it is, after another did not use its
 // own.
 func (q *queue) wakeNext(conv channels.ConversationID) {
 	next, ok := q.limits.next(time.Now())
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if c := q.convs[next]; ok && next != conv && c != nil {
-		c.look()
+		c.poll()
 	}
 }
 
@@ -175,29 +175,18 @@ func (q *queue) rest(c *conversation, until time.Time) {
 	}
 }
 
-// leave ends a conversation's work unless it was just woken, or is about to be.
-func (q *queue) leave(c *conversation) bool {
+// leave ends a conversation's work and forgets it, unless it was just woken, or is about to be;
+// surely: in any case.
+func (q *queue) leave(c *conversation, surely bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if c.rests.IsZero() || !c.lock.unused() {
+	if !surely && (c.rests.IsZero() || !c.lock.unused()) {
 		return false
 	}
-	q.forget(c)
-	return true
-}
-
-// drop forgets a conversation.
-func (q *queue) drop(c *conversation) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.forget(c)
-}
-
-// forget drops what is known of a conversation. Called under the lock.
-func (q *queue) forget(c *conversation) {
 	delete(q.convs, c.conv.ID)
 	q.limits.forget(c.conv.ID, time.Now())
 	q.forgot(c.conv.ID)
+	return true
 }
 
 // lockOf is the present lock of a conversation.
@@ -207,37 +196,22 @@ func (q *queue) lockOf(c *conversation) *sendLock {
 	return c.lock
 }
 
-// lockQuiet locks a conversation in which there is nothing to send; nil: there may be.
-func (q *queue) lockQuiet(conv channels.ConversationID) *sendLock {
+// lockQuiet locks a conversation in which there is nothing to send, if may, called under the queue's lock, says so;
+// nil: there may be something. May can be nil.
+func (q *queue) lockQuiet(conv channels.ConversationID, may func() bool) *sendLock {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.lockNow(conv)
-}
-
-// lockNow is lockQuiet under the lock.
-func (q *queue) lockNow(conv channels.ConversationID) *sendLock {
 	if !q.quietNow(conv) {
 		return nil
 	}
-	if lock := q.of(conv).lock; lock.TryLock() {
-		return lock
-	}
-	return nil
-}
-
-// open is lockQuiet with the right to send one part; the queue's work ends no sooner than this one's.
-func (q *queue) open(conv channels.ConversationID, rates channels.Rates) *sendLock {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	lock := q.lockNow(conv)
-	if lock == nil {
+	lock := q.of(conv).lock
+	if !lock.TryLock() {
 		return nil
 	}
-	if !q.limits.try(conv, rates, time.Now()) {
+	if may != nil && !may() {
 		lock.Unlock()
 		return nil
 	}
-	q.working.Add(1)
 	return lock
 }
 

@@ -9,7 +9,9 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/retry"
+	"switchboard/internal/words"
 	"switchboard/router/ledger"
+	"switchboard/router/outbox/compose"
 )
 
 const (
@@ -37,11 +39,11 @@ type transport struct {
 // bring sends the part, or finds out about one of which nobody knows. wait is how long its conversation
 // waits then.
 func (t *transport) bring(ctx context.Context, d *ledger.Delivery) (settlement ledger.Settlement, wait time.Duration) {
-	looks := d.State == ledger.DeliverySending && t.tooOld(d)
-	if looks {
+	old := d.State == ledger.DeliverySending && t.tooOld(d)
+	if old {
 		t.queue.release(d.Conversation.ID)
 	}
-	if d.State == ledger.DeliveryUnknown || looks {
+	if d.State == ledger.DeliveryUnknown || old {
 		settlement, wait := t.inquire(ctx, d)
 		if settlement.State != ledger.DeliveryUnknown || settlement.Final {
 			t.signs.decide(d.Conversation.ID, settlement.Repeated)
@@ -117,7 +119,7 @@ func (t *transport) abandon(ctx context.Context, d *ledger.Delivery) error {
 		return err
 	}
 	d.PlatformID = ""
-	t.presenter.look()
+	t.presenter.poll()
 	return nil
 }
 
@@ -240,4 +242,42 @@ func again(d *ledger.Delivery, at time.Time, detail string, now time.Time) ledge
 		return ledger.Settlement{State: ledger.DeliveryDead, Outcome: "blocked_too_long", Detail: detail}
 	}
 	return ledger.Settlement{State: ledger.DeliveryPending, NextAt: at, Detail: detail}
+}
+
+// outbounds are parts as a channel sends them.
+type outbounds struct {
+	*adapter
+	composer   *compose.Composer
+	ledger     Deliveries
+	staleAfter func() time.Duration
+}
+
+// outbound is the part as the channel sends it or is asked for it.
+func (o *outbounds) outbound(d *ledger.Delivery) channels.Outbound {
+	return channels.Outbound{
+		Conversation: d.Conversation, Body: o.timely(d), ReplyTo: d.ReplyTo,
+		Nonce: d.Nonce, Noted: d.Noted, FirstTry: d.FirstTry, Part: d.Part, Last: d.Last, Open: o.composer.OpenFile(d.Body),
+		Taken: func(ctx context.Context, id channels.MessageID) (bool, error) {
+			return o.ledger.Taken(ctx, d, id)
+		},
+	}
+}
+
+// lateMark is short enough to fit wherever the mark of a repeat would.
+const lateMark = "(late) "
+
+// timely is what is sent of a part: one that was written long before it could be sent for
+// the first time says so. The row keeps it as it was written.
+func (o *outbounds) timely(d *ledger.Delivery) channels.Body {
+	late := d.FirstTry.Sub(d.Written)
+	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= o.staleAfter() {
+		return d.Body
+	}
+	features := o.channel().Features(d.Conversation)
+	for _, mark := range []string{"(" + words.Span(late) + " late) ", lateMark} {
+		if features.MaxText <= 0 || features.Len(d.Body.Text)+features.Len(mark) <= features.MaxText {
+			return o.composer.Marked(d.Body, mark, "")
+		}
+	}
+	return d.Body // it is marked as repeated, and full
 }

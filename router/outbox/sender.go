@@ -34,14 +34,14 @@ type sender struct {
 	mask      *secrets.Masker
 	log       *slog.Logger
 
-	looks chan struct{} // ask run to look at everything
-	named atomic.Bool   // what is unnamed was looked for since the latest ask
+	polls chan struct{} // ask run to read everything
+	named atomic.Bool   // what is unnamed was read since the latest ask
 }
 
 func newSender(c *Connection, lease *lease) *sender {
 	s := &sender{
 		adapter: c.adapter, lease: lease, engine: c.parent.Engine, ledger: c.parent.Ledger, limits: c.limits,
-		signs: newSigns(c.adapter, c.limits), buttons: c.buttons, mask: c.Mask, log: c.Log, looks: make(chan struct{}, 1),
+		signs: newSigns(c.adapter, c.limits), buttons: c.buttons, mask: c.Mask, log: c.Log, polls: make(chan struct{}, 1),
 	}
 	s.queue = &queue{limits: c.limits, work: s.work, forgot: s.signs.forget, convs: map[channels.ConversationID]*conversation{}}
 	s.transport = &transport{
@@ -76,32 +76,26 @@ func (s *sender) run(ctx context.Context) {
 			break
 		}
 		if !safe || err != nil {
-			// Until one look was made while the lease surely held, another engine may have
+			// Until one poll was made while the lease surely held, another engine may have
 			// taken it, and with it the connection.
 			retry.Sleep(ctx, pollBusy)
 			continue
 		}
-		// Nothing here needs this look again; it finds what a lost notification was about.
-		s.pause(ctx)
+		// Nothing here needs the next poll; it finds what a lost notification was about.
+		guarded, done := s.engine.Guard(ctx)
+		retry.Await(guarded, s.polls, pollIdle)
+		done()
 	}
 	s.queue.wait()
 }
 
-// pause waits for the next look: until it is asked for, or the leases are uncertain, and
-// not for long.
-func (s *sender) pause(ctx context.Context) {
-	guarded, done := s.engine.Guard(ctx)
-	defer done()
-	retry.Await(guarded, s.looks, pollIdle)
-}
-
-// look asks run to look at everything that is open or unnamed, and whether the lease still holds.
-func (s *sender) look() {
+// poll has run read everything that is open or unnamed, and whether the lease still holds.
+func (s *sender) poll() {
 	s.named.Store(false)
-	retry.Signal(s.looks)
+	retry.Signal(s.polls)
 }
 
-// surelyHolds looks whether the lease is there, while the guard says that it cannot go
+// surelyHolds asks whether the lease is there, while the guard says that it cannot go
 // to somebody else.
 func (s *sender) surelyHolds(guarded context.Context) bool {
 	if guarded.Err() != nil {
@@ -127,17 +121,17 @@ func (s *sender) work(ctx context.Context, c *conversation) {
 			until = time.Now().Add(wait)
 		}
 		s.queue.rest(c, until)
-		if retry.Await(ctx, c.wake, wait) && !more && s.queue.leave(c) {
+		if retry.Await(ctx, c.wake, wait) && !more && s.queue.leave(c, false) {
 			return
 		}
 		s.queue.rest(c, time.Time{})
 	}
 	s.abort(ctx, s.queue.lockOf(c))
-	s.queue.drop(c)
+	s.queue.leave(c, true)
 }
 
 // next handles the conversation's head, under its lock. more says that there is one;
-// wait, how long until it can be looked at again.
+// wait, how long until the next thing can be done about it.
 func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sendLock) (wait time.Duration, more bool) {
 	if d := lock.take(); d != nil {
 		if ctx.Err() != nil {

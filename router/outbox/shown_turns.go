@@ -61,6 +61,6 @@ func (p *presenter) showTurn(ctx context.Context, shower channels.TurnShower, s 
 		return
 	}
 	if t.state = s.State; s.State == channels.TurnWorking {
-		p.look() // it may have ended meanwhile
+		p.poll() // it may have ended meanwhile
 	}
 }

@@ -45,14 +45,17 @@ type supervisor struct {
 // forget forgets the connections of a former adapter.
 func (s *supervisor) forget() {
 	s.trouble = trouble{}
-	s.reset()
+	s.note(func(c *condition) {
+		c.state, c.since, c.reason, c.up = channels.StateWaiting, time.Now(), "", make(chan struct{})
+	})
 }
 
 // connect runs the channel, and again after a pause that grows while it fails.
 func (s *supervisor) connect(ctx context.Context) {
+	defer s.note(func(c *condition) { c.next = time.Time{} })
 	var fails, standoffs int // in a row
 	for ctx.Err() == nil {
-		s.began()
+		s.note(func(c *condition) { c.first, c.over, c.next = time.Time{}, false, time.Time{} })
 		if !needsCredentials(s.trouble.fault) {
 			s.set(channels.StateConnecting, s.trouble.String())
 		}
@@ -66,10 +69,12 @@ func (s *supervisor) connect(ctx context.Context) {
 		if err == nil {
 			err = errEnded
 		}
-		if s.responded() {
+		was := s.now()
+		spoke := !was.first.IsZero()
+		if spoke {
 			fails = 0
 		}
-		if s.alive() >= standoffReset {
+		if spoke && was.lastFrame.Sub(was.first) >= standoffReset {
 			standoffs = 0
 		}
 		var wait time.Duration
@@ -79,16 +84,17 @@ func (s *supervisor) connect(ctx context.Context) {
 		case errors.Is(err, channels.ErrElsewhere):
 			wait = jittered(retry.Pause(standoffs, standoffMin, standoffMax), standoffMax)
 			standoffs++
-			s.rests(wait)
 		default:
 			wait = jittered(retry.Pause(fails, reconnectMin, reconnectMax), reconnectMax)
 			if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
 				wait = max(wait, limited.RetryAfter)
 			}
 			fails++
-			s.rests(wait)
 		}
-		s.judge(ctx, err)
+		if !needsCredentials(err) {
+			s.note(func(c *condition) { c.next = time.Now().Add(wait) })
+		}
+		s.judge(ctx, err, spoke)
 		retry.Sleep(ctx, wait)
 	}
 }
@@ -133,36 +139,38 @@ func (s *supervisor) listen(ctx context.Context) error {
 // whether it lives, for the record, and ends the connection whatever it says.
 func (s *supervisor) watch(ctx context.Context, end context.CancelCauseFunc, silence time.Duration) {
 	made := time.Now()
-	for ctx.Err() == nil {
-		rest := time.Until(s.silentSince(made).Add(silence))
-		if rest > 0 {
-			retry.Sleep(ctx, rest)
-			continue
+	for rest := silence; rest > 0; {
+		if !retry.Sleep(ctx, rest) {
+			return
 		}
-		state, reason := channels.StateDeaf, "nothing came for "+silence.String()
-		if prober, ok := s.channel().(channels.Prober); ok {
-			probing, cancel := context.WithTimeout(ctx, probeTimeout)
-			err := prober.Probe(probing)
-			cancel()
-			if ctx.Err() != nil {
-				return // it ended by itself
-			}
-			if err != nil {
-				state, reason = channels.StateError, reason+", and the platform does not answer: "+err.Error()
-			} else {
-				reason += ", though the platform answers"
-			}
+		latest := s.now().lastFrame
+		if latest.Before(made) {
+			latest = made
 		}
-		s.ends()
-		s.setState(ctx, state, reason+"; connecting anew")
-		end(errDeaf)
-		return
+		rest = time.Until(latest.Add(silence))
 	}
+	state, reason := channels.StateDeaf, "nothing came for "+silence.String()
+	if prober, ok := s.channel().(channels.Prober); ok {
+		probing, cancel := context.WithTimeout(ctx, probeTimeout)
+		err := prober.Probe(probing)
+		cancel()
+		if ctx.Err() != nil {
+			return // it ended by itself
+		}
+		if err != nil {
+			state, reason = channels.StateError, reason+", and the platform does not answer: "+err.Error()
+		} else {
+			reason += ", though the platform answers"
+		}
+	}
+	s.note(func(c *condition) { c.over = true })
+	s.setState(ctx, state, reason+"; connecting anew")
+	end(errDeaf)
 }
 
-// judge says what the end of a connection means for the channel's state.
-func (s *supervisor) judge(ctx context.Context, err error) {
-	spoke := s.responded()
+// judge says what the end of a connection means for the channel's state; spoke says that the platform
+// had spoken on it.
+func (s *supervisor) judge(ctx context.Context, err error, spoke bool) {
 	s.trouble.note(err, spoke)
 	reason := s.trouble.String()
 	switch {
@@ -172,7 +180,14 @@ func (s *supervisor) judge(ctx context.Context, err error) {
 	case spoke && !needsCredentials(err) && !errors.Is(err, channels.ErrElsewhere):
 		s.setState(ctx, channels.StateConnecting, "the connection was lost: "+reason)
 	default:
-		s.ended(err)
+		acts := ""
+		switch {
+		case errors.Is(err, channels.ErrUnauthorized):
+			acts = "is not connected, its credentials are rejected"
+		case errors.Is(err, channels.ErrStopped):
+			acts = "is not connected, and is not tried again"
+		}
+		s.note(func(c *condition) { c.acts = acts })
 		s.setState(ctx, channels.StateError, reason)
 	}
 }
@@ -182,17 +197,16 @@ func (s *supervisor) setState(ctx context.Context, state channels.State, reason 
 	if !s.set(state, reason) {
 		return
 	}
-	log := s.log.With("state", string(state))
+	level, said := slog.LevelWarn, "channel connects anew"
 	switch state {
 	case channels.StateDeaf:
-		log.WarnContext(ctx, "channel is deaf", "reason", reason)
+		said = "channel is deaf"
 	case channels.StateError:
-		log.WarnContext(ctx, "channel is not connected", "reason", reason)
+		said = "channel is not connected"
 	case channels.StateWaiting:
-		log.InfoContext(ctx, "channel waits", "reason", reason)
-	default:
-		log.WarnContext(ctx, "channel connects anew", "reason", reason)
+		level, said = slog.LevelInfo, "channel waits"
 	}
+	s.log.Log(ctx, level, said, "state", string(state), "reason", reason)
 }
 
 // Accept takes in what comes from the channel.
@@ -221,17 +235,18 @@ func (s *supervisor) watchDown(ctx context.Context, notify func(text string)) {
 	var told time.Time
 	began := time.Now() // before that it was another engine's, or nobody's
 	for retry.Sleep(ctx, downPoll) {
-		since, acts, reason := s.downSince()
+		now := s.now()
+		since := now.down
 		if since.Before(began) && !since.IsZero() {
 			since = began
 		}
-		if since.IsZero() || since.Equal(told) || acts == "" && time.Since(since) < downAfter {
+		if since.IsZero() || since.Equal(told) || now.acts == "" && time.Since(since) < downAfter {
 			continue
 		}
 		told = since
-		text := "The channel " + render.Escape(s.name) + " " + cmp.Or(acts, "has been away since "+since.UTC().Format("15:04 UTC"))
-		if reason != "" {
-			text += ": " + render.Escape(words.OneLine(reason, 300))
+		text := "The channel " + render.Escape(s.name) + " " + cmp.Or(now.acts, "has been away since "+since.UTC().Format("15:04 UTC"))
+		if now.reason != "" {
+			text += ": " + render.Escape(words.OneLine(now.reason, 300))
 		}
 		notify(text + ".")
 	}

@@ -34,7 +34,7 @@ type Composer struct {
 	Name     string                  // the channel's
 	Channel  func() channels.Channel // the adapter that is served, or was until it was detached
 	MaxParts func() int              // how many messages one answer may become; 0: any number
-	Files    Attachments             // nil: nothing is sent along
+	Files    Attachments             // what is sent along
 	Mask     *secrets.Masker         // takes known secrets out of what is said
 	Log      *slog.Logger
 }

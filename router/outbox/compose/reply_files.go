@@ -61,9 +61,6 @@ func (c *Composer) files(ctx context.Context, session string, refs []render.Atta
 
 // outgoing asks for one file, again when the reason not to have it is a passing one.
 func (c *Composer) outgoing(ctx context.Context, session, id string) (file channels.File, err error) {
-	if c.Files == nil {
-		return file, tools.ErrNoFile
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingTimeout)
 	defer cancel()
 	for range outgoingTries {
@@ -93,7 +90,7 @@ func (c *Composer) shorten(
 ) []channels.File {
 	most := c.MaxParts()
 	room := features.MaxText - features.Len(wholeNote)
-	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 || c.Files == nil {
+	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 {
 		return files
 	}
 	whole, err := c.keepText(ctx, session, wholeName, say.Taint, say.Text)
@@ -112,9 +109,6 @@ func (c *Composer) shorten(
 
 // keepText keeps a text, as it was written, as a file of the session.
 func (c *Composer) keepText(ctx context.Context, session, name string, taint tools.Taint, text string) (channels.File, error) {
-	if c.Files == nil {
-		return channels.File{}, tools.ErrNoFile
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingTimeout)
 	defer cancel()
 	kept, err := c.Files.Publish(ctx, tools.Session{ID: session}, name, taint, strings.NewReader(text))
@@ -129,10 +123,5 @@ func (c *Composer) OpenFile(body channels.Body) func(channels.File) (io.ReadClos
 	if len(body.Files) == 0 {
 		return nil
 	}
-	return func(file channels.File) (io.ReadCloser, error) {
-		if c.Files == nil {
-			return nil, tools.ErrFileGone
-		}
-		return c.Files.Bytes(file)
-	}
+	return c.Files.Bytes
 }
