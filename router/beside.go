@@ -21,7 +21,7 @@ const (
 func (r *Router) goBeside(entry *classified) {
 	event, key, line, do, name := entry.Event, entry.Key, entry.line, entry.beside, entry.Sender.Person
 	admins := entry.Intent.(*ledger.ControlIntent).Admins
-	r.Lines.Beside(func() {
+	r.Lines.Background(func() {
 		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", besideMost)
 		select {
 		case r.beside <- struct{}{}:

@@ -247,7 +247,7 @@ func (r *Router) onWake(w ledger.Wake) {
 	case ledger.WakePeople:
 		retry.Signal(r.people)
 	case ledger.WakeDecided:
-		r.Lines.Beside(func() { r.Lines.Decided(r.work, w.Approval) })
+		r.Lines.Background(func() { r.Lines.Decided(r.work, w.Approval) })
 	case ledger.WakeStop:
 		r.turns.Asked(w.Turn)
 	case ledger.WakeEdit:

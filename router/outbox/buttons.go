@@ -119,7 +119,7 @@ func (c *Connection) Remove(conv channels.Conversation, id channels.MessageID, f
 	if !ok || id == "" {
 		return
 	}
-	c.parent.Beside(func() {
+	c.parent.Background(func() {
 		ctx, cancel := context.WithTimeout(c.parent.work, removeTimeout)
 		defer cancel()
 		var err error

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -44,8 +45,8 @@ type Connection struct {
 	newIDs map[channels.ConversationID]channels.Conversation
 }
 
-func newConnection(parent *Connections, ch channels.Channel, limits *limits) *Connection {
-	a := &adapter{}
+func newConnection(parent *Connections, ch channels.Channel) *Connection {
+	a, limits := &adapter{}, newLimits()
 	a.latest.Store(&ch)
 	name, log := ch.Name(), parent.Log.With("channel", ch.Name())
 	composer := &compose.Composer{Name: name, Channel: a.channel, MaxParts: parent.MaxParts, Files: parent.Files, Mask: parent.Mask, Log: log}
@@ -53,7 +54,7 @@ func newConnection(parent *Connections, ch channels.Channel, limits *limits) *Co
 		adapter: a, Composer: composer, Kind: ch.Kind(), parent: parent, limits: limits,
 		buttons: &buttons{
 			adapter: a, composer: composer, limits: limits, ledger: parent.Ledger, decided: parent.Decided,
-			work: parent.work, background: parent.Beside, log: log,
+			work: parent.work, background: parent.Background, log: log,
 		},
 		supervisor: &supervisor{adapter: a, health: newHealth(), name: name, accept: parent.Accept, marks: parent.Marks, log: log},
 		presenter: &presenter{
@@ -284,11 +285,10 @@ func (c *Connection) Rest(conv channels.Conversation, now time.Time) {
 
 // SetRate changes the rate of the settings.
 func (c *Connection) SetRate(rate string) error {
-	limits, err := newLimits(c.Name, rate)
-	if err == nil {
-		c.limits.adapt(limits)
+	if err := c.limits.setRate(rate); err != nil {
+		return fmt.Errorf("channels.%s.rate: %w", c.Name, err)
 	}
-	return err
+	return nil
 }
 
 // onWake does what another engine's commit made possible here. It does not block.

@@ -104,23 +104,24 @@ func New(work context.Context, deps Deps) *Connections {
 // that has under way comes to its end first, which is not waited for. Attached again, a
 // channel is of the kind that it was.
 func (cs *Connections) Attach(ch Rated) (*Connection, error) {
-	limits, err := newLimits(ch.Name(), ch.Rate)
-	if err != nil {
-		return nil, err
-	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	c := cs.list[ch.Name()]
-	switch {
-	case c == nil:
-		c = newConnection(cs, ch.Channel, limits)
+	known := c != nil
+	if !known {
+		c = newConnection(cs, ch.Channel)
+	}
+	if c.Kind != ch.Kind() {
+		return nil, fmt.Errorf("channels.%s.kind: it was %s since the program began, and is %s after a restart", c.Name, c.Kind, ch.Kind())
+	}
+	if err := c.SetRate(ch.Rate); err != nil {
+		return nil, err
+	}
+	if known {
+		c.serve(ch.Channel)
+	} else {
 		cs.list[c.Name] = c
 		cs.start(c)
-	case c.Kind != ch.Kind():
-		return nil, fmt.Errorf("channels.%s.kind: it was %s since the program began, and is %s after a restart", c.Name, c.Kind, ch.Kind())
-	default:
-		c.limits.adapt(limits)
-		c.serve(ch.Channel)
 	}
 	return c, nil
 }
@@ -176,8 +177,8 @@ func (cs *Connections) Flush(ctx context.Context) {
 	}
 }
 
-// Beside does something best effort, in the background; a stop waits for its end.
-func (cs *Connections) Beside(do func()) { cs.background.Go(do) }
+// Background does something best effort, in the background; a stop waits for its end.
+func (cs *Connections) Background(do func()) { cs.background.Go(do) }
 
 // Statuses tells how each channel's connection is, in the order of their names.
 func (cs *Connections) Statuses() []channels.Status {

@@ -179,7 +179,7 @@ func (d *draft) lookUp() (known bool) {
 	if !p.engine.Safe() {
 		return false
 	}
-	row, err := p.ledger.Doubtful(d.ctx, p.lease.Lease, d.row.Delivery)
+	row, err := p.ledger.ResumeDraft(d.ctx, p.lease.Lease, d.row.Delivery)
 	if err != nil {
 		return false
 	}
@@ -279,7 +279,7 @@ func (d *draft) retract() {
 		return
 	}
 	ctx := context.WithoutCancel(d.ctx)
-	if err := p.ledger.TakenBack(ctx, p.lease.Lease, d.row.Delivery, outcome); err != nil {
+	if err := p.ledger.EndDraft(ctx, p.lease.Lease, d.row.Delivery, outcome); err != nil {
 		log.DebugContext(ctx, "cannot end a draft", "error", err)
 	}
 }

@@ -3,6 +3,7 @@ package outbox
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -41,28 +42,28 @@ type convLimits struct {
 	waits          bool      // a part waits for its turn
 }
 
-// newLimits are those of a channel with the rate of its settings.
-func newLimits(channel, setting string) (*limits, error) {
-	l := &limits{adapted: func(r channels.Rates) channels.Rates { return r }, convs: map[channels.ConversationID]*convLimits{}}
+func newLimits() *limits {
+	return &limits{adapted: func(r channels.Rates) channels.Rates { return r }, convs: map[channels.ConversationID]*convLimits{}}
+}
+
+// setRate goes by a rate of the settings from now on.
+func (l *limits) setRate(setting string) error {
+	adapted := func(r channels.Rates) channels.Rates { return r }
 	switch setting {
 	case "", "default":
 	case "off":
-		l.adapted = func(channels.Rates) channels.Rates { return channels.Rates{} }
+		adapted = func(channels.Rates) channels.Rates { return channels.Rates{} }
 	default:
 		rate, _, err := ParseRate(setting)
 		if err != nil {
-			return nil, fmt.Errorf("channels.%s.rate: %w", channel, err)
+			return err
 		}
-		l.adapted = func(r channels.Rates) channels.Rates { r.PerSecond = rate; return r }
+		adapted = func(r channels.Rates) channels.Rates { r.PerSecond = rate; return r }
 	}
-	return l, nil
-}
-
-// adapt makes the settings want what those of fresh want.
-func (l *limits) adapt(fresh *limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.adapted = fresh.adapted
+	l.adapted = adapted
+	return nil
 }
 
 // forgive forgets the failures of a whole channel: it is connected in another way.
@@ -157,7 +158,10 @@ func (l *limits) of(conv channels.ConversationID, rates channels.Rates, now time
 	l.whole.set(rates.PerSecond, time.Second)
 	c := l.convs[conv]
 	if c == nil {
-		l.sweep(now)
+		if now.Sub(l.swept) >= forgetEvery {
+			l.swept = now
+			maps.DeleteFunc(l.convs, func(_ channels.ConversationID, c *convLimits) bool { return c.idle(now) })
+		}
 		c = &convLimits{}
 		l.convs[conv] = c
 	}
@@ -195,26 +199,13 @@ func (l *limits) pause(conv channels.ConversationID, limited *channels.RateLimit
 }
 
 // forget drops what is known of a conversation that has been idle; what its limits
-// still count goes later, with a sweep.
+// still count goes later.
 func (l *limits) forget(conv channels.ConversationID, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turns.leave(conv)
 	if c := l.convs[conv]; c != nil {
 		if c.waits = false; c.idle(now) {
-			delete(l.convs, conv)
-		}
-	}
-}
-
-// sweep forgets all idle conversations, now and then. Called under the lock.
-func (l *limits) sweep(now time.Time) {
-	if now.Sub(l.swept) < forgetEvery {
-		return
-	}
-	l.swept = now
-	for conv, c := range l.convs {
-		if c.idle(now) {
 			delete(l.convs, conv)
 		}
 	}
@@ -323,26 +314,26 @@ type waiter struct {
 	due  time.Time
 }
 
+func (t *turnQueue) index(conv channels.ConversationID) int {
+	return slices.IndexFunc(*t, func(w waiter) bool { return w.conv == conv })
+}
+
 // ahead is how many are before conv; those that did not come back are not counted.
 func (t *turnQueue) ahead(conv channels.ConversationID, now time.Time) int {
 	*t = slices.DeleteFunc(*t, func(w waiter) bool { return w.conv != conv && now.Sub(w.due) > awaited })
-	for i, w := range *t {
-		if w.conv == conv {
-			return i
-		}
+	if i := t.index(conv); i >= 0 {
+		return i
 	}
 	return len(*t)
 }
 
 // stay keeps conv where it is, or puts it at the end, until it is back at due.
 func (t *turnQueue) stay(conv channels.ConversationID, due time.Time) {
-	for i := range *t {
-		if (*t)[i].conv == conv {
-			(*t)[i].due = due
-			return
-		}
+	if i := t.index(conv); i >= 0 {
+		(*t)[i].due = due
+	} else {
+		*t = append(*t, waiter{conv, due})
 	}
-	*t = append(*t, waiter{conv, due})
 }
 
 func (t *turnQueue) leave(conv channels.ConversationID) {

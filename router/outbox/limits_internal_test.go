@@ -58,8 +58,8 @@ func TestLimitsHoldInEverySpan(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l, err := newLimits("c", c.setting)
-				if err != nil {
+				l := newLimits()
+				if err := l.setRate(c.setting); err != nil {
 					t.Fatal(err)
 				}
 				began := time.Now()
@@ -78,7 +78,7 @@ func TestLimitsHoldInEverySpan(t *testing.T) {
 func TestLimitsGiveBackAndForget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("c", "default")
+		l := newLimits()
 		rates := channels.Rates{PerSecond: 1, PerConversationSecond: 1, PerConversationMinute: 1}
 		for range 3 {
 			if wait := l.take("c", rates, time.Now()); wait != 0 {
@@ -103,7 +103,7 @@ func TestLimitsGiveBackAndForget(t *testing.T) {
 func TestLimitsOfIdleConversationsAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("c", "default")
+		l := newLimits()
 		rates := channels.Rates{PerConversationSecond: 1, PerConversationMinute: 20}
 		for i := range 100 {
 			conv := channels.ConversationID(fmt.Sprintf("c%d", i))
@@ -123,7 +123,7 @@ func TestLimitsOfIdleConversationsAreForgotten(t *testing.T) {
 func TestDraftEndsNoTrial(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("c", "default")
+		l := newLimits()
 		rates := channels.Rates{PerSecond: 30, PerConversationSecond: 1}
 		if !l.spare("shown", rates, time.Now()) {
 			t.Fatal("no draft")
@@ -144,7 +144,8 @@ func TestDraftEndsNoTrial(t *testing.T) {
 func TestPauseHoldsUntilTheLatestTimeAskedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("c", "off") // what the platform refuses counts all the same
+		l := newLimits()
+		_ = l.setRate("off") // what the platform refuses counts all the same
 		now := time.Now()
 		l.take("c", channels.Rates{}, now)
 		l.pause("c", &channels.RateLimitError{RetryAfter: 7 * time.Second}, time.Minute, now)
@@ -168,7 +169,7 @@ func TestPauseHoldsUntilTheLatestTimeAskedFor(t *testing.T) {
 func TestDraftsTakeSpareBudgetOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("c", "default")
+		l := newLimits()
 		rates := channels.Rates{PerSecond: 30, PerConversationSecond: 1, PerConversationMinute: 20}
 		drafts := func(conv channels.ConversationID, n int) (went int) {
 			for range n {

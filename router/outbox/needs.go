@@ -99,10 +99,10 @@ type Drafts interface {
 	// its way in the conversation. ErrConflict: it is a draft no more, or a call begun
 	// by another holder may have shown it where nobody can find it. ErrFenced.
 	BeginDraft(ctx context.Context, hold ledger.Lease, delivery int64, first channels.Body) (begun ledger.Draft, ready bool, err error)
-	// Doubtful returns a draft whose first call began and is not known to have ended, be it
+	// ResumeDraft returns a draft whose first call began and is not known to have ended, be it
 	// needed or not: it is as if this hold had begun it. ErrConflict: there is none, or a part is
 	// on its way in the conversation and may be shown nobody knows where. ErrFenced.
-	Doubtful(ctx context.Context, hold ledger.Lease, delivery int64) (ledger.Draft, error)
+	ResumeDraft(ctx context.Context, hold ledger.Lease, delivery int64) (ledger.Draft, error)
 	// Drafted notes where a draft is shown that this hold began, even if the hold was
 	// lost meanwhile; with no id, that it surely is not. Late says that it is a draft
 	// no more, and is to be retracted.
@@ -110,8 +110,8 @@ type Drafts interface {
 	// Abandon gives what is shown for a delivery that is being sent a row of its own,
 	// to be retracted: the delivery is sent again. ErrFenced, ErrConflict.
 	Abandon(ctx context.Context, hold ledger.Lease, delivery int64) error
-	// TakenBack ends the story of a draft that was to be retracted; outcome says how.
-	TakenBack(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error
+	// EndDraft ends the story of a draft that was to be retracted; outcome says how.
+	EndDraft(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error
 }
 
 // ShownTurns holds which turns may be shown at work, so that what is shown of one that has ended is

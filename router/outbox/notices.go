@@ -74,8 +74,7 @@ func (n *notices) NotifyIn(ctx context.Context, chats []channels.Conversation, k
 	var err error
 	for _, chat := range chats {
 		if to := n.recipient(chat.Channel); to != nil {
-			key := sha256.Sum256(fmt.Appendf(nil, "notice of\x00%s\x00%s\x00%s\x00%s\x00", kind, about, chat.Channel, chat.ID))
-			_, one := n.ledger.NotifyFor(ctx, key[:], quiet, chat, to.Alert(chat, text, taint))
+			_, one := n.ledger.NotifyFor(ctx, noticeKey("notice of", string(kind), about, chat), quiet, chat, to.Alert(chat, text, taint))
 			err = errors.Join(err, one)
 			n.committed(chat)
 		}
@@ -83,6 +82,12 @@ func (n *notices) NotifyIn(ctx context.Context, chats []channels.Conversation, k
 	if err != nil {
 		n.log.ErrorContext(ctx, "the admins could not be notified", "kind", string(kind), "error", err)
 	}
+}
+
+// noticeKey is the key of a notice of some kind about something.
+func noticeKey(lead, kind string, about any, to channels.Conversation) []byte {
+	key := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v\x00%s\x00%s\x00", lead, kind, about, to.Channel, to.ID))
+	return key[:]
 }
 
 // NotifyDropped notifies the admins, once a day and channel, that parts which waited for a channel that

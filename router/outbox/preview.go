@@ -78,10 +78,10 @@ func NewPreview(c *Connection, ref ledger.TurnRef, data *ledger.TurnData) *Previ
 	if plans := data.State.Plans; len(plans) > 0 {
 		p.Note(agent.Step{Plan: &plans[len(plans)-1]})
 	}
-	c.parent.Beside(p.keepTyping)
-	c.parent.Beside(func() { p.showState(data.Turn.StartedAt) })
+	c.parent.Background(p.keepTyping)
+	c.parent.Background(func() { p.showState(data.Turn.StartedAt) })
 	if c.drafts(c.channel().Features(data.Conversation)) || c.streamer() != nil && p.shared {
-		c.parent.Beside(func() { p.run(data.Turn.StartedAt) })
+		c.parent.Background(func() { p.run(data.Turn.StartedAt) })
 	}
 	return p
 }

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,7 +53,7 @@ func (r *reports) gone(ctx context.Context, d *ledger.Delivery) {
 		shownName(conv), render.Escape(conv.Channel))
 	for _, chat := range chats {
 		if err == nil {
-			err = r.notify(ctx, "notify an admin", noticeKey("gone", d.ID, chat), chat, text, "label")
+			err = r.notify(ctx, "notify an admin", noticeKey("notice", "gone", d.ID, chat), chat, text, "label")
 		}
 	}
 	if err != nil && ctx.Err() == nil {
@@ -80,13 +79,13 @@ const deadLead = "One part of my answer could not be shown here"
 func (r *reports) dead(ctx context.Context, d *ledger.Delivery, outcome string) {
 	conv := d.Conversation
 	if !strings.Contains(d.Body.Text, deadLead) {
-		err := r.notify(ctx, "notify of a part that was given up", noticeKey("dead", d.MessageID, conv), conv, deadText(d, outcome), "file")
+		err := r.notify(ctx, "notify of a part that was given up", noticeKey("notice", "dead", d.MessageID, conv), conv, deadText(d, outcome), "file")
 		if err != nil && ctx.Err() == nil {
 			r.log.ErrorContext(ctx, "no notice was committed of a part that was given up", "delivery_id", d.ID, "error", err)
 		}
 	}
 	var notice bool
-	err := r.lease.retry(ctx, "look what was given up", func(ctx context.Context) (err error) {
+	err := r.lease.retry(ctx, "read what was given up", func(ctx context.Context) (err error) {
 		notice, err = r.ledger.IsNotice(ctx, d.MessageID)
 		return err
 	})
@@ -131,7 +130,7 @@ func shownName(conv channels.Conversation) string {
 // adminChats lists where the admins are notified, and says whether conv is an admin's
 // own chat. It is asked before conv is known to be closed.
 func (r *reports) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
-	err = r.lease.retry(ctx, "look for the admins' chats", func(ctx context.Context) (err error) {
+	err = r.lease.retry(ctx, "read the admins' chats", func(ctx context.Context) (err error) {
 		chats, err = r.NoticeChats(ctx, ledger.NoticeDeadDelivery)
 		return err
 	})
@@ -150,12 +149,6 @@ func (r *reports) adminChats(ctx context.Context, conv channels.Conversation) (c
 		return chats, false, nil
 	}
 	return chats, err == nil && isAdmin(r.people.Named(turn.Person)), err
-}
-
-// noticeKey is the key of a notice about a delivery or a message.
-func noticeKey(kind string, id int64, to channels.Conversation) []byte {
-	key := sha256.Sum256(fmt.Appendf(nil, "notice\x00%s\x00%d\x00%s\x00%s\x00", kind, id, to.Channel, to.ID))
-	return key[:]
 }
 
 // lostText is in what names answers that ended unknown. What holds it is never named itself.
@@ -199,14 +192,8 @@ func (r *reports) nameLost(ctx context.Context, conv channels.ConversationID) (w
 		r.lostAlert(ctx, list)
 		to := list[0].Conversation
 		zone := r.zone(ctx, to, list[0].Person)
-		var dropped, lost []ledger.Unnamed
-		for _, u := range list {
-			if u.Dropped {
-				dropped = append(dropped, u)
-			} else {
-				lost = append(lost, u)
-			}
-		}
+		lost := slices.DeleteFunc(slices.Clone(list), func(u ledger.Unnamed) bool { return u.Dropped })
+		dropped := slices.DeleteFunc(slices.Clone(list), func(u ledger.Unnamed) bool { return !u.Dropped })
 		var said []string
 		if len(dropped) > 0 {
 			said = append(said, droppedNotice(dropped, zone))

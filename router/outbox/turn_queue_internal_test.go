@@ -23,7 +23,7 @@ type crowd struct {
 }
 
 func newCrowd(rates channels.Rates) *crowd {
-	l, _ := newLimits("c", "default")
+	l := newLimits()
 	return &crowd{limits: l, rates: rates, at: map[string]time.Duration{}, began: time.Now()}
 }
 
@@ -122,7 +122,7 @@ func TestOwnLimitHoldsUpNobody(t *testing.T) {
 func TestOneThatLeftTheLineIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLimits("c", "default")
+		l := newLimits()
 		rates := channels.Rates{PerSecond: 1}
 		l.take("first", rates, time.Now())
 		time.Sleep(l.take("gone", rates, time.Now()))

@@ -155,8 +155,8 @@ func drafts(t *database.Tx, query string, args ...any) (list []ledger.Draft, err
 	return list, nil
 }
 
-// Doubtful implements delivery.Drafts.
-func (r *Store) Doubtful(ctx context.Context, hold ledger.Lease, delivery int64) (d ledger.Draft, err error) {
+// ResumeDraft implements outbox.Drafts.
+func (r *Store) ResumeDraft(ctx context.Context, hold ledger.Lease, delivery int64) (d ledger.Draft, err error) {
 	err = r.Write(ctx, database.Async, "look into a draft", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -263,8 +263,8 @@ func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) 
 	})
 }
 
-// TakenBack implements delivery.Drafts.
-func (r *Store) TakenBack(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error {
+// EndDraft implements outbox.Drafts.
+func (r *Store) EndDraft(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error {
 	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err

@@ -104,7 +104,11 @@ func (c *Composer) Question(ctx context.Context, conv channels.Conversation, ask
 	if len(what) <= shownWhole || !c.features(conv).Files {
 		what = folded(what)
 	} else {
-		kept, err := c.keepText(ctx, ledger.SessionKey(conv), nameOf(ask.Tool), ask.Taint, what)
+		name := "arguments.txt"
+		if ask.Tool == tools.ExecName {
+			name = "command.sh"
+		}
+		kept, err := c.keepText(ctx, ledger.SessionKey(conv), name, ask.Taint, what)
 		if err == nil {
 			file, what = kept, folded(strings.ToValidUTF8(what[:shownBegin], ""))+"\n…"
 		} else {
@@ -272,13 +276,6 @@ func (c *Composer) Asking(conv channels.Conversation, ask Request) ledger.Questi
 		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, waits(ask.Within)))
 	reply.Notice, reply.Person = true, ask.Person
 	return ledger.Question{Conversation: conv, Reply: reply}
-}
-
-func nameOf(tool string) string {
-	if tool == tools.ExecName {
-		return "command.sh"
-	}
-	return "arguments.txt"
 }
 
 // A Confirm is a question about an account that is answered by yes or no.
