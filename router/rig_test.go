@@ -221,7 +221,7 @@ func (r *rig) start() {
 		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: cmp.Or[compose.Attachments](r.files, noFiles{}), Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through, FirstStart: r.firstStart, Local: "console:zoe",
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()),
-		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Reload: r.reload, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
+		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.noticeTargets, Secrets: r.secrets, Reload: r.reload, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -402,6 +402,13 @@ func event(n int, conv, user, text string) channels.Event {
 
 func wakesOf(db *store.DB) func(int64) ledger.Wakes {
 	return func(owner int64) ledger.Wakes { return engines.NewWakes(db.DB, owner) }
+}
+
+func (r *rig) noticeTargets(kind ledger.NoticeKind) []string {
+	if r.targets == nil {
+		return nil
+	}
+	return r.targets(kind)
 }
 
 // noFiles is where no session has a file, and none can be kept.

@@ -54,7 +54,7 @@ type Deps struct {
 	Held func(context.Context)
 	// Menu is the menu of commands of a channel, by its name and kind.
 	Menu func(name, kind string) []channels.CommandSet
-	// Targets are where notices of a kind go, as [notify] has it; nil, or none: to each
+	// Targets are where notices of a kind go, as [notify] has it; none: to each
 	// admin's last used direct chat.
 	Targets func(ledger.NoticeKind) []string
 	// Runs says whether a turn runs on this engine.

@@ -25,24 +25,27 @@ func (c *Connection) keepMenu(ctx context.Context, commander channels.Commander)
 	}
 	var had []channels.CommandSet // what the platform may show
 	for failed := 0; ; {
-		sets, again, pause := c.parent.Menu(c.Name, c.Kind), c.menus, time.Duration(math.MaxInt64)
-		if failed > 0 || !reflect.DeepEqual(sets, had) {
-			left := gone(had, sets)
-			setting, cancel := context.WithTimeout(ctx, menuTimeout)
-			err := commander.SetCommands(setting, slices.Concat(sets, left))
-			cancel()
-			had = sets
-			if err == nil {
-				failed = 0
-			} else {
-				c.Log.DebugContext(ctx, "the menu of commands was not set", "error", err)
-				had, again, pause = slices.Concat(sets, left), nil, retry.Pause(failed, menuRetry, menuRetryMax)
-				failed++
+		sets := c.parent.Menu(c.Name, c.Kind)
+		if failed == 0 && reflect.DeepEqual(sets, had) {
+			if !retry.Await(ctx, c.menus, math.MaxInt64) {
+				return
 			}
+			continue
 		}
-		if !retry.Await(ctx, again, pause) {
+		all := slices.Concat(sets, gone(had, sets))
+		setting, cancel := context.WithTimeout(ctx, menuTimeout)
+		err := commander.SetCommands(setting, all)
+		cancel()
+		if err == nil {
+			had, failed = sets, 0
+			continue
+		}
+		c.Log.DebugContext(ctx, "the menu of commands was not set", "error", err)
+		had = all
+		if !retry.Sleep(ctx, retry.Pause(failed, menuRetry, menuRetryMax)) {
 			return
 		}
+		failed++
 	}
 }
 

@@ -102,10 +102,7 @@ func (n *notices) NotifyDropped(ctx context.Context, channel string, parts int64
 
 // NoticeChats are where notices of a kind go, as far as their channels are here.
 func (n *notices) NoticeChats(ctx context.Context, kind ledger.NoticeKind) (list []channels.Conversation, err error) {
-	var targets []string
-	if n.targets != nil {
-		targets = n.targets(kind)
-	}
+	targets := n.targets(kind)
 	if len(targets) == 0 {
 		return n.AdminChats(ctx)
 	}

@@ -123,12 +123,9 @@ func (p *presenter) follow(list []ledger.Draft) {
 		known[row.Delivery] = true
 		d := p.drafts[row.Delivery]
 		switch {
-		case row.Stage == ledger.DraftDoubt:
-			if d == nil || d.over() { // a call under way may yet tell
-				p.begin(*row, nil, nil, nil)
-			}
-		case row.Stage == ledger.DraftLeave:
-			if d == nil || d.text != nil || d.over() {
+		case row.Stage == ledger.DraftDoubt, row.Stage == ledger.DraftLeave:
+			// Of one that is unknown, a call under way may yet tell.
+			if d == nil || d.over() || row.Stage == ledger.DraftLeave && d.text != nil {
 				p.begin(*row, nil, nil, nil)
 			}
 		case row.Body.Text == "" || p.runs(row.Turn):

@@ -137,9 +137,7 @@ func (r *reports) adminChats(ctx context.Context, conv channels.Conversation) (c
 	if err != nil || conv.Kind != channels.Direct {
 		return chats, false, err
 	}
-	for _, chat := range chats {
-		own = own || chat.Channel == conv.Channel && chat.ID == conv.ID
-	}
+	own = slices.ContainsFunc(chats, func(c channels.Conversation) bool { return c.Channel == conv.Channel && c.ID == conv.ID })
 	isAdmin := func(p *ledger.Person) bool { return p != nil && p.Role == ledger.RoleAdmin }
 	if own || isAdmin(r.people.Identified(r.composer.Name+":"+string(conv.ID), r.kind+":"+string(conv.ID))) {
 		return chats, true, nil

@@ -58,8 +58,7 @@ func (t *transport) bring(ctx context.Context, d *ledger.Delivery) (settlement l
 	defer done()
 	if !t.presenter.takeOver(d.ID) && d.PlatformID != "" {
 		if err := t.abandon(ctx, d); err != nil {
-			now := time.Now()
-			return freeTry(now.Add(retryMin), err.Error(), now)
+			return freeTry(time.Now().Add(retryMin), err.Error())
 		}
 	}
 	if d.PlatformID != "" {
@@ -106,7 +105,7 @@ func (t *transport) follow(d *ledger.Delivery, err error, began time.Time) {
 	if !isAnswer(err) {
 		return
 	}
-	t.signs.tookNow(d, began)
+	t.signs.took(d, began)
 	if t.limits.answered(began) {
 		t.queue.wakeOthers(d.Conversation.ID)
 	}
@@ -128,8 +127,7 @@ func (t *transport) abandon(ctx context.Context, d *ledger.Delivery) error {
 func (t *transport) edit(ctx context.Context, d *ledger.Delivery) (ledger.Settlement, time.Duration) {
 	send := func(outcome, detail string) (ledger.Settlement, time.Duration) {
 		if err := t.abandon(ctx, d); err != nil {
-			now := time.Now()
-			return freeTry(now.Add(retryMin), err.Error(), now)
+			return freeTry(time.Now().Add(retryMin), err.Error())
 		}
 		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: outcome, Detail: detail, FreeTry: true}, 0
 	}
@@ -184,7 +182,7 @@ func (t *transport) failed(sending context.Context, d *ledger.Delivery, err erro
 	case refused:
 		return t.notTaken(d, detail, began, now)
 	case errors.Is(err, channels.ErrNotConnected) || errors.Is(err, channels.ErrUnauthorized):
-		return freeTry(t.pauseChannel(d, began, now), detail, now)
+		return freeTry(t.pauseChannel(d, began, now), detail)
 	case errors.Is(err, channels.ErrMoved): // what tells the new ID wakes it there
 		return again(d, now.Add(retryAfter(d)), detail, now), 0
 	case errors.Is(err, channels.ErrGone):
@@ -217,7 +215,7 @@ func (t *transport) notTaken(d *ledger.Delivery, detail string, began, now time.
 	if why == causePart {
 		return again(d, at, detail, now), 0
 	}
-	return freeTry(at, detail, now)
+	return freeTry(at, detail)
 }
 
 // pauseChannel notes that a send of d which began then failed for the whole channel,
@@ -231,9 +229,9 @@ func (t *transport) pauseChannel(d *ledger.Delivery, began, now time.Time) time.
 	return until.Add(max(until.Sub(now), 0) / 4)
 }
 
-// freeTry requeues a part until then; the try does not count.
-func freeTry(at time.Time, detail string, now time.Time) (ledger.Settlement, time.Duration) {
-	return ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true, NextAt: at, Detail: detail}, max(at.Sub(now), 0)
+// freeTry requeues a part until then; the try does not count, and its conversation waits.
+func freeTry(at time.Time, detail string) (ledger.Settlement, time.Duration) {
+	return ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true, NextAt: at, Detail: detail}, max(time.Until(at), 0)
 }
 
 // again requeues a part, unless it has blocked its conversation for too long.

@@ -131,8 +131,8 @@ func (s *signs) forget(conv channels.ConversationID) {
 	delete(s.heads, conv)
 }
 
-// tookNow notes that the platform answered a send of d which began then.
-func (s *signs) tookNow(d *ledger.Delivery, began time.Time) {
+// took notes that the platform answered a send of d which began then.
+func (s *signs) took(d *ledger.Delivery, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.heads, d.Conversation.ID)
@@ -194,8 +194,9 @@ func (s *signs) decide(conv channels.ConversationID, repeats bool) {
 	}
 }
 
-// leftUnknown says that it was begun, or left, by somebody else, or by us long ago, what d is: before
-// it is decided about, or sent as the one repeat, a sign is waited for like after a failure of our own.
+// leftUnknown notes that an earlier holder of the channel, or this one long ago, left d unknown or began
+// its one repeat: a sign is waited for before it is decided about or sent, as after a failure here. It
+// says false where that is known, or where no sign is needed.
 func (s *signs) leftUnknown(d *ledger.Delivery) bool {
 	repeats := d.State == ledger.DeliverySending
 	if !s.mayRepeat() || d.PlatformID != "" || d.Repeated != repeats {

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"crypto/rand"
 	"time"
 
@@ -38,13 +39,10 @@ func offerChoices(reply *ledger.Reply, choices []string, buttons bool) {
 // Offers is how many of these buttons a conversation shows under a message.
 func (c *Composer) Offers(conv channels.Conversation, list []ledger.Button) int {
 	features := c.features(conv)
-	switch {
-	case !features.Buttons:
+	if !features.Buttons {
 		return 0
-	case features.MaxButtons == 0:
-		return len(list)
 	}
-	return min(len(list), features.MaxButtons)
+	return min(len(list), cmp.Or(features.MaxButtons, len(list)))
 }
 
 // Offer adds buttons to a reply, which give commands as person, and that person alone: so many are shown, and of others
