@@ -185,7 +185,7 @@ func (cs *Connections) Statuses() []channels.Status {
 	var list []channels.Status
 	for _, c := range cs.all() {
 		if c.Attached() {
-			status := c.supervisor.status()
+			status := c.supervisor.now().status()
 			status.Name, status.Kind = c.Name, c.Kind
 			list = append(list, status)
 		}

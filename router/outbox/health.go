@@ -10,8 +10,8 @@ import (
 
 // health is what is known of a channel's connection.
 type health struct {
-	mu sync.Mutex
-	condition
+	mu     sync.Mutex
+	latest condition
 }
 
 // A condition is a connection's at one time.
@@ -30,24 +30,24 @@ type condition struct {
 }
 
 func newHealth() *health {
-	return &health{condition: condition{state: channels.StateWaiting, since: time.Now(), down: time.Now(), up: make(chan struct{})}}
+	return &health{latest: condition{state: channels.StateWaiting, since: time.Now(), down: time.Now(), up: make(chan struct{})}}
 }
 
 // now is the condition as it is.
 func (h *health) now() condition {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.condition
+	return h.latest
 }
 
 // note changes the condition.
 func (h *health) note(change func(*condition)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	change(&h.condition)
+	change(&h.latest)
 }
 
-func (c *condition) status() channels.Status {
+func (c condition) status() channels.Status {
 	reason := c.reason
 	if wait := time.Until(c.next); wait > 0 {
 		reason += fmt.Sprintf("; next try in %s", max(wait.Round(time.Second), time.Second))
@@ -59,14 +59,15 @@ func (c *condition) status() channels.Status {
 func (h *health) set(state channels.State, reason string) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if news = h.state != state; news {
-		h.state, h.since = state, time.Now()
-		if h.down.IsZero() {
-			h.down = h.since
+	c := &h.latest
+	if news = c.state != state; news {
+		c.state, c.since = state, time.Now()
+		if c.down.IsZero() {
+			c.down = c.since
 		}
 	}
-	news = news || h.reason != reason
-	h.reason = reason
+	news = news || c.reason != reason
+	c.reason = reason
 	return news
 }
 
@@ -75,25 +76,25 @@ func (h *health) set(state channels.State, reason string) (news bool) {
 func (h *health) received(event, good bool) (up bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
-	h.lastFrame = now
+	c, now := &h.latest, time.Now()
+	c.lastFrame = now
 	if event {
-		h.lastEvent = now
+		c.lastEvent = now
 	}
 	if !good {
 		return false
 	}
-	if h.first.IsZero() && !h.over {
-		h.first = now
-		if h.state != channels.StateConnected {
-			h.state, h.since, h.reason, up = channels.StateConnected, now, "", true
-			h.down, h.acts = time.Time{}, ""
+	if c.first.IsZero() && !c.over {
+		c.first = now
+		if c.state != channels.StateConnected {
+			c.state, c.since, c.reason, up = channels.StateConnected, now, "", true
+			c.down, c.acts = time.Time{}, ""
 		}
 	}
 	select {
-	case <-h.up:
+	case <-c.up:
 	default:
-		close(h.up)
+		close(c.up)
 	}
 	return up
 }
