@@ -9,7 +9,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 	"switchboard/scheduler"
 )
 
@@ -25,7 +25,7 @@ func (s *classifier) press(entry classified, line *channel, person *ledger.Perso
 	if tooFast, notify := s.tooFast(&entry, person.Name, 1); tooFast {
 		text := ""
 		if notify {
-			text = "That was too fast: I read " + outbox.RateWords(s.Config.RatePerson) + ". Please press again in a moment."
+			text = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please press again in a moment."
 		}
 		return line.noticed(entry, text)
 	}

@@ -9,7 +9,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 	"switchboard/router/turns"
 )
 
@@ -252,7 +252,7 @@ func (s *classifier) refusal(entry *classified, person *ledger.Person) (reason s
 func (s *classifier) refuseFast(entry *classified, person *ledger.Person, weight float64) (reason string, refused bool) {
 	tooFast, notify := s.tooFast(entry, person.Name, weight)
 	if notify {
-		reason = "That was too fast: I read " + outbox.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
+		reason = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
 	}
 	return reason, tooFast
 }

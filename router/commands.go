@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/router/outbox/compose"
+	"switchboard/router/outbox"
 
 	"switchboard/agent"
 	"switchboard/channels"
@@ -288,7 +288,7 @@ func (c *channel) answered(event channels.Event, person *ledger.Person, answer c
 // calledBy is what to call a person: by their name, or, where that is only an
 // identity, because nobody gave them one, by what the platform calls them.
 func calledBy(c *commands.Call) string {
-	label := words.OneLine(c.Event.Sender.Label, compose.ShownName)
+	label := words.OneLine(c.Event.Sender.Label, outbox.ShownName)
 	if c.Person.Source == ledger.FromOpen && label != "" {
 		return render.Escape(label)
 	}

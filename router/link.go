@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/router/outbox/compose"
+	"switchboard/router/outbox"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // linkLive is how long a link code is good, and its question open.
@@ -77,12 +77,12 @@ func (r *Router) askLink(e *classified, as *ledger.CodeIntent, link *ledger.Link
 		gives = fmt.Sprintf(" This account is %s now. Everything %s has, other accounts too, goes to %s, and %s is deleted.", was, was, person, was)
 		takes = fmt.Sprintf(" That account is %s now. Everything %s has becomes yours.", was, was)
 	}
-	ask := func(line *outbox.Connection, at channels.Conversation, label, wish, rest string) ledger.Question {
-		code, command := compose.NewCode(), line.Command(at)
-		return line.Confirm(at, compose.Confirm{
+	ask := func(line *delivery.Connection, at channels.Conversation, label, wish, rest string) ledger.Question {
+		code, command := outbox.NewCode(), line.Command(at)
+		return line.Confirm(at, outbox.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: label, Asks: wish,
 			Rest: rest + fmt.Sprintf(" Nothing is changed before both accounts have confirmed it. "+
-				compose.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
+				outbox.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
 			Yes: "Confirm", No: "Deny", Code: code, Until: until,
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/router/outbox"
-	"switchboard/router/outbox/compose"
+	"switchboard/router/outbox/delivery"
 )
 
 // Who is written to is one known person, or for an admin one group, and nobody by chance.
@@ -23,7 +23,7 @@ func TestWhomAMessageIsFor(t *testing.T) {
 		return ledger.Person{Name: name, Role: ledger.RoleUser, Source: source, Identities: identities}
 	}
 	line := func(name string, config ChannelConfig) *channel {
-		return &channel{Connection: &outbox.Connection{Composer: &compose.Composer{Name: name, Channel: func() channels.Channel { return nil }}, Kind: "pigeon"}, config: config}
+		return &channel{Connection: &delivery.Connection{Composer: &outbox.Composer{Name: name, Channel: func() channels.Channel { return nil }}, Kind: "pigeon"}, config: config}
 	}
 	by := func(c ledger.Chat, identity string) ledger.Chat {
 		c.Identity = identity

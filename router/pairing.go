@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/router/outbox/compose"
+	"switchboard/router/outbox"
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
@@ -41,7 +41,7 @@ func (s *classifier) stranger(ctx context.Context, entry classified, line *chann
 // askPairing renders what a stranger reads, and what the admins are asked. Nothing of the
 // stranger's words is kept where a prompt would take it from.
 func (s *classifier) askPairing(ctx context.Context, e *classified, as *ledger.PairingIntent) *ledger.Reply {
-	code, conv, line := compose.NewCode(), e.Event.Conversation, e.line
+	code, conv, line := outbox.NewCode(), e.Event.Conversation, e.line
 	as.Request = &ledger.Request{
 		Code: ledger.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
 		Accepted: *line.Notice(e.Event, "Hello. "+fmt.Sprintf(greeting, ledger.RoleUser)),
@@ -56,10 +56,10 @@ func (s *classifier) askPairing(ctx context.Context, e *classified, as *ledger.P
 	for _, chat := range s.admitters {
 		to := s.Lines.Connection(chat.Channel)
 		command := to.Command(chat)
-		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, compose.Confirm{
+		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, outbox.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,
 			Asks: "asks to talk with me. They would be a user, not an admin, with the tools of that channel.",
-			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+compose.Waiting+"an hour. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
+			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+outbox.Waiting+"an hour. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
 				code, command, code, command, code),
 			Yes: "Allow", No: "Refuse", Until: as.Request.ExpiresAt,
 		}))

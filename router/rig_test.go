@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/outbox/compose"
+	"switchboard/router/outbox"
 
 	"go.uber.org/goleak"
 
@@ -30,7 +30,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 	"switchboard/router/turns"
 	"switchboard/router/view"
 	"switchboard/store"
@@ -127,7 +127,7 @@ type rig struct {
 	ledger     func(router.Ledger) router.Ledger // nil: the database's
 	safe       func() bool                       // nil: the engine's
 	agent      turns.Agent                       // nil: the brain
-	files      compose.Attachments
+	files      outbox.Attachments
 	usable     func(tools.Question) []string
 	limits     router.FileLimits
 	log        io.Writer
@@ -218,7 +218,7 @@ func (r *rig) start() {
 		channel = r.wrap(channel)
 	}
 	r.router, err = router.New(router.Deps{
-		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: cmp.Or[compose.Attachments](r.files, noFiles{}), Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through, FirstStart: r.firstStart, Local: "console:zoe",
+		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: cmp.Or[outbox.Attachments](r.files, noFiles{}), Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through, FirstStart: r.firstStart, Local: "console:zoe",
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()),
 		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.noticeTargets, Secrets: r.secrets, Reload: r.reload, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
@@ -355,7 +355,7 @@ func texts(sent []channelstest.Sent) []string {
 
 // doubtful is an engine that may say otherwise whether it is safe.
 type doubtful struct {
-	outbox.Engine
+	delivery.Engine
 	safe  func() bool
 	guard func(context.Context) (context.Context, context.CancelFunc)
 }

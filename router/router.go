@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"switchboard/router/outbox/compose"
+	"switchboard/router/outbox"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
@@ -20,7 +20,7 @@ import (
 	"switchboard/internal/secrets"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 	"switchboard/router/turns"
 )
 
@@ -37,13 +37,13 @@ type Ledger interface {
 	Changes
 	SecretList
 	Versions
-	outbox.Leases
-	outbox.Deliveries
-	outbox.Unnamed
-	outbox.Questions
-	outbox.Drafts
-	outbox.ShownTurns
-	outbox.Notices
+	delivery.Leases
+	delivery.Deliveries
+	delivery.Unnamed
+	delivery.Questions
+	delivery.Drafts
+	delivery.ShownTurns
+	delivery.Notices
 	Views
 }
 
@@ -56,18 +56,18 @@ type Deps struct {
 	// Usable lists what the gate lets the question's person use, whatever the question
 	// says of a tool; nil: nothing.
 	Usable func(tools.Question) []string
-	Engine outbox.Engine
+	Engine delivery.Engine
 	// FirstStart is when this bot was started for the first time: what was written before
 	// is kept and not answered; zero: all is answered.
 	FirstStart time.Time
 	Local      string // identity of whoever runs the program on this machine; empty: nobody does
 	Ledger     Ledger
-	Wakes      ledger.Wakes        // nil: no other engine shares the database
-	Files      compose.Attachments // what messages send along
+	Wakes      ledger.Wakes       // nil: no other engine shares the database
+	Files      outbox.Attachments // what messages send along
 	// Commands are those besides the router's own, such as the admins'.
 	Commands []commands.Command
 	DataDir  string // workspaces are made in it
-	// NoticeTargets are where notices of a kind go; see outbox.Deps.
+	// NoticeTargets are where notices of a kind go; see delivery.Deps.
 	NoticeTargets func(ledger.NoticeKind) []string
 	// Summary says in a line what a tool does; nil: nothing is said.
 	Summary func(tool string) string
@@ -95,7 +95,7 @@ type Deps struct {
 type Router struct {
 	Deps
 	*live
-	Lines      *outbox.Connections // what is sent, and over which connections
+	Lines      *delivery.Connections // what is sent, and over which connections
 	commands   *commands.Table
 	commandsIn *regexp.Regexp // finds our commands in a text
 	turns      *turns.Runner
@@ -148,7 +148,7 @@ func New(deps Deps) (*Router, error) {
 		Line:     r.Channels.line, Channels: r.Channels.names, People: r.Roster, Agent: r.Agent, Engine: r.Engine, Ledger: r.Ledger, Shared: r.Wakes != nil,
 		DataDir: r.DataDir, Order: orderOf, AsTyped: r.asTyped, Made: r.Made, Log: r.Log,
 	})
-	r.Lines = outbox.New(r.work, outbox.Deps{
+	r.Lines = delivery.New(r.work, delivery.Deps{
 		StaleAfter: func() time.Duration { return now.settings().Config.StaleAfter },
 		MaxParts:   func() int { return now.settings().Config.MaxParts },
 		People:     r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,

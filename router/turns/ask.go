@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"switchboard/router/outbox/compose"
+	"switchboard/router/outbox"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
@@ -53,7 +53,7 @@ func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Convers
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
 	q, within := step.Ask, j.runner.settings().ApprovalDeadline
-	wish := compose.Request{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
+	wish := outbox.Request{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
 	var chats []channels.Conversation
 	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {
 		chats, err = j.deciders(ctx, q.Rule)
@@ -77,7 +77,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 	}
 	for i := range asked.Questions {
 		if q := &asked.Questions[i]; here(q.Conversation) {
-			q.Reply.Person, q.Reply.ReplyTo = j.data.Turn.Person.Name, compose.Answers(j.data)
+			q.Reply.Person, q.Reply.ReplyTo = j.data.Turn.Person.Name, outbox.Answers(j.data)
 		}
 	}
 	err = j.patiently(ctx, "a question could not be committed", func() error {

@@ -9,17 +9,17 @@ import (
 	"switchboard/agent"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // A journal writes one turn's rows for the agent: it renders what is said and
 // commits it with its deliveries in the step's own transaction.
 type journal struct {
 	runner  *Runner
-	line    *outbox.Connection
+	line    *delivery.Connection
 	ref     ledger.TurnRef
 	data    *ledger.TurnData
-	preview *outbox.Preview
+	preview *delivery.Preview
 	ended   bool
 	next    *claimed
 	// unwritten: the last commit, or read, failed for the database's sake.
@@ -61,7 +61,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	if len(says) > 0 || step.End != nil {
 		taken = j.preview.Take()
 	}
-	var opened *outbox.Opened
+	var opened *delivery.Opened
 	if len(says) > 0 {
 		says[0].Draft = taken
 		opened = j.line.Open(j.data.Conversation)
@@ -160,7 +160,7 @@ func (j *journal) Stream(text string) {
 }
 
 // put commits a step, or asks what it asks for.
-func (j *journal) put(ctx context.Context, step agent.Step, says []ledger.Reply, opened *outbox.Opened) (*claimed, error) {
+func (j *journal) put(ctx context.Context, step agent.Step, says []ledger.Reply, opened *delivery.Opened) (*claimed, error) {
 	if step.Ask != nil {
 		return j.ask(ctx, step)
 	}
@@ -169,7 +169,7 @@ func (j *journal) put(ctx context.Context, step agent.Step, says []ledger.Reply,
 
 // write commits the step, again and again while the database cannot take it. Only the
 // first try begins what it says: the conversation is not to wait for the others.
-func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Reply, opened *outbox.Opened) (next *claimed, err error) {
+func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Reply, opened *delivery.Opened) (next *claimed, err error) {
 	if opened != nil {
 		says[0].Open = &opened.Opening
 	}

@@ -1,0 +1,34 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"switchboard/router/ledger"
+)
+
+// A lease is a channel's, as this engine holds it.
+type lease struct {
+	ledger.Lease
+	lost context.CancelFunc // it is gone
+}
+
+// isLost says whether err means that the lease is gone, and ends the holding.
+func (l *lease) isLost(err error) bool {
+	if errors.Is(err, ledger.ErrFenced) {
+		l.lost()
+		return true
+	}
+	return false
+}
+
+// retry does something in the ledger under the lease, and again for a while where that fails.
+func (l *lease) retry(ctx context.Context, what string, do func(context.Context) error) error {
+	err := ledger.Insist(ctx, func() error { return do(context.WithoutCancel(ctx)) })
+	if err == nil {
+		return nil
+	}
+	l.isLost(err)
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,8 +1,0 @@
-// Package outbox brings what is said to the channels, and shows what is shown meanwhile. Each channel
-// has a Connection: its lease, a supervisor that keeps it connected, a sender and a presenter.
-//
-//	Connection.Committed ─► queue: a goroutine for each conversation ─► sender: its head ─► limits
-//	─► transport: Send, and what the answer means ─► Settle ─► reports, where it did not arrive
-//
-// Package compose renders the texts.
-package outbox

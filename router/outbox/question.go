@@ -1,0 +1,303 @@
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/internal/words"
+	"switchboard/router/ledger"
+)
+
+const (
+	// shownWhole is how much of a command or of arguments a question shows, in bytes; of a longer
+	// one it shows the beginning, shownBegin, and the whole goes along as a file, as it would be
+	// shown.
+	shownWhole = 1500
+	shownBegin = 400
+	// codeLetters are the letters of a code that is typed, of 5 bits each.
+	codeLetters = 8
+)
+
+// ruleOutside is the rule that asks where text from elsewhere was read.
+const ruleOutside = "taint.outside"
+
+// A Request is what a question asks for.
+type Request struct {
+	Person string // whose request it is; empty: of whoever reads the question
+	Tool   string
+	Shown  string        // the command, the words of a tools.Deed, or the arguments as JSON
+	Means  string        // what else there is to say of what would run, as plain text; empty: nothing
+	Loads  *tools.Loaded // with a command that may load files: it is allowed once only; nil: it is none
+	Rule   string
+	Reason string
+	Taint  tools.Taint
+	Within time.Duration // for how long it waits
+}
+
+// A decision is a button under a question.
+type decision struct {
+	label string
+	does  ledger.Does
+}
+
+// once says that it can be allowed once only.
+func (r *Request) once() bool { return r.Taint != tools.Clean || r.Loads != nil }
+
+// words are what is to be done, in a line, and what is shown below it; without a line that alone.
+func (r *Request) words() (does, below string) {
+	if r.Tool == tools.ExecName {
+		return "", r.Shown
+	}
+	if !strings.HasPrefix(r.Shown, "{") {
+		does, below, _ = strings.Cut(r.Shown, "\n")
+		return does, below
+	}
+	if does, below = tools.ScheduleWords(r.Tool, r.Shown); does != "" {
+		return does, below
+	}
+	return "", tools.Written(r.Tool, r.Shown)
+}
+
+// decisions are the buttons of a question.
+func (r *Request) decisions() []decision {
+	if r.once() {
+		return []decision{{"Allow once", ledger.DoesOnce}, {"Deny", ledger.DoesDeny}}
+	}
+	return []decision{
+		{"Allow once", ledger.DoesOnce}, {"Allow in this session", ledger.DoesSession}, {"Always allow", ledger.DoesAlways}, {"Deny", ledger.DoesDeny},
+	}
+}
+
+// decidedBy has a question decided by a code that is typed, unless that is empty, and by
+// buttons under its last part where the conversation has them.
+func (c *Composer) decidedBy(conv channels.Conversation, reply *ledger.Reply, code string, until time.Time, buttons ...decision) {
+	if code != "" {
+		reply.Actions = append(reply.Actions, ledger.Action{Code: ledger.HashCode(code), Kind: ledger.ActionApproval, ExpiresAt: until})
+	}
+	if !c.features(conv).Buttons {
+		return
+	}
+	for _, d := range buttons {
+		act(reply, ledger.Action{Kind: ledger.ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until}, &channels.Button{Label: d.label})
+	}
+}
+
+// NewCode is a code as it is typed: two groups of four letters and digits.
+func NewCode() string {
+	code := rand.Text()[:codeLetters]
+	return code[:codeLetters/2] + "-" + code[codeLetters/2:]
+}
+
+// Question renders the question whether something may be done, with the buttons and the
+// code that decide.
+func (c *Composer) Question(ctx context.Context, conv channels.Conversation, ask Request) ledger.Question {
+	code := NewCode()
+	does, what := ask.words()
+	what, file := visible(what), channels.File{}
+	if len(what) <= shownWhole || !c.features(conv).Files {
+		what = folded(what)
+	} else {
+		name := "arguments.txt"
+		if ask.Tool == tools.ExecName {
+			name = "command.sh"
+		}
+		kept, err := c.keepText(ctx, ledger.SessionKey(conv), name, ask.Taint, what)
+		if err == nil {
+			file, what = kept, folded(strings.ToValidUTF8(what[:shownBegin], ""))+"\n…"
+		} else {
+			c.Log.WarnContext(ctx, "what is asked for is shown in parts; it cannot be kept as a file", "error", err)
+		}
+	}
+	reply := c.reply(conv, c.questionText(conv, ask, does, what, code, file.Size))
+	reply.Notice, reply.Taint = true, ask.Taint
+	if ask.Loads != nil {
+		for _, file := range ask.Loads.Files {
+			reply.Taint = reply.Taint.Join(file.Taint)
+		}
+	}
+	c.decidedBy(conv, &reply, code, time.Now().Add(ask.Within), ask.decisions()...)
+	if file.Size > 0 {
+		reply.Parts = append(reply.Parts, channels.Body{Files: []channels.File{file}})
+	}
+	return ledger.Question{Conversation: conv, Reply: reply, Code: code}
+}
+
+// questionText is a question about what is to be done: does, and below it what; empty: the tool with its arguments.
+func (c *Composer) questionText(conv channels.Conversation, ask Request, does, what, code string, file int64) string {
+	var b strings.Builder
+	switch {
+	case does != "":
+		command := strings.HasPrefix(does, "/")
+		if does = render.Escape(visible(does)); command {
+			does = "run **" + does + "**"
+		}
+		if ask.Taint != tools.Clean {
+			does += ", because of " + render.Escape(ask.Taint.Words())
+		}
+	case ask.Tool == tools.ExecName:
+		does = "run this command"
+	default:
+		does = "do this"
+	}
+	if ask.Person != "" {
+		fmt.Fprintf(&b, "**%s** asks me to %s. Allow it?", render.Escape(ask.Person), does)
+	} else {
+		b.WriteString("May I " + does + "?")
+	}
+	b.WriteString("\n\n")
+	if what != "" {
+		b.WriteString(words.Fenced("", what) + "\n\n")
+	}
+	if file > 0 {
+		fmt.Fprintf(&b, "This is only the beginning. All of it (%d bytes) is in the file below.\n\n", file)
+	}
+	if ask.Loads != nil {
+		loads(&b, ask.Loads)
+	}
+	if ask.Means != "" {
+		b.WriteString("**" + render.Escape(visible(ask.Means)) + "**\n\n")
+	}
+	because := "I ask because "
+	if ask.Rule == ruleOutside { // it is a whole sentence
+		because = ""
+	}
+	fmt.Fprintf(&b, because+"%s (rule `%s`).", render.Escape(strings.TrimSuffix(ask.Reason, ".")), ask.Rule)
+	switch {
+	case ask.Rule == ruleOutside:
+		b.WriteString(" It can be allowed once only.")
+	case ask.Taint != tools.Clean:
+		fmt.Fprintf(&b, " Text from elsewhere led to it (%s), so you can allow it only once.", render.Escape(ask.Taint.Words()))
+	}
+	command := c.Command(conv)
+	by := ""
+	if ask.Person == "" && conv.Kind == channels.Direct && tools.ByWord(ask.Tool) {
+		by = " for your yes or no"
+	}
+	fmt.Fprintf(&b, "\n\n"+Waiting+"%s%s, then it is denied. To answer by typing: `%sapprove %s`", waits(ask.Within), by, command, code)
+	if !ask.once() {
+		b.WriteString(", with `session` or `always` after it to allow it more than once,")
+	}
+	fmt.Fprintf(&b, " or `%sdeny %s` and your reason.", command, code)
+	return b.String()
+}
+
+// loads says of which files what a command does depends, and shows those that it names.
+func loads(b *strings.Builder, l *tools.Loaded) {
+	for _, file := range l.Files {
+		plain := func(path string) string { return render.Escape(words.OneLine(visible(path), ShownName)) }
+		name, size := plain(file.Path), words.Size(file.Size)
+		lines := strings.SplitAfterN(visible(file.Begins), "\n", mostLines+1)
+		shown := strings.TrimSuffix(strings.Join(lines[:min(len(lines), mostLines)], ""), "\n")
+		switch {
+		case file.Link != "":
+			fmt.Fprintf(b, "%s is a link to %s.\n\n", name, plain(file.Link))
+		case file.Binary:
+			fmt.Fprintf(b, "%s is not a text file (%s), so it is not shown.\n\n", name, size)
+		case file.Size > int64(len(file.Begins)) || len(lines) > mostLines:
+			fmt.Fprintf(b, "%s (%s) begins:\n\n%s\n\n", name, size, words.Fenced("", shown+"\n…"))
+		default:
+			fmt.Fprintf(b, "%s:\n\n%s\n\n", name, words.Fenced("", shown))
+		}
+	}
+	if l.More > 0 {
+		fmt.Fprintf(b, "The command also names %s that I do not show.\n\n", words.Count(l.More, "file"))
+	}
+	if len(l.Files) == 0 {
+		b.WriteString("No file is shown here. ")
+	}
+	b.WriteString("The command may run or load files in its folder, even ones it does not name. So it can be allowed once only, and runs only if no file there has changed since I asked.\n\n")
+}
+
+// Waiting begins the end of every question: what follows is no use once it is decided.
+const Waiting = "I wait "
+
+// DecidedPart is the part of a question that had the buttons, as it is shown once that is
+// decided.
+func (c *Composer) DecidedPart(q *ledger.Decided) channels.Body {
+	asked, said := q.Text, decided(q)
+	if i := strings.LastIndex(asked, Waiting); i >= 0 {
+		asked = asked[:i]
+	}
+	if parts := c.reply(q.Conversation, asked+said).Parts; q.Part == len(parts)-1 {
+		return parts[q.Part]
+	}
+	return c.reply(q.Conversation, said).Parts[0] // what was before it is in the parts before
+}
+
+// decided says what was decided, and by whom.
+func decided(q *ledger.Decided) string {
+	by := " by " + render.Escape(q.By)
+	switch {
+	case q.State == ledger.ActionExpired:
+		return "**Nobody decided in time.**"
+	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionRejected: // by a stranger, perhaps
+		return "**Denied, so I did nothing.**"
+	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionAccepted:
+		return "**Confirmed on both accounts.**"
+	case q.State == ledger.ActionRejected && q.Why != "":
+		return "**Denied" + by + "**: " + render.Escape(q.Why)
+	case q.State == ledger.ActionRejected:
+		return "**Denied" + by + ".**"
+	case q.State != ledger.ActionAccepted:
+		return "**Nobody needs to decide that any more.**"
+	case q.Kind == ledger.ApprovalPairing:
+		return "**Allowed" + by + ".**"
+	}
+	return "**" + cmp.Or(allowed[q.Scope], "Allowed") + by + ".**"
+}
+
+// allowed says for how long something was.
+var allowed = map[ledger.Does]string{
+	ledger.DoesSession: "Allowed in this session", ledger.DoesAlways: "Always allowed", ledger.DoesOnce: "Allowed once",
+}
+
+// waits says for how long a question is open.
+func waits(d time.Duration) string {
+	if d < 5*time.Minute && d%time.Minute != 0 {
+		return words.Count(int(d.Seconds()), "second")
+	}
+	return words.Span(d)
+}
+
+// Asking says in a conversation that others are asked.
+func (c *Composer) Asking(conv channels.Conversation, ask Request) ledger.Question {
+	what := "use `" + ask.Tool + "`"
+	if ask.Tool == tools.ExecName {
+		what = "run a command"
+	}
+	reply := c.reply(conv, fmt.Sprintf(
+		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, waits(ask.Within)))
+	reply.Notice, reply.Person = true, ask.Person
+	return ledger.Question{Conversation: conv, Reply: reply}
+}
+
+// A Confirm is a question about an account that is answered by yes or no.
+type Confirm struct {
+	Identity, Channel string // whose it is
+	Label             string // what they call themselves, which is outside text
+	Asks, Rest        string // what they want, and what else there is to say
+	Yes, No           string // what the buttons say
+	Code              string // decides as well, typed where it is asked; empty: none does
+	Until             time.Time
+}
+
+// Confirm renders a question with its two buttons. What somebody calls themselves is shown,
+// and not kept where a prompt would take it from.
+func (c *Composer) Confirm(conv channels.Conversation, about Confirm) ledger.Question {
+	who := "**" + render.Escape(words.OneLine(about.Identity, ShownName)) + "** on " + render.Escape(about.Channel)
+	called := ""
+	if label := words.OneLine(visible(about.Label), ShownName); label != "" {
+		called = ", who calls themselves “" + render.Escape(label) + "”,"
+	}
+	reply := c.reply(conv, who+called+" "+about.Asks+"\n\n"+about.Rest)
+	reply.Text, reply.Notice = who+" "+about.Asks+"\n\n"+about.Rest, true
+	c.decidedBy(conv, &reply, about.Code, about.Until, decision{about.Yes, ledger.DoesOnce}, decision{about.No, ledger.DoesDeny})
+	return ledger.Question{Conversation: conv, Reply: reply, Code: about.Code}
+}
