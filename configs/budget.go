@@ -5,17 +5,17 @@ import (
 	"slices"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/money"
 )
 
 // Limits are [budget] as the router goes by it; days are those of [scheduler] timezone.
-func (s *Settings) Limits() ledger.Budget {
+func (s *Settings) Limits() money.Budget {
 	zone, err := time.LoadLocation(s.Scheduler.TimeZone)
 	if err != nil { // these settings were not taken
 		zone = time.UTC
 	}
 	b := &s.Budget
-	return ledger.Budget{Currency: b.Currency, Zone: zone, PerDay: b.PerDay, PerPersonDay: b.PerPersonDay, PerSessionDay: b.PerSession, PerRun: b.PerJobRun}
+	return money.Budget{Currency: b.Currency, Zone: zone, PerDay: b.PerDay, PerPersonDay: b.PerPersonDay, PerSessionDay: b.PerSession, PerRun: b.PerJobRun}
 }
 
 // Unpriced says of each model that may be asked, and of which nobody knows what it costs, what

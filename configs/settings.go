@@ -9,7 +9,8 @@ import (
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 )
 
@@ -225,15 +226,15 @@ func (s *Settings) Names(channel, conversation string) bool {
 }
 
 // NoticeTargets are where notices of a kind go, as [notify] has it.
-func (s *Settings) NoticeTargets(kind ledger.NoticeKind) []string { return s.Notify[string(kind)] }
+func (s *Settings) NoticeTargets(kind outbox.NoticeKind) []string { return s.Notify[string(kind)] }
 
 // Directory is the people as the router knows them.
-func (s *Settings) Directory() []ledger.Person {
-	people := make([]ledger.Person, 0, len(s.People))
+func (s *Settings) Directory() []core.Person {
+	people := make([]core.Person, 0, len(s.People))
 	for _, p := range s.People {
-		people = append(people, ledger.Person{
+		people = append(people, core.Person{
 			Name: p.Name, Role: p.Role, Identities: p.Identities,
-			Tools: p.Tools, TimeZone: p.TimeZone, Source: ledger.FromSettings,
+			Tools: p.Tools, TimeZone: p.TimeZone, Source: core.FromSettings,
 		})
 	}
 	return people

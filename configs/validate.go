@@ -15,7 +15,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/internal/words"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // check takes what a Validate method returned: joined errors, each beginning
@@ -346,7 +346,7 @@ func (b *binder) rest(s *Settings) {
 	b.says(s.Files.MaxPerMessage < 0, "files.max_per_message", "must not be negative")
 	targets := map[string]string{"heartbeat.deliver_to": s.Heartbeat.DeliverTo}
 	for kind, list := range s.Notify {
-		if !slices.Contains(ledger.NoticeKinds, ledger.NoticeKind(kind)) {
+		if !slices.Contains(outbox.NoticeKinds, outbox.NoticeKind(kind)) {
 			b.says(true, "notify."+kind, "is no kind of notice; there are %s", noticeKinds())
 		}
 		for i, target := range list {
@@ -371,7 +371,7 @@ func (b *binder) rest(s *Settings) {
 // noticeKinds lists the kinds of notices.
 func noticeKinds() string {
 	var list []string
-	for _, kind := range ledger.NoticeKinds {
+	for _, kind := range outbox.NoticeKinds {
 		list = append(list, string(kind))
 	}
 	return strings.Join(list, ", ")

@@ -97,42 +97,59 @@ var arrows = []struct {
 	{"agent/skills", nil},
 	{"agent/memory", []string{"agent/llm", "agent/tools"}},
 	{"agent", []string{"agent/"}},
-	{"router/ledger", []string{"channels", "scheduler", "agent", "agent/"}},
-	{"router/view", []string{"channels", "channels/render", "agent/tools", "router/ledger"}},
-	{"router/commands", []string{"channels", "channels/render", "agent/tools", "router/ledger"}},
-	{"router/admin", []string{"channels", "channels/render", "agent/tools", "router/commands", "router/ledger", "router/view"}},
-	{"router/jobs", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router/commands", "router/ledger", "router/view"}},
-	{"router/outbox", []string{"channels", "channels/render", "agent", "agent/", "router/ledger"}},
-	{"router/outbox/delivery", []string{"channels", "channels/render", "agent", "agent/", "router/ledger", "router/outbox", "router/view"}},
-	{"router/turns", []string{"channels", "channels/render", "agent", "agent/", "router/commands", "router/outbox", "router/outbox/delivery", "router/ledger"}},
-	{"router", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router/commands", "router/outbox", "router/outbox/delivery", "router/ledger", "router/turns", "router/view"}},
-	{"router/files", []string{"channels", "agent/tools", "router/ledger"}},
-	{"store/database", []string{"router/ledger"}},
-	{"store/engines", []string{"agent/tools", "router/ledger", "store/database"}},
-	{"store/blobs", []string{"router/files", "router/ledger", "store/database"}},
-	{"store/backup", []string{"channels", "router/ledger", "internal/secrets/vault", "store/blobs", "store/database", "store/engines"}},
-	// The features, from below; those on top never import each other.
-	{"store/sessions", []string{"channels", "agent", "agent/", "router/ledger", "store/database", "store/engines"}},
-	{"store/audit", []string{"agent", "agent/tools", "router/ledger", "router/view", "store/database", "store/sessions"}},
-	{"store/money", []string{"agent", "agent/", "router/ledger", "router/view", "store/database", "store/engines", "store/sessions"}},
-	{"store/outbox", []string{"channels", "agent", "agent/", "router/ledger", "router/view", "store/audit", "store/database", "store/engines", "store/sessions"}},
-	{"store/approvals", []string{"channels", "agent", "agent/", "router/ledger", "store/audit", "store/database", "store/outbox", "store/sessions"}},
-	{"store/turns", []string{"channels", "agent", "agent/", "router/ledger", "router/view", "store/approvals", "store/audit", "store/database", "store/engines", "store/money", "store/outbox", "store/sessions"}},
-	{"store/people", append([]string{"router/files"}, belowTop...)},
-	{"store/jobs", belowTop},
-	{"store/settings", belowTop},
-	{"store/files", append([]string{"router/files", "store/blobs"}, belowTop...)},
+	// What every feature shares, the table of commands, and the features, from below; those on
+	// top never import each other.
+	{"router/core", agents()},
+	{"router/commands", agents("channels/render", "router/core")},
+	{"router/sessions", agents("channels/render", "router/commands", "router/core")},
+	{"router/audit", agents("channels/render", "router/commands", "router/core")},
+	{"router/money", agents("channels/render", "router/commands", "router/core")},
+	{"router/outbox", agents("channels/render", "router/core", "router/commands")},
+	{"router/outbox/delivery", agents("channels/render", "router/core", "router/outbox")},
+	{"router/intake", agents("router/core", "router/outbox")},
+	{"router/approvals", agents("channels/render", "router/commands", "router/core", "router/intake", "router/outbox")},
+	{"router/turns", agents("channels/render", "router/approvals", "router/commands", "router/core", "router/intake", "router/money", "router/outbox", "router/outbox/delivery", "router/sessions")},
+	{"router/files", []string{"channels", "agent/tools", "router/core"}},
+	{"router/", belowTop},
+	{"router", append([]string{"router/"}, belowTop...)},
+	{"store/database", []string{"router/core"}},
+	{"store/engines", []string{"agent/tools", "router/core", "store/database"}},
+	{"store/blobs", []string{"router/core", "router/files", "store/database"}},
+	{"store/backup", []string{"channels", "router/core", "router/outbox", "internal/secrets/vault", "store/blobs", "store/database", "store/engines"}},
+	// The features of the store, in the same order; each may import the types of its own
+	// and of those below.
+	{"store/sessions", stored()},
+	{"store/audit", stored("store/sessions")},
+	{"store/money", stored("store/sessions")},
+	{"store/outbox", stored("store/audit", "store/sessions")},
+	{"store/approvals", stored("store/audit", "store/outbox", "store/sessions")},
+	{"store/turns", stored("store/approvals", "store/audit", "store/money", "store/outbox", "store/sessions")},
+	{"store/people", stored(append(storesBelowTop, "router/people", "router/files")...)},
+	{"store/jobs", stored(append(storesBelowTop, "router/jobs")...)},
+	{"store/settings", stored(append(storesBelowTop, "router/settings")...)},
+	{"store/files", stored(append(storesBelowTop, "router/files", "store/blobs")...)},
 	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router", "router/", "store/"}},
-	{"configs", []string{"channels", "scheduler", "agent", "agent/", "router", "router/ledger", "internal/secrets/vault", "store/database"}},
+	{"configs", []string{"channels", "scheduler", "agent", "agent/", "router", "router/core", "router/money", "router/outbox", "internal/secrets/vault", "store/database"}},
 	{"cmd/switchboard/logs", []string{"configs"}},
 	{"cmd/", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/", "internal/secrets/", "store", "store/", "configs", "cmd/switchboard/"}},
 }
 
-// belowTop is what the features of the store that stand on top may import.
-var belowTop = []string{
-	"channels", "scheduler", "agent", "agent/", "router/ledger", "router/view",
-	"store/approvals", "store/audit", "store/database", "store/engines", "store/money", "store/outbox", "store/sessions", "store/turns",
+// agents is all of the agent, and what else a feature may import.
+func agents(more ...string) []string {
+	return append([]string{"channels", "agent", "agent/"}, more...)
 }
+
+// belowTop is what the features that stand on top may import.
+var belowTop = agents("channels/render", "scheduler", "router/approvals", "router/audit", "router/commands", "router/core", "router/intake",
+	"router/money", "router/outbox", "router/outbox/delivery", "router/sessions", "router/turns")
+
+// stored is what every feature of the store may import, and what else one may.
+func stored(more ...string) []string {
+	return slices.Concat(belowTop, []string{"store/database", "store/engines"}, more)
+}
+
+// storesBelowTop are the features of the store on which others stand.
+var storesBelowTop = []string{"store/approvals", "store/audit", "store/money", "store/outbox", "store/sessions", "store/turns"}
 
 // leaves import nothing of ours.
 var leaves = []string{"internal/api", "internal/retry", "internal/secrets", "internal/words"}

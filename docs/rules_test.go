@@ -17,7 +17,7 @@ func TestRulesAreExplained(t *testing.T) {
 	}
 	found := 0
 	for file, pattern := range map[string]string{
-		"../router/ledger/rules.go": `= "([a-z_.]+)"`,
+		"../router/audit/rules.go": `= "([a-z_.]+)"`,
 		"../router/policy.go":       `refuse\("([a-z_.]+)"|Rule: "([a-z_.]+)"`,
 		"../agent/act.go":           `Rule: "([a-z_.]+)"`,
 

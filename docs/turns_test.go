@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/router/ledger"
+	"switchboard/router/turns"
 )
 
-// Which states a turn has, and what may follow each, stands in ledger.TurnStates. Whatever
+// Which states a turn has, and what may follow each, stands in turns.TurnStates. Whatever
 // repeats it says the same.
 func TestStatesOfATurnAreTheTable(t *testing.T) {
 	t.Parallel()
-	states := slices.Sorted(maps.Keys(ledger.TurnStates))
-	list := func(text string) (list []ledger.TurnState) {
+	states := slices.Sorted(maps.Keys(turns.TurnStates))
+	list := func(text string) (list []turns.TurnState) {
 		for _, word := range regexp.MustCompile(`[a-z]+`).FindAllString(text, -1) {
-			list = append(list, ledger.TurnState(word))
+			list = append(list, turns.TurnState(word))
 		}
 		return slices.Sorted(slices.Values(list))
 	}
@@ -42,7 +42,7 @@ func TestStatesOfATurnAreTheTable(t *testing.T) {
 	if have := list(found("cmd/switchboard/turn.go", `Only turns in this state.*enum:"([^"]*)"`)); !slices.Equal(have, states) {
 		t.Errorf("turn list knows the states %v, not %v", have, states)
 	}
-	open := slices.DeleteFunc(slices.Clone(states), func(s ledger.TurnState) bool { return !s.Open() })
+	open := slices.DeleteFunc(slices.Clone(states), func(s turns.TurnState) bool { return !s.Open() })
 	for _, file := range goFiles(t) {
 		if !strings.HasPrefix(file, "store/") {
 			continue
@@ -54,19 +54,19 @@ func TestStatesOfATurnAreTheTable(t *testing.T) {
 		}
 	}
 
-	drawn := map[ledger.TurnState][]ledger.TurnState{}
+	drawn := map[turns.TurnState][]turns.TurnState{}
 	for _, m := range regexp.MustCompile(`(?m)^    (\S+) --> (\S+?)(?::|$)`).FindAllStringSubmatch(
 		found("docs/architecture.md", "(?s)\n## A turn\n.*?```mermaid\n(.*?)```"), -1) {
-		from, to := ledger.TurnState(m[1]), ledger.TurnState(m[2])
+		from, to := turns.TurnState(m[1]), turns.TurnState(m[2])
 		if drawn[from] = drawn[from]; from != to && to != "[*]" {
 			drawn[from] = append(drawn[from], to)
 		}
 	}
-	if !slices.Equal(drawn["[*]"], []ledger.TurnState{ledger.TurnQueued}) {
+	if !slices.Equal(drawn["[*]"], []turns.TurnState{turns.TurnQueued}) {
 		t.Errorf("a turn is drawn to begin as %v", drawn["[*]"])
 	}
 	delete(drawn, "[*]")
-	for state, next := range ledger.TurnStates {
+	for state, next := range turns.TurnStates {
 		if have, want := slices.Sorted(slices.Values(drawn[state])), slices.Sorted(slices.Values(next)); !slices.Equal(have, want) {
 			t.Errorf("after %s the diagram draws %v, the table has %v", state, have, want)
 		}

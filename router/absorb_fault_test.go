@@ -9,7 +9,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 )
 
@@ -31,7 +32,7 @@ func (l *failingFor) failed(call string) bool {
 	return true
 }
 
-func (l *failingFor) Absorb(ctx context.Context, ref ledger.TurnRef, from int) ([]agent.Incoming, error) {
+func (l *failingFor) Absorb(ctx context.Context, ref core.TurnRef, from int) ([]agent.Incoming, error) {
 	if !l.late && l.failed("absorb") {
 		return nil, database.ErrFull
 	}
@@ -42,7 +43,7 @@ func (l *failingFor) Absorb(ctx context.Context, ref ledger.TurnRef, from int) (
 	return list, err
 }
 
-func (l *failingFor) Backlog(ctx context.Context, ref ledger.TurnRef, stale time.Duration) ([]ledger.Waiting, error) {
+func (l *failingFor) Backlog(ctx context.Context, ref core.TurnRef, stale time.Duration) ([]turns.Waiting, error) {
 	if l.failed("backlog") {
 		return nil, database.ErrUnavailable
 	}

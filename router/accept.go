@@ -11,7 +11,10 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // Accept implements channels.Sink, the one way in. Each event is classified (who is
@@ -69,10 +72,10 @@ func (r *Router) untilHandBack(ctx context.Context) (context.Context, func()) {
 func (r *Router) commit(ctx context.Context, entries []classified, receipts []channels.Receipt) error {
 	r.reserve(entries)
 	stops := r.turns.Stops()
-	plain := make([]ledger.Entry, len(entries))
+	plain := make([]intake.Entry, len(entries))
 	for i := range entries {
 		plain[i] = entries[i].Entry
-		plain[i].Say = func(acc *ledger.Accepted) *ledger.Reply { return r.say(&entries[i], acc) }
+		plain[i].Say = func(acc *intake.Accepted) *outbox.Reply { return r.say(&entries[i], acc) }
 	}
 	accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), plain)
 	if err != nil {
@@ -81,7 +84,7 @@ func (r *Router) commit(ctx context.Context, entries []classified, receipts []ch
 		return err
 	}
 	for i := range accepted {
-		if accepted[i].Outcome == ledger.CommandPressed {
+		if accepted[i].Outcome == intake.CommandPressed {
 			err = errors.Join(err, r.commitPressed(ctx, entries[i], &accepted[i], receipts[i:i+1]))
 			continue
 		}
@@ -91,7 +94,7 @@ func (r *Router) commit(ctx context.Context, entries []classified, receipts []ch
 }
 
 // commitPressed takes in the command that a button gives, or what was typed in its place.
-func (r *Router) commitPressed(ctx context.Context, e classified, acc *ledger.Accepted, receipt []channels.Receipt) error {
+func (r *Router) commitPressed(ctx context.Context, e classified, acc *intake.Accepted, receipt []channels.Receipt) error {
 	given := []classified{e}
 	r.unreserve(given)
 	var err error
@@ -122,14 +125,14 @@ func (r *Router) unreserve(entries []classified) {
 
 // follow does what the commit made possible. stops is how many stops were missed
 // before it.
-func (r *Router) follow(ctx context.Context, entry *classified, acc *ledger.Accepted, stops int64) channels.Receipt {
+func (r *Router) follow(ctx context.Context, entry *classified, acc *intake.Accepted, stops int64) channels.Receipt {
 	line := entry.line
 	turn := entry.Turn()
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
 		r.turns.GiveWorker(entry.Sender.Person)
 	}
-	if len(entry.Button) > 0 && acc.Action != ledger.ActionAccepted { // it was used meanwhile, so nothing was done
-		entry.Intent, entry.beside = &ledger.ActionIntent{Code: entry.Button}, nil
+	if len(entry.Button) > 0 && acc.Action != outbox.ActionAccepted { // it was used meanwhile, so nothing was done
+		entry.Intent, entry.beside = &intake.ActionIntent{Code: entry.Button}, nil
 	}
 	r.followCode(ctx, entry, acc)
 	r.followRequest(ctx, entry, acc)
@@ -138,21 +141,21 @@ func (r *Router) follow(ctx context.Context, entry *classified, acc *ledger.Acce
 	r.followChange(ctx, entry, acc)
 	if !acc.Duplicate {
 		r.rates.count(entry.charge)
-		if !entry.kept(ledger.AuditRejected) {
+		if !entry.kept(intake.AuditRejected) {
 			r.failed.took()
 		}
 	}
 	if acc.Rejected != "" && !acc.Duplicate {
 		r.Log.WarnContext(ctx, "event rejected", "channel", entry.Event.Conversation.Channel, "reason", acc.Rejected)
 	}
-	if entry.kept(ledger.AuditStranger) && !acc.Duplicate {
+	if entry.kept(intake.AuditStranger) && !acc.Duplicate {
 		r.logStranger(ctx, entry)
 	}
-	if entry.Sender.Rule == ledger.RuleTooEarly && !acc.Duplicate {
+	if entry.Sender.Rule == audit.RuleTooEarly && !acc.Duplicate {
 		r.logTooEarly(ctx, entry.Event.Conversation.Channel)
 	}
 	if entry.Sender.New && !acc.Duplicate {
-		r.learn(ctx, entry.Sender.Person)
+		r.People.Learn(ctx, entry.Sender.Person)
 	}
 	r.notifyAside(ctx, entry, acc)
 	if entry.beside != nil && !acc.Duplicate {
@@ -165,22 +168,22 @@ func (r *Router) follow(ctx context.Context, entry *classified, acc *ledger.Acce
 	if acc.CancelTurn != 0 {
 		r.turns.Stop(acc.CancelTurn, causeOf(entry))
 	}
-	if _, news := entry.Intent.(*ledger.NewsIntent); news && entry.Event.Kind == channels.EventMoved {
+	if _, news := entry.Intent.(*intake.NewsIntent); news && entry.Event.Kind == channels.EventMoved {
 		r.moves.add(line.Name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
 		line.Moved(entry.Event.Former, entry.Event.Conversation)
 	}
-	_, message := entry.Intent.(*ledger.TurnIntent)
+	_, message := entry.Intent.(*intake.TurnIntent)
 	queued := message && acc.Outcome == "" && acc.Action == "" // there is nothing to send yet
 	if !acc.Duplicate && !entry.unanswered() && (!queued || line.Reads()) {
 		line.Committed(entry.Event.Conversation)
 	}
 	receipt := acc.Receipt
 	switch {
-	case entry.kept(ledger.AuditStranger) || entry.kept(ledger.AuditOverheard):
+	case entry.kept(intake.AuditStranger) || entry.kept(intake.AuditOverheard):
 		receipt.Silent = true
 	case entry.Event.Kind == channels.EventAction && !acc.Duplicate:
 		receipt.Toast = line.pressed(entry, acc)
-	case acc.Action == ledger.ActionAccepted && acc.Approval == 0: // typed
+	case acc.Action == outbox.ActionAccepted && acc.Approval == 0: // typed
 		line.Unbutton(entry.Event.Conversation, acc.Question)
 	}
 	return receipt
@@ -189,7 +192,7 @@ func (r *Router) follow(ctx context.Context, entry *classified, acc *ledger.Acce
 // followQueue does what the commit of a message beside other turns made possible:
 // it looks again when a collected turn is due, wakes the runner for one that waits,
 // and breaks off what an edit makes worthless.
-func (r *Router) followQueue(turn *ledger.TurnIntent, acc *ledger.Accepted) {
+func (r *Router) followQueue(turn *intake.TurnIntent, acc *intake.Accepted) {
 	switch {
 	case !acc.NotBefore.IsZero():
 		// Counted from here, after the commit: whatever the database's clock says, it
@@ -200,29 +203,29 @@ func (r *Router) followQueue(turn *ledger.TurnIntent, acc *ledger.Accepted) {
 	}
 	switch {
 	case acc.Steers == 0:
-	case acc.Edited == ledger.EditRestarts:
+	case acc.Edited == intake.EditRestarts:
 		r.turns.Stop(acc.Steers, agent.ErrRestart)
-	case acc.Edited == ledger.EditSteers && !r.turns.MarkEdited(acc.Steers):
-		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeEdit, Turn: acc.Steers})
+	case acc.Edited == intake.EditSteers && !r.turns.MarkEdited(acc.Steers):
+		r.Lines.Wake(core.Wake{Kind: core.WakeEdit, Turn: acc.Steers})
 	}
 }
 
 // kept says that an entry is kept for that reason, and nobody is answered.
-func (e *classified) kept(why ledger.Audit) bool {
-	audit, ok := e.Intent.(*ledger.AuditIntent)
+func (e *classified) kept(why intake.Audit) bool {
+	audit, ok := e.Intent.(*intake.AuditIntent)
 	return ok && audit.Why == why
 }
 
 // unanswered says that an entry brings nothing that is sent or read: a flood of them costs
 // its own row each and no look at what is to be sent.
 func (e *classified) unanswered() bool {
-	return e.kept(ledger.AuditStranger) || e.kept(ledger.AuditOverheard) || e.kept(ledger.AuditRejected)
+	return e.kept(intake.AuditStranger) || e.kept(intake.AuditOverheard) || e.kept(intake.AuditRejected)
 }
 
 // causeOf says why an entry that stops a turn does so.
 func causeOf(entry *classified) error {
 	switch entry.Intent.(type) {
-	case *ledger.ControlIntent, *ledger.NewsIntent:
+	case *intake.ControlIntent, *intake.NewsIntent:
 		return agent.ErrCancelled
 	}
 	return agent.ErrInterrupted

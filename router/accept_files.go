@@ -8,7 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 )
 
 // onlyVoice says that all that came was spoken.
@@ -61,8 +61,8 @@ func (s *classifier) trim(entry *classified) {
 // notifyAside says what an entry has to say besides becoming a turn. A key of its own
 // makes that happen once, also when the event comes again because this engine
 // died in between.
-func (r *Router) notifyAside(ctx context.Context, entry *classified, acc *ledger.Accepted) {
-	if entry.aside == "" || acc.Outcome == ledger.OutcomeBusy || acc.Edited == ledger.EditSame {
+func (r *Router) notifyAside(ctx context.Context, entry *classified, acc *intake.Accepted) {
+	if entry.aside == "" || acc.Outcome == intake.OutcomeBusy || acc.Edited == intake.EditSame {
 		return
 	}
 	notice := entry.line.Notice(entry.Event, entry.aside)

@@ -8,8 +8,12 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/commands"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/router/outbox/delivery"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 )
 
@@ -19,7 +23,7 @@ import (
 func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Outside() }
 
 // press makes the entry of a button that a known person pressed.
-func (s *classifier) press(entry classified, line *channel, person *ledger.Person) classified {
+func (s *classifier) press(entry classified, line *channel, person *core.Person) classified {
 	// The message is ours, and the person wrote none.
 	entry.Event.Message = channels.Message{ID: entry.Event.Message.ID}
 	if tooFast, notify := s.tooFast(&entry, person.Name, 1); tooFast {
@@ -29,7 +33,7 @@ func (s *classifier) press(entry classified, line *channel, person *ledger.Perso
 		}
 		return line.noticed(entry, text)
 	}
-	entry.Intent = &ledger.ActionIntent{Code: ledger.HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event)}
+	entry.Intent = &intake.ActionIntent{Code: outbox.HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event)}
 	entry.typed = func(ctx context.Context, entry classified, text string) (classified, error) {
 		return caught(entry, func() (classified, error) { return s.give(ctx, entry, line, person, text) })
 	}
@@ -38,7 +42,7 @@ func (s *classifier) press(entry classified, line *channel, person *ledger.Perso
 
 // answers has what was typed give the command that it is known to answer. Where a time was asked for, and it is none
 // or a wish of its own, it is a message like any other.
-func (s *classifier) answers(entry *classified, line *channel, person *ledger.Person, turn ledger.TurnIntent) {
+func (s *classifier) answers(entry *classified, line *channel, person *core.Person, turn intake.TurnIntent) {
 	said := strings.TrimSpace(entry.Event.Message.Text)
 	entry.typed = func(ctx context.Context, entry classified, text string) (classified, error) {
 		if strings.HasSuffix(text, " ") {
@@ -55,9 +59,9 @@ func (s *classifier) answers(entry *classified, line *channel, person *ledger.Pe
 
 // give makes the entry of a command that a button gives, as if whoever pressed it had typed
 // it there. The press was counted.
-func (s *classifier) give(ctx context.Context, entry classified, line *channel, person *ledger.Person, text string) (classified, error) {
+func (s *classifier) give(ctx context.Context, entry classified, line *channel, person *core.Person, text string) (classified, error) {
 	entry.Event.Message.Text = "/" + text
-	name, args, _ := commandIn(entry.Event.Message.Text)
+	name, args, _ := commands.In(entry.Event.Message.Text)
 	return s.order(ctx, entry, line, person, name, args)
 }
 
@@ -72,58 +76,58 @@ func (r *Router) give(ctx context.Context, pressed classified, command string, b
 		return given, fmt.Errorf("sort the command of a button: %w", err)
 	case err != nil:
 		r.Log.ErrorContext(ctx, "the command of a button cannot be looked into", "channel", pressed.line.Name, "error", err)
-		pressed.Intent = &ledger.ControlIntent{Reply: pressed.line.Notice(pressed.Event, "I could not look that up just now; please press again.")}
+		pressed.Intent = &intake.ControlIntent{Reply: pressed.line.Notice(pressed.Event, "I could not look that up just now; please press again.")}
 		return pressed, nil
 	}
 	return given, nil
 }
 
 // decisionToasts say what became of an approval by a press.
-var decisionToasts = map[ledger.ActionState]string{
-	ledger.ActionAccepted:  "Allowed. I'll do it now.",
-	ledger.ActionRejected:  "Denied.",
-	ledger.ActionExpired:   "That took too long, so it is denied.",
-	ledger.ActionCancelled: "That question is not open any more.",
+var decisionToasts = map[outbox.ActionState]string{
+	outbox.ActionAccepted:  "Allowed. I'll do it now.",
+	outbox.ActionRejected:  "Denied.",
+	outbox.ActionExpired:   "That took too long, so it is denied.",
+	outbox.ActionCancelled: "That question is not open any more.",
 	"":                     "That can be allowed once only.",
 }
 
 // pressed says what to show who pressed a button, and takes the buttons away
 // that can do nothing any more.
-func (l *channel) pressed(entry *classified, acc *ledger.Accepted) (toast string) {
+func (l *channel) pressed(entry *classified, acc *intake.Accepted) (toast string) {
 	const unknown = "This button does not work any more."
-	control, _ := entry.Intent.(*ledger.ControlIntent)
-	_, code := entry.Intent.(*ledger.CodeIntent)
+	control, _ := entry.Intent.(*intake.ControlIntent)
+	_, code := entry.Intent.(*people.CodeIntent)
 	command := acc.Command != ""
 	switch {
-	case entry.kept(ledger.AuditRejected):
+	case entry.kept(intake.AuditRejected):
 		return unknown
 	case acc.NotYours && acc.Approval != 0:
 		return "Only admins may decide that."
 	case acc.NotYours:
 		return "This is not for you."
-	case command && acc.Action == ledger.ActionAccepted:
+	case command && acc.Action == outbox.ActionAccepted:
 		toast = ""
 	case code: // of a stranger, who is answered in the chat
 	case control != nil && control.Refused:
 		return "Slow down a little, please, and press again."
 	case control != nil:
 		return ""
-	case acc.Outcome == ledger.OutcomeBusy:
+	case acc.Outcome == intake.OutcomeBusy:
 		return "I am busy. Please press again later."
 	case acc.TurnID != 0 || acc.Outcome != "":
 		toast = ""
 	case acc.Approval != 0:
-		toast = cmp.Or(outcomeTexts[acc.Decision], decisionToasts[acc.Action])
-		if acc.Decision == ledger.PairingDone {
+		toast = cmp.Or(l.router.outcomeText(acc.Decision), decisionToasts[acc.Action])
+		if acc.Decision == people.PairingDone {
 			toast = admitted(acc.Admitted)
 		}
 	case acc.Action == "":
 		toast = unknown
-	case acc.Action == ledger.ActionExpired && command:
+	case acc.Action == outbox.ActionExpired && command:
 		toast = "That list is old, and its buttons have expired. Please give the command again."
 	case command:
 		toast = "This button was used already."
-	case acc.Action == ledger.ActionExpired:
+	case acc.Action == outbox.ActionExpired:
 		toast = "This choice has expired."
 	default:
 		toast = "That question was answered already."

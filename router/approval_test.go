@@ -8,7 +8,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // wish makes r a rig whose agent asks, on a platform with buttons.
@@ -66,7 +66,7 @@ func (r *rig) pressed(user, label string) func() string {
 func TestUsersWishIsDecidedByAdmins(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
-		r.people = append(r.people, ledger.Person{Name: "eve", Role: ledger.RoleAdmin, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config"})
+		r.people = append(r.people, core.Person{Name: "eve", Role: core.RoleAdmin, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config"})
 		r.start()
 		r.platform.Say("eve1", "eve", "hello")
 		r.platform.Say("ada1", "ada", "hello")

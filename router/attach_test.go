@@ -21,6 +21,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/internal/testkit"
 	"switchboard/router"
+	"switchboard/router/sessions"
 )
 
 // A keyed link reaches the platform while its key is the one that counts.
@@ -248,7 +249,7 @@ func TestChangedRulesHoldAtOnce(t *testing.T) {
 		since := r.router.Lines.Statuses()[0].Since
 		policy := router.NewPolicy(r.roster, r.router.Channels.Rules, router.DefaultPolicyConfig())
 		verdict := func() tools.Verdict {
-			return policy.Decide(tools.Question{Person: "ada", Channel: r.name, Mode: router.ModeAct, Tool: "time", Effect: tools.EffectRead}).Verdict
+			return policy.Decide(tools.Question{Person: "ada", Channel: r.name, Mode: sessions.ModeAct, Tool: "time", Effect: tools.EffectRead}).Verdict
 		}
 		if v := verdict(); v != tools.Allow {
 			t.Errorf("before: %s", v)

@@ -21,10 +21,11 @@ import (
 	"switchboard/agent/tools/workspace"
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/router/admin"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
+	"switchboard/router/core"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
+	"switchboard/router/people"
 	"switchboard/router/turns"
 	"switchboard/store"
 	"switchboard/store/storetest"
@@ -61,11 +62,11 @@ func newRaid(t *testing.T, db *store.DB, a *attack) *raid {
 	set(&r.channel.Groups, a.Settings.Groups)
 	r.channel.ToolsDeny = a.Settings.ToolsDeny
 	for name, p := range a.Settings.People {
-		list := ledger.Person{Name: name, Role: p.Role, Identities: p.Identities, Tools: p.Tools, Source: "config"}
+		list := core.Person{Name: name, Role: p.Role, Identities: p.Identities, Tools: p.Tools, Source: "config"}
 		if p.Tools == nil {
 			list.Tools = []string{"*"}
 		}
-		r.people = slices.DeleteFunc(r.people, func(p ledger.Person) bool { return p.Name == name })
+		r.people = slices.DeleteFunc(r.people, func(p core.Person) bool { return p.Name == name })
 		r.people = append(r.people, list)
 	}
 	if a.Settings.Deadline != "" {
@@ -104,8 +105,8 @@ func (s *raid) wire() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	everything := func(*ledger.Person, *ledger.PersonChange) error { return nil }
-	r.commands = []commands.Command{admin.People(r.db.Router(), everything), admin.Audit(r.db.Router())}
+	everything := func(*core.Person, *people.Change) error { return nil }
+	r.commands = []commands.Command{people.Command(r.db.Router(), everything), audit.Command(r.db.Router())}
 	s.victim = newVictim(s.marker(), s.plans(a.Does, a.Then), s.plans(a.Obeys, a.Later))
 	s.victim.when = a.When
 	s.victim.holds = slices.ContainsFunc(a.Steps, func(do said) bool { return do.Meanwhile })
@@ -120,7 +121,7 @@ func (s *raid) wire() {
 
 // write is the router's Messenger; the router is made after the agent.
 func (s *raid) write(ctx context.Context, call tools.Call, to, text string) tools.Result {
-	return s.router.SendMessage(ctx, call, to, text)
+	return s.router.Messages.SendMessage(ctx, call, to, text)
 }
 
 // give is the router's Commander; what it is given is noted.
@@ -133,16 +134,16 @@ func (s *raid) give(ctx context.Context, call tools.Call, name string, args ...s
 func (s *raid) desk() *jobs.Service {
 	of := s.db.Router()
 	return &jobs.Service{Deps: jobs.Deps{
-		Ledger: of, Now: time.Now, Person: func(name string) *ledger.Person { return s.roster.Named(name) },
+		Ledger: of, Now: time.Now, Person: func(name string) *core.Person { return s.roster.Named(name) },
 		Chat: func(ctx context.Context, session string) (channels.Conversation, error) {
 			channel, id, _ := strings.Cut(session, ":")
 			chat, err := of.Chat(ctx, channels.Conversation{Channel: channel, ID: channels.ConversationID(id)})
 			return chat.Conversation, err
 		},
-		FindRecipient: func(ctx context.Context, person *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
-			return s.router.FindRecipient(ctx, person, to)
+		FindRecipient: func(ctx context.Context, person *core.Person, to string) (channels.Conversation, string, *tools.Result) {
+			return s.router.Messages.FindRecipient(ctx, person, to)
 		},
-		Change: func(ctx context.Context, c ledger.Change, by ledger.Actor) error { return s.router.Change(ctx, c, by) },
+		Change: func(ctx context.Context, c core.Change, by core.Actor) error { return s.router.Change(ctx, c, by) },
 		Hide:   func(text string) string { return s.router.Hide(text) },
 		Settings: func() jobs.Settings {
 			return jobs.Settings{Enabled: true}
@@ -353,8 +354,8 @@ func (s *raid) happened() []string {
 func (s *raid) admissions() (rules []string) {
 	s.rig.t.Helper()
 	for _, rule := range []string{
-		ledger.RuleBot, ledger.RuleNoPerson, ledger.RuleGroupsDisabled, ledger.RuleNotAllowed, ledger.RuleDMDisabled,
-		ledger.RuleUnnamed, ledger.RuleNoLonger, ledger.RuleUnknown, ledger.RuleNotMeant,
+		audit.RuleBot, audit.RuleNoPerson, audit.RuleGroupsDisabled, audit.RuleNotAllowed, audit.RuleDMDisabled,
+		audit.RuleUnnamed, audit.RuleNoLonger, audit.RuleUnknown, audit.RuleNotMeant,
 	} {
 		n, err := storetest.Count(s.rig.t.Context(), s.db, "SELECT count(*) FROM messages WHERE rule = '"+rule+"'")
 		s.must(err)

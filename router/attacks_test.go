@@ -17,7 +17,7 @@ import (
 
 	"switchboard/agent/tools/command"
 	"switchboard/channels"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -215,7 +215,7 @@ func (s *raid) atRest() bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(s.deliveries(""), func(d view.Delivery) bool {
+	return !slices.ContainsFunc(s.deliveries(""), func(d outbox.Info) bool {
 		return d.State == "pending" || d.State == "sending"
 	})
 }

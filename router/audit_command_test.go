@@ -6,22 +6,24 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/admin"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
 func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Audit(r.db.Router())}
+		r.commands = []commands.Command{audit.Command(r.db.Router())}
 		r.start()
 		for i := range 12 {
-			code := ledger.HashCode(fmt.Sprint(i))
-			if err := r.db.Router().ProposeClaim(t.Context(), code, time.Now().Add(time.Hour), ledger.Actor{Person: "eve *x*", Rule: ledger.RuleMachine}); err != nil {
+			code := outbox.HashCode(fmt.Sprint(i))
+			if err := r.db.Router().ProposeClaim(t.Context(), code, time.Now().Add(time.Hour), core.Actor{Person: "eve *x*", Rule: audit.RuleMachine}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := r.db.Router().ProposeClaim(t.Context(), []byte("another"), time.Now().Add(time.Hour), ledger.LocalActor("ada")); err != nil {
+		if err := r.db.Router().ProposeClaim(t.Context(), []byte("another"), time.Now().Add(time.Hour), people.LocalActor("ada")); err != nil {
 			t.Fatal(err)
 		}
 		for i, c := range []struct {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/router/admin"
 	"switchboard/router/commands"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -13,7 +13,7 @@ import (
 // /resend nor /deliveries says that all arrived.
 func TestWhatWasDroppedIsTold(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Deliveries(r.db.Router())}
+		r.commands = []commands.Command{outbox.Command(r.db.Router())}
 		r.start()
 		r.asks("c1", "ada", "hello")
 		r.asks("c2", "bob", "hello")

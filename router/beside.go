@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 // engine that stops has not done is not answered: whoever wants to know asks again.
 func (r *Router) goBeside(entry *classified) {
 	event, key, line, do, name := entry.Event, entry.Key, entry.line, entry.beside, entry.Sender.Person
-	admins := entry.Intent.(*ledger.ControlIntent).Admins
+	admins := entry.Intent.(*intake.ControlIntent).Admins
 	r.Lines.Background(func() {
 		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", besideMost)
 		select {
@@ -32,7 +33,7 @@ func (r *Router) goBeside(entry *classified) {
 		default:
 		}
 		person := r.Roster.Named(name) // who was removed meanwhile, or is no admin any more, is told nothing
-		if r.work.Err() != nil || person == nil || admins && person.Role != ledger.RoleAdmin {
+		if r.work.Err() != nil || person == nil || admins && person.Role != core.RoleAdmin {
 			return
 		}
 		reply := line.answered(event, person, answer)

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/admin"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/doctor"
+	"switchboard/router/people"
 )
 
 // keeper keeps channels of which a test comes to its end when it is let.
@@ -20,17 +21,17 @@ type keeper struct {
 	tests atomic.Int64
 }
 
-func (k *keeper) Channels(*time.Location) []admin.Channel {
+func (k *keeper) Channels(*time.Location) []doctor.Channel {
 	names := []string{"console", "play", "play-2"}
-	list := make([]admin.Channel, len(names))
+	list := make([]doctor.Channel, len(names))
 	for i, name := range names {
-		list[i] = admin.Channel{Status: channels.Status{Name: name, Kind: "scripted", State: channels.StateConnected}, Is: name + " has been *connected*", Rules: "direct allowlist", Fixed: i == 0}
+		list[i] = doctor.Channel{Status: channels.Status{Name: name, Kind: "scripted", State: channels.StateConnected}, Is: name + " has been *connected*", Rules: "direct allowlist", Fixed: i == 0}
 	}
 	list[2].State, list[2].LastEvent = channels.StateDisabled, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return list
 }
 
-func (k *keeper) TestChannel(ctx context.Context, name string, _ *time.Location) []admin.Finding {
+func (k *keeper) TestChannel(ctx context.Context, name string, _ *time.Location) []doctor.Finding {
 	k.tests.Add(1)
 	if name == "play-2" {
 		panic("a broken adapter")
@@ -39,12 +40,12 @@ func (k *keeper) TestChannel(ctx context.Context, name string, _ *time.Location)
 	case <-k.goOn:
 	case <-ctx.Done():
 	}
-	return []admin.Finding{{OK: true, Text: "the token is good: @*bot*"}, {Text: "it is deaf", Mend: "shout"}}
+	return []doctor.Finding{{OK: true, Text: "the token is good: @*bot*"}, {Text: "it is deaf", Mend: "shout"}}
 }
 
 func (r *rig) kept() *keeper {
 	k := &keeper{goOn: make(chan struct{})}
-	r.commands = admin.Channels(k, nil)
+	r.commands = doctor.ChannelCommands(k, nil)
 	return k
 }
 
@@ -119,19 +120,19 @@ func TestWhoMayNoMoreHearsNothingOfWhatWentOnBeside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()
 		r.start()
-		change := func(kind ledger.ChangeKind, name, role string) {
-			c := &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}}}
-			if err := r.router.Change(t.Context(), c, ledger.LocalActor("owner")); err != nil {
+		change := func(kind people.ChangeKind, name, role string) {
+			c := &people.Change{Kind: kind, Person: core.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}}}
+			if err := r.router.Change(t.Context(), c, people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i, name := range []string{"eve", "fay"} {
-			change(ledger.ChangeAdd, name, ledger.RoleAdmin)
+			change(people.ChangeAdd, name, core.RoleAdmin)
 			r.platform.Say(name+"s", name, "/channel play test")
 			r.shows(i+1, "Checking the channel play; I'll report here in a minute.")
 		}
-		change(ledger.ChangeRemove, "eve", "")
-		change(ledger.ChangeRole, "fay", ledger.RoleUser)
+		change(people.ChangeRemove, "eve", "")
+		change(people.ChangeRole, "fay", core.RoleUser)
 		close(k.goOn)
 		r.end()
 		if sent := texts(r.platform.Sent()); len(sent) != 2 {
@@ -177,11 +178,11 @@ func TestDoctorIsAskedInADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var once sync.Mutex
 		examined := 0
-		r.commands = []commands.Command{admin.Doctor(func(context.Context) ([]admin.Finding, bool) {
+		r.commands = []commands.Command{doctor.Command(func(context.Context) ([]doctor.Finding, bool) {
 			once.Lock()
 			defer once.Unlock()
 			examined++
-			return []admin.Finding{
+			return []doctor.Finding{
 				{Check: "data", OK: true, Text: "much room"},
 				{Check: "sandbox", OK: true, Warn: true, Text: "not *confined*", Mend: "confine it"},
 				{Check: "model", Text: "no answer\nat all", Mend: "try `again`"},

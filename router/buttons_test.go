@@ -15,9 +15,10 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 )
 
 // A menu answers "/menu" with buttons that set the mode, ask for the secret of admins and
@@ -63,9 +64,9 @@ func (r *rig) says(words string) {
 }
 
 // audited are the rows of the audit log of one kind of change.
-func (r *rig) audited(kind string) (list []view.AuditRecord) {
+func (r *rig) audited(kind string) (list []audit.Record) {
 	r.t.Helper()
-	rows, err := r.db.Router().Audit(r.t.Context(), view.AuditFilter{}, 0, 1000)
+	rows, err := r.db.Router().Audit(r.t.Context(), audit.Filter{}, 0, 1000)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestButtonAfterTheRoleWasTakenAway(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		offered(r)
 		r.end()
-		r.people[0].Role = ledger.RoleUser
+		r.people[0].Role = core.RoleUser
 		r.start()
 		r.toasts(r.platform.Press("c1", "ada", "Private"), "")
 		r.says("I do not know /private")
@@ -210,7 +211,7 @@ type frail struct {
 	fate *rand.Rand
 }
 
-func (f *frail) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (f *frail) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	fate := 2
 	for _, e := range entries {
 		if e.Event.Kind == channels.EventAction {
@@ -219,7 +220,7 @@ func (f *frail) Accept(ctx context.Context, owner int64, entries []ledger.Entry)
 			f.mu.Unlock()
 		}
 	}
-	away := fmt.Errorf("away: %w", ledger.ErrNotNow)
+	away := fmt.Errorf("away: %w", core.ErrNotNow)
 	if fate == 0 {
 		return nil, away
 	}
@@ -300,7 +301,7 @@ func TestButtonWhoseCommandBreaksOff(t *testing.T) {
 			{Name: "go", About: about, Run: func(context.Context, *commands.Call) (commands.Answer, error) {
 				switch tries.Add(1) {
 				case 1:
-					return commands.Answer{}, fmt.Errorf("away: %w", ledger.ErrNotNow) // it is handed in again
+					return commands.Answer{}, fmt.Errorf("away: %w", core.ErrNotNow) // it is handed in again
 				case 2:
 					return commands.Answer{}, errors.New("a fault of its own")
 				case 3:

@@ -23,7 +23,9 @@ import (
 	"switchboard/internal/secrets/vault"
 	"switchboard/internal/testkit"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/storetest"
 )
 
@@ -130,7 +132,7 @@ type recorder struct {
 	answers *testkit.Log
 }
 
-func (r recorder) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+func (r recorder) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	for _, call := range step.Calls {
 		fmt.Fprintf(r.answers, "%s: %s\n", call.Step, call.Answer)
 	}
@@ -303,13 +305,13 @@ func TestWhatIsSaidIsMasked(t *testing.T) {
 func (r *rig) ended(n int) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("%d turns have ended", n), func() bool {
-		turns := r.turns()
-		for _, turn := range turns {
-			if ledger.TurnState(turn.State).Open() {
+		list := r.turns()
+		for _, turn := range list {
+			if turns.TurnState(turn.State).Open() {
 				return false
 			}
 		}
-		return len(turns) == n && len(r.deliveries("pending"))+len(r.deliveries("sending"))+len(r.deliveries("draft")) == 0
+		return len(list) == n && len(r.deliveries("pending"))+len(r.deliveries("sending"))+len(r.deliveries("draft")) == 0
 	})
 }
 

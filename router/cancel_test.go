@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/people"
 )
 
 // The only worker is busy with somebody else's turn: a turn that waits is
@@ -34,7 +34,7 @@ func TestCancelOfAQueuedTurnNeedsNoWorker(t *testing.T) {
 		}
 		r.platform.Say("c2", "bob", "by the operator")
 		r.until("it is queued", func() bool { return state("by the operator") == "queued " })
-		if err := r.router.Cancel(t.Context(), r.turns()[0].ID, ledger.LocalActor("owner")); err != nil {
+		if err := r.router.Cancel(t.Context(), r.turns()[0].ID, people.LocalActor("owner")); err != nil {
 			t.Fatal(err)
 		}
 		if got := state("by the operator"); got != "cancelled cancelled" {
@@ -65,7 +65,7 @@ func TestCancelOutlivesTheEngine(t *testing.T) {
 		r.platform.Say("c1", "ada", "long")
 		<-began
 		// Asked in the ledger alone, so that this engine's turn does not hear of it.
-		if _, err := r.db.Router().Cancel(t.Context(), r.turns()[0].ID, ledger.LocalActor("owner")); err != nil {
+		if _, err := r.db.Router().Cancel(t.Context(), r.turns()[0].ID, people.LocalActor("owner")); err != nil {
 			t.Fatal(err)
 		}
 		if turn := r.turns()[0]; turn.State != "running" {

@@ -3,13 +3,18 @@ package router
 import (
 	"context"
 
-	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
+	"switchboard/router/sessions"
+	"switchboard/router/settings"
 )
 
 // Change makes a change for whoever asks for it outside of a message, and does what follows
-// from it. *ledger.StateError: it is refused.
-func (r *Router) Change(ctx context.Context, change ledger.Change, by ledger.Actor) error {
+// from it. *core.StateError: it is refused.
+func (r *Router) Change(ctx context.Context, change core.Change, by core.Actor) error {
 	if err := r.Ledger.Change(ctx, change, by); err != nil {
 		return err
 	}
@@ -18,34 +23,33 @@ func (r *Router) Change(ctx context.Context, change ledger.Change, by ledger.Act
 }
 
 // changed does what a change that is committed makes possible, here and on the other engines.
-func (r *Router) changed(ctx context.Context, change ledger.Change) {
+func (r *Router) changed(ctx context.Context, change core.Change) {
 	switch c := change.(type) {
-	case *ledger.PersonChange:
-		r.PeopleChanged(ctx)
+	case *people.Change:
+		r.People.Changed(ctx)
 		why := "is no admin any more"
-		if c.Kind == ledger.ChangeRemove {
+		if c.Kind == people.ChangeRemove {
 			why = "was removed"
 		}
-		r.JobsPaused(ctx, c.Person.Name, why, c.Paused)
-		if c.Kind == ledger.ChangeRemove { // a file that does not name them may be right now
-			r.again.Store(true)
-			retry.Signal(r.versions)
+		jobs.NotifyPaused(ctx, r.Lines, c.Person.Name, why, c.Paused)
+		if c.Kind == people.ChangeRemove { // a file that does not name them may be right now
+			r.Settled.Reread()
 		}
-	case *ledger.SessionChange:
+	case *sessions.Change:
 		if c.Person != "" {
-			r.PeopleChanged(ctx)
+			r.People.Changed(ctx)
 			r.jobsChanged()
 		}
-	case *ledger.SecretChange:
-		r.SecretChanged()
+	case *settings.SecretChange:
+		r.Settled.SecretChanged()
 		if c.Version != nil {
-			r.settingsChanged()
+			r.Settled.Changed()
 		}
-	case *ledger.SettingsChange:
-		r.settingsDecided(ctx, c)
-	case *ledger.JobChange:
+	case *settings.Change:
+		r.Settled.Decided(ctx, c)
+	case *jobs.Change:
 		r.jobsChanged()
-	case *ledger.DeliveryChange:
+	case *outbox.Change:
 		r.Lines.Committed(c.Done.At) // who sends, also what is behind it
 	}
 }
@@ -53,9 +57,7 @@ func (r *Router) changed(ctx context.Context, change ledger.Change) {
 // jobsChanged has every engine look at the jobs anew.
 func (r *Router) jobsChanged() {
 	r.wakeScheduler()
-	if r.Wakes != nil {
-		r.Wakes.Wake(ledger.Wake{Kind: ledger.WakeJobs})
-	}
+	r.wake(core.Wake{Kind: core.WakeJobs})
 }
 
 func (r *Router) wakeScheduler() {
@@ -65,8 +67,8 @@ func (r *Router) wakeScheduler() {
 }
 
 // followChange does what the commit of a command's change made possible.
-func (r *Router) followChange(ctx context.Context, entry *classified, acc *ledger.Accepted) {
-	if as, ok := entry.Intent.(*ledger.ControlIntent); ok && as.Change != nil && acc.Refusal == "" && !acc.Duplicate {
+func (r *Router) followChange(ctx context.Context, entry *classified, acc *intake.Accepted) {
+	if as, ok := entry.Intent.(*intake.ControlIntent); ok && as.Change != nil && acc.Refusal == "" && !acc.Duplicate {
 		r.changed(ctx, as.Change)
 	}
 }

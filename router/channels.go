@@ -87,6 +87,14 @@ func (c *Channels) List() (list []Attached) {
 	return list
 }
 
+// adapters are the values of the channels that are attached, in the order of their names.
+func (c *Channels) adapters() (list []channels.Channel) {
+	for _, at := range c.List() {
+		list = append(list, at.Channel)
+	}
+	return list
+}
+
 // Rules are those of a channel on which turns may run.
 func (c *Channels) Rules(name string) (rules ChannelConfig, known bool) {
 	if ch := c.now()[name]; ch != nil {

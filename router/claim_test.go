@@ -8,14 +8,16 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
 func (r *rig) newClaim() (code string) {
 	r.t.Helper()
-	code, err := r.router.NewClaim(r.t.Context(), ledger.LocalActor("owner"))
+	code, err := r.router.Asking.NewClaim(r.t.Context(), people.LocalActor("owner"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -31,7 +33,7 @@ func (r *rig) admins() string {
 	}
 	var names []string
 	for _, p := range people {
-		if p.Role == ledger.RoleAdmin {
+		if p.Role == core.RoleAdmin {
 			names = append(names, p.Name+" "+strings.Join(p.Identities, ","))
 		}
 	}
@@ -89,7 +91,7 @@ func TestClaimCodeMakesOneAdmin(t *testing.T) {
 		again := r.newClaim()
 		r.accept(event(12, "c9", "eve", "/claim "+again))
 		r.mentions(5, "You are an admin already")
-		r.change(ledger.ChangeAdd, "carl", ledger.RoleUser, "scripted:carl")
+		r.change(people.ChangeAdd, "carl", core.RoleUser, "scripted:carl")
 		r.accept(event(13, "c7", "carl", "/start "+again))
 		r.mentions(6, "Welcome!")
 		r.accept(event(14, "c7", "carl", "/start"))
@@ -122,7 +124,7 @@ func TestClaimCodesAreTriedFiveTimesAnHour(t *testing.T) {
 		if got := r.admins(); got != "ada scripted:ada" {
 			t.Errorf("admins: %s", got)
 		}
-		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
+		r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora")
 		for i := range 6 {
 			r.accept(event(30+i, "c1", "dora", "/claim AAAA-BBBB-CCCC"))
 		}
@@ -149,9 +151,9 @@ func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
 		if n := strings.Count(r.admins(), ";"); n != 1 {
 			t.Errorf("admins: %s", r.admins())
 		}
-		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
+		r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora")
 		late := "AAAABBBBCCCC"
-		if err := r.db.Router().ProposeClaim(t.Context(), ledger.HashCode(late), time.Now().Add(-time.Second), ledger.LocalActor("owner")); err != nil {
+		if err := r.db.Router().ProposeClaim(t.Context(), outbox.HashCode(late), time.Now().Add(-time.Second), people.LocalActor("owner")); err != nil {
 			t.Fatal(err)
 		}
 		r.accept(event(50, "c1", "dora", "/claim "+late))
@@ -187,7 +189,7 @@ func TestUsedClaimCodeEndsTheOthers(t *testing.T) {
 		if receipt := r.accept(event(2, "c8", "mallory", "/claim "+first))[0]; !receipt.Silent {
 			t.Errorf("%+v", receipt)
 		}
-		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
+		r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora")
 		r.accept(event(3, "c1", "dora", "/claim "+first))
 		r.mentions(2, "That code is no longer valid")
 		r.accept(event(4, "c1", "dora", "/claim "+third))

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/people"
 )
 
 // A reading is a ledger that counts loads, and steps in after a turn was claimed with
@@ -18,12 +20,12 @@ type reading struct {
 	claimed func(turn int64) // nil: nothing
 }
 
-func (w reading) Load(ctx context.Context, ref ledger.TurnRef) (*ledger.TurnData, error) {
+func (w reading) Load(ctx context.Context, ref core.TurnRef) (*core.TurnData, error) {
 	w.loads.Add(1)
 	return w.Ledger.Load(ctx, ref)
 }
 
-func (w reading) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (w reading) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	list, err := w.Ledger.Accept(ctx, owner, entries)
 	for _, a := range list {
 		if a.Claimed != nil && w.claimed != nil {
@@ -34,7 +36,7 @@ func (w reading) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 }
 
 // Claim takes what Accept left, as in the first moments of a start.
-func (w reading) Claim(ctx context.Context, owner int64, names, except []string, limit int) ([]ledger.Claimed, error) {
+func (w reading) Claim(ctx context.Context, owner int64, names, except []string, limit int) ([]core.Claimed, error) {
 	list, err := w.Ledger.Claim(ctx, owner, names, except, limit)
 	for _, c := range list {
 		if w.claimed != nil {
@@ -65,7 +67,7 @@ func TestStopBetweenClaimAndRunStopsTheTurn(t *testing.T) {
 		var once sync.Once
 		w.claimed = func(turn int64) {
 			once.Do(func() {
-				if err := r.router.Cancel(t.Context(), turn, ledger.LocalActor("owner")); err != nil {
+				if err := r.router.Cancel(t.Context(), turn, people.LocalActor("owner")); err != nil {
 					t.Error(err)
 				}
 			})

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/router/outbox/delivery"
 	"switchboard/router/turns"
 )
@@ -30,20 +33,20 @@ type classifier struct {
 
 // A classified is an event with what it is taken as, and what is done beside its commit.
 type classified struct {
-	ledger.Entry
+	intake.Entry
 	line   *channel                              // nil: there is none of that name
 	aside  string                                // is said to the person besides, once, in a message of its own
 	charge charge                                // is counted for the person once the entry is committed
 	beside func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
 	secret typedSecret
-	unsaid ledger.Outcome                                                               // nothing is said in it
-	asked  *ledger.Reply                                                                // is said to a stranger for whom the admins are asked
+	unsaid intake.Outcome                                                               // nothing is said in it
+	asked  *outbox.Reply                                                                // is said to a stranger for whom the admins are asked
 	typed  func(ctx context.Context, entry classified, text string) (classified, error) // takes a press as that command
 }
 
 // unclassifiedYet is an event of which nothing secret is left; kinds says what was hidden.
 func (r *Router) unclassifiedYet(event channels.Event) (entry classified, kinds []string) {
-	entry = classified{Entry: ledger.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
+	entry = classified{Entry: intake.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
 	entry.secret, kinds = r.hide(&entry.Event)
 	return entry, kinds
 }
@@ -98,7 +101,7 @@ func (s *classifier) classifyAlone(ctx context.Context, event channels.Event, li
 	kept, hidden := s.unclassifiedYet(event)
 	kept.line = line
 	entry, err = caught(kept, func() (classified, error) { return s.classify(ctx, kept, event) })
-	if control, ok := entry.Intent.(*ledger.ControlIntent); entry.secret.value != "" && !(ok && setsSecret(control)) {
+	if control, ok := entry.Intent.(*intake.ControlIntent); entry.secret.value != "" && !(ok && setsSecret(control)) {
 		hidden = append(hidden, "what followed the command")
 	}
 	entry.sayHidden(hidden)
@@ -149,7 +152,7 @@ func (s *classifier) classify(ctx context.Context, entry classified, event chann
 		s.moves = s.moves.with(line.Name, string(event.Former), string(event.Conversation.ID))
 		fallthrough
 	case channels.EventMember, channels.EventDeleted: // whoever caused it
-		entry.Intent = &ledger.NewsIntent{}
+		entry.Intent = &intake.NewsIntent{}
 		return entry, nil
 	}
 	person, fresh, rule := s.whoIs(line, entry.Event)
@@ -161,7 +164,7 @@ func (s *classifier) classify(ctx context.Context, entry classified, event chann
 		return s.bring(ctx, entry, line, person, code)
 	}
 	if s.tooEarly(event.At) {
-		return overheard(entry, ledger.RuleTooEarly), nil
+		return overheard(entry, audit.RuleTooEarly), nil
 	}
 	if person == nil {
 		if answer := line.strangersAnswer(&entry.Event); answer.code != "" {
@@ -170,11 +173,11 @@ func (s *classifier) classify(ctx context.Context, entry classified, event chann
 		return s.stranger(ctx, entry, line), nil
 	}
 	if !line.isForUs(event) {
-		return overheard(entry, ledger.RuleNotMeant), nil
+		return overheard(entry, audit.RuleNotMeant), nil
 	}
 	entry.Sender.Person, entry.Sender.New = person.Name, fresh
 	entry.Taint = taintOf(entry.Event.Message)
-	if code.pair && person.Role == ledger.RoleAdmin && line.named(&entry.Event) { // from a link that a stranger sent
+	if code.pair && person.Role == core.RoleAdmin && line.named(&entry.Event) { // from a link that a stranger sent
 		return s.order(ctx, entry, line, person, "approve", code.code)
 	}
 	switch event.Kind {
@@ -189,7 +192,7 @@ func (s *classifier) classify(ctx context.Context, entry classified, event chann
 }
 
 // message makes the entry of what a known person wrote.
-func (s *classifier) message(ctx context.Context, entry classified, line *channel, person *ledger.Person) (classified, error) {
+func (s *classifier) message(ctx context.Context, entry classified, line *channel, person *core.Person) (classified, error) {
 	if name, args, ok := command(entry.Event.Message); ok {
 		return s.order(ctx, entry, line, person, name, args)
 	}
@@ -219,10 +222,10 @@ func (s *classifier) message(ctx context.Context, entry classified, line *channe
 const modeCollect = "collect"
 
 // turn is how an event is queued that becomes a turn, or may become one.
-func (r *Router) turn(event channels.Event) ledger.TurnIntent {
+func (r *Router) turn(event channels.Event) intake.TurnIntent {
 	line := r.Lines.Connection(event.Conversation.Channel)
 	now := r.settings().Config
-	turn := ledger.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At)}
+	turn := intake.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At)}
 	if turn.Mode == modeCollect {
 		turn.CollectWindow = now.CollectWindow
 	}
@@ -231,7 +234,7 @@ func (r *Router) turn(event channels.Event) ledger.TurnIntent {
 
 // refusal says why a message of a known person becomes a notice instead of a turn.
 // With no text the person is not notified: they were, a moment ago.
-func (s *classifier) refusal(entry *classified, person *ledger.Person) (reason string, refused bool) {
+func (s *classifier) refusal(entry *classified, person *core.Person) (reason string, refused bool) {
 	text, files := entry.Event.Message.Text, entry.Event.Message.Attachments
 	switch {
 	case blank(text) && len(files) == 0 && entry.aside != "":
@@ -249,7 +252,7 @@ func (s *classifier) refusal(entry *classified, person *ledger.Person) (reason s
 
 // refuseFast says, like refusal, that a message of a known person is one too many. Weight is
 // what it counts for.
-func (s *classifier) refuseFast(entry *classified, person *ledger.Person, weight float64) (reason string, refused bool) {
+func (s *classifier) refuseFast(entry *classified, person *core.Person, weight float64) (reason string, refused bool) {
 	tooFast, notify := s.tooFast(entry, person.Name, weight)
 	if notify {
 		reason = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
@@ -290,7 +293,7 @@ func happened(at time.Time) time.Time {
 // noticed makes an entry one that is kept and answered by text alone; with no text
 // it is only kept.
 func (l *channel) noticed(entry classified, text string) classified {
-	refused := &ledger.ControlIntent{Refused: true}
+	refused := &intake.ControlIntent{Refused: true}
 	if text != "" {
 		refused.Reply = l.Notice(entry.Event, text)
 		refused.Reply.Taint = entry.Taint // it may name the files

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"switchboard/channels/channelstest"
-	"switchboard/router/admin"
 	"switchboard/router/commands"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
 )
 
 func TestAdminsMendDeliveriesInADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Deliveries(r.db.Router())}
+		r.commands = []commands.Command{outbox.Command(r.db.Router())}
 		r.start()
 		r.platform.Say("c1", "ada", "/deliveries")
 		r.mentions(1, "Everything was sent")
@@ -31,7 +30,7 @@ func TestAdminsMendDeliveriesInADirectChat(t *testing.T) {
 		said("/deliveries drop 999", "There is no delivery 999.")
 		said(fmt.Sprint("/deliveries retry ", id), fmt.Sprintf("Delivery %d was dead and is pending now.", id))
 		r.until("it is sent", func() bool {
-			return slices.ContainsFunc(r.deliveries("sent"), func(d view.Delivery) bool { return d.ID == id }) &&
+			return slices.ContainsFunc(r.deliveries("sent"), func(d outbox.Info) bool { return d.ID == id }) &&
 				slices.Contains(texts(r.platform.Sent()), "re: hello")
 		})
 		said(fmt.Sprint("/deliveries drop ", id), "it was sent, and cannot be taken back")

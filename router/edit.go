@@ -8,21 +8,23 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/words"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 )
 
 // edit makes the entry of a message's new state. What it does is decided where the
 // message's turn is known: in the transaction that commits it.
-func (s *classifier) edit(ctx context.Context, entry classified, line *channel, person *ledger.Person) (classified, error) {
+func (s *classifier) edit(ctx context.Context, entry classified, line *channel, person *core.Person) (classified, error) {
 	event := entry.Event
 	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID, entry.Sender.Person)
-	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return entry, fmt.Errorf("read the edited message: %w", err)
 	}
 	known := err == nil
 	if !known && !line.addressed(event) {
-		return overheard(entry, ledger.RuleNotMeant), nil
+		return overheard(entry, audit.RuleNotMeant), nil
 	}
 	s.trim(&entry)
 	// Platforms tell an edit for less than a new text; that is free.
@@ -36,10 +38,10 @@ func (s *classifier) edit(ctx context.Context, entry classified, line *channel, 
 			return entry, nil
 		}
 	}
-	edit := &ledger.EditIntent{OnEdit: s.Config.OnEdit, Turn: s.turn(event)}
+	edit := &intake.EditIntent{OnEdit: s.Config.OnEdit, Turn: s.turn(event)}
 	switch name, args, ok := command(event.Message); {
 	case ok && name == "retry":
-		edit.Turn.Retry = &ledger.Retry{} // as it was
+		edit.Turn.Retry = &intake.Retry{} // as it was
 	case ok && name == toolCommand:
 		answer, err := s.answer(ctx, s.commands.Find(name), &commands.Call{
 			Event: &entry.Event, Person: person, Name: name, Args: args, Slash: line.Command(event.Conversation),
@@ -72,14 +74,14 @@ func (s *classifier) reaction(ctx context.Context, entry classified) (classified
 	event := entry.Event
 	text, taint, err := s.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID, entry.Sender.Person)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound) && event.Conversation.Kind == channels.Direct:
+	case errors.Is(err, core.ErrNotFound) && event.Conversation.Kind == channels.Direct:
 		text = ""
-	case errors.Is(err, ledger.ErrNotFound): // on what others wrote to each other
-		return overheard(entry, ledger.RuleNotMeant), nil
+	case errors.Is(err, core.ErrNotFound): // on what others wrote to each other
+		return overheard(entry, audit.RuleNotMeant), nil
 	case err != nil:
 		return entry, fmt.Errorf("read the message reacted to: %w", err)
 	}
-	entry.Intent = &ledger.AuditIntent{Why: ledger.AuditNote}
+	entry.Intent = &intake.AuditIntent{Why: intake.AuditNote}
 	entry.Event.Message.Text = noteOf(event.Reaction, text)
 	if !blank(text) {
 		entry.Taint = taint // of the words that the note repeats

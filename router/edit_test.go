@@ -10,7 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // tooLate is said of an edit of what was answered.
@@ -254,7 +254,7 @@ func TestEditReachesThePlanOfAnotherEngine(t *testing.T) {
 	a.until("b plans", func() bool { return second.reached(atPlan) == 1 })
 	a.platform.Edit("c2", id, "quick-b")
 	a.until("the edit is accepted", func() bool { return a.platform.Pending() == 0 })
-	b.until("b is woken", func() bool { return heard.count(ledger.WakeEdit) > 0 })
+	b.until("b is woken", func() bool { return heard.count(core.WakeEdit) > 0 })
 	time.Sleep(300 * time.Millisecond) // and looks
 	release()
 	done()

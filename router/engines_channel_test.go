@@ -17,7 +17,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/internal/testkit"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/people"
 )
 
 // An engine whose lease was taken over, without its knowledge, lets go of the channel
@@ -79,7 +79,7 @@ func TestCancelOfADeadEnginesTurnIsDoneByTheNext(t *testing.T) {
 	}
 	startBoth(a, b)
 	a.begins("c1", "ada", "long")
-	if err := b.router.Cancel(t.Context(), a.turns()[0].ID, ledger.LocalActor("owner")); err != nil {
+	if err := b.router.Cancel(t.Context(), a.turns()[0].ID, people.LocalActor("owner")); err != nil {
 		t.Fatal(err)
 	}
 	a.bereave("session")

@@ -15,7 +15,7 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/secrets"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
@@ -122,7 +122,7 @@ type sickLedger struct {
 	sick *atomic.Bool
 }
 
-func (l sickLedger) Open(ctx context.Context, hold ledger.Lease) ([]channels.Conversation, error) {
+func (l sickLedger) Open(ctx context.Context, hold outbox.Lease) ([]channels.Conversation, error) {
 	if l.sick.Load() {
 		return nil, context.DeadlineExceeded
 	}

@@ -17,7 +17,10 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/internal/secrets"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
@@ -59,30 +62,30 @@ func (r *rig) connected() bool {
 }
 
 // deaf are wakes that all get lost.
-func deaf(int64) ledger.Wakes { return lostWakes{} }
+func deaf(int64) core.Wakes { return lostWakes{} }
 
 type lostWakes struct{}
 
-func (lostWakes) Wake(ledger.Wake)                                {}
-func (lostWakes) Listen(ctx context.Context, _ func(ledger.Wake)) { <-ctx.Done() }
+func (lostWakes) Wake(core.Wake)                                {}
+func (lostWakes) Listen(ctx context.Context, _ func(core.Wake)) { <-ctx.Done() }
 
 // A wokenBy has the wakes of an engine, and counts those that it hears, by their kind.
 type wokenBy struct {
-	ledger.Wakes
+	core.Wakes
 	mu    sync.Mutex
-	heard map[ledger.WakeKind]int
+	heard map[core.WakeKind]int
 }
 
 // listens has the wakes counted that this rig's engine hears; before it is started.
 func (r *rig) listens() *wokenBy {
-	l, wakes := &wokenBy{heard: map[ledger.WakeKind]int{}}, r.wakes
-	r.wakes = func(owner int64) ledger.Wakes { l.Wakes = wakes(owner); return l }
+	l, wakes := &wokenBy{heard: map[core.WakeKind]int{}}, r.wakes
+	r.wakes = func(owner int64) core.Wakes { l.Wakes = wakes(owner); return l }
 	return l
 }
 
-// Listen implements ledger.Wakes.
-func (l *wokenBy) Listen(ctx context.Context, onWake func(ledger.Wake)) {
-	l.Wakes.Listen(ctx, func(w ledger.Wake) {
+// Listen implements core.Wakes.
+func (l *wokenBy) Listen(ctx context.Context, onWake func(core.Wake)) {
+	l.Wakes.Listen(ctx, func(w core.Wake) {
 		l.mu.Lock()
 		l.heard[w.Kind]++
 		l.mu.Unlock()
@@ -91,9 +94,9 @@ func (l *wokenBy) Listen(ctx context.Context, onWake func(ledger.Wake)) {
 }
 
 // begun says that it listens: whoever begins to is told to look at everything.
-func (l *wokenBy) begun() bool { return l.count(ledger.WakeAll) > 0 }
+func (l *wokenBy) begun() bool { return l.count(core.WakeAll) > 0 }
 
-func (l *wokenBy) count(kind ledger.WakeKind) int {
+func (l *wokenBy) count(kind core.WakeKind) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.heard[kind]
@@ -118,7 +121,7 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 			t.Errorf("sent %q, the other engine ran it %d times", texts(sent), b.brain.ran(text))
 		}
 	}
-	b.until("the other engine is woken for one of them", func() bool { return heard.count(ledger.WakeTurn) > 0 })
+	b.until("the other engine is woken for one of them", func() bool { return heard.count(core.WakeTurn) > 0 })
 	release()
 	a.await(4)
 }
@@ -127,11 +130,11 @@ func TestCancelFromAnotherEngineStopsTheTurn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
-		wakes func(*store.DB) func(int64) ledger.Wakes
+		wakes func(*store.DB) func(int64) core.Wakes
 		heard int
 	}{
-		{"told", func(db *store.DB) func(int64) ledger.Wakes { return wakesOf(db) }, 1},
-		{"the wake is lost", func(*store.DB) func(int64) ledger.Wakes { return deaf }, 0},
+		{"told", func(db *store.DB) func(int64) core.Wakes { return wakesOf(db) }, 1},
+		{"the wake is lost", func(*store.DB) func(int64) core.Wakes { return deaf }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -142,13 +145,13 @@ func TestCancelFromAnotherEngineStopsTheTurn(t *testing.T) {
 			startBoth(a, b)
 			a.until("it listens", func() bool { return c.heard == 0 || heard.begun() })
 			a.begins("c1", "ada", "long")
-			if err := b.router.Cancel(t.Context(), a.turns()[0].ID, ledger.LocalActor("owner")); err != nil {
+			if err := b.router.Cancel(t.Context(), a.turns()[0].ID, people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 			if sent := a.await(1); sent[0].Text != "Cancelled." || b.brain.ran("long") != 0 {
 				t.Errorf("sent %q; it ran again %d times", texts(sent), b.brain.ran("long"))
 			}
-			a.until("its engine is woken", func() bool { return heard.count(ledger.WakeStop) >= c.heard })
+			a.until("its engine is woken", func() bool { return heard.count(core.WakeStop) >= c.heard })
 		})
 	}
 }
@@ -196,7 +199,7 @@ type giving struct {
 	back *atomic.Int32
 }
 
-func (g giving) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+func (g giving) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	g.back.Add(1)
 	return g.Ledger.GiveBack(ctx, ref)
 }
@@ -235,7 +238,7 @@ type claiming struct {
 	claimed *atomic.Int32
 }
 
-func (c claiming) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]ledger.Claimed, error) {
+func (c claiming) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]core.Claimed, error) {
 	list, err := c.Ledger.Claim(ctx, owner, of, except, limit)
 	c.claimed.Add(int32(len(list)))
 	return list, err
@@ -291,7 +294,7 @@ func (l *losing) gone(call string) bool {
 	return true
 }
 
-func (l *losing) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (l *losing) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	list, err := l.Ledger.Accept(ctx, owner, entries)
 	if err == nil && l.gone("accept") {
 		return nil, errAnswerLost
@@ -299,7 +302,7 @@ func (l *losing) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 	return list, err
 }
 
-func (l *losing) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]ledger.Claimed, error) {
+func (l *losing) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]core.Claimed, error) {
 	list, err := l.Ledger.Claim(ctx, owner, of, except, limit)
 	if len(list) > 0 && l.gone("claim") {
 		return nil, errAnswerLost
@@ -307,7 +310,7 @@ func (l *losing) Claim(ctx context.Context, owner int64, of, except []string, li
 	return list, err
 }
 
-func (l *losing) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+func (l *losing) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	next, err := l.Ledger.Commit(ctx, ref, step, says)
 	if err == nil && next != nil && l.gone("commit") {
 		return nil, errAnswerLost
@@ -315,7 +318,7 @@ func (l *losing) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step
 	return next, err
 }
 
-func (l *losing) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+func (l *losing) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	if l.gone("give back") {
 		return errAnswerLost
 	}

@@ -8,7 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/storetest"
 )
 
@@ -24,7 +24,7 @@ func FuzzAccept(f *testing.F) {
 	f.Add(uint8(6), "b", "cbob", "cada", uint8(1), "mallory", "M", "/claim 1", "m1", "", "joined", int64(1), []byte(nil), true)
 	f.Add(uint8(7), "c", "cnew", "cnew", uint8(1), "ada", "Ada", "cada", "m1", "", "cada", int64(1), []byte(nil), true)
 	r := newRig(f, storetest.SQLite(f))
-	r.people = append(r.people, ledger.Person{Name: "carol", Role: ledger.RoleUser, Identities: []string{"scripted:carol"}, Tools: []string{"*"}, Source: "config"})
+	r.people = append(r.people, core.Person{Name: "carol", Role: core.RoleUser, Identities: []string{"scripted:carol"}, Tools: []string{"*"}, Source: "config"})
 	r.config.QueuePerSession, r.log = 1_000_000, io.Discard
 	r.start()
 	kinds := []channels.EventKind{

@@ -9,8 +9,9 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // GiveCommand is a tools.Commander: it gives a command of admins in the chat of the call. What the
@@ -18,8 +19,8 @@ import (
 func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
 	person, c := r.Roster.Named(call.Session.Person), r.commands.Find(name)
 	switch {
-	case person == nil || person.Role != ledger.RoleAdmin || !call.Session.Direct:
-		return tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: ledger.RuleApprover, Output: "only admins may do that, in a direct chat"}
+	case person == nil || person.Role != core.RoleAdmin || !call.Session.Direct:
+		return tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: audit.RuleApprover, Output: "only admins may do that, in a direct chat"}
 	case c == nil || !c.Admin:
 		return tools.Result{End: tools.EndRefused, Code: "not_available", Output: "this program has no command /" + name}
 	}
@@ -28,8 +29,8 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 	answer, err := r.given(ctx, c, &commands.Call{
 		Event: &channels.Event{Kind: channels.EventMessage, Conversation: conv}, Person: person,
 		Name: name, Args: strings.Join(args, " "), Slash: r.Lines.Connection(conv.Channel).Command(conv),
-	}, ledger.Actor{Person: person.Name, Rule: ledger.RuleApprover, Turn: call.Session.Turn})
-	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
+	}, core.Actor{Person: person.Name, Rule: audit.RuleApprover, Turn: call.Session.Turn})
+	if refused, ok := errors.AsType[*core.StateError](err); ok {
 		return tools.Result{End: tools.EndRefused, Code: "refused", Output: refused.Sentence}
 	} else if err != nil {
 		r.Log.ErrorContext(ctx, "a command that a tool gave broke off", "command", name, "turn_id", call.Session.Turn, "error", err)
@@ -41,14 +42,8 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 	return tools.Result{End: tools.EndOK, Output: render.Parse(answer.Text + commands.TypedOut(answer.Buttons)).Plain(), Taint: answer.Taint}
 }
 
-// Knows says that somebody is called so, in any case of letters. Where that cannot be found out it says so too.
-func (r *Router) Knows(ctx context.Context, name string) bool {
-	people, away, err := r.Roster.dir.Everyone(ctx)
-	return err != nil || ledger.Called(name, append(people, away...)) != ""
-}
-
 // given runs a command and makes its change.
-func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.Call, by ledger.Actor) (answer commands.Answer, err error) {
+func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.Call, by core.Actor) (answer commands.Answer, err error) {
 	if call.Session, err = r.Ledger.Session(ctx, call.Conversation()); err != nil {
 		return answer, err
 	}
@@ -57,7 +52,7 @@ func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.
 		return answer, err
 	}
 	if answer.Intent != nil {
-		return answer, &ledger.StateError{Sentence: fmt.Sprintf("this has to be typed: %s%s %s", call.Slash, call.Name, call.Args)}
+		return answer, &core.StateError{Sentence: fmt.Sprintf("this has to be typed: %s%s %s", call.Slash, call.Name, call.Args)}
 	}
 	if answer.Beside != nil { // the tool waits for it
 		return answer.Beside(ctx), nil
@@ -65,9 +60,9 @@ func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.
 	if answer.Change == nil {
 		return answer, nil
 	}
-	if err := r.Change(ctx, answer.Change, by); errors.Is(err, ledger.ErrNotFound) {
+	if err := r.Change(ctx, answer.Change, by); errors.Is(err, core.ErrNotFound) {
 		_, target := answer.Change.Names()
-		return answer, &ledger.StateError{Sentence: "There is no " + target + "."}
+		return answer, &core.StateError{Sentence: "There is no " + target + "."}
 	} else if err != nil {
 		return answer, err
 	}

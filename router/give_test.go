@@ -9,10 +9,10 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/admin"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 )
 
 // What an admin's tool changes is changed once a person allowed it, by the very change of the
@@ -21,8 +21,8 @@ func TestAdminToolsGiveTheCommands(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		newBench(r)
 		r.script.Buttons = true
-		r.targets = func(ledger.NoticeKind) []string { return []string{"play:c9"} } // of what is given up
-		r.commands = []commands.Command{admin.Deliveries(r.db.Router()), admin.Audit(r.db.Router())}
+		r.targets = func(outbox.NoticeKind) []string { return []string{"play:c9"} } // of what is given up
+		r.commands = []commands.Command{outbox.Command(r.db.Router()), audit.Command(r.db.Router())}
 		r.start()
 		r.platform.Next(channelstest.Fault{Refused: "no such thing"})
 		r.platform.Say("c2", "bob", `/tool look {"amount": 1}`)
@@ -60,8 +60,8 @@ func TestAdminToolsGiveTheCommands(t *testing.T) {
 		looks(`/tool admin.audit {"kind": "delivery"}`, fmt.Sprintf("ada gave up message part %d", id))
 		looks(`/tool admin.people {"action": "list"}`, "no command /people")
 		looks(`/tool admin.people {"action": "remove", "name": "nobody"}`, "There is no person nobody.")
-		rows, err := r.db.Router().Audit(t.Context(), view.AuditFilter{Kind: "delivery"}, 0, 10)
-		i := slices.IndexFunc(r.turns(), func(turn view.Turn) bool { return strings.Contains(turn.Text, fmt.Sprintf(`"number": %d`, id)) })
+		rows, err := r.db.Router().Audit(t.Context(), audit.Filter{Kind: "delivery"}, 0, 10)
+		i := slices.IndexFunc(r.turns(), func(turn turns.Turn) bool { return strings.Contains(turn.Text, fmt.Sprintf(`"number": %d`, id)) })
 		if err != nil || i < 0 || rows[0].Person != "ada" || rows[0].Turn != r.turns()[i].ID || rows[0].Outcome != "dropped" {
 			t.Errorf("%+v, %v", rows, err)
 		}
@@ -73,7 +73,7 @@ func TestAdminToolsAreForAdminsInDirectChats(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		newBench(r)
 		r.channel.AllowConversations = []string{"g1"}
-		r.commands = []commands.Command{admin.Audit(r.db.Router())}
+		r.commands = []commands.Command{audit.Command(r.db.Router())}
 		r.start()
 		r.platform.Say("c2", "bob", "/tool admin.audit")
 		r.mentions(1, "only admins may do this, in a direct chat")
@@ -92,7 +92,7 @@ func TestAdminToolsAreForAdminsInDirectChats(t *testing.T) {
 			"a nobody": {ID: "play:c1", Channel: "play", Person: "eve", Direct: true},
 		} {
 			res := r.router.GiveCommand(t.Context(), tools.Call{Session: session}, "audit")
-			if res.End != tools.EndRefused || res.Rule != ledger.RuleApprover {
+			if res.End != tools.EndRefused || res.Rule != audit.RuleApprover {
 				t.Errorf("%s: %+v", name, res)
 			}
 		}

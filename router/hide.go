@@ -8,7 +8,9 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
+	"switchboard/router/commands"
+	"switchboard/router/intake"
+	"switchboard/router/people"
 )
 
 // A typedSecret is what came with the command that sets a secret.
@@ -35,21 +37,21 @@ func withoutSecret(text string) (string, typedSecret) {
 	if settingCommand.MatchString(text) {
 		for _, m := range credentialLine.FindAllStringSubmatchIndex(text, -1) {
 			if !reference.MatchString(text[m[2]:m[3]]) { // nothing of it will be set
-				return text[:m[2]] + redacted, typedSecret{value: text[m[2]:]}
+				return text[:m[2]] + people.Redacted, typedSecret{value: text[m[2]:]}
 			}
 		}
 	}
 	if settingTool.MatchString(text) && credentialKey.MatchString(text) {
 		if m := toolValue.FindStringSubmatchIndex(text); m != nil && !reference.MatchString(text[m[2]:m[3]]) {
-			return text[:m[2]] + redacted, typedSecret{value: text[m[2]:m[3]]}
+			return text[:m[2]] + people.Redacted, typedSecret{value: text[m[2]:m[3]]}
 		}
 	}
 	m := secretCommand.FindStringSubmatch(text)
 	if m == nil {
 		return text, typedSecret{}
 	}
-	verb, rest := firstWord(m[2])
-	name, value := firstWord(rest)
+	verb, rest := commands.FirstWord(m[2])
+	name, value := commands.FirstWord(rest)
 	kept := []string{"/secret"}
 	var typed typedSecret
 	switch strings.ToLower(verb) {
@@ -62,18 +64,9 @@ func withoutSecret(text string) (string, typedSecret) {
 		value = m[2]
 	}
 	if value != "" {
-		kept = append(kept, redacted)
+		kept = append(kept, people.Redacted)
 	}
 	return strings.TrimRight(strings.Join(kept, " "), " "), typed
-}
-
-// firstWord is the first word of a text, and what follows it.
-func firstWord(text string) (word, rest string) {
-	text = strings.TrimSpace(text)
-	if i := strings.IndexAny(text, " \t\r\n"); i >= 0 {
-		return text[:i], strings.TrimSpace(text[i:])
-	}
-	return text, ""
 }
 
 // hide takes out of all that is kept of an event the value that its command sets, which it
@@ -131,9 +124,9 @@ func (r *Router) hideIn(text *string) []string {
 // answered at all.
 func (e *classified) sayHidden(kinds []string) {
 	switch as := e.Intent.(type) {
-	case *ledger.AuditIntent, *ledger.NewsIntent:
+	case *intake.AuditIntent, *intake.NewsIntent:
 		return
-	case *ledger.ControlIntent:
+	case *intake.ControlIntent:
 		if as.Refused && as.Reply == nil {
 			return
 		}

@@ -11,8 +11,8 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/secrets"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/storetest"
 )
 
@@ -73,9 +73,9 @@ func TestCredentialsInMessagesAreNeverKept(t *testing.T) {
 			typed(user, "/config set\nchannels.tg.kind telegram\nchannels.tg.webhook_secret env:HOOK\nchannels.tg.token "+core+"\n"+core, nil)
 		}
 		r.until("all is answered", func() bool {
-			turns := r.turns()
-			return len(turns) > 0 && !slices.ContainsFunc(turns, func(turn view.Turn) bool { return ledger.TurnState(turn.State).Open() }) &&
-				len(r.deliveries(string(ledger.DeliveryPending))) == 0
+			list := r.turns()
+			return len(list) > 0 && !slices.ContainsFunc(list, func(turn turns.Turn) bool { return turns.TurnState(turn.State).Open() }) &&
+				len(r.deliveries(string(outbox.DeliveryPending))) == 0
 		})
 		r.end()
 		if err := r.db.EmptyLog(t.Context()); err != nil {

@@ -10,53 +10,56 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/people"
 )
 
 // whoIs finds the person an event comes from, if that person is served where it
 // was written; fresh says that the policy is open and this is their first
 // message, or the first for a day. nil is a stranger. rule says why they were let in or
 // kept out.
-func (s *classifier) whoIs(l *channel, event channels.Event) (person *ledger.Person, fresh bool, rule string) {
+func (s *classifier) whoIs(l *channel, event channels.Event) (person *core.Person, fresh bool, rule string) {
 	if event.Sender.Bot {
-		return nil, false, ledger.RuleBot
+		return nil, false, audit.RuleBot
 	}
 	if event.Sender.Person != "" {
 		if person = s.Roster.Named(event.Sender.Person); person == nil {
-			return nil, false, ledger.RuleNoPerson
+			return nil, false, audit.RuleNoPerson
 		}
-		return person, false, ledger.RuleMachine
+		return person, false, audit.RuleMachine
 	}
-	open, rule := l.config.DM == "open", ledger.RulePeople
+	open, rule := l.config.DM == "open", audit.RulePeople
 	if event.Conversation.Kind != channels.Direct {
-		open, rule = l.config.Groups == "open", ledger.RulePeopleHere
+		open, rule = l.config.Groups == "open", audit.RulePeopleHere
 		if l.config.Groups == "disabled" {
-			return nil, false, ledger.RuleGroupsDisabled
+			return nil, false, audit.RuleGroupsDisabled
 		} else if !open && !l.allows(s.moves, event.Conversation) {
-			return nil, false, ledger.RuleNotAllowed
+			return nil, false, audit.RuleNotAllowed
 		}
 	} else if l.config.DM == "disabled" {
-		return nil, false, ledger.RuleDMDisabled
+		return nil, false, audit.RuleDMDisabled
 	}
 	if event.Sender.ID == "" {
-		return nil, false, ledger.RuleUnnamed
+		return nil, false, audit.RuleUnnamed
 	}
 	known := event.Sender.Identities(l.Name, l.Kind)
 	if person := s.Roster.Identified(known...); person != nil {
-		if person.Source != ledger.FromOpen {
+		if person.Source != core.FromOpen {
 			return person, false, rule
 		} else if !open {
-			return nil, false, ledger.RuleNoLonger // let in elsewhere, or while it was open here
+			return nil, false, audit.RuleNoLonger // let in elsewhere, or while it was open here
 		}
-		return person, time.Since(person.Seen) >= seenEvery, ledger.RuleOpen
+		return person, time.Since(person.Seen) >= people.SeenEvery, audit.RuleOpen
 	}
 	// Only who writes becomes a person.
 	writes := event.Kind == channels.EventMessage || event.Kind == channels.EventEdited
 	if !open || !writes {
-		return nil, false, ledger.RuleUnknown
+		return nil, false, audit.RuleUnknown
 	}
 	byKind := known[len(known)-1]
-	return &ledger.Person{Name: byKind, Role: ledger.RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: ledger.FromOpen}, true, ledger.RuleOpen
+	return &core.Person{Name: byKind, Role: core.RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: core.FromOpen}, true, audit.RuleOpen
 }
 
 // identity is what a sender is listed under. With two channels of a kind the settings take an
@@ -90,8 +93,8 @@ func (l *channel) addressed(event channels.Event) bool {
 // overheard makes the entry of what is kept without an answer though its sender may be served:
 // rule says why.
 func overheard(entry classified, rule string) classified {
-	entry.Intent = &ledger.AuditIntent{Why: ledger.AuditOverheard}
-	entry.Sender = ledger.Sender{Identity: entry.Sender.Identity, Rule: rule}
+	entry.Intent = &intake.AuditIntent{Why: intake.AuditOverheard}
+	entry.Sender = intake.Sender{Identity: entry.Sender.Identity, Rule: rule}
 	return entry
 }
 

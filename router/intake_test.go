@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/router/outbox/delivery"
 )
@@ -45,10 +46,10 @@ func TestCommandsAreParsedIntoNameAndArguments(t *testing.T) {
 func TestIdentityDecidesWhoIsServed(t *testing.T) {
 	t.Parallel()
 	r := &Router{Deps: Deps{Channels: NewChannels(), Roster: rosterOf(t,
-		ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Identities: []string{"scripted:1"}},
-		ledger.Person{Name: "bob", Role: ledger.RoleUser, Identities: []string{"here:2"}},
-		ledger.Person{Name: "scripted:4", Role: ledger.RoleUser, Identities: []string{"scripted:4"}, Source: "open", Seen: time.Now()},
-		ledger.Person{Name: "scripted:5", Role: ledger.RoleUser, Identities: []string{"scripted:5"}, Source: "open", Seen: time.Now().Add(-25 * time.Hour)},
+		core.Person{Name: "ada", Role: core.RoleAdmin, Identities: []string{"scripted:1"}},
+		core.Person{Name: "bob", Role: core.RoleUser, Identities: []string{"here:2"}},
+		core.Person{Name: "scripted:4", Role: core.RoleUser, Identities: []string{"scripted:4"}, Source: "open", Seen: time.Now()},
+		core.Person{Name: "scripted:5", Role: core.RoleUser, Identities: []string{"scripted:5"}, Source: "open", Seen: time.Now().Add(-25 * time.Hour)},
 	)}}
 	group := channels.Conversation{Channel: "here", ID: "g", Kind: channels.Group, Place: "g"}
 	within := channels.Conversation{Channel: "here", ID: "c", Kind: channels.Group, Place: "c", Within: "g"}
@@ -65,36 +66,36 @@ func TestIdentityDecidesWhoIsServed(t *testing.T) {
 		fresh     bool
 		rule      string
 	}{
-		{"known by kind", allow, direct, channels.Sender{ID: "1"}, false, "ada", false, ledger.RulePeople},
-		{"known by channel", allow, direct, channels.Sender{ID: "2"}, false, "bob", false, ledger.RulePeople},
-		{"unknown", allow, direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
-		{"without an ID", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{}, false, "", false, ledger.RuleUnnamed},
-		{"empty policy lets nobody else in", with(func(c *ChannelConfig) { c.DM = "" }), direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
-		{"pairing lets nobody else in by itself", with(func(c *ChannelConfig) { c.DM = "pairing" }), direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
-		{"open", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "3"}, false, "scripted:3", true, ledger.RuleOpen},
-		{"open, known", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1"}, false, "ada", false, ledger.RulePeople},
-		{"disabled, known", with(func(c *ChannelConfig) { c.DM = "disabled" }), direct, channels.Sender{ID: "1"}, false, "", false, ledger.RuleDMDisabled},
-		{"a bot", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1", Bot: true}, false, "", false, ledger.RuleBot},
-		{"vouched for", allow, direct, channels.Sender{ID: "bob", Person: "bob"}, false, "bob", false, ledger.RuleMachine},
-		{"vouched for, but nobody", allow, direct, channels.Sender{ID: "eve", Person: "eve"}, false, "", false, ledger.RuleNoPerson},
-		{"group, mentioned", allow, group, channels.Sender{ID: "1"}, true, "ada", false, ledger.RulePeopleHere},
-		{"group, not mentioned", allow, group, channels.Sender{ID: "1"}, false, "(overheard) ada", false, ledger.RulePeopleHere},
-		{"group open, not mentioned", with(func(c *ChannelConfig) { c.Groups = "open" }), group, channels.Sender{ID: "3"}, false, "(overheard) scripted:3", true, ledger.RuleOpen},
-		{"group, stranger, not mentioned", allow, group, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
-		{"group, no mention needed", with(func(c *ChannelConfig) { c.RequireMention = false }), group, channels.Sender{ID: "1"}, false, "ada", false, ledger.RulePeopleHere},
-		{"group, stranger", allow, group, channels.Sender{ID: "3"}, true, "", false, ledger.RuleUnknown},
-		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false, ledger.RuleNotAllowed},
-		{"group within one on the list", allow, within, channels.Sender{ID: "1"}, true, "ada", false, ledger.RulePeopleHere},
-		{"group within one that has no ID", with(func(c *ChannelConfig) { c.AllowConversations = []string{""} }), group, channels.Sender{ID: "1"}, true, "", false, ledger.RuleNotAllowed},
-		{"groups disabled", with(func(c *ChannelConfig) { c.Groups = "disabled" }), group, channels.Sender{ID: "1"}, true, "", false, ledger.RuleGroupsDisabled},
-		{"open DMs open no group", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "3"}, true, "", false, ledger.RuleUnknown},
-		{"let in before, closed now", allow, direct, channels.Sender{ID: "4"}, false, "", false, ledger.RuleNoLonger},
-		{"let in before, closed group", allow, group, channels.Sender{ID: "4"}, true, "", false, ledger.RuleNoLonger},
-		{"let in by open groups", with(func(c *ChannelConfig) { c.Groups = "open" }), direct, channels.Sender{ID: "4"}, false, "", false, ledger.RuleNoLonger},
-		{"let in by open DMs", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "4"}, true, "", false, ledger.RuleNoLonger},
-		{"let in before, open still", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "4"}, false, "scripted:4", false, ledger.RuleOpen},
-		{"let in before, not seen for a day", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "5"}, false, "scripted:5", true, ledger.RuleOpen},
-		{"groups open", with(func(c *ChannelConfig) { c.Groups, c.AllowConversations = "open", nil }), group, channels.Sender{ID: "3"}, true, "scripted:3", true, ledger.RuleOpen},
+		{"known by kind", allow, direct, channels.Sender{ID: "1"}, false, "ada", false, audit.RulePeople},
+		{"known by channel", allow, direct, channels.Sender{ID: "2"}, false, "bob", false, audit.RulePeople},
+		{"unknown", allow, direct, channels.Sender{ID: "3"}, false, "", false, audit.RuleUnknown},
+		{"without an ID", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{}, false, "", false, audit.RuleUnnamed},
+		{"empty policy lets nobody else in", with(func(c *ChannelConfig) { c.DM = "" }), direct, channels.Sender{ID: "3"}, false, "", false, audit.RuleUnknown},
+		{"pairing lets nobody else in by itself", with(func(c *ChannelConfig) { c.DM = "pairing" }), direct, channels.Sender{ID: "3"}, false, "", false, audit.RuleUnknown},
+		{"open", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "3"}, false, "scripted:3", true, audit.RuleOpen},
+		{"open, known", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1"}, false, "ada", false, audit.RulePeople},
+		{"disabled, known", with(func(c *ChannelConfig) { c.DM = "disabled" }), direct, channels.Sender{ID: "1"}, false, "", false, audit.RuleDMDisabled},
+		{"a bot", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1", Bot: true}, false, "", false, audit.RuleBot},
+		{"vouched for", allow, direct, channels.Sender{ID: "bob", Person: "bob"}, false, "bob", false, audit.RuleMachine},
+		{"vouched for, but nobody", allow, direct, channels.Sender{ID: "eve", Person: "eve"}, false, "", false, audit.RuleNoPerson},
+		{"group, mentioned", allow, group, channels.Sender{ID: "1"}, true, "ada", false, audit.RulePeopleHere},
+		{"group, not mentioned", allow, group, channels.Sender{ID: "1"}, false, "(overheard) ada", false, audit.RulePeopleHere},
+		{"group open, not mentioned", with(func(c *ChannelConfig) { c.Groups = "open" }), group, channels.Sender{ID: "3"}, false, "(overheard) scripted:3", true, audit.RuleOpen},
+		{"group, stranger, not mentioned", allow, group, channels.Sender{ID: "3"}, false, "", false, audit.RuleUnknown},
+		{"group, no mention needed", with(func(c *ChannelConfig) { c.RequireMention = false }), group, channels.Sender{ID: "1"}, false, "ada", false, audit.RulePeopleHere},
+		{"group, stranger", allow, group, channels.Sender{ID: "3"}, true, "", false, audit.RuleUnknown},
+		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false, audit.RuleNotAllowed},
+		{"group within one on the list", allow, within, channels.Sender{ID: "1"}, true, "ada", false, audit.RulePeopleHere},
+		{"group within one that has no ID", with(func(c *ChannelConfig) { c.AllowConversations = []string{""} }), group, channels.Sender{ID: "1"}, true, "", false, audit.RuleNotAllowed},
+		{"groups disabled", with(func(c *ChannelConfig) { c.Groups = "disabled" }), group, channels.Sender{ID: "1"}, true, "", false, audit.RuleGroupsDisabled},
+		{"open DMs open no group", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "3"}, true, "", false, audit.RuleUnknown},
+		{"let in before, closed now", allow, direct, channels.Sender{ID: "4"}, false, "", false, audit.RuleNoLonger},
+		{"let in before, closed group", allow, group, channels.Sender{ID: "4"}, true, "", false, audit.RuleNoLonger},
+		{"let in by open groups", with(func(c *ChannelConfig) { c.Groups = "open" }), direct, channels.Sender{ID: "4"}, false, "", false, audit.RuleNoLonger},
+		{"let in by open DMs", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "4"}, true, "", false, audit.RuleNoLonger},
+		{"let in before, open still", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "4"}, false, "scripted:4", false, audit.RuleOpen},
+		{"let in before, not seen for a day", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "5"}, false, "scripted:5", true, audit.RuleOpen},
+		{"groups open", with(func(c *ChannelConfig) { c.Groups, c.AllowConversations = "open", nil }), group, channels.Sender{ID: "3"}, true, "scripted:3", true, audit.RuleOpen},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

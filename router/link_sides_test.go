@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/people"
 )
 
 // Both sides read who becomes whom, and nothing is changed before both confirm, in whichever order,
@@ -36,9 +37,9 @@ func TestBothSidesConfirmALink(t *testing.T) {
 				r.script.Rich, r.script.Buttons = true, true
 				r.start()
 				for _, name := range []string{"dora", "carl"} {
-					r.change(ledger.ChangeAdd, name, ledger.RoleUser, "scripted:"+name)
+					r.change(people.ChangeAdd, name, core.RoleUser, "scripted:"+name)
 				}
-				r.change(ledger.ChangeAdd, "zoe", ledger.RoleAdmin, "scripted:zoe")
+				r.change(people.ChangeAdd, "zoe", core.RoleAdmin, "scripted:zoe")
 				was := r.owner("scripted:" + c.sender)
 				code := r.links("c1", c.maker)
 				r.platform.Write(scripted.Message{Conversation: "s9", User: c.sender, Label: "Your *boss*", Text: "/link " + code})
@@ -129,7 +130,7 @@ func TestLinkIsLookedAtAgainWhenAllowed(t *testing.T) {
 		r.confirm("s9", "eve", "approve")
 		typed := pairCode.FindString(r.platform.SentIn("c1")[1].Text)
 		r.end()
-		r.people = append(r.people, ledger.Person{Name: "eve", Role: ledger.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: ledger.FromSettings})
+		r.people = append(r.people, core.Person{Name: "eve", Role: core.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: core.FromSettings})
 		r.start()
 		if got := r.asks("c1", "ada", "/approve "+typed); !strings.Contains(got, "not open any more") {
 			t.Errorf("answered %q", got)
@@ -146,7 +147,7 @@ func TestOthersConfirmNoLink(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
-		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
+		r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora")
 		code := r.links("c1", "dora")
 		r.asks("s9", "eve", "/link "+code)
 		r.until("both are asked", func() bool { return len(r.platform.SentIn("c1")) == 2 })
@@ -178,12 +179,12 @@ func TestStrangersAnswerNoOtherQuestion(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.wish()
 		r.start()
-		r.change(ledger.ChangeAdd, "zoe", ledger.RoleAdmin, "scripted:zoe")
+		r.change(people.ChangeAdd, "zoe", core.RoleAdmin, "scripted:zoe")
 		r.asks("z1", "zoe", "hello")
 		r.platform.Say("bob1", "bob", "ask make x")
 		r.until("she is asked", func() bool { return len(r.platform.SentIn("z1")) == 2 })
 		code := r.typedCode(r.platform.SentIn("z1")[1])
-		r.change(ledger.ChangeRemove, "zoe", "")
+		r.change(people.ChangeRemove, "zoe", "")
 		r.platform.Say("z1", "zoe", "/approve "+code)
 		r.platform.Press("z1", "zoe", "Deny")
 		r.until("they are kept", func() bool {
@@ -209,16 +210,16 @@ func TestLinkIsOfWhomItNames(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				r.start()
-				r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
-				r.change(ledger.ChangeAdd, "carl", ledger.RoleUser, "scripted:carl")
+				r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora")
+				r.change(people.ChangeAdd, "carl", core.RoleUser, "scripted:carl")
 				r.asks("c2", "carl", "/link "+r.links("c1", "dora"))
 				r.until("both are asked", func() bool { return len(r.platform.SentIn("c1")) == 2 })
 				convs := map[string]string{"dora": "c1", "carl": "c2"}
 				other := map[string]string{"dora": "carl", "carl": "dora"}[c.first]
 				typed := pairCode.FindString(r.platform.SentIn(convs[other])[len(r.platform.SentIn(convs[other]))-1].Text)
 				r.confirm(convs[c.first], c.first, "approve")
-				r.change(ledger.ChangeRemove, c.removed, "")
-				r.change(ledger.ChangeAdd, c.removed, ledger.RoleUser, "scripted:else")
+				r.change(people.ChangeRemove, c.removed, "")
+				r.change(people.ChangeAdd, c.removed, core.RoleUser, "scripted:else")
 				if got := r.asks(convs[other], other, "/approve "+typed); !strings.Contains(got, "not open any more") {
 					t.Errorf("answered %q", got)
 				}

@@ -11,7 +11,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/people"
 	"switchboard/store/storetest"
 )
 
@@ -96,13 +97,13 @@ func TestLinkCodeMakesTwoAccountsOnePerson(t *testing.T) {
 	}
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
-		r.change(ledger.ChangeAdd, "zoe", ledger.RoleAdmin, "scripted:zoe")
+		r.change(people.ChangeAdd, "zoe", core.RoleAdmin, "scripted:zoe")
 		owners := map[string]string{}
 		for i := range cases {
 			c, id := &cases[i], fmt.Sprint(i)
 			maker, sender, again := "maker"+id, "sender"+id, "again"+id
 			for _, name := range []string{maker, sender, again} {
-				r.change(ledger.ChangeAdd, name, ledger.RoleUser, "scripted:"+name)
+				r.change(people.ChangeAdd, name, core.RoleUser, "scripted:"+name)
 			}
 			names := strings.NewReplacer("MAKER", maker, "SENDER", sender)
 			from, owner := names.Replace(c.sender), names.Replace(c.owner)
@@ -165,8 +166,8 @@ func TestLinkedRowsMove(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held("long", "later")
 		r.start()
-		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
-		r.change(ledger.ChangeAdd, "carl", ledger.RoleUser, "scripted:carl", "scripted:carl2")
+		r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora")
+		r.change(people.ChangeAdd, "carl", core.RoleUser, "scripted:carl", "scripted:carl2")
 		r.asks("c9", "carl", "hello")
 		r.begins("c9", "carl", "long")
 		r.platform.Say("c9", "carl", "later")
@@ -215,8 +216,8 @@ func (r *rig) bytes() string {
 func TestLinkCodesAreShortLived(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.start()
-		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
-		r.change(ledger.ChangeAdd, "carl", ledger.RoleUser, "scripted:carl")
+		r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora")
+		r.change(people.ChangeAdd, "carl", core.RoleUser, "scripted:carl")
 		first := r.links("c1", "dora")
 		second := r.links("c1", "dora")
 		others := r.links("c2", "bob") // ends none of hers
@@ -240,7 +241,7 @@ func TestLinkCodesAreShortLived(t *testing.T) {
 			t.Errorf("a stranger read %d lines", n)
 		}
 		// So is the question, also where one side has confirmed it.
-		r.change(ledger.ChangeAdd, "gina", ledger.RoleUser, "scripted:gina")
+		r.change(people.ChangeAdd, "gina", core.RoleUser, "scripted:gina")
 		code := r.links("c1", "dora")
 		r.asks("c7", "gina", "/link "+code)
 		r.until("both are asked", func() bool { return r.shownIn("c1", "wants to become an account of yours") })
@@ -259,9 +260,9 @@ func TestLinkCodesAreShortLived(t *testing.T) {
 			t.Errorf("the account is %q", got)
 		}
 		gone := r.links("c1", "dora")
-		r.change(ledger.ChangeRemove, "dora", "")
-		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:other")
-		r.change(ledger.ChangeAdd, "finn", ledger.RoleUser, "scripted:finn")
+		r.change(people.ChangeRemove, "dora", "")
+		r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:other")
+		r.change(people.ChangeAdd, "finn", core.RoleUser, "scripted:finn")
 		if got := r.asks("c8", "finn", "/link "+gone); !strings.Contains(got, "That code is not valid") {
 			t.Errorf("of who was removed: %q", got)
 		}
@@ -274,9 +275,9 @@ func TestUnlinkTakesAnAccountOff(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich, r.script.Buttons, r.channel.Groups = true, true, "open"
 		r.start()
-		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora", "scripted:dora2")
-		r.change(ledger.ChangeAdd, "carl", ledger.RoleUser, "scripted:carl")
-		r.change(ledger.ChangeAdd, "zoe", ledger.RoleUser, "scripted:zoe", "gone:zoe", "console:zoe")
+		r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora", "scripted:dora2")
+		r.change(people.ChangeAdd, "carl", core.RoleUser, "scripted:carl")
+		r.change(people.ChangeAdd, "zoe", core.RoleUser, "scripted:zoe", "gone:zoe", "console:zoe")
 		r.linked("bob", "c6", "eve", "c5")
 		r.asks("c1", "dora", "hello")
 		r.asks("c2", "dora2", "my secret plan")
@@ -349,7 +350,7 @@ func TestTwoEnginesLinkOne(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	startBoth(a, b)
-	a.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
+	a.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora")
 	code := a.links("c1", "dora")
 	var typing sync.WaitGroup
 	for i, r := range []*rig{a, b, a, b, a, b} {

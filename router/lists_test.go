@@ -11,9 +11,11 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/internal/secrets"
-	"switchboard/router/admin"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
+	"switchboard/router/settings"
 )
 
 // labels are the buttons under a part.
@@ -53,7 +55,7 @@ func (r *rig) refused(n int) {
 // Lists have ten rows at most, a button to go on, and buttons that act.
 func TestDeliveriesAreListedAndMendedByButtons(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Deliveries(r.db.Router())}
+		r.commands = []commands.Command{outbox.Command(r.db.Router())}
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		for i := range 12 {
@@ -90,7 +92,7 @@ func TestDeliveriesAreListedAndMendedByButtons(t *testing.T) {
 // Where there are no buttons, what does the same to several things is one line.
 func TestDeliveriesAreMendedByTypingWhereThereAreNoButtons(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Deliveries(r.db.Router())}
+		r.commands = []commands.Command{outbox.Command(r.db.Router())}
 		r.start()
 		for i := range 2 {
 			r.refused(i)
@@ -106,11 +108,11 @@ func TestDeliveriesAreMendedByTypingWhereThereAreNoButtons(t *testing.T) {
 
 func TestAuditLogGoesOnByAButton(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = []commands.Command{admin.Audit(r.db.Router())}
+		r.commands = []commands.Command{audit.Command(r.db.Router())}
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		for i := range 12 {
-			if err := r.db.Router().ProposeClaim(t.Context(), ledger.HashCode(fmt.Sprint(i)), time.Now().Add(time.Hour), ledger.LocalActor("eve")); err != nil {
+			if err := r.db.Router().ProposeClaim(t.Context(), outbox.HashCode(fmt.Sprint(i)), time.Now().Add(time.Hour), people.LocalActor("eve")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -204,8 +206,8 @@ func TestSecretsAreListedByTen(t *testing.T) {
 		r.script.Rich, r.script.Buttons = true, true
 		r.start()
 		for i := range 12 {
-			c := &ledger.SecretChange{Kind: ledger.SetSecret, Name: fmt.Sprintf("name_%02d", i), Ciphertext: []byte("sealed")}
-			if err := r.db.Router().Change(t.Context(), c, ledger.LocalActor("ada")); err != nil {
+			c := &settings.SecretChange{Kind: settings.SetSecret, Name: fmt.Sprintf("name_%02d", i), Ciphertext: []byte("sealed")}
+			if err := r.db.Router().Change(t.Context(), c, people.LocalActor("ada")); err != nil {
 				t.Fatal(err)
 			}
 		}

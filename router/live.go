@@ -1,13 +1,14 @@
 package router
 
 import (
-	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/money"
+	"switchboard/router/sessions"
 	"switchboard/router/turns"
 )
 
@@ -24,7 +25,7 @@ type Settings struct {
 	// ApprovalDeadline is how long a question for permission waits, and then counts as
 	// denied; 0: ten minutes.
 	ApprovalDeadline time.Duration
-	Budget           ledger.Budget
+	Budget           money.Budget
 }
 
 // live are the settings that count now. What reads them twice reads them once and keeps
@@ -68,18 +69,24 @@ func (s *Settings) ofTurns() turns.Settings {
 }
 
 // Budget is what counts now.
-func (r *Router) Budget() ledger.Budget { return r.settings().Budget }
+func (r *Router) Budget() money.Budget { return r.settings().Budget }
 
-// zone is the time zone that somebody reads times in: the session's, else their own, else that of the settings.
+// ofSessions are those that count where a session has nothing else.
+func (s *Settings) ofSessions() sessions.Defaults {
+	return sessions.Defaults{Mode: s.Config.DefaultMode, Model: s.Model, Models: s.Models, TimeZone: s.TimeZone}
+}
+
+// zone is the time zone that somebody reads times in.
 func (s *Settings) zone(session, person string) string {
-	return cmp.Or(session, person, s.TimeZone, "UTC")
+	now := s.ofSessions()
+	return now.Zone(session, person)
 }
 
 // zoneIn is TimeZone by a name, which may be nobody's.
 func (r *Router) zoneIn(ctx context.Context, conv channels.Conversation, name string) *time.Location {
 	person := r.Roster.Named(name)
 	if person == nil {
-		person = &ledger.Person{}
+		person = &core.Person{}
 	}
 	named, err := r.TimeZone(ctx, conv, person)
 	if err != nil {
@@ -92,7 +99,7 @@ func (r *Router) zoneIn(ctx context.Context, conv channels.Conversation, name st
 }
 
 // TimeZone is the zone that a person reads times in where they speak with us.
-func (r *Router) TimeZone(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error) {
+func (r *Router) TimeZone(ctx context.Context, conv channels.Conversation, person *core.Person) (string, error) {
 	own, err := r.Ledger.Session(ctx, conv)
 	return r.settings().zone(own.TimeZone, person.TimeZone), err
 }

@@ -9,7 +9,8 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // A ledger that loses the answer of the first call that begins a part.
@@ -17,7 +18,7 @@ type losingBegin struct {
 	*losing
 }
 
-func (l losingBegin) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
+func (l losingBegin) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (*outbox.Delivery, time.Time, error) {
 	d, due, err := l.Ledger.Begin(ctx, hold, conv)
 	if d != nil && l.gone("begin") {
 		return nil, time.Time{}, errAnswerLost
@@ -25,7 +26,7 @@ func (l losingBegin) Begin(ctx context.Context, hold ledger.Lease, conv channels
 	return d, due, err
 }
 
-func (l losingBegin) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+func (l losingBegin) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	next, err := l.Ledger.Commit(ctx, ref, step, says)
 	if err == nil && len(says) > 0 && says[0].Open != nil && says[0].Open.Begun != nil && l.gone("open") {
 		return nil, errAnswerLost
@@ -67,7 +68,7 @@ func TestPartWhoseBeginWasLostIsSentOnceUnmarked(t *testing.T) {
 // A ledger that loses the first answer to each plan.
 type losingPlans struct{ *losing }
 
-func (l losingPlans) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+func (l losingPlans) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	next, err := l.Ledger.Commit(ctx, ref, step, says)
 	if err == nil && step.Plan != nil && l.gone("plan") {
 		return nil, errAnswerLost

@@ -6,7 +6,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // menu is the commands of each audience in each language: of everybody in a direct
@@ -30,7 +30,7 @@ func (r *Router) menu(channel, kind string) []channels.CommandSet {
 // admins lists the admins' IDs on a channel.
 func (r *Router) admins(channel, kind string) (ids []string) {
 	for _, p := range r.Roster.Everybody() {
-		if p.Role != ledger.RoleAdmin {
+		if p.Role != core.RoleAdmin {
 			continue
 		}
 		for _, identity := range p.Identities {
@@ -48,5 +48,5 @@ func (r *Router) admins(channel, kind string) (ids []string) {
 // of that name.
 func (r *Router) Completions(person string) []string {
 	p := r.Roster.Named(person)
-	return r.commands.Completions(commands.Audience{Admin: p != nil && p.Role == ledger.RoleAdmin, Direct: true})
+	return r.commands.Completions(commands.Audience{Admin: p != nil && p.Role == core.RoleAdmin, Direct: true})
 }

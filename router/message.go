@@ -5,13 +5,17 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
+	"switchboard/router/people"
 )
 
 // mostRecipients is how many a refusal lists of those who can be written to.
@@ -19,12 +23,12 @@ const mostRecipients = 20
 
 // A recipient is a conversation that can be written to.
 type recipient struct {
-	ledger.Chat
+	core.Chat
 	name string // the person's; that of a group is its title
 	last bool   // it is the person's last used
 }
 
-func (c recipient) key() string { return ledger.SessionKey(c.Conversation) }
+func (c recipient) key() string { return core.SessionKey(c.Conversation) }
 
 // String is how a refusal calls it. A title is what others gave it.
 func (c recipient) String() string {
@@ -39,28 +43,40 @@ func (c recipient) String() string {
 	return c.key()
 }
 
-// SendMessage is a tools.Messenger. It commits the message with its deliveries in one
+// A Messenger writes to others for a person. It is a tools.Messenger.
+type Messenger struct {
+	Roster      *people.Roster
+	Channels    *Channels
+	Connections *delivery.Connections
+	Store       interface {
+		Chats(context.Context) ([]core.Chat, error)
+		Notify(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply) (bool, error)
+	}
+	Log *slog.Logger
+}
+
+// SendMessage is that of tools.Messenger. It commits the message with its deliveries in one
 // transaction, once, and leaves the rest to the ledger. Admins alone write to groups.
-func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text string) tools.Result {
-	sender := r.Roster.Named(call.Session.Person)
+func (m *Messenger) SendMessage(ctx context.Context, call tools.Call, to, text string) tools.Result {
+	sender := m.Roster.Named(call.Session.Person)
 	if sender == nil {
 		return *notSent("not_served", "tell the person so", "%s is not somebody I know", call.Session.Person)
 	}
-	chat, name, why := r.FindRecipient(ctx, sender, to)
+	chat, name, why := m.FindRecipient(ctx, sender, to)
 	switch {
 	case why != nil:
 		return *why
-	case ledger.SessionKey(chat) == call.Session.ID:
+	case core.SessionKey(chat) == call.Session.ID:
 		return *notSent("this_conversation", "answer here with a msg task", "%s is the conversation that we speak in", to)
 	}
-	l := r.Lines.Connection(chat.Channel)
+	l := m.Connections.Connection(chat.Channel)
 	reply, once := l.Relayed(chat, sender.Name, text, call.Taint), []byte("message.send "+rand.Text())
-	err := ledger.Insist(ctx, func() error {
-		_, err := r.Ledger.Notify(ctx, once, chat, reply)
+	err := core.Retry(ctx, func() error {
+		_, err := m.Store.Notify(ctx, once, chat, reply)
 		return err
 	})
 	if err != nil {
-		r.Log.ErrorContext(ctx, "a message to others was not committed", "channel", chat.Channel, "conversation_id", chat.ID, "error", err)
+		m.Log.ErrorContext(ctx, "a message to others was not committed", "channel", chat.Channel, "conversation_id", chat.ID, "error", err)
 		return tools.Result{
 			End: tools.EndError, Code: "unavailable", Output: "the database does not answer, and nobody knows whether the message was sent",
 			Hint: "tell the person, and do not send it again unasked",
@@ -72,40 +88,40 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 
 // FindRecipient is the conversation to which person may have us write by that name, with whose it is
 // (empty: a group's), or the refusal that says why there is none.
-func (r *Router) FindRecipient(ctx context.Context, person *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
-	chats, err := r.Ledger.Chats(ctx)
+func (m *Messenger) FindRecipient(ctx context.Context, person *core.Person, to string) (channels.Conversation, string, *tools.Result) {
+	chats, err := m.Store.Chats(ctx)
 	if err != nil {
-		r.Log.ErrorContext(ctx, "cannot list who can be written to", "error", err)
+		m.Log.ErrorContext(ctx, "cannot list who can be written to", "error", err)
 		return channels.Conversation{}, "", &tools.Result{
 			End: tools.EndError, Code: "unavailable", Output: "the database does not answer; nothing was done", Hint: "try once more, then tell the person",
 		}
 	}
-	chat, why := r.find(r.recipients(chats, person.Role == ledger.RoleAdmin), to)
+	chat, why := m.find(m.recipients(chats, person.Role == core.RoleAdmin), to)
 	return chat.Conversation, chat.name, why
 }
 
 // Recipient says to whom SendMessage would write now, for whoever is asked to allow it, or why to nobody.
-func (r *Router) Recipient(ctx context.Context, call tools.Call, to string) (means string, refusal *tools.Result) {
-	sender := r.Roster.Named(call.Session.Person)
+func (m *Messenger) Recipient(ctx context.Context, call tools.Call, to string) (means string, refusal *tools.Result) {
+	sender := m.Roster.Named(call.Session.Person)
 	if sender == nil {
 		return "", nil
 	}
-	chat, name, why := r.FindRecipient(ctx, sender, to)
+	chat, name, why := m.FindRecipient(ctx, sender, to)
 	switch {
 	case why != nil:
 		return "", why
 	case chat.Kind == channels.Direct:
-		return fmt.Sprintf("It would go to %s, in the chat %s.", name, ledger.SessionKey(chat)), nil
+		return fmt.Sprintf("It would go to %s, in the chat %s.", name, core.SessionKey(chat)), nil
 	}
-	return fmt.Sprintf("It would go to the group %q, in the chat %s.", words.OneLine(chat.Title, 60), ledger.SessionKey(chat)), nil
+	return fmt.Sprintf("It would go to the group %q, in the chat %s.", words.OneLine(chat.Title, 60), core.SessionKey(chat)), nil
 }
 
 // recipients are the conversations that somebody may write to by us, as far as their
 // channels are here and serve there: direct chats of people, and of admins the others too.
-func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) {
+func (m *Messenger) recipients(chats []core.Chat, admin bool) (list []recipient) {
 	used := map[string]bool{}
 	for _, c := range chats {
-		l := r.Channels.here(c.Channel)
+		l := m.Channels.here(c.Channel)
 		switch {
 		case l == nil:
 		case c.Kind != channels.Direct:
@@ -113,8 +129,8 @@ func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) 
 				list = append(list, recipient{Chat: c})
 			}
 		default:
-			p := r.Roster.Named(c.Person)
-			if p == nil || l.config.DM == "disabled" || p.Source == ledger.FromOpen && l.config.DM != "open" || !l.IsOf(c, p) {
+			p := m.Roster.Named(c.Person)
+			if p == nil || l.config.DM == "disabled" || p.Source == core.FromOpen && l.config.DM != "open" || !l.IsOf(c, p) {
 				continue
 			}
 			list = append(list, recipient{c, p.Name, !used[p.Name]})
@@ -124,9 +140,17 @@ func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) 
 	return list
 }
 
+// open are those direct chats in which their person is served.
+func (m *Messenger) open(chats []core.Chat) (list []core.Chat) {
+	for _, c := range m.recipients(chats, false) {
+		list = append(list, c.Chat)
+	}
+	return list
+}
+
 // find is the one recipient that is called so, or the result that says why there is none. A
 // title never stands for a person: others choose it.
-func (r *Router) find(known []recipient, to string) (recipient, *tools.Result) {
+func (m *Messenger) find(known []recipient, to string) (recipient, *tools.Result) {
 	matching := func(called func(recipient) bool) []recipient {
 		return slices.DeleteFunc(slices.Clone(known), func(c recipient) bool { return !called(c) })
 	}
@@ -135,7 +159,7 @@ func (r *Router) find(known []recipient, to string) (recipient, *tools.Result) {
 		found = matching(func(c recipient) bool { return c.last && strings.EqualFold(c.name, to) })
 	}
 	if len(found) == 0 {
-		if slices.ContainsFunc(r.Roster.Everybody(), func(p *ledger.Person) bool { return strings.EqualFold(p.Name, to) }) {
+		if slices.ContainsFunc(m.Roster.Everybody(), func(p *core.Person) bool { return strings.EqualFold(p.Name, to) }) {
 			return recipient{}, notSent("no_chat", "tell the person that they have to write to me first", "%s has no direct chat with me that I can write to", to)
 		}
 		found = matching(func(c recipient) bool {

@@ -7,7 +7,7 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/router/outbox/delivery"
 )
@@ -15,33 +15,33 @@ import (
 // Who is written to is one known person, or for an admin one group, and nobody by chance.
 func TestWhomAMessageIsFor(t *testing.T) {
 	t.Parallel()
-	chat := func(key string, kind channels.ConversationKind, title, person string) ledger.Chat {
+	chat := func(key string, kind channels.ConversationKind, title, person string) core.Chat {
 		channel, id, _ := strings.Cut(key, ":")
-		return ledger.Chat{Conversation: channels.Conversation{Channel: channel, ID: channels.ConversationID(id), Kind: kind, Title: title}, Person: person}
+		return core.Chat{Conversation: channels.Conversation{Channel: channel, ID: channels.ConversationID(id), Kind: kind, Title: title}, Person: person}
 	}
-	person := func(name, source string, identities ...string) ledger.Person {
-		return ledger.Person{Name: name, Role: ledger.RoleUser, Source: source, Identities: identities}
+	person := func(name, source string, identities ...string) core.Person {
+		return core.Person{Name: name, Role: core.RoleUser, Source: source, Identities: identities}
 	}
 	line := func(name string, config ChannelConfig) *channel {
 		return &channel{Connection: &delivery.Connection{Composer: &outbox.Composer{Name: name, Channel: func() channels.Channel { return nil }}, Kind: "pigeon"}, config: config}
 	}
-	by := func(c ledger.Chat, identity string) ledger.Chat {
+	by := func(c core.Chat, identity string) core.Chat {
 		c.Identity = identity
 		return c
 	}
-	r := &Router{
-		Deps: Deps{Roster: rosterOf(t,
-			person("ann", ledger.FromSettings, "tg:1", "work:T1/2"), person("Bob", ledger.FromLocal, "pigeon:b"), person("BOB", ledger.FromLocal, "pigeon:bb"),
-			person("cyd", ledger.FromSettings, "pigeon:c"), person("dan", ledger.FromSettings, "pigeon:d"), person("tg:7", ledger.FromOpen, "tg:7"),
-			person("work:8", ledger.FromOpen, "work:8"), person("Eli", ledger.FromSettings, "pigeon:5"), person("fay", ledger.FromSettings, "work:6", "pigeon:9"),
-		), Channels: &Channels{}},
+	r := &Messenger{
+		Roster: rosterOf(t,
+			person("ann", core.FromSettings, "tg:1", "work:T1/2"), person("Bob", core.FromLocal, "pigeon:b"), person("BOB", core.FromLocal, "pigeon:bb"),
+			person("cyd", core.FromSettings, "pigeon:c"), person("dan", core.FromSettings, "pigeon:d"), person("tg:7", core.FromOpen, "tg:7"),
+			person("work:8", core.FromOpen, "work:8"), person("Eli", core.FromSettings, "pigeon:5"), person("fay", core.FromSettings, "work:6", "pigeon:9"),
+		), Channels: &Channels{},
 	}
 	r.Channels.list.Store(&map[string]*channel{
 		"tg":   line("tg", ChannelConfig{DM: "open", Groups: "allowlist"}),
 		"work": line("work", ChannelConfig{DM: "allowlist", Groups: "allowlist"}),
 		"shut": line("shut", ChannelConfig{DM: "disabled", Groups: "disabled"}),
 	})
-	chats := []ledger.Chat{
+	chats := []core.Chat{
 		by(chat("tg:old", channels.Direct, "", "ann"), "pigeon:3"), // when an account was hers that is not any more
 		chat("tg:older", channels.Direct, "", "ann"),
 		by(chat("tg:a", channels.Direct, "Boss", "ann"), "pigeon:1"),
@@ -115,7 +115,7 @@ func TestWhomAMessageIsFor(t *testing.T) {
 		}
 	}
 
-	var many []ledger.Chat
+	var many []core.Chat
 	for i := range 23 {
 		many = append(many, chat(fmt.Sprint("tg:", i), channels.Group, "", ""))
 	}

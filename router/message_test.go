@@ -16,7 +16,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/internal/testkit"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // forgetful commits what it is asked to tell, and once says that it did not.
@@ -25,7 +25,7 @@ type forgetful struct {
 	once sync.Once
 }
 
-func (f *forgetful) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (told bool, err error) {
+func (f *forgetful) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply) (told bool, err error) {
 	told, err = f.Ledger.Notify(ctx, key, conv, reply)
 	f.once.Do(func() { err = errors.New("the answer was lost") })
 	return told, err
@@ -56,14 +56,14 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 				return p.answer("re: " + text)
 			}
 			call := tools.Call{Session: from}
-			means, _ := r.router.Recipient(p.ctx, call, to)
+			means, _ := r.router.Messages.Recipient(p.ctx, call, to)
 			mu.Lock()
 			would[to] = means
 			mu.Unlock()
 			if to == "Team" {
 				call.Taint = "web"
 			}
-			res := r.router.SendMessage(p.ctx, call, to, "Meet at *nine*.")
+			res := r.router.Messages.SendMessage(p.ctx, call, to, "Meet at *nine*.")
 			return p.answer(strings.TrimSpace(res.Code + " " + res.Output))
 		})
 		r.start()

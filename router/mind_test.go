@@ -15,7 +15,9 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // A mind is the real agent over scripted models and a scripted shell. It plans two
@@ -183,7 +185,7 @@ func plan(goal string, tasks ...map[string]any) string {
 }
 
 // errDead is what a ledger says to a program that is gone.
-var errDead = fmt.Errorf("dead: %w", ledger.ErrFenced)
+var errDead = fmt.Errorf("dead: %w", core.ErrFenced)
 
 // A mortal ledger takes nothing any more from the moment on that it accepted a
 // certain text: that commit is the last thing the program did.
@@ -221,7 +223,7 @@ func (d *death) do(f func() error) error {
 	return f()
 }
 
-func (m mortal) Accept(ctx context.Context, owner int64, entries []ledger.Entry) (list []ledger.Accepted, err error) {
+func (m mortal) Accept(ctx context.Context, owner int64, entries []intake.Entry) (list []intake.Accepted, err error) {
 	err = m.do(func() error {
 		list, err = m.Ledger.Accept(ctx, owner, entries)
 		for _, e := range entries {
@@ -234,26 +236,26 @@ func (m mortal) Accept(ctx context.Context, owner int64, entries []ledger.Entry)
 	return list, err
 }
 
-func (m mortal) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []ledger.Claimed, err error) {
+func (m mortal) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []core.Claimed, err error) {
 	err = m.do(func() error { list, err = m.Ledger.Claim(ctx, owner, of, except, limit); return err })
 	return list, err
 }
 
-func (m mortal) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
+func (m mortal) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (next *core.Claimed, err error) {
 	err = m.do(func() error { next, err = m.Ledger.Commit(ctx, ref, step, says); return err })
 	return next, err
 }
 
-func (m mortal) Absorb(ctx context.Context, ref ledger.TurnRef, from int) (list []agent.Incoming, err error) {
+func (m mortal) Absorb(ctx context.Context, ref core.TurnRef, from int) (list []agent.Incoming, err error) {
 	err = m.do(func() error { list, err = m.Ledger.Absorb(ctx, ref, from); return err })
 	return list, err
 }
 
-func (m mortal) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+func (m mortal) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	return m.do(func() error { return m.Ledger.GiveBack(ctx, ref) })
 }
 
-func (m mortal) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error) {
+func (m mortal) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (d *outbox.Delivery, due time.Time, err error) {
 	err = m.do(func() error { d, due, err = m.Ledger.Begin(ctx, hold, conv); return err })
 	return d, due, err
 }

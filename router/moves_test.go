@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 )
 
 // A stopping ledger answers nothing of what moved before its reader ends.
 type stopping struct{ router.Ledger }
 
-func (stopping) Moved(ctx context.Context) ([]ledger.Moved, error) {
+func (stopping) Moved(ctx context.Context) ([]intake.Moved, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -13,7 +13,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -32,9 +32,9 @@ func (r *rig) notices(text string) (where []string) {
 func TestEqualNoticesOfEnginesAreOneAndGoWhereTheSettingsSay(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
-	targets := func(kind ledger.NoticeKind) []string {
-		return map[ledger.NoticeKind][]string{
-			ledger.NoticeBudget: {"bob", "play:ops"}, ledger.NoticeDisk: {"nobody"},
+	targets := func(kind outbox.NoticeKind) []string {
+		return map[outbox.NoticeKind][]string{
+			outbox.NoticeBudget: {"bob", "play:ops"}, outbox.NoticeDisk: {"nobody"},
 		}[kind]
 	}
 	a.targets, b.targets = targets, targets
@@ -42,17 +42,17 @@ func TestEqualNoticesOfEnginesAreOneAndGoWhereTheSettingsSay(t *testing.T) {
 	a.platform.Say("adas", "ada", "hello")
 	a.platform.Say("bobs", "bob", "hello")
 	a.await(2)
-	both := func(kind ledger.NoticeKind, about, text string) {
+	both := func(kind outbox.NoticeKind, about, text string) {
 		var giving sync.WaitGroup
 		for _, r := range []*rig{a, b, a, b} {
 			giving.Go(func() { r.router.Lines.Notify(t.Context(), kind, about, text) })
 		}
 		giving.Wait()
 	}
-	both(ledger.NoticeBudget, "day", "the day's money is spent")
-	both(ledger.NoticeDisk, "disk", "the disk is full")
-	both(ledger.NoticeBrokenSettings, "1", "one fault")
-	both(ledger.NoticeBrokenSettings, "2", "two faults")
+	both(outbox.NoticeBudget, "day", "the day's money is spent")
+	both(outbox.NoticeDisk, "disk", "the disk is full")
+	both(outbox.NoticeBrokenSettings, "1", "one fault")
+	both(outbox.NoticeBrokenSettings, "2", "two faults")
 	for text, want := range map[string]string{"money": "bobs ops", "disk": "adas", "one fault": "adas", "two faults": "adas"} {
 		if got := strings.Join(a.notices(text), " "); got != want {
 			t.Errorf("%q was said in %q, want %q", text, got, want)
@@ -60,7 +60,7 @@ func TestEqualNoticesOfEnginesAreOneAndGoWhereTheSettingsSay(t *testing.T) {
 	}
 	a.await(7)
 	storetest.Exec(t, a.db, "UPDATE event_keys SET expires_at = expires_at - 660000000") // eleven minutes later
-	both(ledger.NoticeDisk, "disk", "the disk is full")
+	both(outbox.NoticeDisk, "disk", "the disk is full")
 	if got := a.notices("disk"); len(got) != 2 {
 		t.Errorf("eleven minutes later: %q", got)
 	}
@@ -147,12 +147,12 @@ func TestNoticeThatReachesNobodyIsLoggedSo(t *testing.T) {
 		log := &testkit.Log{}
 		r.log = log
 		r.start()
-		r.router.Lines.Notify(t.Context(), ledger.NoticeDisk, "disk", "the disk is full")
+		r.router.Lines.Notify(t.Context(), outbox.NoticeDisk, "disk", "the disk is full")
 		if nobody, told := log.Count("nobody could be notified", "the disk is full"), log.Count("the admins are notified"); nobody != 1 || told != 0 {
 			t.Errorf("that nobody could be is said %d times, that the admins are %d times", nobody, told)
 		}
 		r.asks("adas", "ada", "hello")
-		r.router.Lines.Notify(t.Context(), ledger.NoticeDisk, "disk", "the disk is full")
+		r.router.Lines.Notify(t.Context(), outbox.NoticeDisk, "disk", "the disk is full")
 		if nobody, told := log.Count("nobody could be notified"), log.Count("the admins are notified"); nobody != 1 || told != 1 {
 			t.Errorf("with a chat it is said %d times that nobody could be, %d times that the admins are", nobody, told)
 		}

@@ -12,7 +12,8 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/internal/testkit"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // A witness is a ledger that tells what it is asked for, and steps in after a commit.
@@ -20,8 +21,8 @@ type witness struct {
 	router.Ledger
 	begins  *atomic.Int32                                     // looks at conversations
 	opened  *atomic.Int32                                     // parts begun by commits
-	before  func(says []ledger.Reply)                         // nil: nothing
-	after   func(hold ledger.Lease, d *ledger.Delivery) error // of a commit that began d; nil: nothing
+	before  func(says []outbox.Reply)                         // nil: nothing
+	after   func(hold outbox.Lease, d *outbox.Delivery) error // of a commit that began d; nil: nothing
 	settled func()                                            // after a Settle, before it is known; nil: nothing
 }
 
@@ -33,12 +34,12 @@ func (w *witness) of(l router.Ledger) router.Ledger {
 	return &seen
 }
 
-func (w *witness) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
+func (w *witness) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (*outbox.Delivery, time.Time, error) {
 	w.begins.Add(1)
 	return w.Ledger.Begin(ctx, hold, conv)
 }
 
-func (w *witness) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+func (w *witness) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	if w.before != nil {
 		w.before(says)
 	}
@@ -54,7 +55,7 @@ func (w *witness) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Ste
 	return next, err
 }
 
-func (w *witness) Settle(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, s ledger.Settlement) (bool, error) {
+func (w *witness) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, s outbox.Settlement) (bool, error) {
 	more, err := w.Ledger.Settle(ctx, hold, d, s)
 	if w.settled != nil {
 		w.settled()
@@ -119,7 +120,7 @@ func TestDeathAfterTheCommitThatBeginsIsUnknown(t *testing.T) {
 				r.script.Finder = finder
 				w := newWitness()
 				died := make(chan struct{})
-				w.after = func(ledger.Lease, *ledger.Delivery) error {
+				w.after = func(outbox.Lease, *outbox.Delivery) error {
 					close(died)
 					return errDead
 				}
@@ -153,7 +154,7 @@ func TestUnsafeBetweenCommitAndSendSendsNothing(t *testing.T) {
 		var doubt atomic.Bool
 		r.safe = func() bool { return !doubt.Load() }
 		w := newWitness()
-		w.after = func(ledger.Lease, *ledger.Delivery) error {
+		w.after = func(outbox.Lease, *outbox.Delivery) error {
 			doubt.Store(true)
 			return nil
 		}
@@ -177,7 +178,7 @@ func TestHoldLostBetweenCommitAndSendGivesThePartBack(t *testing.T) {
 		w := newWitness()
 		fenced := &fencing{witness: w}
 		var once sync.Once
-		w.after = func(ledger.Lease, *ledger.Delivery) error {
+		w.after = func(outbox.Lease, *outbox.Delivery) error {
 			once.Do(func() {
 				fenced.on.Store(true)
 				r.platform.Say("c2", "bob", "/help")
@@ -213,10 +214,10 @@ func (f *fencing) of(l router.Ledger) router.Ledger {
 	return f
 }
 
-func (f *fencing) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
+func (f *fencing) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (*outbox.Delivery, time.Time, error) {
 	if f.on.CompareAndSwap(true, false) {
 		defer f.told.Store(true)
-		return nil, time.Time{}, ledger.ErrFenced
+		return nil, time.Time{}, core.ErrFenced
 	}
 	return f.witness.Begin(ctx, hold, conv)
 }
@@ -228,7 +229,7 @@ func TestUnusedPlaceIsGivenBack(t *testing.T) {
 		r.channel.Rate = "6/m" // one in ten seconds
 		w := newWitness()
 		asked := make(chan struct{}, 10)
-		w.before = func(says []ledger.Reply) {
+		w.before = func(says []outbox.Reply) {
 			if len(says) > 0 && says[0].Open != nil {
 				says[0].Open = nil
 				asked <- struct{}{}

@@ -7,12 +7,13 @@ import (
 
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/people"
 )
 
 // adds is a command of admins that lets somebody in.
 func adds(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	change := &ledger.PersonChange{Kind: ledger.ChangeAdd, Person: ledger.Person{Name: c.Args, Role: ledger.RoleUser, Identities: []string{"scripted:" + c.Args}}}
+	change := &people.Change{Kind: people.ChangeAdd, Person: core.Person{Name: c.Args, Role: core.RoleUser, Identities: []string{"scripted:" + c.Args}}}
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		return commands.Says("%s is let in, from %s.", change.Now.Name, change.Now.Source)
 	}}, nil

@@ -18,7 +18,9 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
 // asks is an agent that asks one question with choices, and answers anything else.
@@ -66,7 +68,7 @@ func TestPressBeforeTheSendIsNoted(t *testing.T) {
 		r.script.Rich, r.script.Buttons = true, true
 		r.agent = asks("Which of these?", "tea", "coffee")
 		r.ledger = func(l router.Ledger) router.Ledger {
-			return lateSettle{l, func(d *ledger.Delivery) {
+			return lateSettle{l, func(d *outbox.Delivery) {
 				if len(d.Body.Buttons) > 0 {
 					r.platform.Press("c1", "ada", "coffee")
 					r.until("the choice is taken", func() bool { return len(r.turns()) == 2 })
@@ -87,10 +89,10 @@ func TestPressBeforeTheSendIsNoted(t *testing.T) {
 // lateSettle calls before what is done before a delivery is settled.
 type lateSettle struct {
 	router.Ledger
-	before func(*ledger.Delivery)
+	before func(*outbox.Delivery)
 }
 
-func (l lateSettle) Settle(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, s ledger.Settlement) (bool, error) {
+func (l lateSettle) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, s outbox.Settlement) (bool, error) {
 	l.before(d)
 	return l.Ledger.Settle(ctx, hold, d, s)
 }
@@ -126,7 +128,7 @@ func (s shelf) Publish(context.Context, tools.Session, string, tools.Taint, io.R
 func (s shelf) Bytes(f channels.File) (io.ReadCloser, error) {
 	data, ok := s[strings.TrimPrefix(f.Blob, "blob-")]
 	if !ok {
-		return nil, ledger.ErrNotFound
+		return nil, core.ErrNotFound
 	}
 	return io.NopCloser(bytes.NewReader([]byte(data))), nil
 }
@@ -211,7 +213,7 @@ func TestAdminsAreNotifiedOnceOfAFullDisk(t *testing.T) {
 		files.Room = func(context.Context) error { return errors.New("the disk is nearly full") }
 		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
 			if turn.Message.Text != "hello" {
-				r.router.Lines.Notify(ctx, ledger.NoticeDisk, "disk", "Please make room.")
+				r.router.Lines.Notify(ctx, outbox.NoticeDisk, "disk", "Please make room.")
 			}
 			_, err := files.Publish(ctx, tools.Session{ID: turn.Session.Key}, "x", tools.Clean, strings.NewReader("x"))
 			return fmt.Sprint(err), nil
@@ -350,22 +352,22 @@ func TestMenuFollowsRoles(t *testing.T) {
 				return len(sets) == len(commands.Languages) && !slices.ContainsFunc(sets, func(s channels.CommandSet) bool { return (len(s.Commands) > 0) != want })
 			})
 		}
-		change := func(kind ledger.ChangeKind, role string) {
+		change := func(kind people.ChangeKind, role string) {
 			t.Helper()
-			p := ledger.Person{Name: "eve", Role: role, Identities: []string{"scripted:eve"}, Tools: []string{"*"}}
-			if err := r.router.Change(t.Context(), &ledger.PersonChange{Kind: kind, Person: p}, ledger.LocalActor("owner")); err != nil {
+			p := core.Person{Name: "eve", Role: role, Identities: []string{"scripted:eve"}, Tools: []string{"*"}}
+			if err := r.router.Change(t.Context(), &people.Change{Kind: kind, Person: p}, people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		menus("ada has one", "ada", true)
-		change(ledger.ChangeAdd, ledger.RoleUser)
-		change(ledger.ChangeRole, ledger.RoleAdmin)
+		change(people.ChangeAdd, core.RoleUser)
+		change(people.ChangeRole, core.RoleAdmin)
 		menus("eve, now an admin, has one", "eve", true)
-		change(ledger.ChangeRole, ledger.RoleUser)
+		change(people.ChangeRole, core.RoleUser)
 		menus("eve, no admin any more, has none", "eve", false)
-		change(ledger.ChangeRole, ledger.RoleAdmin)
+		change(people.ChangeRole, core.RoleAdmin)
 		menus("eve has one again", "eve", true)
-		change(ledger.ChangeRemove, "")
+		change(people.ChangeRemove, "")
 		menus("eve, removed, has none", "eve", false)
 		menus("ada keeps hers", "ada", true)
 	})
@@ -415,6 +417,6 @@ func TestChannelOfAnotherEngineWaits(t *testing.T) {
 // taken is a ledger whose channels are another engine's.
 type taken struct{ router.Ledger }
 
-func (taken) TakeChannel(context.Context, int64, string) (ledger.Lease, bool, error) {
-	return ledger.Lease{}, false, nil
+func (taken) TakeChannel(context.Context, int64, string) (outbox.Lease, bool, error) {
+	return outbox.Lease{}, false, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/storetest"
 )
 
@@ -59,7 +59,7 @@ func (r *rig) persons() string {
 	}
 	var list []string
 	for _, p := range people {
-		if p.Source != ledger.FromSettings {
+		if p.Source != core.FromSettings {
 			list = append(list, fmt.Sprintf("%s %s %s", p.Name, p.Role, strings.Join(p.Identities, ",")))
 		}
 	}
@@ -289,7 +289,7 @@ func TestWhoIsLetInIsNamed(t *testing.T) {
 		code := r.wishes("s9", "eve")
 		r.accept(event(2, "c1", "ada", "/approve "+code))
 		r.until("she is named", func() bool {
-			return r.persons() == "scripted:eve user scripted:eve" && r.roster.Named("scripted:eve").Source == ledger.FromLocal
+			return r.persons() == "scripted:eve user scripted:eve" && r.roster.Named("scripted:eve").Source == core.FromLocal
 		})
 	})
 }

@@ -12,9 +12,11 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/admin"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 	"switchboard/store/storetest"
 )
@@ -23,14 +25,14 @@ import (
 // "bad" in them.
 func (r *rig) manage() {
 	door := r.db.Router()
-	judge := func(_ *ledger.Person, c *ledger.PersonChange) error {
+	judge := func(_ *core.Person, c *people.Change) error {
 		c.File, c.Local = "my.toml", "console:owner"
 		if id := strings.Join(c.Person.Identities, " "); id == "admin" || strings.HasPrefix(id, "bad") {
 			return errors.New("that is no identity, e.g. `telegram:12345`")
 		}
 		return nil
 	}
-	r.commands = []commands.Command{admin.People(door, judge), admin.Allow(door, judge)}
+	r.commands = []commands.Command{people.Command(door, judge), people.AllowCommand(door, judge)}
 }
 
 func TestAdminsChangePeopleInADirectChat(t *testing.T) {
@@ -112,7 +114,7 @@ func TestRemovalIsAskedFirst(t *testing.T) {
 			{Owner: "eve", Payload: scheduler.PayloadNotify, Text: "stretch", Spec: spec},
 			{Owner: "eve", Payload: scheduler.PayloadHeartbeat, Text: "look", Spec: spec, Rules: scheduler.Rules{File: "x.md", FileBy: "eve"}},
 		} {
-			if err := r.router.Change(t.Context(), &ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &at}, ledger.LocalActor("owner")); err != nil {
+			if err := r.router.Change(t.Context(), &jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &at}, people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,7 +152,7 @@ func TestManyPeopleAreListedInParts(t *testing.T) {
 		r.manage()
 		for i := range 21 {
 			name := fmt.Sprintf("p%02d", i)
-			r.people = append(r.people, ledger.Person{Name: name, Role: ledger.RoleUser, Identities: []string{"scripted:" + name}, Source: "config"})
+			r.people = append(r.people, core.Person{Name: name, Role: core.RoleUser, Identities: []string{"scripted:" + name}, Source: "config"})
 		}
 		r.start()
 		for _, c := range []struct {
@@ -193,10 +195,10 @@ func TestTwoAdminsNeverLeaveNone(t *testing.T) {
 // again.
 func (r *rig) adminsFight(first, second *rig, one, other string) {
 	r.t.Helper()
-	hand := ledger.LocalActor("owner")
-	changes := func(kind ledger.ChangeKind, name, role string) {
+	hand := people.LocalActor("owner")
+	changes := func(kind people.ChangeKind, name, role string) {
 		r.t.Helper()
-		c := &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}, Tools: []string{"*"}}}
+		c := &people.Change{Kind: kind, Person: core.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}, Tools: []string{"*"}}}
 		if err := first.router.Change(r.t.Context(), c, hand); err != nil {
 			r.t.Fatal(err)
 		}
@@ -206,11 +208,11 @@ func (r *rig) adminsFight(first, second *rig, one, other string) {
 	}
 	for round := range 6 {
 		if round == 0 {
-			changes(ledger.ChangeAdd, one, ledger.RoleAdmin)
-			changes(ledger.ChangeAdd, other, ledger.RoleAdmin)
+			changes(people.ChangeAdd, one, core.RoleAdmin)
+			changes(people.ChangeAdd, other, core.RoleAdmin)
 		}
-		changes(ledger.ChangeRole, one, ledger.RoleAdmin)
-		changes(ledger.ChangeRole, other, ledger.RoleAdmin)
+		changes(people.ChangeRole, one, core.RoleAdmin)
+		changes(people.ChangeRole, other, core.RoleAdmin)
 		var both sync.WaitGroup
 		for i, at := range []struct {
 			r        *rig
@@ -255,14 +257,14 @@ func TestFormerAdminOrdersNothing(t *testing.T) {
 		r.start()
 		r.asks("eves", "ada", "/status") // the channel is taken, and all people were read
 		store := r.db.Router()
-		for _, c := range []*ledger.PersonChange{
-			{Kind: ledger.ChangeAdd, Person: ledger.Person{Name: "eve", Role: ledger.RoleAdmin, Identities: []string{"scripted:eve"}}},
-			{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "eve", Role: ledger.RoleUser}},
+		for _, c := range []*people.Change{
+			{Kind: people.ChangeAdd, Person: core.Person{Name: "eve", Role: core.RoleAdmin, Identities: []string{"scripted:eve"}}},
+			{Kind: people.ChangeRole, Person: core.Person{Name: "eve", Role: core.RoleUser}},
 		} {
-			if err := store.Change(t.Context(), c, ledger.LocalActor("owner")); err != nil {
+			if err := store.Change(t.Context(), c, people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
-			if c.Kind == ledger.ChangeAdd {
+			if c.Kind == people.ChangeAdd {
 				if err := r.roster.Reload(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -274,9 +276,9 @@ func TestFormerAdminOrdersNothing(t *testing.T) {
 		if got := r.persons(); got != "eve user scripted:eve" {
 			t.Errorf("people: %s", got)
 		}
-		var refused *ledger.StateError
-		byTool := &ledger.PersonChange{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "eve", Role: ledger.RoleAdmin}}
-		if err := r.router.Change(t.Context(), byTool, ledger.Actor{Person: "eve", Rule: ledger.RuleApprover, Turn: 1}); !errors.As(err, &refused) {
+		var refused *core.StateError
+		byTool := &people.Change{Kind: people.ChangeRole, Person: core.Person{Name: "eve", Role: core.RoleAdmin}}
+		if err := r.router.Change(t.Context(), byTool, core.Actor{Person: "eve", Rule: audit.RuleApprover, Turn: 1}); !errors.As(err, &refused) {
 			t.Errorf("by a tool: %v", err)
 		}
 		if n, err := count(r, "SELECT count(*) FROM audit WHERE action = 'person.role' AND person = 'eve' AND outcome = 'refused'"); n != 2 || err != nil {

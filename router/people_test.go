@@ -3,14 +3,15 @@ package router_test
 import (
 	"testing"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/people"
 )
 
-func (r *rig) change(kind ledger.ChangeKind, name, role string, identities ...string) {
+func (r *rig) change(kind people.ChangeKind, name, role string, identities ...string) {
 	r.t.Helper()
-	err := r.router.Change(r.t.Context(), &ledger.PersonChange{
-		Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}},
-	}, ledger.LocalActor("owner"))
+	err := r.router.Change(r.t.Context(), &people.Change{
+		Kind: kind, Person: core.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}},
+	}, people.LocalActor("owner"))
 	if err != nil {
 		r.t.Error(err)
 	}
@@ -27,15 +28,15 @@ func TestWhoIsAddedIsServedUntilRemoved(t *testing.T) {
 			}
 		}
 		served(1, 0)
-		r.change(ledger.ChangeAdd, "eve", ledger.RoleUser)
+		r.change(people.ChangeAdd, "eve", core.RoleUser)
 		served(2, 0)
-		r.change(ledger.ChangeLink, "eve", "", "scripted:eve")
+		r.change(people.ChangeLink, "eve", "", "scripted:eve")
 		served(3, 1)
-		r.change(ledger.ChangeRole, "eve", ledger.RoleAdmin)
-		if p := r.roster.Named("eve"); p == nil || p.Role != ledger.RoleAdmin {
+		r.change(people.ChangeRole, "eve", core.RoleAdmin)
+		if p := r.roster.Named("eve"); p == nil || p.Role != core.RoleAdmin {
 			t.Errorf("%+v", p)
 		}
-		r.change(ledger.ChangeRemove, "eve", "")
+		r.change(people.ChangeRemove, "eve", "")
 		served(4, 0)
 	})
 }
@@ -45,9 +46,9 @@ func TestEnginesLearnOfChangedPeople(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	startBoth(a, b)
-	b.change(ledger.ChangeAdd, "eve", ledger.RoleAdmin, "scripted:eve")
+	b.change(people.ChangeAdd, "eve", core.RoleAdmin, "scripted:eve")
 	a.until("the other engine knows her", func() bool { return a.roster.Identified("scripted:eve") != nil })
-	b.change(ledger.ChangeRemove, "eve", "")
+	b.change(people.ChangeRemove, "eve", "")
 	a.until("the other engine has forgotten her", func() bool { return a.roster.Named("eve") == nil && a.roster.Identified("scripted:eve") == nil })
 	for _, away := range []bool{true, false} {
 		people := b.people
@@ -57,7 +58,7 @@ func TestEnginesLearnOfChangedPeople(t *testing.T) {
 		if _, err := b.db.Router().SetPeople(t.Context(), people); err != nil {
 			t.Fatal(err)
 		}
-		b.router.PeopleChanged(t.Context())
+		b.router.People.Changed(t.Context())
 		a.until("the other engine knows whether bob is away", func() bool {
 			return a.roster.Away("bob") == away && (a.roster.Identified("scripted:bob") == nil) == away
 		})

@@ -9,7 +9,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // A listener keeps what each turn is told of the conversation so far, and answers.
@@ -150,8 +150,8 @@ func TestEditThatAddsTheMentionIsTakenOnce(t *testing.T) {
 		r.await(1)
 		r.settle()
 		r.end()
-		r.people = append(r.people, ledger.Person{
-			Name: "eve", Role: ledger.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config",
+		r.people = append(r.people, core.Person{
+			Name: "eve", Role: core.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config",
 		})
 		r.start()
 		told(channels.EventEdited, "m-eve", "eve", "bot, answer me now", true, 2)

@@ -7,13 +7,10 @@ import (
 
 	"switchboard/agent/tools"
 	shell "switchboard/agent/tools/command"
-	"switchboard/router/ledger"
-)
-
-// Modes of sessions.
-const (
-	ModeAsk = "ask" // answers and looks things up; changes nothing
-	ModeAct = "act"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/people"
+	"switchboard/router/sessions"
 )
 
 // PolicyConfig is the table [policy]: what is asked for on top of role, person, channel,
@@ -50,7 +47,7 @@ func DefaultPolicyConfig() PolicyConfig {
 // are offered, when a plan names one, and when one is about to run; each time it
 // looks the person up anew. Whatever it does not know, it refuses.
 type Policy struct {
-	roster *Roster
+	roster *people.Roster
 	rules  Rules
 	config atomic.Pointer[PolicyConfig]
 }
@@ -59,7 +56,7 @@ type Policy struct {
 type Rules func(channel string) (rules ChannelConfig, known bool)
 
 // NewPolicy returns the gate over the people of roster and the rules of channels.
-func NewPolicy(roster *Roster, rules Rules, config PolicyConfig) *Policy {
+func NewPolicy(roster *people.Roster, rules Rules, config PolicyConfig) *Policy {
 	p := &Policy{roster: roster, rules: rules}
 	p.Apply(config)
 	return p
@@ -86,7 +83,7 @@ func (p *Policy) Decide(q tools.Question) tools.Decision {
 	return d
 }
 
-func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision {
+func (p *Policy) decide(q tools.Question, person *core.Person) tools.Decision {
 	channel, known := p.rules(q.Channel)
 	config := p.config.Load()
 	var judged shell.Judgement
@@ -98,17 +95,17 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 		return refuse("channel.unknown", q.Channel+" is not a channel of mine")
 	case q.Tool == "":
 		return allow(q, person)
-	case person.Role != ledger.RoleAdmin && q.Tool == tools.ExecName && !slices.Contains(person.Tools, tools.ExecName):
+	case person.Role != core.RoleAdmin && q.Tool == tools.ExecName && !slices.Contains(person.Tools, tools.ExecName):
 		return refuse("role.exec", "only admins, and people whose tools include exec, may run commands")
-	case tools.Named(tools.AdminTools, q.Tool) && (person.Role != ledger.RoleAdmin || !q.Direct):
-		return refuse(ledger.RuleApprover, "only admins may do this, in a direct chat")
+	case tools.Named(tools.AdminTools, q.Tool) && (person.Role != core.RoleAdmin || !q.Direct):
+		return refuse(audit.RuleApprover, "only admins may do this, in a direct chat")
 	case !tools.Named(person.Tools, q.Tool):
 		return refuse("person.tools", "the tools that "+q.Person+" may use do not include it")
 	case tools.Named(channel.ToolsDeny, q.Tool):
 		return refuse("channel.tools_deny", "it is switched off on "+q.Channel)
 	case !tools.Named(channel.ToolsAllow, q.Tool):
 		return refuse("channel.tools_allow", "it is not switched on for "+q.Channel)
-	case q.Mode != ModeAct && q.Effect != tools.EffectRead:
+	case q.Mode != sessions.ModeAct && q.Effect != tools.EffectRead:
 		return refuse("session.mode", "this chat is in mode ask: I only look things up. /mode act lets me change things")
 	case judged.Outcome == shell.Refused:
 		return refuse(judged.Rule, judged.Reason)
@@ -139,9 +136,9 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 }
 
 // allow is asked for each tool of each prompt, and therefore formats nothing; nor does refuse.
-func allow(q tools.Question, person *ledger.Person) tools.Decision {
-	rule := "role." + ledger.RoleUser
-	if person.Role != ledger.RoleUser {
+func allow(q tools.Question, person *core.Person) tools.Decision {
+	rule := "role." + core.RoleUser
+	if person.Role != core.RoleUser {
 		rule = "role." + person.Role
 	}
 	return tools.Decision{Verdict: tools.Allow, Rule: rule, Reason: q.Person + " is " + person.Role}

@@ -6,8 +6,13 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/approvals"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
+	"switchboard/router/turns"
 )
 
 // The router's needs, implemented by store. Every write is one transaction that
@@ -18,9 +23,9 @@ type Intake interface {
 	// Accept commits all entries in one transaction, durable to power loss, and
 	// returns one result an entry, in order. ErrRefused: it is the fault of an entry.
 	// ErrNotNow: it is of none.
-	Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error)
+	Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error)
 	// LinkOf is what a code would do for sender, whose name is empty for a stranger; nil: it is no link code.
-	LinkOf(ctx context.Context, code []byte, sender string) (*ledger.Link, error)
+	LinkOf(ctx context.Context, code []byte, sender string) (*people.Link, error)
 	// Known says which of these keys are committed already, by the key.
 	Known(ctx context.Context, keys [][]byte) (map[string]bool, error)
 	// Marks lists the newest mark of each conversation that events of the channel
@@ -28,77 +33,55 @@ type Intake interface {
 	Marks(ctx context.Context, channel string) ([]channels.Mark, error)
 	// Moved lists every conversation that got a new ID, in order, so that settings
 	// written with a former one (allow_conversations) go on to mean it.
-	Moved(ctx context.Context) ([]ledger.Moved, error)
+	Moved(ctx context.Context) ([]intake.Moved, error)
 }
 
 // Submissions are put in with no event of a platform.
 type Submissions interface {
 	// Chat is what is known of the conversation of that channel and ID. ErrNotFound.
-	Chat(ctx context.Context, conv channels.Conversation) (ledger.Chat, error)
+	Chat(ctx context.Context, conv channels.Conversation) (core.Chat, error)
 	// PersonChats lists the direct chats of a person that are open to us, the one in which they
 	// wrote last first.
-	PersonChats(ctx context.Context, person string) ([]ledger.Chat, error)
+	PersonChats(ctx context.Context, person string) ([]core.Chat, error)
 	// Submit commits s as turn, or as say, which is nil for a turn, and sets its run running or
 	// done, in one transaction, durable to power loss. Duplicate: its key is known, or its run is
 	// not due any more, and nothing was done. Refusal says why it is not taken, as in
 	// Submitted.Refused.
-	Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.TurnIntent, say *ledger.Reply) (ledger.Accepted, error)
+	Submit(ctx context.Context, owner int64, s jobs.Submission, turn intake.TurnIntent, say *outbox.Reply) (intake.Accepted, error)
 	// Tell stores a message of ours, unless its key is known, and marks missed runs as told. It does
 	// nothing where one of those was told already.
-	Tell(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply, missed []int64) error
+	Tell(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply, missed []int64) error
 }
 
 // Changes makes changes that no message asked for.
 type Changes interface {
 	// Change makes a change and writes its audit row in the same transaction. *StateError: it
 	// is refused, and the refusal has an audit row.
-	Change(ctx context.Context, change ledger.Change, by ledger.Actor) error
+	Change(ctx context.Context, change core.Change, by core.Actor) error
 	// OpenClaim is when the newest claim code that is still good was made, and until when it is; zero: there is none.
 	OpenClaim(ctx context.Context) (made, until time.Time, err error)
 	// ProposeClaim stores a claim code, by its HashCode, that is good until then.
-	ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Actor) error
-}
-
-// SecretList has the secrets of the encrypted store, sealed.
-type SecretList interface {
-	Secrets(ctx context.Context) ([]ledger.Secret, error)
+	ProposeClaim(ctx context.Context, code []byte, until time.Time, by core.Actor) error
 }
 
 // Approvals are what waits for a person's decision.
 type Approvals interface {
+	approvals.Store
 	// Cancel asks an open turn to stop, and ends one at once that nobody works on. It
 	// returns Channel and ID of the conversation. ErrNotFound; *StateError: it has ended.
-	Cancel(ctx context.Context, turnID int64, by ledger.Actor) (channels.Conversation, error)
-	// ExpireApprovals ends those whose time is over, at most 100, and queues their turns. Next
-	// is when the next one is due that is open; zero: none is.
-	ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error)
-	// TurnApprovals lists the approvals of a turn.
-	TurnApprovals(ctx context.Context, turn int64) (ids []int64, err error)
-	// Grants lists what is granted to person, or to anybody, the oldest first.
-	Grants(ctx context.Context, person string, any bool) ([]ledger.Grant, error)
-	// Assumes says that somebody has jobs whose time zone nobody said.
-	Assumes(ctx context.Context, person string) (bool, error)
+	Cancel(ctx context.Context, turnID int64, by core.Actor) (channels.Conversation, error)
 }
 
-// Views reads the ledger for the router's commands. Implemented by store.
+// Views reads what is stored, for commands. Implemented by store.
 type Views interface {
-	// Turn reads one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
-	Turn(ctx context.Context, id int64, prompts bool) (*view.Turn, error)
-	// Current is the turn somebody in the session (key "channel:conversation") means
-	// by "now": the running one, else the next queued one, else the newest that waits
-	// for a decision, else the newest, with its plans and no more. ErrNotFound.
-	Current(ctx context.Context, session string) (*view.Turn, error)
-	// TurnOf is the turn that the message which the platform knows by that ID asked for,
-	// or was said by, in a conversation; with no ID the newest that was asked for there.
-	// ErrNotFound.
-	TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (int64, error)
+	turns.Views
 	// Session is what the session of a conversation has of its own; where there is none, nothing.
-	Session(ctx context.Context, conv channels.Conversation) (ledger.Session, error)
-	// Waiting counts the queued turns of a session.
-	Waiting(ctx context.Context, session string) (int, error)
+	Session(ctx context.Context, conv channels.Conversation) (core.Session, error)
+	// Assumes says that somebody has jobs whose time zone nobody said.
+	Assumes(ctx context.Context, person string) (bool, error)
 	// Chats lists the conversations in which somebody was served and that are open to us, the
 	// direct chat in which its person wrote last first.
-	Chats(ctx context.Context) ([]ledger.Chat, error)
+	Chats(ctx context.Context) ([]core.Chat, error)
 	// Shown is the text of the message, in or out, that the platform knows by that ID
 	// in a conversation, and its taint for person, to whom the words of others and what
 	// was answered to others are tools.Others. ErrNotFound; so is what a stranger wrote.

@@ -10,7 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 	"switchboard/store/database"
 )
 
@@ -20,7 +20,7 @@ type awayFor struct {
 	commits atomic.Int32
 }
 
-func (l *awayFor) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (l *awayFor) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	if l.commits.Add(-1) >= 0 {
 		return nil, fmt.Errorf("accept: %w", database.ErrUnavailable)
 	}

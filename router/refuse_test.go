@@ -12,8 +12,9 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 )
 
@@ -24,15 +25,15 @@ type picky struct {
 
 var errAway = fmt.Errorf("the database is away: %w", database.ErrUnavailable)
 
-func isRejected(e ledger.Entry) bool {
-	audit, ok := e.Intent.(*ledger.AuditIntent)
-	return ok && audit.Why == ledger.AuditRejected
+func isRejected(e intake.Entry) bool {
+	audit, ok := e.Intent.(*intake.AuditIntent)
+	return ok && audit.Why == intake.AuditRejected
 }
 
-func (p picky) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (p picky) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	for _, e := range entries {
 		if !isRejected(e) && strings.HasPrefix(e.Event.Message.Text, "poison") {
-			return nil, fmt.Errorf("accept: %w", ledger.ErrRefused)
+			return nil, fmt.Errorf("accept: %w", core.ErrRefused)
 		}
 		if e.Event.Message.Text == "away" {
 			return nil, errAway
@@ -129,7 +130,7 @@ type lateClaim struct {
 	claimed func()
 }
 
-func (l lateClaim) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]ledger.Claimed, error) {
+func (l lateClaim) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]core.Claimed, error) {
 	list, err := l.Ledger.Claim(ctx, owner, of, except, limit)
 	if len(list) > 0 {
 		l.claimed()
@@ -167,8 +168,8 @@ type blind struct {
 	fails error
 }
 
-func (b blind) Current(context.Context, string) (*view.Turn, error) { return nil, b.fails }
-func (b blind) Waiting(context.Context, string) (int, error)        { return 0, b.fails }
+func (b blind) Current(context.Context, string) (*turns.Turn, error) { return nil, b.fails }
+func (b blind) Waiting(context.Context, string) (int, error)         { return 0, b.fails }
 func (b blind) TurnOf(context.Context, channels.Conversation, channels.MessageID) (int64, error) {
 	return 0, b.fails
 }
@@ -241,7 +242,7 @@ type failing struct {
 	alone map[string]int // how often each was tried alone
 }
 
-func (f *failing) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (f *failing) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	for _, e := range entries {
 		text := e.Event.Message.Text
 		if isRejected(e) || f.tries[text] == 0 {
@@ -260,7 +261,7 @@ func (f *failing) Accept(ctx context.Context, owner int64, entries []ledger.Entr
 // times alone while another was committed, and not before: it may be nobody's fault.
 func TestEventThatFailsAloneThreeTimesIsRejected(t *testing.T) {
 	t.Parallel()
-	for name, err := range map[string]error{"a constraint": ledger.ErrConflict, "unknown": errors.New("something internal")} {
+	for name, err := range map[string]error{"a constraint": core.ErrConflict, "unknown": errors.New("something internal")} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				f := &failing{err: err, tries: map[string]int{}, alone: map[string]int{}}

@@ -9,7 +9,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 )
 
 // What cannot be taken in is judged here.
@@ -28,7 +29,7 @@ const (
 // isNobodysFault says that an error has nothing to do with what was to be read or
 // written, so that the same may work later.
 func isNobodysFault(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, ledger.ErrNotNow) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return ctx.Err() != nil || errors.Is(err, core.ErrNotNow) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // commitEach takes the entries of a batch in one by one, so that one that cannot be
@@ -50,7 +51,7 @@ func (r *Router) commitEach(ctx context.Context, entries []classified, receipts 
 			continue
 		}
 		entry := &entries[i]
-		if !errors.Is(err, ledger.ErrRefused) && !r.failed.ownFault(entry.Key) {
+		if !errors.Is(err, core.ErrRefused) && !r.failed.ownFault(entry.Key) {
 			held = err
 			continue
 		}
@@ -77,7 +78,7 @@ func (r *Router) commitAlone(ctx context.Context, entry []classified, receipt []
 			r.failed.clear(entry[0].Key)
 			break
 		}
-		if isNobodysFault(ctx, err) || errors.Is(err, ledger.ErrRefused) {
+		if isNobodysFault(ctx, err) || errors.Is(err, core.ErrRefused) {
 			break
 		}
 		if try+1 == aloneTries {
@@ -134,7 +135,7 @@ func (s *failedEvents) clear(key []byte) {
 
 // rejected makes an entry one that is kept raw and nothing else.
 func rejected(entry classified, reason string) classified {
-	entry.Intent = &ledger.AuditIntent{Why: ledger.AuditRejected, Reason: reason}
+	entry.Intent = &intake.AuditIntent{Why: intake.AuditRejected, Reason: reason}
 	entry.Sender.New, entry.charge, entry.aside = false, charge{}, "" // nothing of it is done
 	if entry.Event.Raw == nil {
 		entry.Event.Raw = []byte(entry.Event.Message.Text)

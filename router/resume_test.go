@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 )
 
 // deadly is a ledger whose turns were taken over from so many dead engines.
@@ -15,7 +16,7 @@ type deadly struct {
 	resumed int
 }
 
-func (d deadly) Load(ctx context.Context, ref ledger.TurnRef) (*ledger.TurnData, error) {
+func (d deadly) Load(ctx context.Context, ref core.TurnRef) (*core.TurnData, error) {
 	data, err := d.Ledger.Load(ctx, ref)
 	if err == nil {
 		data.Resumed = d.resumed
@@ -24,7 +25,7 @@ func (d deadly) Load(ctx context.Context, ref ledger.TurnRef) (*ledger.TurnData,
 }
 
 // Accept leaves it to Load to say so.
-func (d deadly) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (d deadly) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	list, err := d.Ledger.Accept(ctx, owner, entries)
 	for _, a := range list {
 		if a.Claimed != nil {
@@ -35,7 +36,7 @@ func (d deadly) Accept(ctx context.Context, owner int64, entries []ledger.Entry)
 }
 
 // Claim leaves it to Load as well.
-func (d deadly) Claim(ctx context.Context, owner int64, names, except []string, limit int) ([]ledger.Claimed, error) {
+func (d deadly) Claim(ctx context.Context, owner int64, names, except []string, limit int) ([]core.Claimed, error) {
 	list, err := d.Ledger.Claim(ctx, owner, names, except, limit)
 	for i := range list {
 		list[i].Data = nil

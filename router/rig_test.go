@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/outbox"
-
 	"go.uber.org/goleak"
 
 	"switchboard/agent"
@@ -29,10 +27,12 @@ import (
 	"switchboard/internal/testkit"
 	"switchboard/router"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/router/outbox/delivery"
+	"switchboard/router/people"
+	"switchboard/router/settings"
 	"switchboard/router/turns"
-	"switchboard/router/view"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -123,7 +123,7 @@ type rig struct {
 	firstStart time.Time
 	channel    router.ChannelConfig
 	script     scripted.Config
-	people     []ledger.Person
+	people     []core.Person
 	ledger     func(router.Ledger) router.Ledger // nil: the database's
 	safe       func() bool                       // nil: the engine's
 	agent      turns.Agent                       // nil: the brain
@@ -134,18 +134,18 @@ type rig struct {
 	deadline   time.Duration // of approvals; 0: the program's own
 	mask       *secrets.Masker
 	missing    func() []string
-	targets    func(ledger.NoticeKind) []string
-	secrets    router.Secrets
+	targets    func(outbox.NoticeKind) []string
+	secrets    settings.Secrets
 	reload     func(context.Context) error
 	name       string                                                      // of the channel
 	dir        string                                                      // the data folder; empty: one of its own
-	wakes      func(int64) ledger.Wakes                                    // by the engine's id; nil: the database's own
+	wakes      func(int64) core.Wakes                                      // by the engine's id; nil: the database's own
 	guard      func(context.Context) (context.Context, context.CancelFunc) // nil: the engine's
 	readers    []router.Attached                                           // channels besides the platform's
 	wrap       func(channels.Channel) channels.Channel                     // nil: the platform's channel as it is
 
 	address string // of the database; twins alone
-	roster  *router.Roster
+	roster  *people.Roster
 	lists   atomic.Int64 // how often all people were read
 
 	engine   *engines.Engine
@@ -160,11 +160,11 @@ type rig struct {
 
 // listing counts how often all people are read.
 type listing struct {
-	router.Directory
+	people.Directory
 	lists *atomic.Int64
 }
 
-func (l listing) Everyone(ctx context.Context) (people, away []ledger.Person, err error) {
+func (l listing) Everyone(ctx context.Context) (people, away []core.Person, err error) {
 	l.lists.Add(1)
 	return l.Directory.Everyone(ctx)
 }
@@ -178,9 +178,9 @@ func newRig(t testing.TB, db *store.DB) *rig {
 	return &rig{
 		t: t, db: db, platform: channelstest.NewPlatform(), brain: &brain{}, config: cfg, channel: channel,
 		script: scripted.DefaultConfig(), log: testLog{t}, name: "play", wakes: wakesOf(db),
-		people: []ledger.Person{
-			{Name: "ada", Role: ledger.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
-			{Name: "bob", Role: ledger.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
+		people: []core.Person{
+			{Name: "ada", Role: core.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
+			{Name: "bob", Role: core.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
 		},
 	}
 }
@@ -197,7 +197,7 @@ func (r *rig) start() {
 	if _, err := ledger.SetPeople(ctx, r.people); err != nil {
 		r.t.Fatal(err)
 	}
-	roster := router.NewRoster(listing{ledger, &r.lists})
+	roster := people.NewRoster(listing{ledger, &r.lists})
 	if err := roster.Reload(ctx); err != nil {
 		r.t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func (r *rig) until(what string, cond func() bool) {
 	testkit.Await(r.t, what, time.Minute, cond)
 }
 
-func (r *rig) turns() []view.Turn {
+func (r *rig) turns() []turns.Turn {
 	r.t.Helper()
 	list, err := r.db.Router().Turns(r.t.Context(), "", 100_000)
 	if err != nil {
@@ -336,7 +336,7 @@ func (r *rig) turns() []view.Turn {
 	return list
 }
 
-func (r *rig) deliveries(state string) []view.Delivery {
+func (r *rig) deliveries(state string) []outbox.Info {
 	r.t.Helper()
 	list, err := r.db.Router().Deliveries(r.t.Context(), state, 100_000)
 	if err != nil {
@@ -400,11 +400,11 @@ func event(n int, conv, user, text string) channels.Event {
 	}
 }
 
-func wakesOf(db *store.DB) func(int64) ledger.Wakes {
-	return func(owner int64) ledger.Wakes { return engines.NewWakes(db.DB, owner) }
+func wakesOf(db *store.DB) func(int64) core.Wakes {
+	return func(owner int64) core.Wakes { return engines.NewWakes(db.DB, owner) }
 }
 
-func (r *rig) noticeTargets(kind ledger.NoticeKind) []string {
+func (r *rig) noticeTargets(kind outbox.NoticeKind) []string {
 	if r.targets == nil {
 		return nil
 	}

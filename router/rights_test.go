@@ -8,7 +8,8 @@ import (
 
 	"switchboard/agent/tools"
 	shell "switchboard/agent/tools/command"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/sessions"
 )
 
 // Everything that rights are made of, each with each: role × what the person's tools name ×
@@ -75,12 +76,12 @@ func TestRightsAreWhatAllPartsAllow(t *testing.T) {
 		{"runs with an address of others", "ls", other, false, false},
 		{"runs what destroys", "rm -rf /", mine, true, false},
 	}
-	roles := []string{ledger.RoleAdmin, ledger.RoleUser, ""}
+	roles := []string{core.RoleAdmin, core.RoleUser, ""}
 
-	var everybody []ledger.Person
+	var everybody []core.Person
 	for name, p := range people {
 		for _, role := range roles[:2] {
-			everybody = append(everybody, ledger.Person{Name: name + " " + role, Role: role, Tools: p.tools})
+			everybody = append(everybody, core.Person{Name: name + " " + role, Role: role, Tools: p.tools})
 		}
 	}
 	channels := map[string]ChannelConfig{}
@@ -97,7 +98,7 @@ func TestRightsAreWhatAllPartsAllow(t *testing.T) {
 			for channel, r := range rules {
 				for _, direct := range []bool{true, false} {
 					for _, kind := range kinds {
-						for _, mode := range []string{ModeAct, ModeAsk, ""} {
+						for _, mode := range []string{sessions.ModeAct, sessions.ModeAsk, ""} {
 							for _, taint := range []tools.Taint{tools.Clean, "web"} {
 								for _, stage := range stages {
 									exec := kind.name == tools.ExecName
@@ -111,9 +112,9 @@ func TestRightsAreWhatAllPartsAllow(t *testing.T) {
 									want := tools.Allow
 									switch {
 									case role == "", !slices.Contains(p.named, kind.name), !slices.Contains(r.named, kind.name),
-										exec && role == ledger.RoleUser && person != "exec",
-										slices.Contains(admins, kind.name) && (role != ledger.RoleAdmin || !direct),
-										mode != ModeAct && kind.effect != tools.EffectRead,
+										exec && role == core.RoleUser && person != "exec",
+										slices.Contains(admins, kind.name) && (role != core.RoleAdmin || !direct),
+										mode != sessions.ModeAct && kind.effect != tools.EffectRead,
 										exec && stage.refuses:
 										want = tools.Refuse
 									case slices.Contains(asks, kind.name), exec && stage.asks,

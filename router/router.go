@@ -9,18 +9,19 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"switchboard/router/outbox"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/internal/retry"
 	"switchboard/internal/secrets"
+	"switchboard/router/approvals"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/router/outbox/delivery"
+	"switchboard/router/people"
+	"switchboard/router/sessions"
+	"switchboard/router/settings"
 	"switchboard/router/turns"
 )
 
@@ -35,8 +36,8 @@ type Ledger interface {
 	turns.Ledger
 	Approvals
 	Changes
-	SecretList
-	Versions
+	settings.SecretList
+	settings.Versions
 	delivery.Leases
 	delivery.Deliveries
 	delivery.Unnamed
@@ -51,7 +52,7 @@ type Ledger interface {
 type Deps struct {
 	Settings Settings // at the start
 	Channels *Channels
-	Roster   *Roster
+	Roster   *people.Roster
 	Agent    turns.Agent
 	// Usable lists what the gate lets the question's person use, whatever the question
 	// says of a tool; nil: nothing.
@@ -62,25 +63,25 @@ type Deps struct {
 	FirstStart time.Time
 	Local      string // identity of whoever runs the program on this machine; empty: nobody does
 	Ledger     Ledger
-	Wakes      ledger.Wakes       // nil: no other engine shares the database
+	Wakes      core.Wakes         // nil: no other engine shares the database
 	Files      outbox.Attachments // what messages send along
 	// Commands are those besides the router's own, such as the admins'.
 	Commands []commands.Command
 	DataDir  string // workspaces are made in it
 	// NoticeTargets are where notices of a kind go; see delivery.Deps.
-	NoticeTargets func(ledger.NoticeKind) []string
+	NoticeTargets func(outbox.NoticeKind) []string
 	// Summary says in a line what a tool does; nil: nothing is said.
 	Summary func(tool string) string
 	// Typed reads the arguments that a person typed for a tool, as tools.Registry does; nil: there are no tools.
 	Typed func(tool string, args json.RawMessage) (complete json.RawMessage, takes string, fault error)
 	// Missing says what is not set up yet, for admins who write /start; nil: nothing.
 	Missing func() []string
-	Secrets Secrets // what /secret sets; nil: there is no store of them
+	Secrets settings.Secrets // what /secret sets; nil: there is no store of them
 	// Reload has the program go by the version of the settings that counts now; nil: they do not
 	// change at run time.
 	Reload func(context.Context) error
 	// Made are the buttons under an answer that says what a person's turn made; nil: there are none.
-	Made func(ctx context.Context, made []string, person, language string) []ledger.Button
+	Made func(ctx context.Context, made []string, person, language string) []core.Button
 	// JobsChanged has this engine's scheduler look anew; nil: there is none.
 	JobsChanged func()
 	// Mask takes known secrets out of what comes in and of what is said.
@@ -96,6 +97,12 @@ type Router struct {
 	Deps
 	*live
 	Lines      *delivery.Connections // what is sent, and over which connections
+	People     *people.Watch
+	Asking     *people.Asking
+	Settled    *settings.Watch
+	Messages   *Messenger
+	approvals  *approvals.Service
+	sessions   *sessions.Commands
 	commands   *commands.Table
 	commandsIn *regexp.Regexp // finds our commands in a text
 	turns      *turns.Runner
@@ -103,13 +110,8 @@ type Router struct {
 	moves      moves
 	strangers  strangers      // who was logged as such
 	failed     failedEvents   // events that could not be taken
-	tries      triedCodes     // who tried codes
+	tries      people.Tries   // who tried codes
 	quiet      quiet          // where and for whom no admin is asked just now
-	people     chan struct{}  // they are to be read anew
-	secrets    chan struct{}  // the same
-	versions   chan struct{}  // of the settings, the same
-	counting   atomic.Int64   // the version of the settings that counts here
-	again      atomic.Bool    // the settings are to be read, whichever version counts
 	entering   sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
 	accepts    sync.WaitGroup // Accepts on their way
 	beside     chan struct{}  // has room for what commands have go on beside
@@ -136,12 +138,8 @@ func New(deps Deps) (*Router, error) {
 		live:  now,
 		rates: rates,
 		moves: moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
-		beside: make(chan struct{}, besideMost), stopped: make(chan struct{}), people: make(chan struct{}, 1), secrets: make(chan struct{}, 1), versions: make(chan struct{}, 1),
+		beside: make(chan struct{}, besideMost), stopped: make(chan struct{}),
 	}
-	if r.commands, err = commands.New(slices.Concat(r.ownCommands(), r.Commands)...); err != nil {
-		return nil, err
-	}
-	r.commandsIn = regexp.MustCompile(`(?m)(^|[ (])/(` + strings.Join(r.commands.Names(), "|") + `)\b`)
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	r.turns = turns.New(r.work, turns.Deps{
 		Settings: func() turns.Settings { return now.settings().ofTurns() },
@@ -156,12 +154,47 @@ func New(deps Deps) (*Router, error) {
 		Left: r.left, Zone: r.zoneIn, Grace: r.Grace,
 	})
 	r.turns.Lines = r.Lines
+	r.features()
+	if r.commands, err = commands.New(slices.Concat(r.ownCommands(), r.Commands)...); err != nil {
+		return nil, err
+	}
+	r.commandsIn = regexp.MustCompile(`(?m)(^|[ (])/(` + strings.Join(r.commands.Names(), "|") + `)\b`)
 	for _, at := range r.Channels.List() {
 		if err := r.Attach(at); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
+}
+
+// features makes what each feature does here.
+func (r *Router) features() {
+	r.Messages = &Messenger{Roster: r.Roster, Channels: r.Channels, Connections: r.Lines, Store: r.Ledger, Log: r.Log}
+	r.People = people.NewWatch(people.Watch{Roster: r.Roster, Read: r.goOn, Learned: r.Lines.RefreshMenus, Wakes: r.Wakes, Log: r.Log})
+	r.Asking = &people.Asking{
+		Connections: r.Lines, Channels: r.Channels.adapters, Roster: r.Roster, Local: r.Local, AsTyped: r.asTyped, ProposeClaim: r.Ledger.ProposeClaim,
+	}
+	r.Settled = settings.NewWatch(settings.WatchDeps{
+		Versions: r.Ledger, Secrets: r.Secrets, Connections: r.Lines, PersonChats: r.Ledger.PersonChats, Open: r.Messages.open,
+		Reload: r.Reload, Wake: r.wake, Log: r.Log,
+	})
+	r.approvals = &approvals.Service{Store: r.Ledger, Questions: r.Lines, Queued: r.turns.Queued, Due: r.turns.Due(), Log: r.Log}
+	r.sessions = &sessions.Commands{Now: func() sessions.Defaults { return r.settings().ofSessions() }, Assumes: r.Ledger.Assumes}
+}
+
+// wake tells the other engines that share the database.
+func (r *Router) wake(w core.Wake) {
+	if r.Wakes != nil {
+		r.Wakes.Wake(w)
+	}
+}
+
+// goOn does what follows once the people are read again: what waited for somebody who is back goes on,
+// and menus follow roles.
+func (r *Router) goOn() {
+	r.Lines.RefreshMenus()
+	r.turns.Queued()
+	r.wakeScheduler()
 }
 
 // Run serves every channel until ctx ends, then takes nothing more in, lets
@@ -175,17 +208,16 @@ func (r *Router) Run(ctx context.Context) {
 	finder.Go(func() { r.turns.FindWork(ctx) })
 	watchers.Go(func() { r.turns.WatchLeases(listening) })
 	watchers.Go(func() { r.turns.KeepIdle(ctx) })
-	watchers.Go(func() { r.watchPeople(listening) })
-	watchers.Go(func() { r.watchSecrets(listening) })
+	watchers.Go(func() { r.People.Run(listening) })
+	watchers.Go(func() { r.Settled.RunSecrets(listening) })
 	if r.Reload != nil {
-		watchers.Go(func() { r.watchSettings(ctx) })
+		watchers.Go(func() { r.Settled.Run(ctx) })
 	}
-	watchers.Go(func() { r.watchApprovals(ctx) })
+	watchers.Go(func() { r.approvals.Watch(ctx) })
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.onWake) })
 	}
 	r.turns.Look()
-	retry.Signal(r.secrets) // one may have been set since the settings were read
 
 	<-ctx.Done()
 	r.Log.Info("stopping", "grace", r.Grace.String())
@@ -210,7 +242,7 @@ func (r *Router) Run(ctx context.Context) {
 
 // Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;
 // *StateError: it has ended.
-func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Actor) error {
+func (r *Router) Cancel(ctx context.Context, turnID int64, by core.Actor) error {
 	c, err := r.Ledger.Cancel(ctx, turnID, by)
 	if err != nil {
 		return err
@@ -218,41 +250,39 @@ func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Actor) erro
 	r.turns.Stop(turnID, agent.ErrCancelled)
 	r.turns.Queued() // one that had not begun has ended, and what stood behind it may begin
 	r.Lines.Committed(c)
-	r.closeQuestions(ctx, turnID)
+	r.approvals.Close(ctx, turnID)
 	return nil
 }
 
 // look reads anew what other engines may have changed, and looks for what they ran.
 func (r *Router) look(ctx context.Context) {
 	r.loadMoves(ctx)
-	r.loadPeople(ctx)
+	r.People.Load(ctx)
 	r.turns.Look()
 }
 
 // onWake does what another engine's commit made possible here. It never blocks.
-func (r *Router) onWake(w ledger.Wake) {
+func (r *Router) onWake(w core.Wake) {
 	switch w.Kind {
-	case ledger.WakeAll:
+	case core.WakeAll:
 		r.turns.QueuedElsewhere()
 		r.turns.Asked(0)
-		retry.Signal(r.people)
-		retry.Signal(r.secrets)
-		retry.Signal(r.versions)
+		r.People.Poll()
+		r.Settled.Poll()
 		r.wakeScheduler()
-	case ledger.WakeJobs:
+	case core.WakeJobs:
 		r.wakeScheduler()
-	case ledger.WakeSettings:
-		retry.Signal(r.secrets)
-		retry.Signal(r.versions)
-	case ledger.WakePeople:
-		retry.Signal(r.people)
-	case ledger.WakeDecided:
+	case core.WakeSettings:
+		r.Settled.Poll()
+	case core.WakePeople:
+		r.People.Poll()
+	case core.WakeDecided:
 		r.Lines.Background(func() { r.Lines.Decided(r.work, w.Approval) })
-	case ledger.WakeStop:
+	case core.WakeStop:
 		r.turns.Asked(w.Turn)
-	case ledger.WakeEdit:
+	case core.WakeEdit:
 		r.turns.MarkEdited(w.Turn)
-	case ledger.WakeTurn:
+	case core.WakeTurn:
 		if w.Channel == "" || r.Channels.here(w.Channel) != nil {
 			r.turns.QueuedElsewhere()
 		}

@@ -14,7 +14,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 func TestMessageIsAnsweredInItsConversation(t *testing.T) {
@@ -243,7 +243,7 @@ func TestStrangerIsNotAnswered(t *testing.T) {
 func TestNewPersonIsReadAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.DM = "open"
-		r.wakes = func(int64) ledger.Wakes { return nil } // beside which all are read now and then
+		r.wakes = func(int64) core.Wakes { return nil } // beside which all are read now and then
 		r.start()
 		r.platform.Say("c1", "ada", "first")
 		r.await(1)

@@ -2,129 +2,20 @@ package router
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
-	"time"
 
-	"switchboard/channels"
-	"switchboard/channels/render"
-	"switchboard/internal/retry"
-	"switchboard/internal/secrets"
-	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/settings"
 )
 
-// Secrets are the secrets of the encrypted store, as the program has them.
-type Secrets interface {
-	// Seal encrypts a value; the error is for people.
-	Seal(value secrets.Secret) ([]byte, error)
-	// UsedBy are the settings that name a secret.
-	UsedBy(name string) []string
-	// Changed reads the secrets anew, and has what uses one go on with it.
-	Changed(ctx context.Context) error
-}
-
-const secretHelp = "/secret list shows the names, /secret set NAME VALUE sets one, /secret remove NAME takes one away. No value is ever shown. " +
-	"\"switchboard secret set NAME\", on the machine that I run on, is the safer way to set one."
-
-// secret is /secret.
-func (r *Router) secret(ctx context.Context, c *commands.Call) (commands.Answer, error) {
-	verb, rest := firstWord(c.Args)
-	name, _ := firstWord(rest)
-	switch {
-	case r.Secrets == nil:
-		return commands.Says("There is no encrypted store here."), nil
-	case verb == "list":
-		return r.listSecrets(ctx, strings.TrimPrefix(rest, "after "))
-	case verb == "set" && c.Secret.Value != "":
-		conv := c.Conversation()
-		return r.setSecret(c.Secret, conv, r.Lines.Connection(conv.Channel).Removes(conv)), nil
-	case verb == "remove" && name != "":
-		if by := r.Secrets.UsedBy(name); len(by) > 0 {
-			return commands.Says("%s is used by %s; change that first.", render.Escape(name), render.Escape(strings.Join(by, ", "))), nil
-		}
-		return commands.Answer{
-			Change: &ledger.SecretChange{Kind: ledger.RemoveSecret, Name: name},
-			Text:   fmt.Sprintf("The secret %s is taken away.", render.Escape(name)),
-		}, nil
-	}
-	return commands.Says("%s", secretHelp), nil
-}
-
 // setsSecret says that a command sets a secret, so that what followed it is not merely hidden.
-func setsSecret(control *ledger.ControlIntent) bool {
-	c, ok := control.Change.(*ledger.SecretChange)
-	return ok && c.Kind == ledger.SetSecret
-}
-
-// setSecret is the change that a command wants in a chat, and what is said of it. What that very channel connects
-// with has to be confirmed there: a wrong value would lock out whoever sets it.
-func (r *Router) setSecret(typed commands.Secret, at channels.Conversation, removes bool) commands.Answer {
-	left := "Please delete your message, if this chat shows it: I cannot do that here. \"switchboard secret set NAME\", on the machine that I run on, is the safer way."
-	if removes {
-		left = "I'm deleting your message; if it is still here in a minute, please delete it yourself."
-	}
-	if !secrets.ValidName(typed.Name) {
-		return commands.Answer{Text: "The name of a secret has 1 to 64 letters, digits, '.', '\\_' and '-'; nothing was set. " + left}
-	}
-	sealed, err := r.Secrets.Seal(secrets.Secret(typed.Value))
-	if err != nil {
-		return commands.Answer{Text: "Nothing was set: " + render.Escape(err.Error()) + ". " + left}
-	}
-	text := fmt.Sprintf("The secret %s is set. ", render.Escape(typed.Name))
-	by := r.Secrets.UsedBy(typed.Name)
-	if len(by) > 0 {
-		text = fmt.Sprintf("The secret %s is set, for %s. ", render.Escape(typed.Name), render.Escape(strings.Join(by, ", ")))
-	}
-	change := &ledger.SecretChange{Kind: ledger.SetSecret, Name: typed.Name, Ciphertext: sealed}
-	if !slices.ContainsFunc(by, func(key string) bool { return strings.HasPrefix(key, "channels."+at.Channel+".") }) {
-		return commands.Answer{Change: change, Text: text + left}
-	}
-	change.Within, change.Conversation = ledger.ConfirmWithin, ledger.SessionKey(at)
-	return commands.Answer{Change: change, Say: func() commands.Answer {
-		v := change.Version
-		return commands.Answer{
-			Text: fmt.Sprintf("%sI'm connecting to this chat with it now. Confirm it here within %.0f s with /config confirm, else the former value is used again. %s", text, v.Left.Seconds(), left),
-			Buttons: []commands.Button{
-				{Label: "Confirm", Command: v.ConfirmCommand()}, {Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID), Beside: true},
-			},
-		}
-	}}
-}
-
-// listSecrets lists names behind after, and who uses and set them.
-func (r *Router) listSecrets(ctx context.Context, after string) (a commands.Answer, err error) {
-	list, err := r.Ledger.Secrets(ctx)
-	if err != nil {
-		return a, fmt.Errorf("list secrets: %w", err)
-	}
-	if len(list) == 0 {
-		return commands.Says("No secret is set. %s", secretHelp), nil
-	}
-	list = list[slices.IndexFunc(list, func(one ledger.Secret) bool { return one.Name == after })+1:]
-	if len(list) > commands.Rows {
-		list = list[:commands.Rows]
-		a.Buttons = []commands.Button{{Label: "More secrets", Command: "secret list after " + list[commands.Rows-1].Name}}
-	}
-	var b strings.Builder
-	b.WriteString("The secrets:")
-	for _, one := range list {
-		fmt.Fprintf(&b, "\n- %s, set by %s on %s", render.Escape(one.Name), render.Escape(one.Person), one.At.UTC().Format(time.DateOnly))
-		if by := r.Secrets.UsedBy(one.Name); len(by) > 0 {
-			b.WriteString(", used by " + render.Escape(strings.Join(by, ", ")))
-		}
-		if len(one.Tools) > 0 {
-			b.WriteString(", for the tools " + render.Escape(strings.Join(one.Tools, ", ")))
-		}
-	}
-	a.Text = b.String()
-	return a, nil
+func setsSecret(control *intake.ControlIntent) bool {
+	c, ok := control.Change.(*settings.SecretChange)
+	return ok && c.Kind == settings.SetSecret
 }
 
 // followSecret deletes a message that brought a secret, where that can be, and has all engines
 // go on with what was set.
-func (r *Router) followSecret(ctx context.Context, entry *classified, acc *ledger.Accepted) {
+func (r *Router) followSecret(ctx context.Context, entry *classified, acc *intake.Accepted) {
 	conv := entry.Event.Conversation
 	line := entry.line
 	if entry.secret.value != "" && entry.Sender.Person != "" && line.Removes(conv) {
@@ -136,34 +27,5 @@ func (r *Router) followSecret(ctx context.Context, entry *classified, acc *ledge
 			}
 			line.Committed(conv)
 		})
-	}
-}
-
-// SecretChanged has every engine read the secrets anew.
-func (r *Router) SecretChanged() {
-	retry.Signal(r.secrets)
-	if r.Wakes != nil {
-		r.Wakes.Wake(ledger.Wake{Kind: ledger.WakeSettings})
-	}
-}
-
-// watchSecrets reads the secrets anew when one was set, here or elsewhere, until ctx ends.
-func (r *Router) watchSecrets(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.secrets:
-		}
-		if r.Secrets == nil {
-			continue
-		}
-		for range retry.Doubling(ctx, 100*time.Millisecond, 5*time.Second) {
-			err := r.Secrets.Changed(ctx)
-			if err == nil || ctx.Err() != nil {
-				break
-			}
-			r.Log.ErrorContext(ctx, "cannot read the secrets anew", "error", err)
-		}
 	}
 }

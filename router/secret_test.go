@@ -14,7 +14,9 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/internal/secrets"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/settings"
 	"switchboard/store/storetest"
 )
 
@@ -79,8 +81,8 @@ func TestSecretIsSetInADirectChat(t *testing.T) {
 		answers("ada", "/secret", "/secret set NAME VALUE")
 		answers("ada", "/secret list", "No secret is set")
 		answers("ada", "/secret set bot "+value, "The secret bot is set, for channels.play.token. I'm connecting to this chat with it now. Confirm it here within 60 s with /config confirm, else the former value is used again. I'm deleting your message")
-		r.router.BeganBy(1)
-		if err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Conversation: "play:c-ada", Counting: 1}, ledger.Actor{Person: "ada", Rule: ledger.RulePeople}); err != nil {
+		r.router.Settled.BeganBy(1)
+		if err := r.router.Change(t.Context(), &settings.Change{Kind: settings.Confirm, Conversation: "play:c-ada", Counting: 1}, core.Actor{Person: "ada", Rule: audit.RulePeople}); err != nil {
 			t.Error(err)
 		}
 		answers("ada", "/secret set key other-value-1", "The secret key is set. I'm deleting your message")

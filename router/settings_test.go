@@ -9,7 +9,9 @@ import (
 
 	"switchboard/internal/secrets"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/settings"
 )
 
 // reloads makes the rig note which version of the settings it goes by.
@@ -25,9 +27,9 @@ func (r *rig) reloads() *atomic.Int64 {
 
 func (r *rig) sets(base int64, value string, within time.Duration) {
 	r.t.Helper()
-	err := r.router.Change(r.t.Context(), &ledger.SettingsChange{
-		Kind: ledger.SetSettings, Base: base, Values: map[string]string{"a": value}, ConfirmWithin: within, Conversation: "play:c1",
-	}, ledger.Actor{Person: "ada", Rule: ledger.RulePeople})
+	err := r.router.Change(r.t.Context(), &settings.Change{
+		Kind: settings.Set, Base: base, Values: map[string]string{"a": value}, ConfirmWithin: within, Conversation: "play:c1",
+	}, core.Actor{Person: "ada", Rule: audit.RulePeople})
 	if err != nil {
 		r.t.Error(err)
 	}
@@ -54,13 +56,13 @@ func TestEnginesGoByTheVersionThatCounts(t *testing.T) {
 				t.Helper()
 				a.until("both go by it", func() bool { return first.Load() == want && second.Load() == want })
 				if told {
-					a.until("the other engine is woken", func() bool { return wakes.count(ledger.WakeSettings) > before })
+					a.until("the other engine is woken", func() bool { return wakes.count(core.WakeSettings) > before })
 				}
 			}
-			before := heard[a].count(ledger.WakeSettings)
+			before := heard[a].count(core.WakeSettings)
 			b.sets(0, "1", 0)
 			is(1, heard[a], before)
-			before = heard[b].count(ledger.WakeSettings)
+			before = heard[b].count(core.WakeSettings)
 			began, confirm := time.Now(), 3*time.Second
 			if !told {
 				confirm += 10 * time.Second // each looks once before its end
@@ -104,7 +106,7 @@ func TestSettingsThatLapsedWhileNothingRan(t *testing.T) {
 // no other chat of theirs; the other admins read of a lapse where they always do.
 func TestWhatBecameOfAVersionIsSaidWhereItWasAskedFor(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.people = append(r.people, ledger.Person{Name: "eve", Role: ledger.RoleAdmin, Identities: []string{"scripted:eve"}, Source: "config"})
+		r.people = append(r.people, core.Person{Name: "eve", Role: core.RoleAdmin, Identities: []string{"scripted:eve"}, Source: "config"})
 		version := r.reloads()
 		r.start()
 		for i, chat := range [][2]string{{"c1", "ada"}, {"c2", "ada"}, {"c3", "eve"}} {
@@ -126,7 +128,7 @@ func TestWhatBecameOfAVersionIsSaidWhereItWasAskedFor(t *testing.T) {
 		reads(5, map[string]string{"c1": "Nobody confirmed ada's change (version 1)", "c2": "", "c3": "Nobody confirmed ada's change (version 1)"})
 		r.sets(0, "1", time.Hour)
 		r.until("it counts", func() bool { return version.Load() == 2 })
-		err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.TakeBackSettings, ID: 2, Conversation: "play:c3"}, ledger.Actor{Person: "eve"})
+		err := r.router.Change(t.Context(), &settings.Change{Kind: settings.Revert, ID: 2, Conversation: "play:c3"}, core.Actor{Person: "eve"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,8 +149,8 @@ func TestSecretThatNobodyConfirms(t *testing.T) {
 	a.await(1)
 	set := func(sealed string, within time.Duration) {
 		t.Helper()
-		c := &ledger.SecretChange{Kind: ledger.SetSecret, Name: "bot", Ciphertext: []byte(sealed), Within: within, Conversation: "play:c1"}
-		if err := a.router.Change(t.Context(), c, ledger.Actor{Person: "ada", Rule: ledger.RulePeople}); err != nil {
+		c := &settings.SecretChange{Kind: settings.SetSecret, Name: "bot", Ciphertext: []byte(sealed), Within: within, Conversation: "play:c1"}
+		if err := a.router.Change(t.Context(), c, core.Actor{Person: "ada", Rule: audit.RulePeople}); err != nil {
 			t.Fatal(err)
 		}
 	}

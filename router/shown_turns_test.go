@@ -10,7 +10,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // sightless does not see the turns that have ended, as if its engine had died before.
@@ -19,7 +19,7 @@ type sightless struct {
 	dead *atomic.Bool
 }
 
-func (b sightless) ShownTurns(ctx context.Context, channel string) (list []ledger.ShownTurn, err error) {
+func (b sightless) ShownTurns(ctx context.Context, channel string) (list []outbox.ShownTurn, err error) {
 	if !b.dead.Load() {
 		return b.Ledger.ShownTurns(ctx, channel)
 	}

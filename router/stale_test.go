@@ -12,8 +12,10 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 )
 
 // old is what user wrote in conv so long ago, as the platform says.
@@ -33,7 +35,7 @@ func (r *rig) outcomes() []string {
 func (r *rig) allEnded() {
 	r.t.Helper()
 	r.until("all turns ended", func() bool {
-		return !slices.ContainsFunc(r.turns(), func(t view.Turn) bool { return t.FinishedAt == nil })
+		return !slices.ContainsFunc(r.turns(), func(t turns.Turn) bool { return t.FinishedAt == nil })
 	})
 }
 
@@ -266,14 +268,14 @@ func TestLatePartSaysSo(t *testing.T) {
 // lateLedger finds every part written long ago.
 type lateLedger struct{ router.Ledger }
 
-func (l lateLedger) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+func (l lateLedger) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	for i := range says {
 		says[i].Open = nil
 	}
 	return l.Ledger.Commit(ctx, ref, step, says)
 }
 
-func (l lateLedger) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
+func (l lateLedger) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (*outbox.Delivery, time.Time, error) {
 	d, due, err := l.Ledger.Begin(ctx, hold, conv)
 	if d != nil {
 		d.Written = d.Written.Add(-20 * time.Minute)
@@ -306,13 +308,13 @@ func TestWhoIsAwayIsOfferedNothing(t *testing.T) {
 // unclaimed is a ledger whose turns nobody begins.
 type unclaimed struct{ router.Ledger }
 
-func (u unclaimed) Claim(context.Context, int64, []string, []string, int) ([]ledger.Claimed, error) {
+func (u unclaimed) Claim(context.Context, int64, []string, []string, int) ([]core.Claimed, error) {
 	return nil, nil
 }
 
-func (u unclaimed) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (u unclaimed) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	for _, entry := range entries {
-		if turn, ok := entry.Intent.(*ledger.TurnIntent); ok {
+		if turn, ok := entry.Intent.(*intake.TurnIntent); ok {
 			turn.MayClaim = false
 		}
 	}

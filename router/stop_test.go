@@ -9,7 +9,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 )
 
 // A ledger whose answer to a commit of what came in takes long.
@@ -18,7 +18,7 @@ type lateAccept struct {
 	committed, answer chan struct{}
 }
 
-func (l lateAccept) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (l lateAccept) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	list, err := l.Ledger.Accept(ctx, owner, entries)
 	close(l.committed)
 	<-l.answer
@@ -31,7 +31,7 @@ type hangingAccept struct {
 	asked, over chan struct{}
 }
 
-func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []ledger.Entry) ([]ledger.Accepted, error) {
+func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []intake.Entry) ([]intake.Accepted, error) {
 	close(l.asked)
 	select {
 	case <-ctx.Done():

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // maxStrangers bounds how many strangers one run of the program logs, so that a
@@ -51,7 +51,7 @@ func (r *Router) logStranger(ctx context.Context, entry *classified) {
 		log.InfoContext(ctx, "somebody who is away wrote and got no answer", "person", away, "setting", "the settings file no longer names them in [[people]]")
 		return
 	}
-	if person == nil || person.Source == ledger.FromOpen { // no setting names them
+	if person == nil || person.Source == core.FromOpen { // no setting names them
 		// Single quotes, because logs escape double ones, and it is to be copied.
 		log.InfoContext(ctx, "a stranger wrote and got no answer", "add_to_people", "identities = ['"+identity+"']",
 			"setting", r.missing(l, conv, false))

@@ -12,7 +12,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/internal/testkit"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -86,7 +86,7 @@ type looking struct {
 	of *atomic.Int32
 }
 
-func (l looking) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
+func (l looking) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (*outbox.Delivery, time.Time, error) {
 	if strings.HasPrefix(string(conv.ID), "cs") {
 		l.of.Add(1)
 	}

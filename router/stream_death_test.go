@@ -15,7 +15,8 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // A drafting ledger is that of a program that dies at one of the steps by which a
@@ -41,30 +42,30 @@ func (d drafting) do(step string, f func() error) error {
 	return err
 }
 
-func (d drafting) Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (id int64, err error) {
+func (d drafting) Draft(ctx context.Context, ref core.TurnRef, to channels.MessageID, body channels.Body) (id int64, err error) {
 	err = d.do("row", func() error { id, err = d.Ledger.Draft(ctx, ref, to, body); return err })
 	return id, err
 }
 
-func (d drafting) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int64, first channels.Body) (begun ledger.Draft, ready bool, err error) {
+func (d drafting) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int64, first channels.Body) (begun outbox.Draft, ready bool, err error) {
 	err = d.do("mark", func() error { begun, ready, err = d.Ledger.BeginDraft(ctx, hold, delivery, first); return err })
 	return begun, ready && err == nil, err
 }
 
-func (d drafting) Drafted(ctx context.Context, hold ledger.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
+func (d drafting) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
 	err = d.do("id", func() error { late, err = d.Ledger.Drafted(ctx, hold, delivery, id); return err })
 	return late, err
 }
 
-func (d drafting) EndDraft(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error {
+func (d drafting) EndDraft(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
 	return d.do("taken back", func() error { return d.Ledger.EndDraft(ctx, hold, delivery, outcome) })
 }
 
-func (d drafting) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) error {
+func (d drafting) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {
 	return d.do("abandoned", func() error { return d.Ledger.Abandon(ctx, hold, delivery) })
 }
 
-func (d drafting) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
+func (d drafting) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (next *core.Claimed, err error) {
 	name := "step"
 	if step.End != nil {
 		name = "end"
@@ -73,22 +74,22 @@ func (d drafting) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Ste
 	return next, err
 }
 
-func (d drafting) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (out *ledger.Delivery, due time.Time, err error) {
+func (d drafting) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (out *outbox.Delivery, due time.Time, err error) {
 	err = d.do("begin", func() error { out, due, err = d.Ledger.Begin(ctx, hold, conv); return err })
 	return out, due, err
 }
 
-func (d drafting) Settle(ctx context.Context, hold ledger.Lease, out *ledger.Delivery, s ledger.Settlement) (more bool, err error) {
+func (d drafting) Settle(ctx context.Context, hold outbox.Lease, out *outbox.Delivery, s outbox.Settlement) (more bool, err error) {
 	err = d.do("settle", func() error { more, err = d.Ledger.Settle(ctx, hold, out, s); return err })
 	return more, err
 }
 
-func (d drafting) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Lease, ok bool, err error) {
+func (d drafting) TakeChannel(ctx context.Context, owner int64, channel string) (hold outbox.Lease, ok bool, err error) {
 	err = d.do("take", func() error { hold, ok, err = d.Ledger.TakeChannel(ctx, owner, channel); return err })
 	return hold, ok, err
 }
 
-func (d drafting) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+func (d drafting) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	return d.do("give back", func() error { return d.Ledger.GiveBack(ctx, ref) })
 }
 

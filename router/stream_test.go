@@ -10,7 +10,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // write streams a text word by word, so long after each other, and returns it.
@@ -258,7 +258,7 @@ func TestAnswerWaitsAMomentForACallUnderWay(t *testing.T) {
 }
 
 // drafts are the drafts of the channel that something is to be done about.
-func (r *rig) drafts() []ledger.Draft {
+func (r *rig) drafts() []outbox.Draft {
 	r.t.Helper()
 	list, err := r.db.Router().Drafts(r.t.Context(), r.name)
 	if err != nil {

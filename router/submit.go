@@ -9,7 +9,11 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
 // ErrNotHere is returned by Submit, which did nothing, where this engine does not serve the
@@ -23,7 +27,7 @@ var ErrUnconfirmed = errors.New("a change of the settings waits to be confirmed"
 // Submit puts in what nobody typed: what a job has us say, or do as a turn. It is committed and
 // claimed as Accept does it. An error says that nobody knows whether it was: it is to be
 // submitted again, which its key makes harmless.
-func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.Submitted, err error) {
+func (r *Router) Submit(ctx context.Context, s jobs.Submission) (done jobs.Submitted, err error) {
 	if s.Key == "" || blank(s.Text) || s.Person == "" && !s.Say {
 		return done, errors.New("submit: it has no key, no text, or nobody's rights")
 	}
@@ -37,18 +41,18 @@ func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.S
 	if err != nil {
 		return done, err
 	} else if person == nil && r.Roster.Away(s.Person) {
-		return done, fmt.Errorf("submit for %s: %w", s.Person, ledger.ErrPersonAway)
+		return done, fmt.Errorf("submit for %s: %w", s.Person, people.ErrAway)
 	} else if person == nil && s.Person != "" {
-		done.Refused = ledger.RefusedPerson + ": " + s.Person + " is not known any more"
+		done.Refused = jobs.RefusedPerson + ": " + s.Person + " is not known any more"
 		return done, nil
 	}
-	version := r.SettingsCounting()
+	version := r.Settled.Counting()
 	chat, err := r.Ledger.Chat(ctx, s.To)
 	switch {
 	case err == nil && s.Abroad && r.Roster.Away(chat.Person):
-		return done, fmt.Errorf("submit to %s: %w", ledger.SessionKey(s.To), ledger.ErrPersonAway)
-	case errors.Is(err, ledger.ErrNotFound):
-		done.Refused = fmt.Sprintf("%s: %s is not known", ledger.RefusedConversation, ledger.SessionKey(s.To))
+		return done, fmt.Errorf("submit to %s: %w", core.SessionKey(s.To), people.ErrAway)
+	case errors.Is(err, core.ErrNotFound):
+		done.Refused = fmt.Sprintf("%s: %s is not known", jobs.RefusedConversation, core.SessionKey(s.To))
 		return done, nil
 	case err != nil:
 		return done, fmt.Errorf("submit: %w", err)
@@ -61,14 +65,14 @@ func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.S
 		s.Person = person.Name
 		if placer, ok := line.adapter.(channels.Placer); ok && chat.Kind != channels.Direct && !line.allows(&r.moves, chat.Conversation) {
 			if chat.Within, err = placer.Within(ctx, chat.ID); err != nil {
-				return done, fmt.Errorf("submit to %s: %w", ledger.SessionKey(chat.Conversation), err)
+				return done, fmt.Errorf("submit to %s: %w", core.SessionKey(chat.Conversation), err)
 			}
 		}
 		if why := r.mayHaveSaid(line, person, &chat, s.Abroad && s.Say); why != "" {
 			if err := r.confirmed(ctx, version); err != nil {
-				return done, fmt.Errorf("submit to %s: %w", ledger.SessionKey(chat.Conversation), err)
+				return done, fmt.Errorf("submit to %s: %w", core.SessionKey(chat.Conversation), err)
 			}
-			done.Refused = ledger.RefusedRights + ": " + why
+			done.Refused = jobs.RefusedRights + ": " + why
 			return done, nil
 		}
 	}
@@ -80,9 +84,9 @@ func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.S
 }
 
 // submit commits what was looked into. Own: it goes to a chat of its person's.
-func (r *Router) submit(ctx context.Context, line *channel, s ledger.Submission, own bool) (done ledger.Submitted, err error) {
-	turn := ledger.TurnIntent{QueueLimit: r.settings().Config.QueuePerSession}
-	var say *ledger.Reply
+func (r *Router) submit(ctx context.Context, line *channel, s jobs.Submission, own bool) (done jobs.Submitted, err error) {
+	turn := intake.TurnIntent{QueueLimit: r.settings().Config.QueuePerSession}
+	var say *outbox.Reply
 	if s.Say {
 		say = line.told(&s, own)
 	} else {
@@ -107,14 +111,14 @@ func (r *Router) submit(ctx context.Context, line *channel, s ledger.Submission,
 	if s.Say || line.Reads() {
 		line.Committed(s.To)
 	}
-	return ledger.Submitted{
+	return jobs.Submitted{
 		Turn: accepted.TurnID, Message: accepted.MessageID, Duplicate: accepted.Duplicate, Refused: accepted.Refusal,
 	}, nil
 }
 
 // submitter is the person under whose rights something is submitted, as they are now; nil:
 // nobody is known by that name.
-func (r *Router) submitter(ctx context.Context, name string) (*ledger.Person, error) {
+func (r *Router) submitter(ctx context.Context, name string) (*core.Person, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -127,12 +131,12 @@ func (r *Router) submitter(ctx context.Context, name string) (*ledger.Person, er
 
 // mayHaveSaid says why person may not have us speak in a conversation; empty: they may. Abroad:
 // it may be wherever they may have us write to.
-func (r *Router) mayHaveSaid(l *channel, p *ledger.Person, c *ledger.Chat, abroad bool) string {
-	key := ledger.SessionKey(c.Conversation)
+func (r *Router) mayHaveSaid(l *channel, p *core.Person, c *core.Chat, abroad bool) string {
+	key := core.SessionKey(c.Conversation)
 	if c.Kind != channels.Direct {
 		switch {
-		case l.config.Groups == "disabled", abroad && p.Role != ledger.RoleAdmin,
-			!abroad && p.Source == ledger.FromOpen && l.config.Groups != "open",
+		case l.config.Groups == "disabled", abroad && p.Role != core.RoleAdmin,
+			!abroad && p.Source == core.FromOpen && l.config.Groups != "open",
 			!abroad && l.config.Groups != "open" && !l.allows(&r.moves, c.Conversation):
 			return fmt.Sprintf("%s may not have me speak in the group %s", p.Name, key)
 		}
@@ -145,7 +149,7 @@ func (r *Router) mayHaveSaid(l *channel, p *ledger.Person, c *ledger.Chat, abroa
 	switch {
 	case to == nil || c.Person != to.Name:
 		return fmt.Sprintf("%s is no direct chat of %s", key, p.Name)
-	case l.config.DM == "disabled", to.Source == ledger.FromOpen && l.config.DM != "open", !l.IsOf(*c, to):
+	case l.config.DM == "disabled", to.Source == core.FromOpen && l.config.DM != "open", !l.IsOf(*c, to):
 		return fmt.Sprintf("%s is not served in %s any more", to.Name, key)
 	}
 	return ""
@@ -162,10 +166,10 @@ func (r *Router) confirmed(ctx context.Context, version int64) error {
 }
 
 // told renders what is said unasked. Who is not its person reads whose words they are.
-func (c *channel) told(s *ledger.Submission, own bool) *ledger.Reply {
+func (c *channel) told(s *jobs.Submission, own bool) *outbox.Reply {
 	shown := c.Offers(s.To, s.Buttons)
 	text := s.Text + c.router.asTyped(c.Command(s.To), commands.TypedOut(s.Buttons[shown:]))
-	var reply ledger.Reply
+	var reply outbox.Reply
 	if s.Abroad && !own {
 		reply = c.Relayed(s.To, s.Person, text, s.Taint)
 	} else {
@@ -182,12 +186,12 @@ func (c *channel) told(s *ledger.Submission, own bool) *ledger.Reply {
 // Tell says something to a person in the direct chat that they used last, once by the key, and marks
 // missed runs as told in the same transaction. False: they have none in which they are served.
 func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...int64) (bool, error) {
-	version := r.SettingsCounting()
+	version := r.Settled.Counting()
 	chats, err := r.Ledger.PersonChats(ctx, person)
 	if err != nil {
 		return false, fmt.Errorf("tell %s: %w", person, err)
 	}
-	open := r.recipients(chats, false)
+	open := r.Messages.open(chats)
 	if len(open) == 0 && len(chats) > 0 {
 		err = r.confirmed(ctx, version)
 	}

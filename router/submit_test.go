@@ -12,10 +12,14 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
+	"switchboard/router/people"
+	"switchboard/router/settings"
 )
 
-func (r *rig) submit(s ledger.Submission) ledger.Submitted {
+func (r *rig) submit(s jobs.Submission) jobs.Submitted {
 	r.t.Helper()
 	done, err := r.router.Submit(r.t.Context(), s)
 	if err != nil {
@@ -24,14 +28,14 @@ func (r *rig) submit(s ledger.Submission) ledger.Submitted {
 	return done
 }
 
-func submitted(key, person, conv, text string) ledger.Submission {
-	return ledger.Submission{
-		Key: key, Origin: "job", Person: person, Rule: ledger.RuleJob, Text: text,
+func submitted(key, person, conv, text string) jobs.Submission {
+	return jobs.Submission{
+		Key: key, Origin: "job", Person: person, Rule: audit.RuleJob, Text: text,
 		To: channels.Conversation{Channel: "play", ID: channels.ConversationID(conv)},
 	}
 }
 
-func spoken(s ledger.Submission) ledger.Submission {
+func spoken(s jobs.Submission) jobs.Submission {
 	s.Say = true
 	return s
 }
@@ -69,7 +73,7 @@ func TestSubmittedMessageHasButtonsOfItsPerson(t *testing.T) {
 		r.platform.Say("c1", "bob", "hello")
 		r.await(1)
 		s := spoken(submitted("k", "bob", "c1", "**Stretch**, [x]: y"))
-		s.Buttons = []ledger.Button{{Label: "Who am I", Command: "whoami"}}
+		s.Buttons = []core.Button{{Label: "Who am I", Command: "whoami"}}
 		if done := r.submit(s); done.Message == 0 || done.Turn != 0 {
 			t.Errorf("%+v", done)
 		}
@@ -99,7 +103,7 @@ func TestEitherButtonIsPressed(t *testing.T) {
 		r.platform.Say("c1", "bob", "hello")
 		r.await(1)
 		s := spoken(submitted("k", "bob", "c1", "which?"))
-		s.Buttons = []ledger.Button{{Label: "One", Command: "whoami", Either: true}, {Label: "Two", Command: "whoami", Either: true}}
+		s.Buttons = []core.Button{{Label: "One", Command: "whoami", Either: true}, {Label: "Two", Command: "whoami", Either: true}}
 		r.submit(s)
 		r.await(2)
 		_, two := r.code("Two")
@@ -115,7 +119,7 @@ func TestEitherButtonIsPressed(t *testing.T) {
 func TestSubmitReadsRightsThen(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.AllowConversations = []string{"g1"}
-		r.people = append(r.people, ledger.Person{Name: "eve", Role: ledger.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config"})
+		r.people = append(r.people, core.Person{Name: "eve", Role: core.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config"})
 		r.start()
 		r.platform.Say("c1", "bob", "hello")
 		r.platform.Say("c2", "ada", "hello")
@@ -123,25 +127,25 @@ func TestSubmitReadsRightsThen(t *testing.T) {
 			r.platform.Write(scripted.Message{Conversation: g, Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
 		}
 		r.await(3)
-		abroad := func(s ledger.Submission) ledger.Submission { s.Abroad = true; return spoken(s) }
+		abroad := func(s jobs.Submission) jobs.Submission { s.Abroad = true; return spoken(s) }
 		for what, c := range map[string]struct {
-			s    ledger.Submission
+			s    jobs.Submission
 			want string
 		}{
-			"nobody":                    {submitted("1", "mallory", "c1", "x"), ledger.RefusedPerson},
-			"another's chat":            {submitted("2", "bob", "c2", "x"), ledger.RefusedRights},
-			"another's chat, a message": {spoken(submitted("3", "bob", "c2", "x")), ledger.RefusedRights},
-			"a turn abroad":             {func() ledger.Submission { s := submitted("4", "bob", "c2", "x"); s.Abroad = true; return s }(), ledger.RefusedRights},
-			"a group that is not known": {submitted("5", "bob", "g9", "x"), ledger.RefusedConversation},
-			"a group abroad":            {abroad(submitted("6", "bob", "g1", "x")), ledger.RefusedRights},
-			"a group not allowed":       {spoken(submitted("7", "bob", "g2", "x")), ledger.RefusedRights},
-			"somebody with no chat":     {spoken(submitted("8", "eve", "c1", "x")), ledger.RefusedRights},
+			"nobody":                    {submitted("1", "mallory", "c1", "x"), jobs.RefusedPerson},
+			"another's chat":            {submitted("2", "bob", "c2", "x"), jobs.RefusedRights},
+			"another's chat, a message": {spoken(submitted("3", "bob", "c2", "x")), jobs.RefusedRights},
+			"a turn abroad":             {func() jobs.Submission { s := submitted("4", "bob", "c2", "x"); s.Abroad = true; return s }(), jobs.RefusedRights},
+			"a group that is not known": {submitted("5", "bob", "g9", "x"), jobs.RefusedConversation},
+			"a group abroad":            {abroad(submitted("6", "bob", "g1", "x")), jobs.RefusedRights},
+			"a group not allowed":       {spoken(submitted("7", "bob", "g2", "x")), jobs.RefusedRights},
+			"somebody with no chat":     {spoken(submitted("8", "eve", "c1", "x")), jobs.RefusedRights},
 		} {
 			if got := r.submit(c.s); !strings.HasPrefix(got.Refused, c.want+": ") || got.Turn+got.Message != 0 {
 				t.Errorf("%s: %+v, want %s", what, got, c.want)
 			}
 		}
-		for _, s := range []ledger.Submission{spoken(submitted("a", "bob", "g1", "x")), abroad(submitted("b", "bob", "c2", "x")), abroad(submitted("c", "ada", "g1", "x"))} {
+		for _, s := range []jobs.Submission{spoken(submitted("a", "bob", "g1", "x")), abroad(submitted("b", "bob", "c2", "x")), abroad(submitted("c", "ada", "g1", "x"))} {
 			if got := r.submit(s); got.Message == 0 {
 				t.Errorf("%s: %+v", s.Key, got)
 			}
@@ -156,7 +160,7 @@ func TestSubmitReadsRightsThen(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, conv := range []string{"c1", "g1"} {
-			if got := r.submit(submitted("closed "+conv, "bob", conv, "x")); !strings.HasPrefix(got.Refused, ledger.RefusedRights+": ") {
+			if got := r.submit(submitted("closed "+conv, "bob", conv, "x")); !strings.HasPrefix(got.Refused, jobs.RefusedRights+": ") {
 				t.Errorf("%s is closed: %+v", conv, got)
 			}
 		}
@@ -211,7 +215,7 @@ func TestSubmitToAFullQueueIsBusy(t *testing.T) {
 		if got := r.submit(submitted("1", "bob", "c1", "first")); got.Turn == 0 {
 			t.Errorf("%+v", got)
 		}
-		if got := r.submit(submitted("2", "bob", "c1", "second")); !strings.HasPrefix(got.Refused, ledger.RefusedBusy+": ") {
+		if got := r.submit(submitted("2", "bob", "c1", "second")); !strings.HasPrefix(got.Refused, jobs.RefusedBusy+": ") {
 			t.Errorf("%+v", got)
 		}
 		release()
@@ -264,7 +268,7 @@ func TestSubmitWaitsWhileAChangeMayLapse(t *testing.T) {
 		shut := func(version int64, within time.Duration) {
 			t.Helper()
 			r.sets(0, "shut", within)
-			r.until("it counts", func() bool { return r.router.SettingsCounting() == version })
+			r.until("it counts", func() bool { return r.router.Settled.Counting() == version })
 			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, router.ErrUnconfirmed) {
 				t.Errorf("while version %d waits: %+v, %v", version, got, err)
 			}
@@ -282,11 +286,11 @@ func TestSubmitWaitsWhileAChangeMayLapse(t *testing.T) {
 		})
 		r.mentions(2, "stretch")
 		shut(2, time.Hour)
-		err := r.router.Change(t.Context(), &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Counting: 2, Conversation: "play:c1"}, ledger.Actor{Person: "ada"})
+		err := r.router.Change(t.Context(), &settings.Change{Kind: settings.Confirm, Counting: 2, Conversation: "play:c1"}, core.Actor{Person: "ada"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.submit(spoken(submitted("late", "bob", "c1", "stretch"))); !strings.HasPrefix(got.Refused, ledger.RefusedRights+": ") {
+		if got := r.submit(spoken(submitted("late", "bob", "c1", "stretch"))); !strings.HasPrefix(got.Refused, jobs.RefusedRights+": ") {
 			t.Errorf("once it is confirmed: %+v", got)
 		}
 	})
@@ -302,7 +306,7 @@ func TestSubmitWaitsForWhoIsAway(t *testing.T) {
 			t.Helper()
 			people := r.people
 			if !known {
-				people = slices.DeleteFunc(slices.Clone(people), func(p ledger.Person) bool { return p.Name == "bob" })
+				people = slices.DeleteFunc(slices.Clone(people), func(p core.Person) bool { return p.Name == "bob" })
 			}
 			if _, err := r.db.Router().SetPeople(t.Context(), people); err != nil {
 				t.Fatal(err)
@@ -314,17 +318,17 @@ func TestSubmitWaitsForWhoIsAway(t *testing.T) {
 		abroad.Abroad = true
 		everybody(false)
 		for _, when := range []string{"the engine does not know yet", "the engine knows"} {
-			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, ledger.ErrPersonAway) {
+			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, people.ErrAway) {
 				t.Errorf("%s: %+v, %v", when, got, err)
 			}
-			r.router.PeopleChanged(t.Context())
+			r.router.People.Changed(t.Context())
 			r.until("bob is away", func() bool { return r.roster.Away("bob") })
 		}
-		if got, err := r.router.Submit(t.Context(), abroad); !errors.Is(err, ledger.ErrPersonAway) {
+		if got, err := r.router.Submit(t.Context(), abroad); !errors.Is(err, people.ErrAway) {
 			t.Errorf("to who is away: %+v, %v", got, err)
 		}
 		everybody(true)
-		r.router.PeopleChanged(t.Context())
+		r.router.People.Changed(t.Context())
 		r.until("bob is back", func() bool { return r.roster.Named("bob") != nil })
 		if got := r.submit(spoken(submitted("k", "bob", "c1", "stretch"))); got.Refused != "" {
 			t.Errorf("once bob is back: %+v", got)

@@ -8,10 +8,40 @@ import (
 	"strings"
 
 	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
+	"switchboard/router/people"
 )
+
+// toolCommands are /tools and /tool.
+func (r *Router) toolCommands() []commands.Command {
+	return []commands.Command{
+		{Name: "tools", About: commands.Text{
+			EN: "what I may use here for you", DE: "was ich hier für dich benutzen darf", ES: "lo que puedo usar aquí para ti",
+			FR: "ce que je peux utiliser ici pour vous", IT: "che cosa posso usare qui per te",
+		}, Run: r.tools},
+		{Name: toolCommand, Typed: true, Args: "NAME {JSON}", About: commands.Text{
+			EN: "run one tool yourself, with no model", DE: "ein Werkzeug selbst ausführen, ohne Modell", ES: "ejecutar tú una herramienta, sin modelo",
+			FR: "exécuter vous-même un outil, sans modèle", IT: "eseguire tu uno strumento, senza modello",
+		}, Run: r.tool},
+	}
+}
+
+func (r *Router) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	after := strings.TrimPrefix(c.Args, "after ")
+	return r.listed(r.usable(c), after, "What I may use here for you, in mode "+r.sessions.ModeOf(c.Session)+":"), nil
+}
+
+// usable lists the tools that who gave a command may use where they gave it.
+func (r *Router) usable(c *commands.Call) []string {
+	if r.Usable == nil {
+		return nil
+	}
+	return r.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Direct: c.Conversation().Kind == channels.Direct, Mode: r.sessions.ModeOf(c.Session)})
+}
 
 // tool is /tool: a turn that runs one tool, with no model. It takes its place in the queue.
 func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, error) {
@@ -35,7 +65,7 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 		a := r.listed(usable, "", "You may use here:")
 		a.Text = text + "\n\n" + a.Text
 		return a, nil
-	case strings.Contains(order.Args, redacted):
+	case strings.Contains(order.Args, people.Redacted):
 		return commands.Says("I did not run %s: I hid a part of what you typed, so the tool would not get what you meant.", name), nil
 	case fault != nil && !slices.Contains(usable, order.Tool):
 		return commands.Says("I did not run %s; you may not use it here. /tools lists what you may.", name), nil
@@ -57,13 +87,13 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 // orderIn reads "NAME {json}"; a phone writes the name with a capital letter, and some platforms
 // show the rest as code.
 func orderIn(args string) agent.Order {
-	name, rest := firstWord(args)
+	name, rest := commands.FirstWord(args)
 	return agent.Order{Tool: strings.ToLower(strings.Trim(name, "`")), Args: strings.TrimSpace(strings.Trim(rest, "`"))}
 }
 
 // orderOf is what the message of an ordered turn calls for, as it reads now; nil: it calls for no tool any more.
 func orderOf(text string) *agent.Order {
-	name, args, ok := commandIn(text)
+	name, args, ok := commands.In(text)
 	if !ok || name != toolCommand {
 		return nil
 	}

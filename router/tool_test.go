@@ -17,7 +17,8 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // A bench is the real agent with the real gate, a few tools, and no model.
@@ -50,7 +51,7 @@ func newBench(r *rig) *bench {
 			return tools.Result{End: tools.EndOK, Output: name + " is done"}
 		}}
 	}
-	builtin := tools.Builtin(tools.BuiltinConfig{Known: func(ctx context.Context, name string) bool { return b.router.Knows(ctx, name) }, Commander: func(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
+	builtin := tools.Builtin(tools.BuiltinConfig{Known: func(ctx context.Context, name string) bool { return b.router.Roster.Knows(ctx, name) }, Commander: func(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
 		return b.router.GiveCommand(ctx, call, name, args...)
 	}})
 	admins := slices.DeleteFunc(builtin, func(t tools.Tool) bool { return !strings.HasPrefix(t.Name, "admin.") })
@@ -227,12 +228,12 @@ func (f *fuse) burn(do func() error) error {
 	return errDead
 }
 
-func (d dying) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
+func (d dying) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (next *core.Claimed, err error) {
 	err = d.burn(func() error { next, err = d.Ledger.Commit(ctx, ref, step, says); return err })
 	return next, err
 }
 
-func (d dying) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+func (d dying) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.died {
@@ -241,7 +242,7 @@ func (d dying) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 	return d.Ledger.GiveBack(ctx, ref)
 }
 
-func (d dying) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []ledger.Claimed, err error) {
+func (d dying) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []core.Claimed, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.died {

@@ -10,7 +10,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // A ledger whose first answer to a session's being given back comes late: it is done,
@@ -22,7 +22,7 @@ type lateBack struct {
 	late chan struct{} // closed when the answer may come
 }
 
-func (l *lateBack) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+func (l *lateBack) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	err := l.Ledger.GiveBack(ctx, ref)
 	l.once.Do(func() {
 		close(l.back)

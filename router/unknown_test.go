@@ -10,7 +10,8 @@ import (
 	"switchboard/agent"
 	"switchboard/channels/channelstest"
 	"switchboard/router"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // A ledger whose first offers fail so, with nothing written.
@@ -20,7 +21,7 @@ type failingOffers struct {
 	fails []error
 }
 
-func (l *failingOffers) Offer(ctx context.Context, ref ledger.TurnRef, merge []int64, step agent.Step, say ledger.Reply) (*ledger.Claimed, error) {
+func (l *failingOffers) Offer(ctx context.Context, ref core.TurnRef, merge []int64, step agent.Step, say outbox.Reply) (*core.Claimed, error) {
 	l.mu.Lock()
 	var err error
 	if len(l.fails) > 0 {
@@ -38,10 +39,10 @@ func (l *failingOffers) Offer(ctx context.Context, ref ledger.TurnRef, merge []i
 func TestRepeatAfterAFailedCommitIsMarkedOnceBegun(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string][]error{
-		"contradicted":            {ledger.ErrConflict},
+		"contradicted":            {core.ErrConflict},
 		"unheard":                 {errAnswerLost},
-		"unheard, contradicted":   {errAnswerLost, ledger.ErrConflict},
-		"contradicted for a time": {ledger.ErrConflict, ledger.ErrConflict},
+		"unheard, contradicted":   {errAnswerLost, core.ErrConflict},
+		"contradicted for a time": {core.ErrConflict, core.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, r *rig) {

@@ -14,7 +14,11 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
 	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/storetest"
@@ -44,7 +48,7 @@ func newRig(t testing.TB, db *store.DB) *rig {
 		House: storetest.NewHouse(t, db), started: map[string]int{}, serves: []string{"tg"},
 		set: scheduler.Settings{Enabled: true, Defaults: scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour}},
 	}
-	if _, err := r.Router.SetPeople(r.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}}); err != nil {
+	if _, err := r.Router.SetPeople(r.Ctx, []core.Person{{Name: "marco", Role: core.RoleAdmin}}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -104,11 +108,11 @@ func (r *rig) add(job scheduler.Job) *scheduler.Job {
 		job.Payload = scheduler.PayloadNotify
 	}
 	job.Owner, job.Text = "marco", "stretch"
-	c := ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &chat}
+	c := jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &chat}
 	if job.Payload == scheduler.PayloadMaintenance {
 		job.Owner, job.Name, c.Target = "", "files", nil
 	}
-	if err := r.Router.Change(r.Ctx, &c, ledger.Actor{Person: "marco", Rule: "test"}); err != nil {
+	if err := r.Router.Change(r.Ctx, &c, core.Actor{Person: "marco", Rule: "test"}); err != nil {
 		r.Fatal(err)
 	}
 	return c.Done
@@ -151,15 +155,15 @@ func (r *rig) Start(ctx context.Context, run scheduler.DueRun) (scheduler.NotSta
 			return scheduler.NotStarted{}, err
 		}
 	}
-	s := ledger.Submission{
-		Key: run.Run.Key(), Origin: "job", Person: run.Job.Owner, Rule: ledger.RuleJob, To: chat, Text: run.Job.Text,
+	s := jobs.Submission{
+		Key: run.Run.Key(), Origin: "job", Person: run.Job.Owner, Rule: audit.RuleJob, To: chat, Text: run.Job.Text,
 		Say: run.Job.Payload == scheduler.PayloadNotify, Run: run.Run.ID, Try: run.Run.Try,
 	}
-	var say *ledger.Reply
+	var say *outbox.Reply
 	if s.Say {
-		say = &ledger.Reply{Text: s.Text, Parts: []channels.Body{{Text: s.Text}}}
+		say = &outbox.Reply{Text: s.Text, Parts: []channels.Body{{Text: s.Text}}}
 	}
-	a, err := r.Router.Submit(ctx, r.Engine.ID(), s, ledger.TurnIntent{QueueLimit: 50}, say)
+	a, err := r.Router.Submit(ctx, r.Engine.ID(), s, intake.TurnIntent{QueueLimit: 50}, say)
 	if err == nil && !a.Duplicate && a.Refusal == "" {
 		r.mu.Lock()
 		r.started[s.Key]++

@@ -8,18 +8,19 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // question is a reply that asks marco, with a button for each choice.
-func question(name string, expires time.Time, choices ...string) ledger.Reply {
-	r := ledger.Reply{Text: name + "?"}
+func question(name string, expires time.Time, choices ...string) outbox.Reply {
+	r := outbox.Reply{Text: name + "?"}
 	body := channels.Body{Text: r.Text}
 	for i, c := range choices {
 		code := fmt.Sprint(name, i+1)
 		body.Buttons = append(body.Buttons, channels.Button{Label: c, Code: code})
-		r.Actions = append(r.Actions, ledger.Action{
-			Code: ledger.HashCode(code), Kind: ledger.ActionChoice, Person: "marco", Text: c, Number: i + 1, ExpiresAt: expires,
+		r.Actions = append(r.Actions, outbox.Action{
+			Code: outbox.HashCode(code), Kind: outbox.ActionChoice, Person: "marco", Text: c, Number: i + 1, ExpiresAt: expires,
 		})
 	}
 	r.Parts = []channels.Body{body}
@@ -27,7 +28,7 @@ func question(name string, expires time.Time, choices ...string) ledger.Reply {
 }
 
 // asks says questions in a turn of the conversation, which then ends.
-func (h *house) asks(conv, key string, questions ...ledger.Reply) {
+func (h *house) asks(conv, key string, questions ...outbox.Reply) {
 	h.Helper()
 	step := end("done", "asked")
 	for _, q := range questions {
@@ -36,14 +37,14 @@ func (h *house) asks(conv, key string, questions ...ledger.Reply) {
 	h.Commit(h.Begun(conv, key), step, questions...)
 }
 
-func press(conv, key, code string) ledger.Entry {
+func press(conv, key, code string) intake.Entry {
 	e := entry(conv, "press"+key, "")
-	e.Intent = &ledger.ActionIntent{Code: ledger.HashCode(code), Turn: *e.Turn()}
+	e.Intent = &intake.ActionIntent{Code: outbox.HashCode(code), Turn: *e.Turn()}
 	e.Event.Kind, e.Event.Message = channels.EventAction, channels.Message{}
 	return e
 }
 
-func typed(conv, key, text string) ledger.Entry {
+func typed(conv, key, text string) intake.Entry {
 	e := entry(conv, key, text)
 	e.Turn().Choice = true
 	return e
@@ -60,24 +61,24 @@ func TestButtonAnswersOnce(t *testing.T) {
 		if d == nil || len(d.Body.Buttons) != 2 || d.Body.Buttons[1] != (channels.Button{Label: "black", Code: "tea2"}) || d.Body.Text != "tea?" {
 			t.Fatalf("%+v", d)
 		}
-		for what, e := range map[string]ledger.Entry{
+		for what, e := range map[string]intake.Entry{
 			"no such code": press("c", "1", "tea9"), "from elsewhere": press("d", "2", "tea1"),
 		} {
 			if a := h.one(e); a.Action != "" || a.TurnID != 0 || a.NotYours {
 				t.Errorf("%s: %+v", what, a)
 			}
 		}
-		if a := h.one(by(press("c", "3", "tea1"), "anna")); !a.NotYours || a.TurnID != 0 || a.Action != ledger.ActionProposed {
+		if a := h.one(by(press("c", "3", "tea1"), "anna")); !a.NotYours || a.TurnID != 0 || a.Action != outbox.ActionProposed {
 			t.Errorf("another person: %+v", a)
 		}
 		full := limited(press("c", "4", "tea2"), 0)
-		if a := h.one(full); a.Outcome != ledger.OutcomeBusy || a.TurnID != 0 {
+		if a := h.one(full); a.Outcome != intake.OutcomeBusy || a.TurnID != 0 {
 			t.Errorf("queue full: %+v", a)
 		}
 		first := press("c", "5", "tea2")
 		first.Turn().MayClaim = true
 		a := h.one(first)
-		if a.Action != ledger.ActionAccepted || a.Claimed == nil {
+		if a.Action != outbox.ActionAccepted || a.Claimed == nil {
 			t.Fatalf("%+v", a)
 		}
 		if again := h.one(first); !again.Duplicate {
@@ -88,11 +89,11 @@ func TestButtonAnswersOnce(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		for i, code := range []string{"tea2", "tea1"} {
-			if a := h.one(press("c", fmt.Sprint("late", i), code)); a.Action != ledger.ActionCancelled || a.TurnID != 0 {
+			if a := h.one(press("c", fmt.Sprint("late", i), code)); a.Action != outbox.ActionCancelled || a.TurnID != 0 {
 				t.Errorf("%s once more: %+v", code, a)
 			}
 		}
-		if a := h.one(press("c", "6", "milk1")); a.Action != ledger.ActionAccepted || a.TurnID == 0 {
+		if a := h.one(press("c", "6", "milk1")); a.Action != outbox.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("another question: %+v", a)
 		}
 	})
@@ -102,7 +103,7 @@ func TestButtonExpires(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.asks("c", "1", question("tea", time.Now().Add(-time.Second), "green"))
 		for i := range 2 {
-			if a := h.one(press("c", fmt.Sprint(i), "tea1")); a.Action != ledger.ActionExpired || a.TurnID != 0 {
+			if a := h.one(press("c", fmt.Sprint(i), "tea1")); a.Action != outbox.ActionExpired || a.TurnID != 0 {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -129,7 +130,7 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 			}
 		}
 		a := h.one(typed("c", "4", " 2 "))
-		if a.Action != ledger.ActionAccepted || a.TurnID == 0 {
+		if a.Action != outbox.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
 		if v, err := h.Router.Turn(h.Ctx, a.TurnID, false); err != nil || v.Text != "no" {
@@ -139,11 +140,11 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 		if text, _, err := h.Router.Shown(h.Ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4", "marco"); err != nil || text != " 2 " {
 			t.Errorf("%q, %v", text, err)
 		}
-		if a := h.one(edited("c", "4", "e4", " 2 ", "steer")); a.Edited != ledger.EditSame {
+		if a := h.one(edited("c", "4", "e4", " 2 ", "steer")); a.Edited != intake.EditSame {
 			t.Errorf("%+v", a)
 		}
 		// The question before it is the newest open one now.
-		if a := h.one(typed("c", "5", "3")); a.Action != ledger.ActionAccepted {
+		if a := h.one(typed("c", "5", "3")); a.Action != outbox.ActionAccepted {
 			t.Errorf("%+v", a)
 		}
 		if a := h.one(typed("c", "6", "1")); a.Action != "" || a.TurnID == 0 {
@@ -159,20 +160,20 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		n := 0
-		says := func(text string) ledger.Entry {
+		says := func(text string) intake.Entry {
 			n++
 			e := entry("c", fmt.Sprint("says", n), text)
 			e.Turn().Choice = true
 			return e
 		}
-		number := func(text string) ledger.Entry {
+		number := func(text string) intake.Entry {
 			n++
 			return typed("c", fmt.Sprint("types", n), text)
 		}
 		h.asks("c", "1", question("tea", tomorrow(), "Grün ", "none"), question("late", time.Now().Add(-time.Second), "gone"))
 		h.asks("c", "2", question("milk", tomorrow(), "yes", "None"))
 		h.asks("c", "3", question("nights", tomorrow(), "3", "1", "2", "12"))
-		message := func(what string, e ledger.Entry) {
+		message := func(what string, e intake.Entry) {
 			t.Helper()
 			if a := h.one(e); a.Action != "" || a.TurnID == 0 || a.Question != "" {
 				t.Errorf("%s is a message: %+v", what, a)
@@ -183,11 +184,11 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 		message("another person's", by(says("yes"), "anna"))
 		message("a label that has expired", says("gone"))
 		full := limited(says("yes"), 0)
-		if a := h.one(full); a.Outcome != ledger.OutcomeBusy || a.TurnID != 0 || a.Action == ledger.ActionAccepted {
+		if a := h.one(full); a.Outcome != intake.OutcomeBusy || a.TurnID != 0 || a.Action == outbox.ActionAccepted {
 			t.Errorf("queue full: %+v", a)
 		}
 		for _, c := range []struct {
-			e    ledger.Entry
+			e    intake.Entry
 			want string
 		}{
 			{claiming(says("  grüN")), "Grün "},
@@ -195,7 +196,7 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 			{number("1"), "yes"},
 		} {
 			a := h.one(c.e)
-			if a.Action != ledger.ActionAccepted || a.TurnID == 0 {
+			if a.Action != outbox.ActionAccepted || a.TurnID == 0 {
 				t.Fatalf("%q: %+v", c.want, a)
 			}
 			if v, err := h.Router.Turn(h.Ctx, a.TurnID, false); err != nil || v.Text != c.want {
@@ -221,12 +222,12 @@ func TestTypedChoiceNamesTheQuestion(t *testing.T) {
 		h.asks("c", "1", long, plain, question("unsent", tomorrow(), "not yet"))
 		hold := h.Hold()
 		for i := range 4 {
-			h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent, PlatformID: channels.MessageID(fmt.Sprint("p", i))})
+			h.Settle(hold, h.Begin(hold, "c"), outbox.Settlement{State: outbox.DeliverySent, PlatformID: channels.MessageID(fmt.Sprint("p", i))})
 		}
 		for label, want := range map[string]channels.MessageID{"green": "p1", "numbered line": "", "not yet": ""} {
 			e := entry("c", label, label)
 			e.Turn().Choice = true
-			if a := h.one(e); a.Action != ledger.ActionAccepted || a.Question != want {
+			if a := h.one(e); a.Action != outbox.ActionAccepted || a.Question != want {
 				t.Errorf("%s: %+v, want %q", label, a, want)
 			}
 		}
@@ -241,7 +242,7 @@ func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 			h.asks(conv, conv, question(name, tomorrow(), "a", "b", "c"))
 			var mu sync.Mutex
 			var wg sync.WaitGroup
-			states := map[ledger.ActionState]int{}
+			states := map[outbox.ActionState]int{}
 			for i := range 6 {
 				wg.Go(func() {
 					e := press(conv, fmt.Sprint(conv, i), fmt.Sprint(name, i%3+1))
@@ -252,7 +253,7 @@ func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 					case 5:
 						e = typed(conv, fmt.Sprint(conv, "typed"), "3")
 					}
-					a, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e})
+					a, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{e})
 					mu.Lock()
 					defer mu.Unlock()
 					if err != nil {
@@ -263,7 +264,7 @@ func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if states[ledger.ActionAccepted] != 1 {
+			if states[outbox.ActionAccepted] != 1 {
 				t.Errorf("round %d: %v", round, states)
 			}
 			h.wantCount(0, "SELECT count(*) FROM actions WHERE state = 'proposed'")
@@ -273,17 +274,17 @@ func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 
 func TestActionUnderAReplyIsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		e := control(entry("c", "1", "/menu"), ledger.EffectNone, "")
+		e := control(entry("c", "1", "/menu"), intake.EffectNone, "")
 		q := question("menu", tomorrow(), "help")
-		e.Intent.(*ledger.ControlIntent).Reply = &q
+		e.Intent.(*intake.ControlIntent).Reply = &q
 		h.Accept(e)
-		if a := h.one(press("c", "1", "menu1")); a.Action != ledger.ActionAccepted || a.TurnID == 0 {
+		if a := h.one(press("c", "1", "menu1")); a.Action != outbox.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
 		// A code is given out once.
-		twice := control(entry("c", "2", "/menu"), ledger.EffectNone, "")
-		twice.Intent.(*ledger.ControlIntent).Reply = &q
-		if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{twice}); err == nil {
+		twice := control(entry("c", "2", "/menu"), intake.EffectNone, "")
+		twice.Intent.(*intake.ControlIntent).Reply = &q
+		if _, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{twice}); err == nil {
 			t.Error("the same code twice")
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -17,7 +17,7 @@ import (
 // What is read as a turn is claimed is what Load says of it.
 func TestClaimedTurnsAreReadAlong(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		same := func(how string, c *ledger.Claimed) {
+		same := func(how string, c *core.Claimed) {
 			t.Helper()
 			if c == nil {
 				t.Fatalf("%s: nothing claimed", how)

@@ -10,13 +10,17 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/approvals"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store/storetest"
 )
 
 // allowed parks a new turn in conv, which is decided, and returns it running again with its
 // approval.
-func (h *house) allowed(conv, key string, does ledger.Does) (ledger.TurnRef, int64) {
+func (h *house) allowed(conv, key string, does outbox.Does) (core.TurnRef, int64) {
 	h.Helper()
 	h.root()
 	ref := h.Begun(conv, key)
@@ -35,7 +39,7 @@ func starts(use *agent.Use) agent.Step {
 // An approval is good for an hour, and until its question's deadline; then it is asked again.
 func TestApprovalGoesStale(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		ref, id := h.allowed("c", "1", ledger.DoesOnce)
+		ref, id := h.allowed("c", "1", outbox.DoesOnce)
 		for _, c := range []struct {
 			set  string
 			good bool
@@ -66,12 +70,12 @@ func TestQuestionsOfAPersonAreBounded(t *testing.T) {
 		if err := errors.Join(ask("c1"), ask("c2")); err != nil {
 			t.Fatal(err)
 		}
-		if err := ask("c3"); !errors.Is(err, ledger.ErrTooManyAsked) {
+		if err := ask("c3"); !errors.Is(err, core.ErrTooManyAsked) {
 			t.Errorf("the third: %v", err)
 		}
 		h.wantCount(2, "SELECT count(*) FROM approvals")
 		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'running'")
-		h.Accept(decides(1, "c1", ledger.DoesDeny))
+		h.Accept(decides(1, "c1", outbox.DoesDeny))
 		if err := ask("c4"); err != nil {
 			t.Errorf("after one was decided: %v", err)
 		}
@@ -80,10 +84,10 @@ func TestQuestionsOfAPersonAreBounded(t *testing.T) {
 
 func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		ref, id := h.allowed("c", "1", ledger.DoesOnce)
-		other, _ := h.allowed("d", "2", ledger.DoesOnce)
+		ref, id := h.allowed("c", "1", outbox.DoesOnce)
+		other, _ := h.allowed("d", "2", outbox.DoesOnce)
 		for name, c := range map[string]struct {
-			ref ledger.TurnRef
+			ref core.TurnRef
 			use agent.Use
 		}{
 			"other arguments":  {ref, agent.Use{Approval: id, Hash: []byte("false")}},
@@ -91,15 +95,15 @@ func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
 			"no such approval": {ref, agent.Use{Approval: 999, Hash: []byte("true")}},
 			"as a grant":       {ref, agent.Use{Approval: id, Hash: []byte("true"), Grant: true}},
 		} {
-			if _, err := h.Router.Commit(h.Ctx, c.ref, starts(&c.use), nil); !errors.Is(err, ledger.ErrConflict) {
+			if _, err := h.Router.Commit(h.Ctx, c.ref, starts(&c.use), nil); !errors.Is(err, core.ErrConflict) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		h.Commit(ref, starts(&agent.Use{Approval: id, Hash: []byte("true")}))
-		if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "user"}}); err != nil {
+		if _, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: "root", Role: "user"}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Router.Commit(h.Ctx, other, starts(&agent.Use{Approval: id + 1, Hash: []byte("true")}), nil); !errors.Is(err, ledger.ErrConflict) {
+		if _, err := h.Router.Commit(h.Ctx, other, starts(&agent.Use{Approval: id + 1, Hash: []byte("true")}), nil); !errors.Is(err, core.ErrConflict) {
 			t.Errorf("who allowed it is no admin any more: %v", err)
 		}
 		if got, err := h.Router.Approval(h.Ctx, other, "marco", *parks().Ask); err != nil || got.State != "cancelled" {
@@ -117,7 +121,7 @@ func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
 		h.Commit(ref, again)
 		use := starts(&agent.Use{Approval: id, Hash: []byte("true")})
 		use.Tasks[0].Attempt = 1
-		if _, err := h.Router.Commit(h.Ctx, ref, use, nil); !errors.Is(err, ledger.ErrConflict) {
+		if _, err := h.Router.Commit(h.Ctx, ref, use, nil); !errors.Is(err, core.ErrConflict) {
 			t.Errorf("used twice: %v", err)
 		}
 	})
@@ -125,10 +129,10 @@ func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
 
 func TestGrantIsExact(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		_, session := h.allowed("c", "1", ledger.DoesSession)
+		_, session := h.allowed("c", "1", outbox.DoesSession)
 		later := h.Begun("d", "2")
 		ask := *parks().Ask
-		look := func(ref ledger.TurnRef, person string, ask agent.Ask) int64 {
+		look := func(ref core.TurnRef, person string, ask agent.Ask) int64 {
 			t.Helper()
 			ask.Position = 7 // of another task
 			got, err := h.Router.Approval(h.Ctx, ref, person, ask)
@@ -137,14 +141,14 @@ func TestGrantIsExact(t *testing.T) {
 			}
 			return got.ID
 		}
-		here := ledger.TurnRef{TurnID: later.TurnID, SessionID: 1}
+		here := core.TurnRef{TurnID: later.TurnID, SessionID: 1}
 		if got := look(here, "marco", ask); got != session {
 			t.Errorf("in its session: %d", got)
 		}
 		if got := look(later, "marco", ask); got != 0 {
 			t.Errorf("in another session: %d", got)
 		}
-		_, always := h.allowed("e", "3", ledger.DoesAlways)
+		_, always := h.allowed("e", "3", outbox.DoesAlways)
 		if got := look(later, "marco", ask); got != always {
 			t.Errorf("everywhere: %d", got)
 		}
@@ -162,8 +166,8 @@ func TestGrantIsExact(t *testing.T) {
 		use := starts(&agent.Use{Approval: always, Hash: ask.Hash, Grant: true})
 		h.Commit(later, use)
 		revoke := entry("c", "9", "/grants remove")
-		revoke.Sender.Person, revoke.Intent = "root", &ledger.RevokeIntent{Grant: session, AnyPerson: true}
-		revoke.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.GrantRevoked: nil})
+		revoke.Sender.Person, revoke.Intent = "root", &approvals.RevokeIntent{Grant: session, AnyPerson: true}
+		revoke.Say = says(map[intake.Outcome]*outbox.Reply{approvals.GrantRevoked: nil})
 		if list, err := h.Router.Grants(h.Ctx, "marco", false); err != nil || len(list) != 2 || list[0].ID != session || list[0].Session != "tg:c" {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -176,11 +180,11 @@ func TestGrantIsExact(t *testing.T) {
 			Plan:  &agent.PlanRow{Attempt: 1, Goal: "again", Tasks: plan.Plan.Tasks},
 		})
 		use.Tasks[0].Attempt = 1
-		if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "user"}}); err != nil {
+		if _, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: "root", Role: "user"}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, now := range []string{"is no admin any more", "was made an admin again"} {
-			if _, err := h.Router.Commit(h.Ctx, later, use, nil); !errors.Is(err, ledger.ErrConflict) {
+			if _, err := h.Router.Commit(h.Ctx, later, use, nil); !errors.Is(err, core.ErrConflict) {
 				t.Errorf("who gave it %s: %v", now, err)
 			}
 			h.root()
@@ -188,10 +192,10 @@ func TestGrantIsExact(t *testing.T) {
 		if got := look(later, "marco", ask); got != 0 {
 			t.Errorf("it came back with the role: %d", got)
 		}
-		h.allowed("f", "4", ledger.DoesAlways)
+		h.allowed("f", "4", outbox.DoesAlways)
 		run(t, h.DB, "UPDATE people SET source = 'local' WHERE name = 'root'")
 		for _, role := range []string{"user", "admin"} {
-			if err := h.Router.Change(h.Ctx, change(ledger.ChangeRole, "root", role), ledger.LocalActor("owner")); err != nil {
+			if err := h.Router.Change(h.Ctx, change(people.ChangeRole, "root", role), people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -212,9 +216,9 @@ func TestOneDecisionCounts(t *testing.T) {
 			var all sync.WaitGroup
 			var mu sync.Mutex
 			counted := 0
-			for _, does := range []ledger.Does{ledger.DoesOnce, ledger.DoesDeny, ledger.DoesAlways} {
+			for _, does := range []outbox.Does{outbox.DoesOnce, outbox.DoesDeny, outbox.DoesAlways} {
 				all.Go(func() {
-					out, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{decides(ref.TurnID, conv, does)})
+					out, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{decides(ref.TurnID, conv, does)})
 					mu.Lock()
 					defer mu.Unlock()
 					if err != nil {
@@ -225,10 +229,10 @@ func TestOneDecisionCounts(t *testing.T) {
 				})
 			}
 			all.Go(func() {
-				_, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.LocalActor("owner"))
+				_, err := h.Router.Cancel(h.Ctx, ref.TurnID, people.LocalActor("owner"))
 				mu.Lock()
 				defer mu.Unlock()
-				if ended := (*ledger.StateError)(nil); err != nil && !errors.As(err, &ended) {
+				if ended := (*core.StateError)(nil); err != nil && !errors.As(err, &ended) {
 					t.Error(err)
 				}
 			})
@@ -265,7 +269,7 @@ func TestAnswersKnownBeforeTheQuestionIsShown(t *testing.T) {
 		h.write("UPDATE actions SET state = 'accepted' WHERE state = 'proposed'")
 		wantAnswered(true, 0)
 		h.write("UPDATE actions SET state = 'proposed' WHERE state = 'accepted'")
-		wantAnswered(true, h.Accept(decides(ref.TurnID, "c", ledger.DoesOnce))[0].Approval)
+		wantAnswered(true, h.Accept(decides(ref.TurnID, "c", outbox.DoesOnce))[0].Approval)
 	})
 }
 
@@ -280,7 +284,7 @@ func TestOverdueApprovalsExpire(t *testing.T) {
 		}
 		now = now.Add(25 * time.Hour)
 		h.root()
-		if a := h.Accept(decides(ref.TurnID, "c", ledger.DoesOnce))[0]; a.Action != ledger.ActionExpired || a.Decided != ref.TurnID || a.Outcome != ledger.ApprovalOver {
+		if a := h.Accept(decides(ref.TurnID, "c", outbox.DoesOnce))[0]; a.Action != outbox.ActionExpired || a.Decided != ref.TurnID || a.Outcome != approvals.Over {
 			t.Errorf("too late: %+v", a)
 		}
 		if list, next, err := h.Router.ExpireApprovals(h.Ctx); err != nil || len(list) != 0 || !next.IsZero() {
@@ -313,7 +317,7 @@ func TestOverdueApprovalsExpire(t *testing.T) {
 func TestGrantsEndWithWhoGaveThem(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.root()
-		h.allowed("c", "1", ledger.DoesAlways)
+		h.allowed("c", "1", outbox.DoesAlways)
 		later := h.Begun("d", "2")
 		good := func(want bool, when string) {
 			t.Helper()
@@ -322,13 +326,13 @@ func TestGrantsEndWithWhoGaveThem(t *testing.T) {
 			}
 		}
 		good(true, "given")
-		if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: "user"}}); err != nil {
+		if _, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: "marco", Role: "user"}}); err != nil {
 			t.Fatal(err)
 		}
 		good(false, "away")
 		h.root()
 		good(true, "back")
-		if err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: ledger.ChangeRemove, Person: ledger.Person{Name: "root"}, NotInFile: true}, ledger.Actor{}); err != nil {
+		if err := h.Router.Change(h.Ctx, &people.Change{Kind: people.ChangeRemove, Person: core.Person{Name: "root"}, NotInFile: true}, core.Actor{}); err != nil {
 			t.Fatal(err)
 		}
 		h.root()
@@ -340,13 +344,13 @@ func TestGrantsEndWithWhoGaveThem(t *testing.T) {
 func TestWhatLoadsFilesIsAllowedOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.root()
-		h.allowed("c", "1", ledger.DoesAlways)
+		h.allowed("c", "1", outbox.DoesAlways)
 		ref := h.Begun("d", "2")
 		step, question := parks(), asked(ref.TurnID, "d")
 		step.Ask.Loads = &tools.Loaded{}
-		button := func(does ledger.Does) []byte { return ledger.HashCode("forged " + string(does)) }
-		for _, does := range []ledger.Does{ledger.DoesSession, ledger.DoesAlways} { // no question has these
-			question.Questions[0].Reply.Actions = append(question.Questions[0].Reply.Actions, ledger.Action{Code: button(does), Kind: ledger.ActionApproval, Does: does})
+		button := func(does outbox.Does) []byte { return outbox.HashCode("forged " + string(does)) }
+		for _, does := range []outbox.Does{outbox.DoesSession, outbox.DoesAlways} { // no question has these
+			question.Questions[0].Reply.Actions = append(question.Questions[0].Reply.Actions, outbox.Action{Code: button(does), Kind: outbox.ActionApproval, Does: does})
 		}
 		if got, err := h.Router.Approval(h.Ctx, ref, "marco", *step.Ask); err != nil || got.ID != 0 {
 			t.Errorf("a grant covers it: %+v, %v", got, err)
@@ -354,17 +358,17 @@ func TestWhatLoadsFilesIsAllowedOnce(t *testing.T) {
 		if _, err := h.Router.Ask(h.Ctx, ref, step, question); err != nil {
 			t.Fatal(err)
 		}
-		for _, does := range []ledger.Does{ledger.DoesSession, ledger.DoesAlways} {
-			if a := h.Accept(decides(ref.TurnID, "d", does))[0]; a.Decided != 0 || a.Outcome != ledger.ApprovalOnceOnly {
+		for _, does := range []outbox.Does{outbox.DoesSession, outbox.DoesAlways} {
+			if a := h.Accept(decides(ref.TurnID, "d", does))[0]; a.Decided != 0 || a.Outcome != approvals.OnceOnly {
 				t.Errorf("typed %s: %+v", does, a)
 			}
 			press := entry("d", "press "+string(does), "")
-			press.Event.Kind, press.Sender.Person, press.Intent = channels.EventAction, "root", &ledger.ActionIntent{Code: button(does)}
+			press.Event.Kind, press.Sender.Person, press.Intent = channels.EventAction, "root", &intake.ActionIntent{Code: button(does)}
 			if a := h.Accept(press)[0]; a.Decided != 0 || a.Action != "" {
 				t.Errorf("pressed %s: %+v", does, a)
 			}
 		}
-		if a := h.Accept(decides(ref.TurnID, "d", ledger.DoesOnce))[0]; a.Decided != ref.TurnID {
+		if a := h.Accept(decides(ref.TurnID, "d", outbox.DoesOnce))[0]; a.Decided != ref.TurnID {
 			t.Errorf("once: %+v", a)
 		}
 	})
@@ -373,7 +377,7 @@ func TestWhatLoadsFilesIsAllowedOnce(t *testing.T) {
 // An approval of what has another hash by now says so, and is not used.
 func TestApprovalOfWhatHasChangedSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		ref, id := h.allowed("c", "1", ledger.DoesOnce)
+		ref, id := h.allowed("c", "1", outbox.DoesOnce)
 		ask := *parks().Ask
 		for hash, want := range map[string]string{"true": agent.Accepted, "false": agent.Changed} {
 			ask.Hash = []byte(hash)
@@ -383,7 +387,7 @@ func TestApprovalOfWhatHasChangedSaysSo(t *testing.T) {
 		}
 		other := h.Begun("d", "2")
 		h.park(other, "d")
-		h.Accept(decides(other.TurnID, "d", ledger.DoesDeny))
+		h.Accept(decides(other.TurnID, "d", outbox.DoesDeny))
 		if got, err := h.Router.Approval(h.Ctx, other, "marco", ask); err != nil || got.State != agent.Rejected {
 			t.Errorf("denied, and changed: %+v, %v", got, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/engines"
@@ -139,7 +139,7 @@ func (s *sweeper) audit(ctx context.Context) error {
 		if err := t.Run(database.Do(markPruned, last.ID), database.Do(dropSegments, last.ID)); err != nil {
 			return 0, err
 		}
-		return 0, audit.Write(t, ledger.Actor{Rule: "retention.audit"}, audit.Entry{
+		return 0, audit.Write(t, core.Actor{Rule: "retention.audit"}, audit.Entry{
 			Action: audit.ActionPrune, Target: audit.PrunedTarget(&last), Outcome: "done", Data: map[string]any{"hour": database.Instant(last.Hour)},
 		})
 	})

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	routeraudit "switchboard/router/audit"
+	"switchboard/router/intake"
+	"switchboard/router/people"
 	"switchboard/store/audit"
 	"switchboard/store/storetest"
 )
@@ -34,9 +35,9 @@ func (h *house) verified() audit.Verified {
 	return v
 }
 
-func (h *house) exported(f view.AuditFilter) (list []*view.AuditRecord) {
+func (h *house) exported(f routeraudit.Filter) (list []*routeraudit.Record) {
 	h.Helper()
-	if err := h.DB.ExportAudit(h.Ctx, f, func(r *view.AuditRecord) error {
+	if err := h.DB.ExportAudit(h.Ctx, f, func(r *routeraudit.Record) error {
 		list = append(list, r)
 		return nil
 	}); err != nil {
@@ -49,7 +50,7 @@ func (h *house) exported(f view.AuditFilter) (list []*view.AuditRecord) {
 func (h *house) changes(n int) {
 	h.Helper()
 	for range n {
-		if err := h.Router.ProposeClaim(h.Ctx, []byte(rand.N[time.Duration](1<<60).String()), time.Now().Add(time.Hour), ledger.LocalActor("owner")); err != nil {
+		if err := h.Router.ProposeClaim(h.Ctx, []byte(rand.N[time.Duration](1<<60).String()), time.Now().Add(time.Hour), people.LocalActor("owner")); err != nil {
 			h.Fatal(err)
 		}
 	}
@@ -63,25 +64,25 @@ func TestEndedTurnsAndStrangersAreTakenIntoTheAuditOnce(t *testing.T) {
 		for range 3 {
 			h.seal()
 		}
-		turns := h.exported(view.AuditFilter{Kind: "turn"})
+		turns := h.exported(routeraudit.Filter{Kind: "turn"})
 		if len(turns) != 1 || turns[0].Turn != ref.TurnID || turns[0].Person != "marco" || turns[0].Outcome != "done" || turns[0].Why != "answered" ||
 			!strings.Contains(string(turns[0].Data), `"tools":[{"tool":"exec","outcome":"ok","n":1}]`) {
 			t.Fatalf("%+v", turns)
 		}
-		if list := h.exported(view.AuditFilter{Kind: "message.refused"}); len(list) != 1 || list[0].Person != "" || list[0].Target == "" {
+		if list := h.exported(routeraudit.Filter{Kind: "message.refused"}); len(list) != 1 || list[0].Person != "" || list[0].Target == "" {
 			t.Errorf("%+v", list)
 		}
 		h.Commit(open, end("failed", "model"))
 		h.later(2 * day) // a sweep takes what the sealer did not
 		h.sweep(keepADay)
-		if list := h.exported(view.AuditFilter{Kind: "turn", Turn: open.TurnID}); len(list) != 1 || list[0].Outcome != "failed" {
+		if list := h.exported(routeraudit.Filter{Kind: "turn", Turn: open.TurnID}); len(list) != 1 || list[0].Outcome != "failed" {
 			t.Errorf("%+v", list)
 		}
 		if got := h.counts("turns"); got != "turns 0\n" {
 			t.Error(got)
 		}
 		h.seal()
-		if n := len(h.exported(view.AuditFilter{})); n != 3 {
+		if n := len(h.exported(routeraudit.Filter{})); n != 3 {
 			t.Errorf("%d rows", n)
 		}
 	})
@@ -296,7 +297,7 @@ func TestAMergedSessionLeavesTheAuditLogAsItIs(t *testing.T) {
 		h.later(time.Hour)
 		h.seal()
 		e := entry("young", "moved", "")
-		e.Intent, e.Event.Kind, e.Event.Former = &ledger.NewsIntent{}, channels.EventMoved, "elder"
+		e.Intent, e.Event.Kind, e.Event.Former = &intake.NewsIntent{}, channels.EventMoved, "elder"
 		h.Accept(e)
 		h.verified()
 	})

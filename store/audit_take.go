@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	routermoney "switchboard/router/money"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/money"
@@ -188,7 +188,7 @@ func auditTurns(t *database.Tx, marks string, args []any) error {
 		if list := tools[u.ID]; list != nil {
 			data["tools"] = list
 		}
-		if err := audit.Write(t, ledger.Actor{Person: u.Person, Rule: u.Rule}, audit.Entry{
+		if err := audit.Write(t, core.Actor{Person: u.Person, Rule: u.Rule}, audit.Entry{
 			Action: audit.ActionTurn, Target: "turn " + database.Digits(u.ID), Outcome: u.State, Why: u.Outcome, Cost: database.ShownCost(u.Cost), Data: data,
 			Session: u.SessionID, Turn: u.ID, At: u.FinishedAt,
 		}); err != nil {
@@ -212,7 +212,7 @@ func auditStrangers(t *database.Tx, marks string, args []any) error {
 		return err
 	}
 	for _, m := range said {
-		if err := audit.Write(t, ledger.Actor{Rule: m.Rule}, audit.Entry{
+		if err := audit.Write(t, core.Actor{Rule: m.Rule}, audit.Entry{
 			Action: "message.refused", Target: m.Identity, Outcome: "kept out", At: m.CreatedAt,
 			Data: map[string]any{"channel": m.Channel, "conversation": m.Conversation, "message": database.Digits(m.ID)},
 		}); err != nil {
@@ -224,7 +224,7 @@ func auditStrangers(t *database.Tx, marks string, args []any) error {
 }
 
 // Usage sums up what was used of models since a day.
-func (db *DB) Usage(ctx context.Context, f view.UsageFilter) ([]view.Usage, error) {
+func (db *DB) Usage(ctx context.Context, f routermoney.UsageFilter) ([]routermoney.Usage, error) {
 	db.audits.Lock()
 	after := db.audited
 	db.audits.Unlock()

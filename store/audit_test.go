@@ -7,7 +7,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/intake"
 )
 
 func TestChangesAndRefusalsAreAuditedAtOnce(t *testing.T) {
@@ -20,13 +21,13 @@ func TestChangesAndRefusalsAreAuditedAtOnce(t *testing.T) {
 			h.wantCount(n, "SELECT count(*) FROM audit WHERE "+where)
 			h.wantCount(was, "SELECT count(*) FROM audit WHERE '"+what+"' <> ''")
 		}
-		reset := control(entry("c", "1", "/reset"), ledger.EffectReset, "forgotten")
-		reset.Sender.Rule = ledger.RulePeople
+		reset := control(entry("c", "1", "/reset"), intake.EffectReset, "forgotten")
+		reset.Sender.Rule = audit.RulePeople
 		h.Accept(reset)
 		rows("reset", 1, "action = 'session.reset' AND person = 'marco' AND rule = 'people' AND target = 'session tg:c' AND session_id = 1")
 
 		somebody := entry("c2", "2", "hello")
-		somebody.Sender = ledger.Sender{Identity: "tg:77", Person: "tg:77", Rule: ledger.RuleOpen, New: true}
+		somebody.Sender = intake.Sender{Identity: "tg:77", Person: "tg:77", Rule: audit.RuleOpen, New: true}
 		h.Accept(somebody)
 		rows("let in", 1, "action = 'person.open' AND target = 'person tg:77' AND rule = 'channel.open'")
 		somebody.Key = []byte("again")
@@ -35,8 +36,8 @@ func TestChangesAndRefusalsAreAuditedAtOnce(t *testing.T) {
 
 		theirs := h.Begun("c3", "3")
 		cancel := func(key, person string, any bool) {
-			e := control(entry("c3", key, "/cancel"), ledger.EffectCancel, "nothing")
-			e.Sender.Person, e.Intent.(*ledger.ControlIntent).AnyPerson = person, any
+			e := control(entry("c3", key, "/cancel"), intake.EffectCancel, "nothing")
+			e.Sender.Person, e.Intent.(*intake.ControlIntent).AnyPerson = person, any
 			h.Accept(e)
 		}
 		cancel("own", "marco", false)

@@ -8,7 +8,8 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -56,8 +57,8 @@ func BenchmarkMessage(b *testing.B) {
 
 var prompt = make([]byte, 8<<10)
 
-func (h *house) message(hold ledger.Lease, conv string, i int64) error {
-	out, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
+func (h *house) message(hold outbox.Lease, conv string, i int64) error {
+	out, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
 	if err != nil {
 		return err
 	}
@@ -74,11 +75,11 @@ func (h *house) message(hold ledger.Lease, conv string, i int64) error {
 		Tasks: []agent.TaskChange{{Type: agent.TaskMsg, State: agent.TaskDone}},
 		Say:   []agent.Say{{Text: answer, Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
 	}
-	open := &ledger.Opening{Lease: hold, Conversation: channels.Conversation{ID: channels.ConversationID(conv)}}
-	reply := ledger.Reply{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}, Open: open}
-	if _, err := h.Router.Commit(h.Ctx, ref, step, []ledger.Reply{reply}); err != nil {
+	open := &outbox.Opening{Lease: hold, Conversation: channels.Conversation{ID: channels.ConversationID(conv)}}
+	reply := outbox.Reply{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}, Open: open}
+	if _, err := h.Router.Commit(h.Ctx, ref, step, []outbox.Reply{reply}); err != nil {
 		return err
 	}
-	_, err = h.Router.Settle(h.Ctx, hold, open.Begun, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"})
+	_, err = h.Router.Settle(h.Ctx, hold, open.Begun, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "p"})
 	return err
 }

@@ -10,28 +10,29 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
-func mode(e ledger.Entry, mode string) ledger.Entry {
+func mode(e intake.Entry, mode string) intake.Entry {
 	e.Turn().Mode = mode
 	return e
 }
 
-func by(e ledger.Entry, person string) ledger.Entry {
+func by(e intake.Entry, person string) intake.Entry {
 	e.Sender.Person, e.Sender.Identity = person, "tg:"+person
 	return e
 }
 
 // one accepts one entry.
-func (h *house) one(e ledger.Entry) ledger.Accepted {
+func (h *house) one(e intake.Entry) intake.Accepted {
 	h.Helper()
 	return h.Accept(e)[0]
 }
 
-func (h *house) load(ref ledger.TurnRef) *ledger.TurnData {
+func (h *house) load(ref core.TurnRef) *core.TurnData {
 	h.Helper()
 	d, err := h.Router.Load(h.Ctx, ref)
 	if err != nil {
@@ -48,7 +49,7 @@ func (h *house) is(turn int64, state string) {
 	}
 }
 
-func (h *house) absorb(ref ledger.TurnRef, from int) []agent.Incoming {
+func (h *house) absorb(ref core.TurnRef, from int) []agent.Incoming {
 	h.Helper()
 	list, err := h.Router.Absorb(h.Ctx, ref, from)
 	if err != nil {
@@ -135,10 +136,10 @@ func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
 		a := h.one(mode(entry("c", "2", "x"), "steer"))
 		h.giveBack(ref)
 		for range 2 {
-			if _, err := h.Router.Absorb(h.Ctx, ref, 0); !errors.Is(err, ledger.ErrFenced) {
+			if _, err := h.Router.Absorb(h.Ctx, ref, 0); !errors.Is(err, core.ErrFenced) {
 				t.Errorf("absorb: %v", err)
 			}
-			if _, err := h.Router.Draft(h.Ctx, ref, "", channels.Body{Text: "x"}); !errors.Is(err, ledger.ErrFenced) {
+			if _, err := h.Router.Draft(h.Ctx, ref, "", channels.Body{Text: "x"}); !errors.Is(err, core.ErrFenced) {
 				t.Errorf("draft: %v", err)
 			}
 			h.is(a.TurnID, "queued")
@@ -154,13 +155,13 @@ func TestSteeringAtTheEndIsNeverLost(t *testing.T) {
 		for i := range 12 {
 			conv := fmt.Sprint("c", i)
 			ref := h.Begun(conv, conv+"first")
-			var a []ledger.Accepted
+			var a []intake.Accepted
 			var absorbed []agent.Incoming
-			var next *ledger.Claimed
+			var next *core.Claimed
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				var err error
-				if a, err = h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{mode(claiming(entry(conv, conv+"second", "too")), "steer")}); err != nil {
+				if a, err = h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{mode(claiming(entry(conv, conv+"second", "too")), "steer")}); err != nil {
 					t.Errorf("accept: %v", err)
 				}
 			})
@@ -201,21 +202,21 @@ func TestInterruptAsksTheRunningTurnToStop(t *testing.T) {
 		if a := h.one(mode(by(entry("c", "2", "anna's"), "anna"), "interrupt")); a.CancelTurn != 0 {
 			t.Errorf("another person's turn was interrupted: %+v", a)
 		}
-		if d := h.load(ref); d.CancelRequested != ledger.StopNone {
+		if d := h.load(ref); d.CancelRequested != core.StopNone {
 			t.Error("asked to stop")
 		}
 		a := h.one(mode(entry("c", "3", "stop"), "interrupt"))
 		if a.CancelTurn != ref.TurnID || a.TurnID == 0 || a.Steers != 0 {
 			t.Errorf("%+v", a)
 		}
-		if d := h.load(ref); d.CancelRequested != ledger.StopInterrupted {
+		if d := h.load(ref); d.CancelRequested != core.StopInterrupted {
 			t.Errorf("asked to stop: %q", d.CancelRequested)
 		}
 		// Why is what was asked first, whatever is asked besides.
-		if a := h.one(control(entry("c", "4", "/cancel"), ledger.EffectCancel, "nothing")); a.CancelTurn != ref.TurnID {
+		if a := h.one(control(entry("c", "4", "/cancel"), intake.EffectCancel, "nothing")); a.CancelTurn != ref.TurnID {
 			t.Errorf("%+v", a)
 		}
-		if d := h.load(ref); d.CancelRequested != ledger.StopInterrupted {
+		if d := h.load(ref); d.CancelRequested != core.StopInterrupted {
 			t.Errorf("asked to stop: %q", d.CancelRequested)
 		}
 		h.is(a.TurnID, "queued")
@@ -226,7 +227,7 @@ func TestCollectedMessagesAreOneTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		now := time.Now().Truncate(time.Microsecond)
 		h.DB.SetNow(func() time.Time { return now })
-		collect := func(e ledger.Entry) ledger.Entry {
+		collect := func(e intake.Entry) intake.Entry {
 			e.Turn().Mode, e.Turn().CollectWindow, e.Turn().MayClaim = "collect", 2*time.Second, true
 			return e
 		}
@@ -353,24 +354,24 @@ func TestAbsorbedSurvivesTheEngine(t *testing.T) {
 
 func TestAcceptSaysWhatIsWrong(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		as := func(as ledger.Intent, kind channels.EventKind) ledger.Entry {
+		as := func(as core.Intent, kind channels.EventKind) intake.Entry {
 			e := entry("c", "1", "1")
 			e.Intent, e.Event.Kind, e.Event.Message.ID = as, kind, ""
 			return e
 		}
-		for want, e := range map[string]ledger.Entry{
+		for want, e := range map[string]intake.Entry{
 			"unknown mode":               mode(entry("c", "1", ""), "stear"),
 			"on_edit is":                 edited("c", "1", "1", "", "cry"),
-			"which message":              as(&ledger.NewsIntent{}, channels.EventDeleted),
-			"which message it is about":  as(&ledger.EditIntent{}, channels.EventEdited),
-			"code of an action":          as(&ledger.ActionIntent{}, channels.EventAction),
-			"unknown membership":         as(&ledger.NewsIntent{}, channels.EventMember),
-			"which conversation moved":   as(&ledger.NewsIntent{}, channels.EventMoved),
-			"is no news":                 as(&ledger.NewsIntent{}, channels.EventMessage),
+			"which message":              as(&intake.NewsIntent{}, channels.EventDeleted),
+			"which message it is about":  as(&intake.EditIntent{}, channels.EventEdited),
+			"code of an action":          as(&intake.ActionIntent{}, channels.EventAction),
+			"unknown membership":         as(&intake.NewsIntent{}, channels.EventMember),
+			"which conversation moved":   as(&intake.NewsIntent{}, channels.EventMoved),
+			"is no news":                 as(&intake.NewsIntent{}, channels.EventMessage),
 			"what it is taken as":        as(nil, channels.EventMessage),
-			`unknown audit "somersault"`: as(&ledger.AuditIntent{Why: "somersault"}, channels.EventMessage),
+			`unknown audit "somersault"`: as(&intake.AuditIntent{Why: "somersault"}, channels.EventMessage),
 		} {
-			if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), e}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 1") {
+			if _, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry("c", "2", "fine"), e}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 1") {
 				t.Errorf("%s: %v", want, err)
 			}
 		}

@@ -5,7 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	routerjobs "switchboard/router/jobs"
+	routeroutbox "switchboard/router/outbox"
+	routerpeople "switchboard/router/people"
+	routersessions "switchboard/router/sessions"
+	routersettings "switchboard/router/settings"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/jobs"
@@ -18,14 +24,14 @@ import (
 const roleOf = `SELECT role FROM people WHERE name = ?`
 
 // Change implements router.Changes.
-func (r *Router) Change(ctx context.Context, c ledger.Change, by ledger.Actor) error {
+func (r *Router) Change(ctx context.Context, c core.Change, by core.Actor) error {
 	err := r.db.Write(ctx, database.Durable, "change", func(t *database.Tx) error {
 		if err := mayOrder(t, by.Turn != 0 && !personal(c), by); err != nil { // tools that change something are the admins'
 			return err
 		}
 		return change(t, c, by)
 	})
-	refused, ok := errors.AsType[*ledger.StateError](err)
+	refused, ok := errors.AsType[*core.StateError](err)
 	if !ok {
 		return err
 	}
@@ -36,7 +42,7 @@ func (r *Router) Change(ctx context.Context, c ledger.Change, by ledger.Actor) e
 }
 
 // change applies a change and writes its audit row.
-func change(t *database.Tx, c ledger.Change, by ledger.Actor) error {
+func change(t *database.Tx, c core.Change, by core.Actor) error {
 	a, err := apply(t, c, by)
 	if err != nil {
 		return err
@@ -47,32 +53,32 @@ func change(t *database.Tx, c ledger.Change, by ledger.Actor) error {
 
 // apply does what a change wants. What the audit row says besides the change's names is
 // returned.
-func apply(t *database.Tx, c ledger.Change, by ledger.Actor) (audit.Entry, error) {
+func apply(t *database.Tx, c core.Change, by core.Actor) (audit.Entry, error) {
 	switch c := c.(type) {
-	case *ledger.PersonChange:
+	case *routerpeople.Change:
 		return changePerson(t, c)
-	case *ledger.SessionChange:
+	case *routersessions.Change:
 		return changeSession(t, c)
-	case *ledger.DeliveryChange:
+	case *routeroutbox.Change:
 		return outbox.ChangeDelivery(t, c)
-	case *ledger.Resend:
+	case *routeroutbox.Resend:
 		return outbox.Resend(t, c)
-	case *ledger.SecretChange:
+	case *routersettings.SecretChange:
 		return settings.ChangeSecret(t, c, by)
-	case *ledger.SettingsChange:
+	case *routersettings.Change:
 		return settings.Change(t, c, by)
-	case *ledger.JobChange:
+	case *routerjobs.Change:
 		return jobs.Change(t, c)
-	case *ledger.NotificationsRead:
+	case *routerjobs.NotificationsRead:
 		return jobs.ReadNotifications(t, c)
-	case *ledger.SettingsFileChange:
+	case *routersettings.FileChange:
 		return audit.Entry{Outcome: "done", Data: map[string]any{"file": c.File, "diff": c.Diff}}, nil
 	}
 	return audit.Entry{}, fmt.Errorf("%T is no change that is known", c)
 }
 
 // changePerson changes somebody who is not from the settings.
-func changePerson(t *database.Tx, c *ledger.PersonChange) (a audit.Entry, err error) {
+func changePerson(t *database.Tx, c *routerpeople.Change) (a audit.Entry, err error) {
 	c.Paused = nil
 	demoted := false
 	if c.Now, demoted, err = people.Change(t, c); err != nil {
@@ -91,16 +97,16 @@ func changePerson(t *database.Tx, c *ledger.PersonChange) (a audit.Entry, err er
 }
 
 // personal says that a change is of what is somebody's own.
-func personal(c ledger.Change) bool {
+func personal(c core.Change) bool {
 	switch c.(type) {
-	case *ledger.JobChange, *ledger.NotificationsRead:
+	case *routerjobs.Change, *routerjobs.NotificationsRead:
 		return true
 	}
 	return false
 }
 
 // declined notes that a change was not made, and why.
-func declined(t *database.Tx, c ledger.Change, by ledger.Actor, sentence string) error {
+func declined(t *database.Tx, c core.Change, by core.Actor, sentence string) error {
 	a := audit.Entry{Outcome: "refused", Why: sentence}
 	a.Action, a.Target = c.Names()
 	return audit.Write(t, by, a)
@@ -108,35 +114,35 @@ func declined(t *database.Tx, c ledger.Change, by ledger.Actor, sentence string)
 
 // mayOrder refuses a change for admins by somebody who is none any more. Who is one stays one
 // to the end of the transaction.
-func mayOrder(t *database.Tx, admins bool, by ledger.Actor) error {
+func mayOrder(t *database.Tx, admins bool, by core.Actor) error {
 	if !admins {
 		return nil
 	}
 	var role string
-	if _, err := t.Row(t.Locked(roleOf), []any{by.Person}, &role); err != nil || role == ledger.RoleAdmin {
+	if _, err := t.Row(t.Locked(roleOf), []any{by.Person}, &role); err != nil || role == core.RoleAdmin {
 		return err
 	}
-	return &ledger.StateError{Sentence: "That is for admins."}
+	return &core.StateError{Sentence: "That is for admins."}
 }
 
 // acceptChange makes the change of a command and answers it: with its reply, with what it
 // says of what became of it, or with why it was refused.
-func acceptChange(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a *ledger.Accepted, conversation int64) error {
+func acceptChange(t *database.Tx, e *intake.Entry, as *intake.ControlIntent, a *intake.Accepted, conversation int64) error {
 	by := audit.ActorOf(e)
 	err := mayOrder(t, as.Admins, by)
 	if err == nil {
 		err = t.Try(func() error { return change(t, as.Change, by) })
 	}
-	if errors.Is(err, ledger.ErrNotFound) {
+	if errors.Is(err, core.ErrNotFound) {
 		_, target := as.Change.Names()
-		err = &ledger.StateError{Sentence: "There is no " + target + "."}
+		err = &core.StateError{Sentence: "There is no " + target + "."}
 	}
-	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
+	if refused, ok := errors.AsType[*core.StateError](err); ok {
 		if err := declined(t, as.Change, by, refused.Sentence); err != nil {
 			return err
 		}
 		a.Refusal = refused.Sentence
-		return outbox.Say(t, e, a, conversation, sessions.ClassControl, ledger.ChangeRefused)
+		return outbox.Say(t, e, a, conversation, sessions.ClassControl, intake.ChangeRefused)
 	} else if err != nil {
 		return err
 	}

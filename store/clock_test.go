@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -20,13 +20,13 @@ func TestClockSetBackAndForwardHoldsNothingUp(t *testing.T) {
 		h := newHouse(t, db)
 		h.Posts("c", "1", "a", "b")
 		hold := h.Hold()
-		again := func(in time.Duration) *ledger.Delivery {
+		again := func(in time.Duration) *outbox.Delivery {
 			t.Helper()
 			d := h.Begin(hold, "c")
 			if d == nil {
 				t.Fatal("nothing is due")
 			}
-			h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending, NextAt: time.Now().Add(leap + in)})
+			h.Settle(hold, d, outbox.Settlement{State: outbox.DeliveryPending, NextAt: time.Now().Add(leap + in)})
 			return d
 		}
 		again(time.Minute)
@@ -52,7 +52,7 @@ func TestClockSetBackAndForwardHoldsNothingUp(t *testing.T) {
 			if d == nil || d.Body.Text != want {
 				t.Fatalf("begun %+v, want %s", d, want)
 			}
-			h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "1"})
+			h.Settle(hold, d, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "1"})
 		}
 		h.Commit(ref, end("done", "answered"))
 		if ref := h.Begun("d", "3"); ref.TurnID == 0 {

@@ -6,7 +6,12 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	routerapprovals "switchboard/router/approvals"
+	routeraudit "switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	routeroutbox "switchboard/router/outbox"
+	routerpeople "switchboard/router/people"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -16,12 +21,12 @@ import (
 )
 
 // pressDecision decides an approval by a button.
-func pressDecision(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, a *ledger.Accepted) error {
+func pressDecision(t *database.Tx, e *intake.Entry, row *outbox.ActionRow, a *intake.Accepted) error {
 	data, err := row.Stored()
 	if err != nil || data.Does == "" {
 		return err // it is a code, and no button
 	}
-	_, err = decide(t, new(*e), row, &ledger.DecisionIntent{Does: data.Does}, a)
+	_, err = decide(t, new(*e), row, &routerapprovals.DecisionIntent{Does: data.Does}, a)
 	if err == nil && !a.NotYours {
 		err = outbox.Question(t, row, a)
 	}
@@ -29,7 +34,7 @@ func pressDecision(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, a *le
 }
 
 // acceptDecision decides by a code that was typed.
-func acceptDecision(t *database.Tx, of *ledger.Entry, as *ledger.DecisionIntent, a *ledger.Accepted, conversation int64) error {
+func acceptDecision(t *database.Tx, of *intake.Entry, as *routerapprovals.DecisionIntent, a *intake.Accepted, conversation int64) error {
 	e := new(*of)
 	var row *outbox.ActionRow
 	var err error
@@ -45,7 +50,7 @@ func acceptDecision(t *database.Tx, of *ledger.Entry, as *ledger.DecisionIntent,
 	if err != nil {
 		return err
 	}
-	outcome := ledger.ApprovalUnknown
+	outcome := routerapprovals.Unknown
 	if row != nil && row.Approval != 0 {
 		if outcome, err = decide(t, e, row, as, a); err != nil {
 			return err
@@ -57,14 +62,14 @@ func acceptDecision(t *database.Tx, of *ledger.Entry, as *ledger.DecisionIntent,
 // decide decides an approval for a person, whose role is looked up again: an admin, or where RuleKeeps
 // asks also whose turn it is. The first decision counts. Of a link both sides decide, and the entry's
 // sender may be somebody else then.
-func decide(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, as *ledger.DecisionIntent, a *ledger.Accepted) (ledger.Outcome, error) {
+func decide(t *database.Tx, e *intake.Entry, row *outbox.ActionRow, as *routerapprovals.DecisionIntent, a *intake.Accepted) (intake.Outcome, error) {
 	does, why := as.Does, as.Why
 	name := database.Clean(e.Sender.Person)
 	p, err := approvals.Find(t, row.Approval)
 	if err != nil {
 		return "", err
 	}
-	if p.Kind == ledger.ApprovalLink {
+	if p.Kind == routeroutbox.ApprovalLink {
 		return people.DecideLink(t, e, row, p, does, "", a)
 	}
 	person, err := sessions.Person(t, name)
@@ -72,52 +77,52 @@ func decide(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, as *ledger.D
 		return "", err
 	}
 	own := p.Rule == tools.RuleKeeps && p.Person == name
-	if person == nil || person.Role != ledger.RoleAdmin && !own {
+	if person == nil || person.Role != core.RoleAdmin && !own {
 		a.NotYours, a.Approval = true, row.Approval
-		return ledger.ApprovalNotYours, nil
+		return routerapprovals.NotYours, nil
 	}
 	a.Approval = p.ID
-	state := ledger.ActionAccepted
+	state := routeroutbox.ActionAccepted
 	switch {
-	case p.State != ledger.ActionProposed:
-		a.Action = ledger.ActionCancelled
-		return ledger.ApprovalOver, nil
+	case p.State != routeroutbox.ActionProposed:
+		a.Action = routeroutbox.ActionCancelled
+		return routerapprovals.Over, nil
 	case p.ExpiresAt <= t.Now:
-		a.Action, a.Decided = ledger.ActionExpired, p.TurnID
-		return ledger.ApprovalOver, approvals.Settle(t, p, a.Action, "", "", "")
-	case does == ledger.DoesDeny:
-		state, does = ledger.ActionRejected, ""
-	case p.Kind != ledger.ApprovalTool:
+		a.Action, a.Decided = routeroutbox.ActionExpired, p.TurnID
+		return routerapprovals.Over, approvals.Settle(t, p, a.Action, "", "", "")
+	case does == routeroutbox.DoesDeny:
+		state, does = routeroutbox.ActionRejected, ""
+	case p.Kind != routeroutbox.ApprovalTool:
 		if state, err = people.GrantRequest(t, p, as.Name, a); err != nil {
 			return "", err
 		}
 		does = ""
-	case does != ledger.DoesOnce:
+	case does != routeroutbox.DoesOnce:
 		if once, err := p.Once(); err != nil || once {
-			return ledger.ApprovalOnceOnly, err
+			return routerapprovals.OnceOnly, err
 		}
 	}
 	if err := approvals.Settle(t, p, state, string(does), name, why); err != nil {
 		return "", err
 	}
 	a.Action, a.Decided = state, p.TurnID
-	if err := audit.Write(t, ledger.Actor{Person: name, Rule: ledger.RuleApprover}, audit.Entry{
+	if err := audit.Write(t, core.Actor{Person: name, Rule: routeraudit.RuleApprover}, audit.Entry{
 		Action: "approval." + string(state), Target: fmt.Sprintf("approval %d", p.ID), Outcome: "done",
 		Why: why, Data: map[string]any{"scope": string(does), "tool": p.Tool, "shown": p.Shown, "kind": p.Kind, "identity": p.Identity},
 		Session: p.SessionID, Turn: p.TurnID,
 	}); err != nil {
 		return "", err
 	}
-	if p.Kind != ledger.ApprovalTool {
+	if p.Kind != routeroutbox.ApprovalTool {
 		a.Decision = decisions[p.Kind][state]
 	}
 	return decisions[p.Kind][state], nil
 }
 
 // decisions say what a decision comes to.
-var decisions = map[ledger.ApprovalKind]map[ledger.ActionState]ledger.Outcome{
-	ledger.ApprovalTool:    {ledger.ActionAccepted: ledger.ApprovalAllowed, ledger.ActionRejected: ledger.ApprovalDenied},
-	ledger.ApprovalPairing: {ledger.ActionAccepted: ledger.PairingDone, ledger.ActionRejected: ledger.PairingRefused, ledger.ActionCancelled: ledger.ApprovalOver},
+var decisions = map[routeroutbox.ApprovalKind]map[routeroutbox.ActionState]intake.Outcome{
+	routeroutbox.ApprovalTool:    {routeroutbox.ActionAccepted: routerapprovals.Allowed, routeroutbox.ActionRejected: routerapprovals.Denied},
+	routeroutbox.ApprovalPairing: {routeroutbox.ActionAccepted: routerpeople.PairingDone, routeroutbox.ActionRejected: routerpeople.PairingRefused, routeroutbox.ActionCancelled: routerapprovals.Over},
 }
 
 // lastQuestion is the open question that is the last thing said in a session, if the person had it before
@@ -130,7 +135,7 @@ const lastQuestion = outbox.ActionColumns + `
 
 // acceptConsent decides by a plain yes or no what was asked last; false: nothing was. Commands, what only
 // admins do, and what others wish are not decided so.
-func acceptConsent(t *database.Tx, e *ledger.Entry, does ledger.Does, a *ledger.Accepted, conversation int64) (said bool, err error) {
+func acceptConsent(t *database.Tx, e *intake.Entry, does routeroutbox.Does, a *intake.Accepted, conversation int64) (said bool, err error) {
 	if does == "" {
 		return false, nil
 	}
@@ -147,9 +152,9 @@ func acceptConsent(t *database.Tx, e *ledger.Entry, does ledger.Does, a *ledger.
 	if err := t.All(&of, approvals.ApprovalOf, rows[0].Approval); err != nil || len(of) == 0 {
 		return false, err
 	}
-	p, outcome := &of[0], ledger.ApprovalByButton
-	if p.Kind == ledger.ApprovalTool && p.Person == database.Clean(e.Sender.Person) && p.SessionID == a.SessionID && tools.ByWord(p.Tool) {
-		if outcome, err = decide(t, e, &rows[0], &ledger.DecisionIntent{Does: does}, a); err != nil {
+	p, outcome := &of[0], routerapprovals.ByButton
+	if p.Kind == routeroutbox.ApprovalTool && p.Person == database.Clean(e.Sender.Person) && p.SessionID == a.SessionID && tools.ByWord(p.Tool) {
+		if outcome, err = decide(t, e, &rows[0], &routerapprovals.DecisionIntent{Does: does}, a); err != nil {
 			return false, err
 		}
 	}

@@ -9,14 +9,16 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
-var byOwner = ledger.LocalActor("owner")
+var byOwner = people.LocalActor("owner")
 
 // mend retries or drops a delivery by hand.
-func (h *house) mend(kind ledger.DeliveryChangeKind, id int64) (*ledger.MendedDelivery, error) {
-	c := &ledger.DeliveryChange{ID: id, Kind: kind}
+func (h *house) mend(kind outbox.ChangeKind, id int64) (*outbox.Changed, error) {
+	c := &outbox.Change{ID: id, Kind: kind}
 	err := h.Router.Change(h.Ctx, c, byOwner)
 	return c.Done, err
 }
@@ -38,7 +40,7 @@ func (h *house) parts() (states []string) {
 func (h *house) says(key string, parts ...string) int64 {
 	h.Helper()
 	ref := h.Begun("c1", key)
-	reply := ledger.Reply{Text: key}
+	reply := outbox.Reply{Text: key}
 	for _, p := range parts {
 		reply.Parts = append(reply.Parts, channels.Body{Text: p})
 	}
@@ -46,7 +48,7 @@ func (h *house) says(key string, parts ...string) int64 {
 	return ref.TurnID
 }
 
-func (h *house) become(hold ledger.Lease, s ledger.Settlement) *ledger.Delivery {
+func (h *house) become(hold outbox.Lease, s outbox.Settlement) *outbox.Delivery {
 	h.Helper()
 	d := h.Begin(hold, "c1")
 	if d == nil {
@@ -57,11 +59,11 @@ func (h *house) become(hold ledger.Lease, s ledger.Settlement) *ledger.Delivery 
 }
 
 var (
-	dead      = ledger.Settlement{State: ledger.DeliveryDead, Outcome: "refused"}
-	sent      = ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"}
-	uncertain = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "no_answer"}
-	lost      = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "cannot_ask", Final: true}
-	repeat    = ledger.Settlement{State: ledger.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
+	dead      = outbox.Settlement{State: outbox.DeliveryDead, Outcome: "refused"}
+	sent      = outbox.Settlement{State: outbox.DeliverySent, PlatformID: "p"}
+	uncertain = outbox.Settlement{State: outbox.DeliveryUnknown, Outcome: "no_answer"}
+	lost      = outbox.Settlement{State: outbox.DeliveryUnknown, Outcome: "cannot_ask", Final: true}
+	repeat    = outbox.Settlement{State: outbox.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
 )
 
 func TestRetryOfADeadPartSendsWhatDiedWithItInOrder(t *testing.T) {
@@ -74,8 +76,8 @@ func TestRetryOfADeadPartSendsWhatDiedWithItInOrder(t *testing.T) {
 		if got := h.parts(); !slices.Equal(got, []string{"sent ", "dead refused", "dead earlier_part_dead", "pending "}) {
 			t.Fatalf("before: %q", got)
 		}
-		m, err := h.mend(ledger.RetryDelivery, first.ID+1) // the one that died with it stands for both
-		if err != nil || m.With != 1 || m.Was != ledger.DeliveryDead || m.State != ledger.DeliveryPending || m.Conversation != "c1" {
+		m, err := h.mend(outbox.RetryDelivery, first.ID+1) // the one that died with it stands for both
+		if err != nil || m.With != 1 || m.Was != outbox.DeliveryDead || m.State != outbox.DeliveryPending || m.Conversation != "c1" {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		if got := h.parts(); !slices.Equal(got, []string{"sent ", "pending by_hand", "pending by_hand", "pending "}) {
@@ -125,22 +127,22 @@ func TestRetryOfAnUnknownPartAsksAgain(t *testing.T) {
 		hold := h.Hold()
 		h.says("1", "a")
 		d := h.become(hold, uncertain)
-		if _, err := h.mend(ledger.RetryDelivery, d.ID); !isState(err) {
+		if _, err := h.mend(outbox.RetryDelivery, d.ID); !isState(err) {
 			t.Errorf("while it is being found out: %v", err)
 		}
 		h.become(hold, lost)
-		m, err := h.mend(ledger.RetryDelivery, d.ID)
-		if err != nil || m.State != ledger.DeliveryUnknown {
+		m, err := h.mend(outbox.RetryDelivery, d.ID)
+		if err != nil || m.State != outbox.DeliveryUnknown {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		asked := h.Begin(hold, "c1")
-		if asked == nil || asked.State != ledger.DeliveryUnknown || asked.Repeated {
+		if asked == nil || asked.State != outbox.DeliveryUnknown || asked.Repeated {
 			t.Fatalf("it is not asked about again: %+v", asked)
 		}
 		// With nobody to ask it is sent once more, marked, and marked once only.
 		h.Settle(hold, asked, repeat)
 		h.become(hold, lost)
-		if m, err = h.mend(ledger.RetryDelivery, d.ID); err != nil || m.State != ledger.DeliveryPending {
+		if m, err = h.mend(outbox.RetryDelivery, d.ID); err != nil || m.State != outbox.DeliveryPending {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		again := h.become(hold, sent)
@@ -166,8 +168,8 @@ func TestDropByHandTakesWhatIsNotSent(t *testing.T) {
 		}
 		drop := func(text string, want bool) {
 			t.Helper()
-			m, err := h.mend(ledger.DropDelivery, ids(text))
-			if want && (err != nil || m.State != ledger.DeliveryDropped) || !want && !isState(err) {
+			m, err := h.mend(outbox.DropDelivery, ids(text))
+			if want && (err != nil || m.State != outbox.DeliveryDropped) || !want && !isState(err) {
 				t.Errorf("drop %s: %+v, %v", text, m, err)
 			}
 		}
@@ -181,14 +183,14 @@ func TestDropByHandTakesWhatIsNotSent(t *testing.T) {
 			t.Errorf("after the head was dropped, %q is sent", d.Body.Text)
 		}
 		drop("c", true)
-		if _, err := h.mend(ledger.RetryDelivery, ids("c")); !isState(err) {
+		if _, err := h.mend(outbox.RetryDelivery, ids("c")); !isState(err) {
 			t.Errorf("retry of what was given up: %v", err)
 		}
 		for _, mend := range []func() error{
-			func() error { _, err := h.mend(ledger.RetryDelivery, 9999); return err },
-			func() error { _, err := h.mend(ledger.DropDelivery, 9999); return err },
+			func() error { _, err := h.mend(outbox.RetryDelivery, 9999); return err },
+			func() error { _, err := h.mend(outbox.DropDelivery, 9999); return err },
 		} {
-			if err := mend(); !errors.Is(err, ledger.ErrNotFound) {
+			if err := mend(); !errors.Is(err, core.ErrNotFound) {
 				t.Errorf("one that is not there: %v", err)
 			}
 		}
@@ -196,7 +198,7 @@ func TestDropByHandTakesWhatIsNotSent(t *testing.T) {
 }
 
 func isState(err error) bool {
-	_, ok := errors.AsType[*ledger.StateError](err)
+	_, ok := errors.AsType[*core.StateError](err)
 	return ok
 }
 
@@ -207,8 +209,8 @@ func TestFirstTryThatIsSentHasNoEvent(t *testing.T) {
 		h.says("1", "a", "b", "c")
 		h.become(hold, sent)
 		h.become(hold, uncertain)
-		h.become(hold, ledger.Settlement{State: ledger.DeliverySent, Outcome: "found"})
-		h.become(hold, ledger.Settlement{State: ledger.DeliveryDropped, Outcome: "gone", Conversation: true})
+		h.become(hold, outbox.Settlement{State: outbox.DeliverySent, Outcome: "found"})
+		h.become(hold, outbox.Settlement{State: outbox.DeliveryDropped, Outcome: "gone", Conversation: true})
 		if got := h.deliveryEvents("c1"); !slices.Equal(got, []string{"unknown no_answer", "sent found", "dropped gone"}) {
 			t.Errorf("events: %q", got)
 		}

@@ -9,12 +9,14 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
-func (h *house) draft(ref ledger.TurnRef, text string) (delivery int64) {
+func (h *house) draft(ref core.TurnRef, text string) (delivery int64) {
 	h.Helper()
 	delivery, err := h.Router.Draft(h.Ctx, ref, "m1", channels.Body{Text: text})
 	if err != nil {
@@ -24,7 +26,7 @@ func (h *house) draft(ref ledger.TurnRef, text string) (delivery int64) {
 }
 
 // calls begins the first call about a draft.
-func (h *house) calls(hold ledger.Lease, delivery int64) {
+func (h *house) calls(hold outbox.Lease, delivery int64) {
 	h.Helper()
 	if begun, ready, err := h.Router.BeginDraft(h.Ctx, hold, delivery, channels.Body{Text: "first"}); err != nil || !ready || begun.PlatformID != "" || begun.Nonce == "" || begun.FirstTry.IsZero() {
 		h.Fatalf("begin draft: %+v, %t, %v", begun, ready, err)
@@ -32,7 +34,7 @@ func (h *house) calls(hold ledger.Lease, delivery int64) {
 }
 
 // called ends it.
-func (h *house) called(hold ledger.Lease, delivery int64, id channels.MessageID) (late bool) {
+func (h *house) called(hold outbox.Lease, delivery int64, id channels.MessageID) (late bool) {
 	h.Helper()
 	late, err := h.Router.Drafted(h.Ctx, hold, delivery, id)
 	if err != nil {
@@ -41,7 +43,7 @@ func (h *house) called(hold ledger.Lease, delivery int64, id channels.MessageID)
 	return late
 }
 
-func (h *house) shown(hold ledger.Lease, delivery int64, id channels.MessageID) {
+func (h *house) shown(hold outbox.Lease, delivery int64, id channels.MessageID) {
 	h.Helper()
 	h.calls(hold, delivery)
 	if h.called(hold, delivery, id) {
@@ -50,13 +52,13 @@ func (h *house) shown(hold ledger.Lease, delivery int64, id channels.MessageID) 
 }
 
 // drafts lists the drafts of the channel by their stages.
-func (h *house) drafts(want ...ledger.DraftStage) []ledger.Draft {
+func (h *house) drafts(want ...outbox.DraftStage) []outbox.Draft {
 	h.Helper()
 	list, err := h.Router.Drafts(h.Ctx, "tg")
 	if err != nil {
 		h.Fatal(err)
 	}
-	var got []ledger.DraftStage
+	var got []outbox.DraftStage
 	for _, d := range list {
 		got = append(got, d.Stage)
 	}
@@ -85,12 +87,12 @@ func (h *house) dropped(delivery int64, outcome string) {
 }
 
 // said is a step that says one text in two parts, and ends the turn if it is so.
-func said(text string, draft int64, ends bool) (agent.Step, ledger.Reply) {
+func said(text string, draft int64, ends bool) (agent.Step, outbox.Reply) {
 	step := agent.Step{Say: []agent.Say{{Text: text, Position: -1}}}
 	if ends {
 		step.End = &agent.End{State: "done", Outcome: "answered"}
 	}
-	return step, ledger.Reply{Text: text, Draft: draft, Parts: []channels.Body{
+	return step, outbox.Reply{Text: text, Draft: draft, Parts: []channels.Body{
 		{Text: text + "1", Rich: []byte(`{"b":1}`), Buttons: []channels.Button{{Label: "ok", Code: "x"}}}, {Text: text + "2"},
 	}}
 }
@@ -103,7 +105,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if again := h.draft(ref, "another"); again != d || d == 0 {
 			t.Errorf("%d, then %d", d, again)
 		}
-		open := h.drafts(ledger.DraftOpen)[0]
+		open := h.drafts(outbox.DraftOpen)[0]
 		if open.Delivery != d || open.Turn != ref.TurnID || open.Body.Text != "another" || open.ReplyTo != "m1" || open.Conversation.ID != "c" {
 			t.Errorf("%+v", open)
 		}
@@ -123,7 +125,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if out == nil || out.Body.Text != "help" || out.PlatformID != "" {
 			t.Fatalf("%+v", out)
 		}
-		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent})
+		h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent})
 		if got := h.load(ref).Draft; got != d {
 			t.Errorf("%d", got)
 		}
@@ -134,7 +136,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if got := h.load(ref); got.Draft != 0 || len(got.State.Said) != 1 || got.State.Said[0].Text != "found" {
 			t.Errorf("%+v", got)
 		}
-		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); !errors.Is(err, ledger.ErrConflict) {
+		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); !errors.Is(err, core.ErrConflict) {
 			t.Errorf("a message is begun as a draft: %v", err)
 		}
 		h.called(hold, d, "other") // of a call that nobody began
@@ -147,15 +149,15 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 			!reflect.DeepEqual(out.Body.Buttons, reply.Parts[0].Buttons) || string(out.Body.Rich) != `{"b":1}` {
 			t.Fatalf("%+v", out)
 		}
-		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliveryPending, Unedit: true, FreeTry: true, NextAt: time.Now()})
+		h.Settle(hold, out, outbox.Settlement{State: outbox.DeliveryPending, Unedit: true, FreeTry: true, NextAt: time.Now()})
 		if out = h.Begin(hold, "c"); out == nil || out.ID != d || out.PlatformID != "" {
 			t.Fatalf("after the message was gone: %+v", out)
 		}
-		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "78"})
+		h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "78"})
 		if out = h.Begin(hold, "c"); out == nil || out.Body.Text != "found2" || !out.Last || out.PlatformID != "" {
 			t.Fatalf("%+v", out)
 		}
-		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent})
+		h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent})
 
 		// What nothing took is dropped with the turn's end, or with the next answer
 		// taking another.
@@ -166,7 +168,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		}
 		h.dropped(next, "not_needed")
 		h.drafts()
-		if _, err := h.Router.Draft(h.Ctx, ref, "", channels.Body{}); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Draft(h.Ctx, ref, "", channels.Body{}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("a draft of a finished turn: %v", err)
 		}
 		v, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
@@ -210,7 +212,7 @@ func TestDraftBegunWhenTheTurnSpeaksIsTakenBackOrLeft(t *testing.T) {
 					}
 				}
 				h.dropped(d, "left")
-				h.drafts(ledger.DraftDoubt)
+				h.drafts(outbox.DraftUnknown)
 				if c.id != "never" {
 					if late := h.called(hold, d, c.id); late != c.late {
 						t.Errorf("late: %t", late)
@@ -219,13 +221,13 @@ func TestDraftBegunWhenTheTurnSpeaksIsTakenBackOrLeft(t *testing.T) {
 				h.dropped(d, c.want)
 				switch {
 				case c.id == "never":
-					h.drafts(ledger.DraftDoubt)
+					h.drafts(outbox.DraftUnknown)
 					return
 				case !c.late:
 					h.drafts()
 					return
 				}
-				h.drafts(ledger.DraftLeave)
+				h.drafts(outbox.DraftLeave)
 				if err := h.Router.EndDraft(h.Ctx, hold, d, "taken_back"); err != nil {
 					t.Error(err)
 				}
@@ -250,20 +252,20 @@ func TestDraftBegunByAnotherHolderIsNotBegunAgain(t *testing.T) {
 		if hold.Fence == former.Fence {
 			t.Fatal("the hold is the same")
 		}
-		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); !errors.Is(err, ledger.ErrConflict) {
+		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); !errors.Is(err, core.ErrConflict) {
 			t.Errorf("begun by two: %v", err)
 		}
-		if _, _, err := h.Router.BeginDraft(h.Ctx, former, d, channels.Body{}); !errors.Is(err, ledger.ErrFenced) {
+		if _, _, err := h.Router.BeginDraft(h.Ctx, former, d, channels.Body{}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("begun by a former holder: %v", err)
 		}
-		if h.called(hold, d, "66"); h.drafts(ledger.DraftBegun)[0].PlatformID != "" {
+		if h.called(hold, d, "66"); h.drafts(outbox.DraftBegun)[0].PlatformID != "" {
 			t.Error("the ID came from who began nothing")
 		}
 		found, err := h.Router.ResumeDraft(h.Ctx, hold, d)
 		if err != nil || found.First.Text != "first" || found.FirstTry.IsZero() || found.Nonce == "" {
 			t.Errorf("%+v, %v", found, err)
 		}
-		if _, err := h.Router.ResumeDraft(h.Ctx, former, d); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.ResumeDraft(h.Ctx, former, d); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("looked into by a former holder: %v", err)
 		}
 		h.called(hold, d, "77")
@@ -286,8 +288,8 @@ func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
 		if _, ready, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); ready || err != nil {
 			t.Errorf("%t, %v", ready, err)
 		}
-		h.drafts(ledger.DraftOpen)
-		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent})
+		h.drafts(outbox.DraftOpen)
+		h.Settle(hold, h.Begin(hold, "c"), outbox.Settlement{State: outbox.DeliverySent})
 		h.calls(hold, d)
 	})
 }
@@ -300,7 +302,7 @@ func TestAbandonedDraftIsSentAnew(t *testing.T) {
 		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
 		h.shown(hold, d, "77")
-		if err := h.Router.Abandon(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+		if err := h.Router.Abandon(h.Ctx, hold, d); !errors.Is(err, core.ErrConflict) {
 			t.Errorf("a draft is no part: %v", err)
 		}
 		step, reply := said("whole", d, true)
@@ -309,24 +311,24 @@ func TestAbandonedDraftIsSentAnew(t *testing.T) {
 		if err := h.Router.Abandon(h.Ctx, hold, d); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Router.Abandon(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+		if err := h.Router.Abandon(h.Ctx, hold, d); !errors.Is(err, core.ErrConflict) {
 			t.Errorf("twice: %v", err)
 		}
-		left := h.drafts(ledger.DraftLeave)[0]
+		left := h.drafts(outbox.DraftLeave)[0]
 		if left.PlatformID != "77" || left.Delivery == d || left.Conversation.ID != "c" {
 			t.Errorf("%+v", left)
 		}
 		h.dropped(left.Delivery, "in_doubt")
-		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "78"})
+		h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "78"})
 		if out = h.Begin(hold, "c"); out == nil || out.Body.Text != "whole2" {
 			t.Errorf("%+v", out)
 		}
 		former := hold
 		h.Hold()
-		if err := h.Router.EndDraft(h.Ctx, former, left.Delivery, "taken_back"); !errors.Is(err, ledger.ErrFenced) {
+		if err := h.Router.EndDraft(h.Ctx, former, left.Delivery, "taken_back"); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("taken back by a former holder: %v", err)
 		}
-		if err := h.Router.Abandon(h.Ctx, former, out.ID); !errors.Is(err, ledger.ErrFenced) {
+		if err := h.Router.Abandon(h.Ctx, former, out.ID); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("abandoned by a former holder: %v", err)
 		}
 	})
@@ -362,14 +364,14 @@ func TestPartsKeepTheirFiles(t *testing.T) {
 		files := []channels.File{{Blob: "ab", Name: "b.txt", Type: "text/plain", Size: 3}}
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "here", Position: -1}}
-		h.Commit(h.Begun("c", "1"), step, ledger.Reply{Text: "here", Parts: []channels.Body{{Text: "here"}, {Files: files}}})
-		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent})
+		h.Commit(h.Begun("c", "1"), step, outbox.Reply{Text: "here", Parts: []channels.Body{{Text: "here"}, {Files: files}}})
+		h.Settle(hold, h.Begin(hold, "c"), outbox.Settlement{State: outbox.DeliverySent})
 		out := h.Begin(hold, "c")
 		if out == nil || !reflect.DeepEqual(out.Body.Files, files) || out.Body.Text != "" {
 			t.Fatalf("%+v", out)
 		}
 		marked := channels.Body{Text: "(repeated)", Files: files[:0]}
-		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliveryPending, Repeated: true, Body: &marked, NextAt: time.Now()})
+		h.Settle(hold, out, outbox.Settlement{State: outbox.DeliveryPending, Repeated: true, Body: &marked, NextAt: time.Now()})
 		if out = h.Begin(hold, "c"); out == nil || len(out.Body.Files) != 0 || out.Body.Text != "(repeated)" {
 			t.Errorf("%+v", out)
 		}
@@ -389,12 +391,12 @@ func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
 		doubtful := h.draft(begun, "a third")
 		h.calls(hold, doubtful)
 		h = h.died()
-		h.Accept(control(entry("c", "4", "/cancel"), ledger.EffectCancel, "nothing"), control(entry("e", "5", "/cancel"), ledger.EffectCancel, "nothing"))
+		h.Accept(control(entry("c", "4", "/cancel"), intake.EffectCancel, "nothing"), control(entry("e", "5", "/cancel"), intake.EffectCancel, "nothing"))
 		h.cancel(byNumber.TurnID)
-		for _, ref := range []ledger.TurnRef{byCommand, byNumber, begun} {
+		for _, ref := range []core.TurnRef{byCommand, byNumber, begun} {
 			h.is(ref.TurnID, "cancelled")
 		}
-		h.drafts(ledger.DraftLeave, ledger.DraftLeave, ledger.DraftDoubt)
+		h.drafts(outbox.DraftLeave, outbox.DraftLeave, outbox.DraftUnknown)
 		h.dropped(doubtful, "left")
 	})
 }
@@ -411,28 +413,28 @@ func TestDoubtfulDraftIsTakenBackOnceFound(t *testing.T) {
 			step, reply := said("whole", d, true)
 			h.Commit(ref, step, reply)
 			hold := h.Hold()
-			if list := h.drafts(ledger.DraftDoubt); list[0].Delivery != d {
+			if list := h.drafts(outbox.DraftUnknown); list[0].Delivery != d {
 				t.Errorf("%+v", list)
 			}
 			out := h.Begin(hold, channels.ConversationID("c"+nameOf(int64(i))))
-			if _, err := h.Router.ResumeDraft(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+			if _, err := h.Router.ResumeDraft(h.Ctx, hold, d); !errors.Is(err, core.ErrConflict) {
 				t.Errorf("looked into beside a part on its way: %v", err)
 			}
-			h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "88"})
-			if found, err := h.Router.ResumeDraft(h.Ctx, hold, d); err != nil || found.Stage != ledger.DraftDoubt || found.First.Text != "first" {
+			h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "88"})
+			if found, err := h.Router.ResumeDraft(h.Ctx, hold, d); err != nil || found.Stage != outbox.DraftUnknown || found.First.Text != "first" {
 				t.Fatalf("%+v, %v", found, err)
 			}
 			if late := h.called(hold, d, id); late != (id != "") {
 				t.Errorf("late %v", late)
 			}
 			if id != "" {
-				h.drafts(ledger.DraftLeave)
+				h.drafts(outbox.DraftLeave)
 				if err := h.Router.EndDraft(h.Ctx, hold, d, "taken_back"); err != nil {
 					t.Error(err)
 				}
 			}
 			h.drafts()
-			if _, err := h.Router.ResumeDraft(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+			if _, err := h.Router.ResumeDraft(h.Ctx, hold, d); !errors.Is(err, core.ErrConflict) {
 				t.Errorf("doubtful still: %v", err)
 			}
 			h.wantCount(0, "SELECT count(*) FROM deliveries WHERE noted <> ''")

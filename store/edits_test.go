@@ -6,25 +6,27 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // edited is an edit of the message that entry(conv, of, …) stands for.
-func edited(conv, of, key, text, onEdit string) ledger.Entry {
+func edited(conv, of, key, text, onEdit string) intake.Entry {
 	e := entry(conv, key, text)
-	e.Intent, e.Event.Kind = &ledger.EditIntent{OnEdit: onEdit, Turn: *e.Turn()}, channels.EventEdited
-	e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.EditTooLate: nil, ledger.EditAsked: nil})
+	e.Intent, e.Event.Kind = &intake.EditIntent{OnEdit: onEdit, Turn: *e.Turn()}, channels.EventEdited
+	e.Say = says(map[intake.Outcome]*outbox.Reply{intake.EditTooLate: nil, intake.EditAsked: nil})
 	e.Event.Message.ID = channels.MessageID("m" + of)
 	return e
 }
 
-func deleted(conv, of, key string) ledger.Entry {
+func deleted(conv, of, key string) intake.Entry {
 	e := edited(conv, of, key, "", "")
-	e.Intent, e.Event.Kind = &ledger.NewsIntent{}, channels.EventDeleted
+	e.Intent, e.Event.Kind = &intake.NewsIntent{}, channels.EventDeleted
 	return e
 }
 
-func withFile(e ledger.Entry, id string, size int64) ledger.Entry {
+func withFile(e intake.Entry, id string, size int64) intake.Entry {
 	e.Event.Message.Attachments = []channels.Attachment{{ID: id, Kind: channels.Photo, Name: "p.png", Type: "image/png", Size: size}}
 	return e
 }
@@ -32,7 +34,7 @@ func withFile(e ledger.Entry, id string, size int64) ledger.Entry {
 func TestEditOfAMessageNeverTakenIsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		first := h.one(claiming(edited("c", "1", "e1", "new text", "steer")))
-		if first.Edited != ledger.EditNew || first.Claimed == nil || first.MessageID == 0 {
+		if first.Edited != intake.EditNew || first.Claimed == nil || first.MessageID == 0 {
 			t.Fatalf("%+v", first)
 		}
 		if a := h.one(edited("c", "1", "e1", "new text", "steer")); !a.Duplicate {
@@ -51,7 +53,7 @@ func TestEditOfAMessageNeverTakenIsATurn(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		full := limited(edited("c", "9", "e9", "too many", "steer"), 0)
-		if a := h.one(full); a.Outcome != ledger.OutcomeBusy || a.Edited != ledger.EditNew || a.TurnID != 0 {
+		if a := h.one(full); a.Outcome != intake.OutcomeBusy || a.Edited != intake.EditNew || a.TurnID != 0 {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -61,10 +63,10 @@ func TestEditOfAMessageNeverTakenIsATurn(t *testing.T) {
 // it is told behind its edit.
 func TestEditOfAnOverheardMessageIsATurnOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		overheard := func(of, key string) ledger.Entry {
+		overheard := func(of, key string) intake.Entry {
 			e := entry("c", key, "they talk")
 			e.Event.Message.ID = channels.MessageID("m" + of)
-			e.Intent, e.Sender.Person = &ledger.AuditIntent{Why: ledger.AuditOverheard}, ""
+			e.Intent, e.Sender.Person = &intake.AuditIntent{Why: intake.AuditOverheard}, ""
 			return e
 		}
 		if a := h.one(overheard("1", "1")); a.SessionID != 0 || a.TurnID != 0 || a.MessageID == 0 {
@@ -72,22 +74,22 @@ func TestEditOfAnOverheardMessageIsATurnOnce(t *testing.T) {
 		}
 		h.one(overheard("1", "still others"))
 		first := h.one(claiming(edited("c", "1", "e1", "they talk", "steer")))
-		if first.Edited != ledger.EditNew || first.Claimed == nil {
+		if first.Edited != intake.EditNew || first.Claimed == nil {
 			t.Fatalf("%+v", first)
 		}
 		if d := h.load(first.Claimed.TurnRef); d.Turn.Message.Text != "they talk" || d.Turn.Message.Replaces != 0 {
 			t.Errorf("%+v", d.Turn.Message)
 		}
 		h.one(overheard("1", "late"))
-		if a := h.one(edited("c", "1", "e2", "they talk", "steer")); a.Edited != ledger.EditSame {
+		if a := h.one(edited("c", "1", "e2", "they talk", "steer")); a.Edited != intake.EditSame {
 			t.Errorf("the same text once more: %+v", a)
 		}
-		if a := h.one(edited("c", "1", "e3", "another", "steer")); a.Edited != ledger.EditSteers || a.Steers != first.TurnID {
+		if a := h.one(edited("c", "1", "e3", "another", "steer")); a.Edited != intake.EditSteers || a.Steers != first.TurnID {
 			t.Errorf("changed again: %+v", a)
 		}
 		collected := mode(edited("c", "2", "e4", "collected", "steer"), "collect")
 		h.Accept(overheard("2", "2"), mode(entry("c", "3", "waits"), "collect"))
-		if a := h.one(collected); a.Edited != ledger.EditNew || !a.Merged {
+		if a := h.one(collected); a.Edited != intake.EditNew || !a.Merged {
 			t.Errorf("%+v", a)
 		}
 		if a := h.one(entry("c", "2", "told as a message")); !a.Duplicate {
@@ -99,20 +101,20 @@ func TestEditOfAnOverheardMessageIsATurnOnce(t *testing.T) {
 func TestEditThatChangesNothingIsNoEdit(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		a := h.one(withFile(entry("c", "1", "look"), "ref1", 7))
-		for i, e := range []ledger.Entry{
+		for i, e := range []intake.Entry{
 			withFile(edited("c", "1", "e1", "look", "steer"), "ref1", 7),
 			withFile(edited("c", "1", "e2", "look", "steer"), "another reference to the same", 7),
 		} {
-			if got := h.one(e); got.Edited != ledger.EditSame || got.MessageID != a.MessageID || got.TurnID != 0 || got.Event != 0 {
+			if got := h.one(e); got.Edited != intake.EditSame || got.MessageID != a.MessageID || got.TurnID != 0 || got.Event != 0 {
 				t.Errorf("%d: %+v", i, got)
 			}
 		}
-		for i, e := range []ledger.Entry{
+		for i, e := range []intake.Entry{
 			withFile(edited("c", "1", "e3", "look", "steer"), "ref2", 8),
 			withFile(edited("c", "1", "e4", "look", "steer"), "ref3", 0),
 			edited("c", "1", "e5", "look", "steer"),
 		} {
-			if got := h.one(e); got.Edited != ledger.EditReplaced {
+			if got := h.one(e); got.Edited != intake.EditReplaced {
 				t.Errorf("%d: %+v", i, got)
 			}
 		}
@@ -125,13 +127,13 @@ func TestEditBeforeItsTurnReplacesTheText(t *testing.T) {
 		h.Accept(entry("c", "1", "one"), mode(withFile(entry("c", "2", "two"), "old", 3), "collect"))
 		e := withFile(edited("c", "2", "e1", "zwei", "ignore"), "new", 4)
 		e.Taint, e.Event.Message.Quote = "file", "said before"
-		if a := h.one(e); a.Edited != ledger.EditReplaced || a.TurnID == 0 || a.Steers != 0 {
+		if a := h.one(e); a.Edited != intake.EditReplaced || a.TurnID == 0 || a.Steers != 0 {
 			t.Errorf("%+v", a)
 		}
-		if a := h.one(edited("c", "1", "e2", "uno", "steer")); a.Edited != ledger.EditReplaced {
+		if a := h.one(edited("c", "1", "e2", "uno", "steer")); a.Edited != intake.EditReplaced {
 			t.Errorf("%+v", a)
 		}
-		if a := h.one(edited("c", "1", "e3", "eins", "restart")); a.Edited != ledger.EditReplaced {
+		if a := h.one(edited("c", "1", "e3", "eins", "restart")); a.Edited != intake.EditReplaced {
 			t.Errorf("twice in a row: %+v", a)
 		}
 		m := h.load(h.Claim(1)[0].TurnRef).Turn.Message
@@ -146,11 +148,11 @@ func TestEditWhileItsTurnRunsSteersIt(t *testing.T) {
 		ref := h.Begun("c", "1")
 		original := h.load(ref).Turn.Message.ID
 		a := h.one(edited("c", "1", "e1", "better", "steer"))
-		if a.Edited != ledger.EditSteers || a.Steers != ref.TurnID || a.TurnID == ref.TurnID || a.TurnID == 0 {
+		if a.Edited != intake.EditSteers || a.Steers != ref.TurnID || a.TurnID == ref.TurnID || a.TurnID == 0 {
 			t.Fatalf("%+v", a)
 		}
 		// Changed again before the turn came to a boundary: one text to heed.
-		if again := h.one(edited("c", "1", "e2", "best", "restart")); again.Edited != ledger.EditReplaced || again.TurnID != a.TurnID {
+		if again := h.one(edited("c", "1", "e2", "best", "restart")); again.Edited != intake.EditReplaced || again.TurnID != a.TurnID {
 			t.Errorf("%+v", again)
 		}
 		list := h.absorb(ref, 1)
@@ -159,13 +161,13 @@ func TestEditWhileItsTurnRunsSteersIt(t *testing.T) {
 		}
 		// And again after it, now of what was merged.
 		last := h.one(edited("c", "1", "e3", "the very best", "restart"))
-		if last.Edited != ledger.EditRestarts || last.Steers != ref.TurnID {
+		if last.Edited != intake.EditRestarts || last.Steers != ref.TurnID {
 			t.Errorf("%+v", last)
 		}
 		if list = h.absorb(ref, 2); texts(list) != "the very best" || list[0].Replaces != original {
 			t.Errorf("%+v", list)
 		}
-		if a := h.one(edited("c", "1", "e4", "never mind", "ignore")); a.Edited != ledger.EditRevised || a.TurnID != 0 {
+		if a := h.one(edited("c", "1", "e4", "never mind", "ignore")); a.Edited != intake.EditRevised || a.TurnID != 0 {
 			t.Errorf("%+v", a)
 		}
 		if d := h.load(ref); len(d.State.Added) != 2 || d.State.Added[1].Replaces != original || d.Turn.Message.Text != "hello 1" {
@@ -198,7 +200,7 @@ func TestEditAfterItsTurnIsARevision(t *testing.T) {
 		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		for i, text := range []string{"one", "two", "one"} {
 			a := h.one(withFile(edited("c", "1", "e"+text+string(rune('0'+i)), text, "steer"), "f", int64(i+1)))
-			if a.Edited != ledger.EditRevised || a.TurnID != 0 || a.MessageID == 0 || a.Event == 0 {
+			if a.Edited != intake.EditRevised || a.TurnID != 0 || a.MessageID == 0 || a.Event == 0 {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -211,7 +213,7 @@ func TestEditAfterItsTurnIsARevision(t *testing.T) {
 		// One that is revised while another turn runs, or waits, is seen by it when it
 		// is taken up.
 		h.one(edited("c", "1", "late", "three", "restart"))
-		if d := h.load(ledger.TurnRef{TurnID: d.Turn.ID, SessionID: d.Turn.Session.ID, Fence: 2}); len(d.State.Recent) != 5 {
+		if d := h.load(core.TurnRef{TurnID: d.Turn.ID, SessionID: d.Turn.Session.ID, Fence: 2}); len(d.State.Recent) != 5 {
 			t.Errorf("%+v", d.State.Recent)
 		}
 	})
@@ -221,10 +223,10 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		stranger := stranger("c", "1")
 		notice := entry("c", "3", "")
-		notice.Intent = &ledger.ControlIntent{Refused: true, Reply: text("empty")}
-		h.Accept(stranger, control(entry("c", "2", "/help"), ledger.EffectNone, "help"), notice)
+		notice.Intent = &intake.ControlIntent{Refused: true, Reply: text("empty")}
+		h.Accept(stranger, control(entry("c", "2", "/help"), intake.EffectNone, "help"), notice)
 		for of, key := range map[string]string{"1": "e1", "2": "e2", "3": "e3"} {
-			if a := h.one(edited("c", of, key, "do it", "restart")); a.Edited != ledger.EditRevised || a.TurnID != 0 || a.MessageID == 0 {
+			if a := h.one(edited("c", of, key, "do it", "restart")); a.Edited != intake.EditRevised || a.TurnID != 0 || a.MessageID == 0 {
 				t.Errorf("%s: %+v", of, a)
 			}
 		}
@@ -243,12 +245,12 @@ func TestEditRacingWithTheStartIsInTheTextOrSteers(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for _, conv := range []string{"a", "b", "c", "d", "e", "f"} {
 			h.one(entry(conv, conv, "old"))
-			var a []ledger.Accepted
-			var list []ledger.Claimed
+			var a []intake.Accepted
+			var list []core.Claimed
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				var err error
-				if a, err = h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{edited(conv, conv, conv+"e", "new", "steer")}); err != nil {
+				if a, err = h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{edited(conv, conv, conv+"e", "new", "steer")}); err != nil {
 					t.Errorf("accept: %v", err)
 				}
 			})
@@ -267,11 +269,11 @@ func TestEditRacingWithTheStartIsInTheTextOrSteers(t *testing.T) {
 			}
 			text, more := h.load(list[0].TurnRef).Turn.Message.Text, texts(h.absorb(list[0].TurnRef, 1))
 			switch a[0].Edited {
-			case ledger.EditReplaced:
+			case intake.EditReplaced:
 				if text != "new" || more != "" {
 					t.Errorf("replaced: %q, %q", text, more)
 				}
-			case ledger.EditSteers:
+			case intake.EditSteers:
 				if text != "old" || more != "new" {
 					t.Errorf("steers: %q, %q", text, more)
 				}
@@ -289,9 +291,9 @@ func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		stranger := stranger("s", "1")
 		joined, left := entry("j", "j", ""), entry("l", "l", "")
-		joined.Intent, joined.Event.Kind, joined.Event.Member = &ledger.NewsIntent{}, channels.EventMember, channels.Joined
-		left.Intent, left.Event.Kind, left.Event.Member = &ledger.NewsIntent{}, channels.EventMember, channels.Left
-		for i, e := range []ledger.Entry{
+		joined.Intent, joined.Event.Kind, joined.Event.Member = &intake.NewsIntent{}, channels.EventMember, channels.Joined
+		left.Intent, left.Event.Kind, left.Event.Member = &intake.NewsIntent{}, channels.EventMember, channels.Left
+		for i, e := range []intake.Entry{
 			stranger, deleted("s", "1", "d1"), deleted("nowhere", "1", "d2"), joined, left, moves("j", "k", "1"), moves("x", "y", "2"),
 			deleted("j", "1", "d3"), deleted("x", "1", "d4"),
 		} {
@@ -324,7 +326,7 @@ func TestDeletedMessageStopsItsTurn(t *testing.T) {
 		if a := h.one(deleted("c", "1", "d1")); a.TurnID != ref.TurnID || a.CancelTurn != ref.TurnID {
 			t.Errorf("running: %+v", a)
 		}
-		if d := h.load(ref); d.CancelRequested != ledger.StopCancelled || d.Turn.Message.Text != "" {
+		if d := h.load(ref); d.CancelRequested != core.StopCancelled || d.Turn.Message.Text != "" {
 			t.Errorf("%+v", d)
 		}
 		h.Commit(ref, end("cancelled", "cancelled"))
@@ -352,7 +354,7 @@ func TestNotesAreReadByLaterTurns(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		waiting := h.one(entry("c", "1", "first"))
 		note := entry("c", "2", "reacted with 👍")
-		note.Intent, note.Event.Message.ID = &ledger.AuditIntent{Why: ledger.AuditNote}, ""
+		note.Intent, note.Event.Message.ID = &intake.AuditIntent{Why: intake.AuditNote}, ""
 		a := h.one(note)
 		if a.TurnID != 0 || a.MessageID == 0 || a.Event != 3 || a.SessionID != waiting.SessionID {
 			t.Errorf("%+v", a)
@@ -372,13 +374,13 @@ func TestReplyNamesItsPerson(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		late := edited("c", "1", "e", "another text", "steer")
-		late.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.EditTooLate: text("too late")})
+		late.Say = says(map[intake.Outcome]*outbox.Reply{intake.EditTooLate: text("too late")})
 		h.one(late)
-		h.one(control(entry("c", "2", "/help"), ledger.EffectNone, "help"))
+		h.one(control(entry("c", "2", "/help"), intake.EffectNone, "help"))
 		h.park(h.Begun("d", "3"), "d")
 		asked := edited("d", "3", "e3", "another text", "steer")
-		asked.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.EditAsked: text("I asked")})
-		if a := h.one(asked); a.Outcome != ledger.EditAsked || a.Edited != ledger.EditRevised {
+		asked.Say = says(map[intake.Outcome]*outbox.Reply{intake.EditAsked: text("I asked")})
+		if a := h.one(asked); a.Outcome != intake.EditAsked || a.Edited != intake.EditRevised {
 			t.Errorf("its turn waits: %+v", a)
 		}
 		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'waiting'")

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 )
 
 // Whose fault an error is decides whether an event is held back, rejected, or tried
@@ -18,9 +19,9 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 	)
 	whose := func(err error) kind {
 		switch {
-		case errors.Is(err, ledger.ErrNotNow):
+		case errors.Is(err, core.ErrNotNow):
 			return nobodys
-		case errors.Is(err, ledger.ErrRefused):
+		case errors.Is(err, core.ErrRefused):
 			return its
 		}
 		return unclear
@@ -28,7 +29,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		accept := func(text string) error {
 			e := entry("c", "k-"+text, text)
-			_, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e})
+			_, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{e})
 			return err
 		}
 		want := map[string]kind{}

@@ -11,7 +11,9 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 func TestExplainReadsEveryDecision(t *testing.T) {
@@ -89,7 +91,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 				t.Errorf("the text lacks %q:\n%s", want, told)
 			}
 		}
-		if _, err := h.Router.Turn(h.Ctx, ref.TurnID+7, false); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Turn(h.Ctx, ref.TurnID+7, false); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("a turn that is not there: %v", err)
 		}
 	})
@@ -136,11 +138,11 @@ func TestTurnOfFindsTheTurnOfAMessageOrTheLatest(t *testing.T) {
 		h.Commit(first, agent.Step{Say: []agent.Say{{Position: -1, Text: "one"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("one"))
 		hold := h.Hold()
 		d := h.Begin(hold, conv.ID)
-		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p1"})
+		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "p1"})
 		second := h.Begun("c1", "2")
 		for id, want := range map[string]int64{"m1": first.TurnID, "p1": first.TurnID, "m2": second.TurnID, "": second.TurnID, "nobody's": 0} {
 			got, err := h.Router.TurnOf(h.Ctx, conv, channels.MessageID(id))
-			if got != want || (want == 0) != errors.Is(err, ledger.ErrNotFound) {
+			if got != want || (want == 0) != errors.Is(err, core.ErrNotFound) {
 				t.Errorf("TurnOf(%q) = %d, %v; want %d", id, got, err, want)
 			}
 		}
@@ -151,7 +153,7 @@ func TestTurnOfFindsTheTurnOfAMessageOrTheLatest(t *testing.T) {
 func TestKeptOutIsListedWithTheRule(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		eve := entry("c9", "9", "let me in")
-		eve.Intent, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &ledger.AuditIntent{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
+		eve.Intent, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &intake.AuditIntent{Why: intake.AuditStranger}, "", "tg:9", "people.unknown"
 		h.Accept(eve, entry("c1", "1", "hello"))
 		list, err := h.Router.KeptOut(h.Ctx, 10)
 		if err != nil || len(list) != 1 || list[0].Rule != "people.unknown" || list[0].Text != "let me in" || list[0].Class != "stranger" ||

@@ -11,8 +11,10 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/router/core"
 	"switchboard/router/files"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 func atoi(t *testing.T, s string) int64 {
@@ -42,7 +44,7 @@ func TestAttachmentsAreReadByTheirSessionAlone(t *testing.T) {
 		}
 		h.one(entry("d", "2", "another session"))
 		for session, n := range map[string]int64{"tg:d": id, "tg:nowhere": id, "tg:c": id + 99} {
-			if _, err := h.Router.Attachment(h.Ctx, session, n); !errors.Is(err, ledger.ErrNotFound) {
+			if _, err := h.Router.Attachment(h.Ctx, session, n); !errors.Is(err, core.ErrNotFound) {
 				t.Errorf("%s, %d: %v", session, n, err)
 			}
 		}
@@ -55,18 +57,18 @@ func TestAttachmentsAreReadByTheirSessionAlone(t *testing.T) {
 		}
 		bad := *a
 		bad.State = "odd"
-		if err := h.Router.SetAttachment(h.Ctx, &bad); !errors.Is(err, ledger.ErrConflict) {
+		if err := h.Router.SetAttachment(h.Ctx, &bad); !errors.Is(err, core.ErrConflict) {
 			t.Errorf("an unknown state: %v", err)
 		}
 		if bad = *a; bad.ID > 0 {
 			bad.ID = 999
 		}
-		if err := h.Router.SetAttachment(h.Ctx, &bad); !errors.Is(err, ledger.ErrNotFound) {
+		if err := h.Router.SetAttachment(h.Ctx, &bad); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("no such attachment: %v", err)
 		}
 
 		made := files.Attachment{Kind: channels.Document, Name: "out.csv", Type: "text/csv", Size: 3, State: files.AttachmentClean, Blob: blobName("b"), Taint: "web"}
-		if err := h.Router.AddAttachment(h.Ctx, "tg:nowhere", &made); !errors.Is(err, ledger.ErrNotFound) || made.ID != 0 {
+		if err := h.Router.AddAttachment(h.Ctx, "tg:nowhere", &made); !errors.Is(err, core.ErrNotFound) || made.ID != 0 {
 			t.Errorf("%v", err)
 		}
 		if err := h.Router.AddAttachment(h.Ctx, "tg:c", &made); err != nil || made.ID == 0 {
@@ -88,9 +90,9 @@ func TestAttachmentsAreReadByTheirSessionAlone(t *testing.T) {
 		}
 		// Of a stranger's file nobody may have the bytes.
 		s := withFile(entry("s", "3", "virus"), "ref", 5)
-		s.Intent, s.Sender.Person = &ledger.AuditIntent{Why: ledger.AuditStranger}, ""
+		s.Intent, s.Sender.Person = &intake.AuditIntent{Why: intake.AuditStranger}, ""
 		h.Accept(s)
-		if _, err := h.Router.Attachment(h.Ctx, "tg:s", made.ID+1); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Attachment(h.Ctx, "tg:s", made.ID+1); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("a stranger's: %v", err)
 		}
 	})
@@ -119,7 +121,7 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 		add("")            // never fetched
 		used := add(blobName("d"))
 		step := agent.Step{Say: []agent.Say{{Text: "x", Position: -1}}}
-		h.Commit(ref, step, ledger.Reply{Text: "x", Parts: []channels.Body{{Files: []channels.File{{Blob: blobName("c"), Name: "c"}}}}})
+		h.Commit(ref, step, outbox.Reply{Text: "x", Parts: []channels.Body{{Files: []channels.File{{Blob: blobName("c"), Name: "c"}}}}})
 		at = start.Add(2 * time.Hour)
 		add(blobName("b"))
 		a, err := h.Router.Attachment(h.Ctx, "tg:c", used)
@@ -151,7 +153,7 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 			}
 		}
 		hold := h.Hold()
-		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent})
+		h.Settle(hold, h.Begin(hold, "c"), outbox.Settlement{State: outbox.DeliverySent})
 		if got, err := h.Router.Referred(h.Ctx, blobName("c")); err != nil || got {
 			t.Errorf("sent: %v, %v", got, err)
 		}

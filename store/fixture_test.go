@@ -8,7 +8,10 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -41,7 +44,7 @@ func (h *house) wantCount(want int, query string) {
 	}
 }
 
-func (h *house) giveBack(ref ledger.TurnRef) {
+func (h *house) giveBack(ref core.TurnRef) {
 	h.Helper()
 	if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 		h.Fatalf("give back: %v", err)
@@ -50,7 +53,7 @@ func (h *house) giveBack(ref ledger.TurnRef) {
 
 func (h *house) cancel(turn int64) {
 	h.Helper()
-	if _, err := h.Router.Cancel(h.Ctx, turn, ledger.LocalActor("owner")); err != nil {
+	if _, err := h.Router.Cancel(h.Ctx, turn, people.LocalActor("owner")); err != nil {
 		h.Fatalf("cancel: %v", err)
 	}
 }
@@ -63,10 +66,10 @@ var (
 	run      = storetest.Exec
 )
 
-func control(e ledger.Entry, effect ledger.Effect, reply string) ledger.Entry {
-	as := &ledger.ControlIntent{Effect: effect}
-	if e.Intent = as; effect == ledger.EffectCancel {
-		e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.OutcomeIdle: text(reply), ledger.OutcomeDropped: text("dropped")})
+func control(e intake.Entry, effect intake.Effect, reply string) intake.Entry {
+	as := &intake.ControlIntent{Effect: effect}
+	if e.Intent = as; effect == intake.EffectCancel {
+		e.Say = says(map[intake.Outcome]*outbox.Reply{intake.OutcomeIdle: text(reply), intake.OutcomeDropped: text("dropped")})
 	} else {
 		as.Reply = text(reply)
 	}
@@ -74,19 +77,19 @@ func control(e ledger.Entry, effect ledger.Effect, reply string) ledger.Entry {
 }
 
 // limited is e where so many turns may wait.
-func limited(e ledger.Entry, turns int) ledger.Entry {
+func limited(e intake.Entry, turns int) intake.Entry {
 	e.Turn().QueueLimit = turns
-	e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.OutcomeBusy: text("full")})
+	e.Say = says(map[intake.Outcome]*outbox.Reply{intake.OutcomeBusy: text("full")})
 	return e
 }
 
 // says are the replies of an entry, by what became of it.
-func says(replies map[ledger.Outcome]*ledger.Reply) func(*ledger.Accepted) *ledger.Reply {
-	return func(a *ledger.Accepted) *ledger.Reply { return replies[a.Outcome] }
+func says(replies map[intake.Outcome]*outbox.Reply) func(*intake.Accepted) *outbox.Reply {
+	return func(a *intake.Accepted) *outbox.Reply { return replies[a.Outcome] }
 }
 
-func text(s string) *ledger.Reply {
-	return &ledger.Reply{Text: s, Parts: []channels.Body{{Text: s}}, Notice: true}
+func text(s string) *outbox.Reply {
+	return &outbox.Reply{Text: s, Parts: []channels.Body{{Text: s}}, Notice: true}
 }
 
 // random is a text that does not compress.

@@ -9,10 +9,11 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
-func passedOn(e ledger.Entry, from string) ledger.Entry {
+func passedOn(e intake.Entry, from string) intake.Entry {
 	e.Taint, e.Event.Message.Forwarded, e.Event.Message.Origin = "forwarded", true, from
 	return e
 }
@@ -63,7 +64,7 @@ func TestPassedOnStaysApart(t *testing.T) {
 		}
 		h.Commit(ref, end("failed", "model_error"))
 		again := entry("c", "5", "/retry")
-		again.Turn().Retry = &ledger.Retry{}
+		again.Turn().Retry = &intake.Retry{}
 		h.one(again)
 		if m := h.load(h.Claim(1)[0].TurnRef).Turn.Message; m.Text != "what is this?\n\nand why?" || !slices.Equal(m.Passed, want) {
 			t.Errorf("again: %+v", m)
@@ -80,8 +81,8 @@ func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 			ref := h.one(claiming(entry(c, c+"1", "which?"))).Claimed.TurnRef
 			step := end("done", "asked")
 			step.Say = []agent.Say{{Text: "Which?", Choices: []string{"obey"}, Taint: taint}}
-			h.Commit(ref, step, ledger.Reply{Text: "Which?", Taint: taint, Person: "marco", Actions: []ledger.Action{{
-				Code: ledger.HashCode(c), Kind: ledger.ActionChoice, Person: "marco", Text: "obey", Number: 1, ExpiresAt: time.Now().Add(time.Hour),
+			h.Commit(ref, step, outbox.Reply{Text: "Which?", Taint: taint, Person: "marco", Actions: []outbox.Action{{
+				Code: outbox.HashCode(c), Kind: outbox.ActionChoice, Person: "marco", Text: "obey", Number: 1, ExpiresAt: time.Now().Add(time.Hour),
 			}}})
 			typed := claiming(entry(c, c+"2", "1"))
 			typed.Turn().Choice, typed.Taint, typed.Event.Message.Quote = true, "quote", "Which?"
@@ -97,21 +98,21 @@ func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 // as a reply of the router, and as the latter where a command ended a turn.
 func TestLinesSayWhomTheyAnswer(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		by := func(e ledger.Entry, person string) ledger.Entry {
+		by := func(e intake.Entry, person string) intake.Entry {
 			e.Sender.Person = person
 			return e
 		}
 		ref := h.one(claiming(by(entry("c", "1", "one"), "bob"))).Claimed.TurnRef
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "to bob", Position: -1}}
-		h.Commit(ref, step, ledger.Reply{Text: "to bob", Person: "bob"})
+		h.Commit(ref, step, outbox.Reply{Text: "to bob", Person: "bob"})
 		status := by(entry("c", "2", "/status"), "bob")
-		status.Intent = &ledger.ControlIntent{Reply: &ledger.Reply{Text: "idle"}}
+		status.Intent = &intake.ControlIntent{Reply: &outbox.Reply{Text: "idle"}}
 		h.one(status)
 		h.one(by(entry("c", "3", "two"), "bob"))
 		stop := by(entry("c", "4", "/cancel"), "carl")
-		stop = control(stop, ledger.EffectCancel, "nothing")
-		stop.Intent.(*ledger.ControlIntent).AnyPerson = true
+		stop = control(stop, intake.EffectCancel, "nothing")
+		stop.Intent.(*intake.ControlIntent).AnyPerson = true
 		h.one(stop)
 		var got []string
 		for _, line := range h.load(h.one(claiming(entry("c", "5", "three"))).Claimed.TurnRef).State.Recent {

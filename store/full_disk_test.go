@@ -15,7 +15,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 	"switchboard/store"
 	"switchboard/store/blobs"
 	"switchboard/store/database"
@@ -42,7 +42,7 @@ func TestFullDiskKeepsWhatWasAcceptedAndRefusesMore(t *testing.T) {
 	}
 	accepted, text := 1, strings.Repeat("x", 8<<10)
 	for i := range 200 {
-		if _, err = h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", fmt.Sprint(i), text)}); err != nil {
+		if _, err = h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry("c", fmt.Sprint(i), text)}); err != nil {
 			break
 		}
 		accepted++
@@ -54,7 +54,7 @@ func TestFullDiskKeepsWhatWasAcceptedAndRefusesMore(t *testing.T) {
 		t.Errorf("the error must say it: %v", err)
 	}
 	for range 3 { // again and again; each is refused whole
-		if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "late", text)}); err == nil {
+		if _, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry("c", "late", text)}); err == nil {
 			t.Error("accepted on a full disk")
 		}
 		if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{Calls: []agent.Call{{Step: "a", Answer: random(100 << 10)}}}, nil); err == nil {

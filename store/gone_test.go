@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
-func member(conv, key string, m channels.Membership) ledger.Entry {
+func member(conv, key string, m channels.Membership) intake.Entry {
 	e := entry(conv, "member"+key, "")
-	e.Intent, e.Event.Kind, e.Event.Member, e.Event.Message = &ledger.NewsIntent{}, channels.EventMember, m, channels.Message{}
+	e.Intent, e.Event.Kind, e.Event.Member, e.Event.Message = &intake.NewsIntent{}, channels.EventMember, m, channels.Message{}
 	return e
 }
 
-func (h *house) gone(hold ledger.Lease, conv channels.ConversationID) bool {
+func (h *house) gone(hold outbox.Lease, conv channels.ConversationID) bool {
 	h.Helper()
 	first, err := h.Router.Gone(h.Ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {
@@ -58,7 +60,7 @@ func TestClosedConversationIsNewsOnce(t *testing.T) {
 		if hold = h.Hold(); hold.Fence == old.Fence {
 			t.Fatal("the fence did not grow")
 		}
-		if _, err := h.Router.Gone(h.Ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Gone(h.Ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("under an old fence: %v", err)
 		}
 	})
@@ -66,7 +68,7 @@ func TestClosedConversationIsNewsOnce(t *testing.T) {
 
 func TestAdminChatsAreTheLatestOfEachAdmin(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		_, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
+		_, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +150,7 @@ func TestNotifySendsOnce(t *testing.T) {
 		if out == nil || out.Body.Text != "c is closed" || out.Conversation != conv {
 			t.Fatalf("%+v", out)
 		}
-		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p9"})
+		h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "p9"})
 		if out = h.Begin(hold, "a"); out != nil {
 			t.Errorf("told twice: %+v", out)
 		}
@@ -167,7 +169,7 @@ func TestNotifySendsOnce(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 		for _, id := range []channels.MessageID{"", "p10"} {
-			if _, _, err := h.Router.Shown(h.Ctx, conv, id, "marco"); !errors.Is(err, ledger.ErrNotFound) {
+			if _, _, err := h.Router.Shown(h.Ctx, conv, id, "marco"); !errors.Is(err, core.ErrNotFound) {
 				t.Errorf("%q: %v", id, err)
 			}
 		}

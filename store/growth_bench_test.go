@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -54,7 +55,7 @@ func growth(b *testing.B, db *store.DB, size string) {
 		}
 		timed("message", func() error { return h.message(hold, fmt.Sprint("c", i%100), i) })
 		timed("stranger", func() error {
-			_, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
+			_, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
 			return err
 		})
 		timed("open", func() error { _, err := h.Router.Open(h.Ctx, hold); return err })
@@ -63,7 +64,7 @@ func growth(b *testing.B, db *store.DB, size string) {
 		if i > 1900 {
 			continue
 		}
-		var claimed []ledger.Claimed
+		var claimed []core.Claimed
 		timed("claim", func() (err error) {
 			claimed, err = h.Router.Claim(h.Ctx, h.owner(), []string{"tg"}, nil, 1)
 			return err

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/jobs"
 )
 
 func TestNewsAreOfOthersAndSinceThen(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		news := func(job int64, person string, since *ledger.News) ledger.News {
+		news := func(job int64, person string, since *jobs.News) jobs.News {
 			t.Helper()
 			n, err := h.Router.News(h.Ctx, job, person, since)
 			if err != nil {
@@ -56,7 +56,7 @@ func TestNewsAreOfOthersAndSinceThen(t *testing.T) {
 
 func TestQueueSaysWhatWaits(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		queue := func() ledger.Queue {
+		queue := func() jobs.Queue {
 			t.Helper()
 			q, err := h.DB.Queue(h.Ctx)
 			if err != nil {
@@ -64,7 +64,7 @@ func TestQueueSaysWhatWaits(t *testing.T) {
 			}
 			return q
 		}
-		if q := queue(); q != (ledger.Queue{}) {
+		if q := queue(); q != (jobs.Queue{}) {
 			t.Errorf("empty: %+v", q)
 		}
 		h.Begun("c", "1")

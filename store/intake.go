@@ -7,8 +7,11 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	routerapprovals "switchboard/router/approvals"
+	"switchboard/router/core"
 	"switchboard/router/files"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	routerpeople "switchboard/router/people"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -19,9 +22,9 @@ import (
 )
 
 var (
-	_ router.Ledger    = (*Router)(nil)
-	_ router.Directory = (*Router)(nil)
-	_ files.Ledger     = (*Router)(nil)
+	_ router.Ledger          = (*Router)(nil)
+	_ routerpeople.Directory = (*Router)(nil)
+	_ files.Ledger           = (*Router)(nil)
 )
 
 const (
@@ -43,7 +46,7 @@ const (
 )
 
 // Accept implements router.Intake.
-func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (r *Router) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
@@ -51,7 +54,7 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 		if err := acceptable(&entries[i]); err != nil {
 			return nil, fmt.Errorf("accept: entry %d: %w", i, err)
 		}
-		if as, ok := entries[i].Intent.(*ledger.ControlIntent); ok && as.Reply != nil {
+		if as, ok := entries[i].Intent.(*intake.ControlIntent); ok && as.Reply != nil {
 			as.Reply.Person = entries[i].Sender.Person
 		}
 	}
@@ -60,17 +63,17 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 			return out, err
 		}
 	}
-	var out []ledger.Accepted
+	var out []intake.Accepted
 	err := r.db.Write(ctx, database.Durable, "accept", func(t *database.Tx) error {
-		out = make([]ledger.Accepted, len(entries)) // anew when PostgreSQL asks for another try
-		if err := sessions.LockDecided(t, entries); err != nil {
+		out = make([]intake.Accepted, len(entries)) // anew when PostgreSQL asks for another try
+		if err := lockDecided(t, entries); err != nil {
 			return err
 		}
 		for i := range entries {
 			if err := accept(t, owner, &entries[i], &out[i]); err != nil {
 				return err
 			}
-			if out[i].Outcome == ledger.CommandPressed { // it is not taken in yet
+			if out[i].Outcome == intake.CommandPressed { // it is not taken in yet
 				continue
 			}
 			if err := sessions.Note(t, &entries[i]); err != nil {
@@ -102,7 +105,7 @@ func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]boo
 	return known, err
 }
 
-func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) error {
+func accept(t *database.Tx, owner int64, e *intake.Entry, a *intake.Accepted) error {
 	var one int
 	fresh, err := t.Row(sessions.InsertKey, []any{e.Key, t.Now + sessions.KeysLive.Microseconds(), t.Now}, &one)
 	if err != nil {
@@ -112,18 +115,18 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 		a.Duplicate = true
 		return nil
 	}
-	if _, news := e.Intent.(*ledger.NewsIntent); news {
+	if _, news := e.Intent.(*intake.NewsIntent); news {
 		return acceptNews(t, e, a)
 	}
-	audit, audited := e.Intent.(*ledger.AuditIntent)
-	if audited && audit.Why == ledger.AuditRejected {
+	audit, audited := e.Intent.(*intake.AuditIntent)
+	if audited && audit.Why == intake.AuditRejected {
 		return reject(t, e, audit.Reason, a)
 	}
 	conversation, key, err := sessions.Arrived(t, e.Event.Conversation)
 	if err != nil {
 		return err
 	}
-	if audited && audit.Why != ledger.AuditNote {
+	if audited && audit.Why != intake.AuditNote {
 		a.MessageID, err = sessions.Incoming(t, e, string(audit.Why), conversation, 0)
 		return err
 	}
@@ -133,13 +136,13 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 		}
 	}
 	switch as := e.Intent.(type) {
-	case *ledger.CodeIntent:
+	case *routerpeople.CodeIntent:
 		if e, err = people.UseCode(t, e, as, a); err != nil {
 			return err
 		} else if e.Sender.Person == "" {
 			return people.AcceptStranger(t, e, a, conversation, key)
 		}
-	case *ledger.PairingIntent:
+	case *routerpeople.PairingIntent:
 		if err := people.AskPairing(t, e, as, a); err != nil {
 			return err
 		}
@@ -158,7 +161,7 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 		}
 	}
 	switch as := e.Intent.(type) {
-	case *ledger.TurnIntent:
+	case *intake.TurnIntent:
 		if said, err := acceptConsent(t, e, as.Says, a, conversation); err != nil || said {
 			return err
 		}
@@ -173,9 +176,9 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 			return turns.AcceptAction(t, owner, e, row, true, *as, a, conversation)
 		}
 		return turns.Accept(t, owner, e, *as, a, conversation, sessions.Form{Class: sessions.ClassTurn})
-	case *ledger.EditIntent:
+	case *intake.EditIntent:
 		return turns.AcceptEdited(t, owner, e, as, a, conversation)
-	case *ledger.ActionIntent:
+	case *intake.ActionIntent:
 		row, err := outbox.Action(t, e, as.Code, a.SessionID)
 		if err != nil {
 			return err
@@ -184,13 +187,13 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 			return pressDecision(t, e, row, a)
 		}
 		return turns.AcceptAction(t, owner, e, row, len(as.Code) == 0, as.Turn, a, conversation)
-	case *ledger.CodeIntent:
+	case *routerpeople.CodeIntent:
 		return outbox.Say(t, e, a, conversation, sessions.ClassControl, a.Outcome)
-	case *ledger.DecisionIntent:
+	case *routerapprovals.DecisionIntent:
 		return acceptDecision(t, e, as, a, conversation)
-	case *ledger.RevokeIntent:
+	case *routerapprovals.RevokeIntent:
 		return approvals.Revoke(t, e, as, a, conversation)
-	case *ledger.ControlIntent:
+	case *intake.ControlIntent:
 		return acceptControl(t, e, as, a, conversation)
 	}
 	_, err = outbox.Answer(t, e, a, conversation, string(audit.Why), nil)
@@ -198,7 +201,7 @@ func accept(t *database.Tx, owner int64, e *ledger.Entry, a *ledger.Accepted) er
 }
 
 // acceptNews follows what a platform says of a conversation, or of a message.
-func acceptNews(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
+func acceptNews(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 	switch e.Event.Kind {
 	case channels.EventMoved:
 		return acceptMoved(t, e, a)
@@ -208,7 +211,7 @@ func acceptNews(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
 	return turns.AcceptDeleted(t, e, a)
 }
 
-func reject(t *database.Tx, e *ledger.Entry, reason string, a *ledger.Accepted) error {
+func reject(t *database.Tx, e *intake.Entry, reason string, a *intake.Accepted) error {
 	a.Rejected = reason
 	c := e.Event.Conversation
 	_, err := t.Exec(insertRejected, database.Clean(c.Channel), database.Clean(string(c.ID)), database.Clean(reason), rawOf(e), t.Now)
@@ -216,24 +219,24 @@ func reject(t *database.Tx, e *ledger.Entry, reason string, a *ledger.Accepted) 
 }
 
 // rawOf is what came, never NULL.
-func rawOf(e *ledger.Entry) []byte { return append([]byte{}, e.Event.Raw...) }
+func rawOf(e *intake.Entry) []byte { return append([]byte{}, e.Event.Raw...) }
 
 // acceptControl does what a command does, and answers it.
-func acceptControl(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a *ledger.Accepted, conversation int64) error {
+func acceptControl(t *database.Tx, e *intake.Entry, as *intake.ControlIntent, a *intake.Accepted, conversation int64) error {
 	switch {
-	case as.Effect == ledger.EffectCancel:
+	case as.Effect == intake.EffectCancel:
 		return acceptCancel(t, e, as, a, conversation)
 	case as.Change != nil:
 		return acceptChange(t, e, as, a, conversation)
 	}
 	reply := as.Reply
-	if as.Effect == ledger.EffectReset {
+	if as.Effect == intake.EffectReset {
 		var err error
 		if a.Dropped, err = t.IDs(askedTurns, a.SessionID); err != nil {
 			return err
 		}
 		if len(a.Dropped) > 0 {
-			a.Outcome = ledger.ResetAsked
+			a.Outcome = intake.ResetAsked
 			reply = e.Said(a)
 		}
 	}
@@ -241,11 +244,11 @@ func acceptControl(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a 
 	if err != nil {
 		return err
 	}
-	if as.Effect == ledger.EffectLink {
+	if as.Effect == intake.EffectLink {
 		_, err := t.Exec(people.CancelLinks, t.Now, database.Clean(e.Sender.Person), newest)
 		return err
 	}
-	if as.Effect == ledger.EffectReset {
+	if as.Effect == intake.EffectReset {
 		// Up to the newest message, so that the command and its reply are
 		// forgotten too.
 		if err := t.Run(database.Do(resetSession, newest, a.SessionID), database.Do(approvals.RevokeSession, t.Now, a.SessionID)); err != nil {
@@ -254,13 +257,13 @@ func acceptControl(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a 
 		if err := endAsked(t, e, a); err != nil {
 			return err
 		}
-		return audit.Write(t, audit.ActorOf(e), audit.Entry{Action: "session.reset", Target: "session " + ledger.SessionKey(e.Event.Conversation), Outcome: "done", Session: a.SessionID})
+		return audit.Write(t, audit.ActorOf(e), audit.Entry{Action: "session.reset", Target: "session " + core.SessionKey(e.Event.Conversation), Outcome: "done", Session: a.SessionID})
 	}
 	return nil
 }
 
 // endAsked ends the turns that wait for a decision, a.Dropped.
-func endAsked(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
+func endAsked(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 	for _, turn := range a.Dropped {
 		if _, err := turns.Cancel(t, turn); err != nil {
 			return err
@@ -276,7 +279,7 @@ func endAsked(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
 }
 
 // acceptCancel ends the open turn when nobody works on it, and else asks it to stop.
-func acceptCancel(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a *ledger.Accepted, conversation int64) error {
+func acceptCancel(t *database.Tx, e *intake.Entry, as *intake.ControlIntent, a *intake.Accepted, conversation int64) error {
 	var turn int64
 	args := []any{a.SessionID, as.AnyPerson, database.Clean(e.Sender.Person)}
 	waits := false
@@ -289,7 +292,7 @@ func acceptCancel(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a *
 		return err
 	}
 	if !found {
-		return outbox.Say(t, e, a, conversation, sessions.ClassControl, ledger.OutcomeIdle)
+		return outbox.Say(t, e, a, conversation, sessions.ClassControl, intake.OutcomeIdle)
 	}
 	ended, err := turns.Cancel(t, turn)
 	if err == nil && as.AnyPerson {
@@ -307,7 +310,7 @@ func acceptCancel(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a *
 	if waits {
 		a.Dropped = []int64{turn}
 	}
-	if err := outbox.Say(t, e, a, conversation, sessions.ClassControl, ledger.OutcomeDropped); err != nil {
+	if err := outbox.Say(t, e, a, conversation, sessions.ClassControl, intake.OutcomeDropped); err != nil {
 		return err
 	}
 	// Behind the command's own event, from which a client reads on.
@@ -316,7 +319,7 @@ func acceptCancel(t *database.Tx, e *ledger.Entry, as *ledger.ControlIntent, a *
 }
 
 // auditOther writes that somebody stopped another person's turn.
-func auditOther(t *database.Tx, e *ledger.Entry, turn, session int64) error {
+func auditOther(t *database.Tx, e *intake.Entry, turn, session int64) error {
 	var person string
 	if _, err := t.Row(sessions.PersonOf, []any{turn}, &person); err != nil || person == database.Clean(e.Sender.Person) {
 		return err
@@ -325,9 +328,30 @@ func auditOther(t *database.Tx, e *ledger.Entry, turn, session int64) error {
 }
 
 // controlClass is how the message of a control entry is kept.
-func controlClass(as *ledger.ControlIntent) string {
+func controlClass(as *intake.ControlIntent) string {
 	if as.Refused {
 		return sessions.ClassNotice
 	}
 	return sessions.ClassControl
+}
+
+// lockDecided is sessions.LockInOrder for entries of which some decide.
+func lockDecided(t *database.Tx, entries []intake.Entry) error {
+	var codes [][]byte
+	chats := make([]channels.Conversation, len(entries))
+	for i := range entries {
+		chats[i] = entries[i].Event.Conversation
+		switch as := entries[i].Intent.(type) {
+		case *routerapprovals.DecisionIntent:
+			codes = append(codes, as.Code)
+		case *intake.ActionIntent:
+			codes = append(codes, as.Code)
+		case *routerpeople.CodeIntent:
+			codes = append(codes, as.Code)
+		}
+	}
+	if len(codes) == 0 {
+		return nil
+	}
+	return sessions.LockInOrder(t, chats, codes)
 }

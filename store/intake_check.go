@@ -6,47 +6,50 @@ import (
 	"slices"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/approvals"
+	"switchboard/router/intake"
+	routeroutbox "switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store/outbox"
 	"switchboard/store/turns"
 )
 
 // acceptable says what the router did wrong.
-func acceptable(e *ledger.Entry) error {
+func acceptable(e *intake.Entry) error {
 	if len(e.Key) == 0 {
 		return errors.New("it has no key")
 	}
 	switch as := e.Intent.(type) {
-	case *ledger.TurnIntent, *ledger.ControlIntent:
-	case *ledger.EditIntent:
+	case *intake.TurnIntent, *intake.ControlIntent:
+	case *intake.EditIntent:
 		if e.Event.Message.ID == "" {
 			return errors.New("it does not say which message it is about")
 		}
 		if !slices.Contains([]string{"", turns.OnEditSteer, turns.OnEditRestart, turns.OnEditIgnore}, as.OnEdit) {
 			return fmt.Errorf("on_edit is %q, which is not known", as.OnEdit)
 		}
-	case *ledger.ActionIntent:
+	case *intake.ActionIntent:
 		if len(as.Code) == 0 {
 			return errors.New("it has no code of an action")
 		}
-	case *ledger.CodeIntent:
-		if len(as.Code) == 0 || as.Identity == "" || !slices.Contains([]string{"", ledger.ActionClaim, ledger.ActionLink, ledger.ActionApproval}, as.Kind) {
+	case *people.CodeIntent:
+		if len(as.Code) == 0 || as.Identity == "" || !slices.Contains([]string{"", people.ActionClaim, people.ActionLink, routeroutbox.ActionApproval}, as.Kind) {
 			return errors.New("it has no code of a kind that is known, or nobody for whom it is")
 		}
-	case *ledger.PairingIntent:
+	case *people.PairingIntent:
 		if as.Identity == "" || e.Sender.Person != "" {
 			return errors.New("it is from nobody who could be let in")
 		}
-	case *ledger.DecisionIntent:
-		if len(as.Code) == 0 || !slices.Contains([]ledger.Does{ledger.DoesOnce, ledger.DoesSession, ledger.DoesAlways, ledger.DoesDeny}, as.Does) {
+	case *approvals.DecisionIntent:
+		if len(as.Code) == 0 || !slices.Contains([]routeroutbox.Does{routeroutbox.DoesOnce, routeroutbox.DoesSession, routeroutbox.DoesAlways, routeroutbox.DoesDeny}, as.Does) {
 			return errors.New("it has no code, or no decision")
 		}
-	case *ledger.RevokeIntent:
-	case *ledger.AuditIntent:
-		if !slices.Contains([]ledger.Audit{ledger.AuditStranger, ledger.AuditOverheard, ledger.AuditRejected, ledger.AuditNote}, as.Why) {
+	case *approvals.RevokeIntent:
+	case *intake.AuditIntent:
+		if !slices.Contains([]intake.Audit{intake.AuditStranger, intake.AuditOverheard, intake.AuditRejected, intake.AuditNote}, as.Why) {
 			return fmt.Errorf("unknown audit %q", as.Why)
 		}
-	case *ledger.NewsIntent:
+	case *intake.NewsIntent:
 		return acceptableNews(&e.Event)
 	default:
 		return errors.New("it does not say what it is taken as")
@@ -79,23 +82,23 @@ func acceptableNews(event *channels.Event) error {
 
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
-func unusual(e ledger.Entry) bool {
+func unusual(e intake.Entry) bool {
 	if e.Sender.New || len(e.Button) > 0 || special(&e) { // a new person: once a day
 		return true
 	}
 	switch as := e.Intent.(type) {
-	case *ledger.TurnIntent:
+	case *intake.TurnIntent:
 		return as.Retry != nil || as.Ordered || as.Says != "" || as.Mode != "" && as.Mode != turns.ModeQueue
-	case *ledger.ControlIntent:
-		return as.Effect != ledger.EffectNone || as.Change != nil
-	case *ledger.AuditIntent:
+	case *intake.ControlIntent:
+		return as.Effect != intake.EffectNone || as.Change != nil
+	case *intake.AuditIntent:
 		return false
 	}
 	return true
 }
 
 // special says that the answer of an entry has to be stored by several statements.
-func special(e *ledger.Entry) bool {
-	as, ok := e.Intent.(*ledger.ControlIntent)
+func special(e *intake.Entry) bool {
+	as, ok := e.Intent.(*intake.ControlIntent)
 	return ok && as.Reply != nil && outbox.Special(*as.Reply)
 }

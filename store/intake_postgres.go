@@ -8,7 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
@@ -24,12 +24,12 @@ type (
 		Duplicate, Waiting            bool
 		Rejected                      string
 		Message, Turn, Event, Session int64
-		Outcome                       ledger.Outcome
+		Outcome                       intake.Outcome
 		Claimed                       *turns.ClaimedArg
 	}
 )
 
-func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+func (db *DB) callAccept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	now := db.Now().UnixMicro()
 	args := make([]sessions.Object, len(entries))
 	for i := range entries {
@@ -40,9 +40,9 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entr
 	if err != nil {
 		return nil, err
 	}
-	out := make([]ledger.Accepted, len(got))
+	out := make([]intake.Accepted, len(got))
 	for i, g := range got {
-		out[i] = ledger.Accepted{
+		out[i] = intake.Accepted{
 			Receipt: channels.Receipt{
 				Duplicate: g.Duplicate, Rejected: g.Rejected, MessageID: g.Message, TurnID: g.Turn, Event: g.Event,
 			},
@@ -59,7 +59,7 @@ func isOpenQuestion(err error) bool {
 	return ok && pe.Code == "SB002"
 }
 
-func entryArg(e *ledger.Entry, now int64) sessions.Object {
+func entryArg(e *intake.Entry, now int64) sessions.Object {
 	c, m, taint := sessions.CleanConversation(e.Event.Conversation), &e.Event.Message, database.Clean(string(e.Taint))
 	files := make([]sessions.Object, len(m.Attachments))
 	for i, a := range m.Attachments {
@@ -77,13 +77,13 @@ func entryArg(e *ledger.Entry, now int64) sessions.Object {
 		arg["mark"] = sessions.Object{"conversation": database.Clean(string(m.Conversation)), "value": database.Clean(m.Value)}
 	}
 	switch as := e.Intent.(type) {
-	case *ledger.TurnIntent:
+	case *intake.TurnIntent:
 		arg["class"], arg["queue_limit"], arg["asked_at"] = sessions.ClassTurn, as.QueueLimit, database.Micros(as.Asked)
 		arg["choice"], arg["may_claim"] = as.Choice, as.MayClaim
-	case *ledger.ControlIntent:
+	case *intake.ControlIntent:
 		arg["class"], arg["effect"] = controlClass(as), as.Effect
 		arg["reply"] = outbox.ReplyArg(as.Reply, nil)
-	case *ledger.AuditIntent:
+	case *intake.AuditIntent:
 		arg["class"], arg["reject"], arg["raw"] = as.Why, database.Clean(as.Reason), rawOf(e)
 	}
 	return arg

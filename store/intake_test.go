@@ -9,7 +9,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 )
 
 func TestAcceptTakesAKeyOnce(t *testing.T) {
@@ -33,7 +34,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 		fresh := 0
 		for range 8 {
 			wg.Go(func() {
-				out, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "2", "two"), entry("d", "3", "three")})
+				out, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry("c", "2", "two"), entry("d", "3", "three")})
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -60,7 +61,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 func TestAcceptKeepsRejectedInput(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := entry("c", "1", "")
-		e.Intent, e.Event.Raw = &ledger.AuditIntent{Why: ledger.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
+		e.Intent, e.Event.Raw = &intake.AuditIntent{Why: intake.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
 		a := h.Accept(e, e, entry("c", "2", "fine"))
 		if a[0].Rejected != "unknown shape" || a[0].MessageID != 0 || !a[1].Duplicate || a[2].TurnID == 0 {
 			t.Errorf("%+v", a)
@@ -77,20 +78,20 @@ func TestAcceptKeepsRejectedInput(t *testing.T) {
 func TestAcceptSaysWhatIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		long := entry(random(12_000), "1", "hello")
-		_, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), long})
+		_, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry("c", "2", "fine"), long})
 		if h.DB.Kind() == "sqlite" {
 			if err != nil {
 				t.Errorf("SQLite takes it: %v", err)
 			}
 			long = entry("c", "3", "odd kind")
 			long.Event.Conversation.ID, long.Event.Conversation.Kind = "new", "odd"
-			if _, err = h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{long}); !errors.Is(err, ledger.ErrConflict) {
+			if _, err = h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{long}); !errors.Is(err, core.ErrConflict) {
 				t.Errorf("a value that the table does not take: %v", err)
 			}
-		} else if !errors.Is(err, ledger.ErrRefused) {
+		} else if !errors.Is(err, core.ErrRefused) {
 			t.Errorf("PostgreSQL refuses it: %v", err)
 		}
-		long.Intent, long.Event.Raw = &ledger.AuditIntent{Why: ledger.AuditRejected}, []byte("as it came")
+		long.Intent, long.Event.Raw = &intake.AuditIntent{Why: intake.AuditRejected}, []byte("as it came")
 		if a := h.Accept(long)[0]; a.Duplicate {
 			t.Errorf("%+v", a)
 		}
@@ -115,15 +116,15 @@ func TestAcceptGivesAStrangerNoSession(t *testing.T) {
 func TestAcceptAnswersBusy(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
-		busy := func(key string) ledger.Entry {
+		busy := func(key string) intake.Entry {
 			return limited(claiming(entry("c", key, "more")), 2)
 		}
 		a := h.Accept(busy("2"), busy("3"), busy("4"))
-		if a[0].Outcome == ledger.OutcomeBusy || a[1].Outcome == ledger.OutcomeBusy || a[2].Outcome != ledger.OutcomeBusy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
+		if a[0].Outcome == intake.OutcomeBusy || a[1].Outcome == intake.OutcomeBusy || a[2].Outcome != intake.OutcomeBusy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
 		// A command takes no place and is not refused.
-		if c := h.Accept(control(entry("c", "5", "/help"), ledger.EffectNone, "help"))[0]; c.Outcome != "" || c.MessageID == 0 {
+		if c := h.Accept(control(entry("c", "5", "/help"), intake.EffectNone, "help"))[0]; c.Outcome != "" || c.MessageID == 0 {
 			t.Errorf("%+v", c)
 		}
 		ds, err := h.Router.Deliveries(h.Ctx, "pending", 10)
@@ -138,24 +139,24 @@ func TestAcceptAnswersBusy(t *testing.T) {
 
 func TestAcceptCancelStopsTheRunningTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		none := h.Accept(control(entry("c", "0", "/cancel"), ledger.EffectCancel, "nothing runs"))[0]
+		none := h.Accept(control(entry("c", "0", "/cancel"), intake.EffectCancel, "nothing runs"))[0]
 		if none.CancelTurn != 0 {
 			t.Errorf("%+v", none)
 		}
 		ref := h.Begun("c", "1")
 		h.Accept(entry("c", "2", "second"))
-		other := control(entry("c", "3", "/cancel"), ledger.EffectCancel, "not yours")
+		other := control(entry("c", "3", "/cancel"), intake.EffectCancel, "not yours")
 		other.Sender.Person = "anna"
 		if a := h.Accept(other)[0]; a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
-		other = control(entry("c", "4", "/cancel"), ledger.EffectCancel, "nothing runs")
-		other.Sender.Person, other.Intent.(*ledger.ControlIntent).AnyPerson = "root", true
+		other = control(entry("c", "4", "/cancel"), intake.EffectCancel, "nothing runs")
+		other.Sender.Person, other.Intent.(*intake.ControlIntent).AnyPerson = "root", true
 		if a := h.Accept(other)[0]; a.CancelTurn != ref.TurnID {
 			t.Errorf("%+v, want turn %d", a, ref.TurnID)
 		}
 		d, err := h.Router.Load(h.Ctx, ref)
-		if err != nil || d.CancelRequested != ledger.StopCancelled {
+		if err != nil || d.CancelRequested != core.StopCancelled {
 			t.Errorf("%+v, %v", d, err)
 		}
 		ds, _ := h.Router.Deliveries(h.Ctx, "", 10)
@@ -169,9 +170,9 @@ func TestAcceptCancelStopsTheRunningTurn(t *testing.T) {
 func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		n := 0
-		cancel := func(person string) ledger.Accepted {
+		cancel := func(person string) intake.Accepted {
 			n++
-			e := control(entry("c", fmt.Sprint("cancel", n), "/cancel"), ledger.EffectCancel, "nothing to cancel")
+			e := control(entry("c", fmt.Sprint("cancel", n), "/cancel"), intake.EffectCancel, "nothing to cancel")
 			e.Sender.Person = person
 			return h.Accept(e)[0]
 		}
@@ -213,7 +214,7 @@ func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 		mine := h.Accept(e)[0]
 		a = cancel("anna")
 		h.ended(mine.TurnID, a.Event+2)
-		if d := h.load(ref); d.CancelRequested != ledger.StopNone {
+		if d := h.load(ref); d.CancelRequested != core.StopNone {
 			t.Errorf("the other turn: %+v", d)
 		}
 
@@ -232,11 +233,11 @@ func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 
 func TestPartsForAReaderAreSentAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		e := control(entry("c", "1", "/help"), ledger.EffectNone, "help")
-		e.Intent.(*ledger.ControlIntent).Reply.Read = true
+		e := control(entry("c", "1", "/help"), intake.EffectNone, "help")
+		e.Intent.(*intake.ControlIntent).Reply.Read = true
 		h.Accept(e)
-		e = control(entry("c", "2", "/help"), ledger.EffectNone, "nothing")
-		e.Intent.(*ledger.ControlIntent).Reply.Parts = nil
+		e = control(entry("c", "2", "/help"), intake.EffectNone, "nothing")
+		e.Intent.(*intake.ControlIntent).Reply.Parts = nil
 		h.Accept(e)
 		ds, err := h.Router.Deliveries(h.Ctx, "", 10)
 		if err != nil || len(ds) != 1 || ds[0].State != "sent" {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/jobs"
 	"switchboard/scheduler"
 	"switchboard/store/storetest"
 )
@@ -65,7 +65,7 @@ func TestClockSetBackWhileRunsWait(t *testing.T) {
 		if err != nil || counts[scheduler.RunDone] != 20 || counts[scheduler.RunMissed] != 1 || len(runs) != 21 { // 00:30 is in the row of what was missed
 			t.Errorf("of what comes again: %v, %v", counts, err)
 		}
-		if err := h.Router.Change(h.Ctx, &ledger.JobChange{Kind: ledger.RunJob, ID: again.ID}, byMarco); err != nil {
+		if err := h.Router.Change(h.Ctx, &jobs.Change{Kind: jobs.RunJob, ID: again.ID}, byMarco); err != nil {
 			t.Error(err)
 		}
 		if runs, err := h.Router.Runs(h.Ctx, once.ID, 0, 9); err != nil || len(runs) != 1 || runs[0].State != scheduler.RunDue || !runs[0].StartAt.Equal(begun.Add(12*time.Hour)) {
@@ -94,7 +94,7 @@ func TestStartBy(t *testing.T) {
 			{1, 2 * time.Hour, time.Hour, time.Hour, scheduler.JobDone},
 		} {
 			job := h.reminder(hourly)
-			id := nameOf(h.changed(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID}).Run)
+			id := nameOf(h.changed(jobs.Change{Kind: jobs.RunJob, ID: job.ID}).Run)
 			micros := func(d time.Duration) string { return nameOf(now.Add(d).UnixMicro()) }
 			h.write("UPDATE runs SET try = "+nameOf(int64(c.try))+", start_at = "+micros(c.start)+", slot = "+micros(c.slot)+" WHERE id = "+id,
 				"UPDATE jobs SET state = '"+string(c.state)+"' WHERE id = "+nameOf(job.ID))

@@ -14,7 +14,10 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 	"switchboard/store/storetest"
 )
@@ -26,11 +29,11 @@ func TestSweepOfJobs(t *testing.T) {
 		kept, gone := h.reminder(hourly), h.reminder(hourly)
 		h.write("UPDATE people SET source = 'open', updated_at = 1 WHERE name = 'marco'")
 		for _, job := range []*scheduler.Job{kept, gone} {
-			h.changed(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID})
+			h.changed(jobs.Change{Kind: jobs.SkipJob, ID: job.ID})
 		}
 		h.write(fmt.Sprintf("INSERT INTO notifications (person, text, created_at, read_at) VALUES ('marco', 'read', %[1]d, %[1]d), ('marco', 'unread', %[1]d, NULL)",
 			time.Now().UnixMicro()))
-		h.changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: gone.ID})
+		h.changed(jobs.Change{Kind: jobs.RemoveJob, ID: gone.ID})
 		keep := keepADay
 		keep.Runs = day
 		h.later(day / 2)
@@ -43,7 +46,7 @@ func TestSweepOfJobs(t *testing.T) {
 		if got := h.counts("jobs", "runs", "notifications", "conversations", "people"); got != "jobs 1\nruns 0\nnotifications 0\nconversations 1\npeople 2\n" {
 			t.Errorf("what is left: %s", got)
 		}
-		h.changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: kept.ID})
+		h.changed(jobs.Change{Kind: jobs.RemoveJob, ID: kept.ID})
 		h.later(402 * day)
 		h.sweep(keep)
 		if got := h.counts("jobs", "conversations", "people"); got != "jobs 0\nconversations 0\npeople 1\n" {
@@ -58,7 +61,7 @@ func TestJobsFollowMoves(t *testing.T) {
 		h.people()
 		add := func(conv channels.ConversationID) int64 {
 			job := scheduler.Job{Owner: "marco", Payload: scheduler.PayloadNotify, Text: "x", Spec: hourly}
-			return h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &channels.Conversation{Channel: "tg", ID: conv, Kind: channels.Group, Place: string(conv)}}).Done.ID
+			return h.changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &channels.Conversation{Channel: "tg", ID: conv, Kind: channels.Group, Place: string(conv)}}).Done.ID
 		}
 		in, of := add("old"), add("new")
 		h.one(moves("old", "new", "1"))
@@ -77,16 +80,16 @@ func TestJobsFollowMoves(t *testing.T) {
 func TestJobsOfPeople(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.reminder(hourly)
-		person := func(kind ledger.ChangeKind, name string) {
+		person := func(kind people.ChangeKind, name string) {
 			t.Helper()
-			if err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: ledger.RoleUser}}, byMarco); err != nil {
+			if err := h.Router.Change(h.Ctx, &people.Change{Kind: kind, Person: core.Person{Name: name, Role: core.RoleUser}}, byMarco); err != nil {
 				t.Fatal(err)
 			}
 		}
-		person(ledger.ChangeAdd, "ann")
-		person(ledger.ChangeAdd, "bob")
+		person(people.ChangeAdd, "ann")
+		person(people.ChangeAdd, "bob")
 		job := scheduler.Job{Owner: "ann", Payload: scheduler.PayloadNotify, Text: "private", Spec: hourly}
-		id := h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &marcosChat}).Done.ID
+		id := h.changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &marcosChat}).Done.ID
 		h.write("INSERT INTO notifications (person, text, created_at) VALUES ('ann', 'private', 1)")
 		if err := h.Router.Join(h.Ctx, "bob", "ann"); err != nil {
 			t.Fatal(err)
@@ -97,21 +100,21 @@ func TestJobsOfPeople(t *testing.T) {
 		if list, err := h.Router.Notifications(h.Ctx, "bob", 0, 9, true); err != nil || len(list) != 1 {
 			t.Errorf("joined: %+v, %v", list, err)
 		}
-		person(ledger.ChangeRemove, "bob")
+		person(people.ChangeRemove, "bob")
 		if job, err := h.Router.Job(h.Ctx, id, ""); err != nil || job.State != scheduler.JobPaused || job.Reason == "" {
 			t.Errorf("removed: %+v, %v", job, err)
 		}
 		if list, err := h.Router.Notifications(h.Ctx, "bob", 0, 9, true); err != nil || len(list) != 0 {
 			t.Errorf("removed: %+v, %v", list, err)
 		}
-		person(ledger.ChangeAdd, "bob")
-		if _, err := h.Router.Job(h.Ctx, id, ""); !errors.Is(err, ledger.ErrNotFound) {
+		person(people.ChangeAdd, "bob")
+		if _, err := h.Router.Job(h.Ctx, id, ""); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("of somebody else: %v", err)
 		}
 		job.Owner = "bob"
-		h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &marcosChat})
-		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: 1})
-		person(ledger.ChangeRemove, "bob")
+		h.changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &marcosChat})
+		h.changed(jobs.Change{Kind: jobs.PauseJob, ID: 1})
+		person(people.ChangeRemove, "bob")
 		keep := keepADay
 		keep.Runs = day
 		for _, c := range []struct {
@@ -131,8 +134,8 @@ type speaker struct{ *house }
 
 // Start implements scheduler.Starter.
 func (s speaker) Start(ctx context.Context, due scheduler.DueRun) (scheduler.NotStarted, error) {
-	work := ledger.Submission{Key: due.Run.Key(), Person: "marco", To: marcosChat, Say: true, Text: "x", Run: due.Run.ID, Try: due.Run.Try}
-	_, err := s.Router.Submit(ctx, s.owner(), work, ledger.TurnIntent{}, text("x"))
+	work := jobs.Submission{Key: due.Run.Key(), Person: "marco", To: marcosChat, Say: true, Text: "x", Run: due.Run.ID, Try: due.Run.Try}
+	_, err := s.Router.Submit(ctx, s.owner(), work, intake.TurnIntent{}, text("x"))
 	return scheduler.NotStarted{}, err
 }
 

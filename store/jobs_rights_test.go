@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 )
 
@@ -28,9 +30,9 @@ func (h *house) rightsJobs() {
 		if job.Payload == scheduler.PayloadSend {
 			target.ID, target.Kind = "club", "group"
 		}
-		h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &target})
+		h.changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &target})
 	}
-	h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: 7})
+	h.changed(jobs.Change{Kind: jobs.PauseJob, ID: 7})
 	for i, tool := range []string{"", "", "http.get", "exec", "host.info", "", "", "exec"} {
 		if tool == "" {
 			continue
@@ -66,28 +68,28 @@ func (h *house) stopped() string {
 func TestJobsWithoutTheirRightsArePaused(t *testing.T) {
 	const why = " paused rights: its owner is no admin any more"
 	admin, user, execs := ann, ann, ann
-	admin.Role = ledger.RoleAdmin
+	admin.Role = core.RoleAdmin
 	execs.Tools = []string{"*", "exec"}
 	for name, lose := range map[string]func(h *house) (paused []int64, want string, err error){
 		"by an admin": func(h *house) ([]int64, string, error) {
 			local := admin
-			local.Source = ledger.FromLocal
+			local.Source = core.FromLocal
 			h.named(local, root)
-			c := change(ledger.ChangeRole, "ann", ledger.RoleUser)
-			err := h.Router.Change(h.Ctx, c, ledger.LocalActor("owner"))
+			c := change(people.ChangeRole, "ann", core.RoleUser)
+			err := h.Router.Change(h.Ctx, c, people.LocalActor("owner"))
 			return c.Paused, "[3 4 5 6]", err
 		},
 		"by the settings": func(h *house) ([]int64, string, error) {
-			set, err := h.Router.SetPeople(h.Ctx, []ledger.Person{user, root})
+			set, err := h.Router.SetPeople(h.Ctx, []core.Person{user, root})
 			return set.Paused["ann"], "[3 4 5 6]", err
 		},
 		"with exec in her tools": func(h *house) ([]int64, string, error) {
-			set, err := h.Router.SetPeople(h.Ctx, []ledger.Person{execs, root})
+			set, err := h.Router.SetPeople(h.Ctx, []core.Person{execs, root})
 			return set.Paused["ann"], "[4 5 6]", err
 		},
 		"while away": func(h *house) ([]int64, string, error) {
 			h.named(root)
-			set, err := h.Router.SetPeople(h.Ctx, []ledger.Person{user, root})
+			set, err := h.Router.SetPeople(h.Ctx, []core.Person{user, root})
 			return set.Paused["ann"], "[3 4 5 6]", err
 		},
 	} {
@@ -103,8 +105,8 @@ func TestJobsWithoutTheirRightsArePaused(t *testing.T) {
 				if got := h.stopped(); got != said {
 					t.Errorf("stopped are %q, not %q", got, said)
 				}
-				h.changed(ledger.JobChange{Kind: ledger.ResumeJob, ID: 4}) // with the rights that she has
-				if set, err := h.Router.SetPeople(h.Ctx, []ledger.Person{user, root}); err != nil || len(set.Paused) > 0 {
+				h.changed(jobs.Change{Kind: jobs.ResumeJob, ID: 4}) // with the rights that she has
+				if set, err := h.Router.SetPeople(h.Ctx, []core.Person{user, root}); err != nil || len(set.Paused) > 0 {
 					t.Errorf("paused again: %v, %v", set.Paused, err)
 				}
 			})
@@ -118,10 +120,10 @@ func TestRemovalNamesTheJobsThatStop(t *testing.T) {
 		h.named(ann, root)
 		h.jobOf("ann")
 		h.jobOf("ann")
-		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: 2})
+		h.changed(jobs.Change{Kind: jobs.PauseJob, ID: 2})
 		h.named(root)
-		c := change(ledger.ChangeRemove, "ann", "")
-		if err := h.Router.Change(h.Ctx, c, ledger.LocalActor("owner")); err != nil || fmt.Sprint(c.Paused) != "[1]" {
+		c := change(people.ChangeRemove, "ann", "")
+		if err := h.Router.Change(h.Ctx, c, people.LocalActor("owner")); err != nil || fmt.Sprint(c.Paused) != "[1]" {
 			t.Errorf("%v: %v", c.Paused, err)
 		}
 	})

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	routerjobs "switchboard/router/jobs"
 	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/jobs"
@@ -17,10 +18,10 @@ import (
 
 var marcosChat = channels.Conversation{Channel: "tg", ID: "c1", Kind: channels.Direct, Place: "c1"}
 
-var byMarco = ledger.Actor{Person: "marco", Rule: "test"}
+var byMarco = core.Actor{Person: "marco", Rule: "test"}
 
 // changed makes a change of a job.
-func (h *house) changed(c ledger.JobChange) *ledger.JobChange {
+func (h *house) changed(c routerjobs.Change) *routerjobs.Change {
 	h.Helper()
 	if err := h.Router.Change(h.Ctx, &c, byMarco); err != nil {
 		h.Fatalf("%s job %d: %v", c.Kind, c.ID, err)
@@ -33,12 +34,12 @@ func (h *house) reminder(spec scheduler.Spec) *scheduler.Job {
 	h.Helper()
 	h.people()
 	job := scheduler.Job{Owner: "marco", Payload: scheduler.PayloadNotify, Text: "stretch", Spec: spec}
-	return h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &marcosChat}).Done
+	return h.changed(routerjobs.Change{Kind: routerjobs.AddJob, Job: &job, Target: &marcosChat}).Done
 }
 
 func (h *house) people() {
 	h.Helper()
-	if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}, {Name: "eve", Role: ledger.RoleUser}}); err != nil {
+	if _, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: "marco", Role: core.RoleAdmin}, {Name: "eve", Role: core.RoleUser}}); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -67,27 +68,27 @@ func TestJobsAreMadeAndChanged(t *testing.T) {
 		}
 		edit := *job
 		edit.Text, edit.Spec = "walk", scheduler.Spec{Every: 2 * time.Hour, Zone: "Europe/Rome"}
-		got := h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Of: "marco", Job: &edit}).Done
+		got := h.changed(routerjobs.Change{Kind: routerjobs.EditJob, ID: job.ID, Of: "marco", Job: &edit}).Done
 		if got.Text != "walk" || got.Spec.Zone != "Europe/Rome" || got.Version <= job.Version || !got.Slot.After(job.Slot) || got.Target != job.Target {
 			t.Errorf("edited: %+v", got)
 		}
-		if got = h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID}).Done; got.State != scheduler.JobPaused {
+		if got = h.changed(routerjobs.Change{Kind: routerjobs.PauseJob, ID: job.ID}).Done; got.State != scheduler.JobPaused {
 			t.Errorf("paused: %+v", got)
 		}
-		if got = h.changed(ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID}).Done; got.State != scheduler.JobActive || got.Slot.IsZero() {
+		if got = h.changed(routerjobs.Change{Kind: routerjobs.ResumeJob, ID: job.ID}).Done; got.State != scheduler.JobActive || got.Slot.IsZero() {
 			t.Errorf("resumed: %+v", got)
 		}
 		next := got.Slot
-		if got = h.changed(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID}).Done; !got.Slot.Equal(next.Add(2 * time.Hour)) {
+		if got = h.changed(routerjobs.Change{Kind: routerjobs.SkipJob, ID: job.ID}).Done; !got.Slot.Equal(next.Add(2 * time.Hour)) {
 			t.Errorf("skipped: %+v", got)
 		}
 		until := time.Now().Add(10 * time.Minute).Truncate(time.Second)
-		later := h.changed(ledger.JobChange{Kind: ledger.SnoozeJob, ID: job.ID, Of: "marco", Until: until}).Done
+		later := h.changed(routerjobs.Change{Kind: routerjobs.SnoozeJob, ID: job.ID, Of: "marco", Until: until}).Done
 		if later.ID == job.ID || !later.Slot.Equal(until) || later.Text != "walk" || later.Target != job.Target || later.Owner != "marco" {
 			t.Errorf("snoozed: %+v", later)
 		}
-		c := h.changed(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID})
-		h.changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: job.ID})
+		c := h.changed(routerjobs.Change{Kind: routerjobs.RunJob, ID: job.ID})
+		h.changed(routerjobs.Change{Kind: routerjobs.RemoveJob, ID: job.ID})
 		runs, err := h.Router.Runs(h.Ctx, job.ID, 0, 10)
 		if err != nil || len(runs) != 2 || runs[0].ID != c.Run || runs[0].State != scheduler.RunSkipped || runs[0].Reason != "removed" || runs[1].Reason != "asked" {
 			t.Errorf("its history: %+v, %v", runs, err)
@@ -96,7 +97,7 @@ func TestJobsAreMadeAndChanged(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].ID != later.ID {
 			t.Errorf("what is left: %+v, %v", list, err)
 		}
-		audit, err := h.Router.Audit(h.Ctx, view.AuditFilter{}, 0, 20)
+		audit, err := h.Router.Audit(h.Ctx, audit.Filter{}, 0, 20)
 		if n := len(audit); err != nil || n < 8 || audit[0].Action != "job.remove" || audit[0].Person != "marco" {
 			t.Errorf("audit: %+v, %v", audit, err)
 		}
@@ -113,12 +114,12 @@ func TestAnEditBringsBackNoSlot(t *testing.T) {
 		}{{once, scheduler.JobDone}, {hourly, scheduler.JobActive}} {
 			job := h.reminder(c.spec)
 			left := job.Slot
-			job = h.changed(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID}).Done
+			job = h.changed(routerjobs.Change{Kind: routerjobs.SkipJob, ID: job.ID}).Done
 			next := job.Slot
 			edited := func(newTime bool, set func(*scheduler.Spec)) {
 				t.Helper()
 				set(&job.Spec)
-				job = h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: job, NewTime: newTime}).Done
+				job = h.changed(routerjobs.Change{Kind: routerjobs.EditJob, ID: job.ID, Job: job, NewTime: newTime}).Done
 			}
 			for _, until := range []time.Time{{}, left.Add(48 * time.Hour)} {
 				if edited(false, func(s *scheduler.Spec) {
@@ -130,8 +131,8 @@ func TestAnEditBringsBackNoSlot(t *testing.T) {
 				}
 			}
 			if c.state == scheduler.JobActive {
-				h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID})
-				if job = h.changed(ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID}).Done; !job.Slot.Equal(next) {
+				h.changed(routerjobs.Change{Kind: routerjobs.PauseJob, ID: job.ID})
+				if job = h.changed(routerjobs.Change{Kind: routerjobs.ResumeJob, ID: job.ID}).Done; !job.Slot.Equal(next) {
 					t.Errorf("resumed: next %s, not %s", job.Slot, next)
 				}
 			}
@@ -148,17 +149,17 @@ func TestAnEditBringsBackNoSlot(t *testing.T) {
 func TestJobChangesThatAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		job := h.reminder(hourly)
-		refused := func(c ledger.JobChange, why string) {
+		refused := func(c routerjobs.Change, why string) {
 			t.Helper()
 			err := h.Router.Change(h.Ctx, &c, byMarco)
-			if no, ok := errors.AsType[*ledger.StateError](err); !ok || !strings.Contains(no.Sentence, why) {
+			if no, ok := errors.AsType[*core.StateError](err); !ok || !strings.Contains(no.Sentence, why) {
 				t.Errorf("%s: %v", c.Kind, err)
 			}
 		}
-		add := func(change func(*scheduler.Job)) ledger.JobChange {
+		add := func(change func(*scheduler.Job)) routerjobs.Change {
 			j := scheduler.Job{Owner: "marco", Payload: scheduler.PayloadNotify, Text: "x", Spec: hourly}
 			change(&j)
-			return ledger.JobChange{Kind: ledger.AddJob, Job: &j, Target: &marcosChat}
+			return routerjobs.Change{Kind: routerjobs.AddJob, Job: &j, Target: &marcosChat}
 		}
 		nowhere := add(func(*scheduler.Job) {})
 		nowhere.Target = nil
@@ -166,13 +167,13 @@ func TestJobChangesThatAreRefused(t *testing.T) {
 		refused(add(func(j *scheduler.Job) { j.Owner = "nobody" }), "Nobody here is called nobody")
 		refused(add(func(j *scheduler.Job) { j.Spec.Zone = "Mars/Base" }), "Mars/Base")
 		refused(add(func(j *scheduler.Job) { j.Spec = scheduler.Spec{At: "2020-01-01T09:00:00", Zone: "UTC"} }), "has passed")
-		refused(ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID}, "not paused")
-		h.changed(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID})
-		refused(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID}, "is running")
-		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID})
-		refused(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID}, "paused already")
-		refused(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID}, "paused")
-		h.changed(ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID})
+		refused(routerjobs.Change{Kind: routerjobs.ResumeJob, ID: job.ID}, "not paused")
+		h.changed(routerjobs.Change{Kind: routerjobs.RunJob, ID: job.ID})
+		refused(routerjobs.Change{Kind: routerjobs.RunJob, ID: job.ID}, "is running")
+		h.changed(routerjobs.Change{Kind: routerjobs.PauseJob, ID: job.ID})
+		refused(routerjobs.Change{Kind: routerjobs.PauseJob, ID: job.ID}, "paused already")
+		refused(routerjobs.Change{Kind: routerjobs.SkipJob, ID: job.ID}, "paused")
+		h.changed(routerjobs.Change{Kind: routerjobs.ResumeJob, ID: job.ID})
 		one, err := h.Router.Job(h.Ctx, job.ID, "")
 		if err != nil {
 			t.Fatal(err)
@@ -180,30 +181,30 @@ func TestJobChangesThatAreRefused(t *testing.T) {
 		few := *one
 		few.Spec.Most = 5
 		h.write("UPDATE jobs SET runs = 7")
-		refused(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: &few, NewTime: true}, "has run 7 times, and this allows 5")
+		refused(routerjobs.Change{Kind: routerjobs.EditJob, ID: job.ID, Job: &few, NewTime: true}, "has run 7 times, and this allows 5")
 		other := *one // two look at it, and change it
 		one.Spec, other.Text = scheduler.Spec{Cron: "0 9 * * *", Zone: "UTC"}, "walk"
-		h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: one, NewTime: true})
-		refused(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: &other}, "was changed meanwhile")
+		h.changed(routerjobs.Change{Kind: routerjobs.EditJob, ID: job.ID, Job: one, NewTime: true})
+		refused(routerjobs.Change{Kind: routerjobs.EditJob, ID: job.ID, Job: &other}, "was changed meanwhile")
 		if now, err := h.Router.Job(h.Ctx, job.ID, ""); err != nil || now.Spec != one.Spec || now.Text != "stretch" {
 			t.Errorf("after an edit that came too late: %+v, %v", now, err)
 		}
 		one.Version++
 		one.Rules.Overlap = scheduler.OverlapAllow
-		h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: one})
+		h.changed(routerjobs.Change{Kind: routerjobs.EditJob, ID: job.ID, Job: one})
 		for i := range scheduler.MostOpen {
 			h.write(fmt.Sprintf("INSERT INTO runs (job_id, slot, state, created_at) VALUES (%d, %d, 'due', 1)", job.ID, i+1))
 		}
-		refused(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID}, "has 100 runs that have not ended")
-		for _, c := range []ledger.JobChange{
-			{Kind: ledger.PauseJob, ID: job.ID, Of: "eve"}, {Kind: ledger.RemoveJob, ID: 999},
+		refused(routerjobs.Change{Kind: routerjobs.RunJob, ID: job.ID}, "has 100 runs that have not ended")
+		for _, c := range []routerjobs.Change{
+			{Kind: routerjobs.PauseJob, ID: job.ID, Of: "eve"}, {Kind: routerjobs.RemoveJob, ID: 999},
 		} {
-			if err := h.Router.Change(h.Ctx, &c, byMarco); !errors.Is(err, ledger.ErrNotFound) {
+			if err := h.Router.Change(h.Ctx, &c, byMarco); !errors.Is(err, core.ErrNotFound) {
 				t.Errorf("%+v: %v", c, err)
 			}
 		}
-		h.changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: job.ID})
-		if err := h.Router.Change(h.Ctx, &ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID}, byMarco); !errors.Is(err, ledger.ErrNotFound) {
+		h.changed(routerjobs.Change{Kind: routerjobs.RemoveJob, ID: job.ID})
+		if err := h.Router.Change(h.Ctx, &routerjobs.Change{Kind: routerjobs.ResumeJob, ID: job.ID}, byMarco); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("resume what is removed: %v", err)
 		}
 	})
@@ -220,7 +221,7 @@ func TestASlotIsClaimedOnce(t *testing.T) {
 		}
 		claim := []scheduler.Claim{scheduler.Decide(jobs[0].Job, now, jobs[0].Open, scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour})}
 		// Whoever read it before it was changed claims nothing.
-		h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Job: &jobs[0].Job})
+		h.changed(routerjobs.Change{Kind: routerjobs.EditJob, ID: job.ID, Job: &jobs[0].Job})
 		if err := h.work().Claim(h.Ctx, claim); err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +257,7 @@ func TestASlotIsClaimedOnce(t *testing.T) {
 func TestNothingOfAPausedJobIsTriedAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		job := h.reminder(hourly)
-		h.changed(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID})
+		h.changed(routerjobs.Change{Kind: routerjobs.RunJob, ID: job.ID})
 		runs, _, err := h.work().DueRuns(h.Ctx, 10, ofTG)
 		if err != nil || len(runs) != 1 {
 			t.Fatalf("%+v, %v", runs, err)
@@ -264,7 +265,7 @@ func TestNothingOfAPausedJobIsTriedAgain(t *testing.T) {
 		if ok, err := h.work().Begin(h.Ctx, runs[0].Run); !ok || err != nil {
 			t.Fatalf("begin: %v, %v", ok, err)
 		}
-		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID})
+		h.changed(routerjobs.Change{Kind: routerjobs.PauseJob, ID: job.ID})
 		run := runs[0].Run
 		run.State = scheduler.RunRunning
 		if err := h.work().Settle(h.Ctx, []scheduler.Settled{{Run: run, State: scheduler.RunDue, Reason: "retry: x", RetryAt: time.Now()}}); err != nil {

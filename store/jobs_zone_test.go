@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
+	"switchboard/router/sessions"
 	"switchboard/scheduler"
 )
 
@@ -17,7 +20,7 @@ func TestAssumedZoneMovesToTheOneThatIsTold(t *testing.T) {
 		add := func(owner string, spec scheduler.Spec) *scheduler.Job {
 			h.Helper()
 			job := scheduler.Job{Owner: owner, Payload: scheduler.PayloadNotify, Text: "stretch", Spec: spec}
-			return h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &marcosChat}).Done
+			return h.changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &marcosChat}).Done
 		}
 		day := time.Now().UTC().Add(72 * time.Hour).Format("2006-01-02")
 		once := add("marco", scheduler.Spec{At: day + "T09:00:00", Zone: "UTC", Assumed: true})
@@ -30,8 +33,8 @@ func TestAssumedZoneMovesToTheOneThatIsTold(t *testing.T) {
 				t.Errorf("%s: %v, %v", person, assumes, err)
 			}
 		}
-		change := &ledger.SessionChange{Conversation: marcosChat, Of: ledger.SessionTimeZone, To: "Asia/Tokyo", Person: "marco"}
-		if err := h.Router.Change(h.Ctx, change, ledger.Actor{Person: "marco", Rule: ledger.RulePeople}); err != nil {
+		change := &sessions.Change{Conversation: marcosChat, Of: sessions.TimeZone, To: "Asia/Tokyo", Person: "marco"}
+		if err := h.Router.Change(h.Ctx, change, core.Actor{Person: "marco", Rule: audit.RulePeople}); err != nil {
 			t.Fatal(err)
 		}
 		if len(change.Moved) != 3 {

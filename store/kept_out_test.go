@@ -7,14 +7,14 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 	"switchboard/store/storetest"
 )
 
 // keptOut is a message of somebody who is not served.
-func keptOut(conv, key, text string) ledger.Entry {
+func keptOut(conv, key, text string) intake.Entry {
 	e := entry(conv, key, text)
-	e.Intent, e.Sender.Person, e.Sender.Identity, e.Sender.Rule = &ledger.AuditIntent{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
+	e.Intent, e.Sender.Person, e.Sender.Identity, e.Sender.Rule = &intake.AuditIntent{Why: intake.AuditStranger}, "", "tg:9", "people.unknown"
 	return e
 }
 
@@ -22,7 +22,7 @@ func keptOut(conv, key, text string) ledger.Entry {
 // is stored as if each had come alone: once, in its place and in order.
 func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		titled := func(e ledger.Entry, title string) ledger.Entry {
+		titled := func(e intake.Entry, title string) intake.Entry {
 			e.Event.Conversation.Title = title
 			return e
 		}
@@ -32,12 +32,12 @@ func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 		h.gone(h.Hold(), "s1")
 
 		heard := titled(keptOut("g", "heard", "not for the bot"), "Group")
-		heard.Intent, heard.Event.Conversation.Kind, heard.Taint = &ledger.AuditIntent{Why: ledger.AuditOverheard}, channels.Group, tools.Taint("group")
+		heard.Intent, heard.Event.Conversation.Kind, heard.Taint = &intake.AuditIntent{Why: intake.AuditOverheard}, channels.Group, tools.Taint("group")
 		heard.Event.Message.ReplyTo, heard.Event.Message.Quote, heard.Event.Message.Forwarded, heard.Event.Message.Origin = "m0", "said before", true, "Mallory"
 		heard.Event.Message.Attachments = []channels.Attachment{
 			{ID: "f1", Kind: "photo", Name: "a.png", Type: "image/png", Size: 7}, {ID: "f2", Kind: "document", Name: "b\x00.txt"},
 		}
-		batch := []ledger.Entry{
+		batch := []intake.Entry{
 			titled(keptOut("s1", "a", "first"), "Eve"), titled(keptOut("s1", "b", "renamed"), "Eva"), keptOut("s1", "c", "no title told"),
 			keptOut("s1", "a", "told twice in one batch"), keptOut("s1", "known", "told before"), heard,
 			claiming(entry("c", "turn", "hello")),
@@ -55,8 +55,8 @@ func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 			}
 			last = max(last, a.MessageID)
 		}
-		for _, again := range [][]ledger.Entry{batch[:6], batch[7:]} {
-			if out := h.Accept(again...); slices.ContainsFunc(out, func(a ledger.Accepted) bool { return !a.Duplicate }) {
+		for _, again := range [][]intake.Entry{batch[:6], batch[7:]} {
+			if out := h.Accept(again...); slices.ContainsFunc(out, func(a intake.Accepted) bool { return !a.Duplicate }) {
 				t.Errorf("told again: %+v", out)
 			}
 		}
@@ -83,7 +83,7 @@ func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 // Hundreds at once, many of one place.
 func TestHundredsKeptOutAtOnceKeepTheirOrder(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		var batch []ledger.Entry
+		var batch []intake.Entry
 		for i := range 500 {
 			batch = append(batch, keptOut(fmt.Sprint("s", i%70), fmt.Sprint(i), fmt.Sprint("text ", i)))
 		}

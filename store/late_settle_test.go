@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // What became of a send is told twice, because the first time had no answer for too
@@ -15,13 +16,13 @@ func TestLateSettleIsOfItsOwnTry(t *testing.T) {
 		h.Posts("c", "1", "part")
 		hold := h.Hold()
 		first := h.Begin(hold, "c")
-		limited := ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}
+		limited := outbox.Settlement{State: outbox.DeliveryPending, FreeTry: true}
 		h.Settle(hold, first, limited) // the second statement, on a new connection
 		again := h.Begin(hold, "c")    // and the platform takes it now
-		if _, err := h.Router.Settle(h.Ctx, hold, first, limited); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Settle(h.Ctx, hold, first, limited); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("the first statement, late: %v", err)
 		}
-		h.Settle(hold, again, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "x"})
+		h.Settle(hold, again, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "x"})
 		if d := h.Begin(hold, "c"); d != nil {
 			t.Errorf("what was sent is open: %+v", d)
 		}
@@ -32,13 +33,13 @@ func TestLateSettleIsOfItsOwnTry(t *testing.T) {
 func TestSecondSettleChangesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
-		for i, s := range []ledger.Settlement{
-			{State: ledger.DeliverySent, PlatformID: "x"},
-			{State: ledger.DeliveryPending, FreeTry: true},
-			{State: ledger.DeliveryUnknown},
-			{State: ledger.DeliveryUnknown, Final: true},
-			{State: ledger.DeliveryDead, Outcome: "refused"},
-			{State: ledger.DeliveryDropped, Conversation: true},
+		for i, s := range []outbox.Settlement{
+			{State: outbox.DeliverySent, PlatformID: "x"},
+			{State: outbox.DeliveryPending, FreeTry: true},
+			{State: outbox.DeliveryUnknown},
+			{State: outbox.DeliveryUnknown, Final: true},
+			{State: outbox.DeliveryDead, Outcome: "refused"},
+			{State: outbox.DeliveryDropped, Conversation: true},
 		} {
 			conv := string(rune('a' + i))
 			h.Posts(conv, conv, "one", "two")

@@ -11,7 +11,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
@@ -146,7 +147,7 @@ func TestLostAnswerIsReportedAsUnknown(t *testing.T) {
 	}
 
 	c.arm("sb_accept")
-	batch := []ledger.Entry{claiming(entry("a", "1", "hello"))}
+	batch := []intake.Entry{claiming(entry("a", "1", "hello"))}
 	_, err := h.Router.Accept(h.Ctx, h.owner(), batch)
 	lost("accept", err)
 	if a := h.Accept(batch...)[0]; !a.Duplicate {
@@ -180,7 +181,7 @@ func TestLostAnswerIsReportedAsUnknown(t *testing.T) {
 	h.Posts("e", "5", "part")
 	d := h.Begin(hold, "e")
 	c.arm("sb_settles")
-	sent := ledger.Settlement{State: ledger.DeliverySent, PlatformID: "x"}
+	sent := outbox.Settlement{State: outbox.DeliverySent, PlatformID: "x"}
 	_, err = h.Router.Settle(h.Ctx, hold, d, sent)
 	lost("settle", err)
 	h.Settle(hold, d, sent)
@@ -196,7 +197,7 @@ func TestEndedConnectionIsReplaced(t *testing.T) {
 		for i := range 8 { // several connections of each pool
 			all.Go(func() {
 				key := string(rune('a'+i)) + string(rune('0'+round))
-				if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry(key, key, "hello")}); err != nil {
+				if _, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{entry(key, key, "hello")}); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
 				if _, err := h.Router.Deliveries(h.Ctx, "", 10); err != nil {
@@ -208,7 +209,7 @@ func TestEndedConnectionIsReplaced(t *testing.T) {
 		s.Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name LIKE 'switchboard%'")
 		time.Sleep(100 * time.Millisecond)
 	}
-	if !slices.ContainsFunc(h.Accept(entry("z", "z", "hello")), func(a ledger.Accepted) bool { return a.TurnID != 0 }) {
+	if !slices.ContainsFunc(h.Accept(entry("z", "z", "hello")), func(a intake.Accepted) bool { return a.TurnID != 0 }) {
 		t.Error("not accepted")
 	}
 }

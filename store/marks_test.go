@@ -6,11 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // marked is an entry that says how far a history was read.
-func marked(e ledger.Entry, conversation, value string) ledger.Entry {
+func marked(e intake.Entry, conversation, value string) intake.Entry {
 	e.Event.Mark = channels.Mark{Conversation: channels.ConversationID(conversation), Value: value}
 	return e
 }
@@ -41,7 +42,7 @@ func TestMarksMoveWithWhatWasTaken(t *testing.T) {
 		want(channels.Mark{Conversation: "hall", Value: "2"})
 		// Also by what is known, and where several round trips are needed.
 		press := marked(entry("d", "4", ""), "yard", "7")
-		press.Intent = &ledger.ActionIntent{Code: ledger.HashCode("x")}
+		press.Intent = &intake.ActionIntent{Code: outbox.HashCode("x")}
 		h.Accept(marked(entry("c", "1", "one"), "hall", "3"))
 		h.Accept(press)
 		want(channels.Mark{Conversation: "yard", Value: "7"}, channels.Mark{Conversation: "hall", Value: "3"})

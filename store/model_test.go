@@ -12,7 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -33,9 +36,9 @@ type machine struct {
 	waits    map[int64]bool     // turns that wait for a decision
 	code     map[int64]int64    // turn → its latest code
 	asks     int
-	decided  map[int64]bool           // turns that are queued again after one
-	running  map[int64]ledger.TurnRef // session → what this engine runs
-	stale    []ledger.TurnRef
+	decided  map[int64]bool         // turns that are queued again after one
+	running  map[int64]core.TurnRef // session → what this engine runs
+	stale    []core.TurnRef
 	woken    bool // somebody was told, or knows, that a turn waits
 
 	rows   int             // turns there must be, merged ones included
@@ -57,24 +60,24 @@ func (m *machine) start(t *rapid.T) {
 	if err != nil {
 		t.Fatalf("start engine: %v", err)
 	}
-	if _, err := m.r.SetPeople(m.ctx, []ledger.Person{{Name: "root", Role: "admin"}}); err != nil {
+	if _, err := m.r.SetPeople(m.ctx, []core.Person{{Name: "root", Role: "admin"}}); err != nil {
 		t.Fatal(err)
 	}
-	m.engine, m.running, m.woken = e, map[int64]ledger.TurnRef{}, true
+	m.engine, m.running, m.woken = e, map[int64]core.TurnRef{}, true
 }
 
-func (m *machine) took(t *rapid.T, c *ledger.Claimed) {
+func (m *machine) took(t *rapid.T, c *core.Claimed) {
 	conv := m.where[c.TurnID]
 	if want := m.order[conv][0]; c.TurnID != want {
 		t.Fatalf("claimed turn %d of %s, its head is %d", c.TurnID, conv, want)
 	}
-	if ref, ok := m.running[c.SessionID]; ok && ref != (ledger.TurnRef{}) {
+	if ref, ok := m.running[c.SessionID]; ok && ref != (core.TurnRef{}) {
 		t.Fatalf("session %d claimed twice: %+v and %+v", c.SessionID, ref, c)
 	}
 	m.running[c.SessionID] = c.TurnRef
 	m.begun[c.TurnID] = true
 	delete(m.decided, c.TurnID)
-	m.stale = slices.DeleteFunc(m.stale, func(ref ledger.TurnRef) bool { return ref == c.TurnRef }) // under the lease that it waited out
+	m.stale = slices.DeleteFunc(m.stale, func(ref core.TurnRef) bool { return ref == c.TurnRef }) // under the lease that it waited out
 }
 
 // runs says whether a turn was set running, by this engine or one that is dead.
@@ -95,14 +98,14 @@ func (m *machine) collects(conv string) bool {
 }
 
 // keep notes what became of a message.
-func (m *machine) keep(t *rapid.T, key, conv string, e *ledger.Entry, a *ledger.Accepted) {
+func (m *machine) keep(t *rapid.T, key, conv string, e *intake.Entry, a *intake.Accepted) {
 	m.rows++
 	m.taken++
 	m.accepted[key], m.of[a.MessageID] = a.TurnID, a.TurnID
 	if a.Merged {
 		return
 	}
-	m.where[a.TurnID], m.steers[a.TurnID] = conv, e.Turn().Mode == "steer" || a.Edited == ledger.EditSteers
+	m.where[a.TurnID], m.steers[a.TurnID] = conv, e.Turn().Mode == "steer" || a.Edited == intake.EditSteers
 	m.order[conv] = append(m.order[conv], a.TurnID)
 	m.woken = m.woken || a.Waiting
 	if a.Claimed != nil {
@@ -111,7 +114,7 @@ func (m *machine) keep(t *rapid.T, key, conv string, e *ledger.Entry, a *ledger.
 }
 
 func (m *machine) Accept(t *rapid.T) {
-	var batch []ledger.Entry
+	var batch []intake.Entry
 	for range rapid.IntRange(1, 3).Draw(t, "batch") {
 		conv := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "conversation")
 		e := entry(conv, fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key")), "x")
@@ -146,20 +149,20 @@ func (m *machine) Edit(t *rapid.T) {
 	e := edited(conv, key, fmt.Sprint("edit", m.edits), fmt.Sprint("x", m.edits), "steer")
 	e.Turn().MayClaim = rapid.Bool().Draw(t, "may claim")
 	turn, known := m.accepted[key]
-	want := ledger.EditRevised
+	want := intake.EditRevised
 	switch {
 	case !known:
-		want = ledger.EditNew
+		want = intake.EditNew
 	case m.queued(conv, turn):
-		want = ledger.EditReplaced
+		want = intake.EditReplaced
 	case m.runs(conv, turn):
-		want = ledger.EditSteers
+		want = intake.EditSteers
 	}
-	out, err := m.r.Accept(m.ctx, m.engine.ID(), []ledger.Entry{e})
+	out, err := m.r.Accept(m.ctx, m.engine.ID(), []intake.Entry{e})
 	if err != nil || out[0].Edited != want || out[0].Duplicate {
 		t.Fatalf("edit of %s: %+v, %v; want %s", key, out, err, want)
 	}
-	if want == ledger.EditNew || want == ledger.EditSteers {
+	if want == intake.EditNew || want == intake.EditSteers {
 		m.keep(t, key, conv, &e, &out[0])
 	}
 }
@@ -205,15 +208,15 @@ func (m *machine) Claim(t *rapid.T) {
 	m.woken = m.woken && len(list) == limit
 }
 
-func (m *machine) pick(t *rapid.T) ledger.TurnRef {
+func (m *machine) pick(t *rapid.T) core.TurnRef {
 	if len(m.running) == 0 {
 		t.Skip("nothing runs")
 	}
-	var refs []ledger.TurnRef
+	var refs []core.TurnRef
 	for _, ref := range m.running {
 		refs = append(refs, ref)
 	}
-	slices.SortFunc(refs, func(a, b ledger.TurnRef) int { return int(a.TurnID - b.TurnID) })
+	slices.SortFunc(refs, func(a, b core.TurnRef) int { return int(a.TurnID - b.TurnID) })
 	return rapid.SampledFrom(refs).Draw(t, "turn")
 }
 
@@ -228,7 +231,7 @@ func (m *machine) Commit(t *rapid.T) {
 	}
 	step := end("done", "answered")
 	parks := rapid.Bool().Draw(t, "parks")
-	var next *ledger.Claimed
+	var next *core.Claimed
 	var err error
 	if parks {
 		step = end("waiting", "")
@@ -266,7 +269,7 @@ func (m *machine) Decide(t *rapid.T) {
 	turn := rapid.SampledFrom(list).Draw(t, "waiting")
 	delete(m.waits, turn)
 	if rapid.IntRange(0, 3).Draw(t, "cancelled") == 0 {
-		if _, err := m.r.Cancel(m.ctx, turn, ledger.LocalActor("owner")); err != nil {
+		if _, err := m.r.Cancel(m.ctx, turn, people.LocalActor("owner")); err != nil {
 			t.Fatalf("cancel: %v", err)
 		}
 		m.ended[turn] = true
@@ -278,9 +281,9 @@ func (m *machine) Decide(t *rapid.T) {
 	}
 }
 
-func (m *machine) decision(t *rapid.T, turn int64) ledger.Accepted {
-	e := decides(m.code[turn], m.where[turn], ledger.DoesOnce)
-	out, err := m.r.Accept(m.ctx, m.engine.ID(), []ledger.Entry{e})
+func (m *machine) decision(t *rapid.T, turn int64) intake.Accepted {
+	e := decides(m.code[turn], m.where[turn], outbox.DoesOnce)
+	out, err := m.r.Accept(m.ctx, m.engine.ID(), []intake.Entry{e})
 	if err != nil {
 		t.Fatalf("decide: %v", err)
 	}
@@ -312,7 +315,7 @@ func (m *machine) Stale(t *rapid.T) {
 		t.Skip("nothing is stale")
 	}
 	ref := rapid.SampledFrom(m.stale).Draw(t, "stale")
-	if _, err := m.r.Commit(m.ctx, ref, end("failed", "stale"), nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := m.r.Commit(m.ctx, ref, end("failed", "stale"), nil); !errors.Is(err, core.ErrFenced) {
 		t.Fatalf("a stale commit of %+v: %v", ref, err)
 	}
 	if err := m.r.GiveBack(m.ctx, ref); err != nil {
@@ -334,7 +337,7 @@ func (m *machine) Die(t *rapid.T) {
 		// Dead is not replaced: the fence holds until somebody takes over.
 		m.Claim(t)
 		m.woken = true
-		m.stale = slices.DeleteFunc(was, func(ref ledger.TurnRef) bool {
+		m.stale = slices.DeleteFunc(was, func(ref core.TurnRef) bool {
 			now, ok := m.running[ref.SessionID]
 			return !ok || now.Fence == ref.Fence
 		})

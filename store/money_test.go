@@ -10,8 +10,9 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/money"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -19,8 +20,8 @@ import (
 const today = "2026-03-01"
 
 // reservation is one for the first call of a turn.
-func reservation(most float64, b ledger.Budget) ledger.Reservation {
-	return ledger.Reservation{Step: "plan.0.0", Role: "planner", Provider: "p", Model: "m", Most: most, Day: today, Budget: b}
+func reservation(most float64, b money.Budget) money.Reservation {
+	return money.Reservation{Step: "plan.0.0", Role: "planner", Provider: "p", Model: "m", Most: most, Day: today, Budget: b}
 }
 
 // called is a step with a call that was reserved.
@@ -31,7 +32,7 @@ func called(cost float64) agent.Step {
 	}}}
 }
 
-func (h *house) reserve(ref ledger.TurnRef, most float64, b ledger.Budget) error {
+func (h *house) reserve(ref core.TurnRef, most float64, b money.Budget) error {
 	_, err := h.Router.Reserve(h.Ctx, ref, reservation(most, b))
 	return err
 }
@@ -51,15 +52,15 @@ func (h *house) spent(want ...string) {
 
 func TestWhatIsReservedIsGivenBackAndLimitsAreKept(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		all := ledger.Budget{PerDay: 1}
+		all := money.Budget{PerDay: 1}
 		one, two := h.Begun("c", "1"), h.Begun("d", "2")
 		if err := h.reserve(one, 0.6, all); err != nil {
 			t.Fatal(err)
 		}
 		h.spent("day  0 0.6", "person marco 0 0.6", "session tg:c 0 0.6")
 		err := h.reserve(two, 0.400000001, all)
-		over, ok := errors.AsType[*ledger.OverLimitError](err)
-		if want := (ledger.OverLimitError{Spending: ledger.Spending{Scope: ledger.SpentInAll, Limit: 1, Reserved: 0.6}, Most: 0.400000001}); !ok || *over != want {
+		over, ok := errors.AsType[*money.OverLimitError](err)
+		if want := (money.OverLimitError{Spending: money.Spending{Scope: money.SpentInAll, Limit: 1, Reserved: 0.6}, Most: 0.400000001}); !ok || *over != want {
 			t.Errorf("over the limit: %v", err)
 		}
 		if err := h.reserve(two, 0.4, all); err != nil { // to the brim
@@ -80,10 +81,10 @@ func TestWhatIsReservedIsGivenBackAndLimitsAreKept(t *testing.T) {
 
 		// Each scope by itself, and what costs something where nothing was reserved.
 		three := h.Begun("c2", "3")
-		for name, b := range map[ledger.SpendingScope]ledger.Budget{
-			ledger.SpentInAll: {PerDay: 1}, ledger.SpentByPerson: {PerPersonDay: 1}, ledger.SpentInSession: {PerSessionDay: 0.05},
+		for name, b := range map[money.SpendingScope]money.Budget{
+			money.SpentInAll: {PerDay: 1}, money.SpentByPerson: {PerPersonDay: 1}, money.SpentInSession: {PerSessionDay: 0.05},
 		} {
-			if over, ok := errors.AsType[*ledger.OverLimitError](h.reserve(three, 0.06, b)); !ok || over.Scope != name {
+			if over, ok := errors.AsType[*money.OverLimitError](h.reserve(three, 0.06, b)); !ok || over.Scope != name {
 				t.Errorf("%s: %v", name, over)
 			}
 		}
@@ -103,19 +104,19 @@ func TestWhatIsReservedIsGivenBackAndLimitsAreKept(t *testing.T) {
 func TestNoNumberOfCallsPassesALimit(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		const turns, limit, most = 50, 10, 1
-		b := ledger.Budget{PerDay: limit, PerPersonDay: limit, PerSessionDay: limit}
-		refs := make([]ledger.TurnRef, turns)
+		b := money.Budget{PerDay: limit, PerPersonDay: limit, PerSessionDay: limit}
+		refs := make([]core.TurnRef, turns)
 		for i := range refs {
 			refs[i] = h.Begun(fmt.Sprintf("c%d", i), fmt.Sprint(i))
 		}
 		// All at once, and nobody is answered yet: as many as fit.
 		var mu sync.Mutex
-		var waiting, begun []ledger.TurnRef
+		var waiting, begun []core.TurnRef
 		var wg sync.WaitGroup
 		for _, ref := range refs {
 			wg.Go(func() {
 				err := h.reserve(ref, most, b)
-				_, over := errors.AsType[*ledger.OverLimitError](err)
+				_, over := errors.AsType[*money.OverLimitError](err)
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
@@ -145,7 +146,7 @@ func TestNoNumberOfCallsPassesALimit(t *testing.T) {
 		for _, ref := range waiting {
 			wg.Go(func() {
 				if err := h.reserve(ref, most, b); err != nil {
-					if _, over := errors.AsType[*ledger.OverLimitError](err); !over {
+					if _, over := errors.AsType[*money.OverLimitError](err); !over {
 						t.Errorf("reserve: %v", err)
 					}
 					return
@@ -172,7 +173,7 @@ func TestNoNumberOfCallsPassesALimit(t *testing.T) {
 // be made again by whoever resumes the turn.
 func TestACallLostWithItsHolderCountsAtMostOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		b := ledger.Budget{PerDay: 1}
+		b := money.Budget{PerDay: 1}
 		ref := h.Begun("c", "1")
 		if d, err := h.Router.Load(h.Ctx, ref); err != nil || d.Unsettled {
 			t.Fatalf("%+v, %v", d, err)
@@ -188,10 +189,10 @@ func TestACallLostWithItsHolderCountsAtMostOnce(t *testing.T) {
 			}
 			former := ref
 			ref = again[0].TurnRef
-			if err := h.Router.SettleLost(h.Ctx, former); !errors.Is(err, ledger.ErrFenced) {
+			if err := h.Router.SettleLost(h.Ctx, former); !errors.Is(err, core.ErrFenced) {
 				t.Errorf("who had it before: %v", err)
 			}
-			if err := h.reserve(former, 0.3, b); !errors.Is(err, ledger.ErrFenced) {
+			if err := h.reserve(former, 0.3, b); !errors.Is(err, core.ErrFenced) {
 				t.Errorf("who had it before: %v", err)
 			}
 			d, err := h.Router.Load(h.Ctx, ref)
@@ -227,9 +228,9 @@ func TestACallLostWithItsHolderCountsAtMostOnce(t *testing.T) {
 // What nobody resumes is settled as its turn is taken into the audit log, with what was used.
 func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		b := ledger.Budget{PerDay: 10}
+		b := money.Budget{PerDay: 10}
 		left, done, open := h.Begun("c", "1"), h.Begun("d", "2"), h.Begun("e", "3")
-		for _, ref := range []ledger.TurnRef{left, done, open} {
+		for _, ref := range []core.TurnRef{left, done, open} {
 			if err := h.reserve(ref, 1, b); err != nil {
 				t.Fatal(err)
 			}
@@ -242,8 +243,8 @@ func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 		h.Commit(open, called(0.25))
 		check := func(want string) {
 			t.Helper()
-			for _, by := range view.UsageBy {
-				list, err := h.DB.Usage(h.Ctx, view.UsageFilter{By: by, Since: today})
+			for _, by := range money.UsageBy {
+				list, err := h.DB.Usage(h.Ctx, money.UsageFilter{By: by, Since: today})
 				name := map[string]string{"day": today, "person": "marco", "model": "p/m", "role": "planner"}[by]
 				if err != nil || len(list) != 1 || list[0].Name != name ||
 					fmt.Sprint(list[0].Calls, list[0].BilledTokens, list[0].TokensIn, list[0].CachedTokens, list[0].Cost) != want {
@@ -265,7 +266,7 @@ func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 		h.wantCount(1, "SELECT count(*) FROM turns")
 		check("3 30 20 8 1.75")
 		h.spent() // of a day that is over
-		if list, err := h.DB.Usage(h.Ctx, view.UsageFilter{By: "day", Since: "2026-03-02"}); len(list) != 0 || err != nil {
+		if list, err := h.DB.Usage(h.Ctx, money.UsageFilter{By: "day", Since: "2026-03-02"}); len(list) != 0 || err != nil {
 			t.Errorf("%+v, %v", list, err)
 		}
 		h.sweep(store.Retention{Turns: 1 << 62, Audit: 1})
@@ -276,9 +277,9 @@ func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 // Where two conversations become one, so do what was spent in them and what is reserved.
 func TestSessionsThatBecomeOneAddWhatTheySpent(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		b := ledger.Budget{PerSessionDay: 2}
+		b := money.Budget{PerSessionDay: 2}
 		old, young := h.Begun("old", "1"), h.Begun("new", "2")
-		for _, ref := range []ledger.TurnRef{old, young} {
+		for _, ref := range []core.TurnRef{old, young} {
 			if err := h.reserve(ref, 1, b); err != nil {
 				t.Fatal(err)
 			}
@@ -316,13 +317,13 @@ func TestRunHasALimitForAllOfItsTries(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()
 		run(h, h.DB, `UPDATE runs SET cost = 0.5`) // of a try before
-		ref := h.submit(submission("k"), ledger.TurnIntent{MayClaim: true}).Claimed.TurnRef
-		limit := ledger.Budget{PerRun: 0.4}.Under(agent.Terms{Run: 1, Budget: 1, Allowed: true})
+		ref := h.submit(submission("k"), intake.TurnIntent{MayClaim: true}).Claimed.TurnRef
+		limit := money.Budget{PerRun: 0.4}.Under(agent.Terms{Run: 1, Budget: 1, Allowed: true})
 		of := reservation(0.6, limit)
 		of.Run = 1
 		_, err := h.Router.Reserve(h.Ctx, ref, of)
-		want := ledger.OverLimitError{Spending: ledger.Spending{Scope: ledger.SpentInRun, Limit: 1, Settled: 0.5}, Most: 0.6}
-		if over, ok := errors.AsType[*ledger.OverLimitError](err); !ok || *over != want {
+		want := money.OverLimitError{Spending: money.Spending{Scope: money.SpentInRun, Limit: 1, Settled: 0.5}, Most: 0.6}
+		if over, ok := errors.AsType[*money.OverLimitError](err); !ok || *over != want {
 			t.Fatalf("over the limit of its run: %v", err)
 		}
 		h.spent()
@@ -341,7 +342,7 @@ func TestRunHasALimitForAllOfItsTries(t *testing.T) {
 		if _, err := h.Router.Reserve(h.Ctx, ref, of); err != nil {
 			t.Error(err)
 		}
-		if err := h.reserve(h.Begun("d", "other"), 5, ledger.Budget{PerRun: 1}.Under(agent.Terms{})); err != nil {
+		if err := h.reserve(h.Begun("d", "other"), 5, money.Budget{PerRun: 1}.Under(agent.Terms{})); err != nil {
 			t.Errorf("a turn of no run: %v", err)
 		}
 	})

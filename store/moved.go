@@ -5,7 +5,9 @@ import (
 	"context"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	routermoney "switchboard/router/money"
+	routerturns "switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/money"
@@ -80,7 +82,7 @@ const (
 )
 
 // acceptMoved gives a conversation its new ID. Repeating it changes nothing.
-func acceptMoved(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
+func acceptMoved(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 	c := sessions.CleanConversation(e.Event.Conversation)
 	former := channels.ConversationID(database.Clean(string(e.Event.Former)))
 	if former == c.ID {
@@ -131,7 +133,7 @@ func renameTo(t *database.Tx, id int64, c channels.Conversation, former channels
 }
 
 // mergeInto empties the younger conversation into the elder.
-func mergeInto(t *database.Tx, elder, younger int64, a *ledger.Accepted) error {
+func mergeInto(t *database.Tx, elder, younger int64, a *intake.Accepted) error {
 	// The elder's alone: the younger's are those of the new ID.
 	if _, err := t.Each(forgetPlatformIDs, []any{elder}); err != nil {
 		return err
@@ -151,7 +153,7 @@ func mergeInto(t *database.Tx, elder, younger int64, a *ledger.Accepted) error {
 
 // mergeSessions does the same with their sessions, of which there may be one or
 // none.
-func mergeSessions(t *database.Tx, elder, younger int64, a *ledger.Accepted) error {
+func mergeSessions(t *database.Tx, elder, younger int64, a *intake.Accepted) error {
 	into, _, found, err := sessions.SessionOf(t, elder)
 	if err != nil {
 		return err
@@ -169,7 +171,7 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *ledger.Accepted) err
 	}
 	var running int64 // one of each may be
 	if some, err = t.Row(runningHere, []any{from}, &running); err == nil && some {
-		_, err = t.Exec(sessions.QueueAhead, t.Now, t.Now, running, string(ledger.TurnRunning))
+		_, err = t.Exec(sessions.QueueAhead, t.Now, t.Now, running, string(routerturns.TurnRunning))
 	}
 	if err != nil {
 		return err
@@ -183,7 +185,7 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *ledger.Accepted) err
 	); err != nil {
 		return err
 	}
-	if err := money.JoinSpending(t, ledger.SpentInSession, database.Digits(into), database.Digits(from)); err != nil {
+	if err := money.JoinSpending(t, routermoney.SpentInSession, database.Digits(into), database.Digits(from)); err != nil {
 		return err
 	}
 	var one int
@@ -196,14 +198,14 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *ledger.Accepted) err
 }
 
 // Moved implements router.Intake.
-func (r *Router) Moved(ctx context.Context) (list []ledger.Moved, err error) {
+func (r *Router) Moved(ctx context.Context) (list []intake.Moved, err error) {
 	err = r.db.Read(ctx, "list moved conversations", func(t *database.Tx) error {
 		var rows []struct{ Channel, Former, Conversation string }
 		if err := t.All(&rows, listMoved); err != nil {
 			return err
 		}
 		for _, m := range rows {
-			list = append(list, ledger.Moved{
+			list = append(list, intake.Moved{
 				Channel: m.Channel, Former: channels.ConversationID(m.Former), Current: channels.ConversationID(m.Conversation),
 			})
 		}

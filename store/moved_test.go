@@ -7,17 +7,19 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
-func moves(from, to, key string) ledger.Entry {
+func moves(from, to, key string) intake.Entry {
 	e := entry(to, "moved"+key, "")
-	e.Intent, e.Event.Kind, e.Event.Former, e.Event.Message = &ledger.NewsIntent{}, channels.EventMoved, channels.ConversationID(from), channels.Message{}
+	e.Intent, e.Event.Kind, e.Event.Former, e.Event.Message = &intake.NewsIntent{}, channels.EventMoved, channels.ConversationID(from), channels.Message{}
 	e.Event.Conversation.Kind = channels.Group
 	return e
 }
 
-func (h *house) wantMoved(want ...ledger.Moved) {
+func (h *house) wantMoved(want ...intake.Moved) {
 	h.Helper()
 	got, err := h.Router.Moved(h.Ctx)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
@@ -42,7 +44,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 			}
 			h.Accept(moves("old", "old", "itself"))
 		}
-		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "new"})
+		h.wantMoved(intake.Moved{Channel: "tg", Former: "old", Current: "new"})
 		d := h.load(ref)
 		if d.Conversation.ID != "new" || d.Conversation.Place != "new" || d.Conversation.Kind != channels.Group || d.Turn.Session.Key != "tg:new" || d.ReplyTo != "" {
 			t.Errorf("%+v, reply to %q", d.Conversation, d.ReplyTo)
@@ -71,9 +73,9 @@ func TestMovedConversationGoesOn(t *testing.T) {
 		h.wantCount(2, "SELECT count(*) FROM conversations")
 		// On to a third, and back to the first.
 		h.Accept(moves("new", "third", "a"))
-		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "third"}, ledger.Moved{Channel: "tg", Former: "new", Current: "third"})
+		h.wantMoved(intake.Moved{Channel: "tg", Former: "old", Current: "third"}, intake.Moved{Channel: "tg", Former: "new", Current: "third"})
 		h.Accept(moves("third", "old", "b"))
-		h.wantMoved(ledger.Moved{Channel: "tg", Former: "new", Current: "old"}, ledger.Moved{Channel: "tg", Former: "third", Current: "old"})
+		h.wantMoved(intake.Moved{Channel: "tg", Former: "new", Current: "old"}, intake.Moved{Channel: "tg", Former: "third", Current: "old"})
 		if a := h.one(entry("new", "last", "from a former one")); a.SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
@@ -83,7 +85,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 func TestMovedConversationThatIsNotKnownIsOneWithItsNewSelf(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Accept(moves("old", "new", "1"))
-		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "new"})
+		h.wantMoved(intake.Moved{Channel: "tg", Former: "old", Current: "new"})
 		a, b := h.one(entry("old", "1", "one")), h.one(entry("new", "2", "two"))
 		if a.SessionID == 0 || a.SessionID != b.SessionID {
 			t.Errorf("%+v %+v", a, b)
@@ -120,7 +122,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		h.wantCount(2, "SELECT count(*) FROM conversations")
-		if _, err := h.Router.Commit(h.Ctx, young, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Commit(h.Ctx, young, agent.Step{}, nil); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("the merged session's lease: %v", err)
 		}
 		h.Posts("new", "7", "after")
@@ -131,7 +133,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 				break
 			}
 			order = append(order, out.Body.Text)
-			h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent})
+			h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent})
 		}
 		if fmt.Sprint(order) != "[in the old in the new after]" {
 			t.Errorf("%v", order)

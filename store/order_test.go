@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/storetest"
 )
 
@@ -25,7 +25,7 @@ func TestTurnsKeepTheirOrderAcrossEngines(t *testing.T) {
 	}
 	var mu sync.Mutex
 	running, order, share := map[int64]int64{}, map[int64][]int64{}, make([]int, len(engines))
-	begin := func(who int, ref ledger.TurnRef) {
+	begin := func(who int, ref core.TurnRef) {
 		mu.Lock()
 		defer mu.Unlock()
 		if other := running[ref.SessionID]; other != 0 {
@@ -35,7 +35,7 @@ func TestTurnsKeepTheirOrderAcrossEngines(t *testing.T) {
 		order[ref.SessionID] = append(order[ref.SessionID], ref.TurnID)
 		share[who]++
 	}
-	ends := func(ref ledger.TurnRef) {
+	ends := func(ref core.TurnRef) {
 		mu.Lock()
 		defer mu.Unlock()
 		delete(running, ref.SessionID)

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -38,12 +39,12 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 		nonces := map[string]bool{}
 		for _, want := range []string{"a", "b", "c"} {
 			d := h.Begin(hold, "c")
-			if d == nil || d.Body.Text != want || d.State != ledger.DeliverySending || d.Tries != 1 || d.Last == (want == "a") || d.Conversation.Kind != channels.Direct || d.FirstTry.IsZero() {
+			if d == nil || d.Body.Text != want || d.State != outbox.DeliverySending || d.Tries != 1 || d.Last == (want == "a") || d.Conversation.Kind != channels.Direct || d.FirstTry.IsZero() {
 				t.Fatalf("want %s, got %+v", want, d)
 			}
 			nonces[d.Nonce] = true
-			h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: channels.MessageID(want)})
-			if _, err := h.Router.Settle(h.Ctx, hold, d, ledger.Settlement{State: ledger.DeliveryPending}); !errors.Is(err, ledger.ErrFenced) {
+			h.Settle(hold, d, outbox.Settlement{State: outbox.DeliverySent, PlatformID: channels.MessageID(want)})
+			if _, err := h.Router.Settle(h.Ctx, hold, d, outbox.Settlement{State: outbox.DeliveryPending}); !errors.Is(err, core.ErrFenced) {
 				t.Errorf("settled twice: %v", err)
 			}
 		}
@@ -64,14 +65,14 @@ func TestSettleSaysWhetherThereIsMore(t *testing.T) {
 		h.Posts("d", "2", "x")
 		for i, c := range []struct {
 			conv   channels.ConversationID
-			settle ledger.Settlement
+			settle outbox.Settlement
 			more   bool
 		}{
-			{"c", ledger.Settlement{State: ledger.DeliverySent}, true},    // b
-			{"c", ledger.Settlement{State: ledger.DeliveryPending}, true}, // itself
-			{"c", ledger.Settlement{State: ledger.DeliveryUnknown}, true}, // itself
-			{"c", ledger.Settlement{State: ledger.DeliveryUnknown, Final: true}, false},
-			{"d", ledger.Settlement{State: ledger.DeliveryDropped, Conversation: true}, false},
+			{"c", outbox.Settlement{State: outbox.DeliverySent}, true},    // b
+			{"c", outbox.Settlement{State: outbox.DeliveryPending}, true}, // itself
+			{"c", outbox.Settlement{State: outbox.DeliveryUnknown}, true}, // itself
+			{"c", outbox.Settlement{State: outbox.DeliveryUnknown, Final: true}, false},
+			{"d", outbox.Settlement{State: outbox.DeliveryDropped, Conversation: true}, false},
 		} {
 			if more, err := h.Router.Settle(h.Ctx, hold, h.Begin(hold, c.conv), c.settle); err != nil || more != c.more {
 				t.Errorf("%d: %+v: more %v, %v; want %v", i, c.settle, more, err, c.more)
@@ -86,18 +87,18 @@ func TestDeliveryComesBackLater(t *testing.T) {
 		hold := h.Hold()
 		d := h.Begin(hold, "c")
 		at := time.Now().Add(time.Hour).Truncate(time.Microsecond).UTC()
-		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending, NextAt: at, Outcome: "rate_limited"})
+		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliveryPending, NextAt: at, Outcome: "rate_limited"})
 		if d, due, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.Equal(at) || err != nil {
 			t.Errorf("%+v, %v, %v", d, due, err)
 		}
 		h.Posts("e", "2", "b")
 		d = h.Begin(hold, "e")
-		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true})
+		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliveryPending, FreeTry: true})
 		again := h.Begin(hold, "e")
 		if again.Tries != 1 || !again.FirstTry.Equal(again.LastTry) || again.Nonce != d.Nonce {
 			t.Errorf("a free try counted: %+v", again)
 		}
-		h.Settle(hold, again, ledger.Settlement{State: ledger.DeliveryPending})
+		h.Settle(hold, again, outbox.Settlement{State: outbox.DeliveryPending})
 		if again = h.Begin(hold, "e"); again.Tries != 2 || again.LastTry.Equal(again.FirstTry) {
 			t.Errorf("%+v", again)
 		}
@@ -113,36 +114,36 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 		if hold.Fence <= old.Fence {
 			t.Errorf("fence %d after %d", hold.Fence, old.Fence)
 		}
-		if _, _, err := h.Router.Begin(h.Ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
+		if _, _, err := h.Router.Begin(h.Ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("begin under an old fence: %v", err)
 		}
-		if _, err := h.Router.Settle(h.Ctx, old, d, ledger.Settlement{State: ledger.DeliverySent}); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Settle(h.Ctx, old, d, outbox.Settlement{State: outbox.DeliverySent}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("settle under an old fence: %v", err)
 		}
 		u := h.Begin(hold, "c")
-		if u == nil || u.State != ledger.DeliveryUnknown || u.ID != d.ID || u.Tries != 1 {
+		if u == nil || u.State != outbox.DeliveryUnknown || u.ID != d.ID || u.Tries != 1 {
 			t.Fatalf("%+v", u)
 		}
 		if again := h.Begin(hold, "c"); again == nil || again.ID != u.ID {
 			t.Errorf("an unknown head must block: %+v", again)
 		}
-		h.Settle(hold, u, ledger.Settlement{State: ledger.DeliveryPending, Repeated: true, Body: &channels.Body{Text: "a (repeated)"}})
+		h.Settle(hold, u, outbox.Settlement{State: outbox.DeliveryPending, Repeated: true, Body: &channels.Body{Text: "a (repeated)"}})
 		r := h.Begin(hold, "c")
 		if !r.Repeated || r.Body.Text != "a (repeated)" || r.Tries != 2 || r.Nonce != d.Nonce {
 			t.Errorf("%+v", r)
 		}
-		h.Settle(hold, r, ledger.Settlement{State: ledger.DeliveryUnknown, Final: true, Outcome: "second"})
+		h.Settle(hold, r, outbox.Settlement{State: outbox.DeliveryUnknown, Final: true, Outcome: "second"})
 		if next := h.Begin(hold, "c"); next == nil || next.Body.Text != "b" {
 			t.Errorf("a final unknown blocks: %+v", next)
 		}
 		// Begun and never settled: nobody knows.
-		if lost := h.Begin(hold, "c"); lost == nil || lost.State != ledger.DeliveryUnknown {
+		if lost := h.Begin(hold, "c"); lost == nil || lost.State != outbox.DeliveryUnknown {
 			t.Errorf("%+v", lost)
 		}
 		if err := h.Router.DropChannel(h.Ctx, hold); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
+		if _, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("begin after the channel was dropped: %v", err)
 		}
 	})
@@ -155,13 +156,13 @@ func TestDeadPartTakesItsLaterPartsAlong(t *testing.T) {
 		h.Posts("x", "3", "f")
 		hold := h.Hold()
 		d := h.Begin(hold, "c")
-		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent})
-		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliveryDead, Outcome: "refused", Detail: "no"})
+		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliverySent})
+		h.Settle(hold, h.Begin(hold, "c"), outbox.Settlement{State: outbox.DeliveryDead, Outcome: "refused", Detail: "no"})
 		d = h.Begin(hold, "c")
 		if d == nil || d.Body.Text != "d" {
 			t.Fatalf("the next message must go: %+v", d)
 		}
-		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryDropped, Outcome: "gone", Conversation: true})
+		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliveryDropped, Outcome: "gone", Conversation: true})
 		want := "[a sent  b dead refused c dead earlier_part_dead d dropped gone e dropped gone f pending ]"
 		if got := fmt.Sprint(h.states()); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -199,7 +200,7 @@ func TestResultsNeedNoFreeConnection(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(h.Ctx, time.Minute)
 	defer cancel()
-	if _, err := h.Router.Settle(ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "m1"}); err != nil {
+	if _, err := h.Router.Settle(ctx, hold, d, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "m1"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -213,22 +214,22 @@ func TestNotedIsHandedBack(t *testing.T) {
 		if err := h.Router.Note(h.Ctx, hold, d, "F1 F2"); err != nil || d.Noted != "" {
 			t.Fatalf("%v; %+v", err, d)
 		}
-		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending})
-		if err := h.Router.Note(h.Ctx, hold, d, "late"); !errors.Is(err, ledger.ErrConflict) {
+		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliveryPending})
+		if err := h.Router.Note(h.Ctx, hold, d, "late"); !errors.Is(err, core.ErrConflict) {
 			t.Errorf("noted with a send that is over: %v", err)
 		}
 		again := h.Begin(hold, "c")
 		if again.Noted != "F1 F2" {
 			t.Errorf("%+v", again)
 		}
-		if err := h.Router.Note(h.Ctx, hold, d, "of the first send"); !errors.Is(err, ledger.ErrConflict) {
+		if err := h.Router.Note(h.Ctx, hold, d, "of the first send"); !errors.Is(err, core.ErrConflict) {
 			t.Errorf("noted with another send: %v", err)
 		}
 		next := h.Hold()
-		if err := h.Router.Note(h.Ctx, hold, again, "former holder"); !errors.Is(err, ledger.ErrFenced) {
+		if err := h.Router.Note(h.Ctx, hold, again, "former holder"); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("noted without the lease: %v", err)
 		}
-		if found := h.Begin(next, "c"); found.State != ledger.DeliveryUnknown || found.Noted != "F1 F2" {
+		if found := h.Begin(next, "c"); found.State != outbox.DeliveryUnknown || found.Noted != "F1 F2" {
 			t.Errorf("%+v", found)
 		}
 	})
@@ -241,12 +242,12 @@ func TestMessageIsTakenByItsDelivery(t *testing.T) {
 		h.shown(hold, h.draft(ref, "working"), "77")
 		h.Posts("c", "1", "a", "b")
 		a := h.Begin(hold, "c")
-		h.Settle(hold, a, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "1"})
+		h.Settle(hold, a, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "1"})
 		b := h.Begin(hold, "c")
 		h.Posts("d", "2", "x")
 		x := h.Begin(hold, "d")
 		for _, c := range []struct {
-			d    *ledger.Delivery
+			d    *outbox.Delivery
 			id   channels.MessageID
 			want bool
 		}{{b, "1", true}, {a, "1", false}, {x, "1", false}, {b, "2", false}, {b, "77", true}, {x, "77", false}} {

@@ -6,24 +6,29 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/approvals"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
 // wishOf is what a stranger writes, with all that is rendered for it.
-func wishOf(user, key string, now time.Time) ledger.Entry {
+func wishOf(user, key string, now time.Time) intake.Entry {
 	e := entry("s"+user, key, "let me in")
-	e.Sender = ledger.Sender{Identity: "tg:" + user, Rule: ledger.RuleUnknown}
+	e.Sender = intake.Sender{Identity: "tg:" + user, Rule: audit.RuleUnknown}
 	e.Event.Sender = channels.Sender{ID: user}
-	e.Intent = &ledger.PairingIntent{Identity: "tg:" + user, Request: &ledger.Request{
-		Code: ledger.HashCode(key), ExpiresAt: now.Add(time.Hour), Accepted: *text("let in"),
-		Questions: []ledger.Question{{
+	e.Intent = &people.PairingIntent{Identity: "tg:" + user, Request: &people.Request{
+		Code: outbox.HashCode(key), ExpiresAt: now.Add(time.Hour), Accepted: *text("let in"),
+		Questions: []outbox.Question{{
 			Conversation: channels.Conversation{Channel: "tg", ID: "admin", Kind: channels.Direct},
-			Reply:        ledger.Reply{Text: "may they?", Parts: text("may they?").Parts},
+			Reply:        outbox.Reply{Text: "may they?", Parts: text("may they?").Parts},
 		}},
 	}}
-	e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.PairingAsked: text("a code")})
+	e.Say = says(map[intake.Outcome]*outbox.Reply{people.PairingAsked: text("a code")})
 	return e
 }
 
@@ -35,7 +40,7 @@ func TestWishesOfStrangersAreFew(t *testing.T) {
 		db.SetNow(func() time.Time { return now })
 		h := newHouse(t, db)
 		key := 0
-		wishes := func(user string, want ledger.Outcome, full bool) {
+		wishes := func(user string, want intake.Outcome, full bool) {
 			t.Helper()
 			key++
 			if a := h.Accept(wishOf(user, strconv.Itoa(key), now))[0]; a.Outcome != want || a.Full != full || a.SessionID != 0 || a.MessageID == 0 {
@@ -43,7 +48,7 @@ func TestWishesOfStrangersAreFew(t *testing.T) {
 			}
 			now = now.Add(time.Minute)
 		}
-		const asked = ledger.PairingAsked
+		const asked = people.PairingAsked
 		key++
 		first := h.Accept(wishOf("1", "a", now), wishOf("2", "b", now)) // in one batch
 		if first[0].Outcome != asked || first[1].Outcome != "" || !first[1].Full {
@@ -74,17 +79,17 @@ func TestWishesOfStrangersAreFew(t *testing.T) {
 
 func TestCodesThatMakeNoSenseAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		for name, as := range map[string]ledger.Intent{
-			"a code that is empty":       &ledger.CodeIntent{Identity: "tg:1"},
-			"a code for nobody":          &ledger.CodeIntent{Code: []byte("x")},
-			"a code of an unknown kind":  &ledger.CodeIntent{Code: []byte("x"), Identity: "tg:1", Kind: "choice"},
-			"a wish of nobody":           &ledger.PairingIntent{},
-			"a wish of who is a person":  &ledger.PairingIntent{Identity: "tg:1"},
-			"a decision that says maybe": &ledger.DecisionIntent{Code: []byte("x"), Does: "maybe"},
+		for name, as := range map[string]core.Intent{
+			"a code that is empty":       &people.CodeIntent{Identity: "tg:1"},
+			"a code for nobody":          &people.CodeIntent{Code: []byte("x")},
+			"a code of an unknown kind":  &people.CodeIntent{Code: []byte("x"), Identity: "tg:1", Kind: "choice"},
+			"a wish of nobody":           &people.PairingIntent{},
+			"a wish of who is a person":  &people.PairingIntent{Identity: "tg:1"},
+			"a decision that says maybe": &approvals.DecisionIntent{Code: []byte("x"), Does: "maybe"},
 		} {
 			e := entry("c", name, "x")
 			e.Intent = as
-			if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e}); err == nil {
+			if _, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{e}); err == nil {
 				t.Errorf("%s is accepted", name)
 			}
 		}

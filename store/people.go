@@ -3,7 +3,8 @@ package store
 import (
 	"context"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	routerpeople "switchboard/router/people"
 	"switchboard/store/database"
 	"switchboard/store/jobs"
 	"switchboard/store/people"
@@ -12,14 +13,14 @@ import (
 // SetPeople makes the people of the settings exactly these, and returns what came of it. Whom they name
 // no more is away. Those of other sources stay, without the identities that are named here; who came
 // in where the policy was open becomes who is named with their last one. A person without a source is
-// from the settings. *ledger.PeopleError: see CheckPeople.
+// from the settings. *people.FaultsError: see CheckPeople.
 //
 // An identity that somebody was given at run time and that the settings leave out is a
 // stranger's from then on; the log says so.
-func (r *Router) SetPeople(ctx context.Context, named []ledger.Person) (done ledger.PeopleSet, err error) {
+func (r *Router) SetPeople(ctx context.Context, named []core.Person) (done routerpeople.Set, err error) {
 	var set people.Changes
 	err = r.db.Write(ctx, database.Durable, "set people", func(t *database.Tx) error {
-		set = people.Changes{PeopleSet: ledger.PeopleSet{Paused: map[string][]int64{}}, Ended: map[string][]string{}}
+		set = people.Changes{Set: routerpeople.Set{Paused: map[string][]int64{}}, Ended: map[string][]string{}}
 		if err := people.Set(t, named, &set); err != nil {
 			return err
 		}
@@ -46,5 +47,5 @@ func (r *Router) SetPeople(ctx context.Context, named []ledger.Person) (done led
 	for name, gone := range set.Ended {
 		log.WarnContext(ctx, "the settings name somebody who was named at run time, without all identities; those left out are strangers now", "person", name, "identities", gone)
 	}
-	return set.PeopleSet, nil
+	return set.Set, nil
 }

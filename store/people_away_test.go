@@ -10,12 +10,15 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 )
 
 // settled are the people of some settings.
-func (h *house) named(people ...ledger.Person) (back []string) {
+func (h *house) named(people ...core.Person) (back []string) {
 	h.Helper()
 	set, err := h.Router.SetPeople(h.Ctx, people)
 	if err != nil {
@@ -27,7 +30,7 @@ func (h *house) named(people ...ledger.Person) (back []string) {
 func (h *house) jobOf(owner string) int64 {
 	h.Helper()
 	job := scheduler.Job{Owner: owner, Payload: scheduler.PayloadNotify, Text: "private", Spec: hourly}
-	return h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &marcosChat}).Done.ID
+	return h.changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &marcosChat}).Done.ID
 }
 
 // remains is what the database has of jobs, runs and notifications, and the state of the first job.
@@ -41,8 +44,8 @@ func (h *house) remains() string {
 }
 
 var (
-	ann  = ledger.Person{Name: "ann", Role: ledger.RoleUser, Identities: []string{"tg:1"}, Tools: []string{"*"}}
-	root = ledger.Person{Name: "root", Role: ledger.RoleAdmin, Identities: []string{"tg:0"}, Tools: []string{"*"}}
+	ann  = core.Person{Name: "ann", Role: core.RoleUser, Identities: []string{"tg:1"}, Tools: []string{"*"}}
+	root = core.Person{Name: "root", Role: core.RoleAdmin, Identities: []string{"tg:0"}, Tools: []string{"*"}}
 )
 
 // Whom the settings name no more is away: nobody for all rights, and all that is theirs waits, over
@@ -52,17 +55,17 @@ func TestWhoIsAwayWaitsAndGoesOn(t *testing.T) {
 		h.named(ann, root)
 		h.jobOf("ann")
 		paused := h.jobOf("ann")
-		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: paused})
+		h.changed(jobs.Change{Kind: jobs.PauseJob, ID: paused})
 		h.write("INSERT INTO notifications (person, text, created_at) VALUES ('ann', 'private', 1)",
 			"INSERT INTO identities (identity, person, linked, created_at) VALUES ('sl:1', 'ann', TRUE, 1)")
-		h.changed(ledger.JobChange{Kind: ledger.RunJob, ID: 1})
+		h.changed(jobs.Change{Kind: jobs.RunJob, ID: 1})
 		h.due(0)
 		whole := h.remains()
 		for range 3 {
 			if back := h.named(root); len(back) != 0 {
 				t.Errorf("back: %q", back)
 			}
-			if _, err := h.Router.Person(h.Ctx, "ann"); !errors.Is(err, ledger.ErrNotFound) {
+			if _, err := h.Router.Person(h.Ctx, "ann"); !errors.Is(err, core.ErrNotFound) {
 				t.Errorf("she is somebody: %v", err)
 			}
 			if people, away, err := h.Router.Everyone(h.Ctx); err != nil || len(people) != 1 || len(away) != 1 || away[0].Name != "ann" ||
@@ -75,7 +78,7 @@ func TestWhoIsAwayWaitsAndGoesOn(t *testing.T) {
 			if runs, _, err := h.work().DueRuns(h.Ctx, 9, ofTG); err != nil || len(runs) != 0 {
 				t.Errorf("runs: %+v, %v", runs, err)
 			}
-			if err := h.Router.Change(h.Ctx, change(ledger.ChangeAdd, "ann", "user", "tg:5"), byMarco); err == nil || !strings.Contains(err.Error(), "is away") {
+			if err := h.Router.Change(h.Ctx, change(people.ChangeAdd, "ann", "user", "tg:5"), byMarco); err == nil || !strings.Contains(err.Error(), "is away") {
 				t.Errorf("another by her name: %v", err)
 			}
 			for _, untold := range []int{1, 0} {
@@ -128,8 +131,8 @@ func TestTheSameNameIsNotTheSamePerson(t *testing.T) {
 		other.Identities = []string{"tg:9"}
 		refused := func() {
 			t.Helper()
-			_, err := h.Router.SetPeople(h.Ctx, []ledger.Person{other, root})
-			if _, is := errors.AsType[*ledger.PeopleError](err); !is || !strings.Contains(err.Error(), "person remove ann") {
+			_, err := h.Router.SetPeople(h.Ctx, []core.Person{other, root})
+			if _, is := errors.AsType[*people.FaultsError](err); !is || !strings.Contains(err.Error(), "person remove ann") {
 				t.Errorf("%v", err)
 			}
 			if got := h.remains(); got != whole {
@@ -148,14 +151,14 @@ func TestTheSameNameIsNotTheSamePerson(t *testing.T) {
 			t.Errorf("%s, not %s", got, whole)
 		}
 		h.named(root)
-		if err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: ledger.ChangeRemove, Person: ledger.Person{Name: "ann"}, NotInFile: true}, byMarco); err != nil {
+		if err := h.Router.Change(h.Ctx, &people.Change{Kind: people.ChangeRemove, Person: core.Person{Name: "ann"}, NotInFile: true}, byMarco); err != nil {
 			t.Fatal(err)
 		}
 		if job, err := h.Router.Job(h.Ctx, 1, ""); err != nil || job.State != scheduler.JobPaused {
 			t.Errorf("removed: %+v, %v", job, err)
 		}
 		h.named(ann, root)
-		if _, err := h.Router.Job(h.Ctx, 1, ""); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Job(h.Ctx, 1, ""); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("after she was removed: %v", err)
 		}
 	})
@@ -186,7 +189,7 @@ func TestMisspeltForAWhile(t *testing.T) {
 		h.wantCount(3, "SELECT count(*) FROM jobs WHERE owner = 'ann' AND state = 'active'")
 		h.wantCount(1, "SELECT count(*) FROM turns WHERE person = 'ann'")
 
-		carl := ledger.Person{Name: "carl", Role: ledger.RoleUser, Identities: []string{"tg:4"}}
+		carl := core.Person{Name: "carl", Role: core.RoleUser, Identities: []string{"tg:4"}}
 		h.named(both, root, carl)
 		h.jobOf("carl")
 		both.Identities = append(both.Identities, "tg:4") // two who were there are never made one
@@ -228,9 +231,9 @@ func TestJobsOfWhoIsAwayAreNotOverdue(t *testing.T) {
 // The person who runs the program is never away, and keeps no account that no settings name.
 func TestOwnerIsKnownByNoAccountThatIsLeftOut(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		owner := ledger.Person{Name: "owner", Role: ledger.RoleAdmin, Tools: []string{"*"}, Machine: true}
+		owner := core.Person{Name: "owner", Role: core.RoleAdmin, Tools: []string{"*"}, Machine: true}
 		named, local := owner, owner
-		named.Identities, local.Identities, local.Source = []string{"tg:7"}, []string{"console:local"}, ledger.FromLocal
+		named.Identities, local.Identities, local.Source = []string{"tg:7"}, []string{"console:local"}, core.FromLocal
 		h.named(named, ann)
 		h.named(local, ann)
 		if p, err := h.Router.Person(h.Ctx, "owner"); err != nil || !slices.Equal(p.Identities, local.Identities) {
@@ -247,7 +250,7 @@ func TestTurnsWaitForWhoIsAway(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				waits := agent.Step{End: &agent.End{State: "waiting", Outcome: agent.OutcomePersonAway}}
 				h.named(ann, root)
-				from := func(key, person string) ledger.Entry {
+				from := func(key, person string) intake.Entry {
 					e := entry("group", key, "hi")
 					e.Sender.Person, e.Event.Conversation.Kind = person, channels.Group
 					return e
@@ -258,7 +261,7 @@ func TestTurnsWaitForWhoIsAway(t *testing.T) {
 				}
 				h.named(root)
 				next := &h.Claim(9)[0]
-				if _, err := h.Router.Commit(h.Ctx, next.TurnRef, agent.Step{End: &agent.End{State: "waiting", Outcome: "approval"}}, nil); !errors.Is(err, ledger.ErrConflict) {
+				if _, err := h.Router.Commit(h.Ctx, next.TurnRef, agent.Step{End: &agent.End{State: "waiting", Outcome: "approval"}}, nil); !errors.Is(err, core.ErrConflict) {
 					t.Errorf("it waits for nothing: %v", err)
 				}
 				for range 2 {
@@ -268,14 +271,14 @@ func TestTurnsWaitForWhoIsAway(t *testing.T) {
 					t.Fatalf("the turn behind is %+v", next)
 				}
 				if removed {
-					err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: ledger.ChangeRemove, Person: ledger.Person{Name: "ann"}}, byMarco)
+					err := h.Router.Change(h.Ctx, &people.Change{Kind: people.ChangeRemove, Person: core.Person{Name: "ann"}}, byMarco)
 					if err != nil {
 						t.Fatal(err)
 					}
 				} else {
 					h.named(ann, root)
 				}
-				if _, err := h.Router.Commit(h.Ctx, next.TurnRef, waits, nil); !errors.Is(err, ledger.ErrNotAway) {
+				if _, err := h.Router.Commit(h.Ctx, next.TurnRef, waits, nil); !errors.Is(err, core.ErrNotAway) {
 					t.Errorf("for who is not away: %v", err)
 				}
 				var order []int64

@@ -8,11 +8,12 @@ import (
 	"sync"
 	"testing"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/people"
 )
 
-func change(kind ledger.ChangeKind, name, role string, identities ...string) *ledger.PersonChange {
-	return &ledger.PersonChange{Kind: kind, File: "my.toml", Person: ledger.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}}}
+func change(kind people.ChangeKind, name, role string, identities ...string) *people.Change {
+	return &people.Change{Kind: kind, File: "my.toml", Person: core.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}}}
 }
 
 // Who is named at run time stays; the settings decide about those whom they name.
@@ -21,7 +22,7 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		stranger := entry("c", "1", "hi")
 		stranger.Sender.New, stranger.Sender.Person, stranger.Sender.Identity = true, "tg:7", "tg:7"
 		h.Accept(stranger)
-		settings := []ledger.Person{
+		settings := []core.Person{
 			{Name: "anna", Role: "user", Identities: []string{"tg:1"}, Source: "config"},
 			{Name: "owner", Role: "admin", Identities: []string{"console:owner"}, Tools: []string{"*"}, Source: "local"},
 		}
@@ -33,41 +34,41 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		}
 		set()
 		for _, tt := range []struct {
-			change *ledger.PersonChange
+			change *people.Change
 			want   string // who they are then, or why not
 		}{
-			{change(ledger.ChangeAdd, "bob", "user", "tg:2"), "bob user tg:2 local"},
-			{change(ledger.ChangeAdd, "bob", "user", "tg:3"), "bob is there already"},
-			{change(ledger.ChangeAdd, "anna", "admin"), "anna is named in [[people]] of my.toml, which decides"},
-			{change(ledger.ChangeRole, "anna", "admin"), "anna is named in [[people]] of my.toml, which decides"},
-			{change(ledger.ChangeLink, "anna", "", "tg:4"), "anna is named in [[people]] of my.toml, which decides"},
-			{change(ledger.ChangeRemove, "anna", ""), "anna is named in [[people]] of my.toml, which decides"},
-			{change(ledger.ChangeLink, "bob", "", "tg:1"), "tg:1 is anna, who is named in [[people]] of my.toml"},
-			{change(ledger.ChangeAdd, "carl", "user", "tg:2"), "tg:2 is bob already"},
-			{change(ledger.ChangeRole, "carl", "admin"), "not found"},
-			{change(ledger.ChangeRole, "bob", "admin"), "bob admin tg:2 local"},
-			{change(ledger.ChangeLink, "bob", "", "tg:7", "tg:2"), "bob admin tg:2 tg:7 local"},
-			{change(ledger.ChangeLink, "owner", "", "tg:9"), "owner admin console:owner tg:9 local"},
-			{change(ledger.ChangeAdd, "tim", "user", "sl:T_1/U1"), "tim user sl:T_1/U1 local"},
-			{change(ledger.ChangeAdd, "tom", "user", "sl:U1"), "sl:U1 is tim already, as sl:T_1/U1"},
-			{change(ledger.ChangeAdd, "tom", "user", "sl:T_2/U1"), "tom user sl:T_2/U1 local"},
-			{change(ledger.ChangeLink, "tim", "", "sl:U2"), "tim user sl:T_1/U1 sl:U2 local"},
-			{change(ledger.ChangeLink, "tom", "", "sl:T_3/U2"), "sl:T_3/U2 is tim already, as sl:U2"},
-			{change(ledger.ChangeRemove, "tim", ""), "tim user sl:T_1/U1 sl:U2 local"},
-			{change(ledger.ChangeRemove, "tom", ""), "tom user sl:T_2/U1 local"},
-			{change(ledger.ChangeAdd, "b\u043eb", "user", "tg:8"), "b\u043eb looks like bob, who is somebody else: give another name"},
-			{change(ledger.ChangeAdd, "ann\uff41", "user", "tg:8"), "ann\uff41 looks like anna"},
-			{change(ledger.ChangeAdd, "dora", "user"), "dora user local"},
-			{change(ledger.ChangeRemove, "dora", ""), "dora user local"},
+			{change(people.ChangeAdd, "bob", "user", "tg:2"), "bob user tg:2 local"},
+			{change(people.ChangeAdd, "bob", "user", "tg:3"), "bob is there already"},
+			{change(people.ChangeAdd, "anna", "admin"), "anna is named in [[people]] of my.toml, which decides"},
+			{change(people.ChangeRole, "anna", "admin"), "anna is named in [[people]] of my.toml, which decides"},
+			{change(people.ChangeLink, "anna", "", "tg:4"), "anna is named in [[people]] of my.toml, which decides"},
+			{change(people.ChangeRemove, "anna", ""), "anna is named in [[people]] of my.toml, which decides"},
+			{change(people.ChangeLink, "bob", "", "tg:1"), "tg:1 is anna, who is named in [[people]] of my.toml"},
+			{change(people.ChangeAdd, "carl", "user", "tg:2"), "tg:2 is bob already"},
+			{change(people.ChangeRole, "carl", "admin"), "not found"},
+			{change(people.ChangeRole, "bob", "admin"), "bob admin tg:2 local"},
+			{change(people.ChangeLink, "bob", "", "tg:7", "tg:2"), "bob admin tg:2 tg:7 local"},
+			{change(people.ChangeLink, "owner", "", "tg:9"), "owner admin console:owner tg:9 local"},
+			{change(people.ChangeAdd, "tim", "user", "sl:T_1/U1"), "tim user sl:T_1/U1 local"},
+			{change(people.ChangeAdd, "tom", "user", "sl:U1"), "sl:U1 is tim already, as sl:T_1/U1"},
+			{change(people.ChangeAdd, "tom", "user", "sl:T_2/U1"), "tom user sl:T_2/U1 local"},
+			{change(people.ChangeLink, "tim", "", "sl:U2"), "tim user sl:T_1/U1 sl:U2 local"},
+			{change(people.ChangeLink, "tom", "", "sl:T_3/U2"), "sl:T_3/U2 is tim already, as sl:U2"},
+			{change(people.ChangeRemove, "tim", ""), "tim user sl:T_1/U1 sl:U2 local"},
+			{change(people.ChangeRemove, "tom", ""), "tom user sl:T_2/U1 local"},
+			{change(people.ChangeAdd, "b\u043eb", "user", "tg:8"), "b\u043eb looks like bob, who is somebody else: give another name"},
+			{change(people.ChangeAdd, "ann\uff41", "user", "tg:8"), "ann\uff41 looks like anna"},
+			{change(people.ChangeAdd, "dora", "user"), "dora user local"},
+			{change(people.ChangeRemove, "dora", ""), "dora user local"},
 		} {
-			err := h.Router.Change(h.Ctx, tt.change, ledger.LocalActor("owner"))
+			err := h.Router.Change(h.Ctx, tt.change, people.LocalActor("owner"))
 			p, got := tt.change.Now, ""
 			if err != nil {
 				got = err.Error()
 			} else {
 				got = strings.Join(slices.Concat([]string{p.Name, p.Role}, p.Identities, []string{p.Source}), " ")
 			}
-			if !strings.HasPrefix(got, tt.want) && !(tt.want == "not found" && errors.Is(err, ledger.ErrNotFound)) {
+			if !strings.HasPrefix(got, tt.want) && !(tt.want == "not found" && errors.Is(err, core.ErrNotFound)) {
 				t.Errorf("%+v: %s", *tt.change, got)
 			}
 		}
@@ -80,7 +81,7 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		if want := []string{"anna tg:1", "bob tg:2 tg:7", "owner console:owner tg:9"}; err != nil || !slices.Equal(names, want) {
 			t.Errorf("%v: %q", err, names)
 		}
-		settings = append(settings, ledger.Person{Name: "bob", Role: "user", Identities: []string{"tg:2"}, Source: "config"})
+		settings = append(settings, core.Person{Name: "bob", Role: "user", Identities: []string{"tg:2"}, Source: "config"})
 		set()
 		if p, err := h.Router.Person(h.Ctx, "bob"); err != nil || p.Role != "user" || len(p.Identities) != 1 || p.Source != "config" {
 			t.Errorf("the settings name bob: %+v, %v", p, err)
@@ -96,14 +97,14 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 func TestAdminsWhoGiveUpAtOnceLeaveOne(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		const admins = 12
-		by := ledger.LocalActor("owner")
+		by := people.LocalActor("owner")
 		for round := range 3 {
 			var all sync.WaitGroup
 			for i := range admins {
 				name := fmt.Sprint("a", i)
-				c := change(ledger.ChangeRole, name, "admin")
+				c := change(people.ChangeRole, name, "admin")
 				if round == 0 {
-					c = change(ledger.ChangeAdd, name, "admin", "tg:"+name)
+					c = change(people.ChangeAdd, name, "admin", "tg:"+name)
 				}
 				if err := h.Router.Change(h.Ctx, c, by); err != nil {
 					t.Fatal(err)
@@ -111,9 +112,9 @@ func TestAdminsWhoGiveUpAtOnceLeaveOne(t *testing.T) {
 			}
 			for i := range admins {
 				all.Go(func() {
-					c := change(ledger.ChangeRole, fmt.Sprint("a", i), "user")
+					c := change(people.ChangeRole, fmt.Sprint("a", i), "user")
 					c.Local = "console:owner"
-					var refused *ledger.StateError
+					var refused *core.StateError
 					if err := h.Router.Change(h.Ctx, c, by); err != nil && !errors.As(err, &refused) {
 						t.Error(err)
 					}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/people"
 )
 
 // Whom the settings name is as they say. To name nobody any more, or somebody else by the name of another, is refused.
@@ -18,16 +20,16 @@ func TestSetPeopleReplacesThoseOfTheSettings(t *testing.T) {
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, id, id
 			h.Accept(e)
 		}
-		set := func(people ...ledger.Person) {
+		set := func(people ...core.Person) {
 			t.Helper()
 			if _, err := h.Router.SetPeople(h.Ctx, people); err != nil {
 				t.Fatal(err)
 			}
 		}
-		anna := ledger.Person{Name: "anna", Role: "user", Identities: []string{"tg:1", "tg:7"}, Tools: []string{"*"}, TimeZone: "Europe/Rome", Source: "config"}
-		bob := ledger.Person{Name: "bob", Role: "admin", Identities: []string{"tg:2"}, Tools: []string{}, Source: "config"}
-		open := ledger.Person{Name: "tg:8", Role: "user", Identities: []string{"tg:8"}, Tools: []string{"*"}, Source: "open"}
-		check := func(want ...ledger.Person) {
+		anna := core.Person{Name: "anna", Role: "user", Identities: []string{"tg:1", "tg:7"}, Tools: []string{"*"}, TimeZone: "Europe/Rome", Source: "config"}
+		bob := core.Person{Name: "bob", Role: "admin", Identities: []string{"tg:2"}, Tools: []string{}, Source: "config"}
+		open := core.Person{Name: "tg:8", Role: "user", Identities: []string{"tg:8"}, Tools: []string{"*"}, Source: "open"}
+		check := func(want ...core.Person) {
 			t.Helper()
 			got, err := h.Router.People(h.Ctx)
 			for i := range got {
@@ -45,17 +47,17 @@ func TestSetPeopleReplacesThoseOfTheSettings(t *testing.T) {
 		anna.Role, anna.Identities = "admin", []string{"tg:1", "tg:2"}
 		set(anna)
 		check(anna, open)
-		wrong := func(fault string, people ...ledger.Person) {
+		wrong := func(fault string, persons ...core.Person) {
 			t.Helper()
-			_, err := h.Router.SetPeople(h.Ctx, people)
-			if is, ok := errors.AsType[*ledger.PeopleError](err); !ok || len(is.Faults) != 1 || !strings.Contains(is.Faults[0], fault) {
+			_, err := h.Router.SetPeople(h.Ctx, persons)
+			if is, ok := errors.AsType[*people.FaultsError](err); !ok || len(is.Faults) != 1 || !strings.Contains(is.Faults[0], fault) {
 				t.Errorf("%v", err)
 			}
 			check(anna, open)
 		}
 		wrong("[[people]] is empty, but named anna before")
-		wrong("[[people]] is empty", ledger.Person{Name: "owner", Role: "admin", Source: "local", Machine: true})
-		wrong("Anna looks like anna, who is known", ledger.Person{Name: "Anna", Role: "user", Identities: []string{"tg:4"}, Source: "config"})
+		wrong("[[people]] is empty", core.Person{Name: "owner", Role: "admin", Source: "local", Machine: true})
+		wrong("Anna looks like anna, who is known", core.Person{Name: "Anna", Role: "user", Identities: []string{"tg:4"}, Source: "config"})
 		other := anna
 		other.Identities = []string{"tg:3"}
 		wrong("anna (tg:3) has none of the identities that anna had before (tg:1, tg:2)", other)
@@ -78,7 +80,7 @@ func TestNewPersonIsSeenAgain(t *testing.T) {
 				t.Errorf("after %q: %+v, %v", before, p, err)
 			}
 		}
-		if _, err := h.Router.Person(h.Ctx, "nobody"); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Person(h.Ctx, "nobody"); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("nobody: %v", err)
 		}
 	})
@@ -87,20 +89,20 @@ func TestNewPersonIsSeenAgain(t *testing.T) {
 // Whom an open policy lets in never gets the rights of somebody who has that name.
 func TestNewPersonTakesNoName(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		admin := ledger.Person{Name: "tg:7", Role: "admin", Identities: []string{"tg:1"}, Tools: []string{"*"}, Source: "config"}
-		if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{admin}); err != nil {
+		admin := core.Person{Name: "tg:7", Role: "admin", Identities: []string{"tg:1"}, Tools: []string{"*"}, Source: "config"}
+		if _, err := h.Router.SetPeople(h.Ctx, []core.Person{admin}); err != nil {
 			t.Fatal(err)
 		}
 		e := entry("c", "1", "hi")
 		e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg:7", "tg:7"
-		if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e}); !errors.Is(err, ledger.ErrRefused) {
+		if _, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{e}); !errors.Is(err, core.ErrRefused) {
 			t.Errorf("accepted: %v", err)
 		}
 		people, err := h.Router.People(h.Ctx)
 		for i := range people {
 			people[i].Since = time.Time{}
 		}
-		if err != nil || !reflect.DeepEqual(people, []ledger.Person{admin}) {
+		if err != nil || !reflect.DeepEqual(people, []core.Person{admin}) {
 			t.Errorf("%+v, %v", people, err)
 		}
 	})

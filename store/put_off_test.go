@@ -8,7 +8,9 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // away is a step by which a turn is tried again after wait, because its model is away.
@@ -20,9 +22,9 @@ func away(wait time.Duration, says ...agent.Say) agent.Step {
 }
 
 // putOff puts a turn off, with nothing to be run in its session meanwhile.
-func (h *house) putOff(ref ledger.TurnRef, step agent.Step) {
+func (h *house) putOff(ref core.TurnRef, step agent.Step) {
 	h.Helper()
-	var says []ledger.Reply
+	var says []outbox.Reply
 	for _, say := range step.Say {
 		says = append(says, *text(say.Text))
 	}
@@ -32,9 +34,9 @@ func (h *house) putOff(ref ledger.TurnRef, step agent.Step) {
 }
 
 // tried claims the turn that is put off, once it is time.
-func (h *house) tried(turn int64) ledger.Claimed {
+func (h *house) tried(turn int64) core.Claimed {
 	h.Helper()
-	var list []ledger.Claimed
+	var list []core.Claimed
 	for until := time.Now().Add(30 * time.Second); len(list) == 0 && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		list = h.Claim(9)
 	}
@@ -65,7 +67,7 @@ func TestTurnThatIsPutOffKeepsItsPlace(t *testing.T) {
 		if list := h.Claim(9); len(list) != 0 {
 			t.Errorf("claimed %+v", list)
 		}
-		if _, err := h.Router.PutOff(h.Ctx, ref, away(time.Hour), nil); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.PutOff(h.Ctx, ref, away(time.Hour), nil); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("put off twice: %v", err)
 		}
 		h.decide(first.TurnID) // what was decided goes before it
@@ -99,7 +101,7 @@ func TestTurnThatIsPutOffKeepsItsPlace(t *testing.T) {
 // Each way in which a person changes what they asked for, while the turn is put off.
 func TestTurnThatIsPutOffObeys(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		begun := func(conv string) ledger.TurnRef {
+		begun := func(conv string) core.TurnRef {
 			ref := h.Begun(conv, conv+"1")
 			h.putOff(ref, away(time.Hour))
 			return ref
@@ -109,7 +111,7 @@ func TestTurnThatIsPutOffObeys(t *testing.T) {
 		h.is(stopped.TurnID, "cancelled")
 
 		dropped := begun("dropped")
-		if a := h.one(control(entry("dropped", "d2", "/cancel"), ledger.EffectCancel, "nothing")); !a.Waiting {
+		if a := h.one(control(entry("dropped", "d2", "/cancel"), intake.EffectCancel, "nothing")); !a.Waiting {
 			t.Errorf("what stands behind it waits for a look: %+v", a)
 		}
 		h.is(dropped.TurnID, "cancelled")
@@ -127,7 +129,7 @@ func TestTurnThatIsPutOffObeys(t *testing.T) {
 			t.Errorf("%+v", newer)
 		}
 		c := h.tried(interrupted.TurnID) // at once
-		if d := h.load(c.TurnRef); d.CancelRequested != ledger.StopInterrupted {
+		if d := h.load(c.TurnRef); d.CancelRequested != core.StopInterrupted {
 			t.Errorf("asked to stop: %q", d.CancelRequested)
 		}
 		if next := h.Commit(c.TurnRef, end("cancelled", "interrupted")); next == nil || next.TurnID != newer.TurnID {
@@ -163,7 +165,7 @@ func TestTurnThatIsPutOffObeys(t *testing.T) {
 
 		asked := h.Begun("asked", "a1")
 		h.one(mode(entry("asked", "a2", "stop it"), "interrupt"))
-		if _, err := h.Router.PutOff(h.Ctx, asked, away(time.Hour), nil); !errors.Is(err, ledger.ErrStopped) {
+		if _, err := h.Router.PutOff(h.Ctx, asked, away(time.Hour), nil); !errors.Is(err, core.ErrStopped) {
 			t.Errorf("a turn that was asked to stop: %v", err)
 		}
 		h.is(asked.TurnID, "running")

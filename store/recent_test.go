@@ -8,7 +8,9 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // In a long session the agent sees the thirty latest messages, oldest first, whether
@@ -19,11 +21,11 @@ func TestRecentOfALongSessionIsItsLatestThirty(t *testing.T) {
 		for n := range 25 { // 50 messages, among those of another session
 			ref := h.Begun("c", fmt.Sprint(n))
 			other := h.Begun("d", fmt.Sprint("other-", n))
-			for ref, of := range map[ledger.TurnRef]string{ref: "mine", other: "theirs"} {
+			for ref, of := range map[core.TurnRef]string{ref: "mine", other: "theirs"} {
 				answer := fmt.Sprintf("%s: answer %d", of, n)
 				step := end("done", "answered")
 				step.Say = []agent.Say{{Text: answer, Final: true}}
-				h.Commit(ref, step, ledger.Reply{Text: answer, Parts: []channels.Body{{Text: answer}}})
+				h.Commit(ref, step, outbox.Reply{Text: answer, Parts: []channels.Body{{Text: answer}}})
 			}
 			said = append(said, fmt.Sprint("hello ", n), fmt.Sprintf("mine: answer %d", n))
 		}
@@ -35,7 +37,7 @@ func TestRecentOfALongSessionIsItsLatestThirty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for way, data := range map[string]*ledger.TurnData{"loaded": d, "read with the claim": claimed.Data} {
+		for way, data := range map[string]*core.TurnData{"loaded": d, "read with the claim": claimed.Data} {
 			if data == nil {
 				if strings.HasSuffix(t.Name(), "sqlite") {
 					continue
@@ -64,11 +66,11 @@ func TestWhatAJobAskedForIsNoLineOfItsOwner(t *testing.T) {
 		for _, key := range []string{"still", "loud", "mute"} {
 			s := submission(key)
 			s.Run, s.Text = 0, key
-			ref := h.submit(s, ledger.TurnIntent{MayClaim: true}).Claimed.TurnRef
+			ref := h.submit(s, intake.TurnIntent{MayClaim: true}).Claimed.TurnRef
 			step := end("done", "quiet")
 			if key == "loud" {
 				spoke, step.Say = ref.TurnID, []agent.Say{{Text: "here", Final: true}}
-				h.Commit(ref, step, ledger.Reply{Text: "here", Parts: []channels.Body{{Text: "here"}}})
+				h.Commit(ref, step, outbox.Reply{Text: "here", Parts: []channels.Body{{Text: "here"}}})
 				continue
 			}
 			h.Commit(ref, step)
@@ -81,7 +83,7 @@ func TestWhatAJobAskedForIsNoLineOfItsOwner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for way, d := range map[string]*ledger.TurnData{"loaded": loaded, "read with the claim": claimed.Data} {
+		for way, d := range map[string]*core.TurnData{"loaded": loaded, "read with the claim": claimed.Data} {
 			if d == nil {
 				continue // on SQLite
 			}

@@ -12,7 +12,8 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 func TestRedactLeavesNoTrace(t *testing.T) {
@@ -39,7 +40,7 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 		h.Commit(ref, agent.Step{
 			Review: &agent.Review{Status: "replan", Reason: secret + " is wrong", Learn: secret},
 			Say:    []agent.Say{{Position: -1, Text: "tried " + secret}},
-		}, ledger.Reply{Text: "tried " + secret, Parts: []channels.Body{{Text: "tried " + secret, Rich: request}}})
+		}, outbox.Reply{Text: "tried " + secret, Parts: []channels.Body{{Text: "tried " + secret, Rich: request}}})
 		h.Commit(ref, agent.Step{Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"}})
 
 		turn, err := h.Router.Turn(h.Ctx, ref.TurnID, true)
@@ -80,10 +81,10 @@ func TestRedactReachesBesideTheTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
-		if a := h.one(edited("c", "1", "e1", "it is "+secret, "steer")); a.Edited != ledger.EditRevised {
+		if a := h.one(edited("c", "1", "e1", "it is "+secret, "steer")); a.Edited != intake.EditRevised {
 			t.Fatalf("%+v", a)
 		}
-		h.Accept(control(entry("c", "2", "/status"), ledger.EffectNone, "running: "+secret))
+		h.Accept(control(entry("c", "2", "/status"), intake.EffectNone, "running: "+secret))
 		h.one(entry("d", "3", "of another session: "+secret))
 		e := claiming(withFile(entry("c", "4", "read it"), "ref", 7))
 		e.Event.Message.Attachments[0].Name = secret + ".txt"

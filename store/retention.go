@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 )
@@ -208,7 +208,7 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 			}
 		} else {
 			_, err := s.batch(ctx, func(t *database.Tx) (int64, error) { return remove(t, ids) })
-			if err != nil && !errors.Is(err, ledger.ErrConflict) {
+			if err != nil && !errors.Is(err, core.ErrConflict) {
 				return err
 			} else if err != nil {
 				faults = append(faults, err)

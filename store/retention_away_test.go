@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store"
 )
 
@@ -27,7 +28,7 @@ func TestWhatWaitsForAChannelThatIsAwayIsBounded(t *testing.T) {
 			h.says(fmt.Sprint(i), "a", "b")
 		}
 		uncertainHead := h.become(hold, uncertain)
-		notice := ledger.Reply{Text: "n", Notice: true, Parts: []channels.Body{{Text: "n"}}}
+		notice := outbox.Reply{Text: "n", Notice: true, Parts: []channels.Body{{Text: "n"}}}
 		if _, err := h.Router.Notify(h.Ctx, []byte("n"), channels.Conversation{Channel: "tg", ID: "c2", Kind: channels.Direct}, notice); err != nil {
 			t.Fatal(err)
 		}
@@ -61,8 +62,8 @@ func TestWhatWaitsForAChannelThatIsAwayIsBounded(t *testing.T) {
 		if err != nil || len(undelivered) != 12 {
 			t.Errorf("%d are listed: %v", len(undelivered), err)
 		}
-		c := &ledger.Resend{Conversation: list[0].Conversation}
-		if err := h.Router.Change(h.Ctx, c, ledger.Actor{Person: "ada"}); err != nil || c.Messages != 0 || c.Dropped != 6 {
+		c := &outbox.Resend{Conversation: list[0].Conversation}
+		if err := h.Router.Change(h.Ctx, c, core.Actor{Person: "ada"}); err != nil || c.Messages != 0 || c.Dropped != 6 {
 			t.Errorf("%+v, %v", c, err)
 		}
 		keep.AwayLimit = 0
@@ -71,7 +72,7 @@ func TestWhatWaitsForAChannelThatIsAwayIsBounded(t *testing.T) {
 		h.later(7*day + time.Hour)
 		h.sweep(keep)
 		is("too old", map[string]int{"unknown no_answer": 1, "dropped away": 14}, "tg 11", "tg 3")
-		if list, err = h.Router.Unnamed(h.Ctx, hold); err != nil || slices.ContainsFunc(list, func(u ledger.Unnamed) bool { return u.Notice }) {
+		if list, err = h.Router.Unnamed(h.Ctx, hold); err != nil || slices.ContainsFunc(list, func(u outbox.Unnamed) bool { return u.Notice }) {
 			t.Errorf("a notice is named: %+v, %v", list, err)
 		}
 	})

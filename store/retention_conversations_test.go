@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -34,14 +35,14 @@ func (h *house) conversations() string {
 	return strings.Join(names, ", ")
 }
 
-func stranger(conv, key string) ledger.Entry {
+func stranger(conv, key string) intake.Entry {
 	e := entry(conv, key, "let me in")
-	e.Intent, e.Sender.Person = &ledger.AuditIntent{Why: ledger.AuditStranger}, ""
+	e.Intent, e.Sender.Person = &intake.AuditIntent{Why: intake.AuditStranger}, ""
 	return e
 }
 
 // wrote is an entry of somebody let in by an open policy.
-func wrote(who, conv, key string) ledger.Entry {
+func wrote(who, conv, key string) intake.Entry {
 	e := entry(conv, key, "hello")
 	e.Sender.Person, e.Sender.Identity, e.Sender.New = "tg:"+who, "tg:"+who, true
 	return e
@@ -60,7 +61,7 @@ func (h *house) settled() {
 
 func TestSweepEndsConversations(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		people := []ledger.Person{
+		people := []core.Person{
 			{Name: "marco", Role: "user", Identities: []string{"tg:1"}, Source: "config"},
 			{Name: "root", Role: "admin", Identities: []string{"tg:0"}, Source: "config"},
 		}
@@ -70,7 +71,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		admins := entry("admin's", "1", "hello")
 		admins.Sender.Person = "root"
 		moved := entry("former", "2", "")
-		moved.Intent, moved.Event.Kind, moved.Event.Former = &ledger.NewsIntent{}, channels.EventMoved, "before"
+		moved.Intent, moved.Event.Kind, moved.Event.Former = &intake.NewsIntent{}, channels.EventMoved, "before"
 		h.Accept(admins, entry("user's", "3", "hello"), entry("old", "4", "hello"), entry("former", "5", "hello"), moved,
 			entry("named", "6", "hello"), stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
 		h.settled()
@@ -123,7 +124,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i, conv := range []string{"former", "old"} {
 			moved := entry(conv, fmt.Sprint("m", i), "")
-			moved.Intent, moved.Event.Kind, moved.Event.Former = &ledger.NewsIntent{}, channels.EventMoved, channels.ConversationID("before "+conv)
+			moved.Intent, moved.Event.Kind, moved.Event.Former = &intake.NewsIntent{}, channels.EventMoved, channels.ConversationID("before "+conv)
 			h.Accept(entry(conv, fmt.Sprint(i), "hello"), moved)
 		}
 		h.settled()

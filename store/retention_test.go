@@ -12,7 +12,9 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -57,7 +59,7 @@ func (h *house) counts(tables ...string) string {
 
 // whole makes a finished turn with a row in every table that a turn can have one in, and
 // all it said sent.
-func (h *house) whole(conv, key string) ledger.TurnRef {
+func (h *house) whole(conv, key string) core.TurnRef {
 	h.Helper()
 	h.Renew() // a slow machine takes long for many of these
 	e := claiming(entry(conv, key, "hello "+key))
@@ -73,7 +75,7 @@ func (h *house) whole(conv, key string) ledger.TurnRef {
 		Review: &agent.Review{Status: "ok", Learn: "something"},
 	})
 	reply := *text("answer")
-	reply.Actions = []ledger.Action{{Code: ledger.HashCode(key), Kind: ledger.ActionChoice, Text: "yes", Number: 1, ExpiresAt: time.Now().Add(time.Hour)}}
+	reply.Actions = []outbox.Action{{Code: outbox.HashCode(key), Kind: outbox.ActionChoice, Text: "yes", Number: 1, ExpiresAt: time.Now().Add(time.Hour)}}
 	reply.Read = true
 	h.Commit(ref, agent.Step{Say: []agent.Say{{Position: -1, Text: "answer"}}, End: &agent.End{State: "done", Outcome: "answered"}}, reply)
 	return ref
@@ -84,11 +86,11 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 		for i := range 60 { // more than one batch
 			h.whole("c1", fmt.Sprint("old", i))
 		}
-		e := control(entry("c1", "help", "/help"), ledger.EffectNone, "help")
-		e.Intent.(*ledger.ControlIntent).Reply.Read = true
+		e := control(entry("c1", "help", "/help"), intake.EffectNone, "help")
+		e.Intent.(*intake.ControlIntent).Reply.Read = true
 		eve := stranger("c9", "eve")
 		bad := entry("c9", "bad", "")
-		bad.Intent, bad.Event.Raw = &ledger.AuditIntent{Why: ledger.AuditRejected, Reason: "no"}, []byte("x")
+		bad.Intent, bad.Event.Raw = &intake.AuditIntent{Why: intake.AuditRejected, Reason: "no"}, []byte("x")
 		h.Accept(e, eve, bad)
 		h.later(2 * day)
 		young := h.whole("c1", "young")
@@ -149,9 +151,9 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		// Once it is over and as old as that, it goes.
 		hold := h.Hold()
 		d := h.Begin(hold, "c2")
-		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent})
-		for _, ref := range []ledger.TurnRef{running, retry} {
-			for next := (&ledger.Claimed{TurnRef: ref}); next != nil; {
+		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliverySent})
+		for _, ref := range []core.TurnRef{running, retry} {
+			for next := (&core.Claimed{TurnRef: ref}); next != nil; {
 				next = h.Commit(next.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
 			}
 		}

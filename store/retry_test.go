@@ -10,22 +10,24 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 // retry is /retry; of is the message replied to.
-func retry(conv, key, of string) ledger.Entry {
+func retry(conv, key, of string) intake.Entry {
 	e := entry(conv, key, "/retry")
-	e.Turn().Retry, e.Say = &ledger.Retry{Of: channels.MessageID(of)}, says(everything())
+	e.Turn().Retry, e.Say = &intake.Retry{Of: channels.MessageID(of)}, says(everything())
 	return e
 }
 
 // everything answers each outcome by its name.
-func everything() map[ledger.Outcome]*ledger.Reply {
-	replies := map[ledger.Outcome]*ledger.Reply{}
-	for _, s := range []ledger.Outcome{
-		ledger.OutcomeBusy, ledger.RetryNone, ledger.RetryUnclear, ledger.RetryOpen, ledger.RetryNotYours, ledger.RetryForgotten,
-		ledger.ChoiceLeft, ledger.EditTooLate, ledger.EditAsked,
+func everything() map[intake.Outcome]*outbox.Reply {
+	replies := map[intake.Outcome]*outbox.Reply{}
+	for _, s := range []intake.Outcome{
+		intake.OutcomeBusy, intake.RetryNone, intake.RetryUnknown, intake.RetryOpen, intake.RetryNotYours, intake.RetryForgotten,
+		intake.ChoiceLeft, intake.EditTooLate, intake.EditAsked,
 	} {
 		replies[s] = text(string(s))
 	}
@@ -184,12 +186,12 @@ func TestRetryIsNotMerged(t *testing.T) {
 }
 
 // asked is an entry that its person wrote so long ago.
-func askedAgo(e ledger.Entry, ago time.Duration) ledger.Entry {
+func askedAgo(e intake.Entry, ago time.Duration) intake.Entry {
 	e.Turn().Asked = time.Now().Add(-ago)
 	return e
 }
 
-func (h *house) backlog(ref ledger.TurnRef) (turns []int64) {
+func (h *house) backlog(ref core.TurnRef) (turns []int64) {
 	h.Helper()
 	list, err := h.Router.Backlog(h.Ctx, ref, 15*time.Minute)
 	if err != nil {

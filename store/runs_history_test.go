@@ -7,7 +7,8 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/scheduler"
 )
 
@@ -27,13 +28,13 @@ func TestHistorySaysWhatWasDelivered(t *testing.T) {
 		h.withRun()
 		s := submission("k")
 		s.Say = true
-		h.submit(s, ledger.TurnIntent{})
+		h.submit(s, intake.TurnIntent{})
 		hold, seen := h.Hold(), ""
-		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent, PlatformID: "0"}) // what was said before
-		for _, settled := range []ledger.Settlement{
-			{State: ledger.DeliverySent, PlatformID: "1"},
-			{State: ledger.DeliveryPending, FreeTry: true},
-			{State: ledger.DeliverySent, PlatformID: "2"},
+		h.Settle(hold, h.Begin(hold, "c"), outbox.Settlement{State: outbox.DeliverySent, PlatformID: "0"}) // what was said before
+		for _, settled := range []outbox.Settlement{
+			{State: outbox.DeliverySent, PlatformID: "1"},
+			{State: outbox.DeliveryPending, FreeTry: true},
+			{State: outbox.DeliverySent, PlatformID: "2"},
 		} {
 			seen += h.lastRun(1).Delivery + " "
 			d := h.Begin(hold, "c")
@@ -69,7 +70,7 @@ func TestHistoryOfTries(t *testing.T) {
 		} {
 			s := submission(string(rune('a' + try)))
 			s.Try = try + 1
-			ref := h.submit(s, ledger.TurnIntent{MayClaim: true}).Claimed.TurnRef
+			ref := h.submit(s, intake.TurnIntent{MayClaim: true}).Claimed.TurnRef
 			h.Commit(ref, agent.Step{
 				Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "{}", Usage: llm.Usage{In: 10, Out: 5, Cost: 0.25}}},
 				Plan:  &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: c.task}}},

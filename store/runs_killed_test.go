@@ -10,7 +10,11 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
 	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/storetest"
@@ -29,7 +33,7 @@ func (l *engineLife) alive(err error) {
 	switch {
 	case err == nil && l.rand.IntN(6) > 0:
 		return
-	case err != nil && !errors.Is(err, ledger.ErrFenced): // the other engine has it
+	case err != nil && !errors.Is(err, core.ErrFenced): // the other engine has it
 		l.Errorf("%v", err)
 	}
 	panic(errKilled)
@@ -72,15 +76,15 @@ func (l *engineLife) look() {
 
 // start submits a run, with a worker for it or not.
 func (l *engineLife) start(due *scheduler.DueRun) {
-	s := ledger.Submission{
-		Key: due.Run.Key(), Origin: "job", Person: "marco", Rule: ledger.RuleJob, Text: due.Job.Text, Run: due.Run.ID, Try: due.Run.Try,
+	s := jobs.Submission{
+		Key: due.Run.Key(), Origin: "job", Person: "marco", Rule: audit.RuleJob, Text: due.Job.Text, Run: due.Run.ID, Try: due.Run.Try,
 		To: channels.Conversation{Channel: "tg", ID: channels.ConversationID(due.Job.Target.Conversation)},
 	}
-	var say *ledger.Reply
+	var say *outbox.Reply
 	if due.Job.Payload == scheduler.PayloadNotify {
 		s.Say, s.Notification, say = true, "x", text(due.Run.Key())
 	}
-	a, err := l.Router.Submit(l.Ctx, l.owner(), s, ledger.TurnIntent{QueueLimit: 50, MayClaim: l.rand.IntN(2) == 0}, say)
+	a, err := l.Router.Submit(l.Ctx, l.owner(), s, intake.TurnIntent{QueueLimit: 50, MayClaim: l.rand.IntN(2) == 0}, say)
 	l.alive(err)
 	if a.Refusal != "" {
 		l.Errorf("refused: %s", a.Refusal)
@@ -91,13 +95,13 @@ func (l *engineLife) start(due *scheduler.DueRun) {
 }
 
 // turn answers a turn, and those that come with it.
-func (l *engineLife) turn(c *ledger.Claimed) {
+func (l *engineLife) turn(c *core.Claimed) {
 	for ; c != nil; l.alive(nil) {
 		data, err := l.Router.Load(l.Ctx, c.TurnRef)
 		l.alive(err)
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Position: -1, Notice: true, Text: fmt.Sprintf("answer to run %d", data.Turn.Terms.Run)}}
-		c, err = l.Router.Commit(l.Ctx, c.TurnRef, step, []ledger.Reply{*text(step.Say[0].Text)})
+		c, err = l.Router.Commit(l.Ctx, c.TurnRef, step, []outbox.Reply{*text(step.Say[0].Text)})
 		if err != nil {
 			l.alive(err)
 		}
@@ -108,13 +112,13 @@ func (l *engineLife) turn(c *ledger.Claimed) {
 func TestRunsOutliveKillsBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		const jobs, rounds = 6, 8
+		const list, rounds = 6, 8
 		h := doomed(t, db)
 		h.people()
-		for i := range jobs {
+		for i := range list {
 			job := scheduler.Job{Owner: "marco", Payload: []scheduler.Payload{scheduler.PayloadNotify, scheduler.PayloadAgent}[i%2], Text: fmt.Sprint("job ", i), Spec: scheduler.Spec{Cron: "@yearly", Zone: "UTC"}}
 			conv := channels.Conversation{Channel: "tg", ID: channels.ConversationID(fmt.Sprint("c", i/3)), Kind: channels.Direct}
-			h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &conv})
+			h.changed(jobs.Change{Kind: jobs.AddJob, Job: &job, Target: &conv})
 		}
 		seed := rand.Uint64()
 		engines := []*engineLife{{house: h, rand: rand.New(rand.NewPCG(seed, 0))}}
@@ -128,7 +132,7 @@ func TestRunsOutliveKillsBetweenAnyTwoSteps(t *testing.T) {
 				wg.Go(func() {
 					for tries := 0; ; tries++ {
 						done, err := storetest.Count(l.Ctx, db, `SELECT count(*) FROM runs WHERE state = 'done'`)
-						if err != nil || done == int64(jobs*(round+1)) {
+						if err != nil || done == int64(list*(round+1)) {
 							return
 						}
 						if tries > 500 || t.Failed() {
@@ -146,14 +150,14 @@ func TestRunsOutliveKillsBetweenAnyTwoSteps(t *testing.T) {
 			lives += l.lives
 		}
 		t.Logf("seed %d: %d lives", seed, lives)
-		half := jobs * rounds / 2
-		h.wantCount(jobs*rounds, `SELECT count(*) FROM runs WHERE state = 'done' AND try = 1`)
-		h.wantCount(jobs*rounds, `SELECT count(*) FROM runs`)
+		half := list * rounds / 2
+		h.wantCount(list*rounds, `SELECT count(*) FROM runs WHERE state = 'done' AND try = 1`)
+		h.wantCount(list*rounds, `SELECT count(*) FROM runs`)
 		h.wantCount(half, `SELECT count(*) FROM turns WHERE state = 'done'`)
 		h.wantCount(half, `SELECT count(*) FROM turns`)
 		h.wantCount(half, `SELECT count(*) FROM notifications`)
-		h.wantCount(jobs*rounds, `SELECT count(*) FROM messages WHERE direction = 'out'`)
-		h.wantCount(jobs*rounds, `SELECT count(DISTINCT text) FROM messages WHERE direction = 'out'`)
+		h.wantCount(list*rounds, `SELECT count(*) FROM messages WHERE direction = 'out'`)
+		h.wantCount(list*rounds, `SELECT count(DISTINCT text) FROM messages WHERE direction = 'out'`)
 		if lives == 0 {
 			t.Error("nobody died")
 		}

@@ -6,17 +6,20 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/people"
+	"switchboard/router/settings"
 )
 
 func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		change := func(c ledger.SecretChange) error {
-			return h.Router.Change(h.Ctx, &c, ledger.LocalActor("owner"))
+		change := func(c settings.SecretChange) error {
+			return h.Router.Change(h.Ctx, &c, people.LocalActor("owner"))
 		}
 		set := func(name, sealed string, tools ...string) {
 			t.Helper()
-			if err := change(ledger.SecretChange{Kind: ledger.SetSecret, Name: name, Ciphertext: []byte(sealed), Tools: tools}); err != nil {
+			if err := change(settings.SecretChange{Kind: settings.SetSecret, Name: name, Ciphertext: []byte(sealed), Tools: tools}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -27,7 +30,7 @@ func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 		if err != nil || len(list) != 2 {
 			t.Fatalf("%+v: %v", list, err)
 		}
-		for i, want := range []ledger.Secret{
+		for i, want := range []settings.Secret{
 			{Name: "alpha", Ciphertext: []byte("sealed\x00alpha"), Tools: []string{}, Person: "owner", Version: 1},
 			{Name: "zeta", Ciphertext: []byte("sealed-second-of-zeta"), Tools: []string{"http.*"}, Person: "owner", Version: 2},
 		} {
@@ -38,10 +41,10 @@ func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 				t.Errorf("%+v, want %+v", list[i], want)
 			}
 		}
-		if err := change(ledger.SecretChange{Kind: ledger.RemoveSecret, Name: "zeta"}); err != nil {
+		if err := change(settings.SecretChange{Kind: settings.RemoveSecret, Name: "zeta"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := change(ledger.SecretChange{Kind: ledger.RemoveSecret, Name: "zeta"}); !errors.Is(err, ledger.ErrNotFound) {
+		if err := change(settings.SecretChange{Kind: settings.RemoveSecret, Name: "zeta"}); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("removed twice: %v", err)
 		}
 		h.wantCount(1, "SELECT count(*) FROM secrets")
@@ -62,18 +65,18 @@ func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 func TestSecretThatIsToBeConfirmed(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.named(root)
-		byRoot := ledger.Actor{Person: "root", Rule: ledger.RulePeople}
-		set := func(sealed string, within time.Duration) *ledger.SecretChange {
+		byRoot := core.Actor{Person: "root", Rule: audit.RulePeople}
+		set := func(sealed string, within time.Duration) *settings.SecretChange {
 			t.Helper()
-			c := &ledger.SecretChange{Kind: ledger.SetSecret, Name: "bot", Ciphertext: []byte(sealed), Within: within, Conversation: "tg:1"}
+			c := &settings.SecretChange{Kind: settings.SetSecret, Name: "bot", Ciphertext: []byte(sealed), Within: within, Conversation: "tg:1"}
 			if err := h.Router.Change(h.Ctx, c, byRoot); err != nil {
 				t.Fatal(err)
 			}
 			return c
 		}
-		decide := func(kind ledger.SettingsChangeKind, v *ledger.SettingsVersion) {
+		decide := func(kind settings.ChangeKind, v *settings.Version) {
 			t.Helper()
-			if err := h.Router.Change(h.Ctx, &ledger.SettingsChange{Kind: kind, ID: v.ID, Conversation: "tg:1", Counting: v.ID}, byRoot); err != nil {
+			if err := h.Router.Change(h.Ctx, &settings.Change{Kind: kind, ID: v.ID, Conversation: "tg:1", Counting: v.ID}, byRoot); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -93,17 +96,17 @@ func TestSecretThatIsToBeConfirmed(t *testing.T) {
 		set("first", 0)
 		set("second", time.Minute)
 		is("while it waits", "second")
-		var refused *ledger.StateError
-		for _, c := range []ledger.Change{setting(0, map[string]string{"a": "1"}), &ledger.SecretChange{Kind: ledger.SetSecret, Name: "x", Within: time.Minute}} {
+		var refused *core.StateError
+		for _, c := range []core.Change{setting(0, map[string]string{"a": "1"}), &settings.SecretChange{Kind: settings.SetSecret, Name: "x", Within: time.Minute}} {
 			if err := h.Router.Change(h.Ctx, c, byRoot); !errors.As(err, &refused) {
 				t.Errorf("meanwhile: %v", err)
 			}
 		}
 		lapse()
 		is("unconfirmed", "first")
-		decide(ledger.TakeBackSettings, set("third", time.Minute).Version)
+		decide(settings.Revert, set("third", time.Minute).Version)
 		is("taken back", "first")
-		decide(ledger.ConfirmSettings, set("fourth", time.Minute).Version)
+		decide(settings.Confirm, set("fourth", time.Minute).Version)
 		is("confirmed", "fourth")
 		set("fifth", time.Minute)
 		set("sixth", 0)

@@ -3,7 +3,8 @@ package store
 import (
 	"fmt"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	routersessions "switchboard/router/sessions"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/jobs"
@@ -11,8 +12,8 @@ import (
 )
 
 // sessionColumns are where a session keeps what it has of its own.
-var sessionColumns = map[ledger.SessionSetting]string{
-	ledger.SessionMode: "mode", ledger.SessionModel: "model", ledger.SessionLanguage: "language", ledger.SessionTimeZone: "timezone",
+var sessionColumns = map[routersessions.Setting]string{
+	routersessions.Mode: "mode", routersessions.Model: "model", routersessions.Language: "language", routersessions.TimeZone: "timezone",
 }
 
 const (
@@ -21,7 +22,7 @@ const (
 )
 
 // changeSession sets something of a session. ErrNotFound: nobody spoke there yet.
-func changeSession(t *database.Tx, c *ledger.SessionChange) (a audit.Entry, err error) {
+func changeSession(t *database.Tx, c *routersessions.Change) (a audit.Entry, err error) {
 	column, known := sessionColumns[c.Of]
 	if !known {
 		return a, fmt.Errorf("a session has no %q of its own", c.Of)
@@ -31,7 +32,7 @@ func changeSession(t *database.Tx, c *ledger.SessionChange) (a audit.Entry, err 
 		found, err = t.Row(t.Locked(fmt.Sprintf(sessionHas, column)), []any{place.Key}, &a.Session, &c.Was)
 	}
 	if err == nil && !found {
-		err = ledger.ErrNotFound
+		err = core.ErrNotFound
 	}
 	if err != nil {
 		return a, err
@@ -41,7 +42,7 @@ func changeSession(t *database.Tx, c *ledger.SessionChange) (a audit.Entry, err 
 			return a, err
 		}
 	}
-	if c.Of == ledger.SessionTimeZone && c.Person != "" && c.To != "" {
+	if c.Of == routersessions.TimeZone && c.Person != "" && c.To != "" {
 		if err := jobs.MoveTo(t, c); err != nil {
 			return a, err
 		}

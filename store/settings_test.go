@@ -14,15 +14,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/people"
+	"switchboard/router/settings"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
 const toConfirm = time.Minute
 
-func setting(base int64, values map[string]string) *ledger.SettingsChange {
-	return &ledger.SettingsChange{Kind: ledger.SetSettings, Base: base, Values: values}
+func setting(base int64, values map[string]string) *settings.Change {
+	return &settings.Change{Kind: settings.Set, Base: base, Values: values}
 }
 
 // A settingsModel says what versions of the settings do, with a clock in seconds.
@@ -67,10 +70,10 @@ func (m *settingsModel) layer(id int64) map[string]string {
 	return m.list[id-1].layer
 }
 
-func (m *settingsModel) change(t *rapid.T, c *ledger.SettingsChange, person, refused string) {
+func (m *settingsModel) change(t *rapid.T, c *settings.Change, person, refused string) {
 	t.Helper()
-	err := m.r.Change(m.ctx, c, ledger.Actor{Person: person, Rule: ledger.RulePeople})
-	state, is := errors.AsType[*ledger.StateError](err)
+	err := m.r.Change(m.ctx, c, core.Actor{Person: person, Rule: audit.RulePeople})
+	state, is := errors.AsType[*core.StateError](err)
 	switch {
 	case refused == "" && err != nil:
 		t.Fatalf("%s: %v", c.Kind, err)
@@ -98,7 +101,7 @@ func (m *settingsModel) Set(t *rapid.T) {
 	} else {
 		layer[key] = value
 	}
-	m.make(t, &ledger.SettingsChange{Kind: ledger.SetSettings, Base: base, Values: layer}, now)
+	m.make(t, &settings.Change{Kind: settings.Set, Base: base, Values: layer}, now)
 }
 
 // Undo takes a version back, whichever it is.
@@ -142,7 +145,7 @@ func (m *settingsModel) Undo(t *rapid.T) {
 	if diff := cmp.Diff(layer, got); diff != "" {
 		t.Fatalf("undo of %d (-want +got)\n%s", id, diff)
 	}
-	m.make(t, &ledger.SettingsChange{Kind: ledger.SetSettings, Base: now, Values: got, Undoes: id}, now)
+	m.make(t, &settings.Change{Kind: settings.Set, Base: now, Values: got, Undoes: id}, now)
 }
 
 func merged(a, b map[string]string) map[string]string {
@@ -151,7 +154,7 @@ func merged(a, b map[string]string) map[string]string {
 	return all
 }
 
-func (m *settingsModel) make(t *rapid.T, c *ledger.SettingsChange, now int64) {
+func (m *settingsModel) make(t *rapid.T, c *settings.Change, now int64) {
 	person := modelPeople.Draw(t, "person")
 	if c.Conversation = modelPlaces.Draw(t, "place"); rapid.Bool().Draw(t, "to be confirmed") {
 		c.ConfirmWithin = toConfirm
@@ -177,14 +180,14 @@ func (m *settingsModel) make(t *rapid.T, c *ledger.SettingsChange, now int64) {
 // Decide confirms the version that waits, or takes it back.
 func (m *settingsModel) Decide(t *rapid.T) {
 	person, place, now := modelPeople.Draw(t, "person"), modelPlaces.Draw(t, "place"), m.now()
-	c := &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Conversation: place, Counting: int64(now)}
+	c := &settings.Change{Kind: settings.Confirm, Conversation: place, Counting: int64(now)}
 	early := rapid.IntRange(0, 3).Draw(t, "counts here") == 0
 	if early {
 		c.Counting-- // the engine has not followed yet
 	}
 	takes := rapid.Bool().Draw(t, "take back")
 	if takes {
-		c.Kind = ledger.TakeBackSettings
+		c.Kind = settings.Revert
 	}
 	if rapid.Bool().Draw(t, "it is named") {
 		c.ID = int64(rapid.IntRange(1, len(m.list)+1).Draw(t, "named"))
@@ -288,8 +291,8 @@ func TestOneOfTwoChangesOfTheSettingsCounts(t *testing.T) {
 		for i := range 8 {
 			wait.Go(func() {
 				c := setting(0, map[string]string{"a": fmt.Sprint(i)})
-				err := h.Router.Change(h.Ctx, c, ledger.LocalActor("owner"))
-				if _, refused := errors.AsType[*ledger.StateError](err); err == nil {
+				err := h.Router.Change(h.Ctx, c, people.LocalActor("owner"))
+				if _, refused := errors.AsType[*core.StateError](err); err == nil {
 					made <- i
 				} else if !refused || !strings.Contains(err.Error(), "changed meanwhile, to version 1 by owner") {
 					t.Error(err)

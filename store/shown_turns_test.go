@@ -6,13 +6,14 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // What may be shown of a turn is listed until its end is shown, whoever holds the channel then.
 func TestShownTurnIsListedUntilItIsHidden(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		states := func(want ...channels.TurnState) (list []ledger.ShownTurn) {
+		states := func(want ...channels.TurnState) (list []outbox.ShownTurn) {
 			t.Helper()
 			list, err := h.Router.ShownTurns(h.Ctx, "tg")
 			if err != nil || len(list) != len(want) {
@@ -26,7 +27,7 @@ func TestShownTurnIsListedUntilItIsHidden(t *testing.T) {
 			return list
 		}
 		quick, asks, works := h.Begun("a", "1"), h.Begun("b", "2"), h.Begun("c", "3")
-		end := func(ref ledger.TurnRef, outcome string) {
+		end := func(ref core.TurnRef, outcome string) {
 			t.Helper()
 			h.Commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: outcome}})
 		}
@@ -34,7 +35,7 @@ func TestShownTurnIsListedUntilItIsHidden(t *testing.T) {
 		if err := h.Router.ShowTurn(h.Ctx, quick); err == nil {
 			states()
 		}
-		for _, ref := range []ledger.TurnRef{asks, works} {
+		for _, ref := range []core.TurnRef{asks, works} {
 			if err := h.Router.ShowTurn(h.Ctx, ref); err != nil {
 				t.Fatal(err)
 			}
@@ -47,10 +48,10 @@ func TestShownTurnIsListedUntilItIsHidden(t *testing.T) {
 		states(channels.TurnWaiting, channels.TurnDone)
 		former := h.Hold()
 		hold := h.Hold()
-		if err := h.Router.HideTurn(h.Ctx, former, works.TurnID); !errors.Is(err, ledger.ErrFenced) {
+		if err := h.Router.HideTurn(h.Ctx, former, works.TurnID); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("hidden without the lease: %v", err)
 		}
-		for _, ref := range []ledger.TurnRef{asks, works} {
+		for _, ref := range []core.TurnRef{asks, works} {
 			if err := h.Router.HideTurn(h.Ctx, hold, ref.TurnID); err != nil {
 				t.Error(err)
 			}

@@ -13,7 +13,9 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 )
 
 func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
@@ -41,7 +43,7 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 		h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskTool, State: agent.TaskFailed, Result: result}}})
 		review := &agent.Review{Status: "replan", Reason: "no page", Learn: "the site is down", Taint: "web"}
 		say := agent.Say{Position: -1, Notice: true, Text: "I try again", Choices: []string{"x"}, Taint: "web"}
-		h.Commit(ref, agent.Step{Review: review, Say: []agent.Say{say}}, ledger.Reply{
+		h.Commit(ref, agent.Step{Review: review, Say: []agent.Say{say}}, outbox.Reply{
 			Text: "I try again!", Notice: true, Taint: "web", ReplyTo: "m1", Parts: []channels.Body{{Text: "I try"}, {Text: "again!", Rich: json.RawMessage(`{"b":1}`)}},
 		})
 		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Attempt: 1, Goal: "again"}})
@@ -94,7 +96,7 @@ func TestCommitRefusesWhatDoesNotFollow(t *testing.T) {
 		}
 		refused := func(step agent.Step) {
 			t.Helper()
-			if _, err := h.Router.Commit(h.Ctx, ref, step, nil); !errors.Is(err, ledger.ErrConflict) || strings.Contains(err.Error(), "constraint") {
+			if _, err := h.Router.Commit(h.Ctx, ref, step, nil); !errors.Is(err, core.ErrConflict) || strings.Contains(err.Error(), "constraint") {
 				t.Errorf("%+v: %v", step, err)
 			}
 		}
@@ -136,12 +138,12 @@ func TestRecentEndsAtTheReset(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Accept(entry("c", "2", "second"), entry("c", "3", "third"))
-		answer := func(ref ledger.TurnRef, s string) *ledger.Claimed {
+		answer := func(ref core.TurnRef, s string) *core.Claimed {
 			step := end("done", "answered")
 			step.Say = []agent.Say{{Text: s, Final: true}}
-			return h.Commit(ref, step, ledger.Reply{Text: s, Final: true})
+			return h.Commit(ref, step, outbox.Reply{Text: s, Final: true})
 		}
-		recent := func(ref ledger.TurnRef) (lines []string) {
+		recent := func(ref core.TurnRef) (lines []string) {
 			d, err := h.Router.Load(h.Ctx, ref)
 			if err != nil {
 				t.Fatal(err)
@@ -156,7 +158,7 @@ func TestRecentEndsAtTheReset(t *testing.T) {
 		if got := recent(next.TurnRef); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		h.Accept(control(entry("c", "4", "/reset"), ledger.EffectReset, "forgotten"))
+		h.Accept(control(entry("c", "4", "/reset"), intake.EffectReset, "forgotten"))
 		next = answer(next.TurnRef, "two")
 		answer(next.TurnRef, "three")
 		ref = h.Begun("c", "5")

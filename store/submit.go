@@ -6,7 +6,11 @@ import (
 	"fmt"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	routerjobs "switchboard/router/jobs"
+	routeroutbox "switchboard/router/outbox"
+	routerpeople "switchboard/router/people"
 	"switchboard/store/database"
 	"switchboard/store/jobs"
 	"switchboard/store/outbox"
@@ -31,14 +35,14 @@ const (
 )
 
 // Chat implements router.Submissions.
-func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c ledger.Chat, err error) {
+func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c core.Chat, err error) {
 	err = r.db.Read(ctx, "look up a conversation", func(t *database.Tx) error {
 		p, found, err := sessions.FindPlace(t, sessions.CleanConversation(conv))
 		if err == nil && found {
 			found, err = t.Row(chatOf, []any{p.Id}, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title, &c.Person, &c.Identity)
 		}
 		if err == nil && !found {
-			err = ledger.ErrNotFound
+			err = core.ErrNotFound
 		}
 		return err
 	})
@@ -46,19 +50,19 @@ func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c ledger
 }
 
 // Submit implements router.Submissions.
-func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.TurnIntent, say *ledger.Reply) (a ledger.Accepted, err error) {
+func (r *Router) Submit(ctx context.Context, owner int64, s routerjobs.Submission, turn intake.TurnIntent, say *routeroutbox.Reply) (a intake.Accepted, err error) {
 	err = r.db.Write(ctx, database.Durable, "submit", func(t *database.Tx) error {
-		a = ledger.Accepted{}
+		a = intake.Accepted{}
 		return submit(t, owner, &s, turn, say, &a)
 	})
 	if err != nil {
-		return ledger.Accepted{}, err
+		return intake.Accepted{}, err
 	}
 	return a, nil
 }
 
 // Tell implements router.Submissions.
-func (r *Router) Tell(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply, missed []int64) error {
+func (r *Router) Tell(ctx context.Context, key []byte, conv channels.Conversation, reply routeroutbox.Reply, missed []int64) error {
 	return r.db.Write(ctx, database.Durable, "tell", func(t *database.Tx) error {
 		untold, err := jobs.Tell(t, missed)
 		if err == nil && untold {
@@ -68,7 +72,7 @@ func (r *Router) Tell(ctx context.Context, key []byte, conv channels.Conversatio
 	})
 }
 
-func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.TurnIntent, say *ledger.Reply, a *ledger.Accepted) error {
+func submit(t *database.Tx, owner int64, s *routerjobs.Submission, turn intake.TurnIntent, say *routeroutbox.Reply, a *intake.Accepted) error {
 	job := int64(0)
 	if s.Run != 0 {
 		if _, err := t.Row(t.Locked(runsJob), []any{s.Run}, &job); err != nil { // before its runs
@@ -88,9 +92,9 @@ func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.TurnI
 			if away, err := people.AwayNamed(t, person); err != nil {
 				return err
 			} else if away != nil {
-				return ledger.ErrPersonAway
+				return routerpeople.ErrAway
 			}
-			a.Refusal = ledger.RefusedPerson + ": " + person + " is not known any more"
+			a.Refusal = routerjobs.RefusedPerson + ": " + person + " is not known any more"
 			return nil
 		}
 	}
@@ -99,7 +103,7 @@ func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.TurnI
 	case err != nil:
 		return err
 	case !found || p.Gone:
-		a.Refusal = fmt.Sprintf("%s: %s is not known, or closed to me", ledger.RefusedConversation, ledger.SessionKey(s.To))
+		a.Refusal = fmt.Sprintf("%s: %s is not known, or closed to me", routerjobs.RefusedConversation, core.SessionKey(s.To))
 		return nil
 	}
 	if a.SessionID, err = sessions.FindOrMake(t, p.Id, p.Key, ""); err != nil {
@@ -110,7 +114,7 @@ func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.TurnI
 		if _, err := t.Row(turns.CountQueued, []any{a.SessionID}, &queued); err != nil {
 			return err
 		} else if queued >= max(turn.QueueLimit/2, 1) { // the other half is the people's
-			a.Refusal = fmt.Sprintf("%s: %d messages wait in %s already", ledger.RefusedBusy, queued, p.Key)
+			a.Refusal = fmt.Sprintf("%s: %d messages wait in %s already", routerjobs.RefusedBusy, queued, p.Key)
 			return nil
 		}
 	}
@@ -127,10 +131,10 @@ func submit(t *database.Tx, owner int64, s *ledger.Submission, turn ledger.TurnI
 }
 
 // submitTurn queues a turn that nobody typed.
-func submitTurn(t *database.Tx, owner int64, s *ledger.Submission, job int64, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64) error {
-	e := &ledger.Entry{
+func submitTurn(t *database.Tx, owner int64, s *routerjobs.Submission, job int64, turn intake.TurnIntent, a *intake.Accepted, conversation int64) error {
+	e := &intake.Entry{
 		Event:  channels.Event{Conversation: s.To, Message: channels.Message{Text: s.Text}},
-		Sender: ledger.Sender{Person: s.Person, Rule: s.Rule}, Origin: s.Origin, Taint: s.Taint,
+		Sender: intake.Sender{Person: s.Person, Rule: s.Rule}, Origin: s.Origin, Taint: s.Taint,
 	}
 	terms := s.Terms
 	terms.Run, terms.Job, terms.Seen = s.Run, job, s.Seen
@@ -143,7 +147,7 @@ func submitTurn(t *database.Tx, owner int64, s *ledger.Submission, job int64, tu
 }
 
 // submitSaid stores a message of ours, with which its run is done.
-func submitSaid(t *database.Tx, s *ledger.Submission, job int64, say *ledger.Reply, a *ledger.Accepted, conversation int64) (err error) {
+func submitSaid(t *database.Tx, s *routerjobs.Submission, job int64, say *routeroutbox.Reply, a *intake.Accepted, conversation int64) (err error) {
 	if a.MessageID, err = outbox.Outgoing(t, conversation, a.SessionID, 0, say, nil); err != nil {
 		return err
 	}

@@ -9,7 +9,10 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/intake"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -24,18 +27,18 @@ func (h *house) withRun() {
 	h.Accept(control(entry("c", "first", "/help"), "", "help"))
 }
 
-func submission(key string) ledger.Submission {
-	return ledger.Submission{
-		Key: key, Origin: "job", Person: "marco", Rule: ledger.RuleJob, To: inC, Text: "/tool look {}", Run: 1, Try: 1,
+func submission(key string) jobs.Submission {
+	return jobs.Submission{
+		Key: key, Origin: "job", Person: "marco", Rule: audit.RuleJob, To: inC, Text: "/tool look {}", Run: 1, Try: 1,
 		Terms: agent.Terms{NoApprovals: true, NoQuestions: true, Budget: 0.5},
 	}
 }
 
-func (h *house) submit(s ledger.Submission, turn ledger.TurnIntent) ledger.Accepted {
+func (h *house) submit(s jobs.Submission, turn intake.TurnIntent) intake.Accepted {
 	h.Helper()
-	var say *ledger.Reply
+	var say *outbox.Reply
 	if s.Say {
-		say = &ledger.Reply{Text: s.Text, Person: s.Person, Parts: []channels.Body{{Text: "one"}, {Text: "two"}}}
+		say = &outbox.Reply{Text: s.Text, Person: s.Person, Parts: []channels.Body{{Text: "one"}, {Text: "two"}}}
 	} else if turn.QueueLimit == 0 {
 		turn.QueueLimit = 50
 	}
@@ -69,7 +72,7 @@ func TestSubmittedTurnHasItsTermsHoweverItIsClaimed(t *testing.T) {
 		t.Run(map[bool]string{true: "at once", false: "later"}[now], func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				h.withRun()
-				a := h.submit(submission("k"), ledger.TurnIntent{MayClaim: now})
+				a := h.submit(submission("k"), intake.TurnIntent{MayClaim: now})
 				if now != (a.Claimed != nil) || now == a.Waiting || a.TurnID != 1 || a.Duplicate || a.Refusal != "" {
 					t.Fatalf("submitted %+v", a)
 				}
@@ -101,23 +104,23 @@ func TestSubmittingTwiceDoesNothing(t *testing.T) {
 		h.withRun()
 		saw := submission("k")
 		saw.Seen = "what a heartbeat saw"
-		h.submit(saw, ledger.TurnIntent{})
+		h.submit(saw, intake.TurnIntent{})
 		h.wantCount(1, `SELECT count(*) FROM turns WHERE terms LIKE '%what a heartbeat saw%'`)
-		for _, again := range []ledger.Submission{submission("k"), submission("other key")} {
+		for _, again := range []jobs.Submission{submission("k"), submission("other key")} {
 			again.Seen = "more"
-			if a := h.submit(again, ledger.TurnIntent{MayClaim: true}); !a.Duplicate || a.Claimed != nil || a.TurnID != 0 {
+			if a := h.submit(again, intake.TurnIntent{MayClaim: true}); !a.Duplicate || a.Claimed != nil || a.TurnID != 0 {
 				t.Errorf("%s: %+v", again.Key, a)
 			}
 		}
 		h.wantCount(0, `SELECT count(*) FROM jobs WHERE seen = 'more'`)
 		other := submission("k") // of no run, but with a key that is known
-		if other.Run = 0; !h.submit(other, ledger.TurnIntent{}).Duplicate {
+		if other.Run = 0; !h.submit(other, intake.TurnIntent{}).Duplicate {
 			t.Error("a known key was taken")
 		}
 		late := submission("late")
 		late.Try = 2
 		run(h, h.DB, `UPDATE runs SET state = 'due', try = 3, turn_id = NULL, started_at = NULL`)
-		if !h.submit(late, ledger.TurnIntent{}).Duplicate {
+		if !h.submit(late, intake.TurnIntent{}).Duplicate {
 			t.Error("a former try was taken")
 		}
 		h.wantCount(1, `SELECT count(*) FROM turns`)
@@ -134,7 +137,7 @@ func TestManySubmitOneRun(t *testing.T) {
 			wg.Go(func() {
 				s := submission("k")
 				s.Say = true
-				if a := h.submit(s, ledger.TurnIntent{}); !a.Duplicate {
+				if a := h.submit(s, intake.TurnIntent{}); !a.Duplicate {
 					fresh.Add(1)
 				}
 			})
@@ -152,7 +155,7 @@ func TestSubmittedMessageIsOneCommit(t *testing.T) {
 		h.withRun()
 		s := submission("k")
 		s.Say, s.Notification, s.Taint = true, "stretch", "web"
-		if a := h.submit(s, ledger.TurnIntent{}); a.MessageID == 0 || a.TurnID != 0 || a.Event == 0 {
+		if a := h.submit(s, intake.TurnIntent{}); a.MessageID == 0 || a.TurnID != 0 || a.Event == 0 {
 			t.Fatalf("submitted %+v", a)
 		}
 		h.wantCount(2, `SELECT count(*) FROM deliveries d JOIN messages m ON m.id = d.message_id WHERE m.text = '/tool look {}' AND d.state = 'pending' AND m.turn_id IS NULL`)
@@ -162,16 +165,16 @@ func TestSubmittedMessageIsOneCommit(t *testing.T) {
 }
 
 func TestWhatIsRefusedLeavesNoTrace(t *testing.T) {
-	cases := map[string]func(h *house, s *ledger.Submission, turn *ledger.TurnIntent){
-		ledger.RefusedBusy: func(h *house, _ *ledger.Submission, turn *ledger.TurnIntent) {
+	cases := map[string]func(h *house, s *jobs.Submission, turn *intake.TurnIntent){
+		jobs.RefusedBusy: func(h *house, _ *jobs.Submission, turn *intake.TurnIntent) {
 			h.Accept(entry("c", "1", "one"), entry("c", "2", "two"))
 			turn.QueueLimit = 2
 		},
-		ledger.RefusedPerson: func(h *house, _ *ledger.Submission, _ *ledger.TurnIntent) {
+		jobs.RefusedPerson: func(h *house, _ *jobs.Submission, _ *intake.TurnIntent) {
 			run(h, h.DB, `DELETE FROM people`)
 		},
-		ledger.RefusedConversation: func(_ *house, s *ledger.Submission, _ *ledger.TurnIntent) { s.To.ID = "unknown" },
-		ledger.RefusedConversation + " that we left": func(h *house, _ *ledger.Submission, _ *ledger.TurnIntent) {
+		jobs.RefusedConversation: func(_ *house, s *jobs.Submission, _ *intake.TurnIntent) { s.To.ID = "unknown" },
+		jobs.RefusedConversation + " that we left": func(h *house, _ *jobs.Submission, _ *intake.TurnIntent) {
 			run(h, h.DB, `UPDATE conversations SET gone_at = 1`)
 		},
 	}
@@ -179,7 +182,7 @@ func TestWhatIsRefusedLeavesNoTrace(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				h.withRun()
-				s, turn := submission("k"), ledger.TurnIntent{MayClaim: true, QueueLimit: 50}
+				s, turn := submission("k"), intake.TurnIntent{MayClaim: true, QueueLimit: 50}
 				prepare(h, &s, &turn)
 				before := h.written()
 				a := h.submit(s, turn)
@@ -201,10 +204,10 @@ func TestSubmittedTurnIsMergedWithNothing(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				h.withRun()
-				job := h.submit(submission("k"), ledger.TurnIntent{MayClaim: true}).Claimed
+				job := h.submit(submission("k"), intake.TurnIntent{MayClaim: true}).Claimed
 				waits := submission("waits")
 				waits.Run = 0
-				h.submit(waits, ledger.TurnIntent{})
+				h.submit(waits, intake.TurnIntent{})
 				e := entry("c", "1", "hello")
 				e.Turn().Mode, e.Turn().CollectWindow = mode, time.Minute
 				if a := h.Accept(e)[0]; a.Merged || a.CancelTurn != 0 || a.Steers != 0 || a.TurnID == 0 {
@@ -234,10 +237,10 @@ func TestRetryPassesOverWhatNobodyTyped(t *testing.T) {
 		h.withRun()
 		mine := h.Begun("c", "1")
 		h.Commit(mine, end("done", "answered"))
-		job := h.submit(submission("k"), ledger.TurnIntent{MayClaim: true}).Claimed
+		job := h.submit(submission("k"), intake.TurnIntent{MayClaim: true}).Claimed
 		h.Commit(job.TurnRef, end("failed", "model_error"))
 		again := claiming(entry("c", "2", "/retry"))
-		again.Turn().Retry = &ledger.Retry{}
+		again.Turn().Retry = &intake.Retry{}
 		a := h.Accept(again)[0]
 		if a.Claimed == nil || len(a.Claimed.Data.State.Former) != 1 || a.Claimed.Data.Turn.Message.Text != "hello 1" {
 			t.Errorf("again is %+v", a)
@@ -249,7 +252,7 @@ func TestJobsDoNotSayWhereSomebodyIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()
 		h.Accept(control(entry("d", "second", "/help"), "", "help"))
-		h.submit(submission("k"), ledger.TurnIntent{})
+		h.submit(submission("k"), intake.TurnIntent{})
 		list, err := h.Router.PersonChats(h.Ctx, "marco")
 		if err != nil || len(list) != 2 || list[0].ID != "d" || list[1].Identity != "tg:1" {
 			t.Errorf("his chats are %+v, %v", list, err)
@@ -264,7 +267,7 @@ func TestJobsDoNotSayWhereSomebodyIs(t *testing.T) {
 func TestTurnSaysWhoseJobItIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()
-		ref := h.submit(submission("k"), ledger.TurnIntent{MayClaim: true}).Claimed.TurnRef
+		ref := h.submit(submission("k"), intake.TurnIntent{MayClaim: true}).Claimed.TurnRef
 		h.Commit(ref, end("done", "quiet"))
 		v, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
 		if err != nil || v.Job != 1 || len(v.Messages) != 1 {

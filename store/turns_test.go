@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -31,7 +34,7 @@ func TestTurnsRunInOrder(t *testing.T) {
 		if next == nil || next.TurnID != second.TurnID || next.Fence != ref.Fence || next.Person != "marco" {
 			t.Fatalf("next %+v", next)
 		}
-		if _, err := h.Router.Commit(h.Ctx, ref, end("failed", "late"), nil); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Commit(h.Ctx, ref, end("failed", "late"), nil); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("a finished turn took a step: %v", err)
 		}
 		next = h.Commit(next.TurnRef, end("cancelled", "cancelled"))
@@ -105,11 +108,11 @@ func TestOldFenceWritesNothing(t *testing.T) {
 				"review": {Review: &agent.Review{Status: "ok"}}, "say": {Say: []agent.Say{{Text: "x"}}}, "end": end("done", ""),
 			}
 			for name, step := range steps {
-				if _, err := h.Router.Commit(h.Ctx, ref, step, make([]ledger.Reply, len(step.Say))); !errors.Is(err, ledger.ErrFenced) {
+				if _, err := h.Router.Commit(h.Ctx, ref, step, make([]outbox.Reply, len(step.Say))); !errors.Is(err, core.ErrFenced) {
 					t.Errorf("%s, %s: %v", when, name, err)
 				}
 			}
-			if _, err := h.Router.Load(h.Ctx, ref); !errors.Is(err, ledger.ErrFenced) {
+			if _, err := h.Router.Load(h.Ctx, ref); !errors.Is(err, core.ErrFenced) {
 				t.Errorf("%s, load: %v", when, err)
 			}
 		}
@@ -121,7 +124,7 @@ func TestOldFenceWritesNothing(t *testing.T) {
 			d.State.Plans[0].Tasks[0].State != agent.TaskPending || d.State.Plans[0].Tasks[0].Review != nil {
 			t.Errorf("%+v, %v", d, err)
 		}
-		if _, err := h.Router.Load(h.Ctx, ledger.TurnRef{TurnID: 999, SessionID: 1, Fence: 1}); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Load(h.Ctx, core.TurnRef{TurnID: 999, SessionID: 1, Fence: 1}); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("no such turn: %v", err)
 		}
 	})
@@ -130,19 +133,19 @@ func TestOldFenceWritesNothing(t *testing.T) {
 func TestCancelEndsOrStopsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
-		if c, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.LocalActor("owner")); err != nil || c.Channel != "tg" || c.ID != "c" {
+		if c, err := h.Router.Cancel(h.Ctx, ref.TurnID, people.LocalActor("owner")); err != nil || c.Channel != "tg" || c.ID != "c" {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		if d := h.load(ref); d.CancelRequested != ledger.StopCancelled {
+		if d := h.load(ref); d.CancelRequested != core.StopCancelled {
 			t.Errorf("%+v", d)
 		}
 		h.Commit(ref, end("cancelled", "cancelled"))
-		if _, err := h.Router.Cancel(h.Ctx, 999, ledger.LocalActor("owner")); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Cancel(h.Ctx, 999, people.LocalActor("owner")); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("no turn: %v", err)
 		}
 		ended := fmt.Sprintf("turn %d is not open any more: it ended at %s", ref.TurnID, time.Now().Format("2006-01-02 "))
-		_, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.LocalActor("owner"))
-		if _, ok := errors.AsType[*ledger.StateError](err); !ok || !strings.HasPrefix(err.Error(), ended) || !strings.HasSuffix(err.Error(), " as cancelled") {
+		_, err := h.Router.Cancel(h.Ctx, ref.TurnID, people.LocalActor("owner"))
+		if _, ok := errors.AsType[*core.StateError](err); !ok || !strings.HasPrefix(err.Error(), ended) || !strings.HasSuffix(err.Error(), " as cancelled") {
 			t.Errorf("a finished turn: %v", err)
 		}
 		first, second := h.Begun("d", "2"), h.Accept(entry("d", "3", "queued"))[0]
@@ -238,8 +241,8 @@ func TestNoTurnIsStranded(t *testing.T) {
 		const writers, each = 4, 25
 		var wg sync.WaitGroup
 		var done atomic.Int64
-		var work func(c *ledger.Claimed)
-		work = func(c *ledger.Claimed) {
+		var work func(c *core.Claimed)
+		work = func(c *core.Claimed) {
 			for c != nil {
 				next, err := h.Router.Commit(h.Ctx, c.TurnRef, end("done", "answered"), nil)
 				if err != nil {
@@ -254,7 +257,7 @@ func TestNoTurnIsStranded(t *testing.T) {
 			wg.Go(func() {
 				for i := range each {
 					e := claiming(entry(fmt.Sprint("c", i%2), fmt.Sprint(w, ".", i), "x"))
-					out, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e})
+					out, err := h.Router.Accept(h.Ctx, h.owner(), []intake.Entry{e})
 					if err != nil {
 						t.Errorf("accept: %v", err)
 						return
@@ -276,13 +279,13 @@ func TestNoTurnIsStranded(t *testing.T) {
 // meanwhile, from a chat or otherwise. When the engine is back somebody serves the session.
 func TestCancelWhileTheEngineIsLateStrandsNoSession(t *testing.T) {
 	t.Parallel()
-	for name, cancel := range map[string]func(h *house, ref ledger.TurnRef){
-		"by a command": func(h *house, _ ledger.TurnRef) {
-			if a := h.Accept(control(entry("c", "2", "/cancel"), ledger.EffectCancel, "nothing"))[0]; a.CancelTurn != 0 {
+	for name, cancel := range map[string]func(h *house, ref core.TurnRef){
+		"by a command": func(h *house, _ core.TurnRef) {
+			if a := h.Accept(control(entry("c", "2", "/cancel"), intake.EffectCancel, "nothing"))[0]; a.CancelTurn != 0 {
 				h.Errorf("it is asked to stop: %+v", a)
 			}
 		},
-		"by number": func(h *house, ref ledger.TurnRef) {
+		"by number": func(h *house, ref core.TurnRef) {
 			h.cancel(ref.TurnID)
 		},
 	} {
@@ -295,7 +298,7 @@ func TestCancelWhileTheEngineIsLateStrandsNoSession(t *testing.T) {
 			cancel(h, ref)
 			h.is(ref.TurnID, "cancelled")
 			h.Renew()
-			if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+			if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); !errors.Is(err, core.ErrFenced) {
 				t.Errorf("a step of the cancelled turn: %v", err)
 			}
 			a := h.Accept(claiming(entry("c", "3", "are you there?")))[0]

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -54,7 +55,7 @@ func TestLostPartsAreNamedOnceAndSentAgain(t *testing.T) {
 		}
 		former := hold
 		former.Fence--
-		notice := ledger.Reply{Text: "they may be lost", Notice: true, Parts: []channels.Body{{Text: "they may be lost"}}}
+		notice := outbox.Reply{Text: "they may be lost", Notice: true, Parts: []channels.Body{{Text: "they may be lost"}}}
 		if err := h.Router.Name(h.Ctx, former, list, notice); err == nil {
 			t.Error("a former holder names them")
 		}
@@ -70,8 +71,8 @@ func TestLostPartsAreNamedOnceAndSentAgain(t *testing.T) {
 			t.Fatalf("%q", got)
 		}
 		for _, want := range []int{1, 0} {
-			c := &ledger.Resend{Conversation: first.Conversation}
-			if err := h.Router.Change(h.Ctx, c, ledger.Actor{Person: "ada"}); err != nil || c.Messages != want || c.Looked != (want == 1) {
+			c := &outbox.Resend{Conversation: first.Conversation}
+			if err := h.Router.Change(h.Ctx, c, core.Actor{Person: "ada"}); err != nil || c.Messages != want || c.Looked != (want == 1) {
 				t.Errorf("%+v, %v", c, err)
 			}
 		}
@@ -86,9 +87,9 @@ func TestLostPartsAreNamedOnceAndSentAgain(t *testing.T) {
 		h.says("2", "c")
 		h.become(hold, uncertain)
 		old := h.become(hold, asked)
-		storetest.Exec(t, h.DB, "UPDATE deliveries SET updated_at = updated_at - "+strconv.FormatInt((ledger.ResendWithin+time.Hour).Microseconds(), 10))
-		c := &ledger.Resend{Conversation: old.Conversation}
-		if err := h.Router.Change(h.Ctx, c, ledger.Actor{Person: "ada"}); err != nil || c.Messages != 0 {
+		storetest.Exec(t, h.DB, "UPDATE deliveries SET updated_at = updated_at - "+strconv.FormatInt((outbox.ResendWithin+time.Hour).Microseconds(), 10))
+		c := &outbox.Resend{Conversation: old.Conversation}
+		if err := h.Router.Change(h.Ctx, c, core.Actor{Person: "ada"}); err != nil || c.Messages != 0 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})

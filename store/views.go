@@ -8,8 +8,10 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 )
 
@@ -78,26 +80,26 @@ type turnRow struct {
 	Terms                                    string
 }
 
-func (r *turnRow) view() view.Turn {
-	v := view.Turn{
+func (r *turnRow) view() turns.Turn {
+	v := turns.Turn{
 		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text, Taint: r.Taint,
 		CreatedAt: database.Instant(r.CreatedAt), StartedAt: database.InstantPtr(r.StartedAt), FinishedAt: database.InstantPtr(r.FinishedAt),
 		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, BilledTokens: r.TokensIn + r.TokensOut, Cost: database.ShownCost(r.Cost),
 		MergedInto: r.MergedInto, RetryOf: r.RetryOf, Job: jobOf(r.Terms), Terms: json.RawMessage(r.Terms),
 	}
-	if v.State == string(ledger.TurnQueued) && v.Outcome == agent.OutcomeModelAway {
+	if v.State == string(turns.TurnQueued) && v.Outcome == agent.OutcomeModelAway {
 		v.NextTry = database.InstantPtr(&r.NotBefore)
 	}
 	return v
 }
 
 // Turns lists the newest turns first. State filters; empty: all.
-func (r *Router) Turns(ctx context.Context, state string, limit int) ([]view.Turn, error) {
+func (r *Router) Turns(ctx context.Context, state string, limit int) ([]turns.Turn, error) {
 	return database.Listed(ctx, r.db.DB, "list turns", (*turnRow).view, listTurns, state, state, limit)
 }
 
 // Turn implements router.Views.
-func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *view.Turn, err error) {
+func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *turns.Turn, err error) {
 	err = r.db.Read(ctx, "show turn", func(t *database.Tx) error {
 		if v, err = turn(t, oneTurn, id); err != nil {
 			return err
@@ -112,14 +114,14 @@ func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *view.Turn
 			return err
 		}
 		audit, err := database.Views(t, (*auditRow).view, turnAudit, id)
-		v.Audit = append([]view.Audit{}, audit...)
+		v.Audit = append([]turns.Audit{}, audit...)
 		return err
 	})
 	return v, err
 }
 
 // Current implements router.Views.
-func (r *Router) Current(ctx context.Context, session string) (v *view.Turn, err error) {
+func (r *Router) Current(ctx context.Context, session string) (v *turns.Turn, err error) {
 	err = r.db.Read(ctx, "current turn", func(t *database.Tx) error {
 		v, err = turn(t, currentTurn, database.Clean(session))
 		return err
@@ -127,14 +129,23 @@ func (r *Router) Current(ctx context.Context, session string) (v *view.Turn, err
 	return v, err
 }
 
+// CurrentPerson implements outbox.Notices.
+func (r *Router) CurrentPerson(ctx context.Context, session string) (string, error) {
+	v, err := r.Current(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	return v.Person, nil
+}
+
 // turn reads one turn with its plans.
-func turn(t *database.Tx, query string, arg any) (*view.Turn, error) {
+func turn(t *database.Tx, query string, arg any) (*turns.Turn, error) {
 	var rows []turnRow
 	if err := t.All(&rows, query, arg); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("turn: %w", ledger.ErrNotFound)
+		return nil, fmt.Errorf("turn: %w", core.ErrNotFound)
 	}
 	v := rows[0].view()
 	return &v, planViews(t, &v)
@@ -191,8 +202,8 @@ type deliveryRow struct {
 	UpdatedAt                                     int64 `db:"updated_at"`
 }
 
-func (d *deliveryRow) view() view.Delivery {
-	return view.Delivery{
+func (d *deliveryRow) view() outbox.Info {
+	return outbox.Info{
 		ID: d.ID, TurnID: d.TurnID, Channel: d.Channel, Conversation: d.Conversation, State: d.State, Outcome: d.Outcome,
 		Detail: d.Detail, Part: d.Part, Tries: d.Tries, Repeated: d.Repeated, PlatformID: d.PlatformID, Text: d.Text,
 		UpdatedAt: database.Instant(d.UpdatedAt),
@@ -200,17 +211,17 @@ func (d *deliveryRow) view() view.Delivery {
 }
 
 // Deliveries lists the newest first. State filters; empty: all.
-func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]view.Delivery, error) {
+func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]outbox.Info, error) {
 	return database.Listed(ctx, r.db.DB, "list deliveries", (*deliveryRow).view, listDeliveries, state, state, limit)
 }
 
 // Undelivered implements admin.DeliveryList.
-func (r *Router) Undelivered(ctx context.Context, before int64, limit int) ([]view.Delivery, error) {
+func (r *Router) Undelivered(ctx context.Context, before int64, limit int) ([]outbox.Info, error) {
 	return database.Listed(ctx, r.db.DB, "list deliveries", (*deliveryRow).view, undelivered, before, before, limit)
 }
 
 // KeptOut lists what came from whoever was not served, the newest first.
-func (r *Router) KeptOut(ctx context.Context, limit int) ([]view.Message, error) {
+func (r *Router) KeptOut(ctx context.Context, limit int) ([]turns.Message, error) {
 	return database.Listed(ctx, r.db.DB, "list who was kept out", (*messageRow).view, listKeptOut, limit)
 }
 
@@ -228,7 +239,7 @@ func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id chann
 				return err
 			}
 		}
-		return fmt.Errorf("message: %w", ledger.ErrNotFound)
+		return fmt.Errorf("message: %w", core.ErrNotFound)
 	})
 	return text, taint, err
 }
@@ -240,12 +251,12 @@ type rejectedRow struct {
 	CreatedAt       int64 `db:"created_at"`
 }
 
-func (e *rejectedRow) view() view.Rejected {
-	return view.Rejected{ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: database.Clean(string(e.Raw)), At: database.Instant(e.CreatedAt)}
+func (e *rejectedRow) view() intake.Rejected {
+	return intake.Rejected{ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: database.Clean(string(e.Raw)), At: database.Instant(e.CreatedAt)}
 }
 
 // Rejected lists what could not be read, the newest first.
-func (r *Router) Rejected(ctx context.Context, limit int) ([]view.Rejected, error) {
+func (r *Router) Rejected(ctx context.Context, limit int) ([]intake.Rejected, error) {
 	return database.Listed(ctx, r.db.DB, "list rejected events", (*rejectedRow).view, listRejected, limit)
 }
 
@@ -263,7 +274,7 @@ func (r *Router) TurnOf(ctx context.Context, conv channels.Conversation, id chan
 				return err
 			}
 		}
-		return fmt.Errorf("turn: %w", ledger.ErrNotFound)
+		return fmt.Errorf("turn: %w", core.ErrNotFound)
 	})
 	return turn, err
 }

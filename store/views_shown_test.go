@@ -7,7 +7,8 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 func TestShownComesWithItsTaint(t *testing.T) {
@@ -19,11 +20,11 @@ func TestShownComesWithItsTaint(t *testing.T) {
 		ref := h.Claim(1)[0].TurnRef
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "clean", Position: -1}, {Text: "read", Position: -1, Taint: "web"}}
-		h.Commit(ref, step, ledger.Reply{Text: "clean", Person: "marco", Parts: []channels.Body{{Text: "clean"}}},
-			ledger.Reply{Text: "read", Taint: "web", Person: "marco", Parts: []channels.Body{{Text: "read"}}})
+		h.Commit(ref, step, outbox.Reply{Text: "clean", Person: "marco", Parts: []channels.Body{{Text: "clean"}}},
+			outbox.Reply{Text: "read", Taint: "web", Person: "marco", Parts: []channels.Body{{Text: "read"}}})
 		hold := h.Hold()
 		for _, id := range []channels.MessageID{"p1", "p2"} {
-			h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent, PlatformID: id})
+			h.Settle(hold, h.Begin(hold, "c"), outbox.Settlement{State: outbox.DeliverySent, PlatformID: id})
 		}
 		conv := channels.Conversation{Channel: "tg", ID: "c"}
 		for id, want := range map[channels.MessageID]struct {
@@ -37,7 +38,7 @@ func TestShownComesWithItsTaint(t *testing.T) {
 		if _, taint, err := h.Router.Shown(h.Ctx, conv, "p1", "bob"); err != nil || taint != tools.Others {
 			t.Errorf("what marco was answered is %q to bob, %v", taint, err)
 		}
-		if text, _, err := h.Router.Shown(h.Ctx, conv, "m2", "marco"); !errors.Is(err, ledger.ErrNotFound) {
+		if text, _, err := h.Router.Shown(h.Ctx, conv, "m2", "marco"); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("a stranger's: %q, %v", text, err)
 		}
 	})

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/view"
+	"switchboard/router/audit"
+	"switchboard/router/outbox"
+	routerturns "switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/money"
 	"switchboard/store/turns"
@@ -49,8 +51,8 @@ type messageRow struct {
 	CreatedAt                                           int64 `db:"created_at"`
 }
 
-func (m *messageRow) view() view.Message {
-	v := view.Message{
+func (m *messageRow) view() routerturns.Message {
+	v := routerturns.Message{
 		SessionMessage: channels.SessionMessage{
 			ID: m.ID, Direction: m.Direction, Text: m.Text, Author: m.Author, Final: m.Final, Notice: m.Notice,
 		},
@@ -59,17 +61,17 @@ func (m *messageRow) view() view.Message {
 		MessageID: m.ID,
 	}
 	if m.Direction == "out" {
-		v.Parts = []view.Delivery{}
+		v.Parts = []outbox.Info{}
 	}
 	if m.HappenedAt > 0 {
 		v.WrittenAt = database.InstantPtr(&m.HappenedAt)
 	}
-	v.Why = view.Admission(&v)
+	v.Why = audit.Admission(v.Rule, v.Identity, v.Channel)
 	return v
 }
 
 // messageViews reads what came in for the turn and what it said, with the parts of each.
-func messageViews(t *database.Tx, v *view.Turn) (err error) {
+func messageViews(t *database.Tx, v *routerturns.Turn) (err error) {
 	if v.Messages, err = database.Views(t, (*messageRow).view, turnMessages, v.ID); err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func messageViews(t *database.Tx, v *view.Turn) (err error) {
 }
 
 // holders reads who held the turn, with what is known of each.
-func holders(t *database.Tx, v *view.Turn) error {
+func holders(t *database.Tx, v *routerturns.Turn) error {
 	var text string
 	if _, err := t.Row(turnHolders, []any{v.ID}, &text); err != nil {
 		return err
@@ -123,9 +125,9 @@ func holders(t *database.Tx, v *view.Turn) error {
 
 // parseHolders reads turns.holders. What grew too long begins with an ellipsis, and
 // with it a part of an entry.
-func parseHolders(text string) (list []view.Holder, cut bool) {
+func parseHolders(text string) (list []routerturns.Holder, cut bool) {
 	text, cut = strings.CutPrefix(text, "…")
-	list = []view.Holder{}
+	list = []routerturns.Holder{}
 	words := strings.Fields(text)
 	if cut && len(words) > 0 && !strings.HasPrefix(text, " ") {
 		words = words[1:]
@@ -139,7 +141,7 @@ func parseHolders(text string) (list []view.Holder, cut bool) {
 		for i, p := range parts {
 			n[i], _ = strconv.ParseInt(p, 10, 64) // written by us alone
 		}
-		list = append(list, view.Holder{Engine: n[0], Fence: n[1], From: database.Instant(n[2])})
+		list = append(list, routerturns.Holder{Engine: n[0], Fence: n[1], From: database.Instant(n[2])})
 	}
 	return list, cut
 }
@@ -158,8 +160,8 @@ type stepRow struct {
 	Status, Reason, Learn   *string
 }
 
-func (s *stepRow) view() view.Task {
-	v := view.Task{
+func (s *stepRow) view() routerturns.Task {
+	v := routerturns.Task{
 		Position: *s.Position, Type: *s.Type, Detail: *s.Detail, Tool: s.Tool, Args: s.Args, Expect: s.Expect,
 		State: *s.State, Outcome: strings.TrimSpace(*s.Outcome + " " + *s.Code), Output: *s.Output, Taint: *s.Taint,
 		Rule: *s.AllowedBy, Reason: *s.Hint, StartedAt: database.InstantPtr(s.StartedAt), FinishedAt: database.InstantPtr(s.FinishedAt),
@@ -168,13 +170,13 @@ func (s *stepRow) view() view.Task {
 		v.Rule = *s.Rule
 	}
 	if s.Status != nil {
-		v.Review = &view.Review{Status: *s.Status, Reason: *s.Reason, Learn: *s.Learn}
+		v.Review = &routerturns.Review{Status: *s.Status, Reason: *s.Reason, Learn: *s.Learn}
 	}
 	return v
 }
 
 // planViews reads the plans with their tasks, the rules that decided and the verdicts.
-func planViews(t *database.Tx, v *view.Turn) error {
+func planViews(t *database.Tx, v *routerturns.Turn) error {
 	var rows []stepRow
 	if err := t.All(&rows, turnSteps, v.ID); err != nil {
 		return err
@@ -182,7 +184,7 @@ func planViews(t *database.Tx, v *view.Turn) error {
 	for i := range rows {
 		row := &rows[i]
 		if n := len(v.Plans); n == 0 || v.Plans[n-1].Attempt != row.Attempt {
-			v.Plans = append(v.Plans, view.Plan{Attempt: row.Attempt, Goal: row.Goal, Tasks: []view.Task{}})
+			v.Plans = append(v.Plans, routerturns.Plan{Attempt: row.Attempt, Goal: row.Goal, Tasks: []routerturns.Task{}})
 		}
 		if row.Position != nil {
 			p := &v.Plans[len(v.Plans)-1]
@@ -193,7 +195,7 @@ func planViews(t *database.Tx, v *view.Turn) error {
 }
 
 // approvalViews reads what people were asked for the tasks of the plans.
-func approvalViews(t *database.Tx, v *view.Turn) error {
+func approvalViews(t *database.Tx, v *routerturns.Turn) error {
 	var rows []struct {
 		ID                      int64
 		Attempt, Position       int
@@ -208,7 +210,7 @@ func approvalViews(t *database.Tx, v *view.Turn) error {
 	for _, a := range rows {
 		if a.Attempt < len(v.Plans) && a.Position < len(v.Plans[a.Attempt].Tasks) {
 			task := &v.Plans[a.Attempt].Tasks[a.Position]
-			task.Approvals = append(task.Approvals, view.Approval{
+			task.Approvals = append(task.Approvals, routerturns.Approval{
 				ID: a.ID, State: a.State, Scope: a.Scope, Rule: a.Rule, By: a.DecidedBy, Why: a.Why,
 				AskedAt: database.Instant(a.CreatedAt), DecidedAt: database.InstantPtr(a.DecidedAt),
 			})
@@ -217,7 +219,7 @@ func approvalViews(t *database.Tx, v *view.Turn) error {
 	return nil
 }
 
-func callViews(t *database.Tx, v *view.Turn, prompts bool) error {
+func callViews(t *database.Tx, v *routerturns.Turn, prompts bool) error {
 	var rows []struct {
 		Step, Role, Provider, Model, Error, Refused string
 		TokensIn                                    int64 `db:"tokens_in"`
@@ -231,7 +233,7 @@ func callViews(t *database.Tx, v *view.Turn, prompts bool) error {
 		return err
 	}
 	for _, c := range rows {
-		view := view.Call{
+		view := routerturns.Call{
 			Step: c.Step, Role: c.Role, Provider: c.Provider, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut,
 			Cost: database.ShownCost(c.Cost), Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
 			Refused: c.Refused, CachedTokens: c.Cached, Reserved: money.Money(c.Reserved), Lost: c.Lost,
@@ -258,6 +260,6 @@ type auditRow struct {
 	Person, Action, Target, Rule, Outcome string
 }
 
-func (a *auditRow) view() view.Audit {
-	return view.Audit{At: database.Instant(a.CreatedAt), Person: a.Person, Action: a.Action, Target: a.Target, Rule: a.Rule, Outcome: a.Outcome}
+func (a *auditRow) view() routerturns.Audit {
+	return routerturns.Audit{At: database.Instant(a.CreatedAt), Person: a.Person, Action: a.Action, Target: a.Target, Rule: a.Rule, Outcome: a.Outcome}
 }

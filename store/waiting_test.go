@@ -10,7 +10,11 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/approvals"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
 // parks is a step by which a turn waits, with a task that is not begun.
@@ -24,33 +28,33 @@ func parks() agent.Step {
 }
 
 // asked is the question of a turn, in the conversation conv, that its code decides.
-func asked(turn int64, conv string) ledger.Asked {
+func asked(turn int64, conv string) approvals.Asked {
 	reply := text("May I?")
-	reply.Actions = []ledger.Action{{Code: codeOf(turn), Kind: ledger.ActionApproval}}
-	return ledger.Asked{ExpiresAt: time.Now().Add(24 * time.Hour), Questions: []ledger.Question{{
+	reply.Actions = []outbox.Action{{Code: codeOf(turn), Kind: outbox.ActionApproval}}
+	return approvals.Asked{ExpiresAt: time.Now().Add(24 * time.Hour), Questions: []outbox.Question{{
 		Conversation: entry(conv, "", "").Event.Conversation, Reply: *reply, Code: fmt.Sprint("code ", turn),
 	}}}
 }
 
-func codeOf(turn int64) []byte { return ledger.HashCode(fmt.Sprint("code ", turn)) }
+func codeOf(turn int64) []byte { return outbox.HashCode(fmt.Sprint("code ", turn)) }
 
 // decides is what an admin types in the conversation of the question.
-func decides(turn int64, conv string, does ledger.Does) ledger.Entry {
+func decides(turn int64, conv string, does outbox.Does) intake.Entry {
 	e := entry(conv, fmt.Sprint("decides ", turn, rand.Text()), "/approve")
-	e.Sender.Person, e.Intent = "root", &ledger.DecisionIntent{Code: codeOf(turn), Does: does}
+	e.Sender.Person, e.Intent = "root", &approvals.DecisionIntent{Code: codeOf(turn), Does: does}
 	return e
 }
 
 // root is an admin.
 func (h *house) root() {
 	h.Helper()
-	if _, err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "admin"}}); err != nil {
+	if _, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: "root", Role: "admin"}}); err != nil {
 		h.Fatal(err)
 	}
 }
 
 // park parks a turn of the conversation conv, with a question there.
-func (h *house) park(ref ledger.TurnRef, conv string) *ledger.Claimed {
+func (h *house) park(ref core.TurnRef, conv string) *core.Claimed {
 	h.Helper()
 	next, err := h.Router.Ask(h.Ctx, ref, parks(), asked(ref.TurnID, conv))
 	if err != nil {
@@ -63,7 +67,7 @@ func (h *house) park(ref ledger.TurnRef, conv string) *ledger.Claimed {
 func (h *house) decide(turn int64) {
 	h.Helper()
 	h.root()
-	if a := h.Accept(decides(turn, "c", ledger.DoesOnce))[0]; a.Decided != turn || a.Outcome != ledger.ApprovalAllowed {
+	if a := h.Accept(decides(turn, "c", outbox.DoesOnce))[0]; a.Decided != turn || a.Outcome != approvals.Allowed {
 		h.Fatalf("decide: %+v", a)
 	}
 }
@@ -72,7 +76,7 @@ func (h *house) decide(turn int64) {
 func (h *house) tooLate(turn int64, conv string) {
 	h.Helper()
 	h.root()
-	if a := h.Accept(decides(turn, conv, ledger.DoesOnce))[0]; a.Decided != 0 || a.Action == ledger.ActionAccepted {
+	if a := h.Accept(decides(turn, conv, outbox.DoesOnce))[0]; a.Decided != 0 || a.Action == outbox.ActionAccepted {
 		h.Errorf("it was decided: %+v", a)
 	}
 }
@@ -92,7 +96,7 @@ func TestDecidedTurnGoesFirst(t *testing.T) {
 		fourth := h.Accept(entry("c", "4", ""))[0]
 		h.decide(first.TurnID)
 		h.decide(second.TurnID) // later, and so before it
-		if conv, err := h.Router.Cancel(h.Ctx, fourth.TurnID, ledger.LocalActor("owner")); err != nil || conv.ID != "c" {
+		if conv, err := h.Router.Cancel(h.Ctx, fourth.TurnID, people.LocalActor("owner")); err != nil || conv.ID != "c" {
 			t.Fatal(conv, err)
 		}
 		fifth := h.Accept(entry("c", "5", ""))[0]
@@ -175,8 +179,8 @@ func TestCancelEndsATurnThatWaits(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.park(ref, "c")
-		stop := control(entry("c", "2", "/cancel"), ledger.EffectCancel, "idle")
-		if a := h.Accept(stop)[0]; a.Outcome != ledger.OutcomeDropped || a.CancelTurn != 0 {
+		stop := control(entry("c", "2", "/cancel"), intake.EffectCancel, "idle")
+		if a := h.Accept(stop)[0]; a.Outcome != intake.OutcomeDropped || a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
 		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'cancelled' AND finished_at > 0")
@@ -188,18 +192,18 @@ func TestCancelEndsATurnThatWaits(t *testing.T) {
 // A turn that is asked to stop asks nothing.
 func TestTurnThatIsToStopDoesNotWait(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		for conv, why := range map[string]ledger.Stop{"a": ledger.StopCancelled, "b": ledger.StopInterrupted} {
+		for conv, why := range map[string]core.Stop{"a": core.StopCancelled, "b": core.StopInterrupted} {
 			ref := h.Begun(conv, conv+"1")
 			h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0", Role: "planner"}}})
-			stop := control(entry(conv, conv+"2", "/cancel"), ledger.EffectCancel, "idle")
-			if why == ledger.StopInterrupted {
+			stop := control(entry(conv, conv+"2", "/cancel"), intake.EffectCancel, "idle")
+			if why == core.StopInterrupted {
 				stop = mode(entry(conv, conv+"2", "newer"), "interrupt")
 			}
 			a := h.Accept(stop)[0]
 			if a.CancelTurn != ref.TurnID {
 				t.Fatalf("%+v", a)
 			}
-			if _, err := h.Router.Ask(h.Ctx, ref, parks(), asked(ref.TurnID, conv)); !errors.Is(err, ledger.ErrStopped) {
+			if _, err := h.Router.Ask(h.Ctx, ref, parks(), asked(ref.TurnID, conv)); !errors.Is(err, core.ErrStopped) {
 				t.Errorf("asked: %v", err)
 			}
 			h.wantCount(1, fmt.Sprintf("SELECT count(*) FROM turns WHERE id = %d AND state = 'running' AND cancel_requested = '%s'", ref.TurnID, why))
@@ -226,7 +230,7 @@ func TestSessionRestsAfterItsWaitingTurnIsCancelled(t *testing.T) {
 			h.wantCount(events, "SELECT count(*) FROM events WHERE kind = 'session'")
 		}
 		rests(now.Add(time.Hour), 0)
-		if _, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.LocalActor("owner")); err != nil {
+		if _, err := h.Router.Cancel(h.Ctx, ref.TurnID, people.LocalActor("owner")); err != nil {
 			t.Fatal(err)
 		}
 		rests(now.Add(time.Hour), 0)
@@ -253,11 +257,11 @@ func TestDecidedTurnIsNotMerged(t *testing.T) {
 		if a := h.Accept(more)[0]; a.Merged || a.TurnID == ref.TurnID {
 			t.Errorf("%+v", a)
 		}
-		if a := h.Accept(edited("c", "1", "e1", "changed", "steer"))[0]; a.Edited != ledger.EditRevised {
+		if a := h.Accept(edited("c", "1", "e1", "changed", "steer"))[0]; a.Edited != intake.EditRevised {
 			t.Errorf("%+v", a)
 		}
 		back := entry("c", "4", "")
-		back.Intent, back.Event.Kind, back.Event.Message = &ledger.NewsIntent{}, channels.EventDeleted, channels.Message{ID: "m1"}
+		back.Intent, back.Event.Kind, back.Event.Message = &intake.NewsIntent{}, channels.EventDeleted, channels.Message{ID: "m1"}
 		if a := h.Accept(back)[0]; a.TurnID != ref.TurnID || a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
@@ -268,9 +272,9 @@ func TestDecidedTurnIsNotMerged(t *testing.T) {
 // What is forgotten takes along the questions of its session, of everybody there, and no other.
 func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		reset := func(key string) ledger.Accepted {
-			e := control(entry("c", key, "/reset"), ledger.EffectReset, "forgotten")
-			e.Say = says(map[ledger.Outcome]*ledger.Reply{ledger.ResetAsked: text("forgotten, and not done")})
+		reset := func(key string) intake.Accepted {
+			e := control(entry("c", key, "/reset"), intake.EffectReset, "forgotten")
+			e.Say = says(map[intake.Outcome]*outbox.Reply{intake.ResetAsked: text("forgotten, and not done")})
 			return h.Accept(e)[0]
 		}
 		var waiting []int64
@@ -281,7 +285,7 @@ func TestResetEndsTurnsThatWaitForADecision(t *testing.T) {
 		}
 		elsewhere := h.Begun("d", "3")
 		h.park(elsewhere, "d")
-		if a := reset("4"); a.Outcome != ledger.ResetAsked || !slices.Equal(a.Dropped, waiting) {
+		if a := reset("4"); a.Outcome != intake.ResetAsked || !slices.Equal(a.Dropped, waiting) {
 			t.Errorf("%+v", a)
 		}
 		h.wantCount(2, "SELECT count(*) FROM turns WHERE state = 'cancelled' AND finished_at > 0")

@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -22,9 +23,9 @@ func TestCommitModesDecideWhatIsSynced(t *testing.T) {
 			t.Errorf("%s: %+v after %+v, want one commit, synced %v", what, got, was, want)
 		}
 	}
-	var ref ledger.TurnRef
+	var ref core.TurnRef
 	step := func(s agent.Step) func() {
-		return func() { t.Helper(); h.Commit(ref, s, make([]ledger.Reply, len(s.Say))...) }
+		return func() { t.Helper(); h.Commit(ref, s, make([]outbox.Reply, len(s.Say))...) }
 	}
 	task := func(position int, kind agent.TaskType, s agent.TaskState) agent.Step {
 		return agent.Step{Tasks: []agent.TaskChange{{Position: position, Type: kind, State: s}}}
@@ -39,14 +40,14 @@ func TestCommitModesDecideWhatIsSynced(t *testing.T) {
 	mode("start of tool", true, step(task(1, agent.TaskTool, agent.TaskRunning)))
 	mode("start of msg", false, step(task(2, agent.TaskMsg, agent.TaskRunning)))
 	mode("end of turn", false, step(end("done", "answered")))
-	var hold ledger.Lease
+	var hold outbox.Lease
 	mode("take channel", false, func() { hold = h.Hold() })
 	ref = h.Begun("o", "3")
 	mode("end that begins a part", true, func() { h.opens(ref, hold, "o", 0) })
 	h.Posts("c", "2", "a")
-	var d *ledger.Delivery
+	var d *outbox.Delivery
 	mode("sending", true, func() { d = h.Begin(hold, "c") })
-	mode("sent", false, func() { h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent}) })
+	mode("sent", false, func() { h.Settle(hold, d, outbox.Settlement{State: outbox.DeliverySent}) })
 	before := db.Commits()
 	if d := h.Begin(hold, "c"); d != nil || db.Commits() != before {
 		t.Errorf("a look at an empty conversation wrote: %+v", d)

@@ -11,27 +11,31 @@ import (
 	"switchboard/channels"
 	"switchboard/configs"
 	"switchboard/router"
-	"switchboard/router/admin"
+	"switchboard/router/audit"
 	"switchboard/router/commands"
-	"switchboard/router/view"
+	"switchboard/router/doctor"
+	"switchboard/router/money"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
+	"switchboard/router/settings"
 	"switchboard/store"
 )
 
 // adminCommands are the commands of admins, with what they need of the engine.
 func (e *engine) adminCommands(ledger *store.Router) []commands.Command {
 	return append([]commands.Command{
-		admin.People(ledger, e.judgePerson), admin.Allow(ledger, e.judgePerson),
-		admin.Config(e), admin.Deliveries(ledger), admin.Audit(ledger), admin.Doctor(e.examine), admin.Budget(e.db, e.limits),
-		admin.Reload(e.reloadNow),
-	}, admin.Channels(e, e)...)
+		people.Command(ledger, e.judgePerson), people.AllowCommand(ledger, e.judgePerson),
+		settings.Command(e), outbox.Command(ledger), audit.Command(ledger), doctor.Command(e.examine), money.Command(e.db, e.limits),
+		settings.ReloadCommand(e.reloadNow),
+	}, doctor.ChannelCommands(e, settings.Setter(e))...)
 }
 
 // Channels implements admin.ChannelKeeper.
-func (e *engine) Channels(zone *time.Location) []admin.Channel {
+func (e *engine) Channels(zone *time.Location) []doctor.Channel {
 	list := e.statuses()
-	shown := make([]admin.Channel, len(list))
+	shown := make([]doctor.Channel, len(list))
 	for i, s := range list {
-		shown[i] = admin.Channel{Status: s, Is: howItIs(s, zone), Rules: "open to whoever may run switchboard on this machine", Fixed: s.Name == consoleName}
+		shown[i] = doctor.Channel{Status: s, Is: howItIs(s, zone), Rules: "open to whoever may run switchboard on this machine", Fixed: s.Name == consoleName}
 		if ch, ok := e.settings().Channels[s.Name]; ok {
 			shown[i].Rules = whoMayWrite(ch.ChannelConfig)
 		}
@@ -49,10 +53,10 @@ func whoMayWrite(ch router.ChannelConfig) string {
 }
 
 // TestChannel implements admin.ChannelKeeper.
-func (e *engine) TestChannel(ctx context.Context, name string, zone *time.Location) (found []admin.Finding) {
+func (e *engine) TestChannel(ctx context.Context, name string, zone *time.Location) (found []doctor.Finding) {
 	for _, s := range e.statuses() {
 		if s.Name == name {
-			found = append(found, admin.Finding{OK: !inTrouble(s), Warn: s.State != channels.StateConnected && name != consoleName, Text: howItIs(s, zone)})
+			found = append(found, doctor.Finding{OK: !inTrouble(s), Warn: s.State != channels.StateConnected && name != consoleName, Text: howItIs(s, zone)})
 		}
 	}
 	adapter := e.router.Channels.Adapter(name)
@@ -69,7 +73,7 @@ func (e *engine) TestChannel(ctx context.Context, name string, zone *time.Locati
 	ctx, cancel := context.WithTimeout(ctx, platformTimeout)
 	defer cancel()
 	for _, f := range examiner.Examine(ctx) {
-		found = append(found, admin.Finding{OK: f.OK, Warn: f.Warn, Text: f.Text, Mend: f.Mend})
+		found = append(found, doctor.Finding{OK: f.OK, Warn: f.Warn, Text: f.Text, Mend: f.Mend})
 	}
 	return found
 }
@@ -79,9 +83,9 @@ const doctorTimeout = 30 * time.Second
 
 // examine is what the doctor says of this engine, with its settings as they are in the file now.
 // It does it once at a time.
-func (e *engine) examine(ctx context.Context) (found []admin.Finding, whole bool) {
+func (e *engine) examine(ctx context.Context) (found []doctor.Finding, whole bool) {
 	if !e.examining.TryLock() {
-		return []admin.Finding{{OK: true, Warn: true, Check: "doctor", Text: "I am checking that already; the result will come here"}}, true
+		return []doctor.Finding{{OK: true, Warn: true, Check: "doctor", Text: "I am checking that already; the result will come here"}}, true
 	}
 	defer e.examining.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
@@ -95,14 +99,14 @@ func (e *engine) examine(ctx context.Context) (found []admin.Finding, whole bool
 	a := &app{mask: running.Mask, ctx: ctx}
 	for _, f := range append(findings, a.examine(settings)...) {
 		f.Check = f.title()
-		found = append(found, admin.Finding(f))
+		found = append(found, doctor.Finding(f))
 	}
 	return found, ctx.Err() == nil
 }
 
 // reloadNow reads the file anew for somebody who waits for what comes of it. What counts from the
 // next start alone is told each time.
-func (e *engine) reloadNow(ctx context.Context) (diff []view.SettingDiff, faults []string, err error) {
+func (e *engine) reloadNow(ctx context.Context) (diff []settings.Difference, faults []string, err error) {
 	was := e.settings()
 	err = e.reread(ctx)
 	if broken, ok := errors.AsType[*brokenError](err); ok {

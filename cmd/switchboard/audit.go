@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"switchboard/internal/words"
-	"switchboard/router/view"
+	routeraudit "switchboard/router/audit"
 	"switchboard/store"
 	"switchboard/store/audit"
 )
@@ -75,13 +75,13 @@ type auditExportCmd struct {
 // Run implements the command.
 func (c *auditExportCmd) Run(a *app) error {
 	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
-		f := view.AuditFilter{Person: c.Person, Kind: c.Kind, Turn: c.Turn}
+		f := routeraudit.Filter{Person: c.Person, Kind: c.Kind, Turn: c.Turn}
 		if c.Since > 0 {
 			f.Since = time.Now().Add(-c.Since)
 		}
 		out := bufio.NewWriter(a.out)
 		enc := json.NewEncoder(out)
-		if err := db.ExportAudit(ctx, f, func(r *view.AuditRecord) error { return enc.Encode(r) }); err != nil {
+		if err := db.ExportAudit(ctx, f, func(r *routeraudit.Record) error { return enc.Encode(r) }); err != nil {
 			return err
 		}
 		return out.Flush()

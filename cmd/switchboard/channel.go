@@ -13,7 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/configs"
 	"switchboard/internal/api"
-	"switchboard/router/view"
+	"switchboard/router/intake"
 )
 
 // channelCmd shows how the channels are.
@@ -29,7 +29,7 @@ type channelRejectedCmd struct {
 
 // Run implements the command.
 func (c *channelRejectedCmd) Run(a *app) error {
-	return list(a, "/v1/channels/rejected?"+query("", c.Limit), c.Limit, c.JSON, "what a platform sends and cannot be read stands here", "ID\tCHANNEL\tWHEN\tREASON\tRAW", func(r view.Rejected) []any {
+	return list(a, "/v1/channels/rejected?"+query("", c.Limit), c.Limit, c.JSON, "what a platform sends and cannot be read stands here", "ID\tCHANNEL\tWHEN\tREASON\tRAW", func(r intake.Rejected) []any {
 		return []any{r.ID, r.Channel, at(r.At), oneLine(r.Reason, 60), oneLine(r.Raw, 80)}
 	})
 }

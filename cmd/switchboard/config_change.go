@@ -12,8 +12,7 @@ import (
 	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/settings"
 )
 
 type configGetCmd struct {
@@ -98,7 +97,7 @@ type configDiffCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *configDiffCmd) Run(a *app) error {
-	return list(a, "/v1/config/diff", 0, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "KEY\tVALUE\tIN THE FILE\tUSED", func(d view.SettingDiff) []any {
+	return list(a, "/v1/config/diff", 0, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "KEY\tVALUE\tIN THE FILE\tUSED", func(d settings.Difference) []any {
 		return []any{d.Key, d.Is, d.Was, whenItCounts(d.Live)}
 	})
 }
@@ -110,7 +109,7 @@ type configVersionsCmd struct {
 
 // Run implements the command.
 func (c *configVersionsCmd) Run(a *app) error {
-	return list(a, "/v1/config/versions?"+query("", c.Limit), c.Limit, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "VERSION\tWHEN\tWHO\tCHANGED\tSTATE", func(v ledger.SettingsVersion) []any {
+	return list(a, "/v1/config/versions?"+query("", c.Limit), c.Limit, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "VERSION\tWHEN\tWHO\tCHANGED\tSTATE", func(v settings.Version) []any {
 		state := ""
 		switch {
 		case v.Lapsed:
@@ -150,7 +149,7 @@ func (a *app) changeSettings(how string, with url.Values, asJSON bool) error {
 	} else {
 		a.printChange(how, &answer)
 	}
-	if answer.SettingsPlan != nil && len(answer.Faults) > 0 {
+	if answer.Plan != nil && len(answer.Faults) > 0 {
 		return errors.Join(usageError{errors.New("nothing was changed:\n" + strings.Join(answer.Faults, "\n"))}, err)
 	}
 	return err

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
 )
 
 // deliveryCmd shows what went out.
@@ -24,7 +23,7 @@ type deliveryListCmd struct {
 
 // Run implements the command.
 func (c *deliveryListCmd) Run(a *app) error {
-	return list(a, "/v1/deliveries?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d view.Delivery) []any {
+	return list(a, "/v1/deliveries?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d outbox.Info) []any {
 		turn := any("-") // of a command, say
 		if d.TurnID != 0 {
 			turn = d.TurnID
@@ -43,11 +42,11 @@ type deliveryRetryCmd struct{ deliveryPart }
 
 // Run implements the command.
 func (c *deliveryRetryCmd) Run(a *app) error {
-	return a.mend(c.ID, "retry", c.JSON, func(d *ledger.MendedDelivery) string {
+	return a.mend(c.ID, "retry", c.JSON, func(d *outbox.Changed) string {
 		switch {
-		case d.State == ledger.DeliveryUnknown:
+		case d.State == outbox.DeliveryUnknown:
 			return "I ask the platform again whether it arrived; if nobody can tell, it is sent again, marked"
-		case d.Was == ledger.DeliveryUnknown:
+		case d.Was == outbox.DeliveryUnknown:
 			return "it is sent again, marked"
 		case d.With == 1:
 			return "it is sent again, with another part of its message that died with it"
@@ -62,14 +61,14 @@ type deliveryDropCmd struct{ deliveryPart }
 
 // Run implements the command.
 func (c *deliveryDropCmd) Run(a *app) error {
-	return a.mend(c.ID, "drop", c.JSON, func(d *ledger.MendedDelivery) string {
+	return a.mend(c.ID, "drop", c.JSON, func(d *outbox.Changed) string {
 		return fmt.Sprintf("it was %s and is given up", d.Was)
 	})
 }
 
 // mend changes a delivery by hand and says what becomes of it.
-func (a *app) mend(id int64, how string, asJSON bool, say func(*ledger.MendedDelivery) string) error {
-	var d ledger.MendedDelivery
+func (a *app) mend(id int64, how string, asJSON bool, say func(*outbox.Changed) string) error {
+	var d outbox.Changed
 	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/v1/deliveries/%d/%s", id, how), &d)
 	switch {
 	case !answered:

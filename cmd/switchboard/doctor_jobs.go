@@ -9,7 +9,7 @@ import (
 	"switchboard/channels"
 	"switchboard/configs"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store"
 	"switchboard/store/jobs"
 )
@@ -77,7 +77,7 @@ func checkHeartbeat(ctx context.Context, db *store.DB, settings *configs.Setting
 	channel, conversation, _ := strings.Cut(to, ":")
 	chat, err := db.Router().Chat(ctx, channels.Conversation{Channel: channel, ID: channels.ConversationID(conversation)})
 	switch {
-	case err != nil && !errors.Is(err, ledger.ErrNotFound):
+	case err != nil && !errors.Is(err, core.ErrNotFound):
 		return []finding{{Check: "heartbeat", Text: err.Error(), Mend: "see what the database's log says"}}
 	case err != nil || chat.Kind == "": // the heartbeat itself makes its row, without a kind
 		return []finding{{

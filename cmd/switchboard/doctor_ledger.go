@@ -11,7 +11,7 @@ import (
 
 	"switchboard/configs"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/people"
 	"switchboard/store"
 	"switchboard/store/engines"
 )
@@ -48,7 +48,7 @@ func checkNamed(ctx context.Context, db *store.DB, settings *configs.Settings) (
 	_, away, wrong := db.Router().Everyone(ctx)
 	err = cmp.Or(err, wrong)
 	wrong = db.Router().CheckPeople(ctx, withOwner(settings.Directory()))
-	faults, is := errors.AsType[*ledger.PeopleError](wrong)
+	faults, is := errors.AsType[*people.FaultsError](wrong)
 	if !is {
 		err = cmp.Or(err, wrong)
 	}

@@ -20,8 +20,8 @@ import (
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/router"
+	"switchboard/router/core"
 	"switchboard/router/files"
-	"switchboard/router/ledger"
 	"switchboard/store"
 )
 
@@ -112,10 +112,10 @@ func passing(s configs.Shown) bool {
 }
 
 // people are those whom the engine knows, or, where none runs, whom it would know.
-func (a *app) people(settings *configs.Settings) []ledger.Person {
-	var people []ledger.Person
+func (a *app) people(settings *configs.Settings) []core.Person {
+	var people []core.Person
 	if err := api.Ask(a.ctx, settings.DataDir, "/v1/people", &people); err == nil {
-		return slices.DeleteFunc(people, func(p ledger.Person) bool { return !p.Away.IsZero() }) // who is away is said elsewhere
+		return slices.DeleteFunc(people, func(p core.Person) bool { return !p.Away.IsZero() }) // who is away is said elsewhere
 	}
 	named := withOwner(settings.Directory())
 	if hasLedger(settings) != nil {
@@ -128,8 +128,8 @@ func (a *app) people(settings *configs.Settings) []ledger.Person {
 	defer db.Close()
 	stored, _ := db.Router().People(a.ctx)
 	for _, p := range stored {
-		known := slices.ContainsFunc(named, func(n ledger.Person) bool { return n.Name == p.Name })
-		if p.Source != ledger.FromSettings && !known {
+		known := slices.ContainsFunc(named, func(n core.Person) bool { return n.Name == p.Name })
+		if p.Source != core.FromSettings && !known {
 			named = append(named, p)
 		}
 	}
@@ -137,7 +137,7 @@ func (a *app) people(settings *configs.Settings) []ledger.Person {
 }
 
 // people are those whom the engine knows.
-func (e *engine) people() (people []ledger.Person) {
+func (e *engine) people() (people []core.Person) {
 	for _, p := range e.router.Roster.Everybody() {
 		people = append(people, *p)
 	}
@@ -145,19 +145,19 @@ func (e *engine) people() (people []ledger.Person) {
 }
 
 // checkPeople lists who is let in.
-func checkPeople(people []ledger.Person) finding {
+func checkPeople(people []core.Person) finding {
 	return finding{Check: "people", OK: true, Text: strings.Join(namesOf(people), "; ")}
 }
 
 // namesOf are people in words, whoever runs the program first, and those together whom an
 // open policy let in.
-func namesOf(people []ledger.Person) (names []string) {
+func namesOf(people []core.Person) (names []string) {
 	opened := 0
 	for _, p := range people {
 		switch {
-		case p.Name == ownerName && p.Source == ledger.FromLocal:
+		case p.Name == ownerName && p.Source == core.FromLocal:
 			names = append([]string{fmt.Sprintf("%s (%s, this machine)", p.Name, p.Role)}, names...)
-		case p.Source == ledger.FromOpen:
+		case p.Source == core.FromOpen:
 			opened++
 		default:
 			names = append(names, fmt.Sprintf("%s (%s: %s)", p.Name, p.Role, orNone(strings.Join(p.Identities, ", "))))
@@ -188,7 +188,7 @@ const platformTimeout = 15 * time.Second
 
 // checkPlatforms asks each channel's platform what it knows of the bot, and says where
 // nobody is let in. Mends are, by channel, what helps where something is wrong.
-func (a *app) checkPlatforms(settings *configs.Settings, people []ledger.Person) (findings []finding, mends map[string]string) {
+func (a *app) checkPlatforms(settings *configs.Settings, people []core.Person) (findings []finding, mends map[string]string) {
 	mends = map[string]string{}
 	for _, at := range attach(settings, slog.New(slog.DiscardHandler)) {
 		name := at.Name()
@@ -225,7 +225,7 @@ func letIn(settings *configs.Settings, name string, config router.ChannelConfig)
 }
 
 // warnOfClosed says of each channel that nobody is let in there, and how to change that.
-func warnOfClosed(settings *configs.Settings, people []ledger.Person, say func(channel, mend string)) {
+func warnOfClosed(settings *configs.Settings, people []core.Person, say func(channel, mend string)) {
 	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
 		ch := settings.Channels[name]
 		if ch.Enabled && nobody(people, name, ch.ChannelConfig) {
@@ -235,7 +235,7 @@ func warnOfClosed(settings *configs.Settings, people []ledger.Person, say func(c
 }
 
 // nobody says whether a channel's policies let nobody write.
-func nobody(people []ledger.Person, name string, config router.ChannelConfig) bool {
+func nobody(people []core.Person, name string, config router.ChannelConfig) bool {
 	switch {
 	case config.DM == "open" || config.Groups == "open":
 		return false
@@ -249,8 +249,8 @@ func nobody(people []ledger.Person, name string, config router.ChannelConfig) bo
 const claimMend = "send it the code that \"switchboard person claim\" prints, as /claim and the code"
 
 // adminMissing says whether a channel that could have an admin has none.
-func adminMissing(people []ledger.Person, name string, config router.ChannelConfig) bool {
-	admins := slices.DeleteFunc(slices.Clone(people), func(p ledger.Person) bool { return p.Role != ledger.RoleAdmin })
+func adminMissing(people []core.Person, name string, config router.ChannelConfig) bool {
+	admins := slices.DeleteFunc(slices.Clone(people), func(p core.Person) bool { return p.Role != core.RoleAdmin })
 	return config.DM != "disabled" && !anyOn(admins, name, config.Kind)
 }
 
@@ -274,8 +274,8 @@ func (e *engine) missing() (list []string) {
 }
 
 // anyOn says whether one of the people has an identity on a channel of that name and kind.
-func anyOn(people []ledger.Person, name, kind string) bool {
-	return slices.ContainsFunc(people, func(p ledger.Person) bool {
+func anyOn(people []core.Person, name, kind string) bool {
+	return slices.ContainsFunc(people, func(p core.Person) bool {
 		return slices.ContainsFunc(p.Identities, func(id string) bool {
 			return strings.HasPrefix(id, name+":") || strings.HasPrefix(id, kind+":")
 		})

@@ -24,9 +24,12 @@ import (
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/router"
+	"switchboard/router/core"
 	"switchboard/router/files"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
+	"switchboard/router/money"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -132,7 +135,7 @@ func (e *engine) wire(ctx context.Context) error {
 	if err := e.keepOwnJobs(ctx, s); err != nil {
 		return err
 	}
-	roster := router.NewRoster(ledger)
+	roster := people.NewRoster(ledger)
 	if err := roster.Reload(ctx); err != nil {
 		return err
 	}
@@ -174,10 +177,10 @@ func (e *engine) wire(ctx context.Context) error {
 }
 
 // limits are those of [budget] that count now; the router is made after what asks for them.
-func (e *engine) limits() ledger.Budget { return e.router.Budget() }
+func (e *engine) limits() money.Budget { return e.router.Budget() }
 
 func (e *engine) diskLow(ctx context.Context, text string) {
-	e.router.Lines.Notify(ctx, ledger.NoticeDisk, "disk", text)
+	e.router.Lines.Notify(ctx, outbox.NoticeDisk, "disk", text)
 }
 
 // routerSettings are those of the router that may change while it runs.
@@ -191,12 +194,12 @@ func routerSettings(s *configs.Settings) router.Settings {
 
 // write is the router's Messenger; the router is made after the agent.
 func (e *engine) write(ctx context.Context, call tools.Call, to, text string) tools.Result {
-	return e.router.SendMessage(ctx, call, to, text)
+	return e.router.Messages.SendMessage(ctx, call, to, text)
 }
 
 // recipient is whom write would write to.
 func (e *engine) recipient(ctx context.Context, call tools.Call, to string) (string, *tools.Result) {
-	return e.router.Recipient(ctx, call, to)
+	return e.router.Messages.Recipient(ctx, call, to)
 }
 
 // give is the router's Commander.
@@ -205,7 +208,9 @@ func (e *engine) give(ctx context.Context, call tools.Call, name string, args ..
 }
 
 // known says that somebody is called so.
-func (e *engine) known(ctx context.Context, name string) bool { return e.router.Knows(ctx, name) }
+func (e *engine) known(ctx context.Context, name string) bool {
+	return e.router.Roster.Knows(ctx, name)
+}
 
 // newMind makes an agent with its models, tools and shell.
 func (e *engine) newMind(s *configs.Settings) (*mind, error) {
@@ -328,13 +333,13 @@ func (e *engine) close() error {
 
 // withOwner adds whoever runs the program on this machine, unless the settings
 // say who that is.
-func withOwner(people []ledger.Person) []ledger.Person {
-	if i := slices.IndexFunc(people, func(p ledger.Person) bool { return p.Name == ownerName }); i >= 0 {
+func withOwner(people []core.Person) []core.Person {
+	if i := slices.IndexFunc(people, func(p core.Person) bool { return p.Name == ownerName }); i >= 0 {
 		people[i].Machine = true
 		return people
 	}
-	return append(people, ledger.Person{
-		Name: ownerName, Role: ledger.RoleAdmin, Tools: []string{"*"}, Source: ledger.FromLocal,
+	return append(people, core.Person{
+		Name: ownerName, Role: core.RoleAdmin, Tools: []string{"*"}, Source: core.FromLocal,
 		Identities: []string{localIdentity}, Machine: true,
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/configs"
-	"switchboard/router"
+	"switchboard/router/people"
 )
 
 // initCmd writes a settings file or adds to it, or prints what a platform makes the bot's app from.
@@ -156,7 +156,7 @@ func (q *interview) claim() {
 		return
 	}
 	fmt.Fprintf(q.app.out, "claim code %s\n", claim.Code)
-	q.say("It makes you an admin, once, within %s. Run the bot, and send it in a direct chat:", hours(router.ClaimLive))
+	q.say("It makes you an admin, once, within %s. Run the bot, and send it in a direct chat:", hours(people.ClaimLive))
 	attached := attach(settings, slog.New(slog.DiscardHandler))
 	for _, at := range attached {
 		name := at.Channel.Name()

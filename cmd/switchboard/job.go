@@ -13,8 +13,9 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels/console"
+	"switchboard/router/core"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
+	"switchboard/router/people"
 	"switchboard/scheduler"
 	"switchboard/store"
 )
@@ -162,21 +163,21 @@ type (
 )
 
 // Run implements the command.
-func (c *jobRunCmd) Run(a *app) error { return c.change(a, ledger.RunJob) }
+func (c *jobRunCmd) Run(a *app) error { return c.change(a, jobs.RunJob) }
 
 // Run implements the command.
-func (c *jobPauseCmd) Run(a *app) error { return c.change(a, ledger.PauseJob) }
+func (c *jobPauseCmd) Run(a *app) error { return c.change(a, jobs.PauseJob) }
 
 // Run implements the command.
-func (c *jobResumeCmd) Run(a *app) error { return c.change(a, ledger.ResumeJob) }
+func (c *jobResumeCmd) Run(a *app) error { return c.change(a, jobs.ResumeJob) }
 
 // Run implements the command.
-func (c *jobSkipCmd) Run(a *app) error { return c.change(a, ledger.SkipJob) }
+func (c *jobSkipCmd) Run(a *app) error { return c.change(a, jobs.SkipJob) }
 
 // Run implements the command.
-func (c *jobRemoveCmd) Run(a *app) error { return c.change(a, ledger.RemoveJob) }
+func (c *jobRemoveCmd) Run(a *app) error { return c.change(a, jobs.RemoveJob) }
 
-func (c *oneJob) change(a *app, kind ledger.JobChangeKind) error {
+func (c *oneJob) change(a *app, kind jobs.ChangeKind) error {
 	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/%s", c.ID, kind), "job "+string(kind), c.JSON)
 }
 
@@ -248,7 +249,7 @@ func readJobRoutes(mux *http.ServeMux, of *store.Router) {
 	route(mux, "GET /v1/jobs", func(r *http.Request) (any, error) {
 		person := r.FormValue("person")
 		if person != "" {
-			if _, err := of.Person(r.Context(), person); errors.Is(err, ledger.ErrNotFound) {
+			if _, err := of.Person(r.Context(), person); errors.Is(err, core.ErrNotFound) {
 				return nil, jobs.UnknownPerson(person)
 			} else if err != nil {
 				return nil, err
@@ -258,7 +259,7 @@ func readJobRoutes(mux *http.ServeMux, of *store.Router) {
 	})
 	route(mux, "GET /v1/jobs/{id}/runs", func(r *http.Request) (any, error) {
 		job, err := of.Job(r.Context(), id(r), "")
-		if errors.Is(err, ledger.ErrNotFound) {
+		if errors.Is(err, core.ErrNotFound) {
 			return nil, jobs.Unknown(id(r))
 		} else if err != nil {
 			return nil, err
@@ -277,9 +278,9 @@ func (e *engine) jobRoutes(mux *http.ServeMux) {
 		}
 		return jobSaid{*job, said}, nil
 	})
-	change := func(r *http.Request, c *ledger.JobChange, err error) (any, error) {
+	change := func(r *http.Request, c *jobs.Change, err error) (any, error) {
 		if err == nil {
-			err = e.router.Change(r.Context(), c, ledger.LocalActor(ownerName))
+			err = e.router.Change(r.Context(), c, people.LocalActor(ownerName))
 		}
 		if err != nil {
 			return nil, err

@@ -15,8 +15,8 @@ import (
 	"switchboard/channels"
 	"switchboard/configs"
 	"switchboard/internal/retry"
+	"switchboard/router/core"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
 	"switchboard/router/turns"
 	"switchboard/scheduler"
 	"switchboard/store"
@@ -118,7 +118,7 @@ func (e *engine) newHeartbeats(of *store.Router) *jobs.Heartbeats {
 		Ledger: of, AdminChats: e.router.Lines.AdminChats,
 		Admins: func() (names []string) {
 			for _, p := range e.router.Roster.Everybody() {
-				if p.Role == ledger.RoleAdmin {
+				if p.Role == core.RoleAdmin {
 					names = append(names, p.Name)
 				}
 			}

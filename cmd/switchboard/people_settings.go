@@ -12,13 +12,16 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/configs"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 )
 
 // setPeople writes whom the settings name into the database. A usageError: they cannot be taken.
 func (e *engine) setPeople(ctx context.Context, s *configs.Settings) error {
 	set, err := e.db.Router().SetPeople(ctx, withOwner(s.Directory()))
-	if _, is := errors.AsType[*ledger.PeopleError](err); is {
+	if _, is := errors.AsType[*people.FaultsError](err); is {
 		return usageError{peopleFaults(s, err)}
 	} else if err != nil {
 		return fmt.Errorf("write the people of the settings: %w", err)
@@ -30,7 +33,7 @@ func (e *engine) setPeople(ctx context.Context, s *configs.Settings) error {
 
 // peopleFaults makes what is wrong with the people of settings faults of these.
 func peopleFaults(s *configs.Settings, err error) error {
-	wrong, is := errors.AsType[*ledger.PeopleError](err)
+	wrong, is := errors.AsType[*people.FaultsError](err)
 	if !is {
 		return err
 	}
@@ -50,7 +53,7 @@ func (e *engine) tellPeople(ctx context.Context) {
 	away, err := e.db.Router().UntoldAway(ctx)
 	var chats []channels.Conversation
 	if err == nil && len(away) > 0 {
-		chats, err = e.router.Lines.NoticeChats(ctx, ledger.NoticePersonAway)
+		chats, err = e.router.Lines.NoticeChats(ctx, outbox.NoticePersonAway)
 	}
 	if len(chats) > 0 { // else another start tells them, or an engine that has their channel
 		names := make([]string, len(away))
@@ -58,7 +61,7 @@ func (e *engine) tellPeople(ctx context.Context) {
 			names[i] = p.Name
 		}
 		list := strings.Join(names, ", ")
-		e.router.Lines.Notify(ctx, ledger.NoticePersonAway, fmt.Sprintf("away: %s %d", list, away[0].Away.UnixMicro()), fmt.Sprintf(
+		e.router.Lines.Notify(ctx, outbox.NoticePersonAway, fmt.Sprintf("away: %s %d", list, away[0].Away.UnixMicro()), fmt.Sprintf(
 			"Away: %s. The settings file no longer names them, so I do not answer them; their jobs and messages wait. "+
 				"Name them again with an identity that they had, and all goes on. To delete one for good: \"switchboard person remove NAME\".", render.Escape(list)))
 		err = e.db.Router().ToldAway(ctx, away)
@@ -68,23 +71,23 @@ func (e *engine) tellPeople(ctx context.Context) {
 	}
 	if list := strings.Join(e.back, ", "); list != "" {
 		e.back = nil
-		e.router.Lines.Notify(ctx, ledger.NoticePersonAway, fmt.Sprintf("back: %s %d", list, time.Now().UnixMicro()), fmt.Sprintf(
+		e.router.Lines.Notify(ctx, outbox.NoticePersonAway, fmt.Sprintf("back: %s %d", list, time.Now().UnixMicro()), fmt.Sprintf(
 			"Back: %s. The settings file names them again; their jobs and messages go on.", render.Escape(list)))
 	}
-	for name, jobs := range e.paused {
-		e.router.JobsPaused(ctx, name, "is no admin any more", jobs)
+	for name, ids := range e.paused {
+		jobs.NotifyPaused(ctx, e.router.Lines, name, "is no admin any more", ids)
 	}
 	clear(e.paused)
 }
 
 // inFile is whom the file names so now, with a fault in it as it was read last; nil: nobody.
-func (e *engine) inFile(name string) *ledger.Person {
+func (e *engine) inFile(name string) *core.Person {
 	settings := e.settings()
 	if now, _, err := settings.Again(settings.Changes()); err == nil {
 		settings = now
 	}
 	people := withOwner(settings.Directory())
-	i := slices.IndexFunc(people, func(p ledger.Person) bool { return p.Name == name })
+	i := slices.IndexFunc(people, func(p core.Person) bool { return p.Name == name })
 	if i < 0 {
 		return nil
 	}

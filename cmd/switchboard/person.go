@@ -16,9 +16,9 @@ import (
 	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/internal/words"
-	"switchboard/router"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/people"
+	"switchboard/router/turns"
 )
 
 // personCmd shows and changes who is let in.
@@ -37,12 +37,12 @@ type personListCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *personListCmd) Run(a *app) error {
-	return list(a, "/v1/people", 0, c.JSON, "\"switchboard person add NAME CHANNEL:ID\" adds somebody", "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p ledger.Person) []any {
+	return list(a, "/v1/people", 0, c.JSON, "\"switchboard person add NAME CHANNEL:ID\" adds somebody", "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p core.Person) []any {
 		return []any{p.Name, p.Role, strings.Join(p.Identities, ", "), strings.Join(p.Tools, ", "), fromWhere(p)}
 	})
 }
 
-func fromWhere(p ledger.Person) string {
+func fromWhere(p core.Person) string {
 	if p.Away.IsZero() {
 		return p.Source
 	}
@@ -56,7 +56,7 @@ type personRefusedCmd struct {
 
 // Run implements the command.
 func (c *personRefusedCmd) Run(a *app) error {
-	return list(a, "/v1/people/refused?"+query("", c.Limit), c.Limit, c.JSON, "here you will see who wrote without being allowed to", "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
+	return list(a, "/v1/people/refused?"+query("", c.Limit), c.Limit, c.JSON, "here you will see who wrote without being allowed to", "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m turns.Message) []any {
 		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(words.Visible(m.Author), 30), m.Rule, oneLine(m.Text, 60)}
 	})
 }
@@ -71,7 +71,7 @@ type personAddCmd struct {
 
 // Run implements the command.
 func (c *personAddCmd) Run(a *app) error {
-	return a.changePerson(ledger.ChangeAdd, c.Name, url.Values{
+	return a.changePerson(people.ChangeAdd, c.Name, url.Values{
 		"role": {c.Role}, "identity": c.Identities, "tool": c.Tools, "timezone": {c.Timezone},
 	}, "can write now")
 }
@@ -83,7 +83,7 @@ type personRoleCmd struct {
 
 // Run implements the command.
 func (c *personRoleCmd) Run(a *app) error {
-	return a.changePerson(ledger.ChangeRole, c.Name, url.Values{"role": {c.Role}}, "is changed")
+	return a.changePerson(people.ChangeRole, c.Name, url.Values{"role": {c.Role}}, "is changed")
 }
 
 type personLinkCmd struct {
@@ -93,7 +93,7 @@ type personLinkCmd struct {
 
 // Run implements the command.
 func (c *personLinkCmd) Run(a *app) error {
-	return a.changePerson(ledger.ChangeLink, c.Name, url.Values{"identity": c.Identities}, "is changed")
+	return a.changePerson(people.ChangeLink, c.Name, url.Values{"identity": c.Identities}, "is changed")
 }
 
 type personToolsCmd struct {
@@ -103,7 +103,7 @@ type personToolsCmd struct {
 
 // Run implements the command.
 func (c *personToolsCmd) Run(a *app) error {
-	return a.changePerson(ledger.ChangeTools, c.Name, url.Values{"tool": c.Patterns}, "is changed")
+	return a.changePerson(people.ChangeTools, c.Name, url.Values{"tool": c.Patterns}, "is changed")
 }
 
 type personRemoveCmd struct {
@@ -112,7 +112,7 @@ type personRemoveCmd struct {
 
 // Run implements the command.
 func (c *personRemoveCmd) Run(a *app) error {
-	return a.changePerson(ledger.ChangeRemove, c.Name, url.Values{}, "can no longer write")
+	return a.changePerson(people.ChangeRemove, c.Name, url.Values{}, "can no longer write")
 }
 
 type personClaimCmd struct{}
@@ -129,7 +129,7 @@ func (personClaimCmd) Run(a *app) error {
 		return fmt.Errorf("person claim: %w", err)
 	}
 	fmt.Fprintln(a.out, claim.Code)
-	fmt.Fprintln(a.err, "Send it to the bot in a direct chat, as /claim and the code: good once, for "+hours(router.ClaimLive)+".")
+	fmt.Fprintln(a.err, "Send it to the bot in a direct chat, as /claim and the code: good once, for "+hours(people.ClaimLive)+".")
 	return err
 }
 
@@ -143,7 +143,7 @@ type claimCode struct {
 // firstClaim makes a code while no admin can write on any platform, and says what to write on
 // each channel; nothing where there is one.
 func (e *engine) firstClaim(ctx context.Context) (string, error) {
-	admins := slices.DeleteFunc(e.people(), func(p ledger.Person) bool { return p.Role != ledger.RoleAdmin })
+	admins := slices.DeleteFunc(e.people(), func(p core.Person) bool { return p.Role != core.RoleAdmin })
 	var places []string
 	for _, at := range e.router.Channels.List() {
 		name := at.Name()
@@ -163,7 +163,7 @@ func (e *engine) firstClaim(ctx context.Context) (string, error) {
 		return fmt.Sprintf("to be an admin, send the bot the claim code that was printed at %s; it is good until %s. \"switchboard person claim\" prints another",
 			at(made), at(until)), nil
 	}
-	code, err := e.router.NewClaim(ctx, ledger.LocalActor(ownerName))
+	code, err := e.router.Asking.NewClaim(ctx, people.LocalActor(ownerName))
 	if err != nil {
 		return "", err
 	}
@@ -176,20 +176,20 @@ func (e *engine) firstClaim(ctx context.Context) (string, error) {
 	for _, command := range slices.Sorted(maps.Keys(typed)) {
 		ways = append(ways, command+" on "+strings.Join(typed[command], ", "))
 	}
-	return fmt.Sprintf("to be an admin, send %s to the bot in a direct chat; the code is good once, for %s", strings.Join(ways, ", or "), hours(router.ClaimLive)), nil
+	return fmt.Sprintf("to be an admin, send %s to the bot in a direct chat; the code is good once, for %s", strings.Join(ways, ", or "), hours(people.ClaimLive)), nil
 }
 
 // changePerson changes somebody and says what is now.
-func (a *app) changePerson(change ledger.ChangeKind, name string, how url.Values, done string) error {
+func (a *app) changePerson(change people.ChangeKind, name string, how url.Values, done string) error {
 	settings, _, err := a.load()
-	if err == nil && change != ledger.ChangeAdd {
+	if err == nil && change != people.ChangeAdd {
 		err = hasLedger(settings)
 	}
 	if err != nil {
 		return err
 	}
 	how.Set("name", name)
-	var p ledger.Person
+	var p core.Person
 	answered, err := a.send(settings, http.MethodPost, "/v1/people/"+string(change)+"?"+how.Encode(), &p)
 	if !answered {
 		return fmt.Errorf("person %s %s: %w", change, name, err)
@@ -208,28 +208,28 @@ func orNone(list string) string {
 // peopleRoutes change who is let in.
 func (e *engine) peopleRoutes(mux *http.ServeMux) {
 	route(mux, "POST /v1/people/claims", func(r *http.Request) (any, error) {
-		code, err := e.router.NewClaim(r.Context(), ledger.LocalActor(ownerName))
+		code, err := e.router.Asking.NewClaim(r.Context(), people.LocalActor(ownerName))
 		return claimCode{code}, err
 	})
-	for _, change := range []ledger.ChangeKind{ledger.ChangeAdd, ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeTools, ledger.ChangeRemove} {
+	for _, change := range []people.ChangeKind{people.ChangeAdd, people.ChangeRole, people.ChangeLink, people.ChangeTools, people.ChangeRemove} {
 		route(mux, "POST /v1/people/"+string(change), func(r *http.Request) (any, error) {
 			if err := r.ParseForm(); err != nil {
 				return nil, err
 			}
-			c := &ledger.PersonChange{Kind: change, Person: ledger.Person{
+			c := &people.Change{Kind: change, Person: core.Person{
 				Name: r.Form.Get("name"), Role: r.Form.Get("role"), Identities: r.Form["identity"], Tools: r.Form["tool"], TimeZone: r.Form.Get("timezone"),
 			}}
-			if change != ledger.ChangeAdd {
+			if change != people.ChangeAdd {
 				people, away, err := e.db.Router().Everyone(r.Context())
 				if err != nil {
 					return nil, err
 				}
-				c.Person.Name = cmp.Or(ledger.Called(c.Person.Name, append(people, away...)), c.Person.Name)
+				c.Person.Name = cmp.Or(core.Called(c.Person.Name, append(people, away...)), c.Person.Name)
 			}
 			if err := e.checkPerson(c); err != nil {
 				return nil, err
 			}
-			err := e.router.Change(r.Context(), c, ledger.LocalActor(ownerName))
+			err := e.router.Change(r.Context(), c, people.LocalActor(ownerName))
 			return c.Now, err
 		})
 	}
@@ -240,7 +240,7 @@ const localIdentity = consoleName + ":" + ownerName
 
 // judgePerson is admin.PeopleJudge. Whoever runs the program is always left as an admin, and
 // may take the last other one away.
-func (e *engine) judgePerson(by *ledger.Person, c *ledger.PersonChange) error {
+func (e *engine) judgePerson(by *core.Person, c *people.Change) error {
 	if by.Name != ownerName {
 		c.Local = localIdentity
 	}
@@ -249,22 +249,22 @@ func (e *engine) judgePerson(by *ledger.Person, c *ledger.PersonChange) error {
 
 // checkPerson judges a change as the settings are judged, and adds what they say of it. Whoever
 // runs the program on this machine cannot be kept out.
-func (e *engine) checkPerson(c *ledger.PersonChange) error {
+func (e *engine) checkPerson(c *people.Change) error {
 	settings, p := e.settings(), &c.Person
 	c.File = settings.FileName()
 	name := p.Name
-	if c.Kind == ledger.ChangeRemove {
+	if c.Kind == people.ChangeRemove {
 		c.InFile = e.inFile(name)
 		c.NotInFile = c.InFile == nil
 	}
 	switch c.Kind {
-	case ledger.ChangeRole, ledger.ChangeRemove, ledger.ChangeTools:
+	case people.ChangeRole, people.ChangeRemove, people.ChangeTools:
 		inFile := slices.ContainsFunc(settings.People, func(p configs.Person) bool { return p.Name == ownerName })
 		if name == ownerName && !inFile {
 			return errors.New("this is the person who runs switchboard on this machine, who is always an admin with all tools")
 		}
 		name = ownerName
-	case ledger.ChangeLink:
+	case people.ChangeLink:
 		name = ownerName // any that is right: an open policy's have names of their own
 	}
 	return settings.CheckPerson(name, p.Identities, p.Tools, p.TimeZone)

@@ -7,7 +7,9 @@ import (
 
 	"switchboard/configs"
 	"switchboard/internal/api"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store"
 )
 
@@ -22,12 +24,12 @@ func (e *engine) routes() http.Handler {
 	e.settingsRoutes(mux)
 	route(mux, "GET "+api.AlivePath, func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
 	route(mux, "POST /v1/turns/{id}/cancel", func(r *http.Request) (any, error) {
-		return struct{}{}, e.router.Cancel(r.Context(), id(r), ledger.LocalActor(ownerName))
+		return struct{}{}, e.router.Cancel(r.Context(), id(r), people.LocalActor(ownerName))
 	})
-	for _, kind := range []ledger.DeliveryChangeKind{ledger.RetryDelivery, ledger.DropDelivery} {
+	for _, kind := range []outbox.ChangeKind{outbox.RetryDelivery, outbox.DropDelivery} {
 		route(mux, "POST /v1/deliveries/{id}/"+string(kind), func(r *http.Request) (any, error) {
-			c := &ledger.DeliveryChange{ID: id(r), Kind: kind}
-			err := e.router.Change(r.Context(), c, ledger.LocalActor(ownerName))
+			c := &outbox.Change{ID: id(r), Kind: kind}
+			err := e.router.Change(r.Context(), c, people.LocalActor(ownerName))
 			return c.Done, err
 		})
 	}
@@ -72,8 +74,8 @@ func route(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, 
 		switch {
 		case err == nil:
 			api.Reply(w, http.StatusOK, value)
-		case errors.Is(err, ledger.ErrNotFound):
-			api.Refuse(w, http.StatusNotFound, ledger.ErrNotFound.Error()) // what is not there, who asks knows
+		case errors.Is(err, core.ErrNotFound):
+			api.Refuse(w, http.StatusNotFound, core.ErrNotFound.Error()) // what is not there, who asks knows
 		default:
 			api.Refuse(w, http.StatusInternalServerError, err.Error())
 		}

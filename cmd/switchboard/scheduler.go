@@ -11,8 +11,9 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/words"
 	"switchboard/router"
+	"switchboard/router/core"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/scheduler"
 	"switchboard/store"
 )
@@ -54,12 +55,12 @@ func (t teller) Warn(ctx context.Context, job scheduler.Job, text string) {
 	if job.Owner == "" {
 		about = fmt.Sprint("job ", job.ID)
 	}
-	t.Lines.Notify(ctx, ledger.NoticeJobDisabled, about, fmt.Sprintf("Job %d of %s does not run any more: %s. \"/jobs %d\" says more.",
+	t.Lines.Notify(ctx, outbox.NoticeJobDisabled, about, fmt.Sprintf("Job %d of %s does not run any more: %s. \"/jobs %d\" says more.",
 		job.ID, words.Escape(cmp.Or(job.Owner, "the program")), words.Escape(text), job.ID))
 }
 
 // newDesk makes what stands behind the commands and tools for jobs; the router is made after it.
-func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *jobs.Service {
+func (e *engine) newDesk(of *store.Router, person func(string) *core.Person) *jobs.Service {
 	return &jobs.Service{Deps: jobs.Deps{
 		Ledger: of, Person: person, Now: time.Now,
 		Begins: func(p scheduler.Payload) bool {
@@ -70,11 +71,11 @@ func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *
 			chat, err := of.Chat(ctx, channels.Conversation{Channel: channel, ID: channels.ConversationID(id)})
 			return chat.Conversation, err
 		},
-		FindRecipient: func(ctx context.Context, person *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
-			return e.router.FindRecipient(ctx, person, to)
+		FindRecipient: func(ctx context.Context, person *core.Person, to string) (channels.Conversation, string, *tools.Result) {
+			return e.router.Messages.FindRecipient(ctx, person, to)
 		},
-		Change: func(ctx context.Context, c ledger.Change, by ledger.Actor) error { return e.router.Change(ctx, c, by) },
-		Zone: func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error) {
+		Change: func(ctx context.Context, c core.Change, by core.Actor) error { return e.router.Change(ctx, c, by) },
+		Zone: func(ctx context.Context, conv channels.Conversation, person *core.Person) (string, error) {
 			return e.router.TimeZone(ctx, conv, person)
 		},
 		Hide: func(text string) string { return e.router.Hide(text) },

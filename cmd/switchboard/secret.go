@@ -20,7 +20,9 @@ import (
 	"switchboard/configs"
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/people"
+	"switchboard/router/settings"
 	"switchboard/store"
 )
 
@@ -129,7 +131,7 @@ type secretListCmd struct{ jsonFlag }
 
 // A secretUse is a secret as it is listed.
 type secretUse struct {
-	ledger.Secret
+	settings.Secret
 	By []string `json:"used_by"` // settings
 }
 
@@ -159,24 +161,24 @@ func (e *engine) secretRoutes(mux *http.ServeMux) {
 		if err != nil {
 			return nil, fmt.Errorf("the secret came garbled: %w", err)
 		}
-		return e.setSecret(r.Context(), &ledger.SecretChange{Kind: ledger.SetSecret, Name: name, Ciphertext: sealed, Tools: r.Form["tool"]})
+		return e.setSecret(r.Context(), &settings.SecretChange{Kind: settings.SetSecret, Name: name, Ciphertext: sealed, Tools: r.Form["tool"]})
 	})
 	route(mux, "DELETE /v1/credentials/{name}", func(r *http.Request) (any, error) {
-		return e.setSecret(r.Context(), &ledger.SecretChange{Kind: ledger.RemoveSecret, Name: r.PathValue("name")})
+		return e.setSecret(r.Context(), &settings.SecretChange{Kind: settings.RemoveSecret, Name: r.PathValue("name")})
 	})
 }
 
 // setSecret makes a change that whoever runs the program wants.
-func (e *engine) setSecret(ctx context.Context, c *ledger.SecretChange) (*secretUse, error) {
-	used := &secretUse{Secret: ledger.Secret{Name: c.Name}, By: e.settings().UsedBy(c.Name)}
-	if c.Kind == ledger.SetSecret {
+func (e *engine) setSecret(ctx context.Context, c *settings.SecretChange) (*secretUse, error) {
+	used := &secretUse{Secret: settings.Secret{Name: c.Name}, By: e.settings().UsedBy(c.Name)}
+	if c.Kind == settings.SetSecret {
 		if _, err := e.settings().Vault.Open(c.Ciphertext); err != nil {
 			return nil, err
 		}
 	} else if len(used.By) > 0 {
 		return nil, stillUsed(c.Name, used.By)
 	}
-	if err := e.router.Change(ctx, c, ledger.LocalActor(ownerName)); err != nil {
+	if err := e.router.Change(ctx, c, people.LocalActor(ownerName)); err != nil {
 		return nil, err
 	}
 	return used, nil
@@ -252,7 +254,7 @@ func sealedOf(ctx context.Context, db *store.DB) (map[string][]byte, error) {
 
 // stillUsed says that a secret cannot go: the next start would find none.
 func stillUsed(name string, by []string) error {
-	return &ledger.StateError{Sentence: fmt.Sprintf("%s is used by %s; change that first", name, strings.Join(by, ", "))}
+	return &core.StateError{Sentence: fmt.Sprintf("%s is used by %s; change that first", name, strings.Join(by, ", "))}
 }
 
 // secretFor is a secret that a tool declares, as it is now.

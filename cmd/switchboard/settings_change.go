@@ -13,30 +13,31 @@ import (
 	"switchboard/channels"
 	"switchboard/configs"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/people"
+	"switchboard/router/settings"
 )
 
 // undoable is how many versions back a change is found that nothing has taken back.
 const undoable = 1000
 
 // Settings implements admin.Settings.
-func (e *engine) Settings() []view.Setting {
+func (e *engine) Settings() []settings.Setting {
 	shown := e.settings().Show()
-	list := make([]view.Setting, len(shown))
+	list := make([]settings.Setting, len(shown))
 	for i, s := range shown {
-		list[i] = view.Setting{Key: s.Key, Value: s.Value, Source: s.Source, Live: configs.Live(s.Key)}
+		list[i] = settings.Setting{Key: s.Key, Value: s.Value, Source: s.Source, Live: configs.Live(s.Key)}
 	}
 	return list
 }
 
 // SettingsVersions implements admin.Settings.
-func (e *engine) SettingsVersions(ctx context.Context, limit int) ([]ledger.SettingsVersion, error) {
+func (e *engine) SettingsVersions(ctx context.Context, limit int) ([]settings.Version, error) {
 	return e.db.Router().SettingsVersions(ctx, limit)
 }
 
 // SettingsDiff implements admin.Settings.
-func (e *engine) SettingsDiff(ctx context.Context) ([]view.SettingDiff, error) {
+func (e *engine) SettingsDiff(ctx context.Context) ([]settings.Difference, error) {
 	c, err := e.counted(ctx)
 	if err != nil {
 		return nil, brokenFile(err)
@@ -51,21 +52,21 @@ func (e *engine) SettingsDiff(ctx context.Context) ([]view.SettingDiff, error) {
 // brokenFile says in a sentence that the file has faults; other errors stay as they are.
 func brokenFile(err error) error {
 	if faults, ok := errors.AsType[configs.Faults](err); ok {
-		return &ledger.StateError{Sentence: "The settings file has faults, fix them first: " + strings.ReplaceAll(faults.Error(), "\n", "; ")}
+		return &core.StateError{Sentence: "The settings file has faults, fix them first: " + strings.ReplaceAll(faults.Error(), "\n", "; ")}
 	}
 	return err
 }
 
-func diffView(diff []configs.Difference) []view.SettingDiff {
-	list := make([]view.SettingDiff, len(diff))
+func diffView(diff []configs.Difference) []settings.Difference {
+	list := make([]settings.Difference, len(diff))
 	for i, d := range diff {
-		list[i] = view.SettingDiff(d)
+		list[i] = settings.Difference(d)
 	}
 	return list
 }
 
 // PlanSettings implements admin.Settings.
-func (e *engine) PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*view.SettingsPlan, error) {
+func (e *engine) PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*settings.Plan, error) {
 	c, err := e.counted(ctx)
 	if err != nil {
 		return nil, brokenFile(err)
@@ -73,8 +74,8 @@ func (e *engine) PlanSettings(ctx context.Context, at channels.Conversation, set
 	return e.plan(ctx, c, at, set, unset), nil
 }
 
-func (e *engine) plan(ctx context.Context, c *counted, at channels.Conversation, set map[string]string, unset []string) *view.SettingsPlan {
-	plan := &view.SettingsPlan{}
+func (e *engine) plan(ctx context.Context, c *counted, at channels.Conversation, set map[string]string, unset []string) *settings.Plan {
+	plan := &settings.Plan{}
 	for key, value := range set {
 		if e.holdsSecret(value) {
 			plan.Faults = append(plan.Faults, key+": holds a credential, which would stand readable in the database; set it with /secret set NAME, and write secret:NAME here")
@@ -100,9 +101,9 @@ func (e *engine) plan(ctx context.Context, c *counted, at channels.Conversation,
 		plan.Warnings = append(plan.Warnings, w.String())
 	}
 	plan.Diff = diffView(proposal.Diff)
-	plan.Change = &ledger.SettingsChange{Kind: ledger.SetSettings, Base: c.version.ID, Values: proposal.Changes}
+	plan.Change = &settings.Change{Kind: settings.Set, Base: c.version.ID, Values: proposal.Changes}
 	if plan.LocksOut = proposal.LocksOut(at.Channel); len(plan.LocksOut) > 0 {
-		plan.Change.ConfirmWithin = ledger.ConfirmWithin
+		plan.Change.ConfirmWithin = settings.ConfirmWithin
 	}
 	return plan
 }
@@ -126,7 +127,7 @@ func (e *engine) propose(ctx context.Context, c *counted, set map[string]string,
 		delete(mended, key)
 	}
 	sets, drops := map[string]string{}, []string(nil)
-	for _, d := range ledger.DiffSettings(used, mended) {
+	for _, d := range settings.Compare(used, mended) {
 		if d.Is == nil {
 			drops = append(drops, d.Key)
 		} else {
@@ -151,7 +152,7 @@ func (e *engine) holdsSecret(value string) bool {
 }
 
 // PlanUndo implements admin.Settings.
-func (e *engine) PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*view.SettingsPlan, error) {
+func (e *engine) PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*settings.Plan, error) {
 	c, err := e.counted(ctx)
 	if err != nil {
 		return nil, brokenFile(err)
@@ -159,36 +160,36 @@ func (e *engine) PlanUndo(ctx context.Context, at channels.Conversation, version
 	v := c.version
 	switch {
 	case v.ID == 0 && version == 0:
-		return nil, &ledger.StateError{Sentence: "Nothing was changed at run time."}
+		return nil, &core.StateError{Sentence: "Nothing was changed at run time."}
 	case v.Waiting() && (version == 0 || version == v.ID):
-		return &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.TakeBackSettings, ID: v.ID}}, nil
+		return &settings.Plan{Change: &settings.Change{Kind: settings.Revert, ID: v.ID}}, nil
 	case version == 0:
 		list, err := e.db.Router().SettingsCounting(ctx, undoable)
 		if err != nil {
 			return nil, err
 		}
-		standing := ledger.Standing(list)
+		standing := settings.Standing(list)
 		if standing == nil {
-			return nil, &ledger.StateError{Sentence: "Nothing changed at run time is left to take back."}
+			return nil, &core.StateError{Sentence: "Nothing changed at run time is left to take back."}
 		}
 		v = *standing
 	default:
-		if v, err = e.db.Router().SettingsVersion(ctx, version); errors.Is(err, ledger.ErrNotFound) {
-			err = &ledger.StateError{Sentence: fmt.Sprintf("There is no version %d of the settings.", version)}
+		if v, err = e.db.Router().SettingsVersion(ctx, version); errors.Is(err, core.ErrNotFound) {
+			err = &core.StateError{Sentence: fmt.Sprintf("There is no version %d of the settings.", version)}
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	if name := v.Secret(); name != "" {
-		return nil, &ledger.StateError{Sentence: fmt.Sprintf("The former value of the secret %s is gone; set it once more.", name)}
+		return nil, &core.StateError{Sentence: fmt.Sprintf("The former value of the secret %s is gone; set it once more.", name)}
 	}
 	set, unset, changed := v.Undo(c.version.Values)
 	switch {
 	case v.Lapsed:
-		return nil, &ledger.StateError{Sentence: fmt.Sprintf("Version %d does not count: it was not confirmed.", v.ID)}
+		return nil, &core.StateError{Sentence: fmt.Sprintf("Version %d does not count: it was not confirmed.", v.ID)}
 	case len(changed) > 0:
-		return nil, &ledger.StateError{Sentence: fmt.Sprintf("Version %d cannot be taken back: changed again since: %s. Set them as they are to be.", v.ID, strings.Join(changed, ", "))}
+		return nil, &core.StateError{Sentence: fmt.Sprintf("Version %d cannot be taken back: changed again since: %s. Set them as they are to be.", v.ID, strings.Join(changed, ", "))}
 	}
 	plan := e.plan(ctx, c, at, set, unset)
 	if plan.Change != nil {
@@ -199,9 +200,9 @@ func (e *engine) PlanUndo(ctx context.Context, at channels.Conversation, version
 
 // A settingsAnswer is what an engine answers who changes settings.
 type settingsAnswer struct {
-	*view.SettingsPlan
-	Version *ledger.SettingsVersion `json:"version"` // nil: nothing was changed, for the faults
-	Saved   *configs.Saved          `json:"saved,omitempty"`
+	*settings.Plan
+	Version *settings.Version `json:"version"` // nil: nothing was changed, for the faults
+	Saved   *configs.Saved    `json:"saved,omitempty"`
 }
 
 // terminal is where whoever runs the program changes settings: no setting closes it.
@@ -211,8 +212,8 @@ var terminal = channels.Conversation{Channel: consoleName}
 func (e *engine) settingsRoutes(mux *http.ServeMux) {
 	route(mux, "GET /v1/config/diff", func(r *http.Request) (any, error) { return e.SettingsDiff(r.Context()) })
 	route(mux, "GET /v1/config/versions", func(r *http.Request) (any, error) { return e.SettingsVersions(r.Context(), limit(r)) })
-	for how, plan := range map[string]func(*http.Request) (*view.SettingsPlan, error){
-		"set": func(r *http.Request) (*view.SettingsPlan, error) {
+	for how, plan := range map[string]func(*http.Request) (*settings.Plan, error){
+		"set": func(r *http.Request) (*settings.Plan, error) {
 			if err := r.ParseForm(); err != nil {
 				return nil, err
 			}
@@ -222,26 +223,26 @@ func (e *engine) settingsRoutes(mux *http.ServeMux) {
 			}
 			return e.PlanSettings(r.Context(), terminal, set)
 		},
-		"unset": func(r *http.Request) (*view.SettingsPlan, error) {
+		"unset": func(r *http.Request) (*settings.Plan, error) {
 			return e.PlanSettings(r.Context(), terminal, nil, r.FormValue("key"))
 		},
-		"undo": func(r *http.Request) (*view.SettingsPlan, error) {
+		"undo": func(r *http.Request) (*settings.Plan, error) {
 			version, err := strconv.ParseInt(r.FormValue("version"), 10, 64)
 			if err != nil {
 				return nil, err
 			}
 			return e.PlanUndo(r.Context(), terminal, version)
 		},
-		"confirm": func(*http.Request) (*view.SettingsPlan, error) {
-			return &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Counting: e.SettingsCounting()}}, nil
+		"confirm": func(*http.Request) (*settings.Plan, error) {
+			return &settings.Plan{Change: &settings.Change{Kind: settings.Confirm, Counting: e.SettingsCounting()}}, nil
 		},
 	} {
 		route(mux, "POST /v1/config/"+how, func(r *http.Request) (any, error) {
 			p, err := plan(r)
 			if err != nil || p.Change == nil {
-				return settingsAnswer{SettingsPlan: p}, err
+				return settingsAnswer{Plan: p}, err
 			}
-			return e.changeSettings(r.Context(), settingsAnswer{SettingsPlan: p})
+			return e.changeSettings(r.Context(), settingsAnswer{Plan: p})
 		})
 	}
 	route(mux, "POST /v1/config/save", func(r *http.Request) (any, error) { return e.saveSettings(r.Context()) })
@@ -249,7 +250,7 @@ func (e *engine) settingsRoutes(mux *http.ServeMux) {
 
 // changeSettings makes the change of an answer for whoever runs the program.
 func (e *engine) changeSettings(ctx context.Context, a settingsAnswer) (any, error) {
-	err := e.router.Change(ctx, a.Change, ledger.LocalActor(ownerName))
+	err := e.router.Change(ctx, a.Change, people.LocalActor(ownerName))
 	a.Version = a.Change.Version
 	return a, err
 }
@@ -262,21 +263,21 @@ func (e *engine) saveSettings(ctx context.Context) (any, error) {
 	case err != nil:
 		return nil, brokenFile(err)
 	case c.version.Waiting():
-		return nil, &ledger.StateError{Sentence: fmt.Sprintf("Version %d waits to be confirmed by %s; save then", c.version.ID, c.version.Person)}
+		return nil, &core.StateError{Sentence: fmt.Sprintf("Version %d waits to be confirmed by %s; save then", c.version.ID, c.version.Person)}
 	case c.why != nil:
-		return nil, &ledger.StateError{Sentence: c.skipped()}
+		return nil, &core.StateError{Sentence: c.skipped()}
 	}
 	saved, err := c.settings.Save()
 	if err != nil || len(saved.Keys) == 0 {
-		return settingsAnswer{SettingsPlan: &view.SettingsPlan{}, Saved: &saved}, err
+		return settingsAnswer{Plan: &settings.Plan{}, Saved: &saved}, err
 	}
 	left := c.settings.Changes()
 	for _, key := range saved.Keys {
 		delete(left, key)
 	}
-	plan := &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.SetSettings, Base: c.version.ID, Values: left}}
-	return e.changeSettings(ctx, settingsAnswer{SettingsPlan: plan, Saved: &saved})
+	plan := &settings.Plan{Change: &settings.Change{Kind: settings.Set, Base: c.version.ID, Values: left}}
+	return e.changeSettings(ctx, settingsAnswer{Plan: plan, Saved: &saved})
 }
 
 // SettingsCounting implements admin.Settings.
-func (e *engine) SettingsCounting() int64 { return e.router.SettingsCounting() }
+func (e *engine) SettingsCounting() int64 { return e.router.Settled.Counting() }

@@ -16,8 +16,11 @@ import (
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
 	"switchboard/router"
+	"switchboard/router/audit"
+	"switchboard/router/core"
 	"switchboard/router/files"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
+	"switchboard/router/settings"
 )
 
 // settings are those that count now. Who reads them twice keeps them.
@@ -109,7 +112,7 @@ func (e *engine) apply(ctx context.Context, c *change) error {
 		if err := e.setPeople(ctx, s); err != nil {
 			return err
 		}
-		e.router.PeopleChanged(ctx)
+		e.router.People.Changed(ctx)
 		e.tellPeople(ctx)
 	}
 	if touches(c.diff, "heartbeat", "scheduler.timezone") {
@@ -169,19 +172,19 @@ func (e *engine) noteFile(ctx context.Context, was *configs.Settings, c *change)
 		}
 		return &value
 	}
-	note := &ledger.SettingsFileChange{File: c.settings.File}
+	note := &settings.FileChange{File: c.settings.File}
 	for _, d := range c.diff {
 		if _, before := was.Changes()[d.Key]; before {
 			continue
 		}
 		if _, now := c.settings.Changes()[d.Key]; !now && d.Was != d.Is && d.Live {
-			note.Diff = append(note.Diff, ledger.SettingsDiff{Key: d.Key, Was: text(d.Was), Is: text(d.Is)})
+			note.Diff = append(note.Diff, settings.Diff{Key: d.Key, Was: text(d.Was), Is: text(d.Is)})
 		}
 	}
 	if len(note.Diff) == 0 {
 		return
 	}
-	if err := e.db.Router().Change(ctx, note, ledger.Actor{Rule: ledger.RuleSettings}); err != nil {
+	if err := e.db.Router().Change(ctx, note, core.Actor{Rule: audit.RuleSettings}); err != nil {
 		e.log.ErrorContext(ctx, "what the settings file changed cannot be noted in the audit log", "error", err)
 	}
 }
@@ -200,6 +203,6 @@ func fileLimits(s *configs.Settings) files.Limits {
 }
 
 // noticeTargets are where notices of a kind go now.
-func (e *engine) noticeTargets(kind ledger.NoticeKind) []string {
+func (e *engine) noticeTargets(kind outbox.NoticeKind) []string {
 	return e.settings().NoticeTargets(kind)
 }

@@ -14,7 +14,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/configs"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 const (
@@ -105,7 +105,7 @@ func (e *engine) tellBroken(ctx context.Context, err error) {
 		}
 		text.WriteString("\n- " + render.Escape(fault))
 	}
-	e.router.Lines.Notify(ctx, ledger.NoticeBrokenSettings, e.broken, text.String())
+	e.router.Lines.Notify(ctx, outbox.NoticeBrokenSettings, e.broken, text.String())
 }
 
 // watchFile reloads when the settings file reads otherwise, until ctx ends. It looks at the text, since

@@ -8,7 +8,8 @@ import (
 
 	"switchboard/channels/render"
 	"switchboard/configs"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
+	"switchboard/router/settings"
 	"switchboard/store"
 )
 
@@ -22,7 +23,7 @@ type counted struct {
 	warnings []configs.Warning
 	// version counts. Where it cannot be used, why says so, and settings are those of used, an
 	// older one; ID 0: of none.
-	version ledger.SettingsVersion
+	version settings.Version
 	used    int64
 	why     error
 	// people is why no start could take whom the file names; nil: it can. Of a database that is read only.
@@ -42,13 +43,13 @@ func (e *engine) counted(ctx context.Context) (*counted, error) {
 // newestOf are the settings, as read reads them, with the newest version that can be used: those
 // that the file, or this build, does not take any more are passed over. usable says why settings
 // that are valid cannot be used. An error says what is wrong with the settings without any version.
-func newestOf(list []ledger.SettingsVersion, read func(changes map[string]string) (*configs.Settings, []configs.Warning, error), usable func(*configs.Settings) error) (*counted, error) {
+func newestOf(list []settings.Version, read func(changes map[string]string) (*configs.Settings, []configs.Warning, error), usable func(*configs.Settings) error) (*counted, error) {
 	c := &counted{}
 	if len(list) > 0 {
 		c.version = list[0]
 	}
 	var err error
-	for i, v := range append(list, ledger.SettingsVersion{}) { // at last none of them
+	for i, v := range append(list, settings.Version{}) { // at last none of them
 		c.settings, c.warnings, err = read(v.Values)
 		if err == nil {
 			err = usable(c.settings)
@@ -96,7 +97,7 @@ func (e *engine) countAtStart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.router.BeganBy(c.version.ID)
+	e.router.Settled.BeganBy(c.version.ID)
 	e.noteSkipped(ctx, c)
 	e.tellPeople(ctx)
 	return nil
@@ -106,7 +107,7 @@ func (e *engine) countAtStart(ctx context.Context) error {
 func (e *engine) noteSkipped(ctx context.Context, c *counted) {
 	if text := c.skipped(); text != "" {
 		e.log.ErrorContext(ctx, "settings that were changed at run time cannot be used", "version", c.version.ID, "used", c.used, "error", c.why)
-		e.router.Lines.Notify(ctx, ledger.NoticeBrokenSettings, fmt.Sprintf("version %d", c.version.ID), render.Escape(text))
+		e.router.Lines.Notify(ctx, outbox.NoticeBrokenSettings, fmt.Sprintf("version %d", c.version.ID), render.Escape(text))
 	}
 }
 

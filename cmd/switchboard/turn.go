@@ -8,8 +8,8 @@ import (
 
 	"switchboard/channels/console"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/turns"
 )
 
 // turnCmd shows and stops turns.
@@ -27,7 +27,7 @@ type turnListCmd struct {
 
 // Run implements the command.
 func (c *turnListCmd) Run(a *app) error {
-	return list(a, "/v1/turns?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t view.Turn) []any {
+	return list(a, "/v1/turns?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t turns.Turn) []any {
 		return []any{t.ID, t.State, words.Outcome(t.Outcome), t.Person, t.Session, at(t.CreatedAt), oneLine(t.Text, 50)}
 	})
 }
@@ -44,7 +44,7 @@ func (c *turnShowCmd) Run(a *app) error {
 	if c.Prompts {
 		path = "?prompts=1"
 	}
-	return a.showTurn(c.ID, path, c.JSON, func(t *view.Turn) shown { return t })
+	return a.showTurn(c.ID, path, c.JSON, func(t *turns.Turn) shown { return t })
 }
 
 // shown is a turn as JSON, and as text.
@@ -52,12 +52,12 @@ type shown interface {
 	Show(currency string, zone *time.Location) string
 }
 
-func (a *app) showTurn(id int64, query string, asJSON bool, render func(*view.Turn) shown) error {
+func (a *app) showTurn(id int64, query string, asJSON bool, render func(*turns.Turn) shown) error {
 	settings, _, err := a.load()
 	if err != nil {
 		return err
 	}
-	var turn view.Turn
+	var turn turns.Turn
 	if err := a.ask(fmt.Sprintf("/v1/turns/%d%s", id, query), &turn); err != nil {
 		return fmt.Errorf("turn %d: %w", id, err)
 	}
@@ -78,7 +78,7 @@ func (c *turnCancelCmd) Run(a *app) error {
 	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/v1/turns/%d/cancel", c.ID), nil)
 	if answered {
 		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
-	} else if err.Error() == ledger.ErrNotFound.Error() {
+	} else if err.Error() == core.ErrNotFound.Error() {
 		return fmt.Errorf("turn %d: %w", c.ID, err)
 	}
 	return err
@@ -96,5 +96,5 @@ type explainTurnCmd struct {
 
 // Run implements the command.
 func (c *explainTurnCmd) Run(a *app) error {
-	return a.showTurn(c.ID, "", c.JSON, func(t *view.Turn) shown { return t.Explanation() })
+	return a.showTurn(c.ID, "", c.JSON, func(t *turns.Turn) shown { return t.Explanation() })
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"switchboard/configs"
-	"switchboard/router/view"
+	"switchboard/router/money"
 	"switchboard/store"
 )
 
@@ -30,24 +30,24 @@ func (c *usageCmd) Run(a *app) error {
 	}
 	limits := now.settings.Limits()
 	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
-		rows, err := db.Usage(ctx, view.UsageFilter{By: c.By, Since: limits.Day(time.Now().Add(-c.Since))})
+		rows, err := db.Usage(ctx, money.UsageFilter{By: c.By, Since: limits.Day(time.Now().Add(-c.Since))})
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return printJSON(a.out, append([]view.Usage{}, rows...))
+			return printJSON(a.out, append([]money.Usage{}, rows...))
 		}
 		if len(rows) == 0 {
 			_, err := fmt.Fprintln(a.out, "Nothing yet (the built-in model is not counted).")
 			return err
 		}
-		all := view.Usage{Name: "in all"}
+		all := money.Usage{Name: "in all"}
 		for _, r := range rows {
 			all.Calls, all.BilledTokens, all.TokensIn, all.TokensOut = all.Calls+r.Calls, all.BilledTokens+r.BilledTokens, all.TokensIn+r.TokensIn, all.TokensOut+r.TokensOut
 			all.CachedTokens, all.Cost = all.CachedTokens+r.CachedTokens, all.Cost+r.Cost
 		}
 		head := strings.ToUpper(c.By) + "\tCALLS\tBILLED TOKENS\tIN\tCACHED\tOUT\tCOST"
-		return printRows(a.out, false, head, append(rows, all), func(u view.Usage) []any {
+		return printRows(a.out, false, head, append(rows, all), func(u money.Usage) []any {
 			return []any{oneLine(u.Name, 60), u.Calls, u.BilledTokens, u.TokensIn, u.CachedTokens, u.TokensOut, limits.Amount(u.Cost)}
 		})
 	})

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"switchboard/channels/render"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // Rows is how many rows of a list one answer has; a button goes on to the others.
@@ -23,7 +23,7 @@ func Page(list []string, after string) (page []string, last string) {
 }
 
 // A Button gives a command when it is pressed, once.
-type Button = ledger.Button
+type Button = core.Button
 
 // typedLeads begin the lines that stand for buttons, by their labels, or by how those begin.
 var typedLeads = map[string]string{

@@ -16,7 +16,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // A Command is a row of the table.
@@ -45,12 +45,12 @@ type Command struct {
 // A Call is a command that somebody gave.
 type Call struct {
 	Event  *channels.Event // its message, or the press of its button
-	Person *ledger.Person
+	Person *core.Person
 	Name   string
 	Args   string // trimmed
 	Slash  string // what people write before a command's name there
 	// Session is what the conversation's session has of its own.
-	Session ledger.Session
+	Session core.Session
 	// TimeZone is the one in which whoever gave the command reads times there, an IANA name.
 	TimeZone string
 	// Secret is what "/secret set" brought; Args have it no more.
@@ -64,7 +64,7 @@ type Secret struct{ Name, Value string }
 func (c *Call) Conversation() channels.Conversation { return c.Event.Conversation }
 
 // IsAdmin says that an admin gave the command.
-func (c *Call) IsAdmin() bool { return c.Person.Role == ledger.RoleAdmin }
+func (c *Call) IsAdmin() bool { return c.Person.Role == core.RoleAdmin }
 
 // Zone is TimeZone.
 func (c *Call) Zone() *time.Location {
@@ -83,7 +83,7 @@ type Answer struct {
 	Buttons []Button
 	// Change is made in the transaction that accepts the command. One that is refused is answered
 	// with why.
-	Change ledger.Change
+	Change core.Change
 	// Say, with Change, answers in place of Text once it is known what became of it. It is called in
 	// the transaction of the change, perhaps more than once: it reads what Change says, and no ledger.
 	Say func() Answer
@@ -91,7 +91,7 @@ type Answer struct {
 	// returns is answered too. What an engine that dies has not done is answered by nobody.
 	Beside func(context.Context) Answer
 	// As is what the message is taken as in place of a command with an answer; nil: that.
-	Intent ledger.Intent
+	Intent core.Intent
 }
 
 // Says is an answer of fixed text.

@@ -1,6 +1,11 @@
 package commands
 
-import "switchboard/internal/words"
+import (
+	"strings"
+
+	"switchboard/channels/render"
+	"switchboard/internal/words"
+)
 
 // A Text says the same in each of the Languages.
 type Text = words.Text
@@ -20,3 +25,21 @@ var (
 		EN: "\n\nFor admins:", DE: "\n\nFür Admins:", ES: "\n\nPara administradores:", FR: "\n\nPour les administrateurs :", IT: "\n\nPer gli amministratori:",
 	}
 )
+
+// Code is a text as it is typed, in one line of at most so many runes.
+func Code(most int, text string) string {
+	text = words.OneLine(text, most)
+	if strings.Contains(text, "`") {
+		return render.Escape(text)
+	}
+	return "`" + text + "`"
+}
+
+// FirstWord is the first word of a text, and what follows it.
+func FirstWord(text string) (word, rest string) {
+	text = strings.TrimSpace(text)
+	if i := strings.IndexAny(text, " \t\r\n"); i >= 0 {
+		return text[:i], strings.TrimSpace(text[i:])
+	}
+	return text, ""
+}

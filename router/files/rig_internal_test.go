@@ -18,7 +18,7 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // rows are the rows of attachments in memory.
@@ -48,7 +48,7 @@ func (f *rows) Attachment(_ context.Context, session string, id int64) (*Attachm
 	defer f.mu.Unlock()
 	a, ok := f.rows[id]
 	if !ok || f.session[id] != session {
-		return nil, ledger.ErrNotFound
+		return nil, core.ErrNotFound
 	}
 	return &a, nil
 }
@@ -146,7 +146,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 func (d folder) Open(blob string) (io.ReadSeekCloser, error) {
 	f, err := os.Open(d.Path(blob))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, ledger.ErrNotFound
+		return nil, core.ErrNotFound
 	}
 	return f, err
 }

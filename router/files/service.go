@@ -14,7 +14,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // Deps are what a Service is made of.
@@ -151,7 +151,7 @@ func (s *Service) bring(ctx context.Context, session, id string) (*Attachment, i
 	}
 	defer release()
 	a, err := s.Ledger.Attachment(ctx, session, number)
-	if errors.Is(err, ledger.ErrNotFound) {
+	if errors.Is(err, core.ErrNotFound) {
 		return nil, nil, tools.ErrNoFile
 	} else if err != nil {
 		return nil, nil, fmt.Errorf("look up attachment %d: %w", number, err)
@@ -163,7 +163,7 @@ func (s *Service) bring(ctx context.Context, session, id string) (*Attachment, i
 		return nil, nil, tools.ErrFileGone
 	case AttachmentClean:
 		bytes, err := s.Blobs.Open(a.Blob)
-		if !errors.Is(err, ledger.ErrNotFound) {
+		if !errors.Is(err, core.ErrNotFound) {
 			return a, bytes, err
 		}
 		s.Log.WarnContext(ctx, "the bytes of an attachment are missing", "attachment_id", a.ID, "blob", a.Blob)

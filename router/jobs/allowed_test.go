@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
 	"switchboard/scheduler"
 )
 
@@ -23,7 +24,7 @@ func TestWhatGoesToOthersStaysAsItWasAllowed(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		by         *ledger.Person
+		by         *core.Person
 		verb, want string
 	}{
 		{ann, "pause", "I paused message"},
@@ -45,12 +46,12 @@ func TestTextsAreStoredWithoutCredentials(t *testing.T) {
 	var r rows
 	d := newDesk(&r)
 	call := tools.Call{Session: tools.Session{ID: "telegram:7", Person: "ann", Channel: "telegram", Direct: true}}
-	kept := func(way string, change *ledger.JobChange, err error) {
+	kept := func(way string, change *jobs.Change, err error) {
 		t.Helper()
 		if err != nil || strings.Contains(change.Job.Text, "hunter2") || !strings.Contains(change.Job.Text, "[redacted]") {
 			t.Fatalf("%s: %+v, error %v", way, change, err)
 		}
-		if err := r.Change(t.Context(), change, ledger.Actor{}); err != nil {
+		if err := r.Change(t.Context(), change, core.Actor{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +77,7 @@ func TestWhatAnAdminTypedIsMarked(t *testing.T) {
 	d := newDesk(&r)
 	give(t, d, &r, ann, chat, "jobs heartbeat every hour see what is new")
 	for _, c := range []struct {
-		by            *ledger.Person // nil: whoever runs the program
+		by            *core.Person // nil: whoever runs the program
 		option        string
 		budget, check string
 	}{
@@ -90,7 +91,7 @@ func TestWhatAnAdminTypedIsMarked(t *testing.T) {
 	} {
 		if c.by != nil {
 			give(t, d, &r, c.by, chat, "jobs 1 "+c.option)
-		} else if change, err := d.Edit(t.Context(), "owner", tools.JobEdit{Job: 1, Action: "edit", Options: []string{c.option}}); err != nil || r.Change(t.Context(), change, ledger.Actor{}) != nil {
+		} else if change, err := d.Edit(t.Context(), "owner", tools.JobEdit{Job: 1, Action: "edit", Options: []string{c.option}}); err != nil || r.Change(t.Context(), change, core.Actor{}) != nil {
 			t.Fatalf("%s: %v", c.option, err)
 		}
 		if rules := r.jobs[0].Rules; rules.BudgetBy != c.budget || rules.FileBy != c.check {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
@@ -14,15 +13,15 @@ var (
 		"reminder", "job", "task", "heartbeat", "number", "erinnerung", "aufgabe", "nummer", "promemoria", "attività", "numero",
 		"recordatorio", "tarea", "número", "rappel", "tâche", "numéro",
 	}
-	sayings = map[ledger.JobChangeKind][]string{
-		ledger.RemoveJob: {
+	sayings = map[ChangeKind][]string{
+		RemoveJob: {
 			"remove", "delete", "cancel", "drop", "forget", "lösche", "lösch", "entferne", "streiche", "vergiss",
 			"cancella", "elimina", "rimuovi", "togli", "borra", "quita", "supprime", "efface", "annule",
 		},
-		ledger.PauseJob:  {"pause", "pausiere", "pausa", "sospendi", "suspende", "suspends"},
-		ledger.ResumeJob: {"resume", "continue", "unpause", "reaktiviere", "setze", "riprendi", "riattiva", "reanuda", "reprends", "réactive"},
-		ledger.RunJob:    {"run", "start", "starte", "esegui", "ejecuta", "lance", "exécute"},
-		ledger.SkipJob:   {"skip", "überspringe", "salta", "saute"},
+		PauseJob:  {"pause", "pausiere", "pausa", "sospendi", "suspende", "suspends"},
+		ResumeJob: {"resume", "continue", "unpause", "reaktiviere", "setze", "riprendi", "riattiva", "reanuda", "reprends", "réactive"},
+		RunJob:    {"run", "start", "starte", "esegui", "ejecuta", "lance", "exécute"},
+		SkipJob:   {"skip", "überspringe", "salta", "saute"},
 	}
 )
 
@@ -37,10 +36,10 @@ func askedFor(person string, job *scheduler.Job, edit *tools.JobEdit) [][]string
 		which = append(which, fmt.Sprintf("%s %d", noun, job.ID))
 	}
 	asked := [][]string{which}
-	switch kind := ledger.JobChangeKind(edit.Action); {
+	switch kind := ChangeKind(edit.Action); {
 	case sayings[kind] != nil:
 		asked = append(asked, sayings[kind])
-	case edit.Action != string(ledger.EditJob) || edit.When+edit.Text == "":
+	case edit.Action != string(EditJob) || edit.When+edit.Text == "":
 		return nil
 	default:
 		for _, now := range []string{edit.When, edit.Text, edit.Zone} {

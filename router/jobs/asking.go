@@ -6,13 +6,13 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
 // asking is who wants something of jobs, and where.
 type asking struct {
-	person *ledger.Person
+	person *core.Person
 	conv   channels.Conversation
 	zone   string // in which they read times there; empty: that of the job
 	known  bool   // somebody said that zone
@@ -26,13 +26,13 @@ type asking struct {
 
 // sees says that everybody's jobs may be listed: by admins, in direct chats.
 func (a *asking) sees() bool {
-	return a.person.Role == ledger.RoleAdmin && a.conv.Kind == channels.Direct
+	return a.person.Role == core.RoleAdmin && a.conv.Kind == channels.Direct
 }
 
 // admin says that they may do what is for admins. A tool may not, whoever it is used for: of that an admin types
 // the command.
 func (a *asking) admin() bool {
-	return (a.person.Role == ledger.RoleAdmin || a.machine) && !a.tool
+	return (a.person.Role == core.RoleAdmin || a.machine) && !a.tool
 }
 
 // byMachine stands where an admin's name does, for whoever runs the program; nobody is called so.

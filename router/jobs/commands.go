@@ -13,7 +13,6 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
@@ -80,13 +79,13 @@ func (d *Service) added(ctx context.Context, c *commands.Call, w request, retry 
 }
 
 // done makes a change, and answers with what the job is then.
-func (d *Service) done(c *commands.Call, change *ledger.JobChange) commands.Answer {
+func (d *Service) done(c *commands.Call, change *Change) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		job := change.Done
 		answer := commands.Answer{Text: d.became(change, cmp.Or(c.Session.TimeZone, c.Person.TimeZone)), Taint: taintOf(c.Person.Name, *job)}
 		switch change.Kind {
-		case ledger.RemoveJob, ledger.RunJob:
-		case ledger.AddJob, ledger.EditJob, ledger.SnoozeJob:
+		case RemoveJob, RunJob:
+		case AddJob, EditJob, SnoozeJob:
 			answer.Buttons = madeButtons(job, c.Session.Language)
 		default:
 			answer.Buttons = []commands.Button{{Label: fmt.Sprint("Job ", job.ID), Command: fmt.Sprint("jobs ", job.ID)}}
@@ -138,36 +137,36 @@ func cities(language string) (buttons []commands.Button) {
 }
 
 // became says what a change did, to somebody of whom made says more.
-func (d *Service) became(c *ledger.JobChange, own string) string {
+func (d *Service) became(c *Change, own string) string {
 	job := c.Done
 	kind := job.Payload.Kind()
 	switch c.Kind {
-	case ledger.PauseJob:
+	case PauseJob:
 		return fmt.Sprintf("I paused %s %d%s", kind, job.ID, does(job, 100))
-	case ledger.RemoveJob:
+	case RemoveJob:
 		return fmt.Sprintf("I removed %s %d%s", kind, job.ID, does(job, 100))
-	case ledger.RunJob:
+	case RunJob:
 		if !d.Begins(job.Payload) {
 			return fmt.Sprintf("Job %d is due now. It runs when you start \"switchboard serve\".", job.ID)
 		}
 		return fmt.Sprintf("I'm running %s %d now.", kind, job.ID)
-	case ledger.SkipJob:
+	case SkipJob:
 		if next := d.upcoming(job, 1); next != "" {
 			return fmt.Sprintf("I'll skip the next run of %s %d. The one after that is on %s.", kind, job.ID, next)
 		}
 		return fmt.Sprintf("I'll skip the next run of %s %d. No other is left.", kind, job.ID)
-	case ledger.SnoozeJob:
+	case SnoozeJob:
 		return fmt.Sprintf("I'll remind you again on %s (%s)%s", local(c.Until, job.Spec.Zone), render.Escape(job.Spec.Zone), does(job, 100))
-	case ledger.ResumeJob:
+	case ResumeJob:
 		return "Resumed. " + d.made(job, own)
 	}
 	return d.made(job, own)
 }
 
 // verbs are what is written behind the number of a job.
-var verbs = map[string]ledger.JobChangeKind{
-	"pause": ledger.PauseJob, "resume": ledger.ResumeJob, "run": ledger.RunJob, "skip": ledger.SkipJob,
-	"delete": ledger.RemoveJob, "remove": ledger.RemoveJob, "snooze": ledger.SnoozeJob,
+var verbs = map[string]ChangeKind{
+	"pause": PauseJob, "resume": ResumeJob, "run": RunJob, "skip": SkipJob,
+	"delete": RemoveJob, "remove": RemoveJob, "snooze": SnoozeJob,
 }
 
 func (d *Service) jobs(ctx context.Context, c *commands.Call) (commands.Answer, error) {
@@ -194,7 +193,7 @@ func (d *Service) oneJob(ctx context.Context, c *commands.Call, id int64, rest s
 	verb, more, _ := strings.Cut(rest, " ")
 	verb, more = strings.ToLower(verb), strings.TrimSpace(more)
 	var err error
-	var change *ledger.JobChange
+	var change *Change
 	switch kind := verbs[verb]; {
 	case verb == "when" && more == "":
 		return d.asksWhen(ctx, a, id)
@@ -244,24 +243,24 @@ func (d *Service) asksWhen(ctx context.Context, a *asking, id int64) (commands.A
 }
 
 // change makes a change of a job that there is.
-func (d *Service) change(ctx context.Context, a *asking, id int64, kind ledger.JobChangeKind, more string) (*ledger.JobChange, error) {
+func (d *Service) change(ctx context.Context, a *asking, id int64, kind ChangeKind, more string) (*Change, error) {
 	job, err := d.job(ctx, a, id)
 	if err != nil {
 		return nil, err
 	}
-	c := &ledger.JobChange{Kind: kind, ID: id, Of: a.whose()}
+	c := &Change{Kind: kind, ID: id, Of: a.whose()}
 	switch {
-	case job.State == scheduler.JobRemoved && kind != ledger.SnoozeJob:
+	case job.State == scheduler.JobRemoved && kind != SnoozeJob:
 		return nil, deleted(id)
-	case kind == ledger.RemoveJob && job.Owner == "":
+	case kind == RemoveJob && job.Owner == "":
 		return nil, faulty("refused", "Job %d is the program's own and stays; it can be paused.", id)
-	case kind == ledger.RunJob && !d.Settings().Enabled && job.Payload != scheduler.PayloadMaintenance:
+	case kind == RunJob && !d.Settings().Enabled && job.Payload != scheduler.PayloadMaintenance:
 		return nil, faulty("unavailable", "%s", d.WhenOff())
-	case kind == ledger.RunJob:
+	case kind == RunJob:
 		if err = a.mayChange(job); err == nil && a.tool {
 			err = d.ranJustNow(ctx, id)
 		}
-	case kind == ledger.SnoozeJob:
+	case kind == SnoozeJob:
 		c.Until, err = d.snoozedUntil(a, job, more)
 	}
 	return c, err

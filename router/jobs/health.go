@@ -13,16 +13,16 @@ import (
 	"switchboard/agent/tools/host"
 	"switchboard/channels"
 	"switchboard/channels/render"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // Health looks how the program and its machine are, and notifies the admins of what is not well, and
 // again when it is: once each, however often it looks. What it remembers is the health job's.
 type Health struct {
 	Machine  func(ctx context.Context) host.Reading // what it does not say is below zero
-	Queue    func(ctx context.Context) (ledger.Queue, error)
+	Queue    func(ctx context.Context) (Queue, error)
 	Channels func() []channels.Status
-	Notify   func(ctx context.Context, kind ledger.NoticeKind, about, text string)
+	Notify   func(ctx context.Context, kind outbox.NoticeKind, about, text string)
 }
 
 // A gauge is one thing that can be not well. It is ill from high on, and well below low only, each in as many
@@ -31,15 +31,15 @@ type gauge struct {
 	name      string
 	high, low float64
 	looks     int
-	kind      ledger.NoticeKind // empty: others notify of it
+	kind      outbox.NoticeKind // empty: others notify of it
 }
 
 var (
-	gaugeCPU    = gauge{"processors", 95, 80, 3, ledger.NoticeHealth}
-	gaugeMemory = gauge{"memory", 95, 90, 2, ledger.NoticeHealth}
-	gaugeDisk   = gauge{"disk", 95, 92, 1, ledger.NoticeDisk}
-	gaugeQueue  = gauge{"queue", 15 * 60, 5 * 60, 1, ledger.NoticeHealth} // seconds that the oldest turn has waited
-	gaugeDead   = gauge{"deliveries", 20, 10, 1, ledger.NoticeHealth}     // that are dead
+	gaugeCPU    = gauge{"processors", 95, 80, 3, outbox.NoticeHealth}
+	gaugeMemory = gauge{"memory", 95, 90, 2, outbox.NoticeHealth}
+	gaugeDisk   = gauge{"disk", 95, 92, 1, outbox.NoticeDisk}
+	gaugeQueue  = gauge{"queue", 15 * 60, 5 * 60, 1, outbox.NoticeHealth} // seconds that the oldest turn has waited
+	gaugeDead   = gauge{"deliveries", 20, 10, 1, outbox.NoticeHealth}     // that are dead
 	// The channel's own watch notifies of it, sooner.
 	gaugeChannel = gauge{"channel", 1, 1, 2, ""}
 )

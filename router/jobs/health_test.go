@@ -11,7 +11,7 @@ import (
 	"switchboard/agent/tools/host"
 	"switchboard/channels"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 )
 
 // A patient is what a health job looks at, and what it said.
@@ -20,7 +20,7 @@ type patient struct {
 	disk     float64 // percent
 	memory   float64
 	cpu      float64
-	queue    ledger.Queue
+	queue    jobs.Queue
 	queueErr error
 	channel  channels.State
 	seen     string
@@ -35,11 +35,11 @@ func (p *patient) health() *jobs.Health {
 				Host: cmp.Or(p.machine, "atlas"), CPU: p.cpu, Memory: 1000, Used: uint64(p.memory * 10), Disk: 1000, Free: uint64(1000 - p.disk*10),
 			}
 		},
-		Queue: func(context.Context) (ledger.Queue, error) { return p.queue, p.queueErr },
+		Queue: func(context.Context) (jobs.Queue, error) { return p.queue, p.queueErr },
 		Channels: func() []channels.Status {
 			return []channels.Status{{Name: "tg", State: p.channel}, {Name: "other", State: channels.StateWaiting}}
 		},
-		Notify: func(_ context.Context, kind ledger.NoticeKind, about, _ string) {
+		Notify: func(_ context.Context, kind outbox.NoticeKind, about, _ string) {
 			p.said = append(p.said, string(kind)+" "+about)
 		},
 	}
@@ -102,7 +102,7 @@ func TestHealthIsSaidOnceHoweverOftenItIsLooked(t *testing.T) {
 	p.look(t, 5)
 	said("not known")
 
-	p.memory, p.queue = 97, ledger.Queue{Waiting: 3, Oldest: 20 * time.Minute, Dead: 20}
+	p.memory, p.queue = 97, jobs.Queue{Waiting: 3, Oldest: 20 * time.Minute, Dead: 20}
 	p.look(t, 3)
 	said("much at once", "health queue@ not well", "health deliveries@ not well", "health memory@atlas not well")
 	p.queueErr = errors.New("the database is away")

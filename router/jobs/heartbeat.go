@@ -14,7 +14,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
@@ -42,11 +42,11 @@ type Heartbeats struct {
 type Beats interface {
 	// News is what came about for a person since what a heartbeat saw, or, with nil, how far all is.
 	// With no person it is everybody's. What became of runs of that job itself is no news.
-	News(ctx context.Context, job int64, person string, since *ledger.News) (ledger.News, error)
+	News(ctx context.Context, job int64, person string, since *News) (News, error)
 	// Chat is a conversation. ErrNotFound: it is not known.
-	Chat(ctx context.Context, conv channels.Conversation) (ledger.Chat, error)
+	Chat(ctx context.Context, conv channels.Conversation) (core.Chat, error)
 	// AdminChats are the direct chats of admins, on whichever engine.
-	AdminChats(ctx context.Context) ([]ledger.Chat, error)
+	AdminChats(ctx context.Context) ([]core.Chat, error)
 }
 
 // A Beat is what a heartbeat finds.
@@ -71,9 +71,9 @@ type seen struct {
 func (h *Heartbeats) Beat(ctx context.Context, job *scheduler.Job, try int) (b Beat, err error) {
 	var was seen
 	first := json.Unmarshal([]byte(job.Seen), &was) != nil // also what cannot be read
-	var since *ledger.News
+	var since *News
 	if !first {
-		since = &ledger.News{Message: was.Message, Notification: was.Notification, Failed: was.Failed}
+		since = &News{Message: was.Message, Notification: was.Notification, Failed: was.Failed}
 	}
 	news, err := h.Ledger.News(ctx, job.ID, job.Owner, since)
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *Heartbeats) Beat(ctx context.Context, job *scheduler.Job, try int) (b B
 }
 
 // Fill makes of a heartbeat's run the work that is submitted, or says why there is none.
-func (h *Heartbeats) Fill(ctx context.Context, due *scheduler.DueRun, work *ledger.Submission) (none scheduler.NotStarted, err error) {
+func (h *Heartbeats) Fill(ctx context.Context, due *scheduler.DueRun, work *Submission) (none scheduler.NotStarted, err error) {
 	job := &due.Job
 	if job.Owner == "" {
 		if none, err = h.address(ctx, job, work); err != nil || none.State != "" {
@@ -122,7 +122,7 @@ func (h *Heartbeats) Fill(ctx context.Context, due *scheduler.DueRun, work *ledg
 
 // address says where the program's own heartbeat speaks, and under whose rights: those of the admin whose chat
 // it is, or of the first one.
-func (h *Heartbeats) address(ctx context.Context, job *scheduler.Job, work *ledger.Submission) (none scheduler.NotStarted, err error) {
+func (h *Heartbeats) address(ctx context.Context, job *scheduler.Job, work *Submission) (none scheduler.NotStarted, err error) {
 	skipped := func(why string) (scheduler.NotStarted, error) {
 		return scheduler.NotStarted{State: scheduler.RunSkipped, Reason: "nobody: " + why}, nil
 	}
@@ -143,7 +143,7 @@ func (h *Heartbeats) address(ctx context.Context, job *scheduler.Job, work *ledg
 		work.To = chats[0]
 	}
 	chat, err := h.Ledger.Chat(ctx, work.To)
-	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return none, fmt.Errorf("look where the heartbeat speaks: %w", err)
 	}
 	admins := h.Admins()
@@ -181,7 +181,7 @@ func (h *Heartbeats) checklist(job *scheduler.Job) (string, error) {
 }
 
 // changes says what is different, a line each.
-func changes(news *ledger.News, was, now *seen) (list []string) {
+func changes(news *News, was, now *seen) (list []string) {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if news.Messages > 0 {
 		add("%s", words.Count(news.Messages, "new message"))

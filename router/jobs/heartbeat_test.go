@@ -10,21 +10,21 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/router/core"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
 // A world is what a heartbeat may see.
 type world struct {
-	news  ledger.News
+	news  jobs.News
 	file  string
 	fault error
 	job   scheduler.Job
-	chats []ledger.Chat // of admins
+	chats []core.Chat // of admins
 }
 
-func (w *world) News(_ context.Context, _ int64, _ string, since *ledger.News) (ledger.News, error) {
+func (w *world) News(_ context.Context, _ int64, _ string, since *jobs.News) (jobs.News, error) {
 	n := w.news
 	if since == nil {
 		n.Messages, n.Notifications, n.Failures = 0, 0, nil
@@ -34,14 +34,14 @@ func (w *world) News(_ context.Context, _ int64, _ string, since *ledger.News) (
 	return n, nil
 }
 
-func (w *world) Chat(_ context.Context, conv channels.Conversation) (ledger.Chat, error) {
+func (w *world) Chat(_ context.Context, conv channels.Conversation) (core.Chat, error) {
 	if conv.ID == "roots" {
-		return ledger.Chat{Person: "root"}, nil
+		return core.Chat{Person: "root"}, nil
 	}
-	return ledger.Chat{}, ledger.ErrNotFound
+	return core.Chat{}, core.ErrNotFound
 }
 
-func (w *world) AdminChats(context.Context) ([]ledger.Chat, error) { return w.chats, nil }
+func (w *world) AdminChats(context.Context) ([]core.Chat, error) { return w.chats, nil }
 
 func (w *world) beat(t *testing.T, try int) jobs.Beat {
 	t.Helper()
@@ -64,7 +64,7 @@ func (w *world) beat(t *testing.T, try int) jobs.Beat {
 
 func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
 	t.Parallel()
-	w := &world{job: scheduler.Job{ID: 7, Name: "heartbeat", Rules: scheduler.Rules{File: "list.md"}}, news: ledger.News{Message: 10}}
+	w := &world{job: scheduler.Job{ID: 7, Name: "heartbeat", Rules: scheduler.Rules{File: "list.md"}}, news: jobs.News{Message: 10}}
 	quiet := func(when string) {
 		t.Helper()
 		for range 3 {
@@ -89,7 +89,7 @@ func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
 	looks("a checklist", "- the checklist was changed\n\nThe checklist:\nIs the backup there?\n")
 	w.file = "Is the backup there, and whole?"
 	looks("another checklist", "and whole?\n")
-	w.news.Failures = []ledger.Failure{{Job: 3, Reason: "rights: what somebody is called", At: time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)}}
+	w.news.Failures = []jobs.Failure{{Job: 3, Reason: "rights: what somebody is called", At: time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)}}
 	if b := w.beat(t, 1); !strings.Contains(b.Prompt, "- job 3 failed at 2026-11-23 08:00 UTC: rights\n") {
 		t.Errorf("a failed job: asked\n%s", b.Prompt)
 	}
@@ -103,7 +103,7 @@ func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
 
 func TestHeartbeatsOfItsOwn(t *testing.T) {
 	t.Parallel()
-	w := &world{job: scheduler.Job{Owner: "dan", Text: "Is there mail?"}, news: ledger.News{Health: `{"disk@a":{"ill":true,"text":"full"}}`}}
+	w := &world{job: scheduler.Job{Owner: "dan", Text: "Is there mail?"}, news: jobs.News{Health: `{"disk@a":{"ill":true,"text":"full"}}`}}
 	b := w.beat(t, 1)
 	if !b.Changed || !strings.Contains(b.Prompt, "\n\nIs there mail?\n") || strings.Contains(b.Prompt, "full") {
 		t.Errorf("the first of one with a text of its own: %+v", b)
@@ -140,14 +140,14 @@ func TestHeartbeatOfTheProgramIsAnAdmins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{news: ledger.News{Message: 5}}
+			w := &world{news: jobs.News{Message: 5}}
 			h := &jobs.Heartbeats{
 				Ledger: w, Admins: func() []string { return c.admins },
 				AdminChats: func(context.Context) ([]channels.Conversation, error) { return c.chats, nil },
 				Checklist:  func(string) ([]byte, error) { return []byte("mail?"), nil },
 			}
 			due := &scheduler.DueRun{Job: scheduler.Job{Rules: scheduler.Rules{File: "list.md"}}, Run: scheduler.Run{Try: 1}}
-			var work ledger.Submission
+			var work jobs.Submission
 			if c.target != "" {
 				due.Job.Target = scheduler.Target{Channel: "tg", Conversation: c.target}
 				work.To = map[string]channels.Conversation{"roots": roots, "ops": group}[c.target]
@@ -157,7 +157,7 @@ func TestHeartbeatOfTheProgramIsAnAdmins(t *testing.T) {
 				t.Fatalf("%+v, %v", none, err)
 			}
 			if c.person == "" {
-				w.chats = []ledger.Chat{{}}
+				w.chats = []core.Chat{{}}
 				if _, err := h.Fill(t.Context(), due, &work); (err != nil) != (c.target == "") {
 					t.Errorf("with the admin's chat on another engine: %v", err)
 				}
@@ -193,7 +193,7 @@ func TestHeartbeatIsSubmittedAsAQuietTurn(t *testing.T) {
 	if to.got.Terms != want || to.got.Seen == "" || to.got.Person != "ann" || to.got.Say {
 		t.Errorf("%+v", to.got)
 	}
-	beat.Job.Seen, beat.Run.Try, to.got = to.got.Seen, 1, ledger.Submission{}
+	beat.Job.Seen, beat.Run.Try, to.got = to.got.Seen, 1, jobs.Submission{}
 	if none, err := starter.Start(t.Context(), beat); err != nil || none.State != scheduler.RunDone || to.got.Key != "" {
 		t.Errorf("with nothing new: %+v, %v, submitted %+v", none, err, to.got)
 	}

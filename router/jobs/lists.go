@@ -10,7 +10,6 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
@@ -126,7 +125,7 @@ func (d *Service) notifications(ctx context.Context, c *commands.Call) (commands
 	shown := list[:min(len(list), commands.Rows)]
 	var b strings.Builder
 	var taint tools.Taint
-	read := &ledger.NotificationsRead{Person: c.Person.Name}
+	read := &NotificationsRead{Person: c.Person.Name}
 	for i := range shown {
 		mark := ""
 		taint = taint.Join(shown[i].Taint)

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
 // set gives a job options, each a name and its value. Their owner may not have a run cost more than the settings
 // say, and which file the model reads is for those to say who look after the machine.
 func (d *Service) set(a *asking, job *scheduler.Job, options []string) error {
-	was, admin := job.Rules, a.person.Role == ledger.RoleAdmin || a.machine
+	was, admin := job.Rules, a.person.Role == core.RoleAdmin || a.machine
 	for _, option := range options {
 		name, value, _ := strings.Cut(strings.TrimSpace(option), " ")
 		if err := job.Set(name, value, d.Now()); err != nil {

@@ -8,7 +8,6 @@ import (
 	"context"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
@@ -25,5 +24,5 @@ type Ledger interface {
 	// Notifications lists a person's, the newest first, before a number; 0: from the newest of all.
 	// AskedIn is the message that a turn answers, by the platform's ID; empty: nobody wrote one.
 	AskedIn(ctx context.Context, turn int64) (channels.MessageID, error)
-	Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]ledger.Notification, error)
+	Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]Notification, error)
 }

@@ -14,7 +14,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
@@ -183,10 +183,10 @@ func (d *Service) where(ctx context.Context, a *asking, job *scheduler.Job) stri
 		return ""
 	}
 	chat := channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)}
-	if known, err := d.Chat(ctx, ledger.SessionKey(chat)); err == nil {
+	if known, err := d.Chat(ctx, core.SessionKey(chat)); err == nil {
 		chat.Kind, chat.Title = known.Kind, known.Title
 	}
-	return ledger.ChatWords(chat, a.conv)
+	return core.ChatWords(chat, a.conv)
 }
 
 // detail is all about a job; where names the chat in which it speaks.

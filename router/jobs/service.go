@@ -12,7 +12,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
@@ -31,15 +31,15 @@ const (
 type Deps struct {
 	Ledger Ledger
 	// Person is somebody who is known, by name; nil: nobody is.
-	Person func(name string) *ledger.Person
+	Person func(name string) *core.Person
 	// Chat is a conversation that has a session. ErrNotFound.
 	Chat func(ctx context.Context, session string) (channels.Conversation, error)
 	// FindRecipient is to whom person may have us write by a name; a refusal says why to nobody.
-	FindRecipient func(ctx context.Context, person *ledger.Person, to string) (conv channels.Conversation, name string, refusal *tools.Result)
+	FindRecipient func(ctx context.Context, person *core.Person, to string) (conv channels.Conversation, name string, refusal *tools.Result)
 	// Change makes a change for a tool.
-	Change func(context.Context, ledger.Change, ledger.Actor) error
+	Change func(context.Context, core.Change, core.Actor) error
 	// Zone is the time zone in which a person reads times in a conversation.
-	Zone func(ctx context.Context, conv channels.Conversation, person *ledger.Person) (string, error)
+	Zone func(ctx context.Context, conv channels.Conversation, person *core.Person) (string, error)
 	// Hide takes out of a text the secrets that are known, and what has the shape of a credential.
 	Hide func(text string) string
 	// Settings are those that count now.
@@ -92,7 +92,7 @@ type request struct {
 }
 
 // add makes the change that adds a job.
-func (d *Service) add(ctx context.Context, a *asking, w request) (*ledger.JobChange, error) {
+func (d *Service) add(ctx context.Context, a *asking, w request) (*Change, error) {
 	if off := d.WhenOff(); off != "" {
 		return nil, faulty("unavailable", "%s", off)
 	}
@@ -122,11 +122,11 @@ func (d *Service) add(ctx context.Context, a *asking, w request) (*ledger.JobCha
 	if err := d.set(a, job, w.options); err != nil {
 		return nil, err
 	}
-	return &ledger.JobChange{Kind: ledger.AddJob, Job: job, Target: to}, d.mayRun(job)
+	return &Change{Kind: AddJob, Job: job, Target: to}, d.mayRun(job)
 }
 
 // edit makes the change that gives a job another time, text or option.
-func (d *Service) edit(ctx context.Context, a *asking, id int64, w request) (*ledger.JobChange, error) {
+func (d *Service) edit(ctx context.Context, a *asking, id int64, w request) (*Change, error) {
 	w.when, w.text = d.Hide(w.when), d.Hide(w.text)
 	job, err := d.job(ctx, a, id)
 	switch {
@@ -163,7 +163,7 @@ func (d *Service) edit(ctx context.Context, a *asking, id int64, w request) (*le
 	}
 	job.Text = cmp.Or(w.text, job.Text)
 	job.Taint = string(tools.Taint(job.Taint).Join(a.taint))
-	return &ledger.JobChange{Kind: ledger.EditJob, ID: id, Of: a.whose(), Job: job, NewTime: w.when != ""}, d.mayRun(job)
+	return &Change{Kind: EditJob, ID: id, Of: a.whose(), Job: job, NewTime: w.when != ""}, d.mayRun(job)
 }
 
 func tooLong() *fault {
@@ -173,9 +173,9 @@ func tooLong() *fault {
 // job is a job of whoever asks.
 func (d *Service) job(ctx context.Context, a *asking, id int64) (*scheduler.Job, error) {
 	job, err := d.Ledger.Job(ctx, id, a.whose())
-	if errors.Is(err, ledger.ErrNotFound) && a.machine {
+	if errors.Is(err, core.ErrNotFound) && a.machine {
 		return nil, Unknown(id)
-	} else if errors.Is(err, ledger.ErrNotFound) || err == nil && !a.here(job) {
+	} else if errors.Is(err, core.ErrNotFound) || err == nil && !a.here(job) {
 		what := "job"
 		if a.tool { // nobody typed the word
 			what = "reminder or job"

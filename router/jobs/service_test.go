@@ -11,17 +11,17 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/commands"
+	"switchboard/router/core"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
 // rows is a ledger of jobs in memory.
 type rows struct {
 	jobs  []scheduler.Job
-	told  []ledger.Notification
+	told  []jobs.Notification
 	runs  []scheduler.Run
-	hand  ledger.Actor
+	hand  core.Actor
 	asked []string
 }
 
@@ -42,12 +42,12 @@ func (r *rows) Job(_ context.Context, id int64, of string) (*scheduler.Job, erro
 			return &j, nil
 		}
 	}
-	return nil, ledger.ErrNotFound
+	return nil, core.ErrNotFound
 }
 
 func (r *rows) Runs(context.Context, int64, int64, int) ([]scheduler.Run, error) { return r.runs, nil }
 
-func (r *rows) Notifications(_ context.Context, _ string, _ int64, limit int, unread bool) (list []ledger.Notification, err error) {
+func (r *rows) Notifications(_ context.Context, _ string, _ int64, limit int, unread bool) (list []jobs.Notification, err error) {
 	for _, n := range r.told {
 		if !unread || n.Read.IsZero() {
 			list = append(list, n)
@@ -57,13 +57,13 @@ func (r *rows) Notifications(_ context.Context, _ string, _ int64, limit int, un
 }
 
 // Change does what the store does, as far as what is said of it goes.
-func (r *rows) Change(_ context.Context, change ledger.Change, by ledger.Actor) error {
-	c, ok := change.(*ledger.JobChange)
+func (r *rows) Change(_ context.Context, change core.Change, by core.Actor) error {
+	c, ok := change.(*jobs.Change)
 	if !ok {
 		return nil
 	}
 	r.hand = by
-	if c.Kind == ledger.AddJob {
+	if c.Kind == jobs.AddJob {
 		job := *c.Job
 		job.ID = int64(len(r.jobs) + 1)
 		r.jobs = append(r.jobs, job)
@@ -72,22 +72,22 @@ func (r *rows) Change(_ context.Context, change ledger.Change, by ledger.Actor) 
 	}
 	i := slices.IndexFunc(r.jobs, func(j scheduler.Job) bool { return j.ID == c.ID && (c.Of == "" || j.Owner == c.Of) })
 	if i < 0 {
-		return ledger.ErrNotFound
+		return core.ErrNotFound
 	}
 	switch c.Kind {
-	case ledger.EditJob:
+	case jobs.EditJob:
 		r.jobs[i] = *c.Job
-	case ledger.PauseJob:
+	case jobs.PauseJob:
 		r.jobs[i].State = scheduler.JobPaused
-	case ledger.ResumeJob:
+	case jobs.ResumeJob:
 		r.jobs[i].State = scheduler.JobActive
-	case ledger.SkipJob:
+	case jobs.SkipJob:
 		if r.jobs[i].Spec.At != "" {
 			r.jobs[i].State = scheduler.JobDone
 		}
-	case ledger.RemoveJob:
+	case jobs.RemoveJob:
 		r.jobs[i].State = scheduler.JobRemoved
-	case ledger.SnoozeJob:
+	case jobs.SnoozeJob:
 		job := r.jobs[i]
 		job.ID, job.Spec = int64(len(r.jobs)+1), scheduler.Spec{At: c.Until.UTC().Format("2006-01-02T15:04:05Z"), Zone: job.Spec.Zone}
 		r.jobs = append(r.jobs, job)
@@ -103,9 +103,9 @@ func (r *rows) Change(_ context.Context, change ledger.Change, by ledger.Actor) 
 var now = time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
 
 var (
-	ann  = &ledger.Person{Name: "ann", Role: ledger.RoleUser, TimeZone: "Europe/Rome"}
-	root = &ledger.Person{Name: "root", Role: ledger.RoleAdmin, TimeZone: "Europe/Rome"}
-	nils = &ledger.Person{Name: "nils", Role: ledger.RoleUser} // nobody named a zone
+	ann  = &core.Person{Name: "ann", Role: core.RoleUser, TimeZone: "Europe/Rome"}
+	root = &core.Person{Name: "root", Role: core.RoleAdmin, TimeZone: "Europe/Rome"}
+	nils = &core.Person{Name: "nils", Role: core.RoleUser} // nobody named a zone
 	chat = channels.Conversation{Channel: "telegram", ID: "7", Kind: channels.Direct}
 	club = channels.Conversation{Channel: "telegram", ID: "-9", Kind: channels.Group}
 )
@@ -115,19 +115,19 @@ func newDesk(r *rows) *jobs.Service {
 		Ledger: r, Change: r.Change, Now: func() time.Time { return now },
 		Hide:   func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") },
 		Begins: func(scheduler.Payload) bool { return true },
-		Zone: func(context.Context, channels.Conversation, *ledger.Person) (string, error) {
+		Zone: func(context.Context, channels.Conversation, *core.Person) (string, error) {
 			return "Europe/Rome", nil
 		},
 		Settings: func() jobs.Settings {
 			return jobs.Settings{Enabled: true, Models: []string{"fast", "offline"}, PerRun: 0.5}
 		},
-		Person: func(name string) *ledger.Person {
-			return map[string]*ledger.Person{"ann": ann, "root": root, "nils": nils}[name]
+		Person: func(name string) *core.Person {
+			return map[string]*core.Person{"ann": ann, "root": root, "nils": nils}[name]
 		},
 		Chat: func(_ context.Context, session string) (channels.Conversation, error) {
 			return map[string]channels.Conversation{"telegram:7": chat, "telegram:-9": club}[session], nil
 		},
-		FindRecipient: func(_ context.Context, _ *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
+		FindRecipient: func(_ context.Context, _ *core.Person, to string) (channels.Conversation, string, *tools.Result) {
 			if to != "bob" && to != "ann" {
 				return channels.Conversation{}, "", &tools.Result{End: tools.EndRefused, Code: "no_recipient"}
 			}
@@ -137,7 +137,7 @@ func newDesk(r *rows) *jobs.Service {
 }
 
 // give gives a command as the router does, and returns what is answered.
-func give(t *testing.T, d *jobs.Service, r *rows, by *ledger.Person, at channels.Conversation, text string) commands.Answer {
+func give(t *testing.T, d *jobs.Service, r *rows, by *core.Person, at channels.Conversation, text string) commands.Answer {
 	t.Helper()
 	name, args, _ := strings.Cut(text, " ")
 	for _, c := range d.Commands() {
@@ -149,7 +149,7 @@ func give(t *testing.T, d *jobs.Service, r *rows, by *ledger.Person, at channels
 			t.Fatalf("%s: %v", text, err)
 		}
 		if answer.Change != nil {
-			if err := r.Change(t.Context(), answer.Change, ledger.Actor{}); err != nil {
+			if err := r.Change(t.Context(), answer.Change, core.Actor{}); err != nil {
 				return commands.Says("%v", err)
 			}
 		}
@@ -261,7 +261,7 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 	give(t, d, &r, ann, chat, "remind every day at 9 call Ann")
 	give(t, d, &r, root, chat, "remind tomorrow at 9 call root")
 	for _, tt := range []struct {
-		by   *ledger.Person
+		by   *core.Person
 		at   channels.Conversation
 		text string
 		want string
@@ -324,7 +324,7 @@ func TestOptionsAreSetInChat(t *testing.T) {
 	give(t, d, &r, ann, chat, "jobs add every hour list files")
 	give(t, d, &r, ann, chat, "jobs heartbeat every hour see what is new")
 	for _, c := range []struct {
-		by         *ledger.Person
+		by         *core.Person
 		text, want string
 	}{
 		{ann, "jobs 1 overlap queue", "I'll do this every hour: list files.\nNext: Mon 23 Nov 2026 12:00, Mon 23 Nov 2026 13:00, Mon 23 Nov 2026 14:00.\nOptions: overlap queue."},
@@ -473,7 +473,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 
 func TestNotificationsAreReadByBeingShown(t *testing.T) {
 	t.Parallel()
-	r := rows{told: []ledger.Notification{{ID: 2, Text: "call Ann", Taint: "web", At: now}, {ID: 1, Text: "tea", At: now, Read: now}}}
+	r := rows{told: []jobs.Notification{{ID: 2, Text: "call Ann", Taint: "web", At: now}, {ID: 1, Text: "tea", At: now, Read: now}}}
 	d := newDesk(&r)
 	for _, c := range d.Commands() {
 		if c.Name != "notifications" {
@@ -481,7 +481,7 @@ func TestNotificationsAreReadByBeingShown(t *testing.T) {
 		}
 		call := &commands.Call{Event: &channels.Event{Conversation: chat}, Person: ann, Name: c.Name, Slash: "/", TimeZone: ann.TimeZone}
 		answer, err := c.Run(t.Context(), call)
-		read, ok := answer.Change.(*ledger.NotificationsRead)
+		read, ok := answer.Change.(*jobs.NotificationsRead)
 		if err != nil || !ok || !slices.Equal(read.IDs, []int64{2}) || strings.Contains(answer.Text, "tea") || answer.Taint != "web" {
 			t.Errorf("%+v, error %v", answer, err)
 		}

@@ -11,13 +11,14 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
 // A Submitter puts in what nobody typed; the router is one.
 type Submitter interface {
-	Submit(ctx context.Context, s ledger.Submission) (ledger.Submitted, error)
+	Submit(ctx context.Context, s Submission) (Submitted, error)
 }
 
 // A Starter is a scheduler.Starter: it makes of a run what is submitted.
@@ -37,8 +38,8 @@ var snoozes = []struct{ label, by string }{{"10 min", "10m"}, {"1 h", "1h"}, {"T
 // Start implements scheduler.Starter.
 func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.NotStarted, error) {
 	job, run := &due.Job, &due.Run
-	work := ledger.Submission{
-		Key: run.Key(), Origin: "job", Person: job.Owner, Rule: ledger.RuleJob, Taint: tools.Taint(job.Taint), Run: run.ID, Try: run.Try,
+	work := Submission{
+		Key: run.Key(), Origin: "job", Person: job.Owner, Rule: audit.RuleJob, Taint: tools.Taint(job.Taint), Run: run.ID, Try: run.Try,
 		To: channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)},
 	}
 	late, plain := s.late(job, run), job.Text
@@ -58,7 +59,7 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		}
 		work.InGroup, work.ReplyTo = "Reminder for **"+render.Escape(owner)+"**: "+said, channels.MessageID(job.Rules.Asked)
 		for i, z := range snoozes {
-			work.Buttons = append(work.Buttons, ledger.Button{Label: z.label, Command: fmt.Sprintf("jobs %d snooze %s", job.ID, z.by), Beside: i > 0, Either: true})
+			work.Buttons = append(work.Buttons, core.Button{Label: z.label, Command: fmt.Sprintf("jobs %d snooze %s", job.ID, z.by), Beside: i > 0, Either: true})
 		}
 	case scheduler.PayloadSend:
 		work.Say, work.Abroad, work.Text = true, job.Rules.Approved, said
@@ -77,7 +78,7 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 	if err != nil || done.Refused == "" {
 		return scheduler.NotStarted{}, err
 	}
-	if word, _, _ := strings.Cut(done.Refused, ":"); word == ledger.RefusedBusy {
+	if word, _, _ := strings.Cut(done.Refused, ":"); word == RefusedBusy {
 		return scheduler.NotStarted{State: scheduler.RunSkipped, Reason: done.Refused}, nil
 	}
 	return scheduler.NotStarted{State: scheduler.RunFailed, Reason: done.Refused, Pause: true}, nil

@@ -11,19 +11,20 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/router/audit"
+	"switchboard/router/core"
 	"switchboard/router/jobs"
-	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
 
 // submitter notes what is submitted, and answers as it is told to.
 type submitter struct {
-	got    ledger.Submission
-	answer ledger.Submitted
+	got    jobs.Submission
+	answer jobs.Submitted
 	err    error
 }
 
-func (s *submitter) Submit(_ context.Context, got ledger.Submission) (ledger.Submitted, error) {
+func (s *submitter) Submit(_ context.Context, got jobs.Submission) (jobs.Submitted, error) {
 	s.got = got
 	return s.answer, s.err
 }
@@ -44,23 +45,23 @@ func due(payload scheduler.Payload) scheduler.DueRun {
 // What a run becomes is known by its key and its rule, under the taint of its job, whatever it does.
 func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 	t.Parallel()
-	base := ledger.Submission{
-		Key: "run:3:1796112000000000:2", Origin: "job", Person: "ann", Rule: ledger.RuleJob, Taint: "web", Run: 9, Try: 2,
+	base := jobs.Submission{
+		Key: "run:3:1796112000000000:2", Origin: "job", Person: "ann", Rule: audit.RuleJob, Taint: "web", Run: 9, Try: 2,
 		To: channels.Conversation{Channel: "telegram", ID: "7"},
 	}
-	for payload, want := range map[scheduler.Payload]func(*ledger.Submission){
-		scheduler.PayloadNotify: func(s *ledger.Submission) {
+	for payload, want := range map[scheduler.Payload]func(*jobs.Submission){
+		scheduler.PayloadNotify: func(s *jobs.Submission) {
 			from, escaped := "\n\n(made after I read a web page)", "\n\n\\(made after I read a web page\\)"
 			s.Say, s.Notification, s.Text = true, "Reminder: /call *Bob*"+from, `Reminder: \/call \*Bob\*`+escaped
 			s.InGroup = `Reminder for **ann**: \/call \*Bob\*` + escaped
-			s.Buttons = []ledger.Button{
+			s.Buttons = []core.Button{
 				{Label: "10 min", Command: "jobs 3 snooze 10m", Either: true},
 				{Label: "1 h", Command: "jobs 3 snooze 1h", Beside: true, Either: true},
 				{Label: "Tomorrow", Command: "jobs 3 snooze tomorrow", Beside: true, Either: true},
 			}
 		},
-		scheduler.PayloadSend: func(s *ledger.Submission) { s.Say, s.Abroad, s.Text = true, true, `\/call \*Bob\*` },
-		scheduler.PayloadAgent: func(s *ledger.Submission) {
+		scheduler.PayloadSend: func(s *jobs.Submission) { s.Say, s.Abroad, s.Text = true, true, `\/call \*Bob\*` },
+		scheduler.PayloadAgent: func(s *jobs.Submission) {
 			s.Text = "/call *Bob*"
 			s.Terms = agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Silent: true, Model: "m", Budget: 0.1, Run: 9}
 		},
@@ -166,12 +167,12 @@ func TestRemindersSayTheirCharacters(t *testing.T) {
 func TestRefusedRunIsSkippedOrPausesItsJob(t *testing.T) {
 	t.Parallel()
 	for refused, want := range map[string]scheduler.NotStarted{
-		ledger.RefusedBusy + ": full":         {State: scheduler.RunSkipped, Reason: "busy: full"},
-		ledger.RefusedPerson + ": gone":       {State: scheduler.RunFailed, Reason: "person: gone", Pause: true},
-		ledger.RefusedRights + ": not there":  {State: scheduler.RunFailed, Reason: "rights: not there", Pause: true},
-		ledger.RefusedConversation + ": shut": {State: scheduler.RunFailed, Reason: "conversation: shut", Pause: true},
+		jobs.RefusedBusy + ": full":         {State: scheduler.RunSkipped, Reason: "busy: full"},
+		jobs.RefusedPerson + ": gone":       {State: scheduler.RunFailed, Reason: "person: gone", Pause: true},
+		jobs.RefusedRights + ": not there":  {State: scheduler.RunFailed, Reason: "rights: not there", Pause: true},
+		jobs.RefusedConversation + ": shut": {State: scheduler.RunFailed, Reason: "conversation: shut", Pause: true},
 	} {
-		starter := &jobs.Starter{Router: &submitter{answer: ledger.Submitted{Refused: refused}}, Now: time.Now}
+		starter := &jobs.Starter{Router: &submitter{answer: jobs.Submitted{Refused: refused}}, Now: time.Now}
 		if said, err := starter.Start(t.Context(), due(scheduler.PayloadAgent)); err != nil || said != want {
 			t.Errorf("%s: %+v, error %v", refused, said, err)
 		}

@@ -12,7 +12,8 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
 	"switchboard/scheduler"
 )
 
@@ -146,7 +147,7 @@ func (d *Service) DescribeChange(ctx context.Context, call tools.Call, edit tool
 		return tools.Deed{Refused: &no}
 	}
 	verb := edit.Action
-	if verb == string(ledger.EditJob) || verb == "set" {
+	if verb == string(EditJob) || verb == "set" {
 		verb = "change"
 	}
 	is := fmt.Sprintf("%s %s %d: %s", verb, job.Payload.Kind(), job.ID, words.OneLine(cmp.Or(job.Text, job.Name, "what has changed"), 300))
@@ -165,25 +166,25 @@ func (d *Service) DescribeChange(ctx context.Context, call tools.Call, edit tool
 }
 
 // edited makes the change that an edit asks for.
-func (d *Service) edited(ctx context.Context, a *asking, edit tools.JobEdit) (*ledger.JobChange, error) {
-	if edit.Action == string(ledger.EditJob) {
+func (d *Service) edited(ctx context.Context, a *asking, edit tools.JobEdit) (*Change, error) {
+	if edit.Action == string(EditJob) {
 		return d.edit(ctx, a, edit.Job, request{when: edit.When, text: edit.Text, zone: edit.Zone, options: edit.Options})
 	}
 	if edit.Action == "set" {
 		return d.edit(ctx, a, edit.Job, request{options: []string{edit.Text}})
 	}
-	return d.change(ctx, a, edit.Job, ledger.JobChangeKind(edit.Action), "")
+	return d.change(ctx, a, edit.Job, ChangeKind(edit.Action), "")
 }
 
 // changed makes a change for a tool and says what became of it.
-func (d *Service) changed(ctx context.Context, call tools.Call, change *ledger.JobChange, err error) tools.Result {
+func (d *Service) changed(ctx context.Context, call tools.Call, change *Change, err error) tools.Result {
 	if err != nil {
 		return refused(err)
 	}
-	by := ledger.Actor{Person: call.Session.Person, Rule: ledger.RulePeople, Turn: call.Session.Turn}
-	if err := d.Change(ctx, change, by); errors.Is(err, ledger.ErrNotFound) {
+	by := core.Actor{Person: call.Session.Person, Rule: audit.RulePeople, Turn: call.Session.Turn}
+	if err := d.Change(ctx, change, by); errors.Is(err, core.ErrNotFound) {
 		return refused(faulty("not_found", "you have no such job"))
-	} else if said, ok := errors.AsType[*ledger.StateError](err); ok {
+	} else if said, ok := errors.AsType[*core.StateError](err); ok {
 		return refused(faulty("refused", "%s", said.Sentence))
 	} else if err != nil {
 		return tools.Result{
@@ -214,7 +215,7 @@ func plain(markdown string) string { return render.Parse(markdown).Plain() }
 
 // Add makes the change that adds a job for a person who is named by whoever runs the program. It
 // speaks in the direct chat that the person used last, or where To says.
-func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*ledger.JobChange, error) {
+func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*Change, error) {
 	p := d.Person(person)
 	if p == nil {
 		return nil, UnknownPerson(person)
@@ -235,7 +236,7 @@ func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*le
 }
 
 // Edit makes a change of anybody's job for whoever runs the program, who is an admin.
-func (d *Service) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*ledger.JobChange, error) {
+func (d *Service) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*Change, error) {
 	return d.edited(ctx, d.machine(admin), edit)
 }
 
@@ -249,12 +250,12 @@ func (d *Service) Show(ctx context.Context, id int64) (*scheduler.Job, string, e
 }
 
 // Said is what a change that was made came to, in plain text.
-func (d *Service) Said(c *ledger.JobChange) string { return plain(d.became(c, "")) + itsNumber(c) }
+func (d *Service) Said(c *Change) string { return plain(d.became(c, "")) + itsNumber(c) }
 
 // itsNumber says by which number a job is changed later, where nothing else does.
-func itsNumber(c *ledger.JobChange) string {
+func itsNumber(c *Change) string {
 	switch c.Kind {
-	case ledger.AddJob, ledger.EditJob, ledger.ResumeJob, ledger.SnoozeJob:
+	case AddJob, EditJob, ResumeJob, SnoozeJob:
 		return fmt.Sprintf("\nIts number is %d.", c.Done.ID)
 	}
 	return ""
@@ -262,5 +263,5 @@ func itsNumber(c *ledger.JobChange) string {
 
 // machine is whoever runs the program on this machine.
 func (d *Service) machine(name string) *asking {
-	return &asking{person: &ledger.Person{Name: name, Role: ledger.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, slash: "/", machine: true}
+	return &asking{person: &core.Person{Name: name, Role: core.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, slash: "/", machine: true}
 }

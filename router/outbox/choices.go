@@ -5,17 +5,18 @@ import (
 	"crypto/rand"
 	"time"
 
+	"switchboard/router/core"
+
 	"switchboard/channels"
-	"switchboard/router/ledger"
 )
 
 // choiceDeadline is how long a question can be answered by a button, or a command given.
 const choiceDeadline = 24 * time.Hour
 
 // act adds an action to a reply, and the button for it under the last part; nil: there is none.
-func act(reply *ledger.Reply, action ledger.Action, button *channels.Button) {
+func act(reply *Reply, action Action, button *channels.Button) {
 	code := rand.Text()
-	action.Code = ledger.HashCode(code)
+	action.Code = HashCode(code)
 	reply.Actions = append(reply.Actions, action)
 	if button != nil {
 		last := &reply.Parts[len(reply.Parts)-1]
@@ -25,19 +26,19 @@ func act(reply *ledger.Reply, action ledger.Action, button *channels.Button) {
 }
 
 // offerChoices adds the actions by which the reply's person can answer, and their buttons.
-func offerChoices(reply *ledger.Reply, choices []string, buttons bool) {
+func offerChoices(reply *Reply, choices []string, buttons bool) {
 	until := time.Now().Add(choiceDeadline)
 	for i, choice := range choices {
 		var button *channels.Button
 		if buttons {
 			button = &channels.Button{Label: choice}
 		}
-		act(reply, ledger.Action{Kind: ledger.ActionChoice, Person: reply.Person, Text: choice, Number: i + 1, ExpiresAt: until}, button)
+		act(reply, Action{Kind: ActionChoice, Person: reply.Person, Text: choice, Number: i + 1, ExpiresAt: until}, button)
 	}
 }
 
 // Offers is how many of these buttons a conversation shows under a message.
-func (c *Composer) Offers(conv channels.Conversation, list []ledger.Button) int {
+func (c *Composer) Offers(conv channels.Conversation, list []core.Button) int {
 	features := c.features(conv)
 	if !features.Buttons {
 		return 0
@@ -47,13 +48,13 @@ func (c *Composer) Offers(conv channels.Conversation, list []ledger.Button) int 
 
 // Offer adds buttons to a reply, which give commands as person, and that person alone: so many are shown, and of others
 // those that are a choice have the numbers of commands.TypedOut.
-func (c *Composer) Offer(reply *ledger.Reply, person string, list []ledger.Button, shown int) {
+func (c *Composer) Offer(reply *Reply, person string, list []core.Button, shown int) {
 	until := time.Now().Add(choiceDeadline)
 	for i, b := range list {
-		action := ledger.Action{Kind: ledger.ActionCommand, Person: person, Text: b.Command, Either: b.Either, ExpiresAt: until}
+		action := Action{Kind: ActionCommand, Person: person, Text: b.Command, Either: b.Either, ExpiresAt: until}
 		switch {
 		case b.Asks:
-			action.Number, action.Text = ledger.NextWords, b.Command+" "
+			action.Number, action.Text = NextWords, b.Command+" "
 		case i < shown:
 			act(reply, action, &channels.Button{Label: c.Mask.Text(b.Label), Beside: b.Beside})
 			continue

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/router/core"
+
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
 )
 
 const (
@@ -44,7 +45,7 @@ type Request struct {
 // A decision is a button under a question.
 type decision struct {
 	label string
-	does  ledger.Does
+	does  Does
 }
 
 // once says that it can be allowed once only.
@@ -68,24 +69,24 @@ func (r *Request) words() (does, below string) {
 // decisions are the buttons of a question.
 func (r *Request) decisions() []decision {
 	if r.once() {
-		return []decision{{"Allow once", ledger.DoesOnce}, {"Deny", ledger.DoesDeny}}
+		return []decision{{"Allow once", DoesOnce}, {"Deny", DoesDeny}}
 	}
 	return []decision{
-		{"Allow once", ledger.DoesOnce}, {"Allow in this session", ledger.DoesSession}, {"Always allow", ledger.DoesAlways}, {"Deny", ledger.DoesDeny},
+		{"Allow once", DoesOnce}, {"Allow in this session", DoesSession}, {"Always allow", DoesAlways}, {"Deny", DoesDeny},
 	}
 }
 
 // decidedBy has a question decided by a code that is typed, unless that is empty, and by
 // buttons under its last part where the conversation has them.
-func (c *Composer) decidedBy(conv channels.Conversation, reply *ledger.Reply, code string, until time.Time, buttons ...decision) {
+func (c *Composer) decidedBy(conv channels.Conversation, reply *Reply, code string, until time.Time, buttons ...decision) {
 	if code != "" {
-		reply.Actions = append(reply.Actions, ledger.Action{Code: ledger.HashCode(code), Kind: ledger.ActionApproval, ExpiresAt: until})
+		reply.Actions = append(reply.Actions, Action{Code: HashCode(code), Kind: ActionApproval, ExpiresAt: until})
 	}
 	if !c.features(conv).Buttons {
 		return
 	}
 	for _, d := range buttons {
-		act(reply, ledger.Action{Kind: ledger.ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until}, &channels.Button{Label: d.label})
+		act(reply, Action{Kind: ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until}, &channels.Button{Label: d.label})
 	}
 }
 
@@ -97,7 +98,7 @@ func NewCode() string {
 
 // Question renders the question whether something may be done, with the buttons and the
 // code that decide.
-func (c *Composer) Question(ctx context.Context, conv channels.Conversation, ask Request) ledger.Question {
+func (c *Composer) Question(ctx context.Context, conv channels.Conversation, ask Request) Question {
 	code := NewCode()
 	does, what := ask.words()
 	what, file := visible(what), channels.File{}
@@ -108,7 +109,7 @@ func (c *Composer) Question(ctx context.Context, conv channels.Conversation, ask
 		if ask.Tool == tools.ExecName {
 			name = "command.sh"
 		}
-		kept, err := c.keepText(ctx, ledger.SessionKey(conv), name, ask.Taint, what)
+		kept, err := c.keepText(ctx, core.SessionKey(conv), name, ask.Taint, what)
 		if err == nil {
 			file, what = kept, folded(strings.ToValidUTF8(what[:shownBegin], ""))+"\n…"
 		} else {
@@ -126,7 +127,7 @@ func (c *Composer) Question(ctx context.Context, conv channels.Conversation, ask
 	if file.Size > 0 {
 		reply.Parts = append(reply.Parts, channels.Body{Files: []channels.File{file}})
 	}
-	return ledger.Question{Conversation: conv, Reply: reply, Code: code}
+	return Question{Conversation: conv, Reply: reply, Code: code}
 }
 
 // questionText is a question about what is to be done: does, and below it what; empty: the tool with its arguments.
@@ -220,7 +221,7 @@ const Waiting = "I wait "
 
 // DecidedPart is the part of a question that had the buttons, as it is shown once that is
 // decided.
-func (c *Composer) DecidedPart(q *ledger.Decided) channels.Body {
+func (c *Composer) DecidedPart(q *Decided) channels.Body {
 	asked, said := q.Text, decided(q)
 	if i := strings.LastIndex(asked, Waiting); i >= 0 {
 		asked = asked[:i]
@@ -232,30 +233,30 @@ func (c *Composer) DecidedPart(q *ledger.Decided) channels.Body {
 }
 
 // decided says what was decided, and by whom.
-func decided(q *ledger.Decided) string {
+func decided(q *Decided) string {
 	by := " by " + render.Escape(q.By)
 	switch {
-	case q.State == ledger.ActionExpired:
+	case q.State == ActionExpired:
 		return "**Nobody decided in time.**"
-	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionRejected: // by a stranger, perhaps
+	case q.Kind == ApprovalLink && q.State == ActionRejected: // by a stranger, perhaps
 		return "**Denied, so I did nothing.**"
-	case q.Kind == ledger.ApprovalLink && q.State == ledger.ActionAccepted:
+	case q.Kind == ApprovalLink && q.State == ActionAccepted:
 		return "**Confirmed on both accounts.**"
-	case q.State == ledger.ActionRejected && q.Why != "":
+	case q.State == ActionRejected && q.Why != "":
 		return "**Denied" + by + "**: " + render.Escape(q.Why)
-	case q.State == ledger.ActionRejected:
+	case q.State == ActionRejected:
 		return "**Denied" + by + ".**"
-	case q.State != ledger.ActionAccepted:
+	case q.State != ActionAccepted:
 		return "**Nobody needs to decide that any more.**"
-	case q.Kind == ledger.ApprovalPairing:
+	case q.Kind == ApprovalPairing:
 		return "**Allowed" + by + ".**"
 	}
 	return "**" + cmp.Or(allowed[q.Scope], "Allowed") + by + ".**"
 }
 
 // allowed says for how long something was.
-var allowed = map[ledger.Does]string{
-	ledger.DoesSession: "Allowed in this session", ledger.DoesAlways: "Always allowed", ledger.DoesOnce: "Allowed once",
+var allowed = map[Does]string{
+	DoesSession: "Allowed in this session", DoesAlways: "Always allowed", DoesOnce: "Allowed once",
 }
 
 // waits says for how long a question is open.
@@ -267,7 +268,7 @@ func waits(d time.Duration) string {
 }
 
 // Asking says in a conversation that others are asked.
-func (c *Composer) Asking(conv channels.Conversation, ask Request) ledger.Question {
+func (c *Composer) Asking(conv channels.Conversation, ask Request) Question {
 	what := "use `" + ask.Tool + "`"
 	if ask.Tool == tools.ExecName {
 		what = "run a command"
@@ -275,7 +276,7 @@ func (c *Composer) Asking(conv channels.Conversation, ask Request) ledger.Questi
 	reply := c.reply(conv, fmt.Sprintf(
 		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, waits(ask.Within)))
 	reply.Notice, reply.Person = true, ask.Person
-	return ledger.Question{Conversation: conv, Reply: reply}
+	return Question{Conversation: conv, Reply: reply}
 }
 
 // A Confirm is a question about an account that is answered by yes or no.
@@ -290,7 +291,7 @@ type Confirm struct {
 
 // Confirm renders a question with its two buttons. What somebody calls themselves is shown,
 // and not kept where a prompt would take it from.
-func (c *Composer) Confirm(conv channels.Conversation, about Confirm) ledger.Question {
+func (c *Composer) Confirm(conv channels.Conversation, about Confirm) Question {
 	who := "**" + render.Escape(words.OneLine(about.Identity, ShownName)) + "** on " + render.Escape(about.Channel)
 	called := ""
 	if label := words.OneLine(visible(about.Label), ShownName); label != "" {
@@ -298,6 +299,6 @@ func (c *Composer) Confirm(conv channels.Conversation, about Confirm) ledger.Que
 	}
 	reply := c.reply(conv, who+called+" "+about.Asks+"\n\n"+about.Rest)
 	reply.Text, reply.Notice = who+" "+about.Asks+"\n\n"+about.Rest, true
-	c.decidedBy(conv, &reply, about.Code, about.Until, decision{about.Yes, ledger.DoesOnce}, decision{about.No, ledger.DoesDeny})
-	return ledger.Question{Conversation: conv, Reply: reply, Code: about.Code}
+	c.decidedBy(conv, &reply, about.Code, about.Until, decision{about.Yes, DoesOnce}, decision{about.No, DoesDeny})
+	return Question{Conversation: conv, Reply: reply, Code: about.Code}
 }

@@ -9,12 +9,13 @@ import (
 	"log/slog"
 	"slices"
 
+	"switchboard/router/core"
+
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
 )
 
 // A Formatter is a channel that shows more than plain text: it turns a parsed
@@ -46,14 +47,14 @@ func (c *Composer) Reads() bool {
 }
 
 // Notice renders a fixed text of ours as the answer to an event.
-func (c *Composer) Notice(event channels.Event, text string) *ledger.Reply {
+func (c *Composer) Notice(event channels.Event, text string) *Reply {
 	reply := c.Alert(event.Conversation, text, tools.Clean)
 	reply.ReplyTo = replyTo(event.Conversation, event.Message.ID)
 	return &reply
 }
 
 // Alert renders a notice of ours, which may name something that others called so.
-func (c *Composer) Alert(conv channels.Conversation, text string, taint tools.Taint) ledger.Reply {
+func (c *Composer) Alert(conv channels.Conversation, text string, taint tools.Taint) Reply {
 	reply := c.reply(conv, text)
 	reply.Notice, reply.Taint = true, taint
 	return reply
@@ -61,14 +62,14 @@ func (c *Composer) Alert(conv channels.Conversation, text string, taint tools.Ta
 
 // Relayed renders what somebody has us tell another conversation than theirs. It is theirs
 // alone: to everybody else it is what somebody else was answered, and taints.
-func (c *Composer) Relayed(conv channels.Conversation, from, markdown string, taint tools.Taint) ledger.Reply {
+func (c *Composer) Relayed(conv channels.Conversation, from, markdown string, taint tools.Taint) Reply {
 	reply := c.reply(conv, "**"+render.Escape(from)+"** asked me to tell you:\n\n"+markdown)
 	reply.Person, reply.Taint = from, taint
 	return reply
 }
 
 // Told renders what we say unasked.
-func (c *Composer) Told(conv channels.Conversation, markdown string, taint tools.Taint) ledger.Reply {
+func (c *Composer) Told(conv channels.Conversation, markdown string, taint tools.Taint) Reply {
 	reply := c.reply(conv, markdown)
 	if len(reply.Parts) == 0 { // all of it is markup that shows nothing
 		reply = c.reply(conv, render.Escape(markdown))
@@ -93,7 +94,7 @@ func (c *Composer) Masked(say agent.Say) agent.Say {
 
 // Said renders what the agent says in a turn, with a line that opens it and buttons under it; below is instead of those
 // that are not shown. Where its Markdown hides a secret, say becomes what is shown.
-func (c *Composer) Said(ctx context.Context, data *ledger.TurnData, say *agent.Say, opening string, buttons []ledger.Button, below string) ledger.Reply {
+func (c *Composer) Said(ctx context.Context, data *core.TurnData, say *agent.Say, opening string, buttons []core.Button, below string) Reply {
 	conv := data.Conversation
 	features := c.features(conv)
 	text := opening + say.Text + below
@@ -109,7 +110,7 @@ func (c *Composer) Said(ctx context.Context, data *ledger.TurnData, say *agent.S
 	if len(notes) > 0 {
 		doc = doc.Annotate(notes)
 	}
-	reply := ledger.Reply{
+	reply := Reply{
 		Text: text, Parts: c.parts(doc, features), Read: c.Reads(),
 		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: Answers(data),
 	}
@@ -132,15 +133,15 @@ func (c *Composer) Said(ctx context.Context, data *ledger.TurnData, say *agent.S
 }
 
 // reply renders Markdown for a conversation.
-func (c *Composer) reply(conv channels.Conversation, markdown string) ledger.Reply {
+func (c *Composer) reply(conv channels.Conversation, markdown string) Reply {
 	return c.rendered(conv, markdown, false)
 }
 
 // rendered renders Markdown, which may be the beginning of a text that grows.
-func (c *Composer) rendered(conv channels.Conversation, markdown string, grows bool) ledger.Reply {
+func (c *Composer) rendered(conv channels.Conversation, markdown string, grows bool) Reply {
 	markdown = c.Mask.Text(markdown)
 	shown := c.shown(markdown, grows)
-	reply := ledger.Reply{Read: c.Reads(), Parts: c.parts(shown.doc, c.features(conv)), Text: markdown}
+	reply := Reply{Read: c.Reads(), Parts: c.parts(shown.doc, c.features(conv)), Text: markdown}
 	if shown.hid {
 		reply.Text = render.Escape(shown.doc.Plain())
 	}
@@ -207,7 +208,7 @@ func replyTo(conv channels.Conversation, id channels.MessageID) channels.Message
 }
 
 // Answers is the message to hang a turn's answer on.
-func Answers(data *ledger.TurnData) channels.MessageID {
+func Answers(data *core.TurnData) channels.MessageID {
 	if data.Overtaken {
 		return data.ReplyTo
 	}

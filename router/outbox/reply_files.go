@@ -12,7 +12,6 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 )
 
 // Attachments are what a message can send along.
@@ -86,7 +85,7 @@ const (
 // that go along with what was said as a file before them. Where that cannot be sent or
 // kept both stay as they are.
 func (c *Composer) shorten(
-	ctx context.Context, reply *ledger.Reply, doc *render.Document, session string, say agent.Say, features channels.Features, files []channels.File,
+	ctx context.Context, reply *Reply, doc *render.Document, session string, say agent.Say, features channels.Features, files []channels.File,
 ) []channels.File {
 	most := c.MaxParts()
 	room := features.MaxText - features.Len(wholeNote)

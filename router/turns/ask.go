@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"switchboard/router/outbox"
-
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/approvals"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // mostAsked is how many questions of one person may be open that others are to decide.
@@ -32,7 +32,7 @@ func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approv
 		return err
 	})
 	if err != nil {
-		j.unwritten = !ledger.IsFinal(err)
+		j.unwritten = !core.IsFinal(err)
 	}
 	return got, err
 }
@@ -40,7 +40,7 @@ func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approv
 // deciders are the conversations in which to ask what a rule asks: the turn's own, where its
 // person may decide, else the chat of each admin that they used last.
 func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Conversation, error) {
-	if p := j.runner.People.Named(j.data.Turn.Person.Name); p != nil && (p.Role == ledger.RoleAdmin || rule == tools.RuleKeeps) {
+	if p := j.runner.People.Named(j.data.Turn.Person.Name); p != nil && (p.Role == core.RoleAdmin || rule == tools.RuleKeeps) {
 		return []channels.Conversation{j.data.Conversation}, nil
 	}
 	chats, err := j.runner.Lines.AdminChats(context.WithoutCancel(ctx))
@@ -65,7 +65,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		return c.Channel == j.data.Conversation.Channel && c.ID == j.data.Conversation.ID
 	}
 	own := len(chats) == 1 && here(chats[0])
-	asked := ledger.Asked{ExpiresAt: time.Now().Add(within)}
+	asked := approvals.Asked{ExpiresAt: time.Now().Add(within)}
 	if !own {
 		wish.Person, asked.MostOpen = j.asker(), mostAsked
 	}
@@ -86,7 +86,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		if c != nil {
 			next = &claimed{*c, stops}
 		}
-		j.unclear = j.unclear || err != nil && !ledger.IsFinal(err)
+		j.unclear = j.unclear || err != nil && !core.IsFinal(err)
 		return err
 	})
 	if err == nil || j.unclear {
@@ -95,7 +95,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		}
 		retry.Signal(j.runner.due)
 	}
-	if errors.Is(err, ledger.ErrTooManyAsked) {
+	if errors.Is(err, core.ErrTooManyAsked) {
 		err = agent.ErrTooManyAsked
 	}
 	return next, err
@@ -104,7 +104,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 // asker is whose wish it is, for who decides: of somebody whom an open channel let in also what they call themselves.
 func (j *journal) asker() string {
 	name, label := j.data.Turn.Person.Name, words.OneLine(words.Visible(j.data.Conversation.Title), 30)
-	if p := j.runner.People.Named(name); p == nil || p.Source != ledger.FromOpen || label == "" || j.data.Conversation.Kind != channels.Direct {
+	if p := j.runner.People.Named(name); p == nil || p.Source != core.FromOpen || label == "" || j.data.Conversation.Kind != channels.Direct {
 		return name
 	}
 	return label + " (" + name + ")"

@@ -8,7 +8,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router/commands"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/router/outbox/delivery"
 )
 
@@ -17,8 +18,8 @@ import (
 type journal struct {
 	runner  *Runner
 	line    *delivery.Connection
-	ref     ledger.TurnRef
-	data    *ledger.TurnData
+	ref     core.TurnRef
+	data    *core.TurnData
 	preview *delivery.Preview
 	ended   bool
 	next    *claimed
@@ -40,7 +41,7 @@ func (j *journal) Resume(context.Context) (*agent.State, error) {
 
 // Commit implements agent.Journal.
 func (j *journal) Commit(ctx context.Context, step agent.Step) error {
-	says := make([]ledger.Reply, len(step.Say))
+	says := make([]outbox.Reply, len(step.Say))
 	step.Say, step.Calls = slices.Clone(step.Say), slices.Clone(step.Calls)
 	for i := range step.Calls {
 		step.Calls[i].Day = j.runner.settings().Budget.Day(time.Now())
@@ -49,7 +50,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		step.Say[i] = j.line.Masked(step.Say[i])
 	}
 	for i := range step.Say {
-		var buttons []ledger.Button
+		var buttons []core.Button
 		if made := step.Say[i].Made; len(made) > 0 && j.runner.Made != nil {
 			buttons = j.runner.Made(ctx, made, j.data.Turn.Person.Name, j.data.Turn.Session.Language)
 		}
@@ -68,20 +69,20 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		defer opened.Close()
 	}
 	next, err := j.put(ctx, step, says, opened)
-	if errors.Is(err, ledger.ErrStopped) {
+	if errors.Is(err, core.ErrStopped) {
 		err = agent.ErrCancelled
 	}
-	if errors.Is(err, ledger.ErrFenced) {
+	if errors.Is(err, core.ErrFenced) {
 		if j.unclear && len(says) > 0 {
 			j.line.Committed(j.data.Conversation)
 		}
 		return agent.ErrHandBack
 	}
-	if errors.Is(err, ledger.ErrNotAway) { // it is claimed again, by who knows that they are back
+	if errors.Is(err, core.ErrNotAway) { // it is claimed again, by who knows that they are back
 		return agent.ErrHandBack
 	}
 	if err != nil {
-		j.unwritten = !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked)
+		j.unwritten = !errors.Is(err, core.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked)
 		return err
 	}
 	j.unwritten = false
@@ -118,10 +119,10 @@ func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming,
 		unclear = unclear || err != nil
 		return err
 	})
-	if errors.Is(err, ledger.ErrFenced) {
+	if errors.Is(err, core.ErrFenced) {
 		return nil, agent.ErrHandBack
 	} else if err != nil {
-		j.unwritten = !ledger.IsFinal(err)
+		j.unwritten = !core.IsFinal(err)
 		return nil, err
 	}
 	for _, m := range added {
@@ -160,7 +161,7 @@ func (j *journal) Stream(text string) {
 }
 
 // put commits a step, or asks what it asks for.
-func (j *journal) put(ctx context.Context, step agent.Step, says []ledger.Reply, opened *delivery.Opened) (*claimed, error) {
+func (j *journal) put(ctx context.Context, step agent.Step, says []outbox.Reply, opened *delivery.Opened) (*claimed, error) {
 	if step.Ask != nil {
 		return j.ask(ctx, step)
 	}
@@ -169,7 +170,7 @@ func (j *journal) put(ctx context.Context, step agent.Step, says []ledger.Reply,
 
 // write commits the step, again and again while the database cannot take it. Only the
 // first try begins what it says: the conversation is not to wait for the others.
-func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Reply, opened *delivery.Opened) (next *claimed, err error) {
+func (j *journal) write(ctx context.Context, step agent.Step, says []outbox.Reply, opened *delivery.Opened) (next *claimed, err error) {
 	if opened != nil {
 		says[0].Open = &opened.Opening
 	}
@@ -187,7 +188,7 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Repl
 			opened.MarkUnknown(called, err)
 			opened.Close()
 		}
-		j.unclear = j.unclear || err != nil && !ledger.IsFinal(err)
+		j.unclear = j.unclear || err != nil && !core.IsFinal(err)
 		return err
 	})
 	return next, err
@@ -195,9 +196,9 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Repl
 
 // patiently is Insist, which says why it tries again.
 func (j *journal) patiently(ctx context.Context, failed string, do func() error) error {
-	return ledger.Insist(j.runner.work, func() error {
+	return core.Retry(j.runner.work, func() error {
 		err := do()
-		if err != nil && !ledger.IsFinal(err) {
+		if err != nil && !core.IsFinal(err) {
 			j.runner.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
 		}
 		return err
@@ -206,14 +207,14 @@ func (j *journal) patiently(ctx context.Context, failed string, do func() error)
 
 // commit writes a step as the ledger takes it: an offer merges what it is made for, and
 // its choices do more than say something.
-func (j *journal) commit(ctx context.Context, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+func (j *journal) commit(ctx context.Context, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	switch {
-	case step.End != nil && step.End.State == string(ledger.TurnQueued):
+	case step.End != nil && step.End.State == string(TurnQueued):
 		return j.runner.Ledger.PutOff(ctx, j.ref, step, says)
 	case j.merge == nil:
 		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
 	}
-	for i, does := range []ledger.Does{ledger.DoesRetry, ledger.DoesLeave} {
+	for i, does := range []outbox.Does{outbox.DoesRetry, outbox.DoesLeave} {
 		says[0].Actions[i].Does = does
 	}
 	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])

@@ -7,7 +7,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // HeldEvery is how often the leases are compared with what runs here, while anything
@@ -116,7 +116,7 @@ func (r *Runner) compareLeases(ctx context.Context) error {
 
 // confirmed says that a former look, HeldEvery ago at least, found the same of a session
 // under its lease. Until then it is found in this look.
-func confirmed(former, found map[int64]finding, ref ledger.TurnRef, now time.Time) bool {
+func confirmed(former, found map[int64]finding, ref core.TurnRef, now time.Time) bool {
 	f, known := former[ref.SessionID]
 	if !known || f.fence != ref.Fence {
 		f = finding{ref.Fence, now}
@@ -130,7 +130,7 @@ func confirmed(former, found map[int64]finding, ref ledger.TurnRef, now time.Tim
 
 // applyStop stops a held turn that was asked to stop. Asked by another engine with nothing
 // in the ledger means that its message was changed: it begins anew.
-func (r *Runner) applyStop(h ledger.Held, asked bool) {
+func (r *Runner) applyStop(h Held, asked bool) {
 	cause := h.Stop.Cause()
 	if cause == nil && asked {
 		cause = agent.ErrRestart

@@ -11,7 +11,9 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/channels/render"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/money"
+	"switchboard/router/outbox"
 )
 
 const (
@@ -33,10 +35,10 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 		return false, &llm.SetupError{Reason: reason, Mend: mend, Err: fmt.Errorf("%w: there is a limit of [budget], and %s", llm.ErrNotAvailable, reason)}
 	}
 	now := time.Now()
-	var spent []ledger.Spending
-	var over *ledger.OverLimitError
+	var spent []money.Spending
+	var over *money.OverLimitError
 	err = j.patiently(ctx, "the cost of a model call could not be reserved", func() (err error) {
-		spent, err = j.runner.Ledger.Reserve(context.WithoutCancel(ctx), j.ref, ledger.Reservation{
+		spent, err = j.runner.Ledger.Reserve(context.WithoutCancel(ctx), j.ref, money.Reservation{
 			Step: step, Role: role, Provider: q.Provider, Model: q.Model, Most: q.Most, Day: b.Day(now), Budget: b, Run: terms.Run,
 		})
 		if errors.As(err, &over) {
@@ -44,10 +46,10 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 		}
 		return err
 	})
-	if errors.Is(err, ledger.ErrFenced) {
+	if errors.Is(err, core.ErrFenced) {
 		return false, agent.ErrHandBack
 	} else if err != nil {
-		j.unwritten = !ledger.IsFinal(err)
+		j.unwritten = !core.IsFinal(err)
 		return false, err
 	}
 	for _, s := range spent {
@@ -59,7 +61,7 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 		return true, nil
 	}
 	switch {
-	case over.Scope == ledger.SpentInRun: // it is the job's own matter
+	case over.Scope == money.SpentInRun: // it is the job's own matter
 	case over.Most > over.Limit:
 		j.runner.notifyBudget(j, b, over.Spending, now, fmt.Sprintf(
 			"is %s, too low for any call: one can cost %s. Raise the limit, or lower max_output_tokens in [llm.models]",
@@ -75,7 +77,7 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 const dayOver = "2006-01-02 15:04 MST"
 
 // zone is that of the person, who reads until when a limit holds.
-func (j *journal) zone(b ledger.Budget) *time.Location {
+func (j *journal) zone(b money.Budget) *time.Location {
 	of := &j.data.Turn
 	if zone, err := time.LoadLocation(j.runner.settings().zone(of.Session.TimeZone, of.Person.TimeZone)); err == nil {
 		return zone
@@ -84,15 +86,15 @@ func (j *journal) zone(b ledger.Budget) *time.Location {
 }
 
 // overLimit says to a person why their message is not answered.
-func overLimit(e *ledger.OverLimitError, over time.Time) string {
+func overLimit(e *money.OverLimitError, over time.Time) string {
 	what, in := "what may be spent on language models in a day", ""
 	switch e.Scope {
-	case ledger.SpentInRun:
+	case money.SpentInRun:
 		return "I stopped: this costs more than one run of the job may (budget.per_job_run)."
-	case ledger.SpentInAll:
-	case ledger.SpentByPerson:
+	case money.SpentInAll:
+	case money.SpentByPerson:
 		what = "what you may spend on language models in a day"
-	case ledger.SpentInSession:
+	case money.SpentInSession:
 		in = " in this conversation"
 	}
 	switch {
@@ -105,18 +107,18 @@ func overLimit(e *ledger.OverLimitError, over time.Time) string {
 }
 
 // notifyBudget notifies the admins once of each limit, day and level.
-func (r *Runner) notifyBudget(j *journal, b ledger.Budget, s ledger.Spending, now time.Time, how, level string) {
+func (r *Runner) notifyBudget(j *journal, b money.Budget, s money.Spending, now time.Time, how, level string) {
 	about := fmt.Sprintf("%s %s %s %g %s", b.Day(now), s.Scope, s.Name, s.Limit, level)
 	if !r.notified.first(about, now) {
 		return
 	}
-	which := map[ledger.SpendingScope]string{
-		ledger.SpentInAll:     "for a day (budget.per_day)",
-		ledger.SpentByPerson:  "of " + render.Escape(s.Name) + " for a day (budget.per_person_day)",
-		ledger.SpentInSession: "of the conversation " + render.Escape(j.data.Turn.Session.Key) + " for a day (budget.per_session_day)",
+	which := map[money.SpendingScope]string{
+		money.SpentInAll:     "for a day (budget.per_day)",
+		money.SpentByPerson:  "of " + render.Escape(s.Name) + " for a day (budget.per_person_day)",
+		money.SpentInSession: "of the conversation " + render.Escape(j.data.Turn.Session.Key) + " for a day (budget.per_session_day)",
 	}[s.Scope]
 	text := fmt.Sprintf("The limit %s %s. /budget shows what was spent.", which, how)
-	r.Lines.Background(func() { r.Lines.NotifyOnce(r.work, ledger.NoticeBudget, about, text, budgetQuiet) })
+	r.Lines.Background(func() { r.Lines.NotifyOnce(r.work, outbox.NoticeBudget, about, text, budgetQuiet) })
 }
 
 // notified keeps an engine from asking the database each time whether a notice was given.

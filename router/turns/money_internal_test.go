@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/money"
 )
 
 // The person reads which limit it is, and whether to wait for others, for the next day, or for
@@ -16,18 +16,18 @@ func TestWhatAPersonReadsAtALimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	over := time.Date(2026, 7, 2, 0, 0, 0, 0, rome)
-	for want, e := range map[string]ledger.OverLimitError{
+	for want, e := range map[string]money.OverLimitError{
 		"I cannot answer any more today: what may be spent on language models in a day is used up. I answer again from 2026-07-02 00:00 CEST.": {
-			Spending: ledger.Spending{Scope: ledger.SpentInAll, Limit: 10, Settled: 9.5}, Most: 1,
+			Spending: money.Spending{Scope: money.SpentInAll, Limit: 10, Settled: 9.5}, Most: 1,
 		},
 		"I cannot answer any more today: what you may spend on language models in a day is used up. I answer again from 2026-07-02 00:00 CEST.": {
-			Spending: ledger.Spending{Scope: ledger.SpentByPerson, Name: "marco", Limit: 10, Settled: 10}, Most: 1,
+			Spending: money.Spending{Scope: money.SpentByPerson, Name: "marco", Limit: 10, Settled: 10}, Most: 1,
 		},
 		"I cannot answer right now: the messages that I am working on need the rest of what may be spent on language models in a day in this conversation. Please try again in a few minutes.": {
-			Spending: ledger.Spending{Scope: ledger.SpentInSession, Name: "7", Limit: 10, Settled: 1, Reserved: 9}, Most: 1,
+			Spending: money.Spending{Scope: money.SpentInSession, Name: "7", Limit: 10, Settled: 1, Reserved: 9}, Most: 1,
 		},
 		"I cannot answer: one question to the language model can cost more than what may be spent on language models in a day. Please ask whoever runs me to raise that limit.": {
-			Spending: ledger.Spending{Scope: ledger.SpentInAll, Limit: 0.5}, Most: 1,
+			Spending: money.Spending{Scope: money.SpentInAll, Limit: 0.5}, Most: 1,
 		},
 	} {
 		if got := overLimit(&e, over); got != want {
@@ -57,7 +57,7 @@ func TestDaysOfMoney(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := ledger.Budget{Zone: c.zone}
+		b := money.Budget{Zone: c.zone}
 		if day, end := b.Day(at), b.Over(at).UTC().Format(time.RFC3339); day != c.day || end != c.end {
 			t.Errorf("%s is on %s, until %s; want %s, until %s", c.at, day, end, c.day, c.end)
 		}

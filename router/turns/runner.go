@@ -11,7 +11,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/money"
 	"switchboard/router/outbox/delivery"
 )
 
@@ -48,7 +49,7 @@ type Settings struct {
 	TimeZone      string        // of whoever named none, an IANA name
 	// ApprovalDeadline is how long a question for permission waits.
 	ApprovalDeadline time.Duration
-	Budget           ledger.Budget
+	Budget           money.Budget
 }
 
 // zone is the time zone that somebody reads times in: the session's, else their own, else that of the settings.
@@ -74,7 +75,7 @@ type Deps struct {
 	// AsTyped is a text with its commands as they are typed in a conversation, where slash begins one.
 	AsTyped func(slash, text string) string
 	// Made are the buttons under an answer that says what a person's turn made; nil: there are none.
-	Made func(ctx context.Context, made []string, person, language string) []ledger.Button
+	Made func(ctx context.Context, made []string, person, language string) []core.Button
 	Log  *slog.Logger
 }
 
@@ -131,7 +132,7 @@ func (r *Runner) Wait() { r.turns.Wait() }
 func (r *Runner) Stops() int64 { return r.running.stops() }
 
 // Begin runs a turn that was claimed, with a worker that MayBegin reserved. stops is what Stops was before the claim.
-func (r *Runner) Begin(c ledger.Claimed, stops int64, person string) {
+func (r *Runner) Begin(c core.Claimed, stops int64, person string) {
 	r.begin(claimed{c, stops}, person)
 }
 
@@ -241,14 +242,14 @@ func (r *Runner) claimAll(ctx context.Context) (more bool, err error) {
 // passOn wakes the other engines, once, for turns that wait and have no worker here.
 func (r *Runner) passOn() {
 	if r.unannounced.Swap(false) {
-		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
+		r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
 	}
 }
 
 // Stop breaks an open turn off, wherever it runs.
 func (r *Runner) Stop(turnID int64, cause error) {
 	if !r.running.stop(turnID, cause) {
-		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: turnID})
+		r.Lines.Wake(core.Wake{Kind: core.WakeStop, Turn: turnID})
 	}
 	r.Look() // one that nobody runs now still has to be ended, or run
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // runningTurns knows how to stop the turns of this engine.
@@ -25,7 +25,7 @@ func (t *runningTurns) stops() int64 {
 
 // A runningTurn is one run of a turn: one try, and another after each ErrRestart or fault.
 type runningTurn struct {
-	ref     ledger.TurnRef
+	ref     core.TurnRef
 	ctx     context.Context         // of all tries; ends with ErrHandBack once the lease is somebody else's
 	lose    context.CancelCauseFunc // ends ctx
 	over    chan struct{}           // closed when nothing of the run works any more
@@ -39,7 +39,7 @@ type runningTurn struct {
 // add notes a run of a turn. One under an older lease is lost by that, and waited for:
 // the two never work at once. So is the run itself, when the turn was leased anew
 // before anybody came to run it.
-func (t *runningTurns) add(ctx context.Context, ref ledger.TurnRef) *runningTurn {
+func (t *runningTurns) add(ctx context.Context, ref core.TurnRef) *runningTurn {
 	run := &runningTurn{ref: ref, over: make(chan struct{})}
 	run.ctx, run.lose = context.WithCancelCause(ctx)
 	t.mu.Lock()
@@ -96,10 +96,10 @@ func (t *runningTurns) any() bool {
 }
 
 // sessions are those whose turns run, each with its turn and lease.
-func (t *runningTurns) sessions() map[int64]ledger.TurnRef {
+func (t *runningTurns) sessions() map[int64]core.TurnRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	list := make(map[int64]ledger.TurnRef, len(t.turns))
+	list := make(map[int64]core.TurnRef, len(t.turns))
 	for _, turn := range t.turns {
 		list[turn.ref.SessionID] = turn.ref
 	}
@@ -163,7 +163,7 @@ func (t *runningTurns) stop(id int64, cause error) (here bool) {
 }
 
 // lost hands back the run that goes on under this lease, which is somebody else's.
-func (t *runningTurns) lost(ref ledger.TurnRef) {
+func (t *runningTurns) lost(ref core.TurnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if turn := t.turns[ref.TurnID]; turn != nil && turn.ref == ref {

@@ -12,7 +12,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/internal/retry"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 const (
@@ -35,7 +35,7 @@ const (
 
 // lateness judges how late a turn is: it notes the time that nobody worked on one that
 // had begun.
-func (r *Runner) lateness(ref ledger.TurnRef, data *ledger.TurnData) error {
+func (r *Runner) lateness(ref core.TurnRef, data *core.TurnData) error {
 	after := r.settings().StaleAfter
 	if time.Since(data.Turn.StartedAt) <= after {
 		return nil
@@ -77,13 +77,13 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 		return false, nil
 	}
 	for since := time.Now(); ; {
-		var backlog []ledger.Waiting
+		var backlog []Waiting
 		err := j.patiently(ctx, "the backlog could not be read", func() (err error) {
 			backlog, err = j.runner.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
 			return err
 		})
 		if err != nil {
-			j.unwritten = !ledger.IsFinal(err)
+			j.unwritten = !core.IsFinal(err)
 			return false, fmt.Errorf("read the backlog: %w", err)
 		}
 		if len(backlog) == 0 {
@@ -116,7 +116,7 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 		}
 		err = j.Commit(ctx, offerOf(backlog, time.Now()))
 		j.merge = nil
-		if errors.Is(err, ledger.ErrConflict) && time.Since(since) < backlogPatience {
+		if errors.Is(err, core.ErrConflict) && time.Since(since) < backlogPatience {
 			continue // somebody cancelled one of them
 		}
 		return true, err
@@ -124,7 +124,7 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 }
 
 // offerOf asks whether to go on with a backlog.
-func offerOf(backlog []ledger.Waiting, now time.Time) agent.Step {
+func offerOf(backlog []Waiting, now time.Time) agent.Step {
 	var b strings.Builder
 	if len(backlog) == 1 {
 		w := backlog[0]
@@ -150,7 +150,7 @@ func offerOf(backlog []ledger.Waiting, now time.Time) agent.Step {
 }
 
 // shown is the message in a line.
-func shown(w *ledger.Waiting) string {
+func shown(w *Waiting) string {
 	text := render.Escape(words.OneLine(w.Text, offerWords))
 	switch {
 	case w.Files == 0:
@@ -175,7 +175,7 @@ func (j *journal) lateLine() string {
 }
 
 // lost says that a retry has nothing to do again.
-func lost(d *ledger.TurnData) bool {
+func lost(d *core.TurnData) bool {
 	m := &d.Turn.Message
 	return d.Retry && blank(m.Text+m.Quote) && len(m.Passed)+len(m.Attachments) == 0
 }

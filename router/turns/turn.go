@@ -13,7 +13,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/router/outbox/delivery"
 )
 
@@ -33,7 +33,7 @@ var ErrBroken = errors.New("broken")
 
 // A claimed is a turn to be run, and how many stops were missed before its Data was read.
 type claimed struct {
-	ledger.Claimed
+	core.Claimed
 	stops int64
 }
 
@@ -84,17 +84,17 @@ func (r *Runner) exchangeWorker(worker string, next *claimed) bool {
 
 // putBack gives a session back whose next turn waits, and lets who has a worker for it
 // find it.
-func (r *Runner) putBack(ref ledger.TurnRef) {
+func (r *Runner) putBack(ref core.TurnRef) {
 	r.giveBack(ref)
 	if r.stopping.Load() {
-		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
+		r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
 		return
 	}
 	r.Queued()
 }
 
 // giveBack releases a session's lease, so that anybody may go on with it.
-func (r *Runner) giveBack(ref ledger.TurnRef) {
+func (r *Runner) giveBack(ref core.TurnRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.Ledger.GiveBack(ctx, ref); err != nil {
@@ -124,7 +124,7 @@ func (r *Runner) runToEnd(c claimed) (next *claimed, ended bool) {
 		switch {
 		case err == nil:
 			return next, true
-		case errors.Is(err, agent.ErrHandBack), errors.Is(err, ledger.ErrFenced), run.ctx.Err() != nil:
+		case errors.Is(err, agent.ErrHandBack), errors.Is(err, core.ErrFenced), run.ctx.Err() != nil:
 			return nil, false
 		case errors.Is(err, ErrBroken):
 			faults++
@@ -141,10 +141,10 @@ func (r *Runner) runToEnd(c claimed) (next *claimed, ended bool) {
 // handOver gives back a session whose turn is not brought to its end here. If that was
 // ended by a commit whose answer was lost, the next one is leased instead, and nobody
 // knows.
-func (r *Runner) handOver(ref ledger.TurnRef) {
+func (r *Runner) handOver(ref core.TurnRef) {
 	r.giveBack(ref)
 	r.leased.soon()
-	r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
+	r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
 	r.Look()
 }
 
@@ -165,8 +165,8 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	}()
 	data, err := r.load(c)
 	switch {
-	case errors.Is(err, ledger.ErrUnreadable) && giveUp:
-	case errors.Is(err, ledger.ErrUnreadable):
+	case errors.Is(err, core.ErrUnreadable) && giveUp:
+	case errors.Is(err, core.ErrUnreadable):
 		return nil, fmt.Errorf("%w: load: %w", ErrBroken, err)
 	case err != nil:
 		return nil, fmt.Errorf("load: %w", err)
@@ -223,7 +223,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		err = fmt.Errorf("%w: the agent returned without ending the turn", ErrBroken)
 	case errors.Is(err, agent.ErrRestart) && errors.Is(context.Cause(ctx), agent.ErrRestart):
 		// Asked for, and no fault.
-	case j.unclear && errors.Is(err, ledger.ErrConflict):
+	case j.unclear && errors.Is(err, core.ErrConflict):
 		// The step was committed, and its answer lost: the next try goes on behind it.
 	case !errors.Is(err, agent.ErrHandBack) && !j.unwritten:
 		err = fmt.Errorf("%w: %w", ErrBroken, err)
@@ -234,7 +234,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 // load gives what is known of a turn. What was read as it was claimed is as good for
 // the first try, unless somebody was asked to stop before they ran. Of a call that a try before
 // began nobody will know the answer.
-func (r *Runner) load(c *claimed) (data *ledger.TurnData, err error) {
+func (r *Runner) load(c *claimed) (data *core.TurnData, err error) {
 	data = c.Data
 	if c.Data = nil; data == nil || c.stops != r.running.stops() {
 		data, err = r.Ledger.Load(r.work, c.TurnRef)
@@ -274,4 +274,21 @@ func (r *Runner) workspace(session int64) (string, error) {
 		return "", fmt.Errorf("workspace: %w", err)
 	}
 	return dir, nil
+}
+
+// Wish is what a turn that waits asks for: its next task. Empty: it has none.
+func (t *Turn) Wish() string {
+	if len(t.Plans) == 0 {
+		return ""
+	}
+	for _, task := range t.Plans[len(t.Plans)-1].Tasks {
+		if task.State != "pending" || task.Type == "msg" {
+			continue
+		}
+		if task.Tool != "" {
+			return task.Tool + " " + task.Args
+		}
+		return task.Detail
+	}
+	return ""
 }

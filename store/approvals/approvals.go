@@ -9,7 +9,9 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	routeroutbox "switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
@@ -81,8 +83,8 @@ const useWithin = time.Hour
 // A Row is an approval.
 type Row struct {
 	ID                        int64
-	Kind                      ledger.ApprovalKind
-	State                     ledger.ActionState
+	Kind                      routeroutbox.ApprovalKind
+	State                     routeroutbox.ActionState
 	Person, Tool, Shown, Rule string
 	SessionID                 int64 `db:"session_id"`
 	TurnID                    int64 `db:"turn_id"`
@@ -140,13 +142,13 @@ func MayAsk(t *database.Tx, turn int64, most int) error {
 		return err
 	}
 	if open >= most {
-		return ledger.ErrTooManyAsked
+		return core.ErrTooManyAsked
 	}
 	return nil
 }
 
 // Ask stores a question, in its turn's session or in another.
-func Ask(t *database.Tx, ref ledger.TurnRef, conversation, approval int64, q *ledger.Question) error {
+func Ask(t *database.Tx, ref core.TurnRef, conversation, approval int64, q *routeroutbox.Question) error {
 	session, turn := ref.SessionID, ref.TurnID
 	at, err := sessions.Place(t, sessions.CleanConversation(q.Conversation))
 	if err != nil {
@@ -165,13 +167,13 @@ func Ask(t *database.Tx, ref ledger.TurnRef, conversation, approval int64, q *le
 	if err != nil {
 		return err
 	}
-	_, err = sessions.Emit(t, session, approvalEvent(turn, approvalData{ID: approval, State: string(ledger.ActionProposed), Code: q.Code}),
+	_, err = sessions.Emit(t, session, approvalEvent(turn, approvalData{ID: approval, State: string(routeroutbox.ActionProposed), Code: q.Code}),
 		sessions.Event{Kind: "message", Turn: turn, Message: message})
 	return err
 }
 
 // Approval implements router.Approvals.
-func (r *Store) Approval(ctx context.Context, ref ledger.TurnRef, person string, ask agent.Ask) (got agent.Approval, err error) {
+func (r *Store) Approval(ctx context.Context, ref core.TurnRef, person string, ask agent.Ask) (got agent.Approval, err error) {
 	err = r.Look(ctx, "read approval", func(t *database.Tx) error {
 		read := func(query string, args ...any) (bool, error) {
 			return t.Row(query, args, &got.ID, &got.State, &got.Scope, &got.Grant, &got.By, &got.Why)
@@ -201,7 +203,7 @@ func Find(t *database.Tx, id int64) (*Row, error) {
 		err = t.All(&rows, t.Locked(ApprovalOf), id)
 	}
 	if err == nil && len(rows) == 0 {
-		err = ledger.ErrNotFound
+		err = core.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
@@ -211,7 +213,7 @@ func Find(t *database.Tx, id int64) (*Row, error) {
 
 // Settle ends an open approval, its buttons and codes, and queues the turn that waits for it
 // ahead of newer ones. Both rows are locked.
-func Settle(t *database.Tx, p *Row, state ledger.ActionState, scope, by, why string) error {
+func Settle(t *database.Tx, p *Row, state routeroutbox.ActionState, scope, by, why string) error {
 	if n, err := t.Exec(decideApproval, string(state), scope, by, database.Clean(why), t.Now, p.ID); err != nil || n == 0 {
 		return err
 	}
@@ -219,12 +221,12 @@ func Settle(t *database.Tx, p *Row, state ledger.ActionState, scope, by, why str
 		return err
 	}
 	events := []sessions.Event{approvalEvent(p.TurnID, approvalData{ID: p.ID, State: string(state), By: by})}
-	n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, p.TurnID, string(ledger.TurnWaiting))
+	n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, p.TurnID, string(turns.TurnWaiting))
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		events = append(events, sessions.TurnEvent(p.TurnID, string(ledger.TurnQueued), ""))
+		events = append(events, sessions.TurnEvent(p.TurnID, string(turns.TurnQueued), ""))
 	}
 	_, err = sessions.Emit(t, p.SessionID, events...)
 	return err
@@ -238,7 +240,7 @@ func CancelOf(t *database.Tx, turn int64) error {
 	}
 	for _, id := range ids {
 		if err := t.Run(
-			database.Do(decideApproval, string(ledger.ActionCancelled), "", "", "", t.Now, id),
+			database.Do(decideApproval, string(routeroutbox.ActionCancelled), "", "", "", t.Now, id),
 			database.Do(closeActions, "cancelled", "", t.Now, id),
 		); err != nil {
 			return err
@@ -257,15 +259,15 @@ func (r *Store) TurnApprovals(ctx context.Context, turn int64) (ids []int64, err
 }
 
 // Questions implements delivery.Ledger.
-func (r *Store) Questions(ctx context.Context, approval int64) (list []ledger.Decided, err error) {
+func (r *Store) Questions(ctx context.Context, approval int64) (list []routeroutbox.Decided, err error) {
 	err = r.Read(ctx, "list questions", func(t *database.Tx) error {
 		var rows []struct {
 			sessions.ConversationRow
 			PlatformID channels.MessageID `db:"platform_id"`
 			Part       int
-			Asked      ledger.ApprovalKind
-			State      ledger.ActionState
-			Scope      ledger.Does
+			Asked      routeroutbox.ApprovalKind
+			State      routeroutbox.ActionState
+			Scope      routeroutbox.Does
 			DecidedBy  string `db:"decided_by"`
 			Text, Why  string
 		}
@@ -273,7 +275,7 @@ func (r *Store) Questions(ctx context.Context, approval int64) (list []ledger.De
 			return err
 		}
 		for _, row := range rows {
-			list = append(list, ledger.Decided{
+			list = append(list, routeroutbox.Decided{
 				Conversation: row.Where(), Message: row.PlatformID, Part: row.Part, Text: row.Text,
 				Kind: row.Asked, State: row.State, Scope: row.Scope, By: row.DecidedBy, Why: row.Why,
 			})
@@ -284,12 +286,12 @@ func (r *Store) Questions(ctx context.Context, approval int64) (list []ledger.De
 }
 
 // AuditAsk writes that somebody is asked whether a task may run.
-func AuditAsk(t *database.Tx, q *agent.Ask, id int64, ref ledger.TurnRef) error {
+func AuditAsk(t *database.Tx, q *agent.Ask, id int64, ref core.TurnRef) error {
 	var person string
 	if _, err := t.Row(sessions.PersonOf, []any{ref.TurnID}, &person); err != nil {
 		return err
 	}
-	return audit.Write(t, ledger.Actor{Person: person, Rule: q.Rule}, audit.Entry{
+	return audit.Write(t, core.Actor{Person: person, Rule: q.Rule}, audit.Entry{
 		Action: "tool.ask", Target: "approval " + database.Digits(id), Outcome: "asked", Why: q.Reason,
 		Data: map[string]any{"tool": q.Tool, "taint": q.Taint}, Session: ref.SessionID, Turn: ref.TurnID,
 	})

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"switchboard/router/ledger"
+	"switchboard/router/approvals"
+	"switchboard/router/intake"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
@@ -21,7 +22,7 @@ const (
 )
 
 // Grants implements router.Approvals.
-func (r *Store) Grants(ctx context.Context, person string, any bool) (list []ledger.Grant, err error) {
+func (r *Store) Grants(ctx context.Context, person string, any bool) (list []approvals.Grant, err error) {
 	err = r.Read(ctx, "list grants", func(t *database.Tx) error {
 		var rows []struct {
 			ID                                  int64
@@ -33,7 +34,7 @@ func (r *Store) Grants(ctx context.Context, person string, any bool) (list []led
 			return err
 		}
 		for _, g := range rows {
-			list = append(list, ledger.Grant{
+			list = append(list, approvals.Grant{
 				ID: g.ID, Person: g.Person, Tool: g.Tool, Shown: g.Shown, Scope: g.Scope, Session: g.Session, By: g.DecidedBy, At: database.Instant(g.DecidedAt),
 			})
 		}
@@ -43,14 +44,14 @@ func (r *Store) Grants(ctx context.Context, person string, any bool) (list []led
 }
 
 // Revoke takes a grant back.
-func Revoke(t *database.Tx, e *ledger.Entry, as *ledger.RevokeIntent, a *ledger.Accepted, conversation int64) error {
+func Revoke(t *database.Tx, e *intake.Entry, as *approvals.RevokeIntent, a *intake.Accepted, conversation int64) error {
 	n, err := t.Exec(revokeGrant, t.Now, as.Grant, as.AnyPerson, database.Clean(e.Sender.Person))
 	if err != nil {
 		return err
 	}
-	outcome := ledger.GrantUnknown
+	outcome := approvals.GrantUnknown
 	if n > 0 {
-		outcome = ledger.GrantRevoked
+		outcome = approvals.GrantRevoked
 		if err := audit.Write(t, audit.ApproverOf(e), audit.Entry{
 			Action: "grant.revoke", Target: fmt.Sprintf("grant %d", as.Grant), Outcome: "done",
 		}); err != nil {

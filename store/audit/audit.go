@@ -5,7 +5,9 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -37,7 +39,7 @@ type Entry struct {
 
 // Write writes what was decided or changed, in the transaction that does it. A row that is
 // written stays as it is: it is sealed.
-func Write(t *database.Tx, by ledger.Actor, a Entry) error {
+func Write(t *database.Tx, by core.Actor, a Entry) error {
 	data := "{}"
 	if a.Data != nil {
 		data = database.JSONText(a.Data)
@@ -62,13 +64,13 @@ func Refused(c agent.TaskChange) bool {
 }
 
 // ActorOf is who sent an entry.
-func ActorOf(e *ledger.Entry) ledger.Actor {
-	return ledger.Actor{Person: database.Clean(e.Sender.Person), Rule: e.Sender.Rule, Button: len(e.Button) > 0}
+func ActorOf(e *intake.Entry) core.Actor {
+	return core.Actor{Person: database.Clean(e.Sender.Person), Rule: e.Sender.Rule, Button: len(e.Button) > 0}
 }
 
 // ApproverOf is who sent an entry that approvers may send.
-func ApproverOf(e *ledger.Entry) ledger.Actor {
+func ApproverOf(e *intake.Entry) core.Actor {
 	by := ActorOf(e)
-	by.Rule = ledger.RuleApprover
+	by.Rule = audit.RuleApprover
 	return by
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"switchboard/router/view"
+	"switchboard/router/audit"
 	"switchboard/store/database"
 )
 
@@ -162,7 +162,7 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 }
 
 // ExportAudit hands every row of the audit log to do, the oldest first.
-func (db *Store) ExportAudit(ctx context.Context, f view.AuditFilter, do func(*view.AuditRecord) error) error {
+func (db *Store) ExportAudit(ctx context.Context, f audit.Filter, do func(*audit.Record) error) error {
 	before, err := db.anchor(ctx)
 	if err != nil {
 		return err
@@ -175,8 +175,8 @@ func (db *Store) ExportAudit(ctx context.Context, f view.AuditFilter, do func(*v
 	})
 }
 
-func (e *auditEntry) record() *view.AuditRecord {
-	return &view.AuditRecord{
+func (e *auditEntry) record() *audit.Record {
+	return &audit.Record{
 		ID: e.ID, At: database.Instant(e.CreatedAt), Person: e.Person, Action: e.Action, Target: e.Target, Rule: e.Rule, Outcome: e.Outcome, Why: e.Why,
 		Cost: e.Cost, Session: e.SessionID, Turn: e.TurnID, Data: database.AsJSON([]byte(e.Data)),
 	}
@@ -190,7 +190,7 @@ const latestAudit = `
 	ORDER BY id DESC LIMIT ?`
 
 // Audit lists the newest rows of the audit log before a number; 0: from the newest of all.
-func (r *Store) Audit(ctx context.Context, f view.AuditFilter, before int64, limit int) (list []view.AuditRecord, err error) {
+func (r *Store) Audit(ctx context.Context, f audit.Filter, before int64, limit int) (list []audit.Record, err error) {
 	err = r.Read(ctx, "list the audit log", func(t *database.Tx) error {
 		cleared, err := FindSegment(t, PrunedSegment)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/blobs"
 	"switchboard/store/database"
 )
@@ -203,7 +203,7 @@ func (s *Source) files(ctx context.Context, out *writer, names []string, m *Mani
 		s.Said(fmt.Sprintf("files: %d of %d", i, len(names)))
 		size, err := s.file(out, name)
 		switch {
-		case errors.Is(err, ledger.ErrNotFound):
+		case errors.Is(err, core.ErrNotFound):
 			m.Missing = append(m.Missing, name)
 		case err != nil:
 			return fmt.Errorf("file %s: %w", name, err)
@@ -227,7 +227,7 @@ func (s *Source) file(out *writer, name string) (size int64, err error) {
 		return 0, err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != name {
-		return 0, ledger.ErrNotFound
+		return 0, core.ErrNotFound
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return 0, err

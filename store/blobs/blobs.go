@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/router/core"
 	"switchboard/router/files"
-	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
 
@@ -95,11 +95,11 @@ func (b *Dir) name(file, blob string) error {
 func (b *Dir) Open(blob string) (io.ReadSeekCloser, error) {
 	path := b.Path(blob)
 	if path == "" {
-		return nil, fmt.Errorf("attachment's bytes: %w", ledger.ErrNotFound)
+		return nil, fmt.Errorf("attachment's bytes: %w", core.ErrNotFound)
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("attachment's bytes: %w", ledger.ErrNotFound)
+		return nil, fmt.Errorf("attachment's bytes: %w", core.ErrNotFound)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("attachment's bytes: %w", err)

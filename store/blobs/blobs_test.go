@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/router/core"
 	"switchboard/router/files"
-	"switchboard/router/ledger"
 	"switchboard/store/blobs"
 )
 
@@ -86,7 +86,7 @@ func TestBlobsAreKeptOnceByContent(t *testing.T) {
 	if text, err := io.ReadAll(f); string(text) != "hello world" || err != nil {
 		t.Errorf("removed while open: %q, %v", text, err)
 	}
-	if _, err := b.Open(want); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := b.Open(want); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("removed: %v", err)
 	}
 	if blob, size, err := b.Put(t.Context(), 0, filling("")); blob == "" || size != 0 || err != nil {
@@ -134,7 +134,7 @@ func TestBlobsTakeNoOtherNames(t *testing.T) {
 	}
 	b := blobs.New(filepath.Join(dir, "attachments"))
 	for _, name := range []string{"", "a", "../secret", strings.Repeat("../", 21) + "x", strings.Repeat("A", 64), strings.Repeat("a", 63) + "/", strings.Repeat("a", 64)} {
-		if _, err := b.Open(name); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := b.Open(name); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("open %q: %v", name, err)
 		}
 		if err := b.Remove(name); err != nil {

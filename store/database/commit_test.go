@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
@@ -78,7 +79,7 @@ func TestQueuedTransactionsShareOneCommit(t *testing.T) {
 	<-gone
 	close(queued)
 	wg.Wait()
-	if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], boom) || !errors.Is(errs[3], context.Canceled) || errs[4] != nil || !errors.Is(errs[5], ledger.ErrConflict) {
+	if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], boom) || !errors.Is(errs[3], context.Canceled) || errs[4] != nil || !errors.Is(errs[5], core.ErrConflict) {
 		t.Errorf("%v", errs)
 	}
 	var rows []int64
@@ -142,7 +143,7 @@ func TestResultsGoAheadOfNewWork(t *testing.T) {
 	close(queued)
 	<-busy
 	wg.Go(func() {
-		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "m1"})
+		h.Settle(hold, d, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "m1"})
 		close(recorded)
 	})
 	wg.Wait()
@@ -158,7 +159,7 @@ func TestNothingIsBegunWithoutASync(t *testing.T) {
 	h.Begun("d", "2")
 	defer h.DB.BreakSync()()
 	step, reply := opening(hold, "c")
-	if _, err := h.Router.Commit(h.Ctx, ref, step, []ledger.Reply{reply}); err != nil || reply.Open.Begun != nil {
+	if _, err := h.Router.Commit(h.Ctx, ref, step, []outbox.Reply{reply}); err != nil || reply.Open.Begun != nil {
 		t.Errorf("%v, begun %+v", err, reply.Open.Begun)
 	}
 	if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); err == nil {

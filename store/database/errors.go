@@ -17,7 +17,7 @@ import (
 	driver "modernc.org/sqlite"
 	sqlitelib "modernc.org/sqlite/lib"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 var (
@@ -39,12 +39,12 @@ var (
 	ErrUnsynced = errors.New("it was committed and could not be synced")
 )
 
-// A notNow is an error that is ledger.ErrNotNow as well.
+// A notNow is an error that is core.ErrNotNow as well.
 type notNow string
 
 func (e notNow) Error() string { return string(e) }
 
-func (e notNow) Is(target error) bool { return target == ledger.ErrNotNow } //nolint:errorlint // it is asked about itself alone
+func (e notNow) Is(target error) bool { return target == core.ErrNotNow } //nolint:errorlint // it is asked about itself alone
 
 // A meaning is what an error of either database says, and what an operator can do about it.
 type meaning struct {
@@ -102,9 +102,9 @@ var meanings = []meaning{
 	{ErrUnavailable, "", []string{"08", "57", "53", "25P03", "25P04"}, []int{sqlitelib.SQLITE_NOMEM}, ""},
 	{errContended, "", []string{"40", "55P03"}, []int{sqlitelib.SQLITE_ABORT, sqlitelib.SQLITE_SCHEMA}, ""},
 	{ErrNotMigrated, "", []string{"42P01", "42703", "42883"}, nil, ""}, // SQLite has no code for it
-	{ledger.ErrConflict, "", []string{"23"}, []int{sqlitelib.SQLITE_CONSTRAINT}, ""},
+	{core.ErrConflict, "", []string{"23"}, []int{sqlitelib.SQLITE_CONSTRAINT}, ""},
 	// Values that it does not take, or that are too long for an index.
-	{ledger.ErrRefused, "", []string{"22", "54"}, []int{sqlitelib.SQLITE_TOOBIG, sqlitelib.SQLITE_MISMATCH}, ""},
+	{core.ErrRefused, "", []string{"22", "54"}, []int{sqlitelib.SQLITE_TOOBIG, sqlitelib.SQLITE_MISMATCH}, ""},
 }
 
 const (
@@ -157,7 +157,7 @@ func (p *problem) Unwrap() []error { return []error{p.kind, p.cause} }
 // Explain turns a driver's error into a problem; others pass.
 func Explain(err error) error {
 	switch {
-	case err == nil, errors.Is(err, ledger.ErrFenced), errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrConflict):
+	case err == nil, errors.Is(err, core.ErrFenced), errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrConflict):
 		return err
 	}
 	if _, ok := errors.AsType[*problem](err); ok {
@@ -168,7 +168,7 @@ func Explain(err error) error {
 	}
 	m, cause := meant(err)
 	if pe, ok := cause.(*pq.Error); ok && pe.Code == "SB001" { //nolint:errorlint // raised by a function of ours, in words for people
-		return &problem{ledger.ErrConflict, pe.Message + ": " + ledger.ErrConflict.Error(), err}
+		return &problem{core.ErrConflict, pe.Message + ": " + core.ErrConflict.Error(), err}
 	}
 	if cause != nil {
 		return &problem{m.kind, m.advice, err}

@@ -7,7 +7,8 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -21,17 +22,17 @@ var (
 )
 
 // opening is an answer of two parts that is to begin at once.
-func opening(hold ledger.Lease, conv channels.ConversationID) (agent.Step, ledger.Reply) {
+func opening(hold outbox.Lease, conv channels.ConversationID) (agent.Step, outbox.Reply) {
 	step := storetest.End("done", "answered")
 	step.Say = []agent.Say{{Text: "found", Position: -1}}
-	return step, ledger.Reply{
+	return step, outbox.Reply{
 		Text: "found", Parts: []channels.Body{{Text: "found1"}, {Text: "found2"}},
-		Open: &ledger.Opening{Lease: hold, Conversation: channels.Conversation{ID: conv}},
+		Open: &outbox.Opening{Lease: hold, Conversation: channels.Conversation{ID: conv}},
 	}
 }
 
 // opens commits one, and returns what was begun.
-func opens(h *storetest.House, ref ledger.TurnRef, hold ledger.Lease, conv channels.ConversationID) *ledger.Delivery {
+func opens(h *storetest.House, ref core.TurnRef, hold outbox.Lease, conv channels.ConversationID) *outbox.Delivery {
 	step, reply := opening(hold, conv)
 	h.Commit(ref, step, reply)
 	return reply.Open.Begun

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/storetest"
 )
 
@@ -22,7 +22,7 @@ func TestJoinedStepsFailAlone(t *testing.T) {
 	db := storetest.Opened(t, url, t.TempDir(), quiet)
 	h := storetest.NewHouse(t, db)
 	const busy, turns = 2, 20
-	refs := make([]ledger.TurnRef, busy+turns)
+	refs := make([]core.TurnRef, busy+turns)
 	for i := range refs {
 		refs[i] = h.Begun(fmt.Sprint("c", i), fmt.Sprint(i))
 	}
@@ -66,9 +66,9 @@ func TestJoinedStepsFailAlone(t *testing.T) {
 		var want error
 		switch got.i {
 		case fenced:
-			want = ledger.ErrFenced
+			want = core.ErrFenced
 		case bad:
-			want = ledger.ErrConflict
+			want = core.ErrConflict
 		}
 		if !errors.Is(got.err, want) || want == nil && got.err != nil {
 			t.Errorf("step %d: %v, want %v", got.i, got.err, want)
@@ -89,7 +89,7 @@ func TestJoinedStepsShareRoundTrips(t *testing.T) {
 	db, d := counted(t, url)
 	h := storetest.NewHouse(t, db)
 	const busy, turns = 2, 20
-	refs := make([]ledger.TurnRef, busy+turns)
+	refs := make([]core.TurnRef, busy+turns)
 	for i := range refs {
 		refs[i] = h.Begun(fmt.Sprint("c", i), fmt.Sprint(i))
 	}
@@ -115,7 +115,7 @@ func TestJoinedStepsShareRoundTrips(t *testing.T) {
 }
 
 // lockSessions locks the sessions of refs from elsewhere until unlock is called.
-func lockSessions(t *testing.T, url string, refs []ledger.TurnRef) (unlock func()) {
+func lockSessions(t *testing.T, url string, refs []core.TurnRef) (unlock func()) {
 	t.Helper()
 	other, err := sql.Open("postgres", url)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -81,7 +82,7 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	h.Commit(ref, agent.Step{})
 	hold := h.Hold()
 	h.Posts("w", "9", "warm")
-	h.Settle(hold, h.Begin(hold, "w"), ledger.Settlement{State: ledger.DeliverySent})
+	h.Settle(hold, h.Begin(hold, "w"), outbox.Settlement{State: outbox.DeliverySent})
 	once := func(what string, want int64, do func()) {
 		t.Helper()
 		before := d.writes.Load()
@@ -94,7 +95,7 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 		first := storetest.Claiming(storetest.Entry("c", "1", "hello"))
 		first.Turn().Choice = true // with no question open
 		command := storetest.Entry("c", "3", "/help")
-		command.Intent = &ledger.ControlIntent{Effect: ledger.EffectNone, Reply: &ledger.Reply{Text: "help", Parts: []channels.Body{{Text: "help"}}}}
+		command.Intent = &intake.ControlIntent{Effect: intake.EffectNone, Reply: &outbox.Reply{Text: "help", Parts: []channels.Body{{Text: "help"}}}}
 		h.Accept(first, storetest.Entry("d", "2", "x"), command)
 	})
 	ref = h.Begun("e", "4")
@@ -108,7 +109,7 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	last := storetest.End("done", "answered")
 	last.Say = []agent.Say{{Text: "there"}}
 	once("commit, end", 1, func() {
-		h.Commit(ref, last, ledger.Reply{Text: "there", Parts: []channels.Body{{Text: "th"}, {Text: "ere"}}})
+		h.Commit(ref, last, outbox.Reply{Text: "there", Parts: []channels.Body{{Text: "th"}, {Text: "ere"}}})
 	})
 	ref = h.Begun("f", "5")
 	once("commit, end, begun", 1, func() {
@@ -116,9 +117,9 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 			t.Error("not begun")
 		}
 	})
-	var out *ledger.Delivery
+	var out *outbox.Delivery
 	once("begin", 1, func() { out = h.Begin(hold, "e") })
-	once("settle", 1, func() { h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent}) })
+	once("settle", 1, func() { h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent}) })
 	once("begin with nothing to do", 1, func() { h.Begin(hold, "nowhere") })
 }
 

@@ -10,7 +10,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -33,7 +33,7 @@ func TestRowsOfAMessage(t *testing.T) {
 		step.Plan = &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg, Answer: &answer}}}}
 		step.Tasks = []agent.TaskChange{{Type: agent.TaskMsg, State: agent.TaskDone}}
 		h.Commit(ref, step, reply)
-		h.Settle(hold, reply.Open.Begun, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"})
+		h.Settle(hold, reply.Open.Begun, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "p"})
 	}
 	look, err := sql.Open("postgres", url)
 	if err != nil {

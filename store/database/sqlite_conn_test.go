@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 func liteDB(t *testing.T) *DB {
@@ -39,7 +39,7 @@ func TestValuesComeBackFromSQLiteAsTheyWentIn(t *testing.T) {
 	text := "ü"
 	err := db.Write(t.Context(), Async, "insert", func(t *Tx) error {
 		_, err := t.Exec("INSERT INTO x VALUES (?, ?, ?, ?), (?, ?, ?, ?)", 1, word("a"), []byte{0, 255}, 0.5, true, &text, nil, nil)
-		if !errors.Is(Explain(err), ledger.ErrConflict) {
+		if !errors.Is(Explain(err), core.ErrConflict) {
 			return errors.New("the same key twice")
 		}
 		_, err = t.Exec("INSERT INTO x VALUES (?, ?, ?, ?), (?, ?, ?, ?)", 1, word("a"), []byte{0, 255}, 0.5, int64(2), &text, nil, nil)
@@ -107,7 +107,7 @@ func TestLooksAreNoCommits(t *testing.T) {
 		done <- db.Write(context.WithoutCancel(t.Context()), Durable, "look", func(tx *Tx) error {
 			var n int
 			_, err := tx.Row("SELECT count(*) FROM x", nil, &n)
-			return errors.Join(err, ledger.ErrFenced)
+			return errors.Join(err, core.ErrFenced)
 		})
 	}()
 	for len(db.lite.queue) < 1 {
@@ -125,7 +125,7 @@ func TestLooksAreNoCommits(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	close(hold)
-	if a, b := <-done, <-done; errors.Is(a, ledger.ErrFenced) == errors.Is(b, ledger.ErrFenced) {
+	if a, b := <-done, <-done; errors.Is(a, core.ErrFenced) == errors.Is(b, core.ErrFenced) {
 		t.Error(a, b)
 	}
 	if runs != 1 || db.Commits() != before {

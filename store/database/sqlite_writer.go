@@ -14,7 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	sqlite3 "modernc.org/sqlite"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 )
 
 // resultWaits is for how long new work may keep the result of a send from being recorded:
@@ -343,5 +343,5 @@ func isConclusive(err error) bool {
 		return false
 	}
 	_, theirs := errors.AsType[*sqlite3.Error](err)
-	return !theirs || errors.Is(Explain(err), ledger.ErrConflict) || errors.Is(Explain(err), ledger.ErrRefused)
+	return !theirs || errors.Is(Explain(err), core.ErrConflict) || errors.Is(Explain(err), core.ErrRefused)
 }

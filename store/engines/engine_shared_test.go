@@ -12,7 +12,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -34,7 +34,7 @@ func two(t *testing.T) (a, b *house, dir string) {
 }
 
 // taken says whether the engine gets the session of ref and the channel "tg".
-func (h *house) taken(ref ledger.TurnRef) bool {
+func (h *house) taken(ref core.TurnRef) bool {
 	h.Helper()
 	list := h.Claim(5)
 	_, ok, err := h.Router.TakeChannel(h.Ctx, h.owner(), "tg")
@@ -78,7 +78,7 @@ func TestNobodyIsDeclaredDeadAfterAnOutage(t *testing.T) {
 		t.Fatal("an engine in time got nothing from one that expired")
 	}
 	// It was late, not dead: nothing is held against its turn, and it goes on.
-	d := b.load(ledger.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1})
+	d := b.load(core.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1})
 	if d.Resumed != 0 {
 		t.Errorf("resumed %d times from an engine that was late", d.Resumed)
 	}
@@ -86,7 +86,7 @@ func TestNobodyIsDeclaredDeadAfterAnOutage(t *testing.T) {
 	if got := a.Begun("d", "3"); got.Fence != 1 {
 		t.Errorf("%+v", got)
 	}
-	if _, err := a.Router.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := a.Router.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, core.ErrFenced) {
 		t.Errorf("an old fence: %v", err)
 	}
 }
@@ -132,7 +132,7 @@ func TestDeadEngineIsFoundByItsLock(t *testing.T) {
 	if !b.taken(ref) {
 		t.Fatal("its lock was free for 6 s")
 	}
-	if d := b.load(ledger.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 1 {
+	if d := b.load(core.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 1 {
 		t.Errorf("resumed %d times from a dead engine", d.Resumed)
 	}
 }
@@ -154,7 +154,7 @@ func TestEngineDeclaredDeadWhileAliveGoesOn(t *testing.T) {
 		t.Errorf("after it came back: %+v", list)
 	}
 	a.Commit(kept, agent.Step{})
-	if _, err := a.Router.Commit(t.Context(), lost, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := a.Router.Commit(t.Context(), lost, agent.Step{}, nil); !errors.Is(err, core.ErrFenced) {
 		t.Errorf("what was taken over: %v", err)
 	}
 	held, err := a.Router.Held(t.Context(), a.owner())

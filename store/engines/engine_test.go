@@ -8,7 +8,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -58,10 +58,10 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 		t.Fatal(err)
 	}
 	h = newHouse(t, db)
-	if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); !errors.Is(err, core.ErrFenced) {
 		t.Errorf("the old engine commits: %v", err)
 	}
-	if _, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
+	if _, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, core.ErrFenced) {
 		t.Errorf("the old engine sends: %v", err)
 	}
 	list := h.Claim(5)
@@ -105,7 +105,7 @@ func TestExpiredOwnerOnPostgresIsTakenOver(t *testing.T) {
 	if h := now.Hold(); h.Fence != hold.Fence+1 {
 		t.Errorf("channel: %+v after %+v", h, hold)
 	}
-	if _, err := old.Router.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := old.Router.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, core.ErrFenced) {
 		t.Errorf("a replaced engine commits: %v", err)
 	}
 }

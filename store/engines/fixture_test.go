@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -46,7 +46,7 @@ func (h *house) renew() {
 	}
 }
 
-func (h *house) load(ref ledger.TurnRef) *ledger.TurnData {
+func (h *house) load(ref core.TurnRef) *core.TurnData {
 	h.Helper()
 	d, err := h.Router.Load(h.Ctx, ref)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -96,12 +96,12 @@ func Take(t *database.Tx, kind, name string, owner, now int64) (fence int64, ok 
 	return fence, ok, err
 }
 
-// Fenced returns ledger.ErrFenced unless fence is the newest of a held lease.
+// Fenced returns core.ErrFenced unless fence is the newest of a held lease.
 func Fenced(t *database.Tx, kind, name string, fence int64) error {
 	var one int
 	found, err := t.Row(holdsLease, []any{kind, name, fence}, &one)
 	if err == nil && !found {
-		err = ledger.ErrFenced
+		err = core.ErrFenced
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
@@ -70,7 +70,7 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 	defer done()
 	begun := time.Now()
 	proxy.Stall()
-	var list []ledger.Claimed
+	var list []core.Claimed
 	for len(list) == 0 {
 		ended := over(guarded)
 		if list = b.Claim(5); len(list) > 0 && !ended {
@@ -90,7 +90,7 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 	}
 	proxy.Flow()
 	wait(t, "it is back", a.Engine.Safe)
-	if _, err := a.Router.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := a.Router.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, core.ErrFenced) {
 		t.Errorf("what was taken over: %v", err)
 	}
 	b.Commit(list[0].TurnRef, end("done", "answered"))
@@ -124,7 +124,7 @@ func TestStrandedConnectionsAreReplacedInTime(t *testing.T) {
 	wait(t, "it is safe", a.Engine.Safe)
 	wait(t, "it received what it missed", func() bool { return len(received.all()) > 0 })
 	other.forget()
-	received.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: 1})
+	received.Wake(core.Wake{Kind: core.WakeStop, Turn: 1})
 	wait(t, "it is received", func() bool { return len(other.all()) > 0 })
 	a.Commit(ref, agent.Step{})
 }

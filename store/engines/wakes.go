@@ -13,7 +13,7 @@ import (
 	"github.com/lib/pq"
 
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -40,11 +40,11 @@ const (
 
 // wakeNote is a payload.
 type wakeNote struct {
-	From  int64         `json:"o"` // the owner; 0: nobody, it is for all
-	Wakes []ledger.Wake `json:"w"`
+	From  int64       `json:"o"` // the owner; 0: nobody, it is for all
+	Wakes []core.Wake `json:"w"`
 }
 
-// wakes implements ledger.Wakes.
+// wakes implements core.Wakes.
 type wakes struct {
 	db      *database.DB
 	owner   int64
@@ -54,18 +54,18 @@ type wakes struct {
 // NewWakes lets the engine of owner and the others on the database wake each other.
 // Nothing is sent or received unless Listen runs; what was to be sent before is sent
 // then. It is nil on SQLite, where nobody else is.
-func NewWakes(db *database.DB, owner int64) ledger.Wakes {
+func NewWakes(db *database.DB, owner int64) core.Wakes {
 	if !db.PG() {
 		return nil
 	}
 	return &wakes{db: db, owner: owner, pending: newWakeSet()}
 }
 
-// Wake implements ledger.Wakes.
-func (w *wakes) Wake(one ledger.Wake) { w.pending.add(one) }
+// Wake implements core.Wakes.
+func (w *wakes) Wake(one core.Wake) { w.pending.add(one) }
 
-// Listen implements ledger.Wakes.
-func (w *wakes) Listen(ctx context.Context, onWake func(ledger.Wake)) {
+// Listen implements core.Wakes.
+func (w *wakes) Listen(ctx context.Context, onWake func(core.Wake)) {
 	received := newWakeSet()
 	var parts sync.WaitGroup
 	defer parts.Wait()
@@ -94,14 +94,14 @@ func (w *wakes) sendPending(ctx context.Context) {
 		pause := wakePause
 		if err := w.send(ctx, list); err != nil {
 			// Nobody knows any more what the others missed.
-			w.pending.add(ledger.Wake{Kind: ledger.WakeAll})
+			w.pending.add(core.Wake{Kind: core.WakeAll})
 			pause = wakeRetry
 		}
 		retry.Sleep(ctx, pause)
 	}
 }
 
-func (w *wakes) send(ctx context.Context, list []ledger.Wake) error {
+func (w *wakes) send(ctx context.Context, list []core.Wake) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -111,10 +111,10 @@ func (w *wakes) send(ctx context.Context, list []ledger.Wake) error {
 }
 
 // payload encodes wakes, as one that says everything where they are too many.
-func payload(owner int64, list []ledger.Wake) string {
+func payload(owner int64, list []core.Wake) string {
 	text, err := json.Marshal(wakeNote{owner, list})
 	if err != nil || len(text) > wakeLimit {
-		text, _ = json.Marshal(wakeNote{owner, []ledger.Wake{{Kind: ledger.WakeAll}}})
+		text, _ = json.Marshal(wakeNote{owner, []core.Wake{{Kind: core.WakeAll}}})
 	}
 	return string(text)
 }
@@ -134,27 +134,27 @@ func wakeAll(ctx context.Context, db *database.DB) {
 	}
 	ctx, stop := context.WithTimeout(ctx, wakeRetry)
 	defer stop()
-	_ = notify(ctx, db, notifyAll, payload(0, []ledger.Wake{{Kind: ledger.WakeAll}}))
+	_ = notify(ctx, db, notifyAll, payload(0, []core.Wake{{Kind: core.WakeAll}}))
 }
 
 // A wakeSet collects wakes, each once, until somebody takes them. It is bounded: of
 // too many only "everything" is left.
 type wakeSet struct {
 	mu   sync.Mutex
-	list []ledger.Wake
+	list []core.Wake
 	some chan struct{}
 }
 
 func newWakeSet() *wakeSet { return &wakeSet{some: make(chan struct{}, 1)} }
 
-func (s *wakeSet) add(list ...ledger.Wake) {
+func (s *wakeSet) add(list ...core.Wake) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range list {
 		switch {
-		case len(s.list) > 0 && s.list[0].Kind == ledger.WakeAll, slices.Contains(s.list, one):
-		case one.Kind == ledger.WakeAll, len(s.list) == wakeMost:
-			s.list = append(s.list[:0], ledger.Wake{Kind: ledger.WakeAll})
+		case len(s.list) > 0 && s.list[0].Kind == core.WakeAll, slices.Contains(s.list, one):
+		case one.Kind == core.WakeAll, len(s.list) == wakeMost:
+			s.list = append(s.list[:0], core.Wake{Kind: core.WakeAll})
 		default:
 			s.list = append(s.list, one)
 		}
@@ -164,7 +164,7 @@ func (s *wakeSet) add(list ...ledger.Wake) {
 	}
 }
 
-func (s *wakeSet) take() []ledger.Wake {
+func (s *wakeSet) take() []core.Wake {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.list
@@ -173,7 +173,7 @@ func (s *wakeSet) take() []ledger.Wake {
 }
 
 // wait takes what is there as soon as something is, or ctx has ended.
-func (s *wakeSet) wait(ctx context.Context) []ledger.Wake {
+func (s *wakeSet) wait(ctx context.Context) []core.Wake {
 	select {
 	case <-s.some:
 	case <-ctx.Done():

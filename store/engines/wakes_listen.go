@@ -9,7 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -32,7 +32,7 @@ func (w *wakes) listen(ctx context.Context, received *wakeSet) {
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	asking.Go(func() { ask(ctx, l) })
-	all := ledger.Wake{Kind: ledger.WakeAll}
+	all := core.Wake{Kind: core.WakeAll}
 	// Beside the reading, without which the listener does not connect anew.
 	asking.Go(func() {
 		if w.begin(ctx, l, channel) {

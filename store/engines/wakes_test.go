@@ -14,7 +14,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -22,9 +22,9 @@ import (
 
 // sink keeps what an engine received.
 type sink struct {
-	ledger.Wakes
+	core.Wakes
 	mu       sync.Mutex
-	received []ledger.Wake
+	received []core.Wake
 	stop     func()
 }
 
@@ -34,7 +34,7 @@ func listening(t *testing.T, db *store.DB, owner int64) *sink {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		e.Listen(ctx, func(w ledger.Wake) {
+		e.Listen(ctx, func(w core.Wake) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.received = append(e.received, w)
@@ -43,12 +43,12 @@ func listening(t *testing.T, db *store.DB, owner int64) *sink {
 	e.stop = sync.OnceFunc(func() { cancel(); done.Wait() })
 	t.Cleanup(e.stop)
 	// What was missed before comes first.
-	wait(t, "it listens", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })
+	wait(t, "it listens", func() bool { return slices.Contains(e.all(), core.Wake{Kind: core.WakeAll}) })
 	e.forget()
 	return e
 }
 
-func (e *sink) all() []ledger.Wake {
+func (e *sink) all() []core.Wake {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.received)
@@ -73,10 +73,10 @@ func TestEnginesWakeEachOther(t *testing.T) {
 	}
 	a, b := listening(t, db, 1), listening(t, db, 2)
 	mute := listening(t, other, 3) // in another schema of the same database
-	want := []ledger.Wake{
-		{Kind: ledger.WakeTurn, Channel: "tg"},
-		{Kind: ledger.WakeStop, Turn: 7},
-		{Kind: ledger.WakeDelivery, Channel: "tg", Conversation: `c "1"`, Among: channels.Group, Place: "p"},
+	want := []core.Wake{
+		{Kind: core.WakeTurn, Channel: "tg"},
+		{Kind: core.WakeStop, Turn: 7},
+		{Kind: core.WakeDelivery, Channel: "tg", Conversation: `c "1"`, Among: channels.Group, Place: "p"},
 	}
 	for _, w := range want {
 		a.Wake(w)
@@ -85,11 +85,11 @@ func TestEnginesWakeEachOther(t *testing.T) {
 	wait(t, "b received", func() bool { return len(b.all()) >= len(want) })
 	for range 50 { // coalesced: thousands are few
 		for turn := range int64(20) {
-			a.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: 100 + turn})
+			a.Wake(core.Wake{Kind: core.WakeStop, Turn: 100 + turn})
 		}
 	}
-	a.Wake(ledger.Wake{Kind: ledger.WakeTurn, Channel: "last"})
-	wait(t, "b received the last", func() bool { return slices.Contains(b.all(), ledger.Wake{Kind: ledger.WakeTurn, Channel: "last"}) })
+	a.Wake(core.Wake{Kind: core.WakeTurn, Channel: "last"})
+	wait(t, "b received the last", func() bool { return slices.Contains(b.all(), core.Wake{Kind: core.WakeTurn, Channel: "last"}) })
 	if got := b.all(); !slices.Equal(got[:len(want)], want) || len(got) > 500 {
 		t.Errorf("b received %d: %+v", len(got), got)
 	}
@@ -104,17 +104,17 @@ func TestLostWakesAreMadeUpFor(t *testing.T) {
 	a, b := listening(t, db, 1), listening(t, db, 2)
 	run(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'switchboard listen' AND datname = current_database()")
 	for _, e := range []*sink{a, b} {
-		wait(t, "everything is looked at", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })
+		wait(t, "everything is looked at", func() bool { return slices.Contains(e.all(), core.Wake{Kind: core.WakeAll}) })
 		e.forget()
 	}
-	a.Wake(ledger.Wake{Kind: ledger.WakeTurn, Channel: "tg"})
-	wait(t, "it listens again", func() bool { return slices.Equal(b.all(), []ledger.Wake{{Kind: ledger.WakeTurn, Channel: "tg"}}) })
+	a.Wake(core.Wake{Kind: core.WakeTurn, Channel: "tg"})
+	wait(t, "it listens again", func() bool { return slices.Equal(b.all(), []core.Wake{{Kind: core.WakeTurn, Channel: "tg"}}) })
 	b.forget()
 	// More than a payload holds is told as everything.
 	for i := range 200 {
-		a.Wake(ledger.Wake{Kind: ledger.WakeDelivery, Channel: "tg", Conversation: channels.ConversationID(strings.Repeat("x", 400) + fmt.Sprint(i))})
+		a.Wake(core.Wake{Kind: core.WakeDelivery, Channel: "tg", Conversation: channels.ConversationID(strings.Repeat("x", 400) + fmt.Sprint(i))})
 	}
-	wait(t, "too much is everything", func() bool { return slices.Contains(b.all(), ledger.Wake{Kind: ledger.WakeAll}) })
+	wait(t, "too much is everything", func() bool { return slices.Contains(b.all(), core.Wake{Kind: core.WakeAll}) })
 }
 
 // What is to be told at the end still goes out.
@@ -123,14 +123,14 @@ func TestWakesAreSentBeforeTheEnd(t *testing.T) {
 	db := storetest.Postgres(t)
 	a, b := listening(t, db, 1), listening(t, db, 2)
 	for range 100 {
-		a.Wake(ledger.Wake{Kind: ledger.WakeTurn, Channel: "tg"})
+		a.Wake(core.Wake{Kind: core.WakeTurn, Channel: "tg"})
 	}
-	a.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: 9})
+	a.Wake(core.Wake{Kind: core.WakeStop, Turn: 9})
 	a.stop()
 	// Where the end broke off what was being sent, that is everything.
 	wait(t, "the last is received", func() bool {
-		return slices.ContainsFunc(b.all(), func(w ledger.Wake) bool {
-			return w == ledger.Wake{Kind: ledger.WakeStop, Turn: 9} || w.Kind == ledger.WakeAll
+		return slices.ContainsFunc(b.all(), func(w core.Wake) bool {
+			return w == core.Wake{Kind: core.WakeStop, Turn: 9} || w.Kind == core.WakeAll
 		})
 	})
 	if w := engines.NewWakes(storetest.SQLite(t).DB, 1); w != nil {
@@ -150,11 +150,11 @@ func TestCloseWakesTheOthers(t *testing.T) {
 	if err := a.Engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the others look", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })
+	wait(t, "the others look", func() bool { return slices.Contains(e.all(), core.Wake{Kind: core.WakeAll}) })
 	if !b.taken(ref) {
 		t.Error("its leases are not free")
 	}
-	if d := b.load(ledger.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 0 {
+	if d := b.load(core.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 0 {
 		t.Errorf("resumed %d times from an engine that stopped", d.Resumed)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"switchboard/router/core"
 	"switchboard/router/files"
-	"switchboard/router/ledger"
 	"switchboard/store/blobs"
 	"switchboard/store/database"
 )
@@ -39,7 +39,7 @@ func (r *Store) Attachment(ctx context.Context, session string, id int64) (*file
 		found, err := t.Row(oneAttachment, []any{database.Clean(session), database.Clean(session), id},
 			&a.ID, &a.Channel, &a.PlatformID, &a.Kind, &a.Name, &a.Type, &a.Size, &a.State, &a.Reason, &a.Blob, &a.Taint)
 		if err == nil && !found {
-			err = fmt.Errorf("attachment %d: %w", id, ledger.ErrNotFound)
+			err = fmt.Errorf("attachment %d: %w", id, core.ErrNotFound)
 		}
 		return err
 	})
@@ -54,7 +54,7 @@ func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
 	return r.Write(ctx, database.Async, "set attachment", func(t *database.Tx) error {
 		n, err := t.Exec(setAttachment, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(a.Type), a.Size, t.Now, a.ID)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("attachment %d: %w", a.ID, ledger.ErrNotFound)
+			err = fmt.Errorf("attachment %d: %w", a.ID, core.ErrNotFound)
 		}
 		return err
 	})
@@ -69,7 +69,7 @@ func (r *Store) AddAttachment(ctx context.Context, session string, a *files.Atta
 			database.Clean(session), database.Clean(session),
 		}, &id)
 		if err == nil && !found {
-			err = fmt.Errorf("session %s: %w", session, ledger.ErrNotFound)
+			err = fmt.Errorf("session %s: %w", session, core.ErrNotFound)
 		}
 		return err
 	})

@@ -8,7 +8,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
 	"switchboard/scheduler"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -35,15 +36,15 @@ const (
 
 // Change makes, changes or ends a job. What a change of its state leaves behind of runs that were claimed
 // and not started does not start any more.
-func Change(t *database.Tx, c *ledger.JobChange) (a audit.Entry, err error) {
+func Change(t *database.Tx, c *jobs.Change) (a audit.Entry, err error) {
 	job, err := jobToChange(t, c)
 	if err != nil {
 		return a, err
 	}
 	was := job.State
-	change := map[ledger.JobChangeKind]func(*database.Tx, *ledger.JobChange, *scheduler.Job) error{
-		ledger.AddJob: add, ledger.EditJob: edit, ledger.PauseJob: pause, ledger.ResumeJob: resume,
-		ledger.RemoveJob: remove, ledger.SkipJob: skip, ledger.RunJob: runNow, ledger.SnoozeJob: snooze,
+	change := map[jobs.ChangeKind]func(*database.Tx, *jobs.Change, *scheduler.Job) error{
+		jobs.AddJob: add, jobs.EditJob: edit, jobs.PauseJob: pause, jobs.ResumeJob: resume,
+		jobs.RemoveJob: remove, jobs.SkipJob: skip, jobs.RunJob: runNow, jobs.SnoozeJob: snooze,
 	}[c.Kind]
 	if change == nil {
 		return a, fmt.Errorf("%q is nothing to do with a job", c.Kind)
@@ -66,8 +67,8 @@ func Change(t *database.Tx, c *ledger.JobChange) (a audit.Entry, err error) {
 
 // jobToChange is the job of a change, which stays as it is to the end of the transaction; of one that
 // makes a job it is that one.
-func jobToChange(t *database.Tx, c *ledger.JobChange) (*scheduler.Job, error) {
-	if c.Kind == ledger.AddJob {
+func jobToChange(t *database.Tx, c *jobs.Change) (*scheduler.Job, error) {
+	if c.Kind == jobs.AddJob {
 		if c.Job == nil {
 			return nil, errors.New("add a job: there is none")
 		}
@@ -78,14 +79,14 @@ func jobToChange(t *database.Tx, c *ledger.JobChange) (*scheduler.Job, error) {
 		return nil, err
 	}
 	job, err := findJob(t, oneJob, c.ID, c.Of)
-	if err == nil && job.State == scheduler.JobRemoved && c.Kind != ledger.SnoozeJob {
-		err = ledger.ErrNotFound
+	if err == nil && job.State == scheduler.JobRemoved && c.Kind != jobs.SnoozeJob {
+		err = core.ErrNotFound
 	}
 	return job, err
 }
 
 func cannot(job *scheduler.Job, why string) error {
-	return &ledger.StateError{Sentence: fmt.Sprintf("Job %d %s.", job.ID, why)}
+	return &core.StateError{Sentence: fmt.Sprintf("Job %d %s.", job.ID, why)}
 }
 
 // arm sets the job's next slot, which there has to be.
@@ -94,7 +95,7 @@ func arm(t *database.Tx, job *scheduler.Job) error {
 		job.Spec.Anchor = at(t)
 	}
 	if err := job.Spec.Check(); err != nil {
-		return &ledger.StateError{Sentence: "That is no time for a job: " + err.Error() + "."}
+		return &core.StateError{Sentence: "That is no time for a job: " + err.Error() + "."}
 	}
 	if most := job.Spec.Most; most > 0 && job.Runs >= most {
 		return cannot(job, fmt.Sprintf("has run %s, and this allows %d: allow more", words.Count(job.Runs, "time"), most))
@@ -105,7 +106,7 @@ func arm(t *database.Tx, job *scheduler.Job) error {
 	return nil
 }
 
-var noneLeft error = &ledger.StateError{Sentence: "That time has passed, and no later one is left: give it another one."}
+var noneLeft error = &core.StateError{Sentence: "That time has passed, and no later one is left: give it another one."}
 
 // saved writes what a change may set of a job.
 func saved(t *database.Tx, job *scheduler.Job, conversation any) error {
@@ -115,7 +116,7 @@ func saved(t *database.Tx, job *scheduler.Job, conversation any) error {
 }
 
 // target finds or makes where a job speaks; nil: it is not said.
-func target(t *database.Tx, c *ledger.JobChange) (conversation any, err error) {
+func target(t *database.Tx, c *jobs.Change) (conversation any, err error) {
 	if c.Target == nil {
 		return nil, nil
 	}
@@ -123,15 +124,15 @@ func target(t *database.Tx, c *ledger.JobChange) (conversation any, err error) {
 	return p.Id, err
 }
 
-func add(t *database.Tx, c *ledger.JobChange, job *scheduler.Job) error {
+func add(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 	if c.Target == nil && job.Payload != scheduler.PayloadMaintenance {
-		return &ledger.StateError{Sentence: "A job needs a chat to speak in: say in which, or make it there."}
+		return &core.StateError{Sentence: "A job needs a chat to speak in: say in which, or make it there."}
 	}
 	if job.Owner != "" {
 		if person, err := sessions.Person(t, database.Clean(job.Owner)); err != nil {
 			return err
 		} else if person == nil {
-			return &ledger.StateError{Sentence: "Nobody here is called " + job.Owner + "."}
+			return &core.StateError{Sentence: "Nobody here is called " + job.Owner + "."}
 		}
 		if err := roomForJob(t, job.Owner); err != nil {
 			return err
@@ -156,10 +157,10 @@ func roomForJob(t *database.Tx, owner string) error {
 	if _, err := t.Row(countJobs, []any{database.Clean(owner)}, &open); err != nil || open < mostJobs {
 		return err
 	}
-	return &ledger.StateError{Sentence: fmt.Sprintf("%s has %d jobs, and there can be no more: delete some first.", owner, open)}
+	return &core.StateError{Sentence: fmt.Sprintf("%s has %d jobs, and there can be no more: delete some first.", owner, open)}
 }
 
-func edit(t *database.Tx, c *ledger.JobChange, job *scheduler.Job) error {
+func edit(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 	if c.Job == nil {
 		return errors.New("edit a job: nothing is said of it")
 	}
@@ -206,7 +207,7 @@ func rearm(t *database.Tx, job *scheduler.Job) error {
 	return noneLeft
 }
 
-func pause(t *database.Tx, _ *ledger.JobChange, job *scheduler.Job) error {
+func pause(t *database.Tx, _ *jobs.Change, job *scheduler.Job) error {
 	if job.State != scheduler.JobActive {
 		return cannot(job, "is "+string(job.State)+" already")
 	}
@@ -215,7 +216,7 @@ func pause(t *database.Tx, _ *ledger.JobChange, job *scheduler.Job) error {
 }
 
 // resume goes on with the next slot: those that passed meanwhile were not wanted, and are not missed.
-func resume(t *database.Tx, _ *ledger.JobChange, job *scheduler.Job) error {
+func resume(t *database.Tx, _ *jobs.Change, job *scheduler.Job) error {
 	if job.State != scheduler.JobPaused && job.State != scheduler.JobDisabled {
 		return cannot(job, "is "+string(job.State)+", not paused")
 	}
@@ -226,7 +227,7 @@ func resume(t *database.Tx, _ *ledger.JobChange, job *scheduler.Job) error {
 	return saved(t, job, nil)
 }
 
-func remove(t *database.Tx, _ *ledger.JobChange, job *scheduler.Job) error {
+func remove(t *database.Tx, _ *jobs.Change, job *scheduler.Job) error {
 	if job.Payload == scheduler.PayloadMaintenance {
 		return cannot(job, "is the program's own: pause it instead")
 	}
@@ -234,7 +235,7 @@ func remove(t *database.Tx, _ *ledger.JobChange, job *scheduler.Job) error {
 	return saved(t, job, nil)
 }
 
-func skip(t *database.Tx, _ *ledger.JobChange, job *scheduler.Job) error {
+func skip(t *database.Tx, _ *jobs.Change, job *scheduler.Job) error {
 	if job.State != scheduler.JobActive {
 		return cannot(job, "is "+string(job.State)+": nothing is next")
 	}
@@ -248,7 +249,7 @@ func skip(t *database.Tx, _ *ledger.JobChange, job *scheduler.Job) error {
 	return saved(t, job, nil)
 }
 
-func runNow(t *database.Tx, c *ledger.JobChange, job *scheduler.Job) error {
+func runNow(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 	var open int
 	if _, err := t.Row(openRuns, []any{job.ID}, &open); err != nil {
 		return err
@@ -270,7 +271,7 @@ func runNow(t *database.Tx, c *ledger.JobChange, job *scheduler.Job) error {
 }
 
 // snooze makes a one-shot with the same text. Its time is in UTC where the local one is there twice.
-func snooze(t *database.Tx, c *ledger.JobChange, job *scheduler.Job) error {
+func snooze(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 	const local = "2006-01-02T15:04:05"
 	until := c.Until.Truncate(time.Second)
 	spec := scheduler.Spec{Zone: job.Spec.Zone}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/jobs"
 	"switchboard/store/database"
 )
 
@@ -28,7 +28,7 @@ const (
 )
 
 // Queue says what waits to be done, or was given up.
-func (db *Store) Queue(ctx context.Context) (q ledger.Queue, err error) {
+func (db *Store) Queue(ctx context.Context) (q jobs.Queue, err error) {
 	err = db.Read(ctx, "look at the queue", func(t *database.Tx) error {
 		var oldest, unknown int64
 		if _, err := t.Row(waitingTurns, []any{t.Now}, &q.Waiting, &oldest); err != nil {
@@ -44,9 +44,9 @@ func (db *Store) Queue(ctx context.Context) (q ledger.Queue, err error) {
 }
 
 // News implements jobs.Beats.
-func (r *Store) News(ctx context.Context, job int64, person string, since *ledger.News) (n ledger.News, err error) {
+func (r *Store) News(ctx context.Context, job int64, person string, since *jobs.News) (n jobs.News, err error) {
 	err = r.Read(ctx, "look for news", func(t *database.Tx) error {
-		n = ledger.News{}
+		n = jobs.News{}
 		person := database.Clean(person)
 		if _, err := t.Row(lastMessage, nil, &n.Message); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (r *Store) News(ctx context.Context, job int64, person string, since *ledge
 		}
 		n.Failed = since.Failed
 		for _, row := range rows {
-			n.Failures = append(n.Failures, ledger.Failure{Job: row.Job, Name: row.Name, Reason: row.Reason, At: database.Instant(row.At)})
+			n.Failures = append(n.Failures, jobs.Failure{Job: row.Job, Name: row.Name, Reason: row.Reason, At: database.Instant(row.At)})
 			n.Failed = row.At
 		}
 		return nil

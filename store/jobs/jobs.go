@@ -8,7 +8,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/jobs"
 	"switchboard/scheduler"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -132,7 +133,7 @@ func findJob(t *database.Tx, query string, id int64, of string) (*scheduler.Job,
 		return nil, err
 	}
 	if len(rows) == 0 || of != "" && database.Clean(of) != rows[0].Job.Owner {
-		return nil, ledger.ErrNotFound
+		return nil, core.ErrNotFound
 	}
 	job := rows[0].job()
 	return &job, nil
@@ -197,7 +198,7 @@ func (r *Store) Runs(ctx context.Context, job, before int64, limit int) ([]sched
 }
 
 // Notifications implements jobs.Ledger.
-func (r *Store) Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]ledger.Notification, error) {
+func (r *Store) Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]jobs.Notification, error) {
 	type row struct {
 		ID          int64
 		JobID       int64 `db:"job_id"`
@@ -205,13 +206,13 @@ func (r *Store) Notifications(ctx context.Context, person string, before int64, 
 		CreatedAt   int64 `db:"created_at"`
 		ReadAt      int64 `db:"read_at"`
 	}
-	return database.Listed(ctx, r.DB, "list notifications", func(r *row) ledger.Notification {
-		return ledger.Notification{ID: r.ID, Job: r.JobID, Text: r.Text, Taint: tools.Taint(r.Taint), At: database.Instant(r.CreatedAt), Read: database.Instant(r.ReadAt)}
+	return database.Listed(ctx, r.DB, "list notifications", func(r *row) jobs.Notification {
+		return jobs.Notification{ID: r.ID, Job: r.JobID, Text: r.Text, Taint: tools.Taint(r.Taint), At: database.Instant(r.CreatedAt), Read: database.Instant(r.ReadAt)}
 	}, listNotifications, database.Clean(person), before, before, unread, limit)
 }
 
 // ReadNotifications marks notifications as read.
-func ReadNotifications(t *database.Tx, c *ledger.NotificationsRead) (a audit.Entry, err error) {
+func ReadNotifications(t *database.Tx, c *jobs.NotificationsRead) (a audit.Entry, err error) {
 	for _, id := range c.IDs {
 		if _, err := t.Exec(readThem, t.Now, database.Clean(c.Person), id); err != nil {
 			return a, err

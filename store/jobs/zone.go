@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/sessions"
 	"switchboard/scheduler"
 	"switchboard/store/database"
 )
@@ -15,7 +15,7 @@ const (
 
 // MoveTo moves the jobs of somebody whose zone nobody said to the one that was told now, which is theirs from then on. One that would be over there is
 // due at once.
-func MoveTo(t *database.Tx, c *ledger.SessionChange) error {
+func MoveTo(t *database.Tx, c *sessions.Change) error {
 	ids, err := t.IDs(assumedJobs, database.Clean(c.Person))
 	if err != nil || len(ids) == 0 {
 		return err

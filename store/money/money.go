@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/money"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -92,7 +93,7 @@ func lockSums(t *database.Tx) (err error) {
 }
 
 // JoinSpending adds the sums of one person or session to those of another.
-func JoinSpending(t *database.Tx, scope ledger.SpendingScope, into, from string) error {
+func JoinSpending(t *database.Tx, scope money.SpendingScope, into, from string) error {
 	if err := lockSums(t); err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func JoinSpending(t *database.Tx, scope ledger.SpendingScope, into, from string)
 }
 
 // Reserve implements router.Money. It is durable to power loss: money is spent after it.
-func (r *Store) Reserve(ctx context.Context, ref ledger.TurnRef, of ledger.Reservation) (spent []ledger.Spending, err error) {
+func (r *Store) Reserve(ctx context.Context, ref core.TurnRef, of money.Reservation) (spent []money.Spending, err error) {
 	var over error
 	err = r.Write(ctx, database.Durable, "reserve", func(t *database.Tx) error {
 		spent, over, err = reserve(t, ref, &of)
@@ -112,7 +113,7 @@ func (r *Store) Reserve(ctx context.Context, ref ledger.TurnRef, of ledger.Reser
 	return spent, cmp.Or(err, over)
 }
 
-func reserve(t *database.Tx, ref ledger.TurnRef, of *ledger.Reservation) (spent []ledger.Spending, over, err error) {
+func reserve(t *database.Tx, ref core.TurnRef, of *money.Reservation) (spent []money.Spending, over, err error) {
 	if _, err := sessions.Holding(t, ref); err != nil {
 		return nil, nil, err
 	}
@@ -137,7 +138,7 @@ func reserve(t *database.Tx, ref ledger.TurnRef, of *ledger.Reservation) (spent 
 	}
 	n, err := t.Exec(reserveCall, ref.TurnID, step, ref.TurnID, database.Clean(of.Role), database.Clean(of.Provider), database.Clean(of.Model), day, most, t.Now)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("the call %s is answered already: %w", step, ledger.ErrConflict)
+		err = fmt.Errorf("the call %s is answered already: %w", step, core.ErrConflict)
 	}
 	if err == nil {
 		err = Add(t, Charge{Day: day, Person: person, Session: ref.SessionID, Reserved: most - was})
@@ -146,19 +147,19 @@ func reserve(t *database.Tx, ref ledger.TurnRef, of *ledger.Reservation) (spent 
 }
 
 // compare says what was spent of each limit, and which one is passed if that much more is.
-func compare(t *database.Tx, of *ledger.Reservation, day, person, session string, more int64) (spent []ledger.Spending, over, err error) {
+func compare(t *database.Tx, of *money.Reservation, day, person, session string, more int64) (spent []money.Spending, over, err error) {
 	var sums []struct {
-		Scope             ledger.SpendingScope
+		Scope             money.SpendingScope
 		Settled, Reserved int64
 	}
 	if err := t.All(&sums, readSpending, day, person, session); err != nil {
 		return nil, nil, err
 	}
 	b := &of.Budget
-	for _, s := range []ledger.Spending{
-		{Scope: ledger.SpentInAll, Limit: b.PerDay},
-		{Scope: ledger.SpentByPerson, Name: person, Limit: b.PerPersonDay},
-		{Scope: ledger.SpentInSession, Name: session, Limit: b.PerSessionDay},
+	for _, s := range []money.Spending{
+		{Scope: money.SpentInAll, Limit: b.PerDay},
+		{Scope: money.SpentByPerson, Name: person, Limit: b.PerPersonDay},
+		{Scope: money.SpentInSession, Name: session, Limit: b.PerSessionDay},
 	} {
 		if s.Limit <= 0 {
 			continue
@@ -171,15 +172,15 @@ func compare(t *database.Tx, of *ledger.Reservation, day, person, session string
 			}
 		}
 		if spent = append(spent, s); more > left && over == nil {
-			over = &ledger.OverLimitError{Spending: s, Most: of.Most}
+			over = &money.OverLimitError{Spending: s, Most: of.Most}
 		}
 	}
 	return spent, over, nil
 }
 
 // compareRun says whether the limit of the turn's run is passed if that much more is spent.
-func compareRun(t *database.Tx, of *ledger.Reservation, turn, more int64) (over, err error) {
-	s := ledger.Spending{Scope: ledger.SpentInRun, Limit: of.Budget.PerRun}
+func compareRun(t *database.Tx, of *money.Reservation, turn, more int64) (over, err error) {
+	s := money.Spending{Scope: money.SpentInRun, Limit: of.Budget.PerRun}
 	if s.Limit <= 0 {
 		return nil, nil
 	}
@@ -188,13 +189,13 @@ func compareRun(t *database.Tx, of *ledger.Reservation, turn, more int64) (over,
 		return nil, err
 	}
 	if s.Reserved = Money(reserved); Billionths(s.Settled)+reserved+more > Billionths(s.Limit) {
-		over = &ledger.OverLimitError{Spending: s, Most: of.Most}
+		over = &money.OverLimitError{Spending: s, Most: of.Most}
 	}
 	return over, nil
 }
 
 // SettleLost implements router.Money.
-func (r *Store) SettleLost(ctx context.Context, ref ledger.TurnRef) error {
+func (r *Store) SettleLost(ctx context.Context, ref core.TurnRef) error {
 	return r.Write(ctx, database.Durable, "settle lost calls", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
 			return err

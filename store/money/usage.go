@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"switchboard/router/view"
+	"switchboard/router/money"
 	"switchboard/store/database"
 )
 
@@ -37,8 +37,8 @@ const (
 )
 
 // Usage sums up what was used of models since a day; turns up to after are in the sums already.
-func (db *Store) Usage(ctx context.Context, f view.UsageFilter, after int64) (list []view.Usage, err error) {
-	if !slices.Contains(view.UsageBy, f.By) {
+func (db *Store) Usage(ctx context.Context, f money.UsageFilter, after int64) (list []money.Usage, err error) {
+	if !slices.Contains(money.UsageBy, f.By) {
 		return nil, fmt.Errorf("usage by %q is not known", f.By)
 	}
 	order := "cost DESC, tokens_in DESC, name"
@@ -57,7 +57,7 @@ func (db *Store) Usage(ctx context.Context, f view.UsageFilter, after int64) (li
 		list = nil
 		err := t.All(&rows, fmt.Sprintf(usageBy, f.By, order), f.Since, after, f.Since)
 		for _, r := range rows {
-			list = append(list, view.Usage{
+			list = append(list, money.Usage{
 				Name: r.Name, Calls: r.Calls, BilledTokens: r.TokensIn + r.TokensOut, TokensIn: r.TokensIn, TokensOut: r.TokensOut,
 				CachedTokens: r.Cached, Cost: database.ShownCost(r.Cost),
 			})
@@ -68,7 +68,7 @@ func (db *Store) Usage(ctx context.Context, f view.UsageFilter, after int64) (li
 }
 
 // Spent lists what was spent of a day: in all, and by the top persons and sessions.
-func (db *Store) Spent(ctx context.Context, day string, top int) (list []view.Spent, err error) {
+func (db *Store) Spent(ctx context.Context, day string, top int) (list []money.Spent, err error) {
 	err = db.Read(ctx, "list what was spent", func(t *database.Tx) error {
 		list = nil
 		for _, scope := range []string{"day", "person", "session"} {
@@ -80,7 +80,7 @@ func (db *Store) Spent(ctx context.Context, day string, top int) (list []view.Sp
 				return err
 			}
 			for _, r := range rows {
-				list = append(list, view.Spent{Scope: r.Scope, Name: r.Name, Settled: Money(r.Settled), Reserved: Money(r.Reserved)})
+				list = append(list, money.Spent{Scope: r.Scope, Name: r.Name, Settled: Money(r.Settled), Reserved: Money(r.Reserved)})
 			}
 		}
 		return nil

@@ -10,7 +10,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -67,12 +68,12 @@ type ActionRow struct {
 
 // actionData is what is kept of an action besides columns.
 type actionData struct {
-	Does   ledger.Does `json:"does,omitempty"`
+	Does   outbox.Does `json:"does,omitempty"`
 	Either bool        `json:"either,omitempty"`
 }
 
 // propose stores the actions that stand under a message of ours.
-func propose(t *database.Tx, session, turn, message int64, actions []ledger.Action) error {
+func propose(t *database.Tx, session, turn, message int64, actions []outbox.Action) error {
 	for _, a := range actions {
 		_, err := t.Exec(insertAction, a.Code, database.Clean(a.Kind), database.Clean(a.Person), sessions.OrNull(session), sessions.OrNull(turn), message, sessions.OrNull(a.Approval),
 			database.Clean(a.Text), a.Number, database.JSONText(actionData{a.Does, a.Either}), t.Now, database.Micros(a.ExpiresAt))
@@ -84,23 +85,23 @@ func propose(t *database.Tx, session, turn, message int64, actions []ledger.Acti
 }
 
 // Usable says whether the sender of an entry may use an action now. What it says of it is in a.
-func Usable(t *database.Tx, e *ledger.Entry, row *ActionRow, a *ledger.Accepted) (bool, error) {
-	a.Action = ledger.ActionState(row.State)
-	if row.Kind == ledger.ActionCommand {
+func Usable(t *database.Tx, e *intake.Entry, row *ActionRow, a *intake.Accepted) (bool, error) {
+	a.Action = outbox.ActionState(row.State)
+	if row.Kind == outbox.ActionCommand {
 		a.Command, a.Button = row.Text, row.Code
 	}
 	switch {
 	case row.Person != "" && row.Person != database.Clean(e.Sender.Person):
 		a.NotYours = true
 		return false, nil
-	case a.Action == ledger.ActionAccepted:
-		a.Action = ledger.ActionCancelled // the answer was given before
+	case a.Action == outbox.ActionAccepted:
+		a.Action = outbox.ActionCancelled // the answer was given before
 		return false, Question(t, row, a)
-	case a.Action != ledger.ActionProposed:
+	case a.Action != outbox.ActionProposed:
 		return false, Question(t, row, a)
 	case row.ExpiresAt <= t.Now:
-		a.Action = ledger.ActionExpired
-		if _, err := t.Exec(SetAction, string(ledger.ActionExpired), "late", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+		a.Action = outbox.ActionExpired
+		if _, err := t.Exec(SetAction, string(outbox.ActionExpired), "late", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
 			return false, err
 		}
 		return false, Question(t, row, a)
@@ -109,7 +110,7 @@ func Usable(t *database.Tx, e *ledger.Entry, row *ActionRow, a *ledger.Accepted)
 }
 
 // UseButton uses up the button by which a command was given; false: it cannot be used any more.
-func UseButton(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) (bool, error) {
+func UseButton(t *database.Tx, e *intake.Entry, a *intake.Accepted) (bool, error) {
 	row, err := Action(t, e, e.Button, a.SessionID)
 	if err != nil || row == nil {
 		return false, err
@@ -117,7 +118,7 @@ func UseButton(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) (bool, error
 	if usable, err := Usable(t, e, row, a); err != nil || !usable {
 		return false, err
 	}
-	if _, err := t.Exec(SetAction, string(ledger.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+	if _, err := t.Exec(SetAction, string(outbox.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
 		return false, err
 	}
 	if data, err := row.Stored(); err != nil {
@@ -127,7 +128,7 @@ func UseButton(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) (bool, error
 			return false, err
 		}
 	}
-	a.Action = ledger.ActionAccepted
+	a.Action = outbox.ActionAccepted
 	return true, Question(t, row, a)
 }
 
@@ -140,7 +141,7 @@ func (r *ActionRow) Stored() (data actionData, err error) {
 }
 
 // Question says where the buttons of an action are shown, if none of them can be used any more.
-func Question(t *database.Tx, row *ActionRow, a *ledger.Accepted) error {
+func Question(t *database.Tx, row *ActionRow, a *intake.Accepted) error {
 	_, err := t.Row(uselessOf, []any{row.MessageID, t.Now}, &a.Question)
 	return err
 }
@@ -164,7 +165,7 @@ func (r *Store) Answered(ctx context.Context, message int64) (over bool, approva
 }
 
 // Action finds the action that an entry means; nil: none.
-func Action(t *database.Tx, e *ledger.Entry, code []byte, session int64) (*ActionRow, error) {
+func Action(t *database.Tx, e *intake.Entry, code []byte, session int64) (*ActionRow, error) {
 	var rows []ActionRow
 	if len(code) > 0 {
 		if err := t.All(&rows, actionOf, code, session); err != nil || len(rows) == 0 {
@@ -206,7 +207,7 @@ func typedChoice(open []ActionRow, text string, number int) *ActionRow {
 		return numbered
 	case labelled != nil && alone:
 		return labelled
-	case open[0].Number == ledger.NextWords:
+	case open[0].Number == outbox.NextWords:
 		return &open[0]
 	}
 	return nil

@@ -1,13 +1,14 @@
 package outbox
 
 import (
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
 
 // Say answers an entry with what it says in an outcome.
-func Say(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, class string, s ledger.Outcome) error {
+func Say(t *database.Tx, e *intake.Entry, a *intake.Accepted, conversation int64, class string, s intake.Outcome) error {
 	a.Outcome = s
 	_, err := Answer(t, e, a, conversation, class, e.Said(a))
 	return err
@@ -15,7 +16,7 @@ func Say(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64
 
 // Answer stores the message of an entry and a reply to it, which may be nil, and
 // returns the newest of the two.
-func Answer(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, class string, reply *ledger.Reply) (newest int64, err error) {
+func Answer(t *database.Tx, e *intake.Entry, a *intake.Accepted, conversation int64, class string, reply *outbox.Reply) (newest int64, err error) {
 	if a.MessageID, err = sessions.Incoming(t, e, class, conversation, a.SessionID); err != nil {
 		return 0, err
 	}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
@@ -40,7 +41,7 @@ const (
 type byHand struct {
 	id, message   int64
 	part, tries   int
-	state         ledger.DeliveryState
+	state         outbox.DeliveryState
 	settled       bool
 	outcome       string
 	repeated      bool
@@ -49,13 +50,13 @@ type byHand struct {
 }
 
 // ChangeDelivery mends a delivery with nobody beginning or settling a send meanwhile.
-func ChangeDelivery(t *database.Tx, c *ledger.DeliveryChange) (a audit.Entry, err error) {
+func ChangeDelivery(t *database.Tx, c *outbox.Change) (a audit.Entry, err error) {
 	d := byHand{id: c.ID}
 	if err := lockDelivery(t, &d); err != nil {
 		return a, err
 	}
-	change := map[ledger.DeliveryChangeKind]func(*database.Tx, *byHand) (ledger.DeliveryState, int, error){
-		ledger.RetryDelivery: retryDelivery, ledger.DropDelivery: dropDelivery,
+	change := map[outbox.ChangeKind]func(*database.Tx, *byHand) (outbox.DeliveryState, int, error){
+		outbox.RetryDelivery: retryDelivery, outbox.DropDelivery: dropDelivery,
 	}[c.Kind]
 	if change == nil {
 		return a, fmt.Errorf("%q is nothing to do with a delivery", c.Kind)
@@ -64,7 +65,7 @@ func ChangeDelivery(t *database.Tx, c *ledger.DeliveryChange) (a audit.Entry, er
 	if err != nil {
 		return a, err
 	}
-	c.Done = &ledger.MendedDelivery{ID: d.id, Was: d.state, State: state, With: with, Channel: d.at.Channel, Conversation: string(d.at.ID), At: d.at}
+	c.Done = &outbox.Changed{ID: d.id, Was: d.state, State: state, With: with, Channel: d.at.Channel, Conversation: string(d.at.ID), At: d.at}
 	if d.session != 0 {
 		if _, err := sessions.Emit(t, d.session, sessions.DeliveryEvent(d.turn, d.id, d.part, state, "by_hand")); err != nil {
 			return a, err
@@ -76,48 +77,48 @@ func ChangeDelivery(t *database.Tx, c *ledger.DeliveryChange) (a audit.Entry, er
 	}, nil
 }
 
-func retryDelivery(t *database.Tx, d *byHand) (now ledger.DeliveryState, with int, err error) {
+func retryDelivery(t *database.Tx, d *byHand) (now outbox.DeliveryState, with int, err error) {
 	switch {
-	case d.state == ledger.DeliveryDead:
+	case d.state == outbox.DeliveryDead:
 		n, err := t.Exec(retryDead, t.Now, d.message)
-		return ledger.DeliveryPending, int(n) - 1, err
-	case d.state == ledger.DeliveryUnknown && !d.settled:
+		return outbox.DeliveryPending, int(n) - 1, err
+	case d.state == outbox.DeliveryUnknown && !d.settled:
 		return "", 0, refusal(d, "it is being found out just now what became of it")
-	case d.state == ledger.DeliveryUnknown && d.repeated:
+	case d.state == outbox.DeliveryUnknown && d.repeated:
 		_, err := t.Exec(sendMarked, t.Now, d.id)
-		return ledger.DeliveryPending, 0, err
-	case d.state == ledger.DeliveryUnknown:
+		return outbox.DeliveryPending, 0, err
+	case d.state == outbox.DeliveryUnknown:
 		_, err := t.Exec(askAgain, t.Now, t.Now, d.id)
-		return ledger.DeliveryUnknown, 0, err
-	case d.state == ledger.DeliveryPending:
+		return outbox.DeliveryUnknown, 0, err
+	case d.state == outbox.DeliveryPending:
 		return "", 0, refusal(d, "it is waiting to be sent already")
-	case d.state == ledger.DeliverySending:
+	case d.state == outbox.DeliverySending:
 		return "", 0, refusal(d, "it is being sent just now")
-	case d.state == ledger.DeliverySent:
+	case d.state == outbox.DeliverySent:
 		return "", 0, refusal(d, "it was sent, and would be there twice")
-	case d.state == ledger.DeliveryDraft:
+	case d.state == outbox.DeliveryDraft:
 		return "", 0, refusal(d, "it shows what a turn is doing and goes on with it")
 	}
 	return "", 0, refusal(d, "it was given up for good; ask for the answer anew")
 }
 
-func dropDelivery(t *database.Tx, d *byHand) (now ledger.DeliveryState, with int, err error) {
+func dropDelivery(t *database.Tx, d *byHand) (now outbox.DeliveryState, with int, err error) {
 	switch d.state {
-	case ledger.DeliveryPending, ledger.DeliveryUnknown, ledger.DeliveryDead:
+	case outbox.DeliveryPending, outbox.DeliveryUnknown, outbox.DeliveryDead:
 		_, err := t.Exec(dropByHand, t.Now, d.id)
-		return ledger.DeliveryDropped, 0, err
-	case ledger.DeliverySending:
+		return outbox.DeliveryDropped, 0, err
+	case outbox.DeliverySending:
 		return "", 0, refusal(d, "it is being sent just now; what becomes of that is known in a moment")
-	case ledger.DeliverySent:
+	case outbox.DeliverySent:
 		return "", 0, refusal(d, "it was sent, and cannot be taken back")
-	case ledger.DeliveryDraft:
+	case outbox.DeliveryDraft:
 		return "", 0, refusal(d, "it shows what a turn is doing; \"switchboard turn cancel\" ends both")
 	}
 	return "", 0, refusal(d, "it was given up already")
 }
 
 func refusal(d *byHand, why string) error {
-	return &ledger.StateError{Sentence: fmt.Sprintf("delivery %d is %s: %s", d.id, d.state, why)}
+	return &core.StateError{Sentence: fmt.Sprintf("delivery %d is %s: %s", d.id, d.state, why)}
 }
 
 // lockDelivery reads a delivery that stays as it is to the end of the transaction.
@@ -126,7 +127,7 @@ func lockDelivery(t *database.Tx, d *byHand) error {
 	if found, err := t.Row(deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
 		return err
 	} else if !found {
-		return ledger.ErrNotFound
+		return core.ErrNotFound
 	}
 	if _, err := t.Row(t.Locked(LockLease), []any{d.at.Channel}, &fence); err != nil {
 		return err
@@ -134,7 +135,7 @@ func lockDelivery(t *database.Tx, d *byHand) error {
 	found, err := t.Row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
 		&d.at.Channel, &d.at.ID, &d.at.Kind, &d.at.Place, &d.at.Title, &d.session, &d.turn)
 	if err == nil && !found {
-		err = ledger.ErrNotFound
+		err = core.ErrNotFound
 	}
 	return err
 }

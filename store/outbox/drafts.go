@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/sessions"
@@ -80,7 +81,7 @@ const (
 )
 
 // Draft implements delivery.Drafts.
-func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error) {
+func (r *Store) Draft(ctx context.Context, ref core.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error) {
 	err = r.Write(ctx, database.Async, "write draft", func(t *database.Tx) error {
 		conversation, err := sessions.Holding(t, ref)
 		if err != nil {
@@ -110,7 +111,7 @@ func (r *Store) Draft(ctx context.Context, ref ledger.TurnRef, to channels.Messa
 }
 
 // Drafts implements delivery.Drafts.
-func (r *Store) Drafts(ctx context.Context, channel string) (list []ledger.Draft, err error) {
+func (r *Store) Drafts(ctx context.Context, channel string) (list []outbox.Draft, err error) {
 	err = r.Look(ctx, "list drafts", func(t *database.Tx) error {
 		list = nil
 		list, err = drafts(t, listDrafts, database.Clean(channel), t.Now-doubtAtMost.Microseconds())
@@ -122,7 +123,7 @@ func (r *Store) Drafts(ctx context.Context, channel string) (list []ledger.Draft
 // doubtAtMost is how long a doubtful draft is listed.
 const doubtAtMost = time.Hour
 
-func drafts(t *database.Tx, query string, args ...any) (list []ledger.Draft, err error) {
+func drafts(t *database.Tx, query string, args ...any) (list []outbox.Draft, err error) {
 	var rows []struct {
 		ID, Fence    int64
 		TurnID       int64 `db:"turn_id"`
@@ -139,9 +140,9 @@ func drafts(t *database.Tx, query string, args ...any) (list []ledger.Draft, err
 		return nil, err
 	}
 	for _, row := range rows {
-		d := ledger.Draft{
+		d := outbox.Draft{
 			Delivery: row.ID, Turn: row.TurnID, ReplyTo: channels.MessageID(row.ReplyTo), PlatformID: channels.MessageID(row.PlatformID),
-			Body: channels.Body{Text: row.Text}, Stage: ledger.DraftStage(row.Draft), Fence: row.Fence, Since: database.Instant(row.UpdatedAt),
+			Body: channels.Body{Text: row.Text}, Stage: outbox.DraftStage(row.Draft), Fence: row.Fence, Since: database.Instant(row.UpdatedAt),
 			Nonce: draftNonce(row.Nonce), FirstTry: database.Instant(row.FirstTry), Conversation: row.Where(),
 		}
 		if row.Noted != "" {
@@ -155,8 +156,8 @@ func drafts(t *database.Tx, query string, args ...any) (list []ledger.Draft, err
 	return list, nil
 }
 
-// ResumeDraft implements outbox.Drafts.
-func (r *Store) ResumeDraft(ctx context.Context, hold ledger.Lease, delivery int64) (d ledger.Draft, err error) {
+// ResumeDraft implements delivery.Drafts.
+func (r *Store) ResumeDraft(ctx context.Context, hold outbox.Lease, delivery int64) (d outbox.Draft, err error) {
 	err = r.Write(ctx, database.Async, "look into a draft", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -167,7 +168,7 @@ func (r *Store) ResumeDraft(ctx context.Context, hold ledger.Lease, delivery int
 		}
 		list, err := drafts(t, oneDoubtful, delivery)
 		if err != nil || n == 0 || len(list) == 0 {
-			return errors.Join(err, fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict))
+			return errors.Join(err, fmt.Errorf("draft %d: %w", delivery, core.ErrConflict))
 		}
 		d = list[0]
 		return nil
@@ -176,9 +177,9 @@ func (r *Store) ResumeDraft(ctx context.Context, hold ledger.Lease, delivery int
 }
 
 // BeginDraft implements delivery.Drafts.
-func (r *Store) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int64, first channels.Body) (d ledger.Draft, ready bool, err error) {
+func (r *Store) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int64, first channels.Body) (d outbox.Draft, ready bool, err error) {
 	err = r.Write(ctx, database.Async, "begin draft", func(t *database.Tx) error {
-		d, ready = ledger.Draft{}, false
+		d, ready = outbox.Draft{}, false
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
@@ -191,14 +192,14 @@ func (r *Store) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int6
 			return err
 		}
 		d.Nonce, d.FirstTry = draftNonce(nonce), database.Instant(tried)
-		begun := ledger.DraftStage(stage) == ledger.DraftBegun
+		begun := outbox.DraftStage(stage) == outbox.DraftBegun
 		switch {
 		case !found || begun && fence != hold.Fence:
-			return fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
+			return fmt.Errorf("draft %d: %w", delivery, core.ErrConflict)
 		case begun: // by us: the answer to this was lost
 			ready = true
 			return nil
-		case ledger.DraftStage(stage) == ledger.DraftShown:
+		case outbox.DraftStage(stage) == outbox.DraftShown:
 			ready = true
 			return nil
 		}
@@ -208,13 +209,13 @@ func (r *Store) BeginDraft(ctx context.Context, hold ledger.Lease, delivery int6
 		}
 		n, err := t.Exec(beginDraft, hold.Fence, firstText(first), t.Now, t.Now, delivery)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
+			err = fmt.Errorf("draft %d: %w", delivery, core.ErrConflict)
 		}
 		ready, d.FirstTry = err == nil, database.Instant(t.Now)
 		return err
 	})
 	if err != nil {
-		return ledger.Draft{}, false, err
+		return outbox.Draft{}, false, err
 	}
 	return d, ready, nil
 }
@@ -231,22 +232,22 @@ func firstText(first channels.Body) string {
 }
 
 // Drafted implements delivery.Drafts.
-func (r *Store) Drafted(ctx context.Context, hold ledger.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
+func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
 	err = r.Record(ctx, "record draft", func(t *database.Tx) error {
-		platform, stage := database.Clean(string(id)), ledger.DraftShown
+		platform, stage := database.Clean(string(id)), outbox.DraftShown
 		if platform == "" {
-			stage = ledger.DraftOpen
+			stage = outbox.DraftOpen
 		}
 		var now string
 		_, err := t.Row(recordDraft, []any{platform, t.Now, string(stage), platform, delivery, hold.Fence}, &now)
-		late = ledger.DraftStage(now) == ledger.DraftLeave
+		late = outbox.DraftStage(now) == outbox.DraftLeave
 		return err
 	})
 	return late && err == nil, err
 }
 
 // Abandon implements delivery.Drafts.
-func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) error {
+func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {
 	return r.Write(ctx, database.Async, "abandon draft", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -254,7 +255,7 @@ func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) 
 		var left int64
 		found, err := t.Row(abandonShown, []any{rand.Text(), t.Now, t.Now, delivery}, &left)
 		if err == nil && !found {
-			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, ledger.ErrConflict)
+			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, core.ErrConflict)
 		}
 		if err == nil {
 			_, err = t.Exec(sendAnew, t.Now, delivery)
@@ -263,8 +264,8 @@ func (r *Store) Abandon(ctx context.Context, hold ledger.Lease, delivery int64) 
 	})
 }
 
-// EndDraft implements outbox.Drafts.
-func (r *Store) EndDraft(ctx context.Context, hold ledger.Lease, delivery int64, outcome string) error {
+// EndDraft implements delivery.Drafts.
+func (r *Store) EndDraft(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
 	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -276,7 +277,7 @@ func (r *Store) EndDraft(ctx context.Context, hold ledger.Lease, delivery int64,
 
 // TakeDraft gives the draft's place to the first part of a message; took is false
 // when there is none to give, and what is there is dropped.
-func TakeDraft(t *database.Tx, turn, message, seq int64, r *ledger.Reply, state ledger.DeliveryState) (took bool, err error) {
+func TakeDraft(t *database.Tx, turn, message, seq int64, r *outbox.Reply, state outbox.DeliveryState) (took bool, err error) {
 	n, err := t.Exec(LeaveDraft, turn, r.Draft)
 	if err != nil || n == 0 {
 		return false, err

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/sessions"
@@ -39,7 +41,7 @@ const (
 )
 
 // AcceptMember notes whether a conversation is open to us.
-func AcceptMember(t *database.Tx, e *ledger.Entry) error {
+func AcceptMember(t *database.Tx, e *intake.Entry) error {
 	if e.Event.Member == channels.Joined {
 		_, _, err := sessions.Arrived(t, e.Event.Conversation)
 		return err
@@ -52,7 +54,7 @@ func AcceptMember(t *database.Tx, e *ledger.Entry) error {
 }
 
 // Gone implements delivery.Outbox.
-func (r *Store) Gone(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (first bool, err error) {
+func (r *Store) Gone(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (first bool, err error) {
 	err = r.Write(ctx, database.Async, "note closed conversation", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -65,21 +67,21 @@ func (r *Store) Gone(ctx context.Context, hold ledger.Lease, conv channels.Conve
 }
 
 // AdminChats implements delivery.Notices.
-func (r *Store) AdminChats(ctx context.Context) ([]ledger.Chat, error) {
+func (r *Store) AdminChats(ctx context.Context) ([]core.Chat, error) {
 	return r.chats(ctx, "list admins' chats", adminChats)
 }
 
 // Chats implements router.Views.
-func (r *Store) Chats(ctx context.Context) ([]ledger.Chat, error) {
+func (r *Store) Chats(ctx context.Context) ([]core.Chat, error) {
 	return r.chats(ctx, "list chats", knownChats)
 }
 
 // PersonChats implements router.Submissions.
-func (r *Store) PersonChats(ctx context.Context, person string) ([]ledger.Chat, error) {
+func (r *Store) PersonChats(ctx context.Context, person string) ([]core.Chat, error) {
 	return r.chats(ctx, "list a person's chats", personChats, database.Clean(person))
 }
 
-func (r *Store) chats(ctx context.Context, what, query string, args ...any) (list []ledger.Chat, err error) {
+func (r *Store) chats(ctx context.Context, what, query string, args ...any) (list []core.Chat, err error) {
 	err = r.Read(ctx, what, func(t *database.Tx) error {
 		var rows []struct {
 			sessions.ConversationRow
@@ -87,7 +89,7 @@ func (r *Store) chats(ctx context.Context, what, query string, args ...any) (lis
 		}
 		err := t.All(&rows, query, args...)
 		for _, c := range rows {
-			list = append(list, ledger.Chat{Conversation: c.Where(), Person: c.Person, Identity: c.Identity})
+			list = append(list, core.Chat{Conversation: c.Where(), Person: c.Person, Identity: c.Identity})
 		}
 		return err
 	})
@@ -95,12 +97,12 @@ func (r *Store) chats(ctx context.Context, what, query string, args ...any) (lis
 }
 
 // Notify implements delivery.Notices.
-func (r *Store) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (notified bool, err error) {
+func (r *Store) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply) (notified bool, err error) {
 	return r.NotifyFor(ctx, key, sessions.KeysLive, conv, reply)
 }
 
 // NotifyFor implements delivery.Notices.
-func (r *Store) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply ledger.Reply) (notified bool, err error) {
+func (r *Store) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply outbox.Reply) (notified bool, err error) {
 	err = r.Write(ctx, database.Durable, "notify", func(t *database.Tx) error {
 		notified, err = Notify(t, key, quiet, conv, &reply)
 		return err
@@ -118,7 +120,7 @@ func (r *Store) IsNotice(ctx context.Context, message int64) (is bool, err error
 }
 
 // Notify posts a message of ours unless its key is known; quiet is how long the key stays so.
-func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conversation, reply *ledger.Reply) (notified bool, err error) {
+func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conversation, reply *outbox.Reply) (notified bool, err error) {
 	var one int
 	notified, err = t.Row(sessions.InsertKey, []any{key, t.Now + quiet.Microseconds(), t.Now}, &one)
 	if err != nil || !notified {
@@ -129,7 +131,7 @@ func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conve
 }
 
 // PostTo stores a message of ours that is of no turn.
-func PostTo(t *database.Tx, conv channels.Conversation, reply *ledger.Reply) error {
+func PostTo(t *database.Tx, conv channels.Conversation, reply *outbox.Reply) error {
 	p, err := sessions.Place(t, sessions.CleanConversation(conv))
 	if err != nil {
 		return err
@@ -138,7 +140,7 @@ func PostTo(t *database.Tx, conv channels.Conversation, reply *ledger.Reply) err
 }
 
 // Post is postTo, where the conversation is known.
-func Post(t *database.Tx, conversation int64, key string, reply *ledger.Reply) error {
+func Post(t *database.Tx, conversation int64, key string, reply *outbox.Reply) error {
 	session, err := sessions.FindOrMake(t, conversation, key, "")
 	if err != nil {
 		return err

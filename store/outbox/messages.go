@@ -7,7 +7,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -34,7 +34,7 @@ type origin struct {
 	choices, said     any // said: the agent's text, where the message has another
 }
 
-func originOf(r *ledger.Reply, say *agent.Say) origin {
+func originOf(r *outbox.Reply, say *agent.Say) origin {
 	if say == nil {
 		return origin{class: "reply", position: -1}
 	}
@@ -47,7 +47,7 @@ func originOf(r *ledger.Reply, say *agent.Say) origin {
 
 // Outgoing stores a message of ours with its deliveries: say is the agent's text
 // that r renders; nil for a reply of the router.
-func Outgoing(t *database.Tx, conversation, session, turn int64, r *ledger.Reply, say *agent.Say) (id int64, err error) {
+func Outgoing(t *database.Tx, conversation, session, turn int64, r *outbox.Reply, say *agent.Say) (id int64, err error) {
 	o := originOf(r, say)
 	id, err = t.Insert(insertOutgoing, conversation, session, sessions.OrNull(turn), o.class, database.Clean(r.Person), botAuthor, database.Clean(string(r.ReplyTo)), database.Clean(r.Text),
 		database.Clean(string(r.Taint)), r.Notice, r.Final, o.attempt, o.position, o.choices, o.said, t.Now)
@@ -62,9 +62,9 @@ func Outgoing(t *database.Tx, conversation, session, turn int64, r *ledger.Reply
 	if _, err := t.Row(nextSeqs, []any{len(r.Parts), conversation}, &last, &channel); err != nil {
 		return 0, err
 	}
-	state := ledger.DeliveryPending
+	state := outbox.DeliveryPending
 	if r.Read {
-		state = ledger.DeliverySent
+		state = outbox.DeliverySent
 	}
 	for i, p := range r.Parts {
 		seq := last - int64(len(r.Parts)-1-i)

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/sessions"
@@ -66,9 +67,9 @@ const (
 )
 
 // TakeChannel implements delivery.Outbox.
-func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Lease, ok bool, err error) {
+func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (hold outbox.Lease, ok bool, err error) {
 	err = r.Write(ctx, r.ForLeases(), "take channel", func(t *database.Tx) error {
-		hold = ledger.Lease{Channel: channel}
+		hold = outbox.Lease{Channel: channel}
 		hold.Fence, ok, err = engines.Take(t, engines.Channel, database.Clean(channel), owner, t.Now)
 		if err != nil || !ok {
 			return err
@@ -77,20 +78,20 @@ func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (h
 		return err
 	})
 	if err != nil || !ok {
-		return ledger.Lease{}, false, err
+		return outbox.Lease{}, false, err
 	}
 	return hold, true, nil
 }
 
 // DropChannel implements delivery.Outbox.
-func (r *Store) DropChannel(ctx context.Context, hold ledger.Lease) error {
+func (r *Store) DropChannel(ctx context.Context, hold outbox.Lease) error {
 	return r.Write(ctx, r.ForLeases(), "drop channel", func(t *database.Tx) error {
 		return engines.Release(t, engines.Channel, database.Clean(hold.Channel), hold.Fence)
 	})
 }
 
 // Open implements delivery.Outbox.
-func (r *Store) Open(ctx context.Context, hold ledger.Lease) (list []channels.Conversation, err error) {
+func (r *Store) Open(ctx context.Context, hold outbox.Lease) (list []channels.Conversation, err error) {
 	err = r.Read(ctx, "list open conversations", func(t *database.Tx) error {
 		list = nil
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
@@ -109,7 +110,7 @@ func (r *Store) Open(ctx context.Context, hold ledger.Lease) (list []channels.Co
 }
 
 // Begin implements delivery.Outbox.
-func (r *Store) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error) {
+func (r *Store) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (d *outbox.Delivery, due time.Time, err error) {
 	if r.PG() {
 		return r.callBegin(ctx, hold, conv.ID)
 	}
@@ -125,7 +126,7 @@ func (r *Store) Begin(ctx context.Context, hold ledger.Lease, conv channels.Conv
 
 // head is a conversation's head with when it is due.
 type head struct {
-	*ledger.Delivery
+	*outbox.Delivery
 	next, last int64 // µs
 }
 
@@ -135,7 +136,7 @@ type head struct {
 const clockSlack = 10_000_000
 
 func (h *head) waits(now int64) bool {
-	return h.State == ledger.DeliveryPending && h.next > now && h.last <= now+clockSlack
+	return h.State == outbox.DeliveryPending && h.next > now && h.last <= now+clockSlack
 }
 
 // A HeadRow is a delivery that is sent next, as headDelivery reads it and sb_begin gives it.
@@ -148,7 +149,7 @@ type HeadRow struct {
 	PlatformID     channels.MessageID `json:"platform_id"`
 	Part, Tries    int
 	Last, Repeated bool
-	State          ledger.DeliveryState
+	State          outbox.DeliveryState
 	FirstTry       int64 `json:"first_try"`
 	LastTry        int64 `json:"last_try"`
 	Written        int64
@@ -157,8 +158,8 @@ type HeadRow struct {
 }
 
 // Delivery is the row as who sends it needs it.
-func (h *HeadRow) Delivery(hold ledger.Lease, conv channels.ConversationID) (*ledger.Delivery, error) {
-	d := &ledger.Delivery{
+func (h *HeadRow) Delivery(hold outbox.Lease, conv channels.ConversationID) (*outbox.Delivery, error) {
+	d := &outbox.Delivery{
 		ID: h.ID, MessageID: h.Message, Body: channels.Body{Text: h.Text}, ReplyTo: h.ReplyTo, PlatformID: h.PlatformID,
 		Conversation: sessions.CleanConversation(channels.Conversation{Channel: hold.Channel, ID: conv, Kind: h.Kind, Place: h.Place, Title: h.Title}),
 		Nonce:        h.Nonce, Noted: h.Noted, Part: h.Part, Last: h.Last, State: h.State, Tries: h.Tries, Repeated: h.Repeated,
@@ -167,7 +168,7 @@ func (h *HeadRow) Delivery(hold ledger.Lease, conv channels.ConversationID) (*le
 	return d, readBody(&d.Body, h.Rich, h.Extra)
 }
 
-func headOf(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*head, error) {
+func headOf(t *database.Tx, hold outbox.Lease, conv channels.ConversationID) (*head, error) {
 	var r HeadRow
 	var h head
 	found, err := t.Row(headDelivery, []any{database.Clean(hold.Channel), database.Clean(string(conv))},
@@ -181,7 +182,7 @@ func headOf(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*h
 	return &h, err
 }
 
-func begin(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
+func begin(t *database.Tx, hold outbox.Lease, conv channels.ConversationID) (*outbox.Delivery, time.Time, error) {
 	if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -192,11 +193,11 @@ func begin(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*le
 	switch {
 	case h.waits(t.Now):
 		return nil, database.Instant(h.next), nil
-	case h.State == ledger.DeliveryPending:
+	case h.State == outbox.DeliveryPending:
 		err = sending(t, h, hold.Fence)
-	case h.State == ledger.DeliverySending:
+	case h.State == outbox.DeliverySending:
 		// Ours, and its result never came to be written: nobody knows.
-		h.State = ledger.DeliveryUnknown
+		h.State = outbox.DeliveryUnknown
 		_, err = t.Exec(setUnknown, t.Now, h.ID)
 	}
 	return h.Delivery, time.Time{}, err
@@ -204,7 +205,7 @@ func begin(t *database.Tx, hold ledger.Lease, conv channels.ConversationID) (*le
 
 // sending sets a pending head sending.
 func sending(t *database.Tx, h *head, fence int64) error {
-	h.State, h.Tries, h.LastTry = ledger.DeliverySending, h.Tries+1, database.Instant(t.Now)
+	h.State, h.Tries, h.LastTry = outbox.DeliverySending, h.Tries+1, database.Instant(t.Now)
 	if h.FirstTry.IsZero() {
 		h.FirstTry = h.LastTry
 	}
@@ -214,7 +215,7 @@ func sending(t *database.Tx, h *head, fence int64) error {
 
 // open begins the first part of a message that this transaction stores, as its
 // Opening asks; nil asks for nothing.
-func open(t *database.Tx, o *ledger.Opening, message int64) error {
+func open(t *database.Tx, o *outbox.Opening, message int64) error {
 	if o == nil {
 		return nil
 	}
@@ -224,7 +225,7 @@ func open(t *database.Tx, o *ledger.Opening, message int64) error {
 		return err
 	}
 	h, err := headOf(t, o.Lease, o.Conversation.ID)
-	if err != nil || h == nil || h.MessageID != message || h.State != ledger.DeliveryPending {
+	if err != nil || h == nil || h.MessageID != message || h.State != outbox.DeliveryPending {
 		return err
 	}
 	if err := sending(t, h, o.Lease.Fence); err != nil {
@@ -235,21 +236,21 @@ func open(t *database.Tx, o *ledger.Opening, message int64) error {
 }
 
 // Note implements delivery.Outbox.
-func (r *Store) Note(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, noted string) error {
+func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, noted string) error {
 	return r.Write(ctx, database.Durable, "note delivery", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
 		n, err := t.Exec(noteSend, database.Clean(noted), t.Now, d.ID, database.Micros(d.LastTry))
 		if err == nil && n == 0 {
-			err = ledger.ErrConflict
+			err = core.ErrConflict
 		}
 		return err
 	})
 }
 
 // Taken implements delivery.Outbox.
-func (r *Store) Taken(ctx context.Context, d *ledger.Delivery, id channels.MessageID) (taken bool, err error) {
+func (r *Store) Taken(ctx context.Context, d *outbox.Delivery, id channels.MessageID) (taken bool, err error) {
 	err = r.Read(ctx, "look for a message's delivery", func(t *database.Tx) error {
 		channel, conv, platform := database.Clean(d.Conversation.Channel), database.Clean(string(d.Conversation.ID)), database.Clean(string(id))
 		var one int
@@ -260,7 +261,7 @@ func (r *Store) Taken(ctx context.Context, d *ledger.Delivery, id channels.Messa
 }
 
 // Settle implements delivery.Outbox.
-func (r *Store) Settle(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, s ledger.Settlement) (more bool, err error) {
+func (r *Store) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, s outbox.Settlement) (more bool, err error) {
 	if r.PG() {
 		return r.callSettle(ctx, hold, d, &s)
 	}
@@ -276,7 +277,7 @@ func (r *Store) Settle(ctx context.Context, hold ledger.Lease, d *ledger.Deliver
 
 // settled is settle where there is nothing to settle: it was done before, or it is
 // somebody else's.
-func settled(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
+func settled(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool, err error) {
 	var conversation int64
 	var channel string
 	found, err := t.Row(settledSo, []any{d.ID, string(s.State), database.Micros(d.LastTry), settles(s)}, &conversation, &channel)
@@ -284,23 +285,23 @@ func settled(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more boo
 		return true, err
 	}
 	if !found {
-		return false, ledger.ErrFenced
+		return false, core.ErrFenced
 	}
 	var one int
 	return t.Row(anyOpen, []any{channel, conversation}, &one)
 }
 
 // settles says whether the delivery blocks its conversation no longer.
-func settles(s *ledger.Settlement) bool {
-	return s.State != ledger.DeliveryPending && (s.State != ledger.DeliveryUnknown || s.Final)
+func settles(s *outbox.Settlement) bool {
+	return s.State != outbox.DeliveryPending && (s.State != outbox.DeliveryUnknown || s.Final)
 }
 
-func settle(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
+func settle(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool, err error) {
 	var text, rich, extra any
 	if s.Body != nil {
 		text, rich, extra = database.Clean(s.Body.Text), richText(s.Body.Rich), extraText(s.Body)
 	}
-	free := s.FreeTry && s.State == ledger.DeliveryPending
+	free := s.FreeTry && s.State == outbox.DeliveryPending
 	platform := database.Clean(string(s.PlatformID))
 	var message, conversation int64
 	var channel string
@@ -316,9 +317,9 @@ func settle(t *database.Tx, d *ledger.Delivery, s *ledger.Settlement) (more bool
 		return settled(t, d, s)
 	}
 	switch {
-	case s.State == ledger.DeliveryDead:
+	case s.State == outbox.DeliveryDead:
 		_, err = t.Exec(deadLater, t.Now, message, part)
-	case s.State == ledger.DeliveryDropped && s.Conversation:
+	case s.State == outbox.DeliveryDropped && s.Conversation:
 		_, err = t.Exec(dropOpen, database.Clean(s.Outcome), t.Now, conversation)
 	}
 	if err == nil {

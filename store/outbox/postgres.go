@@ -8,16 +8,17 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
 
 // Special says that a reply has more than text in parts.
-func Special(r ledger.Reply) bool { return r.Draft != 0 || len(r.Actions) > 0 }
+func Special(r outbox.Reply) bool { return r.Draft != 0 || len(r.Actions) > 0 }
 
 // ReplyArg is outgoing's message as an argument; nil stays nil.
-func ReplyArg(r *ledger.Reply, say *agent.Say) sessions.Object {
+func ReplyArg(r *outbox.Reply, say *agent.Say) sessions.Object {
 	if r == nil {
 		return nil
 	}
@@ -48,7 +49,7 @@ const (
 	callSettle = `SELECT sb_settles($1)`
 )
 
-func (db *Store) callBegin(ctx context.Context, hold ledger.Lease, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
+func (db *Store) callBegin(ctx context.Context, hold outbox.Lease, conv channels.ConversationID) (*outbox.Delivery, time.Time, error) {
 	var got struct {
 		HeadRow
 		Fenced bool
@@ -60,7 +61,7 @@ func (db *Store) callBegin(ctx context.Context, hold ledger.Lease, conv channels
 	case err != nil:
 		return nil, time.Time{}, err
 	case got.Fenced:
-		return nil, time.Time{}, fmt.Errorf("begin delivery: %w", ledger.ErrFenced)
+		return nil, time.Time{}, fmt.Errorf("begin delivery: %w", core.ErrFenced)
 	case got.ID == 0:
 		return nil, database.Instant(got.Due), nil
 	}
@@ -68,12 +69,12 @@ func (db *Store) callBegin(ctx context.Context, hold ledger.Lease, conv channels
 	return d, time.Time{}, err
 }
 
-func (db *Store) callSettle(ctx context.Context, hold ledger.Lease, d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
+func (db *Store) callSettle(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, s *outbox.Settlement) (more bool, err error) {
 	arg := sessions.Object{
 		"channel": database.Clean(hold.Channel), "fence": hold.Fence, "now": db.Now().UnixMicro(), "id": d.ID, "last_try": database.Micros(d.LastTry),
 		"was": d.State, "state": s.State, "settled": settles(s), "outcome": database.Clean(s.Outcome), "detail": database.Clean(s.Detail),
 		"platform_id": database.Clean(string(s.PlatformID)), "next_at": database.Micros(s.NextAt), "repeated": s.Repeated, "unedit": s.Unedit, "fresh": s.Fresh, "unnamed": s.Unnamed,
-		"free": s.FreeTry && s.State == ledger.DeliveryPending, "conversation": s.Conversation, "event": "",
+		"free": s.FreeTry && s.State == outbox.DeliveryPending, "conversation": s.Conversation, "event": "",
 	}
 	if s.Body != nil {
 		arg["body"] = bodyArg(s.Body)
@@ -86,7 +87,7 @@ func (db *Store) callSettle(ctx context.Context, hold ledger.Lease, d *ledger.De
 		err = db.CallJoined(ctx, database.Result, "settle delivery", &got[0], callSettle, d.ID, sessions.ObjectText(arg))
 	}
 	if err == nil && !got[0].Done {
-		err = fmt.Errorf("settle delivery: %w", ledger.ErrFenced)
+		err = fmt.Errorf("settle delivery: %w", core.ErrFenced)
 	}
 	return got[0].More, err
 }

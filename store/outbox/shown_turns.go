@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/sessions"
@@ -20,7 +21,7 @@ const (
 )
 
 // ShowTurn implements delivery.ShownTurns.
-func (r *Store) ShowTurn(ctx context.Context, ref ledger.TurnRef) error {
+func (r *Store) ShowTurn(ctx context.Context, ref core.TurnRef) error {
 	return r.Write(ctx, database.Async, "show turn", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
 			return err
@@ -31,7 +32,7 @@ func (r *Store) ShowTurn(ctx context.Context, ref ledger.TurnRef) error {
 }
 
 // ShownTurns implements delivery.ShownTurns.
-func (r *Store) ShownTurns(ctx context.Context, channel string) (list []ledger.ShownTurn, err error) {
+func (r *Store) ShownTurns(ctx context.Context, channel string) (list []outbox.ShownTurn, err error) {
 	err = r.Look(ctx, "list shown turns", func(t *database.Tx) error {
 		list = nil
 		var rows []struct {
@@ -44,7 +45,7 @@ func (r *Store) ShownTurns(ctx context.Context, channel string) (list []ledger.S
 			return err
 		}
 		for _, row := range rows {
-			s := ledger.ShownTurn{
+			s := outbox.ShownTurn{
 				Turn: row.ID, Conversation: row.Where(), Message: channels.MessageID(row.PlatformID), State: channels.TurnDone,
 			}
 			switch {
@@ -61,7 +62,7 @@ func (r *Store) ShownTurns(ctx context.Context, channel string) (list []ledger.S
 }
 
 // HideTurn implements delivery.ShownTurns.
-func (r *Store) HideTurn(ctx context.Context, hold ledger.Lease, turn int64) error {
+func (r *Store) HideTurn(ctx context.Context, hold outbox.Lease, turn int64) error {
 	return r.Write(ctx, database.Async, "hide turn", func(t *database.Tx) error {
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
 			return err

@@ -3,7 +3,7 @@ package outbox
 import (
 	"context"
 
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/engines"
@@ -27,7 +27,7 @@ const (
 )
 
 // Unnamed implements delivery.Outbox.
-func (r *Store) Unnamed(ctx context.Context, hold ledger.Lease) (list []ledger.Unnamed, err error) {
+func (r *Store) Unnamed(ctx context.Context, hold outbox.Lease) (list []outbox.Unnamed, err error) {
 	err = r.Read(ctx, "list unnamed parts", func(t *database.Tx) error {
 		list = nil
 		if err := engines.Fenced(t, engines.Channel, database.Clean(hold.Channel), hold.Fence); err != nil {
@@ -44,7 +44,7 @@ func (r *Store) Unnamed(ctx context.Context, hold ledger.Lease) (list []ledger.U
 		}
 		err := t.All(&rows, listUnnamed, database.Clean(hold.Channel))
 		for _, u := range rows {
-			list = append(list, ledger.Unnamed{
+			list = append(list, outbox.Unnamed{
 				Delivery: u.ID, Message: u.Message, Dropped: u.Dropped, Conversation: u.Where(), Person: u.Person, Notice: u.Notice, Written: database.Instant(u.Written),
 			})
 		}
@@ -54,7 +54,7 @@ func (r *Store) Unnamed(ctx context.Context, hold ledger.Lease) (list []ledger.U
 }
 
 // Name implements delivery.Outbox.
-func (r *Store) Name(ctx context.Context, hold ledger.Lease, lost []ledger.Unnamed, reply ledger.Reply) error {
+func (r *Store) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnamed, reply outbox.Reply) error {
 	ids := make([]int64, len(lost))
 	for i, u := range lost {
 		ids[i] = u.Delivery
@@ -73,24 +73,24 @@ func (r *Store) Name(ctx context.Context, hold ledger.Lease, lost []ledger.Unnam
 }
 
 // Resend does by hand what can be done about every part of a conversation that ended unknown.
-func Resend(t *database.Tx, c *ledger.Resend) (a audit.Entry, err error) {
+func Resend(t *database.Tx, c *outbox.Resend) (a audit.Entry, err error) {
 	var rows []struct {
 		ID      int64
 		Message int64 `db:"message_id"`
 	}
-	since := t.Now - ledger.ResendWithin.Microseconds()
+	since := t.Now - outbox.ResendWithin.Microseconds()
 	if err := t.All(&rows, lostParts, database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since); err != nil {
 		return a, err
 	}
 	messages := map[int64]bool{}
 	c.Looked = false
 	for _, d := range rows {
-		one := &ledger.DeliveryChange{ID: d.ID, Kind: ledger.RetryDelivery}
+		one := &outbox.Change{ID: d.ID, Kind: outbox.RetryDelivery}
 		if a, err = ChangeDelivery(t, one); err != nil {
 			return a, err
 		}
 		messages[d.Message] = true
-		c.Looked = c.Looked || one.Done.State == ledger.DeliveryUnknown
+		c.Looked = c.Looked || one.Done.State == outbox.DeliveryUnknown
 	}
 	c.Messages = len(messages)
 	if _, err := t.Row(givenUp, []any{database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since}, &c.Dropped); err != nil {

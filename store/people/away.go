@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/turns"
 	"switchboard/store/approvals"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
@@ -51,15 +52,15 @@ func (a *awayPerson) held() (list []heldIdentity, err error) {
 }
 
 // awayBy reads people who are away.
-func awayBy(t *database.Tx, query string, args ...any) ([]ledger.Person, error) {
+func awayBy(t *database.Tx, query string, args ...any) ([]core.Person, error) {
 	var rows []awayPerson
 	if err := t.All(&rows, query, args...); err != nil {
 		return nil, err
 	}
-	people := make([]ledger.Person, len(rows))
+	people := make([]core.Person, len(rows))
 	for i, a := range rows {
-		people[i] = ledger.Person{
-			Name: a.Name, Role: a.Role, Identities: []string{}, Source: ledger.FromSettings, Since: database.Instant(a.CreatedAt), Away: database.Instant(a.AwayAt),
+		people[i] = core.Person{
+			Name: a.Name, Role: a.Role, Identities: []string{}, Source: core.FromSettings, Since: database.Instant(a.CreatedAt), Away: database.Instant(a.AwayAt),
 		}
 		held, err := a.held()
 		if err != nil {
@@ -76,7 +77,7 @@ func awayBy(t *database.Tx, query string, args ...any) ([]ledger.Person, error) 
 }
 
 // AwayNamed is somebody who is away; nil: nobody of that name is.
-func AwayNamed(t *database.Tx, name string) (*ledger.Person, error) {
+func AwayNamed(t *database.Tx, name string) (*core.Person, error) {
 	list, err := awayBy(t, findAway, name)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -85,7 +86,7 @@ func AwayNamed(t *database.Tx, name string) (*ledger.Person, error) {
 }
 
 // UntoldAway returns who is away and whom the admins were not told of, with since when.
-func (r *Store) UntoldAway(ctx context.Context) (away []ledger.Person, err error) {
+func (r *Store) UntoldAway(ctx context.Context) (away []core.Person, err error) {
 	err = r.Read(ctx, "read who is away", func(t *database.Tx) (err error) {
 		away, err = awayBy(t, untoldAway)
 		return err
@@ -94,7 +95,7 @@ func (r *Store) UntoldAway(ctx context.Context) (away []ledger.Person, err error
 }
 
 // ToldAway notes that the admins were told of them. Who is back, or away again, is left as they are.
-func (r *Store) ToldAway(ctx context.Context, away []ledger.Person) error {
+func (r *Store) ToldAway(ctx context.Context, away []core.Person) error {
 	return r.Write(ctx, database.Durable, "note who is away", func(t *database.Tx) error {
 		for _, p := range away {
 			if _, err := t.Exec(toldAway, p.Name, p.Away.UnixMicro()); err != nil {
@@ -106,7 +107,7 @@ func (r *Store) ToldAway(ctx context.Context, away []ledger.Person) error {
 }
 
 // leave moves a person to people_away. They may do nothing, their identities are free, and their rows stay.
-func leave(t *database.Tx, p *ledger.Person) error {
+func leave(t *database.Tx, p *core.Person) error {
 	held := []heldIdentity{}
 	if err := t.All(&held, heldIdentities, p.Name); err != nil {
 		return err
@@ -131,7 +132,7 @@ func comeBack(t *database.Tx, name string) (*awayPerson, error) {
 }
 
 // goOn lets the work of a person who is back go on.
-func goOn(t *database.Tx, name string, former *awayPerson, p *ledger.Person) error {
+func goOn(t *database.Tx, name string, former *awayPerson, p *core.Person) error {
 	held, err := former.held()
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func goOn(t *database.Tx, name string, former *awayPerson, p *ledger.Person) err
 			}
 		}
 	}
-	if p.Role != ledger.RoleAdmin {
+	if p.Role != core.RoleAdmin {
 		if _, err := t.Exec(approvals.EndGranted, t.Now, name); err != nil {
 			return err
 		}
@@ -167,9 +168,9 @@ func queueAway(t *database.Tx, name string) error {
 		if _, _, err := sessions.Lock(t, row.SessionID); err != nil {
 			return err
 		}
-		n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, row.ID, string(ledger.TurnWaiting))
+		n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, row.ID, string(turns.TurnWaiting))
 		if err == nil && n > 0 {
-			_, err = sessions.Emit(t, row.SessionID, sessions.TurnEvent(row.ID, string(ledger.TurnQueued), ""))
+			_, err = sessions.Emit(t, row.SessionID, sessions.TurnEvent(row.ID, string(turns.TurnQueued), ""))
 		}
 		if err != nil {
 			return err
@@ -179,7 +180,7 @@ func queueAway(t *database.Tx, name string) error {
 }
 
 // removeAway removes somebody who is away, with what is theirs; nil: nobody of that name is.
-func removeAway(t *database.Tx, name string) (*ledger.Person, error) {
+func removeAway(t *database.Tx, name string) (*core.Person, error) {
 	p, err := AwayNamed(t, name)
 	if err != nil || p == nil {
 		return nil, err
@@ -194,7 +195,7 @@ func removeAway(t *database.Tx, name string) (*ledger.Person, error) {
 func notTaken(t *database.Tx, name string) error {
 	away, err := AwayNamed(t, name)
 	if err == nil && away != nil {
-		err = &ledger.StateError{Sentence: "there is already a " + name + ", who is away, as the settings file no longer names them: put them back there, or remove them first"}
+		err = &core.StateError{Sentence: "there is already a " + name + ", who is away, as the settings file no longer names them: put them back there, or remove them first"}
 	}
 	return err
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/people"
 	"switchboard/store/approvals"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
@@ -47,7 +48,7 @@ const (
 )
 
 // Belongings implements admin.Directory.
-func (r *Store) Belongings(ctx context.Context, name string) (has ledger.Belongings, err error) {
+func (r *Store) Belongings(ctx context.Context, name string) (has people.Belongings, err error) {
 	err = r.Read(ctx, "count what is somebody's", func(t *database.Tx) error {
 		name := database.Clean(name)
 		_, err := t.Row(belongings, []any{name, name, name, name, name}, &has.Jobs, &has.Memories, &has.Notifications, &has.Grants, &has.Files)
@@ -58,9 +59,9 @@ func (r *Store) Belongings(ctx context.Context, name string) (has ledger.Belongi
 
 // Change returns somebody as they are after a change, or were before they were removed;
 // demoted: they were an admin, and are none any more.
-func Change(t *database.Tx, c *ledger.PersonChange) (now *ledger.Person, demoted bool, err error) {
+func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, err error) {
 	name := database.Clean(c.Person.Name)
-	takes := c.Local != "" && (c.Kind == ledger.ChangeRemove || c.Kind == ledger.ChangeRole && c.Person.Role != ledger.RoleAdmin)
+	takes := c.Local != "" && (c.Kind == people.ChangeRemove || c.Kind == people.ChangeRole && c.Person.Role != core.RoleAdmin)
 	if takes {
 		var admins []struct{ Name string }
 		if err := t.All(&admins, t.Locked(lockAdmins)); err != nil {
@@ -68,63 +69,63 @@ func Change(t *database.Tx, c *ledger.PersonChange) (now *ledger.Person, demoted
 		}
 	}
 	person, err := sessions.Person(t, name)
-	if err == nil && c.Kind == ledger.ChangeRemove {
+	if err == nil && c.Kind == people.ChangeRemove {
 		c.Paused, err = t.IDs(activeJobs, name)
 	}
 	switch {
 	case err != nil:
 		return nil, false, err
-	case person != nil && person.Source == ledger.FromSettings && c.Kind != ledger.ChangeUnlink && !c.Left(person):
+	case person != nil && person.Source == core.FromSettings && c.Kind != people.ChangeUnlink && !c.Left(person):
 		return nil, false, decided(name, c.File)
 	case person != nil && c.Since != 0 && c.Since != database.Micros(person.Since):
-		return nil, false, &ledger.StateError{Sentence: name + " is somebody else now than when I asked: please try again"}
-	case person == nil && c.Kind == ledger.ChangeRemove:
+		return nil, false, &core.StateError{Sentence: name + " is somebody else now than when I asked: please try again"}
+	case person == nil && c.Kind == people.ChangeRemove:
 		if person, err = removeAway(t, name); err == nil && person == nil {
-			err = ledger.ErrNotFound
+			err = core.ErrNotFound
 		}
 		return person, false, err
-	case person == nil && c.Kind != ledger.ChangeAdd:
-		return nil, false, cmp.Or(notTaken(t, name), error(ledger.ErrNotFound))
-	case person != nil && c.Kind == ledger.ChangeAdd:
-		return nil, false, &ledger.StateError{Sentence: name + " is there already: role, link and tools change them"}
+	case person == nil && c.Kind != people.ChangeAdd:
+		return nil, false, cmp.Or(notTaken(t, name), error(core.ErrNotFound))
+	case person != nil && c.Kind == people.ChangeAdd:
+		return nil, false, &core.StateError{Sentence: name + " is there already: role, link and tools change them"}
 	}
-	if takes && person.Role == ledger.RoleAdmin {
+	if takes && person.Role == core.RoleAdmin {
 		if err := keepAdmin(t, name, c.Local); err != nil {
 			return nil, false, err
 		}
 	}
 	switch c.Kind {
-	case ledger.ChangeAdd:
+	case people.ChangeAdd:
 		if err := notTaken(t, name); err != nil {
 			return nil, false, err
 		}
 		if fault := words.NameFault(name); fault != "" {
-			return nil, false, &ledger.StateError{Sentence: "the name " + fault}
+			return nil, false, &core.StateError{Sentence: "the name " + fault}
 		}
 		if other, err := alike(t, name); err != nil {
 			return nil, false, err
 		} else if other != "" {
-			return nil, false, &ledger.StateError{Sentence: name + " looks like " + other + ", who is somebody else: give another name"}
+			return nil, false, &core.StateError{Sentence: name + " looks like " + other + ", who is somebody else: give another name"}
 		}
 		tools := database.JSONText(append([]string{}, c.Person.Tools...))
-		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), ledger.FromLocal, t.Now, t.Now); err != nil {
+		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), core.FromLocal, t.Now, t.Now); err != nil {
 			return nil, false, err
 		}
 		if err = startAnew(t, name); err == nil {
 			err = link(t, name, c)
 		}
-	case ledger.ChangeLink:
+	case people.ChangeLink:
 		err = link(t, name, c)
-	case ledger.ChangeUnlink:
+	case people.ChangeUnlink:
 		err = unlink(t, person, c)
-	case ledger.ChangeRole:
-		if _, err = t.Exec(setRole, c.Person.Role, t.Now, name); err == nil && c.Person.Role != ledger.RoleAdmin {
+	case people.ChangeRole:
+		if _, err = t.Exec(setRole, c.Person.Role, t.Now, name); err == nil && c.Person.Role != core.RoleAdmin {
 			_, err = t.Exec(approvals.EndGranted, t.Now, name)
 		}
-		demoted = person.Role == ledger.RoleAdmin && c.Person.Role != ledger.RoleAdmin
-	case ledger.ChangeTools:
+		demoted = person.Role == core.RoleAdmin && c.Person.Role != core.RoleAdmin
+	case people.ChangeTools:
 		_, err = t.Exec(setTools, database.JSONText(append([]string{}, c.Person.Tools...)), t.Now, name)
-	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
+	case people.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
 		return person, false, RemovePerson(t, name, DeleteKnown, endLinks)
 	default:
 		return nil, false, fmt.Errorf("change a person: %q is no such change", c.Kind)
@@ -157,12 +158,12 @@ func keepAdmin(t *database.Tx, name, local string) error {
 	if _, err := t.Row(otherAdmins, []any{name, local}, &others); err != nil || others > 0 {
 		return err
 	}
-	return &ledger.StateError{Sentence: name + " is the only admin who can write to me on a platform: make somebody else an admin first"}
+	return &core.StateError{Sentence: name + " is the only admin who can write to me on a platform: make somebody else an admin first"}
 }
 
 // decided says that the settings name somebody, and where.
 func decided(who, file string) error {
-	return &ledger.StateError{Sentence: fmt.Sprintf("%s is named in [[people]] of %s, which decides: change it there", who, file)}
+	return &core.StateError{Sentence: fmt.Sprintf("%s is named in [[people]] of %s, which decides: change it there", who, file)}
 }
 
 // alike is whose name looks like another one; empty: nobody's.
@@ -181,7 +182,7 @@ func alike(t *database.Tx, name string) (other string, err error) {
 
 // link gives identities to a person: free ones, and those of who was let in by an open
 // policy, who is nobody else.
-func link(t *database.Tx, name string, c *ledger.PersonChange) error {
+func link(t *database.Tx, name string, c *people.Change) error {
 	for _, id := range c.Person.Identities {
 		var owner, source string
 		owned, err := t.Row(ownerOf, []any{database.Clean(id)}, &owner, &source)
@@ -190,10 +191,10 @@ func link(t *database.Tx, name string, c *ledger.PersonChange) error {
 			return err
 		case owned && owner == name:
 			continue
-		case owned && source == ledger.FromSettings:
+		case owned && source == core.FromSettings:
 			return decided(id+" is "+owner+", who", c.File)
-		case owned && source != ledger.FromOpen:
-			return &ledger.StateError{Sentence: fmt.Sprintf("%s is %s already", id, owner)}
+		case owned && source != core.FromOpen:
+			return &core.StateError{Sentence: fmt.Sprintf("%s is %s already", id, owner)}
 		}
 		if err := freeInTeam(t, name, id); err != nil {
 			return err
@@ -209,7 +210,7 @@ func link(t *database.Tx, name string, c *ledger.PersonChange) error {
 // freeInTeam makes sure that an account is nobody else by its other form: with its team, or
 // without.
 func freeInTeam(t *database.Tx, name, id string) error {
-	plain, hasTeam := ledger.WithoutTeam(id)
+	plain, hasTeam := core.WithoutTeam(id)
 	pattern := ""
 	if kind, rest, ok := strings.Cut(id, ":"); ok && !hasTeam {
 		pattern = likeEscaper.Replace(kind) + ":%/" + likeEscaper.Replace(rest)
@@ -217,7 +218,7 @@ func freeInTeam(t *database.Tx, name, id string) error {
 	var owner, known string
 	owned, err := t.Row(ownerInTeam, []any{name, database.Clean(plain), database.Clean(pattern)}, &owner, &known)
 	if err == nil && owned {
-		err = &ledger.StateError{Sentence: fmt.Sprintf("%s is %s already, as %s", id, owner, known)}
+		err = &core.StateError{Sentence: fmt.Sprintf("%s is %s already, as %s", id, owner, known)}
 	}
 	return err
 }

@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	routeraudit "switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	routeroutbox "switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
@@ -44,7 +48,7 @@ func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error
 }
 
 // ProposeClaim implements router.People. Codes that are too old go.
-func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Actor) error {
+func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by core.Actor) error {
 	return r.Write(ctx, database.Durable, "make a claim code", func(t *database.Tx) error {
 		if _, err := t.Exec(dropClaims, t.Now); err != nil {
 			return err
@@ -60,14 +64,14 @@ func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, 
 type codeRow struct {
 	ID           int64
 	Kind, Person string
-	State        ledger.ActionState
+	State        routeroutbox.ActionState
 	SessionID    int64 `db:"session_id"`
 	ExpiresAt    int64 `db:"expires_at"`
 }
 
 // UseCode uses a code. It returns the entry with the person that the sender is then; a
 // stranger for whom it does nothing stays none.
-func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.CodeIntent, a *ledger.Accepted) (*ledger.Entry, error) {
+func UseCode(t *database.Tx, e *intake.Entry, as *people.CodeIntent, a *intake.Accepted) (*intake.Entry, error) {
 	used := *e
 	name := database.Clean(e.Sender.Person)
 	if name == "" { // somebody may have named them meanwhile
@@ -92,9 +96,9 @@ func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.CodeIntent, a *ledger.A
 	if person != nil {
 		used.Sender.Person = person.Name
 	}
-	if as.Kind == ledger.ActionApproval {
+	if as.Kind == routeroutbox.ActionApproval {
 		return &used, answerLink(t, &used, as, a)
-	} else if code.Kind == ledger.ActionLink {
+	} else if code.Kind == people.ActionLink {
 		err = useLink(t, &used, person, &code, as, a)
 	} else {
 		err = useClaim(t, &used, person, &code, as, a)
@@ -102,7 +106,7 @@ func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.CodeIntent, a *ledger.A
 	if err != nil {
 		return nil, err
 	}
-	if used.Sender.Person == "" && a.Outcome != ledger.LinkAsked {
+	if used.Sender.Person == "" && a.Outcome != people.LinkAsked {
 		a.Outcome = ""
 	}
 	return &used, nil
@@ -110,32 +114,32 @@ func UseCode(t *database.Tx, e *ledger.Entry, as *ledger.CodeIntent, a *ledger.A
 
 // useClaim makes the sender an admin, unless the settings name them. The other
 // codes are good no more, as logs and terminals may show them still.
-func useClaim(t *database.Tx, used *ledger.Entry, person *ledger.Person, code *codeRow, as *ledger.CodeIntent, a *ledger.Accepted) error {
+func useClaim(t *database.Tx, used *intake.Entry, person *core.Person, code *codeRow, as *people.CodeIntent, a *intake.Accepted) error {
 	switch {
-	case person != nil && person.Source == ledger.FromSettings:
-		a.Outcome = ledger.ClaimByFile
+	case person != nil && person.Source == core.FromSettings:
+		a.Outcome = people.ClaimByFile
 	case code.ID == 0:
-		a.Outcome = ledger.ClaimWrong
-	case code.State != ledger.ActionProposed:
-		a.Outcome = ledger.ClaimUsed
+		a.Outcome = people.ClaimWrong
+	case code.State != routeroutbox.ActionProposed:
+		a.Outcome = people.ClaimUsed
 	case code.ExpiresAt <= t.Now:
-		a.Outcome = ledger.ClaimExpired
-	case person != nil && person.Role == ledger.RoleAdmin:
-		a.Outcome = ledger.ClaimNeedless
+		a.Outcome = people.ClaimExpired
+	case person != nil && person.Role == core.RoleAdmin:
+		a.Outcome = people.ClaimNeedless
 	default:
-		name, err := letIn(t, person, ledger.RoleAdmin, as.Identity, as.Name)
+		name, err := letIn(t, person, core.RoleAdmin, as.Identity, as.Name)
 		if err != nil {
 			return err
 		}
 		if err := t.Run(
-			database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", name, t.Now, code.ID),
+			database.Do(outbox.SetAction, string(routeroutbox.ActionAccepted), "used", name, t.Now, code.ID),
 			database.Do(cancelClaims),
 		); err != nil {
 			return err
 		}
-		a.Outcome, a.Admin = ledger.ClaimDone, name
-		used.Sender.Person, used.Sender.Rule = name, ledger.RuleClaim
-		return audit.Write(t, ledger.Actor{Person: name, Rule: ledger.RuleClaim}, audit.Entry{
+		a.Outcome, a.Admin = people.ClaimDone, name
+		used.Sender.Person, used.Sender.Rule = name, routeraudit.RuleClaim
+		return audit.Write(t, core.Actor{Person: name, Rule: routeraudit.RuleClaim}, audit.Entry{
 			Action: "person.claim", Target: "person " + name, Outcome: "done", Data: map[string]any{"identity": used.Sender.Identity},
 		})
 	}
@@ -143,7 +147,7 @@ func useClaim(t *database.Tx, used *ledger.Entry, person *ledger.Person, code *c
 }
 
 // letIn gives somebody a role, whom it makes a person where they are a stranger.
-func letIn(t *database.Tx, person *ledger.Person, role, identity, called string) (name string, err error) {
+func letIn(t *database.Tx, person *core.Person, role, identity, called string) (name string, err error) {
 	if person != nil {
 		_, err = t.Exec(setRole, role, t.Now, person.Name)
 		return person.Name, err
@@ -165,7 +169,7 @@ func letIn(t *database.Tx, person *ledger.Person, role, identity, called string)
 	}
 	if !made { // nobody else is called by an identity
 		name = database.Clean(identity)
-		if _, err = t.Exec(upsertPerson, name, role, `["*"]`, "", ledger.FromLocal, t.Now, t.Now); err != nil {
+		if _, err = t.Exec(upsertPerson, name, role, `["*"]`, "", core.FromLocal, t.Now, t.Now); err != nil {
 			return "", err
 		}
 	}
@@ -176,8 +180,8 @@ func letIn(t *database.Tx, person *ledger.Person, role, identity, called string)
 }
 
 // AcceptStranger keeps what a stranger wrote, and says what the outcome asks for.
-func AcceptStranger(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, key string) (err error) {
-	if a.MessageID, err = sessions.Incoming(t, e, string(ledger.AuditStranger), conversation, 0); err != nil {
+func AcceptStranger(t *database.Tx, e *intake.Entry, a *intake.Accepted, conversation int64, key string) (err error) {
+	if a.MessageID, err = sessions.Incoming(t, e, string(intake.AuditStranger), conversation, 0); err != nil {
 		return err
 	}
 	reply := e.Said(a)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -14,7 +14,7 @@ import (
 // labels are what those whom an open channel let in call themselves, where their platform says it of a direct chat.
 const labels = `
 	SELECT p.name, c.title FROM people p JOIN sessions s ON s.person = p.name JOIN conversations c ON c.id = s.conversation_id
-	WHERE p.source = '` + ledger.FromOpen + `' AND c.kind = 'direct' AND c.title <> '' AND %s ORDER BY s.id`
+	WHERE p.source = '` + core.FromOpen + `' AND c.kind = 'direct' AND c.title <> '' AND %s ORDER BY s.id`
 
 const authorOf = `SELECT author FROM messages WHERE conversation_id = ? AND platform_id = ? AND platform_id <> '' AND direction = 'in' ORDER BY id DESC LIMIT 1`
 

@@ -7,7 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"switchboard/router/ledger"
+	routerapprovals "switchboard/router/approvals"
+	routeraudit "switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	routermoney "switchboard/router/money"
+	routeroutbox "switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -48,13 +54,13 @@ var joinPerson = []string{
 }
 
 // useLink asks on both sides whether the sender is to become the person who made the code.
-func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *codeRow, as *ledger.CodeIntent, a *ledger.Accepted) error {
+func useLink(t *database.Tx, used *intake.Entry, sender *core.Person, code *codeRow, as *people.CodeIntent, a *intake.Accepted) error {
 	maker, err := sessions.Person(t, code.Person)
 	if err != nil {
 		return err
 	}
-	a.Outcome = ledger.LinkWrong
-	if code.State != ledger.ActionProposed || code.ExpiresAt <= t.Now || maker == nil || maker.Source == ledger.FromOpen {
+	a.Outcome = people.LinkWrong
+	if code.State != routeroutbox.ActionProposed || code.ExpiresAt <= t.Now || maker == nil || maker.Source == core.FromOpen {
 		return nil
 	}
 	var rows []sessions.ConversationRow
@@ -66,35 +72,35 @@ func useLink(t *database.Tx, used *ledger.Entry, sender *ledger.Person, code *co
 		a.Outcome = why
 		return nil
 	}
-	if ledger.SessionKey(at) == ledger.SessionKey(sessions.CleanConversation(used.Event.Conversation)) { // one chat cannot be both sides
+	if core.SessionKey(at) == core.SessionKey(sessions.CleanConversation(used.Event.Conversation)) { // one chat cannot be both sides
 		return nil
 	}
-	if as.Link == nil || *as.Link != (ledger.Link{At: at, Person: maker.Name, Was: sideOf(sender).Name}) || len(as.Request.Questions) < 2 {
+	if as.Link == nil || *as.Link != (people.Link{At: at, Person: maker.Name, Was: sideOf(sender).Name}) || len(as.Request.Questions) < 2 {
 		return nil // it is not what the questions say
 	}
-	if err := t.Run(database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", maker.Name, t.Now, code.ID)); err != nil {
+	if err := t.Run(database.Do(outbox.SetAction, string(routeroutbox.ActionAccepted), "used", maker.Name, t.Now, code.ID)); err != nil {
 		return err
 	}
-	a.Outcome, a.Elsewhere = ledger.LinkAsked, at
-	_, err = request(t, ledger.ApprovalLink, maker.Name, used, requestData{
+	a.Outcome, a.Elsewhere = people.LinkAsked, at
+	_, err = request(t, routeroutbox.ApprovalLink, maker.Name, used, requestData{
 		Sender: sideOf(sender), Maker: sideOf(maker), MadeAt: at, Joined: as.Request.Joined,
 	}, as.Identity, as.Request)
 	return err
 }
 
 // LinkOf is what a code would do for somebody, whose name is empty for a stranger; nil: it is no link code that is good.
-func (r *Store) LinkOf(ctx context.Context, code []byte, sender string) (link *ledger.Link, err error) {
+func (r *Store) LinkOf(ctx context.Context, code []byte, sender string) (link *people.Link, err error) {
 	err = r.Read(ctx, "look a link code up", func(t *database.Tx) error {
 		link = nil
 		var codes []codeRow
-		if err := t.All(&codes, codeOf, code, ledger.ActionLink, ledger.ActionLink); err != nil || len(codes) == 0 {
+		if err := t.All(&codes, codeOf, code, people.ActionLink, people.ActionLink); err != nil || len(codes) == 0 {
 			return err
 		}
 		var rows []sessions.ConversationRow
 		if err := t.All(&rows, sessionPlace, codes[0].SessionID); err != nil || len(rows) == 0 {
 			return err
 		}
-		link = &ledger.Link{At: rows[0].Where(), Person: codes[0].Person, Was: database.Clean(sender)}
+		link = &people.Link{At: rows[0].Where(), Person: codes[0].Person, Was: database.Clean(sender)}
 		return nil
 	})
 	return link, err
@@ -107,7 +113,7 @@ type linkSide struct {
 	Role  string // as the question says it
 }
 
-func sideOf(p *ledger.Person) linkSide {
+func sideOf(p *core.Person) linkSide {
 	if p == nil {
 		return linkSide{}
 	}
@@ -120,9 +126,9 @@ const (
 )
 
 // answerLink is decideLink for a stranger, who answers no other question.
-func answerLink(t *database.Tx, used *ledger.Entry, as *ledger.CodeIntent, a *ledger.Accepted) error {
+func answerLink(t *database.Tx, used *intake.Entry, as *people.CodeIntent, a *intake.Accepted) error {
 	var session int64
-	key := ledger.SessionKey(sessions.CleanConversation(used.Event.Conversation))
+	key := core.SessionKey(sessions.CleanConversation(used.Event.Conversation))
 	if found, err := t.Row(chatSession, []any{key}, &session); err != nil || !found {
 		return err
 	}
@@ -136,7 +142,7 @@ func answerLink(t *database.Tx, used *ledger.Entry, as *ledger.CodeIntent, a *le
 		return err
 	}
 	p, err := approvals.Find(t, row.Approval)
-	if err != nil || p.Kind != ledger.ApprovalLink {
+	if err != nil || p.Kind != routeroutbox.ApprovalLink {
 		return err
 	}
 	if a.Outcome, err = DecideLink(t, used, row, p, does, as.Identity, a); err == nil && a.NotYours {
@@ -149,30 +155,30 @@ func answerLink(t *database.Tx, used *ledger.Entry, as *ledger.CodeIntent, a *le
 
 // DecideLink takes the word of one side on a link; once both sides have confirmed it, it is made, and
 // the entry's sender is who they are then. Identity is that of a sender who is a stranger.
-func DecideLink(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, p *approvals.Row, does ledger.Does, identity string, a *ledger.Accepted) (ledger.Outcome, error) {
+func DecideLink(t *database.Tx, e *intake.Entry, row *outbox.ActionRow, p *approvals.Row, does routeroutbox.Does, identity string, a *intake.Accepted) (intake.Outcome, error) {
 	var data requestData
 	if err := p.Stored(&data); err != nil {
 		return "", err
 	}
 	name, side := database.Clean(e.Sender.Person), "maker"
 	theirs := name == data.Maker.Name
-	if ledger.SessionKey(sessions.CleanConversation(e.Event.Conversation)) == ledger.SessionKey(data.At) {
+	if core.SessionKey(sessions.CleanConversation(e.Event.Conversation)) == core.SessionKey(data.At) {
 		side = "sender"
 		theirs = name == data.Sender.Name && (name != "" || database.Clean(identity) == p.Identity)
 	}
 	if !theirs {
 		a.NotYours = true
-		return ledger.ApprovalUnknown, nil
+		return routerapprovals.Unknown, nil
 	}
 	a.Approval = p.ID
-	settle := func(state ledger.ActionState, s ledger.Outcome) (ledger.Outcome, error) {
+	settle := func(state routeroutbox.ActionState, s intake.Outcome) (intake.Outcome, error) {
 		a.Action, a.Decision = state, s
 		return s, approvals.Settle(t, p, state, "", name, "")
 	}
-	if p.State != ledger.ActionProposed {
-		return settle(ledger.ActionCancelled, ledger.ApprovalOver)
+	if p.State != routeroutbox.ActionProposed {
+		return settle(routeroutbox.ActionCancelled, routerapprovals.Over)
 	} else if p.ExpiresAt <= t.Now {
-		return settle(ledger.ActionExpired, ledger.ApprovalOver)
+		return settle(routeroutbox.ActionExpired, routerapprovals.Over)
 	}
 	maker, sender, err := linked(t, p, &data)
 	if err != nil {
@@ -180,26 +186,26 @@ func DecideLink(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, p *appro
 	}
 	word, outcome := "approval.confirm", "asked"
 	switch {
-	case does == ledger.DoesDeny:
+	case does == routeroutbox.DoesDeny:
 		word, outcome = "approval.rejected", "done"
 	case sideOf(maker) != data.Maker || sideOf(sender) != data.Sender || mayJoin(maker, sender) != "":
-		return settle(ledger.ActionCancelled, ledger.ApprovalOver) // one of them is somebody else by now, or may do more
+		return settle(routeroutbox.ActionCancelled, routerapprovals.Over) // one of them is somebody else by now, or may do more
 	case data.Confirmed != "" && data.Confirmed != side:
 		word, outcome = "approval.accepted", "done"
 	}
-	if err := audit.Write(t, ledger.Actor{Person: name, Rule: e.Sender.Rule}, audit.Entry{
+	if err := audit.Write(t, core.Actor{Person: name, Rule: e.Sender.Rule}, audit.Entry{
 		Action: word, Target: fmt.Sprintf("approval %d", p.ID), Outcome: outcome, Data: map[string]any{"kind": p.Kind, "identity": p.Identity, "side": side},
 	}); err != nil {
 		return "", err
 	}
 	switch {
-	case does == ledger.DoesDeny:
-		return settle(ledger.ActionRejected, ledger.LinkDenied)
+	case does == routeroutbox.DoesDeny:
+		return settle(routeroutbox.ActionRejected, people.LinkDenied)
 	case outcome == "asked":
-		data.Confirmed, a.Decision = side, ledger.LinkHalf
-		return ledger.LinkHalf, t.Run(
+		data.Confirmed, a.Decision = side, people.LinkHalf
+		return people.LinkHalf, t.Run(
 			database.Do(keepRequest, database.JSONText(data), p.ID),
-			database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", name, t.Now, row.ID),
+			database.Do(outbox.SetAction, string(routeroutbox.ActionAccepted), "used", name, t.Now, row.ID),
 			database.Do(outbox.CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind),
 		)
 	}
@@ -207,19 +213,19 @@ func DecideLink(t *database.Tx, e *ledger.Entry, row *outbox.ActionRow, p *appro
 		return "", err
 	}
 	a.People = true
-	said := ledger.LinkAllowed
+	said := people.LinkAllowed
 	if a.Elsewhere = data.At; side == "sender" {
-		said, a.Elsewhere, data.Accepted = ledger.LinkDone, data.MadeAt, data.Joined
-		e.Sender.Person, e.Sender.Rule = maker.Name, ledger.RuleLink
+		said, a.Elsewhere, data.Accepted = people.LinkDone, data.MadeAt, data.Joined
+		e.Sender.Person, e.Sender.Rule = maker.Name, routeraudit.RuleLink
 	}
 	if err := outbox.PostTo(t, a.Elsewhere, &data.Accepted); err != nil {
 		return "", err
 	}
-	return settle(ledger.ActionAccepted, said)
+	return settle(routeroutbox.ActionAccepted, said)
 }
 
 // linked reads both sides of a link as they are now; nil: nobody.
-func linked(t *database.Tx, p *approvals.Row, data *requestData) (maker, sender *ledger.Person, err error) {
+func linked(t *database.Tx, p *approvals.Row, data *requestData) (maker, sender *core.Person, err error) {
 	if maker, err = sessions.Person(t, data.Maker.Name); err != nil {
 		return nil, nil, err
 	}
@@ -235,23 +241,23 @@ func linked(t *database.Tx, p *approvals.Row, data *requestData) (maker, sender 
 
 // mayJoin says why somebody cannot become the maker of a code; empty: they can. A nil
 // sender is a stranger.
-func mayJoin(maker, sender *ledger.Person) ledger.Outcome {
+func mayJoin(maker, sender *core.Person) intake.Outcome {
 	switch {
 	case sender == nil:
 		return ""
 	case sender.Name == maker.Name:
-		return ledger.LinkSame
-	case sender.Source == ledger.FromSettings:
-		return ledger.LinkByFile
-	case sender.Role == ledger.RoleAdmin && maker.Role != ledger.RoleAdmin:
-		return ledger.LinkAdmin
+		return people.LinkSame
+	case sender.Source == core.FromSettings:
+		return people.LinkByFile
+	case sender.Role == core.RoleAdmin && maker.Role != core.RoleAdmin:
+		return people.LinkAdmin
 	}
 	return ""
 }
 
 // join makes an account, and the person that it was, another person. The sessions stay
 // apart. What others may read of a group stays as it was said there.
-func join(t *database.Tx, maker, former *ledger.Person, identity, by string) error {
+func join(t *database.Tx, maker, former *core.Person, identity, by string) error {
 	was := "a stranger"
 	if former == nil {
 		if _, err := t.Exec(joinIdentity, identity, maker.Name, t.Now); err != nil {
@@ -263,7 +269,7 @@ func join(t *database.Tx, maker, former *ledger.Person, identity, by string) err
 			return err
 		}
 	}
-	return audit.Write(t, ledger.Actor{Person: by, Rule: ledger.RuleLink}, audit.Entry{
+	return audit.Write(t, core.Actor{Person: by, Rule: routeraudit.RuleLink}, audit.Entry{
 		Action: "person.join", Target: "person " + maker.Name, Outcome: "done", Data: map[string]any{"identity": identity, "was": was},
 	})
 }
@@ -295,7 +301,7 @@ func JoinRows(t *database.Tx, maker, former string) error {
 	if _, err := t.Exec(dropPerson, former); err != nil {
 		return err
 	}
-	return money.JoinSpending(t, ledger.SpentByPerson, maker, former)
+	return money.JoinSpending(t, routermoney.SpentByPerson, maker, former)
 }
 
 const (
@@ -314,9 +320,9 @@ const (
 
 // unlink takes identities off a person, who keeps one. Their direct chats are nobody's then, and
 // forgotten: somebody else may speak there next.
-func unlink(t *database.Tx, p *ledger.Person, c *ledger.PersonChange) error {
+func unlink(t *database.Tx, p *core.Person, c *people.Change) error {
 	if len(p.Identities) <= len(c.Person.Identities) {
-		return &ledger.StateError{Sentence: "That is your last account: without it nobody could be you any more. /link adds another."}
+		return &core.StateError{Sentence: "That is your last account: without it nobody could be you any more. /link adds another."}
 	}
 	var chats []struct {
 		ID                int64
@@ -332,9 +338,9 @@ func unlink(t *database.Tx, p *ledger.Person, c *ledger.PersonChange) error {
 		case err != nil:
 			return err
 		case !own:
-			return &ledger.StateError{Sentence: id + " is no account of yours. /unlink lists them."}
-		case p.Source == ledger.FromSettings && !linked:
-			return &ledger.StateError{Sentence: "My settings name " + id + " as yours, and decide: take it out there."}
+			return &core.StateError{Sentence: id + " is no account of yours. /unlink lists them."}
+		case p.Source == core.FromSettings && !linked:
+			return &core.StateError{Sentence: "My settings name " + id + " as yours, and decide: take it out there."}
 		}
 		if _, err := t.Exec(dropOwn, database.Clean(id), p.Name); err != nil {
 			return err
@@ -342,7 +348,7 @@ func unlink(t *database.Tx, p *ledger.Person, c *ledger.PersonChange) error {
 		of, _, _ := strings.Cut(id, ":")
 		for _, chat := range chats {
 			kind, _, _ := strings.Cut(chat.Identity, ":")
-			if (of != kind && of != chat.Channel) || ledger.PlainID(id) != ledger.PlainID(chat.Identity) {
+			if (of != kind && of != chat.Channel) || core.PlainID(id) != core.PlainID(chat.Identity) {
 				continue
 			}
 			if err := t.Run(database.Do(leaveChat, chat.ID), database.Do(approvals.RevokeSession, t.Now, chat.ID)); err != nil {

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	routeroutbox "switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -46,18 +49,18 @@ const (
 type requestData struct {
 	At       channels.Conversation // where whoever asks waits for the answer
 	Name     string
-	Accepted ledger.Reply
+	Accepted routeroutbox.Reply
 	// Of a link: both sides, where its code was made, what is said there, and which side has confirmed
 	// it: "maker" or "sender"; empty: none.
 	Sender    linkSide
 	Maker     linkSide
 	MadeAt    channels.Conversation
-	Joined    ledger.Reply
+	Joined    routeroutbox.Reply
 	Confirmed string
 }
 
 // AskPairing asks the admins to let a stranger in, where that is due.
-func AskPairing(t *database.Tx, e *ledger.Entry, as *ledger.PairingIntent, a *ledger.Accepted) error {
+func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *intake.Accepted) error {
 	if t.PG {
 		if _, err := t.Exec(lockPairing); err != nil {
 			return err
@@ -77,11 +80,11 @@ func AskPairing(t *database.Tx, e *ledger.Entry, as *ledger.PairingIntent, a *le
 	if found, err := t.Row(pairingOf, []any{database.Clean(as.Identity), t.Now, t.Now - pairingDenied.Microseconds()}, &one); err != nil || found {
 		return err
 	}
-	if owned, err := t.Row(ownerOf, []any{database.Clean(as.Identity)}, &name, &source); err != nil || owned && source != ledger.FromOpen {
+	if owned, err := t.Row(ownerOf, []any{database.Clean(as.Identity)}, &name, &source); err != nil || owned && source != core.FromOpen {
 		return err // named meanwhile
 	}
-	a.Outcome = ledger.PairingAsked
-	id, err := request(t, ledger.ApprovalPairing, "", e, requestData{Name: as.Name}, as.Identity, as.Request)
+	a.Outcome = people.PairingAsked
+	id, err := request(t, routeroutbox.ApprovalPairing, "", e, requestData{Name: as.Name}, as.Identity, as.Request)
 	if err == nil {
 		_, err = t.Exec(insertPairing, as.Request.Code, id, t.Now, database.Micros(as.Request.ExpiresAt))
 	}
@@ -89,7 +92,7 @@ func AskPairing(t *database.Tx, e *ledger.Entry, as *ledger.PairingIntent, a *le
 }
 
 // request stores a request and asks its questions. Old ones of its kind go.
-func request(t *database.Tx, kind ledger.ApprovalKind, person string, e *ledger.Entry, data requestData, identity string, r *ledger.Request) (id int64, err error) {
+func request(t *database.Tx, kind routeroutbox.ApprovalKind, person string, e *intake.Entry, data requestData, identity string, r *people.Request) (id int64, err error) {
 	channel := database.Clean(e.Event.Conversation.Channel)
 	old, err := t.IDs(oldRequests, string(kind), channel, t.Now-requestsLive.Microseconds())
 	if err != nil {
@@ -104,14 +107,14 @@ func request(t *database.Tx, kind ledger.ApprovalKind, person string, e *ledger.
 	if id, err = t.Insert(insertRequest, string(kind), database.Clean(person), channel, database.Clean(identity), database.Clean(e.Sender.Rule), database.JSONText(data), t.Now, database.Micros(r.ExpiresAt)); err != nil {
 		return 0, err
 	}
-	if err := audit.Write(t, ledger.Actor{Person: database.Clean(person), Rule: e.Sender.Rule}, audit.Entry{
+	if err := audit.Write(t, core.Actor{Person: database.Clean(person), Rule: e.Sender.Rule}, audit.Entry{
 		Action: string(kind) + ".ask", Target: fmt.Sprintf("approval %d", id), Outcome: "asked",
 		Data: map[string]any{"identity": database.Clean(identity), "channel": channel},
 	}); err != nil {
 		return 0, err
 	}
 	for i := range r.Questions {
-		if err := approvals.Ask(t, ledger.TurnRef{}, 0, id, &r.Questions[i]); err != nil {
+		if err := approvals.Ask(t, core.TurnRef{}, 0, id, &r.Questions[i]); err != nil {
 			return 0, err
 		}
 	}
@@ -120,7 +123,7 @@ func request(t *database.Tx, kind ledger.ApprovalKind, person string, e *ledger.
 
 // GrantRequest lets a stranger in, and tells them. The state is cancelled where it cannot be done
 // any more. Called is what a stranger is to be called; empty: as they call themselves.
-func GrantRequest(t *database.Tx, p *approvals.Row, called string, a *ledger.Accepted) (ledger.ActionState, error) {
+func GrantRequest(t *database.Tx, p *approvals.Row, called string, a *intake.Accepted) (routeroutbox.ActionState, error) {
 	var data requestData
 	if err := p.Stored(&data); err != nil {
 		return "", err
@@ -133,12 +136,12 @@ func GrantRequest(t *database.Tx, p *approvals.Row, called string, a *ledger.Acc
 	if err != nil {
 		return "", err
 	}
-	if person != nil && person.Source != ledger.FromOpen { // they are in by another way
-		return ledger.ActionCancelled, nil
+	if person != nil && person.Source != core.FromOpen { // they are in by another way
+		return routeroutbox.ActionCancelled, nil
 	}
-	if a.Admitted, err = letIn(t, person, ledger.RoleUser, p.Identity, cmp.Or(called, data.Name)); err != nil {
+	if a.Admitted, err = letIn(t, person, core.RoleUser, p.Identity, cmp.Or(called, data.Name)); err != nil {
 		return "", err
 	}
 	a.People, a.Elsewhere = true, data.At
-	return ledger.ActionAccepted, outbox.PostTo(t, data.At, &data.Accepted)
+	return routeroutbox.ActionAccepted, outbox.PostTo(t, data.At, &data.Accepted)
 }

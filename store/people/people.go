@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"switchboard/router/ledger"
+	routeraudit "switchboard/router/audit"
+	"switchboard/router/core"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
@@ -52,7 +53,7 @@ func NewPerson(t *database.Tx, person, identity string) error {
 		if owns, err := t.Row(ownsIdentity, []any{database.Clean(identity), database.Clean(person)}, &one); err != nil {
 			return err
 		} else if !owns {
-			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, ledger.ErrRefused)
+			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, core.ErrRefused)
 		}
 		_, err := t.Exec(setSeen, t.Now, database.Clean(person))
 		return err
@@ -63,13 +64,13 @@ func NewPerson(t *database.Tx, person, identity string) error {
 	if _, err := t.Exec(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
 		return err
 	}
-	return audit.Write(t, ledger.Actor{Person: database.Clean(person), Rule: ledger.RuleOpen}, audit.Entry{
+	return audit.Write(t, core.Actor{Person: database.Clean(person), Rule: routeraudit.RuleOpen}, audit.Entry{
 		Action: "person.open", Target: "person " + person, Outcome: "done", Data: map[string]any{"identity": database.Clean(identity)},
 	})
 }
 
 // People lists everybody who is not away, in the order of their names.
-func (r *Store) People(ctx context.Context) (list []ledger.Person, err error) {
+func (r *Store) People(ctx context.Context) (list []core.Person, err error) {
 	err = r.Read(ctx, "list people", func(t *database.Tx) error {
 		list, err = everybody(t)
 		return err
@@ -78,11 +79,11 @@ func (r *Store) People(ctx context.Context) (list []ledger.Person, err error) {
 }
 
 // Person implements router.Directory.
-func (r *Store) Person(ctx context.Context, name string) (p ledger.Person, err error) {
+func (r *Store) Person(ctx context.Context, name string) (p core.Person, err error) {
 	err = r.Read(ctx, "find a person", func(t *database.Tx) error {
 		list, err := sessions.PeopleBy(t, sessions.FindPerson, sessions.PersonIdentities, database.Clean(name))
 		if err == nil && len(list) == 0 {
-			err = ledger.ErrNotFound
+			err = core.ErrNotFound
 		} else if err == nil {
 			p = list[0]
 		}
@@ -92,7 +93,7 @@ func (r *Store) Person(ctx context.Context, name string) (p ledger.Person, err e
 }
 
 // Everyone implements router.Directory.
-func (r *Store) Everyone(ctx context.Context) (people, away []ledger.Person, err error) {
+func (r *Store) Everyone(ctx context.Context) (people, away []core.Person, err error) {
 	err = r.Read(ctx, "list people", func(t *database.Tx) error {
 		people, away, err = everyone(t)
 		return err
@@ -100,13 +101,13 @@ func (r *Store) Everyone(ctx context.Context) (people, away []ledger.Person, err
 	return people, away, err
 }
 
-func everyone(t *database.Tx) (people, away []ledger.Person, err error) {
+func everyone(t *database.Tx) (people, away []core.Person, err error) {
 	if people, err = everybody(t); err == nil {
 		away, err = awayBy(t, listAway)
 	}
 	return people, away, err
 }
 
-func everybody(t *database.Tx) ([]ledger.Person, error) {
+func everybody(t *database.Tx) ([]core.Person, error) {
 	return sessions.PeopleBy(t, listPeople, listIdentities)
 }

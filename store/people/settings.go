@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
+	routeraudit "switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/people"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -17,14 +19,14 @@ import (
 
 // Changes are what became of people when the settings were read.
 type Changes struct {
-	ledger.PeopleSet
+	people.Set
 	Left    []string
 	Demoted []string            // who are no admins any more
 	Ended   map[string][]string // identities, by person
 }
 
 // Set makes people be as settings name them, and notes in set what became of whom.
-func Set(t *database.Tx, people []ledger.Person, set *Changes) error {
+func Set(t *database.Tx, people []core.Person, set *Changes) error {
 	if t.PG { // engines that read other settings at once take turns
 		if _, err := t.Exec(lockAway); err != nil {
 			return err
@@ -70,7 +72,7 @@ func Set(t *database.Tx, people []ledger.Person, set *Changes) error {
 
 // A joining is somebody whom the settings name as another, of that name.
 type joining struct {
-	p  *ledger.Person
+	p  *core.Person
 	as string
 }
 
@@ -87,8 +89,8 @@ func joinBySettings(t *database.Tx, j joining) error {
 	return auditPerson(t, "person.join", j.as, map[string]any{"was": "person " + j.p.Name, "identities": j.p.Identities})
 }
 
-func find(people []ledger.Person, name string) (p ledger.Person, found bool) {
-	if i := slices.IndexFunc(people, func(p ledger.Person) bool { return p.Name == name }); i >= 0 {
+func find(people []core.Person, name string) (p core.Person, found bool) {
+	if i := slices.IndexFunc(people, func(p core.Person) bool { return p.Name == name }); i >= 0 {
 		return people[i], true
 	}
 	return p, false
@@ -97,26 +99,26 @@ func find(people []ledger.Person, name string) (p ledger.Person, found bool) {
 // becomes is the name of the person as whom the settings name somebody with all their identities; empty:
 // nobody. Of those of the settings that is who came while that person was away, as when a name was misspelt
 // for a while; else two stay two.
-func becomes(p *ledger.Person, stays bool, away, people []ledger.Person) string {
-	if stays || p.Source == ledger.FromLocal || len(p.Identities) == 0 {
+func becomes(p *core.Person, stays bool, away, people []core.Person) string {
+	if stays || p.Source == core.FromLocal || len(p.Identities) == 0 {
 		return ""
 	}
-	i := slices.IndexFunc(people, func(to ledger.Person) bool {
+	i := slices.IndexFunc(people, func(to core.Person) bool {
 		return !slices.ContainsFunc(p.Identities, func(id string) bool { return !slices.Contains(to.Identities, id) })
 	})
 	if i < 0 {
 		return ""
 	}
 	former, was := find(away, people[i].Name)
-	if p.Source == ledger.FromSettings && (!was || p.Since.Before(former.Away)) {
+	if p.Source == core.FromSettings && (!was || p.Since.Before(former.Away)) {
 		return ""
 	}
 	return people[i].Name
 }
 
-// CheckPeople says what is wrong with the people whom settings name, *ledger.PeopleError: they name
+// CheckPeople says what is wrong with the people whom settings name, *people.FaultsError: they name
 // nobody, where somebody was named before, or somebody by the name of another person.
-func (r *Store) CheckPeople(ctx context.Context, people []ledger.Person) error {
+func (r *Store) CheckPeople(ctx context.Context, people []core.Person) error {
 	was, away, err := r.Everyone(ctx)
 	if err != nil {
 		return err
@@ -124,24 +126,24 @@ func (r *Store) CheckPeople(ctx context.Context, people []ledger.Person) error {
 	return judgePeople(was, away, people)
 }
 
-func judgePeople(was, away, people []ledger.Person) error {
+func judgePeople(was, away, persons []core.Person) error {
 	var faults, before []string
 	for i := range was {
-		if was[i].Source == ledger.FromSettings {
+		if was[i].Source == core.FromSettings {
 			before = append(before, was[i].Name)
 		}
 	}
 	named, known := false, slices.Concat(was, away)
-	for i := range people {
-		p := &people[i]
-		named = named || cmp.Or(p.Source, ledger.FromSettings) == ledger.FromSettings
+	for i := range persons {
+		p := &persons[i]
+		named = named || cmp.Or(p.Source, core.FromSettings) == core.FromSettings
 		former, there := find(known, p.Name)
 		if there && !former.Same(p) {
 			faults = append(faults, fmt.Sprintf("%s (%s) has none of the identities that %s had before (%s). If it is the same person, list one of those as well; "+
 				"if not, choose another name, or first run \"switchboard person remove %s\"",
 				p.Name, strings.Join(p.Identities, ", "), p.Name, strings.Join(former.Identities, ", "), p.Name))
 		}
-		if like := slices.IndexFunc(known, func(k ledger.Person) bool { return words.Alike(k.Name, p.Name) }); like >= 0 && !there {
+		if like := slices.IndexFunc(known, func(k core.Person) bool { return words.Alike(k.Name, p.Name) }); like >= 0 && !there {
 			faults = append(faults, fmt.Sprintf("%s looks like %s, who is known. If it is the same person, write the name like that; if not, choose another one",
 				p.Name, known[like].Name))
 		}
@@ -151,19 +153,19 @@ func judgePeople(was, away, people []ledger.Person) error {
 			strings.Join(before, ", ")))
 	}
 	if len(faults) > 0 {
-		return &ledger.PeopleError{Faults: faults}
+		return &people.FaultsError{Faults: faults}
 	}
 	return nil
 }
 
 // LeftOut lists the identities that SetPeople would take from those whom people name, and
 // who were named at run time.
-func (r *Store) LeftOut(ctx context.Context, people []ledger.Person) (out []string, err error) {
+func (r *Store) LeftOut(ctx context.Context, people []core.Person) (out []string, err error) {
 	err = r.Read(ctx, "look whom the settings take over", func(t *database.Tx) error {
 		var rows []struct{ Identity, Person string }
 		err := t.All(&rows, unlinked)
 		for _, row := range rows {
-			if slices.ContainsFunc(people, func(p ledger.Person) bool {
+			if slices.ContainsFunc(people, func(p core.Person) bool {
 				return p.Name == row.Person && !slices.Contains(p.Identities, row.Identity)
 			}) {
 				out = append(out, row.Person+" "+row.Identity)
@@ -176,17 +178,17 @@ func (r *Store) LeftOut(ctx context.Context, people []ledger.Person) (out []stri
 
 // forget has a person of the settings be away who is in them no more, or drops the identities that
 // are in them no more; what was joined to somebody by a link code stays theirs.
-func forget(t *database.Tx, p *ledger.Person, to ledger.Person, stays bool, set *Changes) error {
-	if !stays && p.Source == ledger.FromSettings {
+func forget(t *database.Tx, p *core.Person, to core.Person, stays bool, set *Changes) error {
+	if !stays && p.Source == core.FromSettings {
 		set.Left = append(set.Left, p.Name)
 		return leave(t, p)
 	}
-	if stays && to.Role != ledger.RoleAdmin {
+	if stays && to.Role != core.RoleAdmin {
 		if _, err := t.Exec(approvals.EndGranted, t.Now, p.Name); err != nil {
 			return err
 		}
 	}
-	if to.Source == ledger.FromLocal && p.Source != ledger.FromSettings { // what was linked at run time stays theirs
+	if to.Source == core.FromLocal && p.Source != core.FromSettings { // what was linked at run time stays theirs
 		return nil
 	}
 	var gone []string
@@ -202,7 +204,7 @@ func forget(t *database.Tx, p *ledger.Person, to ledger.Person, stays bool, set 
 			gone = append(gone, id)
 		}
 	}
-	if len(gone) == 0 || p.Source != ledger.FromLocal {
+	if len(gone) == 0 || p.Source != core.FromLocal {
 		return nil
 	}
 	set.Ended[p.Name] = gone
@@ -211,10 +213,10 @@ func forget(t *database.Tx, p *ledger.Person, to ledger.Person, stays bool, set 
 
 // auditPerson writes what the settings did with somebody.
 func auditPerson(t *database.Tx, action, name string, data map[string]any) error {
-	return audit.Write(t, ledger.Actor{Rule: ledger.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
+	return audit.Write(t, core.Actor{Rule: routeraudit.RuleSettings}, audit.Entry{Action: action, Target: "person " + name, Outcome: "done", Data: data})
 }
 
-func setPerson(t *database.Tx, p *ledger.Person, set *Changes) error {
+func setPerson(t *database.Tx, p *core.Person, set *Changes) error {
 	name := database.Clean(p.Name)
 	known, err := sessions.Person(t, name)
 	if err != nil {
@@ -233,7 +235,7 @@ func setPerson(t *database.Tx, p *ledger.Person, set *Changes) error {
 	if former != nil {
 		since = former.CreatedAt
 	}
-	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, ledger.FromSettings)
+	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, core.FromSettings)
 	if _, err := t.Exec(upsertPerson, name, p.Role, database.JSONText(tools), database.Clean(p.TimeZone), source, since, t.Now); err != nil {
 		return err
 	}
@@ -242,7 +244,7 @@ func setPerson(t *database.Tx, p *ledger.Person, set *Changes) error {
 			return err
 		}
 	}
-	if p.Role != ledger.RoleAdmin && (known != nil && known.Role == ledger.RoleAdmin || former != nil && former.Role == ledger.RoleAdmin) {
+	if p.Role != core.RoleAdmin && (known != nil && known.Role == core.RoleAdmin || former != nil && former.Role == core.RoleAdmin) {
 		set.Demoted = append(set.Demoted, name)
 	}
 	if former == nil {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/outbox"
 	"switchboard/store/database"
 )
 
@@ -179,19 +179,19 @@ type deliveryData struct {
 }
 
 // DeliveryEvent says what became of a part.
-func DeliveryEvent(turn, delivery int64, part int, state ledger.DeliveryState, outcome string) Event {
+func DeliveryEvent(turn, delivery int64, part int, state outbox.DeliveryState, outcome string) Event {
 	return Event{Kind: "delivery", Turn: turn, Data: database.JSONText(deliveryData{delivery, part, string(state), cut(database.Clean(outcome), 100)})}
 }
 
 // NeedsEvent says whether a settlement is worth an event. What was sent at the first try is
 // not: the event of its message says so, and every message would pay for one more.
-func NeedsEvent(d *ledger.Delivery, s *ledger.Settlement) bool {
+func NeedsEvent(d *outbox.Delivery, s *outbox.Settlement) bool {
 	switch s.State {
-	case ledger.DeliverySent:
-		return d.Tries > 1 || d.Repeated || d.State == ledger.DeliveryUnknown
-	case ledger.DeliveryUnknown:
-		return s.Final || d.State != ledger.DeliveryUnknown
-	case ledger.DeliveryDead, ledger.DeliveryDropped:
+	case outbox.DeliverySent:
+		return d.Tries > 1 || d.Repeated || d.State == outbox.DeliveryUnknown
+	case outbox.DeliveryUnknown:
+		return s.Final || d.State != outbox.DeliveryUnknown
+	case outbox.DeliveryDead, outbox.DeliveryDropped:
 		return true
 	}
 	return false
@@ -201,7 +201,7 @@ func NeedsEvent(d *ledger.Delivery, s *ledger.Settlement) bool {
 const messageOf = `SELECT coalesce(session_id, 0), coalesce(turn_id, 0) FROM messages WHERE id = ?`
 
 // EmitSettled writes the event of a settlement.
-func EmitSettled(t *database.Tx, message int64, d *ledger.Delivery, s *ledger.Settlement) error {
+func EmitSettled(t *database.Tx, message int64, d *outbox.Delivery, s *outbox.Settlement) error {
 	if !NeedsEvent(d, s) {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
 
@@ -50,25 +49,4 @@ func LockInOrder(t *database.Tx, conversations []channels.Conversation, codes []
 	marks, args = database.In(ids)
 	_, err = t.IDs(t.Locked(fmt.Sprintf(sessionsInRow, marks)), args...)
 	return err
-}
-
-// LockDecided is lockInOrder for entries of which some decide.
-func LockDecided(t *database.Tx, entries []ledger.Entry) error {
-	var codes [][]byte
-	chats := make([]channels.Conversation, len(entries))
-	for i := range entries {
-		chats[i] = entries[i].Event.Conversation
-		switch as := entries[i].Intent.(type) {
-		case *ledger.DecisionIntent:
-			codes = append(codes, as.Code)
-		case *ledger.ActionIntent:
-			codes = append(codes, as.Code)
-		case *ledger.CodeIntent:
-			codes = append(codes, as.Code)
-		}
-	}
-	if len(codes) == 0 {
-		return nil
-	}
-	return LockInOrder(t, chats, codes)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 	"switchboard/store/database"
 )
 
@@ -25,7 +25,7 @@ const (
 const MarksLive = 365 * 24 * time.Hour
 
 // Note notes how far the event's channel has read a history.
-func Note(t *database.Tx, e *ledger.Entry) error {
+func Note(t *database.Tx, e *intake.Entry) error {
 	m := e.Event.Mark
 	if m.Value == "" {
 		return nil

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 	"switchboard/store/database"
 )
 
@@ -24,7 +24,7 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// Classes of messages that came in, besides those of ledger.Audit.
+// Classes of messages that came in, besides those of intake.Audit.
 const (
 	ClassTurn     = "turn"
 	ClassRevision = "revision" // the new state of a message
@@ -42,17 +42,17 @@ type Form struct {
 }
 
 // Incoming stores what somebody wrote.
-func Incoming(t *database.Tx, e *ledger.Entry, class string, conversation, session int64) (id int64, err error) {
+func Incoming(t *database.Tx, e *intake.Entry, class string, conversation, session int64) (id int64, err error) {
 	id, _, err = store(t, insertIncoming, e, Form{Class: class}, conversation, session)
 	return id, err
 }
 
 // Duplicate is what becomes of a message that is there already.
-var Duplicate = ledger.Accepted{Receipt: channels.Receipt{Duplicate: true}}
+var Duplicate = intake.Accepted{Receipt: channels.Receipt{Duplicate: true}}
 
 // Untaken is incoming for a message that is to become a turn; taken says that it
 // is there already.
-func Untaken(t *database.Tx, e *ledger.Entry, f Form, conversation, session int64) (id int64, taken bool, err error) {
+func Untaken(t *database.Tx, e *intake.Entry, f Form, conversation, session int64) (id int64, taken bool, err error) {
 	if f.Replaces != 0 || f.Known {
 		id, _, err = store(t, insertIncoming, e, f, conversation, session)
 		return id, false, err
@@ -62,7 +62,7 @@ func Untaken(t *database.Tx, e *ledger.Entry, f Form, conversation, session int6
 	return id, !stored, err
 }
 
-func store(t *database.Tx, query string, e *ledger.Entry, f Form, conversation, session int64, more ...any) (id int64, stored bool, err error) {
+func store(t *database.Tx, query string, e *intake.Entry, f Form, conversation, session int64, more ...any) (id int64, stored bool, err error) {
 	m, author := &e.Event.Message, cmp.Or(e.Sender.Person, e.Event.Sender.Label)
 	stored, err = t.Row(query, append([]any{
 		conversation, OrNull(session), f.Class, database.Clean(e.Origin), database.Clean(e.Sender.Person), database.Clean(author), database.Clean(e.Sender.Identity), database.Clean(e.Sender.Rule), database.Clean(string(m.ID)),
@@ -76,7 +76,7 @@ func store(t *database.Tx, query string, e *ledger.Entry, f Form, conversation, 
 }
 
 // Attach stores the attachments of a message.
-func Attach(t *database.Tx, e *ledger.Entry, message, session int64) error {
+func Attach(t *database.Tx, e *intake.Entry, message, session int64) error {
 	for i, a := range e.Event.Message.Attachments {
 		_, err := t.Exec(insertAttachment, message, OrNull(session), i, database.Clean(a.ID), string(a.Kind), database.Clean(a.Name), database.Clean(a.Type), a.Size,
 			database.Clean(string(e.Taint)), t.Now, t.Now)

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 	"switchboard/store/database"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestObjectTextReadsAsJSONDoes(t *testing.T) {
 	t.Parallel()
 	leaf := rapid.OneOf(
-		rapid.Just[any](nil), rapid.Just[any](Object(nil)), rapid.Just[any]([]byte{0, 255}), rapid.Just[any](ledger.OutcomeBusy),
+		rapid.Just[any](nil), rapid.Just[any](Object(nil)), rapid.Just[any]([]byte{0, 255}), rapid.Just[any](intake.OutcomeBusy),
 		rapid.Map(rapid.Bool(), func(v bool) any { return v }), rapid.Map(rapid.Int(), func(v int) any { return v }),
 		rapid.Map(rapid.Int64(), func(v int64) any { return v }), rapid.Map(rapid.Float64(), func(v float64) any { return v }),
 		rapid.Map(rapid.String(), func(v string) any { return database.Clean(v) }),

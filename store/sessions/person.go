@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -16,7 +16,7 @@ const (
 )
 
 // PeopleBy reads people, and identities of theirs, by two queries with the same arguments.
-func PeopleBy(t *database.Tx, who, owned string, args ...any) ([]ledger.Person, error) {
+func PeopleBy(t *database.Tx, who, owned string, args ...any) ([]core.Person, error) {
 	var rows []struct {
 		Name, Role, Tools, Timezone, Source string
 		CreatedAt                           int64 `db:"created_at"`
@@ -33,10 +33,10 @@ func PeopleBy(t *database.Tx, who, owned string, args ...any) ([]ledger.Person, 
 	for _, i := range ids {
 		of[i.Person] = append(of[i.Person], i.Identity)
 	}
-	people := make([]ledger.Person, len(rows))
+	people := make([]core.Person, len(rows))
 	for i, p := range rows {
-		people[i] = ledger.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Since: database.Instant(p.CreatedAt), Identities: of[p.Name]}
-		if p.Source == ledger.FromOpen {
+		people[i] = core.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Since: database.Instant(p.CreatedAt), Identities: of[p.Name]}
+		if p.Source == core.FromOpen {
 			people[i].Seen = database.Instant(p.UpdatedAt)
 		}
 		if err := json.Unmarshal([]byte(p.Tools), &people[i].Tools); err != nil {
@@ -53,7 +53,7 @@ const (
 
 // Person reads somebody who stays as they are to the end of the transaction; nil: there is
 // nobody of that name.
-func Person(t *database.Tx, name string) (*ledger.Person, error) {
+func Person(t *database.Tx, name string) (*core.Person, error) {
 	list, err := PeopleBy(t, t.Locked(FindPerson), PersonIdentities, name)
 	if err != nil || len(list) == 0 {
 		return nil, err

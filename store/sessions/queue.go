@@ -2,7 +2,7 @@ package sessions
 
 import (
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 )
@@ -19,11 +19,11 @@ const (
 
 // Holding locks the session and returns its conversation; ErrFenced unless ref's
 // lease is current and its turn runs.
-func Holding(t *database.Tx, ref ledger.TurnRef) (conversation int64, err error) {
+func Holding(t *database.Tx, ref core.TurnRef) (conversation int64, err error) {
 	if !t.PG {
 		found, err := t.Row(holdsTurn, []any{database.Digits(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &conversation)
 		if err == nil && !found {
-			err = ledger.ErrFenced
+			err = core.ErrFenced
 		}
 		return conversation, err
 	}
@@ -32,7 +32,7 @@ func Holding(t *database.Tx, ref ledger.TurnRef) (conversation int64, err error)
 		return 0, err
 	}
 	if !found {
-		return 0, ledger.ErrFenced
+		return 0, core.ErrFenced
 	}
 	if err := engines.Fenced(t, engines.Session, database.Digits(ref.SessionID), ref.Fence); err != nil {
 		return 0, err
@@ -41,7 +41,7 @@ func Holding(t *database.Tx, ref ledger.TurnRef) (conversation int64, err error)
 	found, err = t.Row(turnRuns, []any{ref.TurnID, ref.SessionID}, &one)
 	if err == nil && !found {
 		// Ended already: a lease goes on from turn to turn.
-		err = ledger.ErrFenced
+		err = core.ErrFenced
 	}
 	return conversation, err
 }
@@ -62,7 +62,7 @@ const (
 func LockedBy(t *database.Tx, turn int64) (session int64, c channels.Conversation, err error) {
 	found, err := t.Row(whereTurn, []any{turn}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
 	if err == nil && !found {
-		err = ledger.ErrNotFound
+		err = core.ErrNotFound
 	}
 	if err == nil {
 		_, _, err = Lock(t, session)

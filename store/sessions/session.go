@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -13,7 +13,7 @@ const (
 )
 
 // Session implements router.Views.
-func (r *Store) Session(ctx context.Context, conv channels.Conversation) (own ledger.Session, err error) {
+func (r *Store) Session(ctx context.Context, conv channels.Conversation) (own core.Session, err error) {
 	conv = CleanConversation(conv)
 	err = r.Read(ctx, "read a session", func(t *database.Tx) error {
 		_, err := t.Row(ownSession, []any{SessionKey(conv.Channel, conv.ID)}, &own.Mode, &own.Model, &own.Language, &own.TimeZone)

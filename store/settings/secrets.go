@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/settings"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 )
@@ -24,7 +25,7 @@ const (
 )
 
 // Secrets lists the secrets of the encrypted store by name.
-func (r *Store) Secrets(ctx context.Context) (list []ledger.Secret, err error) {
+func (r *Store) Secrets(ctx context.Context) (list []settings.Secret, err error) {
 	err = r.Read(ctx, "list secrets", func(t *database.Tx) error {
 		var rows []struct {
 			Name, Tools, Person string
@@ -35,9 +36,9 @@ func (r *Store) Secrets(ctx context.Context) (list []ledger.Secret, err error) {
 		if err := t.All(&rows, listSecrets); err != nil {
 			return err
 		}
-		list = make([]ledger.Secret, len(rows))
+		list = make([]settings.Secret, len(rows))
 		for i, row := range rows {
-			list[i] = ledger.Secret{Name: row.Name, Ciphertext: row.Ciphertext, Person: row.Person, Version: row.Version, At: database.Instant(row.UpdatedAt)}
+			list[i] = settings.Secret{Name: row.Name, Ciphertext: row.Ciphertext, Person: row.Person, Version: row.Version, At: database.Instant(row.UpdatedAt)}
 			if err := json.Unmarshal([]byte(row.Tools), &list[i].Tools); err != nil {
 				return fmt.Errorf("tools of secret %q: %w", row.Name, err)
 			}
@@ -48,16 +49,16 @@ func (r *Store) Secrets(ctx context.Context) (list []ledger.Secret, err error) {
 }
 
 // ChangeSecret writes ciphertext; what it takes the place of is overwritten.
-func ChangeSecret(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) (a audit.Entry, err error) {
+func ChangeSecret(t *database.Tx, c *settings.SecretChange, by core.Actor) (a audit.Entry, err error) {
 	done, err := database.Overwriting(t)
 	if err != nil {
 		return a, err
 	}
 	defer done()
-	if c.Kind == ledger.RemoveSecret {
+	if c.Kind == settings.RemoveSecret {
 		n, err := t.Exec(dropSecret, database.Clean(c.Name))
 		if err == nil && n == 0 {
-			err = ledger.ErrNotFound
+			err = core.ErrNotFound
 		}
 		return audit.Entry{Outcome: "done"}, err
 	}
@@ -76,7 +77,7 @@ func ChangeSecret(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) (a au
 }
 
 // secretVersion makes the version of the settings by which a secret is confirmed.
-func secretVersion(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) error {
+func secretVersion(t *database.Tx, c *settings.SecretChange, by core.Actor) error {
 	now, err := lockedSettings(t)
 	if err == nil {
 		err = mayChange(&now)
@@ -84,11 +85,11 @@ func secretVersion(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) erro
 	if err != nil {
 		return err
 	}
-	id, err := insertVersion(t, &now, now.Values, ledger.SecretSet(database.Clean(c.Name)), 0, by, c.Conversation, c.Within)
+	id, err := insertVersion(t, &now, now.Values, settings.SecretSet(database.Clean(c.Name)), 0, by, c.Conversation, c.Within)
 	if err != nil {
 		return err
 	}
-	list, err := settings(t, settingsOf, id)
+	list, err := versions(t, settingsOf, id)
 	if err == nil {
 		c.Version = &list[0]
 	}
@@ -96,7 +97,7 @@ func secretVersion(t *database.Tx, c *ledger.SecretChange, by ledger.Actor) erro
 }
 
 // decideSecret keeps the secret that a version set, or has it be what it was before.
-func decideSecret(t *database.Tx, v *ledger.SettingsVersion, keep bool) error {
+func decideSecret(t *database.Tx, v *settings.Version, keep bool) error {
 	name := v.Secret()
 	if name == "" {
 		return nil

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"switchboard/router/ledger"
+	routeraudit "switchboard/router/audit"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/settings"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/engines"
@@ -56,14 +59,14 @@ type settingsRow struct {
 }
 
 // settings reads versions, the newest first.
-func settings(t *database.Tx, query string, arg int64) ([]ledger.SettingsVersion, error) {
+func versions(t *database.Tx, query string, arg int64) ([]settings.Version, error) {
 	var rows []settingsRow
 	if err := t.All(&rows, fmt.Sprintf(query, engines.Clock(t, t.Now)), arg); err != nil {
 		return nil, err
 	}
-	list := make([]ledger.SettingsVersion, len(rows))
+	list := make([]settings.Version, len(rows))
 	for i, r := range rows {
-		v := ledger.SettingsVersion{
+		v := settings.Version{
 			ID: r.ID, Base: r.Base, Undoes: r.Undoes, Person: r.Person, At: database.Instant(r.CreatedAt), ConfirmBy: database.Instant(r.ConfirmBy),
 			Conversation: r.Conversation, Confirmed: r.Confirmed, Lapsed: r.Lapsed, Left: time.Duration(r.Remaining) * time.Microsecond,
 		}
@@ -79,16 +82,16 @@ func settings(t *database.Tx, query string, arg int64) ([]ledger.SettingsVersion
 }
 
 // current is the version that counts; ID 0: there is none.
-func current(t *database.Tx) (ledger.SettingsVersion, error) {
-	list, err := settings(t, settingsNow, 1)
+func current(t *database.Tx) (settings.Version, error) {
+	list, err := versions(t, settingsNow, 1)
 	if err != nil || len(list) == 0 {
-		return ledger.SettingsVersion{Values: map[string]string{}}, err
+		return settings.Version{Values: map[string]string{}}, err
 	}
 	return list[0], nil
 }
 
 // SettingsNow implements router.Versions.
-func (r *Store) SettingsNow(ctx context.Context) (now ledger.SettingsVersion, err error) {
+func (r *Store) SettingsNow(ctx context.Context) (now settings.Version, err error) {
 	err = r.Read(ctx, "read the version of the settings", func(t *database.Tx) error {
 		now, err = current(t)
 		return err
@@ -97,37 +100,37 @@ func (r *Store) SettingsNow(ctx context.Context) (now ledger.SettingsVersion, er
 }
 
 // SettingsCounting lists the versions that count or counted until a newer one did, the newest first.
-func (r *Store) SettingsCounting(ctx context.Context, limit int) ([]ledger.SettingsVersion, error) {
+func (r *Store) SettingsCounting(ctx context.Context, limit int) ([]settings.Version, error) {
 	return r.settingsList(ctx, settingsNow, int64(limit))
 }
 
 // SettingsVersions lists all versions, the newest first.
-func (r *Store) SettingsVersions(ctx context.Context, limit int) ([]ledger.SettingsVersion, error) {
+func (r *Store) SettingsVersions(ctx context.Context, limit int) ([]settings.Version, error) {
 	return r.settingsList(ctx, settingsList, int64(limit))
 }
 
 // SettingsVersion is one of them. ErrNotFound.
-func (r *Store) SettingsVersion(ctx context.Context, id int64) (ledger.SettingsVersion, error) {
+func (r *Store) SettingsVersion(ctx context.Context, id int64) (settings.Version, error) {
 	list, err := r.settingsList(ctx, settingsOf, id)
 	if err == nil && len(list) == 0 {
-		err = ledger.ErrNotFound
+		err = core.ErrNotFound
 	}
 	if err != nil {
-		return ledger.SettingsVersion{}, err
+		return settings.Version{}, err
 	}
 	return list[0], nil
 }
 
-func (r *Store) settingsList(ctx context.Context, query string, arg int64) (list []ledger.SettingsVersion, err error) {
+func (r *Store) settingsList(ctx context.Context, query string, arg int64) (list []settings.Version, err error) {
 	err = r.Read(ctx, "list versions of the settings", func(t *database.Tx) error {
-		list, err = settings(t, query, arg)
+		list, err = versions(t, query, arg)
 		return err
 	})
 	return list, err
 }
 
 // LapseSettings implements router.Versions.
-func (r *Store) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVersion, err error) {
+func (r *Store) LapseSettings(ctx context.Context) (lapsed []settings.Version, err error) {
 	err = r.Write(ctx, database.Durable, "note settings that nobody confirmed", func(t *database.Tx) error {
 		lapsed = nil
 		ids, err := t.IDs(fmt.Sprintf(lapsedSettings, engines.Clock(t, t.Now)))
@@ -135,20 +138,20 @@ func (r *Store) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVers
 			return err
 		}
 		for _, id := range ids {
-			list, err := settings(t, settingsOf, id)
+			list, err := versions(t, settingsOf, id)
 			if err != nil {
 				return err
 			}
-			if err := closeQuestion(t, &list[0], ledger.ActionExpired); err != nil {
+			if err := closeQuestion(t, &list[0], outbox.ActionExpired); err != nil {
 				return err
 			}
 			if err := decideSecret(t, &list[0], false); err != nil {
 				return err
 			}
 			lapsed = append(lapsed, list...)
-			c := &ledger.SettingsChange{Version: &list[0]}
+			c := &settings.Change{Version: &list[0]}
 			_, target := c.Names()
-			if err := audit.Write(t, ledger.Actor{Person: list[0].Person, Rule: ledger.RuleUnconfirmed}, audit.Entry{
+			if err := audit.Write(t, core.Actor{Person: list[0].Person, Rule: routeraudit.RuleUnconfirmed}, audit.Entry{
 				Action: "config.lapse", Target: target, Outcome: "done", Why: "nobody confirmed it in time", Data: settingsData(&list[0]),
 			}); err != nil {
 				return err
@@ -160,7 +163,7 @@ func (r *Store) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVers
 }
 
 // Change makes a version, or decides about the one that waits.
-func Change(t *database.Tx, c *ledger.SettingsChange, by ledger.Actor) (a audit.Entry, err error) {
+func Change(t *database.Tx, c *settings.Change, by core.Actor) (a audit.Entry, err error) {
 	c.Version = nil
 	now, err := lockedSettings(t)
 	if err != nil {
@@ -168,11 +171,11 @@ func Change(t *database.Tx, c *ledger.SettingsChange, by ledger.Actor) (a audit.
 	}
 	id := now.ID
 	switch c.Kind {
-	case ledger.SetSettings:
+	case settings.Set:
 		id, err = setSettings(t, c, &now, by)
-	case ledger.ConfirmSettings:
+	case settings.Confirm:
 		err = confirm(t, c, &now, by)
-	case ledger.TakeBackSettings:
+	case settings.Revert:
 		if err = waits(t, c, &now); err == nil {
 			_, err = t.Exec(fmt.Sprintf(lapseSettings, engines.Clock(t, t.Now)), id)
 		}
@@ -182,22 +185,22 @@ func Change(t *database.Tx, c *ledger.SettingsChange, by ledger.Actor) (a audit.
 	if err != nil {
 		return a, err
 	}
-	list, err := settings(t, settingsOf, id)
+	list, err := versions(t, settingsOf, id)
 	if err != nil {
 		return a, err
 	}
 	c.Version = &list[0]
-	if c.Kind != ledger.SetSettings {
-		if err := decideSecret(t, c.Version, c.Kind == ledger.ConfirmSettings); err != nil {
+	if c.Kind != settings.Set {
+		if err := decideSecret(t, c.Version, c.Kind == settings.Confirm); err != nil {
 			return a, err
 		}
-		err = closeQuestion(t, c.Version, ledger.ActionCancelled)
+		err = closeQuestion(t, c.Version, outbox.ActionCancelled)
 	}
 	return audit.Entry{Outcome: "done", Data: settingsData(c.Version)}, err
 }
 
 // closeQuestion ends the buttons under the question whether a version is to stay, which is decided.
-func closeQuestion(t *database.Tx, v *ledger.SettingsVersion, as ledger.ActionState) error {
+func closeQuestion(t *database.Tx, v *settings.Version, as outbox.ActionState) error {
 	p, found, err := sessions.FindPlace(t, sessions.CleanConversation(v.Asked()))
 	if err != nil || !found {
 		return err
@@ -211,12 +214,12 @@ func closeQuestion(t *database.Tx, v *ledger.SettingsVersion, as ledger.ActionSt
 
 // settingsData is what the audit log has of a version. Credentials are not in it: a setting is
 // changed to where one is kept.
-func settingsData(v *ledger.SettingsVersion) any {
+func settingsData(v *settings.Version) any {
 	return map[string]any{"version": v.ID, "base": v.Base, "diff": v.Diff, "undoes": v.Undoes, "confirm_by": v.ConfirmBy}
 }
 
 // lockedSettings is the version that counts, which stays so to the end of the transaction.
-func lockedSettings(t *database.Tx) (now ledger.SettingsVersion, err error) {
+func lockedSettings(t *database.Tx) (now settings.Version, err error) {
 	if t.PG {
 		if _, err := t.Exec(lockSettings); err != nil {
 			return now, err
@@ -226,66 +229,66 @@ func lockedSettings(t *database.Tx) (now ledger.SettingsVersion, err error) {
 }
 
 // mayChange refuses a change while one waits to be confirmed.
-func mayChange(now *ledger.SettingsVersion) error {
+func mayChange(now *settings.Version) error {
 	if !now.Waiting() {
 		return nil
 	}
-	return &ledger.StateError{Sentence: fmt.Sprintf(
+	return &core.StateError{Sentence: fmt.Sprintf(
 		"Version %d waits for %s to confirm it, until %s. I change nothing else until then.",
 		now.ID, now.Person, now.ConfirmBy.UTC().Format("15:04:05 MST"))}
 }
 
 // insertVersion adds a version to the one that counts.
-func insertVersion(t *database.Tx, now *ledger.SettingsVersion, values map[string]string, diff []ledger.SettingsDiff, undoes int64, by ledger.Actor, conversation string, within time.Duration) (int64, error) {
+func insertVersion(t *database.Tx, now *settings.Version, values map[string]string, diff []settings.Diff, undoes int64, by core.Actor, conversation string, within time.Duration) (int64, error) {
 	return t.Insert(fmt.Sprintf(insertSettings, engines.Clock(t, t.Now)), now.ID, database.JSONText(values), database.JSONText(diff), sessions.OrNull(undoes), database.Clean(by.Person),
 		database.Clean(conversation), within.Microseconds(), within.Microseconds())
 }
 
 // setSettings makes a version of the one that it was thought of.
-func setSettings(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Actor) (int64, error) {
+func setSettings(t *database.Tx, c *settings.Change, now *settings.Version, by core.Actor) (int64, error) {
 	waits := mayChange(now)
 	switch {
 	case waits != nil:
 		return 0, waits
 	case now.ID != c.Base:
-		return 0, &ledger.StateError{Sentence: fmt.Sprintf(
+		return 0, &core.StateError{Sentence: fmt.Sprintf(
 			"The settings were changed meanwhile, to version %d by %s. Nothing was changed now: look at it, and set yours again.", now.ID, now.Person)}
 	}
-	diff := ledger.DiffSettings(now.Values, c.Values)
+	diff := settings.Compare(now.Values, c.Values)
 	if len(diff) == 0 {
-		return 0, &ledger.StateError{Sentence: "Saved; nothing changes."}
+		return 0, &core.StateError{Sentence: "Saved; nothing changes."}
 	}
 	return insertVersion(t, now, c.Values, diff, c.Undoes, by, c.Conversation, c.ConfirmWithin)
 }
 
 // waits refuses to decide about a version that does not wait.
-func waits(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion) error {
+func waits(t *database.Tx, c *settings.Change, now *settings.Version) error {
 	if now.Waiting() && (c.ID == 0 || c.ID == now.ID) {
 		return nil
 	}
-	list, err := settings(t, settingsOf, c.ID)
+	list, err := versions(t, settingsOf, c.ID)
 	switch {
 	case err != nil:
 		return err
 	case len(list) == 0:
-		return &ledger.StateError{Sentence: "No change of the settings waits to be confirmed: there was none, or its time is over and all is as it was before."}
+		return &core.StateError{Sentence: "No change of the settings waits to be confirmed: there was none, or its time is over and all is as it was before."}
 	case list[0].Lapsed:
-		return &ledger.StateError{Sentence: fmt.Sprintf("Version %d does not count any more: nobody confirmed it in time, or it was taken back.", c.ID)}
+		return &core.StateError{Sentence: fmt.Sprintf("Version %d does not count any more: nobody confirmed it in time, or it was taken back.", c.ID)}
 	}
-	return &ledger.StateError{Sentence: fmt.Sprintf("Version %d does not have to be confirmed any more.", c.ID)}
+	return &core.StateError{Sentence: fmt.Sprintf("Version %d does not have to be confirmed any more.", c.ID)}
 }
 
 // confirm keeps the version that waits.
-func confirm(t *database.Tx, c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Actor) error {
+func confirm(t *database.Tx, c *settings.Change, now *settings.Version, by core.Actor) error {
 	if err := waits(t, c, now); err != nil {
 		return err
 	}
 	if now.Person != database.Clean(by.Person) || now.Conversation != database.Clean(c.Conversation) {
-		return &ledger.StateError{Sentence: fmt.Sprintf(
+		return &core.StateError{Sentence: fmt.Sprintf(
 			"Only %s can confirm version %d, in the chat where they changed it.", now.Person, now.ID)}
 	}
 	if c.Counting != now.ID {
-		return &ledger.StateError{Sentence: fmt.Sprintf(
+		return &core.StateError{Sentence: fmt.Sprintf(
 			"Version %d does not count here yet, so this shows nothing. Please confirm it once more.", now.ID)}
 	}
 	_, err := t.Exec(fmt.Sprintf(confirmSettings, engines.Clock(t, t.Now)), now.ID)

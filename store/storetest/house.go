@@ -12,7 +12,9 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/engines"
@@ -96,10 +98,10 @@ func (h *House) Expire() {
 }
 
 // Entry is what becomes a turn on channel "tg", conversation conv.
-func Entry(conv, key, text string) ledger.Entry {
+func Entry(conv, key, text string) intake.Entry {
 	sum := sha256.Sum256([]byte("tg:" + key))
-	return ledger.Entry{
-		Key: sum[:], Sender: ledger.Sender{Identity: "tg:1", Person: "marco"}, Origin: "chat", Intent: &ledger.TurnIntent{QueueLimit: 50},
+	return intake.Entry{
+		Key: sum[:], Sender: intake.Sender{Identity: "tg:1", Person: "marco"}, Origin: "chat", Intent: &intake.TurnIntent{QueueLimit: 50},
 		Event: channels.Event{
 			Key: channels.EventKey(key), Kind: channels.EventMessage,
 			Conversation: channels.Conversation{Channel: "tg", ID: channels.ConversationID(conv), Kind: channels.Direct, Place: conv},
@@ -111,13 +113,13 @@ func Entry(conv, key, text string) ledger.Entry {
 }
 
 // Claiming is e for an engine with a free worker.
-func Claiming(e ledger.Entry) ledger.Entry {
+func Claiming(e intake.Entry) intake.Entry {
 	e.Turn().MayClaim = true
 	return e
 }
 
 // Accept accepts entries.
-func (h *House) Accept(entries ...ledger.Entry) []ledger.Accepted {
+func (h *House) Accept(entries ...intake.Entry) []intake.Accepted {
 	h.Helper()
 	out, err := h.Router.Accept(h.Ctx, h.Engine.ID(), entries)
 	if err != nil {
@@ -127,7 +129,7 @@ func (h *House) Accept(entries ...ledger.Entry) []ledger.Accepted {
 }
 
 // Begun accepts one entry and returns its running turn.
-func (h *House) Begun(conv, key string) ledger.TurnRef {
+func (h *House) Begun(conv, key string) core.TurnRef {
 	h.Helper()
 	a := h.Accept(Claiming(Entry(conv, key, "hello "+key)))[0]
 	if a.Claimed == nil {
@@ -137,7 +139,7 @@ func (h *House) Begun(conv, key string) ledger.TurnRef {
 }
 
 // Commit commits a step.
-func (h *House) Commit(ref ledger.TurnRef, step agent.Step, says ...ledger.Reply) *ledger.Claimed {
+func (h *House) Commit(ref core.TurnRef, step agent.Step, says ...outbox.Reply) *core.Claimed {
 	h.Helper()
 	next, err := h.Router.Commit(h.Ctx, ref, step, says)
 	if err != nil {
@@ -147,7 +149,7 @@ func (h *House) Commit(ref ledger.TurnRef, step agent.Step, says ...ledger.Reply
 }
 
 // Claim claims sessions of channel "tg".
-func (h *House) Claim(limit int, except ...string) []ledger.Claimed {
+func (h *House) Claim(limit int, except ...string) []core.Claimed {
 	h.Helper()
 	list, err := h.Router.Claim(h.Ctx, h.Engine.ID(), []string{"tg"}, except, limit)
 	if err != nil {
@@ -157,7 +159,7 @@ func (h *House) Claim(limit int, except ...string) []ledger.Claimed {
 }
 
 // Hold takes channel "tg".
-func (h *House) Hold() ledger.Lease {
+func (h *House) Hold() outbox.Lease {
 	h.Helper()
 	hold, ok, err := h.Router.TakeChannel(h.Ctx, h.Engine.ID(), "tg")
 	if err != nil || !ok {
@@ -169,16 +171,16 @@ func (h *House) Hold() ledger.Lease {
 // Posts accepts a command whose reply has the given parts.
 func (h *House) Posts(conv, key string, parts ...string) {
 	h.Helper()
-	e, reply := Entry(conv, key, "/help"), &ledger.Reply{Text: "help", Notice: true}
+	e, reply := Entry(conv, key, "/help"), &outbox.Reply{Text: "help", Notice: true}
 	for _, p := range parts {
 		reply.Parts = append(reply.Parts, channels.Body{Text: p})
 	}
-	e.Intent = &ledger.ControlIntent{Effect: ledger.EffectNone, Reply: reply}
+	e.Intent = &intake.ControlIntent{Effect: intake.EffectNone, Reply: reply}
 	h.Accept(e)
 }
 
 // Begin begins the next delivery of a conversation; nil: there is none.
-func (h *House) Begin(hold ledger.Lease, conv channels.ConversationID) *ledger.Delivery {
+func (h *House) Begin(hold outbox.Lease, conv channels.ConversationID) *outbox.Delivery {
 	h.Helper()
 	d, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {
@@ -188,7 +190,7 @@ func (h *House) Begin(hold ledger.Lease, conv channels.ConversationID) *ledger.D
 }
 
 // Settle records what became of a delivery.
-func (h *House) Settle(hold ledger.Lease, d *ledger.Delivery, s ledger.Settlement) {
+func (h *House) Settle(hold outbox.Lease, d *outbox.Delivery, s outbox.Settlement) {
 	h.Helper()
 	if _, err := h.Router.Settle(h.Ctx, hold, d, s); err != nil {
 		h.Fatalf("settle: %v", err)

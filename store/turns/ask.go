@@ -7,7 +7,10 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	routerapprovals "switchboard/router/approvals"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -15,9 +18,9 @@ import (
 )
 
 // Ask implements router.Approvals.
-func (r *Store) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, asked ledger.Asked) (next *ledger.Claimed, err error) {
-	if step.Ask == nil || step.End == nil || step.End.State != string(ledger.TurnWaiting) || len(step.Say) > 0 {
-		return nil, fmt.Errorf("ask: the turn has to wait, and to say nothing else: %w", ledger.ErrConflict)
+func (r *Store) Ask(ctx context.Context, ref core.TurnRef, step agent.Step, asked routerapprovals.Asked) (next *core.Claimed, err error) {
+	if step.Ask == nil || step.End == nil || step.End.State != string(turns.TurnWaiting) || len(step.Say) > 0 {
+		return nil, fmt.Errorf("ask: the turn has to wait, and to say nothing else: %w", core.ErrConflict)
 	}
 	bodies := packCalls(step.Calls)
 	var chats []channels.Conversation
@@ -77,7 +80,7 @@ func (w *stepWriter) use(c *agent.TaskChange) {
 		good = w.exec(approvals.UseApproval, w.t.Now, u.Approval, w.turn, c.Attempt, c.Position, u.Hash) > 0
 	}
 	if w.err == nil && !good {
-		w.err = fmt.Errorf("approval %d is not good for this task any more: %w", u.Approval, ledger.ErrConflict)
+		w.err = fmt.Errorf("approval %d is not good for this task any more: %w", u.Approval, core.ErrConflict)
 	}
 }
 
@@ -98,13 +101,13 @@ func (r *Store) ExpireApprovals(ctx context.Context) (expired []int64, next time
 		if err == nil {
 			err = r.Write(ctx, database.Durable, "expire approval", func(t *database.Tx) error {
 				p, err := approvals.Find(t, id)
-				if err != nil || p.State != ledger.ActionProposed {
+				if err != nil || p.State != outbox.ActionProposed {
 					return err
 				}
-				if err := approvals.Settle(t, p, ledger.ActionExpired, "", "", ""); err != nil {
+				if err := approvals.Settle(t, p, outbox.ActionExpired, "", "", ""); err != nil {
 					return err
 				}
-				return audit.Write(t, ledger.Actor{Person: p.Person, Rule: p.Rule}, audit.Entry{
+				return audit.Write(t, core.Actor{Person: p.Person, Rule: p.Rule}, audit.Entry{
 					Action: "approval.expired", Target: fmt.Sprintf("approval %d", p.ID), Outcome: "done",
 					Data: map[string]any{"tool": p.Tool, "kind": p.Kind, "identity": p.Identity}, Session: p.SessionID, Turn: p.TurnID,
 				})

@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -31,7 +32,7 @@ const (
 )
 
 // alone is a turn that is merged with no other.
-func alone(turn ledger.TurnIntent) ledger.TurnIntent {
+func alone(turn intake.TurnIntent) intake.TurnIntent {
 	if turn.Mode != ModeInterrupt {
 		turn.Mode, turn.CollectWindow = ModeQueue, 0
 	}
@@ -39,7 +40,7 @@ func alone(turn ledger.TurnIntent) ledger.TurnIntent {
 }
 
 // until is when a turn may begin, in µs; 0: at once.
-func until(t *database.Tx, turn ledger.TurnIntent) int64 {
+func until(t *database.Tx, turn intake.TurnIntent) int64 {
 	if turn.Mode != ModeCollect || turn.CollectWindow <= 0 {
 		return 0
 	}
@@ -47,7 +48,7 @@ func until(t *database.Tx, turn ledger.TurnIntent) int64 {
 }
 
 // meet applies a turn's mode to the running turn of its person.
-func meet(t *database.Tx, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted) error {
+func meet(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, a *intake.Accepted) error {
 	if turn.Mode != ModeSteer && turn.Mode != ModeInterrupt {
 		return nil
 	}
@@ -61,13 +62,13 @@ func meet(t *database.Tx, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Acc
 		return nil
 	}
 	a.CancelTurn = running
-	_, err = t.Exec(askCancel, string(ledger.StopInterrupted), running)
+	_, err = t.Exec(askCancel, string(core.StopInterrupted), running)
 	return err
 }
 
 // collect merges a message into the queued turn of its person, if that is the
 // last of the session and has not begun.
-func collect(t *database.Tx, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64, f sessions.Form) (merged bool, err error) {
+func collect(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, a *intake.Accepted, conversation int64, f sessions.Form) (merged bool, err error) {
 	var into int64
 	var person string
 	var apart bool
@@ -121,12 +122,12 @@ const (
 )
 
 // Absorb implements router.Steps.
-func (r *Store) Absorb(ctx context.Context, ref ledger.TurnRef, from int) (list []agent.Incoming, err error) {
+func (r *Store) Absorb(ctx context.Context, ref core.TurnRef, from int) (list []agent.Incoming, err error) {
 	var held, some bool
 	err = r.Read(ctx, "look for messages to absorb", func(t *database.Tx) error {
 		_, err := t.Row(absorbable, []any{database.Digits(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &held, &some)
 		if err == nil && !held {
-			err = ledger.ErrFenced
+			err = core.ErrFenced
 		}
 		return err
 	})
@@ -143,7 +144,7 @@ func (r *Store) Absorb(ctx context.Context, ref ledger.TurnRef, from int) (list 
 	return list, nil
 }
 
-func absorb(t *database.Tx, ref ledger.TurnRef, from int) (list []agent.Incoming, err error) {
+func absorb(t *database.Tx, ref core.TurnRef, from int) (list []agent.Incoming, err error) {
 	if _, err := sessions.Holding(t, ref); err != nil {
 		return nil, err
 	}

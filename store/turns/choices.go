@@ -2,7 +2,8 @@ package turns
 
 import (
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	routeroutbox "switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
@@ -10,7 +11,7 @@ import (
 
 // AcceptAction uses an action, once: what it says becomes a turn. What was typed and answers no
 // open question (there is no row) is a message like any other.
-func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.ActionRow, typed bool, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64) error {
+func AcceptAction(t *database.Tx, owner int64, e *intake.Entry, row *outbox.ActionRow, typed bool, turn intake.TurnIntent, a *intake.Accepted, conversation int64) error {
 	if row == nil {
 		if typed {
 			return Accept(t, owner, e, turn, a, conversation, sessions.Form{Class: sessions.ClassTurn})
@@ -20,8 +21,8 @@ func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.Acti
 	if usable, err := outbox.Usable(t, e, row, a); err != nil || !usable {
 		return err
 	}
-	if row.Kind == ledger.ActionCommand { // it comes again, as that
-		a.Outcome = ledger.CommandPressed
+	if row.Kind == routeroutbox.ActionCommand { // it comes again, as that
+		a.Outcome = intake.CommandPressed
 		_, err := t.Exec(sessions.DropKey, e.Key)
 		return err
 	}
@@ -32,12 +33,12 @@ func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.Acti
 	if typed {
 		f.Typed = database.Clean(e.Event.Message.Text)
 	}
-	if err := choose(t, owner, row, &chosen, turn, a, conversation, f); err != nil || a.Outcome == ledger.OutcomeBusy || a.Duplicate {
+	if err := choose(t, owner, row, &chosen, turn, a, conversation, f); err != nil || a.Outcome == intake.OutcomeBusy || a.Duplicate {
 		return err // it may be used later
 	}
-	a.Action = ledger.ActionAccepted
+	a.Action = routeroutbox.ActionAccepted
 	if err := t.Run(
-		database.Do(outbox.SetAction, string(ledger.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID),
+		database.Do(outbox.SetAction, string(routeroutbox.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID),
 		database.Do(outbox.CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind),
 	); err != nil {
 		return err
@@ -46,17 +47,17 @@ func AcceptAction(t *database.Tx, owner int64, e *ledger.Entry, row *outbox.Acti
 }
 
 // choose does what a choice does; its text is the message of the entry.
-func choose(t *database.Tx, owner int64, row *outbox.ActionRow, chosen *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64, f sessions.Form) error {
+func choose(t *database.Tx, owner int64, row *outbox.ActionRow, chosen *intake.Entry, turn intake.TurnIntent, a *intake.Accepted, conversation int64, f sessions.Form) error {
 	data, err := row.Stored()
 	if err != nil {
 		return err
 	}
 	switch data.Does {
-	case ledger.DoesRetry:
-		turn.Retry = &ledger.Retry{Turn: row.TurnID}
+	case routeroutbox.DoesRetry:
+		turn.Retry = &intake.Retry{Turn: row.TurnID}
 		return AcceptRetry(t, owner, chosen, turn, a, conversation, f, row.MessageID)
-	case ledger.DoesLeave:
-		return declineRetry(t, chosen, a, conversation, f, ledger.ChoiceLeft)
+	case routeroutbox.DoesLeave:
+		return declineRetry(t, chosen, a, conversation, f, intake.ChoiceLeft)
 	}
 	return Accept(t, owner, chosen, turn, a, conversation, f)
 }

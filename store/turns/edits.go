@@ -5,7 +5,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
@@ -56,7 +57,7 @@ type shown struct {
 
 // worked says that its turn runs, or is put off until its model is back.
 func (s *shown) worked() bool {
-	return s.State == string(ledger.TurnRunning) || s.State == string(ledger.TurnQueued) && s.Outcome == agent.OutcomeModelAway
+	return s.State == string(turns.TurnRunning) || s.State == string(turns.TurnQueued) && s.Outcome == agent.OutcomeModelAway
 }
 
 func shownBy(t *database.Tx, conversation int64, id channels.MessageID) (states []shown, err error) {
@@ -66,16 +67,16 @@ func shownBy(t *database.Tx, conversation int64, id channels.MessageID) (states 
 
 // AcceptEdited decides what the new state of a message does. The session is locked,
 // so that its turns stay as they are.
-func AcceptEdited(t *database.Tx, owner int64, e *ledger.Entry, as *ledger.EditIntent, a *ledger.Accepted, conversation int64) error {
+func AcceptEdited(t *database.Tx, owner int64, e *intake.Entry, as *intake.EditIntent, a *intake.Accepted, conversation int64) error {
 	states, err := shownBy(t, conversation, e.Event.Message.ID)
 	if err != nil {
 		return err
 	}
 	// What was overheard was not taken; the first state that is meant for us is new.
 	seen := len(states) > 0
-	states = slices.DeleteFunc(states, func(s shown) bool { return s.Class == string(ledger.AuditOverheard) })
+	states = slices.DeleteFunc(states, func(s shown) bool { return s.Class == string(intake.AuditOverheard) })
 	if len(states) == 0 {
-		a.Edited = ledger.EditNew
+		a.Edited = intake.EditNew
 		return Accept(t, owner, e, as.Turn, a, conversation, sessions.Form{Class: sessions.ClassTurn, Known: seen})
 	}
 	now := &states[0]
@@ -84,11 +85,11 @@ func AcceptEdited(t *database.Tx, owner int64, e *ledger.Entry, as *ledger.EditI
 		return err
 	}
 	if same {
-		a.Edited, a.MessageID = ledger.EditSame, now.ID
+		a.Edited, a.MessageID = intake.EditSame, now.ID
 		return nil
 	}
-	if now.Class == string(ledger.AuditStranger) {
-		a.Edited = ledger.EditRevised
+	if now.Class == string(intake.AuditStranger) {
+		a.Edited = intake.EditRevised
 		a.MessageID, err = sessions.Incoming(t, e, now.Class, conversation, 0)
 		return err
 	}
@@ -100,29 +101,29 @@ func AcceptEdited(t *database.Tx, owner int64, e *ledger.Entry, as *ledger.EditI
 	revision := sessions.Form{Class: sessions.ClassRevision, Replaces: now.First}
 	switch {
 	case of.Rank > 0 && of == now:
-		a.Edited, a.MessageID, a.TurnID = ledger.EditReplaced, now.ID, of.TurnID
+		a.Edited, a.MessageID, a.TurnID = intake.EditReplaced, now.ID, of.TurnID
 		return replace(t, e, as.Turn, now.ID, a.SessionID)
 	case of.worked() && !of.Ordered && of.Person == database.Clean(e.Sender.Person) && as.OnEdit != OnEditIgnore && as.OnEdit != "":
 		steering := as.Turn
 		steering.Mode, steering.Ordered = ModeSteer, false
-		a.Edited = ledger.EditSteers
+		a.Edited = intake.EditSteers
 		if as.OnEdit == OnEditRestart {
-			a.Edited = ledger.EditRestarts
+			a.Edited = intake.EditRestarts
 		}
 		return Queue(t, owner, e, steering, a, conversation, revision)
 	}
-	a.Edited = ledger.EditRevised
+	a.Edited = intake.EditRevised
 	if a.MessageID, _, err = sessions.Untaken(t, e, revision, conversation, a.SessionID); err != nil {
 		return err
 	}
 	events := []sessions.Event{{Kind: "message", Message: a.MessageID}}
 	if of == now { // and not after each further edit
-		a.Outcome = map[string]ledger.Outcome{
-			"done": ledger.EditTooLate, "waiting": ledger.EditAsked, "queued": ledger.EditAsked, // or was decided just now
+		a.Outcome = map[string]intake.Outcome{
+			"done": intake.EditTooLate, "waiting": intake.EditAsked, "queued": intake.EditAsked, // or was decided just now
 		}[of.State]
 		switch {
 		case of.Ordered && of.worked():
-			a.Outcome = ledger.EditTooLate
+			a.Outcome = intake.EditTooLate
 		case of.worked(): // also one that is put off, which asked nothing
 			a.Outcome = ""
 		}
@@ -166,7 +167,7 @@ func same(t *database.Tx, was *shown, m *channels.Message) (bool, error) {
 }
 
 // replace gives a message that waits its new state.
-func replace(t *database.Tx, e *ledger.Entry, turn ledger.TurnIntent, id, session int64) error {
+func replace(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, id, session int64) error {
 	m := &e.Event.Message
 	_, err := t.Exec(replaceText, database.Clean(m.Text), database.Clean(m.Quote), m.Outside(), database.Clean(m.Origin), database.Clean(string(e.Taint)), len(m.Attachments), id)
 	if err == nil {
@@ -186,7 +187,7 @@ func replace(t *database.Tx, e *ledger.Entry, turn ledger.TurnIntent, id, sessio
 
 // AcceptDeleted forgets a message that was taken back, and stops the work on it.
 // Where nothing is known it makes nothing.
-func AcceptDeleted(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
+func AcceptDeleted(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 	if _, known, err := sessions.FindPlace(t, sessions.CleanConversation(e.Event.Conversation)); err != nil || !known {
 		return err
 	}
@@ -210,7 +211,7 @@ func AcceptDeleted(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
 		if s.TurnID == 0 || slices.Contains(stopped, s.TurnID) {
 			continue
 		}
-		if !ledger.TurnState(s.State).Open() {
+		if !turns.TurnState(s.State).Open() {
 			if err := takeBackRetry(t, s.TurnID, a); err != nil {
 				return err
 			}
@@ -226,7 +227,7 @@ func AcceptDeleted(t *database.Tx, e *ledger.Entry, a *ledger.Accepted) error {
 
 // takeBack ends the turn of a message that was taken back, when nothing else is
 // left of it to answer, or asks it to stop.
-func takeBack(t *database.Tx, s *shown, a *ledger.Accepted) error {
+func takeBack(t *database.Tx, s *shown, a *intake.Accepted) error {
 	if s.Rank > 0 {
 		var left int
 		if _, err := t.Row(countMessages, []any{s.TurnID}, &left); err != nil || left > 0 {
@@ -237,7 +238,7 @@ func takeBack(t *database.Tx, s *shown, a *ledger.Accepted) error {
 }
 
 // stop ends a turn of which nothing is left to answer, or asks it to stop.
-func stop(t *database.Tx, turn int64, a *ledger.Accepted) error {
+func stop(t *database.Tx, turn int64, a *intake.Accepted) error {
 	a.TurnID = turn
 	ended, err := Cancel(t, turn)
 	if err != nil {

@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -29,7 +30,7 @@ const (
 )
 
 // Held implements router.Turns.
-func (r *Store) Held(ctx context.Context, owner int64) (list []ledger.Held, err error) {
+func (r *Store) Held(ctx context.Context, owner int64) (list []turns.Held, err error) {
 	err = r.Read(ctx, "list held sessions", func(t *database.Tx) error {
 		list = nil
 		var rows []struct {
@@ -41,9 +42,9 @@ func (r *Store) Held(ctx context.Context, owner int64) (list []ledger.Held, err 
 			return err
 		}
 		for _, row := range rows {
-			list = append(list, ledger.Held{
-				TurnRef: ledger.TurnRef{TurnID: row.ID, SessionID: row.SessionID, Fence: row.Fence},
-				Stop:    ledger.Stop(row.Cancel),
+			list = append(list, turns.Held{
+				TurnRef: core.TurnRef{TurnID: row.ID, SessionID: row.SessionID, Fence: row.Fence},
+				Stop:    core.Stop(row.Cancel),
 			})
 		}
 		return nil

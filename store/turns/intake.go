@@ -1,7 +1,7 @@
 package turns
 
 import (
-	"switchboard/router/ledger"
+	"switchboard/router/intake"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/outbox"
@@ -19,7 +19,7 @@ const (
 
 // Accept queues a message as a turn, and takes the session for the owner
 // when it is idle and there is a worker.
-func Accept(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64, f sessions.Form) error {
+func Accept(t *database.Tx, owner int64, e *intake.Entry, turn intake.TurnIntent, a *intake.Accepted, conversation int64, f sessions.Form) error {
 	if turn.Ordered {
 		turn = alone(turn)
 	}
@@ -33,13 +33,13 @@ func Accept(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.TurnIntent
 		return err
 	}
 	if queued >= turn.QueueLimit {
-		return outbox.Say(t, e, a, conversation, sessions.ClassNotice, ledger.OutcomeBusy)
+		return outbox.Say(t, e, a, conversation, sessions.ClassNotice, intake.OutcomeBusy)
 	}
 	return Queue(t, owner, e, turn, a, conversation, f)
 }
 
 // Queue stores a message as a turn, whatever room there is, and claims its session where it may.
-func Queue(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64, f sessions.Form) (err error) {
+func Queue(t *database.Tx, owner int64, e *intake.Entry, turn intake.TurnIntent, a *intake.Accepted, conversation int64, f sessions.Form) (err error) {
 	var taken bool
 	if a.MessageID, taken, err = sessions.Untaken(t, e, f, conversation, a.SessionID); err != nil {
 		return err

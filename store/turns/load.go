@@ -11,7 +11,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -68,14 +68,14 @@ const (
 )
 
 // Load implements router.Steps.
-func (r *Store) Load(ctx context.Context, ref ledger.TurnRef) (d *ledger.TurnData, err error) {
+func (r *Store) Load(ctx context.Context, ref core.TurnRef) (d *core.TurnData, err error) {
 	err = r.Look(ctx, "load turn", func(t *database.Tx) error {
 		d, err = load(t, ref)
 		return err
 	})
 	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		return nil, fmt.Errorf("no turn %d in session %d: %w", ref.TurnID, ref.SessionID, ledger.ErrNotFound)
+	case errors.Is(err, core.ErrNotFound):
+		return nil, fmt.Errorf("no turn %d in session %d: %w", ref.TurnID, ref.SessionID, core.ErrNotFound)
 	case d != nil && undecodable(err):
 		return d, unreadable(err)
 	case err != nil:
@@ -87,7 +87,7 @@ func (r *Store) Load(ctx context.Context, ref ledger.TurnRef) (d *ledger.TurnDat
 // unreadable is err, or says of what is undecodable that to read again is of no use.
 func unreadable(err error) error {
 	if undecodable(err) {
-		return fmt.Errorf("%w: %w", ledger.ErrUnreadable, err)
+		return fmt.Errorf("%w: %w", core.ErrUnreadable, err)
 	}
 	return err
 }
@@ -100,9 +100,9 @@ func undecodable(err error) bool {
 }
 
 // load reads a turn; with an error, as far as it could be read, or nil.
-func load(t *database.Tx, ref ledger.TurnRef) (*ledger.TurnData, error) {
+func load(t *database.Tx, ref core.TurnRef) (*core.TurnData, error) {
 	var (
-		d                                                                  ledger.TurnData
+		d                                                                  core.TurnData
 		started, happened, created                                         int64
 		calls, resetMessage, resetTurn, attachments, plans, says, memories int64
 		merged, retryOf, asked, away                                       int64
@@ -122,9 +122,9 @@ func load(t *database.Tx, ref ledger.TurnRef) (*ledger.TurnData, error) {
 	if !found {
 		var one int
 		if found, err = t.Row(turnThere, []any{ref.TurnID, ref.SessionID}, &one); err == nil && !found {
-			return nil, ledger.ErrNotFound
+			return nil, core.ErrNotFound
 		}
-		return nil, errors.Join(err, ledger.ErrFenced)
+		return nil, errors.Join(err, core.ErrFenced)
 	}
 	turn.StartedAt, d.Asked, d.Away = database.Instant(started+away), database.Instant(asked), time.Duration(away)*time.Microsecond
 	m.At = saidAt(happened, created)
@@ -240,7 +240,7 @@ func recent(t *database.Tx, turn *agent.Turn, resetMessage, resetTurn int64) (re
 const revised = "(edited earlier message) "
 
 // recall reads the memories that concern a turn.
-func recall(t *database.Tx, d *ledger.TurnData) error {
+func recall(t *database.Tx, d *core.TurnData) error {
 	var memories []struct{ Kind, Text, Taint string }
 	if err := t.All(&memories, loadMemories, d.Turn.Person.Name, d.Turn.Session.ID); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -22,7 +22,7 @@ type alongArg struct{ Turn, Recent, Memories json.RawMessage }
 
 // load is nil when the turn has to be loaded by itself; whoever runs it then meets what
 // is wrong with it.
-func (a *alongArg) load(ref ledger.TurnRef) *ledger.TurnData {
+func (a *alongArg) load(ref core.TurnRef) *core.TurnData {
 	if a == nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 // Exec implements a querier of database.
 func (a *alongArg) Exec(string, ...any) (sql.Result, error) { return nil, errNotAlong }
 
-func (db *Store) callClaim(ctx context.Context, owner int64, sessions []int64, except []string, limit int) (out []ledger.Claimed, locked []int64, err error) {
+func (db *Store) callClaim(ctx context.Context, owner int64, sessions []int64, except []string, limit int) (out []core.Claimed, locked []int64, err error) {
 	if except == nil {
 		except = []string{}
 	}
@@ -76,7 +76,7 @@ const claimAgain = 50 * time.Millisecond
 
 // claimTwice claims among sessions, and once more those that somebody had locked just now,
 // who may not know that they wait.
-func (db *Store) claimTwice(ctx context.Context, owner int64, sessions []int64, except []string, limit int) ([]ledger.Claimed, error) {
+func (db *Store) claimTwice(ctx context.Context, owner int64, sessions []int64, except []string, limit int) ([]core.Claimed, error) {
 	out, locked, err := db.callClaim(ctx, owner, sessions, except, limit)
 	if err != nil || len(locked) == 0 || len(out) == limit {
 		return out, err

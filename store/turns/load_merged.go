@@ -8,7 +8,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -101,7 +101,7 @@ func attachmentsOf(t *database.Tx, messages ...int64) (map[int64][]agent.Attachm
 
 // merge adds to a turn what was merged into it: collected messages become one with
 // its own, absorbed ones stand by themselves.
-func merge(t *database.Tx, d *ledger.TurnData) error {
+func merge(t *database.Tx, d *core.TurnData) error {
 	rows, err := incomings(t, loadMerged, d.Turn.ID)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func merge(t *database.Tx, d *ledger.TurnData) error {
 }
 
 // join adds a message to a turn's own, so that they are one.
-func join(d *ledger.TurnData, more agent.Incoming, id channels.MessageID) {
+func join(d *core.TurnData, more agent.Incoming, id channels.MessageID) {
 	m := &d.Turn.Message
 	m.Text, m.Quote = paragraphs([]string{m.Text, more.Text}), paragraphs([]string{m.Quote, more.Quote})
 	m.Passed, m.Attachments = append(m.Passed, more.Passed...), append(m.Attachments, more.Attachments...)

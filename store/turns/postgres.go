@@ -6,7 +6,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	routeroutbox "switchboard/router/outbox"
 	"switchboard/store/database"
 	"switchboard/store/money"
 	"switchboard/store/outbox"
@@ -23,12 +24,12 @@ type (
 )
 
 // Claimed is nil for none.
-func (c *ClaimedArg) Claimed() *ledger.Claimed {
+func (c *ClaimedArg) Claimed() *core.Claimed {
 	if c == nil {
 		return nil
 	}
-	ref := ledger.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
-	return &ledger.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
+	ref := core.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
+	return &core.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
 }
 
 const (
@@ -37,7 +38,7 @@ const (
 )
 
 // callStep lets the first message alone open its conversation, as the router asks.
-func (db *Store) callStep(ctx context.Context, ref ledger.TurnRef, step *agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+func (db *Store) callStep(ctx context.Context, ref core.TurnRef, step *agent.Step, says []routeroutbox.Reply) (*core.Claimed, error) {
 	now := db.Now().UnixMicro()
 	var got struct {
 		Fenced bool
@@ -46,7 +47,7 @@ func (db *Store) callStep(ctx context.Context, ref ledger.TurnRef, step *agent.S
 	}
 	err := db.CallJoined(ctx, db.stepMode(*step, says), "commit step", &got, callSteps, ref.SessionID, sessions.ObjectText(stepArg(ref, step, says, now)))
 	if err == nil && got.Fenced {
-		err = fmt.Errorf("commit step: %w", ledger.ErrFenced)
+		err = fmt.Errorf("commit step: %w", core.ErrFenced)
 	}
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (db *Store) callStep(ctx context.Context, ref ledger.TurnRef, step *agent.S
 	return got.Next.Claimed(), nil
 }
 
-func stepArg(ref ledger.TurnRef, step *agent.Step, saying []ledger.Reply, now int64) sessions.Object {
+func stepArg(ref core.TurnRef, step *agent.Step, saying []routeroutbox.Reply, now int64) sessions.Object {
 	tasks, left := planned(step.Plan, step.Tasks)
 	calls, changes, says := make([]sessions.Object, len(step.Calls)), make([]sessions.Object, len(left)), make([]sessions.Object, len(saying))
 	bodies := packCalls(step.Calls)

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
@@ -74,7 +76,7 @@ func (m *meant) first() int64 {
 // AcceptRetry queues a turn that does the work of another again, or says why not. It is not its own
 // text that counts, so it is not merged.
 // offered is the message of ours that offered it; 0: the person asked by themselves.
-func AcceptRetry(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.TurnIntent, a *ledger.Accepted, conversation int64, f sessions.Form, offered int64) error {
+func AcceptRetry(t *database.Tx, owner int64, e *intake.Entry, turn intake.TurnIntent, a *intake.Accepted, conversation int64, f sessions.Form, offered int64) error {
 	m, why, err := whichTurn(t, e, turn.Retry, a.SessionID, conversation)
 	if err == nil && m != nil {
 		why, err = unretryable(t, m, e, turn.Retry, a.SessionID, offered)
@@ -90,7 +92,7 @@ func AcceptRetry(t *database.Tx, owner int64, e *ledger.Entry, turn ledger.TurnI
 }
 
 // declineRetry keeps a message that becomes no turn, and answers it by a fixed text.
-func declineRetry(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversation int64, f sessions.Form, why ledger.Outcome) error {
+func declineRetry(t *database.Tx, e *intake.Entry, a *intake.Accepted, conversation int64, f sessions.Form, why intake.Outcome) error {
 	kept := *e
 	if typed, ok := f.Typed.(string); ok {
 		kept.Event.Message.Text = typed
@@ -99,11 +101,11 @@ func declineRetry(t *database.Tx, e *ledger.Entry, a *ledger.Accepted, conversat
 }
 
 // whichTurn finds the turn that is to be done again; nil: why says that there is none.
-func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, conversation int64) (m *meant, why ledger.Outcome, err error) {
-	query, args, why := newestTurn, []any{session, database.Clean(e.Sender.Person)}, ledger.RetryNone
+func whichTurn(t *database.Tx, e *intake.Entry, retry *intake.Retry, session, conversation int64) (m *meant, why intake.Outcome, err error) {
+	query, args, why := newestTurn, []any{session, database.Clean(e.Sender.Person)}, intake.RetryNone
 	switch of := database.Clean(string(retry.Of)); {
 	case retry.Turn != 0:
-		query, args, why = meantTurn, []any{retry.Turn, session}, ledger.RetryForgotten
+		query, args, why = meantTurn, []any{retry.Turn, session}, intake.RetryForgotten
 	case of != "":
 		var turn int64
 		found, err := t.Row(repliedIncoming, []any{conversation, of}, &turn)
@@ -113,7 +115,7 @@ func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, co
 		if err != nil {
 			return nil, "", err
 		}
-		query, args, why = meantTurn, []any{turn, session}, ledger.RetryUnclear
+		query, args, why = meantTurn, []any{turn, session}, intake.RetryUnknown
 	}
 	var rows []meant
 	if err := t.All(&rows, query, args...); err != nil || len(rows) == 0 {
@@ -123,17 +125,17 @@ func whichTurn(t *database.Tx, e *ledger.Entry, retry *ledger.Retry, session, co
 }
 
 // unretryable says why a turn cannot be done again; empty: it can.
-func unretryable(t *database.Tx, m *meant, e *ledger.Entry, retry *ledger.Retry, session, offered int64) (ledger.Outcome, error) {
+func unretryable(t *database.Tx, m *meant, e *intake.Entry, retry *intake.Retry, session, offered int64) (intake.Outcome, error) {
 	if m.Person != database.Clean(e.Sender.Person) {
-		return ledger.RetryNotYours, nil
+		return intake.RetryNotYours, nil
 	}
 	var one int
-	open, err := ledger.TurnState(m.State).Open(), error(nil)
+	open, err := turns.TurnState(m.State).Open(), error(nil)
 	if !open {
 		open, err = t.Row(openRetry, []any{m.first()}, &one)
 	}
 	if err != nil || open {
-		return ledger.RetryOpen, err
+		return intake.RetryOpen, err
 	}
 	var message, turn int64
 	if _, err := t.Row(resetAt, []any{session}, &message, &turn); err != nil {
@@ -144,14 +146,14 @@ func unretryable(t *database.Tx, m *meant, e *ledger.Entry, retry *ledger.Retry,
 		forgotten = offered <= message
 	}
 	if forgotten && retry.Turn == 0 && retry.Of == "" {
-		return ledger.RetryNone, nil
+		return intake.RetryNone, nil
 	}
 	if forgotten {
-		return ledger.RetryForgotten, nil
+		return intake.RetryForgotten, nil
 	}
 	rows, err := original(t, m.first(), []int64{m.first()})
 	if err == nil && len(rows) == 0 {
-		return ledger.RetryForgotten, nil
+		return intake.RetryForgotten, nil
 	}
 	return "", err
 }
@@ -193,7 +195,7 @@ func (r *incomingRow) revise(by incomingRow) {
 
 // again gives a turn the message of the turn whose work it does, as it reads now, and
 // what was done for it before. What was collected while it waited comes behind.
-func again(t *database.Tx, d *ledger.TurnData, first int64) error {
+func again(t *database.Tx, d *core.TurnData, first int64) error {
 	d.Retry = true
 	turns, err := former(t, d, first)
 	if err != nil {
@@ -214,7 +216,7 @@ func again(t *database.Tx, d *ledger.TurnData, first int64) error {
 }
 
 // former reads what was done in a turn and its retries before this one.
-func former(t *database.Tx, d *ledger.TurnData, first int64) (turns []int64, err error) {
+func former(t *database.Tx, d *core.TurnData, first int64) (turns []int64, err error) {
 	var rows []struct {
 		ID             int64
 		State, Outcome string
@@ -238,7 +240,7 @@ func former(t *database.Tx, d *ledger.TurnData, first int64) (turns []int64, err
 }
 
 // takeBackRetry stops the retry of a turn of which all was taken back that was asked.
-func takeBackRetry(t *database.Tx, first int64, a *ledger.Accepted) error {
+func takeBackRetry(t *database.Tx, first int64, a *intake.Accepted) error {
 	var turn int64
 	if found, err := t.Row(retryOpen, []any{first}, &turn); err != nil || !found {
 		return err

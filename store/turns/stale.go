@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -56,17 +58,17 @@ type begun struct {
 	started, created, resumed, away, asked int64
 }
 
-func beginnings(t *database.Tx, ref ledger.TurnRef) (b begun, err error) {
+func beginnings(t *database.Tx, ref core.TurnRef) (b begun, err error) {
 	found, err := t.Row(begunTurn, []any{ref.TurnID, ref.SessionID, database.Digits(ref.SessionID), ref.Fence},
 		&b.message, &b.person, &b.started, &b.created, &b.resumed, &b.away, &b.asked)
 	if err == nil && !found {
-		err = ledger.ErrFenced
+		err = core.ErrFenced
 	}
 	return b, err
 }
 
 // Backlog implements router.Steps.
-func (r *Store) Backlog(ctx context.Context, ref ledger.TurnRef, stale time.Duration) (list []ledger.Waiting, err error) {
+func (r *Store) Backlog(ctx context.Context, ref core.TurnRef, stale time.Duration) (list []turns.Waiting, err error) {
 	err = r.Look(ctx, "read backlog", func(t *database.Tx) error {
 		list, err = backlog(t, ref, stale.Microseconds())
 		return err
@@ -74,7 +76,7 @@ func (r *Store) Backlog(ctx context.Context, ref ledger.TurnRef, stale time.Dura
 	return list, unreadable(err)
 }
 
-func backlog(t *database.Tx, ref ledger.TurnRef, stale int64) ([]ledger.Waiting, error) {
+func backlog(t *database.Tx, ref core.TurnRef, stale int64) ([]turns.Waiting, error) {
 	b, err := beginnings(t, ref)
 	if err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func backlog(t *database.Tx, ref ledger.TurnRef, stale int64) ([]ledger.Waiting,
 	if err != nil || b.asked >= before {
 		return nil, err
 	}
-	list := []ledger.Waiting{{Turn: ref.TurnID, Asked: database.Instant(b.asked), Received: database.Instant(b.created)}}
+	list := []turns.Waiting{{Turn: ref.TurnID, Asked: database.Instant(b.asked), Received: database.Instant(b.created)}}
 	var rows []struct {
 		ID        int64
 		CreatedAt int64 `db:"created_at"`
@@ -93,7 +95,7 @@ func backlog(t *database.Tx, ref ledger.TurnRef, stale int64) ([]ledger.Waiting,
 		return nil, err
 	}
 	for _, row := range rows {
-		w := ledger.Waiting{Turn: row.ID, Asked: database.Instant(row.AskedAt), Received: database.Instant(row.CreatedAt)}
+		w := turns.Waiting{Turn: row.ID, Asked: database.Instant(row.AskedAt), Received: database.Instant(row.CreatedAt)}
 		messages, err := incomings(t, loadOwn, row.ID)
 		if err != nil {
 			return nil, err
@@ -128,10 +130,10 @@ func leftAlone(t *database.Tx, session int64, b begun, stale int64) (before int6
 }
 
 // Offer implements router.Steps.
-func (r *Store) Offer(ctx context.Context, ref ledger.TurnRef, merge []int64, step agent.Step, say ledger.Reply) (next *ledger.Claimed, err error) {
-	says := []ledger.Reply{say}
+func (r *Store) Offer(ctx context.Context, ref core.TurnRef, merge []int64, step agent.Step, say outbox.Reply) (next *core.Claimed, err error) {
+	says := []outbox.Reply{say}
 	if len(step.Say) != 1 || step.End == nil {
-		return nil, fmt.Errorf("offer: %d messages, and the turn has to end: %w", len(step.Say), ledger.ErrConflict)
+		return nil, fmt.Errorf("offer: %d messages, and the turn has to end: %w", len(step.Say), core.ErrConflict)
 	}
 	err = r.Write(ctx, r.stepMode(step, says), "offer backlog", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
@@ -151,13 +153,13 @@ func (r *Store) Offer(ctx context.Context, ref ledger.TurnRef, merge []int64, st
 	return next, nil
 }
 
-func mergeWaiting(t *database.Tx, ref ledger.TurnRef, turn int64) error {
+func mergeWaiting(t *database.Tx, ref core.TurnRef, turn int64) error {
 	n, err := t.Exec(mergeStale, ref.TurnID, t.Now, turn)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return fmt.Errorf("turn %d is not queued any more: %w", turn, ledger.ErrConflict)
+		return fmt.Errorf("turn %d is not queued any more: %w", turn, core.ErrConflict)
 	}
 	if _, err := t.Each([]string{mergeAlong, absorbMessages}, []any{ref.TurnID, turn}); err != nil {
 		return err
@@ -167,7 +169,7 @@ func mergeWaiting(t *database.Tx, ref ledger.TurnRef, turn int64) error {
 }
 
 // Resume implements router.Steps.
-func (r *Store) Resume(ctx context.Context, ref ledger.TurnRef, stale time.Duration) (away time.Duration, err error) {
+func (r *Store) Resume(ctx context.Context, ref core.TurnRef, stale time.Duration) (away time.Duration, err error) {
 	err = r.Write(ctx, database.Async, "resume turn", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
 			return err

@@ -9,7 +9,9 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	routeroutbox "switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/engines"
@@ -30,7 +32,7 @@ func (w *stepWriter) refused(c *agent.TaskChange) {
 	if tool == "" {
 		tool = kind
 	}
-	w.err = audit.Write(w.t, ledger.Actor{Person: person, Rule: c.Result.Rule}, audit.Entry{
+	w.err = audit.Write(w.t, core.Actor{Person: person, Rule: c.Result.Rule}, audit.Entry{
 		Action: "tool.refused", Target: fmt.Sprintf("%s, task %d of attempt %d", tool, c.Position, c.Attempt), Outcome: c.Result.Code,
 		Why: c.Result.Hint, Data: map[string]any{"tool": tool, "taint": c.Result.Taint}, Session: w.session, Turn: w.turn,
 	})
@@ -49,9 +51,9 @@ func mayAwait(t *database.Tx, turn int64) error {
 	case err != nil:
 		return err
 	case !away:
-		return ledger.ErrNotAway
+		return core.ErrNotAway
 	case stop != "":
-		return ledger.ErrStopped
+		return core.ErrStopped
 	}
 	return nil
 }
@@ -113,13 +115,13 @@ const (
 )
 
 // Commit implements router.Steps.
-func (r *Store) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
+func (r *Store) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []routeroutbox.Reply) (next *core.Claimed, err error) {
 	if len(says) != len(step.Say) {
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
 	}
 	away := step.End != nil && parks(step.End) && step.End.Outcome == agent.OutcomePersonAway
-	if e := step.End; e != nil && !away && (parks(e) || !ledger.TurnRunning.To(ledger.TurnState(e.State))) {
-		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ledger.ErrConflict)
+	if e := step.End; e != nil && !away && (parks(e) || !turns.TurnRunning.To(turns.TurnState(e.State))) {
+		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, core.ErrConflict)
 	}
 	if r.PG() && !away && len(step.Redact) == 0 && !slices.ContainsFunc(says, outbox.Special) && !slices.ContainsFunc(step.Tasks, rare) { // what is rare, and many statements
 		return r.callStep(ctx, ref, &step, says)
@@ -147,9 +149,9 @@ func (r *Store) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step,
 }
 
 // PutOff implements router.Steps. It is rare, so PostgreSQL takes the statements of SQLite.
-func (r *Store) PutOff(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
-	if len(says) != len(step.Say) || step.End == nil || step.End.State != string(ledger.TurnQueued) {
-		return nil, fmt.Errorf("put a turn off: it has to be queued, with %d messages for %d texts: %w", len(says), len(step.Say), ledger.ErrConflict)
+func (r *Store) PutOff(ctx context.Context, ref core.TurnRef, step agent.Step, says []routeroutbox.Reply) (next *core.Claimed, err error) {
+	if len(says) != len(step.Say) || step.End == nil || step.End.State != string(turns.TurnQueued) {
+		return nil, fmt.Errorf("put a turn off: it has to be queued, with %d messages for %d texts: %w", len(says), len(step.Say), core.ErrConflict)
 	}
 	bodies := packCalls(step.Calls)
 	err = r.Write(ctx, r.stepMode(step, says), "put a turn off", func(t *database.Tx) error {
@@ -173,14 +175,14 @@ func goesOn(t *database.Tx, turn int64) error {
 	var stop string
 	_, err := t.Row(askedToStop, []any{turn}, &stop)
 	if err == nil && stop != "" {
-		err = ledger.ErrStopped
+		err = core.ErrStopped
 	}
 	return err
 }
 
 // unopen takes a part back that was begun and is not surely on the disk, so that it may
 // not be sent. The step itself is committed, and needed no more than that.
-func (r *Store) unopen(ctx context.Context, says []ledger.Reply) {
+func (r *Store) unopen(ctx context.Context, says []routeroutbox.Reply) {
 	for _, say := range says {
 		o := say.Open
 		if o == nil || o.Begun == nil {
@@ -188,15 +190,15 @@ func (r *Store) unopen(ctx context.Context, says []ledger.Reply) {
 		}
 		d := o.Begun
 		o.Begun = nil
-		if _, err := outbox.New(r.DB).Settle(ctx, o.Lease, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}); err != nil {
+		if _, err := outbox.New(r.DB).Settle(ctx, o.Lease, d, routeroutbox.Settlement{State: routeroutbox.DeliveryPending, FreeTry: true}); err != nil {
 			r.Log().ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
 		}
 	}
 }
 
 // stepMode: the start of what has side effects must be on disk before it is done.
-func (db *Store) stepMode(step agent.Step, says []ledger.Reply) database.Durability {
-	if slices.ContainsFunc(says, func(r ledger.Reply) bool { return r.Open != nil }) {
+func (db *Store) stepMode(step agent.Step, says []routeroutbox.Reply) database.Durability {
+	if slices.ContainsFunc(says, func(r routeroutbox.Reply) bool { return r.Open != nil }) {
 		return database.Durable
 	}
 	for _, c := range step.Tasks {
@@ -210,7 +212,7 @@ func (db *Store) stepMode(step agent.Step, says []ledger.Reply) database.Durabil
 	return database.Async
 }
 
-func writeStep(t *database.Tx, ref ledger.TurnRef, step *agent.Step, bodies []body, says []ledger.Reply) (*ledger.Claimed, error) {
+func writeStep(t *database.Tx, ref core.TurnRef, step *agent.Step, bodies []body, says []routeroutbox.Reply) (*core.Claimed, error) {
 	conversation, err := sessions.Holding(t, ref)
 	if err != nil {
 		return nil, err
@@ -233,7 +235,7 @@ func writeStep(t *database.Tx, ref ledger.TurnRef, step *agent.Step, bodies []bo
 	if w.err != nil {
 		return nil, w.err
 	}
-	var next *ledger.Claimed
+	var next *core.Claimed
 	if step.End != nil {
 		var began []sessions.Event
 		next, began, err = head(t, ref.SessionID, ref.Fence, false, nil)
@@ -351,7 +353,7 @@ func (w *stepWriter) task(c agent.TaskChange) {
 	n := w.exec(changeTask, string(c.State), starts, w.t.Now, starts, database.Clean(c.AllowedBy), starts, w.t.Now, w.turn, c.Attempt, c.Position,
 		string(from), string(or), early)
 	if w.err == nil && n == 0 {
-		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, ledger.ErrConflict)
+		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, core.ErrConflict)
 	}
 	if r := c.Result; r != nil {
 		w.exec(setResult, string(r.End), database.Clean(r.Output), database.Clean(r.Code), database.Clean(r.Rule), database.Clean(r.Hint), database.Clean(string(r.Taint)),
@@ -376,7 +378,7 @@ func (w *stepWriter) review(r *agent.Review) {
 	}
 }
 
-func (w *stepWriter) say(s *agent.Say, r *ledger.Reply) {
+func (w *stepWriter) say(s *agent.Say, r *routeroutbox.Reply) {
 	if w.err != nil {
 		return
 	}
@@ -387,7 +389,7 @@ func (w *stepWriter) say(s *agent.Say, r *ledger.Reply) {
 
 // parks says that the work on a turn goes on another time, so that it keeps its tasks.
 func parks(e *agent.End) bool {
-	return e.State == string(ledger.TurnWaiting) || e.State == string(ledger.TurnQueued)
+	return e.State == string(turns.TurnWaiting) || e.State == string(turns.TurnQueued)
 }
 
 func (w *stepWriter) end(e *agent.End) {
@@ -401,10 +403,10 @@ func (w *stepWriter) end(e *agent.End) {
 		return
 	}
 	finished, parked := any(nil), any(nil)
-	switch ledger.TurnState(e.State) {
-	case ledger.TurnWaiting:
+	switch turns.TurnState(e.State) {
+	case turns.TurnWaiting:
 		parked = w.t.Now
-	case ledger.TurnQueued:
+	case turns.TurnQueued:
 		waited := e.Wait
 		if e.Timed {
 			waited = 0

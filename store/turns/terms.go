@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"switchboard/agent"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
 	"switchboard/store/database"
 )
 
@@ -28,7 +28,7 @@ func TermsOf(text string) (t agent.Terms) {
 
 // terms reads what narrows a turn of which the message is not merged: one that nobody typed
 // has terms, and calls no tool by name.
-func terms(t *database.Tx, d *ledger.TurnData) error {
+func terms(t *database.Tx, d *core.TurnData) error {
 	var text string
 	if _, err := t.Row(turnTerms, []any{d.Turn.ID}, &text); err != nil || text == "" {
 		return err

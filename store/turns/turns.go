@@ -8,7 +8,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/turns"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -74,7 +75,7 @@ const Cancelled = "cancelled"
 // claim takes a session's lease if it is free and sets its head running. It
 // returns nil when there is nothing to claim. The session is locked; the event of
 // the beginning is left for the caller.
-func claim(t *database.Tx, owner, session int64, except []string) (*ledger.Claimed, []sessions.Event, error) {
+func claim(t *database.Tx, owner, session int64, except []string) (*core.Claimed, []sessions.Event, error) {
 	left, err := engines.Left(t, engines.Session, database.Digits(session))
 	if err != nil {
 		return nil, nil, err
@@ -94,8 +95,8 @@ func claim(t *database.Tx, owner, session int64, except []string) (*ledger.Claim
 // is none, or it waits for more to be collected. left says that the holder before
 // died, and is counted on a turn that it left running. The event of the beginning
 // is left for the caller.
-func head(t *database.Tx, session, fence int64, left bool, except []string) (*ledger.Claimed, []sessions.Event, error) {
-	c := &ledger.Claimed{TurnRef: ledger.TurnRef{SessionID: session, Fence: fence}}
+func head(t *database.Tx, session, fence int64, left bool, except []string) (*core.Claimed, []sessions.Event, error) {
+	c := &core.Claimed{TurnRef: core.TurnRef{SessionID: session, Fence: fence}}
 	var state string
 	var notBefore int64
 	found, err := t.Row(headTurn, []any{session}, &c.TurnID, &state, &c.Person, &notBefore)
@@ -109,7 +110,7 @@ func head(t *database.Tx, session, fence int64, left bool, except []string) (*le
 }
 
 // Claim implements router.Turns.
-func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]ledger.Claimed, error) {
+func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]core.Claimed, error) {
 	if limit <= 0 || len(of) == 0 {
 		return nil, nil
 	}
@@ -124,7 +125,7 @@ func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, lim
 	if r.PG() {
 		return r.claimTwice(ctx, owner, ids, except, limit)
 	}
-	var out []ledger.Claimed
+	var out []core.Claimed
 	err = r.Write(ctx, database.Async, "claim turns", func(t *database.Tx) error {
 		out = nil
 		for _, session := range ids {
@@ -170,12 +171,12 @@ func (r *Store) claimable(ctx context.Context, owner int64, of, except []string,
 }
 
 // GiveBack implements router.Turns.
-func (r *Store) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+func (r *Store) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	return r.Write(ctx, r.ForLeases(), "give session back", func(t *database.Tx) error {
 		if _, found, err := sessions.Lock(t, ref.SessionID); err != nil || !found {
 			return err
 		}
-		if err := engines.Fenced(t, engines.Session, database.Digits(ref.SessionID), ref.Fence); errors.Is(err, ledger.ErrFenced) {
+		if err := engines.Fenced(t, engines.Session, database.Digits(ref.SessionID), ref.Fence); errors.Is(err, core.ErrFenced) {
 			return nil // taken over, or given back
 		} else if err != nil {
 			return err
@@ -197,7 +198,7 @@ func Cancel(t *database.Tx, turn int64) (ended bool, err error) {
 	var draft int64
 	ended, err = t.Row(fmt.Sprintf(cancelUnbegun, engines.Alive(t)), []any{Cancelled, t.Now, turn}, &draft)
 	if err == nil && !ended {
-		_, err = t.Exec(askCancel, string(ledger.StopCancelled), turn)
+		_, err = t.Exec(askCancel, string(core.StopCancelled), turn)
 	}
 	if err != nil || !ended {
 		return false, err
@@ -218,7 +219,7 @@ func Cancel(t *database.Tx, turn int64) (ended bool, err error) {
 }
 
 // Cancel implements router.Turns.
-func (r *Store) Cancel(ctx context.Context, turnID int64, by ledger.Actor) (c channels.Conversation, err error) {
+func (r *Store) Cancel(ctx context.Context, turnID int64, by core.Actor) (c channels.Conversation, err error) {
 	err = r.Write(ctx, database.Durable, "cancel turn", func(t *database.Tx) error {
 		session, conversation, err := sessions.LockedBy(t, turnID)
 		if err != nil {
@@ -237,16 +238,16 @@ func (r *Store) Cancel(ctx context.Context, turnID int64, by ledger.Actor) (c ch
 		}
 		return err
 	})
-	if ended, ok := errors.AsType[*ledger.StateError](err); ok {
+	if ended, ok := errors.AsType[*core.StateError](err); ok {
 		return c, ended // it says all there is to say
-	} else if errors.Is(err, ledger.ErrNotFound) {
-		return c, fmt.Errorf("turn %d: %w", turnID, ledger.ErrNotFound)
+	} else if errors.Is(err, core.ErrNotFound) {
+		return c, fmt.Errorf("turn %d: %w", turnID, core.ErrNotFound)
 	}
 	return c, err
 }
 
 // WriteCancel writes that somebody stopped a turn that may be another's.
-func WriteCancel(t *database.Tx, by ledger.Actor, session, turn int64) error {
+func WriteCancel(t *database.Tx, by core.Actor, session, turn int64) error {
 	return audit.Write(t, by, audit.Entry{Action: "turn.cancel", Target: fmt.Sprintf("turn %d", turn), Outcome: "asked", Session: session, Turn: turn})
 }
 
@@ -259,16 +260,16 @@ func mayCancel(t *database.Tx, turn int64) error {
 	if _, err := t.Row(turnState, []any{turn}, &state, &outcome, &finished, &into); err != nil {
 		return err
 	}
-	if ledger.TurnState(state).Open() {
+	if turns.TurnState(state).Open() {
 		return nil
 	}
-	if state == string(ledger.TurnMerged) {
-		return &ledger.StateError{Sentence: fmt.Sprintf("turn %d is part of turn %d, which answers it; cancel that one", turn, into)}
+	if state == string(turns.TurnMerged) {
+		return &core.StateError{Sentence: fmt.Sprintf("turn %d is part of turn %d, which answers it; cancel that one", turn, into)}
 	}
 	how := state
 	if outcome != "" && outcome != state {
 		how += " (" + outcome + ")"
 	}
-	return &ledger.StateError{Sentence: fmt.Sprintf("turn %d is not open any more: it ended at %s as %s",
+	return &core.StateError{Sentence: fmt.Sprintf("turn %d is not open any more: it ended at %s as %s",
 		turn, database.Instant(finished).Local().Format("2006-01-02 15:04:05 MST"), how)}
 }

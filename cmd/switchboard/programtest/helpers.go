@@ -21,7 +21,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/internal/testkit"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 )
 
 // PairCode is how a code looks that people type back.
@@ -160,9 +160,9 @@ func (r *Rig) Refuses(line string, code int, why string) {
 }
 
 // TurnOf is the only turn with that text.
-func (r *Rig) TurnOf(text string) view.Turn {
+func (r *Rig) TurnOf(text string) turns.Turn {
 	r.T.Helper()
-	var found []view.Turn
+	var found []turns.Turn
 	for _, turn := range r.Turns() {
 		if turn.Text == text {
 			found = append(found, turn)
@@ -171,7 +171,7 @@ func (r *Rig) TurnOf(text string) view.Turn {
 	if len(found) != 1 {
 		r.T.Fatalf("%d turns say %q", len(found), text)
 	}
-	return List[view.Turn](r, "turn", "show", fmt.Sprint(found[0].ID), "--json")
+	return List[turns.Turn](r, "turn", "show", fmt.Sprint(found[0].ID), "--json")
 }
 
 // Query asks the database file for rows of texts.

@@ -25,7 +25,8 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
 	"switchboard/internal/testkit"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 )
 
 // Root is the repository's folder, seen from that of a theme.
@@ -197,15 +198,15 @@ func List[T any](r *Rig, args ...string) T {
 }
 
 // Turns are all turns, as `turn list` tells them.
-func (r *Rig) Turns() []view.Turn {
+func (r *Rig) Turns() []turns.Turn {
 	r.T.Helper()
-	return List[[]view.Turn](r, "turn", "list", "--json", "--limit", "100000")
+	return List[[]turns.Turn](r, "turn", "list", "--json", "--limit", "100000")
 }
 
 // Deliveries are all parts of answers, as `delivery list` tells them.
-func (r *Rig) Deliveries() []view.Delivery {
+func (r *Rig) Deliveries() []outbox.Info {
 	r.T.Helper()
-	return List[[]view.Delivery](r, "delivery", "list", "--json", "--limit", "100000")
+	return List[[]outbox.Info](r, "delivery", "list", "--json", "--limit", "100000")
 }
 
 // Noted waits until every send is noted: one that is not is repeated after a kill,
@@ -213,7 +214,7 @@ func (r *Rig) Deliveries() []view.Delivery {
 func (r *Rig) Noted() {
 	r.T.Helper()
 	r.Await("every send is noted", 5*time.Second, func() bool {
-		return !slices.ContainsFunc(r.Deliveries(), func(d view.Delivery) bool { return d.State != "sent" })
+		return !slices.ContainsFunc(r.Deliveries(), func(d outbox.Info) bool { return d.State != "sent" })
 	})
 }
 

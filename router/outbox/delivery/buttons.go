@@ -8,7 +8,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 	"switchboard/router/outbox"
 )
 
@@ -30,7 +29,7 @@ type buttons struct {
 
 // answered does what Decided or Unbutton does to a part whose question was answered before
 // it was known under which ID the part is shown.
-func (b *buttons) answered(ctx context.Context, d *ledger.Delivery, id channels.MessageID) {
+func (b *buttons) answered(ctx context.Context, d *outbox.Delivery, id channels.MessageID) {
 	over, approval, err := b.ledger.Answered(ctx, d.MessageID)
 	switch {
 	case err != nil:
@@ -44,7 +43,7 @@ func (b *buttons) answered(ctx context.Context, d *ledger.Delivery, id channels.
 
 // settleQuestion shows what was decided about a question where the platform can edit it, and takes
 // only its buttons off where it cannot.
-func (b *buttons) settleQuestion(q *ledger.Decided) {
+func (b *buttons) settleQuestion(q *outbox.Decided) {
 	editor, ok := b.channel().(channels.Editor)
 	if !ok {
 		b.Unbutton(q.Conversation, q.Message)

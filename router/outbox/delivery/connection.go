@@ -11,10 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"switchboard/router/core"
+
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 	"switchboard/router/outbox"
 )
 
@@ -166,7 +167,7 @@ func (c *Connection) hold(ctx, wanted context.Context) {
 		}
 		// A former holder is told of it; what it knew of the channel is read
 		// from the ledger.
-		c.parent.Wake(ledger.Wake{Kind: ledger.WakeDelivery, Channel: c.Name})
+		c.parent.Wake(core.Wake{Kind: core.WakeDelivery, Channel: c.Name})
 		c.parent.Held(ctx)
 		c.use(ctx, wanted, held)
 	}
@@ -174,7 +175,7 @@ func (c *Connection) hold(ctx, wanted context.Context) {
 
 // use connects until wanted ends, and sends, under the lease, until ctx ends, the lease is
 // lost, or what was begun is over.
-func (c *Connection) use(ctx, wanted context.Context, held ledger.Lease) {
+func (c *Connection) use(ctx, wanted context.Context, held outbox.Lease) {
 	holding, lost := context.WithCancel(ctx)
 	defer lost()
 	s := newSender(c, &lease{held, lost})
@@ -188,7 +189,7 @@ func (c *Connection) use(ctx, wanted context.Context, held ledger.Lease) {
 	listening, hangUp := context.WithCancel(holding)
 	defer context.AfterFunc(wanted, hangUp)()
 	sending.Go(func() {
-		c.supervisor.watchDown(listening, func(text string) { c.parent.Notify(listening, ledger.NoticeChannelDown, c.Name, text) })
+		c.supervisor.watchDown(listening, func(text string) { c.parent.Notify(listening, outbox.NoticeChannelDown, c.Name, text) })
 	})
 	c.keepConnected(listening, s)
 	hangUp()
@@ -201,7 +202,7 @@ func (c *Connection) use(ctx, wanted context.Context, held ledger.Lease) {
 	}
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := c.parent.Ledger.DropChannel(release, held); err != nil && !errors.Is(err, ledger.ErrFenced) {
+	if err := c.parent.Ledger.DropChannel(release, held); err != nil && !errors.Is(err, core.ErrFenced) {
 		c.Log.WarnContext(ctx, "cannot release the channel's lease", "error", err)
 	}
 }
@@ -228,9 +229,9 @@ func (c *Connection) Committed(conv channels.Conversation) {
 	brought := c.notify(conv)
 	switch {
 	case c.reader() != nil: // its clients may be anywhere
-		c.parent.Wake(ledger.WakeAt(ledger.WakeEvents, conv))
+		c.parent.Wake(core.WakeAt(core.WakeEvents, conv))
 	case !brought:
-		c.parent.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
+		c.parent.Wake(core.WakeAt(core.WakeDelivery, conv))
 	}
 }
 
@@ -292,16 +293,16 @@ func (c *Connection) SetRate(rate string) error {
 }
 
 // onWake does what another engine's commit made possible here. It does not block.
-func (c *Connection) onWake(w ledger.Wake) {
+func (c *Connection) onWake(w core.Wake) {
 	switch w.Kind {
-	case ledger.WakeAll:
+	case core.WakeAll:
 		c.notify(channels.Conversation{})
 		c.presenter.poll()
-	case ledger.WakeDelivery, ledger.WakeEvents:
+	case core.WakeDelivery, core.WakeEvents:
 		c.notify(w.At())
-	case ledger.WakeDraft:
+	case core.WakeDraft:
 		c.presenter.poll()
-	case ledger.WakeTyping:
+	case core.WakeTyping:
 		c.presenter.showTyping(w.At())
 	}
 }
@@ -317,11 +318,11 @@ func (c *Connection) Place(conv channels.Conversation) agent.Place {
 
 // IsOf says that a direct chat is that of a person still: a name, and an account, can be
 // somebody else's by now. Where no message is kept the chat itself may have their ID.
-func (c *Connection) IsOf(chat ledger.Chat, p *ledger.Person) bool {
-	id := ledger.PlainID(cmp.Or(chat.Identity, c.Kind+":"+string(chat.ID)))
+func (c *Connection) IsOf(chat core.Chat, p *core.Person) bool {
+	id := core.PlainID(cmp.Or(chat.Identity, c.Kind+":"+string(chat.ID)))
 	return c.Reads() || slices.ContainsFunc(p.Identities, func(own string) bool {
 		of, _, _ := strings.Cut(own, ":")
-		return (of == c.Name || of == c.Kind) && ledger.PlainID(own) == id
+		return (of == c.Name || of == c.Kind) && core.PlainID(own) == id
 	})
 }
 

@@ -10,10 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/router/core"
+
 	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
 	"switchboard/router/outbox"
 )
 
@@ -41,7 +42,7 @@ type Deps struct {
 		ShownTurns
 		Notices
 	}
-	Wakes ledger.Wakes       // nil: no other engine shares the database
+	Wakes core.Wakes         // nil: no other engine shares the database
 	Files outbox.Attachments // what is sent along
 	// Mask takes known secrets out of what is said.
 	Mask *secrets.Masker
@@ -56,7 +57,7 @@ type Deps struct {
 	Menu func(name, kind string) []channels.CommandSet
 	// Targets are where notices of a kind go, as [notify] has it; none: to each
 	// admin's last used direct chat.
-	Targets func(ledger.NoticeKind) []string
+	Targets func(outbox.NoticeKind) []string
 	// Runs says whether a turn runs on this engine.
 	Runs func(turn int64) bool
 	// Left waits until no turn of a channel that is detached runs here any more.
@@ -206,7 +207,7 @@ func (cs *Connections) Committed(conv channels.Conversation) {
 	if c := cs.Connection(conv.Channel); c != nil {
 		c.Committed(conv)
 	} else {
-		cs.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
+		cs.Wake(core.WakeAt(core.WakeDelivery, conv))
 	}
 }
 
@@ -226,16 +227,16 @@ func (cs *Connections) Decided(ctx context.Context, approval int64) {
 }
 
 // OnWake does what another engine's commit made possible in channels. It never blocks.
-func (cs *Connections) OnWake(w ledger.Wake) {
+func (cs *Connections) OnWake(w core.Wake) {
 	for _, c := range cs.all() {
-		if w.Kind == ledger.WakeAll || w.Channel == c.Name {
+		if w.Kind == core.WakeAll || w.Channel == c.Name {
 			c.onWake(w)
 		}
 	}
 }
 
 // Wake notifies the other engines, if there are any.
-func (cs *Connections) Wake(w ledger.Wake) {
+func (cs *Connections) Wake(w core.Wake) {
 	if cs.Wakes != nil {
 		cs.Wakes.Wake(w)
 	}

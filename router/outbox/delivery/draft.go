@@ -5,9 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 // said before is on its way. Or it retracts it.
 type draft struct {
 	presenter *presenter
-	row       ledger.Draft                 // its Stage and PlatformID belong to run until its end
+	row       outbox.Draft                 // its Stage and PlatformID belong to run until its end
 	text      func() (channels.Body, bool) // what is to be shown now; nil: it is retracted
 	// first is what is shown by a first call that nobody can look up: no part of an answer, for if the
 	// call's end is not known it stays, and the answer is sent below it.
@@ -72,7 +74,7 @@ func (d *draft) run() {
 			continue
 		}
 		ready, err := d.ready(body)
-		if errors.Is(err, ledger.ErrConflict) && d.lookUp() {
+		if errors.Is(err, core.ErrConflict) && d.lookUp() {
 			continue
 		}
 		if err != nil {
@@ -108,7 +110,7 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 	if !p.quiet(conv.ID) || !p.engine.Safe() || !p.limits.spare(conv.ID, p.rates(conv), time.Now()) {
 		return false, nil
 	}
-	if d.row.Stage != ledger.DraftOpen {
+	if d.row.Stage != outbox.DraftOpen {
 		return true, nil
 	}
 	if !p.finds() {
@@ -116,7 +118,7 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 	}
 	begun, ready, err := p.ledger.BeginDraft(d.ctx, p.lease.Lease, d.row.Delivery, body)
 	if ready {
-		d.row.Stage, d.row.PlatformID, d.row.Nonce, d.row.FirstTry = ledger.DraftBegun, begun.PlatformID, begun.Nonce, begun.FirstTry
+		d.row.Stage, d.row.PlatformID, d.row.Nonce, d.row.FirstTry = outbox.DraftBegun, begun.PlatformID, begun.Nonce, begun.FirstTry
 		if d.ctx.Err() == nil {
 			return true, nil
 		}
@@ -125,7 +127,7 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 		}
 	}
 	p.limits.release(conv.ID, true)
-	if errors.Is(err, ledger.ErrConflict) || err != nil && p.lease.isLost(err) {
+	if errors.Is(err, core.ErrConflict) || err != nil && p.lease.isLost(err) {
 		return false, err
 	}
 	return false, nil // the database may be back soon
@@ -154,7 +156,7 @@ func (d *draft) call(body channels.Body) error {
 // outbound is the draft as the channel sends it first. Its nonce is not that of the part which
 // takes its place: sent again, that part is another message.
 func (d *draft) outbound(body channels.Body) channels.Outbound {
-	return d.presenter.outbound(&ledger.Delivery{
+	return d.presenter.outbound(&outbox.Delivery{
 		ID: d.row.Delivery, Conversation: d.row.Conversation, Body: body, ReplyTo: d.row.ReplyTo, Nonce: d.row.Nonce, FirstTry: d.row.FirstTry,
 	})
 }
@@ -195,7 +197,7 @@ func (d *draft) lookUp() (known bool) {
 	if !found {
 		id = ""
 	}
-	d.row.Stage, d.unanswered = ledger.DraftBegun, false
+	d.row.Stage, d.unanswered = outbox.DraftBegun, false
 	d.record(id)
 	return d.text != nil || found
 }
@@ -212,7 +214,7 @@ func (d *draft) guarded() (context.Context, context.CancelFunc) {
 func (d *draft) record(id channels.MessageID) {
 	p := d.presenter
 	if d.row.PlatformID = id; id == "" {
-		d.row.Stage = ledger.DraftOpen
+		d.row.Stage = outbox.DraftOpen
 	}
 	ctx := context.WithoutCancel(d.ctx)
 	for range retry.Doubling(p.ctx, 50*time.Millisecond, 2*time.Second) {

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"fmt"
 
-	"switchboard/router/ledger"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 // A lease is a channel's, as this engine holds it.
 type lease struct {
-	ledger.Lease
+	outbox.Lease
 	lost context.CancelFunc // it is gone
 }
 
 // isLost says whether err means that the lease is gone, and ends the holding.
 func (l *lease) isLost(err error) bool {
-	if errors.Is(err, ledger.ErrFenced) {
+	if errors.Is(err, core.ErrFenced) {
 		l.lost()
 		return true
 	}
@@ -25,7 +26,7 @@ func (l *lease) isLost(err error) bool {
 
 // retry does something in the ledger under the lease, and again for a while where that fails.
 func (l *lease) retry(ctx context.Context, what string, do func(context.Context) error) error {
-	err := ledger.Insist(ctx, func() error { return do(context.WithoutCancel(ctx)) })
+	err := core.Retry(ctx, func() error { return do(context.WithoutCancel(ctx)) })
 	if err == nil {
 		return nil
 	}

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
 )
 
 // noticeQuiet is for how long equal notices are one, whichever engines give them.
@@ -24,7 +26,7 @@ const noticeQuiet = 10 * time.Minute
 type notices struct {
 	ledger    Notices
 	people    People
-	targets   func(ledger.NoticeKind) []string
+	targets   func(outbox.NoticeKind) []string
 	recipient func(channel string) recipient // nil: it is not here
 	committed func(channels.Conversation)
 	log       *slog.Logger
@@ -33,24 +35,24 @@ type notices struct {
 // A recipient is a channel in which notices are given.
 type recipient interface {
 	Attached() bool
-	IsOf(chat ledger.Chat, p *ledger.Person) bool
-	Alert(conv channels.Conversation, text string, taint tools.Taint) ledger.Reply
+	IsOf(chat core.Chat, p *core.Person) bool
+	Alert(conv channels.Conversation, text string, taint tools.Taint) outbox.Reply
 }
 
 // Notify notifies whoever [notify] names for the kind, or each admin in their last used direct
 // chat. Notices of the same kind about the same within ten minutes are one. It waits for
 // the database only; what could not be written is logged.
-func (n *notices) Notify(ctx context.Context, kind ledger.NoticeKind, about, text string) {
+func (n *notices) Notify(ctx context.Context, kind outbox.NoticeKind, about, text string) {
 	n.NotifyOnce(ctx, kind, about, text, noticeQuiet)
 }
 
 // NotifyOnce is Notify where equal notices are one for that long.
-func (n *notices) NotifyOnce(ctx context.Context, kind ledger.NoticeKind, about, text string, quiet time.Duration) {
+func (n *notices) NotifyOnce(ctx context.Context, kind outbox.NoticeKind, about, text string, quiet time.Duration) {
 	n.notifyBut(ctx, kind, about, text, tools.Clean, channels.Conversation{}, quiet)
 }
 
 // notifyBut leaves out a conversation in which it is said already.
-func (n *notices) notifyBut(ctx context.Context, kind ledger.NoticeKind, about, text string, taint tools.Taint, but channels.Conversation, quiet time.Duration) {
+func (n *notices) notifyBut(ctx context.Context, kind outbox.NoticeKind, about, text string, taint tools.Taint, but channels.Conversation, quiet time.Duration) {
 	ctx = context.WithoutCancel(ctx)
 	chats, err := n.NoticeChats(ctx, kind)
 	all := len(chats)
@@ -64,7 +66,7 @@ func (n *notices) notifyBut(ctx context.Context, kind ledger.NoticeKind, about, 
 }
 
 // NotifyIn is NotifyOnce in these chats alone; where there is none, the log alone has it.
-func (n *notices) NotifyIn(ctx context.Context, chats []channels.Conversation, kind ledger.NoticeKind, about, text string, taint tools.Taint, quiet time.Duration) {
+func (n *notices) NotifyIn(ctx context.Context, chats []channels.Conversation, kind outbox.NoticeKind, about, text string, taint tools.Taint, quiet time.Duration) {
 	ctx = context.WithoutCancel(ctx)
 	if len(chats) == 0 {
 		n.log.WarnContext(ctx, "nobody could be notified: no admin has a direct chat with me here yet", "kind", string(kind), "about", about, "text", text)
@@ -96,12 +98,12 @@ func (n *notices) NotifyDropped(ctx context.Context, channel string, parts int64
 	text := fmt.Sprintf("The channel %s is away. Too much waits for it, so the oldest was dropped: %s. The people there are told when it is back. "+
 		"`[router] away_limit` says how much is kept; \"switchboard delivery list --state dropped\" lists what was dropped.",
 		render.Escape(channel), words.Count(int(parts), "part"))
-	n.NotifyOnce(ctx, ledger.NoticeDeadDelivery, channel+" away", text, 24*time.Hour)
+	n.NotifyOnce(ctx, outbox.NoticeDeadDelivery, channel+" away", text, 24*time.Hour)
 	n.committed(channels.Conversation{Channel: channel})
 }
 
 // NoticeChats are where notices of a kind go, as far as their channels are here.
-func (n *notices) NoticeChats(ctx context.Context, kind ledger.NoticeKind) (list []channels.Conversation, err error) {
+func (n *notices) NoticeChats(ctx context.Context, kind outbox.NoticeKind) (list []channels.Conversation, err error) {
 	targets := n.targets(kind)
 	if len(targets) == 0 {
 		return n.AdminChats(ctx)
@@ -112,7 +114,7 @@ func (n *notices) NoticeChats(ctx context.Context, kind ledger.NoticeKind) (list
 	}
 	for _, target := range targets {
 		channel, id, named := strings.Cut(target, ":")
-		i := slices.IndexFunc(known, func(c ledger.Chat) bool {
+		i := slices.IndexFunc(known, func(c core.Chat) bool {
 			to, p := n.recipient(c.Channel), n.people.Named(target)
 			switch {
 			case to == nil:

@@ -3,14 +3,15 @@ package delivery
 import (
 	"time"
 
+	"switchboard/router/outbox"
+
 	"switchboard/channels"
-	"switchboard/router/ledger"
 )
 
 // An opened conversation has nothing to send; its lock and the right to send one part are
 // held for a commit that begins the first part of what it stores. Who opened it closes it.
 type Opened struct {
-	ledger.Opening
+	outbox.Opening
 	sender *sender
 	lock   *sendLock
 	closed bool
@@ -37,7 +38,7 @@ func (c *Connection) Open(conv channels.Conversation) *Opened {
 	if lock == nil {
 		return nil
 	}
-	return &Opened{Opening: ledger.Opening{Lease: s.lease.Lease, Conversation: conv}, sender: s, lock: lock}
+	return &Opened{Opening: outbox.Opening{Lease: s.lease.Lease, Conversation: conv}, sender: s, lock: lock}
 }
 
 // MarkUnknown notes that a commit which began then failed, and may have begun the part all

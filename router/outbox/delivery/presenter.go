@@ -7,9 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/router/outbox"
+
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 )
 
 const (
@@ -55,7 +56,7 @@ func (p *presenter) run(ctx context.Context, queue *queue, lease *lease) {
 	p.mu.Lock()
 	p.ctx, p.queue, p.lease, p.drafts, p.rows, p.turns = ctx, queue, lease, map[int64]*draft{}, nil, nil
 	p.mu.Unlock()
-	p.watch(ctx, func(list []ledger.Draft) {
+	p.watch(ctx, func(list []outbox.Draft) {
 		p.follow(list)
 		p.followTurns(ctx)
 	})
@@ -95,7 +96,7 @@ func (p *presenter) poll() { retry.Signal(p.again) }
 
 // watch gives the channel's drafts to follow, when asked and now and then, until ctx
 // ends.
-func (p *presenter) watch(ctx context.Context, follow func([]ledger.Draft)) {
+func (p *presenter) watch(ctx context.Context, follow func([]outbox.Draft)) {
 	for ctx.Err() == nil {
 		list, err := p.ledger.Drafts(ctx, p.name)
 		if err == nil {
@@ -110,22 +111,22 @@ func (p *presenter) watch(ctx context.Context, follow func([]ledger.Draft)) {
 
 // follow shows the drafts of other engines, retracts what is needed no more, and
 // forgets what has become of the others.
-func (p *presenter) follow(list []ledger.Draft) {
+func (p *presenter) follow(list []outbox.Draft) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := map[int64]bool{}
 	p.rows = map[int64]channels.Body{}
 	for i := range list {
 		row := &list[i]
-		if row.Stage == ledger.DraftDoubt && !p.finds() {
+		if row.Stage == outbox.DraftUnknown && !p.finds() {
 			continue // nobody will know
 		}
 		known[row.Delivery] = true
 		d := p.drafts[row.Delivery]
 		switch {
-		case row.Stage == ledger.DraftDoubt, row.Stage == ledger.DraftLeave:
+		case row.Stage == outbox.DraftUnknown, row.Stage == outbox.DraftLeave:
 			// Of one that is unknown, a call under way may yet tell.
-			if d == nil || d.over() || row.Stage == ledger.DraftLeave && d.text != nil {
+			if d == nil || d.over() || row.Stage == outbox.DraftLeave && d.text != nil {
 				p.begin(*row, nil, nil, nil)
 			}
 		case row.Body.Text == "" || p.runs(row.Turn):
@@ -158,7 +159,7 @@ func (p *presenter) follow(list []ledger.Draft) {
 
 // present shows a draft of a turn that runs here, until it is stopped: first is that of draft.
 // News says that text may be another. It returns nil when that cannot be now.
-func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
+func (p *presenter) present(row outbox.Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.begin(row, text, first, news)
@@ -167,8 +168,8 @@ func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool),
 // begin shows a draft, or retracts it where there is no text. It returns nil while
 // the channel is not held, and where the last call about the draft is not over or was
 // never answered. Called under the lock.
-func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
-	if !p.holding() || row.Stage == ledger.DraftBegun && row.Fence != p.lease.Fence && !p.finds() {
+func (p *presenter) begin(row outbox.Draft, text func() (channels.Body, bool), first func() channels.Body, news chan struct{}) *draft {
+	if !p.holding() || row.Stage == outbox.DraftBegun && row.Fence != p.lease.Fence && !p.finds() {
 		return nil // or shown where nobody finds it
 	}
 	if former := p.drafts[row.Delivery]; former != nil {
@@ -179,8 +180,8 @@ func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), f
 			return nil
 		}
 	}
-	unknown := row.Stage == ledger.DraftDoubt
-	row.Stage = ledger.DraftOpen // until the ledger says more
+	unknown := row.Stage == outbox.DraftUnknown
+	row.Stage = outbox.DraftOpen // until the ledger says more
 	d := &draft{presenter: p, row: row, text: text, first: first, news: news, unknown: unknown}
 	d.ctx, d.stop = context.WithCancel(p.ctx)
 	d.ended, d.end = context.WithCancel(context.Background())
@@ -214,7 +215,7 @@ func (p *presenter) takeOver(delivery int64) (sure bool) {
 func (p *presenter) relay(ctx context.Context) {
 	streamer := p.streamer()
 	shown := map[int64]channels.ConversationID{} // by turn
-	p.watch(ctx, func(list []ledger.Draft) {
+	p.watch(ctx, func(list []outbox.Draft) {
 		former := shown
 		shown = map[int64]channels.ConversationID{}
 		for i := range list {

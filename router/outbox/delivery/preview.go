@@ -9,10 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/router/core"
+
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 	"switchboard/router/outbox"
 )
 
@@ -47,9 +48,9 @@ const (
 type Preview struct {
 	presenter  *presenter
 	composer   *outbox.Composer
-	wakeOthers func(ledger.Wake) // notifies the other engines
-	shared     bool              // there are others
-	ref        ledger.TurnRef
+	wakeOthers func(core.Wake) // notifies the other engines
+	shared     bool            // there are others
+	ref        core.TurnRef
 	ctx        context.Context // ends with the turn
 	end        context.CancelFunc
 	changed    chan struct{}
@@ -57,17 +58,17 @@ type Preview struct {
 
 	mu       sync.Mutex
 	content  content
-	row      ledger.Draft // of the next message; no Delivery: there is none
+	row      outbox.Draft // of the next message; no Delivery: there is none
 	shown    *draft       // by which this engine shows it; nil: it does not
 	streamed bool         // the channel's clients are shown a text
 	away     bool         // the channel's clients are not connected here
 }
 
 // NewPreview begins to show that a turn is worked on.
-func NewPreview(c *Connection, ref ledger.TurnRef, data *ledger.TurnData) *Preview {
+func NewPreview(c *Connection, ref core.TurnRef, data *core.TurnData) *Preview {
 	p := &Preview{
 		presenter: c.presenter, composer: c.Composer, wakeOthers: c.parent.Wake, shared: c.parent.Wakes != nil, ref: ref, changed: make(chan struct{}, 1), writing: make(chan struct{}, 1),
-		row: ledger.Draft{
+		row: outbox.Draft{
 			Delivery: data.Draft, Turn: ref.TurnID, Conversation: data.Conversation, ReplyTo: outbox.Answers(data),
 		},
 	}
@@ -202,7 +203,7 @@ func (p *Preview) notify() {
 	if p.presenter.holds() {
 		p.presenter.poll()
 	} else {
-		p.wakeOthers(ledger.WakeAt(ledger.WakeDraft, p.row.Conversation))
+		p.wakeOthers(core.WakeAt(core.WakeDraft, p.row.Conversation))
 	}
 }
 
@@ -268,7 +269,7 @@ func (p *Preview) write(body channels.Body) (delivery int64) {
 		return 0
 	}
 	delivery, err := p.presenter.ledger.Draft(p.ctx, p.ref, p.row.ReplyTo, body)
-	if errors.Is(err, ledger.ErrFenced) {
+	if errors.Is(err, core.ErrFenced) {
 		p.end()
 	} else if err != nil && p.ctx.Err() == nil {
 		p.presenter.log.DebugContext(p.ctx, "a draft was not written", "turn_id", p.ref.TurnID, "error", err)
@@ -311,7 +312,7 @@ func (p *Preview) keepTyping() {
 		if p.presenter.holds() {
 			p.presenter.typing(p.ctx, conv)
 		} else {
-			p.wakeOthers(ledger.WakeAt(ledger.WakeTyping, conv))
+			p.wakeOthers(core.WakeAt(core.WakeTyping, conv))
 		}
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/router/outbox"
+
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 )
 
 // never is when a conversation with nothing to send has something to do.
@@ -43,11 +44,11 @@ type sendLock struct {
 	sync.Mutex
 	// begun was begun by the commit that stored it and waits to be sent, before
 	// everything else.
-	begun *ledger.Delivery
+	begun *outbox.Delivery
 }
 
 // take returns what waits to be sent; nil: nothing. Called under the lock.
-func (l *sendLock) take() *ledger.Delivery {
+func (l *sendLock) take() *outbox.Delivery {
 	d := l.begun
 	l.begun = nil
 	return d
@@ -254,11 +255,11 @@ func (q *queue) markUnknown(conv channels.ConversationID, called time.Time) {
 // neverSent says that d, the head of conv as it was found now, is unknown only because
 // the answer of the call that began it was lost: it was not sent, and nobody else holds the
 // channel.
-func (q *queue) neverSent(conv channels.ConversationID, d *ledger.Delivery) bool {
+func (q *queue) neverSent(conv channels.ConversationID, d *outbox.Delivery) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c := q.of(conv)
 	since := c.mayBegin
 	c.mayBegin = time.Time{}
-	return d != nil && d.State == ledger.DeliveryUnknown && !since.IsZero() && !d.LastTry.Before(since.Truncate(time.Microsecond))
+	return d != nil && d.State == outbox.DeliveryUnknown && !since.IsZero() && !d.LastTry.Before(since.Truncate(time.Microsecond))
 }

@@ -10,11 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/router/core"
+
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
 	"switchboard/router/outbox"
 )
 
@@ -35,7 +36,7 @@ type reports struct {
 // gone notifies the admins, once, that the conversation of a delivery is closed to
 // us. An admin's own closed chat is no news to anybody, and so no alert ever
 // concerns an alert.
-func (r *reports) gone(ctx context.Context, d *ledger.Delivery) {
+func (r *reports) gone(ctx context.Context, d *outbox.Delivery) {
 	conv := d.Conversation
 	chats, own, err := r.adminChats(ctx, conv)
 	if err == nil {
@@ -76,7 +77,7 @@ const deadLead = "One part of my answer could not be shown here"
 
 // dead says that a part was given up, so that it does not disappear without a word: in its conversation, once for
 // a message, and to the admins, unless it is a notice itself.
-func (r *reports) dead(ctx context.Context, d *ledger.Delivery, outcome string) {
+func (r *reports) dead(ctx context.Context, d *outbox.Delivery, outcome string) {
 	conv := d.Conversation
 	if !strings.Contains(d.Body.Text, deadLead) {
 		err := r.notify(ctx, "notify of a part that was given up", noticeKey("notice", "dead", d.MessageID, conv), conv, deadText(d, outcome), "file")
@@ -94,10 +95,10 @@ func (r *reports) dead(ctx context.Context, d *ledger.Delivery, outcome string) 
 	}
 	text := fmt.Sprintf("A part of an answer on %s, in %s, was given up: %s. \"switchboard delivery list --state dead\" lists all that were given up.",
 		render.Escape(conv.Channel), shownName(conv), strings.ReplaceAll(outcome, "_", " "))
-	r.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel, text, "label", conv, noticeQuiet)
+	r.notifyBut(ctx, outbox.NoticeDeadDelivery, conv.Channel, text, "label", conv, noticeQuiet)
 }
 
-func deadText(d *ledger.Delivery, outcome string) string {
+func deadText(d *outbox.Delivery, outcome string) string {
 	reason := "the platform refused it"
 	if len(d.Body.Files) > 0 {
 		name := render.Escape(words.OneLine(d.Body.Files[0].Name, outbox.ShownName))
@@ -131,22 +132,22 @@ func shownName(conv channels.Conversation) string {
 // own chat. It is asked before conv is known to be closed.
 func (r *reports) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
 	err = r.lease.retry(ctx, "read the admins' chats", func(ctx context.Context) (err error) {
-		chats, err = r.NoticeChats(ctx, ledger.NoticeDeadDelivery)
+		chats, err = r.NoticeChats(ctx, outbox.NoticeDeadDelivery)
 		return err
 	})
 	if err != nil || conv.Kind != channels.Direct {
 		return chats, false, err
 	}
 	own = slices.ContainsFunc(chats, func(c channels.Conversation) bool { return c.Channel == conv.Channel && c.ID == conv.ID })
-	isAdmin := func(p *ledger.Person) bool { return p != nil && p.Role == ledger.RoleAdmin }
+	isAdmin := func(p *core.Person) bool { return p != nil && p.Role == core.RoleAdmin }
 	if own || isAdmin(r.people.Identified(r.composer.Name+":"+string(conv.ID), r.kind+":"+string(conv.ID))) {
 		return chats, true, nil
 	}
-	turn, err := r.ledger.Current(ctx, ledger.SessionKey(conv))
-	if errors.Is(err, ledger.ErrNotFound) {
+	person, err := r.ledger.CurrentPerson(ctx, core.SessionKey(conv))
+	if errors.Is(err, core.ErrNotFound) {
 		return chats, false, nil
 	}
-	return chats, err == nil && isAdmin(r.people.Named(turn.Person)), err
+	return chats, err == nil && isAdmin(r.people.Named(person)), err
 }
 
 // lostText is in what names answers that ended unknown. What holds it is never named itself.
@@ -183,15 +184,15 @@ func (r *reports) findUnnamed(ctx context.Context) (convs []channels.Conversatio
 func (r *reports) nameLost(ctx context.Context, conv channels.ConversationID) (wait time.Duration) {
 	err := r.lease.retry(ctx, "name what may not have arrived", func(ctx context.Context) error {
 		list, err := r.unnamed.Unnamed(ctx, r.lease.Lease)
-		list = slices.DeleteFunc(list, func(u ledger.Unnamed) bool { return u.Conversation.ID != conv })
+		list = slices.DeleteFunc(list, func(u outbox.Unnamed) bool { return u.Conversation.ID != conv })
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		r.lostAlert(ctx, list)
 		to := list[0].Conversation
 		zone := r.zone(ctx, to, list[0].Person)
-		lost := slices.DeleteFunc(slices.Clone(list), func(u ledger.Unnamed) bool { return u.Dropped })
-		dropped := slices.DeleteFunc(slices.Clone(list), func(u ledger.Unnamed) bool { return !u.Dropped })
+		lost := slices.DeleteFunc(slices.Clone(list), func(u outbox.Unnamed) bool { return u.Dropped })
+		dropped := slices.DeleteFunc(slices.Clone(list), func(u outbox.Unnamed) bool { return !u.Dropped })
 		var said []string
 		if len(dropped) > 0 {
 			said = append(said, droppedNotice(dropped, zone))
@@ -212,7 +213,7 @@ func (r *reports) nameLost(ctx context.Context, conv channels.ConversationID) (w
 }
 
 // lostNotice names answers by the times at which they were given.
-func lostNotice(list []ledger.Unnamed, zone *time.Location, now time.Time, slash string) string {
+func lostNotice(list []outbox.Unnamed, zone *time.Location, now time.Time, slash string) string {
 	var at []string
 	for _, u := range list {
 		layout := "15:04 MST"
@@ -231,7 +232,7 @@ func lostNotice(list []ledger.Unnamed, zone *time.Location, now time.Time, slash
 }
 
 // droppedNotice names messages, the oldest first, that were dropped while the channel was away.
-func droppedNotice(list []ledger.Unnamed, zone *time.Location) string {
+func droppedNotice(list []outbox.Unnamed, zone *time.Location) string {
 	const layout = "2 January, 15:04 MST"
 	messages, when := map[int64]bool{}, "from "+list[0].Written.In(zone).Format(layout)
 	for _, u := range list {
@@ -245,13 +246,13 @@ func droppedNotice(list []ledger.Unnamed, zone *time.Location) string {
 }
 
 // lostAlert tells the admins of answers that are no notices themselves.
-func (r *reports) lostAlert(ctx context.Context, list []ledger.Unnamed) {
-	if !slices.ContainsFunc(list, func(u ledger.Unnamed) bool { return !u.Notice && !u.Dropped }) {
+func (r *reports) lostAlert(ctx context.Context, list []outbox.Unnamed) {
+	if !slices.ContainsFunc(list, func(u outbox.Unnamed) bool { return !u.Notice && !u.Dropped }) {
 		return
 	}
 	conv := list[0].Conversation
 	text := fmt.Sprintf("An answer on %s, in %s, may not have arrived: the platform never confirmed it. "+
 		"The people there are told. \"switchboard delivery list --state unknown\" lists all of them.",
 		render.Escape(conv.Channel), shownName(conv))
-	r.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel+" unknown", text, "label", conv, noticeQuiet)
+	r.notifyBut(ctx, outbox.NoticeDeadDelivery, conv.Channel+" unknown", text, "label", conv, noticeQuiet)
 }

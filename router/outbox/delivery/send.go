@@ -10,7 +10,6 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/internal/words"
-	"switchboard/router/ledger"
 	"switchboard/router/outbox"
 )
 
@@ -38,14 +37,14 @@ type transport struct {
 
 // bring sends the part, or finds out about one of which nobody knows. wait is how long its conversation
 // waits then.
-func (t *transport) bring(ctx context.Context, d *ledger.Delivery) (settlement ledger.Settlement, wait time.Duration) {
-	old := d.State == ledger.DeliverySending && t.tooOld(d)
+func (t *transport) bring(ctx context.Context, d *outbox.Delivery) (settlement outbox.Settlement, wait time.Duration) {
+	old := d.State == outbox.DeliverySending && t.tooOld(d)
 	if old {
 		t.queue.release(d.Conversation.ID)
 	}
-	if d.State == ledger.DeliveryUnknown || old {
+	if d.State == outbox.DeliveryUnknown || old {
 		settlement, wait := t.inquire(ctx, d)
-		if settlement.State != ledger.DeliveryUnknown || settlement.Final {
+		if settlement.State != outbox.DeliveryUnknown || settlement.Final {
 			t.signs.decide(d.Conversation.ID, settlement.Repeated)
 		}
 		return settlement, wait
@@ -70,14 +69,14 @@ func (t *transport) bring(ctx context.Context, d *ledger.Delivery) (settlement l
 	id, err := t.channel().Send(sending, out)
 	t.follow(d, err, began)
 	if err == nil {
-		return ledger.Settlement{State: ledger.DeliverySent, PlatformID: id}, 0
+		return outbox.Settlement{State: outbox.DeliverySent, PlatformID: id}, 0
 	}
 	now := time.Now()
 	settlement, wait = t.failed(sending, d, err, began, now)
 	switch {
 	case settlement.Final:
 		t.signs.decide(d.Conversation.ID, false)
-	case settlement.State == ledger.DeliveryUnknown && settlement.Outcome != brokenOff:
+	case settlement.State == outbox.DeliveryUnknown && settlement.Outcome != brokenOff:
 		t.signs.noteUnknown(d, now)
 	}
 	return settlement, wait
@@ -101,7 +100,7 @@ func isAnswer(err error) bool {
 }
 
 // follow notes whether a send of d which began then ended with an answer. What waits for one goes on.
-func (t *transport) follow(d *ledger.Delivery, err error, began time.Time) {
+func (t *transport) follow(d *outbox.Delivery, err error, began time.Time) {
 	if !isAnswer(err) {
 		return
 	}
@@ -113,7 +112,7 @@ func (t *transport) follow(d *ledger.Delivery, err error, began time.Time) {
 
 // abandon leaves behind what is shown in the part's place, to be retracted, because a call about it
 // broke off and may yet change it, or it cannot be edited: the part is sent again as a message of its own.
-func (t *transport) abandon(ctx context.Context, d *ledger.Delivery) error {
+func (t *transport) abandon(ctx context.Context, d *outbox.Delivery) error {
 	if err := t.drafts.Abandon(context.WithoutCancel(ctx), t.lease.Lease, d.ID); err != nil {
 		return err
 	}
@@ -124,12 +123,12 @@ func (t *transport) abandon(ctx context.Context, d *ledger.Delivery) error {
 
 // edit makes the part take the place of what is shown. Where that cannot be, it is
 // sent as a message of its own, and what is shown, which may say the same, is retracted.
-func (t *transport) edit(ctx context.Context, d *ledger.Delivery) (ledger.Settlement, time.Duration) {
-	send := func(outcome, detail string) (ledger.Settlement, time.Duration) {
+func (t *transport) edit(ctx context.Context, d *outbox.Delivery) (outbox.Settlement, time.Duration) {
+	send := func(outcome, detail string) (outbox.Settlement, time.Duration) {
 		if err := t.abandon(ctx, d); err != nil {
 			return freeTry(time.Now().Add(retryMin), err.Error())
 		}
-		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: outcome, Detail: detail, FreeTry: true}, 0
+		return outbox.Settlement{State: outbox.DeliveryPending, Outcome: outcome, Detail: detail, FreeTry: true}, 0
 	}
 	editor, ok := t.channel().(channels.Editor)
 	if !ok || len(d.Body.Files) > 0 {
@@ -140,15 +139,15 @@ func (t *transport) edit(ctx context.Context, d *ledger.Delivery) (ledger.Settle
 	t.follow(d, err, began)
 	switch {
 	case err == nil:
-		return ledger.Settlement{State: ledger.DeliverySent, PlatformID: d.PlatformID}, 0
+		return outbox.Settlement{State: outbox.DeliverySent, PlatformID: d.PlatformID}, 0
 	case errors.Is(err, channels.ErrNoMessage):
-		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "message_gone", Detail: err.Error(), Unedit: true, FreeTry: true}, 0
+		return outbox.Settlement{State: outbox.DeliveryPending, Outcome: "message_gone", Detail: err.Error(), Unedit: true, FreeTry: true}, 0
 	case isRefused(err):
 		return send("edit_refused", err.Error())
 	}
 	now := time.Now()
 	settlement, wait := t.failed(ctx, d, err, began, now)
-	if settlement.State == ledger.DeliveryUnknown { // made again, it changes nothing: it failed like one that surely did
+	if settlement.State == outbox.DeliveryUnknown { // made again, it changes nothing: it failed like one that surely did
 		if settlement.Outcome == brokenOff {
 			settlement = again(d, now.Add(retryAfter(d)), err.Error(), now)
 		} else {
@@ -160,13 +159,13 @@ func (t *transport) edit(ctx context.Context, d *ledger.Delivery) (ledger.Settle
 }
 
 // retryAfter is how long a conversation's head waits for its next try.
-func retryAfter(d *ledger.Delivery) time.Duration {
+func retryAfter(d *outbox.Delivery) time.Duration {
 	return retry.Pause(d.Tries-1, retryMin, retryMax)
 }
 
 // failed says what the error of a send that began then means for the part. sending is
 // the context that it had.
-func (t *transport) failed(sending context.Context, d *ledger.Delivery, err error, began, now time.Time) (ledger.Settlement, time.Duration) {
+func (t *transport) failed(sending context.Context, d *outbox.Delivery, err error, began, now time.Time) (outbox.Settlement, time.Duration) {
 	detail := err.Error()
 	limited, isLimited := errors.AsType[*channels.RateLimitError](err)
 	_, refused := errors.AsType[*channels.RefusedError](err)
@@ -174,11 +173,11 @@ func (t *transport) failed(sending context.Context, d *ledger.Delivery, err erro
 	case isLimited:
 		at := t.limits.pause(d.Conversation.ID, limited, retryAfter(d), now)
 		if limited.Channel {
-			return ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true, Detail: detail}, 0
+			return outbox.Settlement{State: outbox.DeliveryPending, FreeTry: true, Detail: detail}, 0
 		}
 		return again(d, at, detail, now), 0
 	case isRefused(err):
-		return ledger.Settlement{State: ledger.DeliveryDead, Outcome: "refused", Detail: detail}, 0
+		return outbox.Settlement{State: outbox.DeliveryDead, Outcome: "refused", Detail: detail}, 0
 	case refused:
 		return t.notTaken(d, detail, began, now)
 	case errors.Is(err, channels.ErrNotConnected) || errors.Is(err, channels.ErrUnauthorized):
@@ -186,13 +185,13 @@ func (t *transport) failed(sending context.Context, d *ledger.Delivery, err erro
 	case errors.Is(err, channels.ErrMoved): // what tells the new ID wakes it there
 		return again(d, now.Add(retryAfter(d)), detail, now), 0
 	case errors.Is(err, channels.ErrGone):
-		return ledger.Settlement{State: ledger.DeliveryDropped, Outcome: "gone", Detail: detail, Conversation: true}, 0
+		return outbox.Settlement{State: outbox.DeliveryDropped, Outcome: "gone", Detail: detail, Conversation: true}, 0
 	}
 	unsafe := errors.Is(context.Cause(sending), tools.ErrUnsafe)
 	if !unsafe { // otherwise the platform is well, for all that is known
 		t.pauseChannel(d, began, now)
 	}
-	unknown := ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "no_answer", Detail: detail}
+	unknown := outbox.Settlement{State: outbox.DeliveryUnknown, Outcome: "no_answer", Detail: detail}
 	switch {
 	case d.Repeated:
 		unknown.Outcome, unknown.Final = "unknown_twice", true
@@ -204,7 +203,7 @@ func (t *transport) failed(sending context.Context, d *ledger.Delivery, err erro
 
 // notTaken says what it means for the part that the platform could not take it. One that
 // always fails must neither hold up the others nor stay for ever.
-func (t *transport) notTaken(d *ledger.Delivery, detail string, began, now time.Time) (ledger.Settlement, time.Duration) {
+func (t *transport) notTaken(d *outbox.Delivery, detail string, began, now time.Time) (outbox.Settlement, time.Duration) {
 	why, pause := t.signs.causeOf(d, now)
 	at := now.Add(pause)
 	if why == causeChannel {
@@ -221,7 +220,7 @@ func (t *transport) notTaken(d *ledger.Delivery, detail string, began, now time.
 // pauseChannel notes that a send of d which began then failed for the whole channel,
 // and says when d may be tried again. That is after everybody else: if d alone is at
 // fault, the others show it.
-func (t *transport) pauseChannel(d *ledger.Delivery, began, now time.Time) time.Time {
+func (t *transport) pauseChannel(d *outbox.Delivery, began, now time.Time) time.Time {
 	until, news := t.limits.failed(began, now)
 	if news {
 		t.queue.wakeOthers(d.Conversation.ID)
@@ -230,16 +229,16 @@ func (t *transport) pauseChannel(d *ledger.Delivery, began, now time.Time) time.
 }
 
 // freeTry requeues a part until then; the try does not count, and its conversation waits.
-func freeTry(at time.Time, detail string) (ledger.Settlement, time.Duration) {
-	return ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true, NextAt: at, Detail: detail}, max(time.Until(at), 0)
+func freeTry(at time.Time, detail string) (outbox.Settlement, time.Duration) {
+	return outbox.Settlement{State: outbox.DeliveryPending, FreeTry: true, NextAt: at, Detail: detail}, max(time.Until(at), 0)
 }
 
 // again requeues a part, unless it has blocked its conversation for too long.
-func again(d *ledger.Delivery, at time.Time, detail string, now time.Time) ledger.Settlement {
+func again(d *outbox.Delivery, at time.Time, detail string, now time.Time) outbox.Settlement {
 	if now.Sub(d.FirstTry) >= blockAtMost {
-		return ledger.Settlement{State: ledger.DeliveryDead, Outcome: "blocked_too_long", Detail: detail}
+		return outbox.Settlement{State: outbox.DeliveryDead, Outcome: "blocked_too_long", Detail: detail}
 	}
-	return ledger.Settlement{State: ledger.DeliveryPending, NextAt: at, Detail: detail}
+	return outbox.Settlement{State: outbox.DeliveryPending, NextAt: at, Detail: detail}
 }
 
 // outbounds are parts as a channel sends them.
@@ -251,7 +250,7 @@ type outbounds struct {
 }
 
 // outbound is the part as the channel sends it or is asked for it.
-func (o *outbounds) outbound(d *ledger.Delivery) channels.Outbound {
+func (o *outbounds) outbound(d *outbox.Delivery) channels.Outbound {
 	return channels.Outbound{
 		Conversation: d.Conversation, Body: o.timely(d), ReplyTo: d.ReplyTo,
 		Nonce: d.Nonce, Noted: d.Noted, FirstTry: d.FirstTry, Part: d.Part, Last: d.Last, Open: o.composer.OpenFile(d.Body),
@@ -266,7 +265,7 @@ const lateMark = "(late) "
 
 // timely is what is sent of a part: one that was written long before it could be sent for
 // the first time says so. The row keeps it as it was written.
-func (o *outbounds) timely(d *ledger.Delivery) channels.Body {
+func (o *outbounds) timely(d *outbox.Delivery) channels.Body {
 	late := d.FirstTry.Sub(d.Written)
 	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= o.staleAfter() {
 		return d.Body

@@ -9,10 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+
 	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/internal/secrets"
-	"switchboard/router/ledger"
 )
 
 // idleSender is how long a conversation's goroutine waits for more.
@@ -171,7 +173,7 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 		}
 		return retryMin, true
 	case s.queue.neverSent(conv.ID, d):
-		s.settle(ctx, d, ledger.Settlement{State: ledger.DeliveryPending, Outcome: "never_sent", FreeTry: true})
+		s.settle(ctx, d, outbox.Settlement{State: outbox.DeliveryPending, Outcome: "never_sent", FreeTry: true})
 		return 0, true
 	case d == nil && due.IsZero() && !owes.IsZero():
 		return max(s.signs.await(ctx, owes), time.Millisecond), true
@@ -180,7 +182,7 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 	case d == nil:
 		return max(time.Until(due), time.Millisecond), true
 	case s.signs.leftUnknown(d):
-		if d.State == ledger.DeliverySending {
+		if d.State == outbox.DeliverySending {
 			s.requeue(ctx, d)
 		}
 		return 0, true // untilDecided says how long
@@ -191,7 +193,7 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 // mayHaveBegun notes that a call which began then, and failed so, may have begun the next
 // part of conv all the same.
 func (s *sender) mayHaveBegun(conv channels.ConversationID, called time.Time, err error) {
-	if errors.Is(err, ledger.ErrFenced) || errors.Is(err, ledger.ErrConflict) || errors.Is(err, ledger.ErrRefused) {
+	if errors.Is(err, core.ErrFenced) || errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrRefused) {
 		return // nothing was written
 	}
 	s.queue.markUnknown(conv, called)
@@ -199,8 +201,8 @@ func (s *sender) mayHaveBegun(conv channels.ConversationID, called time.Time, er
 
 // bring sends a part that was begun, or finds out about it, and records what became
 // of it. It returns what next does.
-func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Duration, more bool) {
-	if d.State == ledger.DeliverySending && !s.engine.Safe() { // since it was begun
+func (s *sender) bring(ctx context.Context, d *outbox.Delivery) (wait time.Duration, more bool) {
+	if d.State == outbox.DeliverySending && !s.engine.Safe() { // since it was begun
 		s.requeue(ctx, d)
 		return time.Second, true
 	}
@@ -213,7 +215,7 @@ func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Durat
 		more = true
 	case settlement.Conversation:
 		s.reports.gone(ctx, d)
-	case settlement.State == ledger.DeliveryDead:
+	case settlement.State == outbox.DeliveryDead:
 		s.reports.dead(ctx, d, settlement.Outcome)
 	}
 	return wait, more
@@ -222,7 +224,7 @@ func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Durat
 // settle records what became of the part, again and again while the database
 // cannot take it: until then the conversation stands still. more says that something
 // is open there, as far as it is known.
-func (s *sender) settle(ctx context.Context, d *ledger.Delivery, settlement ledger.Settlement) (more bool) {
+func (s *sender) settle(ctx context.Context, d *outbox.Delivery, settlement outbox.Settlement) (more bool) {
 	settlement.Detail = s.mask.Text(settlement.Detail)
 	for range retry.Doubling(ctx, 50*time.Millisecond, 2*time.Second) {
 		var err error
@@ -236,9 +238,9 @@ func (s *sender) settle(ctx context.Context, d *ledger.Delivery, settlement ledg
 		s.log.WarnContext(ctx, "a delivery could not be settled, trying again", "delivery_id", d.ID, "error", err)
 	}
 	switch {
-	case settlement.State == ledger.DeliverySent && len(d.Body.Buttons) > 0:
+	case settlement.State == outbox.DeliverySent && len(d.Body.Buttons) > 0:
 		s.buttons.answered(ctx, d, cmp.Or(settlement.PlatformID, d.PlatformID))
-	case settlement.State != ledger.DeliverySent && settlement.State != ledger.DeliveryPending:
+	case settlement.State != outbox.DeliverySent && settlement.State != outbox.DeliveryPending:
 		s.log.WarnContext(ctx, "delivery not sent", "delivery_id", d.ID,
 			"state", string(settlement.State), "outcome", settlement.Outcome, "detail", settlement.Detail)
 	}
@@ -255,7 +257,7 @@ func (s *sender) abort(ctx context.Context, lock *sendLock) {
 }
 
 // requeue makes a part pending again that was not sent, and releases the right to send it.
-func (s *sender) requeue(ctx context.Context, d *ledger.Delivery) {
+func (s *sender) requeue(ctx context.Context, d *outbox.Delivery) {
 	s.limits.release(d.Conversation.ID, false)
-	s.settle(ctx, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true})
+	s.settle(ctx, d, outbox.Settlement{State: outbox.DeliveryPending, FreeTry: true})
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"switchboard/router/outbox"
+
 	"switchboard/channels"
-	"switchboard/router/ledger"
 )
 
 // followTurns shows the states of the channel's turns: one call about a turn at a time, so that
@@ -42,7 +43,7 @@ type shownTurn struct {
 	calls bool               // a call is under way
 }
 
-func (p *presenter) showTurn(ctx context.Context, shower channels.TurnShower, s ledger.ShownTurn, t *shownTurn) {
+func (p *presenter) showTurn(ctx context.Context, shower channels.TurnShower, s outbox.ShownTurn, t *shownTurn) {
 	calling, cancel := context.WithTimeout(ctx, draftTimeout)
 	calling, done := p.engine.Guard(calling)
 	err := shower.ShowTurn(calling, s.Conversation, s.Message, s.State)

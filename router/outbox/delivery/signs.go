@@ -6,9 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/router/outbox"
+
 	"switchboard/channels"
 	"switchboard/internal/retry"
-	"switchboard/router/ledger"
 )
 
 const (
@@ -114,7 +115,7 @@ type stuckHead struct {
 
 // head is what is known of d as one that failed; one that is not known is taken as fresh.
 // Called under the lock.
-func (s *signs) head(d *ledger.Delivery, fresh stuckHead) *stuckHead {
+func (s *signs) head(d *outbox.Delivery, fresh stuckHead) *stuckHead {
 	h := s.heads[d.Conversation.ID]
 	if h == nil || h.delivery != d.ID {
 		fresh.delivery = d.ID
@@ -132,7 +133,7 @@ func (s *signs) forget(conv channels.ConversationID) {
 }
 
 // took notes that the platform answered a send of d which began then.
-func (s *signs) took(d *ledger.Delivery, began time.Time) {
+func (s *signs) took(d *outbox.Delivery, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.heads, d.Conversation.ID)
@@ -153,7 +154,7 @@ const (
 
 // causeOf notes that the platform could not take d and says why, and how
 // long d alone should wait.
-func (s *signs) causeOf(d *ledger.Delivery, now time.Time) (why cause, pause time.Duration) {
+func (s *signs) causeOf(d *outbox.Delivery, now time.Time) (why cause, pause time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.head(d, stuckHead{at: now})
@@ -176,7 +177,7 @@ func (s *signs) causeOf(d *ledger.Delivery, now time.Time) (why cause, pause tim
 }
 
 // noteUnknown notes that nobody knows whether d arrived.
-func (s *signs) noteUnknown(d *ledger.Delivery, now time.Time) {
+func (s *signs) noteUnknown(d *outbox.Delivery, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heads[d.Conversation.ID] = &stuckHead{delivery: d.ID, at: now, unknown: true}
@@ -197,8 +198,8 @@ func (s *signs) decide(conv channels.ConversationID, repeats bool) {
 // leftUnknown notes that an earlier holder of the channel, or this one long ago, left d unknown or began
 // its one repeat: a sign is waited for before it is decided about or sent, as after a failure here. It
 // says false where that is known, or where no sign is needed.
-func (s *signs) leftUnknown(d *ledger.Delivery) bool {
-	repeats := d.State == ledger.DeliverySending
+func (s *signs) leftUnknown(d *outbox.Delivery) bool {
+	repeats := d.State == outbox.DeliverySending
 	if !s.mayRepeat() || d.PlatformID != "" || d.Repeated != repeats {
 		return false
 	}
@@ -231,7 +232,7 @@ func (s *signs) untilDecided(ctx context.Context, conv channels.ConversationID) 
 }
 
 // silentFor is how long the platform has not said what became of d, as far as it was there.
-func (s *signs) silentFor(ctx context.Context, d *ledger.Delivery) time.Duration {
+func (s *signs) silentFor(ctx context.Context, d *outbox.Delivery) time.Duration {
 	s.mu.Lock()
 	h := s.head(d, stuckHead{at: time.Now().Add(-probeAfter), unknown: true})
 	s.mu.Unlock()

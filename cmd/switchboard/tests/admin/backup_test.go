@@ -24,7 +24,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/cmd/switchboard/programtest"
 	"switchboard/internal/testkit"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 	"switchboard/store/backup"
 	"switchboard/store/storetest"
 )
@@ -162,7 +162,7 @@ func TestBackupUnderLoadIsRestoredIntoTheOtherDatabase(t *testing.T) {
 			back.Platform.Say("cu1", "u1", "hello again")
 			back.Await("it goes on", programtest.Patience, func() bool { return slices.Contains(back.Shown("u1"), "heard: hello again") })
 			back.Await("what was not over is", programtest.Patience, func() bool {
-				return !slices.ContainsFunc(back.Turns(), func(t view.Turn) bool { return t.State != "done" && t.State != "merged" })
+				return !slices.ContainsFunc(back.Turns(), func(t turns.Turn) bool { return t.State != "done" && t.State != "merged" })
 			})
 			back.Stop(20 * time.Second)
 		})
@@ -272,7 +272,7 @@ func TestProgramGoesOnWithTheDatabaseOfTheBuildBefore(t *testing.T) {
 			question := programtest.RowsOf(t, kind, address, "SELECT platform_id, extra FROM deliveries WHERE extra LIKE '%Allow once%' ORDER BY id DESC LIMIT 1")[0]
 			r.Platform.PressCode("cu2", "u2", question[0], allowOnce.FindStringSubmatch(question[1])[1])
 			r.Await("what was asked before is decided", programtest.Patience, func() bool {
-				return !slices.ContainsFunc(r.Turns(), func(t view.Turn) bool { return t.State == "waiting" })
+				return !slices.ContainsFunc(r.Turns(), func(t turns.Turn) bool { return t.State == "waiting" })
 			})
 			if n := len(r.Turns()); n < 35 {
 				t.Errorf("%d turns are left", n)

@@ -15,8 +15,8 @@ import (
 
 	"switchboard/cmd/switchboard/programtest"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/turns"
 )
 
 func TestLaterCommandsSaySo(t *testing.T) {
@@ -217,7 +217,7 @@ func TestLedgerCommandsCancelAndList(t *testing.T) {
 	} {
 		r.Prints(line, 0, want)
 	}
-	if people := programtest.List[[]ledger.Person](r, "person", "list", "--json"); len(people) != 2 {
+	if people := programtest.List[[]core.Person](r, "person", "list", "--json"); len(people) != 2 {
 		t.Errorf("people: %+v", people)
 	}
 	if states := programtest.List[[]struct{ Version int64 }](r, "migrate", "status", "--json"); len(states) == 0 {
@@ -300,7 +300,7 @@ func TestUserRunsNoCommand(t *testing.T) {
 		t.Error("a user's command ran")
 	}
 	for _, turn := range r.Turns() {
-		whole := programtest.List[view.Turn](r, "turn", "show", fmt.Sprint(turn.ID), "--json")
+		whole := programtest.List[turns.Turn](r, "turn", "show", fmt.Sprint(turn.ID), "--json")
 		for _, plan := range whole.Plans {
 			for _, task := range plan.Tasks {
 				if task.Type == "exec" && !strings.Contains(task.Outcome, "refused") {

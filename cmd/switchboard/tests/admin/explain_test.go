@@ -11,7 +11,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 )
 
 // Why a turn went as it did is told from rows alone: the same with an engine beside it
@@ -60,7 +60,7 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 		return out
 	}
 	beside := check()
-	e := programtest.List[view.Explanation](r, "explain", "turn", id, "--json")
+	e := programtest.List[turns.Explanation](r, "explain", "turn", id, "--json")
 	if len(e.Attempts) != 1 || e.Attempts[0].Steps[0].Rule != "role.admin" || e.Asked[0].Rule != "people" || len(e.Holders) != 1 {
 		t.Errorf("as JSON: %+v", e)
 	}
@@ -75,7 +75,7 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 			}
 		}
 	}
-	kept := programtest.List[[]view.Message](r, "person", "refused", "--json")
+	kept := programtest.List[[]turns.Message](r, "person", "refused", "--json")
 	if len(kept) != 1 || kept[0].Rule != "people.unknown" || kept[0].Text != "let me in" {
 		t.Errorf("who was refused: %+v", kept)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/money"
 )
 
 // costing answers as echo does, and bills 3 EUR.
@@ -57,7 +57,7 @@ func TestWhatWasSpentIsShown(t *testing.T) {
 			t.Errorf("usage --by %s: exit %d\n%s%s", by, code, out, errs)
 		}
 	}
-	if rows := programtest.List[[]view.Usage](r, "usage", "--by", "person", "--json", "--since", "24h"); len(rows) != 2 || rows[0].Name != "u1" || rows[0].CachedTokens != 80 {
+	if rows := programtest.List[[]money.Usage](r, "usage", "--by", "person", "--json", "--since", "24h"); len(rows) != 2 || rows[0].Name != "u1" || rows[0].CachedTokens != 80 {
 		t.Errorf("%+v", rows)
 	}
 	r.Prints("doctor", 0, "at most 100.00 EUR a day")

@@ -12,8 +12,9 @@ import (
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/cmd/switchboard/programtest"
 	"switchboard/internal/testkit"
-	"switchboard/router/ledger"
-	"switchboard/router/view"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 	"switchboard/store/storetest"
 )
 
@@ -90,15 +91,15 @@ func (r *slip) settle() {
 	r.T.Helper()
 	r.Taken()
 	r.Await("all is run and sent", 20*time.Second, func() bool {
-		return !slices.ContainsFunc(r.Turns(), func(turn view.Turn) bool { return turn.State == "queued" || turn.State == "running" }) &&
-			!slices.ContainsFunc(r.Deliveries(), func(d view.Delivery) bool { return d.State != "sent" && d.State != "dropped" })
+		return !slices.ContainsFunc(r.Turns(), func(turn turns.Turn) bool { return turn.State == "queued" || turn.State == "running" }) &&
+			!slices.ContainsFunc(r.Deliveries(), func(d outbox.Info) bool { return d.State != "sent" && d.State != "dropped" })
 	})
 }
 
 // is says where a person is from, as the list has it.
 func (r *slip) is(name string) string {
 	r.T.Helper()
-	for _, p := range programtest.List[[]ledger.Person](r.Rig, "person", "list", "--json") {
+	for _, p := range programtest.List[[]core.Person](r.Rig, "person", "list", "--json") {
 		if p.Name == name && p.Away.IsZero() {
 			return p.Source
 		} else if p.Name == name {

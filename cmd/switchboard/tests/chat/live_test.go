@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 )
 
 // The scenarios here talk to a real provider when its key is in the environment:
@@ -42,7 +42,7 @@ func onLive(t *testing.T) *programtest.Rig {
 }
 
 // tell has the owner write lines and returns the turns, oldest first, whole.
-func tell(r *programtest.Rig, session string, lines ...string) (turns []view.Turn) {
+func tell(r *programtest.Rig, session string, lines ...string) (list []turns.Turn) {
 	r.T.Helper()
 	began := time.Now()
 	out, errs, code := r.CommandWith(strings.Join(lines, "\n")+"\n", "chat", "--session", session)
@@ -52,19 +52,19 @@ func tell(r *programtest.Rig, session string, lines ...string) (turns []view.Tur
 	}
 	for _, turn := range r.Turns() {
 		if strings.HasSuffix(turn.Session, "/"+session) {
-			turns = append(turns, programtest.List[view.Turn](r, "turn", "show", fmt.Sprint(turn.ID), "--json"))
+			list = append(list, programtest.List[turns.Turn](r, "turn", "show", fmt.Sprint(turn.ID), "--json"))
 		}
 	}
-	slices.Reverse(turns)
-	if len(turns) != len(lines) {
-		r.T.Fatalf("%d turns for %d messages", len(turns), len(lines))
+	slices.Reverse(list)
+	if len(list) != len(lines) {
+		r.T.Fatalf("%d turns for %d messages", len(list), len(lines))
 	}
-	return turns
+	return list
 }
 
 // endedWell wants a turn that ended well: its last plan done, every task that acts
 // reviewed ok. It returns that plan's tasks that act.
-func endedWell(t *testing.T, turn view.Turn) (acts []view.Task) {
+func endedWell(t *testing.T, turn turns.Turn) (acts []turns.Task) {
 	t.Helper()
 	if turn.State != "done" || turn.Outcome != "answered" || len(turn.Plans) == 0 {
 		t.Fatalf("turn %d (%s) ended %s (%s) with %d plans", turn.ID, turn.Text, turn.State, turn.Outcome, len(turn.Plans))
@@ -90,7 +90,7 @@ func endedWell(t *testing.T, turn view.Turn) (acts []view.Task) {
 func TestLiveLooksAtTheClockOfACity(t *testing.T) {
 	t.Parallel()
 	acts := endedWell(t, tell(onLive(t), "time", "What time is it in Tokyo right now?")[0])
-	if !slices.ContainsFunc(acts, func(task view.Task) bool { return strings.Contains(task.Output, "Asia/Tokyo") }) {
+	if !slices.ContainsFunc(acts, func(task turns.Task) bool { return strings.Contains(task.Output, "Asia/Tokyo") }) {
 		t.Errorf("no task looked at the clock of Tokyo: %+v", acts)
 	}
 }
@@ -99,8 +99,8 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 	t.Parallel()
 	r := onLive(t)
 	word := "heliotrope-" + fmt.Sprint(time.Now().UnixNano()%1_000_000)
-	turns := tell(r, "file", "Write the single word "+word+" into a file called word.txt.", "Read word.txt and tell me what is in it.")
-	if acts := endedWell(t, turns[0]); len(acts) == 0 {
+	list := tell(r, "file", "Write the single word "+word+" into a file called word.txt.", "Read word.txt and tell me what is in it.")
+	if acts := endedWell(t, list[0]); len(acts) == 0 {
 		t.Error("nothing was written by a task")
 	}
 	files, _ := filepath.Glob(filepath.Join(r.Dir, "data", "workspaces", "*", "word.txt"))
@@ -110,8 +110,8 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 	if data, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(data), word) {
 		t.Errorf("the file holds %q: %v", data, err)
 	}
-	acts := endedWell(t, turns[1])
-	if !slices.ContainsFunc(acts, func(task view.Task) bool { return strings.Contains(task.Output, word) }) {
+	acts := endedWell(t, list[1])
+	if !slices.ContainsFunc(acts, func(task turns.Task) bool { return strings.Contains(task.Output, word) }) {
 		t.Errorf("no task read the file: %+v", acts)
 	}
 }
@@ -119,7 +119,7 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 func TestLiveRunsACommand(t *testing.T) {
 	t.Parallel()
 	acts := endedWell(t, tell(onLive(t), "command", "Run the shell command `echo $((1234 * 5678))` and tell me what it prints.")[0])
-	if !slices.ContainsFunc(acts, func(task view.Task) bool {
+	if !slices.ContainsFunc(acts, func(task turns.Task) bool {
 		return task.Type == "exec" && strings.Contains(task.Output, "7006652")
 	}) {
 		t.Errorf("no command printed the product: %+v", acts)

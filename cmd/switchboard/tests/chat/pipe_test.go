@@ -9,7 +9,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 )
 
 func TestThreeLinesInAPipeHaveThreeAnswers(t *testing.T) {
@@ -88,13 +88,13 @@ func TestReplanIsShown(t *testing.T) {
 	if strings.Contains(errs, "planning again") {
 		t.Errorf("the progress talks of itself:\n%s", errs)
 	}
-	turns := r.Turns()
-	if len(turns) != 1 || turns[0].State != "done" {
-		t.Fatalf("turns: %+v", turns)
+	list := r.Turns()
+	if len(list) != 1 || list[0].State != "done" {
+		t.Fatalf("turns: %+v", list)
 	}
-	turn := programtest.List[view.Turn](r, "turn", "show", fmt.Sprint(turns[0].ID), "--json", "--prompts")
+	turn := programtest.List[turns.Turn](r, "turn", "show", fmt.Sprint(list[0].ID), "--json", "--prompts")
 	checkReplanned(t, turn)
-	text, _, _ := r.Command("turn", "show", fmt.Sprint(turns[0].ID))
+	text, _, _ := r.Command("turn", "show", fmt.Sprint(list[0].ID))
 	for _, want := range []string{"Plan 1: count the lines", "Plan 2: count them again", "review: replan, seven is a word", "5 model calls"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("turn show lacks %q:\n%s", want, text)
@@ -103,7 +103,7 @@ func TestReplanIsShown(t *testing.T) {
 	r.Stop(20 * time.Second)
 }
 
-func checkReplanned(t *testing.T, turn view.Turn) {
+func checkReplanned(t *testing.T, turn turns.Turn) {
 	t.Helper()
 	if len(turn.Plans) != 2 {
 		t.Fatalf("%d plans", len(turn.Plans))

@@ -10,7 +10,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 )
 
 // slowly is a plan with that ready answer, a word at a time: with room for a busy machine
@@ -58,7 +58,7 @@ func TestAnswersGrowOnATerminal(t *testing.T) {
 		close(tt.rest)
 		s.Await(mark, tt.last+"\r\n")
 		r.Await("the turn has ended", programtest.Patience, func() bool {
-			return !slices.ContainsFunc(r.Turns(), func(turn view.Turn) bool { return turn.State != "done" })
+			return !slices.ContainsFunc(r.Turns(), func(turn turns.Turn) bool { return turn.State != "done" })
 		})
 	}
 	mark := s.Press("never end\r")

@@ -15,7 +15,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
 )
 
 const (
@@ -314,7 +314,7 @@ func (c *crash) settle() {
 }
 
 // underWay says that something is still to become of a delivery, or of what is shown in its place.
-func (c *crash) underWay(d view.Delivery) bool {
+func (c *crash) underWay(d outbox.Info) bool {
 	switch d.State {
 	case "pending", "sending":
 		return true

@@ -16,7 +16,7 @@ import (
 	"switchboard/channels/platformtest"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 	"switchboard/store/storetest"
 )
 
@@ -182,9 +182,9 @@ func (l *closedLoop) settle() {
 	l.t.Helper()
 	underWay := (&crash{place: &programtest.TelegramPlace{Server: l.server}}).underWay
 	l.rig.Await("every turn has ended, and its deliveries are settled", 3*time.Minute, func() bool {
-		turns := l.rig.Turns()
-		open := func(turn view.Turn) bool { return turn.State != "done" && turn.State != "failed" }
-		return len(l.server.Pending()) == 0 && len(turns) >= l.said && !slices.ContainsFunc(turns, open) && !slices.ContainsFunc(l.rig.Deliveries(), underWay)
+		list := l.rig.Turns()
+		open := func(turn turns.Turn) bool { return turn.State != "done" && turn.State != "failed" }
+		return len(l.server.Pending()) == 0 && len(list) >= l.said && !slices.ContainsFunc(list, open) && !slices.ContainsFunc(l.rig.Deliveries(), underWay)
 	})
 }
 

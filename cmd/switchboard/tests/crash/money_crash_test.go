@@ -13,7 +13,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
 	"switchboard/store/storetest"
 )
 
@@ -157,7 +157,7 @@ func (b *till) check(r *programtest.Rig, sum func(query string) float64) {
 		r.T.Errorf("%g calls lost, %g turns over the limit, %g of %d counted: too little to show anything", lost, over, settled, moneyLimit)
 	}
 	r.Await("the limit is said", 20*time.Second, func() bool {
-		return len(r.Shown("notices")) > 0 && !slices.ContainsFunc(r.Deliveries(), func(d view.Delivery) bool {
+		return len(r.Shown("notices")) > 0 && !slices.ContainsFunc(r.Deliveries(), func(d outbox.Info) bool {
 			return d.Conversation == "cnotices" && (d.State == "pending" || d.State == "sending")
 		})
 	})

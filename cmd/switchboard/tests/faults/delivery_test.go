@@ -12,7 +12,8 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
+	"switchboard/router/turns"
 )
 
 // What the platform refused is sent again when somebody says so, beside the engine and
@@ -24,9 +25,9 @@ func TestDeadDeliveryIsRetriedOrDroppedByHand(t *testing.T) {
 	r.Up()
 	r.Platform.Next(channelstest.Fault{Refused: "the words are bad"}, channelstest.Fault{}) // then the notice to the admin
 	r.Platform.Say("cu1", "u1", "hello")
-	state := func(want string) view.Delivery {
+	state := func(want string) outbox.Info {
 		t.Helper()
-		var found view.Delivery
+		var found outbox.Info
 		r.Await("the answer is "+want, 20*time.Second, func() bool {
 			for _, d := range slices.Backward(r.Deliveries()) { // the newest last
 				if d.TurnID != 0 {
@@ -68,7 +69,7 @@ func TestDeadDeliveryIsRetriedOrDroppedByHand(t *testing.T) {
 	}
 	tell(0, "delivery "+second+": it was pending and is given up", "drop", second)
 	tell(1, "it was given up for good", "retry", second)
-	e := programtest.List[view.Explanation](r, "explain", "turn", fmt.Sprint(state("dropped").TurnID), "--json")
+	e := programtest.List[turns.Explanation](r, "explain", "turn", fmt.Sprint(state("dropped").TurnID), "--json")
 	if len(e.Audit) != 2 || e.Audit[0].Action != "delivery.retry" || e.Audit[1].Action != "delivery.drop" || e.Audit[1].Person != "owner" {
 		t.Errorf("audit: %+v", e.Audit)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 )
 
 // keepsTrying is what a person reads of a model that is away.
@@ -67,7 +67,7 @@ func waitedFor(t *testing.T, r *programtest.Rig, kill func()) {
 	r.Platform.Say("cu3", "u3", "count")
 	for _, text := range []string{"first", "never mind", "count"} {
 		r.Await(text+" waits for the model", 20*time.Second, func() bool {
-			return slices.ContainsFunc(r.Turns(), func(v view.Turn) bool { return v.Text == text && v.NextTry != nil })
+			return slices.ContainsFunc(r.Turns(), func(v turns.Turn) bool { return v.Text == text && v.NextTry != nil })
 		})
 	}
 	if got := r.Ask("u1", "/status"); !strings.Contains(got, "so this waits (turn ") {

@@ -10,7 +10,7 @@ import (
 	"switchboard/channels/slack/slacktest"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/outbox"
 )
 
 // answer writes a command and waits for an answer with all these texts.
@@ -33,7 +33,7 @@ func (o *office) undelivered(d *desk) (id int64) {
 	d.breaks(refusals[d.kind])
 	d.ada.Writes(d.slash + "whoami")
 	o.Await("an answer is given up at "+d.kind, programtest.Patience, func() bool {
-		for _, dead := range programtest.List[[]view.Delivery](o.Rig, "delivery", "list", "--json", "--state", "dead") {
+		for _, dead := range programtest.List[[]outbox.Info](o.Rig, "delivery", "list", "--json", "--state", "dead") {
 			if dead.Channel == d.kind {
 				id = dead.ID
 			}

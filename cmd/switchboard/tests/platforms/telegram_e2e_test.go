@@ -9,7 +9,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/intake"
 )
 
 // The places of a bot: direct chats, groups, topics, and what becomes of them.
@@ -34,7 +34,7 @@ func TestTelegramServesEachKindOfPlace(t *testing.T) {
 	t.Run("a poisoned update in a batch", func(t *testing.T) {
 		r := r.In(t)
 		r.Expect(r.Chief.ID, "heard: first", "heard: last")
-		kept := programtest.List[[]view.Rejected](r.Rig, "channel", "rejected", "--json")
+		kept := programtest.List[[]intake.Rejected](r.Rig, "channel", "rejected", "--json")
 		// The text with NUL in it can be read, and is a stranger's.
 		if len(kept) != 1 || kept[0].Channel != "telegram" || kept[0].Reason == "" || !strings.Contains(kept[0].Raw, "poison") {
 			t.Errorf("kept as rejected: %+v, want the first update as it came", kept)

@@ -9,7 +9,7 @@ import (
 
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/intake"
 	"switchboard/store/storetest"
 )
 
@@ -84,7 +84,7 @@ func TestTelegramMessageThatCannotBeTakenDelaysNoOther(t *testing.T) {
 	}
 	r.Bot.Say(r.Chief.ID, "last")
 	r.Expect(r.Chief.ID, "heard: first", "heard: last")
-	if kept := programtest.List[[]view.Rejected](r.Rig, "channel", "rejected", "--json"); len(kept) != 1 || kept[0].Raw != "odd" {
+	if kept := programtest.List[[]intake.Rejected](r.Rig, "channel", "rejected", "--json"); len(kept) != 1 || kept[0].Raw != "odd" {
 		t.Errorf("kept as rejected: %+v", kept)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"switchboard/channels/channelstest"
 	"switchboard/cmd/switchboard/programtest"
-	"switchboard/router/view"
+	"switchboard/router/turns"
 )
 
 // Two engines, one of which is killed: the doctor tells of both, and explain of who
@@ -56,7 +56,7 @@ func TestDoctorAndExplainNameBothEngines(t *testing.T) {
 	worker.Kill()
 	f.Await("the answer is there", 60*time.Second, func() bool { return len(f.Shown("u1")) > 0 })
 	turn := f.TurnOf("go")
-	e := programtest.List[view.Explanation](f.Rig, "explain", "turn", fmt.Sprint(turn.ID), "--json")
+	e := programtest.List[turns.Explanation](f.Rig, "explain", "turn", fmt.Sprint(turn.ID), "--json")
 	if len(e.Holders) != 2 || e.Holders[0].PID != died || e.Holders[1].PID != other.Cmd.Process.Pid || e.Holders[1].From.Before(e.Holders[0].From) {
 		t.Errorf("worked on by %+v; the one that died is %d, the other %d", e.Holders, died, other.Cmd.Process.Pid)
 	}

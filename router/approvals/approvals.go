@@ -1,0 +1,61 @@
+// Package approvals has what waits for a person's decision, and what was allowed for more than once.
+package approvals
+
+import (
+	"time"
+
+	"switchboard/router/core"
+
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
+)
+
+// Asked is how an approval is proposed.
+type Asked struct {
+	Questions []outbox.Question
+	ExpiresAt time.Time
+	MostOpen  int // with so many open ones of its person it is not asked; 0: no limit
+}
+
+// A Grant is what was allowed for more than once.
+type Grant struct {
+	ID                  int64
+	Person, Tool, Shown string
+	Scope               string // session | always
+	Session             string // scope session: its key
+	By                  string
+	At                  time.Time
+}
+
+// DecisionIntent is a code that was typed to decide an approval.
+type DecisionIntent struct {
+	core.AnIntent
+
+	Code []byte // HashCode of the code
+	Does outbox.Does
+	Why  string // with DoesDeny
+	// Pairing: it lets a stranger in, and decides nothing else.
+	Pairing bool
+	Name    string // with Pairing, what to call them; empty: as they call themselves
+}
+
+// RevokeIntent takes a grant back.
+type RevokeIntent struct {
+	core.AnIntent
+
+	Grant int64
+	// AnyPerson: also what was granted to others (admins).
+	AnyPerson bool
+}
+
+const (
+	Allowed      intake.Outcome = "approval_allowed"
+	Denied       intake.Outcome = "approval_denied"
+	ByButton     intake.Outcome = "approval_by_button" // a plain yes or no is not enough for it
+	Unknown      intake.Outcome = "approval_unknown"   // no such code in this conversation
+	NotYours     intake.Outcome = "approval_not_yours" // only admins decide
+	Over         intake.Outcome = "approval_over"      // decided before, expired or cancelled
+	OnceOnly     intake.Outcome = "approval_once_only" // no grants for turns that read outside text, nor for commands that may load files
+	GrantRevoked intake.Outcome = "grant_revoked"
+	GrantUnknown intake.Outcome = "grant_unknown"
+)

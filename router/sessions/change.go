@@ -1,0 +1,35 @@
+// Package sessions has what a session has of its own, and how it is changed.
+package sessions
+
+import (
+	"switchboard/channels"
+	"switchboard/router/core"
+)
+
+// A SessionChange sets something of a session.
+type Change struct {
+	Conversation channels.Conversation // whose session it is
+	Of           Setting
+	To           string // empty: what the settings, or the person, say
+	Was          string // filled in
+	// Person, with SessionTimeZone, is whose jobs move to it of which nobody said the zone; it is theirs then everywhere.
+	// Empty: it is the session's alone.
+	Person string
+	Aside  bool    // the session's own stays as it is: others talk there
+	Moved  []int64 // filled in: the jobs that moved
+}
+
+// A SessionSetting is what a session may have of its own.
+type Setting string
+
+const (
+	Mode     Setting = "mode" // ask | act
+	Model    Setting = "model"
+	Language Setting = "language"
+	TimeZone Setting = "timezone"
+)
+
+// Names implements Change.
+func (c *Change) Names() (action, target string) {
+	return "session." + string(c.Of), "session " + core.SessionKey(c.Conversation)
+}
