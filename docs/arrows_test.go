@@ -105,9 +105,10 @@ var arrows = []struct {
 	{"router/audit", agents("channels/render", "router/commands", "router/core")},
 	{"router/money", agents("channels/render", "router/commands", "router/core")},
 	{"router/outbox", agents("channels/render", "router/core", "router/commands")},
+	{"router/outbox/delivery", agents("channels/render", "router/core", "router/outbox")},
 	{"router/intake", agents("router/core", "router/outbox")},
 	{"router/approvals", agents("channels/render", "router/commands", "router/core", "router/intake", "router/outbox")},
-	{"router/turns", agents("channels/render", "router/approvals", "router/commands", "router/core", "router/intake", "router/money", "router/outbox", "router/sessions")},
+	{"router/turns", agents("channels/render", "router/approvals", "router/commands", "router/core", "router/intake", "router/money", "router/outbox", "router/outbox/delivery", "router/sessions")},
 	{"router/files", []string{"channels", "agent/tools", "router/core"}},
 	{"router/", belowTop},
 	{"router", append([]string{"router/"}, belowTop...)},
@@ -140,7 +141,7 @@ func agents(more ...string) []string {
 
 // belowTop is what the features that stand on top may import.
 var belowTop = agents("channels/render", "scheduler", "router/approvals", "router/audit", "router/commands", "router/core", "router/intake",
-	"router/money", "router/outbox", "router/sessions", "router/turns")
+	"router/money", "router/outbox", "router/outbox/delivery", "router/sessions", "router/turns")
 
 // stored is what every feature of the store may import, and what else one may.
 func stored(more ...string) []string {

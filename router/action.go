@@ -11,6 +11,7 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 	"switchboard/router/people"
 	"switchboard/scheduler"
 )
@@ -22,7 +23,7 @@ func (s *classifier) press(entry classified, line *channel, person *core.Person)
 	if tooFast, notify := s.tooFast(&entry, person.Name, 1); tooFast {
 		text := ""
 		if notify {
-			text = "That was too fast: I read " + outbox.RateWords(s.Config.RatePerson) + ". Please press again in a moment."
+			text = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please press again in a moment."
 		}
 		return line.noticed(entry, text)
 	}

@@ -365,7 +365,7 @@ func (r *rig) mostAlike() (most int) {
 		r.t.Fatal(err)
 	}
 	for _, group := range strings.Split(b.String(), "\n\n") {
-		if strings.Contains(group, fmt.Sprintf("%q", r.t.Name())) && strings.Contains(group, "switchboard/router/outbox.") {
+		if strings.Contains(group, fmt.Sprintf("%q", r.t.Name())) && strings.Contains(group, "switchboard/router/outbox/delivery.") {
 			count, _ := strconv.Atoi(goroutineCount.FindString(group))
 			most = max(most, count)
 		}

@@ -22,7 +22,7 @@ const (
 func (r *committed) goBeside() {
 	event, key, line, do, name := r.entry.Event, r.entry.Key, r.entry.line, r.entry.beside, r.entry.Sender.Person
 	admins := r.entry.Intent.(*intake.ControlIntent).Admins
-	r.Lines.Beside(func() {
+	r.Lines.Background(func() {
 		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", besideMost)
 		select {
 		case r.beside <- struct{}{}:

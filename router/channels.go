@@ -15,6 +15,7 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // errDetached is returned by Accept for a channel that is detached: the events were not
@@ -33,7 +34,7 @@ func (a Attached) Name() string { return a.Channel.Name() }
 // A channel is a line with the settings that say who may speak there. It is not changed: a
 // decision that has one goes by the same rules to its end.
 type channel struct {
-	*outbox.Connection
+	*delivery.Connection
 	router  *Router // that it is attached to
 	config  ChannelConfig
 	adapter channels.Channel
@@ -135,7 +136,7 @@ func (c *Channels) change(name string, becomes func(was *channel) (*channel, err
 // error, which begins with the setting that is at fault.
 func (r *Router) Attach(at Attached) error {
 	err := r.Channels.change(at.Name(), func(*channel) (*channel, error) {
-		line, err := r.Lines.Attach(outbox.Rated{Channel: at.Channel, Rate: at.Config.Rate})
+		line, err := r.Lines.Attach(delivery.Rated{Channel: at.Channel, Rate: at.Config.Rate})
 		return &channel{Connection: line, router: r, config: at.Config, adapter: at.Channel}, err
 	})
 	r.turns.QueuedElsewhere()
@@ -170,7 +171,7 @@ func (r *Router) Detach(name string) {
 }
 
 // line is a channel on which turns may run; nil: there is none of that name.
-func (c *Channels) line(name string) *outbox.Connection {
+func (c *Channels) line(name string) *delivery.Connection {
 	if at := c.here(name); at != nil {
 		return at.Connection
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // Config is the table [router].
@@ -164,7 +164,7 @@ func checkRate(key, value, example string, words ...string) error {
 	if slices.Contains(words, value) {
 		return nil
 	}
-	if _, _, err := outbox.ParseRate(value); err != nil || value == "off" {
+	if _, _, err := delivery.ParseRate(value); err != nil || value == "off" {
 		return fmt.Errorf("%s: %q is not a rate; write e.g. %q, or \"%s\"", key, value, example, strings.Join(words, `" or "`))
 	}
 	return nil

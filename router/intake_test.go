@@ -8,6 +8,7 @@ import (
 	"switchboard/router/audit"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 func TestCommandsAreParsedIntoNameAndArguments(t *testing.T) {
@@ -98,7 +99,7 @@ func TestIdentityDecidesWhoIsServed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := &channel{Connection: &outbox.Connection{Name: "here", Kind: "scripted"}, config: c.config}
+			l := &channel{Connection: &delivery.Connection{Composer: &outbox.Composer{Name: "here", Channel: func() channels.Channel { return nil }}, Kind: "scripted"}, config: c.config}
 			event := channels.Event{
 				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
 			}
@@ -138,7 +139,7 @@ func TestRatesAreParsedAndBadOnesRefused(t *testing.T) {
 		{"-1/s", 0, 0, false},
 		{"1/day", 0, 0, false},
 	} {
-		rate, burst, err := outbox.ParseRate(c.in)
+		rate, burst, err := delivery.ParseRate(c.in)
 		if rate != c.rate || burst != c.burst || (err == nil) != c.ok {
 			t.Errorf("ParseRate(%q) = %v, %v, %v", c.in, rate, burst, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 	"switchboard/router/people"
 )
 
@@ -46,7 +47,7 @@ func (c recipient) String() string {
 type Messenger struct {
 	Roster      *people.Roster
 	Channels    *Channels
-	Connections *outbox.Connections
+	Connections *delivery.Connections
 	Store       interface {
 		Chats(context.Context) ([]core.Chat, error)
 		Notify(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply) (bool, error)

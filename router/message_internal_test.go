@@ -9,6 +9,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // Who is written to is one known person, or for an admin one group, and nobody by chance.
@@ -22,7 +23,7 @@ func TestWhomAMessageIsFor(t *testing.T) {
 		return core.Person{Name: name, Role: core.RoleUser, Source: source, Identities: identities}
 	}
 	line := func(name string, config ChannelConfig) *channel {
-		return &channel{Connection: &outbox.Connection{Name: name, Kind: "pigeon"}, config: config}
+		return &channel{Connection: &delivery.Connection{Composer: &outbox.Composer{Name: name, Channel: func() channels.Channel { return nil }}, Kind: "pigeon"}, config: config}
 	}
 	by := func(c core.Chat, identity string) core.Chat {
 		c.Identity = identity

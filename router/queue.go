@@ -9,7 +9,7 @@ import (
 	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/intake"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // modeCollect is the busy mode in which a turn waits for more to come.
@@ -49,7 +49,7 @@ func (s *classifier) refusal(entry *classified, person *core.Person) (reason str
 func (s *classifier) refuseFast(entry *classified, person *core.Person, weight float64) (reason string, refused bool) {
 	tooFast, notify := s.tooFast(entry, person.Name, weight)
 	if notify {
-		reason = "That was too fast: I read " + outbox.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
+		reason = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
 	}
 	return reason, tooFast
 }

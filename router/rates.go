@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // A bucket lets through so many a second, with a burst.
@@ -53,7 +53,7 @@ func newPersonRates(setting string) (*personRates, error) {
 
 // set begins anew with another rate: nobody has written yet.
 func (p *personRates) set(setting string) error {
-	rate, burst, err := outbox.ParseRate(setting)
+	rate, burst, err := delivery.ParseRate(setting)
 	if err != nil {
 		return fmt.Errorf("router.rate_person: %w", err)
 	}

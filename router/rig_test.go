@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 	"switchboard/router/people"
 	"switchboard/router/settings"
 	"switchboard/router/turns"
@@ -216,10 +218,10 @@ func (r *rig) start() {
 		channel = r.wrap(channel)
 	}
 	r.router, err = router.New(router.Deps{
-		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through, FirstStart: r.firstStart, Local: "console:zoe",
+		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: cmp.Or[outbox.Attachments](r.files, noFiles{}), Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through, FirstStart: r.firstStart, Local: "console:zoe",
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()),
-		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Reload: r.reload, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
+		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.noticeTargets, Secrets: r.secrets, Reload: r.reload, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -353,7 +355,7 @@ func texts(sent []channelstest.Sent) []string {
 
 // doubtful is an engine that may say otherwise whether it is safe.
 type doubtful struct {
-	outbox.Engine
+	delivery.Engine
 	safe  func() bool
 	guard func(context.Context) (context.Context, context.CancelFunc)
 }
@@ -401,3 +403,23 @@ func event(n int, conv, user, text string) channels.Event {
 func wakesOf(db *store.DB) func(int64) core.Wakes {
 	return func(owner int64) core.Wakes { return engines.NewWakes(db.DB, owner) }
 }
+
+func (r *rig) noticeTargets(kind outbox.NoticeKind) []string {
+	if r.targets == nil {
+		return nil
+	}
+	return r.targets(kind)
+}
+
+// noFiles is where no session has a file, and none can be kept.
+type noFiles struct{}
+
+func (noFiles) Outgoing(context.Context, string, string) (channels.File, error) {
+	return channels.File{}, tools.ErrNoFile
+}
+
+func (noFiles) Publish(context.Context, tools.Session, string, tools.Taint, io.Reader) (tools.File, error) {
+	return tools.File{}, tools.ErrNoFile
+}
+
+func (noFiles) Bytes(channels.File) (io.ReadCloser, error) { return nil, tools.ErrFileGone }

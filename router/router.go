@@ -27,6 +27,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 	"switchboard/router/people"
 	"switchboard/router/sessions"
 	"switchboard/router/settings"
@@ -46,10 +47,13 @@ type Ledger interface {
 	Changes
 	settings.SecretList
 	settings.Versions
-	outbox.Deliveries
-	outbox.Drafts
-	outbox.ShownTurns
-	outbox.Notices
+	delivery.Leases
+	delivery.Deliveries
+	delivery.Unnamed
+	delivery.Questions
+	delivery.Drafts
+	delivery.ShownTurns
+	delivery.Notices
 	Views
 }
 
@@ -62,18 +66,18 @@ type Deps struct {
 	// Usable lists what the gate lets the question's person use, whatever the question
 	// says of a tool; nil: nothing.
 	Usable func(tools.Question) []string
-	Engine outbox.Engine
+	Engine delivery.Engine
 	// FirstStart is when this bot was started for the first time: what was written before
 	// is kept and not answered; zero: all is answered.
 	FirstStart time.Time
 	Local      string // identity of whoever runs the program on this machine; empty: nobody does
 	Ledger     Ledger
 	Wakes      core.Wakes         // nil: no other engine shares the database
-	Files      outbox.Attachments // what messages send along; nil: nothing
+	Files      outbox.Attachments // what messages send along
 	// Commands are those besides the router's own, such as the admins'.
 	Commands []commands.Command
 	DataDir  string // workspaces are made in it
-	// NoticeTargets are where notices of a kind go; see outbox.Deps.
+	// NoticeTargets are where notices of a kind go; see delivery.Deps.
 	NoticeTargets func(outbox.NoticeKind) []string
 	// Summary says in a line what a tool does; nil: nothing is said.
 	Summary func(tool string) string
@@ -102,7 +106,7 @@ type Router struct {
 	Deps
 	*live
 	hider
-	Lines      *outbox.Connections // what is sent, and over which connections
+	Lines      *delivery.Connections // what is sent, and over which connections
 	People     *people.Watch
 	Asking     *people.Asking
 	Settled    *settings.Watch
@@ -154,7 +158,7 @@ func New(deps Deps) (*Router, error) {
 		Line:     r.Channels.line, Channels: r.Channels.names, People: r.Roster, Agent: r.Agent, Engine: r.Engine, Ledger: r.Ledger, Shared: r.Wakes != nil,
 		DataDir: r.DataDir, Order: orderOf, AsTyped: r.asTyped, Made: r.Made, Log: r.Log,
 	})
-	r.Lines = outbox.New(r.work, outbox.Deps{
+	r.Lines = delivery.New(r.work, delivery.Deps{
 		StaleAfter: func() time.Duration { return now.settings().Config.StaleAfter },
 		MaxParts:   func() int { return now.settings().Config.MaxParts },
 		People:     r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
@@ -279,7 +283,7 @@ func (r *Router) onWake(w core.Wake) {
 	case core.WakePeople:
 		r.People.Poll()
 	case core.WakeDecided:
-		r.Lines.Beside(func() { r.Lines.Decided(r.work, w.Approval) })
+		r.Lines.Background(func() { r.Lines.Decided(r.work, w.Approval) })
 	case core.WakeStop:
 		r.turns.Asked(w.Turn)
 	case core.WakeEdit:

@@ -57,8 +57,8 @@ func (d drafting) Drafted(ctx context.Context, hold outbox.Lease, delivery int64
 	return late, err
 }
 
-func (d drafting) TakenBack(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
-	return d.do("taken back", func() error { return d.Ledger.TakenBack(ctx, hold, delivery, outcome) })
+func (d drafting) EndDraft(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
+	return d.do("taken back", func() error { return d.Ledger.EndDraft(ctx, hold, delivery, outcome) })
 }
 
 func (d drafting) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {

@@ -7,10 +7,11 @@ import (
 
 	"switchboard/channels/render"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // NotifyPaused notifies the admins of jobs of somebody that stopped, and why.
-func NotifyPaused(ctx context.Context, to *outbox.Connections, owner, why string, jobs []int64) {
+func NotifyPaused(ctx context.Context, to *delivery.Connections, owner, why string, jobs []int64) {
 	if len(jobs) == 0 {
 		return
 	}

@@ -1,18 +1,19 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
+
+	"switchboard/router/core"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
-	"switchboard/router/core"
 )
 
 const (
@@ -28,9 +29,9 @@ const (
 // ruleOutside is the rule that asks where text from elsewhere was read.
 const ruleOutside = "taint.outside"
 
-// A Wish is what a question asks for.
-type Wish struct {
-	Person string // whose wish it is; empty: of whoever reads the question
+// A Request is what a question asks for.
+type Request struct {
+	Person string // whose request it is; empty: of whoever reads the question
 	Tool   string
 	Shown  string        // the command, the words of a tools.Deed, or the arguments as JSON
 	Means  string        // what else there is to say of what would run, as plain text; empty: nothing
@@ -48,26 +49,26 @@ type decision struct {
 }
 
 // once says that it can be allowed once only.
-func (w *Wish) once() bool { return w.Taint != tools.Clean || w.Loads != nil }
+func (r *Request) once() bool { return r.Taint != tools.Clean || r.Loads != nil }
 
 // words are what is to be done, in a line, and what is shown below it; without a line that alone.
-func (w *Wish) words() (does, below string) {
-	if w.Tool == tools.ExecName {
-		return "", w.Shown
+func (r *Request) words() (does, below string) {
+	if r.Tool == tools.ExecName {
+		return "", r.Shown
 	}
-	if !strings.HasPrefix(w.Shown, "{") {
-		does, below, _ = strings.Cut(w.Shown, "\n")
+	if !strings.HasPrefix(r.Shown, "{") {
+		does, below, _ = strings.Cut(r.Shown, "\n")
 		return does, below
 	}
-	if does, below = tools.ScheduleWords(w.Tool, w.Shown); does != "" {
+	if does, below = tools.ScheduleWords(r.Tool, r.Shown); does != "" {
 		return does, below
 	}
-	return "", tools.Written(w.Tool, w.Shown)
+	return "", tools.Written(r.Tool, r.Shown)
 }
 
 // decisions are the buttons of a question.
-func (w *Wish) decisions() []decision {
-	if w.once() {
+func (r *Request) decisions() []decision {
+	if r.once() {
 		return []decision{{"Allow once", DoesOnce}, {"Deny", DoesDeny}}
 	}
 	return []decision{
@@ -77,23 +78,15 @@ func (w *Wish) decisions() []decision {
 
 // decidedBy has a question decided by a code that is typed, unless that is empty, and by
 // buttons under its last part where the conversation has them.
-func (l *Connection) decidedBy(conv channels.Conversation, reply *Reply, code string, until time.Time, buttons ...decision) {
-	act := func(code string, d decision) {
-		reply.Actions = append(reply.Actions, Action{
-			Code: HashCode(code), Kind: ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until,
-		})
-	}
+func (c *Composer) decidedBy(conv channels.Conversation, reply *Reply, code string, until time.Time, buttons ...decision) {
 	if code != "" {
-		act(code, decision{})
+		reply.Actions = append(reply.Actions, Action{Code: HashCode(code), Kind: ActionApproval, ExpiresAt: until})
 	}
-	if !l.features(conv).Buttons {
+	if !c.features(conv).Buttons {
 		return
 	}
-	last := &reply.Parts[len(reply.Parts)-1]
 	for _, d := range buttons {
-		press := rand.Text()
-		act(press, d)
-		last.Buttons = append(last.Buttons, channels.Button{Label: d.label, Code: press})
+		act(reply, Action{Kind: ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until}, &channels.Button{Label: d.label})
 	}
 }
 
@@ -105,28 +98,32 @@ func NewCode() string {
 
 // Question renders the question whether something may be done, with the buttons and the
 // code that decide.
-func (l *Connection) Question(ctx context.Context, conv channels.Conversation, wish Wish) Question {
+func (c *Composer) Question(ctx context.Context, conv channels.Conversation, ask Request) Question {
 	code := NewCode()
-	does, what := wish.words()
+	does, what := ask.words()
 	what, file := visible(what), channels.File{}
-	if len(what) <= shownWhole || !l.features(conv).Files {
+	if len(what) <= shownWhole || !c.features(conv).Files {
 		what = folded(what)
 	} else {
-		kept, err := l.keepText(ctx, core.SessionKey(conv), nameOf(wish.Tool), wish.Taint, what)
+		name := "arguments.txt"
+		if ask.Tool == tools.ExecName {
+			name = "command.sh"
+		}
+		kept, err := c.keepText(ctx, core.SessionKey(conv), name, ask.Taint, what)
 		if err == nil {
 			file, what = kept, folded(strings.ToValidUTF8(what[:shownBegin], ""))+"\n…"
 		} else {
-			l.lines.Log.WarnContext(ctx, "what is asked for is shown in parts; it cannot be kept as a file", "channel", l.Name, "error", err)
+			c.Log.WarnContext(ctx, "what is asked for is shown in parts; it cannot be kept as a file", "error", err)
 		}
 	}
-	reply := l.reply(conv, l.questionText(conv, wish, does, what, code, file.Size))
-	reply.Notice, reply.Taint = true, wish.Taint
-	if wish.Loads != nil {
-		for _, file := range wish.Loads.Files {
+	reply := c.reply(conv, c.questionText(conv, ask, does, what, code, file.Size))
+	reply.Notice, reply.Taint = true, ask.Taint
+	if ask.Loads != nil {
+		for _, file := range ask.Loads.Files {
 			reply.Taint = reply.Taint.Join(file.Taint)
 		}
 	}
-	l.decidedBy(conv, &reply, code, time.Now().Add(wish.Within), wish.decisions()...)
+	c.decidedBy(conv, &reply, code, time.Now().Add(ask.Within), ask.decisions()...)
 	if file.Size > 0 {
 		reply.Parts = append(reply.Parts, channels.Body{Files: []channels.File{file}})
 	}
@@ -134,7 +131,7 @@ func (l *Connection) Question(ctx context.Context, conv channels.Conversation, w
 }
 
 // questionText is a question about what is to be done: does, and below it what; empty: the tool with its arguments.
-func (l *Connection) questionText(conv channels.Conversation, wish Wish, does, what, code string, file int64) string {
+func (c *Composer) questionText(conv channels.Conversation, ask Request, does, what, code string, file int64) string {
 	var b strings.Builder
 	switch {
 	case does != "":
@@ -142,16 +139,16 @@ func (l *Connection) questionText(conv channels.Conversation, wish Wish, does, w
 		if does = render.Escape(visible(does)); command {
 			does = "run **" + does + "**"
 		}
-		if wish.Taint != tools.Clean {
-			does += ", because of " + render.Escape(wish.Taint.Words())
+		if ask.Taint != tools.Clean {
+			does += ", because of " + render.Escape(ask.Taint.Words())
 		}
-	case wish.Tool == tools.ExecName:
+	case ask.Tool == tools.ExecName:
 		does = "run this command"
 	default:
 		does = "do this"
 	}
-	if wish.Person != "" {
-		fmt.Fprintf(&b, "**%s** asks me to %s. Allow it?", render.Escape(wish.Person), does)
+	if ask.Person != "" {
+		fmt.Fprintf(&b, "**%s** asks me to %s. Allow it?", render.Escape(ask.Person), does)
 	} else {
 		b.WriteString("May I " + does + "?")
 	}
@@ -162,30 +159,30 @@ func (l *Connection) questionText(conv channels.Conversation, wish Wish, does, w
 	if file > 0 {
 		fmt.Fprintf(&b, "This is only the beginning. All of it (%d bytes) is in the file below.\n\n", file)
 	}
-	if wish.Loads != nil {
-		loads(&b, wish.Loads)
+	if ask.Loads != nil {
+		loads(&b, ask.Loads)
 	}
-	if wish.Means != "" {
-		b.WriteString("**" + render.Escape(visible(wish.Means)) + "**\n\n")
+	if ask.Means != "" {
+		b.WriteString("**" + render.Escape(visible(ask.Means)) + "**\n\n")
 	}
 	because := "I ask because "
-	if wish.Rule == ruleOutside { // it is a whole sentence
+	if ask.Rule == ruleOutside { // it is a whole sentence
 		because = ""
 	}
-	fmt.Fprintf(&b, because+"%s (rule `%s`).", render.Escape(strings.TrimSuffix(wish.Reason, ".")), wish.Rule)
+	fmt.Fprintf(&b, because+"%s (rule `%s`).", render.Escape(strings.TrimSuffix(ask.Reason, ".")), ask.Rule)
 	switch {
-	case wish.Rule == ruleOutside:
+	case ask.Rule == ruleOutside:
 		b.WriteString(" It can be allowed once only.")
-	case wish.Taint != tools.Clean:
-		fmt.Fprintf(&b, " Text from elsewhere led to it (%s), so you can allow it only once.", render.Escape(wish.Taint.Words()))
+	case ask.Taint != tools.Clean:
+		fmt.Fprintf(&b, " Text from elsewhere led to it (%s), so you can allow it only once.", render.Escape(ask.Taint.Words()))
 	}
-	command := l.Command(conv)
+	command := c.Command(conv)
 	by := ""
-	if wish.Person == "" && conv.Kind == channels.Direct && tools.ByWord(wish.Tool) {
+	if ask.Person == "" && conv.Kind == channels.Direct && tools.ByWord(ask.Tool) {
 		by = " for your yes or no"
 	}
-	fmt.Fprintf(&b, "\n\n"+Waiting+"%s%s, then it is denied. To answer by typing: `%sapprove %s`", waits(wish.Within), by, command, code)
-	if !wish.once() {
+	fmt.Fprintf(&b, "\n\n"+Waiting+"%s%s, then it is denied. To answer by typing: `%sapprove %s`", waits(ask.Within), by, command, code)
+	if !ask.once() {
 		b.WriteString(", with `session` or `always` after it to allow it more than once,")
 	}
 	fmt.Fprintf(&b, " or `%sdeny %s` and your reason.", command, code)
@@ -222,17 +219,17 @@ func loads(b *strings.Builder, l *tools.Loaded) {
 // Waiting begins the end of every question: what follows is no use once it is decided.
 const Waiting = "I wait "
 
-// decidedPart is the part of a question that had the buttons, as it is shown once that is
+// DecidedPart is the part of a question that had the buttons, as it is shown once that is
 // decided.
-func (l *Connection) decidedPart(q *Decided) channels.Body {
+func (c *Composer) DecidedPart(q *Decided) channels.Body {
 	asked, said := q.Text, decided(q)
 	if i := strings.LastIndex(asked, Waiting); i >= 0 {
 		asked = asked[:i]
 	}
-	if parts := l.reply(q.Conversation, asked+said).Parts; q.Part == len(parts)-1 {
+	if parts := c.reply(q.Conversation, asked+said).Parts; q.Part == len(parts)-1 {
 		return parts[q.Part]
 	}
-	return l.reply(q.Conversation, said).Parts[0] // what was before it is in the parts before
+	return c.reply(q.Conversation, said).Parts[0] // what was before it is in the parts before
 }
 
 // decided says what was decided, and by whom.
@@ -253,14 +250,13 @@ func decided(q *Decided) string {
 		return "**Nobody needs to decide that any more.**"
 	case q.Kind == ApprovalPairing:
 		return "**Allowed" + by + ".**"
-	case q.Scope == DoesSession:
-		return "**Allowed in this session" + by + ".**"
-	case q.Scope == DoesAlways:
-		return "**Always allowed" + by + ".**"
-	case q.Scope == DoesOnce:
-		return "**Allowed once" + by + ".**"
 	}
-	return "**Allowed" + by + ".**"
+	return "**" + cmp.Or(allowed[q.Scope], "Allowed") + by + ".**"
+}
+
+// allowed says for how long something was.
+var allowed = map[Does]string{
+	DoesSession: "Allowed in this session", DoesAlways: "Always allowed", DoesOnce: "Allowed once",
 }
 
 // waits says for how long a question is open.
@@ -272,77 +268,37 @@ func waits(d time.Duration) string {
 }
 
 // Asking says in a conversation that others are asked.
-func (l *Connection) Asking(conv channels.Conversation, wish Wish) Question {
-	what := "use `" + wish.Tool + "`"
-	if wish.Tool == tools.ExecName {
+func (c *Composer) Asking(conv channels.Conversation, ask Request) Question {
+	what := "use `" + ask.Tool + "`"
+	if ask.Tool == tools.ExecName {
 		what = "run a command"
 	}
-	reply := l.reply(conv, fmt.Sprintf(
-		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, waits(wish.Within)))
-	reply.Notice, reply.Person = true, wish.Person
+	reply := c.reply(conv, fmt.Sprintf(
+		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, waits(ask.Within)))
+	reply.Notice, reply.Person = true, ask.Person
 	return Question{Conversation: conv, Reply: reply}
 }
 
-func nameOf(tool string) string {
-	if tool == tools.ExecName {
-		return "command.sh"
-	}
-	return "arguments.txt"
+// A Confirm is a question about an account that is answered by yes or no.
+type Confirm struct {
+	Identity, Channel string // whose it is
+	Label             string // what they call themselves, which is outside text
+	Asks, Rest        string // what they want, and what else there is to say
+	Yes, No           string // what the buttons say
+	Code              string // decides as well, typed where it is asked; empty: none does
+	Until             time.Time
 }
 
-// wideSpace is the width from which white space within a line is written out: it would push
-// what follows out of sight.
-const wideSpace = 24
-
-// spaces are runs of white space within a line.
-var spaces = words.Pattern("[ \t]{3,}")
-
-// blankLines are two and more of them: they would push what follows out of sight.
-var blankLines = words.Pattern(`\n(?:[ \t]*\n){2,}`)
-
-// mostLines is how many lines a question shows of a text as they are. In a longer one line
-// breaks are written out.
-const mostLines = 30
-
-// folded writes out the line breaks of a text of many lines.
-func folded(text string) string {
-	if strings.Count(text, "\n") < mostLines {
-		return text
+// Confirm renders a question with its two buttons. What somebody calls themselves is shown,
+// and not kept where a prompt would take it from.
+func (c *Composer) Confirm(conv channels.Conversation, about Confirm) Question {
+	who := "**" + render.Escape(words.OneLine(about.Identity, ShownName)) + "** on " + render.Escape(about.Channel)
+	called := ""
+	if label := words.OneLine(visible(about.Label), ShownName); label != "" {
+		called = ", who calls themselves “" + render.Escape(label) + "”,"
 	}
-	return strings.ReplaceAll(text, "\n", "⟨line break⟩ ")
+	reply := c.reply(conv, who+called+" "+about.Asks+"\n\n"+about.Rest)
+	reply.Text, reply.Notice = who+" "+about.Asks+"\n\n"+about.Rest, true
+	c.decidedBy(conv, &reply, about.Code, about.Until, decision{about.Yes, DoesOnce}, decision{about.No, DoesDeny})
+	return Question{Conversation: conv, Reply: reply, Code: about.Code}
 }
-
-// visible writes out what a reader would not see, or see in another order.
-func visible(text string) string {
-	var b strings.Builder
-	text = blankLines().ReplaceAllStringFunc("\n"+text, func(run string) string {
-		return fmt.Sprintf("\n⟨%d blank lines⟩\n", strings.Count(run, "\n")-1)
-	})[1:]
-	text = spaces().ReplaceAllStringFunc(text, func(run string) string {
-		tabs := strings.Count(run, "\t")
-		switch plain := len(run) - tabs; {
-		case plain+8*tabs < wideSpace:
-			return run
-		case tabs == 0:
-			return fmt.Sprintf("⟨%d spaces⟩", plain)
-		case plain == 0:
-			return fmt.Sprintf("⟨%d tabs⟩", tabs)
-		default:
-			return fmt.Sprintf("⟨%d spaces, %d tabs⟩", plain, tabs)
-		}
-	})
-	for _, r := range text {
-		switch {
-		case r == '\n' || r == '\t' || r == ' ':
-			b.WriteRune(r)
-		case unicode.IsPrint(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Mn, r) && !unicode.Is(unicode.Me, r) && !strings.ContainsRune(hollow, r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
-		}
-	}
-	return b.String()
-}
-
-// hollow are letters and symbols that show nothing.
-const hollow = "\u115f\u1160\u2800\u3164\uffa0\ufffc\U0001d159"

@@ -1,19 +1,21 @@
+// Package outbox renders what is said for the channel that sends it: answers with their files,
+// notices, and questions with their buttons. It sends nothing.
 package outbox
 
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
-	"strings"
-	"time"
+	"log/slog"
+	"slices"
+
+	"switchboard/router/core"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/secrets"
-	"switchboard/router/core"
 )
 
 // A Formatter is a channel that shows more than plain text: it turns a parsed
@@ -22,116 +24,124 @@ type Formatter interface {
 	Format(doc *render.Document, f channels.Features) []channels.Body
 }
 
-// choiceDeadline is how long a question can be answered by a button, or a command given.
-const choiceDeadline = 24 * time.Hour
+// A Marker is a channel whose parts need more than text put to them to be marked.
+type Marker interface {
+	// Mark puts plain text before and after the text of a part; either may be empty.
+	Mark(body channels.Body, before, after string) channels.Body
+}
+
+// A Composer renders what is said on one channel.
+type Composer struct {
+	Name     string                  // the channel's
+	Channel  func() channels.Channel // the adapter that is served, or was until it was detached
+	MaxParts func() int              // how many messages one answer may become; 0: any number
+	Files    Attachments             // what is sent along
+	Mask     *secrets.Masker         // takes known secrets out of what is said
+	Log      *slog.Logger
+}
+
+// Reads says that the channel's clients read for themselves.
+func (c *Composer) Reads() bool {
+	_, reads := c.Channel().(channels.Reader)
+	return reads
+}
 
 // Notice renders a fixed text of ours as the answer to an event.
-func (l *Connection) Notice(event channels.Event, text string) *Reply {
-	reply := l.reply(event.Conversation, text)
-	reply.Notice = true
-	reply.ReplyTo = l.replyTo(event.Conversation, event.Message.ID)
+func (c *Composer) Notice(event channels.Event, text string) *Reply {
+	reply := c.Alert(event.Conversation, text, tools.Clean)
+	reply.ReplyTo = replyTo(event.Conversation, event.Message.ID)
 	return &reply
+}
+
+// Alert renders a notice of ours, which may name something that others called so.
+func (c *Composer) Alert(conv channels.Conversation, text string, taint tools.Taint) Reply {
+	reply := c.reply(conv, text)
+	reply.Notice, reply.Taint = true, taint
+	return reply
 }
 
 // Relayed renders what somebody has us tell another conversation than theirs. It is theirs
 // alone: to everybody else it is what somebody else was answered, and taints.
-func (l *Connection) Relayed(conv channels.Conversation, from, markdown string, taint tools.Taint) Reply {
-	reply := l.reply(conv, "**"+render.Escape(from)+"** asked me to tell you:\n\n"+markdown)
+func (c *Composer) Relayed(conv channels.Conversation, from, markdown string, taint tools.Taint) Reply {
+	reply := c.reply(conv, "**"+render.Escape(from)+"** asked me to tell you:\n\n"+markdown)
 	reply.Person, reply.Taint = from, taint
 	return reply
 }
 
 // Told renders what we say unasked.
-func (l *Connection) Told(conv channels.Conversation, markdown string, taint tools.Taint) Reply {
-	reply := l.reply(conv, markdown)
+func (c *Composer) Told(conv channels.Conversation, markdown string, taint tools.Taint) Reply {
+	reply := c.reply(conv, markdown)
 	if len(reply.Parts) == 0 { // all of it is markup that shows nothing
-		reply = l.reply(conv, render.Escape(markdown))
+		reply = c.reply(conv, render.Escape(markdown))
 	}
 	reply.Taint = taint
 	return reply
 }
 
 // Command is what people write before a command's name in a conversation.
-func (l *Connection) Command(conv channels.Conversation) string {
-	return cmp.Or(l.channel().Features(conv).Command, "/")
+func (c *Composer) Command(conv channels.Conversation) string {
+	return cmp.Or(c.Channel().Features(conv).Command, "/")
 }
 
 // Masked is what the agent says without known secrets.
-func (l *Connection) Masked(say agent.Say) agent.Say {
-	say.Text = l.lines.Mask.Text(say.Text)
-	choices := make([]string, len(say.Choices))
+func (c *Composer) Masked(say agent.Say) agent.Say {
+	say.Text, say.Choices = c.Mask.Text(say.Text), slices.Clone(say.Choices)
 	for i, choice := range say.Choices {
-		choices[i] = l.lines.Mask.Text(choice)
-	}
-	if say.Choices != nil {
-		say.Choices = choices
+		say.Choices[i] = c.Mask.Text(choice)
 	}
 	return say
 }
 
 // Said renders what the agent says in a turn, with a line that opens it and buttons under it; below is instead of those
 // that are not shown. Where its Markdown hides a secret, say becomes what is shown.
-func (l *Connection) Said(ctx context.Context, data *core.TurnData, say *agent.Say, opening string, buttons []core.Button, below string) Reply {
+func (c *Composer) Said(ctx context.Context, data *core.TurnData, say *agent.Say, opening string, buttons []core.Button, below string) Reply {
 	conv := data.Conversation
-	features := l.features(conv)
+	features := c.features(conv)
 	text := opening + say.Text + below
 	if len(say.Choices) > 0 && !features.Buttons {
-		text += "\n\n" + numbered(say.Choices)
+		text += "\n"
+		for i, choice := range say.Choices {
+			text += fmt.Sprintf("\n%d. %s", i+1, choice)
+		}
 	}
-	shown := l.shown(text, false)
+	shown := c.shown(text, false)
 	doc := shown.doc
-	files, notes := l.files(ctx, data.Turn.Session.Key, doc.Attachments(), features)
+	files, notes := c.files(ctx, data.Turn.Session.Key, doc.Attachments(), features)
 	if len(notes) > 0 {
 		doc = doc.Annotate(notes)
 	}
 	reply := Reply{
-		Text: text, Parts: l.parts(doc, features), Read: l.reader() != nil,
-		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.Answers(data),
+		Text: text, Parts: c.parts(doc, features), Read: c.Reads(),
+		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: Answers(data),
 	}
 	if shown.hid {
 		reply.Text = render.Escape(doc.Plain())
 		say.Text = reply.Text
 	}
 	if len(say.Choices) > 0 {
-		offer(&reply, say.Choices, data.Turn.Person.Name, features.Buttons)
+		offerChoices(&reply, say.Choices, features.Buttons)
 	} else {
-		files = l.shorten(ctx, &reply, doc, data.Turn.Session.Key, *say, features, files)
+		files = c.shorten(ctx, &reply, doc, data.Turn.Session.Key, *say, features, files)
 		if len(buttons) > 0 {
-			l.Offer(&reply, data.Turn.Person.Name, buttons, l.Offers(conv, buttons))
+			c.Offer(&reply, reply.Person, buttons, c.Offers(conv, buttons))
 		}
 	}
-	for n := max(features.FilesPerPart, 1); len(files) > 0; files = files[min(n, len(files)):] {
-		reply.Parts = append(reply.Parts, channels.Body{Files: files[:min(n, len(files))]})
+	for some := range slices.Chunk(files, max(features.FilesPerPart, 1)) {
+		reply.Parts = append(reply.Parts, channels.Body{Files: some})
 	}
 	return reply
 }
 
-// offer adds the actions by which the person can answer, and their buttons under
-// the last part, which is text still.
-func offer(r *Reply, choices []string, person string, buttons bool) {
-	last := &r.Parts[len(r.Parts)-1]
-	deadline := time.Now().Add(choiceDeadline)
-	for i, choice := range choices {
-		code := rand.Text()
-		r.Actions = append(r.Actions, Action{
-			Code: HashCode(code), Kind: ActionChoice, Person: person, Text: choice, Number: i + 1, ExpiresAt: deadline,
-		})
-		if buttons {
-			last.Buttons = append(last.Buttons, channels.Button{Label: choice, Code: code})
-		}
-	}
-}
-
 // reply renders Markdown for a conversation.
-func (l *Connection) reply(conv channels.Conversation, markdown string) Reply {
-	return l.rendered(conv, markdown, false)
+func (c *Composer) reply(conv channels.Conversation, markdown string) Reply {
+	return c.rendered(conv, markdown, false)
 }
 
 // rendered renders Markdown, which may be the beginning of a text that grows.
-func (l *Connection) rendered(conv channels.Conversation, markdown string, grows bool) Reply {
-	markdown = l.lines.Mask.Text(markdown)
-	shown := l.shown(markdown, grows)
-	reply := Reply{Read: l.reader() != nil, Parts: l.parts(shown.doc, l.features(conv)), Text: markdown}
+func (c *Composer) rendered(conv channels.Conversation, markdown string, grows bool) Reply {
+	markdown = c.Mask.Text(markdown)
+	shown := c.shown(markdown, grows)
+	reply := Reply{Read: c.Reads(), Parts: c.parts(shown.doc, c.features(conv)), Text: markdown}
 	if shown.hid {
 		reply.Text = render.Escape(shown.doc.Plain())
 	}
@@ -146,33 +156,33 @@ type shown struct {
 }
 
 // shown reads Markdown. Where it grows, an end that may be the beginning of a secret is left out.
-func (l *Connection) shown(markdown string, grows bool) *shown {
+func (c *Composer) shown(markdown string, grows bool) *shown {
 	s := &shown{doc: render.Parse(markdown)}
-	if l.lines.Mask.Margin() == 0 { // none is known
+	if c.Mask.Margin() == 0 { // none is known
 		return s
 	}
 	s.doc = s.doc.Masked(&render.Mask{Placeholder: secrets.Placeholder, Find: func(text string) ([][2]int, int) {
-		found, upTo := l.lines.Mask.Find(text, grows)
+		found, upTo := c.Mask.Find(text, grows)
 		s.hid = s.hid || len(found) > 0 || upTo < len(text)
 		return found, upTo
 	}})
 	return s
 }
 
-// grown is the beginning of a text that grows for clients that lay Markdown out.
-func (l *Connection) grown(markdown string) string {
-	if l.lines.Mask.Margin() == 0 {
+// Grown is the beginning of a text that grows for clients that lay Markdown out.
+func (c *Composer) Grown(markdown string) string {
+	if c.Mask.Margin() == 0 {
 		return markdown
 	}
-	shown := l.shown(markdown, true)
+	shown := c.shown(markdown, true)
 	if plain := shown.doc.Plain(); shown.hid {
 		return render.Escape(plain)
 	}
 	return markdown
 }
 
-func (l *Connection) parts(doc *render.Document, features channels.Features) []channels.Body {
-	if f, ok := l.channel().(Formatter); ok {
+func (c *Composer) parts(doc *render.Document, features channels.Features) []channels.Body {
+	if f, ok := c.Channel().(Formatter); ok {
 		return f.Format(doc, features)
 	}
 	return doc.Parts(features)
@@ -180,8 +190,8 @@ func (l *Connection) parts(doc *render.Document, features channels.Features) []c
 
 // features is what a conversation accepts of a text, so that a repeat of it fits as
 // well.
-func (l *Connection) features(conv channels.Conversation) channels.Features {
-	features := l.channel().Features(conv)
+func (c *Composer) features(conv channels.Conversation) channels.Features {
+	features := c.Channel().Features(conv)
 	if features.MaxText > 0 {
 		features.MaxText -= features.Len(repeatedMark)
 	}
@@ -190,7 +200,7 @@ func (l *Connection) features(conv channels.Conversation) channels.Features {
 
 // replyTo is the message to hang an answer on: in a group, where others may have
 // written meanwhile; in a direct chat there is no need.
-func (l *Connection) replyTo(conv channels.Conversation, id channels.MessageID) channels.MessageID {
+func replyTo(conv channels.Conversation, id channels.MessageID) channels.MessageID {
 	if conv.Kind == channels.Direct {
 		return ""
 	}
@@ -198,58 +208,32 @@ func (l *Connection) replyTo(conv channels.Conversation, id channels.MessageID) 
 }
 
 // Answers is the message to hang a turn's answer on.
-func (l *Connection) Answers(data *core.TurnData) channels.MessageID {
+func Answers(data *core.TurnData) channels.MessageID {
 	if data.Overtaken {
 		return data.ReplyTo
 	}
-	return l.replyTo(data.Conversation, data.ReplyTo)
-}
-
-func numbered(choices []string) string {
-	lines := make([]string, len(choices))
-	for i, c := range choices {
-		lines[i] = fmt.Sprintf("%d. %s", i+1, c)
-	}
-	return strings.Join(lines, "\n")
+	return replyTo(data.Conversation, data.ReplyTo)
 }
 
 // repeatedMark opens the one repeat of a part that may have arrived before.
 const repeatedMark = "(repeated) "
 
-// repeated marks a part as the repeat. The mark is plain text in front, or in front
-// of the first file's name, which leaves the adapter's own markup in Rich to its
-// Marker, where it has one.
-func (l *Connection) repeated(body channels.Body) channels.Body {
-	return l.marked(body, repeatedMark, "")
+// Repeated marks a part as the repeat.
+func (c *Composer) Repeated(body channels.Body) channels.Body {
+	return c.Marked(body, repeatedMark, "")
 }
 
-// marked puts plain text before and after the text of a part.
-func (l *Connection) marked(body channels.Body, before, after string) channels.Body {
-	if m, ok := l.channel().(Marker); ok {
+// Marked puts plain text before and after the text of a part, or in front of the first file's name
+// where it has none. A channel with markup of its own does so by its Marker.
+func (c *Composer) Marked(body channels.Body, before, after string) channels.Body {
+	if m, ok := c.Channel().(Marker); ok {
 		return m.Mark(body, before, after)
 	}
 	if body.Text == "" && len(body.Files) > 0 {
-		files := append([]channels.File(nil), body.Files...)
-		files[0].Name = before + files[0].Name
-		body.Files = files
+		body.Files = slices.Clone(body.Files)
+		body.Files[0].Name = before + body.Files[0].Name
 		return body
 	}
 	body.Text = before + body.Text + after
 	return body
-}
-
-// A Marker is a channel whose parts need more than text put to them to be marked.
-type Marker interface {
-	// Mark puts plain text before and after the text of a part; either may be empty.
-	Mark(body channels.Body, before, after string) channels.Body
-}
-
-// Place says where a turn speaks.
-func (l *Connection) Place(c channels.Conversation) agent.Place {
-	f := l.channel().Features(c)
-	_, streams := l.channel().(channels.Streamer)
-	return agent.Place{
-		Channel: l.Name, Direct: c.Kind == channels.Direct,
-		MaxText: f.MaxText, Files: f.Files, Buttons: f.Buttons, Rich: f.Markdown, Streams: streams || l.drafts(f),
-	}
 }

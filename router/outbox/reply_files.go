@@ -14,7 +14,7 @@ import (
 	"switchboard/internal/retry"
 )
 
-// Attachments are what a message can send along; *Service is one.
+// Attachments are what a message can send along.
 type Attachments interface {
 	// Outgoing is the attachment of that id of the session (its key,
 	// "channel:conversation") as a part sends it, brought here if it is not. The
@@ -28,22 +28,22 @@ type Attachments interface {
 }
 
 const (
-	outgoingPatience = 30 * time.Second // for one file to be brought here
-	outgoingTries    = 3
-	noFileNote       = "(file not available)"
-	largeFileNote    = "(file too large to send here)"
+	outgoingTimeout = 30 * time.Second // for one file to be brought here
+	outgoingTries   = 3
+	noFileNote      = "(file not available)"
+	largeFileNote   = "(file too large to send here)"
 )
 
 // files finds what goes along with a message, and what to note behind the
 // references to files that do not: the name where the channel sends none, or that
 // there is no such file.
-func (l *Connection) files(ctx context.Context, session string, refs []render.AttachmentRef, features channels.Features) (files []channels.File, notes map[string]string) {
+func (c *Composer) files(ctx context.Context, session string, refs []render.AttachmentRef, features channels.Features) (files []channels.File, notes map[string]string) {
 	notes = map[string]string{}
 	for _, ref := range refs {
-		file, err := l.outgoing(ctx, session, ref.ID)
+		file, err := c.outgoing(ctx, session, ref.ID)
 		switch {
 		case err != nil:
-			l.lines.Log.WarnContext(ctx, "a file cannot go along", "channel", l.Name, "session", session, "attachment", ref.ID, "error", err)
+			c.Log.WarnContext(ctx, "a file cannot go along", "session", session, "attachment", ref.ID, "error", err)
 			notes[ref.ID] = noFileNote
 		case !features.Files:
 			if file.Name != ref.Label {
@@ -59,21 +59,18 @@ func (l *Connection) files(ctx context.Context, session string, refs []render.At
 }
 
 // outgoing asks for one file, again when the reason not to have it is a passing one.
-func (l *Connection) outgoing(ctx context.Context, session, id string) (file channels.File, err error) {
-	if l.lines.Files == nil {
-		return file, tools.ErrNoFile
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingPatience)
+func (c *Composer) outgoing(ctx context.Context, session, id string) (file channels.File, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingTimeout)
 	defer cancel()
 	for range outgoingTries {
-		file, err = l.lines.Files.Outgoing(ctx, session, id)
+		file, err = c.Files.Outgoing(ctx, session, id)
 		if err == nil || ctx.Err() != nil ||
 			errors.Is(err, tools.ErrNoFile) || errors.Is(err, tools.ErrFileRefused) || errors.Is(err, tools.ErrFileGone) {
 			break
 		}
 		retry.Sleep(ctx, time.Second)
 	}
-	file.Name = l.lines.Mask.Text(file.Name)
+	file.Name = c.Mask.Text(file.Name)
 	return file, err
 }
 
@@ -87,51 +84,43 @@ const (
 // shorten makes of a reply with too many parts its first one, and returns the files
 // that go along with what was said as a file before them. Where that cannot be sent or
 // kept both stay as they are.
-func (l *Connection) shorten(
+func (c *Composer) shorten(
 	ctx context.Context, reply *Reply, doc *render.Document, session string, say agent.Say, features channels.Features, files []channels.File,
 ) []channels.File {
-	most := l.lines.MaxParts()
+	most := c.MaxParts()
 	room := features.MaxText - features.Len(wholeNote)
-	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 || l.lines.Files == nil {
+	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 {
 		return files
 	}
-	whole, err := l.keepText(ctx, session, wholeName, say.Taint, say.Text)
+	whole, err := c.keepText(ctx, session, wholeName, say.Taint, say.Text)
 	if err != nil {
-		l.lines.Log.WarnContext(ctx, "a long answer is sent in parts; it cannot be kept as a file",
-			"channel", l.Name, "session", session, "parts", len(reply.Parts), "error", err)
+		c.Log.WarnContext(ctx, "a long answer is sent in parts; it cannot be kept as a file",
+			"session", session, "parts", len(reply.Parts), "error", err)
 		return files
 	}
 	if features.MaxFile > 0 && whole.Size > features.MaxFile {
 		return files
 	}
 	features.MaxText = room
-	reply.Parts = []channels.Body{l.marked(l.parts(doc, features)[0], "", wholeNote)}
+	reply.Parts = []channels.Body{c.Marked(c.parts(doc, features)[0], "", wholeNote)}
 	return append([]channels.File{whole}, files...)
 }
 
 // keepText keeps a text, as it was written, as a file of the session.
-func (l *Connection) keepText(ctx context.Context, session, name string, taint tools.Taint, text string) (channels.File, error) {
-	if l.lines.Files == nil {
-		return channels.File{}, tools.ErrNoFile
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingPatience)
+func (c *Composer) keepText(ctx context.Context, session, name string, taint tools.Taint, text string) (channels.File, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingTimeout)
 	defer cancel()
-	kept, err := l.lines.Files.Publish(ctx, tools.Session{ID: session}, name, taint, strings.NewReader(text))
+	kept, err := c.Files.Publish(ctx, tools.Session{ID: session}, name, taint, strings.NewReader(text))
 	if err != nil {
 		return channels.File{}, err
 	}
-	return l.lines.Files.Outgoing(ctx, session, kept.ID)
+	return c.Files.Outgoing(ctx, session, kept.ID)
 }
 
-// openFile is how an adapter reads the files of a part; nil when it has none.
-func (l *Connection) openFile(body channels.Body) func(channels.File) (io.ReadCloser, error) {
+// OpenFile is how an adapter reads the files of a part; nil when it has none.
+func (c *Composer) OpenFile(body channels.Body) func(channels.File) (io.ReadCloser, error) {
 	if len(body.Files) == 0 {
 		return nil
 	}
-	return func(file channels.File) (io.ReadCloser, error) {
-		if l.lines.Files == nil {
-			return nil, tools.ErrFileGone
-		}
-		return l.lines.Files.Bytes(file)
-	}
+	return c.Files.Bytes
 }

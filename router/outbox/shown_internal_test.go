@@ -14,7 +14,7 @@ import (
 func TestGrowingTextShowsNoSecretThatMarkupHides(t *testing.T) {
 	t.Parallel()
 	mask := secrets.NewMasker(rendertest.Secret)
-	l := &Connection{lines: &Connections{Deps: Deps{Mask: mask}}}
+	l := &Composer{Mask: mask}
 	links := render.Style{Bullets: []string{"- "}, Link: func(string) bool { return true }}
 	marks := strings.NewReplacer("*", "", "_", "", "~", "", "|", "", "`", "", "\n", "", " ", "", "\x00", "", "\u200b", "")
 	for name, markdown := range rendertest.Secrets() {
@@ -26,7 +26,7 @@ func TestGrowingTextShowsNoSecretThatMarkupHides(t *testing.T) {
 		for i := range len(markdown) + 1 {
 			text := growing(markdown[:i])
 			for way, shown := range map[string]string{
-				"a draft": l.shown(text, true).doc.Lay(&links).Text, "a client": render.Parse(l.grown(text)).Plain(),
+				"a draft": l.shown(text, true).doc.Lay(&links).Text, "a client": render.Parse(l.Grown(text)).Plain(),
 			} {
 				if name == "link" && way == "a client" {
 					continue // to which the address stands within the secret
@@ -50,7 +50,7 @@ func TestGrowingTextShowsNoSecretThatMarkupHides(t *testing.T) {
 	if got := l.shown("It is sk-p**ro&#106;", true).doc.Plain(); got != "It is " {
 		t.Errorf("%q is shown", got)
 	}
-	if text := "Nothing of **that** is held back, Z"; l.grown(text) != text {
-		t.Errorf("%q is shown", l.grown(text))
+	if text := "Nothing of **that** is held back, Z"; l.Grown(text) != text {
+		t.Errorf("%q is shown", l.Grown(text))
 	}
 }

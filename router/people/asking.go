@@ -14,6 +14,7 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // Greeting is what /start says besides a hello; to whom is a role.
@@ -25,7 +26,7 @@ const pairingLive = time.Hour
 
 // Asking makes claim and link codes, and asks whether somebody is let in and whether two accounts are one person.
 type Asking struct {
-	Connections *outbox.Connections
+	Connections *delivery.Connections
 	Channels    func() []channels.Channel // those that are attached
 	Roster      *Roster
 	Local       string // identity of whoever runs the program on this machine; empty: nobody does
@@ -53,7 +54,7 @@ func (a *Asking) Rows() []commands.Command {
 }
 
 // notice renders a fixed text of ours, with commands as people write them there.
-func (a *Asking) notice(event *channels.Event, at *outbox.Connection, text string) *outbox.Reply {
+func (a *Asking) notice(event *channels.Event, at *delivery.Connection, text string) *outbox.Reply {
 	return at.Notice(*event, a.AsTyped(at.Command(event.Conversation), text))
 }
 
@@ -73,7 +74,7 @@ func (a *Asking) NewClaim(ctx context.Context, by core.Actor) (code string, err 
 
 // Pairing renders what a stranger reads, and what the admins are asked. Nothing of the
 // stranger's words is kept where a prompt would take it from.
-func (a *Asking) Pairing(e *channels.Event, line *outbox.Connection, as *PairingIntent, admins []channels.Conversation) *outbox.Reply {
+func (a *Asking) Pairing(e *channels.Event, line *delivery.Connection, as *PairingIntent, admins []channels.Conversation) *outbox.Reply {
 	code := outbox.NewCode()
 	as.Request = &Request{
 		Code: outbox.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
@@ -84,7 +85,7 @@ func (a *Asking) Pairing(e *channels.Event, line *outbox.Connection, as *Pairing
 		command := to.Command(chat)
 		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, outbox.Confirm{
 			Identity: as.Identity, Channel: e.Conversation.Channel, Label: e.Sender.Label,
-			Wish: "asks to talk with me. They would be a user, not an admin, with the tools of that channel.",
+			Asks: "asks to talk with me. They would be a user, not an admin, with the tools of that channel.",
 			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+outbox.Waiting+"an hour. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
 				code, command, code, command, code),
 			Yes: "Allow", No: "Refuse", Until: as.Request.ExpiresAt,
@@ -140,7 +141,7 @@ func (a *Asking) otherwise(command string) string {
 }
 
 // Link renders the questions, on both sides, whether an account is to become somebody's.
-func (a *Asking) Link(e *channels.Event, line *outbox.Connection, as *CodeIntent, link *Link) {
+func (a *Asking) Link(e *channels.Event, line *delivery.Connection, as *CodeIntent, link *Link) {
 	conv := e.Conversation
 	as.Link = link
 	until := time.Now().Add(linkLive)
@@ -156,10 +157,10 @@ func (a *Asking) Link(e *channels.Event, line *outbox.Connection, as *CodeIntent
 		gives = fmt.Sprintf(" This account is %s now. Everything %s has, other accounts too, goes to %s, and %s is deleted.", was, was, person, was)
 		takes = fmt.Sprintf(" That account is %s now. Everything %s has becomes yours.", was, was)
 	}
-	ask := func(line *outbox.Connection, at channels.Conversation, label, wish, rest string) outbox.Question {
+	ask := func(line *delivery.Connection, at channels.Conversation, label, wish, rest string) outbox.Question {
 		code, command := outbox.NewCode(), line.Command(at)
 		return line.Confirm(at, outbox.Confirm{
-			Identity: as.Identity, Channel: conv.Channel, Label: label, Wish: wish,
+			Identity: as.Identity, Channel: conv.Channel, Label: label, Asks: wish,
 			Rest: rest + fmt.Sprintf(" Nothing is changed before both accounts have confirmed it. "+
 				outbox.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
 			Yes: "Confirm", No: "Deny", Code: code, Until: until,

@@ -12,7 +12,7 @@ import (
 	"switchboard/internal/secrets"
 	"switchboard/router/commands"
 	"switchboard/router/core"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // Secrets are the secrets of the encrypted store, as the program has them.
@@ -34,7 +34,7 @@ type SecretList interface {
 type SecretCommand struct {
 	Secrets     Secrets // nil: there is no store of them
 	List        SecretList
-	Connections *outbox.Connections
+	Connections *delivery.Connections
 }
 
 // Row is the row of the table.

@@ -15,6 +15,7 @@ import (
 	"switchboard/internal/retry"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // poll is how often it is looked whether the settings were changed elsewhere, in case the
@@ -35,7 +36,7 @@ type Versions interface {
 type WatchDeps struct {
 	Versions    Versions
 	Secrets     Secrets // nil: there is no store of them
-	Connections *outbox.Connections
+	Connections *delivery.Connections
 	// PersonChats lists the direct chats of a person, and Open those of them in which they are served.
 	PersonChats func(ctx context.Context, person string) ([]core.Chat, error)
 	Open        func([]core.Chat) []core.Chat

@@ -50,7 +50,7 @@ func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Convers
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
 	q, within := step.Ask, j.runner.Settings().ApprovalDeadline
-	request := outbox.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
+	request := outbox.Request{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
 	var chats []channels.Conversation
 	if err := j.retry(ctx, "the admins' chats could not be read", func(ctx context.Context) (err error) {
 		chats, err = j.deciders(ctx, q.Rule)
@@ -74,7 +74,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 	}
 	for i := range asked.Questions {
 		if q := &asked.Questions[i]; here(q.Conversation) {
-			q.Reply.Person, q.Reply.ReplyTo = j.data.Turn.Person.Name, j.line.Answers(j.data)
+			q.Reply.Person, q.Reply.ReplyTo = j.data.Turn.Person.Name, outbox.Answers(j.data)
 		}
 	}
 	next, err = j.put(ctx, "a question could not be committed", func(ctx context.Context) (*core.Claimed, error) {

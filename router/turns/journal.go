@@ -11,16 +11,17 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 // A journal writes one turn's rows for the agent: it renders what is said and
 // commits it with its deliveries in the step's own transaction.
 type journal struct {
 	runner  *Runner
-	line    *outbox.Connection
+	line    *delivery.Connection
 	ref     core.TurnRef
 	data    *core.TurnData
-	preview *outbox.Preview
+	preview *delivery.Preview
 	ended   bool
 	next    *claimed
 	// unwritten: the last commit, or read, failed for the database's sake.
@@ -62,7 +63,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	if len(says) > 0 || step.End != nil {
 		taken = j.preview.Take()
 	}
-	var opened *outbox.Opened
+	var opened *delivery.Opened
 	if len(says) > 0 {
 		says[0].Draft = taken
 		opened = j.line.Open(j.data.Conversation)
@@ -159,7 +160,7 @@ func (j *journal) Stream(text string) {
 
 // write commits a step, or asks what it asks for, again and again while the database cannot take it. Only the
 // first try begins what it says: the conversation is not to wait for the others.
-func (j *journal) write(ctx context.Context, step agent.Step, says []outbox.Reply, opened *outbox.Opened) (*claimed, error) {
+func (j *journal) write(ctx context.Context, step agent.Step, says []outbox.Reply, opened *delivery.Opened) (*claimed, error) {
 	if step.Ask != nil {
 		return j.ask(ctx, step)
 	}
@@ -171,7 +172,7 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []outbox.Repl
 		c, err := j.commit(ctx, step, says)
 		if err != nil && opened != nil {
 			opened.Begun, says[0].Open = nil, nil
-			opened.MarkUncertain(called, err)
+			opened.MarkUnknown(called, err)
 			opened.Close()
 		}
 		return c, err

@@ -110,7 +110,7 @@ func (r *Runner) notifyBudget(j *journal, b money.Budget, s money.Spending, now 
 		money.SpentInSession: "of the conversation " + render.Escape(j.data.Turn.Session.Key) + " for a day (budget.per_session_day)",
 	}[s.Scope]
 	text := fmt.Sprintf("The limit %s %s. /budget shows what was spent.", which, how)
-	r.Lines.Beside(func() { r.Lines.NotifyOnce(r.work, outbox.NoticeBudget, about, text, budgetQuiet) })
+	r.Lines.Background(func() { r.Lines.NotifyOnce(r.work, outbox.NoticeBudget, about, text, budgetQuiet) })
 }
 
 // notified keeps an engine from asking the database each time whether a notice was given.

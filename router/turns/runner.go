@@ -14,7 +14,7 @@ import (
 	"switchboard/internal/retry"
 	"switchboard/router/core"
 	"switchboard/router/money"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 const (
@@ -57,11 +57,11 @@ type Settings struct {
 type Deps struct {
 	Settings func() Settings // as they are now
 	// Line is a channel on which turns may run; nil: there is none of that name. Channels are all of them.
-	Line     func(channel string) *outbox.Connection
+	Line     func(channel string) *delivery.Connection
 	Channels func() []string
 	People   People
 	Agent    Agent
-	Engine   outbox.Engine
+	Engine   delivery.Engine
 	Ledger   Ledger
 	// Shared: other engines work on the same database.
 	Shared  bool
@@ -78,9 +78,9 @@ type Deps struct {
 // A Runner leases sessions and runs their turns, in each one after the other.
 type Runner struct {
 	Deps
-	Lines    *outbox.Connections // set before anything runs
-	notified notified            // of limits
-	work     context.Context     // of turns
+	Lines    *delivery.Connections // set before anything runs
+	notified notified              // of limits
+	work     context.Context       // of turns
 
 	workers     *workers
 	running     *runningTurns

@@ -14,7 +14,7 @@ import (
 	"switchboard/agent"
 	"switchboard/internal/retry"
 	"switchboard/router/core"
-	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 )
 
 const (
@@ -118,7 +118,7 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}
-	j := &journal{runner: r, line: line, ref: ref, data: data, preview: outbox.NewPreview(line, ref, data)}
+	j := &journal{runner: r, line: line, ref: ref, data: data, preview: delivery.NewPreview(line, ref, data)}
 	defer j.preview.Stop()
 	if data.Resumed > maxResumes {
 		r.Log.ErrorContext(ctx, "a turn is given up: engine after engine died with it", "turn_id", ref.TurnID, "times", data.Resumed)

@@ -139,8 +139,8 @@ func drafts(t *database.Tx, query string, args ...any) ([]outbox.Draft, error) {
 	return list, nil
 }
 
-// Doubtful implements delivery.Drafts.
-func (r *Store) Doubtful(ctx context.Context, hold outbox.Lease, delivery int64) (outbox.Draft, error) {
+// ResumeDraft implements delivery.Drafts.
+func (r *Store) ResumeDraft(ctx context.Context, hold outbox.Lease, delivery int64) (outbox.Draft, error) {
 	return database.Write(ctx, r.DB, database.Async, "look into a draft", func(t *database.Tx) (d outbox.Draft, err error) {
 		if err := fenced(t, hold); err != nil {
 			return d, err
@@ -239,8 +239,8 @@ func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) 
 	})
 }
 
-// TakenBack implements delivery.Drafts.
-func (r *Store) TakenBack(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
+// EndDraft implements delivery.Drafts.
+func (r *Store) EndDraft(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
 	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
 		if err := fenced(t, hold); err != nil {
 			return err

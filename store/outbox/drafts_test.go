@@ -217,7 +217,7 @@ func TestDraftBegunWhenTheTurnSpeaksIsTakenBackOrLeft(t *testing.T) {
 					return
 				}
 				h.drafts(outbox.DraftLeave)
-				if err := h.Router.TakenBack(h.Ctx, hold, d, "taken_back"); err != nil {
+				if err := h.Router.EndDraft(h.Ctx, hold, d, "taken_back"); err != nil {
 					t.Error(err)
 				}
 				h.dropped(d, "taken_back")
@@ -250,11 +250,11 @@ func TestDraftBegunByAnotherHolderIsNotBegunAgain(t *testing.T) {
 		if h.called(hold, d, "66"); h.drafts(outbox.DraftBegun)[0].PlatformID != "" {
 			t.Error("the ID came from who began nothing")
 		}
-		found, err := h.Router.Doubtful(h.Ctx, hold, d)
+		found, err := h.Router.ResumeDraft(h.Ctx, hold, d)
 		if err != nil || found.First.Text != "first" || found.FirstTry.IsZero() || found.Nonce == "" {
 			t.Errorf("%+v, %v", found, err)
 		}
-		if _, err := h.Router.Doubtful(h.Ctx, former, d); !errors.Is(err, core.ErrFenced) {
+		if _, err := h.Router.ResumeDraft(h.Ctx, former, d); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("looked into by a former holder: %v", err)
 		}
 		h.called(hold, d, "77")
@@ -314,7 +314,7 @@ func TestAbandonedDraftIsSentAnew(t *testing.T) {
 		}
 		former := hold
 		h.Hold()
-		if err := h.Router.TakenBack(h.Ctx, former, left.Delivery, "taken_back"); !errors.Is(err, core.ErrFenced) {
+		if err := h.Router.EndDraft(h.Ctx, former, left.Delivery, "taken_back"); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("taken back by a former holder: %v", err)
 		}
 		if err := h.Router.Abandon(h.Ctx, former, out.ID); !errors.Is(err, core.ErrFenced) {
@@ -406,11 +406,11 @@ func TestDoubtfulDraftIsTakenBackOnceFound(t *testing.T) {
 				t.Errorf("%+v", list)
 			}
 			out := h.Begin(hold, channels.ConversationID("c"+storetest.NameOf(int64(i))))
-			if _, err := h.Router.Doubtful(h.Ctx, hold, d); !errors.Is(err, core.ErrConflict) {
+			if _, err := h.Router.ResumeDraft(h.Ctx, hold, d); !errors.Is(err, core.ErrConflict) {
 				t.Errorf("looked into beside a part on its way: %v", err)
 			}
 			h.Settle(hold, out, outbox.Settlement{State: outbox.DeliverySent, PlatformID: "88"})
-			if found, err := h.Router.Doubtful(h.Ctx, hold, d); err != nil || found.Stage != outbox.DraftUnknown || found.First.Text != "first" {
+			if found, err := h.Router.ResumeDraft(h.Ctx, hold, d); err != nil || found.Stage != outbox.DraftUnknown || found.First.Text != "first" {
 				t.Fatalf("%+v, %v", found, err)
 			}
 			if late := h.called(hold, d, id); late != (id != "") {
@@ -418,12 +418,12 @@ func TestDoubtfulDraftIsTakenBackOnceFound(t *testing.T) {
 			}
 			if id != "" {
 				h.drafts(outbox.DraftLeave)
-				if err := h.Router.TakenBack(h.Ctx, hold, d, "taken_back"); err != nil {
+				if err := h.Router.EndDraft(h.Ctx, hold, d, "taken_back"); err != nil {
 					t.Error(err)
 				}
 			}
 			h.drafts()
-			if _, err := h.Router.Doubtful(h.Ctx, hold, d); !errors.Is(err, core.ErrConflict) {
+			if _, err := h.Router.ResumeDraft(h.Ctx, hold, d); !errors.Is(err, core.ErrConflict) {
 				t.Errorf("doubtful still: %v", err)
 			}
 			h.WantCount(0, "SELECT count(*) FROM deliveries WHERE noted <> ''")
