@@ -91,8 +91,7 @@ func (p *Platform) apply(c scripted.Change) (channels.MessageID, error) {
 		if c.ID == "" {
 			p.messages++
 			id := channels.MessageID("m" + strconv.FormatInt(p.messages, 10))
-			post := scripted.Post{Conversation: c.Conversation, Text: c.Text, Rich: c.Rich, ReplyTo: c.ReplyTo, Nonce: c.Nonce}
-			p.sent = append(p.sent, Sent{Post: post, ID: id, At: time.Now(), Draft: true})
+			p.sent = append(p.sent, Sent{Post: c.Post, ID: id, At: time.Now(), Draft: true})
 			return id, nil
 		}
 	}

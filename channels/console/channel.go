@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"sort"
@@ -139,9 +138,11 @@ func (c *Channel) subscribe(f *feed) (stop func()) {
 // last is the number of a session's newest event, found by halving: whether there
 // is an event after n can be asked for one row each.
 func (c *Channel) last(ctx context.Context, session string) (n int64, fault error) {
-	none := func(n int) bool { // after n; an error ends the search as well
-		events, err := c.reader.Events(ctx, session, int64(n), 1)
-		fault = cmp.Or(fault, err)
+	none := func(n int) bool { // after n; nothing is asked once there was an error
+		var events []channels.SessionEvent
+		if fault == nil {
+			events, fault = c.reader.Events(ctx, session, int64(n), 1)
+		}
 		return len(events) == 0
 	}
 	high := 0

@@ -115,7 +115,6 @@ type shared struct {
 	out io.Writer
 }
 
-// Write implements io.Writer.
 func (s *shared) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

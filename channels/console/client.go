@@ -142,20 +142,10 @@ func (c *client) between(ctx context.Context, after, until int64, more func(chan
 			return err
 		}
 		defer func() { _ = response.Body.Close() }()
-		decoder := json.NewDecoder(response.Body)
-		for {
-			var e channels.SessionEvent
-			switch err := decoder.Decode(&e); {
-			case errors.Is(err, io.EOF):
-				return nil
-			case err != nil:
-				return err
-			}
+		return each(response.Body, func(e channels.SessionEvent) bool {
 			after = e.N
-			if !more(e) {
-				return nil
-			}
-		}
+			return more(e)
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("read what was said: %w", err)
@@ -163,28 +153,36 @@ func (c *client) between(ctx context.Context, after, until int64, more func(chan
 	return nil
 }
 
+// each decodes the events of a stream until its end, or until more says no.
+func each(stream io.Reader, more func(channels.SessionEvent) bool) error {
+	for decoder := json.NewDecoder(stream); ; {
+		var e channels.SessionEvent
+		switch err := decoder.Decode(&e); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case !more(e):
+			return nil
+		}
+	}
+}
+
 // follow delivers the events of stream and of those after it to events, connecting
 // again when a stream ends, until ctx ends or no engine comes back. What a lost engine
 // showed of a text is gone with it.
 func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, events chan<- channels.SessionEvent) error {
 	for {
-		decoder := json.NewDecoder(stream)
-		for lost := false; !lost; {
-			var e channels.SessionEvent
-			if lost = decoder.Decode(&e) != nil; lost {
-				e = channels.SessionEvent{Kind: kindDelta, Data: json.RawMessage("{}")}
-			}
-			switch {
-			case e.Kind == kindDelta:
-			case e.N <= after:
-				continue
-			default:
+		_ = each(stream, func(e channels.SessionEvent) bool { // however it ends, another one follows
+			if e.Kind != kindDelta {
+				if e.N <= after {
+					return true
+				}
 				after = e.N
 			}
-			if !give(ctx, events, e) {
-				return errors.Join(ctx.Err(), stream.Close())
-			}
-		}
+			return give(ctx, events, e)
+		})
+		give(ctx, events, channels.SessionEvent{Kind: kindDelta, Data: json.RawMessage("{}")})
 		_ = stream.Close() // it has ended already
 		if ctx.Err() != nil {
 			return ctx.Err()

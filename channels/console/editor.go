@@ -59,6 +59,19 @@ func (e *editor) submit() string {
 	return text
 }
 
+// moves are the keys that move the cursor, with where to.
+var moves = map[string]func(*draft) int{
+	"left": (*draft).before, "ctrl-b": (*draft).before, "right": (*draft).after, "ctrl-f": (*draft).after,
+	"word-left": (*draft).wordBefore, "word-right": (*draft).wordAfter,
+	"home": (*draft).lineBegin, "ctrl-a": (*draft).lineBegin, "end": (*draft).lineEnd, "ctrl-e": (*draft).lineEnd,
+}
+
+// cuts are the keys that erase what Ctrl-Y brings back, with how far.
+var cuts = map[string]func(*draft) int{
+	"ctrl-w": (*draft).wordBefore, "delete-word": (*draft).wordAfter, "ctrl-k": (*draft).lineEnd,
+	"ctrl-u": func(*draft) int { return 0 },
+}
+
 // press does what a key says. What it does not know it leaves alone.
 func (e *editor) press(k key) {
 	if e.search != nil && e.searching(k) {
@@ -69,18 +82,6 @@ func (e *editor) press(k key) {
 		e.insert(k.text)
 	case "newline":
 		e.insert("\n")
-	case "left", "ctrl-b":
-		e.at = e.before()
-	case "right", "ctrl-f":
-		e.at = e.after()
-	case "word-left":
-		e.at = e.wordBefore()
-	case "word-right":
-		e.at = e.wordAfter()
-	case "home", "ctrl-a":
-		e.at = e.lineBegin()
-	case "end", "ctrl-e":
-		e.at = e.lineEnd()
 	case "up", "ctrl-p":
 		e.recall(e.recalled - 1)
 	case "down", "ctrl-n":
@@ -91,16 +92,14 @@ func (e *editor) press(k key) {
 		e.cut(e.before())
 	case "delete", "ctrl-d":
 		e.cut(e.after())
-	case "delete-word":
-		e.erased = e.cut(e.wordAfter())
-	case "ctrl-w":
-		e.erased = e.cut(e.wordBefore())
-	case "ctrl-u":
-		e.erased = e.cut(0)
-	case "ctrl-k":
-		e.erased = e.cut(e.lineEnd())
 	case "ctrl-y":
 		e.insert(e.erased)
+	}
+	if to := moves[k.name]; to != nil {
+		e.at = to(&e.draft)
+	}
+	if to := cuts[k.name]; to != nil {
+		e.erased = e.cut(to(&e.draft))
 	}
 }
 

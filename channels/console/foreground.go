@@ -44,21 +44,3 @@ func (k *tty) restore() {
 		_ = term.Restore(k.fd, k.before)
 	}
 }
-
-// checkForeground learns whether the terminal is ours. While it is another job's nothing is
-// written on it and nothing read; what is to be said waits until we are back.
-func (t *terminal) checkForeground() {
-	if !InForeground(t.o.In) {
-		t.away, t.checking = true, time.After(checkEvery)
-		return
-	}
-	held := t.held
-	t.away, t.checking, t.held = false, nil, ""
-	if t.tty.before != nil { // a shell had it
-		_, _ = term.MakeRaw(t.tty.fd) // it worked before
-	}
-	t.screen.reset(inPlace)
-	_, _ = io.WriteString(t.o.Out, pasteOn)
-	t.draw(held)
-	t.shown()
-}

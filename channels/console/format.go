@@ -80,7 +80,6 @@ func look(in []render.Span) (now face) {
 	return now
 }
 
-// Open implements render.Emitter.
 func (f *formatter) Open(s render.Span, in []render.Span) {
 	switch s.Kind {
 	case render.Item:
@@ -100,14 +99,12 @@ func (f *formatter) Open(s render.Span, in []render.Span) {
 	f.now = look(in) | faceOf(s)
 }
 
-// Close implements render.Emitter.
 func (f *formatter) Close(s render.Span, in []render.Span) {
 	if f.now = look(in); s.Kind == render.Spoiler {
 		f.Write("||")
 	}
 }
 
-// Line implements render.Emitter.
 func (f *formatter) Line(in []render.Span) {
 	f.flush()
 	f.front = ""
@@ -123,7 +120,6 @@ func (f *formatter) Line(in []render.Span) {
 	f.hang = f.front
 }
 
-// Write implements render.Emitter.
 func (f *formatter) Write(s string) {
 	s = strings.ReplaceAll(Printable(s), "\t", "    ")
 	f.text = append(f.text, s...)

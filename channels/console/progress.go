@@ -98,8 +98,8 @@ func (p *progress) turn(id int64) *course {
 	return c
 }
 
-// outside follows an event of no turn, and says whether it is one. The answer to a command that ended one stands
-// directly before that end.
+// outside follows an event of no turn, and says whether it is one. The answer to a command
+// that ended a turn stands directly before that end.
 func (p *progress) outside(e channels.SessionEvent) bool {
 	if e.TurnID == 0 && says(e) {
 		p.said = e.N

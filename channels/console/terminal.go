@@ -159,8 +159,8 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 	}
 }
 
-// begin draws the first screen, with what was missed, and returns what the link has
-// to tell from now on.
+// begin draws the first screen, with what was missed, and returns what is told of the
+// connection from now on.
 func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	news := make(chan string, 16)
 	t.client.connection.notify(func(text string) { give(ctx, news, text) })
@@ -198,6 +198,24 @@ func (t *terminal) end() {
 		t.screen.finish()
 	}
 	_, _ = io.WriteString(t.o.Out, pasteOff)
+}
+
+// checkForeground learns whether the terminal is ours. While it is another job's nothing is
+// written on it and nothing read; what is to be said waits until we are back.
+func (t *terminal) checkForeground() {
+	if !InForeground(t.o.In) {
+		t.away, t.checking = true, time.After(checkEvery)
+		return
+	}
+	held := t.held
+	t.away, t.checking, t.held = false, nil, ""
+	if t.tty.before != nil { // a shell had it
+		_, _ = term.MakeRaw(t.tty.fd) // it worked before
+	}
+	t.screen.reset(inPlace)
+	_, _ = io.WriteString(t.o.Out, pasteOn)
+	t.draw(held)
+	t.shown()
 }
 
 // typed does what the keys say, and tells whether to leave.

@@ -16,6 +16,19 @@ const (
 	addressCost = 32
 )
 
+// A reading is what is known of a text while it is parsed.
+type reading struct {
+	found
+	links int             // to the Web, written in the text
+	notes map[string]bool // the names of footnotes that lines of it define
+	pipes int             // escaped ones in the tables before
+	leaf  leaf
+}
+
+var readingKey = parser.NewContextKey()
+
+func readingOf(pc parser.Context) *reading { return pc.Get(readingKey).(*reading) }
+
 // A leaf is what is left of the allowance of the block whose text is being read.
 type leaf struct {
 	node  ast.Node

@@ -33,19 +33,6 @@ func Parse(markdown string) *Document {
 	return d
 }
 
-// A reading is what is known of a text while it is parsed.
-type reading struct {
-	found
-	links int             // to the Web, written in the text
-	notes map[string]bool // the names of footnotes that lines of it define
-	pipes int             // escaped ones in the tables before
-	leaf  leaf
-}
-
-var readingKey = parser.NewContextKey()
-
-func readingOf(pc parser.Context) *reading { return pc.Get(readingKey).(*reading) }
-
 // parsed is what p reads, and how many links to the Web are in it.
 func parsed(source []byte, p parser.Parser, f found) (*Document, int) {
 	pc, r := parser.NewContext(), &reading{found: f, notes: defined(source)}

@@ -7,7 +7,21 @@ import (
 	"unicode/utf8"
 
 	"switchboard/channels"
+	"switchboard/internal/words"
 )
+
+// Plain writes the document as plain text for people to read: lists with their
+// marks, quotes behind "> ", code between fences, a link as its text with the
+// address in parentheses, a table in columns, or in lines "column: value" where it
+// is too wide. It has no line break at its end.
+func (d *Document) Plain() string { return d.Fit(plainStyle.TableWidth) }
+
+// Fit is Plain with tables in columns only up to cells cells.
+func (d *Document) Fit(cells int) string {
+	style := plainStyle
+	style.TableWidth = cells
+	return new(plainer).text(d.Lay(&style))
+}
 
 // Parts renders a document as plain text in parts that f accepts, at least one.
 // Markdown that shows nothing (a link definition alone) is sent as it is written,
@@ -78,10 +92,7 @@ func Clip(text string, limit int) string {
 // Visible says whether there is anything to see in text. Platforms refuse a message that looks
 // empty.
 func Visible(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
-			!unicode.Is(unicode.Variation_Selector, r) && r != '\u2800'
-	})
+	return strings.ContainsFunc(text, func(r rune) bool { return r != ' ' && !words.Unseen(r) })
 }
 
 // Linkable says whether a text may be a link to address: http or https to a host, no longer than

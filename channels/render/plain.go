@@ -15,19 +15,6 @@ var plainStyle = Style{
 	plain:      true,
 }
 
-// Plain writes the document as plain text for people to read: lists with their
-// marks, quotes behind "> ", code between fences, a link as its text with the
-// address in parentheses, a table in columns, or in lines "column: value" where it
-// is too wide. It has no line break at its end.
-func (d *Document) Plain() string { return d.Fit(plainStyle.TableWidth) }
-
-// Fit is Plain with tables in columns only up to cells cells.
-func (d *Document) Fit(cells int) string {
-	style := plainStyle
-	style.TableWidth = cells
-	return new(plainer).text(d.Lay(&style))
-}
-
 // A plainer emits plain text. Emphasis has no marks; code, struck-out and hidden text
 // have, because without them they would mean something else.
 type plainer struct {

@@ -34,9 +34,17 @@ func Listen(dataDir string, engine int64, handler http.Handler, log *slog.Logger
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove a stale socket: %w", err)
 	}
-	listener, err := listenUnix(dir, name)
+	short, closeDir, err := shortPath(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("open the engine's socket: %w", err)
+	}
+	defer closeDir()
+	listener, err := net.Listen("unix", short)
+	if err != nil {
+		return nil, fmt.Errorf("open the engine's socket: %w", err)
+	}
+	if l, ok := listener.(*net.UnixListener); ok {
+		l.SetUnlinkOnClose(false) // Close does, by the long name
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		listener.Close()
@@ -66,21 +74,6 @@ func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
 
 // longestPath is what a unix socket's address holds, less the closing NUL.
 const longestPath = 107
-
-// listenUnix listens on dir/name, also where that path is too long for a socket
-// address.
-func listenUnix(dir, name string) (net.Listener, error) {
-	short, closeDir, err := shortPath(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	defer closeDir()
-	listener, err := net.Listen("unix", short)
-	if l, ok := listener.(*net.UnixListener); ok {
-		l.SetUnlinkOnClose(false) // close does, by the long name
-	}
-	return listener, err
-}
 
 // dialUnix connects to dir/name.
 func dialUnix(ctx context.Context, dir, name string) (net.Conn, error) {

@@ -63,12 +63,9 @@ var (
 
 // isDense says that a text has a run that words do not have.
 func isDense(text string) bool {
-	for _, run := range runs.FindAllString(text, -1) {
-		if len(run) >= 16 && letter.MatchString(run) && digit.MatchString(run) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(runs.FindAllString(text, -1), func(run string) bool {
+		return len(run) >= 16 && letter.MatchString(run) && digit.MatchString(run)
+	})
 }
 
 // shortestShape is shorter than what any shape finds, but for private keys.

@@ -13,7 +13,7 @@ func Visible(text string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case unseen(r):
+		case Unseen(r):
 			return -1
 		}
 		return r
@@ -23,7 +23,8 @@ func Visible(text string) string {
 // blankPattern is the one symbol among the patterns of Braille that shows nothing.
 const blankPattern = '\u2800'
 
-func unseen(r rune) bool {
+// Unseen says that nobody sees r, or that it turns the direction of what stands around it.
+func Unseen(r rune) bool {
 	return r != ' ' && !unicode.IsPrint(r) || r == blankPattern || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
@@ -32,7 +33,7 @@ func NameFault(name string) string {
 	var before rune
 	for _, r := range name {
 		switch {
-		case unseen(r):
+		case Unseen(r):
 			return fmt.Sprintf("%q holds the character U+%04X, which nobody sees", name, r)
 		case unicode.Is(unicode.Mn, r) && unicode.In(before, unicode.Latin, unicode.Greek, unicode.Cyrillic):
 			return fmt.Sprintf("%q has the mark U+%04X on a letter: write the two as the one character that they are", name, r)

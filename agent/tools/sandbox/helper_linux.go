@@ -78,9 +78,9 @@ type stageSpec struct {
 
 // A stageReport is one of the things a stage says; zero fields say nothing.
 type stageReport struct {
-	Error  string           // what could not be set up; the command did not run
-	Proc   bool             // see stageSpec
-	Status *unix.WaitStatus // how the command ended, from init
+	Error  string           `json:",omitempty"` // what could not be set up; the command did not run
+	Proc   bool             `json:",omitempty"` // see stageSpec
+	Status *unix.WaitStatus `json:",omitempty"` // how the command ended, from init
 }
 
 // RunHelper turns the process into a helper when it was started as one, and

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leaseNews is how often a helper is told that its command may run longer.
-const leaseNews = time.Second
+// leaseEvery is how often a helper is told that its command may run longer.
+const leaseEvery = time.Second
 
-// A lease is until when a command may run unless its helper hears better. It ends
+// A lease is until when a command may run unless its helper is told of a later one. It ends
 // when either clock says so: the wall clock is what others judge our leases by, and
 // the other one does not follow when the wall clock is set back.
 type lease struct {

@@ -92,7 +92,7 @@ func (s *Sandbox) supervise(ctx context.Context, spec helperSpec, out io.Writer)
 	if spec.Group != "" {
 		_ = os.Remove(spec.Group) // nobody is in it any more
 	}
-	// A command that was done before the helper heard of it is not cancelled.
+	// A command that was done before the helper could stop it is not cancelled.
 	if ended != "" && (o.Kind == "closed" || o.Kind == "helper_failed") {
 		o.Kind = ended
 	}
@@ -100,11 +100,11 @@ func (s *Sandbox) supervise(ctx context.Context, spec helperSpec, out io.Writer)
 }
 
 // follow returns when the helper has exited, or with the reason to end it. While
-// its command runs, the helper hears how long it may.
+// its command runs, the helper is told how long it may.
 func (s *Sandbox) follow(ctx context.Context, h *helper, spec helperSpec, exited, flood <-chan struct{}) string {
 	stuck := time.NewTimer(spec.Timeout + killGrace)
 	defer stuck.Stop()
-	news := time.NewTicker(leaseNews)
+	news := time.NewTicker(leaseEvery)
 	defer news.Stop()
 	if spec.Lease.forEver() {
 		news.Stop()

@@ -69,18 +69,7 @@ func (t *tree) reap() {
 func (t *tree) listen(r *os.File) {
 	defer r.Close()
 	var all stageReport
-	for dec := json.NewDecoder(r); ; {
-		var one stageReport
-		if dec.Decode(&one) != nil {
-			break
-		}
-		if one.Error != "" {
-			all.Error = one.Error
-		}
-		if one.Status != nil {
-			all.Status = one.Status
-		}
-		all.Proc = all.Proc || one.Proc
+	for dec := json.NewDecoder(r); dec.Decode(&all) == nil; {
 	}
 	t.reports <- all
 }

@@ -142,18 +142,16 @@ func (c *Channel) events(updates []Update) ([]channels.Event, []int64) {
 
 type finding struct{ of *Channel }
 
-// Find implements channels.Finder.
 func (f finding) Find(ctx context.Context, out channels.Outbound) (channels.MessageID, bool, error) {
 	if f.of.notes(out) {
 		out.Nonce = out.Noted
 	}
-	reply, err := f.of.link.Change(ctx, Change{Op: OpFind, Conversation: out.Conversation.ID, Nonce: out.Nonce})
+	reply, err := f.of.link.Change(ctx, Change{Op: OpFind, Post: Post{Conversation: out.Conversation.ID, Nonce: out.Nonce}})
 	return reply.ID, reply.Found, err
 }
 
 type deduping struct{ window time.Duration }
 
-// Window implements channels.Deduper.
 func (d deduping) Window() time.Duration { return d.window }
 
 // Probe implements channels.Prober.

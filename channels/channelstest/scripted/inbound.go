@@ -92,7 +92,7 @@ func (c *Channel) answerPresses(ctx context.Context, updates []Update, batch []c
 		}
 		m, err := decode(updates[i].Data)
 		if err == nil {
-			_, err = c.link.Change(ctx, Change{Op: OpToast, ID: channels.MessageID(m.Callback), Text: receipts[i].Toast})
+			_, err = c.link.Change(ctx, Change{Op: OpToast, ID: channels.MessageID(m.Callback), Post: Post{Text: receipts[i].Toast}})
 		}
 		if err != nil {
 			c.log.DebugContext(ctx, "a press is not answered", "error", err)

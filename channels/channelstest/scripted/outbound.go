@@ -12,10 +12,7 @@ import (
 
 // Send implements channels.Channel.
 func (c *Channel) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
-	post := Post{
-		Conversation: out.Conversation.ID, Text: out.Body.Text, Rich: out.Body.Rich,
-		Buttons: out.Body.Buttons, ReplyTo: out.ReplyTo, Nonce: out.Nonce,
-	}
+	post := postOf(out)
 	for _, f := range out.Body.Files {
 		data, err := readFile(out, f)
 		if err != nil { // nothing left this machine
@@ -30,6 +27,13 @@ func (c *Channel) Send(ctx context.Context, out channels.Outbound) (channels.Mes
 		}
 	}
 	return c.link.Post(ctx, post)
+}
+
+func postOf(out channels.Outbound) Post {
+	return Post{
+		Conversation: out.Conversation.ID, Text: out.Body.Text, Rich: out.Body.Rich,
+		Buttons: out.Body.Buttons, ReplyTo: out.ReplyTo, Nonce: out.Nonce,
+	}
 }
 
 // notes says whether the part goes under a nonce of its own, which is noted: files do, where
@@ -81,45 +85,34 @@ var (
 	_ channels.Pulse      = rich{}
 )
 
-// Edit implements channels.Editor.
 func (r rich) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
-	return r.of.change(ctx, Change{
-		Op: OpEdit, Conversation: conv.ID, ID: id, Text: body.Text, Rich: body.Rich, Buttons: body.Buttons,
-	})
+	return r.of.change(ctx, Change{Op: OpEdit, ID: id, Post: Post{Conversation: conv.ID, Text: body.Text, Rich: body.Rich, Buttons: body.Buttons}})
 }
 
-// Draft implements channels.Drafter.
 func (r rich) Draft(ctx context.Context, id channels.MessageID, out channels.Outbound) (channels.MessageID, error) {
-	reply, err := r.of.link.Change(ctx, Change{
-		Op: OpDraft, Conversation: out.Conversation.ID, ID: id, ReplyTo: out.ReplyTo, Nonce: out.Nonce, Text: out.Body.Text, Rich: out.Body.Rich,
-	})
+	out.Body.Buttons = nil
+	reply, err := r.of.link.Change(ctx, Change{Op: OpDraft, ID: id, Post: postOf(out)})
 	return reply.ID, err
 }
 
-// Delete implements channels.Deleter.
 func (r rich) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
-	return r.of.change(ctx, Change{Op: OpDelete, Conversation: conv.ID, ID: id})
+	return r.of.change(ctx, Change{Op: OpDelete, ID: id, Post: Post{Conversation: conv.ID}})
 }
 
-// RemoveButtons implements channels.Unbuttoner.
 func (r rich) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
-	return r.of.change(ctx, Change{Op: OpUnbutton, Conversation: conv.ID, ID: id})
+	return r.of.change(ctx, Change{Op: OpUnbutton, ID: id, Post: Post{Conversation: conv.ID}})
 }
 
-// Typing implements channels.Typer.
 func (r rich) Typing(ctx context.Context, conv channels.Conversation) error {
-	return r.of.change(ctx, Change{Op: OpTyping, Conversation: conv.ID})
+	return r.of.change(ctx, Change{Op: OpTyping, Post: Post{Conversation: conv.ID}})
 }
 
-// ShowTurn implements channels.TurnShower.
 func (r rich) ShowTurn(ctx context.Context, conv channels.Conversation, message channels.MessageID, state channels.TurnState) error {
-	return r.of.change(ctx, Change{Op: OpTurn, Conversation: conv.ID, ID: message, Text: string(state)})
+	return r.of.change(ctx, Change{Op: OpTurn, ID: message, Post: Post{Conversation: conv.ID, Text: string(state)}})
 }
 
-// SetCommands implements channels.Commander.
 func (r rich) SetCommands(ctx context.Context, sets []channels.CommandSet) error {
 	return r.of.change(ctx, Change{Op: OpCommands, Commands: sets})
 }
 
-// Silence implements channels.Pulse.
 func (r rich) Silence() time.Duration { return r.of.cfg.Silence }

@@ -91,17 +91,13 @@ const (
 	OpFetch    Op = "fetch" // reads the bytes of the attachment ID
 )
 
-// A Change is something done besides showing a new part. What it means depends on Op.
+// A Change is something done besides showing a new part. What it means, and which fields of
+// the part it has, depends on Op.
 type Change struct {
-	Op           Op                      `json:"op"`
-	Conversation channels.ConversationID `json:"conversation,omitempty"`
-	ID           channels.MessageID      `json:"id,omitempty"`
-	ReplyTo      channels.MessageID      `json:"reply_to,omitempty"` // of a draft that is shown first
-	Nonce        string                  `json:"nonce,omitempty"`    // the same, or of the part to find
-	Text         string                  `json:"text,omitempty"`
-	Rich         json.RawMessage         `json:"rich,omitempty"`
-	Buttons      []channels.Button       `json:"buttons,omitempty"`
-	Commands     []channels.CommandSet   `json:"commands,omitempty"`
+	Post
+	Op       Op                    `json:"op"`
+	ID       channels.MessageID    `json:"id,omitempty"`
+	Commands []channels.CommandSet `json:"commands,omitempty"`
 }
 
 // A File is one that goes out with a Post.
