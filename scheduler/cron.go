@@ -144,17 +144,11 @@ func (f *cronField) wrong(part string) error {
 
 // date takes L, 1W and LW.
 func (d *byDay) date(part string) bool {
-	switch strings.ToUpper(part) {
-	case "L":
-		d.last = true
-	case "1W":
-		d.work[0] = true
-	case "LW":
-		d.work[1] = true
-	default:
-		return false
+	which := map[string]*bool{"L": &d.last, "1W": &d.work[0], "LW": &d.work[1]}[strings.ToUpper(part)]
+	if which != nil {
+		*which = true
 	}
-	return true
+	return which != nil
 }
 
 // weekday takes 1#2 and 5L.

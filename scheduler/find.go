@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"switchboard/internal/words"
 )
@@ -17,10 +16,10 @@ var ErrNoTime = errors.New("When? " + strings.ToUpper(taken[:1]) + taken[1:])
 
 // A finder looks in a text for a time.
 type finder struct {
-	text   string
-	now    time.Time
-	zone   string
-	wished bool // it is known that the text is a wish
+	text      string
+	now       time.Time
+	zone      string
+	isRequest bool // it is known that the text is a request
 }
 
 // A found is a time in the tokens of a text.
@@ -31,21 +30,21 @@ type found struct {
 
 // A reading is a text as somebody would mean it in a language.
 type reading struct {
-	finder *finder
-	tokens []token
-	spans  []found // of the time
-	others []found // times that are text
-	wished bool
-	begun  bool   // the beginning was read
-	spoken bool   // the text says that it is a wish
-	says   string // of a timer
-	wakes  bool   // it is an alarm
-	prefix int    // bytes of the wish before the first token
-	rest   string
-	taken  int
-	wrong  []found // what is not understood of it
-	err    error
-	lang   *language
+	finder    *finder
+	tokens    []token
+	spans     []found // of the time
+	others    []found // times that are text
+	isRequest bool
+	begun     bool   // the beginning was read
+	spoken    bool   // the text says that it is a request
+	says      string // of a timer
+	wakes     bool   // it is an alarm
+	prefix    int    // bytes of the request before the first token
+	rest      string
+	taken     int
+	wrong     []found // what is not understood of it
+	err       error
+	lang      *language
 }
 
 // find reads the text in each language, and takes the reading that leaves the least of it unused.
@@ -68,15 +67,15 @@ func (f *finder) in(l *language) *reading {
 	if l.name != "en" && !slices.ContainsFunc(source, func(t token) bool { return l.phrases[t.word] != nil }) {
 		return nil
 	}
-	r := &reading{finder: f, lang: l, wished: f.wished}
-	n := r.timer(source, r.wish(source, 0))
+	r := &reading{finder: f, lang: l, isRequest: f.isRequest}
+	n := r.timer(source, r.around(source, 0))
 	r.begun = true
 	if n > 0 {
 		r.prefix = source[n-1].to
 	}
 	r.tokens = l.read(source[n:])
 	spans, wrong, err := r.scan()
-	if l.name != "en" && !r.spoken && !slices.ContainsFunc(append(wrong, spans...), r.translated) { // figures are the same in English
+	if l.name != "en" && !r.spoken && !slices.ContainsFunc(append(wrong, spans...), func(s found) bool { return slices.ContainsFunc(r.tokens[s.from:s.to], isMeant) }) { // figures are the same in English
 		return nil
 	}
 	r.wrong = wrong
@@ -95,22 +94,10 @@ func (f *finder) in(l *language) *reading {
 	return r
 }
 
-// time are the words of the time, as they were written.
-func (r *reading) time() string {
-	var list []string
-	for _, s := range r.spans {
-		list = append(list, r.said(s))
-	}
-	return strings.Join(list, " ")
-}
+func isMeant(t token) bool { return t.meant }
 
-// translated: a word of the language stands in it.
-func (r *reading) translated(s found) bool {
-	return slices.ContainsFunc(r.tokens[s.from:s.to], func(t token) bool { return t.meant })
-}
-
-// wish goes over what is said around a time, from token i on, and returns where that ends.
-func (r *reading) wish(source []token, i int) int {
+// around goes over what is said around a time, from token i on, and returns where that ends.
+func (r *reading) around(source []token, i int) int {
 	for i < len(source) {
 		if source[i].word == "" && strings.Trim(source[i].raw, "?!.,:;-–—") == "" {
 			i++
@@ -121,7 +108,7 @@ func (r *reading) wish(source []token, i int) int {
 			break
 		}
 		if p.role != "polite" && p.role != "hello" {
-			r.wished, r.spoken = true, true
+			r.isRequest, r.spoken = true, true
 		}
 		if p.says != "" {
 			r.says, r.wakes = p.says, p.role == "wake"
@@ -150,7 +137,7 @@ func (r *reading) timer(source []token, i int) int {
 			continue
 		}
 		if p, _ := r.lang.match(source, end, true); p != nil && p.role == "timer" {
-			r.wished, r.spoken, r.says = true, true, p.says
+			r.isRequest, r.spoken, r.says = true, true, p.says
 			return begin
 		}
 	}
@@ -201,18 +188,18 @@ func (r *reading) meant(spans []found) (list []found) {
 		switch {
 		case whole:
 		case asked,
-			i == 0 && s.said.bare && (len(spans) > 1 || !r.wished), // "10 m run tomorrow at 9"
+			i == 0 && s.said.bare && (len(spans) > 1 || !r.isRequest), // "10 m run tomorrow at 9"
 			about && (!clock || s.said.again != nil && len(s.said.clocks) == 0),
 			single && slices.Contains(articles, before):
 			text = true
 		case single && s.from > 0 && s.to < len(r.tokens):
 			text = !strings.ContainsAny(r.tokens[s.to-1].raw, ",:;")
-		case s.to-s.from == 1 && s.said.again != nil && (len(spans) > 1 || !r.wished), // "the weekly report"
+		case s.to-s.from == 1 && s.said.again != nil && (len(spans) > 1 || !r.isRequest), // "the weekly report"
 			!clock && r.complete(spans) && r.isAbout(s.from):
 			text = true
-		case single && !r.wished:
-			text = s.from == 0 || capitalised(r.tokens[s.from-1].raw)
-		case !r.wished && !s.said.dated() && !s.said.fixed() && s.said.every == 0 && !r.sure(s):
+		case single && !r.isRequest:
+			text = s.from == 0 || unicode.IsUpper([]rune(r.tokens[s.from-1].raw)[0])
+		case !r.isRequest && !s.said.dated() && !s.said.fixed() && s.said.every == 0 && !r.sure(s):
 			text = true
 		}
 		if text {
@@ -224,9 +211,9 @@ func (r *reading) meant(spans []found) (list []found) {
 	return list
 }
 
-// asks: the text is a question about a time, and no wish.
+// asks: the text is a question about a time, and no request.
 func (r *reading) asks() bool {
-	return !r.wished && strings.HasSuffix(strings.TrimSpace(r.finder.text), "?")
+	return !r.isRequest && strings.HasSuffix(strings.TrimSpace(r.finder.text), "?")
 }
 
 // What stands before a day that belongs to the text.
@@ -264,11 +251,6 @@ func (r *reading) sure(s found) bool {
 	return slices.ContainsFunc(r.tokens[s.from:s.to], func(t token) bool {
 		return strings.Contains(t.word, ":") || slices.Contains(clockWords, t.word) || strings.HasSuffix(t.word, "am") || strings.HasSuffix(t.word, "pm")
 	})
-}
-
-func capitalised(word string) bool {
-	first, _ := utf8.DecodeRuneInString(word)
-	return unicode.IsUpper(first)
 }
 
 // joined makes one time of all spans; an error where they are several.
@@ -321,11 +303,7 @@ type several struct {
 }
 
 func (e *several) Error() string {
-	var list []string
-	for _, s := range e.spans[:min(len(e.spans), 4)] {
-		list = append(list, "“"+e.reading.said(s)+"”")
-	}
-	return "there is more than one time in it: " + strings.Join(list, ", ") + "; a reminder has one, so make one of each" + escape
+	return "there is more than one time in it: " + e.reading.saidAll(e.spans[:min(len(e.spans), 4)], "“", "”", ", ") + "; a reminder has one, so make one of each" + escape
 }
 
 // said is a span as it was written.
@@ -333,20 +311,29 @@ func (r *reading) said(s found) string {
 	return strings.TrimRight(r.finder.text[r.tokens[s.from].from:r.tokens[s.to-1].to], ",;:.!? ")
 }
 
+// saidAll are spans as they were written.
+func (r *reading) saidAll(spans []found, open, end, by string) string {
+	var list []string
+	for _, s := range spans {
+		list = append(list, open+r.said(s)+end)
+	}
+	return strings.Join(list, by)
+}
+
 // compose is the text without the time and without what was said around it.
 func (r *reading) compose(source []token) {
 	text := r.finder.text
-	taken := make([]bool, len(source)) // tokens of the wish and of the time
+	taken := make([]bool, len(source)) // tokens of the request and of the time
 	for i, t := range source {
 		taken[i] = t.to <= r.prefix || slices.ContainsFunc(r.spans, func(s found) bool {
 			return t.from >= r.tokens[s.from].from && t.to <= r.tokens[s.to-1].to
 		})
 	}
 	colon := len(r.spans) == 1 && r.spans[0].from == 0 && strings.HasSuffix(r.tokens[r.spans[0].to-1].raw, ":")
-	for i := 0; !colon && i < len(source); { // a wish behind the time
+	for i := 0; !colon && i < len(source); { // a request behind the time
 		end := i + 1
 		if !taken[i] {
-			end = r.wish(source, i)
+			end = r.around(source, i)
 		}
 		if end == i {
 			break
@@ -361,9 +348,9 @@ func (r *reading) compose(source []token) {
 			n = 1
 		}
 		for k := 1; n == 0 && k <= min(5, end); k++ {
-			if p, _ := r.lang.match(source, end-k, true); p != nil && len(p.words) == k && (p.role == "wish" || p.role == "polite") {
+			if p, _ := r.lang.match(source, end-k, true); p != nil && len(p.words) == k && (p.role == "request" || p.role == "polite") {
 				n = k
-				r.spoken = r.spoken || p.role == "wish"
+				r.spoken = r.spoken || p.role == "request"
 			}
 		}
 		if n == 0 {
@@ -389,7 +376,7 @@ func (r *reading) compose(source []token) {
 		i = j
 	}
 	r.rest = strings.Join(pieces, " ")
-	if r.wished && strings.HasSuffix(r.rest, "?") {
+	if r.isRequest && strings.HasSuffix(r.rest, "?") {
 		r.rest = strings.TrimRight(r.rest, "? ")
 	}
 	r.unjoin(colon)
@@ -399,7 +386,7 @@ func trimmed(text string) string {
 	return strings.TrimRight(strings.TrimLeft(text, "-–—:,; "), "-–—,; ")
 }
 
-// unjoin takes off what joined the text to the wish: "to call Ann".
+// unjoin takes off what joined the text to the request: "to call Ann".
 func (r *reading) unjoin(colon bool) {
 	for !colon && r.rest != "" {
 		begin, _, _ := strings.Cut(r.rest, " ")
@@ -414,11 +401,11 @@ func (r *reading) unjoin(colon bool) {
 
 // misspelt is the text with a word of time as it was probably meant; empty: there is none.
 func (r *reading) misspelt() string {
-	if len(r.spans) == 0 && !r.wished {
+	if len(r.spans) == 0 && !r.isRequest {
 		return ""
 	}
 	tokens := tokenize(r.finder.text, r.lang.elided)
-	for _, t := range tokens[:min(len(tokens), 40)] { // nobody says a wish in more
+	for _, t := range tokens[:min(len(tokens), 40)] { // nobody asks in more
 		if len(t.word) < 4 || r.lang.known[t.word] {
 			continue
 		}
@@ -440,7 +427,7 @@ func (r *reading) misspelt() string {
 	return ""
 }
 
-// strange: what stands beside a time that is all figures is in no language that is read here.
+// strange: what stands next to a time that is all figures is in no language that is read here.
 func (r *reading) strange() bool {
 	for _, s := range r.spans {
 		if slices.ContainsFunc(r.tokens[s.from:s.to], func(t token) bool {

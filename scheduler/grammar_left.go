@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// How to write what a text must not hold beside a time.
+// How to write what a text must not hold next to a time.
 const escape = "; if it is part of the text, write the time first, then “:”"
 
 var (

@@ -20,7 +20,7 @@ func (s *said) abbreviated(word string) bool {
 	return short == strings.ToUpper(word) && (word == "Z" && len(s.clocks) > 0 || len(word) > 2 && (word == short || small))
 }
 
-// zoneItem reads "(Europe/Rome)", "Europe/Rome", "UTC", and beside the time of a clock "in New York", "Tokyo
+// zoneItem reads "(Europe/Rome)", "Europe/Rome", "UTC", and next to the time of a clock "in New York", "Tokyo
 // time". A place that is in no zone we know stays in the text, as in "at 9 in the office".
 func (g *grammar) zoneItem(s *said) bool {
 	if s.zone != "" {

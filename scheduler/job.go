@@ -1,3 +1,9 @@
+// Package scheduler puts work in at the right time: reminders, recurring jobs, heartbeats,
+// maintenance. It owns when a job is due (Spec), what becomes of slots that passed while nobody
+// looked (Misfire), and the loop that claims runs, has them started and settles them (Scheduler).
+//
+// It knows no channel, no router and no SQL: a Starter starts runs, a Store keeps jobs and runs.
+// cmd/switchboard wires both.
 package scheduler
 
 import (
@@ -20,7 +26,7 @@ type Job struct {
 	// Taint is what the turn had read by which the job was made: it runs under it. Empty: clean.
 	Taint  string   `json:"taint,omitempty"`
 	State  JobState `json:"state"`
-	Reason string   `json:"reason,omitempty"` // why it is paused or disabled; empty: its owner wished so
+	Reason string   `json:"reason,omitempty"` // why it is paused or disabled; empty: its owner wanted it
 	// Slot is the instant of the spec that is next, and Due when it runs: Slot and its jitter. Zero:
 	// none is left.
 	Slot      time.Time `json:"slot,omitzero"`
@@ -115,7 +121,7 @@ type Overlap string
 const (
 	OverlapSkip  Overlap = "skip"
 	OverlapQueue Overlap = "queue" // it runs after it
-	OverlapAllow Overlap = "allow" // it runs beside it
+	OverlapAllow Overlap = "allow" // both run at once
 )
 
 const (
@@ -125,7 +131,7 @@ const (
 	MostRetries = 5
 	// MostMissed is how many slots MisfireAll makes up for at most.
 	MostMissed = 100
-	// MostOpen is how many runs of a job may be open that queue, or run beside each other; the next is skipped.
+	// MostOpen is how many runs of a job may be open that queue, or run at once; the next is skipped.
 	MostOpen = 100
 	// LateAfter is how late a run may begin and still count as on time.
 	LateAfter = time.Minute

@@ -23,7 +23,7 @@ type language struct {
 	known      map[string]bool
 }
 
-// A phrase is said for what the grammar reads, or stands beside a time with a role: "wish", "timer" and so on.
+// A phrase is said for what the grammar reads, or stands next to a time with a role: "request", "timer" and so on.
 type phrase struct {
 	words []string
 	means []string
@@ -65,7 +65,7 @@ var languages = sync.OnceValue(func() (list []*language) {
 			}
 			l.phrases[p.words[0]] = append(l.phrases[p.words[0]], p)
 			for i, word := range p.words {
-				l.learn(word, i == 0 && (p.role == "" || p.role == "wish"))
+				l.learn(word, i == 0 && (p.role == "" || p.role == "request"))
 			}
 		}
 	}
@@ -125,8 +125,7 @@ func (l *language) hole(word, kind string) (string, bool) {
 		word = meant
 	}
 	if kind == "{d}" {
-		_, _, ok := weekday(word)
-		return word, ok
+		return word, isWeekday(word)
 	}
 	_, isNumber := number(word)
 	word, _ = l.ordinal(word)

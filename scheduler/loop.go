@@ -50,7 +50,7 @@ type Deps struct {
 type Scheduler struct {
 	Deps
 	wake  chan struct{}
-	room  chan struct{} // of starts
+	slots chan struct{} // of starts
 	clock theirClock
 	mu    sync.Mutex
 	going map[int64]bool   // runs that are being started or maintained here
@@ -63,7 +63,7 @@ type Scheduler struct {
 // New returns a Scheduler; Run does the work.
 func New(deps Deps) *Scheduler {
 	return &Scheduler{
-		Deps: deps, wake: make(chan struct{}, 1), room: make(chan struct{}, starting), going: map[int64]bool{}, later: map[int64]*later{}, setBack: true,
+		Deps: deps, wake: make(chan struct{}, 1), slots: make(chan struct{}, starting), going: map[int64]bool{}, later: map[int64]*later{}, setBack: true,
 	}
 }
 

@@ -1,15 +1,6 @@
 package scheduler
 
-import (
-	"context"
-	"time"
-)
-
-// A Maintainer does what the program's own jobs of payload maintenance are for.
-type Maintainer interface {
-	// Maintain does one pass of what job.Name says. An error is tried again, as that of any run.
-	Maintain(ctx context.Context, job *Job) (Maintained, error)
-}
+import "time"
 
 // Maintained is what a pass of maintenance came to.
 type Maintained struct {

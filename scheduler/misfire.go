@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -90,13 +91,7 @@ func Decide(job Job, now time.Time, open int, settings Defaults) Claim {
 // passed sorts the job's slots up to now: the ones to run, oldest first, and the stretch before them
 // that is missed. Next is the slot after them; zero: none is left.
 func (j *Job) passed(p *plan, now time.Time, settings Defaults) (run []time.Time, missed Run, next time.Time) {
-	misfire, grace := j.Rules.Misfire, j.Rules.Grace
-	if misfire == "" {
-		misfire = settings.Misfire
-	}
-	if grace == 0 {
-		grace = settings.Grace
-	}
+	misfire, grace := cmp.Or(j.Rules.Misfire, settings.Misfire), cmp.Or(j.Rules.Grace, settings.Grace)
 	if misfire == MisfireSkip {
 		grace = 0
 	}

@@ -15,7 +15,7 @@ import (
 // DefaultValue is the value that gives an option back what it is without one.
 const DefaultValue = "default"
 
-// An Option is what a job has beside its time and its text.
+// An Option is what a job has but for its time and its text.
 type Option struct {
 	Name, Values string // Values says in words what it takes
 	// For are the payloads that have it; none: all that people make.
@@ -97,10 +97,8 @@ var Options = []Option{
 			if j.Rules.Budget = 0; v == "" {
 				return nil
 			}
-			if strings.Trim(v, "0123456789.") != "" { // no 0x1p-2, 1_0, 1e9, NaN
-				return errValue
-			}
-			if j.Rules.Budget, err = strconv.ParseFloat(v, 64); err != nil || j.Rules.Budget == 0 || j.Rules.Budget > mostBudget {
+			j.Rules.Budget, err = strconv.ParseFloat(v, 64)
+			if err != nil || j.Rules.Budget == 0 || j.Rules.Budget > mostBudget || strings.Trim(v, "0123456789.") != "" { // no 0x1p-2, 1_0, 1e9, NaN
 				return errValue
 			}
 			return nil
@@ -209,9 +207,9 @@ func (j *Job) Set(name, value string, now time.Time) error {
 	return nil
 }
 
-// Beside are the options of a job that are not the default, as "overlap queue", without those that the words of
+// ChosenOptions are the options of a job that are not the default, as "overlap queue", without those that the words of
 // its spec say.
-func (j *Job) Beside() (list []string) {
+func (j *Job) ChosenOptions() (list []string) {
 	for _, o := range Options {
 		if o.get != nil && o.get(j) != "" {
 			list = append(list, o.Name+" "+o.get(j))

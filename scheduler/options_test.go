@@ -71,21 +71,21 @@ func TestOptions(t *testing.T) {
 			}
 			continue
 		}
-		said := strings.Join(job.Beside(), ", ")
+		said := strings.Join(job.ChosenOptions(), ", ")
 		if !strings.Contains(said+job.Spec.String(), c.want) {
 			t.Errorf("%s %q: %q, %s; want %q", c.name, c.value, said, &job.Spec, c.want)
 		}
 		again := scheduler.Job{Payload: c.payload, Spec: weekdays, Runs: 2}
 		if name, value, is := strings.Cut(said, " "); is {
-			if err := again.Set(name, value, now); err != nil || strings.Join(again.Beside(), ", ") != said {
-				t.Errorf("%q is read again as %q, %v", said, again.Beside(), err)
+			if err := again.Set(name, value, now); err != nil || strings.Join(again.ChosenOptions(), ", ") != said {
+				t.Errorf("%q is read again as %q, %v", said, again.ChosenOptions(), err)
 			}
 		}
 		if c.name == "timezone" {
 			continue // there is none without
 		}
-		if err := job.Set(c.name, scheduler.DefaultValue, now); err != nil || len(job.Beside()) > 0 || job.Spec != weekdays {
-			t.Errorf("%s without: %v, %q, %s", c.name, err, job.Beside(), &job.Spec)
+		if err := job.Set(c.name, scheduler.DefaultValue, now); err != nil || len(job.ChosenOptions()) > 0 || job.Spec != weekdays {
+			t.Errorf("%s without: %v, %q, %s", c.name, err, job.ChosenOptions(), &job.Spec)
 		}
 	}
 	if err := new(scheduler.Job).Set("timezone", "default", now); err == nil {

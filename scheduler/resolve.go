@@ -190,14 +190,14 @@ func (r *resolver) today() time.Time {
 }
 
 // clock is the first time of the day that was said, or one that goes without saying.
-func (s *said) clock(hour int) clock {
+func (s *said) clock() clock {
 	switch {
 	case len(s.clocks) > 0:
 		return s.part.apply(s.clocks[0])
 	case s.part != nil:
 		return clock{hour: s.part.hour}
 	}
-	return clock{hour: hour}
+	return clock{hour: plainHour}
 }
 
 // low: it may as well be after noon.
@@ -239,13 +239,13 @@ func (p *part) apply(c clock) clock {
 // once are the times that one day and one time of the day may mean, as a clock shows them.
 func (r *resolver) once(s *said) ([]time.Time, error) {
 	if s.day == nil {
-		return r.next(s.clock(plainHour)), nil
+		return r.next(s.clock()), nil
 	}
 	dates, err := r.dates(s.day)
 	if err != nil {
 		return nil, err
 	}
-	c, p := s.clock(plainHour), s.part
+	c, p := s.clock(), s.part
 	switch {
 	case s.day.tonight:
 		if c = (clock{hour: 20}); len(s.clocks) > 0 {

@@ -144,7 +144,7 @@ func (r *resolver) calendar() ([]Spec, error) {
 	for _, pm := range []bool{true, false} {
 		var hours uint64
 		var low bool
-		first := s.clock(plainHour)
+		first := s.clock()
 		for _, c := range append(slices.Clone(s.clocks), first)[:max(len(s.clocks), 1)] {
 			c = s.part.apply(c)
 			if c.minute != first.minute || c.second != first.second {

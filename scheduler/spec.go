@@ -44,13 +44,13 @@ const horizon = 10
 
 // A plan is a spec that was read.
 type plan struct {
-	next        func(after time.Time) time.Time // strictly after, hours and bounds aside; zero: none
+	next        func(after time.Time) time.Time // strictly after, without hours and bounds; zero: none
 	zone        *time.Location
 	hours       *hours
 	from, until time.Time
 }
 
-// Check reports what is wrong with s, in a sentence for whoever wrote it.
+// Check reports what is wrong with s, in a sentence for the person who wrote it.
 func (s *Spec) Check() error {
 	p, err := s.read()
 	if err != nil {

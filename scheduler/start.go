@@ -15,9 +15,9 @@ type later struct {
 	tries int
 }
 
-// start has runs started that are due, each beside the others.
+// start has runs started that are due, all at once.
 func (s *Scheduler) start(ctx context.Context, going *sync.WaitGroup) (time.Duration, error) {
-	limit := s.roomFor()
+	limit := s.limit()
 	if limit == 0 {
 		return idlePause, nil // who ends wakes us
 	}
@@ -39,8 +39,8 @@ func (s *Scheduler) start(ctx context.Context, going *sync.WaitGroup) (time.Dura
 				return
 			}
 			select {
-			case s.room <- struct{}{}:
-				defer func() { <-s.room }()
+			case s.slots <- struct{}{}:
+				defer func() { <-s.slots }()
 				s.startOne(ctx, run)
 			case <-ctx.Done():
 			}
@@ -52,9 +52,9 @@ func (s *Scheduler) start(ctx context.Context, going *sync.WaitGroup) (time.Dura
 	return pause, nil
 }
 
-// roomFor is how many due runs are to be read: as many as may be taken up, and those that are due still because
-// they are being started, or wait to be tried again. 0: there is no room.
-func (s *Scheduler) roomFor() int {
+// limit is how many due runs are to be read: as many as may be taken up, and those that are due still because
+// they are being started, or wait to be tried again. 0: none may.
+func (s *Scheduler) limit() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.later, func(_ int64, l *later) bool { return time.Since(l.at) > 2*time.Minute }) // others started them
@@ -93,7 +93,7 @@ func (s *Scheduler) failed(run int64) (tries int) {
 	return l.tries
 }
 
-// leave says that a run is started, and has others taken up once half of the room is free.
+// leave says that a run is started, and has others taken up once half of the slots are free.
 func (s *Scheduler) leave(run int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

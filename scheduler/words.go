@@ -11,17 +11,17 @@ import (
 // When is a time in words that was read.
 type When struct {
 	Spec Spec
-	Rest string // the text without the time and the wish: "call Ann" of "remind me tomorrow at 9 to call Ann"
+	Rest string // the text without the time and the request: "call Ann" of "remind me tomorrow at 9 to call Ann"
 	Says string // what a timer or an alarm says, in the language of the text; empty: it is none
 	Said string // the words of the time
 }
 
-// A Wish is what a text is that may be one.
-type Wish struct {
+// A Request is what a text is that may be one.
+type Request struct {
 	When         // the likeliest, where it is not clear
-	Timed   bool // it has a time, or says that it is a wish: Read says what is wrong with it
-	Leading bool // it begins with the time or the wish
-	Spoken  bool // it says that it is a wish, as "remind me" does
+	Timed   bool // it has a time, or says that it is a request: Read says what is wrong with it
+	Leading bool // it begins with the time or the request
+	Spoken  bool // it says that it is a request, as "remind me" does
 	Exact   bool // more than a day was said
 }
 
@@ -57,19 +57,19 @@ func (e *PastError) Error() string { return e.Reason }
 const taken = "say for example “in 20 minutes”, “tomorrow at 9”, “on friday at 18:30”, “on 5 december at 9”, " +
 	"“every weekday at 8”, “every 15 minutes” or “cron 0 8 * * 1-5”"
 
-// Read reads a time in words in a text that is a wish, as somebody in a zone means it now. An error is an *Ambiguous,
-// a *PastError, ErrNoTime, or says what is wrong, for whoever wrote the text. The text may be long.
+// Read reads a time in words in a text that is a request, as somebody in a zone means it now. An error is an *Ambiguous,
+// a *PastError, ErrNoTime, or says what is wrong, for the person who wrote the text. The text may be long.
 func Read(text string, now time.Time, zone string) (When, error) {
-	f := &finder{text: text, now: now, zone: zone, wished: true}
+	f := &finder{text: text, now: now, zone: zone, isRequest: true}
 	return f.when(f.find())
 }
 
-// Find is Read of a text that may be no wish: what only may be a time is none there, and the error ErrNoTime.
-func Find(text string, now time.Time, zone string) (Wish, error) {
+// Find is Read of a text that may be no request: what only may be a time is none there, and the error ErrNoTime.
+func Find(text string, now time.Time, zone string) (Request, error) {
 	f := &finder{text: text, now: now, zone: zone}
 	r := f.find()
 	when, err := f.when(r)
-	w := Wish{When: when, Timed: !errors.Is(err, ErrNoTime) || r.spoken, Spoken: r.spoken}
+	w := Request{When: when, Timed: !errors.Is(err, ErrNoTime) || r.spoken, Spoken: r.spoken}
 	if several, ok := errors.AsType[*Ambiguous](err); ok {
 		w.When = several.Choices[0].When
 	}
@@ -144,7 +144,7 @@ func (r *reading) resolve(said *said) (When, error) {
 	if said.zone == "" {
 		said.zone = f.zone
 	}
-	when := When{Rest: r.rest, Says: r.says, Said: r.time()}
+	when := When{Rest: r.rest, Says: r.says, Said: r.saidAll(r.spans, "", "", " ")}
 	res := resolver{said: said, now: f.now.UTC()}
 	res.zone, _ = Zone(said.zone)
 	res.home, _ = Zone(f.zone)
@@ -223,12 +223,12 @@ func dangling(tokens []token, i int, s *said) error {
 	if _, _, isWeekday := weekday(tokens[i].word); isWeekday && isOrdinal(former.word) {
 		return fmt.Errorf("“%s %s” is not understood; write a date, such as 5 december%s", former.word, tokens[i].word, escape)
 	}
-	beside := former.word
-	if strings.Trim(beside, quotes+"-–—,") == "" && i > 1 {
-		beside = tokens[i-2].word
+	near := former.word
+	if strings.Trim(near, quotes+"-–—,") == "" && i > 1 {
+		near = tokens[i-2].word
 	}
-	if n, ok := number(beside); s.clockless() && !s.counted() && (figure(beside) || ok && n <= 24 && i > 1 && slices.Contains(nearly, tokens[i-2].word)) {
-		return fmt.Errorf(noClock, beside)
+	if n, ok := number(near); s.clockless() && !s.counted() && (figure(near) || ok && n <= 24 && i > 1 && slices.Contains(nearly, tokens[i-2].word)) {
+		return fmt.Errorf(noClock, near)
 	}
 	return nil
 }

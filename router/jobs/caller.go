@@ -19,7 +19,7 @@ type caller struct {
 	slash  string
 	taint  tools.Taint
 	tool   bool // by a tool
-	// machine: by whoever runs the program, for that person.
+	// machine: by the operator on the machine, for that person.
 	machine bool
 	message channels.MessageID // of theirs that asks; empty: it is a button's
 }
@@ -29,13 +29,13 @@ func (a *caller) sees() bool {
 	return a.person.Role == core.RoleAdmin && a.conv.Kind == channels.Direct
 }
 
-// admin says that they may do what is for admins. A tool may not, whoever it is used for: of that an admin types
+// admin says that they may do what is for admins. A tool may not, for whomever it is used: of that an admin types
 // the command.
 func (a *caller) admin() bool {
 	return (a.person.Role == core.RoleAdmin || a.machine) && !a.tool
 }
 
-// byMachine stands where an admin's name does, for whoever runs the program; nobody is called so.
+// byMachine stands where an admin's name does, for the operator on the machine; nobody is called so.
 const byMachine = "machine:"
 
 // typedBy is the admin who typed it; empty: none did.

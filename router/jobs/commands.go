@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"switchboard/agent/tools"
 	"switchboard/router/commands"
 	"switchboard/scheduler"
 )
@@ -96,25 +97,25 @@ func (d *Service) oneJob(ctx context.Context, c *commands.Call, id int64, rest s
 	a := calling(c)
 	verb, more, _ := strings.Cut(rest, " ")
 	verb, more = strings.ToLower(verb), strings.TrimSpace(more)
-	var err error
-	var change *Change
+	edit := tools.JobEdit{Job: id, Action: string(EditJob)}
 	switch kind := verbs[verb]; {
 	case verb == "", verb == "history", verb == "when" && more == "":
 		return d.show(ctx, a, id, verb, more)
 	case verb == "when":
-		change, err = d.edit(ctx, a, id, request{when: more})
+		edit.When = more
 	case verb == "text":
-		change, err = d.edit(ctx, a, id, request{text: more})
+		edit.Text = more
 	case hasOption(verb):
-		change, err = d.edit(ctx, a, id, request{options: []string{verb + " " + more}})
+		edit.Action, edit.Text = "set", verb+" "+more
 	case kind != "":
-		change, err = d.change(ctx, a, id, kind, more)
+		edit.Action, edit.Text = string(kind), more
 	default:
 		if _, err := scheduler.Read(rest, d.Now(), cmp.Or(a.zone, "UTC")); err == nil {
 			return commands.Says("Did you mean `%sjobs %d when %s`?", c.Slash, id, rest), nil
 		}
-		err = faulty("bad_arguments", "After the number of a job you can write pause, resume, run, skip, delete, history, when, text, and the options %s.", scheduler.OptionNames())
+		return says(faulty("bad_arguments", "After the number of a job you can write pause, resume, run, skip, delete, history, when, text, and the options %s.", scheduler.OptionNames()), "")
 	}
+	change, err := d.edited(ctx, a, edit)
 	if err != nil {
 		answer, err := says(err, fmt.Sprintf("jobs %d when", id))
 		if verb == "when" {

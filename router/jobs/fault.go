@@ -36,12 +36,12 @@ func tooLong() *fault {
 
 func deleted(id int64) *fault { return faulty("refused", "Job %d is deleted.", id) }
 
-// Unknown says to whoever runs the program that no job has that number.
+// Unknown says to the operator that no job has that number.
 func Unknown(id int64) error {
 	return fmt.Errorf("there is no job %d; \"switchboard job list --all\" lists them", id)
 }
 
-// UnknownPerson says to whoever runs the program that nobody is called so.
+// UnknownPerson says to the operator that nobody is called so.
 func UnknownPerson(name string) error {
 	return fmt.Errorf("there is no person %q; \"switchboard person list\" names them", name)
 }

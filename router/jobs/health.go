@@ -70,6 +70,9 @@ func (h *Health) Look(ctx context.Context, seen string, now time.Time) (did, rem
 	list := readIlls(seen)
 	var said []string
 	look := func(g gauge, place string, value float64, text string) {
+		if value < 0 { // nobody knows it
+			return
+		}
 		i, word := list.note(g, place, value, text, now)
 		if word == "" {
 			return
@@ -118,15 +121,10 @@ type looker func(g gauge, place string, value float64, text string)
 func (h *Health) lookAtMachine(ctx context.Context, look looker) {
 	r := h.Machine(ctx)
 	at := render.Escape(r.Host)
-	if r.CPU >= 0 {
-		look(gaugeCPU, r.Host, r.CPU, fmt.Sprintf("The processors of %s are %.0f %% busy.", at, r.CPU))
-	}
-	if used := r.MemoryUsed(); used >= 0 {
-		look(gaugeMemory, r.Host, used, fmt.Sprintf("The memory of %s is %.0f %% full; I take %d MB of it.", at, used, r.Program/1_000_000))
-	}
-	if used := r.DiskUsed(); used >= 0 {
-		look(gaugeDisk, r.Host, used, fmt.Sprintf("The disk of %s with my data is %.0f %% full; %.1f GB are free.", at, used, float64(r.Free)/1e9))
-	}
+	memory, disk := r.MemoryUsed(), r.DiskUsed()
+	look(gaugeCPU, r.Host, r.CPU, fmt.Sprintf("The processors of %s are %.0f %% busy.", at, r.CPU))
+	look(gaugeMemory, r.Host, memory, fmt.Sprintf("The memory of %s is %.0f %% full; I take %d MB of it.", at, memory, r.Program/1_000_000))
+	look(gaugeDisk, r.Host, disk, fmt.Sprintf("The disk of %s with my data is %.0f %% full; %.1f GB are free.", at, disk, float64(r.Free)/1e9))
 }
 
 func (h *Health) lookAtQueue(ctx context.Context, look looker) error {

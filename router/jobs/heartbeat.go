@@ -39,17 +39,6 @@ type Heartbeats struct {
 	AdminChats func(ctx context.Context) ([]channels.Conversation, error)
 }
 
-// Beats are what came about in the ledger. Implemented by store.
-type Beats interface {
-	// News is what came about for a person since what a heartbeat saw, or, with nil, how far all is.
-	// With no person it is everybody's. What became of runs of that job itself is no news.
-	News(ctx context.Context, job int64, person string, since *News) (News, error)
-	// Chat is a conversation. ErrNotFound: it is not known.
-	Chat(ctx context.Context, conv channels.Conversation) (core.Chat, error)
-	// AdminChats are the direct chats of admins, on whichever engine.
-	AdminChats(ctx context.Context) ([]core.Chat, error)
-}
-
 // seen is what a heartbeat remembers.
 type seen struct {
 	Message      int64    `json:"message"`

@@ -63,12 +63,12 @@ func (w *wording) made(job *scheduler.Job, own string) string {
 		what = begins + render.Escape(w.comes(job, own)) + does(job, 300)
 	}
 	last, _ := utf8.DecodeLastRuneInString(what)
-	next, beside := w.upcoming(job, 3), job.Beside()
+	next, chosen := w.upcoming(job, 3), job.ChosenOptions()
 	var t text
 	fmt.Fprintf(&t, "%s", what)
 	t.add(unicode.In(last, unicode.L, unicode.N), ".")
 	t.add(job.Spec.At == "" && next != "", "\nNext: %s.", next)
-	t.add(len(beside) > 0, "\nOptions: %s.", render.Escape(strings.Join(beside, ", ")))
+	t.add(len(chosen) > 0, "\nOptions: %s.", render.Escape(strings.Join(chosen, ", ")))
 	t.add(job.Spec.Assumed, "\nI do not know your time zone, so I took UTC. Where are you? A city is enough.")
 	switch job.State {
 	case scheduler.JobActive:
@@ -182,7 +182,7 @@ func source(job *scheduler.Job) string {
 
 // detail is all about a job; where names the chat in which it speaks.
 func (w *wording) detail(job *scheduler.Job, owners bool, where string) string {
-	next, beside := w.upcoming(job, 3), job.Beside()
+	next, chosen := w.upcoming(job, 3), job.ChosenOptions()
 	var t text
 	fmt.Fprintf(&t, "%s:\n\n%s\n", named(job), short(cmp.Or(job.Text, job.Name), 1000))
 	t.add(owners, "\n- for %s", owner(job))
@@ -191,7 +191,7 @@ func (w *wording) detail(job *scheduler.Job, owners bool, where string) string {
 	t.add(job.Reason != "", ": %s", short(job.Reason, 200))
 	t.add(job.Reason == "" && job.Away && job.State == scheduler.JobActive, ", but waits: %s is away, as the settings file no longer names them", short(job.Owner, 60))
 	t.add(next != "", "\n- next: %s", next)
-	t.add(len(beside) > 0, "\n- options: %s", render.Escape(strings.Join(beside, ", ")))
+	t.add(len(chosen) > 0, "\n- options: %s", render.Escape(strings.Join(chosen, ", ")))
 	fmt.Fprintf(&t, "\n- %s so far", words.Count(job.Runs, "run"))
 	t.add(job.Failures == 1, ", the last one failed")
 	t.add(job.Failures > 1, ", the last %d failed", job.Failures)

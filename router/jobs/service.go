@@ -19,7 +19,7 @@ const (
 	mostRead = 1000
 	// mostText is the longest text of a job, in bytes.
 	mostText = 8000
-	// mostWhen is the longest time in words with a text beside it, in bytes: to read words takes time.
+	// mostWhen is the longest time in words with a text, in bytes: to read words takes time.
 	mostWhen = mostText + 200
 	// leastPause is the shortest time between two slots of a job, and for which a reminder is snoozed.
 	leastPause = time.Minute
@@ -101,6 +101,17 @@ func (d *Service) add(a *caller, r request) (*Change, error) {
 	return &Change{Kind: AddJob, Job: job, Target: r.to}, d.mayRun(job)
 }
 
+// edited makes the change that an edit asks for.
+func (d *Service) edited(ctx context.Context, a *caller, edit tools.JobEdit) (*Change, error) {
+	switch edit.Action {
+	case string(EditJob):
+		return d.edit(ctx, a, edit.Job, request{when: edit.When, text: edit.Text, zone: edit.Zone, options: edit.Options})
+	case "set":
+		return d.edit(ctx, a, edit.Job, request{options: []string{edit.Text}})
+	}
+	return d.change(ctx, a, edit.Job, ChangeKind(edit.Action), edit.Text)
+}
+
 // edit makes the change that gives a job another time, text or option.
 func (d *Service) edit(ctx context.Context, a *caller, id int64, r request) (*Change, error) {
 	r = d.hide(r)
@@ -142,7 +153,7 @@ func (d *Service) edit(ctx context.Context, a *caller, id int64, r request) (*Ch
 	return &Change{Kind: EditJob, ID: id, Of: a.whose(), Job: job, NewTime: r.when != ""}, d.mayRun(job)
 }
 
-// job is a job of whoever asks.
+// job is a job of the person who asks.
 func (d *Service) job(ctx context.Context, a *caller, id int64) (*scheduler.Job, error) {
 	job, err := d.Ledger.Job(ctx, id, a.whose())
 	if errors.Is(err, core.ErrNotFound) && a.machine {

@@ -16,11 +16,6 @@ import (
 	"switchboard/scheduler"
 )
 
-// A Submitter puts in what nobody typed; the router is one.
-type Submitter interface {
-	Submit(ctx context.Context, s Submission) (Submitted, error)
-}
-
 // A Starter is a scheduler.Starter: it makes of a run what is submitted.
 type Starter struct {
 	Router     Submitter

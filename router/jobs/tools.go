@@ -157,17 +157,6 @@ func (d *Service) DescribeChange(ctx context.Context, call tools.Call, edit tool
 	return tools.Deed{Words: is, Taint: taintOf(a.person.Name, *job), Asked: askedFor(a.person.Name, job, &edit)}
 }
 
-// edited makes the change that an edit asks for.
-func (d *Service) edited(ctx context.Context, a *caller, edit tools.JobEdit) (*Change, error) {
-	switch edit.Action {
-	case string(EditJob):
-		return d.edit(ctx, a, edit.Job, request{when: edit.When, text: edit.Text, zone: edit.Zone, options: edit.Options})
-	case "set":
-		return d.edit(ctx, a, edit.Job, request{options: []string{edit.Text}})
-	}
-	return d.change(ctx, a, edit.Job, ChangeKind(edit.Action), "")
-}
-
 // changed makes a change for a tool and says what became of it.
 func (d *Service) changed(ctx context.Context, call tools.Call, change *Change, err error) tools.Result {
 	if err != nil {
@@ -208,7 +197,7 @@ func refused(err error) tools.Result {
 
 func plain(markdown string) string { return render.Parse(markdown).Plain() }
 
-// Add makes the change that adds a job for a person who is named by whoever runs the program. It
+// Add makes the change that adds a job for a person who is named by the operator. It
 // speaks in the direct chat that the person used last, or where To says.
 func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*Change, error) {
 	p := d.Person(person)
@@ -230,12 +219,12 @@ func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*Ch
 	return d.add(&caller{person: p, conv: conv, zone: zone, known: true, slash: "/", machine: true}, r)
 }
 
-// Edit makes a change of anybody's job for whoever runs the program, who is an admin.
+// Edit makes a change of anybody's job for the operator, who is an admin.
 func (d *Service) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*Change, error) {
 	return d.edited(ctx, machine(admin), edit)
 }
 
-// Show is anybody's job, with all about it in plain text, for whoever runs the program.
+// Show is anybody's job, with all about it in plain text, for the operator.
 func (d *Service) Show(ctx context.Context, id int64) (*scheduler.Job, string, error) {
 	a := machine("")
 	job, err := d.job(ctx, a, id)
@@ -259,7 +248,7 @@ func itsNumber(c *Change) string {
 	return ""
 }
 
-// machine is whoever runs the program on this machine.
+// machine is the operator on this machine.
 func machine(name string) *caller {
 	return &caller{person: &core.Person{Name: name, Role: core.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, known: true, slash: "/", machine: true}
 }

@@ -11,7 +11,7 @@ import (
 	"switchboard/scheduler"
 )
 
-// when reads when a job is due. Its Rest is the text of the job: what stands beside the time, where the request has none.
+// when reads when a job is due. Its Rest is the text of the job: what stands next to the time, where the request has none.
 func (d *Service) when(a *caller, r request) (read scheduler.When, err error) {
 	now, when := d.Now(), strings.TrimSpace(r.when)
 	zone := cmp.Or(r.zone, a.zone)

@@ -12,7 +12,7 @@ import (
 // idleSessions are the sessions whose turns this engine ran lately. What it keeps of
 // one in memory is little: its place here, and what its conversation used of the
 // channel's limits. All of it goes when nothing happened there for idle_timeout; the
-// lease was given back with the last turn already.
+// lease was released with the last turn already.
 type idleSessions struct {
 	mu   sync.Mutex
 	list map[int64]idleSession
@@ -31,7 +31,7 @@ func (i *idleSessions) worked(session int64, conv channels.Conversation, due tim
 	i.list[session] = idleSession{conv, due}
 }
 
-// take hands over those that are due.
+// take removes those that are due.
 func (i *idleSessions) take(now time.Time) map[int64]idleSession {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -51,17 +51,11 @@ func (r *Runner) KeepIdle(ctx context.Context) {
 		return min(max(r.Settings().IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
 	}
 	for retry.Sleep(ctx, every()) {
-		now := time.Now()
-		due := r.idle.take(now)
-		if len(due) == 0 {
-			continue
-		}
-		busy := r.running.sessions()
-		for session, s := range due {
-			if _, runs := busy[session]; runs {
-				continue // noted again at the turn's end
+		now, busy := time.Now(), r.running.sessions()
+		for session, s := range r.idle.take(now) {
+			if _, runs := busy[session]; !runs { // else it is noted again at the turn's end
+				r.rest(ctx, session, s, now)
 			}
-			r.rest(ctx, session, s, now)
 		}
 	}
 }
@@ -69,12 +63,11 @@ func (r *Runner) KeepIdle(ctx context.Context) {
 // rest notes that a session is idle, unless something happened there meanwhile.
 func (r *Runner) rest(ctx context.Context, session int64, s idleSession, now time.Time) {
 	again, err := r.Ledger.Idle(ctx, session, r.Settings().IdleTimeout)
-	switch {
-	case err != nil:
+	if err != nil {
 		again = now.Add(pollIdle)
 		r.Log.DebugContext(ctx, "an idle session could not be noted", "session_id", session, "error", err)
-		fallthrough
-	case !again.IsZero():
+	}
+	if !again.IsZero() {
 		r.idle.worked(session, s.conv, again)
 		return
 	}

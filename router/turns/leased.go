@@ -17,14 +17,14 @@ var HeldEvery = 5 * time.Second
 
 // leased compares the sessions that this engine has leased with the turns that it
 // runs. An answer of the database that was lost (Accept, Claim, Commit), or a session
-// that could not be given back, leaves a lease under which nobody works; an engine that
+// that could not be released, leaves a lease under which nobody works; an engine that
 // was taken for dead goes on with turns that are somebody else's; a turn is asked to
 // stop by another engine. All three are seen here, at the latest after two looks.
 type leased struct {
 	look chan struct{}
 
 	mu    sync.Mutex
-	asked map[int64]bool // turns that another engine asked to stop or to begin anew
+	asked map[int64]bool // turns that another engine asked to stop or to begin again
 
 	// Of the looks alone.
 	unrun map[int64]finding // by session: it is held and not run
@@ -40,7 +40,7 @@ type finding struct {
 // soon asks for a look at once.
 func (l *leased) soon() { retry.Signal(l.look) }
 
-// ask says that a turn was asked to stop, or to begin anew, by another engine; 0: any
+// ask says that a turn was asked to stop, or to begin again, by another engine; 0: any
 // may have been.
 func (l *leased) ask(turn int64) {
 	l.mu.Lock()
@@ -51,7 +51,7 @@ func (l *leased) ask(turn int64) {
 	l.soon()
 }
 
-// begin hands over what was asked since the former look.
+// begin takes what was asked since the former comparison.
 func (l *leased) begin() (asked map[int64]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

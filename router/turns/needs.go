@@ -34,7 +34,7 @@ type Sessions interface {
 	Held(ctx context.Context, owner int64) ([]Held, error)
 	// Idle notes, by an event of kind session, that nothing happened in the session for
 	// so long and that it has no open turn, nor one that waits for a decision. It is
-	// noted once, by whichever engine asks first. Again says when to ask anew, where
+	// noted once, by the first engine that asks. Again says when to ask again, where
 	// something happened since or a turn waits; zero: not at all.
 	Idle(ctx context.Context, session int64, after time.Duration) (again time.Time, err error)
 }
@@ -56,7 +56,7 @@ type Steps interface {
 	// person) into it, in one transaction, oldest first, and returns their messages.
 	// From is the attempt that is to heed them. With none it writes nothing.
 	Absorb(ctx context.Context, ref core.TurnRef, from int) ([]agent.Incoming, error)
-	// Backlog lists what is to be offered anew, in place of the turn's answer: its own
+	// Backlog lists what is to be offered again, in place of the turn's answer: its own
 	// message first. It is empty unless the turn had waited for longer than stale as it
 	// began, with nobody at work on its session.
 	Backlog(ctx context.Context, ref core.TurnRef, stale time.Duration) ([]Waiting, error)
@@ -76,7 +76,7 @@ type Money interface {
 	// the call with Held settles it. *money.OverLimitError; ErrFenced; ErrConflict: it is
 	// answered already.
 	Reserve(ctx context.Context, ref core.TurnRef, r money.Reservation) ([]money.Spending, error)
-	// SettleLost ends, once, the calls that whoever ran the turn before had begun: each counts
+	// SettleLost ends, once, the calls that the former run of the turn had begun: each counts
 	// as what was reserved for it, and may be made again. ErrFenced.
 	SettleLost(ctx context.Context, ref core.TurnRef) error
 }
@@ -99,4 +99,9 @@ type People interface {
 	Away(name string) bool
 	// Learn reads somebody whom another engine let in.
 	Learn(ctx context.Context, name string) error
+}
+
+// An Agent answers one turn; *agent.Agent is one.
+type Agent interface {
+	Run(ctx context.Context, turn agent.Turn, journal agent.Journal) error
 }

@@ -25,8 +25,8 @@ const (
 	// pollFirst is for how long after its start an engine looks as often as if turns waited: of those
 	// that an engine before it put off it knows nothing, and none is for longer, but where a model says so.
 	pollFirst = time.Minute
-	// pollShared stands for pollIdle beside other engines: what one left that died is
-	// told by no wake.
+	// pollShared is pollIdle where other engines run too: what one left that died is
+	// told by no notice.
 	pollShared = 5 * time.Second
 	// nextPatience is how long a session's next turn waits for a worker before the
 	// session is released, and claimsAtOnce how many sessions one transaction takes:
@@ -34,11 +34,6 @@ const (
 	nextPatience = 200 * time.Millisecond
 	claimsAtOnce = 16
 )
-
-// An Agent answers one turn; *agent.Agent is one.
-type Agent interface {
-	Run(ctx context.Context, turn agent.Turn, journal agent.Journal) error
-}
 
 // Settings are what turns go by, which may change while they run.
 type Settings struct {
@@ -134,7 +129,7 @@ func (r *Runner) MarkEdited(turn int64) (here bool) { return r.running.markEdite
 // Compare has the leases compared with what runs here at once, as an answer of the database was lost.
 func (r *Runner) Compare() { r.leased.soon() }
 
-// Asked notes that another engine asked a turn to stop, or to begin anew; 0: any may have been asked.
+// Asked notes that another engine asked a turn to stop, or to begin again; 0: any may have been asked.
 func (r *Runner) Asked(turn int64) { r.leased.ask(turn) }
 
 // Due is signalled once something waits for a decision that did not.

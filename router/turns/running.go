@@ -37,7 +37,7 @@ type runningTurn struct {
 }
 
 // add notes a run of a turn. One under an older lease is lost by that, and waited for:
-// the two never work at once. So is the run itself, when the turn was leased anew
+// the two never work at once. So is the run itself, when the turn was leased again
 // before anybody came to run it.
 func (t *runningTurns) add(ctx context.Context, ref core.TurnRef) *runningTurn {
 	run := &runningTurn{ref: ref, over: make(chan struct{})}

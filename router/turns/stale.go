@@ -49,21 +49,6 @@ func (r *Runner) lateness(ref core.TurnRef, data *core.TurnData) error {
 	return nil
 }
 
-// answer lets the agent answer the turn, unless it waited for so long that the person is
-// first asked whether they still want it.
-func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
-	if !j.runner.People.Away(turn.Person.Name) { // whose turn waits
-		m := &j.data.Turn.Message
-		if j.data.Retry && strings.TrimSpace(m.Text+m.Quote) == "" && len(m.Passed)+len(m.Attachments) == 0 {
-			return j.Commit(ctx, failed("nothing_to_retry", Forgotten)) // it was taken back, or is kept no more
-		}
-		if offered, err := j.offer(ctx); offered || err != nil {
-			return err
-		}
-	}
-	return j.runner.Agent.Run(ctx, turn, j)
-}
-
 // offer makes one offer of the session's stale backlog, if that is what the turn is, and
 // ends the turn with it. No model is asked.
 func (j *journal) offer(ctx context.Context) (offered bool, err error) {
@@ -153,15 +138,4 @@ func shown(w *Waiting) string {
 		return words.Count(w.Files, "file")
 	}
 	return "“" + text + "”, with " + words.Count(w.Files, "file")
-}
-
-// Forgotten is said of a message that is to be tried again and is kept no more.
-const Forgotten = "I no longer have that message. Please write it again."
-
-// failed ends a turn that cannot be answered, and says why.
-func failed(outcome, why string) agent.Step {
-	return agent.Step{
-		Say: []agent.Say{{Position: -1, Notice: true, Text: why}},
-		End: &agent.End{State: "failed", Outcome: outcome},
-	}
 }

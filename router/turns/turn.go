@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"switchboard/agent"
@@ -144,6 +145,21 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	return j.next, err
 }
 
+// answer lets the agent answer the turn, unless it waited for so long that the person is
+// first asked whether they still want it.
+func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
+	if !j.runner.People.Away(turn.Person.Name) { // whose turn waits
+		m := &j.data.Turn.Message
+		if j.data.Retry && strings.TrimSpace(m.Text+m.Quote) == "" && len(m.Passed)+len(m.Attachments) == 0 {
+			return j.Commit(ctx, failed("nothing_to_retry", Forgotten)) // it was taken back, or is kept no more
+		}
+		if offered, err := j.offer(ctx); offered || err != nil {
+			return err
+		}
+	}
+	return j.runner.Agent.Run(ctx, turn, j)
+}
+
 // load gives what is known of a turn. What was read as it was claimed is as good for
 // the first try, unless somebody was asked to stop before they ran. Of a call that a try before
 // began nobody will know the answer.
@@ -162,6 +178,17 @@ func (r *Runner) load(c *claimed) (data *core.TurnData, err error) {
 
 // broken is said of a turn that breaks the program each time it is tried.
 const broken = "Something inside me broke while I worked on this, several times over, so I gave it up. The operator finds the reason in the log. Please ask in another way, or later."
+
+// Forgotten is said of a message that is to be tried again and is kept no more.
+const Forgotten = "I no longer have that message. Please write it again."
+
+// failed ends a turn that cannot be answered, and says why.
+func failed(outcome, why string) agent.Step {
+	return agent.Step{
+		Say: []agent.Say{{Position: -1, Notice: true, Text: why}},
+		End: &agent.End{State: "failed", Outcome: outcome},
+	}
+}
 
 // Workspace is the folder of a session in the data folder.
 func Workspace(dataDir string, session int64) string {

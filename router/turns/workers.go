@@ -22,7 +22,7 @@ func newWorkers(total int) *workers {
 	return w
 }
 
-// set makes them so many. Those that are busy stay so until they are given back.
+// set makes them so many. Those that are busy stay so until they are free.
 func (w *workers) set(total int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -26,7 +26,7 @@ var jobPhrases = []phrase{
 	{say(`(?:can you |could you )?remind (?P<to>(?-i:\p{Lu})\S*(?: (?-i:\p{Lu})\S*)?) (?P<what>.+)`), planner.remindOther},
 	{say(`snooze(?: .*)?`), answer("say how to snooze", "Press a button under the reminder, or write \"/jobs NUMBER snooze 10m\". \"list my reminders\" shows the numbers.")},
 	{say(`(?:change|move|cancel|delete|remove|forget|stop) (?:it|(?:\S+ ){0,3}(?:reminders?|timers?|jobs?)|reminding me)(?: .*)?`), answer("ask which job", "Which one? Write \"list my reminders\" to see the numbers. Then write \"cancel reminder NUMBER\" or \"change reminder NUMBER to tomorrow at 9\".")},
-	{all, scheduled(func(w scheduler.Wish) bool { return w.Leading })},
+	{all, scheduled(func(w scheduler.Request) bool { return w.Leading })},
 }
 
 var all = say(`(?P<text>.+)`)
@@ -34,7 +34,7 @@ var all = say(`(?P<text>.+)`)
 var moveWords = say(`(?:(?:change|move|edit|reschedule|postpone)(?: the time of)?(?: the| my)?(?: reminder| job| task| timer)?|set(?: the| my)? (?:reminder|job|task|timer)) (?:number |no\.? ?|#)?(?P<number>\d{1,15}) (?:to|till|until|for) (?P<when>.+)`)
 
 // scheduled plans for a text with a time. What is wrong with it the tool says.
-func scheduled(is func(scheduler.Wish) bool) func(planner, map[string]string) (plan, bool) {
+func scheduled(is func(scheduler.Request) bool) func(planner, map[string]string) (plan, bool) {
 	return func(p planner, m map[string]string) (plan, bool) {
 		if !p.wish.Timed || !is(p.wish) {
 			return nil, false

@@ -34,7 +34,7 @@ var phrases = slices.Concat(jobPhrases, greet(), []phrase{
 	{say(`(?:write|make|create)(?: me)?(?: a| the)?(?: file)?(?: called| named)? (?P<name>\S+\.\w+) (?:with|containing|saying):? (?P<text>.+?)` + sent), planner.write},
 	{say(`(?:write|save|store) (?P<text>.+?) (?:to|into|in|as)(?: the)?(?: file)? (?P<name>\S+?)` + sent), planner.write},
 	{say(`(?P<more>append|add) (?P<text>.+?) to(?: the)?(?: file)? (?P<name>\S*[./"'_\x60]\S*?)` + sent), planner.write}, // "add two to three" is no file
-	{all, scheduled(func(w scheduler.Wish) bool { return w.Exact })},
+	{all, scheduled(func(w scheduler.Request) bool { return w.Exact })},
 })
 
 var (

@@ -8,19 +8,30 @@ import (
 // Store keeps jobs and runs. Every write is one transaction, conditional on what the caller knows;
 // instants are compared with the database's clock.
 type Store interface {
+	Jobs
+	Runs
+	Missed
+}
+
+// Jobs are claimed when they are due.
+type Jobs interface {
 	// DueJobs are active jobs within reach whose Due has come by the database's clock, now, the longest
 	// waiting first, at most limit. Next is when the next one after them is due; zero: none is.
 	DueJobs(ctx context.Context, limit int, of Reach) (jobs []DueJob, now, next time.Time, err error)
-	// RunningSince is from when on, by the database's clock, this engine or one that runs beside it has run.
+	// RunningSince is from when on, by the database's clock, this engine or one that runs at the same time has run.
 	RunningSince(ctx context.Context) (time.Time, error)
 	// JobsAhead are active jobs that had a run end after now, which they can only by a clock that was set back since; those
 	// behind the number after, at most limit.
 	JobsAhead(ctx context.Context, now time.Time, after int64, limit int) ([]Job, error)
+	// Claim claims slots, each if its job is still in the version of the claim: with what others claimed it does nothing.
+	Claim(ctx context.Context, claims []Claim) error
+}
+
+// Runs are started, and settled once they have ended.
+type Runs interface {
 	// StartBy has due runs of the first try start by the first of some instants, of the second by the second, and so on. What
 	// nothing comes after waits for its slot.
 	StartBy(ctx context.Context, latest []time.Time) error
-	// Claim claims slots, each if its job is still in the version of the claim: with what others claimed it does nothing.
-	Claim(ctx context.Context, claims []Claim) error
 	// DueRuns are runs within reach in state due that are to be started by now, with their jobs, the longest
 	// waiting first. Those that wait for a former run of their job to end are left out, unless its Overlap
 	// is allow. Next is when the next one is; zero: none.
@@ -28,10 +39,14 @@ type Store interface {
 	// Begin sets a due run running that has no turn: this engine works on it. False: it is not due any more.
 	Begin(ctx context.Context, run Run) (bool, error)
 	// EndedRuns are running runs whose turns have ended, or whose engines are dead. Open is how many
-	// run beside them.
+	// others run.
 	EndedRuns(ctx context.Context, limit int) (ended []EndedRun, open int, err error)
 	// Settle writes what became of runs, each if it is still the same try in the same state.
 	Settle(ctx context.Context, settled []Settled) error
+}
+
+// Missed are the runs of which their jobs' owners are told.
+type Missed interface {
 	// Untold are missed stretches of which their jobs' owner was not told yet, of one owner; Teller.Tell
 	// marks them. Those of the last seconds are left out, so that one message says them all.
 	Untold(ctx context.Context, of Reach) ([]DueRun, error)
@@ -119,4 +134,10 @@ type Teller interface {
 	Tell(ctx context.Context, person, key, text string, missed ...int64) (bool, error)
 	// Warn notifies the admins of what became of a job.
 	Warn(ctx context.Context, job Job, text string)
+}
+
+// A Maintainer does what the program's own jobs of payload maintenance are for.
+type Maintainer interface {
+	// Maintain does one pass of what job.Name says. An error is tried again, as that of any run.
+	Maintain(ctx context.Context, job *Job) (Maintained, error)
 }
