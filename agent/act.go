@@ -105,7 +105,7 @@ func (t *tasks) act(ctx context.Context, plan *PlanRow, i int) error {
 const changedHint = "stopped because the message was changed; it may have done a part of its work, so look before doing it again"
 
 // allowed is the decision that lets a task run, or the result of one that must not; ask is
-// what a person has to be asked where the decision says so. Rights are asked for anew: they
+// what a person has to be asked where the decision says so. Rights are asked for again: they
 // may have changed since the plan, and so may the taint.
 func (t *tasks) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Decision, ask Ask, refused *tools.Result) {
 	task := plan.Tasks[i].Task
@@ -165,7 +165,7 @@ const doneBeforeHint = "this was done when it was first tried, and not again: th
 
 // doneBefore is the recorded result of a task that was done by a turn which this one
 // retries; nil: it is to be run. Each such task stands for one of this turn's. What only
-// looks is looked at anew.
+// looks runs again.
 func (t *tasks) doneBefore(plan *PlanRow, i int) *tools.Result {
 	task := plan.Tasks[i].Task
 	wanted := signature(task)

@@ -187,9 +187,9 @@ func (r *run) execute(ctx context.Context, plan *PlanRow) (again bool, err error
 		if err := r.halted(ctx); err != nil {
 			return false, err
 		}
-		if aside, err := r.givesWay(ctx, plan, i); err != nil || aside {
+		if again, err := r.givesWay(ctx, plan, i); err != nil || again {
 			r.retract(ctx)
-			return aside, err
+			return again, err
 		}
 		if err := r.served(ctx, plan, i); err != nil {
 			return false, err

@@ -31,7 +31,7 @@ const (
 )
 
 // read returns what is to be shown of the answer, given the plan so far: the same
-// text as before with more behind it. Anything else that is shorter begins anew.
+// text as before with more behind it. A plan that is shorter than before begins again.
 func (s *answerScan) read(plan string) string {
 	if len(plan) < s.at {
 		*s = answerScan{accept: s.accept}

@@ -79,7 +79,7 @@ func (a *asker) askUntil(ctx context.Context, tries int, q question, read func(C
 // fallbacks. An answer that was not recorded yet is the caller's to stage. Each
 // failed try is a recorded call of its own, which a resumed turn does not repeat, unless
 // all failed and it was put off. What
-// was streamed of an answer that broke off stays in view, unless one is begun anew: the
+// was streamed of an answer that broke off stays in view, unless another is begun: the
 // person has read it, and what ends the turn stands behind it.
 func (a *asker) ask(ctx context.Context, q question) (Call, error) {
 	models := []string{a.modelOf[q.role]}
@@ -104,7 +104,7 @@ func (a *asker) ask(ctx context.Context, q question) (Call, error) {
 			}
 		}
 		if i > 0 {
-			a.retract(ctx) // another model begins anew
+			a.retract(ctx) // another model begins again
 		}
 		call, err := a.try(ctx, q, step, model, i+1 < len(models))
 		if err == nil {

@@ -86,7 +86,7 @@ func (a *asker) putOff(ctx context.Context, o *outage) error {
 }
 
 // modelEnding ends a turn for which no model answered. The person reads what it
-// means for them, and an admin in a chat of their own what to mend; the detail is in
+// means for them, and an admin in a chat of their own what to fix; the detail is in
 // the call's row and in the log.
 func (a *asker) modelEnding(err error) *ending {
 	end := &ending{state: "failed", outcome: "model_error", err: err}

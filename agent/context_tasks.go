@@ -55,16 +55,14 @@ func (ps *prompts) history(p *prompt, attempt int, cut cut) {
 		p.outcome(fmt.Sprintf("Attempt %d, task %d (%s)", task.Attempt, task.Task, task.Type), task, cut.output)
 	}
 	p.section("Remaining tasks")
-	open := 0
+	none := "None.\n"
 	for _, task := range ps.planRow(attempt - 1).Tasks {
 		if task.Review == nil && task.State != TaskDone {
-			open++
+			none = ""
 			p.item(fmt.Sprintf("task %d (%s): %s", task.Position+1, task.Type, oneLine(task.Detail)), tools.Clean)
 		}
 	}
-	if open == 0 {
-		p.linef("None.")
-	}
+	p.add(none)
 	for _, end := range []struct {
 		title string
 		task  *earlier
@@ -85,14 +83,13 @@ func (ps *prompts) history(p *prompt, attempt int, cut cut) {
 func (p *prompt) outcome(title string, task earlier, limit int) {
 	p.linef("### %s", title)
 	p.what(task.row.Task)
-	output := task.Output
 	if task.row.Result != nil {
 		p.how(*task.row.Result)
 		if task.row.Type != TaskMsg {
-			output = task.row.Result.Output
+			task.Output = task.row.Result.Output
 		}
 	}
-	p.data(clip(output, limit))
+	p.data(clip(task.Output, limit))
 }
 
 // what says what a task does.

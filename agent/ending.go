@@ -37,7 +37,7 @@ func (e *ending) Unwrap() error { return e.err }
 // running, the notice, the end.
 func (r *run) close(ctx context.Context, end *ending) error {
 	switch {
-	case end.outcome == "no_model": // every turn fails until somebody mends the settings
+	case end.outcome == "no_model": // every turn fails until somebody fixes the settings
 		r.log.ErrorContext(ctx, "turn failed", "outcome", end.outcome, "error", end)
 	case end.state == "failed":
 		r.log.WarnContext(ctx, "turn failed", "outcome", end.outcome, "error", end)

@@ -10,7 +10,7 @@ import (
 
 // A Gate is the one policy gate; the router's policy is one.
 type Gate interface {
-	// Decide looks up the person's rights anew and answers at once.
+	// Decide looks up the person's rights each time and answers at once.
 	Decide(q tools.Question) tools.Decision
 }
 

@@ -15,11 +15,7 @@ const outputsFile = "outputs.json"
 
 // writeOutputs gives a command the outputs of earlier tasks.
 func (t *tasks) writeOutputs(plan *PlanRow, position int) error {
-	list := t.earlierTasks(plan.Attempt, position)
-	if list == nil {
-		list = []earlier{}
-	}
-	body, err := json.MarshalIndent(list, "", "  ")
+	body, err := json.MarshalIndent(append([]earlier{}, t.earlierTasks(plan.Attempt, position)...), "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode outputs: %w", err)
 	}

@@ -22,7 +22,7 @@ var (
 	ErrInterrupted = errors.New("interrupted by a newer message")
 	// ErrRestart: the person changed the message. Run kills what runs, writes that it
 	// was cancelled, and returns ErrRestart; run again, it absorbs the new text and
-	// plans anew, keeping what was done.
+	// plans again, keeping what was done.
 	ErrRestart = errors.New("the message was changed")
 )
 
@@ -145,10 +145,10 @@ type Journal interface {
 	// has something. It answers at once, from memory: a change of this very moment may be missed.
 	Edited() bool
 	// Approval says what people said to a question that was asked of them for this very task,
-	// or granted before; it is read anew each time.
+	// or granted before; it is read each time.
 	Approval(ctx context.Context, ask Ask) (Approval, error)
-	// Reserve sets aside what a call can cost, all of its tries so far and the one to come,
-	// before it is made. held is false where there are no limits and nothing was set aside.
+	// Reserve reserves what a call can cost, all of its tries so far and the one to come,
+	// before it is made. held is false where there are no limits and nothing was reserved.
 	// *OverLimitError: it may cost more than may be spent. *llm.SetupError: nobody knows what it
 	// costs. With any error the call is not made.
 	Reserve(ctx context.Context, step, role string, quote llm.Quote) (held bool, err error)

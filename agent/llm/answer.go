@@ -48,7 +48,7 @@ func (c completion) usage() *Usage {
 // tokens are a number of them, however a server writes it; 0: it is not told.
 type tokens int64
 
-// UnmarshalJSON implements json.Unmarshaler. It has no error: an answer is not lost for its bill.
+// UnmarshalJSON has no error: an answer is not lost for its bill.
 func (n *tokens) UnmarshalJSON(text []byte) error {
 	told := string(bytes.Trim(text, `"`))
 	if whole, err := strconv.ParseInt(told, 10, 64); err == nil {
@@ -82,7 +82,7 @@ const finishLength = "length"
 
 // read fills resp from a 2xx answer to a question that costs at most that much.
 func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, most float64) error {
-	s, err := w.said()
+	s, err := w.answer()
 	resp.Usage = s.bill(t, len(resp.Exchange.Request), most)
 	if err != nil {
 		return answerError("its answer is not JSON: " + p.mask.Text(err.Error()))
@@ -129,10 +129,10 @@ func (s answer) bill(t target, body int, most float64) Usage {
 	return atMost(most)
 }
 
-// said reads an answer whose body is there to its end.
-func (w *wire) said() (answer, error) {
+// answer reads an answer whose body is there to its end.
+func (w *wire) answer() (answer, error) {
 	if w.events != nil {
-		return w.events.said(), nil
+		return w.events.whole(), nil
 	}
 	var c completion
 	if err := json.Unmarshal(w.body, &c); err != nil {

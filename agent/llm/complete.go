@@ -24,7 +24,7 @@ const (
 	retryWindow = 30 * time.Second
 )
 
-// complete asks until there is an answer, or a fault that another try does not mend.
+// complete asks until there is an answer, or a fault that another try does not fix.
 // This is the only place that asks a model again.
 func (p *provider) complete(ctx context.Context, t target, req Request) (Response, error) {
 	limit := cmp.Or(p.timeout, req.Timeout, defaultTimeout)

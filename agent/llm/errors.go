@@ -66,7 +66,7 @@ func (e *RateLimitError) Error() string {
 func (e *RateLimitError) Unwrap() error { return e.Err }
 
 // A SetupError says that no call can succeed until somebody changes the settings, the
-// provider's account or its server. Reason and Mend are for an administrator to read,
+// provider's account or its server. Reason and Fix are for an administrator to read,
 // half a sentence each; they hold no credential and nothing of the provider's words,
 // which are in Err beside one of this package's sentinels.
 type SetupError struct {
@@ -80,7 +80,7 @@ func (e *SetupError) Error() string { return e.Err.Error() + "; " + e.Fix }
 func (e *SetupError) Unwrap() error { return e.Err }
 
 // setup makes a SetupError.
-func setup(reason, mend string, err error) error { return &SetupError{reason, mend, err} }
+func setup(reason, fix string, err error) error { return &SetupError{reason, fix, err} }
 
 // setKey is how to give the provider a key.
 func (p *provider) setKey() string {

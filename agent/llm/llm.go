@@ -20,7 +20,7 @@ type Request struct {
 	Stall time.Duration
 	// Stream is called with the whole of the answer so far each time there is more of
 	// it, in the goroutine of Complete. It is the Response's Text, or a beginning of it,
-	// unless the answer turns out to be none; one that is begun anew, or of which a part
+	// unless the answer turns out to be none; one that is begun again, or of which a part
 	// was a thought after all, is shorter than before. It reports whether anybody was
 	// shown something of it: then a call that breaks off is not made again. A server that
 	// cannot stream is asked for its answer as one; then nothing is called. Nil: the same.

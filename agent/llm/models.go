@@ -99,7 +99,7 @@ func (m *Models) resolve(name string) (target, error) {
 }
 
 // Check says whether every role could be served: roles maps a role to the name
-// of its model. All faults are joined, each with the role and the mend; it does
+// of its model. All faults are joined, each with the role and the fix; it does
 // no I/O, so a wrong key is found by the first call only.
 func (m *Models) Check(roles map[string]string) error {
 	var faults []error

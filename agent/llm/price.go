@@ -16,13 +16,13 @@ type Quote struct {
 	Provider, Model string // as in Exchange
 	// Most is what the call can cost at most, all tries so far and the one to come.
 	Most float64
-	// Unpriced says why nobody knows what the model costs, and what to mend; then Most is 0.
+	// Unpriced says why nobody knows what the model costs, and what to fix; then Most is 0.
 	// Empty: its prices are written.
 	Unpriced string
 }
 
 // Unpriced says why nobody knows what the model of that name (as Models.Complete takes it)
-// costs, and what to mend; empty: its prices are written, or it is the built-in one.
+// costs, and what to fix; empty: its prices are written, or it is the built-in one.
 func (c Config) Unpriced(name string) string {
 	m, isAlias := c.Models[name]
 	if !isAlias {

@@ -122,12 +122,12 @@ func (p *provider) usable() error {
 			fmt.Sprintf("choose the kind %q in llm.providers.%s.kind, or another model", kindOpenAI, p.name),
 			fmt.Errorf("provider %q: kind %q is %w", p.name, p.kind, ErrNotAvailable))
 	case p.noKey:
-		mend := p.setKey()
+		fix := p.setKey()
 		if p.keyFrom == "" {
-			mend = fmt.Sprintf(`set llm.providers.%s.api_key, for example api_key = "env:%s_API_KEY", or api_key = %q for a server that wants none`,
+			fix = fmt.Sprintf(`set llm.providers.%s.api_key, for example api_key = "env:%s_API_KEY", or api_key = %q for a server that wants none`,
 				p.name, strings.ToUpper(strings.ReplaceAll(p.name, "-", "_")), NoKey.Reveal())
 		}
-		return setup(fmt.Sprintf("there is no key for %q", p.name), mend, ErrNoKey)
+		return setup(fmt.Sprintf("there is no key for %q", p.name), fix, ErrNoKey)
 	}
 	return nil
 }
@@ -149,12 +149,9 @@ func (p Provider) Credentials() (list []secrets.Secret) {
 	}
 	for name, value := range p.Headers {
 		name = strings.ToLower(name)
-		for _, mark := range []string{"auth", "key", "token", "secret", "cookie"} {
-			if strings.Contains(name, mark) {
-				_, word, _ := strings.Cut(value, " ") // behind "Bearer"
-				list = append(list, secrets.Secret(value), secrets.Secret(word))
-				break
-			}
+		if anyOf(name, []string{"auth", "key", "token", "secret", "cookie"}) {
+			_, word, _ := strings.Cut(value, " ") // behind "Bearer"
+			list = append(list, secrets.Secret(value), secrets.Secret(word))
 		}
 	}
 	return list

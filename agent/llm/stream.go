@@ -223,7 +223,7 @@ func (e *events) event(data []byte, all bool) bool {
 	return true
 }
 
-func (e *events) said() answer {
+func (e *events) whole() answer {
 	a := e.answer
 	a.text = e.text.String()
 	return a

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ const taintFile Taint = "file"
 
 func (w attachments) readAttachment(ctx context.Context, call Call, args struct {
 	ID     string
-	Offset *int64
-	Limit  *int
+	Offset int64
+	Limit  int
 },
 ) Result {
 	file, body, err := w.Open(ctx, call.Session, args.ID)
@@ -31,7 +32,7 @@ func (w attachments) readAttachment(ctx context.Context, call Call, args struct 
 		return fileFault(args.ID, err)
 	}
 	defer body.Close()
-	res := readPiece(file, body, deref(args.Offset, 0), deref(args.Limit, maxReadBytes))
+	res := readPiece(file, body, args.Offset, cmp.Or(args.Limit, maxReadBytes))
 	res.Taint = file.Taint.Join(taintFile) // its name is outside text as well
 	return res
 }
@@ -39,12 +40,10 @@ func (w attachments) readAttachment(ctx context.Context, call Call, args struct 
 // readPiece reads limit bytes of a text from offset on, in whole characters, and
 // says where to go on.
 func readPiece(file File, body io.Reader, offset int64, limit int) Result {
-	start := make([]byte, binaryLookHead)
-	n, err := io.ReadFull(body, start)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	start, err := io.ReadAll(io.LimitReader(body, binaryLookHead))
+	if err != nil {
 		return failed("io", "", "attachment %s: %v", file.ID, plain(err))
 	}
-	start = start[:n]
 	as := encodingOf(start)
 	if as == nil {
 		return refused("not_text", "say so; where exec is permitted, attachment.save and a program for this kind of file may help",
@@ -76,20 +75,24 @@ func readPiece(file File, body io.Reader, offset int64, limit int) Result {
 
 // kindOf says what a file is that cannot be read as text.
 func kindOf(mediaType string) string {
-	major, _, _ := strings.Cut(mediaType, "/")
-	switch {
-	case mediaType == "application/pdf":
-		return "a PDF document; its text cannot be read here"
-	case major == "image":
-		return "an image; what it shows cannot be read here"
-	case major == "audio":
-		return "a sound recording; it cannot be listened to here"
-	case major == "video":
-		return "a video; it cannot be watched here"
-	case strings.Contains(mediaType, "officedocument"), strings.Contains(mediaType, "opendocument"), strings.Contains(mediaType, "ms-"), mediaType == "application/msword":
-		return "an office document; its text cannot be read here"
-	case strings.Contains(mediaType, "zip"), strings.Contains(mediaType, "compressed"), mediaType == "application/x-tar":
-		return "an archive; what is in it cannot be read here"
+	const office = "an office document; its text cannot be read here"
+	const archive = "an archive; what is in it cannot be read here"
+	for _, kind := range [][2]string{
+		{"application/pdf", "a PDF document; its text cannot be read here"},
+		{"image/", "an image; what it shows cannot be read here"},
+		{"audio/", "a sound recording; it cannot be listened to here"},
+		{"video/", "a video; it cannot be watched here"},
+		{"officedocument", office},
+		{"opendocument", office},
+		{"ms-", office},
+		{"application/msword", office},
+		{"zip", archive},
+		{"compressed", archive},
+		{"application/x-tar", archive},
+	} {
+		if strings.Contains(mediaType, kind[0]) {
+			return kind[1]
+		}
 	}
 	return "not a text"
 }

@@ -2,17 +2,14 @@ package tools
 
 import (
 	"html"
+	"slices"
 	"strings"
 )
 
 // skipped elements hold nothing for a reader; blocks end a line.
 var (
-	skipped = map[string]bool{"script": true, "style": true, "noscript": true, "template": true, "svg": true, "iframe": true}
-	blocks  = map[string]bool{
-		"p": true, "div": true, "br": true, "li": true, "tr": true, "h1": true, "h2": true, "h3": true, "h4": true, "h5": true, "h6": true,
-		"ul": true, "ol": true, "table": true, "section": true, "article": true, "header": true, "footer": true, "nav": true,
-		"blockquote": true, "pre": true, "hr": true, "title": true, "dt": true, "dd": true, "option": true,
-	}
+	skipped = strings.Fields("script style noscript template svg iframe")
+	blocks  = strings.Fields("p div br li tr h1 h2 h3 h4 h5 h6 ul ol table section article header footer nav blockquote pre hr title dt dd option")
 )
 
 // htmlText is what a reader sees of a page: no tags, scripts or styles, blocks
@@ -39,10 +36,10 @@ func htmlText(page string) string {
 			continue
 		}
 		page = rest
-		if skipped[name] && !closing {
+		if slices.Contains(skipped, name) && !closing {
 			page = afterClosing(page, name)
 		}
-		if blocks[name] {
+		if slices.Contains(blocks, name) {
 			b.WriteByte('\n')
 		}
 	}

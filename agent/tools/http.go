@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,7 +89,7 @@ func checkURL(u *url.URL) error {
 
 func (f *fetcher) run(ctx context.Context, call Call, args struct {
 	URL      string
-	MaxBytes *int64 `json:"max_bytes"`
+	MaxBytes int64 `json:"max_bytes"`
 },
 ) Result {
 	const hint = "give a complete public address such as https://example.org/page"
@@ -109,19 +111,18 @@ func (f *fetcher) run(ctx context.Context, call Call, args struct {
 		return fetchFault(err)
 	}
 	defer resp.Body.Close()
-	return answer(resp, min(f.limit, deref(args.MaxBytes, f.limit)))
+	return answer(resp, min(f.limit, cmp.Or(args.MaxBytes, f.limit)))
 }
 
 // answer turns a response into a result of at most limit bytes of body.
 func answer(resp *http.Response, limit int64) Result {
 	kind := resp.Header.Get("Content-Type")
-	peek := make([]byte, 512)
-	n, err := io.ReadFull(resp.Body, peek)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+	peek, err := io.ReadAll(io.LimitReader(resp.Body, 512))
+	if err != nil {
 		return fetchFault(err)
 	}
 	if kind == "" {
-		kind = http.DetectContentType(peek[:n])
+		kind = http.DetectContentType(peek)
 	}
 	if !isText(kind) {
 		return Result{
@@ -129,7 +130,7 @@ func answer(resp *http.Response, limit int64) Result {
 			Output: fmt.Sprintf("the address holds %s", kind),
 		}
 	}
-	whole := io.MultiReader(strings.NewReader(string(peek[:n])), resp.Body)
+	whole := io.MultiReader(bytes.NewReader(peek), resp.Body)
 	data, err := io.ReadAll(io.LimitReader(whole, limit+1))
 	if err != nil {
 		return fetchFault(err)

@@ -15,9 +15,9 @@ import (
 type clock func() time.Time
 
 func (now clock) run(_ context.Context, call Call, args struct{ Zone *string }) Result {
-	name, err := cmp.Or(strings.TrimSpace(deref(args.Zone, call.Session.TimeZone)), "UTC"), error(nil)
+	name, err := cmp.Or(strings.TrimSpace(call.Session.TimeZone), "UTC"), error(nil)
 	if args.Zone != nil {
-		name, err = words.Zone(name)
+		name, err = words.Zone(cmp.Or(strings.TrimSpace(*args.Zone), "UTC"))
 	}
 	if err != nil {
 		return failed("unknown_zone", "use an IANA name: Continent/City with underscores, such as Asia/Tokyo or America/New_York, or UTC", "%v", err)

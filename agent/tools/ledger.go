@@ -14,7 +14,7 @@ import (
 )
 
 // ledgerSuffix makes the name of a workspace's ledger from the workspace's own:
-// it stands beside the folder, where no confined command can reach it.
+// it stands next to the folder, where no confined command can reach it.
 const ledgerSuffix = ".taint.json"
 
 // maxLedger bounds a ledger, in bytes. One that would be longer suspects all

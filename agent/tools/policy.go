@@ -19,7 +19,7 @@ const ExecName = "exec"
 // A Question is what the policy gate is asked before a tool is offered, when a
 // plan names it, and again when it is about to run.
 type Question struct {
-	Person  string // the person's name; role and rights are looked up anew at each question
+	Person  string // the person's name; role and rights are looked up at each question
 	Channel string // the channel's name
 	Direct  bool   // it is a chat with one person
 	Mode    string // the session's mode: "ask" | "act"

@@ -132,13 +132,6 @@ const (
 	hintNotBegun = "it was not begun, because this engine could not be sure that the work was its own"
 )
 
-func deref[T any](p *T, absent T) T {
-	if p == nil {
-		return absent
-	}
-	return *p
-}
-
 // with gives a tool its arguments, which were checked against the schema.
 func with[T any](run func(context.Context, Call, T) Result) func(context.Context, Call) Result {
 	return func(ctx context.Context, call Call) Result {

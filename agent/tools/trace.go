@@ -31,7 +31,7 @@ type trace struct {
 // a command each.
 const traceTime = 5 * time.Second
 
-// outputsName is what the agent writes anew before each command of a turn, so no
+// outputsName is what the agent writes before each command of a turn, so no
 // taint of it outlasts the command.
 const outputsName = workspace.Hidden + "/outputs.json"
 
@@ -73,7 +73,7 @@ func (t *trace) mark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The ledger lies beside the workspace: its time is by the same clock.
+	// The ledger lies next to the workspace: its time is by the same clock.
 	info, err := os.Stat(ledgerFile(t.workspace))
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func Keep(ctx context.Context, dir, name, text string, taint Taint) error {
 	return store(ctx, root, name, strings.NewReader(text), Call{Workspace: dir, Taint: taint}, false)
 }
 
-// PutHidden makes the hidden folder of a workspace anew, with one file in it that
+// PutHidden makes the hidden folder of a workspace again, with one file in it that
 // commands can read, whatever they left in its place before.
 func PutHidden(dir, name string, data []byte) error {
 	root, err := workspace.Open(dir)

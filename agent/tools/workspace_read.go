@@ -29,11 +29,11 @@ const (
 
 func (w files) read(ctx context.Context, call Call, args struct {
 	Path      string
-	FirstLine *int `json:"first_line"`
-	LastLine  *int `json:"last_line"`
+	FirstLine int `json:"first_line"`
+	LastLine  int `json:"last_line"`
 },
 ) Result {
-	first, last := deref(args.FirstLine, 1), deref(args.LastLine, math.MaxInt)
+	first, last := cmp.Or(args.FirstLine, 1), cmp.Or(args.LastLine, math.MaxInt)
 	if first > last {
 		return refused("bad_range", "swap first_line and last_line", "line %d comes after line %d", first, last)
 	}
@@ -129,11 +129,11 @@ func readLines(ctx context.Context, r io.Reader, size int64, first, last int) (s
 }
 
 func (w files) list(ctx context.Context, call Call, args struct {
-	Path  *string
-	Depth *int
+	Path  string
+	Depth int
 },
 ) Result {
-	root, name, fault := enter(call.Workspace, cmp.Or(deref(args.Path, ""), "."))
+	root, name, fault := enter(call.Workspace, cmp.Or(args.Path, "."))
 	if fault != nil {
 		return *fault
 	}
@@ -146,7 +146,7 @@ func (w files) list(ctx context.Context, call Call, args struct {
 		return refused("not_a_folder", "workspace.read shows a file", "%s is a file", name)
 	}
 	notes := readLedger(call.Workspace)
-	text, err := listing(ctx, root, name, deref(args.Depth, defaultDepth), notes)
+	text, err := listing(ctx, root, name, cmp.Or(args.Depth, defaultDepth), notes)
 	if errors.Is(err, workspace.ErrTooLarge) {
 		return refused("workspace_full", hints["workspace_full"], "%v: list a smaller folder, or less depth", err)
 	}

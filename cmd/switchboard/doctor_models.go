@@ -86,7 +86,7 @@ const (
 
 // tryModel asks a model for a plan and a word, as package agent says.
 func (a *app) tryModel(settings *configs.Settings, models *llm.Models, model string) (modelTrial, error) {
-	t, err := agent.Try(a.ctx, settings.Agent, models, model, agent.Options{DataDir: settings.DataDir, Length: models.Length})
+	t, err := agent.TryModel(a.ctx, settings.Agent, models, model, agent.Options{DataDir: settings.DataDir, Length: models.Length})
 	if err != nil {
 		return modelTrial{}, err
 	}

@@ -16,7 +16,7 @@ import (
 // sayIt begins the detail of a message that is a tool's output as it is.
 const sayIt = "Say what became of it."
 
-// jobPhrases are those of reminders and jobs. The scheduler says what is a wish with a time, and its tools read it.
+// jobPhrases are those of reminders and jobs. The scheduler finds the time, and its tools read it.
 var jobPhrases = []phrase{
 	{say(`(?:(?:list|show)(?: me)?|what are|which are)(?: all)?(?: of)?(?: the| my)? (?:reminders|jobs)(?: (?:are there|do i have))?`), planner.jobs},
 	{say(`(?:show(?: me)?|what is|history of)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})`), planner.jobs},
@@ -36,11 +36,11 @@ var moveWords = say(`(?:(?:change|move|edit|reschedule|postpone)(?: the time of)
 // scheduled plans for a text with a time. What is wrong with it the tool says.
 func scheduled(is func(scheduler.Request) bool) func(planner, map[string]string) (plan, bool) {
 	return func(p planner, m map[string]string) (plan, bool) {
-		if !p.wish.Timed || !is(p.wish) {
+		if !p.when.Timed || !is(p.when) {
 			return nil, false
 		}
 		kind, does := "reminder", "Make the reminder"
-		if !p.wish.Spoken && p.acts(p.wish.Rest) {
+		if !p.when.Spoken && p.acts(p.when.Rest) {
 			kind, does = "task", "Plan the task for later"
 		}
 		return p.job("schedule.add", does, map[string]any{"kind": kind, "when": strings.TrimSpace(m["text"])})
@@ -96,7 +96,7 @@ func (p planner) whichTime(failed section, text string) (plan, bool) {
 	lead := ""
 	if m := matched(moveWords, text); m != nil {
 		lead = "change reminder " + m["number"] + " to "
-	} else if p.wish.Spoken || !p.acts(p.wish.Rest) {
+	} else if p.when.Spoken || !p.acts(p.when.Rest) {
 		lead = "remind me "
 	}
 	question, _, _ := strings.Cut(failed.said(), "\n")

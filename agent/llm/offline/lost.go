@@ -88,8 +88,8 @@ var abilities = map[string]string{
 	"what time is it":   "time date clock uhrzeit hora heure ora", "remind me tomorrow at 9 to call Ann": "remind erinnere recuérdame rappelle ricordami",
 }
 
-// beside are words that may stand beside one of those and mean no more.
-const beside = "a all are any bitte es est et il is la le list los me mes mi miei mis my meine our please que quelle qué see show tell the there what which zeig"
+// fillers are words that may stand with one of those and mean no more.
+const fillers = "a all are any bitte es est et il is la le list los me mes mi miei mis my meine our please que quelle qué see show tell the there what which zeig"
 
 // nearest is what I can do that somebody probably meant; empty: nothing.
 func nearest(text string) string {
@@ -104,7 +104,7 @@ func nearest(text string) string {
 	}
 	var found []string
 	said = slices.DeleteFunc(said, func(word string) bool {
-		return len(said) > 1 && slices.Contains(strings.Fields(beside), strings.Trim(word, "¿¡,"))
+		return len(said) > 1 && slices.Contains(strings.Fields(fillers), strings.Trim(word, "¿¡,"))
 	})
 	for ability, names := range abilities {
 		known := strings.Fields(names)

@@ -49,7 +49,7 @@ var (
 	canDo string
 )
 
-// say is the pattern of a whole text, compiled at first use: beside another model it is never needed.
+// say is the pattern of a whole text, compiled at first use: with another model it is never needed.
 func say(pattern string) func() *regexp.Regexp {
 	return words.Pattern(`(?is)^(?:please\s+)?(?:` + pattern + `)$`)
 }

@@ -42,7 +42,7 @@ type planner struct {
 	files, earlier []file // that came along, now and before
 	phrases        []phrase
 	last           string // what was said last
-	wish           scheduler.Request
+	when           scheduler.Request
 }
 
 // makePlan plans for what the person wrote.

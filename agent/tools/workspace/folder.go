@@ -112,7 +112,7 @@ func MakeHidden(root *os.Root) error {
 	return RenewHidden(root)
 }
 
-// RenewHidden makes the hidden folder anew, whatever stands there. What cannot be
+// RenewHidden makes the hidden folder again, whatever stands there. What cannot be
 // removed is put aside, under a name that the person sees.
 func RenewHidden(root *os.Root) error {
 	if err := Discard(root, Hidden); err != nil {

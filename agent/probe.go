@@ -14,8 +14,8 @@ import (
 	"switchboard/agent/tools"
 )
 
-// A Trial is what a model showed when it was tried.
-type Trial struct {
+// A Probe is what a model showed when it was tried.
+type Probe struct {
 	Took    time.Duration // until its first answer
 	Claimed int64         // tokens that it says it used, where it cannot have used as many; else 0
 	Prose   bool          // it answered in words and not with a plan, so that it can talk and use no tools
@@ -26,52 +26,40 @@ type Trial struct {
 }
 
 const (
-	// tryTimeout bounds each question of a trial: a local model is loaded for the first.
+	// tryTimeout bounds each question of a probe: a local model is loaded for the first.
 	tryTimeout = time.Minute
 	// longPrompt is how long the prompt is, in tokens, of which the beginning has to come back, where the
 	// model is said to read so much: longer than what Ollama reads by default.
 	longPrompt = 6000
 )
 
-// Try asks a model for a plan, as a message would, and for a number that stands at the beginning of a long
-// prompt. It makes two or three calls, of a minute at most each. An error is one of package llm; the trial
+// TryModel asks a model for a plan, as a message would, and for a number that stands at the beginning of a long
+// prompt. It makes two or three calls, of a minute at most each. An error is one of package llm; the probe
 // is then what was seen before.
-func Try(ctx context.Context, cfg Config, models Models, model string, opts Options) (Trial, error) {
-	a, err := forTrial(cfg, models, opts)
-	if err != nil {
-		return Trial{}, err
-	}
-	r := newRun(a, Turn{
-		Message: Incoming{Author: "Ann", Text: "remind me tomorrow at 9 to call Bob"},
-		Person:  Person{Name: "Ann", Role: "user"},
-		Place:   Place{Channel: "console", Direct: true},
-	}, nil, &State{})
-	var t Trial
-	if err := r.planner.tryPlan(ctx, model, &t); err != nil || t.Fault != "" {
-		return t, err
-	}
-	return t, r.planner.tryLength(ctx, model, &t)
-}
-
-// forTrial is an agent with one tool, for a trial: it plans and runs nothing.
-func forTrial(cfg Config, models Models, opts Options) (*Agent, error) {
-	all, err := loadRoles(opts.DataDir)
+func TryModel(ctx context.Context, cfg Config, models Models, model string, opts Options) (t Probe, err error) {
+	roles, err := loadRoles(opts.DataDir)
 	if err != nil { // which is somebody else's finding
-		all, err = loadRoles("")
+		roles, _ = loadRoles("")
 	}
-	if err != nil {
-		return nil, err
-	}
-	toolbox, err := tools.NewRegistry(tools.Tool{
+	toolbox, err := tools.NewRegistry(tools.Tool{ // with which nothing is done: no plan is run
 		Name: "schedule.add", Summary: "Make a reminder.", Page: "Make a reminder.", Effect: tools.EffectWrite,
 		Schema: json.RawMessage(`{"type": "object", "properties": {"when": {"type": "string"}, "text": {"type": "string"}}, "required": ["when", "text"], "additionalProperties": false}`),
 		Run:    func(context.Context, tools.Call) tools.Result { return tools.Result{} },
 	})
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	opts.Now = time.Now
-	return &Agent{cfg: cfg, models: models, toolbox: toolbox, gate: permit{}, log: slog.New(slog.DiscardHandler), opts: opts, roles: all, systems: &systems{}}, nil
+	a := &Agent{cfg: cfg, models: models, toolbox: toolbox, gate: permit{}, log: slog.New(slog.DiscardHandler), opts: opts, roles: roles, systems: &systems{}}
+	p := newRun(a, Turn{
+		Message: Incoming{Author: "Ann", Text: "remind me tomorrow at 9 to call Bob"},
+		Person:  Person{Name: "Ann", Role: "user"},
+		Place:   Place{Channel: "console", Direct: true},
+	}, nil, &State{}).planner
+	if err = p.tryPlan(ctx, model, &t); err == nil && t.Fault == "" {
+		err = p.tryLength(ctx, model, &t)
+	}
+	return t, err
 }
 
 // permit is a gate that lets everything through.
@@ -80,7 +68,7 @@ type permit struct{}
 func (permit) Decide(tools.Question) tools.Decision { return tools.Decision{Verdict: tools.Allow} }
 
 // tryPlan asks for a plan, and once more where it had faults.
-func (p *planner) tryPlan(ctx context.Context, model string, t *Trial) error {
+func (p *planner) tryPlan(ctx context.Context, model string, t *Probe) error {
 	var retry planRetry
 	for try := range 2 {
 		began := time.Now()
@@ -111,7 +99,7 @@ func (p *planner) tryPlan(ctx context.Context, model string, t *Trial) error {
 }
 
 // tryLength asks for a number at the beginning of a prompt that is as long as prompts may be, or longPrompt.
-func (p *planner) tryLength(ctx context.Context, model string, t *Trial) error {
+func (p *planner) tryLength(ctx context.Context, model string, t *Probe) error {
 	size := longPrompt
 	if n := p.promptSize(p.length(ctx, model), nil); n > 0 {
 		size = min(size, n)
