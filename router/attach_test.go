@@ -21,6 +21,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/internal/testkit"
 	"switchboard/router"
+	"switchboard/router/routertest"
 	"switchboard/router/sessions"
 )
 
@@ -55,47 +56,47 @@ func (k keyed) Post(ctx context.Context, post scripted.Post) (channels.MessageID
 // attached is the rig's channel as a value of its own, which connects with that key.
 func (r *rig) attached(key string, valid *atomic.Pointer[string]) router.Attached {
 	return router.Attached{
-		Channel: scripted.Over(r.name, keyed{r.platform, key, valid}, r.script, slog.New(slog.DiscardHandler)),
-		Config:  r.channel,
+		Channel: scripted.Over(r.Name, keyed{r.Platform, key, valid}, r.Script, slog.New(slog.DiscardHandler)),
+		Config:  r.Channel,
 	}
 }
 
 // again is the rig's channel as another value.
 func (r *rig) again() router.Attached {
-	return router.Attached{Channel: channelstest.Scripted(r.name, r.platform, r.script), Config: r.channel}
+	return router.Attached{Channel: channelstest.Scripted(r.Name, r.Platform, r.Script), Config: r.Channel}
 }
 
 func (r *rig) attach(at router.Attached) {
-	r.t.Helper()
-	if err := r.router.Attach(at); err != nil {
-		r.t.Fatal(err)
+	r.T.Helper()
+	if err := r.Router.Attach(at); err != nil {
+		r.T.Fatal(err)
 	}
 }
 
 // detach detaches the channel and waits until nothing of it is under way.
 func (r *rig) detach() {
-	r.t.Helper()
-	r.router.Detach(r.name)
-	r.until("the channel is gone", func() bool { _, known := r.router.Channels.Rules(r.name); return !known })
-	r.until("its lease is given back", func() bool { return !r.router.Lines.Connection(r.name).Holds() })
+	r.T.Helper()
+	r.Router.Detach(r.Name)
+	r.Until("the channel is gone", func() bool { _, known := r.Router.Channels.Rules(r.Name); return !known })
+	r.Until("its lease is given back", func() bool { return !r.Router.Lines.Connection(r.Name).Holds() })
 }
 
 // answered waits until the messages 0 to n-1, said in each of the conversations, are answered,
 // and wants each answer once and in order.
 func (r *rig) answered(n int, convs ...string) {
-	r.t.Helper()
-	r.await(n * len(convs))
+	r.T.Helper()
+	r.Await(n * len(convs))
 	want := make([]string, n)
 	for i := range want {
 		want[i] = "re: " + strconv.Itoa(i)
 	}
 	for _, c := range convs {
-		r.same("conversation "+c+" reads", texts(r.platform.SentIn(c)), want)
+		r.Same("conversation "+c+" reads", routertest.Texts(r.Platform.SentIn(c)), want)
 	}
-	r.until("every event is confirmed", func() bool { return r.platform.Pending() == 0 })
-	r.hasTurns(n * len(convs))
-	if n := r.platform.MostPolls(); n != 1 {
-		r.t.Errorf("%d connections at once", n)
+	r.Until("every event is confirmed", func() bool { return r.Platform.Pending() == 0 })
+	r.HasTurns(n * len(convs))
+	if n := r.Platform.MostPolls(); n != 1 {
+		r.T.Errorf("%d connections at once", n)
 	}
 }
 
@@ -103,25 +104,25 @@ func TestChannelDetachedInTrafficAndAttachedAgainLosesNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		convs := []string{"c1", "c2", "c3"}
 		const n = 30
-		r.start()
+		r.Start()
 		say := func(from, to int) {
 			for i := from; i < to; i++ {
 				for _, c := range convs {
-					r.platform.Say(c, "ada", strconv.Itoa(i))
+					r.Platform.Say(c, "ada", strconv.Itoa(i))
 				}
 			}
 		}
 		say(0, n/2)
-		r.await(3)
+		r.Await(3)
 		r.detach()
-		if s := r.router.Lines.Statuses(); len(s) != 0 {
+		if s := r.Router.Lines.Statuses(); len(s) != 0 {
 			t.Errorf("it is said to be %+v", s)
 		}
-		turns, sent := len(r.turns()), len(r.platform.Tries())
+		turns, sent := len(r.Turns()), len(r.Platform.Tries())
 		say(n/2, n)
 		time.Sleep(300 * time.Millisecond)
-		if is := len(r.turns()); is != turns || len(r.platform.Tries()) != sent {
-			t.Errorf("detached, it took %d messages in and sent %d times", is-turns, len(r.platform.Tries())-sent)
+		if is := len(r.Turns()); is != turns || len(r.Platform.Tries()) != sent {
+			t.Errorf("detached, it took %d messages in and sent %d times", is-turns, len(r.Platform.Tries())-sent)
 		}
 		r.attach(r.again())
 		r.answered(n, convs...)
@@ -131,18 +132,18 @@ func TestChannelDetachedInTrafficAndAttachedAgainLosesNothing(t *testing.T) {
 // The send under way at the detach is settled, and not made again.
 func TestSendUnderWayAtTheDetachIsSettled(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.platform.Next(channelstest.Fault{Delay: 700 * time.Millisecond})
-		r.start()
-		r.platform.Say("c1", "ada", "0")
-		r.until("it is on its way", func() bool { return len(r.platform.Tries()) == 1 })
-		r.router.Detach(r.name)
-		r.await(1)
-		r.until("it is settled", func() bool { return len(r.deliveries("sent")) == 1 })
+		r.Platform.Next(channelstest.Fault{Delay: 700 * time.Millisecond})
+		r.Start()
+		r.Platform.Say("c1", "ada", "0")
+		r.Until("it is on its way", func() bool { return len(r.Platform.Tries()) == 1 })
+		r.Router.Detach(r.Name)
+		r.Await(1)
+		r.Until("it is settled", func() bool { return len(r.Deliveries("sent")) == 1 })
 		r.detach()
 		r.attach(r.again())
-		r.platform.Say("c1", "ada", "1")
+		r.Platform.Say("c1", "ada", "1")
 		r.answered(2, "c1")
-		if n := len(r.platform.Tries()); n != 2 {
+		if n := len(r.Platform.Tries()); n != 2 {
 			t.Errorf("%d sends", n)
 		}
 	})
@@ -152,20 +153,20 @@ func TestSendUnderWayAtTheDetachIsSettled(t *testing.T) {
 // attached again.
 func TestChannelDetachedWhileItsPlatformIsAway(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.start()
-		r.until("it is connected", r.connected)
-		if err := r.platform.Down(true); err != nil {
+		r.Start()
+		r.Until("it is connected", r.Connected)
+		if err := r.Platform.Down(true); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 3 {
-			r.accept(event(i, "c1", "ada", strconv.Itoa(i)))
+			r.Accept(routertest.Event(i, "c1", "ada", strconv.Itoa(i)))
 		}
-		r.until("the answers wait", func() bool { return len(r.deliveries("pending")) == 3 })
+		r.Until("the answers wait", func() bool { return len(r.Deliveries("pending")) == 3 })
 		r.detach()
-		if _, err := r.router.Accept(t.Context(), []channels.Event{event(9, "c1", "ada", "9")}); err == nil {
+		if _, err := r.Router.Accept(t.Context(), []channels.Event{routertest.Event(9, "c1", "ada", "9")}); err == nil {
 			t.Error("a message was taken in on a channel that is detached")
 		}
-		if err := r.platform.Down(false); err != nil {
+		if err := r.Platform.Down(false); err != nil {
 			t.Fatal(err)
 		}
 		r.attach(r.again())
@@ -178,27 +179,27 @@ func TestChannelIsReplacedByOneWithAnotherKey(t *testing.T) {
 		var valid atomic.Pointer[string]
 		one, two := "one", "two"
 		valid.Store(&one)
-		r.wrap = func(channels.Channel) channels.Channel { return r.attached("one", &valid).Channel }
-		release := r.brain.held("2")
-		r.start()
+		r.Wrap = func(channels.Channel) channels.Channel { return r.attached("one", &valid).Channel }
+		release := r.Brain.Held("2")
+		r.Start()
 		for i := range 2 {
-			r.platform.Say("c1", "ada", strconv.Itoa(i))
+			r.Platform.Say("c1", "ada", strconv.Itoa(i))
 		}
-		r.await(2)
-		r.platform.Say("c1", "ada", "2")
-		r.until("a turn runs", func() bool { return r.brain.ran("2") == 1 })
+		r.Await(2)
+		r.Platform.Say("c1", "ada", "2")
+		r.Until("a turn runs", func() bool { return r.Brain.Ran("2") == 1 })
 		valid.Store(&two)
-		r.platform.Drop()
-		r.until("the former key is refused", func() bool { return !r.connected() })
+		r.Platform.Drop()
+		r.Until("the former key is refused", func() bool { return !r.Connected() })
 		for i := 3; i < 6; i++ {
-			r.platform.Say("c1", "ada", strconv.Itoa(i))
+			r.Platform.Say("c1", "ada", strconv.Itoa(i))
 		}
 		began := time.Now()
 		r.attach(r.attached("two", &valid))
 		release()
 		r.answered(6, "c1")
 		testkit.Within(t, time.Since(began), 4*time.Second) // the former key had earned a pause of 5 s
-		if n := r.brain.ran("2"); n != 1 {
+		if n := r.Brain.Ran("2"); n != 1 {
 			t.Errorf("the turn that ran meanwhile was run %d times", n)
 		}
 	})
@@ -209,30 +210,30 @@ func TestChannelIsReplacedByOneWithAnotherKey(t *testing.T) {
 func TestTurnThatRunsAtTheDetach(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		t.Run("ends in time", func(t *testing.T) {
-			release := r.brain.held("0")
-			r.start()
-			r.begins("c1", "ada", "0")
-			r.accept(event(91, "c1", "ada", "1"))
-			r.router.Detach(r.name)
-			r.until("it is detached", func() bool { return len(r.router.Channels.List()) == 0 })
-			if _, known := r.router.Channels.Rules(r.name); !known {
+			release := r.Brain.Held("0")
+			r.Start()
+			r.Begins("c1", "ada", "0")
+			r.Accept(routertest.Event(91, "c1", "ada", "1"))
+			r.Router.Detach(r.Name)
+			r.Until("it is detached", func() bool { return len(r.Router.Channels.List()) == 0 })
+			if _, known := r.Router.Channels.Rules(r.Name); !known {
 				t.Error("the turn that runs has no rights left")
 			}
 			release()
-			r.shows(1, "re: 0")
+			r.Shows(1, "re: 0")
 			r.detach()
-			if r.brain.ran("1") != 0 {
+			if r.Brain.Ran("1") != 0 {
 				t.Error("the next turn began on a channel that is detached")
 			}
 		})
 		t.Run("does not", func(t *testing.T) {
-			release := r.brain.held("2")
+			release := r.Brain.Held("2")
 			r.attach(r.again())
-			r.begins("c1", "ada", "2")
-			r.accept(event(93, "c1", "ada", "3"))
+			r.Begins("c1", "ada", "2")
+			r.Accept(routertest.Event(93, "c1", "ada", "3"))
 			r.detach()
-			if turns := r.turns(); turns[0].State != "queued" || turns[1].State != "running" {
-				t.Errorf("the turns are %q", r.outcomes())
+			if turns := r.Turns(); turns[0].State != "queued" || turns[1].State != "running" {
+				t.Errorf("the turns are %q", r.Outcomes())
 			}
 			release()
 			r.attach(r.again())
@@ -244,44 +245,44 @@ func TestTurnThatRunsAtTheDetach(t *testing.T) {
 // Changed rules hold from the next event and the next decision on, with the same connection.
 func TestChangedRulesHoldAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.start()
-		r.until("it is connected", r.connected)
-		since := r.router.Lines.Statuses()[0].Since
-		policy := router.NewPolicy(r.roster, r.router.Channels.Rules, router.DefaultPolicyConfig())
+		r.Start()
+		r.Until("it is connected", r.Connected)
+		since := r.Router.Lines.Statuses()[0].Since
+		policy := router.NewPolicy(r.Roster, r.Router.Channels.Rules, router.DefaultPolicyConfig())
 		verdict := func() tools.Verdict {
-			return policy.Decide(tools.Question{Person: "ada", Channel: r.name, Mode: sessions.ModeAct, Tool: "time", Effect: tools.EffectRead}).Verdict
+			return policy.Decide(tools.Question{Person: "ada", Channel: r.Name, Mode: sessions.ModeAct, Tool: "time", Effect: tools.EffectRead}).Verdict
 		}
 		if v := verdict(); v != tools.Allow {
 			t.Errorf("before: %s", v)
 		}
-		shut := r.channel
+		shut := r.Channel
 		shut.DM, shut.ToolsAllow = "disabled", nil
-		if err := r.router.SetRules(r.name, shut); err != nil {
+		if err := r.Router.SetRules(r.Name, shut); err != nil {
 			t.Fatal(err)
 		}
 		if v := verdict(); v != tools.Refuse {
 			t.Errorf("after: %s", v)
 		}
-		if receipt := r.accept(event(1, "c2", "ada", "hello"))[0]; !receipt.Silent {
+		if receipt := r.Accept(routertest.Event(1, "c2", "ada", "hello"))[0]; !receipt.Silent {
 			t.Errorf("taken in where nobody may write: %+v", receipt)
 		}
-		if err := r.router.SetRules(r.name, r.channel); err != nil {
+		if err := r.Router.SetRules(r.Name, r.Channel); err != nil {
 			t.Fatal(err)
 		}
-		r.platform.Say("c1", "ada", "0")
-		r.shows(1, "re: 0")
-		if s := r.router.Lines.Statuses()[0]; !s.Since.Equal(since) || r.platform.MostPolls() != 1 {
+		r.Platform.Say("c1", "ada", "0")
+		r.Shows(1, "re: 0")
+		if s := r.Router.Lines.Statuses()[0]; !s.Since.Equal(since) || r.Platform.MostPolls() != 1 {
 			t.Errorf("it connected anew: %+v", s)
 		}
-		bad := r.channel
+		bad := r.Channel
 		bad.Rate = "much"
-		if err := r.router.SetRules(r.name, bad); err == nil {
+		if err := r.Router.SetRules(r.Name, bad); err == nil {
 			t.Error("a rate that is none is taken")
 		}
-		if err := r.router.SetRules("elsewhere", shut); err == nil {
+		if err := r.Router.SetRules("elsewhere", shut); err == nil {
 			t.Error("a channel that is not there has rules")
 		}
-		if err := r.router.Attach(router.Attached{Channel: &named{pane{}, r.name}}); err == nil {
+		if err := r.Router.Attach(router.Attached{Channel: &named{pane{}, r.Name}}); err == nil {
 			t.Error("the channel becomes one of another kind")
 		}
 	})
@@ -299,20 +300,20 @@ func (n *named) Name() string { return n.name }
 func TestDetachedChannelGoesToAnotherEngine(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
-	startBoth(a, b)
-	release := a.brain.held("0")
+	routertest.StartBoth(a.Rig, b.Rig)
+	release := a.Brain.Held("0")
 	defer release()
-	a.begins("c1", "ada", "0")
+	a.Begins("c1", "ada", "0")
 	a.detach()
-	a.until("the other engine has the channel", b.connected)
-	a.platform.Say("c1", "ada", "1")
+	a.Until("the other engine has the channel", b.Connected)
+	a.Platform.Say("c1", "ada", "1")
 	b.answered(2, "c1")
-	if a.brain.ran("0") != 1 || b.brain.ran("0") != 1 || a.brain.ran("1") != 0 {
-		t.Errorf("the turns ran %d and %d times here, %d and %d there", a.brain.ran("0"), a.brain.ran("1"), b.brain.ran("0"), b.brain.ran("1"))
+	if a.Brain.Ran("0") != 1 || b.Brain.Ran("0") != 1 || a.Brain.Ran("1") != 0 {
+		t.Errorf("the turns ran %d and %d times here, %d and %d there", a.Brain.Ran("0"), a.Brain.Ran("1"), b.Brain.Ran("0"), b.Brain.Ran("1"))
 	}
 	a.attach(a.again())
-	b.end()
-	a.until("the former has it again", a.connected)
+	b.End()
+	a.Until("the former has it again", a.Connected)
 }
 
 // Whatever is done with the channel while messages come, and however often the program
@@ -322,12 +323,12 @@ func TestChannelAttachedAndDetachedAtRandom(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		const n, steps = 40, 40
 		convs := []string{"c1", "c2", "c3"}
-		pprof.Do(t.Context(), pprof.Labels("attach", t.Name()), func(context.Context) { r.start() })
+		pprof.Do(t.Context(), pprof.Labels("attach", t.Name()), func(context.Context) { r.Start() })
 		var talk sync.WaitGroup
 		talk.Go(func() {
 			for i := range n {
 				for _, c := range convs {
-					r.platform.Say(c, "ada", strconv.Itoa(i))
+					r.Platform.Say(c, "ada", strconv.Itoa(i))
 				}
 				time.Sleep(rand.N(40 * time.Millisecond))
 			}
@@ -335,15 +336,15 @@ func TestChannelAttachedAndDetachedAtRandom(t *testing.T) {
 		for range steps {
 			switch rand.N(6) {
 			case 0:
-				r.router.Detach(r.name)
+				r.Router.Detach(r.Name)
 			case 1:
 				r.detach()
 			case 2:
-				_ = r.router.SetRules(r.name, r.channel) // where it is attached
+				_ = r.Router.SetRules(r.Name, r.Channel) // where it is attached
 			case 3:
 				if rand.N(4) == 0 {
-					r.end()
-					pprof.Do(t.Context(), pprof.Labels("attach", t.Name()), func(context.Context) { r.start() })
+					r.End()
+					pprof.Do(t.Context(), pprof.Labels("attach", t.Name()), func(context.Context) { r.Start() })
 				}
 			default:
 				r.attach(r.again())
@@ -353,8 +354,8 @@ func TestChannelAttachedAndDetachedAtRandom(t *testing.T) {
 		r.attach(r.again())
 		talk.Wait()
 		r.answered(n, convs...)
-		r.until("it is connected", r.connected)
-		r.until("what ran for the channel has ended", func() bool { return r.mostAlike() == 1 })
+		r.Until("it is connected", r.Connected)
+		r.Until("what ran for the channel has ended", func() bool { return r.mostAlike() == 1 })
 	})
 }
 
@@ -362,10 +363,10 @@ func TestChannelAttachedAndDetachedAtRandom(t *testing.T) {
 func (r *rig) mostAlike() (most int) {
 	var b bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	for _, group := range strings.Split(b.String(), "\n\n") {
-		if strings.Contains(group, fmt.Sprintf("%q", r.t.Name())) && strings.Contains(group, "switchboard/router/outbox/delivery.") {
+		if strings.Contains(group, fmt.Sprintf("%q", r.T.Name())) && strings.Contains(group, "switchboard/router/outbox/delivery.") {
 			count, _ := strconv.Atoi(goroutineCount.FindString(group))
 			most = max(most, count)
 		}

@@ -13,6 +13,7 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/doctor"
 	"switchboard/router/people"
+	"switchboard/router/routertest"
 )
 
 // keeper keeps channels of which a test comes to its end when it is let.
@@ -45,7 +46,7 @@ func (k *keeper) TestChannel(ctx context.Context, name string, _ *time.Location)
 
 func (r *rig) kept() *keeper {
 	k := &keeper{goOn: make(chan struct{})}
-	r.commands = doctor.ChannelCommands(k, nil)
+	r.Commands = doctor.ChannelCommands(k, nil)
 	return k
 }
 
@@ -53,27 +54,27 @@ func (r *rig) kept() *keeper {
 func TestWhatGoesOnBesideKeepsNobodyWaiting(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()
-		r.channel.Groups, r.channel.RequireMention = "open", false
-		r.start()
-		ask := event(1, "adas", "ada", "/channel play test")
+		r.Channel.Groups, r.Channel.RequireMention = "open", false
+		r.Start()
+		ask := routertest.Event(1, "adas", "ada", "/channel play test")
 		for range 2 { // the platform hands it in again
-			r.accept(ask)
+			r.Accept(ask)
 		}
-		r.shows(1, "Checking the channel play; I'll report here in a minute.")
-		if got := r.asks("adas", "ada", "hello"); got != "re: hello" {
+		r.Shows(1, "Checking the channel play; I'll report here in a minute.")
+		if got := r.Asks("adas", "ada", "hello"); got != "re: hello" {
 			t.Errorf("meanwhile she reads %q", got)
 		}
 		close(k.goOn)
-		r.mentions(3, "play is not well; the check took ", "- the token is good: @*bot*", "FAIL", "it is deaf – fix: shout")
-		r.accept(ask)
-		if got := r.asks("adas", "ada", "/channel play-2 test"); !strings.HasPrefix(got, "Checking") {
+		r.Mentions(3, "play is not well; the check took ", "- the token is good: @*bot*", "FAIL", "it is deaf – fix: shout")
+		r.Accept(ask)
+		if got := r.Asks("adas", "ada", "/channel play-2 test"); !strings.HasPrefix(got, "Checking") {
 			t.Errorf("she reads %q", got)
 		}
-		r.mentions(5, "That failed; my log says how.")
+		r.Mentions(5, "That failed; my log says how.")
 		if n := k.tests.Load(); n != 2 {
 			t.Errorf("it was tested %d times", n)
 		}
-		if got := r.asks("bobs", "bob", "/channel play test"); !strings.Contains(got, "I do not know /channel") {
+		if got := r.Asks("bobs", "bob", "/channel play test"); !strings.Contains(got, "I do not know /channel") {
 			t.Errorf("a user reads %q", got)
 		}
 	})
@@ -83,17 +84,17 @@ func TestWhatGoesOnBesideKeepsNobodyWaiting(t *testing.T) {
 func TestFewThingsGoOnBeside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()
-		r.start()
+		r.Start()
 		for i := range 4 {
-			r.accept(event(i, "adas", "ada", "/channel play test"))
+			r.Accept(routertest.Event(i, "adas", "ada", "/channel play test"))
 		}
-		r.until("four are at it", func() bool { return k.tests.Load() == 4 })
-		r.accept(event(9, "adas", "ada", "/channel play test"))
-		r.until("the fifth is refused", func() bool {
-			return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), "I am busy with 4 such things already.")
+		r.Until("four are at it", func() bool { return k.tests.Load() == 4 })
+		r.Accept(routertest.Event(9, "adas", "ada", "/channel play test"))
+		r.Until("the fifth is refused", func() bool {
+			return strings.Contains(strings.Join(routertest.Texts(r.Platform.Sent()), "\n"), "I am busy with 4 such things already.")
 		})
 		close(k.goOn)
-		r.await(10)
+		r.Await(10)
 	})
 }
 
@@ -101,17 +102,17 @@ func TestFewThingsGoOnBeside(t *testing.T) {
 func TestStopDoesNotWaitForWhatGoesOnBeside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()
-		r.start()
-		r.platform.Say("adas", "ada", "/channel play test")
-		r.shows(1, "Checking the channel play; I'll report here in a minute.")
-		r.end()
-		r.start()
+		r.Start()
+		r.Platform.Say("adas", "ada", "/channel play test")
+		r.Shows(1, "Checking the channel play; I'll report here in a minute.")
+		r.End()
+		r.Start()
 		close(k.goOn)
-		if got := r.asks("adas", "ada", "/channel play test"); !strings.HasPrefix(got, "Checking") {
+		if got := r.Asks("adas", "ada", "/channel play test"); !strings.HasPrefix(got, "Checking") {
 			t.Errorf("she reads %q", got)
 		}
-		r.mentions(3, "play is not well")
-		r.settledAs("sent", 3)
+		r.Mentions(3, "play is not well")
+		r.SettledAs("sent", 3)
 	})
 }
 
@@ -119,23 +120,23 @@ func TestStopDoesNotWaitForWhatGoesOnBeside(t *testing.T) {
 func TestWhoMayNoMoreHearsNothingOfWhatWentOnBeside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()
-		r.start()
+		r.Start()
 		change := func(kind people.ChangeKind, name, role string) {
 			c := &people.Change{Kind: kind, Person: core.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}}}
-			if err := r.router.Change(t.Context(), c, people.LocalActor("owner")); err != nil {
+			if err := r.Router.Change(t.Context(), c, people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i, name := range []string{"eve", "fay"} {
 			change(people.ChangeAdd, name, core.RoleAdmin)
-			r.platform.Say(name+"s", name, "/channel play test")
-			r.shows(i+1, "Checking the channel play; I'll report here in a minute.")
+			r.Platform.Say(name+"s", name, "/channel play test")
+			r.Shows(i+1, "Checking the channel play; I'll report here in a minute.")
 		}
 		change(people.ChangeRemove, "eve", "")
 		change(people.ChangeRole, "fay", core.RoleUser)
 		close(k.goOn)
-		r.end()
-		if sent := texts(r.platform.Sent()); len(sent) != 2 {
+		r.End()
+		if sent := routertest.Texts(r.Platform.Sent()); len(sent) != 2 {
 			t.Errorf("they read %q", sent)
 		}
 	})
@@ -144,8 +145,8 @@ func TestWhoMayNoMoreHearsNothingOfWhatWentOnBeside(t *testing.T) {
 func TestChannelsAreShown(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.kept()
-		r.script.Rich, r.script.Buttons = true, true
-		r.start()
+		r.Script.Rich, r.Script.Buttons = true, true
+		r.Start()
 		for _, c := range []struct{ says, want, buttons string }{
 			{"/channels", "- play has been *connected* (scripted)\n", "More of console, More of play, More of play-2"},
 			{"/channels after play-2", "There are no more channels.", ""},
@@ -159,8 +160,8 @@ func TestChannelsAreShown(t *testing.T) {
 			{"/channel nothing_like_it", "There is no channel nothing_like_it.", ""},
 			{"/channel play explode", "Write: `/channel NAME` says", ""},
 		} {
-			r.asks("adas", "ada", c.says)
-			sent := r.platform.SentIn("adas")
+			r.Asks("adas", "ada", c.says)
+			sent := r.Platform.SentIn("adas")
 			last := sent[len(sent)-1]
 			var labels []string
 			for _, b := range last.Buttons {
@@ -178,7 +179,7 @@ func TestDoctorIsAskedInADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var once sync.Mutex
 		examined := 0
-		r.commands = []commands.Command{doctor.Command(func(context.Context) ([]doctor.Finding, bool) {
+		r.Commands = []commands.Command{doctor.Command(func(context.Context) ([]doctor.Finding, bool) {
 			once.Lock()
 			defer once.Unlock()
 			examined++
@@ -188,19 +189,19 @@ func TestDoctorIsAskedInADirectChat(t *testing.T) {
 				{Check: "model", Text: "no answer\nat all", Mend: "try `again`"},
 			}, examined == 1
 		})}
-		r.script.Rich, r.script.Buttons = true, true
-		r.start()
-		r.asks("adas", "ada", "/doctor")
-		r.mentions(2, "WARN", "sandbox: not *confined* – fix: confine it", "model: no answer at all – fix: try `again`", "3 checks, 1 ok.")
-		if got := r.platform.Sent()[1].Text; strings.Contains(got, "much room") {
+		r.Script.Rich, r.Script.Buttons = true, true
+		r.Start()
+		r.Asks("adas", "ada", "/doctor")
+		r.Mentions(2, "WARN", "sandbox: not *confined* – fix: confine it", "model: no answer at all – fix: try `again`", "3 checks, 1 ok.")
+		if got := r.Platform.Sent()[1].Text; strings.Contains(got, "much room") {
 			t.Errorf("it says %q", got)
 		}
-		r.platform.Press("adas", "ada", "List all")
-		r.mentions(4, "data: much room", "Not everything answered in time.")
-		if got := r.asks("adas", "ada", "/doctor everything"); !strings.Contains(got, "`/doctor all` everything") {
+		r.Platform.Press("adas", "ada", "List all")
+		r.Mentions(4, "data: much room", "Not everything answered in time.")
+		if got := r.Asks("adas", "ada", "/doctor everything"); !strings.Contains(got, "`/doctor all` everything") {
 			t.Errorf("she reads %q", got)
 		}
-		if got := r.asks("bobs", "bob", "/doctor"); !strings.Contains(got, "I do not know /doctor") {
+		if got := r.Asks("bobs", "bob", "/doctor"); !strings.Contains(got, "I do not know /doctor") {
 			t.Errorf("a user reads %q", got)
 		}
 	})

@@ -25,6 +25,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/routertest"
 	"switchboard/router/turns"
 	"switchboard/store/storetest"
 )
@@ -109,21 +110,21 @@ func (m *leak) Complete(_ context.Context, model string, req llm.Request) (llm.R
 		m.pieces(req, "It is "+all+".")
 		return answer("It is " + all + ".")
 	}
-	switch wish := section(req.User, "New message"); {
+	switch wish := routertest.Section(req.User, "New message"); {
 	case strings.Contains(wish, "log in"):
-		data, _ := json.Marshal(map[string]any{"goal": "log in", "secrets": []any{map[string]string{"key": "pw", "value": typedCanary}}, "tasks": []any{task("msg", "say", "done "+typedCanary)}})
+		data, _ := json.Marshal(map[string]any{"goal": "log in", "secrets": []any{map[string]string{"key": "pw", "value": typedCanary}}, "tasks": []any{routertest.Task("msg", "say", "done "+typedCanary)}})
 		return answer(string(data))
 	case strings.Contains(wish, "print it"):
-		return answer(plan(all, use("leak.print {}"), task("msg", "tell "+all, "")))
+		return answer(routertest.Plan(all, routertest.Use("leak.print {}"), routertest.Task("msg", "tell "+all, "")))
 	case strings.Contains(wish, "escape it"):
-		text := plan("tell", task("msg", "tell", setCanary))
+		text := routertest.Plan("tell", routertest.Task("msg", "tell", setCanary))
 		text = strings.NewReplacer("Canary", `\u0043anary`, "zebra", `z\u0065bra`, "/", `\/`).Replace(text)
 		m.pieces(req, text)
 		return answer(text)
 	case strings.Contains(wish, "fail"):
 		return llm.Response{Exchange: exchange}, errors.New("the server says: " + all)
 	}
-	return answer(plan("tell", task("msg", "tell", "Well.")))
+	return answer(routertest.Plan("tell", routertest.Task("msg", "tell", "Well.")))
 }
 
 // A recorder notes the answers of models that are to be stored, which are packed there.
@@ -153,7 +154,7 @@ func (v vaulted) Changed(context.Context) error { return nil }
 
 // value is a secret as it is kept, for a tool.
 func (v vaulted) value(ctx context.Context, _, name string) (secrets.Secret, error) {
-	list, err := v.r.db.Router().Secrets(ctx)
+	list, err := v.r.DB.Router().Secrets(ctx)
 	for _, one := range list {
 		if one.Name == name {
 			return v.Open(one.Ciphertext)
@@ -166,11 +167,11 @@ func (v vaulted) value(ctx context.Context, _, name string) (secrets.Secret, err
 // printed in all ways, and looks for both in every byte that was written.
 func TestCanaryLeavesNoTrace(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.mask = secrets.NewMasker()
-		r.script.Rich, r.script.DraftEvery = true, 100*time.Millisecond
+		r.Mask = secrets.NewMasker()
+		r.Script.Rich, r.Script.DraftEvery = true, 100*time.Millisecond
 		var log, answers testkit.Log
-		r.ledger = func(l router.Ledger) router.Ledger { return recorder{l, &answers} }
-		r.log = r.mask.Writer(&log)
+		r.Ledger = func(l router.Ledger) router.Ledger { return recorder{l, &answers} }
+		r.Log = r.Mask.Writer(&log)
 		print := tools.Tool{
 			Name: "leak.print", Summary: "Prints.", Page: "Prints.", Effect: tools.EffectRead, Secrets: []string{"canary"},
 			Schema: []byte(`{"type":"object","properties":{},"required":[],"additionalProperties":false}`),
@@ -183,62 +184,62 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		registry.Mask = r.mask
-		r.dir = t.TempDir()
-		stored := vaulted{vault.New(r.dir, "", r.mask), r}
-		r.secrets, registry.Secret = stored, stored.value
+		registry.Mask = r.Mask
+		r.Dir = t.TempDir()
+		stored := vaulted{vault.New(r.Dir, "", r.Mask), r}
+		r.Secrets, registry.Secret = stored, stored.value
 		model := &leak{}
 		cfg := agent.DefaultConfig()
 		cfg.Planner, cfg.Worker, cfg.Reviewer = "planner", "worker", "reviewer"
-		r.agent, err = agent.New(cfg, model, registry, tools.NewExec(tools.ExecConfig{}), anything{}, slog.New(slog.NewTextHandler(r.log, nil)), agent.Options{Mask: r.mask})
+		r.Agent, err = agent.New(cfg, model, registry, tools.NewExec(tools.ExecConfig{}), routertest.Anything{}, slog.New(slog.NewTextHandler(r.Log, nil)), agent.Options{Mask: r.Mask})
 		if err != nil {
 			t.Fatal(err)
 		}
 		late := false
-		r.missing = func() []string {
+		r.Missing = func() []string {
 			if late {
 				return []string{lateCanary}
 			}
 			return nil
 		}
-		r.start()
+		r.Start()
 		turns := 0
 		asks := func(text string) {
 			t.Helper()
 			turns++
-			r.platform.Say("c1", "ada", text)
+			r.Platform.Say("c1", "ada", text)
 			r.ended(turns)
 		}
 		asks("log in with " + typedCanary)
 		said := len(model.read)
 		asks("it is about " + lateCanary) // which nobody knows to be a secret
-		r.platform.Say("c1", "ada", "/secret set canary "+setCanary)
-		r.until("the secret is set", func() bool {
-			return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), "The secret canary is set.")
+		r.Platform.Say("c1", "ada", "/secret set canary "+setCanary)
+		r.Until("the secret is set", func() bool {
+			return strings.Contains(strings.Join(routertest.Texts(r.Platform.Sent()), "\n"), "The secret canary is set.")
 		})
 		model.repeat(strings.Join(encoded(setCanary), " ; "))
 		asks("is it " + setCanary + " or " + hex.EncodeToString([]byte(setCanary)) + "?")
 		asks("print it")
 		asks("escape it")
 		asks("fail")
-		r.platform.Next(channelstest.Fault{Refused: "no such text: " + setCanary})
+		r.Platform.Next(channelstest.Fault{Refused: "no such text: " + setCanary})
 		asks("and now?")
 		late = true
 		known := len(model.read)
-		r.mask.Add(lateCanary)
+		r.Mask.Add(lateCanary)
 		asks("and then?")
-		r.platform.Say("c1", "ada", "/start")
-		r.until("it is greeted", func() bool {
-			return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), "Still to do")
+		r.Platform.Say("c1", "ada", "/start")
+		r.Until("it is greeted", func() bool {
+			return strings.Contains(strings.Join(routertest.Texts(r.Platform.Sent()), "\n"), "Still to do")
 		})
-		r.end()
-		if err := r.db.EmptyLog(t.Context()); err != nil {
+		r.End()
+		if err := r.DB.EmptyLog(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 
 		var shown []string
-		for _, turn := range r.turns() {
-			whole, err := r.db.Router().Turn(t.Context(), turn.ID, true)
+		for _, turn := range r.Turns() {
+			whole, err := r.DB.Router().Turn(t.Context(), turn.ID, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,9 +249,9 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 			}
 			shown = append(shown, string(data))
 		}
-		platform := strings.Join(texts(r.platform.Sent()), "\n") + fmt.Sprintf("%+v", r.platform.Changes())
+		platform := strings.Join(routertest.Texts(r.Platform.Sent()), "\n") + fmt.Sprintf("%+v", r.Platform.Changes())
 		everywhere := map[string]string{
-			"the database": storetest.Traces(t, r.db), "a turn as it is shown": strings.Join(shown, "\n"), "the data folder": storetest.Files(t, r.dir),
+			"the database": storetest.Traces(t, r.DB), "a turn as it is shown": strings.Join(shown, "\n"), "the data folder": storetest.Files(t, r.Dir),
 			"the log": log.String(), "the platform": platform, "a prompt": model.prompts(said), "an answer that is stored": answers.String(),
 		}
 		if value, err := stored.value(t.Context(), "", "canary"); value != setCanary {
@@ -273,16 +274,16 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 func TestWhatIsSaidIsMasked(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		const name = "kestrel-of-the-file-4711"
-		r.mask = secrets.NewMasker(setCanary, name)
-		r.script.Buttons, r.script.Files = true, 1
-		files := r.filed()
-		r.files = files
-		r.agent = acting(func(p play) error {
-			file, err := files.Publish(p.ctx, tools.Session{ID: p.turn.Session.Key}, name+".txt", tools.Clean, strings.NewReader("hello"))
+		r.Mask = secrets.NewMasker(setCanary, name)
+		r.Script.Buttons, r.Script.Files = true, 1
+		files := r.Filed()
+		r.Files = files
+		r.Agent = routertest.Acting(func(p routertest.Play) error {
+			file, err := files.Publish(p.Ctx, tools.Session{ID: p.Turn.Session.Key}, name+".txt", tools.Clean, strings.NewReader("hello"))
 			if err != nil {
 				return err
 			}
-			return p.Commit(p.ctx, agent.Step{
+			return p.Commit(p.Ctx, agent.Step{
 				Say: []agent.Say{
 					{Position: -1, Text: "Here is [it](attachment:" + file.ID + ")."},
 					{Position: -1, Text: "Which? " + setCanary, Choices: []string{setCanary, "no"}, Final: true},
@@ -290,28 +291,28 @@ func TestWhatIsSaidIsMasked(t *testing.T) {
 				End: &agent.End{State: "done", Outcome: "asked"},
 			})
 		})
-		r.start()
-		r.platform.Say("c1", "ada", "hello")
+		r.Start()
+		r.Platform.Say("c1", "ada", "hello")
 		r.ended(1)
-		r.end()
-		if sent := fmt.Sprintf("%+v", r.platform.Sent()); strings.Contains(sent, name) || !strings.Contains(sent, "Name:[redacted].txt") {
+		r.End()
+		if sent := fmt.Sprintf("%+v", r.Platform.Sent()); strings.Contains(sent, name) || !strings.Contains(sent, "Name:[redacted].txt") {
 			t.Errorf("the file is sent as %s", sent)
 		}
-		traces(t, setCanary, map[string]string{"the platform": fmt.Sprintf("%+v", r.platform.Sent()), "the database": storetest.Traces(t, r.db)})
+		traces(t, setCanary, map[string]string{"the platform": fmt.Sprintf("%+v", r.Platform.Sent()), "the database": storetest.Traces(t, r.DB)})
 	})
 }
 
 // ended waits until n turns have ended and all is said.
 func (r *rig) ended(n int) {
-	r.t.Helper()
-	r.until(fmt.Sprintf("%d turns have ended", n), func() bool {
-		list := r.turns()
+	r.T.Helper()
+	r.Until(fmt.Sprintf("%d turns have ended", n), func() bool {
+		list := r.Turns()
 		for _, turn := range list {
 			if turns.TurnState(turn.State).Open() {
 				return false
 			}
 		}
-		return len(list) == n && len(r.deliveries("pending"))+len(r.deliveries("sending"))+len(r.deliveries("draft")) == 0
+		return len(list) == n && len(r.Deliveries("pending"))+len(r.Deliveries("sending"))+len(r.Deliveries("draft")) == 0
 	})
 }
 
@@ -326,7 +327,7 @@ func (m *markup) Complete(_ context.Context, model string, req llm.Request) (llm
 	answer := func(text string) (llm.Response, error) {
 		return llm.Response{Text: text, Exchange: llm.Exchange{Request: []byte(`{}`), Response: []byte(`{}`)}, Finish: "stop"}, nil
 	}
-	wish := section(req.User, "New message")
+	wish := routertest.Section(req.User, "New message")
 	said := m.list[0]
 	for i, text := range m.list {
 		if strings.Contains(wish, fmt.Sprintf("number %d.", i)) {
@@ -339,23 +340,23 @@ func (m *markup) Complete(_ context.Context, model string, req llm.Request) (llm
 	case model == "worker":
 		return answer(said)
 	case strings.Contains(wish, "choose"):
-		asked := task("msg", "ask", "Which "+said)
+		asked := routertest.Task("msg", "ask", "Which "+said)
 		asked["choices"] = []string{strings.NewReplacer("an", "a\u200bn", "es", "e\x00s").Replace(rendertest.Secret), "no"}
-		return answer(plan("ask", asked))
+		return answer(routertest.Plan("ask", asked))
 	case strings.Contains(wish, "note"):
-		noted := task("tool", "note", "")
+		noted := routertest.Task("tool", "note", "")
 		noted["tool"], noted["args"], noted["expect"] = "note.keep", m.args, "it is noted"
-		return answer(plan("note", noted, task("msg", "tell", "")))
+		return answer(routertest.Plan("note", noted, routertest.Task("msg", "tell", "")))
 	}
-	return answer(plan("tell", task("msg", "tell", said)))
+	return answer(routertest.Plan("tell", routertest.Task("msg", "tell", said)))
 }
 
 // TestNoSecretIsShownByMarkup has a model say a secret in every Markdown that hides it from who
 // looks at the text and not at what is laid out of it.
 func TestNoSecretIsShownByMarkup(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.mask = secrets.NewMasker(rendertest.Secret)
-		r.script.Rich, r.script.Buttons = true, true
+		r.Mask = secrets.NewMasker(rendertest.Secret)
+		r.Script.Rich, r.Script.Buttons = true, true
 		noted := make(chan string, 1)
 		keep := tools.Tool{
 			Name: "note.keep", Summary: "Notes.", Page: "Notes.", Effect: tools.EffectRead,
@@ -369,32 +370,32 @@ func TestNoSecretIsShownByMarkup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		registry.Mask = r.mask
+		registry.Mask = r.Mask
 		model := &markup{args: `{"text":"Zq9C\u0061n\u0061ry\"\nk\u0065strel\u002647"}`}
 		for _, text := range rendertest.Secrets() {
 			model.list = append(model.list, text)
 		}
 		cfg := agent.DefaultConfig()
 		cfg.Planner, cfg.Worker, cfg.Reviewer = "planner", "worker", "reviewer"
-		r.agent, err = agent.New(cfg, model, registry, tools.NewExec(tools.ExecConfig{}), anything{}, slog.New(slog.DiscardHandler), agent.Options{Mask: r.mask})
+		r.Agent, err = agent.New(cfg, model, registry, tools.NewExec(tools.ExecConfig{}), routertest.Anything{}, slog.New(slog.DiscardHandler), agent.Options{Mask: r.Mask})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.start()
+		r.Start()
 		for i := range model.list {
-			r.platform.Say("c1", "ada", fmt.Sprintf("say number %d.", i))
+			r.Platform.Say("c1", "ada", fmt.Sprintf("say number %d.", i))
 			r.ended(i + 1)
 		}
-		r.platform.Say("c1", "ada", "let me choose")
+		r.Platform.Say("c1", "ada", "let me choose")
 		r.ended(len(model.list) + 1)
-		r.platform.Say("c1", "ada", "note it")
+		r.Platform.Say("c1", "ada", "note it")
 		r.ended(len(model.list) + 2)
-		r.end()
+		r.End()
 		if args := <-noted; args != `{"text":"[redacted]"}` {
 			t.Errorf("a tool is given %s", args)
 		}
-		platform := fmt.Sprintf("%+v %+v", r.platform.Sent(), r.platform.Changes())
-		for where, text := range map[string]string{"the database": storetest.Traces(t, r.db), "the platform": platform} {
+		platform := fmt.Sprintf("%+v %+v", r.Platform.Sent(), r.Platform.Changes())
+		for where, text := range map[string]string{"the database": storetest.Traces(t, r.DB), "the platform": platform} {
 			whole := strings.NewReplacer("\n", "", `\n`, "", "\x00", "", `\u0000`, "", "\u200b", "", `\u0026`, "&", `\"`, `"`).Replace(text)
 			for i := strings.Index(whole, rendertest.Secret); i >= 0; i = strings.Index(whole, rendertest.Secret) {
 				// A compressed body has only what no dictionary holds: not the markup that parts the secret.

@@ -16,6 +16,7 @@ import (
 	"switchboard/internal/secrets"
 	"switchboard/router"
 	"switchboard/router/outbox"
+	"switchboard/router/routertest"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
@@ -37,8 +38,8 @@ func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
 		return newRig(t, db)
 	}
 	a, b := open(s.URLAt(proxy.Addr())), open(s.URL())
-	b.platform = a.platform
-	startBoth(a, b)
+	b.Platform = a.Platform
+	routertest.StartBoth(a.Rig, b.Rig)
 	raw, err := sql.Open("postgres", s.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -50,22 +51,22 @@ func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
 	}
 	proxy.Stall()
 	began := time.Now()
-	b.until("the other engine is connected", b.connected)
+	b.Until("the other engine is connected", b.Connected)
 	t.Logf("after %s", time.Since(began).Round(time.Millisecond))
 	for range 20 {
-		if a.connected() {
-			t.Fatalf("two engines have one channel's connection: %+v", a.router.Lines.Statuses()[0])
+		if a.Connected() {
+			t.Fatalf("two engines have one channel's connection: %+v", a.Router.Lines.Statuses()[0])
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if st := a.router.Lines.Statuses()[0]; st.State != channels.StateWaiting || !strings.Contains(st.Reason, "the database cannot be reached") {
+	if st := a.Router.Lines.Statuses()[0]; st.State != channels.StateWaiting || !strings.Contains(st.Reason, "the database cannot be reached") {
 		t.Errorf("the former holder says %+v", st)
 	}
-	a.platform.Say("c1", "ada", "hello")
-	a.await(1)
+	a.Platform.Say("c1", "ada", "hello")
+	a.Await(1)
 	proxy.Flow()
-	a.until("it learns who holds the channel", func() bool {
-		return strings.Contains(a.router.Lines.Statuses()[0].Reason, "another engine holds")
+	a.Until("it learns who holds the channel", func() bool {
+		return strings.Contains(a.Router.Lines.Statuses()[0].Reason, "another engine holds")
 	})
 }
 
@@ -76,8 +77,8 @@ func TestConnectionIsMadeAnewUnderTheSameLease(t *testing.T) {
 		var unsafe, away atomic.Bool
 		var mu sync.Mutex
 		ending, end := context.WithCancelCause(t.Context())
-		r.safe = func() bool { return !unsafe.Load() }
-		r.guard = func(ctx context.Context) (context.Context, context.CancelFunc) {
+		r.Safe = func() bool { return !unsafe.Load() }
+		r.Guard = func(ctx context.Context) (context.Context, context.CancelFunc) {
 			mu.Lock()
 			defer mu.Unlock()
 			of := ending
@@ -88,30 +89,30 @@ func TestConnectionIsMadeAnewUnderTheSameLease(t *testing.T) {
 			stop := context.AfterFunc(of, func() { cancel(context.Cause(of)) })
 			return guarded, func() { stop(); cancel(nil) }
 		}
-		r.ledger = func(l router.Ledger) router.Ledger { return sickLedger{l, &away} }
-		r.start()
-		r.until("connected", r.connected)
-		since := r.router.Lines.Statuses()[0].Since
+		r.Ledger = func(l router.Ledger) router.Ledger { return sickLedger{l, &away} }
+		r.Start()
+		r.Until("connected", r.Connected)
+		since := r.Router.Lines.Statuses()[0].Since
 		away.Store(true) // the looks fail, and the lease is in no doubt
 		time.Sleep(300 * time.Millisecond)
-		if st := r.router.Lines.Statuses()[0]; st.State != channels.StateConnected || !st.Since.Equal(since) {
+		if st := r.Router.Lines.Statuses()[0]; st.State != channels.StateConnected || !st.Since.Equal(since) {
 			t.Fatalf("it was torn for a hiccup: %+v", st)
 		}
 		unsafe.Store(true)
 		end(tools.ErrUnsafe)
-		r.until("it lets go", func() bool { return r.router.Lines.Statuses()[0].State == channels.StateWaiting })
+		r.Until("it lets go", func() bool { return r.Router.Lines.Statuses()[0].State == channels.StateWaiting })
 		mu.Lock()
 		ending, end = context.WithCancelCause(t.Context())
 		mu.Unlock()
 		unsafe.Store(false)
 		time.Sleep(1500 * time.Millisecond)
-		if st := r.router.Lines.Statuses()[0]; st.State != channels.StateWaiting {
+		if st := r.Router.Lines.Statuses()[0]; st.State != channels.StateWaiting {
 			t.Fatalf("it connects before the database said that the lease is there: %+v", st)
 		}
 		away.Store(false)
-		r.until("connected again", r.connected)
-		r.platform.Say("c1", "ada", "hello")
-		r.await(1)
+		r.Until("connected again", r.Connected)
+		r.Platform.Say("c1", "ada", "hello")
+		r.Await(1)
 		end(nil)
 	})
 }

@@ -24,9 +24,9 @@ func FuzzAccept(f *testing.F) {
 	f.Add(uint8(6), "b", "cbob", "cada", uint8(1), "mallory", "M", "/claim 1", "m1", "", "joined", int64(1), []byte(nil), true)
 	f.Add(uint8(7), "c", "cnew", "cnew", uint8(1), "ada", "Ada", "cada", "m1", "", "cada", int64(1), []byte(nil), true)
 	r := newRig(f, storetest.SQLite(f))
-	r.people = append(r.people, core.Person{Name: "carol", Role: core.RoleUser, Identities: []string{"scripted:carol"}, Tools: []string{"*"}, Source: "config"})
-	r.config.QueuePerSession, r.log = 1_000_000, io.Discard
-	r.start()
+	r.People = append(r.People, core.Person{Name: "carol", Role: core.RoleUser, Identities: []string{"scripted:carol"}, Tools: []string{"*"}, Source: "config"})
+	r.Config.QueuePerSession, r.Log = 1_000_000, io.Discard
+	r.Start()
 	kinds := []channels.EventKind{
 		channels.EventMessage, channels.EventEdited, channels.EventDeleted, channels.EventUndecodable,
 		channels.EventReaction, channels.EventAction, channels.EventMember, channels.EventMoved, "", "of no kind",
@@ -60,13 +60,13 @@ func FuzzAccept(f *testing.F) {
 			Message:      channels.Message{ID: channels.MessageID(fmt.Sprint("good ", n)), Text: fmt.Sprint("number ", n)},
 		}
 		for range 2 {
-			receipts, err := r.router.Accept(t.Context(), []channels.Event{odd, good, odd})
+			receipts, err := r.Router.Accept(t.Context(), []channels.Event{odd, good, odd})
 			if err != nil || len(receipts) != 3 {
 				t.Fatalf("%d receipts, %v", len(receipts), err)
 			}
 		}
-		testkit.Await(t, "the message beside it is answered", 10*time.Second, func() bool { return r.brain.ran(good.Message.Text) > 0 })
-		if ran := r.brain.ran(good.Message.Text); ran != 1 {
+		testkit.Await(t, "the message beside it is answered", 10*time.Second, func() bool { return r.Brain.Ran(good.Message.Text) > 0 })
+		if ran := r.Brain.Ran(good.Message.Text); ran != 1 {
 			t.Fatalf("the message beside it ran %d times", ran)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"switchboard/router/audit"
 	"switchboard/router/commands"
 	"switchboard/router/outbox"
+	"switchboard/router/routertest"
 	"switchboard/router/turns"
 )
 
@@ -20,35 +21,35 @@ import (
 func TestAdminToolsGiveTheCommands(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		newBench(r)
-		r.script.Buttons = true
-		r.targets = func(outbox.NoticeKind) []string { return []string{"play:c9"} } // of what is given up
-		r.commands = []commands.Command{outbox.Command(r.db.Router()), audit.Command(r.db.Router())}
-		r.start()
-		r.platform.Next(channelstest.Fault{Refused: "no such thing"})
-		r.platform.Say("c2", "bob", `/tool look {"amount": 1}`)
-		r.until("its answer is dead", func() bool { return len(r.deliveries("dead")) == 1 })
-		id := r.deliveries("dead")[0].ID
+		r.Script.Buttons = true
+		r.Targets = func(outbox.NoticeKind) []string { return []string{"play:c9"} } // of what is given up
+		r.Commands = []commands.Command{outbox.Command(r.DB.Router()), audit.Command(r.DB.Router())}
+		r.Start()
+		r.Platform.Next(channelstest.Fault{Refused: "no such thing"})
+		r.Platform.Say("c2", "bob", `/tool look {"amount": 1}`)
+		r.Until("its answer is dead", func() bool { return len(r.Deliveries("dead")) == 1 })
+		id := r.Deliveries("dead")[0].ID
 		looks := func(text, want string) { // and what does not exist is not asked about either
 			t.Helper()
-			n := len(r.platform.SentIn("c1"))
-			r.platform.Say("c1", "ada", text)
-			r.until("it is answered", func() bool { return len(r.platform.SentIn("c1")) > n })
-			if got := r.platform.SentIn("c1")[n].Text; !strings.Contains(got, want) || strings.Contains(got, "May I") {
+			n := len(r.Platform.SentIn("c1"))
+			r.Platform.Say("c1", "ada", text)
+			r.Until("it is answered", func() bool { return len(r.Platform.SentIn("c1")) > n })
+			if got := r.Platform.SentIn("c1")[n].Text; !strings.Contains(got, want) || strings.Contains(got, "May I") {
 				t.Errorf("%s: answered %q, without %q", text, got, want)
 			}
 		}
 		says := func(text string, wants ...string) {
 			t.Helper()
-			n := len(r.platform.SentIn("c1"))
-			r.platform.Say("c1", "ada", text)
-			r.until("it is asked for", func() bool { return len(r.platform.SentIn("c1")) > n })
-			if asked := r.platform.SentIn("c1")[n].Text; !strings.Contains(asked, "May I run /") {
+			n := len(r.Platform.SentIn("c1"))
+			r.Platform.Say("c1", "ada", text)
+			r.Until("it is asked for", func() bool { return len(r.Platform.SentIn("c1")) > n })
+			if asked := r.Platform.SentIn("c1")[n].Text; !strings.Contains(asked, "May I run /") {
 				t.Fatalf("%s: not asked for: %q", text, asked)
 			}
-			r.platform.Press("c1", "ada", "Allow once")
-			r.until("it is answered", func() bool { return len(r.platform.SentIn("c1")) > n+1 })
+			r.Platform.Press("c1", "ada", "Allow once")
+			r.Until("it is answered", func() bool { return len(r.Platform.SentIn("c1")) > n+1 })
 			for _, want := range wants {
-				if got := r.platform.SentIn("c1")[n+1].Text; !strings.Contains(got, want) {
+				if got := r.Platform.SentIn("c1")[n+1].Text; !strings.Contains(got, want) {
 					t.Errorf("%s: answered %q, without %q", text, got, want)
 				}
 			}
@@ -60,9 +61,9 @@ func TestAdminToolsGiveTheCommands(t *testing.T) {
 		looks(`/tool admin.audit {"kind": "delivery"}`, fmt.Sprintf("ada gave up message part %d", id))
 		looks(`/tool admin.people {"action": "list"}`, "no command /people")
 		looks(`/tool admin.people {"action": "remove", "name": "nobody"}`, "There is no person nobody.")
-		rows, err := r.db.Router().Audit(t.Context(), audit.Filter{Kind: "delivery"}, 0, 10)
-		i := slices.IndexFunc(r.turns(), func(turn turns.Turn) bool { return strings.Contains(turn.Text, fmt.Sprintf(`"number": %d`, id)) })
-		if err != nil || i < 0 || rows[0].Person != "ada" || rows[0].Turn != r.turns()[i].ID || rows[0].Outcome != "dropped" {
+		rows, err := r.DB.Router().Audit(t.Context(), audit.Filter{Kind: "delivery"}, 0, 10)
+		i := slices.IndexFunc(r.Turns(), func(turn turns.Turn) bool { return strings.Contains(turn.Text, fmt.Sprintf(`"number": %d`, id)) })
+		if err != nil || i < 0 || rows[0].Person != "ada" || rows[0].Turn != r.Turns()[i].ID || rows[0].Outcome != "dropped" {
 			t.Errorf("%+v, %v", rows, err)
 		}
 	})
@@ -72,16 +73,16 @@ func TestAdminToolsGiveTheCommands(t *testing.T) {
 func TestAdminToolsAreForAdminsInDirectChats(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		newBench(r)
-		r.channel.AllowConversations = []string{"g1"}
-		r.commands = []commands.Command{audit.Command(r.db.Router())}
-		r.start()
-		r.platform.Say("c2", "bob", "/tool admin.audit")
-		r.mentions(1, "only admins may do this, in a direct chat")
-		r.platform.Say("c2", "bob", "/tools")
-		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "/tool admin.audit"})
-		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "/tools"})
-		r.await(4)
-		for _, text := range texts(r.platform.Sent())[1:] {
+		r.Channel.AllowConversations = []string{"g1"}
+		r.Commands = []commands.Command{audit.Command(r.DB.Router())}
+		r.Start()
+		r.Platform.Say("c2", "bob", "/tool admin.audit")
+		r.Mentions(1, "only admins may do this, in a direct chat")
+		r.Platform.Say("c2", "bob", "/tools")
+		r.Platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "/tool admin.audit"})
+		r.Platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "/tools"})
+		r.Await(4)
+		for _, text := range routertest.Texts(r.Platform.Sent())[1:] {
 			if strings.Contains(text, "admin.") && !strings.Contains(text, "only admins may do this") {
 				t.Errorf("said %q", text)
 			}
@@ -91,12 +92,12 @@ func TestAdminToolsAreForAdminsInDirectChats(t *testing.T) {
 			"a group":  {ID: "play:g1", Channel: "play", Person: "ada"},
 			"a nobody": {ID: "play:c1", Channel: "play", Person: "eve", Direct: true},
 		} {
-			res := r.router.GiveCommand(t.Context(), tools.Call{Session: session}, "audit")
+			res := r.Router.GiveCommand(t.Context(), tools.Call{Session: session}, "audit")
 			if res.End != tools.EndRefused || res.Rule != audit.RuleApprover {
 				t.Errorf("%s: %+v", name, res)
 			}
 		}
-		res := r.router.GiveCommand(t.Context(), tools.Call{Session: tools.Session{ID: "play:c1", Channel: "play", Person: "ada", Direct: true}}, "mode", "ask")
+		res := r.Router.GiveCommand(t.Context(), tools.Call{Session: tools.Session{ID: "play:c1", Channel: "play", Person: "ada", Direct: true}}, "mode", "ask")
 		if res.Code != "not_available" {
 			t.Errorf("a command that is none of admins: %+v", res)
 		}

@@ -12,6 +12,7 @@ import (
 	"switchboard/internal/secrets"
 	"switchboard/internal/testkit"
 	"switchboard/router/outbox"
+	"switchboard/router/routertest"
 	"switchboard/router/turns"
 	"switchboard/store/storetest"
 )
@@ -22,25 +23,25 @@ func TestCredentialsInMessagesAreNeverKept(t *testing.T) {
 		key, known := "gh"+"p_"+core, "known-value-of-old"
 		var log testkit.Log
 		var planned []string
-		r.log, r.mask = &log, secrets.NewMasker(secrets.Secret(known))
-		r.channel.DM, r.channel.Groups = "allowlist", "open"
-		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
+		r.Log, r.Mask = &log, secrets.NewMasker(secrets.Secret(known))
+		r.Channel.DM, r.Channel.Groups = "allowlist", "open"
+		r.Brain.Think = func(_ context.Context, turn agent.Turn) (string, error) {
 			planned = append(planned, fmt.Sprintf("%+v", turn))
 			return "done with it", nil
 		}
-		r.start()
+		r.Start()
 		n := 0
 		typed := func(user, text string, change func(*channels.Event)) channels.Receipt {
 			n++
-			e := event(n, "c-"+user, user, text)
+			e := routertest.Event(n, "c-"+user, user, text)
 			if change != nil {
 				change(&e)
 			}
-			return r.accept(e)[0]
+			return r.Accept(e)[0]
 		}
 		typed("ada", "use "+key+" or "+known+" for it", nil)
-		r.mentions(2, "")
-		said := strings.Join(texts(r.platform.Sent()), "\n")
+		r.Mentions(2, "")
+		said := strings.Join(routertest.Texts(r.Platform.Sent()), "\n")
 		if want := "I hid a secret that I know and an access token in your message"; strings.Count(said, want) != 1 || !strings.Contains(said, "switchboard secret set") {
 			t.Errorf("said: %s", said)
 		}
@@ -72,18 +73,18 @@ func TestCredentialsInMessagesAreNeverKept(t *testing.T) {
 			typed(user, "/TOOL `admin.config {\"value\": \""+core+"\", \"key\": \"server.internal_token\"}`", nil)
 			typed(user, "/config set\nchannels.tg.kind telegram\nchannels.tg.webhook_secret env:HOOK\nchannels.tg.token "+core+"\n"+core, nil)
 		}
-		r.until("all is answered", func() bool {
-			list := r.turns()
+		r.Until("all is answered", func() bool {
+			list := r.Turns()
 			return len(list) > 0 && !slices.ContainsFunc(list, func(turn turns.Turn) bool { return turns.TurnState(turn.State).Open() }) &&
-				len(r.deliveries(string(outbox.DeliveryPending))) == 0
+				len(r.Deliveries(string(outbox.DeliveryPending))) == 0
 		})
-		r.end()
-		if err := r.db.EmptyLog(t.Context()); err != nil {
+		r.End()
+		if err := r.DB.EmptyLog(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for what, text := range map[string]string{
-			"the database": storetest.Traces(t, r.db), "the log": log.String(), "what was planned": strings.Join(planned, "\n"),
-			"the platform": strings.Join(texts(r.platform.Sent()), "\n"), "the data folder": storetest.Files(t, r.dir),
+			"the database": storetest.Traces(t, r.DB), "the log": log.String(), "what was planned": strings.Join(planned, "\n"),
+			"the platform": strings.Join(routertest.Texts(r.Platform.Sent()), "\n"), "the data folder": storetest.Files(t, r.Dir),
 		} {
 			if i := strings.Index(text, core[:12]); i >= 0 {
 				t.Errorf("%s has the credential: %s", what, text[max(0, i-200):min(len(text), i+100)])
@@ -92,7 +93,7 @@ func TestCredentialsInMessagesAreNeverKept(t *testing.T) {
 				t.Errorf("%s has the secret that was known: %s", what, text[max(0, i-200):min(len(text), i+100)])
 			}
 		}
-		if said := strings.Join(texts(r.platform.Sent()), "\n"); strings.Contains(said, "eve") {
+		if said := strings.Join(routertest.Texts(r.Platform.Sent()), "\n"); strings.Contains(said, "eve") {
 			t.Errorf("a stranger was answered: %s", said)
 		}
 	})

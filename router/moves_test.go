@@ -21,11 +21,11 @@ func (stopping) Moved(ctx context.Context) ([]intake.Moved, error) {
 // A program that ends while it looks what moved has nothing to complain of.
 func TestMovesThatAreNotReadToTheEndAreNoError(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.ledger = func(of router.Ledger) router.Ledger { return stopping{of} }
+		r.Ledger = func(of router.Ledger) router.Ledger { return stopping{of} }
 		var log bytes.Buffer // read once the router has stopped
-		r.log = &log
-		r.start()
-		r.end()
+		r.Log = &log
+		r.Start()
+		r.End()
 		if strings.Contains(log.String(), "which conversations moved") {
 			t.Error(log.String())
 		}

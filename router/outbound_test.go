@@ -1,11 +1,9 @@
 package router_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -21,27 +19,16 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
+	"switchboard/router/routertest"
 )
-
-// asks is an agent that asks one question with choices, and answers anything else.
-func asks(text string, choices ...string) acting {
-	return func(p play) error {
-		say := agent.Say{Text: "re: " + p.turn.Message.Text, Final: true}
-		outcome := "answered"
-		if p.turn.Message.Text == "ask" {
-			say, outcome = agent.Say{Text: text, Choices: choices}, "asked"
-		}
-		return p.Commit(p.ctx, agent.Step{Say: []agent.Say{say}, End: &agent.End{State: "done", Outcome: outcome}})
-	}
-}
 
 func TestChoicesAreButtons(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.script.Rich, r.script.Buttons, r.script.MaxText = true, true, 100
-		r.agent = asks(strings.Repeat("Which of these? ", 10), "tea", "coffee")
-		r.start()
-		r.platform.Say("c1", "ada", "ask")
-		sent := r.await(2)
+		r.Script.Rich, r.Script.Buttons, r.Script.MaxText = true, true, 100
+		r.Agent = routertest.Asks(strings.Repeat("Which of these? ", 10), "tea", "coffee")
+		r.Start()
+		r.Platform.Say("c1", "ada", "ask")
+		sent := r.Await(2)
 		last := sent[len(sent)-1]
 		if len(sent[0].Buttons) != 0 || len(last.Buttons) != 2 || last.Buttons[1].Label != "coffee" {
 			t.Fatalf("sent %+v", sent)
@@ -52,12 +39,12 @@ func TestChoicesAreButtons(t *testing.T) {
 		if strings.Contains(last.Text, "1. tea") {
 			t.Errorf("numbered as well: %q", last.Text)
 		}
-		r.platform.Press("c1", "ada", "coffee")
-		r.until("the choice is answered", func() bool {
-			return slices.Contains(texts(r.platform.Sent()), "re: coffee")
+		r.Platform.Press("c1", "ada", "coffee")
+		r.Until("the choice is answered", func() bool {
+			return slices.Contains(routertest.Texts(r.Platform.Sent()), "re: coffee")
 		})
-		r.until("the buttons are gone", func() bool {
-			return !slices.ContainsFunc(r.platform.Sent(), func(s channelstest.Sent) bool { return len(s.Buttons) > 0 })
+		r.Until("the buttons are gone", func() bool {
+			return !slices.ContainsFunc(r.Platform.Sent(), func(s channelstest.Sent) bool { return len(s.Buttons) > 0 })
 		})
 	})
 }
@@ -65,23 +52,23 @@ func TestChoicesAreButtons(t *testing.T) {
 // Somebody presses a button before the ledger knows under which ID it is shown.
 func TestPressBeforeTheSendIsNoted(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.script.Rich, r.script.Buttons = true, true
-		r.agent = asks("Which of these?", "tea", "coffee")
-		r.ledger = func(l router.Ledger) router.Ledger {
+		r.Script.Rich, r.Script.Buttons = true, true
+		r.Agent = routertest.Asks("Which of these?", "tea", "coffee")
+		r.Ledger = func(l router.Ledger) router.Ledger {
 			return lateSettle{l, func(d *outbox.Delivery) {
 				if len(d.Body.Buttons) > 0 {
-					r.platform.Press("c1", "ada", "coffee")
-					r.until("the choice is taken", func() bool { return len(r.turns()) == 2 })
+					r.Platform.Press("c1", "ada", "coffee")
+					r.Until("the choice is taken", func() bool { return len(r.Turns()) == 2 })
 				}
 			}}
 		}
-		r.start()
-		r.platform.Say("c1", "ada", "ask")
-		r.until("the choice is answered", func() bool {
-			return slices.Contains(texts(r.platform.Sent()), "re: coffee")
+		r.Start()
+		r.Platform.Say("c1", "ada", "ask")
+		r.Until("the choice is answered", func() bool {
+			return slices.Contains(routertest.Texts(r.Platform.Sent()), "re: coffee")
 		})
-		r.until("the buttons are gone", func() bool {
-			return !slices.ContainsFunc(r.platform.Sent(), func(s channelstest.Sent) bool { return len(s.Buttons) > 0 })
+		r.Until("the buttons are gone", func() bool {
+			return !slices.ContainsFunc(r.Platform.Sent(), func(s channelstest.Sent) bool { return len(s.Buttons) > 0 })
 		})
 	})
 }
@@ -99,50 +86,27 @@ func (l lateSettle) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Del
 
 func TestChoicesAreNumbersWhereThereAreNoButtons(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.agent = asks("Which?", "tea", "coffee")
-		r.start()
-		r.platform.Say("c1", "ada", "ask")
-		if sent := r.await(1); sent[0].Text != "Which?\n\n1. tea\n2. coffee" || len(sent[0].Buttons) != 0 {
+		r.Agent = routertest.Asks("Which?", "tea", "coffee")
+		r.Start()
+		r.Platform.Say("c1", "ada", "ask")
+		if sent := r.Await(1); sent[0].Text != "Which?\n\n1. tea\n2. coffee" || len(sent[0].Buttons) != 0 {
 			t.Fatalf("sent %+v", sent)
 		}
-		r.platform.Say("c1", "ada", "2")
-		r.shows(2, "re: coffee")
+		r.Platform.Say("c1", "ada", "2")
+		r.Shows(2, "re: coffee")
 	})
-}
-
-// shelf hands out files from memory.
-type shelf map[string]string
-
-func (s shelf) Outgoing(_ context.Context, session, id string) (channels.File, error) {
-	data, ok := s[id]
-	if !ok || session != "play:c1" {
-		return channels.File{}, tools.ErrNoFile
-	}
-	return channels.File{Blob: "blob-" + id, Name: id + ".txt", Type: "text/plain", Size: int64(len(data))}, nil
-}
-
-func (s shelf) Publish(context.Context, tools.Session, string, tools.Taint, io.Reader) (tools.File, error) {
-	return tools.File{}, tools.ErrFileRefused
-}
-
-func (s shelf) Bytes(f channels.File) (io.ReadCloser, error) {
-	data, ok := s[strings.TrimPrefix(f.Blob, "blob-")]
-	if !ok {
-		return nil, core.ErrNotFound
-	}
-	return io.NopCloser(bytes.NewReader([]byte(data))), nil
 }
 
 func TestFilesGoAlong(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.script.Files = 2
-		r.files = shelf{"1": "one", "2": "two", "3": "three"}
-		r.brain.think = func(context.Context, agent.Turn) (string, error) {
+		r.Script.Files = 2
+		r.Files = routertest.Shelf{"1": "one", "2": "two", "3": "three"}
+		r.Brain.Think = func(context.Context, agent.Turn) (string, error) {
 			return "Here: [first](attachment:1), ![second](attachment:2), [third](attachment:3), [fourth](attachment:4) and [again](attachment:1).", nil
 		}
-		r.start()
-		r.platform.Say("c1", "ada", "files")
-		sent := r.await(3)
+		r.Start()
+		r.Platform.Say("c1", "ada", "files")
+		sent := r.Await(3)
 		if want := "Here: first, second, third, fourth (file not available) and again."; sent[0].Text != want {
 			t.Errorf("text %q, want %q", sent[0].Text, want)
 		}
@@ -162,32 +126,32 @@ func TestFilesGoAlong(t *testing.T) {
 
 func TestFilesWhereNoneCanBeSentAreNamed(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.files = shelf{"1": "one"}
-		r.brain.think = func(context.Context, agent.Turn) (string, error) { return "[it](attachment:1)", nil }
-		r.start()
-		r.platform.Say("c1", "ada", "files")
-		r.shows(1, "it (1.txt)")
+		r.Files = routertest.Shelf{"1": "one"}
+		r.Brain.Think = func(context.Context, agent.Turn) (string, error) { return "[it](attachment:1)", nil }
+		r.Start()
+		r.Platform.Say("c1", "ada", "files")
+		r.Shows(1, "it (1.txt)")
 	})
 }
 
 func TestAdminsAreNotifiedOnceOfAClosedConversation(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.script.Rich = true
-		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+		r.Script.Rich = true
+		r.Platform.OnSend(func(p scripted.Post) channelstest.Fault {
 			return channelstest.Fault{Gone: p.Conversation == "bobs" || p.Conversation == "closed"}
 		})
-		r.start()
-		r.platform.Say("adas", "ada", "hello")
-		r.await(1)
+		r.Start()
+		r.Platform.Say("adas", "ada", "hello")
+		r.Await(1)
 		for i := range 3 {
-			r.platform.Say("bobs", "bob", fmt.Sprint("anybody there ", i))
-			r.until("it is dropped", func() bool { return len(r.deliveries("dropped")) == i+1 })
-			r.await(2 + i) // each message of bob's opens it again
+			r.Platform.Say("bobs", "bob", fmt.Sprint("anybody there ", i))
+			r.Until("it is dropped", func() bool { return len(r.Deliveries("dropped")) == i+1 })
+			r.Await(2 + i) // each message of bob's opens it again
 		}
 		time.Sleep(100 * time.Millisecond)
-		sent := r.platform.Sent()
+		sent := r.Platform.Sent()
 		if len(sent) != 4 {
-			t.Errorf("sent %q", texts(sent))
+			t.Errorf("sent %q", routertest.Texts(sent))
 		}
 		for _, s := range sent[1:] {
 			if s.Conversation != "adas" || !strings.Contains(s.Text, "cannot write to bobs on play") {
@@ -196,10 +160,10 @@ func TestAdminsAreNotifiedOnceOfAClosedConversation(t *testing.T) {
 		}
 
 		// An admin's own chat is closed: nobody is told, and no alert about the alert.
-		r.platform.Say("closed", "ada", "me too")
-		r.until("it is dropped", func() bool { return len(r.deliveries("dropped")) == 4 })
-		r.end() // what is to be told is stored then
-		for _, d := range r.deliveries("") {
+		r.Platform.Say("closed", "ada", "me too")
+		r.Until("it is dropped", func() bool { return len(r.Deliveries("dropped")) == 4 })
+		r.End() // what is to be told is stored then
+		for _, d := range r.Deliveries("") {
 			if strings.Contains(d.Text, "cannot write to closed") {
 				t.Errorf("told in %s: %q", d.Conversation, d.Text)
 			}
@@ -209,24 +173,24 @@ func TestAdminsAreNotifiedOnceOfAClosedConversation(t *testing.T) {
 
 func TestAdminsAreNotifiedOnceOfAFullDisk(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		files := r.filed()
+		files := r.Filed()
 		files.Room = func(context.Context) error { return errors.New("the disk is nearly full") }
-		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+		r.Brain.Think = func(ctx context.Context, turn agent.Turn) (string, error) {
 			if turn.Message.Text != "hello" {
-				r.router.Lines.Notify(ctx, outbox.NoticeDisk, "disk", "Please make room.")
+				r.Router.Lines.Notify(ctx, outbox.NoticeDisk, "disk", "Please make room.")
 			}
 			_, err := files.Publish(ctx, tools.Session{ID: turn.Session.Key}, "x", tools.Clean, strings.NewReader("x"))
 			return fmt.Sprint(err), nil
 		}
-		r.start()
-		r.platform.Say("adas", "ada", "hello")
-		r.mentions(1, "the disk is nearly full")
+		r.Start()
+		r.Platform.Say("adas", "ada", "hello")
+		r.Mentions(1, "the disk is nearly full")
 		for i := range 2 {
-			r.platform.Say("bobs", "bob", fmt.Sprint("anybody there ", i))
-			r.await(3 + i)
+			r.Platform.Say("bobs", "bob", fmt.Sprint("anybody there ", i))
+			r.Await(3 + i)
 		}
 		told := 0
-		for _, d := range r.deliveries("") {
+		for _, d := range r.Deliveries("") {
 			if strings.Contains(d.Text, "make room") {
 				told++
 				if d.Conversation != "adas" {
@@ -243,18 +207,18 @@ func TestAdminsAreNotifiedOnceOfAFullDisk(t *testing.T) {
 // Several parts on their way to a closed conversation are one piece of news.
 func TestPartsOfAClosedConversationAreDropped(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.script.MaxText = 60
-		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+		r.Script.MaxText = 60
+		r.Platform.OnSend(func(p scripted.Post) channelstest.Fault {
 			return channelstest.Fault{Gone: p.Conversation == "bobs"}
 		})
-		r.start()
-		r.platform.Say("adas", "ada", "hello")
-		r.await(1)
-		r.platform.Say("bobs", "bob", strings.Repeat("many words ", 30))
-		r.until("all is dropped", func() bool { return len(r.deliveries("dropped")) >= 5 && len(r.deliveries("pending")) == 0 })
-		r.until("ada is told", func() bool { return len(r.platform.SentIn("adas")) > 1 })
+		r.Start()
+		r.Platform.Say("adas", "ada", "hello")
+		r.Await(1)
+		r.Platform.Say("bobs", "bob", strings.Repeat("many words ", 30))
+		r.Until("all is dropped", func() bool { return len(r.Deliveries("dropped")) >= 5 && len(r.Deliveries("pending")) == 0 })
+		r.Until("ada is told", func() bool { return len(r.Platform.SentIn("adas")) > 1 })
 		tries := 0
-		for _, p := range r.platform.Tries() {
+		for _, p := range r.Platform.Tries() {
 			if p.Conversation == "bobs" {
 				tries++
 			}
@@ -268,10 +232,10 @@ func TestPartsOfAClosedConversationAreDropped(t *testing.T) {
 // A send that finds that the conversation moved is made again under its new ID.
 func TestMovedConversationGetsWhatWasOnItsWay(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.channel.AllowConversations = []string{"g", "g2"}
-		r.channel.RequireMention = false
+		r.Channel.AllowConversations = []string{"g", "g2"}
+		r.Channel.RequireMention = false
 		moved := make(chan struct{})
-		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+		r.Platform.OnSend(func(p scripted.Post) channelstest.Fault {
 			if p.Conversation != "g" {
 				return channelstest.Fault{}
 			}
@@ -282,11 +246,11 @@ func TestMovedConversationGetsWhatWasOnItsWay(t *testing.T) {
 			}
 			return channelstest.Fault{Moved: true}
 		})
-		r.start()
-		r.platform.Write(scripted.Message{Conversation: "g", Kind: "group", User: "ada", Text: "hello"})
+		r.Start()
+		r.Platform.Write(scripted.Message{Conversation: "g", Kind: "group", User: "ada", Text: "hello"})
 		<-moved
-		r.platform.Move("g", "g2")
-		if sent := r.await(1); sent[0].Conversation != "g2" || sent[0].Text != "re: hello" {
+		r.Platform.Move("g", "g2")
+		if sent := r.Await(1); sent[0].Conversation != "g2" || sent[0].Text != "re: hello" {
 			t.Errorf("sent %+v", sent)
 		}
 	})
@@ -295,16 +259,16 @@ func TestMovedConversationGetsWhatWasOnItsWay(t *testing.T) {
 // A turn that began before its conversation moved is answered where it is now.
 func TestTurnOutlivesTheMoveOfItsConversation(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.channel.AllowConversations = []string{"g", "g2"}
-		r.channel.RequireMention = false
-		release := r.brain.held("hello")
-		r.start()
-		r.platform.Write(scripted.Message{Conversation: "g", Kind: "group", User: "ada", Text: "hello"})
-		r.until("it runs", func() bool { return r.brain.ran("hello") == 1 })
-		r.platform.Move("g", "g2")
-		r.until("the move is taken", func() bool { return r.platform.Pending() == 0 })
+		r.Channel.AllowConversations = []string{"g", "g2"}
+		r.Channel.RequireMention = false
+		release := r.Brain.Held("hello")
+		r.Start()
+		r.Platform.Write(scripted.Message{Conversation: "g", Kind: "group", User: "ada", Text: "hello"})
+		r.Until("it runs", func() bool { return r.Brain.Ran("hello") == 1 })
+		r.Platform.Move("g", "g2")
+		r.Until("the move is taken", func() bool { return r.Platform.Pending() == 0 })
 		release()
-		if sent := r.await(1); sent[0].Conversation != "g2" {
+		if sent := r.Await(1); sent[0].Conversation != "g2" {
 			t.Errorf("sent %+v", sent)
 		}
 	})
@@ -312,11 +276,11 @@ func TestTurnOutlivesTheMoveOfItsConversation(t *testing.T) {
 
 func TestMenuIsSetForEachPlaceAndLanguage(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.script.Rich = true
-		r.start()
-		r.until("the menu is set", func() bool { return len(r.platform.Commands()) > 0 })
+		r.Script.Rich = true
+		r.Start()
+		r.Until("the menu is set", func() bool { return len(r.Platform.Commands()) > 0 })
 		seen := map[string]bool{}
-		for _, set := range r.platform.Commands() {
+		for _, set := range r.Platform.Commands() {
 			key := fmt.Sprintf("%s/%s/%s", set.Kind, set.Sender, set.Language)
 			if seen[key] || len(set.Commands) < 5 {
 				t.Errorf("set %s: %+v", key, set.Commands)
@@ -343,19 +307,19 @@ func TestMenuIsSetForEachPlaceAndLanguage(t *testing.T) {
 // or with the person.
 func TestMenuFollowsRoles(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.script.Rich = true
-		r.start()
+		r.Script.Rich = true
+		r.Start()
 		menus := func(when, who string, want bool) {
 			t.Helper()
-			r.until(when, func() bool {
-				sets := slices.DeleteFunc(r.platform.Commands(), func(s channels.CommandSet) bool { return s.Sender != who })
+			r.Until(when, func() bool {
+				sets := slices.DeleteFunc(r.Platform.Commands(), func(s channels.CommandSet) bool { return s.Sender != who })
 				return len(sets) == len(commands.Languages) && !slices.ContainsFunc(sets, func(s channels.CommandSet) bool { return (len(s.Commands) > 0) != want })
 			})
 		}
 		change := func(kind people.ChangeKind, role string) {
 			t.Helper()
 			p := core.Person{Name: "eve", Role: role, Identities: []string{"scripted:eve"}, Tools: []string{"*"}}
-			if err := r.router.Change(t.Context(), &people.Change{Kind: kind, Person: p}, people.LocalActor("owner")); err != nil {
+			if err := r.Router.Change(t.Context(), &people.Change{Kind: kind, Person: p}, people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -375,29 +339,29 @@ func TestMenuFollowsRoles(t *testing.T) {
 
 func TestDeafPlatformIsFoundOnOneSocket(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
-		r.script.Silence = 40 * time.Second
-		r.platform.Beat(25 * time.Second)
-		r.start()
-		r.platform.Say("c1", "ada", "one")
-		r.await(1)
+		r.Script.Silence = 40 * time.Second
+		r.Platform.Beat(25 * time.Second)
+		r.Start()
+		r.Platform.Say("c1", "ada", "one")
+		r.Await(1)
 		time.Sleep(10*time.Minute + 10*time.Second) // between two beats, so that a poll is open
-		if s := r.router.Lines.Statuses()[0]; s.State != channels.StateConnected || s.LastEvent.IsZero() || r.platform.MostPolls() != 1 {
+		if s := r.Router.Lines.Statuses()[0]; s.State != channels.StateConnected || s.LastEvent.IsZero() || r.Platform.MostPolls() != 1 {
 			t.Fatalf("%+v", s)
 		}
-		r.platform.Mute()
-		r.platform.Say("c1", "ada", "two")
+		r.Platform.Mute()
+		r.Platform.Say("c1", "ada", "two")
 		began := time.Now()
-		for r.router.Lines.Statuses()[0].State == channels.StateConnected {
+		for r.Router.Lines.Statuses()[0].State == channels.StateConnected {
 			if time.Sleep(100 * time.Millisecond); time.Since(began) > time.Minute {
 				t.Fatal("it is not found within a minute")
 			}
 		}
-		if s := r.router.Lines.Statuses()[0]; s.State != channels.StateDeaf || s.Reason == "" {
+		if s := r.Router.Lines.Statuses()[0]; s.State != channels.StateDeaf || s.Reason == "" {
 			t.Errorf("%+v", s)
 		}
-		r.await(2)
-		if s := r.router.Lines.Statuses()[0]; s.State != channels.StateConnected || r.platform.MostPolls() != 1 {
-			t.Errorf("%+v, %d sockets", s, r.platform.MostPolls())
+		r.Await(2)
+		if s := r.Router.Lines.Statuses()[0]; s.State != channels.StateConnected || r.Platform.MostPolls() != 1 {
+			t.Errorf("%+v, %d sockets", s, r.Platform.MostPolls())
 		}
 	})
 }
@@ -405,10 +369,10 @@ func TestDeafPlatformIsFoundOnOneSocket(t *testing.T) {
 // One engine holds the channel; the other says that it waits.
 func TestChannelOfAnotherEngineWaits(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
-		r.ledger = func(l router.Ledger) router.Ledger { return taken{l} }
-		r.start()
+		r.Ledger = func(l router.Ledger) router.Ledger { return taken{l} }
+		r.Start()
 		time.Sleep(5 * time.Second)
-		if s := r.router.Lines.Statuses()[0]; s.State != channels.StateWaiting || !strings.Contains(s.Reason, "another engine") || time.Since(s.Since) < 4*time.Second {
+		if s := r.Router.Lines.Statuses()[0]; s.State != channels.StateWaiting || !strings.Contains(s.Reason, "another engine") || time.Since(s.Since) < 4*time.Second {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/router/intake"
+	"switchboard/router/routertest"
 	"switchboard/store/database"
 )
 
@@ -29,45 +30,26 @@ func (l *awayFor) Accept(ctx context.Context, owner int64, entries []intake.Entr
 
 // limited is a rig with the default rate of a person.
 func limited(r *rig) *awayFor {
-	r.config.RatePerson = router.DefaultConfig().RatePerson
+	r.Config.RatePerson = router.DefaultConfig().RatePerson
 	l := &awayFor{}
-	r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
-	r.start()
+	r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+	r.Start()
 	return l
 }
 
 // written are events of a person, numbered from first, one after the other.
 func written(first, n int, since, apart time.Duration) (batch []channels.Event) {
 	for i := range n {
-		e := event(first+i, "c1", "ada", fmt.Sprint("message ", first+i))
+		e := routertest.Event(first+i, "c1", "ada", fmt.Sprint("message ", first+i))
 		e.At = time.Now().Add(-since + time.Duration(i)*apart)
 		batch = append(batch, e)
 	}
 	return batch
 }
 
-// handIn hands a batch in as an adapter does, and says how many became turns.
-func (r *rig) handIn(batch []channels.Event) (turns int) {
-	r.t.Helper()
-	for tries := 0; ; tries++ {
-		receipts, err := r.router.Accept(r.t.Context(), batch)
-		if err != nil && tries < 10 {
-			continue
-		} else if err != nil {
-			r.t.Fatal(err)
-		}
-		for _, receipt := range receipts {
-			if receipt.TurnID != 0 {
-				turns++
-			}
-		}
-		return turns
-	}
-}
-
 // said counts the notices of being too fast.
 func (r *rig) saidTooFast() (n int) {
-	for _, d := range r.deliveries("") {
+	for _, d := range r.Deliveries("") {
 		if strings.Contains(d.Text, "too fast: I read ") {
 			n++
 		}
@@ -81,7 +63,7 @@ func TestOldMessagesHandedInAtOnceAreNotTooFast(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := limited(r)
 		l.commits.Store(5)
-		if n := r.handIn(written(1, 25, 10*time.Minute, 24*time.Second)); n != 25 {
+		if n := r.HandIn(written(1, 25, 10*time.Minute, 24*time.Second)); n != 25 {
 			t.Errorf("%d of 25 messages became turns", n)
 		}
 		if n := r.saidTooFast(); n != 0 {
@@ -97,14 +79,14 @@ func TestRateCountsWhatIsCommitted(t *testing.T) {
 		l := limited(r)
 		first := written(1, 15, 0, 0)
 		l.commits.Store(5)
-		if n := r.handIn(first); n != 15 {
+		if n := r.HandIn(first); n != 15 {
 			t.Errorf("%d of 15 messages became turns", n)
 		}
-		r.handIn(first)
-		if n := r.handIn(append(first, written(16, 5, 0, 0)...)); n != 5 {
+		r.HandIn(first)
+		if n := r.HandIn(append(first, written(16, 5, 0, 0)...)); n != 5 {
 			t.Errorf("%d of 5 messages behind known ones became turns", n)
 		}
-		if n := r.handIn(written(21, 1, 0, 0)); n != 0 {
+		if n := r.HandIn(written(21, 1, 0, 0)); n != 0 {
 			t.Error("20 a minute are 21")
 		}
 	})
@@ -116,10 +98,10 @@ func TestRateHoldsWithinABatch(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := limited(r)
 		l.commits.Store(3)
-		if n := r.handIn(written(1, 25, 0, 0)); n != 20 {
+		if n := r.HandIn(written(1, 25, 0, 0)); n != 20 {
 			t.Errorf("%d of 25 messages at once became turns, want 20", n)
 		}
-		r.handIn(written(26, 5, 0, 0))
+		r.HandIn(written(26, 5, 0, 0))
 		if n := r.saidTooFast(); n != 1 {
 			t.Errorf("%d notices", n)
 		}
@@ -131,22 +113,22 @@ func TestRateHoldsWithinABatch(t *testing.T) {
 func TestRateTakesOddTimesForTheNearestPossible(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		limited(r)
-		if n := r.handIn(written(1, 20, 0, 0)); n != 20 {
+		if n := r.HandIn(written(1, 20, 0, 0)); n != 20 {
 			t.Fatalf("%d of 20 became turns", n)
 		}
 		for what, e := range map[string]channels.Event{
-			"old": written(21, 1, time.Hour, 0)[0], "of the future": written(22, 1, -time.Hour, 0)[0], "of no time": event(23, "c1", "ada", "now"),
+			"old": written(21, 1, time.Hour, 0)[0], "of the future": written(22, 1, -time.Hour, 0)[0], "of no time": routertest.Event(23, "c1", "ada", "now"),
 		} {
 			if what == "of no time" {
 				e.At = time.Time{}
 			}
-			if n := r.handIn([]channels.Event{e}); n != 0 {
+			if n := r.HandIn([]channels.Event{e}); n != 0 {
 				t.Errorf("a message %s is free", what)
 			}
 		}
-		e := event(24, "c1", "ada", "in the terminal")
+		e := routertest.Event(24, "c1", "ada", "in the terminal")
 		e.Sender.Person = "ada"
-		if n := r.handIn([]channels.Event{e}); n != 1 {
+		if n := r.HandIn([]channels.Event{e}); n != 1 {
 			t.Error("the terminal is counted")
 		}
 	})
@@ -157,27 +139,27 @@ func TestRateTakesOddTimesForTheNearestPossible(t *testing.T) {
 func TestMoveHoldsBeyondItsBatchOnceCommitted(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := &awayFor{}
-		r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
-		r.channel.AllowConversations = []string{"g1"}
-		r.start()
+		r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+		r.Channel.AllowConversations = []string{"g1"}
+		r.Start()
 		in := func(n int) channels.Event {
-			e := event(n, "g2", "ada", "in the new place")
+			e := routertest.Event(n, "g2", "ada", "in the new place")
 			e.Conversation.Kind, e.Message.Mentioned = channels.Group, true
 			return e
 		}
 		move := in(1)
 		move.Kind, move.Former, move.Message = channels.EventMoved, "g1", channels.Message{}
 		l.commits.Store(1)
-		if _, err := r.router.Accept(t.Context(), []channels.Event{move, in(2)}); err == nil {
+		if _, err := r.Router.Accept(t.Context(), []channels.Event{move, in(2)}); err == nil {
 			t.Fatal("the database is away")
 		}
-		if n := r.handIn([]channels.Event{in(3)}); n != 0 {
+		if n := r.HandIn([]channels.Event{in(3)}); n != 0 {
 			t.Error("a move holds that was not committed")
 		}
-		if n := r.handIn([]channels.Event{move, in(4)}); n != 1 {
+		if n := r.HandIn([]channels.Event{move, in(4)}); n != 1 {
 			t.Error("a move does not hold for the rest of its batch")
 		}
-		if n := r.handIn([]channels.Event{in(5)}); n != 1 {
+		if n := r.HandIn([]channels.Event{in(5)}); n != 1 {
 			t.Error("a move was forgotten")
 		}
 	})

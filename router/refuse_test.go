@@ -14,6 +14,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/core"
 	"switchboard/router/intake"
+	"switchboard/router/routertest"
 	"switchboard/router/turns"
 	"switchboard/store/database"
 )
@@ -45,48 +46,48 @@ func (p picky) Accept(ctx context.Context, owner int64, entries []intake.Entry) 
 // One event that the database refuses does not make its channel deaf.
 func TestRefusedEventIsKeptAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.config.Workers = 4 // one for each person
-		r.ledger = func(l router.Ledger) router.Ledger { return picky{l} }
-		r.start()
+		r.Config.Workers = 4 // one for each person
+		r.Ledger = func(l router.Ledger) router.Ledger { return picky{l} }
+		r.Start()
 		batch := []channels.Event{
-			event(1, "c1", "ada", "first"), event(2, "c2", "bob", "poison"), event(3, "c3", "ada", "last"),
+			routertest.Event(1, "c1", "ada", "first"), routertest.Event(2, "c2", "bob", "poison"), routertest.Event(3, "c3", "ada", "last"),
 		}
 		for range 2 { // told again, it is known
-			receipts := r.accept(batch...)
+			receipts := r.Accept(batch...)
 			if !strings.Contains(receipts[1].Rejected, "database") && !receipts[1].Duplicate || receipts[0].Rejected+receipts[2].Rejected != "" {
 				t.Errorf("%+v", receipts)
 			}
 			batch[1].Message.Text = "poison again"
 		}
-		r.await(2)
-		list, err := r.db.Router().Rejected(t.Context(), 5)
+		r.Await(2)
+		list, err := r.DB.Router().Rejected(t.Context(), 5)
 		if err != nil || len(list) != 1 || list[0].Raw != "poison" {
 			t.Errorf("rejected: %+v, %v", list, err)
 		}
-		r.hasTurns(2)
-		if _, err := r.router.Accept(t.Context(), []channels.Event{event(4, "c1", "ada", "away")}); !errors.Is(err, errAway) {
+		r.HasTurns(2)
+		if _, err := r.Router.Accept(t.Context(), []channels.Event{routertest.Event(4, "c1", "ada", "away")}); !errors.Is(err, errAway) {
 			t.Errorf("a database that is away refuses nothing: %v", err)
 		}
 		// No worker leaked: bob's is there.
-		r.platform.Say("c2", "bob", "and now")
-		r.await(3)
+		r.Platform.Say("c2", "bob", "and now")
+		r.Await(3)
 	})
 }
 
 // An event of a channel that is not there fails alone, and so leaks no worker.
 func TestEventOfNoChannelFailsAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.config.Workers = 1
-		r.start()
-		nowhere := event(1, "c9", "ada", "x")
+		r.Config.Workers = 1
+		r.Start()
+		nowhere := routertest.Event(1, "c9", "ada", "x")
 		nowhere.Conversation.Channel = "nowhere"
-		receipts, err := r.router.Accept(t.Context(), []channels.Event{event(20, "c1", "ada", "y"), nowhere})
+		receipts, err := r.Router.Accept(t.Context(), []channels.Event{routertest.Event(20, "c1", "ada", "y"), nowhere})
 		if err != nil || receipts[0].TurnID == 0 || receipts[1].Rejected == "" {
 			t.Errorf("%+v, %v", receipts, err)
 		}
-		r.await(1)
-		r.platform.Say("c1", "ada", "still there?")
-		r.await(2)
+		r.Await(1)
+		r.Platform.Say("c1", "ada", "still there?")
+		r.Await(2)
 	})
 }
 
@@ -96,29 +97,29 @@ func TestUnsafeEngineDoesNothingOutside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var safe atomic.Bool
 		safe.Store(true)
-		r.safe = safe.Load
+		r.Safe = safe.Load
 		stepped := make(chan error, 10)
-		r.brain.step = func(j agent.Journal) error {
+		r.Brain.Step = func(j agent.Journal) error {
 			safe.Store(false)
 			err := j.Commit(t.Context(), agent.Step{Calls: []agent.Call{{Step: "plan"}}})
 			stepped <- err
 			return err
 		}
-		r.start()
-		r.platform.Say("c2", "bob", "do something outside")
+		r.Start()
+		r.Platform.Say("c2", "bob", "do something outside")
 		if err := <-stepped; !errors.Is(err, agent.ErrReleased) {
 			t.Errorf("the agent may go on: %v", err)
 		}
-		r.until("the step is there", func() bool { return r.turns()[0].Calls == 1 })
-		r.platform.Say("c1", "ada", "/help")
-		r.until("the reply is committed", func() bool { return len(r.deliveries("pending")) == 1 })
-		r.platform.Say("c3", "ada", "begin nothing")
-		r.until("it is queued", func() bool { return len(r.turns()) == 2 })
-		r.end() // flushes what may be sent
-		if tries := r.platform.Tries(); len(tries) != 0 {
+		r.Until("the step is there", func() bool { return r.Turns()[0].Calls == 1 })
+		r.Platform.Say("c1", "ada", "/help")
+		r.Until("the reply is committed", func() bool { return len(r.Deliveries("pending")) == 1 })
+		r.Platform.Say("c3", "ada", "begin nothing")
+		r.Until("it is queued", func() bool { return len(r.Turns()) == 2 })
+		r.End() // flushes what may be sent
+		if tries := r.Platform.Tries(); len(tries) != 0 {
 			t.Errorf("sent %+v", tries)
 		}
-		if r.brain.ran("begin nothing") > 0 || r.brain.ran("do something outside") != 1 {
+		if r.Brain.Ran("begin nothing") > 0 || r.Brain.Ran("do something outside") != 1 {
 			t.Error("a turn was begun")
 		}
 	})
@@ -141,22 +142,22 @@ func (l lateClaim) Claim(ctx context.Context, owner int64, of, except []string, 
 func TestEngineThatBecomesUnsafeInAClaimBeginsNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var safe, claimed atomic.Bool
-		r.safe = safe.Load
-		r.start()
-		r.platform.Say("c1", "ada", "begin nothing")
-		r.until("it is queued", func() bool { return len(r.turns()) == 1 })
-		r.end()
+		r.Safe = safe.Load
+		r.Start()
+		r.Platform.Say("c1", "ada", "begin nothing")
+		r.Until("it is queued", func() bool { return len(r.Turns()) == 1 })
+		r.End()
 		safe.Store(true)
-		r.ledger = func(l router.Ledger) router.Ledger {
+		r.Ledger = func(l router.Ledger) router.Ledger {
 			return lateClaim{l, func() {
 				safe.Store(false)
 				claimed.Store(true)
 			}}
 		}
-		r.start()
-		r.until("it is claimed", claimed.Load)
-		r.end()
-		if r.brain.ran("begin nothing") > 0 {
+		r.Start()
+		r.Until("it is claimed", claimed.Load)
+		r.End()
+		if r.Brain.Ran("begin nothing") > 0 {
 			t.Error("a turn was begun")
 		}
 	})
@@ -169,7 +170,9 @@ type blind struct {
 }
 
 func (b blind) Current(context.Context, string) (*turns.Turn, error) { return nil, b.fails }
-func (b blind) Waiting(context.Context, string) (int, error)         { return 0, b.fails }
+
+func (b blind) Waiting(context.Context, string) (int, error) { return 0, b.fails }
+
 func (b blind) TurnOf(context.Context, channels.Conversation, channels.MessageID) (int64, error) {
 	return 0, b.fails
 }
@@ -184,23 +187,23 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 	t.Parallel()
 	var batch []channels.Event
 	for i, text := range []string{"/status", "/plan", "/why", "stop", "hello"} {
-		batch = append(batch, event(i, "c1", "ada", text))
+		batch = append(batch, routertest.Event(i, "c1", "ada", text))
 	}
-	edit, reaction := event(10, "c1", "ada", "changed"), event(11, "c1", "ada", "")
+	edit, reaction := routertest.Event(10, "c1", "ada", "changed"), routertest.Event(11, "c1", "ada", "")
 	edit.Kind, reaction.Kind, reaction.Reaction = channels.EventEdited, channels.EventReaction, channels.Reaction{MessageID: "m1", Added: []string{"+1"}}
-	batch = append(batch, edit, reaction, event(12, "c2", "bob", "hello too"))
+	batch = append(batch, edit, reaction, routertest.Event(12, "c2", "bob", "hello too"))
 	t.Run("alone", func(t *testing.T) {
 		each(t, func(t *testing.T, r *rig) {
-			r.ledger = func(l router.Ledger) router.Ledger { return blind{l, errors.New("the row is odd")} }
-			r.start()
-			receipts := r.accept(batch...)
+			r.Ledger = func(l router.Ledger) router.Ledger { return blind{l, errors.New("the row is odd")} }
+			r.Start()
+			receipts := r.Accept(batch...)
 			for i, receipt := range receipts {
 				if turn := i == 4 || i == 7; turn != (receipt.TurnID != 0) || (i == 6) != (receipt.Rejected != "") {
 					t.Errorf("event %d: %+v", i, receipt)
 				}
 			}
 			said := map[string]int{}
-			for _, s := range texts(r.await(7)) {
+			for _, s := range routertest.Texts(r.Await(7)) {
 				said[s]++
 			}
 			if said["I could not look that up just now; please try again."] != 3 || said["There is nothing of yours to cancel here."] != 1 ||
@@ -211,12 +214,12 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 	})
 	t.Run("nobody's fault", func(t *testing.T) {
 		each(t, func(t *testing.T, r *rig) {
-			r.ledger = func(l router.Ledger) router.Ledger { return blind{l, fmt.Errorf("read: %w", database.ErrUnavailable)} }
-			r.start()
-			if _, err := r.router.Accept(t.Context(), batch); !errors.Is(err, database.ErrUnavailable) {
+			r.Ledger = func(l router.Ledger) router.Ledger { return blind{l, fmt.Errorf("read: %w", database.ErrUnavailable)} }
+			r.Start()
+			if _, err := r.Router.Accept(t.Context(), batch); !errors.Is(err, database.ErrUnavailable) {
 				t.Errorf("the database is away: %v", err)
 			}
-			r.hasTurns(0)
+			r.HasTurns(0)
 		})
 	})
 }
@@ -224,13 +227,13 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 // An event over which sorting panics is rejected, and does not end the program.
 func TestEventThatPanicsFailsAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.usable = func(tools.Question) []string { panic("nothing is there") }
-		r.start()
-		receipts, err := r.router.Accept(t.Context(), []channels.Event{event(1, "c1", "ada", "/whoami"), event(2, "c1", "ada", "hello")})
+		r.Usable = func(tools.Question) []string { panic("nothing is there") }
+		r.Start()
+		receipts, err := r.Router.Accept(t.Context(), []channels.Event{routertest.Event(1, "c1", "ada", "/whoami"), routertest.Event(2, "c1", "ada", "hello")})
 		if err != nil || receipts[0].Rejected == "" || receipts[1].TurnID == 0 {
 			t.Fatalf("%+v, %v", receipts, err)
 		}
-		r.shows(1, "re: hello")
+		r.Shows(1, "re: hello")
 	})
 }
 
@@ -265,29 +268,29 @@ func TestEventThatFailsAloneThreeTimesIsRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				f := &failing{err: err, tries: map[string]int{}, alone: map[string]int{}}
-				r.ledger = func(l router.Ledger) router.Ledger { f.Ledger = l; return f }
-				r.start()
+				r.Ledger = func(l router.Ledger) router.Ledger { f.Ledger = l; return f }
+				r.Start()
 				f.tries["odd"], f.tries["odd too"], f.tries["odd twice"] = 1000, 1000, 2
-				odd, too := event(1, "c1", "ada", "odd"), event(2, "c2", "bob", "odd too")
+				odd, too := routertest.Event(1, "c1", "ada", "odd"), routertest.Event(2, "c2", "bob", "odd too")
 				for range 2 { // for all that is known, nothing can be committed
-					if _, err := r.router.Accept(t.Context(), []channels.Event{odd, too}); err == nil {
+					if _, err := r.Router.Accept(t.Context(), []channels.Event{odd, too}); err == nil {
 						t.Fatal("taken, though nothing was")
 					}
 				}
-				receipts := r.accept(odd, event(3, "c1", "ada", "odd twice"), event(4, "c1", "ada", "last"))
+				receipts := r.Accept(odd, routertest.Event(3, "c1", "ada", "odd twice"), routertest.Event(4, "c1", "ada", "last"))
 				if receipts[0].Rejected == "" || receipts[1].TurnID == 0 || receipts[2].TurnID == 0 {
 					t.Errorf("%+v", receipts)
 				}
 				if f.alone["odd"] != 9 || f.alone["odd twice"] != 2 {
 					t.Errorf("tried alone %v", f.alone)
 				}
-				if receipts, err := r.router.Accept(t.Context(), []channels.Event{too}); err != nil || receipts[0].Rejected == "" {
+				if receipts, err := r.Router.Accept(t.Context(), []channels.Event{too}); err != nil || receipts[0].Rejected == "" {
 					t.Errorf("another was committed since it failed: %+v, %v", receipts, err)
 				}
-				if sent := r.await(2); sent[0].Text != "re: odd twice" || sent[1].Text != "re: last" {
-					t.Errorf("sent %q", texts(sent))
+				if sent := r.Await(2); sent[0].Text != "re: odd twice" || sent[1].Text != "re: last" {
+					t.Errorf("sent %q", routertest.Texts(sent))
 				}
-				if list, err := r.db.Router().Rejected(t.Context(), 5); err != nil || len(list) != 2 {
+				if list, err := r.DB.Router().Rejected(t.Context(), 5); err != nil || len(list) != 2 {
 					t.Errorf("rejected: %+v, %v", list, err)
 				}
 			})

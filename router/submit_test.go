@@ -16,14 +16,15 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/jobs"
 	"switchboard/router/people"
+	"switchboard/router/routertest"
 	"switchboard/router/settings"
 )
 
 func (r *rig) submit(s jobs.Submission) jobs.Submitted {
-	r.t.Helper()
-	done, err := r.router.Submit(r.t.Context(), s)
+	r.T.Helper()
+	done, err := r.Router.Submit(r.T.Context(), s)
 	if err != nil {
-		r.t.Fatalf("submit %s: %v", s.Key, err)
+		r.T.Fatalf("submit %s: %v", s.Key, err)
 	}
 	return done
 }
@@ -43,22 +44,22 @@ func spoken(s jobs.Submission) jobs.Submission {
 func TestSubmittedTurnIsAnsweredOnceAndIsText(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var terms []agent.Limits
-		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
+		r.Brain.Think = func(_ context.Context, turn agent.Turn) (string, error) {
 			terms = append(terms, turn.Limits)
 			return "re: " + turn.Message.Text, nil
 		}
-		r.config.RatePerson = "1/h"
-		r.start()
-		r.platform.Say("c1", "bob", "hello")
-		r.await(1)
+		r.Config.RatePerson = "1/h"
+		r.Start()
+		r.Platform.Say("c1", "bob", "hello")
+		r.Await(1)
 		s := submitted("k", "bob", "c1", "/reset")
 		s.Terms = agent.Limits{NoApprovals: true}
 		first := r.submit(s)
 		if again := r.submit(s); first.Turn == 0 || !again.Duplicate || again.Turn != 0 {
 			t.Errorf("first %+v, again %+v", first, again)
 		}
-		r.reads("re: hello", "re: /reset")
-		r.hasTurns(2)
+		r.Reads("re: hello", "re: /reset")
+		r.HasTurns(2)
 		if !slices.Equal(terms, []agent.Limits{{}, {NoApprovals: true}}) {
 			t.Errorf("they ran under %+v", terms)
 		}
@@ -67,30 +68,30 @@ func TestSubmittedTurnIsAnsweredOnceAndIsText(t *testing.T) {
 
 func TestSubmittedMessageHasButtonsOfItsPerson(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.script.Rich, r.script.Buttons = true, true
-		r.channel.AllowConversations = []string{"g1"}
-		r.start()
-		r.platform.Say("c1", "bob", "hello")
-		r.await(1)
+		r.Script.Rich, r.Script.Buttons = true, true
+		r.Channel.AllowConversations = []string{"g1"}
+		r.Start()
+		r.Platform.Say("c1", "bob", "hello")
+		r.Await(1)
 		s := spoken(submitted("k", "bob", "c1", "**Stretch**, [x]: y"))
 		s.Buttons = []core.Button{{Label: "Who am I", Command: "whoami"}}
 		if done := r.submit(s); done.Message == 0 || done.Turn != 0 {
 			t.Errorf("%+v", done)
 		}
 		r.submit(s)
-		r.await(2)
-		r.toasts(r.platform.Press("c1", "ada", "Who am I"), "This is not for you.")
-		r.toasts(r.platform.Press("c1", "bob", "Who am I"), "")
-		r.mentions(3, "You are bob")
+		r.Await(2)
+		r.Toasts(r.Platform.Press("c1", "ada", "Who am I"), "This is not for you.")
+		r.Toasts(r.Platform.Press("c1", "bob", "Who am I"), "")
+		r.Mentions(3, "You are bob")
 		r.submit(spoken(submitted("empty", "bob", "c1", "[x]: https://a.example"))) // Markdown that shows nothing
-		r.mentions(4, "a.example")
-		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
-		r.await(5)
+		r.Mentions(4, "a.example")
+		r.Platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
+		r.Await(5)
 		for i, conv := range []string{"g1", "c1"} {
 			s := spoken(submitted("for "+conv, "bob", conv, "for one alone"))
 			s.InGroup = "for **bob**"
 			r.submit(s)
-			r.mentions(6+i, []string{"for bob", "for one alone"}[i])
+			r.Mentions(6+i, []string{"for bob", "for one alone"}[i])
 		}
 	})
 }
@@ -98,18 +99,18 @@ func TestSubmittedMessageHasButtonsOfItsPerson(t *testing.T) {
 // Of buttons that are one question one is pressed.
 func TestEitherButtonIsPressed(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.script.Rich, r.script.Buttons = true, true
-		r.start()
-		r.platform.Say("c1", "bob", "hello")
-		r.await(1)
+		r.Script.Rich, r.Script.Buttons = true, true
+		r.Start()
+		r.Platform.Say("c1", "bob", "hello")
+		r.Await(1)
 		s := spoken(submitted("k", "bob", "c1", "which?"))
 		s.Buttons = []core.Button{{Label: "One", Command: "whoami", Either: true}, {Label: "Two", Command: "whoami", Either: true}}
 		r.submit(s)
-		r.await(2)
-		_, two := r.code("Two")
-		r.toasts(r.platform.Press("c1", "bob", "One"), "")
-		r.mentions(3, "You are bob")
-		receipts, err := r.router.Accept(t.Context(), []channels.Event{pressed(100, "bob", two)})
+		r.Await(2)
+		_, two := r.Code("Two")
+		r.Toasts(r.Platform.Press("c1", "bob", "One"), "")
+		r.Mentions(3, "You are bob")
+		receipts, err := r.Router.Accept(t.Context(), []channels.Event{routertest.Press(100, "bob", two)})
 		if err != nil || receipts[0].Toast != "This button was used already." {
 			t.Errorf("the other: %+v, %v", receipts, err)
 		}
@@ -118,15 +119,15 @@ func TestEitherButtonIsPressed(t *testing.T) {
 
 func TestSubmitReadsRightsThen(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.channel.AllowConversations = []string{"g1"}
-		r.people = append(r.people, core.Person{Name: "eve", Role: core.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config"})
-		r.start()
-		r.platform.Say("c1", "bob", "hello")
-		r.platform.Say("c2", "ada", "hello")
+		r.Channel.AllowConversations = []string{"g1"}
+		r.People = append(r.People, core.Person{Name: "eve", Role: core.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config"})
+		r.Start()
+		r.Platform.Say("c1", "bob", "hello")
+		r.Platform.Say("c2", "ada", "hello")
 		for _, g := range []string{"g1", "g2"} {
-			r.platform.Write(scripted.Message{Conversation: g, Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
+			r.Platform.Write(scripted.Message{Conversation: g, Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
 		}
-		r.await(3)
+		r.Await(3)
 		abroad := func(s jobs.Submission) jobs.Submission { s.Abroad = true; return spoken(s) }
 		for what, c := range map[string]struct {
 			s    jobs.Submission
@@ -150,13 +151,13 @@ func TestSubmitReadsRightsThen(t *testing.T) {
 				t.Errorf("%s: %+v", s.Key, got)
 			}
 		}
-		r.await(6)
-		if last := r.platform.SentIn("c2"); !strings.Contains(last[len(last)-1].Text, "bob asked me to tell you") {
-			t.Errorf("ada reads %q", texts(last))
+		r.Await(6)
+		if last := r.Platform.SentIn("c2"); !strings.Contains(last[len(last)-1].Text, "bob asked me to tell you") {
+			t.Errorf("ada reads %q", routertest.Texts(last))
 		}
-		rules := r.channel
+		rules := r.Channel
 		rules.DM, rules.Groups = "disabled", "disabled"
-		if err := r.router.SetRules("play", rules); err != nil {
+		if err := r.Router.SetRules("play", rules); err != nil {
 			t.Fatal(err)
 		}
 		for _, conv := range []string{"c1", "g1"} {
@@ -164,8 +165,8 @@ func TestSubmitReadsRightsThen(t *testing.T) {
 				t.Errorf("%s is closed: %+v", conv, got)
 			}
 		}
-		r.router.Detach("play")
-		if _, err := r.router.Submit(t.Context(), submitted("away", "bob", "c1", "x")); !errors.Is(err, router.ErrNotHere) {
+		r.Router.Detach("play")
+		if _, err := r.Router.Submit(t.Context(), submitted("away", "bob", "c1", "x")); !errors.Is(err, router.ErrNotHere) {
 			t.Errorf("with its channel away: %v", err)
 		}
 	})
@@ -183,15 +184,15 @@ func (guildOf) Within(_ context.Context, id channels.ConversationID) (string, er
 
 func TestSubmitKnowsWhatAGroupIsAPartOf(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.channel.AllowConversations = []string{"guild"}
-		r.wrap = func(c channels.Channel) channels.Channel { return guildOf{c} }
-		r.start()
+		r.Channel.AllowConversations = []string{"guild"}
+		r.Wrap = func(c channels.Channel) channels.Channel { return guildOf{c} }
+		r.Start()
 		for _, g := range []string{"g1", "g2"} {
-			r.platform.Write(scripted.Message{Conversation: g, Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
+			r.Platform.Write(scripted.Message{Conversation: g, Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
 		}
-		r.until("both are known", func() bool {
+		r.Until("both are known", func() bool {
 			for _, g := range []string{"g1", "g2"} {
-				if _, err := r.db.Router().Chat(t.Context(), channels.Conversation{Channel: "play", ID: channels.ConversationID(g)}); err != nil {
+				if _, err := r.DB.Router().Chat(t.Context(), channels.Conversation{Channel: "play", ID: channels.ConversationID(g)}); err != nil {
 					return false
 				}
 			}
@@ -200,7 +201,7 @@ func TestSubmitKnowsWhatAGroupIsAPartOf(t *testing.T) {
 		if got := r.submit(spoken(submitted("1", "bob", "g1", "x"))); got.Message == 0 {
 			t.Errorf("in the guild: %+v", got)
 		}
-		if got, err := r.router.Submit(t.Context(), spoken(submitted("2", "bob", "g2", "x"))); err == nil {
+		if got, err := r.Router.Submit(t.Context(), spoken(submitted("2", "bob", "g2", "x"))); err == nil {
 			t.Errorf("nobody knows: %+v", got)
 		}
 	})
@@ -208,10 +209,10 @@ func TestSubmitKnowsWhatAGroupIsAPartOf(t *testing.T) {
 
 func TestSubmitToAFullQueueIsBusy(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.config.QueuePerSession = 1
-		release := r.brain.held("busy")
-		r.start()
-		r.begins("c1", "bob", "busy")
+		r.Config.QueuePerSession = 1
+		release := r.Brain.Held("busy")
+		r.Start()
+		r.Begins("c1", "bob", "busy")
 		if got := r.submit(submitted("1", "bob", "c1", "first")); got.Turn == 0 {
 			t.Errorf("%+v", got)
 		}
@@ -219,29 +220,29 @@ func TestSubmitToAFullQueueIsBusy(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		release()
-		r.reads("re: busy", "re: first")
+		r.Reads("re: busy", "re: first")
 	})
 }
 
 func TestTellIsSaidOnceWhereSomebodyWroteLast(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.start()
-		r.platform.Say("c1", "bob", "hello")
-		r.await(1)
-		r.platform.Say("c2", "bob", "hello")
-		r.await(2)
+		r.Start()
+		r.Platform.Say("c1", "bob", "hello")
+		r.Await(1)
+		r.Platform.Say("c2", "bob", "hello")
+		r.Await(2)
 		r.submit(spoken(submitted("k", "bob", "c1", "job")))
-		r.await(3)
+		r.Await(3)
 		for range 2 {
-			if told, err := r.router.Tell(t.Context(), "bob", "key", "told"); err != nil || !told {
+			if told, err := r.Router.Tell(t.Context(), "bob", "key", "told"); err != nil || !told {
 				t.Fatal(told, err)
 			}
 		}
-		r.await(4)
-		if got := texts(r.platform.SentIn("c2")); !slices.Equal(got, []string{"re: hello", "told"}) {
+		r.Await(4)
+		if got := routertest.Texts(r.Platform.SentIn("c2")); !slices.Equal(got, []string{"re: hello", "told"}) {
 			t.Errorf("c2 shows %q", got)
 		}
-		if told, err := r.router.Tell(t.Context(), "ada", "key", "told"); err != nil || told {
+		if told, err := r.Router.Tell(t.Context(), "ada", "key", "told"); err != nil || told {
 			t.Errorf("who has no chat: %v, %v", told, err)
 		}
 	})
@@ -251,42 +252,42 @@ func TestTellIsSaidOnceWhereSomebodyWroteLast(t *testing.T) {
 // when that lapses, and refused once it is confirmed.
 func TestSubmitWaitsWhileAChangeMayLapse(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.reload = func(ctx context.Context) error {
-			now, err := r.db.Router().SettingsNow(ctx)
+		r.Reload = func(ctx context.Context) error {
+			now, err := r.DB.Router().SettingsNow(ctx)
 			if err != nil {
 				return err
 			}
-			rules := r.channel
+			rules := r.Channel
 			if now.Values["a"] == "shut" {
 				rules.DM = "disabled"
 			}
-			return r.router.SetRules("play", rules)
+			return r.Router.SetRules("play", rules)
 		}
-		r.start()
-		r.platform.Say("c1", "bob", "hello")
-		r.await(1)
+		r.Start()
+		r.Platform.Say("c1", "bob", "hello")
+		r.Await(1)
 		shut := func(version int64, within time.Duration) {
 			t.Helper()
-			r.sets(0, "shut", within)
-			r.until("it counts", func() bool { return r.router.Settled.Counting() == version })
-			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, settings.ErrUnconfirmed) {
+			r.Sets(0, "shut", within)
+			r.Until("it counts", func() bool { return r.Router.Settled.Counting() == version })
+			if got, err := r.Router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, settings.ErrUnconfirmed) {
 				t.Errorf("while version %d waits: %+v, %v", version, got, err)
 			}
-			if told, err := r.router.Tell(t.Context(), "bob", "key", "told"); !errors.Is(err, settings.ErrUnconfirmed) {
+			if told, err := r.Router.Tell(t.Context(), "bob", "key", "told"); !errors.Is(err, settings.ErrUnconfirmed) {
 				t.Errorf("while version %d waits a person is told %t, %v", version, told, err)
 			}
 		}
 		shut(1, 2*time.Second)
-		r.until("it lapsed", func() bool {
-			done, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch")))
+		r.Until("it lapsed", func() bool {
+			done, err := r.Router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch")))
 			if done.Refused != "" {
 				t.Fatalf("it is refused for good: %s", done.Refused)
 			}
 			return err == nil
 		})
-		r.mentions(2, "stretch")
+		r.Mentions(2, "stretch")
 		shut(2, time.Hour)
-		err := r.router.Change(t.Context(), &settings.Change{Kind: settings.Confirm, Counting: 2, Conversation: "play:c1"}, core.Actor{Person: "ada"})
+		err := r.Router.Change(t.Context(), &settings.Change{Kind: settings.Confirm, Counting: 2, Conversation: "play:c1"}, core.Actor{Person: "ada"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,43 +300,43 @@ func TestSubmitWaitsWhileAChangeMayLapse(t *testing.T) {
 // A run that was found due as its owner went away is not refused for good: it waits for them.
 func TestSubmitWaitsForWhoIsAway(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.start()
-		r.platform.Say("c1", "bob", "hello")
-		r.await(1)
+		r.Start()
+		r.Platform.Say("c1", "bob", "hello")
+		r.Await(1)
 		everybody := func(known bool) {
 			t.Helper()
-			people := r.people
+			people := r.People
 			if !known {
 				people = slices.DeleteFunc(slices.Clone(people), func(p core.Person) bool { return p.Name == "bob" })
 			}
-			if _, err := r.db.Router().SetPeople(t.Context(), people); err != nil {
+			if _, err := r.DB.Router().SetPeople(t.Context(), people); err != nil {
 				t.Fatal(err)
 			}
 		}
-		r.platform.Say("c2", "ada", "hello")
-		r.await(2)
+		r.Platform.Say("c2", "ada", "hello")
+		r.Await(2)
 		abroad := spoken(submitted("abroad", "ada", "c1", "call me"))
 		abroad.Abroad = true
 		everybody(false)
 		for _, when := range []string{"the engine does not know yet", "the engine knows"} {
-			if got, err := r.router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, people.ErrAway) {
+			if got, err := r.Router.Submit(t.Context(), spoken(submitted("k", "bob", "c1", "stretch"))); !errors.Is(err, people.ErrAway) {
 				t.Errorf("%s: %+v, %v", when, got, err)
 			}
-			r.router.People.Changed(t.Context())
-			r.until("bob is away", func() bool { return r.roster.Away("bob") })
+			r.Router.People.Changed(t.Context())
+			r.Until("bob is away", func() bool { return r.Roster.Away("bob") })
 		}
-		if got, err := r.router.Submit(t.Context(), abroad); !errors.Is(err, people.ErrAway) {
+		if got, err := r.Router.Submit(t.Context(), abroad); !errors.Is(err, people.ErrAway) {
 			t.Errorf("to who is away: %+v, %v", got, err)
 		}
 		everybody(true)
-		r.router.People.Changed(t.Context())
-		r.until("bob is back", func() bool { return r.roster.Named("bob") != nil })
+		r.Router.People.Changed(t.Context())
+		r.Until("bob is back", func() bool { return r.Roster.Named("bob") != nil })
 		if got := r.submit(spoken(submitted("k", "bob", "c1", "stretch"))); got.Refused != "" {
 			t.Errorf("once bob is back: %+v", got)
 		}
 		if got := r.submit(abroad); got.Refused != "" {
 			t.Errorf("to bob, once they are back: %+v", got)
 		}
-		r.mentions(3, "stretch")
+		r.Mentions(3, "stretch")
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/routertest"
 )
 
 // A bench is the real agent with the real gate, a few tools, and no model.
@@ -51,27 +52,27 @@ func newBench(r *rig) *bench {
 			return tools.Result{End: tools.EndOK, Output: name + " is done"}
 		}}
 	}
-	builtin := tools.Builtin(tools.BuiltinConfig{Known: func(ctx context.Context, name string) bool { return b.router.Roster.Knows(ctx, name) }, Commander: func(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
-		return b.router.GiveCommand(ctx, call, name, args...)
+	builtin := tools.Builtin(tools.BuiltinConfig{Known: func(ctx context.Context, name string) bool { return b.Router.Roster.Knows(ctx, name) }, Commander: func(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
+		return b.Router.GiveCommand(ctx, call, name, args...)
 	}})
 	admins := slices.DeleteFunc(builtin, func(t tools.Tool) bool { return !strings.HasPrefix(t.Name, "admin.") })
 	registry, err := tools.NewRegistry(append(admins, tool("pay", tools.EffectWrite), tool("wire", tools.EffectOutside), tool("look", tools.EffectRead))...)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	brain, err := agent.New(agent.DefaultConfig(), noModel{}, registry, benchShell{b}, b, slog.New(slog.DiscardHandler), agent.Options{})
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	b.agent, b.usable, b.summary, b.typed = brain, brain.Usable, brain.Summary, brain.Typed
-	r.channel.ToolsDeny = nil
+	b.Agent, b.Usable, b.Summary, b.Typed = brain, brain.Usable, brain.Summary, brain.Typed
+	r.Channel.ToolsDeny = nil
 	return b
 }
 
 // Decide implements agent.Gate.
 func (b *bench) Decide(q tools.Question) tools.Decision {
-	rules := func(string) (router.ChannelConfig, bool) { return b.channel, true }
-	return router.NewPolicy(b.roster, rules, b.policy).Decide(q)
+	rules := func(string) (router.ChannelConfig, bool) { return b.Channel, true }
+	return router.NewPolicy(b.Roster, rules, b.policy).Decide(q)
 }
 
 func (b *bench) did() []string {
@@ -101,22 +102,22 @@ const pay = `/tool pay {"amount": 5}`
 func TestToolRunsOneToolWithNoModel(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b := newBench(r)
-		r.start()
+		r.Start()
 		says := func(text string, wants ...string) {
 			t.Helper()
-			n := len(r.platform.Sent())
-			r.platform.Say("c1", "ada", text)
-			r.mentions(n+1, wants...)
+			n := len(r.Platform.Sent())
+			r.Platform.Say("c1", "ada", text)
+			r.Mentions(n+1, wants...)
 		}
 		says(pay, "pay is done")
 		says(`/tool EXEC {"command": "ls"}`, "ran ls")
 		says("/tool look `{\"amount\": 1, \"note\": \"x\"}`", "look is done")
-		b.same("what ran", b.did(), []string{`pay{"amount":5,"note":null}`, "ls", `look{"amount":1,"note":"x"}`})
-		turns := r.turns()
+		b.Same("what ran", b.did(), []string{`pay{"amount":5,"note":null}`, "ls", `look{"amount":1,"note":"x"}`})
+		turns := r.Turns()
 		if len(turns) != 3 || turns[0].Outcome != "answered" {
 			t.Fatalf("turns %+v", turns)
 		}
-		turn, err := r.db.Router().Turn(t.Context(), turns[2].ID, false)
+		turn, err := r.DB.Router().Turn(t.Context(), turns[2].ID, false)
 		if err != nil || turn.Calls != 0 || len(turn.Plans) != 1 || len(turn.Plans[0].Tasks) != 1 || turn.Plans[0].Tasks[0].Review != nil {
 			t.Errorf("turn %+v, %v", turn, err)
 		}
@@ -128,11 +129,11 @@ func TestToolRunsOneToolWithNoModel(t *testing.T) {
 		says("/tool pay {“amount”: 5}", "not valid JSON", "straight quotes")
 		says(`/tool exec {"comand": "ls"}`, "comand", "command: string")
 		says(`/tool pay {"amount": 5, "note": "`+strings.Repeat("x", 70<<10)+`"}`, "are more than the")
-		n := len(r.platform.Sent())
+		n := len(r.Platform.Sent())
 		says(`/tool look {"amount": 1, "note": "ghp_`+strings.Repeat("aB3", 12)+`"}`, "I hid a part of what you typed")
-		r.await(n + 2) // also that something was hidden
-		if len(b.did()) != 3 || len(r.turns()) != 3 {
-			t.Errorf("ran %q in %d turns", b.did(), len(r.turns()))
+		r.Await(n + 2) // also that something was hidden
+		if len(b.did()) != 3 || len(r.Turns()) != 3 {
+			t.Errorf("ran %q in %d turns", b.did(), len(r.Turns()))
 		}
 		says("/retry", "look is done")
 		if ran := b.did(); len(ran) != 4 {
@@ -146,35 +147,35 @@ func TestToolIsUnderTheSameRules(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b := newBench(r)
 		b.policy.Ask = []string{"pay"}
-		r.script.Buttons = true
-		r.start()
-		r.platform.Say("c1", "ada", "/mode ask")
-		r.await(1)
-		r.platform.Say("c1", "ada", pay)
-		r.mentions(2, "I did not run pay (rule session.mode)", "is in mode ask")
-		r.platform.Say("c1", "ada", `/tool look {"amount": 1}`)
-		r.mentions(3, "look is done")
-		r.platform.Say("c1", "ada", "/mode act")
-		r.await(4)
-		r.platform.Say("c2", "bob", `/tool exec {"command": "ls"}`)
-		r.mentions(5, "role.exec")
+		r.Script.Buttons = true
+		r.Start()
+		r.Platform.Say("c1", "ada", "/mode ask")
+		r.Await(1)
+		r.Platform.Say("c1", "ada", pay)
+		r.Mentions(2, "I did not run pay (rule session.mode)", "is in mode ask")
+		r.Platform.Say("c1", "ada", `/tool look {"amount": 1}`)
+		r.Mentions(3, "look is done")
+		r.Platform.Say("c1", "ada", "/mode act")
+		r.Await(4)
+		r.Platform.Say("c2", "bob", `/tool exec {"command": "ls"}`)
+		r.Mentions(5, "role.exec")
 		if got := b.did(); len(got) != 1 {
 			t.Fatalf("ran %q", got)
 		}
 
 		// It asks, and waits; what was refused does not run.
-		r.platform.Say("c1", "ada", pay)
-		r.mentions(6, "pay", "policy.ask", "amount: 5")
-		r.platform.Say("c1", "ada", `/tool look {"amount": 2}`)
-		r.mentions(7, "look is done")
-		r.platform.Press("c1", "ada", "Deny")
-		r.mentions(8, "Denied, so I did nothing: ")
-		r.platform.Say("c1", "ada", pay)
-		r.await(9)
-		r.end() // decided while another program runs
-		r.start()
-		r.platform.Press("c1", "ada", "Allow once")
-		r.mentions(10, "pay is done")
+		r.Platform.Say("c1", "ada", pay)
+		r.Mentions(6, "pay", "policy.ask", "amount: 5")
+		r.Platform.Say("c1", "ada", `/tool look {"amount": 2}`)
+		r.Mentions(7, "look is done")
+		r.Platform.Press("c1", "ada", "Deny")
+		r.Mentions(8, "Denied, so I did nothing: ")
+		r.Platform.Say("c1", "ada", pay)
+		r.Await(9)
+		r.End() // decided while another program runs
+		r.Start()
+		r.Platform.Press("c1", "ada", "Allow once")
+		r.Mentions(10, "pay is done")
 		if got := b.did(); got[len(got)-1] != `pay{"amount":5,"note":null}` || len(got) != 3 {
 			t.Errorf("ran %q", got)
 		}
@@ -185,13 +186,13 @@ func TestToolIsUnderTheSameRules(t *testing.T) {
 func TestToolInATaintedSessionAsks(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b := newBench(r)
-		r.start()
-		r.platform.Say("c1", "ada", `/tool wire {"amount": 1}`)
-		r.mentions(1, "wire is done")
-		r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: "they wrote this", Forwarded: true, Origin: "eve"})
-		n := len(r.await(2)) // no model: it failed
-		r.platform.Say("c1", "ada", `/tool wire {"amount": 2}`)
-		r.mentions(n+1, "taint.outside", "so I check first", "once only")
+		r.Start()
+		r.Platform.Say("c1", "ada", `/tool wire {"amount": 1}`)
+		r.Mentions(1, "wire is done")
+		r.Platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: "they wrote this", Forwarded: true, Origin: "eve"})
+		n := len(r.Await(2)) // no model: it failed
+		r.Platform.Say("c1", "ada", `/tool wire {"amount": 2}`)
+		r.Mentions(n+1, "taint.outside", "so I check first", "once only")
 		if got := b.did(); len(got) != 1 {
 			t.Errorf("ran %q", got)
 		}
@@ -215,7 +216,7 @@ func (f *fuse) burn(do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.died {
-		return errDead
+		return routertest.ErrDead
 	}
 	f.left--
 	if f.left != -1 {
@@ -223,9 +224,9 @@ func (f *fuse) burn(do func() error) error {
 	}
 	f.died = true
 	if f.applied {
-		return errors.Join(do(), errDead)
+		return errors.Join(do(), routertest.ErrDead)
 	}
-	return errDead
+	return routertest.ErrDead
 }
 
 func (d dying) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (next *core.Claimed, err error) {
@@ -237,7 +238,7 @@ func (d dying) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.died {
-		return errDead
+		return routertest.ErrDead
 	}
 	return d.Ledger.GiveBack(ctx, ref)
 }
@@ -246,7 +247,7 @@ func (d dying) Claim(ctx context.Context, owner int64, of, except []string, limi
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.died {
-		return nil, errDead
+		return nil, routertest.ErrDead
 	}
 	return d.Ledger.Claim(ctx, owner, of, except, limit)
 }
@@ -255,24 +256,24 @@ func (d dying) Claim(ctx context.Context, owner int64, of, except []string, limi
 func TestToolKilledAtEveryStepRunsOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b, f := newBench(r), &fuse{left: -2}
-		r.ledger = func(l router.Ledger) router.Ledger { return dying{l, f} }
-		r.start()
+		r.Ledger = func(l router.Ledger) router.Ledger { return dying{l, f} }
+		r.Start()
 		for n := range 3 {
 			for _, applied := range []bool{false, true} {
 				conv, before := fmt.Sprintf("c-%d-%v", n, applied), len(b.did())
 				f.mu.Lock()
 				f.left, f.applied, f.died = n, applied, false
 				f.mu.Unlock()
-				r.platform.Say(conv, "ada", pay)
-				r.until("the program dies", func() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.died })
-				r.end()
+				r.Platform.Say(conv, "ada", pay)
+				r.Until("the program dies", func() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.died })
+				r.End()
 				f.mu.Lock()
 				f.left, f.died = -2, false
 				f.mu.Unlock()
-				r.start()
-				r.until("it is answered", func() bool { return len(r.platform.SentIn(conv)) > 0 })
-				r.allEnded()
-				sent := texts(r.platform.SentIn(conv))
+				r.Start()
+				r.Until("it is answered", func() bool { return len(r.Platform.SentIn(conv)) > 0 })
+				r.AllEnded()
+				sent := routertest.Texts(r.Platform.SentIn(conv))
 				done := len(sent) == 1 && strings.TrimPrefix(sent[0], "(repeated) ") == "pay is done"
 				if ran := len(b.did()) - before; ran > 1 || len(sent) != 1 || !strings.Contains(sent[0], "cut off") && (ran != 1 || !done) {
 					t.Errorf("%s: it ran %d times, answered %q", conv, ran, sent)
@@ -290,19 +291,19 @@ func TestToolIsMergedWithNothing(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				b := newBench(r)
 				b.hold = make(chan struct{})
-				r.config.Busy, r.config.CollectWindow = busy, 100*time.Millisecond
-				r.start()
-				first := r.platform.Say("c1", "ada", pay)
-				r.until("it runs", func() bool { return len(b.did()) == 1 })
+				r.Config.Busy, r.Config.CollectWindow = busy, 100*time.Millisecond
+				r.Start()
+				first := r.Platform.Say("c1", "ada", pay)
+				r.Until("it runs", func() bool { return len(b.did()) == 1 })
 				for _, text := range []string{"hello", `/tool look {"amount": 1}`, "you there?", `/tool look {"amount": 2}`} {
-					r.platform.Say("c1", "ada", text)
+					r.Platform.Say("c1", "ada", text)
 				}
-				r.platform.Edit("c1", first, `/tool pay {"amount": 7}`)
-				r.until("all is accepted", func() bool { return r.platform.Pending() == 0 && len(r.turns()) == 5 })
+				r.Platform.Edit("c1", first, `/tool pay {"amount": 7}`)
+				r.Until("all is accepted", func() bool { return r.Platform.Pending() == 0 && len(r.Turns()) == 5 })
 				close(b.hold)
-				r.allEnded()
-				b.same("what ran", b.did(), []string{`pay{"amount":5,"note":null}`, `look{"amount":1,"note":null}`, `look{"amount":2,"note":null}`})
-				for _, turn := range r.turns() {
+				r.AllEnded()
+				b.Same("what ran", b.did(), []string{`pay{"amount":5,"note":null}`, `look{"amount":1,"note":null}`, `look{"amount":2,"note":null}`})
+				for _, turn := range r.Turns() {
 					if turn.State == "merged" || turn.MergedInto != 0 {
 						t.Errorf("turn %+v is merged", turn)
 					}
@@ -317,23 +318,23 @@ func TestEditOfAToolThatWaits(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b := newBench(r)
 		b.hold = make(chan struct{})
-		r.start()
-		r.platform.Say("c1", "ada", pay)
-		r.until("it runs", func() bool { return len(b.did()) == 1 })
-		other := r.platform.Say("c1", "ada", `/tool look {"amount": 1}`)
-		plain := r.platform.Say("c1", "ada", "say something")
-		none := r.platform.Say("c1", "ada", `/tool look {"amount": 9}`)
-		r.until("all is accepted", func() bool { return r.platform.Pending() == 0 && len(r.turns()) == 4 })
-		r.platform.Edit("c1", other, `/tool look {"amount": "two"}`)
-		r.mentions(1, "want integer", "Until then I use your message as it was")
-		r.platform.Edit("c1", other, `/tool look {"amount": 2}`)
-		r.platform.Edit("c1", plain, `/tool look {"amount": 3}`)
-		r.platform.Edit("c1", none, "never mind")
-		r.until("all is accepted", func() bool { return r.platform.Pending() == 0 })
+		r.Start()
+		r.Platform.Say("c1", "ada", pay)
+		r.Until("it runs", func() bool { return len(b.did()) == 1 })
+		other := r.Platform.Say("c1", "ada", `/tool look {"amount": 1}`)
+		plain := r.Platform.Say("c1", "ada", "say something")
+		none := r.Platform.Say("c1", "ada", `/tool look {"amount": 9}`)
+		r.Until("all is accepted", func() bool { return r.Platform.Pending() == 0 && len(r.Turns()) == 4 })
+		r.Platform.Edit("c1", other, `/tool look {"amount": "two"}`)
+		r.Mentions(1, "want integer", "Until then I use your message as it was")
+		r.Platform.Edit("c1", other, `/tool look {"amount": 2}`)
+		r.Platform.Edit("c1", plain, `/tool look {"amount": 3}`)
+		r.Platform.Edit("c1", none, "never mind")
+		r.Until("all is accepted", func() bool { return r.Platform.Pending() == 0 })
 		close(b.hold)
-		r.allEnded()
-		b.same("what ran", b.did(), []string{`pay{"amount":5,"note":null}`, `look{"amount":2,"note":null}`, `look{"amount":3,"note":null}`})
-		if turns := r.turns(); turns[0].Outcome != "model_error" {
+		r.AllEnded()
+		b.Same("what ran", b.did(), []string{`pay{"amount":5,"note":null}`, `look{"amount":2,"note":null}`, `look{"amount":3,"note":null}`})
+		if turns := r.Turns(); turns[0].Outcome != "model_error" {
 			t.Errorf("what is no order any more ended as %+v", turns[0])
 		}
 	})
@@ -343,18 +344,18 @@ func TestEditOfAToolThatWaits(t *testing.T) {
 func TestStaleToolIsOfferedByItself(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b := newBench(r)
-		r.script.Rich, r.script.Buttons = true, true
+		r.Script.Rich, r.Script.Buttons = true, true
 		for i, text := range []string{pay, "hello", `/tool look {"amount": 2}`, `/tool look {"amount": 3}`} {
-			r.platform.Write(old("c1", "ada", text, time.Duration(5-i)*time.Hour))
+			r.Platform.Write(routertest.OldMessage("c1", "ada", text, time.Duration(5-i)*time.Hour))
 		}
-		r.start()
-		r.await(4)
-		r.allEnded()
+		r.Start()
+		r.Await(4)
+		r.AllEnded()
 		if got := b.did(); len(got) != 0 {
 			t.Fatalf("ran %q", got)
 		}
-		r.toast(r.platform.Press("c1", "ada", "Go on"))
-		r.mentions(5, "look is done")
-		b.same("what ran", b.did(), []string{`look{"amount":3,"note":null}`})
+		r.Toast(r.Platform.Press("c1", "ada", "Go on"))
+		r.Mentions(5, "look is done")
+		b.Same("what ran", b.did(), []string{`look{"amount":3,"note":null}`})
 	})
 }
