@@ -38,7 +38,7 @@ func (db *DB) SealAudit(ctx context.Context, owner int64) (rows int64, err error
 	if err := db.takeIntoAudit(ctx); err != nil {
 		return 0, err
 	}
-	_, due, err := audit.New(db.DB).SealDue(ctx)
+	due, err := db.SealDue(ctx)
 	if err != nil || !due {
 		return 0, err
 	}
@@ -84,7 +84,7 @@ func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error)
 	if err := db.step("found"); err != nil {
 		return 0, err
 	}
-	if next.RowCount, next.Digest, err = audit.New(db.DB).Digest(ctx, next.FirstID, next.LastID); err != nil {
+	if next.RowCount, next.Digest, err = db.Digest(ctx, next.FirstID, next.LastID); err != nil {
 		return 0, err
 	}
 	if err := db.step("hashed"); err != nil {

@@ -210,7 +210,7 @@ func (db *DB) Usage(ctx context.Context, f routermoney.UsageFilter) ([]routermon
 	db.audits.Lock()
 	after := db.audited
 	db.audits.Unlock()
-	return money.New(db.DB).Usage(ctx, f, after)
+	return db.moneyStore.Usage(ctx, f, after)
 }
 
 // money deletes sums of days that nobody asks for: limits go by today's.

@@ -23,7 +23,8 @@ import (
 
 const roleOf = `SELECT role FROM people WHERE name = ?`
 
-// Change implements router.Changes.
+// Change makes a change and writes its audit row in the same transaction. *StateError: it is refused, and the
+// refusal has an audit row.
 func (r *Router) Change(ctx context.Context, c core.Change, by core.Actor) error {
 	err := r.db.Write(ctx, database.Durable, "change", func(t *database.Tx) error {
 		if err := mayOrder(t, by.Turn != 0 && !personal(c), by); err != nil { // tools that change something are the admins'

@@ -45,7 +45,8 @@ const (
 		WHERE id = ?`
 )
 
-// Accept implements router.Intake.
+// Accept commits all entries in one transaction, durable to power loss, and returns one result an entry, in
+// order.
 func (r *Router) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -65,7 +66,7 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []intake.Entry
 	}
 	var out []intake.Accepted
 	err := r.db.Write(ctx, database.Durable, "accept", func(t *database.Tx) error {
-		out = make([]intake.Accepted, len(entries)) // anew when PostgreSQL asks for another try
+		out = make([]intake.Accepted, len(entries)) // again when PostgreSQL asks for another try
 		if err := lockDecided(t, entries); err != nil {
 			return err
 		}
@@ -88,7 +89,7 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []intake.Entry
 	return out, nil
 }
 
-// Known implements router.Intake.
+// Known says which of these keys are committed already, by the key.
 func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]bool, err error) {
 	err = r.db.Read(ctx, "look for known events", func(t *database.Tx) error {
 		type row struct{ Key []byte }

@@ -33,7 +33,7 @@ const (
 		ORDER BY m.moved_at, m.former`
 )
 
-// The platform counts messages anew under the new ID: the IDs of those before would
+// The platform counts messages again under the new ID: the IDs of those before would
 // name others.
 var forgetPlatformIDs = []string{
 	`UPDATE messages SET platform_id = '', reply_to = '' WHERE conversation_id = ?`,
@@ -195,7 +195,8 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *intake.Accepted) err
 	return err
 }
 
-// Moved implements router.Intake.
+// Moved lists every conversation that got a new ID, in order, so that settings written with a former one
+// (allow_conversations) go on to mean it.
 func (r *Router) Moved(ctx context.Context) ([]intake.Moved, error) {
 	return database.List[intake.Moved](ctx, r.db.DB, "list moved conversations", listMoved)
 }

@@ -34,7 +34,7 @@ const (
 	keepNotice = `INSERT INTO notifications (person, job_id, run_id, text, taint, created_at) VALUES (?, ?, ?, ?, ?, ?)`
 )
 
-// Chat implements router.Submissions.
+// Chat is what is known of the conversation of that channel and ID.
 func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c core.Chat, err error) {
 	err = r.db.Read(ctx, "look up a conversation", func(t *database.Tx) error {
 		p, found, err := sessions.FindPlace(t, sessions.CleanConversation(conv))
@@ -49,14 +49,15 @@ func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c core.C
 	return c, err
 }
 
-// Submit implements router.Submissions.
+// Submit commits s as turn, or as say, which is nil for a turn, and sets its run running or done, in one
+// transaction, durable to power loss.
 func (r *Router) Submit(ctx context.Context, owner int64, s routerjobs.Submission, turn intake.TurnIntent, say *routeroutbox.Reply) (intake.Accepted, error) {
 	return database.Write(ctx, r.db.DB, database.Durable, "submit", func(t *database.Tx) (a intake.Accepted, err error) {
 		return a, submit(t, owner, &s, turn, say, &a)
 	})
 }
 
-// Tell implements router.Submissions.
+// Tell stores a message of ours, unless its key is known, and marks missed runs as told.
 func (r *Router) Tell(ctx context.Context, key []byte, conv channels.Conversation, reply routeroutbox.Reply, missed []int64) error {
 	return r.db.Write(ctx, database.Durable, "tell", func(t *database.Tx) error {
 		untold, err := jobs.Tell(t, missed)

@@ -87,7 +87,7 @@ func (r *Router) Turns(ctx context.Context, state string, limit int) ([]turns.Tu
 	return database.Listed(ctx, r.db.DB, "list turns", (*turnRow).view, listTurns, state, state, limit)
 }
 
-// Turn implements router.Views.
+// Turn reads one turn whole; prompts adds the bodies of its model calls.
 func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *turns.Turn, err error) {
 	err = r.db.Read(ctx, "show turn", func(t *database.Tx) error {
 		if v, err = turn(t, oneTurn, id); err != nil {
@@ -109,7 +109,9 @@ func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *turns.Tur
 	return v, err
 }
 
-// Current implements router.Views.
+// Current is the turn somebody in the session (key "channel:conversation") means by "now": the running one,
+// else the next queued one, else the newest that waits for a decision, else the newest, with its plans and no
+// more.
 func (r *Router) Current(ctx context.Context, session string) (*turns.Turn, error) {
 	return database.Read(ctx, r.db.DB, "current turn", func(t *database.Tx) (*turns.Turn, error) { return turn(t, currentTurn, database.Clean(session)) })
 }
@@ -136,7 +138,7 @@ func turn(t *database.Tx, query string, arg any) (*turns.Turn, error) {
 	return &v, planViews(t, &v)
 }
 
-// Waiting implements router.Views.
+// Waiting counts the queued turns of a session.
 func (r *Router) Waiting(ctx context.Context, session string) (n int, err error) {
 	return database.Value[int](ctx, r.db.DB, "count waiting turns", countWaiting, database.Clean(session))
 }
@@ -177,7 +179,7 @@ func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]out
 	return deliveries(ctx, r.db.DB, listDeliveries, state, state, limit)
 }
 
-// Undelivered implements admin.DeliveryList.
+// Undelivered lists parts that did not arrive, before a number (0: from the newest), the newest first.
 func (r *Router) Undelivered(ctx context.Context, before int64, limit int) ([]outbox.Info, error) {
 	return deliveries(ctx, r.db.DB, undelivered, before, before, limit)
 }
@@ -191,8 +193,9 @@ func (r *Router) KeptOut(ctx context.Context, limit int) ([]turns.Message, error
 	return database.Listed(ctx, r.db.DB, "list who was kept out", (*messageRow).view, listKeptOut, limit)
 }
 
-// Shown implements router.Views. Of what we said, it knows the latest thousand
-// parts.
+// Shown is the text of the message, in or out, that the platform knows by that ID in a conversation, and its
+// taint for person, to whom the words of others and what was answered to others are tools.Others. Of what we
+// said, it knows the latest thousand parts.
 func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID, person string) (text string, taint tools.Taint, err error) {
 	err = r.db.Read(ctx, "find message", func(t *database.Tx) error {
 		for _, query := range []string{shownIncoming, shownOutgoing} {
@@ -218,7 +221,8 @@ func (r *Router) Rejected(ctx context.Context, limit int) ([]intake.Rejected, er
 	}, listRejected, limit)
 }
 
-// TurnOf implements router.Views. Of what we said, it knows the latest thousand
+// TurnOf is the turn that the message which the platform knows by that ID asked for, or was said by, in a
+// conversation; with no ID the newest that was asked for there. Of what we said, it knows the latest thousand
 // parts of the conversation.
 func (r *Router) TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (turn int64, err error) {
 	queries, args := []string{turnAsked, turnSaid}, []any{database.Clean(conv.Channel), database.Clean(string(conv.ID)), database.Clean(string(id))}

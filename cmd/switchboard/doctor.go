@@ -185,7 +185,7 @@ func (a *app) checkDatabase(settings *configs.Settings, alive bool) (f finding, 
 		list, err = db.MigrationStatus(ctx)
 	}
 	if err != nil {
-		f.Text, f.Mend = err.Error(), cmp.Or(database.Mend(err), "see [store] url, and what the database's log says")
+		f.Text, f.Mend = err.Error(), cmp.Or(database.Fix(err), "see [store] url, and what the database's log says")
 		if database.Unwritable(err) {
 			f = checkReading(ctx, settings, f)
 		}

@@ -64,7 +64,7 @@ const (
 	// Overdue are open ones whose time is over.
 	Overdue = `SELECT id FROM approvals WHERE state = 'proposed' AND expires_at <= ? ORDER BY expires_at LIMIT 100`
 	// NextOverdue is when the time of the next open one is over.
-	NextOverdue  = `SELECT min(expires_at) FROM approvals WHERE state = 'proposed'`
+	NextOverdue  = `SELECT coalesce(min(expires_at), 0) FROM approvals WHERE state = 'proposed'`
 	onePerson    = `SELECT 1 FROM people WHERE name = ?`
 	openOfPerson = `SELECT count(*) FROM approvals WHERE person = ? AND kind = 'tool' AND state = 'proposed'`
 	openOfTurn   = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
@@ -139,13 +139,10 @@ func MayAsk(t *database.Tx, turn int64, most int) error {
 	if _, err := t.Has(t.Locked(onePerson), person); err != nil { // of two at once one waits
 		return err
 	}
-	if _, err := t.Row(openOfPerson, []any{person}, &open); err != nil {
+	if _, err := t.Row(openOfPerson, []any{person}, &open); err != nil || open < most {
 		return err
 	}
-	if open >= most {
-		return core.ErrTooManyAsked
-	}
-	return nil
+	return core.ErrTooManyAsked
 }
 
 // Ask stores a question, in its turn's session or in another.
@@ -173,7 +170,7 @@ func Ask(t *database.Tx, ref core.TurnRef, conversation, approval int64, q *rout
 	return err
 }
 
-// Approval implements router.Approvals.
+// Approval is what people said to ask: to the very task under ref, or as a grant to person.
 func (r *Store) Approval(ctx context.Context, ref core.TurnRef, person string, ask agent.Ask) (got agent.Approval, err error) {
 	err = r.Look(ctx, "read approval", func(t *database.Tx) error {
 		read := func(query string, args ...any) (bool, error) {
@@ -245,14 +242,14 @@ func CancelOf(t *database.Tx, turn int64) error {
 	return nil
 }
 
-// TurnApprovals implements router.Approvals.
+// TurnApprovals lists the approvals of a turn.
 func (r *Store) TurnApprovals(ctx context.Context, turn int64) ([]int64, error) {
 	return database.Read(ctx, r.DB, "list approvals of a turn", func(t *database.Tx) ([]int64, error) {
 		return t.IDs(`SELECT id FROM approvals WHERE turn_id = ?`, turn)
 	})
 }
 
-// Questions implements delivery.Ledger.
+// Questions are the messages with the buttons of an approval, as far as they are shown.
 func (r *Store) Questions(ctx context.Context, approval int64) ([]routeroutbox.Decided, error) {
 	return database.List[routeroutbox.Decided](ctx, r.DB, "list questions", questionsOf, approval)
 }

@@ -21,7 +21,7 @@ const (
 		UPDATE approvals SET revoked_at = ? WHERE id = ? AND scope IN ('session', 'always') AND revoked_at IS NULL AND (? OR person = ?)`
 )
 
-// Grants implements router.Approvals.
+// Grants lists what is granted to person, or to anybody, the oldest first.
 func (r *Store) Grants(ctx context.Context, person string, any bool) ([]approvals.Grant, error) {
 	return database.List[approvals.Grant](ctx, r.DB, "list grants", listGrants, any, database.Clean(person))
 }

@@ -93,17 +93,15 @@ func (e *auditEntry) add(h hash.Hash) {
 // ThisHour is the beginning of the hour by our clock.
 func ThisHour(t *database.Tx) int64 { return database.Instant(t.Now).Truncate(time.Hour).UnixMicro() }
 
-// SealDue says whether there are rows of an hour that is over and was not sealed, and
-// which segment is the last.
-func (db *Store) SealDue(ctx context.Context) (last Segment, due bool, err error) {
-	err = db.Read(ctx, "look whether to seal", func(t *database.Tx) error {
-		if last, err = FindSegment(t, LastSegment); err != nil || last.Hour == ThisHour(t)-time.Hour.Microseconds() {
-			return err
+// SealDue says whether there are rows of an hour that is over and was not sealed.
+func (db *Store) SealDue(ctx context.Context) (bool, error) {
+	return database.Read(ctx, db.DB, "look whether to seal", func(t *database.Tx) (bool, error) {
+		last, err := FindSegment(t, LastSegment)
+		if err != nil || last.Hour == ThisHour(t)-time.Hour.Microseconds() {
+			return false, err
 		}
-		due, err = t.Has(olderAudit, last.LastID, ThisHour(t))
-		return err
+		return t.Has(olderAudit, last.LastID, ThisHour(t))
 	})
-	return last, due && err == nil, err
 }
 
 // FindSegment reads one; ID 0: there is none.

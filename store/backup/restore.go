@@ -105,7 +105,7 @@ func (l *loading) intoFile(ctx context.Context, path string) error {
 	for _, end := range []string{"", "-wal", "-journal"} {
 		if _, err := os.Lstat(path + end); !errors.Is(err, fs.ErrNotExist) {
 			if end == "" {
-				if done, err := l.again(ctx); done || err != nil {
+				if done, err := l.restored(ctx); done || err != nil {
 					return err
 				}
 			}

@@ -44,7 +44,8 @@ const (
 	partialLives = 24 * time.Hour
 )
 
-// Put implements files.Blobs. On any error nothing is left behind.
+// Put stores what fill writes, at most limit bytes (0: no limit; more is ErrTooLarge), and returns its name
+// and size. On any error nothing is left behind.
 func (b *Dir) Put(_ context.Context, limit int64, fill func(w io.Writer) error) (blob string, size int64, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return "", 0, fmt.Errorf("folder of attachments: %w", err)
@@ -91,7 +92,7 @@ func (b *Dir) name(file, blob string) error {
 	return errors.Join(database.SyncFolder(folder), database.SyncFolder(b.dir))
 }
 
-// Open implements files.Blobs. What is open stays readable when it is removed.
+// Open reads a blob. What is open stays readable when it is removed.
 func (b *Dir) Open(blob string) (io.ReadSeekCloser, error) {
 	path := b.Path(blob)
 	if path == "" {
@@ -109,7 +110,7 @@ func (b *Dir) Open(blob string) (io.ReadSeekCloser, error) {
 	return f, nil
 }
 
-// Path implements files.Blobs; empty: it is no blob's name.
+// Path is where the blob is on this machine's disk, for a scanner to read; empty: it is no blob's name.
 func (b *Dir) Path(blob string) string {
 	if !Valid(blob) {
 		return ""
@@ -117,7 +118,8 @@ func (b *Dir) Path(blob string) string {
 	return filepath.Join(b.dir, blob[:2], blob)
 }
 
-// Remove implements files.Blobs. Held bytes stay, for the next look at what nothing names.
+// Remove deletes a blob; one that is not there is no error. Held bytes stay, for the next look at what nothing
+// names.
 func (b *Dir) Remove(blob string) error {
 	path := b.Path(blob)
 	if path == "" {
@@ -164,8 +166,7 @@ func (b *Dir) lock(how int) (release func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// List implements files.Blobs. On its way it clears what killed programs left
-// half written.
+// List names the blobs last used before then. On its way it clears what killed programs left half written.
 func (b *Dir) List(before time.Time) (blobs []string, err error) {
 	err = filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

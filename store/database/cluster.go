@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -81,19 +82,12 @@ func (db *DB) Cluster(ctx context.Context) (string, error) {
 	}
 	row, err := c.row(ctx)
 	if err == nil && row != folder {
-		err = fmt.Errorf("%w: the database is %s, and the data folder %s is %s", ErrCluster, orNameless(row), db.DataDir, orNameless(folder))
+		err = fmt.Errorf("%w: the database is %s, and the data folder %s is %s", ErrCluster, cmp.Or(row, "without a name"), db.DataDir, cmp.Or(folder, "without a name"))
 	}
 	if err != nil {
 		return "", err
 	}
 	return row, nil
-}
-
-func orNameless(name string) string {
-	if name == "" {
-		return "without a name"
-	}
-	return name
 }
 
 // mayMigrate refuses a database that is not the data folder's before anything in it is
@@ -149,12 +143,8 @@ func (c *cluster) belong(row, folder string) error {
 		"If one of them was restored and they do belong together, write %s into %s", ErrCluster, row, c.db.DataDir, folder, row, c.path)
 }
 
-func (c *cluster) row(ctx context.Context) (id string, err error) {
-	err = c.db.Read(ctx, "read cluster", func(t *Tx) error {
-		_, err := t.Row(readCluster, nil, &id)
-		return err
-	})
-	return id, err
+func (c *cluster) row(ctx context.Context) (string, error) {
+	return Value[string](ctx, c.db, "read cluster", readCluster)
 }
 
 // found names a new database and the folder at once. Of several that do it together

@@ -162,7 +162,7 @@ func (db *DB) ForLeases() Durability {
 }
 
 // Write runs fn in one transaction and returns after it is committed. fn does
-// SQL only and may be run again after a conflict, so it assigns its results anew
+// SQL only and may be run again after a conflict, so it assigns its results again
 // each time. ctx counts until fn begins; from there the transaction runs to its
 // end. An error is one a person can act on (see problem), or what fn returned.
 func (db *DB) Write(ctx context.Context, mode Durability, op string, fn func(*Tx) error) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/lib/pq"
 )
 
-// Under sslmode prefer and allow the driver dials anew where the server refused what
+// Under sslmode prefer and allow the driver dials again where the server refused what
 // it asked for first, and leaves the former connection open: the process has a
 // descriptor too many, and the server's child waits a minute for more to be said, as
 // does whoever stops the server. So what a connect attempt dialed and did not keep is
@@ -24,7 +24,7 @@ type connector struct {
 	dial pq.Dialer
 }
 
-// Connect implements driver.Connector.
+// Connect makes a connection.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	a := &connecting{dial: c.dial}
 	one := *c.pq
@@ -34,7 +34,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, err
 }
 
-// Driver implements driver.Connector.
+// Driver is that of PostgreSQL.
 func (c connector) Driver() driver.Driver { return c.pq.Driver() }
 
 // A connecting dials for one connection. Whoever dials again before its end has no use
@@ -47,12 +47,12 @@ type connecting struct {
 	ended  bool
 }
 
-// Dial implements pq.Dialer.
+// Dial connects.
 func (a *connecting) Dial(network, address string) (net.Conn, error) {
 	return a.instead(func() (net.Conn, error) { return a.dial.Dial(network, address) })
 }
 
-// DialTimeout implements pq.Dialer.
+// DialTimeout connects within a time.
 func (a *connecting) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	return a.instead(func() (net.Conn, error) { return a.dial.DialTimeout(network, address, timeout) })
 }
@@ -104,7 +104,7 @@ func (db *DB) Connect(program string, notes chan *pq.Notification) (conn *pq.Lis
 	return conn, err
 }
 
-// Listener is a connection to PostgreSQL to listen on, which is made anew whenever it is
+// Listener is a connection to PostgreSQL to listen on, which is made again whenever it is
 // lost: after least, and most later. It ends when the server owes an answer for longer
 // than patience. The caller calls end.
 func (db *DB) Listener(ctx context.Context, patience, least, most time.Duration) (l *pq.Listener, end func(), err error) {

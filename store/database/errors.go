@@ -53,14 +53,14 @@ type meaning struct {
 	advice   string   // in place of the kind's text
 	postgres []string // a SQLSTATE, or its beginning
 	sqlite   []int    // primary result codes
-	mend     string
+	fix      string
 }
 
 // meanings: the first one that has an error's code counts. What is in none is errInternal,
 // and may or may not be the fault of what was written.
 var meanings = []meaning{
 	{ErrFull, "", []string{"53100"}, nil, "make room on the server's disk"},
-	{ErrFull, "", nil, []int{sqlitelib.SQLITE_FULL}, mendDisk},
+	{ErrFull, "", nil, []int{sqlitelib.SQLITE_FULL}, fixDisk},
 	{
 		ErrUnavailable, "the server refused the user or password of [store] url",
 		[]string{"28P01", "28000"},
@@ -88,10 +88,10 @@ var meanings = []meaning{
 	{
 		ErrUnavailable, "the database file cannot be written; check the rights of its folder", nil,
 		[]int{sqlitelib.SQLITE_READONLY, sqlitelib.SQLITE_CANTOPEN, sqlitelib.SQLITE_PERM},
-		mendFolder,
+		fixFolder,
 	},
 	{ErrUnavailable, "the disk of the database reports an error, or is full", []string{"58"}, nil, ""},
-	{ErrUnavailable, "the disk of the database reports an error, or is full", nil, []int{sqlitelib.SQLITE_IOERR}, mendDisk},
+	{ErrUnavailable, "the disk of the database reports an error, or is full", nil, []int{sqlitelib.SQLITE_IOERR}, fixDisk},
 	{
 		ErrUnavailable, "the database file is damaged or no database; restore a backup", nil,
 		[]int{sqlitelib.SQLITE_CORRUPT, sqlitelib.SQLITE_NOTADB},
@@ -109,9 +109,9 @@ var meanings = []meaning{
 }
 
 const (
-	mendServer = "see what the server's own log says; it may be starting, or have too many connections"
-	mendDisk   = "make room on the disk, and see what the system's log says of it"
-	mendFolder = "let this user write the file and its folder, or choose another with --data or [store] url"
+	fixServer = "see what the server's own log says; it may be starting, or have too many connections"
+	fixDisk   = "make room on the disk, and see what the system's log says of it"
+	fixFolder = "let this user write the file and its folder, or choose another with --data or [store] url"
 )
 
 // meant finds the meaning of a driver's error; other is nil when there is none.
@@ -211,28 +211,28 @@ func netCause(err error) string {
 	return "no connection"
 }
 
-// Mend says in a sentence what an operator can do about an error of Open or of what a
+// Fix says in a sentence what an operator can do about an error of Open or of what a
 // DB does; empty: nothing is known that helps.
-func Mend(err error) string {
+func Fix(err error) string {
 	m, cause := meant(err)
 	pe, server := cause.(*pq.Error) //nolint:errorlint // it was unwrapped
 	_, network := errors.AsType[*net.OpError](err)
 	switch {
-	case m.mend != "" && server:
+	case m.fix != "" && server:
 		if parts := strings.Split(pe.Message, `"`); len(parts) == 3 { // the server names the database
-			return strings.Replace(m.mend, "createdb NAME", "createdb "+parts[1], 1)
+			return strings.Replace(m.fix, "createdb NAME", "createdb "+parts[1], 1)
 		}
-		return m.mend
+		return m.fix
 	case server:
-		return mendServer
+		return fixServer
 	case cause != nil:
-		return m.mend
+		return m.fix
 	case errors.Is(err, errURL):
 		return "correct [store] url"
 	case network, errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "see whether the server runs and lets this machine connect (pg_isready asks it), and whether [store] url names it"
 	case wasClosed(err):
-		return mendServer
+		return fixServer
 	}
 	return ""
 }
@@ -241,7 +241,7 @@ func Mend(err error) string {
 // about a place that cannot be written: a folder or file system that is read-only, or full.
 func Unwritable(err error) bool {
 	m, _ := meant(err)
-	return m.mend == mendDisk || m.mend == mendFolder || errors.Is(err, ErrFull) || errors.Is(err, fs.ErrPermission) ||
+	return m.fix == fixDisk || m.fix == fixFolder || errors.Is(err, ErrFull) || errors.Is(err, fs.ErrPermission) ||
 		errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 

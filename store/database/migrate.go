@@ -100,10 +100,8 @@ func (db *DB) migrate(ctx context.Context, list []migration, script string) erro
 // has says that these migrations are applied and no others, without a connection of its own, which costs a start
 // more than a millisecond.
 func has(ctx context.Context, db *DB, list []migration) bool {
-	var applied []int64
-	err := db.Read(ctx, "look which migrations are applied", func(t *Tx) (err error) {
-		applied, err = t.IDs(`SELECT version_id AS id FROM goose_db_version WHERE version_id > 0 AND is_applied ORDER BY version_id`)
-		return err
+	applied, err := Read(ctx, db, "look which migrations are applied", func(t *Tx) ([]int64, error) {
+		return t.IDs(`SELECT version_id AS id FROM goose_db_version WHERE version_id > 0 AND is_applied ORDER BY version_id`)
 	})
 	return err == nil && slices.EqualFunc(applied, list, func(version int64, m migration) bool { return version == m.version })
 }

@@ -41,12 +41,12 @@ func (d *patientDialer) stale(c *patientConn) bool {
 	return since != nil && c.made.Before(*since)
 }
 
-// Dial implements pq.Dialer.
+// Dial connects.
 func (d *patientDialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialTimeout(network, address, 5*time.Second)
 }
 
-// DialTimeout implements pq.Dialer.
+// DialTimeout connects within a time.
 func (d *patientDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx := d.ctx
 	if ctx == nil {
@@ -73,7 +73,7 @@ type patientConn struct {
 	limit time.Time // set by the driver while it connects
 }
 
-// SetDeadline implements net.Conn.
+// SetDeadline keeps the limit that the driver sets.
 func (c *patientConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *patientConn) SetDeadline(t time.Time) error {
 // may go over another.
 var errHungUp = errors.New("this connection has ended, or may have")
 
-// Write implements net.Conn: from now on an answer is owed.
+// Write sends, and from now on an answer is owed.
 func (c *patientConn) Write(b []byte) (int, error) {
 	if c.d.stale(c) || hungUp(c.Conn) {
 		return 0, errHungUp
@@ -96,7 +96,7 @@ func (c *patientConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Read implements net.Conn. The driver takes the end of a connection as a sign that
+// Read receives. The driver takes the end of a connection as a sign that
 // nothing was done of what it sent, and database/sql then does it again in silence; but
 // the answer may be what was lost. So it is told of a broken connection instead.
 func (c *patientConn) Read(b []byte) (int, error) {
@@ -131,7 +131,7 @@ func (c *patientConn) until(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// Close implements net.Conn.
+// Close ends the connection.
 func (c *patientConn) Close() error {
 	c.stop()
 	return c.Conn.Close()

@@ -165,3 +165,30 @@ func dollars(query string) string {
 	rebound.Store(query, q)
 	return q
 }
+
+// Select reads rows.
+func Select[R any](t *Tx, query string, args ...any) (rows []R, err error) {
+	err = t.All(&rows, query, args...)
+	return rows, err
+}
+
+// First reads the first row; nil: there is none.
+func First[R any](t *Tx, query string, args ...any) (*R, error) {
+	rows, err := Select[R](t, query, args...)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// Views reads rows, each as view shows it.
+func Views[R, V any](t *Tx, view func(*R) V, query string, args ...any) (list []V, err error) {
+	rows, err := Select[R](t, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		list = append(list, view(&rows[i]))
+	}
+	return list, nil
+}

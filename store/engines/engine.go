@@ -68,7 +68,7 @@ type Engine struct {
 	file  *ownerFile // nil without a data folder
 
 	clock    func() moment
-	seen     map[int64]freeOwner // Run's own, see look
+	seen     map[int64]freeOwner // Run's own, see poll
 	unlocked chan struct{}       // the lock connection was lost
 	watchers sync.WaitGroup      // of lock connections
 
@@ -201,7 +201,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer stop()
 	if e.db.PG() {
 		parts.Go(func() { e.keepLock(ctx) })
-		parts.Go(func() { e.keepLooking(ctx) })
+		parts.Go(func() { e.keepPolling(ctx) })
 	}
 	for pause := renewEvery; retry.Sleep(ctx, pause); {
 		err := e.renew(ctx)

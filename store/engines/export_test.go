@@ -62,7 +62,7 @@ func (e *Engine) Abandon() error {
 
 // Look looks once for dead engines.
 func (e *Engine) Look(ctx context.Context) error {
-	_, err := e.look(ctx)
+	_, err := e.poll(ctx)
 	return err
 }
 

@@ -12,7 +12,7 @@ const (
 	safeFor = ownerExpires - safetyMargin
 	// lockGrace is how long what was begun may go on without the advisory lock: others
 	// wait for 6 s before they believe that it is free for good.
-	lockGrace = lookAgain - safetyMargin
+	lockGrace = lockFreeFor - safetyMargin
 	// watchEvery bounds how late a leap of the wall clock is seen while side effects
 	// are under way.
 	watchEvery = 500 * time.Millisecond

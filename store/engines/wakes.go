@@ -44,7 +44,7 @@ type wakeNote struct {
 	Wakes []core.Wake `json:"w"`
 }
 
-// wakes implements core.Wakes.
+// wakes are those of one engine.
 type wakes struct {
 	db      *database.DB
 	owner   int64
@@ -61,10 +61,10 @@ func NewWakes(db *database.DB, owner int64) core.Wakes {
 	return &wakes{db: db, owner: owner, pending: newWakeSet()}
 }
 
-// Wake implements core.Wakes.
+// Wake tells the other engines, after the commit.
 func (w *wakes) Wake(one core.Wake) { w.pending.add(one) }
 
-// Listen implements core.Wakes.
+// Listen hands what other engines tell to hear, one at a time, until ctx ends.
 func (w *wakes) Listen(ctx context.Context, onWake func(core.Wake)) {
 	received := newWakeSet()
 	var parts sync.WaitGroup

@@ -33,7 +33,7 @@ func (w *wakes) listen(ctx context.Context, received *wakeSet) {
 	defer asking.Wait()
 	asking.Go(func() { ask(ctx, l) })
 	all := core.Wake{Kind: core.WakeAll}
-	// Beside the reading, without which the listener does not connect anew.
+	// Beside the reading, without which the listener does not connect again.
 	asking.Go(func() {
 		if w.begin(ctx, l, channel) {
 			received.add(all)
@@ -42,7 +42,7 @@ func (w *wakes) listen(ctx context.Context, received *wakeSet) {
 	for n := range l.Notify {
 		var note wakeNote
 		switch {
-		case n == nil: // connected anew
+		case n == nil: // connected again
 			received.add(all)
 		case json.Unmarshal([]byte(n.Extra), &note) != nil:
 			received.add(all)

@@ -40,7 +40,7 @@ const (
 	blobLeaving      = `SELECT 1 FROM deliveries WHERE settled = FALSE AND extra LIKE ? LIMIT 1`
 )
 
-// Attachment implements files.Ledger.
+// Attachment reads one that belongs to the session (key "channel:conversation").
 func (r *Store) Attachment(ctx context.Context, session string, id int64) (*files.Attachment, error) {
 	return database.Read(ctx, r.DB, "find attachment", func(t *database.Tx) (*files.Attachment, error) {
 		a, err := database.First[files.Attachment](t, oneAttachment, database.Clean(session), database.Clean(session), id)
@@ -51,7 +51,7 @@ func (r *Store) Attachment(ctx context.Context, session string, id int64) (*file
 	})
 }
 
-// SetAttachment implements files.Ledger.
+// SetAttachment records state, blob, type and size.
 func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
 	return r.Write(ctx, database.Async, "set attachment", func(t *database.Tx) error {
 		n, err := t.Exec(setAttachment, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(a.Type), a.Size, t.Now, a.ID)
@@ -62,7 +62,8 @@ func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
 	})
 }
 
-// AddAttachment implements files.Ledger. ErrNotFound: there is no such session.
+// AddAttachment stores one that the session made itself, and its ID in a. ErrNotFound: there is no such
+// session.
 func (r *Store) AddAttachment(ctx context.Context, session string, a *files.Attachment) error {
 	var id int64
 	err := r.Write(ctx, database.Async, "add attachment", func(t *database.Tx) error {
@@ -81,7 +82,7 @@ func (r *Store) AddAttachment(ctx context.Context, session string, a *files.Atta
 	return err
 }
 
-// Forget implements files.Ledger.
+// Forget marks attachments older than before as gone, at most limit of them.
 func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs []string, marked int, err error) {
 	if limit <= 0 {
 		return nil, 0, nil
@@ -123,7 +124,7 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 	return blobs, marked, nil
 }
 
-// Referred implements files.Ledger.
+// Referred says whether any attachment or open delivery refers to blob.
 func (r *Store) Referred(ctx context.Context, blob string) (bool, error) {
 	return database.Read(ctx, r.DB, "look for references", func(t *database.Tx) (bool, error) { return referred(t, database.Clean(blob)) })
 }

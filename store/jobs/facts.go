@@ -29,16 +29,16 @@ const (
 func (db *Store) Facts(ctx context.Context) (f Facts, err error) {
 	err = db.Read(ctx, "look through the ledger", func(t *database.Tx) error {
 		var oldest int64
-		if _, err := t.Row(openFacts, nil, &f.Open, &oldest); err != nil {
-			return err
-		}
-		if oldest != 0 {
+		_, err := t.Row(openFacts, nil, &f.Open, &oldest)
+		if err == nil && oldest != 0 {
 			f.Oldest = time.Duration(t.Now-oldest) * time.Microsecond
 		}
-		if _, err := t.Row(pendingFacts, nil, &f.Pending); err != nil {
-			return err
+		if err == nil {
+			_, err = t.Row(pendingFacts, nil, &f.Pending)
 		}
-		_, err := t.Row(lostFacts, nil, &f.Dead, &f.Unknown)
+		if err == nil {
+			_, err = t.Row(lostFacts, nil, &f.Dead, &f.Unknown)
+		}
 		return err
 	})
 	return f, err

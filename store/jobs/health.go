@@ -43,7 +43,7 @@ func (db *Store) Queue(ctx context.Context) (q jobs.Queue, err error) {
 	return q, err
 }
 
-// News implements jobs.Beats.
+// News is what came about for a person since what a heartbeat saw, or, with nil, how far all is.
 func (r *Store) News(ctx context.Context, job int64, person string, since *jobs.News) (n jobs.News, err error) {
 	err = r.Read(ctx, "look for news", func(t *database.Tx) error {
 		n = jobs.News{}

@@ -103,7 +103,8 @@ func findJob(t *database.Tx, query string, id int64, of string) (*scheduler.Job,
 	return &job, nil
 }
 
-// Jobs implements jobs.Ledger.
+// Jobs lists jobs that are neither done nor removed, by number from after on; of one person, or, where that is
+// empty, of everybody and of the program itself.
 func (r *Store) Jobs(ctx context.Context, of string, after int64, limit int) ([]scheduler.Job, error) {
 	query, args := openJobs, []any{after, limit}
 	if of != "" {
@@ -112,23 +113,23 @@ func (r *Store) Jobs(ctx context.Context, of string, after int64, limit int) ([]
 	return database.Listed(ctx, r.DB, "list jobs", (*aJob).job, query, args...)
 }
 
-// AskedIn implements jobs.Ledger.
+// Notifications lists a person's, the newest first, before a number; 0: from the newest of all.
 func (r *Store) AskedIn(ctx context.Context, turn int64) (channels.MessageID, error) {
 	return database.Value[channels.MessageID](ctx, r.DB, "read what a turn answers",
 		`SELECT m.platform_id FROM turns t JOIN messages m ON m.id = t.message_id WHERE t.id = ?`, turn)
 }
 
-// Assumes implements router.Ledger.
+// Assumes says that somebody has jobs whose time zone nobody said.
 func (r *Store) Assumes(ctx context.Context, person string) (bool, error) {
 	return database.Read(ctx, r.DB, "look for an assumed time zone", func(t *database.Tx) (bool, error) { return t.Has(assumedJobs, database.Clean(person)) })
 }
 
-// Job implements jobs.Ledger.
+// Job is one job, in whatever state.
 func (r *Store) Job(ctx context.Context, id int64, of string) (*scheduler.Job, error) {
 	return database.Read(ctx, r.DB, "read a job", func(t *database.Tx) (*scheduler.Job, error) { return findJob(t, oneJob, id, of) })
 }
 
-// Runs implements jobs.Ledger.
+// Runs lists runs of a job, the newest first, before a number; 0: from the newest of all.
 func (r *Store) Runs(ctx context.Context, job, before int64, limit int) ([]scheduler.Run, error) {
 	type row struct {
 		Run                 scheduler.Run
@@ -147,7 +148,7 @@ func (r *Store) Runs(ctx context.Context, job, before int64, limit int) ([]sched
 	}, runsOf, job, before, before, limit)
 }
 
-// Notifications implements jobs.Ledger.
+// Notifications lists what a person was told, before a number (0: from the newest), the newest first.
 func (r *Store) Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]jobs.Notification, error) {
 	return database.List[jobs.Notification](ctx, r.DB, "list notifications", listNotifications, database.Clean(person), before, before, unread, limit)
 }

@@ -23,7 +23,7 @@ const (
 
 // KeepOwn makes the program's own jobs those of list, each once by its name whichever engines do it. One of
 // maintenance stays as an admin has set it, paused or at another time; the heartbeat is as the settings say.
-// One that was disabled begins anew.
+// One that was disabled begins again.
 func (r *Store) KeepOwn(ctx context.Context, list []scheduler.Job) error {
 	return r.Write(ctx, database.Async, "keep the program's own jobs", func(t *database.Tx) error {
 		rows, err := database.Select[ownJob](t, t.Locked(ownJobs))

@@ -14,7 +14,7 @@ import (
 	"switchboard/store/turns"
 )
 
-// Scheduler implements scheduler.Store for an engine.
+// Scheduler is the scheduler's view of the database, for an engine.
 type Scheduler struct {
 	db       *database.DB
 	owner    int64
@@ -91,12 +91,13 @@ func within(of scheduler.Reach) (condition string, args []any) {
 	return `(` + ofMaintenance + ` OR j.conversation_id IS NULL OR c.channel IN (` + marks + `))`, args
 }
 
-// RunningSince implements scheduler.Store.
+// RunningSince is from when on, by the database's clock, this engine or one that runs beside it has run.
 func (s *Scheduler) RunningSince(ctx context.Context) (time.Time, error) {
 	return database.Value[time.Time](ctx, s.db, "look since when an engine runs", runningSince, s.owner, s.owner)
 }
 
-// DueJobs implements scheduler.Store.
+// DueJobs are active jobs within reach whose Due has come by the database's clock, now, the longest waiting
+// first, at most limit.
 func (s *Scheduler) DueJobs(ctx context.Context, limit int, of scheduler.Reach) (jobs []scheduler.DueJob, now, next time.Time, err error) {
 	err = s.db.Read(ctx, "look for jobs that are due", func(t *database.Tx) error {
 		at, err := clockNow(t)
@@ -123,12 +124,14 @@ func (s *Scheduler) DueJobs(ctx context.Context, limit int, of scheduler.Reach) 
 	return jobs, now, next, err
 }
 
-// JobsAhead implements scheduler.Store.
+// JobsAhead are active jobs that had a run end after now, which they can only by a clock that was set back
+// since; those behind the number after, at most limit.
 func (s *Scheduler) JobsAhead(ctx context.Context, now time.Time, after int64, limit int) ([]scheduler.Job, error) {
 	return database.Listed(ctx, s.db, "look for jobs that are ahead", (*aJob).job, jobsAhead, after, database.Micros(now), limit)
 }
 
-// DueRuns implements scheduler.Store.
+// DueRuns are runs within reach in state due that are to be started by now, with their jobs, the longest
+// waiting first.
 func (s *Scheduler) DueRuns(ctx context.Context, limit int, of scheduler.Reach) (runs []scheduler.DueRun, next time.Time, err error) {
 	err = s.db.Read(ctx, "look for runs that are due", func(t *database.Tx) error {
 		at, err := clockNow(t)
@@ -153,7 +156,7 @@ func dueRuns(t *database.Tx, query string, args ...any) (runs []scheduler.DueRun
 	return database.Views(t, func(r *row) scheduler.DueRun { return scheduler.DueRun{Job: r.job(), Run: r.Run} }, query, args...)
 }
 
-// EndedRuns implements scheduler.Store.
+// EndedRuns are running runs whose turns have ended, or whose engines are dead.
 func (s *Scheduler) EndedRuns(ctx context.Context, limit int) (ended []scheduler.EndedRun, open int, err error) {
 	err = s.db.Read(ctx, "look for runs that have ended", func(t *database.Tx) error {
 		if _, err := t.Row(countRunning, nil, &open); err != nil || open == 0 {
@@ -177,7 +180,7 @@ func (s *Scheduler) EndedRuns(ctx context.Context, limit int) (ended []scheduler
 	return ended, open, err
 }
 
-// Untold implements scheduler.Store.
+// Untold are missed stretches of which their jobs' owner was not told yet, of one owner.
 func (s *Scheduler) Untold(ctx context.Context, of scheduler.Reach) ([]scheduler.DueRun, error) {
 	reach, args := within(of)
 	return database.Read(ctx, s.db, "look for missed runs", func(t *database.Tx) ([]scheduler.DueRun, error) {

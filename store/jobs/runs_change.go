@@ -53,7 +53,8 @@ const (
 // batchRuns is how many rows one statement writes.
 const batchRuns = 50
 
-// Claim implements scheduler.Store.
+// Claim claims slots, each if its job is still in the version of the claim: with what others claimed it does
+// nothing.
 func (s *Scheduler) Claim(ctx context.Context, claims []scheduler.Claim) error {
 	return s.db.Write(ctx, database.Async, "claim runs", func(t *database.Tx) error {
 		for some := range slices.Chunk(claims, batchRuns) {
@@ -150,7 +151,7 @@ func putRuns(t *database.Tx, runs []newRun) ([]int64, error) {
 	return t.IDs(fmt.Sprintf(insertRuns, strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", len(runs)), ", ")), args...)
 }
 
-// Begin implements scheduler.Store.
+// Begin sets a due run running that has no turn: this engine works on it.
 func (s *Scheduler) Begin(ctx context.Context, run scheduler.Run) (bool, error) {
 	return database.Write(ctx, s.db, database.Async, "begin a run", func(t *database.Tx) (bool, error) {
 		n, err := t.Exec(beginRun, s.owner, t.Now, run.ID, run.Try)
@@ -158,7 +159,8 @@ func (s *Scheduler) Begin(ctx context.Context, run scheduler.Run) (bool, error) 
 	})
 }
 
-// StartBy implements scheduler.Store.
+// StartBy has due runs of the first try start by the first of some instants, of the second by the second, and
+// so on.
 func (s *Scheduler) StartBy(ctx context.Context, latest []time.Time) error {
 	return s.db.Write(ctx, database.Async, "bring runs back that wait", func(t *database.Tx) error {
 		for i, by := range latest {
@@ -170,7 +172,7 @@ func (s *Scheduler) StartBy(ctx context.Context, latest []time.Time) error {
 	})
 }
 
-// Settle implements scheduler.Store.
+// Settle writes what became of runs, each if it is still the same try in the same state.
 func (s *Scheduler) Settle(ctx context.Context, settled []scheduler.Settled) error {
 	settled = slices.SortedFunc(slices.Values(settled), func(a, b scheduler.Settled) int { return cmp.Compare(a.Run.JobID, b.Run.JobID) })
 	return s.db.Write(ctx, database.Async, "settle runs", func(t *database.Tx) error {
@@ -217,7 +219,7 @@ func settle(t *database.Tx, s scheduler.Settled) error {
 	)
 }
 
-// Told implements scheduler.Store.
+// Told marks missed runs as told: there is nobody to tell.
 func (s *Scheduler) Told(ctx context.Context, missed []int64) error {
 	return s.db.Write(ctx, database.Async, "note who was told", func(t *database.Tx) error {
 		_, err := Tell(t, missed)

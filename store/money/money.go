@@ -111,7 +111,9 @@ func JoinSpending(t *database.Tx, scope money.SpendingScope, into, from string) 
 	)
 }
 
-// Reserve implements router.Money. It is durable to power loss: money is spent after it.
+// Reserve sets aside what a call of the running turn can cost, in place of what was for the same call before,
+// in one transaction that compares it with the limits: no number of calls on any engines passes one. It is
+// durable to power loss: money is spent after it.
 func (r *Store) Reserve(ctx context.Context, ref core.TurnRef, of money.Reservation) (spent []money.Spending, err error) {
 	var over error
 	err = r.Write(ctx, database.Durable, "reserve", func(t *database.Tx) error {
@@ -202,7 +204,8 @@ func compareRun(t *database.Tx, of *money.Reservation, turn, more int64) (over, 
 	return over, nil
 }
 
-// SettleLost implements router.Money.
+// SettleLost ends, once, the calls that whoever ran the turn before had begun: each counts as what was
+// reserved for it, and may be made again.
 func (r *Store) SettleLost(ctx context.Context, ref core.TurnRef) error {
 	return r.Write(ctx, database.Durable, "settle lost calls", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {

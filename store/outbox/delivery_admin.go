@@ -21,12 +21,12 @@ const (
 			c.channel, c.conversation, c.kind, c.place, c.title, coalesce(m.session_id, 0), coalesce(m.turn_id, 0)
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id WHERE d.id = ?`
 	// retryDead takes up the parts that died with it as well. The 15 minutes that a head
-	// may block its conversation begin anew; that it was tried before stays known.
+	// may block its conversation begin again; that it was tried before stays known.
 	retryDead = `
 		UPDATE deliveries SET state = 'pending', settled = FALSE, outcome = 'by_hand', detail = '', next_at = 0, first_try = 0,
 			tries = CASE WHEN tries = 0 THEN 1 ELSE tries END, updated_at = ?
 		WHERE message_id = ? AND state = 'dead'`
-	// askAgain opens the question anew, and gives it the time that the first one had.
+	// askAgain opens the question again, and gives it the time that the first one had.
 	askAgain = `
 		UPDATE deliveries SET state = 'unknown', settled = FALSE, outcome = 'by_hand', unnamed = FALSE, last_try = ?, updated_at = ? WHERE id = ?`
 	// sendMarked: it was sent once more already, and its text is marked.

@@ -59,7 +59,7 @@ const (
 			created_at, updated_at)
 		SELECT message_id, conversation_id, channel, part, last, '', ?, 'dropped', TRUE, 'in_doubt', platform_id, 'leave', ?, ?
 		FROM deliveries WHERE id = ? AND state = 'sending' AND platform_id <> '' RETURNING id`
-	sendAnew     = `UPDATE deliveries SET platform_id = '', updated_at = ? WHERE id = ?`
+	sendAgain    = `UPDATE deliveries SET platform_id = '', updated_at = ? WHERE id = ?`
 	takenBack    = `UPDATE deliveries SET draft = '', outcome = ?, updated_at = ? WHERE id = ? AND draft = 'leave'`
 	draftMessage = `SELECT message_id FROM deliveries WHERE id = ? AND state = 'draft'`
 	// draftTaken leaves alone what was begun and is nowhere known to be shown: the call
@@ -79,7 +79,8 @@ const (
 		WHERE id = ? AND state = 'draft'`
 )
 
-// Draft implements delivery.Drafts.
+// Draft commits an empty message of the turn with one delivery in state draft, which blocks nothing, and
+// returns it; of a draft that is open it sets the body.
 func (r *Store) Draft(ctx context.Context, ref core.TurnRef, to channels.MessageID, body channels.Body) (int64, error) {
 	return database.Write(ctx, r.DB, database.Async, "write draft", func(t *database.Tx) (delivery int64, err error) {
 		conversation, err := sessions.Holding(t, ref)
@@ -104,7 +105,8 @@ func (r *Store) Draft(ctx context.Context, ref core.TurnRef, to channels.Message
 	})
 }
 
-// Drafts implements delivery.Drafts.
+// Drafts lists the channel's open drafts, and those to be taken back; also those that became doubtful within
+// the last hour.
 func (r *Store) Drafts(ctx context.Context, channel string) ([]outbox.Draft, error) {
 	return database.Look(ctx, r.DB, "list drafts", func(t *database.Tx) ([]outbox.Draft, error) {
 		return drafts(t, listDrafts, database.Clean(channel), t.Now-doubtAtMost.Microseconds())
@@ -139,7 +141,8 @@ func drafts(t *database.Tx, query string, args ...any) ([]outbox.Draft, error) {
 	return list, nil
 }
 
-// ResumeDraft implements delivery.Drafts.
+// ResumeDraft hands over a draft whose first call began and is not known to have ended, be it needed or not: it
+// is as if this hold had begun it.
 func (r *Store) ResumeDraft(ctx context.Context, hold outbox.Lease, delivery int64) (outbox.Draft, error) {
 	return database.Write(ctx, r.DB, database.Async, "look into a draft", func(t *database.Tx) (d outbox.Draft, err error) {
 		if err := fenced(t, hold); err != nil {
@@ -157,7 +160,9 @@ func (r *Store) ResumeDraft(ctx context.Context, hold outbox.Lease, delivery int
 	})
 }
 
-// BeginDraft implements delivery.Drafts.
+// BeginDraft notes that the first call about a draft begins, and what it shows, unless it is shown already;
+// its platform ID says where, if it is. ready is false while something said before is on its way in the
+// conversation.
 func (r *Store) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int64, first channels.Body) (d outbox.Draft, ready bool, err error) {
 	err = r.Write(ctx, database.Async, "begin draft", func(t *database.Tx) error {
 		d, ready = outbox.Draft{}, false
@@ -189,13 +194,10 @@ func (r *Store) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int6
 		ready, d.FirstTry = err == nil, database.Instant(t.Now)
 		return err
 	})
-	if err != nil {
-		return outbox.Draft{}, false, err
-	}
-	return d, ready, nil
+	return d, ready && err == nil, err
 }
 
-// draftNonce is a draft's own: the part which takes its place may be sent anew, beside it.
+// draftNonce is a draft's own: the part which takes its place may be sent again, beside it.
 func draftNonce(nonce string) string { return "draft of " + nonce }
 
 // firstText is the column noted of a draft: what is looked for if the first call has no answer.
@@ -206,7 +208,8 @@ func firstText(first channels.Body) string {
 	return database.JSONText(channels.Body{Text: database.Clean(first.Text), Rich: first.Rich})
 }
 
-// Drafted implements delivery.Drafts.
+// Drafted notes where a draft is shown that this hold began, even if the hold was lost meanwhile; with no id,
+// that it surely is not.
 func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
 	err = r.Write(ctx, database.Result, "record draft", func(t *database.Tx) error {
 		platform, stage := database.Clean(string(id)), outbox.DraftShown
@@ -221,7 +224,8 @@ func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, 
 	return late && err == nil, err
 }
 
-// Abandon implements delivery.Drafts.
+// Abandon gives what is shown for a delivery that is being sent a row of its own, to be taken back: the
+// delivery is sent again.
 func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {
 	return r.Write(ctx, database.Async, "abandon draft", func(t *database.Tx) error {
 		if err := fenced(t, hold); err != nil {
@@ -233,13 +237,13 @@ func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) 
 			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, core.ErrConflict)
 		}
 		if err == nil {
-			err = t.Do(sendAnew, t.Now, delivery)
+			err = t.Do(sendAgain, t.Now, delivery)
 		}
 		return err
 	})
 }
 
-// EndDraft implements delivery.Drafts.
+// EndDraft ends the story of a draft that was to be taken back; outcome says how.
 func (r *Store) EndDraft(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
 	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
 		if err := fenced(t, hold); err != nil {
@@ -271,6 +275,5 @@ func TakeDraft(t *database.Tx, turn, message, seq int64, r *outbox.Reply, state 
 		err = t.Do(DropDraft, t.Now, r.Draft)
 		return false, err
 	}
-	err = t.Do(deleteMessage, former)
-	return err == nil, err
+	return true, t.Do(deleteMessage, former)
 }

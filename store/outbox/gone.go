@@ -52,7 +52,7 @@ func AcceptMember(t *database.Tx, e *intake.Entry) error {
 	return err
 }
 
-// Gone implements delivery.Outbox.
+// Gone notes that conv is closed to us; first says that this was not known.
 func (r *Store) Gone(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (bool, error) {
 	return database.Write(ctx, r.DB, database.Async, "note closed conversation", func(t *database.Tx) (bool, error) {
 		if err := fenced(t, hold); err != nil {
@@ -62,32 +62,34 @@ func (r *Store) Gone(ctx context.Context, hold outbox.Lease, conv channels.Conve
 	})
 }
 
-// AdminChats implements delivery.Notices.
+// AdminChats lists the direct conversations of admins, on any channel; of each the one that they used last
+// comes first.
 func (r *Store) AdminChats(ctx context.Context) ([]core.Chat, error) {
 	return database.List[core.Chat](ctx, r.DB, "list admins' chats", adminChats)
 }
 
-// Chats implements router.Views.
+// Chats lists the conversations in which somebody was served and that are open to us, the direct chat in which
+// its person wrote last first.
 func (r *Store) Chats(ctx context.Context) ([]core.Chat, error) {
 	return database.List[core.Chat](ctx, r.DB, "list chats", knownChats)
 }
 
-// PersonChats implements router.Submissions.
+// PersonChats lists the direct chats of a person that are open to us, the one in which they wrote last first.
 func (r *Store) PersonChats(ctx context.Context, person string) ([]core.Chat, error) {
 	return database.List[core.Chat](ctx, r.DB, "list a person's chats", personChats, database.Clean(person))
 }
 
-// Notify implements delivery.Notices.
+// Notify commits a message of ours to a conversation.
 func (r *Store) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply) (notified bool, err error) {
 	return r.NotifyFor(ctx, key, sessions.KeysLive, conv, reply)
 }
 
-// NotifyFor implements delivery.Notices.
+// NotifyFor is Notify with a key that is forgotten after so long.
 func (r *Store) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply outbox.Reply) (notified bool, err error) {
 	return database.Write(ctx, r.DB, database.Durable, "notify", func(t *database.Tx) (bool, error) { return Notify(t, key, quiet, conv, &reply) })
 }
 
-// IsNotice implements delivery.Notices.
+// IsNotice says whether a message of ours is a notice.
 func (r *Store) IsNotice(ctx context.Context, message int64) (bool, error) {
 	return database.Value[bool](ctx, r.DB, "look for a notice", `SELECT notice FROM messages WHERE id = ?`, message)
 }

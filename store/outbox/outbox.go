@@ -74,7 +74,7 @@ const (
 		WHERE conversation_id = ? AND settled = FALSE`
 )
 
-// TakeChannel implements delivery.Outbox.
+// TakeChannel takes the channel's lease; ok is false while a living owner other than this one holds it.
 func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (hold outbox.Lease, ok bool, err error) {
 	err = r.Write(ctx, r.ForLeases(), "take channel", func(t *database.Tx) error {
 		hold = outbox.Lease{Channel: channel}
@@ -90,14 +90,14 @@ func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (h
 	return hold, true, nil
 }
 
-// DropChannel implements delivery.Outbox.
+// DropChannel releases the lease.
 func (r *Store) DropChannel(ctx context.Context, hold outbox.Lease) error {
 	return r.Write(ctx, r.ForLeases(), "drop channel", func(t *database.Tx) error {
 		return engines.Release(t, engines.Channel, database.Clean(hold.Channel), hold.Fence)
 	})
 }
 
-// Open implements delivery.Outbox.
+// Open lists the conversations of the channel that have deliveries to settle.
 func (r *Store) Open(ctx context.Context, hold outbox.Lease) ([]channels.Conversation, error) {
 	return database.Read(ctx, r.DB, "list open conversations", func(t *database.Tx) ([]channels.Conversation, error) {
 		if err := fenced(t, hold); err != nil {
@@ -107,7 +107,7 @@ func (r *Store) Open(ctx context.Context, hold outbox.Lease) ([]channels.Convers
 	})
 }
 
-// Begin implements delivery.Outbox.
+// Begin looks at the conversation's head.
 func (r *Store) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (d *outbox.Delivery, due time.Time, err error) {
 	if r.PG() {
 		return r.callBegin(ctx, hold, conv.ID)
@@ -229,7 +229,8 @@ func open(t *database.Tx, o *outbox.Opening, message int64) error {
 	return nil
 }
 
-// Note implements delivery.Outbox.
+// Note keeps what the adapter notes with a delivery that is being sent, durable to power loss, and Begin hands
+// it back.
 func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, noted string) error {
 	return r.Write(ctx, database.Durable, "note delivery", func(t *database.Tx) error {
 		if err := fenced(t, hold); err != nil {
@@ -243,7 +244,7 @@ func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery,
 	})
 }
 
-// Taken implements delivery.Outbox.
+// Taken says whether a message of a delivery's conversation is that of another delivery, or of a draft.
 func (r *Store) Taken(ctx context.Context, d *outbox.Delivery, id channels.MessageID) (taken bool, err error) {
 	err = r.Read(ctx, "look for a message's delivery", func(t *database.Tx) error {
 		channel, conv, platform := database.Clean(d.Conversation.Channel), database.Clean(string(d.Conversation.ID)), database.Clean(string(id))
@@ -253,7 +254,7 @@ func (r *Store) Taken(ctx context.Context, d *outbox.Delivery, id channels.Messa
 	return taken, err
 }
 
-// Settle implements delivery.Outbox.
+// Settle records what became of a delivery that was begun.
 func (r *Store) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, s outbox.Settlement) (more bool, err error) {
 	if r.PG() {
 		return r.callSettle(ctx, hold, d, &s)

@@ -19,7 +19,7 @@ const (
 	hideTurn = `UPDATE turns SET shown = FALSE WHERE id = ?`
 )
 
-// ShowTurn implements delivery.ShownTurns.
+// ShowTurn notes that a running turn is to be shown at work.
 func (r *Store) ShowTurn(ctx context.Context, ref core.TurnRef) error {
 	return r.Write(ctx, database.Async, "show turn", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {
@@ -29,7 +29,7 @@ func (r *Store) ShowTurn(ctx context.Context, ref core.TurnRef) error {
 	})
 }
 
-// ShownTurns implements delivery.ShownTurns.
+// ShownTurns lists the channel's turns that may be shown at work, and what is to be shown of each now.
 func (r *Store) ShownTurns(ctx context.Context, channel string) ([]outbox.ShownTurn, error) {
 	type row struct {
 		outbox.ShownTurn
@@ -48,7 +48,7 @@ func (r *Store) ShownTurns(ctx context.Context, channel string) ([]outbox.ShownT
 	})
 }
 
-// HideTurn implements delivery.ShownTurns.
+// HideTurn notes that nothing is shown of a turn that has ended.
 func (r *Store) HideTurn(ctx context.Context, hold outbox.Lease, turn int64) error {
 	return r.Write(ctx, database.Async, "hide turn", func(t *database.Tx) error {
 		if err := fenced(t, hold); err != nil {

@@ -25,7 +25,7 @@ const (
 		WHERE c.channel = ? AND c.conversation = ? AND d.state = 'unknown' AND d.settled = TRUE AND d.updated_at >= ? ORDER BY d.seq`
 )
 
-// Unnamed implements delivery.Outbox.
+// Unnamed lists parts of the channel that ended unknown with Settlement.Unnamed, and were not named since.
 func (r *Store) Unnamed(ctx context.Context, hold outbox.Lease) ([]outbox.Unnamed, error) {
 	return database.Read(ctx, r.DB, "list unnamed parts", func(t *database.Tx) ([]outbox.Unnamed, error) {
 		if err := fenced(t, hold); err != nil {
@@ -35,7 +35,7 @@ func (r *Store) Unnamed(ctx context.Context, hold outbox.Lease) ([]outbox.Unname
 	})
 }
 
-// Name implements delivery.Outbox.
+// Name commits a message that names parts of one conversation to it, and notes that they are named.
 func (r *Store) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnamed, reply outbox.Reply) error {
 	ids := make([]int64, len(lost))
 	for i, u := range lost {

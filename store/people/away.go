@@ -165,7 +165,7 @@ func notTaken(t *database.Tx, name string) error {
 	return err
 }
 
-// Everyone implements router.Directory.
+// Everyone lists everybody with their identities, and apart who is away.
 func (r *Store) Everyone(ctx context.Context) (people, away []core.Person, err error) {
 	err = r.Read(ctx, "list people", func(t *database.Tx) error {
 		people, away, err = everyone(t)

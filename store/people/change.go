@@ -38,7 +38,7 @@ const (
 	endLinks = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
 )
 
-// Belongings implements admin.Directory.
+// Belongings counts what is somebody's.
 func (r *Store) Belongings(ctx context.Context, name string) (has people.Belongings, err error) {
 	err = r.Read(ctx, "count what is somebody's", func(t *database.Tx) error {
 		name := database.Clean(name)
@@ -102,7 +102,7 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 		if err := t.Do(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), core.FromLocal, t.Now, t.Now); err != nil {
 			return nil, false, err
 		}
-		if err = startAnew(t, name); err == nil {
+		if err = forgetNamesake(t, name); err == nil {
 			err = link(t, name, c)
 		}
 	case people.ChangeLink:

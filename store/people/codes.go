@@ -28,7 +28,8 @@ const (
 		WHERE code = ? AND kind IN ('claim', 'link') AND (? = '' OR kind = ?)`
 )
 
-// OpenClaim implements router.People.
+// OpenClaim is when the newest claim code that is still good was made, and until when it is; zero: there is
+// none.
 func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error) {
 	err = r.Read(ctx, "look for a claim code", func(t *database.Tx) error {
 		_, err := t.Row(openClaim, []any{t.Now}, &made, &until)
@@ -37,7 +38,7 @@ func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error
 	return made, until, err
 }
 
-// ProposeClaim implements router.People. Codes that are too old go.
+// ProposeClaim stores a claim code, by its HashCode, that is good until then. Codes that are too old go.
 func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by core.Actor) error {
 	return r.Write(ctx, database.Durable, "make a claim code", func(t *database.Tx) error {
 		if err := t.Run(database.Do(dropClaims, t.Now), database.Do(insertClaim, code, t.Now, database.Micros(until))); err != nil {

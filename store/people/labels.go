@@ -30,13 +30,13 @@ func (r *Store) Author(ctx context.Context, conv channels.Conversation, id chann
 	return author, err
 }
 
-// Labels implements admin.Directory.
+// Labels are what those of these people call themselves whom an open channel let in, by their names.
 func (r *Store) Labels(ctx context.Context, names []string) (map[string]string, error) {
 	marks, args := database.In(names)
 	return r.labelled(ctx, fmt.Sprintf("p.name IN (%s)", marks), args)
 }
 
-// LabelledSo implements admin.Directory.
+// LabelledSo are those of them who call themselves so, in any case of letters.
 func (r *Store) LabelledSo(ctx context.Context, label string) (map[string]string, error) {
 	return r.labelled(ctx, "lower(c.title) = ?", []any{strings.ToLower(label)})
 }

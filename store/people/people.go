@@ -94,7 +94,7 @@ func NewPerson(t *database.Tx, person, identity string) error {
 		}
 		return t.Do(setSeen, t.Now, database.Clean(person))
 	}
-	if err := startAnew(t, database.Clean(person)); err != nil {
+	if err := forgetNamesake(t, database.Clean(person)); err != nil {
 		return err
 	}
 	if err := t.Do(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
@@ -110,7 +110,7 @@ func (r *Store) People(ctx context.Context) ([]core.Person, error) {
 	return database.Read(ctx, r.DB, "list people", func(t *database.Tx) ([]core.Person, error) { return everybody(t) })
 }
 
-// Person implements router.Directory.
+// Person finds one of them by name.
 func (r *Store) Person(ctx context.Context, name string) (p core.Person, err error) {
 	err = r.Read(ctx, "find a person", func(t *database.Tx) error {
 		list, err := sessions.PeopleBy(t, sessions.FindPerson, sessions.PersonIdentities, database.Clean(name))
@@ -142,8 +142,8 @@ func RemovePerson(t *database.Tx, name string, also ...string) error {
 	return err
 }
 
-// startAnew has somebody who is new have nothing of whoever was called so before.
-func startAnew(t *database.Tx, name string) error {
+// forgetNamesake has somebody who is new have nothing of whoever was called so before.
+func forgetNamesake(t *database.Tx, name string) error {
 	_, err := t.Each([]string{deleteTold, forgetJobs}, []any{name})
 	return err
 }
@@ -184,7 +184,7 @@ func letIn(t *database.Tx, person *core.Person, role, identity, called string) (
 			return "", err
 		}
 	}
-	if err = startAnew(t, name); err == nil {
+	if err = forgetNamesake(t, name); err == nil {
 		err = t.Do(moveIdentity, database.Clean(identity), name, t.Now)
 	}
 	return name, err

@@ -212,7 +212,7 @@ func setPerson(t *database.Tx, p *core.Person, set *Changes) error {
 	var former *awayPerson
 	if known == nil {
 		if former, err = comeBack(t, name); err == nil && former == nil {
-			err = startAnew(t, name)
+			err = forgetNamesake(t, name)
 		}
 		if err != nil {
 			return err

@@ -33,7 +33,8 @@ func Note(t *database.Tx, e *intake.Entry) error {
 	return t.Do(noteMark, database.Clean(e.Event.Conversation.Channel), database.Clean(string(m.Conversation)), database.Clean(m.Value), t.Now)
 }
 
-// Marks implements router.Intake.
+// Marks lists the newest mark of each conversation that events of the channel brought, the one noted last
+// first.
 func (r *Store) Marks(ctx context.Context, channel string) ([]channels.Mark, error) {
 	return database.List[channels.Mark](ctx, r.DB, "look for marks", listMarks, channel)
 }

@@ -20,7 +20,7 @@ const (
 	ownSession = `SELECT mode, model, language, timezone FROM sessions WHERE key = ?`
 )
 
-// Session implements router.Views.
+// Session is what the session of a conversation has of its own; where there is none, nothing.
 func (r *Store) Session(ctx context.Context, conv channels.Conversation) (own core.Session, err error) {
 	conv = CleanConversation(conv)
 	err = r.Read(ctx, "read a session", func(t *database.Tx) error {

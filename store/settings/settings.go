@@ -75,7 +75,7 @@ func current(t *database.Tx) (settings.Version, error) {
 	return list[0], nil
 }
 
-// SettingsNow implements router.Versions.
+// SettingsNow is the version that counts, by the database's clock.
 func (r *Store) SettingsNow(ctx context.Context) (settings.Version, error) {
 	return database.Read(ctx, r.DB, "read the version of the settings", func(t *database.Tx) (settings.Version, error) { return current(t) })
 }
@@ -106,7 +106,8 @@ func (r *Store) settingsList(ctx context.Context, query string, arg int64) ([]se
 	return database.Read(ctx, r.DB, "list versions of the settings", func(t *database.Tx) ([]settings.Version, error) { return versions(t, query, arg) })
 }
 
-// LapseSettings implements router.Versions.
+// LapseSettings notes which versions were not confirmed in time, each once, whichever engine asks first, and
+// returns them.
 func (r *Store) LapseSettings(ctx context.Context) (lapsed []settings.Version, err error) {
 	err = r.Write(ctx, database.Durable, "note settings that nobody confirmed", func(t *database.Tx) error {
 		lapsed = nil

@@ -17,8 +17,8 @@ import (
 	"switchboard/store/sessions"
 )
 
-// Ask implements router.Approvals.
-func (r *Store) Ask(ctx context.Context, ref core.TurnRef, step agent.Step, asked routerapprovals.Asked) (next *core.Claimed, err error) {
+// Ask is Commit of a step that parks its turn, with the questions whether its task may run.
+func (r *Store) Ask(ctx context.Context, ref core.TurnRef, step agent.Step, asked routerapprovals.Asked) (*core.Claimed, error) {
 	if step.Ask == nil || step.End == nil || step.End.State != string(turns.TurnWaiting) || len(step.Say) > 0 {
 		return nil, fmt.Errorf("ask: the turn has to wait, and to say nothing else: %w", core.ErrConflict)
 	}
@@ -27,55 +27,46 @@ func (r *Store) Ask(ctx context.Context, ref core.TurnRef, step agent.Step, aske
 	for i := range asked.Questions {
 		chats = append(chats, asked.Questions[i].Conversation)
 	}
-	err = r.Write(ctx, database.Durable, "ask for an approval", func(t *database.Tx) error {
+	return database.Write(ctx, r.DB, database.Durable, "ask for an approval", func(t *database.Tx) (*core.Claimed, error) {
 		if err := sessions.LockInOrder(t, chats, nil); err != nil {
-			return err
+			return nil, err
 		}
 		conversation, err := sessions.Holding(t, ref)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := goesOn(t, ref.TurnID); err != nil {
-			return err
+			return nil, err
 		}
 		if asked.MostOpen > 0 {
 			if err := approvals.MayAsk(t, ref.TurnID, asked.MostOpen); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		q := step.Ask
 		id, err := t.Insert(approvals.InsertApproval, q.Attempt, q.Position, database.Clean(q.Tool), database.Clean(q.Shown), q.Hash, database.Clean(q.Rule), database.Clean(string(q.Taint)),
 			database.JSONText(approvals.Terms{Once: q.Loads != nil}), t.Now, database.Micros(asked.ExpiresAt), ref.TurnID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := approvals.AuditAsk(t, q, id, ref); err != nil {
-			return err
+			return nil, err
 		}
 		for i := range asked.Questions {
 			if err := approvals.Ask(t, ref, conversation, id, &asked.Questions[i]); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		next, err = writeStep(t, ref, &step, bodies, nil)
-		return err
+		return writeStep(t, ref, &step, bodies, nil)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return next, nil
 }
 
-// ExpireApprovals implements router.Approvals.
+// ExpireApprovals ends those whose time is over, at most 100, and queues their turns.
 func (r *Store) ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error) {
 	var due []int64
 	err = r.Read(ctx, "look for approvals that are overdue", func(t *database.Tx) error {
-		var at *int64
-		if due, err = t.IDs(approvals.Overdue, t.Now); err != nil {
-			return err
-		}
-		if _, err := t.Row(approvals.NextOverdue, nil, &at); err == nil && at != nil {
-			next = database.Instant(*at)
+		if due, err = t.IDs(approvals.Overdue, t.Now); err == nil {
+			_, err = t.Row(approvals.NextOverdue, nil, &next)
 		}
 		return err
 	})

@@ -120,7 +120,8 @@ const (
 	absorbMessages = `UPDATE messages SET turn_id = ? WHERE turn_id = ? AND direction = 'in'`
 )
 
-// Absorb implements router.Steps.
+// Absorb merges the queued turns that may steer this one (same session, same person) into it, in one
+// transaction, oldest first, and returns their messages.
 func (r *Store) Absorb(ctx context.Context, ref core.TurnRef, from int) (list []agent.Incoming, err error) {
 	var held, some bool
 	err = r.Read(ctx, "look for messages to absorb", func(t *database.Tx) error {
@@ -133,14 +134,10 @@ func (r *Store) Absorb(ctx context.Context, ref core.TurnRef, from int) (list []
 	if err != nil || !some {
 		return nil, err
 	}
-	err = r.Write(ctx, database.Async, "absorb messages", func(t *database.Tx) error {
-		list, err = absorb(t, ref, max(from, 0))
-		return err
+	list, err = database.Write(ctx, r.DB, database.Async, "absorb messages", func(t *database.Tx) ([]agent.Incoming, error) {
+		return absorb(t, ref, max(from, 0))
 	})
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	return list, nil
+	return list, unreadable(err)
 }
 
 func absorb(t *database.Tx, ref core.TurnRef, from int) (list []agent.Incoming, err error) {

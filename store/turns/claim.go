@@ -121,7 +121,8 @@ func head(t *database.Tx, session, fence int64, left bool, except []string) (*co
 	return c, []sessions.Event{sessions.TurnEvent(c.TurnID, "running", "")}, nil
 }
 
-// Claim implements router.Turns.
+// Claim takes the leases of up to limit sessions that nobody holds and whose next turn is queued, or was left
+// running by a dead owner; the longest waiting first, none whose next turn is for a person in except.
 func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]core.Claimed, error) {
 	if limit <= 0 || len(of) == 0 {
 		return nil, nil

@@ -28,7 +28,7 @@ const (
 	heldQueued  = 500
 )
 
-// Held implements router.Turns.
+// Held lists the sessions that owner has the lease of and that have open turns.
 func (r *Store) Held(ctx context.Context, owner int64) ([]turns.Held, error) {
 	return database.List[turns.Held](ctx, r.DB, "list held sessions", heldSessions, heldRunning, heldQueued, owner)
 }
@@ -46,7 +46,8 @@ type sessionData struct {
 	State string `json:"state"`
 }
 
-// Idle implements router.Turns.
+// Idle notes, by an event of kind session, that nothing happened in the session for so long and that it has no
+// open turn, nor one that waits for a decision.
 func (r *Store) Idle(ctx context.Context, session int64, after time.Duration) (again time.Time, err error) {
 	err = r.Write(ctx, database.Async, "note an idle session", func(t *database.Tx) error {
 		again = time.Time{}

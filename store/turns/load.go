@@ -67,7 +67,7 @@ const (
 		WHERE turn_id = ? AND class = 'say' ORDER BY id`
 )
 
-// Load implements router.Steps.
+// Load reads all that a turn needs.
 func (r *Store) Load(ctx context.Context, ref core.TurnRef) (d *core.TurnData, err error) {
 	err = r.Look(ctx, "load turn", func(t *database.Tx) error {
 		d, err = load(t, ref)

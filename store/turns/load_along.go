@@ -32,7 +32,7 @@ func (a *alongArg) load(ref core.TurnRef) *core.TurnData {
 
 func (a *alongArg) tx() *database.Tx { return &database.Tx{Q: a, PG: true} }
 
-// Query implements a querier of database.
+// Query gives what was read along.
 func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 	switch query {
 	case loadTurn:
@@ -46,7 +46,7 @@ func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 	return nil, errNotAlong
 }
 
-// Exec implements a querier of database.
+// Exec changes nothing: what is read along only reads.
 func (a *alongArg) Exec(string, ...any) (sql.Result, error) { return nil, errNotAlong }
 
 type (

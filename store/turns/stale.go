@@ -67,7 +67,7 @@ func beginnings(t *database.Tx, ref core.TurnRef) (b begun, err error) {
 	return b, err
 }
 
-// Backlog implements router.Steps.
+// Backlog lists what is to be offered again, in place of the turn's answer: its own message first.
 func (r *Store) Backlog(ctx context.Context, ref core.TurnRef, stale time.Duration) (list []turns.Waiting, err error) {
 	err = r.Look(ctx, "read backlog", func(t *database.Tx) error {
 		list, err = backlog(t, ref, stale.Microseconds())
@@ -124,28 +124,23 @@ func leftAlone(t *database.Tx, session int64, b begun, stale int64) (before int6
 	return 0, nil
 }
 
-// Offer implements router.Steps.
-func (r *Store) Offer(ctx context.Context, ref core.TurnRef, merge []int64, step agent.Step, say outbox.Reply) (next *core.Claimed, err error) {
+// Offer is Commit of a step that ends the turn, into which it first merges the turns merge.
+func (r *Store) Offer(ctx context.Context, ref core.TurnRef, merge []int64, step agent.Step, say outbox.Reply) (*core.Claimed, error) {
 	says := []outbox.Reply{say}
 	if len(step.Say) != 1 || step.End == nil {
 		return nil, fmt.Errorf("offer: %d messages, and the turn has to end: %w", len(step.Say), core.ErrConflict)
 	}
-	err = r.Write(ctx, r.stepMode(step, says), "offer backlog", func(t *database.Tx) error {
+	return database.Write(ctx, r.DB, r.stepMode(step, says), "offer backlog", func(t *database.Tx) (*core.Claimed, error) {
 		if _, err := sessions.Holding(t, ref); err != nil {
-			return err
+			return nil, err
 		}
 		for _, turn := range merge {
 			if err := mergeWaiting(t, ref, turn); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		next, err = writeStep(t, ref, &step, nil, says)
-		return err
+		return writeStep(t, ref, &step, nil, says)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return next, nil
 }
 
 func mergeWaiting(t *database.Tx, ref core.TurnRef, turn int64) error {
@@ -163,7 +158,8 @@ func mergeWaiting(t *database.Tx, ref core.TurnRef, turn int64) error {
 	return err
 }
 
-// Resume implements router.Steps.
+// Resume notes that a turn is worked on again, and returns for how long in all nobody did, in pauses longer
+// than stale.
 func (r *Store) Resume(ctx context.Context, ref core.TurnRef, stale time.Duration) (away time.Duration, err error) {
 	err = r.Write(ctx, database.Async, "resume turn", func(t *database.Tx) error {
 		if _, err := sessions.Holding(t, ref); err != nil {

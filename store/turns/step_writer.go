@@ -35,7 +35,7 @@ const (
 		INSERT INTO llm_bodies (turn_id, step, answer, request, response, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (turn_id, step) DO UPDATE SET answer = excluded.answer, request = excluded.request,
 			response = excluded.response, expires_at = excluded.expires_at`
-	// Each committed step is progress: whoever dies from now on is counted anew.
+	// Each committed step is progress: whoever dies from now on is counted again.
 	addUsage = `
 		UPDATE turns SET resumed = 0, calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ?
 		WHERE id = ?`

@@ -39,7 +39,7 @@ const (
 	askedToStop = `SELECT cancel_requested FROM turns WHERE id = ?`
 )
 
-// Commit implements router.Steps.
+// Commit writes a step; says[i] renders step.Say[i].
 func (r *Store) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []routeroutbox.Reply) (next *core.Claimed, err error) {
 	if len(says) != len(step.Say) {
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
@@ -73,26 +73,23 @@ func (r *Store) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, s
 	return next, nil
 }
 
-// PutOff implements router.Steps. It is rare, so PostgreSQL takes the statements of SQLite.
-func (r *Store) PutOff(ctx context.Context, ref core.TurnRef, step agent.Step, says []routeroutbox.Reply) (next *core.Claimed, err error) {
+// PutOff is Commit of a step that queues its turn again, ahead of what has not begun: it is claimed once
+// step.End.Wait is over, and nothing of its session before it. It is rare, so PostgreSQL takes the statements
+// of SQLite.
+func (r *Store) PutOff(ctx context.Context, ref core.TurnRef, step agent.Step, says []routeroutbox.Reply) (*core.Claimed, error) {
 	if len(says) != len(step.Say) || step.End == nil || step.End.State != string(turns.TurnQueued) {
 		return nil, fmt.Errorf("put a turn off: it has to be queued, with %d messages for %d texts: %w", len(says), len(step.Say), core.ErrConflict)
 	}
 	bodies := packCalls(step.Calls)
-	err = r.Write(ctx, r.stepMode(step, says), "put a turn off", func(t *database.Tx) error {
+	return database.Write(ctx, r.DB, r.stepMode(step, says), "put a turn off", func(t *database.Tx) (*core.Claimed, error) {
 		if _, err := sessions.Holding(t, ref); err != nil {
-			return err
+			return nil, err
 		}
 		if err := goesOn(t, ref.TurnID); err != nil {
-			return err
+			return nil, err
 		}
-		next, err = writeStep(t, ref, &step, bodies, says)
-		return err
+		return writeStep(t, ref, &step, bodies, says)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return next, nil
 }
 
 // goesOn refuses to let a turn wait that was asked to stop; ErrStopped.

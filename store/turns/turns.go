@@ -51,7 +51,7 @@ const (
 // Cancelled is the outcome of a turn that was cancelled.
 const Cancelled = "cancelled"
 
-// GiveBack implements router.Turns.
+// GiveBack releases a session's lease; a running turn stays running, to be claimed by anybody.
 func (r *Store) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	return r.Write(ctx, r.ForLeases(), "give session back", func(t *database.Tx) error {
 		if _, found, err := sessions.Lock(t, ref.SessionID); err != nil || !found {
@@ -99,7 +99,7 @@ func Cancel(t *database.Tx, turn int64) (ended bool, err error) {
 	return err == nil, err
 }
 
-// Cancel implements router.Turns.
+// Cancel asks an open turn to stop, and ends one at once that nobody works on.
 func (r *Store) Cancel(ctx context.Context, turnID int64, by core.Actor) (c channels.Conversation, err error) {
 	err = r.Write(ctx, database.Durable, "cancel turn", func(t *database.Tx) error {
 		session, conversation, err := sessions.LockedBy(t, turnID)

@@ -13,9 +13,9 @@ import (
 // is not renews, and goes on with what was not taken over.
 
 const (
-	lookEvery = 5 * time.Second
-	// lookAgain is how long a lock must have been free, with no renewal between.
-	lookAgain = 6 * time.Second
+	pollEvery = 5 * time.Second
+	// lockFreeFor is how long a lock must have been free, with no renewal between.
+	lockFreeFor = 6 * time.Second
 )
 
 const (
@@ -41,27 +41,27 @@ type freeOwner struct {
 	renewedAt int64
 }
 
-// keepLooking looks every 5 s, and sooner when the time of one whose lock is free is over.
-func (e *Engine) keepLooking(ctx context.Context) {
-	for pause := lookEvery; retry.Sleep(ctx, pause); pause = e.nextLook(time.Now()) {
-		if _, err := e.look(ctx); err != nil && ctx.Err() == nil {
+// keepPolling looks every 5 s, and sooner when the time of one whose lock is free is over.
+func (e *Engine) keepPolling(ctx context.Context) {
+	for pause := pollEvery; retry.Sleep(ctx, pause); pause = e.nextPoll(time.Now()) {
+		if _, err := e.poll(ctx); err != nil && ctx.Err() == nil {
 			e.log.DebugContext(ctx, "looking for dead engines failed", "error", err)
 		}
 	}
 }
 
-func (e *Engine) nextLook(now time.Time) time.Duration {
-	next := lookEvery
+func (e *Engine) nextPoll(now time.Time) time.Duration {
+	next := pollEvery
 	for _, s := range e.seen {
-		next = min(next, lookAgain-now.Sub(s.since))
+		next = min(next, lockFreeFor-now.Sub(s.since))
 	}
 	return max(next, 50*time.Millisecond)
 }
 
-// look declares dead whose process is surely gone, and whose lock stayed free. It
+// poll declares dead whose process is surely gone, and whose lock stayed free. It
 // returns the owners whose lock is held.
-func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
-	ctx, stop := context.WithTimeout(ctx, lookEvery)
+func (e *Engine) poll(ctx context.Context) (held map[int64]bool, err error) {
+	ctx, stop := context.WithTimeout(ctx, pollEvery)
 	defer stop()
 	list, err := database.List[other](ctx, e.db, "look for dead engines", others, e.id, e.id)
 	if err != nil {
@@ -80,7 +80,7 @@ func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
 		if o.Sure && (!known || before.renewedAt != o.RenewedAt) {
 			before, known = freeOwner{now, o.RenewedAt}, true
 		}
-		if gone || o.Sure && now.Sub(before.since) >= lookAgain {
+		if gone || o.Sure && now.Sub(before.since) >= lockFreeFor {
 			if err := e.declare(ctx, o, gone); err != nil {
 				return held, err
 			}
@@ -116,7 +116,7 @@ func (e *Engine) clear(ctx context.Context) {
 	var held map[int64]bool
 	if e.db.PG() {
 		var err error
-		if held, err = e.look(ctx); err != nil {
+		if held, err = e.poll(ctx); err != nil {
 			e.log.WarnContext(ctx, "looking for dead engines failed", "error", err)
 			return
 		}

@@ -10,8 +10,8 @@ import (
 	"switchboard/store/database"
 )
 
-// again says that the file of the database has what the backup has already.
-func (l *loading) again(ctx context.Context) (done bool, err error) {
+// restored says that the file of the database has what the backup has already.
+func (l *loading) restored(ctx context.Context) (done bool, err error) {
 	db, err := database.Open(ctx, l.Config, l.DataDir, l.Schema, l.Log)
 	if err != nil {
 		return false, ctx.Err() // it is something else
