@@ -151,7 +151,7 @@ type Prober interface {
 
 // A Pulse's connection is never silent for longer than Silence while it is well:
 // Heard is called at least so often. When it was not, the channel is probed, called
-// deaf and connected anew.
+// deaf and connected again.
 type Pulse interface {
 	Silence() time.Duration
 }

@@ -10,7 +10,7 @@ const (
 	StateWaiting    State = "waiting"    // for credentials, or for another engine that holds it
 	StateConnecting State = "connecting" // not heard of the platform yet
 	StateConnected  State = "connected"
-	StateDeaf       State = "deaf"  // the connection is open and nothing comes; it is connected anew
+	StateDeaf       State = "deaf"  // the connection is open and nothing comes; it is connected again
 	StateError      State = "error" // see Reason; it is tried again unless that is useless
 )
 

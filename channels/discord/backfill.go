@@ -27,9 +27,9 @@ const (
 	pageSize = 100
 )
 
-// owing is a channel whose history must be read after a message, or of which it must be asked what
+// A gap is a channel whose history must be read after a message, or of which it must be asked what
 // it is.
-type owing struct {
+type gap struct {
 	channel snowflake
 	after   snowflake
 	until   snowflake // a message that is told live, and what comes behind it; 0: to the end
@@ -39,20 +39,20 @@ type owing struct {
 	free    bool      // nothing waits for it any more: it is read when that can be
 }
 
-// owed are the channels whose history must be read before what is told of them now. It is used
+// gaps are the channels whose history must be read before what is told of them now. It is used
 // by one goroutine at a time.
-type owed struct {
+type gaps struct {
 	marks map[snowflake]snowflake // the newest message taken, or the first one that is known of
-	list  []owing                 // in the order they are to be read
+	list  []gap                   // in the order they are to be read
 	// lately is when the channel was last told anything, as a message's number; 0: the session is
 	// resumed. alive is since when something may have been missed in direct chats without a mark.
 	lately, alive snowflake
 }
 
-// newOwed reads the marks: of direct chats those that were active lately, newest first; of
+// newGaps reads the marks: of direct chats those that were active lately, newest first; of
 // guilds' channels it is known when the guild is told whether there is anything newer.
-func newOwed(marks []channels.Mark) *owed {
-	o := &owed{marks: map[snowflake]snowflake{}}
+func newGaps(marks []channels.Mark) *gaps {
+	o := &gaps{marks: map[snowflake]snowflake{}}
 	for _, m := range marks {
 		s, err := parseMark(m)
 		switch {
@@ -60,16 +60,16 @@ func newOwed(marks []channels.Mark) *owed {
 		case !s.direct:
 			o.marks[s.channel] = s.message
 		case time.Since(m.At) < directWithin:
-			o.list, o.marks[s.channel] = append(o.list, owing{channel: s.channel, after: s.message}), s.message
+			o.list, o.marks[s.channel] = append(o.list, gap{channel: s.channel, after: s.message}), s.message
 		}
 	}
 	return o
 }
 
-// begun is what is owed where a session begins anew: in places without a mark, too, something
+// begun are the gaps where another session begins: in places without a mark, too, something
 // may have been written since the newest mark was noted.
-func begun(marks []channels.Mark, now time.Time) *owed {
-	o, oldest := newOwed(marks), since(now.Add(-directWithin))
+func begun(marks []channels.Mark, now time.Time) *gaps {
+	o, oldest := newGaps(marks), since(now.Add(-directWithin))
 	if len(marks) == 0 {
 		o.lately = since(now.Add(-newcomer))
 		o.alive = o.lately
@@ -83,13 +83,13 @@ func begun(marks []channels.Mark, now time.Time) *owed {
 	return o
 }
 
-// resumes is what is owed in a session that is resumed at a spot. The platform does not tell
-// again of guilds, so each of their channels is read where history was owed.
-func resumes(marks []channels.Mark, at spot) *owed {
-	o := newOwed(marks)
+// resumes are the gaps in a session that is resumed at a spot. The platform does not tell
+// again of guilds, so each of their channels is read where there were gaps.
+func resumes(marks []channels.Mark, at spot) *gaps {
+	o := newGaps(marks)
 	for channel, mark := range o.marks {
 		if o.index(channel) < 0 {
-			o.list = append(o.list, owing{channel: channel, after: mark})
+			o.list = append(o.list, gap{channel: channel, after: mark})
 		}
 	}
 	if o.alive = at.alive; !at.owed {
@@ -98,31 +98,31 @@ func resumes(marks []channels.Mark, at spot) *owed {
 	return o
 }
 
-// meet owes the history of a direct chat without a mark until the first message that is told
+// meet notes as a gap the history of a direct chat without a mark until the first message that is told
 // live: what was missed there comes before. The platform lists no direct chats.
-func (o *owed) meet(channel, message snowflake) {
+func (o *gaps) meet(channel, message snowflake) {
 	if o.alive != 0 && o.marks[channel] == 0 {
-		o.list, o.marks[channel] = append(o.list, owing{channel: channel, after: o.alive, until: message}), message
+		o.list, o.marks[channel] = append(o.list, gap{channel: channel, after: o.alive, until: message}), message
 	}
 }
 
-// unclear has a channel's messages wait, from this one on, until it is known whose it is.
-func (o *owed) unclear(channel, message snowflake) {
-	o.list = append(o.list, owing{channel: channel, after: message - 1, until: message})
+// unknown has a channel's messages wait, from this one on, until it is known whose it is.
+func (o *gaps) unknown(channel, message snowflake) {
+	o.list = append(o.list, gap{channel: channel, after: message - 1, until: message})
 }
 
 // newest notes the newest message of a guild's channel; where there is no mark, what came after
-// lately is owed.
-func (o *owed) newest(channel, message, lately snowflake) {
+// lately is a gap.
+func (o *gaps) newest(channel, message, lately snowflake) {
 	mark := cmp.Or(o.marks[channel], lately)
 	delete(o.marks, channel)
 	if mark != 0 && message > mark && o.index(channel) < 0 {
-		o.list = append(o.list, owing{channel: channel, after: mark})
+		o.list = append(o.list, gap{channel: channel, after: mark})
 	}
 }
 
 // holds says that what is told of a channel waits for its history.
-func (o *owed) holds(channel snowflake) bool {
+func (o *gaps) holds(channel snowflake) bool {
 	i := o.index(channel)
 	if i < 0 || o.list[i].free {
 		return false
@@ -135,7 +135,7 @@ func (o *owed) holds(channel snowflake) bool {
 
 // release lets nothing wait any more for history that could not be read for so long, and says
 // whether there was any.
-func (o *owed) release(after time.Duration) (some bool) {
+func (o *gaps) release(after time.Duration) (some bool) {
 	for i := range o.list {
 		if w := &o.list[i]; w.failed && !w.free && !w.waits.IsZero() && time.Since(w.waits) >= after {
 			w.free, some = true, true
@@ -145,14 +145,14 @@ func (o *owed) release(after time.Duration) (some bool) {
 }
 
 // freed says that what is told of a channel has waited for long enough.
-func (o *owed) freed(channel snowflake) bool {
+func (o *gaps) freed(channel snowflake) bool {
 	i := o.index(channel)
 	return i >= 0 && o.list[i].free
 }
 
 // behind is the mark of what is taken before the history that it should have waited for: that is
 // read from the same message on, also by another process.
-func (o *owed) behind(m channels.Mark) channels.Mark {
+func (o *gaps) behind(m channels.Mark) channels.Mark {
 	s, err := parseMark(m)
 	if err == nil && o.freed(s.channel) {
 		s.message = o.list[o.index(s.channel)].after
@@ -161,20 +161,20 @@ func (o *owed) behind(m channels.Mark) channels.Mark {
 	return m
 }
 
-func (o *owed) index(channel snowflake) int {
-	return slices.IndexFunc(o.list, func(w owing) bool { return w.channel == channel })
+func (o *gaps) index(channel snowflake) int {
+	return slices.IndexFunc(o.list, func(w gap) bool { return w.channel == channel })
 }
 
 // next is the channel to read next, one that events wait for first; nil: none.
-func (o *owed) next(wait map[snowflake]bool) *owing {
+func (o *gaps) next(wait map[snowflake]bool) *gap {
 	if len(o.list) == 0 {
 		return nil
 	}
-	return &o.list[max(slices.IndexFunc(o.list, func(w owing) bool { return wait[w.channel] }), 0)]
+	return &o.list[max(slices.IndexFunc(o.list, func(w gap) bool { return wait[w.channel] }), 0)]
 }
 
 // later puts a channel whose history could not be read behind the others.
-func (o *owed) later(channel snowflake) {
+func (o *gaps) later(channel snowflake) {
 	i := o.index(channel)
 	if i < 0 {
 		return
@@ -185,8 +185,8 @@ func (o *owed) later(channel snowflake) {
 }
 
 // read notes that a page was taken, and says whether it was the last one.
-func (o *owed) read(p page) (last bool) {
-	i := o.index(p.owing.channel)
+func (o *gaps) read(p page) (last bool) {
+	i := o.index(p.gap.channel)
 	switch {
 	case i < 0:
 		return true
@@ -200,7 +200,7 @@ func (o *owed) read(p page) (last bool) {
 
 // A page is a piece of a channel's history, the oldest message first.
 type page struct {
-	owing    owing
+	gap      gap
 	messages []json.RawMessage
 	last     snowflake
 	more     bool
@@ -214,7 +214,7 @@ type backfill struct {
 }
 
 // fetch reads the next page of a channel.
-func (b *backfill) fetch(ctx context.Context, k *places, w owing, pages chan<- page) {
+func (b *backfill) fetch(ctx context.Context, k *places, w gap, pages chan<- page) {
 	b.busy = true
 	b.wg.Go(func() {
 		retry.Sleep(ctx, time.Until(w.not))
@@ -231,8 +231,8 @@ var errUnknownPlace = errors.New("the platform does not say what the channel is"
 // page reads one page; a rate limit is waited for. A channel that is closed to the bot now has
 // none. History does not say in which guild it is, so the platform is asked where it did not tell.
 // Between two messages that follow each other there is nothing to read.
-func (k *places) page(ctx context.Context, w owing) page {
-	p := page{owing: w}
+func (k *places) page(ctx context.Context, w gap) page {
+	p := page{gap: w}
 	ctx, cancel := context.WithTimeout(ctx, k.api.pace.page)
 	defer cancel()
 	var err error
@@ -248,7 +248,7 @@ func (k *places) page(ctx context.Context, w owing) page {
 	if p.err = err; err != nil || where.Guild == 0 && where.Type != typeDirect || w.until == w.after+1 {
 		return p
 	}
-	list, err := wire.Patiently(ctx, func() ([]json.RawMessage, error) { return k.api.history(ctx, w.channel, w.after) })
+	list, err := wire.Retry(ctx, func() ([]json.RawMessage, error) { return k.api.history(ctx, w.channel, w.after) })
 	if wire.Final(err) {
 		return p
 	}

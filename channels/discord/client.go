@@ -52,24 +52,24 @@ func New(name string, cfg Config, log *slog.Logger) *Client {
 	return c
 }
 
-// Probe implements channels.Prober.
+// Probe asks the platform who the bot is.
 func (c *Client) Probe(ctx context.Context) error {
 	_, err := c.meet(ctx)
 	return err
 }
 
-// Silence implements channels.Pulse.
+// Silence is how long a good connection says nothing at most.
 func (c *Client) Silence() time.Duration { return c.pace.heartbeat + c.pace.silence }
 
-// mostAgain is how often Run connects anew by itself before its caller decides.
-const mostAgain = 3
+// mostRetries is how often Run connects again by itself before its caller decides.
+const mostRetries = 3
 
-// Run implements channels.Channel.
+// Run connects, and hands in what the platform tells.
 func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 	defer c.Wire.Close()
 	for try := 0; ; try++ {
 		err := c.api.Run(ctx, func(login wire.Login[*discordgo.Session]) error { return c.connect(ctx, login.All, sink) })
-		if !errors.Is(err, errAgain) || try == mostAgain {
+		if !errors.Is(err, errRetry) || try == mostRetries {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (c *Client) connect(ctx context.Context, secret secrets.Secret, sink channe
 	if err != nil {
 		return err
 	}
-	l := &link{c: c, sink: sink, session: s, queue: make(chan told, queued)}
+	l := &connection{c: c, sink: sink, session: s, queue: make(chan told, queued)}
 	l.presses.SetLimit(pressesAtOnce)
 	err = l.serve(ctx, address)
 	return l.ended(ctx, err)

@@ -79,9 +79,7 @@ func (k *places) mentions(content *channels.Message, m *message) {
 	text := content.Text
 	if at := mentionPattern.FindStringSubmatchIndex(text); at != nil && strings.TrimSpace(text[:at[0]]) == "" && text[at[2]:at[3]] == me.id.String() {
 		content.Mentioned = true
-		if rest := strings.TrimLeft(text[at[1]:], " \t\n\u00a0,:;"); rest != "" {
-			text = rest
-		}
+		text = wire.Addressed(text, at[1])
 	}
 	content.Text = k.named(m, text)
 }

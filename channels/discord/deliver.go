@@ -24,30 +24,30 @@ type item struct {
 // A deliverer hands events in, in the order told. Those of a conversation whose history must be
 // read first wait for it.
 type deliverer struct {
-	*link
+	*connection
 	batch []item
 	held  []told // in order; what may not be handed in yet
 	wait  map[snowflake]bool
-	seq   int64 // of the last frame that was looked at
+	seq   int64 // of the last frame that was taken
 }
 
 // deliver hands in what comes until ctx ends.
-func (l *link) deliver(ctx context.Context) error {
-	d := &deliverer{link: l, wait: map[snowflake]bool{}, seq: l.session.seq.Load()}
+func (l *connection) deliver(ctx context.Context) error {
+	d := &deliverer{connection: l, wait: map[snowflake]bool{}, seq: l.session.seq.Load()}
 	pages := make(chan page)
 	var reader backfill
 	defer reader.wg.Wait()
 	due := time.NewTicker(max(l.c.pace.history/30, time.Millisecond))
 	defer due.Stop()
 	for {
-		if next := l.session.owed.next(d.wait); next != nil && !reader.busy && l.session.id != "" {
+		if next := l.session.gaps.next(d.wait); next != nil && !reader.busy && l.session.id != "" {
 			reader.fetch(ctx, l.c.places, *next, pages)
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case t := <-l.queue:
-			err := d.look(ctx, t)
+			err := d.take(ctx, t)
 			if err == nil {
 				err = d.more(ctx)
 			}
@@ -60,7 +60,7 @@ func (l *link) deliver(ctx context.Context) error {
 				return err
 			}
 		case <-due.C:
-			if !l.session.owed.release(l.c.pace.history) {
+			if !l.session.gaps.release(l.c.pace.history) {
 				continue
 			}
 			if err := d.again(ctx); err != nil {
@@ -73,13 +73,13 @@ func (l *link) deliver(ctx context.Context) error {
 	}
 }
 
-// more looks at what came meanwhile, as much as one batch holds: whether an event fails by its
-// own fault shows beside others.
+// more takes what came meanwhile, as much as one batch holds: whether an event fails by its
+// own fault shows when others are taken.
 func (d *deliverer) more(ctx context.Context) error {
 	for len(d.batch) < mostBatch {
 		select {
 		case t := <-d.queue:
-			if err := d.look(ctx, t); err != nil {
+			if err := d.take(ctx, t); err != nil {
 				return err
 			}
 		default:
@@ -89,8 +89,8 @@ func (d *deliverer) more(ctx context.Context) error {
 	return nil
 }
 
-// look makes events of a frame, or holds it back.
-func (d *deliverer) look(ctx context.Context, t told) error {
+// take makes events of a frame, or holds it back.
+func (d *deliverer) take(ctx context.Context, t told) error {
 	if t.frame.Seq != nil {
 		d.seq = max(d.seq, *t.frame.Seq)
 	}
@@ -99,15 +99,15 @@ func (d *deliverer) look(ctx context.Context, t told) error {
 		if _, known := d.c.known.Get(where); !known {
 			d.c.remember(place{ID: where, Type: typeDirect}) // as the gateway tells it
 		}
-		d.session.owed.meet(where, written)
+		d.session.gaps.meet(where, written)
 	}
-	if where == 0 || !d.session.owed.holds(where) {
+	if where == 0 || !d.session.gaps.holds(where) {
 		err := d.add(ctx, t)
 		if !errors.Is(err, errUnknownPlace) {
 			return err
 		}
-		d.session.owed.unclear(where, numberOf(t.frame.Data))
-		d.session.owed.holds(where)
+		d.session.gaps.unknown(where, numberOf(t.frame.Data))
+		d.session.gaps.holds(where)
 	}
 	if len(d.held) >= queued {
 		return errBehind
@@ -118,13 +118,13 @@ func (d *deliverer) look(ctx context.Context, t told) error {
 
 // add makes events of a frame.
 func (d *deliverer) add(ctx context.Context, t told) error {
-	events, err := d.c.events(ctx, d.link, t)
+	events, err := d.c.events(ctx, d.connection, t)
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
 		if e.Mark.Value != "" && t.frame.Seq != nil {
-			e.Mark = d.session.owed.behind(e.Mark)
+			e.Mark = d.session.gaps.behind(e.Mark)
 		}
 		if e.Mark.Value != "" {
 			e.Mark.Value += d.position(t)
@@ -150,8 +150,8 @@ func (d *deliverer) position(t told) string {
 	if len(s.untold) > 0 {
 		seq = 0
 	}
-	at := fmt.Sprintf(" %d %s %s %s", seq, cmp.Or(s.id, "-"), cmp.Or(s.url, "-"), s.owed.alive)
-	if len(s.owed.list) > 0 {
+	at := fmt.Sprintf(" %d %s %s %s", seq, cmp.Or(s.id, "-"), cmp.Or(s.url, "-"), s.gaps.alive)
+	if len(s.gaps.list) > 0 {
 		at += "+"
 	}
 	return at
@@ -159,7 +159,7 @@ func (d *deliverer) position(t told) string {
 
 // handIn hands the batch in, again and again with what came meanwhile, until it is taken.
 func (d *deliverer) handIn(ctx context.Context) error {
-	err := wire.HandIn(ctx, d.c.Log, d.c.pace.againFirst, d.c.pace.againMost, func() error {
+	err := wire.HandIn(ctx, d.c.Log, d.c.pace.firstRetry, d.c.pace.mostRetry, func() error {
 		if len(d.batch) == 0 {
 			return nil
 		}
@@ -185,7 +185,7 @@ func (d *deliverer) handIn(ctx context.Context) error {
 	return err
 }
 
-// commit notes that everything looked at is safe, but for what is held back.
+// commit notes that everything taken is safe, but for what is held back.
 func (d *deliverer) commit() {
 	seq := d.seq
 	if len(d.held) > 0 && d.held[0].frame.Seq != nil {
@@ -194,8 +194,8 @@ func (d *deliverer) commit() {
 	d.session.seq.Store(max(seq, d.session.seq.Load()))
 }
 
-// turn takes a page of history; behind the last one, what was held back for it comes. What is
-// owed changes when the page is taken: a connection that ends before has it read again.
+// turn takes a page of history; behind the last one, what was held back for it comes.
+// Gaps change when the page is taken: a connection that ends before has it read again.
 func (d *deliverer) turn(ctx context.Context, p page) error {
 	for _, raw := range p.messages {
 		if err := d.add(ctx, told{frame: frame{Type: "MESSAGE_CREATE", Data: raw}}); err != nil {
@@ -206,12 +206,12 @@ func (d *deliverer) turn(ctx context.Context, p page) error {
 		return err
 	}
 	if p.err != nil {
-		d.c.Log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", p.owing.channel.String(), "error", p.err)
-		d.session.owed.later(p.owing.channel)
-		delete(d.wait, p.owing.channel) // the others go first
+		d.c.Log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", p.gap.channel.String(), "error", p.err)
+		d.session.gaps.later(p.gap.channel)
+		delete(d.wait, p.gap.channel) // the others go first
 		return nil
 	}
-	if !d.session.owed.read(p) {
+	if !d.session.gaps.read(p) {
 		return nil
 	}
 	return d.again(ctx)
@@ -223,7 +223,7 @@ func (d *deliverer) again(ctx context.Context) error {
 	d.held = nil
 	clear(d.wait)
 	for i, t := range held {
-		if err := d.look(ctx, t); err != nil {
+		if err := d.take(ctx, t); err != nil {
 			return fmt.Errorf("event %d of %d held back: %w", i, len(held), err)
 		}
 	}

@@ -23,7 +23,7 @@ const (
 	clocks = time.Minute
 )
 
-// Window implements channels.Deduper.
+// Window is how long the platform drops a second part with the same nonce.
 func (c *Client) Window() time.Duration { return window }
 
 // Find implements channels.Finder: the bot's own message since the first try that says the same,

@@ -16,14 +16,7 @@ const maxURL = 1000
 func linkable(address string) bool { return render.Linkable(address, maxURL) }
 
 // style is made for the platform's apps, which show lists and code as such.
-var style = render.Style{
-	Bullets:    []string{"- "},
-	Done:       "☑ ",
-	Open:       "☐ ",
-	Rule:       "———",
-	TableWidth: 56,
-	Link:       linkable,
-}
+var style = render.Rich(56, linkable, "- ")
 
 // rich is what Body.Rich holds: the text in the platform's markup. Body.Text is what people read.
 type rich struct {

@@ -10,7 +10,7 @@ import (
 	"switchboard/channels/render"
 )
 
-// An emitter writes a text in the platform's markup, and beside it as people read it. It is a
+// An emitter writes a text in the platform's markup, and as people read it. It is a
 // render.Gauge.
 type emitter struct {
 	writer

@@ -28,7 +28,7 @@ type session struct {
 	refused   int                // of these, those that the platform closed
 	guilds    map[snowflake]bool // that it began with, or that let the bot in since
 	untold    map[snowflake]bool // guilds that it began with, and that were not told yet
-	owed      *owed              // whose history must be read still
+	gaps      *gaps              // whose history must be read still
 }
 
 // A gate knows how the next connection begins: which session is resumed, or when another one may
@@ -38,11 +38,11 @@ type gate struct {
 	starts starts
 	lost   wire.Memory[string, bool] // the IDs of sessions that cannot be resumed
 
-	mu      sync.Mutex
-	session *session // that may be resumed; nil: none
-	up      bool     // the present connection is good
-	shaky   bool     // the last session that was told anything did not hold
-	lean    bool     // the platform does not let us have the message content
+	mu             sync.Mutex
+	session        *session // that may be resumed; nil: none
+	up             bool     // the present connection is good
+	shaky          bool     // the last session that was told anything did not hold
+	withoutContent bool     // the platform does not let us have the message content
 }
 
 // resumeWithin is how old a session may be that another process left. The platform keeps one for
@@ -71,7 +71,7 @@ func (g *gate) sessionOf(ctx context.Context, secret secrets.Secret, sink channe
 	if err != nil {
 		return nil, "", err
 	}
-	return &session{secret: secret, owed: begun(marks, time.Now())}, address, nil
+	return &session{secret: secret, gaps: begun(marks, time.Now())}, address, nil
 }
 
 // addressOf is where a session is resumed: at its own address, or where sessions begin when it was
@@ -101,7 +101,7 @@ func (g *gate) left(ctx context.Context, secret secrets.Secret, marks []channels
 	if _, err := g.api.meet(ctx); err != nil {
 		return nil, err
 	}
-	s := &session{secret: secret, id: at.session, url: at.url, owed: resumes(marks, at), guilds: map[snowflake]bool{}}
+	s := &session{secret: secret, id: at.session, url: at.url, gaps: resumes(marks, at), guilds: map[snowflake]bool{}}
 	s.seq.Store(at.seq)
 	g.mu.Lock()
 	g.session = s
@@ -112,7 +112,9 @@ func (g *gate) left(ctx context.Context, secret secrets.Secret, marks []channels
 // mayBegin waits until another session may begin, and says where. A longer wait is the caller's,
 // as a RateLimitError says.
 func (g *gate) mayBegin(ctx context.Context) (address string, err error) {
+	g.mu.Lock()
 	wait, why := g.starts.wait(g.api.pace, time.Now())
+	g.mu.Unlock()
 	if wait > g.api.pace.start {
 		return "", g.later(wait, why)
 	}
@@ -126,7 +128,10 @@ func (g *gate) mayBegin(ctx context.Context) (address string, err error) {
 	if now.Shards > 1 {
 		return "", errSharded
 	}
-	if wait := g.starts.spare(g.api.pace, &now, time.Now()); wait > 0 {
+	g.mu.Lock()
+	wait = g.starts.spare(g.api.pace, &now, time.Now())
+	g.mu.Unlock()
+	if wait > 0 {
 		return "", g.later(wait, now.left())
 	}
 	return now.URL, nil
@@ -156,7 +161,7 @@ func (g *gate) invalid(s *session) {
 	defer g.mu.Unlock()
 	if g.session == s || s.id == "" {
 		g.lose(s)
-		g.starts.rest(time.Now().Add(g.api.pace.invalid + time.Duration(rand.Float64()*4*float64(g.api.pace.invalid))))
+		g.starts.not = time.Now().Add(g.api.pace.invalid + time.Duration(rand.Float64()*4*float64(g.api.pace.invalid)))
 	}
 }
 
@@ -170,7 +175,7 @@ func (g *gate) lose(s *session) {
 	}
 }
 
-// Connected implements channels.Connector.
+// Connected says whether the connection is good.
 func (g *gate) Connected() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -187,8 +192,8 @@ func (g *gate) settled() {
 
 // held notes that the connection has held for long enough.
 func (g *gate) held() {
-	g.starts.held()
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.starts.times, g.starts.fault = 0, nil
 	g.up, g.shaky = true, false
 }

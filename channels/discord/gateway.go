@@ -86,13 +86,13 @@ type pace struct {
 	// takes so long.
 	history, page time.Duration
 	// again bounds the pauses between two tries to hand in what was not taken.
-	againFirst, againMost time.Duration
+	firstRetry, mostRetry time.Duration
 }
 
 var defaultPace = pace{
 	heartbeat: 40 * time.Second, silence: 8 * time.Second, ack: 10 * time.Second, hello: 20 * time.Second,
 	invalid: time.Second, start: 6 * time.Second, startMost: 10 * time.Minute, holds: time.Minute, restart: time.Minute,
-	history: time.Minute, page: 20 * time.Second, press: 2 * time.Second, againFirst: 100 * time.Millisecond, againMost: 5 * time.Second,
+	history: time.Minute, page: 20 * time.Second, press: 2 * time.Second, firstRetry: 100 * time.Millisecond, mostRetry: 5 * time.Second,
 }
 
 // A frame is one payload of the gateway.
@@ -106,8 +106,8 @@ type frame struct {
 }
 
 var (
-	// errAgain is wrapped by errors after which connecting anew at once is right.
-	errAgain = errors.New("connect again")
+	// errRetry is wrapped by errors after which connecting again at once is right.
+	errRetry = errors.New("connect again")
 	// errDeaf is what a connection ends with on which nothing comes any more.
 	errDeaf    = errors.New("the gateway does not acknowledge heartbeats any more")
 	errUnbegun = errors.New("the gateway answers heartbeats and tells nothing of the session")
@@ -115,8 +115,8 @@ var (
 	errBehind = errors.New("too many events wait to be taken; the platform tells them again")
 )
 
-// A link is one connection of the gateway.
-type link struct {
+// A connection is one of the gateway.
+type connection struct {
 	c         *Client
 	ws        *wire.Socket
 	sink      channels.Sink
@@ -134,7 +134,7 @@ type link struct {
 const queued = 4096
 
 // serve makes the connection and serves it to its end.
-func (l *link) serve(ctx context.Context, address string) error {
+func (l *connection) serve(ctx context.Context, address string) error {
 	if err := l.dial(ctx, address); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (l *link) serve(ctx context.Context, address string) error {
 }
 
 // dial opens the connection.
-func (l *link) dial(ctx context.Context, address string) error {
+func (l *connection) dial(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("the platform names no address of its gateway: %q", address)
@@ -171,7 +171,7 @@ func (l *link) dial(ctx context.Context, address string) error {
 
 // greet waits for the gateway's hello, says who we are and returns when the first heartbeat is
 // due.
-func (l *link) greet(ctx context.Context) (first time.Duration, err error) {
+func (l *connection) greet(ctx context.Context) (first time.Duration, err error) {
 	var hello told
 	select {
 	case hello = <-l.queue:
@@ -191,11 +191,11 @@ func (l *link) greet(ctx context.Context) (first time.Duration, err error) {
 	} else {
 		l.c.mu.Lock()
 		want := intents | intentContent
-		if l.c.lean {
+		if l.c.withoutContent {
 			want = intents
 		}
+		l.c.starts.last, l.c.starts.times = time.Now(), l.c.starts.times+1
 		l.c.mu.Unlock()
-		l.c.starts.began(time.Now())
 		err = l.say(opcodeIdentify, map[string]any{
 			"token": token, "intents": want,
 			"properties": map[string]string{"os": "linux", "browser": "switchboard", "device": "switchboard"},
@@ -205,7 +205,7 @@ func (l *link) greet(ctx context.Context) (first time.Duration, err error) {
 }
 
 // say writes a frame.
-func (l *link) say(op int, data any) error {
+func (l *connection) say(op int, data any) error {
 	if err := l.ws.Say(map[string]any{"op": op, "d": data}, l.c.pace.ack); err != nil {
 		return fmt.Errorf("write to the gateway: %w", err)
 	}
@@ -213,7 +213,7 @@ func (l *link) say(op int, data any) error {
 }
 
 // beat sends heartbeats and ends the connection when one is not acknowledged in time.
-func (l *link) beat(ctx context.Context, first time.Duration) error {
+func (l *connection) beat(ctx context.Context, first time.Duration) error {
 	due := time.NewTimer(first)
 	defer due.Stop()
 	look := time.NewTicker(max(l.c.pace.ack/20, time.Millisecond))
@@ -242,7 +242,7 @@ func (l *link) beat(ctx context.Context, first time.Duration) error {
 
 // pulse sends a heartbeat. It names the last event that is committed, not the last one that
 // came.
-func (l *link) pulse() error {
+func (l *connection) pulse() error {
 	l.asked.CompareAndSwap(0, time.Now().UnixNano())
 	var seq any
 	if n := l.session.seq.Load(); n > 0 {
@@ -251,26 +251,26 @@ func (l *link) pulse() error {
 	return l.say(opcodeHeartbeat, seq)
 }
 
-// judge decides by what a connection ended with whether its session can be resumed, and whether
+// classifyEnd decides by what a connection ended with whether its session can be resumed, and whether
 // another one may begin. It is called under the lock.
 //
 // Source: https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes.
-func (l *link) judge(err error) error {
+func (l *connection) classifyEnd(err error) error {
 	closed, ok := errors.AsType[*websocket.CloseError](err)
 	if !ok || closed.Code < 4000 { // of the connection: it says nothing of the session
 		return err
 	}
 	c := l.c
-	if stop := stops[closed.Code]; stop != nil && (c.lean || closed.Code != closePrivileged) {
+	if stop := stops[closed.Code]; stop != nil && (c.withoutContent || closed.Code != closePrivileged) {
 		return fmt.Errorf("%w (code %d): %w", channels.ErrStopped, closed.Code, stop)
 	}
 	switch closed.Code {
 	case closeUnauthorized:
 		return fmt.Errorf("the gateway: %w", channels.ErrUnauthorized)
 	case closePrivileged:
-		c.lean = true
+		c.withoutContent = true
 		c.Log.Warn("the portal does not let the bot read messages: it reads only direct chats and messages that mention it; switch on Bot, Message Content Intent")
-		return fmt.Errorf("%w without the message content", errAgain)
+		return fmt.Errorf("%w without the message content", errRetry)
 	case closeBadSequence, closeTimeout:
 		c.lose(l.session)
 	default:
@@ -295,7 +295,7 @@ var stops = map[int]error{
 const mostRefused = 5
 
 // ended notes what came of a connection, and returns what to say of its end.
-func (l *link) ended(ctx context.Context, err error) error {
+func (l *connection) ended(ctx context.Context, err error) error {
 	c, s := l.c, l.session
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -304,18 +304,18 @@ func (l *link) ended(ctx context.Context, err error) error {
 	if l.begun.Load() {
 		s.unreached, s.refused = 0, 0
 	}
-	err = l.judge(err)
+	err = l.classifyEnd(err)
 	if !errors.Is(context.Cause(ctx), context.Canceled) { // nobody ended it on purpose
 		c.shaky = c.shaky || l.since.Load() != 0 && !l.held.Load()
 		if l.ws != nil && !l.held.Load() {
-			c.starts.failed(err)
+			c.starts.fault = err
 		}
 	}
 	return err
 }
 
 // settle notes that a session began or was resumed.
-func (l *link) settle() {
+func (l *connection) settle() {
 	l.since.CompareAndSwap(0, time.Now().UnixNano())
 	l.c.Refused.Served(l.session.secret)
 	l.c.settled()
@@ -323,7 +323,7 @@ func (l *link) settle() {
 }
 
 // hold notes when the connection has held for long enough.
-func (l *link) hold() {
+func (l *connection) hold() {
 	since := l.since.Load()
 	if since == 0 || l.held.Load() || time.Since(time.Unix(0, since)) < l.c.pace.holds {
 		return

@@ -10,9 +10,9 @@ import (
 	"switchboard/channels/wire"
 )
 
-// A heard is one frame that is being read.
-type heard struct {
-	*link
+// A reader makes events of one frame.
+type reader struct {
+	*connection
 	told
 	bot snowflake
 }
@@ -41,7 +41,7 @@ func (o *oddKinds) first(kind string) bool {
 }
 
 // odd is a frame that cannot be read.
-func (h *heard) odd(why error) []channels.Event {
+func (h *reader) odd(why error) []channels.Event {
 	raw := h.raw
 	if raw == nil {
 		if raw = h.frame.Data; raw == nil {
@@ -56,7 +56,7 @@ func (h *heard) odd(why error) []channels.Event {
 }
 
 // numbered is a key for what has no number of its own: the session and the event's number in it.
-func (h *heard) numbered(kind string, parts ...string) channels.EventKey {
+func (h *reader) numbered(kind string, parts ...string) channels.EventKey {
 	n := int64(0)
 	if h.frame.Seq != nil {
 		n = *h.frame.Seq
@@ -65,7 +65,7 @@ func (h *heard) numbered(kind string, parts ...string) channels.EventKey {
 }
 
 // parse reads the data of a frame.
-func parse[T any](h *heard) (v T, err error) {
+func parse[T any](h *reader) (v T, err error) {
 	if err = json.Unmarshal(h.frame.Data, &v); err != nil {
 		err = fmt.Errorf("it is no %s as documented: %w", h.frame.Type, err)
 	}

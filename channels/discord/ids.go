@@ -78,7 +78,7 @@ type spot struct {
 	seq              int64 // 0: no session
 	session, url     string
 	alive            snowflake // since when something may have been missed in direct chats without a mark
-	owed             bool      // history was owed then
+	owed             bool      // there were gaps then
 }
 
 // mark is the spot as a mark.

@@ -13,8 +13,8 @@ import (
 
 // events makes the events of a frame. What cannot be read becomes EventUndecodable; an error is
 // not the frame's fault.
-func (c *Client) events(ctx context.Context, l *link, t told) ([]channels.Event, error) {
-	h := heard{link: l, told: t, bot: c.me().id}
+func (c *Client) events(ctx context.Context, l *connection, t told) ([]channels.Event, error) {
+	h := reader{connection: l, told: t, bot: c.me().id}
 	if t.err != nil {
 		return h.odd(fmt.Errorf("it is no frame as documented: %w", t.err)), nil
 	}
@@ -41,10 +41,10 @@ func (c *Client) events(ctx context.Context, l *link, t told) ([]channels.Event,
 // session's. Each has a payload in testdata.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#receive-events.
-var kinds map[string]func(context.Context, *heard) ([]channels.Event, error)
+var kinds map[string]func(context.Context, *reader) ([]channels.Event, error)
 
 func init() { //nolint:gochecknoinits // the functions refer to the table
-	kinds = map[string]func(context.Context, *heard) ([]channels.Event, error){
+	kinds = map[string]func(context.Context, *reader) ([]channels.Event, error){
 		"READY": ready, "RESUMED": resumed,
 		"MESSAGE_CREATE": written, "MESSAGE_UPDATE": edited, "MESSAGE_DELETE": takenBack, "MESSAGE_DELETE_BULK": takenBack,
 		"MESSAGE_REACTION_ADD": reacted, "MESSAGE_REACTION_REMOVE": reacted,
@@ -72,7 +72,7 @@ func init() { //nolint:gochecknoinits // the functions refer to the table
 // ready begins a session.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#ready.
-func ready(_ context.Context, h *heard) ([]channels.Event, error) {
+func ready(_ context.Context, h *reader) ([]channels.Event, error) {
 	type data struct {
 		User      user    `json:"user"`
 		Session   string  `json:"session_id"`
@@ -97,13 +97,13 @@ func ready(_ context.Context, h *heard) ([]channels.Event, error) {
 	return nil, nil
 }
 
-func resumed(_ context.Context, h *heard) ([]channels.Event, error) {
+func resumed(_ context.Context, h *reader) ([]channels.Event, error) {
 	h.settle()
 	return nil, nil
 }
 
 // takenBack makes EventDeleted of each message that is gone. Who wrote it is not told.
-func takenBack(ctx context.Context, h *heard) ([]channels.Event, error) {
+func takenBack(ctx context.Context, h *reader) ([]channels.Event, error) {
 	d, err := parse[head](h)
 	if err != nil || !h.c.serves(d.Guild) {
 		return nil, err
@@ -127,7 +127,7 @@ func takenBack(ctx context.Context, h *heard) ([]channels.Event, error) {
 }
 
 // reacted makes EventReaction. A reaction has no number, so its key has the event's.
-func reacted(ctx context.Context, h *heard) ([]channels.Event, error) {
+func reacted(ctx context.Context, h *reader) ([]channels.Event, error) {
 	r, err := parse[reaction](h)
 	if err != nil || r.User == h.bot || !h.c.serves(r.Guild) {
 		return nil, err
@@ -163,7 +163,7 @@ func reacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 }
 
 // guildTold notes a guild's channels; one that the session did not begin with let the bot in now.
-func guildTold(ctx context.Context, h *heard) ([]channels.Event, error) {
+func guildTold(ctx context.Context, h *reader) ([]channels.Event, error) {
 	g, err := parse[guild](h)
 	if err == nil {
 		h.learn(g)
@@ -179,7 +179,7 @@ func guildTold(ctx context.Context, h *heard) ([]channels.Event, error) {
 // guildGone: an outage of a guild is told in the same way as being put out, but for a field.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#guild-delete.
-func guildGone(ctx context.Context, h *heard) ([]channels.Event, error) {
+func guildGone(ctx context.Context, h *reader) ([]channels.Event, error) {
 	g, err := parse[guild](h)
 	if err != nil || g.Unavailable || !h.c.serves(g.ID) {
 		return nil, err
@@ -190,7 +190,7 @@ func guildGone(ctx context.Context, h *heard) ([]channels.Event, error) {
 
 // membership tells what became of the bot in a guild, and in each channel of it where anything
 // was read: what waits there is closed or open with the guild.
-func (h *heard) membership(ctx context.Context, g guild, what channels.Membership) ([]channels.Event, error) {
+func (h *reader) membership(ctx context.Context, g guild, what channels.Membership) ([]channels.Event, error) {
 	marks, err := h.sink.Marks(ctx)
 	if err != nil {
 		return nil, &again{err}
@@ -207,11 +207,11 @@ func (h *heard) membership(ctx context.Context, g guild, what channels.Membershi
 	return events, nil
 }
 
-func (h *heard) member(conv channels.Conversation, what channels.Membership) channels.Event {
+func (h *reader) member(conv channels.Conversation, what channels.Membership) channels.Event {
 	return channels.Event{Key: h.numbered(string(what), string(conv.ID)), Kind: channels.EventMember, Member: what, Conversation: conv}
 }
 
-func placeTold(_ context.Context, h *heard) ([]channels.Event, error) {
+func placeTold(_ context.Context, h *reader) ([]channels.Event, error) {
 	p, err := parse[place](h)
 	if err == nil && p.ID != 0 {
 		h.c.remember(p)
@@ -220,7 +220,7 @@ func placeTold(_ context.Context, h *heard) ([]channels.Event, error) {
 }
 
 // placeGone says that a channel or thread was deleted: nothing can be sent there any more.
-func placeGone(_ context.Context, h *heard) ([]channels.Event, error) {
+func placeGone(_ context.Context, h *reader) ([]channels.Event, error) {
 	p, err := parse[place](h)
 	if err != nil || p.ID == 0 || !h.c.serves(p.Guild) {
 		return nil, err
@@ -230,7 +230,7 @@ func placeGone(_ context.Context, h *heard) ([]channels.Event, error) {
 }
 
 // threadsTold notes the threads of channels that the bot sees now.
-func threadsTold(_ context.Context, h *heard) ([]channels.Event, error) {
+func threadsTold(_ context.Context, h *reader) ([]channels.Event, error) {
 	g, err := parse[guild](h)
 	for _, p := range g.Threads {
 		h.c.remember(p)
@@ -239,18 +239,18 @@ func threadsTold(_ context.Context, h *heard) ([]channels.Event, error) {
 }
 
 // learn notes the channels of a guild, and which of them have messages that were not taken.
-func (l *link) learn(g guild) {
+func (l *connection) learn(g guild) {
 	for _, r := range g.Roles {
 		l.c.roles.Put(r.ID, r)
 	}
 	var lately snowflake
 	if l.session.untold[g.ID] { // the bot was there before
-		lately = l.session.owed.lately
+		lately = l.session.gaps.lately
 	}
 	for _, p := range slices.Concat(g.Channels, g.Threads) {
 		p.Guild = g.ID
 		if p.Last != nil && l.c.serves(g.ID) {
-			l.session.owed.newest(p.ID, *p.Last, lately)
+			l.session.gaps.newest(p.ID, *p.Last, lately)
 		}
 		l.c.remember(p)
 	}

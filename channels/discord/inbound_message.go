@@ -23,7 +23,7 @@ var messageTypes = map[int]bool{
 }
 
 // written makes EventMessage of what somebody wrote.
-func written(ctx context.Context, h *heard) ([]channels.Event, error) {
+func written(ctx context.Context, h *reader) ([]channels.Event, error) {
 	e, m, err := h.message(ctx)
 	if err != nil || e == nil {
 		return nil, err
@@ -37,7 +37,7 @@ func written(ctx context.Context, h *heard) ([]channels.Event, error) {
 // same way, with the time of the last edit, if any.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#message-update.
-func edited(ctx context.Context, h *heard) ([]channels.Event, error) {
+func edited(ctx context.Context, h *reader) ([]channels.Event, error) {
 	var head struct {
 		Edited string `json:"edited_timestamp"`
 	}
@@ -56,7 +56,7 @@ func edited(ctx context.Context, h *heard) ([]channels.Event, error) {
 }
 
 // message reads a message that a person wrote; nil: it is nothing of ours.
-func (h *heard) message(ctx context.Context) (*channels.Event, *message, error) {
+func (h *reader) message(ctx context.Context) (*channels.Event, *message, error) {
 	m, err := parse[message](h)
 	if err != nil {
 		return nil, nil, err
@@ -88,7 +88,7 @@ func (h *heard) message(ctx context.Context) (*channels.Event, *message, error) 
 	if content.Text == "" && len(content.Attachments) == 0 {
 		return nil, nil, nil // nothing is shown of it, or the platform does not let us see it
 	}
-	if !content.Mentioned && h.unclear(&where) {
+	if !content.Mentioned && h.unknownPlace(&where) {
 		return nil, nil, &again{errUnknownPlace}
 	}
 	if content.Mentioned && h.c.cfg.ReplyIn == InThread && conv.Kind == channels.Group && where.threads() {
@@ -98,10 +98,10 @@ func (h *heard) message(ctx context.Context) (*channels.Event, *message, error) 
 	return &channels.Event{Conversation: conv, Sender: sender(m.Author), Message: content}, &m, nil
 }
 
-// unclear says that what is written there waits: the place may be a thread where nobody needs to
+// unknownPlace says that what is written there waits: the place may be a thread where nobody needs to
 // name the bot. It is asked about as history is, which has asked before it is read.
-func (h *heard) unclear(where *place) bool {
-	return h.frame.Seq != nil && h.frame.Type == "MESSAGE_CREATE" && (!where.again.IsZero() || h.c.unread(where)) && !h.session.owed.freed(where.ID)
+func (h *reader) unknownPlace(where *place) bool {
+	return h.frame.Seq != nil && h.frame.Type == "MESSAGE_CREATE" && (!where.again.IsZero() || h.c.unread(where)) && !h.session.gaps.freed(where.ID)
 }
 
 func sender(u *user) channels.Sender { return channels.Sender{ID: u.ID.String(), Label: u.label()} }

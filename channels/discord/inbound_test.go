@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // knowing is a channel that knows who it is and some places.
-func knowing(t *testing.T) (*Client, *link) {
+func knowing(t *testing.T) (*Client, *connection) {
 	t.Helper()
 	c := client(t, "http://127.0.0.1:1", "MTIzNDU2Nzg5MDEyMzQ1Njc4.x.abcdefghijkl")
 	c.self.Store(&self{id: 77, name: "helper"})
@@ -36,7 +36,7 @@ func knowing(t *testing.T) (*Client, *link) {
 	if _, err := sink.Accept(t.Context(), []channels.Event{{Key: "k", Kind: channels.EventMessage, Mark: spot{channel: 41771983423143937, message: 1}.mark()}}); err != nil {
 		t.Fatal(err)
 	}
-	l := &link{c: c, sink: sink, session: &session{id: "S", owed: newOwed(nil), guilds: map[snowflake]bool{}}}
+	l := &connection{c: c, sink: sink, session: &session{id: "S", gaps: newGaps(nil), guilds: map[snowflake]bool{}}}
 	return c, l
 }
 

@@ -23,23 +23,23 @@ func (u *user) label() string { return wire.Clean(cmp.Or(u.GlobalName, u.Usernam
 
 // Source: https://docs.discord.com/developers/resources/message#message-object.
 type message struct {
-	ID         snowflake   `json:"id"`
-	Channel    snowflake   `json:"channel_id"`
-	Guild      snowflake   `json:"guild_id"`
-	Author     *user       `json:"author"`
-	Content    string      `json:"content"`
-	Edited     string      `json:"edited_timestamp"`
-	Mentions   []user      `json:"mentions"`
-	Roles      []snowflake `json:"mention_roles"`
-	Files      []file      `json:"attachments"`
-	Type       int         `json:"type"`
-	Flags      int         `json:"flags"`
-	Webhook    string      `json:"webhook_id"`
-	Reference  *reference  `json:"message_reference"`
-	Referenced *message    `json:"referenced_message"`
-	Snapshots  []snapshot  `json:"message_snapshots"`
-	Stickers   []sticker   `json:"sticker_items"`
-	Poll       *poll       `json:"poll"`
+	ID         snowflake               `json:"id"`
+	Channel    snowflake               `json:"channel_id"`
+	Guild      snowflake               `json:"guild_id"`
+	Author     *user                   `json:"author"`
+	Content    string                  `json:"content"`
+	Edited     string                  `json:"edited_timestamp"`
+	Mentions   []user                  `json:"mentions"`
+	Roles      []snowflake             `json:"mention_roles"`
+	Files      []file                  `json:"attachments"`
+	Type       int                     `json:"type"`
+	Flags      int                     `json:"flags"`
+	Webhook    string                  `json:"webhook_id"`
+	Reference  *reference              `json:"message_reference"`
+	Referenced *message                `json:"referenced_message"`
+	Snapshots  []snapshot              `json:"message_snapshots"`
+	Stickers   []struct{ Name string } `json:"sticker_items"`
+	Poll       *poll                   `json:"poll"`
 }
 
 type member struct {
@@ -59,10 +59,6 @@ const referenceForward = 1
 // Source: https://docs.discord.com/developers/resources/message#message-snapshot-object.
 type snapshot struct {
 	Message message `json:"message"`
-}
-
-type sticker struct {
-	Name string `json:"name"`
 }
 
 type poll struct {

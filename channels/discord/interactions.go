@@ -43,7 +43,7 @@ func (p press) taken(r channels.Receipt) {
 }
 
 // begin answers an interaction as soon as it is taken, or says in time that it is not yet.
-func (l *link) begin(ctx context.Context, raw json.RawMessage) press {
+func (l *connection) begin(ctx context.Context, raw json.RawMessage) press {
 	var i interaction
 	if json.Unmarshal(raw, &i) != nil || i.ID == 0 || i.Token == "" {
 		return nil
@@ -103,7 +103,7 @@ func (a *api) respond(ctx context.Context, i *interaction, text string) error {
 }
 
 // interacted makes EventAction of a button and EventMessage of a command.
-func interacted(ctx context.Context, h *heard) ([]channels.Event, error) {
+func interacted(ctx context.Context, h *reader) ([]channels.Event, error) {
 	i, err := parse[interaction](h)
 	elsewhere := i.Guild == 0 && i.In != nil && i.In.Type != typeDirect // in a chat of others
 	if err != nil || elsewhere || !h.c.serves(i.Guild) {

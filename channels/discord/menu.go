@@ -67,7 +67,7 @@ func (c *Client) SetCommands(ctx context.Context, sets []channels.CommandSet) er
 	var errs []error
 	change := func(op, method, path string, body any) {
 		r := route{op: op, method: method, path: path, major: base.major}
-		_, err := wire.Patiently(ctx, func() (*wire.Exchange, error) { return c.call(ctx, r, body) })
+		_, err := wire.Retry(ctx, func() (*wire.Exchange, error) { return c.call(ctx, r, body) })
 		errs = append(errs, err)
 	}
 	for _, w := range want {

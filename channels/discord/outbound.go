@@ -59,11 +59,8 @@ func wireText(op string, body channels.Body) (string, error) {
 	if len(body.Rich) == 0 {
 		return escape(body.Text), nil
 	}
-	var r rich
-	if err := json.Unmarshal(body.Rich, &r); err != nil {
-		return "", &channels.RefusedError{Op: op, Reason: "its markup cannot be read: " + err.Error()}
-	}
-	return r.Content, nil
+	r, err := wire.Rich[rich](op, body)
+	return r.Content, err
 }
 
 // answering names the message to answer; nil: none. What began a thread is not in it.
@@ -224,12 +221,12 @@ func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.
 	return id, c.Edit(ctx, out.Conversation, id, out.Body)
 }
 
-// Delete implements channels.Deleter.
+// Delete deletes a message of the bot.
 func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	return wire.Unless(c.change(ctx, opDelete, conv, id, nil), channels.ErrNoMessage)
 }
 
-// RemoveButtons implements channels.Unbuttoner.
+// RemoveButtons takes the buttons off a message.
 func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	return c.change(ctx, opEdit, conv, id, map[string]any{"components": []any{}})
 }
@@ -249,7 +246,7 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 	return c.change(ctx, op, conv, id, nil, "reactions", sign, "@me")
 }
 
-// Typing implements channels.Typer.
+// Typing shows that an answer is being made.
 func (c *Client) Typing(ctx context.Context, conv channels.Conversation) error {
 	at, err := here(opTyping, conv)
 	if err != nil {

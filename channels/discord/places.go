@@ -77,7 +77,7 @@ func (k *places) place(ctx context.Context, id snowflake) (place, error) {
 func (k *places) askPlace(ctx context.Context, id snowflake) (place, error) {
 	within, cancel := context.WithTimeout(ctx, placeWithin)
 	defer cancel()
-	p, err := wire.Patiently(within, func() (place, error) { return ask[place](within, k.api, about(opChannel, id), nil) })
+	p, err := wire.Retry(within, func() (place, error) { return ask[place](within, k.api, about(opChannel, id), nil) })
 	switch {
 	case ctx.Err() != nil, errors.Is(err, channels.ErrUnauthorized):
 		return p, err
@@ -114,7 +114,7 @@ func (k *places) readStarter(ctx context.Context, p place) error {
 	}
 	p.look = time.Now().Add(24 * time.Hour)
 	if up.threads() { // a forum has no messages of its own
-		m, err := wire.Patiently(ctx, func() (message, error) {
+		m, err := wire.Retry(ctx, func() (message, error) {
 			return ask[message](ctx, k.api, about(opMessage, up.ID, "messages", p.ID.String()), nil)
 		})
 		switch {
@@ -154,7 +154,7 @@ func (k *places) conversation(ctx context.Context, channel, guild snowflake, wit
 	return conv, p, nil
 }
 
-// Within implements channels.Placer.
+// Within is the guild that a conversation is in.
 func (k *places) Within(ctx context.Context, id channels.ConversationID) (string, error) {
 	channel, err := parseConversation(id)
 	if err != nil {

@@ -18,7 +18,7 @@ type told struct {
 }
 
 // read reads frames until the connection ends. It never waits for what is done with them.
-func (l *link) read(ctx context.Context) error {
+func (l *connection) read(ctx context.Context) error {
 	deadline := l.c.pace.hello
 	for {
 		_ = l.ws.SetReadDeadline(time.Now().Add(deadline))
@@ -32,14 +32,14 @@ func (l *link) read(ctx context.Context) error {
 		deadline = l.c.pace.heartbeat + 2*l.c.pace.ack // later than what watches heartbeats
 		l.sink.Received()
 		t := readFrame(raw)
-		if err := l.sort(ctx, t); err != nil {
+		if err := l.classify(ctx, t); err != nil {
 			return err
 		}
 	}
 }
 
-// sort does what a frame asks for, or queues it.
-func (l *link) sort(ctx context.Context, t told) error {
+// classify does what a frame asks for, or queues it.
+func (l *connection) classify(ctx context.Context, t told) error {
 	switch {
 	case t.err != nil, t.frame.Op == opcodeDispatch, t.frame.Op == opcodeHello:
 	case t.frame.Op == opcodeAck:
@@ -48,12 +48,12 @@ func (l *link) sort(ctx context.Context, t told) error {
 	case t.frame.Op == opcodeHeartbeat:
 		return l.pulse()
 	case t.frame.Op == opcodeReconnect:
-		return fmt.Errorf("the platform asks to %w", errAgain)
+		return fmt.Errorf("the platform asks to %w", errRetry)
 	case t.frame.Op == opcodeInvalid:
 		if string(t.frame.Data) != "true" {
 			l.c.invalid(l.session)
 		}
-		return fmt.Errorf("the session is not valid: %w", errAgain)
+		return fmt.Errorf("the session is not valid: %w", errRetry)
 	default:
 		return nil // of an operation that is not for us
 	}

@@ -23,7 +23,7 @@ const patience = channelstest.Patience
 // quick is a pace for tests.
 func quick() pace {
 	p := defaultPace
-	p.heartbeat, p.invalid, p.againFirst, p.againMost = 100*time.Millisecond, 5*time.Millisecond, 5*time.Millisecond, 20*time.Millisecond
+	p.heartbeat, p.invalid, p.firstRetry, p.mostRetry = 100*time.Millisecond, 5*time.Millisecond, 5*time.Millisecond, 20*time.Millisecond
 	p.start, p.startMost = 30*time.Millisecond, 60*time.Millisecond
 	return p
 }

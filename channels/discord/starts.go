@@ -2,7 +2,6 @@ package discord
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"switchboard/internal/retry"
@@ -24,9 +23,8 @@ func (g *gateway) left() string {
 }
 
 // starts paces the beginning of sessions, of which the platform allows about a thousand a day.
-// Resuming one is not counted. Its methods may be called from several goroutines at once.
+// Resuming one is not counted. Its gate's lock guards it.
 type starts struct {
-	mu    sync.Mutex
 	last  time.Time // when the latest session was begun; zero: none was
 	times int       // sessions begun since one held
 	not   time.Time // none begins before
@@ -34,37 +32,8 @@ type starts struct {
 	few   time.Time // since when a process that began none waits, as few are left
 }
 
-// began notes that a session begins.
-func (s *starts) began(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last, s.times = now, s.times+1
-}
-
-// held notes that a session holds.
-func (s *starts) held() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.times, s.fault = 0, nil
-}
-
-func (s *starts) failed(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = err
-}
-
-// rest lets no session begin before then.
-func (s *starts) rest(until time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.not = until
-}
-
 // wait is how long to wait before the next session, and why.
 func (s *starts) wait(p pace, now time.Time) (time.Duration, string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	next := s.not
 	if !s.last.IsZero() {
 		if paced := s.last.Add(retry.Pause(max(s.times-1, 0), p.start, p.startMost)); paced.After(next) {
@@ -77,8 +46,6 @@ func (s *starts) wait(p pace, now time.Time) (time.Duration, string) {
 // spare is how long to wait because few starts are left: until there are new ones, but a process
 // that began no session yet, as after a restart by hand, soon begins one.
 func (s *starts) spare(p pace, g *gateway, now time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch {
 	case !g.few():
 		s.few = time.Time{}

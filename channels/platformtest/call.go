@@ -1,6 +1,7 @@
 package platformtest
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -74,4 +75,13 @@ func (h *Host) Answer(w http.ResponseWriter, r *http.Request, call Call, carryOu
 		w.Header().Set(name, header.Get(name))
 	}
 	fault.answer(w, r, status, body)
+}
+
+// Encode is v as JSON. It panics where that cannot be: only types of the fakes come here.
+func Encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
 }

@@ -25,6 +25,12 @@ type Style struct {
 	Link func(address string) bool
 }
 
+// Rich is the style of a platform whose apps show marks of their own. What may be a link there link says;
+// width is that of tables.
+func Rich(width int, link func(address string) bool, bullets ...string) Style {
+	return Style{Bullets: bullets, Done: "☑ ", Open: "☐ ", Rule: "———", TableWidth: width, Link: link}
+}
+
 // maxNesting is how deep quotes and lists are shown as such. Text nested deeper
 // is written at that depth: without the bound, 30,000 quote marks followed by
 // as many lines would grow to a gigabyte.

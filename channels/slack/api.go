@@ -153,8 +153,6 @@ func (x *exchange) read() {
 	}
 }
 
-func (x *exchange) ok() bool { return x.reply != nil && *x.reply.OK }
-
 // refused reports whether the platform refused with one of these codes.
 func (x *exchange) refused(codes ...string) bool {
 	return x != nil && x.reply != nil && slices.Contains(codes, x.reply.Error)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -20,7 +19,6 @@ type Client struct {
 	reacted wire.Memory[messageRef, string]
 	threads wire.Memory[messageRef, string] // that messages are in
 	growing growing
-	defects atomic.Int64
 }
 
 var (
@@ -40,19 +38,19 @@ var (
 
 // pace is how long the client waits where it waits by itself.
 type pace struct {
-	again, mostAgain time.Duration // before events that were not accepted are handed in again
-	interaction      time.Duration // until whoever pressed a button is told that it is not confirmed
-	patience         time.Duration // until what comes waits no longer for what was missed
-	twin             time.Duration // until a mention waits no longer for what else is told of it
-	shares           time.Duration // between two looks for the message that files are in
+	firstRetry, mostRetry time.Duration // before events that were not accepted are handed in again
+	interaction           time.Duration // until whoever pressed a button is told that it is not confirmed
+	mostWait              time.Duration // until what comes waits no longer for what was missed
+	twin                  time.Duration // until a mention waits no longer for what else is told of it
+	shares                time.Duration // between two looks for the message that files are in
 }
 
 // Interactions are to be acknowledged in 3 s.
 //
 // Source: https://docs.slack.dev/interactivity/handling-user-interaction.
 var defaultPace = pace{
-	again: 50 * time.Millisecond, mostAgain: 5 * time.Second,
-	interaction: 2 * time.Second, patience: time.Minute, twin: 300 * time.Millisecond, shares: 250 * time.Millisecond,
+	firstRetry: 50 * time.Millisecond, mostRetry: 5 * time.Second,
+	interaction: 2 * time.Second, mostWait: time.Minute, twin: 300 * time.Millisecond, shares: 250 * time.Millisecond,
 }
 
 // New makes a channel. It does no I/O.
@@ -66,14 +64,10 @@ func New(name string, cfg Config, log *slog.Logger) *Client {
 	return c
 }
 
-// Silence implements channels.Pulse.
+// Silence is how long a good connection says nothing at most.
 func (c *Client) Silence() time.Duration { return c.cfg.PingInterval }
 
-// Defects counts the texts that the platform did not take for their blocks. It stays 0,
-// or our formatting is at fault.
-func (c *Client) Defects() int64 { return c.defects.Load() }
-
-// Run implements channels.Channel.
+// Run connects, and hands in what the platform tells.
 func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 	return c.api.Run(ctx, func(login wire.Login[*slack.Client]) error {
 		if c.cfg.Mode == ModeEvents {
@@ -97,7 +91,7 @@ func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 	})
 }
 
-// Probe implements channels.Prober.
+// Probe asks the platform who the bot is.
 func (c *Client) Probe(ctx context.Context) error {
 	_, err := c.meet(ctx)
 	return err

@@ -63,7 +63,7 @@ func (a *api) refusal(op string, x *exchange) error {
 // outcome is what became of a call.
 func (a *api) outcome(op string, x *exchange) error {
 	switch {
-	case x.ok():
+	case x.reply != nil && *x.reply.OK:
 		return nil
 	case x.reply != nil:
 		return a.refusal(op, x)
@@ -71,7 +71,7 @@ func (a *api) outcome(op string, x *exchange) error {
 		return x.TooManyRequests(op)
 	case x.Status != 0:
 		return fmt.Errorf("%s: the answer is %d and none of the Web API", op, x.Status)
-	case x.Err == nil && x.Said == nil:
+	case x.Err == nil && x.Library == nil:
 		return nil
 	}
 	return x.Unanswered(op, a.API+"/", nil)

@@ -121,17 +121,9 @@ func (c *Client) put(ctx context.Context, f *wire.File, size int64, address stri
 	ctx, cancel := context.WithTimeout(ctx, wire.UploadTimeout)
 	defer cancel()
 	x := &wire.Exchange{}
-	req, err := http.NewRequestWithContext(x.In(ctx), http.MethodPost, address, io.LimitReader(f, size))
-	if err != nil {
-		return err
-	}
-	req.ContentLength = size
-	req.Header.Set("Content-Type", "application/octet-stream")
-	resp, err := c.Wire.Do(req)
-	if err != nil {
+	if err := c.Wire.Post(ctx, x, address, "application/octet-stream", io.LimitReader(f, size), size); err != nil {
 		return x.Unanswered(op, u.Host, nil)
 	}
-	_ = resp.Body.Close()
 	switch {
 	case x.Status == http.StatusOK:
 		return nil
@@ -216,17 +208,13 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 	if err != nil {
 		return "", false, err
 	}
-	oldest, cursor := "", ""
+	oldest := ""
 	if !out.FirstTry.IsZero() {
 		oldest = tsOf(out.FirstTry.Add(-findSkew))
 	}
-	for range maxPages {
-		p, err := c.historyPage(ctx, channel, thread, oldest, cursor)
-		if errors.Is(err, channels.ErrGone) {
-			return "", false, nil
-		}
+	for p, err := range c.pages(ctx, channel, thread, oldest) {
 		if err != nil {
-			return "", false, err
+			return "", false, wire.Unless(err, channels.ErrGone)
 		}
 		for _, raw := range p.Messages {
 			var m wireMessage
@@ -237,11 +225,8 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 				return channels.MessageID(m.TS), true, nil
 			}
 		}
-		if cursor = p.Next.Cursor; cursor == "" {
-			return "", false, nil
-		}
 	}
-	return "", false, fmt.Errorf("more than %d pages of messages came since", maxPages)
+	return "", false, nil
 }
 
 // findFiles looks for the message that shows the files of a part.

@@ -25,14 +25,7 @@ const (
 func linkable(address string) bool { return render.Linkable(address, maxLink) }
 
 // style is made for a wide window; code has a small font.
-var style = render.Style{
-	Bullets:    []string{"• ", "◦ ", "▪ "},
-	Done:       "☑ ",
-	Open:       "☐ ",
-	Rule:       "———",
-	TableWidth: 78,
-	Link:       linkable,
-}
+var style = render.Rich(78, linkable, "• ", "◦ ", "▪ ")
 
 // A richBlock is the one block of a part.
 //

@@ -114,7 +114,7 @@ func (e *emitter) finish() {
 }
 
 // Open implements render.Emitter. A quote holds no code and no other quote: code stands
-// beside it, an inner quote is marked by hand.
+// outside of it, an inner quote is marked by hand.
 func (e *emitter) Open(s render.Span, _ []render.Span) {
 	e.open[s.Kind]++
 	switch s.Kind {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"iter"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -31,19 +33,33 @@ const (
 // history reads a channel, or a thread in it, since oldest, in the order that the platform
 // tells.
 func (a *api) history(ctx context.Context, channel, thread, oldest string) (all []json.RawMessage, err error) {
-	cursor := ""
-	for range maxPages {
-		page, err := a.historyPage(ctx, channel, thread, oldest, cursor)
+	for page, err := range a.pages(ctx, channel, thread, oldest) {
+		if errors.Is(err, errMorePages) {
+			a.Log.WarnContext(ctx, "more was written while the channel was away than is read", "conversation_id", string(conversationID(channel, thread)))
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page.Messages...)
-		if cursor = page.Next.Cursor; cursor == "" {
-			return all, nil
-		}
 	}
-	a.Log.WarnContext(ctx, "more was written while the channel was away than is read", "conversation_id", string(conversationID(channel, thread)))
 	return all, nil
+}
+
+var errMorePages = fmt.Errorf("more than %d pages of messages came since", maxPages)
+
+// pages are those of a channel, or a thread in it, since oldest. An error is the last of them.
+func (a *api) pages(ctx context.Context, channel, thread, oldest string) iter.Seq2[page, error] {
+	return func(yield func(page, error) bool) {
+		cursor := ""
+		for range maxPages {
+			p, err := a.historyPage(ctx, channel, thread, oldest, cursor)
+			if cursor = p.Next.Cursor; !yield(p, err) || err != nil || cursor == "" {
+				return
+			}
+		}
+		yield(page{}, errMorePages)
+	}
 }
 
 // A page is one answer of history, each message as it came.
@@ -58,7 +74,7 @@ type page struct {
 // historyPage reads a page as soon as the limits allow, or says at once that they do not in time.
 func (a *api) historyPage(ctx context.Context, channel, thread, oldest, cursor string) (page, error) {
 	for try := 0; ; try++ {
-		p, err := wire.Patiently(ctx, func() (page, error) { return a.askHistory(ctx, channel, thread, oldest, cursor) })
+		p, err := wire.Retry(ctx, func() (page, error) { return a.askHistory(ctx, channel, thread, oldest, cursor) })
 		if err == nil {
 			return p, nil
 		}
@@ -67,7 +83,7 @@ func (a *api) historyPage(ctx context.Context, channel, thread, oldest, cursor s
 		if last && ctx.Err() == nil {
 			return p, err
 		}
-		if !retry.Sleep(ctx, retry.Pause(try, a.pace.again, a.pace.mostAgain)) {
+		if !retry.Sleep(ctx, retry.Pause(try, a.pace.firstRetry, a.pace.mostRetry)) {
 			return p, ctx.Err()
 		}
 	}

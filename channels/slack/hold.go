@@ -27,7 +27,7 @@ type gap struct {
 
 // hold keeps an item back until the history of its place is in, or what else is told of the same
 // message; false: it need not wait. The place is read next then.
-func (l *line) hold(it *item) bool {
+func (l *connection) hold(it *item) bool {
 	if it.history == "" {
 		return false
 	}
@@ -69,7 +69,7 @@ func (l *line) hold(it *item) bool {
 // before is the gap that an item waits for: that in which its twin waits, or of its place. A reply in a
 // thread that nobody knows to be the bot's waits for the channel's, in which the thread may begin.
 // Called under the lock.
-func (l *line) before(it *item) *gap {
+func (l *connection) before(it *item) *gap {
 	if g := l.twins[it.event.Key]; g != nil {
 		return g
 	}
@@ -88,7 +88,7 @@ func (l *line) before(it *item) *gap {
 //
 // Source: https://github.com/NousResearch/hermes-agent/pull/77141, https://github.com/openclaw/openclaw/pull/34937.
 func (s *session) paired(it *item) bool {
-	m := it.said
+	m := it.message
 	if m == nil {
 		return false
 	}
@@ -100,7 +100,7 @@ func (s *session) paired(it *item) bool {
 }
 
 // readNext has a gap read before the others. Called under the lock.
-func (l *line) readNext(g *gap) {
+func (l *connection) readNext(g *gap) {
 	g.read = false
 	l.order = slices.Insert(l.order, 0, g)
 	retry.Signal(l.soon)
@@ -110,7 +110,7 @@ func (l *line) readNext(g *gap) {
 // is where nothing is known of the place: an earlier message may have been lost with an
 // earlier connection, and would come again after this one. It is everywhere for a while
 // where another connection is open, which is told a part of the messages.
-func (l *line) opens(it *item) (since mark, ok bool) {
+func (l *connection) opens(it *item) (since mark, ok bool) {
 	e := it.event
 	if e == nil || e.Kind != channels.EventMessage || e.Conversation.Kind != channels.Direct && !e.Message.Mentioned || l.c.paces.isLimited() {
 		return mark{}, false
@@ -123,7 +123,7 @@ func (l *line) opens(it *item) (since mark, ok bool) {
 }
 
 // fillGaps reads the history of each gap in turn.
-func (l *line) fillGaps(ctx context.Context) {
+func (l *connection) fillGaps(ctx context.Context) {
 	for {
 		l.mu.Lock()
 		if len(l.order) == 0 {
@@ -152,7 +152,7 @@ func (l *line) fillGaps(ctx context.Context) {
 }
 
 // settle hands in what the history of a gap brought. What came meanwhile may go then.
-func (l *line) settle(ctx context.Context, g *gap) error {
+func (l *connection) settle(ctx context.Context, g *gap) error {
 	if errors.Is(g.err, channels.ErrUnauthorized) {
 		return fmt.Errorf("read what was missed: %w", g.err)
 	}
@@ -169,7 +169,7 @@ func (l *line) settle(ctx context.Context, g *gap) error {
 		}
 		came.alone = time.Time{}
 		delete(l.twins, came.event.Key)
-		g.found[n] = l.together(ctx, *came, g.found[n])
+		g.found[n] = l.merge(ctx, *came, g.found[n])
 		g.found[n].envelope = ""
 	}
 	l.mu.Lock()
@@ -184,10 +184,10 @@ func (l *line) settle(ctx context.Context, g *gap) error {
 }
 
 // later has a gap that could not be read read again, behind the others.
-func (l *line) later(ctx context.Context, g *gap) {
+func (l *connection) later(ctx context.Context, g *gap) {
 	l.c.Log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", string(g.id), "error", g.err)
 	g.failing = cmp.Or(g.failing, time.Now())
-	time.AfterFunc(l.c.pace.mostAgain, func() {
+	time.AfterFunc(l.c.pace.mostRetry, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.order = append(l.order, g)
@@ -197,7 +197,7 @@ func (l *line) later(ctx context.Context, g *gap) {
 
 // release hands in what waits no longer. due says when more of it is to be released; nil: nothing
 // waits.
-func (l *line) release(ctx context.Context) (due <-chan time.Time, err error) {
+func (l *connection) release(ctx context.Context) (due <-chan time.Time, err error) {
 	next := time.Time{}
 	var ready []item
 	l.mu.Lock()
@@ -223,7 +223,7 @@ func (l *line) release(ctx context.Context) (due <-chan time.Time, err error) {
 
 // ready takes from a gap what waits no longer, and says until when the rest does. Called under the
 // lock.
-func (l *line) ready(g *gap, now time.Time) (items []item, until time.Time) {
+func (l *connection) ready(g *gap, now time.Time) (items []item, until time.Time) {
 	if !g.read && !g.late {
 		if until := l.overdue(g, now); !g.late {
 			return nil, until
@@ -241,10 +241,10 @@ func (l *line) ready(g *gap, now time.Time) (items []item, until time.Time) {
 		}
 		it.alone = time.Time{}
 		delete(l.twins, it.event.Key)
-		if g.read && it.said.Type == typeMention && len(it.said.Files) == 0 && !l.c.paces.isLimited() { // only history tells the rest
-			g.only = it.said
+		if g.read && it.message.Type == typeMention && len(it.message.Files) == 0 && !l.c.paces.isLimited() { // only history tells the rest
+			g.only = it.message
 			l.readNext(g)
-			until = it.came.Add(l.c.pace.patience)
+			until = it.came.Add(l.c.pace.mostWait)
 			break
 		}
 	}
@@ -258,7 +258,7 @@ func (l *line) ready(g *gap, now time.Time) (items []item, until time.Time) {
 
 // overdue says until when what came waits for a history that is not in: a while, or until too much waits.
 // Then the gap is late, and what came moves no mark, so that nothing is passed over. Called under the lock.
-func (l *line) overdue(g *gap, now time.Time) (until time.Time) {
+func (l *connection) overdue(g *gap, now time.Time) (until time.Time) {
 	if len(g.held) == 0 {
 		return time.Time{}
 	}
@@ -266,7 +266,7 @@ func (l *line) overdue(g *gap, now time.Time) (until time.Time) {
 	if !g.failing.IsZero() && g.failing.Before(until) {
 		until = g.failing
 	}
-	until = until.Add(l.c.pace.patience)
+	until = until.Add(l.c.pace.mostWait)
 	if until.After(now) && (g.failing.IsZero() || l.held < mostHeld) {
 		return until
 	}

@@ -50,7 +50,7 @@ type verdict int
 
 const (
 	nothing verdict = iota // the platform itself says it, or a bot
-	says                   // somebody wrote
+	writes                 // somebody wrote
 	changes                // somebody changed what they wrote
 	removes                // somebody took back what they wrote
 )
@@ -61,7 +61,7 @@ const (
 // Source: https://docs.slack.dev/reference/events/message "Message subtypes",
 // https://docs.rs/slack-morphism/2.23.0/slack_morphism/events/enum.SlackMessageEventType.html.
 var subtypes = map[string]verdict{
-	"": says, "file_share": says, "me_message": says, "thread_broadcast": says,
+	"": writes, "file_share": writes, "me_message": writes, "thread_broadcast": writes,
 	"message_changed": changes, "message_deleted": removes,
 
 	"bot_message": nothing, "bot_add": nothing, "bot_remove": nothing, "bot_enable": nothing, "bot_disable": nothing, "message_replied": nothing, "tombstone": nothing,
@@ -84,9 +84,13 @@ type reader struct {
 	marks *marks
 }
 
-// callback reads what the Events API tells.
+// callback reads what the Events API tells, which wraps an event.
+//
+// Source: https://docs.slack.dev/apis/events-api/ "Callback field".
 func (r *reader) callback(raw json.RawMessage) (item, error) {
-	var w callback
+	var w struct {
+		Event json.RawMessage `json:"event"`
+	}
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return item{}, err
 	}
@@ -131,8 +135,8 @@ func (r *reader) message(ctx context.Context, m *wireMessage) (item, error) {
 		return item{}, errors.New("it names no channel or no message")
 	}
 	switch what {
-	case says:
-		return r.said(ctx, m)
+	case writes:
+		return r.written(ctx, m)
 	case changes:
 		return r.changed(ctx, m)
 	case removes:
@@ -143,12 +147,12 @@ func (r *reader) message(ctx context.Context, m *wireMessage) (item, error) {
 
 // byPerson says whether a person wrote m, and neither this bot nor another.
 func (r *reader) byPerson(m *wireMessage) bool {
-	return m != nil && m.BotID == "" && m.User != "" && m.User != r.me.User && m.User != "USLACKBOT" && subtypes[m.Subtype] == says
+	return m != nil && m.BotID == "" && m.User != "" && m.User != r.me.User && m.User != "USLACKBOT" && subtypes[m.Subtype] == writes
 }
 
-// said makes EventMessage of what somebody wrote. A message in a channel and the mention
+// written makes EventMessage of what somebody wrote. A message in a channel and the mention
 // that it is are told apart by the platform; they have the same key.
-func (r *reader) said(ctx context.Context, m *wireMessage) (item, error) {
+func (r *reader) written(ctx context.Context, m *wireMessage) (item, error) {
 	if m.Type == typeMention {
 		m.Subtype = ""
 	}
@@ -158,7 +162,7 @@ func (r *reader) said(ctx context.Context, m *wireMessage) (item, error) {
 	if m.ThreadTS != "" {
 		r.c.threads.Put(messageRef{m.Channel, m.TS}, m.ThreadTS)
 	}
-	it := item{said: m, event: &channels.Event{
+	it := item{message: m, event: &channels.Event{
 		Key: wire.Key(r.acct, "message", m.Channel, m.TS), Kind: channels.EventMessage, Sender: r.sender(ctx, m),
 		Message: r.c.content(ctx, m, r.me), At: instant(m.TS),
 	}}
@@ -168,11 +172,11 @@ func (r *reader) said(ctx context.Context, m *wireMessage) (item, error) {
 
 // put says where an item's message stands, by what was taken and by ahead, which is to be.
 func (r *reader) put(it *item, ahead notes) {
-	if it.said == nil {
+	if it.message == nil {
 		return
 	}
-	e, named := it.event, names(it.said, r.me)
-	at := r.place(it.said, named, ahead)
+	e, named := it.event, names(it.message, r.me)
+	at := r.place(it.message, named, ahead)
 	it.history, e.Conversation = at.history, at.conversation
 	if e.Kind == channels.EventMessage || e.Kind == channels.EventEdited {
 		e.Message.Mentioned = named || at.named
@@ -247,13 +251,13 @@ func (r *reader) sender(ctx context.Context, m *wireMessage) channels.Sender {
 }
 
 func (r *reader) user(ctx context.Context, id, team string) channels.Sender {
-	who := r.whose(id, team)
+	who := r.senderOf(id, team)
 	who.Label = r.c.nameOf(ctx, id)
 	return who
 }
 
-// whose is the sender with an ID, without their name.
-func (r *reader) whose(id, team string) channels.Sender {
+// senderOf is the sender with an ID, without their name.
+func (r *reader) senderOf(id, team string) channels.Sender {
 	own := team == "" || team == r.me.Team || team == r.me.Enterprise
 	if own {
 		team = cmp.Or(r.me.Enterprise, r.me.Team)
@@ -278,7 +282,7 @@ func (r *reader) changed(ctx context.Context, m *wireMessage) (item, error) {
 	if same || now.Edited == nil || !r.byPerson(now) {
 		return item{}, nil
 	}
-	it, err := r.said(ctx, now)
+	it, err := r.written(ctx, now)
 	if err != nil || it.event == nil {
 		return it, err
 	}
@@ -308,7 +312,7 @@ func (r *reader) removed(ctx context.Context, m *wireMessage) (item, error) {
 	if !r.byPerson(was) {
 		return item{}, nil
 	}
-	it := item{said: was, event: &channels.Event{
+	it := item{message: was, event: &channels.Event{
 		Key: wire.Key(r.acct, "deleted", m.Channel, m.DeletedTS), Kind: channels.EventDeleted,
 		Sender: r.sender(ctx, was), Message: channels.Message{ID: channels.MessageID(m.DeletedTS)}, At: instant(m.EventTS),
 	}}
@@ -347,7 +351,7 @@ func (r *reader) reacted(ctx context.Context, w *wireEvent) (item, error) {
 	} else {
 		reaction.Removed = sign
 	}
-	it := item{said: r.reactedTo(ctx, w), event: &channels.Event{
+	it := item{message: r.reactedTo(ctx, w), event: &channels.Event{
 		Key:  wire.Key(r.acct, w.Type, w.Item.Channel, w.Item.TS+"/"+w.EventTS+"/"+w.User),
 		Kind: channels.EventReaction, Sender: r.user(ctx, w.User, ""), Reaction: reaction, At: instant(w.EventTS),
 	}}
@@ -437,13 +441,13 @@ func (r *reader) undecodable(raw []byte, why error) *channels.Event {
 	return wire.Undecodable(r.c.Name(), r.acct, "event", head.ID, raw, why)
 }
 
-// together is one message that is told twice: what either says of it counts. What else they differ in is
+// merge makes one message of one that is told twice: what either says of it counts. What else they differ in is
 // as first says it.
-func (r *reader) together(ctx context.Context, first, second item) item {
-	if first.said == nil || second.said == nil || first.event.Kind != channels.EventMessage || second.event.Kind != channels.EventMessage {
+func (r *reader) merge(ctx context.Context, first, second item) item {
+	if first.message == nil || second.message == nil || first.event.Kind != channels.EventMessage || second.event.Kind != channels.EventMessage {
 		return first
 	}
-	m, other := *first.said, second.said
+	m, other := *first.message, second.message
 	if len(other.Files) > len(m.Files) {
 		m.Files = other.Files
 	}
@@ -464,7 +468,7 @@ func (r *reader) together(ctx context.Context, first, second item) item {
 	} {
 		*field[0] = cmp.Or(*field[0], *field[1])
 	}
-	it, err := r.said(ctx, &m)
+	it, err := r.written(ctx, &m)
 	if err != nil || it.event == nil {
 		return first
 	}

@@ -27,7 +27,7 @@ func (r *reader) interaction(raw json.RawMessage) (item, error) {
 	at := r.place(&wireMessage{Channel: channel, TS: ts, ThreadTS: cmp.Or(w.Container.Thread, w.Message.Thread)}, false, nil)
 	e := &channels.Event{
 		Key: wire.Key(r.acct, "action", channel, ts, w.User.ID, a.At), Kind: channels.EventAction, Conversation: at.conversation,
-		Sender: r.whose(w.User.ID, w.User.Team), At: instant(a.At),
+		Sender: r.senderOf(w.User.ID, w.User.Team), At: instant(a.At),
 		Action: channels.Action{Code: a.Value, MessageID: channels.MessageID(ts)},
 	}
 	if w.Container.Ephemeral {
@@ -58,6 +58,6 @@ func (r *reader) command(raw json.RawMessage) (item, error) {
 	message.Text = wire.Clean("/" + strings.TrimPrefix(readText(cmp.Or(text, "help"), r.me, &message), "/"))
 	return item{press: &press{command: true, channel: w.Channel, reply: w.ResponseURL}, event: &channels.Event{
 		Key: wire.Key(r.acct, "command", w.Channel, w.Trigger), Kind: channels.EventMessage, Conversation: at.conversation,
-		Sender: r.whose(w.User, ""), Message: message,
+		Sender: r.senderOf(w.User, ""), Message: message,
 	}}, nil
 }

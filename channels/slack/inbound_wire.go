@@ -1,14 +1,5 @@
 package slack
 
-import "encoding/json"
-
-// A callback is what wraps an event.
-//
-// Source: https://docs.slack.dev/apis/events-api/ "Callback field".
-type callback struct {
-	Event json.RawMessage `json:"event"`
-}
-
 // A wireMessage is a message, or what happened to one.
 //
 // Source: https://docs.slack.dev/reference/events/message.

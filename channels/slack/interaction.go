@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -38,7 +36,7 @@ const (
 // press hands in what somebody pressed, answers them and acknowledges it. The platform
 // tells it once and wants an answer in 3 s, so it goes its own way. What is not committed by then is
 // handed in again while the connection lasts, and confirmed once it is.
-func (l *line) press(ctx context.Context, it item) {
+func (l *connection) press(ctx context.Context, it item) {
 	select {
 	case l.slots <- struct{}{}:
 	default:
@@ -46,7 +44,7 @@ func (l *line) press(ctx context.Context, it item) {
 		return
 	}
 	taken := make(chan channels.Receipt, 1)
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.c.pace.patience)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.c.pace.mostWait)
 	l.wg.Go(func() {
 		defer cancel()
 		taken <- l.take(within, it)
@@ -88,7 +86,7 @@ func (s *session) take(ctx context.Context, it item) channels.Receipt {
 	}
 	it.event.Sender.Label = s.c.nameOf(ctx, it.event.Sender.ID)
 	var receipts []channels.Receipt
-	err := wire.HandIn(ctx, s.c.Log, s.c.pace.again, s.c.pace.mostAgain, func() (err error) {
+	err := wire.HandIn(ctx, s.c.Log, s.c.pace.firstRetry, s.c.pace.mostRetry, func() (err error) {
 		receipts, err = s.sink.Accept(ctx, []channels.Event{*it.event})
 		return err
 	}, func() error { return nil })
@@ -113,14 +111,10 @@ func (c *Client) whisper(ctx context.Context, address, text string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nameWithin)
 	defer cancel()
 	data, err := json.Marshal(map[string]any{"response_type": "ephemeral", "replace_original": false, "text": escape(text)})
-	req, wrong := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
-	if errors.Join(err, wrong) != nil {
-		return
+	if err == nil {
+		err = c.Wire.Post(ctx, &wire.Exchange{}, address, "application/json", bytes.NewReader(data), int64(len(data)))
 	}
-	req.Header.Set("Content-Type", "application/json")
-	if resp, err := c.Wire.Do(req); err == nil {
-		_ = resp.Body.Close()
-	} else {
+	if err != nil {
 		c.Log.DebugContext(ctx, "the press of a button was not answered", "error", wire.Plainly(err))
 	}
 }

@@ -14,7 +14,7 @@ import (
 var Manifest string
 
 // AgentManifest makes the same app an agent: by agent_view, which wants the scope assistant:write and
-// app_home_opened beside it. An app stays one, and agents need a paid plan.
+// app_home_opened as well. An app stays one, and agents need a paid plan.
 //
 // Source: https://docs.slack.dev/ai/migrating-to-agent-messaging/, https://docs.slack.dev/ai/.
 var AgentManifest = strings.NewReplacer(

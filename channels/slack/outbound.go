@@ -63,13 +63,12 @@ func fallback(text string) string {
 //
 // Source: https://docs.slack.dev/reference/block-kit/blocks.
 func blocks(op string, body channels.Body) ([]slack.Block, error) {
-	rich := body.Rich
-	if len(rich) == 0 {
-		rich = plainRich(body.Text)
+	if len(body.Rich) == 0 {
+		body.Rich = plainRich(body.Text)
 	}
-	var list slack.Blocks
-	if err := json.Unmarshal(rich, &list); err != nil {
-		return nil, &channels.RefusedError{Op: op, Reason: "its blocks cannot be read: " + err.Error()}
+	list, err := wire.Rich[slack.Blocks](op, body)
+	if err != nil {
+		return nil, err
 	}
 	all := list.BlockSet
 	i := 0
@@ -187,10 +186,9 @@ func sentTS(op string, x *exchange) (channels.MessageID, error) {
 	return channels.MessageID(sent.TS), nil
 }
 
-// defect counts blocks that the platform did not take: that is our fault.
+// defect logs blocks that the platform did not take: that is our fault.
 func (c *Client) defect(ctx context.Context, err error, x *exchange) error {
 	if x.refused("invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long") {
-		c.defects.Add(1)
 		c.Log.ErrorContext(ctx, "the platform does not take blocks of ours", "error", err)
 	}
 	return err
@@ -262,8 +260,6 @@ func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.
 	return id, err
 }
 
-// Delete implements channels.Deleter.
-//
 // Source: https://docs.slack.dev/reference/methods/chat.delete.
 func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	const op = "chat.delete"

@@ -103,7 +103,7 @@ func TestRefusedHistoryHoldsItsPlaceForAWhile(t *testing.T) {
 	r.halt(t)
 	direct := r.Direct(r.ada.ID)
 	r.AddSilent(direct, r.ada.ID, "missed")
-	r.c.pace.patience = 200 * time.Millisecond
+	r.c.pace.mostWait = 200 * time.Millisecond
 	r.Break(slacktest.Fault{
 		Method: "conversations.history", Rejected: slacktest.TooMany(2 * time.Second),
 		When: func(c platformtest.Call) bool { return c.Values["channel"] == direct },
@@ -141,7 +141,7 @@ func TestMentionIsWholeWhileHistoryIsRefused(t *testing.T) {
 	r.Took(t, 1)
 	r.halt(t)
 	r.AddSilent(channel, r.ada.ID, "missed")
-	r.c.pace.patience, r.c.pace.twin = 50*time.Millisecond, 2*time.Second
+	r.c.pace.mostWait, r.c.pace.twin = 50*time.Millisecond, 2*time.Second
 	r.Break(slacktest.Fault{Method: "conversations.history", Times: -1, Rejected: slacktest.TooMany(time.Hour)})
 	r.run(t)
 	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "too long ago"})

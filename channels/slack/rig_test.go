@@ -20,8 +20,8 @@ const patience = channelstest.Patience
 
 // quick is a pace for tests.
 var quick = pace{
-	again: 5 * time.Millisecond, mostAgain: 50 * time.Millisecond,
-	interaction: 2 * time.Second, patience: time.Minute, twin: 300 * time.Millisecond, shares: 5 * time.Millisecond,
+	firstRetry: 5 * time.Millisecond, mostRetry: 50 * time.Millisecond,
+	interaction: 2 * time.Second, mostWait: time.Minute, twin: 300 * time.Millisecond, shares: 5 * time.Millisecond,
 }
 
 // client is a channel on a Web API at api, at a quick pace.

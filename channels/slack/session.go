@@ -53,7 +53,7 @@ func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*
 type item struct {
 	envelope string // to be acknowledged; empty: nothing is
 	event    *channels.Event
-	said     *wireMessage            // whose place is decided when it is handed in; nil: it is in event
+	message  *wireMessage            // whose place is decided when it is handed in; nil: it is in event
 	history  channels.ConversationID // the channel or thread in whose history it is found; empty: none
 	press    *press
 	end      error // the connection is going to end
@@ -68,15 +68,15 @@ type item struct {
 func (s *session) accept(ctx context.Context, items []item) error {
 	first := map[channels.EventKey]int{}
 	for i, it := range items {
-		if it.said == nil || it.event == nil {
+		if it.message == nil || it.event == nil {
 			continue
 		}
 		n, told := first[it.event.Key]
 		switch {
 		case !told:
 			first[it.event.Key] = i
-		case it.said.Type != items[n].said.Type:
-			items[n], items[i].event = s.together(ctx, items[n], it), nil
+		case it.message.Type != items[n].message.Type:
+			items[n], items[i].event = s.merge(ctx, items[n], it), nil
 		}
 	}
 	var events []channels.Event

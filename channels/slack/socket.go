@@ -31,13 +31,13 @@ const (
 	mostShort = 3
 )
 
-// errReopen says that the platform wants the socket to be opened anew.
+// errReopen says that the platform wants the socket to be opened again.
 var errReopen = errors.New("the platform asked for a new connection")
 
-// A line is one connection of Socket Mode.
+// A connection is one of Socket Mode.
 //
 // Source: https://docs.slack.dev/apis/events-api/using-socket-mode.
-type line struct {
+type connection struct {
 	*session
 	conn   *wire.Socket
 	frames chan []byte
@@ -55,8 +55,8 @@ type line struct {
 	soon  chan struct{}
 }
 
-func newLine(s *session, conn *wire.Socket) *line {
-	return &line{
+func newConnection(s *session, conn *wire.Socket) *connection {
+	return &connection{
 		session: s, conn: conn, frames: make(chan []byte, mostFrames), lost: make(chan error, 1), filled: make(chan *gap), soon: make(chan struct{}, 1),
 		gaps: map[channels.ConversationID]*gap{}, twins: map[channels.EventKey]*gap{}, slots: make(chan struct{}, pressesAtOnce),
 	}
@@ -70,7 +70,7 @@ func (s *session) socket(ctx context.Context) error {
 	}
 	opened := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
-	l := newLine(s, conn)
+	l := newConnection(s, conn)
 	l.gaps, l.order = s.marks.openGaps(opened)
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	l.wg.Go(func() { l.read(ctx) })
@@ -121,7 +121,7 @@ func (a *api) dial(ctx context.Context) (*wire.Socket, error) {
 
 // read takes frames off the connection until it ends. What somebody pressed goes its own way at
 // once, as it is to be answered soon.
-func (l *line) read(ctx context.Context) {
+func (l *connection) read(ctx context.Context) {
 	answer := l.conn.PingHandler()
 	l.conn.SetPingHandler(func(data string) error {
 		l.sink.Received()
@@ -155,7 +155,7 @@ func (l *line) read(ctx context.Context) {
 
 // ask asks for a sign of life, so that a connection that is well is never silent for
 // long.
-func (l *line) ask(ctx context.Context) {
+func (l *connection) ask(ctx context.Context) {
 	for retry.Sleep(ctx, l.c.cfg.PingInterval/3) {
 		if l.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(l.c.cfg.PingInterval)) != nil {
 			return
@@ -164,7 +164,7 @@ func (l *line) ask(ctx context.Context) {
 }
 
 // work hands in what comes, in order.
-func (l *line) work(ctx context.Context) error {
+func (l *connection) work(ctx context.Context) error {
 	for {
 		due, err := l.release(ctx)
 		if err != nil {
@@ -186,7 +186,7 @@ func (l *line) work(ctx context.Context) error {
 		case g := <-l.filled:
 			err = l.settle(ctx, g)
 		case frame := <-frames:
-			err = l.deliver(ctx, l.sort(append([][]byte{frame}, l.waiting()...)))
+			err = l.deliver(ctx, l.classify(append([][]byte{frame}, l.waiting()...)))
 		}
 		if err != nil {
 			return err
@@ -195,7 +195,7 @@ func (l *line) work(ctx context.Context) error {
 }
 
 // waiting takes the frames that came meanwhile.
-func (l *line) waiting() (frames [][]byte) {
+func (l *connection) waiting() (frames [][]byte) {
 	for len(frames) < mostFrames && l.held < mostHeld && l.end == nil {
 		select {
 		case frame := <-l.frames:
@@ -207,10 +207,10 @@ func (l *line) waiting() (frames [][]byte) {
 	return frames
 }
 
-// sort decodes frames and returns what is to be handed in now. What came in a place whose
+// classify decodes frames and returns what is to be handed in now. What came in a place whose
 // history is being read waits for that. Behind the announced end nothing is taken: it is told
 // on the next connection.
-func (l *line) sort(frames [][]byte) (now []item) {
+func (l *connection) classify(frames [][]byte) (now []item) {
 	for _, raw := range frames {
 		if l.end != nil {
 			return now
@@ -229,15 +229,15 @@ func (l *line) sort(frames [][]byte) (now []item) {
 
 // deliver hands items in, as often as it takes, and acknowledges them. What comes
 // meanwhile is handed in along with them: whether an event fails by its own fault shows
-// beside others.
-func (l *line) deliver(ctx context.Context, items []item) error {
+// when others are taken.
+func (l *connection) deliver(ctx context.Context, items []item) error {
 	accept := func() error { return l.accept(ctx, items) }
-	err := wire.HandIn(ctx, l.c.Log, l.c.pace.again, l.c.pace.mostAgain, accept, func() error {
+	err := wire.HandIn(ctx, l.c.Log, l.c.pace.firstRetry, l.c.pace.mostRetry, accept, func() error {
 		if len(l.lost) > 0 {
 			return errors.New("the socket ended, and events were not accepted")
 		}
 		if len(items) < mostHeld {
-			items = append(items, l.sort(l.waiting())...)
+			items = append(items, l.classify(l.waiting())...)
 		}
 		return nil
 	})
@@ -252,7 +252,7 @@ func (l *line) deliver(ctx context.Context, items []item) error {
 
 // acknowledge tells the platform that an envelope was taken. Where that fails, the
 // connection has ended, and it comes again on the next.
-func (l *line) acknowledge(envelope string, payload any) {
+func (l *connection) acknowledge(envelope string, payload any) {
 	if envelope == "" {
 		return
 	}

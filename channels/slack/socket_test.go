@@ -155,7 +155,7 @@ func TestWhatIsHeldBackIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := &gap{id: channels.ConversationID(r.Direct(r.ada.ID)), err: why}
-		l := &line{session: s, conn: conn, frames: make(chan []byte, mostFrames), lost: make(chan error, 1), filled: make(chan *gap), gaps: map[channels.ConversationID]*gap{g.id: g}}
+		l := &connection{session: s, conn: conn, frames: make(chan []byte, mostFrames), lost: make(chan error, 1), filled: make(chan *gap), gaps: map[channels.ConversationID]*gap{g.id: g}}
 		r.Start(t, func(ctx context.Context, _ channels.Sink) error {
 			defer conn.Close()
 			return l.work(ctx)
@@ -235,7 +235,7 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 		Method: "conversations.history", Times: -1, Status: 502, Body: "<html>",
 		When: func(c platformtest.Call) bool { return c.Values["channel"] == bad },
 	})
-	r.c.pace.patience = 500 * time.Millisecond
+	r.c.pace.mostWait = 500 * time.Millisecond
 	r.run(t)
 	r.Say(r.ada.ID, "ada 3")
 	r.Took(t, 4)

@@ -114,7 +114,7 @@ func TestWhatWaitedInSeveralPlacesIsHandedInBeforeWhatComes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLine(s, conn)
+	l := newConnection(s, conn)
 	frame := func(channel, ts, thread, text string) []byte {
 		return fmt.Appendf(nil, `{"type":"events_api","envelope_id":"e%s","payload":{"event":{"type":"message","channel":%q,"user":%q,"text":%q,"ts":%q,"thread_ts":%q}}}`,
 			ts, channel, r.ada.ID, text, ts, thread)
@@ -126,7 +126,7 @@ func TestWhatWaitedInSeveralPlacesIsHandedInBeforeWhatComes(t *testing.T) {
 		roots = append(roots, frame(channel, root, "", "<@"+me.User+"> a thread"))
 		l.frames <- frame(channel, fmt.Sprintf("170000000%d.000002", i), root, "please")
 	}
-	if now := l.sort(roots); len(now) > 0 {
+	if now := l.classify(roots); len(now) > 0 {
 		t.Fatalf("%d mentions wait for nothing", len(now))
 	}
 	r.Sink.Fail(2)

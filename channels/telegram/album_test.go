@@ -133,7 +133,7 @@ func TestAlbumIsConfirmedOnlyWhenItIsWhole(t *testing.T) {
 	g := newGatherer()
 	step := func(at time.Duration, wantBatch string, wantConfirm int64, list ...update) {
 		t.Helper()
-		batch := g.sort(list, false, now.Add(at))
+		batch := g.ready(list, false, now.Add(at))
 		if got := names(batch); got != wantBatch {
 			t.Errorf("at %s: handed in %q, want %q", at, got, wantBatch)
 		}
@@ -164,7 +164,7 @@ func TestAlbumIsConfirmedOnlyWhenItIsWhole(t *testing.T) {
 	var grown []update
 	for i := range 6 {
 		grown = append(grown, u(int64(20+i), 10, "d"))
-		batch := g.sort(grown, false, now.Add(6*time.Second+time.Duration(i)*39*time.Millisecond))
+		batch := g.ready(grown, false, now.Add(6*time.Second+time.Duration(i)*39*time.Millisecond))
 		if whole := i*39 >= 200; whole != (len(batch) == 1) {
 			t.Errorf("after %d pictures: %q", i+1, names(batch))
 		}
@@ -178,7 +178,7 @@ func TestUpdatesWithoutANumberTakeItFromTheirPlace(t *testing.T) {
 	g := newGatherer()
 	list := []update{u(5, 1, ""), u(0, 0, ""), u(9, 1, ""), u(0, 0, "")}
 	list[1].event.Message.Text, list[3].event.Message.Text = "bad", "worse"
-	batch := g.sort(list, false, time.Now())
+	batch := g.ready(list, false, time.Now())
 	g.took(batch)
 	if got := g.confirm(list); names(batch) != "5 bad 9 worse" || got != 10 {
 		t.Errorf("%q, confirmed %d", names(batch), got)
@@ -191,10 +191,10 @@ func TestAlbumAtTheEndOfAFullAnswerWaits(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	g := newGatherer()
-	g.sort([]update{u(2, 10, "a")}, true, now) // seen, and quiet for long
+	g.ready([]update{u(2, 10, "a")}, true, now) // seen, and quiet for long
 	list := []update{u(1, 20, ""), u(2, 10, "a")}
 	for i, want := range []string{"1", "2+3"} {
-		batch := g.sort(list, true, now.Add(time.Duration(i+1)*time.Second))
+		batch := g.ready(list, true, now.Add(time.Duration(i+1)*time.Second))
 		g.took(batch)
 		if got := g.confirm(list); names(batch) != want || got != int64(1+2*i) {
 			t.Errorf("look %d: %q, want %q; confirmed %d", i, names(batch), want, got)

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -124,12 +123,6 @@ type reply struct {
 		RetryAfter      json.RawMessage `json:"retry_after"`
 		MigrateToChatID int64           `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
-}
-
-// retryAfter is how long the platform asks to wait, within reason; 0: it does not say.
-func (r *reply) retryAfter() time.Duration {
-	d, _ := wire.Seconds(string(bytes.Trim(r.Parameters.RetryAfter, `"`)))
-	return d
 }
 
 // An exchange is what is known of one call.

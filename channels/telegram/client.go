@@ -24,7 +24,6 @@ type Client struct {
 
 	running atomic.Pointer[session] // nil while nothing runs
 	albums  albums
-	defects atomic.Int64
 	// foreign: the last Run ended because somebody else polls, and no long poll has
 	// been well since.
 	foreign atomic.Bool
@@ -60,11 +59,7 @@ func New(name string, cfg Config, log *slog.Logger) *Client {
 	return c
 }
 
-// Defects counts the texts that the platform could not parse. It stays 0, or our
-// formatting is at fault.
-func (c *Client) Defects() int64 { return c.defects.Load() }
-
-// Run implements channels.Channel.
+// Run connects, and hands in what the platform tells.
 func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 	return c.api.Run(ctx, func(login wire.Login[*bot.Bot]) error {
 		if c.cfg.Mode == ModeWebhook {
@@ -84,7 +79,7 @@ func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 	})
 }
 
-// Probe implements channels.Prober.
+// Probe asks the platform who the bot is.
 func (c *Client) Probe(ctx context.Context) error {
 	_, err := c.meet(ctx)
 	return err

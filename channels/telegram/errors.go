@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"slices"
@@ -34,7 +35,7 @@ func (a *api) refusal(op string, x *exchange) error {
 	}
 	switch {
 	case r.ErrorCode == http.StatusTooManyRequests:
-		after := r.retryAfter()
+		after, _ := wire.Seconds(string(bytes.Trim(r.Parameters.RetryAfter, `"`)))
 		return &channels.RateLimitError{
 			Op: op, RetryAfter: after, Channel: a.crowded.add(x.chat, after, time.Now()), Err: errors.New(words),
 		}

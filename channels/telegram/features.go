@@ -49,7 +49,7 @@ var (
 	ratesGroup  = channels.Rates{PerSecond: 30, PerConversationSecond: 1, PerConversationMinute: 20}
 )
 
-// Features implements channels.Channel.
+// Features depend on whether somebody is alone with the bot.
 func (c *Client) Features(conv channels.Conversation) channels.Features {
 	f := channels.Features{
 		MaxText: maxText, Measure: render.Units,

@@ -49,7 +49,7 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, asPhotos boo
 	if err != nil {
 		return "", err
 	}
-	list, err := entities(op, out.Body)
+	list, err := wire.Rich[[]models.MessageEntity](op, out.Body)
 	if err != nil {
 		return "", err
 	}

@@ -1,8 +1,10 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,14 +22,7 @@ const formatMaxEntities = 100
 const formatMaxURL = 2048
 
 // formatStyle is made for a telephone: a table of more than 40 columns would wrap.
-var formatStyle = render.Style{
-	Bullets:    []string{"• ", "◦ ", "▪ "},
-	Done:       "☑ ",
-	Open:       "☐ ",
-	Rule:       "———",
-	TableWidth: 40,
-	Link:       formatLinkable,
-}
+var formatStyle = render.Rich(40, formatLinkable, "• ", "◦ ", "▪ ")
 
 // A formatEntity marks a stretch of a text; Offset and Length count UTF-16 code
 // units.
@@ -80,7 +75,9 @@ func formatRich(entities []formatEntity) json.RawMessage {
 	if len(entities) == 0 {
 		return nil
 	}
-	formatSort(entities)
+	slices.SortStableFunc(entities, func(a, b formatEntity) int { // in the order the platform tells them in, outer ones first
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length), cmp.Compare(formatRank(a), formatRank(b)))
+	})
 	return formatJSON(entities)
 }
 

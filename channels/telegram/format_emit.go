@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -77,13 +76,6 @@ func (e *formatEmitter) shift(by int) {
 		en.Length = end - en.Offset
 	}
 	e.entities = slices.DeleteFunc(e.entities, func(en formatEntity) bool { return en.Length <= 0 })
-}
-
-// formatSort puts entities in the order the platform tells them in, outer ones first.
-func formatSort(entities []formatEntity) {
-	slices.SortStableFunc(entities, func(a, b formatEntity) int {
-		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length), cmp.Compare(formatRank(a), formatRank(b)))
-	})
 }
 
 // formatRank orders entities over the same stretch, outer ones first.

@@ -39,12 +39,12 @@ type growth struct {
 // waits says whether something is held back.
 func (g *gatherer) waits() bool { return len(g.albums) > 0 }
 
-// sort returns what is to be handed in now, in order; albums as one. It gives numbers
+// ready returns what is to be handed in now, in order; albums as one. It gives numbers
 // to updates whose own cannot be read.
 //
 // full says that there may be more updates behind these: then an album is whole only
 // when it stands first, because what is behind these might be of it too.
-func (g *gatherer) sort(updates []update, full bool, now time.Time) (batch []update) {
+func (g *gatherer) ready(updates []update, full bool, now time.Time) (batch []update) {
 	g.number(updates)
 	var parts [][]update
 	albums := map[albumKey]int{}

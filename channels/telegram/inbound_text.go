@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // read finds out who is named in m's text, and takes the bot's own name out where it
@@ -63,9 +64,7 @@ func (me self) read(m *channels.Message, entities []wireEntity) {
 	case cutTo > 0:
 		m.Text = text[:cutFrom] + text[cutTo:]
 	case lead > 0:
-		if rest := strings.TrimLeft(text[lead:], " \t\n\u00a0,:;"); rest != "" {
-			m.Text = rest
-		}
+		m.Text = wire.Addressed(text, lead)
 	}
 }
 

@@ -50,33 +50,33 @@ type wireMessage struct {
 	ForwardOrigin  *wireOrigin `json:"forward_origin"`
 	IsAutoForward  bool        `json:"is_automatic_forward"`
 	// What servers of before Bot API 7.0 send in place of forward_origin; see origin.
-	ForwardFrom       *wireUser    `json:"forward_from"`
-	ForwardFromChat   *wireChat    `json:"forward_from_chat"`
-	ForwardSenderName string       `json:"forward_sender_name"`
-	ForwardSignature  string       `json:"forward_signature"`
-	ForwardDate       int64        `json:"forward_date"`
-	ReplyTo           *wireMessage `json:"reply_to_message"`
-	Quote             *wireQuote   `json:"quote"`
-	ViaBot            *wireUser    `json:"via_bot"`
-	MediaGroupID      string       `json:"media_group_id"`
-	Text              string       `json:"text"`
-	Entities          []wireEntity `json:"entities"`
-	Caption           string       `json:"caption"`
-	CaptionEntities   []wireEntity `json:"caption_entities"`
+	ForwardFrom       *wireUser              `json:"forward_from"`
+	ForwardFromChat   *wireChat              `json:"forward_from_chat"`
+	ForwardSenderName string                 `json:"forward_sender_name"`
+	ForwardSignature  string                 `json:"forward_signature"`
+	ForwardDate       int64                  `json:"forward_date"`
+	ReplyTo           *wireMessage           `json:"reply_to_message"`
+	Quote             *struct{ Text string } `json:"quote"`
+	ViaBot            *wireUser              `json:"via_bot"`
+	MediaGroupID      string                 `json:"media_group_id"`
+	Text              string                 `json:"text"`
+	Entities          []wireEntity           `json:"entities"`
+	Caption           string                 `json:"caption"`
+	CaptionEntities   []wireEntity           `json:"caption_entities"`
 
-	Photo     []wireFile    `json:"photo"`
-	Document  *wireFile     `json:"document"`
-	Voice     *wireFile     `json:"voice"`
-	Audio     *wireFile     `json:"audio"`
-	Video     *wireFile     `json:"video"`
-	VideoNote *wireFile     `json:"video_note"`
-	Animation *wireFile     `json:"animation"`
-	Sticker   *wireSticker  `json:"sticker"`
-	Location  *wireLocation `json:"location"`
-	Venue     *wireVenue    `json:"venue"`
-	Contact   *wireContact  `json:"contact"`
-	Poll      *wirePoll     `json:"poll"`
-	Dice      *wireDice     `json:"dice"`
+	Photo     []wireFile              `json:"photo"`
+	Document  *wireFile               `json:"document"`
+	Voice     *wireFile               `json:"voice"`
+	Audio     *wireFile               `json:"audio"`
+	Video     *wireFile               `json:"video"`
+	VideoNote *wireFile               `json:"video_note"`
+	Animation *wireFile               `json:"animation"`
+	Sticker   *struct{ Emoji string } `json:"sticker"`
+	Location  *wireLocation           `json:"location"`
+	Venue     *wireVenue              `json:"venue"`
+	Contact   *wireContact            `json:"contact"`
+	Poll      *wirePoll               `json:"poll"`
+	Dice      *wireDice               `json:"dice"`
 
 	// What people send that is not read here; only its presence counts.
 	Story     json.RawMessage `json:"story"`
@@ -98,12 +98,7 @@ type wireEntity struct {
 	User   *wireUser `json:"user"`
 }
 
-type wireQuote struct {
-	Text string `json:"text"`
-}
-
 type wireOrigin struct {
-	Type           string    `json:"type"` // user | hidden_user | chat | channel
 	SenderUser     *wireUser `json:"sender_user"`
 	SenderUserName string    `json:"sender_user_name"`
 	SenderChat     *wireChat `json:"sender_chat"`
@@ -119,12 +114,6 @@ type wireFile struct {
 	Size   int64  `json:"file_size"`
 	Width  int    `json:"width"`
 	Height int    `json:"height"`
-	Title  string `json:"title"`
-}
-
-type wireSticker struct {
-	Emoji string `json:"emoji"`
-	Set   string `json:"set_name"`
 }
 
 type wireLocation struct {

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -39,17 +38,6 @@ func target(op string, conv channels.Conversation, id channels.MessageID) (place
 	return at, n, wire.Refuse(op, err)
 }
 
-// entities are the markup of a body, as format made it.
-func entities(op string, body channels.Body) (list []models.MessageEntity, err error) {
-	if len(body.Rich) == 0 {
-		return nil, nil
-	}
-	if err := json.Unmarshal(body.Rich, &list); err != nil {
-		return nil, &channels.RefusedError{Op: op, Reason: "its entities cannot be read: " + err.Error()}
-	}
-	return list, nil
-}
-
 // Send implements channels.Channel. A part that answers a message which is gone is
 // sent all the same.
 func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
@@ -65,7 +53,7 @@ func (c *Client) sendText(ctx context.Context, conv channels.Conversation, body 
 	if err != nil {
 		return "", err
 	}
-	list, err := entities(op, body)
+	list, err := wire.Rich[[]models.MessageEntity](op, body)
 	if err != nil {
 		return "", err
 	}
@@ -108,10 +96,9 @@ func sentID(op string, x *exchange) (channels.MessageID, error) {
 	return messageID(one.ID), nil
 }
 
-// defect counts a text that the platform could not parse: that is our fault.
+// defect logs a text that the platform could not parse: that is our fault.
 func (c *Client) defect(ctx context.Context, body channels.Body, list []models.MessageEntity, err error) error {
 	if said(err, "can't parse") || said(err, "entity_") {
-		c.defects.Add(1)
 		c.Log.ErrorContext(ctx, "the platform cannot parse a text of ours", "units", render.Units(body.Text), "entities", shape(list), "error", err)
 	}
 	return err
@@ -133,7 +120,7 @@ func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channe
 	if err != nil {
 		return err
 	}
-	list, err := entities(op, body)
+	list, err := wire.Rich[[]models.MessageEntity](op, body)
 	if err != nil {
 		return err
 	}
@@ -160,7 +147,7 @@ func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.
 	return id, c.Edit(ctx, out.Conversation, id, out.Body)
 }
 
-// Delete implements channels.Deleter.
+// Delete deletes a message of the bot.
 func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	const op = "deleteMessage"
 	at, n, err := target(op, conv, id)
@@ -171,7 +158,7 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 	return unlessSaid(wire.Unless(err, channels.ErrNoMessage), "message to delete not found")
 }
 
-// RemoveButtons implements channels.Unbuttoner.
+// RemoveButtons takes the buttons off a message.
 func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
 	const op = "editMessageReplyMarkup"
 	at, n, err := target(op, conv, id)
@@ -200,7 +187,7 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 	return c.do(ctx, op, at.chat, wire.With((*bot.Bot).SetMessageReaction, &bot.SetMessageReactionParams{ChatID: at.chat, MessageID: n, Reaction: reaction}))
 }
 
-// Typing implements channels.Typer.
+// Typing shows that an answer is being made.
 func (c *Client) Typing(ctx context.Context, conv channels.Conversation) error {
 	const op = "sendChatAction"
 	at, err := placeOf(op, conv)

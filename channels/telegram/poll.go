@@ -43,7 +43,7 @@ var defaultPace = pace{
 	idleFrom: 500 * time.Millisecond, idleFirst: time.Second, idleMost: 5 * time.Second,
 }
 
-// Silence implements channels.Pulse.
+// Silence is how long a good connection says nothing at most.
 func (c *Client) Silence() time.Duration { return c.pace.poll + c.pace.silence }
 
 // A poller asks for updates in one Run. What it asks for next confirms what came, so that it
@@ -62,15 +62,15 @@ type poller struct {
 	limit     int       // how many updates to ask for; 0: as many as there may be
 	former    []byte    // the answer before, if it had updates
 	idle      int       // how many answers in a row brought nothing new, at once
-	uncertain []byte    // an answer that may have been cut off
+	cutOff    []byte    // an answer that may have been cut off
 	quarrel   time.Time // when the platform began to name another poller; zero: it does not
 }
 
 // firstRetry and mostRetry bound the pauses after answers that are asked for again.
 const firstRetry, mostRetry = 100 * time.Millisecond, 5 * time.Second
 
-// errAgain is wrapped by errors after which updates are asked for again.
-var errAgain = errors.New("to be asked again")
+// errRetry is wrapped by errors after which updates are asked for again.
+var errRetry = errors.New("to be asked again")
 
 // poll receives updates until ctx ends or the connection is lost. Its connection is
 // its own and is closed when it returns.
@@ -84,7 +84,7 @@ func (c *Client) poll(ctx context.Context, s *session) error {
 			return ctx.Err()
 		case err == nil:
 			failed = 0
-		case !errors.Is(err, errAgain):
+		case !errors.Is(err, errRetry):
 			return err
 		default:
 			c.Log.DebugContext(ctx, "updates are asked for again", "error", err)
@@ -110,7 +110,7 @@ func (p *poller) next(ctx context.Context) error {
 		return err
 	}
 	p.confirmed = cmp.Or(last, p.confirmed)
-	p.judge(got, time.Since(asked))
+	p.countIdle(got, time.Since(asked))
 	return nil
 }
 
@@ -126,10 +126,10 @@ func (p *poller) pause(ctx context.Context) bool {
 	return true
 }
 
-// judge counts the answers that bring nothing new though nobody waited for them: an
+// countIdle counts the answers that bring nothing new though nobody waited for them: an
 // update whose number cannot be read stays until one behind it can be confirmed, and
 // what stands before the platform may answer anything.
-func (p *poller) judge(got answer, took time.Duration) {
+func (p *poller) countIdle(got answer, took time.Duration) {
 	var old bool
 	if len(got.updates) == 0 {
 		old = !got.first && took < p.c.pace.idleFrom
@@ -147,7 +147,7 @@ func (p *poller) judge(got answer, took time.Duration) {
 // settle hands in what is whole of the updates told and returns the newest one to
 // confirm; 0: none. full says that there may be more behind them.
 func (p *poller) settle(ctx context.Context, updates []update, full bool) (int64, error) {
-	if err := p.accept(ctx, p.gather.sort(updates, full, time.Now())); err != nil {
+	if err := p.accept(ctx, p.gather.ready(updates, full, time.Now())); err != nil {
 		return 0, err
 	}
 	return p.gather.confirm(updates), nil
@@ -207,8 +207,9 @@ func (p *poller) take(ctx context.Context, list, later []update) error {
 	return nil
 }
 
-// handIn hands events in. What is not taken is asked for again, after a pause of at most 5 s, together with what came meanwhile: whether it is an event's own
-// fault shows beside others.
+// handIn hands events in. What is not taken is asked for again, after a pause of at most
+// 5 s, together with what came meanwhile: whether it is an event's own
+// fault shows when others are taken.
 func (p *poller) handIn(ctx context.Context, events []channels.Event) ([]channels.Receipt, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -221,5 +222,5 @@ func (p *poller) handIn(ctx context.Context, events []channels.Event) ([]channel
 		return nil, ctx.Err()
 	}
 	p.c.Log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
-	return nil, fmt.Errorf("events not accepted: %w: %w", errAgain, err)
+	return nil, fmt.Errorf("events not accepted: %w: %w", errRetry, err)
 }

@@ -35,11 +35,8 @@ type answer struct {
 func (p *poller) fetch(ctx context.Context) (answer, error) {
 	const op = "getUpdates"
 	x := &exchange{}
-	req, err := p.request(x.In(ctx), op)
-	if err == nil {
-		_, err = p.wire.Do(req)
-	}
-	x.Said = err
+	form := p.form().Encode()
+	err := p.wire.Post(ctx, &x.Exchange, p.c.API+"/bot"+p.s.secret.Reveal()+"/"+op, "application/x-www-form-urlencoded", strings.NewReader(form), int64(len(form)))
 	x.read()
 	switch {
 	case errors.Is(err, wire.ErrTooLong):
@@ -51,13 +48,13 @@ func (p *poller) fetch(ctx context.Context) (answer, error) {
 	case x.reply != nil && !x.reply.OK:
 		return answer{}, p.refused(ctx, x)
 	}
-	raws, doubtful, err := splitUpdates(x)
+	raws, cutOff, err := splitUpdates(x)
 	switch {
 	case err != nil:
 		return answer{}, fmt.Errorf("%s: %w", op, err)
-	case doubtful && !bytes.Equal(x.Body, p.uncertain):
-		p.uncertain = x.Body
-		return answer{}, fmt.Errorf("%s: %w: the answer looks cut off", op, errAgain)
+	case cutOff && !bytes.Equal(x.Body, p.cutOff):
+		p.cutOff = x.Body
+		return answer{}, fmt.Errorf("%s: %w: the answer looks cut off", op, errRetry)
 	}
 	read, got := p.c.reader(), answer{body: x.Body, first: p.first, full: len(raws) >= orMost(p.limit)}
 	for _, raw := range raws {
@@ -77,7 +74,7 @@ func (p *poller) received() {
 	if p.limit *= 4; p.limit >= mostUpdates {
 		p.limit = 0
 	}
-	p.first, p.quarrel, p.uncertain = false, time.Time{}, nil
+	p.first, p.quarrel, p.cutOff = false, time.Time{}, nil
 }
 
 func orMost(limit int) int {
@@ -94,7 +91,7 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	if p.limit != 1 {
 		p.limit = max(orMost(p.limit)/4, 1)
 		p.c.Log.WarnContext(ctx, "updates are too long to be read at once; fewer are asked for", "limit", p.limit)
-		return answer{}, fmt.Errorf("getUpdates: %w: %w", errAgain, wire.ErrTooLong)
+		return answer{}, fmt.Errorf("getUpdates: %w: %w", errRetry, wire.ErrTooLong)
 	}
 	got := answer{body: x.Body, first: p.first, full: true}
 	raw := x.Body
@@ -107,9 +104,9 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	return got, nil
 }
 
-// request is one poll. The first of a Run shall be answered at once, so that it is known
+// form is what a poll asks for. The first of a Run shall be answered at once, so that it is known
 // whether the platform is there.
-func (p *poller) request(ctx context.Context, op string) (*http.Request, error) {
+func (p *poller) form() url.Values {
 	timeout := 0
 	if !p.first {
 		timeout = int(p.c.pace.poll.Seconds())
@@ -118,21 +115,17 @@ func (p *poller) request(ctx context.Context, op string) (*http.Request, error) 
 	if p.limit != 0 {
 		form.Set("limit", strconv.Itoa(p.limit))
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.c.API+"/bot"+p.s.secret.Reveal()+"/"+op, strings.NewReader(form.Encode()))
-	if err == nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	return req, err
+	return form
 }
 
-// refused sorts what the platform answers a poll besides updates.
+// refused classifies what the platform answers a poll besides updates.
 func (p *poller) refused(ctx context.Context, x *exchange) error {
 	err := p.c.refusal("getUpdates", x)
 	if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
 		p.s.sink.Received()
 		p.c.Log.WarnContext(ctx, "polls are rate limited", "duration", limited.RetryAfter)
 		p.rest(ctx, limited.RetryAfter)
-		return fmt.Errorf("%w: %w", errAgain, err)
+		return fmt.Errorf("%w: %w", errRetry, err)
 	}
 	if !errors.Is(err, channels.ErrElsewhere) {
 		return err
@@ -148,7 +141,7 @@ func (p *poller) refused(ctx context.Context, x *exchange) error {
 		return err
 	}
 	p.c.Log.DebugContext(ctx, "another poll is open; perhaps our own former one", "error", err)
-	return fmt.Errorf("%w: %w", errAgain, err)
+	return fmt.Errorf("%w: %w", errRetry, err)
 }
 
 // dropWebhook takes away the webhook that keeps updates from being polled; what waits
@@ -163,7 +156,7 @@ func (p *poller) dropWebhook(ctx context.Context, err error) error {
 		return errors.Join(err, drop)
 	}
 	p.c.Log.InfoContext(ctx, "deleted the webhook that was set, to poll instead")
-	return fmt.Errorf("%w: %w", errAgain, err)
+	return fmt.Errorf("%w: %w", errRetry, err)
 }
 
 // rest waits as the platform asked for. That is no silence of its.

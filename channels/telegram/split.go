@@ -8,9 +8,9 @@ import (
 )
 
 // splitUpdates cuts the answer to getUpdates into its updates. What is inside one is
-// not looked at, so that a bad one does not cost the others. doubtful says that the
+// not looked at, so that a bad one does not cost the others. cutOff says that the
 // answer may as well have been cut off: it counts only if it comes a second time.
-func splitUpdates(x *exchange) (raws [][]byte, doubtful bool, err error) {
+func splitUpdates(x *exchange) (raws [][]byte, cutOff bool, err error) {
 	if x.reply != nil {
 		var list []json.RawMessage
 		if json.Unmarshal(x.reply.Result, &list) == nil {
@@ -23,8 +23,8 @@ func splitUpdates(x *exchange) (raws [][]byte, doubtful bool, err error) {
 	if raws, ok := elements(x.Body); ok {
 		return raws, false, nil
 	}
-	if raws, doubtful := pieces(x.Body); len(raws) > 0 {
-		return raws, doubtful, nil
+	if raws, cutOff := pieces(x.Body); len(raws) > 0 {
+		return raws, cutOff, nil
 	}
 	return nil, false, errors.New("the answer is no list of updates")
 }
@@ -74,8 +74,8 @@ func elements(body []byte) (list [][]byte, ok bool) {
 // pieces cuts a list in which brackets or quotes do not match where an update begins:
 // inside a text its quotes would be escaped. An answer that was cut off looks alike,
 // so the last piece is left for the next answer unless it is whole; alone, it is
-// doubtful.
-func pieces(body []byte) (list [][]byte, doubtful bool) {
+// cutOff.
+func pieces(body []byte) (list [][]byte, cutOff bool) {
 	body = bytes.TrimRight(body, " \t\r\n")
 	if !bytes.HasSuffix(body, []byte("]}")) {
 		return nil, false

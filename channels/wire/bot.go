@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// CallTimeout bounds a call, UploadTimeout one that carries files.
-	CallTimeout   = 30 * time.Second
+	// CallTimeout bounds a call.
+	CallTimeout = 30 * time.Second
+	// UploadTimeout bounds a call that carries files.
 	UploadTimeout = 10 * time.Minute
 	// connections are how many are kept open while idle.
 	connections = 64
@@ -149,7 +150,7 @@ func (b *Bot[L]) Call(ctx context.Context, op string, within time.Duration, x *E
 	}
 	ctx, cancel := context.WithTimeout(x.In(ctx), within)
 	defer cancel()
-	x.Said = do(ctx, login.Lib)
+	x.Library = do(ctx, login.Lib)
 	return nil
 }
 

@@ -18,6 +18,12 @@ import (
 // Clean is a text without NULs, which no database of ours takes.
 func Clean(text string) string { return strings.ReplaceAll(text, "\x00", "\ufffd") }
 
+// Addressed is a text without the bot's name, which ends at to and only says whom the text is for; the
+// whole one where nothing stands behind.
+func Addressed(text string, to int) string {
+	return cmp.Or(strings.TrimLeft(text[to:], " \t\n\u00a0,:;"), text)
+}
+
 // fingerprint names what has no number by its bytes, in 32 letters and digits.
 func fingerprint(raw []byte) string {
 	sum := sha256.Sum256(raw)
@@ -44,8 +50,8 @@ func Undecodable(channel, account, kind, id string, raw []byte, why error) *chan
 }
 
 // HandIn calls accept until it returns nil, with pauses of first, doubling to most. Between two
-// tries more adds what came meanwhile: whether an event fails by its own fault shows beside
-// others. It returns the error of more, or why ctx ended.
+// tries more adds what came meanwhile: whether an event fails by its own fault shows when
+// others are taken. It returns the error of more, or why ctx ended.
 func HandIn(ctx context.Context, log *slog.Logger, first, most time.Duration, accept, more func() error) error {
 	for try := 0; ; try++ {
 		err := accept()
@@ -65,8 +71,8 @@ func HandIn(ctx context.Context, log *slog.Logger, first, most time.Duration, ac
 	}
 }
 
-// Patiently makes a call again after each rate limit, as long as ctx leaves the time for that.
-func Patiently[T any](ctx context.Context, call func() (T, error)) (T, error) {
+// Retry makes a call again after each rate limit, as long as ctx leaves the time for that.
+func Retry[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	for {
 		result, err := call()
 		limited, ok := errors.AsType[*channels.RateLimitError](err)

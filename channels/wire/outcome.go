@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,7 @@ import (
 // channels.ErrNotConnected where surely nothing of it left this machine. hide takes credentials
 // out of the text; nil: there are none in it.
 func (x *Exchange) Unanswered(op, address string, hide func(string) string) error {
-	err := cmp.Or(x.Err, x.Said)
+	err := cmp.Or(x.Err, x.Library)
 	if hide == nil {
 		hide = func(text string) string { return text }
 	}
@@ -93,7 +94,7 @@ func Plainly(err error) string {
 }
 
 // Unusable is what an Examiner finds when the bot cannot be asked about. given says where the
-// credentials come from, for a channel that waits for them; renew how to mend rejected ones.
+// credentials come from, for a channel that waits for them; renew how to replace rejected ones.
 func Unusable(err error, given, renew string) channels.Finding {
 	switch {
 	case errors.Is(err, channels.ErrNoCredentials):
@@ -109,6 +110,17 @@ func Unusable(err error, given, renew string) channels.Finding {
 func Final(err error) bool {
 	refused, ok := errors.AsType[*channels.RefusedError](err)
 	return errors.Is(err, channels.ErrGone) || ok && !refused.Temporary
+}
+
+// Rich reads the markup of a body, which its adapter made; the zero T where it has none.
+func Rich[T any](op string, body channels.Body) (rich T, err error) {
+	if len(body.Rich) == 0 {
+		return rich, nil
+	}
+	if err = json.Unmarshal(body.Rich, &rich); err != nil {
+		err = fmt.Errorf("its markup cannot be read: %w", err)
+	}
+	return rich, Refuse(op, err)
 }
 
 // Refuse is why, as a refusal of op before anything was sent; nil for nil.

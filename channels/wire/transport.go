@@ -40,12 +40,12 @@ var ErrTooLong = errors.New("the answer is too long")
 // An Exchange is what is known of one call, whatever a library makes of it. The zero
 // Exchange is of a call that was not made; it is not used by two goroutines at once.
 type Exchange struct {
-	Status int // HTTP; 0: no complete answer came
-	Header http.Header
-	Body   []byte // of the answer, complete; of one that is too long the beginning
-	Err    error  // of the connection; nil: there was none
-	Said   error  // what a library made of it, for where the request was not made at all
-	left   atomic.Bool
+	Status  int // HTTP; 0: no complete answer came
+	Header  http.Header
+	Body    []byte // of the answer, complete; of one that is too long the beginning
+	Err     error  // of the connection; nil: there was none
+	Library error  // what a library made of it, for where the request was not made at all
+	left    atomic.Bool
 }
 
 type exchangeKey struct{}
@@ -100,6 +100,21 @@ func (t *Transport) Close() { t.http.CloseIdleConnections() }
 // Through makes connections by dial; it is for tests, before the first request.
 func (t *Transport) Through(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	t.http.DialContext = dial
+}
+
+// Post posts a body of so many bytes, of which x is to know.
+func (t *Transport) Post(ctx context.Context, x *Exchange, address, contentType string, body io.Reader, size int64) error {
+	req, err := http.NewRequestWithContext(x.In(ctx), http.MethodPost, address, body)
+	if x.Library = err; err != nil {
+		return err
+	}
+	req.ContentLength = size
+	req.Header.Set("Content-Type", contentType)
+	resp, err := t.Do(req)
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	return err
 }
 
 // RoundTrip is Do, for http.Client.

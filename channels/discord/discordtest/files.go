@@ -3,8 +3,6 @@ package discordtest
 import (
 	"bytes"
 	"cmp"
-	"io"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"path"
@@ -21,44 +19,9 @@ type kept struct {
 	place string
 }
 
-// readForm reads a form: files in files[N], the rest in payload_json.
-//
-// Source: https://docs.discord.com/developers/reference#uploading-files.
-func (r *request) readForm(body io.Reader, boundary string) *Rejection {
-	form := multipart.NewReader(body, boundary)
-	for {
-		part, err := form.NextPart()
-		if err == io.EOF { //nolint:errorlint // as the package says
-			break
-		}
-		if err != nil {
-			return invalid("the form cannot be read")
-		}
-		data, err := io.ReadAll(part)
-		switch name := part.FormName(); {
-		case err != nil:
-			return invalid("the form cannot be read")
-		case name == "payload_json":
-			r.payload = data
-		case strings.HasPrefix(name, "files[") && part.FileName() != "":
-			if len(data) > mostFile {
-				return TooLarge
-			}
-			r.files = append(r.files, platformtest.File{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Data: data})
-		}
-	}
-	if r.payload == nil {
-		r.payload = []byte("{}")
-	}
-	if len(r.files) > 10 {
-		return invalid("attachments: at most 10 files")
-	}
-	return nil
-}
-
 // attach keeps the files of a message and makes its attachments. The address is one of this
 // server. It is called under the lock.
-func (s *Server) attach(m *Message, files []platformtest.File) {
+func (s *world) attach(m *Message, files []platformtest.File) {
 	m.Attachments = []Attachment{}
 	for _, f := range files {
 		a := Attachment{ID: s.id(), Filename: filename(f.Name), ContentType: f.Type, Size: f.Bytes()}

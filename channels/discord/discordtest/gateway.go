@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 )
 
@@ -98,40 +98,48 @@ type frame struct {
 	raw  []byte          // instead of all that
 }
 
+// events are what the bot is told, by sessions of the gateway.
+type events struct {
+	*world
+	gateway  gateway
+	repeat   int
+	disorder bool
+}
+
 // Heartbeat sets how often connections from now on shall say that they live.
-func (s *Server) Heartbeat(every time.Duration) { s.Change(func() { s.gateway.interval = every }) }
+func (s *events) Heartbeat(every time.Duration) { s.Change(func() { s.gateway.interval = every }) }
 
 // IdentifyEvery sets how much time must lie between two identifies; at first five seconds.
-func (s *Server) IdentifyEvery(every time.Duration) { s.Change(func() { s.gateway.every = every }) }
+func (s *events) IdentifyEvery(every time.Duration) { s.Change(func() { s.gateway.every = every }) }
 
 // Starts sets how many session starts are left.
-func (s *Server) Starts(left int) { s.Change(func() { s.gateway.remaining = left }) }
+func (s *events) Starts(left int) { s.Change(func() { s.gateway.remaining = left }) }
 
 // Shards sets how many shards the platform wants the bot to have.
-func (s *Server) Shards(n int) { s.Change(func() { s.gateway.shards = n }) }
+func (s *events) Shards(n int) { s.Change(func() { s.gateway.shards = n }) }
 
 // Identifies and Resumes count what sessions began with; MostConnections is how many
 // connections with a session there were at once.
-func (s *Server) Identifies() int { return look(s, func(g *gateway) int { return g.starts }) }
+func (s *events) Identifies() int { return look(s, func(g *gateway) int { return g.starts }) }
 
 // Resumes counts the sessions that were resumed.
-func (s *Server) Resumes() int { return look(s, func(g *gateway) int { return g.resumes }) }
+func (s *events) Resumes() int { return look(s, func(g *gateway) int { return g.resumes }) }
 
 // ResumesAsked counts the resumes that were asked for, whatever became of them.
-func (s *Server) ResumesAsked() int { return look(s, func(g *gateway) int { return g.tried }) }
+func (s *events) ResumesAsked() int { return look(s, func(g *gateway) int { return g.tried }) }
 
 // MostConnections is how many connections with a session there were at once, at most.
-func (s *Server) MostConnections() int { return look(s, func(g *gateway) int { return g.most }) }
+func (s *events) MostConnections() int { return look(s, func(g *gateway) int { return g.most }) }
 
 // Connections counts the connections with a session.
-func (s *Server) Connections() int { return look(s, func(g *gateway) int { return g.open() }) }
+func (s *events) Connections() int { return look(s, func(g *gateway) int { return g.open() }) }
 
 // Connected says whether a session has a connection.
-func (s *Server) Connected() bool { return look(s, func(g *gateway) bool { return g.open() > 0 }) }
+func (s *events) Connected() bool { return look(s, func(g *gateway) bool { return g.open() > 0 }) }
 
 // Unacknowledged counts what was told to sessions and not said to be received by a heartbeat;
 // that a session was resumed does not count, and nothing of one that the bot gave up for another.
-func (s *Server) Unacknowledged() int {
+func (s *events) Unacknowledged() int {
 	return look(s, func(g *gateway) (n int) {
 		for _, t := range g.sessions {
 			if t.conn == nil && t != g.newest {
@@ -147,7 +155,7 @@ func (s *Server) Unacknowledged() int {
 	})
 }
 
-func look[T any](s *Server, ask func(*gateway) T) T {
+func look[T any](s *events, ask func(*gateway) T) T {
 	s.Lock()
 	defer s.Unlock()
 	return ask(&s.gateway)
@@ -160,20 +168,6 @@ func (g *gateway) open() (n int) {
 		}
 	}
 	return n
-}
-
-// getGateway tells where the gateway is and how many session starts are left.
-//
-// Source: https://docs.discord.com/developers/events/gateway#get-gateway-bot.
-func (s *Server) getGateway(r *request) (any, *Rejection) {
-	g, now := &s.gateway, s.Now()
-	g.today(now)
-	return map[string]any{
-		"url": "ws://" + r.Host + "/gateway", "shards": g.shards,
-		"session_start_limit": map[string]any{
-			"total": startsADay, "remaining": g.remaining, "reset_after": g.resets.Sub(now).Milliseconds(), "max_concurrency": 1,
-		},
-	}, nil
 }
 
 // intentOf is what a session needs to be told of an event.
@@ -197,7 +191,7 @@ func intentOf(kind string, direct bool) int {
 
 // tell tells all sessions of an event in a guild, or in a direct chat when that is empty. It is
 // called under the lock.
-func (s *Server) tell(kind, guild string, data any) {
+func (s *events) tell(kind, guild string, data any) {
 	if g := s.guilds[guild]; g != nil && g.botIn == "" && kind != "GUILD_DELETE" {
 		return
 	}
@@ -230,7 +224,7 @@ func (t *session) dispatch(kind string, data any) {
 
 // Inject tells every session an event with this data as it is; N in it becomes the event's
 // number. With kind empty data is the whole frame, in which SEQ becomes that number.
-func (s *Server) Inject(kind, data string) {
+func (s *events) Inject(kind, data string) {
 	s.Change(func() {
 		for _, t := range s.gateway.sessions {
 			n := len(t.told) + 1
@@ -244,10 +238,10 @@ func (s *Server) Inject(kind, data string) {
 }
 
 // Repeat makes the platform tell every later event n times.
-func (s *Server) Repeat(n int) { s.Change(func() { s.repeat = n }) }
+func (s *events) Repeat(n int) { s.Change(func() { s.repeat = n }) }
 
 // Disorder makes the platform tell what waits for a session in the reverse order.
-func (s *Server) Disorder(on bool) { s.Change(func() { s.disorder = on }) }
+func (s *events) Disorder(on bool) { s.Change(func() { s.disorder = on }) }
 
 // reversed turns what a session was not told yet round; numbers stay in order. It is called
 // under the lock.
@@ -263,7 +257,7 @@ func (t *session) reversed(from int) {
 // ready is what a new session is told first.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#ready.
-func (s *Server) ready(c *conn, t *session) {
+func (s *events) ready(c *conn, t *session) {
 	var guilds []map[string]any
 	for _, id := range slices.Sorted(maps.Keys(s.guilds)) {
 		if s.guilds[id].botIn != "" {
@@ -279,4 +273,27 @@ func (s *Server) ready(c *conn, t *session) {
 	}
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
+// Asked are the times at which bots asked for a session to begin, whatever became of it.
+func (s *events) Asked() []time.Time {
+	return look(s, func(g *gateway) []time.Time { return append([]time.Time(nil), g.asked...) })
+}
+
+// A day's session starts, and when there are new ones.
+//
+// Source: https://docs.discord.com/developers/events/gateway#session-start-limit.
+const (
+	startsADay = 1000
+	startsFor  = 24 * time.Hour
+)
+
+// today renews the session starts where a day is over. It is called under the lock.
+func (g *gateway) today(now time.Time) {
+	if g.resets.IsZero() {
+		g.resets = now.Add(startsFor)
+	}
+	if !now.Before(g.resets) {
+		g.remaining, g.resets = startsADay, now.Add(startsFor)
+	}
+}
+
+func replaceSeq(data string, n int) string { return strings.ReplaceAll(data, "SEQ", itoa(n)) }

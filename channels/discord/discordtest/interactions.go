@@ -13,7 +13,7 @@ import (
 const answerWithin = 3 * time.Second
 
 // interaction makes one. It is called under the lock.
-func (s *Server) interaction(p *place, user string, kind int, message *stored, data any) string {
+func (s *people) interaction(p *place, user string, kind int, message *stored, data any) string {
 	i := &Interaction{ID: s.id(), token: "token-" + s.id(), at: s.Now(), place: p.ID}
 	told := map[string]any{
 		"id": i.ID, "application_id": s.app.ID, "type": kind, "token": i.token, "version": 1, "channel_id": p.ID, "data": data,
@@ -21,7 +21,7 @@ func (s *Server) interaction(p *place, user string, kind int, message *stored, d
 	}
 	if message != nil {
 		i.message = message.ID
-		told["message"] = *s.wire(p, message)
+		told["message"] = *message.wire()
 	}
 	if p.GuildID != "" {
 		told["guild_id"], told["member"] = p.GuildID, map[string]any{"user": *s.users[user], "permissions": "0"}
@@ -35,7 +35,7 @@ func (s *Server) interaction(p *place, user string, kind int, message *stored, d
 
 // Press makes a person press the button of that label under a message and returns the
 // interaction's ID. It panics where there is none.
-func (s *Server) Press(channel, user, id, label string) (interaction string) {
+func (s *people) Press(channel, user, id, label string) (interaction string) {
 	s.Change(func() {
 		p, m := s.find(channel, id)
 		for _, row := range m.Components {
@@ -53,7 +53,7 @@ func (s *Server) Press(channel, user, id, label string) (interaction string) {
 
 // Give makes a person give a command of the bot with one text, and returns the interaction's
 // ID.
-func (s *Server) Give(channel, user, command, text string) (interaction string) {
+func (s *people) Give(channel, user, command, text string) (interaction string) {
 	s.Change(func() {
 		data := map[string]any{"id": "1", "type": 1, "name": command}
 		if text != "" {
@@ -65,7 +65,7 @@ func (s *Server) Give(channel, user, command, text string) (interaction string) 
 }
 
 // Answers are what the bot answered to an interaction.
-func (s *Server) Answers(interaction string) []Callback {
+func (s *people) Answers(interaction string) []Callback {
 	s.Lock()
 	defer s.Unlock()
 	if i := s.presses[interaction]; i != nil {
@@ -75,7 +75,7 @@ func (s *Server) Answers(interaction string) []Callback {
 }
 
 // respond is the answer to an interaction: one, and in time.
-func (s *Server) respond(r *request) (any, *Rejection) {
+func (s *calls) respond(r *request) (any, *Rejection) {
 	i := s.presses[r.PathValue("interaction")]
 	var answer Callback
 	if refused := r.decode(&answer); refused != nil {
@@ -96,7 +96,7 @@ func (s *Server) respond(r *request) (any, *Rejection) {
 		p := s.places[i.place]
 		m := &stored{Message: Message{Content: answer.Data.Content}}
 		s.post(p, m, s.bot, nil)
-		s.tell("MESSAGE_CREATE", p.GuildID, *s.wire(p, m))
+		s.tell("MESSAGE_CREATE", p.GuildID, *m.wire())
 	}
 	return nil, nil
 }
@@ -106,7 +106,7 @@ func (s *Server) respond(r *request) (any, *Rejection) {
 // Source: https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-naming.
 var commandName = words.Pattern(`^[-_'\p{Ll}\p{Lo}\p{N}]{1,32}$`)
 
-func (s *Server) createCommand(r *request) (any, *Rejection) {
+func (s *calls) createCommand(r *request) (any, *Rejection) {
 	var c Command
 	if refused := r.decode(&c); refused != nil {
 		return nil, refused
@@ -136,7 +136,7 @@ func (s *Server) createCommand(r *request) (any, *Rejection) {
 	return c, nil
 }
 
-func (s *Server) deleteCommand(r *request) (any, *Rejection) {
+func (s *calls) deleteCommand(r *request) (any, *Rejection) {
 	before := len(s.commands)
 	s.commands = slices.DeleteFunc(s.commands, func(c Command) bool { return c.ID == r.PathValue("command") })
 	if len(s.commands) == before {
@@ -146,7 +146,7 @@ func (s *Server) deleteCommand(r *request) (any, *Rejection) {
 }
 
 // Commands are those that the bot registered.
-func (s *Server) Commands() []Command {
+func (s *calls) Commands() []Command {
 	s.Lock()
 	defer s.Unlock()
 	return slices.Clone(s.commands)

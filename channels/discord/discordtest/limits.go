@@ -37,7 +37,7 @@ type bucket struct {
 }
 
 // Limit makes the server refuse with 429 what goes beyond r. At first those are DefaultRates.
-func (s *Server) Limit(r Rates) {
+func (s *calls) Limit(r Rates) {
 	s.Change(func() { s.limits = newLimits(r) })
 }
 
@@ -46,7 +46,7 @@ func newLimits(r Rates) limits {
 }
 
 // Refused counts the calls that were refused by Limit.
-func (s *Server) Refused() int {
+func (s *calls) Refused() int {
 	s.Lock()
 	defer s.Unlock()
 	return s.limits.refused
@@ -55,7 +55,7 @@ func (s *Server) Refused() int {
 // Invalid counts the calls that the platform counts against the limit of invalid requests.
 //
 // Source: https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans.
-func (s *Server) Invalid() int {
+func (s *calls) Invalid() int {
 	s.Lock()
 	defer s.Unlock()
 	return s.limits.invalid
@@ -63,7 +63,7 @@ func (s *Server) Invalid() int {
 
 // limit counts a call of a route about a channel, says so in the header, and refuses it where
 // it is one too many. It is called under the lock.
-func (s *Server) limit(header http.Header, route, major string) *Rejection {
+func (s *calls) limit(header http.Header, route, major string) *Rejection {
 	l, now := &s.limits, s.Now()
 	if wait := l.global.Wait(now, 1); wait > 0 {
 		l.refused++

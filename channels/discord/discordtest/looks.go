@@ -27,7 +27,7 @@ var pairs = map[string]string{"**": "bold", "__": "underline", "~~": "strike", "
 
 // looks is a text as people see it, with what stretches of it mean. It is a rough reading; marks
 // that are not closed stay.
-func (s *Server) looks(text string) (shown string, marks []platformtest.Mark) {
+func (s *world) looks(text string) (shown string, marks []platformtest.Mark) {
 	l := reading{s: s, open: map[string]int{}}
 	for text != "" {
 		at := markup.FindStringIndex(text)
@@ -49,7 +49,7 @@ func (s *Server) looks(text string) (shown string, marks []platformtest.Mark) {
 
 // A reading is one that goes on.
 type reading struct {
-	s     *Server
+	s     *world
 	out   strings.Builder
 	marks []platformtest.Mark
 	open  map[string]int
@@ -141,7 +141,7 @@ func (l *reading) token(token, rest string) {
 }
 
 // Seen is the text of a message as people see it.
-func (s *Server) Seen(m Message) string {
+func (s *world) Seen(m Message) string {
 	s.Lock()
 	defer s.Unlock()
 	text, _ := s.looks(m.Content)

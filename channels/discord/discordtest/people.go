@@ -19,19 +19,22 @@ type Post struct {
 	Webhook   bool
 }
 
+// people are those who write, press and go.
+type people struct{ *events }
+
 // Say makes a person write to the bot in the direct chat.
-func (s *Server) Say(user, text string) Message {
+func (s *people) Say(user, text string) Message {
 	return s.Post(Post{Channel: s.Direct(user).ID, From: user, Text: text})
 }
 
 // SayIn makes a person write in a channel.
-func (s *Server) SayIn(channel, user, text string) Message {
+func (s *people) SayIn(channel, user, text string) Message {
 	return s.Post(Post{Channel: channel, From: user, Text: text})
 }
 
 // Post makes somebody write. It panics where the channel or the person is not there, for that
 // is a mistake of the test.
-func (s *Server) Post(w Post) (m Message) {
+func (s *people) Post(w Post) (m Message) {
 	s.Change(func() {
 		p := s.mustPlace(w.Channel)
 		if w.From == "" && p.Type == TypeDirect {
@@ -51,44 +54,34 @@ func (s *Server) Post(w Post) (m Message) {
 		}
 		s.post(p, n, *u, w.Files)
 		p.archived = false
-		m = *s.wire(p, n)
+		m = *n.wire()
 		s.tell("MESSAGE_CREATE", p.GuildID, m)
 	})
 	return m
 }
 
-// find is a message wherever it is. It panics where there is none.
-func (s *Server) find(channel, id string) (*place, *stored) {
-	p := s.mustPlace(channel)
-	m := p.byID(id)
-	if m == nil {
-		panic(detail("there is no message %q", id))
-	}
-	return p, m
-}
-
 // Edit makes the author change the text of a message.
-func (s *Server) Edit(channel, id, text string) (m Message) {
+func (s *people) Edit(channel, id, text string) (m Message) {
 	s.Change(func() {
 		p, n := s.find(channel, id)
 		s.rewrite(p, n, text)
-		m = *s.wire(p, n)
+		m = *n.wire()
 		s.tell("MESSAGE_UPDATE", p.GuildID, m)
 	})
 	return m
 }
 
 // Preview tells that a link in a message got its preview; nobody edited it.
-func (s *Server) Preview(channel, id string) {
+func (s *people) Preview(channel, id string) {
 	s.Change(func() {
 		p, n := s.find(channel, id)
 		n.Embeds = []Embed{{Type: "link", URL: "https://example.org/"}}
-		s.tell("MESSAGE_UPDATE", p.GuildID, *s.wire(p, n))
+		s.tell("MESSAGE_UPDATE", p.GuildID, *n.wire())
 	})
 }
 
 // Delete takes a message back.
-func (s *Server) Delete(channel, id string) {
+func (s *people) Delete(channel, id string) {
 	s.Change(func() {
 		p, n := s.find(channel, id)
 		s.remove(p, n)
@@ -96,7 +89,7 @@ func (s *Server) Delete(channel, id string) {
 }
 
 // React makes a person put a sign on a message, or take it off.
-func (s *Server) React(channel, user, id, emoji string, on bool) {
+func (s *people) React(channel, user, id, emoji string, on bool) {
 	s.Change(func() {
 		p, n := s.find(channel, id)
 		s.sign(p, n, user, emoji, on)
@@ -104,24 +97,24 @@ func (s *Server) React(channel, user, id, emoji string, on bool) {
 }
 
 // FromBot are the messages that the bot wrote in a channel and that are still there.
-func (s *Server) FromBot(channel string) []Message {
+func (s *people) FromBot(channel string) []Message {
 	return slices.DeleteFunc(s.History(channel), func(m Message) bool { return m.Author.ID != s.bot.ID })
 }
 
 // History are the messages of a channel, the oldest first.
-func (s *Server) History(channel string) (list []Message) {
+func (s *people) History(channel string) (list []Message) {
 	s.Lock()
 	defer s.Unlock()
 	if p := s.places[channel]; p != nil {
 		for _, m := range p.messages {
-			list = append(list, *s.wire(p, m))
+			list = append(list, *m.wire())
 		}
 	}
 	return list
 }
 
 // Threads are the threads of a channel, by the order of their numbers.
-func (s *Server) Threads(channel string) (list []Channel) {
+func (s *people) Threads(channel string) (list []Channel) {
 	s.Lock()
 	defer s.Unlock()
 	for _, p := range s.places {

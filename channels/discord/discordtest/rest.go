@@ -2,9 +2,6 @@ package discordtest
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -33,13 +30,12 @@ const (
 	DeleteCommand  = "DELETE /applications/{application}/commands/{command}"
 )
 
-// A request is one call, read.
-type request struct {
-	*http.Request
-	s       *Server
-	payload []byte // JSON
-	files   []platformtest.File
-	open    bool // it needs no token
+// calls are what bots ask the REST API to do.
+type calls struct {
+	*events
+	nonces   []nonce
+	commands []Command
+	limits   limits
 }
 
 // routes are what the REST API does. The functions are called under the lock.
@@ -79,7 +75,7 @@ func (s *Server) routes() {
 
 // call reads a request, carries it out and answers.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, pattern string, carryOut func(*request) (any, *Rejection)) {
-	req := &request{Request: r, s: s, open: pattern == Respond}
+	req := &request{Request: r, open: pattern == Respond}
 	call := Call{Method: pattern, Values: map[string]string{}}
 	for _, name := range []string{"channel", "message", "emoji", "interaction", "command"} {
 		if v := r.PathValue(name); v != "" {
@@ -112,14 +108,14 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, pattern string, ca
 }
 
 // count counts what the platform counts as an invalid request.
-func (s *Server) count(r *Rejection) {
+func (s *calls) count(r *Rejection) {
 	if r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden || r.Status == http.StatusTooManyRequests && !r.Shared {
 		s.Change(func() { s.limits.invalid++ })
 	}
 }
 
 // admit checks the token and the limits. It is called under the lock.
-func (s *Server) admit(r *request, header http.Header, pattern string) *Rejection {
+func (s *calls) admit(r *request, header http.Header, pattern string) *Rejection {
 	if r.open {
 		return nil
 	}
@@ -134,53 +130,24 @@ func (s *Server) admit(r *request, header http.Header, pattern string) *Rejectio
 	return refused
 }
 
-// mostBody is the most that one request may hold, in bytes; a file has 10 MiB.
-//
-// Source: https://docs.discord.com/developers/reference#uploading-files.
-const (
-	mostBody = 120 << 20
-	mostFile = 10 << 20
-)
-
-// read reads the body: JSON, or a form with files and the JSON in payload_json.
-func (r *request) read() *Rejection {
-	if r.Body == nil || r.Method == http.MethodGet {
-		return nil
-	}
-	body := io.LimitReader(r.Body, mostBody+1)
-	typ, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if typ != "multipart/form-data" {
-		data, err := io.ReadAll(body)
-		switch {
-		case err != nil:
-			return &Rejection{Status: http.StatusBadRequest, Code: 50109, Message: "The request body contains invalid JSON."}
-		case len(data) > 0 && typ != "application/json":
-			return invalid("Content-Type must be application/json or multipart/form-data")
-		case len(data) > 0 && !json.Valid(data):
-			return &Rejection{Status: http.StatusBadRequest, Code: 50109, Message: "The request body contains invalid JSON."}
-		}
-		r.payload = data
-		return nil
-	}
-	return r.readForm(body, params["boundary"])
-}
-
-// decode reads the JSON of the request.
-func (r *request) decode(into any) *Rejection {
-	if err := json.Unmarshal(r.payload, into); err != nil {
-		field := "body"
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			field = wrong.Field
-		}
-		return invalid(field + " is of the wrong type")
-	}
-	return nil
-}
-
-func (s *Server) getApplication(*request) (any, *Rejection) {
+func (s *calls) getApplication(*request) (any, *Rejection) {
 	app := s.app
 	if !s.forbidden {
 		app.Flags |= flagContent
 	}
 	return app, nil
+}
+
+// getGateway tells where the gateway is and how many session starts are left.
+//
+// Source: https://docs.discord.com/developers/events/gateway#get-gateway-bot.
+func (s *calls) getGateway(r *request) (any, *Rejection) {
+	g, now := &s.gateway, s.Now()
+	g.today(now)
+	return map[string]any{
+		"url": "ws://" + r.Host + "/gateway", "shards": g.shards,
+		"session_start_limit": map[string]any{
+			"total": startsADay, "remaining": g.remaining, "reset_after": g.resets.Sub(now).Milliseconds(), "max_concurrency": 1,
+		},
+	}, nil
 }

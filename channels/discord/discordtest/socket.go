@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -24,10 +23,11 @@ type conn struct {
 	silent  int // heartbeats that were not acknowledged
 }
 
-func replaceSeq(data string, n int) string { return strings.ReplaceAll(data, "SEQ", itoa(n)) }
+// sockets are the connections of the gateway.
+type sockets struct{ *events }
 
 // serveGateway lets a bot in, and serves it until the connection ends.
-func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
+func (s *sockets) serveGateway(w http.ResponseWriter, r *http.Request) {
 	refused, cut := false, false
 	s.Change(func() { refused, cut = s.gateway.closed, s.gateway.cut })
 	if refused || r.FormValue("v") != "10" || r.FormValue("encoding") != "json" {
@@ -72,7 +72,7 @@ func (c *conn) say(op int, data any) {
 }
 
 // feed writes what there is until the connection ends.
-func (s *Server) feed(c *conn) {
+func (s *sockets) feed(c *conn) {
 	for {
 		s.Lock()
 		changed, frame, code, half := s.Changed(), c.take(s.IsDeaf()), c.code, c.half
@@ -134,7 +134,7 @@ func (c *conn) take(deaf bool) []byte {
 }
 
 // read reads what the bot says until the connection ends.
-func (s *Server) read(c *conn) {
+func (s *sockets) read(c *conn) {
 	c.ws.SetReadLimit(4096)
 	for {
 		_ = c.ws.SetReadDeadline(time.Now().Add(s.patience()))
@@ -153,14 +153,14 @@ func (s *Server) read(c *conn) {
 }
 
 // patience is how long a connection may say nothing.
-func (s *Server) patience() time.Duration {
-	return look(s, func(g *gateway) time.Duration { return 2*g.interval + time.Second })
+func (s *sockets) patience() time.Duration {
+	return look(s.events, func(g *gateway) time.Duration { return 2*g.interval + time.Second })
 }
 
 // left notes how a connection ended: a bot that says that it goes for good ends its session.
 //
 // Source: https://docs.discord.com/developers/events/gateway#initiating-a-disconnect.
-func (s *Server) left(c *conn, err error) {
+func (s *sockets) left(c *conn, err error) {
 	closed, ok := errors.AsType[*websocket.CloseError](err)
 	if ok && (closed.Code == websocket.CloseNormalClosure || closed.Code == websocket.CloseGoingAway) && c.session != nil {
 		delete(s.gateway.sessions, c.session.id)
@@ -168,7 +168,7 @@ func (s *Server) left(c *conn, err error) {
 }
 
 // heard does what a frame of the bot asks for. It is called under the lock.
-func (s *Server) heard(c *conn, f frame) {
+func (s *sockets) heard(c *conn, f frame) {
 	switch f.Op {
 	case opHeartbeat:
 		var seq *int
@@ -194,7 +194,7 @@ func (s *Server) heard(c *conn, f frame) {
 // identify begins a session.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#identify.
-func (s *Server) identify(c *conn, data []byte) {
+func (s *sockets) identify(c *conn, data []byte) {
 	var in struct {
 		Token      string            `json:"token"`
 		Intents    *int              `json:"intents"`
@@ -241,7 +241,7 @@ func (s *Server) identify(c *conn, data []byte) {
 // resume goes on with a session, after the event that the bot names.
 //
 // Source: https://docs.discord.com/developers/events/gateway#resuming.
-func (s *Server) resume(c *conn, data []byte) {
+func (s *sockets) resume(c *conn, data []byte) {
 	var in struct {
 		Token   string `json:"token"`
 		Session string `json:"session_id"`
@@ -270,7 +270,7 @@ func (s *Server) resume(c *conn, data []byte) {
 }
 
 // seat connects a session from an event on; whoever had it before is put out.
-func (s *Server) seat(c *conn, t *session, from int) {
+func (s *sockets) seat(c *conn, t *session, from int) {
 	if t.conn != nil && t.conn != c {
 		t.conn.code = -1
 	}
@@ -279,10 +279,10 @@ func (s *Server) seat(c *conn, t *session, from int) {
 }
 
 // Freeze makes the gateway acknowledge no heartbeats any more; events go on.
-func (s *Server) Freeze(on bool) { s.Change(func() { s.gateway.frozen = on }) }
+func (s *sockets) Freeze(on bool) { s.Change(func() { s.gateway.frozen = on }) }
 
 // each does something to every connection there is.
-func (s *Server) each(f func(*conn)) {
+func (s *sockets) each(f func(*conn)) {
 	s.Change(func() {
 		for c := range s.gateway.conns {
 			f(c)
@@ -292,26 +292,26 @@ func (s *Server) each(f func(*conn)) {
 
 // Mute keeps the connections that are open, and nothing comes on them any more; new ones are
 // well.
-func (s *Server) Mute() { s.each(func(c *conn) { c.muted = true }) }
+func (s *sockets) Mute() { s.each(func(c *conn) { c.muted = true }) }
 
 // DropGateway cuts all connections without a word.
-func (s *Server) DropGateway() { s.each(func(c *conn) { c.code = -1 }) }
+func (s *sockets) DropGateway() { s.each(func(c *conn) { c.code = -1 }) }
 
 // HalfFrame makes the next frame of each connection break off in its middle.
-func (s *Server) HalfFrame() { s.each(func(c *conn) { c.half = true }) }
+func (s *sockets) HalfFrame() { s.each(func(c *conn) { c.half = true }) }
 
 // CloseGateway ends all connections with a close code.
-func (s *Server) CloseGateway(code int) { s.each(func(c *conn) { c.code = code }) }
+func (s *sockets) CloseGateway(code int) { s.each(func(c *conn) { c.code = code }) }
 
 // Reconnect asks all connections to connect again (op 7).
-func (s *Server) Reconnect() { s.each(func(c *conn) { c.say(opReconnect, nil) }) }
+func (s *sockets) Reconnect() { s.each(func(c *conn) { c.say(opReconnect, nil) }) }
 
 // AskHeartbeat asks all connections for a heartbeat at once (op 1).
-func (s *Server) AskHeartbeat() { s.each(func(c *conn) { c.say(opHeartbeat, nil) }) }
+func (s *sockets) AskHeartbeat() { s.each(func(c *conn) { c.say(opHeartbeat, nil) }) }
 
 // Invalidate says that sessions are not valid any more (op 9), or with resumable that they can
 // be resumed all the same.
-func (s *Server) Invalidate(resumable bool) {
+func (s *sockets) Invalidate(resumable bool) {
 	s.each(func(c *conn) {
 		if !resumable && c.session != nil {
 			delete(s.gateway.sessions, c.session.id)
@@ -322,12 +322,12 @@ func (s *Server) Invalidate(resumable bool) {
 }
 
 // Forget ends all sessions without telling, so that none can be resumed.
-func (s *Server) Forget() {
+func (s *sockets) Forget() {
 	s.Change(func() { s.gateway.sessions = map[string]*session{} })
 }
 
 // CloseDoor lets no connection to the gateway in any more; the REST API goes on.
-func (s *Server) CloseDoor(on bool) { s.Change(func() { s.gateway.closed = on }) }
+func (s *sockets) CloseDoor(on bool) { s.Change(func() { s.gateway.closed = on }) }
 
 // CutAtOnce makes the gateway cut each connection right after its handshake.
-func (s *Server) CutAtOnce(on bool) { s.Change(func() { s.gateway.cut = on }) }
+func (s *sockets) CutAtOnce(on bool) { s.Change(func() { s.gateway.cut = on }) }

@@ -9,16 +9,11 @@ type Storm struct {
 }
 
 // Storm begins a storm; nil ends it.
-func (s *Server) Storm(storm *Storm) { s.Change(func() { s.gateway.storm = storm }) }
-
-// Asked are the times at which bots asked for a session to begin, whatever became of it.
-func (s *Server) Asked() []time.Time {
-	return look(s, func(g *gateway) []time.Time { return append([]time.Time(nil), g.asked...) })
-}
+func (s *sockets) Storm(storm *Storm) { s.Change(func() { s.gateway.storm = storm }) }
 
 // meets says whether a session that is to begin or to go on meets a storm instead. It is called
 // under the lock.
-func (s *Server) meets(c *conn) bool {
+func (s *sockets) meets(c *conn) bool {
 	storm := s.gateway.storm
 	if storm == nil || storm.After > 0 {
 		return false
@@ -28,7 +23,7 @@ func (s *Server) meets(c *conn) bool {
 }
 
 // brews ends a session that began or went on, later. It is called under the lock.
-func (s *Server) brews(c *conn) {
+func (s *sockets) brews(c *conn) {
 	storm := s.gateway.storm
 	if storm == nil || storm.After <= 0 {
 		return
@@ -45,7 +40,7 @@ func (s *Server) brews(c *conn) {
 	})
 }
 
-func (s *Server) blow(c *conn, storm *Storm) {
+func (s *sockets) blow(c *conn, storm *Storm) {
 	if storm.Code != 0 {
 		c.code = storm.Code
 		return
@@ -55,22 +50,4 @@ func (s *Server) blow(c *conn, storm *Storm) {
 		c.session = nil
 	}
 	c.say(opInvalid, false)
-}
-
-// A day's session starts, and when there are new ones.
-//
-// Source: https://docs.discord.com/developers/events/gateway#session-start-limit.
-const (
-	startsADay = 1000
-	startsFor  = 24 * time.Hour
-)
-
-// today renews the session starts where a day is over. It is called under the lock.
-func (g *gateway) today(now time.Time) {
-	if g.resets.IsZero() {
-		g.resets = now.Add(startsFor)
-	}
-	if !now.Before(g.resets) {
-		g.remaining, g.resets = startsADay, now.Add(startsFor)
-	}
 }

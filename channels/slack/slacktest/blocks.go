@@ -50,7 +50,7 @@ type button struct {
 }
 
 // checkBlocks reads the blocks of a call, or says what is wrong as the platform does.
-func (s *Server) checkBlocks(p *params) (json.RawMessage, *Rejection) {
+func (s *calls) checkBlocks(p *params) (json.RawMessage, *Rejection) {
 	text := strings.TrimSpace(p.values["blocks"])
 	if text == "" || text == "null" || text == "[]" {
 		return nil, nil

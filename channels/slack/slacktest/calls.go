@@ -1,108 +1,51 @@
 package slacktest
 
 import (
-	"encoding/json"
-	"io"
-	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"switchboard/channels/platformtest"
 )
+
+// calls are what the app asks the platform to do.
+type calls struct {
+	*events
+	statuses map[string]string // of agent sessions, by channel and thread
+	limits   limiter
+}
 
 // A method is one of the Web API: which token and scope it needs, how often it may be
 // called, and what it does, under the lock.
 type method struct {
 	scope string // empty: none; "app": an app-level token
 	tier  int    // calls a minute; 0: special
-	do    func(s *Server, p *params) (map[string]any, *Rejection)
+	do    func(s *calls, p *params) (map[string]any, *Rejection)
 }
 
 // methods are all that the platform knows here. Tiers are calls a minute.
 //
 // Source: https://docs.slack.dev/apis/web-api/rate-limits, and each method's page.
 var methods = map[string]method{
-	"auth.test":                    {"", 600, (*Server).authTest},
-	"apps.connections.open":        {"app", 50, (*Server).openConnection},
-	"chat.postMessage":             {"chat:write", 0, (*Server).postMessage},
-	"chat.postEphemeral":           {"chat:write", 100, (*Server).postEphemeral},
-	"chat.update":                  {"chat:write", 50, (*Server).update},
-	"chat.delete":                  {"chat:write", 50, (*Server).deleteMessage},
-	"conversations.history":        {"history", 50, (*Server).history},
-	"conversations.replies":        {"history", 50, (*Server).threadReplies},
-	"conversations.info":           {"read", 50, (*Server).info},
-	"conversations.open":           {"im:write", 50, (*Server).open},
-	"users.info":                   {"users:read", 100, (*Server).userInfo},
-	"users.conversations":          {"", 50, (*Server).ownPlaces},
-	"reactions.add":                {"reactions:write", 50, (*Server).addReaction},
-	"reactions.remove":             {"reactions:write", 20, (*Server).removeReaction},
-	"files.getUploadURLExternal":   {"files:write", 100, (*Server).uploadURL},
-	"files.completeUploadExternal": {"files:write", 100, (*Server).completeUpload},
-	"files.info":                   {"files:read", 100, (*Server).fileInfo},
-	"files.delete":                 {"files:write", 50, (*Server).deleteFile},
-	"agents.sessions.setStatus":    {"chat:write", 50, (*Server).setStatus},
-}
-
-// params are what a call was given, as a form or as JSON.
-//
-// Source: https://docs.slack.dev/apis/web-api/.
-type params struct {
-	method string
-	token  string
-	values map[string]string
-	host   string // as the caller named the platform
-}
-
-const maxBody = 1 << 20
-
-func parse(r *http.Request) (*params, error) {
-	p := &params{method: strings.TrimPrefix(r.URL.Path, "/api/"), values: map[string]string{}, host: r.Host}
-	r.Body = http.MaxBytesReader(nil, r.Body, maxBody)
-	typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if typ == "application/json" {
-		data, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		var fields map[string]json.RawMessage
-		if len(data) > 0 && json.Unmarshal(data, &fields) != nil {
-			return p, nil
-		}
-		for name, raw := range fields {
-			var text string
-			if json.Unmarshal(raw, &text) != nil {
-				text = string(raw)
-			}
-			p.values[name] = text
-		}
-	} else if err := r.ParseForm(); err != nil {
-		return nil, err
-	}
-	for name, values := range r.Form {
-		p.values[name] = values[0]
-	}
-	p.token = p.values["token"]
-	delete(p.values, "token")
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		p.token = bearer
-	}
-	return p, nil
-}
-
-// number is a whole number; ok is false when it was given and is none.
-func (p *params) number(name string, otherwise int) (n int, ok bool) {
-	text := p.values[name]
-	if text == "" {
-		return otherwise, true
-	}
-	n, err := strconv.Atoi(text)
-	return n, err == nil
-}
-
-func (p *params) flag(name string) bool {
-	return slices.Contains([]string{"1", "true"}, p.values[name])
+	"auth.test":                    {"", 600, (*calls).authTest},
+	"apps.connections.open":        {"app", 50, (*calls).openConnection},
+	"chat.postMessage":             {"chat:write", 0, (*calls).postMessage},
+	"chat.postEphemeral":           {"chat:write", 100, (*calls).postEphemeral},
+	"chat.update":                  {"chat:write", 50, (*calls).update},
+	"chat.delete":                  {"chat:write", 50, (*calls).deleteMessage},
+	"conversations.history":        {"history", 50, (*calls).history},
+	"conversations.replies":        {"history", 50, (*calls).threadReplies},
+	"conversations.info":           {"read", 50, (*calls).info},
+	"conversations.open":           {"im:write", 50, (*calls).open},
+	"users.info":                   {"users:read", 100, (*calls).userInfo},
+	"users.conversations":          {"", 50, (*calls).ownPlaces},
+	"reactions.add":                {"reactions:write", 50, (*calls).addReaction},
+	"reactions.remove":             {"reactions:write", 20, (*calls).removeReaction},
+	"files.getUploadURLExternal":   {"files:write", 100, (*calls).uploadURL},
+	"files.completeUploadExternal": {"files:write", 100, (*calls).completeUpload},
+	"files.info":                   {"files:read", 100, (*calls).fileInfo},
+	"files.delete":                 {"files:write", 50, (*calls).deleteFile},
+	"agents.sessions.setStatus":    {"chat:write", 50, (*calls).setStatus},
 }
 
 // serveCall serves /api/<method>.
@@ -132,21 +75,21 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 		if rejected := s.limit(m, p); rejected != nil {
 			return nil, rejected
 		}
-		answer, rejected := m.do(s, p)
+		answer, rejected := m.do(s.calls, p)
 		if rejected != nil {
 			return nil, rejected
 		}
 		answer["ok"] = true
 		w.Header().Set("X-OAuth-Scopes", scopes)
 		s.Wake()
-		return encode(answer), nil
+		return platformtest.Encode(answer), nil
 	})
 }
 
 // admit checks the token on every call, and its scopes.
 //
 // Source: https://docs.slack.dev/reference/methods/auth.test "Errors".
-func (s *Server) admit(m method, p *params) *Rejection {
+func (s *calls) admit(m method, p *params) *Rejection {
 	switch {
 	case p.token == "":
 		return refuse(p.method, "not_authed")
@@ -176,7 +119,7 @@ func (s *Server) admit(m method, p *params) *Rejection {
 	return nil
 }
 
-func (s *Server) authTest(p *params) (map[string]any, *Rejection) {
+func (s *calls) authTest(p *params) (map[string]any, *Rejection) {
 	if p.token == s.appToken {
 		return map[string]any{"app_name": "switchboard", "app_id": s.app}, nil
 	}
@@ -186,7 +129,7 @@ func (s *Server) authTest(p *params) (map[string]any, *Rejection) {
 	}, nil
 }
 
-func (s *Server) userInfo(p *params) (map[string]any, *Rejection) {
+func (s *calls) userInfo(p *params) (map[string]any, *Rejection) {
 	u := s.users[p.values["user"]]
 	if u == nil {
 		return nil, refuse(p.method, "user_not_found")
@@ -200,7 +143,7 @@ var statusNames = []string{"active", "processing", "suspended", "closed"}
 // setStatus sets an agent session's status.
 //
 // Source: https://docs.slack.dev/reference/methods/agents.sessions.setStatus.
-func (s *Server) setStatus(p *params) (map[string]any, *Rejection) {
+func (s *calls) setStatus(p *params) (map[string]any, *Rejection) {
 	status, channel, thread := p.values["status"], p.values["channel_id"], p.values["thread_ts"]
 	switch {
 	case !slices.Contains(statusNames, status):
@@ -217,16 +160,8 @@ func (s *Server) setStatus(p *params) (map[string]any, *Rejection) {
 }
 
 // Status is that of the agent session of a thread; empty: there is none.
-func (s *Server) Status(channel, thread string) string {
+func (s *calls) Status(channel, thread string) string {
 	s.Lock()
 	defer s.Unlock()
 	return s.statuses[channel+"/"+thread]
-}
-
-func encode(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // only our own types come here
-	}
-	return data
 }

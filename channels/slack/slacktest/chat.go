@@ -20,7 +20,7 @@ const (
 )
 
 // content reads what chat.postMessage and its like are to show.
-func (s *Server) content(p *params, r *record, limit int) *Rejection {
+func (s *calls) content(p *params, r *record, limit int) *Rejection {
 	r.Text = p.values["text"]
 	blocks, rejected := s.checkBlocks(p)
 	switch {
@@ -50,7 +50,7 @@ func (s *Server) content(p *params, r *record, limit int) *Rejection {
 // postMessage posts as the bot.
 //
 // Source: https://docs.slack.dev/reference/methods/chat.postMessage.
-func (s *Server) postMessage(p *params) (map[string]any, *Rejection) {
+func (s *calls) postMessage(p *params) (map[string]any, *Rejection) {
 	c, rejected := s.member(p, "channel")
 	if rejected != nil {
 		return nil, rejected
@@ -74,14 +74,14 @@ func (s *Server) postMessage(p *params) (map[string]any, *Rejection) {
 	return map[string]any{"channel": c.ID, "ts": r.TS, "message": r.Message}, nil
 }
 
-func (s *Server) byBot() *record {
+func (s *workspace) byBot() *record {
 	return &record{Message: Message{User: s.bot.ID, BotID: s.bot.bot, AppID: s.app, Team: s.team}, by: s.bot.ID}
 }
 
 // postEphemeral shows something to one user.
 //
 // Source: https://docs.slack.dev/reference/methods/chat.postEphemeral.
-func (s *Server) postEphemeral(p *params) (map[string]any, *Rejection) {
+func (s *calls) postEphemeral(p *params) (map[string]any, *Rejection) {
 	c, rejected := s.member(p, "channel")
 	if rejected != nil {
 		return nil, rejected
@@ -99,7 +99,7 @@ func (s *Server) postEphemeral(p *params) (map[string]any, *Rejection) {
 }
 
 // own is a message of the bot that a call names.
-func (s *Server) own(p *params, denied string) (*place, *record, *Rejection) {
+func (s *calls) own(p *params, denied string) (*place, *record, *Rejection) {
 	c, rejected := s.visible(p, "channel")
 	if rejected != nil {
 		return nil, nil, rejected
@@ -117,7 +117,7 @@ func (s *Server) own(p *params, denied string) (*place, *record, *Rejection) {
 // update changes a message of the bot.
 //
 // Source: https://docs.slack.dev/reference/methods/chat.update.
-func (s *Server) update(p *params) (map[string]any, *Rejection) {
+func (s *calls) update(p *params) (map[string]any, *Rejection) {
 	c, r, rejected := s.own(p, "cant_update_message")
 	if rejected != nil {
 		return nil, rejected
@@ -142,36 +142,13 @@ func (s *Server) update(p *params) (map[string]any, *Rejection) {
 // deleteMessage takes a message of the bot back.
 //
 // Source: https://docs.slack.dev/reference/methods/chat.delete.
-func (s *Server) deleteMessage(p *params) (map[string]any, *Rejection) {
+func (s *calls) deleteMessage(p *params) (map[string]any, *Rejection) {
 	c, r, rejected := s.own(p, "cant_delete_message")
 	if rejected != nil {
 		return nil, rejected
 	}
 	s.remove(c, r)
 	return map[string]any{"channel": c.ID, "ts": r.TS}, nil
-}
-
-// tellChanged tells that a message has a new state.
-//
-// Source: https://docs.slack.dev/reference/events/message/message_changed.
-func (s *Server) tellChanged(c *place, before, now Message) {
-	ts := s.stamp()
-	s.event(map[string]any{
-		"type": "message", "subtype": "message_changed", "hidden": true, "channel": c.ID, "channel_type": c.kind(),
-		"ts": ts, "event_ts": ts, "message": now, "previous_message": before,
-	})
-}
-
-// remove takes a message away and tells of it.
-//
-// Source: https://docs.slack.dev/reference/events/message/message_deleted.
-func (s *Server) remove(c *place, r *record) {
-	r.deleted = true
-	ts := s.stamp()
-	s.event(map[string]any{
-		"type": "message", "subtype": "message_deleted", "hidden": true, "channel": c.ID, "channel_type": c.kind(),
-		"ts": ts, "event_ts": ts, "deleted_ts": r.TS, "previous_message": r.Message,
-	})
 }
 
 // A reply is where an app answers an interaction.
@@ -184,7 +161,7 @@ type reply struct {
 // serveReply serves a response_url: an ephemeral message, here.
 //
 // Source: https://docs.slack.dev/interactivity/handling-user-interaction "response_url".
-func (s *Server) serveReply(w http.ResponseWriter, r *http.Request) {
+func (s *people) serveReply(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Text string `json:"text"`
 		Type string `json:"response_type"`
@@ -208,7 +185,7 @@ func (s *Server) serveReply(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("ok"))
 }
 
-func (s *Server) replyTo(path string) *reply {
+func (s *people) replyTo(path string) *reply {
 	s.Lock()
 	defer s.Unlock()
 	return s.replies[path]

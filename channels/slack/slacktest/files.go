@@ -29,14 +29,14 @@ type file struct {
 	hidden   bool                // messages tell no more than its ID
 }
 
-func (s *Server) store(f File, by string) *file {
+func (s *workspace) store(f File, by string) *file {
 	kept := &file{File: f, id: s.id("F"), by: by, created: s.Now().Unix(), shares: map[string][]string{}}
 	s.files[kept.id] = kept
 	return kept
 }
 
 // told is what the platform tells of a file.
-func (s *Server) toldFile(f *file, withShares bool) SharedFile {
+func (s *workspace) toldFile(f *file, withShares bool) SharedFile {
 	if f.hidden && !withShares {
 		return SharedFile{ID: f.id, FileAccess: "check_file_info", Mode: "file_access"}
 	}
@@ -69,7 +69,7 @@ func (s *Server) toldFile(f *file, withShares bool) SharedFile {
 // uploadURL begins an upload.
 //
 // Source: https://docs.slack.dev/reference/methods/files.getUploadURLExternal.
-func (s *Server) uploadURL(p *params) (map[string]any, *Rejection) {
+func (s *calls) uploadURL(p *params) (map[string]any, *Rejection) {
 	length, ok := p.number("length", 0)
 	switch {
 	case !ok || length <= 0:
@@ -139,7 +139,7 @@ func uploaded(r *http.Request) ([]byte, error) {
 // completeUpload shares files in a conversation; it takes no metadata.
 //
 // Source: https://docs.slack.dev/reference/methods/files.completeUploadExternal.
-func (s *Server) completeUpload(p *params) (map[string]any, *Rejection) {
+func (s *calls) completeUpload(p *params) (map[string]any, *Rejection) {
 	var list []struct {
 		ID    string `json:"id"`
 		Title string `json:"title"`
@@ -184,7 +184,7 @@ func (s *Server) completeUpload(p *params) (map[string]any, *Rejection) {
 }
 
 // share puts a message with its files into a conversation.
-func (s *Server) share(c *place, r *record) {
+func (s *workspace) share(c *place, r *record) {
 	s.put(c, r)
 	for _, f := range r.Files {
 		if kept := s.files[f.ID]; kept != nil {
@@ -193,7 +193,7 @@ func (s *Server) share(c *place, r *record) {
 	}
 }
 
-func (s *Server) fileInfo(p *params) (map[string]any, *Rejection) {
+func (s *calls) fileInfo(p *params) (map[string]any, *Rejection) {
 	f := s.files[p.values["file"]]
 	if f == nil || !f.complete {
 		return nil, refuse(p.method, "file_not_found", p.values["file"])
@@ -201,7 +201,7 @@ func (s *Server) fileInfo(p *params) (map[string]any, *Rejection) {
 	return map[string]any{"file": s.toldFile(f, true)}, nil
 }
 
-func (s *Server) deleteFile(p *params) (map[string]any, *Rejection) {
+func (s *calls) deleteFile(p *params) (map[string]any, *Rejection) {
 	f := s.files[p.values["file"]]
 	if f == nil {
 		return nil, refuse(p.method, "file_not_found")
@@ -244,7 +244,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 }
 
 // File implements platformtest.Page.
-func (s *Server) File(id string) (f File, ok bool) {
+func (s *workspace) File(id string) (f File, ok bool) {
 	s.Lock()
 	defer s.Unlock()
 	if kept := s.files[id]; kept != nil {

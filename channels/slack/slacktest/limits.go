@@ -29,7 +29,7 @@ func newLimiter() limiter {
 // in a conversation with a short burst, and a few hundred a minute over all. At first it keeps to them.
 //
 // Source: https://docs.slack.dev/apis/web-api/rate-limits.
-func (s *Server) Limit(on bool) {
+func (s *calls) Limit(on bool) {
 	s.Change(func() {
 		s.limits = newLimiter()
 		s.limits.off = !on
@@ -40,20 +40,20 @@ func (s *Server) Limit(on bool) {
 // commercially without a listing: 15 messages a call, one call a minute.
 //
 // Source: https://docs.slack.dev/reference/methods/conversations.history.
-func (s *Server) LimitHistory() {
+func (s *calls) LimitHistory() {
 	s.Limit(true)
 	s.Change(func() { s.limits.history = 15 })
 }
 
 // Refused counts the calls that were refused by Limit.
-func (s *Server) Refused() int {
+func (s *calls) Refused() int {
 	s.Lock()
 	defer s.Unlock()
 	return s.limits.refused
 }
 
 // limit counts a call, or refuses it.
-func (s *Server) limit(m method, p *params) *Rejection {
+func (s *calls) limit(m method, p *params) *Rejection {
 	l := &s.limits
 	if l.off {
 		return nil

@@ -6,10 +6,19 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"switchboard/channels/platformtest"
 )
 
+// people are those who write and press, with what came back to them.
+type people struct {
+	*events
+	answered map[string]*Answer
+	replies  map[string]*reply // by the path of a response_url
+}
+
 // AddUser adds a person to the workspace.
-func (s *Server) AddUser(name string) (u User) {
+func (s *workspace) AddUser(name string) (u User) {
 	s.Change(func() { u = *s.addUser(name, s.team) })
 	return u
 }
@@ -17,42 +26,33 @@ func (s *Server) AddUser(name string) (u User) {
 // AddGuest adds a person of another workspace, as they come by Slack Connect.
 //
 // Source: https://docs.slack.dev/apis/slack-connect/.
-func (s *Server) AddGuest(name, team string) (u User) {
+func (s *workspace) AddGuest(name, team string) (u User) {
 	s.Change(func() { u = *s.addUser(name, team) })
-	return u
-}
-
-func (s *Server) addUser(name, team string) *User {
-	handle := strings.ToLower(strings.ReplaceAll(name, " ", "."))
-	u := &User{
-		ID: s.id("U"), Team: team, Name: handle, RealName: name, Profile: Profile{DisplayName: name, RealName: name, Team: team},
-	}
-	s.users[u.ID] = u
 	return u
 }
 
 // AddChannel adds a public channel with these people and the bot, AddPrivate one that is
 // not, AddGroup a group message.
-func (s *Server) AddChannel(name string, people ...User) (c Channel) {
+func (s *workspace) AddChannel(name string, people ...User) (c Channel) {
 	return s.addPlace(Channel{Name: name, IsChannel: true}, true, people)
 }
 
 // AddPrivate adds a private channel with the bot.
-func (s *Server) AddPrivate(name string, people ...User) Channel {
+func (s *workspace) AddPrivate(name string, people ...User) Channel {
 	return s.addPlace(Channel{Name: name, IsChannel: true, IsPrivate: true}, true, people)
 }
 
 // AddGroup adds a group message with the bot.
-func (s *Server) AddGroup(people ...User) Channel {
+func (s *workspace) AddGroup(people ...User) Channel {
 	return s.addPlace(Channel{Name: "mpdm-fake", IsGroup: true, IsMPIM: true, IsPrivate: true}, true, people)
 }
 
 // AddForeign adds a public channel that the bot is not in.
-func (s *Server) AddForeign(name string, people ...User) Channel {
+func (s *workspace) AddForeign(name string, people ...User) Channel {
 	return s.addPlace(Channel{Name: name, IsChannel: true}, false, people)
 }
 
-func (s *Server) addPlace(c Channel, withBot bool, people []User) Channel {
+func (s *workspace) addPlace(c Channel, withBot bool, people []User) Channel {
 	s.Change(func() {
 		c.ID, c.Created = s.id("C"), s.Now().Unix()
 		made := &place{Channel: c, members: map[string]bool{}}
@@ -68,7 +68,7 @@ func (s *Server) addPlace(c Channel, withBot bool, people []User) Channel {
 }
 
 // Direct is the ID of the direct conversation of a user with the bot.
-func (s *Server) Direct(user string) (id string) {
+func (s *workspace) Direct(user string) (id string) {
 	s.Change(func() { id = s.direct(s.users[user]).ID })
 	return id
 }
@@ -86,13 +86,13 @@ type Post struct {
 }
 
 // Say makes a user write to the bot in their direct conversation.
-func (s *Server) Say(user, text string) Message {
+func (s *people) Say(user, text string) Message {
 	return s.Post(Post{Channel: s.Direct(user), User: user, Text: text})
 }
 
 // Post makes somebody write. It panics when the conversation or the user is not there,
 // for that is a mistake of the test.
-func (s *Server) Post(p Post) (m Message) {
+func (s *people) Post(p Post) (m Message) {
 	s.Change(func() {
 		c, u := s.places[p.Channel], s.users[p.User]
 		if c == nil || u == nil {
@@ -134,68 +134,11 @@ type Pair struct {
 	Alone   bool          // the second one is never told
 }
 
-// Pairs says how the app is told of posts that mention it from now on. By default the two come at
-// once, each time the other one first.
-func (s *Server) Pairs(p Pair) { s.Change(func() { s.pairs = &p }) }
-
-// tellTwice tells the app of a post that mentions it: as a mention, which names no files, and as a
-// message, in either order.
-//
-// Source: https://docs.slack.dev/reference/events/app_mention, https://github.com/openclaw/openclaw/pull/34937,
-// https://github.com/NousResearch/hermes-agent/pull/77141.
-func (s *Server) tellTwice(c *place, m Message) {
-	s.mentions++
-	p := Pair{Message: s.mentions%2 == 0}
-	if s.pairs != nil {
-		p = *s.pairs
-	}
-	first, second := s.told(c, m), s.told(c, m)
-	mention := first
-	if p.Message {
-		mention = second
-	}
-	mention["type"] = "app_mention"
-	for _, field := range []string{"channel_type", "subtype", "files", "upload"} {
-		delete(mention, field)
-	}
-	delete(first, p.Lacks)
-	s.event(first)
-	switch {
-	case p.Alone:
-	case p.Apart == 0:
-		s.event(second)
-	default:
-		s.Go(func() {
-			select {
-			case <-s.Context().Done():
-			case <-time.After(p.Apart):
-				s.Change(func() { s.event(second) })
-			}
-		})
-	}
-}
-
-// escape writes a text as the platform tells it.
-//
-// Source: https://docs.slack.dev/messaging/formatting-message-text "Escaping text".
-func (s *Server) escape(text string) string {
-	text = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
-	return strings.ReplaceAll(text, "@"+s.bot.Name, "<@"+s.bot.ID+">")
-}
-
-// unescape is the reverse, for people to read.
-func (s *Server) unescape(text string) string {
-	for id, u := range s.users {
-		text = strings.ReplaceAll(text, "<@"+id+">", "@"+u.Name)
-	}
-	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text)
-}
-
-func (s *Server) mustFind(channel, ts string) (*place, *record) {
+func (s *workspace) mustFind(channel, ts string) (*place, *record) {
 	return s.mustFindFor("", channel, ts)
 }
 
-func (s *Server) mustFindFor(user, channel, ts string) (*place, *record) {
+func (s *workspace) mustFindFor(user, channel, ts string) (*place, *record) {
 	c := s.places[channel]
 	if c == nil || c.findFor(user, ts) == nil {
 		panic(fmt.Sprintf("slacktest: there is no message %s in %q", ts, channel))
@@ -204,7 +147,7 @@ func (s *Server) mustFindFor(user, channel, ts string) (*place, *record) {
 }
 
 // Edit makes the author change the text of a message.
-func (s *Server) Edit(channel, ts, text string) {
+func (s *people) Edit(channel, ts, text string) {
 	s.Change(func() {
 		c, r := s.mustFind(channel, ts)
 		before := r.Message
@@ -216,7 +159,7 @@ func (s *Server) Edit(channel, ts, text string) {
 
 // Reannounce tells a change of a message that changes nothing its author wrote, as the
 // platform does when a link got its preview.
-func (s *Server) Reannounce(channel, ts string) {
+func (s *people) Reannounce(channel, ts string) {
 	s.Change(func() {
 		c, r := s.mustFind(channel, ts)
 		s.tellChanged(c, r.Message, r.Message)
@@ -224,14 +167,14 @@ func (s *Server) Reannounce(channel, ts string) {
 }
 
 // Delete makes the author take a message back.
-func (s *Server) Delete(channel, ts string) {
+func (s *people) Delete(channel, ts string) {
 	s.Change(func() { s.remove(s.mustFind(channel, ts)) })
 }
 
 // React makes a user put a reaction on a message, or take it off.
 //
 // Source: https://docs.slack.dev/reference/events/reaction_added.
-func (s *Server) React(channel, user, ts, name string, off bool) {
+func (s *people) React(channel, user, ts, name string, off bool) {
 	s.Change(func() {
 		c, r := s.mustFind(channel, ts)
 		if !r.react(user, name, off) {
@@ -251,7 +194,7 @@ func (s *Server) React(channel, user, ts, name string, off bool) {
 // Invite lets the bot into a channel; Kick puts it out.
 //
 // Source: https://docs.slack.dev/reference/events/member_joined_channel, channel_left.
-func (s *Server) Invite(channel, by string) {
+func (s *people) Invite(channel, by string) {
 	s.Change(func() {
 		c := s.places[channel]
 		c.members[s.bot.ID] = true
@@ -263,7 +206,7 @@ func (s *Server) Invite(channel, by string) {
 }
 
 // Kick puts the bot out of a channel.
-func (s *Server) Kick(channel, by string) {
+func (s *people) Kick(channel, by string) {
 	s.Change(func() {
 		c := s.places[channel]
 		delete(c.members, s.bot.ID)
@@ -278,7 +221,7 @@ func (s *Server) Kick(channel, by string) {
 // Rename gives a channel a new ID.
 //
 // Source: https://docs.slack.dev/reference/events/channel_id_changed.
-func (s *Server) Rename(channel string) (now string) {
+func (s *people) Rename(channel string) (now string) {
 	s.Change(func() {
 		c := s.places[channel]
 		delete(s.places, channel)
@@ -300,7 +243,7 @@ type Answer struct {
 // press, for Answered.
 //
 // Source: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload.
-func (s *Server) Press(channel, user, ts, label string) (press string) {
+func (s *people) Press(channel, user, ts, label string) (press string) {
 	s.Change(func() {
 		c, r := s.mustFindFor(user, channel, ts)
 		buttons := r.buttons()
@@ -314,7 +257,7 @@ func (s *Server) Press(channel, user, ts, label string) (press string) {
 		b := buttons[i]
 		address := "/actions/" + s.team + "/" + press
 		s.replies[address] = &reply{channel: c.ID, user: user, thread: r.ThreadTS, press: press}
-		s.tell("interactive", encode(map[string]any{
+		s.tell("interactive", platformtest.Encode(map[string]any{
 			"type": "block_actions", "team": map[string]string{"id": s.team, "domain": "fake"}, "api_app_id": s.app, "token": "fake",
 			"user":       map[string]string{"id": user, "username": s.users[user].Name, "name": s.users[user].Name, "team_id": s.users[user].Team},
 			"trigger_id": s.id("trigger."), "container": map[string]any{"type": "message", "message_ts": ts, "channel_id": c.ID, "is_ephemeral": r.only != ""},
@@ -330,7 +273,7 @@ func (s *Server) Press(channel, user, ts, label string) (press string) {
 // Command makes a user give the app's slash command.
 //
 // Source: https://docs.slack.dev/interactivity/implementing-slash-commands.
-func (s *Server) Command(channel, user, command, text string) (press string) {
+func (s *people) Command(channel, user, command, text string) (press string) {
 	s.Change(func() {
 		c := s.places[channel]
 		press = s.id("press-")
@@ -338,7 +281,7 @@ func (s *Server) Command(channel, user, command, text string) (press string) {
 		s.answered[press] = answer
 		address := "/actions/" + s.team + "/" + press
 		s.replies[address] = &reply{channel: c.ID, user: user, press: press}
-		s.tell("slash_commands", encode(map[string]string{
+		s.tell("slash_commands", platformtest.Encode(map[string]string{
 			"token": "fake", "team_id": s.team, "team_domain": "fake", "channel_id": c.ID, "channel_name": c.Name, "user_id": user,
 			"user_name": s.users[user].Name, "command": command, "text": text, "api_app_id": s.app, "is_enterprise_install": "false",
 			"response_url": s.address() + address, "trigger_id": s.id("trigger."),
@@ -358,7 +301,7 @@ func (s *Server) Command(channel, user, command, text string) (press string) {
 // Stop makes a user press the stop button of an agent session.
 //
 // Source: https://docs.slack.dev/reference/events/agent_session_stopped.
-func (s *Server) Stop(channel, user, thread string) {
+func (s *people) Stop(channel, user, thread string) {
 	s.Change(func() {
 		s.event(map[string]any{
 			"type": "agent_session_stopped", "channel": channel, "thread_ts": thread, "user": user, "event_ts": s.stamp(),
@@ -368,7 +311,7 @@ func (s *Server) Stop(channel, user, thread string) {
 }
 
 // Answered is what became of a press or command.
-func (s *Server) Answered(press string) Answer {
+func (s *people) Answered(press string) Answer {
 	s.Lock()
 	defer s.Unlock()
 	if a := s.answered[press]; a != nil {
@@ -387,10 +330,10 @@ type Shown struct {
 }
 
 // FromBot lists what the bot wrote in a conversation and everybody sees, in order.
-func (s *Server) FromBot(channel string) []Shown { return s.OnlyFor(channel, "") }
+func (s *workspace) FromBot(channel string) []Shown { return s.OnlyFor(channel, "") }
 
 // OnlyFor lists what the bot wrote in a conversation and this user alone sees, in order.
-func (s *Server) OnlyFor(channel, user string) (list []Shown) {
+func (s *workspace) OnlyFor(channel, user string) (list []Shown) {
 	s.Lock()
 	defer s.Unlock()
 	c := s.places[channel]
@@ -405,7 +348,7 @@ func (s *Server) OnlyFor(channel, user string) (list []Shown) {
 	return list
 }
 
-func (s *Server) onShow(r *record) Shown {
+func (s *workspace) onShow(r *record) Shown {
 	shown := Shown{Message: r.Message, Seen: s.unescape(r.shown()), Only: r.only, Edits: len(r.before)}
 	if len(r.Blocks) > 0 {
 		shown.Seen = r.shown()
@@ -416,38 +359,9 @@ func (s *Server) onShow(r *record) Shown {
 	return shown
 }
 
-// shown is the text that people see: that of the blocks where there are any.
-func (r *record) shown() string {
-	if len(r.Blocks) == 0 {
-		return r.Text
-	}
-	text, _ := look(r.Blocks)
-	return text
-}
-
-// buttons are those under a message.
-func (r *record) buttons() (list []button) {
-	var blocks []block
-	if json.Unmarshal(r.Blocks, &blocks) != nil {
-		return nil
-	}
-	for _, b := range blocks {
-		if b.Type != "actions" {
-			continue
-		}
-		for _, raw := range b.Elements {
-			var one button
-			if json.Unmarshal(raw, &one) == nil && one.Text != nil {
-				list = append(list, one)
-			}
-		}
-	}
-	return list
-}
-
 // AddSilent puts a message into a conversation that the app is not told of, as one from
 // before it came.
-func (s *Server) AddSilent(channel, user, text string) (m Message) {
+func (s *workspace) AddSilent(channel, user, text string) (m Message) {
 	s.Change(func() {
 		r := &record{Message: Message{User: user, Team: s.users[user].Team, Text: s.escape(text)}, by: user}
 		s.put(s.places[channel], r)

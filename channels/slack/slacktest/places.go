@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"switchboard/channels/platformtest"
 )
 
 // A place is a conversation with its messages, oldest first.
@@ -63,7 +65,7 @@ func (c *place) root(ts string) *record {
 }
 
 // put adds a message and counts it in its thread.
-func (s *Server) put(c *place, r *record) {
+func (s *workspace) put(c *place, r *record) {
 	r.Type, r.TS = "message", s.stamp()
 	if r.ThreadTS != "" {
 		if root := c.find(r.ThreadTS); root != nil && r.only == "" {
@@ -75,7 +77,7 @@ func (s *Server) put(c *place, r *record) {
 }
 
 // visible is a place that the bot may read or write.
-func (s *Server) visible(p *params, name string) (*place, *Rejection) {
+func (s *calls) visible(p *params, name string) (*place, *Rejection) {
 	c := s.places[p.values[name]]
 	switch {
 	case c == nil:
@@ -87,7 +89,7 @@ func (s *Server) visible(p *params, name string) (*place, *Rejection) {
 }
 
 // member is a place that the bot is in.
-func (s *Server) member(p *params, name string) (*place, *Rejection) {
+func (s *calls) member(p *params, name string) (*place, *Rejection) {
 	c, rejected := s.visible(p, name)
 	if rejected == nil && !c.members[s.bot.ID] {
 		return nil, refuse(p.method, "not_in_channel", p.values[name])
@@ -98,7 +100,7 @@ func (s *Server) member(p *params, name string) (*place, *Rejection) {
 // history returns what was written outside of threads, newest first.
 //
 // Source: https://docs.slack.dev/reference/methods/conversations.history.
-func (s *Server) history(p *params) (map[string]any, *Rejection) {
+func (s *calls) history(p *params) (map[string]any, *Rejection) {
 	c, rejected := s.member(p, "channel")
 	if rejected != nil {
 		return nil, rejected
@@ -115,7 +117,7 @@ func (s *Server) history(p *params) (map[string]any, *Rejection) {
 // threadReplies returns a thread with its first message, oldest first.
 //
 // Source: https://docs.slack.dev/reference/methods/conversations.replies.
-func (s *Server) threadReplies(p *params) (map[string]any, *Rejection) {
+func (s *calls) threadReplies(p *params) (map[string]any, *Rejection) {
 	c, rejected := s.member(p, "channel")
 	if rejected != nil {
 		return nil, rejected
@@ -135,7 +137,7 @@ func (s *Server) threadReplies(p *params) (map[string]any, *Rejection) {
 }
 
 // page cuts one page of list; the root of a thread is on every one.
-func (s *Server) page(p *params, list []*record) (map[string]any, *Rejection) {
+func (s *calls) page(p *params, list []*record) (map[string]any, *Rejection) {
 	limit, ok := p.number("limit", 100)
 	if !ok || limit < 1 || limit > 999 {
 		return nil, refuse(p.method, "invalid_limit", p.values["limit"])
@@ -176,7 +178,7 @@ func (s *Server) page(p *params, list []*record) (map[string]any, *Rejection) {
 	}, nil
 }
 
-func (s *Server) info(p *params) (map[string]any, *Rejection) {
+func (s *calls) info(p *params) (map[string]any, *Rejection) {
 	c, rejected := s.visible(p, "channel")
 	if rejected != nil {
 		return nil, rejected
@@ -189,7 +191,7 @@ func (s *Server) info(p *params) (map[string]any, *Rejection) {
 // ownPlaces lists the conversations that the bot is in.
 //
 // Source: https://docs.slack.dev/reference/methods/users.conversations.
-func (s *Server) ownPlaces(p *params) (map[string]any, *Rejection) {
+func (s *calls) ownPlaces(p *params) (map[string]any, *Rejection) {
 	types := map[string]string{"public_channel": "channels", "private_channel": "groups", "mpim": "mpim", "im": "im"}
 	list := []Channel{}
 	for kind := range strings.SplitSeq(cmp.Or(p.values["types"], "public_channel"), ",") {
@@ -214,7 +216,7 @@ func (s *Server) ownPlaces(p *params) (map[string]any, *Rejection) {
 // open opens the direct conversation with a user.
 //
 // Source: https://docs.slack.dev/reference/methods/conversations.open.
-func (s *Server) open(p *params) (map[string]any, *Rejection) {
+func (s *calls) open(p *params) (map[string]any, *Rejection) {
 	u := s.users[p.values["users"]]
 	if u == nil || u.IsBot {
 		return nil, refuse(p.method, "user_not_found", p.values["users"])
@@ -223,7 +225,7 @@ func (s *Server) open(p *params) (map[string]any, *Rejection) {
 }
 
 // direct is the direct conversation of a user with the bot.
-func (s *Server) direct(u *User) *place {
+func (s *workspace) direct(u *User) *place {
 	id := "D" + u.ID[1:]
 	if s.places[id] == nil {
 		s.places[id] = &place{
@@ -235,9 +237,9 @@ func (s *Server) direct(u *User) *place {
 }
 
 // told is a message as an event tells it.
-func (s *Server) told(c *place, m Message) map[string]any {
+func (s *workspace) told(c *place, m Message) map[string]any {
 	event := map[string]any{}
-	data := encode(m)
+	data := platformtest.Encode(m)
 	if json.Unmarshal(data, &event) != nil {
 		panic("slacktest: a message cannot be encoded")
 	}
@@ -273,16 +275,16 @@ func (m *Message) react(user, name string, off bool) bool {
 	return true
 }
 
-func (s *Server) addReaction(p *params) (map[string]any, *Rejection) {
+func (s *calls) addReaction(p *params) (map[string]any, *Rejection) {
 	return s.botReacts(p, false)
 }
 
-func (s *Server) removeReaction(p *params) (map[string]any, *Rejection) { return s.botReacts(p, true) }
+func (s *calls) removeReaction(p *params) (map[string]any, *Rejection) { return s.botReacts(p, true) }
 
 // botReacts puts a reaction of the bot on a message, or takes it off.
 //
 // Source: https://docs.slack.dev/reference/methods/reactions.add, reactions.remove.
-func (s *Server) botReacts(p *params, off bool) (map[string]any, *Rejection) {
+func (s *calls) botReacts(p *params, off bool) (map[string]any, *Rejection) {
 	c, rejected := s.visible(p, "channel")
 	if rejected != nil {
 		return nil, rejected
@@ -303,7 +305,7 @@ func (s *Server) botReacts(p *params, off bool) (map[string]any, *Rejection) {
 }
 
 // Reactions counts those of the bot on a message.
-func (s *Server) Reactions(channel, ts string) (n int) {
+func (s *workspace) Reactions(channel, ts string) (n int) {
 	s.Lock()
 	defer s.Unlock()
 	if r := s.places[channel].find(ts); r != nil {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"switchboard/channels/platformtest"
 )
 
 // docs is where the platform documents its methods.
@@ -46,7 +48,7 @@ func (r *Rejection) Encode(header http.Header) (status int, body []byte) {
 	if r.RetryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(r.RetryAfter.Seconds()))))
 	}
-	return status, encode(answer)
+	return status, platformtest.Encode(answer)
 }
 
 // refuse is a rejection of a method.

@@ -1,12 +1,9 @@
 package slacktest
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"switchboard/channels/platformtest"
 )
@@ -23,30 +20,10 @@ type (
 // A Server is one workspace with one app in it. Its methods may be called from several
 // goroutines at once.
 type Server struct {
-	*platformtest.Host
-	team     string
-	app      string // the app's ID
-	botToken string
-	appToken string
-	revoked  bool
-	scopes   []string
-	signing  string // the signing secret
-	bot      *User
-	host     string // as the app called the platform last
-
-	users    map[string]*User
-	places   map[string]*place
-	files    map[string]*file
-	statuses map[string]string // of agent sessions, by channel and thread
-	answered map[string]*Answer
-	replies  map[string]*reply // by the path of a response_url
-	limits   limiter
-
-	wire     intake
-	pairs    *Pair
-	mentions int
-	ids      int64
-	lastTS   int64 // microseconds
+	*workspace
+	*events
+	*people
+	*calls
 }
 
 // DefaultScopes are what the bot's token may do.
@@ -68,15 +45,13 @@ func New(t platformtest.TB) *Server {
 
 // Start starts a server on addr, which must be a loopback address; port 0 takes a free one.
 func Start(addr string) (*Server, error) {
+	w := newWorkspace()
+	e := &events{workspace: w, wire: newIntake()}
 	s := &Server{
-		Host: platformtest.NewHost(), team: "T0FAKE001", app: "A0FAKE001",
-		botToken: "xoxb-1000000000-2000000000-fakefakefakefakefakefake", appToken: "xapp-1-A0FAKE001-3000000000-fakefakefakefakefakefake",
-		signing: "8f742231b10e8888abcd99yyyzzz85a5", scopes: DefaultScopes,
-		users: map[string]*User{}, places: map[string]*place{}, files: map[string]*file{}, statuses: map[string]string{},
-		answered: map[string]*Answer{}, replies: map[string]*reply{}, wire: newIntake(), limits: newLimiter(),
+		workspace: w, events: e,
+		people: &people{events: e, answered: map[string]*Answer{}, replies: map[string]*reply{}},
+		calls:  &calls{events: e, statuses: map[string]string{}, limits: newLimiter()},
 	}
-	s.bot = s.addUser("switchboard", s.team)
-	s.bot.IsBot, s.bot.bot = true, "B0FAKE001"
 	if err := s.Serve(addr, isAPI, s.serve, s); err != nil {
 		return nil, err
 	}
@@ -106,14 +81,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.serveCall(w, r)
 	}
-}
-
-// address is where the platform is, as the app knows it.
-func (s *Server) address() string {
-	if s.host != "" {
-		return "http://" + s.host
-	}
-	return s.URL()
 }
 
 // APIURL is where the Web API is, as a bot is told it.
@@ -164,39 +131,3 @@ func (s *Server) Drop() {
 	s.Host.Drop()
 	s.DropSockets()
 }
-
-// id makes an ID that begins with prefix.
-func (s *Server) id(prefix string) string {
-	s.ids++
-	return fmt.Sprintf("%s0FAKE%05d", prefix, s.ids)
-}
-
-// stamp makes a ts: seconds and microseconds, unique and growing.
-//
-// Source: https://docs.slack.dev/messaging/retrieving-messages.
-func (s *Server) stamp() string {
-	s.lastTS = max(s.lastTS+1, s.Now().UnixMicro())
-	return formatTS(s.lastTS)
-}
-
-func formatTS(micro int64) string { return fmt.Sprintf("%d.%06d", micro/1e6, micro%1e6) }
-
-// parseTS is a ts in microseconds; 0 when it is none.
-func parseTS(ts string) int64 {
-	seconds, rest, ok := strings.Cut(ts, ".")
-	whole, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return 0
-	}
-	if !ok {
-		return whole * 1e6
-	}
-	part, err := strconv.ParseInt((rest + "000000")[:6], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return whole*1e6 + part
-}
-
-// at is the time of a ts.
-func at(ts string) time.Time { return time.UnixMicro(parseTS(ts)) }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"switchboard/channels/platformtest"
 )
 
 const (
@@ -70,14 +72,14 @@ func (k *socket) send(data []byte) error {
 // openConnection hands out the address of a socket, for one use.
 //
 // Source: https://docs.slack.dev/reference/methods/apps.connections.open.
-func (s *Server) openConnection(p *params) (map[string]any, *Rejection) {
+func (s *calls) openConnection(p *params) (map[string]any, *Rejection) {
 	ticket := s.id("ticket-")
 	s.wire.tickets[ticket] = time.Now().Add(ticketFor)
 	return map[string]any{"url": "ws://" + p.host + "/link/?ticket=" + ticket + "&app_id=" + s.app}, nil
 }
 
 // serveSocket serves one connection of the app.
-func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
+func (s *events) serveSocket(w http.ResponseWriter, r *http.Request) {
 	ticket := r.FormValue("ticket")
 	s.Lock()
 	good := time.Now().Before(s.wire.tickets[ticket]) && !s.revoked
@@ -111,7 +113,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	})
 	defer s.left(k)
 	if !hung {
-		_ = k.send(encode(map[string]any{
+		_ = k.send(platformtest.Encode(map[string]any{
 			"type": "hello", "num_connections": n, "connection_info": map[string]string{"app_id": s.app},
 			"debug_info": map[string]any{"host": "applink-fake", "approximate_connection_time": 18060},
 		}))
@@ -121,11 +123,11 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 }
 
 func disconnect(reason string) []byte {
-	return encode(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]any{"host": "applink-fake"}})
+	return platformtest.Encode(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]any{"host": "applink-fake"}})
 }
 
 // left takes a socket away; what was not acknowledged on it is told on the next.
-func (s *Server) left(k *socket) {
+func (s *events) left(k *socket) {
 	close(k.over)
 	s.Change(func() {
 		s.wire.sockets = slices.DeleteFunc(s.wire.sockets, func(o *socket) bool { return o == k })
@@ -144,7 +146,7 @@ func (s *Server) left(k *socket) {
 }
 
 // hear reads acknowledgements until the connection ends.
-func (s *Server) hear(k *socket) {
+func (s *events) hear(k *socket) {
 	answer := k.conn.PingHandler()
 	k.conn.SetPingHandler(func(data string) error {
 		if s.hangs(k) {
@@ -167,13 +169,13 @@ func (s *Server) hear(k *socket) {
 	}
 }
 
-func (s *Server) hangs(k *socket) bool {
+func (s *events) hangs(k *socket) bool {
 	s.Lock()
 	defer s.Unlock()
 	return k.hung
 }
 
-func (s *Server) acknowledge(id string, reply json.RawMessage) {
+func (s *events) acknowledge(id string, reply json.RawMessage) {
 	s.Change(func() {
 		i := slices.IndexFunc(s.wire.queue, func(e *envelope) bool { return e.id == id })
 		if i < 0 {
@@ -188,7 +190,7 @@ func (s *Server) acknowledge(id string, reply json.RawMessage) {
 }
 
 // pump writes what is to be told to a socket.
-func (s *Server) pump(k *socket) {
+func (s *events) pump(k *socket) {
 	ping := time.Now()
 	for {
 		s.Lock()
@@ -228,7 +230,7 @@ func (s *Server) pump(k *socket) {
 }
 
 // next takes what is due on a socket; if nothing is, it says how long to wait.
-func (s *Server) next(k *socket) (due *envelope, wait time.Duration) {
+func (s *events) next(k *socket) (due *envelope, wait time.Duration) {
 	wait = time.Minute
 	if k.hung {
 		return nil, wait
@@ -271,45 +273,22 @@ func (e *envelope) frame() []byte {
 	}
 	data, err := json.Marshal(frame)
 	if err != nil { // a payload that is to be unreadable
-		head := encode(map[string]any{"envelope_id": e.id, "type": e.kind, "accepts_response_payload": false})
+		head := platformtest.Encode(map[string]any{"envelope_id": e.id, "type": e.kind, "accepts_response_payload": false})
 		return slices.Concat(head[:len(head)-1], []byte(`,"payload":`), e.payload, []byte("}"))
 	}
 	return data
 }
 
-// tell queues something for the app. It is called under the lock.
-func (s *Server) tell(kind string, payload []byte, done func(json.RawMessage)) {
-	for range s.wire.repeat {
-		s.wire.queue = append(s.wire.queue, &envelope{id: s.id("env-"), kind: kind, payload: payload, done: done})
-		if kind != "events_api" {
-			return
-		}
-	}
-}
-
-// event tells the app of event, which came about in the workspace team.
-//
-// Source: https://docs.slack.dev/apis/events-api/ "Callback field".
-func (s *Server) event(event any) {
-	s.tell("events_api", encode(map[string]any{
-		"token": "fake", "team_id": s.team, "context_team_id": s.team, "api_app_id": s.app, "type": "event_callback",
-		"event": event, "event_id": s.id("Ev"), "event_time": s.Now().Unix(),
-		"authorizations": []map[string]any{{
-			"enterprise_id": nil, "team_id": s.team, "user_id": s.bot.ID, "is_bot": true, "is_enterprise_install": false,
-		}},
-	}), nil)
-}
-
 // Inject tells the app the payload of an event as it is.
-func (s *Server) Inject(payload string) {
+func (s *events) Inject(payload string) {
 	s.Change(func() { s.tell("events_api", []byte(payload), nil) })
 }
 
 // InjectEvent tells the app of an event.
-func (s *Server) InjectEvent(event any) { s.Change(func() { s.event(event) }) }
+func (s *events) InjectEvent(event any) { s.Change(func() { s.event(event) }) }
 
 // InjectFrame sends a frame as it is, once.
-func (s *Server) InjectFrame(frame string) {
+func (s *events) InjectFrame(frame string) {
 	s.Change(func() {
 		for _, k := range s.wire.sockets {
 			_ = k.send([]byte(frame))
@@ -318,43 +297,43 @@ func (s *Server) InjectFrame(frame string) {
 }
 
 // Pending counts what the app has not acknowledged.
-func (s *Server) Pending() int {
+func (s *events) Pending() int {
 	s.Lock()
 	defer s.Unlock()
 	return len(s.wire.queue)
 }
 
 // Forget drops what waits to be told, as after a long time without a socket.
-func (s *Server) Forget() { s.Change(func() { s.wire.queue = nil }) }
+func (s *events) Forget() { s.Change(func() { s.wire.queue = nil }) }
 
 // Repeat makes the platform tell every later event n times.
-func (s *Server) Repeat(n int) { s.Change(func() { s.wire.repeat = max(n, 1) }) }
+func (s *events) Repeat(n int) { s.Change(func() { s.wire.repeat = max(n, 1) }) }
 
 // Reorder makes the platform tell the newest event first.
-func (s *Server) Reorder(on bool) { s.Change(func() { s.wire.reorder = on }) }
+func (s *events) Reorder(on bool) { s.Change(func() { s.wire.reorder = on }) }
 
 // Beat is how often the platform pings.
-func (s *Server) Beat(d time.Duration) { s.Change(func() { s.wire.ping = d }) }
+func (s *events) Beat(d time.Duration) { s.Change(func() { s.wire.ping = d }) }
 
 // Retry is after how long the platform tells again what was not acknowledged.
-func (s *Server) Retry(d time.Duration) { s.Change(func() { s.wire.retry = d }) }
+func (s *events) Retry(d time.Duration) { s.Change(func() { s.wire.retry = d }) }
 
 // Sockets counts the sockets that are open.
-func (s *Server) Sockets() int {
+func (s *events) Sockets() int {
 	s.Lock()
 	defer s.Unlock()
 	return len(s.wire.sockets)
 }
 
 // MostSockets counts the sockets that were open at once, at most.
-func (s *Server) MostSockets() int {
+func (s *events) MostSockets() int {
 	s.Lock()
 	defer s.Unlock()
 	return s.wire.most
 }
 
 // Opened counts the sockets that were ever opened.
-func (s *Server) Opened() int {
+func (s *events) Opened() int {
 	s.Lock()
 	defer s.Unlock()
 	return s.wire.opened
@@ -364,7 +343,7 @@ func (s *Server) Opened() int {
 // link_disabled) and ends them when the app has not within a second.
 //
 // Source: https://docs.slack.dev/apis/events-api/using-socket-mode "disconnect".
-func (s *Server) Disconnect(reason string) {
+func (s *events) Disconnect(reason string) {
 	s.Change(func() {
 		for _, k := range s.wire.sockets {
 			_ = k.send(disconnect(reason))
@@ -381,7 +360,7 @@ func (s *Server) Disconnect(reason string) {
 }
 
 // DropSockets cuts all sockets.
-func (s *Server) DropSockets() {
+func (s *events) DropSockets() {
 	s.Change(func() {
 		for _, k := range s.wire.sockets {
 			_ = k.conn.Close()
@@ -390,7 +369,7 @@ func (s *Server) DropSockets() {
 }
 
 // HalfFrame cuts all sockets in the middle of a frame.
-func (s *Server) HalfFrame() {
+func (s *events) HalfFrame() {
 	s.Change(func() {
 		for _, k := range s.wire.sockets {
 			k.write.Lock()
@@ -403,7 +382,7 @@ func (s *Server) HalfFrame() {
 
 // Hang keeps the sockets that are open, and nothing comes on them any more; new ones are
 // well.
-func (s *Server) Hang() {
+func (s *events) Hang() {
 	s.Change(func() {
 		for _, k := range s.wire.sockets {
 			k.hung = true
@@ -412,7 +391,7 @@ func (s *Server) Hang() {
 }
 
 // Deaf makes the platform tell nothing any more on any socket, old or new.
-func (s *Server) Deaf(on bool) {
+func (s *events) Deaf(on bool) {
 	s.Host.Deaf(on)
 	if on {
 		s.Hang()

@@ -63,7 +63,7 @@ func (s *Server) Revoke(b *Bot, revoked bool) { s.Change(func() { b.revoked = re
 func (s *Server) Login(had map[string]string) map[string]string {
 	b := s.Bot()
 	s.Change(func() { b.Token = platformtest.Token(had["token"], itoa(b.User.ID)+":") })
-	return map[string]string{"token": s.Token()}
+	return map[string]string{"token": s.Bot().Token}
 }
 
 // SetPrivacy switches the bot's privacy mode; it is off at first. When it is on, the
@@ -72,28 +72,8 @@ func (s *Server) Login(had map[string]string) map[string]string {
 // Source: https://core.telegram.org/bots/features#privacy-mode
 func (s *Server) SetPrivacy(b *Bot, on bool) { s.Change(func() { b.privacy = on }) }
 
-// byToken finds a bot.
-func (s *Server) byToken(token string) *Bot {
-	for _, b := range s.bots {
-		if b.Token == token && !b.revoked {
-			return b
-		}
-	}
-	return nil
-}
-
-// botByID finds a bot; nil: it is a person, or unknown.
-func (s *Server) botByID(id int64) *Bot {
-	for _, b := range s.bots {
-		if b.User.ID == id {
-			return b
-		}
-	}
-	return nil
-}
-
 // getMe answers with more than other places tell of a bot.
-func (s *Server) getMe(b *Bot, _ *params) any {
+func (s *calls) getMe(b *Bot, _ *params) any {
 	return struct {
 		User
 		CanJoinGroups   bool `json:"can_join_groups"`
@@ -106,4 +86,4 @@ func (s *Server) getMe(b *Bot, _ *params) any {
 }
 
 // logOut and close would stop a bot's session elsewhere; there is none.
-func (s *Server) logOut(*Bot, *params) any { return true }
+func (s *calls) logOut(*Bot, *params) any { return true }

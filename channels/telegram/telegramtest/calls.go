@@ -1,7 +1,6 @@
 package telegramtest
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -13,46 +12,46 @@ import (
 
 // A method carries a call out, under the lock. Its result counts unless it rejects the
 // call in p, and then it has no effect.
-type method func(s *Server, b *Bot, p *params) any
+type method func(s *calls, b *Bot, p *params) any
 
 // methods are all that the platform knows, in lower case: it does not tell cases
 // apart.
 var methods = map[string]method{
-	"getme":  (*Server).getMe,
-	"logout": (*Server).logOut,
-	"close":  (*Server).logOut,
+	"getme":  (*calls).getMe,
+	"logout": (*calls).logOut,
+	"close":  (*calls).logOut,
 
-	"setwebhook":     (*Server).setWebhook,
-	"deletewebhook":  (*Server).deleteWebhook,
-	"getwebhookinfo": (*Server).getWebhookInfo,
+	"setwebhook":     (*calls).setWebhook,
+	"deletewebhook":  (*calls).deleteWebhook,
+	"getwebhookinfo": (*calls).getWebhookInfo,
 
-	"sendmessage":         (*Server).sendMessage,
-	"sendmessagedraft":    (*Server).sendMessageDraft,
-	"sendchataction":      (*Server).sendChatAction,
-	"setmessagereaction":  (*Server).setMessageReaction,
-	"answercallbackquery": (*Server).answerCallbackQuery,
+	"sendmessage":         (*calls).sendMessage,
+	"sendmessagedraft":    (*calls).sendMessageDraft,
+	"sendchataction":      (*calls).sendChatAction,
+	"setmessagereaction":  (*calls).setMessageReaction,
+	"answercallbackquery": (*calls).answerCallbackQuery,
 
-	"editmessagetext":        (*Server).editMessageText,
-	"editmessagecaption":     (*Server).editMessageCaption,
-	"editmessagereplymarkup": (*Server).editMessageReplyMarkup,
-	"deletemessage":          (*Server).deleteMessage,
-	"deletemessages":         (*Server).deleteMessages,
+	"editmessagetext":        (*calls).editMessageText,
+	"editmessagecaption":     (*calls).editMessageCaption,
+	"editmessagereplymarkup": (*calls).editMessageReplyMarkup,
+	"deletemessage":          (*calls).deleteMessage,
+	"deletemessages":         (*calls).deleteMessages,
 
 	"senddocument":   sendFile("document"),
 	"sendphoto":      sendFile("photo"),
 	"sendaudio":      sendFile("audio"),
 	"sendvideo":      sendFile("video"),
 	"sendvoice":      sendFile("voice"),
-	"sendmediagroup": (*Server).sendMediaGroup,
-	"getfile":        (*Server).getFile,
+	"sendmediagroup": (*calls).sendMediaGroup,
+	"getfile":        (*calls).getFile,
 
-	"setmycommands":    (*Server).setMyCommands,
-	"getmycommands":    (*Server).getMyCommands,
-	"deletemycommands": (*Server).deleteMyCommands,
+	"setmycommands":    (*calls).setMyCommands,
+	"getmycommands":    (*calls).getMyCommands,
+	"deletemycommands": (*calls).deleteMyCommands,
 
-	"getchat":       (*Server).getChat,
-	"getchatmember": (*Server).getChatMember,
-	"leavechat":     (*Server).leaveChat,
+	"getchat":       (*calls).getChat,
+	"getchatmember": (*calls).getChatMember,
+	"leavechat":     (*calls).leaveChat,
 }
 
 // serveCall serves /bot<token>/<method>.
@@ -105,25 +104,10 @@ func (s *Server) carryOut(r *http.Request, b *Bot, name string, p *params) ([]by
 	}
 	s.Lock()
 	defer s.Unlock()
-	result := do(s, b, p)
+	result := do(s.calls, b, p)
 	if p.wrong != nil {
 		return nil, p.wrong
 	}
 	s.Wake()
 	return success(result), nil
-}
-
-func notFound(description string) *Rejection {
-	return &Rejection{Code: http.StatusNotFound, Description: description, Page: docs + "#making-requests"}
-}
-
-// success is encoded under the lock, for what it holds may change.
-func success(result any) []byte { return encode(map[string]any{"ok": true, "result": result}) }
-
-func encode(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // only our own types come here
-	}
-	return data
 }

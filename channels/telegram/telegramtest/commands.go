@@ -31,7 +31,7 @@ var (
 )
 
 // scope reads which list a call is about.
-func (s *Server) scope(b *Bot, p *params) scopeKey {
+func (s *calls) scope(b *Bot, p *params) scopeKey {
 	const page = "botcommandscope"
 	sc := scope{Type: "default"}
 	p.decode("scope", page, &sc)
@@ -55,7 +55,7 @@ func (s *Server) scope(b *Bot, p *params) scopeKey {
 	return key
 }
 
-func (s *Server) setMyCommands(b *Bot, p *params) any {
+func (s *calls) setMyCommands(b *Bot, p *params) any {
 	const page = "setmycommands"
 	key := s.scope(b, p)
 	var commands []Command
@@ -72,11 +72,11 @@ func (s *Server) setMyCommands(b *Bot, p *params) any {
 	return true
 }
 
-func (s *Server) getMyCommands(b *Bot, p *params) any {
+func (s *calls) getMyCommands(b *Bot, p *params) any {
 	return append([]Command{}, b.commands[s.scope(b, p)]...)
 }
 
-func (s *Server) deleteMyCommands(b *Bot, p *params) any {
+func (s *calls) deleteMyCommands(b *Bot, p *params) any {
 	if key := s.scope(b, p); p.wrong == nil {
 		delete(b.commands, key)
 	}
@@ -84,7 +84,7 @@ func (s *Server) deleteMyCommands(b *Bot, p *params) any {
 }
 
 // Menus counts the lists of commands that the first bot has set.
-func (s *Server) Menus() int {
+func (s *people) Menus() int {
 	s.Lock()
 	defer s.Unlock()
 	return len(s.bots[0].commands)
@@ -94,13 +94,13 @@ func (s *Server) Menus() int {
 // language if there is one.
 //
 // Source: https://core.telegram.org/bots/api#determining-list-of-commands
-func (s *Server) Menu(chatID, user int64) []Command {
+func (s *people) Menu(chatID, user int64) []Command {
 	s.Lock()
 	defer s.Unlock()
 	return s.menu(s.bots[0], s.mustChat(nil, chatID), user)
 }
 
-func (s *Server) menu(b *Bot, c *chat, user int64) []Command {
+func (s *world) menu(b *Bot, c *chat, user int64) []Command {
 	narrowing := []scopeKey{{typ: "chat", chat: c.ID}, {typ: "all_private_chats"}, {typ: "default"}}
 	if c.Type != "private" {
 		narrowing = []scopeKey{{typ: "chat_member", chat: c.ID, user: user}}

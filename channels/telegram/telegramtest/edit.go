@@ -12,7 +12,7 @@ const pageEdit = "editmessagetext"
 const notModified = "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message"
 
 // own finds the bot's message that is to be edited; an empty one where the call is rejected.
-func (s *Server) own(b *Bot, p *params, page string) (*chat, *record) {
+func (s *calls) own(b *Bot, p *params, page string) (*chat, *record) {
 	c, id := s.target(b, p), p.int("message_id")
 	r := cmp.Or(c.byID(id), &record{})
 	p.failIf(id == 0, page, "message identifier is not specified")
@@ -22,7 +22,7 @@ func (s *Server) own(b *Bot, p *params, page string) (*chat, *record) {
 }
 
 // revise gives a message its new state, unless nothing changes or the call is rejected.
-func (s *Server) revise(c *chat, r *record, p *params, page string, change func(m *Message)) any {
+func (s *calls) revise(c *chat, r *record, p *params, page string, change func(m *Message)) any {
 	fresh := r.Message
 	change(&fresh)
 	unchanged := fresh.Text == r.Text && same(fresh.Entities, r.Entities) && fresh.Caption == r.Caption &&
@@ -37,7 +37,7 @@ func (s *Server) revise(c *chat, r *record, p *params, page string, change func(
 	return r.Message
 }
 
-func (s *Server) editMessageText(b *Bot, p *params) any {
+func (s *calls) editMessageText(b *Bot, p *params) any {
 	c, r := s.own(b, p, pageEdit)
 	p.failIf(p.values["text"] == "", pageEdit, "message text is empty")
 	text, entities := p.formatted("text", "entities", maxText)
@@ -47,7 +47,7 @@ func (s *Server) editMessageText(b *Bot, p *params) any {
 	return s.revise(c, r, p, pageEdit, func(m *Message) { m.Text, m.Entities, m.ReplyMarkup = text, entities, keys })
 }
 
-func (s *Server) editMessageCaption(b *Bot, p *params) any {
+func (s *calls) editMessageCaption(b *Bot, p *params) any {
 	const page = "editmessagecaption"
 	c, r := s.own(b, p, page)
 	text, entities := p.formatted("caption", "caption_entities", maxCaption)
@@ -56,7 +56,7 @@ func (s *Server) editMessageCaption(b *Bot, p *params) any {
 	return s.revise(c, r, p, page, func(m *Message) { m.Caption, m.CaptionEntities, m.ReplyMarkup = text, entities, keys })
 }
 
-func (s *Server) editMessageReplyMarkup(b *Bot, p *params) any {
+func (s *calls) editMessageReplyMarkup(b *Bot, p *params) any {
 	const page = "editmessagereplymarkup"
 	c, r := s.own(b, p, page)
 	keys := p.keyboard()
@@ -69,7 +69,7 @@ func (s *Server) editMessageReplyMarkup(b *Bot, p *params) any {
 const keepDeletable = 48 * time.Hour
 
 // deletable says why the bot may not delete r.
-func (s *Server) deletable(b *Bot, c *chat, r *record) *Rejection {
+func (s *calls) deletable(b *Bot, c *chat, r *record) *Rejection {
 	const page = "deletemessage"
 	switch {
 	case r == nil:
@@ -82,7 +82,7 @@ func (s *Server) deletable(b *Bot, c *chat, r *record) *Rejection {
 	return nil
 }
 
-func (s *Server) deleteMessage(b *Bot, p *params) any {
+func (s *calls) deleteMessage(b *Bot, p *params) any {
 	c := s.target(b, p)
 	r := c.byID(p.int("message_id"))
 	if !p.fail(s.deletable(b, c, r)) {
@@ -91,7 +91,7 @@ func (s *Server) deleteMessage(b *Bot, p *params) any {
 	return true
 }
 
-func (s *Server) deleteMessages(b *Bot, p *params) any {
+func (s *calls) deleteMessages(b *Bot, p *params) any {
 	const page = "deletemessages"
 	c := s.target(b, p)
 	var ids []int64

@@ -23,7 +23,7 @@ type file struct {
 }
 
 // store keeps a file and returns what messages tell of it.
-func (s *Server) store(f File) *Media {
+func (s *world) store(f File) *Media {
 	id := s.id()
 	kept := &file{File: f, id: "F" + id + "AgACfake", path: folder(f.Kind) + "/file_" + id + path.Ext(f.Name)}
 	s.files[kept.id] = kept
@@ -65,7 +65,7 @@ func (f *file) media() *Media {
 }
 
 // attach puts a new file into m.
-func (s *Server) attach(m *Message, f File) { m.put(f.Kind, s.store(f)) }
+func (s *world) attach(m *Message, f File) { m.put(f.Kind, s.store(f)) }
 
 // put shows a file that is kept as the kind says.
 func (m *Message) put(kind string, media *Media) {
@@ -118,7 +118,7 @@ func (s *Server) Publish(url string, f File) { s.Change(func() { s.remote[url] =
 // Forget makes the platform lose a file: the bot is told that the file_id is wrong.
 func (s *Server) Forget(fileID string) { s.Change(func() { delete(s.files, fileID) }) }
 
-func (s *Server) getFile(_ *Bot, p *params) any {
+func (s *calls) getFile(_ *Bot, p *params) any {
 	id := p.values["file_id"]
 	p.failIf(id == "", "getfile", "file_id is empty")
 	f := s.files[strings.TrimSuffix(id, "s")]

@@ -29,14 +29,14 @@ type limiter struct {
 
 // Limit makes the server refuse with 429 what goes beyond r. At first there are no
 // limits.
-func (s *Server) Limit(r Rates) {
+func (s *calls) Limit(r Rates) {
 	s.Change(func() {
 		s.limits = &limiter{rates: r, all: platformtest.Window{Span: time.Second, Most: r.PerSecond}, chats: map[chatKey]*[2]platformtest.Window{}}
 	})
 }
 
 // Refused counts the calls that were refused by Limit.
-func (s *Server) Refused() int {
+func (s *calls) Refused() int {
 	s.Lock()
 	defer s.Unlock()
 	if s.limits == nil {
@@ -46,7 +46,7 @@ func (s *Server) Refused() int {
 }
 
 // limit counts n messages to the chat, or refuses them.
-func (s *Server) limit(c *chat, n int) *Rejection {
+func (s *calls) limit(c *chat, n int) *Rejection {
 	if s.limits == nil {
 		return nil
 	}

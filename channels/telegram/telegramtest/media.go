@@ -16,7 +16,7 @@ const maxPhoto = 10 << 20
 
 // sendFile is sendDocument, sendPhoto and so on.
 func sendFile(kind string) method {
-	return func(s *Server, b *Bot, p *params) any {
+	return func(s *calls, b *Bot, p *params) any {
 		out := s.outgoing(b, p)
 		caption, entities := p.formatted("caption", "caption_entities", maxCaption)
 		m := Message{Caption: caption, CaptionEntities: entities}
@@ -28,7 +28,7 @@ func sendFile(kind string) method {
 // take finds the file that a call gives: as the field itself, as attach://FIELD, by its
 // URL or by the file_id of one that is here already; an empty one where the call is
 // rejected.
-func (s *Server) take(kind, field, value string, p *params, page string) *Media {
+func (s *calls) take(kind, field, value string, p *params, page string) *Media {
 	name, attached := strings.CutPrefix(value, "attach://")
 	if attached {
 		field = name
@@ -54,7 +54,7 @@ func (s *Server) take(kind, field, value string, p *params, page string) *Media 
 }
 
 // uploaded keeps a file that came with a call, unless the call is rejected.
-func (s *Server) uploaded(kind string, u upload, p *params, page string) *Media {
+func (s *calls) uploaded(kind string, u upload, p *params, page string) *Media {
 	p.failIf(len(u.data) == 0, "sending-files", "file must be non-empty")
 	if len(u.data) > maxUpload {
 		p.fail(&Rejection{Code: http.StatusRequestEntityTooLarge, Description: "Request Entity Too Large", Page: docs + "#sending-files"})
@@ -79,7 +79,7 @@ type inputMedia struct {
 	CaptionEntities json.RawMessage `json:"caption_entities"`
 }
 
-func (s *Server) sendMediaGroup(b *Bot, p *params) any {
+func (s *calls) sendMediaGroup(b *Bot, p *params) any {
 	const page = "sendmediagroup"
 	out := s.outgoing(b, p)
 	out.keys = nil // a media group has none
@@ -102,7 +102,7 @@ func (s *Server) sendMediaGroup(b *Bot, p *params) any {
 
 // item makes a message of one of a media group. Documents and audio stand only among
 // their like.
-func (s *Server) item(i inputMedia, first string, p *params) (m Message) {
+func (s *calls) item(i inputMedia, first string, p *params) (m Message) {
 	alone := func(typ string) bool { return typ == "document" || typ == "audio" }
 	p.failIf(i.Type != "photo" && i.Type != "video" && !alone(i.Type), "inputmedia", "can't parse InputMedia: type %q of the media is wrong", i.Type)
 	p.failIf(i.Type != first && (alone(i.Type) || alone(first)), "sendmediagroup", "document and audio can't be mixed with other media types")

@@ -3,7 +3,7 @@ package telegramtest
 import "maps"
 
 // getChat tells of a chat that the bot is or was in.
-func (s *Server) getChat(b *Bot, p *params) any {
+func (s *calls) getChat(b *Bot, p *params) any {
 	return struct {
 		Chat
 		AccentColorID int `json:"accent_color_id"`
@@ -11,7 +11,7 @@ func (s *Server) getChat(b *Bot, p *params) any {
 	}{Chat: s.target(b, p).Chat, MaxReactions: 11}
 }
 
-func (s *Server) getChatMember(b *Bot, p *params) any {
+func (s *calls) getChatMember(b *Bot, p *params) any {
 	c, u := s.target(b, p), s.users[p.int("user_id")]
 	if p.failIf(u == nil, "getchatmember", "PARTICIPANT_ID_INVALID") {
 		return nil
@@ -30,7 +30,7 @@ func (c *chat) member(u User) Member {
 	return m
 }
 
-func (s *Server) leaveChat(b *Bot, p *params) any {
+func (s *calls) leaveChat(b *Bot, p *params) any {
 	c := s.target(b, p)
 	if !p.failIf(c.Type == "private", "leavechat", "chat member status can't be changed in private chats") {
 		s.become(b, c, b.User, "left")
@@ -39,7 +39,7 @@ func (s *Server) leaveChat(b *Bot, p *params) any {
 }
 
 // become changes the bot's place in a chat and tells it so.
-func (s *Server) become(b *Bot, c *chat, by User, status string) {
+func (s *world) become(b *Bot, c *chat, by User, status string) {
 	before := c.member(b.User)
 	if before.Status == status {
 		return
@@ -51,13 +51,13 @@ func (s *Server) become(b *Bot, c *chat, by User, status string) {
 }
 
 // actor finds a chat and somebody in it who acts.
-func (s *Server) actor(chatID int64) (*chat, User) {
+func (s *world) actor(chatID int64) (*chat, User) {
 	c := s.mustChat(nil, chatID)
 	return c, s.somebody(c)
 }
 
 // Block makes a user block the first bot, or unblock it.
-func (s *Server) Block(user int64, blocked bool) {
+func (s *people) Block(user int64, blocked bool) {
 	s.Change(func() {
 		c, u := s.actor(user)
 		status := "member"
@@ -69,12 +69,12 @@ func (s *Server) Block(user int64, blocked bool) {
 }
 
 // Deactivate makes a user's account cease to be.
-func (s *Server) Deactivate(user int64) {
+func (s *people) Deactivate(user int64) {
 	s.Change(func() { s.mustChat(nil, user).members[user] = "deactivated" })
 }
 
 // Kick puts the first bot out of a group.
-func (s *Server) Kick(chatID int64) {
+func (s *people) Kick(chatID int64) {
 	s.Change(func() {
 		c, u := s.actor(chatID)
 		s.become(s.bots[0], c, u, "kicked")
@@ -82,7 +82,7 @@ func (s *Server) Kick(chatID int64) {
 }
 
 // Invite lets the first bot into a group again.
-func (s *Server) Invite(chatID int64) {
+func (s *people) Invite(chatID int64) {
 	s.Change(func() {
 		c, u := s.actor(chatID)
 		s.become(s.bots[0], c, u, "member")
@@ -90,7 +90,7 @@ func (s *Server) Invite(chatID int64) {
 }
 
 // Promote makes the first bot an administrator of a group.
-func (s *Server) Promote(chatID int64) {
+func (s *people) Promote(chatID int64) {
 	s.Change(func() {
 		c, u := s.actor(chatID)
 		s.become(s.bots[0], c, u, "administrator")
@@ -98,7 +98,7 @@ func (s *Server) Promote(chatID int64) {
 }
 
 // Join lets somebody into a group, which tells of it.
-func (s *Server) Join(chatID int64, u User) {
+func (s *people) Join(chatID int64, u User) {
 	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		c.members[u.ID] = "member"
@@ -107,7 +107,7 @@ func (s *Server) Join(chatID int64, u User) {
 }
 
 // Leave makes somebody leave a group, which tells of it.
-func (s *Server) Leave(chatID int64, u User) {
+func (s *people) Leave(chatID int64, u User) {
 	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		c.members[u.ID] = "left"
@@ -119,7 +119,7 @@ func (s *Server) Leave(chatID int64, u User) {
 // ID, the supergroup its old one, and the group takes no messages any more.
 //
 // Source: https://core.telegram.org/bots/api#message, migrate_to_chat_id
-func (s *Server) Migrate(chatID int64) (upgraded Chat) {
+func (s *people) Migrate(chatID int64) (upgraded Chat) {
 	s.Change(func() {
 		c, u := s.actor(chatID)
 		id := -1_000_000_000_000 + c.ID

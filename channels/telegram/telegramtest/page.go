@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -72,14 +71,6 @@ func (s *Server) View(user, chat string) platformtest.View {
 // listening reports whether a bot waits for updates now.
 func (s *Server) listening(b *Bot) bool {
 	return b.polling > 0 || b.hook != nil || !b.polled.IsZero() && s.Now().Sub(b.polled) < 5*time.Second
-}
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
-// number reads an ID; what is none is 0, which nobody has.
-func number(id string) int64 {
-	n, _ := strconv.ParseInt(id, 10, 64)
-	return n
 }
 
 func shownUser(u *User) platformtest.User {

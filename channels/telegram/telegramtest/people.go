@@ -1,7 +1,6 @@
 package telegramtest
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -24,18 +23,18 @@ type Post struct {
 
 // Say makes a user write text to the first bot in a direct chat and returns the
 // message.
-func (s *Server) Say(user int64, text string) Message {
+func (s *people) Say(user int64, text string) Message {
 	return s.Post(Post{Chat: user, Text: text})[0]
 }
 
 // SayIn makes a user write text in a group.
-func (s *Server) SayIn(chatID, user int64, text string) Message {
+func (s *people) SayIn(chatID, user int64, text string) Message {
 	return s.Post(Post{Chat: chatID, From: user, Text: text})[0]
 }
 
 // Post makes somebody write and returns the messages: one, or those of a media group.
 // It panics when the chat or the user is not there, for that is a mistake of the test.
-func (s *Server) Post(p Post) (messages []Message) {
+func (s *people) Post(p Post) (messages []Message) {
 	s.Change(func() {
 		c := s.mustChat(p.Bot, p.Chat)
 		if p.From == 0 {
@@ -60,7 +59,7 @@ func (s *Server) Post(p Post) (messages []Message) {
 }
 
 // fill puts what p says about its message i into r.
-func (s *Server) fill(c *chat, r *record, p Post, i int) {
+func (s *people) fill(c *chat, r *record, p Post, i int) {
 	entities := p.Entities
 	if entities == nil {
 		entities = Detect(p.Text, nil)
@@ -90,96 +89,9 @@ func (s *Server) fill(c *chat, r *record, p Post, i int) {
 	c.place(r, p.Thread)
 }
 
-// reply makes r an answer to m, which is told without what m itself answers to.
-func (r *record) reply(m *Message) {
-	to := *m
-	to.ReplyTo = nil
-	r.ReplyTo = &to
-}
-
-// place puts r into a topic, or into the thread of what it answers to. In a topic
-// whatever answers to nothing answers to the message that made the topic; in a
-// supergroup without topics answers have a message_thread_id too.
-func (c *chat) place(r *record, thread int64) {
-	switch {
-	case c.IsForum && thread != 0:
-		r.ThreadID, r.IsTopicMessage = thread, true
-		if first := c.byID(thread); r.ReplyTo == nil && first != nil {
-			r.reply(&first.Message)
-		}
-	case c.Type == "supergroup" && !c.IsForum && r.ReplyTo != nil:
-		r.ThreadID = r.ReplyTo.ID
-		if r.ReplyTo.ThreadID != 0 {
-			r.ThreadID = r.ReplyTo.ThreadID
-		}
-	}
-}
-
-// post gives r its number, date and author and puts it at the end of the chat.
-func (s *Server) post(c *chat, r *record) *record {
-	*c.next++
-	r.ID, r.Date, r.Chat, r.at = *c.next, s.Now().Unix(), c.Chat, len(c.records)
-	if u := s.users[r.by]; c.Type == "channel" {
-		channel := c.Chat
-		r.SenderChat = &channel
-	} else if u != nil {
-		author := *u
-		r.From = &author
-	}
-	c.records = append(c.records, r)
-	return r
-}
-
-// announce tells the bots in the chat of a message or of its new state.
-func (s *Server) announce(c *chat, r *record, edited bool) {
-	for _, b := range s.bots {
-		if r.by == b.User.ID || !c.present(b) || b.privacy && !s.concerns(b, c, r) {
-			continue
-		}
-		m := r.Message
-		switch channel := c.Type == "channel"; {
-		case channel && edited:
-			s.queue(b, Update{EditedChannelPost: &m})
-		case channel:
-			s.queue(b, Update{ChannelPost: &m})
-		case edited:
-			s.queue(b, Update{EditedMessage: &m})
-		default:
-			s.queue(b, Update{Message: &m})
-		}
-	}
-}
-
-// present reports whether a bot reads the chat.
-func (c *chat) present(b *Bot) bool {
-	if c.key.bot != 0 && c.key.bot != b.User.ID {
-		return false
-	}
-	status := c.members[b.User.ID]
-	return status != "" && status != "left" && status != "kicked"
-}
-
-// concerns says what a bot in privacy mode is told.
-func (s *Server) concerns(b *Bot, c *chat, r *record) bool {
-	if c.Type == "private" || c.Type == "channel" || c.members[b.User.ID] == "administrator" || r.Text+r.Caption == "" {
-		return true
-	}
-	if r.ReplyTo != nil && r.ReplyTo.From != nil && r.ReplyTo.From.ID == b.User.ID {
-		return true
-	}
-	text, name := r.Text+r.Caption, "@"+b.User.Username
-	return slices.ContainsFunc(slices.Concat(r.Entities, r.CaptionEntities), func(e Entity) bool {
-		word := cut(text, e.Offset, e.Length)
-		_, to, named := strings.Cut(word, "@")
-		return e.Type == "mention" && strings.EqualFold(word, name) ||
-			e.Type == "bot_command" && (!named || strings.EqualFold("@"+to, name)) ||
-			e.Type == "text_mention" && e.User != nil && e.User.ID == b.User.ID
-	})
-}
-
 // Edit makes the author change the text of a message, or the caption of one with a
 // file, and returns its new state.
-func (s *Server) Edit(chatID, id int64, text string) (m Message) {
+func (s *people) Edit(chatID, id int64, text string) (m Message) {
 	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		r := c.byID(id)
@@ -201,7 +113,7 @@ func (s *Server) Edit(chatID, id int64, text string) (m Message) {
 
 // Reannounce tells the bots of an edit that changes nothing, as the platform does
 // when a link got its preview.
-func (s *Server) Reannounce(chatID, id int64) {
+func (s *people) Reannounce(chatID, id int64) {
 	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		if r := c.byID(id); r != nil {
@@ -211,11 +123,8 @@ func (s *Server) Reannounce(chatID, id int64) {
 	})
 }
 
-// remember keeps the state that r had.
-func (r *record) remember() { r.history = append(r.history, r.Message) }
-
 // Delete takes a message back. The platform does not tell bots of it.
-func (s *Server) Delete(chatID, id int64) {
+func (s *people) Delete(chatID, id int64) {
 	s.Change(func() {
 		if r := s.mustChat(nil, chatID).byID(id); r != nil {
 			r.deleted = true

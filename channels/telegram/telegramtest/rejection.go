@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"switchboard/channels/platformtest"
 )
 
 // docs is the page of the Bot API; a rejection names a section of it.
@@ -37,7 +39,7 @@ func (r *Rejection) Encode(header http.Header) (status int, body []byte) {
 		answer["parameters"] = map[string]any{"migrate_to_chat_id": r.MigrateTo}
 	}
 	header.Set("X-Rejected-By", r.Page)
-	return r.Code, encode(answer)
+	return r.Code, platformtest.Encode(answer)
 }
 
 // bad is a 400; anchor is the section of the documentation.
@@ -71,4 +73,13 @@ func TooMany(seconds int) *Rejection {
 
 func unauthorized() *Rejection {
 	return &Rejection{Code: http.StatusUnauthorized, Description: "Unauthorized", Page: docs + "#authorizing-your-bot"}
+}
+
+func notFound(description string) *Rejection {
+	return &Rejection{Code: http.StatusNotFound, Description: description, Page: docs + "#making-requests"}
+}
+
+// success is encoded under the lock, for what it holds may change.
+func success(result any) []byte {
+	return platformtest.Encode(map[string]any{"ok": true, "result": result})
 }

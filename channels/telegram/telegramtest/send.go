@@ -17,7 +17,7 @@ const (
 
 // target reads chat_id and finds the chat, if the bot may write there; an empty one where
 // the call is rejected.
-func (s *Server) target(b *Bot, p *params) *chat {
+func (s *calls) target(b *Bot, p *params) *chat {
 	text := strings.TrimSpace(p.values["chat_id"])
 	p.failIf(text == "", pageText, "chat_id is empty")
 	id, _ := strconv.ParseInt(text, 10, 64) // what is no number is no chat's
@@ -38,7 +38,7 @@ func (s *Server) target(b *Bot, p *params) *chat {
 }
 
 // admits says why the bot may not write there.
-func (s *Server) admits(b *Bot, c *chat) *Rejection {
+func (s *calls) admits(b *Bot, c *chat) *Rejection {
 	status := c.members[b.User.ID]
 	switch {
 	case c.Type == "private" && c.members[c.ID] == "deactivated":
@@ -133,7 +133,7 @@ type outgoing struct {
 }
 
 // outgoing reads it.
-func (s *Server) outgoing(b *Bot, p *params) (out outgoing) {
+func (s *calls) outgoing(b *Bot, p *params) (out outgoing) {
 	out.chat = s.target(b, p)
 	out.thread = p.thread(out.chat)
 	out.reply, out.quote = p.reply(out.chat)
@@ -150,7 +150,7 @@ func (s *Server) outgoing(b *Bot, p *params) (out outgoing) {
 // rejected. Other bots are not told of them.
 //
 // Source: https://core.telegram.org/bots/faq#why-doesn-39t-my-bot-see-messages-from-other-bots
-func (s *Server) deliver(b *Bot, p *params, out outgoing, messages ...Message) []Message {
+func (s *calls) deliver(b *Bot, p *params, out outgoing, messages ...Message) []Message {
 	if p.wrong != nil || p.fail(s.limit(out.chat, len(messages))) {
 		return nil
 	}
@@ -168,14 +168,14 @@ func (s *Server) deliver(b *Bot, p *params, out outgoing, messages ...Message) [
 }
 
 // deliverOne returns the one message.
-func (s *Server) deliverOne(b *Bot, p *params, out outgoing, m Message) any {
+func (s *calls) deliverOne(b *Bot, p *params, out outgoing, m Message) any {
 	if sent := s.deliver(b, p, out, m); len(sent) > 0 {
 		return sent[0]
 	}
 	return nil
 }
 
-func (s *Server) sendMessage(b *Bot, p *params) any {
+func (s *calls) sendMessage(b *Bot, p *params) any {
 	out := s.outgoing(b, p)
 	p.failIf(p.values["text"] == "", pageText, "message text is empty")
 	text, entities := p.formatted("text", "entities", maxText)
@@ -185,7 +185,7 @@ func (s *Server) sendMessage(b *Bot, p *params) any {
 
 // sendMessageDraft shows a text that is being written; this platform looks at it and
 // shows nothing.
-func (s *Server) sendMessageDraft(b *Bot, p *params) any {
+func (s *calls) sendMessageDraft(b *Bot, p *params) any {
 	const page = "sendmessagedraft"
 	c, id := s.target(b, p), p.int("draft_id")
 	p.formatted("text", "entities", maxText)

@@ -2,9 +2,7 @@ package telegramtest
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"switchboard/channels/platformtest"
 )
@@ -21,17 +19,18 @@ type (
 // A Server is the whole platform: bots, users, chats. Its methods may be called
 // from several goroutines at once.
 type Server struct {
-	*platformtest.Host
-	bots   []*Bot
-	users  map[int64]*User
-	chats  map[chatKey]*chat
-	files  map[string]*file
-	remote map[string]File // by URL
+	*world
+	*people
+	*calls
+}
+
+// people are those who write, press and go, on the world that they share with the bots.
+type people struct{ *world }
+
+// calls are what bots ask the platform to do.
+type calls struct {
+	*world
 	limits *limiter
-	ids    struct {
-		message, update, user, group, other int64
-		chatStep                            int64
-	}
 }
 
 // New starts a server on a free port of 127.0.0.1 with one bot. It is closed at the
@@ -52,17 +51,8 @@ func Start(addr string) (*Server, error) {
 }
 
 func newServer() *Server {
-	s := &Server{
-		Host:  platformtest.NewHost(),
-		users: map[int64]*User{}, chats: map[chatKey]*chat{}, files: map[string]*file{}, remote: map[string]File{},
-	}
-	// Numbers depend on the time, so that a bot that kept its memory of an earlier
-	// server takes nothing for something old.
-	begin := time.Now().Unix()
-	s.ids.update = begin
-	s.ids.message = begin - 1_750_000_000
-	s.ids.user = 500_000_000
-	s.ids.group = 4_000_000_000
+	w := newWorld()
+	s := &Server{world: w, people: &people{w}, calls: &calls{world: w}}
 	s.AddBot("switchboard_dev_bot")
 	return s
 }
@@ -86,9 +76,3 @@ func (s *Server) APIURL() string { return s.URL() }
 
 // Token is the first bot's. It is the same in every server, until Login.
 func (s *Server) Token() string { return s.Bot().Token }
-
-// id makes a number for something that only needs to be unique.
-func (s *Server) id() string {
-	s.ids.other++
-	return strconv.FormatInt(s.ids.update+s.ids.other*7919, 36)
-}

@@ -17,7 +17,7 @@ const typingFor = 5 * time.Second
 var actions = strings.Fields(`typing upload_photo record_video upload_video record_voice upload_voice upload_document
 	choose_sticker find_location record_video_note upload_video_note`)
 
-func (s *Server) sendChatAction(b *Bot, p *params) any {
+func (s *calls) sendChatAction(b *Bot, p *params) any {
 	c := s.target(b, p)
 	p.thread(c)
 	if !p.failIf(!slices.Contains(actions, p.values["action"]), "sendchataction", "wrong parameter action in request") {
@@ -27,13 +27,13 @@ func (s *Server) sendChatAction(b *Bot, p *params) any {
 }
 
 // Typing reports whether a chat shows now that the first bot is typing.
-func (s *Server) Typing(chatID int64) bool {
+func (s *people) Typing(chatID int64) bool {
 	s.Lock()
 	defer s.Unlock()
 	return s.typing(s.bots[0], s.mustChat(nil, chatID))
 }
 
-func (s *Server) typing(b *Bot, c *chat) bool {
+func (s *world) typing(b *Bot, c *chat) bool {
 	at, ok := b.typing[c.key]
 	return ok && s.Now().Sub(at) < typingFor
 }
@@ -52,12 +52,12 @@ const answerWithin = 15 * time.Minute
 
 // Press makes a user press the button with this text or callback_data under a
 // message. It returns the callback's ID; empty when there is no such button.
-func (s *Server) Press(chatID, user, messageID int64, button string) (id string) {
+func (s *people) Press(chatID, user, messageID int64, button string) (id string) {
 	s.Change(func() { id = s.press(s.mustChat(nil, chatID), user, messageID, button) })
 	return id
 }
 
-func (s *Server) press(c *chat, user, messageID int64, button string) string {
+func (s *people) press(c *chat, user, messageID int64, button string) string {
 	r, u := c.byID(messageID), s.users[user]
 	if r == nil || u == nil || r.ReplyMarkup == nil {
 		return ""
@@ -74,7 +74,7 @@ func (s *Server) press(c *chat, user, messageID int64, button string) string {
 
 // PressStale makes a user press a button that the message does not show any more, as
 // a slow client can.
-func (s *Server) PressStale(chatID, user, messageID int64, data string) (id string) {
+func (s *people) PressStale(chatID, user, messageID int64, data string) (id string) {
 	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		if r := c.byID(messageID); r != nil && s.botByID(r.by) != nil {
@@ -84,7 +84,7 @@ func (s *Server) PressStale(chatID, user, messageID int64, data string) (id stri
 	return id
 }
 
-func (s *Server) callback(b *Bot, c *chat, u User, r *record, data string) string {
+func (s *people) callback(b *Bot, c *chat, u User, r *record, data string) string {
 	s.ids.other++
 	id := strconv.FormatInt(u.ID<<20+s.ids.other, 10)
 	m := r.Message
@@ -96,7 +96,7 @@ func (s *Server) callback(b *Bot, c *chat, u User, r *record, data string) strin
 }
 
 // Answered says what came back to a press of one of the first bot's buttons.
-func (s *Server) Answered(callbackID string) Answer {
+func (s *people) Answered(callbackID string) Answer {
 	s.Lock()
 	defer s.Unlock()
 	if p := s.bots[0].pressed[callbackID]; p != nil {
@@ -105,7 +105,7 @@ func (s *Server) Answered(callbackID string) Answer {
 	return Answer{}
 }
 
-func (s *Server) answerCallbackQuery(b *Bot, p *params) any {
+func (s *calls) answerCallbackQuery(b *Bot, p *params) any {
 	const page = "answercallbackquery"
 	pressed := b.pressed[p.values["callback_query_id"]]
 	alert := p.bool("show_alert")
@@ -123,7 +123,7 @@ func (s *Server) answerCallbackQuery(b *Bot, p *params) any {
 var reactions = strings.Fields(`❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨
 	😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡`)
 
-func (s *Server) setMessageReaction(b *Bot, p *params) any {
+func (s *calls) setMessageReaction(b *Bot, p *params) any {
 	const page = "setmessagereaction"
 	c := s.target(b, p)
 	var wanted []Reaction
@@ -155,7 +155,7 @@ func (c *chat) react(id, who int64, wanted []Reaction) (before []Reaction) {
 // updates.
 //
 // Source: https://core.telegram.org/bots/api#update, message_reaction
-func (s *Server) React(chatID, user, messageID int64, emoji ...string) {
+func (s *people) React(chatID, user, messageID int64, emoji ...string) {
 	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		wanted := []Reaction{}

@@ -2,6 +2,7 @@ package telegramtest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -57,4 +58,12 @@ func shift(entities []Entity, by int) []Entity {
 		moved[i] = e
 	}
 	return moved
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// number reads an ID; what is none is 0, which nobody has.
+func number(id string) int64 {
+	n, _ := strconv.ParseInt(id, 10, 64)
+	return n
 }

@@ -1,7 +1,6 @@
 package telegramtest
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -18,72 +17,6 @@ const keepUpdates = 24 * time.Hour
 var byRequest = []string{"chat_member", "message_reaction", "message_reaction_count"}
 
 const pageUpdates = "getupdates"
-
-// getUpdates waits for updates; unlike other methods it is called without the lock.
-func (s *Server) getUpdates(ctx context.Context, b *Bot, p *params) ([]json.RawMessage, *Rejection) {
-	offset, limit, timeout := p.int("offset"), p.int("limit"), p.int("timeout")
-	allowed, given := p.allowed()
-	if p.wrong != nil {
-		return nil, p.wrong
-	}
-	if limit <= 0 || limit > 100 {
-		limit = 100
-	}
-	timeout = min(max(timeout, 0), 50)
-	deadline := time.NewTimer(time.Duration(timeout) * time.Second)
-	defer deadline.Stop()
-
-	s.Lock()
-	if b.hook != nil {
-		s.Unlock()
-		return nil, conflict(pageUpdates, "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
-	}
-	if given {
-		b.allowed = allowed
-	}
-	b.poll++
-	me := b.poll
-	b.polling++
-	defer s.Change(func() { b.polling, b.polled = b.polling-1, s.Now() })
-	b.confirm(offset, s.Now())
-	s.Wake() // an older poll notices that there is a newer one
-	for over := false; ; {
-		if b.poll != me {
-			s.Unlock()
-			return nil, conflict(pageUpdates, "terminated by other getUpdates request; make sure that only one bot instance is running")
-		}
-		if b.hook != nil {
-			s.Unlock()
-			return nil, conflict(pageUpdates, "terminated by setWebhook request")
-		}
-		if s.byToken(b.Token) == nil {
-			s.Unlock()
-			return nil, unauthorized()
-		}
-		if s.IsDeaf() {
-			s.Unlock()
-			select {
-			case <-ctx.Done():
-			case <-s.Context().Done():
-			}
-			return nil, nil
-		}
-		if ready := b.ready(limit); len(ready) > 0 || over {
-			s.Unlock()
-			return ready, nil
-		}
-		changed := s.Changed()
-		s.Unlock()
-		select {
-		case <-ctx.Done():
-			return nil, nil
-		case <-changed:
-		case <-deadline.C:
-			over = true
-		}
-		s.Lock()
-	}
-}
 
 // confirm forgets updates below offset, and those that nobody fetched in time. A
 // negative offset keeps so many of the newest.
@@ -119,7 +52,7 @@ func (b *Bot) wants(kind string) bool {
 }
 
 // queue queues an update for a bot, unless it does not want such.
-func (s *Server) queue(b *Bot, u Update) {
+func (s *world) queue(b *Bot, u Update) {
 	if !b.wants(u.kind()) {
 		return
 	}
@@ -132,7 +65,7 @@ func (s *Server) queue(b *Bot, u Update) {
 	s.Wake()
 }
 
-func (s *Server) nextUpdate() int64 {
+func (s *world) nextUpdate() int64 {
 	s.ids.update++
 	return s.ids.update
 }
