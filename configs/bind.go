@@ -1,39 +1,33 @@
 package configs
 
 import (
-	"fmt"
+	"errors"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"switchboard/channels"
-	"switchboard/internal/secrets"
 	"switchboard/internal/words"
+	"switchboard/router"
 )
 
-// A binder fills Settings from a tree and gathers what is wrong. A value that
-// cannot be read leaves the default in place.
+// A binder fills Settings from a tree. A value that cannot be read leaves the default in place.
 type binder struct {
-	mask    *secrets.Masker
-	secrets func(name string) (secrets.Secret, error)
-	env     variables
-	dir     string // of the file: what "file:" paths begin at
-	kinds   channels.Kinds
-	faults  []Fault
-	warns   []Warning
-	sources map[string]source
-	notes   map[string]string
-	refs    map[string]string
-	fresh   map[string]bool // keys that are being changed at run time
+	*problems
+	credentials *credentials
+	kinds       channels.Kinds
+	tables      []channelTable
 }
 
-func (b *binder) fault(at source, key, format string, args ...any) {
-	b.faults = append(b.faults, Fault{Source: at.String(), Key: key, Text: fmt.Sprintf(format, args...), at: at})
-}
-
-func (b *binder) warn(at source, key, text string) {
-	b.warns = append(b.warns, Warning{Source: at.String(), Key: key, Text: text})
+// A channelTable is a table [channels.NAME] as it was read, also of a kind that this build has not.
+type channelTable struct {
+	Channel
+	key   string
+	src   source
+	built bool
 }
 
 // bind reads n into v, the setting named key.
@@ -44,8 +38,8 @@ func (b *binder) bind(v reflect.Value, n *node, key string, size bool) {
 	case t == reflect.TypeFor[Channel]():
 		b.channel(v, n, key)
 	case t == reflect.TypeFor[channels.Credential]():
-		if s, ok := b.credentialText(n, key); ok {
-			v.Set(reflect.ValueOf(b.credential(s, n, key)))
+		if s, ok := b.credentials.written(n, key); ok {
+			v.Set(reflect.ValueOf(b.credentials.credential(s, n, key)))
 		}
 	case t.Kind() == reflect.Struct:
 		b.bindStruct(n, key, v)
@@ -60,13 +54,19 @@ func (b *binder) bind(v reflect.Value, n *node, key string, size bool) {
 			v.Set(p)
 		}
 	case isSecret(t):
-		if s, ok := b.credentialText(n, key); ok {
-			v.SetString(b.resolve(s, n, key))
+		if s, ok := b.credentials.written(n, key); ok {
+			v.SetString(b.credentials.resolve(s, n, key))
 		}
 	case t == reflect.TypeFor[time.Duration]():
-		b.bindDuration(v, n, key)
+		d, err := time.ParseDuration(strings.TrimSpace(n.text))
+		if b.fits(n, key, `a duration such as "30s", "5m" or "2h"`, err == nil, text, word) {
+			v.SetInt(int64(d))
+		}
 	case size:
-		b.bindSize(v, n, key)
+		bytes, ok := parseSize(digits(n))
+		if b.fits(n, key, `a size such as "25MB", "64KB" or a number of bytes`, ok, text, word, number) {
+			v.SetInt(bytes)
+		}
 	default:
 		b.bindScalar(v, n, key)
 	}
@@ -75,8 +75,7 @@ func (b *binder) bind(v reflect.Value, n *node, key string, size bool) {
 // bindStruct reads a table into the structs that share it; a key that none of
 // them has is a fault.
 func (b *binder) bindStruct(n *node, key string, structs ...reflect.Value) {
-	if n.kind != table {
-		b.mismatch(n, key, "a table")
+	if !b.fits(n, key, "a table", true, table) {
 		return
 	}
 	var known []string
@@ -109,8 +108,7 @@ func (b *binder) unknown(n *node, key, name string, known []string) {
 // bindMap reads a table with free names. An entry that is there by default is
 // changed, not replaced.
 func (b *binder) bindMap(v reflect.Value, n *node, key string) {
-	if n.kind != table {
-		b.mismatch(n, key, "a table")
+	if !b.fits(n, key, "a table", true, table) {
 		return
 	}
 	filled := reflect.MakeMap(v.Type())
@@ -144,8 +142,7 @@ func (b *binder) bindList(v reflect.Value, n *node, key string, size bool) {
 	case n.kind == word:
 		n = split(n)
 	}
-	if n.kind != list {
-		b.mismatch(n, key, want(tables, "a list of tables [["+key+"]]", "a list in brackets"))
+	if !b.fits(n, key, want(tables, "a list of tables [["+key+"]]", "a list in brackets"), true, list) {
 		return
 	}
 	filled := reflect.MakeSlice(t, 0, len(n.items))
@@ -188,18 +185,145 @@ func moveTo(n *node, src source) {
 	}
 }
 
-func (b *binder) mismatch(n *node, key, wanted string) {
-	// Text is repeated only here, where none was wanted: it is no credential.
-	is := map[kind]string{
-		table: "a table", list: "a list", text: fmt.Sprintf("%.40q", n.text), number: "a number", decimal: "a number with a point",
-		boolean: "true or false", instant: "a date or time", word: fmt.Sprintf("%.40q", n.text),
-	}[n.kind]
-	b.fault(n.src, key, "needs %s, not %s", wanted, is)
-}
-
 func want(yes bool, a, b string) string {
 	if yes {
 		return a
 	}
 	return b
+}
+
+// channel reads one table [channels.NAME]: first its kind, then all of it into
+// the router's part and the adapter's. v stays zero where nothing can be made of
+// it.
+func (b *binder) channel(v reflect.Value, n *node, key string) {
+	if !b.fits(n, key, "a table", true, table) {
+		return
+	}
+	name := strings.TrimPrefix(key, "channels.")
+	if fault := badName(name); fault != "" {
+		b.fault(n.src, key, "%s", fault)
+	}
+	kindNode := n.fields["kind"]
+	if kindNode == nil {
+		b.fault(n.src, dot(key, "kind"), "is missing; write one of %s", b.kindList())
+		return
+	}
+	word, ok := b.text(kindNode, dot(key, "kind"))
+	if !ok {
+		return
+	}
+	kind, built := b.kinds.Find(word)
+	if !built && !slices.Contains(known, word) {
+		b.fault(kindNode.src, dot(key, "kind"), "%q is not one of %s", word, b.kindList())
+		return
+	}
+	if _, isKind := b.kinds.Find(name); name != word && (isKind || slices.Contains(known, name)) {
+		b.fault(n.src, key, "the name %q is that of another kind; identities would be ambiguous", name)
+	}
+	ch := Channel{ChannelConfig: router.DefaultChannelConfig()}
+	parts := []reflect.Value{reflect.ValueOf(&ch.ChannelConfig).Elem()}
+	if kind.Config != nil {
+		ch.Adapter = kind.Config()
+		parts = append(parts, reflect.ValueOf(ch.Adapter).Elem())
+	}
+	b.bindStruct(n, key, parts...)
+	for name, v := range credentialsOf(ch.Adapter) {
+		full := dot(key, name)
+		if _, written := b.sources[full]; !written { // it says, when it is read, how to write it
+			v.Set(reflect.ValueOf(b.credentials.credential("", nil, full)))
+		}
+	}
+	b.tables = append(b.tables, channelTable{ch, key, n.src, built})
+	if built {
+		v.Set(reflect.ValueOf(ch))
+	}
+}
+
+// kindList names the kinds a table may have: those of this build, and apart those
+// that are known and not in it.
+func (b *binder) kindList() string {
+	var built []string
+	for _, k := range b.kinds {
+		built = append(built, k.Name)
+	}
+	slices.Sort(built)
+	others := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return slices.Contains(built, name) })
+	text := strings.Join(built, ", ")
+	if len(others) > 0 {
+		text += " (known, not in this build: " + strings.Join(others, ", ") + ")"
+	}
+	return strings.TrimSpace(text)
+}
+
+// known are kinds that identities may name and later builds have; a table of one is judged as far as it is
+// known, and has no effect.
+var known = []string{"api", "console", "web"}
+
+// fits says whether a value is of one of these kinds and could be read; where not, it is a fault.
+func (p *problems) fits(n *node, key, wanted string, read bool, kinds ...kind) bool {
+	if read && slices.Contains(kinds, n.kind) {
+		return true
+	}
+	p.mismatch(n, key, wanted)
+	return false
+}
+
+func (p *problems) text(n *node, key string) (string, bool) {
+	return n.text, p.fits(n, key, "text in quotes", true, text, word)
+}
+
+func (b *binder) bindScalar(v reflect.Value, n *node, key string) {
+	switch v.Kind() {
+	case reflect.String:
+		if s, ok := b.text(n, key); ok {
+			v.SetString(s)
+		}
+	case reflect.Bool:
+		yes := strings.EqualFold(n.text, "true")
+		if b.fits(n, key, "true or false", yes || strings.EqualFold(n.text, "false"), boolean, word) {
+			v.SetBool(yes)
+		}
+	case reflect.Int, reflect.Int64:
+		base := 10
+		if n.kind == number {
+			base = 0 // as written: 0x, 0o and 0b are TOML
+		}
+		i, err := strconv.ParseInt(digits(n), base, 64)
+		switch {
+		case !b.fits(n, key, "a whole number", err == nil || errors.Is(err, strconv.ErrRange), number, word):
+		case err != nil || v.OverflowInt(i):
+			b.fault(n.src, key, "%s is too large", n.text)
+		default:
+			v.SetInt(i)
+		}
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(digits(n), 64)
+		if b.fits(n, key, "a number", err == nil && !math.IsNaN(f) && !math.IsInf(f, 0), number, decimal, word) {
+			v.SetFloat(f)
+		}
+	default:
+		b.fault(n.src, key, "cannot be set (%s)", v.Type())
+	}
+}
+
+// digits is a number without the underscores TOML allows in it.
+func digits(n *node) string {
+	return strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(n.text), "+"), "_", "")
+}
+
+var units = []struct {
+	name  string
+	bytes int64
+}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}, {"B", 1}, {"", 1}}
+
+// parseSize reads bytes; a KB is 1024 of them.
+func parseSize(s string) (int64, bool) {
+	s = strings.ToUpper(strings.TrimSpace(s))
+	for _, u := range units {
+		if number, ok := strings.CutSuffix(s, u.name); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+			return n * u.bytes, err == nil && n >= 0 && n <= math.MaxInt64/u.bytes
+		}
+	}
+	return 0, false
 }

@@ -31,6 +31,14 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// A UsageError is a fault of the command line or the settings: nothing starts with it.
+type UsageError struct{ error }
+
+func (e UsageError) Unwrap() error { return e.error }
+
+// Usage makes an error a UsageError.
+func Usage(err error) error { return UsageError{err} }
+
 // A Warning is a setting that is understood, and has no effect or opens something.
 type Warning struct {
 	Source string `json:"source"` // as in Fault
@@ -73,22 +81,85 @@ func (s source) String() string {
 	return s.file
 }
 
-func (s source) compare(o source) int {
-	return cmp.Or(cmp.Compare(s.flag, o.flag), cmp.Compare(s.env, o.env),
-		cmp.Compare(s.file, o.file), cmp.Compare(s.line, o.line))
+// problems are what is wrong with settings, and where each of them came from.
+type problems struct {
+	faults  []Fault
+	warns   []Warning
+	sources map[string]source
+	notes   map[string]string // what Show adds to a key's source
+}
+
+func (p *problems) fault(at source, key, format string, args ...any) {
+	p.faults = append(p.faults, Fault{Source: at.String(), Key: key, Text: fmt.Sprintf(format, args...), at: at})
+}
+
+func (p *problems) warn(at source, key, text string) {
+	p.warns = append(p.warns, Warning{Source: at.String(), Key: key, Text: text})
+}
+
+func (p *problems) mismatch(n *node, key, wanted string) {
+	// Text is repeated only here, where none was wanted: it is no credential.
+	is := map[kind]string{
+		table: "a table", list: "a list", text: fmt.Sprintf("%.40q", n.text), number: "a number", decimal: "a number with a point",
+		boolean: "true or false", instant: "a date or time", word: fmt.Sprintf("%.40q", n.text),
+	}[n.kind]
+	p.fault(n.src, key, "needs %s, not %s", wanted, is)
+}
+
+// source is where key was written, or the table or list around it.
+func (p *problems) source(key string) source {
+	for key != "" {
+		if src, ok := p.sources[key]; ok {
+			return src
+		}
+		key = key[:max(strings.LastIndexAny(key, ".["), 0)]
+	}
+	return source{}
+}
+
+// says records a fault of key where wrong.
+func (p *problems) says(wrong bool, key, format string, args ...any) {
+	if wrong {
+		p.fault(p.source(key), key, format, args...)
+	}
+}
+
+// wrong records a fault of key; empty: there is none.
+func (p *problems) wrong(key, fault string) { p.says(fault != "", key, "%s", fault) }
+
+// check takes what a Validate method returned: joined errors, each beginning
+// with a key below key and a colon. It finds out where that key was written.
+func (p *problems) check(key string, err error) {
+	if err == nil {
+		return
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			p.check(key, e)
+		}
+		return
+	}
+	rest, text, ok := strings.Cut(err.Error(), ": ")
+	if !ok || strings.ContainsAny(rest, " \"") {
+		p.fault(p.source(key), key, "%v", err)
+		return
+	}
+	full := dot(key, rest)
+	p.fault(p.source(full), full, "%s", text)
 }
 
 // unsaid are the warnings about keys that no fault is about.
-func (b *binder) unsaid() []Warning {
-	return slices.DeleteFunc(b.warns, func(w Warning) bool {
-		return slices.ContainsFunc(b.faults, func(f Fault) bool { return f.Key == w.Key })
+func (p *problems) unsaid() []Warning {
+	return slices.DeleteFunc(p.warns, func(w Warning) bool {
+		return slices.ContainsFunc(p.faults, func(f Fault) bool { return f.Key == w.Key })
 	})
 }
 
 // sorted orders faults and drops repeated ones; nil when there are none.
 func sorted(faults []Fault) Faults {
 	slices.SortStableFunc(faults, func(a, b Fault) int {
-		return cmp.Or(a.at.compare(b.at), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(a.at.flag, b.at.flag), cmp.Compare(a.at.env, b.at.env), cmp.Compare(a.at.file, b.at.file), cmp.Compare(a.at.line, b.at.line),
+			cmp.Compare(a.Key, b.Key), cmp.Compare(a.Text, b.Text))
 	})
 	return slices.Compact(faults)
 }

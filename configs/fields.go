@@ -3,7 +3,6 @@ package configs
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -72,8 +71,10 @@ func walk(v reflect.Value, key string, size bool, yield func(leaf) bool) bool {
 		}
 		return true
 	case t.Kind() == reflect.Map:
-		for _, name := range slices.SortedFunc(maps.Keys(keysOf(v)), cmp.Compare) {
-			if !walk(v.MapIndex(reflect.ValueOf(name)), dot(key, name), size, yield) {
+		names := v.MapKeys()
+		slices.SortFunc(names, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+		for _, name := range names {
+			if !walk(v.MapIndex(name), dot(key, name.String()), size, yield) {
 				return false
 			}
 		}
@@ -87,14 +88,6 @@ func walk(v reflect.Value, key string, size bool, yield func(leaf) bool) bool {
 		return true
 	}
 	return yield(leaf{key, v, size})
-}
-
-func keysOf(m reflect.Value) map[string]struct{} {
-	names := map[string]struct{}{}
-	for _, k := range m.MapKeys() {
-		names[k.String()] = struct{}{}
-	}
-	return names
 }
 
 func dot(key, name string) string {

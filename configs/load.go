@@ -6,12 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"strings"
 
 	"switchboard/channels"
 	"switchboard/internal/secrets"
@@ -84,43 +82,46 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	if s.Mask == nil {
 		s.Mask = secrets.NewMasker()
 	}
-	b := &binder{
-		mask: s.Mask, secrets: opts.Secrets, env: env, dir: filepath.Dir(path), kinds: opts.Kinds, faults: faults, fresh: opts.fresh,
-		sources: map[string]source{}, notes: map[string]string{}, refs: map[string]string{},
-	}
 	if len(faults) > 0 {
 		return nil, nil, sorted(faults) // the rest would be guesses
 	}
-	b.changes(root, opts.Changes)
-	b.overlay(root)
-	b.fromTokens(root)
+	p := &problems{sources: map[string]source{}, notes: map[string]string{}}
+	l := &layers{p, root, env}
+	l.changes(opts.Changes)
+	l.overlay()
+	l.fromTokens(opts.Kinds)
 	if opts.DataDir != "" {
-		b.plant(root, []string{"data_dir"}, &node{kind: word, text: opts.DataDir, src: source{flag: "--data"}})
+		l.plant([]string{"data_dir"}, &node{kind: word, text: opts.DataDir, src: source{flag: "--data"}})
 	}
 	if opts.LogLevel != "" {
-		b.plant(root, []string{"log", "level"}, &node{kind: word, text: opts.LogLevel, src: source{flag: "--log-level"}})
+		l.plant([]string{"log", "level"}, &node{kind: word, text: opts.LogLevel, src: source{flag: "--log-level"}})
 	}
-	b.defaultKey(s)
+	kept := &credentials{problems: p, mask: s.Mask, secrets: opts.Secrets, env: env, dir: filepath.Dir(path), refs: map[string]string{}, fresh: opts.fresh}
+	open := s.LLM.Providers[openRouter] // it has its key from the environment
+	reflect.ValueOf(&open.APIKey).Elem().SetString(kept.resolve(openRouterKey, &node{}, "llm.providers."+openRouter+".api_key"))
+	s.LLM.Providers[openRouter] = open
+	b := &binder{problems: p, credentials: kept, kinds: opts.Kinds}
 	b.bindStruct(root, "", reflect.ValueOf(s).Elem())
-	if stored := b.misdirected(s); len(stored) > 0 {
+	c := &checker{p, env, kept.refs, opts.fresh, b.tables}
+	if stored := c.misdirected(s); len(stored) > 0 {
 		return loadWithout(stored, opts, s.Mask, env, path, data)
 	}
-	b.dataDir(s, opts.Dir)
-	b.keptApart(s)
+	c.dataDir(s, opts.Dir)
+	c.keptApart(s)
 	if s.Vault = opts.Vault; s.Vault == nil {
-		s.Vault = vault.New(s.DataDir, env[vault.Variable], b.mask)
+		s.Vault = vault.New(s.DataDir, env[vault.Variable], s.Mask)
 	}
-	s.sources, s.notes, s.refs = b.sources, b.notes, b.refs
+	s.sources, s.notes, s.refs = p.sources, p.notes, kept.refs
 	s.opts, s.text = opts, data
 	s.opts.fresh = nil
-	b.maskCredentials(s)
-	b.validate(s)
-	b.strayVariables(s)
-	if len(b.faults) > 0 {
-		return nil, b.unsaid(), sorted(b.faults)
+	c.maskCredentials(s)
+	c.validate(s)
+	c.strayVariables(s)
+	if len(p.faults) > 0 {
+		return nil, p.unsaid(), sorted(p.faults)
 	}
-	b.later(s)
-	return s, b.warns, nil
+	c.later(s)
+	return s, p.warns, nil
 }
 
 // loadWithout is load with some run-time changes of addresses left out.
@@ -139,27 +140,6 @@ func loadWithout(keys []string, opts Options, mask *secrets.Masker, env variable
 	return s, warns, err
 }
 
-// defaultKey gives the default provider its key from the environment.
-func (b *binder) defaultKey(s *Settings) {
-	p := s.LLM.Providers[openRouter]
-	key := "llm.providers." + openRouter + ".api_key"
-	reflect.ValueOf(&p.APIKey).Elem().SetString(b.resolve(openRouterKey, &node{}, key))
-	s.LLM.Providers[openRouter] = p
-}
-
-// maskCredentials makes known which words within the settings are secret, besides those that
-// are so by their type.
-func (b *binder) maskCredentials(s *Settings) {
-	for _, p := range s.LLM.Providers {
-		b.mask.Add(p.Credentials()...)
-	}
-	if u, err := url.Parse(s.Store.URL.Reveal()); err == nil {
-		if password, ok := u.User.Password(); ok {
-			b.mask.Add(secrets.Secret(password))
-		}
-	}
-}
-
 // find is the settings file; "" when there is none.
 func find(opts Options, env variables) (string, error) {
 	for _, given := range []struct{ path, by string }{
@@ -175,7 +155,7 @@ func find(opts Options, env variables) (string, error) {
 		return path, nil
 	}
 	places := []string{below(opts.Dir, "switchboard.toml")}
-	if dir := configDir(env); dir != "" {
+	if dir := osDir(env, "XDG_CONFIG_HOME", ".config"); dir != "" {
 		places = append(places, filepath.Join(dir, "switchboard", "switchboard.toml"))
 	}
 	for _, path := range places {
@@ -220,11 +200,6 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// configDir is os.UserConfigDir over the given environment.
-func configDir(env variables) string {
-	return osDir(env, "XDG_CONFIG_HOME", ".config")
-}
-
 // osDir is the user's folder for configuration or data; "" when it is unknown.
 func osDir(env variables, xdg, unix string) string {
 	home := env["HOME"]
@@ -253,45 +228,4 @@ func defaultDataDir(env variables) string {
 		return ""
 	}
 	return filepath.Join(base, "switchboard")
-}
-
-// dataDir makes Settings.DataDir absolute: a path in the file begins at the
-// file's folder, any other at the working folder.
-func (b *binder) dataDir(s *Settings, dir string) {
-	src := b.sources["data_dir"]
-	switch {
-	case s.DataDir == "":
-		if s.DataDir = defaultDataDir(b.env); s.DataDir == "" {
-			b.fault(src, "data_dir", "there is no home folder to put it in; set data_dir or --data")
-			return
-		}
-		delete(b.sources, "data_dir")
-	case strings.HasPrefix(s.DataDir, "~"):
-		b.fault(src, "data_dir", "~ is not expanded here; write the whole path")
-		return
-	case strings.HasPrefix(s.DataDir, "secret:"):
-		b.fault(src, "data_dir", "cannot be a secret: the key of the secrets is in it")
-		return
-	case strings.ContainsRune(s.DataDir, 0):
-		b.fault(src, "data_dir", "holds a zero byte")
-		return
-	case src.file != "":
-		s.DataDir = below(b.dir, s.DataDir)
-	default:
-		s.DataDir = below(dir, s.DataDir)
-	}
-	abs, err := filepath.Abs(s.DataDir)
-	if err != nil {
-		b.fault(src, "data_dir", "%v", err)
-		return
-	}
-	s.DataDir = abs
-}
-
-// MakeDataDir creates DataDir where it is missing, for its owner alone (0700).
-func (s *Settings) MakeDataDir() error {
-	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
-		return fmt.Errorf("make data_dir: %w (set data_dir or --data to a folder you may write)", err)
-	}
-	return nil
 }

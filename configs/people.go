@@ -1,37 +1,34 @@
 package configs
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	"switchboard/channels"
 	"switchboard/internal/words"
 )
 
-func (b *binder) people(s *Settings) {
+func (c *checker) people(s *Settings) {
 	names, owners := map[string]string{}, map[string]string{}
 	for i, p := range s.People {
 		key := at("people", i)
-		fault := personNameFault(p.Name)
-		b.says(fault != "", key+".name", "%s", fault)
+		c.wrong(key+".name", personNameFault(p.Name))
 		if first := names[p.Name]; first != "" && p.Name != "" {
-			b.says(true, key+".name", "%q is the name of %s too", p.Name, first)
+			c.says(true, key+".name", "%q is the name of %s too", p.Name, first)
 		}
 		for other := range names {
-			b.says(words.Alike(p.Name, other), key+".name", "%q looks like %q, the name of somebody else", p.Name, other)
+			c.says(words.Alike(p.Name, other), key+".name", "%q looks like %q, the name of somebody else", p.Name, other)
 		}
 		names[p.Name] = key
-		b.oneOf(key+".role", p.Role, "admin", "user")
-		b.zone(key+".timezone", p.TimeZone)
 		for j, id := range p.Identities {
 			idKey := at(key+".identities", j)
-			fault := s.identityFault(id)
-			b.says(fault != "", idKey, "%s", fault)
+			c.wrong(idKey, s.identityFault(id))
 			if first := owners[id]; first != "" {
-				b.says(true, idKey, "%q belongs to %s already", id, first)
+				c.says(true, idKey, "%q belongs to %s already", id, first)
 			}
 			owners[id] = key
 		}
@@ -42,18 +39,19 @@ func (b *binder) people(s *Settings) {
 // judged.
 func (s *Settings) CheckPerson(name string, identities, patterns []string, zone string) error {
 	var errs []error
+	add := func(fault string) {
+		if fault != "" {
+			errs = append(errs, errors.New(fault))
+		}
+	}
 	if fault := personNameFault(name); fault != "" {
-		errs = append(errs, fmt.Errorf("the name %s", fault))
+		add("the name " + fault)
 	}
 	for _, id := range identities {
-		if fault := s.identityFault(id); fault != "" {
-			errs = append(errs, errors.New(fault))
-		}
+		add(s.identityFault(id))
 	}
 	for _, pattern := range patterns {
-		if fault := patternFault(pattern); fault != "" {
-			errs = append(errs, errors.New(fault))
-		}
+		add(patternFault(pattern))
 	}
 	if zone != "" {
 		errs = append(errs, words.CheckZone(zone))
@@ -112,5 +110,24 @@ func (s *Settings) enabledOf(kind string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return s.Channels[name].Kind != kind || !s.Channels[name].Enabled })
 }
 
-// FileName is what the settings were read from, for people to read.
-func (s *Settings) FileName() string { return cmp.Or(s.File, "the settings") }
+// idsOf are the shapes of a platform's IDs, as an adapter's part says them; zero where it does not.
+func idsOf(adapter any) (person, place channels.IDShape) {
+	if says, ok := adapter.(interface {
+		IDs() (person, place channels.IDShape)
+	}); ok {
+		return says.IDs()
+	}
+	return person, place
+}
+
+// notStable says why an ID is not the platform's own: names change hands. Empty: it is.
+func notStable(written, id string, shape channels.IDShape) string {
+	text := fmt.Sprintf("%q: a name can change hands; write the platform's stable ID", written)
+	switch {
+	case shape.Pattern == "" && strings.HasPrefix(id, "@"):
+		return text
+	case shape.Pattern != "" && !regexp.MustCompile("^(?:"+shape.Pattern+")$").MatchString(id):
+		return text + ", such as " + shape.Like
+	}
+	return ""
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,7 +46,13 @@ func (s *Settings) Save() (Saved, error) {
 		return done, fmt.Errorf("the file has faults, fix them first: %w", err)
 	}
 	root, _ := read(file, was)
-	values, left := now.written(), now.Changes()
+	values, left := map[string]string{}, now.Changes() // as the file has them
+	for l := range leaves(reflect.ValueOf(now).Elem(), "", false) {
+		values[l.key] = format(l)
+		if now.refs[l.key] != "" {
+			values[l.key] = quote(now.opts.Changes[l.key])
+		}
+	}
 	text, rest := was, map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(left)) {
 		if !now.sources[key].change {
@@ -73,18 +80,6 @@ func (s *Settings) Save() (Saved, error) {
 		return Saved{}, fmt.Errorf("the file would say something else of %s, so it stays as it is", diff[0].Key)
 	}
 	return done, overwrite(file, was, text)
-}
-
-// written are the values of all settings as the file has them.
-func (s *Settings) written() map[string]string {
-	values := map[string]string{}
-	for l := range leaves(reflect.ValueOf(s).Elem(), "", false) {
-		values[l.key] = format(l)
-		if s.refs[l.key] != "" {
-			values[l.key] = quote(s.opts.Changes[l.key])
-		}
-	}
-	return values
 }
 
 // edit writes a value into a file's text: in place of the former one, or below the last line of its
@@ -144,14 +139,11 @@ func newline(text []byte) string {
 	return want(bytes.Contains(text, []byte("\r\n")), "\r\n", "\n")
 }
 
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
+
 // name is a key as TOML writes it.
 func name(key string) string {
-	for _, r := range key {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-') {
-			return quote(key)
-		}
-	}
-	return key
+	return want(bareKey.MatchString(key), key, quote(key))
 }
 
 // tables is TOML of values by key, to be pasted.

@@ -1,16 +1,23 @@
+// Package configs reads and checks the settings: it composes the Config structs
+// that other packages own, layers default < file < run-time changes < environment,
+// resolves secrets, and reports every fault at once with file and line.
 package configs
 
 import (
+	"cmp"
+	"maps"
+	"reflect"
 	"slices"
 	"time"
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
+	"switchboard/channels"
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
 	"switchboard/router"
 	"switchboard/router/core"
-	"switchboard/router/outbox"
+	"switchboard/router/money"
 	"switchboard/store/database"
 )
 
@@ -141,7 +148,7 @@ type Scheduler struct {
 type Heartbeat struct {
 	// Enabled lets the bot look around by itself, where something has changed. Default false.
 	Enabled bool `toml:"enabled"`
-	// Every is the time between two looks, whole seconds and at least a minute. Default 30m.
+	// Every is the time between two of them, whole seconds and at least a minute. Default 30m.
 	Every time.Duration `toml:"every"`
 	// ActiveHours is HH:MM-HH:MM in the scheduler's zone; empty: always. Default
 	// 08:00-22:00.
@@ -211,6 +218,56 @@ type Retention struct {
 	Sessions time.Duration `toml:"sessions"`
 }
 
+// Defaults is what the program runs with when nothing is set: no people, no
+// channels, and one provider that stays inert without its key. DataDir is empty;
+// Load fills it.
+func Defaults() *Settings {
+	return &Settings{
+		Server: Server{Listen: "127.0.0.1:8484"},
+		Log:    Log{Level: "info", Format: "auto"},
+		LLM: llm.Config{
+			Providers: map[string]llm.Provider{
+				openRouter: {Kind: "openai", BaseURL: "https://openrouter.ai/api/v1"},
+			},
+		},
+		Agent:     agent.DefaultConfig(),
+		Router:    router.DefaultConfig(),
+		Policy:    router.DefaultPolicyConfig(),
+		Approvals: Approvals{Deadline: 10 * time.Minute},
+		Scheduler: Scheduler{Enabled: true, TimeZone: "UTC", Misfire: "once", MisfireGrace: time.Hour},
+		Heartbeat: Heartbeat{Every: 30 * time.Minute, ActiveHours: "08:00-22:00"},
+		Budget:    Budget{Currency: "USD"},
+		Memory:    Memory{Learning: true, MinConfidence: 0.5},
+		Files:     Files{MaxSize: 25 << 20, MaxPerMessage: 10},
+		Retention: Retention{
+			Turns: 744 * time.Hour, Strangers: 744 * time.Hour, Runs: 744 * time.Hour,
+			Prompts: 168 * time.Hour, Audit: 8760 * time.Hour, Sessions: 8760 * time.Hour,
+		},
+	}
+}
+
+// The provider that needs nothing but its key in the environment.
+const (
+	openRouter    = "openrouter"
+	openRouterKey = "env:OPENROUTER_API_KEY"
+)
+
+// fresh is a new entry of a map or list of tables with nothing set.
+func fresh(t reflect.Type) reflect.Value {
+	v := reflect.New(t).Elem()
+	switch p := v.Addr().Interface().(type) {
+	case *llm.Provider:
+		*p = llm.DefaultProvider()
+	case *llm.Model:
+		*p = llm.DefaultModel()
+	case *Person:
+		*p = Person{Role: "user", Tools: []string{"*"}}
+	case *Token:
+		*p = Token{Scopes: []string{"messages"}}
+	}
+	return v
+}
+
 // Names says that a setting names a conversation of a channel, by the platform's ID.
 func (s *Settings) Names(channel, conversation string) bool {
 	name := channel + ":" + conversation
@@ -225,8 +282,19 @@ func (s *Settings) Names(channel, conversation string) bool {
 	return false
 }
 
-// NoticeTargets are where notices of a kind go, as [notify] has it.
-func (s *Settings) NoticeTargets(kind outbox.NoticeKind) []string { return s.Notify[string(kind)] }
+// Unconfined says which setting lets commands of admins run with no sandbox; empty: none.
+func (s *Settings) Unconfined() string {
+	switch {
+	case s.Agent.Sandbox == "off":
+		return `agent.sandbox = "off"`
+	case s.Agent.AdminUnconfined:
+		return "agent.admin_unconfined = true"
+	}
+	return ""
+}
+
+// Kinds are the kinds of channel in this build.
+func (s *Settings) Kinds() channels.Kinds { return s.opts.Kinds }
 
 // Directory is the people as the router knows them.
 func (s *Settings) Directory() []core.Person {
@@ -239,3 +307,29 @@ func (s *Settings) Directory() []core.Person {
 	}
 	return people
 }
+
+// Limits are [budget] as the router goes by it; days are those of [scheduler] timezone.
+func (s *Settings) Limits() money.Budget {
+	zone, err := time.LoadLocation(s.Scheduler.TimeZone)
+	if err != nil { // these settings were not taken
+		zone = time.UTC
+	}
+	b := &s.Budget
+	return money.Budget{Currency: b.Currency, Zone: zone, PerDay: b.PerDay, PerPersonDay: b.PerPersonDay, PerSessionDay: b.PerSession, PerRun: b.PerJobRun}
+}
+
+// Unpriced says of each model that may be asked, and of which nobody knows what it costs, what
+// to fix: those of roles and fallbacks, and the aliases, which sessions may choose.
+func (s *Settings) Unpriced() (faults []string) {
+	models := slices.Concat(slices.Collect(maps.Values(s.Agent.Roles())), slices.Collect(maps.Keys(s.LLM.Models)))
+	slices.Sort(models)
+	for _, model := range slices.Compact(models) {
+		if why := s.LLM.Unpriced(model); why != "" {
+			faults = append(faults, why)
+		}
+	}
+	return faults
+}
+
+// FileName is what the settings were read from, for people to read.
+func (s *Settings) FileName() string { return cmp.Or(s.File, "the settings") }

@@ -2,7 +2,6 @@ package configs
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -51,10 +50,10 @@ func (n *node) set(key string, child *node) {
 // A reader turns a file into a tree. go-toml's own decoder stops at the first
 // fault and forgets where good values stood, so only its parser is used.
 type reader struct {
-	file   string
-	lines  []int // offset at which each line begins
-	p      unstable.Parser
-	faults []Fault
+	file  string
+	lines []int // offset at which each line begins
+	p     unstable.Parser
+	problems
 }
 
 // read parses data. On a fault the tree holds what could be read; a fault of
@@ -91,10 +90,6 @@ func read(file string, data []byte) (*node, []Fault) {
 		r.fault(at, "", "%s", strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	return root, r.faults
-}
-
-func (r *reader) fault(at source, key, format string, args ...any) {
-	r.faults = append(r.faults, Fault{Source: at.String(), Key: key, Text: fmt.Sprintf(format, args...), at: at})
 }
 
 // at is where n stands; values made of several parts have no place of their own

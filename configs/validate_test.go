@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -188,8 +189,13 @@ func TestNumbersHaveACeiling(t *testing.T) {
 			continue
 		}
 		found++
-		most, ok := ceiling(l.key)
-		if !ok || l.value.Int() > most {
+		judged := func(l leaf) (faults string) {
+			l.judge(func(_, fault string) { faults += fault })
+			return faults
+		}
+		huge := leaf{l.key, reflect.New(l.value.Type()).Elem(), l.size}
+		huge.value.SetInt(math.MaxInt64 / 1_000_000_000 * 1_000_000_000) // whole seconds
+		if strings.Contains(judged(l), "too much") || !strings.Contains(judged(huge), "too much") {
 			t.Errorf("%s has no ceiling above %s", l.key, format(l))
 		}
 	}

@@ -8,9 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
+	"switchboard/cmd/switchboard/live"
+	"switchboard/configs"
 	"switchboard/internal/words"
 	routeraudit "switchboard/router/audit"
 	"switchboard/store"
@@ -34,7 +35,7 @@ func (c *auditVerifyCmd) Run(a *app) error {
 	if c.Since != "" {
 		var err error
 		if since, err = hex.DecodeString(c.Since); err != nil || len(since) != sha256.Size {
-			return usageError{fmt.Errorf("--since: %q is no hash; it has 64 digits, as \"audit verify\", each backup and the log's lines of seals say it", c.Since)}
+			return configs.Usage(fmt.Errorf("--since: %q is no hash; it has 64 digits, as \"audit verify\", each backup and the log's lines of seals say it", c.Since))
 		}
 	}
 	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
@@ -53,13 +54,13 @@ func (c *auditVerifyCmd) Run(a *app) error {
 			fmt.Fprintln(a.out, "nothing is sealed yet")
 		} else {
 			fmt.Fprintf(a.out, "ok: %s with %s, from %s to %s\nthe last hash is %s\n",
-				words.Count(v.Segments, "segment"), words.Count(int(v.Rows), "row"), at(v.From), at(v.To), hash)
+				words.Count(v.Segments, "segment"), words.Count(int(v.Rows), "row"), words.At(v.From), words.At(v.To), hash)
 		}
 		if v.Pruned != 0 {
 			fmt.Fprintf(a.out, "segments up to %d were cleared away by [retention] audit\n", v.Pruned)
 		}
 		if v.Open > 0 {
-			fmt.Fprintf(a.out, "%s since %s not sealed yet\n", words.Count(int(v.Open), "row"), at(v.OpenAt))
+			fmt.Fprintf(a.out, "%s since %s not sealed yet\n", words.Count(int(v.Open), "row"), words.At(v.OpenAt))
 		}
 		return nil
 	})
@@ -90,36 +91,14 @@ func (c *auditExportCmd) Run(a *app) error {
 
 // readDatabase opens the database to read, beside an engine or without one.
 func (a *app) readDatabase(use func(ctx context.Context, db *store.DB) error) (err error) {
-	settings, _, err := a.load()
-	if err == nil {
-		err = hasLedger(settings)
-	}
+	settings, err := stored(a.settings())
 	if err != nil {
 		return err
 	}
-	db, err := store.OpenReadOnly(a.ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
+	db, err := live.Open(a.ctx, settings)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return use(a.ctx, db)
-}
-
-// sealLate is how old a row of the audit log may be that is not sealed.
-const sealLate = 2 * time.Hour
-
-func checkAudit(ctx context.Context, db *store.DB) finding {
-	f := finding{Check: "audit", OK: true, Text: "the log has no seal yet, which is normal within its first hour"}
-	oldest, sealed, err := db.Unsealed(ctx)
-	if err != nil {
-		return finding{Check: "audit", Text: err.Error(), Mend: "see what the database's log says"}
-	}
-	if !sealed.IsZero() {
-		f.Text = "sealed at " + at(sealed)
-	}
-	if late := time.Since(oldest); !oldest.IsZero() && late > sealLate {
-		f.Warn = true
-		f.Text += fmt.Sprintf("; rows written since %s are not sealed yet: a running engine seals each hour, see its log", at(oldest))
-	}
-	return f
 }

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/engine"
+	"switchboard/cmd/switchboard/live"
 	"switchboard/configs"
 	"switchboard/internal/secrets/vault"
 	"switchboard/internal/words"
 	"switchboard/store"
 	"switchboard/store/backup"
-	"switchboard/store/blobs"
 	"switchboard/store/database"
 )
 
@@ -34,14 +35,11 @@ type backupCmd struct {
 
 // Run implements the command.
 func (c *backupCmd) Run(a *app) error {
-	settings, err := a.loadUnresolved()
-	if err == nil {
-		err = hasLedger(settings)
-	}
+	settings, err := stored(a.unresolved())
 	if err != nil {
 		return err
 	}
-	source := backup.Source{Files: attachments(settings), Build: version()}
+	source := backup.Source{Files: engine.Attachments(settings), Build: version()}
 	if c.WithKey {
 		path := filepath.Join(settings.DataDir, vault.KeyFile)
 		if source.Key, err = os.ReadFile(path); errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +48,11 @@ func (c *backupCmd) Run(a *app) error {
 			return fmt.Errorf("--with-key: %w", err)
 		}
 	}
-	db, err := a.openBeside(settings)
+	// The database is opened as it is, beside an engine or without one, on a full disk too.
+	db, err := store.Open(a.ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
+	if database.Unwritable(err) {
+		db, err = live.Open(a.ctx, settings)
+	}
 	if err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func (a *app) saySeal(db *store.DB) error {
 func (c *backupCmd) write(a *app, source backup.Source) (*backup.Manifest, error) {
 	if c.File == "-" {
 		if isTerminal(a.out) {
-			return nil, usageError{errors.New("a backup cannot be printed on a terminal; name a file, or send it to another program")}
+			return nil, configs.Usage(errors.New("a backup cannot be printed on a terminal; name a file, or send it to another program"))
 		}
 		return backup.Write(a.ctx, source, a.out)
 	}
@@ -136,7 +138,7 @@ type restoreCmd struct {
 
 // Run implements the command.
 func (c *restoreCmd) Run(a *app) error {
-	settings, err := a.loadUnresolved()
+	settings, err := a.unresolved()
 	if err == nil {
 		err = settings.MakeDataDir()
 	}
@@ -150,7 +152,7 @@ func (c *restoreCmd) Run(a *app) error {
 	defer f.Close()
 	said, done := a.progress()
 	m, err := backup.Restore(a.ctx, backup.Target{
-		Config: settings.Store, DataDir: settings.DataDir, Schema: store.Schema, Files: attachments(settings),
+		Config: settings.Store, DataDir: settings.DataDir, Schema: store.Schema, Files: engine.Attachments(settings),
 		Log: slog.New(slog.DiscardHandler), Said: said,
 	}, f)
 	done()
@@ -187,20 +189,6 @@ func (c *restoreCmd) open(a *app, settings *configs.Settings) (*os.File, error) 
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-func attachments(s *configs.Settings) *blobs.Dir {
-	return blobs.New(filepath.Join(s.DataDir, "attachments"))
-}
-
-// openBeside opens the database as it is, beside an engine or without one, on a full disk too.
-func (a *app) openBeside(settings *configs.Settings) (*store.DB, error) {
-	quiet := slog.New(slog.DiscardHandler)
-	db, err := store.Open(a.ctx, settings.Store, settings.DataDir, quiet)
-	if database.Unwritable(err) {
-		return store.OpenReadOnly(a.ctx, settings.Store, settings.DataDir, quiet)
-	}
-	return db, err
 }
 
 // stopped says of what was broken off that it was no success.

@@ -15,6 +15,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/cmd/switchboard/engine"
 	"switchboard/configs"
 	"switchboard/internal/secrets"
 	"switchboard/internal/testkit"
@@ -58,8 +59,8 @@ func benchUsersOn(b *testing.B, url string, users int) {
 	e := benchEngine(b, url, users, channelstest.Scripted("play", platform, scripted.DefaultConfig()))
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	db := e.db
-	go func() { done <- e.run(ctx) }()
+	db := e.DB()
+	go func() { done <- e.Run(ctx) }()
 	ask(platform, answered, 0) // everything is warm once
 
 	took := make([][]time.Duration, users)
@@ -114,7 +115,7 @@ func percentiles(b *testing.B, what string, took []time.Duration) {
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // benchEngine runs on the database of that address (empty: SQLite), and knows users.
-func benchEngine(b *testing.B, url string, users int, channel channels.Channel) *engine {
+func benchEngine(b *testing.B, url string, users int, channel channels.Channel) *engine.Engine {
 	b.Helper()
 	dir := b.TempDir()
 	people := ""
@@ -128,11 +129,11 @@ func benchEngine(b *testing.B, url string, users int, channel channels.Channel) 
 		b.Fatal(err)
 	}
 	settings.Store.URL = secrets.Secret(url)
-	e, err := opener(func(_ *configs.Settings, log *slog.Logger) []router.Attached {
+	e, err := engine.Open(context.Background(), engine.Mode{Channels: func(_ *configs.Settings, log *slog.Logger) []router.Attached {
 		cfg := router.DefaultChannelConfig()
 		cfg.Rate = "off"
 		return []router.Attached{{Channel: channel, Config: cfg}}
-	}, false, allJobs)(context.Background(), settings, slog.New(slog.DiscardHandler))
+	}}, settings, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

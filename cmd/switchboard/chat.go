@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/engine"
 	"switchboard/configs"
 	"switchboard/internal/api"
 )
@@ -34,7 +35,7 @@ with each answer how its turn ended ("state", "outcome"). It exits with 1 when a
 func (c *chatCmd) Run(a *app) error {
 	staysUnstopped()
 	if isTerminal(a.in) && !console.InForeground(a.in) {
-		return usageError{errors.New("chat reads the terminal, which a job in the background cannot; start it without \"&\", or give it its lines through a pipe")}
+		return configs.Usage(errors.New("chat reads the terminal, which a job in the background cannot; start it without \"&\", or give it its lines through a pipe"))
 	}
 	settings, warnings, err := a.load()
 	if err != nil {
@@ -43,28 +44,28 @@ func (c *chatCmd) Run(a *app) error {
 	for _, w := range warnings {
 		fmt.Fprintln(a.err, "switchboard: warning:", w)
 	}
-	open := openPassing // a pipe ends
+	mode := engine.Passing // a pipe ends
 	switch {
 	case a.onTerminal():
-		open = openConsole
+		mode = engine.Chatting
 	case c.Linger > 0:
-		open = openListening
+		mode = engine.Listening
 	}
-	return a.withEngine(settings, open, func(ctx context.Context, engine *api.Client) error {
+	return a.withEngine(settings, mode, func(ctx context.Context, client *api.Client) error {
 		if a.onTerminal() {
 			a.note(a.greeting(settings))
 		}
-		return a.chat(ctx, engine, settings, c, nil)
+		return a.chat(ctx, client, settings, c, nil)
 	})
 }
 
 // chat talks to an engine until the input ends; notes are shown on a terminal.
-func (a *app) chat(ctx context.Context, engine *api.Client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
+func (a *app) chat(ctx context.Context, client *api.Client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
 	var commands []string // for a terminal alone, and an older engine has none to tell
 	if a.onTerminal() {
-		_ = engine.Do(ctx, api.Call{Method: http.MethodGet, Path: "/v1/commands?" + url.Values{"person": {c.As}}.Encode()}, &commands)
+		_ = client.Do(ctx, api.Call{Method: http.MethodGet, Path: "/v1/commands?" + url.Values{"person": {c.As}}.Encode()}, &commands)
 	}
-	return console.Chat(ctx, engine, console.Options{
+	return console.Chat(ctx, client, console.Options{
 		Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON, Yolo: c.Yolo,
 		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(), Notes: notes,
 		HistoryFile: filepath.Join(settings.DataDir, "history"), Commands: commands,

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/live"
 	"switchboard/configs"
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
@@ -102,11 +103,6 @@ type app struct {
 	ctx context.Context
 }
 
-// usageError is a fault of the command line or the settings.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 // errNotAvailable is what commands of later versions answer.
 var errNotAvailable = errors.New("not available in this build")
 
@@ -152,6 +148,7 @@ func run(args []string, std streams, env []string) int {
 	ctx, stop := withSignals(context.Background(), std.err)
 	defer stop()
 	a := &app{globals: c.globals, streams: std, env: env, mask: secrets.NewMasker(), ctx: ctx}
+	_ = command.BindToProvider(a.settings)
 	if err := command.Run(a, command); err != nil {
 		return a.report(err)
 	}
@@ -205,7 +202,7 @@ func (a *app) report(err error) int {
 		return exitDone // asked to stop, and stopped
 	}
 	fmt.Fprintln(a.err, "switchboard:", console.Printable(err.Error()))
-	if _, ok := errors.AsType[usageError](err); ok {
+	if _, ok := errors.AsType[configs.UsageError](err); ok {
 		return exitUsage
 	}
 	return exitFailed
@@ -241,18 +238,32 @@ func (a *app) load() (*configs.Settings, []configs.Warning, error) {
 	if err != nil || !settings.UsesSecrets() {
 		return settings, warnings, err
 	}
-	return a.loadWith(a.lookUp(settings), settings.Vault)
+	return a.loadWith(live.LookUp(a.ctx, settings), settings.Vault)
 }
 
-// loadUnresolved is load for who needs no secret.
-func (a *app) loadUnresolved() (*configs.Settings, error) {
+// settings is load for who says nothing of warnings; a command that takes them is given these.
+func (a *app) settings() (*configs.Settings, error) {
+	settings, _, err := a.load()
+	return settings, err
+}
+
+// stored are settings for who needs a database.
+func stored(settings *configs.Settings, err error) (*configs.Settings, error) {
+	if err == nil {
+		err = settings.Stored()
+	}
+	return settings, err
+}
+
+// unresolved is settings for who needs no secret.
+func (a *app) unresolved() (*configs.Settings, error) {
 	settings, _, err := a.loadWith(nil, nil)
 	return settings, err
 }
 
 func (a *app) loadWith(stored func(string) (secrets.Secret, error), has *vault.Vault) (*configs.Settings, []configs.Warning, error) {
 	if a.Server != "" {
-		return nil, nil, usageError{fmt.Errorf("--server: %w", errNotAvailable)}
+		return nil, nil, configs.Usage(fmt.Errorf("--server: %w", errNotAvailable))
 	}
 	settings, warnings, err := configs.Load(configs.Options{
 		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: kinds, Secrets: stored, Mask: a.mask, Vault: has,
@@ -261,7 +272,7 @@ func (a *app) loadWith(stored func(string) (secrets.Secret, error), has *vault.V
 		err = settings.LostFolder()
 	}
 	if err != nil {
-		return nil, warnings, usageError{err}
+		return nil, warnings, configs.Usage(err)
 	}
 	return settings, warnings, nil
 }

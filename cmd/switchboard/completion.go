@@ -33,7 +33,12 @@ func (c completionCmd) Run(a *app, k *kong.Context) error {
 			walk(child, path+" "+child.Name)
 		}
 		for _, p := range n.Positional {
-			words = append(words, choices(p)...)
+			switch { // what it may be, if not anything
+			case p.Enum != "":
+				words = append(words, p.EnumSlice()...)
+			case p.Tag.Has("askable"):
+				words = append(words, askable()...)
+			}
 		}
 		for _, group := range n.AllFlags(true) {
 			for _, f := range group {
@@ -60,15 +65,4 @@ func (c completionCmd) Run(a *app, k *kong.Context) error {
 complete -o default -F _switchboard switchboard
 `, strings.TrimSuffix(known.String(), "|"), offered.String())
 	return err
-}
-
-// choices are what a positional argument may be; nil: anything.
-func choices(v *kong.Value) []string {
-	switch {
-	case v.Enum != "":
-		return v.EnumSlice()
-	case v.Tag.Has("askable"):
-		return askable()
-	}
-	return nil
 }

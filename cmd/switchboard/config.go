@@ -4,16 +4,20 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
-	"slices"
+	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
-	"time"
 
-	"switchboard/agent/llm"
-	"switchboard/agent/llm/offline"
+	"github.com/alecthomas/kong"
+
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/live"
+	"switchboard/cmd/switchboard/models"
+	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
+	"switchboard/internal/words"
+	"switchboard/router/settings"
 )
 
 // settingsCmd looks at the settings.
@@ -27,8 +31,8 @@ type settingsCmd struct {
 	Diff     configDiffCmd     `cmd:"" help:"What was changed at run time, beside what the file says."`
 	Versions configVersionsCmd `cmd:"" help:"All changes, the newest first."`
 	Undo     configUndoCmd     `cmd:"" help:"Take a change back, the last one or one by its number."`
-	Confirm  configConfirmCmd  `cmd:"" help:"Confirm a change. Only the person who made it can, in the same place."`
-	Save     configSaveCmd     `cmd:"" help:"Write what was changed at run time into the file, its comments kept."`
+	Confirm  configChangeCmd   `cmd:"" help:"Confirm a change. Only the person who made it can, in the same place."`
+	Save     configChangeCmd   `cmd:"" help:"Write what was changed at run time into the file, its comments kept."`
 }
 
 type configCheckCmd struct{ jsonFlag }
@@ -45,13 +49,13 @@ type checkView struct {
 func (c *configCheckCmd) Run(a *app) error {
 	settings, warnings, err := a.load()
 	if err == nil {
-		err = modelFaults(settings)
+		err = models.Faults(settings)
 	}
 	if err == nil {
-		now, _ := a.counting(settings) // that the database cannot be read is the doctor's to say
-		warnings = now.warned(warnings)
-		if faults, is := errors.AsType[configs.Faults](now.people); is {
-			err = usageError{faults}
+		now, _ := live.Read(a.ctx, settings) // that the database cannot be read is the doctor's to say
+		warnings = now.Warned(warnings)
+		if faults, is := errors.AsType[configs.Faults](now.People); is {
+			err = configs.Usage(faults)
 		}
 	}
 	if c.JSON {
@@ -82,55 +86,182 @@ func (a *app) checked(settings *configs.Settings, warnings []configs.Warning, er
 		return err
 	}
 	if err != nil {
-		return usageError{errors.New("the settings have faults")}
+		return configs.Usage(errors.New("the settings have faults"))
 	}
 	return nil
-}
-
-// modelFaults are the providers without a key that a role needs, each once, where the
-// key is written, or else the model.
-func modelFaults(s *configs.Settings) error {
-	models, err := llm.New(s.LLM, offline.New(time.Now), slog.New(slog.DiscardHandler))
-	if err != nil {
-		return usageError{err}
-	}
-	byModel := rolesByModel(s)
-	roles, model := map[string][]string{}, map[string]string{} // by provider
-	for _, name := range slices.Sorted(maps.Keys(byModel)) {
-		provider, _, _ := strings.Cut(cmp.Or(s.LLM.Models[name].Model, name), "/")
-		roles[provider], model[provider] = append(roles[provider], byModel[name]...), name
-	}
-	var faults configs.Faults
-	for _, provider := range slices.Sorted(maps.Keys(roles)) {
-		err := models.Check(map[string]string{strings.Join(roles[provider], ", "): model[provider]})
-		if err == nil {
-			continue
-		}
-		key := "llm.providers." + provider + ".api_key"
-		role, _, _ := strings.Cut(roles[provider][0], " ")
-		faults = append(faults, configs.Fault{Source: cmp.Or(s.Place(key), s.Place("agent."+role)), Key: key, Text: err.Error()})
-	}
-	if len(faults) == 0 {
-		return nil
-	}
-	return usageError{faults}
 }
 
 type configShowCmd struct{ jsonFlag }
 
 // Run implements the command.
-func (c *configShowCmd) Run(a *app) error {
-	settings, _, err := a.load()
+func (c *configShowCmd) Run(a *app, settings *configs.Settings) error {
+	now, err := live.Read(a.ctx, settings)
+	if err != nil {
+		fmt.Fprintln(a.err, "warning: changes made at run time are not shown:", console.Printable(err.Error()))
+	} else if skipped := now.Skipped(); skipped != "" {
+		fmt.Fprintln(a.err, "warning:", console.Printable(skipped))
+	}
+	return printRows(a.out, c.JSON, "KEY\tVALUE\tFROM", now.Settings.Show(), func(s configs.Shown) []any {
+		return []any{s.Key, s.Value, s.Source}
+	})
+}
+
+type configGetCmd struct {
+	Key string `arg:"" optional:"" help:"A key, or a table with all in it; none: everything."`
+	jsonFlag
+}
+
+// Run implements the command.
+func (c *configGetCmd) Run(a *app) error {
+	var engine socket.Running
+	if err := a.ask("/v1/config", &engine); err != nil {
+		return err
+	}
+	var found []configs.Shown
+	var keys []string
+	for _, s := range engine.Settings {
+		if keys = append(keys, s.Key); c.Key == "" || configs.In(s.Key, c.Key) {
+			found = append(found, s)
+		}
+	}
+	if len(found) == 0 {
+		text := "there is no setting " + c.Key
+		if meant := words.Nearest(c.Key, keys); meant != "" {
+			text += "; did you mean " + meant + "?"
+		}
+		return configs.Usage(errors.New(text))
+	}
+	return printRows(a.out, c.JSON, "KEY\tVALUE\tFROM", found, func(s configs.Shown) []any { return []any{s.Key, s.Value, s.Source} })
+}
+
+type configSetCmd struct {
+	Key   string   `arg:"" help:"As in the file, with dots: router.workers."`
+	Value string   `arg:"" help:"A list has commas between, or is in brackets."`
+	More  []string `arg:"" optional:"" name:"key value" help:"More that belong together: all are changed, or none."`
+	jsonFlag
+}
+
+// Run implements the command.
+func (c *configSetCmd) Run(a *app) error {
+	with := url.Values{"key": {c.Key}, "value": {c.Value}}
+	if len(c.More)%2 != 0 {
+		return configs.Usage(fmt.Errorf("%s has no value", c.More[len(c.More)-1]))
+	}
+	for i := 0; i < len(c.More); i += 2 {
+		with.Add("key", c.More[i])
+		with.Add("value", c.More[i+1])
+	}
+	return a.changeSettings("set", with, c.JSON)
+}
+
+type configUnsetCmd struct {
+	Key string `arg:"" help:"What was changed; the file and the defaults decide again."`
+	jsonFlag
+}
+
+// Run implements the command.
+func (c *configUnsetCmd) Run(a *app) error {
+	return a.changeSettings("unset", url.Values{"key": {c.Key}}, c.JSON)
+}
+
+type configUndoCmd struct {
+	Version int64 `arg:"" optional:"" help:"Its number; none: the last change."`
+	jsonFlag
+}
+
+// Run implements the command.
+func (c *configUndoCmd) Run(a *app) error {
+	return a.changeSettings("undo", url.Values{"version": {strconv.FormatInt(c.Version, 10)}}, c.JSON)
+}
+
+// configChangeCmd is each command that changes the settings and needs to be told nothing.
+type configChangeCmd struct{ jsonFlag }
+
+// Run implements the command, under the name that it has in the command line.
+func (c *configChangeCmd) Run(a *app, k *kong.Context) error {
+	return a.changeSettings(k.Selected().Name, nil, c.JSON)
+}
+
+type configDiffCmd struct{ jsonFlag }
+
+// Run implements the command.
+func (c *configDiffCmd) Run(a *app) error {
+	return list(a, "/v1/config/diff", 0, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "KEY\tVALUE\tIN THE FILE\tUSED", func(d settings.Difference) []any {
+		return []any{d.Key, d.Is, d.Was, whenItCounts(d.Live)}
+	})
+}
+
+type configVersionsCmd struct {
+	Limit count `default:"20" help:"Show at most this many."`
+	JSON  bool  `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *configVersionsCmd) Run(a *app) error {
+	return list(a, "/v1/config/versions?"+query("", c.Limit), c.Limit, c.JSON, "\"switchboard config set KEY VALUE\" changes a setting while the bot runs", "VERSION\tWHEN\tWHO\tCHANGED\tSTATE", func(v settings.Version) []any {
+		state := ""
+		switch {
+		case v.Lapsed:
+			state = "not confirmed, not used"
+		case !v.ConfirmBy.IsZero() && !v.Confirmed:
+			state = "to be confirmed by " + words.At(v.ConfirmBy)
+		case v.Undoes != 0:
+			state = fmt.Sprintf("undoes %d", v.Undoes)
+		}
+		return []any{v.ID, words.At(v.At), v.Person, oneLine(v.Keys(), 80), state}
+	})
+}
+
+func whenItCounts(live bool) string {
+	return map[bool]string{true: "at once", false: "from the next start"}[live]
+}
+
+// changeSettings has the engine change the settings, and says what is now.
+func (a *app) changeSettings(how string, with url.Values, asJSON bool) error {
+	settings, err := a.unresolved()
+	if how != "set" {
+		settings, err = stored(settings, err)
+	}
 	if err != nil {
 		return err
 	}
-	now, err := a.counting(settings)
-	if err != nil {
-		fmt.Fprintln(a.err, "warning: changes made at run time are not shown:", console.Printable(err.Error()))
-	} else if skipped := now.skipped(); skipped != "" {
-		fmt.Fprintln(a.err, "warning:", console.Printable(skipped))
-	}
-	return printRows(a.out, c.JSON, "KEY\tVALUE\tFROM", now.settings.Show(), func(s configs.Shown) []any {
-		return []any{s.Key, s.Value, s.Source}
+	var answer socket.SettingsAnswer
+	return a.change(settings, http.MethodPost, "/v1/config/"+how+"?"+with.Encode(), "config "+how, &answer, func() (err error) {
+		if asJSON {
+			err = printJSON(a.out, answer)
+		} else {
+			a.printChange(how, &answer)
+		}
+		if answer.Plan != nil && len(answer.Faults) > 0 {
+			return errors.Join(configs.Usage(errors.New("nothing was changed:\n"+strings.Join(answer.Faults, "\n"))), err)
+		}
+		return err
 	})
+}
+
+func (a *app) printChange(how string, c *socket.SettingsAnswer) {
+	for _, w := range c.Warnings {
+		fmt.Fprintln(a.err, "warning:", console.Printable(w))
+	}
+	for _, d := range c.Diff {
+		fmt.Fprintf(a.out, "%s is %s, was %s; it is used %s\n", d.Key, cmp.Or(console.Printable(d.Is), "nothing"), cmp.Or(console.Printable(d.Was), "nothing"), whenItCounts(d.Live))
+	}
+	if s := c.Saved; s != nil {
+		fmt.Fprintf(a.out, "in the file: %s\n", cmp.Or(strings.Join(s.Keys, ", "), "nothing new"))
+		if s.Paste != "" {
+			fmt.Fprintf(a.err, "Paste this into the file, and \"switchboard config unset\" each of them:\n%s", s.Paste)
+		}
+		return
+	}
+	if c.Version == nil {
+		return
+	}
+	switch how {
+	case "confirm":
+		fmt.Fprintf(a.err, "Version %d stays.\n", c.Version.ID)
+	case "undo":
+		fmt.Fprintln(a.err, "Taken back.")
+	default:
+		fmt.Fprintf(a.err, "Version %d; \"switchboard config undo\" takes it back.\n", c.Version.ID)
+	}
 }

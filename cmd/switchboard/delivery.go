@@ -1,10 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 
+	"switchboard/internal/words"
 	"switchboard/router/outbox"
 )
 
@@ -28,7 +28,7 @@ func (c *deliveryListCmd) Run(a *app) error {
 		if d.TurnID != 0 {
 			turn = d.TurnID
 		}
-		return []any{d.ID, d.State, d.Outcome, turn, d.Channel, d.Conversation, d.Tries, at(d.UpdatedAt), oneLine(d.Text, 40)}
+		return []any{d.ID, d.State, d.Outcome, turn, d.Channel, d.Conversation, d.Tries, words.At(d.UpdatedAt), oneLine(d.Text, 40)}
 	})
 }
 
@@ -42,7 +42,7 @@ type deliveryRetryCmd struct{ deliveryPart }
 
 // Run implements the command.
 func (c *deliveryRetryCmd) Run(a *app) error {
-	return a.mend(c.ID, "retry", c.JSON, func(d *outbox.Changed) string {
+	return c.change(a, "retry", func(d *outbox.Changed) string {
 		switch {
 		case d.State == outbox.DeliveryUnknown:
 			return "I ask the platform again whether it arrived; if nobody can tell, it is sent again, marked"
@@ -61,21 +61,23 @@ type deliveryDropCmd struct{ deliveryPart }
 
 // Run implements the command.
 func (c *deliveryDropCmd) Run(a *app) error {
-	return a.mend(c.ID, "drop", c.JSON, func(d *outbox.Changed) string {
+	return c.change(a, "drop", func(d *outbox.Changed) string {
 		return fmt.Sprintf("it was %s and is given up", d.Was)
 	})
 }
 
-// mend changes a delivery by hand and says what becomes of it.
-func (a *app) mend(id int64, how string, asJSON bool, say func(*outbox.Changed) string) error {
-	var d outbox.Changed
-	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/v1/deliveries/%d/%s", id, how), &d)
-	switch {
-	case !answered:
-		return fmt.Errorf("delivery %s %d: %w", how, id, err)
-	case asJSON:
-		return errors.Join(printJSON(a.out, d), err)
+// change changes a delivery by hand and says what becomes of it.
+func (c *deliveryPart) change(a *app, how string, text func(*outbox.Changed) string) error {
+	settings, err := stored(a.settings())
+	if err != nil {
+		return fmt.Errorf("delivery %s %d: %w", how, c.ID, err)
 	}
-	fmt.Fprintf(a.out, "delivery %d: %s\n", id, say(&d))
-	return err
+	var d outbox.Changed
+	return a.change(settings, http.MethodPost, fmt.Sprintf("/v1/deliveries/%d/%s", c.ID, how), fmt.Sprintf("delivery %s %d", how, c.ID), &d, func() error {
+		if c.JSON {
+			return printJSON(a.out, d)
+		}
+		_, err := fmt.Fprintf(a.out, "delivery %d: %s\n", c.ID, text(&d))
+		return err
+	})
 }

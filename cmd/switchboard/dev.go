@@ -17,6 +17,7 @@ import (
 	"switchboard/channels/discord/discordtest"
 	"switchboard/channels/slack/slacktest"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/cmd/switchboard/interview"
 	"switchboard/configs"
 )
 
@@ -206,39 +207,30 @@ func tokensAt(settings *configs.Settings, kind, address string) map[string]strin
 }
 
 // atFakes takes the fake platforms that were started in this folder for the real ones.
-func (q *interview) atFakes() error {
-	q.fakes = map[string]map[string]string{}
-	for _, file := range devFiles() {
-		settings, _, err := configs.Load(configs.Options{File: file, Env: q.app.env, Kinds: kinds})
+func atFakes(q *interview.Interview) error {
+	q.Fakes = map[string]map[string]string{}
+	for _, kind := range append([]string{allFakes}, fakeKinds()...) {
+		settings, _, err := configs.Load(configs.Options{File: "dev-" + kind + ".toml", Env: q.Options.Env, Kinds: kinds})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return err
 		}
 		for _, channel := range settings.Channels {
-			if fakes[channel.Kind] != nil && q.fakes[channel.Kind] == nil {
+			if fakes[channel.Kind] != nil && q.Fakes[channel.Kind] == nil {
 				keys := tokensAt(settings, channel.Kind, channel.Address())
 				keys["api_url"], keys["groups"] = channel.Address(), "open"
-				q.fakes[channel.Kind] = keys
+				q.Fakes[channel.Kind] = keys
 			}
 		}
 	}
-	if len(q.fakes) == 0 {
+	if len(q.Fakes) == 0 {
 		return fmt.Errorf("--dev: there is no dev-%s.toml here; first \"switchboard dev %s\" in another terminal, in this folder", allFakes, allFakes)
 	}
-	if q.answers.DataDir == "" && q.answers.Existing == nil {
-		q.answers.DataDir = "dev-" + strings.TrimSuffix(filepath.Base(q.path), filepath.Ext(q.path)) + "-data"
+	if q.Answers.DataDir == "" && q.Answers.Existing == nil {
+		q.Answers.DataDir = "dev-" + strings.TrimSuffix(filepath.Base(q.Options.File), filepath.Ext(q.Options.File)) + "-data"
 	}
 	return nil
-}
-
-// devFiles are the settings files that this command writes for the bot.
-func devFiles() []string {
-	files := []string{"dev-" + allFakes + ".toml"}
-	for _, kind := range fakeKinds() {
-		files = append(files, "dev-"+kind+".toml")
-	}
-	return files
 }
 
 // self is how this program was called.

@@ -34,7 +34,7 @@ func benchFlood(b *testing.B, url string) {
 	e := benchEngine(b, url, people, flooded)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- e.run(ctx) }()
+	go func() { done <- e.Run(ctx) }()
 	ask(platform, answered[:], 0) // everything is warm once
 	flooded.reset()
 

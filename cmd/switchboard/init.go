@@ -12,8 +12,12 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/cmd/switchboard/access"
+	"switchboard/cmd/switchboard/doctor"
+	"switchboard/cmd/switchboard/engine"
+	"switchboard/cmd/switchboard/interview"
+	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
-	"switchboard/router/people"
 )
 
 // initCmd writes a settings file or adds to it, or prints what a platform makes the bot's app from.
@@ -28,7 +32,7 @@ const defaultSettings = "switchboard.toml"
 
 // askable is what init can be asked for alone.
 func askable() []string {
-	return append([]string{askedModel}, kindsWith(func(k channels.Kind) bool { return len(k.Asks) > 0 })...)
+	return append([]string{interview.Model}, kindsWith(func(k channels.Kind) bool { return len(k.Asks) > 0 })...)
 }
 
 func manifests() []string {
@@ -53,51 +57,56 @@ func (c initCmd) Run(a *app) error {
 			return err
 		}
 	case !asks:
-		return usageError{fmt.Errorf("init %s asks on a terminal, and this is none", only)}
+		return configs.Usage(fmt.Errorf("init %s asks on a terminal, and this is none", only))
 	}
-	q := &interview{app: a, path: cmp.Or(a.Config, variable(a.env, "SWITCHBOARD_CONFIG"), defaultSettings), only: only}
-	if err := q.existing(); err != nil { // before the questions, not after
+	path := cmp.Or(a.Config, configs.Variable(a.env, "SWITCHBOARD_CONFIG"), defaultSettings)
+	q := &interview.Interview{Err: a.err, Only: only, Options: configs.Options{
+		File: path, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: kinds,
+	}}
+	q.In, _ = a.in.(*os.File)
+	var err error
+	if q.Answers.Existing, err = existing(path); err != nil { // before the questions, not after
 		return err
 	}
-	there := q.answers.Existing != nil
+	there := q.Answers.Existing != nil
 	if a.Data != "" && !there {
 		dir, err := filepath.Abs(a.Data)
 		if err != nil {
 			return fmt.Errorf("--data: %w", err)
 		}
-		q.answers.DataDir = dir
+		q.Answers.DataDir = dir
 	}
 	if c.Dev {
-		if err := q.atFakes(); err != nil {
+		if err := atFakes(q); err != nil {
 			return err
 		}
 	}
 	switch {
 	case asks:
-		if err := q.run(); err != nil {
+		if err := q.Run(a.ctx); err != nil {
 			return err
 		}
 	case c.Dev:
 		for _, kind := range fakeKinds() {
-			if keys := q.fakes[kind]; keys != nil && (only == "" || only == kind) {
-				q.answers.Channels = append(q.answers.Channels, configs.AnsweredChannel{Kind: kind, Keys: keys})
+			if keys := q.Fakes[kind]; keys != nil && (only == "" || only == kind) {
+				q.Answers.Channels = append(q.Answers.Channels, configs.AnsweredChannel{Kind: kind, Keys: keys})
 			}
 		}
 	case there:
-		return fmt.Errorf("%s: %w; run init on a terminal, and it adds to it", q.path, configs.ErrExists)
+		return fmt.Errorf("%s: %w; run init on a terminal, and it adds to it", path, configs.ErrExists)
 	}
-	if there && q.answers.Text() == string(q.answers.Existing) {
-		fmt.Fprintf(a.err, "%s stays as it is.\n", q.path)
+	if there && q.Answers.Text() == string(q.Answers.Existing) {
+		fmt.Fprintf(a.err, "%s stays as it is.\n", path)
 		return nil
 	}
-	if _, err := q.settings(q.answers); err != nil {
-		return fmt.Errorf("nothing was written; add what you want to %s by hand: %w", q.path, err)
+	if _, err := q.Settings(q.Answers); err != nil {
+		return fmt.Errorf("nothing was written; add what you want to %s by hand: %w", path, err)
 	}
-	if err := configs.Init(q.path, q.answers); err != nil {
+	if err := configs.Init(path, q.Answers); err != nil {
 		return err
 	}
-	if abs, err := filepath.Abs(q.path); err == nil {
-		q.path = abs
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
 	}
 	with := ""
 	if a.Config != "" {
@@ -107,64 +116,53 @@ func (c initCmd) Run(a *app) error {
 	if there {
 		wrote, next = "added to", fmt.Sprintf("\"switchboard%s\" runs it; a running bot uses it within seconds.", with)
 	}
-	fmt.Fprintf(a.out, "%s %s\n", wrote, q.path)
-	if len(q.answers.Channels) > 0 {
-		q.claim()
+	fmt.Fprintf(a.out, "%s %s\n", wrote, path)
+	if len(q.Answers.Channels) > 0 {
+		a.claim(q)
 	}
 	fmt.Fprintf(a.err, "Next: %s\n", next)
 	return nil
 }
 
-// variable is that of an environment; empty: it is not set.
-func variable(env []string, name string) string {
-	for _, v := range env {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
-// existing reads the settings file that is there, and says why none can be written.
-func (q *interview) existing() error {
-	file := q.path
+// existing reads the settings file that is there, nil where there is none, and says why none can be written.
+func existing(file string) (text []byte, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		if file, err = filepath.EvalSymlinks(file); err != nil {
-			return err
+			return nil, err
 		}
-		if q.answers.Existing, err = os.ReadFile(file); err != nil { // an empty one is not nil
-			return err
+		if text, err = os.ReadFile(file); err != nil { // an empty one is not nil
+			return nil, err
 		}
 	}
-	dir, _ := nearest(filepath.Dir(file))
+	dir, _ := doctor.Nearest(filepath.Dir(file))
 	probe, err := os.CreateTemp(dir, ".init-*")
 	if err != nil {
-		return fmt.Errorf("no settings can be written here: %w; go to another folder, or name a file with --config", err)
+		return nil, fmt.Errorf("no settings can be written here: %w; go to another folder, or name a file with --config", err)
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	return text, errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // claim prints a code that makes its sender an admin, and what to write on each channel.
-func (q *interview) claim() {
-	var claim claimCode
-	settings, err := q.settings(q.answers)
+func (a *app) claim(q *interview.Interview) {
+	var claim socket.ClaimCode
+	settings, err := q.Settings(q.Answers)
 	if err == nil {
-		_, err = q.app.send(settings, http.MethodPost, "/v1/people/claims", &claim)
+		_, err = a.send(settings, http.MethodPost, "/v1/people/claims", &claim)
 	}
 	if claim.Code == "" {
-		q.say("No claim code could be made: %v. \"switchboard person claim\" prints one.", err)
+		q.Say("No claim code could be made: %v. \"switchboard person claim\" prints one.", err)
 		return
 	}
-	fmt.Fprintf(q.app.out, "claim code %s\n", claim.Code)
-	q.say("It makes you an admin, once, within %s. Run the bot, and send it in a direct chat:", hours(people.ClaimLive))
-	attached := attach(settings, slog.New(slog.DiscardHandler))
+	fmt.Fprintf(a.out, "claim code %s\n", claim.Code)
+	q.Say("It makes you an admin, once, within %s. Run the bot, and send it in a direct chat:", engine.ClaimLive())
+	attached := access.Attach(settings, slog.New(slog.DiscardHandler))
 	for _, at := range attached {
 		name := at.Channel.Name()
 		command := at.Channel.Features(channels.Conversation{Channel: name, Kind: channels.Direct}).Command
-		q.say("  %-10s %sclaim %s", name, cmp.Or(command, "/"), claim.Code)
+		q.Say("  %-10s %sclaim %s", name, cmp.Or(command, "/"), claim.Code)
 	}
 	if len(attached) > 1 {
-		q.say("The code works on one of them. To add the others, write /link there and follow what it says.")
+		q.Say("The code works on one of them. To add the others, write /link there and follow what it says.")
 	}
 }
 
@@ -180,9 +178,9 @@ func (a *app) printManifest(name string, agent bool) error {
 		fmt.Fprintln(a.err, manifest.Use)
 		return nil
 	case agent && name == "":
-		return usageError{fmt.Errorf("init --agent: name the platform before it, as in init %s --agent", either(agents()))}
+		return configs.Usage(fmt.Errorf("init --agent: name the platform before it, as in init %s --agent", either(agents())))
 	case agent:
-		return usageError{fmt.Errorf("init %s --agent: it has no agents of its own; leave --agent out", name)}
+		return configs.Usage(fmt.Errorf("init %s --agent: it has no agents of its own; leave --agent out", name))
 	}
-	return usageError{fmt.Errorf("init %s: there is nothing to ask about it here; on a terminal, \"switchboard init\" asks for %s", name, either(askable()))}
+	return configs.Usage(fmt.Errorf("init %s: there is nothing to ask about it here; on a terminal, \"switchboard init\" asks for %s", name, either(askable())))
 }

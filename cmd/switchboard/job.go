@@ -11,13 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/agent/tools"
+	"github.com/alecthomas/kong"
+
 	"switchboard/channels/console"
-	"switchboard/router/core"
-	"switchboard/router/jobs"
-	"switchboard/router/people"
+	"switchboard/cmd/switchboard/socket"
+	"switchboard/configs"
 	"switchboard/scheduler"
-	"switchboard/store"
 )
 
 // jobCmd shows and changes reminders and jobs.
@@ -26,11 +25,11 @@ type jobCmd struct {
 	Add     jobAddCmd     `cmd:"" help:"Add one, as /remind and /jobs add do."`
 	Show    jobShowCmd    `cmd:"" help:"All about one."`
 	Edit    jobEditCmd    `cmd:"" help:"Give one another time, text or option."`
-	Run     jobRunCmd     `cmd:"" help:"Run one now; its schedule stays as it is."`
-	Pause   jobPauseCmd   `cmd:"" help:"Pause one until it is resumed."`
-	Resume  jobResumeCmd  `cmd:"" help:"Resume one that was paused or disabled."`
-	Skip    jobSkipCmd    `cmd:"" help:"Skip the next run of one."`
-	Remove  jobRemoveCmd  `cmd:"" help:"Remove one; its history stays for as long as [retention] runs says."`
+	Run     jobChangeCmd  `cmd:"" help:"Run one now; its schedule stays as it is."`
+	Pause   jobChangeCmd  `cmd:"" help:"Pause one until it is resumed."`
+	Resume  jobChangeCmd  `cmd:"" help:"Resume one that was paused or disabled."`
+	Skip    jobChangeCmd  `cmd:"" help:"Skip the next run of one."`
+	Remove  jobChangeCmd  `cmd:"" help:"Remove one; its history stays for as long as [retention] runs says."`
 	History jobHistoryCmd `cmd:"" help:"The runs of one, and what became of them."`
 }
 
@@ -125,7 +124,7 @@ type jobShowCmd struct{ oneJob }
 
 // Run implements the command.
 func (c *jobShowCmd) Run(a *app) error {
-	var said jobSaid
+	var said socket.JobSaid
 	if err := a.ask(fmt.Sprintf("/v1/jobs/%d", c.ID), &said); err != nil {
 		return fmt.Errorf("job show: %w", err)
 	}
@@ -149,36 +148,18 @@ func (jobEditCmd) Help() string {
 func (c *jobEditCmd) Run(a *app) error {
 	options := c.words()
 	if c.When == "" && c.Text == "" && c.Timezone == "" && len(options) == 0 {
-		return usageError{errors.New("job edit: say what is to change, as in --when \"every day at 9\", --text, --timezone, or an option such as --overlap queue; --help lists them")}
+		return configs.Usage(errors.New("job edit: say what is to change, as in --when \"every day at 9\", --text, --timezone, or an option such as --overlap queue; --help lists them"))
 	}
 	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/edit?", c.ID)+url.Values{"when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "option": options}.Encode(), "job edit", c.JSON)
 }
 
-type (
-	jobRunCmd    struct{ oneJob }
-	jobPauseCmd  struct{ oneJob }
-	jobResumeCmd struct{ oneJob }
-	jobSkipCmd   struct{ oneJob }
-	jobRemoveCmd struct{ oneJob }
-)
+// jobChangeCmd is each command that changes a job and needs no more than its number.
+type jobChangeCmd struct{ oneJob }
 
-// Run implements the command.
-func (c *jobRunCmd) Run(a *app) error { return c.change(a, jobs.RunJob) }
-
-// Run implements the command.
-func (c *jobPauseCmd) Run(a *app) error { return c.change(a, jobs.PauseJob) }
-
-// Run implements the command.
-func (c *jobResumeCmd) Run(a *app) error { return c.change(a, jobs.ResumeJob) }
-
-// Run implements the command.
-func (c *jobSkipCmd) Run(a *app) error { return c.change(a, jobs.SkipJob) }
-
-// Run implements the command.
-func (c *jobRemoveCmd) Run(a *app) error { return c.change(a, jobs.RemoveJob) }
-
-func (c *oneJob) change(a *app, kind jobs.ChangeKind) error {
-	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/%s", c.ID, kind), "job "+string(kind), c.JSON)
+// Run implements the command, under the name that it has in the command line.
+func (c *jobChangeCmd) Run(a *app, k *kong.Context) error {
+	how := k.Selected().Name
+	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/%s", c.ID, how), "job "+how, c.JSON)
 }
 
 type jobHistoryCmd struct {
@@ -190,7 +171,7 @@ type jobHistoryCmd struct {
 // Run implements the command.
 func (c *jobHistoryCmd) Run(a *app) error {
 	path := fmt.Sprintf("/v1/jobs/%d/runs?before=%d&limit=%s", c.ID, c.Before, c.Limit.asked())
-	var got jobRuns
+	var got socket.JobRuns
 	if err := a.ask(path, &got); err != nil {
 		return fmt.Errorf("job history: %w", err)
 	}
@@ -215,90 +196,19 @@ func whyRan(r *scheduler.Run, zone string) string {
 	return strings.TrimSuffix(stretch+"; "+r.Reason, "; ")
 }
 
-// jobRuns are runs of a job, and the zone of their times.
-type jobRuns struct {
-	Zone string          `json:"zone"`
-	Runs []scheduler.Run `json:"runs"`
-}
-
-// jobSaid is a job as it is now, and what is to be said of it.
-type jobSaid struct {
-	Job  scheduler.Job `json:"job"`
-	Said string        `json:"said"`
-}
-
 func (a *app) changeJob(path, what string, asJSON bool) error {
-	var said jobSaid
-	_, answered, err := a.request(http.MethodPost, path, &said)
-	if !answered {
+	settings, err := stored(a.settings())
+	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return errors.Join(a.sayJob(&said, asJSON), err)
+	var said socket.JobSaid
+	return a.change(settings, http.MethodPost, path, what, &said, func() error { return a.sayJob(&said, asJSON) })
 }
 
-func (a *app) sayJob(said *jobSaid, asJSON bool) error {
+func (a *app) sayJob(said *socket.JobSaid, asJSON bool) error {
 	if asJSON {
 		return printJSON(a.out, said.Job)
 	}
 	_, err := fmt.Fprintln(a.out, console.Printable(said.Said))
 	return err
-}
-
-// readJobRoutes answer what stands of jobs in the ledger.
-func readJobRoutes(mux *http.ServeMux, of *store.Router) {
-	route(mux, "GET /v1/jobs", func(r *http.Request) (any, error) {
-		person := r.FormValue("person")
-		if person != "" {
-			if _, err := of.Person(r.Context(), person); errors.Is(err, core.ErrNotFound) {
-				return nil, jobs.UnknownPerson(person)
-			} else if err != nil {
-				return nil, err
-			}
-		}
-		return of.Jobs(r.Context(), person, number(r, "after"), limit(r))
-	})
-	route(mux, "GET /v1/jobs/{id}/runs", func(r *http.Request) (any, error) {
-		job, err := of.Job(r.Context(), id(r), "")
-		if errors.Is(err, core.ErrNotFound) {
-			return nil, jobs.Unknown(id(r))
-		} else if err != nil {
-			return nil, err
-		}
-		runs, err := of.Runs(r.Context(), id(r), number(r, "before"), limit(r))
-		return jobRuns{job.Spec.Zone, runs}, err
-	})
-}
-
-// jobRoutes show and change jobs, as whoever runs the program.
-func (e *engine) jobRoutes(mux *http.ServeMux) {
-	route(mux, "GET /v1/jobs/{id}", func(r *http.Request) (any, error) {
-		job, said, err := e.desk.Show(r.Context(), id(r))
-		if err != nil {
-			return nil, err
-		}
-		return jobSaid{*job, said}, nil
-	})
-	change := func(r *http.Request, c *jobs.Change, err error) (any, error) {
-		if err == nil {
-			err = e.router.Change(r.Context(), c, people.LocalActor(ownerName))
-		}
-		if err != nil {
-			return nil, err
-		}
-		return jobSaid{*c.Done, e.desk.Said(c)}, nil
-	}
-	route(mux, "POST /v1/jobs", func(r *http.Request) (any, error) {
-		c, err := e.desk.Add(r.Context(), r.FormValue("person"), tools.NewJob{
-			Kind: r.FormValue("kind"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"), To: r.FormValue("to"),
-			Options: r.URL.Query()["option"],
-		})
-		return change(r, c, err)
-	})
-	route(mux, "POST /v1/jobs/{id}/{action}", func(r *http.Request) (any, error) {
-		c, err := e.desk.Edit(r.Context(), ownerName, tools.JobEdit{
-			Job: id(r), Action: r.PathValue("action"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"),
-			Options: r.URL.Query()["option"],
-		})
-		return change(r, c, err)
-	})
 }

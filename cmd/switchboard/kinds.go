@@ -1,17 +1,12 @@
 package main
 
 import (
-	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 
 	"switchboard/channels"
 	"switchboard/channels/discord"
 	"switchboard/channels/slack"
 	"switchboard/channels/telegram"
-	"switchboard/configs"
-	"switchboard/router"
 )
 
 // kinds are the platforms that are set by tables [channels.NAME], in the order in which init asks
@@ -36,16 +31,4 @@ func kindsWith(is func(channels.Kind) bool) (names []string) {
 func either(names []string) string {
 	last := max(0, len(names)-1)
 	return strings.TrimPrefix(strings.Join(names[:last], ", ")+" or "+strings.Join(names[last:], ""), " or ")
-}
-
-// attach makes the channels that the settings name, in the order of their names.
-func attach(settings *configs.Settings, log *slog.Logger) []router.Attached {
-	var attached []router.Attached
-	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
-		ch := settings.Channels[name]
-		if k, ok := kinds.Find(ch.Kind); ok && ch.Enabled {
-			attached = append(attached, router.Attached{Channel: k.New(name, ch.Adapter, log), Config: ch.ChannelConfig})
-		}
-	}
-	return attached
 }

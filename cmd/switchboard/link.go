@@ -4,29 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
+	"math"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
-	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
+	"switchboard/cmd/switchboard/engine"
+	"switchboard/cmd/switchboard/live"
 	"switchboard/cmd/switchboard/logs"
+	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/internal/retry"
+	"switchboard/store/database"
 	"switchboard/store/engines"
 )
 
 // enginePatience is how long a command waits for an engine that starts or ends.
 const enginePatience = 5 * time.Second
 
-// lookPause is between two looks whether that has come about.
-const lookPause = 50 * time.Millisecond
+// enginePoll is how often it is tried meanwhile.
+const enginePoll = 50 * time.Millisecond
 
-// databasePause is between two looks whether a server that was not there is.
-const databasePause = time.Second
+// databasePoll is how often a database server that was not there is tried.
+const databasePoll = time.Second
 
 // A link reaches the engine of a data folder, whichever it is at each connection:
 // the one that runs, or, where none does, one that this process becomes. So a client
@@ -35,24 +41,24 @@ type link struct {
 	app      *app
 	settings *configs.Settings
 	log      *slog.Logger // of the engine this process may become
-	open     engineOpener // makes that engine
+	mode     engine.Mode  // of that engine
 
-	mu     sync.Mutex // held while an engine is sought or opened
-	closed bool       // nobody needs an engine any more
-	own    *engine    // nil: this process is not the engine
+	mu     sync.Mutex     // held while an engine is sought or opened
+	closed bool           // nobody needs an engine any more
+	own    *engine.Engine // nil: this process is not the engine
 	stop   context.CancelFunc
 	end    chan error // of the own engine
 }
 
-// withEngine lets use talk to the engine; open is how this process becomes it when
+// withEngine lets use talk to the engine, which this process becomes in that mode when
 // there is none.
-func (a *app) withEngine(settings *configs.Settings, open engineOpener, use func(ctx context.Context, c *api.Client) error) error {
+func (a *app) withEngine(settings *configs.Settings, mode engine.Mode, use func(ctx context.Context, c *api.Client) error) error {
 	file, err := logs.Open(settings)
 	if err != nil {
 		return err
 	}
 	defer file.Close(a.err)
-	l := &link{app: a, settings: settings, log: file.Log, open: open}
+	l := &link{app: a, settings: settings, log: file.Log, mode: mode}
 	conn, err := l.dial(a.ctx) // what is wrong is said at once, not tried again
 	if err != nil {
 		return errors.Join(err, l.close())
@@ -73,13 +79,13 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 			return nil, api.ErrNoEngine
 		}
 		if l.running() {
-			return l.own.local.Dial(ctx)
+			return l.own.Dial(ctx)
 		}
 		conn, why := api.Dial(ctx, l.settings.DataDir)
 		if why == nil {
 			return conn, nil
 		}
-		e, err := l.open(ctx, l.settings, l.log)
+		e, err := engine.Open(ctx, l.mode, l.settings, l.log)
 		switch {
 		case err == nil:
 			l.start(e)
@@ -94,18 +100,18 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 		}
 		// Another engine holds the database and its socket is not there yet, or
 		// not any more.
-		if !retry.Sleep(ctx, lookPause) {
+		if !retry.Sleep(ctx, enginePoll) {
 			return nil, ctx.Err()
 		}
 	}
 }
 
 // start runs e as the own engine.
-func (l *link) start(e *engine) {
+func (l *link) start(e *engine.Engine) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(l.app.ctx))
 	l.own, l.stop, l.end = e, stop, make(chan error, 1)
 	end := l.end
-	go func() { end <- e.run(ctx) }()
+	go func() { end <- e.Run(ctx) }()
 }
 
 // running says whether this process is the engine; one that has broken is
@@ -156,14 +162,88 @@ func (l *link) close() error {
 	}
 }
 
-// hasLedger says whether there is anything to read: a command that only reads must
-// not make a new data folder out of a typing error.
-func hasLedger(settings *configs.Settings) error {
-	if settings.Store.URL != "" {
-		return nil
+// list reads rows from the engine and prints them, as a table or as JSON; at most limit, or all where it is 0.
+// Where there are none it says what to try.
+func list[T any](a *app, path string, limit count, asJSON bool, try, head string, cells func(T) []any) error {
+	var rows []T
+	if err := a.ask(path, &rows); err != nil {
+		return err
 	}
-	if _, err := os.Stat(filepath.Join(settings.DataDir, "switchboard.db")); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is nothing in %s yet: start the bot first, for example with \"switchboard chat\", or name another folder with --data", settings.DataDir)
+	if len(rows) == 0 && !asJSON {
+		defer fmt.Fprintln(a.err, "switchboard: none yet;", try)
+	}
+	return printFirst(a, limit, asJSON, head, rows, cells)
+}
+
+// printFirst prints at most limit of rows, or all where it is 0, and says so where there are more.
+func printFirst[T any](a *app, limit count, asJSON bool, head string, rows []T, cells func(T) []any) error {
+	if limit > 0 && len(rows) > int(limit) {
+		rows = rows[:limit]
+		defer fmt.Fprintf(a.err, "switchboard: there are more than these %d; --limit N lists up to N\n", limit)
+	}
+	return printRows(a.out, asJSON, head, rows, cells)
+}
+
+// A count is how many rows are wanted.
+type count int
+
+// asked is how many rows are asked for: one more than is shown tells that there are more.
+func (c count) asked() string { return strconv.Itoa(min(int(c), math.MaxInt32-1) + 1) }
+
+// Validate is asked by the command line's parser.
+func (c count) Validate() error {
+	if c < 1 {
+		return fmt.Errorf("%d is none; at least 1 is needed", c)
 	}
 	return nil
+}
+
+// query asks for the newest rows in one state.
+func query(state string, limit count) string {
+	return url.Values{"state": {state}, "limit": {limit.asked()}}.Encode()
+}
+
+// ask reads something from the engine; where none can be started, because nothing can be written there, from
+// the database alone.
+func (a *app) ask(path string, result any) error {
+	settings, err := stored(a.settings())
+	if err != nil {
+		return err
+	}
+	answered, err := a.send(settings, http.MethodGet, path, result)
+	switch {
+	case !database.Unwritable(err):
+		return err
+	case answered: // and the engine that this was for a moment could not note its end
+		return nil
+	}
+	db, readErr := live.Open(a.ctx, settings)
+	if readErr != nil {
+		return fmt.Errorf("%w; and to read alone: %w", err, readErr)
+	}
+	defer db.Close()
+	if err := api.InProcess(socket.ReadRoutes(db.Router(), settings)).Do(a.ctx, api.Call{Method: http.MethodGet, Path: path}, result); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "switchboard: no engine is running here, and %v; this is what was stored, without what an engine elsewhere may have added since\n", err)
+	return nil
+}
+
+// change has the engine change something, and says what came of it; what was done is named in the error.
+func (a *app) change(settings *configs.Settings, method, path, what string, result any, say func() error) error {
+	answered, err := a.send(settings, method, path, result)
+	if !answered {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return errors.Join(say(), err)
+}
+
+// send asks the engine, which this process becomes where none runs.
+func (a *app) send(settings *configs.Settings, method, path string, result any) (answered bool, err error) {
+	err = a.withEngine(settings, engine.Asking, func(ctx context.Context, c *api.Client) error {
+		err := c.Do(ctx, api.Call{Method: method, Path: path}, result)
+		answered = err == nil
+		return err
+	})
+	return answered, err
 }

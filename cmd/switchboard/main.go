@@ -12,8 +12,10 @@ import (
 )
 
 func main() {
-	sandbox.RunHelper() // does not return where this process is a command's keeper
-	tuneMemory()
+	sandbox.RunHelper()                                           // does not return where this process is a command's keeper
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" { // else the operator says
+		debug.SetGCPercent(gcPercent)
+	}
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.Environ()))
 }
 
@@ -21,10 +23,3 @@ func main() {
 // megabytes, most of which lives for one turn; collecting it at every doubling takes
 // a twelfth of the CPU under load. An idle program holds no more for it.
 const gcPercent = 300
-
-// tuneMemory leaves alone what the operator set.
-func tuneMemory() {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"switchboard/cmd/switchboard/logs"
+	"switchboard/configs"
+	"switchboard/internal/words"
 	"switchboard/store"
 	"switchboard/store/database"
 )
@@ -19,8 +21,8 @@ type migrateCmd struct {
 type migrateUpCmd struct{}
 
 // Run implements the command.
-func (migrateUpCmd) Run(a *app) error {
-	return a.withDatabase(true, func(ctx context.Context, db *store.DB) error {
+func (migrateUpCmd) Run(a *app, settings *configs.Settings) error {
+	return a.withDatabase(settings, true, func(ctx context.Context, db *store.DB) error {
 		if err := db.Migrate(ctx); err != nil {
 			return err
 		}
@@ -32,8 +34,8 @@ func (migrateUpCmd) Run(a *app) error {
 type migrateStatusCmd struct{ jsonFlag }
 
 // Run implements the command.
-func (c *migrateStatusCmd) Run(a *app) error {
-	return a.withDatabase(false, func(ctx context.Context, db *store.DB) error {
+func (c *migrateStatusCmd) Run(a *app, settings *configs.Settings) error {
+	return a.withDatabase(settings, false, func(ctx context.Context, db *store.DB) error {
 		list, err := db.MigrationStatus(ctx)
 		if err != nil {
 			return err
@@ -41,7 +43,7 @@ func (c *migrateStatusCmd) Run(a *app) error {
 		return printRows(a.out, c.JSON, "VERSION\tNAME\tAPPLIED", list, func(m database.MigrationStatus) []any {
 			applied := "no"
 			if m.Applied {
-				applied = at(m.AppliedAt)
+				applied = words.At(m.AppliedAt)
 			}
 			return []any{m.Version, m.Name, applied}
 		})
@@ -50,15 +52,11 @@ func (c *migrateStatusCmd) Run(a *app) error {
 
 // withDatabase opens the database without becoming an engine; create makes it
 // where there is none.
-func (a *app) withDatabase(create bool, use func(ctx context.Context, db *store.DB) error) (err error) {
-	settings, _, err := a.load()
-	if err != nil {
-		return err
-	}
+func (a *app) withDatabase(settings *configs.Settings, create bool, use func(ctx context.Context, db *store.DB) error) (err error) {
 	if create {
 		err = settings.MakeDataDir()
 	} else {
-		err = hasLedger(settings)
+		err = settings.Stored()
 	}
 	if err != nil {
 		return err

@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"golang.org/x/term"
 
 	"switchboard/channels/console"
 	"switchboard/internal/words"
@@ -52,19 +56,11 @@ func printRows[T any](w io.Writer, asJSON bool, head string, rows []T, cells fun
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, head)
 	for _, row := range rows {
-		for i, cell := range cells(row) {
-			if i > 0 {
-				fmt.Fprint(tw, "\t")
-			}
-			fmt.Fprint(tw, cell)
-		}
-		fmt.Fprintln(tw)
+		columns := cells(row)
+		fmt.Fprintf(tw, strings.Repeat("%v\t", len(columns)-1)+"%v\n", columns...)
 	}
 	return tw.Flush()
 }
-
-// stamp is how a time is written.
-const stamp = "2006-01-02 15:04:05 MST"
 
 // inZone is a time on the clock of a zone, which it says.
 func inZone(t time.Time, zone string) string {
@@ -72,12 +68,32 @@ func inZone(t time.Time, zone string) string {
 	if err != nil {
 		of = time.UTC
 	}
-	return t.In(of).Format(stamp)
+	return t.In(of).Format(words.Stamp)
 }
-
-func at(t time.Time) string { return t.Local().Format(stamp) }
 
 // oneLine puts text on one line of at most n runes.
 func oneLine(text string, n int) string {
 	return words.OneLine(console.Printable(text), n)
+}
+
+// onTerminal says whether a person sits in front of this command. The terminal of a job
+// in the background is for others.
+func (a *app) onTerminal() bool {
+	return isTerminal(a.in) && isTerminal(a.out) && console.InForeground(a.in)
+}
+
+// isFed says that somebody else's output or a file is the input: neither a terminal
+// nor a device such as /dev/null.
+func isFed(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -11,6 +11,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels/console"
+	"switchboard/configs"
 	"switchboard/internal/api"
 )
 
@@ -32,8 +33,8 @@ type promptView struct {
 }
 
 // Run implements the command.
-func (c *promptListCmd) Run(a *app) error {
-	prompts, err := a.prompts()
+func (c *promptListCmd) Run(a *app, settings *configs.Settings) error {
+	prompts, err := a.prompts(settings, "", true)
 	if err != nil {
 		return err
 	}
@@ -55,11 +56,8 @@ type promptDiffCmd struct {
 }
 
 // Run implements the command.
-func (c *promptDiffCmd) Run(a *app) error {
-	prompts, err := a.prompts()
-	if err == nil && c.Role != "" {
-		prompts, err = ofRole(prompts, c.Role)
-	}
+func (c *promptDiffCmd) Run(a *app, settings *configs.Settings) error {
+	prompts, err := a.prompts(settings, c.Role, c.Role == "")
 	if err != nil {
 		return err
 	}
@@ -90,11 +88,8 @@ type promptResetCmd struct {
 }
 
 // Run implements the command.
-func (c *promptResetCmd) Run(a *app) error {
-	prompts, err := a.prompts()
-	if err == nil {
-		prompts, err = ofRole(prompts, c.Role)
-	}
+func (c *promptResetCmd) Run(a *app, settings *configs.Settings) error {
+	prompts, err := a.prompts(settings, c.Role, false)
 	if err != nil {
 		return err
 	}
@@ -108,19 +103,15 @@ func (c *promptResetCmd) Run(a *app) error {
 		return fmt.Errorf("take the prompt of the %s out of use: %w", p.Role, err)
 	}
 	fmt.Fprintf(a.out, "the %s has the built-in prompt again; yours is kept in %s\n", p.Role, kept)
-	if settings, _, err := a.load(); err == nil && api.Alive(a.ctx, settings.DataDir) == nil {
+	if api.Alive(a.ctx, settings.DataDir) == nil {
 		fmt.Fprintln(a.err, "switchboard: the engine that runs goes on with yours until it is started again")
 	}
 	return nil
 }
 
-// prompts reads the prompts of the data folder, and says what is wrong with them; no
-// engine is needed for it.
-func (a *app) prompts() ([]agent.Prompt, error) {
-	settings, _, err := a.load()
-	if err != nil {
-		return nil, err
-	}
+// prompts reads the prompts of the data folder, of one role or of all, and says what is
+// wrong with them; no engine is needed for it.
+func (a *app) prompts(settings *configs.Settings, role string, all bool) ([]agent.Prompt, error) {
 	faults, err := agent.PromptFaults(settings.DataDir)
 	if err != nil {
 		return nil, err
@@ -128,18 +119,17 @@ func (a *app) prompts() ([]agent.Prompt, error) {
 	for _, f := range faults {
 		fmt.Fprintln(a.err, "switchboard: warning:", console.Printable(f.String()))
 	}
-	return agent.Prompts(settings.DataDir)
-}
-
-// ofRole is the prompt of one role.
-func ofRole(prompts []agent.Prompt, role string) ([]agent.Prompt, error) {
-	names := make([]string, len(prompts))
+	prompts, err := agent.Prompts(settings.DataDir)
+	if err != nil || all {
+		return prompts, err
+	}
+	var names []string
 	for i, p := range prompts {
-		if names[i] = p.Role; p.Role == role {
+		if names = append(names, p.Role); p.Role == role {
 			return prompts[i : i+1], nil
 		}
 	}
-	return nil, usageError{fmt.Errorf("there is no role %q; the roles are %s", role, strings.Join(names, ", "))}
+	return nil, configs.Usage(fmt.Errorf("there is no role %q; the roles are %s", role, strings.Join(names, ", ")))
 }
 
 func lines(text string) []string {

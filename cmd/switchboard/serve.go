@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"switchboard/agent/llm"
-	"switchboard/channels"
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/access"
+	"switchboard/cmd/switchboard/engine"
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
 	"switchboard/internal/api"
@@ -52,12 +53,12 @@ func (serveCmd) Run(a *app) error {
 	if err := settings.NoteFolder(); err != nil {
 		log.Debug("data_dir could not be noted", "error", err)
 	}
-	settings = e.settings() // with what was changed at run time
-	people := e.people()
-	warnOfClosed(settings, people, func(channel, mend string) {
-		log.Warn("nobody may write on this channel yet", "channel", channel, "mend", mend)
+	settings = e.Settings().Now() // with what was changed at run time
+	people := e.People()
+	access.Closed(settings, people, func(channel, fix string) {
+		log.Warn("nobody may write on this channel yet", "channel", channel, "mend", fix)
 	})
-	claim, err := e.firstClaim(a.ctx)
+	claim, err := e.FirstClaim(a.ctx)
 	if err != nil {
 		log.Warn("no claim code could be made", "error", err)
 	}
@@ -68,9 +69,9 @@ func (serveCmd) Run(a *app) error {
 	default:
 		log.Warn("no admin can write on a platform yet", "mend", claim)
 	}
-	log.Info("ready", "data_dir", settings.DataDir, "database", e.db.Kind(), "planner", settings.Agent.Planner,
-		"channels", len(settings.Channels), "people", strings.Join(namesOf(people), "; "), "duration", time.Since(began).String())
-	if off := e.desk.WhenOff(); off != "" {
+	log.Info("ready", "data_dir", settings.DataDir, "database", e.DB().Kind(), "planner", settings.Agent.Planner,
+		"channels", len(settings.Channels), "people", strings.Join(access.Names(people), "; "), "duration", time.Since(began).String())
+	if off := e.JobsOff(); off != "" {
 		log.Warn("jobs are switched off: none is run but maintenance", "setting", "scheduler.enabled")
 		if terminal {
 			a.note(off)
@@ -82,8 +83,8 @@ func (serveCmd) Run(a *app) error {
 		}
 		hangups, stop := context.WithCancel(a.ctx)
 		var reloading sync.WaitGroup
-		reloading.Go(func() { e.reloadOnHangup(hangups) })
-		err := e.run(a.ctx)
+		reloading.Go(func() { e.Settings().ReloadOnHangup(hangups) })
+		err := e.Run(a.ctx)
 		stop()
 		reloading.Wait()
 		return err
@@ -97,65 +98,21 @@ func (serveCmd) Run(a *app) error {
 }
 
 // serveTerminal runs e and talks to it until the person leaves.
-func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *engine) error {
-	if names := e.platforms(); len(names) > 0 {
+func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *engine.Engine) error {
+	if names := e.Platforms(); len(names) > 0 {
 		a.note(strings.Join(names, ", ") + ": connecting.")
 	}
-	warnOfClosed(settings, e.people(), func(channel, mend string) { a.note(channel + ": nobody may write yet; " + mend + ".") })
-	l := &link{app: a, settings: settings, log: log, open: openEngine}
+	access.Closed(settings, e.People(), func(channel, fix string) { a.note(channel + ": nobody may write yet; " + fix + ".") })
+	l := &link{app: a, settings: settings, log: log, mode: engine.Serving}
 	l.start(e)
 	ctx, cancel := context.WithCancel(a.ctx)
 	notes := make(chan string)
 	var watching sync.WaitGroup
-	watching.Go(func() { e.tellStart(ctx, notes) })
-	err := a.chat(a.ctx, l.client(), settings, &chatCmd{Session: "default", As: ownerName}, notes)
+	watching.Go(func() { e.TellStart(ctx, notes) })
+	err := a.chat(a.ctx, l.client(), settings, &chatCmd{Session: "default", As: access.Owner}, notes)
 	cancel()
 	watching.Wait()
 	return errors.Join(err, l.close())
-}
-
-// troubleTime is for how long after the start a person on the terminal is told that a
-// channel does not connect; later the log and `channel list` tell.
-const troubleTime = 15 * time.Second
-
-// tellStart tells notes, once each, which channels are connected at the start, and which have trouble.
-func (e *engine) tellStart(ctx context.Context, notes chan<- string) {
-	ctx, cancel := context.WithTimeout(ctx, troubleTime)
-	defer cancel()
-	told := map[string]bool{consoleName: true}
-	for retry.Sleep(ctx, lookPause) {
-		for _, s := range e.router.Lines.Statuses() {
-			text := s.Name + " is connected."
-			if inTrouble(s) {
-				text = howItIs(s, time.Local)
-			} else if s.State != channels.StateConnected {
-				continue
-			}
-			if told[s.Name] {
-				continue
-			}
-			told[s.Name] = true
-			select {
-			case notes <- text:
-			case <-ctx.Done():
-			}
-		}
-	}
-}
-
-// inTrouble says whether a channel does not connect.
-func inTrouble(s channels.Status) bool {
-	return s.State == channels.StateError || s.State == channels.StateDeaf || s.State == channels.StateWaiting && s.Reason != ""
-}
-
-// platforms are the names of the engine's channels besides the console.
-func (e *engine) platforms() (names []string) {
-	for _, s := range e.router.Lines.Statuses() {
-		if s.Name != consoleName {
-			names = append(names, s.Name)
-		}
-	}
-	return names
 }
 
 // passingPatience is how long serve waits for a command that is the engine just now.
@@ -165,17 +122,17 @@ const passingPatience = time.Minute
 // nobody who answers is waited for a little, since a killed engine's lock may
 // outlive it for a moment; one that a command holds is waited for until it ends, and a server
 // that is not there until it is.
-func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engine, error) {
+func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engine.Engine, error) {
 	began, said := time.Now(), ""
 	for {
-		e, err := openEngine(a.ctx, settings, log)
+		e, err := engine.Open(a.ctx, engine.Serving, settings, log)
 		if database.NotYet(err) { // as where it starts beside this program
 			if text := "the database is not there yet, and is waited for: " + err.Error(); said != text {
 				log.Warn(text)
 				a.note(text)
 				said = text
 			}
-			if !retry.Sleep(a.ctx, databasePause) {
+			if !retry.Sleep(a.ctx, databasePoll) {
 				return nil, a.ctx.Err()
 			}
 			continue
@@ -194,7 +151,7 @@ func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engi
 		if time.Since(began) >= patience {
 			return nil, fmt.Errorf("%w; \"switchboard chat\" talks to it", err)
 		}
-		if !retry.Sleep(a.ctx, lookPause) {
+		if !retry.Sleep(a.ctx, enginePoll) {
 			return nil, a.ctx.Err()
 		}
 	}

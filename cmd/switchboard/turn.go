@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/channels/console"
+	"switchboard/configs"
 	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/turns"
@@ -28,7 +29,7 @@ type turnListCmd struct {
 // Run implements the command.
 func (c *turnListCmd) Run(a *app) error {
 	return list(a, "/v1/turns?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t turns.Turn) []any {
-		return []any{t.ID, t.State, words.Outcome(t.Outcome), t.Person, t.Session, at(t.CreatedAt), oneLine(t.Text, 50)}
+		return []any{t.ID, t.State, words.Outcome(t.Outcome), t.Person, t.Session, words.At(t.CreatedAt), oneLine(t.Text, 50)}
 	})
 }
 
@@ -39,12 +40,12 @@ type turnShowCmd struct {
 }
 
 // Run implements the command.
-func (c *turnShowCmd) Run(a *app) error {
+func (c *turnShowCmd) Run(a *app, settings *configs.Settings) error {
 	path := ""
 	if c.Prompts {
 		path = "?prompts=1"
 	}
-	return a.showTurn(c.ID, path, c.JSON, func(t *turns.Turn) shown { return t })
+	return a.showTurn(settings, c.ID, path, c.JSON, func(t *turns.Turn) shown { return t })
 }
 
 // shown is a turn as JSON, and as text.
@@ -52,11 +53,7 @@ type shown interface {
 	Show(currency string, zone *time.Location) string
 }
 
-func (a *app) showTurn(id int64, query string, asJSON bool, render func(*turns.Turn) shown) error {
-	settings, _, err := a.load()
-	if err != nil {
-		return err
-	}
+func (a *app) showTurn(settings *configs.Settings, id int64, query string, asJSON bool, render func(*turns.Turn) shown) error {
 	var turn turns.Turn
 	if err := a.ask(fmt.Sprintf("/v1/turns/%d%s", id, query), &turn); err != nil {
 		return fmt.Errorf("turn %d: %w", id, err)
@@ -65,7 +62,7 @@ func (a *app) showTurn(id int64, query string, asJSON bool, render func(*turns.T
 	if asJSON {
 		return printJSON(a.out, as)
 	}
-	_, err = io.WriteString(a.out, console.Printable(as.Show(settings.Budget.Currency, time.Local))) // models and outputs may hold anything
+	_, err := io.WriteString(a.out, console.Printable(as.Show(settings.Budget.Currency, time.Local))) // models and outputs may hold anything
 	return err
 }
 
@@ -75,7 +72,11 @@ type turnCancelCmd struct {
 
 // Run implements the command.
 func (c *turnCancelCmd) Run(a *app) error {
-	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/v1/turns/%d/cancel", c.ID), nil)
+	settings, err := stored(a.settings())
+	if err != nil {
+		return err
+	}
+	answered, err := a.send(settings, http.MethodPost, fmt.Sprintf("/v1/turns/%d/cancel", c.ID), nil)
 	if answered {
 		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
 	} else if err.Error() == core.ErrNotFound.Error() {
@@ -95,6 +96,6 @@ type explainTurnCmd struct {
 }
 
 // Run implements the command.
-func (c *explainTurnCmd) Run(a *app) error {
-	return a.showTurn(c.ID, "", c.JSON, func(t *turns.Turn) shown { return t.Explanation() })
+func (c *explainTurnCmd) Run(a *app, settings *configs.Settings) error {
+	return a.showTurn(settings, c.ID, "", c.JSON, func(t *turns.Turn) shown { return t.Explanation() })
 }

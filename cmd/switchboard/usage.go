@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/cmd/switchboard/live"
 	"switchboard/configs"
 	"switchboard/router/money"
 	"switchboard/store"
@@ -19,16 +20,12 @@ type usageCmd struct {
 }
 
 // Run implements the command.
-func (c *usageCmd) Run(a *app) error {
-	settings, _, err := a.load()
+func (c *usageCmd) Run(a *app, settings *configs.Settings) error {
+	now, err := live.Read(a.ctx, settings)
 	if err != nil {
 		return err
 	}
-	now, err := a.counting(settings)
-	if err != nil {
-		return err
-	}
-	limits := now.settings.Limits()
+	limits := now.Settings.Limits()
 	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
 		rows, err := db.Usage(ctx, money.UsageFilter{By: c.By, Since: limits.Day(time.Now().Add(-c.Since))})
 		if err != nil {
@@ -51,26 +48,4 @@ func (c *usageCmd) Run(a *app) error {
 			return []any{oneLine(u.Name, 60), u.Calls, u.BilledTokens, u.TokensIn, u.CachedTokens, u.TokensOut, limits.Amount(u.Cost)}
 		})
 	})
-}
-
-// checkBudget says which limits there are, and which models have no price.
-func checkBudget(settings *configs.Settings) finding {
-	b := settings.Limits()
-	f := finding{Check: "budget", OK: true}
-	var limits []string
-	for _, limit := range []struct {
-		name  string
-		value float64
-	}{{"a day", b.PerDay}, {"a person and day", b.PerPersonDay}, {"a conversation and day", b.PerSessionDay}, {"a run of a job", b.PerRun}} {
-		if limit.value > 0 {
-			limits = append(limits, b.Amount(limit.value)+" "+limit.name)
-		}
-	}
-	if f.Text = "at most " + strings.Join(limits, ", "); len(limits) == 0 {
-		f.Text = "no limits"
-	}
-	if faults := settings.Unpriced(); len(faults) > 0 { // with a limit it would be no valid setting
-		f.Text += fmt.Sprintf("; models without a price: %d", len(faults))
-	}
-	return f
 }

@@ -122,6 +122,12 @@ func OneLine(text string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
+// Stamp is how a time is written where it needs its zone.
+const Stamp = "2006-01-02 15:04:05 MST"
+
+// At is a time on this machine's clock.
+func At(t time.Time) string { return t.Local().Format(Stamp) }
+
 // Count counts something in words; what is its singular.
 func Count(n int, what string) string {
 	if n == 1 {

@@ -21,7 +21,7 @@ import (
 type TelegramRig struct {
 	*Rig
 	Bot   *telegramtest.Server
-	Mind  *SlowMind
+	Slow  *SlowModel
 	Chief telegramtest.User
 }
 
@@ -29,9 +29,9 @@ type TelegramRig struct {
 // be added.
 func NewTelegram(t *testing.T, router string) *TelegramRig {
 	t.Helper()
-	r := &TelegramRig{Mind: NewSlowMind(), Bot: telegramtest.New(t)}
+	r := &TelegramRig{Slow: NewSlowModel(), Bot: telegramtest.New(t)}
 	r.Rig = NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+router)
-	r.Model.Handle(r.Mind.Think)
+	r.Model.Handle(r.Slow.Think)
 	r.Chief = r.Bot.AddUser("Chief")
 	r.Admit("admin", r.Chief)
 	return r
@@ -98,28 +98,28 @@ func (r *TelegramRig) Settle() {
 	})
 }
 
-// A SlowMind is a model that takes its time where a test wants it to. To "work …" it
+// A SlowModel is a model that takes its time where a test wants it to. To "work …" it
 // runs a command before it says what was wanted, to "ask …" it puts a question, and
 // everything else it repeats.
-type SlowMind struct {
+type SlowModel struct {
 	mu      sync.Mutex
 	held    map[string]chan struct{} // by place, closed to go on
 	reached map[string]int
 }
 
-// The places where a mind can be held.
+// The places where a model can be held.
 const (
 	WhilePlanning  = "planner"
 	WhileReviewing = "reviewer"
 )
 
-// NewSlowMind is a mind that is held nowhere.
-func NewSlowMind() *SlowMind {
-	return &SlowMind{held: map[string]chan struct{}{}, reached: map[string]int{}}
+// NewSlowModel is a model that is held nowhere.
+func NewSlowModel() *SlowModel {
+	return &SlowModel{held: map[string]chan struct{}{}, reached: map[string]int{}}
 }
 
-// Hold makes the mind wait where it thinks about a text; release lets it go on.
-func (m *SlowMind) Hold(t *testing.T, role, text string) (release func()) {
+// Hold makes the model wait where it thinks about a text; release lets it go on.
+func (m *SlowModel) Hold(t *testing.T, role, text string) (release func()) {
 	t.Helper()
 	gate := make(chan struct{})
 	m.mu.Lock()
@@ -130,8 +130,8 @@ func (m *SlowMind) Hold(t *testing.T, role, text string) (release func()) {
 	return release
 }
 
-// Thinks says that the mind is there, or was.
-func (m *SlowMind) Thinks(role, text string) func() bool {
+// Thinks says that the model is there, or was.
+func (m *SlowModel) Thinks(role, text string) func() bool {
 	return func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -139,7 +139,7 @@ func (m *SlowMind) Thinks(role, text string) func() bool {
 	}
 }
 
-func (m *SlowMind) reach(role, text string) {
+func (m *SlowModel) reach(role, text string) {
 	m.mu.Lock()
 	m.reached[role+" "+text]++
 	gate := m.held[role+" "+text]
@@ -149,8 +149,8 @@ func (m *SlowMind) reach(role, text string) {
 	}
 }
 
-// Think is the mind as a model.
-func (m *SlowMind) Think(req llmtest.Request) llmtest.Reply {
+// Think answers a request.
+func (m *SlowModel) Think(req llmtest.Request) llmtest.Reply {
 	switch req.Role {
 	case "reviewer":
 		m.reach(WhileReviewing, req.Section("The person's request"))

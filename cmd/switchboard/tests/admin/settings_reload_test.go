@@ -121,9 +121,9 @@ func TestFileIsFollowedWhileTheProgramRuns(t *testing.T) {
 	r.Await("Ann is answered on the new channel", 20*time.Second, heard("hello"))
 
 	// A turn goes on with what it began with.
-	release := r.Mind.Hold(t, programtest.WhilePlanning, "slow")
+	release := r.Slow.Hold(t, programtest.WhilePlanning, "slow")
 	r.Bot.Say(r.Chief.ID, "slow")
-	r.Await("it is thought about", 20*time.Second, r.Mind.Thinks(programtest.WhilePlanning, "slow"))
+	r.Await("it is thought about", 20*time.Second, r.Slow.Thinks(programtest.WhilePlanning, "slow"))
 	edit(r.Rig, "planner = \"fake/model\"", "planner = \"fake/better\"\nmax_plan_tasks = 7")
 	edit(r.Rig, "idle_timeout = \"4m\"", "idle_timeout = \"3m\"")
 	r.Cmd.Process.Signal(syscall.SIGHUP)

@@ -107,7 +107,7 @@ func (b *outagedBot) check(t *testing.T, user int, answer string) {
 // platformsAway is one engine with a bot for each way of being away, on each of the platforms, that
 // are all away for so long at once: no answer is lost, and none is there twice without its mark.
 func platformsAway(t *testing.T, r *programtest.Rig, last time.Duration, kinds ...string) {
-	model := programtest.NewSlowMind()
+	model := programtest.NewSlowModel()
 	r.Model.Handle(model.Think)
 	r.Append("[router]\nrate_person = \"off\"\nworkers = 64\n")
 	var bots []*outagedBot

@@ -50,7 +50,7 @@ func (b *bot) says() func() bool {
 func TestPlatformThatFailsDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	r := programtest.NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
-	r.Model.Handle(programtest.NewSlowMind().Think)
+	r.Model.Handle(programtest.NewSlowModel().Think)
 	telegram, slack1, slack2 := programtest.NewTelegramPlace(t, false), programtest.NewSlackPlace(t, false), programtest.NewSlackPlace(t, false)
 	discord1, discord2 := programtest.NewDiscordPlace(t, false), programtest.NewDiscordPlace(t, false)
 	bots := []*bot{

@@ -14,9 +14,9 @@ import (
 // From a bot that knows nobody to an admin's first answer; the code is good once.
 func TestClaimMakesTheFirstAdmin(t *testing.T) {
 	t.Parallel()
-	r := &programtest.TelegramRig{Mind: programtest.NewSlowMind(), Bot: telegramtest.New(t)}
+	r := &programtest.TelegramRig{Slow: programtest.NewSlowModel(), Bot: telegramtest.New(t)}
 	r.Rig = programtest.NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n")
-	r.Model.Handle(r.Mind.Think)
+	r.Model.Handle(r.Slow.Think)
 	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
 	eve, mallory := r.Bot.AddUser("Eve"), r.Bot.AddUser("Mallory")
 	r.Ready()

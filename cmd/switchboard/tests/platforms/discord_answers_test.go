@@ -25,7 +25,7 @@ func TestDiscordAnswersNotifyAndCommandsAreAcknowledged(t *testing.T) {
 	r.Await("the bot is there", time.Minute, s.Connected)
 	places := map[string]string{"work on dishes": s.Direct(ada.ID).ID, "work on laundry": general}
 	for text, place := range places {
-		release := r.Mind.Hold(t, programtest.WhileReviewing, text)
+		release := r.Slow.Hold(t, programtest.WhileReviewing, text)
 		words := text
 		if place == general {
 			words = "<@" + s.Bot().ID + "> " + text

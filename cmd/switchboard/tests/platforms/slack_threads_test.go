@@ -23,7 +23,7 @@ type slackRig struct {
 func newSlackRig(t *testing.T, extra string) *slackRig {
 	t.Helper()
 	r := &slackRig{Rig: programtest.NewRig(t, nil, "[router]\nrate_person = \"off\"\nworkers = 24\n[agent]\nplanner = \"fake/model\"\n"), slack: slacktest.New(t)}
-	r.Model.Handle(programtest.NewSlowMind().Think)
+	r.Model.Handle(programtest.NewSlowModel().Think)
 	r.ada, r.bob = r.slack.AddUser("Ada Lovelace"), r.slack.AddUser("Bob Noyce")
 	r.channel = r.slack.AddChannel("general", r.ada, r.bob).ID
 	r.Append(fmt.Sprintf("[channels.slack]\nkind = \"slack\"\nbot_token = %q\napp_token = %q\napi_url = %q\nallow_conversations = [%q]\n%s"+

@@ -71,9 +71,9 @@ func TestTelegramServesEachKindOfPlace(t *testing.T) {
 	t.Run("topics", func(t *testing.T) {
 		r := r.In(t)
 		topic := r.Bot.AddTopic(forum.ID, "Ideas")
-		release := r.Mind.Hold(t, programtest.WhilePlanning, "slow")
+		release := r.Slow.Hold(t, programtest.WhilePlanning, "slow")
 		r.Bot.Post(telegramtest.Post{Chat: forum.ID, From: ada.ID, Thread: topic, Text: name + " slow"})
-		r.Await("the topic's turn runs", 10*time.Second, r.Mind.Thinks(programtest.WhilePlanning, "slow"))
+		r.Await("the topic's turn runs", 10*time.Second, r.Slow.Thinks(programtest.WhilePlanning, "slow"))
 		r.Bot.SayIn(forum.ID, ada.ID, name+" quick") // it does not wait for the topic
 		r.Await("the other place is answered", 10*time.Second, func() bool { return len(r.Answers(forum.ID)) == 1 })
 		release()
@@ -85,9 +85,9 @@ func TestTelegramServesEachKindOfPlace(t *testing.T) {
 	})
 	t.Run("a group becomes a supergroup while an answer waits", func(t *testing.T) {
 		r := r.In(t)
-		release := r.Mind.Hold(t, programtest.WhilePlanning, "move me")
+		release := r.Slow.Hold(t, programtest.WhilePlanning, "move me")
 		r.Bot.SayIn(moving.ID, ada.ID, name+" move me")
-		r.Await("the turn runs", 10*time.Second, r.Mind.Thinks(programtest.WhilePlanning, "move me"))
+		r.Await("the turn runs", 10*time.Second, r.Slow.Thinks(programtest.WhilePlanning, "move me"))
 		now := r.Bot.Migrate(moving.ID)
 		r.Taken()
 		release()
@@ -99,10 +99,10 @@ func TestTelegramServesEachKindOfPlace(t *testing.T) {
 	t.Run("the bot is blocked", func(t *testing.T) {
 		r := r.In(t)
 		before := r.Answers(r.Chief.ID)
-		release := r.Mind.Hold(t, programtest.WhilePlanning, "goodbye")
+		release := r.Slow.Hold(t, programtest.WhilePlanning, "goodbye")
 		r.Bot.Say(bob.ID, "goodbye")
 		r.Bot.Say(bob.ID, "and more")
-		r.Await("the turn runs", 10*time.Second, r.Mind.Thinks(programtest.WhilePlanning, "goodbye"))
+		r.Await("the turn runs", 10*time.Second, r.Slow.Thinks(programtest.WhilePlanning, "goodbye"))
 		r.Bot.Block(bob.ID, true)
 		r.Taken()
 		release()
@@ -122,9 +122,9 @@ func TestTelegramServesEachKindOfPlace(t *testing.T) {
 	var now telegramtest.Chat
 	t.Run("only a refused send says that a group moved", func(t *testing.T) {
 		r := r.In(t)
-		release := r.Mind.Hold(t, programtest.WhilePlanning, "late")
+		release := r.Slow.Hold(t, programtest.WhilePlanning, "late")
 		r.Bot.SayIn(late.ID, ada.ID, name+" late")
-		r.Await("the turn runs", 10*time.Second, r.Mind.Thinks(programtest.WhilePlanning, "late"))
+		r.Await("the turn runs", 10*time.Second, r.Slow.Thinks(programtest.WhilePlanning, "late"))
 		r.Taken()
 		r.Bot.Deaf(true)
 		now = r.Bot.Migrate(late.ID)

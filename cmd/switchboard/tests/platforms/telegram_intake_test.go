@@ -19,9 +19,9 @@ import (
 func TestTelegramBacklogIsNotTooFast(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)
-	r := &programtest.TelegramRig{Mind: programtest.NewSlowMind(), Bot: telegramtest.New(t)}
+	r := &programtest.TelegramRig{Slow: programtest.NewSlowModel(), Bot: telegramtest.New(t)}
 	r.Rig = programtest.NewRig(t, nil, fmt.Sprintf("[store]\nurl = %q\n[agent]\nplanner = \"fake/model\"\n", server.URL()))
-	r.Model.Handle(r.Mind.Think)
+	r.Model.Handle(r.Slow.Think)
 	ada := r.Bot.AddUser("Ada")
 	r.Admit("user", ada)
 	r.Channel("telegram", r.Bot, r.Bot.Token(), "")

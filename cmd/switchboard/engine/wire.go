@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+	"switchboard/agent/tools/sandbox"
+	"switchboard/agent/tools/workspace"
+	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/access"
+	"switchboard/cmd/switchboard/models"
+	"switchboard/configs"
+	"switchboard/router"
+	"switchboard/router/files"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
+	"switchboard/router/turns"
+	"switchboard/store/blobs"
+	"switchboard/store/engines"
+)
+
+// wire makes the parts and gives each what it needs. The agents and the service of jobs call the router, which calls
+// them: they are filled once it is there, and nothing runs before.
+func (e *Engine) wire(ctx context.Context) error {
+	s, of := e.settings.Now(), e.db.Router()
+	err := e.settings.SetPeople(ctx, s)
+	if _, wrong := errors.AsType[configs.UsageError](err); wrong && e.mode.begins == noJobs { // people stay as they are, for who asks or removes somebody
+		e.log.WarnContext(ctx, "the people of the settings cannot be taken", "error", err)
+	} else if err != nil {
+		return err
+	}
+	if err := e.keepOwnJobs(ctx, s); err != nil {
+		return err
+	}
+	roster := people.NewRoster(of)
+	if err := roster.Reload(ctx); err != nil {
+		return err
+	}
+	e.console = console.New(access.Console, of, e.log)
+	// The console lets everybody on this machine in as the person they say they are.
+	attached := []router.Attached{{Channel: e.console, Config: router.ChannelConfig{
+		Kind: access.Console, Enabled: true, DM: "allowlist", Groups: "disabled", ToolsAllow: []string{"*"}, Rate: "off",
+	}}}
+	if e.mode.Channels != nil {
+		attached = append(attached, e.mode.Channels(s, e.log)...)
+	}
+	list := router.NewChannels(attached...)
+	if why := s.Unconfined(); why != "" {
+		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
+	}
+	e.space = &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
+	e.files = files.New(files.Deps{
+		Room:   func(ctx context.Context) error { return e.space.CheckDisk(ctx, s.DataDir) },
+		Ledger: of, Blobs: Attachments(s), Channel: list.Adapter,
+		Limits: fileLimits(s), Log: e.log,
+	})
+	e.policy = router.NewPolicy(roster, list.Rules, s.Policy)
+	e.jobs = &jobs.Service{}
+	e.router, err = router.New(router.Deps{
+		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.agents, Usable: e.agents.usable, Summary: e.agents.summary, Typed: e.agents.typed, Engine: e.owner, FirstStart: e.owner.FirstStart(), Local: access.Local,
+		Ledger: of, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e.settings, Mask: s.Mask, Log: e.log,
+		NoticeTargets: e.settings.NoticeTargets, Reload: e.settings.Reload,
+		JobsChanged: func() { e.scheduler.Wake() }, Made: e.jobs.Made,
+		Commands: append(e.jobs.Commands(), e.adminCommands(of)...),
+	})
+	if err != nil {
+		return configs.Usage(err)
+	}
+	*e.jobs = e.jobService(of)
+	first, err := e.newAgent(s)
+	if err != nil {
+		return configs.Usage(err)
+	}
+	e.agents.now.Store(first)
+	e.scheduler = e.newScheduler(of, first.harmless)
+	e.space.DiskLow = func(ctx context.Context, text string) { e.router.Lines.Notify(ctx, outbox.NoticeDisk, "disk", text) }
+	return nil
+}
+
+// routerSettings are those of the router that may change while it runs.
+func routerSettings(s *configs.Settings) router.Settings {
+	return router.Settings{
+		Config: s.Router, Model: s.Agent.Planner, Models: slices.Sorted(maps.Keys(s.LLM.Models)), ApprovalDeadline: s.Approvals.Deadline,
+		Budget: s.Limits(), TimeZone: s.Scheduler.TimeZone,
+		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
+	}
+}
+
+func fileLimits(s *configs.Settings) files.Limits {
+	return files.Limits{MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand}
+}
+
+// Attachments is where the bytes of attachments are.
+func Attachments(s *configs.Settings) *blobs.Dir {
+	return blobs.New(filepath.Join(s.DataDir, "attachments"))
+}
+
+// A runtime is an agent with its models.
+type runtime struct {
+	*agent.Agent
+	models   *llm.Models
+	harmless []string // tools that change nothing
+}
+
+// agents is the agent of an engine, which is another one when the settings have changed. A turn
+// goes on with the one that it began with.
+type agents struct{ now atomic.Pointer[runtime] }
+
+var _ turns.Agent = (*agents)(nil)
+
+// Run works on a turn.
+func (a *agents) Run(ctx context.Context, turn agent.Turn, journal agent.Journal) error {
+	return a.now.Load().Run(ctx, turn, journal)
+}
+
+func (a *agents) usable(q tools.Question) []string { return a.now.Load().Usable(q) }
+func (a *agents) summary(tool string) string       { return a.now.Load().Summary(tool) }
+func (a *agents) typed(tool string, args json.RawMessage) (json.RawMessage, string, error) {
+	return a.now.Load().Typed(tool, args)
+}
+
+// newAgent makes an agent with its models, tools and shell.
+func (e *Engine) newAgent(s *configs.Settings) (*runtime, error) {
+	list, err := models.New(s, e.log)
+	if err != nil {
+		return nil, err
+	}
+	allow := make([]netip.Prefix, len(s.Server.AllowPrivate))
+	for i, cidr := range s.Server.AllowPrivate {
+		if allow[i], err = netip.ParsePrefix(cidr); err != nil {
+			return nil, fmt.Errorf("server.allow_private: %w", err)
+		}
+	}
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{
+		AllowPrivate: allow, Files: e.files, Space: e.space, Schedule: e.jobs, Host: e.hostInfo,
+		Messenger: e.router.Messages.SendMessage, Recipient: e.router.Messages.Recipient, Commander: e.router.GiveCommand, Known: e.router.Roster.Knows,
+	})...)
+	if err != nil {
+		return nil, err
+	}
+	registry.Log, registry.OutputLimit, registry.Mask = e.log, s.Agent.OutputLimit, s.Mask
+	registry.Secret = e.settings.SecretFor
+	shell := tools.NewExec(tools.ExecConfig{
+		Config:      sandbox.Config{SafeUntil: e.owner.SafeUntil, Space: e.space, Timeout: s.Agent.ExecTimeout},
+		OutputLimit: s.Agent.OutputLimit, AdminUnconfined: s.Unconfined() != "", Mask: s.Mask, Log: e.log,
+	})
+	made, err := agent.New(s.Agent, list, registry, shell, e.policy, e.log, agent.Options{
+		DataDir: s.DataDir, Length: list.Length, Guard: e.owner, Mask: s.Mask,
+	})
+	return &runtime{made, list, registry.Harmless()}, err
+}

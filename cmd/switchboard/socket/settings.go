@@ -1,0 +1,127 @@
+package socket
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"switchboard/channels"
+	"switchboard/cmd/switchboard/access"
+	"switchboard/configs"
+	"switchboard/internal/secrets"
+	"switchboard/router/core"
+	"switchboard/router/settings"
+)
+
+// A SettingsAnswer is what a program answers who changes settings.
+type SettingsAnswer struct {
+	*settings.Plan
+	Version *settings.Version `json:"version"` // nil: nothing was changed, for the faults
+	Saved   *configs.Saved    `json:"saved,omitempty"`
+}
+
+// terminal is where whoever runs the program changes settings: no setting closes it.
+var terminal = channels.Conversation{Channel: access.Console}
+
+func (s Server) settingsRoutes(mux *http.ServeMux) {
+	changes := s.Settings.Changes()
+	route(mux, "GET /v1/config/diff", func(r *http.Request) (any, error) { return changes.SettingsDiff(r.Context()) })
+	route(mux, "GET /v1/config/versions", func(r *http.Request) (any, error) { return changes.SettingsVersions(r.Context(), limit(r)) })
+	for how, plan := range map[string]func(*http.Request) (*settings.Plan, error){
+		"set": func(r *http.Request) (*settings.Plan, error) {
+			if err := r.ParseForm(); err != nil {
+				return nil, err
+			}
+			keys, values, set := r.Form["key"], r.Form["value"], map[string]string{}
+			for i := range min(len(keys), len(values)) {
+				set[keys[i]] = values[i]
+			}
+			return changes.PlanSettings(r.Context(), terminal, set)
+		},
+		"unset": func(r *http.Request) (*settings.Plan, error) {
+			return changes.PlanSettings(r.Context(), terminal, nil, r.FormValue("key"))
+		},
+		"undo": func(r *http.Request) (*settings.Plan, error) {
+			version, err := strconv.ParseInt(r.FormValue("version"), 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			return changes.PlanUndo(r.Context(), terminal, version)
+		},
+		"confirm": func(*http.Request) (*settings.Plan, error) {
+			return &settings.Plan{Change: &settings.Change{Kind: settings.Confirm, Counting: changes.SettingsCounting()}}, nil
+		},
+	} {
+		route(mux, "POST /v1/config/"+how, func(r *http.Request) (any, error) {
+			p, err := plan(r)
+			if err != nil {
+				return nil, err
+			}
+			return s.changeSettings(r.Context(), SettingsAnswer{Plan: p})
+		})
+	}
+	route(mux, "POST /v1/config/save", func(r *http.Request) (any, error) {
+		saved, change, err := changes.Save(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		return s.changeSettings(r.Context(), SettingsAnswer{Plan: &settings.Plan{Change: change}, Saved: &saved})
+	})
+}
+
+// changeSettings makes the change of an answer, if there is one.
+func (s Server) changeSettings(ctx context.Context, a SettingsAnswer) (any, error) {
+	if a.Change == nil {
+		return a, nil
+	}
+	err := s.Router.Change(ctx, a.Change, owner)
+	a.Version = a.Change.Version
+	return a, err
+}
+
+// A SecretUse is a secret as it is listed.
+type SecretUse struct {
+	settings.Secret
+	By []string `json:"used_by"` // settings
+}
+
+// CheckSecretName says why no secret can have that name.
+func CheckSecretName(name string) error {
+	if !secrets.ValidName(name) {
+		return fmt.Errorf("%q is no name of a secret: it has 1 to 64 letters, digits, '.', '_' and '-'", name)
+	}
+	return nil
+}
+
+func (s Server) secretRoutes(mux *http.ServeMux) {
+	route(mux, "POST /v1/credentials/{name}", func(r *http.Request) (any, error) {
+		name := r.PathValue("name")
+		if err := errors.Join(r.ParseForm(), CheckSecretName(name)); err != nil {
+			return nil, err
+		}
+		sealed, err := base64.RawURLEncoding.DecodeString(r.Form.Get("sealed"))
+		if err != nil {
+			return nil, fmt.Errorf("the secret came garbled: %w", err)
+		}
+		if _, err := s.Settings.Now().Vault.Open(sealed); err != nil {
+			return nil, err
+		}
+		return s.changeSecret(r.Context(), &settings.SecretChange{Kind: settings.SetSecret, Name: name, Ciphertext: sealed, Tools: r.Form["tool"]})
+	})
+	route(mux, "DELETE /v1/credentials/{name}", func(r *http.Request) (any, error) {
+		name := r.PathValue("name")
+		if by := s.Settings.UsedBy(name); len(by) > 0 { // the next start would find none
+			return nil, &core.StateError{Sentence: fmt.Sprintf("%s is used by %s; change that first", name, strings.Join(by, ", "))}
+		}
+		return s.changeSecret(r.Context(), &settings.SecretChange{Kind: settings.RemoveSecret, Name: name})
+	})
+}
+
+func (s Server) changeSecret(ctx context.Context, c *settings.SecretChange) (any, error) {
+	used := SecretUse{settings.Secret{Name: c.Name}, s.Settings.UsedBy(c.Name)}
+	return used, s.Router.Change(ctx, c, owner)
+}
