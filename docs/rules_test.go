@@ -18,8 +18,8 @@ func TestRulesAreExplained(t *testing.T) {
 	found := 0
 	for file, pattern := range map[string]string{
 		"../router/audit/rules.go": `= "([a-z_.]+)"`,
-		"../router/policy.go":       `refuse\("([a-z_.]+)"|Rule: "([a-z_.]+)"`,
-		"../agent/act.go":           `Rule: "([a-z_.]+)"`,
+		"../router/policy.go":      `refuse\("([a-z_.]+)"|Rule: "([a-z_.]+)"`,
+		"../agent/act.go":          `Rule: "([a-z_.]+)"`,
 
 		"../agent/tools/command/judge.go": `= "(policy[a-z_.]+)"`,
 	} {
