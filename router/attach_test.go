@@ -78,7 +78,7 @@ func (r *rig) detach() {
 	r.T.Helper()
 	r.Router.Detach(r.Name)
 	r.Until("the channel is gone", func() bool { _, known := r.Router.Channels.Rules(r.Name); return !known })
-	r.Until("its lease is given back", func() bool { return !r.Router.Lines.Connection(r.Name).Holds() })
+	r.Until("its lease is given back", func() bool { return !r.Router.Connections.Connection(r.Name).Holds() })
 }
 
 // answered waits until the messages 0 to n-1, said in each of the conversations, are answered,
@@ -115,7 +115,7 @@ func TestChannelDetachedInTrafficAndAttachedAgainLosesNothing(t *testing.T) {
 		say(0, n/2)
 		r.Await(3)
 		r.detach()
-		if s := r.Router.Lines.Statuses(); len(s) != 0 {
+		if s := r.Router.Connections.Statuses(); len(s) != 0 {
 			t.Errorf("it is said to be %+v", s)
 		}
 		turns, sent := len(r.Turns()), len(r.Platform.Tries())
@@ -247,7 +247,7 @@ func TestChangedRulesHoldAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.Start()
 		r.Until("it is connected", r.Connected)
-		since := r.Router.Lines.Statuses()[0].Since
+		since := r.Router.Connections.Statuses()[0].Since
 		policy := router.NewPolicy(r.Roster, r.Router.Channels.Rules, router.DefaultPolicyConfig())
 		verdict := func() tools.Verdict {
 			return policy.Decide(tools.Question{Person: "ada", Channel: r.Name, Mode: sessions.ModeAct, Tool: "time", Effect: tools.EffectRead}).Verdict
@@ -271,8 +271,8 @@ func TestChangedRulesHoldAtOnce(t *testing.T) {
 		}
 		r.Platform.Say("c1", "ada", "0")
 		r.Shows(1, "re: 0")
-		if s := r.Router.Lines.Statuses()[0]; !s.Since.Equal(since) || r.Platform.MostPolls() != 1 {
-			t.Errorf("it connected anew: %+v", s)
+		if s := r.Router.Connections.Statuses()[0]; !s.Since.Equal(since) || r.Platform.MostPolls() != 1 {
+			t.Errorf("it connected again: %+v", s)
 		}
 		bad := r.Channel
 		bad.Rate = "much"

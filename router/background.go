@@ -22,7 +22,7 @@ const (
 func (r *committed) goBeside() {
 	event, key, line, do, name := r.entry.Event, r.entry.Key, r.entry.line, r.entry.beside, r.entry.Sender.Person
 	admins := r.entry.Intent.(*intake.ControlIntent).Admins
-	r.Lines.Background(func() {
+	r.Connections.Background(func() {
 		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", besideMost)
 		select {
 		case r.beside <- struct{}{}:
@@ -39,11 +39,11 @@ func (r *committed) goBeside() {
 		reply := line.answered(event, person, answer)
 		reply.Person = name
 		ctx := context.WithoutCancel(r.work)
-		if _, err := r.Ledger.Notify(ctx, asideKey("beside:", key), event.Conversation, *reply); err != nil {
+		if _, err := r.Store.Notify(ctx, asideKey("beside:", key), event.Conversation, *reply); err != nil {
 			r.Log.ErrorContext(ctx, "what a command found could not be committed", "channel", event.Conversation.Channel, "error", err)
 			return
 		}
-		r.Lines.Committed(event.Conversation) // its channel may be another meanwhile
+		r.Connections.Committed(event.Conversation) // its channel may be another meanwhile
 	})
 }
 

@@ -129,7 +129,7 @@ func (m *leak) Complete(_ context.Context, model string, req llm.Request) (llm.R
 
 // A recorder notes the answers of models that are to be stored, which are packed there.
 type recorder struct {
-	router.Ledger
+	router.Store
 	answers *testkit.Log
 }
 
@@ -137,7 +137,7 @@ func (r recorder) Commit(ctx context.Context, ref core.TurnRef, step agent.Step,
 	for _, call := range step.Calls {
 		fmt.Fprintf(r.answers, "%s: %s\n", call.Step, call.Answer)
 	}
-	return r.Ledger.Commit(ctx, ref, step, says)
+	return r.Store.Commit(ctx, ref, step, says)
 }
 
 // A vaulted is the program's encrypted store of secrets.
@@ -170,7 +170,7 @@ func TestCanaryLeavesNoTrace(t *testing.T) {
 		r.Mask = secrets.NewMasker()
 		r.Script.Rich, r.Script.DraftEvery = true, 100*time.Millisecond
 		var log, answers testkit.Log
-		r.Ledger = func(l router.Ledger) router.Ledger { return recorder{l, &answers} }
+		r.Store = func(l router.Store) router.Store { return recorder{l, &answers} }
 		r.Log = r.Mask.Writer(&log)
 		print := tools.Tool{
 			Name: "leak.print", Summary: "Prints.", Page: "Prints.", Effect: tools.EffectRead, Secrets: []string{"canary"},

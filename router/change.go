@@ -14,7 +14,7 @@ import (
 // Change makes a change for whoever asks for it outside of a message, and does what follows
 // from it. *core.StateError: it is refused.
 func (r *Router) Change(ctx context.Context, change core.Change, by core.Actor) error {
-	if err := r.Ledger.Change(ctx, change, by); err != nil {
+	if err := r.Store.Change(ctx, change, by); err != nil {
 		return err
 	}
 	r.changed(ctx, change)
@@ -30,7 +30,7 @@ func (r *Router) changed(ctx context.Context, change core.Change) {
 		if c.Kind == people.ChangeRemove {
 			why = "was removed"
 		}
-		jobs.NotifyPaused(ctx, r.Lines, c.Person.Name, why, c.Paused)
+		jobs.NotifyPaused(ctx, r.Connections, c.Person.Name, why, c.Paused)
 		if c.Kind == people.ChangeRemove { // a file that does not name them may be right now
 			r.Settled.Reread()
 		}
@@ -49,11 +49,11 @@ func (r *Router) changed(ctx context.Context, change core.Change) {
 	case *jobs.Change:
 		r.jobsChanged()
 	case *outbox.Change:
-		r.Lines.Committed(c.Done.At) // who sends, also what is behind it
+		r.Connections.Committed(c.Done.At) // who sends, also what is behind it
 	}
 }
 
-// jobsChanged has every engine look at the jobs anew.
+// jobsChanged has every engine look at the jobs again.
 func (r *Router) jobsChanged() {
 	r.wakeScheduler()
 	r.wake(core.Wake{Kind: core.WakeJobs})

@@ -136,7 +136,7 @@ func (c *Channels) change(name string, becomes func(was *channel) (*channel, err
 // error, which begins with the setting that is at fault.
 func (r *Router) Attach(at Attached) error {
 	err := r.Channels.change(at.Name(), func(*channel) (*channel, error) {
-		line, err := r.Lines.Attach(delivery.Rated{Channel: at.Channel, Rate: at.Config.Rate})
+		line, err := r.Connections.Attach(delivery.Rated{Channel: at.Channel, Rate: at.Config.Rate})
 		return &channel{Connection: line, router: r, config: at.Config, adapter: at.Channel}, err
 	})
 	r.turns.QueuedElsewhere()
@@ -163,7 +163,7 @@ func (r *Router) Detach(name string) {
 		if was == nil {
 			return nil, nil
 		}
-		r.Lines.Detach(name)
+		r.Connections.Detach(name)
 		is := *was
 		is.leaves = true
 		return &is, nil

@@ -54,7 +54,7 @@ func classifyBatch(ctx context.Context, r *Router, batch []channels.Event) ([]cl
 	for i := range entries {
 		keys[i] = entries[i].Key
 	}
-	known, err := r.Ledger.Known(ctx, keys)
+	known, err := r.Store.Known(ctx, keys)
 	if err != nil || len(known) == 0 {
 		return entries, err
 	}
@@ -66,7 +66,7 @@ func (s *classifier) all(ctx context.Context, batch []channels.Event) ([]classif
 	entries := make([]classified, len(batch))
 	for i, event := range batch {
 		line := s.here[event.Conversation.Channel]
-		if detached := line == nil && s.Lines.Connection(event.Conversation.Channel) != nil; detached || line != nil && line.leaves {
+		if detached := line == nil && s.Connections.Connection(event.Conversation.Channel) != nil; detached || line != nil && line.leaves {
 			return nil, errDetached
 		}
 		entry, err := s.classifyAlone(ctx, event, line)
@@ -206,7 +206,7 @@ func (s *classifier) toldZone(ctx context.Context, entry *classified, person *co
 	if _, place := words.Place(said); place == "" && words.Inexact(said) == "" && !sessions.TellsClock(said) { // each message costs no more than this
 		return "", nil
 	}
-	if assumes, err := s.Ledger.Assumes(ctx, person.Name); err != nil || !assumes {
+	if assumes, err := s.Store.Assumes(ctx, person.Name); err != nil || !assumes {
 		return "", err
 	}
 	return said, nil

@@ -27,7 +27,7 @@ func (s *classifier) stops(ctx context.Context, event channels.Event) (bool, err
 	if !ownText(event.Message) || !slices.Contains(s.Config.StopWords, word) {
 		return false, nil
 	}
-	turn, err := turns.Current(ctx, s.Ledger, core.SessionKey(event.Conversation))
+	turn, err := turns.Current(ctx, s.Store, core.SessionKey(event.Conversation))
 	if err != nil && !isNobodysFault(ctx, err) { // /cancel says by itself where there is nothing to stop
 		s.Log.ErrorContext(ctx, "a stop word is taken for /cancel unread", "channel", event.Conversation.Channel, "error", err)
 		return true, nil
@@ -37,10 +37,10 @@ func (s *classifier) stops(ctx context.Context, event channels.Event) (bool, err
 
 // ownCommands are the rows of the features and the router's own, in the order in which help lists them.
 func (r *Router) ownCommands() []commands.Command {
-	of := turns.Commands{Views: r.Ledger, Queued: r.turn, Model: func(own core.Session) string {
+	of := turns.Commands{Views: r.Store, Queued: r.turn, Model: func(own core.Session) string {
 		return r.sessions.ModelHere(cmp.Or(own.Model, r.settings().Model))
 	}}
-	secret := settings.SecretCommand{Secrets: r.Secrets, List: r.Ledger, Connections: r.Lines}
+	secret := settings.SecretCommand{Secrets: r.Secrets, List: r.Store, Connections: r.Connections}
 	return slices.Concat(
 		[]commands.Command{{Name: "start", Hidden: true, About: commands.Text{
 			EN: "hello, and what I am", DE: "hallo, und was ich bin", ES: "hola, y qué soy", FR: "bonjour, et ce que je suis", IT: "ciao, e che cosa sono",
@@ -66,8 +66,10 @@ func (r *Router) help(_ context.Context, c *commands.Call) (commands.Answer, err
 
 func (r *Router) start(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	text := fmt.Sprintf("Hello %s. "+people.Greeting, calledBy(c), c.Person.Role)
-	if c.IsAdmin() && c.Conversation().Kind == channels.Direct {
-		text += r.notSetUp()
+	if c.IsAdmin() && c.Conversation().Kind == channels.Direct && r.Missing != nil {
+		if list := r.Missing(); len(list) > 0 {
+			text += "\n\nStill to do (\"switchboard doctor\" says more):\n- " + strings.Join(list, "\n- ")
+		}
 	}
 	return commands.Says("%s", text), nil
 }
@@ -81,7 +83,7 @@ func (r *Router) reset(_ context.Context, c *commands.Call) (commands.Answer, er
 
 // notice renders a fixed text of ours as the answer to a command.
 func (r *Router) notice(c *commands.Call, text string) *outbox.Reply {
-	return r.Lines.Connection(c.Conversation().Channel).Notice(*c.Event, r.asTyped(c.Slash, text))
+	return r.Connections.Connection(c.Conversation().Channel).Notice(*c.Event, r.asTyped(c.Slash, text))
 }
 
 const forgotten = "Forgotten. If I am at work here, I go on; /cancel stops that."
@@ -90,18 +92,6 @@ const forgotten = "Forgotten. If I am at work here, I go on; /cancel stops that.
 // part it is theirs as well.
 func mayReset(c channels.Conversation, person *core.Person) bool {
 	return c.Kind == channels.Direct || person.Role == core.RoleAdmin
-}
-
-// notSetUp is what an admin reads of what is not set up yet; empty: all of it is.
-func (r *Router) notSetUp() string {
-	if r.Missing == nil {
-		return ""
-	}
-	list := r.Missing()
-	if len(list) == 0 {
-		return ""
-	}
-	return "\n\nStill to do (\"switchboard doctor\" says more):\n- " + strings.Join(list, "\n- ")
 }
 
 // order makes the entry of a command: what it runs decides what it is taken as. A command
@@ -155,7 +145,7 @@ func (s *classifier) order(ctx context.Context, entry classified, l *channel, pe
 // answer is what becomes of a command, which may be nil: there is none of that name.
 func (s *classifier) answer(ctx context.Context, c *commands.Command, call *commands.Call) (commands.Answer, error) {
 	conv := call.Conversation()
-	session, err := s.Ledger.Session(ctx, conv)
+	session, err := s.Store.Session(ctx, conv)
 	if err != nil {
 		return commands.Answer{}, fmt.Errorf("read session: %w", err)
 	}
@@ -193,7 +183,7 @@ func calledBy(c *commands.Call) string {
 
 func (r *Router) whoami(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	conv := c.Conversation()
-	known := c.Event.Sender.Identities(conv.Channel, r.Lines.Connection(conv.Channel).Kind)
+	known := c.Event.Sender.Identities(conv.Channel, r.Connections.Connection(conv.Channel).Kind)
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(c), c.Person.Role)
 	if id := known[len(known)-1]; id == r.Local {

@@ -36,7 +36,7 @@ func (b *batch) commit(ctx context.Context) error {
 		plain[i] = b.entries[i].Entry
 		plain[i].Say = func(acc *intake.Accepted) *outbox.Reply { return b.say(&b.entries[i], acc) }
 	}
-	accepted, err := b.Ledger.Accept(ctx, b.Engine.ID(), plain)
+	accepted, err := b.Store.Accept(ctx, b.Engine.ID(), plain)
 	if err != nil {
 		b.unreserve()
 		b.turns.Compare() // it may be committed all the same

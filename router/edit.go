@@ -18,7 +18,7 @@ import (
 // message's turn is known: in the transaction that commits it.
 func (s *classifier) edit(ctx context.Context, entry classified, line *channel, person *core.Person) (classified, error) {
 	event := entry.Event
-	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID, entry.Sender.Person)
+	former, _, err := s.Store.Shown(ctx, event.Conversation, event.Message.ID, entry.Sender.Person)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return entry, fmt.Errorf("read the edited message: %w", err)
 	}
@@ -72,7 +72,7 @@ func kept(known bool) string {
 // off: a note for later turns, which nobody answers.
 func (s *classifier) reaction(ctx context.Context, entry classified) (classified, error) {
 	event := entry.Event
-	text, taint, err := s.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID, entry.Sender.Person)
+	text, taint, err := s.Store.Shown(ctx, event.Conversation, event.Reaction.MessageID, entry.Sender.Person)
 	switch {
 	case errors.Is(err, core.ErrNotFound) && event.Conversation.Kind == channels.Direct:
 		text = ""

@@ -38,7 +38,7 @@ func TestChannelTakenOverIsLetGoAtOnce(t *testing.T) {
 	if sent := a.Await(2); len(sent) != 2 || sent[1].Text != "re: two" {
 		t.Errorf("sent %q", routertest.Texts(sent))
 	}
-	if status := a.Router.Lines.Statuses()[0]; !strings.Contains(status.Reason, "another engine holds") {
+	if status := a.Router.Connections.Statuses()[0]; !strings.Contains(status.Reason, "another engine holds") {
 		t.Errorf("the former says %+v", status)
 	}
 	b.End()
@@ -209,7 +209,7 @@ func TestEditRestartsATurnOfAnotherEngine(t *testing.T) {
 	id := a.Platform.Say("c1", "ada", "wrong")
 	a.Until("the other engine works on it", func() bool { return b.Brain.Ran("wrong") == 1 })
 	a.Platform.Edit("c1", id, "right")
-	a.Until("it begins anew", func() bool { return b.Brain.Ran("wrong") == 2 })
+	a.Until("it begins again", func() bool { return b.Brain.Ran("wrong") == 2 })
 	a.Await(2)
 }
 

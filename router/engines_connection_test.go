@@ -24,7 +24,7 @@ import (
 
 // The holder is cut off from the database, and not from the platform: it ends its
 // connection before its lease can go to another engine, and has it again only when it
-// holds the channel anew.
+// holds the channel again.
 func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
 	t.Parallel()
 	s := storetest.NewServer(t)
@@ -55,23 +55,23 @@ func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
 	t.Logf("after %s", time.Since(began).Round(time.Millisecond))
 	for range 20 {
 		if a.Connected() {
-			t.Fatalf("two engines have one channel's connection: %+v", a.Router.Lines.Statuses()[0])
+			t.Fatalf("two engines have one channel's connection: %+v", a.Router.Connections.Statuses()[0])
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if st := a.Router.Lines.Statuses()[0]; st.State != channels.StateWaiting || !strings.Contains(st.Reason, "the database cannot be reached") {
+	if st := a.Router.Connections.Statuses()[0]; st.State != channels.StateWaiting || !strings.Contains(st.Reason, "the database cannot be reached") {
 		t.Errorf("the former holder says %+v", st)
 	}
 	a.Platform.Say("c1", "ada", "hello")
 	a.Await(1)
 	proxy.Flow()
 	a.Until("it learns who holds the channel", func() bool {
-		return strings.Contains(a.Router.Lines.Statuses()[0].Reason, "another engine holds")
+		return strings.Contains(a.Router.Connections.Statuses()[0].Reason, "another engine holds")
 	})
 }
 
 // A connection outlives a hiccup of the database. When the lease was in doubt, it is
-// made anew only after the database said that the lease is still there.
+// made again only after the database said that the lease is still there.
 func TestConnectionIsMadeAnewUnderTheSameLease(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var unsafe, away atomic.Bool
@@ -89,24 +89,24 @@ func TestConnectionIsMadeAnewUnderTheSameLease(t *testing.T) {
 			stop := context.AfterFunc(of, func() { cancel(context.Cause(of)) })
 			return guarded, func() { stop(); cancel(nil) }
 		}
-		r.Ledger = func(l router.Ledger) router.Ledger { return sickLedger{l, &away} }
+		r.Store = func(l router.Store) router.Store { return sickLedger{l, &away} }
 		r.Start()
 		r.Until("connected", r.Connected)
-		since := r.Router.Lines.Statuses()[0].Since
+		since := r.Router.Connections.Statuses()[0].Since
 		away.Store(true) // the looks fail, and the lease is in no doubt
 		time.Sleep(300 * time.Millisecond)
-		if st := r.Router.Lines.Statuses()[0]; st.State != channels.StateConnected || !st.Since.Equal(since) {
+		if st := r.Router.Connections.Statuses()[0]; st.State != channels.StateConnected || !st.Since.Equal(since) {
 			t.Fatalf("it was torn for a hiccup: %+v", st)
 		}
 		unsafe.Store(true)
 		end(tools.ErrUnsafe)
-		r.Until("it lets go", func() bool { return r.Router.Lines.Statuses()[0].State == channels.StateWaiting })
+		r.Until("it lets go", func() bool { return r.Router.Connections.Statuses()[0].State == channels.StateWaiting })
 		mu.Lock()
 		ending, end = context.WithCancelCause(t.Context())
 		mu.Unlock()
 		unsafe.Store(false)
 		time.Sleep(1500 * time.Millisecond)
-		if st := r.Router.Lines.Statuses()[0]; st.State != channels.StateWaiting {
+		if st := r.Router.Connections.Statuses()[0]; st.State != channels.StateWaiting {
 			t.Fatalf("it connects before the database said that the lease is there: %+v", st)
 		}
 		away.Store(false)
@@ -119,7 +119,7 @@ func TestConnectionIsMadeAnewUnderTheSameLease(t *testing.T) {
 
 // A sickLedger does not say what is open while it is sick.
 type sickLedger struct {
-	router.Ledger
+	router.Store
 	sick *atomic.Bool
 }
 
@@ -127,5 +127,5 @@ func (l sickLedger) Open(ctx context.Context, hold outbox.Lease) ([]channels.Con
 	if l.sick.Load() {
 		return nil, context.DeadlineExceeded
 	}
-	return l.Ledger.Open(ctx, hold)
+	return l.Store.Open(ctx, hold)
 }

@@ -112,13 +112,13 @@ func TestSessionWithoutAFreeWorkerIsGivenBack(t *testing.T) {
 
 // A giving ledger counts the sessions that are given back.
 type giving struct {
-	router.Ledger
+	router.Store
 	back *atomic.Int32
 }
 
 func (g giving) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	g.back.Add(1)
-	return g.Ledger.GiveBack(ctx, ref)
+	return g.Store.GiveBack(ctx, ref)
 }
 
 // Where the worker comes within the patience, the session stays.
@@ -126,7 +126,7 @@ func TestSessionIsKeptWhenAWorkerComesInTime(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.Config.Workers = 4 // one for each person
 		var back atomic.Int32
-		r.Ledger = func(of router.Ledger) router.Ledger { return giving{of, &back} }
+		r.Store = func(of router.Store) router.Store { return giving{of, &back} }
 		release := r.Brain.Held("ada's own")
 		hold, inner := make(chan struct{}), r.Brain.Think
 		r.Brain.Think = func(ctx context.Context, turn agent.Turn) (string, error) {
@@ -151,12 +151,12 @@ func TestSessionIsKeptWhenAWorkerComesInTime(t *testing.T) {
 
 // A claiming ledger counts what is claimed.
 type claiming struct {
-	router.Ledger
+	router.Store
 	claimed *atomic.Int32
 }
 
 func (c claiming) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]core.Claimed, error) {
-	list, err := c.Ledger.Claim(ctx, owner, of, except, limit)
+	list, err := c.Store.Claim(ctx, owner, of, except, limit)
 	c.claimed.Add(int32(len(list)))
 	return list, err
 }
@@ -166,7 +166,7 @@ func TestEnginesClaimTheirOwnChannelsOnly(t *testing.T) {
 	a, b := twins(t)
 	b.Name, b.Platform = "other", channelstest.NewPlatform()
 	claims := claiming{claimed: new(atomic.Int32)}
-	b.Ledger = func(of router.Ledger) router.Ledger { claims.Ledger = of; return claims }
+	b.Store = func(of router.Store) router.Store { claims.Store = of; return claims }
 	var stopped atomic.Bool
 	a.Brain.Think = func(ctx context.Context, turn agent.Turn) (string, error) {
 		if turn.Message.Text == "long" && !stopped.Load() {

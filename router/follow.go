@@ -102,7 +102,7 @@ func (r *committed) followQueue(turn *intake.TurnIntent) {
 	case r.acc.Edited == intake.EditRestarts:
 		r.turns.Stop(r.acc.Steers, agent.ErrRestart)
 	case r.acc.Edited == intake.EditSteers && !r.turns.MarkEdited(r.acc.Steers):
-		r.Lines.Wake(core.Wake{Kind: core.WakeEdit, Turn: r.acc.Steers})
+		r.Connections.Wake(core.Wake{Kind: core.WakeEdit, Turn: r.acc.Steers})
 	}
 }
 
@@ -136,7 +136,7 @@ func (r *committed) followSecret(ctx context.Context) {
 		line.Remove(conv, r.entry.Event.Message.ID, func(ctx context.Context) {
 			notice := line.Notice(r.entry.Event, "I could not delete your message with the secret. Please delete it yourself, and set a new value for the secret if anybody may have read it.")
 			notice.Person = r.entry.Sender.Person
-			if _, err := r.Ledger.Notify(ctx, asideKey("undeleted:", r.entry.Key), conv, *notice); err != nil {
+			if _, err := r.Store.Notify(ctx, asideKey("undeleted:", r.entry.Key), conv, *notice); err != nil {
 				r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", conv.Channel, "error", err)
 			}
 			line.Committed(conv)
@@ -153,7 +153,7 @@ func (r *committed) notifyAside(ctx context.Context) {
 	}
 	notice := r.entry.line.Notice(r.entry.Event, r.entry.aside)
 	notice.Person, notice.Taint = r.entry.Sender.Person, r.entry.Taint // it names the files
-	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), asideKey("aside:", r.entry.Key), r.entry.Event.Conversation, *notice); err != nil {
+	if _, err := r.Store.Notify(context.WithoutCancel(ctx), asideKey("aside:", r.entry.Key), r.entry.Event.Conversation, *notice); err != nil {
 		r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", r.entry.Event.Conversation.Channel, "error", err)
 	}
 }

@@ -48,7 +48,7 @@ func (r *committed) followRequest(ctx context.Context) {
 		r.People.Changed(ctx)
 	}
 	if r.acc.Elsewhere.ID != "" {
-		r.Lines.Committed(r.acc.Elsewhere)
+		r.Connections.Committed(r.acc.Elsewhere)
 	}
 }
 
@@ -58,7 +58,7 @@ func (r *committed) followPairing(ctx context.Context, as *people.PairingIntent)
 		quiet = quietAsked
 		r.Log.InfoContext(ctx, "a stranger asks to be let in", "channel", channel, "identity", r.entry.Sender.Identity, "admins_asked", len(as.Request.Questions))
 		for _, q := range as.Request.Questions {
-			r.Lines.Committed(q.Conversation)
+			r.Connections.Committed(q.Conversation)
 		}
 		retry.Signal(r.turns.Due())
 	} else {

@@ -28,7 +28,7 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 	conv := channels.Conversation{Channel: call.Session.Channel, ID: channels.ConversationID(id), Kind: channels.Direct}
 	answer, err := r.given(ctx, c, &commands.Call{
 		Event: &channels.Event{Kind: channels.EventMessage, Conversation: conv}, Person: person,
-		Name: name, Args: strings.Join(args, " "), Slash: r.Lines.Connection(conv.Channel).Command(conv),
+		Name: name, Args: strings.Join(args, " "), Slash: r.Connections.Connection(conv.Channel).Command(conv),
 	}, core.Actor{Person: person.Name, Rule: audit.RuleApprover, Turn: call.Session.Turn})
 	if refused, ok := errors.AsType[*core.StateError](err); ok {
 		return tools.Result{End: tools.EndRefused, Code: "refused", Output: refused.Sentence}
@@ -44,7 +44,7 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 
 // given runs a command and makes its change.
 func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.Call, by core.Actor) (answer commands.Answer, err error) {
-	if call.Session, err = r.Ledger.Session(ctx, call.Conversation()); err != nil {
+	if call.Session, err = r.Store.Session(ctx, call.Conversation()); err != nil {
 		return answer, err
 	}
 	call.TimeZone = r.settings().zone(call.Session.TimeZone, call.Person.TimeZone)

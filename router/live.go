@@ -100,6 +100,6 @@ func (r *Router) zoneIn(ctx context.Context, conv channels.Conversation, name st
 
 // TimeZone is the zone that a person reads times in where they speak with us.
 func (r *Router) TimeZone(ctx context.Context, conv channels.Conversation, person *core.Person) (string, error) {
-	own, err := r.Ledger.Session(ctx, conv)
+	own, err := r.Store.Session(ctx, conv)
 	return r.settings().zone(own.TimeZone, person.TimeZone), err
 }

@@ -56,7 +56,7 @@ type Messenger struct {
 }
 
 // SendMessage is that of tools.Messenger. It commits the message with its deliveries in one
-// transaction, once, and leaves the rest to the ledger. Admins alone write to groups.
+// transaction, once, and leaves the rest to the database. Admins alone write to groups.
 func (m *Messenger) SendMessage(ctx context.Context, call tools.Call, to, text string) tools.Result {
 	sender := m.Roster.Named(call.Session.Person)
 	if sender == nil {

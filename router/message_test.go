@@ -22,12 +22,12 @@ import (
 
 // forgetful commits what it is asked to tell, and once says that it did not.
 type forgetful struct {
-	router.Ledger
+	router.Store
 	once sync.Once
 }
 
 func (f *forgetful) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply outbox.Reply) (told bool, err error) {
-	told, err = f.Ledger.Notify(ctx, key, conv, reply)
+	told, err = f.Store.Notify(ctx, key, conv, reply)
 	f.once.Do(func() { err = errors.New("the answer was lost") })
 	return told, err
 }
@@ -39,7 +39,7 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 		work := channelstest.NewPlatform()
 		r.Channel.Groups = "open"
 		r.Readers = []router.Attached{{Channel: channelstest.Scripted("work", work, r.Script), Config: r.Channel}}
-		r.Ledger = func(l router.Ledger) router.Ledger { return &forgetful{Ledger: l} }
+		r.Store = func(l router.Store) router.Store { return &forgetful{Store: l} }
 		var mu sync.Mutex
 		recent := map[string][]agent.Line{} // by the message's text
 		would := map[string]string{}        // what a question would say of a recipient

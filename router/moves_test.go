@@ -11,7 +11,7 @@ import (
 )
 
 // A stopping ledger answers nothing of what moved before its reader ends.
-type stopping struct{ router.Ledger }
+type stopping struct{ router.Store }
 
 func (stopping) Moved(ctx context.Context) ([]intake.Moved, error) {
 	<-ctx.Done()
@@ -21,7 +21,7 @@ func (stopping) Moved(ctx context.Context) ([]intake.Moved, error) {
 // A program that ends while it looks what moved has nothing to complain of.
 func TestMovesThatAreNotReadToTheEndAreNoError(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Ledger = func(of router.Ledger) router.Ledger { return stopping{of} }
+		r.Store = func(of router.Store) router.Store { return stopping{of} }
 		var log bytes.Buffer // read once the router has stopped
 		r.Log = &log
 		r.Start()

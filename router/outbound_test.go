@@ -49,12 +49,12 @@ func TestChoicesAreButtons(t *testing.T) {
 	})
 }
 
-// Somebody presses a button before the ledger knows under which ID it is shown.
+// Somebody presses a button before the database knows under which ID it is shown.
 func TestPressBeforeTheSendIsNoted(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.Script.Rich, r.Script.Buttons = true, true
 		r.Agent = routertest.Asks("Which of these?", "tea", "coffee")
-		r.Ledger = func(l router.Ledger) router.Ledger {
+		r.Store = func(l router.Store) router.Store {
 			return lateSettle{l, func(d *outbox.Delivery) {
 				if len(d.Body.Buttons) > 0 {
 					r.Platform.Press("c1", "ada", "coffee")
@@ -75,13 +75,13 @@ func TestPressBeforeTheSendIsNoted(t *testing.T) {
 
 // lateSettle calls before what is done before a delivery is settled.
 type lateSettle struct {
-	router.Ledger
+	router.Store
 	before func(*outbox.Delivery)
 }
 
 func (l lateSettle) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, s outbox.Settlement) (bool, error) {
 	l.before(d)
-	return l.Ledger.Settle(ctx, hold, d, s)
+	return l.Store.Settle(ctx, hold, d, s)
 }
 
 func TestChoicesAreNumbersWhereThereAreNoButtons(t *testing.T) {
@@ -177,7 +177,7 @@ func TestAdminsAreNotifiedOnceOfAFullDisk(t *testing.T) {
 		files.Room = func(context.Context) error { return errors.New("the disk is nearly full") }
 		r.Brain.Think = func(ctx context.Context, turn agent.Turn) (string, error) {
 			if turn.Message.Text != "hello" {
-				r.Router.Lines.Notify(ctx, outbox.NoticeDisk, "disk", "Please make room.")
+				r.Router.Connections.Notify(ctx, outbox.NoticeDisk, "disk", "Please make room.")
 			}
 			_, err := files.Publish(ctx, tools.Session{ID: turn.Session.Key}, "x", tools.Clean, strings.NewReader("x"))
 			return fmt.Sprint(err), nil
@@ -345,22 +345,22 @@ func TestDeafPlatformIsFoundOnOneSocket(t *testing.T) {
 		r.Platform.Say("c1", "ada", "one")
 		r.Await(1)
 		time.Sleep(10*time.Minute + 10*time.Second) // between two beats, so that a poll is open
-		if s := r.Router.Lines.Statuses()[0]; s.State != channels.StateConnected || s.LastEvent.IsZero() || r.Platform.MostPolls() != 1 {
+		if s := r.Router.Connections.Statuses()[0]; s.State != channels.StateConnected || s.LastEvent.IsZero() || r.Platform.MostPolls() != 1 {
 			t.Fatalf("%+v", s)
 		}
 		r.Platform.Mute()
 		r.Platform.Say("c1", "ada", "two")
 		began := time.Now()
-		for r.Router.Lines.Statuses()[0].State == channels.StateConnected {
+		for r.Router.Connections.Statuses()[0].State == channels.StateConnected {
 			if time.Sleep(100 * time.Millisecond); time.Since(began) > time.Minute {
 				t.Fatal("it is not found within a minute")
 			}
 		}
-		if s := r.Router.Lines.Statuses()[0]; s.State != channels.StateDeaf || s.Reason == "" {
+		if s := r.Router.Connections.Statuses()[0]; s.State != channels.StateDeaf || s.Reason == "" {
 			t.Errorf("%+v", s)
 		}
 		r.Await(2)
-		if s := r.Router.Lines.Statuses()[0]; s.State != channels.StateConnected || r.Platform.MostPolls() != 1 {
+		if s := r.Router.Connections.Statuses()[0]; s.State != channels.StateConnected || r.Platform.MostPolls() != 1 {
 			t.Errorf("%+v, %d sockets", s, r.Platform.MostPolls())
 		}
 	})
@@ -369,17 +369,17 @@ func TestDeafPlatformIsFoundOnOneSocket(t *testing.T) {
 // One engine holds the channel; the other says that it waits.
 func TestChannelOfAnotherEngineWaits(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
-		r.Ledger = func(l router.Ledger) router.Ledger { return taken{l} }
+		r.Store = func(l router.Store) router.Store { return taken{l} }
 		r.Start()
 		time.Sleep(5 * time.Second)
-		if s := r.Router.Lines.Statuses()[0]; s.State != channels.StateWaiting || !strings.Contains(s.Reason, "another engine") || time.Since(s.Since) < 4*time.Second {
+		if s := r.Router.Connections.Statuses()[0]; s.State != channels.StateWaiting || !strings.Contains(s.Reason, "another engine") || time.Since(s.Since) < 4*time.Second {
 			t.Errorf("%+v", s)
 		}
 	})
 }
 
-// taken is a ledger whose channels are another engine's.
-type taken struct{ router.Ledger }
+// taken is a database whose channels are another engine's.
+type taken struct{ router.Store }
 
 func (taken) TakeChannel(context.Context, int64, string) (outbox.Lease, bool, error) {
 	return outbox.Lease{}, false, nil

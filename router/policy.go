@@ -45,7 +45,7 @@ func DefaultPolicyConfig() PolicyConfig {
 
 // Policy is the one gate between the agent and its tools. It is asked when tools
 // are offered, when a plan names one, and when one is about to run; each time it
-// looks the person up anew. Whatever it does not know, it refuses.
+// looks the person up again. Whatever it does not know, it refuses.
 type Policy struct {
 	roster *people.Roster
 	rules  Rules

@@ -17,7 +17,7 @@ const modeCollect = "collect"
 
 // turn is how an event is queued that becomes a turn, or may become one.
 func (r *Router) turn(event channels.Event) intake.TurnIntent {
-	line := r.Lines.Connection(event.Conversation.Channel)
+	line := r.Connections.Connection(event.Conversation.Channel)
 	now := r.settings().Config
 	turn := intake.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At)}
 	if turn.Mode == modeCollect {

@@ -51,7 +51,7 @@ func newPersonRates(setting string) (*personRates, error) {
 	return p, p.set(setting)
 }
 
-// set begins anew with another rate: nobody has written yet.
+// set begins again with another rate: nobody has written yet.
 func (p *personRates) set(setting string) error {
 	rate, burst, err := delivery.ParseRate(setting)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // A ledger whose database is away for so many commits of what comes in.
 type awayFor struct {
-	router.Ledger
+	router.Store
 	commits atomic.Int32
 }
 
@@ -25,14 +25,14 @@ func (l *awayFor) Accept(ctx context.Context, owner int64, entries []intake.Entr
 	if l.commits.Add(-1) >= 0 {
 		return nil, fmt.Errorf("accept: %w", database.ErrUnavailable)
 	}
-	return l.Ledger.Accept(ctx, owner, entries)
+	return l.Store.Accept(ctx, owner, entries)
 }
 
 // limited is a rig with the default rate of a person.
 func limited(r *rig) *awayFor {
 	r.Config.RatePerson = router.DefaultConfig().RatePerson
 	l := &awayFor{}
-	r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+	r.Store = func(of router.Store) router.Store { l.Store = of; return l }
 	r.Start()
 	return l
 }
@@ -139,7 +139,7 @@ func TestRateTakesOddTimesForTheNearestPossible(t *testing.T) {
 func TestMoveHoldsBeyondItsBatchOnceCommitted(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := &awayFor{}
-		r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+		r.Store = func(of router.Store) router.Store { l.Store = of; return l }
 		r.Channel.AllowConversations = []string{"g1"}
 		r.Start()
 		in := func(n int) channels.Event {

@@ -19,9 +19,9 @@ import (
 	"switchboard/store/database"
 )
 
-// picky is a ledger whose database does not take certain events, or is away.
+// picky is a database whose database does not take certain events, or is away.
 type picky struct {
-	router.Ledger
+	router.Store
 }
 
 var errAway = fmt.Errorf("the database is away: %w", database.ErrUnavailable)
@@ -40,14 +40,14 @@ func (p picky) Accept(ctx context.Context, owner int64, entries []intake.Entry) 
 			return nil, errAway
 		}
 	}
-	return p.Ledger.Accept(ctx, owner, entries)
+	return p.Store.Accept(ctx, owner, entries)
 }
 
 // One event that the database refuses does not make its channel deaf.
 func TestRefusedEventIsKeptAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.Config.Workers = 4 // one for each person
-		r.Ledger = func(l router.Ledger) router.Ledger { return picky{l} }
+		r.Store = func(l router.Store) router.Store { return picky{l} }
 		r.Start()
 		batch := []channels.Event{
 			routertest.Event(1, "c1", "ada", "first"), routertest.Event(2, "c2", "bob", "poison"), routertest.Event(3, "c3", "ada", "last"),
@@ -125,14 +125,14 @@ func TestUnsafeEngineDoesNothingOutside(t *testing.T) {
 	})
 }
 
-// A lateClaim is a ledger whose claims take so long that the engine is not safe behind them.
+// A lateClaim is a database whose claims take so long that the engine is not safe behind them.
 type lateClaim struct {
-	router.Ledger
+	router.Store
 	claimed func()
 }
 
 func (l lateClaim) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]core.Claimed, error) {
-	list, err := l.Ledger.Claim(ctx, owner, of, except, limit)
+	list, err := l.Store.Claim(ctx, owner, of, except, limit)
 	if len(list) > 0 {
 		l.claimed()
 	}
@@ -148,7 +148,7 @@ func TestEngineThatBecomesUnsafeInAClaimBeginsNothing(t *testing.T) {
 		r.Until("it is queued", func() bool { return len(r.Turns()) == 1 })
 		r.End()
 		safe.Store(true)
-		r.Ledger = func(l router.Ledger) router.Ledger {
+		r.Store = func(l router.Store) router.Store {
 			return lateClaim{l, func() {
 				safe.Store(false)
 				claimed.Store(true)
@@ -165,7 +165,7 @@ func TestEngineThatBecomesUnsafeInAClaimBeginsNothing(t *testing.T) {
 
 // A blind ledger cannot read for answers. fails is what its reads say.
 type blind struct {
-	router.Ledger
+	router.Store
 	fails error
 }
 
@@ -194,7 +194,7 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 	batch = append(batch, edit, reaction, routertest.Event(12, "c2", "bob", "hello too"))
 	t.Run("alone", func(t *testing.T) {
 		each(t, func(t *testing.T, r *rig) {
-			r.Ledger = func(l router.Ledger) router.Ledger { return blind{l, errors.New("the row is odd")} }
+			r.Store = func(l router.Store) router.Store { return blind{l, errors.New("the row is odd")} }
 			r.Start()
 			receipts := r.Accept(batch...)
 			for i, receipt := range receipts {
@@ -214,7 +214,7 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 	})
 	t.Run("nobody's fault", func(t *testing.T) {
 		each(t, func(t *testing.T, r *rig) {
-			r.Ledger = func(l router.Ledger) router.Ledger { return blind{l, fmt.Errorf("read: %w", database.ErrUnavailable)} }
+			r.Store = func(l router.Store) router.Store { return blind{l, fmt.Errorf("read: %w", database.ErrUnavailable)} }
 			r.Start()
 			if _, err := r.Router.Accept(t.Context(), batch); !errors.Is(err, database.ErrUnavailable) {
 				t.Errorf("the database is away: %v", err)
@@ -239,7 +239,7 @@ func TestEventThatPanicsFailsAlone(t *testing.T) {
 
 // A ledger that fails for certain texts, for a reason that may be anybody's.
 type failing struct {
-	router.Ledger
+	router.Store
 	err   error
 	tries map[string]int // how often each text fails yet
 	alone map[string]int // how often each was tried alone
@@ -257,7 +257,7 @@ func (f *failing) Accept(ctx context.Context, owner int64, entries []intake.Entr
 		}
 		return nil, fmt.Errorf("accept: %w", f.err)
 	}
-	return f.Ledger.Accept(ctx, owner, entries)
+	return f.Store.Accept(ctx, owner, entries)
 }
 
 // An event that fails for a reason that nobody knows is rejected when it failed three
@@ -268,7 +268,7 @@ func TestEventThatFailsAloneThreeTimesIsRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				f := &failing{err: err, tries: map[string]int{}, alone: map[string]int{}}
-				r.Ledger = func(l router.Ledger) router.Ledger { f.Ledger = l; return f }
+				r.Store = func(l router.Store) router.Store { f.Store = l; return f }
 				r.Start()
 				f.tries["odd"], f.tries["odd too"], f.tries["odd twice"] = 1000, 1000, 2
 				odd, too := routertest.Event(1, "c1", "ada", "odd"), routertest.Event(2, "c2", "bob", "odd too")

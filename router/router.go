@@ -3,8 +3,8 @@
 //
 //	Accept ─► [event key + message + turn] ─► turn runs (agent) ─► [message + deliveries] ─► delivery
 //
-// Its rooms: delivery brings what is said to the channels, view is what people are shown,
-// ledger has the types that all of them and the store share. The router names no platform,
+// What stands in this folder is the way in; each feature is a folder below it, and core has
+// the types that all of them and the store share. The router names no platform,
 // writes no SQL (store implements the interfaces declared here) and plans nothing (the
 // agent does). cmd wires it.
 package router
@@ -38,11 +38,11 @@ import (
 // taken and must not be acknowledged.
 var errStopping = errors.New("the engine is stopping")
 
-// Ledger is what the router needs of the store.
-type Ledger interface {
+// Store is what the router needs of the database.
+type Store interface {
 	Intake
 	Submissions
-	turns.Ledger
+	turns.Store
 	Approvals
 	Changes
 	settings.SecretList
@@ -71,7 +71,7 @@ type Deps struct {
 	// is kept and not answered; zero: all is answered.
 	FirstStart time.Time
 	Local      string // identity of whoever runs the program on this machine; empty: nobody does
-	Ledger     Ledger
+	Store     Store
 	Wakes      core.Wakes         // nil: no other engine shares the database
 	Files      outbox.Attachments // what messages send along
 	// Commands are those besides the router's own, such as the admins'.
@@ -91,7 +91,7 @@ type Deps struct {
 	Reload func(context.Context) error
 	// Made are the buttons under an answer that says what a person's turn made; nil: there are none.
 	Made func(ctx context.Context, made []string, person, language string) []core.Button
-	// JobsChanged has this engine's scheduler look anew; nil: there is none.
+	// JobsChanged has this engine's scheduler look again; nil: there is none.
 	JobsChanged func()
 	// Mask takes known secrets out of what comes in and of what is said.
 	Mask *secrets.Masker
@@ -106,7 +106,7 @@ type Router struct {
 	Deps
 	*live
 	hider
-	Lines      *delivery.Connections // what is sent, and over which connections
+	Connections      *delivery.Connections // what is sent, and over which connections
 	People     *people.Watch
 	Asking     *people.Asking
 	Settled    *settings.Watch
@@ -129,7 +129,7 @@ type Router struct {
 	stopped    chan struct{}  // closed when intake is over for good
 	// work is the context of turns and sends; it outlives Run's by the grace.
 	work     context.Context
-	handBack context.CancelCauseFunc
+	abort context.CancelCauseFunc
 }
 
 // New returns a router; I/O starts in Run.
@@ -152,20 +152,20 @@ func New(deps Deps) (*Router, error) {
 		moves: moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
 		beside: make(chan struct{}, besideMost), stopped: make(chan struct{}),
 	}
-	r.work, r.handBack = context.WithCancelCause(context.Background())
+	r.work, r.abort = context.WithCancelCause(context.Background())
 	r.turns = turns.New(r.work, turns.Deps{
 		Settings: func() turns.Settings { return now.settings().ofTurns() },
-		Line:     r.Channels.line, Channels: r.Channels.names, People: r.Roster, Agent: r.Agent, Engine: r.Engine, Ledger: r.Ledger, Shared: r.Wakes != nil,
+		Line:     r.Channels.line, Channels: r.Channels.names, People: r.Roster, Agent: r.Agent, Engine: r.Engine, Store: r.Store, Shared: r.Wakes != nil,
 		DataDir: r.DataDir, Order: orderOf, AsTyped: r.asTyped, Made: r.Made, Log: r.Log,
 	})
-	r.Lines = delivery.New(r.work, delivery.Deps{
+	r.Connections = delivery.New(r.work, delivery.Deps{
 		StaleAfter: func() time.Duration { return now.settings().Config.StaleAfter },
 		MaxParts:   func() int { return now.settings().Config.MaxParts },
-		People:     r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
-		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Targets: r.NoticeTargets, Runs: r.turns.Runs,
+		People:     r.Roster, Engine: r.Engine, Store: r.Store, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
+		Accept: r.Accept, Marks: r.Store.Marks, Held: r.look, Menu: r.menu, Targets: r.NoticeTargets, Runs: r.turns.Runs,
 		Left: r.left, Zone: r.zoneIn, Grace: r.Grace,
 	})
-	r.turns.Lines = r.Lines
+	r.turns.Connections = r.Connections
 	r.features()
 	if r.commands, err = commands.New(slices.Concat(r.ownCommands(), r.Commands)...); err != nil {
 		return nil, err
@@ -181,24 +181,24 @@ func New(deps Deps) (*Router, error) {
 
 // features makes what each feature does here.
 func (r *Router) features() {
-	r.Messages = &Messenger{Roster: r.Roster, Channels: r.Channels, Connections: r.Lines, Store: r.Ledger, Log: r.Log}
-	r.People = people.NewWatch(people.Watch{Roster: r.Roster, Read: r.goOn, Learned: r.Lines.RefreshMenus, Wakes: r.Wakes, Log: r.Log})
+	r.Messages = &Messenger{Roster: r.Roster, Channels: r.Channels, Connections: r.Connections, Store: r.Store, Log: r.Log}
+	r.People = people.NewWatch(people.Watch{Roster: r.Roster, Read: r.goOn, Learned: r.Connections.RefreshMenus, Wakes: r.Wakes, Log: r.Log})
 	r.Asking = &people.Asking{
-		Connections: r.Lines, Channels: r.Channels.adapters, Roster: r.Roster, Local: r.Local, AsTyped: r.asTyped, ProposeClaim: r.Ledger.ProposeClaim,
+		Connections: r.Connections, Channels: r.Channels.adapters, Roster: r.Roster, Local: r.Local, AsTyped: r.asTyped, ProposeClaim: r.Store.ProposeClaim,
 	}
 	r.Settled = settings.NewWatch(settings.WatchDeps{
-		Versions: r.Ledger, Secrets: r.Secrets, Connections: r.Lines, PersonChats: r.Ledger.PersonChats, Open: r.Messages.open,
+		Versions: r.Store, Secrets: r.Secrets, Connections: r.Connections, PersonChats: r.Store.PersonChats, Open: r.Messages.open,
 		Reload: r.Reload, Wake: r.wake, Log: r.Log,
 	})
-	r.approvals = &approvals.Service{Store: r.Ledger, Questions: r.Lines, Queued: r.turns.Queued, Due: r.turns.Due(), Log: r.Log}
-	r.sessions = &sessions.Commands{Now: func() sessions.Defaults { return r.settings().ofSessions() }, Assumes: r.Ledger.Assumes}
+	r.approvals = &approvals.Service{Store: r.Store, Questions: r.Connections, Queued: r.turns.Queued, Due: r.turns.Due(), Log: r.Log}
+	r.sessions = &sessions.Commands{Now: func() sessions.Defaults { return r.settings().ofSessions() }, Assumes: r.Store.Assumes}
 	r.tools = &toolCommands{&r.Deps, r.sessions.ModeOf, r.turn}
 }
 
 // goOn does what follows once the people are read again: what waited for somebody who is back goes on,
 // and menus follow roles.
 func (r *Router) goOn() {
-	r.Lines.RefreshMenus()
+	r.Connections.RefreshMenus()
 	r.turns.Queued()
 	r.wakeScheduler()
 }
@@ -207,10 +207,10 @@ func (r *Router) goOn() {
 // turns finish or hands them back, flushes deliveries, all within the grace, and
 // returns when everything it started has stopped.
 func (r *Router) Run(ctx context.Context) {
-	r.moves.load(ctx, r.Ledger, r.Log)
+	r.moves.load(ctx, r.Store, r.Log)
 	listening, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	var lines, finder, watchers sync.WaitGroup
-	lines.Go(func() { r.Lines.Run(listening) })
+	lines.Go(func() { r.Connections.Run(listening) })
 	finder.Go(func() { r.turns.FindWork(ctx) })
 	watchers.Go(func() { r.turns.WatchLeases(listening) })
 	watchers.Go(func() { r.turns.KeepIdle(ctx) })
@@ -232,14 +232,14 @@ func (r *Router) Run(ctx context.Context) {
 	r.entering.Unlock()
 	finder.Wait()
 	deadline := time.Now().Add(r.Grace)
-	late := time.AfterFunc(r.Grace, func() { r.handBack(agent.ErrReleased) })
+	late := time.AfterFunc(r.Grace, func() { r.abort(agent.ErrReleased) })
 	defer late.Stop()
 	r.accepts.Wait() // one on its way may begin a turn yet
 	r.turns.Wait()
 	flushing, flushed := context.WithDeadline(context.WithoutCancel(ctx), deadline)
-	r.Lines.Flush(flushing)
+	r.Connections.Flush(flushing)
 	flushed()
-	r.handBack(agent.ErrReleased)
+	r.abort(agent.ErrReleased)
 	close(r.stopped)
 	hangUp()
 	lines.Wait()
@@ -249,20 +249,20 @@ func (r *Router) Run(ctx context.Context) {
 // Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;
 // *StateError: it has ended.
 func (r *Router) Cancel(ctx context.Context, turnID int64, by core.Actor) error {
-	c, err := r.Ledger.Cancel(ctx, turnID, by)
+	c, err := r.Store.Cancel(ctx, turnID, by)
 	if err != nil {
 		return err
 	}
 	r.turns.Stop(turnID, agent.ErrCancelled)
 	r.turns.Queued() // one that had not begun has ended, and what stood behind it may begin
-	r.Lines.Committed(c)
+	r.Connections.Committed(c)
 	r.approvals.Close(ctx, turnID)
 	return nil
 }
 
-// look reads anew what other engines may have changed, and looks for what they ran.
+// look reads again what other engines may have changed, and looks for what they ran.
 func (r *Router) look(ctx context.Context) {
-	r.moves.load(ctx, r.Ledger, r.Log)
+	r.moves.load(ctx, r.Store, r.Log)
 	r.People.Load(ctx)
 	r.turns.Poll()
 }
@@ -283,7 +283,7 @@ func (r *Router) onWake(w core.Wake) {
 	case core.WakePeople:
 		r.People.Poll()
 	case core.WakeDecided:
-		r.Lines.Background(func() { r.Lines.Decided(r.work, w.Approval) })
+		r.Connections.Background(func() { r.Connections.Decided(r.work, w.Approval) })
 	case core.WakeStop:
 		r.turns.Asked(w.Turn)
 	case core.WakeEdit:
@@ -293,5 +293,5 @@ func (r *Router) onWake(w core.Wake) {
 			r.turns.QueuedElsewhere()
 		}
 	}
-	r.Lines.OnWake(w)
+	r.Connections.OnWake(w)
 }

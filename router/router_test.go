@@ -389,7 +389,7 @@ func TestStopHandsBackAndResumes(t *testing.T) {
 // A sink that cannot commit takes nothing, and the platform tells it again.
 func TestAcceptFailsWhole(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Ledger = func(l router.Ledger) router.Ledger { return picky{l} }
+		r.Store = func(l router.Store) router.Store { return picky{l} }
 		r.Start()
 		if _, err := r.Router.Accept(t.Context(), []channels.Event{routertest.Event(2, "c1", "ada", "y"), routertest.Event(1, "c1", "ada", "away")}); err == nil {
 			t.Fatal("a batch was taken while the database is away")

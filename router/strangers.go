@@ -38,7 +38,7 @@ func (s *classifier) stranger(ctx context.Context, entry classified, line *chann
 // askedAdmins are the chats in which it is asked whether to let a stranger in.
 func (s *classifier) askedAdmins(ctx context.Context) []channels.Conversation {
 	if s.admitters == nil {
-		chats, err := s.Lines.NoticeChats(ctx, outbox.NoticePairing)
+		chats, err := s.Connections.NoticeChats(ctx, outbox.NoticePairing)
 		if err != nil { // whoever is told the code can use it all the same
 			s.Log.ErrorContext(ctx, "the admins are not asked to let somebody in", "error", err)
 		}
@@ -132,7 +132,7 @@ func (s *classifier) bring(ctx context.Context, entry classified, line *channel,
 	as := &people.CodeIntent{Code: outbox.HashCode(b.code), Kind: b.kind, Does: b.does, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
 	entry.Intent = as
 	if b.kind == people.ActionLink || b.kind == "" {
-		link, err := s.Ledger.LinkOf(ctx, as.Code, entry.Sender.Person)
+		link, err := s.Store.LinkOf(ctx, as.Code, entry.Sender.Person)
 		if err != nil {
 			return entry, err
 		} else if link != nil {

@@ -43,7 +43,7 @@ func (r *Router) Submit(ctx context.Context, s jobs.Submission) (done jobs.Submi
 		return done, nil
 	}
 	version := r.Settled.Counting()
-	chat, err := r.Ledger.Chat(ctx, s.To)
+	chat, err := r.Store.Chat(ctx, s.To)
 	switch {
 	case err == nil && s.Abroad && r.Roster.Away(chat.Person):
 		return done, fmt.Errorf("submit to %s: %w", core.SessionKey(s.To), people.ErrAway)
@@ -96,7 +96,7 @@ func (s *submission) commit(ctx context.Context, own bool) (done jobs.Submitted,
 		turn.MayClaim = s.turns.MayBegin(s.Person)
 	}
 	stops := s.turns.Stops()
-	accepted, err := s.Ledger.Submit(ctx, s.Engine.ID(), s.Submission, turn, say)
+	accepted, err := s.Store.Submit(ctx, s.Engine.ID(), s.Submission, turn, say)
 	if turn.MayClaim && accepted.Claimed == nil {
 		s.turns.GiveWorker(s.Person)
 	}
@@ -180,7 +180,7 @@ func (c *channel) told(s *jobs.Submission, own bool) *outbox.Reply {
 // missed runs as told in the same transaction. False: they have none in which they are served.
 func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...int64) (bool, error) {
 	version := r.Settled.Counting()
-	chats, err := r.Ledger.PersonChats(ctx, person)
+	chats, err := r.Store.PersonChats(ctx, person)
 	if err != nil {
 		return false, fmt.Errorf("tell %s: %w", person, err)
 	}
@@ -191,10 +191,10 @@ func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...i
 	if err != nil || len(open) == 0 {
 		return false, err
 	}
-	to, line := open[0].Conversation, r.Lines.Connection(open[0].Channel)
+	to, line := open[0].Conversation, r.Connections.Connection(open[0].Channel)
 	reply, once := line.Told(to, text, ""), sha256.Sum256([]byte("tell\x00"+key))
 	reply.Person = person
-	if err := r.Ledger.Tell(ctx, once[:], to, reply, missed); err != nil {
+	if err := r.Store.Tell(ctx, once[:], to, reply, missed); err != nil {
 		return false, fmt.Errorf("tell %s: %w", person, err)
 	}
 	line.Committed(to)

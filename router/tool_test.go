@@ -201,7 +201,7 @@ func TestToolInATaintedSessionAsks(t *testing.T) {
 
 // A dying ledger takes the n-th commit of a step, or does not, and nothing after it.
 type dying struct {
-	router.Ledger
+	router.Store
 	*fuse
 }
 
@@ -230,7 +230,7 @@ func (f *fuse) burn(do func() error) error {
 }
 
 func (d dying) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (next *core.Claimed, err error) {
-	err = d.burn(func() error { next, err = d.Ledger.Commit(ctx, ref, step, says); return err })
+	err = d.burn(func() error { next, err = d.Store.Commit(ctx, ref, step, says); return err })
 	return next, err
 }
 
@@ -240,7 +240,7 @@ func (d dying) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	if d.died {
 		return routertest.ErrDead
 	}
-	return d.Ledger.GiveBack(ctx, ref)
+	return d.Store.GiveBack(ctx, ref)
 }
 
 func (d dying) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []core.Claimed, err error) {
@@ -249,14 +249,14 @@ func (d dying) Claim(ctx context.Context, owner int64, of, except []string, limi
 	if d.died {
 		return nil, routertest.ErrDead
 	}
-	return d.Ledger.Claim(ctx, owner, of, except, limit)
+	return d.Store.Claim(ctx, owner, of, except, limit)
 }
 
 // Whichever commit the program dies with, the tool runs once at most and the turn is answered once.
 func TestToolKilledAtEveryStepRunsOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		b, f := newBench(r), &fuse{left: -2}
-		r.Ledger = func(l router.Ledger) router.Ledger { return dying{l, f} }
+		r.Store = func(l router.Store) router.Store { return dying{l, f} }
 		r.Start()
 		for n := range 3 {
 			for _, applied := range []bool{false, true} {

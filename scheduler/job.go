@@ -161,7 +161,7 @@ type Run struct {
 	TokensIn  int64     `json:"tokens_in,omitempty"`
 	TokensOut int64     `json:"tokens_out,omitempty"`
 	Cost      float64   `json:"cost,omitempty"`
-	// Delivery is what became of what it said, from the ledger: "delivered" only when the platform
+	// Delivery is what became of what it said, from the database: "delivered" only when the platform
 	// said so; else pending, unknown, dead or dropped. Empty: it said nothing, or that is not kept any more.
 	Delivery string `json:"delivery,omitempty"`
 }
@@ -171,14 +171,14 @@ type RunState string
 
 const (
 	RunDue     RunState = "due"     // claimed; it is started at StartAt
-	RunRunning RunState = "running" // its turn is in the ledger, or its engine works on it
+	RunRunning RunState = "running" // its turn is in the database, or its engine works on it
 	RunDone    RunState = "done"
 	RunFailed  RunState = "failed"  // and is not tried again
 	RunMissed  RunState = "missed"  // a stretch of slots passed while nobody looked
 	RunSkipped RunState = "skipped" // overlap, busy, and what else Reason says
 )
 
-// Key is the key of a try: what it puts into the ledger is there once.
+// Key is the key of a try: what it puts into the database is there once.
 func (r *Run) Key() string { return fmt.Sprintf("run:%d:%d:%d", r.JobID, r.Slot.UnixMicro(), r.Try) }
 
 // Lag is how late the first try began; 0: it did not.

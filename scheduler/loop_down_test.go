@@ -79,7 +79,7 @@ func rows(runs []scheduler.Run) string {
 	return strings.Join(words, ", ")
 }
 
-// A run that cannot be started is tried for a day, and has then failed; the next slot is tried anew.
+// A run that cannot be started is tried for a day, and has then failed; the next slot is tried again.
 func TestARunThatCannotBeStartedIsStuckInTheEnd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *rig) {

@@ -111,7 +111,7 @@ type Settled struct {
 
 // A Starter starts runs.
 type Starter interface {
-	// Start puts the work of a run into the ledger under run.Key, in one transaction that sets the run
+	// Start puts the work of a run into the database under run.Key, in one transaction that sets the run
 	// running (or done, where there is no turn), so that repeating it is harmless. Else it returns why the run is not
 	// started. An error says that nobody knows, or the database cannot: it is tried again.
 	Start(ctx context.Context, run DueRun) (NotStarted, error)

@@ -24,7 +24,7 @@ import (
 	"switchboard/store/storetest"
 )
 
-// A rig is a scheduler over a real store. Its starter puts runs into the ledger as the router does.
+// A rig is a scheduler over a real store. Its starter puts runs into the database as the router does.
 type rig struct {
 	*storetest.House
 	log     testkit.Log

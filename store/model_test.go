@@ -323,7 +323,7 @@ func (m *machine) Stale(t *rapid.T) {
 	}
 }
 
-// Die leaves everything as kill -9 does, and starts anew.
+// Die leaves everything as kill -9 does, and starts again.
 func (m *machine) Die(t *rapid.T) {
 	if err := storetest.Die(m.ctx, m.db, m.engine.ID()); err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 		if next := h.Commit(ref, step, reply); next == nil || next.TurnID != queued.TurnID {
 			t.Errorf("next %+v", next)
 		}
-		// The platform counts anew there: the same number is another message.
+		// The platform counts again there: the same number is another message.
 		same := storetest.Entry("new", "1", "a new one")
 		same.Key = storetest.Entry("new", "1 in new", "").Key
 		if a := h.One(same); a.Duplicate || a.SessionID != ref.SessionID {

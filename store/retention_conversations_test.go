@@ -102,7 +102,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		}
 		// Leases go with their sessions.
 		h.WantCount(0, "SELECT count(*) FROM leases l WHERE l.kind = 'session' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE CAST(s.id AS text) = l.name)")
-		// No number comes again, and who comes back is let in anew.
+		// No number comes again, and who comes back is let in again.
 		a := h.One(wrote("8", "open", "20"))
 		if slices.Contains(dropped, a.SessionID) || a.SessionID <= slices.Max(dropped) {
 			t.Errorf("session %d is new, %v are gone", a.SessionID, dropped)

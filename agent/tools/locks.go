@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// ledgerLocks makes read-change-write of a ledger atomic within the engine.
+// ledgerLocks makes read-change-write of a database atomic within the engine.
 var ledgerLocks Locks[string]
 
 // Locks is a lock for each key. Only those in use take memory. The zero Locks is

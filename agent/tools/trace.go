@@ -108,7 +108,7 @@ func (t *trace) end(ctx context.Context) (Taint, error) {
 	})
 }
 
-// inherit returns the ledger as it has to be: what was tainted before and is
+// inherit returns the database as it has to be: what was tainted before and is
 // still there, what changed since the start, and what is a tainted file under
 // another name.
 func (t *trace) inherit(ctx context.Context) (ledger, error) {

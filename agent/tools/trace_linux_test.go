@@ -88,7 +88,7 @@ func TestNamesCarryTaint(t *testing.T) {
 	}
 }
 
-// A name of the ledger that a command put in the way must not stop anybody.
+// A name of the database that a command put in the way must not stop anybody.
 func TestCommandsCannotBlockTheLedger(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -18,7 +18,7 @@ import (
 
 // files are the tools workspace.list, workspace.read and workspace.write. They
 // work through an os.Root, so that nothing outside the workspace is reachable,
-// and follow no symbolic link, so that a path means one file in the ledger.
+// and follow no symbolic link, so that a path means one file in the database.
 type files struct {
 	space     *workspace.Space
 	fileLimit int64

@@ -118,7 +118,7 @@ func (e *engine) start(t *testing.T) {
 	e.stop = func() { cancel(); <-done }
 }
 
-// restart ends Run, and with it every stream, and begins anew.
+// restart ends Run, and with it every stream, and begins again.
 func (e *engine) restart(t *testing.T) {
 	e.stop()
 	e.start(t)

@@ -17,7 +17,7 @@ import (
 	"switchboard/channels/channelstest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // knowing is a channel that knows who it is and some places.
 func knowing(t *testing.T) (*Client, *connection) {

@@ -16,7 +16,7 @@ import (
 // session says so: one that resumes it, or one after that, reads what was missed there, too.
 func TestMissedMessageOfAnUnknownChatOutlivesSessions(t *testing.T) {
 	t.Parallel()
-	for name, gone := range map[string]bool{"resumed": false, "begun anew": true} {
+	for name, gone := range map[string]bool{"resumed": false, "begun again": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)

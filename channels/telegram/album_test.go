@@ -76,7 +76,7 @@ func TestAnAlbumThatGrowsIsWaitedFor(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	r.settled(t)
-	part(3, "g") // far too late: the message is told anew, with all it has
+	part(3, "g") // far too late: the message is told again, with all it has
 	late := r.Took(t, 2)[1]
 	if late.Kind != channels.EventEdited || late.Message.ID != "1" || len(late.Message.Attachments) != 3 {
 		t.Errorf("the late picture is %+v", late)

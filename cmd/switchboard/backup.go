@@ -25,7 +25,7 @@ import (
 	"switchboard/store/database"
 )
 
-// backupCmd writes the ledger and all files into one file.
+// backupCmd writes the database and all files into one file.
 type backupCmd struct {
 	File    string `arg:"" help:"Where to; \"-\": standard output."`
 	Force   bool   `help:"Replace the file if it is there."`

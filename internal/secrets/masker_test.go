@@ -218,7 +218,7 @@ func TestStreamsAreMaskedAcrossPieces(t *testing.T) {
 	}
 }
 
-// The stable part of a prompt is looked through once, and anew when a value became known.
+// The stable part of a prompt is looked through once, and again when a value became known.
 func TestStableTextIsMaskedByWhatIsKnownNow(t *testing.T) {
 	t.Parallel()
 	m := secrets.NewMasker("first-value")

@@ -5,7 +5,7 @@ import (
 )
 
 // The rules by which a sender is let in or kept out, as they stand beside the message
-// in the ledger; Admission says each in words.
+// in the database; Admission says each in words.
 const (
 	RulePeople      = "people"              // the identity is somebody's
 	RulePeopleHere  = "people.group"        // the same, in a group that is allowed

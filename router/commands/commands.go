@@ -36,7 +36,7 @@ type Command struct {
 	Args string // as help shows them: "[ask|act]"; empty: none
 	// About says in one line what it does, ToAdmins what it does for admins; empty: the same.
 	About, ToAdmins Text
-	// Run decides what becomes of the command. It reads the ledger at most, and never waits for a
+	// Run decides what becomes of the command. It reads the database at most, and never waits for a
 	// network: what does is a turn (Answer.As), or goes on beside and answers when it is done. An
 	// error says that something could not be read.
 	Run func(context.Context, *Call) (Answer, error)
@@ -85,7 +85,7 @@ type Answer struct {
 	// with why.
 	Change core.Change
 	// Say, with Change, answers in place of Text once it is known what became of it. It is called in
-	// the transaction of the change, perhaps more than once: it reads what Change says, and no ledger.
+	// the transaction of the change, perhaps more than once: it reads what Change says, and no database.
 	Say func() Answer
 	// Beside goes on once the command is committed, with Text as its answer for now, and what it
 	// returns is answered too. What an engine that dies has not done is answered by nobody.

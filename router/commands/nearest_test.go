@@ -55,7 +55,7 @@ func TestWhoamiListsWhatMayBeUsed(t *testing.T) {
 }
 
 // Who changes a question that was answered is told, once, how to have it answered
-// anew.
+// again.
 func TestEditOfAnAnsweredQuestionIsAnswered(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.Start()

@@ -200,7 +200,7 @@ func TestButtonPressedAtTwoEnginesAtOnceGivesItsCommandOnce(t *testing.T) {
 
 // A frail ledger loses what it is to commit of presses, or its answer that it did.
 type frail struct {
-	router.Ledger
+	router.Store
 	mu   sync.Mutex
 	fate *rand.Rand
 }
@@ -218,7 +218,7 @@ func (f *frail) Accept(ctx context.Context, owner int64, entries []intake.Entry)
 	if fate == 0 {
 		return nil, away
 	}
-	list, err := f.Ledger.Accept(ctx, owner, entries)
+	list, err := f.Store.Accept(ctx, owner, entries)
 	if fate == 1 && err == nil {
 		err = away
 	}
@@ -232,7 +232,7 @@ func TestButtonsGiveTheirCommandsOnceWhateverDies(t *testing.T) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		fate := rand.New(rand.NewPCG(seed, 1))
-		r.Ledger = func(of router.Ledger) router.Ledger { return &frail{Ledger: of, fate: fate} }
+		r.Store = func(of router.Store) router.Store { return &frail{Store: of, fate: fate} }
 		const zones = 8
 		r.Commands = []commands.Command{{Name: "zones", About: commands.Text{EN: "for tests"}, Run: func(context.Context, *commands.Call) (a commands.Answer, err error) {
 			a.Text = "Which?"

@@ -22,7 +22,7 @@ func (e *StateError) Error() string { return e.Sentence }
 var ErrFenced = errors.New("the lease was taken over")
 
 // ErrConflict is returned by writes that contradict what is stored, and changed
-// nothing: what the caller knows is out of date, so it has to load anew.
+// nothing: what the caller knows is out of date, so it has to load again.
 var ErrConflict = errors.New("it contradicts what is stored")
 
 // ErrRefused is returned by writes with a value that the database does not take,

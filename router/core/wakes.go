@@ -8,7 +8,7 @@ import (
 )
 
 // Wakes tells the engines on one database of each other's commits. It only wakes:
-// whatever it says is in the ledger too, and polls find it when a wake is lost.
+// whatever it says is in the database too, and polls find it when a wake is lost.
 type Wakes interface {
 	// Wake tells the other engines, after the commit. It never blocks.
 	Wake(w Wake)
@@ -23,7 +23,7 @@ type WakeKind string
 const (
 	WakeAll      WakeKind = "all"      // anything: look at everything
 	WakeTurn     WakeKind = "turn"     // a turn of Channel (empty: of some channel) waits for an engine
-	WakeStop     WakeKind = "stop"     // turn Turn is asked to stop, or to begin anew
+	WakeStop     WakeKind = "stop"     // turn Turn is asked to stop, or to begin again
 	WakeEdit     WakeKind = "edit"     // a message of turn Turn was changed
 	WakeDelivery WakeKind = "delivery" // something is to be sent or shown in Channel, Conversation (empty: look at all)
 	WakeDraft    WakeKind = "draft"    // what is shown beside messages in Channel, Conversation changed

@@ -22,7 +22,7 @@ const (
 func (s *Service) Forget(ctx context.Context) (forgotten int64, err error) {
 	before := time.Now().Add(-filesKept)
 	for range forgetRounds {
-		blobs, marked, err := s.Ledger.Forget(ctx, before, forgetBatch)
+		blobs, marked, err := s.Store.Forget(ctx, before, forgetBatch)
 		if err != nil {
 			return forgotten, fmt.Errorf("forget attachments: %w", err)
 		}
@@ -66,7 +66,7 @@ func (s *Service) remove(ctx context.Context, blobs []string) (removed int64, er
 func (s *Service) removeOne(ctx context.Context, blob string) (removed bool, err error) {
 	s.settling.Lock()
 	defer s.settling.Unlock()
-	if referred, err := s.Ledger.Referred(ctx, blob); err != nil || referred {
+	if referred, err := s.Store.Referred(ctx, blob); err != nil || referred {
 		return false, err
 	}
 	return true, s.Blobs.Remove(blob)

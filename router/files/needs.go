@@ -10,8 +10,8 @@ import (
 	"switchboard/channels"
 )
 
-// Ledger holds what is known of attachments, in and out.
-type Ledger interface {
+// A Store holds what is known of attachments, in and out.
+type Store interface {
 	// Attachment reads one that belongs to the session (key "channel:conversation").
 	// ErrNotFound.
 	Attachment(ctx context.Context, session string, id int64) (*Attachment, error)

@@ -194,7 +194,7 @@ func newFileRig(t *testing.T, content string, scan string) *rig {
 		},
 	}}
 	rig.Service = New(Deps{
-		Ledger: rig.rows, Blobs: folder{rig.dir}, Channel: func(name string) channels.Channel { return map[string]channels.Channel{"play": rig.shelf}[name] },
+		Store: rig.rows, Blobs: folder{rig.dir}, Channel: func(name string) channels.Channel { return map[string]channels.Channel{"play": rig.shelf}[name] },
 		Limits: Limits{MaxSize: 1 << 20, ScanCommand: scan}, Log: slog.New(slog.DiscardHandler),
 	})
 	return rig

@@ -19,7 +19,7 @@ import (
 
 // Deps are what a Service is made of.
 type Deps struct {
-	Ledger  Ledger
+	Store  Store
 	Blobs   Blobs
 	Channel func(name string) channels.Channel // one that is a Fetcher can bring attachments; nil: there is none
 	Limits  Limits                             // at the start; see Service.Apply
@@ -120,7 +120,7 @@ func (s *Service) Publish(ctx context.Context, session tools.Session, name strin
 		if a.State != AttachmentClean {
 			return nil // the janitor removes the bytes
 		}
-		return s.Ledger.AddAttachment(ctx, session.ID, a)
+		return s.Store.AddAttachment(ctx, session.ID, a)
 	})
 	if err != nil {
 		return tools.File{}, err
@@ -150,7 +150,7 @@ func (s *Service) bring(ctx context.Context, session, id string) (*Attachment, i
 		return nil, nil, err
 	}
 	defer release()
-	a, err := s.Ledger.Attachment(ctx, session, number)
+	a, err := s.Store.Attachment(ctx, session, number)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil, nil, tools.ErrNoFile
 	} else if err != nil {
@@ -220,7 +220,7 @@ func (s *Service) fetch(ctx context.Context, a *Attachment) error {
 		return s.unfetched(ctx, a, err)
 	}
 	a.Blob, a.Size, a.Type = blob, size, contentType(a.Name, head.bytes)
-	return s.keep(ctx, a, runnable(a.Name, head.bytes), s.Ledger.SetAttachment)
+	return s.keep(ctx, a, runnable(a.Name, head.bytes), s.Store.SetAttachment)
 }
 
 // keeping remembers the error that ended it.
@@ -242,7 +242,7 @@ func (s *Service) unfetched(ctx context.Context, a *Attachment, err error) error
 		return ctx.Err()
 	case errors.Is(err, ErrTooLarge): // whatever size the platform gave; it is not fetched a second time
 		a.State, a.Reason = AttachmentQuarantined, s.tooLarge()
-		if err := s.Ledger.SetAttachment(context.WithoutCancel(ctx), a); err != nil {
+		if err := s.Store.SetAttachment(context.WithoutCancel(ctx), a); err != nil {
 			return fmt.Errorf("record attachment %d: %w", a.ID, err)
 		}
 		return fileRefused(a.Reason)

@@ -70,7 +70,7 @@ func (d *Service) Made(ctx context.Context, made []string, person, language stri
 	if _, err := fmt.Sscanf(made[0], madeCode, &id); err != nil || len(made) > 1 {
 		return nil
 	}
-	job, err := d.Ledger.Job(ctx, id, person)
+	job, err := d.Store.Job(ctx, id, person)
 	if err != nil || job.State != scheduler.JobActive {
 		return nil
 	}

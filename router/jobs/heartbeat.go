@@ -30,7 +30,7 @@ const mostChecklist = 16 << 10
 
 // Heartbeats find out without a model whether there is something for one to look at.
 type Heartbeats struct {
-	Ledger Beats
+	Store Beats
 	// Checklist reads a file of the folder for checklists. fs.ErrNotExist: there is none of that name.
 	Checklist func(name string) ([]byte, error)
 	// Admins are the names of those who are, in order.
@@ -58,7 +58,7 @@ func (h *Heartbeats) Beat(ctx context.Context, job *scheduler.Job, try int) (ask
 	if !first {
 		since = &News{Message: was.Message, Notification: was.Notification, Failed: was.Failed}
 	}
-	news, err := h.Ledger.News(ctx, job.ID, job.Owner, since)
+	news, err := h.Store.News(ctx, job.ID, job.Owner, since)
 	if err != nil {
 		return "", "", fmt.Errorf("look what is new for heartbeat %d: %w", job.ID, err)
 	}
@@ -111,7 +111,7 @@ func (h *Heartbeats) address(ctx context.Context, job *scheduler.Job, work *Subm
 		if err != nil {
 			return none, fmt.Errorf("look where the heartbeat speaks: %w", err)
 		}
-		all, err := h.Ledger.AdminChats(ctx)
+		all, err := h.Store.AdminChats(ctx)
 		switch {
 		case err != nil:
 			return none, fmt.Errorf("look where the heartbeat speaks: %w", err)
@@ -122,7 +122,7 @@ func (h *Heartbeats) address(ctx context.Context, job *scheduler.Job, work *Subm
 		}
 		work.To = chats[0]
 	}
-	chat, err := h.Ledger.Chat(ctx, work.To)
+	chat, err := h.Store.Chat(ctx, work.To)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return none, fmt.Errorf("look where the heartbeat speaks: %w", err)
 	}

@@ -46,7 +46,7 @@ func (w *world) AdminChats(context.Context) ([]core.Chat, error) { return w.chat
 func (w *world) beat(t *testing.T, try int) (asked string) {
 	t.Helper()
 	h := &jobs.Heartbeats{
-		Ledger: w, Admins: func() []string { return []string{"ann", "root"} },
+		Store: w, Admins: func() []string { return []string{"ann", "root"} },
 		Checklist: func(name string) ([]byte, error) {
 			if w.file == "" && w.fault == nil {
 				return nil, fs.ErrNotExist
@@ -114,7 +114,7 @@ func TestHeartbeatsOfItsOwn(t *testing.T) {
 		t.Error("nothing is asked when it is tried again")
 	}
 	w.job.Rules.File, w.job.Rules.FileBy, w.fault = "list.md", "machine:", errors.New("disk trouble")
-	h := &jobs.Heartbeats{Ledger: w, Admins: func() []string { return nil }, Checklist: func(string) ([]byte, error) { return nil, w.fault }}
+	h := &jobs.Heartbeats{Store: w, Admins: func() []string { return nil }, Checklist: func(string) ([]byte, error) { return nil, w.fault }}
 	if _, _, err := h.Beat(t.Context(), &w.job, 1); !errors.Is(err, w.fault) {
 		t.Errorf("with a checklist that cannot be read: %v", err)
 	}
@@ -141,7 +141,7 @@ func TestHeartbeatOfTheProgramIsAnAdmins(t *testing.T) {
 			t.Parallel()
 			w := &world{news: jobs.News{Message: 5}}
 			h := &jobs.Heartbeats{
-				Ledger: w, Admins: func() []string { return c.admins },
+				Store: w, Admins: func() []string { return c.admins },
 				AdminChats: func(context.Context) ([]channels.Conversation, error) { return c.chats, nil },
 				Checklist:  func(string) ([]byte, error) { return []byte("mail?"), nil },
 			}
@@ -182,7 +182,7 @@ func TestHeartbeatIsSubmittedAsAQuietTurn(t *testing.T) {
 	w := &world{}
 	starter := &jobs.Starter{
 		Router: &to, Now: func() time.Time { return slot.Add(time.Hour) },
-		Heartbeats: &jobs.Heartbeats{Ledger: w, Admins: func() []string { return nil }},
+		Heartbeats: &jobs.Heartbeats{Store: w, Admins: func() []string { return nil }},
 	}
 	beat := due(scheduler.PayloadHeartbeat)
 	if none, err := starter.Start(t.Context(), beat); err != nil || none != (scheduler.NotStarted{}) {

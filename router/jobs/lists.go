@@ -54,7 +54,7 @@ func (d *Service) show(ctx context.Context, a *caller, id int64, verb, more stri
 	switch verb {
 	case "history":
 		before, _ := strconv.ParseInt(strings.TrimPrefix(more, "before "), 10, 64)
-		runs, err := d.Ledger.Runs(ctx, id, before, commands.Rows+1)
+		runs, err := d.Store.Runs(ctx, id, before, commands.Rows+1)
 		if err != nil {
 			return commands.Answer{}, err
 		}
@@ -79,7 +79,7 @@ func (d *Service) notifications(ctx context.Context, c *commands.Call) (commands
 	}
 	fields := strings.Fields(strings.ToLower(c.Args))
 	all := len(fields) > 0 && fields[0] == "all"
-	list, err := d.Ledger.Notifications(ctx, c.Person.Name, numberBehind("before", fields[min(len(fields), 1):]), commands.Rows+1, !all)
+	list, err := d.Store.Notifications(ctx, c.Person.Name, numberBehind("before", fields[min(len(fields), 1):]), commands.Rows+1, !all)
 	switch {
 	case err != nil:
 		return commands.Answer{}, err

@@ -12,8 +12,8 @@ import (
 	"switchboard/scheduler"
 )
 
-// A Ledger has the jobs, and what became of them. Implemented by store.
-type Ledger interface {
+// A Store has the jobs, and what became of them. Implemented by store.
+type Store interface {
 	// Jobs lists jobs that are neither done nor removed, by number from after on; of one person,
 	// or, where that is empty, of everybody and of the program itself.
 	Jobs(ctx context.Context, of string, after int64, limit int) ([]scheduler.Job, error)
@@ -28,7 +28,7 @@ type Ledger interface {
 	Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]Notification, error)
 }
 
-// Beats are what came about in the ledger. Implemented by store.
+// Beats are what came about in the database. Implemented by store.
 type Beats interface {
 	// News is what came about for a person since what a heartbeat saw, or, with nil, how far all is.
 	// With no person it is everybody's. What became of runs of that job itself is no news.

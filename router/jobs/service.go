@@ -27,7 +27,7 @@ const (
 
 // A Service takes what people want of jobs, whether they type a command or ask for it in their words.
 type Service struct {
-	Ledger Ledger
+	Store Store
 	// Person is somebody who is known, by name; nil: nobody is.
 	Person func(name string) *core.Person
 	// Chat is a conversation that has a session. ErrNotFound.
@@ -155,7 +155,7 @@ func (d *Service) edit(ctx context.Context, a *caller, id int64, r request) (*Ch
 
 // job is a job of the person who asks.
 func (d *Service) job(ctx context.Context, a *caller, id int64) (*scheduler.Job, error) {
-	job, err := d.Ledger.Job(ctx, id, a.whose())
+	job, err := d.Store.Job(ctx, id, a.whose())
 	if errors.Is(err, core.ErrNotFound) && a.machine {
 		return nil, Unknown(id)
 	} else if errors.Is(err, core.ErrNotFound) || err == nil && !a.here(job) {
@@ -216,7 +216,7 @@ func (d *Service) change(ctx context.Context, a *caller, id int64, kind ChangeKi
 
 // ranJustNow refuses a tool to run a job twice within a minute: a task could have itself run for ever.
 func (d *Service) ranJustNow(ctx context.Context, id int64) error {
-	runs, err := d.Ledger.Runs(ctx, id, 0, 10)
+	runs, err := d.Store.Runs(ctx, id, 0, 10)
 	for _, r := range runs {
 		if err == nil && r.State != scheduler.RunSkipped && r.State != scheduler.RunMissed && d.Now().Sub(r.Slot) < leastPause {
 			err = faulty("too_often", "Job %d ran within the last minute, or is about to: between two runs there has to be at least a minute.", id)
@@ -243,7 +243,7 @@ func (d *Service) page(ctx context.Context, a *caller, of string, after int64, l
 	if a.conv.Kind != channels.Direct {
 		read = mostRead
 	}
-	list, err = d.Ledger.Jobs(ctx, of, after, read)
+	list, err = d.Store.Jobs(ctx, of, after, read)
 	list = slices.DeleteFunc(list, func(job scheduler.Job) bool { return !a.here(&job) })
 	shown := list[:min(len(list), limit)]
 	return shown, len(list) > limit, d.wording().listed(shown, of == "" || a.conv.Kind != channels.Direct, after), err

@@ -16,7 +16,7 @@ import (
 	"switchboard/scheduler"
 )
 
-// rows is a ledger of jobs in memory.
+// rows is a database of jobs in memory.
 type rows struct {
 	jobs  []scheduler.Job
 	told  []jobs.Notification
@@ -112,7 +112,7 @@ var (
 
 func newDesk(r *rows) *jobs.Service {
 	return &jobs.Service{
-		Ledger: r, Change: r.Change, Now: func() time.Time { return now },
+		Store: r, Change: r.Change, Now: func() time.Time { return now },
 		Hide:   func(text string) string { return strings.ReplaceAll(text, "hunter2", "[redacted]") },
 		Begins: func(scheduler.Payload) bool { return true },
 		Zone: func(context.Context, channels.Conversation, *core.Person) (string, error) {

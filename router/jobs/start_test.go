@@ -102,7 +102,7 @@ func TestWhatAnAdminAllowedEndsWithTheirRole(t *testing.T) {
 		var to submitter
 		w := &world{file: "Is the backup there?"}
 		starter := &jobs.Starter{Router: &to, Now: time.Now, Heartbeats: &jobs.Heartbeats{
-			Ledger: w, Admins: func() []string { return []string{"root"} }, Checklist: func(string) ([]byte, error) { return []byte(w.file), nil },
+			Store: w, Admins: func() []string { return []string{"root"} }, Checklist: func(string) ([]byte, error) { return []byte(w.file), nil },
 		}}
 		run := due(scheduler.PayloadHeartbeat)
 		run.Job.Rules.BudgetBy, run.Job.Rules.FileBy, run.Job.Rules.File = by, by, "list.md"

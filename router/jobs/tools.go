@@ -32,7 +32,7 @@ func (d *Service) calling(ctx context.Context, call tools.Call) (*caller, error)
 	conv, err := d.Chat(ctx, call.Session.ID)
 	var message channels.MessageID
 	if err == nil && conv.Kind != channels.Direct {
-		message, err = d.Ledger.AskedIn(ctx, call.Session.Turn)
+		message, err = d.Store.AskedIn(ctx, call.Session.Turn)
 	}
 	zone := call.Session.TimeZone
 	if err == nil && zone == "UTC" && person.TimeZone == "" { // a command may have set it since the turn began
@@ -115,7 +115,7 @@ func (d *Service) oneListed(ctx context.Context, a *caller, id int64) (list []sc
 	if err != nil {
 		return nil, "", err
 	}
-	runs, err := d.Ledger.Runs(ctx, id, 0, 10)
+	runs, err := d.Store.Runs(ctx, id, 0, 10)
 	return []scheduler.Job{*job}, d.detail(ctx, a, job) + "\n\n" + runsOf(job, runs, 0), err
 }
 

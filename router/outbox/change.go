@@ -20,7 +20,7 @@ type ChangeKind string
 
 const (
 	// RetryDelivery has a part sent that is dead, with those of its message that died with
-	// it, or asks anew about one that is unknown for good: what is looked up or sent under
+	// it, or asks again about one that is unknown for good: what is looked up or sent under
 	// the same nonce is as at first, and what is not is sent once more, marked.
 	RetryDelivery ChangeKind = "retry"
 	// DropDelivery gives a part up that is pending, unknown or dead.

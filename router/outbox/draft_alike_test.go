@@ -68,13 +68,13 @@ func (a *alike) Find(ctx context.Context, out channels.Outbound) (channels.Messa
 func TestKilledWhileAnAnswerGrowsShowsItOnceWhereTextsAreAlike(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{
-		"mark",   // the ledger says that the draft is shown first
+		"mark",   // the database says that the draft is shown first
 		"call",   // the platform shows it
-		"id",     // the ledger has its ID
+		"id",     // the database has its ID
 		"edit",   // the platform shows it grown
-		"end",    // the ledger has the answer
+		"end",    // the database has the answer
 		"last",   // the platform shows the answer
-		"settle", // the ledger knows that
+		"settle", // the database knows that
 	} {
 		for _, first := range []string{"whole", "half"} {
 			for _, lost := range []bool{false, true} {
@@ -94,7 +94,7 @@ func growAndDie(t *testing.T, r *rig, at, first string, lost bool) {
 	alikes(r)
 	var dead atomic.Bool
 	dying := drafting{at: at, dead: &dead, mu: &sync.Mutex{}}
-	r.Ledger = func(l router.Ledger) router.Ledger { dying.Ledger = l; return dying }
+	r.Store = func(l router.Store) router.Store { dying.Store = l; return dying }
 	calls := map[string]int{}
 	// call is what becomes of a call; the first answer to each kind may be lost.
 	call := func(kind string, dies bool) channelstest.Fault {
@@ -165,7 +165,7 @@ func TestDoubtfulDraftIsNotTakenForTheAnswerOnItsWay(t *testing.T) {
 		platform := alikes(r)
 		var dead atomic.Bool
 		dying := drafting{at: "mark", dead: &dead, mu: &sync.Mutex{}}
-		r.Ledger = func(l router.Ledger) router.Ledger { dying.Ledger = l; return dying }
+		r.Store = func(l router.Store) router.Store { dying.Store = l; return dying }
 		lives := 0
 		r.Agent = routertest.Acting(func(p routertest.Play) error {
 			if lives++; lives == 1 {

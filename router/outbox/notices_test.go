@@ -34,7 +34,7 @@ func TestEqualNoticesOfEnginesAreOneAndGoWhereTheSettingsSay(t *testing.T) {
 	both := func(kind outbox.NoticeKind, about, text string) {
 		var giving sync.WaitGroup
 		for _, r := range []*rig{a, b, a, b} {
-			giving.Go(func() { r.Router.Lines.Notify(t.Context(), kind, about, text) })
+			giving.Go(func() { r.Router.Connections.Notify(t.Context(), kind, about, text) })
 		}
 		giving.Wait()
 	}
@@ -136,12 +136,12 @@ func TestNoticeThatReachesNobodyIsLoggedSo(t *testing.T) {
 		log := &testkit.Log{}
 		r.Log = log
 		r.Start()
-		r.Router.Lines.Notify(t.Context(), outbox.NoticeDisk, "disk", "the disk is full")
+		r.Router.Connections.Notify(t.Context(), outbox.NoticeDisk, "disk", "the disk is full")
 		if nobody, told := log.Count("nobody could be notified", "the disk is full"), log.Count("the admins are notified"); nobody != 1 || told != 0 {
 			t.Errorf("that nobody could be is said %d times, that the admins are %d times", nobody, told)
 		}
 		r.Asks("adas", "ada", "hello")
-		r.Router.Lines.Notify(t.Context(), outbox.NoticeDisk, "disk", "the disk is full")
+		r.Router.Connections.Notify(t.Context(), outbox.NoticeDisk, "disk", "the disk is full")
 		if nobody, told := log.Count("nobody could be notified"), log.Count("the admins are notified"); nobody != 1 || told != 1 {
 			t.Errorf("with a chat it is said %d times that nobody could be, %d times that the admins are", nobody, told)
 		}

@@ -18,9 +18,9 @@ import (
 	"switchboard/router/routertest"
 )
 
-// A witness is a ledger that tells what it is asked for, and steps in after a commit.
+// A witness is a database that tells what it is asked for, and steps in after a commit.
 type witness struct {
-	router.Ledger
+	router.Store
 	begins  *atomic.Int32                                     // looks at conversations
 	opened  *atomic.Int32                                     // parts begun by commits
 	before  func(says []outbox.Reply)                         // nil: nothing
@@ -30,22 +30,22 @@ type witness struct {
 
 func newWitness() *witness { return &witness{begins: new(atomic.Int32), opened: new(atomic.Int32)} }
 
-func (w *witness) of(l router.Ledger) router.Ledger {
+func (w *witness) of(l router.Store) router.Store {
 	seen := *w
-	seen.Ledger = l
+	seen.Store = l
 	return &seen
 }
 
 func (w *witness) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (*outbox.Delivery, time.Time, error) {
 	w.begins.Add(1)
-	return w.Ledger.Begin(ctx, hold, conv)
+	return w.Store.Begin(ctx, hold, conv)
 }
 
 func (w *witness) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	if w.before != nil {
 		w.before(says)
 	}
-	next, err := w.Ledger.Commit(ctx, ref, step, says)
+	next, err := w.Store.Commit(ctx, ref, step, says)
 	for _, say := range says {
 		if o := say.Open; err == nil && o != nil && o.Begun != nil {
 			w.opened.Add(1)
@@ -58,7 +58,7 @@ func (w *witness) Commit(ctx context.Context, ref core.TurnRef, step agent.Step,
 }
 
 func (w *witness) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, s outbox.Settlement) (bool, error) {
-	more, err := w.Ledger.Settle(ctx, hold, d, s)
+	more, err := w.Store.Settle(ctx, hold, d, s)
 	if w.settled != nil {
 		w.settled()
 	}
@@ -78,7 +78,7 @@ func TestWhatComesAfterALastSettleIsSent(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 			})
 		}
-		r.Ledger = w.of
+		r.Store = w.of
 		r.Start()
 		r.Platform.Say("c1", "ada", "hello")
 		r.Await(1)
@@ -95,7 +95,7 @@ const idleSender = 2 * time.Second
 func TestAnswersAreBegunByTheirCommit(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := newWitness()
-		r.Ledger = w.of
+		r.Store = w.of
 		r.Start()
 		r.Until("the channel is held", func() bool { return r.Held() })
 		for i, text := range []string{"one", "two", "three"} {
@@ -126,7 +126,7 @@ func TestDeathAfterTheCommitThatBeginsIsUnknown(t *testing.T) {
 					close(died)
 					return routertest.ErrDead
 				}
-				r.Ledger = w.of
+				r.Store = w.of
 				r.Start()
 				r.Until("the channel is held", func() bool { return r.Held() })
 				r.Platform.Say("c1", "ada", "hello")
@@ -139,7 +139,7 @@ func TestDeathAfterTheCommitThatBeginsIsUnknown(t *testing.T) {
 				if n := len(r.Platform.Tries()); n != 0 {
 					t.Fatalf("the dead sent %d parts", n)
 				}
-				r.Ledger = nil
+				r.Store = nil
 				r.Start()
 				want := map[bool]string{true: "re: hello", false: "(repeated) re: hello"}[finder]
 				r.Until("it is settled", func() bool { return len(r.Deliveries("sent")) == 1 })
@@ -160,7 +160,7 @@ func TestUnsafeBetweenCommitAndSendSendsNothing(t *testing.T) {
 			doubt.Store(true)
 			return nil
 		}
-		r.Ledger = w.of
+		r.Store = w.of
 		r.Start()
 		r.Until("the channel is held", func() bool { return r.Held() })
 		r.Platform.Say("c1", "ada", "hello")
@@ -189,7 +189,7 @@ func TestHoldLostBetweenCommitAndSendGivesThePartBack(t *testing.T) {
 			})
 			return nil
 		}
-		r.Ledger = fenced.of
+		r.Store = fenced.of
 		r.Start()
 		r.Until("the channel is held", func() bool { return r.Held() })
 		r.Platform.Say("c1", "ada", "hello")
@@ -205,13 +205,13 @@ func TestHoldLostBetweenCommitAndSendGivesThePartBack(t *testing.T) {
 	})
 }
 
-// fencing is a ledger that says once, when it is on, that the channel's lease is gone.
+// fencing is a database that says once, when it is on, that the channel's lease is gone.
 type fencing struct {
 	*witness
 	on, told atomic.Bool
 }
 
-func (f *fencing) of(l router.Ledger) router.Ledger {
+func (f *fencing) of(l router.Store) router.Store {
 	f.witness = f.witness.of(l).(*witness)
 	return f
 }
@@ -237,7 +237,7 @@ func TestUnusedPlaceIsGivenBack(t *testing.T) {
 				asked <- struct{}{}
 			}
 		}
-		r.Ledger = w.of
+		r.Store = w.of
 		r.Start()
 		r.Until("the channel is held", func() bool { return r.Held() })
 		r.Platform.Say("c1", "ada", "hello")
@@ -259,7 +259,7 @@ func TestUnusedPlaceIsGivenBack(t *testing.T) {
 func TestNothingIsBegunBesideAnOpenHead(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := newWitness()
-		r.Ledger = w.of
+		r.Store = w.of
 		r.Start()
 		r.Until("the channel is held", func() bool { return r.Held() })
 		r.Platform.Next(channelstest.Fault{RateLimited: true, RetryAfter: time.Second})
@@ -276,7 +276,7 @@ func TestNothingIsBegunBesideAnOpenHead(t *testing.T) {
 
 // A ledger whose first offers fail so, with nothing written.
 type failingOffers struct {
-	router.Ledger
+	router.Store
 	mu    sync.Mutex
 	fails []error
 }
@@ -291,7 +291,7 @@ func (l *failingOffers) Offer(ctx context.Context, ref core.TurnRef, merge []int
 	if err != nil {
 		return nil, err
 	}
-	return l.Ledger.Offer(ctx, ref, merge, step, say)
+	return l.Store.Offer(ctx, ref, merge, step, say)
 }
 
 // A commit that failed leaves no doubt behind once a later one began the part: when the
@@ -307,7 +307,7 @@ func TestRepeatAfterAFailedCommitIsMarkedOnceBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, r *rig) {
 				l := &failingOffers{fails: fails}
-				r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+				r.Store = func(of router.Store) router.Store { l.Store = of; return l }
 				r.Script.Finder = false
 				r.Platform.Next(channelstest.Fault{LoseAnswer: true}) // it arrives, and nobody is told
 				r.Platform.Write(routertest.OldMessage("c1", "ada", "first", 3*time.Hour))

@@ -16,13 +16,13 @@ import (
 
 // sightless does not see the turns that have ended, as if its engine had died before.
 type sightless struct {
-	router.Ledger
+	router.Store
 	dead *atomic.Bool
 }
 
 func (b sightless) ShownTurns(ctx context.Context, channel string) (list []outbox.ShownTurn, err error) {
 	if !b.dead.Load() {
-		return b.Ledger.ShownTurns(ctx, channel)
+		return b.Store.ShownTurns(ctx, channel)
 	}
 	return nil, routertest.ErrDead
 }
@@ -33,7 +33,7 @@ func TestTurnIsShownAtWorkUntilItsEnd(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.Script.Rich = true
 		var dead atomic.Bool
-		r.Ledger = func(l router.Ledger) router.Ledger { return sightless{l, &dead} }
+		r.Store = func(l router.Store) router.Store { return sightless{l, &dead} }
 		var shown atomic.Pointer[channels.MessageID]
 		write := func(text string) channels.MessageID {
 			id := channels.MessageID(r.Platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: text}))

@@ -23,7 +23,7 @@ import (
 // A drafting ledger is that of a program that dies at one of the steps by which a
 // draft is shown: what the step commits is the last thing it did.
 type drafting struct {
-	router.Ledger
+	router.Store
 	at   string // the step; empty: it lives on
 	dead *atomic.Bool
 	mu   *sync.Mutex
@@ -44,26 +44,26 @@ func (d drafting) do(step string, f func() error) error {
 }
 
 func (d drafting) Draft(ctx context.Context, ref core.TurnRef, to channels.MessageID, body channels.Body) (id int64, err error) {
-	err = d.do("row", func() error { id, err = d.Ledger.Draft(ctx, ref, to, body); return err })
+	err = d.do("row", func() error { id, err = d.Store.Draft(ctx, ref, to, body); return err })
 	return id, err
 }
 
 func (d drafting) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int64, first channels.Body) (begun outbox.Draft, ready bool, err error) {
-	err = d.do("mark", func() error { begun, ready, err = d.Ledger.BeginDraft(ctx, hold, delivery, first); return err })
+	err = d.do("mark", func() error { begun, ready, err = d.Store.BeginDraft(ctx, hold, delivery, first); return err })
 	return begun, ready && err == nil, err
 }
 
 func (d drafting) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, id channels.MessageID) (late bool, err error) {
-	err = d.do("id", func() error { late, err = d.Ledger.Drafted(ctx, hold, delivery, id); return err })
+	err = d.do("id", func() error { late, err = d.Store.Drafted(ctx, hold, delivery, id); return err })
 	return late, err
 }
 
 func (d drafting) EndDraft(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
-	return d.do("taken back", func() error { return d.Ledger.EndDraft(ctx, hold, delivery, outcome) })
+	return d.do("taken back", func() error { return d.Store.EndDraft(ctx, hold, delivery, outcome) })
 }
 
 func (d drafting) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {
-	return d.do("abandoned", func() error { return d.Ledger.Abandon(ctx, hold, delivery) })
+	return d.do("abandoned", func() error { return d.Store.Abandon(ctx, hold, delivery) })
 }
 
 func (d drafting) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (next *core.Claimed, err error) {
@@ -71,27 +71,27 @@ func (d drafting) Commit(ctx context.Context, ref core.TurnRef, step agent.Step,
 	if step.End != nil {
 		name = "end"
 	}
-	err = d.do(name, func() error { next, err = d.Ledger.Commit(ctx, ref, step, says); return err })
+	err = d.do(name, func() error { next, err = d.Store.Commit(ctx, ref, step, says); return err })
 	return next, err
 }
 
 func (d drafting) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (out *outbox.Delivery, due time.Time, err error) {
-	err = d.do("begin", func() error { out, due, err = d.Ledger.Begin(ctx, hold, conv); return err })
+	err = d.do("begin", func() error { out, due, err = d.Store.Begin(ctx, hold, conv); return err })
 	return out, due, err
 }
 
 func (d drafting) Settle(ctx context.Context, hold outbox.Lease, out *outbox.Delivery, s outbox.Settlement) (more bool, err error) {
-	err = d.do("settle", func() error { more, err = d.Ledger.Settle(ctx, hold, out, s); return err })
+	err = d.do("settle", func() error { more, err = d.Store.Settle(ctx, hold, out, s); return err })
 	return more, err
 }
 
 func (d drafting) TakeChannel(ctx context.Context, owner int64, channel string) (hold outbox.Lease, ok bool, err error) {
-	err = d.do("take", func() error { hold, ok, err = d.Ledger.TakeChannel(ctx, owner, channel); return err })
+	err = d.do("take", func() error { hold, ok, err = d.Store.TakeChannel(ctx, owner, channel); return err })
 	return hold, ok, err
 }
 
 func (d drafting) GiveBack(ctx context.Context, ref core.TurnRef) error {
-	return d.do("give back", func() error { return d.Ledger.GiveBack(ctx, ref) })
+	return d.do("give back", func() error { return d.Store.GiveBack(ctx, ref) })
 }
 
 // Killed at each step by which a draft is shown, and started again, the bot answers once.
@@ -117,7 +117,7 @@ func TestKilledWhileADraftIsShownAnswersOnce(t *testing.T) {
 				r.Script.Rich, r.Script.DraftEvery, r.Script.Finder = true, 200*time.Millisecond, true
 				var dead atomic.Bool
 				dying := drafting{at: c.at, dead: &dead, mu: &sync.Mutex{}}
-				r.Ledger = func(l router.Ledger) router.Ledger { dying.Ledger = l; return dying }
+				r.Store = func(l router.Store) router.Store { dying.Store = l; return dying }
 				drafts := 0
 				r.Platform.OnChange(func(ch scripted.Change) channelstest.Fault {
 					if ch.Op != scripted.OpDraft {
@@ -188,7 +188,7 @@ func TestDraftThatNobodyCanLookUpBeginsWithNothingOfTheAnswer(t *testing.T) {
 				r.Script.Rich, r.Script.DraftEvery = true, 200*time.Millisecond
 				var dead, called atomic.Bool
 				dying := drafting{dead: &dead, mu: &sync.Mutex{}}
-				r.Ledger = func(l router.Ledger) router.Ledger { dying.Ledger = l; return dying }
+				r.Store = func(l router.Store) router.Store { dying.Store = l; return dying }
 				r.Platform.OnChange(func(ch scripted.Change) channelstest.Fault {
 					switch {
 					case ch.Op != scripted.OpDraft || called.Swap(true):

@@ -135,7 +135,7 @@ func TestNextHolderGoesOnWithTheDraft(t *testing.T) {
 }
 
 // The draft of a turn elsewhere is under way for the first time as the turn speaks: the
-// answer goes out anew, and what is shown is taken back by the holder.
+// answer goes out again, and what is shown is taken back by the holder.
 func TestHolderTakesALateDraftBack(t *testing.T) {
 	t.Parallel()
 	calling := make(chan struct{}, 1)

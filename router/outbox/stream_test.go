@@ -170,7 +170,7 @@ func TestQuickStreamIsNotShown(t *testing.T) {
 
 // A call about the draft is under way when the answer is there: the answer waits a
 // moment for it and takes its place; a call that takes longer is cut off, what it may
-// change is taken back, and the answer goes out anew.
+// change is taken back, and the answer goes out again.
 func TestAnswerWaitsAMomentForACallUnderWay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -312,12 +312,12 @@ func TestLostDraftsAreForgotten(t *testing.T) {
 		for i := range 3 {
 			r.Platform.Say(fmt.Sprintf("c%d", i), "ada", "count")
 		}
-		r.Until("they are shown", func() bool { return r.Router.Lines.Connection(r.Name).Presented() == 3 })
+		r.Until("they are shown", func() bool { return r.Router.Connections.Connection(r.Name).Presented() == 3 })
 		time.Sleep(30 * time.Second)
 		if n := len(r.Deliveries("sent")); n != 3 {
 			t.Errorf("%d answers", n)
 		}
-		if n := r.Router.Lines.Connection(r.Name).Presented(); n != 0 {
+		if n := r.Router.Connections.Connection(r.Name).Presented(); n != 0 {
 			t.Errorf("%d are kept", n)
 		}
 	})

@@ -136,7 +136,7 @@ func (s *raid) give(ctx context.Context, call tools.Call, name string, args ...s
 func (s *raid) desk() *jobs.Service {
 	of := s.DB.Router()
 	return &jobs.Service{
-		Ledger: of, Now: time.Now, Person: func(name string) *core.Person { return s.Roster.Named(name) },
+		Store: of, Now: time.Now, Person: func(name string) *core.Person { return s.Roster.Named(name) },
 		Chat: func(ctx context.Context, session string) (channels.Conversation, error) {
 			channel, id, _ := strings.Cut(session, ":")
 			chat, err := of.Chat(ctx, channels.Conversation{Channel: channel, ID: channels.ConversationID(id)})

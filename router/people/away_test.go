@@ -21,7 +21,7 @@ func TestWhatWasDroppedIsTold(t *testing.T) {
 		r.Until("both were sent", func() bool { return len(r.Deliveries("sent")) == 2 })
 		storetest.Exec(t, r.DB, "UPDATE deliveries SET state = 'dropped', outcome = 'away', unnamed = TRUE WHERE id = (SELECT max(id) FROM deliveries)")
 		for range 2 {
-			r.Router.Lines.NotifyDropped(t.Context(), "play", 1)
+			r.Router.Connections.NotifyDropped(t.Context(), "play", 1)
 		}
 		r.Until("both are told", func() bool {
 			return r.shownIn("c1", "The channel play is away") && r.shownIn("c2", "1 message of mine, from")

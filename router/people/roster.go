@@ -50,7 +50,7 @@ func NewRoster(dir Directory) *Roster {
 	return &Roster{dir: dir, byName: map[string]*core.Person{}, byIdentity: map[string]*core.Person{}, joined: map[string]string{}}
 }
 
-// Reload reads the people anew. On an error the former ones stay.
+// Reload reads the people again. On an error the former ones stay.
 func (r *Roster) Reload(ctx context.Context) error {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -83,7 +83,7 @@ func (r *Roster) Reload(ctx context.Context) error {
 	return nil
 }
 
-// Learn reads one person anew, so that everybody else's number does not count. Nobody of
+// Learn reads one person again, so that everybody else's number does not count. Nobody of
 // that name is no error.
 func (r *Roster) Learn(ctx context.Context, name string) error {
 	r.reading.Lock()

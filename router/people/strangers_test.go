@@ -65,7 +65,7 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 func TestStrangersCauseNoLook(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		looks := looking{of: new(atomic.Int32)}
-		r.Ledger = func(l router.Ledger) router.Ledger { looks.Ledger = l; return looks }
+		r.Store = func(l router.Store) router.Store { looks.Store = l; return looks }
 		r.Start()
 		for i := range 50 {
 			r.Platform.Say(fmt.Sprint("cs", i), fmt.Sprint("s", i), "buy this")
@@ -82,7 +82,7 @@ func TestStrangersCauseNoLook(t *testing.T) {
 
 // A looking ledger counts the looks at conversations of strangers.
 type looking struct {
-	router.Ledger
+	router.Store
 	of *atomic.Int32
 }
 
@@ -90,5 +90,5 @@ func (l looking) Begin(ctx context.Context, hold outbox.Lease, conv channels.Con
 	if strings.HasPrefix(string(conv.ID), "cs") {
 		l.of.Add(1)
 	}
-	return l.Ledger.Begin(ctx, hold, conv)
+	return l.Store.Begin(ctx, hold, conv)
 }

@@ -30,7 +30,7 @@ func NewWatch(w Watch) *Watch {
 // Changed has every engine read the people again.
 func (w *Watch) Changed(ctx context.Context) {
 	if err := w.Roster.Reload(ctx); err != nil {
-		w.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
+		w.Log.ErrorContext(ctx, "cannot read the people again", "error", err)
 		retry.Signal(w.changed)
 	}
 	w.Wake()
@@ -72,7 +72,7 @@ func (w *Watch) Run(ctx context.Context) {
 			if err == nil || ctx.Err() != nil {
 				break
 			}
-			w.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
+			w.Log.ErrorContext(ctx, "cannot read the people again", "error", err)
 		}
 	}
 }
@@ -83,6 +83,6 @@ func (w *Watch) Load(ctx context.Context) {
 		return
 	}
 	if err := w.Roster.Reload(ctx); err != nil && ctx.Err() == nil {
-		w.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
+		w.Log.ErrorContext(ctx, "cannot read the people again", "error", err)
 	}
 }

@@ -217,5 +217,5 @@ func (r *Rig) Same(what string, got, want []string) {
 
 // Held says that the engine sends for the channel.
 func (r *Rig) Held() bool {
-	return r.Router.Lines.Statuses()[0].State == channels.StateConnected
+	return r.Router.Connections.Statuses()[0].State == channels.StateConnected
 }

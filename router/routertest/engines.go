@@ -39,7 +39,7 @@ func StartBoth(a, b *Rig) {
 
 // Connected says that this rig's engine holds the channel and speaks with the platform.
 func (r *Rig) Connected() bool {
-	return slices.ContainsFunc(r.Router.Lines.Statuses(), func(s channels.Status) bool {
+	return slices.ContainsFunc(r.Router.Connections.Statuses(), func(s channels.Status) bool {
 		return s.Name == r.Name && s.State == channels.StateConnected
 	})
 }
@@ -87,8 +87,8 @@ func (l *WokenBy) Count(kind core.WakeKind) int {
 	return l.heard[kind]
 }
 
-// ErrAnswerLost is what a ledger says that committed and lost the connection before it could say so.
+// ErrAnswerLost is what a database says that committed and lost the connection before it could say so.
 var ErrAnswerLost = errors.New("the connection was lost")
 
-// ErrDead is what a ledger says to a program that is gone.
+// ErrDead is what a database says to a program that is gone.
 var ErrDead = fmt.Errorf("dead: %w", core.ErrFenced)

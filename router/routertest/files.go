@@ -18,7 +18,7 @@ import (
 // Filed gives the rig's router a file service over the real database and disk.
 func (r *Rig) Filed() *files.Service {
 	return files.New(files.Deps{
-		Ledger: r.DB.Router(), Blobs: storetest.Blobs(r.T), Limits: files.Limits{MaxSize: 1 << 20}, Log: slog.New(slog.DiscardHandler),
+		Store: r.DB.Router(), Blobs: storetest.Blobs(r.T), Limits: files.Limits{MaxSize: 1 << 20}, Log: slog.New(slog.DiscardHandler),
 		Channel: func(string) channels.Channel { return channelstest.Scripted("play", r.Platform, r.Script) },
 	})
 }

@@ -56,7 +56,7 @@ type Rig struct {
 	Channel    router.ChannelConfig
 	Script     scripted.Config
 	People     []core.Person
-	Ledger     func(router.Ledger) router.Ledger // nil: the database's
+	Store     func(router.Store) router.Store // nil: the database's
 	Safe       func() bool                       // nil: the engine's
 	Agent      turns.Agent                       // nil: the brain
 	Files      outbox.Attachments
@@ -135,9 +135,9 @@ func (r *Rig) Start() {
 		r.T.Fatal(err)
 	}
 	r.Roster = roster
-	var through router.Ledger = ledger
-	if r.Ledger != nil {
-		through = r.Ledger(ledger)
+	var through router.Store = ledger
+	if r.Store != nil {
+		through = r.Store(ledger)
 	}
 	var runner turns.Agent = r.Brain
 	if r.Agent != nil {
@@ -151,7 +151,7 @@ func (r *Rig) Start() {
 		channel = r.Wrap(channel)
 	}
 	r.Router, err = router.New(router.Deps{
-		Settings: r.Settings(), Roster: roster, Agent: runner, Usable: r.Usable, Commands: r.Commands, Summary: r.Summary, Typed: r.Typed, Files: cmp.Or[outbox.Attachments](r.Files, noFiles{}), Engine: doubtful{r.Engine, r.Safe, r.Guard}, Ledger: through, FirstStart: r.FirstStart, Local: "console:zoe",
+		Settings: r.Settings(), Roster: roster, Agent: runner, Usable: r.Usable, Commands: r.Commands, Summary: r.Summary, Typed: r.Typed, Files: cmp.Or[outbox.Attachments](r.Files, noFiles{}), Engine: doubtful{r.Engine, r.Safe, r.Guard}, Store: through, FirstStart: r.FirstStart, Local: "console:zoe",
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.Channel}}, r.Readers...)...),
 		Wakes:    r.Wakes(r.Engine.ID()),
 		DataDir:  r.Dir, Mask: r.Mask, Missing: r.Missing, NoticeTargets: r.noticeTargets, Secrets: r.Secrets, Reload: r.Reload, Log: slog.New(slog.NewTextHandler(r.Log, nil)), Grace: 3 * time.Second,

@@ -21,7 +21,7 @@ type Secrets interface {
 	Seal(value secrets.Secret) ([]byte, error)
 	// UsedBy are the settings that name a secret.
 	UsedBy(name string) []string
-	// Changed reads the secrets anew, and has what uses one go on with it.
+	// Changed reads the secrets again, and has what uses one go on with it.
 	Changed(ctx context.Context) error
 }
 

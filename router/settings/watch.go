@@ -50,7 +50,7 @@ type WatchDeps struct {
 // Its methods may be called from several goroutines at once.
 type Watch struct {
 	WatchDeps
-	changed, secrets chan struct{} // they are to be read anew
+	changed, secrets chan struct{} // they are to be read again
 	counting         atomic.Int64  // the version that counts here
 	again            atomic.Bool   // the settings are to be read, whichever version counts
 }
@@ -203,13 +203,13 @@ func (w *Watch) lapse(ctx context.Context) {
 	}
 }
 
-// SecretChanged has every engine read the secrets anew.
+// SecretChanged has every engine read the secrets again.
 func (w *Watch) SecretChanged() {
 	retry.Signal(w.secrets)
 	w.Wake(core.Wake{Kind: core.WakeSettings})
 }
 
-// RunSecrets reads the secrets anew when one was set, here or elsewhere, until ctx ends.
+// RunSecrets reads the secrets again when one was set, here or elsewhere, until ctx ends.
 func (w *Watch) RunSecrets(ctx context.Context) {
 	for {
 		select {
@@ -225,7 +225,7 @@ func (w *Watch) RunSecrets(ctx context.Context) {
 			if err == nil || ctx.Err() != nil {
 				break
 			}
-			w.Log.ErrorContext(ctx, "cannot read the secrets anew", "error", err)
+			w.Log.ErrorContext(ctx, "cannot read the secrets again", "error", err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // A ledger that fails for a while in one of its calls: before anything was done, or
 // after it was.
 type failingFor struct {
-	router.Ledger
+	router.Store
 	call  string
 	late  bool
 	until atomic.Int64 // in Unix ns; 0: for one call
@@ -37,7 +37,7 @@ func (l *failingFor) Absorb(ctx context.Context, ref core.TurnRef, from int) ([]
 	if !l.late && l.failed("absorb") {
 		return nil, database.ErrFull
 	}
-	list, err := l.Ledger.Absorb(ctx, ref, from)
+	list, err := l.Store.Absorb(ctx, ref, from)
 	if l.late && len(list) > 0 && l.failed("absorb") {
 		return nil, routertest.ErrAnswerLost
 	}
@@ -48,7 +48,7 @@ func (l *failingFor) Backlog(ctx context.Context, ref core.TurnRef, stale time.D
 	if l.failed("backlog") {
 		return nil, database.ErrUnavailable
 	}
-	return l.Ledger.Backlog(ctx, ref, stale)
+	return l.Store.Backlog(ctx, ref, stale)
 }
 
 // absorbing answers with what it was told, after it merged what came meanwhile, twice; runs
@@ -104,7 +104,7 @@ func TestFailedAbsorbDoesNotStopTheTurn(t *testing.T) {
 				if c.lasts > 0 {
 					l.until.Store(time.Now().Add(c.lasts).UnixNano())
 				}
-				r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+				r.Store = func(of router.Store) router.Store { l.Store = of; return l }
 				r.Config.Busy = "steer"
 				var runs atomic.Int64
 				r.Agent = absorbing(r, &runs)
@@ -129,7 +129,7 @@ func TestUnreadableBacklogIsOfferedOnceItCanBeRead(t *testing.T) {
 		const lasts = 15 * time.Minute
 		l := &failingFor{call: "backlog"}
 		l.until.Store(time.Now().Add(lasts).UnixNano())
-		r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+		r.Store = func(of router.Store) router.Store { l.Store = of; return l }
 		r.Platform.Write(routertest.OldMessage("c1", "ada", "first", 3*time.Hour))
 		r.Start()
 		time.Sleep(lasts + time.Minute)

@@ -22,7 +22,7 @@ const mostAsked = 5
 // Approval implements agent.Journal.
 func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approval, err error) {
 	err = j.retry(ctx, "an approval could not be read", func(ctx context.Context) (err error) {
-		if got, err = j.runner.Ledger.Approval(ctx, j.ref, j.data.Turn.Person.Name, ask); err != nil || got.ID != 0 {
+		if got, err = j.runner.Store.Approval(ctx, j.ref, j.data.Turn.Person.Name, ask); err != nil || got.ID != 0 {
 			return err
 		}
 		asked, err := j.deciders(ctx, ask.Rule)
@@ -40,7 +40,7 @@ func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Convers
 	if p := j.runner.People.Named(j.data.Turn.Person.Name); p != nil && (p.Role == core.RoleAdmin || rule == tools.RuleKeeps) {
 		return []channels.Conversation{j.data.Conversation}, nil
 	}
-	chats, err := j.runner.Lines.AdminChats(ctx)
+	chats, err := j.runner.Connections.AdminChats(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for the admins' chats: %w", err)
 	}
@@ -67,7 +67,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		request.Person, asked.MostOpen = j.asker(), mostAsked
 	}
 	for _, chat := range chats {
-		asked.Questions = append(asked.Questions, j.runner.Lines.Connection(chat.Channel).Question(ctx, chat, request))
+		asked.Questions = append(asked.Questions, j.runner.Connections.Connection(chat.Channel).Question(ctx, chat, request))
 	}
 	if !own {
 		asked.Questions = append(asked.Questions, j.line.Asking(j.data.Conversation, request))
@@ -78,11 +78,11 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		}
 	}
 	next, err = j.put(ctx, "a question could not be committed", func(ctx context.Context) (*core.Claimed, error) {
-		return j.runner.Ledger.Ask(ctx, j.ref, step, asked)
+		return j.runner.Store.Ask(ctx, j.ref, step, asked)
 	})
 	if err == nil || j.unknown {
 		for _, q := range asked.Questions {
-			j.runner.Lines.Committed(q.Conversation)
+			j.runner.Connections.Committed(q.Conversation)
 		}
 		retry.Signal(j.runner.due)
 	}

@@ -75,7 +75,7 @@ func newScene(t *testing.T, r *rig, busy string) *scene {
 	t.Helper()
 	s := &scene{rig: r, mind: newMind(t), death: &death{}}
 	r.Agent = s.mind
-	r.Ledger = func(l router.Ledger) router.Ledger { return mortal{l, s.death} }
+	r.Store = func(l router.Store) router.Store { return mortal{l, s.death} }
 	r.Config.Busy, r.Config.CollectWindow = busy, 100*time.Millisecond
 	r.Config.Workers = 4 // one a person
 	r.Start()

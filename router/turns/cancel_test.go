@@ -65,7 +65,7 @@ func TestCancelOutlivesTheEngine(t *testing.T) {
 		r.Start()
 		r.Platform.Say("c1", "ada", "long")
 		<-began
-		// Asked in the ledger alone, so that this engine's turn does not hear of it.
+		// Asked in the database alone, so that this engine's turn does not hear of it.
 		if _, err := r.DB.Router().Cancel(t.Context(), r.Turns()[0].ID, people.LocalActor("owner")); err != nil {
 			t.Fatal(err)
 		}

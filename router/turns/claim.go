@@ -45,7 +45,7 @@ func (r *Runner) claimAll(ctx context.Context) (more bool, err error) {
 		}
 		r.wantsWorker.Store(false) // what comes to wait after the claim sets it again
 		stops := r.running.stops()
-		list, err := r.Ledger.Claim(ctx, r.Engine.ID(), r.Channels(), full, limit)
+		list, err := r.Store.Claim(ctx, r.Engine.ID(), r.Channels(), full, limit)
 		if err != nil {
 			r.workers.unreserve(limit)
 			r.Compare() // it may be committed all the same

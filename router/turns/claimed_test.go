@@ -12,21 +12,21 @@ import (
 	"switchboard/router/people"
 )
 
-// A reading is a ledger that counts loads, and steps in after a turn was claimed with
+// A reading is a database that counts loads, and steps in after a turn was claimed with
 // its message.
 type reading struct {
-	router.Ledger
+	router.Store
 	loads   *atomic.Int32
 	claimed func(turn int64) // nil: nothing
 }
 
 func (w reading) Load(ctx context.Context, ref core.TurnRef) (*core.TurnData, error) {
 	w.loads.Add(1)
-	return w.Ledger.Load(ctx, ref)
+	return w.Store.Load(ctx, ref)
 }
 
 func (w reading) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
-	list, err := w.Ledger.Accept(ctx, owner, entries)
+	list, err := w.Store.Accept(ctx, owner, entries)
 	for _, a := range list {
 		if a.Claimed != nil && w.claimed != nil {
 			w.claimed(a.Claimed.TurnID)
@@ -37,7 +37,7 @@ func (w reading) Accept(ctx context.Context, owner int64, entries []intake.Entry
 
 // Claim takes what Accept left, as in the first moments of a start.
 func (w reading) Claim(ctx context.Context, owner int64, names, except []string, limit int) ([]core.Claimed, error) {
-	list, err := w.Ledger.Claim(ctx, owner, names, except, limit)
+	list, err := w.Store.Claim(ctx, owner, names, except, limit)
 	for _, c := range list {
 		if w.claimed != nil {
 			w.claimed(c.TurnID)
@@ -49,7 +49,7 @@ func (w reading) Claim(ctx context.Context, owner int64, names, except []string,
 func TestFreshTurnsAreNotLoadedAgain(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := reading{loads: new(atomic.Int32)}
-		r.Ledger = func(l router.Ledger) router.Ledger { w.Ledger = l; return w }
+		r.Store = func(l router.Store) router.Store { w.Store = l; return w }
 		r.Start()
 		r.Platform.Say("c1", "ada", "hello")
 		r.Shows(1, "re: hello")
@@ -72,7 +72,7 @@ func TestStopBetweenClaimAndRunStopsTheTurn(t *testing.T) {
 				}
 			})
 		}
-		r.Ledger = func(l router.Ledger) router.Ledger { w.Ledger = l; return w }
+		r.Store = func(l router.Store) router.Store { w.Store = l; return w }
 		r.Start()
 		r.Platform.Say("c1", "ada", "hello")
 		r.Shows(1, "Cancelled.")

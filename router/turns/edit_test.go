@@ -67,7 +67,7 @@ func TestRestartKeepsWhatWasDone(t *testing.T) {
 		r.Until("the second command runs", func() bool { return s.mind.reached(atSecond) == 1 })
 		s.mind.hold(atPlan)
 		r.Platform.Edit("c1", id, "want-b")
-		r.Until("it is planned anew", func() bool { return s.mind.reached(atPlan) == 2 })
+		r.Until("it is planned again", func() bool { return s.mind.reached(atPlan) == 2 })
 		turn := r.Turns()[1]
 		whole, err := r.DB.Router().Turn(t.Context(), turn.ID, false)
 		if err != nil {
@@ -80,7 +80,7 @@ func TestRestartKeepsWhatWasDone(t *testing.T) {
 		if got := strings.Join(states, " "); turn.State != "running" || got != "done cancelled pending" {
 			t.Errorf("turn %s, tasks of the first plan %s", turn.State, got)
 		}
-		// Cancelled while it plans anew, after a restart.
+		// Cancelled while it plans again, after a restart.
 		r.Platform.Say("c1", "ada", "/cancel")
 		r.Shows(1, "Cancelled. Done: `first`; stopped midway: `second`.")
 		s.Settle()

@@ -62,7 +62,7 @@ func (r *Runner) KeepIdle(ctx context.Context) {
 
 // rest notes that a session is idle, unless something happened there meanwhile.
 func (r *Runner) rest(ctx context.Context, session int64, s idleSession, now time.Time) {
-	again, err := r.Ledger.Idle(ctx, session, r.Settings().IdleTimeout)
+	again, err := r.Store.Idle(ctx, session, r.Settings().IdleTimeout)
 	if err != nil {
 		again = now.Add(pollIdle)
 		r.Log.DebugContext(ctx, "an idle session could not be noted", "session_id", session, "error", err)
@@ -71,7 +71,7 @@ func (r *Runner) rest(ctx context.Context, session int64, s idleSession, now tim
 		r.idle.worked(session, s.conv, again)
 		return
 	}
-	if l := r.Lines.Connection(s.conv.Channel); l != nil {
+	if l := r.Connections.Connection(s.conv.Channel); l != nil {
 		l.Rest(s.conv, now)
 	}
 }

@@ -110,7 +110,7 @@ func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming,
 	unknown := false
 	j.runner.running.markEdited(j.ref.TurnID, false) // first: what comes from now on is merged, or said again
 	err = j.retry(ctx, "messages could not be merged", func(ctx context.Context) (err error) {
-		added, err = j.runner.Ledger.Absorb(ctx, j.ref, from)
+		added, err = j.runner.Store.Absorb(ctx, j.ref, from)
 		if err == nil && unknown {
 			added, err = j.missed(ctx)
 		}
@@ -134,7 +134,7 @@ func (j *journal) Edited() (edited bool) {
 
 // missed are the messages that were merged into the turn and that the agent does not know.
 func (j *journal) missed(ctx context.Context) (list []agent.Incoming, err error) {
-	data, err := j.runner.Ledger.Load(ctx, j.ref)
+	data, err := j.runner.Store.Load(ctx, j.ref)
 	if err != nil {
 		return nil, err
 	}
@@ -218,17 +218,17 @@ func aborted(err error) error {
 	return err
 }
 
-// commit writes a step as the ledger takes it: an offer merges what it is made for, and
+// commit writes a step as the database takes it: an offer merges what it is made for, and
 // its choices do more than say something.
 func (j *journal) commit(ctx context.Context, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	switch {
 	case step.End != nil && step.End.State == string(TurnQueued):
-		return j.runner.Ledger.PutOff(ctx, j.ref, step, says)
+		return j.runner.Store.PutOff(ctx, j.ref, step, says)
 	case j.merge == nil:
-		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
+		return j.runner.Store.Commit(ctx, j.ref, step, says)
 	}
 	says[0].Actions[0].Does, says[0].Actions[1].Does = outbox.DoesRetry, outbox.DoesLeave
-	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
+	return j.runner.Store.Offer(ctx, j.ref, j.merge, step, says[0])
 }
 
 // lateLine opens what a turn says first after nobody worked on it for long; empty: that

@@ -88,7 +88,7 @@ func (r *Runner) compareLeases(ctx context.Context) error {
 	now := time.Now()
 	asked := r.leased.begin()
 	before := r.running.sessions()
-	held, err := r.Ledger.Held(ctx, r.Engine.ID())
+	held, err := r.Store.Held(ctx, r.Engine.ID())
 	if err != nil {
 		for turn := range asked {
 			r.leased.ask(turn)
@@ -98,7 +98,7 @@ func (r *Runner) compareLeases(ctx context.Context) error {
 	unrun, lost := map[int64]finding{}, map[int64]finding{}
 	for _, h := range held {
 		cause := h.Stop.Cause()
-		if cause == nil && asked[h.TurnID] { // with nothing in the ledger its message was changed
+		if cause == nil && asked[h.TurnID] { // with nothing in the database its message was changed
 			cause = agent.ErrRestart
 		}
 		if cause != nil {

@@ -18,7 +18,7 @@ import (
 
 // A losing ledger loses the answer of one call of each kind, after it was committed.
 type losing struct {
-	router.Ledger
+	router.Store
 	mu   sync.Mutex
 	lose map[string]int
 	lost map[string]int
@@ -36,7 +36,7 @@ func (l *losing) gone(call string) bool {
 }
 
 func (l *losing) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
-	list, err := l.Ledger.Accept(ctx, owner, entries)
+	list, err := l.Store.Accept(ctx, owner, entries)
 	if err == nil && l.gone("accept") {
 		return nil, routertest.ErrAnswerLost
 	}
@@ -44,7 +44,7 @@ func (l *losing) Accept(ctx context.Context, owner int64, entries []intake.Entry
 }
 
 func (l *losing) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]core.Claimed, error) {
-	list, err := l.Ledger.Claim(ctx, owner, of, except, limit)
+	list, err := l.Store.Claim(ctx, owner, of, except, limit)
 	if len(list) > 0 && l.gone("claim") {
 		return nil, routertest.ErrAnswerLost
 	}
@@ -52,7 +52,7 @@ func (l *losing) Claim(ctx context.Context, owner int64, of, except []string, li
 }
 
 func (l *losing) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
-	next, err := l.Ledger.Commit(ctx, ref, step, says)
+	next, err := l.Store.Commit(ctx, ref, step, says)
 	if err == nil && next != nil && l.gone("commit") {
 		return nil, routertest.ErrAnswerLost
 	}
@@ -63,7 +63,7 @@ func (l *losing) GiveBack(ctx context.Context, ref core.TurnRef) error {
 	if l.gone("give back") {
 		return routertest.ErrAnswerLost
 	}
-	return l.Ledger.GiveBack(ctx, ref)
+	return l.Store.GiveBack(ctx, ref)
 }
 
 // What the database committed and could not say leaves no session behind that is leased
@@ -75,7 +75,7 @@ func TestLostAnswersLeaveNoSessionBehind(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				r.Config.Workers = 4
 				l := &losing{lose: map[string]int{}, lost: map[string]int{}}
-				r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+				r.Store = func(of router.Store) router.Store { l.Store = of; return l }
 				release := r.Brain.Held("elsewhere")
 				both, stuck := make(chan struct{}), r.Brain.Think
 				r.Brain.Think = func(ctx context.Context, turn agent.Turn) (string, error) {
@@ -143,7 +143,7 @@ type losingBegin struct {
 }
 
 func (l losingBegin) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (*outbox.Delivery, time.Time, error) {
-	d, due, err := l.Ledger.Begin(ctx, hold, conv)
+	d, due, err := l.Store.Begin(ctx, hold, conv)
 	if d != nil && l.gone("begin") {
 		return nil, time.Time{}, routertest.ErrAnswerLost
 	}
@@ -151,7 +151,7 @@ func (l losingBegin) Begin(ctx context.Context, hold outbox.Lease, conv channels
 }
 
 func (l losingBegin) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
-	next, err := l.Ledger.Commit(ctx, ref, step, says)
+	next, err := l.Store.Commit(ctx, ref, step, says)
 	if err == nil && len(says) > 0 && says[0].Open != nil && says[0].Open.Begun != nil && l.gone("open") {
 		return nil, routertest.ErrAnswerLost
 	}
@@ -166,7 +166,7 @@ func TestPartWhoseBeginWasLostIsSentOnceUnmarked(t *testing.T) {
 		t.Run(lost, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				l := losingBegin{&losing{lose: map[string]int{lost: 1}, lost: map[string]int{}}}
-				r.Ledger = func(of router.Ledger) router.Ledger { l.losing.Ledger = of; return l }
+				r.Store = func(of router.Store) router.Store { l.losing.Store = of; return l }
 				r.Script.Finder = false
 				r.Start()
 				r.Until("the channel is held", func() bool { return r.Held() })
@@ -193,7 +193,7 @@ func TestPartWhoseBeginWasLostIsSentOnceUnmarked(t *testing.T) {
 type losingPlans struct{ *losing }
 
 func (l losingPlans) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
-	next, err := l.Ledger.Commit(ctx, ref, step, says)
+	next, err := l.Store.Commit(ctx, ref, step, says)
 	if err == nil && step.Plan != nil && l.gone("plan") {
 		return nil, routertest.ErrAnswerLost
 	}
@@ -206,8 +206,8 @@ func TestLostAnswersBreakNoTurn(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		const plans = 5
 		lost := &losing{lose: map[string]int{"plan": plans}, lost: map[string]int{}}
-		r.Ledger = func(l router.Ledger) router.Ledger {
-			lost.Ledger = l
+		r.Store = func(l router.Store) router.Store {
+			lost.Store = l
 			return losingPlans{lost}
 		}
 		r.Agent = routertest.Acting(func(p routertest.Play) error {

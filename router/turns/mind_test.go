@@ -161,7 +161,7 @@ func heard(prompt string) string {
 // A mortal ledger takes nothing any more from the moment on that it accepted a
 // certain text: that commit is the last thing the program did.
 type mortal struct {
-	router.Ledger
+	router.Store
 	*death
 }
 
@@ -196,7 +196,7 @@ func (d *death) do(f func() error) error {
 
 func (m mortal) Accept(ctx context.Context, owner int64, entries []intake.Entry) (list []intake.Accepted, err error) {
 	err = m.do(func() error {
-		list, err = m.Ledger.Accept(ctx, owner, entries)
+		list, err = m.Store.Accept(ctx, owner, entries)
 		for _, e := range entries {
 			if m.text != "" && e.Event.Message.Text == m.text && err == nil {
 				m.text, m.died, err = "", true, routertest.ErrDead
@@ -208,26 +208,26 @@ func (m mortal) Accept(ctx context.Context, owner int64, entries []intake.Entry)
 }
 
 func (m mortal) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []core.Claimed, err error) {
-	err = m.do(func() error { list, err = m.Ledger.Claim(ctx, owner, of, except, limit); return err })
+	err = m.do(func() error { list, err = m.Store.Claim(ctx, owner, of, except, limit); return err })
 	return list, err
 }
 
 func (m mortal) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (next *core.Claimed, err error) {
-	err = m.do(func() error { next, err = m.Ledger.Commit(ctx, ref, step, says); return err })
+	err = m.do(func() error { next, err = m.Store.Commit(ctx, ref, step, says); return err })
 	return next, err
 }
 
 func (m mortal) Absorb(ctx context.Context, ref core.TurnRef, from int) (list []agent.Incoming, err error) {
-	err = m.do(func() error { list, err = m.Ledger.Absorb(ctx, ref, from); return err })
+	err = m.do(func() error { list, err = m.Store.Absorb(ctx, ref, from); return err })
 	return list, err
 }
 
 func (m mortal) GiveBack(ctx context.Context, ref core.TurnRef) error {
-	return m.do(func() error { return m.Ledger.GiveBack(ctx, ref) })
+	return m.do(func() error { return m.Store.GiveBack(ctx, ref) })
 }
 
 func (m mortal) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (d *outbox.Delivery, due time.Time, err error) {
-	err = m.do(func() error { d, due, err = m.Ledger.Begin(ctx, hold, conv); return err })
+	err = m.do(func() error { d, due, err = m.Store.Begin(ctx, hold, conv); return err })
 	return d, due, err
 }
 

@@ -38,7 +38,7 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 	var spent []money.Spending
 	var over *money.OverLimitError
 	err = j.retry(ctx, "the cost of a model call could not be reserved", func(ctx context.Context) (err error) {
-		spent, err = j.runner.Ledger.Reserve(ctx, j.ref, money.Reservation{
+		spent, err = j.runner.Store.Reserve(ctx, j.ref, money.Reservation{
 			Step: step, Role: role, Provider: q.Provider, Model: q.Model, Most: q.Most, Day: b.Day(now), Budget: b, Run: terms.Run,
 		})
 		if errors.As(err, &over) {
@@ -110,7 +110,7 @@ func (r *Runner) notifyBudget(j *journal, b money.Budget, s money.Spending, now 
 		money.SpentInSession: "of the conversation " + render.Escape(j.data.Turn.Session.Key) + " for a day (budget.per_session_day)",
 	}[s.Scope]
 	text := fmt.Sprintf("The limit %s %s. /budget shows what was spent.", which, how)
-	r.Lines.Background(func() { r.Lines.NotifyOnce(r.work, outbox.NoticeBudget, about, text, budgetQuiet) })
+	r.Connections.Background(func() { r.Connections.NotifyOnce(r.work, outbox.NoticeBudget, about, text, budgetQuiet) })
 }
 
 // notified keeps an engine from asking the database each time whether a notice was given.

@@ -11,9 +11,9 @@ import (
 	"switchboard/router/outbox"
 )
 
-// Ledger is what turns need of the store. Every write is one transaction that runs to its end once
+// Store is what turns need of the database. Every write is one transaction that runs to its end once
 // begun, whatever becomes of the caller's context.
-type Ledger interface {
+type Store interface {
 	Sessions
 	Steps
 	Money

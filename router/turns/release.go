@@ -40,7 +40,7 @@ func (r *Runner) exchangeWorker(person string, next *claimed) bool {
 func (r *Runner) requeue(ref core.TurnRef) {
 	r.release(ref)
 	if r.stopping.Load() {
-		r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
+		r.Connections.Wake(core.Wake{Kind: core.WakeTurn})
 		return
 	}
 	r.Queued()
@@ -50,7 +50,7 @@ func (r *Runner) requeue(ref core.TurnRef) {
 func (r *Runner) release(ref core.TurnRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := r.Ledger.GiveBack(ctx, ref); err != nil {
+	if err := r.Store.GiveBack(ctx, ref); err != nil {
 		r.Log.ErrorContext(ctx, "cannot give a session back, trying again", "turn_id", ref.TurnID, "error", err)
 		r.Compare()
 	}
@@ -62,13 +62,13 @@ func (r *Runner) release(ref core.TurnRef) {
 func (r *Runner) abort(ref core.TurnRef) {
 	r.release(ref)
 	r.Compare()
-	r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
+	r.Connections.Wake(core.Wake{Kind: core.WakeTurn})
 	r.Poll()
 }
 
 // announce tells the other engines, once, of turns that wait and have no worker here.
 func (r *Runner) announce() {
 	if r.unannounced.Swap(false) {
-		r.Lines.Wake(core.Wake{Kind: core.WakeTurn})
+		r.Connections.Wake(core.Wake{Kind: core.WakeTurn})
 	}
 }

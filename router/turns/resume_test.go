@@ -10,14 +10,14 @@ import (
 	"switchboard/router/intake"
 )
 
-// deadly is a ledger whose turns were taken over from so many dead engines.
+// deadly is a database whose turns were taken over from so many dead engines.
 type deadly struct {
-	router.Ledger
+	router.Store
 	resumed int
 }
 
 func (d deadly) Load(ctx context.Context, ref core.TurnRef) (*core.TurnData, error) {
-	data, err := d.Ledger.Load(ctx, ref)
+	data, err := d.Store.Load(ctx, ref)
 	if err == nil {
 		data.Resumed = d.resumed
 	}
@@ -26,7 +26,7 @@ func (d deadly) Load(ctx context.Context, ref core.TurnRef) (*core.TurnData, err
 
 // Accept leaves it to Load to say so.
 func (d deadly) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
-	list, err := d.Ledger.Accept(ctx, owner, entries)
+	list, err := d.Store.Accept(ctx, owner, entries)
 	for _, a := range list {
 		if a.Claimed != nil {
 			a.Claimed.Data = nil
@@ -37,7 +37,7 @@ func (d deadly) Accept(ctx context.Context, owner int64, entries []intake.Entry)
 
 // Claim leaves it to Load as well.
 func (d deadly) Claim(ctx context.Context, owner int64, names, except []string, limit int) ([]core.Claimed, error) {
-	list, err := d.Ledger.Claim(ctx, owner, names, except, limit)
+	list, err := d.Store.Claim(ctx, owner, names, except, limit)
 	for i := range list {
 		list[i].Data = nil
 	}
@@ -50,7 +50,7 @@ func TestTurnThatKillsEnginesIsGivenUp(t *testing.T) {
 	for resumed, want := range map[int]string{20: "done answered", 21: "failed crash"} {
 		t.Run(want, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
-				r.Ledger = func(l router.Ledger) router.Ledger { return deadly{l, resumed} }
+				r.Store = func(l router.Store) router.Store { return deadly{l, resumed} }
 				r.Start()
 				r.Platform.Say("c1", "ada", "boom")
 				said := r.Await(1)[0].Text

@@ -57,7 +57,7 @@ type Deps struct {
 	People   People
 	Agent    Agent
 	Engine   delivery.Engine
-	Ledger   Ledger
+	Store   Store
 	// Shared: other engines work on the same database.
 	Shared  bool
 	DataDir string // workspaces are made in it
@@ -73,7 +73,7 @@ type Deps struct {
 // A Runner leases sessions and runs their turns, in each one after the other.
 type Runner struct {
 	Deps
-	Lines    *delivery.Connections // set before anything runs
+	Connections    *delivery.Connections // set before anything runs
 	notified notified              // of limits
 	work     context.Context       // of turns
 
@@ -156,7 +156,7 @@ func (r *Runner) Leave(ctx context.Context, channel string, grace time.Duration)
 // Stop breaks an open turn off, wherever it runs.
 func (r *Runner) Stop(turnID int64, cause error) {
 	if !r.running.stop(turnID, cause) {
-		r.Lines.Wake(core.Wake{Kind: core.WakeStop, Turn: turnID})
+		r.Connections.Wake(core.Wake{Kind: core.WakeStop, Turn: turnID})
 	}
 	r.Poll() // one that nobody runs now still has to be ended, or run
 }

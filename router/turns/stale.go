@@ -40,7 +40,7 @@ func (r *Runner) lateness(ref core.TurnRef, data *core.TurnData) error {
 	if time.Since(data.Turn.StartedAt) <= after {
 		return nil
 	}
-	away, err := r.Ledger.Resume(r.work, ref, after)
+	away, err := r.Store.Resume(r.work, ref, after)
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
@@ -59,7 +59,7 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 	for since := time.Now(); ; {
 		var backlog []Waiting
 		err := j.retry(ctx, "the backlog could not be read", func(ctx context.Context) (err error) {
-			backlog, err = j.runner.Ledger.Backlog(ctx, j.ref, stale)
+			backlog, err = j.runner.Store.Backlog(ctx, j.ref, stale)
 			return err
 		})
 		if err != nil {

@@ -226,7 +226,7 @@ func TestLateAnswerSaysSoFromTheBeginning(t *testing.T) {
 func TestLatePartSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.Config.StaleAfter = 10 * time.Second // which the turn itself is not away for
-		r.Ledger = func(l router.Ledger) router.Ledger { return lateLedger{l} }
+		r.Store = func(l router.Store) router.Store { return lateLedger{l} }
 		r.Start()
 		r.Platform.Say("c1", "ada", "hello")
 		r.Shows(1, "(20 minutes late) re: hello")
@@ -237,17 +237,17 @@ func TestLatePartSaysSo(t *testing.T) {
 }
 
 // lateLedger finds every part written long ago.
-type lateLedger struct{ router.Ledger }
+type lateLedger struct{ router.Store }
 
 func (l lateLedger) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []outbox.Reply) (*core.Claimed, error) {
 	for i := range says {
 		says[i].Open = nil
 	}
-	return l.Ledger.Commit(ctx, ref, step, says)
+	return l.Store.Commit(ctx, ref, step, says)
 }
 
 func (l lateLedger) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (*outbox.Delivery, time.Time, error) {
-	d, due, err := l.Ledger.Begin(ctx, hold, conv)
+	d, due, err := l.Store.Begin(ctx, hold, conv)
 	if d != nil {
 		d.Written = d.Written.Add(-20 * time.Minute)
 	}
@@ -257,13 +257,13 @@ func (l lateLedger) Begin(ctx context.Context, hold outbox.Lease, conv channels.
 // Who is away is not asked whether they still want what they wrote: their turn waits for them.
 func TestWhoIsAwayIsOfferedNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Ledger = func(l router.Ledger) router.Ledger { return unclaimed{l} }
+		r.Store = func(l router.Store) router.Store { return unclaimed{l} }
 		r.Platform.Write(routertest.OldMessage("c1", "bob", "only", 40*time.Minute))
 		r.Start()
 		r.Until("it is kept", func() bool { return len(r.Turns()) == 1 })
 		r.End()
 		everybody := r.People
-		r.Ledger, r.People, r.Agent = nil, r.People[:1], parks{}
+		r.Store, r.People, r.Agent = nil, r.People[:1], parks{}
 		r.Start()
 		r.Until("its turn waits", func() bool { return r.Outcomes()[0] == "only: waiting person_away" })
 		if sent := r.Platform.Sent(); len(sent) != 0 {
@@ -276,8 +276,8 @@ func TestWhoIsAwayIsOfferedNothing(t *testing.T) {
 	})
 }
 
-// unclaimed is a ledger whose turns nobody begins.
-type unclaimed struct{ router.Ledger }
+// unclaimed is a database whose turns nobody begins.
+type unclaimed struct{ router.Store }
 
 func (u unclaimed) Claim(context.Context, int64, []string, []string, int) ([]core.Claimed, error) {
 	return nil, nil
@@ -289,7 +289,7 @@ func (u unclaimed) Accept(ctx context.Context, owner int64, entries []intake.Ent
 			turn.MayClaim = false
 		}
 	}
-	return u.Ledger.Accept(ctx, owner, entries)
+	return u.Store.Accept(ctx, owner, entries)
 }
 
 // parks is an agent whose person is away.

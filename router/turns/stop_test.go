@@ -15,12 +15,12 @@ import (
 
 // A ledger whose answer to a commit of what came in takes long.
 type lateAccept struct {
-	router.Ledger
+	router.Store
 	committed, answer chan struct{}
 }
 
 func (l lateAccept) Accept(ctx context.Context, owner int64, entries []intake.Entry) ([]intake.Accepted, error) {
-	list, err := l.Ledger.Accept(ctx, owner, entries)
+	list, err := l.Store.Accept(ctx, owner, entries)
 	close(l.committed)
 	<-l.answer
 	return list, err
@@ -28,7 +28,7 @@ func (l lateAccept) Accept(ctx context.Context, owner int64, entries []intake.En
 
 // A ledger that answers nothing that came in until its caller goes away.
 type hangingAccept struct {
-	router.Ledger
+	router.Store
 	asked, over chan struct{}
 }
 
@@ -45,7 +45,7 @@ func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []intake.Entry) ([
 func TestShutdownDoesNotWaitForAHangingAccept(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := hangingAccept{asked: make(chan struct{}), over: make(chan struct{})}
-		r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+		r.Store = func(of router.Store) router.Store { l.Store = of; return l }
 		r.Start()
 		accepted := make(chan error, 1)
 		go func() {
@@ -71,7 +71,7 @@ func TestShutdownDoesNotWaitForAHangingAccept(t *testing.T) {
 func TestShutdownWaitsForAnAcceptAndItsTurn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := lateAccept{committed: make(chan struct{}), answer: make(chan struct{})}
-		r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+		r.Store = func(of router.Store) router.Store { l.Store = of; return l }
 		var began, dead atomic.Bool
 		r.Brain.Think = func(ctx context.Context, _ agent.Turn) (string, error) {
 			began.Store(true)

@@ -53,7 +53,7 @@ func (r *Runner) runToEnd(c claimed) (next *claimed, ended bool) {
 		case errors.Is(err, ErrBroken):
 			faults++
 		case errors.Is(err, agent.ErrRestart):
-			r.Log.InfoContext(r.work, "a turn begins anew, its message was changed", "turn_id", c.TurnID)
+			r.Log.InfoContext(r.work, "a turn begins again, its message was changed", "turn_id", c.TurnID)
 			tries = 0
 			continue
 		}
@@ -166,11 +166,11 @@ func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
 func (r *Runner) load(c *claimed) (data *core.TurnData, err error) {
 	data = c.Data
 	if c.Data = nil; data == nil || c.stops != r.running.stops() {
-		data, err = r.Ledger.Load(r.work, c.TurnRef)
+		data, err = r.Store.Load(r.work, c.TurnRef)
 	}
 	if err == nil && data.Unsettled {
-		if err = r.Ledger.SettleLost(r.work, c.TurnRef); err == nil {
-			data, err = r.Ledger.Load(r.work, c.TurnRef)
+		if err = r.Store.SettleLost(r.work, c.TurnRef); err == nil {
+			data, err = r.Store.Load(r.work, c.TurnRef)
 		}
 	}
 	return data, err

@@ -17,14 +17,14 @@ import (
 // A ledger whose first answer to a session's being given back comes late: it is done,
 // and others go on with the session already.
 type lateBack struct {
-	router.Ledger
+	router.Store
 	once sync.Once
 	back chan struct{} // closed when it is done
 	late chan struct{} // closed when the answer may come
 }
 
 func (l *lateBack) GiveBack(ctx context.Context, ref core.TurnRef) error {
-	err := l.Ledger.GiveBack(ctx, ref)
+	err := l.Store.GiveBack(ctx, ref)
 	l.once.Do(func() {
 		close(l.back)
 		<-l.late
@@ -79,7 +79,7 @@ func untilStopped(ctx context.Context) error {
 func (r *rig) claimedTwice(w *twice) {
 	r.T.Helper()
 	l := &lateBack{back: make(chan struct{}), late: make(chan struct{})}
-	r.Ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+	r.Store = func(of router.Store) router.Store { l.Store = of; return l }
 	w.first = func(context.Context) error { return agent.ErrReleased }
 	r.Agent = w
 	hear := sync.OnceFunc(func() { close(l.late) })
@@ -145,7 +145,7 @@ func TestTurnClaimedTwiceThatBreaksOffIsTriedAgain(t *testing.T) {
 }
 
 // A turn whose lease went, and which its own engine claims again while it still works
-// on it, is worked on anew only when the work under the old lease is over; and it is the
+// on it, is worked on again only when the work under the old lease is over; and it is the
 // new run that is stopped.
 func TestTurnIsNeverRunTwiceAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {

@@ -8,7 +8,7 @@ import (
 	"switchboard/store/database"
 )
 
-// A table is one of the ledger, with its key, by which its rows are in order.
+// A table is one of the database, with its key, by which its rows are in order.
 type table struct {
 	name string
 	key  []string

@@ -108,7 +108,7 @@ func TestFunctionsThatDifferAreReplacedOnce(t *testing.T) {
 	function("sb_steps")
 }
 
-// What makes room for the buttons of commands makes the table of all buttons anew on SQLite.
+// What makes room for the buttons of commands makes the table of all buttons again on SQLite.
 func TestMigrationOfButtonsKeepsActions(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -8,7 +8,7 @@ import (
 	"switchboard/store/database"
 )
 
-// Facts are what stands in the ledger and needs somebody's eye.
+// Facts are what stands in the database and needs somebody's eye.
 type Facts struct {
 	Open    int           // turns that are queued or running
 	Oldest  time.Duration // how long the oldest of them was asked ago

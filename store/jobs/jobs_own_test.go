@@ -45,7 +45,7 @@ func TestOwnJobsAreThereOnce(t *testing.T) {
 			t.Error("it was changed, though nothing had")
 		}
 
-		// One that failed too often begins anew.
+		// One that failed too often begins again.
 		h.Exec("UPDATE jobs SET state = 'disabled', failures = 10 WHERE name = 'audit'")
 		keep(beat("", scheduler.Target{}))
 		if n := count("name = 'audit' AND state = 'active' AND failures = 0"); n != 1 {

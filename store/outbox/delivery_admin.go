@@ -99,7 +99,7 @@ func retryDelivery(t *database.Tx, d *byHand) (now outbox.DeliveryState, with in
 	case d.state == outbox.DeliveryDraft:
 		return "", 0, refusal(d, "it shows what a turn is doing and goes on with it")
 	}
-	return "", 0, refusal(d, "it was given up for good; ask for the answer anew")
+	return "", 0, refusal(d, "it was given up for good; ask for the answer again")
 }
 
 func dropDelivery(t *database.Tx, d *byHand) (now outbox.DeliveryState, with int, err error) {

@@ -283,7 +283,7 @@ func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
 	})
 }
 
-// A part whose place may yet be overwritten is sent anew, and what is shown stays in the
+// A part whose place may yet be overwritten is sent again, and what is shown stays in the
 // ledger until it is taken back.
 func TestAbandonedDraftIsSentAnew(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {

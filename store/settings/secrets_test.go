@@ -112,7 +112,7 @@ func TestSecretThatIsToBeConfirmed(t *testing.T) {
 		set("fifth", time.Minute)
 		set("sixth", 0)
 		lapse()
-		is("set anew meanwhile", "sixth")
+		is("set again meanwhile", "sixth")
 		h.WantCount(0, "SELECT count(*) FROM secrets WHERE former IS NOT NULL")
 		h.WantCount(2, "SELECT count(*) FROM audit WHERE action = 'config.lapse' AND target = 'settings secret bot'")
 	})

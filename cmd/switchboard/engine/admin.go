@@ -44,7 +44,7 @@ func (e *Engine) Channels(zone *time.Location) []routerdoctor.Channel {
 }
 
 func (e *Engine) statuses() []channels.Status {
-	return access.Statuses(e.router.Lines.Statuses(), e.settings.Now())
+	return access.Statuses(e.router.Connections.Statuses(), e.settings.Now())
 }
 
 // TestChannel asks a channel's platform what it knows of the bot.

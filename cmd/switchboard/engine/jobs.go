@@ -24,7 +24,7 @@ import (
 func (e *Engine) newScheduler(of *store.Router, harmless []string) *scheduler.Scheduler {
 	return scheduler.New(scheduler.Deps{
 		Store: e.db.Scheduler(e.owner.ID(), harmless...), Teller: teller{e.router}, Log: e.log,
-		Maintainer: &maintenance{settings: e.settings, db: e.db, owner: e.owner.ID(), files: e.files, connections: e.router.Lines, log: e.log},
+		Maintainer: &maintenance{settings: e.settings, db: e.db, owner: e.owner.ID(), files: e.files, connections: e.router.Connections, log: e.log},
 		Channels: func() (names []string) {
 			for _, at := range e.router.Channels.List() {
 				names = append(names, at.Name())
@@ -56,14 +56,14 @@ func (t teller) Warn(ctx context.Context, job scheduler.Job, text string) {
 	if job.Owner == "" {
 		about = fmt.Sprint("job ", job.ID)
 	}
-	t.Lines.Notify(ctx, outbox.NoticeJobDisabled, about, fmt.Sprintf("Job %d of %s does not run any more: %s. \"/jobs %d\" says more.",
+	t.Connections.Notify(ctx, outbox.NoticeJobDisabled, about, fmt.Sprintf("Job %d of %s does not run any more: %s. \"/jobs %d\" says more.",
 		job.ID, words.Escape(cmp.Or(job.Owner, "the program")), words.Escape(text), job.ID))
 }
 
 // jobService is what stands behind the commands and tools for jobs.
 func (e *Engine) jobService(of *store.Router) jobs.Service {
 	return jobs.Service{
-		Ledger: of, Person: e.router.Roster.Named, Now: time.Now,
+		Store: of, Person: e.router.Roster.Named, Now: time.Now,
 		FindRecipient: e.router.Messages.FindRecipient, Change: e.router.Change, Zone: e.router.TimeZone, Hide: e.router.Hide,
 		Begins: func(p scheduler.Payload) bool {
 			return e.mode.begins == allJobs || e.mode.begins == ownJobs && p == scheduler.PayloadMaintenance
@@ -106,7 +106,7 @@ const (
 // newHeartbeats makes what finds out whether a heartbeat has something to look at.
 func (e *Engine) newHeartbeats(of *store.Router) *jobs.Heartbeats {
 	return &jobs.Heartbeats{
-		Ledger: of, AdminChats: e.router.Lines.AdminChats,
+		Store: of, AdminChats: e.router.Connections.AdminChats,
 		Admins: func() (names []string) {
 			for _, p := range e.router.Roster.Everybody() {
 				if p.Role == core.RoleAdmin {

@@ -70,7 +70,7 @@ func (e program) moves(next *configs.Settings, diff []configs.Difference, renew 
 	for _, at := range attached {
 		name := at.Name()
 		there := slices.ContainsFunc(e.router.Channels.List(), func(former router.Attached) bool { return former.Name() == name })
-		if former := e.router.Lines.Connection(name); former != nil && former.Kind != at.Channel.Kind() {
+		if former := e.router.Connections.Connection(name); former != nil && former.Kind != at.Channel.Kind() {
 			key := "channels." + name + ".kind"
 			faults = append(faults, configs.Fault{Source: next.Place(key), Key: key, Text: fmt.Sprintf(
 				"was %s since the program began, which only a restart can change; give the new channel another name", former.Kind)})
@@ -90,12 +90,12 @@ func (e program) moves(next *configs.Settings, diff []configs.Difference, renew 
 
 // Notify tells the admins something, once about the same thing.
 func (e program) Notify(ctx context.Context, kind outbox.NoticeKind, about, text string) {
-	e.router.Lines.Notify(ctx, kind, about, text)
+	e.router.Connections.Notify(ctx, kind, about, text)
 }
 
 // NoticeChats are where notices of a kind go.
 func (e program) NoticeChats(ctx context.Context, kind outbox.NoticeKind) ([]channels.Conversation, error) {
-	return e.router.Lines.NoticeChats(ctx, kind)
+	return e.router.Connections.NoticeChats(ctx, kind)
 }
 
 // PeopleChanged has the people read again.
@@ -103,7 +103,7 @@ func (e program) PeopleChanged(ctx context.Context) { e.router.People.Changed(ct
 
 // JobsPaused tells somebody that jobs of theirs are paused, and why.
 func (e program) JobsPaused(ctx context.Context, owner, why string, list []int64) {
-	jobs.NotifyPaused(ctx, e.router.Lines, owner, why, list)
+	jobs.NotifyPaused(ctx, e.router.Connections, owner, why, list)
 }
 
 // SettingsCounting is the version by which the program goes.

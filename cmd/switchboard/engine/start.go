@@ -33,7 +33,7 @@ func (e *Engine) JobsOff() string { return e.jobs.WhenOff() }
 
 // Platforms are the names of the engine's channels besides the console.
 func (e *Engine) Platforms() (names []string) {
-	for _, s := range e.router.Lines.Statuses() {
+	for _, s := range e.router.Connections.Statuses() {
 		if s.Name != access.Console {
 			names = append(names, s.Name)
 		}
@@ -56,7 +56,7 @@ func (e *Engine) missing() (list []string) {
 			list = append(list, at.Name()+": no admin can write there; "+fix)
 		}
 	}
-	for _, s := range e.router.Lines.Statuses() {
+	for _, s := range e.router.Connections.Statuses() {
 		if access.InTrouble(s) {
 			list = append(list, access.State(s, time.Local))
 		}
@@ -81,7 +81,7 @@ func (e *Engine) FirstClaim(ctx context.Context) (string, error) {
 	if len(places) == 0 {
 		return "", nil
 	}
-	made, until, err := e.router.Ledger.OpenClaim(ctx)
+	made, until, err := e.router.Store.OpenClaim(ctx)
 	if err == nil && !until.IsZero() { // which one nobody knows here any more
 		return fmt.Sprintf("to be an admin, send the bot the claim code that was printed at %s; it is good until %s. \"switchboard person claim\" prints another",
 			words.At(made), words.At(until)), nil
@@ -92,7 +92,7 @@ func (e *Engine) FirstClaim(ctx context.Context) (string, error) {
 	}
 	typed := map[string][]string{} // where it is typed so
 	for _, name := range places {
-		command := e.router.Lines.Connection(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}) + "claim " + code
+		command := e.router.Connections.Connection(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}) + "claim " + code
 		typed[command] = append(typed[command], name)
 	}
 	var ways []string
@@ -118,7 +118,7 @@ func (e *Engine) TellStart(ctx context.Context, notes chan<- string) {
 	defer cancel()
 	told := map[string]bool{access.Console: true}
 	for retry.Sleep(ctx, statePoll) {
-		for _, s := range e.router.Lines.Statuses() {
+		for _, s := range e.router.Connections.Statuses() {
 			text := s.Name + " is connected."
 			if access.InTrouble(s) {
 				text = access.State(s, time.Local)

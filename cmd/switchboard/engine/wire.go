@@ -62,14 +62,14 @@ func (e *Engine) wire(ctx context.Context) error {
 	e.space = &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
 	e.files = files.New(files.Deps{
 		Room:   func(ctx context.Context) error { return e.space.CheckDisk(ctx, s.DataDir) },
-		Ledger: of, Blobs: Attachments(s), Channel: list.Adapter,
+		Store: of, Blobs: Attachments(s), Channel: list.Adapter,
 		Limits: fileLimits(s), Log: e.log,
 	})
 	e.policy = router.NewPolicy(roster, list.Rules, s.Policy)
 	e.jobs = &jobs.Service{}
 	e.router, err = router.New(router.Deps{
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.agents, Usable: e.agents.usable, Summary: e.agents.summary, Typed: e.agents.typed, Engine: e.owner, FirstStart: e.owner.FirstStart(), Local: access.Local,
-		Ledger: of, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e.settings, Mask: s.Mask, Log: e.log,
+		Store: of, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e.settings, Mask: s.Mask, Log: e.log,
 		NoticeTargets: e.settings.NoticeTargets, Reload: e.settings.Reload,
 		JobsChanged: func() { e.scheduler.Wake() }, Made: e.jobs.Made,
 		Commands: append(e.jobs.Commands(), e.adminCommands(of)...),
@@ -84,7 +84,7 @@ func (e *Engine) wire(ctx context.Context) error {
 	}
 	e.agents.now.Store(first)
 	e.scheduler = e.newScheduler(of, first.harmless)
-	e.space.DiskLow = func(ctx context.Context, text string) { e.router.Lines.Notify(ctx, outbox.NoticeDisk, "disk", text) }
+	e.space.DiskLow = func(ctx context.Context, text string) { e.router.Connections.Notify(ctx, outbox.NoticeDisk, "disk", text) }
 	return nil
 }
 

@@ -145,9 +145,9 @@ func (l *Settings) ReloadOnHangup(ctx context.Context) {
 			return
 		case <-signals:
 		}
-		l.log.InfoContext(ctx, "the settings are read anew, as SIGHUP asks for")
+		l.log.InfoContext(ctx, "the settings are read again, as SIGHUP asks for")
 		if err := l.Reload(ctx); err != nil {
-			l.log.ErrorContext(ctx, "the settings cannot be read anew", "error", err)
+			l.log.ErrorContext(ctx, "the settings cannot be read again", "error", err)
 		}
 	}
 }

@@ -63,9 +63,9 @@ func (l *Settings) readSecrets(ctx context.Context) error {
 			err = l.apply(ctx, c)
 		}
 		if l.unusable = err; err != nil {
-			l.log.ErrorContext(ctx, "secrets that were set anew cannot be used, and the former ones stay", "error", err)
+			l.log.ErrorContext(ctx, "secrets that were set again cannot be used, and the former ones stay", "error", err)
 		} else {
-			l.log.InfoContext(ctx, "secrets were set anew, and count now", "settings", strings.Join(keys, ", "))
+			l.log.InfoContext(ctx, "secrets were set again, and count now", "settings", strings.Join(keys, ", "))
 		}
 	}
 	if err := l.db.EmptyLog(ctx); err != nil { // of what was replaced

@@ -69,7 +69,7 @@ func (s Server) Routes() http.Handler {
 	}
 	route(mux, "GET /v1/commands", func(r *http.Request) (any, error) { return s.Router.Completions(r.FormValue("person")), nil })
 	route(mux, "GET /v1/channels", func(*http.Request) (any, error) {
-		return access.Statuses(s.Router.Lines.Statuses(), s.Settings.Now()), nil
+		return access.Statuses(s.Router.Connections.Statuses(), s.Settings.Now()), nil
 	})
 	route(mux, "GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
 	return mux
@@ -189,7 +189,7 @@ type JobSaid struct {
 	Said string        `json:"said"`
 }
 
-// readJobRoutes answer what stands of jobs in the ledger.
+// readJobRoutes answer what stands of jobs in the database.
 func readJobRoutes(mux *http.ServeMux, of *store.Router) {
 	route(mux, "GET /v1/jobs", func(r *http.Request) (any, error) {
 		person := r.FormValue("person")

@@ -127,11 +127,11 @@ func (v *Vault) Open(sealed []byte) (secrets.Secret, error) {
 	}
 	r, err := age.Decrypt(bytes.NewReader(sealed), key)
 	if err != nil {
-		return "", fmt.Errorf("it was encrypted with another key than that of %s: put the former key back, or set the secret anew (switchboard secret set)", v.where())
+		return "", fmt.Errorf("it was encrypted with another key than that of %s: put the former key back, or set the secret again (switchboard secret set)", v.where())
 	}
 	value, err := io.ReadAll(r)
 	if err != nil {
-		return "", fmt.Errorf("it is damaged in the database (%w): set the secret anew (switchboard secret set)", err)
+		return "", fmt.Errorf("it is damaged in the database (%w): set the secret again (switchboard secret set)", err)
 	}
 	v.learn(string(value))
 	return secrets.Secret(value), nil
@@ -153,7 +153,7 @@ func (v *Vault) key(create bool) (*age.X25519Identity, error) {
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("the key %s is not there: put it back (or its text into %s), or set the secrets anew (switchboard secret set)", v.path, Variable)
+			return nil, fmt.Errorf("the key %s is not there: put it back (or its text into %s), or set the secrets again (switchboard secret set)", v.path, Variable)
 		case err != nil:
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func (v *Vault) key(create bool) (*age.X25519Identity, error) {
 	v.learn(text)
 	key, err := age.ParseX25519Identity(strings.TrimSpace(text))
 	if err != nil { // what it says is not repeated: it may hold a part of the key
-		return nil, fmt.Errorf("%s holds no key: it is one line that begins with AGE-SECRET-KEY-1; put the former key back, or take it away and set the secrets anew", v.where())
+		return nil, fmt.Errorf("%s holds no key: it is one line that begins with AGE-SECRET-KEY-1; put the former key back, or take it away and set the secrets again", v.where())
 	}
 	return key, nil
 }
@@ -172,7 +172,7 @@ func (v *Vault) read() (string, error) {
 		return "", err
 	}
 	if others := info.Mode().Perm() & 0o077; others != 0 {
-		return "", fmt.Errorf("others than its owner can read the key %s: run chmod 600 %s, and if anybody may have read it, take it away and set the secrets anew", v.path, v.path)
+		return "", fmt.Errorf("others than its owner can read the key %s: run chmod 600 %s, and if anybody may have read it, take it away and set the secrets again", v.path, v.path)
 	}
 	data, err := os.ReadFile(v.path)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestKeyThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	}
 	wants := func(what string, err error, words ...string) {
 		t.Helper()
-		for _, word := range append(words, "anew") {
+		for _, word := range append(words, "again") {
 			if err == nil || !strings.Contains(err.Error(), word) || strings.Contains(err.Error(), "AGE-SECRET-KEY-1Q") {
 				t.Errorf("%s: %v, without %q", what, err, word)
 			}

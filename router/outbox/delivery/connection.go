@@ -54,13 +54,13 @@ func newConnection(parent *Connections, ch channels.Channel) *Connection {
 	return &Connection{
 		adapter: a, Composer: composer, Kind: ch.Kind(), parent: parent, limits: limits,
 		buttons: &buttons{
-			adapter: a, composer: composer, limits: limits, ledger: parent.Ledger, decided: parent.Decided,
+			adapter: a, composer: composer, limits: limits, ledger: parent.Store, decided: parent.Decided,
 			work: parent.work, background: parent.Background, log: log,
 		},
 		supervisor: &supervisor{adapter: a, health: newHealth(), name: name, accept: parent.Accept, marks: parent.Marks, log: log},
 		presenter: &presenter{
-			outbounds: outbounds{a, composer, parent.Ledger, parent.StaleAfter}, name: name, engine: parent.Engine,
-			limits: limits, ledger: parent.Ledger, runs: parent.Runs, log: log, again: make(chan struct{}, 1),
+			outbounds: outbounds{a, composer, parent.Store, parent.StaleAfter}, name: name, engine: parent.Engine,
+			limits: limits, ledger: parent.Store, runs: parent.Runs, log: log, again: make(chan struct{}, 1),
 		},
 		menus: make(chan struct{}, 1), want: ch, another: func() {}, newIDs: map[channels.ConversationID]channels.Conversation{},
 	}
@@ -153,7 +153,7 @@ func (c *Connection) relay(ctx context.Context) {
 // one engine alone holds its connection and sends for it.
 func (c *Connection) hold(ctx, wanted context.Context) {
 	for wanted.Err() == nil {
-		held, ok, err := c.parent.Ledger.TakeChannel(ctx, c.parent.Engine.ID(), c.Name)
+		held, ok, err := c.parent.Store.TakeChannel(ctx, c.parent.Engine.ID(), c.Name)
 		if err != nil || !ok {
 			reason := "another engine holds the channel"
 			if err != nil {
@@ -166,7 +166,7 @@ func (c *Connection) hold(ctx, wanted context.Context) {
 			continue
 		}
 		// A former holder is told of it; what it knew of the channel is read
-		// from the ledger.
+		// from the database.
 		c.parent.Wake(core.Wake{Kind: core.WakeDelivery, Channel: c.Name})
 		c.parent.Held(ctx)
 		c.use(ctx, wanted, held)
@@ -202,7 +202,7 @@ func (c *Connection) use(ctx, wanted context.Context, held outbox.Lease) {
 	}
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := c.parent.Ledger.DropChannel(release, held); err != nil && !errors.Is(err, core.ErrFenced) {
+	if err := c.parent.Store.DropChannel(release, held); err != nil && !errors.Is(err, core.ErrFenced) {
 		c.Log.WarnContext(ctx, "cannot release the channel's lease", "error", err)
 	}
 }

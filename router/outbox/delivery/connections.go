@@ -18,7 +18,7 @@ import (
 	"switchboard/router/outbox"
 )
 
-// pollBusy and pollIdle are how often the ledger is read without a notification, in
+// pollBusy and pollIdle are how often the database is read without a notification, in
 // trouble and without.
 const (
 	pollBusy = time.Second
@@ -33,7 +33,7 @@ type Deps struct {
 	MaxParts func() int
 	People   People
 	Engine   Engine
-	Ledger   interface {
+	Store   interface {
 		Leases
 		Deliveries
 		Unnamed
@@ -91,7 +91,7 @@ type Connections struct {
 // New returns connections whose sends end with work; I/O starts in Run.
 func New(work context.Context, deps Deps) *Connections {
 	cs := &Connections{Deps: deps, list: map[string]*Connection{}, began: time.Now(), work: work}
-	cs.notices = &notices{ledger: deps.Ledger, people: deps.People, targets: deps.Targets, committed: cs.Committed, log: deps.Log}
+	cs.notices = &notices{ledger: deps.Store, people: deps.People, targets: deps.Targets, committed: cs.Committed, log: deps.Log}
 	cs.notices.recipient = func(name string) recipient {
 		if c := cs.Connection(name); c != nil {
 			return c
@@ -215,7 +215,7 @@ func (cs *Connections) Committed(conv channels.Conversation) {
 // and takes their buttons off, on the channels that this engine holds; best effort and in
 // the background.
 func (cs *Connections) Decided(ctx context.Context, approval int64) {
-	list, err := cs.Ledger.Questions(ctx, approval)
+	list, err := cs.Store.Questions(ctx, approval)
 	if err != nil {
 		cs.Log.DebugContext(ctx, "questions stay", "approval_id", approval, "error", err)
 	}

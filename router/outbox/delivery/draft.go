@@ -103,7 +103,7 @@ func (d *draft) run() {
 
 // ready takes the right to show the draft just now: nothing said before is still on
 // its way, for the answer will stand where the draft does, and there is budget to
-// spare. Before it is shown for the first time the ledger notes that this hold does
+// spare. Before it is shown for the first time the database notes that this hold does
 // so. An error says that it never can be.
 func (d *draft) ready(body channels.Body) (ready bool, err error) {
 	p, conv := d.presenter, d.row.Conversation
@@ -133,7 +133,7 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 	return false, nil // the database may be back soon
 }
 
-// call shows body, and has the ledger know where after the first time.
+// call shows body, and has the database know where after the first time.
 func (d *draft) call(body channels.Body) error {
 	drafter, ok := d.presenter.channel().(channels.Drafter)
 	if !ok {
@@ -162,7 +162,7 @@ func (d *draft) outbound(body channels.Body) channels.Outbound {
 }
 
 // lookUp asks the platform what became of a first call that is not known to have ended, once it
-// can have no effect any more, and has the ledger know. known says that this is known now. It is
+// can have no effect any more, and has the database know. known says that this is known now. It is
 // looked up while nothing said in its conversation is on its way: then it is known which messages
 // are others', and where one is found by what it says, none of them is taken for it.
 func (d *draft) lookUp() (known bool) {

@@ -227,7 +227,7 @@ func TestSilentConnectionIsDeafOrInError(t *testing.T) {
 				}
 				time.Sleep(10 * time.Second)
 				if s := r.Statuses()[0]; s.State != channels.StateConnected {
-					t.Errorf("connected anew: %+v", s)
+					t.Errorf("connected again: %+v", s)
 				}
 				if w.runs.Load() != 2 || w.most.Load() != 1 {
 					t.Errorf("%d connections, %d at once", w.runs.Load(), w.most.Load())

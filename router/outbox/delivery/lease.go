@@ -24,7 +24,7 @@ func (l *lease) isLost(err error) bool {
 	return false
 }
 
-// retry does something in the ledger under the lease, and again for a while where that fails.
+// retry does something in the database under the lease, and again for a while where that fails.
 func (l *lease) retry(ctx context.Context, what string, do func(context.Context) error) error {
 	err := core.Retry(ctx, func() error { return do(context.WithoutCancel(ctx)) })
 	if err == nil {

@@ -67,7 +67,7 @@ func TestMessageWrittenWhileWeSleptIsLate(t *testing.T) {
 	}
 }
 
-// A platform's clock that is set right is known anew when its events have shown it for
+// A platform's clock that is set right is known again when its events have shown it for
 // a while; one event that came late shows nothing.
 func TestPlatformsClockThatIsSetRightIsLearned(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ const (
 	// draftFarewell is how long a call about a draft may go on after the channel's end:
 	// cut off, nobody would know what it showed.
 	draftFarewell = 2 * time.Second
-	// readEvery is the least time between two reads of the drafts in the ledger.
+	// readEvery is the least time between two reads of the drafts in the database.
 	readEvery = 200 * time.Millisecond
 )
 
@@ -39,14 +39,14 @@ type presenter struct {
 	}
 	runs  func(turn int64) bool // on this engine
 	log   *slog.Logger
-	again chan struct{} // the ledger is to be read
+	again chan struct{} // the database is to be read
 
 	mu     sync.Mutex
 	ctx    context.Context // of the latest lease; nil: there was none
 	queue  *queue          // of that lease
 	lease  *lease
 	drafts map[int64]*draft        // of that lease, by delivery
-	rows   map[int64]channels.Body // what other engines show by the ledger, by delivery
+	rows   map[int64]channels.Body // what other engines show by the database, by delivery
 	turns  map[int64]*shownTurn    // what is shown of turns
 	work   sync.WaitGroup
 }
@@ -91,7 +91,7 @@ func (p *presenter) quiet(conv channels.ConversationID) bool {
 	return queue != nil && queue.quiet(conv)
 }
 
-// poll has the ledger read, which has something new about drafts.
+// poll has the database read, which has something new about drafts.
 func (p *presenter) poll() { retry.Signal(p.again) }
 
 // watch gives the channel's drafts to follow, when asked and now and then, until ctx
@@ -181,7 +181,7 @@ func (p *presenter) begin(row outbox.Draft, text func() (channels.Body, bool), f
 		}
 	}
 	unknown := row.Stage == outbox.DraftUnknown
-	row.Stage = outbox.DraftOpen // until the ledger says more
+	row.Stage = outbox.DraftOpen // until the database says more
 	d := &draft{presenter: p, row: row, text: text, first: first, news: news, unknown: unknown}
 	d.ctx, d.stop = context.WithCancel(p.ctx)
 	d.ended, d.end = context.WithCancel(context.Background())

@@ -26,7 +26,7 @@ const (
 	draftSettle = 250 * time.Millisecond
 	// draftRetry is how soon it is tried again to show what cannot be shown now.
 	draftRetry = 500 * time.Millisecond
-	// draftRowEvery is the least time between two texts of a draft in the ledger, for
+	// draftRowEvery is the least time between two texts of a draft in the database, for
 	// another engine to show.
 	draftRowEvery = time.Second
 	// typingAfter is how long a turn runs before typing is shown: what is answered at
@@ -284,7 +284,7 @@ func (p *Preview) write(body channels.Body) (delivery int64) {
 }
 
 // showState has the channel show that the turn is at work, if it is still after a while. What
-// became of it the presenter finds in the ledger, also after the death of this engine.
+// became of it the presenter finds in the database, also after the death of this engine.
 func (p *Preview) showState(began time.Time) {
 	if _, ok := p.presenter.channel().(channels.TurnShower); !ok || !retry.Sleep(p.ctx, time.Until(began.Add(draftAfter))) {
 		return

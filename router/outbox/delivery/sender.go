@@ -42,16 +42,16 @@ type sender struct {
 
 func newSender(c *Connection, lease *lease) *sender {
 	s := &sender{
-		adapter: c.adapter, lease: lease, engine: c.parent.Engine, ledger: c.parent.Ledger, limits: c.limits,
+		adapter: c.adapter, lease: lease, engine: c.parent.Engine, ledger: c.parent.Store, limits: c.limits,
 		signs: newSigns(c.adapter, c.limits), buttons: c.buttons, mask: c.Mask, log: c.Log, polls: make(chan struct{}, 1),
 	}
 	s.queue = &queue{limits: c.limits, work: s.work, forgot: s.signs.forget, convs: map[channels.ConversationID]*conversation{}}
 	s.transport = &transport{
-		outbounds: c.presenter.outbounds, lease: lease, engine: s.engine, drafts: c.parent.Ledger,
+		outbounds: c.presenter.outbounds, lease: lease, engine: s.engine, drafts: c.parent.Store,
 		limits: c.limits, signs: s.signs, queue: s.queue, presenter: c.presenter,
 	}
 	s.reports = &reports{
-		notices: c.parent.notices, composer: c.Composer, lease: lease, kind: c.Kind, unnamed: c.parent.Ledger, zone: c.parent.Zone,
+		notices: c.parent.notices, composer: c.Composer, lease: lease, kind: c.Kind, unnamed: c.parent.Store, zone: c.parent.Zone,
 		log: c.Log, owed: map[channels.ConversationID]time.Time{},
 	}
 	return s

@@ -164,7 +164,7 @@ func (s *supervisor) watch(ctx context.Context, end context.CancelCauseFunc, sil
 		}
 	}
 	s.note(func(c *condition) { c.over = true })
-	s.setState(ctx, state, reason+"; connecting anew")
+	s.setState(ctx, state, reason+"; connecting again")
 	end(errDeaf)
 }
 
@@ -197,7 +197,7 @@ func (s *supervisor) setState(ctx context.Context, state channels.State, reason 
 	if !s.set(state, reason) {
 		return
 	}
-	level, said := slog.LevelWarn, "channel connects anew"
+	level, said := slog.LevelWarn, "channel connects again"
 	switch state {
 	case channels.StateDeaf:
 		said = "channel is deaf"

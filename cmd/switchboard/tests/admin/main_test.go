@@ -1,5 +1,5 @@
 // Package admin_test runs a bot as its admins do, on the command line and in the chat: settings, secrets, people,
-// backups, the ledger, money, jobs.
+// backups, the database, money, jobs.
 package admin_test
 
 import (

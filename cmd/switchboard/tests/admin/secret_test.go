@@ -127,7 +127,7 @@ func TestOwnChannelsSecretIsConfirmed(t *testing.T) {
 	r.Bot.Say(chief, "/secret set bot 4711:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
 	r.Await("it waits to be confirmed", 20*time.Second, func() bool {
 		out, _, _ := r.Command("config", "versions")
-		return strings.Contains(out, "secret bot") && strings.Contains(r.Log.String(), "secrets were set anew")
+		return strings.Contains(out, "secret bot") && strings.Contains(r.Log.String(), "secrets were set again")
 	})
 	r.Bot.Say(chief, "is anybody there?")
 	undo()

@@ -241,7 +241,7 @@ func TestModelKeyIsRotated(t *testing.T) {
 		if i == 0 {
 			r.Ready()
 		} else {
-			r.Says("secrets were set anew, and count now", i)
+			r.Says("secrets were set again, and count now", i)
 		}
 		text := fmt.Sprintf("with key %d", i)
 		r.Bot.Say(r.Chief.ID, text)

@@ -56,7 +56,7 @@ func TestChatAsJSONWritesAnObjectForEachAnswer(t *testing.T) {
 	}
 }
 
-// A model over HTTP plans a command, its review fails, the plan is made anew, and
+// A model over HTTP plans a command, its review fails, the plan is made again, and
 // everything can be read afterwards.
 func TestReplanIsShown(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 type wish struct {
 	says  string // #N: the number of the Nth job that was made
 	file  string // that comes along, named a.txt
-	then  bool   // it goes on with what was said before; else the conversation is begun anew
+	then  bool   // it goes on with what was said before; else the conversation is begun again
 	tool  string // exec: a command; empty: a message, of which args are the text
 	args  string
 	needs string // what the model has to have read of the tool, separated by " & ", to know the values

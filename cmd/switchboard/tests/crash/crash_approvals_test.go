@@ -249,7 +249,7 @@ func (c *approvalsCrash) holds() {
 	}
 }
 
-// verify holds what people saw, what ran and the ledger against each other.
+// verify holds what people saw, what ran and the database against each other.
 func (c *approvalsCrash) verify() {
 	c.t.Helper()
 	c.holds()

@@ -59,7 +59,7 @@ func TestCrashSlackWithLostAnswers(t *testing.T) {
 }
 
 // crashTest has users write while the program is killed so often, and
-// holds what the person saw, the platform and the ledger against the promises. Mixed: some
+// holds what the person saw, the platform and the database against the promises. Mixed: some
 // answers grow while they are written, and some bring a file.
 func crashTest(t *testing.T, kills int, mixed bool, place func(*programtest.Rig) programtest.Place) {
 	t.Helper()
@@ -327,7 +327,7 @@ func (c *crash) underWay(d outbox.Info) bool {
 	return d.State == "dropped" && d.PlatformID != "" && d.Outcome != "taken_back"
 }
 
-// check holds the promises against what the person, the platform and the ledger saw.
+// check holds the promises against what the person, the platform and the database saw.
 func (c *crash) check() {
 	c.t.Helper()
 	byText := map[string]int{}

@@ -125,7 +125,7 @@ func talk(r *programtest.Rig, round int) {
 }
 
 // check waits until everybody is answered, and holds the provider's account against the
-// limit and the ledger.
+// limit and the database.
 func (b *till) check(r *programtest.Rig, sum func(query string) float64) {
 	r.T.Helper()
 	r.Await("all turns have ended", time.Minute, func() bool {

@@ -314,7 +314,7 @@ func (s *soak) leaks() {
 	}
 }
 
-// check holds the promises against what the platform and the ledger saw.
+// check holds the promises against what the platform and the database saw.
 func (s *soak) check() {
 	s.t.Helper()
 	if n := s.count("SELECT count(*) FROM turns"); n != s.written {

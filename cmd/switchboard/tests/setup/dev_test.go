@@ -19,7 +19,7 @@ import (
 )
 
 // Two terminals, two commands: an answer comes with no account and no key, on each platform by itself
-// and on all at once. A bot that runs finds a platform that is started anew.
+// and on all at once. A bot that runs finds a platform that is started again.
 func TestDevIsAnsweredWithoutAnAccountAndFoundAgain(t *testing.T) {
 	t.Parallel()
 	whoami := map[string]string{"telegram": "/whoami", "slack": "/switchboard whoami", "discord": "/whoami"}
@@ -66,7 +66,7 @@ func TestDevIsAnsweredWithoutAnAccountAndFoundAgain(t *testing.T) {
 			})
 			began := time.Now().Unix() // a fake's numbers go by seconds: these are new
 			testkit.Await(t, "other numbers", time.Minute, func() bool { return time.Now().Unix() > began+2 })
-			t.Run("started anew", func(sub *testing.T) { ask(sub, programtest.DevStarted(sub, dir, platform, "--listen", free), 1) })
+			t.Run("started again", func(sub *testing.T) { ask(sub, programtest.DevStarted(sub, dir, platform, "--listen", free), 1) })
 			info, err := os.Stat(filepath.Join(dir, "dev-"+platform+".toml"))
 			if err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("the settings: %v, %v", info.Mode(), err)
