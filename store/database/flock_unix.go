@@ -28,3 +28,10 @@ func Flock(f *os.File, how int) error {
 		}
 	}
 }
+
+// Unlock ends a lock and closes the file. To close it alone is not enough: a process that is just being forked
+// has the file too, for an instant.
+func Unlock(f *os.File) error {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // the end of the file ends it all the same
+	return f.Close()
+}

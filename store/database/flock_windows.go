@@ -25,3 +25,6 @@ func Flock(f *os.File, how int) error {
 	}
 	return nil
 }
+
+// Unlock ends a lock and closes the file.
+func Unlock(f *os.File) error { return f.Close() }

@@ -104,5 +104,5 @@ func (l *lockFile) release() error {
 	}
 	f := l.f
 	l.f = nil
-	return errors.Join(f.Truncate(0), f.Close())
+	return errors.Join(f.Truncate(0), database.Unlock(f))
 }

@@ -56,7 +56,7 @@ func (l *ownerFile) gone(owner int64) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close()
+	defer func() { _ = database.Unlock(f) }()
 	return database.Flock(f, database.Alone) == nil
 }
 
@@ -101,5 +101,5 @@ func (l *ownerFile) release(ended bool) error {
 	if ended {
 		err = remove(l.path)
 	}
-	return errors.Join(err, f.Close())
+	return errors.Join(err, database.Unlock(f))
 }
