@@ -240,3 +240,23 @@ func TestCoreNamesNoPlatform(t *testing.T) {
 		})
 	}
 }
+
+// Files that docs/architecture.md names are there: with their folder, or by a name that the tree has.
+func TestArchitectureNamesFilesThatAreThere(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile("`([\\w./-]+\\.(?:go|sql))`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
+	if len(named) < 100 {
+		t.Fatalf("only %d files are named", len(named))
+	}
+	bases := map[string]bool{}
+	_ = filepath.WalkDir(root, func(path string, _ fs.DirEntry, _ error) error {
+		bases[filepath.Base(path)] = true
+		return nil
+	})
+	for _, m := range named {
+		_, err := os.Stat(filepath.Join(root, m[1]))
+		if there := err == nil || !strings.Contains(m[1], "/") && bases[m[1]]; !there {
+			t.Errorf("docs/architecture.md names %s", m[1])
+		}
+	}
+}

@@ -71,7 +71,7 @@ type Deps struct {
 	// is kept and not answered; zero: all is answered.
 	FirstStart time.Time
 	Local      string // identity of whoever runs the program on this machine; empty: nobody does
-	Store     Store
+	Store      Store
 	Wakes      core.Wakes         // nil: no other engine shares the database
 	Files      outbox.Attachments // what messages send along
 	// Commands are those besides the router's own, such as the admins'.
@@ -106,29 +106,29 @@ type Router struct {
 	Deps
 	*live
 	hider
-	Connections      *delivery.Connections // what is sent, and over which connections
-	People     *people.Watch
-	Asking     *people.Asking
-	Settled    *settings.Watch
-	Messages   *Messenger
-	approvals  *approvals.Service
-	sessions   *sessions.Commands
-	tools      *toolCommands
-	commands   *commands.Table
-	commandsIn *regexp.Regexp // finds our commands in a text
-	turns      *turns.Runner
-	rates      *personRates
-	moves      moves
-	strangers  strangers      // who was logged as such
-	failed     failedEvents   // events that could not be taken
-	tries      people.Tries   // who tried codes
-	quiet      quiet          // where and for whom no admin is asked just now
-	entering   sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
-	accepts    sync.WaitGroup // Accepts on their way
-	beside     chan struct{}  // has room for what commands have go on beside
-	stopped    chan struct{}  // closed when intake is over for good
+	Connections *delivery.Connections // what is sent, and over which connections
+	People      *people.Watch
+	Asking      *people.Asking
+	Settled     *settings.Watch
+	Messages    *Messenger
+	approvals   *approvals.Service
+	sessions    *sessions.Commands
+	tools       *toolCommands
+	commands    *commands.Table
+	commandsIn  *regexp.Regexp // finds our commands in a text
+	turns       *turns.Runner
+	rates       *personRates
+	moves       moves
+	strangers   strangers      // who was logged as such
+	failed      failedEvents   // events that could not be taken
+	tries       people.Tries   // who tried codes
+	quiet       quiet          // where and for whom no admin is asked just now
+	entering    sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
+	accepts     sync.WaitGroup // Accepts on their way
+	beside      chan struct{}  // has room for what commands have go on beside
+	stopped     chan struct{}  // closed when intake is over for good
 	// work is the context of turns and sends; it outlives Run's by the grace.
-	work     context.Context
+	work  context.Context
 	abort context.CancelCauseFunc
 }
 

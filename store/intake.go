@@ -22,9 +22,9 @@ import (
 )
 
 var (
-	_ router.Store          = (*Router)(nil)
+	_ router.Store           = (*Router)(nil)
 	_ routerpeople.Directory = (*Router)(nil)
-	_ files.Store           = (*Router)(nil)
+	_ files.Store            = (*Router)(nil)
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/term"
 )
 
-// lookEvery is how often a job in the background checks whether it is still there.
+// checkEvery is how often a job in the background checks whether it is still there.
 const checkEvery = 200 * time.Millisecond
 
 // descriptor is that of a stream, or -1, on which no call about terminals succeeds.

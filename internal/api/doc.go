@@ -5,7 +5,7 @@
 // engines answers.
 //
 // What is asked and answered is said elsewhere: the calls of a conversation in
-// channels/console, all others in package main.
+// channels/console, all others in cmd/switchboard/socket.
 package api
 
 import "time"

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An AuditFilter picks rows of the audit log; what is empty picks all.
+// A Filter picks rows of the audit log; what is empty picks all.
 type Filter struct {
 	Person string
 	// Kind is an action, or what stands before its dot.
@@ -23,7 +23,7 @@ func (f *Filter) Has(r *Record) bool {
 		(f.Since.IsZero() || !r.At.Before(f.Since)) && (f.Until.IsZero() || r.At.Before(f.Until))
 }
 
-// An AuditRecord is a row of the audit log, whole.
+// A Record is a row of the audit log, whole.
 type Record struct {
 	ID      int64           `json:"id,string"`
 	At      time.Time       `json:"at"`

@@ -12,14 +12,14 @@ import (
 	"switchboard/router/commands"
 )
 
-// An AuditLog lists its newest rows before a number; 0: from the newest of all.
+// A Log lists its newest rows before a number; 0: from the newest of all.
 type Log interface {
 	Audit(ctx context.Context, f Filter, before int64, limit int) ([]Record, error)
 }
 
 const usage = "/audit shows the newest rows of the audit log. To pick some, add `person NAME`, `kind KIND` (turn, person, approval, tool, delivery …), `turn NUMBER` or `before NUMBER`."
 
-// Audit is the row of /audit.
+// Command is the row of /audit.
 func Command(log Log) commands.Command {
 	return commands.Command{
 		Name: "audit", Admin: true, Args: "[person|kind|turn|before …]", About: commands.Text{
@@ -40,7 +40,7 @@ func Command(log Log) commands.Command {
 	}
 }
 
-// auditFilter reads pairs of a word and what it picks.
+// filterOf reads pairs of a word and what it picks.
 func filterOf(args string) (f Filter, before int64, ok bool) {
 	fields := strings.Fields(args)
 	if len(fields)%2 != 0 {
@@ -87,7 +87,7 @@ func answerOf(rows []Record, f Filter, c *commands.Call) commands.Answer {
 	return a
 }
 
-// auditCommand is the command that has a filter.
+// commandOf is the command that has a filter.
 func commandOf(f Filter) string {
 	command := "audit"
 	for _, pick := range []struct{ word, value string }{{"person", f.Person}, {"kind", f.Kind}} {

@@ -8,7 +8,7 @@ import (
 	"switchboard/router/core"
 )
 
-// auditWords say what somebody did, by the action. “%” stands for what it was done to, without its kind.
+// done say what somebody did, by the action. “%” stands for what it was done to, without its kind.
 var done = map[string]string{
 	"turn":            "asked for answer %",
 	"turn.cancel":     "stopped answer %",
@@ -36,7 +36,7 @@ var done = map[string]string{
 	"grant.revoke": "took back standing permission %", "audit.prune": "old rows of this log were removed",
 }
 
-// auditDid says what a row of the log is about, to somebody who reads it in here.
+// did says what a row of the log is about, to somebody who reads it in here.
 func did(r *Record, here channels.Conversation) string {
 	text, ok := done[r.Action]
 	if !ok {
@@ -52,7 +52,7 @@ func did(r *Record, here channels.Conversation) string {
 	return strings.TrimSpace(strings.Replace(text, "%", name, 1))
 }
 
-// auditEnd says how it ended, where that is not clear: what was refused, and the end of an answer.
+// end says how it ended, where that is not clear: what was refused, and the end of an answer.
 func end(r *Record) string {
 	switch {
 	case r.Action == "turn":

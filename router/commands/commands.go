@@ -2,8 +2,7 @@
 // stands behind it, one line of help in each language, and what it runs. Help, the menus of
 // platforms, completion in the terminal and the nearest match for a slip all read it.
 //
-// The router fills it with its own commands and those that cmd gives it (router/admin has the
-// admins'), and obeys what a command answers; a command itself reads, and changes nothing.
+// The router fills it with its own commands, those of the features and those that cmd gives it, and obeys what a command answers; a command itself reads, and changes nothing.
 package commands
 
 import (

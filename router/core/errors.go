@@ -61,10 +61,10 @@ func IsFinal(err error) bool {
 	return false
 }
 
-// insistFor is how long Insist tries: what was done must not be lost for a hiccup.
+// retryFor is how long Retry tries: what was done must not be lost for a hiccup.
 const retryFor = 2 * time.Minute
 
-// Insist does something in the database, again and again while that cannot take it: it
+// Retry does something in the database, again and again while that cannot take it: it
 // is no fault of the program that the disk is full or the server gone. It returns the
 // latest error: a final one, or any after two minutes, or once ctx has ended.
 func Retry(ctx context.Context, do func() error) error {

@@ -33,7 +33,7 @@ type ChannelKeeper interface {
 // A SetFunc changes settings for whoever gave a command, and answers it.
 type SetFunc func(ctx context.Context, c *commands.Call, set map[string]string) (commands.Answer, error)
 
-// Channels are the rows of /channels and /channel. A channel is switched on and off by its setting.
+// ChannelCommands are the rows of /channels and /channel. A channel is switched on and off by its setting.
 func ChannelCommands(keeper ChannelKeeper, set SetFunc) []commands.Command {
 	return []commands.Command{{
 		Name: "channels", Admin: true, About: commands.Text{

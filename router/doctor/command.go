@@ -43,7 +43,7 @@ func (f *Finding) line() string {
 	return text
 }
 
-// Doctor is the row of /doctor. Examine looks at everything that the program needs, and says
+// Command is the row of /doctor. Examine looks at everything that the program needs, and says
 // whether it came to the end before ctx did.
 func Command(examine func(ctx context.Context) (found []Finding, whole bool)) commands.Command {
 	return commands.Command{

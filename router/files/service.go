@@ -19,7 +19,7 @@ import (
 
 // Deps are what a Service is made of.
 type Deps struct {
-	Store  Store
+	Store   Store
 	Blobs   Blobs
 	Channel func(name string) channels.Channel // one that is a Fetcher can bring attachments; nil: there is none
 	Limits  Limits                             // at the start; see Service.Apply

@@ -9,7 +9,7 @@ import (
 	"switchboard/scheduler"
 )
 
-// A JobChange makes, changes or ends a job. ErrNotFound: there is none of that number, or it is not Of.
+// A Change makes, changes or ends a job. ErrNotFound: there is none of that number, or it is not Of.
 type Change struct {
 	Kind ChangeKind
 	ID   int64
@@ -29,7 +29,7 @@ type Change struct {
 	Until time.Time
 }
 
-// A JobChangeKind is what a JobChange does.
+// A ChangeKind is what a Change does.
 type ChangeKind string
 
 const (

@@ -22,7 +22,7 @@ type Spender interface {
 	Spent(ctx context.Context, day string, top int) ([]Spent, error)
 }
 
-// Budget is the row of /budget. Limits are those that count now.
+// Command is the row of /budget. Limits are those that count now.
 func Command(of Spender, limits func() Budget) commands.Command {
 	return commands.Command{
 		Name: "budget", Admin: true, About: commands.Text{

@@ -8,14 +8,14 @@ import (
 	"switchboard/router/core"
 )
 
-// A DeliveryChange mends a delivery by hand. ErrNotFound: there is none of that ID.
+// A Change mends a delivery by hand. ErrNotFound: there is none of that ID.
 type Change struct {
 	ID   int64
 	Kind ChangeKind
 	Done *Changed // filled in
 }
 
-// A DeliveryChangeKind is what a DeliveryChange does.
+// A ChangeKind is what a Change does.
 type ChangeKind string
 
 const (

@@ -18,7 +18,7 @@ type DeliveryList interface {
 	Undelivered(ctx context.Context, before int64, limit int) ([]Info, error)
 }
 
-// Deliveries is the row of /deliveries.
+// Command is the row of /deliveries.
 func Command(list DeliveryList) commands.Command {
 	return commands.Command{
 		Name: "deliveries", Admin: true, Args: "[retry|drop|before NUMBER]", About: commands.Text{

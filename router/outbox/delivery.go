@@ -6,7 +6,7 @@ import (
 	"switchboard/channels"
 )
 
-// Hold is a channel's lease.
+// Lease is a channel's lease.
 type Lease struct {
 	Channel string
 	Fence   int64
@@ -83,7 +83,7 @@ type Unnamed struct {
 	Written      time.Time // when it was committed
 }
 
-// A MendedDelivery is what became of a delivery by hand.
+// A Changed is what became of a delivery by hand.
 type Changed struct {
 	ID           int64         `json:"id,string"`
 	Was          DeliveryState `json:"was"`

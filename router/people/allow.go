@@ -30,7 +30,7 @@ type Door interface {
 
 const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was shown, or `%[1]sallow IDENTITY` with one of those that `%[1]sallow` alone lists; you can add a name for them. `%[1]sallow NAME` shows who calls themselves so."
 
-// Allow is the row of /allow.
+// AllowCommand is the row of /allow.
 func AllowCommand(door Door, judge Judge) commands.Command {
 	return commands.Command{
 		Name: "allow", Admin: true, Args: "[CODE|IDENTITY [NAME]]", About: commands.Text{

@@ -18,17 +18,17 @@ func (c *Change) Names() (action, target string) {
 // LocalActor is whoever runs the program on this machine, under a person's name.
 func LocalActor(person string) core.Actor { return core.Actor{Person: person, Rule: audit.RuleMachine} }
 
-// ErrPersonAway is returned by Submit, which did nothing, for somebody whom the settings file does
+// ErrAway is returned by Submit, which did nothing, for somebody whom the settings file does
 // not name now: it is to be submitted again once they are back.
 var ErrAway = errors.New("the person is away: the settings file does not name them now")
 
-// A PeopleError says why the people whom settings name cannot be taken: nothing was changed.
+// A FaultsError says why the people whom settings name cannot be taken: nothing was changed.
 // Each fault is a sentence for the operator.
 type FaultsError struct{ Faults []string }
 
 func (e *FaultsError) Error() string { return strings.Join(e.Faults, "; ") }
 
-// A PersonChange changes somebody who is not from the settings.
+// A Change changes somebody who is not from the settings.
 type Change struct {
 	Kind ChangeKind
 	// Person has the name, and what is added (all of it), set (the role, the tools), linked or
@@ -62,7 +62,7 @@ type Belongings struct {
 	Files         int // that they sent
 }
 
-// A PeopleSet is what became of people when the settings named them.
+// A Set is what became of people when the settings named them.
 type Set struct {
 	Back   []string           // who was away
 	Paused map[string][]int64 // jobs that need rights which their owner, no admin any more, had

@@ -29,7 +29,7 @@ type Register interface {
 	LabelledSo(ctx context.Context, label string) (map[string]string, error)
 }
 
-// A PeopleJudge judges a change of people that somebody asks for in a chat by the settings,
+// A Judge judges a change of people that somebody asks for in a chat by the settings,
 // and adds what they say of it. The error is for people.
 type Judge func(by *core.Person, c *Change) error
 
@@ -46,7 +46,7 @@ var peopleForms = []struct {
 	{ChangeRemove, "NAME", "removes them, and forgets what I know about them; I ask first"},
 }
 
-// People is the row of /people.
+// Command is the row of /people.
 func Command(dir Register, judge Judge) commands.Command {
 	return commands.Command{
 		Name: "people", Admin: true, Args: "[add|role|link|tools|remove …]", About: commands.Text{

@@ -14,7 +14,7 @@ import (
 	"switchboard/router/core"
 )
 
-// seenEvery is how often it is noted that somebody let in by an open policy was seen, so
+// SeenEvery is how often it is noted that somebody let in by an open policy was seen, so
 // that retention knows who has gone. It is far shorter than retention keeps anybody.
 const SeenEvery = 24 * time.Hour
 

@@ -56,9 +56,9 @@ type Rig struct {
 	Channel    router.ChannelConfig
 	Script     scripted.Config
 	People     []core.Person
-	Store     func(router.Store) router.Store // nil: the database's
-	Safe       func() bool                       // nil: the engine's
-	Agent      turns.Agent                       // nil: the brain
+	Store      func(router.Store) router.Store // nil: the database's
+	Safe       func() bool                     // nil: the engine's
+	Agent      turns.Agent                     // nil: the brain
 	Files      outbox.Attachments
 	Usable     func(tools.Question) []string
 	Limits     router.FileLimits

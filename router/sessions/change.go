@@ -6,7 +6,7 @@ import (
 	"switchboard/router/core"
 )
 
-// A SessionChange sets something of a session.
+// A Change sets something of a session.
 type Change struct {
 	Conversation channels.Conversation // whose session it is
 	Of           Setting
@@ -19,7 +19,7 @@ type Change struct {
 	Moved  []int64 // filled in: the jobs that moved
 }
 
-// A SessionSetting is what a session may have of its own.
+// A Setting is what a session may have of its own.
 type Setting string
 
 const (

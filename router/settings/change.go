@@ -18,7 +18,7 @@ const secretSet = "secret "
 // ConfirmWithin is how long a change that could lock out who asks for it counts unconfirmed.
 const ConfirmWithin = time.Minute
 
-// A SettingsVersion is the layer of settings that were changed at run time, as it is after one
+// A Version is the layer of settings that were changed at run time, as it is after one
 // change of it.
 type Version struct {
 	ID     int64             `json:"id"`   // 0: nothing was ever changed
@@ -71,14 +71,14 @@ func SecretSet(name string) []Diff { return []Diff{{Key: secretSet + name}} }
 // Keys are those that the version changed, with commas between.
 func (v *Version) Keys() string { return keysOf(v.Diff) }
 
-// A SettingsDiff is what a version changed of one key. Nil: the layer does not have it.
+// A Diff is what a version changed of one key. Nil: the layer does not have it.
 type Diff struct {
 	Key string  `json:"key"`
 	Was *string `json:"was"`
 	Is  *string `json:"is"`
 }
 
-// DiffSettings is what differs in two layers, by key.
+// Compare is what differs in two layers, by key.
 func Compare(was, is map[string]string) (diff []Diff) {
 	at := func(layer map[string]string, key string) *string {
 		if text, set := layer[key]; set {
@@ -138,7 +138,7 @@ func Standing(list []Version) *Version {
 	return nil
 }
 
-// A SettingsChange makes a version of the settings, or decides about the one that waits.
+// A Change makes a version of the settings, or decides about the one that waits.
 type Change struct {
 	Kind ChangeKind
 	// ID (ConfirmSettings, TakeBackSettings) is the version that is meant; 0: whichever waits.
@@ -158,7 +158,7 @@ type Change struct {
 	Version *Version
 }
 
-// A SettingsChangeKind is what a SettingsChange does.
+// A ChangeKind is what a Change does.
 type ChangeKind string
 
 const (
@@ -184,7 +184,7 @@ func keysOf(diff []Diff) string {
 	return strings.Join(keys, ", ")
 }
 
-// A SettingsFileChange notes what an engine goes by because its settings file has it so now. No
+// A FileChange notes what an engine goes by because its settings file has it so now. No
 // credential is in it.
 type FileChange struct {
 	File string

@@ -15,7 +15,7 @@ import (
 	"switchboard/router/core"
 )
 
-// Settings are those of the program, and what would become of them.
+// Keeper are those of the program, and what would become of them.
 type Keeper interface {
 	// Settings are those that count now, in the order of the sample file.
 	Settings() []Setting
@@ -43,7 +43,7 @@ const usage = "/config shows what was changed, `get KEY` what is set (or `get ro
 const onePerMessage = "Nothing was changed: I take one setting a message, so that each can be looked at, confirmed and taken back for itself. " +
 	"Send them one after the other. For a new channel: first its kind, then its address, then its token."
 
-// Config is the row of /config.
+// Command is the row of /config.
 func Command(s Keeper) commands.Command {
 	return commands.Command{
 		Name: "config", Admin: true, Free: true, Args: "[get|set|unset|diff|undo|confirm …]", About: commands.Text{
@@ -165,7 +165,7 @@ func unknownSetting(key string, all []Setting) commands.Answer {
 	return commands.Answer{Text: text + "."}
 }
 
-// configPlanned answers a plan: it is made, or its faults are listed.
+// planned answers a plan: it is made, or its faults are listed.
 func planned(plan *Plan, at channels.Conversation, err error) (commands.Answer, error) {
 	if err != nil {
 		return commands.Answer{}, err
@@ -201,7 +201,7 @@ func undoButton(v *Version) commands.Button {
 	return commands.Button{Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID)}
 }
 
-// configVersions shows what was changed, and the last versions.
+// listVersions shows what was changed, and the last versions.
 func listVersions(ctx context.Context, s Keeper, zone *time.Location) (commands.Answer, error) {
 	list, err := s.SettingsVersions(ctx, versionsShown+1)
 	if err != nil || len(list) == 0 {

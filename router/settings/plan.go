@@ -8,7 +8,7 @@ type Setting struct {
 	Live   bool   `json:"live"` // a change of it is used at once; else from the next start
 }
 
-// A SettingDiff is a setting that is otherwise than before, or would be.
+// A Difference is a setting that is otherwise than before, or would be.
 type Difference struct {
 	Key  string `json:"key"`
 	Was  string `json:"was"` // empty: it was not there
@@ -16,7 +16,7 @@ type Difference struct {
 	Live bool   `json:"live"`
 }
 
-// A SettingsPlan is what becomes of the settings by a change of them.
+// A Plan is what becomes of the settings by a change of them.
 type Plan struct {
 	// Change is ready to be made; nil: it cannot be, for the Faults.
 	Change   *Change      `json:"-"`

@@ -12,7 +12,7 @@ import (
 // faultsShown is how many faults one answer lists.
 const faultsShown = 10
 
-// Reload is the row of /reload. Reload reads the settings file again and goes by it; it returns
+// ReloadCommand is the row of /reload. Reload reads the settings file again and goes by it; it returns
 // what is otherwise, or the faults for which everything stays as it was.
 func ReloadCommand(reload func(ctx context.Context) (diff []Difference, faults []string, err error)) commands.Command {
 	return commands.Command{

@@ -193,7 +193,7 @@ func (j *journal) put(ctx context.Context, failed string, commit func(context.Co
 	return next, err
 }
 
-// retry is Insist, which says why it tries again. A cancelled turn still has to be written down: only the engine's
+// retry is core.Retry, which says why it tries again. A cancelled turn still has to be written down: only the engine's
 // own end stops the tries.
 func (j *journal) retry(ctx context.Context, failed string, do func(context.Context) error) error {
 	ctx = context.WithoutCancel(ctx)

@@ -57,7 +57,7 @@ type Deps struct {
 	People   People
 	Agent    Agent
 	Engine   delivery.Engine
-	Store   Store
+	Store    Store
 	// Shared: other engines work on the same database.
 	Shared  bool
 	DataDir string // workspaces are made in it
@@ -73,9 +73,9 @@ type Deps struct {
 // A Runner leases sessions and runs their turns, in each one after the other.
 type Runner struct {
 	Deps
-	Connections    *delivery.Connections // set before anything runs
-	notified notified              // of limits
-	work     context.Context       // of turns
+	Connections *delivery.Connections // set before anything runs
+	notified    notified              // of limits
+	work        context.Context       // of turns
 
 	workers     *workers
 	running     *runningTurns

@@ -113,7 +113,7 @@ func (r *Store) Jobs(ctx context.Context, of string, after int64, limit int) ([]
 	return database.Listed(ctx, r.DB, "list jobs", (*aJob).job, query, args...)
 }
 
-// Notifications lists a person's, the newest first, before a number; 0: from the newest of all.
+// AskedIn is the message that a turn answers, as its platform knows it.
 func (r *Store) AskedIn(ctx context.Context, turn int64) (channels.MessageID, error) {
 	return database.Value[channels.MessageID](ctx, r.DB, "read what a turn answers",
 		`SELECT m.platform_id FROM turns t JOIN messages m ON m.id = t.message_id WHERE t.id = ?`, turn)

@@ -112,7 +112,7 @@ func PostTo(t *database.Tx, conv channels.Conversation, reply *outbox.Reply) err
 	return Post(t, p.Id, p.Key, reply)
 }
 
-// Post is postTo, where the conversation is known.
+// Post is PostTo, where the conversation is known.
 func Post(t *database.Tx, conversation int64, key string, reply *outbox.Reply) error {
 	session, err := sessions.FindOrMake(t, conversation, key, "")
 	if err != nil {

@@ -33,7 +33,7 @@ type Deps struct {
 	MaxParts func() int
 	People   People
 	Engine   Engine
-	Store   interface {
+	Store    interface {
 		Leases
 		Deliveries
 		Unnamed

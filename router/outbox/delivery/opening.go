@@ -8,7 +8,7 @@ import (
 	"switchboard/channels"
 )
 
-// An opened conversation has nothing to send; its lock and the right to send one part are
+// An Opened conversation has nothing to send; its lock and the right to send one part are
 // held for a commit that begins the first part of what it stores. Who opened it closes it.
 type Opened struct {
 	outbox.Opening

@@ -37,7 +37,7 @@ const (
 	typingEvery = 4 * time.Second
 )
 
-// A preview is what one turn shows while it works; the latest content wins. All of it
+// A Preview is what one turn shows while it works; the latest content wins. All of it
 // is best effort: neither the turn nor a delivery waits for a platform because of it.
 //
 // It is a message that grows (a draft). It has a row before it is first shown, and the
