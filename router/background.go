@@ -13,23 +13,23 @@ import (
 
 const (
 	// besideMost bounds what commands have go on beside, besideTimeout for how long.
-	besideMost    = 4
-	besideTimeout = time.Minute
+	backgroundMost    = 4
+	backgroundTimeout = time.Minute
 )
 
-// goBeside does what a committed command has go on beside, and answers when it is done. What an
+// runBackground does what a committed command has go on in the background, and answers when it is done. What an
 // engine that stops has not done is not answered: whoever wants to know asks again.
-func (r *committed) goBeside() {
-	event, key, line, do, name := r.entry.Event, r.entry.Key, r.entry.line, r.entry.beside, r.entry.Sender.Person
+func (r *committed) runBackground() {
+	event, key, line, do, name := r.entry.Event, r.entry.Key, r.entry.line, r.entry.background, r.entry.Sender.Person
 	admins := r.entry.Intent.(*intake.ControlIntent).Admins
 	r.Connections.Background(func() {
-		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", besideMost)
+		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", backgroundMost)
 		select {
-		case r.beside <- struct{}{}:
-			ctx, cancel := context.WithTimeout(r.work, besideTimeout)
+		case r.background <- struct{}{}:
+			ctx, cancel := context.WithTimeout(r.work, backgroundTimeout)
 			answer = r.guarded(ctx, do)
 			cancel()
-			<-r.beside
+			<-r.background
 		default:
 		}
 		person := r.Roster.Named(name) // who was removed meanwhile, or is no admin any more, is told nothing
@@ -47,7 +47,7 @@ func (r *committed) goBeside() {
 	})
 }
 
-// guarded is what goes on beside, of which a panic ends nothing else.
+// guarded is what goes on in the background, of which a panic ends nothing else.
 func (r *committed) guarded(ctx context.Context, do func(context.Context) commands.Answer) (answer commands.Answer) {
 	defer func() {
 		if fault := recover(); fault != nil {

@@ -22,7 +22,7 @@ type classified struct {
 	line   *channel                              // nil: there is none of that name
 	aside  string                                // is said to the person besides, once, in a message of its own
 	charge charge                                // is counted for the person once the entry is committed
-	beside func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
+	background func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
 	secret typedSecret
 	unsaid intake.Outcome                                                               // nothing is said in it
 	asked  *outbox.Reply                                                                // is said to a stranger for whom the admins are asked

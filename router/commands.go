@@ -131,7 +131,7 @@ func (s *classifier) order(ctx context.Context, entry classified, l *channel, pe
 			event := entry.Event
 			control.Say = func() *outbox.Reply { return l.answered(event, person, answer.Say()) }
 		}
-		entry.Intent, entry.beside = control, answer.Beside
+		entry.Intent, entry.background = control, answer.Background
 	case *intake.TurnIntent:
 		entry.Event.Message.Quote = "" // what is replied to only says which turn is meant
 		entry.Taint = taintOf(entry.Event.Message)

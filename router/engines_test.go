@@ -116,9 +116,9 @@ type giving struct {
 	back *atomic.Int32
 }
 
-func (g giving) GiveBack(ctx context.Context, ref core.TurnRef) error {
+func (g giving) ReleaseSession(ctx context.Context, ref core.TurnRef) error {
 	g.back.Add(1)
-	return g.Store.GiveBack(ctx, ref)
+	return g.Store.ReleaseSession(ctx, ref)
 }
 
 // Where the worker comes within the patience, the session stays.

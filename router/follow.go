@@ -28,7 +28,7 @@ func (r *committed) follow(ctx context.Context, stops int64) channels.Receipt {
 		r.turns.GiveWorker(r.entry.Sender.Person)
 	}
 	if len(r.entry.Button) > 0 && r.acc.Action != outbox.ActionAccepted { // it was used meanwhile, so nothing was done
-		r.entry.Intent, r.entry.beside = &intake.ActionIntent{Code: r.entry.Button}, nil
+		r.entry.Intent, r.entry.background = &intake.ActionIntent{Code: r.entry.Button}, nil
 	}
 	r.followCode(ctx)
 	r.followRequest(ctx)
@@ -54,8 +54,8 @@ func (r *committed) follow(ctx context.Context, stops int64) channels.Receipt {
 		r.People.Learn(ctx, r.entry.Sender.Person)
 	}
 	r.notifyAside(ctx)
-	if r.entry.beside != nil && !r.acc.Duplicate {
-		r.goBeside()
+	if r.entry.background != nil && !r.acc.Duplicate {
+		r.runBackground()
 	}
 	if r.acc.Claimed != nil {
 		r.turns.Begin(*r.acc.Claimed, stops, r.entry.Sender.Person)

@@ -54,8 +54,8 @@ func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.
 	if answer.Intent != nil {
 		return answer, &core.StateError{Sentence: fmt.Sprintf("this has to be typed: %s%s %s", call.Slash, call.Name, call.Args)}
 	}
-	if answer.Beside != nil { // the tool waits for it
-		return answer.Beside(ctx), nil
+	if answer.Background != nil { // the tool waits for it
+		return answer.Background(ctx), nil
 	}
 	if answer.Change == nil {
 		return answer, nil

@@ -234,13 +234,13 @@ func (d dying) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, sa
 	return next, err
 }
 
-func (d dying) GiveBack(ctx context.Context, ref core.TurnRef) error {
+func (d dying) ReleaseSession(ctx context.Context, ref core.TurnRef) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.died {
 		return routertest.ErrDead
 	}
-	return d.Store.GiveBack(ctx, ref)
+	return d.Store.ReleaseSession(ctx, ref)
 }
 
 func (d dying) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []core.Claimed, err error) {

@@ -301,9 +301,9 @@ func (m *machine) decide(t *rapid.T, turn int64) {
 	m.order[conv], m.decided[turn], m.woken = slices.Insert(m.order[conv], at, turn), true, true
 }
 
-func (m *machine) GiveBack(t *rapid.T) {
+func (m *machine) ReleaseSession(t *rapid.T) {
 	ref := m.pick(t)
-	if err := m.r.GiveBack(m.ctx, ref); err != nil {
+	if err := m.r.ReleaseSession(m.ctx, ref); err != nil {
 		t.Fatalf("give back: %v", err)
 	}
 	delete(m.running, ref.SessionID)
@@ -318,7 +318,7 @@ func (m *machine) Stale(t *rapid.T) {
 	if _, err := m.r.Commit(m.ctx, ref, storetest.End("failed", "stale"), nil); !errors.Is(err, core.ErrFenced) {
 		t.Fatalf("a stale commit of %+v: %v", ref, err)
 	}
-	if err := m.r.GiveBack(m.ctx, ref); err != nil {
+	if err := m.r.ReleaseSession(m.ctx, ref); err != nil {
 		t.Fatalf("a stale give back: %v", err)
 	}
 }
@@ -439,7 +439,7 @@ func TestStoreDoesWhatItsModelDoes(t *testing.T) {
 				}
 				m.start(rt)
 				rt.Repeat(map[string]func(*rapid.T){
-					"accept": m.Accept, "edit": m.Edit, "absorb": m.Absorb, "claim": m.Claim, "commit": m.Commit, "decide": m.Decide, "give back": m.GiveBack, "stale": m.Stale, "die": m.Die, "": m.Check,
+					"accept": m.Accept, "edit": m.Edit, "absorb": m.Absorb, "claim": m.Claim, "commit": m.Commit, "decide": m.Decide, "give back": m.ReleaseSession, "stale": m.Stale, "die": m.Die, "": m.Check,
 				})
 				m.drain(rt)
 				if err := m.engine.Close(context.Background()); err != nil {

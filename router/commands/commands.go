@@ -88,7 +88,7 @@ type Answer struct {
 	Say func() Answer
 	// Beside goes on once the command is committed, with Text as its answer for now, and what it
 	// returns is answered too. What an engine that dies has not done is answered by nobody.
-	Beside func(context.Context) Answer
+	Background func(context.Context) Answer
 	// As is what the message is taken as in place of a command with an answer; nil: that.
 	Intent core.Intent
 }

@@ -37,7 +37,7 @@ func menu(slow func()) []commands.Command {
 			}}, nil
 		}},
 		{Name: "slow", About: about, Run: func(context.Context, *commands.Call) (commands.Answer, error) {
-			return commands.Answer{Text: "I begin.", Beside: func(context.Context) commands.Answer {
+			return commands.Answer{Text: "I begin.", Background: func(context.Context) commands.Answer {
 				slow()
 				return commands.Says("It is done.")
 			}}, nil

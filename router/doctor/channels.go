@@ -141,7 +141,7 @@ func inDetail(ch *Channel, c *commands.Call) commands.Answer {
 func testChannel(keeper ChannelKeeper, name string, zone *time.Location) commands.Answer {
 	return commands.Answer{
 		Text: fmt.Sprintf("Checking the channel %s; I'll report here in a minute.", render.Escape(name)),
-		Beside: func(ctx context.Context) commands.Answer {
+		Background: func(ctx context.Context) commands.Answer {
 			began := time.Now()
 			found := keeper.TestChannel(ctx, name, zone)
 			took := time.Since(began).Round(time.Millisecond)

@@ -58,7 +58,7 @@ func Command(examine func(ctx context.Context) (found []Finding, whole bool)) co
 			}
 			return commands.Answer{
 				Text: "Checking; I'll report here in a minute.",
-				Beside: func(ctx context.Context) commands.Answer {
+				Background: func(ctx context.Context) commands.Answer {
 					found, whole := examine(ctx)
 					answer := commands.Answer{Text: report(found, whole, all), Taint: tools.Label}
 					if !all {

@@ -90,8 +90,8 @@ func (d drafting) TakeChannel(ctx context.Context, owner int64, channel string) 
 	return hold, ok, err
 }
 
-func (d drafting) GiveBack(ctx context.Context, ref core.TurnRef) error {
-	return d.do("give back", func() error { return d.Store.GiveBack(ctx, ref) })
+func (d drafting) ReleaseSession(ctx context.Context, ref core.TurnRef) error {
+	return d.do("give back", func() error { return d.Store.ReleaseSession(ctx, ref) })
 }
 
 // Killed at each step by which a draft is shown, and started again, the bot answers once.

@@ -21,7 +21,7 @@ func ReloadCommand(reload func(ctx context.Context) (diff []Difference, faults [
 			FR: "relire le fichier des réglages", IT: "rileggere il file delle impostazioni",
 		},
 		Run: func(context.Context, *commands.Call) (commands.Answer, error) {
-			return commands.Answer{Text: "Checking the settings file; I'll report here in a minute.", Beside: func(ctx context.Context) commands.Answer {
+			return commands.Answer{Text: "Checking the settings file; I'll report here in a minute.", Background: func(ctx context.Context) commands.Answer {
 				return reloaded(reload(ctx))
 			}}, nil
 		},

@@ -59,11 +59,11 @@ func (l *losing) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, 
 	return next, err
 }
 
-func (l *losing) GiveBack(ctx context.Context, ref core.TurnRef) error {
+func (l *losing) ReleaseSession(ctx context.Context, ref core.TurnRef) error {
 	if l.gone("give back") {
 		return routertest.ErrAnswerLost
 	}
-	return l.Store.GiveBack(ctx, ref)
+	return l.Store.ReleaseSession(ctx, ref)
 }
 
 // What the database committed and could not say leaves no session behind that is leased

@@ -222,8 +222,8 @@ func (m mortal) Absorb(ctx context.Context, ref core.TurnRef, from int) (list []
 	return list, err
 }
 
-func (m mortal) GiveBack(ctx context.Context, ref core.TurnRef) error {
-	return m.do(func() error { return m.Store.GiveBack(ctx, ref) })
+func (m mortal) ReleaseSession(ctx context.Context, ref core.TurnRef) error {
+	return m.do(func() error { return m.Store.ReleaseSession(ctx, ref) })
 }
 
 func (m mortal) Begin(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (d *outbox.Delivery, due time.Time, err error) {

@@ -27,9 +27,9 @@ type Sessions interface {
 	// waiting first, none whose next turn is for a person in except. It sets those
 	// turns running. Channels restricts it to sessions of these channels.
 	Claim(ctx context.Context, owner int64, channels []string, except []string, limit int) ([]core.Claimed, error)
-	// GiveBack releases a session's lease; a running turn stays running, to be
+	// ReleaseSession releases a session's lease; a running turn stays running, to be
 	// claimed by anybody. ErrFenced is no error here.
-	GiveBack(ctx context.Context, ref core.TurnRef) error
+	ReleaseSession(ctx context.Context, ref core.TurnRef) error
 	// Held lists the sessions that owner has the lease of and that have open turns.
 	Held(ctx context.Context, owner int64) ([]Held, error)
 	// Idle notes, by an event of kind session, that nothing happened in the session for

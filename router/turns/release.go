@@ -50,7 +50,7 @@ func (r *Runner) requeue(ref core.TurnRef) {
 func (r *Runner) release(ref core.TurnRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := r.Store.GiveBack(ctx, ref); err != nil {
+	if err := r.Store.ReleaseSession(ctx, ref); err != nil {
 		r.Log.ErrorContext(ctx, "cannot give a session back, trying again", "turn_id", ref.TurnID, "error", err)
 		r.Compare()
 	}

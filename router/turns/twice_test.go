@@ -23,8 +23,8 @@ type lateBack struct {
 	late chan struct{} // closed when the answer may come
 }
 
-func (l *lateBack) GiveBack(ctx context.Context, ref core.TurnRef) error {
-	err := l.Store.GiveBack(ctx, ref)
+func (l *lateBack) ReleaseSession(ctx context.Context, ref core.TurnRef) error {
+	err := l.Store.ReleaseSession(ctx, ref)
 	l.once.Do(func() {
 		close(l.back)
 		<-l.late
@@ -165,7 +165,7 @@ func TestTurnIsNeverRunTwiceAtOnce(t *testing.T) {
 		if err != nil || len(held) != 1 {
 			t.Fatalf("held %+v, %v", held, err)
 		}
-		if err := ledger.GiveBack(t.Context(), held[0].TurnRef); err != nil {
+		if err := ledger.ReleaseSession(t.Context(), held[0].TurnRef); err != nil {
 			t.Fatal(err)
 		}
 		r.Platform.Say("c2", "bob", "poke")

@@ -20,7 +20,7 @@ import (
 // Release lets go of a turn that has begun.
 func (h *House) Release(ref core.TurnRef) {
 	h.Helper()
-	if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
+	if err := h.Router.ReleaseSession(h.Ctx, ref); err != nil {
 		h.Fatalf("give back: %v", err)
 	}
 }

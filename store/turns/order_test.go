@@ -67,7 +67,7 @@ func TestTurnsKeepTheirOrderAcrossEngines(t *testing.T) {
 					for next, n := &c, 0; next != nil; n++ {
 						ref := next.TurnRef
 						if n == 1 {
-							if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
+							if err := h.Router.ReleaseSession(h.Ctx, ref); err != nil {
 								t.Errorf("give back: %v", err)
 							}
 							if !othersTurn(who) {

@@ -51,8 +51,8 @@ const (
 // Cancelled is the outcome of a turn that was cancelled.
 const Cancelled = "cancelled"
 
-// GiveBack releases a session's lease; a running turn stays running, to be claimed by anybody.
-func (r *Store) GiveBack(ctx context.Context, ref core.TurnRef) error {
+// ReleaseSession releases a session's lease; a running turn stays running, to be claimed by anybody.
+func (r *Store) ReleaseSession(ctx context.Context, ref core.TurnRef) error {
 	return r.Write(ctx, r.ForLeases(), "give session back", func(t *database.Tx) error {
 		if _, found, err := sessions.Lock(t, ref.SessionID); err != nil || !found {
 			return err
