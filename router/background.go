@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// besideMost bounds what commands have go on beside, besideTimeout for how long.
+	// backgroundMost bounds what commands have go on in the background, backgroundTimeout for how long.
 	backgroundMost    = 4
 	backgroundTimeout = time.Minute
 )

@@ -19,14 +19,14 @@ import (
 // A classified is an event with what it is taken as, and what is done beside its commit.
 type classified struct {
 	intake.Entry
-	line   *channel                              // nil: there is none of that name
-	aside  string                                // is said to the person besides, once, in a message of its own
-	charge charge                                // is counted for the person once the entry is committed
+	line       *channel                              // nil: there is none of that name
+	aside      string                                // is said to the person besides, once, in a message of its own
+	charge     charge                                // is counted for the person once the entry is committed
 	background func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
-	secret typedSecret
-	unsaid intake.Outcome                                                               // nothing is said in it
-	asked  *outbox.Reply                                                                // is said to a stranger for whom the admins are asked
-	typed  func(ctx context.Context, entry classified, text string) (classified, error) // takes a press as that command
+	secret     typedSecret
+	unsaid     intake.Outcome                                                               // nothing is said in it
+	asked      *outbox.Reply                                                                // is said to a stranger for whom the admins are asked
+	typed      func(ctx context.Context, entry classified, text string) (classified, error) // takes a press as that command
 }
 
 // kept says that an entry is kept for that reason, and nobody is answered.

@@ -125,7 +125,7 @@ type Router struct {
 	quiet       quiet          // where and for whom no admin is asked just now
 	entering    sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
 	accepts     sync.WaitGroup // Accepts on their way
-	background      chan struct{}  // has room for what commands have go on beside
+	background  chan struct{}  // has room for what commands have go on beside
 	stopped     chan struct{}  // closed when intake is over for good
 	// work is the context of turns and sends; it outlives Run's by the grace.
 	work  context.Context
