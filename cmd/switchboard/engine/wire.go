@@ -61,7 +61,7 @@ func (e *Engine) wire(ctx context.Context) error {
 	}
 	e.space = &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
 	e.files = files.New(files.Deps{
-		Room:   func(ctx context.Context) error { return e.space.CheckDisk(ctx, s.DataDir) },
+		Room:  func(ctx context.Context) error { return e.space.CheckDisk(ctx, s.DataDir) },
 		Store: of, Blobs: Attachments(s), Channel: list.Adapter,
 		Limits: fileLimits(s), Log: e.log,
 	})
@@ -84,7 +84,9 @@ func (e *Engine) wire(ctx context.Context) error {
 	}
 	e.agents.now.Store(first)
 	e.scheduler = e.newScheduler(of, first.harmless)
-	e.space.DiskLow = func(ctx context.Context, text string) { e.router.Connections.Notify(ctx, outbox.NoticeDisk, "disk", text) }
+	e.space.DiskLow = func(ctx context.Context, text string) {
+		e.router.Connections.Notify(ctx, outbox.NoticeDisk, "disk", text)
+	}
 	return nil
 }
 
