@@ -260,3 +260,61 @@ func TestArchitectureNamesFilesThatAreThere(t *testing.T) {
 		}
 	}
 }
+
+// A folder that is full is parted by feature, and what all features share stays little.
+func TestFoldersStaySmall(t *testing.T) {
+	t.Parallel()
+	product, all, shared := map[string]int{}, map[string]int{}, 0
+	for _, file := range goFiles(t) {
+		dir := filepath.Dir(file)
+		if all[dir]++; isTest(file) {
+			continue
+		}
+		product[dir]++
+		if dir != "router/core" {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range f.Decls {
+			shared += exported(decl)
+		}
+	}
+	for dir, n := range all {
+		if product[dir] > 30 || n > 60 {
+			t.Errorf("%s has %d files, %d with tests; part it by feature before 30 and 60", dir, product[dir], n)
+		}
+	}
+	if shared == 0 || shared > 60 {
+		t.Errorf("router/core has %d exported names; it is for the few, at most 60, that several features share", shared)
+	}
+}
+
+// exported counts the names that a declaration gives to other packages; methods are none.
+func exported(decl ast.Decl) (n int) {
+	count := func(names ...*ast.Ident) {
+		for _, name := range names {
+			if name.IsExported() {
+				n++
+			}
+		}
+	}
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			count(d.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				count(s.Name)
+			case *ast.ValueSpec:
+				count(s.Names...)
+			}
+		}
+	}
+	return n
+}
