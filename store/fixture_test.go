@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"switchboard/internal/testkit"
-	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
@@ -20,19 +18,11 @@ func random(n int) string {
 	return b.String()
 }
 
-func TestMain(m *testing.M) {
-	testkit.Main(m, 8) // they wait for owners to expire, and for servers that are away
-}
+func TestMain(m *testing.M) { storetest.Main(m) }
 
 type house struct{ *storetest.House }
 
-func newHouse(t testing.TB, db *store.DB) *house {
-	t.Helper()
-	return &house{storetest.NewHouse(t, db)}
-}
-
-// each runs a test on both databases, in parallel with others.
-func each(t *testing.T, test func(t *testing.T, h *house)) {
-	t.Helper()
-	storetest.EachHouse(t, func(t *testing.T, h *storetest.House) { test(t, &house{h}) })
-}
+var (
+	newHouse = storetest.NewOwn[house]
+	each     = storetest.EachOwn[house] // on both databases, in parallel with others
+)

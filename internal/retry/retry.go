@@ -50,3 +50,22 @@ func Signal(soon chan<- struct{}) {
 	default:
 	}
 }
+
+// Whenever does something each time that soon is signalled, until ctx ends; while it fails, with the error told to
+// failed, again and again, 0.1 s to 5 s apart.
+func Whenever(ctx context.Context, soon <-chan struct{}, do func(context.Context) error, failed func(error)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-soon:
+		}
+		for range Doubling(ctx, 100*time.Millisecond, 5*time.Second) {
+			err := do(ctx)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			failed(err)
+		}
+	}
+}

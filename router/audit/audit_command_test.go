@@ -11,11 +11,10 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
-	"switchboard/router/routertest"
 )
 
 func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
-	routertest.Each(t, func(t *testing.T, r *routertest.Rig) {
+	each(t, func(t *testing.T, r *rig) {
 		r.Commands = []commands.Command{audit.Command(r.DB.Router())}
 		r.Start()
 		for i := range 12 {

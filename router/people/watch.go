@@ -3,7 +3,6 @@ package people
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"switchboard/internal/retry"
 	"switchboard/router/core"
@@ -30,7 +29,7 @@ func NewWatch(w Watch) *Watch {
 // Changed has every engine read the people again.
 func (w *Watch) Changed(ctx context.Context) {
 	if err := w.Roster.Reload(ctx); err != nil {
-		w.Log.ErrorContext(ctx, "cannot read the people again", "error", err)
+		w.failed(err)
 		retry.Signal(w.changed)
 	}
 	w.Wake()
@@ -58,24 +57,16 @@ func (w *Watch) Wake() {
 
 // Run reads the people again when they were changed elsewhere, until ctx ends.
 func (w *Watch) Run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-w.changed:
+	retry.Whenever(ctx, w.changed, func(ctx context.Context) error {
+		err := w.Roster.Reload(ctx)
+		if err == nil {
+			w.Read()
 		}
-		for range retry.Doubling(ctx, 100*time.Millisecond, 5*time.Second) {
-			err := w.Roster.Reload(ctx)
-			if err == nil {
-				w.Read()
-			}
-			if err == nil || ctx.Err() != nil {
-				break
-			}
-			w.Log.ErrorContext(ctx, "cannot read the people again", "error", err)
-		}
-	}
+		return err
+	}, w.failed)
 }
+
+func (w *Watch) failed(err error) { w.Log.Error("cannot read the people again", "error", err) }
 
 // Load reads who has become a person on other engines.
 func (w *Watch) Load(ctx context.Context) {
@@ -83,6 +74,6 @@ func (w *Watch) Load(ctx context.Context) {
 		return
 	}
 	if err := w.Roster.Reload(ctx); err != nil && ctx.Err() == nil {
-		w.Log.ErrorContext(ctx, "cannot read the people again", "error", err)
+		w.failed(err)
 	}
 }

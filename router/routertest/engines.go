@@ -16,17 +16,17 @@ import (
 
 // Twins are two rigs on one PostgreSQL database and one platform, each with a
 // connection pool and an engine of its own. Whoever is started first holds the channel.
-func Twins(t *testing.T) (a, b *Rig) {
+func Twins[R Own](t *testing.T) (a, b *R) {
 	t.Helper()
 	address := storetest.PostgresURL(t)
 	open := func() *Rig {
-		r := New(t, storetest.Opened(t, address, "", slog.New(slog.DiscardHandler)))
+		r := newRig(t, storetest.Opened(t, address, "", slog.New(slog.DiscardHandler)))
 		r.Address = address
 		return r
 	}
-	a, b = open(), open()
-	b.Platform = a.Platform
-	return a, b
+	one, other := open(), open()
+	other.Platform = one.Platform
+	return &R{one}, &R{other}
 }
 
 // StartBoth starts a, which takes the channel, and then b.

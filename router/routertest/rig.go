@@ -101,8 +101,16 @@ func (l listing) Everyone(ctx context.Context) (people, away []core.Person, err 
 	return l.Directory.Everyone(ctx)
 }
 
+// An Own is the rig of a package's tests: the shared one, with what only those need.
+type Own interface{ ~struct{ *Rig } }
+
 // New is a rig over a database, with ada, an admin, and bob, a user, and no limits of rate.
-func New(t testing.TB, db *storetest.DB) *Rig {
+func New[R Own](t testing.TB, db *storetest.DB) *R {
+	t.Helper()
+	return &R{newRig(t, db)}
+}
+
+func newRig(t testing.TB, db *storetest.DB) *Rig {
 	t.Helper()
 	cfg := router.DefaultConfig()
 	cfg.RatePerson = "off"
@@ -226,20 +234,20 @@ func (l testLog) Write(p []byte) (int, error) {
 }
 
 // Each runs f on both databases, in parallel with other tests.
-func Each(t *testing.T, f func(t *testing.T, r *Rig)) {
+func Each[R Own](t *testing.T, f func(t *testing.T, r *R)) {
 	t.Helper()
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *storetest.DB) { f(t, New(t, db)) })
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) { f(t, New[R](t, db)) })
 }
 
 // InTime runs f with a fake clock, over SQLite, in parallel with other tests.
-func InTime(t *testing.T, f func(t *testing.T, r *Rig)) {
+func InTime[R Own](t *testing.T, f func(t *testing.T, r *R)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(t, storetest.SQLite(t))
+		r := newRig(t, storetest.SQLite(t))
 		r.Script.Rich, r.Script.DraftEvery = true, time.Second
-		f(t, r)
+		f(t, &R{r})
 		r.End()
 	})
 }

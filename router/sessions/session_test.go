@@ -7,13 +7,12 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router/routertest"
 )
 
 // What a session has of its own is set by a command, holds from the next turn on, and goes
 // back to the settings; where others take part only admins set it.
 func TestSessionIsSetByCommands(t *testing.T) {
-	routertest.Each(t, func(t *testing.T, r *routertest.Rig) {
+	each(t, func(t *testing.T, r *rig) {
 		r.Channel.Groups = "open"
 		r.Usable = func(q tools.Question) []string {
 			if q.Mode == "ask" {

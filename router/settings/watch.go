@@ -211,21 +211,10 @@ func (w *Watch) SecretChanged() {
 
 // RunSecrets reads the secrets again when one was set, here or elsewhere, until ctx ends.
 func (w *Watch) RunSecrets(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-w.secrets:
-		}
-		if w.Secrets == nil {
-			continue
-		}
-		for range retry.Doubling(ctx, 100*time.Millisecond, 5*time.Second) {
-			err := w.Secrets.Changed(ctx)
-			if err == nil || ctx.Err() != nil {
-				break
-			}
-			w.Log.ErrorContext(ctx, "cannot read the secrets again", "error", err)
-		}
+	if w.Secrets == nil {
+		return
 	}
+	retry.Whenever(ctx, w.secrets, w.Secrets.Changed, func(err error) {
+		w.Log.ErrorContext(ctx, "cannot read the secrets again", "error", err)
+	})
 }

@@ -13,18 +13,13 @@ import (
 	"switchboard/store/storetest"
 )
 
-func TestMain(m *testing.M) {
-	testkit.Main(m, 8) // they wait for owners to expire, and for servers that are away
-}
+func TestMain(m *testing.M) { storetest.Main(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
 type house struct{ *storetest.House }
 
-func newHouse(t testing.TB, db *store.DB) *house {
-	t.Helper()
-	return &house{storetest.NewHouse(t, db)}
-}
+var newHouse = storetest.NewOwn[house]
 
 // doomed is a house whose engine is never closed.
 func doomed(t testing.TB, db *store.DB) *house {

@@ -3,13 +3,10 @@ package settings_test
 import (
 	"testing"
 
-	"switchboard/internal/testkit"
 	"switchboard/store/storetest"
 )
 
-func TestMain(m *testing.M) {
-	testkit.Main(m, 8) // they wait for owners to expire, and for servers that are away
-}
+func TestMain(m *testing.M) { storetest.Main(m) }
 
 type house = storetest.House
 

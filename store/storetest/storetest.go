@@ -21,6 +21,7 @@ import (
 
 	_ "github.com/lib/pq" // the driver "postgres"
 
+	"switchboard/internal/testkit"
 	"switchboard/store"
 )
 
@@ -44,6 +45,25 @@ func EachHouse(t *testing.T, test func(t *testing.T, h *House)) {
 	t.Parallel()
 	Each(t, func(t *testing.T, db *store.DB) { test(t, NewHouse(t, db)) })
 }
+
+// An Own is the house of a package's tests: the shared one, with what only those need.
+type Own interface{ ~struct{ *House } }
+
+// NewOwn is NewHouse as the package has it.
+func NewOwn[H Own](t testing.TB, db *store.DB) *H {
+	t.Helper()
+	return &H{NewHouse(t, db)}
+}
+
+// EachOwn is EachHouse as the package has it.
+func EachOwn[H Own](t *testing.T, test func(t *testing.T, h *H)) {
+	t.Helper()
+	EachHouse(t, func(t *testing.T, h *House) { test(t, &H{h}) })
+}
+
+// Main runs the tests of a package of the store, eight at once: they wait for owners to expire, and for servers
+// that are away.
+func Main(m *testing.M) { testkit.Main(m, 8) }
 
 // SQLite is a migrated store in a file of its own, closed when the test ends.
 func SQLite(t testing.TB) *store.DB {
