@@ -14,5 +14,5 @@ type Finding struct {
 	OK   bool
 	Warn bool // fine, but worth a second look
 	Text string
-	Mend string // what to do about it
+	Fix  string // what to do about it
 }

@@ -41,7 +41,7 @@ func (k *keeper) TestChannel(ctx context.Context, name string, _ *time.Location)
 	case <-k.goOn:
 	case <-ctx.Done():
 	}
-	return []doctor.Finding{{OK: true, Text: "the token is good: @*bot*"}, {Text: "it is deaf", Mend: "shout"}}
+	return []doctor.Finding{{OK: true, Text: "the token is good: @*bot*"}, {Text: "it is deaf", Fix: "shout"}}
 }
 
 func (r *rig) kept() *keeper {
@@ -185,8 +185,8 @@ func TestDoctorIsAskedInADirectChat(t *testing.T) {
 			examined++
 			return []doctor.Finding{
 				{Check: "data", OK: true, Text: "much room"},
-				{Check: "sandbox", OK: true, Warn: true, Text: "not *confined*", Mend: "confine it"},
-				{Check: "model", Text: "no answer\nat all", Mend: "try `again`"},
+				{Check: "sandbox", OK: true, Warn: true, Text: "not *confined*", Fix: "confine it"},
+				{Check: "model", Text: "no answer\nat all", Fix: "try `again`"},
 			}, examined == 1
 		})}
 		r.Script.Rich, r.Script.Buttons = true, true

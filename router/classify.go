@@ -71,7 +71,7 @@ func (s *classifier) all(ctx context.Context, batch []channels.Event) ([]classif
 		}
 		entry, err := s.classifyAlone(ctx, event, line)
 		if err != nil && isNobodysFault(ctx, err) {
-			return nil, fmt.Errorf("sort events: %w", err)
+			return nil, fmt.Errorf("classify events: %w", err)
 		} else if err != nil {
 			s.Log.ErrorContext(ctx, "an event cannot be looked into", "channel", event.Conversation.Channel, "error", err)
 			entry = s.unclassified(entry)

@@ -70,7 +70,7 @@ func (b *batch) give(ctx context.Context, pressed classified, command string, bu
 	given, err := pressed.typed(ctx, typed, command)
 	switch {
 	case err != nil && isNobodysFault(ctx, err):
-		return given, fmt.Errorf("sort the command of a button: %w", err)
+		return given, fmt.Errorf("classify the command of a button: %w", err)
 	case err != nil:
 		b.Log.ErrorContext(ctx, "the command of a button cannot be looked into", "channel", pressed.line.Name, "error", err)
 		pressed.Intent = &intake.ControlIntent{Reply: pressed.line.Notice(pressed.Event, "I could not look that up just now; please press again.")}

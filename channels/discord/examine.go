@@ -35,17 +35,17 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 		content = channels.Finding{
 			OK: true, Warn: true,
 			Text: "the message content intent is off: the bot sees direct chats, and on servers only messages that mention it",
-			Mend: "for the rest switch on Message Content Intent at https://discord.com/developers/applications/" + app.ID.String() + "/bot and restart",
+			Fix:  "for the rest switch on Message Content Intent at https://discord.com/developers/applications/" + app.ID.String() + "/bot and restart",
 		}
 	}
 	found = append(found, content)
 	switch g, err := c.gateway(ctx); {
 	case err != nil:
-		found = append(found, channels.Finding{Text: err.Error(), Mend: "wait, and look again"})
+		found = append(found, channels.Finding{Text: err.Error(), Fix: "wait, and look again"})
 	case g.Shards > 1:
-		found = append(found, channels.Finding{Text: errSharded.Error(), Mend: "then restart"})
+		found = append(found, channels.Finding{Text: errSharded.Error(), Fix: "then restart"})
 	case g.few():
-		found = append(found, channels.Finding{OK: g.Starts.Remaining > 0, Warn: true, Text: g.left(), Mend: "look for what connects so often; a restart begins one session of those that are left"})
+		found = append(found, channels.Finding{OK: g.Starts.Remaining > 0, Warn: true, Text: g.left(), Fix: "look for what connects so often; a restart begins one session of those that are left"})
 	}
 	return append(found, channels.Finding{OK: true, Text: "to add it to a server, open " + invite(app.ID.String())})
 }

@@ -182,7 +182,7 @@ func TestWithoutContentTheBotSeesDirectChatsAndItsName(t *testing.T) {
 		t.Error(diff)
 	}
 	findings := r.c.Examine(t.Context())
-	if f := findings[1]; !f.Warn || !strings.Contains(f.Mend, "Message Content Intent") {
+	if f := findings[1]; !f.Warn || !strings.Contains(f.Fix, "Message Content Intent") {
 		t.Errorf("%+v", findings)
 	}
 }

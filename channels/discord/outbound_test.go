@@ -387,7 +387,7 @@ func TestExamineNamesWhatHasToBeMended(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	r.Revoke()
-	if f := r.c.Examine(t.Context())[0]; f.OK || !strings.Contains(f.Mend, r.AppID()+"/bot") {
+	if f := r.c.Examine(t.Context())[0]; f.OK || !strings.Contains(f.Fix, r.AppID()+"/bot") {
 		t.Errorf("%+v", f)
 	}
 	c := client(t, r.APIURL(), "")

@@ -46,7 +46,7 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 	if c.findLimit(ctx, me) {
 		findings = append(findings, channels.Finding{
 			OK: true, Warn: true, Text: "history is limited to 15 messages a minute, as for apps that are distributed commercially without a listing: after a pause it takes long until all is read",
-			Mend: "make the app in your own workspace, from the manifest of switchboard init slack",
+			Fix: "make the app in your own workspace, from the manifest of switchboard init slack",
 		})
 	}
 	if c.cfg.Mode == ModeSocket {
@@ -102,7 +102,7 @@ func scopesOf(me *self) []channels.Finding {
 	}
 	return []channels.Finding{{
 		Text: "the bot token lacks the scopes " + strings.Join(missing, ", ") + ": " + strings.Join(loses, "; "),
-		Mend: "add them under OAuth & Permissions of the app, or all at once under App Manifest (switchboard init slack prints it), and install it again",
+		Fix:  "add them under OAuth & Permissions of the app, or all at once under App Manifest (switchboard init slack prints it), and install it again",
 	}}
 }
 
@@ -113,7 +113,7 @@ func (c *Client) examineSocket(ctx context.Context) channels.Finding {
 	if err != nil {
 		return channels.Finding{
 			Text: "app_token: " + err.Error(),
-			Mend: "make an app-level token with the scope connections:write under Basic Information of the app, and switch Socket Mode on",
+			Fix:  "make an app-level token with the scope connections:write under Basic Information of the app, and switch Socket Mode on",
 		}
 	}
 	return channels.Finding{OK: true, Text: "the app-level token is good, and Socket Mode is on"}

@@ -67,7 +67,7 @@ func (c *Client) examineWebhook(ctx context.Context) []channels.Finding {
 	info, err := c.webhook(ctx)
 	switch {
 	case err != nil:
-		return []channels.Finding{{Text: err.Error(), Mend: "try again; see whether this machine reaches the platform"}}
+		return []channels.Finding{{Text: err.Error(), Fix: "try again; see whether this machine reaches the platform"}}
 	case c.cfg.Mode == ModePolling && info.URL != "":
 		return []channels.Finding{{
 			OK: true, Warn: true,
@@ -76,7 +76,7 @@ func (c *Client) examineWebhook(ctx context.Context) []channels.Finding {
 	case c.cfg.Mode == ModeWebhook && info.LastError != "":
 		return []channels.Finding{{
 			Text: "the platform could not call lately: " + c.scrub(info.LastError),
-			Mend: "see whether server.public_url is reached from outside, with a certificate that is good",
+			Fix:  "see whether server.public_url is reached from outside, with a certificate that is good",
 		}}
 	}
 	if info.Pending > 0 {

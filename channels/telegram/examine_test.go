@@ -14,7 +14,7 @@ func TestExamineNamesWhatHasToBeMended(t *testing.T) {
 		t.Helper()
 		var all []string
 		for _, f := range c.Examine(t.Context()) {
-			if all = append(all, f.Text); strings.Contains(f.Text, words) && f.OK == ok && f.Warn == warn && (ok || f.Mend != "") {
+			if all = append(all, f.Text); strings.Contains(f.Text, words) && f.OK == ok && f.Warn == warn && (ok || f.Fix != "") {
 				return
 			}
 		}

@@ -100,9 +100,9 @@ func Unusable(err error, given, renew string) channels.Finding {
 	case errors.Is(err, channels.ErrNoCredentials):
 		return channels.Finding{OK: true, Warn: true, Text: err.Error() + "; the channel waits for it. " + given}
 	case errors.Is(err, channels.ErrUnauthorized):
-		return channels.Finding{Text: err.Error(), Mend: renew}
+		return channels.Finding{Text: err.Error(), Fix: renew}
 	}
-	return channels.Finding{Text: err.Error(), Mend: "see whether this machine reaches the platform (api_url, proxy, DNS)"}
+	return channels.Finding{Text: err.Error(), Fix: "see whether this machine reaches the platform (api_url, proxy, DNS)"}
 }
 
 // Final says whether err is a refusal that would come again: channels.ErrGone or a

@@ -42,7 +42,7 @@ func (c *doctorCmd) Run(a *app) error {
 			continue
 		}
 		fmt.Fprintf(a.out, "%s  %-10s %s\n", f.Mark(), f.Title(), strings.ReplaceAll(console.Printable(f.Text), "\n", "\n                 "))
-		if fix := f.Fix(); fix != "" {
+		if fix := f.ToDo(); fix != "" {
 			fmt.Fprintf(a.out, "      %-10s fix: %s\n", "", console.Printable(fix))
 		}
 	}

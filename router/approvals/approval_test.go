@@ -22,7 +22,7 @@ func TestButtonsDecide(t *testing.T) {
 	} {
 		t.Run(label, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
-				r.Wish()
+				r.Request()
 				r.Start()
 				r.Platform.Say("c1", "ada", "ask rm -rf build")
 				r.Mentions(1, "May I run this command?", "rm -rf build", "policy.ask", "commands ask", "10 minutes")
@@ -57,7 +57,7 @@ func (r *rig) decided(conv string, at int, want string) {
 // decision counts.
 func TestUsersWishIsDecidedByAdmins(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.People = append(r.People, core.Person{Name: "eve", Role: core.RoleAdmin, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config"})
 		r.Start()
 		r.Platform.Say("eve1", "eve", "hello")
@@ -94,7 +94,7 @@ func TestUsersWishIsDecidedByAdmins(t *testing.T) {
 // Who is no admin decides nothing, also where the question is shown to them.
 func TestOnlyAdminsDecide(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Channel.Groups, r.Channel.RequireMention = "open", false
 		r.Start()
 		r.Platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "ask rm x"})
@@ -110,7 +110,7 @@ func TestOnlyAdminsDecide(t *testing.T) {
 // Nobody could decide: then nobody is waited for.
 func TestNobodyToAsk(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		r.Platform.Say("bob1", "bob", "ask make x")
 		r.Shows(1, "nobody  by")
@@ -119,7 +119,7 @@ func TestNobodyToAsk(t *testing.T) {
 
 func TestDeadlineCountsAsDenied(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Deadline = 2 * time.Second
 		r.Start()
 		r.Platform.Say("c1", "ada", "ask rm x")
@@ -134,7 +134,7 @@ func TestDeadlineCountsAsDenied(t *testing.T) {
 // What is over while no engine runs is denied as soon as one does.
 func TestDeadlineHoldsOverARestart(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Deadline = time.Second
 		r.Start()
 		r.Platform.Say("c1", "ada", "ask rm x")
@@ -148,7 +148,7 @@ func TestDeadlineHoldsOverARestart(t *testing.T) {
 
 func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		say := func(n int, text string, want ...string) {
 			t.Helper()
@@ -187,7 +187,7 @@ func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 // What others may is listed to an admin in a direct chat alone.
 func TestGrantsOfOthersAreForADirectChat(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Channel.Groups, r.Channel.RequireMention = "open", false
 		r.Start()
 		last := func(conv string, n int) string {
@@ -215,7 +215,7 @@ func TestGrantsOfOthersAreForADirectChat(t *testing.T) {
 // A turn that is cancelled while it waits takes its question with it.
 func TestCancelledTurnTakesItsQuestionBack(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		r.Platform.Say("c1", "ada", "ask rm x")
 		code := r.TypedCode(r.Await(1)[0])
@@ -251,7 +251,7 @@ func TestBadDecisionsAreExplained(t *testing.T) {
 // Where an admin's account is theirs no more, nothing is asked in its chat.
 func TestFormerAccountsAreNotAsked(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		r.Platform.Say("ada1", "ada", "hello")
 		r.Shows(1, "re: hello")
@@ -269,7 +269,7 @@ func TestFormerAccountsAreNotAsked(t *testing.T) {
 // An edit of a message whose turn waits changes nothing that is asked for, and says so.
 func TestEditedMessageOfAQuestionIsLeftAside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		id := r.Platform.Say("c1", "ada", "ask rm x")
 		r.Await(1)
@@ -283,7 +283,7 @@ func TestEditedMessageOfAQuestionIsLeftAside(t *testing.T) {
 // Whoever takes back the message of a turn that waits takes its question back.
 func TestTakenBackMessageTakesItsQuestionBack(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		id := r.Platform.Say("c1", "ada", "ask rm x")
 		r.Await(1)
@@ -295,7 +295,7 @@ func TestTakenBackMessageTakesItsQuestionBack(t *testing.T) {
 // What is too long to be shown goes along as a file, in which nothing is hidden either.
 func TestLongWishIsAFileThatHidesNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Script.Files, r.Files = 2, r.Filed()
 		r.Start()
 		long := strings.Repeat("echo build; ", 200)
@@ -310,7 +310,7 @@ func TestLongWishIsAFileThatHidesNothing(t *testing.T) {
 // What is forgotten takes back what was asked in it, wherever that was asked, and says so.
 func TestResetTakesQuestionsBack(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		r.Platform.Say("ada1", "ada", "hello")
 		r.Await(1)
@@ -330,7 +330,7 @@ func TestResetTakesQuestionsBack(t *testing.T) {
 // The files that a command names are shown, and it can be allowed once only.
 func TestQuestionShowsNamedFiles(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Agent = routertest.Acting(func(p routertest.Play) error {
 			return p.Commit(p.Ctx, agent.Step{End: &agent.End{State: "waiting", Outcome: "approval"}, Ask: &agent.Ask{
 				Tool: tools.ExecName, Shown: "sh job.sh", Hash: []byte("hash"), Rule: "policy.ask", Reason: "commands ask", Loads: &tools.Loaded{
@@ -370,7 +370,7 @@ func TestQuestionShowsNamedFiles(t *testing.T) {
 // Blank lines and many line breaks do not push the end of a command out of sight.
 func TestBlankLinesOfAWishAreFolded(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		for i, c := range [][2]string{
 			{"ls" + strings.Repeat("\n", 51) + "rm x", "ls\n⟨50 blank lines⟩\nrm x"},

@@ -44,7 +44,7 @@ func TestYesAndNoDecideInWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
-				r.Wish()
+				r.Request()
 				r.Channel.Groups, r.Channel.RequireMention = "open", false
 				r.Start()
 				if name == "another's wish" {

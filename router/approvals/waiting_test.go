@@ -11,7 +11,7 @@ import (
 // survives the engine; decided, it answers its message, also where newer ones were answered.
 func TestTurnThatWaitedAnswersItsMessage(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Config.Workers, r.Agent = 1, routertest.Acting(routertest.Wishing)
+		r.Config.Workers, r.Agent = 1, routertest.Acting(routertest.Requesting)
 		r.Start()
 		r.Platform.Say("c1", "ada", "ask rm x")
 		code := r.TypedCode(r.Await(1)[0])
@@ -38,7 +38,7 @@ func TestTurnThatWaitedAnswersItsMessage(t *testing.T) {
 func TestTurnIsDecidedAtAnotherEngine(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
-	a.Agent, b.Agent = routertest.Acting(routertest.Wishing), routertest.Acting(routertest.Wishing)
+	a.Agent, b.Agent = routertest.Acting(routertest.Requesting), routertest.Acting(routertest.Requesting)
 	routertest.StartBoth(a.Rig, b.Rig)
 	a.Platform.Say("c1", "ada", "ask rm x")
 	code := a.TypedCode(a.Await(1)[0])

@@ -127,7 +127,7 @@ func TestAuditLogGoesOnByAButton(t *testing.T) {
 
 func TestGrantIsTakenBackByAButton(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		for i := range 11 {
 			r.Platform.Say("c1", "ada", fmt.Sprint("ask make x", i))

@@ -18,7 +18,7 @@ type Finding struct {
 	OK    bool
 	Warn  bool // fine, but worth a second look
 	Text  string
-	Mend  string // what to do about it
+	Fix   string // what to do about it
 }
 
 // well says that a finding asks nothing of anybody.
@@ -37,8 +37,8 @@ func (f *Finding) line() string {
 		text += f.Check + ": "
 	}
 	text += render.Escape(words.OneLine(f.Text, 300))
-	if f.Mend != "" && !f.well() {
-		text += " – fix: " + render.Escape(words.OneLine(f.Mend, 300))
+	if f.Fix != "" && !f.well() {
+		text += " – fix: " + render.Escape(words.OneLine(f.Fix, 300))
 	}
 	return text
 }

@@ -178,7 +178,7 @@ func TestOthersConfirmNoLink(t *testing.T) {
 // Who is nobody any more answers no other question in their chat, neither typed nor by a button.
 func TestStrangersAnswerNoOtherQuestion(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.Start()
 		r.change(people.ChangeAdd, "zoe", core.RoleAdmin, "scripted:zoe")
 		r.Asks("z1", "zoe", "hello")

@@ -365,7 +365,7 @@ func TestAdminsAllowStrangers(t *testing.T) {
 func TestAllowDecidesNoOtherQuestion(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.manage()
-		r.Wish()
+		r.Request()
 		r.Start()
 		r.Platform.Say("c1", "ada", "ask rm x")
 		code := r.TypedCode(r.Await(1)[0])

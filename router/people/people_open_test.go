@@ -12,7 +12,7 @@ import (
 // where one person calls themselves so, after platform and identity were shown and confirmed.
 func TestOpenPeopleAreChangedByTheirNames(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Wish()
+		r.Request()
 		r.manage()
 		r.Channel.DM = "open"
 		r.Start()

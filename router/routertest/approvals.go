@@ -48,8 +48,8 @@ func (r *Rig) Toasts(callback, want string) {
 	}
 }
 
-// Wish makes r a rig whose agent asks, on a platform with buttons.
-func (r *Rig) Wish() { r.Agent, r.Script.Rich, r.Script.Buttons = Acting(Wishing), true, true }
+// Request makes r a rig whose agent asks, on a platform with buttons.
+func (r *Rig) Request() { r.Agent, r.Script.Rich, r.Script.Buttons = Acting(Requesting), true, true }
 
 // Pressed is how user presses a button again that is to be seen now.
 func (r *Rig) Pressed(user, label string) func() string {
@@ -64,9 +64,9 @@ func Press(n int, user, code string) channels.Event {
 	return e
 }
 
-// Wishing is an agent that asks whether it may run the command after "ask ", or use a tool ("ask TOOL with
+// Requesting is an agent that asks whether it may run the command after "ask ", or use a tool ("ask TOOL with
 // ARGUMENTS", also "under RULE"), and tells what it was told; it answers everything else.
-func Wishing(p Play) error {
+func Requesting(p Play) error {
 	command, asks := strings.CutPrefix(p.Turn.Message.Text, "ask")
 	if !asks {
 		return p.Answer("re: " + p.Turn.Message.Text)

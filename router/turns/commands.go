@@ -104,7 +104,7 @@ func (v *Commands) status(ctx context.Context, c *commands.Call) (a commands.Ans
 			what = render.Escape(turn.Person) + ", who is away"
 		}
 		fmt.Fprintf(&b, "I wait for %s before I answer this (turn %d): %s", what, turn.ID, words.OneLine(turn.Text, 100))
-		if wish := turn.Wish(); wish != "" {
+		if wish := turn.Request(); wish != "" {
 			fmt.Fprintf(&b, "\nMay I do this: %s", words.OneLine(wish, 200))
 		}
 	case turn.NextTry != nil:

@@ -206,20 +206,3 @@ func (r *Runner) workspace(session int64) (string, error) {
 	}
 	return dir, nil
 }
-
-// Wish is what a turn that waits asks for: its next task. Empty: it has none.
-func (t *Turn) Wish() string {
-	if len(t.Plans) == 0 {
-		return ""
-	}
-	for _, task := range t.Plans[len(t.Plans)-1].Tasks {
-		if task.State != "pending" || task.Type == "msg" {
-			continue
-		}
-		if task.Tool != "" {
-			return task.Tool + " " + task.Args
-		}
-		return task.Detail
-	}
-	return ""
-}

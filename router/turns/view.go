@@ -49,6 +49,23 @@ type Turn struct {
 	Audit      []Audit `json:"audit,omitzero"` // what was done to it by hand
 }
 
+// Request is what a turn that waits asks for: its next task. Empty: it has none.
+func (t *Turn) Request() string {
+	if len(t.Plans) == 0 {
+		return ""
+	}
+	for _, task := range t.Plans[len(t.Plans)-1].Tasks {
+		if task.State != "pending" || task.Type == "msg" {
+			continue
+		}
+		if task.Tool != "" {
+			return task.Tool + " " + task.Args
+		}
+		return task.Detail
+	}
+	return ""
+}
+
 // A Plan is a valid plan.
 type Plan struct {
 	Attempt int    `json:"attempt"`

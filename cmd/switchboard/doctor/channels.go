@@ -70,9 +70,9 @@ func (r *report) platforms(people []core.Person) (fixes map[string]string) {
 		found, _ := access.Examine(r.ctx, at.Channel)
 		for _, f := range found {
 			if !f.OK {
-				fixes[name] = cmp.Or(fixes[name], f.Mend)
+				fixes[name] = cmp.Or(fixes[name], f.Fix)
 			}
-			r.add(Finding{Check: "channel", OK: f.OK, Warn: f.Warn, Text: name + ": " + f.Text, Mend: f.Mend})
+			r.add(Finding{Check: "channel", OK: f.OK, Warn: f.Warn, Text: name + ": " + f.Text, Fix: f.Fix})
 		}
 	}
 	return fixes

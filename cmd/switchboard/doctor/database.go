@@ -98,11 +98,11 @@ func (l ledgerReport) cluster() {
 	} else if name == "" {
 		text = "database and data folder get a name at the first start"
 	}
-	l.add(Finding{Check: "cluster", OK: err == nil, Text: text, Mend: "check [store] url and data_dir; \"switchboard serve\" says how to accept them as they are"})
+	l.add(Finding{Check: "cluster", OK: err == nil, Text: text, Fix: "check [store] url and data_dir; \"switchboard serve\" says how to accept them as they are"})
 }
 
 func (l ledgerReport) clock() {
-	f := Finding{Check: "clock", Mend: "let both machines keep their clocks by a time server"}
+	f := Finding{Check: "clock", Fix: "let both machines keep their clocks by a time server"}
 	if ahead, within, err := engines.ClockDifference(l.ctx, l.db.DB); err != nil {
 		f.Text = err.Error()
 	} else {
@@ -123,7 +123,7 @@ func (l ledgerReport) notify() {
 	}
 	l.add(Finding{
 		Check: "notify", OK: err == nil, Text: text,
-		Mend: "connect to the server itself, or through a pooler that keeps sessions; without it engines find each other's work up to 15 s late, and their locks do not hold",
+		Fix: "connect to the server itself, or through a pooler that keeps sessions; without it engines find each other's work up to 15 s late, and their locks do not hold",
 	})
 }
 
@@ -166,10 +166,10 @@ func engineFinding(e *engines.View, heirs string) Finding {
 	f.Text += "; holds " + strings.Join(holds, " and ")
 	switch {
 	case e.State == "late":
-		f.OK, f.Mend = false, "see whether its process runs and reaches the database; others, or its restart, take over its work"
+		f.OK, f.Fix = false, "see whether its process runs and reaches the database; others, or its restart, take over its work"
 		f.Text += "; it does not renew its row"
 	case !e.Locked:
-		f.OK, f.Mend = false, "see whether its connection to the database lives, and goes to the server itself or through a pooler that keeps sessions"
+		f.OK, f.Fix = false, "see whether its connection to the database lives, and goes to the server itself or through a pooler that keeps sessions"
 		f.Text += "; its lock is not held, so it begins nothing"
 	}
 	return f
@@ -236,7 +236,7 @@ func (l ledgerReport) jobs() {
 	}
 	all := Finding{Check: "jobs", OK: true, Text: fmt.Sprintf("%s of people and %d of the program are active", of, facts.Own)}
 	if !l.settings.Scheduler.Enabled {
-		all.Warn, all.Mend = true, "\"switchboard config set scheduler.enabled true\" has them go on"
+		all.Warn, all.Fix = true, "\"switchboard config set scheduler.enabled true\" has them go on"
 		all.Text += "; switched off ([scheduler] enabled = false): none runs but maintenance"
 		facts.Overdue = nil // it says why
 	}

@@ -28,7 +28,7 @@ type Finding struct {
 	OK    bool   `json:"ok"`
 	Warn  bool   `json:"warn,omitempty"` // fine, but worth a second look
 	Text  string `json:"text"`
-	Mend  string `json:"mend,omitempty"` // what to do when it is not OK, or worth a second look
+	Fix   string `json:"mend,omitempty"` // what to do when it is not OK, or worth a second look
 }
 
 // Title is the check as people read it.
@@ -50,12 +50,12 @@ func (f Finding) Mark() string {
 	return "ok  "
 }
 
-// Fix is what to do about it; empty: nothing.
-func (f Finding) Fix() string {
+// ToDo is Fix where there is something to do; empty: nothing.
+func (f Finding) ToDo() string {
 	if f.OK && !f.Warn {
 		return ""
 	}
-	return f.Mend
+	return f.Fix
 }
 
 // A report gathers findings.
@@ -72,10 +72,10 @@ func (r *report) ok(check, format string, args ...any) {
 }
 
 func (r *report) warn(check, fix, text string) {
-	r.add(Finding{Check: check, OK: true, Warn: true, Text: text, Mend: fix})
+	r.add(Finding{Check: check, OK: true, Warn: true, Text: text, Fix: fix})
 }
 
-func (r *report) fail(check, fix, text string) { r.add(Finding{Check: check, Text: text, Mend: fix}) }
+func (r *report) fail(check, fix, text string) { r.add(Finding{Check: check, Text: text, Fix: fix}) }
 
 // noAnswer says that the database did not answer a question.
 func (r *report) noAnswer(check string, err error) {
@@ -121,7 +121,7 @@ func Examine(ctx context.Context, settings *configs.Settings) []Finding {
 }
 
 func (r *report) disk() {
-	f := Finding{Check: "data", Mend: "make room, or choose another folder with --data or data_dir"}
+	f := Finding{Check: "data", Fix: "make room, or choose another folder with --data or data_dir"}
 	defer func() { r.add(f) }()
 	dir, there := Nearest(r.settings.DataDir)
 	probe, err := os.CreateTemp(dir, ".doctor-*")
@@ -217,13 +217,13 @@ func (r *report) engine() Finding {
 	case errors.Is(err, api.ErrNoEngine):
 		return Finding{Check: "engine", OK: true, Text: "not running"}
 	}
-	return Finding{Check: "engine", Text: err.Error(), Mend: "see whether its process still lives"}
+	return Finding{Check: "engine", Text: err.Error(), Fix: "see whether its process still lives"}
 }
 
 // sandbox says which layers work, and where the settings lift them.
 func (r *report) sandbox() {
 	for _, layer := range sandbox.New(sandbox.Config{}).Layers(r.ctx) {
-		r.add(Finding{Check: "sandbox", OK: layer.Works, Text: layer.Name + ": " + layer.Detail, Mend: layer.Fix})
+		r.add(Finding{Check: "sandbox", OK: layer.Works, Text: layer.Name + ": " + layer.Detail, Fix: layer.Fix})
 	}
 	if why := r.settings.Unconfined(); why != "" {
 		r.warn("sandbox", "", "commands of admins are NOT confined: "+why)

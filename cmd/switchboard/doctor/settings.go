@@ -158,7 +158,7 @@ func (r *report) prompts() {
 		r.fail("prompts", "let whoever runs the program read the folder", err.Error())
 	}
 	for _, f := range faults {
-		r.add(Finding{Check: "prompts", OK: !f.Fatal, Warn: !f.Fatal, Text: f.String(), Mend: f.Fix})
+		r.add(Finding{Check: "prompts", OK: !f.Fatal, Warn: !f.Fatal, Text: f.String(), Fix: f.Fix})
 	}
 }
 
@@ -172,7 +172,7 @@ func (r *report) scanner() {
 	if len(words) == 0 {
 		return
 	}
-	f := Finding{Check: "files", Mend: "see [files] scan_command: it is run with the file's path as last argument, and exit status 0 means clean; until it works every file is held back"}
+	f := Finding{Check: "files", Fix: "see [files] scan_command: it is run with the file's path as last argument, and exit status 0 means clean; until it works every file is held back"}
 	defer func() { r.add(f) }()
 	program, err := exec.LookPath(words[0])
 	if err != nil {

@@ -63,7 +63,7 @@ func (e *Engine) TestChannel(ctx context.Context, name string, zone *time.Locati
 	}
 	platform, _ := access.Examine(ctx, adapter)
 	for _, f := range platform {
-		found = append(found, routerdoctor.Finding{OK: f.OK, Warn: f.Warn, Text: f.Text, Mend: f.Mend})
+		found = append(found, routerdoctor.Finding{OK: f.OK, Warn: f.Warn, Text: f.Text, Fix: f.Fix})
 	}
 	return found
 }

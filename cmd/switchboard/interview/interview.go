@@ -275,9 +275,9 @@ func (q *Interview) try(ch configs.AnsweredChannel, said map[string]bool) (good,
 		}
 		fresh[f.Text] = true
 		good = good && f.OK
-		shown := doctor.Finding{OK: f.OK, Warn: f.Warn, Mend: f.Mend}
+		shown := doctor.Finding{OK: f.OK, Warn: f.Warn, Fix: f.Fix}
 		q.Say("  %s  %s", shown.Mark(), f.Text)
-		if fix := shown.Fix(); fix != "" {
+		if fix := shown.ToDo(); fix != "" {
 			q.Say("        fix: %s", fix)
 		}
 	}
