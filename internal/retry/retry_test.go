@@ -2,6 +2,7 @@ package retry_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,4 +65,31 @@ func TestPauseOfManyTriesIsTheLongest(t *testing.T) {
 			t.Errorf("try %d: %s", try, got)
 		}
 	}
+}
+
+// What fails is done again until it does not, and then at the next signal alone.
+func TestWheneverDoesItAgainWhileItFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		soon, done, failures := make(chan struct{}, 1), 0, 0
+		var ended sync.WaitGroup
+		ended.Go(func() {
+			retry.Whenever(ctx, soon, func(context.Context) error {
+				if done++; done < 3 {
+					return context.DeadlineExceeded
+				}
+				return nil
+			}, func(error) { failures++ })
+		})
+		for _, want := range []int{3, 4} {
+			retry.Signal(soon)
+			time.Sleep(time.Minute)
+			if done != want || failures != 2 {
+				t.Errorf("done %d times, want %d; %d failures", done, want, failures)
+			}
+		}
+		stop()
+		ended.Wait()
+	})
 }
