@@ -85,6 +85,7 @@ func TestWheneverDoesItAgainWhileItFails(t *testing.T) {
 		for _, want := range []int{3, 4} {
 			retry.Signal(soon)
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			if done != want || failures != 2 {
 				t.Errorf("done %d times, want %d; %d failures", done, want, failures)
 			}
