@@ -95,6 +95,9 @@ type Sender struct {
 	// Person is a person's name that the channel vouches for by itself (the
 	// terminal of this machine); empty elsewhere.
 	Person string
+	// Token is the name of the API token that vouches for Person. What cannot be queued or comes too fast is then not taken at
+	// all, as Receipt.Busy says, and the key of the event is forgotten after a day. Empty: no token.
+	Token string
 }
 
 // Identities are the names under which people are listed who are this sender, on a

@@ -2,6 +2,7 @@ package channels
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -26,3 +27,17 @@ type SessionMessage struct {
 	Final     bool   `json:"final"`  // the last message of its turn, and the turn's goal was reached
 	Notice    bool   `json:"notice"` // a fixed notice of the program, not an answer
 }
+
+// Says tells whether the event is a message of ours.
+func (e *SessionEvent) Says() bool { return e.Message != nil && e.Message.Direction == "out" }
+
+// Ends tells whether the event is the end of a turn.
+func (e *SessionEvent) Ends() bool {
+	var d struct {
+		State string `json:"state"`
+	}
+	return e.Kind == "turn" && json.Unmarshal(e.Data, &d) == nil && slices.Contains(endStates, d.State)
+}
+
+// endStates are those in which a turn is over.
+var endStates = []string{"done", "failed", "cancelled", "merged"}

@@ -29,6 +29,9 @@ func (r *Router) Accept(ctx context.Context, events []channels.Event) ([]channel
 	if err != nil {
 		return nil, err
 	}
+	if len(entries) == 1 && entries[0].busy != "" {
+		return []channels.Receipt{{Busy: entries[0].busy}}, nil
+	}
 	b := &batch{r, entries, make([]channels.Receipt, len(entries))}
 	switch err := b.commit(ctx); {
 	case err == nil:

@@ -21,6 +21,7 @@ type classified struct {
 	intake.Entry
 	line       *channel                              // nil: there is none of that name
 	aside      string                                // is said to the person besides, once, in a message of its own
+	busy       string                                // why nothing of it is taken for now; empty: it is
 	charge     charge                                // is counted for the person once the entry is committed
 	background func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
 	secret     typedSecret

@@ -11,6 +11,7 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	"switchboard/router/outbox/delivery"
 	"switchboard/router/sessions"
 )
 
@@ -32,6 +33,9 @@ type classifier struct {
 // unclassifiedYet is an event of which nothing secret is left; kinds says what was hidden.
 func (s *classifier) unclassifiedYet(event channels.Event) (entry classified, kinds []string) {
 	entry = classified{Entry: intake.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
+	if event.Sender.Token != "" {
+		entry.Origin = "api"
+	}
 	entry.secret, kinds = s.hide(&entry.Event)
 	return entry, kinds
 }
@@ -182,9 +186,13 @@ func (s *classifier) message(ctx context.Context, entry classified, line *channe
 	}
 	s.trim(&entry)
 	if text, refused := s.refusal(&entry, person); refused {
+		if entry.Event.Sender.Token != "" && entry.charge.bucket != "" {
+			entry.busy = person.Name + " writes too fast: I read " + delivery.RateWords(s.Config.RatePerson)
+		}
 		return line.noticed(entry, text), nil
 	}
 	turn := s.turn(entry.Event)
+	turn.OrNothing = entry.Event.Sender.Token != ""
 	turn.Choice = ownText(entry.Event.Message)
 	turn.Says = consent(&entry.Event)
 	s.answers(&entry, line, person, turn)

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"switchboard/agent"
@@ -75,6 +76,8 @@ func (r *committed) follow(ctx context.Context, stops int64) channels.Receipt {
 	}
 	receipt := r.acc.Receipt
 	switch {
+	case r.acc.Outcome == intake.OutcomeBusy && turn != nil && turn.OrNothing:
+		receipt.Busy = fmt.Sprintf("%d messages of this session wait already", turn.QueueLimit)
 	case r.entry.kept(intake.AuditStranger) || r.entry.kept(intake.AuditOverheard):
 		receipt.Silent = true
 	case r.entry.Event.Kind == channels.EventAction && !r.acc.Duplicate:

@@ -27,6 +27,9 @@ func (s *classifier) whoIs(l *channel, event channels.Event) (person *core.Perso
 		if person = s.Roster.Named(event.Sender.Person); person == nil {
 			return nil, false, audit.RuleNoPerson
 		}
+		if event.Sender.Token != "" {
+			return person, false, audit.RuleToken
+		}
 		return person, false, audit.RuleMachine
 	}
 	open, rule := l.config.DM == "open", audit.RulePeople

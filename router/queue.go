@@ -58,7 +58,7 @@ func (s *classifier) refuseFast(entry *classified, person *core.Person, weight f
 // earlier events of the batch leave the bucket of that name, and whether to notify
 // the person. It is counted when the entry is committed.
 func (s *classifier) tooFast(entry *classified, name string, weight float64) (tooFast, notify bool) {
-	if s.Config.RatePerson == "off" || entry.Event.Sender.Person != "" {
+	if s.Config.RatePerson == "off" || entry.Event.Sender.Person != "" && entry.Event.Sender.Token == "" {
 		return false, false
 	}
 	at := happened(entry.Event.At)

@@ -108,7 +108,7 @@ func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]boo
 }
 
 func accept(t *database.Tx, owner int64, e *intake.Entry, a *intake.Accepted) error {
-	fresh, err := t.Has(sessions.InsertKey, e.Key, t.Now+sessions.KeysLive.Microseconds(), t.Now)
+	fresh, err := t.Has(sessions.InsertKey, e.Key, t.Now+sessions.KeyLives(e).Microseconds(), t.Now)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func entryArg(e *intake.Entry, now int64) sessions.Object {
 		files[i] = sessions.Object{"id": database.Clean(a.ID), "kind": a.Kind, "name": database.Clean(a.Name), "type": database.Clean(a.Type), "size": a.Size, "taint": taint}
 	}
 	arg := sessions.Object{
-		"key": e.Key, "key_expires": now + sessions.KeysLive.Microseconds(),
+		"key": e.Key, "key_expires": now + sessions.KeyLives(e).Microseconds(),
 		"channel": c.Channel, "conversation": c.ID, "kind": c.Kind, "place": c.Place, "title": c.Title,
 		"person": database.Clean(e.Sender.Person), "identity": database.Clean(e.Sender.Identity), "rule": database.Clean(e.Sender.Rule), "origin": database.Clean(e.Origin),
 		"author": database.Clean(cmp.Or(e.Sender.Person, e.Event.Sender.Label)), "platform_id": database.Clean(string(m.ID)), "reply_to": database.Clean(string(m.ReplyTo)),

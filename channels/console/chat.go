@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,8 +56,7 @@ var ErrUnanswered = errors.New("not everything was answered")
 // A read of Options.In that is blocked when Chat returns stays blocked until its
 // input ends.
 func Chat(ctx context.Context, engine *api.Client, o Options) error {
-	conv, err := conversationID(o.Person, o.Session)
-	if err != nil {
+	if err := cmp.Or(api.CheckSession(o.Session), api.CheckPerson(o.Person)); err != nil {
 		return err
 	}
 	o.Err = &shared{out: o.Err}
@@ -68,7 +68,7 @@ func Chat(ctx context.Context, engine *api.Client, o Options) error {
 	if err != nil {
 		return err
 	}
-	seen := openSeen(o.SeenFile, string(conv), last)
+	seen := openSeen(o.SeenFile, o.Person+"/"+o.Session, last)
 	// The stream is open, so that nothing is lost in between.
 	talk, err := begin(ctx, c, o, seen, last)
 	if err != nil {
@@ -96,7 +96,7 @@ func begin(ctx context.Context, c *client, o Options, seen *seen, last int64) (t
 	p := &pipe{client: c, o: o, progress: newProgress(plain), seen: seen, whole: true}
 	if seen.n < last {
 		err := c.between(ctx, seen.n, last, func(e channels.SessionEvent) bool {
-			p.whole = p.keep(e) || !says(e)
+			p.whole = p.keep(e) || !e.Says()
 			return p.whole
 		})
 		if err != nil {

@@ -34,24 +34,24 @@ func newClient(engine *api.Client, o Options) *client {
 }
 
 // post sends a message.
-func (c *client) post(ctx context.Context, text string) (receipt, error) {
+func (c *client) post(ctx context.Context, text string) (api.Receipt, error) {
 	return c.postAs(ctx, rand.Text(), text)
 }
 
 // postAs sends a message under key, again and again while the engine cannot be
 // reached: the key lets it be taken once.
-func (c *client) postAs(ctx context.Context, key, text string) (receipt, error) {
-	var got receipt
+func (c *client) postAs(ctx context.Context, key, text string) (api.Receipt, error) {
+	var got api.Receipt
 	err := c.persist(ctx, c.live, func() error {
 		ctx, cancel := context.WithTimeout(ctx, api.PostWait)
 		defer cancel()
 		return c.engine.Do(ctx, api.Call{
-			Method: http.MethodPost, Path: messagesPath, Key: key,
-			Body: message{Session: c.session, User: c.person, Content: text},
+			Method: http.MethodPost, Path: api.MessagesPath, Key: key,
+			Body: api.Message{Session: c.session, User: c.person, Content: text},
 		}, &got)
 	})
 	if err != nil {
-		return receipt{}, fmt.Errorf("send the message: %w", err)
+		return api.Receipt{}, fmt.Errorf("send the message: %w", err)
 	}
 	return got, nil
 }
@@ -102,8 +102,8 @@ func (c *client) open(ctx context.Context, after int64) (io.ReadCloser, int64, e
 	if after >= 0 {
 		query.Set("after", strconv.FormatInt(after, 10))
 	}
-	if c.live {
-		query.Set("live", "1")
+	if !c.live {
+		query.Set("delta", "0")
 	}
 	var stream io.ReadCloser
 	err := c.persist(ctx, false, func() error {
@@ -113,7 +113,7 @@ func (c *client) open(ctx context.Context, after int64) (io.ReadCloser, int64, e
 		}
 		begins := after
 		if after < 0 {
-			if begins, err = strconv.ParseInt(response.Header.Get("X-After"), 10, 64); err != nil {
+			if begins, err = strconv.ParseInt(response.Header.Get(api.AfterHeader), 10, 64); err != nil {
 				return errors.Join(err, response.Body.Close())
 			}
 		}
@@ -128,7 +128,7 @@ func (c *client) open(ctx context.Context, after int64) (io.ReadCloser, int64, e
 
 func (c *client) get(ctx context.Context, query url.Values) (*http.Response, error) {
 	query.Set("user", c.person)
-	return c.engine.Open(ctx, api.Call{Method: http.MethodGet, Path: eventsPath(c.session, query)})
+	return c.engine.Open(ctx, api.Call{Method: http.MethodGet, Path: api.EventsPath(c.session, query)})
 }
 
 // between delivers the events after number after up to number until, or fewer if
@@ -136,13 +136,13 @@ func (c *client) get(ctx context.Context, query url.Values) (*http.Response, err
 func (c *client) between(ctx context.Context, after, until int64, more func(channels.SessionEvent) bool) error {
 	err := c.persist(ctx, false, func() error {
 		response, err := c.get(ctx, url.Values{
-			"after": {strconv.FormatInt(after, 10)}, "until": {strconv.FormatInt(until, 10)},
+			"after": {strconv.FormatInt(after, 10)}, "until": {strconv.FormatInt(until, 10)}, "delta": {"0"},
 		})
 		if err != nil {
 			return err
 		}
 		defer func() { _ = response.Body.Close() }()
-		return each(response.Body, func(e channels.SessionEvent) bool {
+		return channels.ReadEvents(response.Body, func(e channels.SessionEvent) bool {
 			after = e.N
 			return more(e)
 		})
@@ -153,28 +153,13 @@ func (c *client) between(ctx context.Context, after, until int64, more func(chan
 	return nil
 }
 
-// each decodes the events of a stream until its end, or until more says no.
-func each(stream io.Reader, more func(channels.SessionEvent) bool) error {
-	for decoder := json.NewDecoder(stream); ; {
-		var e channels.SessionEvent
-		switch err := decoder.Decode(&e); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case !more(e):
-			return nil
-		}
-	}
-}
-
 // follow delivers the events of stream and of those after it to events, connecting
 // again when a stream ends, until ctx ends or no engine comes back. What a lost engine
 // showed of a text is gone with it.
 func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, events chan<- channels.SessionEvent) error {
 	for {
-		_ = each(stream, func(e channels.SessionEvent) bool { // however it ends, another one follows
-			if e.Kind != kindDelta {
+		_ = channels.ReadEvents(stream, func(e channels.SessionEvent) bool { // however it ends, another one follows
+			if e.Kind != channels.KindDelta {
 				if e.N <= after {
 					return true
 				}
@@ -182,7 +167,7 @@ func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, 
 			}
 			return give(ctx, events, e)
 		})
-		give(ctx, events, channels.SessionEvent{Kind: kindDelta, Data: json.RawMessage("{}")})
+		give(ctx, events, channels.SessionEvent{Kind: channels.KindDelta, Data: json.RawMessage("{}")})
 		_ = stream.Close() // it has ended already
 		if ctx.Err() != nil {
 			return ctx.Err()

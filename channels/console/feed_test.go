@@ -283,7 +283,7 @@ func TestNothingOfATextReachesAPipe(t *testing.T) {
 	var seen, unseen bool
 	e := newEngine(t, func(_ string, u *turn) {
 		unseen = u.grow("never to be seen")
-		time.Sleep(3 * deltaEvery)
+		time.Sleep(3 * api.DeltaEvery)
 		u.ends("answer")
 	})
 	var out, errs buffer
@@ -338,7 +338,7 @@ func TestMessageTakesTheTextsPlace(t *testing.T) {
 			switch i % 4 {
 			case 1: // the end of the text is late
 				u.say("some text", true, false)
-				time.Sleep(deltaEvery + 20*time.Millisecond)
+				time.Sleep(api.DeltaEvery + 20*time.Millisecond)
 			case 2: // nobody told of the message, as of another engine's
 				u.unheard("some text")
 			default:
@@ -346,7 +346,7 @@ func TestMessageTakesTheTextsPlace(t *testing.T) {
 			}
 			u.grow("")
 			if i%4 == 2 {
-				time.Sleep(deltaEvery + 20*time.Millisecond)
+				time.Sleep(api.DeltaEvery + 20*time.Millisecond)
 				e.channel.Wake(conv)
 			}
 		}
@@ -358,7 +358,7 @@ func TestMessageTakesTheTextsPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case event.Kind != kindDelta:
+		case event.Kind != channels.KindDelta:
 			said++
 			if text.turn == event.TurnID && text.text != "some" && text.text != "some text" {
 				t.Errorf("turn %d: %q stands there when its message comes", event.TurnID, text.text)

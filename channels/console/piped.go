@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"switchboard/channels"
+	"switchboard/internal/api"
 )
 
 // answerWait is how long a message that makes no turn may go without its answer,
@@ -29,7 +30,7 @@ type pipe struct {
 	seen     *seen
 	whole    bool // everything up to now was shown, here or before
 
-	waiting   *receipt     // the message being answered; nil: none
+	waiting   *api.Receipt // the message being answered; nil: none
 	sent      string       // its text
 	held      *messageLine // the turn's newest message, while it matters whether it is the last
 	timeout   <-chan time.Time
@@ -253,7 +254,7 @@ func (p *pipe) show(e channels.SessionEvent) (shown bool, err error) {
 	case mine:
 		return true, p.step(e)
 	}
-	if w := p.waiting; ends(e) && w != nil && w.TurnID == 0 && w.Event != 0 && e.N > w.Event {
+	if w := p.waiting; e.Ends() && w != nil && w.TurnID == 0 && w.Event != 0 && e.N > w.Event {
 		// A command to cancel is answered by the end of the turn, which is not ours.
 		p.note(cmp.Or(strings.Join((&course{}).last(readData(e)), ""), "It ended before it could be cancelled."))
 		return true, p.done(eventData{})
@@ -302,7 +303,7 @@ func (p *pipe) step(e channels.SessionEvent) error {
 	for _, l := range p.progress.lines(e) {
 		p.note(l)
 	}
-	if ends(e) {
+	if e.Ends() {
 		return p.done(readData(e))
 	}
 	return nil

@@ -54,12 +54,6 @@ func over(state string) bool {
 	return false
 }
 
-// says tells whether an event is something said to the person.
-func says(e channels.SessionEvent) bool { return e.Message != nil && e.Message.Direction == "out" }
-
-// ends tells whether an event is the end of a turn.
-func ends(e channels.SessionEvent) bool { return e.Kind == "turn" && over(readData(e).State) }
-
 // course is what is known of a turn that is open.
 type course struct {
 	goal  string
@@ -101,7 +95,7 @@ func (p *progress) turn(id int64) *course {
 // outside follows an event of no turn, and says whether it is one. The answer to a command
 // that ended a turn stands directly before that end.
 func (p *progress) outside(e channels.SessionEvent) bool {
-	if e.TurnID == 0 && says(e) {
+	if e.TurnID == 0 && e.Says() {
 		p.said = e.N
 	}
 	return e.TurnID == 0
@@ -116,7 +110,7 @@ func (p *progress) note(e channels.SessionEvent, d eventData) {
 	case "turn":
 		c.spoke = c.spoke || p.said != 0 && p.said == e.N-1
 	case "message":
-		c.spoke = c.spoke || says(e)
+		c.spoke = c.spoke || e.Says()
 	case "plan":
 		*c = course{goal: d.Goal, tasks: d.Tasks}
 		for len(c.tasks) < min(d.Count, tasksMost) { // an event has no room for a long plan
@@ -158,7 +152,7 @@ func (p *progress) lines(e channels.SessionEvent) []string {
 		if task := c.tasks[d.Position]; !task.open() && d.State != "cancelled" {
 			return []string{p.line(d.Position, task)}
 		}
-	case ends(e):
+	case e.Ends():
 		delete(p.turns, e.TurnID)
 		return c.last(d)
 	}
@@ -175,13 +169,13 @@ func (p *progress) settled(e channels.SessionEvent) (list, end []string) {
 	c := p.turn(e.TurnID)
 	// What a turn says behind its last step ends its plan; so does a notice, by which it
 	// ends early or begins again.
-	if e.Kind == "plan" || e.Kind == "review" && d.Status == "replan" || ends(e) ||
-		says(e) && (e.Message.Notice && !c.asks || !slices.ContainsFunc(c.tasks, planTask.open)) {
+	if e.Kind == "plan" || e.Kind == "review" && d.Status == "replan" || e.Ends() ||
+		e.Says() && (e.Message.Notice && !c.asks || !slices.ContainsFunc(c.tasks, planTask.open)) {
 		list = p.list(c)
 		c.told = true
 	}
 	p.note(e, d)
-	if ends(e) {
+	if e.Ends() {
 		delete(p.turns, e.TurnID)
 		end = c.last(d)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"switchboard/internal/api"
 	"time"
 )
 
@@ -20,7 +21,7 @@ const (
 // posted is what became of a message.
 type posted struct {
 	text string
-	got  receipt
+	got  api.Receipt
 	err  error
 }
 

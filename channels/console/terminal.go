@@ -35,7 +35,7 @@ type terminal struct {
 	client   *client
 	o        Options
 	progress *progress
-	live     growing // the answer that is being written
+	live     channels.Growing // the answer that is being written
 	seen     *seen
 	missed   *missed
 	color    bool
@@ -304,13 +304,13 @@ func (t *terminal) interrupted() (leave bool) {
 }
 
 func (t *terminal) event(e channels.SessionEvent) {
-	if e.Kind == kindDelta {
-		t.live.add(e)
+	if e.Kind == channels.KindDelta {
+		t.live.Add(e)
 		t.draw("")
 		return
 	}
-	cut := t.live.cut(e)
-	t.live.ended(e)
+	cut := t.live.Cut(e)
+	t.live.Ended(e)
 	t.track(e)
 	list, end := t.progress.settled(e)
 	t.note(list...)
@@ -319,7 +319,7 @@ func (t *terminal) event(e channels.SessionEvent) {
 		t.note("(cut off)")
 	}
 	t.note(end...)
-	if says(e) {
+	if e.Says() {
 		t.print(t.rendered(e.Message.Text))
 		if t.helped && e.TurnID == 0 {
 			t.helped = false
@@ -407,8 +407,8 @@ func (t *terminal) goingOn() (rows []string) {
 	for _, step := range t.progress.ahead() {
 		rows = append(rows, t.dimmed(step)...)
 	}
-	if t.live.text != "" {
-		rows = append(rows, strings.Split(wrap(t.rendered(t.live.text), t.screen.width), "\n")...)
+	if t.live.Text != "" {
+		rows = append(rows, strings.Split(wrap(t.rendered(t.live.Text), t.screen.width), "\n")...)
 	}
 	return rows
 }

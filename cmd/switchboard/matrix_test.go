@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/channels/console"
+	"switchboard/channels/api"
 )
 
 var update = flag.Bool("update", false, "rewrite the channel matrix in docs/channels.md")
@@ -56,7 +56,7 @@ type column struct {
 func columns(t *testing.T) (list []column) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	made := []channels.Channel{console.New("terminal", nil, log)}
+	made := []channels.Channel{api.NewChannel("terminal", "console", log)}
 	for _, k := range kinds {
 		made = append(made, k.New(k.Name, k.Config(), log))
 	}

@@ -86,12 +86,12 @@ func (c *Client) Open(ctx context.Context, call Call) (*http.Response, error) {
 		return answer, nil
 	}
 	defer answer.Body.Close()
-	var f failure
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxError)).Decode(&f); err != nil || f.Error == nil || f.Error.Message == "" {
-		f.Error = &Error{Message: answer.Status}
+	var f Failure
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxError)).Decode(&f); err != nil || f.Err == nil || f.Err.Message == "" {
+		f.Err = &Error{Message: answer.Status}
 	}
-	f.Error.Status = answer.StatusCode
-	return nil, f.Error
+	f.Err.Status = answer.StatusCode
+	return nil, f.Err
 }
 
 // Close closes the connections that no call uses.

@@ -20,7 +20,9 @@ func TestClientSaysWhatWasAnswered(t *testing.T) {
 		}
 		Reply(w, http.StatusAccepted, map[string]string{"body": string(body), "key": r.Header.Get(KeyHeader)})
 	})
-	mux.HandleFunc("GET /v1/refused", func(w http.ResponseWriter, _ *http.Request) { Refuse(w, http.StatusNotFound, "there is none") })
+	mux.HandleFunc("GET /v1/refused", func(w http.ResponseWriter, _ *http.Request) {
+		Refuse(w, Failed(http.StatusNotFound, "", "there is none"))
+	})
 	mux.HandleFunc("GET /v1/garbled", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	client := InProcess(mux)
 
@@ -32,9 +34,9 @@ func TestClientSaysWhatWasAnswered(t *testing.T) {
 		t.Error(diff)
 	}
 	for path, want := range map[string]Error{
-		"/v1/refused": {404, "not_found", "there is none"},
-		"/v1/garbled": {503, "", "Service Unavailable"},
-		"/v1/nothing": {404, "", "Not Found"},
+		"/v1/refused": {Status: 404, Code: "not_found", Message: "there is none"},
+		"/v1/garbled": {Status: 503, Message: "Service Unavailable"},
+		"/v1/nothing": {Status: 404, Message: "Not Found"},
 	} {
 		err := client.Do(t.Context(), Call{Method: "GET", Path: path}, nil)
 		if got, ok := errors.AsType[*Error](err); !ok || *got != want {
@@ -45,7 +47,7 @@ func TestClientSaysWhatWasAnswered(t *testing.T) {
 
 func TestErrorsAreInOneForm(t *testing.T) {
 	t.Parallel()
-	got, err := json.Marshal(failure{&Error{Status: 404, Code: "not_found", Message: "there is none"}})
+	got, err := json.Marshal(Failure{&Error{Status: 404, Code: "not_found", Message: "there is none"}})
 	if want := `{"error":{"code":"not_found","message":"there is none"}}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}

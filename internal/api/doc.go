@@ -4,8 +4,8 @@
 // open that. Only this package knows where the sockets are, and which of several
 // engines answers.
 //
-// What is asked and answered is said elsewhere: the calls of a conversation in
-// channels/console, all others in cmd/switchboard/socket.
+// What is asked and answered is said elsewhere: the calls that every door has in
+// channels/api, the socket's own in cmd/switchboard/socket.
 package api
 
 import "time"
@@ -26,19 +26,6 @@ const (
 	PostWait = 15 * time.Second
 	// WriteWait is how long the reader of a stream may leave it unread.
 	WriteWait = 5 * time.Second
+	// DeltaEvery is how often a client is told more of a text that grows.
+	DeltaEvery = 40 * time.Millisecond
 )
-
-// An Error is a complete answer that is no success.
-type Error struct {
-	Status  int    `json:"-"` // of HTTP
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-// Error implements error.
-func (e *Error) Error() string { return e.Message }
-
-// failure is the body that carries an Error.
-type failure struct {
-	Error *Error `json:"error"`
-}

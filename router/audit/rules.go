@@ -11,6 +11,7 @@ const (
 	RulePeopleHere  = "people.group"        // the same, in a group that is allowed
 	RuleOpen        = "channel.open"        // whoever writes is let in there
 	RuleMachine     = "machine"             // named by a program on this machine
+	RuleToken       = "token"               // named by a program with an API token
 	RuleBot         = "sender.bot"          // another bot
 	RuleUnnamed     = "sender.unnamed"      // the platform does not say who wrote
 	RuleClaim       = "claim"               // a claim code made the sender an admin
@@ -36,6 +37,7 @@ var admissions = map[string]string{
 	RulePeopleHere:     "allowed, because the identity {identity} belongs to them, and [channels.{channel}] allows the group",
 	RuleOpen:           "allowed, because [channels.{channel}] is open to everybody there",
 	RuleMachine:        "allowed, because the message came from the machine that the program runs on",
+	RuleToken:          "allowed, because the API token may speak for them",
 	RuleBot:            "kept out, because another bot wrote it",
 	RuleUnnamed:        "kept out, because the platform does not say who wrote it",
 	RuleClaim:          "allowed, because it brought a claim code",

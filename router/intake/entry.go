@@ -65,6 +65,8 @@ type TurnIntent struct {
 	CollectWindow time.Duration
 	// QueueLimit is how many turns may wait in the session; OutcomeBusy if they do.
 	QueueLimit int
+	// OrNothing: where so many wait, nothing at all is kept of it, not even its key.
+	OrNothing bool
 	// Asked is since when the person waits for the answer, where that is before now; zero:
 	// it is not.
 	Asked time.Time

@@ -2,6 +2,8 @@ package sessions
 
 import (
 	"time"
+
+	"switchboard/router/intake"
 )
 
 const (
@@ -19,4 +21,14 @@ const (
 const (
 	// KeysLive is how long the key of an event is known.
 	KeysLive = 30 * 24 * time.Hour
+	// tokenKeysLive is the same for an event of an API token, whose Idempotency-Key it is.
+	tokenKeysLive = 24 * time.Hour
 )
+
+// KeyLives is how long the key of an entry is known.
+func KeyLives(e *intake.Entry) time.Duration {
+	if e.Event.Sender.Token != "" {
+		return tokenKeysLive
+	}
+	return KeysLive
+}

@@ -32,7 +32,11 @@ func Accept(t *database.Tx, owner int64, e *intake.Entry, turn intake.TurnIntent
 	if _, err := t.Row(CountQueued, []any{a.SessionID}, &queued); err != nil {
 		return err
 	}
-	if queued >= turn.QueueLimit {
+	switch {
+	case queued >= turn.QueueLimit && turn.OrNothing:
+		a.Outcome = intake.OutcomeBusy
+		return t.Do(sessions.DropKey, e.Key)
+	case queued >= turn.QueueLimit:
 		return outbox.Say(t, e, a, conversation, sessions.ClassNotice, intake.OutcomeBusy)
 	}
 	return Queue(t, owner, e, turn, a, conversation, f)

@@ -23,11 +23,16 @@ import (
 const (
 	// Console is the channel every engine has.
 	Console = "console"
+	// Programs is the channel of programs, which talk over HTTP.
+	Programs = "api"
 	// Owner is whoever runs the program on this machine.
 	Owner = "owner"
 	// Local is the owner's identity.
 	Local = Console + ":" + Owner
 )
+
+// BuiltIn says that a channel is one of the program's own, which no settings name.
+func BuiltIn(name string) bool { return name == Console || name == Programs }
 
 // People are those whom the settings name, and the owner, unless the settings say who that is.
 func People(settings *configs.Settings) []core.Person {

@@ -35,7 +35,10 @@ func (e *Engine) Channels(zone *time.Location) []routerdoctor.Channel {
 	list := e.statuses()
 	shown := make([]routerdoctor.Channel, len(list))
 	for i, s := range list {
-		shown[i] = routerdoctor.Channel{Status: s, Is: access.State(s, zone), Rules: "open to whoever may run switchboard on this machine", Fixed: s.Name == access.Console}
+		shown[i] = routerdoctor.Channel{Status: s, Is: access.State(s, zone), Rules: "open to whoever may run switchboard on this machine", Fixed: access.BuiltIn(s.Name)}
+		if s.Name == access.Programs {
+			shown[i].Rules = "open to programs with an API token"
+		}
 		if ch, ok := e.settings.Now().Channels[s.Name]; ok {
 			shown[i].Rules = access.Rules(ch.ChannelConfig)
 		}
@@ -51,7 +54,7 @@ func (e *Engine) statuses() []channels.Status {
 func (e *Engine) TestChannel(ctx context.Context, name string, zone *time.Location) (found []routerdoctor.Finding) {
 	for _, s := range e.statuses() {
 		if s.Name == name {
-			found = append(found, routerdoctor.Finding{OK: !access.InTrouble(s), Warn: s.State != channels.StateConnected && name != access.Console, Text: access.State(s, zone)})
+			found = append(found, routerdoctor.Finding{OK: !access.InTrouble(s), Warn: s.State != channels.StateConnected && !access.BuiltIn(name), Text: access.State(s, zone)})
 		}
 	}
 	adapter := e.router.Channels.Adapter(name)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools/workspace"
-	"switchboard/channels/console"
+	web "switchboard/channels/api"
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/live"
 	"switchboard/cmd/switchboard/socket"
@@ -41,8 +41,11 @@ type Engine struct {
 	scheduler *scheduler.Scheduler
 	space     *workspace.Space
 	files     *files.Service
-	console   *console.Channel
+	console   *web.Channel // the terminal's
+	programs  *web.Channel // the one that programs talk on
+	api       *web.API
 	local     *api.Server
+	tcp       *api.TCPServer // nil: no port is open
 	examining sync.Mutex // the doctor is at it
 }
 
@@ -98,8 +101,15 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 		return nil, err
 	}
 	e.router.Settled.BeganBy(version)
-	server := socket.Server{Console: e.console, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Settings: e.settings}
-	e.local, err = api.Listen(settings.DataDir, e.owner.ID(), server.Routes(), log)
+	e.api = socket.Server{
+		Log: log, Ready: e, Console: e.console, Programs: e.programs, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Settings: e.settings,
+	}.API()
+	if e.local, err = api.Listen(settings.DataDir, e.owner.ID(), e.api.Socket(), log); err != nil {
+		return nil, err
+	}
+	if listen := e.settings.Now().Server.Listen; mode.Channels != nil && listen != "" {
+		e.tcp, err = api.ListenTCP(ctx, listen, e.api.TCP(e.door()), log)
+	}
 	return e, err
 }
 
@@ -125,13 +135,16 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 	})
 	parts.Go(e.local.Serve)
+	if e.tcp != nil {
+		parts.Go(e.tcp.Serve)
+	}
 	parts.Go(func() { e.db.Audit(working) })
 	if e.mode.begins != noJobs {
 		parts.Go(func() { e.scheduler.Run(working) })
 	}
 	parts.Go(func() { e.settings.Watch(working) })
 	e.router.Run(working)
-	e.local.Close()
+	e.closeDoors()
 	stop()
 	cancel()
 	parts.Wait()
@@ -141,9 +154,7 @@ func (e *Engine) Run(ctx context.Context) error {
 // close releases the database; safe to call on a half-made engine.
 func (e *Engine) close() error {
 	var errs []error
-	if e.local != nil {
-		e.local.Close()
-	}
+	e.closeDoors()
 	if e.owner != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -155,4 +166,14 @@ func (e *Engine) close() error {
 		e.db = nil
 	}
 	return errors.Join(errs...)
+}
+
+// closeDoors answers no call any more.
+func (e *Engine) closeDoors() {
+	if e.tcp != nil {
+		e.tcp.Close()
+	}
+	if e.local != nil {
+		e.local.Close()
+	}
 }

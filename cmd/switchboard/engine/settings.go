@@ -63,7 +63,7 @@ func (e program) moves(next *configs.Settings, diff []configs.Difference, renew 
 	attached := e.mode.Channels(next, e.log)
 	for _, former := range e.router.Channels.List() {
 		name := former.Name()
-		if name != access.Console && !slices.ContainsFunc(attached, func(at router.Attached) bool { return at.Name() == name }) {
+		if !access.BuiltIn(name) && !slices.ContainsFunc(attached, func(at router.Attached) bool { return at.Name() == name }) {
 			detach = append(detach, func() error { e.router.Detach(name); return nil })
 		}
 	}

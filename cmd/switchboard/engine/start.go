@@ -34,7 +34,7 @@ func (e *Engine) JobsOff() string { return e.jobs.WhenOff() }
 // Platforms are the names of the engine's channels besides the console.
 func (e *Engine) Platforms() (names []string) {
 	for _, s := range e.router.Connections.Statuses() {
-		if s.Name != access.Console {
+		if !access.BuiltIn(s.Name) {
 			names = append(names, s.Name)
 		}
 	}
@@ -42,7 +42,7 @@ func (e *Engine) Platforms() (names []string) {
 }
 
 func (e *Engine) platforms() []router.Attached {
-	return slices.DeleteFunc(e.router.Channels.List(), func(at router.Attached) bool { return at.Name() == access.Console })
+	return slices.DeleteFunc(e.router.Channels.List(), func(at router.Attached) bool { return access.BuiltIn(at.Name()) })
 }
 
 // missing says what is not set up yet.
@@ -116,7 +116,7 @@ const (
 func (e *Engine) TellStart(ctx context.Context, notes chan<- string) {
 	ctx, cancel := context.WithTimeout(ctx, troubleTime)
 	defer cancel()
-	told := map[string]bool{access.Console: true}
+	told := map[string]bool{access.Console: true, access.Programs: true}
 	for retry.Sleep(ctx, statePoll) {
 		for _, s := range e.router.Connections.Statuses() {
 			text := s.Name + " is connected."

@@ -16,7 +16,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/workspace"
-	"switchboard/channels/console"
+	web "switchboard/channels/api"
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/models"
 	"switchboard/configs"
@@ -47,12 +47,17 @@ func (e *Engine) wire(ctx context.Context) error {
 	if err := roster.Reload(ctx); err != nil {
 		return err
 	}
-	e.console = console.New(access.Console, of, e.log)
+	e.console = web.NewChannel(access.Console, access.Console, e.log)
+	e.programs = web.NewChannel(access.Programs, web.Kind, e.log)
 	// The console lets everybody on this machine in as the person they say they are.
 	attached := []router.Attached{{Channel: e.console, Config: router.ChannelConfig{
 		Kind: access.Console, Enabled: true, DM: "allowlist", Groups: "disabled", ToolsAllow: []string{"*"}, Rate: "off",
 	}}}
 	if e.mode.Channels != nil {
+		// Tokens say who may write on it, and for whom.
+		attached = append(attached, router.Attached{Channel: e.programs, Config: router.ChannelConfig{
+			Kind: web.Kind, Enabled: true, DM: "allowlist", Groups: "disabled", ToolsAllow: []string{"*"}, Rate: "off",
+		}})
 		attached = append(attached, e.mode.Channels(s, e.log)...)
 	}
 	list := router.NewChannels(attached...)

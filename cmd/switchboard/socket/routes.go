@@ -1,15 +1,18 @@
-// Package socket has the calls that a running program answers on its socket, and the types of their answers.
+// Package socket has the calls that administer a running program, which are answered on its socket alone, and the types of
+// their answers. It puts the whole API together.
 package socket
 
 import (
 	"cmp"
 	"errors"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"switchboard/agent/tools"
-	"switchboard/channels/console"
+	web "switchboard/channels/api"
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/live"
 	"switchboard/configs"
@@ -25,7 +28,10 @@ import (
 
 // A Server answers for whoever runs the program.
 type Server struct {
-	Console  *console.Channel
+	Log      *slog.Logger
+	Ready    web.Ready
+	Console  *web.Channel // the terminal's
+	Programs *web.Channel // that of programs
 	Store    *store.Router
 	Router   *router.Router
 	Jobs     *jobs.Service
@@ -47,46 +53,54 @@ func RunningWith(settings *configs.Settings) Running {
 	return r
 }
 
-// Routes are the calls.
-func (s Server) Routes() http.Handler {
-	mux := http.NewServeMux()
-	s.Console.Routes(mux)
-	readRoutes(mux, s.Store, s.Settings.Now)
-	s.peopleRoutes(mux)
-	s.jobRoutes(mux)
-	s.secretRoutes(mux)
-	s.settingsRoutes(mux)
-	route(mux, "GET "+api.AlivePath, func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
-	route(mux, "POST /v1/turns/{id}/cancel", func(r *http.Request) (any, error) {
+// API is every call there is, with those of the socket.
+func (s Server) API() *web.API {
+	a := web.New(web.Deps{
+		Log: s.Log, Ready: s.Ready, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store,
+	})
+	add := func(pattern string, answer answer) {
+		method, path, _ := strings.Cut(pattern, " ")
+		a.Plain(web.Call{Scope: web.Admin, Method: method, Path: path, ID: callID(method, path), Tag: "administration", Socket: true}, answer)
+	}
+	readRoutes(add, s.Store, s.Settings.Now)
+	s.peopleRoutes(add)
+	s.jobRoutes(add)
+	s.secretRoutes(add)
+	s.settingsRoutes(add)
+	add("POST /v1/turns/{id}/cancel", func(r *http.Request) (any, error) {
 		return struct{}{}, s.Router.Cancel(r.Context(), id(r), owner)
 	})
 	for _, kind := range []outbox.ChangeKind{outbox.RetryDelivery, outbox.DropDelivery} {
-		route(mux, "POST /v1/deliveries/{id}/"+string(kind), func(r *http.Request) (any, error) {
+		add("POST /v1/deliveries/{id}/"+string(kind), func(r *http.Request) (any, error) {
 			c := &outbox.Change{ID: id(r), Kind: kind}
 			err := s.Router.Change(r.Context(), c, owner)
 			return c.Done, err
 		})
 	}
-	route(mux, "GET /v1/commands", func(r *http.Request) (any, error) { return s.Router.Completions(r.FormValue("person")), nil })
-	route(mux, "GET /v1/channels", func(*http.Request) (any, error) {
+	add("GET /v1/commands", func(r *http.Request) (any, error) { return s.Router.Completions(r.FormValue("person")), nil })
+	add("GET /v1/channels", func(*http.Request) (any, error) {
 		return access.Statuses(s.Router.Connections.Statuses(), s.Settings.Now()), nil
 	})
-	route(mux, "GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
-	return mux
+	add("GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
+	return a
+}
+
+// An answer is what is answered to a call, as JSON.
+type answer = func(*http.Request) (any, error)
+
+// An adder adds a call of a pattern as http.ServeMux takes it.
+type adder func(pattern string, answer answer)
+
+// callID is the name of a call in the OpenAPI document: "get_v1_people_refused".
+func callID(method, path string) string {
+	return strings.Trim(strings.NewReplacer("/", "_", "{", "", "}", "").Replace(strings.ToLower(method)+path), "_")
 }
 
 // owner is who makes the changes.
 var owner = people.LocalActor(access.Owner)
 
-// ReadRoutes are the calls that need no running program: they read what stands in the database.
-func ReadRoutes(of *store.Router, settings *configs.Settings) http.Handler {
-	mux := http.NewServeMux()
-	readRoutes(mux, of, func() *configs.Settings { return settings })
-	return mux
-}
-
-func readRoutes(mux *http.ServeMux, of *store.Router, settings func() *configs.Settings) {
-	route(mux, "GET /v1/credentials", func(r *http.Request) (any, error) {
+func readRoutes(add adder, of *store.Router, settings func() *configs.Settings) {
+	add("GET /v1/credentials", func(r *http.Request) (any, error) {
 		list, err := of.Secrets(r.Context())
 		uses := make([]SecretUse, len(list))
 		for i, s := range list {
@@ -94,37 +108,42 @@ func readRoutes(mux *http.ServeMux, of *store.Router, settings func() *configs.S
 		}
 		return uses, err
 	})
-	route(mux, "GET /v1/turns", func(r *http.Request) (any, error) {
+	add("GET /v1/turns", func(r *http.Request) (any, error) {
 		return of.Turns(r.Context(), r.FormValue("state"), limit(r))
 	})
-	route(mux, "GET /v1/turns/{id}", func(r *http.Request) (any, error) {
+	add("GET /v1/turns/{id}", func(r *http.Request) (any, error) {
 		return of.Turn(r.Context(), id(r), r.FormValue("prompts") != "")
 	})
-	route(mux, "GET /v1/people/refused", func(r *http.Request) (any, error) { return of.KeptOut(r.Context(), limit(r)) })
-	route(mux, "GET /v1/deliveries", func(r *http.Request) (any, error) {
+	add("GET /v1/people/refused", func(r *http.Request) (any, error) { return of.KeptOut(r.Context(), limit(r)) })
+	add("GET /v1/deliveries", func(r *http.Request) (any, error) {
 		return of.Deliveries(r.Context(), r.FormValue("state"), limit(r))
 	})
-	readJobRoutes(mux, of)
-	route(mux, "GET /v1/channels/rejected", func(r *http.Request) (any, error) { return of.Rejected(r.Context(), limit(r)) })
-	route(mux, "GET /v1/people", func(r *http.Request) (any, error) {
+	readJobRoutes(add, of)
+	add("GET /v1/channels/rejected", func(r *http.Request) (any, error) { return of.Rejected(r.Context(), limit(r)) })
+	add("GET /v1/people", func(r *http.Request) (any, error) {
 		people, away, err := of.Everyone(r.Context())
 		return append(people, away...), err
 	})
 }
 
-// route answers one path with what answer returns, as JSON.
-func route(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, error)) {
-	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		value, err := answer(r)
-		switch {
-		case err == nil:
+// ReadRoutes are the calls that need no running program: they read what stands in the database.
+func ReadRoutes(of *store.Router, settings *configs.Settings) http.Handler {
+	mux := http.NewServeMux()
+	readRoutes(func(pattern string, answer answer) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			value, err := answer(r)
+			if err != nil {
+				status := http.StatusInternalServerError
+				if errors.Is(err, core.ErrNotFound) {
+					status, err = http.StatusNotFound, core.ErrNotFound // what is not there, who asks knows
+				}
+				api.Refuse(w, api.Failed(status, "", "%v", err))
+				return
+			}
 			api.Reply(w, http.StatusOK, value)
-		case errors.Is(err, core.ErrNotFound):
-			api.Refuse(w, http.StatusNotFound, core.ErrNotFound.Error()) // what is not there, who asks knows
-		default:
-			api.Refuse(w, http.StatusInternalServerError, err.Error())
-		}
-	})
+		})
+	}, of, func() *configs.Settings { return settings })
+	return mux
 }
 
 func id(r *http.Request) int64 { return number(r.PathValue("id")) }
@@ -148,13 +167,13 @@ type ClaimCode struct {
 }
 
 // peopleRoutes change who is let in.
-func (s Server) peopleRoutes(mux *http.ServeMux) {
-	route(mux, "POST /v1/people/claims", func(r *http.Request) (any, error) {
+func (s Server) peopleRoutes(add adder) {
+	add("POST /v1/people/claims", func(r *http.Request) (any, error) {
 		code, err := s.Router.Asking.NewClaim(r.Context(), owner)
 		return ClaimCode{code}, err
 	})
 	for _, change := range []people.ChangeKind{people.ChangeAdd, people.ChangeRole, people.ChangeLink, people.ChangeTools, people.ChangeRemove} {
-		route(mux, "POST /v1/people/"+string(change), func(r *http.Request) (any, error) {
+		add("POST /v1/people/"+string(change), func(r *http.Request) (any, error) {
 			if err := r.ParseForm(); err != nil {
 				return nil, err
 			}
@@ -190,8 +209,8 @@ type JobSaid struct {
 }
 
 // readJobRoutes answer what stands of jobs in the database.
-func readJobRoutes(mux *http.ServeMux, of *store.Router) {
-	route(mux, "GET /v1/jobs", func(r *http.Request) (any, error) {
+func readJobRoutes(add adder, of *store.Router) {
+	add("GET /v1/jobs", func(r *http.Request) (any, error) {
 		person := r.FormValue("person")
 		if person != "" {
 			if _, err := of.Person(r.Context(), person); errors.Is(err, core.ErrNotFound) {
@@ -202,7 +221,7 @@ func readJobRoutes(mux *http.ServeMux, of *store.Router) {
 		}
 		return of.Jobs(r.Context(), person, number(r.FormValue("after")), limit(r))
 	})
-	route(mux, "GET /v1/jobs/{id}/runs", func(r *http.Request) (any, error) {
+	add("GET /v1/jobs/{id}/runs", func(r *http.Request) (any, error) {
 		job, err := of.Job(r.Context(), id(r), "")
 		if errors.Is(err, core.ErrNotFound) {
 			return nil, jobs.Unknown(id(r))
@@ -215,8 +234,8 @@ func readJobRoutes(mux *http.ServeMux, of *store.Router) {
 }
 
 // jobRoutes show and change jobs, as whoever runs the program.
-func (s Server) jobRoutes(mux *http.ServeMux) {
-	route(mux, "GET /v1/jobs/{id}", func(r *http.Request) (any, error) {
+func (s Server) jobRoutes(add adder) {
+	add("GET /v1/jobs/{id}", func(r *http.Request) (any, error) {
 		job, said, err := s.Jobs.Show(r.Context(), id(r))
 		if err != nil {
 			return nil, err
@@ -232,14 +251,14 @@ func (s Server) jobRoutes(mux *http.ServeMux) {
 		}
 		return JobSaid{*c.Done, s.Jobs.Said(c)}, nil
 	}
-	route(mux, "POST /v1/jobs", func(r *http.Request) (any, error) {
+	add("POST /v1/jobs", func(r *http.Request) (any, error) {
 		c, err := s.Jobs.Add(r.Context(), r.FormValue("person"), tools.NewJob{
 			Kind: r.FormValue("kind"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"), To: r.FormValue("to"),
 			Options: r.URL.Query()["option"],
 		})
 		return change(r, c, err)
 	})
-	route(mux, "POST /v1/jobs/{id}/{action}", func(r *http.Request) (any, error) {
+	add("POST /v1/jobs/{id}/{action}", func(r *http.Request) (any, error) {
 		c, err := s.Jobs.Edit(r.Context(), access.Owner, tools.JobEdit{
 			Job: id(r), Action: r.PathValue("action"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"),
 			Options: r.URL.Query()["option"],

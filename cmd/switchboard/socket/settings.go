@@ -27,10 +27,10 @@ type SettingsAnswer struct {
 // terminal is where whoever runs the program changes settings: no setting closes it.
 var terminal = channels.Conversation{Channel: access.Console}
 
-func (s Server) settingsRoutes(mux *http.ServeMux) {
+func (s Server) settingsRoutes(add adder) {
 	changes := s.Settings.Changes()
-	route(mux, "GET /v1/config/diff", func(r *http.Request) (any, error) { return changes.SettingsDiff(r.Context()) })
-	route(mux, "GET /v1/config/versions", func(r *http.Request) (any, error) { return changes.SettingsVersions(r.Context(), limit(r)) })
+	add("GET /v1/config/diff", func(r *http.Request) (any, error) { return changes.SettingsDiff(r.Context()) })
+	add("GET /v1/config/versions", func(r *http.Request) (any, error) { return changes.SettingsVersions(r.Context(), limit(r)) })
 	for how, plan := range map[string]func(*http.Request) (*settings.Plan, error){
 		"set": func(r *http.Request) (*settings.Plan, error) {
 			if err := r.ParseForm(); err != nil {
@@ -56,7 +56,7 @@ func (s Server) settingsRoutes(mux *http.ServeMux) {
 			return &settings.Plan{Change: &settings.Change{Kind: settings.Confirm, Counting: changes.SettingsCounting()}}, nil
 		},
 	} {
-		route(mux, "POST /v1/config/"+how, func(r *http.Request) (any, error) {
+		add("POST /v1/config/"+how, func(r *http.Request) (any, error) {
 			p, err := plan(r)
 			if err != nil {
 				return nil, err
@@ -64,7 +64,7 @@ func (s Server) settingsRoutes(mux *http.ServeMux) {
 			return s.changeSettings(r.Context(), SettingsAnswer{Plan: p})
 		})
 	}
-	route(mux, "POST /v1/config/save", func(r *http.Request) (any, error) {
+	add("POST /v1/config/save", func(r *http.Request) (any, error) {
 		saved, change, err := changes.Save(r.Context())
 		if err != nil {
 			return nil, err
@@ -97,8 +97,8 @@ func CheckSecretName(name string) error {
 	return nil
 }
 
-func (s Server) secretRoutes(mux *http.ServeMux) {
-	route(mux, "POST /v1/credentials/{name}", func(r *http.Request) (any, error) {
+func (s Server) secretRoutes(add adder) {
+	add("POST /v1/credentials/{name}", func(r *http.Request) (any, error) {
 		name := r.PathValue("name")
 		if err := errors.Join(r.ParseForm(), CheckSecretName(name)); err != nil {
 			return nil, err
@@ -112,7 +112,7 @@ func (s Server) secretRoutes(mux *http.ServeMux) {
 		}
 		return s.changeSecret(r.Context(), &settings.SecretChange{Kind: settings.SetSecret, Name: name, Ciphertext: sealed, Tools: r.Form["tool"]})
 	})
-	route(mux, "DELETE /v1/credentials/{name}", func(r *http.Request) (any, error) {
+	add("DELETE /v1/credentials/{name}", func(r *http.Request) (any, error) {
 		name := r.PathValue("name")
 		if by := s.Settings.UsedBy(name); len(by) > 0 { // the next start would find none
 			return nil, &core.StateError{Sentence: fmt.Sprintf("%s is used by %s; change that first", name, strings.Join(by, ", "))}

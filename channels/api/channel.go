@@ -1,37 +1,29 @@
-package console
+package api
 
 import (
 	"context"
 	"log/slog"
-	"sort"
 	"sync"
 
 	"switchboard/channels"
 	"switchboard/internal/retry"
 )
 
-// Kind is the channel's kind.
-const Kind = "console"
+// Kind is the kind of the channel whose sessions programs use.
+const Kind = "api"
 
-// A SessionReader lists the events of a session (channel name, colon, conversation
-// ID) after number n, oldest first, at most limit. An unknown session has none.
-type SessionReader interface {
-	Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error)
-}
-
-// Channel is the engine's side of the terminal. It may be used by several
-// goroutines at once.
+// A Channel is one whose clients read for themselves: that of programs, and the terminal's. It may
+// be used by several goroutines at once.
 type Channel struct {
-	name   string
-	reader SessionReader
-	log    *slog.Logger
+	name, kind string
+	log        *slog.Logger
 
 	mu      sync.Mutex
 	run     *run          // nil while Run is not running
 	changed chan struct{} // closed and replaced when run changes
 
-	feeds map[*feed]bool
-	live  map[channels.ConversationID]growing
+	feeds map[channels.ConversationID]map[*feed]bool
+	live  map[channels.ConversationID]channels.Growing
 }
 
 // run is one call of Run.
@@ -47,11 +39,11 @@ var (
 	_ channels.Streamer = (*Channel)(nil)
 )
 
-// New makes the channel. It does no I/O.
-func New(name string, reader SessionReader, log *slog.Logger) *Channel {
+// NewChannel makes a channel. It does no I/O.
+func NewChannel(name, kind string, log *slog.Logger) *Channel {
 	return &Channel{
-		name: name, reader: reader, log: log.With("channel", name), changed: make(chan struct{}),
-		feeds: map[*feed]bool{}, live: map[channels.ConversationID]growing{},
+		name: name, kind: kind, log: log.With("channel", name), changed: make(chan struct{}),
+		feeds: map[channels.ConversationID]map[*feed]bool{}, live: map[channels.ConversationID]channels.Growing{},
 	}
 }
 
@@ -59,7 +51,7 @@ func New(name string, reader SessionReader, log *slog.Logger) *Channel {
 func (c *Channel) Name() string { return c.name }
 
 // Kind implements channels.Channel.
-func (c *Channel) Kind() string { return Kind }
+func (c *Channel) Kind() string { return c.kind }
 
 // Run implements channels.Channel: the handler serves while it runs. It returns
 // when ctx ended and no call is under way any more.
@@ -101,10 +93,9 @@ func (c *Channel) enter(ctx context.Context) *run {
 	}
 }
 
-// Send implements channels.Channel. It always refuses: a console's clients read
-// for themselves.
+// Send implements channels.Channel. It always refuses: the clients read for themselves.
 func (c *Channel) Send(context.Context, channels.Outbound) (channels.MessageID, error) {
-	return "", &channels.RefusedError{Op: "console.send", Reason: "the console's clients read for themselves"}
+	return "", &channels.RefusedError{Op: c.kind + ".send", Reason: "its clients read for themselves"}
 }
 
 // Features implements channels.Channel. Choices are numbered lines.
@@ -116,38 +107,62 @@ func (c *Channel) Features(channels.Conversation) channels.Features {
 func (c *Channel) Wake(conv channels.ConversationID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for f := range c.feeds {
-		if conv == "" || f.conv == conv {
-			retry.Signal(f.notified)
+	if conv != "" {
+		wake(c.feeds[conv])
+		return
+	}
+	for _, feeds := range c.feeds {
+		wake(feeds)
+	}
+}
+
+func wake(feeds map[*feed]bool) {
+	for f := range feeds {
+		retry.Signal(f.notified)
+	}
+}
+
+// Stream implements channels.Streamer.
+func (c *Channel) Stream(conv channels.ConversationID, turn int64, text string) (shown bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case text != "":
+		c.live[conv] = channels.Growing{Turn: turn, Text: text}
+	case c.live[conv].Turn == turn: // and not what the next one writes already
+		delete(c.live, conv)
+	}
+	for f := range c.feeds[conv] {
+		if f.live {
+			shown = true
+			retry.Signal(f.grown)
 		}
 	}
+	return shown
+}
+
+// growing is the text in conv that grows; empty: there is none.
+func (c *Channel) growing(conv channels.ConversationID) channels.Growing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.live[conv]
 }
 
 // subscribe has f told of what is new in its conversation, until stop is called.
 func (c *Channel) subscribe(f *feed) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.feeds[f] = true
+	feeds := c.feeds[f.conv]
+	if feeds == nil {
+		feeds = map[*feed]bool{}
+		c.feeds[f.conv] = feeds
+	}
+	feeds[f] = true
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.feeds, f)
-	}
-}
-
-// last is the number of a session's newest event, found by halving: whether there
-// is an event after n can be asked for one row each.
-func (c *Channel) last(ctx context.Context, session string) (n int64, fault error) {
-	none := func(n int) bool { // after n; nothing is asked once there was an error
-		var events []channels.SessionEvent
-		if fault == nil {
-			events, fault = c.reader.Events(ctx, session, int64(n), 1)
+		if delete(feeds, f); len(feeds) == 0 {
+			delete(c.feeds, f.conv)
 		}
-		return len(events) == 0
 	}
-	high := 0
-	for !none(high) {
-		high = 2*high + 64
-	}
-	return int64(sort.Search(high, none)), fault
 }

@@ -1,0 +1,186 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"switchboard/internal/api"
+	"switchboard/router/core"
+)
+
+const (
+	// maxBody bounds the body of a call in JSON, in bytes: JSON may write a byte of a message of 64 KB as six.
+	maxBody = 6*64<<10 + 64<<10
+	// bodyWait is how long a body may take to come.
+	bodyWait = 15 * time.Second
+)
+
+// Deps are what the calls need; all are needed.
+type Deps struct {
+	Log      *slog.Logger
+	Channel  *Channel // on which tokens talk
+	Console  *Channel // on which whoever runs the program does
+	Owner    string   // their name
+	People   People
+	Sessions SessionReader
+	Ready    Ready
+}
+
+// People knows who there is.
+type People interface {
+	// Named is the person of that name, Identified who has one of the identities; nil: nobody.
+	Named(name string) *core.Person
+	Identified(identities ...string) *core.Person
+}
+
+// An API is every call.
+type API struct {
+	Deps
+	mux  *http.ServeMux
+	huma huma.API
+}
+
+var setErrors sync.Once
+
+// New makes the API.
+func New(deps Deps) *API {
+	setErrors.Do(func() { huma.NewError = newError })
+	config := huma.DefaultConfig("Switchboard", "1")
+	config.CreateHooks, config.DocsPath, config.SchemasPath, config.OpenAPIPath = nil, "", "", "" // no $schema links, no page that loads from elsewhere
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {
+		Type: "http", Scheme: "bearer", Description: "A token of [[server.tokens]], or one that \"switchboard token create\" made. Each call names the scope that it needs.",
+	}}
+	a := &API{Deps: deps, mux: http.NewServeMux()}
+	a.huma = humago.New(a.mux, config)
+	a.healthCalls()
+	a.messageCalls()
+	a.sessionCalls()
+	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		a.refuse(w, r, api.Failed(http.StatusNotFound, "GET /v1/openapi.json lists the calls", "there is no call %s %.100s", r.Method, r.URL.Path))
+	})
+	return a
+}
+
+// newError has huma's own faults look like ours: what is wrong with a call is 400.
+func newError(status int, message string, errs ...error) huma.StatusError {
+	if status == http.StatusUnprocessableEntity {
+		status = http.StatusBadRequest
+	}
+	for _, err := range errs {
+		if f, ok := errors.AsType[*api.Failure](err); ok {
+			return f
+		}
+		message += ": " + err.Error()
+	}
+	return api.Failed(status, "", "%s", message)
+}
+
+// A Call is what there is to know of one besides its handler.
+type Call struct {
+	Scope   Scope
+	Method  string
+	Path    string
+	ID      string // in the OpenAPI document
+	Summary string
+	Status  int // of success; 0: 200
+	// Socket: it administers, and only whoever runs the program may make it for now.
+	Socket bool
+	Tag    string
+}
+
+// operation is the call as the OpenAPI document has it.
+func (a *API) operation(c Call) huma.Operation {
+	return huma.Operation{
+		OperationID: c.ID, Method: c.Method, Path: c.Path, Summary: c.Summary, DefaultStatus: c.Status, Tags: []string{c.Tag},
+		MaxBodyBytes: maxBody, BodyReadTimeout: bodyWait,
+		Security: []map[string][]string{{"token": {string(c.Scope)}}},
+		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
+			if err := c.allowed(CallerOf(ctx.Context())); err != nil {
+				r, w := humago.Unwrap(ctx)
+				a.refuse(w, r, err)
+				return
+			}
+			next(ctx)
+		}},
+	}
+}
+
+// allowed refuses who may not make the call.
+func (c *Call) allowed(caller *Caller) error {
+	if c.Socket && !caller.Local {
+		return api.Failed(http.StatusNotImplemented, "run the command on the machine of the bot, where it needs no token", "this call is served on the machine of the bot alone")
+	}
+	return caller.may(c.Scope)
+}
+
+// register adds a call in plain JSON. Input has the parameters and the Body as huma's tags say.
+func register[I, O any](a *API, c Call, answer func(context.Context, *I) (*O, error)) {
+	type output struct{ Body *O }
+	huma.Register(a.huma, a.operation(c), func(ctx context.Context, in *I) (*output, error) {
+		out, err := answer(ctx, in)
+		if err != nil {
+			return nil, a.failure(ctx, err)
+		}
+		return &output{out}, nil
+	})
+}
+
+// handle adds a call that reads or answers something else than JSON; op describes what it takes and gives.
+func (a *API) handle(c Call, op huma.Operation, answer http.HandlerFunc) {
+	made := a.operation(c)
+	made.Parameters, made.RequestBody, made.Responses, made.Middlewares = op.Parameters, op.RequestBody, op.Responses, nil
+	a.huma.OpenAPI().AddOperation(&made)
+	a.mux.HandleFunc(c.Method+" "+c.Path, func(w http.ResponseWriter, r *http.Request) {
+		if err := c.allowed(CallerOf(r.Context())); err != nil {
+			a.refuse(w, r, err)
+			return
+		}
+		answer(w, r)
+	})
+}
+
+// refuse answers a call with what went wrong.
+func (a *API) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	api.Refuse(w, a.failure(r.Context(), err))
+}
+
+// failure is err as the caller is told it: of the program's own faults a token learns no more than that there was one.
+func (a *API) failure(ctx context.Context, err error) error {
+	if f, ok := errors.AsType[*api.Failure](err); ok {
+		return f
+	}
+	if refused, ok := errors.AsType[*core.StateError](err); ok {
+		return api.Failed(http.StatusConflict, "", "%s", refused.Sentence)
+	}
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return api.Failed(http.StatusNotFound, "", "%v", core.ErrNotFound)
+	case errors.Is(err, core.ErrNotNow) && !CallerOf(ctx).Local:
+		return api.Failed(http.StatusServiceUnavailable, "try again in a moment", "the database cannot be asked now")
+	}
+	a.Log.ErrorContext(ctx, "a call failed", "request_id", requestID(ctx), "token", CallerOf(ctx).Token, "error", err)
+	if CallerOf(ctx).Local {
+		return err
+	}
+	return api.Failed(http.StatusInternalServerError, "try again; the log has more under this request's id", "the bot could not do this now")
+}
+
+// Plain adds a call that answers what answer returns, as JSON. Parameters are read from the request as it is.
+func (a *API) Plain(c Call, answer func(*http.Request) (any, error)) {
+	a.handle(c, huma.Operation{}, func(w http.ResponseWriter, r *http.Request) {
+		value, err := answer(r)
+		if err != nil {
+			a.refuse(w, r, err)
+			return
+		}
+		api.Reply(w, cmp.Or(c.Status, http.StatusOK), value)
+	})
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"switchboard/internal/api"
+	"switchboard/router/core"
+)
+
+// A Scope is what a token may do; each call names one.
+type Scope string
+
+// The scopes. A token has those that it was given and no other: admin does not contain read.
+const (
+	Messages Scope = "messages" // write, and all that changes a session
+	Read     Scope = "read"
+	Send     Scope = "send"  // say something in a conversation
+	Admin    Scope = "admin" // the rest
+)
+
+// A Caller is who calls.
+type Caller struct {
+	// Local: whoever runs the program, by the socket of the data folder, who may do everything.
+	Local bool
+	// Token is the name of the token, Scopes are its.
+	Token  string
+	Scopes []string
+	// People are those for whom the token may speak; empty: everybody whose role is user.
+	People []string
+}
+
+type callerKey struct{}
+
+// CallerOf is who makes the call that has this context.
+func CallerOf(ctx context.Context) *Caller {
+	c, _ := ctx.Value(callerKey{}).(*Caller)
+	return c
+}
+
+func withCaller(r *http.Request, c *Caller) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+}
+
+// Has says whether the caller may make calls of a scope.
+func (c *Caller) Has(scope Scope) bool { return c.Local || slices.Contains(c.Scopes, string(scope)) }
+
+// may refuses a call of a scope that the caller does not have.
+func (c *Caller) may(scope Scope) error {
+	if c.Has(scope) {
+		return nil
+	}
+	return api.Failed(http.StatusForbidden, `make a token with it: "switchboard token create NAME --scope `+string(scope)+`"`,
+		"this call needs the scope %q, which the token %q does not have", scope, c.Token)
+}
+
+// SpeaksFor says whether the caller may speak for somebody, and read what is theirs.
+func (c *Caller) SpeaksFor(p *core.Person) bool {
+	switch {
+	case c.Local:
+		return true
+	case p == nil:
+		return false
+	case len(c.People) > 0:
+		return slices.Contains(c.People, p.Name)
+	}
+	return p.Role == core.RoleUser
+}

@@ -1,0 +1,243 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/internal/api"
+	"switchboard/router/tokens"
+)
+
+const (
+	// failuresMost is how many wrong tokens an address may bring in failureWindow before it waits.
+	failuresMost  = 10
+	failureWindow = time.Minute
+	// addressesMost bounds the addresses that are remembered for that.
+	addressesMost = 10_000
+	// tokenRate is how many calls of one token are answered in a second, tokenBurst how many at once.
+	tokenRate, tokenBurst = 200, 400
+)
+
+// A Door is how the API is reached over TCP.
+type Door struct {
+	Tokens Tokens
+	// Hosts are the names, without a port, by which the server may be called besides loopback's.
+	Hosts func() []string
+	// Proxies are those whose X-Forwarded-For counts.
+	Proxies func() []netip.Prefix
+}
+
+// Tokens finds the token that a secret belongs to. tokens.ErrUnknown, tokens.ErrExpired and tokens.ErrRevoked say why there is none.
+type Tokens interface {
+	Find(ctx context.Context, secret string) (*tokens.Token, error)
+}
+
+// openPaths need no token and no known Host.
+var openPaths = []string{"/healthz", "/readyz"}
+
+// Socket serves whoever runs the program, by the socket in the data folder.
+func (a *API) Socket() http.Handler {
+	local := &Caller{Local: true}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.mux.ServeHTTP(w, withCaller(r, local))
+	})
+}
+
+// TCP serves programs with a token.
+func (a *API) TCP(door Door) http.Handler {
+	guard := &guard{Door: door, api: a, failures: map[netip.Addr]*failures{}, rates: map[string]*rate{}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, id := time.Now(), requestOf(r)
+		seen := &answered{ResponseWriter: w, status: http.StatusOK}
+		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
+		caller, err := guard.admit(r)
+		r = withCaller(r, cmp.Or(caller, &Caller{}))
+		if err != nil {
+			a.refuse(seen, r, err)
+		} else {
+			a.mux.ServeHTTP(seen, r)
+		}
+		if !slices.Contains(openPaths, r.URL.Path) {
+			a.Log.InfoContext(r.Context(), "call", "token", CallerOf(r.Context()).Token, "method", r.Method, "path", r.URL.Path,
+				"status", seen.status, "request_id", id, "address", guard.address(r).String(), "duration", time.Since(began).String())
+		}
+	})
+}
+
+// answered notes the status of an answer.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *answered) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *answered) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+type requestKey struct{}
+
+// requestID is the id of the request that has this context.
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
+// requestOf is the id that the client gave the request, if it is a plain one, or a new one.
+func requestOf(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 64 && api.CheckSession(id) == nil {
+		return id
+	}
+	return strings.ToLower(rand.Text()[:16])
+}
+
+// A guard admits calls.
+type guard struct {
+	Door
+	api *API
+
+	mu       sync.Mutex
+	failures map[netip.Addr]*failures
+	rates    map[string]*rate // by token
+}
+
+// failures are the wrong tokens of an address.
+type failures struct {
+	n     int
+	since time.Time
+}
+
+// A rate is what a token may still do at once.
+type rate struct {
+	left float64
+	at   time.Time
+}
+
+// admit finds out who calls; nil: nobody who needs to be known.
+func (g *guard) admit(r *http.Request) (*Caller, error) {
+	if slices.Contains(openPaths, r.URL.Path) && r.Header.Get("Authorization") == "" {
+		return nil, nil
+	}
+	if err := g.host(r); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(r.URL.Path, "/internal/") {
+		return nil, nil // by a token of its own
+	}
+	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return nil, api.Failed(http.StatusUnauthorized, `send "Authorization: Bearer TOKEN"; "switchboard token create NAME" makes a token`, "this call needs a token")
+	}
+	address := g.address(r)
+	token, err := g.Tokens.Find(r.Context(), strings.TrimSpace(secret))
+	switch {
+	case errors.Is(err, tokens.ErrUnknown), errors.Is(err, tokens.ErrExpired), errors.Is(err, tokens.ErrRevoked):
+		if wait := g.failed(address); wait > 0 {
+			f := api.Failed(http.StatusTooManyRequests, "wait, and look at the token", "too many wrong tokens came from this address")
+			f.Err.RetryAfter = wait
+			return nil, f
+		}
+		return nil, api.Failed(http.StatusUnauthorized, `"switchboard token list" shows the tokens there are`, "the token is not valid: %v", err)
+	case err != nil:
+		return nil, err
+	}
+	caller := &Caller{Token: token.Name, Scopes: token.Scopes, People: token.People}
+	if wait := g.spend(token.Name); wait > 0 {
+		f := api.Failed(http.StatusTooManyRequests, "send fewer calls", "the token %q makes more than %d calls a second", token.Name, tokenRate)
+		f.Err.RetryAfter = wait
+		return caller, f
+	}
+	return caller, nil
+}
+
+// host refuses names that are not ours: a page elsewhere may have its own name lead here (DNS rebinding), and its
+// reader's browser then takes it for us.
+func (g *guard) host(r *http.Request) error {
+	name := hostOnly(r.Host)
+	if ip, err := netip.ParseAddr(strings.Trim(name, "[]")); name == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(g.Hosts(), name) {
+		return nil
+	}
+	return api.Failed(http.StatusForbidden, "call it by the name in server.public_url or server.listen", "this server does not answer to the name %.100q", name)
+}
+
+// hostOnly is HOST or HOST:PORT without the port, in small letters.
+func hostOnly(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+// address is where the call comes from: beyond proxies of ours, the last that they name.
+func (g *guard) address(r *http.Request) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	at, proxies := peer.Addr().Unmap(), g.Proxies()
+	trusted := func(a netip.Addr) bool {
+		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0 && trusted(at); i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		at = hop.Unmap()
+	}
+	return at
+}
+
+// failed counts a wrong token, and says how long its address has to wait.
+func (g *guard) failed(at netip.Addr) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	f := g.failures[at]
+	if f == nil || now.Sub(f.since) >= failureWindow {
+		if len(g.failures) >= addressesMost {
+			clear(g.failures)
+		}
+		f = &failures{since: now}
+		g.failures[at] = f
+	}
+	if f.n++; f.n > failuresMost {
+		return failureWindow - now.Sub(f.since)
+	}
+	return 0
+}
+
+// spend takes one call of a token, and says how long it has to wait for that.
+func (g *guard) spend(token string) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	r := g.rates[token]
+	if r == nil {
+		r = &rate{left: tokenBurst, at: now}
+		g.rates[token] = r
+	}
+	r.left = min(tokenBurst, r.left+now.Sub(r.at).Seconds()*tokenRate)
+	r.at = now
+	if r.left < 1 {
+		return time.Duration((1 - r.left) / tokenRate * float64(time.Second))
+	}
+	r.left--
+	return 0
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"switchboard/channels"
+	"switchboard/internal/api"
+	"switchboard/router/core"
+)
+
+func (a *API) eventCalls() {
+	text := &huma.Schema{Type: huma.TypeString}
+	a.handle(Call{
+		Scope: Read, Method: http.MethodGet, Path: api.EventsPattern, ID: "streamEvents", Tag: "sessions",
+		Summary: "What happens in a session as it happens, as server-sent events: message, turn, plan, task, review, approval, delivery, session, with numbers as ids; delta (a text that grows) and reset (events were missed that are kept no more) without.",
+	}, huma.Operation{
+		Parameters: []*huma.Param{
+			{Name: "id", In: "path", Required: true, Schema: text, Description: "The session."},
+			{Name: "Last-Event-ID", In: "header", Schema: text, Description: "Begin behind this event."},
+			{Name: "after", In: "query", Schema: text, Description: "The same. With neither the stream begins now."},
+			{Name: "until", In: "query", Schema: text, Description: "End behind this event, or behind the last there is."},
+			{Name: "delta", In: "query", Schema: text, Description: "0: without texts that grow."},
+		},
+		Responses: map[string]*huma.Response{"200": {Description: "The stream.", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: text}}}},
+	}, a.events)
+}
+
+// events streams what happens in a session.
+func (a *API) events(w http.ResponseWriter, r *http.Request) {
+	c, query := CallerOf(r.Context()), r.URL.Query()
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		query.Set("after", id)
+	}
+	at, err := a.place(c, r.PathValue("id"), query.Get("user"))
+	if err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	info, err := a.readable(r.Context(), c, at)
+	if err != nil && !(c.Local && errors.Is(err, core.ErrNotFound)) { // a terminal listens before it writes
+		a.refuse(w, r, err)
+		return
+	}
+	after, wrong := number(query, "after")
+	until, alsoWrong := number(query, "until")
+	if err := cmp.Or(wrong, alsoWrong); err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	if at.channel == nil {
+		a.refuse(w, r, api.Failed(http.StatusNotImplemented, "GET /v1/sessions/{id}?after=N reads it", "this session has no stream"))
+		return
+	}
+	err = at.channel.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
+		f := &feed{
+			c: at.channel, reader: a.Sessions, w: w, out: http.NewResponseController(w), conv: at.conv, session: at.key,
+			after: after, until: until, live: query.Get("delta") != "0", notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
+		}
+		defer at.channel.subscribe(f)()
+		missed := ""
+		if f.after < 0 {
+			f.after = info.LastEvent
+		} else if f.after < info.FirstEvent-1 || f.after > info.LastEvent {
+			missed, f.after = fmt.Sprintf("the events behind %d are not kept; these are behind %d", f.after, info.FirstEvent-1), max(info.FirstEvent-1, 0)
+		}
+		h := w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("X-Accel-Buffering", "no")
+		h.Set(api.AfterHeader, strconv.FormatInt(f.after, 10))
+		// A client that reads no more must not hold the engine's end up.
+		defer context.AfterFunc(ctx, func() { _ = f.out.SetWriteDeadline(time.Now()) })()
+		if err := f.begin(missed); err != nil {
+			return nil //nolint:nilerr // the client left
+		}
+		if err := f.run(ctx); err != nil && ctx.Err() == nil {
+			a.Log.WarnContext(ctx, "event stream ended", "session", at.key, "token", c.Token, "error", err)
+		}
+		return nil
+	})
+	if err != nil {
+		a.refuse(w, r, err)
+	}
+}
+
+// begin says where the stream begins, so that a client which loses it before the first event knows.
+func (f *feed) begin(missed string) error {
+	return f.write(func() error {
+		if missed != "" {
+			data, err := json.Marshal(map[string]string{"reason": missed})
+			reset := channels.SessionEvent{Kind: channels.KindReset, Data: data, At: time.Now().UTC()}
+			if err == nil {
+				_, err = reset.WriteTo(f.w)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprintf(f.w, "id: %d\n\n", f.after)
+		return err
+	})
+}

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/internal/api"
+)
+
+const (
+	// pingEvery is how often a stream says that it lives.
+	pingEvery = 15 * time.Second
+	// pageSize is how many events are read at once.
+	pageSize = 200
+)
+
+// A feed is what one client is sent of a conversation: the events after a number, up to
+// another; -1: without end.
+type feed struct {
+	c        *Channel
+	reader   EventReader
+	w        io.Writer
+	out      *http.ResponseController
+	conv     channels.ConversationID
+	session  string // its key
+	after    int64
+	until    int64
+	live     bool // texts that grow are sent as well
+	notified chan struct{}
+	grown    chan struct{}
+	known    channels.Growing // what the client knows of the text that grows
+	past     channels.Growing // what grew when its message came, and may still stand there
+}
+
+// run writes events as they come, until ctx ends. Up to an end it waits for nothing.
+func (f *feed) run(ctx context.Context) error {
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	grown := f.grown
+	var pace <-chan time.Time // set: it is too early for more of a text that grows
+page:
+	for {
+		now := f.c.growing(f.conv)
+		whole, err := f.events(ctx)
+		if err != nil || ctx.Err() != nil || whole && f.until >= 0 {
+			return err
+		}
+		if !whole {
+			continue
+		}
+		for sure := true; ; sure = false {
+			select {
+			case <-f.notified:
+				continue page
+			default:
+			}
+			// A message comes before the end of the text that grew into it. It may be there
+			// without a notification: its own engine's may overtake what we are told of the text.
+			if !sure && now.Text == "" && f.known.Text != "" {
+				continue page
+			}
+			if pace == nil && f.live {
+				wrote, err := f.delta(now)
+				if err != nil {
+					return err
+				}
+				if wrote {
+					grown, pace = nil, time.After(api.DeltaEvery)
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-f.notified:
+				continue page
+			case <-ping.C:
+				if err := f.write(func() error { _, err := io.WriteString(f.w, ": ping\n\n"); return err }); err != nil {
+					return err
+				}
+			case <-pace:
+				grown, pace = f.grown, nil
+			case <-grown:
+			}
+			now = f.c.growing(f.conv)
+		}
+	}
+}
+
+// events writes the next page of events. whole: there are no more now.
+func (f *feed) events(ctx context.Context) (whole bool, err error) {
+	events, err := f.reader.Events(ctx, f.session, f.after, pageSize)
+	if err != nil || ctx.Err() != nil || len(events) == 0 {
+		return true, err
+	}
+	err = f.write(func() error {
+		for _, e := range events {
+			if whole = f.until >= 0 && e.N > f.until; whole {
+				return nil
+			}
+			if _, err := e.WriteTo(f.w); err != nil {
+				return err
+			}
+			f.after = e.N
+			if f.known.Ended(e) {
+				f.past = f.c.growing(f.conv)
+			}
+		}
+		return nil
+	})
+	return whole || len(events) < pageSize, err
+}
+
+// delta writes what is new of the text that grows.
+func (f *feed) delta(now channels.Growing) (wrote bool, err error) {
+	event, some := now.Since(f.known)
+	if !some || now.Text != "" && now == f.past {
+		return false, nil
+	}
+	f.known = now
+	return true, f.write(func() error { _, err := event.WriteTo(f.w); return err })
+}
+
+// write has what writes sent at once. A client that does not read it is left.
+func (f *feed) write(writes func() error) error {
+	_ = f.out.SetWriteDeadline(time.Now().Add(api.WriteWait)) // not every writer has one
+	if err := writes(); err != nil {
+		return err
+	}
+	return f.out.Flush()
+}

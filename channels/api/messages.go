@@ -1,0 +1,183 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"switchboard/channels"
+	"switchboard/internal/api"
+	"switchboard/router/core"
+)
+
+// maxContent bounds a message, in bytes.
+const maxContent = 64 << 10
+
+// messageIn is a call of POST /v1/messages.
+type messageIn struct {
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Makes a repeated call harmless for 24 hours. The same key with another body is a conflict."`
+	Body messageBody
+}
+
+type messageBody struct {
+	Session     string          `json:"session" minLength:"1" doc:"Which conversation: 1 to 128 letters, digits, dots, underscores or dashes."`
+	User        string          `json:"user" minLength:"1" maxLength:"256" doc:"Who writes: a person's name or identity."`
+	Content     string          `json:"content" doc:"What they write, at most 64 KB."`
+	Attachments []string        `json:"attachments,omitempty" maxItems:"10" doc:"IDs of uploads."`
+	Webhook     string          `json:"webhook,omitempty" doc:"Not available in this build."`
+	Metadata    json.RawMessage `json:"metadata,omitempty" doc:"Up to 4 KB of JSON that come back with the message and that no model reads."`
+}
+
+func (a *API) messageCalls() {
+	register(a, Call{
+		Scope: Messages, Method: http.MethodPost, Path: api.MessagesPath, ID: "postMessage", Tag: "messages", Status: http.StatusAccepted,
+		Summary: "Write to the bot. The answer comes when the message is stored; what the bot says comes with the session's events.",
+	}, a.post)
+}
+
+// post takes a message in.
+func (a *API) post(ctx context.Context, in *messageIn) (*api.Receipt, error) {
+	c, body := CallerOf(ctx), &in.Body
+	switch {
+	case body.Webhook != "":
+		return nil, api.Failed(http.StatusNotImplemented, "read the session's events instead", "webhooks are not available in this build")
+	case len(body.Content) > maxContent:
+		return nil, api.Failed(http.StatusRequestEntityTooLarge, "send it in parts, or as a file", "the message is longer than %d KB", maxContent>>10)
+	case strings.TrimSpace(body.Content) == "" && len(body.Attachments) == 0:
+		return nil, api.Failed(http.StatusBadRequest, "", "content: the message is empty")
+	case !utf8.ValidString(body.Content):
+		return nil, api.Failed(http.StatusBadRequest, "", "content: it is not valid UTF-8")
+	}
+	at, err := a.place(c, body.Session, body.User)
+	if err != nil {
+		return nil, err
+	}
+	if at.channel == nil || strings.Contains(body.Session, ":") {
+		return nil, api.Failed(http.StatusBadRequest, "POST /v1/channels/{name}/send says something there", "session: messages are written in sessions of this API alone")
+	}
+	event := channels.Event{
+		Kind:         channels.EventMessage,
+		Conversation: channels.Conversation{Channel: at.channel.Name(), ID: at.conv, Kind: channels.Direct, Place: string(at.conv)},
+		Message:      channels.Message{Text: body.Content},
+		At:           time.Now().UTC(),
+	}
+	if c.Local {
+		event.Sender = channels.Sender{ID: body.User, Label: body.User, Person: body.User}
+	} else if event.Sender, err = a.sender(ctx, c, body, at); err != nil {
+		return nil, err
+	}
+	key := cmp.Or(in.Key, rand.Text())
+	event.Message.ID = channels.MessageID(key)
+	posted := digest(c.Token, key, body) // another body has another one
+	if !c.Local {                        // the dot ends it, and a key that is used again after a day is another message
+		event.Message.ID = channels.MessageID(posted + "." + rand.Text())
+	}
+	// Neither a token's length nor a colon in it can make two messages one: the digest has a fixed length.
+	event.Key = channels.EventKey(fmt.Sprintf("%s:%s:%s", at.channel.Name(), at.conv, key))
+	if !c.Local {
+		event.Key = channels.EventKey("token:" + digest(c.Token, key))
+	}
+	return a.accept(ctx, at, event, posted)
+}
+
+// digest is a short name of values, which no others have.
+func digest(values ...any) string {
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // they are strings and bodies of calls
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// sender is who a token writes for. Whom it may not speak for is a stranger: the answer is the same, and nothing is done.
+func (a *API) sender(ctx context.Context, c *Caller, body *messageBody, at place) (channels.Sender, error) {
+	s := channels.Sender{ID: c.Token, Label: body.User, Token: c.Token}
+	p := a.who(c, body.User)
+	switch {
+	case p == nil && len(c.People) > 0:
+		return s, api.Failed(http.StatusForbidden, "it may speak for: "+strings.Join(c.People, ", "), "the token %q may not speak for %q", c.Token, body.User)
+	case p == nil:
+		s.ID += "/" + body.User
+		return s, nil
+	}
+	s.Person = p.Name
+	session, err := a.Sessions.SessionInfo(ctx, at.key)
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+	case err != nil:
+		return s, err
+	case session.Person != "" && session.Person != p.Name:
+		return s, api.Failed(http.StatusForbidden, "use another name for the session", "the session %q is another person's", body.Session)
+	}
+	return s, nil
+}
+
+// accept hands a message in.
+func (a *API) accept(ctx context.Context, at place, event channels.Event, posted string) (*api.Receipt, error) {
+	var got channels.Receipt
+	err := at.channel.serve(ctx, func(ctx context.Context, sink channels.Sink) error {
+		receipts, err := sink.Accept(ctx, []channels.Event{event})
+		if err != nil {
+			return err
+		}
+		got = receipts[0]
+		return nil
+	})
+	if err != nil {
+		if _, ok := errors.AsType[*api.Failure](err); ok {
+			return nil, err
+		}
+		a.Log.ErrorContext(ctx, "message not accepted", "session", at.key, "request_id", requestID(ctx), "error", err)
+		return nil, api.Failed(http.StatusServiceUnavailable, "try again with the same Idempotency-Key", "the message could not be stored")
+	}
+	token := event.Sender.Token != ""
+	if token && (got.Duplicate || got.Busy != "") {
+		first, err := a.Sessions.Posted(ctx, event.Conversation, posted)
+		switch {
+		case err == nil:
+			return &api.Receipt{MessageID: first.MessageID, Session: string(at.conv), TurnID: first.TurnID, Event: first.Event}, nil
+		case !errors.Is(err, core.ErrNotFound):
+			return nil, err
+		case got.Duplicate:
+			return nil, api.Failed(http.StatusConflict, "use a new key for a new message", "this Idempotency-Key was used for another message")
+		}
+		f := api.Failed(http.StatusTooManyRequests, "try again in a moment, with the same Idempotency-Key", "%s", got.Busy)
+		f.Err.RetryAfter = 3 * time.Second
+		return nil, f
+	}
+	receipt := &api.Receipt{
+		MessageID: got.MessageID, Session: string(at.conv), TurnID: got.TurnID, Event: got.Event, Duplicate: got.Duplicate, Rejected: got.Rejected,
+	}
+	if !token {
+		_, receipt.Session, _ = strings.Cut(string(at.conv), "/")
+	}
+	if got.Silent && receipt.TurnID == 0 { // as it looks where somebody is served
+		receipt.TurnID = got.MessageID
+	}
+	return receipt, nil
+}
+
+// serve has f use the channel's sink, in a context that the channel's run ends as well, or refuses where there is no run.
+func (c *Channel) serve(ctx context.Context, f func(context.Context, channels.Sink) error) error {
+	starting, cancel := context.WithTimeout(ctx, api.StartWait)
+	defer cancel()
+	run := c.enter(starting)
+	if run == nil {
+		return api.Failed(http.StatusServiceUnavailable, "try again in a moment", "the engine is not ready")
+	}
+	defer run.serving.Done()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(run.ctx, end)()
+	return f(ctx, run.sink)
+}

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"switchboard/channels"
+	"switchboard/internal/api"
+	"switchboard/router/core"
+)
+
+// A place is a session as a caller names it.
+type place struct {
+	channel *Channel // nil: of another kind, where nothing is put in by a call
+	conv    channels.ConversationID
+	key     string // of the session: "channel:conversation"
+}
+
+// place finds the session that a caller calls by a name. Whoever runs the program means a conversation of the terminal,
+// of that person or their own; a token means one of programs; a whole key with a colon is of any channel.
+func (a *API) place(c *Caller, name, person string) (place, error) {
+	if channel, id, whole := strings.Cut(name, ":"); whole {
+		if err := c.may(Admin); err != nil {
+			return place{}, err
+		}
+		p := place{conv: channels.ConversationID(id), key: name}
+		for _, ours := range []*Channel{a.Channel, a.Console} {
+			if ours.Name() == channel {
+				p.channel = ours
+			}
+		}
+		return p, nil
+	}
+	if err := api.CheckSession(name); err != nil {
+		return place{}, api.Failed(http.StatusBadRequest, "", "%v", err)
+	}
+	p := place{channel: a.Channel, conv: channels.ConversationID(name)}
+	if c.Local {
+		if person == "" {
+			person = a.Owner
+		}
+		if err := api.CheckPerson(person); err != nil {
+			return place{}, api.Failed(http.StatusBadRequest, "", "%v", err)
+		}
+		p.channel, p.conv = a.Console, channels.ConversationID(person+"/"+name)
+	}
+	p.key = core.SessionKey(channels.Conversation{Channel: p.channel.Name(), ID: p.conv})
+	return p, nil
+}
+
+// who is the person that a token means by a name or an identity, if it may speak for them; nil: it may not.
+func (a *API) who(c *Caller, user string) *core.Person {
+	p := a.People.Named(user)
+	if p == nil {
+		p = a.People.Identified(user)
+	}
+	if !c.SpeaksFor(p) {
+		return nil
+	}
+	return p
+}

@@ -1,0 +1,17 @@
+package sessions
+
+import "time"
+
+// An Info is what is known of a session, for people and programs to read.
+type Info struct {
+	Session   string    `json:"session"` // its key, "channel:conversation"
+	Person    string    `json:"person"`  // who wrote there last; empty: a group's
+	Title     string    `json:"title"`
+	Mode      string    `json:"mode,omitempty"`  // empty: the settings'
+	Model     string    `json:"model,omitempty"` // the same
+	LastEvent int64     `json:"last_event"`      // 0: nothing happened yet
+	CreatedAt time.Time `json:"created_at"`
+	UsedAt    time.Time `json:"used_at"`
+	// FirstEvent is the oldest event that is kept; where none is, the next one.
+	FirstEvent int64 `json:"-"`
+}
