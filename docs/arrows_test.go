@@ -127,6 +127,7 @@ var arrows = []struct {
 	{"store/people", stored(append(storesBelowTop, "router/people", "router/files")...)},
 	{"store/jobs", stored(append(storesBelowTop, "router/jobs")...)},
 	{"store/settings", stored(append(storesBelowTop, "router/settings")...)},
+	{"store/tokens", stored(append(storesBelowTop, "router/tokens")...)},
 	{"store/files", stored(append(storesBelowTop, "router/files", "store/blobs")...)},
 	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router", "router/", "store/"}},
 	{"configs", []string{"channels", "scheduler", "agent", "agent/", "router", "router/core", "router/money", "router/outbox", "internal/secrets/vault", "store/database"}},

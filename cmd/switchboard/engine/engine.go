@@ -21,6 +21,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/files"
 	"switchboard/router/jobs"
+	"switchboard/router/tokens"
 	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -38,6 +39,7 @@ type Engine struct {
 	agents    agents
 	policy    *router.Policy
 	jobs      *jobs.Service
+	tokens    *tokens.Service
 	scheduler *scheduler.Scheduler
 	space     *workspace.Space
 	files     *files.Service
@@ -98,7 +100,7 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 		return nil, err
 	}
 	e.router.Settled.BeganBy(version)
-	server := socket.Server{Console: e.console, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Settings: e.settings}
+	server := socket.Server{Console: e.console, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Tokens: e.tokens, Settings: e.settings}
 	e.local, err = api.Listen(settings.DataDir, e.owner.ID(), server.Routes(), log)
 	return e, err
 }

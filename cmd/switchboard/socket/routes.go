@@ -19,6 +19,7 @@ import (
 	"switchboard/router/jobs"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
+	"switchboard/router/tokens"
 	"switchboard/scheduler"
 	"switchboard/store"
 )
@@ -29,6 +30,7 @@ type Server struct {
 	Store    *store.Router
 	Router   *router.Router
 	Jobs     *jobs.Service
+	Tokens   *tokens.Service
 	Settings *live.Settings
 }
 
@@ -55,6 +57,7 @@ func (s Server) Routes() http.Handler {
 	s.peopleRoutes(mux)
 	s.jobRoutes(mux)
 	s.secretRoutes(mux)
+	s.tokenRoutes(mux)
 	s.settingsRoutes(mux)
 	route(mux, "GET "+api.AlivePath, func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
 	route(mux, "POST /v1/turns/{id}/cancel", func(r *http.Request) (any, error) {
@@ -105,6 +108,7 @@ func readRoutes(mux *http.ServeMux, of *store.Router, settings func() *configs.S
 		return of.Deliveries(r.Context(), r.FormValue("state"), limit(r))
 	})
 	readJobRoutes(mux, of)
+	readTokenRoutes(mux, of, settings)
 	route(mux, "GET /v1/channels/rejected", func(r *http.Request) (any, error) { return of.Rejected(r.Context(), limit(r)) })
 	route(mux, "GET /v1/people", func(r *http.Request) (any, error) {
 		people, away, err := of.Everyone(r.Context())
