@@ -185,7 +185,7 @@ func TestEveryKeyIsLiveOrNot(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]bool{
-		"server.listen": false, "server.allow_private": true, "server.allow_private[1]": true, "server.tokens[0].value": false, "store.url": false,
+		"server.listen": false, "server.allow_private": true, "server.allow_private[1]": true, "server.tokens[0].value": true, "server.pprof": false, "server.trusted_proxies": false, "store.url": false,
 		"log.level": true, "log.format": false, "channels.x.token": true, "people[3].role": true, "nothing": false,
 	} {
 		if Live(key) != want {

@@ -184,9 +184,6 @@ func TestLaterSettingsWarn(t *testing.T) {
 learning = false
 [llm.providers.c]
 kind = "anthropic"
-[[server.tokens]]
-name = "a"
-value = "b"
 `, "SWITCHBOARD_AGENT__SELF_EVOLUTION=true")
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +194,7 @@ value = "b"
 	}
 	want := map[string]bool{
 		"memory.learning": true, "llm.providers.c.kind": true,
-		"server.tokens": true, "agent.self_evolution": true,
+		"agent.self_evolution": true,
 	}
 	if !reflect.DeepEqual(got, want) || len(warns) != len(want) {
 		t.Errorf("warnings = %v, want %v", warns, want)

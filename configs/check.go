@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/netip"
 	"reflect"
 	"regexp"
 	"slices"
@@ -131,13 +130,9 @@ func (c *checker) accounts(s *Settings) {
 
 func (c *checker) server(s *Settings) {
 	v := s.Server
-	host, port, err := net.SplitHostPort(v.Listen)
+	_, port, err := net.SplitHostPort(v.Listen)
 	c.says(err != nil, "server.listen", "%q is not HOST:PORT, e.g. \"127.0.0.1:8484\"", v.Listen)
 	c.says(err == nil && !isPort(port), "server.listen", "there is no port %s; the last is 65535", port)
-	ip, ipErr := netip.ParseAddr(host)
-	loopback := host == "localhost" || ipErr == nil && ip.IsLoopback()
-	c.says(err == nil && !loopback && len(v.Tokens) == 0, "server.listen",
-		"%q can be reached from elsewhere and needs at least one [[server.tokens]]", v.Listen)
 	c.present("server.webhook_secret", v.WebhookSecret.Reveal())
 	c.present("server.internal_token", v.InternalToken.Reveal())
 	seen := map[string]bool{}

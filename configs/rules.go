@@ -34,6 +34,7 @@ var rules = []struct {
 	{"channels.*.tools_deny", tool},
 	{"server.public_url", is(isWebAddress, "is not an address such as \"https://bot.example.org\"")},
 	{"server.allow_private", is(isNetwork, "%q is not a CIDR such as \"10.0.0.0/8\"")},
+	{"server.trusted_proxies", is(isNetwork, "%q is not a CIDR such as \"127.0.0.1/32\"")},
 	{"server.tokens.scopes", oneOf("messages", "read", "send", "admin")},
 	{"scheduler.timezone", zone},
 	{"scheduler.timezone", is(notEmpty, "is empty; write an IANA name such as \"UTC\"")},

@@ -69,7 +69,7 @@ func TestSampleIsTheDefaults(t *testing.T) {
 	p := want.LLM.Providers[openRouter]
 	p.Headers = map[string]string{}
 	want.LLM.Providers[openRouter] = p
-	want.Server.AllowPrivate, want.Agent.Fallback = []string{}, []string{}
+	want.Server.AllowPrivate, want.Server.TrustedProxies, want.Agent.Fallback = []string{}, []string{}, []string{}
 	want.Policy.AskNot, want.Policy.Ask = []string{}, []string{}
 	want.Policy.Exec.Deny, want.Policy.Exec.Ask = []string{}, []string{}
 	want.Notify = map[string][]string{}

@@ -66,7 +66,7 @@ type Settings struct {
 // Server is the table [server].
 type Server struct {
 	// Listen is HOST:PORT of the HTTP server; anything but loopback needs at least
-	// one token. Default 127.0.0.1:8484.
+	// one token, of these or made by command, when it starts. Default 127.0.0.1:8484.
 	Listen string `toml:"listen"`
 	// PublicURL is how the outside reaches the server, for webhooks and links.
 	PublicURL string `toml:"public_url"`
@@ -77,7 +77,12 @@ type Server struct {
 	// AllowPrivate are CIDRs that webhooks and http.get may reach besides public
 	// addresses. Default none.
 	AllowPrivate []string `toml:"allow_private"`
-	// Tokens open the HTTP API.
+	// TrustedProxies are CIDRs of the proxies whose X-Forwarded-For and -Proto count.
+	// Default none.
+	TrustedProxies []string `toml:"trusted_proxies"`
+	// PProf serves /debug/pprof where Listen is on loopback. Default false.
+	PProf bool `toml:"pprof"`
+	// Tokens open the HTTP API, besides those made by command.
 	Tokens []Token `toml:"tokens"`
 }
 

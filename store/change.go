@@ -12,6 +12,7 @@ import (
 	routerpeople "switchboard/router/people"
 	routersessions "switchboard/router/sessions"
 	routersettings "switchboard/router/settings"
+	routertokens "switchboard/router/tokens"
 	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/jobs"
@@ -19,6 +20,7 @@ import (
 	"switchboard/store/people"
 	"switchboard/store/sessions"
 	"switchboard/store/settings"
+	"switchboard/store/tokens"
 )
 
 const roleOf = `SELECT role FROM people WHERE name = ?`
@@ -72,6 +74,8 @@ func apply(t *database.Tx, c core.Change, by core.Actor) (audit.Entry, error) {
 		return jobs.Change(t, c)
 	case *routerjobs.NotificationsRead:
 		return jobs.ReadNotifications(t, c)
+	case *routertokens.Change:
+		return tokens.Change(t, c)
 	case *routersettings.FileChange:
 		return audit.Entry{Outcome: "done", Data: map[string]any{"file": c.File, "diff": c.Diff}}, nil
 	}

@@ -23,6 +23,7 @@ import (
 	"switchboard/store/people"
 	"switchboard/store/sessions"
 	"switchboard/store/settings"
+	"switchboard/store/tokens"
 	"switchboard/store/turns"
 )
 
@@ -37,6 +38,7 @@ type (
 	peopleStore    = people.Store
 	sessionsStore  = sessions.Store
 	settingsStore  = settings.Store
+	tokensStore    = tokens.Store
 	turnsStore     = turns.Store
 )
 
@@ -51,6 +53,7 @@ type features struct {
 	*peopleStore
 	*sessionsStore
 	*settingsStore
+	*tokensStore
 	*turnsStore
 }
 
@@ -84,7 +87,7 @@ func on(base *database.DB, err error) (*DB, error) {
 	}
 	return &DB{DB: base, features: features{
 		approvals.New(base), audit.New(base), files.New(base), jobs.New(base), money.New(base),
-		outbox.New(base), people.New(base), sessions.New(base), settings.New(base), turns.New(base),
+		outbox.New(base), people.New(base), sessions.New(base), settings.New(base), tokens.New(base), turns.New(base),
 	}}, nil
 }
 

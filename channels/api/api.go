@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +18,10 @@ import (
 )
 
 const (
-	// maxBody bounds the body of a call in JSON, in bytes: JSON may write a byte of a message of 64 KB as six.
-	maxBody = 6*64<<10 + 64<<10
+	// maxBody bounds the body of a call in JSON over TCP, in bytes: JSON may write a byte of a message of 64 KB as six. On the
+	// socket it is maxLocalBody: what is too long there is refused with an answer in the chat.
+	maxBody      = 6*maxContent + 64<<10
+	maxLocalBody = 50 << 20
 	// bodyWait is how long a body may take to come.
 	bodyWait = 15 * time.Second
 )
@@ -52,7 +55,7 @@ var setErrors sync.Once
 
 // New makes the API.
 func New(deps Deps) *API {
-	setErrors.Do(func() { huma.NewError = newError })
+	setErrors.Do(func() { huma.NewError, huma.DefaultArrayNullable = newError, false })
 	config := huma.DefaultConfig("Switchboard", "1")
 	config.CreateHooks, config.DocsPath, config.SchemasPath, config.OpenAPIPath = nil, "", "", "" // no $schema links, no page that loads from elsewhere
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {
@@ -63,9 +66,6 @@ func New(deps Deps) *API {
 	a.healthCalls()
 	a.messageCalls()
 	a.sessionCalls()
-	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		a.refuse(w, r, api.Failed(http.StatusNotFound, "GET /v1/openapi.json lists the calls", "there is no call %s %.100s", r.Method, r.URL.Path))
-	})
 	return a
 }
 
@@ -77,6 +77,10 @@ func newError(status int, message string, errs ...error) huma.StatusError {
 	for _, err := range errs {
 		if f, ok := errors.AsType[*api.Failure](err); ok {
 			return f
+		}
+		if d, ok := errors.AsType[*huma.ErrorDetail](err); ok { // without the value, which may be secret
+			message += ": " + strings.TrimPrefix(d.Location+": ", ": ") + d.Message
+			continue
 		}
 		message += ": " + err.Error()
 	}
@@ -100,14 +104,19 @@ type Call struct {
 func (a *API) operation(c Call) huma.Operation {
 	return huma.Operation{
 		OperationID: c.ID, Method: c.Method, Path: c.Path, Summary: c.Summary, DefaultStatus: c.Status, Tags: []string{c.Tag},
-		MaxBodyBytes: maxBody, BodyReadTimeout: bodyWait,
+		MaxBodyBytes: maxLocalBody, BodyReadTimeout: bodyWait,
 		Security: []map[string][]string{{"token": {string(c.Scope)}}},
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
-			if err := c.allowed(CallerOf(ctx.Context())); err != nil {
-				r, w := humago.Unwrap(ctx)
+			r, w := humago.Unwrap(ctx)
+			caller := CallerOf(ctx.Context())
+			if err := c.allowed(caller); err != nil {
 				a.refuse(w, r, err)
 				return
 			}
+			if !caller.Local {
+				r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			}
+			r.Header.Set("Content-Type", "application/json") // whatever it is called: curl -d says that it is a form
 			next(ctx)
 		}},
 	}
@@ -120,6 +129,27 @@ func (c *Call) allowed(caller *Caller) error {
 	}
 	return caller.may(c.Scope)
 }
+
+// serve answers a call of a caller who is known.
+func (a *API) serve(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := a.mux.Handler(r); pattern == "" {
+		w = &noCall{w, r}
+	}
+	a.mux.ServeHTTP(w, r)
+}
+
+// noCall gives the mux's own refusals our form.
+type noCall struct {
+	http.ResponseWriter
+	r *http.Request
+}
+
+func (w *noCall) WriteHeader(status int) {
+	w.Header().Del("Content-Length")
+	api.Refuse(w.ResponseWriter, api.Failed(status, "GET /v1/openapi.json lists the calls", "there is no call %s %.100s", w.r.Method, w.r.URL.Path))
+}
+
+func (w *noCall) Write(text []byte) (int, error) { return len(text), nil }
 
 // register adds a call in plain JSON. Input has the parameters and the Body as huma's tags say.
 func register[I, O any](a *API, c Call, answer func(context.Context, *I) (*O, error)) {

@@ -48,7 +48,7 @@ var openPaths = []string{"/healthz", "/readyz"}
 func (a *API) Socket() http.Handler {
 	local := &Caller{Local: true}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.mux.ServeHTTP(w, withCaller(r, local))
+		a.serve(w, withCaller(r, local))
 	})
 }
 
@@ -67,7 +67,7 @@ func (a *API) TCP(door Door) http.Handler {
 		if err != nil {
 			a.refuse(seen, r, err)
 		} else {
-			a.mux.ServeHTTP(seen, r)
+			a.serve(seen, r)
 		}
 		if !slices.Contains(openPaths, r.URL.Path) {
 			a.Log.InfoContext(r.Context(), "call", "token", CallerOf(r.Context()).Token, "method", r.Method, "path", r.URL.Path,

@@ -41,7 +41,7 @@ func (a *API) readable(ctx context.Context, c *Caller, at place) (sessions.Info,
 	if err != nil {
 		return info, err
 	}
-	if !c.SpeaksFor(a.People.Named(info.Person)) && !c.Has(Admin) {
+	if !c.Has(Admin) && !c.SpeaksFor(a.People.Named(info.Person)) {
 		return info, fmt.Errorf("session: %w", core.ErrNotFound)
 	}
 	return info, nil

@@ -17,21 +17,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	web "switchboard/channels/api"
 	"switchboard/channels/channelstest"
 	"switchboard/internal/api"
 )
 
-// nothing is a SessionReader without sessions.
-type nothing struct{}
-
-func (nothing) Events(context.Context, string, int64, int) ([]channels.SessionEvent, error) {
-	return nil, nil
-}
+// nothing is an engine without sessions.
+func nothing() *engine { return &engine{} }
 
 func TestConformance(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Harness {
-		channel := New("console", nothing{}, slog.New(slog.DiscardHandler))
-		server := httptest.NewServer(handler(channel))
+		channel := web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
+		server := httptest.NewServer(handler(channel, nothing()))
 		server.Config.SetKeepAlivesEnabled(false)
 		c := &client{
 			engine: api.NewClient(func(ctx context.Context) (net.Conn, error) {
@@ -72,33 +69,6 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestConversationIDNamesPersonAndSession(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ person, session string }{{"ada", "default"}, {"a/b", "x.y_z-1"}, {"Zoë", strings.Repeat("s", 128)}} {
-		id, err := conversationID(c.person, c.session)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := c.person + "/" + c.session; string(id) != want {
-			t.Errorf("got %q, want %q", id, want)
-		}
-	}
-	for _, c := range []struct{ person, session string }{
-		{"", "default"},
-		{"ada", ""},
-		{"ada", "a b"},
-		{"ada", "a/b"},
-		{"ada", strings.Repeat("s", 129)},
-		{"a\nb", "default"},
-		{"\xff", "default"},
-		{strings.Repeat("p", 129), "default"},
-	} {
-		if id, err := conversationID(c.person, c.session); err == nil {
-			t.Errorf("%q, %q made %q", c.person, c.session, id)
-		}
-	}
-}
-
 func TestHandlerRefusesBadRequests(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)
@@ -107,20 +77,20 @@ func TestHandlerRefusesBadRequests(t *testing.T) {
 		status             int
 		says               string
 	}{
-		"no JSON":       {"POST", messagesPath, "hello", 400, "not readable"},
-		"no person":     {"POST", messagesPath, `{"session":"s","content":"x"}`, 400, "person"},
-		"bad session":   {"POST", messagesPath, `{"session":"a b","user":"ada","content":"x"}`, 400, "session"},
-		"bad after":     {"GET", eventsPath("s", url.Values{"user": {"ada"}, "after": {"x"}}), "", 400, "after"},
-		"bad until":     {"GET", eventsPath("s", url.Values{"user": {"ada"}, "until": {"-2"}}), "", 400, "until"},
-		"events, no id": {"GET", eventsPath("a b", url.Values{"user": {"ada"}}), "", 400, "session"},
-		"wrong method":  {"GET", messagesPath, "", 405, ""},
-		"too long":      {"POST", messagesPath, `{"session":"s","user":"ada","content":"` + strings.Repeat("x", maxBody) + `"}`, 413, "too long"},
+		"no JSON":       {"POST", api.MessagesPath, "hello", 400, "bad_request"},
+		"no person":     {"POST", api.MessagesPath, `{"session":"s","content":"x"}`, 400, "property user"},
+		"bad session":   {"POST", api.MessagesPath, `{"session":"a b","user":"ada","content":"x"}`, 400, "session"},
+		"bad after":     {"GET", api.EventsPath("s", url.Values{"user": {"ada"}, "after": {"x"}}), "", 400, "after"},
+		"bad until":     {"GET", api.EventsPath("s", url.Values{"user": {"ada"}, "until": {"-2"}}), "", 400, "until"},
+		"events, no id": {"GET", api.EventsPath("a b", url.Values{"user": {"ada"}}), "", 400, "session"},
+		"wrong method":  {"GET", api.MessagesPath, "", 405, ""},
+		"too long":      {"POST", api.MessagesPath, `{"session":"s","user":"ada","content":"` + strings.Repeat("x", 51<<20) + `"}`, 413, "too_large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			request := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
 			response := httptest.NewRecorder()
-			handler(e.channel).ServeHTTP(response, request)
+			handler(e.channel, e).ServeHTTP(response, request)
 			if response.Code != c.status || !strings.Contains(response.Body.String(), c.says) {
 				t.Errorf("%d %s", response.Code, response.Body)
 			}
@@ -130,12 +100,12 @@ func TestHandlerRefusesBadRequests(t *testing.T) {
 
 func TestHandlerBeforeRunIsUnavailable(t *testing.T) {
 	t.Parallel()
-	channel := New("console", nothing{}, slog.New(slog.DiscardHandler))
+	channel := web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	request := httptest.NewRequestWithContext(ctx, "POST", messagesPath, strings.NewReader(`{"session":"s","user":"ada","content":"x"}`))
+	request := httptest.NewRequestWithContext(ctx, "POST", api.MessagesPath, strings.NewReader(`{"session":"s","user":"ada","content":"x"}`))
 	response := httptest.NewRecorder()
-	handler(channel).ServeHTTP(response, request)
+	handler(channel, nothing()).ServeHTTP(response, request)
 	if response.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", response.Code, response.Body)
 	}
@@ -146,13 +116,13 @@ func TestSecondMessageUnderAKeyIsADuplicate(t *testing.T) {
 	e := newEngine(t, echo)
 	for _, duplicate := range []bool{false, true} {
 		var got map[string]any
-		call := api.Call{Method: http.MethodPost, Path: messagesPath, Key: "k", Body: message{Session: "s", User: "ada", Content: "x"}}
+		call := api.Call{Method: http.MethodPost, Path: api.MessagesPath, Key: "k", Body: api.Message{Session: "s", User: "ada", Content: "x"}}
 		if err := e.client.Do(t.Context(), call, &got); err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]any{"message_id": "1", "turn_id": "101", "event": 1.0, "duplicate": false}
+		want := map[string]any{"message_id": "1", "session": "s", "turn_id": "101", "event": 1.0}
 		if duplicate {
-			want = map[string]any{"event": 0.0, "duplicate": true}
+			want = map[string]any{"message_id": "0", "session": "s", "duplicate": true}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -160,22 +130,9 @@ func TestSecondMessageUnderAKeyIsADuplicate(t *testing.T) {
 	}
 }
 
-func TestLastIsTheNewestEvent(t *testing.T) {
-	t.Parallel()
-	e := newEngine(t, echo)
-	u := &turn{e: e, conv: "ada/s", id: 1}
-	for want := range int64(200) {
-		got, err := e.channel.last(t.Context(), "console:ada/s")
-		if err != nil || got != want {
-			t.Fatalf("last is %d, %v; want %d", got, err, want)
-		}
-		u.state("running")
-	}
-}
-
 func TestSendIsRefused(t *testing.T) {
 	t.Parallel()
-	channel := New("console", nothing{}, slog.New(slog.DiscardHandler))
+	channel := web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
 	if id, err := channel.Send(t.Context(), channels.Outbound{}); err == nil || id != "" {
 		t.Errorf("%q, %v", id, err)
 	}

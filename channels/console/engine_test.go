@@ -20,7 +20,11 @@ import (
 	"go.uber.org/goleak"
 
 	"switchboard/channels"
+	web "switchboard/channels/api"
 	"switchboard/internal/api"
+	"switchboard/router/core"
+	"switchboard/router/sessions"
+	"switchboard/router/turns"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // engine is the little that a console needs of one: it keeps messages and events
 // in memory, and reply decides what becomes of each text.
 type engine struct {
-	channel *Channel
+	channel *web.Channel
 	client  *api.Client
 	reply   func(text string, turn *turn)
 
@@ -55,13 +59,13 @@ type turn struct {
 func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
 	t.Helper()
 	e := &engine{reply: reply, events: map[string][]channels.SessionEvent{}, keys: map[channels.EventKey]bool{}}
-	e.channel = New("console", e, slog.New(slog.DiscardHandler))
+	e.channel = web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
 	path := filepath.Join(t.TempDir(), "engine.sock")
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(e.losing(handler(e.channel)))
+	server := httptest.NewUnstartedServer(e.losing(handler(e.channel, e)))
 	_ = server.Listener.Close()
 	server.Listener = listener
 	server.Start()
@@ -82,10 +86,9 @@ func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
 }
 
 // handler serves the channel alone.
-func handler(c *Channel) http.Handler {
-	mux := http.NewServeMux()
-	c.Routes(mux)
-	return mux
+func handler(c *web.Channel, sessions web.SessionReader) http.Handler {
+	log := slog.New(slog.DiscardHandler)
+	return web.New(web.Deps{Log: log, Console: c, Channel: web.NewChannel("api", web.Kind, log), Owner: "owner", Sessions: sessions}).Socket()
 }
 
 // losing takes messages and loses the first answers.
@@ -184,6 +187,21 @@ func (e *engine) Events(_ context.Context, session string, n int64, limit int) (
 	}
 	return found, nil
 }
+
+// SessionInfo implements web.SessionReader.
+func (e *engine) SessionInfo(_ context.Context, session string) (sessions.Info, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return sessions.Info{Session: session, FirstEvent: 1, LastEvent: int64(len(e.events[session]))}, nil
+}
+
+// Posted implements web.SessionReader.
+func (e *engine) Posted(context.Context, channels.Conversation, string) (channels.Receipt, error) {
+	return channels.Receipt{}, core.ErrNotFound
+}
+
+// Current implements web.SessionReader.
+func (e *engine) Current(context.Context, string) (*turns.Turn, error) { return nil, core.ErrNotFound }
 
 func (e *engine) said() []string {
 	e.mu.Lock()

@@ -1,9 +1,7 @@
 package console
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,7 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/creack/pty"
 
@@ -293,7 +290,7 @@ func TestNothingOfATextReachesAPipe(t *testing.T) {
 	if out.String() != "answer\n" || strings.Contains(errs.String(), "never") {
 		t.Errorf("out %q, err %q", out.String(), errs.String())
 	}
-	conv, _ := conversationID("ada", "default")
+	const conv = channels.ConversationID("ada/default")
 	if unseen || e.channel.Stream("somebody", 1, "x") || e.channel.Stream("somebody", 1, "") {
 		t.Error("a text is said to be shown where nobody looks")
 	}
@@ -315,14 +312,11 @@ func TestNothingOfATextReachesAPipe(t *testing.T) {
 func TestMessageTakesTheTextsPlace(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)
-	conv, err := conversationID("ada", "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	const conv = channels.ConversationID("ada/default")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	query := url.Values{"user": {"ada"}, "after": {"0"}, "live": {"1"}}
-	response, err := e.client.Open(ctx, api.Call{Method: http.MethodGet, Path: eventsPath("default", query)})
+	query := url.Values{"user": {"ada"}, "after": {"0"}}
+	response, err := e.client.Open(ctx, api.Call{Method: http.MethodGet, Path: api.EventsPath("default", query)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,30 +345,27 @@ func TestMessageTakesTheTextsPlace(t *testing.T) {
 			}
 		}
 	})
-	text, said, lines := growing{}, 0, bufio.NewScanner(response.Body)
-	for said < rounds && lines.Scan() {
-		var event channels.SessionEvent
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			t.Fatal(err)
-		}
+	text, said := channels.Growing{}, 0
+	err = channels.ReadEvents(response.Body, func(event channels.SessionEvent) bool {
 		switch {
 		case event.Kind != channels.KindDelta:
 			said++
-			if text.turn == event.TurnID && text.text != "some" && text.text != "some text" {
-				t.Errorf("turn %d: %q stands there when its message comes", event.TurnID, text.text)
+			if text.Turn == event.TurnID && text.Text != "some" && text.Text != "some text" {
+				t.Errorf("turn %d: %q stands there when its message comes", event.TurnID, text.Text)
 			}
-			text.ended(event)
+			text.Ended(event)
 		case event.N != 0:
 			t.Errorf("a delta has the number %d", event.N)
 		default:
-			if text.add(event); text.text == "" || event.TurnID <= int64(said) {
-				t.Errorf("after %d messages turn %d shows %q", said, event.TurnID, text.text)
+			if text.Add(event); text.Text == "" || event.TurnID <= int64(said) {
+				t.Errorf("after %d messages turn %d shows %q", said, event.TurnID, text.Text)
 			}
 		}
-	}
+		return said < rounds
+	})
 	writing.Wait()
 	if said < rounds {
-		t.Errorf("%d messages, error %v", said, lines.Err())
+		t.Errorf("%d messages, error %v", said, err)
 	}
 }
 
@@ -395,48 +386,4 @@ func TestSecondInterruptLeaves(t *testing.T) {
 	time.Sleep(armedFor + 100*time.Millisecond)
 	s.press("\x03")
 	s.left()
-}
-
-// What a client makes of the deltas is what was to be shown.
-func FuzzDeltas(f *testing.F) {
-	f.Add("one", "one two", int64(1), int64(1))
-	f.Add("é", "è", int64(1), int64(1))
-	f.Add("日本", "日", int64(1), int64(2))
-	f.Add("x", "", int64(1), int64(0))
-	f.Fuzz(func(t *testing.T, before, after string, one, two int64) {
-		if !utf8.ValidString(before) || !utf8.ValidString(after) {
-			t.Skip("the router gives valid text")
-		}
-		known, now := growing{one, before}, growing{two, after}
-		event, some := now.since(known)
-		if some == (known == now) {
-			t.Errorf("%+v to %+v: some is %v", known, now, some)
-		}
-		if !some {
-			return
-		}
-		raw, err := json.Marshal(event)
-		var read channels.SessionEvent
-		if err != nil || json.Unmarshal(raw, &read) != nil {
-			t.Fatal(err)
-		}
-		if known.add(read); known.text != after {
-			t.Errorf("shows %q, want %q, after %s", known.text, after, raw)
-		}
-	})
-}
-
-// The end of one turn's text is not the end of what the next one writes already.
-func TestStreamOfAnotherTurnStays(t *testing.T) {
-	t.Parallel()
-	e := newEngine(t, func(string, *turn) {})
-	e.channel.Stream("ada", 2, "second")
-	e.channel.Stream("ada", 1, "")
-	if g := e.channel.growing("ada").text; g != "second" {
-		t.Errorf("%q grows", g)
-	}
-	e.channel.Stream("ada", 2, "")
-	if g := e.channel.growing("ada").text; g != "" {
-		t.Errorf("%q grows still", g)
-	}
 }

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"switchboard/channels"
+	web "switchboard/channels/api"
 	"switchboard/internal/api"
 )
 
 // endless is a session with more events than any buffer holds.
-type endless struct{}
+type endless struct{ *engine }
 
 func (endless) Events(_ context.Context, _ string, n int64, limit int) ([]channels.SessionEvent, error) {
 	list := make([]channels.SessionEvent, limit)
@@ -30,8 +31,8 @@ func (endless) Events(_ context.Context, _ string, n int64, limit int) ([]channe
 // A client that is connected and reads nothing does not hold the end up.
 func TestStalledClientDoesNotHoldTheEndUp(t *testing.T) {
 	t.Parallel()
-	c := New("console", endless{}, slog.New(slog.DiscardHandler))
-	server := httptest.NewServer(handler(c))
+	c := web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
+	server := httptest.NewServer(handler(c, endless{nothing()}))
 	defer server.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -54,6 +54,7 @@ type cli struct {
 	Job      jobCmd      `cmd:"" help:"Reminders and scheduled jobs." group:"set"`
 	Person   personCmd   `cmd:"" help:"Who may write." group:"set"`
 	Secret   secretCmd   `cmd:"" help:"Passwords, tokens and keys, stored encrypted." group:"set"`
+	Token    tokenCmd    `cmd:"" help:"API tokens, by which programs talk to the bot over HTTP." group:"set"`
 	Prompt   promptCmd   `cmd:"" help:"The prompts of the models' roles." group:"set"`
 	Audit    auditCmd    `cmd:"" help:"Who did and decided what, in a log that shows if somebody changed it." group:"see"`
 	Usage    usageCmd    `cmd:"" help:"How much the models were used, and what it cost." group:"see"`
@@ -70,7 +71,6 @@ type cli struct {
 	} `cmd:"" hidden:""` // as --help
 
 	// What later versions bring answers with a clear sentence.
-	Token  later `cmd:"" hidden:""`
 	Memory later `cmd:"" hidden:""`
 	Skill  later `cmd:"" hidden:""`
 }

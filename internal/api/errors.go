@@ -17,7 +17,6 @@ var codes = map[int]string{
 	http.StatusUnauthorized:          "unauthorized",
 	http.StatusForbidden:             "forbidden",
 	http.StatusNotFound:              "not_found",
-	http.StatusMethodNotAllowed:      "bad_request",
 	http.StatusConflict:              "conflict",
 	http.StatusRequestEntityTooLarge: "too_large",
 	http.StatusUnprocessableEntity:   "invalid_config",
@@ -66,7 +65,11 @@ func (f *Failure) GetHeaders() http.Header {
 
 // Failed is a failure of that status; hint says what to do, and may be empty.
 func Failed(status int, hint, format string, args ...any) *Failure {
-	return &Failure{&Error{Status: status, Code: cmp.Or(codes[status], "internal"), Message: fmt.Sprintf(format, args...), Hint: hint}}
+	other := "internal"
+	if status < http.StatusInternalServerError {
+		other = "bad_request"
+	}
+	return &Failure{&Error{Status: status, Code: cmp.Or(codes[status], other), Message: fmt.Sprintf(format, args...), Hint: hint}}
 }
 
 // Reply answers a call with value.

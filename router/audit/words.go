@@ -27,7 +27,7 @@ var done = map[string]string{
 
 	"config.set": "changed the settings %", "config.confirm": "confirmed a change of the settings %", "config.take_back": "took back the settings %",
 	"config.lapse": "a change of the settings % lapsed", "config.file": "the settings file changed: %",
-	"secret.set": "stored the secret %", "secret.remove": "removed the secret %",
+	"secret.set": "stored the secret %", "secret.remove": "removed the secret %", "token.create": "made the API token %", "token.revoke": "revoked the API token %",
 
 	"delivery.retry": "sent message part % again", "delivery.drop": "gave up message part %", "delivery.resend": "had messages sent again in %",
 

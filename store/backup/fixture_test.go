@@ -64,6 +64,7 @@ var everything = []row{
 	{`DELETE FROM audit WHERE id = 61`, nil},
 	{`INSERT INTO audit_segments (id, hour, first_id, last_id, row_count, digest, previous, hash, sealed_at) VALUES (1, 1, 1, 88, 0, ?, ?, ?, 1)`, []any{[]byte{1}, []byte{}, []byte{3}}},
 	{`INSERT INTO secrets (name, ciphertext, version, updated_at) VALUES ('s', ?, 1, 1)`, []any{[]byte("age")}},
+	{`INSERT INTO tokens (name, hash, scopes, people, created_at, revoked_at) VALUES ('ci', ?, '["messages"]', '[]', 1, 2)`, []any{[]byte{0, 0xff}}},
 	{`INSERT INTO leases (kind, name, owner, fence, taken_at) VALUES ('session', '11', 7, 9, 1), ('channel', 'tg', NULL, 4, 1)`, nil},
 }
 

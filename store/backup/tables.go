@@ -48,6 +48,7 @@ var tables = []table{
 	{name: "audit", key: []string{"id"}},
 	{name: "audit_segments", key: []string{"id"}},
 	{name: "secrets", key: []string{"name"}},
+	{name: "tokens", key: []string{"name"}},
 	{name: "leases", key: []string{"kind", "name"}, left: "owner"}, // nobody's, but fences go on growing
 }
 

@@ -18,6 +18,7 @@ import (
 	"switchboard/internal/words"
 	"switchboard/router"
 	"switchboard/router/core"
+	"switchboard/router/tokens"
 )
 
 const (
@@ -45,6 +46,14 @@ func People(settings *configs.Settings) []core.Person {
 		Name: Owner, Role: core.RoleAdmin, Tools: []string{"*"}, Source: core.FromLocal,
 		Identities: []string{Local}, Machine: true,
 	})
+}
+
+// Tokens are those of the settings that let programs in.
+func Tokens(settings *configs.Settings) (list []tokens.Configured) {
+	for _, t := range settings.Server.Tokens {
+		list = append(list, tokens.Configured(t))
+	}
+	return list
 }
 
 // Names are people in words, the owner first, and those together whom an open policy let in.

@@ -52,6 +52,7 @@ func (r *report) ledger(db *store.DB, alive bool) {
 		l.engines()
 	}
 	l.named()
+	l.tokens()
 	l.audit()
 	l.work()
 	l.jobs()

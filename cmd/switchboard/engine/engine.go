@@ -21,6 +21,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/files"
 	"switchboard/router/jobs"
+	"switchboard/router/tokens"
 	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -38,6 +39,7 @@ type Engine struct {
 	agents    agents
 	policy    *router.Policy
 	jobs      *jobs.Service
+	tokens    *tokens.Service
 	scheduler *scheduler.Scheduler
 	space     *workspace.Space
 	files     *files.Service
@@ -46,7 +48,7 @@ type Engine struct {
 	api       *web.API
 	local     *api.Server
 	tcp       *api.TCPServer // nil: no port is open
-	examining sync.Mutex // the doctor is at it
+	examining sync.Mutex     // the doctor is at it
 }
 
 // A Mode is what an engine is there for. Each serves the console.
@@ -102,7 +104,7 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 	}
 	e.router.Settled.BeganBy(version)
 	e.api = socket.Server{
-		Log: log, Ready: e, Console: e.console, Programs: e.programs, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Settings: e.settings,
+		Log: log, Ready: e, Console: e.console, Programs: e.programs, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Tokens: e.tokens, Settings: e.settings,
 	}.API()
 	if e.local, err = api.Listen(settings.DataDir, e.owner.ID(), e.api.Socket(), log); err != nil {
 		return nil, err

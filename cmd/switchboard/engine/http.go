@@ -6,9 +6,9 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"time"
 
 	web "switchboard/channels/api"
+	"switchboard/store/database"
 )
 
 // errNoPlace says that this engine may do nothing for now: others may have declared it dead.
@@ -16,10 +16,11 @@ var errNoPlace = errors.New("this engine cannot show the database that it lives"
 
 // Ready implements web.Ready.
 func (e *Engine) Ready(ctx context.Context) error {
-	if !e.owner.SafeUntil().After(time.Now()) {
+	if !e.owner.Safe() {
 		return errNoPlace
 	}
-	return e.db.Ping(ctx)
+	_, err := database.Value[int](ctx, e.db.DB, "ask whether the database answers", "SELECT 1")
+	return err
 }
 
 // Address is where the HTTP API is; empty: no port is open.

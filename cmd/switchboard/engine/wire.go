@@ -25,6 +25,7 @@ import (
 	"switchboard/router/jobs"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
+	"switchboard/router/tokens"
 	"switchboard/router/turns"
 	"switchboard/store/blobs"
 	"switchboard/store/engines"
@@ -72,6 +73,7 @@ func (e *Engine) wire(ctx context.Context) error {
 	})
 	e.policy = router.NewPolicy(roster, list.Rules, s.Policy)
 	e.jobs = &jobs.Service{}
+	e.tokens = &tokens.Service{Store: of, Configured: func() []tokens.Configured { return access.Tokens(e.settings.Now()) }, Mask: s.Mask, Log: e.log}
 	e.router, err = router.New(router.Deps{
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.agents, Usable: e.agents.usable, Summary: e.agents.summary, Typed: e.agents.typed, Engine: e.owner, FirstStart: e.owner.FirstStart(), Local: access.Local,
 		Store: of, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e.settings, Mask: s.Mask, Log: e.log,

@@ -22,6 +22,7 @@ import (
 	"switchboard/router/jobs"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
+	"switchboard/router/tokens"
 	"switchboard/scheduler"
 	"switchboard/store"
 )
@@ -35,6 +36,7 @@ type Server struct {
 	Store    *store.Router
 	Router   *router.Router
 	Jobs     *jobs.Service
+	Tokens   *tokens.Service
 	Settings *live.Settings
 }
 
@@ -66,6 +68,7 @@ func (s Server) API() *web.API {
 	s.peopleRoutes(add)
 	s.jobRoutes(add)
 	s.secretRoutes(add)
+	s.tokenRoutes(add)
 	s.settingsRoutes(add)
 	add("POST /v1/turns/{id}/cancel", func(r *http.Request) (any, error) {
 		return struct{}{}, s.Router.Cancel(r.Context(), id(r), owner)
@@ -119,6 +122,7 @@ func readRoutes(add adder, of *store.Router, settings func() *configs.Settings) 
 		return of.Deliveries(r.Context(), r.FormValue("state"), limit(r))
 	})
 	readJobRoutes(add, of)
+	readTokenRoutes(add, of, settings)
 	add("GET /v1/channels/rejected", func(r *http.Request) (any, error) { return of.Rejected(r.Context(), limit(r)) })
 	add("GET /v1/people", func(r *http.Request) (any, error) {
 		people, away, err := of.Everyone(r.Context())
