@@ -22,8 +22,9 @@ func New(db *database.DB) *Store { return &Store{db} }
 var _ tokens.Store = (*Store)(nil)
 
 const (
-	columns     = `SELECT name, scopes, people, 'made' AS source, created_at, expires_at, last_used_at AS last_used, revoked_at FROM tokens`
-	findToken   = columns + ` WHERE hash = ?`
+	columns = `SELECT name, scopes, people, 'made' AS source, created_at, expires_at, last_used_at AS last_used, revoked_at FROM tokens`
+	// FindToken is asked at every call.
+	FindToken   = columns + ` WHERE hash = ?`
 	namedToken  = columns + ` WHERE name = ?`
 	listTokens  = columns + ` ORDER BY name`
 	insertToken = `
@@ -36,7 +37,7 @@ const (
 
 // FindToken is the token whose secret has that hash, in any state. core.ErrNotFound: there is none.
 func (s *Store) FindToken(ctx context.Context, hash []byte) (*tokens.Token, error) {
-	return database.Read(ctx, s.DB, "find a token", func(t *database.Tx) (*tokens.Token, error) { return token(t, findToken, hash) })
+	return database.Read(ctx, s.DB, "find a token", func(t *database.Tx) (*tokens.Token, error) { return token(t, FindToken, hash) })
 }
 
 // token is core.ErrNotFound where there is none.
