@@ -149,6 +149,41 @@ func TestTokensThatAreRefused(t *testing.T) {
 	})
 }
 
+// A token speaks no more for somebody who was removed, nor for whoever is given the name later.
+func TestTokensOfSomebodyWhoWasRemoved(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.SetPeople(storetest.Root)
+		s, _ := service(h)
+		for _, name := range []string{"ann", "bob"} {
+			add := &people.Change{Kind: people.ChangeAdd, Person: core.Person{Name: name, Role: core.RoleUser, Identities: []string{"tg:" + name}, Tools: []string{"*"}}}
+			if err := h.Router.Change(h.Ctx, add, people.LocalActor("owner")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		secret := map[string]string{}
+		for name, speaksFor := range map[string][]string{"both": {"ann", "bob"}, "all": nil, "hers": {"ann"}} {
+			c, err := s.Create(tokens.Token{Name: name, Scopes: []string{"messages"}, People: speaksFor})
+			if err = change(h, c, err); err != nil {
+				t.Fatal(err)
+			}
+			secret[name] = c.Secret.Reveal()
+		}
+		remove := &people.Change{Kind: people.ChangeRemove, Person: core.Person{Name: "ann"}}
+		if err := h.Router.Change(h.Ctx, remove, people.LocalActor("owner")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Find(h.Ctx, secret["hers"]); !errors.Is(err, tokens.ErrRevoked) {
+			t.Errorf("hers: %v", err)
+		}
+		for name, want := range map[string][]string{"both": {"bob"}, "all": {}} {
+			if found, err := s.Find(h.Ctx, secret[name]); err != nil || !reflect.DeepEqual(found.People, want) {
+				t.Errorf("%s: %+v, %v", name, found, err)
+			}
+		}
+		h.WantCount(1, `SELECT count(*) FROM audit WHERE action = 'person.remove' AND data LIKE '%"revoked_tokens":["hers"]%'`)
+	})
+}
+
 func TestTokenIsFoundByIndex(t *testing.T) {
 	each(t, func(_ *testing.T, h *house) {
 		h.WantNoScans(map[string]string{"find": storetest.Literal(storetokens.FindToken, map[bool]string{true: `'\x00'`, false: `x'00'`}[h.DB.PG()])})
