@@ -98,6 +98,15 @@ func changePerson(t *database.Tx, c *routerpeople.Change) (a audit.Entry, err er
 	if len(c.Paused) > 0 {
 		data["paused_jobs"] = c.Paused
 	}
+	if c.Kind == routerpeople.ChangeRemove {
+		revoked, err := tokens.Forget(t, c.Now.Name)
+		if err != nil {
+			return a, err
+		}
+		if len(revoked) > 0 {
+			data["revoked_tokens"] = revoked
+		}
+	}
 	return audit.Entry{Outcome: "done", Data: data}, nil
 }
 

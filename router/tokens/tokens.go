@@ -21,11 +21,11 @@ type Token struct {
 	Scopes []string `json:"scopes"`
 	// People are the names of the persons it may speak for; empty: anybody of role user.
 	People    []string  `json:"people"`
-	Source    string    `json:"source"`               // FromSettings or Made
-	CreatedAt time.Time `json:"created_at,omitzero"`  // zero: it is of the settings
-	ExpiresAt time.Time `json:"expires_at,omitzero"`  // from then on it opens nothing; zero: never
-	LastUsed  time.Time `json:"last_used,omitzero"`   // to a minute; zero: never, or it is of the settings, where nothing is noted
-	RevokedAt time.Time `json:"revoked_at,omitzero"`  // zero: it is not revoked
+	Source    string    `json:"source"`              // FromSettings or Made
+	CreatedAt time.Time `json:"created_at,omitzero"` // zero: it is of the settings
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // from then on it opens nothing; zero: never
+	LastUsed  time.Time `json:"last_used,omitzero"`  // to a minute; zero: never, or it is of the settings, where nothing is noted
+	RevokedAt time.Time `json:"revoked_at,omitzero"` // zero: it is not revoked
 	// Overridden: the settings have another token of its name, and this one opens nothing.
 	Overridden bool `json:"overridden,omitempty"`
 }

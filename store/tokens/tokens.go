@@ -4,6 +4,7 @@ package tokens
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"switchboard/router/core"
@@ -22,13 +23,15 @@ func New(db *database.DB) *Store { return &Store{db} }
 var _ tokens.Store = (*Store)(nil)
 
 const (
-	columns     = `SELECT name, scopes, people, 'made' AS source, created_at, expires_at, last_used_at AS last_used, revoked_at FROM tokens`
-	findToken   = columns + ` WHERE hash = ?`
+	columns = `SELECT name, scopes, people, 'made' AS source, created_at, expires_at, last_used_at AS last_used, revoked_at FROM tokens`
+	// FindToken is asked at every call.
+	FindToken   = columns + ` WHERE hash = ?`
 	namedToken  = columns + ` WHERE name = ?`
 	listTokens  = columns + ` ORDER BY name`
 	insertToken = `
 		INSERT INTO tokens (name, hash, scopes, people, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING RETURNING 1`
+	speakFor    = `UPDATE tokens SET people = ? WHERE name = ?`
 	revokeToken = `UPDATE tokens SET revoked_at = ? WHERE name = ?`
 	useToken    = `UPDATE tokens SET last_used_at = ? WHERE name = ? AND last_used_at < ?`
 	isKnown     = `SELECT 1 FROM people WHERE name = ?`
@@ -36,7 +39,7 @@ const (
 
 // FindToken is the token whose secret has that hash, in any state. core.ErrNotFound: there is none.
 func (s *Store) FindToken(ctx context.Context, hash []byte) (*tokens.Token, error) {
-	return database.Read(ctx, s.DB, "find a token", func(t *database.Tx) (*tokens.Token, error) { return token(t, findToken, hash) })
+	return database.Read(ctx, s.DB, "find a token", func(t *database.Tx) (*tokens.Token, error) { return token(t, FindToken, hash) })
 }
 
 // token is core.ErrNotFound where there is none.
@@ -90,7 +93,7 @@ func Change(t *database.Tx, c *tokens.Change) (a audit.Entry, err error) {
 
 func create(t *database.Tx, c *tokens.Change) error {
 	for _, name := range c.Token.People {
-		if known, err := t.Has(isKnown, database.Clean(name)); err != nil {
+		if known, err := t.Has(t.Locked(isKnown), database.Clean(name)); err != nil {
 			return err
 		} else if !known {
 			return &core.StateError{Sentence: fmt.Sprintf("There is nobody called %q.", name)}
@@ -102,6 +105,30 @@ func create(t *database.Tx, c *tokens.Change) error {
 		err = &core.StateError{Sentence: fmt.Sprintf("%s is taken: each token has a name of its own, also after it was revoked.", name)}
 	}
 	return err
+}
+
+// Forget has no token speak for somebody who was removed, nor for whoever is given the name later: one that names
+// nobody else is revoked. It returns the names of these.
+func Forget(t *database.Tx, person string) (revoked []string, err error) {
+	all, err := database.Select[tokens.Token](t, listTokens)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range all {
+		others := slices.DeleteFunc(slices.Clone(k.People), func(name string) bool { return name == person })
+		switch {
+		case len(others) == len(k.People) || !k.RevokedAt.IsZero():
+		case len(others) > 0:
+			err = t.Do(speakFor, list(others), k.Name)
+		default:
+			revoked = append(revoked, k.Name)
+			err = t.Do(revokeToken, t.Now, k.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return revoked, nil
 }
 
 // list is never NULL.

@@ -23,7 +23,6 @@ func TestLaterCommandsSaySo(t *testing.T) {
 	t.Parallel()
 	r := programtest.Bare(t)
 	for _, line := range []string{
-		"token create ci", "token list", "token revoke ci",
 		"memory list", "memory add x", "memory forget 1", "memory export", "memory erase",
 		"skill list", "skill add x", "skill remove x",
 	} {
