@@ -131,7 +131,7 @@ func (c *checker) accounts(s *Settings) {
 func (c *checker) server(s *Settings) {
 	v := s.Server
 	_, port, err := net.SplitHostPort(v.Listen)
-	c.says(err != nil, "server.listen", "%q is not HOST:PORT, e.g. \"127.0.0.1:8484\"", v.Listen)
+	c.says(err != nil && v.Listen != "", "server.listen", "%q is not HOST:PORT, e.g. \"127.0.0.1:8484\"; \"\" opens no port", v.Listen)
 	c.says(err == nil && !isPort(port), "server.listen", "there is no port %s; the last is 65535", port)
 	c.present("server.webhook_secret", v.WebhookSecret.Reveal())
 	c.present("server.internal_token", v.InternalToken.Reveal())

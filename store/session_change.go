@@ -14,11 +14,13 @@ import (
 // sessionColumns are where a session keeps what it has of its own.
 var sessionColumns = map[routersessions.Setting]string{
 	routersessions.Mode: "mode", routersessions.Model: "model", routersessions.Language: "language", routersessions.TimeZone: "timezone",
+	routersessions.Title: "(SELECT title FROM conversations c WHERE c.id = conversation_id)",
 }
 
 const (
 	sessionHas = `SELECT id, %s FROM sessions WHERE key = ?`
 	setSession = `UPDATE sessions SET %s = ? WHERE id = ?`
+	setTitle   = `UPDATE conversations SET title = ? WHERE id = (SELECT conversation_id FROM sessions WHERE id = ?)`
 )
 
 // changeSession sets something of a session. ErrNotFound: nobody spoke there yet.
@@ -37,7 +39,11 @@ func changeSession(t *database.Tx, c *routersessions.Change) (a audit.Entry, err
 	if err != nil {
 		return a, err
 	}
-	if !c.Aside {
+	if c.Of == routersessions.Title {
+		if err := t.Do(setTitle, database.Clean(c.To), a.Session); err != nil {
+			return a, err
+		}
+	} else if !c.Aside {
 		if err := t.Do(fmt.Sprintf(setSession, column), database.Clean(c.To), a.Session); err != nil {
 			return a, err
 		}

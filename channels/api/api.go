@@ -34,6 +34,8 @@ type Deps struct {
 	Owner    string   // their name
 	People   People
 	Sessions SessionReader
+	Changer  Changer
+	Models   func() []string // that a session may choose
 	Ready    Ready
 }
 

@@ -122,6 +122,17 @@ func (a *API) sender(ctx context.Context, c *Caller, body *messageBody, at place
 	return s, nil
 }
 
+// order gives a command in a session, in the name of its person.
+func (a *API) order(ctx context.Context, c *Caller, at place, person, command string) (*api.Receipt, error) {
+	key := rand.Text()
+	return a.accept(ctx, at, channels.Event{
+		Kind: channels.EventMessage, Key: channels.EventKey(at.key + ":" + key),
+		Conversation: channels.Conversation{Channel: at.channel.Name(), ID: at.conv, Kind: channels.Direct, Place: string(at.conv)},
+		Sender:       channels.Sender{ID: cmp.Or(c.Token, person), Label: person, Person: person, Token: c.Token},
+		Message:      channels.Message{ID: channels.MessageID(key), Text: command}, At: time.Now().UTC(),
+	}, key)
+}
+
 // accept hands a message in.
 func (a *API) accept(ctx context.Context, at place, event channels.Event, posted string) (*api.Receipt, error) {
 	var got channels.Receipt

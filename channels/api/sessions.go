@@ -1,18 +1,31 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"switchboard/channels"
 	"switchboard/internal/api"
+	"switchboard/router/audit"
 	"switchboard/router/core"
 	"switchboard/router/sessions"
 	"switchboard/router/turns"
+)
+
+const (
+	// waitMost is how long a reader may wait for something new.
+	waitMost = time.Minute
+	// messagesMost is how many events are looked at for one answer.
+	messagesMost = 1000
 )
 
 // An EventReader lists the events of a session (its key) after number n, oldest first, at most limit. An unknown session has none.
@@ -25,14 +38,40 @@ type SessionReader interface {
 	EventReader
 	// SessionInfo is what is known of a session.
 	SessionInfo(ctx context.Context, session string) (sessions.Info, error)
+	// Sessions lists those that were used last first; next is where the page ends, nil: there are no more.
+	Sessions(ctx context.Context, q sessions.Query) (list []sessions.Info, next *sessions.Mark, err error)
 	// Posted is what became of the newest message in a conversation whose ID begins so, up to a dot.
 	Posted(ctx context.Context, conv channels.Conversation, prefix string) (channels.Receipt, error)
 	// Current is the turn that somebody in the session means by "now", with its plans.
 	Current(ctx context.Context, session string) (*turns.Turn, error)
+	// ForgetSession takes all that was said in a session out of the rows. *StateError: a turn of it is open.
+	ForgetSession(ctx context.Context, session string, by core.Actor) error
+}
+
+// A Changer makes changes and stops turns, by somebody's hand.
+type Changer interface {
+	Change(ctx context.Context, change core.Change, by core.Actor) error
+	Cancel(ctx context.Context, turn int64, by core.Actor) error
+}
+
+// A sessionIn names a session in a call's path.
+type sessionIn struct {
+	ID   string `path:"id" doc:"The session's name, or a whole key, channel:conversation, with the scope admin."`
+	User string `query:"user" doc:"On the socket: whose conversation of the terminal."`
 }
 
 func (a *API) sessionCalls() {
 	a.eventCalls()
+	sessionCall := func(scope Scope, method, path, id, summary string) Call {
+		return Call{Scope: scope, Method: method, Path: "/v1/sessions" + path, ID: id, Tag: "sessions", Summary: summary}
+	}
+	register(a, sessionCall(Read, http.MethodGet, "", "listSessions", "The sessions that the token may read, those that were used last first."), a.listSessions)
+	register(a, sessionCall(Read, http.MethodGet, "/{id}", "getSession", "What was said in a session after an event, and its newest turn."), a.getSession)
+	register(a, sessionCall(Messages, http.MethodPatch, "/{id}", "changeSession", "Set title, mode (ask or act) or model. Empty is what the settings say; what is left out stays."), a.changeSession)
+	register(a, sessionCall(Messages, http.MethodPost, "/{id}/cancel", "cancelSession", "Stop the turn that is worked on. To do it again is harmless."), a.cancelSession)
+	register(a, sessionCall(Messages, http.MethodPost, "/{id}/reset", "resetSession", "Have the bot forget what was said in the session."), a.resetSession)
+	register(a, sessionCall(Messages, http.MethodDelete, "/{id}", "deleteSession", "Delete what was said in a session. That there were messages stays in the audit log."), a.deleteSession)
+	a.exportCall()
 }
 
 // readable refuses who may not read a session. One that a token may not read is to it as one that is not there.
@@ -47,6 +86,241 @@ func (a *API) readable(ctx context.Context, c *Caller, at place) (sessions.Info,
 	return info, nil
 }
 
+// session finds the session of a call, which its caller may read.
+func (a *API) session(ctx context.Context, in *sessionIn) (place, sessions.Info, error) {
+	c := CallerOf(ctx)
+	at, err := a.place(c, in.ID, in.User)
+	if err != nil {
+		return at, sessions.Info{}, err
+	}
+	info, err := a.readable(ctx, c, at)
+	return at, info, err
+}
+
+// actor is who a change is said to be made by: a token in the name of somebody, or whoever runs the program.
+func (a *API) actor(c *Caller, person string) core.Actor {
+	if c.Local {
+		return core.Actor{Person: a.Owner, Rule: audit.RuleMachine}
+	}
+	return core.Actor{Person: person, Rule: audit.RuleToken + ":" + c.Token}
+}
+
+// name is what the caller calls a session of that key.
+func (a *API) name(c *Caller, key string) string {
+	if own, ok := strings.CutPrefix(key, a.Channel.Name()+":"); ok && !c.Local {
+		return own
+	}
+	return key
+}
+
+type sessionsIn struct {
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+	Cursor string `query:"cursor" doc:"next of the page before."`
+	Text   string `query:"q" maxLength:"200" doc:"Only those with this in the title or a message."`
+}
+
+type sessionsOut struct {
+	Sessions []sessions.Info `json:"sessions"`
+	Next     string          `json:"next,omitempty" doc:"Cursor of the next page; none: this is the last."`
+}
+
+func (a *API) listSessions(ctx context.Context, in *sessionsIn) (*sessionsOut, error) {
+	c := CallerOf(ctx)
+	q := sessions.Query{Channel: a.Channel.Name(), People: c.People, All: c.Has(Admin), Text: in.Text, Limit: in.Limit}
+	if q.All {
+		q.Channel = ""
+	}
+	if in.Cursor != "" {
+		if raw, err := base64.RawURLEncoding.DecodeString(in.Cursor); err != nil || json.Unmarshal(raw, &q.Before) != nil {
+			return nil, api.Failed(http.StatusBadRequest, "send next of the page before", "cursor: it is not one of ours")
+		}
+	}
+	list, next, err := a.Sessions.Sessions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].Session = a.name(c, list[i].Session)
+	}
+	out := &sessionsOut{Sessions: list}
+	if next != nil {
+		raw, err := json.Marshal(next)
+		if err != nil {
+			return nil, err
+		}
+		out.Next = base64.RawURLEncoding.EncodeToString(raw)
+	}
+	return out, nil
+}
+
+type getSessionIn struct {
+	sessionIn
+	After int64  `query:"after" minimum:"0" doc:"Only messages after this event."`
+	Wait  string `query:"wait" doc:"Wait so long for one to come, such as 30s; at most a minute."`
+}
+
+// A sessionOut is what was said in a session.
+type sessionOut struct {
+	Session   string            `json:"session"`
+	Title     string            `json:"title"`
+	Person    string            `json:"person"`
+	Mode      string            `json:"mode,omitempty"`
+	Model     string            `json:"model,omitempty"`
+	Turn      *turnOut          `json:"turn"`
+	Messages  []json.RawMessage `json:"messages"`
+	LastEvent int64             `json:"last_event" doc:"Ask for what comes after it."`
+}
+
+func (a *API) getSession(ctx context.Context, in *getSessionIn) (*sessionOut, error) {
+	at, info, err := a.session(ctx, &in.sessionIn)
+	if err != nil {
+		return nil, err
+	}
+	wait, err := time.ParseDuration(cmp.Or(in.Wait, "0s"))
+	if err != nil || wait < 0 {
+		return nil, api.Failed(http.StatusBadRequest, "", "wait: %.40q is not a time, such as 30s", in.Wait)
+	}
+	said, last, err := a.messages(ctx, at, in.After, min(wait, waitMost))
+	if err != nil {
+		return nil, err
+	}
+	out := &sessionOut{
+		Session: a.name(CallerOf(ctx), at.key), Title: info.Title, Person: info.Person, Mode: info.Mode, Model: info.Model, Messages: said, LastEvent: last,
+	}
+	out.Turn, err = a.currentTurn(ctx, at)
+	return out, err
+}
+
+// messages lists those after an event, waiting so long for one where there is none. Last is the newest event that was looked at.
+func (a *API) messages(ctx context.Context, at place, after int64, wait time.Duration) (list []json.RawMessage, last int64, err error) {
+	f := &feed{conv: at.conv, notified: make(chan struct{}, 1)}
+	if at.channel != nil && wait > 0 {
+		defer at.channel.subscribe(f)()
+		// The end of the channel ends the wait.
+		run := at.channel.enter(ctx)
+		if run != nil {
+			defer run.serving.Done()
+			var end context.CancelFunc
+			ctx, end = context.WithCancel(ctx)
+			defer end()
+			defer context.AfterFunc(run.ctx, end)()
+		}
+	}
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	list, last = []json.RawMessage{}, after
+	for {
+		events, err := a.Sessions.Events(context.WithoutCancel(ctx), at.key, last, messagesMost)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range events {
+			last = events[i].N
+			if events[i].Message == nil {
+				continue
+			}
+			view, err := events[i].View()
+			if err != nil {
+				return nil, 0, err
+			}
+			list = append(list, view)
+		}
+		if len(list) > 0 || wait == 0 {
+			return list, last, nil
+		}
+		select {
+		case <-f.notified:
+		case <-over.C:
+			return list, last, nil
+		case <-ctx.Done():
+			return list, last, nil
+		}
+	}
+}
+
+type changeSessionIn struct {
+	sessionIn
+	Body struct {
+		Title *string `json:"title,omitempty" maxLength:"200"`
+		Mode  *string `json:"mode,omitempty" enum:",ask,act"`
+		Model *string `json:"model,omitempty" maxLength:"200" doc:"The alias of a model of the settings."`
+	}
+}
+
+func (a *API) changeSession(ctx context.Context, in *changeSessionIn) (*sessions.Info, error) {
+	at, info, err := a.session(ctx, &in.sessionIn)
+	if err != nil {
+		return nil, err
+	}
+	if m := in.Body.Model; m != nil && *m != "" && !slices.Contains(a.Models(), *m) {
+		return nil, api.Failed(http.StatusBadRequest, "one of: "+strings.Join(a.Models(), ", "), "model: there is no %.60q", *m)
+	}
+	for of, to := range map[sessions.Setting]*string{sessions.Title: in.Body.Title, sessions.Mode: in.Body.Mode, sessions.Model: in.Body.Model} {
+		if to == nil {
+			continue
+		}
+		c := &sessions.Change{Conversation: core.OfSession(at.key), Of: of, To: *to}
+		if err := a.Changer.Change(ctx, c, a.actor(CallerOf(ctx), info.Person)); err != nil {
+			return nil, err
+		}
+	}
+	info, err = a.Sessions.SessionInfo(ctx, at.key)
+	info.Session = a.name(CallerOf(ctx), info.Session)
+	return &info, err
+}
+
+func (a *API) cancelSession(ctx context.Context, in *sessionIn) (*turnOut, error) {
+	at, info, err := a.session(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := a.currentTurn(ctx, at)
+	if err != nil || turn == nil || turn.over() {
+		return turn, err
+	}
+	id, _ := strconv.ParseInt(turn.ID, 10, 64)
+	if err := a.Changer.Cancel(ctx, id, a.actor(CallerOf(ctx), info.Person)); err != nil {
+		if again, readErr := a.currentTurn(ctx, at); readErr == nil && again != nil && again.over() {
+			return again, nil // it ended by itself meanwhile
+		}
+		return nil, err
+	}
+	return a.currentTurn(ctx, at)
+}
+
+type resetSessionIn struct {
+	sessionIn
+	Body struct {
+		Level string `json:"level,omitempty" enum:"session,knowledge,all" default:"session" doc:"What is forgotten. More than the session needs the scope admin and is not available in this build."`
+	} `required:"false"`
+}
+
+func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*api.Receipt, error) {
+	c := CallerOf(ctx)
+	if in.Body.Level != "" && in.Body.Level != "session" {
+		if err := c.may(Admin); err != nil {
+			return nil, err
+		}
+		return nil, api.Failed(http.StatusNotImplemented, "", "nothing but the session can be reset in this build")
+	}
+	at, info, err := a.session(ctx, &in.sessionIn)
+	if err != nil {
+		return nil, err
+	}
+	if at.channel == nil {
+		return nil, api.Failed(http.StatusNotImplemented, "write /reset there", "this session is reset in its own chat")
+	}
+	return a.order(ctx, c, at, info.Person, "/reset")
+}
+
+func (a *API) deleteSession(ctx context.Context, in *sessionIn) (*struct{}, error) {
+	at, info, err := a.session(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return &struct{}{}, a.Sessions.ForgetSession(ctx, at.key, a.actor(CallerOf(ctx), info.Person))
+}
+
 // number reads an event's number from a query; -1: it is not there.
 func number(query url.Values, name string) (int64, error) {
 	text := query.Get(name)
@@ -59,5 +333,3 @@ func number(query url.Values, name string) (int64, error) {
 	}
 	return n, nil
 }
-
-var _ = time.Second

@@ -200,6 +200,14 @@ func (e *engine) Posted(context.Context, channels.Conversation, string) (channel
 	return channels.Receipt{}, core.ErrNotFound
 }
 
+// Sessions implements web.SessionReader.
+func (e *engine) Sessions(context.Context, sessions.Query) ([]sessions.Info, *sessions.Mark, error) {
+	return nil, nil, nil
+}
+
+// ForgetSession implements web.SessionReader.
+func (e *engine) ForgetSession(context.Context, string, core.Actor) error { return core.ErrNotFound }
+
 // Current implements web.SessionReader.
 func (e *engine) Current(context.Context, string) (*turns.Turn, error) { return nil, core.ErrNotFound }
 

@@ -70,7 +70,7 @@ func (serveCmd) Run(a *app) error {
 		log.Warn("no admin can write on a platform yet", "mend", claim)
 	}
 	log.Info("ready", "data_dir", settings.DataDir, "database", e.DB().Kind(), "planner", settings.Agent.Planner,
-		"channels", len(settings.Channels), "people", strings.Join(access.Names(people), "; "), "duration", time.Since(began).String())
+		"channels", len(settings.Channels), "http", e.Address(), "people", strings.Join(access.Names(people), "; "), "duration", time.Since(began).String())
 	if off := e.JobsOff(); off != "" {
 		log.Warn("jobs are switched off: none is run but maintenance", "setting", "scheduler.enabled")
 		if terminal {

@@ -27,6 +27,7 @@ const (
 	Model    Setting = "model"
 	Language Setting = "language"
 	TimeZone Setting = "timezone"
+	Title    Setting = "title" // a name that people see; its words are nobody's to read as orders
 )
 
 // Names implements Change.

@@ -15,3 +15,19 @@ type Info struct {
 	// FirstEvent is the oldest event that is kept; where none is, the next one.
 	FirstEvent int64 `json:"-"`
 }
+
+// A Query asks for sessions, those that were used last first.
+type Query struct {
+	Channel string   // empty: any
+	People  []string // whose; empty: everybody's whose role is user
+	All     bool     // everybody's, groups' too
+	Text    string   // in the title or a message, in any case of letters; empty: anything
+	// Before is where the page before ended; zero: the first page.
+	Before Mark
+	Limit  int
+}
+
+// A Mark is a place in the list of sessions.
+type Mark struct {
+	UsedAt, ID int64
+}

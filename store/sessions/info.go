@@ -3,16 +3,21 @@ package sessions
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"switchboard/channels"
+	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/sessions"
 	"switchboard/store/database"
 )
 
 const (
+	// A title that nobody set is how the conversation begins.
 	infoColumns = `
-		SELECT s.key AS session, s.person, c.title, s.mode, s.model, s.next_event AS last_event, s.created_at, s.used_at,
+		SELECT s.id, s.used_at AS used, s.key AS session, s.person, s.mode, s.model, s.next_event AS last_event, s.created_at, s.used_at,
+			CASE WHEN c.title <> '' THEN c.title ELSE coalesce((SELECT substr(m.text, 1, 200) FROM messages m
+				WHERE m.session_id = s.id AND m.id > s.reset_message AND m.direction = 'in' AND m.class = 'turn' ORDER BY m.id LIMIT 1), '') END AS title,
 			coalesce((SELECT min(n) FROM events e WHERE e.session_id = s.id), s.next_event + 1) AS first_event
 		FROM sessions s JOIN conversations c ON c.id = s.conversation_id `
 	oneInfo = infoColumns + `WHERE s.key = ?`
@@ -23,14 +28,27 @@ const (
 		ORDER BY m.id DESC LIMIT 1`
 )
 
+type infoRow struct {
+	sessions.Info
+	ID, Used int64
+}
+
+// titleLong is how long a title of the first words is at most, in characters.
+const titleLong = 60
+
+func (r *infoRow) view() sessions.Info {
+	r.Title = words.OneLine(words.Visible(r.Title), titleLong)
+	return r.Info
+}
+
 // SessionInfo is what is known of the session with that key. ErrNotFound.
 func (r *Store) SessionInfo(ctx context.Context, key string) (info sessions.Info, err error) {
 	err = r.Read(ctx, "read a session", func(t *database.Tx) error {
-		row, err := database.First[sessions.Info](t, oneInfo, database.Clean(key))
+		row, err := database.First[infoRow](t, oneInfo, database.Clean(key))
 		if err == nil && row == nil {
 			return fmt.Errorf("session: %w", core.ErrNotFound)
 		} else if err == nil {
-			info = *row
+			info = row.view()
 		}
 		return err
 	})
@@ -48,4 +66,44 @@ func (r *Store) Posted(ctx context.Context, conv channels.Conversation, prefix s
 		return err
 	})
 	return receipt, err
+}
+
+// Sessions lists those that were used last first; next is where the page ends, nil: there are no more.
+func (r *Store) Sessions(ctx context.Context, q sessions.Query) (list []sessions.Info, next *sessions.Mark, err error) {
+	where, args := "WHERE s.used_at > 0", []any{}
+	and := func(condition string, values ...any) {
+		where += " AND " + condition
+		args = append(args, values...)
+	}
+	if q.Channel != "" {
+		and("c.channel = ?", database.Clean(q.Channel))
+	}
+	switch marks, people := database.In(q.People); {
+	case q.All:
+	case len(q.People) > 0:
+		and("s.person IN ("+marks+")", people...)
+	default:
+		and("s.person IN (SELECT name FROM people WHERE role = 'user')")
+	}
+	if q.Text != "" {
+		like := "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(database.Clean(q.Text))) + "%"
+		and("(lower(c.title) LIKE ? ESCAPE '!' OR EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id AND m.id > s.reset_message AND lower(m.text) LIKE ? ESCAPE '!'))", like, like)
+	}
+	if q.Before != (sessions.Mark{}) {
+		and("(s.used_at, s.id) < (?, ?)", q.Before.UsedAt, q.Before.ID)
+	}
+	query := infoColumns + where + " ORDER BY s.used_at DESC, s.id DESC LIMIT ?"
+	rows, err := database.List[infoRow](ctx, r.DB, "list sessions", query, append(args, q.Limit+1)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		next = &sessions.Mark{UsedAt: rows[q.Limit-1].Used, ID: rows[q.Limit-1].ID}
+	}
+	list = []sessions.Info{}
+	for i := range rows {
+		list = append(list, rows[i].view())
+	}
+	return list, next, nil
 }

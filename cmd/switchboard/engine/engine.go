@@ -109,10 +109,7 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 	if e.local, err = api.Listen(settings.DataDir, e.owner.ID(), e.api.Socket(), log); err != nil {
 		return nil, err
 	}
-	if listen := e.settings.Now().Server.Listen; mode.Channels != nil && listen != "" {
-		e.tcp, err = api.ListenTCP(ctx, listen, e.api.TCP(e.door()), log)
-	}
-	return e, err
+	return e, e.openPort(ctx)
 }
 
 // Settings are those of the engine.

@@ -3,11 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
 
 	web "switchboard/channels/api"
+	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/store/database"
 )
 
@@ -20,6 +23,29 @@ func (e *Engine) Ready(ctx context.Context) error {
 		return errNoPlace
 	}
 	_, err := database.Value[int](ctx, e.db.DB, "ask whether the database answers", "SELECT 1")
+	return err
+}
+
+// openPort serves the HTTP API over TCP, where this engine serves everything. Another program may have the port that
+// nobody chose: then it stays closed, and the log says so.
+func (e *Engine) openPort(ctx context.Context) error {
+	s := e.settings.Now()
+	if e.mode.Channels == nil || s.Server.Listen == "" {
+		return nil
+	}
+	if !s.Server.Loopback() {
+		if some, err := e.tokens.Any(ctx); err != nil {
+			return err
+		} else if !some {
+			return configs.Usage(fmt.Errorf("server.listen %q can be reached from elsewhere and needs at least one token: make one with \"switchboard token create NAME\", or add [[server.tokens]]", s.Server.Listen))
+		}
+	}
+	tcp, err := api.ListenTCP(ctx, s.Server.Listen, e.api.TCP(e.door()), e.log)
+	if err != nil && !s.IsSet("server.listen") {
+		e.log.WarnContext(ctx, "the HTTP API is off", "error", err)
+		return nil
+	}
+	e.tcp = tcp
 	return err
 }
 

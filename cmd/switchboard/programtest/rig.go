@@ -231,7 +231,7 @@ func (r *Rig) Await(what string, within time.Duration, cond func() bool) {
 // Environ is the environment without settings of the person who runs the tests, and without their folder
 // for data.
 func Environ() []string {
-	env := []string{"XDG_DATA_HOME=" + filepath.Join(filepath.Dir(program.path), "home")}
+	env := []string{"XDG_DATA_HOME=" + filepath.Join(filepath.Dir(program.path), "home"), "SWITCHBOARD_SERVER__LISTEN=127.0.0.1:0"} // several run at once
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "SWITCHBOARD_") && !strings.HasPrefix(v, "XDG_DATA_HOME=") {
 			env = append(env, v)

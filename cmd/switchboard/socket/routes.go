@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,7 +60,7 @@ func RunningWith(settings *configs.Settings) Running {
 // API is every call there is, with those of the socket.
 func (s Server) API() *web.API {
 	a := web.New(web.Deps{
-		Log: s.Log, Ready: s.Ready, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store,
+		Log: s.Log, Ready: s.Ready, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
 	})
 	add := func(pattern string, answer answer) {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -87,6 +89,9 @@ func (s Server) API() *web.API {
 	add("GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
 	return a
 }
+
+// models are those that a session may choose.
+func (s Server) models() []string { return slices.Sorted(maps.Keys(s.Settings.Now().LLM.Models)) }
 
 // An answer is what is answered to a call, as JSON.
 type answer = func(*http.Request) (any, error)
