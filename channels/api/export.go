@@ -30,7 +30,7 @@ func (a *API) exportCall() {
 
 // export writes a session page by page.
 func (a *API) export(w http.ResponseWriter, r *http.Request) {
-	at, info, err := a.session(r.Context(), &sessionIn{ID: r.PathValue("id"), User: r.URL.Query().Get("user")})
+	at, info, err := a.session(r.Context(), &SessionIn{ID: r.PathValue("id"), User: r.URL.Query().Get("user")})
 	if err != nil {
 		a.refuse(w, r, err)
 		return

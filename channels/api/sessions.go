@@ -54,8 +54,8 @@ type Changer interface {
 	Cancel(ctx context.Context, turn int64, by core.Actor) error
 }
 
-// A sessionIn names a session in a call's path.
-type sessionIn struct {
+// A SessionIn names a session in a call's path.
+type SessionIn struct {
 	ID   string `path:"id" doc:"The session's name, or a whole key, channel:conversation, with the scope admin."`
 	User string `query:"user" doc:"On the socket: whose conversation of the terminal."`
 }
@@ -87,7 +87,7 @@ func (a *API) readable(ctx context.Context, c *Caller, at place) (sessions.Info,
 }
 
 // session finds the session of a call, which its caller may read.
-func (a *API) session(ctx context.Context, in *sessionIn) (place, sessions.Info, error) {
+func (a *API) session(ctx context.Context, in *SessionIn) (place, sessions.Info, error) {
 	c := CallerOf(ctx)
 	at, err := a.place(c, in.ID, in.User)
 	if err != nil {
@@ -154,7 +154,7 @@ func (a *API) listSessions(ctx context.Context, in *sessionsIn) (*sessionsOut, e
 }
 
 type getSessionIn struct {
-	sessionIn
+	SessionIn
 	After int64  `query:"after" minimum:"0" doc:"Only messages after this event."`
 	Wait  string `query:"wait" doc:"Wait so long for one to come, such as 30s; at most a minute."`
 }
@@ -172,7 +172,7 @@ type sessionOut struct {
 }
 
 func (a *API) getSession(ctx context.Context, in *getSessionIn) (*sessionOut, error) {
-	at, info, err := a.session(ctx, &in.sessionIn)
+	at, info, err := a.session(ctx, &in.SessionIn)
 	if err != nil {
 		return nil, err
 	}
@@ -239,16 +239,16 @@ func (a *API) messages(ctx context.Context, at place, after int64, wait time.Dur
 }
 
 type changeSessionIn struct {
-	sessionIn
+	SessionIn
 	Body struct {
 		Title *string `json:"title,omitempty" maxLength:"200"`
-		Mode  *string `json:"mode,omitempty" enum:",ask,act"`
+		Mode  *string `json:"mode,omitempty" pattern:"^(ask|act)?$"`
 		Model *string `json:"model,omitempty" maxLength:"200" doc:"The alias of a model of the settings."`
 	}
 }
 
 func (a *API) changeSession(ctx context.Context, in *changeSessionIn) (*sessions.Info, error) {
-	at, info, err := a.session(ctx, &in.sessionIn)
+	at, info, err := a.session(ctx, &in.SessionIn)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (a *API) changeSession(ctx context.Context, in *changeSessionIn) (*sessions
 	return &info, err
 }
 
-func (a *API) cancelSession(ctx context.Context, in *sessionIn) (*turnOut, error) {
+func (a *API) cancelSession(ctx context.Context, in *SessionIn) (*turnOut, error) {
 	at, info, err := a.session(ctx, in)
 	if err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (a *API) cancelSession(ctx context.Context, in *sessionIn) (*turnOut, error
 }
 
 type resetSessionIn struct {
-	sessionIn
+	SessionIn
 	Body struct {
 		Level string `json:"level,omitempty" enum:"session,knowledge,all" default:"session" doc:"What is forgotten. More than the session needs the scope admin and is not available in this build."`
 	} `required:"false"`
@@ -303,7 +303,7 @@ func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*api.Receip
 		}
 		return nil, api.Failed(http.StatusNotImplemented, "", "nothing but the session can be reset in this build")
 	}
-	at, info, err := a.session(ctx, &in.sessionIn)
+	at, info, err := a.session(ctx, &in.SessionIn)
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +313,7 @@ func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*api.Receip
 	return a.order(ctx, c, at, info.Person, "/reset")
 }
 
-func (a *API) deleteSession(ctx context.Context, in *sessionIn) (*struct{}, error) {
+func (a *API) deleteSession(ctx context.Context, in *SessionIn) (*struct{}, error) {
 	at, info, err := a.session(ctx, in)
 	if err != nil {
 		return nil, err

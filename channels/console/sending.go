@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"switchboard/internal/api"
 	"time"
+
+	"switchboard/internal/api"
 )
 
 const (

@@ -20,7 +20,7 @@ const (
 				WHERE m.session_id = s.id AND m.id > s.reset_message AND m.direction = 'in' AND m.class = 'turn' ORDER BY m.id LIMIT 1), '') END AS title,
 			coalesce((SELECT min(n) FROM events e WHERE e.session_id = s.id), s.next_event + 1) AS first_event
 		FROM sessions s JOIN conversations c ON c.id = s.conversation_id `
-	oneInfo = infoColumns + `WHERE s.key = ?`
+	oneInfo = infoColumns + `WHERE s.key = ? AND s.used_at > 0` // else all of it was deleted
 	posted  = `
 		SELECT m.id, coalesce(m.turn_id, 0), coalesce(e.n, 0) FROM conversations c JOIN messages m ON m.conversation_id = c.id
 		LEFT JOIN events e ON e.message_id = m.id
