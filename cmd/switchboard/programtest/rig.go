@@ -122,8 +122,12 @@ func NewRig(t testing.TB, people []string, extra string) *Rig {
 	})
 	r.Addr = shown.Addr()
 	r.Server = newServer(t, "", program.path, dir, filepath.Join(dir, "switchboard.toml"))
+	listen := "[server]\nlisten = \"127.0.0.1:0\"\n" // several run at once
+	if strings.Contains(extra, "[server]") {
+		listen = ""
+	}
 	settings := fmt.Sprintf(`data_dir = %q
-[llm.providers.fake]
+%s[llm.providers.fake]
 kind = "openai"
 base_url = %q
 api_key = "test-key-not-secret"
@@ -132,7 +136,7 @@ kind = "scripted"
 addr = %q
 tools_deny = []
 %s
-`, filepath.Join(dir, "data"), r.Model.URL(), r.Addr, extra)
+`, filepath.Join(dir, "data"), listen, r.Model.URL(), r.Addr, extra)
 	var b strings.Builder
 	b.WriteString(settings)
 	for _, p := range people {
@@ -231,7 +235,7 @@ func (r *Rig) Await(what string, within time.Duration, cond func() bool) {
 // Environ is the environment without settings of the person who runs the tests, and without their folder
 // for data.
 func Environ() []string {
-	env := []string{"XDG_DATA_HOME=" + filepath.Join(filepath.Dir(program.path), "home"), "SWITCHBOARD_SERVER__LISTEN=127.0.0.1:0"} // several run at once
+	env := []string{"XDG_DATA_HOME=" + filepath.Join(filepath.Dir(program.path), "home")}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "SWITCHBOARD_") && !strings.HasPrefix(v, "XDG_DATA_HOME=") {
 			env = append(env, v)
