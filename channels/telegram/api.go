@@ -58,10 +58,7 @@ func newAPI(name, address string, log *slog.Logger, token *channels.Credential) 
 
 // meet asks the platform who the bot is, which also tells whether the token is good.
 func (a *api) meet(ctx context.Context) (wireUser, error) {
-	me, err := ask[wireUser](ctx, a, "getMe", func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.GetMe(ctx)
-		return err
-	})
+	me, err := ask[wireUser](ctx, a, "getMe", func(ctx context.Context, lib *bot.Bot) error { return wire.Err(lib.GetMe(ctx)) })
 	if err == nil {
 		a.self.Store(&self{id: me.ID, username: me.Username})
 	}

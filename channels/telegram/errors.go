@@ -3,6 +3,7 @@ package telegram
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -92,11 +93,7 @@ func (l *crowd) add(chat int64, after time.Duration, now time.Time) bool {
 	if l.until == nil {
 		l.until = map[int64]time.Time{}
 	}
-	for other, until := range l.until {
-		if !until.After(now) {
-			delete(l.until, other)
-		}
-	}
+	maps.DeleteFunc(l.until, func(_ int64, until time.Time) bool { return !until.After(now) })
 	l.until[chat] = now.Add(max(after, time.Second))
 	return len(l.until) >= crowdFrom
 }

@@ -72,25 +72,16 @@ func updateID(raw []byte) int64 {
 	var head struct {
 		ID int64 `json:"update_id"`
 	}
-	if json.Unmarshal(raw, &head) == nil {
-		return plausible(head.ID)
+	if json.Unmarshal(raw, &head) != nil {
+		head.ID = 0
+		if found := idPattern.FindSubmatch(raw); found != nil {
+			head.ID, _ = strconv.ParseInt(string(found[1]), 10, 64)
+		}
 	}
-	found := idPattern.FindSubmatch(raw)
-	if found == nil {
+	if head.ID < 0 || head.ID > math.MaxInt32 {
 		return 0
 	}
-	id, err := strconv.ParseInt(string(found[1]), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return plausible(id)
-}
-
-func plausible(id int64) int64 {
-	if id < 0 || id > math.MaxInt32 {
-		return 0
-	}
-	return id
+	return head.ID
 }
 
 // fill makes the event of an update.

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (p *poller) fetch(ctx context.Context) (answer, error) {
 		p.cutOff = x.Body
 		return answer{}, fmt.Errorf("%s: %w: the answer looks cut off", op, errRetry)
 	}
-	read, got := p.c.reader(), answer{body: x.Body, first: p.first, full: len(raws) >= orMost(p.limit)}
+	read, got := p.c.reader(), answer{body: x.Body, first: p.first, full: len(raws) >= cmp.Or(p.limit, mostUpdates)}
 	for _, raw := range raws {
 		got.updates = append(got.updates, read.decode(raw))
 	}
@@ -77,19 +78,12 @@ func (p *poller) received() {
 	p.first, p.quarrel, p.cutOff = false, time.Time{}, nil
 }
 
-func orMost(limit int) int {
-	if limit == 0 {
-		return mostUpdates
-	}
-	return limit
-}
-
 // tooLong asks for fewer updates. One that is too long alone is told of by its
 // beginning.
 func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	p.s.sink.Received()
 	if p.limit != 1 {
-		p.limit = max(orMost(p.limit)/4, 1)
+		p.limit = max(cmp.Or(p.limit, mostUpdates)/4, 1)
 		p.c.Log.WarnContext(ctx, "updates are too long to be read at once; fewer are asked for", "limit", p.limit)
 		return answer{}, fmt.Errorf("getUpdates: %w: %w", errRetry, wire.ErrTooLong)
 	}
