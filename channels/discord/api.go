@@ -91,7 +91,7 @@ func (a *api) call(ctx context.Context, r route, body any) (*wire.Exchange, erro
 	default:
 		var err error
 		if payload, err = json.Marshal(body); err != nil {
-			return x, &channels.RefusedError{Op: r.op, Reason: err.Error()}
+			return x, wire.Refuse(r.op, err)
 		}
 	}
 	err := a.Call(ctx, r.op, timeout, x, func() error { return a.limits.ask(r, time.Now()) }, func(ctx context.Context, lib *discordgo.Session) error {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -22,24 +21,6 @@ type again struct{ error }
 
 func (e *again) Unwrap() error { return e.error }
 
-// oddKinds are the kinds of events that are not known here.
-type oddKinds struct {
-	mu   sync.Mutex
-	told map[string]bool
-}
-
-// first says whether a kind is told for the first time: one is kept.
-func (o *oddKinds) first(kind string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.told == nil {
-		o.told = map[string]bool{}
-	}
-	first := !o.told[kind] && len(o.told) < 100
-	o.told[kind] = true
-	return first
-}
-
 // odd is a frame that cannot be read.
 func (h *reader) odd(why error) []channels.Event {
 	raw := h.raw
@@ -49,19 +30,15 @@ func (h *reader) odd(why error) []channels.Event {
 		}
 	}
 	number := ""
-	if h.frame.Seq != nil {
-		number = h.session.id + ":" + strconv.FormatInt(*h.frame.Seq, 10)
+	if h.frame.Seq != 0 {
+		number = h.session.id + ":" + strconv.FormatInt(h.frame.Seq, 10)
 	}
 	return []channels.Event{*wire.Undecodable(h.c.Name(), h.bot.String(), "event", number, raw, why)}
 }
 
 // numbered is a key for what has no number of its own: the session and the event's number in it.
 func (h *reader) numbered(kind string, parts ...string) channels.EventKey {
-	n := int64(0)
-	if h.frame.Seq != nil {
-		n = *h.frame.Seq
-	}
-	return wire.Key(h.bot.String(), kind, append(parts, h.session.id, strconv.FormatInt(n, 10))...)
+	return wire.Key(h.bot.String(), kind, append(parts, h.session.id, strconv.FormatInt(h.frame.Seq, 10))...)
 }
 
 // parse reads the data of a frame.

@@ -72,7 +72,7 @@ func (h *reader) message(ctx context.Context) (*channels.Event, *message, error)
 	}
 	if m.Guild == 0 { // the REST API does not say it
 		p, ok := h.c.known.Get(m.Channel)
-		if m.Guild = p.Guild; h.frame.Seq == nil && (!ok || m.Guild == 0 && p.Type != typeDirect) {
+		if m.Guild = p.Guild; h.frame.Seq == 0 && (!ok || m.Guild == 0 && p.Type != typeDirect) {
 			return nil, nil, &again{errUnknownPlace}
 		}
 	}
@@ -101,7 +101,7 @@ func (h *reader) message(ctx context.Context) (*channels.Event, *message, error)
 // unknownPlace says that what is written there waits: the place may be a thread where nobody needs to
 // name the bot. It is asked about as history is, which has asked before it is read.
 func (h *reader) unknownPlace(where *place) bool {
-	return h.frame.Seq != nil && h.frame.Type == "MESSAGE_CREATE" && (!where.again.IsZero() || h.c.unread(where)) && !h.session.gaps.freed(where.ID)
+	return h.frame.Seq != 0 && h.frame.Type == "MESSAGE_CREATE" && (!where.again.IsZero() || h.c.unread(where)) && !h.session.gaps.freed(where.ID)
 }
 
 func sender(u *user) channels.Sender { return channels.Sender{ID: u.ID.String(), Label: u.label()} }

@@ -10,14 +10,12 @@ import (
 	"switchboard/channels"
 )
 
-const (
-	// overlap is how far behind a mark reading begins: what came out of order, and what was
-	// changed since.
-	overlap = 10 * time.Minute
-)
+// overlap is how far behind a mark reading begins: what came out of order, and what was
+// changed since.
+const overlap = 10 * time.Minute
 
 // readSince reads the history of a gap, oldest first.
-func (r *reader) readSince(ctx context.Context, g *gap) ([]item, error) {
+func (r *reader) readSince(ctx context.Context, g *gap) (items []item, err error) {
 	channel, thread, err := parseConversation(g.id)
 	if err != nil {
 		return nil, nil //nolint:nilerr // a mark of another build
@@ -34,10 +32,9 @@ func (r *reader) readSince(ctx context.Context, g *gap) ([]item, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []dated
 	for _, raw := range raws {
 		list, more := r.past(ctx, channel, g.since, raw)
-		found = append(found, list...)
+		items = append(items, list...)
 		if more == "" || thread != "" {
 			continue
 		}
@@ -47,14 +44,10 @@ func (r *reader) readSince(ctx context.Context, g *gap) ([]item, error) {
 		}
 		for _, raw := range replies {
 			list, _ := r.past(ctx, channel, mark{ts: more}, raw)
-			found = append(found, list...)
+			items = append(items, list...)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b dated) int { return a.at.Compare(b.at) })
-	items := make([]item, len(found))
-	for i, f := range found {
-		items[i] = f.item
-	}
+	slices.SortStableFunc(items, func(a, b item) int { return a.at.Compare(b.at) })
 	return items, nil
 }
 
@@ -71,19 +64,13 @@ func (r *reader) readOnly(ctx context.Context, m *wireMessage) []item {
 	return nil
 }
 
-// A dated is an item with when it happened.
-type dated struct {
-	item
-	at time.Time
-}
-
 // past makes events of a message as history tells it: that it was written and, if it is
 // older than the mark, that it was changed since. more names a thread that begins with it
 // and that nothing is known of, where the bot was named.
-func (r *reader) past(ctx context.Context, channel string, since mark, raw json.RawMessage) (list []dated, more string) {
+func (r *reader) past(ctx context.Context, channel string, since mark, raw json.RawMessage) (list []item, more string) {
 	var m wireMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return []dated{{item: item{event: r.undecodable(raw, err)}}}, ""
+		return []item{{event: r.undecodable(raw, err)}}, ""
 	}
 	if m.Channel == "" {
 		m.Channel = channel
@@ -93,15 +80,16 @@ func (r *reader) past(ctx context.Context, channel string, since mark, raw json.
 	}
 	it, err := r.message(ctx, &m)
 	if err != nil {
-		return []dated{{item: item{event: r.undecodable(raw, err)}, at: instant(m.TS)}}, ""
+		return []item{{event: r.undecodable(raw, err), at: instant(m.TS)}}, ""
 	}
 	if it.event == nil {
 		return nil, ""
 	}
-	list = append(list, dated{it, instant(m.TS)})
+	it.at = instant(m.TS)
+	list = append(list, it)
 	known := !instant(m.TS).After(instant(since.ts))
 	if m.Edited != nil && known && instant(m.Edited.TS).After(instant(since.ts)) && m.Edited.User == m.User {
-		list = append(list, dated{r.revision(it, channel, &m), instant(m.Edited.TS)})
+		list = append(list, r.revision(it, channel, &m))
 	}
 	if _, marked := r.marks.marked(it.event.Conversation.ID, nil); !marked && m.ReplyCount > 0 && it.event.Conversation.Kind == channels.Thread {
 		more = m.TS

@@ -56,7 +56,8 @@ type item struct {
 	message  *wireMessage            // whose place is decided when it is handed in; nil: it is in event
 	history  channels.ConversationID // the channel or thread in whose history it is found; empty: none
 	press    *press
-	end      error // the connection is going to end
+	end      error     // the connection is going to end
+	at       time.Time // of what history tells: when it happened
 
 	came   time.Time // since when it waits
 	alone  time.Time // until when what else is told of it is waited for; zero: it is not
