@@ -32,7 +32,6 @@ type eventData struct {
 	Count    int        `json:"count"`
 	Tasks    []planTask `json:"tasks"`
 	Position int        `json:"position"`
-	Type     string     `json:"type"`
 	State    string     `json:"state"`
 	Outcome  string     `json:"outcome"`
 	Code     string     `json:"code"`

@@ -168,9 +168,7 @@ func (a *api) history(ctx context.Context, channel, after snowflake) ([]json.Raw
 
 // numberOf is the number of a message; 0: it has none.
 func numberOf(raw json.RawMessage) snowflake {
-	var m struct {
-		ID snowflake `json:"id"`
-	}
+	var m head
 	_ = json.Unmarshal(raw, &m)
 	return m.ID
 }

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"switchboard/channels"
@@ -68,9 +69,7 @@ func Units(text string) int {
 		n++
 	}
 	for _, r := range text[n:] {
-		if n++; r > 0xFFFF {
-			n++
-		}
+		n += utf16.RuneLen(r)
 	}
 	return n
 }
@@ -79,10 +78,7 @@ func Units(text string) int {
 func Clip(text string, limit int) string {
 	n := 0
 	for i, r := range text {
-		if n++; r > 0xFFFF {
-			n++
-		}
-		if n > limit {
+		if n += utf16.RuneLen(r); n > limit {
 			return text[:i]
 		}
 	}

@@ -85,16 +85,7 @@ func (p *plainer) mark(s Span) string {
 func (p *plainer) Line(in []Span) {
 	p.trim()
 	p.out = append(p.out, '\n')
-	p.start = len(p.out)
-	for _, s := range in {
-		switch s.Kind {
-		case Item:
-			p.front(strings.Repeat(" ", s.Indent))
-		case Quote:
-			p.front("> ")
-		default:
-		}
-	}
+	p.front(Margin(in))
 }
 
 func (p *plainer) Write(s string) { p.out = append(p.out, s...) }

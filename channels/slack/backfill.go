@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // overlap is how far behind a mark reading begins: what came out of order, and what was
@@ -25,7 +26,7 @@ func (r *reader) readSince(ctx context.Context, g *gap) (items []item, err error
 	if errors.Is(err, channels.ErrGone) {
 		return nil, nil // the bot was put out, or the thread is gone
 	}
-	if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
+	if wire.Final(err) {
 		r.c.Log.WarnContext(ctx, "the history of a conversation cannot be read", "conversation_id", string(g.id), "error", err)
 		return nil, nil
 	}

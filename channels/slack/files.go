@@ -144,7 +144,7 @@ func (c *Client) shareOf(ctx context.Context, id, channel string) (ts string, er
 		}
 		var f *wireFile
 		if f, err = c.fileInfo(ctx, id); err != nil {
-			if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
+			if wire.Final(err) {
 				return "", err
 			}
 			continue

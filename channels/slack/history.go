@@ -115,21 +115,33 @@ func (a *api) askHistory(ctx context.Context, channel, thread, oldest, cursor st
 	return p, err
 }
 
-// readOne reads one message; nil: the platform did not tell it.
+// one reads one message of a channel, or of a thread in it; channels.ErrNoMessage where the platform
+// does not tell it.
 //
 // Source: https://docs.slack.dev/reference/methods/conversations.replies.
+func one[T any](ctx context.Context, a *api, channel, thread, ts string) (m T, err error) {
+	const op = "conversations.replies"
+	answer, _, err := ask[page](ctx, a, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return wire.Err(lib.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
+			ChannelID: channel, Timestamp: cmp.Or(thread, ts), Oldest: ts, Latest: ts, Inclusive: true, Limit: 2,
+		}))
+	})
+	for _, raw := range answer.Messages {
+		var head struct{ TS string }
+		if json.Unmarshal(raw, &head) == nil && head.TS == ts {
+			return wire.Answer[T](op, raw)
+		}
+	}
+	return m, cmp.Or(err, fmt.Errorf("%s: %w", op, channels.ErrNoMessage))
+}
+
+// readOne reads a message whole; nil: the platform did not tell it.
 func (a *api) readOne(ctx context.Context, m *wireMessage) *wireMessage {
-	p, err := a.askHistory(ctx, m.Channel, cmp.Or(m.ThreadTS, m.TS), m.TS, "")
+	whole, err := one[wireMessage](ctx, a, m.Channel, m.ThreadTS, m.TS)
 	if err != nil {
 		a.Log.DebugContext(ctx, "a message could not be read from history", "error", err)
 		return nil
 	}
-	for _, raw := range p.Messages {
-		var whole wireMessage
-		if json.Unmarshal(raw, &whole) == nil && whole.TS == m.TS {
-			whole.Channel = m.Channel
-			return &whole
-		}
-	}
-	return nil
+	whole.Channel = m.Channel
+	return &whole
 }

@@ -116,10 +116,7 @@ func formatField(out []byte, name, value string) []byte {
 // Source: https://core.telegram.org/bots/api#formatting-options.
 func formatLinkable(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || len(address) > formatMaxURL || u.User != nil {
-		return false
-	}
-	if scheme := strings.ToLower(u.Scheme); scheme != "http" && scheme != "https" {
+	if err != nil || len(address) > formatMaxURL || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return false
 	}
 	if port := u.Port(); port != "" {

@@ -19,15 +19,15 @@ import (
 
 // An update is one thing the platform told.
 type update struct {
-	id    int64              // 0: it cannot be read
-	event *channels.Event    // nil: nothing of ours; it is confirmed like the others
-	chat  int64              // 0: unknown
-	album string             // the album that the message belongs to; empty: none
-	edits string             // the album of which a message was edited; empty: none
-	query string             // of a button: what to answer
-	also  []int64            // numbers of the other updates that event is made of
-	parts []channels.Message // the pictures of an album
-	bot   string             // what its keys begin with
+	id    int64           // 0: it cannot be read
+	event *channels.Event // nil: nothing of ours; it is confirmed like the others
+	chat  int64           // 0: unknown
+	album string          // the album that the message belongs to; empty: none
+	edits string          // the album of which a message was edited; empty: none
+	query string          // of a button: what to answer
+	also  []int64         // numbers of the other updates that event is made of
+	parts []picture       // of an album
+	bot   string          // what its keys begin with
 }
 
 // A reader makes events of what the platform tells the bot.
