@@ -46,11 +46,7 @@ func readData(e channels.SessionEvent) eventData {
 
 // over says whether a turn in this state has ended.
 func over(state string) bool {
-	switch state {
-	case "done", "failed", "cancelled", "merged":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"done", "failed", "cancelled", "merged"}, state)
 }
 
 // says tells whether an event is something said to the person.

@@ -172,15 +172,10 @@ func (d *deliverer) handIn(ctx context.Context) error {
 		d.batch = d.batch[:0]
 		return nil
 	}, func() error { return d.more(ctx) })
-	if err == nil {
-		d.commit()
+	if err == nil { // everything taken is safe, but for what is held back
+		d.session.seq.Store(max(d.before(d.seq), d.session.seq.Load()))
 	}
 	return err
-}
-
-// commit notes that everything taken is safe, but for what is held back.
-func (d *deliverer) commit() {
-	d.session.seq.Store(max(d.before(d.seq), d.session.seq.Load()))
 }
 
 // before is a number up to seq with nothing held back before it.

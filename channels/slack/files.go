@@ -105,7 +105,7 @@ func (c *Client) upload(ctx context.Context, f *wire.File, size int64) (id strin
 func unsent(op string, err error) error {
 	_, limited := errors.AsType[*channels.RateLimitError](err)
 	_, refused := errors.AsType[*channels.RefusedError](err)
-	if limited || refused || errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrNotConnected) || errors.Is(err, channels.ErrGone) {
+	if limited || refused || wire.Unless(err, channels.ErrUnauthorized, channels.ErrNotConnected, channels.ErrGone) == nil {
 		return err
 	}
 	return &channels.RefusedError{Op: op, Reason: err.Error(), Temporary: true}

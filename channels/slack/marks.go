@@ -70,8 +70,6 @@ type marks struct {
 	groups map[string]bool // channels that are group messages
 }
 
-func newMarks() *marks { return &marks{known: notes{}, groups: map[string]bool{}} }
-
 // note remembers a mark in marks. One of a thread says how far its channel was read, too, where the
 // thread's first message was read with that.
 func (k *marks) note(in notes, m channels.Mark, at time.Time) {

@@ -29,7 +29,7 @@ const sharedFor = time.Minute
 
 func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*session, error) {
 	s := &session{
-		reader: reader{c: c, me: me, acct: me.account(), marks: newMarks()}, sink: sink,
+		reader: reader{c: c, me: me, acct: me.account(), marks: &marks{known: notes{}, groups: map[string]bool{}}}, sink: sink,
 		pairs: me.can("app_mentions:read") && (me.can("channels:history") || me.can("groups:history") || me.can("mpim:history")),
 	}
 	list, err := sink.Marks(ctx)

@@ -202,13 +202,7 @@ func (r reader) member(u *update, m *wireMember) error {
 
 // in says whether the bot may speak.
 func (s wireStatus) in() bool {
-	switch s.Status {
-	case "creator", "administrator", "member":
-		return true
-	case "restricted":
-		return s.IsMember && s.CanSend
-	}
-	return false
+	return slices.Contains([]string{"creator", "administrator", "member"}, s.Status) || s.Status == "restricted" && s.IsMember && s.CanSend
 }
 
 // reacted makes EventReaction of what was added and taken off.

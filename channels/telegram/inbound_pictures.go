@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -37,9 +36,8 @@ const rememberAlbums = 256
 // An album's message has the key of its first picture, and whatever adds a picture to
 // it later has that picture's own key. So a picture that is told again has a key that
 // is known, in whatever company it comes, or is told of again as part of the whole,
-// which changes nothing.
+// which changes nothing. They are used by one Run at a time.
 type albums struct {
-	mu    sync.Mutex
 	known map[albumKey]*album
 	order []albumKey
 }
@@ -77,8 +75,6 @@ type acceptor func([]channels.Event) ([]channels.Receipt, error)
 
 // take hands in what u means for its album; later is what the platform told behind it.
 func (a *albums) take(u update, later []update, accept acceptor) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	known := a.known[u.ofAlbum()]
 	switch {
 	case u.edits != "":
