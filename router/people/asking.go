@@ -10,6 +10,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/router/approvals"
 	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/intake"
@@ -75,7 +76,7 @@ func (a *Asking) NewClaim(ctx context.Context, by core.Actor) (code string, err 
 // Pairing renders what a stranger reads, and what the admins are asked. Nothing of the
 // stranger's words is kept where a prompt would take it from.
 func (a *Asking) Pairing(e *channels.Event, line *delivery.Connection, as *PairingIntent, admins []channels.Conversation) *outbox.Reply {
-	code := outbox.NewCode()
+	code := approvals.NewCode()
 	as.Request = &Request{
 		Code: outbox.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
 		Accepted: *a.notice(e, line, "Hello. "+fmt.Sprintf(Greeting, core.RoleUser)),
@@ -83,13 +84,13 @@ func (a *Asking) Pairing(e *channels.Event, line *delivery.Connection, as *Pairi
 	for _, chat := range admins {
 		to := a.Connections.Connection(chat.Channel)
 		command := to.Command(chat)
-		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, outbox.Confirm{
+		as.Request.Questions = append(as.Request.Questions, (&approvals.Confirm{
 			Identity: as.Identity, Channel: e.Conversation.Channel, Label: e.Sender.Label,
 			Asks: "asks to talk with me. They would be a user, not an admin, with the tools of that channel.",
 			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+outbox.Waiting+"an hour. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
 				code, command, code, command, code),
 			Yes: "Allow", No: "Refuse", Until: as.Request.ExpiresAt,
-		}))
+		}).Question(to.Composer, chat))
 	}
 	const hello = "Hello. I only talk with people whom an admin has allowed. Tell them this code: %s. It is good for an hour. Once they allow you, I'll write to you here."
 	reply := a.notice(e, line, fmt.Sprintf(hello, "`"+code+"`"))
@@ -158,13 +159,13 @@ func (a *Asking) Link(e *channels.Event, line *delivery.Connection, as *CodeInte
 		takes = fmt.Sprintf(" That account is %s now. Everything %s has becomes yours.", was, was)
 	}
 	ask := func(line *delivery.Connection, at channels.Conversation, label, wish, rest string) outbox.Question {
-		code, command := outbox.NewCode(), line.Command(at)
-		return line.Confirm(at, outbox.Confirm{
+		code, command := approvals.NewCode(), line.Command(at)
+		return (&approvals.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: label, Asks: wish,
 			Rest: rest + fmt.Sprintf(" Nothing is changed before both accounts have confirmed it. "+
 				outbox.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
 			Yes: "Confirm", No: "Deny", Code: code, Until: until,
-		})
+		}).Question(line.Composer, at)
 	}
 	as.Request.Joined = to.Told(link.At, a.AsTyped(to.Command(link.At), linkJoined), tools.Clean)
 	as.Request.Joined.Notice = true

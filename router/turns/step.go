@@ -73,7 +73,7 @@ func (s *Task) briefly() string {
 		text += ": " + words.OneLine(ruleNamed.ReplaceAllString(s.Reason, ""), 300)
 	}
 	for i := range s.Approvals {
-		text += "; I asked: " + s.Approvals[i].answer()
+		text += "; I asked: " + s.Approvals[i].Answer()
 	}
 	if s.Taint != "" {
 		text += "; it holds text from elsewhere (" + tools.Taint(s.Taint).Words() + ")"
