@@ -78,8 +78,7 @@ func (s *Settings) ofSessions() sessions.Defaults {
 
 // zone is the time zone that somebody reads times in.
 func (s *Settings) zone(session, person string) string {
-	now := s.ofSessions()
-	return now.Zone(session, person)
+	return s.ofSessions().Zone(session, person)
 }
 
 // zoneIn is TimeZone by a name, which may be nobody's.

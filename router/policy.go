@@ -137,11 +137,7 @@ func (p *Policy) decide(q tools.Question, person *core.Person) tools.Decision {
 
 // allow is asked for each tool of each prompt, and therefore formats nothing; nor does refuse.
 func allow(q tools.Question, person *core.Person) tools.Decision {
-	rule := "role." + core.RoleUser
-	if person.Role != core.RoleUser {
-		rule = "role." + person.Role
-	}
-	return tools.Decision{Verdict: tools.Allow, Rule: rule, Reason: q.Person + " is " + person.Role}
+	return tools.Decision{Verdict: tools.Allow, Rule: "role." + person.Role, Reason: q.Person + " is " + person.Role}
 }
 
 func refuse(rule, reason string) tools.Decision {

@@ -184,7 +184,7 @@ func (r *Router) features() {
 	r.Messages = &Messenger{Roster: r.Roster, Channels: r.Channels, Connections: r.Connections, Store: r.Store, Log: r.Log}
 	r.People = people.NewWatch(people.Watch{Roster: r.Roster, Read: r.goOn, Learned: r.Connections.RefreshMenus, Wakes: r.Wakes, Log: r.Log})
 	r.Asking = &people.Asking{
-		Connections: r.Connections, Channels: r.Channels.adapters, Roster: r.Roster, Local: r.Local, AsTyped: r.asTyped, ProposeClaim: r.Store.ProposeClaim,
+		Connections: r.Connections, Roster: r.Roster, Local: r.Local, AsTyped: r.asTyped, ProposeClaim: r.Store.ProposeClaim,
 	}
 	r.Settled = settings.NewWatch(settings.WatchDeps{
 		Versions: r.Store, Secrets: r.Secrets, Connections: r.Connections, PersonChats: r.Store.PersonChats, Open: r.Messages.open,

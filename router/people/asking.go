@@ -28,7 +28,6 @@ const pairingLive = time.Hour
 // Asking makes claim and link codes, and asks whether somebody is let in and whether two accounts are one person.
 type Asking struct {
 	Connections *delivery.Connections
-	Channels    func() []channels.Channel // those that are attached
 	Roster      *Roster
 	Local       string // identity of whoever runs the program on this machine; empty: nobody does
 	// AsTyped is a text of ours with commands as people write them behind that slash.
@@ -109,7 +108,7 @@ const (
 // link is /link: a code that makes the account which sends it this person.
 func (a *Asking) link(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	switch {
-	case c.Conversation().Kind != channels.Direct:
+	case !c.Direct():
 		return commands.Says("Others read along here. Write /link to me in a direct chat."), nil
 	case c.Args != "": // a code that can be used would not have come here
 		return commands.Says("I cannot use that code here. \"%slink\" alone shows one for your other account on a chat platform.", c.Slash), nil
@@ -132,10 +131,9 @@ func (a *Asking) link(_ context.Context, c *commands.Call) (commands.Answer, err
 // otherwise says how a command is typed on channels where "/" alone does not begin one.
 func (a *Asking) otherwise(command string) string {
 	var b strings.Builder
-	for _, at := range a.Channels() {
-		name := at.Name()
-		if slash := a.Connections.Connection(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}); slash != "/" {
-			fmt.Fprintf(&b, ", on %s `%s%s`", render.Escape(name), slash, command)
+	for _, at := range a.Connections.Statuses() {
+		if slash := a.Connections.Connection(at.Name).Command(channels.Conversation{Channel: at.Name, Kind: channels.Direct}); slash != "/" {
+			fmt.Fprintf(&b, ", on %s `%s%s`", render.Escape(at.Name), slash, command)
 		}
 	}
 	return b.String()
@@ -180,12 +178,12 @@ func (a *Asking) Link(e *channels.Event, line *delivery.Connection, as *CodeInte
 // reaches says that an account is on a platform that this program is on.
 func (a *Asking) reaches(identity string) bool {
 	where, _, _ := strings.Cut(identity, ":")
-	return slices.ContainsFunc(a.Channels(), func(at channels.Channel) bool { return at.Name() == where || at.Kind() == where })
+	return slices.ContainsFunc(a.Connections.Statuses(), func(at channels.Status) bool { return at.Name == where || at.Kind == where })
 }
 
 // unlink is /unlink: an account of one's own that is to be somebody else again.
 func (a *Asking) unlink(_ context.Context, c *commands.Call) (answer commands.Answer, err error) {
-	if c.Conversation().Kind != channels.Direct {
+	if !c.Direct() {
 		return commands.Says("Others read along here. Write /unlink to me in a direct chat."), nil
 	}
 	accounts := slices.DeleteFunc(slices.Clone(c.Person.Identities), func(id string) bool { return id == a.Local })

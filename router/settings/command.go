@@ -158,11 +158,8 @@ func unknownSetting(key string, all []Setting) commands.Answer {
 			names = append(names, name)
 		}
 	}
-	text := "There is no setting " + commands.Code(200, key)
-	if meant := words.Nearest(key, names); meant != "" {
-		return commands.Answer{Text: text + "; did you mean " + commands.Code(200, meant) + "?"}
-	}
-	return commands.Answer{Text: text + "."}
+	code := func(name string) string { return commands.Code(200, name) }
+	return commands.Answer{Text: commands.Meant("There is no setting "+code(key), key, names, code)}
 }
 
 // planned answers a plan: it is made, or its faults are listed.
