@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -30,14 +31,8 @@ const ruleOutside = "taint.outside"
 
 // A Request is what a question asks for.
 type Request struct {
-	Person string // whose request it is; empty: of whoever reads the question
-	Tool   string
-	Shown  string        // the command, the words of a tools.Deed, or the arguments as JSON
-	Means  string        // what else there is to say of what would run, as plain text; empty: nothing
-	Loads  *tools.Loaded // with a command that may load files: it is allowed once only; nil: it is none
-	Rule   string
-	Reason string
-	Taint  tools.Taint
+	agent.Ask
+	Person string        // whose request it is; empty: of whoever reads the question
 	Within time.Duration // for how long it waits
 }
 
@@ -48,26 +43,26 @@ type decision struct {
 }
 
 // once says that it can be allowed once only.
-func (r *Request) once() bool { return r.Taint != tools.Clean || r.Loads != nil }
+func (ask *Request) once() bool { return ask.Taint != tools.Clean || ask.Loads != nil }
 
 // words are what is to be done, in a line, and what is shown below it; without a line that alone.
-func (r *Request) words() (does, below string) {
-	if r.Tool == tools.ExecName {
-		return "", r.Shown
+func (ask *Request) words() (does, below string) {
+	if ask.Tool == tools.ExecName {
+		return "", ask.Shown
 	}
-	if !strings.HasPrefix(r.Shown, "{") {
-		does, below, _ = strings.Cut(r.Shown, "\n")
+	if !strings.HasPrefix(ask.Shown, "{") {
+		does, below, _ = strings.Cut(ask.Shown, "\n")
 		return does, below
 	}
-	if does, below = tools.ScheduleWords(r.Tool, r.Shown); does != "" {
+	if does, below = tools.ScheduleWords(ask.Tool, ask.Shown); does != "" {
 		return does, below
 	}
-	return "", tools.Written(r.Tool, r.Shown)
+	return "", tools.Written(ask.Tool, ask.Shown)
 }
 
 // decisions are the buttons of a question.
-func (r *Request) decisions() []decision {
-	if r.once() {
+func (ask *Request) decisions() []decision {
+	if ask.once() {
 		return []decision{{"Allow once", outbox.DoesOnce}, {"Deny", outbox.DoesDeny}}
 	}
 	return []decision{
@@ -240,8 +235,10 @@ type Confirm struct {
 	Identity, Channel string // whose it is
 	Label             string // what they call themselves, which is outside text
 	Asks, Rest        string // what they want, and what else there is to say
+	Waits             string // for how long it is open, in words
 	Yes, No           string // what the buttons say
-	Code              string // decides as well, typed where it is asked; empty: none does
+	Typed             string // the code that decides as well
+	Anywhere          bool   // that is typed in any direct chat of an admin, not only where it is asked
 	Until             time.Time
 }
 
@@ -253,8 +250,14 @@ func (about *Confirm) Question(c *outbox.Composer, conv channels.Conversation) o
 	if label := words.OneLine(visible(about.Label), outbox.ShownName); label != "" {
 		called = ", who calls themselves “" + render.Escape(label) + "”,"
 	}
-	reply := c.Alert(conv, who+called+" "+about.Asks+"\n\n"+about.Rest, tools.Clean)
-	reply.Text = who + " " + about.Asks + "\n\n" + about.Rest
-	decidedBy(c, conv, &reply, about.Code, about.Until, decision{about.Yes, outbox.DoesOnce}, decision{about.No, outbox.DoesDeny})
-	return outbox.Question{Conversation: conv, Reply: reply, Code: about.Code}
+	command, code := c.Command(conv), about.Typed
+	asks := fmt.Sprintf(" %s\n\n%s "+outbox.Waiting+"%s. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
+		about.Asks, about.Rest, about.Waits, command, code, command, code)
+	reply := c.Alert(conv, who+called+asks, tools.Clean)
+	reply.Text = who + asks
+	if about.Anywhere {
+		code = ""
+	}
+	decidedBy(c, conv, &reply, code, about.Until, decision{about.Yes, outbox.DoesOnce}, decision{about.No, outbox.DoesDeny})
+	return outbox.Question{Conversation: conv, Reply: reply, Code: code}
 }

@@ -82,12 +82,10 @@ func (a *Asking) Pairing(e *channels.Event, line *delivery.Connection, as *Pairi
 	}
 	for _, chat := range admins {
 		to := a.Connections.Connection(chat.Channel)
-		command := to.Command(chat)
 		as.Request.Questions = append(as.Request.Questions, (&approvals.Confirm{
 			Identity: as.Identity, Channel: e.Conversation.Channel, Label: e.Sender.Label,
 			Asks: "asks to talk with me. They would be a user, not an admin, with the tools of that channel.",
-			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+outbox.Waiting+"an hour. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
-				code, command, code, command, code),
+			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it.", code), Waits: "an hour", Typed: code, Anywhere: true,
 			Yes: "Allow", No: "Refuse", Until: as.Request.ExpiresAt,
 		}).Question(to.Composer, chat))
 	}
@@ -157,12 +155,10 @@ func (a *Asking) Link(e *channels.Event, line *delivery.Connection, as *CodeInte
 		takes = fmt.Sprintf(" That account is %s now. Everything %s has becomes yours.", was, was)
 	}
 	ask := func(line *delivery.Connection, at channels.Conversation, label, wish, rest string) outbox.Question {
-		code, command := approvals.NewCode(), line.Command(at)
 		return (&approvals.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: label, Asks: wish,
-			Rest: rest + fmt.Sprintf(" Nothing is changed before both accounts have confirmed it. "+
-				outbox.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
-			Yes: "Confirm", No: "Deny", Code: code, Until: until,
+			Rest: rest + " Nothing is changed before both accounts have confirmed it.", Waits: "ten minutes", Typed: approvals.NewCode(),
+			Yes: "Confirm", No: "Deny", Until: until,
 		}).Question(line.Composer, at)
 	}
 	as.Request.Joined = to.Told(link.At, a.AsTyped(to.Command(link.At), linkJoined), tools.Clean)

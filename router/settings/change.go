@@ -86,12 +86,10 @@ func Compare(was, is map[string]string) (diff []Diff) {
 		}
 		return nil
 	}
-	all := maps.Clone(was)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, is)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
+	keys := slices.Sorted(maps.Keys(was))
+	keys = slices.AppendSeq(keys, maps.Keys(is))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
 		if d := (Diff{key, at(was, key), at(is, key)}); !same(d.Was, d.Is) {
 			diff = append(diff, d)
 		}
