@@ -24,8 +24,8 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 	case c == nil || !c.Admin:
 		return tools.Result{End: tools.EndRefused, Code: "not_available", Output: "this program has no command /" + name}
 	}
-	id := strings.TrimPrefix(call.Session.ID, call.Session.Channel+":")
-	conv := channels.Conversation{Channel: call.Session.Channel, ID: channels.ConversationID(id), Kind: channels.Direct}
+	conv := core.OfSession(call.Session.ID)
+	conv.Kind = channels.Direct
 	answer, err := r.given(ctx, c, &commands.Call{
 		Event: &channels.Event{Kind: channels.EventMessage, Conversation: conv}, Person: person,
 		Name: name, Args: strings.Join(args, " "), Slash: r.Connections.Connection(conv.Channel).Command(conv),

@@ -184,7 +184,7 @@ func (r *Router) features() {
 	}
 	r.Settled = settings.NewWatch(settings.WatchDeps{
 		Versions: r.Store, Secrets: r.Secrets, Connections: r.Connections, PersonChats: r.Store.PersonChats, Open: r.Messages.open,
-		Reload: r.Reload, Wake: r.wake, Log: r.Log,
+		Reload: r.Reload, Log: r.Log,
 	})
 	r.approvals = &approvals.Service{Store: r.Store, Questions: r.Connections, Queued: r.turns.Queued, Due: r.turns.Due(), Log: r.Log}
 	r.sessions = &sessions.Commands{Now: func() sessions.Defaults { return r.settings().ofSessions() }, Assumes: r.Store.Assumes}
