@@ -215,7 +215,7 @@ func acceptNews(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 func reject(t *database.Tx, e *intake.Entry, reason string, a *intake.Accepted) error {
 	a.Rejected = reason
 	c := e.Event.Conversation
-	return t.Do(insertRejected, database.Clean(c.Channel), database.Clean(string(c.ID)), database.Clean(reason), rawOf(e), t.Now)
+	return t.Do(insertRejected, c.Channel, c.ID, reason, rawOf(e), t.Now)
 }
 
 // rawOf is what came, never NULL.
@@ -245,7 +245,7 @@ func acceptControl(t *database.Tx, e *intake.Entry, as *intake.ControlIntent, a 
 		return err
 	}
 	if as.Effect == intake.EffectLink {
-		return t.Do(people.CancelLinks, t.Now, database.Clean(e.Sender.Person), newest)
+		return t.Do(people.CancelLinks, t.Now, e.Sender.Person, newest)
 	}
 	if as.Effect == intake.EffectReset {
 		// Up to the newest message, so that the command and its reply are
@@ -280,7 +280,7 @@ func endAsked(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 // acceptCancel ends the open turn when nobody works on it, and else asks it to stop.
 func acceptCancel(t *database.Tx, e *intake.Entry, as *intake.ControlIntent, a *intake.Accepted, conversation int64) error {
 	var turn int64
-	args := []any{a.SessionID, as.AnyPerson, database.Clean(e.Sender.Person)}
+	args := []any{a.SessionID, as.AnyPerson, e.Sender.Person}
 	waits := false
 	found, err := t.Row(openTurn, args, &turn)
 	if err == nil && !found {

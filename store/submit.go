@@ -145,7 +145,7 @@ func submitSaid(t *database.Tx, s *routerjobs.Submission, job int64, say *router
 		return err
 	}
 	if s.Notification != "" {
-		if err := t.Do(keepNotice, database.Clean(s.Person), sessions.OrNull(job), sessions.OrNull(s.Run), database.Clean(s.Notification), database.Clean(string(s.Taint)), t.Now); err != nil {
+		if err := t.Do(keepNotice, s.Person, sessions.OrNull(job), sessions.OrNull(s.Run), s.Notification, s.Taint, t.Now); err != nil {
 			return err
 		}
 	}

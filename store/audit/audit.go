@@ -61,7 +61,7 @@ func Write(t *database.Tx, by core.Actor, a Entry) error {
 	if by.Button {
 		a.Why = strings.TrimSuffix("by button: "+a.Why, ": ")
 	}
-	return t.Do(insertAudit, database.Clean(by.Person), a.Action, database.Clean(a.Target), database.Clean(by.Rule), a.Outcome, database.Clean(a.Why), a.Cost, data,
+	return t.Do(insertAudit, by.Person, a.Action, a.Target, by.Rule, a.Outcome, a.Why, a.Cost, data,
 		sessions.OrNull(a.Session), sessions.OrNull(a.Turn), a.At)
 }
 

@@ -25,7 +25,7 @@ type Rows interface {
 }
 
 // A Tx is a transaction, or a connection to read from, with the helpers that all
-// queries go through.
+// queries go through. Arguments are bound as Plain has them.
 type Tx struct {
 	Q  querier
 	PG bool
@@ -36,7 +36,7 @@ type Tx struct {
 
 // Exec runs a statement and returns how many rows it touched.
 func (t *Tx) Exec(query string, args ...any) (int64, error) {
-	res, err := t.Q.Exec(query, args...)
+	res, err := t.Q.Exec(query, plain(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -45,8 +45,16 @@ func (t *Tx) Exec(query string, args ...any) (int64, error) {
 
 // Do runs a statement.
 func (t *Tx) Do(query string, args ...any) error {
-	_, err := t.Q.Exec(query, args...)
+	_, err := t.Q.Exec(query, plain(args)...)
 	return err
+}
+
+// plain makes arguments Plain, where they are.
+func plain(args []any) []any {
+	for i := range args {
+		args[i] = Plain(args[i])
+	}
+	return args
 }
 
 // Has says whether there is a row.
@@ -55,7 +63,7 @@ func (t *Tx) Has(query string, args ...any) (bool, error) { return t.Row(query, 
 // Row scans the first row into dest, in order of columns, an instant into a time.Time; found is false when
 // there is none.
 func (t *Tx) Row(query string, args []any, dest ...any) (found bool, err error) {
-	rows, err := t.Q.Query(query, args...)
+	rows, err := t.Q.Query(query, plain(args)...)
 	if err != nil {
 		return false, err
 	}

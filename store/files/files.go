@@ -43,7 +43,7 @@ const (
 // Attachment reads one that belongs to the session (key "channel:conversation").
 func (r *Store) Attachment(ctx context.Context, session string, id int64) (*files.Attachment, error) {
 	return database.Read(ctx, r.DB, "find attachment", func(t *database.Tx) (*files.Attachment, error) {
-		a, err := database.First[files.Attachment](t, oneAttachment, database.Clean(session), database.Clean(session), id)
+		a, err := database.First[files.Attachment](t, oneAttachment, session, session, id)
 		if err == nil && a == nil {
 			err = fmt.Errorf("attachment %d: %w", id, core.ErrNotFound)
 		}
@@ -54,7 +54,7 @@ func (r *Store) Attachment(ctx context.Context, session string, id int64) (*file
 // SetAttachment records state, blob, type and size.
 func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
 	return r.Write(ctx, database.Async, "set attachment", func(t *database.Tx) error {
-		n, err := t.Exec(setAttachment, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(a.Type), a.Size, t.Now, a.ID)
+		n, err := t.Exec(setAttachment, a.State, a.Reason, a.Blob, a.Type, a.Size, t.Now, a.ID)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("attachment %d: %w", a.ID, core.ErrNotFound)
 		}
@@ -68,8 +68,8 @@ func (r *Store) AddAttachment(ctx context.Context, session string, a *files.Atta
 	var id int64
 	err := r.Write(ctx, database.Async, "add attachment", func(t *database.Tx) error {
 		found, err := t.Row(addAttachment, []any{
-			string(a.Kind), database.Clean(a.Name), database.Clean(a.Type), a.Size, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(string(a.Taint)), t.Now, t.Now,
-			database.Clean(session), database.Clean(session),
+			a.Kind, a.Name, a.Type, a.Size, a.State, a.Reason, a.Blob, a.Taint, t.Now, t.Now,
+			session, session,
 		}, &id)
 		if err == nil && !found {
 			err = fmt.Errorf("session %s: %w", session, core.ErrNotFound)
@@ -93,7 +93,7 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 			ID   int64
 			Blob string
 		}
-		old, err := database.Select[attachment](t, oldAttachments, database.Micros(before), limit)
+		old, err := database.Select[attachment](t, oldAttachments, before, limit)
 		if err != nil {
 			return err
 		}

@@ -106,8 +106,8 @@ func JoinSpending(t *database.Tx, scope money.SpendingScope, into, from string) 
 		return err
 	}
 	return t.Run(
-		database.Do(joinSpending, into, string(scope), from),
-		database.Do(dropSpending, string(scope), from),
+		database.Do(joinSpending, into, scope, from),
+		database.Do(dropSpending, scope, from),
 	)
 }
 
@@ -146,7 +146,7 @@ func reserve(t *database.Tx, ref core.TurnRef, of *money.Reservation) (spent []m
 	if err != nil || over != nil {
 		return spent, over, err
 	}
-	n, err := t.Exec(reserveCall, ref.TurnID, step, ref.TurnID, database.Clean(of.Role), database.Clean(of.Provider), database.Clean(of.Model), day, most, t.Now)
+	n, err := t.Exec(reserveCall, ref.TurnID, step, ref.TurnID, of.Role, of.Provider, of.Model, day, most, t.Now)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("the call %s is answered already: %w", step, core.ErrConflict)
 	}

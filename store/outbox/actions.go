@@ -71,8 +71,8 @@ type actionData struct {
 // propose stores the actions that stand under a message of ours.
 func propose(t *database.Tx, session, turn, message int64, actions []outbox.Action) error {
 	for _, a := range actions {
-		_, err := t.Exec(insertAction, a.Code, database.Clean(a.Kind), database.Clean(a.Person), sessions.OrNull(session), sessions.OrNull(turn), message, sessions.OrNull(a.Approval),
-			database.Clean(a.Text), a.Number, database.JSONText(actionData{a.Does, a.Either}), t.Now, database.Micros(a.ExpiresAt))
+		_, err := t.Exec(insertAction, a.Code, a.Kind, a.Person, sessions.OrNull(session), sessions.OrNull(turn), message, sessions.OrNull(a.Approval),
+			a.Text, a.Number, database.JSONText(actionData{a.Does, a.Either}), t.Now, a.ExpiresAt)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func Usable(t *database.Tx, e *intake.Entry, row *ActionRow, a *intake.Accepted)
 		return false, Question(t, row, a)
 	case row.ExpiresAt <= t.Now:
 		a.Action = outbox.ActionExpired
-		if err := t.Do(SetAction, string(outbox.ActionExpired), "late", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+		if err := t.Do(SetAction, outbox.ActionExpired, "late", e.Sender.Person, t.Now, row.ID); err != nil {
 			return false, err
 		}
 		return false, Question(t, row, a)
@@ -114,7 +114,7 @@ func UseButton(t *database.Tx, e *intake.Entry, a *intake.Accepted) (bool, error
 	if usable, err := Usable(t, e, row, a); err != nil || !usable {
 		return false, err
 	}
-	if err := t.Do(SetAction, string(outbox.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+	if err := t.Do(SetAction, outbox.ActionAccepted, "used", e.Sender.Person, t.Now, row.ID); err != nil {
 		return false, err
 	}
 	if data, err := row.Stored(); err != nil {
@@ -167,7 +167,7 @@ func Action(t *database.Tx, e *intake.Entry, code []byte, session int64) (*Actio
 	if len(code) > 0 {
 		return database.First[ActionRow](t, actionOf, code, session)
 	}
-	rows, err := database.Select[ActionRow](t, openChoices, session, database.Clean(e.Sender.Person), t.Now)
+	rows, err := database.Select[ActionRow](t, openChoices, session, e.Sender.Person, t.Now)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func (r *Store) Draft(ctx context.Context, ref core.TurnRef, to channels.Message
 		if err != nil {
 			return 0, err
 		}
-		delivery, err = t.Insert(insertDraft, message, text, rich, extra, database.Clean(string(to)), rand.Text(), t.Now, t.Now, conversation)
+		delivery, err = t.Insert(insertDraft, message, text, rich, extra, to, rand.Text(), t.Now, t.Now, conversation)
 		if err == nil {
 			err = t.Do(setDraft, delivery, ref.TurnID)
 		}
@@ -217,7 +217,7 @@ func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, 
 			stage = outbox.DraftOpen
 		}
 		var now string
-		_, err := t.Row(recordDraft, []any{platform, t.Now, string(stage), platform, delivery, hold.Fence}, &now)
+		_, err := t.Row(recordDraft, []any{platform, t.Now, stage, platform, delivery, hold.Fence}, &now)
 		late = outbox.DraftStage(now) == outbox.DraftLeave
 		return err
 	})
@@ -249,7 +249,7 @@ func (r *Store) EndDraft(ctx context.Context, hold outbox.Lease, delivery int64,
 		if err := fenced(t, hold); err != nil {
 			return err
 		}
-		return t.Do(takenBack, database.Clean(outcome), t.Now, delivery)
+		return t.Do(takenBack, outcome, t.Now, delivery)
 	})
 }
 
@@ -266,8 +266,8 @@ func TakeDraft(t *database.Tx, turn, message, seq int64, r *outbox.Reply, state 
 		return false, err
 	}
 	p := &r.Parts[0]
-	n, err = t.Exec(draftTaken, message, seq, len(r.Parts) == 1, database.Clean(p.Text), richText(p.Rich), extraText(p), database.Clean(string(r.ReplyTo)),
-		string(state), r.Read, t.Now, t.Now, r.Draft)
+	n, err = t.Exec(draftTaken, message, seq, len(r.Parts) == 1, p.Text, richText(p.Rich), extraText(p), r.ReplyTo,
+		state, r.Read, t.Now, t.Now, r.Draft)
 	if err != nil {
 		return false, err
 	}

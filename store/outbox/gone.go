@@ -58,7 +58,7 @@ func (r *Store) Gone(ctx context.Context, hold outbox.Lease, conv channels.Conve
 		if err := fenced(t, hold); err != nil {
 			return false, err
 		}
-		return t.Has(setGone, t.Now, database.Clean(hold.Channel), database.Clean(string(conv.ID)))
+		return t.Has(setGone, t.Now, hold.Channel, conv.ID)
 	})
 }
 
@@ -76,7 +76,7 @@ func (r *Store) Chats(ctx context.Context) ([]core.Chat, error) {
 
 // PersonChats lists the direct chats of a person that are open to us, the one in which they wrote last first.
 func (r *Store) PersonChats(ctx context.Context, person string) ([]core.Chat, error) {
-	return database.List[core.Chat](ctx, r.DB, "list a person's chats", personChats, database.Clean(person))
+	return database.List[core.Chat](ctx, r.DB, "list a person's chats", personChats, person)
 }
 
 // Notify commits a message of ours to a conversation.

@@ -82,7 +82,7 @@ func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (h
 		if err != nil || !ok {
 			return err
 		}
-		return t.Do(leftSending, t.Now, database.Clean(channel))
+		return t.Do(leftSending, t.Now, channel)
 	})
 	if err != nil || !ok {
 		return outbox.Lease{}, false, err
@@ -103,7 +103,7 @@ func (r *Store) Open(ctx context.Context, hold outbox.Lease) ([]channels.Convers
 		if err := fenced(t, hold); err != nil {
 			return nil, err
 		}
-		return database.Select[channels.Conversation](t, openConversations, database.Clean(hold.Channel), database.Clean(hold.Channel))
+		return database.Select[channels.Conversation](t, openConversations, hold.Channel, hold.Channel)
 	})
 }
 
@@ -166,7 +166,7 @@ func (h *HeadRow) Delivery(hold outbox.Lease, conv channels.ConversationID) (*ou
 func headOf(t *database.Tx, hold outbox.Lease, conv channels.ConversationID) (*head, error) {
 	var r HeadRow
 	var h head
-	found, err := t.Row(headDelivery, []any{database.Clean(hold.Channel), database.Clean(string(conv))},
+	found, err := t.Row(headDelivery, []any{hold.Channel, conv},
 		&r.ID, &r.Message, &r.Text, &r.Rich, &r.Extra, &r.ReplyTo, &r.PlatformID, &r.Nonce, &r.Noted, &r.Part, &r.Last, &r.State, &r.Tries, &r.Repeated,
 		&h.next, &r.FirstTry, &r.LastTry, &r.Written, &r.Kind, &r.Place, &r.Title)
 	if err != nil || !found {
@@ -236,7 +236,7 @@ func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery,
 		if err := fenced(t, hold); err != nil {
 			return err
 		}
-		n, err := t.Exec(noteSend, database.Clean(noted), t.Now, d.ID, database.Micros(d.LastTry))
+		n, err := t.Exec(noteSend, noted, t.Now, d.ID, d.LastTry)
 		if err == nil && n == 0 {
 			err = core.ErrConflict
 		}
@@ -274,7 +274,7 @@ func (r *Store) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Deliver
 func settled(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool, err error) {
 	var conversation int64
 	var channel string
-	found, err := t.Row(settledSo, []any{d.ID, string(s.State), database.Micros(d.LastTry), settles(s)}, &conversation, &channel)
+	found, err := t.Row(settledSo, []any{d.ID, s.State, d.LastTry, settles(s)}, &conversation, &channel)
 	if err != nil || !settles(s) && found {
 		return true, err
 	}
@@ -300,8 +300,8 @@ func settle(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool
 	var channel string
 	var part int
 	found, err := t.Row(settleOne, []any{
-		string(s.State), settles(s), database.Clean(s.Outcome), database.Clean(s.Detail), t.Now, s.Unedit, platform, platform, database.Micros(s.NextAt), s.Repeated,
-		text, s.Body != nil, rich, s.Body != nil, extra, s.Fresh, free, s.Unnamed, free, d.ID, string(d.State), database.Micros(d.LastTry),
+		s.State, settles(s), s.Outcome, s.Detail, t.Now, s.Unedit, platform, platform, s.NextAt, s.Repeated,
+		text, s.Body != nil, rich, s.Body != nil, extra, s.Fresh, free, s.Unnamed, free, d.ID, d.State, d.LastTry,
 	}, &message, &conversation, &channel, &part)
 	if err != nil {
 		return false, err
@@ -313,7 +313,7 @@ func settle(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool
 	case s.State == outbox.DeliveryDead:
 		err = t.Do(deadLater, t.Now, message, part)
 	case s.State == outbox.DeliveryDropped && s.Conversation:
-		err = t.Do(dropOpen, database.Clean(s.Outcome), t.Now, conversation)
+		err = t.Do(dropOpen, s.Outcome, t.Now, conversation)
 	}
 	if err == nil {
 		err = sessions.EmitSettled(t, message, d, s)

@@ -44,7 +44,7 @@ func (r *Store) ShownTurns(ctx context.Context, channel string) ([]outbox.ShownT
 				r.State = channels.TurnWaiting
 			}
 			return r.ShownTurn
-		}, shownTurns, database.Clean(channel))
+		}, shownTurns, channel)
 	})
 }
 

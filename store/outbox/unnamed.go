@@ -31,7 +31,7 @@ func (r *Store) Unnamed(ctx context.Context, hold outbox.Lease) ([]outbox.Unname
 		if err := fenced(t, hold); err != nil {
 			return nil, err
 		}
-		return database.Select[outbox.Unnamed](t, listUnnamed, database.Clean(hold.Channel))
+		return database.Select[outbox.Unnamed](t, listUnnamed, hold.Channel)
 	})
 }
 
@@ -58,7 +58,7 @@ func (r *Store) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnam
 func Resend(t *database.Tx, c *outbox.Resend) (a audit.Entry, err error) {
 	type row struct{ ID, MessageID int64 }
 	since := t.Now - outbox.ResendWithin.Microseconds()
-	rows, err := database.Select[row](t, lostParts, database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since)
+	rows, err := database.Select[row](t, lostParts, c.Conversation.Channel, c.Conversation.ID, since)
 	if err != nil {
 		return a, err
 	}
@@ -73,7 +73,7 @@ func Resend(t *database.Tx, c *outbox.Resend) (a audit.Entry, err error) {
 		c.Looked = c.Looked || one.Done.State == outbox.DeliveryUnknown
 	}
 	c.Messages = len(messages)
-	if _, err := t.Row(givenUp, []any{database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since}, &c.Dropped); err != nil {
+	if _, err := t.Row(givenUp, []any{c.Conversation.Channel, c.Conversation.ID, since}, &c.Dropped); err != nil {
 		return a, err
 	}
 	return audit.Entry{Outcome: "done", Session: a.Session, Data: map[string]any{"parts": len(rows), "messages": c.Messages}}, nil

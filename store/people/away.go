@@ -133,7 +133,7 @@ func queueAway(t *database.Tx, name string) error {
 		if _, _, err := sessions.Lock(t, row.SessionID); err != nil {
 			return err
 		}
-		n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, row.ID, string(turns.TurnWaiting))
+		n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, row.ID, turns.TurnWaiting)
 		if err == nil && n > 0 {
 			_, err = sessions.Emit(t, row.SessionID, sessions.TurnEvent(row.ID, string(turns.TurnQueued), ""))
 		}

@@ -99,7 +99,7 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 			return nil, false, &core.StateError{Sentence: name + " looks like " + other + ", who is somebody else: give another name"}
 		}
 		tools := database.JSONText(append([]string{}, c.Person.Tools...))
-		if err := t.Do(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), core.FromLocal, t.Now, t.Now); err != nil {
+		if err := t.Do(upsertPerson, name, c.Person.Role, tools, c.Person.TimeZone, core.FromLocal, t.Now, t.Now); err != nil {
 			return nil, false, err
 		}
 		if err = forgetNamesake(t, name); err == nil {
@@ -147,7 +147,7 @@ func decided(who, file string) error {
 func link(t *database.Tx, name string, c *people.Change) error {
 	for _, id := range c.Person.Identities {
 		var owner, source string
-		owned, err := t.Row(ownerOf, []any{database.Clean(id)}, &owner, &source)
+		owned, err := t.Row(ownerOf, []any{id}, &owner, &source)
 		switch {
 		case err != nil:
 			return err
@@ -161,7 +161,7 @@ func link(t *database.Tx, name string, c *people.Change) error {
 		if err := freeInTeam(t, name, id); err != nil {
 			return err
 		}
-		if err := t.Do(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+		if err := t.Do(moveIdentity, id, name, t.Now); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func freeInTeam(t *database.Tx, name, id string) error {
 		pattern = likeEscaper.Replace(kind) + ":%/" + likeEscaper.Replace(rest)
 	}
 	var owner, known string
-	owned, err := t.Row(ownerInTeam, []any{name, database.Clean(plain), database.Clean(pattern)}, &owner, &known)
+	owned, err := t.Row(ownerInTeam, []any{name, plain, pattern}, &owner, &known)
 	if err == nil && owned {
 		err = &core.StateError{Sentence: fmt.Sprintf("%s is %s already, as %s", id, owner, known)}
 	}

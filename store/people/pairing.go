@@ -68,7 +68,7 @@ func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *in
 	}
 	var open int
 	var last int64
-	if _, err := t.Row(pairingsNow, []any{t.Now, database.Clean(e.Event.Conversation.Channel)}, &open, &last); err != nil {
+	if _, err := t.Row(pairingsNow, []any{t.Now, e.Event.Conversation.Channel}, &open, &last); err != nil {
 		return err
 	}
 	if open >= pairingsOpen || t.Now-last < pairingEvery.Microseconds() {
@@ -76,16 +76,16 @@ func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *in
 		return nil
 	}
 	var name, source string
-	if found, err := t.Has(pairingOf, database.Clean(as.Identity), t.Now, t.Now-pairingDenied.Microseconds()); err != nil || found {
+	if found, err := t.Has(pairingOf, as.Identity, t.Now, t.Now-pairingDenied.Microseconds()); err != nil || found {
 		return err
 	}
-	if owned, err := t.Row(ownerOf, []any{database.Clean(as.Identity)}, &name, &source); err != nil || owned && source != core.FromOpen {
+	if owned, err := t.Row(ownerOf, []any{as.Identity}, &name, &source); err != nil || owned && source != core.FromOpen {
 		return err // named meanwhile
 	}
 	a.Outcome = people.PairingAsked
 	id, err := request(t, routeroutbox.ApprovalPairing, "", e, requestData{Name: as.Name}, as.Identity, as.Request)
 	if err == nil {
-		err = t.Do(insertPairing, as.Request.Code, id, t.Now, database.Micros(as.Request.ExpiresAt))
+		err = t.Do(insertPairing, as.Request.Code, id, t.Now, as.Request.ExpiresAt)
 	}
 	return err
 }
@@ -93,7 +93,7 @@ func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *in
 // request stores a request and asks its questions. Old ones of its kind go.
 func request(t *database.Tx, kind routeroutbox.ApprovalKind, person string, e *intake.Entry, data requestData, identity string, r *people.Request) (id int64, err error) {
 	channel := database.Clean(e.Event.Conversation.Channel)
-	old, err := t.IDs(oldRequests, string(kind), channel, t.Now-requestsLive.Microseconds())
+	old, err := t.IDs(oldRequests, kind, channel, t.Now-requestsLive.Microseconds())
 	if err != nil {
 		return 0, err
 	}
@@ -103,7 +103,7 @@ func request(t *database.Tx, kind routeroutbox.ApprovalKind, person string, e *i
 		}
 	}
 	data.At, data.Accepted = sessions.CleanConversation(e.Event.Conversation), r.Accepted
-	if id, err = t.Insert(insertRequest, string(kind), database.Clean(person), channel, database.Clean(identity), database.Clean(e.Sender.Rule), database.JSONText(data), t.Now, database.Micros(r.ExpiresAt)); err != nil {
+	if id, err = t.Insert(insertRequest, kind, person, channel, identity, e.Sender.Rule, database.JSONText(data), t.Now, r.ExpiresAt); err != nil {
 		return 0, err
 	}
 	if err := audit.Write(t, core.Actor{Person: database.Clean(person), Rule: e.Sender.Rule}, audit.Entry{

@@ -82,22 +82,22 @@ const (
 // who is known was seen. ErrRefused: somebody else has that name, whose rights are not
 // theirs.
 func NewPerson(t *database.Tx, person, identity string) error {
-	fresh, err := t.Has(insertPerson, database.Clean(person), t.Now, t.Now)
+	fresh, err := t.Has(insertPerson, person, t.Now, t.Now)
 	if err != nil {
 		return err
 	}
 	if !fresh { // another engine may have been first
-		if owns, err := t.Has(ownsIdentity, database.Clean(identity), database.Clean(person)); err != nil {
+		if owns, err := t.Has(ownsIdentity, identity, person); err != nil {
 			return err
 		} else if !owns {
 			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, core.ErrRefused)
 		}
-		return t.Do(setSeen, t.Now, database.Clean(person))
+		return t.Do(setSeen, t.Now, person)
 	}
 	if err := forgetNamesake(t, database.Clean(person)); err != nil {
 		return err
 	}
-	if err := t.Do(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
+	if err := t.Do(insertIdentity, identity, person, t.Now); err != nil {
 		return err
 	}
 	return audit.Write(t, core.Actor{Person: database.Clean(person), Rule: routeraudit.RuleOpen}, audit.Entry{
@@ -185,7 +185,7 @@ func letIn(t *database.Tx, person *core.Person, role, identity, called string) (
 		}
 	}
 	if err = forgetNamesake(t, name); err == nil {
-		err = t.Do(moveIdentity, database.Clean(identity), name, t.Now)
+		err = t.Do(moveIdentity, identity, name, t.Now)
 	}
 	return name, err
 }

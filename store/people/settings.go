@@ -223,11 +223,11 @@ func setPerson(t *database.Tx, p *core.Person, set *Changes) error {
 		since = database.Micros(former.CreatedAt)
 	}
 	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, core.FromSettings)
-	if err := t.Do(upsertPerson, name, p.Role, database.JSONText(tools), database.Clean(p.TimeZone), source, since, t.Now); err != nil {
+	if err := t.Do(upsertPerson, name, p.Role, database.JSONText(tools), p.TimeZone, source, since, t.Now); err != nil {
 		return err
 	}
 	for _, id := range p.Identities {
-		if err := t.Do(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+		if err := t.Do(moveIdentity, id, name, t.Now); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func ChangeSecret(t *database.Tx, c *settings.SecretChange, by core.Actor) (a au
 	}
 	defer done()
 	if c.Kind == settings.RemoveSecret {
-		n, err := t.Exec(dropSecret, database.Clean(c.Name))
+		n, err := t.Exec(dropSecret, c.Name)
 		if err == nil && n == 0 {
 			err = core.ErrNotFound
 		}
@@ -49,8 +49,7 @@ func ChangeSecret(t *database.Tx, c *settings.SecretChange, by core.Actor) (a au
 		data["confirm_by"] = c.Version.ConfirmBy
 	}
 	var version int64
-	tools := database.JSONList(c.Tools)
-	_, err = t.Row(putSecret, []any{database.Clean(c.Name), c.Ciphertext, tools, database.Clean(by.Person), t.Now, tools, c.Within > 0}, &version)
+	_, err = t.Row(putSecret, []any{c.Name, c.Ciphertext, c.Tools, by.Person, t.Now, c.Tools, c.Within > 0}, &version)
 	data["version"] = version
 	return audit.Entry{Outcome: "done", Data: data}, err
 }

@@ -183,7 +183,7 @@ func closeQuestion(t *database.Tx, v *settings.Version, as outbox.ActionState) e
 	if err != nil || !found {
 		return err
 	}
-	messages, err := t.IDs(endQuestion, string(as), t.Now, p.Id, v.ConfirmCommand())
+	messages, err := t.IDs(endQuestion, as, t.Now, p.Id, v.ConfirmCommand())
 	if err == nil && len(messages) > 0 {
 		v.Question = messages[0]
 	}
@@ -218,8 +218,8 @@ func mayChange(now *settings.Version) error {
 
 // insertVersion adds a version to the one that counts.
 func insertVersion(t *database.Tx, now *settings.Version, values map[string]string, diff []settings.Diff, undoes int64, by core.Actor, conversation string, within time.Duration) (int64, error) {
-	return t.Insert(fmt.Sprintf(insertSettings, engines.Clock(t, t.Now)), now.ID, database.JSONText(values), database.JSONText(diff), sessions.OrNull(undoes), database.Clean(by.Person),
-		database.Clean(conversation), within.Microseconds(), within.Microseconds())
+	return t.Insert(fmt.Sprintf(insertSettings, engines.Clock(t, t.Now)), now.ID, database.JSONText(values), database.JSONText(diff), sessions.OrNull(undoes), by.Person,
+		conversation, within.Microseconds(), within.Microseconds())
 }
 
 // setSettings makes a version of the one that it was thought of.

@@ -84,7 +84,7 @@ func declineRetry(t *database.Tx, e *intake.Entry, a *intake.Accepted, conversat
 
 // whichTurn finds the turn that is to be done again; nil: why says that there is none.
 func whichTurn(t *database.Tx, e *intake.Entry, retry *intake.Retry, session, conversation int64) (m *meant, why intake.Outcome, err error) {
-	query, args, why := newestTurn, []any{session, database.Clean(e.Sender.Person)}, intake.RetryNone
+	query, args, why := newestTurn, []any{session, e.Sender.Person}, intake.RetryNone
 	switch of := database.Clean(string(retry.Of)); {
 	case retry.Turn != 0:
 		query, args, why = meantTurn, []any{retry.Turn, session}, intake.RetryForgotten

@@ -79,7 +79,7 @@ func Cancel(t *database.Tx, turn int64) (ended bool, err error) {
 	var draft int64
 	ended, err = t.Row(fmt.Sprintf(cancelUnbegun, engines.Alive(t)), []any{Cancelled, t.Now, turn}, &draft)
 	if err == nil && !ended {
-		err = t.Do(askCancel, string(core.StopCancelled), turn)
+		err = t.Do(askCancel, core.StopCancelled, turn)
 	}
 	if err != nil || !ended {
 		return false, err
