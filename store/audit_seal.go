@@ -14,9 +14,7 @@ import (
 
 const (
 	sealing = "audit" // the name of the lease, so that one engine alone does it
-)
 
-const (
 	markPruned   = `UPDATE audit_segments SET pruned = TRUE WHERE id = ?`
 	dropSegments = `DELETE FROM audit_segments WHERE id < ?`
 )

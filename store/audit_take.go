@@ -19,9 +19,7 @@ const (
 	// lateTurns is how long a transaction may take to commit a turn whose number was given
 	// out: those of the last while are looked at again.
 	lateTurns = 10 * time.Minute
-)
 
-const (
 	// unaudited are turns from a number on: those that have ended and do not stand in the
 	// audit log, and where the ones that need no second look begin.
 	unaudited = `

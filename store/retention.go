@@ -7,9 +7,7 @@ import (
 	"switchboard/store/engines"
 )
 
-const (
-	retaining = "retention" // the name of the lease, so that one engine alone does it
-)
+const retaining = "retention" // the name of the lease, so that one engine alone does it
 
 // Retain has the engine of owner clear away at once what is older than keep says, in small batches with pauses,
 // and returns how many rows it was told of (those that go with a turn are not counted).

@@ -16,9 +16,7 @@ const peopleLive = 48 * time.Hour
 const (
 	batchConversations = 100
 	batchPeople        = 100
-)
 
-const (
 	// conversationOver: conversations go with their sessions and the leases of these, once nothing is left in them and
 	// nothing names them: no job, and nothing in Retention.Named. The instants are those up to which what was made for
 	// somebody who is not served is old, and a session that was not used.

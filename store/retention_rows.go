@@ -12,9 +12,7 @@ import (
 	"switchboard/store/turns"
 )
 
-const (
-	ownersLive = 90 * 24 * time.Hour
-)
+const ownersLive = 90 * 24 * time.Hour
 
 // What goes, table by table. The queries that look go through an index from its old end;
 // a test holds them to it on both databases.

@@ -20,9 +20,7 @@ const (
 	auditPage = 1000
 	// ActionPrune is the action of the row that says what was cleared away.
 	ActionPrune = "audit.prune"
-)
 
-const (
 	segmentColumns = `SELECT id, hour, first_id, last_id, row_count, digest, previous, hash, sealed_at, pruned FROM audit_segments`
 	// LastSegment is the newest segment.
 	LastSegment  = segmentColumns + ` ORDER BY id DESC LIMIT 1`

@@ -44,10 +44,8 @@ const (
 	ownSize = 2
 )
 
-const (
-	// ownPatience leaves time for a second try before side effects have to end.
-	ownPatience = 4 * time.Second
-)
+// ownPatience leaves time for a second try before side effects have to end.
+const ownPatience = 4 * time.Second
 
 // idleInTransaction is for how long the server waits for the next statement of a
 // transaction before it rolls it back and ends the connection, in ms.

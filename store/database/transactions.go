@@ -1,8 +1,6 @@
 package database
 
-import (
-	"context"
-)
+import "context"
 
 // List is Select in a transaction of its own.
 func List[R any](ctx context.Context, db *DB, what, query string, args ...any) ([]R, error) {

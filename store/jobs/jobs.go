@@ -64,9 +64,7 @@ var (
 		WHERE person = ? AND (? = 0 OR id < ?) AND (? = FALSE OR read_at IS NULL) ORDER BY id DESC LIMIT ?`
 )
 
-const (
-	readThem = `UPDATE notifications SET read_at = ? WHERE person = ? AND id = ? AND read_at IS NULL`
-)
+const readThem = `UPDATE notifications SET read_at = ? WHERE person = ? AND id = ? AND read_at IS NULL`
 
 // deliveries are what runsOf calls what became of what a run said.
 var delivered = [...]string{"", "delivered", "pending", "unknown", "dropped", "dead"}

@@ -9,9 +9,7 @@ import (
 	"switchboard/store/database"
 )
 
-const (
-	setZone = `UPDATE people SET timezone = ? WHERE name = ?`
-)
+const setZone = `UPDATE people SET timezone = ? WHERE name = ?`
 
 // MoveTo moves the jobs of somebody whose zone nobody said to the one that was told now, which is theirs from then on. One that would be over there is
 // due at once.

@@ -16,9 +16,7 @@ import (
 
 const (
 	activeJobs = `SELECT id FROM jobs WHERE owner = ? AND owner <> '' AND state = 'active' ORDER BY id`
-)
 
-const (
 	ownerOf = `
 		SELECT p.name, p.source FROM identities i JOIN people p ON p.name = i.person WHERE i.identity = ?`
 	// ownerInTeam is ownerOf where one of the two forms names the team as well: "kind:TEAM/ID".

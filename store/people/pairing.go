@@ -23,9 +23,7 @@ const (
 	pairingDenied = 24 * time.Hour
 	// requestsLive is for how long it is known who asked; it is longer than all of the above.
 	requestsLive = 48 * time.Hour
-)
 
-const (
 	// lockPairing lets one transaction at a time count what is open.
 	lockPairing = `SELECT pg_advisory_xact_lock(CAST(CAST(CAST('approvals' AS regclass) AS oid) AS bigint))`
 	pairingsNow = `

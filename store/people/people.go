@@ -27,17 +27,13 @@ const (
 	deleteTold = `DELETE FROM notifications WHERE person = ?`
 	// DeleteKnown forgets what is remembered of somebody.
 	DeleteKnown = `DELETE FROM memories WHERE person = ? AND person <> ''`
-)
 
-const (
 	insertNamed = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
 		SELECT v.* FROM (VALUES (CAST(? AS text), CAST(? AS text), '["*"]', '', 'local', CAST(? AS bigint), CAST(? AS bigint))) AS v
 		WHERE NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = ?)
 		ON CONFLICT (name) DO NOTHING RETURNING 1`
-)
 
-const (
 	// Who was let in by an open policy and gets a role is somebody by name from then on.
 	setRole = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
 	// Jobs of somebody who was removed stay for a while, for the admins to see; whoever is given the name later has none of them.
@@ -47,9 +43,7 @@ const (
 		WHERE owner = ? AND owner <> '' AND state IN ('active', 'paused', 'disabled')`
 	allNames   = `SELECT name FROM people UNION SELECT name FROM people_away ORDER BY name`
 	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
-)
 
-const (
 	insertPerson = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, 'user', '["*"]', '', 'open', ?, ?)
 		ON CONFLICT (name) DO NOTHING RETURNING 1`

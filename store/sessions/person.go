@@ -38,10 +38,8 @@ func PeopleBy(t *database.Tx, who, owned string, args ...any) ([]core.Person, er
 	return people, nil
 }
 
-const (
-	// NotAway is the condition that the owner of a job is not away.
-	NotAway = `NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = j.owner)`
-)
+// NotAway is the condition that the owner of a job is not away.
+const NotAway = `NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = j.owner)`
 
 // Person reads somebody who stays as they are to the end of the transaction; nil: there is
 // nobody of that name.

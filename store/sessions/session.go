@@ -16,9 +16,7 @@ type Store struct{ *database.DB }
 // New is the store of a database.
 func New(db *database.DB) *Store { return &Store{db} }
 
-const (
-	ownSession = `SELECT mode, model, language, timezone FROM sessions WHERE key = ?`
-)
+const ownSession = `SELECT mode, model, language, timezone FROM sessions WHERE key = ?`
 
 // Session is what the session of a conversation has of its own; where there is none, nothing.
 func (r *Store) Session(ctx context.Context, conv channels.Conversation) (own core.Session, err error) {

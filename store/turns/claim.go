@@ -16,9 +16,7 @@ import (
 
 const (
 	callClaim = `SELECT sb_claim($1, $2, $3, $4, $5)`
-)
 
-const (
 	// headTurn is the next turn of a session; its rank says which that is.
 	headTurn = `
 		SELECT id, state, person, not_before FROM turns WHERE session_id = ? AND rank IS NOT NULL ORDER BY rank LIMIT 1`

@@ -14,9 +14,7 @@ import (
 	"switchboard/store/sessions"
 )
 
-const (
-	callSteps = `SELECT sb_steps($1)`
-)
+const callSteps = `SELECT sb_steps($1)`
 
 // callStep lets the first message alone open its conversation, as the router asks.
 func (db *Store) callStep(ctx context.Context, ref core.TurnRef, step *agent.Step, says []routeroutbox.Reply) (*core.Claimed, error) {
