@@ -104,11 +104,7 @@ func (db *DB) takeBatch(ctx context.Context, claim string, ids []int64, write fu
 	began := time.Now()
 	err = db.Write(ctx, database.Async, "take into the audit log", func(t *database.Tx) error {
 		marks, args := database.In(ids)
-		query := t.Locked(fmt.Sprintf(claim, marks))
-		if t.PG {
-			query += " SKIP LOCKED"
-		}
-		found, err := t.IDs(query, args...)
+		found, err := t.IDs(t.Free(fmt.Sprintf(claim, marks)), args...)
 		if taken = len(found); err != nil || taken == 0 {
 			return err
 		}

@@ -23,7 +23,7 @@ func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) (rows int
 	}
 	s := &sweeper{db: db, keep: keep}
 	err = db.Write(ctx, db.ForLeases(), "begin to clear away", func(t *database.Tx) error {
-		s.fence, ok, err = engines.Take(t, leaseRun, retaining, owner, t.Now)
+		s.fence, ok, err = engines.Take(t, leaseRun, retaining, owner)
 		return err
 	})
 	if err != nil || !ok {

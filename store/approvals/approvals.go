@@ -22,9 +22,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	// InsertApproval stores a question of a turn; its person and session are the turn's.
 	InsertApproval = `
@@ -136,10 +133,10 @@ func MayAsk(t *database.Tx, turn int64, most int) error {
 	if _, err := t.Row(sessions.PersonOf, []any{turn}, &person); err != nil {
 		return err
 	}
-	if _, err := t.Has(t.Locked(onePerson), person); err != nil { // of two at once one waits
-		return err
-	}
-	if _, err := t.Row(openOfPerson, []any{person}, &open); err != nil || open < most {
+	if err := t.Run(
+		database.Row(t.Locked(onePerson), []any{person}, new(int)), // of two at once one waits
+		database.Row(openOfPerson, []any{person}, &open),
+	); err != nil || open < most {
 		return err
 	}
 	return core.ErrTooManyAsked

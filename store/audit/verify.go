@@ -87,9 +87,7 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 	v.Pruned = before.ID
 	after := before.ID
 	if before.ID != 0 {
-		told, err := database.Read(ctx, db.DB, "look who cleared away", func(t *database.Tx) (bool, error) {
-			return t.Has(prunedRow, PrunedTarget(&before), before.LastID)
-		})
+		told, err := db.ReadRow(ctx, "look who cleared away", prunedRow, []any{PrunedTarget(&before), before.LastID})
 		if err != nil {
 			return v, nil, err
 		}

@@ -135,7 +135,7 @@ func (b *Dir) Remove(blob string) error {
 		return fmt.Errorf("remove attachment: %w", err)
 	}
 	defer release()
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := database.Remove(path); err != nil {
 		return fmt.Errorf("remove attachment: %w", err)
 	}
 	return nil

@@ -99,19 +99,34 @@ func (t *Tx) IDs(query string, args ...any) (ids []int64, err error) {
 	return Views(t, func(r *struct{ ID int64 }) int64 { return r.ID }, query, args...)
 }
 
-// A Statement changes rows.
+// Names reads rows of one column, the name.
+func (t *Tx) Names(query string, args ...any) (names []string, err error) {
+	return Views(t, func(r *struct{ Name string }) string { return r.Name }, query, args...)
+}
+
+// A Statement changes rows, or reads one.
 type Statement struct {
 	query string
 	args  []any
+	dest  []any // of the row that it reads
 }
 
 // Do is a statement with its arguments.
-func Do(query string, args ...any) Statement { return Statement{query, args} }
+func Do(query string, args ...any) Statement { return Statement{query: query, args: args} }
+
+// Row is a query with its arguments, and where its first row goes.
+func Row(query string, args []any, dest ...any) Statement { return Statement{query, args, dest} }
 
 // Run runs statements one after the other.
 func (t *Tx) Run(list ...Statement) error {
 	for _, s := range list {
-		if _, err := t.Exec(s.query, s.args...); err != nil {
+		var err error
+		if s.dest == nil {
+			err = t.Do(s.query, s.args...)
+		} else {
+			_, err = t.Row(s.query, s.args, s.dest...)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -143,13 +158,30 @@ func (t *Tx) Try(fn func() error) error {
 	return err
 }
 
-// Locked is appended to a SELECT whose rows must not change before the
-// transaction ends. SQLite has one writer and needs none.
-func (t *Tx) Locked(query string) string {
+// Either is what one of the two databases takes.
+func (t *Tx) Either(sqlite, postgres string) string {
 	if t.PG {
-		return query + " FOR UPDATE"
+		return postgres
 	}
-	return query
+	return sqlite
+}
+
+// With is a SELECT with a lock that PostgreSQL takes behind it. SQLite has one writer and needs none.
+func (t *Tx) With(query, lock string) string { return t.Either(query, query+lock) }
+
+// Locked is a SELECT whose rows must not change before the transaction ends.
+func (t *Tx) Locked(query string) string { return t.With(query, " FOR UPDATE") }
+
+// Free is Locked without the rows that somebody has locked.
+func (t *Tx) Free(query string) string { return t.With(query, " FOR UPDATE SKIP LOCKED") }
+
+// Shut runs statements by which transactions on PostgreSQL take turns; SQLite has one writer.
+func (t *Tx) Shut(queries ...string) error {
+	if !t.PG {
+		return nil
+	}
+	_, err := t.Each(queries, nil)
+	return err
 }
 
 // In gives the marks and arguments of an IN list.

@@ -125,7 +125,7 @@ func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err e
 // sayRestored logs that the database was restored and no engine was on it since: somebody who
 // saw the restore cut off learns that it is whole.
 func (e *Engine) sayRestored(ctx context.Context) error {
-	restored, err := database.Read(ctx, e.db, "look whether the database was restored", func(t *database.Tx) (bool, error) { return t.Has(isRestored) })
+	restored, err := e.db.ReadRow(ctx, "look whether the database was restored", isRestored, nil)
 	if restored {
 		e.log.InfoContext(ctx, "the database was restored, and is whole; this is the first start on it")
 	}

@@ -16,9 +16,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	// sessionByKey also finds one whose conversation moved while its turn ran.
 	sessionByKey = `

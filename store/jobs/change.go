@@ -144,6 +144,11 @@ func add(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 	if err != nil {
 		return err
 	}
+	return insert(t, job, conversation)
+}
+
+// insert makes a job that is active.
+func insert(t *database.Tx, job *scheduler.Job, conversation any) (err error) {
 	job.State = scheduler.JobActive
 	job.ID, err = t.Insert(insertJob, job.Owner, job.Name, job.Payload, job.Text, database.JSONText(job.Spec), database.JSONText(job.Rules),
 		conversation, job.Taint, job.Slot, job.Due, job.Seen, t.Now, t.Now)
@@ -292,9 +297,6 @@ func snooze(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 	if _, err := t.Row(`SELECT coalesce(conversation_id, 0) FROM jobs WHERE id = ?`, []any{job.ID}, &conversation); err != nil {
 		return err
 	}
-	var err error
-	again.ID, err = t.Insert(insertJob, again.Owner, again.Name, again.Payload, again.Text, database.JSONText(again.Spec), database.JSONText(again.Rules),
-		sessions.OrNull(conversation), again.Taint, again.Slot, again.Due, "", t.Now, t.Now)
 	*job = again
-	return err
+	return insert(t, job, sessions.OrNull(conversation))
 }

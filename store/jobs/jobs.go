@@ -20,9 +20,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 // jobFields and runFields are selected as "job.id" and so on, so that a row may have both.
 var (
 	jobFields = fields("j", "job", "id", "owner", "name", "payload", "text", "spec", "rules", "taint", "state", "reason", "slot",
@@ -119,7 +116,7 @@ func (r *Store) AskedIn(ctx context.Context, turn int64) (channels.MessageID, er
 
 // Assumes says that somebody has jobs whose time zone nobody said.
 func (r *Store) Assumes(ctx context.Context, person string) (bool, error) {
-	return database.Read(ctx, r.DB, "look for an assumed time zone", func(t *database.Tx) (bool, error) { return t.Has(assumedJobs, person) })
+	return r.ReadRow(ctx, "look for an assumed time zone", assumedJobs, []any{person})
 }
 
 // Job is one job, in whatever state.

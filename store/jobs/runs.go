@@ -78,7 +78,7 @@ const untoldFor = 5 * time.Second
 
 // clockNow reads the clock by which slots are due.
 func clockNow(t *database.Tx) (now int64, err error) {
-	_, err = t.Row(`SELECT `+engines.Clock(t, t.Now), nil, &now)
+	_, err = t.Row(`SELECT `+engines.Clock(t), nil, &now)
 	return now, err
 }
 

@@ -19,9 +19,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	// lockSpending lets one transaction at a time change the sums. It is the last lock that a transaction waits for
 	// (but where two persons or sessions become one), so that the order of the sums does not matter.

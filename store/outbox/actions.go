@@ -144,21 +144,14 @@ func Question(t *database.Tx, row *ActionRow, a *intake.Accepted) error {
 
 // Useless is under which ID a message of ours shows buttons of which none can be used any more; empty:
 // nowhere.
-func (r *Store) Useless(ctx context.Context, message int64) (id channels.MessageID, err error) {
-	err = r.Read(ctx, "look where used buttons are shown", func(t *database.Tx) error {
-		_, err := t.Row(uselessOf, []any{message, t.Now}, &id)
-		return err
-	})
-	return id, err
+func (r *Store) Useless(ctx context.Context, message int64) (channels.MessageID, error) {
+	return database.Value[channels.MessageID](ctx, r.DB, "look where used buttons are shown", uselessOf, message, r.Now())
 }
 
 // Answered says that there were choices under a message of ours and none of them can be made any more;
 // approval is what they decided, 0 where it was no approval.
 func (r *Store) Answered(ctx context.Context, message int64) (over bool, approval int64, err error) {
-	err = r.Read(ctx, "look for open choices", func(t *database.Tx) error {
-		over, err = t.Row(allAnswered, []any{message}, &approval)
-		return err
-	})
+	over, err = r.ReadRow(ctx, "look for open choices", allAnswered, []any{message}, &approval)
 	return over, approval, err
 }
 

@@ -164,11 +164,8 @@ func (r *Store) ResumeDraft(ctx context.Context, hold outbox.Lease, delivery int
 // its platform ID says where, if it is. ready is false while something said before is on its way in the
 // conversation.
 func (r *Store) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int64, first channels.Body) (d outbox.Draft, ready bool, err error) {
-	err = r.Write(ctx, database.Async, "begin draft", func(t *database.Tx) error {
+	err = r.held(ctx, database.Async, "begin draft", hold, func(t *database.Tx) error {
 		d, ready = outbox.Draft{}, false
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
 		var conversation, fence int64
 		var channel, nonce string
 		var stage outbox.DraftStage
@@ -227,10 +224,7 @@ func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, 
 // Abandon gives what is shown for a delivery that is being sent a row of its own, to be taken back: the
 // delivery is sent again.
 func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {
-	return r.Write(ctx, database.Async, "abandon draft", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
+	return r.held(ctx, database.Async, "abandon draft", hold, func(t *database.Tx) error {
 		var left int64
 		found, err := t.Row(abandonShown, []any{rand.Text(), t.Now, t.Now, delivery}, &left)
 		if err == nil && !found {
@@ -245,12 +239,7 @@ func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) 
 
 // EndDraft ends the story of a draft that was to be taken back; outcome says how.
 func (r *Store) EndDraft(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
-	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
-		return t.Do(takenBack, outcome, t.Now, delivery)
-	})
+	return r.held(ctx, database.Async, "end draft", hold, func(t *database.Tx) error { return t.Do(takenBack, outcome, t.Now, delivery) })
 }
 
 // TakeDraft gives the draft's place to the first part of a message; took is false

@@ -17,9 +17,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	leftSending = `
 		UPDATE deliveries SET state = 'unknown', outcome = 'holder_gone', updated_at = ?
@@ -78,7 +75,7 @@ const (
 func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (hold outbox.Lease, ok bool, err error) {
 	err = r.Write(ctx, r.ForLeases(), "take channel", func(t *database.Tx) error {
 		hold = outbox.Lease{Channel: channel}
-		hold.Fence, ok, err = engines.Take(t, engines.Channel, database.Clean(channel), owner, t.Now)
+		hold.Fence, ok, err = engines.Take(t, engines.Channel, database.Clean(channel), owner)
 		if err != nil || !ok {
 			return err
 		}
@@ -232,10 +229,7 @@ func open(t *database.Tx, o *outbox.Opening, message int64) error {
 // Note keeps what the adapter notes with a delivery that is being sent, durable to power loss, and Begin hands
 // it back.
 func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, noted string) error {
-	return r.Write(ctx, database.Durable, "note delivery", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
+	return r.held(ctx, database.Durable, "note delivery", hold, func(t *database.Tx) error {
 		n, err := t.Exec(noteSend, noted, t.Now, d.ID, d.LastTry)
 		if err == nil && n == 0 {
 			err = core.ErrConflict
@@ -245,13 +239,9 @@ func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery,
 }
 
 // Taken says whether a message of a delivery's conversation is that of another delivery, or of a draft.
-func (r *Store) Taken(ctx context.Context, d *outbox.Delivery, id channels.MessageID) (taken bool, err error) {
-	err = r.Read(ctx, "look for a message's delivery", func(t *database.Tx) error {
-		channel, conv, platform := database.Clean(d.Conversation.Channel), database.Clean(string(d.Conversation.ID)), database.Clean(string(id))
-		taken, err = t.Has(takenBy, channel, conv, platform, d.ID, channel, conv, platform, d.ID)
-		return err
-	})
-	return taken, err
+func (r *Store) Taken(ctx context.Context, d *outbox.Delivery, id channels.MessageID) (bool, error) {
+	c := &d.Conversation
+	return r.ReadRow(ctx, "look for a message's delivery", takenBy, []any{c.Channel, c.ID, id, d.ID, c.Channel, c.ID, id, d.ID})
 }
 
 // Settle records what became of a delivery that was begun.
@@ -259,10 +249,7 @@ func (r *Store) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Deliver
 	if r.PG() {
 		return r.callSettle(ctx, hold, d, &s)
 	}
-	err = r.Write(ctx, database.Result, "settle delivery", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
+	err = r.held(ctx, database.Result, "settle delivery", hold, func(t *database.Tx) error {
 		more, err = settle(t, d, &s)
 		return err
 	})
@@ -322,6 +309,16 @@ func settle(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool
 		return true, err
 	}
 	return t.Has(anyOpen, channel, conversation)
+}
+
+// held is Write for who holds the channel.
+func (r *Store) held(ctx context.Context, mode database.Durability, op string, hold outbox.Lease, fn func(*database.Tx) error) error {
+	return r.Write(ctx, mode, op, func(t *database.Tx) error {
+		if err := fenced(t, hold); err != nil {
+			return err
+		}
+		return fn(t)
+	})
 }
 
 // fenced refuses who does not hold the channel.

@@ -41,10 +41,7 @@ func (r *Store) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnam
 	for i, u := range lost {
 		ids[i] = u.Delivery
 	}
-	return r.Write(ctx, database.Durable, "name lost parts", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
+	return r.held(ctx, database.Durable, "name lost parts", hold, func(t *database.Tx) error {
 		marks, args := database.In(ids)
 		n, err := t.Exec(setNamed+marks+`)`, args...)
 		if err != nil || n == 0 {

@@ -38,11 +38,8 @@ const (
 
 // Belongings counts what is somebody's.
 func (r *Store) Belongings(ctx context.Context, name string) (has people.Belongings, err error) {
-	err = r.Read(ctx, "count what is somebody's", func(t *database.Tx) error {
-		name := database.Clean(name)
-		_, err := t.Row(belongings, []any{name, name, name, name, name}, &has.Jobs, &has.Memories, &has.Notifications, &has.Grants, &has.Files)
-		return err
-	})
+	_, err = r.ReadRow(ctx, "count what is somebody's", belongings, []any{name, name, name, name, name},
+		&has.Jobs, &has.Memories, &has.Notifications, &has.Grants, &has.Files)
 	return has, err
 }
 
@@ -52,8 +49,7 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 	name := database.Clean(c.Person.Name)
 	takes := c.Local != "" && (c.Kind == people.ChangeRemove || c.Kind == people.ChangeRole && c.Person.Role != core.RoleAdmin)
 	if takes {
-		var admins []struct{ Name string }
-		if err := t.All(&admins, t.Locked(lockAdmins)); err != nil {
+		if _, err := t.Names(t.Locked(lockAdmins)); err != nil {
 			return nil, false, err
 		}
 	}

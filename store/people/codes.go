@@ -31,10 +31,7 @@ const (
 // OpenClaim is when the newest claim code that is still good was made, and until when it is; zero: there is
 // none.
 func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error) {
-	err = r.Read(ctx, "look for a claim code", func(t *database.Tx) error {
-		_, err := t.Row(openClaim, []any{t.Now}, &made, &until)
-		return err
-	})
+	_, err = r.ReadRow(ctx, "look for a claim code", openClaim, []any{r.Now()}, &made, &until)
 	return made, until, err
 }
 

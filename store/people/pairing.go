@@ -59,10 +59,8 @@ type requestData struct {
 
 // AskPairing asks the admins to let a stranger in, where that is due.
 func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *intake.Accepted) error {
-	if t.PG {
-		if err := t.Do(lockPairing); err != nil {
-			return err
-		}
+	if err := t.Shut(lockPairing); err != nil {
+		return err
 	}
 	var open int
 	var last int64

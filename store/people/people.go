@@ -20,9 +20,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	deleteTold = `DELETE FROM notifications WHERE person = ?`
 	// DeleteKnown forgets what is remembered of somebody.
@@ -144,10 +141,9 @@ func forgetNamesake(t *database.Tx, name string) error {
 
 // alike is whose name looks like another one; empty: nobody's.
 func alike(t *database.Tx, name string) (other string, err error) {
-	type row struct{ Name string }
-	list, err := database.Select[row](t, allNames)
-	if i := slices.IndexFunc(list, func(p row) bool { return words.Alike(name, p.Name) }); i >= 0 {
-		return list[i].Name, nil
+	names, err := t.Names(allNames)
+	if i := slices.IndexFunc(names, func(known string) bool { return words.Alike(name, known) }); i >= 0 {
+		return names[i], nil
 	}
 	return "", err
 }

@@ -25,10 +25,8 @@ type Changes struct {
 
 // Set makes people be as settings name them, and notes in set what became of whom.
 func Set(t *database.Tx, people []core.Person, set *Changes) error {
-	if t.PG { // engines that read other settings at once take turns
-		if err := t.Do(lockAway); err != nil {
-			return err
-		}
+	if err := t.Shut(lockAway); err != nil { // of engines that read other settings at once
+		return err
 	}
 	was, away, err := everyone(t)
 	if err != nil {

@@ -89,10 +89,7 @@ func FindPlace(t *database.Tx, c channels.Conversation) (p Stored, found bool, e
 // KeyShared is appended to a SELECT of a conversation that retention must not take before
 // the transaction ends; of says which table's row it is.
 func KeyShared(t *database.Tx, query, of string) string {
-	if t.PG {
-		return query + " FOR KEY SHARE" + of
-	}
-	return query
+	return t.With(query, " FOR KEY SHARE"+of)
 }
 
 // CleanConversation is a conversation whose texts both databases can hold.

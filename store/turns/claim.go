@@ -90,7 +90,7 @@ func claim(t *database.Tx, owner, session int64, except []string) (*core.Claimed
 	if err != nil {
 		return nil, nil, err
 	}
-	fence, ok, err := engines.Take(t, engines.Session, database.Digits(session), owner, t.Now)
+	fence, ok, err := engines.Take(t, engines.Session, database.Digits(session), owner)
 	if err != nil || !ok {
 		return nil, nil, err
 	}

@@ -108,7 +108,7 @@ func (r *Store) unopen(ctx context.Context, says []routeroutbox.Reply) {
 		}
 		d := o.Begun
 		o.Begun = nil
-		if _, err := outbox.New(r.DB).Settle(ctx, o.Lease, d, routeroutbox.Settlement{State: routeroutbox.DeliveryPending, FreeTry: true}); err != nil {
+		if _, err := (&outbox.Store{DB: r.DB}).Settle(ctx, o.Lease, d, routeroutbox.Settlement{State: routeroutbox.DeliveryPending, FreeTry: true}); err != nil {
 			r.Log.ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
 		}
 	}
