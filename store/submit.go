@@ -37,12 +37,9 @@ const (
 // Chat is what is known of the conversation of that channel and ID.
 func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c core.Chat, err error) {
 	err = r.db.Read(ctx, "look up a conversation", func(t *database.Tx) error {
-		p, found, err := sessions.FindPlace(t, sessions.CleanConversation(conv))
-		if err == nil && found {
-			found, err = t.Row(chatOf, []any{p.Id}, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title, &c.Person, &c.Identity)
-		}
-		if err == nil && !found {
-			err = core.ErrNotFound
+		p, _, err := sessions.FindPlace(t, sessions.CleanConversation(conv))
+		if err == nil { // no conversation has the number 0
+			err = t.Must(core.ErrNotFound, chatOf, []any{p.Id}, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title, &c.Person, &c.Identity)
 		}
 		return err
 	})

@@ -248,33 +248,19 @@ func guarded(ctx context.Context, t *sql.Tx, kind, script string) error {
 
 const (
 	tablesSQLite   = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`
-	tablesPostgres = `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()`
+	tablesPostgres = `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`
 )
 
 func countRows(ctx context.Context, t *sql.Tx, kind string) (map[string]int64, error) {
-	query := tablesSQLite
-	if kind == "postgres" {
-		query = tablesPostgres
-	}
-	rows, err := t.QueryContext(ctx, query)
+	tx := &Tx{Q: sqlTx{&sqlx.Tx{Tx: t}, ctx}, PG: kind == "postgres"}
+	names, err := tx.Names(tx.Either(tablesSQLite, tablesPostgres))
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	counts := map[string]int64{}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		counts[name] = 0
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	for name := range counts {
+	for _, name := range names {
 		var n int64
-		if err := t.QueryRowContext(ctx, `SELECT count(*) FROM "`+name+`"`).Scan(&n); err != nil {
+		if _, err := tx.Row(`SELECT count(*) FROM "`+name+`"`, nil, &n); err != nil {
 			return nil, err
 		}
 		counts[name] = n

@@ -152,14 +152,7 @@ func (p *postgres) pool(mode Durability) *sqlx.DB {
 // serialization). ctx counts until the transaction begins.
 func (p *postgres) write(ctx context.Context, mode Durability, fn func(querier) error) error {
 	return p.detached(ctx, p.pool(mode), func(ctx context.Context, conn *sqlx.Conn) error {
-		t, err := conn.BeginTxx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		if err := fn(sqlTx{t, ctx}); err != nil {
-			return errors.Join(err, ignoreDone(t.Rollback()))
-		}
-		return t.Commit()
+		return inBulk(ctx, conn, nil, func(t *sqlx.Tx) error { return fn(sqlTx{t, ctx}) })
 	})
 }
 

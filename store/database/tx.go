@@ -2,6 +2,7 @@ package database
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -85,12 +86,29 @@ func (t *Tx) Row(query string, args []any, dest ...any) (found bool, err error) 
 	return true, rows.Err()
 }
 
+// Must is Row where there has to be a row; none is returned where there is not.
+func (t *Tx) Must(none error, query string, args []any, dest ...any) error {
+	found, err := t.Row(query, args, dest...)
+	if err == nil && !found {
+		return none
+	}
+	return err
+}
+
+// Change runs a statement that has to touch a row; none is returned where it touches none.
+func (t *Tx) Change(none error, query string, args ...any) error {
+	n, err := t.Exec(query, args...)
+	if err == nil && n == 0 {
+		return none
+	}
+	return err
+}
+
+var errNoID = errors.New("insert returned no id")
+
 // Insert runs an INSERT … RETURNING id.
 func (t *Tx) Insert(query string, args ...any) (id int64, err error) {
-	found, err := t.Row(query, args, &id)
-	if err == nil && !found {
-		err = fmt.Errorf("insert returned no id")
-	}
+	err = t.Must(errNoID, query, args, &id)
 	return id, err
 }
 

@@ -141,10 +141,7 @@ func (e *Engine) enlist(ctx context.Context, host string) error {
 			return err
 		}
 		e.id = id
-		if err := e.readFirst(t); err != nil {
-			return err
-		}
-		return t.Do(voidOwners, now, id)
+		return t.Run(database.Row(selectFirst, nil, &e.first), database.Do(voidOwners, now, id))
 	})
 	if err == nil {
 		e.renewed = e.clock()
@@ -167,20 +164,14 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 	}
 	begun := e.clock()
 	err = e.db.Write(ctx, database.Durable, "start engine", func(t *database.Tx) error {
-		_, err := t.Exec(insertKnown, e.id, host, os.Getpid(), time.Now().UnixMicro(), ownerExpires.Microseconds())
-		if err != nil {
-			return err
-		}
-		return e.readFirst(t)
+		return t.Run(
+			database.Do(insertKnown, e.id, host, os.Getpid(), time.Now(), ownerExpires.Microseconds()),
+			database.Row(selectFirst, nil, &e.first),
+		)
 	})
 	if err == nil {
 		e.begin(begun)
 	}
-	return err
-}
-
-func (e *Engine) readFirst(t *database.Tx) error {
-	_, err := t.Row(selectFirst, nil, &e.first)
 	return err
 }
 

@@ -75,11 +75,7 @@ func Take(t *database.Tx, kind, name string, owner int64) (fence int64, ok bool,
 
 // Fenced returns core.ErrFenced unless fence is the newest of a held lease.
 func Fenced(t *database.Tx, kind, name string, fence int64) error {
-	found, err := t.Has(holdsLease, kind, name, fence)
-	if err == nil && !found {
-		err = core.ErrFenced
-	}
-	return err
+	return t.Must(core.ErrFenced, holdsLease, []any{kind, name, fence})
 }
 
 // Keep says whether fence is the newest of a held lease, which nobody takes then before

@@ -51,11 +51,7 @@ func (r *Store) Attachment(ctx context.Context, session string, id int64) (*file
 // SetAttachment records state, blob, type and size.
 func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
 	return r.Write(ctx, database.Async, "set attachment", func(t *database.Tx) error {
-		n, err := t.Exec(setAttachment, a.State, a.Reason, a.Blob, a.Type, a.Size, t.Now, a.ID)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("attachment %d: %w", a.ID, core.ErrNotFound)
-		}
-		return err
+		return t.Change(fmt.Errorf("attachment %d: %w", a.ID, core.ErrNotFound), setAttachment, a.State, a.Reason, a.Blob, a.Type, a.Size, t.Now, a.ID)
 	})
 }
 
@@ -64,14 +60,10 @@ func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
 func (r *Store) AddAttachment(ctx context.Context, session string, a *files.Attachment) error {
 	var id int64
 	err := r.Write(ctx, database.Async, "add attachment", func(t *database.Tx) error {
-		found, err := t.Row(addAttachment, []any{
+		return t.Must(fmt.Errorf("session %s: %w", session, core.ErrNotFound), addAttachment, []any{
 			a.Kind, a.Name, a.Type, a.Size, a.State, a.Reason, a.Blob, a.Taint, t.Now, t.Now,
 			session, session,
 		}, &id)
-		if err == nil && !found {
-			err = fmt.Errorf("session %s: %w", session, core.ErrNotFound)
-		}
-		return err
 	})
 	if err == nil {
 		a.ID = id

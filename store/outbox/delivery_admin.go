@@ -118,18 +118,12 @@ func refusal(d *byHand, why string) error {
 // lockDelivery reads a delivery that stays as it is to the end of the transaction.
 func lockDelivery(t *database.Tx, d *byHand) error {
 	var fence int64
-	if found, err := t.Row(deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
+	if err := t.Must(core.ErrNotFound, deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
 		return err
-	} else if !found {
-		return core.ErrNotFound
 	}
 	if _, err := t.Row(t.Locked(LockLease), []any{d.at.Channel}, &fence); err != nil {
 		return err
 	}
-	found, err := t.Row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
+	return t.Must(core.ErrNotFound, oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
 		&d.at.Channel, &d.at.ID, &d.at.Kind, &d.at.Place, &d.at.Title, &d.session, &d.turn)
-	if err == nil && !found {
-		err = core.ErrNotFound
-	}
-	return err
 }

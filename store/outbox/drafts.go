@@ -184,10 +184,7 @@ func (r *Store) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int6
 		if open, err := t.Has(anyOpen, channel, conversation); err != nil || open {
 			return err
 		}
-		n, err := t.Exec(beginDraft, hold.Fence, firstText(first), t.Now, t.Now, delivery)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("draft %d: %w", delivery, core.ErrConflict)
-		}
+		err = t.Change(fmt.Errorf("draft %d: %w", delivery, core.ErrConflict), beginDraft, hold.Fence, firstText(first), t.Now, t.Now, delivery)
 		ready, d.FirstTry = err == nil, database.Instant(t.Now)
 		return err
 	})
@@ -225,11 +222,7 @@ func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, 
 // delivery is sent again.
 func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {
 	return r.held(ctx, database.Async, "abandon draft", hold, func(t *database.Tx) error {
-		var left int64
-		found, err := t.Row(abandonShown, []any{rand.Text(), t.Now, t.Now, delivery}, &left)
-		if err == nil && !found {
-			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, core.ErrConflict)
-		}
+		err := t.Must(fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, core.ErrConflict), abandonShown, []any{rand.Text(), t.Now, t.Now, delivery})
 		if err == nil {
 			err = t.Do(sendAgain, t.Now, delivery)
 		}

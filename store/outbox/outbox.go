@@ -230,11 +230,7 @@ func open(t *database.Tx, o *outbox.Opening, message int64) error {
 // it back.
 func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, noted string) error {
 	return r.held(ctx, database.Durable, "note delivery", hold, func(t *database.Tx) error {
-		n, err := t.Exec(noteSend, noted, t.Now, d.ID, d.LastTry)
-		if err == nil && n == 0 {
-			err = core.ErrConflict
-		}
-		return err
+		return t.Change(core.ErrConflict, noteSend, noted, t.Now, d.ID, d.LastTry)
 	})
 }
 

@@ -35,11 +35,7 @@ func ChangeSecret(t *database.Tx, c *settings.SecretChange, by core.Actor) (a au
 	}
 	defer done()
 	if c.Kind == settings.RemoveSecret {
-		n, err := t.Exec(dropSecret, c.Name)
-		if err == nil && n == 0 {
-			err = core.ErrNotFound
-		}
-		return audit.Entry{Outcome: "done"}, err
+		return audit.Entry{Outcome: "done"}, t.Change(core.ErrNotFound, dropSecret, c.Name)
 	}
 	data := map[string]any{"tools": c.Tools}
 	if c.Within > 0 {
