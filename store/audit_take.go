@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"switchboard/internal/retry"
@@ -85,12 +86,10 @@ func (db *DB) takeTurns(ctx context.Context) error {
 				ids = append(ids, r.ID)
 			}
 		}
-		for len(ids) > 0 {
-			n := min(takeTurns, len(ids))
-			if _, err := db.takeBatch(ctx, claimTurns, ids[:n], auditTurns); err != nil {
+		for some := range slices.Chunk(ids, takeTurns) {
+			if _, err := db.takeBatch(ctx, claimTurns, some, auditTurns); err != nil {
 				return err
 			}
-			ids = ids[n:]
 		}
 		if len(rows) < lookTurns || ctx.Err() != nil {
 			return ctx.Err()

@@ -14,6 +14,7 @@ import (
 	"switchboard/router/outbox"
 	"switchboard/router/turns"
 	"switchboard/store/database"
+	storeoutbox "switchboard/store/outbox"
 )
 
 const (
@@ -46,7 +47,7 @@ const (
 	// shownOutgoing looks at the latest parts alone: nobody means those long before.
 	// Of a question that is decided, names in it are left out, as they are of its text.
 	shownOutgoing = `
-		SELECT CASE WHEN EXISTS (SELECT 1 FROM actions a WHERE a.message_id = m.id AND a.kind = 'approval') THEN m.text ELSE d.text END, m.taint, m.person FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT CASE WHEN EXISTS (SELECT 1 FROM actions a WHERE a.message_id = m.id AND a.kind = 'approval') THEN m.text ELSE d.text END, m.taint, m.person FROM ` + storeoutbox.LatestParts + `
 		JOIN messages m ON m.id = d.message_id
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
 	turnAsked = `
@@ -54,7 +55,7 @@ const (
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
 		AND m.turn_id IS NOT NULL ORDER BY m.id DESC LIMIT 1`
 	turnSaid = `
-		SELECT m.turn_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT m.turn_id FROM ` + storeoutbox.LatestParts + `
 		JOIN messages m ON m.id = d.message_id AND m.turn_id IS NOT NULL
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
 	// turnNewest is what people saw: not a job's that said nothing.

@@ -168,9 +168,8 @@ func (e *auditEntry) record() *audit.Record {
 }
 
 // latestAudit reads from the newest row.
-const latestAudit = `
-	SELECT id, person, action, target, rule, outcome, why, cost, data, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, created_at
-	FROM audit WHERE id > ? AND (? = 0 OR id < ?) AND (? = '' OR person = ?) AND (? = 0 OR turn_id = ?)
+const latestAudit = auditColumns + `
+	WHERE id > ? AND (? = 0 OR id < ?) AND (? = '' OR person = ?) AND (? = 0 OR turn_id = ?)
 		AND (? = '' OR action = ? OR substr(action, 1, ?) = ?)
 	ORDER BY id DESC LIMIT ?`
 

@@ -34,11 +34,10 @@ const (
 	// settleRun counts what the turn of this try used.
 	settleRun = `
 		UPDATE runs SET state = ?, reason = ?, try = ?, start_at = ?, finished_at = ?, engine = NULL,
-			calls = calls + coalesce((SELECT t.calls FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'), 0),
-			tokens_in = tokens_in + coalesce((SELECT t.tokens_in FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'), 0),
-			tokens_out = tokens_out + coalesce((SELECT t.tokens_out FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'), 0),
-			cost = cost + coalesce((SELECT t.cost FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'), 0)
+			calls = calls + coalesce((SELECT t.calls` + ofTry + `), 0), tokens_in = tokens_in + coalesce((SELECT t.tokens_in` + ofTry + `), 0),
+			tokens_out = tokens_out + coalesce((SELECT t.tokens_out` + ofTry + `), 0), cost = cost + coalesce((SELECT t.cost` + ofTry + `), 0)
 		WHERE id = ? AND try = ? AND state = ?`
+	ofTry = ` FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'`
 	// settleJob: the failures count on or end; a job that is over or was paused stays so.
 	settleJob = `
 		UPDATE jobs SET failures = CASE WHEN ? THEN failures + 1 WHEN ? THEN 0 ELSE failures END, seen = CASE WHEN ? = '' THEN seen ELSE ? END,

@@ -30,10 +30,10 @@ const (
 	spentInRun = `
 		SELECT coalesce((SELECT cost FROM runs WHERE id = ?), 0) + coalesce(sum(cost), 0), coalesce(sum(reserved), 0) FROM llm_calls WHERE turn_id = ?`
 	addSpending = `
-		INSERT INTO spending (day, scope, name, settled, reserved) VALUES (?, 'day', '', ?, ?), (?, 'person', ?, ?, ?), (?, 'session', ?, ?, ?)
-		ON CONFLICT (day, scope, name) DO UPDATE SET settled = spending.settled + excluded.settled, reserved = spending.reserved + excluded.reserved`
+		INSERT INTO spending (day, scope, name, settled, reserved) VALUES (?, 'day', '', ?, ?), (?, 'person', ?, ?, ?), (?, 'session', ?, ?, ?)` + addSums
 	joinSpending = `
-		INSERT INTO spending (day, scope, name, settled, reserved) SELECT day, scope, ?, settled, reserved FROM spending WHERE scope = ? AND name = ?
+		INSERT INTO spending (day, scope, name, settled, reserved) SELECT day, scope, ?, settled, reserved FROM spending WHERE scope = ? AND name = ?` + addSums
+	addSums = `
 		ON CONFLICT (day, scope, name) DO UPDATE SET settled = spending.settled + excluded.settled, reserved = spending.reserved + excluded.reserved`
 	dropSpending = `DELETE FROM spending WHERE scope = ? AND name = ?`
 	openCall     = `SELECT reserved, day FROM llm_calls WHERE turn_id = ? AND step = ? AND reserved > 0`

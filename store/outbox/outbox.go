@@ -18,6 +18,8 @@ import (
 type Store struct{ *database.DB }
 
 const (
+	// LatestParts are a conversation c and the parts d that were said last in it: nobody means those long before.
+	LatestParts = `conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000`
 	leftSending = `
 		UPDATE deliveries SET state = 'unknown', outcome = 'holder_gone', updated_at = ?
 		WHERE channel = ? AND settled = FALSE AND state = 'sending'`
@@ -42,7 +44,7 @@ const (
 	noteSend   = `UPDATE deliveries SET noted = ?, updated_at = ? WHERE id = ? AND state = 'sending' AND last_try = ?`
 	// takenBy looks at the latest parts alone, like shownOutgoing, and at drafts, which have no place among them.
 	takenBy = `
-		SELECT 1 FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT 1 FROM ` + LatestParts + `
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.id <> ?
 		UNION ALL SELECT 1 FROM deliveries d JOIN conversations c ON c.id = d.conversation_id
 		WHERE d.channel = ? AND d.draft <> '' AND c.conversation = ? AND d.platform_id = ? AND d.id <> ?`

@@ -16,12 +16,12 @@ const (
 		WHERE d.channel = ? AND d.unnamed = TRUE ORDER BY d.id`
 	// givenUp counts messages of which a part was dropped or refused: they do not come.
 	givenUp = `
-		SELECT count(DISTINCT d.message_id) FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT count(DISTINCT d.message_id) FROM ` + LatestParts + `
 		WHERE c.channel = ? AND c.conversation = ? AND d.state IN ('dropped', 'dead') AND d.draft = '' AND d.updated_at >= ?`
 	setNamed = `UPDATE deliveries SET unnamed = FALSE WHERE unnamed = TRUE AND id IN (`
 	// lostParts looks at the latest parts alone, like shownOutgoing.
 	lostParts = `
-		SELECT d.id, d.message_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT d.id, d.message_id FROM ` + LatestParts + `
 		WHERE c.channel = ? AND c.conversation = ? AND d.state = 'unknown' AND d.settled = TRUE AND d.updated_at >= ? ORDER BY d.seq`
 )
 

@@ -47,7 +47,7 @@ const (
 	ownsIdentity   = `SELECT 1 FROM identities WHERE identity = ? AND person = ?`
 	insertIdentity = `
 		INSERT INTO identities (identity, person, created_at) VALUES (?, ?, ?) ON CONFLICT (identity) DO NOTHING`
-	listPeople     = `SELECT name, role, tools, timezone AS time_zone, source, created_at AS since, updated_at AS seen FROM people ORDER BY name`
+	listPeople     = sessions.PersonColumns + `ORDER BY name`
 	listIdentities = `SELECT identity, person FROM identities ORDER BY person, identity`
 	// unlinked are the identities that somebody was given at run time, but those that they
 	// joined to themselves.

@@ -9,7 +9,9 @@ import (
 
 const (
 	// FindPerson and PersonIdentities are one person, for PeopleBy.
-	FindPerson = `SELECT name, role, tools, timezone AS time_zone, source, created_at AS since, updated_at AS seen FROM people WHERE name = ?`
+	FindPerson = PersonColumns + `WHERE name = ?`
+	// PersonColumns read people.
+	PersonColumns = `SELECT name, role, tools, timezone AS time_zone, source, created_at AS since, updated_at AS seen FROM people `
 	// PersonIdentities are the identities of one person.
 	PersonIdentities = `SELECT identity, person FROM identities WHERE person = ? ORDER BY identity`
 )

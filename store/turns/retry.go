@@ -22,7 +22,7 @@ const (
 		AND turn_id IS NOT NULL ORDER BY id DESC LIMIT 1`
 	// repliedOutgoing looks at the latest parts alone, like shownOutgoing.
 	repliedOutgoing = `
-		SELECT m.turn_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT m.turn_id FROM ` + outbox.LatestParts + `
 		JOIN messages m ON m.id = d.message_id
 		WHERE c.id = ? AND d.platform_id = ? AND d.platform_id <> '' AND m.turn_id IS NOT NULL ORDER BY d.seq DESC LIMIT 1`
 	openRetry = `SELECT 1 FROM turns WHERE retry_of = ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`

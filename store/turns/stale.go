@@ -19,7 +19,9 @@ const (
 	// begunTurn is when a turn was asked for and begun, under its fence.
 	begunTurn = `
 		SELECT t.message_id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.created_at, t.resumed_at, t.away, ` + askedAt + `
-		FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
+		FROM turns t ` + runsHeld
+	// runsHeld is that turn t runs in its session, under its fence.
+	runsHeld = `WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
 			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive')`
 	// workedLast is the session's latest turn before that somebody worked on: not one that
