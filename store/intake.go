@@ -64,47 +64,39 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []intake.Entry
 			return out, err
 		}
 	}
-	var out []intake.Accepted
-	err := r.db.Write(ctx, database.Durable, "accept", func(t *database.Tx) error {
-		out = make([]intake.Accepted, len(entries)) // again when PostgreSQL asks for another try
+	return database.Write(ctx, r.db.DB, database.Durable, "accept", func(t *database.Tx) ([]intake.Accepted, error) {
+		out := make([]intake.Accepted, len(entries))
 		if err := lockDecided(t, entries); err != nil {
-			return err
+			return nil, err
 		}
 		for i := range entries {
 			if err := accept(t, owner, &entries[i], &out[i]); err != nil {
-				return err
+				return nil, err
 			}
 			if out[i].Outcome == intake.CommandPressed { // it is not taken in yet
 				continue
 			}
 			if err := sessions.Note(t, &entries[i]); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return out, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // Known says which of these keys are committed already, by the key.
 func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]bool, err error) {
-	err = r.db.Read(ctx, "look for known events", func(t *database.Tx) error {
-		type row struct{ Key []byte }
-		marks, args := database.In(keys)
-		rows, err := database.Select[row](t, fmt.Sprintf(knownKeys, marks), append([]any{t.Now}, args...)...)
-		if err != nil {
-			return err
-		}
-		known = make(map[string]bool, len(rows))
-		for _, row := range rows {
-			known[string(row.Key)] = true
-		}
-		return nil
-	})
-	return known, err
+	type row struct{ Key []byte }
+	marks, args := database.In(keys)
+	rows, err := database.List[row](ctx, r.db.DB, "look for known events", fmt.Sprintf(knownKeys, marks), append([]any{r.db.Now()}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	known = make(map[string]bool, len(rows))
+	for _, row := range rows {
+		known[string(row.Key)] = true
+	}
+	return known, nil
 }
 
 func accept(t *database.Tx, owner int64, e *intake.Entry, a *intake.Accepted) error {

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"strconv"
+	"strings"
 
 	"switchboard/store/database"
 )
@@ -56,10 +57,5 @@ func appendValue(b []byte, v any) []byte {
 
 // isPlain says that text stands in JSON as it is.
 func isPlain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' })
 }

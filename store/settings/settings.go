@@ -105,23 +105,22 @@ func (r *Store) settingsList(ctx context.Context, query string, arg int64) ([]se
 
 // LapseSettings notes which versions were not confirmed in time, each once, whichever engine asks first, and
 // returns them.
-func (r *Store) LapseSettings(ctx context.Context) (lapsed []settings.Version, err error) {
-	err = r.Write(ctx, database.Durable, "note settings that nobody confirmed", func(t *database.Tx) error {
-		lapsed = nil
+func (r *Store) LapseSettings(ctx context.Context) ([]settings.Version, error) {
+	return database.Write(ctx, r.DB, database.Durable, "note settings that nobody confirmed", func(t *database.Tx) (lapsed []settings.Version, err error) {
 		ids, err := t.IDs(fmt.Sprintf(lapsedSettings, engines.Clock(t)))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, id := range ids {
 			list, err := versions(t, settingsOf, id)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if err := closeQuestion(t, &list[0], outbox.ActionExpired); err != nil {
-				return err
+				return nil, err
 			}
 			if err := decideSecret(t, &list[0], false); err != nil {
-				return err
+				return nil, err
 			}
 			lapsed = append(lapsed, list...)
 			c := &settings.Change{Version: &list[0]}
@@ -129,12 +128,11 @@ func (r *Store) LapseSettings(ctx context.Context) (lapsed []settings.Version, e
 			if err := audit.Write(t, core.Actor{Person: list[0].Person, Rule: routeraudit.RuleUnconfirmed}, audit.Entry{
 				Action: "config.lapse", Target: target, Outcome: "done", Why: "nobody confirmed it in time", Data: settingsData(&list[0]),
 			}); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return lapsed, nil
 	})
-	return lapsed, err
 }
 
 // Change makes a version, or decides about the one that waits.

@@ -136,24 +136,21 @@ func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, lim
 	if r.PG() {
 		return r.claimTwice(ctx, owner, ids, except, limit)
 	}
-	var out []core.Claimed
-	err = r.Write(ctx, database.Async, "claim turns", func(t *database.Tx) error {
-		out = nil
+	return database.Write(ctx, r.DB, database.Async, "claim turns", func(t *database.Tx) (out []core.Claimed, err error) {
 		for _, session := range ids {
 			c, began, err := claim(t, owner, session, except)
 			if err == nil {
 				_, err = sessions.Emit(t, session, began...)
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if c != nil {
 				out = append(out, *c)
 			}
 		}
-		return nil
+		return out, nil
 	})
-	return out, err
 }
 
 // claimable looks without a lock, and beside SQLite's writer; claim looks again.
