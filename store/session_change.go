@@ -38,7 +38,7 @@ func changeSession(t *database.Tx, c *routersessions.Change) (a audit.Entry, err
 		return a, err
 	}
 	if !c.Aside {
-		if err := t.Do(fmt.Sprintf(setSession, column), database.Clean(c.To), a.Session); err != nil {
+		if err := t.Do(fmt.Sprintf(setSession, column), c.To, a.Session); err != nil {
 			return a, err
 		}
 	}

@@ -42,16 +42,16 @@ type (
 
 // features are the transactions of every feature.
 type features struct {
-	*approvalsStore
-	*auditStore
-	*filesStore
-	*jobsStore
-	*moneyStore
-	*outboxStore
-	*peopleStore
-	*sessionsStore
-	*settingsStore
-	*turnsStore
+	approvalsStore
+	auditStore
+	filesStore
+	jobsStore
+	moneyStore
+	outboxStore
+	peopleStore
+	sessionsStore
+	settingsStore
+	turnsStore
 }
 
 // DB is a database with the rows of every feature.
@@ -83,8 +83,16 @@ func on(base *database.DB, err error) (*DB, error) {
 		return nil, err
 	}
 	return &DB{DB: base, features: features{
-		approvals.New(base), audit.New(base), files.New(base), jobs.New(base), money.New(base),
-		outbox.New(base), people.New(base), sessions.New(base), settings.New(base), turns.New(base),
+		approvalsStore{DB: base},
+		auditStore{DB: base},
+		filesStore{DB: base},
+		jobsStore{DB: base},
+		moneyStore{DB: base},
+		outboxStore{DB: base},
+		peopleStore{DB: base},
+		sessionsStore{DB: base},
+		settingsStore{DB: base},
+		turnsStore{DB: base},
 	}}, nil
 }
 

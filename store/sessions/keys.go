@@ -1,8 +1,6 @@
 package sessions
 
-import (
-	"time"
-)
+import "time"
 
 const (
 	// InsertKey: a key that has expired is as good as unknown.
@@ -14,9 +12,7 @@ const (
 	DropKey = `DELETE FROM event_keys WHERE key = ?`
 	// PersonOf is whose turn it is.
 	PersonOf = `SELECT person FROM turns WHERE id = ?`
-)
 
-const (
 	// KeysLive is how long the key of an event is known.
 	KeysLive = 30 * 24 * time.Hour
 )
