@@ -80,6 +80,9 @@ func newError(status int, message string, errs ...error) huma.StatusError {
 		if f, ok := errors.AsType[*api.Failure](err); ok {
 			return f
 		}
+		if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return api.Failed(http.StatusRequestEntityTooLarge, "send less", "the body is larger than %d KB", long.Limit>>10)
+		}
 		if d, ok := errors.AsType[*huma.ErrorDetail](err); ok { // without the value, which may be secret
 			message += ": " + strings.TrimPrefix(d.Location+": ", ": ") + d.Message
 			continue
