@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -166,13 +167,23 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 }
 
 // host refuses names that are not ours: a page elsewhere may have its own name lead here (DNS rebinding), and its
-// reader's browser then takes it for us.
+// reader's browser then takes it for us. Nor does a page of elsewhere call us.
 func (g *guard) host(r *http.Request) error {
-	name := hostOnly(r.Host)
-	if ip, err := netip.ParseAddr(strings.Trim(name, "[]")); name == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(g.Hosts(), name) {
-		return nil
+	if name := hostOnly(r.Host); !g.ours(name) {
+		return api.Failed(http.StatusForbidden, "call it by the name in server.public_url or server.listen", "this server does not answer to the name %.100q", name)
 	}
-	return api.Failed(http.StatusForbidden, "call it by the name in server.public_url or server.listen", "this server does not answer to the name %.100q", name)
+	if from := r.Header.Get("Origin"); from != "" {
+		if u, err := url.Parse(from); err != nil || !g.ours(hostOnly(u.Host)) {
+			return api.Failed(http.StatusForbidden, "", "pages of %.100q may not call this server", from)
+		}
+	}
+	return nil
+}
+
+// ours says whether a name is one of this server's.
+func (g *guard) ours(name string) bool {
+	ip, err := netip.ParseAddr(name)
+	return name == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(g.Hosts(), name)
 }
 
 // hostOnly is HOST or HOST:PORT without the port, in small letters.
