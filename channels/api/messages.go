@@ -171,7 +171,11 @@ func (a *API) accept(ctx context.Context, at place, event channels.Event, posted
 			return nil, err
 		}
 		a.Log.ErrorContext(ctx, "message not accepted", "session", at.key, "request_id", requestID(ctx), "error", err)
-		return nil, api.Failed(http.StatusServiceUnavailable, "try again with the same Idempotency-Key", "the message could not be stored")
+		status := http.StatusServiceUnavailable
+		if event.Sender.Token == "" { // a terminal takes that for an engine which starts or ends
+			status = http.StatusInternalServerError
+		}
+		return nil, api.Failed(status, "try again with the same Idempotency-Key", "the message could not be stored")
 	}
 	token := event.Sender.Token != ""
 	if token && (got.Duplicate || got.Busy != "") {
