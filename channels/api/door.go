@@ -68,7 +68,7 @@ func (a *API) TCP(door Door) http.Handler {
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
 		caller, err := guard.admit(r)
 		r = withCaller(r, cmp.Or(caller, &Caller{}))
-		if caller != nil && err == nil && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if caller != nil && err == nil && brief(r) {
 			var done func()
 			if done, err = guard.begin(caller.Token); err == nil {
 				defer done()
@@ -84,6 +84,12 @@ func (a *API) TCP(door Door) http.Handler {
 				"status", seen.status, "request_id", id, "address", guard.address(r).String(), "duration", time.Since(began).String())
 		}
 	})
+}
+
+// brief says whether a call changes something at once: not one that reads, nor one that waits for a turn or takes in a file.
+func brief(r *http.Request) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead &&
+		!slices.ContainsFunc([]string{"/v1/chat/", "/v1/tools/", "/v1/uploads"}, func(p string) bool { return strings.HasPrefix(r.URL.Path, p) })
 }
 
 // answered notes the status of an answer.
