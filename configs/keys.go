@@ -21,7 +21,6 @@ type laterKey struct {
 // laterKeys are not in Sample but for those with other values.
 var laterKeys = []laterKey{
 	{key: "server.webhook_secret"},
-	{key: "server.internal_token"},
 	{key: "llm.providers.*.kind", values: []string{"anthropic"}},
 	{key: "agent.summarizer"},
 	{key: "agent.curator"},

@@ -158,8 +158,6 @@ func acceptConsent(t *database.Tx, e *intake.Entry, does routeroutbox.Does, a *i
 	return true, outbox.Say(t, e, a, conversation, sessions.ClassControl, outcome)
 }
 
-const (
-	pairingBy = `
-		SELECT id, state, '' AS person, 0 AS message_id, 0 AS turn_id, approval_id, '' AS text, 0 AS number, data, expires_at, '' AS taint
-		FROM actions WHERE code = ? AND kind = 'pairing'`
-)
+const pairingBy = `
+	SELECT id, state, '' AS person, 0 AS message_id, 0 AS turn_id, approval_id, '' AS text, 0 AS number, data, expires_at, '' AS taint
+	FROM actions WHERE code = ? AND kind = 'pairing'`

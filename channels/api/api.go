@@ -70,7 +70,7 @@ func New(deps Deps) *API {
 	a := &API{Deps: deps, mux: http.NewServeMux()}
 	a.huma = humago.New(a.mux, config)
 	a.healthCalls()
-	a.watchCalls()
+	a.metricsCalls()
 	a.messageCalls()
 	a.sessionCalls()
 	return a
@@ -84,6 +84,9 @@ func newError(status int, message string, errs ...error) huma.StatusError {
 	for _, err := range errs {
 		if f, ok := errors.AsType[*api.Failure](err); ok {
 			return f
+		}
+		if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return api.Failed(http.StatusRequestEntityTooLarge, "send less", "the body is larger than %d KB", long.Limit>>10)
 		}
 		if d, ok := errors.AsType[*huma.ErrorDetail](err); ok { // without the value, which may be secret
 			message += ": " + strings.TrimPrefix(d.Location+": ", ": ") + d.Message

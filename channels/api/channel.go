@@ -24,6 +24,8 @@ type Channel struct {
 
 	feeds map[channels.ConversationID]map[*feed]bool
 	live  map[channels.ConversationID]channels.Growing
+	// watches are told of every conversation.
+	watches map[*watch]bool
 }
 
 // run is one call of Run.
@@ -43,7 +45,7 @@ var (
 func NewChannel(name, kind string, log *slog.Logger) *Channel {
 	return &Channel{
 		name: name, kind: kind, log: log.With("channel", name), changed: make(chan struct{}),
-		feeds: map[channels.ConversationID]map[*feed]bool{}, live: map[channels.ConversationID]channels.Growing{},
+		feeds: map[channels.ConversationID]map[*feed]bool{}, live: map[channels.ConversationID]channels.Growing{}, watches: map[*watch]bool{},
 	}
 }
 
@@ -107,6 +109,9 @@ func (c *Channel) Features(channels.Conversation) channels.Features {
 func (c *Channel) Wake(conv channels.ConversationID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for w := range c.watches {
+		w.note(conv)
+	}
 	if conv != "" {
 		wake(c.feeds[conv])
 		return

@@ -62,7 +62,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 	}
 	err = at.channel.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
 		f := &feed{
-			c: at.channel, reader: a.Sessions, w: w, out: http.NewResponseController(w), conv: at.conv, session: at.key,
+			c: at.channel, reader: a.Sessions, out: newStream(w), conv: at.conv, session: at.key,
 			after: after, until: until, live: query.Get("delta") != "0", notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
 		}
 		defer at.channel.subscribe(f)()
@@ -72,12 +72,8 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		} else if f.after < info.FirstEvent-1 || f.after > info.LastEvent {
 			missed, f.after = fmt.Sprintf("the events behind %d are not kept; these are behind %d", f.after, info.FirstEvent-1), max(info.FirstEvent-1, 0)
 		}
-		h := w.Header()
-		h.Set("Content-Type", "text/event-stream")
-		h.Set("X-Accel-Buffering", "no")
-		h.Set(api.AfterHeader, strconv.FormatInt(f.after, 10))
-		// A client that reads no more must not hold the engine's end up.
-		defer context.AfterFunc(ctx, func() { _ = f.out.SetWriteDeadline(time.Now()) })()
+		w.Header().Set(api.AfterHeader, strconv.FormatInt(f.after, 10))
+		defer context.AfterFunc(ctx, f.out.hangUp)()
 		if err := f.begin(missed); err != nil {
 			return nil //nolint:nilerr // the client left
 		}
@@ -93,18 +89,18 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 
 // begin says where the stream begins, so that a client which loses it before the first event knows.
 func (f *feed) begin(missed string) error {
-	return f.write(func() error {
+	return f.out.write(func() error {
 		if missed != "" {
 			data, err := json.Marshal(map[string]string{"reason": missed})
 			reset := channels.SessionEvent{Kind: channels.KindReset, Data: data, At: time.Now().UTC()}
 			if err == nil {
-				_, err = reset.WriteTo(f.w)
+				_, err = reset.WriteTo(f.out.w)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		_, err := fmt.Fprintf(f.w, "id: %d\n\n", f.after)
+		_, err := fmt.Fprintf(f.out.w, "id: %d\n\n", f.after)
 		return err
 	})
 }

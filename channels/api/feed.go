@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"io"
-	"net/http"
 	"time"
 
 	"switchboard/channels"
@@ -22,8 +20,7 @@ const (
 type feed struct {
 	c        *Channel
 	reader   EventReader
-	w        io.Writer
-	out      *http.ResponseController
+	out      *stream
 	conv     channels.ConversationID
 	session  string // its key
 	after    int64
@@ -77,7 +74,7 @@ page:
 			case <-f.notified:
 				continue page
 			case <-ping.C:
-				if err := f.write(func() error { _, err := io.WriteString(f.w, ": ping\n\n"); return err }); err != nil {
+				if err := f.out.ping(); err != nil {
 					return err
 				}
 			case <-pace:
@@ -95,12 +92,12 @@ func (f *feed) events(ctx context.Context) (whole bool, err error) {
 	if err != nil || ctx.Err() != nil || len(events) == 0 {
 		return true, err
 	}
-	err = f.write(func() error {
+	err = f.out.write(func() error {
 		for _, e := range events {
 			if whole = f.until >= 0 && e.N > f.until; whole {
 				return nil
 			}
-			if _, err := e.WriteTo(f.w); err != nil {
+			if _, err := e.WriteTo(f.out.w); err != nil {
 				return err
 			}
 			f.after = e.N
@@ -120,14 +117,5 @@ func (f *feed) delta(now channels.Growing) (wrote bool, err error) {
 		return false, nil
 	}
 	f.known = now
-	return true, f.write(func() error { _, err := event.WriteTo(f.w); return err })
-}
-
-// write has what writes sent at once. A client that does not read it is left.
-func (f *feed) write(writes func() error) error {
-	_ = f.out.SetWriteDeadline(time.Now().Add(api.WriteWait)) // not every writer has one
-	if err := writes(); err != nil {
-		return err
-	}
-	return f.out.Flush()
+	return true, f.out.write(func() error { _, err := event.WriteTo(f.out.w); return err })
 }

@@ -62,6 +62,7 @@ type SessionIn struct {
 
 func (a *API) sessionCalls() {
 	a.eventCalls()
+	a.watchCall()
 	sessionCall := func(scope Scope, method, path, id, summary string) Call {
 		return Call{Scope: scope, Method: method, Path: "/v1/sessions" + path, ID: id, Tag: "sessions", Summary: summary}
 	}

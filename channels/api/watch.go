@@ -1,33 +1,163 @@
 package api
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
-	"net/http/pprof"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"switchboard/channels"
+	"switchboard/internal/api"
+	"switchboard/internal/retry"
+	"switchboard/router/core"
 )
 
-// Metrics are what the program counts; served, they are the text that Prometheus reads.
-type Metrics interface {
-	http.Handler
-	// RefusedCall counts a call that was refused: no right token or scope, or too many.
-	RefusedCall()
+// watchMost is how many sessions may be new to a reader before it is told to look at all of them.
+const watchMost = 1000
+
+func (a *API) watchCall() {
+	a.handle(Call{
+		Scope: Read, Method: http.MethodGet, Path: "/v1/events", ID: "watch", Tag: "sessions",
+		Summary: "Says which sessions have something new, as server-sent events: session {session, last_event}, and reset, after which to list them. There are no ids: it begins now.",
+	}, huma.Operation{
+		Responses: map[string]*huma.Response{"200": {Description: "The stream.", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}},
+	}, a.watchAll)
 }
 
-// watchCalls are for what watches the program from within.
-func (a *API) watchCalls() {
-	text := &huma.Schema{Type: huma.TypeString}
-	a.handle(Call{Scope: Read, Method: http.MethodGet, Path: "/metrics", ID: "metrics", Tag: "about", Summary: "What the program counts, for Prometheus."},
-		huma.Operation{Responses: map[string]*huma.Response{"200": {
-			Description: "The text format of Prometheus.", Content: map[string]*huma.MediaType{"text/plain": {Schema: text}},
-		}}}, a.Metrics.ServeHTTP)
-	if !a.PProf {
-		return
+// A watch collects the conversations of a channel with something new; its fields are under the channel's lock.
+type watch struct {
+	news     map[channels.ConversationID]bool
+	all      bool // anything may be new
+	notified chan struct{}
+}
+
+// note adds a conversation; empty: any.
+func (w *watch) note(conv channels.ConversationID) {
+	if conv == "" || len(w.news) >= watchMost {
+		w.all = true
+	} else {
+		w.news[conv] = true
 	}
-	for path, answer := range map[string]http.HandlerFunc{
-		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
-	} {
-		a.handle(Call{Scope: Admin, Method: http.MethodGet, Path: "/debug/pprof/" + path, ID: "pprof" + path, Tag: "about", Summary: "Profiles of the running program, as Go's tools read them."},
-			huma.Operation{}, answer)
+	retry.Signal(w.notified)
+}
+
+// watch has w told of all that is new on the channel, until stop is called.
+func (c *Channel) watch(w *watch) (stop func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watches[w] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.watches, w)
 	}
 }
+
+// take is what w has collected since.
+func (c *Channel) take(w *watch) (news map[channels.ConversationID]bool, all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	news, all = w.news, w.all
+	w.news, w.all = map[channels.ConversationID]bool{}, false
+	return news, all
+}
+
+// watchAll says which sessions have something new.
+func (a *API) watchAll(w http.ResponseWriter, r *http.Request) {
+	c, channel := CallerOf(r.Context()), a.Channel
+	if c.Local {
+		channel = a.Console
+	}
+	err := channel.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
+		news := &watch{news: map[channels.ConversationID]bool{}, notified: make(chan struct{}, 1)}
+		defer channel.watch(news)()
+		out := newStream(w)
+		defer context.AfterFunc(ctx, out.hangUp)()
+		if out.write(func() error { _, err := io.WriteString(w, ": watching\n\n"); return err }) != nil {
+			return nil
+		}
+		ping := time.NewTicker(pingEvery)
+		defer ping.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ping.C:
+				if out.ping() != nil {
+					return nil
+				}
+				continue
+			case <-news.notified:
+			}
+			convs, all := channel.take(news)
+			if out.write(func() error { return a.tell(ctx, w, channel, c, convs, all) }) != nil {
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		a.refuse(w, r, err)
+	}
+}
+
+// tell writes of each conversation that the caller may read how far it is.
+func (a *API) tell(ctx context.Context, w io.Writer, channel *Channel, c *Caller, convs map[channels.ConversationID]bool, all bool) error {
+	if all {
+		if _, err := io.WriteString(w, "event: reset\ndata: {}\n\n"); err != nil {
+			return err
+		}
+	}
+	for conv := range convs {
+		at := place{channel, conv, core.SessionKey(channels.Conversation{Channel: channel.Name(), ID: conv})}
+		info, err := a.readable(ctx, c, at)
+		if errors.Is(err, core.ErrNotFound) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		data, err := json.Marshal(map[string]any{"session": a.name(c, at.key), "last_event": info.LastEvent})
+		if err == nil {
+			_, err = fmt.Fprintf(w, "event: session\ndata: %s\n\n", data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A stream is an answer of server-sent events.
+type stream struct {
+	w   http.ResponseWriter
+	out *http.ResponseController
+}
+
+// newStream begins one.
+func newStream(w http.ResponseWriter) *stream {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
+	return &stream{w, http.NewResponseController(w)}
+}
+
+// write has what writes sent at once. A client that does not read it is left.
+func (s *stream) write(writes func() error) error {
+	_ = s.out.SetWriteDeadline(time.Now().Add(api.WriteWait)) // not every writer has one
+	if err := writes(); err != nil {
+		return err
+	}
+	return s.out.Flush()
+}
+
+// ping says that the stream lives.
+func (s *stream) ping() error {
+	return s.write(func() error { _, err := io.WriteString(s.w, ": ping\n\n"); return err })
+}
+
+// hangUp ends a write that is under way: a client that reads no more must not hold the engine's end up.
+func (s *stream) hangUp() { _ = s.out.SetWriteDeadline(time.Now()) }
