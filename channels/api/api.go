@@ -6,6 +6,9 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -56,6 +59,9 @@ type API struct {
 	mux  *http.ServeMux
 	huma huma.API
 }
+
+// inPath finds the parameters of a path.
+var inPath = regexp.MustCompile(`\{(\w+)\}`)
 
 var setErrors sync.Once
 
@@ -177,6 +183,16 @@ func register[I, O any](a *API, c Call, answer func(context.Context, *I) (*O, er
 func (a *API) handle(c Call, op huma.Operation, answer http.HandlerFunc) {
 	made := a.operation(c)
 	made.Parameters, made.RequestBody, made.Responses, made.Middlewares = op.Parameters, op.RequestBody, op.Responses, nil
+	for _, name := range inPath.FindAllStringSubmatch(c.Path, -1) {
+		if !slices.ContainsFunc(made.Parameters, func(p *huma.Param) bool { return p.Name == name[1] }) {
+			made.Parameters = append(made.Parameters, &huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+		}
+	}
+	if made.Responses == nil {
+		made.Responses = map[string]*huma.Response{strconv.Itoa(cmp.Or(c.Status, http.StatusOK)): {
+			Description: "The answer.", Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{}}},
+		}}
+	}
 	a.huma.OpenAPI().AddOperation(&made)
 	a.mux.HandleFunc(c.Method+" "+c.Path, func(w http.ResponseWriter, r *http.Request) {
 		if err := c.allowed(CallerOf(r.Context())); err != nil {
