@@ -20,7 +20,7 @@ func (a *API) metricsCalls() {
 	a.handle(Call{Scope: Read, Method: http.MethodGet, Path: "/metrics", ID: "metrics", Tag: "about", Summary: "What the program counts, for Prometheus."},
 		huma.Operation{Responses: map[string]*huma.Response{"200": {
 			Description: "The text format of Prometheus.", Content: map[string]*huma.MediaType{"text/plain": {Schema: text}},
-		}}}, a.Metrics.ServeHTTP)
+		}}}, func(w http.ResponseWriter, r *http.Request) { a.Metrics.ServeHTTP(w, r) })
 	if !a.PProf {
 		return
 	}

@@ -55,7 +55,7 @@ func TestGuideIsTrue(t *testing.T) {
 		fmt.Fprintf(&script, "{ %s\n} > step%d\n", step, i)
 	}
 	for language, run := range map[string]string{"python": "python3", "js": "node"} {
-		snippet := filepath.Join(dir, "snippet."+language)
+		snippet := filepath.Join(dir, "snippet."+strings.Replace(language, "js", "mjs", 1))
 		if err := os.WriteFile(snippet, []byte(blocks(t, "http.md", language)[0]), 0o600); err != nil {
 			t.Fatal(err)
 		}
