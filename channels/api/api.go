@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"switchboard/channels"
 	"switchboard/internal/api"
 	"switchboard/router/core"
 )
@@ -40,6 +41,9 @@ type Deps struct {
 	Changer  Changer
 	Models   func() []string // that a session may choose
 	Ready    Ready
+	Statuses func() []channels.Status
+	Metrics  Metrics
+	PProf    bool // GET /debug/pprof is there
 }
 
 // People knows who there is.
@@ -72,6 +76,7 @@ func New(deps Deps) *API {
 	a := &API{Deps: deps, mux: http.NewServeMux()}
 	a.huma = humago.New(a.mux, config)
 	a.healthCalls()
+	a.metricsCalls()
 	a.messageCalls()
 	a.sessionCalls()
 	return a

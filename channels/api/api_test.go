@@ -50,6 +50,8 @@ func (r *rows) ForgetSession(context.Context, string, core.Actor) error { return
 func (r *rows) Change(context.Context, core.Change, core.Actor) error   { return nil }
 func (r *rows) Cancel(context.Context, int64, core.Actor) error         { return nil }
 func (r *rows) Marks(context.Context) ([]channels.Mark, error)          { return nil, nil }
+func (r *rows) RefusedCall()                                            {}
+func (r *rows) ServeHTTP(http.ResponseWriter, *http.Request)            {}
 func (r *rows) Received()                                               {}
 func (r *rows) Ready(context.Context) error                             { return nil }
 func (r *rows) Identified(...string) *core.Person                       { return nil }
@@ -82,7 +84,7 @@ func newTestAPI(t testing.TB) (http.Handler, *rows) {
 	log, r := slog.New(slog.DiscardHandler), &rows{}
 	a := New(Deps{
 		Log: log, Ready: r, Channel: NewChannel("api", Kind, log), Console: NewChannel("console", "console", log), Owner: "owner",
-		People: r, Sessions: r, Changer: r, Models: func() []string { return nil },
+		People: r, Sessions: r, Changer: r, Models: func() []string { return nil }, Metrics: r,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -79,6 +79,10 @@ func (a *API) TCP(door Door) http.Handler {
 		} else {
 			a.serve(seen, r)
 		}
+		switch seen.status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+			a.Metrics.RefusedCall()
+		}
 		if !slices.Contains(openPaths, r.URL.Path) {
 			a.Log.InfoContext(r.Context(), "call", "token", CallerOf(r.Context()).Token, "method", r.Method, "path", r.URL.Path,
 				"status", seen.status, "request_id", id, "address", guard.address(r).String(), "duration", time.Since(began).String())

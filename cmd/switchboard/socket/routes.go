@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"switchboard/agent/tools"
+	"switchboard/channels"
 	web "switchboard/channels/api"
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/live"
@@ -33,6 +34,8 @@ import (
 type Server struct {
 	Log      *slog.Logger
 	Ready    web.Ready
+	Metrics  web.Metrics
+	PProf    bool
 	Console  *web.Channel // the terminal's
 	Programs *web.Channel // that of programs
 	Store    *store.Router
@@ -60,7 +63,7 @@ func RunningWith(settings *configs.Settings) Running {
 // API is every call there is, with those of the socket.
 func (s Server) API() *web.API {
 	a := web.New(web.Deps{
-		Log: s.Log, Ready: s.Ready, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
+		Log: s.Log, Ready: s.Ready, Metrics: s.Metrics, PProf: s.PProf, Statuses: s.statuses, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
 	})
 	add := func(pattern string, answer answer) {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -83,11 +86,14 @@ func (s Server) API() *web.API {
 		})
 	}
 	add("GET /v1/commands", func(r *http.Request) (any, error) { return s.Router.Completions(r.FormValue("person")), nil })
-	add("GET /v1/channels", func(*http.Request) (any, error) {
-		return access.Statuses(s.Router.Connections.Statuses(), s.Settings.Now()), nil
-	})
+	add("GET /v1/channels", func(*http.Request) (any, error) { return s.statuses(), nil })
 	add("GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
 	return a
+}
+
+// statuses are those of all channels that the settings have.
+func (s Server) statuses() []channels.Status {
+	return access.Statuses(s.Router.Connections.Statuses(), s.Settings.Now())
 }
 
 // models are those that a session may choose.
