@@ -22,7 +22,7 @@ const readBy = `
 // blots are the statements that put blot into every text of a turn's rows; each
 // takes the credential for every ? but the last, which is the turn.
 var blots = []string{
-	blotOut("messages", "id IN ("+readBy+")", "text", "quote", "said", "choices"),
+	blotOut("messages", "id IN ("+readBy+")", "text", "quote", "said", "choices", "metadata"),
 	blotOut("attachments", "message_id IN ("+readBy+")", "name"),
 	blotOut("deliveries", "message_id IN ("+readBy+")", "text", "rich", "extra", "noted", "detail"),
 	blotOut("actions", "message_id IN ("+readBy+")", "text"),
