@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -44,6 +45,8 @@ type Deps struct {
 	Statuses func() []channels.Status
 	Metrics  Metrics
 	PProf    bool // GET /debug/pprof is there
+	Files    Files
+	Tools    Tools
 }
 
 // People knows who there is.
@@ -79,6 +82,8 @@ func New(deps Deps) *API {
 	a.metricsCalls()
 	a.messageCalls()
 	a.sessionCalls()
+	a.fileCalls()
+	a.toolCalls()
 	return a
 }
 
@@ -132,10 +137,26 @@ func (a *API) operation(c Call) huma.Operation {
 			if !caller.Local {
 				r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			}
+			r.Body = &whole{r.Body, http.NewResponseController(w)}
 			r.Header.Set("Content-Type", "application/json") // whatever it is called: curl -d says that it is a form
 			next(ctx)
 		}},
 	}
+}
+
+// whole takes the time limit off a body that has come: the server reads on to see whether the client leaves.
+type whole struct {
+	io.ReadCloser
+	out *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b *whole) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.out.SetReadDeadline(time.Time{}) // not every connection has one
+	}
+	return n, err
 }
 
 // allowed refuses who may not make the call.

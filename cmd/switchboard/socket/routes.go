@@ -42,6 +42,8 @@ type Server struct {
 	Router   *router.Router
 	Jobs     *jobs.Service
 	Tokens   *tokens.Service
+	Files    web.Files
+	Tools    web.Tools
 	Settings *live.Settings
 }
 
@@ -64,6 +66,7 @@ func RunningWith(settings *configs.Settings) Running {
 func (s Server) API() *web.API {
 	a := web.New(web.Deps{
 		Log: s.Log, Ready: s.Ready, Metrics: s.Metrics, PProf: s.PProf, Statuses: s.statuses, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
+		Files: s.Files, Tools: s.Tools,
 	})
 	add := func(pattern string, answer answer) {
 		method, path, _ := strings.Cut(pattern, " ")
