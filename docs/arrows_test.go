@@ -118,7 +118,7 @@ var arrows = []struct {
 	// and of those below.
 	{"store/sessions", stored()},
 	{"store/audit", stored("store/sessions")},
-	{"store/money", stored("store/sessions")},
+	{"store/money", stored("store/sessions", "router/plain")},
 	{"store/outbox", stored("store/audit", "store/sessions")},
 	{"store/approvals", stored("store/audit", "store/outbox", "store/sessions")},
 	{"store/turns", stored("store/approvals", "store/audit", "store/money", "store/outbox", "store/sessions")},

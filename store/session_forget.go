@@ -30,7 +30,7 @@ var forgets = []string{
 	`UPDATE attachments SET state = 'gone', name = '', blob = '' WHERE session_id = ?`,
 	`UPDATE messages SET text = '', quote = '', said = NULL, choices = NULL, metadata = NULL WHERE session_id = ?`,
 	`DELETE FROM events WHERE session_id = ?`,
-	`UPDATE sessions SET summary = '', summary_taint = '', mode = '', model = '', used_at = 0,
+	`UPDATE sessions SET summary = '', summary_taint = '', instructions = '', mode = '', model = '', used_at = 0,
 		reset_message = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
 		reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0) WHERE id = ?`,
 	`UPDATE conversations SET title = '' WHERE id = (SELECT conversation_id FROM sessions WHERE id = ?)`,

@@ -47,6 +47,8 @@ type Deps struct {
 	PProf    bool // GET /debug/pprof is there
 	Files    Files
 	Tools    Tools
+	Chats    Chatter
+	Model    Plainer
 }
 
 // People knows who there is.
@@ -59,8 +61,10 @@ type People interface {
 // An API is every call.
 type API struct {
 	Deps
-	mux  *http.ServeMux
-	huma huma.API
+	mux   *http.ServeMux
+	huma  huma.API
+	began time.Time
+	chats following
 }
 
 // inPath finds the parameters of a path.
@@ -76,7 +80,7 @@ func New(deps Deps) *API {
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {
 		Type: "http", Scheme: "bearer", Description: "A token of [[server.tokens]], or one that \"switchboard token create\" made. Each call names the scope that it needs.",
 	}}
-	a := &API{Deps: deps, mux: http.NewServeMux()}
+	a := &API{Deps: deps, mux: http.NewServeMux(), began: time.Now()}
 	a.huma = humago.New(a.mux, config)
 	a.healthCalls()
 	a.metricsCalls()
@@ -84,6 +88,7 @@ func New(deps Deps) *API {
 	a.sessionCalls()
 	a.fileCalls()
 	a.toolCalls()
+	a.chatCalls()
 	return a
 }
 

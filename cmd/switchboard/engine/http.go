@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	web "switchboard/channels/api"
 	"switchboard/configs"
 	"switchboard/internal/api"
+	"switchboard/router/plain"
 	"switchboard/router/turns"
 	"switchboard/store/database"
 )
@@ -83,6 +85,16 @@ func (e *Engine) door() web.Door {
 			return list
 		},
 	}
+}
+
+// plain asks the model that writes the answers.
+func (e *Engine) plain() *plain.Service {
+	return &plain.Service{Store: e.db.Router(), Settings: func() plain.Settings {
+		s := e.settings.Now()
+		return plain.Settings{
+			Models: e.agents.now.Load().models, Model: cmp.Or(s.Agent.Worker, s.Agent.Planner), Timeout: s.Agent.LLMTimeout, Budget: s.Limits(), Mask: s.Mask,
+		}
+	}}
 }
 
 // usedTools are what turns of the engine use; it is web.Tools.

@@ -45,6 +45,7 @@ type Server struct {
 	Files    web.Files
 	Tools    web.Tools
 	Settings *live.Settings
+	Model    web.Plainer
 }
 
 // Running are the settings that a program runs with, credentials masked.
@@ -66,7 +67,7 @@ func RunningWith(settings *configs.Settings) Running {
 func (s Server) API() *web.API {
 	a := web.New(web.Deps{
 		Log: s.Log, Ready: s.Ready, Metrics: s.Metrics, PProf: s.PProf, Statuses: s.statuses, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
-		Files: s.Files, Tools: s.Tools,
+		Files: s.Files, Tools: s.Tools, Chats: s.Store, Model: s.Model,
 	})
 	add := func(pattern string, answer answer) {
 		method, path, _ := strings.Cut(pattern, " ")
