@@ -59,3 +59,8 @@ func (a *API) who(c *Caller, user string) *core.Person {
 	}
 	return p
 }
+
+// mayRead says whether the caller may read what is somebody's.
+func (a *API) mayRead(c *Caller, person string) bool {
+	return c.Has(Admin) || c.SpeaksFor(a.People.Named(person))
+}

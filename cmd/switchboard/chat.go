@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
+	web "switchboard/channels/api"
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/engine"
 	"switchboard/configs"
 	"switchboard/internal/api"
@@ -18,7 +21,7 @@ import (
 // chatCmd talks in the terminal, or in a pipe.
 type chatCmd struct {
 	Session string        `default:"default" help:"Which of your conversations."`
-	As      string        `default:"owner" help:"Be this person instead of the owner." placeholder:"PERSON"`
+	As      string        `help:"Be this person instead of the owner; with --server, instead of the only person for whom the token speaks." placeholder:"PERSON"`
 	Linger  time.Duration `help:"In a pipe: keep listening that long for later messages."`
 	JSON    bool          `name:"json" help:"In a pipe: one JSON object a line."`
 	Yolo    bool          `help:"Allow once whatever is asked for; in a pipe it is denied otherwise."`
@@ -37,6 +40,10 @@ func (c *chatCmd) Run(a *app) error {
 	if isTerminal(a.in) && !console.InForeground(a.in) {
 		return configs.Usage(errors.New("chat reads the terminal, which a job in the background cannot; start it without \"&\", or give it its lines through a pipe"))
 	}
+	if a.Server != "" {
+		return a.withServer(func(ctx context.Context, client *api.Client) error { return c.elsewhere(ctx, a, client) })
+	}
+	c.As = cmp.Or(c.As, access.Owner)
 	settings, warnings, err := a.load()
 	if err != nil {
 		return err
@@ -56,6 +63,26 @@ func (c *chatCmd) Run(a *app) error {
 			a.note(a.greeting(settings))
 		}
 		return a.chat(ctx, client, settings, c, nil)
+	})
+}
+
+// elsewhere talks to the bot of --server.
+func (c *chatCmd) elsewhere(ctx context.Context, a *app, client *api.Client) error {
+	if c.Yolo {
+		return configs.Usage(errors.New("--yolo: a token does not decide about what it started itself; use --yolo on the machine of the bot, without --server"))
+	}
+	var self web.Self
+	if err := client.Do(ctx, api.Call{Method: http.MethodGet, Path: "/v1/whoami"}, &self); err != nil {
+		return err
+	}
+	if c.As == "" && len(self.People) != 1 {
+		return configs.Usage(fmt.Errorf("the token %q does not speak for one person alone: say with --as who you are", self.Token))
+	}
+	if c.As == "" {
+		c.As = self.People[0]
+	}
+	return console.Chat(ctx, client, console.Options{
+		Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON, Token: true, In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(),
 	})
 }
 
