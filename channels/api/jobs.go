@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -155,12 +156,12 @@ type JobEdit struct {
 
 type changeJobIn struct {
 	NumberIn
-	Action string  `path:"action" enum:"edit,run,pause,resume,skip,remove"`
-	Body   JobEdit `required:"false"`
+	Action string   `path:"action" enum:"edit,run,pause,resume,skip,remove"`
+	Body   *JobEdit // nil: none
 }
 
 func (a *API) changeJob(ctx context.Context, in *changeJobIn) (*JobSaid, error) {
-	c, person, edit := CallerOf(ctx), a.Owner, in.Body
+	c, person, edit := CallerOf(ctx), a.Owner, cmp.Or(in.Body, &JobEdit{})
 	if !c.Local {
 		job, err := a.job(ctx, &in.NumberIn)
 		if err != nil || !c.SpeaksFor(a.People.Named(job.Owner)) {

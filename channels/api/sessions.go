@@ -291,14 +291,14 @@ func (a *API) cancelSession(ctx context.Context, in *SessionIn) (*turnOut, error
 
 type resetSessionIn struct {
 	SessionIn
-	Body struct {
+	Body *struct { // nil: none
 		Level string `json:"level,omitempty" enum:"session,knowledge,all" default:"session" doc:"What is forgotten. More than the session needs the scope admin and is not available in this build."`
-	} `required:"false"`
+	}
 }
 
 func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*api.Receipt, error) {
 	c := CallerOf(ctx)
-	if in.Body.Level != "" && in.Body.Level != "session" {
+	if in.Body != nil && in.Body.Level != "" && in.Body.Level != "session" {
 		if err := c.may(Admin); err != nil {
 			return nil, err
 		}
