@@ -21,9 +21,12 @@ type Approvals interface {
 }
 
 func (a *API) approvalCalls() {
-	call := Call{Scope: Admin, Method: http.MethodGet, Path: "/v1/approvals", ID: "listApprovals", Tag: "approvals", Summary: "What waits for a person's decision, with the codes that decide in the chats where people were asked."}
+	call := Call{Scope: Admin, Method: http.MethodGet, Path: "/v1/approvals", ID: "listApprovals", Tag: "approvals", Summary: "What waits for a person's decision, with the codes that decide in the chats where people were asked: everything, if the token speaks for an admin, else what is asked for those for whom it speaks."}
 	register(a, call, func(ctx context.Context, _ *struct{}) (*ApprovalList, error) {
 		list, err := a.Approvals.OpenApprovals(ctx, 0)
+		if c := CallerOf(ctx); !a.forAdmin(c) {
+			list = slices.DeleteFunc(list, func(o approvals.Open) bool { return !c.SpeaksFor(a.People.Named(o.Person)) })
+		}
 		return &ApprovalList{some(list)}, err
 	})
 	call.Method, call.Path, call.ID = http.MethodPost, "/v1/approvals/{id}/decide", "decideApproval"

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -83,11 +82,7 @@ func (a *API) send(r *http.Request) (*sendOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	admin := c.Local || slices.ContainsFunc(c.People, func(name string) bool {
-		p := a.People.Named(name)
-		return p != nil && p.Role == core.RoleAdmin
-	})
-	post, err := a.Poster.Post(r.Context(), channel, to, text, admin)
+	post, err := a.Poster.Post(r.Context(), channel, to, text, a.forAdmin(c))
 	switch {
 	case errors.Is(err, core.ErrNotFound):
 		return nil, api.Failed(http.StatusNotFound, "somebody who may has to write to the bot there first", "the bot speaks with nobody called %.100q on the channel %.100q", to, channel)

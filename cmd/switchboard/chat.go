@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	web "switchboard/channels/api"
@@ -20,7 +21,7 @@ import (
 
 // chatCmd talks in the terminal, or in a pipe.
 type chatCmd struct {
-	Session string        `default:"default" help:"Which of your conversations."`
+	Session string        `help:"Which of your conversations; \"default\" if none is named, and with --server one of your own."`
 	As      string        `help:"Be this person instead of the owner; with --server, instead of the only person for whom the token speaks." placeholder:"PERSON"`
 	Linger  time.Duration `help:"In a pipe: keep listening that long for later messages."`
 	JSON    bool          `name:"json" help:"In a pipe: one JSON object a line."`
@@ -43,7 +44,7 @@ func (c *chatCmd) Run(a *app) error {
 	if a.Server != "" {
 		return a.withServer(func(ctx context.Context, client *api.Client) error { return c.elsewhere(ctx, a, client) })
 	}
-	c.As = cmp.Or(c.As, access.Owner)
+	c.As, c.Session = cmp.Or(c.As, access.Owner), cmp.Or(c.Session, "default")
 	settings, warnings, err := a.load()
 	if err != nil {
 		return err
@@ -66,6 +67,9 @@ func (c *chatCmd) Run(a *app) error {
 	})
 }
 
+// notInSession are the letters that no name of a session has.
+var notInSession = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
 // elsewhere talks to the bot of --server.
 func (c *chatCmd) elsewhere(ctx context.Context, a *app, client *api.Client) error {
 	if c.Yolo {
@@ -81,8 +85,9 @@ func (c *chatCmd) elsewhere(ctx context.Context, a *app, client *api.Client) err
 	if c.As == "" {
 		c.As = self.People[0]
 	}
+	own := "chat." + notInSession.ReplaceAllString(c.As, "-") // a session is one person's
 	return console.Chat(ctx, client, console.Options{
-		Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON, Token: true, In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(),
+		Session: cmp.Or(c.Session, own), Person: c.As, Linger: c.Linger, JSON: c.JSON, Token: true, In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(),
 	})
 }
 

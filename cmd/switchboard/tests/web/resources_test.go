@@ -96,6 +96,8 @@ func (s *shop) local() *api.Client {
 	return c
 }
 
+func localGet(path string) api.Call { return api.Call{Method: http.MethodGet, Path: path} }
+
 func decision(does string, more ...string) map[string]string {
 	body := map[string]string{"decision": does}
 	for i := 0; i+1 < len(more); i += 2 {
