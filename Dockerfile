@@ -19,6 +19,7 @@ USER 10001:10001
 ENV HOME=/data SWITCHBOARD_DATA_DIR=/data
 WORKDIR /data
 VOLUME /data
+EXPOSE 8484
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 CMD ["switchboard", "doctor", "--alive"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["switchboard"]

@@ -1,6 +1,9 @@
 package channels
 
-import "time"
+import (
+	"time"
+	"unicode/utf8"
+)
 
 // Features is what one conversation accepts now.
 type Features struct {
@@ -38,11 +41,7 @@ type Rates struct {
 // Len counts text in the conversation's unit.
 func (f Features) Len(text string) int {
 	if f.Measure == nil {
-		n := 0
-		for range text {
-			n++
-		}
-		return n
+		return utf8.RuneCountInString(text)
 	}
 	return f.Measure(text)
 }

@@ -1,6 +1,8 @@
 package channels
 
-import "time"
+import (
+	"time"
+)
 
 // A State says how a channel's connection is.
 type State string

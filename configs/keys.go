@@ -20,10 +20,7 @@ type laterKey struct {
 
 // laterKeys are not in Sample but for those with other values.
 var laterKeys = []laterKey{
-	{key: "server.listen"},
-	{key: "server.public_url"},
 	{key: "server.webhook_secret"},
-	{key: "server.internal_token"},
 	{key: "llm.providers.*.kind", values: []string{"anthropic"}},
 	{key: "agent.summarizer"},
 	{key: "agent.curator"},

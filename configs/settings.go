@@ -341,12 +341,6 @@ func (s *Settings) Unpriced() (faults []string) {
 // FileName is what the settings were read from, for people to read.
 func (s *Settings) FileName() string { return cmp.Or(s.File, "the settings") }
 
-// IsSet says whether somebody set a key, so that it is no default.
-func (s *Settings) IsSet(key string) bool {
-	_, set := s.sources[key]
-	return set
-}
-
 // Loopback says whether Listen can be reached from this machine alone.
 func (s *Server) Loopback() bool {
 	host, _, _ := net.SplitHostPort(s.Listen)

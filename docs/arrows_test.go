@@ -276,6 +276,7 @@ func TestPlatformLibrariesStayInTheirAdapters(t *testing.T) {
 		"github.com/pressly/goose/":     "store",
 		"database/sql":                  "store",
 		"github.com/openai/":            "agent/llm",
+		"github.com/prometheus/":        "cmd/switchboard/metrics",
 		"github.com/alecthomas/kong":    "cmd",
 		"github.com/pelletier/go-toml/": "configs",
 		"github.com/landlock-lsm/":      "agent/tools",

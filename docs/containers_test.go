@@ -1,14 +1,15 @@
 package docs_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"switchboard/configs"
@@ -201,6 +202,37 @@ func TestImageKnowsItsVersion(t *testing.T) {
 	}
 }
 
+var (
+	binaries string // a folder
+	build    = sync.OnceValue(func() error {
+		build := exec.Command("go", "build", "-o", binaries+string(os.PathSeparator), "./cmd/switchboard")
+		build.Dir = root
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build: %w\n%s", err, out)
+		}
+		return nil
+	})
+)
+
+// program is the path of the program, which is built the first time.
+func program(t *testing.T) string {
+	t.Helper()
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(binaries, "switchboard")
+}
+
+func TestMain(m *testing.M) {
+	var err error
+	if binaries, err = os.MkdirTemp("", "switchboard-docs-*"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(binaries)
+	os.Exit(code)
+}
+
 // The command of the health check is run for real, where no engine is alive.
 func TestHealthCheckIsACommandOfTheProgram(t *testing.T) {
 	t.Parallel()
@@ -214,19 +246,53 @@ func TestHealthCheckIsACommandOfTheProgram(t *testing.T) {
 	if got := one(t, "Dockerfile", `^ENTRYPOINT (.+)$`) + one(t, "Dockerfile", `^CMD (.+)$`); got != `["switchboard"]["serve"]` {
 		t.Errorf("the image starts %s", got)
 	}
-	binary := filepath.Join(t.TempDir(), "switchboard")
-	if runtime.GOOS == "windows" {
-		binary += ".exe"
-	}
-	build := exec.Command("go", "build", "-o", binary, "./cmd/switchboard")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	check := exec.Command(binary, "doctor", "--alive", "--data", t.TempDir())
+	check := exec.Command(program(t), "doctor", "--alive", "--data", t.TempDir())
 	check.Dir = t.TempDir()
 	out, err := check.CombinedOutput()
 	if code := check.ProcessState.ExitCode(); code != 1 {
 		t.Errorf("with no engine it exits %d (%v), want 1:\n%s", code, err, out)
+	}
+}
+
+// What compose runs before the engine makes one token, once, and an engine that others can reach starts with it alone.
+func TestComposeMakesATokenOnce(t *testing.T) {
+	t.Parallel()
+	compose := read(t, "compose.yaml")
+	listen := one(t, "compose.yaml", `^      SWITCHBOARD_SERVER__LISTEN: (\S+)$`)
+	if host, _, _ := strings.Cut(listen, ":"); host != "0.0.0.0" {
+		t.Errorf("in its container it listens on %s", listen)
+	}
+	for _, port := range regexp.MustCompile(`\S+:\d+:8484\b`).FindAllString(compose, -1) {
+		if !strings.HasPrefix(strings.TrimLeft(port, `["`), "127.0.0.1:") {
+			t.Errorf("compose publishes %s", port)
+		}
+	}
+	_, script, _ := strings.Cut(compose, "    entrypoint: [\"sh\", \"-ec\"]\n    command:\n      - |\n")
+	script, _, _ = strings.Cut(script, "\n\n")
+	script = strings.ReplaceAll(script, "$$", "$")
+	switchboard, dir, data := program(t), t.TempDir(), t.TempDir()
+	run := func(name string, args ...string) (string, error) {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH="+binaries+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir, "SWITCHBOARD_DATA_DIR="+data, "SWITCHBOARD_SERVER__LISTEN="+listen)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	var made []byte
+	for range 2 {
+		if out, err := run("sh", "-ec", script); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		token, err := os.ReadFile(filepath.Join(data, "token"))
+		if err != nil || !strings.HasPrefix(string(token), "sb_") || made != nil && string(made) != string(token) {
+			t.Fatalf("%v: a first token %d bytes long, then %d", err, len(made), len(token))
+		}
+		made = token
+	}
+	if info, err := os.Stat(filepath.Join(data, "token")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others may read the token: %v, %v", info, err)
+	}
+	if out, err := run(switchboard, "token", "list"); err != nil || strings.Count(out, "compose ") != 1 {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -29,7 +29,7 @@ func (s *classifier) press(entry classified, line *channel, person *core.Person)
 	}
 	entry.Intent = &intake.ActionIntent{Code: outbox.HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event)}
 	entry.typed = func(ctx context.Context, entry classified, text string) (classified, error) {
-		return caught(entry, func() (classified, error) { return s.give(ctx, entry, line, person, text) })
+		return s.give(ctx, entry, line, person, text)
 	}
 	return entry
 }
@@ -47,7 +47,7 @@ func (s *classifier) answers(entry *classified, line *channel, person *core.Pers
 			}
 			text += said
 		}
-		return caught(entry, func() (classified, error) { return s.give(ctx, entry, line, person, text) })
+		return s.give(ctx, entry, line, person, text)
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *classifier) answers(entry *classified, line *channel, person *core.Pers
 func (s *classifier) give(ctx context.Context, entry classified, line *channel, person *core.Person, text string) (classified, error) {
 	entry.Event.Message.Text = "/" + text
 	name, args, _ := commands.In(entry.Event.Message.Text)
-	return s.order(ctx, entry, line, person, name, args)
+	return caught(entry, func() (classified, error) { return s.order(ctx, entry, line, person, name, args) })
 }
 
 // decisionToasts say what became of an approval by a press.
@@ -82,9 +82,7 @@ func (l *channel) pressed(entry *classified, acc *intake.Accepted) (toast string
 		return "Only admins may decide that."
 	case acc.NotYours:
 		return "This is not for you."
-	case command && acc.Action == outbox.ActionAccepted:
-		toast = ""
-	case code: // of a stranger, who is answered in the chat
+	case command && acc.Action == outbox.ActionAccepted, code: // of a stranger, who is answered in the chat
 	case control != nil && control.Refused:
 		return "Slow down a little, please, and press again."
 	case control != nil:
@@ -92,7 +90,6 @@ func (l *channel) pressed(entry *classified, acc *intake.Accepted) (toast string
 	case acc.Outcome == intake.OutcomeBusy:
 		return "I am busy. Please press again later."
 	case acc.TurnID != 0 || acc.Outcome != "":
-		toast = ""
 	case acc.Approval != 0:
 		toast = cmp.Or(l.router.outcomeText(acc.Decision), decisionToasts[acc.Action])
 		if acc.Decision == people.PairingDone {

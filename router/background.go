@@ -20,7 +20,7 @@ const (
 // runBackground does what a committed command has go on in the background, and answers when it is done. What an
 // engine that stops has not done is not answered: whoever wants to know asks again.
 func (r *committed) runBackground() {
-	event, key, line, do, name := r.entry.Event, r.entry.Key, r.entry.line, r.entry.background, r.entry.Sender.Person
+	event, do, name := r.entry.Event, r.entry.background, r.entry.Sender.Person
 	admins := r.entry.Intent.(*intake.ControlIntent).Admins
 	r.Connections.Background(func() {
 		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", backgroundMost)
@@ -36,14 +36,11 @@ func (r *committed) runBackground() {
 		if r.work.Err() != nil || person == nil || admins && person.Role != core.RoleAdmin {
 			return
 		}
-		reply := line.answered(event, person, answer)
+		reply := r.entry.line.answered(event, person, answer)
 		reply.Person = name
-		ctx := context.WithoutCancel(r.work)
-		if _, err := r.Store.Notify(ctx, asideKey("beside:", key), event.Conversation, *reply); err != nil {
-			r.Log.ErrorContext(ctx, "what a command found could not be committed", "channel", event.Conversation.Channel, "error", err)
-			return
+		if r.notify(r.work, "beside:", reply, "what a command found could not be committed") == nil {
+			r.Connections.Committed(event.Conversation) // its channel may be another meanwhile
 		}
-		r.Connections.Committed(event.Conversation) // its channel may be another meanwhile
 	})
 }
 

@@ -62,18 +62,11 @@ func (r *Router) changed(ctx context.Context, change core.Change) {
 // jobsChanged has every engine look at the jobs again.
 func (r *Router) jobsChanged() {
 	r.wakeScheduler()
-	r.wake(core.Wake{Kind: core.WakeJobs})
+	r.Connections.Wake(core.Wake{Kind: core.WakeJobs})
 }
 
 func (r *Router) wakeScheduler() {
 	if r.JobsChanged != nil {
 		r.JobsChanged()
-	}
-}
-
-// wake tells the other engines that share the database.
-func (r *Router) wake(w core.Wake) {
-	if r.Wakes != nil {
-		r.Wakes.Wake(w)
 	}
 }

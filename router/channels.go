@@ -24,12 +24,9 @@ var errDetached = errors.New("the channel is detached")
 
 // An Attached is a channel with the router's part of its settings.
 type Attached struct {
-	Channel channels.Channel
-	Config  ChannelConfig
+	channels.Channel
+	Config ChannelConfig
 }
-
-// Name is the channel's.
-func (a Attached) Name() string { return a.Channel.Name() }
 
 // A channel is a line with the settings that say who may speak there. It is not changed: a
 // decision that has one goes by the same rules to its end.
@@ -88,14 +85,6 @@ func (c *Channels) List() (list []Attached) {
 		}
 	}
 	slices.SortFunc(list, func(a, b Attached) int { return cmp.Compare(a.Name(), b.Name()) })
-	return list
-}
-
-// adapters are the values of the channels that are attached, in the order of their names.
-func (c *Channels) adapters() (list []channels.Channel) {
-	for _, at := range c.List() {
-		list = append(list, at.Channel)
-	}
 	return list
 }
 

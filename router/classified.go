@@ -73,12 +73,6 @@ func eventKey(event channels.Event) []byte {
 	return key[:]
 }
 
-// asideKey is the key of a notice about an entry.
-func asideKey(kind string, entry []byte) []byte {
-	key := sha256.Sum256(append([]byte(kind), entry...))
-	return key[:]
-}
-
 // ownText says that a message is what the person typed and nothing else, so that it
 // may be a command, a stop word or a choice. Whether there is a question it answers is
 // known in the transaction.

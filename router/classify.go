@@ -30,16 +30,6 @@ type classifier struct {
 	known     map[string]bool         // keys that are committed already, if somebody looked
 }
 
-// unclassifiedYet is an event of which nothing secret is left; kinds says what was hidden.
-func (s *classifier) unclassifiedYet(event channels.Event) (entry classified, kinds []string) {
-	entry = classified{Entry: intake.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
-	if event.Sender.Token != "" {
-		entry.Origin = "api"
-	}
-	entry.secret, kinds = s.hide(&entry.Event)
-	return entry, kinds
-}
-
 // newClassifier begins a batch; known may be nil.
 func newClassifier(r *Router, known map[string]bool) *classifier {
 	return &classifier{Router: r, Settings: r.settings(), here: r.Channels.now(), moves: &r.moves, buckets: map[string]personBucket{}, tried: map[string]int{}, known: known}
@@ -87,8 +77,12 @@ func (s *classifier) all(ctx context.Context, batch []channels.Event) ([]classif
 
 // classifyAlone is classify, of which a panic is an error of that event.
 func (s *classifier) classifyAlone(ctx context.Context, event channels.Event, line *channel) (entry classified, err error) {
-	kept, hidden := s.unclassifiedYet(event)
-	kept.line = line
+	kept := classified{Entry: intake.Entry{Key: eventKey(event), Event: event, Origin: "chat"}, line: line}
+	if event.Sender.Token != "" {
+		kept.Origin = "api"
+	}
+	secret, hidden := s.hide(&kept.Event)
+	kept.secret = secret
 	entry, err = caught(kept, func() (classified, error) { return s.classify(ctx, kept, event) })
 	if control, ok := entry.Intent.(*intake.ControlIntent); entry.secret.value != "" && !(ok && setsSecret(control)) {
 		hidden = append(hidden, "what followed the command")

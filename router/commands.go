@@ -66,7 +66,7 @@ func (r *Router) help(_ context.Context, c *commands.Call) (commands.Answer, err
 
 func (r *Router) start(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	text := fmt.Sprintf("Hello %s. "+people.Greeting, calledBy(c), c.Person.Role)
-	if c.IsAdmin() && c.Conversation().Kind == channels.Direct && r.Missing != nil {
+	if c.IsAdmin() && c.Direct() && r.Missing != nil {
 		if list := r.Missing(); len(list) > 0 {
 			text += "\n\nStill to do (\"switchboard doctor\" says more):\n- " + strings.Join(list, "\n- ")
 		}
@@ -75,7 +75,7 @@ func (r *Router) start(_ context.Context, c *commands.Call) (commands.Answer, er
 }
 
 func (r *Router) reset(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	if !mayReset(c.Conversation(), c.Person) {
+	if !c.MayDecide() {
 		return commands.Says("Others talk with me here too, so only an admin can make me forget this conversation."), nil
 	}
 	return commands.Answer{Intent: &intake.ControlIntent{Effect: intake.EffectReset, Reply: r.notice(c, forgotten)}}, nil
@@ -87,12 +87,6 @@ func (r *Router) notice(c *commands.Call, text string) *outbox.Reply {
 }
 
 const forgotten = "Forgotten. If I am at work here, I go on; /cancel stops that."
-
-// mayReset says whether person may have a conversation forgotten: where others take
-// part it is theirs as well.
-func mayReset(c channels.Conversation, person *core.Person) bool {
-	return c.Kind == channels.Direct || person.Role == core.RoleAdmin
-}
 
 // order makes the entry of a command: what it runs decides what it is taken as. A command
 // that is applied at once takes no turn and no worker.
@@ -122,7 +116,8 @@ func (s *classifier) order(ctx context.Context, entry classified, l *channel, pe
 	if err != nil {
 		return entry, err
 	}
-	switch as := answer.Intent.(type) {
+	entry.Intent = answer.Intent
+	switch answer.Intent.(type) {
 	case nil:
 		control := &intake.ControlIntent{Change: answer.Change, Admins: c != nil && c.Admin}
 		if answer.Say == nil {
@@ -135,25 +130,20 @@ func (s *classifier) order(ctx context.Context, entry classified, l *channel, pe
 	case *intake.TurnIntent:
 		entry.Event.Message.Quote = "" // what is replied to only says which turn is meant
 		entry.Taint = taintOf(entry.Event.Message)
-		entry.Intent = as
-	default:
-		entry.Intent = as
 	}
 	return entry, nil
 }
 
 // answer is what becomes of a command, which may be nil: there is none of that name.
-func (s *classifier) answer(ctx context.Context, c *commands.Command, call *commands.Call) (commands.Answer, error) {
-	conv := call.Conversation()
-	session, err := s.Store.Session(ctx, conv)
-	if err != nil {
-		return commands.Answer{}, fmt.Errorf("read session: %w", err)
+func (r *Router) answer(ctx context.Context, c *commands.Command, call *commands.Call) (a commands.Answer, err error) {
+	if call.Session, err = r.Store.Session(ctx, call.Conversation()); err != nil {
+		return a, fmt.Errorf("read session: %w", err)
 	}
-	call.Session, call.TimeZone = session, s.settings().zone(session.TimeZone, call.Person.TimeZone)
+	call.TimeZone = r.settings().zone(call.Session.TimeZone, call.Person.TimeZone)
 	switch {
 	case c == nil, c.Admin && !call.IsAdmin():
-		return s.commands.Unknown(call.Name, audience(call)), nil
-	case c.Admin && conv.Kind != channels.Direct:
+		return r.commands.Unknown(call.Name, audience(call)), nil
+	case c.Admin && !call.Direct():
 		return commands.Says("I did nothing: please write this in a direct chat with me."), nil
 	}
 	return c.Run(ctx, call)
@@ -161,9 +151,7 @@ func (s *classifier) answer(ctx context.Context, c *commands.Command, call *comm
 
 // audience is to whom commands are offered where one was given.
 func audience(call *commands.Call) commands.Audience {
-	return commands.Audience{
-		Admin: call.IsAdmin(), Direct: call.Conversation().Kind == channels.Direct, Language: call.Session.Language,
-	}
+	return commands.Audience{Admin: call.IsAdmin(), Direct: call.Direct(), Language: call.Session.Language}
 }
 
 // asTyped is a text of ours with commands as people write them there.

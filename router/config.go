@@ -67,37 +67,21 @@ func DefaultConfig() Config {
 // key below [router] it speaks of and a colon.
 func (c Config) Validate() error {
 	var errs []error
-	fault := func(key, format string, args ...any) {
-		errs = append(errs, fmt.Errorf(key+": "+format, args...))
-	}
-	if c.Workers < 1 {
-		fault("workers", "%d is too few; at least 1 is needed", c.Workers)
-	}
-	if c.QueuePerSession < 1 {
-		fault("queue_per_session", "%d is too few; at least 1 is needed", c.QueuePerSession)
-	}
-	if c.IdleTimeout <= 0 {
-		fault("idle_timeout", "must be longer than 0, e.g. \"5m\"")
-	}
-	if c.CollectWindow < 0 {
-		fault("collect_window", "must not be negative")
-	}
-	if c.StaleAfter <= 0 {
-		fault("stale_after", "must be longer than 0, e.g. \"15m\"")
-	}
-	if c.MessageLimit < 1 {
-		fault("message_limit", "must be at least 1 byte, e.g. \"64KB\"")
-	}
-	if c.MaxParts < 0 {
-		fault("max_parts", "must not be negative; 0 sends every part")
-	}
-	if c.AwayLimit < 0 {
-		fault("away_limit", "must not be negative; 0 keeps any number for a week")
-	}
-	for i, word := range c.StopWords {
-		if strings.TrimSpace(word) == "" {
-			fault(fmt.Sprintf("stop_words[%d]", i), "is empty; every blank message would stop the turn")
+	fault := func(is bool, format string, args ...any) {
+		if is {
+			errs = append(errs, fmt.Errorf(format, args...))
 		}
+	}
+	fault(c.Workers < 1, "workers: %d is too few; at least 1 is needed", c.Workers)
+	fault(c.QueuePerSession < 1, "queue_per_session: %d is too few; at least 1 is needed", c.QueuePerSession)
+	fault(c.IdleTimeout <= 0, "idle_timeout: must be longer than 0, e.g. \"5m\"")
+	fault(c.CollectWindow < 0, "collect_window: must not be negative")
+	fault(c.StaleAfter <= 0, "stale_after: must be longer than 0, e.g. \"15m\"")
+	fault(c.MessageLimit < 1, "message_limit: must be at least 1 byte, e.g. \"64KB\"")
+	fault(c.MaxParts < 0, "max_parts: must not be negative; 0 sends every part")
+	fault(c.AwayLimit < 0, "away_limit: must not be negative; 0 keeps any number for a week")
+	for i, word := range c.StopWords {
+		fault(blank(word), "stop_words[%d]: is empty; every blank message would stop the turn", i)
 	}
 	errs = append(errs,
 		oneOf("busy", c.Busy, "queue", "steer", "interrupt", "collect"),

@@ -26,16 +26,19 @@ func (s *classifier) edit(ctx context.Context, entry classified, line *channel, 
 	if !known && !line.addressed(event) {
 		return overheard(entry, audit.RuleNotMeant), nil
 	}
+	refused := func(text string) (classified, error) {
+		if known && text != "" {
+			text += " Until then I use your message as it was before the change."
+		}
+		entry = line.noticed(entry, text)
+		entry.Event.Message.ID = "" // it stays the ID of the message as it was
+		return entry, nil
+	}
 	s.trim(&entry)
 	// Platforms tell an edit for less than a new text; that is free.
 	if !known || former != event.Message.Text {
-		if text, refused := s.refusal(&entry, person); refused {
-			if text != "" {
-				text += kept(known)
-			}
-			entry = line.noticed(entry, text)
-			entry.Event.Message.ID = "" // it stays the ID of the message as it was
-			return entry, nil
+		if text, is := s.refusal(&entry, person); is {
+			return refused(text)
 		}
 	}
 	edit := &intake.EditIntent{OnEdit: s.Config.OnEdit, Turn: s.turn(event)}
@@ -50,22 +53,12 @@ func (s *classifier) edit(ctx context.Context, entry classified, line *channel, 
 			return entry, err
 		}
 		if answer.Intent == nil {
-			entry = line.noticed(entry, answer.Text+kept(known))
-			entry.Event.Message.ID = "" // it stays the ID of the message as it was
-			return entry, nil
+			return refused(answer.Text)
 		}
 		edit.Turn.Ordered = true
 	}
 	entry.Intent = edit
 	return entry, nil
-}
-
-// kept says what becomes of a message whose edit is refused.
-func kept(known bool) string {
-	if !known {
-		return ""
-	}
-	return " Until then I use your message as it was before the change."
 }
 
 // reaction makes the entry of a sign that a known person put on a message or took

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -23,8 +24,7 @@ type committed struct {
 // follow does what the commit made possible. stops is how many stops were missed
 // before it.
 func (r *committed) follow(ctx context.Context, stops int64) channels.Receipt {
-	line := r.entry.line
-	turn := r.entry.Turn()
+	line, conv, turn := r.entry.line, r.entry.Event.Conversation, r.entry.Turn()
 	if turn != nil && turn.MayClaim && r.acc.Claimed == nil {
 		r.turns.GiveWorker(r.entry.Sender.Person)
 	}
@@ -34,25 +34,25 @@ func (r *committed) follow(ctx context.Context, stops int64) channels.Receipt {
 	r.followCode(ctx)
 	r.followRequest(ctx)
 	r.followApprovals(ctx)
-	r.followSecret(ctx)
+	r.followSecret()
 	r.followChange(ctx)
 	if !r.acc.Duplicate {
 		r.rates.count(r.entry.charge)
 		if !r.entry.kept(intake.AuditRejected) {
 			r.failed.took()
 		}
-	}
-	if r.acc.Rejected != "" && !r.acc.Duplicate {
-		r.Log.WarnContext(ctx, "event rejected", "channel", r.entry.Event.Conversation.Channel, "reason", r.acc.Rejected)
-	}
-	if r.entry.kept(intake.AuditStranger) && !r.acc.Duplicate {
-		r.logStranger(ctx)
-	}
-	if r.entry.Sender.Rule == audit.RuleTooEarly && !r.acc.Duplicate {
-		r.logTooEarly(ctx, r.entry.Event.Conversation.Channel)
-	}
-	if r.entry.Sender.New && !r.acc.Duplicate {
-		r.People.Learn(ctx, r.entry.Sender.Person)
+		if r.acc.Rejected != "" {
+			r.Log.WarnContext(ctx, "event rejected", "channel", conv.Channel, "reason", r.acc.Rejected)
+		}
+		if r.entry.kept(intake.AuditStranger) {
+			r.logStranger(ctx)
+		}
+		if r.entry.Sender.Rule == audit.RuleTooEarly {
+			r.logTooEarly(ctx, conv.Channel)
+		}
+		if r.entry.Sender.New {
+			r.People.Learn(ctx, r.entry.Sender.Person)
+		}
 	}
 	r.notifyAside(ctx)
 	if r.entry.background != nil && !r.acc.Duplicate {
@@ -66,13 +66,13 @@ func (r *committed) follow(ctx context.Context, stops int64) channels.Receipt {
 		r.turns.Stop(r.acc.CancelTurn, causeOf(r.entry))
 	}
 	if _, news := r.entry.Intent.(*intake.NewsIntent); news && r.entry.Event.Kind == channels.EventMoved {
-		r.moves.add(line.Name, string(r.entry.Event.Former), string(r.entry.Event.Conversation.ID))
-		line.Moved(r.entry.Event.Former, r.entry.Event.Conversation)
+		r.moves.add(line.Name, string(r.entry.Event.Former), string(conv.ID))
+		line.Moved(r.entry.Event.Former, conv)
 	}
 	_, message := r.entry.Intent.(*intake.TurnIntent)
 	queued := message && r.acc.Outcome == "" && r.acc.Action == "" // there is nothing to send yet
 	if !r.acc.Duplicate && !r.entry.unanswered() && (!queued || line.Reads()) {
-		line.Committed(r.entry.Event.Conversation)
+		line.Committed(conv)
 	}
 	receipt := r.acc.Receipt
 	switch {
@@ -83,7 +83,7 @@ func (r *committed) follow(ctx context.Context, stops int64) channels.Receipt {
 	case r.entry.Event.Kind == channels.EventAction && !r.acc.Duplicate:
 		receipt.Toast = line.pressed(r.entry, r.acc)
 	case r.acc.Action == outbox.ActionAccepted && r.acc.Approval == 0: // typed
-		line.Unbutton(r.entry.Event.Conversation, r.acc.Question)
+		line.Unbutton(conv, r.acc.Question)
 	}
 	return receipt
 }
@@ -132,16 +132,13 @@ func (r *committed) followChange(ctx context.Context) {
 
 // followSecret deletes a message that brought a secret, where that can be, and has all engines
 // go on with what was set.
-func (r *committed) followSecret(ctx context.Context) {
-	conv := r.entry.Event.Conversation
-	line := r.entry.line
+func (r *committed) followSecret() {
+	conv, line := r.entry.Event.Conversation, r.entry.line
 	if r.entry.secret.value != "" && r.entry.Sender.Person != "" && line.Removes(conv) {
 		line.Remove(conv, r.entry.Event.Message.ID, func(ctx context.Context) {
 			notice := line.Notice(r.entry.Event, "I could not delete your message with the secret. Please delete it yourself, and set a new value for the secret if anybody may have read it.")
 			notice.Person = r.entry.Sender.Person
-			if _, err := r.Store.Notify(ctx, asideKey("undeleted:", r.entry.Key), conv, *notice); err != nil {
-				r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", conv.Channel, "error", err)
-			}
+			_ = r.notify(ctx, "undeleted:", notice, "a notice could not be committed")
 			line.Committed(conv)
 		})
 	}
@@ -156,9 +153,17 @@ func (r *committed) notifyAside(ctx context.Context) {
 	}
 	notice := r.entry.line.Notice(r.entry.Event, r.entry.aside)
 	notice.Person, notice.Taint = r.entry.Sender.Person, r.entry.Taint // it names the files
-	if _, err := r.Store.Notify(context.WithoutCancel(ctx), asideKey("aside:", r.entry.Key), r.entry.Event.Conversation, *notice); err != nil {
-		r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", r.entry.Event.Conversation.Channel, "error", err)
+	_ = r.notify(ctx, "aside:", notice, "a notice could not be committed")
+}
+
+// notify commits a notice about the entry, once by its kind, and logs that it failed.
+func (r *committed) notify(ctx context.Context, kind string, notice *outbox.Reply, failed string) error {
+	conv, key := r.entry.Event.Conversation, sha256.Sum256(append([]byte(kind), r.entry.Key...))
+	_, err := r.Store.Notify(context.WithoutCancel(ctx), key[:], conv, *notice)
+	if err != nil {
+		r.Log.ErrorContext(ctx, failed, "channel", conv.Channel, "error", err)
 	}
+	return err
 }
 
 // causeOf says why an entry that stops a turn does so.

@@ -24,8 +24,8 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 	case c == nil || !c.Admin:
 		return tools.Result{End: tools.EndRefused, Code: "not_available", Output: "this program has no command /" + name}
 	}
-	id := strings.TrimPrefix(call.Session.ID, call.Session.Channel+":")
-	conv := channels.Conversation{Channel: call.Session.Channel, ID: channels.ConversationID(id), Kind: channels.Direct}
+	conv := core.OfSession(call.Session.ID)
+	conv.Kind = channels.Direct
 	answer, err := r.given(ctx, c, &commands.Call{
 		Event: &channels.Event{Kind: channels.EventMessage, Conversation: conv}, Person: person,
 		Name: name, Args: strings.Join(args, " "), Slash: r.Connections.Connection(conv.Channel).Command(conv),
@@ -44,20 +44,15 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 
 // given runs a command and makes its change.
 func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.Call, by core.Actor) (answer commands.Answer, err error) {
-	if call.Session, err = r.Store.Session(ctx, call.Conversation()); err != nil {
+	answer, err = r.answer(ctx, c, call)
+	switch {
+	case err != nil:
 		return answer, err
-	}
-	call.TimeZone = r.settings().zone(call.Session.TimeZone, call.Person.TimeZone)
-	if answer, err = c.Run(ctx, call); err != nil {
-		return answer, err
-	}
-	if answer.Intent != nil {
+	case answer.Intent != nil:
 		return answer, &core.StateError{Sentence: fmt.Sprintf("this has to be typed: %s%s %s", call.Slash, call.Name, call.Args)}
-	}
-	if answer.Background != nil { // the tool waits for it
+	case answer.Background != nil: // the tool waits for it
 		return answer.Background(ctx), nil
-	}
-	if answer.Change == nil {
+	case answer.Change == nil:
 		return answer, nil
 	}
 	if err := r.Change(ctx, answer.Change, by); errors.Is(err, core.ErrNotFound) {

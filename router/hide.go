@@ -70,13 +70,10 @@ func withoutSecret(text string) (string, typedSecret) {
 	return strings.TrimRight(strings.Join(kept, " "), " "), typed
 }
 
-// A hider takes secrets out of what comes in.
-type hider struct{ mask *secrets.Masker }
-
 // hide takes out of all that is kept of an event the value that its command sets, which it
 // returns, the secrets that are known, and what has the shape of a credential. kinds says
 // what the last two were.
-func (h hider) hide(e *channels.Event) (typed typedSecret, kinds []string) {
+func (r *Router) hide(e *channels.Event) (typed typedSecret, kinds []string) {
 	m := &e.Message
 	text, typed := withoutSecret(m.Text)
 	m.Text = text
@@ -91,16 +88,16 @@ func (h hider) hide(e *channels.Event) (typed typedSecret, kinds []string) {
 		texts = append(texts, &m.Mentions[i].Label)
 	}
 	for _, text := range texts {
-		kinds = append(kinds, h.hideIn(text)...)
+		kinds = append(kinds, r.hideIn(text)...)
 	}
 	for _, names := range [][]string{e.Reaction.Added, e.Reaction.Removed} {
 		for i := range names {
-			h.hideIn(&names[i])
+			r.hideIn(&names[i])
 		}
 	}
 	if len(e.Raw) > 0 {
 		raw := string(e.Raw)
-		if h.hideIn(&raw); raw != string(e.Raw) {
+		if r.hideIn(&raw); raw != string(e.Raw) {
 			e.Raw = []byte(raw)
 		}
 	}
@@ -109,13 +106,13 @@ func (h hider) hide(e *channels.Event) (typed typedSecret, kinds []string) {
 }
 
 // Hide is a text without the secrets that are known, and what has the shape of a credential.
-func (h hider) Hide(text string) string {
-	h.hideIn(&text)
+func (r *Router) Hide(text string) string {
+	r.hideIn(&text)
 	return text
 }
 
-func (h hider) hideIn(text *string) []string {
-	known := h.mask.Text(*text)
+func (r *Router) hideIn(text *string) []string {
+	known := r.Mask.Text(*text)
 	masked, kinds := secrets.Hide(known)
 	if known != *text {
 		kinds = append(kinds, "a secret that I know")

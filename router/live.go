@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"switchboard/channels"
@@ -28,22 +27,15 @@ type Settings struct {
 	Budget           money.Budget
 }
 
-// live are the settings that count now. What reads them twice reads them once and keeps
+// settings are those that count now. What reads them twice reads them once and keeps
 // them: an event and a turn go by one set.
-type live struct{ now atomic.Pointer[Settings] }
+func (r *Router) settings() *Settings { return r.now.Load() }
 
-func (l *live) settings() *Settings {
-	if l == nil {
-		return &Settings{}
-	}
-	return l.now.Load()
-}
-
-func (l *live) set(s Settings) {
+func (r *Router) set(s Settings) {
 	if s.ApprovalDeadline == 0 {
 		s.ApprovalDeadline = 10 * time.Minute
 	}
-	l.now.Store(&s)
+	r.now.Store(&s)
 }
 
 // Apply has what comes from now on go by s. An error leaves everything as it was.
@@ -54,7 +46,7 @@ func (r *Router) Apply(s Settings) error {
 			return err
 		}
 	}
-	r.live.set(s)
+	r.set(s)
 	r.turns.SetWorkers(s.Config.Workers)
 	return nil
 }
@@ -78,8 +70,7 @@ func (s *Settings) ofSessions() sessions.Defaults {
 
 // zone is the time zone that somebody reads times in.
 func (s *Settings) zone(session, person string) string {
-	now := s.ofSessions()
-	return now.Zone(session, person)
+	return s.ofSessions().Zone(session, person)
 }
 
 // zoneIn is TimeZone by a name, which may be nobody's.

@@ -193,19 +193,17 @@ func (m *Messenger) find(known []recipient, to string) (recipient, *tools.Result
 			return c.Kind == channels.Group && c.Title != "" && strings.EqualFold(c.Title, to)
 		})
 	}
-	switch len(found) {
-	case 1:
+	if len(found) == 1 {
 		return found[0], nil
-	case 0:
+	}
+	why := notSent("several_recipients", "ask the person which is meant", "%d are called %q: %s", len(found), to, listed(found))
+	if len(found) == 0 {
 		found = matching(func(c recipient) bool { return c.last })
 		slices.SortFunc(found, func(a, b recipient) int { return cmp.Compare(a.name, b.name) })
 		found = append(found, matching(func(c recipient) bool { return c.Kind == channels.Group })...)
-		why := notSent("no_recipient", "ask the person whom they mean, or take a name of the list if one surely is meant",
+		why = notSent("no_recipient", "ask the person whom they mean, or take a name of the list if one surely is meant",
 			"I can write to nobody called %q; %sI can write to %s", to, didYouMean(found, to), listed(found))
-		why.Taint = titled(found)
-		return recipient{}, why
 	}
-	why := notSent("several_recipients", "ask the person which is meant", "%d are called %q: %s", len(found), to, listed(found))
 	why.Taint = titled(found)
 	return recipient{}, why
 }

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -110,25 +109,16 @@ func (p *Policy) decide(q tools.Question, person *core.Person) tools.Decision {
 	case judged.Outcome == shell.Refused:
 		return refuse(judged.Rule, judged.Reason)
 	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside && !q.Looks && !q.Own:
-		return tools.Decision{
-			Verdict: tools.Ask, Rule: "taint.outside",
-			Reason: "I read text from elsewhere here (" + q.Taint.Words() + "), so I check first",
-		}
+		return ask("taint.outside", "I read text from elsewhere here ("+q.Taint.Words()+"), so I check first")
 	case q.Taint != tools.Clean && q.Sends != "" && !tools.Wrote(q.Words, q.Sends):
-		return tools.Decision{
-			Verdict: tools.Ask, Rule: "taint.url",
-			Reason: fmt.Sprintf("I read text from elsewhere here (%s), and this address is not in what was just written to me. "+
-				"An address can leak what I have read. If you write the whole address yourself, I use it without asking", q.Taint.Words()),
-		}
+		return ask("taint.url", "I read text from elsewhere here ("+q.Taint.Words()+"), and this address is not in what was just written to me. "+
+			"An address can leak what I have read. If you write the whole address yourself, I use it without asking")
 	case config.asks(q.Tool, q.Looks):
-		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "I may not do this without permission"}
+		return ask("policy.ask", "I may not do this without permission")
 	case q.Taint != tools.Clean && slices.ContainsFunc(q.Keeps, func(text string) bool { return !tools.Said(q.Words, text) }):
-		return tools.Decision{
-			Verdict: tools.Ask, Rule: tools.RuleKeeps,
-			Reason: "this would be kept for later, and it is not what you just wrote to me, word for word",
-		}
+		return ask(tools.RuleKeeps, "this would be kept for later, and it is not what you just wrote to me, word for word")
 	case judged.Outcome == shell.Asked:
-		return tools.Decision{Verdict: tools.Ask, Rule: judged.Rule, Reason: judged.Reason}
+		return ask(judged.Rule, judged.Reason)
 	case judged.Rule != "":
 		return tools.Decision{Verdict: tools.Allow, Rule: judged.Rule, Reason: judged.Reason}
 	}
@@ -137,11 +127,11 @@ func (p *Policy) decide(q tools.Question, person *core.Person) tools.Decision {
 
 // allow is asked for each tool of each prompt, and therefore formats nothing; nor does refuse.
 func allow(q tools.Question, person *core.Person) tools.Decision {
-	rule := "role." + core.RoleUser
-	if person.Role != core.RoleUser {
-		rule = "role." + person.Role
-	}
-	return tools.Decision{Verdict: tools.Allow, Rule: rule, Reason: q.Person + " is " + person.Role}
+	return tools.Decision{Verdict: tools.Allow, Rule: "role." + person.Role, Reason: q.Person + " is " + person.Role}
+}
+
+func ask(rule, reason string) tools.Decision {
+	return tools.Decision{Verdict: tools.Ask, Rule: rule, Reason: reason}
 }
 
 func refuse(rule, reason string) tools.Decision {

@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,12 +87,7 @@ func happened(at time.Time) time.Time {
 
 // onlyVoice says that all that came was spoken.
 func onlyVoice(attachments []channels.Attachment) bool {
-	for _, a := range attachments {
-		if a.Kind != channels.Voice {
-			return false
-		}
-	}
-	return len(attachments) > 0
+	return len(attachments) > 0 && !slices.ContainsFunc(attachments, func(a channels.Attachment) bool { return a.Kind != channels.Voice })
 }
 
 // FileLimits are the settings about files that matter when a message comes in.

@@ -2,32 +2,12 @@ package router
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
 	"switchboard/router/outbox/delivery"
 )
-
-// A bucket lets through so many a second, with a burst.
-type bucket struct {
-	rate, burst float64
-	tokens      float64
-	last        time.Time
-}
-
-func newBucket(perSecond float64, burst int, now time.Time) bucket {
-	return bucket{rate: perSecond, burst: float64(max(burst, 1)), tokens: float64(max(burst, 1)), last: now}
-}
-
-// wait is how long until one may pass; zero: now.
-func (b *bucket) wait(now time.Time) time.Duration {
-	b.tokens = min(b.burst, b.tokens+now.Sub(b.last).Seconds()*b.rate)
-	b.last = now
-	if b.tokens >= 1 {
-		return 0
-	}
-	return time.Duration((1-b.tokens)/b.rate*float64(time.Second)) + time.Microsecond
-}
 
 // tooFastQuiet is for how long a person who was notified of being too fast is not
 // notified again.
@@ -37,13 +17,22 @@ const tooFastQuiet = time.Minute
 type personRates struct {
 	mu      sync.Mutex
 	rate    float64
-	burst   int
-	buckets map[string]*personBucket
+	burst   float64
+	buckets map[string]personBucket
 }
 
+// A personBucket lets through so many a second, with a burst.
 type personBucket struct {
-	bucket
-	notified time.Time // when the person was notified of being too fast; zero: never
+	rate, burst, tokens float64
+	last                time.Time
+	notified            time.Time // when the person was notified of being too fast; zero: never
+}
+
+// fill adds what may pass since the last time, and says whether one may.
+func (b *personBucket) fill(now time.Time) bool {
+	b.tokens = min(b.burst, b.tokens+now.Sub(b.last).Seconds()*b.rate)
+	b.last = now
+	return b.tokens >= 1
 }
 
 func newPersonRates(setting string) (*personRates, error) {
@@ -60,7 +49,7 @@ func (p *personRates) set(setting string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if rate > 0 { // else nobody asks any more
-		p.rate, p.burst, p.buckets = rate, burst, map[string]*personBucket{}
+		p.rate, p.burst, p.buckets = rate, float64(burst), map[string]personBucket{}
 	}
 	return nil
 }
@@ -79,7 +68,7 @@ func (b personBucket) judge(name string, at time.Time, weight float64) charge {
 	if at.Before(b.last) {
 		at = b.last
 	}
-	if b.wait(at) == 0 {
+	if b.fill(at) {
 		return charge{bucket: name, at: at, weight: weight}
 	}
 	return charge{bucket: name, at: at, notified: b.notified.IsZero() || at.Sub(b.notified) >= tooFastQuiet}
@@ -90,7 +79,7 @@ func (b *personBucket) count(c charge) {
 	switch {
 	case c.weight > 0:
 		if c.at.After(b.last) {
-			b.wait(c.at)
+			b.fill(c.at)
 		}
 		b.tokens -= c.weight
 	case c.notified:
@@ -98,39 +87,36 @@ func (b *personBucket) count(c charge) {
 	}
 }
 
-// bucket is a copy of the bucket of that name, which is full at that time if there is
-// none.
+// bucket is the bucket of that name, which is full at that time if there is none.
 func (p *personRates) bucket(name string, at time.Time) personBucket {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if b := p.buckets[name]; b != nil {
-		return *b
-	}
-	return personBucket{bucket: newBucket(p.rate, p.burst, at)}
+	return p.of(name, at)
 }
 
-// count counts an event that is committed.
+// of is bucket under the lock.
+func (p *personRates) of(name string, at time.Time) personBucket {
+	if b, known := p.buckets[name]; known {
+		return b
+	}
+	return personBucket{rate: p.rate, burst: p.burst, tokens: p.burst, last: at}
+}
+
+// count counts an event that is committed. Full buckets of people whom a notice of now would reach are dropped, so that
+// the map holds only who wrote lately.
 func (p *personRates) count(c charge) {
 	if c.bucket == "" {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := p.buckets[c.bucket]
-	if b == nil {
-		p.forgetIdle(time.Now())
-		b = &personBucket{bucket: newBucket(p.rate, p.burst, c.at)}
-		p.buckets[c.bucket] = b
+	if _, known := p.buckets[c.bucket]; !known {
+		now := time.Now()
+		maps.DeleteFunc(p.buckets, func(_ string, b personBucket) bool {
+			return b.fill(now) && b.tokens >= b.burst && now.Sub(b.notified) >= tooFastQuiet
+		})
 	}
+	b := p.of(c.bucket, c.at)
 	b.count(c)
-}
-
-// forgetIdle drops full buckets of people whom a notice of now would reach, so that the map holds only who
-// wrote lately.
-func (p *personRates) forgetIdle(now time.Time) {
-	for name, b := range p.buckets {
-		if full := *b; full.wait(now) == 0 && full.tokens >= full.burst && now.Sub(full.notified) >= tooFastQuiet {
-			delete(p.buckets, name)
-		}
-	}
+	p.buckets[c.bucket] = b
 }

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"switchboard/agent"
@@ -104,9 +105,8 @@ type Deps struct {
 // A Router brings messages from channels to the agent and answers back.
 type Router struct {
 	Deps
-	*live
-	hider
-	Connections *delivery.Connections // what is sent, and over which connections
+	now         atomic.Pointer[Settings] // that count now; see settings
+	Connections *delivery.Connections    // what is sent, and over which connections
 	People      *people.Watch
 	Asking      *people.Asking
 	Settled     *settings.Watch
@@ -141,26 +141,22 @@ func New(deps Deps) (*Router, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := &live{}
-	now.set(deps.Settings)
-	deps.Settings = Settings{} // nobody is to read what may have changed
 	r := &Router{
-		Deps:  deps,
-		hider: hider{deps.Mask},
-		live:  now,
-		rates: rates,
+		Deps: deps, rates: rates,
 		moves: moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
 		background: make(chan struct{}, backgroundMost), stopped: make(chan struct{}),
 	}
+	r.set(deps.Settings)
+	r.Deps.Settings = Settings{} // nobody is to read what may have changed
 	r.work, r.abort = context.WithCancelCause(context.Background())
 	r.turns = turns.New(r.work, turns.Deps{
-		Settings: func() turns.Settings { return now.settings().ofTurns() },
+		Settings: func() turns.Settings { return r.settings().ofTurns() },
 		Line:     r.Channels.line, Channels: r.Channels.names, People: r.Roster, Agent: r.Agent, Engine: r.Engine, Store: r.Store, Shared: r.Wakes != nil,
 		DataDir: r.DataDir, Order: orderOf, AsTyped: r.asTyped, Made: r.Made, Log: r.Log,
 	})
 	r.Connections = delivery.New(r.work, delivery.Deps{
-		StaleAfter: func() time.Duration { return now.settings().Config.StaleAfter },
-		MaxParts:   func() int { return now.settings().Config.MaxParts },
+		StaleAfter: func() time.Duration { return r.settings().Config.StaleAfter },
+		MaxParts:   func() int { return r.settings().Config.MaxParts },
 		People:     r.Roster, Engine: r.Engine, Store: r.Store, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
 		Accept: r.Accept, Marks: r.Store.Marks, Held: r.look, Menu: r.menu, Targets: r.NoticeTargets, Runs: r.turns.Runs,
 		Left: r.left, Zone: r.zoneIn, Grace: r.Grace,
@@ -184,11 +180,11 @@ func (r *Router) features() {
 	r.Messages = &Messenger{Roster: r.Roster, Channels: r.Channels, Connections: r.Connections, Store: r.Store, Log: r.Log}
 	r.People = people.NewWatch(people.Watch{Roster: r.Roster, Read: r.goOn, Learned: r.Connections.RefreshMenus, Wakes: r.Wakes, Log: r.Log})
 	r.Asking = &people.Asking{
-		Connections: r.Connections, Channels: r.Channels.adapters, Roster: r.Roster, Local: r.Local, AsTyped: r.asTyped, ProposeClaim: r.Store.ProposeClaim,
+		Connections: r.Connections, Roster: r.Roster, Local: r.Local, AsTyped: r.asTyped, ProposeClaim: r.Store.ProposeClaim,
 	}
 	r.Settled = settings.NewWatch(settings.WatchDeps{
 		Versions: r.Store, Secrets: r.Secrets, Connections: r.Connections, PersonChats: r.Store.PersonChats, Open: r.Messages.open,
-		Reload: r.Reload, Wake: r.wake, Log: r.Log,
+		Reload: r.Reload, Log: r.Log,
 	})
 	r.approvals = &approvals.Service{Store: r.Store, Questions: r.Connections, Queued: r.turns.Queued, Due: r.turns.Due(), Log: r.Log}
 	r.sessions = &sessions.Commands{Now: func() sessions.Defaults { return r.settings().ofSessions() }, Assumes: r.Store.Assumes}

@@ -48,7 +48,7 @@ func (t *toolCommands) usable(c *commands.Call) []string {
 	if t.Usable == nil {
 		return nil
 	}
-	return t.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Direct: c.Conversation().Kind == channels.Direct, Mode: t.modeOf(c.Session)})
+	return t.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Direct: c.Direct(), Mode: t.modeOf(c.Session)})
 }
 
 // tool is /tool: a turn that runs one tool, with no model. It takes its place in the queue.
@@ -64,14 +64,8 @@ func (t *toolCommands) tool(_ context.Context, c *commands.Call) (commands.Answe
 	name := render.Escape(words.OneLine(order.Tool, 60))
 	switch {
 	case t.Summary == nil || t.Summary(order.Tool) == "":
-		text := "I have no tool " + name
-		if meant := words.Nearest(order.Tool, usable); meant != "" {
-			text += "; did you mean " + meant + "?"
-		} else {
-			text += "."
-		}
 		a := t.listed(usable, "", "You may use here:")
-		a.Text = text + "\n\n" + a.Text
+		a.Text = commands.Meant("I have no tool "+name, order.Tool, usable, strings.Clone) + "\n\n" + a.Text
 		return a, nil
 	case strings.Contains(order.Args, people.Redacted):
 		return commands.Says("I did not run %s: I hid a part of what you typed, so the tool would not get what you meant.", name), nil

@@ -14,9 +14,7 @@ import (
 
 const (
 	sealing = "audit" // the name of the lease, so that one engine alone does it
-)
 
-const (
 	markPruned   = `UPDATE audit_segments SET pruned = TRUE WHERE id = ?`
 	dropSegments = `DELETE FROM audit_segments WHERE id < ?`
 )
@@ -48,7 +46,7 @@ func (db *DB) SealAudit(ctx context.Context, owner int64) (rows int64, err error
 	}
 	var fence int64
 	err = db.Write(ctx, db.ForLeases(), "begin to seal", func(t *database.Tx) (err error) {
-		fence, ok, err = engines.Take(t, leaseRun, sealing, owner, t.Now)
+		fence, ok, err = engines.Take(t, leaseRun, sealing, owner)
 		return err
 	})
 	if err != nil || !ok {
@@ -65,10 +63,8 @@ func (db *DB) SealAudit(ctx context.Context, owner int64) (rows int64, err error
 func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error) {
 	next := audit.Segment{}
 	err = db.Write(ctx, database.Async, "find what to seal", func(t *database.Tx) error {
-		if t.PG {
-			if err := t.Run(database.Do(audit.Briefly), database.Do(audit.LockAudit)); err != nil {
-				return err
-			}
+		if err := t.Shut(audit.Briefly, audit.LockAudit); err != nil {
+			return err
 		}
 		last, err := audit.FindSegment(t, audit.LastSegment)
 		if err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"switchboard/internal/retry"
@@ -19,9 +20,7 @@ const (
 	// lateTurns is how long a transaction may take to commit a turn whose number was given
 	// out: those of the last while are looked at again.
 	lateTurns = 10 * time.Minute
-)
 
-const (
 	// unaudited are turns from a number on: those that have ended and do not stand in the
 	// audit log, and where the ones that need no second look begin.
 	unaudited = `
@@ -87,12 +86,10 @@ func (db *DB) takeTurns(ctx context.Context) error {
 				ids = append(ids, r.ID)
 			}
 		}
-		for len(ids) > 0 {
-			n := min(takeTurns, len(ids))
-			if _, err := db.takeBatch(ctx, claimTurns, ids[:n], auditTurns); err != nil {
+		for some := range slices.Chunk(ids, takeTurns) {
+			if _, err := db.takeBatch(ctx, claimTurns, some, auditTurns); err != nil {
 				return err
 			}
-			ids = ids[n:]
 		}
 		if len(rows) < lookTurns || ctx.Err() != nil {
 			return ctx.Err()
@@ -106,11 +103,7 @@ func (db *DB) takeBatch(ctx context.Context, claim string, ids []int64, write fu
 	began := time.Now()
 	err = db.Write(ctx, database.Async, "take into the audit log", func(t *database.Tx) error {
 		marks, args := database.In(ids)
-		query := t.Locked(fmt.Sprintf(claim, marks))
-		if t.PG {
-			query += " SKIP LOCKED"
-		}
-		found, err := t.IDs(query, args...)
+		found, err := t.IDs(t.Free(fmt.Sprintf(claim, marks)), args...)
 		if taken = len(found); err != nil || taken == 0 {
 			return err
 		}

@@ -64,47 +64,39 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []intake.Entry
 			return out, err
 		}
 	}
-	var out []intake.Accepted
-	err := r.db.Write(ctx, database.Durable, "accept", func(t *database.Tx) error {
-		out = make([]intake.Accepted, len(entries)) // again when PostgreSQL asks for another try
+	return database.Write(ctx, r.db.DB, database.Durable, "accept", func(t *database.Tx) ([]intake.Accepted, error) {
+		out := make([]intake.Accepted, len(entries))
 		if err := lockDecided(t, entries); err != nil {
-			return err
+			return nil, err
 		}
 		for i := range entries {
 			if err := accept(t, owner, &entries[i], &out[i]); err != nil {
-				return err
+				return nil, err
 			}
 			if out[i].Outcome == intake.CommandPressed { // it is not taken in yet
 				continue
 			}
 			if err := sessions.Note(t, &entries[i]); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return out, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // Known says which of these keys are committed already, by the key.
 func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]bool, err error) {
-	err = r.db.Read(ctx, "look for known events", func(t *database.Tx) error {
-		type row struct{ Key []byte }
-		marks, args := database.In(keys)
-		rows, err := database.Select[row](t, fmt.Sprintf(knownKeys, marks), append([]any{t.Now}, args...)...)
-		if err != nil {
-			return err
-		}
-		known = make(map[string]bool, len(rows))
-		for _, row := range rows {
-			known[string(row.Key)] = true
-		}
-		return nil
-	})
-	return known, err
+	type row struct{ Key []byte }
+	marks, args := database.In(keys)
+	rows, err := database.List[row](ctx, r.db.DB, "look for known events", fmt.Sprintf(knownKeys, marks), append([]any{r.db.Now()}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	known = make(map[string]bool, len(rows))
+	for _, row := range rows {
+		known[string(row.Key)] = true
+	}
+	return known, nil
 }
 
 func accept(t *database.Tx, owner int64, e *intake.Entry, a *intake.Accepted) error {
@@ -215,7 +207,7 @@ func acceptNews(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 func reject(t *database.Tx, e *intake.Entry, reason string, a *intake.Accepted) error {
 	a.Rejected = reason
 	c := e.Event.Conversation
-	return t.Do(insertRejected, database.Clean(c.Channel), database.Clean(string(c.ID)), database.Clean(reason), rawOf(e), t.Now)
+	return t.Do(insertRejected, c.Channel, c.ID, reason, rawOf(e), t.Now)
 }
 
 // rawOf is what came, never NULL.
@@ -245,7 +237,7 @@ func acceptControl(t *database.Tx, e *intake.Entry, as *intake.ControlIntent, a 
 		return err
 	}
 	if as.Effect == intake.EffectLink {
-		return t.Do(people.CancelLinks, t.Now, database.Clean(e.Sender.Person), newest)
+		return t.Do(people.CancelLinks, t.Now, e.Sender.Person, newest)
 	}
 	if as.Effect == intake.EffectReset {
 		// Up to the newest message, so that the command and its reply are
@@ -280,7 +272,7 @@ func endAsked(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 // acceptCancel ends the open turn when nobody works on it, and else asks it to stop.
 func acceptCancel(t *database.Tx, e *intake.Entry, as *intake.ControlIntent, a *intake.Accepted, conversation int64) error {
 	var turn int64
-	args := []any{a.SessionID, as.AnyPerson, database.Clean(e.Sender.Person)}
+	args := []any{a.SessionID, as.AnyPerson, e.Sender.Person}
 	waits := false
 	found, err := t.Row(openTurn, args, &turn)
 	if err == nil && !found {

@@ -63,18 +63,18 @@ func entryArg(e *intake.Entry, now int64) sessions.Object {
 	c, m, taint := sessions.CleanConversation(e.Event.Conversation), &e.Event.Message, database.Clean(string(e.Taint))
 	files := make([]sessions.Object, len(m.Attachments))
 	for i, a := range m.Attachments {
-		files[i] = sessions.Object{"id": database.Clean(a.ID), "kind": a.Kind, "name": database.Clean(a.Name), "type": database.Clean(a.Type), "size": a.Size, "taint": taint}
+		files[i] = sessions.Object{"id": a.ID, "kind": a.Kind, "name": a.Name, "type": a.Type, "size": a.Size, "taint": taint}
 	}
 	arg := sessions.Object{
 		"key": e.Key, "key_expires": now + sessions.KeyLives(e).Microseconds(),
 		"channel": c.Channel, "conversation": c.ID, "kind": c.Kind, "place": c.Place, "title": c.Title,
-		"person": database.Clean(e.Sender.Person), "identity": database.Clean(e.Sender.Identity), "rule": database.Clean(e.Sender.Rule), "origin": database.Clean(e.Origin),
-		"author": database.Clean(cmp.Or(e.Sender.Person, e.Event.Sender.Label)), "platform_id": database.Clean(string(m.ID)), "reply_to": database.Clean(string(m.ReplyTo)),
-		"text": database.Clean(m.Text), "quote": database.Clean(m.Quote), "outside": m.Outside(), "forwarded_from": database.Clean(m.Origin), "taint": taint,
-		"happened_at": database.Micros(e.Event.At), "attachments": files,
+		"person": e.Sender.Person, "identity": e.Sender.Identity, "rule": e.Sender.Rule, "origin": e.Origin,
+		"author": cmp.Or(e.Sender.Person, e.Event.Sender.Label), "platform_id": m.ID, "reply_to": m.ReplyTo,
+		"text": m.Text, "quote": m.Quote, "outside": m.Outside(), "forwarded_from": m.Origin, "taint": taint,
+		"happened_at": e.Event.At, "attachments": files,
 	}
 	if m := e.Event.Mark; m.Value != "" {
-		arg["mark"] = sessions.Object{"conversation": database.Clean(string(m.Conversation)), "value": database.Clean(m.Value)}
+		arg["mark"] = sessions.Object{"conversation": m.Conversation, "value": m.Value}
 	}
 	switch as := e.Intent.(type) {
 	case *intake.TurnIntent:

@@ -117,18 +117,18 @@ func acceptMoved(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 // known finds a conversation by exactly this ID.
 func known(t *database.Tx, channel string, id channels.ConversationID) (row int64, found bool, err error) {
 	var is string
-	found, err = t.Row(conversationByID, []any{channel, string(id)}, &row, &is)
+	found, err = t.Row(conversationByID, []any{channel, id}, &row, &is)
 	return row, found, err
 }
 
 func renameTo(t *database.Tx, id int64, c channels.Conversation, former channels.ConversationID) error {
 	place := cmp.Or(c.Place, string(c.ID))
 	return t.Run(
-		database.Do(rename, string(c.ID), string(c.Kind), place, c.Title, c.Title, id),
+		database.Do(rename, c.ID, c.Kind, place, c.Title, c.Title, id),
 		database.Do(renameSession, sessions.SessionKey(c.Channel, c.ID), id),
-		database.Do(renamePlaces, place, c.Channel, string(former)),
-		database.Do(forgetMoved, c.Channel, string(c.ID)),
-		database.Do(insertMoved, c.Channel, string(former), id, t.Now),
+		database.Do(renamePlaces, place, c.Channel, former),
+		database.Do(forgetMoved, c.Channel, c.ID),
+		database.Do(insertMoved, c.Channel, former, id, t.Now),
 	)
 }
 
@@ -170,7 +170,7 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *intake.Accepted) err
 	}
 	var running int64 // one of each may be
 	if some, err = t.Row(runningHere, []any{from}, &running); err == nil && some {
-		err = t.Do(sessions.QueueAhead, t.Now, t.Now, running, string(routerturns.TurnRunning))
+		err = t.Do(sessions.QueueAhead, t.Now, t.Now, running, routerturns.TurnRunning)
 	}
 	if err != nil {
 		return err

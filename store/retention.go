@@ -7,9 +7,7 @@ import (
 	"switchboard/store/engines"
 )
 
-const (
-	retaining = "retention" // the name of the lease, so that one engine alone does it
-)
+const retaining = "retention" // the name of the lease, so that one engine alone does it
 
 // Retain has the engine of owner clear away at once what is older than keep says, in small batches with pauses,
 // and returns how many rows it was told of (those that go with a turn are not counted).
@@ -25,7 +23,7 @@ func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) (rows int
 	}
 	s := &sweeper{db: db, keep: keep}
 	err = db.Write(ctx, db.ForLeases(), "begin to clear away", func(t *database.Tx) error {
-		s.fence, ok, err = engines.Take(t, leaseRun, retaining, owner, t.Now)
+		s.fence, ok, err = engines.Take(t, leaseRun, retaining, owner)
 		return err
 	})
 	if err != nil || !ok {

@@ -13,9 +13,7 @@ const (
 	// engine is connected to it: what waits for a platform that takes messages is sent or dead by then.
 	awayAfter = time.Hour
 	awayKept  = 7 * 24 * time.Hour
-)
 
-const (
 	waitingParts = `
 		SELECT channel, count(*) AS parts, min(created_at) AS oldest FROM deliveries
 		WHERE settled = FALSE AND state = 'pending' GROUP BY channel ORDER BY channel`

@@ -16,9 +16,7 @@ const peopleLive = 48 * time.Hour
 const (
 	batchConversations = 100
 	batchPeople        = 100
-)
 
-const (
 	// conversationOver: conversations go with their sessions and the leases of these, once nothing is left in them and
 	// nothing names them: no job, and nothing in Retention.Named. The instants are those up to which what was made for
 	// somebody who is not served is old, and a session that was not used.
@@ -159,21 +157,16 @@ func (s *sweeper) people(ctx context.Context) error {
 	before := s.before(max(s.keep.Sessions, peopleLive))
 	for {
 		n, err := s.batch(ctx, func(t *database.Tx) (int64, error) {
-			type person struct{ Name string }
-			query := oldPeople
-			if t.PG {
-				query += " FOR UPDATE SKIP LOCKED"
-			}
-			rows, err := database.Select[person](t, query, before, batchPeople)
+			names, err := t.Names(t.Free(oldPeople), before, batchPeople)
 			if err != nil {
 				return 0, err
 			}
-			for _, p := range rows {
-				if err := people.RemovePerson(t, p.Name, people.DeleteKnown); err != nil {
+			for _, name := range names {
+				if err := people.RemovePerson(t, name, people.DeleteKnown); err != nil {
 					return 0, err
 				}
 			}
-			return int64(len(rows)), nil
+			return int64(len(names)), nil
 		})
 		if err != nil || n < batchPeople {
 			return err

@@ -12,9 +12,7 @@ import (
 	"switchboard/store/turns"
 )
 
-const (
-	ownersLive = 90 * 24 * time.Hour
-)
+const ownersLive = 90 * 24 * time.Hour
 
 // What goes, table by table. The queries that look go through an index from its old end;
 // a test holds them to it on both databases.
@@ -221,7 +219,7 @@ func (s *sweeper) jobs(ctx context.Context) error {
 func (s *sweeper) engines(ctx context.Context) error {
 	long := max(ownersLive, s.keep.Turns).Microseconds()
 	_, err := s.batch(ctx, func(t *database.Tx) (int64, error) {
-		ids, err := t.IDs(t.Locked(fmt.Sprintf(oldOwners, engines.Clock(t, t.Now), engines.Alive(t))), long)
+		ids, err := t.IDs(t.Locked(fmt.Sprintf(oldOwners, engines.Clock(t), engines.Alive(t))), long)
 		if err != nil || len(ids) == 0 {
 			return 0, err
 		}

@@ -40,11 +40,11 @@ func changeSession(t *database.Tx, c *routersessions.Change) (a audit.Entry, err
 		return a, err
 	}
 	if c.Of == routersessions.Title {
-		if err := t.Do(setTitle, database.Clean(c.To), a.Session); err != nil {
+		if err := t.Do(setTitle, c.To, a.Session); err != nil {
 			return a, err
 		}
 	} else if !c.Aside {
-		if err := t.Do(fmt.Sprintf(setSession, column), database.Clean(c.To), a.Session); err != nil {
+		if err := t.Do(fmt.Sprintf(setSession, column), c.To, a.Session); err != nil {
 			return a, err
 		}
 	}

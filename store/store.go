@@ -44,17 +44,17 @@ type (
 
 // features are the transactions of every feature.
 type features struct {
-	*approvalsStore
-	*auditStore
-	*filesStore
-	*jobsStore
-	*moneyStore
-	*outboxStore
-	*peopleStore
-	*sessionsStore
-	*settingsStore
-	*tokensStore
-	*turnsStore
+	approvalsStore
+	auditStore
+	filesStore
+	jobsStore
+	moneyStore
+	outboxStore
+	peopleStore
+	sessionsStore
+	settingsStore
+	tokensStore
+	turnsStore
 }
 
 // DB is a database with the rows of every feature.
@@ -86,8 +86,17 @@ func on(base *database.DB, err error) (*DB, error) {
 		return nil, err
 	}
 	return &DB{DB: base, features: features{
-		approvals.New(base), audit.New(base), files.New(base), jobs.New(base), money.New(base),
-		outbox.New(base), people.New(base), sessions.New(base), settings.New(base), tokens.New(base), turns.New(base),
+		approvalsStore{DB: base},
+		auditStore{DB: base},
+		filesStore{DB: base},
+		jobsStore{DB: base},
+		moneyStore{DB: base},
+		outboxStore{DB: base},
+		peopleStore{DB: base},
+		sessionsStore{DB: base},
+		settingsStore{DB: base},
+		tokensStore{DB: base},
+		turnsStore{DB: base},
 	}}, nil
 }
 

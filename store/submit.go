@@ -37,12 +37,9 @@ const (
 // Chat is what is known of the conversation of that channel and ID.
 func (r *Router) Chat(ctx context.Context, conv channels.Conversation) (c core.Chat, err error) {
 	err = r.db.Read(ctx, "look up a conversation", func(t *database.Tx) error {
-		p, found, err := sessions.FindPlace(t, sessions.CleanConversation(conv))
-		if err == nil && found {
-			found, err = t.Row(chatOf, []any{p.Id}, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title, &c.Person, &c.Identity)
-		}
-		if err == nil && !found {
-			err = core.ErrNotFound
+		p, _, err := sessions.FindPlace(t, sessions.CleanConversation(conv))
+		if err == nil { // no conversation has the number 0
+			err = t.Must(core.ErrNotFound, chatOf, []any{p.Id}, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title, &c.Person, &c.Identity)
 		}
 		return err
 	})
@@ -145,7 +142,7 @@ func submitSaid(t *database.Tx, s *routerjobs.Submission, job int64, say *router
 		return err
 	}
 	if s.Notification != "" {
-		if err := t.Do(keepNotice, database.Clean(s.Person), sessions.OrNull(job), sessions.OrNull(s.Run), database.Clean(s.Notification), database.Clean(string(s.Taint)), t.Now); err != nil {
+		if err := t.Do(keepNotice, s.Person, sessions.OrNull(job), sessions.OrNull(s.Run), s.Notification, s.Taint, t.Now); err != nil {
 			return err
 		}
 	}

@@ -8,9 +8,7 @@ import (
 	"switchboard/store/engines"
 )
 
-const (
-	leaseRun = "run" // the kind of the leases of the program's own work
-)
+const leaseRun = "run" // the kind of the leases of the program's own work
 
 // endLease gives a lease back, whatever ctx is.
 func (db *DB) endLease(ctx context.Context, name string, fence int64) {

@@ -16,6 +16,7 @@ import (
 	routersessions "switchboard/router/sessions"
 	"switchboard/router/turns"
 	"switchboard/store/database"
+	storeoutbox "switchboard/store/outbox"
 	"switchboard/store/sessions"
 )
 
@@ -50,7 +51,7 @@ const (
 	// shownOutgoing looks at the latest parts alone: nobody means those long before.
 	// Of a question that is decided, names in it are left out, as they are of its text.
 	shownOutgoing = `
-		SELECT CASE WHEN EXISTS (SELECT 1 FROM actions a WHERE a.message_id = m.id AND a.kind = 'approval') THEN m.text ELSE d.text END, m.taint, m.person FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT CASE WHEN EXISTS (SELECT 1 FROM actions a WHERE a.message_id = m.id AND a.kind = 'approval') THEN m.text ELSE d.text END, m.taint, m.person FROM ` + storeoutbox.LatestParts + `
 		JOIN messages m ON m.id = d.message_id
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
 	turnAsked = `
@@ -58,7 +59,7 @@ const (
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
 		AND m.turn_id IS NOT NULL ORDER BY m.id DESC LIMIT 1`
 	turnSaid = `
-		SELECT m.turn_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT m.turn_id FROM ` + storeoutbox.LatestParts + `
 		JOIN messages m ON m.id = d.message_id AND m.turn_id IS NOT NULL
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
 	// turnNewest is what people saw: not a job's that said nothing.
@@ -151,7 +152,7 @@ func turn(t *database.Tx, query string, arg any) (*turns.Turn, error) {
 
 // Waiting counts the queued turns of a session.
 func (r *Router) Waiting(ctx context.Context, session string) (n int, err error) {
-	return database.Value[int](ctx, r.db.DB, "count waiting turns", countWaiting, database.Clean(session))
+	return database.Value[int](ctx, r.db.DB, "count waiting turns", countWaiting, session)
 }
 
 type sessionEventRow struct {
@@ -176,7 +177,7 @@ func (e *sessionEventRow) view() channels.SessionEvent {
 
 // Events lists a session's events after number n, oldest first.
 func (r *Router) Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error) {
-	return database.Listed(ctx, r.db.DB, "list events", (*sessionEventRow).view, listEvents, database.Clean(session), n, limit)
+	return database.Listed(ctx, r.db.DB, "list events", (*sessionEventRow).view, listEvents, session, n, limit)
 }
 
 // A deliveryRow is a delivery for people to read.
@@ -212,7 +213,7 @@ func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id chann
 	err = r.db.Read(ctx, "find message", func(t *database.Tx) error {
 		for _, query := range []string{shownIncoming, shownOutgoing} {
 			var of string
-			found, err := t.Row(query, []any{database.Clean(conv.Channel), database.Clean(string(conv.ID)), database.Clean(string(id))}, &text, &taint, &of)
+			found, err := t.Row(query, []any{conv.Channel, conv.ID, id}, &text, &taint, &of)
 			if found && of != "" && of != database.Clean(person) {
 				taint = taint.Join(tools.Others)
 			}
@@ -237,7 +238,7 @@ func (r *Router) Rejected(ctx context.Context, limit int) ([]intake.Rejected, er
 // conversation; with no ID the newest that was asked for there. Of what we said, it knows the latest thousand
 // parts of the conversation.
 func (r *Router) TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (turn int64, err error) {
-	queries, args := []string{turnAsked, turnSaid}, []any{database.Clean(conv.Channel), database.Clean(string(conv.ID)), database.Clean(string(id))}
+	queries, args := []string{turnAsked, turnSaid}, []any{conv.Channel, conv.ID, id}
 	if id == "" {
 		queries, args = []string{turnNewest}, args[:2]
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/router/approvals"
 	"switchboard/router/audit"
 	"switchboard/router/outbox"
 	routerturns "switchboard/router/turns"
@@ -176,7 +177,7 @@ func planViews(t *database.Tx, v *routerturns.Turn) error {
 // approvalViews reads what people were asked for the tasks of the plans.
 func approvalViews(t *database.Tx, v *routerturns.Turn) error {
 	type row struct {
-		routerturns.Approval
+		approvals.Approval
 		Attempt, Position int
 	}
 	rows, err := database.Select[row](t, turnApprovals, v.ID)

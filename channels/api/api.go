@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +46,9 @@ type Deps struct {
 	Changer  Changer
 	Models   func() []string // that a session may choose
 	Ready    Ready
+	Statuses func() []channels.Status
+	Metrics  Metrics
+	PProf    bool // GET /debug/pprof is there
 
 	Turns      Turns
 	Currency   func() string // that costs are in
@@ -50,7 +56,6 @@ type Deps struct {
 	Deliveries Deliveries
 	JobReader  JobReader
 	Jobs       Jobs
-	Channels   func() []channels.Status // that there are, and how they are
 	Poster     Poster
 }
 
@@ -68,6 +73,9 @@ type API struct {
 	huma huma.API
 }
 
+// inPath finds the parameters of a path.
+var inPath = regexp.MustCompile(`\{(\w+)\}`)
+
 var setErrors sync.Once
 
 // New makes the API.
@@ -82,6 +90,7 @@ func New(deps Deps) *API {
 	a := &API{Deps: deps, mux: http.NewServeMux()}
 	a.huma = humago.New(a.mux, config)
 	a.healthCalls()
+	a.metricsCalls()
 	a.messageCalls()
 	a.sessionCalls()
 	a.selfCall()
@@ -127,6 +136,9 @@ func newError(status int, message string, errs ...error) huma.StatusError {
 	for _, err := range errs {
 		if f, ok := errors.AsType[*api.Failure](err); ok {
 			return f
+		}
+		if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return api.Failed(http.StatusRequestEntityTooLarge, "send less", "the body is larger than %d KB", long.Limit>>10)
 		}
 		if d, ok := errors.AsType[*huma.ErrorDetail](err); ok { // without the value, which may be secret
 			message += ": " + strings.TrimPrefix(d.Location+": ", ": ") + d.Message
@@ -217,6 +229,16 @@ func register[I, O any](a *API, c Call, answer func(context.Context, *I) (*O, er
 func (a *API) handle(c Call, op huma.Operation, answer http.HandlerFunc) {
 	made := a.operation(c)
 	made.Parameters, made.RequestBody, made.Responses, made.Middlewares = op.Parameters, op.RequestBody, op.Responses, nil
+	for _, name := range inPath.FindAllStringSubmatch(c.Path, -1) {
+		if !slices.ContainsFunc(made.Parameters, func(p *huma.Param) bool { return p.Name == name[1] }) {
+			made.Parameters = append(made.Parameters, &huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+		}
+	}
+	if made.Responses == nil {
+		made.Responses = map[string]*huma.Response{strconv.Itoa(cmp.Or(c.Status, http.StatusOK)): {
+			Description: "The answer.", Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{}}},
+		}}
+	}
 	a.huma.OpenAPI().AddOperation(&made)
 	a.mux.HandleFunc(c.Method+" "+c.Path, func(w http.ResponseWriter, r *http.Request) {
 		if err := c.allowed(CallerOf(r.Context())); err != nil {

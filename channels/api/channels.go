@@ -47,7 +47,7 @@ type sendOut struct {
 
 func (a *API) channelCalls() {
 	register(a, Call{Scope: Admin, Method: http.MethodGet, Path: "/v1/channels", ID: "listChannels", Tag: "channels", Summary: "Each channel's state, since when and why."},
-		func(context.Context, *struct{}) (*ChannelList, error) { return &ChannelList{some(a.Channels())}, nil })
+		func(context.Context, *struct{}) (*ChannelList, error) { return &ChannelList{some(a.Statuses())}, nil })
 	text, schemas := &huma.Schema{Type: huma.TypeString}, a.huma.OpenAPI().Components.Schemas
 	a.handle(Call{
 		Scope: Send, Method: http.MethodPost, Path: "/v1/channels/{name}/send", ID: "send", Tag: "channels", Status: http.StatusAccepted,

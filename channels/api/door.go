@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -23,8 +24,11 @@ const (
 	failureWindow = time.Minute
 	// addressesMost bounds the addresses that are remembered for that.
 	addressesMost = 10_000
-	// tokenRate is how many calls of one token are answered in a second, tokenBurst how many at once.
-	tokenRate, tokenBurst = 200, 400
+	// tokenRate is how many calls of one token are answered in a second, tokenBurst how many after a rest.
+	tokenRate, tokenBurst = 500, 500
+	// tokenAtOnce is how many calls of one token that change something are worked on at once, so that the
+	// others' do not wait behind them.
+	tokenAtOnce = 32
 )
 
 // A Door is how the API is reached over TCP.
@@ -64,16 +68,32 @@ func (a *API) TCP(door Door) http.Handler {
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
 		caller, err := guard.admit(r)
 		r = withCaller(r, cmp.Or(caller, &Caller{}))
+		if caller != nil && err == nil && brief(r) {
+			var done func()
+			if done, err = guard.begin(caller.Token); err == nil {
+				defer done()
+			}
+		}
 		if err != nil {
 			a.refuse(seen, r, err)
 		} else {
 			a.serve(seen, r)
+		}
+		switch seen.status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+			a.Metrics.RefusedCall()
 		}
 		if !slices.Contains(openPaths, r.URL.Path) {
 			a.Log.InfoContext(r.Context(), "call", "token", CallerOf(r.Context()).Token, "method", r.Method, "path", r.URL.Path,
 				"status", seen.status, "request_id", id, "address", guard.address(r).String(), "duration", time.Since(began).String())
 		}
 	})
+}
+
+// brief says whether a call changes something at once: not one that reads, nor one that waits for a turn or takes in a file.
+func brief(r *http.Request) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead &&
+		!slices.ContainsFunc([]string{"/v1/chat/", "/v1/tools/", "/v1/uploads"}, func(p string) bool { return strings.HasPrefix(r.URL.Path, p) })
 }
 
 // answered notes the status of an answer.
@@ -122,10 +142,11 @@ type failures struct {
 	since time.Time
 }
 
-// A rate is what a token may still do at once.
+// A rate is what a token may still do.
 type rate struct {
 	left float64
 	at   time.Time
+	busy int // calls that change something and are worked on
 }
 
 // admit finds out who calls; nil: nobody who needs to be known.
@@ -156,23 +177,27 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 	case err != nil:
 		return nil, err
 	}
-	caller := &Caller{Token: token.Name, Scopes: token.Scopes, People: token.People}
-	if wait := g.spend(token.Name); wait > 0 {
-		f := api.Failed(http.StatusTooManyRequests, "send fewer calls", "the token %q makes more than %d calls a second", token.Name, tokenRate)
-		f.Err.RetryAfter = wait
-		return caller, f
-	}
-	return caller, nil
+	return &Caller{Token: token.Name, Scopes: token.Scopes, People: token.People}, g.spend(token.Name)
 }
 
 // host refuses names that are not ours: a page elsewhere may have its own name lead here (DNS rebinding), and its
-// reader's browser then takes it for us.
+// reader's browser then takes it for us. Nor does a page of elsewhere call us.
 func (g *guard) host(r *http.Request) error {
-	name := hostOnly(r.Host)
-	if ip, err := netip.ParseAddr(strings.Trim(name, "[]")); name == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(g.Hosts(), name) {
-		return nil
+	if name := hostOnly(r.Host); !g.ours(name) {
+		return api.Failed(http.StatusForbidden, "call it by the name in server.public_url or server.listen", "this server does not answer to the name %.100q", name)
 	}
-	return api.Failed(http.StatusForbidden, "call it by the name in server.public_url or server.listen", "this server does not answer to the name %.100q", name)
+	if from := r.Header.Get("Origin"); from != "" {
+		if u, err := url.Parse(from); err != nil || !g.ours(hostOnly(u.Host)) {
+			return api.Failed(http.StatusForbidden, "", "pages of %.100q may not call this server", from)
+		}
+	}
+	return nil
+}
+
+// ours says whether a name is one of this server's.
+func (g *guard) ours(name string) bool {
+	ip, err := netip.ParseAddr(name)
+	return name == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(g.Hosts(), name)
 }
 
 // hostOnly is HOST or HOST:PORT without the port, in small letters.
@@ -223,21 +248,46 @@ func (g *guard) failed(at netip.Addr) time.Duration {
 	return 0
 }
 
-// spend takes one call of a token, and says how long it has to wait for that.
-func (g *guard) spend(token string) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := time.Now()
+// of is the rate of a token. Called under the lock.
+func (g *guard) of(token string) *rate {
 	r := g.rates[token]
 	if r == nil {
-		r = &rate{left: tokenBurst, at: now}
+		r = &rate{left: tokenBurst, at: time.Now()}
 		g.rates[token] = r
 	}
+	return r
+}
+
+// spend takes one call of a token, or refuses it.
+func (g *guard) spend(token string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now, r := time.Now(), g.of(token)
 	r.left = min(tokenBurst, r.left+now.Sub(r.at).Seconds()*tokenRate)
 	r.at = now
 	if r.left < 1 {
-		return time.Duration((1 - r.left) / tokenRate * float64(time.Second))
+		f := api.Failed(http.StatusTooManyRequests, "send fewer calls", "the token %q makes more than %d calls a second", token, tokenRate)
+		f.Err.RetryAfter = time.Duration((1 - r.left) / tokenRate * float64(time.Second))
+		return f
 	}
 	r.left--
-	return 0
+	return nil
+}
+
+// begin begins a call of a token that changes something, until done is called, or refuses it.
+func (g *guard) begin(token string) (done func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.of(token)
+	if r.busy >= tokenAtOnce {
+		f := api.Failed(http.StatusTooManyRequests, "wait for the answers of some", "%d calls of the token %q are worked on already", tokenAtOnce, token)
+		f.Err.RetryAfter = time.Second
+		return nil, f
+	}
+	r.busy++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		r.busy--
+	}, nil
 }

@@ -81,7 +81,11 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		if err := f.begin(missed); err != nil {
 			return nil //nolint:nilerr // the client left
 		}
-		if err := f.run(ctx); err != nil && ctx.Err() == nil {
+		err := f.run(ctx)
+		switch {
+		case ctx.Err() != nil:
+			f.out.goodbye()
+		case err != nil:
 			a.Log.WarnContext(ctx, "event stream ended", "session", at.key, "token", c.Token, "error", err)
 		}
 		return nil

@@ -3,15 +3,30 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"switchboard/channels"
 	"switchboard/internal/api"
 )
 
 // Ready says whether the bot can do its work; nil: it can.
 type Ready interface {
 	Ready(ctx context.Context) error
+}
+
+type readyOut struct {
+	Ready    bool           `json:"ready"`
+	Channels []readyChannel `json:"channels,omitempty"` // for tokens with the scope read
+}
+
+// A readyChannel is a channel without what only who runs the program is told.
+type readyChannel struct {
+	Name  string         `json:"name"`
+	Kind  string         `json:"kind"`
+	State channels.State `json:"state"`
+	Since time.Time      `json:"since"`
 }
 
 // healthCalls are for what watches the program; they need no token.
@@ -24,7 +39,13 @@ func (a *API) healthCalls() {
 			a.refuse(w, r, api.Failed(http.StatusServiceUnavailable, "look at the log", "the database cannot be asked, or this engine has lost its place"))
 			return
 		}
-		api.Reply(w, http.StatusOK, map[string]bool{"ready": true})
+		state := readyOut{Ready: true}
+		if CallerOf(r.Context()).Has(Read) {
+			for _, s := range a.Statuses() {
+				state.Channels = append(state.Channels, readyChannel{s.Name, s.Kind, s.State, s.Since})
+			}
+		}
+		api.Reply(w, http.StatusOK, state)
 	})
 	a.handle(Call{Scope: Read, Method: http.MethodGet, Path: "/v1/openapi.json", ID: "openapi", Tag: "about", Summary: "This description."},
 		huma.Operation{}, func(w http.ResponseWriter, _ *http.Request) { api.Reply(w, http.StatusOK, a.huma.OpenAPI()) })

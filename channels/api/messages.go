@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -37,6 +38,27 @@ type messageBody struct {
 	Metadata    json.RawMessage `json:"metadata,omitempty" doc:"Up to 4 KB of JSON that come back with the message and that no model reads."`
 }
 
+// A receiptOut is an api.Receipt as the OpenAPI document says it.
+type receiptOut struct {
+	MessageID string `json:"message_id"`
+	Session   string `json:"session"`
+	TurnID    string `json:"turn_id,omitempty" doc:"The turn that answers; none: it was a command."`
+	Event     int64  `json:"event,omitempty" doc:"Its number in the session's events."`
+	Duplicate bool   `json:"duplicate,omitempty"`
+	Rejected  string `json:"rejected,omitempty" doc:"Why it was not taken."`
+}
+
+func receipt(r *api.Receipt, err error) (*receiptOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := &receiptOut{strconv.FormatInt(r.MessageID, 10), r.Session, "", r.Event, r.Duplicate, r.Rejected}
+	if r.TurnID != 0 {
+		out.TurnID = strconv.FormatInt(r.TurnID, 10)
+	}
+	return out, nil
+}
+
 func (a *API) messageCalls() {
 	register(a, Call{
 		Scope: Messages, Method: http.MethodPost, Path: api.MessagesPath, ID: "postMessage", Tag: "messages", Status: http.StatusAccepted,
@@ -45,7 +67,7 @@ func (a *API) messageCalls() {
 }
 
 // post takes a message in.
-func (a *API) post(ctx context.Context, in *messageIn) (*api.Receipt, error) {
+func (a *API) post(ctx context.Context, in *messageIn) (*receiptOut, error) {
 	c, body := CallerOf(ctx), &in.Body
 	switch {
 	case body.Webhook != "":
@@ -86,7 +108,7 @@ func (a *API) post(ctx context.Context, in *messageIn) (*api.Receipt, error) {
 	if !c.Local {
 		event.Key = channels.EventKey("token:" + digest(c.Token, key))
 	}
-	return a.accept(ctx, at, event, posted)
+	return receipt(a.accept(ctx, at, event, posted))
 }
 
 // digest is a short name of values, which no others have.
@@ -149,7 +171,11 @@ func (a *API) accept(ctx context.Context, at place, event channels.Event, posted
 			return nil, err
 		}
 		a.Log.ErrorContext(ctx, "message not accepted", "session", at.key, "request_id", requestID(ctx), "error", err)
-		return nil, api.Failed(http.StatusServiceUnavailable, "try again with the same Idempotency-Key", "the message could not be stored")
+		status := http.StatusServiceUnavailable
+		if event.Sender.Token == "" { // a terminal takes that for an engine which starts or ends
+			status = http.StatusInternalServerError
+		}
+		return nil, api.Failed(status, "try again with the same Idempotency-Key", "the message could not be stored")
 	}
 	token := event.Sender.Token != ""
 	if token && (got.Duplicate || got.Busy != "") {
@@ -166,16 +192,16 @@ func (a *API) accept(ctx context.Context, at place, event channels.Event, posted
 		f.Err.RetryAfter = 3 * time.Second
 		return nil, f
 	}
-	receipt := &api.Receipt{
+	answer := &api.Receipt{
 		MessageID: got.MessageID, Session: string(at.conv), TurnID: got.TurnID, Event: got.Event, Duplicate: got.Duplicate, Rejected: got.Rejected,
 	}
 	if !token {
-		_, receipt.Session, _ = strings.Cut(string(at.conv), "/")
+		_, answer.Session, _ = strings.Cut(string(at.conv), "/")
 	}
-	if got.Silent && receipt.TurnID == 0 { // as it looks where somebody is served
-		receipt.TurnID = got.MessageID
+	if got.Silent && answer.TurnID == 0 { // as it looks where somebody is served
+		answer.TurnID = got.MessageID
 	}
-	return receipt, nil
+	return answer, nil
 }
 
 // serve has f use the channel's sink, in a context that the channel's run ends as well, or refuses where there is no run.

@@ -296,7 +296,7 @@ type resetSessionIn struct {
 	}
 }
 
-func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*api.Receipt, error) {
+func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*receiptOut, error) {
 	c := CallerOf(ctx)
 	if in.Body != nil && in.Body.Level != "" && in.Body.Level != "session" {
 		if err := c.may(Admin); err != nil {
@@ -311,7 +311,7 @@ func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*api.Receip
 	if at.channel == nil {
 		return nil, api.Failed(http.StatusNotImplemented, "write /reset there", "this session is reset in its own chat")
 	}
-	return a.order(ctx, c, at, info.Person, "/reset")
+	return receipt(a.order(ctx, c, at, info.Person, "/reset"))
 }
 
 func (a *API) deleteSession(ctx context.Context, in *SessionIn) (*struct{}, error) {

@@ -86,6 +86,7 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) {
 		for {
 			select {
 			case <-ctx.Done():
+				out.goodbye()
 				return nil
 			case <-ping.C:
 				if out.ping() != nil {
@@ -161,3 +162,10 @@ func (s *stream) ping() error {
 
 // hangUp ends a write that is under way: a client that reads no more must not hold the engine's end up.
 func (s *stream) hangUp() { _ = s.out.SetWriteDeadline(time.Now()) }
+
+// goodbye says that the engine stops, and that the client is to come again soon.
+func (s *stream) goodbye() {
+	_ = s.out.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = io.WriteString(s.w, ": the engine stops\nretry: 1000\n\n")
+	_ = s.out.Flush()
+}

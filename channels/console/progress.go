@@ -32,7 +32,6 @@ type eventData struct {
 	Count    int        `json:"count"`
 	Tasks    []planTask `json:"tasks"`
 	Position int        `json:"position"`
-	Type     string     `json:"type"`
 	State    string     `json:"state"`
 	Outcome  string     `json:"outcome"`
 	Code     string     `json:"code"`
@@ -47,11 +46,7 @@ func readData(e channels.SessionEvent) eventData {
 
 // over says whether a turn in this state has ended.
 func over(state string) bool {
-	switch state {
-	case "done", "failed", "cancelled", "merged":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"done", "failed", "cancelled", "merged"}, state)
 }
 
 // course is what is known of a turn that is open.

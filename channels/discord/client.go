@@ -21,27 +21,27 @@ type Client struct {
 	cfg     Config
 	outside wire.Memory[snowflake, bool]            // threads that are answered in the channel around them
 	signs   wire.Memory[channels.MessageID, string] // the bot's reactions
-	odd     oddKinds
+	odd     wire.Memory[string, bool]               // kinds of events that are not known here, and were told
 }
 
-var (
-	_ channels.Channel    = (*Client)(nil)
-	_ channels.Prober     = (*Client)(nil)
-	_ channels.Pulse      = (*Client)(nil)
-	_ channels.Connector  = (*Client)(nil)
-	_ channels.Editor     = (*Client)(nil)
-	_ channels.Drafter    = (*Client)(nil)
-	_ channels.Deleter    = (*Client)(nil)
-	_ channels.Reactor    = (*Client)(nil)
-	_ channels.Unbuttoner = (*Client)(nil)
-	_ channels.Fetcher    = (*Client)(nil)
-	_ channels.Placer     = (*Client)(nil)
-	_ channels.Commander  = (*Client)(nil)
-	_ channels.Typer      = (*Client)(nil)
-	_ channels.Finder     = (*Client)(nil)
-	_ channels.Deduper    = (*Client)(nil)
-	_ channels.Examiner   = (*Client)(nil)
-)
+var _ interface {
+	channels.Channel
+	channels.Prober
+	channels.Pulse
+	channels.Connector
+	channels.Editor
+	channels.Drafter
+	channels.Deleter
+	channels.Reactor
+	channels.Unbuttoner
+	channels.Fetcher
+	channels.Placer
+	channels.Commander
+	channels.Typer
+	channels.Finder
+	channels.Deduper
+	channels.Examiner
+} = (*Client)(nil)
 
 // New makes a channel. It does no I/O.
 func New(name string, cfg Config, log *slog.Logger) *Client {

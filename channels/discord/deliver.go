@@ -91,9 +91,7 @@ func (d *deliverer) more(ctx context.Context) error {
 
 // take makes events of a frame, or holds it back.
 func (d *deliverer) take(ctx context.Context, t told) error {
-	if t.frame.Seq != nil {
-		d.seq = max(d.seq, *t.frame.Seq)
-	}
+	d.seq = max(d.seq, t.frame.Seq)
 	where, written := channelOf(t.frame)
 	if written != 0 {
 		if _, known := d.c.known.Get(where); !known {
@@ -123,7 +121,7 @@ func (d *deliverer) add(ctx context.Context, t told) error {
 		return err
 	}
 	for _, e := range events {
-		if e.Mark.Value != "" && t.frame.Seq != nil {
+		if e.Mark.Value != "" && t.frame.Seq != 0 {
 			e.Mark = d.session.gaps.behind(e.Mark)
 		}
 		if e.Mark.Value != "" {
@@ -140,13 +138,8 @@ func (d *deliverer) add(ctx context.Context, t told) error {
 // position is what a mark says of the session. It has no number while guilds are told still, which
 // another process would take for new ones.
 func (d *deliverer) position(t told) string {
-	s, seq := d.session, d.session.seq.Load()
-	if t.frame.Seq != nil {
-		seq = *t.frame.Seq
-	}
-	if len(d.held) > 0 && d.held[0].frame.Seq != nil {
-		seq = min(seq, *d.held[0].frame.Seq-1)
-	}
+	s := d.session
+	seq := d.before(cmp.Or(t.frame.Seq, s.seq.Load()))
 	if len(s.untold) > 0 {
 		seq = 0
 	}
@@ -179,19 +172,18 @@ func (d *deliverer) handIn(ctx context.Context) error {
 		d.batch = d.batch[:0]
 		return nil
 	}, func() error { return d.more(ctx) })
-	if err == nil {
-		d.commit()
+	if err == nil { // everything taken is safe, but for what is held back
+		d.session.seq.Store(max(d.before(d.seq), d.session.seq.Load()))
 	}
 	return err
 }
 
-// commit notes that everything taken is safe, but for what is held back.
-func (d *deliverer) commit() {
-	seq := d.seq
-	if len(d.held) > 0 && d.held[0].frame.Seq != nil {
-		seq = *d.held[0].frame.Seq - 1
+// before is a number up to seq with nothing held back before it.
+func (d *deliverer) before(seq int64) int64 {
+	if len(d.held) > 0 && d.held[0].frame.Seq != 0 {
+		seq = min(seq, d.held[0].frame.Seq-1)
 	}
-	d.session.seq.Store(max(seq, d.session.seq.Load()))
+	return seq
 }
 
 // turn takes a page of history; behind the last one, what was held back for it comes.

@@ -191,15 +191,7 @@ func (e *emitter) Line(in []render.Span) {
 	}
 	e.trim()
 	e.line("\n")
-	for _, s := range in {
-		switch s.Kind {
-		case render.Item:
-			e.begin(strings.Repeat(" ", s.Indent))
-		case render.Quote:
-			e.begin("> ")
-		default:
-		}
-	}
+	e.begin(render.Margin(in))
 }
 
 // quotes stands in front of a line of code in quotes.

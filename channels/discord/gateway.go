@@ -101,7 +101,7 @@ var defaultPace = pace{
 type frame struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
-	Seq  *int64          `json:"s"`
+	Seq  int64           `json:"s"` // 0: none
 	Type string          `json:"t"`
 }
 

@@ -129,7 +129,7 @@ func (c *Client) send(ctx context.Context, at snowflake, p *post, out channels.O
 	if len(out.Body.Files) > 0 {
 		f, done, err := c.upload(p, out)
 		if err != nil {
-			return "", &channels.RefusedError{Op: opSend, Reason: err.Error()}
+			return "", wire.Refuse(opSend, err)
 		}
 		defer done()
 		body = f
@@ -137,7 +137,7 @@ func (c *Client) send(ctx context.Context, at snowflake, p *post, out channels.O
 	x, err := c.call(ctx, about(opSend, at, "messages"), body)
 	if err != nil {
 		if f, ok := body.(form); ok && f.files.Fault() != nil {
-			return "", &channels.RefusedError{Op: opSend, Reason: f.files.Fault().Error()} // a form without its end is not taken
+			return "", wire.Refuse(opSend, f.files.Fault()) // a form without its end is not taken
 		}
 		return "", err
 	}

@@ -90,6 +90,20 @@ func Front(in []Span) (front string) {
 	return front
 }
 
+// Margin is Front where all characters are equally wide and nothing is shown by itself.
+func Margin(in []Span) (front string) {
+	for _, s := range in {
+		switch s.Kind {
+		case Item:
+			front += strings.Repeat(" ", s.Indent)
+		case Quote:
+			front += InnerQuote
+		default:
+		}
+	}
+	return front
+}
+
 // stacks keeps the memory of Emit, which a splitter calls a dozen times a piece.
 var stacks = sync.Pool{New: func() any { return new([]Span) }}
 

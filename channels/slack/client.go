@@ -21,20 +21,20 @@ type Client struct {
 	growing growing
 }
 
-var (
-	_ channels.Channel    = (*Client)(nil)
-	_ channels.Prober     = (*Client)(nil)
-	_ channels.Pulse      = (*Client)(nil)
-	_ channels.Editor     = (*Client)(nil)
-	_ channels.Drafter    = (*Client)(nil)
-	_ channels.Deleter    = (*Client)(nil)
-	_ channels.Reactor    = (*Client)(nil)
-	_ channels.Unbuttoner = (*Client)(nil)
-	_ channels.Fetcher    = (*Client)(nil)
-	_ channels.TurnShower = (*Client)(nil)
-	_ channels.Finder     = (*Client)(nil)
-	_ channels.Examiner   = (*Client)(nil)
-)
+var _ interface {
+	channels.Channel
+	channels.Prober
+	channels.Pulse
+	channels.Editor
+	channels.Drafter
+	channels.Deleter
+	channels.Reactor
+	channels.Unbuttoner
+	channels.Fetcher
+	channels.TurnShower
+	channels.Finder
+	channels.Examiner
+} = (*Client)(nil)
 
 // pace is how long the client waits where it waits by itself.
 type pace struct {

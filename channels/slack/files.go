@@ -105,7 +105,7 @@ func (c *Client) upload(ctx context.Context, f *wire.File, size int64) (id strin
 func unsent(op string, err error) error {
 	_, limited := errors.AsType[*channels.RateLimitError](err)
 	_, refused := errors.AsType[*channels.RefusedError](err)
-	if limited || refused || errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrNotConnected) || errors.Is(err, channels.ErrGone) {
+	if limited || refused || wire.Unless(err, channels.ErrUnauthorized, channels.ErrNotConnected, channels.ErrGone) == nil {
 		return err
 	}
 	return &channels.RefusedError{Op: op, Reason: err.Error(), Temporary: true}
@@ -144,7 +144,7 @@ func (c *Client) shareOf(ctx context.Context, id, channel string) (ts string, er
 		}
 		var f *wireFile
 		if f, err = c.fileInfo(ctx, id); err != nil {
-			if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
+			if wire.Final(err) {
 				return "", err
 			}
 			continue

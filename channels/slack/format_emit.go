@@ -13,7 +13,8 @@ type emitter struct {
 
 	text     []byte // of the element that is being written
 	pieces   []piece
-	elements []written
+	elements []richElement
+	texts    []string             // of elements
 	kind     string               // of the element that is being written
 	code     bool                 // it is code: nothing is put in front of lines
 	open     [render.Item + 1]int // how many spans of each kind are
@@ -32,13 +33,6 @@ type piece struct {
 	url      string
 }
 
-// A written is an element that is complete.
-type written struct {
-	kind   string
-	text   string
-	pieces []piece
-}
-
 var _ render.Gauge = (*emitter)(nil)
 
 // What elements and pieces cost besides their text, in characters of JSON.
@@ -49,7 +43,7 @@ const (
 
 // Reset implements render.Gauge.
 func (e *emitter) Reset() {
-	*e = emitter{limit: e.limit, text: e.text[:0], pieces: e.pieces[:0], elements: e.elements[:0], kind: section}
+	*e = emitter{limit: e.limit, text: e.text[:0], pieces: e.pieces[:0], elements: e.elements[:0], texts: e.texts[:0], kind: section}
 }
 
 // Size implements render.Gauge. Too long blocks are as bad as too long a text.
@@ -63,28 +57,8 @@ func (e *emitter) Size() int {
 // body is what was written; ok is false when there is nothing to see.
 func (e *emitter) body() (body channels.Body, ok bool) {
 	e.finish()
-	var elements []richElement
-	var all []string
-	for _, w := range e.elements {
-		el := richElement{Type: w.kind}
-		for _, p := range w.pieces {
-			rt := richText{Type: "text", Text: w.text[p.from:p.to], URL: p.url}
-			if p.url != "" {
-				rt.Type = "link"
-			}
-			if look := p.look; look != (richStyle{}) {
-				rt.Style = &look
-			}
-			el.Elements = append(el.Elements, rt)
-		}
-		elements = append(elements, el)
-		all = append(all, w.text)
-	}
-	text := strings.Join(all, "\n")
-	if !render.Visible(text) {
-		return body, false
-	}
-	return channels.Body{Text: text, Rich: encodeRich(elements)}, true
+	text := strings.Join(e.texts, "\n")
+	return channels.Body{Text: text, Rich: encodeRich(e.elements)}, render.Visible(text)
 }
 
 // begin ends the element that is being written and begins another of that kind.
@@ -100,13 +74,21 @@ func (e *emitter) finish() {
 		text = strings.TrimRight(string(e.text), "\n")
 	}
 	if text != "" {
-		var kept []piece
+		el := richElement{Type: e.kind}
 		for _, p := range e.pieces {
-			if p.to = min(p.to, len(text)); p.to > p.from {
-				kept = append(kept, p)
+			if p.from >= len(text) {
+				break
 			}
+			rt := richText{Type: "text", Text: text[p.from:min(p.to, len(text))], URL: p.url}
+			if p.url != "" {
+				rt.Type = "link"
+			}
+			if p.look != (richStyle{}) {
+				rt.Style = &p.look
+			}
+			el.Elements = append(el.Elements, rt)
 		}
-		e.elements = append(e.elements, written{e.kind, text, kept})
+		e.elements, e.texts = append(e.elements, el), append(e.texts, text)
 		e.units++ // elements stand on lines of their own
 		e.json += costElement
 	}

@@ -24,7 +24,7 @@ const (
 // has a payload in testdata/events.json, with the page that shows it or lists its fields.
 //
 // Source: https://docs.slack.dev/reference/events.
-var kinds = map[string]func(*reader, context.Context, json.RawMessage) (item, error){
+var kinds = wire.Ignoring(map[string]func(*reader, context.Context, json.RawMessage) (item, error){
 	"message":               (*reader).anyMessage,
 	"app_mention":           (*reader).anyMessage,
 	"reaction_added":        event((*reader).reacted),
@@ -34,16 +34,12 @@ var kinds = map[string]func(*reader, context.Context, json.RawMessage) (item, er
 	"group_left":            event((*reader).left),
 	"channel_id_changed":    event((*reader).moved),
 	"agent_session_stopped": event((*reader).stopped),
-
-	"app_home_opened": nil, "app_context_changed": nil, "app_uninstalled": nil, "tokens_revoked": nil, "app_rate_limited": nil,
-	"assistant_thread_started": nil, "assistant_thread_context_changed": nil, "agent_session_title_changed": nil,
-	"channel_archive": nil, "channel_unarchive": nil, "channel_created": nil, "channel_deleted": nil, "channel_rename": nil,
-	"channel_history_changed": nil, "channel_shared": nil, "channel_unshared": nil, "group_archive": nil, "group_unarchive": nil,
-	"group_rename": nil, "group_deleted": nil, "im_created": nil, "im_close": nil, "im_open": nil, "member_left_channel": nil,
-	"file_created": nil, "file_shared": nil, "file_unshared": nil, "file_change": nil, "file_public": nil, "file_deleted": nil,
-	"link_shared": nil, "pin_added": nil, "pin_removed": nil, "emoji_changed": nil, "user_change": nil, "team_join": nil,
-	"message_metadata_posted": nil, "message_metadata_updated": nil, "message_metadata_deleted": nil, "user_huddle_changed": nil,
-}
+}, `app_home_opened app_context_changed app_uninstalled tokens_revoked app_rate_limited assistant_thread_started
+	assistant_thread_context_changed agent_session_title_changed channel_archive channel_unarchive channel_created channel_deleted
+	channel_rename channel_history_changed channel_shared channel_unshared group_archive group_unarchive group_rename group_deleted
+	im_created im_close im_open member_left_channel file_created file_shared file_unshared file_change file_public file_deleted
+	link_shared pin_added pin_removed emoji_changed user_change team_join message_metadata_posted message_metadata_updated
+	message_metadata_deleted user_huddle_changed`)
 
 // A verdict says what a subtype of a message is to us.
 type verdict int
@@ -60,21 +56,15 @@ const (
 //
 // Source: https://docs.slack.dev/reference/events/message "Message subtypes",
 // https://docs.rs/slack-morphism/2.23.0/slack_morphism/events/enum.SlackMessageEventType.html.
-var subtypes = map[string]verdict{
+var subtypes = wire.Ignoring(map[string]verdict{
 	"": writes, "file_share": writes, "me_message": writes, "thread_broadcast": writes,
 	"message_changed": changes, "message_deleted": removes,
-
-	"bot_message": nothing, "bot_add": nothing, "bot_remove": nothing, "bot_enable": nothing, "bot_disable": nothing, "message_replied": nothing, "tombstone": nothing,
-	"assistant_app_thread": nothing, "document_mention": nothing, "ekm_access_denied": nothing, "huddle_thread": nothing,
-	"channel_archive": nothing, "channel_unarchive": nothing, "channel_join": nothing, "channel_leave": nothing,
-	"channel_name": nothing, "channel_topic": nothing, "channel_purpose": nothing, "channel_posting_permissions": nothing,
-	"channel_convert_to_private": nothing, "channel_convert_to_public": nothing, "channel_canvas_updated": nothing, "tabbed_canvas_updated": nothing,
-	"group_archive": nothing, "group_unarchive": nothing, "group_join": nothing, "group_leave": nothing, "group_name": nothing,
-	"group_topic": nothing, "group_purpose": nothing, "pinned_item": nothing, "unpinned_item": nothing, "reminder_add": nothing,
-	"joiner_notification": nothing, "joiner_notification_for_inviter": nothing, "sh_room_created": nothing,
-	"file_comment": nothing, "file_mention": nothing, "reply_broadcast": nothing, "slackbot_response": nothing,
-	"app_conversation_leave": nothing,
-}
+}, `bot_message bot_add bot_remove bot_enable bot_disable message_replied tombstone assistant_app_thread document_mention
+	ekm_access_denied huddle_thread channel_archive channel_unarchive channel_join channel_leave channel_name channel_topic
+	channel_purpose channel_posting_permissions channel_convert_to_private channel_convert_to_public channel_canvas_updated
+	tabbed_canvas_updated group_archive group_unarchive group_join group_leave group_name group_topic group_purpose pinned_item
+	unpinned_item reminder_add joiner_notification joiner_notification_for_inviter sh_room_created file_comment file_mention
+	reply_broadcast slackbot_response app_conversation_leave`)
 
 // A reader makes items of what the platform tells the bot, in one Run.
 type reader struct {
@@ -293,7 +283,7 @@ func (r *reader) changed(ctx context.Context, m *wireMessage) (item, error) {
 func (r *reader) revision(it item, channel string, m *wireMessage) item {
 	e := *it.event
 	e.Kind, e.Key, e.At, e.Mark = channels.EventEdited, wire.Key(r.acct, "edited", channel, m.TS, m.Edited.TS), instant(m.Edited.TS), channels.Mark{}
-	it.event = &e
+	it.event, it.at = &e, e.At
 	return it
 }
 

@@ -49,6 +49,11 @@ func parseMark(text string) (m mark, ok bool) {
 	}, true
 }
 
+// and is a mark that says what either says.
+func (m mark) and(old mark) mark {
+	return mark{newer(old.ts, m.ts), m.mentioned || old.mentioned, m.root || old.root, m.group || old.group}
+}
+
 // A noted is a mark with when it was noted.
 type noted struct {
 	mark
@@ -64,8 +69,6 @@ type marks struct {
 	known  notes
 	groups map[string]bool // channels that are group messages
 }
-
-func newMarks() *marks { return &marks{known: notes{}, groups: map[string]bool{}} }
 
 // note remembers a mark in marks. One of a thread says how far its channel was read, too, where the
 // thread's first message was read with that.
@@ -92,20 +95,16 @@ func (k *marks) remember(in notes, id channels.ConversationID, m mark, at time.T
 	if !ok {
 		old = k.known[id]
 	}
-	m.ts = newer(old.ts, m.ts)
-	m.mentioned, m.root, m.group = m.mentioned || old.mentioned, m.root || old.root, m.group || old.group
 	if old.at.After(at) {
 		at = old.at
 	}
-	in[id] = noted{m, at}
+	in[id] = noted{m.and(old.mark), at}
 }
 
 // mark is what is noted with a message: how far its channel or thread was read.
 func (k *marks) mark(id channels.ConversationID, m mark, ahead notes) channels.Mark {
 	old, _ := k.marked(id, ahead)
-	m.ts = newer(old.ts, m.ts)
-	m.mentioned, m.root = m.mentioned || old.mentioned, m.root || old.root
-	return channels.Mark{Conversation: id, Value: m.String()}
+	return channels.Mark{Conversation: id, Value: m.and(old.mark).String()}
 }
 
 // marked is the mark of a channel or thread; ahead are marks that are not committed yet.

@@ -111,18 +111,15 @@ func (c *Client) post(ctx context.Context, conv channels.Conversation, body chan
 	if err != nil {
 		return "", err
 	}
-	options, err := options(op, thread, body)
+	var more []slack.MsgOption
+	if nonce != "" {
+		more = append(more, slack.MsgOptionMetadata(slack.SlackMetadata{EventType: eventType, EventPayload: map[string]any{"nonce": nonce}}))
+	}
+	x, err := c.say(ctx, op, thread, body, func(ctx context.Context, lib *slack.Client, options []slack.MsgOption) error {
+		return wire.Err(lib.PostMessageContext(ctx, channel, options...))
+	}, more...)
 	if err != nil {
 		return "", err
-	}
-	if nonce != "" {
-		options = append(options, slack.MsgOptionMetadata(slack.SlackMetadata{EventType: eventType, EventPayload: map[string]any{"nonce": nonce}}))
-	}
-	x, err := c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
-		return wire.Err(lib.PostMessageContext(ctx, channel, options...))
-	})
-	if err != nil {
-		return "", c.defect(ctx, err, x)
 	}
 	id, err := sentTS(op, x)
 	if err == nil && thread != "" {
@@ -143,36 +140,41 @@ func (c *Client) show(ctx context.Context, out channels.Outbound, reader string)
 	if len(out.Body.Files) > 0 {
 		return "", &channels.RefusedError{Op: op, Reason: "files cannot be shown to one person alone"}
 	}
-	options, err := options(op, thread, out.Body)
-	if err != nil {
-		return "", err
-	}
-	answer, x, err := ask[struct {
-		TS string `json:"message_ts"`
-	}](ctx, c.api, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+	x, err := c.say(ctx, op, thread, out.Body, func(ctx context.Context, lib *slack.Client, options []slack.MsgOption) error {
 		return wire.Err(lib.PostEphemeralContext(ctx, channel, reader, options...))
 	})
 	if err != nil {
-		return "", c.defect(ctx, err, x)
+		return "", err
 	}
-	return onlyFor(reader, answer.TS), nil
+	shown, err := wire.Answer[struct {
+		TS string `json:"message_ts"`
+	}](op, x.Body)
+	return onlyFor(reader, shown.TS), err
 }
 
-// options are a body as both a new message and a changed one are told it. Pages behind links
+// say makes the call op that shows body as a new message or a changed one. Pages behind links
 // are not to be shown: the platform would fetch them, and a link may hold what nobody but the
 // reader should learn. The page of chat.update says nothing of previews, so it is told, too.
+// Blocks that the platform does not take are our fault, and logged.
 //
 // Source: https://docs.slack.dev/messaging/unfurling-links-in-messages.
-func options(op, thread string, body channels.Body) ([]slack.MsgOption, error) {
+func (c *Client) say(ctx context.Context, op, thread string, body channels.Body, do func(context.Context, *slack.Client, []slack.MsgOption) error, more ...slack.MsgOption) (*exchange, error) {
 	list, err := blocks(op, body)
-	all := []slack.MsgOption{
+	if err != nil {
+		return nil, err
+	}
+	more = append(more,
 		slack.MsgOptionText(fallback(body.Text), false), slack.MsgOptionBlocks(list...), slack.MsgOptionParse(false), slack.MsgOptionLinkNames(false),
 		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
-	}
+	)
 	if thread != "" {
-		all = append(all, slack.MsgOptionTS(thread))
+		more = append(more, slack.MsgOptionTS(thread))
 	}
-	return all, err
+	x, err := c.call(ctx, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error { return do(ctx, lib, more) })
+	if x.refused("invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long") {
+		c.Log.ErrorContext(ctx, "the platform does not take blocks of ours", "error", err)
+	}
+	return x, err
 }
 
 // sentTS reads the ts that a message got.
@@ -184,14 +186,6 @@ func sentTS(op string, x *exchange) (channels.MessageID, error) {
 		return "", fmt.Errorf("%s: it was sent, and the answer names no message", op)
 	}
 	return channels.MessageID(sent.TS), nil
-}
-
-// defect logs blocks that the platform did not take: that is our fault.
-func (c *Client) defect(ctx context.Context, err error, x *exchange) error {
-	if x.refused("invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long") {
-		c.Log.ErrorContext(ctx, "the platform does not take blocks of ours", "error", err)
-	}
-	return err
 }
 
 // Edit implements channels.Editor. Buttons that body has not are taken off.
@@ -213,14 +207,10 @@ func (c *Client) update(ctx context.Context, conv channels.Conversation, id chan
 	if err != nil {
 		return err
 	}
-	options, err := options(opUpdate, "", body)
-	if err != nil {
-		return err
-	}
-	x, err := c.call(ctx, opUpdate, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
+	_, err = c.say(ctx, opUpdate, "", body, func(ctx context.Context, lib *slack.Client, options []slack.MsgOption) error {
 		return wire.Err(lib.UpdateMessageContext(ctx, channel, ts, options...))
 	})
-	return c.defect(ctx, err, x)
+	return err
 }
 
 // message is a message that a call names.
@@ -289,7 +279,11 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 	if err != nil {
 		return err
 	}
-	shown, err := c.shown(ctx, conv, ts)
+	_, thread, _ := parseConversation(conv.ID)
+	shown, err := one[struct {
+		Text   string
+		Blocks slack.Blocks
+	}](ctx, c.api, channel, thread, ts)
 	if err != nil {
 		return err
 	}
@@ -302,37 +296,6 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 		return wire.Err(lib.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText(shown.Text, false), slack.MsgOptionBlocks(rest...)))
 	})
 	return err
-}
-
-// A shownMessage is one as the platform keeps it.
-type shownMessage struct {
-	TS     string       `json:"ts"`
-	Text   string       `json:"text"`
-	Blocks slack.Blocks `json:"blocks"`
-}
-
-// shown reads one message of a conversation.
-func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts string) (m shownMessage, err error) {
-	const op = "conversations.replies"
-	channel, thread, err := place(op, conv)
-	if err != nil {
-		return m, err
-	}
-	a, _, err := ask[struct{ Messages []shownMessage }](ctx, c.api, op, wire.CallTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, _, err := lib.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
-			ChannelID: channel, Timestamp: cmp.Or(thread, ts), Oldest: ts, Latest: ts, Inclusive: true, Limit: 2,
-		})
-		return err
-	})
-	if err != nil {
-		return m, err
-	}
-	for _, m := range a.Messages {
-		if m.TS == ts {
-			return m, nil
-		}
-	}
-	return m, fmt.Errorf("%s: %w", op, channels.ErrNoMessage)
 }
 
 // A messageRef is a message in its channel.

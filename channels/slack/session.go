@@ -29,7 +29,7 @@ const sharedFor = time.Minute
 
 func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*session, error) {
 	s := &session{
-		reader: reader{c: c, me: me, acct: me.account(), marks: newMarks()}, sink: sink,
+		reader: reader{c: c, me: me, acct: me.account(), marks: &marks{known: notes{}, groups: map[string]bool{}}}, sink: sink,
 		pairs: me.can("app_mentions:read") && (me.can("channels:history") || me.can("groups:history") || me.can("mpim:history")),
 	}
 	list, err := sink.Marks(ctx)
@@ -56,7 +56,8 @@ type item struct {
 	message  *wireMessage            // whose place is decided when it is handed in; nil: it is in event
 	history  channels.ConversationID // the channel or thread in whose history it is found; empty: none
 	press    *press
-	end      error // the connection is going to end
+	end      error     // the connection is going to end
+	at       time.Time // of what history tells: when it happened
 
 	came   time.Time // since when it waits
 	alone  time.Time // until when what else is told of it is waited for; zero: it is not

@@ -29,20 +29,20 @@ type Client struct {
 	foreign atomic.Bool
 }
 
-var (
-	_ channels.Channel    = (*Client)(nil)
-	_ channels.Prober     = (*Client)(nil)
-	_ channels.Pulse      = (*Client)(nil)
-	_ channels.Editor     = (*Client)(nil)
-	_ channels.Drafter    = (*Client)(nil)
-	_ channels.Deleter    = (*Client)(nil)
-	_ channels.Reactor    = (*Client)(nil)
-	_ channels.Unbuttoner = (*Client)(nil)
-	_ channels.Fetcher    = (*Client)(nil)
-	_ channels.Commander  = (*Client)(nil)
-	_ channels.Typer      = (*Client)(nil)
-	_ channels.Examiner   = (*Client)(nil)
-)
+var _ interface {
+	channels.Channel
+	channels.Prober
+	channels.Pulse
+	channels.Editor
+	channels.Drafter
+	channels.Deleter
+	channels.Reactor
+	channels.Unbuttoner
+	channels.Fetcher
+	channels.Commander
+	channels.Typer
+	channels.Examiner
+} = (*Client)(nil)
 
 // session is one Run: where events go, and the answers to buttons that are under way.
 type session struct {

@@ -56,15 +56,8 @@ type webhookInfo struct {
 	LastError string `json:"last_error_message"`
 }
 
-func (c *Client) webhook(ctx context.Context) (webhookInfo, error) {
-	return ask[webhookInfo](ctx, c.api, "getWebhookInfo", func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.GetWebhookInfo(ctx)
-		return err
-	})
-}
-
 func (c *Client) examineWebhook(ctx context.Context) []channels.Finding {
-	info, err := c.webhook(ctx)
+	info, err := ask[webhookInfo](ctx, c.api, "getWebhookInfo", func(ctx context.Context, lib *bot.Bot) error { return wire.Err(lib.GetWebhookInfo(ctx)) })
 	switch {
 	case err != nil:
 		return []channels.Finding{{Text: err.Error(), Fix: "try again; see whether this machine reaches the platform"}}

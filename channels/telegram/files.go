@@ -55,12 +55,12 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, asPhotos boo
 	}
 	files, err := open(out)
 	if err != nil {
-		return "", &channels.RefusedError{Op: op, Reason: err.Error()}
+		return "", wire.Refuse(op, err)
 	}
 	defer files.Close()
 	x, err := c.exchange(ctx, op, at.chat, wire.UploadTimeout, post(op, at, out, list, files, asPhotos))
 	if fault := files.Fault(); fault != nil && (x.reply == nil || !x.reply.OK) {
-		return "", &channels.RefusedError{Op: op, Reason: fault.Error()} // a body without its end is not taken
+		return "", wire.Refuse(op, fault) // a body without its end is not taken
 	}
 	if err != nil {
 		return "", c.defect(ctx, out.Body, list, err)

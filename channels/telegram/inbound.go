@@ -19,15 +19,15 @@ import (
 
 // An update is one thing the platform told.
 type update struct {
-	id    int64              // 0: it cannot be read
-	event *channels.Event    // nil: nothing of ours; it is confirmed like the others
-	chat  int64              // 0: unknown
-	album string             // the album that the message belongs to; empty: none
-	edits string             // the album of which a message was edited; empty: none
-	query string             // of a button: what to answer
-	also  []int64            // numbers of the other updates that event is made of
-	parts []channels.Message // the pictures of an album
-	bot   string             // what its keys begin with
+	id    int64           // 0: it cannot be read
+	event *channels.Event // nil: nothing of ours; it is confirmed like the others
+	chat  int64           // 0: unknown
+	album string          // the album that the message belongs to; empty: none
+	edits string          // the album of which a message was edited; empty: none
+	query string          // of a button: what to answer
+	also  []int64         // numbers of the other updates that event is made of
+	parts []picture       // of an album
+	bot   string          // what its keys begin with
 }
 
 // A reader makes events of what the platform tells the bot.
@@ -72,25 +72,16 @@ func updateID(raw []byte) int64 {
 	var head struct {
 		ID int64 `json:"update_id"`
 	}
-	if json.Unmarshal(raw, &head) == nil {
-		return plausible(head.ID)
+	if json.Unmarshal(raw, &head) != nil {
+		head.ID = 0
+		if found := idPattern.FindSubmatch(raw); found != nil {
+			head.ID, _ = strconv.ParseInt(string(found[1]), 10, 64)
+		}
 	}
-	found := idPattern.FindSubmatch(raw)
-	if found == nil {
+	if head.ID < 0 || head.ID > math.MaxInt32 {
 		return 0
 	}
-	id, err := strconv.ParseInt(string(found[1]), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return plausible(id)
-}
-
-func plausible(id int64) int64 {
-	if id < 0 || id > math.MaxInt32 {
-		return 0
-	}
-	return id
+	return head.ID
 }
 
 // fill makes the event of an update.
@@ -211,13 +202,7 @@ func (r reader) member(u *update, m *wireMember) error {
 
 // in says whether the bot may speak.
 func (s wireStatus) in() bool {
-	switch s.Status {
-	case "creator", "administrator", "member":
-		return true
-	case "restricted":
-		return s.IsMember && s.CanSend
-	}
-	return false
+	return slices.Contains([]string{"creator", "administrator", "member"}, s.Status) || s.Status == "restricted" && s.IsMember && s.CanSend
 }
 
 // reacted makes EventReaction of what was added and taken off.

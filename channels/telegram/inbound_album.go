@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"switchboard/channels"
 )
 
 // The platform tells an album as a message a picture, which share a media_group_id,
@@ -180,8 +178,8 @@ func join(list []update) update {
 		if i > 0 {
 			u.also = append(u.also, p.id)
 		}
-		if !slices.ContainsFunc(u.parts, func(m channels.Message) bool { return m.ID == p.event.Message.ID }) && u.album != "" {
-			u.parts = append(u.parts, p.event.Message)
+		if !slices.ContainsFunc(u.parts, func(m picture) bool { return m.ID == p.event.Message.ID }) && u.album != "" {
+			u.parts = append(u.parts, picture{Message: p.event.Message, update: u.id})
 		}
 	}
 	if len(u.parts) > 1 {

@@ -2,18 +2,17 @@ package telegram
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"switchboard/channels"
 )
 
 // merge is an album as one message: the first one's, with the texts and files of all.
-func merge(messages []channels.Message) channels.Message {
-	whole := messages[0]
+func merge(parts []picture) channels.Message {
+	whole := parts[0].Message
 	whole.Attachments = slices.Clone(whole.Attachments)
 	whole.Mentions = slices.Clone(whole.Mentions)
-	for _, m := range messages[1:] {
+	for _, m := range parts[1:] {
 		switch {
 		case whole.Text == "":
 			whole.Text = m.Text
@@ -37,9 +36,8 @@ const rememberAlbums = 256
 // An album's message has the key of its first picture, and whatever adds a picture to
 // it later has that picture's own key. So a picture that is told again has a key that
 // is known, in whatever company it comes, or is told of again as part of the whole,
-// which changes nothing.
+// which changes nothing. They are used by one Run at a time.
 type albums struct {
-	mu    sync.Mutex
 	known map[albumKey]*album
 	order []albumKey
 }
@@ -54,15 +52,6 @@ type picture struct {
 	channels.Message
 	update int64     // the number of the update that told its state
 	edited time.Time // zero: it was not
-}
-
-// state is the album as one message.
-func (a *album) state(parts []picture) channels.Message {
-	messages := make([]channels.Message, len(parts))
-	for i, p := range parts {
-		messages[i] = p.Message
-	}
-	return merge(messages)
 }
 
 func (a *album) index(id channels.MessageID) int {
@@ -86,8 +75,6 @@ type acceptor func([]channels.Event) ([]channels.Receipt, error)
 
 // take hands in what u means for its album; later is what the platform told behind it.
 func (a *albums) take(u update, later []update, accept acceptor) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	known := a.known[u.ofAlbum()]
 	switch {
 	case u.edits != "":
@@ -99,10 +86,7 @@ func (a *albums) take(u update, later []update, accept acceptor) error {
 	if err != nil {
 		return err
 	}
-	fresh := &album{first: *u.event}
-	for _, m := range u.parts {
-		fresh.parts = append(fresh.parts, picture{Message: m, update: u.id})
-	}
+	fresh := &album{*u.event, u.parts}
 	if len(receipts) == 1 && receipts[0].Duplicate && len(u.parts) > 1 {
 		if err := fresh.again(u, later, accept); err != nil {
 			return err
@@ -129,12 +113,7 @@ func (a *album) again(u update, later []update, accept acceptor) error {
 
 // grow adds the pictures that came after the album was taken.
 func (a *album) grow(u update, accept acceptor) error {
-	var fresh []picture
-	for _, m := range u.parts {
-		if a.index(m.ID) < 0 {
-			fresh = append(fresh, picture{Message: m, update: u.id})
-		}
-	}
+	fresh := slices.DeleteFunc(u.parts, func(p picture) bool { return a.index(p.ID) >= 0 })
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -152,7 +131,7 @@ func (a *album) add(event *channels.Event, fresh, parts []picture, accept accept
 	events := make([]channels.Event, len(fresh))
 	for i, p := range fresh {
 		e := *event
-		e.Kind, e.Message = channels.EventEdited, a.state(parts)
+		e.Kind, e.Message = channels.EventEdited, merge(parts)
 		e.Key = siblingKey(a.first.Key, p.ID)
 		events[i] = e
 	}
@@ -177,7 +156,7 @@ func edit(a *album, u update, accept acceptor) error {
 	default:
 		parts[i] = fresh
 	}
-	event.Message = a.state(parts)
+	event.Message = merge(parts)
 	event.Key = editKey(u.bot, &event)
 	if _, err := accept([]channels.Event{event}); err != nil {
 		return err

@@ -30,6 +30,15 @@ func fingerprint(raw []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// Ignoring is table with these words as keys that mean nothing.
+func Ignoring[V any](table map[string]V, words string) map[string]V {
+	var nothing V
+	for word := range strings.FieldsSeq(words) {
+		table[word] = nothing
+	}
+	return table
+}
+
 // Key names one thing of a kind that a platform told an account by what tells it from others.
 // Nothing in it holds a colon but the last part, so two different things never share one.
 func Key(account, kind string, parts ...string) channels.EventKey {

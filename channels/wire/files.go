@@ -135,13 +135,8 @@ func (t *Transport) Download(ctx context.Context, address string, header http.He
 
 // KindOf is what a person would call a file of a media type.
 func KindOf(mediaType string) channels.AttachmentKind {
-	switch kind, _, _ := strings.Cut(mediaType, "/"); kind {
-	case "image":
-		return channels.Photo
-	case "audio":
-		return channels.Audio
-	case "video":
-		return channels.Video
-	}
-	return channels.Document
+	kind, _, _ := strings.Cut(mediaType, "/")
+	return cmp.Or(kinds[kind], channels.Document)
 }
+
+var kinds = map[string]channels.AttachmentKind{"image": channels.Photo, "audio": channels.Audio, "video": channels.Video}

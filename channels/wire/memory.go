@@ -1,6 +1,9 @@
 package wire
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // mostRemembered is how much a Memory holds unless it says otherwise.
 const mostRemembered = 10_000
@@ -26,11 +29,7 @@ func (m *Memory[K, V]) Get(k K) (v V, ok bool) {
 func (m *Memory[K, V]) Put(k K, v V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	most := m.Most
-	if most == 0 {
-		most = mostRemembered
-	}
-	if m.byID == nil || len(m.byID) >= most {
+	if m.byID == nil || len(m.byID) >= cmp.Or(m.Most, mostRemembered) {
 		m.byID = map[K]V{}
 	}
 	m.byID[k] = v

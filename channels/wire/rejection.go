@@ -21,13 +21,17 @@ type Rejection struct {
 	Every time.Duration
 	Known []time.Duration
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	standing
+}
+
+// A standing is what is known of credentials.
+type standing struct {
 	secret secrets.Secret
 	known  bool      // the platform greeted the bot with them once
 	err    error     // of the latest rejection; nil: there is none
-	stops  bool      // they are not tried again
 	times  int       // since the platform served the bot last
-	next   time.Time // when they are tried again
+	next   time.Time // when they are tried again; zero: never
 }
 
 // NewRejection makes one of nothing yet: credentials are tried again every 5 min, and those
@@ -40,72 +44,61 @@ func NewRejection() *Rejection {
 // error; nil when ctx ended it. While they rest, it returns the error of the rejection
 // at once; after channels.ErrStopped always, until there are others.
 func (r *Rejection) Try(ctx context.Context, secret secrets.Secret, run func() error) error {
-	if err := r.rests(secret, time.Now()); err != nil {
+	if err := r.rests(secret); err != nil {
 		return err
 	}
 	err := run()
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil
-	case errors.Is(err, channels.ErrUnauthorized):
-		r.rejected(secret, err, time.Now())
-	case errors.Is(err, channels.ErrStopped):
-		r.stopped(secret, err)
+	}
+	if errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrStopped) {
+		r.note(secret, func() { r.rejected(err) })
 	}
 	return err
 }
 
-func (r *Rejection) rests(secret secrets.Secret, now time.Time) error {
+func (r *Rejection) rests(secret secrets.Secret) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.secret != secret || r.err == nil:
 		return nil
-	case r.stops:
+	case r.next.IsZero():
 		return r.err
-	case !now.Before(r.next):
+	case !time.Now().Before(r.next):
 		return nil
 	}
 	return fmt.Errorf("%w; it is tried again when the credentials change, and every %s", r.err, r.Every)
 }
 
-func (r *Rejection) rejected(secret secrets.Secret, err error, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.become(secret)
+// rejected is called under the lock.
+func (r *Rejection) rejected(err error) {
+	if r.err = err; !errors.Is(err, channels.ErrUnauthorized) {
+		r.next = time.Time{}
+		return
+	}
 	wait := r.Every
 	if r.known && r.times < len(r.Known) {
 		wait = r.Known[r.times]
 	}
-	r.err, r.times, r.next = err, r.times+1, now.Add(wait)
+	r.times, r.next = r.times+1, time.Now().Add(wait)
 }
 
-func (r *Rejection) stopped(secret secrets.Secret, err error) {
+// note calls do under the lock; what was known of other credentials is forgotten.
+func (r *Rejection) note(secret secrets.Secret, do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.become(secret)
-	r.err, r.stops = err, true
-}
-
-// become forgets what was known of other credentials. It is called under the lock.
-func (r *Rejection) become(secret secrets.Secret) {
 	if r.secret != secret {
-		r.secret, r.known, r.err, r.stops, r.times, r.next = secret, false, nil, false, 0, time.Time{}
+		r.standing = standing{secret: secret}
 	}
+	do()
 }
 
 // Greeted notes that the platform knows the credentials.
-func (r *Rejection) Greeted(secret secrets.Secret) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.become(secret)
-	r.known = true
-}
+func (r *Rejection) Greeted(secret secrets.Secret) { r.note(secret, func() { r.known = true }) }
 
 // Served notes that the platform tells events for the credentials: an earlier rejection is
 // over.
 func (r *Rejection) Served(secret secrets.Secret) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.secret, r.known, r.err, r.stops, r.times, r.next = secret, true, nil, false, 0, time.Time{}
+	r.note(secret, func() { r.standing = standing{secret: secret, known: true} })
 }

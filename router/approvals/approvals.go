@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
@@ -17,6 +18,38 @@ type Asked struct {
 	Questions []outbox.Question
 	ExpiresAt time.Time
 	MostOpen  int // with so many open ones of its person it is not asked; 0: no limit
+}
+
+// An Approval is a question whether a task may run, and its answer.
+type Approval struct {
+	ID        int64      `json:"id,string"`
+	State     string     `json:"state"`
+	Scope     string     `json:"scope,omitempty"` // accepted: once | session | always
+	Rule      string     `json:"rule"`            // that asked
+	By        string     `json:"by,omitempty"`
+	Why       string     `json:"why,omitempty"`
+	AskedAt   time.Time  `json:"asked_at"`
+	DecidedAt *time.Time `json:"decided_at,omitempty"`
+}
+
+// Answer is what was said to a question, and by whom, for people to read.
+func (a *Approval) Answer() string {
+	why := ""
+	if a.Why != "" {
+		why = " (" + words.OneLine(a.Why, 300) + ")"
+	}
+	switch a.State {
+	case "accepted":
+		scope := map[string]string{"once": "once", "session": "for the session", "always": "always"}[a.Scope]
+		return a.By + " allowed it " + scope + why
+	case "rejected":
+		return a.By + " denied it" + why
+	case "expired":
+		return "nobody answered in time"
+	case "cancelled":
+		return "it was cancelled before anybody answered"
+	}
+	return "nobody has answered yet"
 }
 
 // A Grant is what was allowed for more than once.
@@ -44,11 +77,11 @@ type Open struct {
 	// ExpiresAt is when it is denied by itself.
 	ExpiresAt time.Time `json:"expires_at"`
 	// Questions are where people were asked; in each the code decides.
-	Questions []Asking `json:"questions"`
+	Questions []Place `json:"questions"`
 }
 
-// An Asking is a question in a session, with the code that decides there.
-type Asking struct {
+// A Place is a session where people were asked, with the code that decides there.
+type Place struct {
 	Session string `json:"session"`
 	Code    string `json:"code"`
 }

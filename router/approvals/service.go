@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/retry"
 	"switchboard/internal/words"
@@ -137,7 +136,7 @@ func (s *Service) grants(ctx context.Context, c *commands.Call) (commands.Answer
 		}
 		after = id
 	}
-	list, err := s.Store.Grants(ctx, c.Person.Name, c.IsAdmin() && c.Conversation().Kind == channels.Direct) // what others may is not for a group
+	list, err := s.Store.Grants(ctx, c.Person.Name, c.IsAdmin() && c.Direct()) // what others may is not for a group
 	if err != nil {
 		return commands.Answer{}, fmt.Errorf("list grants: %w", err)
 	}
@@ -151,7 +150,7 @@ func (s *Service) grants(ctx context.Context, c *commands.Call) (commands.Answer
 	var a commands.Answer
 	var b strings.Builder
 	b.WriteString("Allowed without asking:")
-	shown := list[:min(len(list), commands.Rows)]
+	shown, more := commands.Shown(list)
 	for _, g := range shown {
 		where := "in " + render.Escape(core.ChatWords(core.OfSession(g.Session), c.Conversation()))
 		if g.Scope == string(outbox.DoesAlways) {
@@ -160,7 +159,7 @@ func (s *Service) grants(ctx context.Context, c *commands.Call) (commands.Answer
 		fmt.Fprintf(&b, "\n- %d: %s, %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), grantOf(&g), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
 		a.Buttons = append(a.Buttons, commands.Button{Label: fmt.Sprint("Remove ", g.ID), Command: fmt.Sprint("grants remove ", g.ID)})
 	}
-	if len(list) > len(shown) {
+	if more {
 		a.Buttons = append(a.Buttons, commands.Button{Label: "More", Command: fmt.Sprint("grants after ", shown[len(shown)-1].ID)})
 	}
 	a.Text = b.String()

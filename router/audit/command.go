@@ -74,8 +74,7 @@ func answerOf(rows []Record, f Filter, c *commands.Call) commands.Answer {
 	if len(rows) == 0 {
 		return commands.Says("There is no such row in the audit log.")
 	}
-	more := len(rows) > commands.Rows
-	rows = rows[:min(len(rows), commands.Rows)]
+	rows, more := commands.Shown(rows)
 	var b strings.Builder
 	for i := range rows {
 		b.WriteString("- " + lineOf(&rows[i], c) + "\n")

@@ -22,6 +22,11 @@ func Page(list []string, after string) (page []string, last string) {
 	return page[:Rows], page[Rows-1]
 }
 
+// Shown is as much of a list as an answer has; more: there are others.
+func Shown[T any](list []T) (shown []T, more bool) {
+	return list[:min(len(list), Rows)], len(list) > Rows
+}
+
 // A Button gives a command when it is pressed, once.
 type Button = core.Button
 

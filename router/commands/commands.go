@@ -14,7 +14,6 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/internal/words"
 	"switchboard/router/core"
 )
 
@@ -64,6 +63,12 @@ func (c *Call) Conversation() channels.Conversation { return c.Event.Conversatio
 
 // IsAdmin says that an admin gave the command.
 func (c *Call) IsAdmin() bool { return c.Person.Role == core.RoleAdmin }
+
+// Direct says that it was given in a direct chat.
+func (c *Call) Direct() bool { return c.Conversation().Kind == channels.Direct }
+
+// MayDecide says that whoever gave the command may decide what holds in the chat: where others take part it is theirs as well.
+func (c *Call) MayDecide() bool { return c.Direct() || c.IsAdmin() }
 
 // Zone is TimeZone.
 func (c *Call) Zone() *time.Location {
@@ -203,11 +208,6 @@ func (t *Table) Unknown(name string, to Audience) Answer {
 	for _, c := range t.offers(to) {
 		names = append(names, c.Name)
 	}
-	text := "I do not know /" + name
-	if meant := words.Nearest(name, names); meant != "" {
-		text += "; did you mean /" + meant + "?"
-	} else {
-		text += "."
-	}
-	return Says("%s /help lists the commands; anything else, write without the slash.", text)
+	return Says("%s /help lists the commands; anything else, write without the slash.",
+		Meant("I do not know /"+name, name, names, func(meant string) string { return "/" + meant }))
 }

@@ -35,6 +35,14 @@ func Code(most int, text string) string {
 	return "`" + text + "`"
 }
 
+// Meant ends a sentence that there is nothing of that name: by which of names was probably meant, as it is shown.
+func Meant(sentence, name string, names []string, shown func(string) string) string {
+	if meant := words.Nearest(name, names); meant != "" {
+		return sentence + "; did you mean " + shown(meant) + "?"
+	}
+	return sentence + "."
+}
+
 // FirstWord is the first word of a text, and what follows it.
 func FirstWord(text string) (word, rest string) {
 	text = strings.TrimSpace(text)

@@ -6,6 +6,7 @@ package core
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"switchboard/internal/retry"
@@ -53,12 +54,8 @@ var ErrNotAway = errors.New("the person of the turn is not away")
 
 // IsFinal says that the same call would fail of err another time too.
 func IsFinal(err error) bool {
-	for _, final := range []error{ErrFenced, ErrConflict, ErrRefused, ErrNotFound, ErrUnreadable, ErrStopped, ErrTooManyAsked, ErrNotAway} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
+	final := []error{ErrFenced, ErrConflict, ErrRefused, ErrNotFound, ErrUnreadable, ErrStopped, ErrTooManyAsked, ErrNotAway}
+	return slices.ContainsFunc(final, func(one error) bool { return errors.Is(err, one) })
 }
 
 // retryFor is how long Retry tries: what was done must not be lost for a hiccup.

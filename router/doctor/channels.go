@@ -88,12 +88,13 @@ func listChannels(list []Channel, c *commands.Call) commands.Answer {
 	}
 	var b strings.Builder
 	var buttons []commands.Button
-	for _, ch := range list[:min(len(list), commands.Rows)] {
+	shown, more := commands.Shown(list)
+	for _, ch := range shown {
 		fmt.Fprintf(&b, "- %s (%s)\n", render.Escape(words.OneLine(ch.Is, 200)), ch.Kind)
 		buttons = append(buttons, commands.Button{Label: "More of " + ch.Name, Command: "channel " + ch.Name})
 	}
-	if len(list) > commands.Rows {
-		buttons = append(buttons, commands.Button{Label: "More channels", Command: "channels after " + list[commands.Rows-1].Name})
+	if more {
+		buttons = append(buttons, commands.Button{Label: "More channels", Command: "channels after " + shown[len(shown)-1].Name})
 	}
 	return commands.Answer{Text: b.String(), Taint: tools.Label, Buttons: buttons}
 }
@@ -103,12 +104,7 @@ func noChannel(list []Channel, name string, c *commands.Call) commands.Answer {
 	for i, ch := range list {
 		names[i] = ch.Name
 	}
-	said := "There is no channel " + render.Escape(words.OneLine(name, 40))
-	if meant := words.Nearest(name, names); meant != "" {
-		said += "; did you mean " + render.Escape(meant) + "?"
-	} else {
-		said += "."
-	}
+	said := commands.Meant("There is no channel "+render.Escape(words.OneLine(name, 40)), name, names, render.Escape)
 	return commands.Says("%s \"%schannels\" lists them.", said, c.Slash)
 }
 

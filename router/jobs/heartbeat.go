@@ -107,11 +107,11 @@ func (h *Heartbeats) address(ctx context.Context, job *scheduler.Job, work *Subm
 		return scheduler.NotStarted{State: scheduler.RunSkipped, Reason: "nobody: " + why}, nil
 	}
 	if job.Target == (scheduler.Target{}) {
+		var all []core.Chat
 		chats, err := h.AdminChats(ctx)
-		if err != nil {
-			return none, fmt.Errorf("look where the heartbeat speaks: %w", err)
+		if err == nil {
+			all, err = h.Store.AdminChats(ctx)
 		}
-		all, err := h.Store.AdminChats(ctx)
 		switch {
 		case err != nil:
 			return none, fmt.Errorf("look where the heartbeat speaks: %w", err)

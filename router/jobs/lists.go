@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/router/commands"
 )
 
@@ -58,9 +57,9 @@ func (d *Service) show(ctx context.Context, a *caller, id int64, verb, more stri
 		if err != nil {
 			return commands.Answer{}, err
 		}
-		shown := runs[:min(len(runs), commands.Rows)]
+		shown, more := commands.Shown(runs)
 		answer := commands.Answer{Text: runsOf(job, shown, before), Taint: taintOf(a.person.Name, *job)}
-		if len(runs) > len(shown) {
+		if more {
 			answer.Buttons = []commands.Button{{Label: "Earlier", Command: fmt.Sprintf("jobs %d history before %d", id, shown[len(shown)-1].ID)}}
 		}
 		return answer, nil
@@ -74,7 +73,7 @@ func (d *Service) show(ctx context.Context, a *caller, id int64, verb, more stri
 
 // notifications lists what jobs told, and marks as read what is shown.
 func (d *Service) notifications(ctx context.Context, c *commands.Call) (commands.Answer, error) {
-	if c.Conversation().Kind != channels.Direct {
+	if !c.Direct() {
 		return commands.Says("Others would read it here: please ask in a direct chat with me."), nil
 	}
 	fields := strings.Fields(strings.ToLower(c.Args))
@@ -90,7 +89,7 @@ func (d *Service) notifications(ctx context.Context, c *commands.Call) (commands
 			Text: "There is nothing that you have not read.", Buttons: []commands.Button{{Label: "Show those I have read", Command: "notifications all"}},
 		}, nil
 	}
-	shown := list[:min(len(list), commands.Rows)]
+	shown, more := commands.Shown(list)
 	var b strings.Builder
 	var taint tools.Taint
 	read := &NotificationsRead{Person: c.Person.Name}
@@ -107,9 +106,9 @@ func (d *Service) notifications(ctx context.Context, c *commands.Call) (commands
 	if len(read.IDs) > 0 {
 		answer.Change = read
 	}
-	if len(list) > len(shown) && all {
+	if more && all {
 		answer.Buttons = []commands.Button{{Label: "Earlier", Command: fmt.Sprintf("notifications all before %d", shown[len(shown)-1].ID)}}
-	} else if len(list) > len(shown) {
+	} else if more {
 		answer.Buttons = []commands.Button{{Label: "More", Command: "notifications"}}
 	}
 	return answer, nil

@@ -44,7 +44,7 @@ func Command(of Spender, limits func() Budget) commands.Command {
 func budgetAnswer(b Budget, list []Spent, now time.Time) commands.Answer {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Spent on models on %s, until %s:\n", b.Day(now), b.Over(now).Format("15:04 MST"))
-	unlimited := b.PerDay+b.PerPersonDay+b.PerSessionDay+b.PerRun == 0
+	unlimited := !b.Limited()
 	switch {
 	case unlimited && len(list) == 0:
 		out.Reset()

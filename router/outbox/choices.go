@@ -13,8 +13,8 @@ import (
 // choiceDeadline is how long a question can be answered by a button, or a command given.
 const choiceDeadline = 24 * time.Hour
 
-// act adds an action to a reply, and the button for it under the last part; nil: there is none.
-func act(reply *Reply, action Action, button *channels.Button) {
+// Act adds an action, and the button for it under the last part; nil: there is none.
+func (reply *Reply) Act(action Action, button *channels.Button) {
 	code := rand.Text()
 	action.Code = HashCode(code)
 	reply.Actions = append(reply.Actions, action)
@@ -33,7 +33,7 @@ func offerChoices(reply *Reply, choices []string, buttons bool) {
 		if buttons {
 			button = &channels.Button{Label: choice}
 		}
-		act(reply, Action{Kind: ActionChoice, Person: reply.Person, Text: choice, Number: i + 1, ExpiresAt: until}, button)
+		reply.Act(Action{Kind: ActionChoice, Person: reply.Person, Text: choice, Number: i + 1, ExpiresAt: until}, button)
 	}
 }
 
@@ -56,13 +56,13 @@ func (c *Composer) Offer(reply *Reply, person string, list []core.Button, shown 
 		case b.Asks:
 			action.Number, action.Text = NextWords, b.Command+" "
 		case i < shown:
-			act(reply, action, &channels.Button{Label: c.Mask.Text(b.Label), Beside: b.Beside})
+			reply.Act(action, &channels.Button{Label: c.Mask.Text(b.Label), Beside: b.Beside})
 			continue
 		case b.Either:
 			action.Number = i - shown + 1
 		default:
 			continue
 		}
-		act(reply, action, nil)
+		reply.Act(action, nil)
 	}
 }

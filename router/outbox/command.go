@@ -58,7 +58,7 @@ func listDeliveries(ctx context.Context, list DeliveryList, before int64) (a com
 		return commands.Says("There are no older ones."), nil
 	}
 	var b strings.Builder
-	shown := found[:min(len(found), commands.Rows)]
+	shown, more := commands.Shown(found)
 	for _, d := range shown {
 		fmt.Fprintf(&b, "- %d %s (%s) on %s: %s\n", d.ID, d.State, render.Escape(words.OneLine(d.Outcome, 40)), render.Escape(d.Channel), render.Escape(words.OneLine(d.Text, 60)))
 		if d.State == string(DeliveryDropped) { // for good
@@ -68,7 +68,7 @@ func listDeliveries(ctx context.Context, list DeliveryList, before int64) (a com
 			commands.Button{Label: fmt.Sprint("Retry ", d.ID), Command: fmt.Sprint("deliveries retry ", d.ID)},
 			commands.Button{Label: fmt.Sprint("Drop ", d.ID), Command: fmt.Sprint("deliveries drop ", d.ID), Beside: true})
 	}
-	if len(found) > len(shown) {
+	if more {
 		a.Buttons = append(a.Buttons, commands.Button{Label: "More", Command: fmt.Sprint("deliveries before ", shown[len(shown)-1].ID)})
 	}
 	a.Text, a.Taint = b.String(), tools.Label

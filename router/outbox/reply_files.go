@@ -92,7 +92,7 @@ func (c *Composer) shorten(
 	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 {
 		return files
 	}
-	whole, err := c.keepText(ctx, session, wholeName, say.Taint, say.Text)
+	whole, err := c.KeepText(ctx, session, wholeName, say.Taint, say.Text)
 	if err != nil {
 		c.Log.WarnContext(ctx, "a long answer is sent in parts; it cannot be kept as a file",
 			"session", session, "parts", len(reply.Parts), "error", err)
@@ -106,8 +106,8 @@ func (c *Composer) shorten(
 	return append([]channels.File{whole}, files...)
 }
 
-// keepText keeps a text, as it was written, as a file of the session.
-func (c *Composer) keepText(ctx context.Context, session, name string, taint tools.Taint, text string) (channels.File, error) {
+// KeepText keeps a text, as it was written, as a file of the session.
+func (c *Composer) KeepText(ctx context.Context, session, name string, taint tools.Taint, text string) (channels.File, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingTimeout)
 	defer cancel()
 	kept, err := c.Files.Publish(ctx, tools.Session{ID: session}, name, taint, strings.NewReader(text))

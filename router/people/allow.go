@@ -52,12 +52,13 @@ func AllowCommand(door Door, judge Judge) commands.Command {
 				name = rest
 			}
 			name = strings.TrimSpace(name)
+			named := code == "" && !strings.Contains(who, ":")
 			switch {
 			case who == "":
 				return listRefused(strangers, known, c), nil
-			case code == "" && !strings.Contains(who, ":") && len(called(who, strangers)) > 0: // a button confirms that it is them
+			case named && len(called(who, strangers)) > 0: // a button confirms that it is them
 				return listRefused(called(who, strangers), known, c), nil
-			case code == "" && !strings.Contains(who, ":"):
+			case named:
 				return commands.Says("Nobody called %s has written to me lately. `%sallow` lists who has.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
 			case strings.ContainsAny(name, "\t\n:"):
 				return commands.Says(allowUsage, c.Slash), nil

@@ -10,6 +10,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/router/approvals"
 	"switchboard/router/commands"
 	"switchboard/router/core"
 	"switchboard/router/intake"
@@ -27,7 +28,6 @@ const pairingLive = time.Hour
 // Asking makes claim and link codes, and asks whether somebody is let in and whether two accounts are one person.
 type Asking struct {
 	Connections *delivery.Connections
-	Channels    func() []channels.Channel // those that are attached
 	Roster      *Roster
 	Local       string // identity of whoever runs the program on this machine; empty: nobody does
 	// AsTyped is a text of ours with commands as people write them behind that slash.
@@ -75,21 +75,19 @@ func (a *Asking) NewClaim(ctx context.Context, by core.Actor) (code string, err 
 // Pairing renders what a stranger reads, and what the admins are asked. Nothing of the
 // stranger's words is kept where a prompt would take it from.
 func (a *Asking) Pairing(e *channels.Event, line *delivery.Connection, as *PairingIntent, admins []channels.Conversation) *outbox.Reply {
-	code := outbox.NewCode()
+	code := approvals.NewCode()
 	as.Request = &Request{
 		Code: outbox.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
 		Accepted: *a.notice(e, line, "Hello. "+fmt.Sprintf(Greeting, core.RoleUser)),
 	}
 	for _, chat := range admins {
 		to := a.Connections.Connection(chat.Channel)
-		command := to.Command(chat)
-		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, outbox.Confirm{
+		as.Request.Questions = append(as.Request.Questions, (&approvals.Confirm{
 			Identity: as.Identity, Channel: e.Conversation.Channel, Label: e.Sender.Label,
 			Asks: "asks to talk with me. They would be a user, not an admin, with the tools of that channel.",
-			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it. "+outbox.Waiting+"an hour. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
-				code, command, code, command, code),
+			Rest: fmt.Sprintf("They were shown the code `%s`. If in doubt, ask them for it.", code), Waits: "an hour", Typed: code, Anywhere: true,
 			Yes: "Allow", No: "Refuse", Until: as.Request.ExpiresAt,
-		}))
+		}).Question(to.Composer, chat))
 	}
 	const hello = "Hello. I only talk with people whom an admin has allowed. Tell them this code: %s. It is good for an hour. Once they allow you, I'll write to you here."
 	reply := a.notice(e, line, fmt.Sprintf(hello, "`"+code+"`"))
@@ -108,7 +106,7 @@ const (
 // link is /link: a code that makes the account which sends it this person.
 func (a *Asking) link(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	switch {
-	case c.Conversation().Kind != channels.Direct:
+	case !c.Direct():
 		return commands.Says("Others read along here. Write /link to me in a direct chat."), nil
 	case c.Args != "": // a code that can be used would not have come here
 		return commands.Says("I cannot use that code here. \"%slink\" alone shows one for your other account on a chat platform.", c.Slash), nil
@@ -131,10 +129,9 @@ func (a *Asking) link(_ context.Context, c *commands.Call) (commands.Answer, err
 // otherwise says how a command is typed on channels where "/" alone does not begin one.
 func (a *Asking) otherwise(command string) string {
 	var b strings.Builder
-	for _, at := range a.Channels() {
-		name := at.Name()
-		if slash := a.Connections.Connection(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}); slash != "/" {
-			fmt.Fprintf(&b, ", on %s `%s%s`", render.Escape(name), slash, command)
+	for _, at := range a.Connections.Statuses() {
+		if slash := a.Connections.Connection(at.Name).Command(channels.Conversation{Channel: at.Name, Kind: channels.Direct}); slash != "/" {
+			fmt.Fprintf(&b, ", on %s `%s%s`", render.Escape(at.Name), slash, command)
 		}
 	}
 	return b.String()
@@ -158,13 +155,11 @@ func (a *Asking) Link(e *channels.Event, line *delivery.Connection, as *CodeInte
 		takes = fmt.Sprintf(" That account is %s now. Everything %s has becomes yours.", was, was)
 	}
 	ask := func(line *delivery.Connection, at channels.Conversation, label, wish, rest string) outbox.Question {
-		code, command := outbox.NewCode(), line.Command(at)
-		return line.Confirm(at, outbox.Confirm{
+		return (&approvals.Confirm{
 			Identity: as.Identity, Channel: conv.Channel, Label: label, Asks: wish,
-			Rest: rest + fmt.Sprintf(" Nothing is changed before both accounts have confirmed it. "+
-				outbox.Waiting+"ten minutes. To answer by typing: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
-			Yes: "Confirm", No: "Deny", Code: code, Until: until,
-		})
+			Rest: rest + " Nothing is changed before both accounts have confirmed it.", Waits: "ten minutes", Typed: approvals.NewCode(),
+			Yes: "Confirm", No: "Deny", Until: until,
+		}).Question(line.Composer, at)
 	}
 	as.Request.Joined = to.Told(link.At, a.AsTyped(to.Command(link.At), linkJoined), tools.Clean)
 	as.Request.Joined.Notice = true
@@ -179,12 +174,12 @@ func (a *Asking) Link(e *channels.Event, line *delivery.Connection, as *CodeInte
 // reaches says that an account is on a platform that this program is on.
 func (a *Asking) reaches(identity string) bool {
 	where, _, _ := strings.Cut(identity, ":")
-	return slices.ContainsFunc(a.Channels(), func(at channels.Channel) bool { return at.Name() == where || at.Kind() == where })
+	return slices.ContainsFunc(a.Connections.Statuses(), func(at channels.Status) bool { return at.Name == where || at.Kind == where })
 }
 
 // unlink is /unlink: an account of one's own that is to be somebody else again.
 func (a *Asking) unlink(_ context.Context, c *commands.Call) (answer commands.Answer, err error) {
-	if c.Conversation().Kind != channels.Direct {
+	if !c.Direct() {
 		return commands.Says("Others read along here. Write /unlink to me in a direct chat."), nil
 	}
 	accounts := slices.DeleteFunc(slices.Clone(c.Person.Identities), func(id string) bool { return id == a.Local })

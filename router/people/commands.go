@@ -255,8 +255,7 @@ func listPeople(ctx context.Context, dir Register, c *commands.Call, after strin
 	if len(list) == 0 {
 		return commands.Says("There is nobody after that name."), nil
 	}
-	more := len(list) > commands.Rows
-	list = list[:min(len(list), commands.Rows)]
+	list, more := commands.Shown(list)
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Name

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"switchboard/agent/llm"
-	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
@@ -26,7 +25,7 @@ type Defaults struct {
 }
 
 // Zone is the time zone that somebody reads times in: the session's, else their own, else that of the settings.
-func (d *Defaults) Zone(session, person string) string {
+func (d Defaults) Zone(session, person string) string {
 	return cmp.Or(session, person, d.TimeZone, "UTC")
 }
 
@@ -66,7 +65,7 @@ const asSettings = "default"
 // set answers a command that sets something of its session; said is what is true then. Where
 // others take part it is theirs as well, so that only an admin may.
 func set(c *commands.Call, of Setting, to, said string) (commands.Answer, error) {
-	if c.Conversation().Kind != channels.Direct && !c.IsAdmin() {
+	if !c.MayDecide() {
 		return commands.Says("Others talk with me here too, so only an admin can set that here."), nil
 	}
 	return commands.Answer{Change: &Change{Conversation: c.Conversation(), Of: of, To: to}, Text: said}, nil
@@ -75,7 +74,7 @@ func set(c *commands.Call, of Setting, to, said string) (commands.Answer, error)
 // pick lists what a command sets, for whoever may: a page of what there is after a name, without
 // what is set now.
 func pick(c *commands.Call, now, after string, of ...string) (buttons []commands.Button) {
-	if c.Conversation().Kind != channels.Direct && !c.IsAdmin() {
+	if !c.MayDecide() {
 		return nil
 	}
 	page, last := commands.Page(of, after)

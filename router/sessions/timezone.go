@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
 	"switchboard/router/commands"
@@ -15,12 +14,11 @@ import (
 
 // timeZone is /timezone: of the chat, and in a direct one of the person.
 func (r *Commands) timeZone(ctx context.Context, c *commands.Call) (commands.Answer, error) {
-	own := r.zone(c.Person.TimeZone)
 	switch {
 	case c.Args == "":
 		return commands.Says("The time zone here is %s. Write /timezone and a city to set another, or /timezone default to go back to yours.", c.TimeZone), nil
 	case c.Args == asSettings:
-		return set(c, TimeZone, "", "The time zone here is "+own+".")
+		return set(c, TimeZone, "", "The time zone here is "+r.Now().Zone("", c.Person.TimeZone)+".")
 	case clockShape.MatchString(c.Args):
 		return zonesAt(c.Args, time.Now()), nil
 	}
@@ -38,7 +36,7 @@ func (r *Commands) timeZone(ctx context.Context, c *commands.Call) (commands.Ans
 	said := fmt.Sprintf("The time zone here is %s: it is %s there.", render.Escape(name), time.Now().In(zone).Format("15:04"))
 	answer, err := set(c, TimeZone, name, said)
 	change, ok := answer.Change.(*Change)
-	direct := c.Conversation().Kind == channels.Direct
+	direct := c.Direct()
 	if !direct && c.Person.TimeZone == "" { // in a group each tells theirs
 		if assumes, errNow := r.Assumes(ctx, c.Person.Name); errNow != nil {
 			return answer, errNow
@@ -90,11 +88,6 @@ func zonesAt(shown string, now time.Time) commands.Answer {
 		return commands.Says("I know no large city where it is %s now. Write the name of your time zone, such as Europe/Rome.", shown)
 	}
 	return answer
-}
-
-func (r *Commands) zone(person string) string {
-	now := r.Now()
-	return now.Zone("", person)
 }
 
 // TellsClock says that a text is a time of day, by which somebody may say where they are.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/router/core"
 )
 
 // secretSet stands in the differences of a version of the settings that sets a secret, before its name.
@@ -46,8 +47,9 @@ func (v *Version) Waiting() bool { return v.Left > 0 }
 // Asked is the direct chat in which the version was asked for, as far as its key says; no channel:
 // on the machine.
 func (v *Version) Asked() channels.Conversation {
-	channel, id, _ := strings.Cut(v.Conversation, ":")
-	return channels.Conversation{Channel: channel, ID: channels.ConversationID(id), Kind: channels.Direct}
+	asked := core.OfSession(v.Conversation)
+	asked.Kind = channels.Direct
+	return asked
 }
 
 // ConfirmCommand is the command of the button that confirms the version.
@@ -86,12 +88,10 @@ func Compare(was, is map[string]string) (diff []Diff) {
 		}
 		return nil
 	}
-	all := maps.Clone(was)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, is)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
+	keys := slices.Sorted(maps.Keys(was))
+	keys = slices.AppendSeq(keys, maps.Keys(is))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
 		if d := (Diff{key, at(was, key), at(is, key)}); !same(d.Was, d.Is) {
 			diff = append(diff, d)
 		}

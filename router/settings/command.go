@@ -158,11 +158,8 @@ func unknownSetting(key string, all []Setting) commands.Answer {
 			names = append(names, name)
 		}
 	}
-	text := "There is no setting " + commands.Code(200, key)
-	if meant := words.Nearest(key, names); meant != "" {
-		return commands.Answer{Text: text + "; did you mean " + commands.Code(200, meant) + "?"}
-	}
-	return commands.Answer{Text: text + "."}
+	code := func(name string) string { return commands.Code(200, name) }
+	return commands.Answer{Text: commands.Meant("There is no setting "+code(key), key, names, code)}
 }
 
 // planned answers a plan: it is made, or its faults are listed.
@@ -185,20 +182,25 @@ func planned(plan *Plan, at channels.Conversation, err error) (commands.Answer, 
 			text = fmt.Sprintf("Saved; nothing changes. It is version %d of the settings.\n", v.ID)
 		}
 		text += bullets(plan.Warnings)
-		undo := undoButton(v)
 		if !v.Waiting() {
-			return commands.Answer{Text: text, Buttons: []commands.Button{undo}}
+			return commands.Answer{Text: text, Buttons: []commands.Button{undoButton(v)}}
 		}
-		undo.Beside = true
 		text += fmt.Sprintf("\nThis could lock you out (%s): confirm it here within %.0f s with /config confirm, or I take it back.",
 			shortened(strings.Join(plan.LocksOut, ", ")), v.Left.Seconds())
-		return commands.Answer{Text: text, Buttons: []commands.Button{{Label: "Confirm", Command: v.ConfirmCommand()}, undo}}
+		return commands.Answer{Text: text, Buttons: confirmButtons(v)}
 	}}, nil
 }
 
 // undoButton takes a version back.
 func undoButton(v *Version) commands.Button {
 	return commands.Button{Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID)}
+}
+
+// confirmButtons keep a version that has to be confirmed, or take it back.
+func confirmButtons(v *Version) []commands.Button {
+	undo := undoButton(v)
+	undo.Beside = true
+	return []commands.Button{{Label: "Confirm", Command: v.ConfirmCommand()}, undo}
 }
 
 // listVersions shows what was changed, and the last versions.

@@ -97,10 +97,8 @@ func (r *SecretCommand) setSecret(typed commands.Secret, at channels.Conversatio
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		v := change.Version
 		return commands.Answer{
-			Text: fmt.Sprintf("%sI'm connecting to this chat with it now. Confirm it here within %.0f s with /config confirm, else the former value is used again. %s", text, v.Left.Seconds(), left),
-			Buttons: []commands.Button{
-				{Label: "Confirm", Command: v.ConfirmCommand()}, {Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID), Beside: true},
-			},
+			Text:    fmt.Sprintf("%sI'm connecting to this chat with it now. Confirm it here within %.0f s with /config confirm, else the former value is used again. %s", text, v.Left.Seconds(), left),
+			Buttons: confirmButtons(v),
 		}
 	}}
 }

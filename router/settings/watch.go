@@ -42,7 +42,6 @@ type WatchDeps struct {
 	Open        func([]core.Chat) []core.Chat
 	// Reload has the program go by the version of the settings that counts now.
 	Reload func(context.Context) error
-	Wake   func(core.Wake) // has the other engines do it too
 	Log    *slog.Logger
 }
 
@@ -91,7 +90,7 @@ func (w *Watch) StandsAt(ctx context.Context, version int64) error {
 // Changed has every engine go by the version of the settings that counts now.
 func (w *Watch) Changed() {
 	retry.Signal(w.changed)
-	w.Wake(core.Wake{Kind: core.WakeSettings})
+	w.Connections.Wake(core.Wake{Kind: core.WakeSettings})
 }
 
 // Run has the program go by the version of the settings that counts, whichever engine
@@ -206,7 +205,7 @@ func (w *Watch) lapse(ctx context.Context) {
 // SecretChanged has every engine read the secrets again.
 func (w *Watch) SecretChanged() {
 	retry.Signal(w.secrets)
-	w.Wake(core.Wake{Kind: core.WakeSettings})
+	w.Connections.Wake(core.Wake{Kind: core.WakeSettings})
 }
 
 // RunSecrets reads the secrets again when one was set, here or elsewhere, until ctx ends.

@@ -50,7 +50,7 @@ func (j *journal) deciders(ctx context.Context, rule string) ([]channels.Convers
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
 	q, within := step.Ask, j.runner.Settings().ApprovalDeadline
-	request := outbox.Request{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means, Loads: q.Loads}
+	request := approvals.Request{Ask: *q, Within: within}
 	var chats []channels.Conversation
 	if err := j.retry(ctx, "the admins' chats could not be read", func(ctx context.Context) (err error) {
 		chats, err = j.deciders(ctx, q.Rule)
@@ -58,19 +58,17 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 	}); err != nil {
 		return nil, err
 	}
-	here := func(c channels.Conversation) bool {
-		return c.Channel == j.data.Conversation.Channel && c.ID == j.data.Conversation.ID
-	}
+	here := func(c channels.Conversation) bool { return core.SessionKey(c) == core.SessionKey(j.data.Conversation) }
 	own := len(chats) == 1 && here(chats[0])
 	asked := approvals.Asked{ExpiresAt: time.Now().Add(within)}
 	if !own {
 		request.Person, asked.MostOpen = j.asker(), mostAsked
 	}
 	for _, chat := range chats {
-		asked.Questions = append(asked.Questions, j.runner.Connections.Connection(chat.Channel).Question(ctx, chat, request))
+		asked.Questions = append(asked.Questions, approvals.Question(ctx, j.runner.Connections.Connection(chat.Channel).Composer, chat, request))
 	}
 	if !own {
-		asked.Questions = append(asked.Questions, j.line.Asking(j.data.Conversation, request))
+		asked.Questions = append(asked.Questions, approvals.Asking(j.line.Composer, j.data.Conversation, request))
 	}
 	for i := range asked.Questions {
 		if q := &asked.Questions[i]; here(q.Conversation) {

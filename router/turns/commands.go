@@ -133,7 +133,7 @@ func (v *Commands) status(ctx context.Context, c *commands.Call) (a commands.Ans
 
 // sayModelFault says why the turn's last model failed, to those who may set it right.
 func (v *Commands) sayModelFault(ctx context.Context, b *strings.Builder, c *commands.Call, id int64) error {
-	if !mayMend(c.Conversation(), c.Person) {
+	if !c.IsAdmin() || !c.Direct() {
 		return nil
 	}
 	turn, err := v.Views.Turn(ctx, id, false)
@@ -178,12 +178,7 @@ func (v *Commands) why(ctx context.Context, c *commands.Call) (commands.Answer, 
 	case err != nil:
 		return commands.Answer{}, fmt.Errorf("read turn: %w", err)
 	}
-	return commands.Answer{Text: turn.Brief(mayMend(conv, c.Person)), Taint: turn.Repeated(c.Person.Name)}, nil
-}
-
-// mayMend says whether person is shown in conv what is wrong with the settings.
-func mayMend(c channels.Conversation, person *core.Person) bool {
-	return c.Kind == channels.Direct && person.Role == core.RoleAdmin
+	return commands.Answer{Text: turn.Brief(c.IsAdmin() && c.Direct()), Taint: turn.Repeated(c.Person.Name)}, nil
 }
 
 // retryTakes answers a /retry with something behind it.

@@ -218,37 +218,12 @@ func (s *Task) became() string {
 		text += ": " + words.OneLine(s.Reason, 300)
 	}
 	for i := range s.Approvals {
-		text += "; " + s.Approvals[i].became()
+		text += "; rule " + s.Approvals[i].Rule + " asked: " + s.Approvals[i].Answer()
 	}
 	if s.Taint != "" {
 		text += "; it holds text from elsewhere (" + s.Taint + ")"
 	}
 	return text
-}
-
-// became says which rule asked, and what was said to that.
-func (a *Approval) became() string {
-	return "rule " + a.Rule + " asked: " + a.answer()
-}
-
-// answer is what was said to a question.
-func (a *Approval) answer() string {
-	why := ""
-	if a.Why != "" {
-		why = " (" + words.OneLine(a.Why, 300) + ")"
-	}
-	switch a.State {
-	case "accepted":
-		scope := map[string]string{"once": "once", "session": "for the session", "always": "always"}[a.Scope]
-		return a.By + " allowed it " + scope + why
-	case "rejected":
-		return a.By + " denied it" + why
-	case "expired":
-		return "nobody answered in time"
-	case "cancelled":
-		return "it was cancelled before anybody answered"
-	}
-	return "nobody has answered yet"
 }
 
 // verdict is the reviewer's word, with so much of its reason.

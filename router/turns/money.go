@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"switchboard/agent"
@@ -101,7 +100,7 @@ func overLimit(e *money.OverLimitError, over time.Time) string {
 // notifyBudget notifies the admins once of each limit, day and level.
 func (r *Runner) notifyBudget(j *journal, b money.Budget, s money.Spending, now time.Time, how, level string) {
 	about := fmt.Sprintf("%s %s %s %g %s", b.Day(now), s.Scope, s.Name, s.Limit, level)
-	if !r.notified.first(about, now) {
+	if !r.notified.First(about, now) {
 		return
 	}
 	which := map[money.SpendingScope]string{
@@ -111,24 +110,4 @@ func (r *Runner) notifyBudget(j *journal, b money.Budget, s money.Spending, now 
 	}[s.Scope]
 	text := fmt.Sprintf("The limit %s %s. /budget shows what was spent.", which, how)
 	r.Connections.Background(func() { r.Connections.NotifyOnce(r.work, outbox.NoticeBudget, about, text, budgetQuiet) })
-}
-
-// notified keeps an engine from asking the database each time whether a notice was given.
-type notified struct {
-	mu sync.Mutex
-	at map[string]time.Time
-}
-
-// first says that nobody was to be notified of it lately.
-func (n *notified) first(about string, now time.Time) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if now.Sub(n.at[about]) < 10*time.Minute {
-		return false
-	}
-	if len(n.at) > 1000 || n.at == nil {
-		n.at = map[string]time.Time{}
-	}
-	n.at[about] = now
-	return true
 }

@@ -74,7 +74,7 @@ type Deps struct {
 type Runner struct {
 	Deps
 	Connections *delivery.Connections // set before anything runs
-	notified    notified              // of limits
+	notified    money.Notified        // of limits
 	work        context.Context       // of turns
 
 	workers     *workers

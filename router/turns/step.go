@@ -3,6 +3,7 @@ package turns
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,12 +38,12 @@ func (s *Task) Stands() string {
 
 // ruleWords say why a step was allowed, by how the name of the rule begins.
 var ruleWords = []struct{ rule, words string }{
-	{"role.admin", "allowed to admins"},
-	{"role.", "allowed to everybody I know"},
-	{"grant.", "allowed by a standing permission"},
+	{"role.admin", ", allowed to admins"},
+	{"role.", ", allowed to everybody I know"},
+	{"grant.", ", allowed by a standing permission"},
 	{"approval.", ""}, // who allowed it is said
-	{"policy.exec.", "allowed by the rules for commands"},
-	{"", "allowed"},
+	{"policy.exec.", ", allowed by the rules for commands"},
+	{"", ", allowed"},
 }
 
 // ruleNamed is the name of a rule in a reason.
@@ -60,20 +61,14 @@ func (s *Task) briefly() string {
 		}
 	}
 	if s.Rule != "" && !strings.HasPrefix(s.Outcome, "refused") {
-		for _, r := range ruleWords {
-			if strings.HasPrefix(s.Rule, r.rule) {
-				if r.words != "" {
-					text += ", " + r.words
-				}
-				break
-			}
-		}
+		i := slices.IndexFunc(ruleWords, func(r struct{ rule, words string }) bool { return strings.HasPrefix(s.Rule, r.rule) })
+		text += ruleWords[i].words
 	}
 	if s.Reason != "" {
 		text += ": " + words.OneLine(ruleNamed.ReplaceAllString(s.Reason, ""), 300)
 	}
 	for i := range s.Approvals {
-		text += "; I asked: " + s.Approvals[i].answer()
+		text += "; I asked: " + s.Approvals[i].Answer()
 	}
 	if s.Taint != "" {
 		text += "; it holds text from elsewhere (" + tools.Taint(s.Taint).Words() + ")"

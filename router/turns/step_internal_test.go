@@ -3,6 +3,8 @@ package turns
 import (
 	"testing"
 	"time"
+
+	"switchboard/router/approvals"
 )
 
 // What /why and /plan say of a step has no ids of tools or rules.
@@ -21,7 +23,7 @@ func TestStepsAreSaidInWords(t *testing.T) {
 			Type: "tool", Tool: "workspace.write", Detail: "Write a.txt.", State: "failed", Outcome: "refused not_permitted", Rule: "session.mode", Reason: "an admin (rule taint.url) has to allow it",
 		},
 		"Run a command: ls . – not begun; I asked: bob denied it": {
-			Type: "exec", Detail: "ls .", State: "pending", Approvals: []Approval{{State: "rejected", Rule: "policy.ask", By: "bob"}},
+			Type: "exec", Detail: "ls .", State: "pending", Approvals: []approvals.Approval{{State: "rejected", Rule: "policy.ask", By: "bob"}},
 		},
 		"time – stopped midway, allowed": {Type: "tool", Tool: "time", State: "interrupted", Outcome: "error interrupted", Rule: "mine"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/router/approvals"
 	"switchboard/router/outbox"
 )
 
@@ -87,23 +88,11 @@ type Task struct {
 	Taint    string  `json:"taint,omitempty"`
 	Review   *Review `json:"review,omitempty"`
 	// Rule let it run; or refused it, where Outcome says "refused" and Reason says why.
-	Rule       string     `json:"rule,omitempty"`
-	Reason     string     `json:"reason,omitempty"`
-	StartedAt  *time.Time `json:"started_at,omitempty"`
-	FinishedAt *time.Time `json:"finished_at,omitempty"`
-	Approvals  []Approval `json:"approvals,omitempty"` // what people were asked, oldest first
-}
-
-// An Approval is a question whether a task may run, and its answer.
-type Approval struct {
-	ID        int64      `json:"id,string"`
-	State     string     `json:"state"`
-	Scope     string     `json:"scope,omitempty"` // accepted: once | session | always
-	Rule      string     `json:"rule"`            // that asked
-	By        string     `json:"by,omitempty"`
-	Why       string     `json:"why,omitempty"`
-	AskedAt   time.Time  `json:"asked_at"`
-	DecidedAt *time.Time `json:"decided_at,omitempty"`
+	Rule       string               `json:"rule,omitempty"`
+	Reason     string               `json:"reason,omitempty"`
+	StartedAt  *time.Time           `json:"started_at,omitempty"`
+	FinishedAt *time.Time           `json:"finished_at,omitempty"`
+	Approvals  []approvals.Approval `json:"approvals,omitempty"` // what people were asked, oldest first
 }
 
 // A Review is a verdict.

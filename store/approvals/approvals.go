@@ -22,9 +22,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	// InsertApproval stores a question of a turn; its person and session are the turn's.
 	InsertApproval = `
@@ -136,10 +133,10 @@ func MayAsk(t *database.Tx, turn int64, most int) error {
 	if _, err := t.Row(sessions.PersonOf, []any{turn}, &person); err != nil {
 		return err
 	}
-	if _, err := t.Has(t.Locked(onePerson), person); err != nil { // of two at once one waits
-		return err
-	}
-	if _, err := t.Row(openOfPerson, []any{person}, &open); err != nil || open < most {
+	if err := t.Run(
+		database.Row(t.Locked(onePerson), []any{person}, new(int)), // of two at once one waits
+		database.Row(openOfPerson, []any{person}, &open),
+	); err != nil || open < most {
 		return err
 	}
 	return core.ErrTooManyAsked
@@ -207,14 +204,14 @@ func Find(t *database.Tx, id int64) (*Row, error) {
 // Settle ends an open approval, its buttons and codes, and queues the turn that waits for it
 // ahead of newer ones. Both rows are locked.
 func Settle(t *database.Tx, p *Row, state routeroutbox.ActionState, scope, by, why string) error {
-	if n, err := t.Exec(decideApproval, string(state), scope, by, database.Clean(why), t.Now, p.ID); err != nil || n == 0 {
+	if n, err := t.Exec(decideApproval, state, scope, by, why, t.Now, p.ID); err != nil || n == 0 {
 		return err
 	}
-	if _, err := t.Exec(closeActions, string(state), by, t.Now, p.ID); err != nil || p.TurnID == 0 {
+	if _, err := t.Exec(closeActions, state, by, t.Now, p.ID); err != nil || p.TurnID == 0 {
 		return err
 	}
 	events := []sessions.Event{approvalEvent(p.TurnID, approvalData{ID: p.ID, State: string(state), By: by})}
-	n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, p.TurnID, string(turns.TurnWaiting))
+	n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, p.TurnID, turns.TurnWaiting)
 	if err != nil {
 		return err
 	}
@@ -233,7 +230,7 @@ func CancelOf(t *database.Tx, turn int64) error {
 	}
 	for _, id := range ids {
 		if err := t.Run(
-			database.Do(decideApproval, string(routeroutbox.ActionCancelled), "", "", "", t.Now, id),
+			database.Do(decideApproval, routeroutbox.ActionCancelled, "", "", "", t.Now, id),
 			database.Do(closeActions, "cancelled", "", t.Now, id),
 		); err != nil {
 			return err

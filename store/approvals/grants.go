@@ -23,12 +23,12 @@ const (
 
 // Grants lists what is granted to person, or to anybody, the oldest first.
 func (r *Store) Grants(ctx context.Context, person string, any bool) ([]approvals.Grant, error) {
-	return database.List[approvals.Grant](ctx, r.DB, "list grants", listGrants, any, database.Clean(person))
+	return database.List[approvals.Grant](ctx, r.DB, "list grants", listGrants, any, person)
 }
 
 // Revoke takes a grant back.
 func Revoke(t *database.Tx, e *intake.Entry, as *approvals.RevokeIntent, a *intake.Accepted, conversation int64) error {
-	n, err := t.Exec(revokeGrant, t.Now, as.Grant, as.AnyPerson, database.Clean(e.Sender.Person))
+	n, err := t.Exec(revokeGrant, t.Now, as.Grant, as.AnyPerson, e.Sender.Person)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (r *Store) OpenApprovals(ctx context.Context, turn int64) (list []approvals
 				if r.Once, err = (&Row{ID: r.ID, Data: r.Data, Taint: r.Taint}).Once(); err != nil {
 					return err
 				}
-				r.Questions = []approvals.Asking{}
+				r.Questions = []approvals.Place{}
 				list = append(list, r.Open)
 			}
 			if r.Asked == "" {
@@ -43,7 +43,7 @@ func (r *Store) OpenApprovals(ctx context.Context, turn int64) (list []approvals
 				return fmt.Errorf("stored question of approval %d: %w", r.ID, err)
 			}
 			of := &list[len(list)-1]
-			of.Questions = append(of.Questions, approvals.Asking{Session: r.Place, Code: asked.Code})
+			of.Questions = append(of.Questions, approvals.Place{Session: r.Place, Code: asked.Code})
 		}
 		return err
 	})

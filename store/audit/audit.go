@@ -17,9 +17,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const insertAudit = `
 	INSERT INTO audit (person, action, target, rule, outcome, why, cost, data, session_id, turn_id, created_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -61,7 +58,7 @@ func Write(t *database.Tx, by core.Actor, a Entry) error {
 	if by.Button {
 		a.Why = strings.TrimSuffix("by button: "+a.Why, ": ")
 	}
-	return t.Do(insertAudit, database.Clean(by.Person), a.Action, database.Clean(a.Target), database.Clean(by.Rule), a.Outcome, database.Clean(a.Why), a.Cost, data,
+	return t.Do(insertAudit, by.Person, a.Action, a.Target, by.Rule, a.Outcome, a.Why, a.Cost, data,
 		sessions.OrNull(a.Session), sessions.OrNull(a.Turn), a.At)
 }
 

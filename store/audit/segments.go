@@ -20,9 +20,7 @@ const (
 	auditPage = 1000
 	// ActionPrune is the action of the row that says what was cleared away.
 	ActionPrune = "audit.prune"
-)
 
-const (
 	segmentColumns = `SELECT id, hour, first_id, last_id, row_count, digest, previous, hash, sealed_at, pruned FROM audit_segments`
 	// LastSegment is the newest segment.
 	LastSegment  = segmentColumns + ` ORDER BY id DESC LIMIT 1`
@@ -38,10 +36,11 @@ const (
 	Briefly    = `SET LOCAL lock_timeout = '300ms'`
 	olderAudit = `SELECT id FROM audit WHERE id > ? AND created_at < ? LIMIT 1`
 	// LastAudit is the newest row after one.
-	LastAudit = `SELECT coalesce(max(id), 0) FROM audit WHERE id > ?`
-	auditRows = `
+	LastAudit    = `SELECT coalesce(max(id), 0) FROM audit WHERE id > ?`
+	auditColumns = `
 		SELECT id, person, action, target, rule, outcome, why, cost, data, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, created_at
-		FROM audit WHERE id > ? AND id <= ? ORDER BY id LIMIT 1000`
+		FROM audit `
+	auditRows = auditColumns + `WHERE id > ? AND id <= ? ORDER BY id LIMIT 1000`
 	// Prunable is the newest segment before an hour whose rows are there.
 	Prunable = segmentColumns + ` WHERE hour < ? AND pruned = FALSE ORDER BY id DESC LIMIT 1`
 	// PrunedSegment is the newest segment whose rows were cleared away.

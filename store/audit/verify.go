@@ -87,9 +87,7 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 	v.Pruned = before.ID
 	after := before.ID
 	if before.ID != 0 {
-		told, err := database.Read(ctx, db.DB, "look who cleared away", func(t *database.Tx) (bool, error) {
-			return t.Has(prunedRow, PrunedTarget(&before), before.LastID)
-		})
+		told, err := db.ReadRow(ctx, "look who cleared away", prunedRow, []any{PrunedTarget(&before), before.LastID})
 		if err != nil {
 			return v, nil, err
 		}
@@ -170,9 +168,8 @@ func (e *auditEntry) record() *audit.Record {
 }
 
 // latestAudit reads from the newest row.
-const latestAudit = `
-	SELECT id, person, action, target, rule, outcome, why, cost, data, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, created_at
-	FROM audit WHERE id > ? AND (? = 0 OR id < ?) AND (? = '' OR person = ?) AND (? = 0 OR turn_id = ?)
+const latestAudit = auditColumns + `
+	WHERE id > ? AND (? = 0 OR id < ?) AND (? = '' OR person = ?) AND (? = 0 OR turn_id = ?)
 		AND (? = '' OR action = ? OR substr(action, 1, ?) = ?)
 	ORDER BY id DESC LIMIT ?`
 

@@ -67,7 +67,7 @@ func (k *keyFile) place() error {
 		return err
 	}
 	k.placed = true
-	return errors.Join(removed(k.part), database.SyncFolder(filepath.Dir(k.path)))
+	return errors.Join(database.Remove(k.part), database.SyncFolder(filepath.Dir(k.path)))
 }
 
 // forget takes the key away again that was written, or placed.
@@ -75,16 +75,9 @@ func (k *keyFile) forget() error {
 	if k == nil {
 		return nil
 	}
-	err := removed(k.part)
+	err := database.Remove(k.part)
 	if k.placed {
-		err = errors.Join(err, removed(k.path))
+		err = errors.Join(err, database.Remove(k.path))
 	}
 	return err
-}
-
-func removed(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -114,7 +114,7 @@ func (l *loading) intoFile(ctx context.Context, path string) error {
 	}
 	part := path + ".restoring"
 	discard := func() error {
-		return errors.Join(removed(part), removed(part+"-wal"), removed(part+"-shm"))
+		return errors.Join(database.Remove(part), database.Remove(part+"-wal"), database.Remove(part+"-shm"))
 	}
 	if err := discard(); err != nil { // what a killed one left
 		return err

@@ -100,24 +100,16 @@ const (
 
 // present are the names of the tables that the database has.
 func present(t *database.Tx) (names []string, err error) {
-	query := listTables
-	if t.PG {
-		query = listTablesPostgres
-	}
-	return database.Views(t, func(r *struct{ Name string }) string { return r.Name }, query)
+	return t.Names(t.Either(listTables, listTablesPostgres))
 }
 
 // columns are those of a table that an archive carries, by name.
 func (tb *table) columns(t *database.Tx) (list []column, err error) {
-	query := listColumns
-	if t.PG {
-		query = listColumnsPostgres
-	}
 	type row struct {
 		Name, Type string
 		Drawn      bool
 	}
-	rows, err := database.Select[row](t, query, tb.name)
+	rows, err := database.Select[row](t, t.Either(listColumns, listColumnsPostgres), tb.name)
 	if err != nil {
 		return nil, err
 	}

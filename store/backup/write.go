@@ -86,10 +86,7 @@ func Write(ctx context.Context, s Source, w io.Writer) (*Manifest, error) {
 }
 
 func (s *Source) head(t *database.Tx, out *writer) error {
-	h := head{Build: s.Build, Database: "sqlite", At: time.Now().UTC(), Sequences: map[string]int64{}, Key: s.Key != nil}
-	if t.PG {
-		h.Database = "postgres"
-	}
+	h := head{Build: s.Build, Database: s.DB.Kind(), At: time.Now().UTC(), Sequences: map[string]int64{}, Key: s.Key != nil}
 	if _, err := t.Row(readSchema, nil, &h.Schema); err != nil {
 		return err
 	}
@@ -121,11 +118,7 @@ func drawn(t *database.Tx, name string) (last int64, err error) {
 	if err != nil || !slices.ContainsFunc(columns, func(c column) bool { return c.drawn && c.Name == "id" }) {
 		return 0, err
 	}
-	query := lastDrawn
-	if t.PG {
-		query = lastDrawnPostgres
-	}
-	if _, err = t.Row(query, []any{name}, &last); err != nil {
+	if _, err = t.Row(t.Either(lastDrawn, lastDrawnPostgres), []any{name}, &last); err != nil {
 		return 0, err
 	}
 	queries := []string{fmt.Sprintf(highestID, name)}
@@ -179,7 +172,7 @@ func namedIn(t *database.Tx) (names []string, err error) {
 	}
 	leaving, err := database.Select[extra](t, leavingBlobs)
 	if err == nil {
-		names, err = database.Views(t, func(r *struct{ Name string }) string { return r.Name }, namedBlobs)
+		names, err = t.Names(namedBlobs)
 	}
 	if err != nil {
 		return nil, err

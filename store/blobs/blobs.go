@@ -95,12 +95,9 @@ func (b *Dir) name(file, blob string) error {
 // Open reads a blob. What is open stays readable when it is removed.
 func (b *Dir) Open(blob string) (io.ReadSeekCloser, error) {
 	path := b.Path(blob)
-	if path == "" {
-		return nil, fmt.Errorf("attachment's bytes: %w", core.ErrNotFound)
-	}
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("attachment's bytes: %w", core.ErrNotFound)
+	if errors.Is(err, fs.ErrNotExist) { // as a path is that is empty
+		err = core.ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("attachment's bytes: %w", err)
@@ -135,7 +132,7 @@ func (b *Dir) Remove(blob string) error {
 		return fmt.Errorf("remove attachment: %w", err)
 	}
 	defer release()
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := database.Remove(path); err != nil {
 		return fmt.Errorf("remove attachment: %w", err)
 	}
 	return nil

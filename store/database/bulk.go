@@ -14,17 +14,11 @@ import (
 // Snapshot runs fn's queries on one snapshot of everything that is committed, for as long as
 // they take. Nobody waits for it, but what SQLite is written meanwhile stays in its log.
 func (db *DB) Snapshot(ctx context.Context, op string, fn func(*Tx) error) error {
-	err := db.snapshot(ctx, fn)
-	return failed(op, err)
-}
-
-func (db *DB) snapshot(ctx context.Context, fn func(*Tx) error) error {
+	run := func(t *sqlx.Tx) error { return fn(db.tx(sqlTx{t, ctx})) }
 	if db.lite != nil { // the first query takes the snapshot
-		return inBulk(ctx, db.lite.readers.pool, nil, func(t *sqlx.Tx) error { return fn(db.tx(sqlTx{t, ctx})) })
+		return failed(op, inBulk(ctx, db.lite.readers.pool, nil, run))
 	}
-	return db.inPatience(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func(t *sqlx.Tx) error {
-		return fn(db.tx(sqlTx{t, ctx}))
-	})
+	return failed(op, db.inPatience(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, run))
 }
 
 // inPatience runs fn in a transaction on PostgreSQL that may take long and stand still.
@@ -42,8 +36,12 @@ func (db *DB) inPatience(ctx context.Context, o *sql.TxOptions, fn func(*sqlx.Tx
 	})
 }
 
-func inBulk(ctx context.Context, pool *sqlx.DB, o *sql.TxOptions, fn func(*sqlx.Tx) error) error {
-	t, err := pool.BeginTxx(ctx, o)
+// inBulk runs fn in a transaction of a pool or of one connection.
+func inBulk(ctx context.Context, on interface {
+	BeginTxx(context.Context, *sql.TxOptions) (*sqlx.Tx, error)
+}, o *sql.TxOptions, fn func(*sqlx.Tx) error,
+) error {
+	t, err := on.BeginTxx(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -62,19 +60,19 @@ type Loading struct {
 // Load fills tables in one transaction, for as long as it takes. On SQLite names of rows that
 // are not there yet are taken as they come.
 func (db *DB) Load(ctx context.Context, op string, fn func(*Loading) error) error {
-	var err error
-	if db.lite == nil {
-		err = db.inPatience(ctx, nil, func(t *sqlx.Tx) error { return fn(&Loading{db.tx(sqlTx{t, ctx}), sqlTx{t, ctx}}) })
-	} else {
-		err = db.loadLite(ctx, fn)
+	load := db.inPatience
+	if db.lite != nil {
+		load = db.unchecked
 	}
+	err := load(ctx, nil, func(t *sqlx.Tx) error { return fn(&Loading{db.tx(sqlTx{t, ctx}), sqlTx{t, ctx}}) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, explainMigration(err)) // in the database's own words
 	}
 	return nil
 }
 
-func (db *DB) loadLite(ctx context.Context, fn func(*Loading) error) error {
+// unchecked runs fn in a transaction on SQLite that looks for no names of rows.
+func (db *DB) unchecked(ctx context.Context, o *sql.TxOptions, fn func(*sqlx.Tx) error) error {
 	pool, err := sqlx.Open("sqlite", sqliteDSN(db.lite.path))
 	if err != nil {
 		return err
@@ -84,7 +82,7 @@ func (db *DB) loadLite(ctx context.Context, fn func(*Loading) error) error {
 	if _, err := pool.ExecContext(ctx, `PRAGMA foreign_keys = 0; PRAGMA cache_size = -100000`); err != nil {
 		return err
 	}
-	return inBulk(ctx, pool, nil, func(t *sqlx.Tx) error { return fn(&Loading{db.tx(sqlTx{t, ctx}), sqlTx{t, ctx}}) })
+	return inBulk(ctx, pool, o, fn)
 }
 
 // Into fills a table: rows is called with what puts a row into it.

@@ -154,10 +154,7 @@ func (c *cluster) found(ctx context.Context) (row, folder string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	err = c.db.Write(ctx, Durable, "name database", func(t *Tx) error {
-		_, err := t.Exec(insertCluster, id, time.Now().UnixMicro())
-		return err
-	})
+	err = c.db.Write(ctx, Durable, "name database", func(t *Tx) error { return t.Do(insertCluster, id, time.Now()) })
 	if err == nil {
 		row, err = c.row(ctx)
 	}

@@ -74,7 +74,7 @@ func (db *DB) migrate(ctx context.Context, list []migration, script string) erro
 		// The lock ends with its connection, and that with own.
 		conn, err := lockMigrations(ctx, m.own)
 		if err != nil {
-			return fmt.Errorf("migrate: %w", Explain(err))
+			return failed("migrate", err)
 		}
 		defer conn.Close()
 		if done, err := m.done(ctx); done || err != nil {
@@ -89,7 +89,7 @@ func (db *DB) migrate(ctx context.Context, list []migration, script string) erro
 		if pe, ok := errors.AsType[*goose.PartialError](err); ok {
 			return fmt.Errorf("migration %d: %w", pe.Failed.Source.Version, explainMigration(pe.Err))
 		}
-		return fmt.Errorf("migrate: %w", Explain(err))
+		return failed("migrate", err)
 	}
 	if db.PG() && script != "" {
 		return explainMigration(replaceFunctions(ctx, m.own, script))
@@ -118,7 +118,7 @@ func (m *migrator) done(ctx context.Context) (bool, error) {
 	has, brings, err := m.GetVersions(ctx)
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("migrate: %w", Explain(err))
+		return false, failed("migrate", err)
 	case has > brings:
 		return false, fmt.Errorf("%w: its schema has number %d, this build knows up to %d; start the newer build again, or restore a backup made by this one",
 			ErrNewer, has, brings)
@@ -128,10 +128,7 @@ func (m *migrator) done(ctx context.Context) (bool, error) {
 	if done && err == nil && m.own.DriverName() == "postgres" && m.script != "" {
 		done, err = hasFunctions(ctx, m.own, m.script)
 	}
-	if err != nil {
-		return false, fmt.Errorf("migrate: %w", Explain(err))
-	}
-	return done, nil
+	return done && err == nil, failed("migrate", err)
 }
 
 // lockMigrations takes the right to migrate; the connection keeps it.
@@ -174,7 +171,7 @@ func (db *DB) MigrationStatus(ctx context.Context) ([]MigrationStatus, error) {
 	defer m.own.Close()
 	states, err := m.Status(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("migration status: %w", Explain(err))
+		return nil, failed("migration status", err)
 	}
 	out := make([]MigrationStatus, len(states))
 	for i, s := range states {
@@ -248,33 +245,19 @@ func guarded(ctx context.Context, t *sql.Tx, kind, script string) error {
 
 const (
 	tablesSQLite   = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`
-	tablesPostgres = `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()`
+	tablesPostgres = `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`
 )
 
 func countRows(ctx context.Context, t *sql.Tx, kind string) (map[string]int64, error) {
-	query := tablesSQLite
-	if kind == "postgres" {
-		query = tablesPostgres
-	}
-	rows, err := t.QueryContext(ctx, query)
+	tx := &Tx{Q: sqlTx{&sqlx.Tx{Tx: t}, ctx}, PG: kind == "postgres"}
+	names, err := tx.Names(tx.Either(tablesSQLite, tablesPostgres))
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	counts := map[string]int64{}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		counts[name] = 0
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	for name := range counts {
+	for _, name := range names {
 		var n int64
-		if err := t.QueryRowContext(ctx, `SELECT count(*) FROM "`+name+`"`).Scan(&n); err != nil {
+		if _, err := tx.Row(`SELECT count(*) FROM "`+name+`"`, nil, &n); err != nil {
 			return nil, err
 		}
 		counts[name] = n

@@ -44,10 +44,8 @@ const (
 	ownSize = 2
 )
 
-const (
-	// ownPatience leaves time for a second try before side effects have to end.
-	ownPatience = 4 * time.Second
-)
+// ownPatience leaves time for a second try before side effects have to end.
+const ownPatience = 4 * time.Second
 
 // idleInTransaction is for how long the server waits for the next statement of a
 // transaction before it rolls it back and ends the connection, in ms.
@@ -154,14 +152,7 @@ func (p *postgres) pool(mode Durability) *sqlx.DB {
 // serialization). ctx counts until the transaction begins.
 func (p *postgres) write(ctx context.Context, mode Durability, fn func(querier) error) error {
 	return p.detached(ctx, p.pool(mode), func(ctx context.Context, conn *sqlx.Conn) error {
-		t, err := conn.BeginTxx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		if err := fn(sqlTx{t, ctx}); err != nil {
-			return errors.Join(err, ignoreDone(t.Rollback()))
-		}
-		return t.Commit()
+		return inBulk(ctx, conn, nil, func(t *sqlx.Tx) error { return fn(sqlTx{t, ctx}) })
 	})
 }
 

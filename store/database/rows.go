@@ -3,6 +3,7 @@ package database
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -18,20 +19,31 @@ func Clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// CleanPtr is clean for a column that may be NULL.
-func CleanPtr(s *string) any {
-	if s == nil {
-		return nil
+// Plain is a value as both databases hold it: a text, of whatever type or behind a pointer, is clean, an instant
+// is in µs, and a list of texts is JSON; nil pointers and lists are NULL. Others are as they are.
+func Plain(v any) any {
+	switch v := v.(type) {
+	case nil, int64, int, bool, float64, []byte:
+		return v
+	case string:
+		return Clean(v)
+	case *string:
+		if v == nil {
+			return nil
+		}
+		return Clean(*v)
+	case time.Time:
+		return Micros(v)
+	case []string:
+		if v == nil {
+			return nil
+		}
+		return JSONText(v)
 	}
-	return Clean(*s)
-}
-
-// JSONList is a list as JSON text; a nil one is NULL.
-func JSONList(list []string) any {
-	if list == nil {
-		return nil
+	if text := reflect.ValueOf(v); text.Kind() == reflect.String {
+		return Clean(text.String())
 	}
-	return JSONText(list)
+	return v
 }
 
 // JSONText encodes what cannot fail to encode.

@@ -29,7 +29,7 @@ var fields = reflectx.NewMapperFunc("db", func(name string) string {
 // All scans every row into dest, a pointer to a slice of structs, each column into the field of its name. An
 // instant goes into a time.Time, and JSON into what holds it.
 func (t *Tx) All(dest any, query string, args ...any) error {
-	rows, err := t.Q.Query(query, args...)
+	rows, err := t.Q.Query(query, plain(args)...)
 	if err != nil {
 		return err
 	}

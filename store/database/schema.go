@@ -66,7 +66,7 @@ var ErrEarly = errors.New("the database was made by an early build (before 23 No
 
 // known is the database, unless no migration fits its tables: then it is closed.
 func (db *DB) known(ctx context.Context) (*DB, error) {
-	early, err := Read(ctx, db, "look which build made the database", func(t *Tx) (bool, error) { return t.Has(db.Schema.Early[db.Kind()]) })
+	early, err := db.ReadRow(ctx, "look which build made the database", db.Schema.Early[db.Kind()], nil)
 	switch {
 	case err == nil && !early:
 		return db, nil

@@ -65,6 +65,14 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
+// Remove removes a file; one that is not there is no error.
+func Remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // PathCause is the bare cause of a file error whose path was already said.
 func PathCause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {

@@ -98,7 +98,7 @@ func (w *writer) write(ctx context.Context, mode Durability, fn func(querier) er
 		case <-j.ready:
 			return j.err
 		case <-w.token:
-			w.commit(w.gather())
+			w.commit(w.drain(w.queue, w.drain(w.results, make([]*job, 0, 8)))) // without waiting for more
 			w.token <- struct{}{}
 		case <-ctx.Done():
 			return j.leave(ctx.Err())
@@ -133,11 +133,6 @@ func (w *writer) raw(fn func() error) error {
 		w.lite.raw = c.(driver.Conn)
 		return fn()
 	})
-}
-
-// gather takes what is queued, results first, without waiting for more.
-func (w *writer) gather() []*job {
-	return w.drain(w.queue, w.drain(w.results, make([]*job, 0, 8)))
 }
 
 // drain adds to batch what is in queue.

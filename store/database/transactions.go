@@ -1,20 +1,22 @@
 package database
 
-import (
-	"context"
-)
+import "context"
 
 // List is Select in a transaction of its own.
 func List[R any](ctx context.Context, db *DB, what, query string, args ...any) ([]R, error) {
 	return Read(ctx, db, what, func(t *Tx) ([]R, error) { return Select[R](t, query, args...) })
 }
 
+// ReadRow is Tx.Row in a transaction of its own.
+func (db *DB) ReadRow(ctx context.Context, what, query string, args []any, dest ...any) (bool, error) {
+	return Read(ctx, db, what, func(t *Tx) (bool, error) { return t.Row(query, args, dest...) })
+}
+
 // Value reads one column of the first row in a transaction of its own; the zero value: there is none.
 func Value[V any](ctx context.Context, db *DB, what, query string, args ...any) (V, error) {
-	return Read(ctx, db, what, func(t *Tx) (v V, err error) {
-		_, err = t.Row(query, args, &v)
-		return v, err
-	})
+	var v V
+	_, err := db.ReadRow(ctx, what, query, args, &v)
+	return v, err
 }
 
 // Read is DB.Read of something.

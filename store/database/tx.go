@@ -2,6 +2,7 @@ package database
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ type Rows interface {
 }
 
 // A Tx is a transaction, or a connection to read from, with the helpers that all
-// queries go through.
+// queries go through. Arguments are bound as Plain has them.
 type Tx struct {
 	Q  querier
 	PG bool
@@ -36,7 +37,7 @@ type Tx struct {
 
 // Exec runs a statement and returns how many rows it touched.
 func (t *Tx) Exec(query string, args ...any) (int64, error) {
-	res, err := t.Q.Exec(query, args...)
+	res, err := t.Q.Exec(query, plain(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -45,8 +46,16 @@ func (t *Tx) Exec(query string, args ...any) (int64, error) {
 
 // Do runs a statement.
 func (t *Tx) Do(query string, args ...any) error {
-	_, err := t.Q.Exec(query, args...)
+	_, err := t.Q.Exec(query, plain(args)...)
 	return err
+}
+
+// plain makes arguments Plain, where they are.
+func plain(args []any) []any {
+	for i := range args {
+		args[i] = Plain(args[i])
+	}
+	return args
 }
 
 // Has says whether there is a row.
@@ -55,7 +64,7 @@ func (t *Tx) Has(query string, args ...any) (bool, error) { return t.Row(query, 
 // Row scans the first row into dest, in order of columns, an instant into a time.Time; found is false when
 // there is none.
 func (t *Tx) Row(query string, args []any, dest ...any) (found bool, err error) {
-	rows, err := t.Q.Query(query, args...)
+	rows, err := t.Q.Query(query, plain(args)...)
 	if err != nil {
 		return false, err
 	}
@@ -77,12 +86,29 @@ func (t *Tx) Row(query string, args []any, dest ...any) (found bool, err error) 
 	return true, rows.Err()
 }
 
+// Must is Row where there has to be a row; none is returned where there is not.
+func (t *Tx) Must(none error, query string, args []any, dest ...any) error {
+	found, err := t.Row(query, args, dest...)
+	if err == nil && !found {
+		return none
+	}
+	return err
+}
+
+// Change runs a statement that has to touch a row; none is returned where it touches none.
+func (t *Tx) Change(none error, query string, args ...any) error {
+	n, err := t.Exec(query, args...)
+	if err == nil && n == 0 {
+		return none
+	}
+	return err
+}
+
+var errNoID = errors.New("insert returned no id")
+
 // Insert runs an INSERT … RETURNING id.
 func (t *Tx) Insert(query string, args ...any) (id int64, err error) {
-	found, err := t.Row(query, args, &id)
-	if err == nil && !found {
-		err = fmt.Errorf("insert returned no id")
-	}
+	err = t.Must(errNoID, query, args, &id)
 	return id, err
 }
 
@@ -91,19 +117,34 @@ func (t *Tx) IDs(query string, args ...any) (ids []int64, err error) {
 	return Views(t, func(r *struct{ ID int64 }) int64 { return r.ID }, query, args...)
 }
 
-// A Statement changes rows.
+// Names reads rows of one column, the name.
+func (t *Tx) Names(query string, args ...any) (names []string, err error) {
+	return Views(t, func(r *struct{ Name string }) string { return r.Name }, query, args...)
+}
+
+// A Statement changes rows, or reads one.
 type Statement struct {
 	query string
 	args  []any
+	dest  []any // of the row that it reads
 }
 
 // Do is a statement with its arguments.
-func Do(query string, args ...any) Statement { return Statement{query, args} }
+func Do(query string, args ...any) Statement { return Statement{query: query, args: args} }
+
+// Row is a query with its arguments, and where its first row goes.
+func Row(query string, args []any, dest ...any) Statement { return Statement{query, args, dest} }
 
 // Run runs statements one after the other.
 func (t *Tx) Run(list ...Statement) error {
 	for _, s := range list {
-		if _, err := t.Exec(s.query, s.args...); err != nil {
+		var err error
+		if s.dest == nil {
+			err = t.Do(s.query, s.args...)
+		} else {
+			_, err = t.Row(s.query, s.args, s.dest...)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -135,13 +176,30 @@ func (t *Tx) Try(fn func() error) error {
 	return err
 }
 
-// Locked is appended to a SELECT whose rows must not change before the
-// transaction ends. SQLite has one writer and needs none.
-func (t *Tx) Locked(query string) string {
+// Either is what one of the two databases takes.
+func (t *Tx) Either(sqlite, postgres string) string {
 	if t.PG {
-		return query + " FOR UPDATE"
+		return postgres
 	}
-	return query
+	return sqlite
+}
+
+// With is a SELECT with a lock that PostgreSQL takes behind it. SQLite has one writer and needs none.
+func (t *Tx) With(query, lock string) string { return t.Either(query, query+lock) }
+
+// Locked is a SELECT whose rows must not change before the transaction ends.
+func (t *Tx) Locked(query string) string { return t.With(query, " FOR UPDATE") }
+
+// Free is Locked without the rows that somebody has locked.
+func (t *Tx) Free(query string) string { return t.With(query, " FOR UPDATE SKIP LOCKED") }
+
+// Shut runs statements by which transactions on PostgreSQL take turns; SQLite has one writer.
+func (t *Tx) Shut(queries ...string) error {
+	if !t.PG {
+		return nil
+	}
+	_, err := t.Each(queries, nil)
+	return err
 }
 
 // In gives the marks and arguments of an IN list.

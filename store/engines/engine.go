@@ -125,7 +125,7 @@ func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err e
 // sayRestored logs that the database was restored and no engine was on it since: somebody who
 // saw the restore cut off learns that it is whole.
 func (e *Engine) sayRestored(ctx context.Context) error {
-	restored, err := database.Read(ctx, e.db, "look whether the database was restored", func(t *database.Tx) (bool, error) { return t.Has(isRestored) })
+	restored, err := e.db.ReadRow(ctx, "look whether the database was restored", isRestored, nil)
 	if restored {
 		e.log.InfoContext(ctx, "the database was restored, and is whole; this is the first start on it")
 	}
@@ -141,10 +141,7 @@ func (e *Engine) enlist(ctx context.Context, host string) error {
 			return err
 		}
 		e.id = id
-		if err := e.readFirst(t); err != nil {
-			return err
-		}
-		return t.Do(voidOwners, now, id)
+		return t.Run(database.Row(selectFirst, nil, &e.first), database.Do(voidOwners, now, id))
 	})
 	if err == nil {
 		e.renewed = e.clock()
@@ -167,20 +164,14 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 	}
 	begun := e.clock()
 	err = e.db.Write(ctx, database.Durable, "start engine", func(t *database.Tx) error {
-		_, err := t.Exec(insertKnown, e.id, host, os.Getpid(), time.Now().UnixMicro(), ownerExpires.Microseconds())
-		if err != nil {
-			return err
-		}
-		return e.readFirst(t)
+		return t.Run(
+			database.Do(insertKnown, e.id, host, os.Getpid(), time.Now(), ownerExpires.Microseconds()),
+			database.Row(selectFirst, nil, &e.first),
+		)
 	})
 	if err == nil {
 		e.begin(begun)
 	}
-	return err
-}
-
-func (e *Engine) readFirst(t *database.Tx) error {
-	_, err := t.Row(selectFirst, nil, &e.first)
 	return err
 }
 

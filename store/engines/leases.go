@@ -2,7 +2,6 @@ package engines
 
 import (
 	"fmt"
-	"strconv"
 
 	"switchboard/router/core"
 	"switchboard/store/database"
@@ -27,7 +26,7 @@ const (
 const (
 	aliveSQLite   = `(o.state = 'alive')`
 	alivePostgres = `sb_alive(o)`
-	keepsPostgres = `sb_keeps(o, %s)`
+	keepsPostgres = `sb_keeps(o, excluded.owner)`
 	deadSQLite    = `(o.state <> 'alive')`
 	deadPostgres  = `sb_dead(o)`
 )
@@ -55,63 +54,34 @@ const (
 )
 
 // Alive is the condition that the owner o lives.
-func Alive(t *database.Tx) string {
-	if t.PG {
-		return alivePostgres
-	}
-	return aliveSQLite
-}
+func Alive(t *database.Tx) string { return t.Either(aliveSQLite, alivePostgres) }
 
-// Clock is the clock that judges owners, an expression: µs. now is ours.
-func Clock(t *database.Tx, now int64) string {
-	if t.PG {
-		return "sb_clock()"
-	}
-	return strconv.FormatInt(now, 10)
-}
-
-// keeps says that the owner o keeps its leases from taker, an expression.
-func keeps(t *database.Tx, taker string) string {
-	if t.PG {
-		return fmt.Sprintf(keepsPostgres, taker)
-	}
-	return aliveSQLite
-}
+// Clock is the clock that judges owners, an expression: µs. On SQLite it is ours, as the transaction began.
+func Clock(t *database.Tx) string { return t.Either(database.Digits(t.Now), "sb_clock()") }
 
 // Left says whether the lease is that of an owner that is dead for sure: one that
 // was merely late did not die of what it did.
 func Left(t *database.Tx, kind, name string) (bool, error) {
-	dead := deadSQLite
-	if t.PG {
-		dead = deadPostgres
-	}
-	return t.Has(fmt.Sprintf(leaseOf, dead), kind, name)
+	return t.Has(fmt.Sprintf(leaseOf, t.Either(deadSQLite, deadPostgres)), kind, name)
 }
 
 // Take takes a lease; ok is false while a living owner holds it. A channel's is taken again
 // by the engine that holds it.
-func Take(t *database.Tx, kind, name string, owner, now int64) (fence int64, ok bool, err error) {
-	ok, err = t.Row(fmt.Sprintf(takeLease, Alive(t), keeps(t, "excluded.owner")), []any{kind, name, now, owner}, &fence)
+func Take(t *database.Tx, kind, name string, owner int64) (fence int64, ok bool, err error) {
+	keeps := t.Either(aliveSQLite, keepsPostgres)
+	ok, err = t.Row(fmt.Sprintf(takeLease, Alive(t), keeps), []any{kind, name, t.Now, owner}, &fence)
 	return fence, ok, err
 }
 
 // Fenced returns core.ErrFenced unless fence is the newest of a held lease.
 func Fenced(t *database.Tx, kind, name string, fence int64) error {
-	found, err := t.Has(holdsLease, kind, name, fence)
-	if err == nil && !found {
-		err = core.ErrFenced
-	}
-	return err
+	return t.Must(core.ErrFenced, holdsLease, []any{kind, name, fence})
 }
 
 // Keep says whether fence is the newest of a held lease, which nobody takes then before
 // the transaction ends. PostgreSQL's sb_holds does the same.
 func Keep(t *database.Tx, kind, name string, fence int64) (bool, error) {
-	query := holdsLease
-	if t.PG {
-		query += " FOR SHARE OF l"
-	}
-	return t.Has(query, kind, name, fence)
+	return t.Has(t.With(holdsLease, " FOR SHARE OF l"), kind, name, fence)
 }
 
 // Release gives a lease back.

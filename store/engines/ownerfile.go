@@ -3,8 +3,6 @@ package engines
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -78,16 +76,9 @@ func (l *ownerFile) others() (list []int64) {
 // discard removes what an owner whose process is gone left, its socket among it.
 func (l *ownerFile) discard(ctx context.Context, owner int64, log *slog.Logger) {
 	base := filepath.Join(filepath.Dir(l.path), strconv.FormatInt(owner, 10))
-	if err := errors.Join(remove(base+".sock"), remove(base+".lock")); err != nil {
+	if err := errors.Join(database.Remove(base+".sock"), database.Remove(base+".lock")); err != nil {
 		log.WarnContext(ctx, "what a dead engine left in the data folder stays", "error", err)
 	}
-}
-
-func remove(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove: %w", err)
-	}
-	return nil
 }
 
 // release unlocks the file, and removes it when the owner's row says that it ended.
@@ -99,7 +90,7 @@ func (l *ownerFile) release(ended bool) error {
 	l.f = nil
 	var err error
 	if ended {
-		err = remove(l.path)
+		err = database.Remove(l.path)
 	}
 	return errors.Join(err, database.Unlock(f))
 }

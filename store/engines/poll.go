@@ -16,9 +16,7 @@ const (
 	pollEvery = 5 * time.Second
 	// lockFreeFor is how long a lock must have been free, with no renewal between.
 	lockFreeFor = 6 * time.Second
-)
 
-const (
 	// others lists the owners that are not known to be dead. Sure: if one does not come
 	// forward it is its own fault, and not the server's or ours.
 	others = `

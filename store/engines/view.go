@@ -96,16 +96,11 @@ func ClockDifference(ctx context.Context, db *database.DB) (ahead, within time.D
 	if !db.PG() {
 		return 0, 0, nil
 	}
-	var clock int64
 	begun := time.Now()
-	err = db.Read(ctx, "ask for the time", func(t *database.Tx) error {
-		begun = time.Now()
-		_, err := t.Row(`SELECT sb_clock()`, nil, &clock)
-		return err
-	})
+	clock, err := database.Value[time.Time](ctx, db, "ask for the time", `SELECT sb_clock()`)
 	if err != nil {
 		return 0, 0, err
 	}
 	within = time.Since(begun)
-	return time.UnixMicro(clock).Sub(begun.Add(within / 2)), within, nil
+	return clock.Sub(begun.Add(within / 2)), within, nil
 }

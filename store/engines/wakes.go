@@ -29,9 +29,7 @@ const (
 	wakeMost = 512
 	// wakeRetry lies between two tries while the database is away.
 	wakeRetry = time.Second
-)
 
-const (
 	// The channel's name has the number of the table, so that two schemas of one
 	// database do not receive each other's.
 	wakeChannel = `SELECT 'switchboard_' || CAST(CAST(CAST('owners' AS regclass) AS oid) AS text)`

@@ -16,9 +16,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	// sessionByKey also finds one whose conversation moved while its turn ran.
 	sessionByKey = `
@@ -43,7 +40,7 @@ const (
 // Attachment reads one that belongs to the session (key "channel:conversation").
 func (r *Store) Attachment(ctx context.Context, session string, id int64) (*files.Attachment, error) {
 	return database.Read(ctx, r.DB, "find attachment", func(t *database.Tx) (*files.Attachment, error) {
-		a, err := database.First[files.Attachment](t, oneAttachment, database.Clean(session), database.Clean(session), id)
+		a, err := database.First[files.Attachment](t, oneAttachment, session, session, id)
 		if err == nil && a == nil {
 			err = fmt.Errorf("attachment %d: %w", id, core.ErrNotFound)
 		}
@@ -54,11 +51,7 @@ func (r *Store) Attachment(ctx context.Context, session string, id int64) (*file
 // SetAttachment records state, blob, type and size.
 func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
 	return r.Write(ctx, database.Async, "set attachment", func(t *database.Tx) error {
-		n, err := t.Exec(setAttachment, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(a.Type), a.Size, t.Now, a.ID)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("attachment %d: %w", a.ID, core.ErrNotFound)
-		}
-		return err
+		return t.Change(fmt.Errorf("attachment %d: %w", a.ID, core.ErrNotFound), setAttachment, a.State, a.Reason, a.Blob, a.Type, a.Size, t.Now, a.ID)
 	})
 }
 
@@ -67,14 +60,10 @@ func (r *Store) SetAttachment(ctx context.Context, a *files.Attachment) error {
 func (r *Store) AddAttachment(ctx context.Context, session string, a *files.Attachment) error {
 	var id int64
 	err := r.Write(ctx, database.Async, "add attachment", func(t *database.Tx) error {
-		found, err := t.Row(addAttachment, []any{
-			string(a.Kind), database.Clean(a.Name), database.Clean(a.Type), a.Size, a.State, database.Clean(a.Reason), database.Clean(a.Blob), database.Clean(string(a.Taint)), t.Now, t.Now,
-			database.Clean(session), database.Clean(session),
+		return t.Must(fmt.Errorf("session %s: %w", session, core.ErrNotFound), addAttachment, []any{
+			a.Kind, a.Name, a.Type, a.Size, a.State, a.Reason, a.Blob, a.Taint, t.Now, t.Now,
+			session, session,
 		}, &id)
-		if err == nil && !found {
-			err = fmt.Errorf("session %s: %w", session, core.ErrNotFound)
-		}
-		return err
 	})
 	if err == nil {
 		a.ID = id
@@ -93,7 +82,7 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 			ID   int64
 			Blob string
 		}
-		old, err := database.Select[attachment](t, oldAttachments, database.Micros(before), limit)
+		old, err := database.Select[attachment](t, oldAttachments, before, limit)
 		if err != nil {
 			return err
 		}

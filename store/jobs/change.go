@@ -53,7 +53,7 @@ func Change(t *database.Tx, c *jobs.Change) (a audit.Entry, err error) {
 		return a, err
 	}
 	if job.State != was && job.State != scheduler.JobActive {
-		if err := t.Do(dropDue, string(job.State), t.Now, job.ID); err != nil {
+		if err := t.Do(dropDue, job.State, t.Now, job.ID); err != nil {
 			return a, err
 		}
 	}
@@ -110,8 +110,8 @@ var noneLeft error = &core.StateError{Sentence: "That time has passed, and no la
 
 // saved writes what a change may set of a job.
 func saved(t *database.Tx, job *scheduler.Job, conversation any) error {
-	return t.Do(setJob, database.Clean(job.Name), database.Clean(job.Text), database.JSONText(job.Spec), database.JSONText(job.Rules), conversation, database.Clean(job.Taint),
-		string(job.State), database.Clean(job.Reason), database.Micros(job.Slot), database.Micros(job.Due), job.Failures, t.Now, job.ID)
+	return t.Do(setJob, job.Name, job.Text, database.JSONText(job.Spec), database.JSONText(job.Rules), conversation, job.Taint,
+		job.State, job.Reason, job.Slot, job.Due, job.Failures, t.Now, job.ID)
 }
 
 // target finds or makes where a job speaks; nil: it is not said.
@@ -144,16 +144,21 @@ func add(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 	if err != nil {
 		return err
 	}
+	return insert(t, job, conversation)
+}
+
+// insert makes a job that is active.
+func insert(t *database.Tx, job *scheduler.Job, conversation any) (err error) {
 	job.State = scheduler.JobActive
-	job.ID, err = t.Insert(insertJob, database.Clean(job.Owner), database.Clean(job.Name), string(job.Payload), database.Clean(job.Text), database.JSONText(job.Spec), database.JSONText(job.Rules),
-		conversation, database.Clean(job.Taint), database.Micros(job.Slot), database.Micros(job.Due), database.Clean(job.Seen), t.Now, t.Now)
+	job.ID, err = t.Insert(insertJob, job.Owner, job.Name, job.Payload, job.Text, database.JSONText(job.Spec), database.JSONText(job.Rules),
+		conversation, job.Taint, job.Slot, job.Due, job.Seen, t.Now, t.Now)
 	return err
 }
 
 // roomForJob refuses a person one more job who has mostJobs.
 func roomForJob(t *database.Tx, owner string) error {
 	var open int
-	if _, err := t.Row(countJobs, []any{database.Clean(owner)}, &open); err != nil || open < mostJobs {
+	if _, err := t.Row(countJobs, []any{owner}, &open); err != nil || open < mostJobs {
 		return err
 	}
 	return &core.StateError{Sentence: fmt.Sprintf("%s has %d jobs, and there can be no more: delete some first.", owner, open)}
@@ -177,7 +182,7 @@ func edit(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 			job.State = scheduler.JobActive
 		}
 		if err = arm(t, job); err == nil {
-			err = t.Do(unskip, job.ID, database.Micros(job.Slot))
+			err = t.Do(unskip, job.ID, job.Slot)
 		}
 	case changed && job.State != scheduler.JobDone: // what is over stays so
 		err = rearm(t, job)
@@ -198,7 +203,7 @@ func rearm(t *database.Tx, job *scheduler.Job) error {
 		return err
 	}
 	for ; !job.Slot.IsZero(); job.Arm(job.Slot) {
-		if had, err := t.Has(hasRow, job.ID, database.Micros(job.Slot)); err != nil || !had {
+		if had, err := t.Has(hasRow, job.ID, job.Slot); err != nil || !had {
 			return err
 		}
 	}
@@ -292,9 +297,6 @@ func snooze(t *database.Tx, c *jobs.Change, job *scheduler.Job) error {
 	if _, err := t.Row(`SELECT coalesce(conversation_id, 0) FROM jobs WHERE id = ?`, []any{job.ID}, &conversation); err != nil {
 		return err
 	}
-	var err error
-	again.ID, err = t.Insert(insertJob, again.Owner, again.Name, string(again.Payload), again.Text, database.JSONText(again.Spec), database.JSONText(again.Rules),
-		sessions.OrNull(conversation), again.Taint, database.Micros(again.Slot), database.Micros(again.Due), "", t.Now, t.Now)
 	*job = again
-	return err
+	return insert(t, job, sessions.OrNull(conversation))
 }

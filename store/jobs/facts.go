@@ -29,15 +29,13 @@ const (
 func (db *Store) Facts(ctx context.Context) (f Facts, err error) {
 	err = db.Read(ctx, "look through the ledger", func(t *database.Tx) error {
 		var oldest int64
-		_, err := t.Row(openFacts, nil, &f.Open, &oldest)
-		if err == nil && oldest != 0 {
+		err := t.Run(
+			database.Row(openFacts, nil, &f.Open, &oldest),
+			database.Row(pendingFacts, nil, &f.Pending),
+			database.Row(lostFacts, nil, &f.Dead, &f.Unknown),
+		)
+		if oldest != 0 {
 			f.Oldest = time.Duration(t.Now-oldest) * time.Microsecond
-		}
-		if err == nil {
-			_, err = t.Row(pendingFacts, nil, &f.Pending)
-		}
-		if err == nil {
-			_, err = t.Row(lostFacts, nil, &f.Dead, &f.Unknown)
 		}
 		return err
 	})

@@ -30,14 +30,11 @@ const (
 // Queue says what waits to be done, or was given up.
 func (db *Store) Queue(ctx context.Context) (q jobs.Queue, err error) {
 	err = db.Read(ctx, "look at the queue", func(t *database.Tx) error {
-		var oldest, unknown int64
-		if _, err := t.Row(waitingTurns, []any{t.Now}, &q.Waiting, &oldest); err != nil {
-			return err
-		}
+		var oldest int64
+		err := t.Run(database.Row(waitingTurns, []any{t.Now}, &q.Waiting, &oldest), database.Row(lostFacts, nil, &q.Dead, new(int64)))
 		if oldest != 0 {
 			q.Oldest = time.Duration(max(t.Now-oldest, 0)) * time.Microsecond
 		}
-		_, err := t.Row(lostFacts, nil, &q.Dead, &unknown)
 		return err
 	})
 	return q, err
@@ -46,25 +43,18 @@ func (db *Store) Queue(ctx context.Context) (q jobs.Queue, err error) {
 // News is what came about for a person since what a heartbeat saw, or, with nil, how far all is.
 func (r *Store) News(ctx context.Context, job int64, person string, since *jobs.News) (n jobs.News, err error) {
 	err = r.Read(ctx, "look for news", func(t *database.Tx) error {
-		n = jobs.News{}
-		person := database.Clean(person)
-		if _, err := t.Row(lastMessage, nil, &n.Message); err != nil {
+		n = jobs.News{Failed: t.Now}
+		if err := t.Run(
+			database.Row(lastMessage, nil, &n.Message),
+			database.Row(lastNotification, []any{person}, &n.Notification),
+			database.Row(healthSeen, nil, &n.Health),
+		); err != nil || since == nil {
 			return err
 		}
-		if _, err := t.Row(lastNotification, []any{person}, &n.Notification); err != nil {
-			return err
-		}
-		if _, err := t.Row(healthSeen, nil, &n.Health); err != nil {
-			return err
-		}
-		n.Failed = t.Now
-		if since == nil {
-			return nil
-		}
-		if _, err := t.Row(newMessages, []any{since.Message, person, person}, &n.Messages); err != nil {
-			return err
-		}
-		if _, err := t.Row(newNotifications, []any{person, since.Notification}, &n.Notifications); err != nil {
+		if err := t.Run(
+			database.Row(newMessages, []any{since.Message, person, person}, &n.Messages),
+			database.Row(newNotifications, []any{person, since.Notification}, &n.Notifications),
+		); err != nil {
 			return err
 		}
 		if n.Failures, err = database.Select[jobs.Failure](t, newFailures, since.Failed, job, person, person); err != nil {

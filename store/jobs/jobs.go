@@ -21,9 +21,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 // jobFields and runFields are selected as "job.id" and so on, so that a row may have both.
 var (
 	jobFields = fields("j", "job", "id", "owner", "name", "payload", "text", "spec", "rules", "taint", "state", "reason", "slot",
@@ -65,9 +62,7 @@ var (
 		WHERE person = ? AND (? = 0 OR id < ?) AND (? = FALSE OR read_at IS NULL) ORDER BY id DESC LIMIT ?`
 )
 
-const (
-	readThem = `UPDATE notifications SET read_at = ? WHERE person = ? AND id = ? AND read_at IS NULL`
-)
+const readThem = `UPDATE notifications SET read_at = ? WHERE person = ? AND id = ? AND read_at IS NULL`
 
 // deliveries are what runsOf calls what became of what a run said.
 var delivered = [...]string{"", "delivered", "pending", "unknown", "dropped", "dead"}
@@ -109,7 +104,7 @@ func findJob(t *database.Tx, query string, id int64, of string) (*scheduler.Job,
 func (r *Store) Jobs(ctx context.Context, of string, after int64, limit int) ([]scheduler.Job, error) {
 	query, args := openJobs, []any{after, limit}
 	if of != "" {
-		query, args = jobsOf, append([]any{database.Clean(of)}, args...)
+		query, args = jobsOf, append([]any{of}, args...)
 	}
 	return database.Listed(ctx, r.DB, "list jobs", (*aJob).job, query, args...)
 }
@@ -129,7 +124,7 @@ func (r *Store) AskedIn(ctx context.Context, turn int64) (channels.MessageID, er
 
 // Assumes says that somebody has jobs whose time zone nobody said.
 func (r *Store) Assumes(ctx context.Context, person string) (bool, error) {
-	return database.Read(ctx, r.DB, "look for an assumed time zone", func(t *database.Tx) (bool, error) { return t.Has(assumedJobs, database.Clean(person)) })
+	return r.ReadRow(ctx, "look for an assumed time zone", assumedJobs, []any{person})
 }
 
 // Job is one job, in whatever state.
@@ -158,13 +153,13 @@ func (r *Store) Runs(ctx context.Context, job, before int64, limit int) ([]sched
 
 // Notifications lists what a person was told, before a number (0: from the newest), the newest first.
 func (r *Store) Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]jobs.Notification, error) {
-	return database.List[jobs.Notification](ctx, r.DB, "list notifications", listNotifications, database.Clean(person), before, before, unread, limit)
+	return database.List[jobs.Notification](ctx, r.DB, "list notifications", listNotifications, person, before, before, unread, limit)
 }
 
 // ReadNotifications marks notifications as read.
 func ReadNotifications(t *database.Tx, c *jobs.NotificationsRead) (a audit.Entry, err error) {
 	for _, id := range c.IDs {
-		if err := t.Do(readThem, t.Now, database.Clean(c.Person), id); err != nil {
+		if err := t.Do(readThem, t.Now, c.Person, id); err != nil {
 			return a, err
 		}
 	}

@@ -76,9 +76,9 @@ func keepOwn(t *database.Tx, job scheduler.Job, was ownJob) error {
 	var err error
 	switch {
 	case was.ID == 0:
-		err = t.Do(makeOwnJob, job.Name, string(job.Payload), job.Text, spec, rules, to, database.Micros(job.Slot), database.Micros(job.Due), t.Now, t.Now)
+		err = t.Do(makeOwnJob, job.Name, job.Payload, job.Text, spec, rules, to, job.Slot, job.Due, t.Now, t.Now)
 	case !same:
-		err = t.Do(setOwnJob, spec, rules, to, database.Micros(job.Slot), database.Micros(job.Due), t.Now, was.ID)
+		err = t.Do(setOwnJob, spec, rules, to, job.Slot, job.Due, t.Now, was.ID)
 	}
 	return err
 }

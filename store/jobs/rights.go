@@ -50,7 +50,7 @@ func PauseForRights(t *database.Tx, name string) (paused []int64, err error) {
 		}
 		if err := t.Run(
 			database.Do(pauseJob, "rights: its owner is no admin any more", t.Now, row.ID),
-			database.Do(dropDue, string(scheduler.JobPaused), t.Now, row.ID),
+			database.Do(dropDue, scheduler.JobPaused, t.Now, row.ID),
 		); err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ const untoldFor = 5 * time.Second
 
 // clockNow reads the clock by which slots are due.
 func clockNow(t *database.Tx) (now int64, err error) {
-	_, err = t.Row(`SELECT `+engines.Clock(t, t.Now), nil, &now)
+	_, err = t.Row(`SELECT `+engines.Clock(t), nil, &now)
 	return now, err
 }
 
@@ -127,7 +127,7 @@ func (s *Scheduler) DueJobs(ctx context.Context, limit int, of scheduler.Reach) 
 // JobsAhead are active jobs that had a run end after now, which they can only by a clock that was set back
 // since; those behind the number after, at most limit.
 func (s *Scheduler) JobsAhead(ctx context.Context, now time.Time, after int64, limit int) ([]scheduler.Job, error) {
-	return database.Listed(ctx, s.db, "look for jobs that are ahead", (*aJob).job, jobsAhead, after, database.Micros(now), limit)
+	return database.Listed(ctx, s.db, "look for jobs that are ahead", (*aJob).job, jobsAhead, after, now, limit)
 }
 
 // DueRuns are runs within reach in state due that are to be started by now, with their jobs, the longest

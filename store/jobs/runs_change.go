@@ -34,11 +34,10 @@ const (
 	// settleRun counts what the turn of this try used.
 	settleRun = `
 		UPDATE runs SET state = ?, reason = ?, try = ?, start_at = ?, finished_at = ?, engine = NULL,
-			calls = calls + coalesce((SELECT t.calls FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'), 0),
-			tokens_in = tokens_in + coalesce((SELECT t.tokens_in FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'), 0),
-			tokens_out = tokens_out + coalesce((SELECT t.tokens_out FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'), 0),
-			cost = cost + coalesce((SELECT t.cost FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'), 0)
+			calls = calls + coalesce((SELECT t.calls` + ofTry + `), 0), tokens_in = tokens_in + coalesce((SELECT t.tokens_in` + ofTry + `), 0),
+			tokens_out = tokens_out + coalesce((SELECT t.tokens_out` + ofTry + `), 0), cost = cost + coalesce((SELECT t.cost` + ofTry + `), 0)
 		WHERE id = ? AND try = ? AND state = ?`
+	ofTry = ` FROM turns t WHERE t.id = runs.turn_id AND runs.state = 'running'`
 	// settleJob: the failures count on or end; a job that is over or was paused stays so.
 	settleJob = `
 		UPDATE jobs SET failures = CASE WHEN ? THEN failures + 1 WHEN ? THEN 0 ELSE failures END, seen = CASE WHEN ? = '' THEN seen ELSE ? END,
@@ -164,7 +163,7 @@ func (s *Scheduler) Begin(ctx context.Context, run scheduler.Run) (bool, error) 
 func (s *Scheduler) StartBy(ctx context.Context, latest []time.Time) error {
 	return s.db.Write(ctx, database.Async, "bring runs back that wait", func(t *database.Tx) error {
 		for i, by := range latest {
-			if err := t.Do(startBy, database.Micros(by), database.Micros(by), i+1, database.Micros(by)); err != nil {
+			if err := t.Do(startBy, by, by, i+1, by); err != nil {
 				return err
 			}
 		}
@@ -198,7 +197,7 @@ func settle(t *database.Tx, s scheduler.Settled) error {
 	if s.State == scheduler.RunDue {
 		try, finished = try+1, nil
 	}
-	n, err := t.Exec(settleRun, string(s.State), database.Clean(s.Reason), try, database.Micros(s.RetryAt), finished, s.Run.ID, s.Run.Try, string(s.Run.State))
+	n, err := t.Exec(settleRun, s.State, s.Reason, try, s.RetryAt, finished, s.Run.ID, s.Run.Try, s.Run.State)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -214,8 +213,8 @@ func settle(t *database.Tx, s scheduler.Settled) error {
 		stopped = scheduler.JobDisabled
 	}
 	return t.Run(
-		database.Do(stopJob, string(stopped), database.Clean(s.Reason), job),
-		database.Do(dropDue, database.Clean(string(stopped)+": "+s.Reason), t.Now, job),
+		database.Do(stopJob, stopped, s.Reason, job),
+		database.Do(dropDue, string(stopped)+": "+s.Reason, t.Now, job),
 	)
 }
 

@@ -9,18 +9,16 @@ import (
 	"switchboard/store/database"
 )
 
-const (
-	setZone = `UPDATE people SET timezone = ? WHERE name = ?`
-)
+const setZone = `UPDATE people SET timezone = ? WHERE name = ?`
 
 // MoveTo moves the jobs of somebody whose zone nobody said to the one that was told now, which is theirs from then on. One that would be over there is
 // due at once.
 func MoveTo(t *database.Tx, c *sessions.Change) error {
-	ids, err := t.IDs(assumedJobs, database.Clean(c.Person))
+	ids, err := t.IDs(assumedJobs, c.Person)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	if err := t.Do(setZone, database.Clean(c.To), database.Clean(c.Person)); err != nil {
+	if err := t.Do(setZone, c.To, c.Person); err != nil {
 		return err
 	}
 	if _, err := lockAll(t, ids); err != nil {

@@ -19,9 +19,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	// lockSpending lets one transaction at a time change the sums. It is the last lock that a transaction waits for
 	// (but where two persons or sessions become one), so that the order of the sums does not matter.
@@ -33,10 +30,10 @@ const (
 	spentInRun = `
 		SELECT coalesce((SELECT cost FROM runs WHERE id = ?), 0) + coalesce(sum(cost), 0), coalesce(sum(reserved), 0) FROM llm_calls WHERE turn_id = ?`
 	addSpending = `
-		INSERT INTO spending (day, scope, name, settled, reserved) VALUES (?, 'day', '', ?, ?), (?, 'person', ?, ?, ?), (?, 'session', ?, ?, ?)
-		ON CONFLICT (day, scope, name) DO UPDATE SET settled = spending.settled + excluded.settled, reserved = spending.reserved + excluded.reserved`
+		INSERT INTO spending (day, scope, name, settled, reserved) VALUES (?, 'day', '', ?, ?), (?, 'person', ?, ?, ?), (?, 'session', ?, ?, ?)` + addSums
 	joinSpending = `
-		INSERT INTO spending (day, scope, name, settled, reserved) SELECT day, scope, ?, settled, reserved FROM spending WHERE scope = ? AND name = ?
+		INSERT INTO spending (day, scope, name, settled, reserved) SELECT day, scope, ?, settled, reserved FROM spending WHERE scope = ? AND name = ?` + addSums
+	addSums = `
 		ON CONFLICT (day, scope, name) DO UPDATE SET settled = spending.settled + excluded.settled, reserved = spending.reserved + excluded.reserved`
 	dropSpending = `DELETE FROM spending WHERE scope = ? AND name = ?`
 	openCall     = `SELECT reserved, day FROM llm_calls WHERE turn_id = ? AND step = ? AND reserved > 0`
@@ -106,8 +103,8 @@ func JoinSpending(t *database.Tx, scope money.SpendingScope, into, from string) 
 		return err
 	}
 	return t.Run(
-		database.Do(joinSpending, into, string(scope), from),
-		database.Do(dropSpending, string(scope), from),
+		database.Do(joinSpending, into, scope, from),
+		database.Do(dropSpending, scope, from),
 	)
 }
 
@@ -146,7 +143,7 @@ func reserve(t *database.Tx, ref core.TurnRef, of *money.Reservation) (spent []m
 	if err != nil || over != nil {
 		return spent, over, err
 	}
-	n, err := t.Exec(reserveCall, ref.TurnID, step, ref.TurnID, database.Clean(of.Role), database.Clean(of.Provider), database.Clean(of.Model), day, most, t.Now)
+	n, err := t.Exec(reserveCall, ref.TurnID, step, ref.TurnID, of.Role, of.Provider, of.Model, day, most, t.Now)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("the call %s is answered already: %w", step, core.ErrConflict)
 	}

@@ -53,19 +53,15 @@ func (db *Store) Usage(ctx context.Context, f money.UsageFilter, after int64) ([
 
 // Spent lists what was spent of a day: in all, and by the top persons and sessions.
 func (db *Store) Spent(ctx context.Context, day string, top int) (list []money.Spent, err error) {
-	err = db.Read(ctx, "list what was spent", func(t *database.Tx) error {
-		list = nil
-		for _, scope := range []string{"day", "person", "session"} {
-			spent, err := database.Select[money.Spent](t, listSpent, day, scope, top)
-			if err != nil {
-				return err
-			}
-			for _, s := range spent { // in billionths
-				s.Settled, s.Reserved = s.Settled/1e9, s.Reserved/1e9
-				list = append(list, s)
-			}
+	for _, scope := range []string{"day", "person", "session"} {
+		spent, err := database.List[money.Spent](ctx, db.DB, "list what was spent", listSpent, day, scope, top)
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return list, err
+		for _, s := range spent { // in billionths
+			s.Settled, s.Reserved = s.Settled/1e9, s.Reserved/1e9
+			list = append(list, s)
+		}
+	}
+	return list, nil
 }

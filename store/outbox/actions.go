@@ -71,8 +71,8 @@ type actionData struct {
 // propose stores the actions that stand under a message of ours.
 func propose(t *database.Tx, session, turn, message int64, actions []outbox.Action) error {
 	for _, a := range actions {
-		_, err := t.Exec(insertAction, a.Code, database.Clean(a.Kind), database.Clean(a.Person), sessions.OrNull(session), sessions.OrNull(turn), message, sessions.OrNull(a.Approval),
-			database.Clean(a.Text), a.Number, database.JSONText(actionData{a.Does, a.Either}), t.Now, database.Micros(a.ExpiresAt))
+		_, err := t.Exec(insertAction, a.Code, a.Kind, a.Person, sessions.OrNull(session), sessions.OrNull(turn), message, sessions.OrNull(a.Approval),
+			a.Text, a.Number, database.JSONText(actionData{a.Does, a.Either}), t.Now, a.ExpiresAt)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func Usable(t *database.Tx, e *intake.Entry, row *ActionRow, a *intake.Accepted)
 		return false, Question(t, row, a)
 	case row.ExpiresAt <= t.Now:
 		a.Action = outbox.ActionExpired
-		if err := t.Do(SetAction, string(outbox.ActionExpired), "late", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+		if err := t.Do(SetAction, outbox.ActionExpired, "late", e.Sender.Person, t.Now, row.ID); err != nil {
 			return false, err
 		}
 		return false, Question(t, row, a)
@@ -114,7 +114,7 @@ func UseButton(t *database.Tx, e *intake.Entry, a *intake.Accepted) (bool, error
 	if usable, err := Usable(t, e, row, a); err != nil || !usable {
 		return false, err
 	}
-	if err := t.Do(SetAction, string(outbox.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID); err != nil {
+	if err := t.Do(SetAction, outbox.ActionAccepted, "used", e.Sender.Person, t.Now, row.ID); err != nil {
 		return false, err
 	}
 	if data, err := row.Stored(); err != nil {
@@ -144,21 +144,14 @@ func Question(t *database.Tx, row *ActionRow, a *intake.Accepted) error {
 
 // Useless is under which ID a message of ours shows buttons of which none can be used any more; empty:
 // nowhere.
-func (r *Store) Useless(ctx context.Context, message int64) (id channels.MessageID, err error) {
-	err = r.Read(ctx, "look where used buttons are shown", func(t *database.Tx) error {
-		_, err := t.Row(uselessOf, []any{message, t.Now}, &id)
-		return err
-	})
-	return id, err
+func (r *Store) Useless(ctx context.Context, message int64) (channels.MessageID, error) {
+	return database.Value[channels.MessageID](ctx, r.DB, "look where used buttons are shown", uselessOf, message, r.Now())
 }
 
 // Answered says that there were choices under a message of ours and none of them can be made any more;
 // approval is what they decided, 0 where it was no approval.
 func (r *Store) Answered(ctx context.Context, message int64) (over bool, approval int64, err error) {
-	err = r.Read(ctx, "look for open choices", func(t *database.Tx) error {
-		over, err = t.Row(allAnswered, []any{message}, &approval)
-		return err
-	})
+	over, err = r.ReadRow(ctx, "look for open choices", allAnswered, []any{message}, &approval)
 	return over, approval, err
 }
 
@@ -167,7 +160,7 @@ func Action(t *database.Tx, e *intake.Entry, code []byte, session int64) (*Actio
 	if len(code) > 0 {
 		return database.First[ActionRow](t, actionOf, code, session)
 	}
-	rows, err := database.Select[ActionRow](t, openChoices, session, database.Clean(e.Sender.Person), t.Now)
+	rows, err := database.Select[ActionRow](t, openChoices, session, e.Sender.Person, t.Now)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

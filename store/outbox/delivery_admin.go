@@ -85,36 +85,30 @@ func retryDelivery(t *database.Tx, d *byHand) (now outbox.DeliveryState, with in
 	case d.state == outbox.DeliveryUnknown && !d.settled:
 		return "", 0, refusal(d, "it is being found out just now what became of it")
 	case d.state == outbox.DeliveryUnknown && d.repeated:
-		_, err := t.Exec(sendMarked, t.Now, d.id)
-		return outbox.DeliveryPending, 0, err
+		return outbox.DeliveryPending, 0, t.Do(sendMarked, t.Now, d.id)
 	case d.state == outbox.DeliveryUnknown:
-		_, err := t.Exec(askAgain, t.Now, t.Now, d.id)
-		return outbox.DeliveryUnknown, 0, err
-	case d.state == outbox.DeliveryPending:
-		return "", 0, refusal(d, "it is waiting to be sent already")
-	case d.state == outbox.DeliverySending:
-		return "", 0, refusal(d, "it is being sent just now")
-	case d.state == outbox.DeliverySent:
-		return "", 0, refusal(d, "it was sent, and would be there twice")
-	case d.state == outbox.DeliveryDraft:
-		return "", 0, refusal(d, "it shows what a turn is doing and goes on with it")
+		return outbox.DeliveryUnknown, 0, t.Do(askAgain, t.Now, t.Now, d.id)
 	}
-	return "", 0, refusal(d, "it was given up for good; ask for the answer again")
+	return "", 0, refusal(d, map[outbox.DeliveryState]string{
+		outbox.DeliveryPending: "it is waiting to be sent already",
+		outbox.DeliverySending: "it is being sent just now",
+		outbox.DeliverySent:    "it was sent, and would be there twice",
+		outbox.DeliveryDraft:   "it shows what a turn is doing and goes on with it",
+		outbox.DeliveryDropped: "it was given up for good; ask for the answer again",
+	}[d.state])
 }
 
 func dropDelivery(t *database.Tx, d *byHand) (now outbox.DeliveryState, with int, err error) {
 	switch d.state {
 	case outbox.DeliveryPending, outbox.DeliveryUnknown, outbox.DeliveryDead:
-		_, err := t.Exec(dropByHand, t.Now, d.id)
-		return outbox.DeliveryDropped, 0, err
-	case outbox.DeliverySending:
-		return "", 0, refusal(d, "it is being sent just now; what becomes of that is known in a moment")
-	case outbox.DeliverySent:
-		return "", 0, refusal(d, "it was sent, and cannot be taken back")
-	case outbox.DeliveryDraft:
-		return "", 0, refusal(d, "it shows what a turn is doing; \"switchboard turn cancel\" ends both")
+		return outbox.DeliveryDropped, 0, t.Do(dropByHand, t.Now, d.id)
 	}
-	return "", 0, refusal(d, "it was given up already")
+	return "", 0, refusal(d, map[outbox.DeliveryState]string{
+		outbox.DeliverySending: "it is being sent just now; what becomes of that is known in a moment",
+		outbox.DeliverySent:    "it was sent, and cannot be taken back",
+		outbox.DeliveryDraft:   "it shows what a turn is doing; \"switchboard turn cancel\" ends both",
+		outbox.DeliveryDropped: "it was given up already",
+	}[d.state])
 }
 
 func refusal(d *byHand, why string) error {
@@ -124,18 +118,12 @@ func refusal(d *byHand, why string) error {
 // lockDelivery reads a delivery that stays as it is to the end of the transaction.
 func lockDelivery(t *database.Tx, d *byHand) error {
 	var fence int64
-	if found, err := t.Row(deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
+	if err := t.Must(core.ErrNotFound, deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
 		return err
-	} else if !found {
-		return core.ErrNotFound
 	}
 	if _, err := t.Row(t.Locked(LockLease), []any{d.at.Channel}, &fence); err != nil {
 		return err
 	}
-	found, err := t.Row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
+	return t.Must(core.ErrNotFound, oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
 		&d.at.Channel, &d.at.ID, &d.at.Kind, &d.at.Place, &d.at.Title, &d.session, &d.turn)
-	if err == nil && !found {
-		err = core.ErrNotFound
-	}
-	return err
 }

@@ -97,7 +97,7 @@ func (r *Store) Draft(ctx context.Context, ref core.TurnRef, to channels.Message
 		if err != nil {
 			return 0, err
 		}
-		delivery, err = t.Insert(insertDraft, message, text, rich, extra, database.Clean(string(to)), rand.Text(), t.Now, t.Now, conversation)
+		delivery, err = t.Insert(insertDraft, message, text, rich, extra, to, rand.Text(), t.Now, t.Now, conversation)
 		if err == nil {
 			err = t.Do(setDraft, delivery, ref.TurnID)
 		}
@@ -164,11 +164,8 @@ func (r *Store) ResumeDraft(ctx context.Context, hold outbox.Lease, delivery int
 // its platform ID says where, if it is. ready is false while something said before is on its way in the
 // conversation.
 func (r *Store) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int64, first channels.Body) (d outbox.Draft, ready bool, err error) {
-	err = r.Write(ctx, database.Async, "begin draft", func(t *database.Tx) error {
+	err = r.held(ctx, database.Async, "begin draft", hold, func(t *database.Tx) error {
 		d, ready = outbox.Draft{}, false
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
 		var conversation, fence int64
 		var channel, nonce string
 		var stage outbox.DraftStage
@@ -187,10 +184,7 @@ func (r *Store) BeginDraft(ctx context.Context, hold outbox.Lease, delivery int6
 		if open, err := t.Has(anyOpen, channel, conversation); err != nil || open {
 			return err
 		}
-		n, err := t.Exec(beginDraft, hold.Fence, firstText(first), t.Now, t.Now, delivery)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("draft %d: %w", delivery, core.ErrConflict)
-		}
+		err = t.Change(fmt.Errorf("draft %d: %w", delivery, core.ErrConflict), beginDraft, hold.Fence, firstText(first), t.Now, t.Now, delivery)
 		ready, d.FirstTry = err == nil, database.Instant(t.Now)
 		return err
 	})
@@ -217,7 +211,7 @@ func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, 
 			stage = outbox.DraftOpen
 		}
 		var now string
-		_, err := t.Row(recordDraft, []any{platform, t.Now, string(stage), platform, delivery, hold.Fence}, &now)
+		_, err := t.Row(recordDraft, []any{platform, t.Now, stage, platform, delivery, hold.Fence}, &now)
 		late = outbox.DraftStage(now) == outbox.DraftLeave
 		return err
 	})
@@ -227,15 +221,8 @@ func (r *Store) Drafted(ctx context.Context, hold outbox.Lease, delivery int64, 
 // Abandon gives what is shown for a delivery that is being sent a row of its own, to be taken back: the
 // delivery is sent again.
 func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) error {
-	return r.Write(ctx, database.Async, "abandon draft", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
-		var left int64
-		found, err := t.Row(abandonShown, []any{rand.Text(), t.Now, t.Now, delivery}, &left)
-		if err == nil && !found {
-			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, core.ErrConflict)
-		}
+	return r.held(ctx, database.Async, "abandon draft", hold, func(t *database.Tx) error {
+		err := t.Must(fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, core.ErrConflict), abandonShown, []any{rand.Text(), t.Now, t.Now, delivery})
 		if err == nil {
 			err = t.Do(sendAgain, t.Now, delivery)
 		}
@@ -245,12 +232,7 @@ func (r *Store) Abandon(ctx context.Context, hold outbox.Lease, delivery int64) 
 
 // EndDraft ends the story of a draft that was to be taken back; outcome says how.
 func (r *Store) EndDraft(ctx context.Context, hold outbox.Lease, delivery int64, outcome string) error {
-	return r.Write(ctx, database.Async, "end draft", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
-		return t.Do(takenBack, database.Clean(outcome), t.Now, delivery)
-	})
+	return r.held(ctx, database.Async, "end draft", hold, func(t *database.Tx) error { return t.Do(takenBack, outcome, t.Now, delivery) })
 }
 
 // TakeDraft gives the draft's place to the first part of a message; took is false
@@ -266,8 +248,8 @@ func TakeDraft(t *database.Tx, turn, message, seq int64, r *outbox.Reply, state 
 		return false, err
 	}
 	p := &r.Parts[0]
-	n, err = t.Exec(draftTaken, message, seq, len(r.Parts) == 1, database.Clean(p.Text), richText(p.Rich), extraText(p), database.Clean(string(r.ReplyTo)),
-		string(state), r.Read, t.Now, t.Now, r.Draft)
+	n, err = t.Exec(draftTaken, message, seq, len(r.Parts) == 1, p.Text, richText(p.Rich), extraText(p), r.ReplyTo,
+		state, r.Read, t.Now, t.Now, r.Draft)
 	if err != nil {
 		return false, err
 	}

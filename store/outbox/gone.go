@@ -55,13 +55,12 @@ func AcceptMember(t *database.Tx, e *intake.Entry) error {
 }
 
 // Gone notes that conv is closed to us; first says that this was not known.
-func (r *Store) Gone(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (bool, error) {
-	return database.Write(ctx, r.DB, database.Async, "note closed conversation", func(t *database.Tx) (bool, error) {
-		if err := fenced(t, hold); err != nil {
-			return false, err
-		}
-		return t.Has(setGone, t.Now, database.Clean(hold.Channel), database.Clean(string(conv.ID)))
+func (r *Store) Gone(ctx context.Context, hold outbox.Lease, conv channels.Conversation) (first bool, err error) {
+	err = r.held(ctx, database.Async, "note closed conversation", hold, func(t *database.Tx) error {
+		first, err = t.Has(setGone, t.Now, hold.Channel, conv.ID)
+		return err
 	})
+	return first && err == nil, err
 }
 
 // AdminChats lists the direct conversations of admins, on any channel; of each the one that they used last
@@ -78,7 +77,7 @@ func (r *Store) Chats(ctx context.Context) ([]core.Chat, error) {
 
 // PersonChats lists the direct chats of a person that are open to us, the one in which they wrote last first.
 func (r *Store) PersonChats(ctx context.Context, person string) ([]core.Chat, error) {
-	return database.List[core.Chat](ctx, r.DB, "list a person's chats", personChats, database.Clean(person))
+	return database.List[core.Chat](ctx, r.DB, "list a person's chats", personChats, person)
 }
 
 // Notify commits a message of ours to a conversation.

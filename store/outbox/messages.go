@@ -38,7 +38,7 @@ func originOf(r *outbox.Reply, say *agent.Say) origin {
 	if say == nil {
 		return origin{class: "reply", position: -1}
 	}
-	o := origin{class: "say", attempt: say.Attempt, position: say.Position, choices: database.JSONList(say.Choices)}
+	o := origin{class: "say", attempt: say.Attempt, position: say.Position, choices: say.Choices}
 	if say.Text != r.Text {
 		o.said = database.Clean(say.Text)
 	}
@@ -49,8 +49,8 @@ func originOf(r *outbox.Reply, say *agent.Say) origin {
 // that r renders; nil for a reply of the router.
 func Outgoing(t *database.Tx, conversation, session, turn int64, r *outbox.Reply, say *agent.Say) (id int64, err error) {
 	o := originOf(r, say)
-	id, err = t.Insert(insertOutgoing, conversation, session, sessions.OrNull(turn), o.class, database.Clean(r.Person), botAuthor, database.Clean(string(r.ReplyTo)), database.Clean(r.Text),
-		database.Clean(string(r.Taint)), r.Notice, r.Final, o.attempt, o.position, o.choices, o.said, t.Now)
+	id, err = t.Insert(insertOutgoing, conversation, session, sessions.OrNull(turn), o.class, r.Person, botAuthor, r.ReplyTo, r.Text,
+		r.Taint, r.Notice, r.Final, o.attempt, o.position, o.choices, o.said, t.Now)
 	if err == nil {
 		err = propose(t, session, turn, id, r.Actions)
 	}
@@ -75,8 +75,8 @@ func Outgoing(t *database.Tx, conversation, session, turn int64, r *outbox.Reply
 				continue
 			}
 		}
-		_, err := t.Exec(insertDelivery, id, conversation, channel, seq, i, i == len(r.Parts)-1, database.Clean(p.Text), richText(p.Rich), extraText(&p),
-			database.Clean(string(r.ReplyTo)), rand.Text(), string(state), r.Read, t.Now, t.Now)
+		_, err := t.Exec(insertDelivery, id, conversation, channel, seq, i, i == len(r.Parts)-1, p.Text, richText(p.Rich), extraText(&p),
+			r.ReplyTo, rand.Text(), state, r.Read, t.Now, t.Now)
 		if err != nil {
 			return 0, err
 		}

@@ -17,10 +17,9 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
+	// LatestParts are a conversation c and the parts d that were said last in it: nobody means those long before.
+	LatestParts = `conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000`
 	leftSending = `
 		UPDATE deliveries SET state = 'unknown', outcome = 'holder_gone', updated_at = ?
 		WHERE channel = ? AND settled = FALSE AND state = 'sending'`
@@ -45,7 +44,7 @@ const (
 	noteSend   = `UPDATE deliveries SET noted = ?, updated_at = ? WHERE id = ? AND state = 'sending' AND last_try = ?`
 	// takenBy looks at the latest parts alone, like shownOutgoing, and at drafts, which have no place among them.
 	takenBy = `
-		SELECT 1 FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT 1 FROM ` + LatestParts + `
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.id <> ?
 		UNION ALL SELECT 1 FROM deliveries d JOIN conversations c ON c.id = d.conversation_id
 		WHERE d.channel = ? AND d.draft <> '' AND c.conversation = ? AND d.platform_id = ? AND d.id <> ?`
@@ -78,11 +77,11 @@ const (
 func (r *Store) TakeChannel(ctx context.Context, owner int64, channel string) (hold outbox.Lease, ok bool, err error) {
 	err = r.Write(ctx, r.ForLeases(), "take channel", func(t *database.Tx) error {
 		hold = outbox.Lease{Channel: channel}
-		hold.Fence, ok, err = engines.Take(t, engines.Channel, database.Clean(channel), owner, t.Now)
+		hold.Fence, ok, err = engines.Take(t, engines.Channel, database.Clean(channel), owner)
 		if err != nil || !ok {
 			return err
 		}
-		return t.Do(leftSending, t.Now, database.Clean(channel))
+		return t.Do(leftSending, t.Now, channel)
 	})
 	if err != nil || !ok {
 		return outbox.Lease{}, false, err
@@ -103,7 +102,7 @@ func (r *Store) Open(ctx context.Context, hold outbox.Lease) ([]channels.Convers
 		if err := fenced(t, hold); err != nil {
 			return nil, err
 		}
-		return database.Select[channels.Conversation](t, openConversations, database.Clean(hold.Channel), database.Clean(hold.Channel))
+		return database.Select[channels.Conversation](t, openConversations, hold.Channel, hold.Channel)
 	})
 }
 
@@ -166,7 +165,7 @@ func (h *HeadRow) Delivery(hold outbox.Lease, conv channels.ConversationID) (*ou
 func headOf(t *database.Tx, hold outbox.Lease, conv channels.ConversationID) (*head, error) {
 	var r HeadRow
 	var h head
-	found, err := t.Row(headDelivery, []any{database.Clean(hold.Channel), database.Clean(string(conv))},
+	found, err := t.Row(headDelivery, []any{hold.Channel, conv},
 		&r.ID, &r.Message, &r.Text, &r.Rich, &r.Extra, &r.ReplyTo, &r.PlatformID, &r.Nonce, &r.Noted, &r.Part, &r.Last, &r.State, &r.Tries, &r.Repeated,
 		&h.next, &r.FirstTry, &r.LastTry, &r.Written, &r.Kind, &r.Place, &r.Title)
 	if err != nil || !found {
@@ -232,26 +231,15 @@ func open(t *database.Tx, o *outbox.Opening, message int64) error {
 // Note keeps what the adapter notes with a delivery that is being sent, durable to power loss, and Begin hands
 // it back.
 func (r *Store) Note(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, noted string) error {
-	return r.Write(ctx, database.Durable, "note delivery", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
-		n, err := t.Exec(noteSend, database.Clean(noted), t.Now, d.ID, database.Micros(d.LastTry))
-		if err == nil && n == 0 {
-			err = core.ErrConflict
-		}
-		return err
+	return r.held(ctx, database.Durable, "note delivery", hold, func(t *database.Tx) error {
+		return t.Change(core.ErrConflict, noteSend, noted, t.Now, d.ID, d.LastTry)
 	})
 }
 
 // Taken says whether a message of a delivery's conversation is that of another delivery, or of a draft.
-func (r *Store) Taken(ctx context.Context, d *outbox.Delivery, id channels.MessageID) (taken bool, err error) {
-	err = r.Read(ctx, "look for a message's delivery", func(t *database.Tx) error {
-		channel, conv, platform := database.Clean(d.Conversation.Channel), database.Clean(string(d.Conversation.ID)), database.Clean(string(id))
-		taken, err = t.Has(takenBy, channel, conv, platform, d.ID, channel, conv, platform, d.ID)
-		return err
-	})
-	return taken, err
+func (r *Store) Taken(ctx context.Context, d *outbox.Delivery, id channels.MessageID) (bool, error) {
+	c := &d.Conversation
+	return r.ReadRow(ctx, "look for a message's delivery", takenBy, []any{c.Channel, c.ID, id, d.ID, c.Channel, c.ID, id, d.ID})
 }
 
 // Settle records what became of a delivery that was begun.
@@ -259,10 +247,7 @@ func (r *Store) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Deliver
 	if r.PG() {
 		return r.callSettle(ctx, hold, d, &s)
 	}
-	err = r.Write(ctx, database.Result, "settle delivery", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
+	err = r.held(ctx, database.Result, "settle delivery", hold, func(t *database.Tx) error {
 		more, err = settle(t, d, &s)
 		return err
 	})
@@ -274,7 +259,7 @@ func (r *Store) Settle(ctx context.Context, hold outbox.Lease, d *outbox.Deliver
 func settled(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool, err error) {
 	var conversation int64
 	var channel string
-	found, err := t.Row(settledSo, []any{d.ID, string(s.State), database.Micros(d.LastTry), settles(s)}, &conversation, &channel)
+	found, err := t.Row(settledSo, []any{d.ID, s.State, d.LastTry, settles(s)}, &conversation, &channel)
 	if err != nil || !settles(s) && found {
 		return true, err
 	}
@@ -300,8 +285,8 @@ func settle(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool
 	var channel string
 	var part int
 	found, err := t.Row(settleOne, []any{
-		string(s.State), settles(s), database.Clean(s.Outcome), database.Clean(s.Detail), t.Now, s.Unedit, platform, platform, database.Micros(s.NextAt), s.Repeated,
-		text, s.Body != nil, rich, s.Body != nil, extra, s.Fresh, free, s.Unnamed, free, d.ID, string(d.State), database.Micros(d.LastTry),
+		s.State, settles(s), s.Outcome, s.Detail, t.Now, s.Unedit, platform, platform, s.NextAt, s.Repeated,
+		text, s.Body != nil, rich, s.Body != nil, extra, s.Fresh, free, s.Unnamed, free, d.ID, d.State, d.LastTry,
 	}, &message, &conversation, &channel, &part)
 	if err != nil {
 		return false, err
@@ -313,7 +298,7 @@ func settle(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool
 	case s.State == outbox.DeliveryDead:
 		err = t.Do(deadLater, t.Now, message, part)
 	case s.State == outbox.DeliveryDropped && s.Conversation:
-		err = t.Do(dropOpen, database.Clean(s.Outcome), t.Now, conversation)
+		err = t.Do(dropOpen, s.Outcome, t.Now, conversation)
 	}
 	if err == nil {
 		err = sessions.EmitSettled(t, message, d, s)
@@ -322,6 +307,16 @@ func settle(t *database.Tx, d *outbox.Delivery, s *outbox.Settlement) (more bool
 		return true, err
 	}
 	return t.Has(anyOpen, channel, conversation)
+}
+
+// held is Write for who holds the channel.
+func (r *Store) held(ctx context.Context, mode database.Durability, op string, hold outbox.Lease, fn func(*database.Tx) error) error {
+	return r.Write(ctx, mode, op, func(t *database.Tx) error {
+		if err := fenced(t, hold); err != nil {
+			return err
+		}
+		return fn(t)
+	})
 }
 
 // fenced refuses who does not hold the channel.

@@ -29,19 +29,19 @@ func ReplyArg(r *outbox.Reply, say *agent.Say) sessions.Object {
 	}
 	o := originOf(r, say)
 	arg := sessions.Object{
-		"class": o.class, "person": database.Clean(r.Person), "author": botAuthor, "reply_to": database.Clean(string(r.ReplyTo)), "text": database.Clean(r.Text),
-		"taint": database.Clean(string(r.Taint)), "notice": r.Notice, "final": r.Final, "read": r.Read,
+		"class": o.class, "person": r.Person, "author": botAuthor, "reply_to": r.ReplyTo, "text": r.Text,
+		"taint": r.Taint, "notice": r.Notice, "final": r.Final, "read": r.Read,
 		"attempt": o.attempt, "position": o.position, "choices": o.choices, "said": o.said, "parts": parts,
 	}
 	if o := r.Open; o != nil {
 		o.Begun = nil // of an earlier try
-		arg["open"] = sessions.Object{"channel": database.Clean(o.Lease.Channel), "fence": o.Lease.Fence, "conversation": database.Clean(string(o.Conversation.ID))}
+		arg["open"] = sessions.Object{"channel": o.Lease.Channel, "fence": o.Lease.Fence, "conversation": o.Conversation.ID}
 	}
 	return arg
 }
 
 func bodyArg(b *channels.Body) sessions.Object {
-	return sessions.Object{"text": database.Clean(b.Text), "rich": richText(b.Rich), "extra": extraText(b)}
+	return sessions.Object{"text": b.Text, "rich": richText(b.Rich), "extra": extraText(b)}
 }
 
 const (
@@ -71,9 +71,9 @@ func (db *Store) callBegin(ctx context.Context, hold outbox.Lease, conv channels
 
 func (db *Store) callSettle(ctx context.Context, hold outbox.Lease, d *outbox.Delivery, s *outbox.Settlement) (more bool, err error) {
 	arg := sessions.Object{
-		"channel": database.Clean(hold.Channel), "fence": hold.Fence, "now": db.Now().UnixMicro(), "id": d.ID, "last_try": database.Micros(d.LastTry),
-		"was": d.State, "state": s.State, "settled": settles(s), "outcome": database.Clean(s.Outcome), "detail": database.Clean(s.Detail),
-		"platform_id": database.Clean(string(s.PlatformID)), "next_at": database.Micros(s.NextAt), "repeated": s.Repeated, "unedit": s.Unedit, "fresh": s.Fresh, "unnamed": s.Unnamed,
+		"channel": hold.Channel, "fence": hold.Fence, "now": db.Now().UnixMicro(), "id": d.ID, "last_try": d.LastTry,
+		"was": d.State, "state": s.State, "settled": settles(s), "outcome": s.Outcome, "detail": s.Detail,
+		"platform_id": s.PlatformID, "next_at": s.NextAt, "repeated": s.Repeated, "unedit": s.Unedit, "fresh": s.Fresh, "unnamed": s.Unnamed,
 		"free": s.FreeTry && s.State == outbox.DeliveryPending, "conversation": s.Conversation, "event": "",
 	}
 	if s.Body != nil {

@@ -44,16 +44,11 @@ func (r *Store) ShownTurns(ctx context.Context, channel string) ([]outbox.ShownT
 				r.State = channels.TurnWaiting
 			}
 			return r.ShownTurn
-		}, shownTurns, database.Clean(channel))
+		}, shownTurns, channel)
 	})
 }
 
 // HideTurn notes that nothing is shown of a turn that has ended.
 func (r *Store) HideTurn(ctx context.Context, hold outbox.Lease, turn int64) error {
-	return r.Write(ctx, database.Async, "hide turn", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
-		return t.Do(hideTurn, turn)
-	})
+	return r.held(ctx, database.Async, "hide turn", hold, func(t *database.Tx) error { return t.Do(hideTurn, turn) })
 }

@@ -16,12 +16,12 @@ const (
 		WHERE d.channel = ? AND d.unnamed = TRUE ORDER BY d.id`
 	// givenUp counts messages of which a part was dropped or refused: they do not come.
 	givenUp = `
-		SELECT count(DISTINCT d.message_id) FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT count(DISTINCT d.message_id) FROM ` + LatestParts + `
 		WHERE c.channel = ? AND c.conversation = ? AND d.state IN ('dropped', 'dead') AND d.draft = '' AND d.updated_at >= ?`
 	setNamed = `UPDATE deliveries SET unnamed = FALSE WHERE unnamed = TRUE AND id IN (`
 	// lostParts looks at the latest parts alone, like shownOutgoing.
 	lostParts = `
-		SELECT d.id, d.message_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT d.id, d.message_id FROM ` + LatestParts + `
 		WHERE c.channel = ? AND c.conversation = ? AND d.state = 'unknown' AND d.settled = TRUE AND d.updated_at >= ? ORDER BY d.seq`
 )
 
@@ -31,7 +31,7 @@ func (r *Store) Unnamed(ctx context.Context, hold outbox.Lease) ([]outbox.Unname
 		if err := fenced(t, hold); err != nil {
 			return nil, err
 		}
-		return database.Select[outbox.Unnamed](t, listUnnamed, database.Clean(hold.Channel))
+		return database.Select[outbox.Unnamed](t, listUnnamed, hold.Channel)
 	})
 }
 
@@ -41,10 +41,7 @@ func (r *Store) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnam
 	for i, u := range lost {
 		ids[i] = u.Delivery
 	}
-	return r.Write(ctx, database.Durable, "name lost parts", func(t *database.Tx) error {
-		if err := fenced(t, hold); err != nil {
-			return err
-		}
+	return r.held(ctx, database.Durable, "name lost parts", hold, func(t *database.Tx) error {
 		marks, args := database.In(ids)
 		n, err := t.Exec(setNamed+marks+`)`, args...)
 		if err != nil || n == 0 {
@@ -58,7 +55,7 @@ func (r *Store) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnam
 func Resend(t *database.Tx, c *outbox.Resend) (a audit.Entry, err error) {
 	type row struct{ ID, MessageID int64 }
 	since := t.Now - outbox.ResendWithin.Microseconds()
-	rows, err := database.Select[row](t, lostParts, database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since)
+	rows, err := database.Select[row](t, lostParts, c.Conversation.Channel, c.Conversation.ID, since)
 	if err != nil {
 		return a, err
 	}
@@ -73,7 +70,7 @@ func Resend(t *database.Tx, c *outbox.Resend) (a audit.Entry, err error) {
 		c.Looked = c.Looked || one.Done.State == outbox.DeliveryUnknown
 	}
 	c.Messages = len(messages)
-	if _, err := t.Row(givenUp, []any{database.Clean(c.Conversation.Channel), database.Clean(string(c.Conversation.ID)), since}, &c.Dropped); err != nil {
+	if _, err := t.Row(givenUp, []any{c.Conversation.Channel, c.Conversation.ID, since}, &c.Dropped); err != nil {
 		return a, err
 	}
 	return audit.Entry{Outcome: "done", Session: a.Session, Data: map[string]any{"parts": len(rows), "messages": c.Messages}}, nil

@@ -14,14 +14,15 @@ import (
 
 const (
 	lockAway       = `LOCK TABLE people_away IN SHARE ROW EXCLUSIVE MODE`
-	listAway       = `SELECT name, role, tools, identities, created_at, away_at FROM people_away ORDER BY name`
-	findAway       = `SELECT name, role, tools, identities, created_at, away_at FROM people_away WHERE name = ?`
+	awayColumns    = `SELECT name, role, tools, identities, created_at, away_at FROM people_away `
+	listAway       = awayColumns + `ORDER BY name`
+	findAway       = awayColumns + `WHERE name = ?`
 	heldIdentities = `SELECT identity, linked FROM identities WHERE person = ? ORDER BY identity`
 	insertAway     = `
 		INSERT INTO people_away (name, role, tools, identities, created_at, away_at)
 		SELECT name, role, tools, ?, created_at, ? FROM people WHERE name = ?`
 	dropAway   = `DELETE FROM people_away WHERE name = ?`
-	untoldAway = `SELECT name, role, tools, identities, created_at, away_at FROM people_away WHERE told = FALSE ORDER BY name`
+	untoldAway = awayColumns + `WHERE told = FALSE ORDER BY name`
 	toldAway   = `UPDATE people_away SET told = TRUE WHERE name = ? AND away_at = ?`
 	joinFree   = `
 		INSERT INTO identities (identity, person, linked, created_at) VALUES (?, ?, TRUE, ?) ON CONFLICT (identity) DO NOTHING`
@@ -133,7 +134,7 @@ func queueAway(t *database.Tx, name string) error {
 		if _, _, err := sessions.Lock(t, row.SessionID); err != nil {
 			return err
 		}
-		n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, row.ID, string(turns.TurnWaiting))
+		n, err := t.Exec(sessions.QueueAhead, t.Now, t.Now, row.ID, turns.TurnWaiting)
 		if err == nil && n > 0 {
 			_, err = sessions.Emit(t, row.SessionID, sessions.TurnEvent(row.ID, string(turns.TurnQueued), ""))
 		}

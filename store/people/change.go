@@ -16,9 +16,7 @@ import (
 
 const (
 	activeJobs = `SELECT id FROM jobs WHERE owner = ? AND owner <> '' AND state = 'active' ORDER BY id`
-)
 
-const (
 	ownerOf = `
 		SELECT p.name, p.source FROM identities i JOIN people p ON p.name = i.person WHERE i.identity = ?`
 	// ownerInTeam is ownerOf where one of the two forms names the team as well: "kind:TEAM/ID".
@@ -40,11 +38,8 @@ const (
 
 // Belongings counts what is somebody's.
 func (r *Store) Belongings(ctx context.Context, name string) (has people.Belongings, err error) {
-	err = r.Read(ctx, "count what is somebody's", func(t *database.Tx) error {
-		name := database.Clean(name)
-		_, err := t.Row(belongings, []any{name, name, name, name, name}, &has.Jobs, &has.Memories, &has.Notifications, &has.Grants, &has.Files)
-		return err
-	})
+	_, err = r.ReadRow(ctx, "count what is somebody's", belongings, []any{name, name, name, name, name},
+		&has.Jobs, &has.Memories, &has.Notifications, &has.Grants, &has.Files)
 	return has, err
 }
 
@@ -54,8 +49,7 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 	name := database.Clean(c.Person.Name)
 	takes := c.Local != "" && (c.Kind == people.ChangeRemove || c.Kind == people.ChangeRole && c.Person.Role != core.RoleAdmin)
 	if takes {
-		var admins []struct{ Name string }
-		if err := t.All(&admins, t.Locked(lockAdmins)); err != nil {
+		if _, err := t.Names(t.Locked(lockAdmins)); err != nil {
 			return nil, false, err
 		}
 	}
@@ -99,7 +93,7 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 			return nil, false, &core.StateError{Sentence: name + " looks like " + other + ", who is somebody else: give another name"}
 		}
 		tools := database.JSONText(append([]string{}, c.Person.Tools...))
-		if err := t.Do(upsertPerson, name, c.Person.Role, tools, database.Clean(c.Person.TimeZone), core.FromLocal, t.Now, t.Now); err != nil {
+		if err := t.Do(upsertPerson, name, c.Person.Role, tools, c.Person.TimeZone, core.FromLocal, t.Now, t.Now); err != nil {
 			return nil, false, err
 		}
 		if err = forgetNamesake(t, name); err == nil {
@@ -147,7 +141,7 @@ func decided(who, file string) error {
 func link(t *database.Tx, name string, c *people.Change) error {
 	for _, id := range c.Person.Identities {
 		var owner, source string
-		owned, err := t.Row(ownerOf, []any{database.Clean(id)}, &owner, &source)
+		owned, err := t.Row(ownerOf, []any{id}, &owner, &source)
 		switch {
 		case err != nil:
 			return err
@@ -161,7 +155,7 @@ func link(t *database.Tx, name string, c *people.Change) error {
 		if err := freeInTeam(t, name, id); err != nil {
 			return err
 		}
-		if err := t.Do(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+		if err := t.Do(moveIdentity, id, name, t.Now); err != nil {
 			return err
 		}
 	}
@@ -177,7 +171,7 @@ func freeInTeam(t *database.Tx, name, id string) error {
 		pattern = likeEscaper.Replace(kind) + ":%/" + likeEscaper.Replace(rest)
 	}
 	var owner, known string
-	owned, err := t.Row(ownerInTeam, []any{name, database.Clean(plain), database.Clean(pattern)}, &owner, &known)
+	owned, err := t.Row(ownerInTeam, []any{name, plain, pattern}, &owner, &known)
 	if err == nil && owned {
 		err = &core.StateError{Sentence: fmt.Sprintf("%s is %s already, as %s", id, owner, known)}
 	}

@@ -31,17 +31,14 @@ const (
 // OpenClaim is when the newest claim code that is still good was made, and until when it is; zero: there is
 // none.
 func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error) {
-	err = r.Read(ctx, "look for a claim code", func(t *database.Tx) error {
-		_, err := t.Row(openClaim, []any{t.Now}, &made, &until)
-		return err
-	})
+	_, err = r.ReadRow(ctx, "look for a claim code", openClaim, []any{r.Now()}, &made, &until)
 	return made, until, err
 }
 
 // ProposeClaim stores a claim code, by its HashCode, that is good until then. Codes that are too old go.
 func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by core.Actor) error {
 	return r.Write(ctx, database.Durable, "make a claim code", func(t *database.Tx) error {
-		if err := t.Run(database.Do(dropClaims, t.Now), database.Do(insertClaim, code, t.Now, database.Micros(until))); err != nil {
+		if err := t.Run(database.Do(dropClaims, t.Now), database.Do(insertClaim, code, t.Now, until)); err != nil {
 			return err
 		}
 		return audit.Write(t, by, audit.Entry{Action: "claim.make", Outcome: "done", Data: map[string]any{"until": until.UTC()}})
@@ -62,7 +59,7 @@ func UseCode(t *database.Tx, e *intake.Entry, as *people.CodeIntent, a *intake.A
 	name := database.Clean(e.Sender.Person)
 	if name == "" { // somebody may have named them meanwhile
 		var source string
-		if _, err := t.Row(ownerOf, []any{database.Clean(as.Identity)}, &name, &source); err != nil {
+		if _, err := t.Row(ownerOf, []any{as.Identity}, &name, &source); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +112,7 @@ func useClaim(t *database.Tx, used *intake.Entry, person *core.Person, code *cod
 			return err
 		}
 		if err := t.Run(
-			database.Do(outbox.SetAction, string(routeroutbox.ActionAccepted), "used", name, t.Now, code.ID),
+			database.Do(outbox.SetAction, routeroutbox.ActionAccepted, "used", name, t.Now, code.ID),
 			database.Do(cancelClaims),
 		); err != nil {
 			return err

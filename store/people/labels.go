@@ -23,7 +23,7 @@ func (r *Store) Author(ctx context.Context, conv channels.Conversation, id chann
 	err = r.Read(ctx, "read who wrote a message", func(t *database.Tx) error {
 		place, found, err := sessions.FindPlace(t, sessions.CleanConversation(conv))
 		if err == nil && found {
-			_, err = t.Row(authorOf, []any{place.Id, database.Clean(string(id))}, &author)
+			_, err = t.Row(authorOf, []any{place.Id, id}, &author)
 		}
 		return err
 	})

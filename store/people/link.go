@@ -79,7 +79,7 @@ func useLink(t *database.Tx, used *intake.Entry, sender *core.Person, code *code
 	if as.Link == nil || *as.Link != (people.Link{At: at, Person: maker.Name, Was: sideOf(sender).Name}) || len(as.Request.Questions) < 2 {
 		return nil // it is not what the questions say
 	}
-	if err := t.Run(database.Do(outbox.SetAction, string(routeroutbox.ActionAccepted), "used", maker.Name, t.Now, code.ID)); err != nil {
+	if err := t.Run(database.Do(outbox.SetAction, routeroutbox.ActionAccepted, "used", maker.Name, t.Now, code.ID)); err != nil {
 		return err
 	}
 	a.Outcome, a.Elsewhere = people.LinkAsked, at
@@ -203,7 +203,7 @@ func DecideLink(t *database.Tx, e *intake.Entry, row *outbox.ActionRow, p *appro
 		data.Confirmed, a.Decision = side, people.LinkHalf
 		return people.LinkHalf, t.Run(
 			database.Do(keepRequest, database.JSONText(data), p.ID),
-			database.Do(outbox.SetAction, string(routeroutbox.ActionAccepted), "used", name, t.Now, row.ID),
+			database.Do(outbox.SetAction, routeroutbox.ActionAccepted, "used", name, t.Now, row.ID),
 			database.Do(outbox.CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind),
 		)
 	}
@@ -332,7 +332,7 @@ func unlink(t *database.Tx, p *core.Person, c *people.Change) error {
 	}
 	for _, id := range c.Person.Identities {
 		var linked bool
-		own, err := t.Row(identityLinked, []any{database.Clean(id), p.Name}, &linked)
+		own, err := t.Row(identityLinked, []any{id, p.Name}, &linked)
 		switch {
 		case err != nil:
 			return err
@@ -341,7 +341,7 @@ func unlink(t *database.Tx, p *core.Person, c *people.Change) error {
 		case p.Source == core.FromSettings && !linked:
 			return &core.StateError{Sentence: "My settings name " + id + " as yours, and decide: take it out there."}
 		}
-		if err := t.Do(dropOwn, database.Clean(id), p.Name); err != nil {
+		if err := t.Do(dropOwn, id, p.Name); err != nil {
 			return err
 		}
 		of, _, _ := strings.Cut(id, ":")

@@ -23,9 +23,7 @@ const (
 	pairingDenied = 24 * time.Hour
 	// requestsLive is for how long it is known who asked; it is longer than all of the above.
 	requestsLive = 48 * time.Hour
-)
 
-const (
 	// lockPairing lets one transaction at a time count what is open.
 	lockPairing = `SELECT pg_advisory_xact_lock(CAST(CAST(CAST('approvals' AS regclass) AS oid) AS bigint))`
 	pairingsNow = `
@@ -61,14 +59,12 @@ type requestData struct {
 
 // AskPairing asks the admins to let a stranger in, where that is due.
 func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *intake.Accepted) error {
-	if t.PG {
-		if err := t.Do(lockPairing); err != nil {
-			return err
-		}
+	if err := t.Shut(lockPairing); err != nil {
+		return err
 	}
 	var open int
 	var last int64
-	if _, err := t.Row(pairingsNow, []any{t.Now, database.Clean(e.Event.Conversation.Channel)}, &open, &last); err != nil {
+	if _, err := t.Row(pairingsNow, []any{t.Now, e.Event.Conversation.Channel}, &open, &last); err != nil {
 		return err
 	}
 	if open >= pairingsOpen || t.Now-last < pairingEvery.Microseconds() {
@@ -76,16 +72,16 @@ func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *in
 		return nil
 	}
 	var name, source string
-	if found, err := t.Has(pairingOf, database.Clean(as.Identity), t.Now, t.Now-pairingDenied.Microseconds()); err != nil || found {
+	if found, err := t.Has(pairingOf, as.Identity, t.Now, t.Now-pairingDenied.Microseconds()); err != nil || found {
 		return err
 	}
-	if owned, err := t.Row(ownerOf, []any{database.Clean(as.Identity)}, &name, &source); err != nil || owned && source != core.FromOpen {
+	if owned, err := t.Row(ownerOf, []any{as.Identity}, &name, &source); err != nil || owned && source != core.FromOpen {
 		return err // named meanwhile
 	}
 	a.Outcome = people.PairingAsked
 	id, err := request(t, routeroutbox.ApprovalPairing, "", e, requestData{Name: as.Name}, as.Identity, as.Request)
 	if err == nil {
-		err = t.Do(insertPairing, as.Request.Code, id, t.Now, database.Micros(as.Request.ExpiresAt))
+		err = t.Do(insertPairing, as.Request.Code, id, t.Now, as.Request.ExpiresAt)
 	}
 	return err
 }
@@ -93,7 +89,7 @@ func AskPairing(t *database.Tx, e *intake.Entry, as *people.PairingIntent, a *in
 // request stores a request and asks its questions. Old ones of its kind go.
 func request(t *database.Tx, kind routeroutbox.ApprovalKind, person string, e *intake.Entry, data requestData, identity string, r *people.Request) (id int64, err error) {
 	channel := database.Clean(e.Event.Conversation.Channel)
-	old, err := t.IDs(oldRequests, string(kind), channel, t.Now-requestsLive.Microseconds())
+	old, err := t.IDs(oldRequests, kind, channel, t.Now-requestsLive.Microseconds())
 	if err != nil {
 		return 0, err
 	}
@@ -103,7 +99,7 @@ func request(t *database.Tx, kind routeroutbox.ApprovalKind, person string, e *i
 		}
 	}
 	data.At, data.Accepted = sessions.CleanConversation(e.Event.Conversation), r.Accepted
-	if id, err = t.Insert(insertRequest, string(kind), database.Clean(person), channel, database.Clean(identity), database.Clean(e.Sender.Rule), database.JSONText(data), t.Now, database.Micros(r.ExpiresAt)); err != nil {
+	if id, err = t.Insert(insertRequest, kind, person, channel, identity, e.Sender.Rule, database.JSONText(data), t.Now, r.ExpiresAt); err != nil {
 		return 0, err
 	}
 	if err := audit.Write(t, core.Actor{Person: database.Clean(person), Rule: e.Sender.Rule}, audit.Entry{

@@ -20,24 +20,17 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	deleteTold = `DELETE FROM notifications WHERE person = ?`
 	// DeleteKnown forgets what is remembered of somebody.
 	DeleteKnown = `DELETE FROM memories WHERE person = ? AND person <> ''`
-)
 
-const (
 	insertNamed = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
 		SELECT v.* FROM (VALUES (CAST(? AS text), CAST(? AS text), '["*"]', '', 'local', CAST(? AS bigint), CAST(? AS bigint))) AS v
 		WHERE NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = ?)
 		ON CONFLICT (name) DO NOTHING RETURNING 1`
-)
 
-const (
 	// Who was let in by an open policy and gets a role is somebody by name from then on.
 	setRole = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
 	// Jobs of somebody who was removed stay for a while, for the admins to see; whoever is given the name later has none of them.
@@ -47,16 +40,14 @@ const (
 		WHERE owner = ? AND owner <> '' AND state IN ('active', 'paused', 'disabled')`
 	allNames   = `SELECT name FROM people UNION SELECT name FROM people_away ORDER BY name`
 	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
-)
 
-const (
 	insertPerson = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, 'user', '["*"]', '', 'open', ?, ?)
 		ON CONFLICT (name) DO NOTHING RETURNING 1`
 	ownsIdentity   = `SELECT 1 FROM identities WHERE identity = ? AND person = ?`
 	insertIdentity = `
 		INSERT INTO identities (identity, person, created_at) VALUES (?, ?, ?) ON CONFLICT (identity) DO NOTHING`
-	listPeople     = `SELECT name, role, tools, timezone AS time_zone, source, created_at AS since, updated_at AS seen FROM people ORDER BY name`
+	listPeople     = sessions.PersonColumns + `ORDER BY name`
 	listIdentities = `SELECT identity, person FROM identities ORDER BY person, identity`
 	// unlinked are the identities that somebody was given at run time, but those that they
 	// joined to themselves.
@@ -82,22 +73,22 @@ const (
 // who is known was seen. ErrRefused: somebody else has that name, whose rights are not
 // theirs.
 func NewPerson(t *database.Tx, person, identity string) error {
-	fresh, err := t.Has(insertPerson, database.Clean(person), t.Now, t.Now)
+	fresh, err := t.Has(insertPerson, person, t.Now, t.Now)
 	if err != nil {
 		return err
 	}
 	if !fresh { // another engine may have been first
-		if owns, err := t.Has(ownsIdentity, database.Clean(identity), database.Clean(person)); err != nil {
+		if owns, err := t.Has(ownsIdentity, identity, person); err != nil {
 			return err
 		} else if !owns {
 			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, core.ErrRefused)
 		}
-		return t.Do(setSeen, t.Now, database.Clean(person))
+		return t.Do(setSeen, t.Now, person)
 	}
 	if err := forgetNamesake(t, database.Clean(person)); err != nil {
 		return err
 	}
-	if err := t.Do(insertIdentity, database.Clean(identity), database.Clean(person), t.Now); err != nil {
+	if err := t.Do(insertIdentity, identity, person, t.Now); err != nil {
 		return err
 	}
 	return audit.Write(t, core.Actor{Person: database.Clean(person), Rule: routeraudit.RuleOpen}, audit.Entry{
@@ -150,10 +141,9 @@ func forgetNamesake(t *database.Tx, name string) error {
 
 // alike is whose name looks like another one; empty: nobody's.
 func alike(t *database.Tx, name string) (other string, err error) {
-	type row struct{ Name string }
-	list, err := database.Select[row](t, allNames)
-	if i := slices.IndexFunc(list, func(p row) bool { return words.Alike(name, p.Name) }); i >= 0 {
-		return list[i].Name, nil
+	names, err := t.Names(allNames)
+	if i := slices.IndexFunc(names, func(known string) bool { return words.Alike(name, known) }); i >= 0 {
+		return names[i], nil
 	}
 	return "", err
 }
@@ -185,7 +175,7 @@ func letIn(t *database.Tx, person *core.Person, role, identity, called string) (
 		}
 	}
 	if err = forgetNamesake(t, name); err == nil {
-		err = t.Do(moveIdentity, database.Clean(identity), name, t.Now)
+		err = t.Do(moveIdentity, identity, name, t.Now)
 	}
 	return name, err
 }

@@ -25,10 +25,8 @@ type Changes struct {
 
 // Set makes people be as settings name them, and notes in set what became of whom.
 func Set(t *database.Tx, people []core.Person, set *Changes) error {
-	if t.PG { // engines that read other settings at once take turns
-		if err := t.Do(lockAway); err != nil {
-			return err
-		}
+	if err := t.Shut(lockAway); err != nil { // of engines that read other settings at once
+		return err
 	}
 	was, away, err := everyone(t)
 	if err != nil {
@@ -223,11 +221,11 @@ func setPerson(t *database.Tx, p *core.Person, set *Changes) error {
 		since = database.Micros(former.CreatedAt)
 	}
 	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, core.FromSettings)
-	if err := t.Do(upsertPerson, name, p.Role, database.JSONText(tools), database.Clean(p.TimeZone), source, since, t.Now); err != nil {
+	if err := t.Do(upsertPerson, name, p.Role, database.JSONText(tools), p.TimeZone, source, since, t.Now); err != nil {
 		return err
 	}
 	for _, id := range p.Identities {
-		if err := t.Do(moveIdentity, database.Clean(id), name, t.Now); err != nil {
+		if err := t.Do(moveIdentity, id, name, t.Now); err != nil {
 			return err
 		}
 	}

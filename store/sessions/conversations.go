@@ -39,7 +39,7 @@ func Arrived(t *database.Tx, c channels.Conversation) (id int64, key string, err
 		c.Title = p.was.Title
 	}
 	if p.Gone || p.was.Kind != c.Kind || p.was.Place != c.Place || p.was.Title != c.Title {
-		err = t.Do(updateConversation, string(c.Kind), c.Place, c.Title, p.Id)
+		err = t.Do(updateConversation, c.Kind, c.Place, c.Title, p.Id)
 	}
 	return p.Id, p.Key, err
 }
@@ -63,7 +63,7 @@ func Place(t *database.Tx, c channels.Conversation) (p Stored, err error) {
 	if err != nil || found {
 		return p, err
 	}
-	if err := t.Do(insertConversation, c.Channel, string(c.ID), string(c.Kind), c.Place, c.Title, t.Now); err != nil {
+	if err := t.Do(insertConversation, c.Channel, c.ID, c.Kind, c.Place, c.Title, t.Now); err != nil {
 		return p, err
 	}
 	p, _, err = FindPlace(t, c)
@@ -75,12 +75,12 @@ func Place(t *database.Tx, c channels.Conversation) (p Stored, err error) {
 // its former ID too.
 func FindPlace(t *database.Tx, c channels.Conversation) (p Stored, found bool, err error) {
 	p.Key = SessionKey(c.Channel, c.ID)
-	found, err = t.Row(KeyShared(t, findConversation, ""), []any{c.Channel, string(c.ID)}, &p.Id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.Gone)
+	found, err = t.Row(KeyShared(t, findConversation, ""), []any{c.Channel, c.ID}, &p.Id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.Gone)
 	if err != nil || found {
 		return p, found, err
 	}
 	var current channels.ConversationID
-	if found, err = t.Row(KeyShared(t, findMoved, " OF c"), []any{c.Channel, string(c.ID)}, &p.Id, &current); found {
+	if found, err = t.Row(KeyShared(t, findMoved, " OF c"), []any{c.Channel, c.ID}, &p.Id, &current); found {
 		p.Key, p.fresh = SessionKey(c.Channel, current), true
 	}
 	return p, found, err
@@ -89,10 +89,7 @@ func FindPlace(t *database.Tx, c channels.Conversation) (p Stored, found bool, e
 // KeyShared is appended to a SELECT of a conversation that retention must not take before
 // the transaction ends; of says which table's row it is.
 func KeyShared(t *database.Tx, query, of string) string {
-	if t.PG {
-		return query + " FOR KEY SHARE" + of
-	}
-	return query
+	return t.With(query, " FOR KEY SHARE"+of)
 }
 
 // CleanConversation is a conversation whose texts both databases can hold.

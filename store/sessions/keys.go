@@ -16,9 +16,7 @@ const (
 	DropKey = `DELETE FROM event_keys WHERE key = ?`
 	// PersonOf is whose turn it is.
 	PersonOf = `SELECT person FROM turns WHERE id = ?`
-)
 
-const (
 	// KeysLive is how long the key of an event is known.
 	KeysLive = 30 * 24 * time.Hour
 	// tokenKeysLive is the same for an event of an API token, whose Idempotency-Key it is.

@@ -30,7 +30,7 @@ func Note(t *database.Tx, e *intake.Entry) error {
 	if m.Value == "" {
 		return nil
 	}
-	return t.Do(noteMark, database.Clean(e.Event.Conversation.Channel), database.Clean(string(m.Conversation)), database.Clean(m.Value), t.Now)
+	return t.Do(noteMark, e.Event.Conversation.Channel, m.Conversation, m.Value, t.Now)
 }
 
 // Marks lists the newest mark of each conversation that events of the channel brought, the one noted last

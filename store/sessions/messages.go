@@ -65,9 +65,9 @@ func Untaken(t *database.Tx, e *intake.Entry, f Form, conversation, session int6
 func store(t *database.Tx, query string, e *intake.Entry, f Form, conversation, session int64, more ...any) (id int64, stored bool, err error) {
 	m, author := &e.Event.Message, cmp.Or(e.Sender.Person, e.Event.Sender.Label)
 	stored, err = t.Row(query, append([]any{
-		conversation, OrNull(session), f.Class, database.Clean(e.Origin), database.Clean(e.Sender.Person), database.Clean(author), database.Clean(e.Sender.Identity), database.Clean(e.Sender.Rule), database.Clean(string(m.ID)),
-		database.Clean(string(m.ReplyTo)), database.Clean(m.Text), f.Typed, OrNull(f.Replaces), database.Clean(m.Quote), m.Outside(), database.Clean(m.Origin), database.Clean(string(e.Taint)),
-		len(m.Attachments), database.Micros(e.Event.At), t.Now,
+		conversation, OrNull(session), f.Class, e.Origin, e.Sender.Person, author, e.Sender.Identity, e.Sender.Rule, m.ID,
+		m.ReplyTo, m.Text, f.Typed, OrNull(f.Replaces), m.Quote, m.Outside(), m.Origin, e.Taint,
+		len(m.Attachments), e.Event.At, t.Now,
 	}, more...), &id)
 	if err != nil || !stored {
 		return 0, false, err
@@ -78,8 +78,8 @@ func store(t *database.Tx, query string, e *intake.Entry, f Form, conversation, 
 // Attach stores the attachments of a message.
 func Attach(t *database.Tx, e *intake.Entry, message, session int64) error {
 	for i, a := range e.Event.Message.Attachments {
-		_, err := t.Exec(insertAttachment, message, OrNull(session), i, database.Clean(a.ID), string(a.Kind), database.Clean(a.Name), database.Clean(a.Type), a.Size,
-			database.Clean(string(e.Taint)), t.Now, t.Now)
+		_, err := t.Exec(insertAttachment, message, OrNull(session), i, a.ID, a.Kind, a.Name, a.Type, a.Size,
+			e.Taint, t.Now, t.Now)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"strconv"
+	"strings"
 
 	"switchboard/store/database"
 )
@@ -9,12 +10,12 @@ import (
 // An Object is what a function of PostgreSQL takes as JSON, by the names that it is read by there; []byte is base64.
 type Object = map[string]any
 
-// ObjectText encodes an object, or a list of them. What it does not know itself goes the
-// way of jsonText, by reflection, which for all of it would be a tenth of a message's time.
+// ObjectText encodes an object, or a list of them, with values as database.Plain has them. What it does not know itself goes the
+// way of JSONText, by reflection, which for all of it would be a tenth of a message's time.
 func ObjectText(v any) string { return database.Clean(string(appendValue(make([]byte, 0, 2<<10), v))) }
 
 func appendValue(b []byte, v any) []byte {
-	switch v := v.(type) {
+	switch v := database.Plain(v).(type) {
 	case nil:
 		return append(b, "null"...)
 	case bool:
@@ -56,10 +57,5 @@ func appendValue(b []byte, v any) []byte {
 
 // isPlain says that text stands in JSON as it is.
 func isPlain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' })
 }

@@ -9,7 +9,9 @@ import (
 
 const (
 	// FindPerson and PersonIdentities are one person, for PeopleBy.
-	FindPerson = `SELECT name, role, tools, timezone AS time_zone, source, created_at AS since, updated_at AS seen FROM people WHERE name = ?`
+	FindPerson = PersonColumns + `WHERE name = ?`
+	// PersonColumns read people.
+	PersonColumns = `SELECT name, role, tools, timezone AS time_zone, source, created_at AS since, updated_at AS seen FROM people `
 	// PersonIdentities are the identities of one person.
 	PersonIdentities = `SELECT identity, person FROM identities WHERE person = ? ORDER BY identity`
 )
@@ -38,10 +40,8 @@ func PeopleBy(t *database.Tx, who, owned string, args ...any) ([]core.Person, er
 	return people, nil
 }
 
-const (
-	// NotAway is the condition that the owner of a job is not away.
-	NotAway = `NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = j.owner)`
-)
+// NotAway is the condition that the owner of a job is not away.
+const NotAway = `NOT EXISTS (SELECT 1 FROM people_away w WHERE w.name = j.owner)`
 
 // Person reads somebody who stays as they are to the end of the transaction; nil: there is
 // nobody of that name.

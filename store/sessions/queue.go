@@ -21,10 +21,7 @@ const (
 // lease is current and its turn runs.
 func Holding(t *database.Tx, ref core.TurnRef) (conversation int64, err error) {
 	if !t.PG {
-		found, err := t.Row(holdsTurn, []any{database.Digits(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &conversation)
-		if err == nil && !found {
-			err = core.ErrFenced
-		}
+		err = t.Must(core.ErrFenced, holdsTurn, []any{database.Digits(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &conversation)
 		return conversation, err
 	}
 	conversation, found, err := Lock(t, ref.SessionID)
@@ -37,12 +34,8 @@ func Holding(t *database.Tx, ref core.TurnRef) (conversation int64, err error) {
 	if err := engines.Fenced(t, engines.Session, database.Digits(ref.SessionID), ref.Fence); err != nil {
 		return 0, err
 	}
-	found, err = t.Has(turnRuns, ref.TurnID, ref.SessionID)
-	if err == nil && !found {
-		// Ended already: a lease goes on from turn to turn.
-		err = core.ErrFenced
-	}
-	return conversation, err
+	// It may have ended already: a lease goes on from turn to turn.
+	return conversation, t.Must(core.ErrFenced, turnRuns, []any{ref.TurnID, ref.SessionID})
 }
 
 const (
@@ -59,10 +52,7 @@ const (
 
 // LockedBy locks the session of a turn.
 func LockedBy(t *database.Tx, turn int64) (session int64, c channels.Conversation, err error) {
-	found, err := t.Row(whereTurn, []any{turn}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
-	if err == nil && !found {
-		err = core.ErrNotFound
-	}
+	err = t.Must(core.ErrNotFound, whereTurn, []any{turn}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
 	if err == nil {
 		_, _, err = Lock(t, session)
 	}

@@ -13,19 +13,11 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
-const (
-	ownSession = `SELECT mode, model, language, timezone FROM sessions WHERE key = ?`
-)
+const ownSession = `SELECT mode, model, language, timezone FROM sessions WHERE key = ?`
 
 // Session is what the session of a conversation has of its own; where there is none, nothing.
 func (r *Store) Session(ctx context.Context, conv channels.Conversation) (own core.Session, err error) {
 	conv = CleanConversation(conv)
-	err = r.Read(ctx, "read a session", func(t *database.Tx) error {
-		_, err := t.Row(ownSession, []any{SessionKey(conv.Channel, conv.ID)}, &own.Mode, &own.Model, &own.Language, &own.TimeZone)
-		return err
-	})
+	_, err = r.ReadRow(ctx, "read a session", ownSession, []any{SessionKey(conv.Channel, conv.ID)}, &own.Mode, &own.Model, &own.Language, &own.TimeZone)
 	return own, err
 }

@@ -35,11 +35,7 @@ func ChangeSecret(t *database.Tx, c *settings.SecretChange, by core.Actor) (a au
 	}
 	defer done()
 	if c.Kind == settings.RemoveSecret {
-		n, err := t.Exec(dropSecret, database.Clean(c.Name))
-		if err == nil && n == 0 {
-			err = core.ErrNotFound
-		}
-		return audit.Entry{Outcome: "done"}, err
+		return audit.Entry{Outcome: "done"}, t.Change(core.ErrNotFound, dropSecret, c.Name)
 	}
 	data := map[string]any{"tools": c.Tools}
 	if c.Within > 0 {
@@ -49,8 +45,7 @@ func ChangeSecret(t *database.Tx, c *settings.SecretChange, by core.Actor) (a au
 		data["confirm_by"] = c.Version.ConfirmBy
 	}
 	var version int64
-	tools := database.JSONList(c.Tools)
-	_, err = t.Row(putSecret, []any{database.Clean(c.Name), c.Ciphertext, tools, database.Clean(by.Person), t.Now, tools, c.Within > 0}, &version)
+	_, err = t.Row(putSecret, []any{c.Name, c.Ciphertext, c.Tools, by.Person, t.Now, c.Tools, c.Within > 0}, &version)
 	data["version"] = version
 	return audit.Entry{Outcome: "done", Data: data}, err
 }

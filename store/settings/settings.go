@@ -20,9 +20,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	// settingsWait: it counts for now, by the clock %[1]s. With a clock that was set back by more
 	// than the time that there is to confirm, it does not: nobody is to be locked out for longer.
@@ -63,7 +60,7 @@ func versions(t *database.Tx, query string, arg int64) ([]settings.Version, erro
 	return database.Views(t, func(r *row) settings.Version {
 		r.Left = time.Duration(r.Remaining) * time.Microsecond
 		return r.Version
-	}, fmt.Sprintf(query, engines.Clock(t, t.Now)), arg)
+	}, fmt.Sprintf(query, engines.Clock(t)), arg)
 }
 
 // current is the version that counts; ID 0: there is none.
@@ -108,23 +105,22 @@ func (r *Store) settingsList(ctx context.Context, query string, arg int64) ([]se
 
 // LapseSettings notes which versions were not confirmed in time, each once, whichever engine asks first, and
 // returns them.
-func (r *Store) LapseSettings(ctx context.Context) (lapsed []settings.Version, err error) {
-	err = r.Write(ctx, database.Durable, "note settings that nobody confirmed", func(t *database.Tx) error {
-		lapsed = nil
-		ids, err := t.IDs(fmt.Sprintf(lapsedSettings, engines.Clock(t, t.Now)))
+func (r *Store) LapseSettings(ctx context.Context) ([]settings.Version, error) {
+	return database.Write(ctx, r.DB, database.Durable, "note settings that nobody confirmed", func(t *database.Tx) (lapsed []settings.Version, err error) {
+		ids, err := t.IDs(fmt.Sprintf(lapsedSettings, engines.Clock(t)))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, id := range ids {
 			list, err := versions(t, settingsOf, id)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if err := closeQuestion(t, &list[0], outbox.ActionExpired); err != nil {
-				return err
+				return nil, err
 			}
 			if err := decideSecret(t, &list[0], false); err != nil {
-				return err
+				return nil, err
 			}
 			lapsed = append(lapsed, list...)
 			c := &settings.Change{Version: &list[0]}
@@ -132,12 +128,11 @@ func (r *Store) LapseSettings(ctx context.Context) (lapsed []settings.Version, e
 			if err := audit.Write(t, core.Actor{Person: list[0].Person, Rule: routeraudit.RuleUnconfirmed}, audit.Entry{
 				Action: "config.lapse", Target: target, Outcome: "done", Why: "nobody confirmed it in time", Data: settingsData(&list[0]),
 			}); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return lapsed, nil
 	})
-	return lapsed, err
 }
 
 // Change makes a version, or decides about the one that waits.
@@ -155,7 +150,7 @@ func Change(t *database.Tx, c *settings.Change, by core.Actor) (a audit.Entry, e
 		err = confirm(t, c, &now, by)
 	case settings.Revert:
 		if err = waits(t, c, &now); err == nil {
-			err = t.Do(fmt.Sprintf(lapseSettings, engines.Clock(t, t.Now)), id)
+			err = t.Do(fmt.Sprintf(lapseSettings, engines.Clock(t)), id)
 		}
 	default:
 		err = fmt.Errorf("%q is nothing to do with settings", c.Kind)
@@ -183,7 +178,7 @@ func closeQuestion(t *database.Tx, v *settings.Version, as outbox.ActionState) e
 	if err != nil || !found {
 		return err
 	}
-	messages, err := t.IDs(endQuestion, string(as), t.Now, p.Id, v.ConfirmCommand())
+	messages, err := t.IDs(endQuestion, as, t.Now, p.Id, v.ConfirmCommand())
 	if err == nil && len(messages) > 0 {
 		v.Question = messages[0]
 	}
@@ -198,10 +193,8 @@ func settingsData(v *settings.Version) any {
 
 // lockedSettings is the version that counts, which stays so to the end of the transaction.
 func lockedSettings(t *database.Tx) (now settings.Version, err error) {
-	if t.PG {
-		if err := t.Do(lockSettings); err != nil {
-			return now, err
-		}
+	if err := t.Shut(lockSettings); err != nil {
+		return now, err
 	}
 	return current(t)
 }
@@ -218,8 +211,8 @@ func mayChange(now *settings.Version) error {
 
 // insertVersion adds a version to the one that counts.
 func insertVersion(t *database.Tx, now *settings.Version, values map[string]string, diff []settings.Diff, undoes int64, by core.Actor, conversation string, within time.Duration) (int64, error) {
-	return t.Insert(fmt.Sprintf(insertSettings, engines.Clock(t, t.Now)), now.ID, database.JSONText(values), database.JSONText(diff), sessions.OrNull(undoes), database.Clean(by.Person),
-		database.Clean(conversation), within.Microseconds(), within.Microseconds())
+	return t.Insert(fmt.Sprintf(insertSettings, engines.Clock(t)), now.ID, database.JSONText(values), database.JSONText(diff), sessions.OrNull(undoes), by.Person,
+		conversation, within.Microseconds(), within.Microseconds())
 }
 
 // setSettings makes a version of the one that it was thought of.
@@ -269,5 +262,5 @@ func confirm(t *database.Tx, c *settings.Change, now *settings.Version, by core.
 		return &core.StateError{Sentence: fmt.Sprintf(
 			"Version %d does not count here yet, so this shows nothing. Please confirm it once more.", now.ID)}
 	}
-	return t.Do(fmt.Sprintf(confirmSettings, engines.Clock(t, t.Now)), now.ID)
+	return t.Do(fmt.Sprintf(confirmSettings, engines.Clock(t)), now.ID)
 }

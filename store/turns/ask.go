@@ -44,8 +44,8 @@ func (r *Store) Ask(ctx context.Context, ref core.TurnRef, step agent.Step, aske
 			}
 		}
 		q := step.Ask
-		id, err := t.Insert(approvals.InsertApproval, q.Attempt, q.Position, database.Clean(q.Tool), database.Clean(q.Shown), q.Hash, database.Clean(q.Rule), database.Clean(string(q.Taint)),
-			database.JSONText(approvals.Terms{Once: q.Loads != nil}), t.Now, database.Micros(asked.ExpiresAt), ref.TurnID)
+		id, err := t.Insert(approvals.InsertApproval, q.Attempt, q.Position, q.Tool, q.Shown, q.Hash, q.Rule, q.Taint,
+			database.JSONText(approvals.Terms{Once: q.Loads != nil}), t.Now, asked.ExpiresAt, ref.TurnID)
 		if err != nil {
 			return nil, err
 		}

@@ -91,6 +91,4 @@ func packCalls(calls []agent.Call) []body {
 	return bodies
 }
 
-const (
-	BodiesLive = 7 * 24 * time.Hour // what a row says; [retention] prompts is counted from there
-)
+const BodiesLive = 7 * 24 * time.Hour // what a row says; [retention] prompts is counted from there

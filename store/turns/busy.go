@@ -53,7 +53,7 @@ func meet(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, a *intake.Acc
 		return nil
 	}
 	var running int64
-	found, err := t.Row(runningTurn, []any{a.SessionID, database.Clean(e.Sender.Person)}, &running)
+	found, err := t.Row(runningTurn, []any{a.SessionID, e.Sender.Person}, &running)
 	if err != nil || !found {
 		return err
 	}
@@ -62,7 +62,7 @@ func meet(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, a *intake.Acc
 		return nil
 	}
 	a.CancelTurn = running
-	return t.Do(askCancel, string(core.StopInterrupted), running)
+	return t.Do(askCancel, core.StopInterrupted, running)
 }
 
 // collect merges a message into the queued turn of its person, if that is the
@@ -83,7 +83,7 @@ func collect(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, a *intake.
 		*a = sessions.Duplicate
 		return true, nil
 	}
-	own, err := t.Insert(insertCollected, a.SessionID, message, database.Clean(e.Sender.Person), into, database.Micros(turn.Asked), t.Now, t.Now)
+	own, err := t.Insert(insertCollected, a.SessionID, message, e.Sender.Person, into, turn.Asked, t.Now, t.Now)
 	if err != nil {
 		return false, err
 	}

@@ -37,7 +37,7 @@ func AcceptAction(t *database.Tx, owner int64, e *intake.Entry, row *outbox.Acti
 	}
 	a.Action = routeroutbox.ActionAccepted
 	if err := t.Run(
-		database.Do(outbox.SetAction, string(routeroutbox.ActionAccepted), "used", database.Clean(e.Sender.Person), t.Now, row.ID),
+		database.Do(outbox.SetAction, routeroutbox.ActionAccepted, "used", e.Sender.Person, t.Now, row.ID),
 		database.Do(outbox.CancelSiblings, t.Now, row.MessageID, row.ID, row.Kind),
 	); err != nil {
 		return err

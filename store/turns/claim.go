@@ -16,9 +16,7 @@ import (
 
 const (
 	callClaim = `SELECT sb_claim($1, $2, $3, $4, $5)`
-)
 
-const (
 	// headTurn is the next turn of a session; its rank says which that is.
 	headTurn = `
 		SELECT id, state, person, not_before FROM turns WHERE session_id = ? AND rank IS NOT NULL ORDER BY rank LIMIT 1`
@@ -92,7 +90,7 @@ func claim(t *database.Tx, owner, session int64, except []string) (*core.Claimed
 	if err != nil {
 		return nil, nil, err
 	}
-	fence, ok, err := engines.Take(t, engines.Session, database.Digits(session), owner, t.Now)
+	fence, ok, err := engines.Take(t, engines.Session, database.Digits(session), owner)
 	if err != nil || !ok {
 		return nil, nil, err
 	}
@@ -138,24 +136,21 @@ func (r *Store) Claim(ctx context.Context, owner int64, of, except []string, lim
 	if r.PG() {
 		return r.claimTwice(ctx, owner, ids, except, limit)
 	}
-	var out []core.Claimed
-	err = r.Write(ctx, database.Async, "claim turns", func(t *database.Tx) error {
-		out = nil
+	return database.Write(ctx, r.DB, database.Async, "claim turns", func(t *database.Tx) (out []core.Claimed, err error) {
 		for _, session := range ids {
 			c, began, err := claim(t, owner, session, except)
 			if err == nil {
 				_, err = sessions.Emit(t, session, began...)
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if c != nil {
 				out = append(out, *c)
 			}
 		}
-		return nil
+		return out, nil
 	})
-	return out, err
 }
 
 // claimable looks without a lock, and beside SQLite's writer; claim looks again.

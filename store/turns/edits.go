@@ -59,7 +59,7 @@ func (s *shown) worked() bool {
 }
 
 func shownBy(t *database.Tx, conversation int64, id channels.MessageID) (states []shown, err error) {
-	return database.Select[shown](t, shownMessages, conversation, database.Clean(string(id)))
+	return database.Select[shown](t, shownMessages, conversation, id)
 }
 
 // AcceptEdited decides what the new state of a message does. The session is locked,
@@ -165,10 +165,10 @@ func same(t *database.Tx, was *shown, m *channels.Message) (bool, error) {
 // replace gives a message that waits its new state.
 func replace(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, id, session int64) error {
 	m := &e.Event.Message
-	_, err := t.Exec(replaceText, database.Clean(m.Text), database.Clean(m.Quote), m.Outside(), database.Clean(m.Origin), database.Clean(string(e.Taint)), len(m.Attachments), id)
-	if err == nil {
-		err = t.Do(reorder, turn.Ordered, id)
-	}
+	err := t.Run(
+		database.Do(replaceText, m.Text, m.Quote, m.Outside(), m.Origin, e.Taint, len(m.Attachments), id),
+		database.Do(reorder, turn.Ordered, id),
+	)
 	if err == nil && turn.Retry == nil {
 		err = t.Do(forgetRetry, id) // it says something of its own now
 	}

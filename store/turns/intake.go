@@ -54,8 +54,8 @@ func Queue(t *database.Tx, owner int64, e *intake.Entry, turn intake.TurnIntent,
 	}
 	notBefore := until(t, turn)
 	a.NotBefore = database.Instant(notBefore)
-	if a.TurnID, err = t.Insert(insertTurn, a.SessionID, a.MessageID, database.Clean(e.Sender.Person), turn.Mode == ModeSteer, notBefore,
-		database.Micros(turn.Asked), sessions.OrNull(f.RetryOf), turn.Ordered, termsText(turn.Terms), t.Now); err != nil {
+	if a.TurnID, err = t.Insert(insertTurn, a.SessionID, a.MessageID, e.Sender.Person, turn.Mode == ModeSteer, notBefore,
+		turn.Asked, sessions.OrNull(f.RetryOf), turn.Ordered, termsText(turn.Terms), t.Now); err != nil {
 		return err
 	}
 	if err = t.Do(answeredBy, a.TurnID, a.MessageID); err != nil {

@@ -33,9 +33,7 @@ const (
 			EXISTS (SELECT 1 FROM llm_calls WHERE llm_calls.turn_id = t.id AND llm_calls.reserved > 0)
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
 		JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
-		WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
-			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
-			WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive')`
+		` + runsHeld
 	turnThere = `SELECT 1 FROM turns WHERE id = ? AND session_id = ?`
 	// loadRecent: what stood before the message, and what earlier turns answered
 	// or was noted since; newest first. Pairs, so that PostgreSQL goes back in the

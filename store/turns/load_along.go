@@ -49,14 +49,12 @@ func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 // Exec changes nothing: what is read along only reads.
 func (a *alongArg) Exec(string, ...any) (sql.Result, error) { return nil, errNotAlong }
 
-type (
-	// A ClaimedArg is a claimed turn as a function of PostgreSQL gives it.
-	ClaimedArg struct {
-		Turn, Session, Fence int64
-		Person               string
-		Data                 *alongArg
-	}
-)
+// A ClaimedArg is a claimed turn as a function of PostgreSQL gives it.
+type ClaimedArg struct {
+	Turn, Session, Fence int64
+	Person               string
+	Data                 *alongArg
+}
 
 // Claimed is nil for none.
 func (c *ClaimedArg) Claimed() *core.Claimed {

@@ -14,9 +14,7 @@ import (
 	"switchboard/store/sessions"
 )
 
-const (
-	callSteps = `SELECT sb_steps($1)`
-)
+const callSteps = `SELECT sb_steps($1)`
 
 // callStep lets the first message alone open its conversation, as the router asks.
 func (db *Store) callStep(ctx context.Context, ref core.TurnRef, step *agent.Step, says []routeroutbox.Reply) (*core.Claimed, error) {
@@ -49,8 +47,8 @@ func stepArg(ref core.TurnRef, step *agent.Step, saying []routeroutbox.Reply, no
 	for i, c := range step.Calls {
 		x, u := &c.Exchange, &c.Usage
 		calls[i] = sessions.Object{
-			"step": database.Clean(c.Step), "role": database.Clean(c.Role), "provider": database.Clean(x.Provider), "model": database.Clean(x.Model),
-			"error": database.Clean(c.Error), "refused": database.Clean(c.Refused), "in": u.In, "out": u.Out, "cached": u.Cached, "cost": u.Cost,
+			"step": c.Step, "role": c.Role, "provider": x.Provider, "model": x.Model,
+			"error": c.Error, "refused": c.Refused, "in": u.In, "out": u.Out, "cached": u.Cached, "cost": u.Cost,
 			"duration": x.Duration.Microseconds(), "answer": bodies[i].answer, "request": bodies[i].request, "response": bodies[i].response,
 			"day": money.CallDay(&c, now), "charge": money.Billionths(u.Cost),
 		}
@@ -62,7 +60,7 @@ func stepArg(ref core.TurnRef, step *agent.Step, saying []routeroutbox.Reply, no
 		from, or, early := follows(&c)
 		changes[i] = sessions.Object{
 			"attempt": c.Attempt, "position": c.Position, "state": c.State, "from": from, "or": or, "early": early,
-			"allowed_by": database.Clean(c.AllowedBy), "result": resultArg(c.Result),
+			"allowed_by": c.AllowedBy, "result": resultArg(c.Result),
 		}
 	}
 	for i := range saying {
@@ -76,23 +74,23 @@ func stepArg(ref core.TurnRef, step *agent.Step, saying []routeroutbox.Reply, no
 		rows := make([]sessions.Object, len(tasks))
 		for i, t := range tasks {
 			rows[i] = sessions.Object{
-				"position": t.Position, "type": t.Type, "detail": database.Clean(t.Detail), "tool": database.CleanPtr(t.Tool), "args": database.CleanPtr(t.Args),
-				"expect": database.CleanPtr(t.Expect), "choices": database.JSONList(t.Choices), "answer": database.CleanPtr(t.Answer),
+				"position": t.Position, "type": t.Type, "detail": t.Detail, "tool": t.Tool, "args": t.Args,
+				"expect": t.Expect, "choices": t.Choices, "answer": t.Answer,
 				"state": t.State, "result": resultArg(t.Result),
 			}
 		}
-		arg["plan"] = sessions.Object{"attempt": p.Attempt, "goal": database.Clean(p.Goal), "secrets": secretsText(p), "tasks": rows}
+		arg["plan"] = sessions.Object{"attempt": p.Attempt, "goal": p.Goal, "secrets": secretsText(p), "tasks": rows}
 	}
 	if r := step.Review; r != nil {
 		arg["review"] = sessions.Object{
-			"attempt": r.Attempt, "position": r.Position, "status": r.Status, "reason": database.Clean(r.Reason), "learn": database.Clean(r.Learn),
-			"taint": database.Clean(string(r.Taint)),
+			"attempt": r.Attempt, "position": r.Position, "status": r.Status, "reason": r.Reason, "learn": r.Learn,
+			"taint": r.Taint,
 		}
 	}
 	if e := step.End; e != nil {
 		// There may be tasks that are not over, of this plan or an earlier one.
 		open := !parks(e) && (step.Plan == nil || step.Plan.Attempt > 0 || len(step.Tasks)-len(left) < len(tasks))
-		arg["end"] = sessions.Object{"state": e.State, "outcome": database.Clean(e.Outcome), "event": sessions.TurnEvent(ref.TurnID, e.State, e.Outcome), "open_tasks": open}
+		arg["end"] = sessions.Object{"state": e.State, "outcome": e.Outcome, "event": sessions.TurnEvent(ref.TurnID, e.State, e.Outcome), "open_tasks": open}
 	}
 	return arg
 }
@@ -102,6 +100,6 @@ func resultArg(r *tools.Result) sessions.Object {
 		return nil
 	}
 	return sessions.Object{
-		"end": r.End, "output": database.Clean(r.Output), "code": database.Clean(r.Code), "rule": database.Clean(r.Rule), "hint": database.Clean(r.Hint), "taint": database.Clean(string(r.Taint)),
+		"end": r.End, "output": r.Output, "code": r.Code, "rule": r.Rule, "hint": r.Hint, "taint": r.Taint,
 	}
 }

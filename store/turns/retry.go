@@ -22,7 +22,7 @@ const (
 		AND turn_id IS NOT NULL ORDER BY id DESC LIMIT 1`
 	// repliedOutgoing looks at the latest parts alone, like shownOutgoing.
 	repliedOutgoing = `
-		SELECT m.turn_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT m.turn_id FROM ` + outbox.LatestParts + `
 		JOIN messages m ON m.id = d.message_id
 		WHERE c.id = ? AND d.platform_id = ? AND d.platform_id <> '' AND m.turn_id IS NOT NULL ORDER BY d.seq DESC LIMIT 1`
 	openRetry = `SELECT 1 FROM turns WHERE retry_of = ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`
@@ -84,7 +84,7 @@ func declineRetry(t *database.Tx, e *intake.Entry, a *intake.Accepted, conversat
 
 // whichTurn finds the turn that is to be done again; nil: why says that there is none.
 func whichTurn(t *database.Tx, e *intake.Entry, retry *intake.Retry, session, conversation int64) (m *meant, why intake.Outcome, err error) {
-	query, args, why := newestTurn, []any{session, database.Clean(e.Sender.Person)}, intake.RetryNone
+	query, args, why := newestTurn, []any{session, e.Sender.Person}, intake.RetryNone
 	switch of := database.Clean(string(retry.Of)); {
 	case retry.Turn != 0:
 		query, args, why = meantTurn, []any{retry.Turn, session}, intake.RetryForgotten

@@ -19,7 +19,9 @@ const (
 	// begunTurn is when a turn was asked for and begun, under its fence.
 	begunTurn = `
 		SELECT t.message_id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.created_at, t.resumed_at, t.away, ` + askedAt + `
-		FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
+		FROM turns t ` + runsHeld
+	// runsHeld is that turn t runs in its session, under its fence.
+	runsHeld = `WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
 			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive')`
 	// workedLast is the session's latest turn before that somebody worked on: not one that
@@ -59,20 +61,14 @@ type begun struct {
 }
 
 func beginnings(t *database.Tx, ref core.TurnRef) (b begun, err error) {
-	found, err := t.Row(begunTurn, []any{ref.TurnID, ref.SessionID, database.Digits(ref.SessionID), ref.Fence},
+	err = t.Must(core.ErrFenced, begunTurn, []any{ref.TurnID, ref.SessionID, database.Digits(ref.SessionID), ref.Fence},
 		&b.message, &b.person, &b.started, &b.created, &b.resumed, &b.away, &b.asked)
-	if err == nil && !found {
-		err = core.ErrFenced
-	}
 	return b, err
 }
 
 // Backlog lists what is to be offered again, in place of the turn's answer: its own message first.
 func (r *Store) Backlog(ctx context.Context, ref core.TurnRef, stale time.Duration) (list []turns.Waiting, err error) {
-	err = r.Look(ctx, "read backlog", func(t *database.Tx) error {
-		list, err = backlog(t, ref, stale.Microseconds())
-		return err
-	})
+	list, err = database.Look(ctx, r.DB, "read backlog", func(t *database.Tx) ([]turns.Waiting, error) { return backlog(t, ref, stale.Microseconds()) })
 	return list, unreadable(err)
 }
 
@@ -144,17 +140,13 @@ func (r *Store) Offer(ctx context.Context, ref core.TurnRef, merge []int64, step
 }
 
 func mergeWaiting(t *database.Tx, ref core.TurnRef, turn int64) error {
-	n, err := t.Exec(mergeStale, ref.TurnID, t.Now, turn)
-	if err != nil {
+	if err := t.Change(fmt.Errorf("turn %d is not queued any more: %w", turn, core.ErrConflict), mergeStale, ref.TurnID, t.Now, turn); err != nil {
 		return err
-	}
-	if n == 0 {
-		return fmt.Errorf("turn %d is not queued any more: %w", turn, core.ErrConflict)
 	}
 	if _, err := t.Each([]string{mergeAlong, absorbMessages}, []any{ref.TurnID, turn}); err != nil {
 		return err
 	}
-	_, err = sessions.Emit(t, ref.SessionID, sessions.TurnEvent(turn, "merged", "stale"))
+	_, err := sessions.Emit(t, ref.SessionID, sessions.TurnEvent(turn, "merged", "stale"))
 	return err
 }
 

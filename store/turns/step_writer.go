@@ -126,7 +126,7 @@ func (w *stepWriter) plan(p *agent.PlanRow, changes []agent.TaskChange) []agent.
 	if p.Attempt > 0 {
 		w.exec(cancelEarlier, w.t.Now, w.turn, p.Attempt)
 	}
-	w.exec(insertPlan, w.turn, p.Attempt, database.Clean(p.Goal), secretsText(p), w.t.Now)
+	w.exec(insertPlan, w.turn, p.Attempt, p.Goal, secretsText(p), w.t.Now)
 	for _, row := range tasks {
 		finished, result := any(nil), tools.Result{}
 		if row.State == agent.TaskDone {
@@ -135,10 +135,10 @@ func (w *stepWriter) plan(p *agent.PlanRow, changes []agent.TaskChange) []agent.
 		if row.Result != nil {
 			result = *row.Result
 		}
-		w.exec(insertTask, w.turn, p.Attempt, row.Position, string(row.Type), database.Clean(row.Detail), database.CleanPtr(row.Tool), database.CleanPtr(row.Args),
-			database.CleanPtr(row.Expect), database.JSONList(row.Choices), database.CleanPtr(row.Answer), w.t.Now,
-			string(row.State), finished, row.Result != nil, string(result.End), database.Clean(result.Output), database.Clean(result.Code),
-			database.Clean(result.Rule), database.Clean(result.Hint), database.Clean(string(result.Taint)))
+		w.exec(insertTask, w.turn, p.Attempt, row.Position, row.Type, row.Detail, row.Tool, row.Args,
+			row.Expect, row.Choices, row.Answer, w.t.Now,
+			row.State, finished, row.Result != nil, result.End, result.Output, result.Code,
+			result.Rule, result.Hint, result.Taint)
 	}
 	return left
 }
@@ -190,13 +190,13 @@ func (w *stepWriter) task(c agent.TaskChange) {
 	from, or, early := follows(&c)
 	starts := c.State == agent.TaskRunning
 	w.use(&c)
-	n := w.exec(changeTask, string(c.State), starts, w.t.Now, starts, database.Clean(c.AllowedBy), starts, w.t.Now, w.turn, c.Attempt, c.Position,
-		string(from), string(or), early)
+	n := w.exec(changeTask, c.State, starts, w.t.Now, starts, c.AllowedBy, starts, w.t.Now, w.turn, c.Attempt, c.Position,
+		from, or, early)
 	if w.err == nil && n == 0 {
 		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, core.ErrConflict)
 	}
 	if r := c.Result; r != nil {
-		w.exec(setResult, string(r.End), database.Clean(r.Output), database.Clean(r.Code), database.Clean(r.Rule), database.Clean(r.Hint), database.Clean(string(r.Taint)),
+		w.exec(setResult, r.End, r.Output, r.Code, r.Rule, r.Hint, r.Taint,
 			w.turn, c.Attempt, c.Position)
 	}
 	if audit.Refused(c) {
@@ -212,9 +212,9 @@ func (w *stepWriter) review(r *agent.Review) {
 		return
 	}
 	taint := database.Clean(string(r.Taint))
-	w.exec(insertReview, w.turn, r.Attempt, r.Position, r.Status, database.Clean(r.Reason), database.Clean(r.Learn), taint, w.t.Now)
+	w.exec(insertReview, w.turn, r.Attempt, r.Position, r.Status, r.Reason, r.Learn, taint, w.t.Now)
 	if r.Learn != "" {
-		w.exec(insertLearning, w.session, database.Clean(r.Learn), taint, w.turn, w.t.Now, w.t.Now)
+		w.exec(insertLearning, w.session, r.Learn, taint, w.turn, w.t.Now, w.t.Now)
 	}
 }
 
@@ -260,7 +260,7 @@ func (w *stepWriter) end(e *agent.End) {
 		return
 	}
 	var draft int64
-	args := []any{u.calls, u.In, u.Out, u.Cost, e.State, database.Clean(e.Outcome), finished, parked, w.turn}
+	args := []any{u.calls, u.In, u.Out, u.Cost, e.State, e.Outcome, finished, parked, w.turn}
 	if _, w.err = w.t.Row(endTurn, args, &draft); draft != 0 {
 		w.exec(outbox.DropDraft, w.t.Now, draft)
 		w.exec(outbox.LeaveDraft, w.turn, draft)
@@ -349,13 +349,13 @@ func (w *stepWriter) calls(calls []agent.Call, bodies []body) {
 		if settled {
 			continue
 		}
-		n := w.exec(insertCall, w.turn, database.Clean(c.Step), w.turn, database.Clean(c.Role), database.Clean(x.Provider), database.Clean(x.Model), database.Clean(c.Error), database.Clean(c.Refused),
+		n := w.exec(insertCall, w.turn, c.Step, w.turn, c.Role, x.Provider, x.Model, c.Error, c.Refused,
 			u.In, u.Out, u.Cached, u.Cost, x.Duration.Microseconds(), ch.Day, w.t.Now)
 		if n == 0 {
 			continue // answered already, or an error that w.err holds
 		}
 		b := &bodies[i]
-		w.exec(insertBody, w.turn, database.Clean(c.Step), b.answer, b.request, b.response, w.t.Now+BodiesLive.Microseconds())
+		w.exec(insertBody, w.turn, c.Step, b.answer, b.request, b.response, w.t.Now+BodiesLive.Microseconds())
 		if ch.Settled != 0 || ch.Reserved != 0 {
 			w.charges = append(w.charges, ch)
 		}
@@ -372,7 +372,7 @@ func (w *stepWriter) settle(c *agent.Call) (ch money.Charge, settled bool) {
 		return ch, false
 	}
 	var found bool
-	found, w.err = w.t.Row(money.SettleCall, []any{database.Clean(c.Step), w.turn, database.Clean(c.Held)}, &ch.Reserved, &ch.Day)
+	found, w.err = w.t.Row(money.SettleCall, []any{c.Step, w.turn, c.Held}, &ch.Reserved, &ch.Day)
 	ch.Reserved = -ch.Reserved
 	return ch, !found
 }

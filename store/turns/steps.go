@@ -15,9 +15,7 @@ import (
 	"switchboard/store/sessions"
 )
 
-const (
-	awaited = `SELECT t.cancel_requested, w.name FROM turns t JOIN people_away w ON w.name = t.person WHERE t.id = ?`
-)
+const awaited = `SELECT t.cancel_requested, w.name FROM turns t JOIN people_away w ON w.name = t.person WHERE t.id = ?`
 
 // mayAwait refuses to park a turn whose person is back, or that was asked to stop. Its session is
 // locked: who comes back finds the turn afterwards.
@@ -35,9 +33,7 @@ func mayAwait(t *database.Tx, turn int64) error {
 	return nil
 }
 
-const (
-	askedToStop = `SELECT cancel_requested FROM turns WHERE id = ?`
-)
+const askedToStop = `SELECT cancel_requested FROM turns WHERE id = ?`
 
 // Commit writes a step; says[i] renders step.Say[i].
 func (r *Store) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, says []routeroutbox.Reply) (next *core.Claimed, err error) {
@@ -112,7 +108,7 @@ func (r *Store) unopen(ctx context.Context, says []routeroutbox.Reply) {
 		}
 		d := o.Begun
 		o.Begun = nil
-		if _, err := outbox.New(r.DB).Settle(ctx, o.Lease, d, routeroutbox.Settlement{State: routeroutbox.DeliveryPending, FreeTry: true}); err != nil {
+		if _, err := (&outbox.Store{DB: r.DB}).Settle(ctx, o.Lease, d, routeroutbox.Settlement{State: routeroutbox.DeliveryPending, FreeTry: true}); err != nil {
 			r.Log.ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
 		}
 	}

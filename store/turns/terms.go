@@ -8,9 +8,7 @@ import (
 	"switchboard/store/database"
 )
 
-const (
-	turnTerms = `SELECT coalesce(terms, '') FROM turns WHERE id = ?`
-)
+const turnTerms = `SELECT coalesce(terms, '') FROM turns WHERE id = ?`
 
 // termsText is the column terms of a turn.
 func termsText(terms *agent.Limits) any {

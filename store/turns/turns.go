@@ -22,9 +22,6 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 const (
 	// askCancel keeps what was asked first. A turn that is put off is not waited for.
 	askCancel = `UPDATE turns SET cancel_requested = ?, not_before = 0 WHERE id = ? AND cancel_requested = ''`
@@ -79,7 +76,7 @@ func Cancel(t *database.Tx, turn int64) (ended bool, err error) {
 	var draft int64
 	ended, err = t.Row(fmt.Sprintf(cancelUnbegun, engines.Alive(t)), []any{Cancelled, t.Now, turn}, &draft)
 	if err == nil && !ended {
-		err = t.Do(askCancel, string(core.StopCancelled), turn)
+		err = t.Do(askCancel, core.StopCancelled, turn)
 	}
 	if err != nil || !ended {
 		return false, err

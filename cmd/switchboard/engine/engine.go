@@ -15,6 +15,7 @@ import (
 	web "switchboard/channels/api"
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/live"
+	"switchboard/cmd/switchboard/metrics"
 	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
 	"switchboard/internal/api"
@@ -38,6 +39,7 @@ type Engine struct {
 	router    *router.Router
 	agents    agents
 	policy    *router.Policy
+	metrics   *metrics.Metrics
 	jobs      *jobs.Service
 	tokens    *tokens.Service
 	scheduler *scheduler.Scheduler
@@ -83,7 +85,7 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 	if err := settings.MakeDataDir(); err != nil {
 		return nil, err
 	}
-	e := &Engine{mode: mode, log: log}
+	e := &Engine{mode: mode, log: log, metrics: metrics.New()}
 	defer func() {
 		if err != nil {
 			e.close()
@@ -104,7 +106,7 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 	}
 	e.router.Settled.BeganBy(version)
 	e.api = socket.Server{
-		Log: log, Ready: e, Console: e.console, Programs: e.programs, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Tokens: e.tokens, Settings: e.settings,
+		Log: log, Ready: e, Metrics: e.metrics, PProf: settings.Server.PProf && settings.Server.Loopback(), Console: e.console, Programs: e.programs, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Tokens: e.tokens, Settings: e.settings,
 	}.API()
 	if e.local, err = api.Listen(settings.DataDir, e.owner.ID(), e.api.Socket(), log); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (e *Engine) openPort(ctx context.Context) error {
 		}
 	}
 	tcp, err := api.ListenTCP(ctx, s.Server.Listen, e.api.TCP(e.door()), e.log)
-	if err != nil && !s.IsSet("server.listen") {
+	if err != nil && s.Server.Listen == configs.Defaults().Server.Listen {
 		e.log.WarnContext(ctx, "the HTTP API is off", "error", err)
 		return nil
 	}

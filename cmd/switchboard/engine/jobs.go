@@ -23,7 +23,7 @@ import (
 // newScheduler makes what has jobs run when they are due.
 func (e *Engine) newScheduler(of *store.Router, harmless []string) *scheduler.Scheduler {
 	return scheduler.New(scheduler.Deps{
-		Store: e.db.Scheduler(e.owner.ID(), harmless...), Teller: teller{e.router}, Log: e.log,
+		Store: e.metrics.Jobs(e.db.Scheduler(e.owner.ID(), harmless...)), Teller: teller{e.router}, Log: e.log,
 		Maintainer: &maintenance{settings: e.settings, db: e.db, owner: e.owner.ID(), files: e.files, connections: e.router.Connections, log: e.log},
 		Channels: func() (names []string) {
 			for _, at := range e.router.Channels.List() {

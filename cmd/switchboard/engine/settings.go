@@ -60,7 +60,7 @@ func (e program) moves(next *configs.Settings, diff []configs.Difference, renew 
 	}
 	var faults configs.Faults
 	var detach, rules, attach []func() error
-	attached := e.mode.Channels(next, e.log)
+	attached := e.mode.Channels(next, e.metrics.Log(e.log))
 	for _, former := range e.router.Channels.List() {
 		name := former.Name()
 		if !access.BuiltIn(name) && !slices.ContainsFunc(attached, func(at router.Attached) bool { return at.Name() == name }) {
@@ -77,6 +77,7 @@ func (e program) moves(next *configs.Settings, diff []configs.Difference, renew 
 		}
 		switch otherRules, adapter := configs.OfChannel(diff, name); {
 		case !there || adapter || slices.Contains(renew, name):
+			e.metrics.Serves(name)
 			attach = append(attach, func() error { return e.router.Attach(at) })
 		case otherRules:
 			rules = append(rules, func() error { return e.router.SetRules(name, at.Config) })

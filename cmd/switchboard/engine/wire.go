@@ -18,6 +18,7 @@ import (
 	"switchboard/agent/tools/workspace"
 	web "switchboard/channels/api"
 	"switchboard/cmd/switchboard/access"
+	"switchboard/cmd/switchboard/metrics"
 	"switchboard/cmd/switchboard/models"
 	"switchboard/configs"
 	"switchboard/router"
@@ -59,9 +60,12 @@ func (e *Engine) wire(ctx context.Context) error {
 		attached = append(attached, router.Attached{Channel: e.programs, Config: router.ChannelConfig{
 			Kind: web.Kind, Enabled: true, DM: "allowlist", Groups: "disabled", ToolsAllow: []string{"*"}, Rate: "off",
 		}})
-		attached = append(attached, e.mode.Channels(s, e.log)...)
+		attached = append(attached, e.mode.Channels(s, e.metrics.Log(e.log))...)
 	}
 	list := router.NewChannels(attached...)
+	for _, at := range attached {
+		e.metrics.Serves(at.Name())
+	}
 	if why := s.Unconfined(); why != "" {
 		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
 	}
@@ -75,8 +79,8 @@ func (e *Engine) wire(ctx context.Context) error {
 	e.jobs = &jobs.Service{}
 	e.tokens = &tokens.Service{Store: of, Configured: func() []tokens.Configured { return access.Tokens(e.settings.Now()) }, Mask: s.Mask, Log: e.log}
 	e.router, err = router.New(router.Deps{
-		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.agents, Usable: e.agents.usable, Summary: e.agents.summary, Typed: e.agents.typed, Engine: e.owner, FirstStart: e.owner.FirstStart(), Local: access.Local,
-		Store: of, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e.settings, Mask: s.Mask, Log: e.log,
+		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: e.metrics.Agent(&e.agents), Usable: e.agents.usable, Summary: e.agents.summary, Typed: e.agents.typed, Engine: e.owner, FirstStart: e.owner.FirstStart(), Local: access.Local,
+		Store: e.metrics.Store(of), Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e.settings, Mask: s.Mask, Log: e.log,
 		NoticeTargets: e.settings.NoticeTargets, Reload: e.settings.Reload,
 		JobsChanged: func() { e.scheduler.Wake() }, Made: e.jobs.Made,
 		Commands: append(e.jobs.Commands(), e.adminCommands(of)...),
@@ -84,6 +88,7 @@ func (e *Engine) wire(ctx context.Context) error {
 	if err != nil {
 		return configs.Usage(err)
 	}
+	e.metrics.Read(metrics.Deps{Statuses: e.router.Connections.Statuses, Queue: of.Queue})
 	*e.jobs = e.jobService(of)
 	first, err := e.newAgent(s)
 	if err != nil {
@@ -164,7 +169,12 @@ func (e *Engine) newAgent(s *configs.Settings) (*runtime, error) {
 		Config:      sandbox.Config{SafeUntil: e.owner.SafeUntil, Space: e.space, Timeout: s.Agent.ExecTimeout},
 		OutputLimit: s.Agent.OutputLimit, AdminUnconfined: s.Unconfined() != "", Mask: s.Mask, Log: e.log,
 	})
-	made, err := agent.New(s.Agent, list, registry, shell, e.policy, e.log, agent.Options{
+	roles := models.Roles(s)
+	named := func(model string) bool {
+		_, alias := s.LLM.Models[model]
+		return alias || roles[model] != nil
+	}
+	made, err := agent.New(s.Agent, e.metrics.Models(list, named), e.metrics.Tools(registry), e.metrics.Shell(shell), e.policy, e.log, agent.Options{
 		DataDir: s.DataDir, Length: list.Length, Guard: e.owner, Mask: s.Mask,
 	})
 	return &runtime{made, list, registry.Harmless()}, err

@@ -10,10 +10,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"testing"
 
 	"switchboard/channels"
+	"switchboard/internal/testkit"
 )
 
 // FreePort is HOST:PORT that nobody has just now.
@@ -41,6 +43,20 @@ type Web struct {
 	Address string // HOST:PORT
 	Token   string
 }
+
+// Web is a program with a token that calls the server, which says that it is ready, at the address that it says it has.
+func (s *Server) Web(token string) Web {
+	s.T.Helper()
+	var found [][]string
+	testkit.Await(s.T, "the program says where the HTTP API is", Patience, func() bool {
+		s.MustLive()
+		found = address.FindAllStringSubmatch(s.Log.String(), -1)
+		return len(found) > 0
+	})
+	return Web{found[len(found)-1][1], token}
+}
+
+var address = regexp.MustCompile(`"ready".*"http":"([^"]+)"`)
 
 // Do makes a call, with a body unless that is nil, and returns what was answered. An error says that no complete answer came.
 func (w Web) Do(ctx context.Context, method, path string, body any, headers ...string) (status int, answer []byte, err error) {

@@ -49,11 +49,19 @@ func newServer(t testing.TB, name, path, dir, config string) *Server {
 	return s
 }
 
+// listenVariable sets where the HTTP API is.
+const listenVariable = "SWITCHBOARD_SERVER__LISTEN="
+
+func isListen(variable string) bool { return strings.HasPrefix(variable, listenVariable) }
+
 // Start runs the program.
 func (s *Server) Start() {
 	s.T.Helper()
 	s.Cmd = exec.Command(s.path, "--config", s.Config, "serve")
 	s.Cmd.Dir, s.Cmd.Env = s.Dir, append(Environ(), s.Env...)
+	if text, _ := os.ReadFile(s.Config); !strings.Contains(string(text), "listen =") && !slices.ContainsFunc(s.Env, isListen) {
+		s.Cmd.Env = append(s.Cmd.Env, listenVariable+"127.0.0.1:0") // several run at once
+	}
 	s.Cmd.Stderr = s.Log
 	s.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.Cmd.Start(); err != nil {

@@ -122,12 +122,8 @@ func NewRig(t testing.TB, people []string, extra string) *Rig {
 	})
 	r.Addr = shown.Addr()
 	r.Server = newServer(t, "", program.path, dir, filepath.Join(dir, "switchboard.toml"))
-	listen := "[server]\nlisten = \"127.0.0.1:0\"\n" // several run at once
-	if strings.Contains(extra, "[server]") {
-		listen = ""
-	}
 	settings := fmt.Sprintf(`data_dir = %q
-%s[llm.providers.fake]
+[llm.providers.fake]
 kind = "openai"
 base_url = %q
 api_key = "test-key-not-secret"
@@ -136,7 +132,7 @@ kind = "scripted"
 addr = %q
 tools_deny = []
 %s
-`, filepath.Join(dir, "data"), listen, r.Model.URL(), r.Addr, extra)
+`, filepath.Join(dir, "data"), r.Model.URL(), r.Addr, extra)
 	var b strings.Builder
 	b.WriteString(settings)
 	for _, p := range people {

@@ -29,6 +29,8 @@ import (
 type Server struct {
 	Log      *slog.Logger
 	Ready    web.Ready
+	Metrics  web.Metrics
+	PProf    bool
 	Console  *web.Channel // the terminal's
 	Programs *web.Channel // that of programs
 	Store    *store.Router
@@ -56,9 +58,8 @@ func RunningWith(settings *configs.Settings) Running {
 // API is every call there is, with those of the socket.
 func (s Server) API() *web.API {
 	a := web.New(web.Deps{
-		Log: s.Log, Ready: s.Ready, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
-		Turns: s.Store, Currency: func() string { return s.Settings.Now().Budget.Currency }, Approvals: s.Store, Deliveries: s.Store, JobReader: s.Store, Jobs: s.Jobs,
-		Channels: func() []channels.Status { return access.Statuses(s.Router.Connections.Statuses(), s.Settings.Now()) }, Poster: s.Router.Messages,
+		Log: s.Log, Ready: s.Ready, Metrics: s.Metrics, PProf: s.PProf, Statuses: s.statuses, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
+		Turns: s.Store, Currency: func() string { return s.Settings.Now().Budget.Currency }, Approvals: s.Store, Deliveries: s.Store, JobReader: s.Store, Jobs: s.Jobs, Poster: s.Router.Messages,
 	})
 	add := adderTo(a)
 	readRoutes(add, s.Store, s.Settings.Now)
@@ -69,6 +70,11 @@ func (s Server) API() *web.API {
 	add("GET /v1/commands", func(r *http.Request) (any, error) { return s.Router.Completions(r.FormValue("person")), nil })
 	add("GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
 	return a
+}
+
+// statuses are those of all channels that the settings have.
+func (s Server) statuses() []channels.Status {
+	return access.Statuses(s.Router.Connections.Statuses(), s.Settings.Now())
 }
 
 // models are those that a session may choose.

@@ -12,7 +12,7 @@ import (
 )
 
 // buttonTimeout is how long taking buttons off, or an edit of a question, may wait for
-// budget to spare and for a platform that limits it, and take.
+// budget to spare and for a platform that limits it, and take; and how long it is tried to delete a message.
 const buttonTimeout = time.Minute
 
 // buttons are those under messages of a channel that are decided: they are taken off.
@@ -102,9 +102,6 @@ func (b *buttons) whenSpare(conv channels.Conversation, stays string, call func(
 	})
 }
 
-// removeTimeout is how long it is tried to delete a message.
-const removeTimeout = time.Minute
-
 // Removes says that a message which somebody sent to us there can be deleted.
 func (c *Connection) Removes(conv channels.Conversation) bool {
 	_, deletes := c.channel().(channels.Deleter)
@@ -119,7 +116,7 @@ func (c *Connection) Remove(conv channels.Conversation, id channels.MessageID, f
 		return
 	}
 	c.parent.Background(func() {
-		ctx, cancel := context.WithTimeout(c.parent.work, removeTimeout)
+		ctx, cancel := context.WithTimeout(c.parent.work, buttonTimeout)
 		defer cancel()
 		var err error
 		for range retry.Doubling(ctx, time.Second, 10*time.Second) {

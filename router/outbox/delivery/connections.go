@@ -77,7 +77,6 @@ type Rated struct {
 // Connections are the channels of an engine: how they are connected, and all that is sent there.
 type Connections struct {
 	Deps
-	*notices
 	background sync.WaitGroup  // what is shown besides deliveries, best effort
 	began      time.Time       // when New was called
 	work       context.Context // of sends
@@ -90,15 +89,7 @@ type Connections struct {
 
 // New returns connections whose sends end with work; I/O starts in Run.
 func New(work context.Context, deps Deps) *Connections {
-	cs := &Connections{Deps: deps, list: map[string]*Connection{}, began: time.Now(), work: work}
-	cs.notices = &notices{ledger: deps.Store, people: deps.People, targets: deps.Targets, committed: cs.Committed, log: deps.Log}
-	cs.notices.recipient = func(name string) recipient {
-		if c := cs.Connection(name); c != nil {
-			return c
-		}
-		return nil
-	}
-	return cs
+	return &Connections{Deps: deps, list: map[string]*Connection{}, began: time.Now(), work: work}
 }
 
 // Attach serves a channel from now on, in place of the one of its name if there is one: what

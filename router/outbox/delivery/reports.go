@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,10 @@ import (
 
 // reports say, under a channel's lease, which parts did not arrive: to their people and to the admins.
 type reports struct {
-	*notices
+	*Connections
 	composer *outbox.Composer // of the channel, which is of that kind
 	kind     string
 	lease    *lease
-	unnamed  Unnamed
-	zone     func(ctx context.Context, conv channels.Conversation, person string) *time.Location
 	log      *slog.Logger
 
 	mu   sync.Mutex
@@ -42,7 +41,7 @@ func (r *reports) gone(ctx context.Context, d *outbox.Delivery) {
 	if err == nil {
 		var first bool
 		err = r.lease.retry(ctx, "note a closed conversation", func(ctx context.Context) (err error) {
-			first, err = r.ledger.Gone(ctx, r.lease.Lease, conv)
+			first, err = r.Store.Gone(ctx, r.lease.Lease, conv)
 			return err
 		})
 		if !first || own {
@@ -64,9 +63,9 @@ func (r *reports) gone(ctx context.Context, d *outbox.Delivery) {
 
 // notify commits a notice, which names something that others called so.
 func (r *reports) notify(ctx context.Context, what string, key []byte, conv channels.Conversation, text string, taint tools.Taint) error {
-	defer r.committed(conv)
+	defer r.Committed(conv)
 	return r.lease.retry(ctx, what, func(ctx context.Context) error {
-		_, err := r.ledger.Notify(ctx, key, conv, r.recipient(conv.Channel).Alert(conv, text, taint))
+		_, err := r.Store.Notify(ctx, key, conv, r.Connection(conv.Channel).Alert(conv, text, taint))
 		return err
 	})
 }
@@ -87,7 +86,7 @@ func (r *reports) dead(ctx context.Context, d *outbox.Delivery, outcome string) 
 	}
 	var notice bool
 	err := r.lease.retry(ctx, "read what was given up", func(ctx context.Context) (err error) {
-		notice, err = r.ledger.IsNotice(ctx, d.MessageID)
+		notice, err = r.Store.IsNotice(ctx, d.MessageID)
 		return err
 	})
 	if err != nil || notice {
@@ -121,11 +120,7 @@ func deadText(d *outbox.Delivery, outcome string) string {
 
 // shownName is what people know a conversation by.
 func shownName(conv channels.Conversation) string {
-	name := conv.Title
-	if name == "" {
-		name = string(conv.ID)
-	}
-	return render.Escape(words.OneLine(name, outbox.ShownName))
+	return render.Escape(words.OneLine(cmp.Or(conv.Title, string(conv.ID)), outbox.ShownName))
 }
 
 // adminChats lists where the admins are notified, and says whether conv is an admin's
@@ -138,16 +133,16 @@ func (r *reports) adminChats(ctx context.Context, conv channels.Conversation) (c
 	if err != nil || conv.Kind != channels.Direct {
 		return chats, false, err
 	}
-	own = slices.ContainsFunc(chats, func(c channels.Conversation) bool { return c.Channel == conv.Channel && c.ID == conv.ID })
+	own = slices.ContainsFunc(chats, func(c channels.Conversation) bool { return core.SessionKey(c) == core.SessionKey(conv) })
 	isAdmin := func(p *core.Person) bool { return p != nil && p.Role == core.RoleAdmin }
-	if own || isAdmin(r.people.Identified(r.composer.Name+":"+string(conv.ID), r.kind+":"+string(conv.ID))) {
+	if own || isAdmin(r.People.Identified(r.composer.Name+":"+string(conv.ID), r.kind+":"+string(conv.ID))) {
 		return chats, true, nil
 	}
-	person, err := r.ledger.CurrentPerson(ctx, core.SessionKey(conv))
+	person, err := r.Store.CurrentPerson(ctx, core.SessionKey(conv))
 	if errors.Is(err, core.ErrNotFound) {
 		return chats, false, nil
 	}
-	return chats, err == nil && isAdmin(r.people.Named(person)), err
+	return chats, err == nil && isAdmin(r.People.Named(person)), err
 }
 
 // lostText is in what names answers that ended unknown. What holds it is never named itself.
@@ -171,7 +166,7 @@ func (r *reports) owes(conv channels.ConversationID) time.Time {
 
 // findUnnamed lists the conversations in which holders before this one left something unnamed.
 func (r *reports) findUnnamed(ctx context.Context) (convs []channels.Conversation, err error) {
-	list, err := r.unnamed.Unnamed(ctx, r.lease.Lease)
+	list, err := r.Store.Unnamed(ctx, r.lease.Lease)
 	for _, u := range list {
 		r.owe(u.Conversation.ID, time.Now().Add(-probeAfter))
 		convs = append(convs, u.Conversation)
@@ -183,14 +178,14 @@ func (r *reports) findUnnamed(ctx context.Context) (convs []channels.Conversatio
 // pause before the next try.
 func (r *reports) nameLost(ctx context.Context, conv channels.ConversationID) (wait time.Duration) {
 	err := r.lease.retry(ctx, "name what may not have arrived", func(ctx context.Context) error {
-		list, err := r.unnamed.Unnamed(ctx, r.lease.Lease)
+		list, err := r.Store.Unnamed(ctx, r.lease.Lease)
 		list = slices.DeleteFunc(list, func(u outbox.Unnamed) bool { return u.Conversation.ID != conv })
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		r.lostAlert(ctx, list)
 		to := list[0].Conversation
-		zone := r.zone(ctx, to, list[0].Person)
+		zone := r.Zone(ctx, to, list[0].Person)
 		lost := slices.DeleteFunc(slices.Clone(list), func(u outbox.Unnamed) bool { return u.Dropped })
 		dropped := slices.DeleteFunc(slices.Clone(list), func(u outbox.Unnamed) bool { return !u.Dropped })
 		var said []string
@@ -200,7 +195,7 @@ func (r *reports) nameLost(ctx context.Context, conv channels.ConversationID) (w
 		if len(lost) > 0 {
 			said = append(said, lostNotice(lost, zone, time.Now(), r.composer.Command(to)))
 		}
-		return r.unnamed.Name(ctx, r.lease.Lease, list, r.composer.Alert(to, strings.Join(said, "\n\n"), tools.Clean))
+		return r.Store.Name(ctx, r.lease.Lease, list, r.composer.Alert(to, strings.Join(said, "\n\n"), tools.Clean))
 	})
 	if err != nil {
 		if ctx.Err() == nil {

@@ -51,8 +51,7 @@ func newSender(c *Connection, lease *lease) *sender {
 		limits: c.limits, signs: s.signs, queue: s.queue, presenter: c.presenter,
 	}
 	s.reports = &reports{
-		notices: c.parent.notices, composer: c.Composer, lease: lease, kind: c.Kind, unnamed: c.parent.Store, zone: c.parent.Zone,
-		log: c.Log, owed: map[channels.ConversationID]time.Time{},
+		Connections: c.parent, composer: c.Composer, lease: lease, kind: c.Kind, log: c.Log, owed: map[channels.ConversationID]time.Time{},
 	}
 	return s
 }

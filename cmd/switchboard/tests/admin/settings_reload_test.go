@@ -138,9 +138,9 @@ func TestFileIsFollowedWhileTheProgramRuns(t *testing.T) {
 	}
 
 	// What needs a restart is said, and stays.
-	r.Append("[server]\nlisten = \"127.0.0.1:9\"\n")
-	r.Says("count from the next start on\",\"settings\":\"server.listen\"", 1)
-	if out, _, _ := r.Command("doctor"); !strings.Contains(out, "count after a restart: server.listen") {
+	r.Append("[server]\npublic_url = \"https://bot.example\"\n")
+	r.Says("count from the next start on\",\"settings\":\"server.public_url\"", 1)
+	if out, _, _ := r.Command("doctor"); !strings.Contains(out, "count after a restart: server.public_url") {
 		t.Errorf("the doctor says\n%s", out)
 	}
 

@@ -1,19 +1,19 @@
-package outbox
+package approvals
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
 
-	"switchboard/router/core"
-
+	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/internal/words"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
 )
 
 const (
@@ -31,62 +31,56 @@ const ruleOutside = "taint.outside"
 
 // A Request is what a question asks for.
 type Request struct {
-	Person string // whose request it is; empty: of whoever reads the question
-	Tool   string
-	Shown  string        // the command, the words of a tools.Deed, or the arguments as JSON
-	Means  string        // what else there is to say of what would run, as plain text; empty: nothing
-	Loads  *tools.Loaded // with a command that may load files: it is allowed once only; nil: it is none
-	Rule   string
-	Reason string
-	Taint  tools.Taint
+	agent.Ask
+	Person string        // whose request it is; empty: of whoever reads the question
 	Within time.Duration // for how long it waits
 }
 
 // A decision is a button under a question.
 type decision struct {
 	label string
-	does  Does
+	does  outbox.Does
 }
 
 // once says that it can be allowed once only.
-func (r *Request) once() bool { return r.Taint != tools.Clean || r.Loads != nil }
+func (ask *Request) once() bool { return ask.Taint != tools.Clean || ask.Loads != nil }
 
 // words are what is to be done, in a line, and what is shown below it; without a line that alone.
-func (r *Request) words() (does, below string) {
-	if r.Tool == tools.ExecName {
-		return "", r.Shown
+func (ask *Request) words() (does, below string) {
+	if ask.Tool == tools.ExecName {
+		return "", ask.Shown
 	}
-	if !strings.HasPrefix(r.Shown, "{") {
-		does, below, _ = strings.Cut(r.Shown, "\n")
+	if !strings.HasPrefix(ask.Shown, "{") {
+		does, below, _ = strings.Cut(ask.Shown, "\n")
 		return does, below
 	}
-	if does, below = tools.ScheduleWords(r.Tool, r.Shown); does != "" {
+	if does, below = tools.ScheduleWords(ask.Tool, ask.Shown); does != "" {
 		return does, below
 	}
-	return "", tools.Written(r.Tool, r.Shown)
+	return "", tools.Written(ask.Tool, ask.Shown)
 }
 
 // decisions are the buttons of a question.
-func (r *Request) decisions() []decision {
-	if r.once() {
-		return []decision{{"Allow once", DoesOnce}, {"Deny", DoesDeny}}
+func (ask *Request) decisions() []decision {
+	if ask.once() {
+		return []decision{{"Allow once", outbox.DoesOnce}, {"Deny", outbox.DoesDeny}}
 	}
 	return []decision{
-		{"Allow once", DoesOnce}, {"Allow in this session", DoesSession}, {"Always allow", DoesAlways}, {"Deny", DoesDeny},
+		{"Allow once", outbox.DoesOnce}, {"Allow in this session", outbox.DoesSession}, {"Always allow", outbox.DoesAlways}, {"Deny", outbox.DoesDeny},
 	}
 }
 
 // decidedBy has a question decided by a code that is typed, unless that is empty, and by
 // buttons under its last part where the conversation has them.
-func (c *Composer) decidedBy(conv channels.Conversation, reply *Reply, code string, until time.Time, buttons ...decision) {
+func decidedBy(c *outbox.Composer, conv channels.Conversation, reply *outbox.Reply, code string, until time.Time, buttons ...decision) {
 	if code != "" {
-		reply.Actions = append(reply.Actions, Action{Code: HashCode(code), Kind: ActionApproval, ExpiresAt: until})
+		reply.Actions = append(reply.Actions, outbox.Action{Code: outbox.HashCode(code), Kind: outbox.ActionApproval, ExpiresAt: until})
 	}
-	if !c.features(conv).Buttons {
+	if !c.Channel().Features(conv).Buttons {
 		return
 	}
 	for _, d := range buttons {
-		act(reply, Action{Kind: ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until}, &channels.Button{Label: d.label})
+		reply.Act(outbox.Action{Kind: outbox.ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until}, &channels.Button{Label: d.label})
 	}
 }
 
@@ -98,40 +92,40 @@ func NewCode() string {
 
 // Question renders the question whether something may be done, with the buttons and the
 // code that decide.
-func (c *Composer) Question(ctx context.Context, conv channels.Conversation, ask Request) Question {
+func Question(ctx context.Context, c *outbox.Composer, conv channels.Conversation, ask Request) outbox.Question {
 	code := NewCode()
 	does, what := ask.words()
 	what, file := visible(what), channels.File{}
-	if len(what) <= shownWhole || !c.features(conv).Files {
+	if len(what) <= shownWhole || !c.Channel().Features(conv).Files {
 		what = folded(what)
 	} else {
 		name := "arguments.txt"
 		if ask.Tool == tools.ExecName {
 			name = "command.sh"
 		}
-		kept, err := c.keepText(ctx, core.SessionKey(conv), name, ask.Taint, what)
+		kept, err := c.KeepText(ctx, core.SessionKey(conv), name, ask.Taint, what)
 		if err == nil {
 			file, what = kept, folded(strings.ToValidUTF8(what[:shownBegin], ""))+"\n…"
 		} else {
 			c.Log.WarnContext(ctx, "what is asked for is shown in parts; it cannot be kept as a file", "error", err)
 		}
 	}
-	reply := c.reply(conv, c.questionText(conv, ask, does, what, code, file.Size))
-	reply.Notice, reply.Taint = true, ask.Taint
+	reply := c.Alert(conv, ask.text(c.Command(conv), conv.Kind, does, what, code, file.Size), ask.Taint)
 	if ask.Loads != nil {
 		for _, file := range ask.Loads.Files {
 			reply.Taint = reply.Taint.Join(file.Taint)
 		}
 	}
-	c.decidedBy(conv, &reply, code, time.Now().Add(ask.Within), ask.decisions()...)
+	decidedBy(c, conv, &reply, code, time.Now().Add(ask.Within), ask.decisions()...)
 	if file.Size > 0 {
 		reply.Parts = append(reply.Parts, channels.Body{Files: []channels.File{file}})
 	}
-	return Question{Conversation: conv, Reply: reply, Code: code}
+	return outbox.Question{Conversation: conv, Reply: reply, Code: code}
 }
 
-// questionText is a question about what is to be done: does, and below it what; empty: the tool with its arguments.
-func (c *Composer) questionText(conv channels.Conversation, ask Request, does, what, code string, file int64) string {
+// text is a question about what is to be done: does, and below it what; empty: the tool with its arguments.
+// Command is what people write before a command's name there.
+func (ask *Request) text(command string, kind channels.ConversationKind, does, what, code string, file int64) string {
 	var b strings.Builder
 	switch {
 	case does != "":
@@ -176,12 +170,11 @@ func (c *Composer) questionText(conv channels.Conversation, ask Request, does, w
 	case ask.Taint != tools.Clean:
 		fmt.Fprintf(&b, " Text from elsewhere led to it (%s), so you can allow it only once.", render.Escape(ask.Taint.Words()))
 	}
-	command := c.Command(conv)
 	by := ""
-	if ask.Person == "" && conv.Kind == channels.Direct && tools.ByWord(ask.Tool) {
+	if ask.Person == "" && kind == channels.Direct && tools.ByWord(ask.Tool) {
 		by = " for your yes or no"
 	}
-	fmt.Fprintf(&b, "\n\n"+Waiting+"%s%s, then it is denied. To answer by typing: `%sapprove %s`", waits(ask.Within), by, command, code)
+	fmt.Fprintf(&b, "\n\n"+outbox.Waiting+"%s%s, then it is denied. To answer by typing: `%sapprove %s`", waits(ask.Within), by, command, code)
 	if !ask.once() {
 		b.WriteString(", with `session` or `always` after it to allow it more than once,")
 	}
@@ -192,7 +185,7 @@ func (c *Composer) questionText(conv channels.Conversation, ask Request, does, w
 // loads says of which files what a command does depends, and shows those that it names.
 func loads(b *strings.Builder, l *tools.Loaded) {
 	for _, file := range l.Files {
-		plain := func(path string) string { return render.Escape(words.OneLine(visible(path), ShownName)) }
+		plain := func(path string) string { return render.Escape(words.OneLine(visible(path), outbox.ShownName)) }
 		name, size := plain(file.Path), words.Size(file.Size)
 		lines := strings.SplitAfterN(visible(file.Begins), "\n", mostLines+1)
 		shown := strings.TrimSuffix(strings.Join(lines[:min(len(lines), mostLines)], ""), "\n")
@@ -216,49 +209,6 @@ func loads(b *strings.Builder, l *tools.Loaded) {
 	b.WriteString("The command may run or load files in its folder, even ones it does not name. So it can be allowed once only, and runs only if no file there has changed since I asked.\n\n")
 }
 
-// Waiting begins the end of every question: what follows is no use once it is decided.
-const Waiting = "I wait "
-
-// DecidedPart is the part of a question that had the buttons, as it is shown once that is
-// decided.
-func (c *Composer) DecidedPart(q *Decided) channels.Body {
-	asked, said := q.Text, decided(q)
-	if i := strings.LastIndex(asked, Waiting); i >= 0 {
-		asked = asked[:i]
-	}
-	if parts := c.reply(q.Conversation, asked+said).Parts; q.Part == len(parts)-1 {
-		return parts[q.Part]
-	}
-	return c.reply(q.Conversation, said).Parts[0] // what was before it is in the parts before
-}
-
-// decided says what was decided, and by whom.
-func decided(q *Decided) string {
-	by := " by " + render.Escape(q.By)
-	switch {
-	case q.State == ActionExpired:
-		return "**Nobody decided in time.**"
-	case q.Kind == ApprovalLink && q.State == ActionRejected: // by a stranger, perhaps
-		return "**Denied, so I did nothing.**"
-	case q.Kind == ApprovalLink && q.State == ActionAccepted:
-		return "**Confirmed on both accounts.**"
-	case q.State == ActionRejected && q.Why != "":
-		return "**Denied" + by + "**: " + render.Escape(q.Why)
-	case q.State == ActionRejected:
-		return "**Denied" + by + ".**"
-	case q.State != ActionAccepted:
-		return "**Nobody needs to decide that any more.**"
-	case q.Kind == ApprovalPairing:
-		return "**Allowed" + by + ".**"
-	}
-	return "**" + cmp.Or(allowed[q.Scope], "Allowed") + by + ".**"
-}
-
-// allowed says for how long something was.
-var allowed = map[Does]string{
-	DoesSession: "Allowed in this session", DoesAlways: "Always allowed", DoesOnce: "Allowed once",
-}
-
 // waits says for how long a question is open.
 func waits(d time.Duration) string {
 	if d < 5*time.Minute && d%time.Minute != 0 {
@@ -268,15 +218,16 @@ func waits(d time.Duration) string {
 }
 
 // Asking says in a conversation that others are asked.
-func (c *Composer) Asking(conv channels.Conversation, ask Request) Question {
+func Asking(c *outbox.Composer, conv channels.Conversation, ask Request) outbox.Question {
 	what := "use `" + ask.Tool + "`"
 	if ask.Tool == tools.ExecName {
 		what = "run a command"
 	}
-	reply := c.reply(conv, fmt.Sprintf(
-		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, waits(ask.Within)))
-	reply.Notice, reply.Person = true, ask.Person
-	return Question{Conversation: conv, Reply: reply}
+	reply := c.Alert(conv, fmt.Sprintf(
+		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.",
+		what, waits(ask.Within)), tools.Clean)
+	reply.Person = ask.Person
+	return outbox.Question{Conversation: conv, Reply: reply}
 }
 
 // A Confirm is a question about an account that is answered by yes or no.
@@ -284,21 +235,29 @@ type Confirm struct {
 	Identity, Channel string // whose it is
 	Label             string // what they call themselves, which is outside text
 	Asks, Rest        string // what they want, and what else there is to say
+	Waits             string // for how long it is open, in words
 	Yes, No           string // what the buttons say
-	Code              string // decides as well, typed where it is asked; empty: none does
+	Typed             string // the code that decides as well
+	Anywhere          bool   // that is typed in any direct chat of an admin, not only where it is asked
 	Until             time.Time
 }
 
-// Confirm renders a question with its two buttons. What somebody calls themselves is shown,
+// Question renders it with its two buttons. What somebody calls themselves is shown,
 // and not kept where a prompt would take it from.
-func (c *Composer) Confirm(conv channels.Conversation, about Confirm) Question {
-	who := "**" + render.Escape(words.OneLine(about.Identity, ShownName)) + "** on " + render.Escape(about.Channel)
+func (about *Confirm) Question(c *outbox.Composer, conv channels.Conversation) outbox.Question {
+	who := "**" + render.Escape(words.OneLine(about.Identity, outbox.ShownName)) + "** on " + render.Escape(about.Channel)
 	called := ""
-	if label := words.OneLine(visible(about.Label), ShownName); label != "" {
+	if label := words.OneLine(visible(about.Label), outbox.ShownName); label != "" {
 		called = ", who calls themselves “" + render.Escape(label) + "”,"
 	}
-	reply := c.reply(conv, who+called+" "+about.Asks+"\n\n"+about.Rest)
-	reply.Text, reply.Notice = who+" "+about.Asks+"\n\n"+about.Rest, true
-	c.decidedBy(conv, &reply, about.Code, about.Until, decision{about.Yes, DoesOnce}, decision{about.No, DoesDeny})
-	return Question{Conversation: conv, Reply: reply, Code: about.Code}
+	command, code := c.Command(conv), about.Typed
+	asks := fmt.Sprintf(" %s\n\n%s "+outbox.Waiting+"%s. To answer by typing: `%sapprove %s` or `%sdeny %s`.",
+		about.Asks, about.Rest, about.Waits, command, code, command, code)
+	reply := c.Alert(conv, who+called+asks, tools.Clean)
+	reply.Text = who + asks
+	if about.Anywhere {
+		code = ""
+	}
+	decidedBy(c, conv, &reply, code, about.Until, decision{about.Yes, outbox.DoesOnce}, decision{about.No, outbox.DoesDeny})
+	return outbox.Question{Conversation: conv, Reply: reply, Code: code}
 }
