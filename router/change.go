@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 
+	"switchboard/router/approvals"
 	"switchboard/router/core"
 	"switchboard/router/jobs"
 	"switchboard/router/outbox"
@@ -48,6 +49,11 @@ func (r *Router) changed(ctx context.Context, change core.Change) {
 		r.Settled.Decided(ctx, c)
 	case *jobs.Change:
 		r.jobsChanged()
+	case *approvals.Decision:
+		r.approvals.Decided(ctx, c.ID)
+		r.turns.Queued()
+	case *outbox.Post:
+		r.Connections.Committed(c.Conversation)
 	case *outbox.Change:
 		r.Connections.Committed(c.Done.At) // who sends, also what is behind it
 	}

@@ -183,7 +183,9 @@ func (s *classifier) message(ctx context.Context, entry classified, line *channe
 	}
 	turn := s.turn(entry.Event)
 	turn.Choice = ownText(entry.Event.Message)
-	turn.Says = consent(&entry.Event)
+	if entry.Event.Sender.Token == "" { // a token decides by its own call, where it may
+		turn.Says = consent(&entry.Event)
+	}
 	s.answers(&entry, line, person, turn)
 	entry.Intent = &turn
 	return entry, nil

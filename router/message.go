@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -84,6 +85,32 @@ func (m *Messenger) SendMessage(ctx context.Context, call tools.Call, to, text s
 	}
 	l.Committed(chat)
 	return tools.Result{End: tools.EndOK, Output: fmt.Sprintf("sent to %s on %s\n", cmp.Or(name, to), chat.Channel)}
+}
+
+// ErrGroupsAreAdmins is returned by Post, which did nothing: admins alone write to groups.
+var ErrGroupsAreAdmins = errors.New("only admins may have the bot write to a group")
+
+// Post has a program say something in a conversation of a channel: to is its ID there, or the name of a person, whose last used
+// direct chat there is meant. To whoever reads it, it is what others wrote. core.ErrNotFound: nobody is served in such a
+// conversation. ErrGroupsAreAdmins, unless admin.
+func (m *Messenger) Post(ctx context.Context, channel, to, text string, admin bool) (*outbox.Post, error) {
+	chats, err := m.Store.Chats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := slices.DeleteFunc(m.recipients(chats, true), func(c recipient) bool { return c.Channel != channel })
+	i := slices.IndexFunc(known, func(c recipient) bool { return c.key() == channel+":"+to })
+	if i < 0 {
+		i = slices.IndexFunc(known, func(c recipient) bool { return c.name != "" && strings.EqualFold(c.name, to) })
+	}
+	switch {
+	case i < 0:
+		return nil, core.ErrNotFound
+	case known[i].Kind != channels.Direct && !admin:
+		return nil, ErrGroupsAreAdmins
+	}
+	conv := known[i].Conversation
+	return &outbox.Post{Conversation: conv, Reply: m.Connections.Connection(channel).Told(conv, text, tools.Others)}, nil
 }
 
 // FindRecipient is the conversation to which person may have us write by that name, with whose it is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	routerapprovals "switchboard/router/approvals"
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	routerjobs "switchboard/router/jobs"
@@ -64,6 +65,10 @@ func apply(t *database.Tx, c core.Change, by core.Actor) (audit.Entry, error) {
 		return changeSession(t, c)
 	case *routeroutbox.Change:
 		return outbox.ChangeDelivery(t, c)
+	case *routeroutbox.Post:
+		return outbox.ChangePost(t, c)
+	case *routerapprovals.Decision:
+		return changeDecision(t, c, by)
 	case *routeroutbox.Resend:
 		return outbox.Resend(t, c)
 	case *routersettings.SecretChange:

@@ -60,60 +60,95 @@ func acceptDecision(t *database.Tx, of *intake.Entry, as *routerapprovals.Decisi
 // asks also whose turn it is. The first decision counts. Of a link both sides decide, and the entry's
 // sender may be somebody else then.
 func decide(t *database.Tx, e *intake.Entry, row *outbox.ActionRow, as *routerapprovals.DecisionIntent, a *intake.Accepted) (intake.Outcome, error) {
-	does, why := as.Does, as.Why
 	name := database.Clean(e.Sender.Person)
 	p, err := approvals.Find(t, row.Approval)
 	if err != nil {
 		return "", err
 	}
 	if p.Kind == routeroutbox.ApprovalLink {
-		return people.DecideLink(t, e, row, p, does, "", a)
+		return people.DecideLink(t, e, row, p, as.Does, "", a)
 	}
+	entry, outcome, err := settle(t, p, as, name, a)
+	if err == nil && entry.Action != "" {
+		err = audit.Write(t, core.Actor{Person: name, Rule: routeraudit.RuleApprover}, entry)
+	}
+	return outcome, err
+}
+
+// settle decides an approval that is no link, with the audit row that is to be written; one without an action: none.
+func settle(t *database.Tx, p *approvals.Row, as *routerapprovals.DecisionIntent, name string, a *intake.Accepted) (entry audit.Entry, outcome intake.Outcome, err error) {
+	does, why := as.Does, as.Why
 	person, err := sessions.Person(t, name)
 	if err != nil {
-		return "", err
+		return entry, "", err
 	}
 	own := p.Rule == tools.RuleKeeps && p.Person == name
 	if person == nil || person.Role != core.RoleAdmin && !own {
-		a.NotYours, a.Approval = true, row.Approval
-		return routerapprovals.NotYours, nil
+		a.NotYours, a.Approval = true, p.ID
+		return entry, routerapprovals.NotYours, nil
 	}
 	a.Approval = p.ID
 	state := routeroutbox.ActionAccepted
 	switch {
 	case p.State != routeroutbox.ActionProposed:
 		a.Action = routeroutbox.ActionCancelled
-		return routerapprovals.Over, nil
+		return entry, routerapprovals.Over, nil
 	case p.ExpiresAt <= t.Now:
 		a.Action, a.Decided = routeroutbox.ActionExpired, p.TurnID
-		return routerapprovals.Over, approvals.Settle(t, p, a.Action, "", "", "")
+		return entry, routerapprovals.Over, approvals.Settle(t, p, a.Action, "", "", "")
 	case does == routeroutbox.DoesDeny:
 		state, does = routeroutbox.ActionRejected, ""
 	case p.Kind != routeroutbox.ApprovalTool:
 		if state, err = people.GrantRequest(t, p, as.Name, a); err != nil {
-			return "", err
+			return entry, "", err
 		}
 		does = ""
 	case does != routeroutbox.DoesOnce:
 		if once, err := p.Once(); err != nil || once {
-			return routerapprovals.OnceOnly, err
+			return entry, routerapprovals.OnceOnly, err
 		}
 	}
 	if err := approvals.Settle(t, p, state, string(does), name, why); err != nil {
-		return "", err
+		return entry, "", err
 	}
 	a.Action, a.Decided = state, p.TurnID
-	if err := audit.Write(t, core.Actor{Person: name, Rule: routeraudit.RuleApprover}, audit.Entry{
+	outcome = decisions[p.Kind][state]
+	if p.Kind != routeroutbox.ApprovalTool {
+		a.Decision = outcome
+	}
+	return audit.Entry{
 		Action: "approval." + string(state), Target: fmt.Sprintf("approval %d", p.ID), Outcome: "done",
 		Why: why, Data: map[string]any{"scope": string(does), "tool": p.Tool, "shown": p.Shown, "kind": p.Kind, "identity": p.Identity},
 		Session: p.SessionID, Turn: p.TurnID,
-	}); err != nil {
-		return "", err
+	}, outcome, nil
+}
+
+// changeDecision decides an approval of a tool outside of a chat.
+func changeDecision(t *database.Tx, c *routerapprovals.Decision, by core.Actor) (entry audit.Entry, err error) {
+	p, err := approvals.Find(t, c.ID)
+	if err != nil {
+		return entry, err
 	}
-	if p.Kind != routeroutbox.ApprovalTool {
-		a.Decision = decisions[p.Kind][state]
+	own := false
+	if c.NotOf != "" {
+		own, err = t.Has(startedBy, p.TurnID, database.Clean(c.NotOf))
 	}
-	return decisions[p.Kind][state], nil
+	var a intake.Accepted
+	switch {
+	case err != nil:
+		return entry, err
+	case p.Kind != routeroutbox.ApprovalTool:
+		return entry, core.ErrNotFound
+	case own:
+		c.Outcome = routerapprovals.OwnTurn
+	default:
+		entry, c.Outcome, err = settle(t, p, &routerapprovals.DecisionIntent{Does: c.Does, Why: c.Why}, database.Clean(by.Person), &a)
+	}
+	if err == nil && entry.Action == "" {
+		return entry, &core.StateError{Sentence: routerapprovals.Texts[c.Outcome]}
+	}
+	c.State = a.Action
+	return entry, err
 }
 
 // decisions say what a decision comes to.
@@ -158,6 +193,10 @@ func acceptConsent(t *database.Tx, e *intake.Entry, does routeroutbox.Does, a *i
 	return true, outbox.Say(t, e, a, conversation, sessions.ClassControl, outcome)
 }
 
-const pairingBy = `
-	SELECT id, state, '' AS person, 0 AS message_id, 0 AS turn_id, approval_id, '' AS text, 0 AS number, data, expires_at, '' AS taint
-	FROM actions WHERE code = ? AND kind = 'pairing'`
+const (
+	// startedBy: a turn was asked for, among others, by who has an identity.
+	startedBy = `SELECT 1 FROM messages WHERE turn_id = ? AND direction = 'in' AND identity = ?`
+	pairingBy = `
+		SELECT id, state, '' AS person, 0 AS message_id, 0 AS turn_id, approval_id, '' AS text, 0 AS number, data, expires_at, '' AS taint
+		FROM actions WHERE code = ? AND kind = 'pairing'`
+)

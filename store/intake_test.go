@@ -53,7 +53,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 		if fresh != 2 {
 			t.Errorf("%d fresh events of 2", fresh)
 		}
-		if turns, err := h.Router.Turns(h.Ctx, "", 10); err != nil || len(turns) != 3 {
+		if turns, err := h.Router.Turns(h.Ctx, storetest.All, "", 10); err != nil || len(turns) != 3 {
 			t.Errorf("%d turns, %v", len(turns), err)
 		}
 	})
@@ -128,7 +128,7 @@ func TestAcceptAnswersBusy(t *testing.T) {
 		if c := h.Accept(storetest.Control(storetest.Entry("c", "5", "/help"), intake.EffectNone, "help"))[0]; c.Outcome != "" || c.MessageID == 0 {
 			t.Errorf("%+v", c)
 		}
-		ds, err := h.Router.Deliveries(h.Ctx, "pending", 10)
+		ds, err := h.Router.Deliveries(h.Ctx, storetest.All, "pending", 10)
 		if err != nil || len(ds) != 2 || ds[1].Text != "full" || ds[0].Text != "help" {
 			t.Errorf("%+v, %v", ds, err)
 		}
@@ -160,7 +160,7 @@ func TestAcceptCancelStopsTheRunningTurn(t *testing.T) {
 		if err != nil || d.CancelRequested != core.StopCancelled {
 			t.Errorf("%+v, %v", d, err)
 		}
-		ds, _ := h.Router.Deliveries(h.Ctx, "", 10)
+		ds, _ := h.Router.Deliveries(h.Ctx, storetest.All, "", 10)
 		if len(ds) != 2 || ds[0].Text != "not yours" || ds[1].Text != "nothing runs" {
 			t.Errorf("%+v", ds)
 		}
@@ -179,7 +179,7 @@ func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 		}
 		said := func(want string) {
 			t.Helper()
-			if ds, err := h.Router.Deliveries(h.Ctx, "", 1); err != nil || len(ds) != 1 || ds[0].Text != want {
+			if ds, err := h.Router.Deliveries(h.Ctx, storetest.All, "", 1); err != nil || len(ds) != 1 || ds[0].Text != want {
 				t.Errorf("said %+v, %v; want %q", ds, err, want)
 			}
 		}
@@ -240,7 +240,7 @@ func TestPartsForAReaderAreSentAtOnce(t *testing.T) {
 		e = storetest.Control(storetest.Entry("c", "2", "/help"), intake.EffectNone, "nothing")
 		e.Intent.(*intake.ControlIntent).Reply.Parts = nil
 		h.Accept(e)
-		ds, err := h.Router.Deliveries(h.Ctx, "", 10)
+		ds, err := h.Router.Deliveries(h.Ctx, storetest.All, "", 10)
 		if err != nil || len(ds) != 1 || ds[0].State != "sent" {
 			t.Errorf("%+v, %v", ds, err)
 		}

@@ -200,7 +200,7 @@ func TestEndedConnectionIsReplaced(t *testing.T) {
 				if _, err := h.Router.Accept(h.Ctx, h.Owner(), []intake.Entry{storetest.Entry(key, key, "hello")}); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
-				if _, err := h.Router.Deliveries(h.Ctx, "", 10); err != nil {
+				if _, err := h.Router.Deliveries(h.Ctx, storetest.All, "", 10); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
 			})

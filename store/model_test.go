@@ -345,7 +345,7 @@ func (m *machine) Die(t *rapid.T) {
 }
 
 func (m *machine) Check(t *rapid.T) {
-	turns, err := m.r.Turns(m.ctx, "", 1000)
+	turns, err := m.r.Turns(m.ctx, storetest.All, "", 1000)
 	if err != nil {
 		t.Fatalf("list turns: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"switchboard/internal/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
+	"switchboard/store/storetest"
 )
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -77,7 +78,7 @@ func TestUnmigratedDatabaseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Router().Turns(t.Context(), "", 1); !errors.Is(err, database.ErrNotMigrated) {
+	if _, err := db.Router().Turns(t.Context(), storetest.All, "", 1); !errors.Is(err, database.ErrNotMigrated) {
 		t.Errorf("%v", err)
 	}
 }

@@ -70,7 +70,7 @@ func TestCommittedIsReadWhereNothingCanBeWritten(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer read.Close()
-				list, err := read.Router().Turns(t.Context(), "", 10)
+				list, err := read.Router().Turns(t.Context(), storetest.All, "", 10)
 				if err != nil || len(list) != 2 || list[0].Text != "second" {
 					t.Errorf("%+v, %v", list, err)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,10 +14,12 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	routersessions "switchboard/router/sessions"
 	"switchboard/router/turns"
 	"switchboard/store/database"
 	storefiles "switchboard/store/files"
 	storeoutbox "switchboard/store/outbox"
+	"switchboard/store/sessions"
 )
 
 const (
@@ -25,7 +28,7 @@ const (
 			t.calls, t.tokens_in, t.tokens_out, t.cost, coalesce(t.merged_into, 0) AS merged_into, coalesce(t.retry_of, 0) AS retry_of,
 			coalesce(t.terms, '') AS terms
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN messages m ON m.id = t.message_id `
-	listTurns   = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
+	listTurns   = turnColumns + `WHERE (? = '' OR t.state = ?) AND %s ORDER BY t.id DESC LIMIT ?`
 	oneTurn     = turnColumns + `WHERE t.id = ?`
 	currentTurn = turnColumns + `WHERE s.key = ? AND t.state <> 'merged'
 		ORDER BY CASE WHEN t.rank IS NOT NULL THEN 0 WHEN t.state = 'waiting' THEN 1 ELSE 2 END, t.rank, t.id DESC LIMIT 1`
@@ -40,7 +43,8 @@ const (
 		SELECT d.id, d.message_id, coalesce(m.turn_id, 0) AS turn_id, d.channel, c.conversation, d.state, d.outcome, d.detail, d.part, d.tries,
 			d.repeated, d.platform_id, d.text, d.updated_at
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id `
-	listDeliveries = deliveryColumns + `WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
+	// listDeliveries: a notice is of whoever's session it is in.
+	listDeliveries = deliveryColumns + `LEFT JOIN sessions s ON s.id = m.session_id WHERE (? = '' OR d.state = ?) AND %s ORDER BY d.id DESC LIMIT ?`
 	undelivered    = deliveryColumns + `WHERE d.state IN ('dead', 'unknown', 'dropped') AND d.draft = '' AND (? = 0 OR d.id < ?) ORDER BY d.id DESC LIMIT ?`
 	shownIncoming  = `
 		SELECT coalesce(m.said, m.text), m.taint, m.person FROM conversations c JOIN messages m ON m.conversation_id = c.id
@@ -86,8 +90,15 @@ func (r *turnRow) view() turns.Turn {
 }
 
 // Turns lists the newest turns first. State filters; empty: all.
-func (r *Router) Turns(ctx context.Context, state string, limit int) ([]turns.Turn, error) {
-	return database.Listed(ctx, r.db.DB, "list turns", (*turnRow).view, listTurns, state, state, limit)
+func (r *Router) Turns(ctx context.Context, whose routersessions.Whose, state string, limit int) ([]turns.Turn, error) {
+	query, args := listed(listTurns, "t.person", whose, state, limit)
+	return database.Listed(ctx, r.db.DB, "list turns", (*turnRow).view, query, args...)
+}
+
+// listed completes a list of what is in a state with whose it is.
+func listed(query, column string, whose routersessions.Whose, state string, limit int) (string, []any) {
+	condition, people := sessions.Of(column, whose)
+	return fmt.Sprintf(query, condition), slices.Concat([]any{state, state}, people, []any{limit})
 }
 
 // Turn reads one turn whole; prompts adds the bodies of its model calls.
@@ -204,8 +215,9 @@ type deliveryRow struct {
 }
 
 // Deliveries lists the newest first. State filters; empty: all.
-func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]outbox.Info, error) {
-	return deliveries(ctx, r.db.DB, listDeliveries, state, state, limit)
+func (r *Router) Deliveries(ctx context.Context, whose routersessions.Whose, state string, limit int) ([]outbox.Info, error) {
+	query, args := listed(listDeliveries, "CASE WHEN m.person = '' THEN s.person ELSE m.person END", whose, state, limit)
+	return deliveries(ctx, r.db.DB, query, args...)
 }
 
 // Undelivered lists parts that did not arrive, before a number (0: from the newest), the newest first.

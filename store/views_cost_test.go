@@ -19,7 +19,7 @@ func TestCostsAreShownWithoutDust(t *testing.T) {
 		if err != nil || turn.Cost != 0.0006 {
 			t.Errorf("%v, %v", turn.Cost, err)
 		}
-		list, err := h.Router.Turns(h.Ctx, "", 10)
+		list, err := h.Router.Turns(h.Ctx, storetest.All, "", 10)
 		if err != nil || len(list) != 1 || list[0].Cost != 0.0006 {
 			t.Errorf("%+v, %v", list, err)
 		}

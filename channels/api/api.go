@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +21,10 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/api"
 	"switchboard/router/core"
+	"switchboard/router/jobs"
+	"switchboard/router/outbox"
+	"switchboard/router/sessions"
+	"switchboard/router/turns"
 )
 
 const (
@@ -31,7 +36,7 @@ const (
 	bodyWait = 15 * time.Second
 )
 
-// Deps are what the calls need; all are needed.
+// Deps are what the calls need. To list what stands in the database Turns, Deliveries and JobReader are enough; else all are needed.
 type Deps struct {
 	Log      *slog.Logger
 	Channel  *Channel // on which tokens talk
@@ -49,6 +54,14 @@ type Deps struct {
 	Tools    Tools
 	Chats    Chatter
 	Model    Plainer
+
+	Turns      Turns
+	Currency   func() string // that costs are in
+	Approvals  Approvals
+	Deliveries Deliveries
+	JobReader  JobReader
+	Jobs       Jobs
+	Poster     Poster
 }
 
 // People knows who there is.
@@ -77,6 +90,7 @@ func New(deps Deps) *API {
 	setErrors.Do(func() { huma.NewError, huma.DefaultArrayNullable = newError, false })
 	config := huma.DefaultConfig("Switchboard", "1")
 	config.CreateHooks, config.DocsPath, config.SchemasPath, config.OpenAPIPath = nil, "", "", "" // no $schema links, no page that loads from elsewhere
+	config.Components.Schemas = huma.NewMapRegistry(schemaPath, named)
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {
 		Type: "http", Scheme: "bearer", Description: "A token of [[server.tokens]], or one that \"switchboard token create\" made. Each call names the scope that it needs.",
 	}}
@@ -89,7 +103,39 @@ func New(deps Deps) *API {
 	a.fileCalls()
 	a.toolCalls()
 	a.chatCalls()
+	a.selfCall()
+	a.turnCalls()
+	a.approvalCalls()
+	a.deliveryCalls()
+	a.jobCalls()
+	a.channelCalls()
+	idsAreText(config.Components.Schemas)
 	return a
+}
+
+// schemaPath is where the OpenAPI document has its types.
+const schemaPath = "#/components/schemas/"
+
+// named is what a type is called in the OpenAPI document.
+func named(t reflect.Type, hint string) string {
+	if name := map[reflect.Type]string{
+		reflect.TypeFor[sessions.Info](): "Session", reflect.TypeFor[outbox.Info](): "Delivery", reflect.TypeFor[turns.Message](): "TurnMessage", reflect.TypeFor[turns.Call](): "ModelCall",
+	}[t]; name != "" {
+		return name
+	}
+	return huma.DefaultSchemaNamer(t, hint)
+}
+
+// idsAreText says of the numbers that stand as text in JSON that they are text: huma does not know that option of a field's tag.
+func idsAreText(registry huma.Registry) {
+	for name, schema := range registry.Map() {
+		for _, f := range reflect.VisibleFields(registry.TypeFromRef(schemaPath + name)) {
+			field, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if p := schema.Properties[field]; p != nil && strings.Contains(options, "string") {
+				p.Type, p.Format = huma.TypeString, ""
+			}
+		}
+	}
 }
 
 // newError has huma's own faults look like ours: what is wrong with a call is 400.
@@ -241,6 +287,10 @@ func (a *API) failure(ctx context.Context, err error) error {
 	}
 	if refused, ok := errors.AsType[*core.StateError](err); ok {
 		return api.Failed(http.StatusConflict, "", "%s", refused.Sentence)
+	}
+	if refused, ok := errors.AsType[jobs.Refused](err); ok {
+		status := map[string]int{"not_found": http.StatusNotFound, "unavailable": http.StatusServiceUnavailable}[refused.Code()]
+		return api.Failed(cmp.Or(status, http.StatusBadRequest), "", "%v", err)
 	}
 	switch {
 	case errors.Is(err, core.ErrNotFound):

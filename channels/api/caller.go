@@ -7,6 +7,7 @@ import (
 
 	"switchboard/internal/api"
 	"switchboard/router/core"
+	"switchboard/router/sessions"
 )
 
 // A Scope is what a token may do; each call names one.
@@ -55,6 +56,9 @@ func (c *Caller) may(scope Scope) error {
 		"this call needs the scope %q, which the token %q does not have", scope, c.Token)
 }
 
+// whose says of whom the caller may read.
+func (c *Caller) whose() sessions.Whose { return sessions.Whose{People: c.People, All: c.Has(Admin)} }
+
 // SpeaksFor says whether the caller may speak for somebody, and read what is theirs.
 func (c *Caller) SpeaksFor(p *core.Person) bool {
 	switch {
@@ -66,4 +70,19 @@ func (c *Caller) SpeaksFor(p *core.Person) bool {
 		return slices.Contains(c.People, p.Name)
 	}
 	return p.Role == core.RoleUser
+}
+
+// Self is what a token is told of itself.
+type Self struct {
+	Token  string   `json:"token"`
+	Scopes []string `json:"scopes"`
+	People []string `json:"people" doc:"For whom it may speak; none: for everybody whose role is user."`
+}
+
+func (a *API) selfCall() {
+	register(a, Call{Scope: Read, Method: http.MethodGet, Path: "/v1/whoami", ID: "whoami", Tag: "about", Summary: "What the token may do."},
+		func(ctx context.Context, _ *struct{}) (*Self, error) {
+			c := CallerOf(ctx)
+			return &Self{c.Token, some(c.Scopes), some(c.People)}, nil
+		})
 }

@@ -46,7 +46,8 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	info, err := a.readable(r.Context(), c, at)
-	if err != nil && !(c.Local && errors.Is(err, core.ErrNotFound)) { // a terminal listens before it writes
+	unborn := errors.Is(err, core.ErrNotFound) && info.Session == "" && c.Has(Messages) // who writes listens before that
+	if err != nil && !unborn {
 		a.refuse(w, r, err)
 		return
 	}
@@ -65,6 +66,9 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		f := &feed{
 			c: at.channel, reader: a.Sessions, out: out, conv: at.conv, session: at.key,
 			after: after, until: until, live: query.Get("delta") != "0", notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
+		}
+		if unborn && !c.Local {
+			f.mayRead = func() error { _, err := a.readable(ctx, c, at); return err }
 		}
 		defer at.channel.subscribe(f)()
 		missed := ""

@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"switchboard/channels"
 	"switchboard/internal/api"
+	"switchboard/router/core"
 )
 
 const (
@@ -34,7 +36,8 @@ type feed struct {
 	session  string // its key
 	after    int64
 	until    int64
-	live     bool // texts that grow are sent as well
+	live     bool         // texts that grow are sent as well
+	mayRead  func() error // of a session that is to be, whoever's that will be; nil: it may be read
 	notified chan struct{}
 	grown    chan struct{}
 	known    channels.Growing // what the client knows of the text that grows
@@ -97,6 +100,14 @@ page:
 
 // events writes the next page of events. whole: there are no more now.
 func (f *feed) events(ctx context.Context) (whole bool, err error) {
+	if f.mayRead != nil {
+		if err := f.mayRead(); errors.Is(err, core.ErrNotFound) {
+			return true, nil
+		} else if err != nil {
+			return true, err
+		}
+		f.mayRead = nil
+	}
 	events, err := f.reader.Events(ctx, f.session, f.after, pageSize)
 	if err != nil || ctx.Err() != nil || len(events) == 0 {
 		return true, err
@@ -122,7 +133,7 @@ func (f *feed) events(ctx context.Context) (whole bool, err error) {
 // delta writes what is new of the text that grows.
 func (f *feed) delta(now channels.Growing) (wrote bool, err error) {
 	event, some := now.Since(f.known)
-	if !some || now.Text != "" && now == f.past {
+	if !some || f.mayRead != nil || now.Text != "" && now == f.past {
 		return false, nil
 	}
 	f.known = now

@@ -76,7 +76,7 @@ func (a *API) post(ctx context.Context, in *messageIn) (*receiptOut, error) {
 	case body.Webhook != "":
 		return nil, api.Failed(http.StatusNotImplemented, "read the session's events instead", "webhooks are not available in this build")
 	case len(body.Content) > maxContent && !c.Local:
-		return nil, api.Failed(http.StatusRequestEntityTooLarge, "send it in parts, or as a file", "the message is longer than %d KB", maxContent>>10)
+		return nil, tooLong()
 	case strings.TrimSpace(body.Content) == "" && len(body.Attachments) == 0:
 		return nil, api.Failed(http.StatusBadRequest, "", "content: the message is empty")
 	case len(body.Metadata) > maxMetadata:

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"switchboard/channels"
@@ -58,4 +59,17 @@ func (a *API) who(c *Caller, user string) *core.Person {
 		return nil
 	}
 	return p
+}
+
+// mayRead says whether the caller may read what is somebody's.
+func (a *API) mayRead(c *Caller, person string) bool {
+	return c.Has(Admin) || c.SpeaksFor(a.People.Named(person))
+}
+
+// forAdmin says whether the caller speaks for an admin.
+func (a *API) forAdmin(c *Caller) bool {
+	return c.Local || slices.ContainsFunc(c.People, func(name string) bool {
+		p := a.People.Named(name)
+		return p != nil && p.Role == core.RoleAdmin
+	})
 }

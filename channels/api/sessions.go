@@ -81,7 +81,7 @@ func (a *API) readable(ctx context.Context, c *Caller, at place) (sessions.Info,
 	if err != nil {
 		return info, err
 	}
-	if !c.Has(Admin) && !c.SpeaksFor(a.People.Named(info.Person)) {
+	if !a.mayRead(c, info.Person) {
 		return info, fmt.Errorf("session: %w", core.ErrNotFound)
 	}
 	return info, nil
@@ -127,7 +127,7 @@ type sessionsOut struct {
 
 func (a *API) listSessions(ctx context.Context, in *sessionsIn) (*sessionsOut, error) {
 	c := CallerOf(ctx)
-	q := sessions.Query{Channel: a.Channel.Name(), People: c.People, All: c.Has(Admin), Text: in.Text, Limit: in.Limit}
+	q := sessions.Query{Channel: a.Channel.Name(), Whose: c.whose(), Text: in.Text, Limit: in.Limit}
 	if q.All {
 		q.Channel = ""
 	}
@@ -291,14 +291,14 @@ func (a *API) cancelSession(ctx context.Context, in *SessionIn) (*turnOut, error
 
 type resetSessionIn struct {
 	SessionIn
-	Body struct {
+	Body *struct { // nil: none
 		Level string `json:"level,omitempty" enum:"session,knowledge,all" default:"session" doc:"What is forgotten. More than the session needs the scope admin and is not available in this build."`
-	} `required:"false"`
+	}
 }
 
 func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*receiptOut, error) {
 	c := CallerOf(ctx)
-	if in.Body.Level != "" && in.Body.Level != "session" {
+	if in.Body != nil && in.Body.Level != "" && in.Body.Level != "session" {
 		if err := c.may(Admin); err != nil {
 			return nil, err
 		}

@@ -24,6 +24,8 @@ type Options struct {
 	// Yolo allows once whatever is asked for. Without it a pipe denies it at once: nobody is
 	// there to ask.
 	Yolo bool
+	// Token: the engine is called with a token, which decides nothing that it started. A pipe cancels what waits for a decision.
+	Token bool
 
 	In       io.Reader
 	Out, Err io.Writer

@@ -266,6 +266,9 @@ func (p *pipe) show(e channels.SessionEvent) (shown bool, err error) {
 // is nothing to decide, so the turn is given up.
 func (p *pipe) decide(ctx context.Context, e channels.SessionEvent) error {
 	text := decision(e, p.o.Yolo)
+	if p.o.Token && text != "" {
+		text = "/cancel"
+	}
 	if w := p.waiting; text == "" || w == nil || w.TurnID != e.TurnID {
 		return nil
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"switchboard/channels"
+	web "switchboard/channels/api"
 	"switchboard/cmd/switchboard/access"
-	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/internal/words"
 	"switchboard/router/intake"
@@ -35,7 +35,18 @@ type channelListCmd struct{ jsonFlag }
 
 // Run implements the command. It never becomes the engine: a channel of an engine
 // that runs for this command alone would say nothing about yours.
-func (c *channelListCmd) Run(a *app, settings *configs.Settings) error {
+func (c *channelListCmd) Run(a *app) error {
+	settings, err := a.talked(a.settings)
+	if err != nil {
+		return err
+	}
+	var got web.ChannelList
+	if settings == nil {
+		if err := a.ask("/v1/channels", &got); err != nil {
+			return err
+		}
+		return c.print(a, got.Channels)
+	}
 	list, silent, err := access.AskStatuses(a.ctx, settings)
 	for _, engine := range silent {
 		fmt.Fprintf(a.err, "switchboard: engine %s does not answer; \"switchboard doctor\" says more\n", engine)
@@ -46,6 +57,10 @@ func (c *channelListCmd) Run(a *app, settings *configs.Settings) error {
 	} else if err != nil {
 		return err
 	}
+	return c.print(a, list)
+}
+
+func (c *channelListCmd) print(a *app, list []channels.Status) error {
 	return printRows(a.out, c.JSON, "NAME\tKIND\tSTATE\tSINCE\tLAST HEARD\tLAST EVENT\tREASON", list, func(s channels.Status) []any {
 		return []any{s.Name, s.Kind, s.State, when(s.Since), when(s.LastFrame), when(s.LastEvent), oneLine(s.Reason, len(s.Reason)+1)} // the last column: whole
 	})

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"time"
 
+	web "switchboard/channels/api"
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/engine"
 	"switchboard/configs"
 	"switchboard/internal/api"
@@ -17,8 +21,8 @@ import (
 
 // chatCmd talks in the terminal, or in a pipe.
 type chatCmd struct {
-	Session string        `default:"default" help:"Which of your conversations."`
-	As      string        `default:"owner" help:"Be this person instead of the owner." placeholder:"PERSON"`
+	Session string        `help:"Which of your conversations; \"default\" if none is named, and with --server one of your own."`
+	As      string        `help:"Be this person instead of the owner; with --server, instead of the only person for whom the token speaks." placeholder:"PERSON"`
 	Linger  time.Duration `help:"In a pipe: keep listening that long for later messages."`
 	JSON    bool          `name:"json" help:"In a pipe: one JSON object a line."`
 	Yolo    bool          `help:"Allow once whatever is asked for; in a pipe it is denied otherwise."`
@@ -37,6 +41,10 @@ func (c *chatCmd) Run(a *app) error {
 	if isTerminal(a.in) && !console.InForeground(a.in) {
 		return configs.Usage(errors.New("chat reads the terminal, which a job in the background cannot; start it without \"&\", or give it its lines through a pipe"))
 	}
+	if a.Server != "" {
+		return a.withServer(func(ctx context.Context, client *api.Client) error { return c.elsewhere(ctx, a, client) })
+	}
+	c.As, c.Session = cmp.Or(c.As, access.Owner), cmp.Or(c.Session, "default")
 	settings, warnings, err := a.load()
 	if err != nil {
 		return err
@@ -56,6 +64,30 @@ func (c *chatCmd) Run(a *app) error {
 			a.note(a.greeting(settings))
 		}
 		return a.chat(ctx, client, settings, c, nil)
+	})
+}
+
+// notInSession are the letters that no name of a session has.
+var notInSession = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
+// elsewhere talks to the bot of --server.
+func (c *chatCmd) elsewhere(ctx context.Context, a *app, client *api.Client) error {
+	if c.Yolo {
+		return configs.Usage(errors.New("--yolo: a token does not decide about what it started itself; use --yolo on the machine of the bot, without --server"))
+	}
+	var self web.Self
+	if err := client.Do(ctx, api.Call{Method: http.MethodGet, Path: "/v1/whoami"}, &self); err != nil {
+		return err
+	}
+	if c.As == "" && len(self.People) != 1 {
+		return configs.Usage(fmt.Errorf("the token %q does not speak for one person alone: say with --as who you are", self.Token))
+	}
+	if c.As == "" {
+		c.As = self.People[0]
+	}
+	own := "chat." + notInSession.ReplaceAllString(c.As, "-") // a session is one person's
+	return console.Chat(ctx, client, console.Options{
+		Session: cmp.Or(c.Session, own), Person: c.As, Linger: c.Linger, JSON: c.JSON, Token: true, In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(),
 	})
 }
 

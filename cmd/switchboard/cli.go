@@ -16,6 +16,7 @@ import (
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/live"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
 	"switchboard/internal/words"
@@ -32,7 +33,8 @@ const (
 type globals struct {
 	Config   string `help:"Settings file." placeholder:"FILE"`
 	Data     string `help:"Data folder." placeholder:"DIR"`
-	Server   string `hidden:"" placeholder:"URL"`
+	Server   string `help:"Talk to the bot on another machine, with the token in SWITCHBOARD_TOKEN." placeholder:"URL"`
+	Insecure bool   `help:"Let --server be http:// on another machine, where others can read the token on its way."`
 	LogLevel string `help:"debug, info, warn or error." placeholder:"LEVEL"`
 
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
@@ -202,6 +204,9 @@ func (a *app) report(err error) int {
 		return exitDone // asked to stop, and stopped
 	}
 	fmt.Fprintln(a.err, "switchboard:", console.Printable(err.Error()))
+	if answer, ok := errors.AsType[*api.Error](err); ok && a.Server != "" && answer.Hint != "" {
+		fmt.Fprintln(a.err, "switchboard:", console.Printable(answer.Hint))
+	}
 	if _, ok := errors.AsType[configs.UsageError](err); ok {
 		return exitUsage
 	}
@@ -247,9 +252,17 @@ func (a *app) settings() (*configs.Settings, error) {
 	return settings, err
 }
 
+// talked are settings, read by read, for a command that talks to the bot; nil: to that of --server, which has its own.
+func (a *app) talked(read func() (*configs.Settings, error)) (*configs.Settings, error) {
+	if a.Server != "" {
+		return nil, nil
+	}
+	return read()
+}
+
 // stored are settings for who needs a database.
 func stored(settings *configs.Settings, err error) (*configs.Settings, error) {
-	if err == nil {
+	if err == nil && settings != nil {
 		err = settings.Stored()
 	}
 	return settings, err
@@ -263,7 +276,7 @@ func (a *app) unresolved() (*configs.Settings, error) {
 
 func (a *app) loadWith(stored func(string) (secrets.Secret, error), has *vault.Vault) (*configs.Settings, []configs.Warning, error) {
 	if a.Server != "" {
-		return nil, nil, configs.Usage(fmt.Errorf("--server: %w", errNotAvailable))
+		return nil, nil, configs.Usage(errors.New("--server: this command works on the machine of the bot alone; run it there"))
 	}
 	settings, warnings, err := configs.Load(configs.Options{
 		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: kinds, Secrets: stored, Mask: a.mask, Vault: has,

@@ -16,6 +16,7 @@ import (
 	"switchboard/cmd/switchboard/models"
 	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/internal/words"
 	"switchboard/router/settings"
 )
@@ -218,7 +219,7 @@ func whenItCounts(live bool) string {
 
 // changeSettings has the engine change the settings, and says what is now.
 func (a *app) changeSettings(how string, with url.Values, asJSON bool) error {
-	settings, err := a.unresolved()
+	settings, err := a.talked(a.unresolved)
 	if how != "set" {
 		settings, err = stored(settings, err)
 	}
@@ -226,7 +227,7 @@ func (a *app) changeSettings(how string, with url.Values, asJSON bool) error {
 		return err
 	}
 	var answer socket.SettingsAnswer
-	return a.change(settings, http.MethodPost, "/v1/config/"+how+"?"+with.Encode(), "config "+how, &answer, func() (err error) {
+	return a.change(settings, api.Call{Method: http.MethodPost, Path: "/v1/config/" + how + "?" + with.Encode()}, "config "+how, &answer, func() (err error) {
 		if asJSON {
 			err = printJSON(a.out, answer)
 		} else {

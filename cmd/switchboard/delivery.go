@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	web "switchboard/channels/api"
+	"switchboard/internal/api"
 	"switchboard/internal/words"
 	"switchboard/router/outbox"
 )
@@ -23,7 +25,11 @@ type deliveryListCmd struct {
 
 // Run implements the command.
 func (c *deliveryListCmd) Run(a *app) error {
-	return list(a, "/v1/deliveries?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d outbox.Info) []any {
+	var got web.DeliveryList
+	if err := a.ask("/v1/deliveries?"+query(c.State, c.Limit), &got); err != nil {
+		return err
+	}
+	return printList(a, c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", got.Deliveries, func(d outbox.Info) []any {
 		turn := any("-") // of a command, say
 		if d.TurnID != 0 {
 			turn = d.TurnID
@@ -68,12 +74,12 @@ func (c *deliveryDropCmd) Run(a *app) error {
 
 // change changes a delivery by hand and says what becomes of it.
 func (c *deliveryPart) change(a *app, how string, text func(*outbox.Changed) string) error {
-	settings, err := stored(a.settings())
+	settings, err := stored(a.talked(a.settings))
 	if err != nil {
 		return fmt.Errorf("delivery %s %d: %w", how, c.ID, err)
 	}
 	var d outbox.Changed
-	return a.change(settings, http.MethodPost, fmt.Sprintf("/v1/deliveries/%d/%s", c.ID, how), fmt.Sprintf("delivery %s %d", how, c.ID), &d, func() error {
+	return a.change(settings, api.Call{Method: http.MethodPost, Path: fmt.Sprintf("/v1/deliveries/%d/%s", c.ID, how)}, fmt.Sprintf("delivery %s %d", how, c.ID), &d, func() error {
 		if c.JSON {
 			return printJSON(a.out, d)
 		}

@@ -18,6 +18,7 @@ import (
 	"switchboard/cmd/switchboard/interview"
 	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
+	"switchboard/internal/api"
 )
 
 // initCmd writes a settings file or adds to it, or prints what a platform makes the bot's app from.
@@ -147,7 +148,7 @@ func (a *app) claim(q *interview.Interview) {
 	var claim socket.ClaimCode
 	settings, err := q.Settings(q.Answers)
 	if err == nil {
-		_, err = a.send(settings, http.MethodPost, "/v1/people/claims", &claim)
+		_, err = a.send(settings, api.Call{Method: http.MethodPost, Path: "/v1/people/claims"}, &claim)
 	}
 	if claim.Code == "" {
 		q.Say("No claim code could be made: %v. \"switchboard person claim\" prints one.", err)

@@ -13,9 +13,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	web "switchboard/channels/api"
 	"switchboard/channels/console"
-	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/scheduler"
 )
 
@@ -49,7 +50,11 @@ func (c *jobListCmd) Run(a *app) error {
 		how.Set("person", "")
 		try = "\"switchboard job add\" makes one"
 	}
-	return list(a, "/v1/jobs?"+how.Encode(), c.Limit, c.JSON, try, "ID\tOWNER\tDOES\tSTATE\tNEXT\tWHEN\tTEXT", func(j scheduler.Job) []any {
+	var got web.JobList
+	if err := a.ask("/v1/jobs?"+how.Encode(), &got); err != nil {
+		return err
+	}
+	return printList(a, c.Limit, c.JSON, try, "ID\tOWNER\tDOES\tSTATE\tNEXT\tWHEN\tTEXT", got.Jobs, func(j scheduler.Job) []any {
 		next := "-"
 		if !j.Slot.IsZero() {
 			next = inZone(j.Slot, j.Spec.Zone)
@@ -109,9 +114,9 @@ func (o *jobOptions) words() (list []string) {
 
 // Run implements the command.
 func (c *jobAddCmd) Run(a *app) error {
-	return a.changeJob("/v1/jobs?"+url.Values{
-		"person": {c.Person}, "kind": {c.Does}, "when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "to": {c.To}, "option": c.words(),
-	}.Encode(), "job add", c.JSON)
+	return a.changeJob("/v1/jobs", &web.NewJob{
+		Person: c.Person, Kind: c.Does, When: c.When, Text: c.Text, Zone: c.Timezone, To: c.To, Options: c.words(),
+	}, "job add", c.JSON)
 }
 
 // oneJob names a job.
@@ -124,7 +129,7 @@ type jobShowCmd struct{ oneJob }
 
 // Run implements the command.
 func (c *jobShowCmd) Run(a *app) error {
-	var said socket.JobSaid
+	var said web.JobSaid
 	if err := a.ask(fmt.Sprintf("/v1/jobs/%d", c.ID), &said); err != nil {
 		return fmt.Errorf("job show: %w", err)
 	}
@@ -150,7 +155,7 @@ func (c *jobEditCmd) Run(a *app) error {
 	if c.When == "" && c.Text == "" && c.Timezone == "" && len(options) == 0 {
 		return configs.Usage(errors.New("job edit: say what is to change, as in --when \"every day at 9\", --text, --timezone, or an option such as --overlap queue; --help lists them"))
 	}
-	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/edit?", c.ID)+url.Values{"when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "option": options}.Encode(), "job edit", c.JSON)
+	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/edit", c.ID), &web.JobEdit{When: c.When, Text: c.Text, Zone: c.Timezone, Options: options}, "job edit", c.JSON)
 }
 
 // jobChangeCmd is each command that changes a job and needs no more than its number.
@@ -159,7 +164,7 @@ type jobChangeCmd struct{ oneJob }
 // Run implements the command, under the name that it has in the command line.
 func (c *jobChangeCmd) Run(a *app, k *kong.Context) error {
 	how := k.Selected().Name
-	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/%s", c.ID, how), "job "+how, c.JSON)
+	return a.changeJob(fmt.Sprintf("/v1/jobs/%d/%s", c.ID, how), nil, "job "+how, c.JSON)
 }
 
 type jobHistoryCmd struct {
@@ -171,7 +176,7 @@ type jobHistoryCmd struct {
 // Run implements the command.
 func (c *jobHistoryCmd) Run(a *app) error {
 	path := fmt.Sprintf("/v1/jobs/%d/runs?before=%d&limit=%s", c.ID, c.Before, c.Limit.asked())
-	var got socket.JobRuns
+	var got web.JobRuns
 	if err := a.ask(path, &got); err != nil {
 		return fmt.Errorf("job history: %w", err)
 	}
@@ -196,16 +201,16 @@ func whyRan(r *scheduler.Run, zone string) string {
 	return strings.TrimSuffix(stretch+"; "+r.Reason, "; ")
 }
 
-func (a *app) changeJob(path, what string, asJSON bool) error {
-	settings, err := stored(a.settings())
+func (a *app) changeJob(path string, body any, what string, asJSON bool) error {
+	settings, err := stored(a.talked(a.settings))
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	var said socket.JobSaid
-	return a.change(settings, http.MethodPost, path, what, &said, func() error { return a.sayJob(&said, asJSON) })
+	var said web.JobSaid
+	return a.change(settings, api.Call{Method: http.MethodPost, Path: path, Body: body}, what, &said, func() error { return a.sayJob(&said, asJSON) })
 }
 
-func (a *app) sayJob(said *socket.JobSaid, asJSON bool) error {
+func (a *app) sayJob(said *web.JobSaid, asJSON bool) error {
 	if asJSON {
 		return printJSON(a.out, said.Job)
 	}

@@ -21,6 +21,7 @@ import (
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/internal/retry"
+	"switchboard/internal/secrets"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 )
@@ -169,6 +170,11 @@ func list[T any](a *app, path string, limit count, asJSON bool, try, head string
 	if err := a.ask(path, &rows); err != nil {
 		return err
 	}
+	return printList(a, limit, asJSON, try, head, rows, cells)
+}
+
+// printList prints rows as list does.
+func printList[T any](a *app, limit count, asJSON bool, try, head string, rows []T, cells func(T) []any) error {
 	if len(rows) == 0 && !asJSON {
 		defer fmt.Fprintln(a.err, "switchboard: none yet;", try)
 	}
@@ -206,13 +212,13 @@ func query(state string, limit count) string {
 // ask reads something from the engine; where none can be started, because nothing can be written there, from
 // the database alone.
 func (a *app) ask(path string, result any) error {
-	settings, err := stored(a.settings())
+	settings, err := stored(a.talked(a.settings))
 	if err != nil {
 		return err
 	}
-	answered, err := a.send(settings, http.MethodGet, path, result)
+	answered, err := a.send(settings, api.Call{Method: http.MethodGet, Path: path}, result)
 	switch {
-	case !database.Unwritable(err):
+	case settings == nil, !database.Unwritable(err):
 		return err
 	case answered: // and the engine that this was for a moment could not note its end
 		return nil
@@ -230,20 +236,40 @@ func (a *app) ask(path string, result any) error {
 }
 
 // change has the engine change something, and says what came of it; what was done is named in the error.
-func (a *app) change(settings *configs.Settings, method, path, what string, result any, say func() error) error {
-	answered, err := a.send(settings, method, path, result)
+func (a *app) change(settings *configs.Settings, call api.Call, what string, result any, say func() error) error {
+	answered, err := a.send(settings, call, result)
 	if !answered {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return errors.Join(say(), err)
 }
 
-// send asks the engine, which this process becomes where none runs.
-func (a *app) send(settings *configs.Settings, method, path string, result any) (answered bool, err error) {
-	err = a.withEngine(settings, engine.Asking, func(ctx context.Context, c *api.Client) error {
-		err := c.Do(ctx, api.Call{Method: method, Path: path}, result)
+// send asks the engine, which this process becomes where none runs; without settings that of --server.
+func (a *app) send(settings *configs.Settings, call api.Call, result any) (answered bool, err error) {
+	ask := func(ctx context.Context, c *api.Client) error {
+		err := c.Do(ctx, call, result)
 		answered = err == nil
 		return err
-	})
+	}
+	if settings == nil {
+		err = a.withServer(ask)
+	} else {
+		err = a.withEngine(settings, engine.Asking, ask)
+	}
 	return answered, err
+}
+
+// withServer lets use talk to the engine of --server.
+func (a *app) withServer(use func(ctx context.Context, c *api.Client) error) error {
+	token := secrets.Secret(configs.Variable(a.env, "SWITCHBOARD_TOKEN"))
+	if token == "" {
+		return configs.Usage(errors.New("--server: put a token into the variable SWITCHBOARD_TOKEN; \"switchboard token create NAME\" makes one on the machine of the bot"))
+	}
+	a.mask.Add(token)
+	client, err := api.Remote(a.Server, token, a.Insecure)
+	if err != nil {
+		return configs.Usage(fmt.Errorf("--server: %w", err))
+	}
+	defer client.Close()
+	return use(a.ctx, client)
 }

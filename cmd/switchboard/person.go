@@ -10,7 +10,7 @@ import (
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/engine"
 	"switchboard/cmd/switchboard/socket"
-	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/people"
@@ -111,9 +111,13 @@ func (c *personRemoveCmd) Run(a *app) error {
 type personClaimCmd struct{}
 
 // Run implements the command.
-func (personClaimCmd) Run(a *app, settings *configs.Settings) error {
+func (personClaimCmd) Run(a *app) error {
+	settings, err := a.talked(a.settings)
+	if err != nil {
+		return err
+	}
 	var claim socket.ClaimCode
-	return a.change(settings, http.MethodPost, "/v1/people/claims", "person claim", &claim, func() error {
+	return a.change(settings, api.Call{Method: http.MethodPost, Path: "/v1/people/claims"}, "person claim", &claim, func() error {
 		fmt.Fprintln(a.out, claim.Code)
 		fmt.Fprintln(a.err, "Send it to the bot in a direct chat, as /claim and the code: good once, for "+engine.ClaimLive()+".")
 		return nil
@@ -122,7 +126,7 @@ func (personClaimCmd) Run(a *app, settings *configs.Settings) error {
 
 // changePerson changes somebody and says what is now.
 func (a *app) changePerson(change people.ChangeKind, name string, how url.Values, done string) error {
-	settings, err := a.settings()
+	settings, err := a.talked(a.settings)
 	if change != people.ChangeAdd {
 		settings, err = stored(settings, err)
 	}
@@ -131,7 +135,7 @@ func (a *app) changePerson(change people.ChangeKind, name string, how url.Values
 	}
 	how.Set("name", name)
 	var p core.Person
-	return a.change(settings, http.MethodPost, "/v1/people/"+string(change)+"?"+how.Encode(), fmt.Sprintf("person %s %s", change, name), &p, func() error {
+	return a.change(settings, api.Call{Method: http.MethodPost, Path: "/v1/people/" + string(change) + "?" + how.Encode()}, fmt.Sprintf("person %s %s", change, name), &p, func() error {
 		_, err := fmt.Fprintf(a.out, "%s (%s) %s: %s\n", console.Printable(p.Name), p.Role, done, console.Printable(access.Identities(p)))
 		return err
 	})

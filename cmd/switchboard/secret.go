@@ -15,6 +15,7 @@ import (
 	"switchboard/cmd/switchboard/interview"
 	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
 	"switchboard/internal/words"
@@ -62,7 +63,7 @@ type secretRemoveCmd struct {
 
 // Run implements the command.
 func (c *secretRemoveCmd) Run(a *app) error {
-	settings, err := stored(a.unresolved())
+	settings, err := stored(a.talked(a.unresolved))
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (c *secretRemoveCmd) Run(a *app) error {
 
 func (a *app) changeSecret(settings *configs.Settings, method, name string, how url.Values, done string) error {
 	var used socket.SecretUse
-	return a.change(settings, method, "/v1/credentials/"+url.PathEscape(name)+"?"+how.Encode(), "secret "+name, &used, func() error {
+	return a.change(settings, api.Call{Method: method, Path: "/v1/credentials/" + url.PathEscape(name) + "?" + how.Encode()}, "secret "+name, &used, func() error {
 		fmt.Fprintf(a.out, "%s %s\n", console.Printable(name), done)
 		if len(used.By) > 0 {
 			fmt.Fprintf(a.err, "It is used by %s.\n", strings.Join(used.By, ", "))

@@ -11,6 +11,7 @@ import (
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/internal/secrets"
 	"switchboard/internal/words"
 	"switchboard/router/tokens"
@@ -35,7 +36,7 @@ func (c *tokenCreateCmd) Run(a *app) error {
 	if c.Expires < 0 {
 		return configs.Usage(errors.New("--expires: a token cannot expire before it is made"))
 	}
-	settings, err := a.settings()
+	settings, err := a.talked(a.settings)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (c *tokenCreateCmd) Run(a *app) error {
 		how.Set("expires", c.Expires.String())
 	}
 	var made socket.NewToken
-	return a.change(settings, http.MethodPost, "/v1/tokens?"+how.Encode(), "token create "+c.Name, &made, func() error {
+	return a.change(settings, api.Call{Method: http.MethodPost, Path: "/v1/tokens?" + how.Encode()}, "token create "+c.Name, &made, func() error {
 		a.mask.Add(secrets.Secret(made.Secret))
 		fmt.Fprintf(a.err, "%s may make calls of %s, for %s; it is good %s. Keep it now: it is not shown again.\n",
 			console.Printable(made.Name), strings.Join(made.Scopes, ", "), speaksFor(made.People), until(made.ExpiresAt))
@@ -100,12 +101,12 @@ type tokenRevokeCmd struct {
 
 // Run implements the command.
 func (c *tokenRevokeCmd) Run(a *app) error {
-	settings, err := stored(a.settings())
+	settings, err := stored(a.talked(a.settings))
 	if err != nil {
 		return err
 	}
 	var t tokens.Token
-	return a.change(settings, http.MethodPost, "/v1/tokens/"+url.PathEscape(c.Name)+"/revoke", "token revoke "+c.Name, &t, func() error {
+	return a.change(settings, api.Call{Method: http.MethodPost, Path: "/v1/tokens/" + url.PathEscape(c.Name) + "/revoke"}, "token revoke "+c.Name, &t, func() error {
 		_, err := fmt.Fprintf(a.out, "%s is revoked: it opens nothing any more\n", console.Printable(t.Name))
 		return err
 	})

@@ -6,8 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	web "switchboard/channels/api"
 	"switchboard/channels/console"
-	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/turns"
@@ -28,7 +29,11 @@ type turnListCmd struct {
 
 // Run implements the command.
 func (c *turnListCmd) Run(a *app) error {
-	return list(a, "/v1/turns?"+query(c.State, c.Limit), c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t turns.Turn) []any {
+	var got web.TurnList
+	if err := a.ask("/v1/turns?"+query(c.State, c.Limit), &got); err != nil {
+		return err
+	}
+	return printList(a, c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", got.Turns, func(t turns.Turn) []any {
 		return []any{t.ID, t.State, words.Outcome(t.Outcome), t.Person, t.Session, words.At(t.CreatedAt), oneLine(t.Text, 50)}
 	})
 }
@@ -40,12 +45,12 @@ type turnShowCmd struct {
 }
 
 // Run implements the command.
-func (c *turnShowCmd) Run(a *app, settings *configs.Settings) error {
+func (c *turnShowCmd) Run(a *app) error {
 	path := ""
 	if c.Prompts {
-		path = "?prompts=1"
+		path = "?prompts=true"
 	}
-	return a.showTurn(settings, c.ID, path, c.JSON, func(t *turns.Turn) shown { return t })
+	return a.showTurn(c.ID, path, c.JSON, func(t *turns.Turn) shown { return t })
 }
 
 // shown is a turn as JSON, and as text.
@@ -53,7 +58,15 @@ type shown interface {
 	Show(currency string, zone *time.Location) string
 }
 
-func (a *app) showTurn(settings *configs.Settings, id int64, query string, asJSON bool, render func(*turns.Turn) shown) error {
+func (a *app) showTurn(id int64, query string, asJSON bool, render func(*turns.Turn) shown) error {
+	settings, err := a.talked(a.settings)
+	if err != nil {
+		return err
+	}
+	currency := "" // elsewhere it is not known
+	if settings != nil {
+		currency = settings.Budget.Currency
+	}
 	var turn turns.Turn
 	if err := a.ask(fmt.Sprintf("/v1/turns/%d%s", id, query), &turn); err != nil {
 		return fmt.Errorf("turn %d: %w", id, err)
@@ -62,7 +75,7 @@ func (a *app) showTurn(settings *configs.Settings, id int64, query string, asJSO
 	if asJSON {
 		return printJSON(a.out, as)
 	}
-	_, err := io.WriteString(a.out, console.Printable(as.Show(settings.Budget.Currency, time.Local))) // models and outputs may hold anything
+	_, err = io.WriteString(a.out, console.Printable(as.Show(currency, time.Local))) // models and outputs may hold anything
 	return err
 }
 
@@ -72,11 +85,11 @@ type turnCancelCmd struct {
 
 // Run implements the command.
 func (c *turnCancelCmd) Run(a *app) error {
-	settings, err := stored(a.settings())
+	settings, err := stored(a.talked(a.settings))
 	if err != nil {
 		return err
 	}
-	answered, err := a.send(settings, http.MethodPost, fmt.Sprintf("/v1/turns/%d/cancel", c.ID), nil)
+	answered, err := a.send(settings, api.Call{Method: http.MethodPost, Path: fmt.Sprintf("/v1/turns/%d/cancel", c.ID)}, nil)
 	if answered {
 		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
 	} else if err.Error() == core.ErrNotFound.Error() {
@@ -96,6 +109,6 @@ type explainTurnCmd struct {
 }
 
 // Run implements the command.
-func (c *explainTurnCmd) Run(a *app, settings *configs.Settings) error {
-	return a.showTurn(settings, c.ID, "", c.JSON, func(t *turns.Turn) shown { return t.Explanation() })
+func (c *explainTurnCmd) Run(a *app) error {
+	return a.showTurn(c.ID, "", c.JSON, func(t *turns.Turn) shown { return t.Explanation() })
 }

@@ -9,25 +9,49 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"strings"
+
+	"switchboard/internal/secrets"
 )
 
 // maxError bounds the body of an error, in bytes.
 const maxError = 64 << 10
 
 // A Client calls an engine.
-type Client struct{ http *http.Client }
+type Client struct {
+	http  *http.Client
+	base  string         // of every call
+	token secrets.Secret // empty: none is needed
+}
+
+// ours is the address of an engine that is reached some other way than by its address.
+const ours = "http://engine"
 
 // NewClient calls over the connections that dial makes.
 func NewClient(dial func(context.Context) (net.Conn, error)) *Client {
-	return &Client{&http.Client{Transport: &http.Transport{
+	return &Client{http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
-	}}}
+	}}, base: ours}
+}
+
+// Remote calls the engine at an address, http://… or https://…, with a token. It follows no redirects. The error says what is
+// wrong with the address; http beyond this machine, where others read the token on its way, is taken with insecure alone.
+func Remote(address string, token secrets.Secret, insecure bool) (*Client, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" {
+		return nil, fmt.Errorf("%.200q is no address such as https://bot.example.org", address)
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && !insecure && u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return nil, errors.New("http:// to another machine would show the token to everybody on the way: use https://, or --insecure if the network is your own")
+	}
+	return &Client{http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, base: strings.TrimRight(address, "/"), token: token}, nil
 }
 
 // InProcess returns a client that a handler of this program answers, each time at once.
 func InProcess(handler http.Handler) *Client {
-	return &Client{&http.Client{Transport: inProcess{handler}}}
+	return &Client{http: &http.Client{Transport: inProcess{handler}}, base: ours}
 }
 
 // A Call is what a client asks.
@@ -65,7 +89,7 @@ func (c *Client) Open(ctx context.Context, call Call) (*http.Response, error) {
 		}
 		body = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequestWithContext(ctx, call.Method, "http://engine"+call.Path, body)
+	req, err := http.NewRequestWithContext(ctx, call.Method, c.base+call.Path, body)
 	if err != nil {
 		return nil, fmt.Errorf("ask the engine: %w", err)
 	}
@@ -74,6 +98,9 @@ func (c *Client) Open(ctx context.Context, call Call) (*http.Response, error) {
 	}
 	if call.Key != "" {
 		req.Header.Set(KeyHeader, call.Key)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token.Reveal())
 	}
 	answer, err := c.http.Do(req)
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {

@@ -1,6 +1,7 @@
 package approvals_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,7 +9,10 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/router/approvals"
 	"switchboard/router/core"
+	"switchboard/router/intake"
+	"switchboard/router/outbox"
 	"switchboard/router/routertest"
 )
 
@@ -41,6 +45,41 @@ func TestButtonsDecide(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A decision outside of the chat counts as a button's does, by the same rules.
+func TestDecisionOutsideOfAChat(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.Request()
+		r.Start()
+		r.Platform.Say("c1", "ada", "ask rm -rf build")
+		r.Await(1)
+		decide := func(c *approvals.Decision, person string) error {
+			return r.Router.Change(t.Context(), c, core.Actor{Person: person, Rule: "token:x"})
+		}
+		for _, c := range []struct {
+			person, notOf string
+			want          intake.Outcome
+		}{{"bob", "", approvals.NotYours}, {"nobody", "", approvals.NotYours}, {"ada", "scripted:ada", approvals.OwnTurn}} {
+			d := &approvals.Decision{ID: 1, Does: outbox.DoesOnce, NotOf: c.notOf}
+			_, refused := errors.AsType[*core.StateError](decide(d, c.person))
+			if !refused || d.Outcome != c.want || d.State != "" {
+				t.Errorf("%s: %+v", c.person, d)
+			}
+		}
+		if err := decide(&approvals.Decision{ID: 2, Does: outbox.DoesOnce}, "ada"); !errors.Is(err, core.ErrNotFound) {
+			t.Error(err)
+		}
+		d := &approvals.Decision{ID: 1, Does: outbox.DoesAlways, NotOf: "scripted:bob"}
+		if err := decide(d, "ada"); err != nil || d.State != outbox.ActionAccepted || d.Outcome != approvals.Allowed {
+			t.Errorf("%+v, %v", d, err)
+		}
+		r.Shows(2, "accepted always by ada")
+		r.decided("c1", 0, "Always allowed by ada.")
+		if err := decide(&approvals.Decision{ID: 1, Does: outbox.DoesDeny}, "ada"); err == nil {
+			t.Error("it is decided twice")
+		}
+	})
 }
 
 // decided waits until a question has no buttons, and holds that it says what was decided

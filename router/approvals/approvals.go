@@ -2,8 +2,11 @@
 package approvals
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/intake"
@@ -59,6 +62,47 @@ type Grant struct {
 	At                  time.Time
 }
 
+// An Open approval of a tool waits for a decision, for programs to read.
+type Open struct {
+	ID      int64       `json:"id,string"`
+	Turn    int64       `json:"turn_id,string"`
+	Session string      `json:"session"`
+	Person  string      `json:"person"` // whose turn it is
+	Tool    string      `json:"tool"`
+	Shown   string      `json:"shown"`           // the command, what it comes to, or the arguments as JSON
+	Rule    string      `json:"rule"`            // that asks
+	Taint   tools.Taint `json:"taint,omitempty"` // of what led to it
+	Once    bool        `json:"once,omitempty"`  // it can be allowed once only
+	AskedAt time.Time   `json:"asked_at"`
+	// ExpiresAt is when it is denied by itself.
+	ExpiresAt time.Time `json:"expires_at"`
+	// Questions are where people were asked; in each the code decides.
+	Questions []Place `json:"questions"`
+}
+
+// A Place is a session where people were asked, with the code that decides there.
+type Place struct {
+	Session string `json:"session"`
+	Code    string `json:"code"`
+}
+
+// A Decision decides an approval of a tool outside of a chat; the person of the actor decides. ErrNotFound:
+// there is none of that ID.
+type Decision struct {
+	ID   int64
+	Does outbox.Does
+	Why  string // with DoesDeny
+	// NotOf is the identity that does not decide what a message of its own led to; empty: none.
+	NotOf   string
+	State   outbox.ActionState // filled in
+	Outcome intake.Outcome     // filled in, also where it is refused
+}
+
+// Names implements Change.
+func (c *Decision) Names() (action, target string) {
+	return "approval." + string(cmp.Or(c.State, "decide")), "approval " + strconv.FormatInt(c.ID, 10)
+}
+
 // DecisionIntent is a code that was typed to decide an approval.
 type DecisionIntent struct {
 	core.AnIntent
@@ -87,6 +131,7 @@ const (
 	Unknown      intake.Outcome = "approval_unknown"   // no such code in this conversation
 	NotYours     intake.Outcome = "approval_not_yours" // only admins decide
 	Over         intake.Outcome = "approval_over"      // decided before, expired or cancelled
+	OwnTurn      intake.Outcome = "approval_own_turn"  // a program does not decide what it asked for itself
 	OnceOnly     intake.Outcome = "approval_once_only" // no grants for turns that read outside text, nor for commands that may load files
 	GrantRevoked intake.Outcome = "grant_revoked"
 	GrantUnknown intake.Outcome = "grant_unknown"

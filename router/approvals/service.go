@@ -106,6 +106,9 @@ func (s *Service) approve(_ context.Context, c *commands.Call) (commands.Answer,
 	if code == "" {
 		return commands.Says("Write \"%s\" and the code that stands in the question.", c.Slash+c.Name), nil
 	}
+	if c.Event.Sender.Token != "" {
+		return commands.Says("A program decides by POST /v1/approvals/{id}/decide, or cancels the turn."), nil
+	}
 	as := &DecisionIntent{Code: outbox.HashCode(code), Does: outbox.DoesOnce}
 	switch {
 	case c.Name == "deny":

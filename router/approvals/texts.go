@@ -10,6 +10,7 @@ var Texts = map[intake.Outcome]string{
 	Unknown:      "There is no question with that code in this chat. Write the code in the chat where I asked.",
 	NotYours:     "Only admins may decide that.",
 	Over:         "That question is not open any more: it was decided, nobody answered in time, or the work it was about was cancelled.",
+	OwnTurn:      "A program does not decide about a turn that it started itself.",
 	OnceOnly:     "That can be allowed once only, as the question says: write nothing after the code.",
 	GrantRevoked: "Taken back: from now on I ask again.",
 	GrantUnknown: "None of your permissions has that number. /grants lists them.",

@@ -57,12 +57,12 @@ func TestTextsAreStoredWithoutCredentials(t *testing.T) {
 	}
 	for _, job := range []tools.NewJob{{When: "tomorrow at 9", Text: "log in with hunter2"}, {When: "tomorrow at 9 log in with hunter2"}} {
 		job.Kind = tools.JobRemind
-		change, err := d.Add(t.Context(), "ann", job)
+		change, err := d.Add(t.Context(), "ann", true, job)
 		kept("added on the machine", change, err)
 	}
 	for _, edit := range []tools.JobEdit{{Text: "try hunter2"}, {When: "tomorrow at 10 try hunter2"}} {
 		edit.Job, edit.Action = 1, "edit"
-		change, err := d.Edit(t.Context(), "owner", edit)
+		change, err := d.Edit(t.Context(), "owner", true, edit)
 		kept("edited on the machine", change, err)
 	}
 	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "say hunter2", Zone: "UTC"}); strings.Contains(res.Output+r.jobs[2].Text, "hunter2") {
@@ -91,7 +91,7 @@ func TestWhatAnAdminTypedIsMarked(t *testing.T) {
 	} {
 		if c.by != nil {
 			give(t, d, &r, c.by, chat, "jobs 1 "+c.option)
-		} else if change, err := d.Edit(t.Context(), "owner", tools.JobEdit{Job: 1, Action: "edit", Options: []string{c.option}}); err != nil || r.Change(t.Context(), change, core.Actor{}) != nil {
+		} else if change, err := d.Edit(t.Context(), "owner", true, tools.JobEdit{Job: 1, Action: "edit", Options: []string{c.option}}); err != nil || r.Change(t.Context(), change, core.Actor{}) != nil {
 			t.Fatalf("%s: %v", c.option, err)
 		}
 		if rules := r.jobs[0].Rules; rules.BudgetBy != c.budget || rules.FileBy != c.check {

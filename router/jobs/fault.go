@@ -15,6 +15,14 @@ type fault struct {
 	choices []choice
 }
 
+// Refused is an error that says to whoever asked why nothing was done. Its code is a word for programs, such as "not_found".
+type Refused interface {
+	error
+	Code() string
+}
+
+func (f *fault) Code() string { return f.code }
+
 // A choice is what may have been meant: its label, and the time with all that belongs to it.
 type choice struct{ label, when string }
 
@@ -38,12 +46,12 @@ func deleted(id int64) *fault { return faulty("refused", "Job %d is deleted.", i
 
 // Unknown says to the operator that no job has that number.
 func Unknown(id int64) error {
-	return fmt.Errorf("there is no job %d; \"switchboard job list --all\" lists them", id)
+	return faulty("not_found", "there is no job %d; \"switchboard job list --all\" lists them", id)
 }
 
 // UnknownPerson says to the operator that nobody is called so.
 func UnknownPerson(name string) error {
-	return fmt.Errorf("there is no person %q; \"switchboard person list\" names them", name)
+	return faulty("not_found", "there is no person %q; \"switchboard person list\" names them", name)
 }
 
 // says answers a command with why nothing was done; what is no fault of anybody's stays an error.

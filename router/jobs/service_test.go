@@ -463,7 +463,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	if res := d.AddJob(t.Context(), call, job); res.Code != "unavailable" || !strings.Contains(res.Output, "[scheduler] enabled = false") {
 		t.Errorf("switched off: %+v", res)
 	}
-	if c, err := d.Add(t.Context(), "ann", job); c != nil || err == nil || !strings.Contains(err.Error(), "[scheduler] enabled = false") {
+	if c, err := d.Add(t.Context(), "ann", true, job); c != nil || err == nil || !strings.Contains(err.Error(), "[scheduler] enabled = false") {
 		t.Errorf("switched off, on the command line: %+v, error %v", c, err)
 	}
 	if answer := give(t, d, &r, ann, chat, "remind tomorrow at 9 x"); answer.Change != nil || !strings.Contains(unescaped(answer.Text), "[scheduler] enabled = false") {

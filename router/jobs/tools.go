@@ -197,31 +197,37 @@ func refused(err error) tools.Result {
 
 func plain(markdown string) string { return render.Parse(markdown).Plain() }
 
-// Add makes the change that adds a job for a person who is named by the operator. It
+// Add makes the change that adds a job for a person, asked for by a program, or, on the machine, by the operator, who may more. It
 // speaks in the direct chat that the person used last, or where To says.
-func (d *Service) Add(ctx context.Context, person string, job tools.NewJob) (*Change, error) {
+func (d *Service) Add(ctx context.Context, person string, machine bool, job tools.NewJob) (*Change, error) {
 	p := d.Person(person)
 	if p == nil {
 		return nil, UnknownPerson(person)
 	}
 	r := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
 	if r.payload == "" || job.Kind == tools.JobSend && job.To == "" {
-		return nil, errors.New("a message to others needs somebody to whom it goes")
+		return nil, faulty("bad_arguments", "a message to others needs somebody to whom it goes")
 	}
 	conv, _, refusal := d.FindRecipient(ctx, p, cmp.Or(job.To, person))
 	if refusal != nil {
-		return nil, errors.New(refusal.Output)
+		return nil, faulty(refusal.Code, "%s", refusal.Output)
 	}
 	zone, err := d.Zone(ctx, conv, p)
 	if err != nil {
 		return nil, err
 	}
-	return d.add(&caller{person: p, conv: conv, zone: zone, known: true, slash: "/", machine: true}, r)
+	return d.add(&caller{person: p, conv: conv, zone: zone, known: true, slash: "/", machine: machine}, r)
 }
 
-// Edit makes a change of anybody's job for the operator, who is an admin.
-func (d *Service) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*Change, error) {
-	return d.edited(ctx, machine(admin), edit)
+// Edit makes a change of a job of a person, asked for by a program, or, on the machine, of anybody's by the operator.
+func (d *Service) Edit(ctx context.Context, person string, onMachine bool, edit tools.JobEdit) (*Change, error) {
+	a := machine(person)
+	if p := d.Person(person); !onMachine && p == nil {
+		return nil, UnknownPerson(person)
+	} else if !onMachine {
+		a.person, a.machine = p, false
+	}
+	return d.edited(ctx, a, edit)
 }
 
 // Show is anybody's job, with all about it in plain text, for the operator.

@@ -38,6 +38,19 @@ type Resend struct {
 	Dropped      int  // filled in: of how many messages parts were given up of late, which does not change
 }
 
+// A Post says something in a conversation for a program.
+type Post struct {
+	Conversation channels.Conversation
+	Reply        Reply
+	Message      int64 // filled in
+	Delivery     int64 // filled in: that of its first part
+}
+
+// Names implements Change.
+func (c *Post) Names() (action, target string) {
+	return "message.send", "conversation " + core.SessionKey(c.Conversation)
+}
+
 // Names implements Change.
 func (c *Resend) Names() (action, target string) {
 	return "delivery.resend", "conversation " + core.SessionKey(c.Conversation)

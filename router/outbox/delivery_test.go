@@ -15,6 +15,7 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/outbox"
 	"switchboard/router/routertest"
+	"switchboard/store/storetest"
 )
 
 func TestAdminsMendDeliveriesInADirectChat(t *testing.T) {
@@ -158,7 +159,7 @@ func TestEveryPartIsARowBeforeItIsSent(t *testing.T) {
 		var missing []string
 		var mu sync.Mutex
 		r.Platform.OnSend(func(p scripted.Post) channelstest.Fault {
-			list, err := r.DB.Router().Deliveries(context.Background(), "sending", 1000)
+			list, err := r.DB.Router().Deliveries(context.Background(), storetest.All, "sending", 1000)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

@@ -37,7 +37,7 @@ func (r *Rig) Within(d time.Duration, what string, cond func() bool) {
 	r.T.Helper()
 	for began := time.Now(); !cond(); time.Sleep(100 * time.Millisecond) {
 		if time.Since(began) > d {
-			all, _ := r.DB.Router().Deliveries(r.T.Context(), "", 100)
+			all, _ := r.DB.Router().Deliveries(r.T.Context(), storetest.All, "", 100)
 			r.T.Fatalf("not within %s: %s; %q of %+v", d, what, Texts(r.Platform.Sent()), all)
 		}
 	}
@@ -164,7 +164,7 @@ func (r *Rig) Until(what string, cond func() bool) {
 // Turns are all turns, newest first.
 func (r *Rig) Turns() []turns.Turn {
 	r.T.Helper()
-	list, err := r.DB.Router().Turns(r.T.Context(), "", 100_000)
+	list, err := r.DB.Router().Turns(r.T.Context(), storetest.All, "", 100_000)
 	if err != nil {
 		r.T.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func (r *Rig) Turns() []turns.Turn {
 // Deliveries are those in a state; all for an empty one.
 func (r *Rig) Deliveries(state string) []outbox.Info {
 	r.T.Helper()
-	list, err := r.DB.Router().Deliveries(r.T.Context(), state, 100_000)
+	list, err := r.DB.Router().Deliveries(r.T.Context(), storetest.All, state, 100_000)
 	if err != nil {
 		r.T.Fatal(err)
 	}

@@ -16,12 +16,17 @@ type Info struct {
 	FirstEvent int64 `json:"-"`
 }
 
+// Whose says of whom something is listed.
+type Whose struct {
+	People []string // empty: everybody whose role is user
+	All    bool     // everybody, and what is nobody's
+}
+
 // A Query asks for sessions, those that were used last first.
 type Query struct {
-	Channel string   // empty: any
-	People  []string // whose; empty: everybody's whose role is user
-	All     bool     // everybody's, groups' too
-	Text    string   // in the title or a message, in any case of letters; empty: anything
+	Whose
+	Channel string // empty: any
+	Text    string // in the title or a message, in any case of letters; empty: anything
 	// Before is where the page before ended; zero: the first page.
 	Before Mark
 	Limit  int

@@ -50,7 +50,7 @@ func (t *report) price(cost float64) string {
 	if cost == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %.6f %s", cost, t.currency)
+	return strings.TrimRight(fmt.Sprintf(", %.6f %s", cost, t.currency), " ")
 }
 
 // most is how many runes of a text are shown where a part of it is mostly enough.

@@ -42,7 +42,7 @@ func TestStaleConnectionsUnderLoadBreakNothing(t *testing.T) {
 	}
 	all.Wait()
 	for i := range 12 {
-		if _, err := h.Router.Turns(h.Ctx, "", 10); err != nil {
+		if _, err := h.Router.Turns(h.Ctx, storetest.All, "", 10); err != nil {
 			t.Errorf("look %d afterwards: %v", i, err)
 		}
 	}

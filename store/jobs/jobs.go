@@ -10,6 +10,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/jobs"
+	routersessions "switchboard/router/sessions"
 	"switchboard/scheduler"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -106,6 +107,13 @@ func (r *Store) Jobs(ctx context.Context, of string, after int64, limit int) ([]
 		query, args = jobsOf, append([]any{of}, args...)
 	}
 	return database.Listed(ctx, r.DB, "list jobs", (*aJob).job, query, args...)
+}
+
+// JobsOf is Jobs of whom something is listed.
+func (r *Store) JobsOf(ctx context.Context, whose routersessions.Whose, after int64, limit int) ([]scheduler.Job, error) {
+	condition, people := sessions.Of("j.owner", whose)
+	query := jobsFrom + `WHERE ` + condition + ` AND j.state NOT IN ('done', 'removed') AND j.id > ? ORDER BY j.id LIMIT ?`
+	return database.Listed(ctx, r.DB, "list jobs", (*aJob).job, query, append(people, after, limit)...)
 }
 
 // AskedIn is the message that a turn answers, as its platform knows it.

@@ -114,7 +114,7 @@ func TestDropByHandTakesWhatIsNotSent(t *testing.T) {
 		h.Says("1", "a", "b")
 		h.Says("2", "c")
 		ids := func(text string) int64 {
-			list, _ := h.Router.Deliveries(h.Ctx, "", 100)
+			list, _ := h.Router.Deliveries(h.Ctx, storetest.All, "", 100)
 			for _, d := range list {
 				if d.Text == text {
 					return d.ID

@@ -71,7 +71,7 @@ func (h *house) drafts(want ...outbox.DraftStage) []outbox.Draft {
 // dropped says that the draft became nothing, and how.
 func (h *house) dropped(delivery int64, outcome string) {
 	h.Helper()
-	list, err := h.Router.Deliveries(h.Ctx, "dropped", 100)
+	list, err := h.Router.Deliveries(h.Ctx, storetest.All, "dropped", 100)
 	if err != nil {
 		h.Fatal(err)
 	}

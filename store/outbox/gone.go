@@ -8,6 +8,7 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
+	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -32,6 +33,7 @@ const (
 	adminChats = chatColumns + `
 		FROM people p CROSS JOIN sessions s CROSS JOIN conversations c
 		WHERE p.role = 'admin' AND s.person = p.name AND s.person <> '' AND c.id = s.conversation_id AND c.kind = 'direct' AND c.gone_at = 0` + lastWritten
+	firstPart   = `SELECT id FROM deliveries WHERE message_id = ? ORDER BY part LIMIT 1`
 	personChats = chatColumns + `
 		FROM sessions s JOIN conversations c ON c.id = s.conversation_id
 		WHERE s.person = ? AND s.person <> '' AND c.kind = 'direct' AND c.gone_at = 0` + lastWritten
@@ -104,22 +106,37 @@ func Notify(t *database.Tx, key []byte, quiet time.Duration, conv channels.Conve
 
 // PostTo stores a message of ours that is of no turn.
 func PostTo(t *database.Tx, conv channels.Conversation, reply *outbox.Reply) error {
-	p, err := sessions.Place(t, sessions.CleanConversation(conv))
+	_, err := ChangePost(t, &outbox.Post{Conversation: conv, Reply: *reply})
+	return err
+}
+
+// ChangePost is PostTo that says which message it is.
+func ChangePost(t *database.Tx, c *outbox.Post) (a audit.Entry, err error) {
+	p, err := sessions.Place(t, sessions.CleanConversation(c.Conversation))
 	if err != nil {
-		return err
+		return a, err
 	}
-	return Post(t, p.Id, p.Key, reply)
+	if a.Session, c.Message, err = post(t, p.Id, p.Key, &c.Reply); err == nil {
+		_, err = t.Row(firstPart, []any{c.Message}, &c.Delivery)
+	}
+	a.Outcome, a.Data = "done", map[string]any{"message": c.Message, "delivery": c.Delivery}
+	return a, err
 }
 
 // Post is PostTo, where the conversation is known.
 func Post(t *database.Tx, conversation int64, key string, reply *outbox.Reply) error {
-	session, err := sessions.FindOrMake(t, conversation, key, "")
+	_, _, err := post(t, conversation, key, reply)
+	return err
+}
+
+func post(t *database.Tx, conversation int64, key string, reply *outbox.Reply) (session, message int64, err error) {
+	session, err = sessions.FindOrMake(t, conversation, key, "")
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	message, err := Outgoing(t, conversation, session, 0, reply, nil)
+	message, err = Outgoing(t, conversation, session, 0, reply, nil)
 	if err == nil {
 		_, err = sessions.Emit(t, session, sessions.Event{Kind: "message", Message: message})
 	}
-	return err
+	return session, message, err
 }

@@ -16,7 +16,7 @@ import (
 
 func (h *house) states() (list []string) {
 	h.Helper()
-	ds, err := h.Router.Deliveries(h.Ctx, "", 100)
+	ds, err := h.Router.Deliveries(h.Ctx, storetest.All, "", 100)
 	if err != nil {
 		h.Fatal(err)
 	}

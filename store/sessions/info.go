@@ -68,6 +68,17 @@ func (r *Store) Posted(ctx context.Context, conv channels.Conversation, prefix s
 	return receipt, err
 }
 
+// Of is the condition that a column names one of those of whom something is listed.
+func Of(column string, whose sessions.Whose) (condition string, args []any) {
+	switch marks, people := database.In(whose.People); {
+	case whose.All:
+		return "TRUE", nil
+	case len(whose.People) > 0:
+		return column + " IN (" + marks + ")", people
+	}
+	return column + " IN (SELECT name FROM people WHERE role = 'user')", nil
+}
+
 // Sessions lists those that were used last first; next is where the page ends, nil: there are no more.
 func (r *Store) Sessions(ctx context.Context, q sessions.Query) (list []sessions.Info, next *sessions.Mark, err error) {
 	where, args := "WHERE s.used_at > 0", []any{}
@@ -78,13 +89,8 @@ func (r *Store) Sessions(ctx context.Context, q sessions.Query) (list []sessions
 	if q.Channel != "" {
 		and("c.channel = ?", database.Clean(q.Channel))
 	}
-	switch marks, people := database.In(q.People); {
-	case q.All:
-	case len(q.People) > 0:
-		and("s.person IN ("+marks+")", people...)
-	default:
-		and("s.person IN (SELECT name FROM people WHERE role = 'user')")
-	}
+	condition, people := Of("s.person", q.Whose)
+	and(condition, people...)
 	if q.Text != "" {
 		like := "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(database.Clean(q.Text))) + "%"
 		and("(lower(c.title) LIKE ? ESCAPE '!' OR EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id AND m.id > s.reset_message AND lower(m.text) LIKE ? ESCAPE '!'))", like, like)

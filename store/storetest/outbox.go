@@ -8,7 +8,11 @@ import (
 	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/outbox"
+	"switchboard/router/sessions"
 )
+
+// All is everybody of whom something is listed.
+var All = sessions.Whose{All: true}
 
 // Asks says questions in a turn of the conversation, which then ends.
 func (h *House) Asks(conv, key string, questions ...outbox.Reply) {
@@ -26,7 +30,7 @@ func Tomorrow() time.Time { return time.Now().Add(24 * time.Hour) }
 // Parts are the states of a conversation's deliveries, oldest first.
 func (h *House) Parts() (states []string) {
 	h.Helper()
-	list, err := h.Router.Deliveries(h.Ctx, "", 100)
+	list, err := h.Router.Deliveries(h.Ctx, All, "", 100)
 	if err != nil {
 		h.Fatal(err)
 	}

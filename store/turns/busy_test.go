@@ -86,7 +86,7 @@ func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 		if v, err := h.Router.Turn(h.Ctx, first.TurnID, false); err != nil || v.MergedInto != ref.TurnID || v.Text != "look" {
 			t.Errorf("%+v, %v", v, err)
 		}
-		merged, err := h.Router.Turns(h.Ctx, "merged", 10)
+		merged, err := h.Router.Turns(h.Ctx, storetest.All, "merged", 10)
 		if err != nil || len(merged) != 3 || merged[0].MergedInto != ref.TurnID {
 			t.Errorf("%+v, %v", merged, err)
 		}
@@ -342,7 +342,7 @@ func TestAcceptSaysWhatIsWrong(t *testing.T) {
 				t.Errorf("%s: %v", want, err)
 			}
 		}
-		if turns, err := h.Router.Turns(h.Ctx, "", 9); len(turns) != 0 || err != nil {
+		if turns, err := h.Router.Turns(h.Ctx, storetest.All, "", 9); len(turns) != 0 || err != nil {
 			t.Errorf("%+v, %v", turns, err)
 		}
 	})

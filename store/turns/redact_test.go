@@ -53,7 +53,7 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		deliveries, err := h.Router.Deliveries(h.Ctx, "", 10)
+		deliveries, err := h.Router.Deliveries(h.Ctx, storetest.All, "", 10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -128,7 +128,7 @@ func TestEndClosesTasks(t *testing.T) {
 		if err != nil || v.State != "failed" || v.Outcome != "timeout" || v.FinishedAt == nil || v.StartedAt == nil || v.Plans[0].Tasks[0].State != "cancelled" {
 			t.Errorf("%+v, %v", v, err)
 		}
-		if list, err := h.Router.Turns(h.Ctx, "failed", 5); err != nil || len(list) != 1 || list[0].Text != "hello 1" {
+		if list, err := h.Router.Turns(h.Ctx, storetest.All, "failed", 5); err != nil || len(list) != 1 || list[0].Text != "hello 1" {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})

@@ -214,11 +214,15 @@ func byName(list []channels.Status) []channels.Status {
 // channel speaks for it. silent are the numbers of those that say nothing: one of them
 // may hold what the others wait for. api.ErrNoEngine: there is none.
 func AskStatuses(ctx context.Context, settings *configs.Settings) (list []channels.Status, silent []string, err error) {
-	answers, silent, err := api.AskAll[[]channels.Status](ctx, settings.DataDir, "/v1/channels")
+	answers, silent, err := api.AskAll[struct{ Channels []channels.Status }](ctx, settings.DataDir, "/v1/channels")
 	if err != nil {
 		return nil, silent, err
 	}
-	list = merged(answers)
+	said := make([][]channels.Status, len(answers))
+	for i := range answers {
+		said[i] = answers[i].Channels
+	}
+	list = merged(said)
 	for i := range list {
 		if s := &list[i]; len(silent) > 0 && s.State == channels.StateWaiting {
 			s.Reason += "; engine " + strings.Join(silent, ", ") + " does not answer"

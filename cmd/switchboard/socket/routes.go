@@ -4,7 +4,6 @@ package socket
 
 import (
 	"cmp"
-	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -13,20 +12,16 @@ import (
 	"strconv"
 	"strings"
 
-	"switchboard/agent/tools"
 	"switchboard/channels"
 	web "switchboard/channels/api"
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/live"
 	"switchboard/configs"
-	"switchboard/internal/api"
 	"switchboard/router"
 	"switchboard/router/core"
 	"switchboard/router/jobs"
-	"switchboard/router/outbox"
 	"switchboard/router/people"
 	"switchboard/router/tokens"
-	"switchboard/scheduler"
 	"switchboard/store"
 )
 
@@ -68,29 +63,15 @@ func (s Server) API() *web.API {
 	a := web.New(web.Deps{
 		Log: s.Log, Ready: s.Ready, Metrics: s.Metrics, PProf: s.PProf, Statuses: s.statuses, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
 		Files: s.Files, Tools: s.Tools, Chats: s.Store, Model: s.Model,
+		Turns: s.Store, Currency: func() string { return s.Settings.Now().Budget.Currency }, Approvals: s.Store, Deliveries: s.Store, JobReader: s.Store, Jobs: s.Jobs, Poster: s.Router.Messages,
 	})
-	add := func(pattern string, answer answer) {
-		method, path, _ := strings.Cut(pattern, " ")
-		a.Plain(web.Call{Scope: web.Admin, Method: method, Path: path, ID: callID(method, path), Tag: "administration", Socket: true}, answer)
-	}
+	add := adderTo(a)
 	readRoutes(add, s.Store, s.Settings.Now)
 	s.peopleRoutes(add)
-	s.jobRoutes(add)
 	s.secretRoutes(add)
 	s.tokenRoutes(add)
 	s.settingsRoutes(add)
-	add("POST /v1/turns/{id}/cancel", func(r *http.Request) (any, error) {
-		return struct{}{}, s.Router.Cancel(r.Context(), id(r), owner)
-	})
-	for _, kind := range []outbox.ChangeKind{outbox.RetryDelivery, outbox.DropDelivery} {
-		add("POST /v1/deliveries/{id}/"+string(kind), func(r *http.Request) (any, error) {
-			c := &outbox.Change{ID: id(r), Kind: kind}
-			err := s.Router.Change(r.Context(), c, owner)
-			return c.Done, err
-		})
-	}
 	add("GET /v1/commands", func(r *http.Request) (any, error) { return s.Router.Completions(r.FormValue("person")), nil })
-	add("GET /v1/channels", func(*http.Request) (any, error) { return s.statuses(), nil })
 	add("GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
 	return a
 }
@@ -109,6 +90,13 @@ type answer = func(*http.Request) (any, error)
 // An adder adds a call of a pattern as http.ServeMux takes it.
 type adder func(pattern string, answer answer)
 
+func adderTo(a *web.API) adder {
+	return func(pattern string, answer answer) {
+		method, path, _ := strings.Cut(pattern, " ")
+		a.Plain(web.Call{Scope: web.Admin, Method: method, Path: path, ID: callID(method, path), Tag: "administration", Socket: true}, answer)
+	}
+}
+
 // callID is the name of a call in the OpenAPI document: "get_v1_people_refused".
 func callID(method, path string) string {
 	return strings.Trim(strings.NewReplacer("/", "_", "{", "", "}", "").Replace(strings.ToLower(method)+path), "_")
@@ -126,17 +114,7 @@ func readRoutes(add adder, of *store.Router, settings func() *configs.Settings) 
 		}
 		return uses, err
 	})
-	add("GET /v1/turns", func(r *http.Request) (any, error) {
-		return of.Turns(r.Context(), r.FormValue("state"), limit(r))
-	})
-	add("GET /v1/turns/{id}", func(r *http.Request) (any, error) {
-		return of.Turn(r.Context(), id(r), r.FormValue("prompts") != "")
-	})
 	add("GET /v1/people/refused", func(r *http.Request) (any, error) { return of.KeptOut(r.Context(), limit(r)) })
-	add("GET /v1/deliveries", func(r *http.Request) (any, error) {
-		return of.Deliveries(r.Context(), r.FormValue("state"), limit(r))
-	})
-	readJobRoutes(add, of)
 	readTokenRoutes(add, of, settings)
 	add("GET /v1/channels/rejected", func(r *http.Request) (any, error) { return of.Rejected(r.Context(), limit(r)) })
 	add("GET /v1/people", func(r *http.Request) (any, error) {
@@ -147,30 +125,9 @@ func readRoutes(add adder, of *store.Router, settings func() *configs.Settings) 
 
 // ReadRoutes are the calls that need no running program: they read what stands in the database.
 func ReadRoutes(of *store.Router, settings *configs.Settings) http.Handler {
-	mux := http.NewServeMux()
-	readRoutes(func(pattern string, answer answer) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			value, err := answer(r)
-			if err != nil {
-				status := http.StatusInternalServerError
-				if errors.Is(err, core.ErrNotFound) {
-					status, err = http.StatusNotFound, core.ErrNotFound // what is not there, who asks knows
-				}
-				api.Refuse(w, api.Failed(status, "", "%v", err))
-				return
-			}
-			api.Reply(w, http.StatusOK, value)
-		})
-	}, of, func() *configs.Settings { return settings })
-	return mux
-}
-
-func id(r *http.Request) int64 { return number(r.PathValue("id")) }
-
-// number is what is written; 0: nothing, or none.
-func number(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64)
-	return n
+	a := web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Turns: of, Deliveries: of, JobReader: of})
+	readRoutes(adderTo(a), of, func() *configs.Settings { return settings })
+	return a.Socket()
 }
 
 func limit(r *http.Request) int {
@@ -213,75 +170,4 @@ func (s Server) peopleRoutes(add adder) {
 			return c.Now, err
 		})
 	}
-}
-
-// JobRuns are runs of a job, and the zone of their times.
-type JobRuns struct {
-	Zone string          `json:"zone"`
-	Runs []scheduler.Run `json:"runs"`
-}
-
-// A JobSaid is a job as it is now, and what is to be said of it.
-type JobSaid struct {
-	Job  scheduler.Job `json:"job"`
-	Said string        `json:"said"`
-}
-
-// readJobRoutes answer what stands of jobs in the database.
-func readJobRoutes(add adder, of *store.Router) {
-	add("GET /v1/jobs", func(r *http.Request) (any, error) {
-		person := r.FormValue("person")
-		if person != "" {
-			if _, err := of.Person(r.Context(), person); errors.Is(err, core.ErrNotFound) {
-				return nil, jobs.UnknownPerson(person)
-			} else if err != nil {
-				return nil, err
-			}
-		}
-		return of.Jobs(r.Context(), person, number(r.FormValue("after")), limit(r))
-	})
-	add("GET /v1/jobs/{id}/runs", func(r *http.Request) (any, error) {
-		job, err := of.Job(r.Context(), id(r), "")
-		if errors.Is(err, core.ErrNotFound) {
-			return nil, jobs.Unknown(id(r))
-		} else if err != nil {
-			return nil, err
-		}
-		runs, err := of.Runs(r.Context(), id(r), number(r.FormValue("before")), limit(r))
-		return JobRuns{job.Spec.Zone, runs}, err
-	})
-}
-
-// jobRoutes show and change jobs, as whoever runs the program.
-func (s Server) jobRoutes(add adder) {
-	add("GET /v1/jobs/{id}", func(r *http.Request) (any, error) {
-		job, said, err := s.Jobs.Show(r.Context(), id(r))
-		if err != nil {
-			return nil, err
-		}
-		return JobSaid{*job, said}, nil
-	})
-	change := func(r *http.Request, c *jobs.Change, err error) (any, error) {
-		if err == nil {
-			err = s.Router.Change(r.Context(), c, owner)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return JobSaid{*c.Done, s.Jobs.Said(c)}, nil
-	}
-	add("POST /v1/jobs", func(r *http.Request) (any, error) {
-		c, err := s.Jobs.Add(r.Context(), r.FormValue("person"), tools.NewJob{
-			Kind: r.FormValue("kind"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"), To: r.FormValue("to"),
-			Options: r.URL.Query()["option"],
-		})
-		return change(r, c, err)
-	})
-	add("POST /v1/jobs/{id}/{action}", func(r *http.Request) (any, error) {
-		c, err := s.Jobs.Edit(r.Context(), access.Owner, tools.JobEdit{
-			Job: id(r), Action: r.PathValue("action"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"),
-			Options: r.URL.Query()["option"],
-		})
-		return change(r, c, err)
-	})
 }

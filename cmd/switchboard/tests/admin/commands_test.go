@@ -77,7 +77,7 @@ func TestWrongUsageNamesTheFault(t *testing.T) {
 		"turn list --state bored":                      "bored",
 		"turn list --nope":                             "--nope",
 		"chat too many":                                "too",
-		"--server http://127.0.0.1:1 turn list":        "not available in this build",
+		"--server http://127.0.0.1:1 turn list":        "SWITCHBOARD_TOKEN",
 		"--log-level loud turn list":                   "loud",
 		"--config /nowhere/at/all.toml doctor --alive": "switchboard init",
 	} {

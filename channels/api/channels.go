@@ -1,0 +1,137 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"switchboard/channels"
+	"switchboard/internal/api"
+	"switchboard/router"
+	"switchboard/router/core"
+	"switchboard/router/outbox"
+)
+
+// A Poster renders what a program has the bot say.
+type Poster interface {
+	// Post finds a conversation of a channel by its ID or the name of a person. core.ErrNotFound; router.ErrGroupsAreAdmins,
+	// unless admin.
+	Post(ctx context.Context, channel, to, text string, admin bool) (*outbox.Post, error)
+}
+
+// ChannelList are channels.
+type ChannelList struct {
+	Channels []channels.Status `json:"channels"`
+}
+
+type sendBody struct {
+	Conversation string   `json:"conversation,omitempty" doc:"Its ID on the channel."`
+	Person       string   `json:"person,omitempty" doc:"Somebody's name: the direct chat there that they used last."`
+	Text         string   `json:"text" doc:"Markdown, at most 64 KB."`
+	Attachments  []string `json:"attachments,omitempty" doc:"Not available in this build."`
+}
+
+type sendOut struct {
+	DeliveryID   int64  `json:"delivery_id,string,omitempty" doc:"Of its first part; none: its readers fetch it."`
+	MessageID    int64  `json:"message_id,string"`
+	Conversation string `json:"conversation"`
+}
+
+func (a *API) channelCalls() {
+	register(a, Call{Scope: Admin, Method: http.MethodGet, Path: "/v1/channels", ID: "listChannels", Tag: "channels", Summary: "Each channel's state, since when and why."},
+		func(context.Context, *struct{}) (*ChannelList, error) { return &ChannelList{some(a.Statuses())}, nil })
+	text, schemas := &huma.Schema{Type: huma.TypeString}, a.huma.OpenAPI().Components.Schemas
+	a.handle(Call{
+		Scope: Send, Method: http.MethodPost, Path: "/v1/channels/{name}/send", ID: "send", Tag: "channels", Status: http.StatusAccepted,
+		Summary: "Have the bot say something in a conversation of a channel, or to a person there. The answer comes when the message is stored.",
+	}, huma.Operation{
+		Parameters: []*huma.Param{
+			{Name: "name", In: "path", Required: true, Schema: text, Description: "The channel's name."},
+			{Name: "to", In: "query", Schema: text, Description: "A conversation's ID on the channel, or a person's name, where the body does not say it."},
+		},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"text/plain":       {Schema: text},
+			"application/json": {Schema: schemas.Schema(reflect.TypeFor[sendBody](), true, "")},
+		}},
+		Responses: map[string]*huma.Response{"202": {
+			Description: "It is stored, and on its way.",
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[sendOut](), true, "")}},
+		}},
+	}, func(w http.ResponseWriter, r *http.Request) {
+		out, err := a.send(r)
+		if err != nil {
+			a.refuse(w, r, err)
+			return
+		}
+		api.Reply(w, http.StatusAccepted, out)
+	})
+}
+
+// send has the bot say what a call says.
+func (a *API) send(r *http.Request) (*sendOut, error) {
+	c, channel, to := CallerOf(r.Context()), r.PathValue("name"), r.URL.Query().Get("to")
+	text, err := sent(r, &to)
+	if err != nil {
+		return nil, err
+	}
+	post, err := a.Poster.Post(r.Context(), channel, to, text, a.forAdmin(c))
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return nil, api.Failed(http.StatusNotFound, "somebody who may has to write to the bot there first", "the bot speaks with nobody called %.100q on the channel %.100q", to, channel)
+	case errors.Is(err, router.ErrGroupsAreAdmins):
+		return nil, api.Failed(http.StatusForbidden, "use a token that speaks for an admin: --person NAME", "%v", err)
+	case err != nil:
+		return nil, err
+	}
+	person := ""
+	if len(c.People) == 1 {
+		person = c.People[0]
+	}
+	if err := a.Changer.Change(r.Context(), post, a.actor(c, person)); err != nil {
+		return nil, err
+	}
+	return &sendOut{post.Delivery, post.Message, string(post.Conversation.ID)}, nil
+}
+
+// sent is the text of a call, and to whom it goes. What is not called JSON is plain text: curl -d says that it is a form.
+func sent(r *http.Request, to *string) (string, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return "", tooLong()
+	} else if err != nil {
+		return "", api.Failed(http.StatusBadRequest, "send it again", "the body did not come whole")
+	}
+	in := sendBody{Text: string(body)}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		in = sendBody{}
+		if err := json.Unmarshal(body, &in); err != nil {
+			return "", api.Failed(http.StatusBadRequest, "", "the body is not the JSON that this call takes")
+		}
+		*to = cmp.Or(in.Conversation, in.Person, *to)
+	}
+	switch {
+	case len(in.Attachments) > 0:
+		return "", api.Failed(http.StatusNotImplemented, "send a link to it", "files cannot be sent in this build")
+	case *to == "":
+		return "", api.Failed(http.StatusBadRequest, "add ?to=PERSON", "to: nobody is named")
+	case len(in.Text) > maxContent:
+		return "", tooLong()
+	case strings.TrimSpace(in.Text) == "":
+		return "", api.Failed(http.StatusBadRequest, "", "text: the message is empty")
+	case !utf8.ValidString(in.Text) || strings.ContainsRune(in.Text, 0):
+		return "", api.Failed(http.StatusBadRequest, "", "text: it is not valid UTF-8")
+	}
+	return in.Text, nil
+}
+
+func tooLong() error {
+	return api.Failed(http.StatusRequestEntityTooLarge, "send it in parts, or as a file", "the message is longer than %d KB", maxContent>>10)
+}
