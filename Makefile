@@ -1,4 +1,4 @@
-.PHONY: check fmt bench bench-jobs mutate long soak live release
+.PHONY: check fmt bench bench-jobs mutate long soak live clients release
 
 GOFUMPT = go run mvdan.cc/gofumpt@v0.12.0
 
@@ -39,6 +39,11 @@ soak:
 # Scenarios against a real provider; without its key in the environment they are skipped.
 live:
 	go test -tags live -run '^TestLive' -count 1 -timeout 30m -v ./...
+
+# The official npm client of the OpenAI API talks to the program; node and npm are needed. SWITCHBOARD_TEST_RECORD=1 keeps what
+# it sends, which go test replays.
+clients:
+	go test -tags clients -run '^TestOfficialClients$$' -count 1 -v ./cmd/switchboard/tests/web
 
 # Static binaries of this version for Linux and macOS, with their sums, in dist. For Windows it is compiled as well, to
 # keep that possible: commands of the bot run on Linux alone.

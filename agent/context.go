@@ -12,7 +12,7 @@ import (
 // the user part holds the rest. Sections, in order:
 //
 //	planner   system: role file, Permitted tools
-//	          user:   Date and time, Where you speak, Known facts, Open questions,
+//	          user:   Date and time, Where you speak, [The person's wishes], Known facts, Open questions,
 //	                  Summary so far, Recent messages, [How to use tools], [Tried before], [Planning again,
 //	                  Earlier attempts, Completed tasks, Remaining tasks, What failed or What was stopped],
 //	                  [Your last plan, Faults in your last plan], [Attachments],
@@ -43,6 +43,7 @@ func (ps *prompts) plannerUser(attempt int, retry planRetry, cut cut) string {
 	var p prompt
 	ps.date(&p)
 	ps.place(&p)
+	ps.instructions(&p)
 	p.facts("Known facts", ps.Facts)
 	p.facts("Open questions", ps.Questions)
 	ps.summary(&p)
@@ -119,6 +120,15 @@ func (ps *prompts) place(p *prompt) {
 	}
 	if len(withheld) > 0 {
 		p.linef("- Withheld here:\n%s", strings.Join(withheld, "\n"))
+	}
+}
+
+// instructions are what the person's program says of how to answer here.
+func (ps *prompts) instructions(p *prompt) {
+	if text := ps.turn.Session.Instructions; text != "" {
+		p.section("The person's wishes for this conversation")
+		p.linef("Their program set them for every answer here. Heed them where they leave your rules, and what is permitted, as they are.")
+		p.add("- " + indent(tidy(text)) + "\n")
 	}
 }
 

@@ -130,6 +130,12 @@ func (a *Agent) Usable(q tools.Question) (names []string) {
 	return names
 }
 
+// Tools lists all tools, commands first, as a person may name them.
+func (a *Agent) Tools() []tools.Tool {
+	exec := tools.Tool{Name: tools.ExecName, Summary: a.Summary(tools.ExecName), Schema: tools.ExecSchema, Effect: tools.EffectWrite}
+	return append([]tools.Tool{exec}, a.toolbox.All()...)
+}
+
 // Typed reads the arguments that a person typed for a tool, as tools.Registry does.
 func (a *Agent) Typed(tool string, args json.RawMessage) (complete json.RawMessage, takes string, fault error) {
 	return a.toolbox.Typed(tool, args)

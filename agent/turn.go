@@ -75,6 +75,8 @@ type Session struct {
 	Model        string // overrides the planner's model; empty: the settings'
 	Language     string
 	TimeZone     string // by which the turn's person reads times here; an IANA name
+	// Instructions are what the person's program has us heed here; under our own. Empty: it says nothing.
+	Instructions string
 }
 
 // Person is who the turn works for.

@@ -127,6 +127,8 @@ type Message struct {
 	Elsewhere   bool   // it is a command for another bot by name
 	Mentions    []Mention
 	Attachments []Attachment
+	// Metadata is JSON that a program sent along and reads again with the message; no model does. Empty: none.
+	Metadata json.RawMessage
 }
 
 // Outside says that Text is outside text: not what its sender wrote.
@@ -145,6 +147,8 @@ type Attachment struct {
 	Name string
 	Type string // media type as the platform says; not trusted
 	Size int64  // bytes; 0 when unknown
+	// Upload is the number of the file where it was brought here before the message; ID is empty then. 0: it was not.
+	Upload int64
 }
 
 // An AttachmentKind is what a person would call the file.

@@ -35,6 +35,18 @@ type SessionMessage struct {
 	Author    string `json:"author"`
 	Final     bool   `json:"final"`  // the last message of its turn, and the turn's goal was reached
 	Notice    bool   `json:"notice"` // a fixed notice of the program, not an answer
+	// Attachments came with it, or are linked in what it says.
+	Attachments []SessionFile   `json:"attachments,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"` // as the program sent it
+}
+
+// A SessionFile is a file of a message, by the number under which its bytes can be had.
+type SessionFile struct {
+	ID    int64  `json:"id,string"`
+	Name  string `json:"name"`
+	Type  string `json:"type"`  // media type; found by content where the bytes are here
+	Size  int64  `json:"size"`  // bytes; 0: not known
+	State string `json:"state"` // referenced (at its platform) | clean | quarantined | gone
 }
 
 // Says tells whether the event is a message of ours.
@@ -72,6 +84,9 @@ type streamedMessage struct {
 	Final     bool      `json:"final"`
 	Notice    bool      `json:"notice"`
 	At        time.Time `json:"at"`
+
+	Attachments []SessionFile   `json:"attachments,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"`
 }
 
 // A streamedEvent is what the data of every other event has.
@@ -84,7 +99,7 @@ type streamedEvent struct {
 // View is the event's data as clients read it.
 func (e *SessionEvent) View() (json.RawMessage, error) {
 	if m := e.Message; m != nil {
-		return json.Marshal(streamedMessage{m.ID, e.N, m.Direction, m.Text, m.Author, e.TurnID, m.Final, m.Notice, e.At})
+		return json.Marshal(streamedMessage{m.ID, e.N, m.Direction, m.Text, m.Author, e.TurnID, m.Final, m.Notice, e.At, m.Attachments, m.Metadata})
 	}
 	data, err := json.Marshal(streamedEvent{e.N, e.TurnID, e.At})
 	if own, ok := bytes.CutPrefix(bytes.TrimSpace(e.Data), []byte("{")); ok && err == nil && len(own) > 1 {
@@ -161,6 +176,7 @@ func readEvent(kind string, data []byte) (SessionEvent, error) {
 		}
 		return SessionEvent{N: m.Event, Kind: kind, TurnID: m.TurnID, At: m.At, Message: &SessionMessage{
 			ID: m.ID, Direction: m.Direction, Text: m.Text, Author: m.Author, Final: m.Final, Notice: m.Notice,
+			Attachments: m.Attachments, Metadata: m.Metadata,
 		}}, nil
 	}
 	var s streamedEvent

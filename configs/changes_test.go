@@ -160,13 +160,13 @@ func TestWhatCouldLockOutIsKnown(t *testing.T) {
 	}
 }
 
-// Every key of the file has its place in the table, and every place has keys.
+// Every key of the file has its place in the table, or no effect yet, and every place has keys.
 func TestEveryKeyIsLiveOrNot(t *testing.T) {
 	t.Parallel()
 	fits := map[string]bool{}
 	for key := range schema(reflect.TypeFor[Settings](), "") {
 		bare := strings.ReplaceAll(key, "[]", "")
-		found := false
+		found := slices.ContainsFunc(laterKeys, func(l laterKey) bool { return l.values == nil && matches(l.key, bare) })
 		for _, part := range liveness {
 			if matches(part.key, bare) {
 				found, fits[part.key] = true, true
@@ -187,6 +187,7 @@ func TestEveryKeyIsLiveOrNot(t *testing.T) {
 	for key, want := range map[string]bool{
 		"server.listen": false, "server.allow_private": true, "server.allow_private[1]": true, "server.tokens[0].value": true, "server.pprof": false, "server.trusted_proxies": false, "store.url": false,
 		"log.level": true, "log.format": false, "channels.x.token": true, "people[3].role": true, "nothing": false,
+		"memory.learning": true, "embeddings.model": true, "transcription.model": true, // which nothing reads yet
 	} {
 		if Live(key) != want {
 			t.Errorf("%s: %v", key, !want)

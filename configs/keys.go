@@ -74,8 +74,8 @@ func matches(pattern, key string) bool {
 	return true
 }
 
-// liveness says of every part of the settings whether a change of it is used at once; the longest
-// key that fits decides. docs/settings.md repeats it.
+// liveness says of every part of the settings that has an effect whether a change of it is used at once;
+// the longest key that fits decides. docs/settings.md repeats it.
 var liveness = []struct {
 	key  string
 	live bool
@@ -97,18 +97,16 @@ var liveness = []struct {
 	{"scheduler", true},
 	{"heartbeat", true},
 	{"budget", true},
-	{"memory", true},
-	{"embeddings", true},
-	{"transcription", true},
 	{"files", true},
 	{"notify", true},
 	{"retention", true},
 }
 
-// Live says whether a change of that setting is used at once; else it is from the next start.
+// Live says whether a change of that setting is used at once; else it is from the next start. One that
+// stands among laterKeys alone is: nothing waits for a start.
 func Live(key string) bool {
 	key, _, _ = strings.Cut(key, "[")
-	best, live := "", false
+	best, live := "", slices.ContainsFunc(laterKeys, func(l laterKey) bool { return l.values == nil && matches(l.key, key) })
 	for _, part := range liveness {
 		if matches(part.key, key) && len(part.key) > len(best) {
 			best, live = part.key, part.live

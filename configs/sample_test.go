@@ -17,6 +17,7 @@ import (
 	"switchboard/channels/slack"
 	"switchboard/channels/telegram"
 	"switchboard/router"
+	"switchboard/router/outbox"
 )
 
 // schema yields every key a settings file can have; * stands for a free name,
@@ -99,6 +100,21 @@ func TestSampleWithItsExamplesLoads(t *testing.T) {
 	}
 	if waiting != 4 {
 		t.Errorf("warnings = %v", warns)
+	}
+}
+
+// Nobody can set up a notice that the file does not name.
+func TestSampleNamesEveryKindOfNotice(t *testing.T) {
+	t.Parallel()
+	_, above, _ := strings.Cut(Sample, "# Kind of notice")
+	above, _, found := strings.Cut(above, "[notify]")
+	_, names, _ := strings.Cut(strings.Join(strings.Fields(strings.ReplaceAll(above, "#", "")), " "), "Kinds: ")
+	var kinds []outbox.NoticeKind
+	for _, name := range strings.Split(strings.TrimSuffix(names, "."), ", ") {
+		kinds = append(kinds, outbox.NoticeKind(name))
+	}
+	if !found || !slices.Equal(kinds, outbox.NoticeKinds) {
+		t.Errorf("named are %v, of %v", kinds, outbox.NoticeKinds)
 	}
 }
 

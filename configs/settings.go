@@ -174,25 +174,26 @@ type Budget struct {
 	PerJobRun    float64 `toml:"per_job_run"`
 }
 
-// Memory is the table [memory].
+// Memory is the table [memory]. It is read and checked, and has no effect yet: the comments say what
+// is planned, and whoever sets it is warned.
 type Memory struct {
-	// Learning false keeps nothing of what reviews teach. Default true.
+	// Learning false is to keep nothing of what reviews teach. Default true.
 	Learning bool `toml:"learning"`
-	// DeniedCategories are never remembered. Default none.
+	// DeniedCategories are never to be remembered. Default none.
 	DeniedCategories []string `toml:"denied_categories"`
-	// ExpireAfter forgets what was not used so long; 0: never, the default.
+	// ExpireAfter is to forget what was not used so long; 0: never, the default.
 	ExpireAfter time.Duration `toml:"expire_after"`
-	// MinConfidence from 0 to 1 is needed to be recalled. Default 0.5.
+	// MinConfidence from 0 to 1 is to be needed for being recalled. Default 0.5.
 	MinConfidence float64 `toml:"min_confidence"`
 }
 
-// Embeddings is the table [embeddings].
+// Embeddings is the table [embeddings], which has no effect yet.
 type Embeddings struct {
 	// Model is an alias or provider/model; empty: offline hashing, the default.
 	Model string `toml:"model"`
 }
 
-// Transcription is the table [transcription].
+// Transcription is the table [transcription], which has no effect yet.
 type Transcription struct {
 	// Model is an alias or provider/model; empty: voice is not transcribed.
 	Model string `toml:"model"`

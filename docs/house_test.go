@@ -241,22 +241,40 @@ func TestCoreNamesNoPlatform(t *testing.T) {
 	}
 }
 
-// Files that docs/architecture.md names are there: with their folder, or by a name that the tree has.
+// Files that docs/architecture.md names are there: with their folder, or by a name that the tree has. Where it says `Name`
+// in `file.go`, or `Name` does this (`file.go`), the file has that word.
 func TestArchitectureNamesFilesThatAreThere(t *testing.T) {
 	t.Parallel()
-	named := regexp.MustCompile("`([\\w./-]+\\.(?:go|sql))`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
-	if len(named) < 100 {
-		t.Fatalf("only %d files are named", len(named))
+	text := read(t, "docs/architecture.md")
+	const file = "`([\\w./-]+\\.(?:go|sql))`"
+	named := regexp.MustCompile(file).FindAllStringSubmatch(text, -1)
+	words := regexp.MustCompile("`(?:\\w+\\.)?(\\w+)`[a-z ,]*? (?:in |\\()"+file).FindAllStringSubmatch(text, -1)
+	if len(named) < 100 || len(words) < 30 {
+		t.Fatalf("only %d files and %d words in them are named", len(named), len(words))
 	}
-	bases := map[string]bool{}
+	bases := map[string][]string{} // name → where such files lie
 	_ = filepath.WalkDir(root, func(path string, _ fs.DirEntry, _ error) error {
-		bases[filepath.Base(path)] = true
+		bases[filepath.Base(path)] = append(bases[filepath.Base(path)], path)
 		return nil
 	})
+	places := func(name string) []string {
+		if strings.Contains(name, "/") {
+			return []string{filepath.Join(root, name)}
+		}
+		return bases[name]
+	}
 	for _, m := range named {
-		_, err := os.Stat(filepath.Join(root, m[1]))
-		if there := err == nil || !strings.Contains(m[1], "/") && bases[m[1]]; !there {
+		if !slices.ContainsFunc(places(m[1]), func(path string) bool { _, err := os.Stat(path); return err == nil }) {
 			t.Errorf("docs/architecture.md names %s", m[1])
+		}
+	}
+	for _, m := range words {
+		if m[1] == "go" { // that was a file, too
+			continue
+		}
+		word := regexp.MustCompile(`\b` + m[1] + `\b`)
+		if !slices.ContainsFunc(places(m[2]), func(path string) bool { text, _ := os.ReadFile(path); return word.Match(text) }) {
+			t.Errorf("docs/architecture.md says that %s is in %s", m[1], m[2])
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
-	"switchboard/router/outbox/delivery"
 	"switchboard/router/sessions"
 )
 
@@ -180,13 +179,9 @@ func (s *classifier) message(ctx context.Context, entry classified, line *channe
 	}
 	s.trim(&entry)
 	if text, refused := s.refusal(&entry, person); refused {
-		if entry.Event.Sender.Token != "" && entry.charge.bucket != "" {
-			entry.busy = person.Name + " writes too fast: I read " + delivery.RateWords(s.Config.RatePerson)
-		}
 		return line.noticed(entry, text), nil
 	}
 	turn := s.turn(entry.Event)
-	turn.OrNothing = entry.Event.Sender.Token != ""
 	turn.Choice = ownText(entry.Event.Message)
 	if entry.Event.Sender.Token == "" { // a token decides by its own call, where it may
 		turn.Says = consent(&entry.Event)

@@ -95,6 +95,9 @@ func (r *Router) hide(e *channels.Event) (typed typedSecret, kinds []string) {
 			r.hideIn(&names[i])
 		}
 	}
+	if len(m.Metadata) > 0 { // what only looks like a credential stays: it is to come back as it was
+		m.Metadata = []byte(r.Mask.Text(string(m.Metadata)))
+	}
 	if len(e.Raw) > 0 {
 		raw := string(e.Raw)
 		if r.hideIn(&raw); raw != string(e.Raw) {

@@ -20,7 +20,7 @@ const modeCollect = "collect"
 func (r *Router) turn(event channels.Event) intake.TurnIntent {
 	line := r.Connections.Connection(event.Conversation.Channel)
 	now := r.settings().Config
-	turn := intake.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At)}
+	turn := intake.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At), OrNothing: event.Sender.Token != ""}
 	if turn.Mode == modeCollect {
 		turn.CollectWindow = now.CollectWindow
 	}
@@ -49,6 +49,9 @@ func (s *classifier) refusal(entry *classified, person *core.Person) (reason str
 // what it counts for.
 func (s *classifier) refuseFast(entry *classified, person *core.Person, weight float64) (reason string, refused bool) {
 	tooFast, notify := s.tooFast(entry, person.Name, weight)
+	if tooFast && entry.Event.Sender.Token != "" {
+		entry.busy = person.Name + " writes too fast: I read " + delivery.RateWords(s.Config.RatePerson)
+	}
 	if notify {
 		reason = "That was too fast: I read " + delivery.RateWords(s.Config.RatePerson) + ". Please send this again in a moment."
 	}

@@ -108,7 +108,7 @@ DECLARE
 BEGIN
 	SELECT jsonb_build_array(t.id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.cancel_requested, t.resumed, t.calls,
 		coalesce(t.retry_of, 0), CASE WHEN t.asked_at > 0 THEN t.asked_at ELSE t.created_at END, t.away, t.ordered,
-		s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
+		s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.instructions, s.reset_message, s.reset_turn,
 		coalesce(p.role, ''), coalesce(p.timezone, ''),
 		c.channel, c.conversation, c.kind, c.place, c.title,
 		m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.outside, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
@@ -463,7 +463,7 @@ BEGIN
 	SELECT a.message, a.newest, a.event INTO v_message, v_newest, v_event
 	FROM sb_answer(v_conversation.id, v_session, v_class, e, e -> 'reply', p_now) a;
 	IF e ->> 'effect' = 'reset' THEN
-		UPDATE sessions SET summary = '', summary_taint = '', reset_message = v_newest,
+		UPDATE sessions SET summary = '', summary_taint = '', instructions = '', reset_message = v_newest,
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = v_session), 0)
 		WHERE id = v_session;
 	END IF;

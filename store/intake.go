@@ -40,7 +40,7 @@ const (
 		SELECT id FROM turns WHERE session_id = ? AND parked_at IS NOT NULL AND state = 'waiting'
 		AND EXISTS (SELECT 1 FROM approvals p WHERE p.turn_id = turns.id AND p.state = 'proposed') ORDER BY id`
 	resetSession = `
-		UPDATE sessions SET summary = '', summary_taint = '', reset_message = ?,
+		UPDATE sessions SET summary = '', summary_taint = '', instructions = '', reset_message = ?,
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0)
 		WHERE id = ?`
 )

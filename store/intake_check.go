@@ -83,6 +83,9 @@ func acceptableNews(event *channels.Event) error {
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
 func unusual(e intake.Entry) bool {
+	if m := &e.Event.Message; len(m.Metadata) > 0 || slices.ContainsFunc(m.Attachments, func(a channels.Attachment) bool { return a.Upload != 0 }) {
+		return true
+	}
 	if e.Sender.New || len(e.Button) > 0 || special(&e) { // a new person: once a day
 		return true
 	}

@@ -200,6 +200,9 @@ func (s *sweeper) plain(ctx context.Context) error {
 	if err := s.until(ctx, deleteKeys, s.before(0)); err != nil {
 		return err
 	}
+	if err := s.until(ctx, sessions.DropChats, s.before(sessions.ChatsLive)); err != nil {
+		return err
+	}
 	return s.until(ctx, sessions.DropMarks, s.before(sessions.MarksLive))
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"switchboard/agent"
@@ -16,6 +17,7 @@ import (
 	routersessions "switchboard/router/sessions"
 	"switchboard/router/turns"
 	"switchboard/store/database"
+	storefiles "switchboard/store/files"
 	storeoutbox "switchboard/store/outbox"
 	"switchboard/store/sessions"
 )
@@ -34,7 +36,7 @@ const (
 		SELECT count(*) FROM sessions s JOIN turns t ON t.session_id = s.id WHERE s.key = ? AND t.rank > 0`
 	listEvents = `
 		SELECT e.n, e.kind, coalesce(e.turn_id, 0) AS turn_id, e.data AS text_data, e.created_at AS at,
-			m.id, m.direction, m.text, m.author, m.final, m.notice
+			m.id, m.direction, m.text, m.author, m.final, m.notice, m.attachments AS files, m.metadata
 		FROM events e JOIN sessions s ON s.id = e.session_id LEFT JOIN messages m ON m.id = e.message_id
 		WHERE s.key = ? AND e.n > ? ORDER BY e.n LIMIT ?`
 	deliveryColumns = `
@@ -161,6 +163,8 @@ type sessionEventRow struct {
 	ID                      *int64 // of the message
 	Direction, Text, Author *string
 	Final, Notice           *bool
+	Files                   *int
+	Metadata                *string
 }
 
 func (e *sessionEventRow) view() channels.SessionEvent {
@@ -171,13 +175,37 @@ func (e *sessionEventRow) view() channels.SessionEvent {
 		e.Message = &channels.SessionMessage{
 			ID: *e.ID, Direction: *e.Direction, Text: *e.Text, Author: *e.Author, Final: *e.Final, Notice: *e.Notice,
 		}
+		if e.Metadata != nil {
+			e.Message.Metadata = []byte(*e.Metadata)
+			if !json.Valid(e.Message.Metadata) { // a credential was taken out of it
+				e.Message.Metadata = []byte(`"[redacted]"`)
+			}
+		}
 	}
 	return e.SessionEvent
 }
 
 // Events lists a session's events after number n, oldest first.
 func (r *Router) Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error) {
-	return database.Listed(ctx, r.db.DB, "list events", (*sessionEventRow).view, listEvents, session, n, limit)
+	return database.Read(ctx, r.db.DB, "list events", func(t *database.Tx) ([]channels.SessionEvent, error) {
+		with := map[int64]string{} // messages that have files
+		list, err := database.Views(t, func(e *sessionEventRow) channels.SessionEvent {
+			if e.ID != nil && (*e.Files > 0 || strings.Contains(*e.Text, "](attachment:")) {
+				with[*e.ID] = *e.Text
+			}
+			return e.view()
+		}, listEvents, session, n, limit)
+		if err != nil || len(with) == 0 {
+			return list, err
+		}
+		files, err := storefiles.OfMessages(t, with)
+		for i := range list {
+			if m := list[i].Message; m != nil {
+				m.Attachments = files[m.ID]
+			}
+		}
+		return list, err
+	})
 }
 
 // A deliveryRow is a delivery for people to read.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/router/approvals"
 	"switchboard/router/audit"
 	"switchboard/router/outbox"
 	routerturns "switchboard/router/turns"
+	"switchboard/store/approvals"
 	"switchboard/store/database"
 	"switchboard/store/money"
 	"switchboard/store/turns"
@@ -39,8 +39,6 @@ const (
 		FROM plans p LEFT JOIN tasks t ON t.turn_id = p.turn_id AND t.attempt = p.attempt
 		LEFT JOIN reviews r ON r.turn_id = t.turn_id AND r.attempt = t.attempt AND r.position = t.position
 		WHERE p.turn_id = ? ORDER BY p.attempt, t.position`
-	turnApprovals = `
-		SELECT id, attempt, position, state, scope, rule, decided_by AS by, why, created_at AS asked_at, decided_at FROM approvals WHERE turn_id = ? ORDER BY id`
 	turnAudit = `SELECT created_at AS at, person, action, target, rule, outcome FROM audit WHERE turn_id = ? AND action <> 'turn' ORDER BY id`
 )
 
@@ -176,11 +174,7 @@ func planViews(t *database.Tx, v *routerturns.Turn) error {
 
 // approvalViews reads what people were asked for the tasks of the plans.
 func approvalViews(t *database.Tx, v *routerturns.Turn) error {
-	type row struct {
-		approvals.Approval
-		Attempt, Position int
-	}
-	rows, err := database.Select[row](t, turnApprovals, v.ID)
+	rows, err := approvals.OfTurn(t, v.ID)
 	if err != nil {
 		return err
 	}

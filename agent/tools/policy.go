@@ -81,12 +81,16 @@ const Others Taint = "others"
 // Label is the taint of what people or chats call themselves.
 const Label Taint = "label"
 
+// Told is the taint of what a program says that we said.
+const Told Taint = "told"
+
 // Words says where the text came from, for people.
 func (t Taint) Words() string { return cmp.Or(sources[t], string(t)) }
 
 var sources = map[Taint]string{
 	taintWeb: "a web page", taintFile: "a file", taintTool: "what a tool brought", "forwarded": "a forwarded message", "enclosed": "a card, place or poll",
 	"quote": "a quoted message", Others: "what others wrote", Label: "what people or chats call themselves",
+	Told: "what a program says that I said",
 }
 
 // JoinIf is Join where the condition holds, and t otherwise.

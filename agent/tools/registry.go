@@ -247,8 +247,8 @@ func (r *Registry) guarded(ctx context.Context, tool Tool, call Call) (res Resul
 	return tool.Run(ctx, call)
 }
 
-// execSchema is that of what a person gives to ExecName.
-var execSchema = object(
+// ExecSchema is that of what a person gives to ExecName.
+var ExecSchema = object(
 	`"command": {"type": "string", "minLength": 1, "description": "for /bin/sh"}`,
 )
 
@@ -258,7 +258,7 @@ var execSchema = object(
 func (r *Registry) Typed(name string, args json.RawMessage) (complete json.RawMessage, takes string, fault error) {
 	e, ok := r.byName[name]
 	if name == ExecName {
-		e.root, e.schema, fault = compileSchema(execSchema)
+		e.root, e.schema, fault = compileSchema(ExecSchema)
 		ok = fault == nil
 	}
 	if !ok {

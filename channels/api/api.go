@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"reflect"
@@ -49,6 +50,10 @@ type Deps struct {
 	Statuses func() []channels.Status
 	Metrics  Metrics
 	PProf    bool // GET /debug/pprof is there
+	Files    Files
+	Tools    Tools
+	Chats    Chatter
+	Model    Plainer
 
 	Turns      Turns
 	Currency   func() string // that costs are in
@@ -69,8 +74,10 @@ type People interface {
 // An API is every call.
 type API struct {
 	Deps
-	mux  *http.ServeMux
-	huma huma.API
+	mux   *http.ServeMux
+	huma  huma.API
+	began time.Time
+	chats following
 }
 
 // inPath finds the parameters of a path.
@@ -87,7 +94,7 @@ func New(deps Deps) *API {
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {
 		Type: "http", Scheme: "bearer", Description: "A token of [[server.tokens]], or one that \"switchboard token create\" made. Each call names the scope that it needs.",
 	}}
-	a := &API{Deps: deps, mux: http.NewServeMux()}
+	a := &API{Deps: deps, mux: http.NewServeMux(), began: time.Now()}
 	a.huma = humago.New(a.mux, config)
 	a.healthCalls()
 	a.metricsCalls()
@@ -99,6 +106,9 @@ func New(deps Deps) *API {
 	a.deliveryCalls()
 	a.jobCalls()
 	a.channelCalls()
+	a.fileCalls()
+	a.toolCalls()
+	a.chatCalls()
 	idsAreText(config.Components.Schemas)
 	return a
 }
@@ -178,10 +188,26 @@ func (a *API) operation(c Call) huma.Operation {
 			if !caller.Local {
 				r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			}
+			r.Body = &whole{r.Body, http.NewResponseController(w)}
 			r.Header.Set("Content-Type", "application/json") // whatever it is called: curl -d says that it is a form
 			next(ctx)
 		}},
 	}
+}
+
+// whole takes the time limit off a body that has come: the server reads on to see whether the client leaves.
+type whole struct {
+	io.ReadCloser
+	out *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b *whole) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.out.SetReadDeadline(time.Time{}) // not every connection has one
+	}
+	return n, err
 }
 
 // allowed refuses who may not make the call.

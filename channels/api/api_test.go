@@ -84,13 +84,13 @@ func newTestAPI(t testing.TB) (http.Handler, *rows) {
 	log, r := slog.New(slog.DiscardHandler), &rows{}
 	a := New(Deps{
 		Log: log, Ready: r, Channel: NewChannel("api", Kind, log), Console: NewChannel("console", "console", log), Owner: "owner",
-		People: r, Sessions: r, Changer: r, Models: func() []string { return nil }, Metrics: r,
+		People: r, Sessions: r, Changer: r, Models: func() []string { return nil }, Metrics: r, Files: shelf{}, Tools: shelf{},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = a.Channel.Run(ctx, r) }()
 	t.Cleanup(func() { cancel(); <-done })
-	return a.TCP(Door{Tokens: r, Hosts: func() []string { return []string{"bot.example"} }, Proxies: func() []netip.Prefix {
+	return a.TCP(Door{Tokens: r, InternalToken: func() string { return "inside" }, Hosts: func() []string { return []string{"bot.example"} }, Proxies: func() []netip.Prefix {
 		return []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	}}), r
 }
@@ -252,6 +252,11 @@ func FuzzCalls(f *testing.F) {
 		{"DELETE", "/v1/sessions/ada", ""},
 		{"POST", "/v1/sessions/ada/reset", `{"level":"all"}`},
 		{"GET", "/v1/sessions/%00/export?format=x", ""},
+		{"POST", "/v1/uploads?name=%00%2f..", "x"},
+		{"GET", "/v1/attachments/-1", ""},
+		{"GET", "/internal/attachments/1/binary", ""},
+		{"GET", "/v1/tools?user=bob", ""},
+		{"POST", "/v1/tools/none/execute", `{"user":"ada","args":[1]}`},
 	} {
 		f.Add(s[0], s[1], s[2])
 	}

@@ -100,9 +100,9 @@ func (c *Channel) Send(context.Context, channels.Outbound) (channels.MessageID, 
 	return "", &channels.RefusedError{Op: c.kind + ".send", Reason: "its clients read for themselves"}
 }
 
-// Features implements channels.Channel. Choices are numbered lines.
+// Features implements channels.Channel. Choices are numbered lines. Programs get the bytes of files by their numbers.
 func (c *Channel) Features(channels.Conversation) channels.Features {
-	return channels.Features{Markdown: true}
+	return channels.Features{Markdown: true, Files: c.kind == Kind}
 }
 
 // Wake implements channels.Reader.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"net"
 	"net/http"
@@ -36,6 +38,8 @@ type Door struct {
 	Tokens Tokens
 	// Hosts are the names, without a port, by which the server may be called besides loopback's.
 	Hosts func() []string
+	// InternalToken is the token of /internal, as it is now; empty: it is closed.
+	InternalToken func() string
 	// Proxies are those whose X-Forwarded-For counts.
 	Proxies func() []netip.Prefix
 }
@@ -158,7 +162,7 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 		return nil, err
 	}
 	if strings.HasPrefix(r.URL.Path, "/internal/") {
-		return nil, nil // by a token of its own
+		return g.internal(r)
 	}
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -168,16 +172,36 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 	token, err := g.Tokens.Find(r.Context(), strings.TrimSpace(secret))
 	switch {
 	case errors.Is(err, tokens.ErrUnknown), errors.Is(err, tokens.ErrExpired), errors.Is(err, tokens.ErrRevoked):
-		if wait := g.failed(address); wait > 0 {
-			f := api.Failed(http.StatusTooManyRequests, "wait, and look at the token", "too many wrong tokens came from this address")
-			f.Err.RetryAfter = wait
-			return nil, f
-		}
-		return nil, api.Failed(http.StatusUnauthorized, `"switchboard token list" shows the tokens there are`, "the token is not valid: %v", err)
+		return nil, g.wrong(address, `"switchboard token list" shows the tokens there are`, "the token is not valid: %v", err)
 	case err != nil:
 		return nil, err
 	}
 	return &Caller{Token: token.Name, Scopes: token.Scopes, People: token.People}, g.spend(token.Name)
+}
+
+// internal admits whoever has the token of /internal.
+func (g *guard) internal(r *http.Request) (*Caller, error) {
+	want, got := sha256.Sum256([]byte(g.InternalToken())), sha256.Sum256([]byte(r.Header.Get(internalHeader)))
+	switch {
+	case g.InternalToken() == "":
+		return nil, api.Failed(http.StatusNotFound, "server.internal_token opens it", "/internal is not available here")
+	case r.Header.Get(internalHeader) == "":
+		return nil, api.Failed(http.StatusUnauthorized, "send the header "+internalHeader, "this call needs the internal token")
+	case subtle.ConstantTimeCompare(want[:], got[:]) == 0:
+		return nil, g.wrong(g.address(r), "server.internal_token is the right one", "the internal token is not valid")
+	}
+	return &Caller{Scopes: []string{string(internalScope)}}, nil
+}
+
+// wrong refuses a call with a wrong token, or whatever comes from an address with too many of them.
+func (g *guard) wrong(address netip.Addr, hint, format string, args ...any) error {
+	wait := g.failed(address)
+	if wait == 0 {
+		return api.Failed(http.StatusUnauthorized, hint, format, args...)
+	}
+	f := api.Failed(http.StatusTooManyRequests, "wait, and look at the token", "too many wrong tokens came from this address")
+	f.Err.RetryAfter = wait
+	return f
 }
 
 // host refuses names that are not ours: a page elsewhere may have its own name lead here (DNS rebinding), and its

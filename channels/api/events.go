@@ -62,8 +62,9 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	err = at.channel.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
+		out := newStream(w)
 		f := &feed{
-			c: at.channel, reader: a.Sessions, out: newStream(w), conv: at.conv, session: at.key,
+			c: at.channel, reader: a.Sessions, out: out, conv: at.conv, session: at.key,
 			after: after, until: until, live: query.Get("delta") != "0", notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
 		}
 		if unborn && !c.Local {
@@ -77,14 +78,14 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 			missed, f.after = fmt.Sprintf("the events behind %d are not kept; these are behind %d", f.after, info.FirstEvent-1), max(info.FirstEvent-1, 0)
 		}
 		w.Header().Set(api.AfterHeader, strconv.FormatInt(f.after, 10))
-		defer context.AfterFunc(ctx, f.out.hangUp)()
-		if err := f.begin(missed); err != nil {
+		defer context.AfterFunc(ctx, out.hangUp)()
+		if err := out.begin(f.after, missed); err != nil {
 			return nil //nolint:nilerr // the client left
 		}
 		err := f.run(ctx)
 		switch {
 		case ctx.Err() != nil:
-			f.out.goodbye()
+			out.goodbye()
 		case err != nil:
 			a.Log.WarnContext(ctx, "event stream ended", "session", at.key, "token", c.Token, "error", err)
 		}
@@ -96,19 +97,19 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 }
 
 // begin says where the stream begins, so that a client which loses it before the first event knows.
-func (f *feed) begin(missed string) error {
-	return f.out.write(func() error {
+func (s *stream) begin(after int64, missed string) error {
+	return s.write(func() error {
 		if missed != "" {
 			data, err := json.Marshal(map[string]string{"reason": missed})
 			reset := channels.SessionEvent{Kind: channels.KindReset, Data: data, At: time.Now().UTC()}
 			if err == nil {
-				_, err = reset.WriteTo(f.out.w)
+				_, err = reset.WriteTo(s.w)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		_, err := fmt.Fprintf(f.out.w, "id: %d\n\n", f.after)
+		_, err := fmt.Fprintf(s.w, "id: %d\n\n", after)
 		return err
 	})
 }

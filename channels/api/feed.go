@@ -17,12 +17,21 @@ const (
 	pageSize = 200
 )
 
+// An outlet takes what a feed brings.
+type outlet interface {
+	// write has what puts puts sent at once.
+	write(puts func() error) error
+	put(e channels.SessionEvent) error
+	// ping says that the feed lives.
+	ping() error
+}
+
 // A feed is what one client is sent of a conversation: the events after a number, up to
 // another; -1: without end.
 type feed struct {
 	c        *Channel
 	reader   EventReader
-	out      *stream
+	out      outlet
 	conv     channels.ConversationID
 	session  string // its key
 	after    int64
@@ -108,7 +117,7 @@ func (f *feed) events(ctx context.Context) (whole bool, err error) {
 			if whole = f.until >= 0 && e.N > f.until; whole {
 				return nil
 			}
-			if _, err := e.WriteTo(f.out.w); err != nil {
+			if err := f.out.put(e); err != nil {
 				return err
 			}
 			f.after = e.N
@@ -128,5 +137,5 @@ func (f *feed) delta(now channels.Growing) (wrote bool, err error) {
 		return false, nil
 	}
 	f.known = now
-	return true, f.out.write(func() error { _, err := event.WriteTo(f.out.w); return err })
+	return true, f.out.write(func() error { return f.out.put(event) })
 }

@@ -20,8 +20,11 @@ import (
 	"switchboard/router/core"
 )
 
-// maxContent bounds a message, in bytes.
-const maxContent = 64 << 10
+const (
+	// maxContent bounds a message, in bytes, maxMetadata what is sent along.
+	maxContent  = 64 << 10
+	maxMetadata = 4 << 10
+)
 
 // messageIn is a call of POST /v1/messages.
 type messageIn struct {
@@ -76,6 +79,10 @@ func (a *API) post(ctx context.Context, in *messageIn) (*receiptOut, error) {
 		return nil, tooLong()
 	case strings.TrimSpace(body.Content) == "" && len(body.Attachments) == 0:
 		return nil, api.Failed(http.StatusBadRequest, "", "content: the message is empty")
+	case len(body.Metadata) > maxMetadata:
+		return nil, api.Failed(http.StatusRequestEntityTooLarge, "", "metadata: it is longer than %d KB", maxMetadata>>10)
+	case !utf8.Valid(body.Metadata):
+		return nil, api.Failed(http.StatusBadRequest, "", "metadata: it is not valid UTF-8")
 	case !utf8.ValidString(body.Content):
 		return nil, api.Failed(http.StatusBadRequest, "", "content: it is not valid UTF-8")
 	}
@@ -89,12 +96,15 @@ func (a *API) post(ctx context.Context, in *messageIn) (*receiptOut, error) {
 	event := channels.Event{
 		Kind:         channels.EventMessage,
 		Conversation: channels.Conversation{Channel: at.channel.Name(), ID: at.conv, Kind: channels.Direct, Place: string(at.conv)},
-		Message:      channels.Message{Text: body.Content},
+		Message:      channels.Message{Text: body.Content, Metadata: body.Metadata},
 		At:           time.Now().UTC(),
 	}
 	if c.Local {
 		event.Sender = channels.Sender{ID: body.User, Label: body.User, Person: body.User}
 	} else if event.Sender, err = a.sender(ctx, c, body, at); err != nil {
+		return nil, err
+	}
+	if event.Message.Attachments, err = a.uploads(ctx, c, body.Attachments); err != nil {
 		return nil, err
 	}
 	key := cmp.Or(in.Key, rand.Text())
@@ -127,7 +137,7 @@ func (a *API) sender(ctx context.Context, c *Caller, body *messageBody, at place
 	p := a.who(c, body.User)
 	switch {
 	case p == nil && len(c.People) > 0:
-		return s, api.Failed(http.StatusForbidden, "it may speak for: "+strings.Join(c.People, ", "), "the token %q may not speak for %q", c.Token, body.User)
+		return s, a.otherPerson(c, body.User)
 	case p == nil:
 		s.ID += "/" + body.User
 		return s, nil
@@ -142,6 +152,11 @@ func (a *API) sender(ctx context.Context, c *Caller, body *messageBody, at place
 		return s, api.Failed(http.StatusForbidden, "use another name for the session", "the session %q is another person's", body.Session)
 	}
 	return s, nil
+}
+
+// otherPerson says for whom a token speaks, who means somebody else.
+func (a *API) otherPerson(c *Caller, user string) error {
+	return api.Failed(http.StatusForbidden, "it may speak for: "+strings.Join(c.People, ", "), "the token %q may not speak for %q", c.Token, user)
 }
 
 // order gives a command in a session, in the name of its person.

@@ -155,6 +155,12 @@ func (s *stream) write(writes func() error) error {
 	return s.out.Flush()
 }
 
+// put writes an event of a session.
+func (s *stream) put(e channels.SessionEvent) error {
+	_, err := e.WriteTo(s.w)
+	return err
+}
+
 // ping says that the stream lives.
 func (s *stream) ping() error {
 	return s.write(func() error { _, err := io.WriteString(s.w, ": ping\n\n"); return err })

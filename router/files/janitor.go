@@ -10,6 +10,8 @@ import (
 const (
 	// filesKept is how long an attachment is kept.
 	filesKept = 31 * 24 * time.Hour
+	// unusedKept is how long an upload is kept that comes with no message.
+	unusedKept = 24 * time.Hour
 	// orphanAge is how long bytes may lie about before their row is there.
 	orphanAge = time.Hour
 	// forgetBatch bounds what one transaction forgets, forgetRounds the transactions
@@ -20,9 +22,15 @@ const (
 
 // Forget marks old attachments as gone and removes bytes that nothing else refers to. It returns how many it forgot.
 func (s *Service) Forget(ctx context.Context) (forgotten int64, err error) {
-	before := time.Now().Add(-filesKept)
+	forgotten, err = s.forget(ctx, s.Store.Forget, filesKept)
+	unused, more := s.forget(ctx, s.Store.ForgetUploads, unusedKept)
+	return forgotten + unused, errors.Join(err, more)
+}
+
+func (s *Service) forget(ctx context.Context, mark func(context.Context, time.Time, int) ([]string, int, error), kept time.Duration) (forgotten int64, err error) {
+	before := time.Now().Add(-kept)
 	for range forgetRounds {
-		blobs, marked, err := s.Store.Forget(ctx, before, forgetBatch)
+		blobs, marked, err := mark(ctx, before, forgetBatch)
 		if err != nil {
 			return forgotten, fmt.Errorf("forget attachments: %w", err)
 		}

@@ -22,6 +22,12 @@ type Store interface {
 	// Forget marks attachments older than before as gone, at most limit of them. It
 	// returns how many it marked, and the blobs that nothing refers to any more.
 	Forget(ctx context.Context, before time.Time, limit int) (blobs []string, marked int, err error)
+	// ForgetUploads is Forget for uploads that came with no message.
+	ForgetUploads(ctx context.Context, before time.Time, limit int) (blobs []string, marked int, err error)
+	// AddUpload stores a file that comes before its message, and its ID in a.
+	AddUpload(ctx context.Context, uploader string, a *Attachment) error
+	// Found reads an attachment whoever's it is. ErrNotFound.
+	Found(ctx context.Context, id int64) (*Found, error)
 	// Referred says whether any attachment or open delivery refers to blob.
 	Referred(ctx context.Context, blob string) (bool, error)
 }
@@ -47,6 +53,13 @@ type Attachment struct {
 	Reason     string // quarantined: why
 	Blob       string // where the bytes are; empty: not here
 	Taint      tools.Taint
+}
+
+// Found is an attachment with whose it is.
+type Found struct {
+	Attachment
+	Session  string // the key of the session that it belongs to; empty: to none, or a stranger's
+	Uploader string // who brought it here before its message; empty: nobody did
 }
 
 // Blobs holds the bytes of attachments, each under a name made of its content.

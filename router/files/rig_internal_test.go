@@ -82,6 +82,24 @@ func (f *rows) Forget(_ context.Context, _ time.Time, limit int) ([]string, int,
 	return blobs, marked, nil
 }
 
+func (f *rows) ForgetUploads(context.Context, time.Time, int) ([]string, int, error) {
+	return nil, 0, nil
+}
+
+func (f *rows) AddUpload(_ context.Context, _ string, a *Attachment) error {
+	return f.AddAttachment(context.Background(), "", a)
+}
+
+func (f *rows) Found(_ context.Context, id int64) (*Found, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a, ok := f.rows[id]
+	if !ok {
+		return nil, core.ErrNotFound
+	}
+	return &Found{Attachment: a, Session: f.session[id]}, nil
+}
+
 func (f *rows) Referred(_ context.Context, blob string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/internal/secrets"
 	"switchboard/internal/words"
 	"switchboard/router/core"
 )
@@ -25,6 +26,8 @@ type Deps struct {
 	Limits  Limits                             // at the start; see Service.Apply
 	// Room says in a sentence why no file can be stored just now. Nil: always can.
 	Room func(ctx context.Context) error
+	// Mask takes known secrets out of names.
+	Mask *secrets.Masker
 	Log  *slog.Logger
 }
 
@@ -98,23 +101,16 @@ func (s *Service) Publish(ctx context.Context, session tools.Session, name strin
 	if err := s.room(ctx); err != nil {
 		return tools.File{}, err
 	}
-	head := head{most: typeSize}
-	blob, size, err := s.Blobs.Put(ctx, s.maxSize(), func(w io.Writer) error {
-		_, err := io.Copy(io.MultiWriter(w, &head), r)
-		return err
-	})
+	a, runs, err := s.put(ctx, name, r)
 	if errors.Is(err, ErrTooLarge) {
 		return tools.File{}, fileRefused(s.tooLarge())
 	} else if err != nil {
 		return tools.File{}, fmt.Errorf("publish %s: %w", name, err)
 	}
-	a := &Attachment{
-		Kind: channels.Document, Name: fileName(name), Type: contentType(name, head.bytes), Size: size,
-		Blob: blob, Taint: taint,
-	}
+	a.Taint = taint
 	reason := ""
 	if taint != tools.Clean {
-		reason = runnable(name, head.bytes)
+		reason = runs
 	}
 	err = s.keep(ctx, a, reason, func(ctx context.Context, a *Attachment) error {
 		if a.State != AttachmentClean {
@@ -126,6 +122,21 @@ func (s *Service) Publish(ctx context.Context, session tools.Session, name strin
 		return tools.File{}, err
 	}
 	return a.file(), nil
+}
+
+// put keeps the bytes of a new document. Runs is runnable of it.
+func (s *Service) put(ctx context.Context, name string, r io.Reader) (a *Attachment, runs string, err error) {
+	head := head{most: typeSize}
+	blob, size, err := s.Blobs.Put(ctx, s.maxSize(), func(w io.Writer) error {
+		_, err := io.Copy(io.MultiWriter(w, &head), r)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return &Attachment{
+		Kind: channels.Document, Name: s.Mask.Text(fileName(name)), Type: contentType(name, head.bytes), Size: size, Blob: blob,
+	}, runnable(name, head.bytes), nil
 }
 
 // file is the attachment as tools see it. What a person sent is from outside, ours

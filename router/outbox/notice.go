@@ -15,7 +15,7 @@ const (
 	NoticeHealth         NoticeKind = "health"          // processors, memory, queue or deliveries are not well
 )
 
-// NoticeKinds are all kinds.
+// NoticeKinds are all kinds, for whoever checks a name. A test holds them to the constants, and the sample's comment to them.
 var NoticeKinds = []NoticeKind{
 	NoticePairing, NoticeChannelDown, NoticeDeadDelivery, NoticeJobDisabled, NoticeBudget, NoticeBrokenSettings,
 	NoticePersonAway, NoticeDisk, NoticeHealth,

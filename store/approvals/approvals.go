@@ -9,6 +9,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
+	routerapprovals "switchboard/router/approvals"
 	"switchboard/router/core"
 	routeroutbox "switchboard/router/outbox"
 	"switchboard/router/turns"
@@ -58,14 +59,12 @@ const (
 		UPDATE approvals SET state = ?, scope = ?, decided_by = ?, why = ?, decided_at = ? WHERE id = ? AND state = 'proposed'`
 	closeActions = `
 		UPDATE actions SET state = 'cancelled', outcome = ?, used_by = ?, used_at = ? WHERE approval_id = ? AND state = 'proposed'`
-	// Overdue are open ones whose time is over.
-	Overdue = `SELECT id FROM approvals WHERE state = 'proposed' AND expires_at <= ? ORDER BY expires_at LIMIT 100`
-	// NextOverdue is when the time of the next open one is over.
-	NextOverdue  = `SELECT coalesce(min(expires_at), 0) FROM approvals WHERE state = 'proposed'`
 	onePerson    = `SELECT 1 FROM people WHERE name = ?`
 	openOfPerson = `SELECT count(*) FROM approvals WHERE person = ? AND kind = 'tool' AND state = 'proposed'`
-	openOfTurn   = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
-	questionsOf  = `
+	ofTurn       = `
+		SELECT id, attempt, position, state, scope, rule, decided_by AS by, why, created_at AS asked_at, decided_at FROM approvals WHERE turn_id = ? ORDER BY id`
+	openOfTurn  = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
+	questionsOf = `
 		SELECT DISTINCT ` + sessions.Columns + `, d.platform_id AS message, d.part, m.text, p.kind, p.state, p.scope, p.decided_by AS by, p.why
 		FROM approvals p JOIN actions a ON a.approval_id = p.id JOIN messages m ON m.id = a.message_id
 		JOIN deliveries d ON d.message_id = m.id JOIN conversations c ON c.id = d.conversation_id
@@ -237,6 +236,17 @@ func CancelOf(t *database.Tx, turn int64) error {
 		}
 	}
 	return nil
+}
+
+// An OfTask is an approval, with the task that it is for: its plan, from 0, and its place there.
+type OfTask struct {
+	routerapprovals.Approval
+	Attempt, Position int
+}
+
+// OfTurn reads the approvals of the tasks of a turn, the oldest first.
+func OfTurn(t *database.Tx, turn int64) ([]OfTask, error) {
+	return database.Select[OfTask](t, ofTurn, turn)
 }
 
 // TurnApprovals lists the approvals of a turn.

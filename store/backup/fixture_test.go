@@ -40,6 +40,7 @@ var everything = []row{
 	{`INSERT INTO moved (channel, former, conversation_id, moved_at) VALUES ('tg', 'old', 3, 1)`, nil},
 	{`INSERT INTO sessions (id, conversation_id, key, summary, created_at) VALUES (11, 3, 'tg:c1', ?, 1)`, []any{hard}},
 	{`INSERT INTO event_keys (key, expires_at) VALUES (?, 1), (?, 2), (?, 3)`, []any{[]byte{0, 0xff, '\\', '\n'}, []byte("b"), []byte{0xff}}},
+	{`INSERT INTO chat_calls (key, generation, conversation, heard, created_at) VALUES (?, 2, 'c1', TRUE, 3)`, []any{[]byte{7, 0xfe}}},
 	{`INSERT INTO rejected (channel, reason, raw, created_at) VALUES ('tg', 'r', ?, 1), ('tg', 'empty', ?, 1)`, []any{[]byte("\x00raw\x00\xfe"), []byte{}}},
 	{`INSERT INTO messages (id, conversation_id, session_id, direction, class, text, outside, created_at) VALUES (21, 3, 11, 'in', 'turn', ?, TRUE, 1), (22, 3, 11, 'in', 'turn', '', FALSE, 1)`, []any{hard}},
 	{`INSERT INTO attachments (message_id, session_id, position, name, state, blob, created_at, used_at) VALUES (21, 11, 0, 'a', 'clean', ?, 1, 1), (21, 11, 1, 'b', 'clean', ?, 1, 1), (22, 11, 0, 'lost', 'clean', ?, 1, 1)`, []any{blobA, blobA, lost}},

@@ -25,6 +25,7 @@ var tables = []table{
 	{name: "moved", key: []string{"channel", "former"}},
 	{name: "sessions", key: []string{"id"}},
 	{name: "event_keys", key: []string{"key"}},
+	{name: "chat_calls", key: []string{"key"}},
 	{name: "rejected", key: []string{"id"}},
 	{name: "messages", key: []string{"id"}},
 	{name: "attachments", key: []string{"id"}},

@@ -32,6 +32,8 @@ const (
 		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE id = (` + sessionByKey + `) RETURNING id`
 	oldAttachments = `
 		SELECT id, blob FROM attachments WHERE used_at < ? AND state <> 'gone' ORDER BY used_at LIMIT ?`
+	unusedUploads = `
+		SELECT id, blob FROM attachments WHERE uploader <> '' AND message_id IS NULL AND state <> 'gone' AND used_at < ? ORDER BY used_at LIMIT ?`
 	forgetAttachment = `UPDATE attachments SET state = 'gone', blob = '' WHERE id = ?`
 	blobUsed         = `SELECT 1 FROM attachments WHERE blob = ? AND blob <> '' LIMIT 1`
 	blobLeaving      = `SELECT 1 FROM deliveries WHERE settled = FALSE AND extra LIKE ? LIMIT 1`
@@ -73,6 +75,15 @@ func (r *Store) AddAttachment(ctx context.Context, session string, a *files.Atta
 
 // Forget marks attachments older than before as gone, at most limit of them.
 func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs []string, marked int, err error) {
+	return r.forget(ctx, oldAttachments, before, limit)
+}
+
+// ForgetUploads is Forget for uploads that came with no message.
+func (r *Store) ForgetUploads(ctx context.Context, before time.Time, limit int) (blobs []string, marked int, err error) {
+	return r.forget(ctx, unusedUploads, before, limit)
+}
+
+func (r *Store) forget(ctx context.Context, query string, before time.Time, limit int) (blobs []string, marked int, err error) {
 	if limit <= 0 {
 		return nil, 0, nil
 	}
@@ -82,7 +93,7 @@ func (r *Store) Forget(ctx context.Context, before time.Time, limit int) (blobs 
 			ID   int64
 			Blob string
 		}
-		old, err := database.Select[attachment](t, oldAttachments, before, limit)
+		old, err := database.Select[attachment](t, query, before, limit)
 		if err != nil {
 			return err
 		}

@@ -310,7 +310,7 @@ const (
 		FROM sessions s JOIN conversations c ON c.id = s.conversation_id
 		WHERE s.person = ? AND s.person <> '' AND c.kind = 'direct' ORDER BY s.id`
 	leaveChat = `
-		UPDATE sessions SET person = '', summary = '', summary_taint = '',
+		UPDATE sessions SET person = '', summary = '', summary_taint = '', instructions = '',
 			reset_message = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0)
 		WHERE id = ?`

@@ -22,6 +22,13 @@ const (
 	insertAttachment = `
 		INSERT INTO attachments (message_id, session_id, position, platform_id, kind, name, type, size, taint, created_at, used_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	// An upload becomes the file of the first message that it comes with; those after it have a copy of the row.
+	attachUpload = `
+		UPDATE attachments SET message_id = ?, session_id = ?, position = ?, taint = ?, used_at = ? WHERE id = ? AND message_id IS NULL`
+	copyUpload = `
+		INSERT INTO attachments (message_id, session_id, position, taint, used_at, kind, name, type, size, state, reason, blob, uploader, created_at)
+		SELECT ?, ?, ?, ?, ?, kind, name, type, size, state, reason, blob, uploader, created_at FROM attachments WHERE id = ?`
+	setMetadata = `UPDATE messages SET metadata = ? WHERE id = ?`
 )
 
 // Classes of messages that came in, besides those of intake.Audit.
@@ -72,12 +79,28 @@ func store(t *database.Tx, query string, e *intake.Entry, f Form, conversation, 
 	if err != nil || !stored {
 		return 0, false, err
 	}
+	if len(m.Metadata) > 0 {
+		if err := t.Do(setMetadata, string(m.Metadata), id); err != nil {
+			return 0, false, err
+		}
+	}
 	return id, true, Attach(t, e, id, session)
 }
 
 // Attach stores the attachments of a message.
 func Attach(t *database.Tx, e *intake.Entry, message, session int64) error {
 	for i, a := range e.Event.Message.Attachments {
+		if a.Upload != 0 {
+			args := []any{message, OrNull(session), i, e.Taint, t.Now, a.Upload}
+			n, err := t.Exec(attachUpload, args...)
+			if err == nil && n == 0 {
+				err = t.Do(copyUpload, args...)
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		_, err := t.Exec(insertAttachment, message, OrNull(session), i, a.ID, a.Kind, a.Name, a.Type, a.Size,
 			e.Taint, t.Now, t.Now)
 		if err != nil {

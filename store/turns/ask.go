@@ -3,16 +3,13 @@ package turns
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"switchboard/agent"
 	"switchboard/channels"
 	routerapprovals "switchboard/router/approvals"
 	"switchboard/router/core"
-	"switchboard/router/outbox"
 	"switchboard/router/turns"
 	"switchboard/store/approvals"
-	"switchboard/store/audit"
 	"switchboard/store/database"
 	"switchboard/store/sessions"
 )
@@ -59,36 +56,4 @@ func (r *Store) Ask(ctx context.Context, ref core.TurnRef, step agent.Step, aske
 		}
 		return writeStep(t, ref, &step, bodies, nil)
 	})
-}
-
-// ExpireApprovals ends those whose time is over, at most 100, and queues their turns.
-func (r *Store) ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error) {
-	var due []int64
-	err = r.Read(ctx, "look for approvals that are overdue", func(t *database.Tx) error {
-		if due, err = t.IDs(approvals.Overdue, t.Now); err == nil {
-			_, err = t.Row(approvals.NextOverdue, nil, &next)
-		}
-		return err
-	})
-	for _, id := range due {
-		if err == nil {
-			err = r.Write(ctx, database.Durable, "expire approval", func(t *database.Tx) error {
-				p, err := approvals.Find(t, id)
-				if err != nil || p.State != outbox.ActionProposed {
-					return err
-				}
-				if err := approvals.Settle(t, p, outbox.ActionExpired, "", "", ""); err != nil {
-					return err
-				}
-				return audit.Write(t, core.Actor{Person: p.Person, Rule: p.Rule}, audit.Entry{
-					Action: "approval.expired", Target: fmt.Sprintf("approval %d", p.ID), Outcome: "done",
-					Data: map[string]any{"tool": p.Tool, "kind": p.Kind, "identity": p.Identity}, Session: p.SessionID, Turn: p.TurnID,
-				})
-			})
-		}
-		if err == nil {
-			expired = append(expired, id)
-		}
-	}
-	return expired, next, err
 }

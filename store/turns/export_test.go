@@ -25,3 +25,6 @@ const (
 	HeldSessions = heldSessions
 	LoadMemories = loadMemories
 )
+
+// Blots are all the statements that take credentials out of a turn.
+var Blots = append([]string{updateBody}, blots...)

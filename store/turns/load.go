@@ -19,7 +19,7 @@ const (
 	loadTurn = `
 		SELECT t.id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.cancel_requested, t.resumed, t.calls,
 			coalesce(t.retry_of, 0), ` + askedAt + `, t.away, t.ordered,
-			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
+			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.instructions, s.reset_message, s.reset_turn,
 			coalesce(p.role, ''), coalesce(p.timezone, ''),
 			c.channel, c.conversation, c.kind, c.place, c.title,
 			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.outside, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
@@ -109,7 +109,7 @@ func load(t *database.Tx, ref core.TurnRef) (*core.TurnData, error) {
 	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
 	found, err := t.Row(loadTurn, []any{ref.TurnID, ref.SessionID, database.Digits(ref.SessionID), ref.Fence},
 		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &d.Resumed, &calls, &retryOf, &asked, &away, &d.Ordered,
-		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
+		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &s.Instructions, &resetMessage, &resetTurn,
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
 		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &own.Outside, &own.From, &d.ReplyTo, &m.Replaces,

@@ -13,18 +13,19 @@ const blot = "[redacted]"
 
 // readBy are the messages of a turn, and those of its session that belong to none: what
 // was edited after its answer, notes, and replies to commands, which all repeat what was
-// typed and are read by later turns.
+// typed and are read by later turns. With them are the turn's questions in other sessions.
 const readBy = `
-	SELECT m.id FROM turns t JOIN messages m ON m.session_id = t.session_id AND (m.turn_id IS NULL OR m.turn_id = t.id)
-	WHERE t.id = ?`
+	WITH t AS (SELECT id, session_id FROM turns WHERE id = ?)
+	SELECT m.id FROM t JOIN messages m ON m.session_id = t.session_id AND (m.turn_id IS NULL OR m.turn_id = t.id)
+	UNION ALL SELECT message_id FROM actions WHERE approval_id IN (SELECT id FROM approvals WHERE turn_id = (SELECT id FROM t))`
 
 // blots are the statements that put blot into every text of a turn's rows; each
 // takes the credential for every ? but the last, which is the turn.
 var blots = []string{
-	blotOut("messages", "id IN ("+readBy+")", "text", "quote", "said", "choices"),
+	blotOut("messages", "id IN ("+readBy+")", "text", "quote", "said", "choices", "metadata"),
 	blotOut("attachments", "message_id IN ("+readBy+")", "name"),
 	blotOut("deliveries", "message_id IN ("+readBy+")", "text", "rich", "extra", "noted", "detail"),
-	blotOut("actions", "turn_id = ?", "text"),
+	blotOut("actions", "message_id IN ("+readBy+")", "text"),
 	blotOut("approvals", "turn_id = ?", "shown", "why"),
 	blotOut("plans", "turn_id = ?", "goal", "secrets"),
 	blotOut("tasks", "turn_id = ?", "detail", "args", "expect", "choices", "answer", "output", "hint"),

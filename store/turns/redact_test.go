@@ -101,3 +101,34 @@ func TestRedactReachesBesideTheTurn(t *testing.T) {
 		}
 	})
 }
+
+// What was typed also stands in the command of a button under an answer, and in a question that was asked elsewhere.
+func TestRedactReachesButtonsAndQuestions(t *testing.T) {
+	const secret = "hunter2-xyz"
+	each(t, func(t *testing.T, h *house) {
+		h.Root()
+		e := storetest.Control(storetest.Entry("c", "1", "/remind at 9 "+secret), intake.EffectNone, "which 9?")
+		e.Intent.(*intake.ControlIntent).Reply.Actions = []outbox.Action{{
+			Code: storetest.CodeOf(99), Kind: outbox.ActionCommand, Text: "remind at 21 " + secret, Person: "marco", ExpiresAt: storetest.Tomorrow(),
+		}}
+		h.Accept(e)
+		ref := h.Begun("c", "2")
+		step, asked := storetest.Parks(), storetest.Asked(ref.TurnID, "admins")
+		step.Ask.Shown, asked.Questions[0].Reply.Text = "login "+secret, "login "+secret
+		if _, err := h.Router.Ask(h.Ctx, ref, step, asked); err != nil {
+			t.Fatal(err)
+		}
+		h.Accept(storetest.Decides(ref.TurnID, "admins", outbox.DoesOnce))
+		h.Commit(h.Claim(1)[0].TurnRef, agent.Step{Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"}})
+		for query, want := range map[string]int{
+			"SELECT count(*) FROM actions WHERE text LIKE '%hunter2%'":                           0,
+			"SELECT count(*) FROM actions WHERE text = 'remind at 21 [redacted]'":                1,
+			"SELECT count(*) FROM approvals WHERE shown = 'login [redacted]'":                    1,
+			"SELECT count(*) FROM messages WHERE text LIKE '%hunter2%'":                          0,
+			"SELECT count(*) FROM messages WHERE text = 'login [redacted]'":                      1,
+			"SELECT count(*) FROM deliveries WHERE text || coalesce(extra, '') LIKE '%hunter2%'": 0,
+		} {
+			h.WantCount(want, query)
+		}
+	})
+}

@@ -107,6 +107,7 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 	e.router.Settled.BeganBy(version)
 	e.api = socket.Server{
 		Log: log, Ready: e, Metrics: e.metrics, PProf: settings.Server.PProf && settings.Server.Loopback(), Console: e.console, Programs: e.programs, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Tokens: e.tokens, Settings: e.settings,
+		Files: e.files, Tools: usedTools{e}, Model: e.plain(),
 	}.API()
 	if e.local, err = api.Listen(settings.DataDir, e.owner.ID(), e.api.Socket(), log); err != nil {
 		return nil, err

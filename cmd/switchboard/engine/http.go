@@ -1,16 +1,21 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
 
+	"switchboard/agent/tools"
 	web "switchboard/channels/api"
 	"switchboard/configs"
 	"switchboard/internal/api"
+	"switchboard/router/plain"
+	"switchboard/router/turns"
 	"switchboard/store/database"
 )
 
@@ -60,7 +65,7 @@ func (e *Engine) Address() string {
 // door is how the API is reached from elsewhere, by the settings as they are now.
 func (e *Engine) door() web.Door {
 	return web.Door{
-		Tokens: e.tokens,
+		Tokens: e.tokens, InternalToken: func() string { return e.settings.Now().Server.InternalToken.Reveal() },
 		Hosts: func() (names []string) {
 			s := e.settings.Now().Server
 			if u, err := url.Parse(s.PublicURL); err == nil && u.Hostname() != "" {
@@ -80,4 +85,31 @@ func (e *Engine) door() web.Door {
 			return list
 		},
 	}
+}
+
+// plain asks the model that writes the answers.
+func (e *Engine) plain() *plain.Service {
+	return &plain.Service{Store: e.db.Router(), Settings: func() plain.Settings {
+		s := e.settings.Now()
+		return plain.Settings{
+			Models: e.agents.now.Load().models, Model: cmp.Or(s.Agent.Worker, s.Agent.Planner), Timeout: s.Agent.LLMTimeout, Budget: s.Limits(), Mask: s.Mask,
+		}
+	}}
+}
+
+// usedTools are what turns of the engine use; it is web.Tools.
+type usedTools struct{ *Engine }
+
+func (u usedTools) Tools() []tools.Tool { return u.agents.now.Load().Tools() }
+
+func (u usedTools) Usable(person, channel string) []string {
+	return u.agents.usable(tools.Question{Person: person, Channel: channel, Direct: true, Mode: u.settings.Now().Router.DefaultMode})
+}
+
+func (u usedTools) Typed(tool string, args json.RawMessage) (json.RawMessage, string, error) {
+	return u.agents.typed(tool, args)
+}
+
+func (u usedTools) Turn(ctx context.Context, id int64, prompts bool) (*turns.Turn, error) {
+	return u.db.Router().Turn(ctx, id, prompts)
 }

@@ -73,7 +73,7 @@ func (e *Engine) wire(ctx context.Context) error {
 	e.files = files.New(files.Deps{
 		Room:  func(ctx context.Context) error { return e.space.CheckDisk(ctx, s.DataDir) },
 		Store: of, Blobs: Attachments(s), Channel: list.Adapter,
-		Limits: fileLimits(s), Log: e.log,
+		Limits: fileLimits(s), Mask: s.Mask, Log: e.log,
 	})
 	e.policy = router.NewPolicy(roster, list.Rules, s.Policy)
 	e.jobs = &jobs.Service{}

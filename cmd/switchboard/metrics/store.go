@@ -4,9 +4,12 @@ import (
 	"context"
 	"time"
 
+	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/cmd/switchboard/access"
 	"switchboard/router"
+	"switchboard/router/approvals"
+	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/jobs"
 	"switchboard/router/outbox"
@@ -75,6 +78,9 @@ func (l ledger) accepted(e *intake.Entry, a *intake.Accepted) {
 	if says || a.Outcome != "" && e.Said(a) != nil {
 		l.said(channel, 1)
 	}
+	if a.Elsewhere.ID != "" {
+		l.said(a.Elsewhere.Channel, 1)
+	}
 }
 
 // Settle implements delivery.Deliveries.
@@ -96,6 +102,26 @@ func (l ledger) Submit(ctx context.Context, owner int64, s jobs.Submission, turn
 		}
 	}
 	return a, err
+}
+
+// Ask implements turns.Approvals.
+func (l ledger) Ask(ctx context.Context, ref core.TurnRef, step agent.Step, asked approvals.Asked) (*core.Claimed, error) {
+	next, err := l.Store.Ask(ctx, ref, step, asked)
+	if err == nil {
+		for i := range asked.Questions {
+			l.said(asked.Questions[i].Conversation.Channel, 1)
+		}
+	}
+	return next, err
+}
+
+// Name implements delivery.Unnamed.
+func (l ledger) Name(ctx context.Context, hold outbox.Lease, lost []outbox.Unnamed, reply outbox.Reply) error {
+	err := l.Store.Name(ctx, hold, lost, reply)
+	if err == nil {
+		l.said(hold.Channel, 1)
+	}
+	return err
 }
 
 // Tell implements router.Submissions.

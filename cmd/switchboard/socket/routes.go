@@ -37,7 +37,10 @@ type Server struct {
 	Router   *router.Router
 	Jobs     *jobs.Service
 	Tokens   *tokens.Service
+	Files    web.Files
+	Tools    web.Tools
 	Settings *live.Settings
+	Model    web.Plainer
 }
 
 // Running are the settings that a program runs with, credentials masked.
@@ -60,6 +63,7 @@ func (s Server) API() *web.API {
 	a := web.New(web.Deps{
 		Log: s.Log, Ready: s.Ready, Metrics: s.Metrics, PProf: s.PProf, Statuses: s.statuses, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
 		Turns: s.Store, Currency: func() string { return s.Settings.Now().Budget.Currency }, Approvals: s.Store, Deliveries: s.Store, JobReader: s.Store, Jobs: s.Jobs, Poster: s.Router.Messages,
+		Files: s.Files, Tools: s.Tools, Chats: s.Store, Model: s.Model,
 	})
 	add := adderTo(a)
 	readRoutes(add, s.Store, s.Settings.Now)

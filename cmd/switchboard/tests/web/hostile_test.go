@@ -22,7 +22,7 @@ const ada = "[[people]]\nname = \"ada\"\nrole = \"user\"\nidentities = [\"script
 // Connections that send slowly, or too much, are ended, and slow nobody else.
 func TestSlowAndHugeCallsAreEnded(t *testing.T) {
 	t.Parallel()
-	rig := programtest.NewRig(t, nil, programtest.Token("ci", []string{"messages", "read"}, "ada")+ada)
+	rig := programtest.NewRig(t, nil, programtest.Token("ci", []string{"messages", "read"}, "ada")+programtest.Token("slow", []string{"messages"})+ada)
 	rig.Up()
 	w := rig.Web("ci")
 	send := func(text string) net.Conn {
@@ -45,7 +45,7 @@ func TestSlowAndHugeCallsAreEnded(t *testing.T) {
 	var slow sync.WaitGroup
 	for i := range 100 {
 		head := send("GET /v1/sessions HTTP/1.1\r\nHost: localhost\r\n")
-		body := send("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ci\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+		body := send("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer slow\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 		slow.Go(func() {
 			if got := answer(head, programtest.Patience); strings.Contains(got, "timeout") || strings.Contains(got, "200 OK") {
 				t.Errorf("slow headers %d: %s", i, got)

@@ -192,3 +192,28 @@ func TestProfilesStayOff(t *testing.T) {
 	programtest.Web{Address: "127.0.0.1:" + port, Token: "admin"}.Call(t, http.MethodGet, "/debug/pprof/heap", nil, http.StatusNotFound, nil)
 	r.Stop(10 * time.Second)
 }
+
+// What goes on on a platform is counted as it stands in the ledger: messages, sends, reminders, strangers and what is too long.
+func TestCountsOfAPlatform(t *testing.T) {
+	t.Parallel()
+	address := programtest.FreePort(t)
+	r := programtest.NewRig(t, []string{"ada"}, "[server]\nlisten = \""+address+"\"\n"+programtest.Token("read", []string{"read"}))
+	r.Ready()
+	r.Ask("ada", "hello")
+	r.Ask("ada", "/remind in 1 second to stretch")
+	r.Await("the reminder comes", 20*time.Second, func() bool { return len(r.Shown("ada")) == 3 })
+	r.Ask("ada", strings.Repeat("long ", 20_000))
+	r.Platform.Say("cmallory", "mallory", "let me in")
+	r.Noted()
+	web := programtest.Web{Address: address, Token: "read"}
+	for _, line := range []string{
+		`messages_total{channel="play",direction="in"} 2`, `messages_total{channel="play",direction="out"} 4`, `deliveries_total{channel="play",state="sent"} 4`,
+		`deliveries_total{channel="play",state="dead"} 0`, `refused_total{stage="stranger"} 1`, `refused_total{stage="message"} 1`, `turn_seconds_count{phase="total"} 1`,
+		`channel_up{channel="play"} 1`, `channel_defects_total{channel="play"} 0`, `job_lag_seconds 0`,
+	} {
+		r.Await(line, 20*time.Second, func() bool { return strings.Contains(metricsOf(t, web), "\nswitchboard_"+line+"\n") })
+	}
+	if text := metricsOf(t, web); !regexp.MustCompile(`(?m)^switchboard_job_runs_total\{state="done"\} [1-9]`).MatchString(text) {
+		t.Error("the reminder is no run that is done")
+	}
+}

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/internal/api"
+	"switchboard/router/core"
+	"switchboard/router/sessions"
+)
+
+const told = tools.Told
+
+// A seat is the session that a call means, of which there may be branches.
+type seat struct {
+	place
+	name string
+	// whole: its calls bring the whole conversation. Else one without earlier messages goes on where the session is.
+	whole bool
+}
+
+// seat is the session that a call means.
+func (a *API) seat(r *http.Request, c *chat, person *core.Person) (seat, error) {
+	caller, s := CallerOf(r.Context()), seat{}
+	switch own, theirs := r.Header.Get("X-Session-Id"), r.Header.Get("X-OpenWebUI-Chat-Id"); {
+	case own != "":
+		if strings.Contains(own, ":") || api.CheckSession(own) != nil {
+			return s, api.Failed(http.StatusBadRequest, "", "X-Session-Id: use 1 to 128 letters, digits, dots, underscores or dashes")
+		}
+		s.name = own
+	case theirs != "":
+		s.name, s.whole = plainName(theirs), true
+	case c.User != "":
+		s.name = plainName(c.User)
+	default: // chats that begin alike are branches of one
+		first := sessions.Line{Text: c.text}
+		if len(c.earlier) > 0 {
+			first = c.earlier[0]
+		}
+		s.name, s.whole = "chat-"+digest(caller.Token, person.Name, first.Text), true
+	}
+	var err error
+	s.place, err = a.place(caller, s.name, person.Name)
+	return s, err
+}
+
+// plainName is a name for a session that somebody else named.
+func plainName(name string) string {
+	if api.CheckSession(name) == nil {
+		return name
+	}
+	return "chat-" + digest(name)
+}
+
+// branch is a session beside s for a call.
+func (a *API) branch(r *http.Request, s seat, person *core.Person, key []byte, generation int64) (seat, error) {
+	s.name = fmt.Sprintf("%.100s.%.12s", s.name, digest(string(key), generation))
+	var err error
+	s.place, err = a.place(CallerOf(r.Context()), s.name, person.Name)
+	return s, err
+}
+
+// opening finds where a call is answered that is a new one: in the session or a branch of it where the earlier messages are the same,
+// else in a new branch that begins with what is the same in one of them.
+func (a *API) opening(r *http.Request, c *chat, s seat, person *core.Person, generation int64) (*sessions.Opening, error) {
+	o := &sessions.Opening{Key: c.key, Person: person.Name, Instructions: c.system}
+	in := func(s seat) *sessions.Opening {
+		o.Conversation = conversation(s.place)
+		return o
+	}
+	list, err := a.Chats.Branches(r.Context(), s.key)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		o.Lines = c.earlier
+		return in(s), nil
+	}
+	if who := list[0].Person; who != "" && who != person.Name {
+		return nil, api.Failed(http.StatusForbidden, "use another name for the session", "the session %q is another person's", s.name)
+	}
+	asked, most, from := exchanges(c.earlier), 0, place{}
+	for _, b := range list {
+		ours := exchanges(b.Lines)
+		n, same := common(asked, ours)
+		if same && (len(asked) > 0 || len(ours) == 0 || !s.whole) && b.Person == person.Name {
+			at := s.place
+			at.conv = b.Conversation
+			o.Conversation = conversation(at)
+			return o, nil
+		}
+		if n > most && b.Person == person.Name {
+			most, from.conv, o.Upto = n, b.Conversation, ours[n-1].last
+		}
+	}
+	if most > 0 {
+		o.From = core.SessionKey(channels.Conversation{Channel: s.channel.Name(), ID: from.conv})
+	}
+	for _, e := range asked[most:] {
+		o.Lines = append(o.Lines, e.lines...)
+	}
+	o.Of = s.key
+	beside, err := a.branch(r, s, person, c.key, generation)
+	return in(beside), err
+}
+
+// conversation is a place as events name it.
+func conversation(at place) channels.Conversation {
+	return channels.Conversation{Channel: at.channel.Name(), ID: at.conv, Kind: channels.Direct, Place: string(at.conv)}
+}
+
+// An exchange is a message with what it was answered; what stands before the first message is one, too.
+type exchange struct {
+	asked string // empty: none
+	said  []string
+	last  int64 // message
+	lines []sessions.Line
+}
+
+// exchanges are those of a conversation. How space is written makes no difference, nor do thoughts.
+func exchanges(lines []sessions.Line) (list []exchange) {
+	for _, line := range lines {
+		text := strings.Join(strings.Fields(thoughts.ReplaceAllString(line.Text, "")), " ")
+		if len(list) == 0 || !line.Out {
+			list = append(list, exchange{})
+		}
+		e := &list[len(list)-1]
+		if e.last, e.lines = line.ID, append(e.lines, line); !line.Out {
+			e.asked = text
+		} else if text != "" {
+			e.said = append(e.said, text)
+		}
+	}
+	return list
+}
+
+// is says that an exchange of a client's is one of ours. We may have said more: to somebody who was not listening any more, or by
+// ourselves.
+func (e *exchange) is(ours *exchange) bool {
+	if e.asked != ours.asked {
+		return false
+	}
+	rest := strings.Join(e.said, " ")
+	for _, said := range ours.said {
+		if rest != "" && strings.HasPrefix(said, rest) {
+			return true
+		}
+		rest = strings.TrimSpace(strings.TrimPrefix(rest, said))
+	}
+	return rest == ""
+}
+
+// common says with how many exchanges of ours a client's begins; same: its are the last of ours, all of them.
+func common(asked, ours []exchange) (n int, same bool) {
+	at := func(skip int) (n int) {
+		for n < min(len(asked), len(ours)-skip) && asked[n].is(&ours[n+skip]) {
+			n++
+		}
+		return n
+	}
+	if skip := len(ours) - len(asked); skip >= 0 && at(skip) == len(asked) {
+		return len(asked), true
+	}
+	return at(0), false
+}
+
+// begin finds the call that is repeated, or begins a new one.
+func (a *API) begin(r *http.Request, c *chat, s seat, person *core.Person) (call *sessions.ChatCall, repeated bool, err error) {
+	ctx, next := r.Context(), int64(0)
+	was, err := a.Chats.ChatCall(ctx, c.key)
+	if err != nil || was != nil && was.GoesOn() {
+		return was, true, err
+	}
+	if was != nil {
+		next = was.Generation + 1
+	}
+	o, err := a.opening(r, c, s, person, next)
+	if err != nil {
+		return nil, false, err
+	}
+	call, err = a.Chats.OpenChat(ctx, o)
+	return call, false, err
+}
+
+// hand hands the new message of a call in; of one that was taken already it finds what became of it.
+func (a *API) hand(ctx context.Context, c *chat, at place, person *core.Person, call *sessions.ChatCall, repeated bool) (*api.Receipt, error) {
+	caller, posted := CallerOf(ctx), digest(string(c.key), call.Generation)
+	event := channels.Event{
+		Kind: channels.EventMessage, Key: channels.EventKey("chat:" + posted), Conversation: conversation(at), At: time.Now().UTC(),
+		Sender:  channels.Sender{ID: cmp.Or(caller.Token, person.Name), Label: person.Name, Person: person.Name, Token: caller.Token},
+		Message: channels.Message{ID: channels.MessageID(posted + "." + rand.Text()), Text: c.text},
+	}
+	first := func() (*api.Receipt, error) {
+		got, err := a.Sessions.Posted(ctx, event.Conversation, posted)
+		return &api.Receipt{MessageID: got.MessageID, TurnID: got.TurnID, Event: got.Event}, err
+	}
+	if repeated {
+		if receipt, err := first(); !errors.Is(err, core.ErrNotFound) { // else it was cut off before
+			return receipt, err
+		}
+	}
+	var err error
+	if event.Message.Attachments, err = a.pictures(ctx, c); err != nil {
+		return nil, err
+	}
+	receipt, err := a.accept(ctx, at, event, posted)
+	if err == nil && receipt.Duplicate {
+		return first()
+	}
+	return receipt, err
+}
