@@ -66,7 +66,7 @@ func (a *API) channelCalls() {
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[sendOut](), true, "")}},
 		}},
 	}, func(w http.ResponseWriter, r *http.Request) {
-		out, err := a.send(r)
+		out, err := a.say(r)
 		if err != nil {
 			a.refuse(w, r, err)
 			return
@@ -75,8 +75,8 @@ func (a *API) channelCalls() {
 	})
 }
 
-// send has the bot say what a call says.
-func (a *API) send(r *http.Request) (*sendOut, error) {
+// say has the bot say what a call says.
+func (a *API) say(r *http.Request) (*sendOut, error) {
 	c, channel, to := CallerOf(r.Context()), r.PathValue("name"), r.URL.Query().Get("to")
 	text, err := sent(r, &to)
 	if err != nil {

@@ -137,11 +137,11 @@ func (a *API) getTurn(ctx context.Context, in *getTurnIn) (*turns.Turn, error) {
 			return nil, err
 		}
 	}
-	return a.turn(ctx, &in.NumberIn, in.Prompts)
+	return a.readTurn(ctx, &in.NumberIn, in.Prompts)
 }
 
-// turn is the turn of a call, if its caller may read it. To others it is as one that is not there.
-func (a *API) turn(ctx context.Context, in *NumberIn, prompts bool) (*turns.Turn, error) {
+// readTurn is the turn of a call, if its caller may read it. To others it is as one that is not there.
+func (a *API) readTurn(ctx context.Context, in *NumberIn, prompts bool) (*turns.Turn, error) {
 	t, err := a.Turns.Turn(ctx, in.number(), prompts)
 	if err == nil && !a.mayRead(CallerOf(ctx), t.Person) {
 		return nil, core.ErrNotFound
@@ -155,7 +155,7 @@ type Text struct {
 }
 
 func (a *API) explainTurn(ctx context.Context, in *NumberIn) (*Text, error) {
-	t, err := a.turn(ctx, in, false)
+	t, err := a.readTurn(ctx, in, false)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (a *API) explainTurn(ctx context.Context, in *NumberIn) (*Text, error) {
 }
 
 func (a *API) cancelTurn(ctx context.Context, in *NumberIn) (*turnOut, error) {
-	t, err := a.turn(ctx, in, false)
+	t, err := a.readTurn(ctx, in, false)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (a *API) cancelTurn(ctx context.Context, in *NumberIn) (*turnOut, error) {
 	if err := a.Changer.Cancel(ctx, t.ID, a.actor(c, t.Person)); err != nil {
 		return nil, err
 	}
-	if t, err = a.turn(ctx, in, false); err != nil {
+	if t, err = a.readTurn(ctx, in, false); err != nil {
 		return nil, err
 	}
 	return a.shown(ctx, t)

@@ -103,7 +103,8 @@ func (s *shop) owns(person string) *possessions {
 
 // in is a call's path for what is theirs.
 func (o *possessions) in(path string) string {
-	id := map[string]string{"sessions": o.session, "turns": o.turn, "approvals": o.approval, "jobs": o.job}[strings.Split(path, "/")[2]]
+	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "/")
+	id := map[string]string{"sessions": o.session, "turns": o.turn, "approvals": o.approval, "jobs": o.job}[kind]
 	if id == "" {
 		id = "99"
 	}
