@@ -100,15 +100,15 @@ func New(deps Deps) *API {
 	a.metricsCalls()
 	a.messageCalls()
 	a.sessionCalls()
+	a.fileCalls()
+	a.toolCalls()
+	a.chatCalls()
 	a.selfCall()
 	a.turnCalls()
 	a.approvalCalls()
 	a.deliveryCalls()
 	a.jobCalls()
 	a.channelCalls()
-	a.fileCalls()
-	a.toolCalls()
-	a.chatCalls()
 	idsAreText(config.Components.Schemas)
 	return a
 }

@@ -178,7 +178,7 @@ func (a *API) attachment(w http.ResponseWriter, r *http.Request) {
 		_, err = a.readable(r.Context(), c, place{key: f.Session})
 	}
 	if err == nil {
-		err = a.send(w, r, f, false)
+		err = a.deliver(w, r, f, false)
 	}
 	if err != nil {
 		a.refuse(w, r, err)
@@ -191,7 +191,7 @@ func (a *API) internalAttachment(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		var f *files.Found
 		if f, err = a.found(r); err == nil {
-			err = a.send(w, r, f, true)
+			err = a.deliver(w, r, f, true)
 		}
 	}
 	if err != nil {
@@ -199,8 +199,8 @@ func (a *API) internalAttachment(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// send answers with the bytes of f; an error: it answered nothing.
-func (a *API) send(w http.ResponseWriter, r *http.Request, f *files.Found, held bool) error {
+// deliver answers with the bytes of f; an error: it answered nothing.
+func (a *API) deliver(w http.ResponseWriter, r *http.Request, f *files.Found, held bool) error {
 	quarantined := func() error {
 		if held || f.State != files.AttachmentQuarantined {
 			return nil

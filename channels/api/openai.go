@@ -165,7 +165,7 @@ func (a *API) complete(w http.ResponseWriter, r *http.Request) error {
 	}
 	sum := sha256.Sum256(body)
 	c.key = []byte(digest(caller.Token, at.key, sum[:]))
-	return a.turn(w, r, c, at, person)
+	return a.chatTurn(w, r, c, at, person)
 }
 
 // speaker is the person for whom a caller speaks who names one, or none.

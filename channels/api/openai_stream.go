@@ -213,8 +213,8 @@ func (f *following) add(key []byte) (leave func() (last bool)) {
 	}
 }
 
-// turn answers a call with what its turn says. With an error nothing was answered yet.
-func (a *API) turn(w http.ResponseWriter, r *http.Request, c *chat, s seat, person *core.Person) error {
+// chatTurn answers a call with what its turn says. With an error nothing was answered yet.
+func (a *API) chatTurn(w http.ResponseWriter, r *http.Request, c *chat, s seat, person *core.Person) error {
 	ctx, answer := r.Context(), newReply(w, c)
 	leave := a.chats.add(c.key)
 	call, repeated, err := a.begin(r, c, s, person)

@@ -62,8 +62,8 @@ func RunningWith(settings *configs.Settings) Running {
 func (s Server) API() *web.API {
 	a := web.New(web.Deps{
 		Log: s.Log, Ready: s.Ready, Metrics: s.Metrics, PProf: s.PProf, Statuses: s.statuses, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
-		Turns: s.Store, Currency: func() string { return s.Settings.Now().Budget.Currency }, Approvals: s.Store, Deliveries: s.Store, JobReader: s.Store, Jobs: s.Jobs, Poster: s.Router.Messages,
 		Files: s.Files, Tools: s.Tools, Chats: s.Store, Model: s.Model,
+		Turns: s.Store, Currency: func() string { return s.Settings.Now().Budget.Currency }, Approvals: s.Store, Deliveries: s.Store, JobReader: s.Store, Jobs: s.Jobs, Poster: s.Router.Messages,
 	})
 	add := adderTo(a)
 	readRoutes(add, s.Store, s.Settings.Now)
