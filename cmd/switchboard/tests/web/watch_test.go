@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 )
 
 // serving is a running program with the built-in model, an open port and a token for each scope, which is its name.
@@ -157,10 +158,11 @@ func TestReadinessAndProfiles(t *testing.T) {
 		Channels []struct{ Name, State string }
 	}
 	var open, closed ready
-	web("read").Get(t, "/readyz", &open)
-	if len(open.Channels) != 2 || open.Channels[0].Name != "api" || open.Channels[0].State != "connected" || !open.Ready {
-		t.Errorf("/readyz with a token: %+v", open)
-	}
+	testkit.Await(t, "it is ready and its channels are connected", programtest.Patience, func() bool {
+		open = ready{}
+		web("read").Get(t, "/readyz", &open)
+		return len(open.Channels) == 2 && open.Channels[0].Name == "api" && open.Channels[0].State == "connected" && open.Ready
+	})
 	answer, err := http.Get("http://" + web("").Address + "/readyz")
 	if err != nil {
 		t.Fatal(err)
