@@ -43,7 +43,12 @@ live:
 # The official npm client of the OpenAI API talks to the program; node and npm are needed. SWITCHBOARD_TEST_RECORD=1 keeps what
 # it sends, which go test replays.
 clients:
-	go test -tags clients -run '^TestOfficialClients$$' -count 1 -v ./cmd/switchboard/tests/web
+	go test -tags clients -run '^Test(OfficialClients|GeneratedClient)$$' -count 1 -v ./cmd/switchboard/tests/web
+
+# What the HTTP API takes: saturation, then half of it for a minute beside 1,000 readers, three times as much, and a flood by
+# one token, on both databases.
+load:
+	go test -tags load -run '^TestLoad$$' -count 1 -timeout 30m -v ./cmd/switchboard/tests/web
 
 # Static binaries of this version for Linux and macOS, with their sums, in dist. For Windows it is compiled as well, to
 # keep that possible: commands of the bot run on Linux alone.

@@ -45,7 +45,10 @@ func (r *rows) Posted(context.Context, channels.Conversation, string) (channels.
 	return channels.Receipt{}, core.ErrNotFound
 }
 
-func (r *rows) Current(context.Context, string) (*turns.Turn, error)    { return nil, core.ErrNotFound }
+func (r *rows) Current(context.Context, string) (*turns.Turn, error) { return nil, core.ErrNotFound }
+func (r *rows) ForkSession(context.Context, string, int64, channels.Conversation, string) error {
+	return nil
+}
 func (r *rows) ForgetSession(context.Context, string, core.Actor) error { return nil }
 func (r *rows) Change(context.Context, core.Change, core.Actor) error   { return nil }
 func (r *rows) Cancel(context.Context, int64, core.Actor) error         { return nil }

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -44,6 +45,9 @@ type SessionReader interface {
 	Posted(ctx context.Context, conv channels.Conversation, prefix string) (channels.Receipt, error)
 	// Current is the turn that somebody in the session means by "now", with its plans.
 	Current(ctx context.Context, session string) (*turns.Turn, error)
+	// ForkSession makes the session of conv, which has to be new, with what another has up to the end of a turn.
+	// *StateError: it is not new.
+	ForkSession(ctx context.Context, from string, turn int64, conv channels.Conversation, person string) error
 	// ForgetSession takes all that was said in a session out of the rows. *StateError: a turn of it is open.
 	ForgetSession(ctx context.Context, session string, by core.Actor) error
 }
@@ -72,6 +76,9 @@ func (a *API) sessionCalls() {
 	register(a, sessionCall(Messages, http.MethodPost, "/{id}/cancel", "cancelSession", "Stop the turn that is worked on. To do it again is harmless."), a.cancelSession)
 	register(a, sessionCall(Messages, http.MethodPost, "/{id}/reset", "resetSession", "Have the bot forget what was said in the session."), a.resetSession)
 	register(a, sessionCall(Messages, http.MethodDelete, "/{id}", "deleteSession", "Delete what was said in a session. That there were messages stays in the audit log."), a.deleteSession)
+	fork := sessionCall(Messages, http.MethodPost, "/{id}/fork", "forkSession", "Begin a new session with what was said up to the end of a turn.")
+	fork.Status = http.StatusCreated
+	register(a, fork, a.forkSession)
 	a.exportCall()
 }
 
@@ -95,6 +102,15 @@ func (a *API) session(ctx context.Context, in *SessionIn) (place, sessions.Info,
 		return at, sessions.Info{}, err
 	}
 	info, err := a.readable(ctx, c, at)
+	return at, info, err
+}
+
+// owned finds the session of a call that changes it: its caller speaks for the session's person.
+func (a *API) owned(ctx context.Context, in *SessionIn) (place, sessions.Info, error) {
+	at, info, err := a.session(ctx, in)
+	if c := CallerOf(ctx); err == nil && !c.SpeaksFor(a.People.Named(info.Person)) {
+		err = api.Failed(http.StatusForbidden, "", "the token %q may not speak for the session's person", c.Token)
+	}
 	return at, info, err
 }
 
@@ -249,7 +265,7 @@ type changeSessionIn struct {
 }
 
 func (a *API) changeSession(ctx context.Context, in *changeSessionIn) (*sessions.Info, error) {
-	at, info, err := a.session(ctx, &in.SessionIn)
+	at, info, err := a.owned(ctx, &in.SessionIn)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +287,7 @@ func (a *API) changeSession(ctx context.Context, in *changeSessionIn) (*sessions
 }
 
 func (a *API) cancelSession(ctx context.Context, in *SessionIn) (*turnOut, error) {
-	at, info, err := a.session(ctx, in)
+	at, info, err := a.owned(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +320,7 @@ func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*receiptOut
 		}
 		return nil, api.Failed(http.StatusNotImplemented, "", "nothing but the session can be reset in this build")
 	}
-	at, info, err := a.session(ctx, &in.SessionIn)
+	at, info, err := a.owned(ctx, &in.SessionIn)
 	if err != nil {
 		return nil, err
 	}
@@ -314,8 +330,41 @@ func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*receiptOut
 	return receipt(a.order(ctx, c, at, info.Person, "/reset"))
 }
 
+type forkSessionIn struct {
+	SessionIn
+	Body struct {
+		Turn    string `json:"turn" doc:"The last turn that the new session has."`
+		Session string `json:"session,omitempty" doc:"Its name; none: one is made."`
+	}
+}
+
+func (a *API) forkSession(ctx context.Context, in *forkSessionIn) (*sessions.Info, error) {
+	at, info, err := a.owned(ctx, &in.SessionIn)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := strconv.ParseInt(in.Body.Turn, 10, 64)
+	if err != nil || at.channel == nil {
+		return nil, api.Failed(http.StatusBadRequest, "GET /v1/sessions/{id} names the turns of a session of this API", "turn: %.40q is no turn of it", in.Body.Turn)
+	}
+	name := cmp.Or(in.Body.Session, "fork-"+strings.ToLower(rand.Text()[:10]))
+	if err := api.CheckSession(name); err != nil {
+		return nil, api.Failed(http.StatusBadRequest, "", "%v", err)
+	}
+	to, err := a.place(CallerOf(ctx), name, info.Person)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Sessions.ForkSession(ctx, at.key, turn, conversation(to), info.Person); err != nil {
+		return nil, err
+	}
+	forked, err := a.Sessions.SessionInfo(ctx, to.key)
+	forked.Session = a.name(CallerOf(ctx), forked.Session)
+	return &forked, err
+}
+
 func (a *API) deleteSession(ctx context.Context, in *SessionIn) (*struct{}, error) {
-	at, info, err := a.session(ctx, in)
+	at, info, err := a.owned(ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -205,6 +205,11 @@ func (e *engine) Sessions(context.Context, sessions.Query) ([]sessions.Info, *se
 	return nil, nil, nil
 }
 
+// ForkSession implements web.SessionReader.
+func (e *engine) ForkSession(context.Context, string, int64, channels.Conversation, string) error {
+	return core.ErrNotFound
+}
+
 // ForgetSession implements web.SessionReader.
 func (e *engine) ForgetSession(context.Context, string, core.Actor) error { return core.ErrNotFound }
 

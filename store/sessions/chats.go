@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/sessions"
 	"switchboard/store/database"
@@ -32,6 +33,7 @@ const (
 	copyFiles = `
 		INSERT INTO attachments (message_id, session_id, position, platform_id, kind, name, type, size, state, reason, blob, taint, created_at, used_at)
 		SELECT ?, ?, position, platform_id, kind, name, type, size, state, reason, blob, taint, created_at, used_at FROM attachments WHERE message_id = ?`
+	lastOfTurn      = `SELECT m.id FROM sessions s JOIN messages m ON m.session_id = s.id WHERE s.key = ? AND m.turn_id = ? ORDER BY m.id DESC LIMIT 1`
 	isEmpty         = `SELECT 1 FROM sessions WHERE id = ? AND next_event = 0`
 	setBranch       = `UPDATE sessions SET branch_of = (SELECT id FROM sessions WHERE key = ?) WHERE id = ?`
 	setInstructions = `UPDATE sessions SET instructions = ? WHERE id = ? AND instructions <> ?`
@@ -153,6 +155,33 @@ func begin(t *database.Tx, o *sessions.Opening, conversation, id int64) error {
 	}
 	_, err := Emit(t, id, events...)
 	return err
+}
+
+// ForkSession makes the session of conv, which is person's and has to be new, and gives it what the session with the key from has up to
+// the last word of a turn. ErrNotFound: there is no such session, or the turn is not of it; *StateError: conv has a session.
+func (r *Store) ForkSession(ctx context.Context, from string, turn int64, conv channels.Conversation, person string) error {
+	return r.Write(ctx, database.Durable, "fork a session", func(t *database.Tx) error {
+		var upto int64
+		if found, err := t.Row(lastOfTurn, []any{database.Clean(from), turn}, &upto); err != nil {
+			return err
+		} else if !found {
+			return core.ErrNotFound
+		}
+		conversation, key, err := Arrived(t, conv)
+		if err != nil {
+			return err
+		}
+		id, err := FindOrMake(t, conversation, key, database.Clean(person))
+		if err != nil {
+			return err
+		}
+		if fresh, err := t.Has(isEmpty, id); err != nil {
+			return err
+		} else if !fresh {
+			return &core.StateError{Sentence: "there is a session of that name already"}
+		}
+		return Fork(t, from, upto, conversation, id)
+	})
 }
 
 // Fork gives the session id, which is new and that of the conversation, what the session with the key from has up to a message of its

@@ -77,7 +77,7 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 	} {
 		orders(r, chief, command, strings.ReplaceAll(want, "`", ""))
 	}
-	orders(r, chief, "/config set server.listen 127.0.0.1:8585", "used from the next start")
+	orders(r, chief, "/config set server.public_url https://bot.example", "used from the next start")
 	orders(r, chief, "/config undo", "Version 4")
 	r.Bot.Press(chief, chief, first, "Undo")
 	r.Await("it is undone", 20*time.Second, func() bool {
