@@ -1,4 +1,4 @@
-.PHONY: check fmt bench bench-jobs mutate long soak live clients release
+.PHONY: check fmt bench bench-jobs mutate long soak live clients load release
 
 GOFUMPT = go run mvdan.cc/gofumpt@v0.12.0
 

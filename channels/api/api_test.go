@@ -46,6 +46,7 @@ func (r *rows) Posted(context.Context, channels.Conversation, string) (channels.
 }
 
 func (r *rows) Current(context.Context, string) (*turns.Turn, error) { return nil, core.ErrNotFound }
+
 func (r *rows) ForkSession(context.Context, string, int64, channels.Conversation, string) error {
 	return nil
 }
