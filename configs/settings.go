@@ -79,7 +79,7 @@ type Server struct {
 	// AllowPrivate are CIDRs that webhooks and http.get may reach besides public
 	// addresses. Default none.
 	AllowPrivate []string `toml:"allow_private"`
-	// TrustedProxies are CIDRs of the proxies whose X-Forwarded-For and -Proto count.
+	// TrustedProxies are CIDRs of the proxies whose X-Forwarded-For counts.
 	// Default none.
 	TrustedProxies []string `toml:"trusted_proxies"`
 	// PProf serves /debug/pprof where Listen is on loopback. Default false.

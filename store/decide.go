@@ -194,8 +194,8 @@ func acceptConsent(t *database.Tx, e *intake.Entry, does routeroutbox.Does, a *i
 }
 
 const (
-	// startedBy: a turn was asked for, among others, by who has an identity.
-	startedBy = `SELECT 1 FROM messages WHERE turn_id = ? AND direction = 'in' AND identity = ?`
+	// startedBy: a turn was asked for, among others, by who has an identity, or by a job, which they may have made.
+	startedBy = `SELECT 1 FROM messages WHERE turn_id = ? AND direction = 'in' AND (identity = ? OR origin = 'job')`
 	pairingBy = `
 		SELECT id, state, '' AS person, 0 AS message_id, 0 AS turn_id, approval_id, '' AS text, 0 AS number, data, expires_at, '' AS taint
 		FROM actions WHERE code = ? AND kind = 'pairing'`

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	forgottenSession = `SELECT id, conversation_id FROM sessions WHERE key = ?`
+	forgottenSession = `SELECT id FROM sessions WHERE key = ?`
+	branchesOfIt     = `SELECT id FROM sessions WHERE branch_of = ? ORDER BY id`
 	openTurns        = `SELECT count(*) FROM turns WHERE session_id = ? AND state IN ('queued', 'running', 'waiting')`
 	ofTurns          = `turn_id IN (SELECT id FROM turns WHERE session_id = ?)`
 	ofMessages       = `message_id IN (SELECT id FROM messages WHERE session_id = ?)`
@@ -20,6 +21,8 @@ const (
 // forgets take what was said in a session out of all rows; each takes the session for its one ?. The rows stay for the
 // audit log, until their time is over.
 var forgets = []string{
+	`UPDATE deliveries SET state = 'dropped', settled = TRUE WHERE settled = FALSE AND ` + ofMessages,
+	`DELETE FROM chat_calls WHERE conversation = (SELECT c.conversation FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.id = ?)`,
 	`UPDATE deliveries SET text = '', rich = '', extra = '', noted = '', detail = '' WHERE ` + ofMessages,
 	`UPDATE actions SET text = '' WHERE ` + ofTurns,
 	`UPDATE plans SET goal = '' WHERE ` + ofTurns,
@@ -40,17 +43,15 @@ var forgets = []string{
 // came with it go with the janitor. ErrNotFound; *StateError: a turn of it is open.
 func (r *Router) ForgetSession(ctx context.Context, key string, by core.Actor) error {
 	return r.db.Write(ctx, database.Durable, "forget a session", func(t *database.Tx) error {
-		var session, conversation, open int64
-		found, err := t.Row(t.Locked(forgottenSession), []any{database.Clean(key)}, &session, &conversation)
+		var session int64
+		found, err := t.Row(t.Locked(forgottenSession), []any{database.Clean(key)}, &session)
 		if err == nil && !found {
 			err = fmt.Errorf("session: %w", core.ErrNotFound)
 		}
-		if err == nil {
-			_, err = t.Row(openTurns, []any{session}, &open)
+		if err != nil {
+			return err
 		}
-		if err == nil && open > 0 {
-			err = &core.StateError{Sentence: "I still work on something there: cancel that first"}
-		}
+		branches, err := t.IDs(branchesOfIt, session) // they have what was said, too
 		if err != nil {
 			return err
 		}
@@ -59,9 +60,17 @@ func (r *Router) ForgetSession(ctx context.Context, key string, by core.Actor) e
 			return err
 		}
 		defer done()
-		for _, statement := range forgets {
-			if err := t.Do(statement, session); err != nil {
-				return fmt.Errorf("%.40s: %w", strings.TrimSpace(statement), err)
+		for _, id := range append(branches, session) {
+			var open int64
+			if _, err := t.Row(openTurns, []any{id}, &open); err != nil {
+				return err
+			} else if open > 0 {
+				return &core.StateError{Sentence: "I still work on something there: cancel that first"}
+			}
+			for _, statement := range forgets {
+				if err := t.Do(statement, id); err != nil {
+					return fmt.Errorf("%.40s: %w", strings.TrimSpace(statement), err)
+				}
 			}
 		}
 		return audit.Write(t, by, audit.Entry{Action: "session.delete", Target: "session " + key, Session: session, Outcome: "done"})

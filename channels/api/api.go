@@ -185,10 +185,11 @@ func (a *API) operation(c Call) huma.Operation {
 				a.refuse(w, r, err)
 				return
 			}
-			if !caller.Local {
+			if caller.Local {
+				r.Body = &whole{r.Body, http.NewResponseController(w)}
+			} else {
 				r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			}
-			r.Body = &whole{r.Body, http.NewResponseController(w)}
 			r.Header.Set("Content-Type", "application/json") // whatever it is called: curl -d says that it is a form
 			next(ctx)
 		}},

@@ -30,6 +30,13 @@ type Caller struct {
 	Scopes []string
 	// People are those for whom the token may speak; empty: everybody whose role is user.
 	People []string
+	// still says why the token is not good any more; nil: it is, or there is none.
+	still func(context.Context) error
+}
+
+// good says whether the caller may go on with a call that lasts. That the database cannot be asked ends nothing.
+func (c *Caller) good(ctx context.Context) bool {
+	return c.still == nil || !notGood(c.still(ctx))
 }
 
 type callerKey struct{}

@@ -29,8 +29,8 @@ const (
 	// tokenRate is how many calls of one token are answered in a second, tokenBurst how many after a rest.
 	tokenRate, tokenBurst = 500, 500
 	// tokenAtOnce is how many calls of one token that change something are worked on at once, so that the
-	// others' do not wait behind them.
-	tokenAtOnce = 32
+	// others' do not wait behind them; of those that wait for a turn or take in a file, tokenLasting.
+	tokenAtOnce, tokenLasting = 32, 256
 )
 
 // A Door is how the API is reached over TCP.
@@ -70,11 +70,16 @@ func (a *API) TCP(door Door) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
+		if r.ContentLength != 0 { // also for who is refused, and for what is left of the body then
+			out := http.NewResponseController(w)
+			_ = out.SetReadDeadline(time.Now().Add(bodyWait)) // not every connection has one
+			r.Body = &whole{r.Body, out}
+		}
 		caller, err := guard.admit(r)
 		r = withCaller(r, cmp.Or(caller, &Caller{}))
-		if caller != nil && err == nil && brief(r) {
+		if caller != nil && err == nil && r.Method != http.MethodGet && r.Method != http.MethodHead {
 			var done func()
-			if done, err = guard.begin(caller.Token); err == nil {
+			if done, err = guard.begin(caller.Token, lasts(r)); err == nil {
 				defer done()
 			}
 		}
@@ -94,10 +99,9 @@ func (a *API) TCP(door Door) http.Handler {
 	})
 }
 
-// brief says whether a call changes something at once: not one that reads, nor one that waits for a turn or takes in a file.
-func brief(r *http.Request) bool {
-	return r.Method != http.MethodGet && r.Method != http.MethodHead &&
-		!slices.ContainsFunc([]string{"/v1/chat/", "/v1/tools/", "/v1/uploads"}, func(p string) bool { return strings.HasPrefix(r.URL.Path, p) })
+// lasts says whether a call that changes something waits for a turn, or takes in a file.
+func lasts(r *http.Request) bool {
+	return slices.ContainsFunc([]string{"/v1/chat/", "/v1/tools/", "/v1/uploads"}, func(p string) bool { return strings.HasPrefix(r.URL.Path, p) })
 }
 
 // answered notes the status of an answer.
@@ -150,7 +154,7 @@ type failures struct {
 type rate struct {
 	left float64
 	at   time.Time
-	busy int // calls that change something and are worked on
+	busy map[bool]int // calls that change something and are worked on; true: of those that last
 }
 
 // admit finds out who calls; nil: nobody who needs to be known.
@@ -171,12 +175,20 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 	address := g.address(r)
 	token, err := g.Tokens.Find(r.Context(), strings.TrimSpace(secret))
 	switch {
-	case errors.Is(err, tokens.ErrUnknown), errors.Is(err, tokens.ErrExpired), errors.Is(err, tokens.ErrRevoked):
+	case notGood(err):
 		return nil, g.wrong(address, `"switchboard token list" shows the tokens there are`, "the token is not valid: %v", err)
 	case err != nil:
 		return nil, err
 	}
-	return &Caller{Token: token.Name, Scopes: token.Scopes, People: token.People}, g.spend(token.Name)
+	return &Caller{Token: token.Name, Scopes: token.Scopes, People: token.People, still: func(ctx context.Context) error {
+		_, err := g.Tokens.Find(ctx, strings.TrimSpace(secret))
+		return err
+	}}, g.spend(token.Name)
+}
+
+// notGood says that a token opens nothing.
+func notGood(err error) bool {
+	return errors.Is(err, tokens.ErrUnknown) || errors.Is(err, tokens.ErrExpired) || errors.Is(err, tokens.ErrRevoked)
 }
 
 // internal admits whoever has the token of /internal.
@@ -276,7 +288,7 @@ func (g *guard) failed(at netip.Addr) time.Duration {
 func (g *guard) of(token string) *rate {
 	r := g.rates[token]
 	if r == nil {
-		r = &rate{left: tokenBurst, at: time.Now()}
+		r = &rate{left: tokenBurst, at: time.Now(), busy: map[bool]int{}}
 		g.rates[token] = r
 	}
 	return r
@@ -298,20 +310,24 @@ func (g *guard) spend(token string) error {
 	return nil
 }
 
-// begin begins a call of a token that changes something, until done is called, or refuses it.
-func (g *guard) begin(token string) (done func(), err error) {
+// begin begins a call of a token that changes something, and lasts or not, until done is called, or refuses it.
+func (g *guard) begin(token string, long bool) (done func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.of(token)
-	if r.busy >= tokenAtOnce {
-		f := api.Failed(http.StatusTooManyRequests, "wait for the answers of some", "%d calls of the token %q are worked on already", tokenAtOnce, token)
+	most := tokenAtOnce
+	if long {
+		most = tokenLasting
+	}
+	if r.busy[long] >= most {
+		f := api.Failed(http.StatusTooManyRequests, "wait for the answers of some", "%d calls of the token %q are worked on already", most, token)
 		f.Err.RetryAfter = time.Second
 		return nil, f
 	}
-	r.busy++
+	r.busy[long]++
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		r.busy--
+		r.busy[long]--
 	}, nil
 }

@@ -65,7 +65,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		out := newStream(w)
 		f := &feed{
 			c: at.channel, reader: a.Sessions, out: out, conv: at.conv, session: at.key,
-			after: after, until: until, live: query.Get("delta") != "0", notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
+			after: after, until: until, live: query.Get("delta") != "0", good: c.good, notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
 		}
 		if unborn && !c.Local {
 			f.mayRead = func() error { _, err := a.readable(ctx, c, at); return err }

@@ -36,6 +36,7 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	info.Session = a.name(CallerOf(r.Context()), info.Session)
+	w = &slowly{w, http.NewResponseController(w)}
 	var out exporter
 	switch format := r.URL.Query().Get("format"); format {
 	case "", "json":

@@ -36,8 +36,9 @@ type feed struct {
 	session  string // its key
 	after    int64
 	until    int64
-	live     bool         // texts that grow are sent as well
-	mayRead  func() error // of a session that is to be, whoever's that will be; nil: it may be read
+	live     bool                       // texts that grow are sent as well
+	mayRead  func() error               // of a session that is to be, whoever's that will be; nil: it may be read
+	good     func(context.Context) bool // whether the reader's token still is; nil: nobody asks
 	notified chan struct{}
 	grown    chan struct{}
 	known    channels.Growing // what the client knows of the text that grows
@@ -86,6 +87,9 @@ page:
 			case <-f.notified:
 				continue page
 			case <-ping.C:
+				if f.good != nil && !f.good(ctx) {
+					return nil
+				}
 				if err := f.out.ping(); err != nil {
 					return err
 				}

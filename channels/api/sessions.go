@@ -214,7 +214,9 @@ func (a *API) messages(ctx context.Context, at place, after int64, wait time.Dur
 	if at.channel != nil && wait > 0 {
 		defer at.channel.subscribe(f)()
 		// The end of the channel ends the wait.
-		run := at.channel.enter(ctx)
+		starting, cancel := context.WithTimeout(ctx, api.StartWait)
+		defer cancel()
+		run := at.channel.enter(starting)
 		if run != nil {
 			defer run.serving.Done()
 			var end context.CancelFunc
@@ -244,6 +246,8 @@ func (a *API) messages(ctx context.Context, at place, after int64, wait time.Dur
 		}
 		if len(list) > 0 || wait == 0 {
 			return list, last, nil
+		} else if len(events) == messagesMost {
+			continue // there are more already
 		}
 		select {
 		case <-f.notified:

@@ -89,7 +89,7 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) {
 				out.goodbye()
 				return nil
 			case <-ping.C:
-				if out.ping() != nil {
+				if !c.good(ctx) || out.ping() != nil {
 					return nil
 				}
 				continue

@@ -142,7 +142,7 @@ func begin(t *database.Tx, o *sessions.Opening, conversation, id int64) error {
 		}
 	}
 	var events []Event
-	for _, line := range o.Lines {
+	for _, line := range o.Lines[max(0, len(o.Lines)-maxLines):] {
 		direction, author := "in", database.Clean(o.Person)
 		if line.Out {
 			direction, author = "out", "switchboard" // as store/outbox has it

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -71,7 +72,7 @@ func (e *Engine) door() web.Door {
 			if u, err := url.Parse(s.PublicURL); err == nil && u.Hostname() != "" {
 				names = append(names, strings.ToLower(u.Hostname()))
 			}
-			if name, _, found := strings.Cut(s.Listen, ":"); found && name != "" && name != "0.0.0.0" {
+			if name, _, err := net.SplitHostPort(s.Listen); err == nil && name != "" && name != "0.0.0.0" {
 				names = append(names, strings.ToLower(name))
 			}
 			return names
@@ -92,7 +93,7 @@ func (e *Engine) plain() *plain.Service {
 	return &plain.Service{Store: e.db.Router(), Settings: func() plain.Settings {
 		s := e.settings.Now()
 		return plain.Settings{
-			Models: e.agents.now.Load().models, Model: cmp.Or(s.Agent.Worker, s.Agent.Planner), Timeout: s.Agent.LLMTimeout, Budget: s.Limits(), Mask: s.Mask,
+			Models: e.agents.now.Load().counted, Model: cmp.Or(s.Agent.Worker, s.Agent.Planner), Timeout: s.Agent.LLMTimeout, Budget: s.Limits(), Mask: s.Mask,
 		}
 	}}
 }

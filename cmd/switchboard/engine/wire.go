@@ -124,7 +124,8 @@ func Attachments(s *configs.Settings) *blobs.Dir {
 type runtime struct {
 	*agent.Agent
 	models   *llm.Models
-	harmless []string // tools that change nothing
+	counted  agent.Models // the same, whose calls are counted
+	harmless []string     // tools that change nothing
 }
 
 // agents is the agent of an engine, which is another one when the settings have changed. A turn
@@ -174,8 +175,9 @@ func (e *Engine) newAgent(s *configs.Settings) (*runtime, error) {
 		_, alias := s.LLM.Models[model]
 		return alias || roles[model] != nil
 	}
-	made, err := agent.New(s.Agent, e.metrics.Models(list, named), e.metrics.Tools(registry), e.metrics.Shell(shell), e.policy, e.log, agent.Options{
+	counted := e.metrics.Models(list, named)
+	made, err := agent.New(s.Agent, counted, e.metrics.Tools(registry), e.metrics.Shell(shell), e.policy, e.log, agent.Options{
 		DataDir: s.DataDir, Length: list.Length, Guard: e.owner, Mask: s.Mask,
 	})
-	return &runtime{made, list, registry.Harmless()}, err
+	return &runtime{made, list, counted, registry.Harmless()}, err
 }
