@@ -72,6 +72,12 @@ func (c *webCrash) run(kill func(i int)) {
 		kill(i)
 	}
 	work.Wait()
+	for _, address := range c.engines { // the last may begin only now
+		testkit.Await(c.t, "the engine at "+address+" is ready", programtest.Patience, func() bool {
+			status, _, err := programtest.Web{Address: address, Token: "ci"}.Do(ctx, http.MethodGet, "/readyz", nil)
+			return err == nil && status == http.StatusOK
+		})
+	}
 }
 
 // write sends the messages of a session, each until it is taken and once more.
