@@ -75,6 +75,7 @@ const (
 
 // A streamedMessage is the data of an event of kind message.
 type streamedMessage struct {
+	Kind      string    `json:"kind"` // message
 	ID        int64     `json:"id,string"`
 	Event     int64     `json:"event"`
 	Direction string    `json:"direction"`
@@ -91,6 +92,7 @@ type streamedMessage struct {
 
 // A streamedEvent is what the data of every other event has.
 type streamedEvent struct {
+	Kind   string    `json:"kind"`
 	Event  int64     `json:"event,omitempty"`
 	TurnID int64     `json:"turn_id,omitempty,string"`
 	At     time.Time `json:"at"`
@@ -99,9 +101,9 @@ type streamedEvent struct {
 // View is the event's data as clients read it.
 func (e *SessionEvent) View() (json.RawMessage, error) {
 	if m := e.Message; m != nil {
-		return json.Marshal(streamedMessage{m.ID, e.N, m.Direction, m.Text, m.Author, e.TurnID, m.Final, m.Notice, e.At, m.Attachments, m.Metadata})
+		return json.Marshal(streamedMessage{e.Kind, m.ID, e.N, m.Direction, m.Text, m.Author, e.TurnID, m.Final, m.Notice, e.At, m.Attachments, m.Metadata})
 	}
-	data, err := json.Marshal(streamedEvent{e.N, e.TurnID, e.At})
+	data, err := json.Marshal(streamedEvent{e.Kind, e.N, e.TurnID, e.At})
 	if own, ok := bytes.CutPrefix(bytes.TrimSpace(e.Data), []byte("{")); ok && err == nil && len(own) > 1 {
 		data = append(append(data[:len(data)-1], ','), own...)
 	}

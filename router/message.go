@@ -110,7 +110,7 @@ func (m *Messenger) Post(ctx context.Context, channel, to, text string, admin bo
 		return nil, ErrGroupsAreAdmins
 	}
 	conv := known[i].Conversation
-	return &outbox.Post{Conversation: conv, Reply: m.Connections.Connection(channel).Told(conv, text, tools.Others)}, nil
+	return &outbox.Post{Conversation: conv, Person: known[i].name, Reply: m.Connections.Connection(channel).Told(conv, text, tools.Others)}, nil
 }
 
 // FindRecipient is the conversation to which person may have us write by that name, with whose it is

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -85,11 +86,13 @@ func (a *API) say(r *http.Request) (*sendOut, error) {
 	post, err := a.Poster.Post(r.Context(), channel, to, text, a.forAdmin(c))
 	switch {
 	case errors.Is(err, core.ErrNotFound):
-		return nil, api.Failed(http.StatusNotFound, "somebody who may has to write to the bot there first", "the bot speaks with nobody called %.100q on the channel %.100q", to, channel)
+		return nil, a.nobody(channel, to)
 	case errors.Is(err, router.ErrGroupsAreAdmins):
 		return nil, api.Failed(http.StatusForbidden, "use a token that speaks for an admin: --person NAME", "%v", err)
 	case err != nil:
 		return nil, err
+	case !c.Local && len(c.People) > 0 && !a.forAdmin(c) && !slices.Contains(c.People, post.Person):
+		return nil, api.Failed(http.StatusForbidden, "it may write to: "+strings.Join(c.People, ", "), "the token %q may not write to %.100q", c.Token, to)
 	}
 	person := ""
 	if len(c.People) == 1 {
@@ -101,7 +104,19 @@ func (a *API) say(r *http.Request) (*sendOut, error) {
 	return &sendOut{post.Delivery, post.Message, string(post.Conversation.ID)}, nil
 }
 
-// sent is the text of a call, and to whom it goes. What is not called JSON is plain text: curl -d says that it is a form.
+// nobody says that there is nobody of that name on a channel, or no such channel.
+func (a *API) nobody(channel, to string) error {
+	var names []string
+	for _, s := range a.Statuses() {
+		if s.Name == channel {
+			return api.Failed(http.StatusNotFound, "the bot can write to whoever has written to it there; name the person, or the ID of the chat", "nobody called %.100q has written to the bot on %.100q", to, channel)
+		}
+		names = append(names, s.Name)
+	}
+	return api.Failed(http.StatusNotFound, "there are: "+strings.Join(names, ", "), "there is no channel %.100q", channel)
+}
+
+// sent is the text of a call, and to whom it goes. What is neither called JSON nor looks like it is plain text: curl -d says that it is a form.
 func sent(r *http.Request, to *string) (string, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
@@ -110,7 +125,8 @@ func sent(r *http.Request, to *string) (string, error) {
 		return "", api.Failed(http.StatusBadRequest, "send it again", "the body did not come whole")
 	}
 	in := sendBody{Text: string(body)}
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+	kind := r.Header.Get("Content-Type")
+	if strings.HasPrefix(kind, "application/json") || !strings.HasPrefix(kind, "text/") && strings.HasPrefix(string(body), "{") && json.Valid(body) {
 		in = sendBody{}
 		if err := json.Unmarshal(body, &in); err != nil {
 			return "", api.Failed(http.StatusBadRequest, "", "the body is not the JSON that this call takes")
@@ -121,7 +137,7 @@ func sent(r *http.Request, to *string) (string, error) {
 	case len(in.Attachments) > 0:
 		return "", api.Failed(http.StatusNotImplemented, "send a link to it", "files cannot be sent in this build")
 	case *to == "":
-		return "", api.Failed(http.StatusBadRequest, "add ?to=PERSON", "to: nobody is named")
+		return "", api.Failed(http.StatusBadRequest, "add ?to=PERSON, or \"person\" or \"conversation\" to the JSON", "to: nobody is named")
 	case len(in.Text) > maxContent:
 		return "", tooLong()
 	case strings.TrimSpace(in.Text) == "":

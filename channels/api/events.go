@@ -75,7 +75,11 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		if f.after < 0 {
 			f.after = info.LastEvent
 		} else if f.after < info.FirstEvent-1 || f.after > info.LastEvent {
-			missed, f.after = fmt.Sprintf("the events behind %d are not kept; these are behind %d", f.after, info.FirstEvent-1), max(info.FirstEvent-1, 0)
+			from := max(info.FirstEvent-1, 0)
+			if f.after > info.LastEvent {
+				from = info.LastEvent
+			}
+			missed, f.after = fmt.Sprintf("there are no events from %d on; these begin behind %d", f.after, from), from
 		}
 		w.Header().Set(api.AfterHeader, strconv.FormatInt(f.after, 10))
 		defer context.AfterFunc(ctx, out.hangUp)()

@@ -197,7 +197,7 @@ func (a *API) getSession(ctx context.Context, in *getSessionIn) (*sessionOut, er
 	if err != nil || wait < 0 {
 		return nil, api.Failed(http.StatusBadRequest, "", "wait: %.40q is not a time, such as 30s", in.Wait)
 	}
-	said, last, err := a.messages(ctx, at, in.After, min(wait, waitMost))
+	said, last, err := a.messages(ctx, at, min(in.After, info.LastEvent), min(wait, waitMost))
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (a *API) changeSession(ctx context.Context, in *changeSessionIn) (*sessions
 		return nil, err
 	}
 	if m := in.Body.Model; m != nil && *m != "" && !slices.Contains(a.Models(), *m) {
-		return nil, api.Failed(http.StatusBadRequest, "one of: "+strings.Join(a.Models(), ", "), "model: there is no %.60q", *m)
+		return nil, api.Failed(http.StatusBadRequest, "name one of [llm.models] in the settings: "+cmp.Or(strings.Join(a.Models(), ", "), "there are none"), "model: there is no %.60q", *m)
 	}
 	for of, to := range map[sessions.Setting]*string{sessions.Title: in.Body.Title, sessions.Mode: in.Body.Mode, sessions.Model: in.Body.Model} {
 		if to == nil {
@@ -367,12 +367,15 @@ func (a *API) forkSession(ctx context.Context, in *forkSessionIn) (*sessions.Inf
 	return &forked, err
 }
 
-func (a *API) deleteSession(ctx context.Context, in *SessionIn) (*struct{}, error) {
+// Done is the answer where there is nothing to say.
+type Done struct{}
+
+func (a *API) deleteSession(ctx context.Context, in *SessionIn) (*Done, error) {
 	at, info, err := a.owned(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return &struct{}{}, a.Sessions.ForgetSession(ctx, at.key, a.actor(CallerOf(ctx), info.Person))
+	return &Done{}, a.Sessions.ForgetSession(ctx, at.key, a.actor(CallerOf(ctx), info.Person))
 }
 
 // number reads an event's number from a query; -1: it is not there.

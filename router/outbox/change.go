@@ -41,6 +41,7 @@ type Resend struct {
 // A Post says something in a conversation for a program.
 type Post struct {
 	Conversation channels.Conversation
+	Person       string // whose direct chat it is; empty: a group
 	Reply        Reply
 	Message      int64 // filled in
 	Delivery     int64 // filled in: that of its first part

@@ -93,7 +93,7 @@ type adder func(pattern string, answer answer)
 func adderTo(a *web.API) adder {
 	return func(pattern string, answer answer) {
 		method, path, _ := strings.Cut(pattern, " ")
-		a.Plain(web.Call{Scope: web.Admin, Method: method, Path: path, ID: callID(method, path), Tag: "administration", Socket: true}, answer)
+		a.Plain(web.Call{Scope: web.Admin, Method: method, Path: path, ID: callID(method, path), Tag: "administration", Socket: true, Summary: "Administration, on the machine of the bot alone: 501 elsewhere."}, answer)
 	}
 }
 
