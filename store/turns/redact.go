@@ -23,6 +23,7 @@ const readBy = `
 // takes the credential for every ? but the last, which is the turn.
 var blots = []string{
 	blotOut("messages", "id IN ("+readBy+")", "text", "quote", "said", "choices", "metadata"),
+	blotOut("sessions", "id = (SELECT session_id FROM turns WHERE id = ?)", "instructions"),
 	blotOut("attachments", "message_id IN ("+readBy+")", "name"),
 	blotOut("deliveries", "message_id IN ("+readBy+")", "text", "rich", "extra", "noted", "detail"),
 	blotOut("actions", "message_id IN ("+readBy+")", "text"),

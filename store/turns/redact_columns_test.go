@@ -18,7 +18,7 @@ var notBlotted = map[string]string{
 		deliveries.channel deliveries.platform_id deliveries.reply_to identities.identity marks.channel marks.conversation marks.mark
 		messages.author messages.forwarded_from messages.identity messages.platform_id messages.reply_to moved.channel moved.former sessions.key`,
 	"names and IDs of ours": `
-		attachments.blob cluster.id deliveries.nonce leases.name llm_bodies.step llm_calls.step owners.host tasks.tool turns.holders`,
+		attachments.blob attachments.uploader chat_calls.conversation cluster.id deliveries.nonce leases.name llm_bodies.step llm_calls.step owners.host tasks.tool turns.holders`,
 	"states, kinds and rules": `
 		actions.kind actions.outcome actions.state attachments.kind attachments.state attachments.taint conversations.kind deliveries.draft deliveries.outcome
 		deliveries.state events.kind leases.kind llm_calls.role memories.kind memories.outcome memories.scope memories.source memories.state memories.taint
@@ -32,7 +32,7 @@ var notBlotted = map[string]string{
 		approvals.channel approvals.data approvals.decided_by approvals.hash approvals.identity approvals.kind approvals.person approvals.rule approvals.scope
 		approvals.state approvals.taint approvals.tool`,
 	"JSON of ours without what was said": `actions.data turns.terms`,
-	"hashes":                             `actions.code audit_segments.digest audit_segments.hash audit_segments.previous event_keys.key`,
+	"hashes":                             `actions.code audit_segments.digest audit_segments.hash audit_segments.previous chat_calls.key event_keys.key tokens.hash`,
 	"what was used of models, and its sums": `
 		llm_calls.day llm_calls.model llm_calls.provider spending.day spending.name spending.scope usage.day usage.model usage.person usage.role`,
 	"nothing is written there yet":                                         `sessions.summary sessions.summary_taint`,
@@ -43,6 +43,7 @@ var notBlotted = map[string]string{
 		notifications.person notifications.taint notifications.text runs.reason`,
 	"of no turn: what was refused as it came": `rejected.channel rejected.conversation rejected.raw rejected.reason`,
 	"of no turn: the settings":                `settings_versions.changes settings_versions.conversation settings_versions.layer settings_versions.person settings_versions.reason`,
+	"of no turn: API tokens, by name":         `tokens.name tokens.people tokens.scopes`,
 	"secrets in their own store, encrypted":   `secrets.ciphertext secrets.former secrets.name secrets.person secrets.tools`,
 }
 
