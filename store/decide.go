@@ -41,6 +41,9 @@ func acceptDecision(t *database.Tx, of *intake.Entry, as *routerapprovals.Decisi
 	if !as.Pairing {
 		row, err = outbox.Action(t, e, as.Code, a.SessionID)
 	}
+	if err == nil && row == nil && e.Sender.Rule == routeraudit.RuleMachine { // of a program's session, where no chat has it
+		row, err = outbox.Asked(t, as.Code)
+	}
 	if err == nil && row == nil && e.Event.Conversation.Kind == channels.Direct { // whoever asks may tell any admin
 		row, err = database.First[outbox.ActionRow](t, pairingBy, as.Code)
 	}

@@ -72,7 +72,9 @@ func (a *API) decideApproval(ctx context.Context, in *decideIn) (*decideOut, err
 	by.Person = person
 	err := a.Changer.Change(ctx, d, by)
 	switch {
-	case d.Outcome == approvals.NotYours, d.Outcome == approvals.OwnTurn:
+	case d.Outcome == approvals.OwnTurn:
+		return nil, api.Failed(http.StatusForbidden, "an admin decides: with /approve CODE in the terminal of the bot's machine, or by another token", "%s", approvals.Texts[d.Outcome])
+	case d.Outcome == approvals.NotYours:
 		return nil, api.Failed(http.StatusForbidden, "", "%s", approvals.Texts[d.Outcome])
 	case d.Outcome == approvals.OnceOnly:
 		return nil, api.Failed(http.StatusConflict, `decide "once" or "deny"`, "that can be allowed once only")

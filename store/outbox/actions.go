@@ -25,6 +25,7 @@ const (
 		SELECT a.id, a.code, a.kind, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, coalesce(a.approval_id, 0) AS approval_id, a.text, a.number, a.data, a.expires_at, m.taint
 		FROM actions a JOIN messages m ON m.id = a.message_id `
 	actionOf = ActionColumns + `WHERE a.code = ? AND a.session_id = ? AND a.kind IN ('choice', 'command', 'approval')`
+	askedBy  = ActionColumns + `WHERE a.code = ? AND a.kind = 'approval'`
 	// openChoices are those of all open questions, the newest question first. A command is one right after it was offered.
 	openChoices = ActionColumns + `
 		WHERE a.session_id = ? AND a.state = 'proposed' AND (a.kind = 'choice' OR a.number <> 0
@@ -167,6 +168,11 @@ func Action(t *database.Tx, e *intake.Entry, code []byte, session int64) (*Actio
 	text := strings.TrimSpace(e.Event.Message.Text)
 	number, _ := strconv.Atoi(numbers.FindString(text))
 	return typedChoice(rows, text, number), nil
+}
+
+// Asked finds what an approval's code means, wherever it was asked; nil: nothing.
+func Asked(t *database.Tx, code []byte) (*ActionRow, error) {
+	return database.First[ActionRow](t, askedBy, code)
 }
 
 // typedChoice is the choice that a text means, of all that are open, the newest

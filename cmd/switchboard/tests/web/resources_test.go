@@ -179,6 +179,15 @@ func TestApprovalsAreDecidedOverHTTP(t *testing.T) {
 			t.Error(err)
 		}
 		open(0)
+
+		// So does who writes the code in the terminal of the machine.
+		fourth := s.posts("boss", "root", "mine", "run echo d >> runs.txt")
+		asked = open(1).Approvals[0]
+		body := map[string]string{"session": "default", "user": "root", "content": "/approve " + asked.Questions[0].Code}
+		if err := s.local().Do(t.Context(), api.Call{Method: http.MethodPost, Path: "/v1/messages", Body: body}, nil); err != nil {
+			t.Error(err)
+		}
+		s.becomes("boss", fourth, "done")
 		s.Prints("audit export", 0, `"person":"root","action":"approval.accepted","target":"approval 1","rule":"token:other"`)
 		s.Prints("audit export", 0, `"rule":"token:other","outcome":"done","why":"not today"`)
 		s.Prints("audit export", 0, `"person":"owner","action":"approval.accepted","target":"approval 3","rule":"machine"`)
