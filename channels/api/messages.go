@@ -213,7 +213,7 @@ func (a *API) accept(ctx context.Context, at place, event channels.Event, posted
 	if !token {
 		_, answer.Session, _ = strings.Cut(string(at.conv), "/")
 	}
-	if got.Silent && answer.TurnID == 0 { // as it looks where somebody is served
+	if token && got.Silent && answer.TurnID == 0 { // as it looks where somebody is served
 		answer.TurnID, answer.Event = got.MessageID/2+1, 1
 	}
 	return answer, nil

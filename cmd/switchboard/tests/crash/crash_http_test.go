@@ -190,9 +190,9 @@ func TestCrashHTTPTwoEngines(t *testing.T) {
 // A reader who does not read slows nobody down and is left; one that a killed engine leaves goes on elsewhere.
 func TestFollowersThatDoNotReadAreLeft(t *testing.T) {
 	t.Parallel()
-	c, rig := newWebCrash(t, 1)
+	_, rig := newWebCrash(t, 1)
 	rig.Up()
-	w := c.any()
+	w := rig.Web("ci")
 	w.Call(t, http.MethodPost, "/v1/messages", map[string]any{"session": "s", "user": "ada", "content": "hello"}, http.StatusAccepted, nil)
 	for range 50 { // none of them reads
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.Address+"/v1/sessions/s/events?after=0", nil)
