@@ -88,7 +88,8 @@ func (a *API) readable(ctx context.Context, c *Caller, at place) (sessions.Info,
 	if err != nil {
 		return info, err
 	}
-	if !a.mayRead(c, info.Person) {
+	// A name stays its person's when all that was said is deleted: somebody may be reading it still.
+	if info.Deleted || !a.mayRead(c, info.Person) {
 		return info, fmt.Errorf("session: %w", core.ErrNotFound)
 	}
 	return info, nil

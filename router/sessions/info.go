@@ -14,6 +14,8 @@ type Info struct {
 	UsedAt    time.Time `json:"used_at"`
 	// FirstEvent is the oldest event that is kept; where none is, the next one.
 	FirstEvent int64 `json:"-"`
+	// Deleted: all that was said was taken out, and nothing has been said since.
+	Deleted bool `json:"-"`
 }
 
 // Whose says of whom something is listed.

@@ -15,12 +15,12 @@ import (
 const (
 	// A title that nobody set is how the conversation begins.
 	infoColumns = `
-		SELECT s.id, s.used_at AS used, s.key AS session, s.person, s.mode, s.model, s.next_event AS last_event, s.created_at, s.used_at,
+		SELECT s.id, s.used_at AS used, s.key AS session, s.person, s.mode, s.model, s.next_event AS last_event, s.created_at, s.used_at, s.used_at = 0 AS deleted,
 			CASE WHEN c.title <> '' THEN c.title ELSE coalesce((SELECT substr(m.text, 1, 200) FROM messages m
 				WHERE m.session_id = s.id AND m.id > s.reset_message AND m.direction = 'in' AND m.class = 'turn' ORDER BY m.id LIMIT 1), '') END AS title,
 			coalesce((SELECT min(n) FROM events e WHERE e.session_id = s.id), s.next_event + 1) AS first_event
 		FROM sessions s JOIN conversations c ON c.id = s.conversation_id `
-	oneInfo = infoColumns + `WHERE s.key = ? AND s.used_at > 0` // else all of it was deleted
+	oneInfo = infoColumns + `WHERE s.key = ?`
 	posted  = `
 		SELECT m.id, coalesce(m.turn_id, 0), coalesce(e.n, 0) FROM conversations c JOIN messages m ON m.conversation_id = c.id
 		LEFT JOIN events e ON e.message_id = m.id
@@ -41,7 +41,7 @@ func (r *infoRow) view() sessions.Info {
 	return r.Info
 }
 
-// SessionInfo is what is known of the session with that key. ErrNotFound.
+// SessionInfo is what is known of the session with that key; ErrNotFound.
 func (r *Store) SessionInfo(ctx context.Context, key string) (info sessions.Info, err error) {
 	err = r.Read(ctx, "read a session", func(t *database.Tx) error {
 		row, err := database.First[infoRow](t, oneInfo, database.Clean(key))

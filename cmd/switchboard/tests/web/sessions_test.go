@@ -95,6 +95,7 @@ func TestSessions(t *testing.T) {
 		if names, _ := list("?q=pure"); names != "" {
 			t.Errorf("deleted and found: %q", names)
 		}
+		s.web("bob").Call(t, http.MethodPost, "/v1/messages", map[string]string{"session": "two", "user": "bob", "content": "mine?"}, http.StatusForbidden, nil)
 		s.becomes("ada", s.posts("ada", "ada", "two", "again"), "done")
 		w.Get(t, "/v1/sessions/two", &read)
 		if len(read.Messages) != 2 || read.Messages[0].Text != "again" {
