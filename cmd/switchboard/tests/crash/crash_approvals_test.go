@@ -31,6 +31,7 @@ func TestCrashApprovals(t *testing.T) {
 	t.Parallel()
 	c := newApprovalsCrash(t, "")
 	c.query = c.rig.Query
+	c.servers = func() []*programtest.Server { return []*programtest.Server{c.rig.Server} }
 	c.rig.Up()
 	c.storm(func(int) {
 		c.rig.Kill()
@@ -48,6 +49,7 @@ func TestCrashApprovalsTwoEngines(t *testing.T) {
 	c := newApprovalsCrash(t, "workers = 3\n")
 	f := programtest.NewFleet(c.rig, url, "one", "two")
 	c.query = f.Query
+	c.servers = func() []*programtest.Server { return []*programtest.Server{f.Engines[0].Server, f.Engines[1].Server} }
 	f.Up()
 	c.storm(func(kill int) {
 		victim := f.Engines[c.random.IntN(2)]
@@ -70,6 +72,8 @@ func TestCrashApprovalsTwoEngines(t *testing.T) {
 type approvalsCrash struct {
 	*crash
 	query    func(query string, args ...any) [][]string // asks the database
+	servers  func() []*programtest.Server               // the engines
+	patient  atomic.Bool                                // admins answer nothing now
 	said     atomic.Int32                               // decisions
 	reviewed atomic.Int32                               // requests to the reviewer
 	told     map[string]map[int]int                     // how often an admin was told of a job that it is "Allowed" or "Denied"
@@ -195,24 +199,41 @@ func (c *approvalsCrash) wish() {
 	c.written++
 }
 
-// awaitMoment waits for a moment to kill at; more is written while it does not come.
+// awaitMoment waits for a moment to kill at; more is written while it does not come. Looking into the database takes
+// longer than most moments last, so it looks at a counter, a log or a file; nothing is answered while it waits for a question.
 func (c *approvalsCrash) awaitMoment(moment string) {
 	c.t.Helper()
-	some := func(query string) func() bool {
-		return func() bool { return c.query("SELECT count(*) FROM approvals a WHERE " + query)[0][0] != "0" }
+	grown := func(count func() int) func() bool {
+		before := count()
+		return func() bool { return count() > before }
 	}
-	grown := func(n *atomic.Int32) func() bool {
-		before := n.Load()
-		return func() bool { return n.Load() > before }
-	}
+	c.patient.Store(moment == "asked")
+	defer c.patient.Store(false)
 	comes := map[string]func() func() bool{
 		"asked": func() func() bool {
-			return some("a.state = 'proposed' AND a.id > " + c.query("SELECT coalesce(max(id), 0) FROM approvals")[0][0])
+			last := c.query("SELECT coalesce(max(id), 0) FROM approvals")[0][0]
+			return func() bool {
+				return c.query("SELECT count(*) FROM approvals WHERE state = 'proposed' AND id > " + last)[0][0] != "0"
+			}
 		},
-		"said":    func() func() bool { return grown(&c.said) },
-		"decided": func() func() bool { return some("a.state = 'accepted' AND a.used_at IS NULL") },
-		"running": func() func() bool { return some("EXISTS (" + itsTask + " AND k.state = 'running')") },
-		"done":    func() func() bool { return grown(&c.reviewed) },
+		"said": func() func() bool { return grown(func() int { return int(c.said.Load()) }) },
+		"decided": func() func() bool {
+			return grown(func() (n int) {
+				for _, s := range c.servers() {
+					n += strings.Count(s.Log.String(), `"an approval was decided"`)
+				}
+				return n
+			})
+		},
+		"running": func() func() bool {
+			return grown(func() (n int) {
+				for _, times := range c.loggedSoFar() {
+					n += times
+				}
+				return n
+			})
+		},
+		"done": func() func() bool { return grown(func() int { return int(c.reviewed.Load()) }) },
 	}[moment]()
 	began := time.Now()
 	c.rig.Await("a kill falls when something is "+moment, 2*programtest.Patience, func() bool {
@@ -223,9 +244,6 @@ func (c *approvalsCrash) awaitMoment(moment string) {
 		return comes()
 	})
 }
-
-// itsTask is the task that an approval a is for.
-const itsTask = "SELECT 1 FROM tasks k WHERE k.turn_id = a.turn_id AND k.attempt = a.attempt AND k.position = a.position"
 
 // holds wants what has to be true at every instant.
 func (c *approvalsCrash) holds() {

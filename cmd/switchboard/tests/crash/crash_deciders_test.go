@@ -60,6 +60,9 @@ func (c *approvalsCrash) decide(stop <-chan struct{}) (told map[string]map[int]i
 			return h.told()
 		case <-time.After(3 * time.Millisecond):
 		}
+		if c.patient.Load() {
+			continue
+		}
 		sent := c.rig.Platform.Sent()
 		for _, s := range sent[h.read:] {
 			m := questionPattern.FindStringSubmatch(s.Text)
