@@ -252,8 +252,9 @@ func register[I, O any](a *API, c Call, answer func(context.Context, *I) (*O, er
 	})
 }
 
-// handle adds a call that reads or answers something else than JSON; op describes what it takes and gives.
-func (a *API) handle(c Call, op huma.Operation, answer http.HandlerFunc) {
+// handle adds a call that reads or answers something else than JSON; op describes what it takes and gives. With an error answer
+// has answered nothing yet.
+func (a *API) handle(c Call, op huma.Operation, answer func(http.ResponseWriter, *http.Request) error) {
 	made := a.operation(c)
 	made.Parameters, made.RequestBody, made.Responses, made.Middlewares = op.Parameters, op.RequestBody, op.Responses, nil
 	for _, name := range inPath.FindAllStringSubmatch(c.Path, -1) {
@@ -268,11 +269,13 @@ func (a *API) handle(c Call, op huma.Operation, answer http.HandlerFunc) {
 	}
 	a.huma.OpenAPI().AddOperation(&made)
 	a.mux.HandleFunc(c.Method+" "+c.Path, func(w http.ResponseWriter, r *http.Request) {
-		if err := c.allowed(CallerOf(r.Context())); err != nil {
-			a.refuse(w, r, err)
-			return
+		err := c.allowed(CallerOf(r.Context()))
+		if err == nil {
+			err = answer(w, r)
 		}
-		answer(w, r)
+		if err != nil {
+			a.refuse(w, r, err)
+		}
 	})
 }
 
@@ -308,12 +311,11 @@ func (a *API) failure(ctx context.Context, err error) error {
 
 // Plain adds a call that answers what answer returns, as JSON. Parameters are read from the request as it is.
 func (a *API) Plain(c Call, answer func(*http.Request) (any, error)) {
-	a.handle(c, huma.Operation{}, func(w http.ResponseWriter, r *http.Request) {
+	a.handle(c, huma.Operation{}, func(w http.ResponseWriter, r *http.Request) error {
 		value, err := answer(r)
-		if err != nil {
-			a.refuse(w, r, err)
-			return
+		if err == nil {
+			api.Reply(w, cmp.Or(c.Status, http.StatusOK), value)
 		}
-		api.Reply(w, cmp.Or(c.Status, http.StatusOK), value)
+		return err
 	})
 }

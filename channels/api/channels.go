@@ -66,13 +66,12 @@ func (a *API) channelCalls() {
 			Description: "It is stored, and on its way.",
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[sendOut](), true, "")}},
 		}},
-	}, func(w http.ResponseWriter, r *http.Request) {
+	}, func(w http.ResponseWriter, r *http.Request) error {
 		out, err := a.say(r)
-		if err != nil {
-			a.refuse(w, r, err)
-			return
+		if err == nil {
+			api.Reply(w, http.StatusAccepted, out)
 		}
-		api.Reply(w, http.StatusAccepted, out)
+		return err
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"switchboard/internal/api"
+	"switchboard/internal/retry"
 	"switchboard/router/tokens"
 )
 
@@ -26,8 +27,12 @@ const (
 	failureWindow = time.Minute
 	// addressesMost bounds the addresses that are remembered for that.
 	addressesMost = 10_000
-	// tokenRate is how many calls of one token are answered in a second, tokenBurst how many after a rest.
-	tokenRate, tokenBurst = 500, 500
+	// tokenRate is how many calls of one token are answered in a second, tokenBurst how many at once after a rest. An engine on
+	// two cores answers some 400 to 600 messages a second.
+	tokenRate, tokenBurst = 100, 100
+	// turnWait is how long a call waits for its turn, so that a flood becomes even, and after which it is told that there are too
+	// many: who then calls again at once takes no time from others.
+	turnWait = 250 * time.Millisecond
 	// tokenAtOnce is how many calls of one token that change something are worked on at once, so that the
 	// others' do not wait behind them; of those that wait for a turn or take in a file, tokenLasting.
 	tokenAtOnce, tokenLasting = 32, 256
@@ -84,19 +89,27 @@ func (a *API) TCP(door Door) http.Handler {
 			}
 		}
 		if err != nil {
+			if f, ok := errors.AsType[*api.Failure](err); ok && f.Err.Status == http.StatusTooManyRequests {
+				retry.Sleep(r.Context(), turnWait)
+			}
 			a.refuse(seen, r, err)
 		} else {
 			a.serve(seen, r)
 		}
-		switch seen.status {
-		case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-			a.Metrics.RefusedCall()
-		}
-		if !slices.Contains(openPaths, r.URL.Path) {
-			a.Log.InfoContext(r.Context(), "call", "token", CallerOf(r.Context()).Token, "method", r.Method, "path", r.URL.Path,
-				"status", seen.status, "request_id", id, "address", guard.address(r).String(), "duration", time.Since(began).String())
-		}
+		guard.note(r, seen.status, time.Since(began))
 	})
+}
+
+// note counts and logs an answer.
+func (g *guard) note(r *http.Request, status int, took time.Duration) {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		g.api.Metrics.RefusedCall()
+	}
+	if !slices.Contains(openPaths, r.URL.Path) {
+		g.api.Log.InfoContext(r.Context(), "call", "token", CallerOf(r.Context()).Token, "method", r.Method, "path", r.URL.Path,
+			"status", status, "request_id", requestID(r.Context()), "address", g.address(r).String(), "duration", took.String())
+	}
 }
 
 // lasts says whether a call that changes something waits for a turn, or takes in a file.
@@ -152,8 +165,7 @@ type failures struct {
 
 // A rate is what a token may still do.
 type rate struct {
-	left float64
-	at   time.Time
+	next time.Time    // the turn of the next call, if it comes no later
 	busy map[bool]int // calls that change something and are worked on; true: of those that last
 }
 
@@ -183,7 +195,7 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 	return &Caller{Token: token.Name, Scopes: token.Scopes, People: token.People, still: func(ctx context.Context) error {
 		_, err := g.Tokens.Find(ctx, strings.TrimSpace(secret))
 		return err
-	}}, g.spend(token.Name)
+	}}, g.turn(r.Context(), token.Name)
 }
 
 // notGood says that a token opens nothing.
@@ -288,25 +300,33 @@ func (g *guard) failed(at netip.Addr) time.Duration {
 func (g *guard) of(token string) *rate {
 	r := g.rates[token]
 	if r == nil {
-		r = &rate{left: tokenBurst, at: time.Now(), busy: map[bool]int{}}
+		r = &rate{busy: map[bool]int{}}
 		g.rates[token] = r
 	}
 	return r
 }
 
-// spend takes one call of a token, or refuses it.
-func (g *guard) spend(token string) error {
+// turn waits for the turn of a call of a token, or refuses it where that is far.
+func (g *guard) turn(ctx context.Context, token string) error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	now, r := time.Now(), g.of(token)
-	r.left = min(tokenBurst, r.left+now.Sub(r.at).Seconds()*tokenRate)
-	r.at = now
-	if r.left < 1 {
+	at := r.next
+	if rested := now.Add(-tokenBurst * time.Second / tokenRate); at.Before(rested) {
+		at = rested
+	}
+	wait := at.Sub(now)
+	if wait <= turnWait {
+		r.next = at.Add(time.Second / tokenRate)
+	}
+	g.mu.Unlock()
+	if wait > turnWait {
 		f := api.Failed(http.StatusTooManyRequests, "send fewer calls", "the token %q makes more than %d calls a second", token, tokenRate)
-		f.Err.RetryAfter = time.Duration((1 - r.left) / tokenRate * float64(time.Second))
+		f.Err.RetryAfter = wait
 		return f
 	}
-	r.left--
+	if wait > 0 {
+		retry.Sleep(ctx, wait)
+	}
 	return nil
 }
 

@@ -34,70 +34,72 @@ func (a *API) eventCalls() {
 	}, a.events)
 }
 
-// events streams what happens in a session.
-func (a *API) events(w http.ResponseWriter, r *http.Request) {
+// events streams what happens in a session. What it needs to begin is found in a function of its own: the stack of a stream that
+// waits stays small.
+func (a *API) events(w http.ResponseWriter, r *http.Request) error {
+	f, missed, err := a.feed(r)
+	if err != nil {
+		return err
+	}
+	return f.c.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
+		out := newStream(w)
+		f.out = out
+		defer f.c.subscribe(f)()
+		w.Header().Set(api.AfterHeader, strconv.FormatInt(f.after, 10))
+		defer context.AfterFunc(ctx, out.hangUp)()
+		if out.begin(f.after, missed) != nil {
+			return nil // the client left
+		}
+		switch err := f.run(ctx); {
+		case ctx.Err() != nil:
+			out.goodbye()
+		case err != nil:
+			a.Log.WarnContext(ctx, "event stream ended", "session", f.session, "token", CallerOf(ctx).Token, "error", err)
+		}
+		return nil
+	})
+}
+
+// feed is what a call for the events of a session asks for. missed says that some are kept no more; empty: none.
+func (a *API) feed(r *http.Request) (f *feed, missed string, err error) {
 	c, query := CallerOf(r.Context()), r.URL.Query()
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		query.Set("after", id)
 	}
 	at, err := a.place(c, r.PathValue("id"), query.Get("user"))
 	if err != nil {
-		a.refuse(w, r, err)
-		return
+		return nil, "", err
 	}
 	info, err := a.readable(r.Context(), c, at)
 	unborn := errors.Is(err, core.ErrNotFound) && info.Session == "" && c.Has(Messages) // who writes listens before that
 	if err != nil && !unborn {
-		a.refuse(w, r, err)
-		return
+		return nil, "", err
 	}
 	after, wrong := number(query, "after")
 	until, alsoWrong := number(query, "until")
 	if err := cmp.Or(wrong, alsoWrong); err != nil {
-		a.refuse(w, r, err)
-		return
+		return nil, "", err
 	}
 	if at.channel == nil {
-		a.refuse(w, r, api.Failed(http.StatusNotImplemented, "GET /v1/sessions/{id}?after=N reads it", "this session has no stream"))
-		return
+		return nil, "", api.Failed(http.StatusNotImplemented, "GET /v1/sessions/{id}?after=N reads it", "this session has no stream")
 	}
-	err = at.channel.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
-		out := newStream(w)
-		f := &feed{
-			c: at.channel, reader: a.Sessions, out: out, conv: at.conv, session: at.key,
-			after: after, until: until, live: query.Get("delta") != "0", good: c.good, notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
-		}
-		if unborn && !c.Local {
-			f.mayRead = func() error { _, err := a.readable(ctx, c, at); return err }
-		}
-		defer at.channel.subscribe(f)()
-		missed := ""
-		if f.after < 0 {
-			f.after = info.LastEvent
-		} else if f.after < info.FirstEvent-1 || f.after > info.LastEvent {
-			from := max(info.FirstEvent-1, 0)
-			if f.after > info.LastEvent {
-				from = info.LastEvent
-			}
-			missed, f.after = fmt.Sprintf("there are no events from %d on; these begin behind %d", f.after, from), from
-		}
-		w.Header().Set(api.AfterHeader, strconv.FormatInt(f.after, 10))
-		defer context.AfterFunc(ctx, out.hangUp)()
-		if err := out.begin(f.after, missed); err != nil {
-			return nil //nolint:nilerr // the client left
-		}
-		err := f.run(ctx)
-		switch {
-		case ctx.Err() != nil:
-			out.goodbye()
-		case err != nil:
-			a.Log.WarnContext(ctx, "event stream ended", "session", at.key, "token", c.Token, "error", err)
-		}
-		return nil
-	})
-	if err != nil {
-		a.refuse(w, r, err)
+	f = &feed{
+		c: at.channel, reader: a.Sessions, conv: at.conv, session: at.key, after: after, until: until,
+		live: query.Get("delta") != "0", good: c.good, notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
 	}
+	if unborn && !c.Local {
+		f.mayRead = func(ctx context.Context) error { _, err := a.readable(ctx, c, at); return err }
+	}
+	if f.after < 0 {
+		f.after = info.LastEvent
+	} else if f.after < info.FirstEvent-1 || f.after > info.LastEvent {
+		from := max(info.FirstEvent-1, 0)
+		if f.after > info.LastEvent {
+			from = info.LastEvent
+		}
+		missed, f.after = fmt.Sprintf("there are no events from %d on; these begin behind %d", f.after, from), from
+	}
+	return f, missed, nil
 }
 
 // begin says where the stream begins, so that a client which loses it before the first event knows.

@@ -29,11 +29,10 @@ func (a *API) exportCall() {
 }
 
 // export writes a session page by page.
-func (a *API) export(w http.ResponseWriter, r *http.Request) {
+func (a *API) export(w http.ResponseWriter, r *http.Request) error {
 	at, info, err := a.session(r.Context(), &SessionIn{ID: r.PathValue("id"), User: r.URL.Query().Get("user")})
 	if err != nil {
-		a.refuse(w, r, err)
-		return
+		return err
 	}
 	info.Session = a.name(CallerOf(r.Context()), info.Session)
 	w = &slowly{w, http.NewResponseController(w)}
@@ -46,8 +45,7 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
 		out = &markdownExport{w}
 	default:
-		a.refuse(w, r, api.Failed(http.StatusBadRequest, "json or markdown", "format: there is no %.20q", format))
-		return
+		return api.Failed(http.StatusBadRequest, "json or markdown", "format: there is no %.20q", format)
 	}
 	head, err := json.Marshal(info)
 	if err == nil {
@@ -71,6 +69,7 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) {
 		a.Log.WarnContext(r.Context(), "an export ended early", "session", at.key, "error", err)
 		panic(http.ErrAbortHandler)
 	}
+	return nil
 }
 
 // An exporter writes a session.

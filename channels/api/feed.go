@@ -36,9 +36,9 @@ type feed struct {
 	session  string // its key
 	after    int64
 	until    int64
-	live     bool                       // texts that grow are sent as well
-	mayRead  func() error               // of a session that is to be, whoever's that will be; nil: it may be read
-	good     func(context.Context) bool // whether the reader's token still is; nil: nobody asks
+	live     bool                        // texts that grow are sent as well
+	mayRead  func(context.Context) error // of a session that is to be, whoever's that will be; nil: it may be read
+	good     func(context.Context) bool  // whether the reader's token still is; nil: nobody asks
 	notified chan struct{}
 	grown    chan struct{}
 	known    channels.Growing // what the client knows of the text that grows
@@ -105,7 +105,7 @@ page:
 // events writes the next page of events. whole: there are no more now.
 func (f *feed) events(ctx context.Context) (whole bool, err error) {
 	if f.mayRead != nil {
-		if err := f.mayRead(); errors.Is(err, core.ErrNotFound) {
+		if err := f.mayRead(ctx); errors.Is(err, core.ErrNotFound) {
 			return true, nil
 		} else if err != nil {
 			return true, err

@@ -76,28 +76,27 @@ func (c *Caller) uploader() string {
 }
 
 // upload takes a file in.
-func (a *API) upload(w http.ResponseWriter, r *http.Request) {
+func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 	file, err := a.uploaded(w, r)
 	if err != nil {
-		a.refuse(w, r, err)
-		return
+		return err
 	}
 	kept, err := a.Files.Upload(r.Context(), CallerOf(r.Context()).uploader(), file.name, file)
 	_ = file.out.SetReadDeadline(time.Now().Add(bodyWait)) // for what a form has behind it
 	if err == nil {
 		api.Reply(w, http.StatusCreated, channels.SessionFile{ID: kept.ID, Name: kept.Name, Type: kept.Type, Size: kept.Size, State: kept.State})
-		return
+		return nil
 	}
 	_, large := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case large, errors.Is(err, files.ErrTooLarge):
-		err = a.tooLarge()
+		return a.tooLarge()
 	case file.err != nil:
-		err = api.Failed(http.StatusBadRequest, "send it again", "the file did not come whole")
+		return api.Failed(http.StatusBadRequest, "send it again", "the file did not come whole")
 	case errors.Is(err, tools.ErrFileRefused):
-		err = api.Failed(http.StatusServiceUnavailable, "", "%v", err)
+		return api.Failed(http.StatusServiceUnavailable, "", "%v", err)
 	}
-	a.refuse(w, r, err)
+	return err
 }
 
 func (a *API) tooLarge() error {
@@ -171,18 +170,16 @@ func (a *API) found(r *http.Request) (*files.Found, error) {
 }
 
 // attachment answers with the bytes of a file.
-func (a *API) attachment(w http.ResponseWriter, r *http.Request) {
+func (a *API) attachment(w http.ResponseWriter, r *http.Request) error {
 	c := CallerOf(r.Context())
 	f, err := a.found(r)
 	if err == nil && f.Uploader != c.uploader() && !c.Has(Admin) {
 		_, err = a.readable(r.Context(), c, place{key: f.Session})
 	}
-	if err == nil {
-		err = a.deliver(w, r, f, false)
-	}
 	if err != nil {
-		a.refuse(w, r, err)
+		return err
 	}
+	return a.deliver(w, r, f, false)
 }
 
 // internalAttachment answers a program beside this one, which judges by itself what it does with a file that is held back.

@@ -48,5 +48,8 @@ func (a *API) healthCalls() {
 		api.Reply(w, http.StatusOK, state)
 	})
 	a.handle(Call{Scope: Read, Method: http.MethodGet, Path: "/v1/openapi.json", ID: "openapi", Tag: "about", Summary: "This description."},
-		huma.Operation{}, func(w http.ResponseWriter, _ *http.Request) { api.Reply(w, http.StatusOK, a.huma.OpenAPI()) })
+		huma.Operation{}, func(w http.ResponseWriter, _ *http.Request) error {
+			api.Reply(w, http.StatusOK, a.huma.OpenAPI())
+			return nil
+		})
 }

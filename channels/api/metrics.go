@@ -20,7 +20,7 @@ func (a *API) metricsCalls() {
 	a.handle(Call{Scope: Read, Method: http.MethodGet, Path: "/metrics", ID: "metrics", Tag: "about", Summary: "What the program counts, for Prometheus."},
 		huma.Operation{Responses: map[string]*huma.Response{"200": {
 			Description: "The text format of Prometheus.", Content: map[string]*huma.MediaType{"text/plain": {Schema: text}},
-		}}}, func(w http.ResponseWriter, r *http.Request) { a.Metrics.ServeHTTP(w, r) })
+		}}}, served(a.Metrics))
 	if !a.PProf {
 		return
 	}
@@ -28,6 +28,14 @@ func (a *API) metricsCalls() {
 		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
 	} {
 		a.handle(Call{Scope: Admin, Method: http.MethodGet, Path: "/debug/pprof/" + path, ID: "pprof" + path, Tag: "about", Summary: "Profiles of the running program, as Go's tools read them."},
-			huma.Operation{}, answer)
+			huma.Operation{}, served(answer))
+	}
+}
+
+// served is a handler that refuses by itself.
+func served(h http.Handler) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		h.ServeHTTP(w, r)
+		return nil
 	}
 }

@@ -106,11 +106,7 @@ func (a *API) chatCalls() {
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The answer, or with stream the pieces of it.", Content: map[string]*huma.MediaType{"application/json": {Schema: open}, "text/event-stream": {Schema: stream}},
 		}},
-	}, func(w http.ResponseWriter, r *http.Request) {
-		if err := a.complete(w, r); err != nil {
-			a.refuse(w, r, err)
-		}
-	})
+	}, a.complete)
 	made := func(id string) map[string]any {
 		return map[string]any{"id": id, "object": "model", "created": a.began.Unix(), "owned_by": "switchboard"}
 	}

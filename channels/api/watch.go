@@ -68,12 +68,12 @@ func (c *Channel) take(w *watch) (news map[channels.ConversationID]bool, all boo
 }
 
 // watchAll says which sessions have something new.
-func (a *API) watchAll(w http.ResponseWriter, r *http.Request) {
+func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 	c, channel := CallerOf(r.Context()), a.Channel
 	if c.Local {
 		channel = a.Console
 	}
-	err := channel.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
+	return channel.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
 		news := &watch{news: map[channels.ConversationID]bool{}, notified: make(chan struct{}, 1)}
 		defer channel.watch(news)()
 		out := newStream(w)
@@ -96,22 +96,22 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) {
 			case <-news.notified:
 			}
 			convs, all := channel.take(news)
-			if out.write(func() error { return a.tell(ctx, w, channel, c, convs, all) }) != nil {
+			told, err := a.tell(ctx, channel, c, convs, all)
+			if err != nil {
+				a.Log.WarnContext(ctx, "event stream ended", "token", c.Token, "error", err)
+				return nil
+			}
+			if out.write(func() error { _, err := w.Write(told); return err }) != nil {
 				return nil
 			}
 		}
 	})
-	if err != nil {
-		a.refuse(w, r, err)
-	}
 }
 
-// tell writes of each conversation that the caller may read how far it is.
-func (a *API) tell(ctx context.Context, w io.Writer, channel *Channel, c *Caller, convs map[channels.ConversationID]bool, all bool) error {
+// tell says of each conversation that the caller may read how far it is.
+func (a *API) tell(ctx context.Context, channel *Channel, c *Caller, convs map[channels.ConversationID]bool, all bool) (events []byte, err error) {
 	if all {
-		if _, err := io.WriteString(w, "event: reset\ndata: {}\n\n"); err != nil {
-			return err
-		}
+		events = append(events, "event: reset\ndata: {}\n\n"...)
 	}
 	for conv := range convs {
 		at := place{channel, conv, core.SessionKey(channels.Conversation{Channel: channel.Name(), ID: conv})}
@@ -119,17 +119,15 @@ func (a *API) tell(ctx context.Context, w io.Writer, channel *Channel, c *Caller
 		if errors.Is(err, core.ErrNotFound) {
 			continue
 		} else if err != nil {
-			return err
+			return nil, err
 		}
 		data, err := json.Marshal(map[string]any{"session": a.name(c, at.key), "last_event": info.LastEvent})
-		if err == nil {
-			_, err = fmt.Fprintf(w, "event: session\ndata: %s\n\n", data)
-		}
 		if err != nil {
-			return err
+			return nil, err
 		}
+		events = fmt.Appendf(events, "event: session\ndata: %s\n\n", data)
 	}
-	return nil
+	return events, nil
 }
 
 // A stream is an answer of server-sent events.

@@ -6,7 +6,6 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
 	"switchboard/agent/tools/sandbox"
 )
@@ -14,12 +13,7 @@ import (
 func main() {
 	sandbox.RunHelper()                                           // does not return where this process is a command's keeper
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" { // else the operator says
-		debug.SetGCPercent(gcPercent)
+		collectSeldom()
 	}
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.Environ()))
 }
-
-// gcPercent is how much the heap may grow before it is collected. Ours is a few
-// megabytes, most of which lives for one turn; collecting it at every doubling takes
-// a twelfth of the CPU under load. An idle program holds no more for it.
-const gcPercent = 300

@@ -21,7 +21,7 @@ import (
 
 const (
 	loadStreams = 1000
-	loadTokens  = 8
+	loadTokens  = 16
 )
 
 // A loadRig is the program with a crowd of readers.
@@ -171,6 +171,7 @@ func (l *loadRig) follow(ctx context.Context, readers *sync.WaitGroup) {
 	var open sync.WaitGroup
 	for n := range loadStreams {
 		open.Add(1)
+		time.Sleep(5 * time.Millisecond) // as they come, and not all at once
 		readers.Go(func() {
 			var s struct {
 				LastEvent int64 `json:"last_event"`

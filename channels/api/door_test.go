@@ -1,0 +1,41 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
+
+// A token that floods is slowed to its rate and then refused; another's calls are answered.
+func TestATokenThatFloodsIsRefused(t *testing.T) {
+	t.Parallel()
+	h, _ := newTestAPI(t)
+	call := func(token string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/v1/whoami", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	var mu sync.Mutex
+	got, hint := map[int]int{}, ""
+	var flood sync.WaitGroup
+	for range 3 * tokenBurst {
+		flood.Go(func() {
+			w := call("ada's")
+			mu.Lock()
+			defer mu.Unlock()
+			if got[w.Code]++; w.Code == http.StatusTooManyRequests {
+				hint = w.Header().Get("Retry-After")
+			}
+		})
+	}
+	flood.Wait()
+	if got[http.StatusOK] < tokenBurst || got[http.StatusTooManyRequests] == 0 || hint == "" {
+		t.Errorf("a flood is answered %v, to come again in %q s", got, hint)
+	}
+	if w := call("anybody's"); w.Code != http.StatusForbidden { // it has not the scope
+		t.Errorf("another token is answered %d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+const (
+	// gcPercent is how much the heap may grow before it is collected. Ours is a few
+	// megabytes, most of which lives for one turn; collecting it at every doubling takes
+	// a twelfth of the CPU under load. An idle program holds no more for it.
+	gcPercent = 300
+	// gcRoom is how many bytes it may grow by, unless that is less than half of it: else a thousand readers cost three
+	// times what they hold.
+	gcRoom = 32 << 20
+)
+
+// collectSeldom has the heap collected seldom while it is small. Where the operator says when, it is not called.
+func collectSeldom() {
+	debug.SetGCPercent(gcPercent)
+	afterEach(func() {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+		metrics.Read(live)
+		debug.SetGCPercent(percentFor(live[0].Value.Uint64() + live[1].Value.Uint64()))
+	})
+}
+
+// percentFor is how much a heap of so many bytes may grow, in percent.
+func percentFor(bytes uint64) int {
+	return max(50, min(gcPercent, int(gcRoom*100/max(bytes, 1))))
+}
+
+// afterEach has do called after each collection.
+func afterEach(do func()) {
+	type mark struct{ self *mark } // with a pointer it is no part of a block of small things
+	runtime.AddCleanup(&mark{}, func(struct{}) {
+		do()
+		afterEach(do)
+	}, struct{}{})
+}
