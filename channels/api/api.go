@@ -76,6 +76,7 @@ type API struct {
 	Deps
 	mux   *http.ServeMux
 	huma  huma.API
+	built func() // makes the calls, the first time
 	began time.Time
 	chats following
 }
@@ -85,8 +86,21 @@ var inPath = regexp.MustCompile(`\{(\w+)\}`)
 
 var setErrors sync.Once
 
-// New makes the API.
-func New(deps Deps) *API {
+// New makes the API with further calls, which more adds; nil: none. The calls are made when the first of them comes: who talks to the bot
+// elsewhere does not wait for them, nor hold them in memory.
+func New(deps Deps, more func(*API)) *API {
+	a := &API{Deps: deps, began: time.Now()}
+	a.built = sync.OnceFunc(func() {
+		a.build()
+		if more != nil {
+			more(a)
+		}
+	})
+	return a
+}
+
+// build makes the calls.
+func (a *API) build() {
 	setErrors.Do(func() { huma.NewError, huma.DefaultArrayNullable = newError, false })
 	config := huma.DefaultConfig("Switchboard", "1")
 	config.CreateHooks, config.DocsPath, config.SchemasPath, config.OpenAPIPath = nil, "", "", "" // no $schema links, no page that loads from elsewhere
@@ -94,7 +108,7 @@ func New(deps Deps) *API {
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {
 		Type: "http", Scheme: "bearer", Description: "A token of [[server.tokens]], or one that \"switchboard token create\" made. Each call names the scope that it needs.",
 	}}
-	a := &API{Deps: deps, mux: http.NewServeMux(), began: time.Now()}
+	a.mux = http.NewServeMux()
 	a.huma = humago.New(a.mux, config)
 	a.healthCalls()
 	a.metricsCalls()
@@ -110,7 +124,6 @@ func New(deps Deps) *API {
 	a.jobCalls()
 	a.channelCalls()
 	idsAreText(config.Components.Schemas)
-	return a
 }
 
 // schemaPath is where the OpenAPI document has its types.
@@ -221,6 +234,7 @@ func (c *Call) allowed(caller *Caller) error {
 
 // serve answers a call of a caller who is known.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) {
+	a.built()
 	if _, pattern := a.mux.Handler(r); pattern == "" {
 		w = &noCall{w, r}
 	}

@@ -89,7 +89,7 @@ func newTestAPI(t testing.TB) (http.Handler, *rows) {
 	a := New(Deps{
 		Log: log, Ready: r, Channel: NewChannel("api", Kind, log), Console: NewChannel("console", "console", log), Owner: "owner",
 		People: r, Sessions: r, Changer: r, Models: func() []string { return nil }, Metrics: r, Files: shelf{}, Tools: shelf{},
-	})
+	}, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = a.Channel.Run(ctx, r) }()

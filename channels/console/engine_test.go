@@ -88,7 +88,7 @@ func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
 // handler serves the channel alone.
 func handler(c *web.Channel, sessions web.SessionReader) http.Handler {
 	log := slog.New(slog.DiscardHandler)
-	return web.New(web.Deps{Log: log, Console: c, Channel: web.NewChannel("api", web.Kind, log), Owner: "owner", Sessions: sessions}).Socket()
+	return web.New(web.Deps{Log: log, Console: c, Channel: web.NewChannel("api", web.Kind, log), Owner: "owner", Sessions: sessions}, nil).Socket()
 }
 
 // losing takes messages and loses the first answers.

@@ -60,20 +60,20 @@ func RunningWith(settings *configs.Settings) Running {
 
 // API is every call there is, with those of the socket.
 func (s Server) API() *web.API {
-	a := web.New(web.Deps{
+	return web.New(web.Deps{
 		Log: s.Log, Ready: s.Ready, Metrics: s.Metrics, PProf: s.PProf, Statuses: s.statuses, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
 		Files: s.Files, Tools: s.Tools, Chats: s.Store, Model: s.Model,
 		Turns: s.Store, Currency: func() string { return s.Settings.Now().Budget.Currency }, Approvals: s.Store, Deliveries: s.Store, JobReader: s.Store, Jobs: s.Jobs, Poster: s.Router.Messages,
+	}, func(a *web.API) {
+		add := adderTo(a)
+		readRoutes(add, s.Store, s.Settings.Now)
+		s.peopleRoutes(add)
+		s.secretRoutes(add)
+		s.tokenRoutes(add)
+		s.settingsRoutes(add)
+		add("GET /v1/commands", func(r *http.Request) (any, error) { return s.Router.Completions(r.FormValue("person")), nil })
+		add("GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
 	})
-	add := adderTo(a)
-	readRoutes(add, s.Store, s.Settings.Now)
-	s.peopleRoutes(add)
-	s.secretRoutes(add)
-	s.tokenRoutes(add)
-	s.settingsRoutes(add)
-	add("GET /v1/commands", func(r *http.Request) (any, error) { return s.Router.Completions(r.FormValue("person")), nil })
-	add("GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
-	return a
 }
 
 // statuses are those of all channels that the settings have.
@@ -125,9 +125,9 @@ func readRoutes(add adder, of *store.Router, settings func() *configs.Settings) 
 
 // ReadRoutes are the calls that need no running program: they read what stands in the database.
 func ReadRoutes(of *store.Router, settings *configs.Settings) http.Handler {
-	a := web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Turns: of, Deliveries: of, JobReader: of})
-	readRoutes(adderTo(a), of, func() *configs.Settings { return settings })
-	return a.Socket()
+	return web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Turns: of, Deliveries: of, JobReader: of}, func(a *web.API) {
+		readRoutes(adderTo(a), of, func() *configs.Settings { return settings })
+	}).Socket()
 }
 
 func limit(r *http.Request) int {
