@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -257,31 +255,26 @@ func (w *noCall) Write(text []byte) (int, error) { return len(text), nil }
 // register adds a call in plain JSON. Input has the parameters and the Body as huma's tags say.
 func register[I, O any](a *API, c Call, answer func(context.Context, *I) (*O, error)) {
 	type output struct{ Body *O }
-	huma.Register(a.huma, a.operation(c), func(ctx context.Context, in *I) (*output, error) {
+	registerAs(a, a.operation(c), func(ctx context.Context, in *I) (*output, error) {
+		out, err := answer(ctx, in)
+		return &output{out}, err
+	})
+}
+
+// registerAs adds a call as the OpenAPI document has it; output is as huma's tags say, too.
+func registerAs[I, O any](a *API, op huma.Operation, answer func(context.Context, *I) (*O, error)) {
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := answer(ctx, in)
 		if err != nil {
 			return nil, a.failure(ctx, err)
 		}
-		return &output{out}, nil
+		return out, nil
 	})
 }
 
-// handle adds a call that reads or answers something else than JSON; op describes what it takes and gives. With an error answer
-// has answered nothing yet.
-func (a *API) handle(c Call, op huma.Operation, answer func(http.ResponseWriter, *http.Request) error) {
-	made := a.operation(c)
-	made.Parameters, made.RequestBody, made.Responses, made.Middlewares = op.Parameters, op.RequestBody, op.Responses, nil
-	for _, name := range inPath.FindAllStringSubmatch(c.Path, -1) {
-		if !slices.ContainsFunc(made.Parameters, func(p *huma.Param) bool { return p.Name == name[1] }) {
-			made.Parameters = append(made.Parameters, &huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
-		}
-	}
-	if made.Responses == nil {
-		made.Responses = map[string]*huma.Response{strconv.Itoa(cmp.Or(c.Status, http.StatusOK)): {
-			Description: "The answer.", Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{}}},
-		}}
-	}
-	a.huma.OpenAPI().AddOperation(&made)
+// handle adds a call that reads or answers something else than JSON. With an error answer has answered nothing yet.
+func (a *API) handle(c Call, d description, answer func(http.ResponseWriter, *http.Request) error) {
+	a.describe(c, d)
 	a.mux.HandleFunc(c.Method+" "+c.Path, func(w http.ResponseWriter, r *http.Request) {
 		err := c.allowed(CallerOf(r.Context()))
 		if err == nil {
@@ -325,7 +318,7 @@ func (a *API) failure(ctx context.Context, err error) error {
 
 // Plain adds a call that answers what answer returns, as JSON. Parameters are read from the request as it is.
 func (a *API) Plain(c Call, answer func(*http.Request) (any, error)) {
-	a.handle(c, huma.Operation{}, func(w http.ResponseWriter, r *http.Request) error {
+	a.handle(c, description{}, func(w http.ResponseWriter, r *http.Request) error {
 		value, err := answer(r)
 		if err == nil {
 			api.Reply(w, cmp.Or(c.Status, http.StatusOK), value)

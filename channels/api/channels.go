@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -49,23 +48,16 @@ type sendOut struct {
 func (a *API) channelCalls() {
 	register(a, Call{Scope: Admin, Method: http.MethodGet, Path: "/v1/channels", ID: "listChannels", Tag: "channels", Summary: "Each channel's state, since when and why."},
 		func(context.Context, *struct{}) (*ChannelList, error) { return &ChannelList{some(a.Statuses())}, nil })
-	text, schemas := &huma.Schema{Type: huma.TypeString}, a.huma.OpenAPI().Components.Schemas
 	a.handle(Call{
 		Scope: Send, Method: http.MethodPost, Path: "/v1/channels/{name}/send", ID: "send", Tag: "channels", Status: http.StatusAccepted,
 		Summary: "Have the bot say something in a conversation of a channel, or to a person there. The answer comes when the message is stored.",
-	}, huma.Operation{
-		Parameters: []*huma.Param{
-			{Name: "name", In: "path", Required: true, Schema: text, Description: "The channel's name."},
-			{Name: "to", In: "query", Schema: text, Description: "A conversation's ID on the channel, or a person's name, where the body does not say it."},
+	}, description{
+		params: []*huma.Param{
+			param("path", "name", "The channel's name."),
+			param("query", "to", "A conversation's ID on the channel, or a person's name, where the body does not say it."),
 		},
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			"text/plain":       {Schema: text},
-			"application/json": {Schema: schemas.Schema(reflect.TypeFor[sendBody](), true, "")},
-		}},
-		Responses: map[string]*huma.Response{"202": {
-			Description: "It is stored, and on its way.",
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[sendOut](), true, "")}},
-		}},
+		takes: schemas{"text/plain": textSchema, "application/json": schemaOf[sendBody](a, "")},
+		gives: schemas{"application/json": schemaOf[sendOut](a, "")}, about: "It is stored, and on its way.",
 	}, func(w http.ResponseWriter, r *http.Request) error {
 		out, err := a.say(r)
 		if err == nil {

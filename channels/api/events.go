@@ -18,19 +18,18 @@ import (
 )
 
 func (a *API) eventCalls() {
-	text := &huma.Schema{Type: huma.TypeString}
 	a.handle(Call{
 		Scope: Read, Method: http.MethodGet, Path: api.EventsPattern, ID: "streamEvents", Tag: "sessions",
 		Summary: "What happens in a session as it happens, as server-sent events: message, turn, plan, task, review, approval, delivery, session, with numbers as ids; delta (a text that grows) and reset (events were missed that are kept no more) without.",
-	}, huma.Operation{
-		Parameters: []*huma.Param{
-			{Name: "id", In: "path", Required: true, Schema: text, Description: "The session."},
-			{Name: "Last-Event-ID", In: "header", Schema: text, Description: "Begin behind this event."},
-			{Name: "after", In: "query", Schema: text, Description: "The same. With neither the stream begins now."},
-			{Name: "until", In: "query", Schema: text, Description: "End behind this event, or behind the last there is."},
-			{Name: "delta", In: "query", Schema: text, Description: "0: without texts that grow."},
+	}, description{
+		params: []*huma.Param{
+			param("path", "id", "The session."),
+			param("header", "Last-Event-ID", "Begin behind this event."),
+			param("query", "after", "The same. With neither the stream begins now."),
+			param("query", "until", "End behind this event, or behind the last there is."),
+			param("query", "delta", "0: without texts that grow."),
 		},
-		Responses: map[string]*huma.Response{"200": {Description: "The stream.", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: text}}}},
+		gives: schemas{eventStream: textSchema}, about: "The stream.",
 	}, a.events)
 }
 

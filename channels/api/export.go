@@ -15,16 +15,12 @@ import (
 )
 
 func (a *API) exportCall() {
-	text := &huma.Schema{Type: huma.TypeString}
 	a.handle(Call{
 		Scope: Read, Method: http.MethodGet, Path: "/v1/sessions/{id}/export", ID: "exportSession", Tag: "sessions",
 		Summary: "All that was said in a session, as JSON or Markdown.",
-	}, huma.Operation{
-		Parameters: []*huma.Param{
-			{Name: "id", In: "path", Required: true, Schema: text},
-			{Name: "format", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"json", "markdown"}}},
-		},
-		Responses: map[string]*huma.Response{"200": {Description: "The session.", Content: map[string]*huma.MediaType{"application/json": {}, "text/markdown": {}}}},
+	}, description{
+		params: []*huma.Param{{Name: "format", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"json", "markdown"}}}},
+		gives:  schemas{"application/json": nil, "text/markdown": nil}, about: "The session.",
 	}, a.export)
 }
 

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -45,25 +44,23 @@ const (
 )
 
 func (a *API) fileCalls() {
-	text, id := &huma.Schema{Type: huma.TypeString}, &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]+$"}
 	binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
-	file := map[string]*huma.Response{"200": {Description: "The file, or the part of it that the Range header asks for.", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: binary}}}}
+	form := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"file": binary}, Required: []string{"file"}}
 	a.handle(Call{
 		Scope: Messages, Method: http.MethodPost, Path: "/v1/uploads", ID: "upload", Tag: "files",
 		Summary: "Bring a file that a message names by its id. It is removed after a day if none does.",
-	}, huma.Operation{
-		Parameters: []*huma.Param{{Name: "name", In: "query", Schema: text, Description: "What the file is called; a form says it itself."}},
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			"application/octet-stream": {Schema: binary},
-			"multipart/form-data":      {Schema: &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"file": binary}, Required: []string{"file"}}},
-		}},
-		Responses: map[string]*huma.Response{"201": {
-			Description: "What is known of it.",
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[channels.SessionFile](), true, "")}},
-		}},
+	}, description{
+		params: []*huma.Param{param("query", "name", "What the file is called; a form says it itself.")},
+		takes:  schemas{"application/octet-stream": binary, "multipart/form-data": form},
+		gives:  schemas{"application/json": schemaOf[channels.SessionFile](a, "")}, about: "What is known of it.",
 	}, a.upload)
-	a.handle(Call{Scope: Read, Method: http.MethodGet, Path: "/v1/attachments/{id}", ID: "getAttachment", Tag: "files", Summary: "The bytes of a file that came with a message, that one links to, or that was uploaded."},
-		huma.Operation{Parameters: []*huma.Param{{Name: "id", In: "path", Required: true, Schema: id}}, Responses: file}, a.attachment)
+	a.handle(Call{
+		Scope: Read, Method: http.MethodGet, Path: "/v1/attachments/{id}", ID: "getAttachment", Tag: "files",
+		Summary: "The bytes of a file that came with a message, that one links to, or that was uploaded.",
+	}, description{
+		params: []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]+$"}}},
+		gives:  schemas{"application/octet-stream": binary}, about: "The file, or the part of it that the Range header asks for.",
+	}, a.attachment)
 	a.mux.HandleFunc("GET /internal/attachments/{id}/binary", a.internalAttachment) // with HEAD
 }
 

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"switchboard/channels"
 	"switchboard/internal/api"
 )
@@ -48,7 +46,7 @@ func (a *API) healthCalls() {
 		api.Reply(w, http.StatusOK, state)
 	})
 	a.handle(Call{Scope: Read, Method: http.MethodGet, Path: "/v1/openapi.json", ID: "openapi", Tag: "about", Summary: "This description."},
-		huma.Operation{}, func(w http.ResponseWriter, _ *http.Request) error {
+		description{}, func(w http.ResponseWriter, _ *http.Request) error {
 			api.Reply(w, http.StatusOK, a.huma.OpenAPI())
 			return nil
 		})

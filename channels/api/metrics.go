@@ -3,8 +3,6 @@ package api
 import (
 	"net/http"
 	"net/http/pprof"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // Metrics are what the program counts; served, they are the text that Prometheus reads.
@@ -16,11 +14,8 @@ type Metrics interface {
 
 // metricsCalls are for what watches the program from within.
 func (a *API) metricsCalls() {
-	text := &huma.Schema{Type: huma.TypeString}
 	a.handle(Call{Scope: Read, Method: http.MethodGet, Path: "/metrics", ID: "metrics", Tag: "about", Summary: "What the program counts, for Prometheus."},
-		huma.Operation{Responses: map[string]*huma.Response{"200": {
-			Description: "The text format of Prometheus.", Content: map[string]*huma.MediaType{"text/plain": {Schema: text}},
-		}}}, served(a.Metrics))
+		description{gives: schemas{"text/plain": textSchema}, about: "The text format of Prometheus."}, served(a.Metrics))
 	if !a.PProf {
 		return
 	}
@@ -28,7 +23,7 @@ func (a *API) metricsCalls() {
 		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
 	} {
 		a.handle(Call{Scope: Admin, Method: http.MethodGet, Path: "/debug/pprof/" + path, ID: "pprof" + path, Tag: "about", Summary: "Profiles of the running program, as Go's tools read them."},
-			huma.Operation{}, served(answer))
+			description{}, served(answer))
 	}
 }
 

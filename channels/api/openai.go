@@ -89,23 +89,17 @@ type chat struct {
 
 func (a *API) chatCalls() {
 	open := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
-	stream := &huma.Schema{Type: huma.TypeString}
-	header := func(name, about string) *huma.Param {
-		return &huma.Param{Name: name, In: "header", Schema: &huma.Schema{Type: huma.TypeString}, Description: about}
-	}
 	a.handle(Call{
 		Scope: Messages, Method: http.MethodPost, Path: chatPath, ID: "createChatCompletion", Tag: "openai",
 		Summary: "Chat with the bot by any client of the OpenAI API. The model " + modelBot + " is the bot, " + modelPlain + " the language model alone.",
-	}, huma.Operation{
-		Parameters: []*huma.Param{
-			header("X-Session-Id", "The session; else it is X-OpenWebUI-Chat-Id, else the body's user, else one that is found by the messages."),
-			header("X-Switchboard-User", "Who writes: a person's name or identity. Needed unless the token may speak for one person alone."),
-			header("X-Cancel-On-Disconnect", "Set: the turn is stopped when the client leaves."),
+	}, description{
+		params: []*huma.Param{
+			param("header", "X-Session-Id", "The session; else it is X-OpenWebUI-Chat-Id, else the body's user, else one that is found by the messages."),
+			param("header", "X-Switchboard-User", "Who writes: a person's name or identity. Needed unless the token may speak for one person alone."),
+			param("header", "X-Cancel-On-Disconnect", "Set: the turn is stopped when the client leaves."),
 		},
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: open}}},
-		Responses: map[string]*huma.Response{"200": {
-			Description: "The answer, or with stream the pieces of it.", Content: map[string]*huma.MediaType{"application/json": {Schema: open}, "text/event-stream": {Schema: stream}},
-		}},
+		takes: schemas{"application/json": open},
+		gives: schemas{"application/json": open, eventStream: textSchema}, about: "The answer, or with stream the pieces of it.",
 	}, a.complete)
 	made := func(id string) map[string]any {
 		return map[string]any{"id": id, "object": "model", "created": a.began.Unix(), "owned_by": "switchboard"}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,15 +79,10 @@ func (a *API) toolCalls() {
 		Scope: Messages, Method: http.MethodPost, Path: "/v1/tools/{name}/execute", ID: "executeTool", Tag: "tools",
 		Summary: "Run one tool, with no model: a turn of one task. 200 if it ended within 20 seconds, else 202; the session's events have the rest.",
 	})
-	schema := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[executed](), true, "executed")
-	op.Responses = map[string]*huma.Response{"202": {Description: "It is not done yet.", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}}
-	huma.Register(a.huma, op, func(ctx context.Context, in *executeIn) (*executeOut, error) {
-		out, err := a.execute(ctx, in)
-		if err != nil {
-			return nil, a.failure(ctx, err)
-		}
-		return out, nil
-	})
+	op.Responses = map[string]*huma.Response{"202": {
+		Description: "It is not done yet.", Content: schemas{"application/json": schemaOf[executed](a, "executed")}.content(),
+	}}
+	registerAs(a, op, a.execute)
 }
 
 // listTools lists what somebody may use.

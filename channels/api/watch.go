@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"switchboard/channels"
 	"switchboard/internal/api"
 	"switchboard/internal/retry"
@@ -24,9 +22,7 @@ func (a *API) watchCall() {
 	a.handle(Call{
 		Scope: Read, Method: http.MethodGet, Path: "/v1/events", ID: "watch", Tag: "sessions",
 		Summary: "Says which sessions have something new, as server-sent events: session {session, last_event}, and reset, after which to list them. There are no ids: it begins now.",
-	}, huma.Operation{
-		Responses: map[string]*huma.Response{"200": {Description: "The stream.", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}},
-	}, a.watchAll)
+	}, description{gives: schemas{eventStream: textSchema}, about: "The stream."}, a.watchAll)
 }
 
 // A watch collects the conversations of a channel with something new; its fields are under the channel's lock.
@@ -139,7 +135,7 @@ type stream struct {
 // newStream begins one.
 func newStream(w http.ResponseWriter) *stream {
 	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
+	h.Set("Content-Type", eventStream)
 	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
 	return &stream{w, http.NewResponseController(w)}
 }
