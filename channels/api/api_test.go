@@ -94,9 +94,7 @@ func newTestAPI(t testing.TB) (http.Handler, *rows) {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = a.Channel.Run(ctx, r) }()
 	t.Cleanup(func() { cancel(); <-done })
-	return a.TCP(Door{Tokens: r, InternalToken: func() string { return "inside" }, Hosts: func() []string { return []string{"bot.example"} }, Proxies: func() []netip.Prefix {
-		return []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-	}}), r
+	return a.TCP(Door{Tokens: r, InternalToken: func() string { return "inside" }, Hosts: []string{"bot.example"}, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}), r
 }
 
 func ask(h http.Handler, method, path, token, body string, headers ...string) *httptest.ResponseRecorder {
@@ -224,7 +222,7 @@ func TestWrongTokensWait(t *testing.T) {
 
 func TestAddressIsBeyondOurProxies(t *testing.T) {
 	t.Parallel()
-	g := &guard{Door: Door{Proxies: func() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }}}
+	g := &guard{Door: Door{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
 	for _, c := range []struct{ peer, forwarded, want string }{
 		{"1.2.3.4:5", "", "1.2.3.4"},
 		{"1.2.3.4:5", "9.9.9.9", "1.2.3.4"}, // nobody we know says so

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"switchboard/internal/api"
 	"switchboard/internal/words"
@@ -59,10 +58,8 @@ func (a *API) decideApproval(ctx context.Context, in *decideIn) (*decideOut, err
 	switch {
 	case c.Local:
 		person = cmp.Or(person, a.Owner)
-	case person == "" && len(c.People) == 1:
-		person = c.People[0]
-		fallthrough
 	default:
+		person = cmp.Or(person, c.only())
 		d.NotOf = a.Channel.Kind() + ":" + c.Token
 		if !slices.Contains(c.People, person) {
 			return nil, api.Failed(http.StatusForbidden, `name in "person" one whom the token names: "switchboard token create NAME --scope admin --person WHO"`, "the token %q may not decide as %q", c.Token, person)
@@ -90,7 +87,7 @@ func (a *API) codes(ctx context.Context, t *turns.Turn, asked []askedOut) error 
 	for i := range asked {
 		for _, open := range list {
 			for _, q := range open.Questions {
-				if asked[i].ID == strconv.FormatInt(open.ID, 10) && q.Session == t.Session {
+				if asked[i].ID == open.ID && q.Session == t.Session {
 					asked[i].Code = q.Code
 				}
 			}

@@ -1,13 +1,16 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
 
+	"switchboard/channels"
 	"switchboard/internal/api"
 	"switchboard/router/core"
 	"switchboard/router/sessions"
+	"switchboard/router/tokens"
 )
 
 // A Scope is what a token may do; each call names one.
@@ -15,10 +18,10 @@ type Scope string
 
 // The scopes. A token has those that it was given and no other: admin does not contain read.
 const (
-	Messages Scope = "messages" // write, and all that changes a session
-	Read     Scope = "read"
-	Send     Scope = "send"  // say something in a conversation
-	Admin    Scope = "admin" // the rest
+	Messages Scope = tokens.ScopeMessages
+	Read     Scope = tokens.ScopeRead
+	Send     Scope = tokens.ScopeSend
+	Admin    Scope = tokens.ScopeAdmin
 )
 
 // A Caller is who calls.
@@ -77,6 +80,19 @@ func (c *Caller) SpeaksFor(p *core.Person) bool {
 		return slices.Contains(c.People, p.Name)
 	}
 	return p.Role == core.RoleUser
+}
+
+// only is the person of a token that has one alone; empty: it has none, or several.
+func (c *Caller) only() string {
+	if len(c.People) != 1 {
+		return ""
+	}
+	return c.People[0]
+}
+
+// as is who writes in the name of a person.
+func (c *Caller) as(person string) channels.Sender {
+	return channels.Sender{ID: cmp.Or(c.Token, person), Label: person, Person: person, Token: c.Token}
 }
 
 // Self is what a token is told of itself.

@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"sync"
 
 	"switchboard/channels"
+	"switchboard/internal/api"
 	"switchboard/internal/retry"
 )
 
@@ -22,8 +24,8 @@ type Channel struct {
 	run     *run          // nil while Run is not running
 	changed chan struct{} // closed and replaced when run changes
 
-	feeds map[channels.ConversationID]map[*feed]bool
-	live  map[channels.ConversationID]channels.Growing
+	listeners map[channels.ConversationID]map[*listener]bool
+	live      map[channels.ConversationID]channels.Growing
 	// watches are told of every conversation.
 	watches map[*watch]bool
 }
@@ -45,7 +47,7 @@ var (
 func NewChannel(name, kind string, log *slog.Logger) *Channel {
 	return &Channel{
 		name: name, kind: kind, log: log.With("channel", name), changed: make(chan struct{}),
-		feeds: map[channels.ConversationID]map[*feed]bool{}, live: map[channels.ConversationID]channels.Growing{}, watches: map[*watch]bool{},
+		listeners: map[channels.ConversationID]map[*listener]bool{}, live: map[channels.ConversationID]channels.Growing{}, watches: map[*watch]bool{},
 	}
 }
 
@@ -113,17 +115,17 @@ func (c *Channel) Wake(conv channels.ConversationID) {
 		w.note(conv)
 	}
 	if conv != "" {
-		wake(c.feeds[conv])
+		wake(c.listeners[conv])
 		return
 	}
-	for _, feeds := range c.feeds {
-		wake(feeds)
+	for _, listeners := range c.listeners {
+		wake(listeners)
 	}
 }
 
-func wake(feeds map[*feed]bool) {
-	for f := range feeds {
-		retry.Signal(f.notified)
+func wake(listeners map[*listener]bool) {
+	for l := range listeners {
+		retry.Signal(l.notified)
 	}
 }
 
@@ -137,10 +139,10 @@ func (c *Channel) Stream(conv channels.ConversationID, turn int64, text string) 
 	case c.live[conv].Turn == turn: // and not what the next one writes already
 		delete(c.live, conv)
 	}
-	for f := range c.feeds[conv] {
-		if f.live {
+	for l := range c.listeners[conv] {
+		if l.live {
 			shown = true
-			retry.Signal(f.grown)
+			retry.Signal(l.grown)
 		}
 	}
 	return shown
@@ -153,21 +155,81 @@ func (c *Channel) growing(conv channels.ConversationID) channels.Growing {
 	return c.live[conv]
 }
 
-// subscribe has f told of what is new in its conversation, until stop is called.
-func (c *Channel) subscribe(f *feed) (stop func()) {
+// A listener is notified of what is new in a conversation.
+type listener struct {
+	conv     channels.ConversationID
+	live     bool          // of texts that grow as well
+	notified chan struct{} // of anything else
+	grown    chan struct{}
+}
+
+func newListener(conv channels.ConversationID, live bool) *listener {
+	return &listener{conv, live, make(chan struct{}, 1), make(chan struct{}, 1)}
+}
+
+// subscribe has l notified until stop is called.
+func (c *Channel) subscribe(l *listener) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	feeds := c.feeds[f.conv]
-	if feeds == nil {
-		feeds = map[*feed]bool{}
-		c.feeds[f.conv] = feeds
+	listeners := c.listeners[l.conv]
+	if listeners == nil {
+		listeners = map[*listener]bool{}
+		c.listeners[l.conv] = listeners
 	}
-	feeds[f] = true
+	listeners[l] = true
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if delete(feeds, f); len(feeds) == 0 {
-			delete(c.feeds, f.conv)
+		if delete(listeners, l); len(listeners) == 0 {
+			delete(c.listeners, l.conv)
+		}
+	}
+}
+
+// join is a context that the channel's run ends as well, and the run, until leave is called; run is nil: there is none.
+func (c *Channel) join(ctx context.Context) (_ context.Context, run *run, leave func()) {
+	starting, cancel := context.WithTimeout(ctx, api.StartWait)
+	defer cancel()
+	if run = c.enter(starting); run == nil {
+		return ctx, nil, func() {}
+	}
+	ctx, end := context.WithCancel(ctx)
+	stop := context.AfterFunc(run.ctx, end)
+	return ctx, run, func() {
+		stop()
+		end()
+		run.serving.Done()
+	}
+}
+
+// serve has f use the channel's sink, in a context that the channel's run ends as well, or refuses where there is no run.
+func (c *Channel) serve(ctx context.Context, f func(context.Context, channels.Sink) error) error {
+	ctx, run, leave := c.join(ctx)
+	defer leave()
+	if run == nil {
+		return api.Failed(http.StatusServiceUnavailable, "try again in a moment", "the engine is not ready")
+	}
+	return f(ctx, run.sink)
+}
+
+// await calls look, and again whenever something is new in conv, until that has found what it looks for, or ctx or the channel's run
+// ends. Nil c: nothing is known to be new.
+func (c *Channel) await(ctx context.Context, conv channels.ConversationID, look func() (found bool, err error)) error {
+	l := newListener(conv, false)
+	if c != nil {
+		defer c.subscribe(l)()
+		var leave func()
+		ctx, _, leave = c.join(ctx)
+		defer leave()
+	}
+	for {
+		if found, err := look(); found || err != nil {
+			return err
+		}
+		select {
+		case <-l.notified:
+		case <-ctx.Done():
+			return nil
 		}
 	}
 }

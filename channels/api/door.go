@@ -42,11 +42,11 @@ const (
 type Door struct {
 	Tokens Tokens
 	// Hosts are the names, without a port, by which the server may be called besides loopback's.
-	Hosts func() []string
+	Hosts []string
 	// InternalToken is the token of /internal, as it is now; empty: it is closed.
 	InternalToken func() string
 	// Proxies are those whose X-Forwarded-For counts.
-	Proxies func() []netip.Prefix
+	Proxies []netip.Prefix
 }
 
 // Tokens finds the token that a secret belongs to. tokens.ErrUnknown, tokens.ErrExpired and tokens.ErrRevoked say why there is none.
@@ -245,7 +245,7 @@ func (g *guard) host(r *http.Request) error {
 // ours says whether a name is one of this server's.
 func (g *guard) ours(name string) bool {
 	ip, err := netip.ParseAddr(name)
-	return name == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(g.Hosts(), name)
+	return name == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(g.Hosts, name)
 }
 
 // hostOnly is HOST or HOST:PORT without the port, in small letters.
@@ -262,9 +262,9 @@ func (g *guard) address(r *http.Request) netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	at, proxies := peer.Addr().Unmap(), g.Proxies()
+	at := peer.Addr().Unmap()
 	trusted := func(a netip.Addr) bool {
-		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+		return slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && trusted(at); i-- {

@@ -43,13 +43,16 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	return f.c.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
 		out := newStream(w)
 		f.out = out
-		defer f.c.subscribe(f)()
+		defer f.c.subscribe(f.listener)()
 		w.Header().Set(api.AfterHeader, strconv.FormatInt(f.after, 10))
-		defer context.AfterFunc(ctx, out.hangUp)()
+		release := out.hangUp(ctx)
+		defer release()
 		if out.begin(f.after, missed) != nil {
 			return nil // the client left
 		}
-		switch err := f.run(ctx); {
+		err := f.run(ctx)
+		release()
+		switch {
 		case ctx.Err() != nil:
 			out.goodbye()
 		case err != nil:
@@ -83,8 +86,8 @@ func (a *API) feed(r *http.Request) (f *feed, missed string, err error) {
 		return nil, "", api.Failed(http.StatusNotImplemented, "GET /v1/sessions/{id}?after=N reads it", "this session has no stream")
 	}
 	f = &feed{
-		c: at.channel, reader: a.Sessions, conv: at.conv, session: at.key, after: after, until: until,
-		live: query.Get("delta") != "0", good: c.good, notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
+		listener: newListener(at.conv, query.Get("delta") != "0"), c: at.channel, reader: a.Sessions, session: at.key,
+		after: after, until: until, good: c.good,
 	}
 	if unborn && !c.Local {
 		f.mayRead = func(ctx context.Context) error { _, err := a.readable(ctx, c, at); return err }

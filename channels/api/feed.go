@@ -29,20 +29,17 @@ type outlet interface {
 // A feed is what one client is sent of a conversation: the events after a number, up to
 // another; -1: without end.
 type feed struct {
-	c        *Channel
-	reader   EventReader
-	out      outlet
-	conv     channels.ConversationID
-	session  string // its key
-	after    int64
-	until    int64
-	live     bool                        // texts that grow are sent as well
-	mayRead  func(context.Context) error // of a session that is to be, whoever's that will be; nil: it may be read
-	good     func(context.Context) bool  // whether the reader's token still is; nil: nobody asks
-	notified chan struct{}
-	grown    chan struct{}
-	known    channels.Growing // what the client knows of the text that grows
-	past     channels.Growing // what grew when its message came, and may still stand there
+	*listener
+	c       *Channel
+	reader  EventReader
+	out     outlet
+	session string // its key
+	after   int64
+	until   int64
+	mayRead func(context.Context) error // of a session that is to be, whoever's that will be; nil: it may be read
+	good    func(context.Context) bool  // whether the reader's token still is; nil: nobody asks
+	known   channels.Growing            // what the client knows of the text that grows
+	past    channels.Growing            // what grew when its message came, and may still stand there
 }
 
 // run writes events as they come, until ctx ends. Up to an end it waits for nothing.

@@ -249,6 +249,11 @@ func (w *slowly) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
+// attached is an upload as a message has it.
+func attached(f *files.Attachment) channels.Attachment {
+	return channels.Attachment{Upload: f.ID, Kind: f.Kind, Name: f.Name, Type: f.Type, Size: f.Size}
+}
+
 // uploads are the files that a message names by their ids, of those that the caller brought; whoever runs the program may
 // name any.
 func (a *API) uploads(ctx context.Context, c *Caller, ids []string) (list []channels.Attachment, err error) {
@@ -261,7 +266,7 @@ func (a *API) uploads(ctx context.Context, c *Caller, ids []string) (list []chan
 		if err != nil || f.Uploader == "" || f.Uploader != c.uploader() && !c.Local || f.State == files.AttachmentGone {
 			return nil, api.Failed(http.StatusNotFound, "POST /v1/uploads gives an id", "attachments: there is no upload %.40q of yours", text)
 		}
-		list = append(list, channels.Attachment{Upload: id, Kind: f.Kind, Name: f.Name, Type: f.Type, Size: f.Size})
+		list = append(list, attached(&f.Attachment))
 	}
 	return list, nil
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -100,7 +99,7 @@ func TestInternalFilesNeedTheirToken(t *testing.T) {
 			t.Errorf("%q: %d %s", token, w.Code, w.Body)
 		}
 	}
-	closed := New(Deps{Log: slog.New(slog.DiscardHandler), Files: shelf{}, Tools: shelf{}}, nil).TCP(Door{InternalToken: func() string { return "" }, Proxies: func() []netip.Prefix { return nil }})
+	closed := New(Deps{Log: slog.New(slog.DiscardHandler), Files: shelf{}, Tools: shelf{}}, nil).TCP(Door{InternalToken: func() string { return "" }})
 	if w := ask(closed, http.MethodGet, "/internal/attachments/4/binary", "", "", internalHeader, ""); w.Code != 404 {
 		t.Errorf("closed: %d", w.Code)
 	}

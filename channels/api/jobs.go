@@ -139,8 +139,8 @@ type NewJob struct {
 
 func (a *API) addJob(ctx context.Context, in *struct{ Body NewJob }) (*JobSaid, error) {
 	c, b := CallerOf(ctx), &in.Body
-	if !c.Local && !c.SpeaksFor(a.People.Named(b.Person)) {
-		return nil, api.Failed(http.StatusForbidden, "", "the token %q may not speak for %q", c.Token, b.Person)
+	if err := a.speaks(c, b.Person); err != nil {
+		return nil, err
 	}
 	change, err := a.Jobs.Add(ctx, b.Person, c.Local, tools.NewJob{Kind: b.Kind, When: b.When, Text: b.Text, Zone: b.Zone, To: b.To, Options: b.Options})
 	return a.changedJob(ctx, b.Person, change, err)

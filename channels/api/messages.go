@@ -8,9 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,27 +39,6 @@ type messageBody struct {
 	Metadata    json.RawMessage `json:"metadata,omitempty" doc:"Up to 4 KB of JSON that come back with the message and that no model reads."`
 }
 
-// A receiptOut is an api.Receipt as the OpenAPI document says it.
-type receiptOut struct {
-	MessageID string `json:"message_id"`
-	Session   string `json:"session"`
-	TurnID    string `json:"turn_id,omitempty" doc:"The turn that answers; none: it was a command."`
-	Event     int64  `json:"event,omitempty" doc:"Its number in the session's events."`
-	Duplicate bool   `json:"duplicate,omitempty"`
-	Rejected  string `json:"rejected,omitempty" doc:"Why it was not taken."`
-}
-
-func receipt(r *api.Receipt, err error) (*receiptOut, error) {
-	if err != nil {
-		return nil, err
-	}
-	out := &receiptOut{strconv.FormatInt(r.MessageID, 10), r.Session, "", r.Event, r.Duplicate, r.Rejected}
-	if r.TurnID != 0 {
-		out.TurnID = strconv.FormatInt(r.TurnID, 10)
-	}
-	return out, nil
-}
-
 func (a *API) messageCalls() {
 	register(a, Call{
 		Scope: Messages, Method: http.MethodPost, Path: api.MessagesPath, ID: "postMessage", Tag: "messages", Status: http.StatusAccepted,
@@ -70,7 +47,7 @@ func (a *API) messageCalls() {
 }
 
 // post takes a message in.
-func (a *API) post(ctx context.Context, in *messageIn) (*receiptOut, error) {
+func (a *API) post(ctx context.Context, in *messageIn) (*api.Receipt, error) {
 	c, body := CallerOf(ctx), &in.Body
 	switch {
 	case body.Webhook != "":
@@ -93,32 +70,22 @@ func (a *API) post(ctx context.Context, in *messageIn) (*receiptOut, error) {
 	if at.channel == nil || strings.Contains(body.Session, ":") {
 		return nil, api.Failed(http.StatusBadRequest, "POST /v1/channels/{name}/send says something there", "session: messages are written in sessions of this API alone")
 	}
-	event := channels.Event{
-		Kind:         channels.EventMessage,
-		Conversation: channels.Conversation{Channel: at.channel.Name(), ID: at.conv, Kind: channels.Direct, Place: string(at.conv)},
-		Message:      channels.Message{Text: body.Content, Metadata: body.Metadata},
-		At:           time.Now().UTC(),
-	}
-	if c.Local {
-		event.Sender = channels.Sender{ID: body.User, Label: body.User, Person: body.User}
-	} else if event.Sender, err = a.sender(ctx, c, body, at); err != nil {
-		return nil, err
+	key := cmp.Or(in.Key, rand.Text())
+	posted := digest(c.Token, key, body) // another body has another one
+	event := at.message(c.as(body.User), body.Content, key, at.key+":"+key)
+	event.Message.Metadata = body.Metadata
+	if !c.Local { // the dot ends it, and a key that is used again after a day is another message
+		event.Message.ID = channels.MessageID(posted + "." + rand.Text())
+		// Neither a token's length nor a colon in it can make two messages one: the digest has a fixed length.
+		event.Key = channels.EventKey("token:" + digest(c.Token, key))
+		if event.Sender, err = a.sender(ctx, c, body, at); err != nil {
+			return nil, err
+		}
 	}
 	if event.Message.Attachments, err = a.uploads(ctx, c, body.Attachments); err != nil {
 		return nil, err
 	}
-	key := cmp.Or(in.Key, rand.Text())
-	event.Message.ID = channels.MessageID(key)
-	posted := digest(c.Token, key, body) // another body has another one
-	if !c.Local {                        // the dot ends it, and a key that is used again after a day is another message
-		event.Message.ID = channels.MessageID(posted + "." + rand.Text())
-	}
-	// Neither a token's length nor a colon in it can make two messages one: the digest has a fixed length.
-	event.Key = channels.EventKey(fmt.Sprintf("%s:%s:%s", at.channel.Name(), at.conv, key))
-	if !c.Local {
-		event.Key = channels.EventKey("token:" + digest(c.Token, key))
-	}
-	return receipt(a.accept(ctx, at, event, posted))
+	return a.accept(ctx, at, event, posted)
 }
 
 // digest is a short name of values, which no others have.
@@ -149,25 +116,37 @@ func (a *API) sender(ctx context.Context, c *Caller, body *messageBody, at place
 	case err != nil:
 		return s, err
 	case session.Person != "" && session.Person != p.Name:
-		return s, api.Failed(http.StatusForbidden, "use another name for the session", "the session %q is another person's", body.Session)
+		return s, otherSession(body.Session)
 	}
 	return s, nil
 }
 
-// otherPerson says for whom a token speaks, who means somebody else.
+// otherPerson says that the caller may not speak for somebody, and for whom it may.
 func (a *API) otherPerson(c *Caller, user string) error {
-	return api.Failed(http.StatusForbidden, "it may speak for: "+strings.Join(c.People, ", "), "the token %q may not speak for %q", c.Token, user)
+	hint := ""
+	if len(c.People) > 0 {
+		hint = "it may speak for: " + strings.Join(c.People, ", ")
+	}
+	return api.Failed(http.StatusForbidden, hint, "the token %q may not speak for %.100q", c.Token, user)
+}
+
+// speaks refuses a caller who may not speak for a person.
+func (a *API) speaks(c *Caller, person string) error {
+	if c.SpeaksFor(a.People.Named(person)) {
+		return nil
+	}
+	return a.otherPerson(c, person)
+}
+
+// otherSession says that a session of that name is another person's.
+func otherSession(name string) error {
+	return api.Failed(http.StatusForbidden, "use another name for the session", "the session %q is another person's", name)
 }
 
 // order gives a command in a session, in the name of its person.
 func (a *API) order(ctx context.Context, c *Caller, at place, person, command string) (*api.Receipt, error) {
 	key := rand.Text()
-	return a.accept(ctx, at, channels.Event{
-		Kind: channels.EventMessage, Key: channels.EventKey(at.key + ":" + key),
-		Conversation: channels.Conversation{Channel: at.channel.Name(), ID: at.conv, Kind: channels.Direct, Place: string(at.conv)},
-		Sender:       channels.Sender{ID: cmp.Or(c.Token, person), Label: person, Person: person, Token: c.Token},
-		Message:      channels.Message{ID: channels.MessageID(key), Text: command}, At: time.Now().UTC(),
-	}, key)
+	return a.accept(ctx, at, at.message(c.as(person), command, key, at.key+":"+key), key)
 }
 
 // accept hands a message in.
@@ -217,19 +196,4 @@ func (a *API) accept(ctx context.Context, at place, event channels.Event, posted
 		answer.TurnID, answer.Event = got.MessageID/2+1, 1
 	}
 	return answer, nil
-}
-
-// serve has f use the channel's sink, in a context that the channel's run ends as well, or refuses where there is no run.
-func (c *Channel) serve(ctx context.Context, f func(context.Context, channels.Sink) error) error {
-	starting, cancel := context.WithTimeout(ctx, api.StartWait)
-	defer cancel()
-	run := c.enter(starting)
-	if run == nil {
-		return api.Failed(http.StatusServiceUnavailable, "try again in a moment", "the engine is not ready")
-	}
-	defer run.serving.Done()
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	defer context.AfterFunc(run.ctx, end)()
-	return f(ctx, run.sink)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -23,7 +24,6 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/files"
 	"switchboard/router/sessions"
-	"switchboard/router/turns"
 )
 
 // The calls of an OpenAI-compatible server, as far as clients for chats use them.
@@ -36,8 +36,6 @@ type Chatter interface {
 	ChatCall(ctx context.Context, key []byte) (*sessions.ChatCall, error)
 	OpenChat(ctx context.Context, o *sessions.Opening) (*sessions.ChatCall, error)
 	ChatHeard(ctx context.Context, key []byte, generation int64) error
-	// Turn is one turn whole. ErrNotFound.
-	Turn(ctx context.Context, id int64, prompts bool) (*turns.Turn, error)
 }
 
 // A Plainer asks the model alone, as plain.Service does.
@@ -160,17 +158,15 @@ func (a *API) complete(w http.ResponseWriter, r *http.Request) error {
 
 // speaker is the person for whom a caller speaks who names one, or none.
 func (a *API) speaker(c *Caller, named string) (*core.Person, error) {
-	switch {
-	case c.Local && named == "":
-		named = a.Owner
-	case named == "" && len(c.People) == 1:
-		named = c.People[0]
-	case named == "":
+	if c.Local {
+		named = cmp.Or(named, a.Owner)
+	}
+	if named = cmp.Or(named, c.only()); named == "" {
 		return nil, api.Failed(http.StatusBadRequest, "name a person in the header X-Switchboard-User, or make a token that may speak for one person alone", "it is not said who writes")
 	}
 	p := a.who(c, named)
 	if p == nil { // the same for whom there is not
-		return nil, api.Failed(http.StatusForbidden, "", "the token %q may not speak for %.100q", c.Token, named)
+		return nil, a.otherPerson(c, named)
 	}
 	return p, nil
 }
@@ -291,7 +287,7 @@ func (a *API) pictures(ctx context.Context, c *chat) (list []channels.Attachment
 		case err != nil:
 			return nil, err
 		}
-		list = append(list, channels.Attachment{Upload: f.ID, Kind: f.Kind, Name: f.Name, Type: f.Type, Size: f.Size})
+		list = append(list, attached(f))
 	}
 	return list, nil
 }

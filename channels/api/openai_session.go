@@ -1,17 +1,14 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/internal/api"
 	"switchboard/router/core"
 	"switchboard/router/sessions"
@@ -73,7 +70,7 @@ func (a *API) branch(r *http.Request, s seat, person *core.Person, key []byte, g
 func (a *API) opening(r *http.Request, c *chat, s seat, person *core.Person, generation int64) (*sessions.Opening, error) {
 	o := &sessions.Opening{Key: c.key, Person: person.Name, Instructions: c.system}
 	in := func(s seat) *sessions.Opening {
-		o.Conversation = conversation(s.place)
+		o.Conversation = s.conversation()
 		return o
 	}
 	list, err := a.Chats.Branches(r.Context(), s.key)
@@ -85,24 +82,19 @@ func (a *API) opening(r *http.Request, c *chat, s seat, person *core.Person, gen
 		return in(s), nil
 	}
 	if who := list[0].Person; who != "" && who != person.Name {
-		return nil, api.Failed(http.StatusForbidden, "use another name for the session", "the session %q is another person's", s.name)
+		return nil, otherSession(s.name)
 	}
-	asked, most, from := exchanges(c.earlier), 0, place{}
+	asked, most := exchanges(c.earlier), 0
 	for _, b := range list {
 		ours := exchanges(b.Lines)
 		n, same := common(asked, ours)
 		if same && (len(asked) > 0 || len(ours) == 0 || !s.whole) && b.Person == person.Name {
-			at := s.place
-			at.conv = b.Conversation
-			o.Conversation = conversation(at)
+			o.Conversation = placeOf(s.channel, b.Conversation).conversation()
 			return o, nil
 		}
 		if n > most && b.Person == person.Name {
-			most, from.conv, o.Upto = n, b.Conversation, ours[n-1].last
+			most, o.From, o.Upto = n, placeOf(s.channel, b.Conversation).key, ours[n-1].last
 		}
-	}
-	if most > 0 {
-		o.From = core.SessionKey(channels.Conversation{Channel: s.channel.Name(), ID: from.conv})
 	}
 	for _, e := range asked[most:] {
 		o.Lines = append(o.Lines, e.lines...)
@@ -110,11 +102,6 @@ func (a *API) opening(r *http.Request, c *chat, s seat, person *core.Person, gen
 	o.Of = s.key
 	beside, err := a.branch(r, s, person, c.key, generation)
 	return in(beside), err
-}
-
-// conversation is a place as events name it.
-func conversation(at place) channels.Conversation {
-	return channels.Conversation{Channel: at.channel.Name(), ID: at.conv, Kind: channels.Direct, Place: string(at.conv)}
 }
 
 // An exchange is a message with what it was answered; what stands before the first message is one, too.
@@ -192,12 +179,8 @@ func (a *API) begin(r *http.Request, c *chat, s seat, person *core.Person) (call
 
 // hand hands the new message of a call in; of one that was taken already it finds what became of it.
 func (a *API) hand(ctx context.Context, c *chat, at place, person *core.Person, call *sessions.ChatCall, repeated bool) (*api.Receipt, error) {
-	caller, posted := CallerOf(ctx), digest(string(c.key), call.Generation)
-	event := channels.Event{
-		Kind: channels.EventMessage, Key: channels.EventKey("chat:" + posted), Conversation: conversation(at), At: time.Now().UTC(),
-		Sender:  channels.Sender{ID: cmp.Or(caller.Token, person.Name), Label: person.Name, Person: person.Name, Token: caller.Token},
-		Message: channels.Message{ID: channels.MessageID(posted + "." + rand.Text()), Text: c.text},
-	}
+	posted := digest(string(c.key), call.Generation)
+	event := at.message(CallerOf(ctx).as(person.Name), c.text, posted+"."+rand.Text(), "chat:"+posted)
 	first := func() (*api.Receipt, error) {
 		got, err := a.Sessions.Posted(ctx, event.Conversation, posted)
 		return &api.Receipt{MessageID: got.MessageID, TurnID: got.TurnID, Event: got.Event}, err

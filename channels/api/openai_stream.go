@@ -222,9 +222,7 @@ func (a *API) chatTurn(w http.ResponseWriter, r *http.Request, c *chat, s seat, 
 		leave()
 		return err
 	}
-	at := s.place
-	at.conv = call.Conversation
-	at.key = core.SessionKey(conversation(at))
+	at := placeOf(s.channel, call.Conversation)
 	w.Header().Set("X-Session-Id", a.name(CallerOf(ctx), at.key))
 	type taken struct {
 		*api.Receipt
@@ -250,13 +248,13 @@ func (a *API) chatTurn(w http.ResponseWriter, r *http.Request, c *chat, s seat, 
 		leave()
 		return answer.fail(api.Failed(http.StatusBadRequest, "", "%s", receipt.Rejected))
 	}
-	f := &follower{reply: answer, turn: receipt.TurnID, into: a.into}
+	f := &follower{reply: answer, turn: receipt.TurnID, into: func(turn int64) (int64, error) { return a.into(ctx, turn) }}
 	err = a.follow(ctx, at, f, receipt.Event)
 	last := leave()
 	switch {
 	case errors.Is(err, errAnswered):
 		u := used(0, 0)
-		if t, err := a.Chats.Turn(ctx, f.turn, false); err == nil {
+		if t, err := a.Turns.Turn(ctx, f.turn, false); err == nil {
 			u = used(t.TokensIn, t.TokensOut)
 		}
 		if err := answer.close(u); err != nil || ctx.Err() != nil {
@@ -283,17 +281,15 @@ func (a *API) chatTurn(w http.ResponseWriter, r *http.Request, c *chat, s seat, 
 func (a *API) cancel(ctx context.Context, turn int64, person *core.Person) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.WriteWait)
 	defer cancel()
-	err := a.Changer.Cancel(ctx, turn, a.actor(CallerOf(ctx), person.Name))
+	err := a.stop(ctx, turn, person.Name)
 	if _, over := errors.AsType[*core.StateError](err); err != nil && !over {
 		a.Log.WarnContext(ctx, "a turn was not stopped as its client left", "turn_id", turn, "error", err)
 	}
 }
 
 // into is the turn that answers what was merged with another.
-func (a *API) into(turn int64) (int64, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), api.WriteWait)
-	defer cancel()
-	t, err := a.Chats.Turn(ctx, turn, false)
+func (a *API) into(ctx context.Context, turn int64) (int64, error) {
+	t, err := a.Turns.Turn(ctx, turn, false)
 	if err != nil {
 		return 0, err
 	}
@@ -309,17 +305,14 @@ func (a *API) follow(ctx context.Context, at place, f *follower, after int64) er
 			defer cancel()
 			ctx = limited
 		}
-		feed := &feed{
-			c: at.channel, reader: a.Sessions, out: f, conv: at.conv, session: at.key, after: after, until: -1,
-			live: f.pieces, notified: make(chan struct{}, 1), grown: make(chan struct{}, 1),
-		}
+		feed := &feed{listener: newListener(at.conv, f.pieces), c: at.channel, reader: a.Sessions, out: f, session: at.key, after: after, until: -1}
 		if err := f.start(); err != nil {
 			return err
 		}
 		if f.stream != nil {
-			defer context.AfterFunc(ctx, f.hangUp)()
+			defer f.hangUp(ctx)() // what went wrong is still said
 		}
-		defer at.channel.subscribe(feed)()
+		defer at.channel.subscribe(feed.listener)()
 		err := feed.run(ctx)
 		if err == nil && ctx.Err() != nil && whole.Err() == nil { // there is no word
 			err = errAnswered

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/internal/api"
@@ -15,6 +17,24 @@ type place struct {
 	channel *Channel // nil: of another kind, where nothing is put in by a call
 	conv    channels.ConversationID
 	key     string // of the session: "channel:conversation"
+}
+
+// placeOf is the session of a conversation of a channel.
+func placeOf(channel *Channel, conv channels.ConversationID) place {
+	return place{channel, conv, core.SessionKey(channels.Conversation{Channel: channel.Name(), ID: conv})}
+}
+
+// conversation is the place as events name it.
+func (p place) conversation() channels.Conversation {
+	return channels.Conversation{Channel: p.channel.Name(), ID: p.conv, Kind: channels.Direct, Place: string(p.conv)}
+}
+
+// message is the event of a message there.
+func (p place) message(from channels.Sender, text, id, key string) channels.Event {
+	return channels.Event{
+		Kind: channels.EventMessage, Key: channels.EventKey(key), Conversation: p.conversation(), Sender: from,
+		Message: channels.Message{ID: channels.MessageID(id), Text: text}, At: time.Now().UTC(),
+	}
 }
 
 // place finds the session that a caller calls by a name. Whoever runs the program means a conversation of the terminal,
@@ -35,18 +55,14 @@ func (a *API) place(c *Caller, name, person string) (place, error) {
 	if err := api.CheckSession(name); err != nil {
 		return place{}, api.Failed(http.StatusBadRequest, "", "%v", err)
 	}
-	p := place{channel: a.Channel, conv: channels.ConversationID(name)}
-	if c.Local {
-		if person == "" {
-			person = a.Owner
-		}
-		if err := api.CheckPerson(person); err != nil {
-			return place{}, api.Failed(http.StatusBadRequest, "", "%v", err)
-		}
-		p.channel, p.conv = a.Console, channels.ConversationID(person+"/"+name)
+	if !c.Local {
+		return placeOf(a.Channel, channels.ConversationID(name)), nil
 	}
-	p.key = core.SessionKey(channels.Conversation{Channel: p.channel.Name(), ID: p.conv})
-	return p, nil
+	person = cmp.Or(person, a.Owner)
+	if err := api.CheckPerson(person); err != nil {
+		return place{}, api.Failed(http.StatusBadRequest, "", "%v", err)
+	}
+	return placeOf(a.Console, channels.ConversationID(person+"/"+name)), nil
 }
 
 // who is the person that a token means by a name or an identity, if it may speak for them; nil: it may not.

@@ -109,8 +109,8 @@ func (a *API) session(ctx context.Context, in *SessionIn) (place, sessions.Info,
 // owned finds the session of a call that changes it: its caller speaks for the session's person.
 func (a *API) owned(ctx context.Context, in *SessionIn) (place, sessions.Info, error) {
 	at, info, err := a.session(ctx, in)
-	if c := CallerOf(ctx); err == nil && !c.SpeaksFor(a.People.Named(info.Person)) {
-		err = api.Failed(http.StatusForbidden, "", "the token %q may not speak for the session's person", c.Token)
+	if err == nil {
+		err = a.speaks(CallerOf(ctx), info.Person)
 	}
 	return at, info, err
 }
@@ -211,53 +211,31 @@ func (a *API) getSession(ctx context.Context, in *getSessionIn) (*sessionOut, er
 
 // messages lists those after an event, waiting so long for one where there is none. Last is the newest event that was looked at.
 func (a *API) messages(ctx context.Context, at place, after int64, wait time.Duration) (list []json.RawMessage, last int64, err error) {
-	f := &feed{conv: at.conv, notified: make(chan struct{}, 1)}
-	if at.channel != nil && wait > 0 {
-		defer at.channel.subscribe(f)()
-		// The end of the channel ends the wait.
-		starting, cancel := context.WithTimeout(ctx, api.StartWait)
-		defer cancel()
-		run := at.channel.enter(starting)
-		if run != nil {
-			defer run.serving.Done()
-			var end context.CancelFunc
-			ctx, end = context.WithCancel(ctx)
-			defer end()
-			defer context.AfterFunc(run.ctx, end)()
-		}
-	}
-	over := time.NewTimer(wait)
-	defer over.Stop()
 	list, last = []json.RawMessage{}, after
-	for {
-		events, err := a.Sessions.Events(context.WithoutCancel(ctx), at.key, last, messagesMost)
-		if err != nil {
-			return nil, 0, err
-		}
-		for i := range events {
-			last = events[i].N
-			if events[i].Message == nil {
-				continue
-			}
-			view, err := events[i].View()
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err = at.channel.await(waiting, at.conv, func() (found bool, err error) {
+		for {
+			events, err := a.Sessions.Events(context.WithoutCancel(ctx), at.key, last, messagesMost)
 			if err != nil {
-				return nil, 0, err
+				return false, err
 			}
-			list = append(list, view)
+			for i := range events {
+				if last = events[i].N; events[i].Message == nil {
+					continue
+				}
+				view, err := events[i].View()
+				if err != nil {
+					return false, err
+				}
+				list = append(list, view)
+			}
+			if len(list) > 0 || wait == 0 || len(events) < messagesMost { // else there are more already
+				return len(list) > 0 || wait == 0, nil
+			}
 		}
-		if len(list) > 0 || wait == 0 {
-			return list, last, nil
-		} else if len(events) == messagesMost {
-			continue // there are more already
-		}
-		select {
-		case <-f.notified:
-		case <-over.C:
-			return list, last, nil
-		case <-ctx.Done():
-			return list, last, nil
-		}
-	}
+	})
+	return list, last, err
 }
 
 type changeSessionIn struct {
@@ -297,17 +275,14 @@ func (a *API) cancelSession(ctx context.Context, in *SessionIn) (*turnOut, error
 		return nil, err
 	}
 	turn, err := a.currentTurn(ctx, at)
-	if err != nil || turn == nil || turn.over() {
+	if err != nil || turn == nil || !turns.TurnState(turn.State).Open() {
 		return turn, err
 	}
-	id, _ := strconv.ParseInt(turn.ID, 10, 64)
-	if err := a.Changer.Cancel(ctx, id, a.actor(CallerOf(ctx), info.Person)); err != nil {
-		if again, readErr := a.currentTurn(ctx, at); readErr == nil && again != nil && again.over() {
-			return again, nil // it ended by itself meanwhile
-		}
-		return nil, err
+	stopErr := a.stop(ctx, turn.ID, info.Person)
+	if turn, err = a.currentTurn(ctx, at); stopErr != nil && (err != nil || turn == nil || turns.TurnState(turn.State).Open()) {
+		return nil, stopErr // else it ended by itself meanwhile
 	}
-	return a.currentTurn(ctx, at)
+	return turn, err
 }
 
 type resetSessionIn struct {
@@ -317,7 +292,7 @@ type resetSessionIn struct {
 	}
 }
 
-func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*receiptOut, error) {
+func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*api.Receipt, error) {
 	c := CallerOf(ctx)
 	if in.Body != nil && in.Body.Level != "" && in.Body.Level != "session" {
 		if err := c.may(Admin); err != nil {
@@ -332,7 +307,7 @@ func (a *API) resetSession(ctx context.Context, in *resetSessionIn) (*receiptOut
 	if at.channel == nil {
 		return nil, api.Failed(http.StatusNotImplemented, "write /reset there", "this session is reset in its own chat")
 	}
-	return receipt(a.order(ctx, c, at, info.Person, "/reset"))
+	return a.order(ctx, c, at, info.Person, "/reset")
 }
 
 type forkSessionIn struct {
@@ -360,7 +335,7 @@ func (a *API) forkSession(ctx context.Context, in *forkSessionIn) (*sessions.Inf
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Sessions.ForkSession(ctx, at.key, turn, conversation(to), info.Person); err != nil {
+	if err := a.Sessions.ForkSession(ctx, at.key, turn, to.conversation(), info.Person); err != nil {
 		return nil, err
 	}
 	forked, err := a.Sessions.SessionInfo(ctx, to.key)

@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/internal/api"
 	"switchboard/router/turns"
 )
@@ -27,8 +25,6 @@ type Tools interface {
 	Usable(person, channel string) []string
 	// Typed reads arguments that a person gave, as tools.Registry does.
 	Typed(tool string, args json.RawMessage) (complete json.RawMessage, takes string, fault error)
-	// Turn is a turn with its plans.
-	Turn(ctx context.Context, id int64, prompts bool) (*turns.Turn, error)
 }
 
 // executeWait is how long a call waits for what a tool brings.
@@ -66,7 +62,7 @@ type executeOut struct {
 }
 
 type executed struct {
-	TurnID  string     `json:"turn_id"`
+	TurnID  int64      `json:"turn_id,string"`
 	Session string     `json:"session"`
 	State   string     `json:"state" doc:"Of the turn; waiting: somebody has to allow it first."`
 	Output  string     `json:"output,omitempty"`
@@ -91,10 +87,7 @@ func (a *API) listTools(ctx context.Context, in *toolsIn) (*toolList, error) {
 	if c.Local {
 		channel = a.Console.Name()
 	}
-	user := in.User
-	if user == "" && len(c.People) == 1 {
-		user = c.People[0]
-	}
+	user := cmp.Or(in.User, c.only())
 	all, usable := user == "" && c.Has(Admin), []string(nil)
 	switch p := a.who(c, user); {
 	case all:
@@ -133,7 +126,7 @@ func (a *API) execute(ctx context.Context, in *executeIn) (*executeOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if receipt.TurnID == "" {
+	if receipt.TurnID == 0 {
 		return nil, api.Failed(http.StatusBadRequest, "the session's messages say why", "nothing was run")
 	}
 	out := &executeOut{http.StatusAccepted, executed{TurnID: receipt.TurnID, Session: receipt.Session, State: string(turns.TurnQueued)}}
@@ -144,8 +137,7 @@ func (a *API) execute(ctx context.Context, in *executeIn) (*executeOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, _ := strconv.ParseInt(receipt.TurnID, 10, 64)
-	turn, err := a.await(ctx, at, id)
+	turn, err := a.await(ctx, at, receipt.TurnID)
 	if err != nil {
 		return nil, err
 	}
@@ -157,26 +149,14 @@ func (a *API) execute(ctx context.Context, in *executeIn) (*executeOut, error) {
 
 // await is a turn once it has ended, or waits for somebody, or executeWait is over.
 func (a *API) await(ctx context.Context, at place, id int64) (turn *turns.Turn, err error) {
-	ctx, cancel := context.WithTimeout(ctx, executeWait)
+	waiting, cancel := context.WithTimeout(ctx, executeWait)
 	defer cancel()
-	err = at.channel.serve(ctx, func(ctx context.Context, _ channels.Sink) error {
-		f := &feed{conv: at.conv, notified: make(chan struct{}, 1)}
-		defer at.channel.subscribe(f)()
-		for {
-			now, err := a.Tools.Turn(context.WithoutCancel(ctx), id, false)
-			if err != nil {
-				return err
-			}
-			turn = now
-			if state := turns.TurnState(turn.State); !state.Open() || state == turns.TurnWaiting {
-				return nil
-			}
-			select {
-			case <-f.notified:
-			case <-ctx.Done():
-				return nil
-			}
+	err = at.channel.await(waiting, at.conv, func() (over bool, err error) {
+		if turn, err = a.Turns.Turn(context.WithoutCancel(ctx), id, false); err != nil {
+			return false, err
 		}
+		state := turns.TurnState(turn.State)
+		return !state.Open() || state == turns.TurnWaiting, nil
 	})
 	return turn, err
 }

@@ -3,8 +3,8 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -28,13 +28,13 @@ const outputLong = 2000
 
 // A turnOut is a turn as a session's answer shows it; GET /v1/turns/{id} has all of it.
 type turnOut struct {
-	ID         string     `json:"id"`
+	ID         int64      `json:"id,string"`
 	State      string     `json:"state" doc:"queued, running, waiting, done, failed, cancelled or merged"`
 	Outcome    string     `json:"outcome,omitempty"`
 	CreatedAt  time.Time  `json:"created_at"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	Plan       *planOut   `json:"plan,omitempty"`
-	Error      *faultOut  `json:"error,omitempty"`
+	Error      *api.Error `json:"error,omitempty"`
 	Usage      usageOut   `json:"usage"`
 	Approvals  []askedOut `json:"approvals,omitempty" doc:"What waits for a person."`
 }
@@ -53,12 +53,6 @@ type taskOut struct {
 	Output  string `json:"output,omitempty" doc:"At most 2000 bytes of it."`
 }
 
-type faultOut struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
-}
-
 type usageOut struct {
 	PromptTokens int64   `json:"prompt_tokens"`
 	OutputTokens int64   `json:"output_tokens"`
@@ -66,7 +60,7 @@ type usageOut struct {
 }
 
 type askedOut struct {
-	ID       string `json:"id"`
+	ID       int64  `json:"id,string"`
 	Rule     string `json:"rule"`
 	Question string `json:"question"`
 	Code     string `json:"code,omitempty" doc:"A person who may decide types it behind /approve or /deny, here; none: others are asked."`
@@ -167,11 +161,10 @@ func (a *API) cancelTurn(ctx context.Context, in *NumberIn) (*turnOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := CallerOf(ctx)
-	if !c.SpeaksFor(a.People.Named(t.Person)) {
-		return nil, api.Failed(http.StatusForbidden, "cancel it with a token that speaks for them", "the token %q may read the turn and does not speak for %q", c.Token, t.Person)
+	if err := a.speaks(CallerOf(ctx), t.Person); err != nil {
+		return nil, err
 	}
-	if err := a.Changer.Cancel(ctx, t.ID, a.actor(c, t.Person)); err != nil {
+	if err := a.stop(ctx, t.ID, t.Person); err != nil {
 		return nil, err
 	}
 	if t, err = a.readTurn(ctx, in, false); err != nil {
@@ -180,9 +173,9 @@ func (a *API) cancelTurn(ctx context.Context, in *NumberIn) (*turnOut, error) {
 	return a.shown(ctx, t)
 }
 
-// over says that the turn has ended.
-func (t *turnOut) over() bool {
-	return slices.Contains([]string{"done", "failed", "cancelled", "merged"}, t.State)
+// stop asks a turn to stop, in the name of its person.
+func (a *API) stop(ctx context.Context, turn int64, person string) error {
+	return a.Changer.Cancel(ctx, turn, a.actor(CallerOf(ctx), person))
 }
 
 // currentTurn is the newest turn of a session; nil: it has none.
@@ -199,11 +192,13 @@ func (a *API) currentTurn(ctx context.Context, at place) (*turnOut, error) {
 // shown is a turn, of which the newest plan is read, in short.
 func (a *API) shown(ctx context.Context, t *turns.Turn) (*turnOut, error) {
 	out := &turnOut{
-		ID: strconv.FormatInt(t.ID, 10), State: t.State, Outcome: t.Outcome, CreatedAt: t.CreatedAt, FinishedAt: t.FinishedAt,
+		ID: t.ID, State: t.State, Outcome: t.Outcome, CreatedAt: t.CreatedAt, FinishedAt: t.FinishedAt,
 		Usage: usageOut{t.TokensIn, t.TokensOut, t.Cost},
 	}
 	if t.State == "failed" {
-		out.Error = &faultOut{t.Outcome, "the turn failed (" + t.Outcome + "); its last message says why", "GET /v1/turns/" + out.ID + "/explain shows each step"}
+		out.Error = &api.Error{
+			Code: t.Outcome, Message: "the turn failed (" + t.Outcome + "); its last message says why", Hint: fmt.Sprintf("GET /v1/turns/%d/explain shows each step", t.ID),
+		}
 	}
 	if len(t.Plans) == 0 {
 		return out, nil
@@ -214,7 +209,7 @@ func (a *API) shown(ctx context.Context, t *turns.Turn) (*turnOut, error) {
 		out.Plan.Tasks = append(out.Plan.Tasks, taskOut{task.Type, task.Detail, task.Tool, task.State, task.Outcome, cut(task.Output)})
 		for _, asked := range task.Approvals {
 			if asked.State == "proposed" {
-				out.Approvals = append(out.Approvals, askedOut{ID: strconv.FormatInt(asked.ID, 10), Rule: asked.Rule, Question: t.Request()})
+				out.Approvals = append(out.Approvals, askedOut{ID: asked.ID, Rule: asked.Rule, Question: t.Request()})
 			}
 		}
 	}

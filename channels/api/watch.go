@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -73,7 +74,8 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 		news := &watch{news: map[channels.ConversationID]bool{}, notified: make(chan struct{}, 1)}
 		defer channel.watch(news)()
 		out := newStream(w)
-		defer context.AfterFunc(ctx, out.hangUp)()
+		release := out.hangUp(ctx)
+		defer release()
 		if out.write(func() error { _, err := io.WriteString(w, ": watching\n\n"); return err }) != nil {
 			return nil
 		}
@@ -82,6 +84,7 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 		for {
 			select {
 			case <-ctx.Done():
+				release()
 				out.goodbye()
 				return nil
 			case <-ping.C:
@@ -110,7 +113,7 @@ func (a *API) tell(ctx context.Context, channel *Channel, c *Caller, convs map[c
 		events = append(events, "event: reset\ndata: {}\n\n"...)
 	}
 	for conv := range convs {
-		at := place{channel, conv, core.SessionKey(channels.Conversation{Channel: channel.Name(), ID: conv})}
+		at := placeOf(channel, conv)
 		info, err := a.readable(ctx, c, at)
 		if errors.Is(err, core.ErrNotFound) {
 			continue
@@ -160,8 +163,20 @@ func (s *stream) ping() error {
 	return s.write(func() error { _, err := io.WriteString(s.w, ": ping\n\n"); return err })
 }
 
-// hangUp ends a write that is under way: a client that reads no more must not hold the engine's end up.
-func (s *stream) hangUp() { _ = s.out.SetWriteDeadline(time.Now()) }
+// hangUp has a write that is under way when ctx ends end as well: a client that reads no more must not hold the engine's end up. Once
+// release has returned that does not come any more: what is written then goes out.
+func (s *stream) hangUp(ctx context.Context) (release func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		_ = s.out.SetWriteDeadline(time.Now())
+	})
+	return sync.OnceFunc(func() {
+		if !stop() {
+			<-done
+		}
+	})
+}
 
 // goodbye says that the engine stops, and that the client is to come again soon.
 func (s *stream) goodbye() {

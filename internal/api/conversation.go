@@ -39,10 +39,10 @@ type Message struct {
 type Receipt struct {
 	MessageID int64  `json:"message_id,string"`
 	Session   string `json:"session"`
-	TurnID    int64  `json:"turn_id,string,omitempty"` // 0: it became none
-	Event     int64  `json:"event,omitempty"`          // its number in the session
-	Duplicate bool   `json:"duplicate,omitempty"`      // its key was known; nothing was done
-	Rejected  string `json:"rejected,omitempty"`       // why it was not taken
+	TurnID    int64  `json:"turn_id,string,omitempty" doc:"The turn that answers; none: it was a command."`
+	Event     int64  `json:"event,omitempty" doc:"Its number in the session's events."`
+	Duplicate bool   `json:"duplicate,omitempty"` // its key was known; nothing was done
+	Rejected  string `json:"rejected,omitempty" doc:"Why it was not taken."`
 }
 
 // MaxSession bounds a session's name, in bytes.

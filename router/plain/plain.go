@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"switchboard/agent/llm"
@@ -39,12 +40,13 @@ type Settings struct {
 
 // A Service asks models. Its methods may be called from several goroutines at once.
 type Service struct {
+	Log      *slog.Logger
 	Store    Store
 	Settings func() Settings
 }
 
 // Ask asks the model. Grow is called in the same goroutine with the whole of the answer so far each time there is more; nil: it is not.
-// ErrOverLimit, errors of package llm, and those of the store.
+// ErrOverLimit, errors of package llm, and those of setting aside what it may cost. That the cost cannot be counted is logged.
 func (s *Service) Ask(ctx context.Context, person, system, user string, grow func(text string)) (text string, used llm.Usage, err error) {
 	now := s.Settings()
 	day, aside := now.Budget.Day(time.Now()), 0.0
@@ -74,7 +76,9 @@ func (s *Service) Ask(ctx context.Context, person, system, user string, grow fun
 	if aside > 0 || response.Usage.Cost > 0 {
 		counting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // also of who has left
 		defer cancel()
-		err = errors.Join(err, s.Store.Spend(counting, day, person, aside, response.Usage.Cost))
+		if err := s.Store.Spend(counting, day, person, aside, response.Usage.Cost); err != nil { // the answer is paid for all the same
+			s.Log.ErrorContext(ctx, "it is not counted what a call of the model cost", "person", person, "cost", response.Usage.Cost, "error", err)
+		}
 	}
 	return now.Mask.Text(response.Text), response.Usage, err
 }

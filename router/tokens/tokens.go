@@ -47,9 +47,6 @@ const (
 // Scopes are all scopes.
 var Scopes = []string{ScopeMessages, ScopeRead, ScopeSend, ScopeAdmin}
 
-// Allows says whether the token may make calls of a scope.
-func (t *Token) Allows(scope string) bool { return slices.Contains(t.Scopes, scope) }
-
 // Fault says why the token opens nothing at that time: ErrRevoked or ErrExpired. ErrUnknown: the settings have another of
 // its name. Nil: it is good.
 func (t *Token) Fault(at time.Time) error {

@@ -16,7 +16,6 @@ import (
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/router/plain"
-	"switchboard/router/turns"
 	"switchboard/store/database"
 )
 
@@ -63,34 +62,27 @@ func (e *Engine) Address() string {
 	return e.tcp.Address()
 }
 
-// door is how the API is reached from elsewhere, by the settings as they are now.
+// door is how the API is reached from elsewhere. Names and proxies are those of the start: changes of [server] count from the next one.
 func (e *Engine) door() web.Door {
-	return web.Door{
-		Tokens: e.tokens, InternalToken: func() string { return e.settings.Now().Server.InternalToken.Reveal() },
-		Hosts: func() (names []string) {
-			s := e.settings.Now().Server
-			if u, err := url.Parse(s.PublicURL); err == nil && u.Hostname() != "" {
-				names = append(names, strings.ToLower(u.Hostname()))
-			}
-			if name, _, err := net.SplitHostPort(s.Listen); err == nil && name != "" && name != "0.0.0.0" {
-				names = append(names, strings.ToLower(name))
-			}
-			return names
-		},
-		Proxies: func() (list []netip.Prefix) {
-			for _, cidr := range e.settings.Now().Server.TrustedProxies {
-				if p, err := netip.ParsePrefix(cidr); err == nil {
-					list = append(list, p)
-				}
-			}
-			return list
-		},
+	s := e.settings.Now().Server
+	door := web.Door{Tokens: e.tokens, InternalToken: func() string { return e.settings.Now().Server.InternalToken.Reveal() }}
+	if u, err := url.Parse(s.PublicURL); err == nil && u.Hostname() != "" {
+		door.Hosts = append(door.Hosts, strings.ToLower(u.Hostname()))
 	}
+	if name, _, err := net.SplitHostPort(s.Listen); err == nil && name != "" && name != "0.0.0.0" {
+		door.Hosts = append(door.Hosts, strings.ToLower(name))
+	}
+	for _, cidr := range s.TrustedProxies {
+		if p, err := netip.ParsePrefix(cidr); err == nil {
+			door.Proxies = append(door.Proxies, p)
+		}
+	}
+	return door
 }
 
 // plain asks the model that writes the answers.
 func (e *Engine) plain() *plain.Service {
-	return &plain.Service{Store: e.db.Router(), Settings: func() plain.Settings {
+	return &plain.Service{Log: e.log, Store: e.db.Router(), Settings: func() plain.Settings {
 		s := e.settings.Now()
 		return plain.Settings{
 			Models: e.agents.now.Load().counted, Model: cmp.Or(s.Agent.Worker, s.Agent.Planner), Timeout: s.Agent.LLMTimeout, Budget: s.Limits(), Mask: s.Mask,
@@ -109,8 +101,4 @@ func (u usedTools) Usable(person, channel string) []string {
 
 func (u usedTools) Typed(tool string, args json.RawMessage) (json.RawMessage, string, error) {
 	return u.agents.typed(tool, args)
-}
-
-func (u usedTools) Turn(ctx context.Context, id int64, prompts bool) (*turns.Turn, error) {
-	return u.db.Router().Turn(ctx, id, prompts)
 }
