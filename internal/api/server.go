@@ -16,10 +16,22 @@ import (
 // A Server is the socket in data_dir/run by which other commands on this
 // machine talk to the engine. Whoever may open it is the owner.
 type Server struct {
+	serving
+	path string
+}
+
+// serving is what a server of the API has, however it is reached.
+type serving struct {
 	listener net.Listener
 	server   *http.Server
-	path     string
 	log      *slog.Logger
+}
+
+// Serve answers until Close.
+func (s *serving) Serve() {
+	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		s.log.Error("the HTTP API does not answer any more", "address", s.listener.Addr().String(), "error", err)
+	}
 }
 
 // Listen opens data_dir/run/ENGINE.sock, mode 0600, for the engine of that number.
@@ -49,14 +61,7 @@ func Listen(dataDir string, engine int64, handler http.Handler, log *slog.Logger
 		listener.Close()
 		return nil, fmt.Errorf("protect the engine's socket: %w", err)
 	}
-	return &Server{listener, &http.Server{Handler: handler, ReadHeaderTimeout: headerWait}, path, log}, nil
-}
-
-// Serve answers until Close.
-func (s *Server) Serve() {
-	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		s.log.Error("the engine's socket closed", "error", err)
-	}
+	return &Server{serving{listener, &http.Server{Handler: handler, ReadHeaderTimeout: headerWait}, log}, path}, nil
 }
 
 // Close ends all connections; calling it twice is fine.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -20,11 +19,7 @@ const (
 )
 
 // A TCPServer serves the API over TCP.
-type TCPServer struct {
-	listener net.Listener
-	server   *http.Server
-	log      *slog.Logger
-}
+type TCPServer struct{ serving }
 
 // ListenTCP opens the address, HOST:PORT; port 0 is a free one.
 func ListenTCP(ctx context.Context, address string, handler http.Handler, log *slog.Logger) (*TCPServer, error) {
@@ -33,21 +28,14 @@ func ListenTCP(ctx context.Context, address string, handler http.Handler, log *s
 	if err != nil {
 		return nil, fmt.Errorf("open the port of the HTTP API: %w; server.listen sets another one, \"\" none", err)
 	}
-	return &TCPServer{listener, &http.Server{
+	return &TCPServer{serving{listener, &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}, log}, nil
+	}, log}}, nil
 }
 
 // Address is where it listens, HOST:PORT.
 func (s *TCPServer) Address() string { return s.listener.Addr().String() }
-
-// Serve answers until Close.
-func (s *TCPServer) Serve() {
-	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		s.log.Error("the HTTP API does not answer any more", "error", err)
-	}
-}
 
 // Close takes no call any more, waits a little for those under way, and ends the rest. Calling it twice is fine.
 func (s *TCPServer) Close() {

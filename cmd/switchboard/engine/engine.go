@@ -106,8 +106,12 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 	}
 	e.router.Settled.BeganBy(version)
 	e.api = socket.Server{
-		Log: log, Ready: e, Metrics: e.metrics, PProf: settings.Server.PProf && settings.Server.Loopback(), Console: e.console, Programs: e.programs, Store: e.db.Router(), Router: e.router, Jobs: e.jobs, Tokens: e.tokens, Settings: e.settings,
-		Files: e.files, Tools: usedTools{e}, Model: e.plain(),
+		Deps: web.Deps{
+			Log: log, Ready: e, Metrics: e.metrics, PProf: settings.Server.PProf && settings.Server.Loopback(),
+			Console: e.console, Channel: e.programs,
+			Jobs: e.jobs, Files: e.files, Tools: usedTools{e}, Model: e.plain(),
+		},
+		Store: e.db.Router(), Router: e.router, Tokens: e.tokens, Settings: e.settings,
 	}.API()
 	if e.local, err = api.Listen(settings.DataDir, e.owner.ID(), e.api.Socket(), log); err != nil {
 		return nil, err

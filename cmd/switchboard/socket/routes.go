@@ -19,7 +19,6 @@ import (
 	"switchboard/configs"
 	"switchboard/router"
 	"switchboard/router/core"
-	"switchboard/router/jobs"
 	"switchboard/router/people"
 	"switchboard/router/tokens"
 	"switchboard/store"
@@ -27,20 +26,11 @@ import (
 
 // A Server answers for whoever runs the program.
 type Server struct {
-	Log      *slog.Logger
-	Ready    web.Ready
-	Metrics  web.Metrics
-	PProf    bool
-	Console  *web.Channel // the terminal's
-	Programs *web.Channel // that of programs
+	web.Deps // of which API adds what is found in the rest
 	Store    *store.Router
 	Router   *router.Router
-	Jobs     *jobs.Service
 	Tokens   *tokens.Service
-	Files    web.Files
-	Tools    web.Tools
 	Settings *live.Settings
-	Model    web.Plainer
 }
 
 // Running are the settings that a program runs with, credentials masked.
@@ -60,11 +50,15 @@ func RunningWith(settings *configs.Settings) Running {
 
 // API is every call there is, with those of the socket.
 func (s Server) API() *web.API {
-	return web.New(web.Deps{
-		Log: s.Log, Ready: s.Ready, Metrics: s.Metrics, PProf: s.PProf, Statuses: s.statuses, Channel: s.Programs, Console: s.Console, Owner: access.Owner, People: s.Router.Roster, Sessions: s.Store, Changer: s.Router, Models: s.models,
-		Files: s.Files, Tools: s.Tools, Chats: s.Store, Model: s.Model,
-		Turns: s.Store, Currency: func() string { return s.Settings.Now().Budget.Currency }, Approvals: s.Store, Deliveries: s.Store, JobReader: s.Store, Jobs: s.Jobs, Poster: s.Router.Messages,
-	}, func(a *web.API) {
+	s.Owner, s.People = access.Owner, s.Router.Roster
+	s.Sessions, s.Chats, s.Turns, s.Approvals, s.Deliveries, s.JobReader = s.Store, s.Store, s.Store, s.Store, s.Store, s.Store
+	s.Changer, s.Poster = s.Router, s.Router.Messages
+	s.Models = func() []string { return slices.Sorted(maps.Keys(s.Settings.Now().LLM.Models)) }
+	s.Currency = func() string { return s.Settings.Now().Budget.Currency }
+	s.Statuses = func() []channels.Status {
+		return access.Statuses(s.Router.Connections.Statuses(), s.Settings.Now())
+	}
+	return web.New(s.Deps, func(a *web.API) {
 		add := adderTo(a)
 		readRoutes(add, s.Store, s.Settings.Now)
 		s.peopleRoutes(add)
@@ -76,14 +70,6 @@ func (s Server) API() *web.API {
 	})
 }
 
-// statuses are those of all channels that the settings have.
-func (s Server) statuses() []channels.Status {
-	return access.Statuses(s.Router.Connections.Statuses(), s.Settings.Now())
-}
-
-// models are those that a session may choose.
-func (s Server) models() []string { return slices.Sorted(maps.Keys(s.Settings.Now().LLM.Models)) }
-
 // An answer is what is answered to a call, as JSON.
 type answer = func(*http.Request) (any, error)
 
@@ -93,7 +79,10 @@ type adder func(pattern string, answer answer)
 func adderTo(a *web.API) adder {
 	return func(pattern string, answer answer) {
 		method, path, _ := strings.Cut(pattern, " ")
-		a.Plain(web.Call{Scope: web.Admin, Method: method, Path: path, ID: callID(method, path), Tag: "administration", Socket: true, Summary: "Administration, on the machine of the bot alone: 501 elsewhere."}, answer)
+		a.Plain(web.Call{
+			Scope: web.Admin, Method: method, Path: path, Socket: true, ID: callID(method, path), Tag: "administration",
+			Summary: "Administration, on the machine of the bot alone: 501 elsewhere.",
+		}, answer)
 	}
 }
 
