@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"reflect"
@@ -196,30 +195,13 @@ func (a *API) operation(c Call) huma.Operation {
 				a.refuse(w, r, err)
 				return
 			}
-			if caller.Local {
-				r.Body = &whole{r.Body, http.NewResponseController(w)}
-			} else {
+			if !caller.Local {
 				r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			}
 			r.Header.Set("Content-Type", "application/json") // whatever it is called: curl -d says that it is a form
 			next(ctx)
 		}},
 	}
-}
-
-// whole takes the time limit off a body that has come: the server reads on to see whether the client leaves.
-type whole struct {
-	io.ReadCloser
-	out *http.ResponseController
-}
-
-// Read implements io.Reader.
-func (b *whole) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		_ = b.out.SetReadDeadline(time.Time{}) // not every connection has one
-	}
-	return n, err
 }
 
 // allowed refuses who may not make the call.
@@ -233,6 +215,9 @@ func (c *Call) allowed(caller *Caller) error {
 // serve answers a call of a caller who is known.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	a.built()
+	if r.ContentLength != 0 { // there is a body
+		r.Body = &timedBody{r.Body, http.NewResponseController(w)}
+	}
 	if _, pattern := a.mux.Handler(r); pattern == "" {
 		w = &noCall{w, r}
 	}

@@ -21,7 +21,10 @@ import (
 )
 
 // rows are the little that the calls need of a database.
-type rows struct{ accepted []channels.Event }
+type rows struct {
+	accepted []channels.Event
+	changed  []core.Change
+}
 
 func (r *rows) Events(context.Context, string, int64, int) ([]channels.SessionEvent, error) {
 	return nil, nil
@@ -47,11 +50,15 @@ func (r *rows) Posted(context.Context, channels.Conversation, string) (channels.
 
 func (r *rows) Current(context.Context, string) (*turns.Turn, error) { return nil, core.ErrNotFound }
 
+func (r *rows) Change(_ context.Context, c core.Change, _ core.Actor) error {
+	r.changed = append(r.changed, c)
+	return nil
+}
+
 func (r *rows) ForkSession(context.Context, string, int64, channels.Conversation, string) error {
 	return nil
 }
 func (r *rows) ForgetSession(context.Context, string, core.Actor) error { return nil }
-func (r *rows) Change(context.Context, core.Change, core.Actor) error   { return nil }
 func (r *rows) Cancel(context.Context, int64, core.Actor) error         { return nil }
 func (r *rows) Marks(context.Context) ([]channels.Mark, error)          { return nil, nil }
 func (r *rows) RefusedCall()                                            {}
@@ -88,7 +95,7 @@ func newTestAPI(t testing.TB) (http.Handler, *rows) {
 	log, r := slog.New(slog.DiscardHandler), &rows{}
 	a := New(Deps{
 		Log: log, Ready: r, Channel: NewChannel("api", Kind, log), Console: NewChannel("console", "console", log), Owner: "owner",
-		People: r, Sessions: r, Changer: r, Models: func() []string { return nil }, Metrics: r, Files: shelf{}, Tools: shelf{},
+		People: r, Sessions: r, Changer: r, Models: func() []string { return []string{"big"} }, Metrics: r, Files: shelf{}, Tools: shelf{},
 	}, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -198,6 +205,32 @@ func TestStrangersAndAdminsGetTheSameAnswer(t *testing.T) {
 		}
 		if last := r.accepted[len(r.accepted)-1]; last.Sender.Person != "" || last.Sender.Token != "anybody's" {
 			t.Errorf("%s: handed in as %+v", user, last.Sender)
+		}
+	}
+}
+
+// All that a call sets is checked before any of it is written, which has one order.
+func TestSessionIsChangedInOrderOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	h, r := newTestAPI(t)
+	for _, body := range []string{
+		`{"title":"t","mode":"ask","model":"none"}`, `{"title":"t","mode":"never","model":"big"}`, `{"title":"\u0000","mode":"ask","model":"big"}`,
+	} {
+		if w := ask(h, "PATCH", "/v1/sessions/ada", "ada's", body); w.Code != 400 || len(r.changed) > 0 {
+			t.Errorf("%s: %d %s after %d changes", body, w.Code, w.Body, len(r.changed))
+		}
+	}
+	for range 10 {
+		r.changed = nil
+		if w := ask(h, "PATCH", "/v1/sessions/ada", "ada's", `{"model":"big","mode":"ask","title":"t"}`); w.Code != 200 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		var order []sessions.Setting
+		for _, c := range r.changed {
+			order = append(order, c.(*sessions.Change).Of)
+		}
+		if want := []sessions.Setting{sessions.Title, sessions.Mode, sessions.Model}; !slices.Equal(order, want) {
+			t.Fatalf("set in the order %v, want %v", order, want)
 		}
 	}
 }

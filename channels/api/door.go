@@ -76,9 +76,7 @@ func (a *API) TCP(door Door) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
 		if r.ContentLength != 0 { // also for who is refused, and for what is left of the body then
-			out := http.NewResponseController(w)
-			_ = out.SetReadDeadline(time.Now().Add(bodyWait)) // not every connection has one
-			r.Body = &whole{r.Body, out}
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWait)) // not every connection has one
 		}
 		caller, err := guard.admit(r)
 		r = withCaller(r, cmp.Or(caller, &Caller{}))

@@ -89,7 +89,7 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 	case large, errors.Is(err, files.ErrTooLarge):
 		return a.tooLarge()
 	case file.err != nil:
-		return api.Failed(http.StatusBadRequest, "send it again", "the file did not come whole")
+		return notWhole("file")
 	case errors.Is(err, tools.ErrFileRefused):
 		return api.Failed(http.StatusServiceUnavailable, "", "%v", err)
 	}
@@ -149,9 +149,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	}
 	_ = u.out.SetReadDeadline(next) // not every connection has one
 	n, err := u.in.Read(p)
-	if errors.Is(err, io.EOF) {
-		_ = u.out.SetReadDeadline(time.Time{})
-	} else if err != nil {
+	if err != nil && !errors.Is(err, io.EOF) {
 		u.err = err
 	}
 	return n, err

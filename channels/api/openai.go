@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -130,16 +129,11 @@ func (a *API) complete(w http.ResponseWriter, r *http.Request) error {
 	if limit <= 0 {
 		limit = maxLocalBody
 	}
-	out := http.NewResponseController(w)
-	_ = out.SetReadDeadline(time.Now().Add(chatWait))                          // not every connection has one
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit/3*4+maxBody)) // base64 writes three bytes as four
+	large := api.Failed(http.StatusRequestEntityTooLarge, "send fewer or smaller pictures", "the body is longer than %d MB", limit>>20)
+	body, err := readBody(w, r, limit/3*4+maxBody, chatWait, large) // base64 writes three bytes as four
 	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return api.Failed(http.StatusRequestEntityTooLarge, "send fewer or smaller pictures", "the body is longer than %d MB", limit>>20)
-		}
-		return api.Failed(http.StatusBadRequest, "", "the body could not be read")
+		return err
 	}
-	_ = out.SetReadDeadline(time.Time{}) // the server reads on to see whether the client leaves
 	c, err := readChat(body)
 	if err != nil {
 		return err

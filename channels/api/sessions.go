@@ -255,11 +255,17 @@ func (a *API) changeSession(ctx context.Context, in *changeSessionIn) (*sessions
 	if m := in.Body.Model; m != nil && *m != "" && !slices.Contains(a.Models(), *m) {
 		return nil, api.Failed(http.StatusBadRequest, "name one of [llm.models] in the settings: "+cmp.Or(strings.Join(a.Models(), ", "), "there are none"), "model: there is no %.60q", *m)
 	}
-	for of, to := range map[sessions.Setting]*string{sessions.Title: in.Body.Title, sessions.Mode: in.Body.Mode, sessions.Model: in.Body.Model} {
-		if to == nil {
+	if title := in.Body.Title; title != nil && strings.ContainsRune(*title, 0) {
+		return nil, api.Failed(http.StatusBadRequest, "", "title: it has characters that cannot be kept")
+	}
+	for _, set := range []struct {
+		of sessions.Setting
+		to *string // nil: it stays
+	}{{sessions.Title, in.Body.Title}, {sessions.Mode, in.Body.Mode}, {sessions.Model, in.Body.Model}} {
+		if set.to == nil {
 			continue
 		}
-		c := &sessions.Change{Conversation: core.OfSession(at.key), Of: of, To: *to}
+		c := &sessions.Change{Conversation: core.OfSession(at.key), Of: set.of, To: *set.to}
 		if err := a.Changer.Change(ctx, c, a.actor(CallerOf(ctx), info.Person)); err != nil {
 			return nil, err
 		}
