@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -82,7 +83,7 @@ func (a *API) TCP(door Door) http.Handler {
 		r = withCaller(r, cmp.Or(caller, &Caller{}))
 		if caller != nil && err == nil && r.Method != http.MethodGet && r.Method != http.MethodHead {
 			var done func()
-			if done, err = guard.begin(caller.Token, lasts(r)); err == nil {
+			if done, err = guard.admitChange(caller.Token, lasts(r)); err == nil {
 				defer done()
 			}
 		}
@@ -128,6 +129,21 @@ func (w *answered) WriteHeader(status int) {
 
 // Unwrap is for http.ResponseController.
 func (w *answered) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// A timedBody takes the time limit off a body that has come: the server reads on to see whether the client leaves.
+type timedBody struct {
+	io.ReadCloser
+	out *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.out.SetReadDeadline(time.Time{}) // not every connection has one
+	}
+	return n, err
+}
 
 type requestKey struct{}
 
@@ -328,8 +344,8 @@ func (g *guard) turn(ctx context.Context, token string) error {
 	return nil
 }
 
-// begin begins a call of a token that changes something, and lasts or not, until done is called, or refuses it.
-func (g *guard) begin(token string, long bool) (done func(), err error) {
+// admitChange begins a call of a token that changes something, and lasts or not, until done is called, or refuses it.
+func (g *guard) admitChange(token string, long bool) (done func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.of(token)

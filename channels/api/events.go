@@ -54,7 +54,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 		release()
 		switch {
 		case ctx.Err() != nil:
-			out.goodbye()
+			out.announceStop()
 		case err != nil:
 			a.Log.WarnContext(ctx, "event stream ended", "session", f.session, "token", CallerOf(ctx).Token, "error", err)
 		}

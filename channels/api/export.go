@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,91 +33,73 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	info.Session = a.name(CallerOf(r.Context()), info.Session)
 	w = &slowly{w, http.NewResponseController(w)}
-	var out exporter
+	var out exportFormat
 	switch format := r.URL.Query().Get("format"); format {
 	case "", "json":
-		w.Header().Set("Content-Type", "application/json")
-		out = &jsonExport{w: w}
+		head, err := json.Marshal(info)
+		if err != nil {
+			return err
+		}
+		out = exportFormat{"application/json", `{"session":` + string(head) + `,"messages":[`, ",", "\n]}\n", jsonMessage}
 	case "markdown":
-		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
-		out = &markdownExport{w}
+		out = exportFormat{"text/markdown; charset=utf-8", "# " + info.Title + "\n", "", "", markdownMessage}
 	default:
 		return api.Failed(http.StatusBadRequest, "json or markdown", "format: there is no %.20q", format)
 	}
-	head, err := json.Marshal(info)
-	if err == nil {
-		err = out.begin(head, info.Title)
-	}
-	for after := int64(0); err == nil; {
-		var events []channels.SessionEvent
-		if events, err = a.Sessions.Events(r.Context(), at.key, after, messagesMost); len(events) == 0 {
-			break
-		}
-		for i := range events {
-			if after = events[i].N; events[i].Message != nil && err == nil {
-				err = out.message(&events[i])
-			}
-		}
-	}
-	if err == nil {
-		err = out.end()
-	}
-	if err != nil { // a part is sent already: the client must not take it for the whole
+	w.Header().Set("Content-Type", out.mediaType)
+	if err := a.writeExport(r.Context(), w, at.key, out); err != nil { // a part is sent already: the client must not take it for the whole
 		a.Log.WarnContext(r.Context(), "an export ended early", "session", at.key, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
 }
 
-// An exporter writes a session.
-type exporter interface {
-	begin(info []byte, title string) error
-	message(e *channels.SessionEvent) error
-	end() error
+// An exportFormat is how a session is written.
+type exportFormat struct {
+	mediaType, head, between, end string
+	message                       func(e *channels.SessionEvent) (string, error)
 }
 
-type jsonExport struct {
-	w    io.Writer
-	some bool
+// writeExport writes the messages of the session of that key page by page.
+func (a *API) writeExport(ctx context.Context, w io.Writer, session string, out exportFormat) error {
+	next := out.head // to be written before the next message
+	for after := int64(0); ; {
+		events, err := a.Sessions.Events(ctx, session, after, messagesMost)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			if next != out.head { // some were written
+				next = ""
+			}
+			_, err := io.WriteString(w, next+out.end)
+			return err
+		}
+		for i := range events {
+			if after = events[i].N; events[i].Message == nil {
+				continue
+			}
+			text, err := out.message(&events[i])
+			if err == nil {
+				_, err = io.WriteString(w, next+text)
+			}
+			if err != nil {
+				return err
+			}
+			next = out.between
+		}
+	}
 }
 
-func (x *jsonExport) begin(info []byte, _ string) error {
-	_, err := fmt.Fprintf(x.w, `{"session":%s,"messages":[`, info)
-	return err
-}
-
-func (x *jsonExport) message(e *channels.SessionEvent) error {
+func jsonMessage(e *channels.SessionEvent) (string, error) {
 	view, err := e.View()
-	if err != nil {
-		return err
-	}
-	comma := ","
-	if !x.some {
-		comma, x.some = "", true
-	}
-	_, err = fmt.Fprintf(x.w, "%s\n%s", comma, view)
-	return err
+	return "\n" + string(view), err
 }
 
-func (x *jsonExport) end() error {
-	_, err := io.WriteString(x.w, "\n]}\n")
-	return err
-}
-
-type markdownExport struct{ w io.Writer }
-
-func (x *markdownExport) begin(_ []byte, title string) error {
-	_, err := fmt.Fprintf(x.w, "# %s\n", title)
-	return err
-}
-
-func (x *markdownExport) message(e *channels.SessionEvent) error {
+func markdownMessage(e *channels.SessionEvent) (string, error) {
 	text := e.Message.Text
 	if e.Message.Direction == "in" { // what people write is no Markdown of ours
 		text = "> " + strings.ReplaceAll(text, "\n", "\n> ")
 	}
-	_, err := fmt.Fprintf(x.w, "\n**%s**, %s\n\n%s\n", e.Message.Author, e.At.UTC().Format(time.RFC3339), text)
-	return err
+	return fmt.Sprintf("\n**%s**, %s\n\n%s\n", e.Message.Author, e.At.UTC().Format(time.RFC3339), text), nil
 }
-
-func (x *markdownExport) end() error { return nil }

@@ -51,11 +51,11 @@ func (f *feed) run(ctx context.Context) error {
 page:
 	for {
 		now := f.c.growing(f.conv)
-		whole, err := f.events(ctx)
-		if err != nil || ctx.Err() != nil || whole && f.until >= 0 {
+		last, err := f.events(ctx)
+		if err != nil || ctx.Err() != nil || last && f.until >= 0 {
 			return err
 		}
-		if !whole {
+		if !last {
 			continue
 		}
 		for sure := true; ; sure = false {
@@ -99,8 +99,8 @@ page:
 	}
 }
 
-// events writes the next page of events. whole: there are no more now.
-func (f *feed) events(ctx context.Context) (whole bool, err error) {
+// events writes the next page of events. last: there are no more now.
+func (f *feed) events(ctx context.Context) (last bool, err error) {
 	if f.mayRead != nil {
 		if err := f.mayRead(ctx); errors.Is(err, core.ErrNotFound) {
 			return true, nil
@@ -115,7 +115,7 @@ func (f *feed) events(ctx context.Context) (whole bool, err error) {
 	}
 	err = f.out.write(func() error {
 		for _, e := range events {
-			if whole = f.until >= 0 && e.N > f.until; whole {
+			if last = f.until >= 0 && e.N > f.until; last {
 				return nil
 			}
 			if err := f.out.put(e); err != nil {
@@ -128,7 +128,7 @@ func (f *feed) events(ctx context.Context) (whole bool, err error) {
 		}
 		return nil
 	})
-	return whole || len(events) < pageSize, err
+	return last || len(events) < pageSize, err
 }
 
 // delta writes what is new of the text that grows.

@@ -89,7 +89,7 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 	case large, errors.Is(err, files.ErrTooLarge):
 		return a.tooLarge()
 	case file.err != nil:
-		return notWhole("file")
+		return api.Failed(http.StatusBadRequest, "send it again", "the file did not come whole")
 	case errors.Is(err, tools.ErrFileRefused):
 		return api.Failed(http.StatusServiceUnavailable, "", "%v", err)
 	}
@@ -116,8 +116,8 @@ func (a *API) uploaded(w http.ResponseWriter, r *http.Request) (*upload, error) 
 		file.in = http.MaxBytesReader(w, r.Body, limit)
 	}
 	if form {
-		whole := *file
-		for parts := multipart.NewReader(&whole, params["boundary"]); ; {
+		body := *file
+		for parts := multipart.NewReader(&body, params["boundary"]); ; {
 			part, err := parts.NextPart()
 			if err != nil {
 				return nil, api.Failed(http.StatusBadRequest, "curl -F file=@NAME sends one", "the form has no field %q", "file")

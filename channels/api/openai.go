@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -129,19 +130,21 @@ func (a *API) complete(w http.ResponseWriter, r *http.Request) error {
 	if limit <= 0 {
 		limit = maxLocalBody
 	}
-	large := api.Failed(http.StatusRequestEntityTooLarge, "send fewer or smaller pictures", "the body is longer than %d MB", limit>>20)
-	body, err := readBody(w, r, limit/3*4+maxBody, chatWait, large) // base64 writes three bytes as four
-	if err != nil {
-		return err
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(chatWait)) // not every connection has one
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit/3*4+maxBody))  // base64 writes three bytes as four
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return api.Failed(http.StatusRequestEntityTooLarge, "send fewer or smaller pictures", "the body is longer than %d MB", limit>>20)
+	} else if err != nil {
+		return api.Failed(http.StatusBadRequest, "send it again", "the body did not come whole")
 	}
 	c, err := readChat(body)
 	if err != nil {
 		return err
 	}
 	if c.Model == modelPlain || c.isTask() {
-		return a.plain(w, r, person, c)
+		return a.chatPlain(w, r, person, c)
 	}
-	at, err := a.seat(r, c, person)
+	at, err := a.sessionOf(r, c, person)
 	if err != nil {
 		return err
 	}
@@ -205,7 +208,7 @@ func readChat(body []byte) (*chat, error) {
 		case i < last:
 			line := sessions.Line{Out: m.Role == "assistant", Text: text}
 			if line.Out {
-				line.Taint = told
+				line.Taint = tools.Told
 			}
 			c.earlier = append(c.earlier, line)
 		case i == last:

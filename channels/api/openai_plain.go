@@ -13,8 +13,8 @@ import (
 	"switchboard/router/plain"
 )
 
-// plain answers a call with what the model alone says.
-func (a *API) plain(w http.ResponseWriter, r *http.Request, person *core.Person, c *chat) error {
+// chatPlain answers a call with what the model alone says.
+func (a *API) chatPlain(w http.ResponseWriter, r *http.Request, person *core.Person, c *chat) error {
 	if len(c.images) > 0 {
 		return api.Failed(http.StatusBadRequest, "use the model "+modelBot, "messages: "+modelPlain+" takes no pictures")
 	}

@@ -8,25 +8,22 @@ import (
 	"net/http"
 	"strings"
 
-	"switchboard/agent/tools"
 	"switchboard/internal/api"
 	"switchboard/router/core"
 	"switchboard/router/sessions"
 )
 
-const told = tools.Told
-
-// A seat is the session that a call means, of which there may be branches.
-type seat struct {
+// A chatSession is the session that a call means, of which there may be branches.
+type chatSession struct {
 	place
 	name string
-	// whole: its calls bring the whole conversation. Else one without earlier messages goes on where the session is.
-	whole bool
+	// complete: its calls bring the complete conversation. Else one without earlier messages goes on where the session is.
+	complete bool
 }
 
-// seat is the session that a call means.
-func (a *API) seat(r *http.Request, c *chat, person *core.Person) (seat, error) {
-	caller, s := CallerOf(r.Context()), seat{}
+// sessionOf is the session that a call means.
+func (a *API) sessionOf(r *http.Request, c *chat, person *core.Person) (chatSession, error) {
+	caller, s := CallerOf(r.Context()), chatSession{}
 	switch own, theirs := r.Header.Get("X-Session-Id"), r.Header.Get("X-OpenWebUI-Chat-Id"); {
 	case own != "":
 		if strings.Contains(own, ":") || api.CheckSession(own) != nil {
@@ -34,7 +31,7 @@ func (a *API) seat(r *http.Request, c *chat, person *core.Person) (seat, error) 
 		}
 		s.name = own
 	case theirs != "":
-		s.name, s.whole = plainName(theirs), true
+		s.name, s.complete = plainName(theirs), true
 	case c.User != "":
 		s.name = plainName(c.User)
 	default: // chats that begin alike are branches of one
@@ -42,7 +39,7 @@ func (a *API) seat(r *http.Request, c *chat, person *core.Person) (seat, error) 
 		if len(c.earlier) > 0 {
 			first = c.earlier[0]
 		}
-		s.name, s.whole = "chat-"+digest(caller.Token, person.Name, first.Text), true
+		s.name, s.complete = "chat-"+digest(caller.Token, person.Name, first.Text), true
 	}
 	var err error
 	s.place, err = a.place(caller, s.name, person.Name)
@@ -58,7 +55,7 @@ func plainName(name string) string {
 }
 
 // branch is a session beside s for a call.
-func (a *API) branch(r *http.Request, s seat, person *core.Person, key []byte, generation int64) (seat, error) {
+func (a *API) branch(r *http.Request, s chatSession, person *core.Person, key []byte, generation int64) (chatSession, error) {
 	s.name = fmt.Sprintf("%.100s.%.12s", s.name, digest(string(key), generation))
 	var err error
 	s.place, err = a.place(CallerOf(r.Context()), s.name, person.Name)
@@ -67,9 +64,9 @@ func (a *API) branch(r *http.Request, s seat, person *core.Person, key []byte, g
 
 // opening finds where a call is answered that is a new one: in the session or a branch of it where the earlier messages are the same,
 // else in a new branch that begins with what is the same in one of them.
-func (a *API) opening(r *http.Request, c *chat, s seat, person *core.Person, generation int64) (*sessions.Opening, error) {
+func (a *API) opening(r *http.Request, c *chat, s chatSession, person *core.Person, generation int64) (*sessions.Opening, error) {
 	o := &sessions.Opening{Key: c.key, Person: person.Name, Instructions: c.system}
-	in := func(s seat) *sessions.Opening {
+	in := func(s chatSession) *sessions.Opening {
 		o.Conversation = s.conversation()
 		return o
 	}
@@ -88,7 +85,7 @@ func (a *API) opening(r *http.Request, c *chat, s seat, person *core.Person, gen
 	for _, b := range list {
 		ours := exchanges(b.Lines)
 		n, same := common(asked, ours)
-		if same && (len(asked) > 0 || len(ours) == 0 || !s.whole) && b.Person == person.Name {
+		if same && (len(asked) > 0 || len(ours) == 0 || !s.complete) && b.Person == person.Name {
 			o.Conversation = placeOf(s.channel, b.Conversation).conversation()
 			return o, nil
 		}
@@ -100,8 +97,8 @@ func (a *API) opening(r *http.Request, c *chat, s seat, person *core.Person, gen
 		o.Lines = append(o.Lines, e.lines...)
 	}
 	o.Of = s.key
-	beside, err := a.branch(r, s, person, c.key, generation)
-	return in(beside), err
+	branch, err := a.branch(r, s, person, c.key, generation)
+	return in(branch), err
 }
 
 // An exchange is a message with what it was answered; what stands before the first message is one, too.
@@ -159,8 +156,8 @@ func common(asked, ours []exchange) (n int, same bool) {
 	return at(0), false
 }
 
-// begin finds the call that is repeated, or begins a new one.
-func (a *API) begin(r *http.Request, c *chat, s seat, person *core.Person) (call *sessions.ChatCall, repeated bool, err error) {
+// openCall finds the call that is repeated, or begins a new one.
+func (a *API) openCall(r *http.Request, c *chat, s chatSession, person *core.Person) (call *sessions.ChatCall, repeated bool, err error) {
 	ctx, next := r.Context(), int64(0)
 	was, err := a.Chats.ChatCall(ctx, c.key)
 	if err != nil || was != nil && was.GoesOn() {
@@ -177,8 +174,8 @@ func (a *API) begin(r *http.Request, c *chat, s seat, person *core.Person) (call
 	return call, false, err
 }
 
-// hand hands the new message of a call in; of one that was taken already it finds what became of it.
-func (a *API) hand(ctx context.Context, c *chat, at place, person *core.Person, call *sessions.ChatCall, repeated bool) (*api.Receipt, error) {
+// postChat hands the new message of a call in; of one that was taken already it finds what became of it.
+func (a *API) postChat(ctx context.Context, c *chat, at place, person *core.Person, call *sessions.ChatCall, repeated bool) (*api.Receipt, error) {
 	posted := digest(string(c.key), call.Generation)
 	event := at.message(CallerOf(ctx).as(person.Name), c.text, posted+"."+rand.Text(), "chat:"+posted)
 	first := func() (*api.Receipt, error) {

@@ -85,7 +85,7 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 			select {
 			case <-ctx.Done():
 				release()
-				out.goodbye()
+				out.announceStop()
 				return nil
 			case <-ping.C:
 				if !c.good(ctx) || out.ping() != nil {
@@ -95,20 +95,20 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 			case <-news.notified:
 			}
 			convs, all := channel.take(news)
-			told, err := a.tell(ctx, channel, c, convs, all)
+			events, err := a.newsEvents(ctx, channel, c, convs, all)
 			if err != nil {
 				a.Log.WarnContext(ctx, "event stream ended", "token", c.Token, "error", err)
 				return nil
 			}
-			if out.write(func() error { _, err := w.Write(told); return err }) != nil {
+			if out.write(func() error { _, err := w.Write(events); return err }) != nil {
 				return nil
 			}
 		}
 	})
 }
 
-// tell says of each conversation that the caller may read how far it is.
-func (a *API) tell(ctx context.Context, channel *Channel, c *Caller, convs map[channels.ConversationID]bool, all bool) (events []byte, err error) {
+// newsEvents say of each conversation that the caller may read how far it is.
+func (a *API) newsEvents(ctx context.Context, channel *Channel, c *Caller, convs map[channels.ConversationID]bool, all bool) (events []byte, err error) {
 	if all {
 		events = append(events, "event: reset\ndata: {}\n\n"...)
 	}
@@ -178,8 +178,8 @@ func (s *stream) hangUp(ctx context.Context) (release func()) {
 	})
 }
 
-// goodbye says that the engine stops, and that the client is to come again soon.
-func (s *stream) goodbye() {
+// announceStop says that the engine stops, and that the client is to come again soon.
+func (s *stream) announceStop() {
 	_ = s.out.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = io.WriteString(s.w, ": the engine stops\nretry: 1000\n\n")
 	_ = s.out.Flush()

@@ -38,7 +38,7 @@ func TestGoodbyeIsSentWhenTheEngineStops(t *testing.T) {
 		stop()
 		synctest.Wait()
 		release()
-		s.goodbye()
+		s.announceStop()
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
 		if left := time.Until(line.deadline); left < 500*time.Millisecond {
