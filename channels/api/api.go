@@ -182,6 +182,13 @@ type Call struct {
 	Tag    string
 }
 
+// callsOf makes the calls of one kind of thing, which are below /v1/ and its name.
+func callsOf(things string) func(scope Scope, method, path, id, summary string) Call {
+	return func(scope Scope, method, path, id, summary string) Call {
+		return Call{Scope: scope, Method: method, Path: "/v1/" + things + path, ID: id, Tag: things, Summary: summary}
+	}
+}
+
 // operation is the call as the OpenAPI document has it.
 func (a *API) operation(c Call) huma.Operation {
 	return huma.Operation{

@@ -35,14 +35,14 @@ type Jobs interface {
 }
 
 func (a *API) jobCalls() {
-	call := func(scope Scope, method, path, id string, status int, summary string) Call {
-		return Call{Scope: scope, Method: method, Path: "/v1/jobs" + path, ID: id, Tag: "jobs", Status: status, Summary: summary}
-	}
-	register(a, call(Read, http.MethodGet, "", "listJobs", 0, "Reminders and jobs that are not over, by number."), a.listJobs)
-	register(a, call(Read, http.MethodGet, "/{id}/runs", "listRuns", 0, "The runs of a job, the newest first."), a.listRuns)
-	register(a, call(Read, http.MethodGet, "/{id}", "getJob", 0, "All about a job."), a.getJob)
-	register(a, call(Admin, http.MethodPost, "", "addJob", http.StatusCreated, "Add a reminder or a job for a person whom the token may speak for."), a.addJob)
-	register(a, call(Admin, http.MethodPost, "/{id}/{action}", "changeJob", 0, "Change a job, or run it now."), a.changeJob)
+	call := callsOf("jobs")
+	register(a, call(Read, http.MethodGet, "", "listJobs", "Reminders and jobs that are not over, by number."), a.listJobs)
+	register(a, call(Read, http.MethodGet, "/{id}/runs", "listRuns", "The runs of a job, the newest first."), a.listRuns)
+	register(a, call(Read, http.MethodGet, "/{id}", "getJob", "All about a job."), a.getJob)
+	add := call(Admin, http.MethodPost, "", "addJob", "Add a reminder or a job for a person whom the token may speak for.")
+	add.Status = http.StatusCreated
+	register(a, add, a.addJob)
+	register(a, call(Admin, http.MethodPost, "/{id}/{action}", "changeJob", "Change a job, or run it now."), a.changeJob)
 }
 
 type listJobsIn struct {

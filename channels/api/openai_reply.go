@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -76,7 +75,7 @@ func (r *reply) send(value any) error {
 }
 
 func (r *reply) data(text string) error {
-	err := r.stream.write(func() error { _, err := io.WriteString(r.w, "data: "+text+"\n\n"); return err })
+	err := r.text("data: " + text + "\n\n")
 	r.left = r.left || err != nil
 	return err
 }

@@ -67,16 +67,14 @@ type SessionIn struct {
 func (a *API) sessionCalls() {
 	a.eventCalls()
 	a.watchCall()
-	sessionCall := func(scope Scope, method, path, id, summary string) Call {
-		return Call{Scope: scope, Method: method, Path: "/v1/sessions" + path, ID: id, Tag: "sessions", Summary: summary}
-	}
-	register(a, sessionCall(Read, http.MethodGet, "", "listSessions", "The sessions that the token may read, those that were used last first."), a.listSessions)
-	register(a, sessionCall(Read, http.MethodGet, "/{id}", "getSession", "What was said in a session after an event, and its newest turn."), a.getSession)
-	register(a, sessionCall(Messages, http.MethodPatch, "/{id}", "changeSession", "Set title, mode (ask or act) or model. Empty is what the settings say; what is left out stays."), a.changeSession)
-	register(a, sessionCall(Messages, http.MethodPost, "/{id}/cancel", "cancelSession", "Stop the turn that is worked on. To do it again is harmless."), a.cancelSession)
-	register(a, sessionCall(Messages, http.MethodPost, "/{id}/reset", "resetSession", "Have the bot forget what was said in the session."), a.resetSession)
-	register(a, sessionCall(Messages, http.MethodDelete, "/{id}", "deleteSession", "Delete what was said in a session. That there were messages stays in the audit log."), a.deleteSession)
-	fork := sessionCall(Messages, http.MethodPost, "/{id}/fork", "forkSession", "Begin a new session with what was said up to the end of a turn.")
+	call := callsOf("sessions")
+	register(a, call(Read, http.MethodGet, "", "listSessions", "The sessions that the token may read, those that were used last first."), a.listSessions)
+	register(a, call(Read, http.MethodGet, "/{id}", "getSession", "What was said in a session after an event, and its newest turn."), a.getSession)
+	register(a, call(Messages, http.MethodPatch, "/{id}", "changeSession", "Set title, mode (ask or act) or model. Empty is what the settings say; what is left out stays."), a.changeSession)
+	register(a, call(Messages, http.MethodPost, "/{id}/cancel", "cancelSession", "Stop the turn that is worked on. To do it again is harmless."), a.cancelSession)
+	register(a, call(Messages, http.MethodPost, "/{id}/reset", "resetSession", "Have the bot forget what was said in the session."), a.resetSession)
+	register(a, call(Messages, http.MethodDelete, "/{id}", "deleteSession", "Delete what was said in a session. That there were messages stays in the audit log."), a.deleteSession)
+	fork := call(Messages, http.MethodPost, "/{id}/fork", "forkSession", "Begin a new session with what was said up to the end of a turn.")
 	fork.Status = http.StatusCreated
 	register(a, fork, a.forkSession)
 	a.exportCall()
@@ -129,6 +127,13 @@ func (a *API) name(c *Caller, key string) string {
 		return own
 	}
 	return key
+}
+
+// sessionInfo is what is known of a session, as the caller calls it.
+func (a *API) sessionInfo(ctx context.Context, at place) (*sessions.Info, error) {
+	info, err := a.Sessions.SessionInfo(ctx, at.key)
+	info.Session = a.name(CallerOf(ctx), info.Session)
+	return &info, err
 }
 
 type sessionsIn struct {
@@ -270,9 +275,7 @@ func (a *API) changeSession(ctx context.Context, in *changeSessionIn) (*sessions
 			return nil, err
 		}
 	}
-	info, err = a.Sessions.SessionInfo(ctx, at.key)
-	info.Session = a.name(CallerOf(ctx), info.Session)
-	return &info, err
+	return a.sessionInfo(ctx, at)
 }
 
 func (a *API) cancelSession(ctx context.Context, in *SessionIn) (*turnOut, error) {
@@ -344,9 +347,7 @@ func (a *API) forkSession(ctx context.Context, in *forkSessionIn) (*sessions.Inf
 	if err := a.Sessions.ForkSession(ctx, at.key, turn, to.conversation(), info.Person); err != nil {
 		return nil, err
 	}
-	forked, err := a.Sessions.SessionInfo(ctx, to.key)
-	forked.Session = a.name(CallerOf(ctx), forked.Session)
-	return &forked, err
+	return a.sessionInfo(ctx, to)
 }
 
 // Done is the answer where there is nothing to say.

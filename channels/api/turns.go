@@ -92,9 +92,7 @@ func (in *ListIn) most(c *Caller) int {
 }
 
 func (a *API) turnCalls() {
-	call := func(scope Scope, method, path, id, summary string) Call {
-		return Call{Scope: scope, Method: method, Path: "/v1/turns" + path, ID: id, Tag: "turns", Summary: summary}
-	}
+	call := callsOf("turns")
 	register(a, call(Read, http.MethodGet, "", "listTurns", "The newest turns first."), a.listTurns)
 	register(a, call(Read, http.MethodGet, "/{id}", "getTurn", "All of a turn: plans, tasks, verdicts, messages, costs."), a.getTurn)
 	register(a, call(Read, http.MethodGet, "/{id}/explain", "explainTurn", "Why a turn went as it did, as text."), a.explainTurn)

@@ -76,7 +76,7 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 		out := newStream(w)
 		release := out.hangUp(ctx)
 		defer release()
-		if out.write(func() error { _, err := io.WriteString(w, ": watching\n\n"); return err }) != nil {
+		if out.text(": watching\n\n") != nil {
 			return nil
 		}
 		ping := time.NewTicker(pingEvery)
@@ -100,7 +100,7 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 				a.Log.WarnContext(ctx, "event stream ended", "token", c.Token, "error", err)
 				return nil
 			}
-			if out.write(func() error { _, err := w.Write(events); return err }) != nil {
+			if out.text(string(events)) != nil {
 				return nil
 			}
 		}
@@ -152,6 +152,11 @@ func (s *stream) write(writes func() error) error {
 	return s.out.Flush()
 }
 
+// text writes a text.
+func (s *stream) text(text string) error {
+	return s.write(func() error { _, err := io.WriteString(s.w, text); return err })
+}
+
 // put writes an event of a session.
 func (s *stream) put(e channels.SessionEvent) error {
 	_, err := e.WriteTo(s.w)
@@ -159,9 +164,7 @@ func (s *stream) put(e channels.SessionEvent) error {
 }
 
 // ping says that the stream lives.
-func (s *stream) ping() error {
-	return s.write(func() error { _, err := io.WriteString(s.w, ": ping\n\n"); return err })
-}
+func (s *stream) ping() error { return s.text(": ping\n\n") }
 
 // hangUp has a write that is under way when ctx ends end as well: a client that reads no more must not hold the engine's end up. Once
 // release has returned that does not come any more: what is written then goes out.
