@@ -87,13 +87,20 @@ func (m *Messenger) SendMessage(ctx context.Context, call tools.Call, to, text s
 	return tools.Result{End: tools.EndOK, Output: fmt.Sprintf("sent to %s on %s\n", cmp.Or(name, to), chat.Channel)}
 }
 
-// ErrGroupsAreAdmins is returned by Post, which did nothing: admins alone write to groups.
-var ErrGroupsAreAdmins = errors.New("only admins may have the bot write to a group")
+// Errors of Post, which did nothing.
+var (
+	// ErrGroupsAreAdmins: admins alone write to groups.
+	ErrGroupsAreAdmins = errors.New("only admins may have the bot write to a group")
+	// ErrNoFiles: the channel sends none.
+	ErrNoFiles = errors.New("this channel sends no files")
+	// ErrFileTooLarge: the platform takes none as large; the error names the file.
+	ErrFileTooLarge = errors.New("a file is too large for this channel")
+)
 
 // Post has a program say something in a conversation of a channel: to is its ID there, or the name of a person, whose last used
 // direct chat there is meant. To whoever reads it, it is what others wrote. core.ErrNotFound: nobody is served in such a
-// conversation. ErrGroupsAreAdmins, unless admin.
-func (m *Messenger) Post(ctx context.Context, channel, to, text string, admin bool) (*outbox.Post, error) {
+// conversation. ErrGroupsAreAdmins, unless admin; ErrNoFiles; ErrFileTooLarge. With files the text may be empty.
+func (m *Messenger) Post(ctx context.Context, channel, to, text string, files []outbox.Upload, admin bool) (*outbox.Post, error) {
 	chats, err := m.Store.Chats(ctx)
 	if err != nil {
 		return nil, err
@@ -109,8 +116,20 @@ func (m *Messenger) Post(ctx context.Context, channel, to, text string, admin bo
 	case known[i].Kind != channels.Direct && !admin:
 		return nil, ErrGroupsAreAdmins
 	}
-	conv := known[i].Conversation
-	return &outbox.Post{Conversation: conv, Person: known[i].name, Reply: m.Connections.Connection(channel).Told(conv, text, tools.Others)}, nil
+	post, l := &outbox.Post{Conversation: known[i].Conversation, Person: known[i].name}, m.Connections.Connection(channel)
+	var carried []channels.File
+	features := l.Channel().Features(post.Conversation)
+	for _, f := range files {
+		switch {
+		case !features.Files:
+			return nil, ErrNoFiles
+		case features.MaxFile > 0 && f.File.Size > features.MaxFile:
+			return nil, fmt.Errorf("%w: %s has %s, and it takes %s", ErrFileTooLarge, f.File.Name, words.Size(f.File.Size), words.Size(features.MaxFile))
+		}
+		carried, post.Uploads = append(carried, f.File), append(post.Uploads, f.ID)
+	}
+	post.Reply = l.Told(post.Conversation, text, tools.Others, carried...)
+	return post, nil
 }
 
 // FindRecipient is the conversation to which person may have us write by that name, with whose it is

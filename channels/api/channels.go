@@ -13,19 +13,24 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/internal/api"
 	"switchboard/router"
 	"switchboard/router/core"
+	"switchboard/router/files"
 	"switchboard/router/outbox"
 )
 
 // A Poster renders what a program has the bot say.
 type Poster interface {
 	// Post finds a conversation of a channel by its ID or the name of a person. core.ErrNotFound; router.ErrGroupsAreAdmins,
-	// unless admin.
-	Post(ctx context.Context, channel, to, text string, admin bool) (*outbox.Post, error)
+	// unless admin; router.ErrNoFiles; router.ErrFileTooLarge. With files the text may be empty.
+	Post(ctx context.Context, channel, to, text string, files []outbox.Upload, admin bool) (*outbox.Post, error)
 }
+
+// maxFiles is how many files one message may carry.
+const maxFiles = 10
 
 // ChannelList are channels.
 type ChannelList struct {
@@ -35,8 +40,8 @@ type ChannelList struct {
 type sendBody struct {
 	Conversation string   `json:"conversation,omitempty" doc:"Its ID on the channel."`
 	Person       string   `json:"person,omitempty" doc:"Somebody's name: the direct chat there that they used last."`
-	Text         string   `json:"text" doc:"Markdown, at most 64 KB."`
-	Attachments  []string `json:"attachments,omitempty" doc:"Not available in this build."`
+	Text         string   `json:"text,omitempty" doc:"Markdown, at most 64 KB; it may be empty beside attachments."`
+	Attachments  []string `json:"attachments,omitempty" maxItems:"10" doc:"IDs of uploads of yours: POST /v1/uploads gives them."`
 }
 
 type sendOut struct {
@@ -70,16 +75,24 @@ func (a *API) channelCalls() {
 // say has the bot say what a call says.
 func (a *API) say(r *http.Request) (*sendOut, error) {
 	c, channel, to := CallerOf(r.Context()), r.PathValue("name"), r.URL.Query().Get("to")
-	text, err := sent(r, &to)
+	in, err := sent(r, &to)
 	if err != nil {
 		return nil, err
 	}
-	post, err := a.Poster.Post(r.Context(), channel, to, text, a.forAdmin(c))
+	carried, err := a.carried(r.Context(), c, in.Attachments)
+	if err != nil {
+		return nil, err
+	}
+	post, err := a.Poster.Post(r.Context(), channel, to, in.Text, carried, a.forAdmin(c))
 	switch {
 	case errors.Is(err, core.ErrNotFound):
 		return nil, a.nobody(channel, to)
 	case errors.Is(err, router.ErrGroupsAreAdmins):
 		return nil, api.Failed(http.StatusForbidden, "use a token that speaks for an admin: --person NAME", "%v", err)
+	case errors.Is(err, router.ErrNoFiles):
+		return nil, api.Failed(http.StatusBadRequest, "send the text without attachments, or a link to the file", "attachments: the channel %.100q sends no files", channel)
+	case errors.Is(err, router.ErrFileTooLarge):
+		return nil, api.Failed(http.StatusRequestEntityTooLarge, "send a link to it", "attachments: %v", err)
 	case err != nil:
 		return nil, err
 	case !c.Local && len(c.People) > 0 && !a.forAdmin(c) && !slices.Contains(c.People, post.Person):
@@ -95,6 +108,36 @@ func (a *API) say(r *http.Request) (*sendOut, error) {
 	return &sendOut{post.Delivery, post.Message, string(post.Conversation.ID)}, nil
 }
 
+// carried are the uploads that a call names, each with bytes that may go out.
+func (a *API) carried(ctx context.Context, c *Caller, ids []string) (list []outbox.Upload, err error) {
+	uploads, err := a.uploads(ctx, c, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range uploads {
+		f, err := a.Files.Found(ctx, u.Upload)
+		if err != nil {
+			return nil, err
+		}
+		switch bytes, err := a.Files.Read(ctx, f); {
+		case errors.Is(err, tools.ErrFileGone):
+			return nil, api.Failed(http.StatusNotFound, "upload it again", "attachments: the file %d is not kept any more", f.ID)
+		case err != nil:
+			return nil, err
+		default:
+			_ = bytes.Close() // it was only read
+		}
+		switch {
+		case f.State == files.AttachmentQuarantined:
+			return nil, api.Failed(http.StatusForbidden, "no chat gets such a file", "attachments: the file %d is held back: %s", f.ID, f.Reason)
+		case f.Size == 0:
+			return nil, api.Failed(http.StatusBadRequest, "leave it out", "attachments: the file %d is empty", f.ID)
+		}
+		list = append(list, outbox.Upload{ID: f.ID, File: channels.File{Blob: f.Blob, Name: f.Name, Type: f.Type, Size: f.Size}})
+	}
+	return list, nil
+}
+
 // nobody says that there is nobody of that name on a channel, or no such channel.
 func (a *API) nobody(channel, to string) error {
 	var names []string
@@ -107,36 +150,39 @@ func (a *API) nobody(channel, to string) error {
 	return api.Failed(http.StatusNotFound, "there are: "+strings.Join(names, ", "), "there is no channel %.100q", channel)
 }
 
-// sent is the text of a call, and to whom it goes. What is neither called JSON nor looks like it is plain text: curl -d says that it is a form.
-func sent(r *http.Request, to *string) (string, error) {
+// sent is what a call says, and to whom it goes. What is neither called JSON nor looks like it is plain text: curl -d says that it is a form.
+func sent(r *http.Request, to *string) (in sendBody, err error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return "", tooLong()
+		return in, tooLong()
 	} else if err != nil {
-		return "", api.Failed(http.StatusBadRequest, "send it again", "the body did not come whole")
+		return in, api.Failed(http.StatusBadRequest, "send it again", "the body did not come whole")
 	}
-	in := sendBody{Text: string(body)}
+	in.Text = string(body)
 	kind := r.Header.Get("Content-Type")
 	if strings.HasPrefix(kind, "application/json") || !strings.HasPrefix(kind, "text/") && strings.HasPrefix(string(body), "{") && json.Valid(body) {
 		in = sendBody{}
 		if err := json.Unmarshal(body, &in); err != nil {
-			return "", api.Failed(http.StatusBadRequest, "", "the body is not the JSON that this call takes")
+			return in, api.Failed(http.StatusBadRequest, "", "the body is not the JSON that this call takes")
 		}
 		*to = cmp.Or(in.Conversation, in.Person, *to)
 	}
 	switch {
-	case len(in.Attachments) > 0:
-		return "", api.Failed(http.StatusNotImplemented, "send a link to it", "files cannot be sent in this build")
 	case *to == "":
-		return "", api.Failed(http.StatusBadRequest, "add ?to=PERSON, or \"person\" or \"conversation\" to the JSON", "to: nobody is named")
+		return in, api.Failed(http.StatusBadRequest, "add ?to=PERSON, or \"person\" or \"conversation\" to the JSON", "to: nobody is named")
 	case len(in.Text) > maxContent:
-		return "", tooLong()
-	case strings.TrimSpace(in.Text) == "":
-		return "", api.Failed(http.StatusBadRequest, "", "text: the message is empty")
+		return in, tooLong()
+	case len(in.Attachments) > maxFiles:
+		return in, api.Failed(http.StatusBadRequest, "send the others with another call", "attachments: more than %d", maxFiles)
+	case strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0:
+		return in, api.Failed(http.StatusBadRequest, "", "text: the message is empty")
 	case !utf8.ValidString(in.Text) || strings.ContainsRune(in.Text, 0):
-		return "", api.Failed(http.StatusBadRequest, "", "text: it is not valid UTF-8")
+		return in, api.Failed(http.StatusBadRequest, "", "text: it is not valid UTF-8")
 	}
-	return in.Text, nil
+	if strings.TrimSpace(in.Text) == "" {
+		in.Text = ""
+	}
+	return in, nil
 }
 
 func tooLong() error {

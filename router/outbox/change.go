@@ -38,13 +38,20 @@ type Resend struct {
 	Dropped      int  // filled in: of how many messages parts were given up of late, which does not change
 }
 
+// An Upload is a file that was brought before the message that carries it.
+type Upload struct {
+	ID   int64
+	File channels.File
+}
+
 // A Post says something in a conversation for a program.
 type Post struct {
 	Conversation channels.Conversation
 	Person       string // whose direct chat it is; empty: a group
 	Reply        Reply
-	Message      int64 // filled in
-	Delivery     int64 // filled in: that of its first part
+	Uploads      []int64 // whose files Reply carries: they become those of its message
+	Message      int64   // filled in
+	Delivery     int64   // filled in: that of its first part
 }
 
 // Names implements Change.

@@ -68,14 +68,29 @@ func (c *Composer) Relayed(conv channels.Conversation, from, markdown string, ta
 	return reply
 }
 
-// Told renders what we say unasked.
-func (c *Composer) Told(conv channels.Conversation, markdown string, taint tools.Taint) Reply {
-	reply := c.reply(conv, markdown)
-	if len(reply.Parts) == 0 { // all of it is markup that shows nothing
+// Told renders what we say unasked, with files that go along. Without files the text is not empty.
+func (c *Composer) Told(conv channels.Conversation, markdown string, taint tools.Taint, files ...channels.File) Reply {
+	reply := Reply{Read: c.Reads()}
+	if markdown != "" {
+		reply = c.reply(conv, markdown)
+	}
+	if len(reply.Parts) == 0 && markdown != "" { // all of it is markup that shows nothing
 		reply = c.reply(conv, render.Escape(markdown))
 	}
 	reply.Taint = taint
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].Name = c.Mask.Text(files[i].Name)
+	}
+	reply.carry(files, c.Channel().Features(conv))
 	return reply
+}
+
+// carry adds files in parts of their own.
+func (r *Reply) carry(files []channels.File, features channels.Features) {
+	for some := range slices.Chunk(files, max(features.FilesPerPart, 1)) {
+		r.Parts = append(r.Parts, channels.Body{Files: some})
+	}
 }
 
 // Command is what people write before a command's name in a conversation.
@@ -126,9 +141,7 @@ func (c *Composer) Said(ctx context.Context, data *core.TurnData, say *agent.Say
 			c.Offer(&reply, reply.Person, buttons, c.Offers(conv, buttons))
 		}
 	}
-	for some := range slices.Chunk(files, max(features.FilesPerPart, 1)) {
-		reply.Parts = append(reply.Parts, channels.Body{Files: some})
-	}
+	reply.carry(files, features)
 	return reply
 }
 

@@ -119,7 +119,14 @@ func ChangePost(t *database.Tx, c *outbox.Post) (a audit.Entry, err error) {
 	if a.Session, c.Message, err = post(t, p.Id, p.Key, &c.Reply); err == nil {
 		_, err = t.Row(firstPart, []any{c.Message}, &c.Delivery)
 	}
-	a.Outcome, a.Data = "done", map[string]any{"message": c.Message, "delivery": c.Delivery}
+	if err == nil {
+		err = sessions.AttachUploads(t, c.Message, a.Session, c.Reply.Taint, c.Uploads)
+	}
+	data := map[string]any{"message": c.Message, "delivery": c.Delivery}
+	if len(c.Uploads) > 0 {
+		data["files"] = len(c.Uploads)
+	}
+	a.Outcome, a.Data = "done", data
 	return a, err
 }
 

@@ -3,7 +3,9 @@ package sessions
 import (
 	"cmp"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/store/database"
 )
@@ -28,7 +30,9 @@ const (
 	copyUpload = `
 		INSERT INTO attachments (message_id, session_id, position, taint, used_at, kind, name, type, size, state, reason, blob, uploader, created_at)
 		SELECT ?, ?, ?, ?, ?, kind, name, type, size, state, reason, blob, uploader, created_at FROM attachments WHERE id = ?`
-	setMetadata = `UPDATE messages SET metadata = ? WHERE id = ?`
+	countUploads = `UPDATE messages SET attachments = ? WHERE id = ?`
+	unsendable   = `SELECT 1 FROM attachments WHERE message_id = ? AND state <> 'clean'`
+	setMetadata  = `UPDATE messages SET metadata = ? WHERE id = ?`
 )
 
 // Classes of messages that came in, besides those of intake.Audit.
@@ -91,12 +95,7 @@ func store(t *database.Tx, query string, e *intake.Entry, f Form, conversation, 
 func Attach(t *database.Tx, e *intake.Entry, message, session int64) error {
 	for i, a := range e.Event.Message.Attachments {
 		if a.Upload != 0 {
-			args := []any{message, OrNull(session), i, e.Taint, t.Now, a.Upload}
-			n, err := t.Exec(attachUpload, args...)
-			if err == nil && n == 0 {
-				err = t.Do(copyUpload, args...)
-			}
-			if err != nil {
+			if err := attach(t, message, session, i, e.Taint, a.Upload); err != nil {
 				return err
 			}
 			continue
@@ -108,4 +107,31 @@ func Attach(t *database.Tx, e *intake.Entry, message, session int64) error {
 		}
 	}
 	return nil
+}
+
+// AttachUploads makes uploads the files of a message of ours. *core.StateError: one of them is not kept any more.
+func AttachUploads(t *database.Tx, message, session int64, taint tools.Taint, uploads []int64) error {
+	if len(uploads) == 0 {
+		return nil
+	}
+	for i, id := range uploads {
+		if err := attach(t, message, session, i, taint, id); err != nil {
+			return err
+		}
+	}
+	if lost, err := t.Has(unsendable, message); err != nil {
+		return err
+	} else if lost {
+		return &core.StateError{Sentence: "A file is not kept any more; upload it again."}
+	}
+	return t.Do(countUploads, len(uploads), message)
+}
+
+func attach(t *database.Tx, message, session int64, position int, taint tools.Taint, upload int64) error {
+	args := []any{message, OrNull(session), position, taint, t.Now, upload}
+	n, err := t.Exec(attachUpload, args...)
+	if err == nil && n == 0 {
+		err = t.Do(copyUpload, args...)
+	}
+	return err
 }

@@ -315,7 +315,7 @@ func (s *shop) jobs() {
 // One curl notifies a chat; who may be written to is as for the agent.
 func TestSendNotifiesAChat(t *testing.T) {
 	t.Parallel()
-	tokens := programtest.Token("cron", []string{"send"}) + programtest.Token("boss", []string{"send", "admin"}, "root")
+	tokens := programtest.Token("cron", []string{"send"}) + programtest.Token("boss", []string{"send", "admin", "messages"}, "root")
 	eachShop(t, tokens, func(t *testing.T, s *shop) {
 		s.hears("of-ada", "ada")
 		s.Platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "root", Text: "hello"})
@@ -355,7 +355,10 @@ func TestSendNotifiesAChat(t *testing.T) {
 		send("cron", "play/send?to=ada", text, " ", http.StatusBadRequest)
 		send("cron", "play/send?to=ada", js, `{"text": `, http.StatusBadRequest)
 		send("cron", "play/send?to=ada", text, strings.Repeat("x", 65<<10), http.StatusRequestEntityTooLarge)
-		send("cron", "play/send?to=ada", js, `{"text": "x", "attachments": ["1"]}`, http.StatusNotImplemented)
+		send("cron", "play/send?to=ada", js, `{"text": "x", "attachments": ["1"]}`, http.StatusNotFound)
+		var file channels.SessionFile
+		s.web("boss").Call(t, http.MethodPost, "/v1/uploads?name=a.txt", "one", http.StatusCreated, &file)
+		send("boss", "play/send?to=ada", js, fmt.Sprintf(`{"attachments": ["%d"]}`, file.ID), http.StatusBadRequest) // the channel sends no files
 		send("root", "play/send?to=ada", text, "no scope", http.StatusForbidden)
 		s.Await("all arrived", 20*time.Second, func() bool { return len(s.Platform.SentIn("of-ada")) == 4 && len(s.Platform.SentIn("g1")) == 2 })
 		if sent := s.Platform.SentIn("of-ada")[1].Text; !strings.HasPrefix(sent, "backup") || !strings.HasSuffix(strings.Trim(sent, "*"), "done") {
