@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/channels"
 	web "switchboard/channels/api"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/cmd/switchboard/programtest"
