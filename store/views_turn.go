@@ -146,7 +146,9 @@ func (s *stepRow) view() routerturns.Task {
 	if v.Outcome == "refused" {
 		v.Rule = s.RefusedBy
 	}
-	v.Outcome = strings.TrimSpace(v.Outcome + " " + s.Code)
+	if s.Code != v.Outcome { // cancelled is both
+		v.Outcome = strings.TrimSpace(v.Outcome + " " + s.Code)
+	}
 	if s.Status != nil {
 		v.Review = &routerturns.Review{Status: *s.Status, Reason: *s.Verdict, Learn: *s.Learn}
 	}

@@ -166,7 +166,7 @@ func newError(status int, message string, errs ...error) huma.StatusError {
 		}
 		message += ": " + err.Error()
 	}
-	return api.Failed(status, "", "%s", message)
+	return api.Failed(status, "GET /v1/openapi.json says what each call takes", "%s", message)
 }
 
 // A Call is what there is to know of one besides its handler.
@@ -297,7 +297,7 @@ func (a *API) failure(ctx context.Context, err error) error {
 	}
 	switch {
 	case errors.Is(err, core.ErrNotFound):
-		return api.Failed(http.StatusNotFound, "", "%v", core.ErrNotFound)
+		return api.Failed(http.StatusNotFound, "look at the name or number; the token may read what its lists show, such as GET /v1/sessions or /v1/turns", "%v", core.ErrNotFound)
 	case errors.Is(err, core.ErrNotNow) && !CallerOf(ctx).Local:
 		return api.Failed(http.StatusServiceUnavailable, "try again in a moment", "the database cannot be asked now")
 	}

@@ -20,8 +20,11 @@ func (a *API) exportCall() {
 		Scope: Read, Method: http.MethodGet, Path: "/v1/sessions/{id}/export", ID: "exportSession", Tag: "sessions",
 		Summary: "All that was said in a session, as JSON or Markdown.",
 	}, description{
-		params: []*huma.Param{{Name: "format", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"json", "markdown"}}}},
-		gives:  schemas{"application/json": nil, "text/markdown": nil}, about: "The session.",
+		params: []*huma.Param{{
+			Name: "format", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"json", "markdown"}},
+			Description: "Without it the header Accept decides: text/markdown, else JSON.",
+		}},
+		gives: schemas{"application/json": nil, "text/markdown": nil}, about: "The session.",
 	}, a.export)
 }
 
@@ -34,7 +37,11 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) error {
 	info.Session = a.name(CallerOf(r.Context()), info.Session)
 	w = &slowly{w, http.NewResponseController(w)}
 	var out exportFormat
-	switch format := r.URL.Query().Get("format"); format {
+	format := r.URL.Query().Get("format")
+	if format == "" && strings.Contains(r.Header.Get("Accept"), "text/markdown") {
+		format = "markdown"
+	}
+	switch format {
 	case "", "json":
 		head, err := json.Marshal(info)
 		if err != nil {

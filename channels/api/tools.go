@@ -62,11 +62,13 @@ type executeOut struct {
 }
 
 type executed struct {
-	TurnID  int64      `json:"turn_id,string"`
-	Session string     `json:"session"`
-	State   string     `json:"state" doc:"Of the turn; waiting: somebody has to allow it first."`
-	Output  string     `json:"output,omitempty"`
-	Error   *api.Error `json:"error,omitempty" doc:"Why the tool did not do it."`
+	TurnID  int64  `json:"turn_id,string"`
+	Session string `json:"session"`
+	State   string `json:"state" doc:"Of the turn; waiting: somebody has to allow it first."`
+	Output  string `json:"output,omitempty"`
+	// Approvals are those of a turn that waits.
+	Approvals []askedOut `json:"approvals,omitempty" doc:"What waits for a person: POST /v1/approvals/{id}/decide."`
+	Error     *api.Error `json:"error,omitempty" doc:"Why the tool did not do it."`
 }
 
 func (a *API) toolCalls() {
@@ -143,6 +145,12 @@ func (a *API) execute(ctx context.Context, in *executeIn) (*executeOut, error) {
 	}
 	if out.Body.State = turn.State; !turns.TurnState(turn.State).Open() {
 		out.Status, out.Body.Output, out.Body.Error = http.StatusOK, output(turn), fault(in.Name, turn)
+	} else if turn.State == string(turns.TurnWaiting) {
+		brief, err := a.shown(ctx, turn)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Approvals = brief.Approvals
 	}
 	return out, nil
 }

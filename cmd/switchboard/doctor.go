@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/doctor"
 	"switchboard/cmd/switchboard/live"
+	"switchboard/configs"
 	"switchboard/internal/api"
 )
 
@@ -18,6 +20,9 @@ type doctorCmd struct {
 
 // Run implements the command.
 func (c *doctorCmd) Run(a *app) error {
+	if a.Server != "" {
+		return configs.Usage(errors.New("--server: the doctor looks at files and programs of this machine; run \"switchboard doctor\" on the machine of the bot. From here \"curl " + strings.TrimRight(a.Server, "/") + "/readyz\" says whether it is up"))
+	}
 	settings, warnings, err := a.load()
 	if c.Alive {
 		if err == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (serveCmd) Run(a *app) error {
 		log.Warn("no admin can write on a platform yet", "mend", claim)
 	}
 	log.Info("ready", "data_dir", settings.DataDir, "database", e.DB().Kind(), "planner", settings.Agent.Planner,
-		"channels", len(settings.Channels), "http", e.Address(), "people", strings.Join(access.Names(people), "; "), "duration", time.Since(began).String())
+		"channels", len(settings.Channels), "http", cmp.Or(e.Address(), "off"), "people", strings.Join(access.Names(people), "; "), "duration", time.Since(began).String())
 	if off := e.JobsOff(); off != "" {
 		log.Warn("jobs are switched off: none is run but maintenance", "setting", "scheduler.enabled")
 		if terminal {
@@ -90,6 +91,9 @@ func (serveCmd) Run(a *app) error {
 		return err
 	}
 	a.note(a.greeting(settings))
+	if e.Address() == "" && settings.Server.Listen != "" {
+		a.note("The HTTP API is off: another program has " + settings.Server.Listen + ". Set server.listen to another port, and start again.")
+	}
 	if settings.File == "" {
 		a.note("There are no settings yet: \"switchboard init\" asks for a language model and for bots on chat platforms.")
 	}

@@ -34,8 +34,16 @@ func (c *turnListCmd) Run(a *app) error {
 		return err
 	}
 	return printList(a, c.Limit, c.JSON, "try without --state, or write to the bot: \"switchboard chat\"", "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", got.Turns, func(t turns.Turn) []any {
-		return []any{t.ID, t.State, words.Outcome(t.Outcome), t.Person, t.Session, words.At(t.CreatedAt), oneLine(t.Text, 50)}
+		return []any{t.ID, t.State, outcome(&t), t.Person, t.Session, words.At(t.CreatedAt), oneLine(t.Text, 50)}
 	})
+}
+
+// outcome is that of a turn where it says more than its state.
+func outcome(t *turns.Turn) string {
+	if t.Outcome == t.State {
+		return ""
+	}
+	return words.Outcome(t.Outcome)
 }
 
 type turnShowCmd struct {

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -108,6 +111,7 @@ func Examine(ctx context.Context, settings *configs.Settings) []Finding {
 		r.ledger(db, engine.Text == engineRuns)
 	}
 	r.running()
+	r.port(engine.Text == engineRuns)
 	r.models()
 	r.budget()
 	r.prompts()
@@ -218,6 +222,47 @@ func (r *report) engine() Finding {
 		return Finding{Check: "engine", OK: true, Text: "not running"}
 	}
 	return Finding{Check: "engine", Text: err.Error(), Fix: "see whether its process still lives"}
+}
+
+// port says that the HTTP API cannot have its port. Nothing where it can, or has it.
+func (r *report) port(runs bool) {
+	address := r.settings.Server.Listen
+	if address == "" {
+		return
+	}
+	listener, err := net.Listen("tcp", address)
+	if err == nil {
+		listener.Close()
+		return
+	}
+	if runs && answers(r.ctx, address) {
+		return
+	}
+	r.warn("http", "end the program that has the port, or set server.listen to another one, such as \"127.0.0.1:8485\"; then start the bot again",
+		fmt.Sprintf("the HTTP API cannot have %s: %v", address, err))
+}
+
+// answers says whether what listens at an address refuses who has no token as a Switchboard does.
+func answers(ctx context.Context, address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/v1/openapi.json", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == http.StatusUnauthorized && resp.Header.Get("X-Request-Id") != ""
 }
 
 // sandbox says which layers work, and where the settings lift them.

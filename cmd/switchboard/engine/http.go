@@ -47,7 +47,8 @@ func (e *Engine) openPort(ctx context.Context) error {
 	}
 	tcp, err := api.ListenTCP(ctx, s.Server.Listen, e.api.TCP(e.door()), e.log)
 	if err != nil && s.Server.Listen == configs.Defaults().Server.Listen {
-		e.log.WarnContext(ctx, "the HTTP API is off", "error", err)
+		e.log.WarnContext(ctx, "the HTTP API is off: another program has its port; what calls this port does not reach the bot", "address", s.Server.Listen, "error", err,
+			"mend", "end that program, or set server.listen to another port, and start the bot again")
 		return nil
 	}
 	e.tcp = tcp

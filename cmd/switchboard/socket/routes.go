@@ -81,9 +81,37 @@ func adderTo(a *web.API) adder {
 		method, path, _ := strings.Cut(pattern, " ")
 		a.Plain(web.Call{
 			Scope: web.Admin, Method: method, Path: path, Socket: true, ID: callID(method, path), Tag: "administration",
-			Summary: "Administration, on the machine of the bot alone: 501 elsewhere.",
+			Summary: cmp.Or(summaries[pattern], "Administration") + ". On the machine of the bot alone: 501 elsewhere.",
 		}, answer)
 	}
+}
+
+// summaries say what the calls do, by pattern.
+var summaries = map[string]string{
+	"GET /v1/commands":              "The commands that a person may give",
+	"GET /v1/config":                "The settings that the bot runs with",
+	"GET /v1/config/diff":           "What differs between the settings in use and the file",
+	"GET /v1/config/versions":       "The versions of the settings",
+	"POST /v1/config/set":           "Change settings",
+	"POST /v1/config/confirm":       "Keep a change of settings that waits for it",
+	"POST /v1/config/unset":         "Take settings back to what the file or the default says",
+	"POST /v1/config/undo":          "Go back to a former version of the settings",
+	"POST /v1/config/save":          "Write the settings in use to the file",
+	"GET /v1/credentials":           "The names of the stored secrets, and what uses them",
+	"POST /v1/credentials/{name}":   "Store a secret",
+	"DELETE /v1/credentials/{name}": "Remove a secret",
+	"GET /v1/people":                "The people whom the bot knows",
+	"GET /v1/people/refused":        "Who wrote and was not let in",
+	"POST /v1/people/claims":        "Make a code with which somebody becomes an admin",
+	"POST /v1/people/add":           "Add a person",
+	"POST /v1/people/role":          "Change a person's role",
+	"POST /v1/people/link":          "Give a person another account",
+	"POST /v1/people/tools":         "Say which tools a person may use",
+	"POST /v1/people/remove":        "Remove a person",
+	"GET /v1/channels/rejected":     "Events of platforms that could not be read",
+	"GET /v1/tokens":                "The API tokens, without their secrets",
+	"POST /v1/tokens":               "Make an API token",
+	"POST /v1/tokens/{name}/revoke": "Revoke an API token",
 }
 
 // callID is the name of a call in the OpenAPI document: "get_v1_people_refused".

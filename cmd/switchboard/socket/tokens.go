@@ -2,12 +2,14 @@ package socket
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"switchboard/cmd/switchboard/access"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/router/core"
 	"switchboard/router/tokens"
 	"switchboard/store"
@@ -46,7 +48,9 @@ func (s Server) tokenRoutes(add adder) {
 		if err == nil {
 			err = s.Router.Change(r.Context(), c, owner)
 		}
-		if err != nil {
+		if errors.Is(err, core.ErrNotFound) {
+			return nil, api.Failed(http.StatusNotFound, "", "there is no token called %q; \"switchboard token list\" shows those there are", c.Token.Name)
+		} else if err != nil {
 			return nil, err
 		}
 		return c.Token, nil

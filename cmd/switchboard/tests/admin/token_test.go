@@ -21,7 +21,7 @@ func TestTokensAreMadeOnTheCommandLine(t *testing.T) {
 	r.Append("[[server.tokens]]\nname = \"file\"\nvalue = \"value-in-the-file\"\nscopes = [\"read\", \"send\"]\n")
 	r.Prints("person add Ann telegram:5", 0, "can write now")
 
-	out, errs, code := r.Command(strings.Fields("token create ci --scope messages --scope read --person ann --expires 720h")...)
+	out, errs, code := r.Command(strings.Fields("token create ci --scope messages --scope read --person ann --expires 30d")...)
 	secret := strings.TrimSuffix(out, "\n")
 	if code != 0 || !regexp.MustCompile(`^sb_[a-z2-7]{52}$`).MatchString(secret) || strings.Contains(errs, secret) {
 		t.Fatalf("exit %d, stdout %q, stderr %q", code, out, errs)
@@ -29,7 +29,7 @@ func TestTokensAreMadeOnTheCommandLine(t *testing.T) {
 	if !strings.HasPrefix(errs, "ci may make calls of messages, read, for Ann; it is good until ") || !strings.HasSuffix(errs, ". Keep it now: it is not shown again.\n") {
 		t.Errorf("stderr %q", errs)
 	}
-	if _, errs, code := r.Command("token", "create", "plain"); code != 0 || errs != "plain may make calls of messages, for anybody of role user; it is good until it is revoked. Keep it now: it is not shown again.\n" {
+	if _, errs, code := r.Command("token", "create", "plain"); code != 0 || errs != "plain may make calls of messages (the default; --scope read adds reading), for anybody of role user; it is good until it is revoked. Keep it now: it is not shown again.\n" {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 	for line, want := range map[string]string{
@@ -39,13 +39,14 @@ func TestTokensAreMadeOnTheCommandLine(t *testing.T) {
 		"token create x --person bob": `token create x: There is nobody called "bob".`,
 		"token create x --expires 1h --person ann --person eve": `There is nobody called "eve".`,
 		"token revoke file": "file is in the settings",
-		"token revoke none": "token revoke none: not found",
+		"token revoke none": `token revoke none: there is no token called "none"; "switchboard token list" shows those there are`,
 	} {
 		r.Refuses(line, 1, want)
 	}
 	r.Refuses("token create x --scope all", 2, `--scope must be one of "messages","read","send","admin" but got "all"`)
-	r.Refuses("token create x --expires=-1h", 2, "--expires: a token cannot expire before it is made")
-	r.Refuses("token create x --expires soon", 2, "--expires")
+	r.Refuses("token create x --expires=-1h", 2, "say days, weeks, hours or minutes, as in 30d, 4w, 12h or 30m")
+	r.Refuses("token create x --expires soon", 2, "as in 30d, 4w")
+	r.Refuses("token create x --expires 99999w", 2, "as in 30d, 4w")
 
 	r.Prints("doctor", 0, `ok    tokens     3 tokens for the HTTP API`)
 	r.Prints("token revoke ci", 0, "ci is revoked: it opens nothing any more")
