@@ -64,7 +64,7 @@ func TestCommandsTalkToAServer(t *testing.T) {
 		for _, line := range []string{"serve", "usage", "config show", "backup x", "migrate status", "secret set x"} {
 			says("boss", "x", line, 2, "--server: this command works on the machine of the bot alone")
 		}
-		says("boss", "", "doctor", 1, "--server: this command works on the machine of the bot alone")
+		says("boss", "", "doctor", 2, "run \"switchboard doctor\" on the machine of the bot")
 		says("wrong", "", "turn list", 1, "the token is not valid")
 		says("", "", "turn list", 2, "SWITCHBOARD_TOKEN")
 		elsewhere := func(code int, want string, args ...string) {
