@@ -56,11 +56,13 @@ func followed(t *testing.T, conn *websocket.Conn, after int64, until string) (la
 // program was killed meanwhile.
 func TestWebSocketFollowsAcrossAKill(t *testing.T) {
 	t.Parallel()
-	rig := programtest.NewRig(t, nil, programtest.Token("ci", []string{"messages", "read"}, "ada")+ada)
+	address := programtest.FreePort(t)
+	rig := programtest.NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[server]\nlisten = \""+address+"\"\n"+programtest.Token("ci", []string{"messages", "read"}, "ada")+ada)
+	rig.Model.Handle(programtest.Clerk)
 	rig.Ready()
 	open := func(after int64) *websocket.Conn {
 		t.Helper()
-		conn, _, err := websocket.DefaultDialer.Dial(fmt.Sprintf("ws://%s/v1/ws?session=s&after=%d", rig.Web("ci").Address, after), http.Header{"Authorization": {"Bearer ci"}})
+		conn, _, err := websocket.DefaultDialer.Dial(fmt.Sprintf("ws://%s/v1/ws?session=s&after=%d", address, after), http.Header{"Authorization": {"Bearer ci"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +84,11 @@ func TestWebSocketFollowsAcrossAKill(t *testing.T) {
 	rig.Kill()
 	last, more := followed(t, conn, last, "")
 	said = append(said, more...)
-	rig.Ready()
+	rig.Start()
+	rig.Await("it is up again", 20*time.Second, func() bool {
+		status, _, err := programtest.Web{Address: address, Token: "ci"}.Do(t.Context(), http.MethodGet, "/v1/whoami", nil)
+		return err == nil && status == http.StatusOK
+	})
 	conn = open(last)
 	post(conn, "two") // its answer may not have come; the key makes it the same message
 	if !slices.Contains(said, "heard: two") {
