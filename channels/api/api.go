@@ -120,6 +120,7 @@ func (a *API) build() {
 	a.deliveryCalls()
 	a.jobCalls()
 	a.channelCalls()
+	a.socketCall()
 	idsAreText(config.Components.Schemas)
 }
 

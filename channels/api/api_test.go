@@ -24,16 +24,17 @@ import (
 type rows struct {
 	accepted []channels.Event
 	changed  []core.Change
+	lived
 }
 
-func (r *rows) Events(context.Context, string, int64, int) ([]channels.SessionEvent, error) {
-	return nil, nil
+func (r *rows) Events(_ context.Context, session string, n int64, _ int) ([]channels.SessionEvent, error) {
+	return r.since(session, n), nil
 }
 
 func (r *rows) SessionInfo(_ context.Context, session string) (sessions.Info, error) {
 	switch session {
 	case "api:ada":
-		return sessions.Info{Session: session, Person: "ada", FirstEvent: 1}, nil
+		return sessions.Info{Session: session, Person: "ada", FirstEvent: 1, LastEvent: int64(len(r.since(session, 0)))}, nil
 	case "api:bob":
 		return sessions.Info{Session: session, Person: "bob", FirstEvent: 1}, nil
 	}
@@ -67,10 +68,12 @@ func (r *rows) Received()                                               {}
 func (r *rows) Ready(context.Context) error                             { return nil }
 func (r *rows) Identified(...string) *core.Person                       { return nil }
 func (r *rows) Find(_ context.Context, secret string) (*tokens.Token, error) {
-	switch secret {
-	case "ada's":
+	switch {
+	case r.revoked.Load():
+		return nil, tokens.ErrRevoked
+	case secret == "ada's":
 		return &tokens.Token{Name: "ada's", Scopes: []string{"messages", "read"}, People: []string{"ada"}}, nil
-	case "anybody's":
+	case secret == "anybody's":
 		return &tokens.Token{Name: "anybody's", Scopes: []string{"messages"}}, nil
 	}
 	return nil, tokens.ErrUnknown
@@ -100,6 +103,7 @@ func newTestAPI(t testing.TB) (http.Handler, *rows) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = a.Channel.Run(ctx, r) }()
+	r.api, r.stop = a, cancel
 	t.Cleanup(func() { cancel(); <-done })
 	return a.TCP(Door{Tokens: r, InternalToken: func() string { return "inside" }, Hosts: []string{"bot.example"}, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}), r
 }

@@ -35,6 +35,8 @@ type Caller struct {
 	People []string
 	// still says why the token is not good any more; nil: it is, or there is none.
 	still func(context.Context) error
+	// door is what the calls of the token come through; nil: it is no token's.
+	door http.Handler
 }
 
 // good says whether the caller may go on with a call that lasts. That the database cannot be asked ends nothing.

@@ -69,7 +69,7 @@ func (a *API) Socket() http.Handler {
 // TCP serves programs with a token.
 func (a *API) TCP(door Door) http.Handler {
 	guard := &guard{Door: door, api: a, failures: map[netip.Addr]*failures{}, rates: map[string]*rate{}}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	guard.calls = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, id := time.Now(), requestOf(r)
 		seen := &answered{ResponseWriter: w, status: http.StatusOK}
 		w.Header().Set("X-Request-Id", id)
@@ -97,6 +97,7 @@ func (a *API) TCP(door Door) http.Handler {
 		}
 		guard.note(r, seen.status, time.Since(began))
 	})
+	return guard.calls
 }
 
 // note counts and logs an answer.
@@ -164,7 +165,8 @@ func requestOf(r *http.Request) string {
 // A guard admits calls.
 type guard struct {
 	Door
-	api *API
+	api   *API
+	calls http.Handler // which it guards
 
 	mu       sync.Mutex
 	failures map[netip.Addr]*failures
@@ -206,7 +208,7 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 	case err != nil:
 		return nil, err
 	}
-	return &Caller{Token: token.Name, Scopes: token.Scopes, People: token.People, still: func(ctx context.Context) error {
+	return &Caller{Token: token.Name, Scopes: token.Scopes, People: token.People, door: g.calls, still: func(ctx context.Context) error {
 		_, err := g.Tokens.Find(ctx, strings.TrimSpace(secret))
 		return err
 	}}, g.turn(r.Context(), token.Name)

@@ -95,7 +95,12 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 			case <-news.notified:
 			}
 			convs, all := channel.take(news)
-			events, err := a.newsEvents(ctx, channel, c, convs, all)
+			var events []byte
+			err := a.eachNews(ctx, channel, c, convs, all, func(event string, data any) error {
+				text, err := json.Marshal(data)
+				events = fmt.Appendf(events, "event: %s\ndata: %s\n\n", event, text)
+				return err
+			})
 			if err != nil {
 				a.Log.WarnContext(ctx, "event stream ended", "token", c.Token, "error", err)
 				return nil
@@ -107,10 +112,12 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// newsEvents say of each conversation that the caller may read how far it is.
-func (a *API) newsEvents(ctx context.Context, channel *Channel, c *Caller, convs map[channels.ConversationID]bool, all bool) (events []byte, err error) {
+// eachNews hands an event for each conversation that the caller may read to say: how far it is.
+func (a *API) eachNews(ctx context.Context, channel *Channel, c *Caller, convs map[channels.ConversationID]bool, all bool, say func(event string, data any) error) error {
 	if all {
-		events = append(events, "event: reset\ndata: {}\n\n"...)
+		if err := say(channels.KindReset, struct{}{}); err != nil {
+			return err
+		}
 	}
 	for conv := range convs {
 		at := placeOf(channel, conv)
@@ -118,15 +125,13 @@ func (a *API) newsEvents(ctx context.Context, channel *Channel, c *Caller, convs
 		if errors.Is(err, core.ErrNotFound) {
 			continue
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		data, err := json.Marshal(map[string]any{"session": a.name(c, at.key), "last_event": info.LastEvent})
-		if err != nil {
-			return nil, err
+		if err := say("session", map[string]any{"session": a.name(c, at.key), "last_event": info.LastEvent}); err != nil {
+			return err
 		}
-		events = fmt.Appendf(events, "event: session\ndata: %s\n\n", data)
 	}
-	return events, nil
+	return nil
 }
 
 // A stream is an answer of server-sent events.
