@@ -302,6 +302,9 @@ func (a *API) failure(ctx context.Context, err error) error {
 	case errors.Is(err, core.ErrNotNow) && !CallerOf(ctx).Local:
 		return api.Failed(http.StatusServiceUnavailable, "try again in a moment", "the database cannot be asked now")
 	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return api.Failed(http.StatusServiceUnavailable, "", "the client left")
+	}
 	a.Log.ErrorContext(ctx, "a call failed", "request_id", requestID(ctx), "token", CallerOf(ctx).Token, "error", err)
 	if CallerOf(ctx).Local {
 		return err

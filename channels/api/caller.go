@@ -5,6 +5,8 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/internal/api"
@@ -35,13 +37,29 @@ type Caller struct {
 	People []string
 	// still says why the token is not good any more; nil: it is, or there is none.
 	still func(context.Context) error
+	// asked is when that was asked last, in nanoseconds.
+	asked atomic.Int64
 	// door is what the calls of the token come through; nil: it is no token's.
 	door http.Handler
 }
 
-// good says whether the caller may go on with a call that lasts. That the database cannot be asked ends nothing.
-func (c *Caller) good(ctx context.Context) bool {
-	return c.still == nil || !notGood(c.still(ctx))
+// goodFor is how long a call that lasts goes on without asking whether its token is still good.
+const goodFor = 250 * time.Millisecond
+
+// errTokenEnded ends a call that lasts.
+var errTokenEnded = api.Failed(http.StatusUnauthorized, `"switchboard token list" shows the tokens there are`, "the token is not valid any more")
+
+// good says whether the caller may go on with a call that lasts: nil, or errTokenEnded. That the database cannot be asked ends nothing.
+func (c *Caller) good(ctx context.Context) error {
+	now, last := time.Now().UnixNano(), c.asked.Load()
+	if c.still == nil || now-last < int64(goodFor) && last != 0 {
+		return nil
+	}
+	if notGood(c.still(ctx)) {
+		return errTokenEnded
+	}
+	c.asked.Store(now)
+	return nil
 }
 
 type callerKey struct{}

@@ -34,9 +34,12 @@ const (
 	// turnWait is how long a call waits for its turn, so that a flood becomes even, and after which it is told that there are too
 	// many: who then calls again at once takes no time from others.
 	turnWait = 250 * time.Millisecond
+	// takeWait is how long a client may take to read an answer.
+	takeWait = 30 * time.Second
 	// tokenAtOnce is how many calls of one token that change something are worked on at once, so that the
-	// others' do not wait behind them; of those that wait for a turn or take in a file, tokenLasting.
-	tokenAtOnce, tokenLasting = 32, 256
+	// others' do not wait behind them; of those that wait for a turn or take in a file, tokenLasting; of streams, tokenStreams,
+	// each of which holds some 35 KB.
+	tokenAtOnce, tokenLasting, tokenStreams = 32, 256, 2000
 )
 
 // A Door is how the API is reached over TCP.
@@ -81,9 +84,9 @@ func (a *API) TCP(door Door) http.Handler {
 		}
 		caller, err := guard.admit(r)
 		r = withCaller(r, cmp.Or(caller, &Caller{}))
-		if caller != nil && err == nil && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if most := atOnce(r); caller != nil && err == nil && most > 0 {
 			var done func()
-			if done, err = guard.admitChange(caller.Token, lasts(r)); err == nil {
+			if done, err = guard.begin(caller.Token, most); err == nil {
 				defer done()
 			}
 		}
@@ -112,9 +115,19 @@ func (g *guard) note(r *http.Request, status int, took time.Duration) {
 	}
 }
 
-// lasts says whether a call that changes something waits for a turn, or takes in a file.
-func lasts(r *http.Request) bool {
-	return slices.ContainsFunc([]string{"/v1/chat/", "/v1/tools/", "/v1/uploads"}, func(p string) bool { return strings.HasPrefix(r.URL.Path, p) })
+// atOnce is how many calls of that sort a token may have at once; 0: any number.
+func atOnce(r *http.Request) int {
+	path := r.URL.Path
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		if strings.HasSuffix(path, "/events") || path == wsPath || r.URL.Query().Has("wait") {
+			return tokenStreams
+		}
+		return 0
+	case slices.ContainsFunc([]string{"/v1/chat/", "/v1/tools/", "/v1/uploads"}, func(p string) bool { return strings.HasPrefix(path, p) }):
+		return tokenLasting
+	}
+	return tokenAtOnce
 }
 
 // answered notes the status of an answer.
@@ -123,8 +136,12 @@ type answered struct {
 	status int
 }
 
+// WriteHeader implements http.ResponseWriter. A client has takeWait to read an answer that is no stream and sets no time of its own.
 func (w *answered) WriteHeader(status int) {
 	w.status = status
+	if w.Header().Get("Content-Type") != eventStream {
+		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(takeWait)) // not every connection has one
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -181,8 +198,8 @@ type failures struct {
 
 // A rate is what a token may still do.
 type rate struct {
-	next time.Time    // the turn of the next call, if it comes no later
-	busy map[bool]int // calls that change something and are worked on; true: of those that last
+	next time.Time   // the turn of the next call, if it comes no later
+	busy map[int]int // calls of each sort that are worked on, by how many there may be
 }
 
 // admit finds out who calls; nil: nobody who needs to be known.
@@ -196,8 +213,8 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 	if strings.HasPrefix(r.URL.Path, "/internal/") {
 		return g.internal(r)
 	}
-	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
 		return nil, api.Failed(http.StatusUnauthorized, `send "Authorization: Bearer TOKEN"; "switchboard token create NAME" makes a token`, "this call needs a token")
 	}
 	address := g.address(r)
@@ -316,7 +333,7 @@ func (g *guard) failed(at netip.Addr) time.Duration {
 func (g *guard) of(token string) *rate {
 	r := g.rates[token]
 	if r == nil {
-		r = &rate{busy: map[bool]int{}}
+		r = &rate{busy: map[int]int{}}
 		g.rates[token] = r
 	}
 	return r
@@ -346,24 +363,20 @@ func (g *guard) turn(ctx context.Context, token string) error {
 	return nil
 }
 
-// admitChange begins a call of a token that changes something, and lasts or not, until done is called, or refuses it.
-func (g *guard) admitChange(token string, long bool) (done func(), err error) {
+// begin begins a call of a token that may have so many of the sort at once, until done is called, or refuses it.
+func (g *guard) begin(token string, most int) (done func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.of(token)
-	most := tokenAtOnce
-	if long {
-		most = tokenLasting
-	}
-	if r.busy[long] >= most {
+	if r.busy[most] >= most {
 		f := api.Failed(http.StatusTooManyRequests, "wait for the answers of some", "%d calls of the token %q are worked on already", most, token)
 		f.Err.RetryAfter = time.Second
 		return nil, f
 	}
-	r.busy[long]++
+	r.busy[most]++
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		r.busy[long]--
+		r.busy[most]--
 	}, nil
 }

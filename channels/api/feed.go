@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -37,7 +38,7 @@ type feed struct {
 	after   int64
 	until   int64
 	mayRead func(context.Context) error // of a session that is to be, whoever's that will be; nil: it may be read
-	good    func(context.Context) bool  // whether the reader's token still is; nil: nobody asks
+	good    func(context.Context) error // why the reader's token is not good any more; nil: nobody asks
 	known   channels.Growing            // what the client knows of the text that grows
 	past    channels.Growing            // what grew when its message came, and may still stand there
 }
@@ -70,7 +71,7 @@ page:
 				continue page
 			}
 			if pace == nil && f.live {
-				wrote, err := f.delta(now)
+				wrote, err := f.delta(ctx, now)
 				if err != nil {
 					return err
 				}
@@ -84,10 +85,7 @@ page:
 			case <-f.notified:
 				continue page
 			case <-ping.C:
-				if f.good != nil && !f.good(ctx) {
-					return nil
-				}
-				if err := f.out.ping(); err != nil {
+				if err := cmp.Or(f.still(ctx), f.out.ping()); err != nil {
 					return err
 				}
 			case <-pace:
@@ -97,6 +95,14 @@ page:
 			now = f.c.growing(f.conv)
 		}
 	}
+}
+
+// still says why nothing more may be written; nil: it may.
+func (f *feed) still(ctx context.Context) error {
+	if f.good == nil {
+		return nil
+	}
+	return f.good(ctx)
 }
 
 // events writes the next page of events. last: there are no more now.
@@ -111,6 +117,9 @@ func (f *feed) events(ctx context.Context) (last bool, err error) {
 	}
 	events, err := f.reader.Events(ctx, f.session, f.after, pageSize)
 	if err != nil || ctx.Err() != nil || len(events) == 0 {
+		return true, err
+	}
+	if err := f.still(ctx); err != nil {
 		return true, err
 	}
 	err = f.out.write(func() error {
@@ -132,10 +141,13 @@ func (f *feed) events(ctx context.Context) (last bool, err error) {
 }
 
 // delta writes what is new of the text that grows.
-func (f *feed) delta(now channels.Growing) (wrote bool, err error) {
+func (f *feed) delta(ctx context.Context, now channels.Growing) (wrote bool, err error) {
 	event, some := now.Since(f.known)
 	if !some || f.mayRead != nil || now.Text != "" && now == f.past {
 		return false, nil
+	}
+	if err := f.still(ctx); err != nil {
+		return false, err
 	}
 	f.known = now
 	return true, f.out.write(func() error { return f.out.put(event) })

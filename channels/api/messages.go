@@ -60,8 +60,8 @@ func (a *API) post(ctx context.Context, in *messageIn) (*api.Receipt, error) {
 		return nil, api.Failed(http.StatusRequestEntityTooLarge, "", "metadata: it is longer than %d KB", maxMetadata>>10)
 	case !utf8.Valid(body.Metadata):
 		return nil, api.Failed(http.StatusBadRequest, "", "metadata: it is not valid UTF-8")
-	case !utf8.ValidString(body.Content):
-		return nil, api.Failed(http.StatusBadRequest, "", "content: it is not valid UTF-8")
+	case strings.ContainsRune(body.Content, 0) && !c.Local: // a terminal is told by the receipt
+		return nil, api.Failed(http.StatusBadRequest, "", "content: it has characters that cannot be kept")
 	}
 	at, err := a.place(c, body.Session, body.User)
 	if err != nil {
@@ -176,7 +176,8 @@ func (a *API) accept(ctx context.Context, at place, event channels.Event, posted
 		first, err := a.Sessions.Posted(ctx, event.Conversation, posted)
 		switch {
 		case err == nil:
-			return &api.Receipt{MessageID: first.MessageID, Session: string(at.conv), TurnID: first.TurnID, Event: first.Event}, nil
+			first.Silent = event.Sender.Person == ""
+			return receiptFor(&event, first), nil
 		case !errors.Is(err, core.ErrNotFound):
 			return nil, err
 		case got.Duplicate:
@@ -186,14 +187,22 @@ func (a *API) accept(ctx context.Context, at place, event channels.Event, posted
 		f.Err.RetryAfter = 3 * time.Second
 		return nil, f
 	}
-	answer := &api.Receipt{
-		MessageID: got.MessageID, Session: string(at.conv), TurnID: got.TurnID, Event: got.Event, Duplicate: got.Duplicate, Rejected: got.Rejected,
-	}
+	answer := receiptFor(&event, got)
 	if !token {
 		_, answer.Session, _ = strings.Cut(string(at.conv), "/")
 	}
-	if token && got.Silent && answer.TurnID == 0 { // as it looks where somebody is served
-		answer.TurnID, answer.Event = got.MessageID/2+1, 1
-	}
 	return answer, nil
+}
+
+// receiptFor is what a caller is told. Of whom nobody serves it looks as where somebody is served.
+func receiptFor(event *channels.Event, got channels.Receipt) *api.Receipt {
+	r := &api.Receipt{
+		MessageID: got.MessageID, Session: string(event.Conversation.ID), TurnID: got.TurnID, Event: got.Event, Duplicate: got.Duplicate, Rejected: got.Rejected,
+	}
+	if event.Sender.Token != "" && got.Silent && r.TurnID == 0 {
+		if r.Event = 1; !strings.HasPrefix(event.Message.Text, "/") { // no turn answers a command
+			r.TurnID = got.MessageID/2 + 1
+		}
+	}
+	return r
 }

@@ -136,7 +136,7 @@ func (a *API) follow(ctx context.Context, at place, f *follower, after int64) er
 			defer cancel()
 			ctx = limited
 		}
-		feed := &feed{listener: newListener(at.conv, f.pieces), c: at.channel, reader: a.Sessions, out: f, session: at.key, after: after, until: -1}
+		feed := &feed{listener: newListener(at.conv, f.pieces), c: at.channel, reader: a.Sessions, out: f, session: at.key, after: after, until: -1, good: CallerOf(ctx).good}
 		if err := f.start(); err != nil {
 			return err
 		}

@@ -204,7 +204,7 @@ func (a *API) getSession(ctx context.Context, in *getSessionIn) (*sessionOut, er
 		return nil, api.Failed(http.StatusBadRequest, "", "wait: %.40q is not a time, such as 30s", in.Wait)
 	}
 	said, last, err := a.messages(ctx, at, min(in.After, info.LastEvent), min(wait, waitMost))
-	if err != nil {
+	if err = cmp.Or(err, CallerOf(ctx).good(ctx)); err != nil {
 		return nil, err
 	}
 	out := &sessionOut{
@@ -246,7 +246,7 @@ func (a *API) messages(ctx context.Context, at place, after int64, wait time.Dur
 type changeSessionIn struct {
 	SessionIn
 	Body struct {
-		Title *string `json:"title,omitempty" maxLength:"200"`
+		Title *string `json:"title,omitempty" maxLength:"60"`
 		Mode  *string `json:"mode,omitempty" pattern:"^(ask|act)?$"`
 		Model *string `json:"model,omitempty" maxLength:"200" doc:"The alias of a model of the settings."`
 	}

@@ -140,7 +140,7 @@ func (a *API) execute(ctx context.Context, in *executeIn) (*executeOut, error) {
 		return nil, err
 	}
 	turn, err := a.await(ctx, at, receipt.TurnID)
-	if err != nil {
+	if err = cmp.Or(err, c.good(ctx)); err != nil {
 		return nil, err
 	}
 	if out.Body.State = turn.State; !turns.TurnState(turn.State).Open() {

@@ -88,7 +88,7 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 				out.announceStop()
 				return nil
 			case <-ping.C:
-				if !c.good(ctx) || out.ping() != nil {
+				if c.good(ctx) != nil || out.ping() != nil {
 					return nil
 				}
 				continue
@@ -114,6 +114,9 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 
 // eachNews hands an event for each conversation that the caller may read to say: how far it is.
 func (a *API) eachNews(ctx context.Context, channel *Channel, c *Caller, convs map[channels.ConversationID]bool, all bool, say func(event string, data any) error) error {
+	if err := c.good(ctx); err != nil {
+		return err
+	}
 	if all {
 		if err := say(channels.KindReset, struct{}{}); err != nil {
 			return err

@@ -20,6 +20,9 @@ import (
 	"switchboard/internal/retry"
 )
 
+// wsPath is where a WebSocket is opened.
+const wsPath = "/v1/ws"
+
 const (
 	// pongWait is how long nothing may come over a WebSocket: its client answers each ping.
 	pongWait = 3 * pingEvery
@@ -34,7 +37,7 @@ const (
 func (a *API) socketCall() {
 	methods := sync.OnceValue(func() map[string]rpcMethod { return rpcMethods(a.huma.OpenAPI()) })
 	a.handle(Call{
-		Scope: Read, Method: http.MethodGet, Path: "/v1/ws", ID: "openSocket", Tag: "sessions", Status: http.StatusSwitchingProtocols,
+		Scope: Read, Method: http.MethodGet, Path: wsPath, ID: "openSocket", Tag: "sessions", Status: http.StatusSwitchingProtocols,
 		Summary: "A WebSocket with JSON-RPC 2.0: the events of a session, or which sessions have something new, as notifications, and the calls of this document that take and give JSON by their operation ids.",
 	}, description{
 		params: []*huma.Param{
@@ -87,7 +90,10 @@ func (a *API) openSocket(w http.ResponseWriter, r *http.Request, methods map[str
 		follow, stop := begin()
 		defer stop()
 		work.Go(func() {
-			if err := follow(ctx); err != nil && ctx.Err() == nil {
+			switch err := follow(ctx); {
+			case errors.Is(err, errTokenEnded):
+				s.end(notGoodAnyMore)
+			case err != nil && ctx.Err() == nil:
 				a.Log.WarnContext(ctx, "WebSocket ended", "token", s.caller.Token, "error", err)
 				s.end(&websocket.CloseError{Code: websocket.CloseInternalServerErr, Text: "the events could not be read; come again"})
 			}
@@ -167,7 +173,7 @@ func (s *socket) source(r *http.Request) (begin func() (follow func(context.Cont
 	if err != nil {
 		return nil, nil, err
 	}
-	f.out, f.until, f.good, first.LastEvent = s, -1, nil, new(f.after)
+	f.out, f.until, first.LastEvent = s, -1, new(f.after)
 	return func() (func(context.Context) error, func()) {
 		stop := f.c.subscribe(f.listener)
 		_ = s.notify("hello", first)
@@ -207,7 +213,7 @@ func (s *socket) deliver(ctx context.Context) {
 			_ = s.conn.SetWriteDeadline(time.Now().Add(api.WriteWait))
 			err = s.conn.WriteMessage(websocket.TextMessage, text)
 		case <-ping.C:
-			if !s.caller.good(ctx) {
+			if s.caller.good(ctx) != nil {
 				s.end(notGoodAnyMore)
 			} else {
 				err = s.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(api.WriteWait))

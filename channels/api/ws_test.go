@@ -358,20 +358,24 @@ func (p pipe) dial(context.Context, string, string) (net.Conn, error) {
 	return near, nil
 }
 
-// A token that is revoked ends the WebSocket with the next ping, or the next call.
+// A token that is revoked ends the WebSocket with the next ping, the next call or the next event.
 func TestSocketEndsWithItsToken(t *testing.T) {
 	t.Parallel()
-	for name, calls := range map[string]bool{"ping": false, "call": true} {
+	for _, name := range []string{"ping", "call", "event"} {
 		synctest.Test(t, func(t *testing.T) {
 			c, r, _ := piped(t, "?session=ada")
 			c.hears()
 			r.revoked.Store(true)
 			began := time.Now()
-			if calls {
+			switch name {
+			case "event":
+				time.Sleep(goodFor)
+				r.says(10)
+			case "call":
 				_ = c.WriteMessage(websocket.TextMessage, []byte(`{"jsonrpc":"2.0","id":1,"method":"whoami"}`))
 			}
 			c.closes(websocket.ClosePolicyViolation)
-			if took := time.Since(began); took > pingEvery || calls && took > 0 {
+			if took := time.Since(began); took > pingEvery || name != "ping" && took > goodFor {
 				t.Errorf("%s: it took %s", name, took)
 			}
 		})

@@ -52,8 +52,8 @@ var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // CheckSession says what is wrong with the name of a session; nil: nothing is.
 func CheckSession(name string) error {
-	if len(name) > MaxSession || !sessionName.MatchString(name) {
-		return fmt.Errorf("session %.140q: use 1 to 128 letters, digits, dots, underscores or dashes", name)
+	if len(name) > MaxSession || !sessionName.MatchString(name) || name == "." || name == ".." { // those are no part of a path
+		return fmt.Errorf("session %.140q: use 1 to 128 letters, digits, dots, underscores or dashes, and not dots alone", name)
 	}
 	return nil
 }
