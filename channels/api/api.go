@@ -76,6 +76,7 @@ type API struct {
 	built func() // makes the calls, the first time
 	began time.Time
 	chats following
+	large chan struct{} // holds a place for each large body that is in memory
 }
 
 // inPath finds the parameters of a path.
@@ -86,7 +87,7 @@ var setErrors sync.Once
 // New makes the API with further calls, which more adds; nil: none. The calls are made when the first of them comes: who talks to the bot
 // elsewhere does not wait for them, nor hold them in memory.
 func New(deps Deps, more func(*API)) *API {
-	a := &API{Deps: deps, began: time.Now()}
+	a := &API{Deps: deps, began: time.Now(), large: make(chan struct{}, largeAtOnce)}
 	a.built = sync.OnceFunc(func() {
 		a.build()
 		if more != nil {

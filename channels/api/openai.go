@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -51,6 +52,10 @@ const (
 
 const (
 	chatPath = "/v1/chat/completions"
+	// largeBody is how many bytes of a body make it a large one, largeAtOnce how many of those are in memory at once: each takes some
+	// three times its size until its pictures are kept. Another waits for largeWait.
+	largeBody, largeAtOnce = 1 << 20, 4
+	largeWait              = 10 * time.Second
 	// chatWait is how long a body may take to come, with its pictures.
 	chatWait = 2 * time.Minute
 )
@@ -83,6 +88,7 @@ type chat struct {
 	text    string   // of the new message
 	images  [][]byte // that come with it
 	key     []byte   // a hash of the token, the session's name and the body
+	read    func()   // its body is needed no more
 }
 
 func (a *API) chatCalls() {
@@ -126,6 +132,11 @@ func (a *API) complete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	release, err := a.roomFor(r)
+	if err != nil {
+		return err
+	}
+	defer release()
 	limit := a.Files.MaxSize()
 	if limit <= 0 {
 		limit = maxLocalBody
@@ -149,8 +160,29 @@ func (a *API) complete(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	sum := sha256.Sum256(body)
+	c.read = func() {
+		c.Messages, c.earlier, c.images = nil, nil, nil
+		release()
+	}
 	c.key = []byte(digest(caller.Token, at.key, sum[:]))
 	return a.chatTurn(w, r, c, at, person)
+}
+
+// roomFor waits for a place in memory for a body, which release gives back; calling it twice is fine.
+func (a *API) roomFor(r *http.Request) (release func(), err error) {
+	if r.ContentLength >= 0 && r.ContentLength <= largeBody {
+		return func() {}, nil
+	}
+	select {
+	case a.large <- struct{}{}:
+		return sync.OnceFunc(func() { <-a.large }), nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-time.After(largeWait):
+		f := api.Failed(http.StatusServiceUnavailable, "try again in a moment", "too many large calls come at once")
+		f.Err.RetryAfter = largeWait
+		return nil, f
+	}
 }
 
 // speaker is the person for whom a caller speaks who names one, or none.

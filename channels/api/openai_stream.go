@@ -62,6 +62,7 @@ func (a *API) chatTurn(w http.ResponseWriter, r *http.Request, c *chat, s chatSe
 	handed := make(chan taken, 1)
 	go func() {
 		receipt, err := a.postChat(ctx, c, at, person, call, repeated)
+		c.read()
 		handed <- taken{receipt, err}
 	}()
 	var receipt taken

@@ -344,6 +344,12 @@ func TestRepeatedCallJoinsOnAnotherEngine(t *testing.T) {
 	}
 	if n := f.Count("SELECT count(*) FROM turns"); n != 1 {
 		t.Errorf("%d turns", n)
+		for _, table := range []string{
+			"SELECT id, session_id, state, holders, created_at, merged_into FROM turns", "SELECT id, conversation_id, direction, turn_id, platform_id, text, created_at FROM messages",
+			"SELECT generation, conversation, heard, created_at FROM chat_calls",
+		} {
+			t.Log(f.Query(table))
+		}
 	}
 }
 
