@@ -146,7 +146,7 @@ func (s *stepRow) view() routerturns.Task {
 	if v.Outcome == "refused" {
 		v.Rule = s.RefusedBy
 	}
-	if s.Code != v.Outcome { // cancelled is both
+	if s.Code != "cancelled" { // the outcome says so already
 		v.Outcome = strings.TrimSpace(v.Outcome + " " + s.Code)
 	}
 	if s.Status != nil {

@@ -200,7 +200,8 @@ func receiptFor(event *channels.Event, got channels.Receipt) *api.Receipt {
 		MessageID: got.MessageID, Session: string(event.Conversation.ID), TurnID: got.TurnID, Event: got.Event, Duplicate: got.Duplicate, Rejected: got.Rejected,
 	}
 	if event.Sender.Token != "" && got.Silent && r.TurnID == 0 {
-		if r.Event = 1; !strings.HasPrefix(event.Message.Text, "/") { // no turn answers a command
+		r.Event = 1
+		if text := event.Message.Text; !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "/tool ") { // no turn answers another command
 			r.TurnID = got.MessageID/2 + 1
 		}
 	}
