@@ -71,12 +71,13 @@ type People interface {
 // An API is every call.
 type API struct {
 	Deps
-	mux   *http.ServeMux
-	huma  huma.API
-	built func() // makes the calls, the first time
-	began time.Time
-	chats following
-	large chan struct{} // holds a place for each large body that is in memory
+	mux    *http.ServeMux
+	huma   huma.API
+	built  func() // makes the calls, the first time
+	began  time.Time
+	chats  following
+	large  chan struct{}  // holds a place for each large body that is in memory
+	firsts [64]sync.Mutex // by a hash of the session: held by the call that may be its first
 }
 
 // inPath finds the parameters of a path.

@@ -78,7 +78,10 @@ func (a *API) post(ctx context.Context, in *messageIn) (*api.Receipt, error) {
 		event.Message.ID = channels.MessageID(posted + "." + rand.Text())
 		// Neither a token's length nor a colon in it can make two messages one: the digest has a fixed length.
 		event.Key = channels.EventKey("token:" + digest(c.Token, key))
-		if event.Sender, err = a.sender(ctx, c, body, at); err != nil {
+		var release func()
+		event.Sender, release, err = a.sender(ctx, c, body, at)
+		defer release()
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -99,26 +102,41 @@ func digest(values ...any) string {
 }
 
 // sender is who a token writes for. Whom it may not speak for is a stranger: the answer is the same, and nothing is done.
-func (a *API) sender(ctx context.Context, c *Caller, body *messageBody, at place) (channels.Sender, error) {
-	s := channels.Sender{ID: c.Token, Label: body.User, Token: c.Token}
+// release is called when the message is in: until then nobody else begins the session, if it is new.
+func (a *API) sender(ctx context.Context, c *Caller, body *messageBody, at place) (s channels.Sender, release func(), err error) {
+	s, release = channels.Sender{ID: c.Token, Label: body.User, Token: c.Token}, func() {}
 	p := a.who(c, body.User)
 	switch {
 	case p == nil && len(c.People) > 0:
-		return s, a.otherPerson(c, body.User)
+		return s, release, a.otherPerson(c, body.User)
 	case p == nil:
 		s.ID += "/" + body.User
-		return s, nil
+		return s, release, nil
 	}
 	s.Person = p.Name
 	session, err := a.Sessions.SessionInfo(ctx, at.key)
+	if errors.Is(err, core.ErrNotFound) {
+		release = a.first(at.key)
+		session, err = a.Sessions.SessionInfo(ctx, at.key)
+	}
 	switch {
 	case errors.Is(err, core.ErrNotFound):
+		return s, release, nil
 	case err != nil:
-		return s, err
+		return s, release, err
 	case session.Person != "" && session.Person != p.Name:
-		return s, otherSession(body.Session)
+		return s, release, otherSession(body.Session)
 	}
-	return s, nil
+	return s, release, nil
+}
+
+// first waits until no other call may be the first of a session, and keeps others from it until release is called. Two engines may
+// still begin one at once.
+func (a *API) first(session string) (release func()) {
+	sum := sha256.Sum256([]byte(session))
+	m := &a.firsts[int(sum[0])%len(a.firsts)]
+	m.Lock()
+	return m.Unlock
 }
 
 // otherPerson says that the caller may not speak for somebody, and for whom it may.

@@ -166,6 +166,7 @@ func (a *API) openCall(r *http.Request, c *chat, s chatSession, person *core.Per
 	if was != nil {
 		next = was.Generation + 1
 	}
+	defer a.first(s.key)()
 	o, err := a.opening(r, c, s, person, next)
 	if err != nil {
 		return nil, false, err

@@ -3,6 +3,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -100,6 +101,28 @@ func TestSessions(t *testing.T) {
 		w.Get(t, "/v1/sessions/two", &read)
 		if len(read.Messages) != 2 || read.Messages[0].Text != "again" {
 			t.Errorf("begun again it has %+v", read)
+		}
+	})
+}
+
+// Of two persons who write at once in a session that is new, one has it, and the other is refused.
+func TestNewSessionBelongsToOne(t *testing.T) {
+	t.Parallel()
+	eachShop(t, "", func(t *testing.T, s *shop) {
+		for n := range 15 {
+			session, got := fmt.Sprintf("new-%d", n), make(chan int, 2)
+			for _, who := range []string{"ada", "bob"} {
+				go func() {
+					status, _, err := s.web(who).Do(t.Context(), http.MethodPost, "/v1/messages", map[string]any{"session": session, "user": who, "content": "hello"})
+					if err != nil {
+						t.Error(err)
+					}
+					got <- status
+				}()
+			}
+			if one, other := <-got, <-got; one+other != http.StatusAccepted+http.StatusForbidden {
+				t.Errorf("they were answered %d and %d", one, other)
+			}
 		}
 	})
 }
