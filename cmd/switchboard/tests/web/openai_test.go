@@ -321,10 +321,8 @@ func TestPictureBecomesAnAttachment(t *testing.T) {
 func TestRepeatedCallJoinsOnAnotherEngine(t *testing.T) {
 	at := []string{programtest.FreePort(t), programtest.FreePort(t)}
 	f := programtest.TwoEngines(t, programtest.Token("one", []string{"messages", "read"}, "ada")+"[server]\nlisten = \"\"\n", "ada")
-	hold := make(chan struct{})
-	f.Model.Handle(func(llmtest.Request) llmtest.Reply {
-		text := llmtest.Plan("say it", llmtest.Answer("one two three four"))
-		return llmtest.Reply{Text: text, HoldAt: 3, Hold: hold}
+	f.Model.Handle(func(llmtest.Request) llmtest.Reply { // slowly: the second reader comes while the first still reads
+		return llmtest.Reply{Text: llmtest.Plan("say it", llmtest.Answer("one two three four")), Pause: 500 * time.Millisecond}
 	})
 	for i, e := range f.Engines {
 		e.Env = append(e.Env, "SWITCHBOARD_SERVER__LISTEN="+at[i])
@@ -336,7 +334,6 @@ func TestRepeatedCallJoinsOnAnotherEngine(t *testing.T) {
 		go func() { answers <- growing(f.Rig, address, "count", grows) }()
 		<-grows
 	}
-	close(hold)
 	for range at {
 		if got := <-answers; got != "one two three four" {
 			t.Errorf("a reader got %q", got)
@@ -345,7 +342,7 @@ func TestRepeatedCallJoinsOnAnotherEngine(t *testing.T) {
 	if n := f.Count("SELECT count(*) FROM turns"); n != 1 {
 		t.Errorf("%d turns", n)
 		for _, table := range []string{
-			"SELECT id, session_id, state, holders, created_at, merged_into FROM turns", "SELECT id, conversation_id, direction, turn_id, platform_id, text, created_at FROM messages",
+			"SELECT id, session_id, state, holders, created_at, coalesce(merged_into, 0) FROM turns", "SELECT id, conversation_id, direction, coalesce(turn_id, 0), platform_id, text, created_at FROM messages",
 			"SELECT generation, conversation, heard, created_at FROM chat_calls",
 		} {
 			t.Log(f.Query(table))
