@@ -60,6 +60,7 @@ type Receipt struct {
 	Event     int64  // the message's number in its session's events; 0 without a session
 	Toast     string // EventAction: what to show whoever pressed the button, in a line; may be empty
 	Busy      string // Sender.Token: why it was not taken for now, in a sentence; nothing was written. Empty: it was
+	Taken     bool   // Sender.Token: the conversation is another person's; nothing was written
 	Silent    bool   // whoever pressed or wrote is not served; not even that it was taken is shown
 }
 

@@ -76,6 +76,8 @@ func (r *committed) follow(ctx context.Context, stops int64) channels.Receipt {
 	}
 	receipt := r.acc.Receipt
 	switch {
+	case r.acc.Outcome == intake.OutcomeTaken:
+		receipt.Taken = true
 	case r.acc.Outcome == intake.OutcomeBusy && turn != nil && turn.OrNothing:
 		receipt.Busy = fmt.Sprintf("%d messages of this session wait already", turn.QueueLimit)
 	case r.entry.kept(intake.AuditStranger) || r.entry.kept(intake.AuditOverheard):
@@ -148,7 +150,7 @@ func (r *committed) followSecret() {
 // makes that happen once, also when the event comes again because this engine
 // died in between.
 func (r *committed) notifyAside(ctx context.Context) {
-	if r.entry.aside == "" || r.acc.Outcome == intake.OutcomeBusy || r.acc.Edited == intake.EditSame {
+	if r.entry.aside == "" || r.acc.Outcome == intake.OutcomeBusy || r.acc.Outcome == intake.OutcomeTaken || r.acc.Edited == intake.EditSame {
 		return
 	}
 	notice := r.entry.line.Notice(r.entry.Event, r.entry.aside)

@@ -412,6 +412,9 @@ BEGIN
 		SELECT id, person INTO v_session, v_person FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
 	END IF;
 	IF e ->> 'kind' = 'direct' AND e ->> 'person' NOT IN ('', v_person) THEN
+		IF v_person <> '' THEN -- who writes for a program may not
+			RAISE EXCEPTION 'another person wrote here' USING ERRCODE = 'SB002';
+		END IF;
 		UPDATE sessions SET person = e ->> 'person' WHERE id = v_session;
 	END IF;
 

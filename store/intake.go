@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 	"switchboard/router/files"
 	"switchboard/router/intake"
 	routerpeople "switchboard/router/people"
+	routersessions "switchboard/router/sessions"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
@@ -145,7 +147,14 @@ func accept(t *database.Tx, owner int64, e *intake.Entry, a *intake.Accepted) er
 	if e.Event.Conversation.Kind == channels.Direct {
 		person = database.Clean(e.Sender.Person)
 	}
-	if a.SessionID, err = sessions.FindOrMake(t, conversation, key, person); err != nil {
+	find := sessions.FindOrMake
+	if person != "" && e.Event.Sender.Token != "" {
+		find = sessions.FindOrOwn
+	}
+	if a.SessionID, err = find(t, conversation, key, person); errors.Is(err, routersessions.ErrTaken) {
+		a.Outcome = intake.OutcomeTaken
+		return t.Do(sessions.DropKey, e.Key)
+	} else if err != nil {
 		return err
 	}
 	if len(e.Button) > 0 {

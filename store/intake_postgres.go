@@ -52,8 +52,8 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []intake.Entr
 	return out, nil
 }
 
-// isOpenQuestion says that sb_accept did nothing, because a text may answer a question, or a queue is
-// full, which is to be said: that is done in several round trips.
+// isOpenQuestion says that sb_accept did nothing, because a text may answer a question, a queue is
+// full, which is to be said, or another person wrote there before: that is done in several round trips.
 func isOpenQuestion(err error) bool {
 	pe, ok := errors.AsType[*pq.Error](err)
 	return ok && pe.Code == "SB002"

@@ -71,13 +71,12 @@ type People interface {
 // An API is every call.
 type API struct {
 	Deps
-	mux    *http.ServeMux
-	huma   huma.API
-	built  func() // makes the calls, the first time
-	began  time.Time
-	chats  following
-	large  chan struct{}  // holds a place for each large body that is in memory
-	firsts [64]sync.Mutex // by a hash of the session: held by the call that may be its first
+	mux   *http.ServeMux
+	huma  huma.API
+	built func() // makes the calls, the first time
+	began time.Time
+	chats following
+	large chan struct{} // holds a place for each large body that is in memory
 }
 
 // inPath finds the parameters of a path.
@@ -301,6 +300,8 @@ func (a *API) failure(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, core.ErrNotFound):
 		return api.Failed(http.StatusNotFound, "look at the name or number; the token may read what its lists show, such as GET /v1/sessions or /v1/turns", "%v", core.ErrNotFound)
+	case errors.Is(err, sessions.ErrTaken):
+		return api.Failed(http.StatusForbidden, "use another name for the session", "%v", sessions.ErrTaken)
 	case errors.Is(err, core.ErrNotNow) && !CallerOf(ctx).Local:
 		return api.Failed(http.StatusServiceUnavailable, "try again in a moment", "the database cannot be asked now")
 	}

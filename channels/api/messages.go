@@ -16,6 +16,7 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/api"
 	"switchboard/router/core"
+	"switchboard/router/sessions"
 )
 
 const (
@@ -78,10 +79,7 @@ func (a *API) post(ctx context.Context, in *messageIn) (*api.Receipt, error) {
 		event.Message.ID = channels.MessageID(posted + "." + rand.Text())
 		// Neither a token's length nor a colon in it can make two messages one: the digest has a fixed length.
 		event.Key = channels.EventKey("token:" + digest(c.Token, key))
-		var release func()
-		event.Sender, release, err = a.sender(ctx, c, body, at)
-		defer release()
-		if err != nil {
+		if event.Sender, err = a.sender(c, body.User); err != nil {
 			return nil, err
 		}
 	}
@@ -102,41 +100,18 @@ func digest(values ...any) string {
 }
 
 // sender is who a token writes for. Whom it may not speak for is a stranger: the answer is the same, and nothing is done.
-// release is called when the message is in: until then nobody else begins the session, if it is new.
-func (a *API) sender(ctx context.Context, c *Caller, body *messageBody, at place) (s channels.Sender, release func(), err error) {
-	s, release = channels.Sender{ID: c.Token, Label: body.User, Token: c.Token}, func() {}
-	p := a.who(c, body.User)
+func (a *API) sender(c *Caller, user string) (channels.Sender, error) {
+	s := channels.Sender{ID: c.Token, Label: user, Token: c.Token}
+	p := a.who(c, user)
 	switch {
 	case p == nil && len(c.People) > 0:
-		return s, release, a.otherPerson(c, body.User)
+		return s, a.otherPerson(c, user)
 	case p == nil:
-		s.ID += "/" + body.User
-		return s, release, nil
+		s.ID += "/" + user
+	default:
+		s.Person = p.Name
 	}
-	s.Person = p.Name
-	session, err := a.Sessions.SessionInfo(ctx, at.key)
-	if errors.Is(err, core.ErrNotFound) {
-		release = a.first(at.key)
-		session, err = a.Sessions.SessionInfo(ctx, at.key)
-	}
-	switch {
-	case errors.Is(err, core.ErrNotFound):
-		return s, release, nil
-	case err != nil:
-		return s, release, err
-	case session.Person != "" && session.Person != p.Name:
-		return s, release, otherSession(body.Session)
-	}
-	return s, release, nil
-}
-
-// first waits until no other call may be the first of a session, and keeps others from it until release is called. Two engines may
-// still begin one at once.
-func (a *API) first(session string) (release func()) {
-	sum := sha256.Sum256([]byte(session))
-	m := &a.firsts[int(sum[0])%len(a.firsts)]
-	m.Lock()
-	return m.Unlock
+	return s, nil
 }
 
 // otherPerson says that the caller may not speak for somebody, and for whom it may.
@@ -154,11 +129,6 @@ func (a *API) speaks(c *Caller, person string) error {
 		return nil
 	}
 	return a.otherPerson(c, person)
-}
-
-// otherSession says that a session of that name is another person's.
-func otherSession(name string) error {
-	return api.Failed(http.StatusForbidden, "use another name for the session", "the session %q is another person's", name)
 }
 
 // order gives a command in a session, in the name of its person.
@@ -188,6 +158,9 @@ func (a *API) accept(ctx context.Context, at place, event channels.Event, posted
 			status = http.StatusInternalServerError
 		}
 		return nil, api.Failed(status, "try again with the same Idempotency-Key", "the message could not be stored")
+	}
+	if got.Taken {
+		return nil, sessions.ErrTaken
 	}
 	token := event.Sender.Token != ""
 	if token && (got.Duplicate || got.Busy != "") {

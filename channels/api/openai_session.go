@@ -79,7 +79,7 @@ func (a *API) opening(r *http.Request, c *chat, s chatSession, person *core.Pers
 		return in(s), nil
 	}
 	if who := list[0].Person; who != "" && who != person.Name {
-		return nil, otherSession(s.name)
+		return nil, sessions.ErrTaken
 	}
 	asked, most := exchanges(c.earlier), 0
 	for _, b := range list {
@@ -166,7 +166,6 @@ func (a *API) openCall(r *http.Request, c *chat, s chatSession, person *core.Per
 	if was != nil {
 		next = was.Generation + 1
 	}
-	defer a.first(s.key)()
 	o, err := a.opening(r, c, s, person, next)
 	if err != nil {
 		return nil, false, err

@@ -13,6 +13,7 @@ type Outcome string
 
 const (
 	OutcomeBusy    Outcome = "busy"            // TurnIntent.QueueLimit turns wait already: it is answered instead
+	OutcomeTaken   Outcome = "taken"           // Sender.Token: the session is another person's, and nothing was kept
 	OutcomeIdle    Outcome = "idle"            // there is nothing to cancel
 	OutcomeDropped Outcome = "dropped"         // nobody worked on what was cancelled
 	ResetAsked     Outcome = "reset_asked"     // EffectReset ended turns that waited for a decision

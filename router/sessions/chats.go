@@ -1,11 +1,15 @@
 package sessions
 
 import (
+	"errors"
 	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
 )
+
+// ErrTaken says that a session belongs to another person, who wrote there first. Nothing was done.
+var ErrTaken = errors.New("the session is another person's")
 
 // RepeatedWithin is for how long an equal call is the same one, while nobody got its answer whole.
 const RepeatedWithin = 15 * time.Minute

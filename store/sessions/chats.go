@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -95,14 +96,14 @@ func (r *Store) ChatCall(ctx context.Context, key []byte) (*sessions.ChatCall, e
 }
 
 // OpenChat begins a call, with the session in which it is answered. An equal one that goes on, begun by another reader meanwhile, is
-// returned in its place.
+// returned in its place. sessions.ErrTaken.
 func (r *Store) OpenChat(ctx context.Context, o *sessions.Opening) (*sessions.ChatCall, error) {
 	return database.Write(ctx, r.DB, database.Async, "begin a call", func(t *database.Tx) (*sessions.ChatCall, error) {
 		conversation, key, err := Arrived(t, o.Conversation)
 		if err != nil {
 			return nil, err
 		}
-		id, err := FindOrMake(t, conversation, key, database.Clean(o.Person))
+		id, err := FindOrOwn(t, conversation, key, database.Clean(o.Person))
 		if err != nil {
 			return nil, err
 		}
@@ -171,13 +172,14 @@ func (r *Store) ForkSession(ctx context.Context, from string, turn int64, conv c
 		if err != nil {
 			return err
 		}
-		id, err := FindOrMake(t, conversation, key, database.Clean(person))
-		if err != nil {
+		id, err := FindOrOwn(t, conversation, key, database.Clean(person))
+		taken := errors.Is(err, sessions.ErrTaken)
+		if err != nil && !taken {
 			return err
 		}
 		if fresh, err := t.Has(isEmpty, id); err != nil {
 			return err
-		} else if !fresh {
+		} else if taken || !fresh {
 			return &core.StateError{Sentence: "there is a session of that name already"}
 		}
 		return Fork(t, from, upto, conversation, id)

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"switchboard/channels"
+	"switchboard/router/sessions"
 	"switchboard/store/database"
 )
 
@@ -102,16 +103,33 @@ func CleanConversation(c channels.Conversation) channels.Conversation {
 // FindOrMake finds or makes a conversation's session, and locks it. person is who writes in
 // a direct chat; empty: nobody.
 func FindOrMake(t *database.Tx, conversation int64, key, person string) (id int64, err error) {
-	id, was, found, err := SessionOf(t, conversation)
-	if err == nil && !found {
-		if err = t.Do(insertSession, conversation, key, t.Now, t.Now); err == nil {
-			id, was, _, err = SessionOf(t, conversation)
-		}
-	}
+	id, was, err := madeOrFound(t, conversation, key)
 	if err == nil && person != "" && person != was {
 		err = t.Do(setSessionPerson, person, id)
 	}
 	return id, err
+}
+
+// FindOrOwn is FindOrMake where whoever writes first keeps the session: sessions.ErrTaken, if it is another person's.
+func FindOrOwn(t *database.Tx, conversation int64, key, person string) (id int64, err error) {
+	id, was, err := madeOrFound(t, conversation, key)
+	switch {
+	case err != nil || was == person:
+		return id, err
+	case was != "":
+		return 0, sessions.ErrTaken
+	}
+	return id, t.Do(setSessionPerson, person, id)
+}
+
+func madeOrFound(t *database.Tx, conversation int64, key string) (id int64, person string, err error) {
+	id, person, found, err := SessionOf(t, conversation)
+	if err == nil && !found {
+		if err = t.Do(insertSession, conversation, key, t.Now, t.Now); err == nil {
+			id, person, _, err = SessionOf(t, conversation)
+		}
+	}
+	return id, person, err
 }
 
 // SessionOf finds a conversation's session, and locks it; person is who wrote last, in a
