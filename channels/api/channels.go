@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -114,11 +113,7 @@ func (a *API) carried(ctx context.Context, c *Caller, ids []string) (list []outb
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range uploads {
-		f, err := a.Files.Found(ctx, u.Upload)
-		if err != nil {
-			return nil, err
-		}
+	for _, f := range uploads {
 		switch bytes, err := a.Files.Read(ctx, f); {
 		case errors.Is(err, tools.ErrFileGone):
 			return nil, api.Failed(http.StatusNotFound, "upload it again", "attachments: the file %d is not kept any more", f.ID)
@@ -152,11 +147,9 @@ func (a *API) nobody(channel, to string) error {
 
 // sent is what a call says, and to whom it goes. What is neither called JSON nor looks like it is plain text: curl -d says that it is a form.
 func sent(r *http.Request, to *string) (in sendBody, err error) {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return in, tooLong()
-	} else if err != nil {
-		return in, api.Failed(http.StatusBadRequest, "send it again", "the body did not come whole")
+	body, err := bodyOf(nil, r, maxBody, tooLong())
+	if err != nil {
+		return in, err
 	}
 	in.Text = string(body)
 	kind := r.Header.Get("Content-Type")

@@ -163,6 +163,17 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// bodyOf is the whole body of a call, of so many bytes at most; tooLarge refuses one that is longer.
+func bodyOf(w http.ResponseWriter, r *http.Request, limit int64, tooLarge error) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, tooLarge
+	} else if err != nil {
+		return nil, api.Failed(http.StatusBadRequest, "send it again", "the body did not come whole")
+	}
+	return body, nil
+}
+
 type requestKey struct{}
 
 // requestID is the id of the request that has this context.

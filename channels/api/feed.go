@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -38,7 +37,7 @@ type feed struct {
 	after   int64
 	until   int64
 	mayRead func(context.Context) error // of a session that is to be, whoever's that will be; nil: it may be read
-	good    func(context.Context) error // why the reader's token is not good any more; nil: nobody asks
+	good    func(context.Context) error // why the reader may read nothing more; nil: they may
 	known   channels.Growing            // what the client knows of the text that grows
 	past    channels.Growing            // what grew when its message came, and may still stand there
 }
@@ -85,7 +84,10 @@ page:
 			case <-f.notified:
 				continue page
 			case <-ping.C:
-				if err := cmp.Or(f.still(ctx), f.out.ping()); err != nil {
+				if err := f.good(ctx); err != nil {
+					return err
+				}
+				if err := f.out.ping(); err != nil {
 					return err
 				}
 			case <-pace:
@@ -95,14 +97,6 @@ page:
 			now = f.c.growing(f.conv)
 		}
 	}
-}
-
-// still says why nothing more may be written; nil: it may.
-func (f *feed) still(ctx context.Context) error {
-	if f.good == nil {
-		return nil
-	}
-	return f.good(ctx)
 }
 
 // events writes the next page of events. last: there are no more now.
@@ -119,7 +113,7 @@ func (f *feed) events(ctx context.Context) (last bool, err error) {
 	if err != nil || ctx.Err() != nil || len(events) == 0 {
 		return true, err
 	}
-	if err := f.still(ctx); err != nil {
+	if err := f.good(ctx); err != nil {
 		return true, err
 	}
 	err = f.out.write(func() error {
@@ -146,7 +140,7 @@ func (f *feed) delta(ctx context.Context, now channels.Growing) (wrote bool, err
 	if !some || f.mayRead != nil || now.Text != "" && now == f.past {
 		return false, nil
 	}
-	if err := f.still(ctx); err != nil {
+	if err := f.good(ctx); err != nil {
 		return false, err
 	}
 	f.known = now

@@ -254,7 +254,7 @@ func attached(f *files.Attachment) channels.Attachment {
 
 // uploads are the files that a message names by their ids, of those that the caller brought; whoever runs the program may
 // name any.
-func (a *API) uploads(ctx context.Context, c *Caller, ids []string) (list []channels.Attachment, err error) {
+func (a *API) uploads(ctx context.Context, c *Caller, ids []string) (list []*files.Found, err error) {
 	for _, text := range ids {
 		id, _ := strconv.ParseInt(text, 10, 64)
 		f, err := a.Files.Found(ctx, id)
@@ -264,7 +264,7 @@ func (a *API) uploads(ctx context.Context, c *Caller, ids []string) (list []chan
 		if err != nil || f.Uploader == "" || f.Uploader != c.uploader() && !c.Local || f.State == files.AttachmentGone {
 			return nil, api.Failed(http.StatusNotFound, "POST /v1/uploads gives an id", "attachments: there is no upload %.40q of yours", text)
 		}
-		list = append(list, attached(&f.Attachment))
+		list = append(list, f)
 	}
 	return list, nil
 }

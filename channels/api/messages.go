@@ -83,8 +83,12 @@ func (a *API) post(ctx context.Context, in *messageIn) (*api.Receipt, error) {
 			return nil, err
 		}
 	}
-	if event.Message.Attachments, err = a.uploads(ctx, c, body.Attachments); err != nil {
+	uploads, err := a.uploads(ctx, c, body.Attachments)
+	if err != nil {
 		return nil, err
+	}
+	for _, f := range uploads {
+		event.Message.Attachments = append(event.Message.Attachments, attached(&f.Attachment))
 	}
 	return a.accept(ctx, at, event, posted)
 }

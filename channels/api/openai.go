@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -142,11 +141,10 @@ func (a *API) complete(w http.ResponseWriter, r *http.Request) error {
 		limit = maxLocalBody
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(chatWait)) // not every connection has one
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit/3*4+maxBody))  // base64 writes three bytes as four
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return api.Failed(http.StatusRequestEntityTooLarge, "send fewer or smaller pictures", "the body is longer than %d MB", limit>>20)
-	} else if err != nil {
-		return api.Failed(http.StatusBadRequest, "send it again", "the body did not come whole")
+	body, err := bodyOf(w, r, limit/3*4+maxBody,                                // base64 writes three bytes as four
+		api.Failed(http.StatusRequestEntityTooLarge, "send fewer or smaller pictures", "the body is longer than %d MB", limit>>20))
+	if err != nil {
+		return err
 	}
 	c, err := readChat(body)
 	if err != nil {

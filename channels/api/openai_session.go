@@ -180,7 +180,7 @@ func (a *API) postChat(ctx context.Context, c *chat, at place, person *core.Pers
 	event := at.message(CallerOf(ctx).as(person.Name), c.text, posted+"."+rand.Text(), "chat:"+posted)
 	first := func() (*api.Receipt, error) {
 		got, err := a.Sessions.Posted(ctx, event.Conversation, posted)
-		return &api.Receipt{MessageID: got.MessageID, TurnID: got.TurnID, Event: got.Event}, err
+		return receiptFor(&event, got), err
 	}
 	if repeated {
 		if receipt, err := first(); !errors.Is(err, core.ErrNotFound) { // else it was cut off before

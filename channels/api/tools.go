@@ -85,10 +85,8 @@ func (a *API) toolCalls() {
 
 // listTools lists what somebody may use.
 func (a *API) listTools(ctx context.Context, in *toolsIn) (*toolList, error) {
-	c, list, channel := CallerOf(ctx), &toolList{Tools: []toolView{}}, a.Channel.Name()
-	if c.Local {
-		channel = a.Console.Name()
-	}
+	c, list := CallerOf(ctx), &toolList{Tools: []toolView{}}
+	channel := a.channelOf(c).Name()
 	user := cmp.Or(in.User, c.only())
 	all, usable := user == "" && c.Has(Admin), []string(nil)
 	switch p := a.who(c, user); {

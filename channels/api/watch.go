@@ -43,12 +43,21 @@ func (w *watch) note(conv channels.ConversationID) {
 	retry.Signal(w.notified)
 }
 
-// watch has w told of all that is new on the channel, until stop is called.
-func (c *Channel) watch(w *watch) (stop func()) {
+// channelOf is the channel whose sessions a caller means.
+func (a *API) channelOf(c *Caller) *Channel {
+	if c.Local {
+		return a.Console
+	}
+	return a.Channel
+}
+
+// watch collects all that is new on the channel, until stop is called.
+func (c *Channel) watch() (w *watch, stop func()) {
+	w = &watch{news: map[channels.ConversationID]bool{}, notified: make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watches[w] = true
-	return func() {
+	return w, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.watches, w)
@@ -66,13 +75,11 @@ func (c *Channel) take(w *watch) (news map[channels.ConversationID]bool, all boo
 
 // watchAll says which sessions have something new.
 func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
-	c, channel := CallerOf(r.Context()), a.Channel
-	if c.Local {
-		channel = a.Console
-	}
+	c := CallerOf(r.Context())
+	channel := a.channelOf(c)
 	return channel.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
-		news := &watch{news: map[channels.ConversationID]bool{}, notified: make(chan struct{}, 1)}
-		defer channel.watch(news)()
+		news, stop := channel.watch()
+		defer stop()
 		out := newStream(w)
 		release := out.hangUp(ctx)
 		defer release()

@@ -157,13 +157,9 @@ type hello struct {
 func (s *socket) source(r *http.Request) (begin func() (follow func(context.Context) error, stop func()), channel *Channel, err error) {
 	first := hello{Version: s.api.huma.OpenAPI().Info.Version, Session: r.URL.Query().Get("session")}
 	if first.Session == "" {
-		channel = s.api.Channel
-		if s.caller.Local {
-			channel = s.api.Console
-		}
+		channel = s.api.channelOf(s.caller)
 		return func() (func(context.Context) error, func()) {
-			news := &watch{news: map[channels.ConversationID]bool{}, notified: make(chan struct{}, 1)}
-			stop := channel.watch(news)
+			news, stop := channel.watch()
 			_ = s.notify("hello", first)
 			return func(ctx context.Context) error { return s.watch(ctx, channel, news) }, stop
 		}, channel, nil
