@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"switchboard/internal/api"
@@ -156,10 +157,22 @@ func common(asked, ours []exchange) (n int, same bool) {
 	return at(0), false
 }
 
+// retried says that the client sends a call once more by itself, as the official clients of OpenAI say: all of an answer may be on its way
+// and get lost.
+//
+// Source: X-Stainless-Retry-Count in src/client.ts of github.com/openai/openai-node, and in _base_client.py of openai-python.
+func retried(r *http.Request) bool {
+	n, err := strconv.Atoi(r.Header.Get("X-Stainless-Retry-Count"))
+	return err == nil && n > 0
+}
+
 // openCall finds the call that is repeated, or begins a new one.
 func (a *API) openCall(r *http.Request, c *chat, s chatSession, person *core.Person) (call *sessions.ChatCall, repeated bool, err error) {
 	ctx, next := r.Context(), int64(0)
 	was, err := a.Chats.ChatCall(ctx, c.key)
+	if was != nil && retried(r) { // whatever was sent, its client says that it did not come
+		was.Heard = false
+	}
 	if err != nil || was != nil && was.GoesOn() {
 		return was, true, err
 	}

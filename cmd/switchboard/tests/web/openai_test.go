@@ -217,6 +217,9 @@ func TestRepeatedCallsAreOneTurn(t *testing.T) {
 	if _, got := c.send(t.Context(), slow); got.text != "heard: slow" {
 		t.Errorf("after it was read: %+v", got)
 	}
+	if _, got := c.send(t.Context(), slow, "X-Stainless-Retry-Count", "1"); got.text != "heard: slow" {
+		t.Errorf("its client sent it again: %+v", got)
+	}
 	if n := len(c.Turns()); n != 2 {
 		t.Errorf("%d turns for two questions", n)
 	}
