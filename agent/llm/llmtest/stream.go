@@ -53,7 +53,7 @@ func (s *Server) sendEvents(w http.ResponseWriter, r *http.Request, reply Reply,
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	if reply.Pause == 0 {
+	if reply.Pause == 0 && reply.Hold == nil {
 		events = [][]byte{slices.Concat(events...)}
 	}
 	for i, event := range events {

@@ -61,7 +61,6 @@ type Preview struct {
 	row      outbox.Draft // of the next message; no Delivery: there is none
 	shown    *draft       // by which this engine shows it; nil: it does not
 	streamed bool         // the channel's clients are shown a text
-	away     bool         // the channel's clients are not connected here
 }
 
 // NewPreview begins to show that a turn is worked on.
@@ -107,7 +106,7 @@ func (p *Preview) Stream(text string) {
 		text = p.composer.Grown(text)
 	}
 	if p.content.text = text; streamer != nil {
-		p.away = !streamer.Stream(p.row.Conversation.ID, p.ref.TurnID, text)
+		streamer.Stream(p.row.Conversation.ID, p.ref.TurnID, text)
 		p.streamed = text != ""
 	}
 	p.wake()
@@ -124,7 +123,7 @@ func (p *Preview) wake() {
 // lock.
 func (p *Preview) news() (text string, news bool) {
 	if p.presenter.streamer() != nil {
-		return p.content.text, p.away && p.content.text != p.row.Body.Text
+		return p.content.text, p.shared && p.content.text != p.row.Body.Text // others' clients read it in the row
 	}
 	return p.content.news(p.row.Delivery != 0)
 }

@@ -324,8 +324,11 @@ func TestPictureBecomesAnAttachment(t *testing.T) {
 func TestRepeatedCallJoinsOnAnotherEngine(t *testing.T) {
 	at := []string{programtest.FreePort(t), programtest.FreePort(t)}
 	f := programtest.TwoEngines(t, programtest.Token("one", []string{"messages", "read"}, "ada")+"[server]\nlisten = \"\"\n", "ada")
-	f.Model.Handle(func(llmtest.Request) llmtest.Reply { // slowly: the second reader comes while the first still reads
-		return llmtest.Reply{Text: llmtest.Plan("say it", llmtest.Answer("one two three four")), Pause: 500 * time.Millisecond}
+	hold := make(chan struct{})
+	f.Model.Handle(func(llmtest.Request) llmtest.Reply {
+		text := llmtest.Plan("say it", llmtest.Answer("one two three four"))
+		at := strings.Index(text, "three")
+		return llmtest.Reply{Text: text, Pieces: []string{text[:at], text[at:]}, HoldAt: 1, Hold: hold}
 	})
 	for i, e := range f.Engines {
 		e.Env = append(e.Env, "SWITCHBOARD_SERVER__LISTEN="+at[i])
@@ -337,6 +340,7 @@ func TestRepeatedCallJoinsOnAnotherEngine(t *testing.T) {
 		go func() { answers <- growing(f.Rig, address, "count", grows) }()
 		<-grows
 	}
+	close(hold)
 	for range at {
 		if got := <-answers; got != "one two three four" {
 			t.Errorf("a reader got %q", got)
