@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"switchboard/internal/secrets"
@@ -107,7 +108,7 @@ func (p *place) fill() {
 	}
 	err := db.Write(p.Context(), database.Durable, "fill", func(t *database.Tx) error {
 		for _, r := range everything {
-			if _, err := t.Exec(r.query, r.args...); err != nil {
+			if _, err := t.Exec(r.query, slices.Clone(r.args)...); err != nil {
 				return fmt.Errorf("%s: %w", r.query, err)
 			}
 		}
