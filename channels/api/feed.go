@@ -38,7 +38,8 @@ type feed struct {
 	until   int64
 	mayRead func(context.Context) error // of a session that is to be, whoever's that will be; nil: it may be read
 	good    func(context.Context) error // why the reader may read nothing more; nil: they may
-	known   channels.Growing            // what the client knows of the text that grows
+	now     channels.Growing            // the text that grows, as it was last looked at
+	known   channels.Growing            // what the client knows of it
 	past    channels.Growing            // what grew when its message came, and may still stand there
 }
 
@@ -50,7 +51,8 @@ func (f *feed) run(ctx context.Context) error {
 	var pace <-chan time.Time // set: it is too early for more of a text that grows
 page:
 	for {
-		now := f.c.growing(f.conv)
+		before := f.c.growing(f.conv)
+		f.now = before
 		last, err := f.events(ctx)
 		if err != nil || ctx.Err() != nil || last && f.until >= 0 {
 			return err
@@ -58,7 +60,7 @@ page:
 		if !last {
 			continue
 		}
-		for sure := true; ; sure = false {
+		for sure := f.now == before; ; sure = false {
 			select {
 			case <-f.notified:
 				continue page
@@ -66,11 +68,11 @@ page:
 			}
 			// A message comes before the end of the text that grew into it. It may be there
 			// without a notification: its own engine's may overtake what we are told of the text.
-			if !sure && now.Text == "" && f.known.Text != "" {
+			if !sure && f.now.Text == "" && f.known.Text != "" {
 				continue page
 			}
 			if pace == nil && f.live {
-				wrote, err := f.delta(ctx, now)
+				wrote, err := f.delta(ctx)
 				if err != nil {
 					return err
 				}
@@ -94,7 +96,7 @@ page:
 				grown, pace = f.grown, nil
 			case <-grown:
 			}
-			now = f.c.growing(f.conv)
+			f.now = f.c.growing(f.conv)
 		}
 	}
 }
@@ -126,7 +128,9 @@ func (f *feed) events(ctx context.Context) (last bool, err error) {
 			}
 			f.after = e.N
 			if f.known.Ended(e) {
-				f.past = f.c.growing(f.conv)
+				if f.now = f.c.growing(f.conv); f.now.Turn == e.TurnID {
+					f.past = f.now
+				}
 			}
 		}
 		return nil
@@ -135,14 +139,14 @@ func (f *feed) events(ctx context.Context) (last bool, err error) {
 }
 
 // delta writes what is new of the text that grows.
-func (f *feed) delta(ctx context.Context, now channels.Growing) (wrote bool, err error) {
-	event, some := now.Since(f.known)
-	if !some || f.mayRead != nil || now.Text != "" && now == f.past {
+func (f *feed) delta(ctx context.Context) (wrote bool, err error) {
+	event, some := f.now.Since(f.known)
+	if !some || f.mayRead != nil || f.now.Text != "" && f.now == f.past {
 		return false, nil
 	}
 	if err := f.good(ctx); err != nil {
 		return false, err
 	}
-	f.known = now
+	f.known = f.now
 	return true, f.out.write(func() error { return f.out.put(event) })
 }

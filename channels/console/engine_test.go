@@ -36,16 +36,17 @@ type engine struct {
 	client  *api.Client
 	reply   func(text string, turn *turn)
 
-	mu     sync.Mutex
-	events map[string][]channels.SessionEvent
-	keys   map[channels.EventKey]bool
-	texts  []string
-	rows   int64
-	broken int // Accept fails that often
-	mute   int // so many answers to messages are lost
-	away   atomic.Bool
-	work   sync.WaitGroup
-	stop   func()
+	mu      sync.Mutex
+	events  map[string][]channels.SessionEvent
+	keys    map[channels.EventKey]bool
+	texts   []string
+	rows    int64
+	broken  int    // Accept fails that often
+	reading func() // what happens as events are read, once
+	mute    int    // so many answers to messages are lost
+	away    atomic.Bool
+	work    sync.WaitGroup
+	stop    func()
 }
 
 // turn lets reply answer.
@@ -177,6 +178,13 @@ func (e *engine) Accept(_ context.Context, batch []channels.Event) ([]channels.R
 
 // Events implements SessionReader.
 func (e *engine) Events(_ context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error) {
+	e.mu.Lock()
+	reading := e.reading
+	e.reading = nil
+	e.mu.Unlock()
+	if reading != nil {
+		reading()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var found []channels.SessionEvent

@@ -369,6 +369,51 @@ func TestMessageTakesTheTextsPlace(t *testing.T) {
 	}
 }
 
+// A message that is committed while events are read, with the end of its text, is the last that is seen of that text.
+func TestMessageOfWhileEventsAreReadTakesTheTextsPlace(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, echo)
+	const conv = channels.ConversationID("ada/default")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	response, err := e.client.Open(ctx, api.Call{Method: http.MethodGet, Path: api.EventsPath("default", url.Values{"user": {"ada"}, "after": {"0"}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	u, next := &turn{e: e, conv: conv, id: 1}, &turn{e: e, conv: conv, id: 2}
+	u.grow("some")
+	var heard []string
+	text := func(event channels.SessionEvent) string {
+		var grown channels.Growing
+		if event.Message != nil {
+			return event.Message.Text
+		}
+		grown.Add(event)
+		return grown.Text
+	}
+	err = channels.ReadEvents(response.Body, func(event channels.SessionEvent) bool {
+		heard = append(heard, event.Kind+" "+text(event))
+		switch len(heard) {
+		case 1:
+			time.Sleep(api.DeltaEvery + 20*time.Millisecond) // it could be sent at once
+			e.mu.Lock()
+			e.reading = func() {
+				u.unheard("some text")
+				u.grow("")
+			}
+			e.mu.Unlock()
+			u.raw("task", `{}`)
+		case 3:
+			next.grow("other")
+		}
+		return len(heard) < 4
+	})
+	if want := []string{"delta some", "task ", "message some text", "delta other"}; err != nil || !slices.Equal(heard, want) {
+		t.Errorf("heard %v, want %v, error %v", heard, want, err)
+	}
+}
+
 // As long as what was cancelled has not ended a second Ctrl-C leaves, however late.
 func TestSecondInterruptLeaves(t *testing.T) {
 	t.Parallel()
