@@ -27,14 +27,14 @@ type rows struct {
 	lived
 }
 
-func (r *rows) Events(_ context.Context, session string, n int64, _ int) ([]channels.SessionEvent, error) {
-	return r.since(session, n), nil
+func (r *rows) Events(_ context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error) {
+	return r.since(session, n, limit), nil
 }
 
 func (r *rows) SessionInfo(_ context.Context, session string) (sessions.Info, error) {
 	switch session {
 	case "api:ada":
-		return sessions.Info{Session: session, Person: "ada", FirstEvent: 1, LastEvent: int64(len(r.since(session, 0)))}, nil
+		return sessions.Info{Session: session, Person: "ada", FirstEvent: 1, LastEvent: r.last()}, nil
 	case "api:bob":
 		return sessions.Info{Session: session, Person: "bob", FirstEvent: 1}, nil
 	}
@@ -73,6 +73,8 @@ func (r *rows) Find(_ context.Context, secret string) (*tokens.Token, error) {
 		return nil, tokens.ErrRevoked
 	case secret == "ada's":
 		return &tokens.Token{Name: "ada's", Scopes: []string{"messages", "read"}, People: []string{"ada"}}, nil
+	case secret == "readers'":
+		return &tokens.Token{Name: "readers'", Scopes: []string{"read"}}, nil
 	case secret == "anybody's":
 		return &tokens.Token{Name: "anybody's", Scopes: []string{"messages"}}, nil
 	}
@@ -83,6 +85,9 @@ func (r *rows) Named(name string) *core.Person {
 	role, known := map[string]string{"ada": core.RoleUser, "bob": core.RoleUser, "eve": core.RoleAdmin}[name]
 	if !known {
 		return nil
+	}
+	if name == "ada" && r.raised.Load() {
+		role = core.RoleAdmin
 	}
 	return &core.Person{Name: name, Role: role}
 }

@@ -85,12 +85,17 @@ func (a *API) feed(r *http.Request) (f *feed, missed string, err error) {
 	if at.channel == nil {
 		return nil, "", api.Failed(http.StatusNotImplemented, "GET /v1/sessions/{id}?after=N reads it", "this session has no stream")
 	}
+	person := info.Person
 	f = &feed{
-		listener: newListener(at.conv, query.Get("delta") != "0"), c: at.channel, reader: a.Sessions, session: at.key,
-		after: after, until: until, good: c.good,
+		listener: newListener(at.conv, query.Get("delta") != "0"), c: at.channel, pager: pager{from: a.Sessions, session: at.key},
+		after: after, until: until, good: func(ctx context.Context) error { return a.stillReads(ctx, c, person) },
 	}
 	if unborn && !c.Local {
-		f.mayRead = func(ctx context.Context) error { _, err := a.readable(ctx, c, at); return err }
+		f.mayRead = func(ctx context.Context) error {
+			born, err := a.readable(ctx, c, at)
+			person = born.Person
+			return err
+		}
 	}
 	if f.after < 0 {
 		f.after = info.LastEvent

@@ -70,16 +70,11 @@ type exportFormat struct {
 // writeExport writes the messages of the session of that key page by page.
 func (a *API) writeExport(ctx context.Context, w io.Writer, session string, out exportFormat) error {
 	next := out.head // to be written before the next message
-	for after := int64(0); ; {
-		events, err := a.Sessions.Events(ctx, session, after, messagesMost)
-		if err != nil {
-			return err
-		}
-		if len(events) == 0 {
-			if next != out.head { // some were written
-				next = ""
-			}
-			_, err := io.WriteString(w, next+out.end)
+	pages := pager{from: a.Sessions, session: session}
+	for after, last := int64(0), false; !last; {
+		var events []channels.SessionEvent
+		var err error
+		if events, _, last, err = pages.next(ctx, after); err != nil {
 			return err
 		}
 		for i := range events {
@@ -96,6 +91,11 @@ func (a *API) writeExport(ctx context.Context, w io.Writer, session string, out 
 			next = out.between
 		}
 	}
+	if next != out.head { // some were written
+		next = ""
+	}
+	_, err := io.WriteString(w, next+out.end)
+	return err
 }
 
 func jsonMessage(e *channels.SessionEvent) (string, error) {

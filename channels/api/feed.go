@@ -10,12 +10,8 @@ import (
 	"switchboard/router/core"
 )
 
-const (
-	// pingEvery is how often a stream says that it lives.
-	pingEvery = 15 * time.Second
-	// pageSize is how many events are read at once.
-	pageSize = 200
-)
+// pingEvery is how often a stream says that it lives.
+const pingEvery = 15 * time.Second
 
 // An outlet takes what a feed brings.
 type outlet interface {
@@ -30,10 +26,9 @@ type outlet interface {
 // another; -1: without end.
 type feed struct {
 	*listener
-	c       *Channel
-	reader  EventReader
+	c *Channel
+	pager
 	out     outlet
-	session string // its key
 	after   int64
 	until   int64
 	mayRead func(context.Context) error // of a session that is to be, whoever's that will be; nil: it may be read
@@ -111,7 +106,7 @@ func (f *feed) events(ctx context.Context) (last bool, err error) {
 		}
 		f.mayRead = nil
 	}
-	events, err := f.reader.Events(ctx, f.session, f.after, pageSize)
+	events, _, end, err := f.next(ctx, f.after)
 	if err != nil || ctx.Err() != nil || len(events) == 0 {
 		return true, err
 	}
@@ -135,7 +130,7 @@ func (f *feed) events(ctx context.Context) (last bool, err error) {
 		}
 		return nil
 	})
-	return last || len(events) < pageSize, err
+	return last || end, err
 }
 
 // delta writes what is new of the text that grows.

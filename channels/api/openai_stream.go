@@ -81,7 +81,7 @@ func (a *API) chatTurn(w http.ResponseWriter, r *http.Request, c *chat, s chatSe
 		return answer.fail(api.Failed(http.StatusBadRequest, "", "%s", receipt.Rejected))
 	}
 	f := &follower{reply: answer, turn: receipt.TurnID, into: func(turn int64) (int64, error) { return a.into(ctx, turn) }}
-	err = a.follow(ctx, at, f, receipt.Event)
+	err = a.follow(ctx, at, person, f, receipt.Event)
 	last := leave()
 	switch {
 	case errors.Is(err, errAnswered):
@@ -128,8 +128,8 @@ func (a *API) into(ctx context.Context, turn int64) (int64, error) {
 	return t.MergedInto, nil
 }
 
-// follow reads a session behind an event until f has its answer: errAnswered. Nil: ctx ended, or the engine stops.
-func (a *API) follow(ctx context.Context, at place, f *follower, after int64) error {
+// follow reads a session of that person behind an event until f has its answer: errAnswered. Nil: ctx ended, or the engine stops.
+func (a *API) follow(ctx context.Context, at place, person *core.Person, f *follower, after int64) error {
 	return at.channel.serve(ctx, func(ctx context.Context, _ channels.Sink) error {
 		running := ctx
 		if f.turn == 0 {
@@ -137,7 +137,10 @@ func (a *API) follow(ctx context.Context, at place, f *follower, after int64) er
 			defer cancel()
 			ctx = limited
 		}
-		feed := &feed{listener: newListener(at.conv, f.pieces), c: at.channel, reader: a.Sessions, out: f, session: at.key, after: after, until: -1, good: CallerOf(ctx).good}
+		feed := &feed{
+			listener: newListener(at.conv, f.pieces), c: at.channel, pager: pager{from: a.Sessions, session: at.key}, out: f, after: after, until: -1,
+			good: func(ctx context.Context) error { return a.stillReads(ctx, CallerOf(ctx), person.Name) },
+		}
 		if err := f.start(); err != nil {
 			return err
 		}

@@ -25,14 +25,9 @@ import (
 const (
 	// waitMost is how long a reader may wait for something new.
 	waitMost = time.Minute
-	// messagesMost is how many events are looked at for one answer.
-	messagesMost = 1000
+	// eventsMost is how many events are looked at for one answer, answerBytes how much text it has: no page is begun behind that.
+	eventsMost, answerBytes = 1000, 512 << 10
 )
-
-// An EventReader lists the events of a session (its key) after number n, oldest first, at most limit. An unknown session has none.
-type EventReader interface {
-	Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error)
-}
 
 // A SessionReader reads what is stored of sessions. ErrNotFound: there is no such session, or message.
 type SessionReader interface {
@@ -91,6 +86,14 @@ func (a *API) readable(ctx context.Context, c *Caller, at place) (sessions.Info,
 		return info, fmt.Errorf("session: %w", core.ErrNotFound)
 	}
 	return info, nil
+}
+
+// stillReads refuses to go on with a call that lasts, of a session of that person; empty: it is nobody's yet.
+func (a *API) stillReads(ctx context.Context, c *Caller, person string) error {
+	if err := c.good(ctx); err != nil || person == "" || a.mayRead(c, person) {
+		return err
+	}
+	return fmt.Errorf("session: %w", core.ErrNotFound)
 }
 
 // session finds the session of a call, which its caller may read.
@@ -191,7 +194,7 @@ type sessionOut struct {
 	Model     string            `json:"model,omitempty"`
 	Turn      *turnOut          `json:"turn"`
 	Messages  []json.RawMessage `json:"messages"`
-	LastEvent int64             `json:"last_event" doc:"Ask for what comes after it."`
+	LastEvent int64             `json:"last_event" doc:"Ask for what comes after it; a long session takes several calls."`
 }
 
 func (a *API) getSession(ctx context.Context, in *getSessionIn) (*sessionOut, error) {
@@ -204,7 +207,7 @@ func (a *API) getSession(ctx context.Context, in *getSessionIn) (*sessionOut, er
 		return nil, api.Failed(http.StatusBadRequest, "", "wait: %.40q is not a time, such as 30s", in.Wait)
 	}
 	said, last, err := a.messages(ctx, at, min(in.After, info.LastEvent), min(wait, waitMost))
-	if err = cmp.Or(err, CallerOf(ctx).good(ctx)); err != nil {
+	if err = cmp.Or(err, a.stillReads(ctx, CallerOf(ctx), info.Person)); err != nil {
 		return nil, err
 	}
 	out := &sessionOut{
@@ -219,26 +222,28 @@ func (a *API) messages(ctx context.Context, at place, after int64, wait time.Dur
 	list, last = []json.RawMessage{}, after
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	events := pager{from: a.Sessions, session: at.key}
 	err = at.channel.await(waiting, at.conv, func() (found bool, err error) {
-		for {
-			events, err := a.Sessions.Events(context.WithoutCancel(ctx), at.key, last, messagesMost)
-			if err != nil {
+		end := false
+		for looked, size := 0, 0; !end && looked < eventsMost && size < answerBytes; {
+			var page []channels.SessionEvent
+			var bytes int
+			if page, bytes, end, err = events.next(context.WithoutCancel(ctx), last); err != nil {
 				return false, err
 			}
-			for i := range events {
-				if last = events[i].N; events[i].Message == nil {
+			looked, size = looked+len(page), size+bytes
+			for i := range page {
+				if last = page[i].N; page[i].Message == nil {
 					continue
 				}
-				view, err := events[i].View()
+				view, err := page[i].View()
 				if err != nil {
 					return false, err
 				}
 				list = append(list, view)
 			}
-			if len(list) > 0 || wait == 0 || len(events) < messagesMost { // else there are more already
-				return len(list) > 0 || wait == 0, nil
-			}
 		}
+		return len(list) > 0 || wait == 0 || !end, nil
 	})
 	return list, last, err
 }

@@ -27,17 +27,33 @@ type lived struct {
 	mu      sync.Mutex
 	events  []channels.SessionEvent // of her session
 	revoked atomic.Bool             // every token is
+	raised  atomic.Bool             // Ada is an admin
+	most    int                     // bytes that were read at once
 	api     *API
 	stop    func() // ends the engine
 }
 
-func (l *lived) since(session string, n int64) []channels.SessionEvent {
+func (l *lived) since(session string, n int64, limit int) []channels.SessionEvent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if session != "api:ada" {
 		return nil
 	}
-	return slices.Clone(l.events[min(n, int64(len(l.events))):])
+	n = min(n, int64(len(l.events)))
+	found := slices.Clone(l.events[n:min(n+int64(limit), int64(len(l.events)))])
+	bytes := 0
+	for _, e := range found {
+		bytes += len(e.Message.Text)
+	}
+	l.most = max(l.most, bytes)
+	return found
+}
+
+// last is the number of the newest event.
+func (l *lived) last() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int64(len(l.events))
 }
 
 // says adds a message of so many bytes to the session.
