@@ -163,6 +163,7 @@ func TestDoorRefuses(t *testing.T) {
 		"loopback, IPv6":       {"GET", "/v1/sessions", "ada's", "", []string{"Host", "[::1]:8484"}, 200, ""},
 		"other scope":          {"GET", "/v1/sessions", "anybody's", "", nil, 403, "forbidden"},
 		"alive":                {"GET", "/healthz", "", "", []string{"Host", "anything"}, 200, ""},
+		"alive, for a proxy's": {"GET", "/healthz", "none of ours", "", []string{"Host", "anything"}, 200, ""},
 		"no such call":         {"GET", "/v2/x", "ada's", "", nil, 404, "not_found"},
 		"wrong method":         {"PUT", "/v1/messages", "ada's", "", nil, 405, "bad_request"},
 		"path tricks":          {"GET", "/v1/sessions/..%2f..%2fetc", "ada's", "", nil, 400, "bad_request"},

@@ -35,7 +35,7 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	info.Session = a.name(CallerOf(r.Context()), info.Session)
-	w = &slowly{w, http.NewResponseController(w)}
+	w = &slowly{ResponseWriter: w, out: http.NewResponseController(w)}
 	var out exportFormat
 	format := r.URL.Query().Get("format")
 	if format == "" && strings.Contains(r.Header.Get("Accept"), "text/markdown") {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -225,7 +226,11 @@ func (a *API) deliver(w http.ResponseWriter, r *http.Request, f *files.Found, he
 		h.Set("X-Attachment-Status", f.State)
 		h.Set("X-Attachment-Size", strconv.FormatInt(f.Size, 10))
 	}
-	http.ServeContent(&slowly{w, http.NewResponseController(w)}, r, "", time.Time{}, bytes)
+	out := &slowly{ResponseWriter: w, out: http.NewResponseController(w)}
+	http.ServeContent(out, r, "", time.Time{}, bytes)
+	if out.beyond {
+		return api.Failed(http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the file has %d bytes", f.Size), "the file does not have that range")
+	}
 	return nil
 }
 
@@ -238,11 +243,22 @@ func showable(mediaType string) bool {
 // slowly writes to a client for as long as that reads.
 type slowly struct {
 	http.ResponseWriter
-	out *http.ResponseController
+	out    *http.ResponseController
+	beyond bool // a range was asked for that is not there: nothing is written
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *slowly) WriteHeader(status int) {
+	if w.beyond = status == http.StatusRequestedRangeNotSatisfiable; !w.beyond {
+		w.ResponseWriter.WriteHeader(status)
+	}
 }
 
 // Write implements io.Writer.
 func (w *slowly) Write(p []byte) (int, error) {
+	if w.beyond {
+		return len(p), nil
+	}
 	_ = w.out.SetWriteDeadline(time.Now().Add(bodyWait)) // not every connection has one
 	return w.ResponseWriter.Write(p)
 }
