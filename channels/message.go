@@ -98,7 +98,13 @@ type Sender struct {
 	// Token is the name of the API token that vouches for Person. What cannot be queued or comes too fast is then not taken at
 	// all, as Receipt.Busy says, and the key of the event is forgotten after a day. Empty: no token.
 	Token string
+	// Browser: a browser in which Person is signed in vouches for them. What cannot be queued or comes too fast is not taken, as with
+	// a token.
+	Browser bool
 }
+
+// Remote says that a program or a browser vouches for the person, which waits for what became of the event.
+func (s *Sender) Remote() bool { return s.Token != "" || s.Browser }
 
 // Identities are the names under which people are listed who are this sender, on a
 // channel of that name and kind. The last is what the sender is called by.

@@ -30,6 +30,9 @@ func (s *classifier) whoIs(l *channel, event channels.Event) (person *core.Perso
 		if event.Sender.Token != "" {
 			return person, false, audit.RuleToken
 		}
+		if event.Sender.Browser {
+			return person, false, audit.RuleBrowser
+		}
 		return person, false, audit.RuleMachine
 	}
 	open, rule := l.config.DM == "open", audit.RulePeople

@@ -20,7 +20,7 @@ const modeCollect = "collect"
 func (r *Router) turn(event channels.Event) intake.TurnIntent {
 	line := r.Connections.Connection(event.Conversation.Channel)
 	now := r.settings().Config
-	turn := intake.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At), OrNothing: event.Sender.Token != ""}
+	turn := intake.TurnIntent{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At), OrNothing: event.Sender.Remote()}
 	if turn.Mode == modeCollect {
 		turn.CollectWindow = now.CollectWindow
 	}
@@ -49,7 +49,7 @@ func (s *classifier) refusal(entry *classified, person *core.Person) (reason str
 // what it counts for.
 func (s *classifier) refuseFast(entry *classified, person *core.Person, weight float64) (reason string, refused bool) {
 	tooFast, notify := s.tooFast(entry, person.Name, weight)
-	if tooFast && entry.Event.Sender.Token != "" {
+	if tooFast && entry.Event.Sender.Remote() {
 		entry.busy = person.Name + " writes too fast: I read " + delivery.RateWords(s.Config.RatePerson)
 	}
 	if notify {
@@ -62,7 +62,7 @@ func (s *classifier) refuseFast(entry *classified, person *core.Person, weight f
 // earlier events of the batch leave the bucket of that name, and whether to notify
 // the person. It is counted when the entry is committed.
 func (s *classifier) tooFast(entry *classified, name string, weight float64) (tooFast, notify bool) {
-	if s.Config.RatePerson == "off" || entry.Event.Sender.Person != "" && entry.Event.Sender.Token == "" {
+	if s.Config.RatePerson == "off" || entry.Event.Sender.Person != "" && !entry.Event.Sender.Remote() {
 		return false, false
 	}
 	at := happened(entry.Event.At)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	routerapprovals "switchboard/router/approvals"
+	routerbrowsers "switchboard/router/browsers"
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	routerjobs "switchboard/router/jobs"
@@ -15,6 +16,7 @@ import (
 	routersettings "switchboard/router/settings"
 	routertokens "switchboard/router/tokens"
 	"switchboard/store/audit"
+	"switchboard/store/browsers"
 	"switchboard/store/database"
 	"switchboard/store/jobs"
 	"switchboard/store/outbox"
@@ -81,6 +83,8 @@ func apply(t *database.Tx, c core.Change, by core.Actor) (audit.Entry, error) {
 		return jobs.ReadNotifications(t, c)
 	case *routertokens.Change:
 		return tokens.Change(t, c)
+	case *routerbrowsers.Change:
+		return browsers.Change(t, c)
 	case *routersettings.FileChange:
 		return audit.Entry{Outcome: "done", Data: map[string]any{"file": c.File, "diff": c.Diff}}, nil
 	}
@@ -111,6 +115,9 @@ func changePerson(t *database.Tx, c *routerpeople.Change) (a audit.Entry, err er
 		if len(revoked) > 0 {
 			data["revoked_tokens"] = revoked
 		}
+		if err := browsers.Forget(t, c.Now.Name); err != nil {
+			return a, err
+		}
 	}
 	return audit.Entry{Outcome: "done", Data: data}, nil
 }
@@ -118,7 +125,7 @@ func changePerson(t *database.Tx, c *routerpeople.Change) (a audit.Entry, err er
 // personal says that a change is of what is somebody's own.
 func personal(c core.Change) bool {
 	switch c.(type) {
-	case *routerjobs.Change, *routerjobs.NotificationsRead:
+	case *routerjobs.Change, *routerjobs.NotificationsRead, *routerbrowsers.Change:
 		return true
 	}
 	return false

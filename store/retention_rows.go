@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"switchboard/store/browsers"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/sessions"
@@ -201,6 +202,9 @@ func (s *sweeper) plain(ctx context.Context) error {
 		return err
 	}
 	if err := s.until(ctx, sessions.DropChats, s.before(sessions.ChatsLive)); err != nil {
+		return err
+	}
+	if err := s.until(ctx, browsers.DropBrowsers, s.before(0)); err != nil {
 		return err
 	}
 	return s.until(ctx, sessions.DropMarks, s.before(sessions.MarksLive))

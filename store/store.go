@@ -15,6 +15,7 @@ import (
 
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
+	"switchboard/store/browsers"
 	"switchboard/store/database"
 	"switchboard/store/files"
 	"switchboard/store/jobs"
@@ -31,6 +32,7 @@ import (
 type (
 	approvalsStore = approvals.Store
 	auditStore     = audit.Store
+	browsersStore  = browsers.Store
 	filesStore     = files.Store
 	jobsStore      = jobs.Store
 	moneyStore     = money.Store
@@ -46,6 +48,7 @@ type (
 type features struct {
 	approvalsStore
 	auditStore
+	browsersStore
 	filesStore
 	jobsStore
 	moneyStore
@@ -88,6 +91,7 @@ func on(base *database.DB, err error) (*DB, error) {
 	return &DB{DB: base, features: features{
 		approvalsStore{DB: base},
 		auditStore{DB: base},
+		browsersStore{DB: base},
 		filesStore{DB: base},
 		jobsStore{DB: base},
 		moneyStore{DB: base},

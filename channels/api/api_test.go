@@ -105,7 +105,7 @@ func newTestAPI(t testing.TB) (http.Handler, *rows) {
 	t.Helper()
 	log, r := slog.New(slog.DiscardHandler), &rows{}
 	a := New(Deps{
-		Log: log, Ready: r, Channel: NewChannel("api", Kind, log), Console: NewChannel("console", "console", log), Owner: "owner",
+		Log: log, Ready: r, Channel: NewChannel("api", Kind, Features, log), Console: NewChannel("console", "console", channels.Features{Markdown: true}, log), Owner: "owner",
 		People: r, Sessions: r, Changer: r, Models: func() []string { return []string{"big"} }, Metrics: r, Files: shelf{}, Tools: shelf{},
 	}, nil)
 	ctx, cancel := context.WithCancel(context.Background())

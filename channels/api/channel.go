@@ -18,6 +18,7 @@ const Kind = "api"
 // be used by several goroutines at once.
 type Channel struct {
 	name, kind string
+	features   channels.Features
 	log        *slog.Logger
 
 	mu      sync.Mutex
@@ -43,10 +44,13 @@ var (
 	_ channels.Streamer = (*Channel)(nil)
 )
 
-// NewChannel makes a channel. It does no I/O.
-func NewChannel(name, kind string, log *slog.Logger) *Channel {
+// Features are what programs accept: they get the bytes of files by their numbers, and choices are numbered lines.
+var Features = channels.Features{Markdown: true, Files: true}
+
+// NewChannel makes a channel, each conversation of which accepts features. It does no I/O.
+func NewChannel(name, kind string, features channels.Features, log *slog.Logger) *Channel {
 	return &Channel{
-		name: name, kind: kind, log: log.With("channel", name), changed: make(chan struct{}),
+		name: name, kind: kind, features: features, log: log.With("channel", name), changed: make(chan struct{}),
 		listeners: map[channels.ConversationID]map[*listener]bool{}, live: map[channels.ConversationID]channels.Growing{}, watches: map[*watch]bool{},
 	}
 }
@@ -102,10 +106,8 @@ func (c *Channel) Send(context.Context, channels.Outbound) (channels.MessageID, 
 	return "", &channels.RefusedError{Op: c.kind + ".send", Reason: "its clients read for themselves"}
 }
 
-// Features implements channels.Channel. Choices are numbered lines. Programs get the bytes of files by their numbers.
-func (c *Channel) Features(channels.Conversation) channels.Features {
-	return channels.Features{Markdown: true, Files: c.kind == Kind}
-}
+// Features implements channels.Channel.
+func (c *Channel) Features(channels.Conversation) channels.Features { return c.features }
 
 // Wake implements channels.Reader.
 func (c *Channel) Wake(conv channels.ConversationID) {
@@ -210,6 +212,18 @@ func (c *Channel) serve(ctx context.Context, f func(context.Context, channels.Si
 		return api.Failed(http.StatusServiceUnavailable, "try again in a moment", "the engine is not ready")
 	}
 	return f(ctx, run.sink)
+}
+
+// Accept hands an event in, as Sink.Accept does.
+func (c *Channel) Accept(ctx context.Context, event channels.Event) (got channels.Receipt, err error) {
+	err = c.serve(ctx, func(ctx context.Context, sink channels.Sink) error {
+		receipts, err := sink.Accept(ctx, []channels.Event{event})
+		if err == nil {
+			got = receipts[0]
+		}
+		return err
+	})
+	return got, err
 }
 
 // await calls look, and again whenever something is new in conv, until that has found what it looks for, or ctx or the channel's run

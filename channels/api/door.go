@@ -51,6 +51,27 @@ type Door struct {
 	InternalToken func() string
 	// Proxies are those whose X-Forwarded-For counts.
 	Proxies []netip.Prefix
+	// Page makes what answers every call that is none of the API's; nil: nothing does.
+	Page func(Visits) http.Handler
+}
+
+// Visits knows where calls come from.
+type Visits interface {
+	// Address is where a call comes from: beyond proxies of ours, the last that they name.
+	Address(r *http.Request) netip.Addr
+	// Failed counts a wrong secret, and says whether its address has to wait.
+	Failed(at netip.Addr) (waits bool)
+}
+
+// Address implements Visits.
+func (g *guard) Address(r *http.Request) netip.Addr { return g.address(r) }
+
+// Failed implements Visits.
+func (g *guard) Failed(at netip.Addr) bool { return g.failed(at) > 0 }
+
+// calls says whether a path is one of the API's.
+func calls(path string) bool {
+	return slices.Contains(openPaths, path) || path == "/metrics" || slices.ContainsFunc([]string{"/v1/", "/internal/", "/debug/"}, func(p string) bool { return strings.HasPrefix(path, p) })
 }
 
 // Tokens finds the token that a secret belongs to. tokens.ErrUnknown, tokens.ErrExpired and tokens.ErrRevoked say why there is none.
@@ -103,7 +124,19 @@ func (a *API) TCP(door Door) http.Handler {
 		}
 		guard.note(r, seen.status, time.Since(began))
 	})
-	return guard.calls
+	if door.Page == nil {
+		return guard.calls
+	}
+	page := door.Page(guard)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls(r.URL.Path) {
+			guard.calls.ServeHTTP(w, r)
+		} else if err := guard.host(r); err != nil {
+			a.refuse(w, withCaller(r, &Caller{}), err)
+		} else {
+			page.ServeHTTP(w, r)
+		}
+	})
 }
 
 // note counts and logs an answer.

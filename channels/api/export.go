@@ -13,6 +13,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/api"
+	"switchboard/router/sessions"
 )
 
 func (a *API) exportCall() {
@@ -49,12 +50,12 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) error {
 		}
 		out = exportFormat{"application/json", `{"session":` + string(head) + `,"messages":[`, ",", "\n]}\n", jsonMessage}
 	case "markdown":
-		out = exportFormat{"text/markdown; charset=utf-8", "# " + info.Title + "\n", "", "", markdownMessage}
+		out = markdownExport(&info)
 	default:
 		return api.Failed(http.StatusBadRequest, "json or markdown", "format: there is no %.20q", format)
 	}
 	w.Header().Set("Content-Type", out.mediaType)
-	if err := a.writeExport(r.Context(), w, at.key, out); err != nil { // a part is sent already: the client must not take it for the whole
+	if err := writeExport(r.Context(), w, a.Sessions, at.key, out); err != nil { // a part is sent already: the client must not take it for the whole
 		a.Log.WarnContext(r.Context(), "an export ended early", "session", at.key, "error", err)
 		panic(http.ErrAbortHandler)
 	}
@@ -68,9 +69,9 @@ type exportFormat struct {
 }
 
 // writeExport writes the messages of the session of that key page by page.
-func (a *API) writeExport(ctx context.Context, w io.Writer, session string, out exportFormat) error {
+func writeExport(ctx context.Context, w io.Writer, from EventReader, session string, out exportFormat) error {
 	next := out.head // to be written before the next message
-	pages := pager{from: a.Sessions, session: session}
+	pages := pager{from: from, session: session}
 	for after, last := int64(0), false; !last; {
 		var events []channels.SessionEvent
 		var err error
@@ -109,4 +110,15 @@ func markdownMessage(e *channels.SessionEvent) (string, error) {
 		text = "> " + strings.ReplaceAll(text, "\n", "\n> ")
 	}
 	return fmt.Sprintf("\n**%s**, %s\n\n%s\n", e.Message.Author, e.At.UTC().Format(time.RFC3339), text), nil
+}
+
+func markdownExport(info *sessions.Info) exportFormat {
+	return exportFormat{"text/markdown; charset=utf-8", "# " + info.Title + "\n", "", "", markdownMessage}
+}
+
+// ExportMarkdown answers with all that was said in a session, for as long as the client reads. With an error a part may be written.
+func ExportMarkdown(ctx context.Context, w http.ResponseWriter, from EventReader, info *sessions.Info) error {
+	out := markdownExport(info)
+	w.Header().Set("Content-Type", out.mediaType)
+	return writeExport(ctx, &slowly{ResponseWriter: w, out: http.NewResponseController(w)}, from, info.Session, out)
 }

@@ -13,6 +13,41 @@ import (
 // pingEvery is how often a stream says that it lives.
 const pingEvery = 15 * time.Second
 
+const (
+	// pageFirst and pageMost are how many events are read at once: few first, more as long as they are small.
+	pageFirst, pageMost = 20, 200
+	// pageBytes is how much of what was said and done a page is to have at most; the events behind a page that has more are read in small ones.
+	pageBytes = 64 << 10
+)
+
+// An EventReader lists the events of a session (its key) after number n, oldest first, at most limit. An unknown session has none.
+type EventReader interface {
+	Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error)
+}
+
+// A pager reads the events of a session, so that little of it is in memory however long its messages are.
+type pager struct {
+	from    EventReader
+	session string // its key
+	size    int    // of the next page; 0: of the first
+}
+
+// next is the page behind an event, and how many bytes of text it has. last: there are no more now.
+func (p *pager) next(ctx context.Context, after int64) (events []channels.SessionEvent, bytes int, last bool, err error) {
+	size := max(p.size, pageFirst)
+	events, err = p.from.Events(ctx, p.session, after, size)
+	for i := range events {
+		bytes += len(events[i].Data)
+		if m := events[i].Message; m != nil {
+			bytes += len(m.Text) + len(m.Metadata)
+		}
+	}
+	if p.size = min(2*size, pageMost); bytes > pageBytes/2 {
+		p.size = pageFirst
+	}
+	return events, bytes, len(events) < size, err
+}
+
 // An outlet takes what a feed brings.
 type outlet interface {
 	// write has what puts puts sent at once.
@@ -145,3 +180,40 @@ func (f *feed) delta(ctx context.Context) (wrote bool, err error) {
 	f.known = f.now
 	return true, f.out.write(func() error { return f.out.put(event) })
 }
+
+// A Following is what is followed of a session.
+type Following struct {
+	Reader       EventReader
+	Session      string // its key
+	Conversation channels.ConversationID
+	After        int64                       // the event behind which it begins
+	Live         bool                        // with texts that grow
+	Good         func(context.Context) error // why the reader may read nothing more; nil: they may
+}
+
+// An Outlet takes what is followed. Write has what puts puts sent at once; Ping says that nothing happens.
+type Outlet interface {
+	Write(puts func() error) error
+	Put(e channels.SessionEvent) error
+	Ping() error
+}
+
+// Follow hands out what happens in a session, until ctx or the channel's run ends, or out or Good says so.
+func (c *Channel) Follow(ctx context.Context, f Following, out Outlet) error {
+	return c.serve(ctx, func(ctx context.Context, _ channels.Sink) error {
+		l := newListener(f.Conversation, f.Live)
+		defer c.subscribe(l)()
+		reading := feed{listener: l, c: c, pager: pager{from: f.Reader, session: f.Session}, out: opened{out}, after: f.After, until: -1, good: f.Good}
+		if err := out.Write(func() error { return nil }); err != nil {
+			return err
+		}
+		return reading.run(ctx)
+	})
+}
+
+// opened is an Outlet as feeds have it.
+type opened struct{ Outlet }
+
+func (o opened) write(puts func() error) error     { return o.Write(puts) }
+func (o opened) put(e channels.SessionEvent) error { return o.Put(e) }
+func (o opened) ping() error                       { return o.Ping() }

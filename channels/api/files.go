@@ -175,7 +175,7 @@ func (a *API) attachment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.deliver(w, r, f, false)
+	return Deliver(w, r, a.Files, f, false)
 }
 
 // internalAttachment answers a program beside this one, which judges by itself what it does with a file that is held back.
@@ -184,7 +184,7 @@ func (a *API) internalAttachment(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		var f *files.Found
 		if f, err = a.found(r); err == nil {
-			err = a.deliver(w, r, f, true)
+			err = Deliver(w, r, a.Files, f, true)
 		}
 	}
 	if err != nil {
@@ -192,8 +192,8 @@ func (a *API) internalAttachment(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// deliver answers with the bytes of f; an error: it answered nothing.
-func (a *API) deliver(w http.ResponseWriter, r *http.Request, f *files.Found, held bool) error {
+// Deliver answers with the bytes of a file; an error: it answered nothing. Held: also one that is held back.
+func Deliver(w http.ResponseWriter, r *http.Request, from Files, f *files.Found, held bool) error {
 	quarantined := func() error {
 		if held || f.State != files.AttachmentQuarantined {
 			return nil
@@ -203,7 +203,7 @@ func (a *API) deliver(w http.ResponseWriter, r *http.Request, f *files.Found, he
 	if err := quarantined(); err != nil {
 		return err
 	}
-	bytes, err := a.Files.Read(r.Context(), f)
+	bytes, err := from.Read(r.Context(), f)
 	if errors.Is(err, tools.ErrFileGone) {
 		return api.Failed(http.StatusNotFound, "", "the file is not kept any more")
 	} else if err != nil {

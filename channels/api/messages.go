@@ -143,15 +143,7 @@ func (a *API) order(ctx context.Context, c *Caller, at place, person, command st
 
 // accept hands a message in.
 func (a *API) accept(ctx context.Context, at place, event channels.Event, posted string) (*api.Receipt, error) {
-	var got channels.Receipt
-	err := at.channel.serve(ctx, func(ctx context.Context, sink channels.Sink) error {
-		receipts, err := sink.Accept(ctx, []channels.Event{event})
-		if err != nil {
-			return err
-		}
-		got = receipts[0]
-		return nil
-	})
+	got, err := at.channel.Accept(ctx, event)
 	if err != nil {
 		if _, ok := errors.AsType[*api.Failure](err); ok {
 			return nil, err

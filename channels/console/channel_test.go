@@ -27,7 +27,7 @@ func nothing() *engine { return &engine{} }
 
 func TestConformance(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Harness {
-		channel := web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
+		channel := web.NewChannel("console", "console", channels.Features{Markdown: true}, slog.New(slog.DiscardHandler))
 		server := httptest.NewServer(handler(channel, nothing()))
 		server.Config.SetKeepAlivesEnabled(false)
 		c := &client{
@@ -100,7 +100,7 @@ func TestHandlerRefusesBadRequests(t *testing.T) {
 
 func TestHandlerBeforeRunIsUnavailable(t *testing.T) {
 	t.Parallel()
-	channel := web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
+	channel := web.NewChannel("console", "console", channels.Features{Markdown: true}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	request := httptest.NewRequestWithContext(ctx, "POST", api.MessagesPath, strings.NewReader(`{"session":"s","user":"ada","content":"x"}`))
@@ -132,7 +132,7 @@ func TestSecondMessageUnderAKeyIsADuplicate(t *testing.T) {
 
 func TestSendIsRefused(t *testing.T) {
 	t.Parallel()
-	channel := web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
+	channel := web.NewChannel("console", "console", channels.Features{Markdown: true}, slog.New(slog.DiscardHandler))
 	if id, err := channel.Send(t.Context(), channels.Outbound{}); err == nil || id != "" {
 		t.Errorf("%q, %v", id, err)
 	}

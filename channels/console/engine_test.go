@@ -60,7 +60,7 @@ type turn struct {
 func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
 	t.Helper()
 	e := &engine{reply: reply, events: map[string][]channels.SessionEvent{}, keys: map[channels.EventKey]bool{}}
-	e.channel = web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
+	e.channel = web.NewChannel("console", "console", channels.Features{Markdown: true}, slog.New(slog.DiscardHandler))
 	path := filepath.Join(t.TempDir(), "engine.sock")
 	listener, err := net.Listen("unix", path)
 	if err != nil {
@@ -89,7 +89,7 @@ func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
 // handler serves the channel alone.
 func handler(c *web.Channel, sessions web.SessionReader) http.Handler {
 	log := slog.New(slog.DiscardHandler)
-	return web.New(web.Deps{Log: log, Console: c, Channel: web.NewChannel("api", web.Kind, log), Owner: "owner", Sessions: sessions}, nil).Socket()
+	return web.New(web.Deps{Log: log, Console: c, Channel: web.NewChannel("api", web.Kind, web.Features, log), Owner: "owner", Sessions: sessions}, nil).Socket()
 }
 
 // losing takes messages and loses the first answers.

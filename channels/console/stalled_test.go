@@ -31,7 +31,7 @@ func (endless) Events(_ context.Context, _ string, n int64, limit int) ([]channe
 // A client that is connected and reads nothing does not hold the end up.
 func TestStalledClientDoesNotHoldTheEndUp(t *testing.T) {
 	t.Parallel()
-	c := web.NewChannel("console", "console", slog.New(slog.DiscardHandler))
+	c := web.NewChannel("console", "console", channels.Features{Markdown: true}, slog.New(slog.DiscardHandler))
 	server := httptest.NewServer(handler(c, endless{nothing()}))
 	defer server.Close()
 	ctx, stop := context.WithCancel(t.Context())

@@ -2,10 +2,12 @@ package render
 
 import (
 	"bytes"
+	"io"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
@@ -166,3 +168,12 @@ func (l *layout) attached(n ast.Node, id string) {
 		l.write([]byte(" " + note))
 	}
 }
+
+// Render writes the document by a renderer of the library's, for who shows HTML. What the document is masked or annotated with is not
+// in it.
+func (d *Document) Render(w io.Writer, r renderer.Renderer) error {
+	return r.Render(w, d.source, d.root)
+}
+
+// AttachmentID is the ID of a file in an address attachment:ID; ok is false for others.
+func AttachmentID(address string) (id string, ok bool) { return attachment([]byte(address)) }

@@ -82,9 +82,10 @@ func splitNotes(p *ast.Paragraph, i int) {
 // is touched.
 type spoiler struct{ ast.BaseInline }
 
-var kindSpoiler = ast.NewNodeKind("Spoiler")
+// KindSpoiler is the kind of text between ||double pipes||.
+var KindSpoiler = ast.NewNodeKind("Spoiler")
 
-func (*spoiler) Kind() ast.NodeKind { return kindSpoiler }
+func (*spoiler) Kind() ast.NodeKind { return KindSpoiler }
 
 func (s *spoiler) Dump(source []byte, level int) { ast.DumpHelper(s, source, level, nil, nil) }
 

@@ -56,6 +56,7 @@ type cli struct {
 	Job      jobCmd      `cmd:"" help:"Reminders and scheduled jobs." group:"set"`
 	Person   personCmd   `cmd:"" help:"Who may write." group:"set"`
 	Secret   secretCmd   `cmd:"" help:"Passwords, tokens and keys, stored encrypted." group:"set"`
+	SignIn   signInCmd   `cmd:"" name:"signin" help:"Print a link that opens the page in a browser: good once, for ten minutes." group:"run"`
 	Token    tokenCmd    `cmd:"" help:"API tokens, by which programs talk to the bot over HTTP." group:"set"`
 	Prompt   promptCmd   `cmd:"" help:"The prompts of the models' roles." group:"set"`
 	Audit    auditCmd    `cmd:"" help:"Who did and decided what, in a log that shows if somebody changed it." group:"see"`

@@ -56,7 +56,7 @@ type column struct {
 func columns(t *testing.T) (list []column) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	made := []channels.Channel{api.NewChannel("terminal", "console", log)}
+	made := []channels.Channel{api.NewChannel("terminal", "console", channels.Features{Markdown: true}, log)}
 	for _, k := range kinds {
 		made = append(made, k.New(k.Name, k.Config(), log))
 	}

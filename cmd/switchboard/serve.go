@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/engine"
 	"switchboard/cmd/switchboard/logs"
+	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/internal/retry"
@@ -91,6 +94,11 @@ func (serveCmd) Run(a *app) error {
 		return err
 	}
 	a.note(a.greeting(settings))
+	if link, err := e.SignInLink(a.ctx); err != nil {
+		log.Warn("no link to the page could be made", "error", err)
+	} else if link != "" {
+		a.note("In a browser: " + link + " (good once, for ten minutes; \"switchboard signin\" prints another).")
+	}
 	if e.Address() == "" && settings.Server.Listen != "" {
 		a.note("The HTTP API is off: another program has " + settings.Server.Listen + ". Set server.listen to another port, and start again.")
 	}
@@ -173,3 +181,23 @@ func (a *app) greeting(settings *configs.Settings) string {
 
 // note writes a paragraph on the person's terminal, broken between words.
 func (a *app) note(text string) { fmt.Fprintln(a.err, console.Fit(a.out, text)) }
+
+// signInCmd prints a link to the page.
+type signInCmd struct {
+	As string `help:"Who it signs in; none: whoever runs the program." placeholder:"PERSON"`
+}
+
+// Run implements the command.
+func (c *signInCmd) Run(a *app) error {
+	settings, err := a.talked(a.settings)
+	if err != nil {
+		return err
+	}
+	var made socket.SignIn
+	call := api.Call{Method: http.MethodPost, Path: "/v1/signin?" + url.Values{"person": {c.As}}.Encode()}
+	return a.change(settings, call, "signin", &made, func() error {
+		fmt.Fprintf(a.err, "It signs %s in, once, for ten minutes. Give it to nobody.\n", made.Person)
+		_, err := fmt.Fprintln(a.out, made.Link)
+		return err
+	})
+}

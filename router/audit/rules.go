@@ -12,6 +12,7 @@ const (
 	RuleOpen        = "channel.open"        // whoever writes is let in there
 	RuleMachine     = "machine"             // named by a program on this machine
 	RuleToken       = "token"               // named by a program with an API token
+	RuleBrowser     = "browser"             // signed in to the page
 	RuleBot         = "sender.bot"          // another bot
 	RuleUnnamed     = "sender.unnamed"      // the platform does not say who wrote
 	RuleClaim       = "claim"               // a claim code made the sender an admin
@@ -38,6 +39,7 @@ var admissions = map[string]string{
 	RuleOpen:           "allowed, because [channels.{channel}] is open to everybody there",
 	RuleMachine:        "allowed, because the message came from the machine that the program runs on",
 	RuleToken:          "allowed, because the API token may speak for them",
+	RuleBrowser:        "allowed, because they are signed in to the page",
 	RuleBot:            "kept out, because another bot wrote it",
 	RuleUnnamed:        "kept out, because the platform does not say who wrote it",
 	RuleClaim:          "allowed, because it brought a claim code",

@@ -38,3 +38,9 @@ type Query struct {
 type Mark struct {
 	UsedAt, ID int64
 }
+
+// A Reading is how far a person has read a session.
+type Reading struct {
+	Event  int64 // 0: nothing
+	Pinned bool  // they keep it on top
+}

@@ -24,6 +24,7 @@ var tables = []table{
 	{name: "marks", key: []string{"channel", "conversation"}},
 	{name: "moved", key: []string{"channel", "former"}},
 	{name: "sessions", key: []string{"id"}},
+	{name: "readings", key: []string{"person", "session_id"}},
 	{name: "event_keys", key: []string{"key"}},
 	{name: "chat_calls", key: []string{"key"}},
 	{name: "rejected", key: []string{"id"}},
@@ -50,12 +51,13 @@ var tables = []table{
 	{name: "audit_segments", key: []string{"id"}},
 	{name: "secrets", key: []string{"name"}},
 	{name: "tokens", key: []string{"name"}},
+	{name: "browsers", key: []string{"id"}},
 	{name: "leases", key: []string{"kind", "name"}, left: "owner"}, // nobody's, but fences go on growing
 }
 
 // left are the tables that a backup does not carry: which engines work on this database, which
-// data folder is its own, and which migrations it has had. Of owners the numbers go on.
-var left = []string{"owners", "cluster", "goose_db_version"}
+// data folder is its own, what signs browsers in for some minutes, and which migrations it has had. Of owners the numbers go on.
+var left = []string{"owners", "cluster", "signins", "goose_db_version"}
 
 // numbered are the tables whose numbers may have to go on: names of owners stand in rows too.
 func numbered() []string {

@@ -7,17 +7,30 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Open opens a page in a real Chromium, which CI must have.
+// Open opens a fake platform's page in a real Chromium, which CI must have.
 func Open(t *testing.T, url string) Page {
+	t.Helper()
+	p := Start(t)
+	p.Run(chromedp.Navigate(url))
+	p.Await("a chat", "here.user && here.chat") // what is said before has no place
+	return p
+}
+
+// Start is an empty page in a Chromium of its own, which CI must have.
+func Start(t *testing.T) Page {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -40,23 +53,74 @@ func Open(t *testing.T, url string) Page {
 		chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.Env("LANG=C.UTF-8")) // or it finds no file whose name is not ASCII
 	t.Cleanup(cancel)
-	ctx, cancel := chromedp.NewContext(allocated)
+	return page(t, allocated)
+}
+
+// Tab is another page of the same browser, which knows who is signed in.
+func (p Page) Tab() Page {
+	p.t.Helper()
+	return page(p.t, p.ctx)
+}
+
+func page(t *testing.T, browser context.Context) Page {
+	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+	p := Page{t, ctx, &faults{}}
+	if err := chromedp.Listen(ctx, p.faults.hear); err != nil {
 		t.Fatal(err)
 	}
+	p.Run(chromedp.Navigate("about:blank"))
 	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(cancel)
-	p := Page{t, ctx}
-	p.Await("a chat", "here.user && here.chat") // what is said before has no place
+	p.ctx = ctx
 	return p
+}
+
+// faults are what went wrong in a page.
+type faults struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (f *faults) hear(event any) {
+	said := ""
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		said = "exception: " + e.ExceptionDetails.Text
+		if x := e.ExceptionDetails.Exception; x != nil {
+			said += " " + x.Description
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError {
+			said = "console: " + e.Entry.Text + " " + e.Entry.URL
+		}
+	default:
+		return
+	}
+	if said == "" {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, said)
+}
+
+// Faults are the errors on the console so far, and the requests that failed.
+func (p Page) Faults() []string {
+	p.faults.mu.Lock()
+	defer p.faults.mu.Unlock()
+	return slices.Clone(p.faults.list)
 }
 
 // A Page is the page in the browser.
 type Page struct {
-	t   *testing.T
-	ctx context.Context //nolint:containedctx // the browser's
+	t      *testing.T
+	ctx    context.Context //nolint:containedctx // the browser's
+	faults *faults
 }
+
+// Context is the browser's.
+func (p Page) Context() context.Context { return p.ctx }
 
 // tell comes before every script: last("bot") is the newest message of that class.
 const tell = `const last = (who) => [...document.querySelectorAll("#messages > li." + who)].at(-1);`

@@ -26,6 +26,8 @@ const (
 	Console = "console"
 	// Programs is the channel of programs, which talk over HTTP.
 	Programs = "api"
+	// Page is the channel of people who write in a browser.
+	Page = "web"
 	// Owner is whoever runs the program on this machine.
 	Owner = "owner"
 	// Local is the owner's identity.
@@ -33,7 +35,7 @@ const (
 )
 
 // BuiltIn says that a channel is one of the program's own, which no settings name.
-func BuiltIn(name string) bool { return name == Console || name == Programs }
+func BuiltIn(name string) bool { return name == Console || name == Programs || name == Page }
 
 // People are those whom the settings name, and the owner, unless the settings say who that is.
 func People(settings *configs.Settings) []core.Person {

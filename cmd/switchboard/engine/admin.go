@@ -36,7 +36,7 @@ func (e *Engine) Channels(zone *time.Location) []routerdoctor.Channel {
 	shown := make([]routerdoctor.Channel, len(list))
 	for i, s := range list {
 		shown[i] = routerdoctor.Channel{Status: s, Is: access.State(s, zone), Rules: "open to whoever may run switchboard on this machine", Fixed: access.BuiltIn(s.Name)}
-		if s.Name == access.Programs {
+		if s.Name == access.Programs || s.Name == access.Page {
 			shown[i].Rules = "open to programs with an API token"
 		}
 		if ch, ok := e.settings.Now().Channels[s.Name]; ok {

@@ -20,6 +20,7 @@ import (
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/router"
+	"switchboard/router/browsers"
 	"switchboard/router/files"
 	"switchboard/router/jobs"
 	"switchboard/router/tokens"
@@ -47,6 +48,8 @@ type Engine struct {
 	files     *files.Service
 	console   *web.Channel // the terminal's
 	programs  *web.Channel // the one that programs talk on
+	page      *web.Channel // the one of browsers
+	browsers  *browsers.Service
 	api       *web.API
 	local     *api.Server
 	tcp       *api.TCPServer // nil: no port is open
@@ -111,7 +114,7 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 			Console: e.console, Channel: e.programs,
 			Jobs: e.jobs, Files: e.files, Tools: usedTools{e}, Model: e.plain(),
 		},
-		Store: e.db.Router(), Router: e.router, Tokens: e.tokens, Settings: e.settings,
+		Store: e.db.Router(), Router: e.router, Tokens: e.tokens, Settings: e.settings, Browsers: e.browsers, PageURL: e.PageURL,
 	}.API()
 	if e.local, err = api.Listen(settings.DataDir, e.owner.ID(), e.api.Socket(), log); err != nil {
 		return nil, err

@@ -6,15 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"switchboard/agent/tools"
 	web "switchboard/channels/api"
+	page "switchboard/channels/web"
+	"switchboard/cmd/switchboard/access"
 	"switchboard/configs"
 	"switchboard/internal/api"
+	"switchboard/router/core"
 	"switchboard/router/plain"
 	"switchboard/store/database"
 )
@@ -63,6 +69,25 @@ func (e *Engine) Address() string {
 	return e.tcp.Address()
 }
 
+// PageURL is where people find the page, without a slash at its end; empty: nowhere.
+func (e *Engine) PageURL() string {
+	s := e.settings.Now().Server
+	at := cmp.Or(e.Address(), s.Listen)
+	if s.PublicURL != "" || at == "" {
+		return strings.TrimSuffix(s.PublicURL, "/")
+	}
+	return "http://" + at
+}
+
+// SignInLink makes a link that signs whoever runs the program in to the page; empty: there is none.
+func (e *Engine) SignInLink(ctx context.Context) (string, error) {
+	if e.Address() == "" {
+		return "", nil
+	}
+	secret, err := e.browsers.Link(ctx, access.Owner)
+	return e.PageURL() + "/signin#" + secret, err
+}
+
 // door is how the API is reached from elsewhere. Names and proxies are those of the start: changes of [server] count from the next one.
 func (e *Engine) door() web.Door {
 	s := e.settings.Now().Server
@@ -78,7 +103,29 @@ func (e *Engine) door() web.Door {
 			door.Proxies = append(door.Proxies, p)
 		}
 	}
+	door.Page = func(visits web.Visits) http.Handler { return e.site(s.PublicURL, visits).Handler() }
 	return door
+}
+
+// site is the page.
+func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
+	of := e.db.Router()
+	return page.New(page.Deps{
+		Log: e.log, Channel: e.page, Owner: access.Owner, People: e.router.Roster, PublicURL: publicURL, Visits: visits,
+		Browsers: e.browsers, Tokens: e.tokens, Chats: of, Turns: of, Approvals: of, Changer: e.router, Files: e.files,
+		Models:   func() []string { return slices.Sorted(maps.Keys(e.settings.Now().LLM.Models)) },
+		Currency: func() string { return e.settings.Now().Budget.Currency },
+		Mode:     func() string { return e.settings.Now().Router.DefaultMode },
+		Model:    func() string { return e.settings.Now().Agent.Planner },
+	})
+}
+
+// changer is the router, which is made after what makes changes by it.
+type changer struct{ *Engine }
+
+// Change implements browsers.Changer.
+func (c changer) Change(ctx context.Context, change core.Change, by core.Actor) error {
+	return c.router.Change(ctx, change, by)
 }
 
 // plain asks the model that writes the answers.

@@ -116,7 +116,7 @@ const (
 func (e *Engine) TellStart(ctx context.Context, notes chan<- string) {
 	ctx, cancel := context.WithTimeout(ctx, troubleTime)
 	defer cancel()
-	told := map[string]bool{access.Console: true, access.Programs: true}
+	told := map[string]bool{access.Console: true, access.Programs: true, access.Page: true}
 	for retry.Sleep(ctx, statePoll) {
 		for _, s := range e.router.Connections.Statuses() {
 			text := s.Name + " is connected."

@@ -16,12 +16,15 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/workspace"
+	"switchboard/channels"
 	web "switchboard/channels/api"
+	page "switchboard/channels/web"
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/metrics"
 	"switchboard/cmd/switchboard/models"
 	"switchboard/configs"
 	"switchboard/router"
+	"switchboard/router/browsers"
 	"switchboard/router/files"
 	"switchboard/router/jobs"
 	"switchboard/router/outbox"
@@ -49,8 +52,9 @@ func (e *Engine) wire(ctx context.Context) error {
 	if err := roster.Reload(ctx); err != nil {
 		return err
 	}
-	e.console = web.NewChannel(access.Console, access.Console, e.log)
-	e.programs = web.NewChannel(access.Programs, web.Kind, e.log)
+	e.console = web.NewChannel(access.Console, access.Console, channels.Features{Markdown: true}, e.log)
+	e.programs = web.NewChannel(access.Programs, web.Kind, web.Features, e.log)
+	e.page = web.NewChannel(access.Page, page.Kind, page.Features, e.log)
 	// The console lets everybody on this machine in as the person they say they are.
 	attached := []router.Attached{{Channel: e.console, Config: router.ChannelConfig{
 		Kind: access.Console, Enabled: true, DM: "allowlist", Groups: "disabled", ToolsAllow: []string{"*"}, Rate: "off",
@@ -59,6 +63,9 @@ func (e *Engine) wire(ctx context.Context) error {
 		// Tokens say who may write on it, and for whom.
 		attached = append(attached, router.Attached{Channel: e.programs, Config: router.ChannelConfig{
 			Kind: web.Kind, Enabled: true, DM: "allowlist", Groups: "disabled", ToolsAllow: []string{"*"}, Rate: "off",
+		}})
+		attached = append(attached, router.Attached{Channel: e.page, Config: router.ChannelConfig{
+			Kind: page.Kind, Enabled: true, DM: "allowlist", Groups: "disabled", ToolsAllow: []string{"*"}, Rate: "off",
 		}})
 		attached = append(attached, e.mode.Channels(s, e.metrics.Log(e.log))...)
 	}
@@ -78,6 +85,12 @@ func (e *Engine) wire(ctx context.Context) error {
 	e.policy = router.NewPolicy(roster, list.Rules, s.Policy)
 	e.jobs = &jobs.Service{}
 	e.tokens = &tokens.Service{Store: of, Configured: func() []tokens.Configured { return access.Tokens(e.settings.Now()) }, Mask: s.Mask, Log: e.log}
+	e.browsers = &browsers.Service{
+		Store: of, Mask: s.Mask, Log: e.log, Changer: changer{e},
+		Tell: func(ctx context.Context, person, key, text string, missed ...int64) (bool, error) {
+			return e.router.Tell(ctx, person, key, text, missed...)
+		},
+	}
 	e.router, err = router.New(router.Deps{
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: e.metrics.Agent(&e.agents), Usable: e.agents.usable, Summary: e.agents.summary, Typed: e.agents.typed, Engine: e.owner, FirstStart: e.owner.FirstStart(), Local: access.Local,
 		Store: e.metrics.Store(of), Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e.settings, Mask: s.Mask, Log: e.log,

@@ -4,6 +4,7 @@ package socket
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -17,7 +18,9 @@ import (
 	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/live"
 	"switchboard/configs"
+	"switchboard/internal/api"
 	"switchboard/router"
+	"switchboard/router/browsers"
 	"switchboard/router/core"
 	"switchboard/router/people"
 	"switchboard/router/tokens"
@@ -31,6 +34,14 @@ type Server struct {
 	Router   *router.Router
 	Tokens   *tokens.Service
 	Settings *live.Settings
+	Browsers *browsers.Service
+	PageURL  func() string // where the page is; empty: nowhere
+}
+
+// A SignIn is a link to the page.
+type SignIn struct {
+	Person string `json:"person"`
+	Link   string `json:"link"`
 }
 
 // Running are the settings that a program runs with, credentials masked.
@@ -65,9 +76,26 @@ func (s Server) API() *web.API {
 		s.secretRoutes(add)
 		s.tokenRoutes(add)
 		s.settingsRoutes(add)
+		add("POST /v1/signin", func(r *http.Request) (any, error) {
+			return s.signIn(r.Context(), cmp.Or(r.FormValue("person"), access.Owner))
+		})
 		add("GET /v1/commands", func(r *http.Request) (any, error) { return s.Router.Completions(r.FormValue("person")), nil })
 		add("GET /v1/config", func(*http.Request) (any, error) { return RunningWith(s.Settings.Now()), nil })
 	})
+}
+
+// signIn makes a link for a person.
+func (s Server) signIn(ctx context.Context, name string) (*SignIn, error) {
+	p := s.Router.Roster.Named(name)
+	switch at := s.PageURL(); {
+	case p == nil:
+		return nil, api.Failed(http.StatusNotFound, "", "there is nobody called %q; \"switchboard person list\" shows who there is", name)
+	case at == "":
+		return nil, api.Failed(http.StatusServiceUnavailable, "set server.listen, and start the bot", "the page is off")
+	default:
+		secret, err := s.Browsers.Link(ctx, p.Name)
+		return &SignIn{p.Name, at + "/signin#" + secret}, err
+	}
 }
 
 // An answer is what is answered to a call, as JSON.
@@ -109,6 +137,7 @@ var summaries = map[string]string{
 	"POST /v1/people/tools":         "Say which tools a person may use",
 	"POST /v1/people/remove":        "Remove a person",
 	"GET /v1/channels/rejected":     "Events of platforms that could not be read",
+	"POST /v1/signin":               "Make a link that signs a person in to the page",
 	"GET /v1/tokens":                "The API tokens, without their secrets",
 	"POST /v1/tokens":               "Make an API token",
 	"POST /v1/tokens/{name}/revoke": "Revoke an API token",

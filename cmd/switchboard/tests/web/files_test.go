@@ -205,7 +205,7 @@ func TestUploadIsReadByTheModelAndByWhoMayRead(t *testing.T) {
 		if a := p.call("GET", path, tokenAda, nil, "Range", "bytes=5-7"); a.StatusCode != http.StatusPartialContent || a.body != "and" {
 			t.Errorf("a range: %s %q", a.Status, a.body)
 		}
-		p.call("GET", path, tokenAda, nil, "Range", "bytes=50-70").want(t, "a range behind the end", http.StatusRequestedRangeNotSatisfiable, "invalid")
+		p.call("GET", path, tokenAda, nil, "Range", "bytes=50-70").want(t, "a range behind the end", http.StatusRequestedRangeNotSatisfiable, "bad_request")
 		if a := p.call("HEAD", path, tokenAda, nil); a.StatusCode != http.StatusOK || a.body != "" || a.ContentLength != 15 {
 			t.Errorf("HEAD: %s %q", a.Status, a.body)
 		}

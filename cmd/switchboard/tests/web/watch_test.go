@@ -161,7 +161,7 @@ func TestReadinessAndProfiles(t *testing.T) {
 	testkit.Await(t, "it is ready and its channels are connected", programtest.Patience, func() bool {
 		open = ready{}
 		web("read").Get(t, "/readyz", &open)
-		return len(open.Channels) == 2 && open.Channels[0].Name == "api" && open.Channels[0].State == "connected" && open.Ready
+		return len(open.Channels) == 3 && open.Channels[0].Name == "api" && open.Channels[0].State == "connected" && open.Ready
 	})
 	answer, err := http.Get("http://" + web("").Address + "/readyz")
 	if err != nil {

@@ -1,0 +1,325 @@
+// What neither the server's HTML nor htmx can do: the stream of a page that is looked at, where the reader is, the line to write in.
+"use strict"
+
+const $ = (selector, in_ = document) => in_.querySelector(selector)
+const all = (selector, in_ = document) => [...in_.querySelectorAll(selector)]
+const chat = $("#chat"), log = $("#log"), composer = $("#composer"), text = $("#text"), toast = $("#toast")
+
+// --- Times in the reader's zone and words.
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" })
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" })
+function times(in_) {
+	for (const time of all("time:not([title])", in_)) {
+		const at = new Date(time.dateTime)
+		time.title = date.format(at)
+		time.textContent = at.toDateString() === new Date().toDateString() ? clock.format(at) : date.format(at)
+	}
+}
+
+// --- Signing in: the secret of a link is behind the #, which no server and no preview is told.
+const link = $("#link")
+if (link && location.hash.length > 20) {
+	$("#secret").value = location.hash.slice(1)
+	history.replaceState(null, "", location.pathname)
+	link.hidden = false
+	$("#other").hidden = true
+	$("button", link).focus()
+}
+
+// --- What is said for a moment.
+let fading
+function say(words) {
+	if (words !== undefined) {
+		toast.replaceChildren(Object.assign(document.createElement("p"), { textContent: words }))
+	}
+	clearTimeout(fading)
+	fading = setTimeout(() => toast.replaceChildren(), 6000)
+}
+
+// --- The reader stays where they are; at the end they stay at the end.
+let atEnd = true
+const below = $("#below")
+const nearEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 80
+function follow() {
+	if (atEnd) {
+		log.scrollTop = log.scrollHeight
+	}
+	below.hidden = atEnd
+}
+if (log) {
+	log.addEventListener("scroll", () => {
+		atEnd = nearEnd()
+		if (atEnd) below.hidden = true
+	}, { passive: true })
+	below.addEventListener("click", () => { atEnd = true; follow(); text?.focus() })
+	new ResizeObserver(() => { if (atEnd) log.scrollTop = log.scrollHeight }).observe(log)
+	let height = 0
+	addEventListener("htmx:beforeSwap", (event) => { if (event.target.id === "older") height = log.scrollHeight - log.scrollTop })
+	addEventListener("htmx:afterSwap", () => { if (height) { log.scrollTop = log.scrollHeight - height; height = 0 } })
+}
+
+// --- The stream. A hidden page closes it, and goes on behind the last event that it has.
+let last = Number(chat?.dataset.last ?? 0), closing
+const net = $("#net")
+function connect() {
+	clearTimeout(closing)
+	if (!chat?.dataset.live || $("#live")) return
+	const live = document.createElement("div")
+	live.id = "live"
+	live.hidden = true
+	live.setAttribute("sse-connect", `${chat.dataset.live}?after=${last}`)
+	live.setAttribute("sse-swap", "part")
+	live.setAttribute("hx-swap", "none")
+	chat.append(live)
+	htmx.process(live)
+}
+function disconnect() {
+	const live = $("#live")
+	if (live) htmx.remove(live)
+}
+document.addEventListener("visibilitychange", () => {
+	if (!document.hidden) {
+		connect()
+		seen()
+		list()
+	} else if (!waitsForAnswer()) {
+		closing = setTimeout(disconnect, 3000)
+	}
+})
+addEventListener("pageshow", (event) => { if (event.persisted) { disconnect(); connect() } })
+addEventListener("pagehide", disconnect)
+addEventListener("htmx:sseOpen", () => { if (net) net.textContent = "" })
+addEventListener("htmx:sseError", (event) => {
+	if (net) net.textContent = "Reconnecting…"
+	$("#live")?.setAttribute("sse-connect", `${chat.dataset.live}?after=${last}`)
+	if (event.detail.source?.readyState === EventSource.CLOSED) askAgain()
+})
+// A stream that is refused may be of somebody who is signed in no more.
+let asking
+function askAgain() {
+	clearTimeout(asking)
+	asking = setTimeout(async () => {
+		const answer = await fetch(location.href, { method: "HEAD", redirect: "manual" }).catch(() => null)
+		if (answer && answer.type === "opaqueredirect") location.reload()
+	}, 1000)
+}
+addEventListener("htmx:sseBeforeMessage", (event) => {
+	const n = Number(event.detail.lastEventId || 0), part = event.detail.data
+	if (n && n <= last && !part.includes('id="growing"')) { // it came before
+		event.preventDefault()
+		return
+	}
+	last = Math.max(last, n)
+})
+let told = 0
+addEventListener("htmx:sseMessage", (event) => {
+	const part = event.detail.data
+	times(document)
+	dress(document)
+	if (!atEnd && part.includes("<article") && !part.includes('id="growing"')) below.hidden = false
+	follow()
+	if (part.includes('class="bot')) {
+		if (document.hidden) notify()
+		else seen()
+	}
+	if (part.includes('id="state"') && !waitsForAnswer()) {
+		if (document.hidden) disconnect()
+		list()
+	}
+	const bot = all("#items > article.bot").at(-1)
+	if (bot && bot.dataset.event !== told && !part.includes('id="growing"')) {
+		told = bot.dataset.event
+		$("#spoken")?.remove()
+		const spoken = Object.assign(document.createElement("div"), { id: "spoken", className: "hidden", role: "status", textContent: $(".text", bot).innerText })
+		document.body.append(spoken)
+	}
+})
+const waitsForAnswer = () => Boolean($("#state .working"))
+function seen() {
+	if (chat?.dataset.seen) fetch(chat.dataset.seen, { method: "POST", keepalive: true }).catch(() => {})
+}
+function list() {
+	if ($("#sessions") && !$("#q").value) htmx.ajax("GET", $("#find").getAttribute("hx-get") + `?here=${encodeURIComponent(chat?.dataset.session ?? "")}`, { target: "#sessions", swap: "innerHTML" }).catch(() => {})
+}
+function notify() {
+	if (globalThis.Notification?.permission !== "granted") return
+	const note = new Notification($(".bar h1").textContent, { body: all("#items > article.bot").at(-1)?.innerText.slice(0, 200), tag: chat.dataset.session })
+	note.onclick = () => { focus(); note.close() }
+}
+
+// --- Code that can be copied, also where the page is not on https.
+function dress(in_) {
+	for (const code of all("#items .code:not(:has(> button))", in_)) {
+		const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "Copy" })
+		code.append(button)
+	}
+}
+async function copy(words, button) {
+	try {
+		await navigator.clipboard.writeText(words)
+	} catch {
+		const box = Object.assign(document.createElement("textarea"), { value: words, className: "hidden" })
+		document.body.append(box)
+		box.select()
+		document.execCommand("copy")
+		box.remove()
+	}
+	button.textContent = "Copied"
+	setTimeout(() => { button.textContent = "Copy" }, 2000)
+}
+
+// --- The line to write in. What is not sent stays, also when the page is loaded again.
+const draft = () => "draft:" + (chat.dataset.session || "new")
+let editing = ""
+function grow() {
+	if (CSS.supports("field-sizing", "content")) return
+	text.style.height = "auto"
+	text.style.height = text.scrollHeight + "px"
+}
+function keep() {
+	if (editing) return
+	if (text.value) localStorage.setItem(draft(), text.value)
+	else localStorage.removeItem(draft())
+}
+function newKey() { $("#key").value = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("") }
+function edit(article) {
+	editing = $(".edit", article).dataset.edit
+	text.value = $(".text", article).innerText
+	$("#editing").hidden = false
+	grow()
+	text.focus()
+}
+function leaveEdit() {
+	editing = ""
+	$("#editing").hidden = true
+	text.value = localStorage.getItem(draft()) ?? ""
+	grow()
+}
+function attached() {
+	$("#attached").replaceChildren(...[...$("#files").files].map((file) => Object.assign(document.createElement("li"), { textContent: file.name })))
+}
+function bring(list) {
+	const files = new DataTransfer()
+	for (const file of [...$("#files").files, ...list]) files.items.add(file)
+	$("#files").files = files.files
+	attached()
+}
+if (composer) {
+	newKey()
+	text.value = localStorage.getItem(draft()) ?? ""
+	grow()
+	text.addEventListener("input", () => { grow(); keep() })
+	text.addEventListener("keydown", (event) => {
+		if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches) {
+			event.preventDefault()
+			composer.requestSubmit()
+		} else if (event.key === "ArrowUp" && !text.value) {
+			const mine = all("#items > article.person").filter((a) => $(".edit", a)).at(-1)
+			if (mine) { event.preventDefault(); edit(mine) }
+		} else if (event.key === "Escape" && editing) {
+			event.stopPropagation()
+			leaveEdit()
+		}
+	})
+	$("#editing button").addEventListener("click", leaveEdit)
+	$("#files").addEventListener("change", attached)
+	text.addEventListener("paste", (event) => {
+		if (event.clipboardData.files.length) { event.preventDefault(); bring(event.clipboardData.files) }
+	})
+	for (const [name, on] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
+		chat.addEventListener(name, (event) => {
+			if (!event.dataTransfer?.types.includes("Files")) return
+			event.preventDefault()
+			chat.classList.toggle("dropping", on)
+			if (name === "drop") bring(event.dataTransfer.files)
+		})
+	}
+	composer.addEventListener("htmx:configRequest", (event) => {
+		if (event.target !== composer) return
+		if (editing) event.detail.path = editing
+		if (globalThis.Notification?.permission === "default") Notification.requestPermission().catch(() => {})
+	})
+	composer.addEventListener("htmx:beforeRequest", (event) => {
+		if (event.target === composer && !text.value.trim() && !$("#files").files.length) event.preventDefault()
+	})
+	composer.addEventListener("htmx:afterRequest", (event) => {
+		if (event.target !== composer) return
+		if (!event.detail.successful) {
+			if (!event.detail.xhr?.status) say("That was not sent: the bot cannot be reached. Try again in a moment.")
+			return
+		}
+		localStorage.removeItem(draft())
+		if (editing) leaveEdit()
+		text.value = ""
+		composer.reset()
+		newKey()
+		attached()
+		grow()
+		atEnd = true
+		follow()
+	})
+}
+
+// --- Presses.
+document.addEventListener("click", (event) => {
+	const button = event.target.closest("button, summary")
+	for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false
+	if (!button) return
+	if (button.matches(".code > button")) copy($("pre", button.parentElement).innerText, button)
+	else if (button.matches(".copy")) copy($(".text", button.closest("article")).innerText, button)
+	else if (button.matches(".edit")) edit(button.closest("article"))
+	else if (button.matches(".reply")) {
+		text.value = $(".text", button.closest("article")).innerText.trim().split("\n").map((line) => "> " + line).join("\n").slice(0, 2000) + "\n\n" + text.value
+		grow()
+		text.focus()
+	} else if (button.id === "menu") {
+		const open = $("#side").classList.toggle("open")
+		button.setAttribute("aria-expanded", open)
+		if (open) $("#side a").focus()
+	}
+})
+document.addEventListener("click", (event) => {
+	if (!event.target.closest("#side, #menu")) $("#side")?.classList.remove("open")
+})
+addEventListener("htmx:afterRequest", (event) => {
+	const form = event.target.closest?.("form[data-once]")
+	if (form && event.detail.successful) form.remove()
+	if (!event.detail.successful && event.detail.xhr && !event.detail.xhr.status) say("The bot cannot be reached. Try again in a moment.")
+})
+addEventListener("htmx:afterSwap", () => { times(document); dress(document); if (toast?.childElementCount) say() })
+
+// --- Keys.
+document.addEventListener("keydown", (event) => {
+	if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+	const writes = event.target.closest?.("input, textarea, select, [contenteditable]")
+	if (event.key === "Escape") {
+		if ($("#side")?.classList.contains("open")) $("#side").classList.remove("open")
+		else if (writes && writes !== text) writes.blur()
+		else $("#state button[data-key]")?.click()
+		return
+	}
+	if (writes) return
+	const keys = {
+		"/": () => { $("#side")?.classList.add("open"); $("#q")?.focus() },
+		n: () => $("a.new")?.click(),
+		j: () => step(1),
+		k: () => step(-1),
+		Enter: () => event.target === document.body && text?.focus(),
+	}
+	if (keys[event.key]) {
+		if (event.key !== "Enter") event.preventDefault()
+		keys[event.key]()
+	}
+})
+function step(by) {
+	const rows = all("#sessions a"), at = rows.indexOf(document.activeElement)
+	const here = at >= 0 ? at : rows.findIndex((a) => a.ariaCurrent === "page")
+	rows[Math.max(0, Math.min(rows.length - 1, here + by))]?.focus()
+}
+
+addEventListener("DOMContentLoaded", () => {
+	times(document)
+	dress(document)
+	if (log) follow()
+	if (!document.hidden) connect()
+})

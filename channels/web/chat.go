@@ -1,0 +1,388 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/api"
+	"switchboard/router/approvals"
+	"switchboard/router/core"
+	"switchboard/router/files"
+	"switchboard/router/outbox"
+	"switchboard/router/sessions"
+)
+
+// maxForm is what a message may have around its files, in bytes; filesMost is how many it may bring.
+const (
+	maxForm   = 1 << 20
+	filesMost = 10
+)
+
+func (s *Site) chatPages() {
+	s.mux.HandleFunc("GET /c/{key}", s.signedIn(s.chat))
+	s.mux.HandleFunc("GET /c/{key}/live", s.signedIn(s.live))
+	s.mux.HandleFunc("GET /c/{key}/older", s.signedIn(s.older))
+	s.mux.HandleFunc("POST /chat", s.signedIn(s.begin))
+	s.mux.HandleFunc("POST /c/{key}/messages", s.signedIn(s.post))
+	s.mux.HandleFunc("POST /c/{key}/edit/{message}", s.signedIn(s.edit))
+	s.mux.HandleFunc("POST /c/{key}/press", s.signedIn(s.press))
+	s.mux.HandleFunc("POST /c/{key}/retry", s.signedIn(s.retry))
+	s.mux.HandleFunc("GET /c/{key}/export", s.signedIn(s.export))
+	s.mux.HandleFunc("POST /turns/{turn}/cancel", s.signedIn(s.cancel))
+	s.mux.HandleFunc("POST /approvals/{approval}", s.signedIn(s.decide))
+	s.mux.HandleFunc("GET /files/{file}", s.signedIn(s.file))
+}
+
+// chatURL is the page of a session.
+func (s *Site) chatURL(session string) string { return s.url("/c/" + url.PathEscape(session)) }
+
+// A chatBody is the page of a conversation.
+type chatBody struct {
+	Session sessions.Info // its Session is empty: it is not there yet
+	Items   []item
+	First   int64 // event before which there are older ones; 0: there are none
+	State   *conversation
+	Growing channels.Growing
+	Ours    bool // it can be written in here
+	Channel string
+	Modes   []choice
+	Models  []choice
+}
+
+// A choice is one of a list to choose from.
+type choice struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// choices are what a session has of its own, and what there is to choose from.
+func choices(own, settings string, values ...string) []choice {
+	list := []choice{{"", settings, own == ""}}
+	for _, value := range values {
+		if value != settings || own == value {
+			list = append(list, choice{value, value, own == value})
+		}
+	}
+	return list
+}
+
+// home shows a new conversation.
+func (s *Site) home(w http.ResponseWriter, r *http.Request) {
+	s.page(w, r, "chat", "New chat", "chat", chatBody{Ours: true, State: newConversation("", ""), Modes: choices("", s.Mode(), sessions.ModeAct, sessions.ModeAsk), Models: choices("", s.Model(), s.Models()...)})
+}
+
+func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
+	v, key := visitorOf(r), r.PathValue("key")
+	info, err := s.mine(r.Context(), v, key)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	from := max(info.FirstEvent-1, info.LastEvent-window)
+	seen, err := s.read(r.Context(), v, key, from, info.LastEvent)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	body := chatBody{
+		Session: info, Items: seen.items, State: seen, Ours: strings.HasPrefix(key, s.Channel.Name()+":"),
+		Modes: choices(info.Mode, s.Mode(), sessions.ModeAct, sessions.ModeAsk), Models: choices(info.Model, s.Model(), s.Models()...),
+	}
+	body.Channel, _, _ = strings.Cut(key, ":")
+	seen.Last = max(seen.Last, info.LastEvent)
+	if from >= info.FirstEvent {
+		body.First = from + 1
+	}
+	if err := s.Chats.Seen(r.Context(), v.person.Name, key, info.LastEvent); err != nil {
+		s.Log.WarnContext(r.Context(), "it could not be noted that a session was read", "session", key, "error", err)
+	}
+	list, err := s.sessionList(r.Context(), v, "")
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	list.mark(key)
+	s.write(w, r, http.StatusOK, "chat", s.frame(v, "chat", info.Title, list, body))
+}
+
+// older answers with what was said before an event.
+func (s *Site) older(w http.ResponseWriter, r *http.Request) {
+	v, key := visitorOf(r), r.PathValue("key")
+	info, err := s.mine(r.Context(), v, key)
+	before, wrong := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
+	if err == nil && (wrong != nil || before < 1) {
+		err = core.ErrNotFound
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	from := max(info.FirstEvent-1, before-1-window)
+	seen, err := s.read(r.Context(), v, key, from, before-1)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	body := chatBody{Session: info, Items: seen.items, State: seen}
+	if from >= info.FirstEvent {
+		body.First = from + 1
+	}
+	s.write(w, r, http.StatusOK, "older", body)
+}
+
+// A posted is a message as a form brings it.
+type posted struct {
+	text        string
+	attachments []channels.Attachment
+}
+
+// form reads a message and keeps its files.
+func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
+	limit := int64(maxForm)
+	if most := s.Files.MaxSize(); most > 0 {
+		limit += filesMost * most
+	} else {
+		limit = 1 << 40
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	if err := r.ParseMultipartForm(maxForm); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		return nil, &core.StateError{Sentence: "The message did not come whole, or its files are too large. Send it again."}
+	}
+	p := &posted{text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n")}
+	if r.MultipartForm == nil {
+		return p, nil
+	}
+	defer r.MultipartForm.RemoveAll()
+	brought := r.MultipartForm.File["files"]
+	if len(brought) > filesMost {
+		return nil, &core.StateError{Sentence: fmt.Sprintf("A message has %d files at most.", filesMost)}
+	}
+	for _, f := range brought {
+		if f.Filename == "" {
+			continue
+		}
+		in, err := f.Open()
+		if err != nil {
+			return nil, err
+		}
+		kept, err := s.Files.Upload(r.Context(), Kind+":"+visitorOf(r).person.Name, f.Filename, in)
+		in.Close()
+		switch {
+		case errors.Is(err, files.ErrTooLarge):
+			return nil, &core.StateError{Sentence: f.Filename + " is too large: a file has " + size(s.Files.MaxSize()) + " at most."}
+		case errors.Is(err, tools.ErrFileRefused):
+			return nil, &core.StateError{Sentence: "The file cannot be kept now: " + err.Error()}
+		case err != nil:
+			return nil, err
+		}
+		p.attachments = append(p.attachments, channels.Attachment{Upload: kept.ID, Kind: kept.Kind, Name: kept.Name, Type: kept.Type, Size: kept.Size})
+	}
+	return p, nil
+}
+
+// event is one of somebody in a session of theirs. Key makes a repeated one harmless.
+func (s *Site) event(v *visitor, session string, kind channels.EventKind, key string) channels.Event {
+	conv := core.OfSession(session)
+	conv.Kind, conv.Place = channels.Direct, string(conv.ID)
+	return channels.Event{
+		Kind: kind, Key: channels.EventKey(session + ":" + key), Conversation: conv, At: time.Now().UTC(),
+		Sender: channels.Sender{ID: v.person.Name, Label: v.person.Name, Person: v.person.Name, Browser: true},
+	}
+}
+
+// accept hands an event in. *core.StateError says why it was not taken.
+func (s *Site) accept(ctx context.Context, event channels.Event) (channels.Receipt, error) {
+	got, err := s.Channel.Accept(ctx, event)
+	if err == nil && (got.Busy != "" || got.Rejected != "") {
+		err = &core.StateError{Sentence: sentence(got.Busy+got.Rejected, "")}
+	}
+	return got, err
+}
+
+// begin takes the first message of a new session.
+func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
+	v := visitorOf(r)
+	session := s.Channel.Name() + ":" + v.person.Name + "/" + strings.ToLower(rand.Text()[:10])
+	if err := s.say(w, r, session); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	for of, field := range map[sessions.Setting]string{sessions.Mode: "mode", sessions.Model: "model"} {
+		if to := r.PostFormValue(field); to != "" {
+			if err := s.Changer.Change(r.Context(), &sessions.Change{Conversation: core.OfSession(session), Of: of, To: to}, v.actor()); err != nil {
+				s.fail(w, r, err)
+				return
+			}
+		}
+	}
+	s.lead(w, r, "/c/"+url.PathEscape(session))
+}
+
+// post takes a message.
+func (s *Site) post(w http.ResponseWriter, r *http.Request) {
+	session := r.PathValue("key")
+	_, err := s.ours(r.Context(), visitorOf(r), session)
+	if err == nil {
+		err = s.say(w, r, session)
+	}
+	s.done(w, r, session, err)
+}
+
+// done answers what a form asked for, whose result comes with the session's events.
+func (s *Site) done(w http.ResponseWriter, r *http.Request, session string, err error) {
+	switch {
+	case err != nil:
+		s.fail(w, r, err)
+	case isPart(r):
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		http.Redirect(w, r, s.chatURL(session), http.StatusSeeOther)
+	}
+}
+
+// say hands in what a form says.
+func (s *Site) say(w http.ResponseWriter, r *http.Request, session string) error {
+	p, err := s.form(w, r)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(p.text) == "" && len(p.attachments) == 0 {
+		return &core.StateError{Sentence: "Write something first."}
+	}
+	id := rand.Text()
+	event := s.event(visitorOf(r), session, channels.EventMessage, keyOf(r, id))
+	event.Message = channels.Message{ID: channels.MessageID(id), Text: p.text, Attachments: p.attachments}
+	_, err = s.accept(r.Context(), event)
+	return err
+}
+
+// keyOf is the key that page.js gave a message, which is sent again with the same one where its answer did not come.
+func keyOf(r *http.Request, otherwise string) string {
+	if key := r.PostFormValue("key"); key != "" && len(key) <= 64 {
+		return key
+	}
+	return otherwise
+}
+
+// edit changes a message of somebody's.
+func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
+	v, session := visitorOf(r), r.PathValue("key")
+	_, err := s.ours(r.Context(), v, session)
+	id, wrong := strconv.ParseInt(r.PathValue("message"), 10, 64)
+	if err == nil && wrong != nil {
+		err = core.ErrNotFound
+	}
+	var p *posted
+	if err == nil {
+		p, err = s.form(w, r)
+	}
+	var platform channels.MessageID
+	if err == nil {
+		platform, err = s.Chats.WroteAs(r.Context(), session, id)
+	}
+	if err == nil {
+		event := s.event(v, session, channels.EventEdited, "edit:"+rand.Text())
+		event.Message = channels.Message{ID: platform, Text: p.text}
+		_, err = s.accept(r.Context(), event)
+	}
+	s.done(w, r, session, err)
+}
+
+// press presses a button.
+func (s *Site) press(w http.ResponseWriter, r *http.Request) {
+	v, session := visitorOf(r), r.PathValue("key")
+	_, err := s.ours(r.Context(), v, session)
+	var got channels.Receipt
+	if err == nil {
+		event := s.event(v, session, channels.EventAction, "press:"+rand.Text())
+		event.Action = channels.Action{Code: r.PostFormValue("code")}
+		got, err = s.accept(r.Context(), event)
+	}
+	if err == nil && got.Toast != "" && isPart(r) {
+		s.write(w, r, http.StatusOK, "toast", got.Toast)
+		return
+	}
+	s.done(w, r, session, err)
+}
+
+func (s *Site) retry(w http.ResponseWriter, r *http.Request) {
+	v, session := visitorOf(r), r.PathValue("key")
+	_, err := s.ours(r.Context(), v, session)
+	if err == nil {
+		event := s.event(v, session, channels.EventMessage, rand.Text())
+		event.Message = channels.Message{ID: channels.MessageID(rand.Text()), Text: "/retry"}
+		_, err = s.accept(r.Context(), event)
+	}
+	s.done(w, r, session, err)
+}
+
+func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
+	v := visitorOf(r)
+	id, _ := strconv.ParseInt(r.PathValue("turn"), 10, 64)
+	t, err := s.Turns.Turn(r.Context(), id, false)
+	if err == nil && t.Person != v.person.Name && !v.admin() {
+		err = core.ErrNotFound
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.done(w, r, t.Session, s.Changer.Cancel(r.Context(), id, v.actor()))
+}
+
+// decide decides an approval, as whoever looks.
+func (s *Site) decide(w http.ResponseWriter, r *http.Request) {
+	v := visitorOf(r)
+	id, _ := strconv.ParseInt(r.PathValue("approval"), 10, 64)
+	d := &approvals.Decision{ID: id, Does: outbox.Does(r.PostFormValue("does"))}
+	err := s.Changer.Change(r.Context(), d, v.actor())
+	if text := approvals.Texts[d.Outcome]; text != "" && err != nil {
+		err = &core.StateError{Sentence: text}
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.done(w, r, r.PostFormValue("session"), nil)
+}
+
+// file answers with the bytes of a file of a session that somebody may read, or that they brought.
+func (s *Site) file(w http.ResponseWriter, r *http.Request) {
+	v := visitorOf(r)
+	id, _ := strconv.ParseInt(r.PathValue("file"), 10, 64)
+	f, err := s.Files.Found(r.Context(), id)
+	if err == nil && f.Uploader != Kind+":"+v.person.Name {
+		_, err = s.mine(r.Context(), v, f.Session)
+	}
+	if err == nil {
+		err = api.Deliver(w, r, s.Files, f, false)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+	}
+}
+
+// export answers with all that was said in a session, as Markdown.
+func (s *Site) export(w http.ResponseWriter, r *http.Request) {
+	info, err := s.mine(r.Context(), visitorOf(r), r.PathValue("key"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(info.Title, "chat") + ".md"}))
+	if err := api.ExportMarkdown(r.Context(), w, s.Chats, &info); err != nil {
+		s.Log.WarnContext(r.Context(), "an export ended early", "session", info.Session, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+}

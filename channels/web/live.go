@@ -1,0 +1,174 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/api"
+	"switchboard/router/core"
+)
+
+// streamWait is how long a browser may take to read a piece of a stream.
+const streamWait = 10 * time.Second
+
+// live streams what happens in a session as HTML that htmx puts in its place. The number of each event is the session's own, so that a
+// browser goes on behind the last one that it has.
+func (s *Site) live(w http.ResponseWriter, r *http.Request) {
+	v, session := visitorOf(r), r.PathValue("key")
+	at, err := s.mine(r.Context(), v, session)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	after, err := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64)
+	if last, e := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); e == nil {
+		after, err = last, nil
+	}
+	if err != nil || after < 0 {
+		s.refuse(w, r, http.StatusBadRequest, "The address is not right. Load the page again.")
+		return
+	}
+	if after > at.LastEvent || after < at.FirstEvent-1 { // a backup was put back, or it was deleted meanwhile
+		after = min(at.LastEvent, max(after, at.FirstEvent-1))
+	}
+	// What came before is read once more, as far as what follows changes it: a plan's tasks.
+	seen, err := s.read(r.Context(), v, session, max(0, after-window), after)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	out := &stream{site: s, visitor: v, w: w, out: http.NewResponseController(w), seen: seen, ctx: r.Context()}
+	err = s.Channel.Follow(r.Context(), api.Following{
+		Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true,
+		Good: func(ctx context.Context) error { return s.still(ctx, v) },
+	}, out)
+	if err != nil {
+		s.Log.DebugContext(r.Context(), "a page's stream ended", "session", session, "error", err)
+	}
+}
+
+// A stream is one open page.
+type stream struct {
+	site    *Site
+	visitor *visitor
+	w       io.Writer
+	out     *http.ResponseController
+	seen    *conversation
+	growing channels.Growing
+	ctx     context.Context //nolint:containedctx // of the call that streams
+}
+
+// Write implements api.Outlet.
+func (o *stream) Write(puts func() error) error {
+	_ = o.out.SetWriteDeadline(time.Now().Add(streamWait)) // not every writer has one
+	if err := puts(); err != nil {
+		return err
+	}
+	return o.out.Flush()
+}
+
+// Ping implements api.Outlet.
+func (o *stream) Ping() error {
+	return o.Write(func() error { _, err := io.WriteString(o.w, ": ping\n\n"); return err })
+}
+
+// Put implements api.Outlet.
+func (o *stream) Put(e channels.SessionEvent) error {
+	html, err := o.html(&e)
+	if err != nil || html == "" && e.N == 0 {
+		return err
+	}
+	var b strings.Builder
+	if e.N > 0 {
+		fmt.Fprintf(&b, "id: %d\n", e.N)
+	}
+	b.WriteString("event: part\n")
+	for line := range strings.SplitSeq(strings.ReplaceAll(html, "\r", ""), "\n") {
+		b.WriteString("data: " + line + "\n")
+	}
+	b.WriteString("\n")
+	_, err = io.WriteString(o.w, b.String())
+	return err
+}
+
+// html is what an event changes of the page.
+func (o *stream) html(e *channels.SessionEvent) (string, error) {
+	if e.Kind == channels.KindDelta {
+		o.growing.Add(*e)
+		return o.site.fragment("growing", o.growing)
+	}
+	ended := o.growing.Ended(*e)
+	changed := o.seen.take(e)
+	parts := []string{}
+	add := func(name string, data any) error {
+		part, err := o.site.fragment(name, data)
+		parts = append(parts, part)
+		return err
+	}
+	var err error
+	switch {
+	case changed == nil:
+	case changed.Message != nil:
+		m := changed.Message
+		if m.Out() {
+			buttons, e := o.site.Chats.Buttons(o.ctx, m.ID)
+			if m.Buttons = buttons[m.ID]; e != nil {
+				return "", e
+			}
+		}
+		err = add("new-message", m)
+	case changed.Approval != nil:
+		if changed.Approval.State == "proposed" {
+			if err := o.site.request(o.ctx, o.visitor, o.seen.Session, changed.Approval); err != nil {
+				return "", err
+			}
+		}
+		if changed.Approval.Swap = changed.Approval.State != "proposed"; changed.Approval.Swap {
+			err = add("approval", changed.Approval)
+		} else {
+			err = add("new-approval", changed.Approval)
+		}
+	case changed.Plan != nil && !changed.Plan.Shown():
+	case changed.Task != nil:
+		changed.Task.Swap = true
+		err = add("task", changed.Task)
+	case changed.Plan != nil && e.Kind == "plan":
+		err = add("new-plan", changed.Plan)
+	case changed.Plan != nil:
+		changed.Plan.Swap = true
+		err = add("plan", changed.Plan)
+	case changed.End != nil:
+		err = add("new-end", changed.End)
+	}
+	if err != nil {
+		return "", err
+	}
+	if ended {
+		if err := add("growing", o.growing); err != nil {
+			return "", err
+		}
+	}
+	if e.Kind == "turn" {
+		if err := add("changed-state", o.seen); err != nil {
+			return "", err
+		}
+		for key, p := range o.seen.plans {
+			if key[0] == e.TurnID && p.Over && p.Shown() {
+				p.Swap = true
+				if err := add("plan", p); err != nil {
+					return "", err
+				}
+			}
+		}
+	}
+	return strings.Join(parts, "\n"), nil
+}

@@ -1,0 +1,176 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/internal/api"
+	"switchboard/router/core"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// pages are the templates.
+type pages struct{ all *template.Template }
+
+func newPages(s *Site) *pages {
+	return &pages{template.Must(template.New("").Funcs(template.FuncMap{
+		"url":   s.url,
+		"asset": s.assetURL,
+		"chat":  s.chatURL,
+		"path":  url.PathEscape,
+		"text": func(markdown string, files []channels.SessionFile) template.HTML {
+			return s.format.text(markdown, files, false)
+		},
+		"grows": func(markdown string) template.HTML { return s.format.text(markdown, nil, true) },
+		"plain": plain,
+		"time":  func(t time.Time) template.HTML { return moment(t) },
+		"size":  size,
+		"title": func(title string) any { return struct{ Title string }{title} },
+		"showable": func(kind string) bool {
+			return picture(kind) || strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
+		},
+		"picture": picture,
+		"sound":   func(kind string) bool { return strings.HasPrefix(kind, "audio/") },
+	}).ParseFS(templateFiles, "templates/*.html"))}
+}
+
+// picture says that a file is a picture made of dots, which runs nothing.
+func picture(kind string) bool {
+	return strings.HasPrefix(kind, "image/") && !strings.HasPrefix(kind, "image/svg")
+}
+
+// moment is an instant as HTML, which page.js writes in the reader's zone and language.
+func moment(t time.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	iso := t.UTC().Format(time.RFC3339)
+	return template.HTML(`<time datetime="` + iso + `">` + t.UTC().Format("2006-01-02 15:04") + ` UTC</time>`) //nolint:gosec // digits alone
+}
+
+// size is a number of bytes in words.
+func size(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// A frame is what stands around every page of somebody who is signed in.
+type frame struct {
+	Title string
+	Me    *core.Person
+	Admin bool
+	Here  string // which entry of the menu it is
+	List  *sessionList
+	Menu  []entry
+	Body  any
+}
+
+// An entry is one of the menu.
+type entry struct {
+	Name, Path, Label string
+	Admin             bool // for admins alone
+}
+
+// frame is what stands around a page of somebody.
+func (s *Site) frame(v *visitor, here, title string, list *sessionList, body any) frame {
+	f := frame{Title: title, Me: v.person, Admin: v.admin(), Here: here, List: list, Body: body}
+	for _, e := range s.menu {
+		if !e.Admin || f.Admin {
+			f.Menu = append(f.Menu, e)
+		}
+	}
+	return f
+}
+
+// write answers with a template of data.
+func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
+	var b bytes.Buffer
+	if err := s.pages.all.ExecuteTemplate(&b, name, data); err != nil {
+		s.Log.ErrorContext(r.Context(), "a page could not be made", "page", name, "error", err)
+		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = b.WriteTo(w) // the client left
+}
+
+// fragment is a part of a page.
+func (s *Site) fragment(name string, data any) (string, error) {
+	var b bytes.Buffer
+	err := s.pages.all.ExecuteTemplate(&b, name, data)
+	return b.String(), err
+}
+
+// isPart says that htmx asks, which wants a part of a page.
+func isPart(r *http.Request) bool {
+	return r.Header.Get("HX-Request") == "true" && r.Header.Get("HX-History-Restore-Request") != "true"
+}
+
+// refuse answers with a sentence for people.
+func (s *Site) refuse(w http.ResponseWriter, r *http.Request, status int, sentence string) {
+	if isPart(r) {
+		w.Header().Set("HX-Retarget", "#toast")
+		w.Header().Set("HX-Reswap", "innerHTML")
+		s.write(w, r, status, "toast", sentence)
+		return
+	}
+	s.write(w, r, status, "refused", map[string]any{"Title": http.StatusText(status), "Sentence": sentence})
+}
+
+// fail answers with what went wrong: what is the reader's business in words, else that the log has more.
+func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if refused, ok := errors.AsType[*core.StateError](err); ok {
+		s.refuse(w, r, http.StatusConflict, refused.Sentence)
+		return
+	}
+	if f, ok := errors.AsType[*api.Failure](err); ok && f.Err.Status < http.StatusInternalServerError {
+		s.refuse(w, r, f.Err.Status, sentence(f.Err.Message, f.Err.Hint))
+		return
+	}
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		s.refuse(w, r, http.StatusNotFound, "There is no such thing, or it is not yours.")
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
+	case errors.Is(err, core.ErrNotNow):
+		s.refuse(w, r, http.StatusServiceUnavailable, "The database cannot be asked now. Try again in a moment.")
+	default:
+		s.Log.ErrorContext(r.Context(), "a page failed", "path", r.URL.Path, "error", err)
+		s.refuse(w, r, http.StatusInternalServerError, "That did not work. The log has more.")
+	}
+}
+
+// sentence is a message of the API for people.
+func sentence(message, hint string) string {
+	if hint != "" {
+		message += "; " + hint
+	}
+	return strings.ToUpper(message[:1]) + message[1:] + "."
+}
+
+// page answers with a whole page.
+func (s *Site) page(w http.ResponseWriter, r *http.Request, here, title, name string, body any) {
+	v := visitorOf(r)
+	list, err := s.sessionList(r.Context(), v, r.URL.Query().Get("q"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.write(w, r, http.StatusOK, name, s.frame(v, here, title, list, body))
+}

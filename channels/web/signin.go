@@ -1,0 +1,234 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"switchboard/router/audit"
+	"switchboard/router/browsers"
+	"switchboard/router/core"
+	"switchboard/router/tokens"
+)
+
+// cookie is the name of the one that has a browser's secret.
+const cookie = "switchboard"
+
+// Browsers knows who is signed in.
+type Browsers interface {
+	// Find is the browser with a secret. browsers.ErrNotSignedIn.
+	Find(ctx context.Context, secret string) (*browsers.Browser, error)
+	// Of is the person whom a link signs in; ErrNotSignedIn: it is good for nothing.
+	Of(ctx context.Context, secret string) (string, error)
+	// ByLink, ByCode and ByToken sign a browser in and return its secret. ErrNotSignedIn.
+	ByLink(ctx context.Context, secret, about string) (string, *browsers.Browser, error)
+	ByCode(ctx context.Context, person, code, about string) (string, *browsers.Browser, error)
+	ByToken(ctx context.Context, person, token, about string) (string, *browsers.Browser, error)
+	// Ask sends a person a code; nil: nobody.
+	Ask(ctx context.Context, person *core.Person)
+	// End ends a browser of a person, or all where id is 0.
+	End(ctx context.Context, id int64, person string, by core.Actor) error
+}
+
+// A visitor is who looks at a page.
+type visitor struct {
+	person  *core.Person
+	browser *browsers.Browser
+	secret  string
+}
+
+func (v *visitor) admin() bool { return v.person.Role == core.RoleAdmin }
+
+// actor is who a change is said to be made by.
+func (v *visitor) actor() core.Actor {
+	return core.Actor{Person: v.person.Name, Rule: audit.RuleBrowser}
+}
+
+type visitorKey struct{}
+
+// visitorOf is who looks at the page of a call.
+func visitorOf(r *http.Request) *visitor {
+	v, _ := r.Context().Value(visitorKey{}).(*visitor)
+	return v
+}
+
+// visit finds out who looks; nil: nobody who is signed in.
+func (s *Site) visit(r *http.Request) (*visitor, error) {
+	c, err := r.Cookie(cookie)
+	if err != nil {
+		return nil, nil
+	}
+	b, err := s.Browsers.Find(r.Context(), c.Value)
+	if errors.Is(err, browsers.ErrNotSignedIn) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	person := s.People.Named(b.Person)
+	if person == nil || !person.Away.IsZero() {
+		return nil, nil
+	}
+	return &visitor{person, b, c.Value}, nil
+}
+
+// still says why somebody may look no more; nil: they may.
+func (s *Site) still(ctx context.Context, v *visitor) error {
+	b, err := s.Browsers.Find(ctx, v.secret)
+	switch {
+	case errors.Is(err, browsers.ErrNotSignedIn):
+		return err
+	case err != nil:
+		return nil //nolint:nilerr // that the database cannot be asked ends nothing
+	case s.People.Named(b.Person) == nil:
+		return browsers.ErrNotSignedIn
+	}
+	return nil
+}
+
+// signedIn has a page shown to whoever is signed in; others are led to where they can.
+func (s *Site) signedIn(page http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, err := s.visit(r)
+		switch {
+		case err != nil:
+			s.fail(w, r, err)
+		case v != nil:
+			page(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, v)))
+		case isPart(r):
+			w.Header().Set("HX-Redirect", s.url("/signin"))
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.Method != http.MethodGet || strings.HasSuffix(r.URL.Path, "/live"):
+			s.refuse(w, r, http.StatusUnauthorized, "You are not signed in any more.")
+		default:
+			http.Redirect(w, r, s.url("/signin"), http.StatusSeeOther)
+		}
+	}
+}
+
+// forAdmins has a page shown to admins.
+func (s *Site) forAdmins(page http.HandlerFunc) http.HandlerFunc {
+	return s.signedIn(func(w http.ResponseWriter, r *http.Request) {
+		if !visitorOf(r).admin() {
+			s.refuse(w, r, http.StatusForbidden, "That is for admins.")
+			return
+		}
+		page(w, r)
+	})
+}
+
+func (s *Site) signInPages() {
+	s.mux.HandleFunc("GET /signin", func(w http.ResponseWriter, r *http.Request) { s.write(w, r, http.StatusOK, "signin", signInForm{}) })
+	s.mux.HandleFunc("POST /signin/link", s.trying(s.byLink))
+	s.mux.HandleFunc("POST /signin/token", s.trying(s.byToken))
+	s.mux.HandleFunc("POST /signin/ask", s.askCode)
+	s.mux.HandleFunc("POST /signin/code", s.trying(s.byCode))
+	s.mux.HandleFunc("POST /signout", s.signedIn(s.signOut))
+}
+
+// A signInForm is what the page of that name shows.
+type signInForm struct {
+	Wrong string // what went wrong; empty: nothing did
+	Name  string // whom a code was sent to; empty: nobody
+}
+
+// errWrong says that somebody brought what signs nobody in.
+type errWrong string
+
+func (e errWrong) Error() string { return string(e) }
+
+// trying answers a try to sign in. An address with too many wrong ones waits.
+func (s *Site) trying(try func(r *http.Request) (secret string, err error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+		secret, err := try(r)
+		if errors.Is(err, browsers.ErrNotSignedIn) {
+			err = errWrong("That link or code is not good any more. Each is good once, for ten minutes.")
+		}
+		if wrong, ok := errors.AsType[errWrong](err); ok {
+			status := http.StatusUnauthorized
+			if s.Visits.Failed(s.Visits.Address(r)) {
+				status, wrong = http.StatusTooManyRequests, "That was wrong too often. Wait a minute, and try again."
+			}
+			s.write(w, r, status, "signin", signInForm{Wrong: string(wrong), Name: r.PostFormValue("name")})
+			return
+		} else if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		if old, err := r.Cookie(cookie); err == nil { // nobody may have given it to this browser before
+			if b, err := s.Browsers.Find(r.Context(), old.Value); err == nil {
+				_ = s.Browsers.End(r.Context(), b.ID, b.Person, core.Actor{Person: b.Person, Rule: audit.RuleBrowser}) // it may be gone
+			}
+		}
+		s.setCookie(w, r, secret, browsers.Lives)
+		http.Redirect(w, r, s.url("/"), http.StatusSeeOther)
+	}
+}
+
+// setCookie gives the browser its secret; no time takes it away.
+func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, secret string, lives time.Duration) {
+	c := &http.Cookie{
+		Name: cookie, Value: secret, Path: s.url("/"), MaxAge: int(lives.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: r.TLS != nil || strings.HasPrefix(s.origin, "https://") && strings.HasSuffix(s.origin, "://"+r.Host),
+	}
+	if lives == 0 {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
+
+func (s *Site) byLink(r *http.Request) (string, error) {
+	secret, _, err := s.Browsers.ByLink(r.Context(), r.PostFormValue("secret"), r.UserAgent())
+	return secret, err
+}
+
+func (s *Site) byCode(r *http.Request) (string, error) {
+	name := strings.TrimSpace(r.PostFormValue("name"))
+	secret, _, err := s.Browsers.ByCode(r.Context(), name, r.PostFormValue("code"), r.UserAgent())
+	return secret, err
+}
+
+func (s *Site) byToken(r *http.Request) (string, error) {
+	token, err := s.Tokens.Find(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
+	switch {
+	case errors.Is(err, tokens.ErrUnknown), errors.Is(err, tokens.ErrExpired), errors.Is(err, tokens.ErrRevoked):
+		return "", errWrong("That token is not valid.")
+	case err != nil:
+		return "", err
+	case len(token.People) != 1:
+		return "", errWrong("That token is not of one person: make one with --person NAME.")
+	case !slices.Contains(token.Scopes, tokens.ScopeMessages) || !slices.Contains(token.Scopes, tokens.ScopeRead):
+		return "", errWrong("That token needs the scopes messages and read.")
+	}
+	secret, _, err := s.Browsers.ByToken(r.Context(), token.People[0], token.Name, r.UserAgent())
+	return secret, err
+}
+
+// askCode sends a person a code. The answer is the same for everybody.
+func (s *Site) askCode(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	name := strings.TrimSpace(r.PostFormValue("name"))
+	if name == "" {
+		s.write(w, r, http.StatusBadRequest, "signin", signInForm{Wrong: "Write your name."})
+		return
+	}
+	go s.Browsers.Ask(context.WithoutCancel(r.Context()), s.People.Named(name)) // how long it takes tells nothing
+	s.write(w, r, http.StatusOK, "signin", signInForm{Name: name})
+}
+
+func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
+	v := visitorOf(r)
+	id := v.browser.ID
+	if r.PostFormValue("all") != "" {
+		id = 0
+	}
+	if err := s.Browsers.End(r.Context(), id, v.person.Name, v.actor()); err != nil && !errors.Is(err, core.ErrNotFound) {
+		s.fail(w, r, err)
+		return
+	}
+	s.setCookie(w, r, "", 0)
+	http.Redirect(w, r, s.url("/signin"), http.StatusSeeOther)
+}

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"switchboard/router/core"
+	"switchboard/router/turns"
+)
+
+func (s *Site) whyPages() {
+	s.mux.HandleFunc("GET /turns/{turn}", s.signedIn(s.why))
+	s.mux.HandleFunc("GET /turns/{turn}/output/{attempt}/{position}", s.signedIn(s.output))
+}
+
+// turn is the turn of a call, which whoever looks may read.
+func (s *Site) turn(r *http.Request) (*turns.Turn, error) {
+	v := visitorOf(r)
+	id, _ := strconv.ParseInt(r.PathValue("turn"), 10, 64)
+	t, err := s.Turns.Turn(r.Context(), id, false)
+	if err == nil && t.Person != v.person.Name && !v.admin() {
+		return nil, core.ErrNotFound
+	}
+	return t, err
+}
+
+// A whyBody is the page that says why a turn went as it did.
+type whyBody struct {
+	*turns.Turn
+	Text string
+}
+
+func (s *Site) why(w http.ResponseWriter, r *http.Request) {
+	t, err := s.turn(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.page(w, r, "chat", "Why", "why", whyBody{t, t.Explanation().Show(s.Currency(), zoneOf(visitorOf(r)))})
+}
+
+// zoneOf is the time zone that somebody reads times in.
+func zoneOf(v *visitor) *time.Location {
+	if zone, err := time.LoadLocation(v.person.TimeZone); err == nil {
+		return zone
+	}
+	return time.UTC
+}
+
+// output answers with what a task brought.
+func (s *Site) output(w http.ResponseWriter, r *http.Request) {
+	t, err := s.turn(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	attempt, position := r.PathValue("attempt"), r.PathValue("position")
+	for _, p := range t.Plans {
+		for i := range p.Tasks {
+			if strconv.Itoa(p.Attempt) == attempt && strconv.Itoa(i) == position {
+				s.write(w, r, http.StatusOK, "output", p.Tasks[i].Output)
+				return
+			}
+		}
+	}
+	s.fail(w, r, core.ErrNotFound)
+}

@@ -1,0 +1,108 @@
+// Package page_test opens the page of the program in a real browser.
+package page_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"switchboard/channels/platformtest/pagetest"
+	"switchboard/cmd/switchboard/programtest"
+	"switchboard/store/storetest"
+)
+
+func TestMain(m *testing.M) { programtest.Main(m) }
+
+// A site is the program with its page.
+type site struct {
+	*programtest.Rig
+	address string
+}
+
+// newSite starts the program, in which root is an admin, ada and bob are users, on that database.
+func newSite(t *testing.T, database, extra string) *site {
+	t.Helper()
+	s := &site{address: programtest.FreePort(t)}
+	settings := fmt.Sprintf("groups = \"open\"\nrequire_mention = false\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[policy.exec]\nask = [\"echo *\"]\n[server]\nlisten = %q\n", s.address)
+	if database == "postgres" {
+		settings += fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))
+	}
+	for _, name := range []string{"ada", "bob"} {
+		settings += fmt.Sprintf("[[people]]\nname = %q\nidentities = [\"scripted:%s\"]\ntools = [\"exec\"]\n", name, name)
+	}
+	s.Rig = programtest.NewRig(t, []string{"root"}, settings+extra)
+	s.Model.Handle(programtest.Clerk)
+	s.Ready()
+	return s
+}
+
+// each has a test done on both databases.
+func each(t *testing.T, test func(*testing.T, *site)) {
+	for _, database := range []string{"sqlite", "postgres"} {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			test(t, newSite(t, database, ""))
+		})
+	}
+}
+
+var linkShape = regexp.MustCompile(`http://\S+/signin#\S+`)
+
+// link is one that signs a person in.
+func (s *site) link(person string) string {
+	s.T.Helper()
+	out, errs, _ := s.Command("signin", "--as", person)
+	link := linkShape.FindString(out)
+	if link == "" {
+		s.T.Fatalf("signin prints %q, %q", out, errs)
+	}
+	return link
+}
+
+// A browser is a page on which somebody is signed in.
+type browser struct {
+	pagetest.Page
+	*site
+	t       *testing.T
+	refused string // a text of faults that there are to be; empty: none
+}
+
+// signedIn is a browser of its own in which a person is.
+func (s *site) signedIn(t *testing.T, person string) *browser {
+	t.Helper()
+	b := &browser{Page: pagetest.Start(t), site: s, t: t}
+	t.Cleanup(func() {
+		faults := slices.DeleteFunc(b.Faults(), func(f string) bool { return b.refused != "" && strings.Contains(f, b.refused) })
+		if len(faults) > 0 {
+			t.Errorf("the browser of %s has faults:\n%s", person, strings.Join(faults, "\n"))
+		}
+	})
+	b.Run(chromedp.Navigate(s.link(person)))
+	b.Await("the link's button", `!document.querySelector("#link").hidden`)
+	b.Do(`document.querySelector("#link button").click()`)
+	b.Await("the page", `document.querySelector("#composer")`)
+	return b
+}
+
+// writes sends a message.
+func (b *browser) writes(text string) {
+	b.t.Helper()
+	b.Await("the line to write in", `!document.querySelector("#send").disabled`)
+	b.Say(text)
+}
+
+// reads waits until the conversation shows a text of the bot.
+func (b *browser) reads(text string) {
+	b.t.Helper()
+	b.Await(fmt.Sprintf("%q", text), fmt.Sprintf(`[...document.querySelectorAll("#items > article.bot .text")].some((e) => e.innerText.includes(%q))`, text))
+}
+
+// opens opens a path of the page.
+func (b *browser) opens(path string) {
+	b.t.Helper()
+	b.Run(chromedp.Navigate("http://" + b.address + path))
+}

@@ -1,0 +1,206 @@
+// Package browsers knows which browsers are signed in to the page, and as whom: a browser has a secret in its cookie, of which a
+// hash is kept. It is signed in by a link or a code, each good once and for ten minutes, or by an API token.
+package browsers
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/internal/secrets"
+	"switchboard/router/core"
+)
+
+const (
+	// Lives is how long a browser stays signed in that is not used.
+	Lives = 30 * 24 * time.Hour
+	// LinkLives is how long a link or a code is good.
+	LinkLives = 10 * time.Minute
+	// usedEvery is how often at most it is noted that a browser was used.
+	usedEvery = time.Hour
+	// askEvery is how often at most a person is sent a code.
+	askEvery = time.Minute
+	// aboutLong bounds what a browser calls itself, in bytes.
+	aboutLong = 300
+)
+
+// A Browser is one that is signed in.
+type Browser struct {
+	ID        int64     `json:"id,string"`
+	Person    string    `json:"person"`
+	About     string    `json:"about"` // what it calls itself; outside text
+	CreatedAt time.Time `json:"created_at"`
+	UsedAt    time.Time `json:"used_at"` // to an hour
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// ErrNotSignedIn says that a secret opens nothing: it is nobody's, or was ended, or is too old.
+var ErrNotSignedIn = errors.New("nobody is signed in")
+
+// A Store keeps them.
+type Store interface {
+	// FindBrowser is the one whose secret has that hash. core.ErrNotFound: there is none, or its person is none any more.
+	FindBrowser(ctx context.Context, hash []byte) (*Browser, error)
+	// Browsers lists those of a person, or of everybody where that is empty, the one used last first.
+	Browsers(ctx context.Context, person string) ([]Browser, error)
+	// BrowserUsed notes that one was used, and until when it is good now.
+	BrowserUsed(ctx context.Context, id int64, until time.Time) error
+	// ProposeSignIn keeps what signs a person in once, by its hash. Those that are too old go.
+	ProposeSignIn(ctx context.Context, person string, hash []byte, until time.Time) error
+	// SignInOf is the person whom what has that hash signs in; nothing is used up. core.ErrNotFound.
+	SignInOf(ctx context.Context, hash []byte) (string, error)
+}
+
+// A Changer makes changes, with their audit rows.
+type Changer interface {
+	Change(ctx context.Context, change core.Change, by core.Actor) error
+}
+
+// A Service knows the browsers. Its methods may be called from several goroutines at once.
+type Service struct {
+	Store   Store
+	Changer Changer
+	// Tell says something to a person in the chat that they used last, once by the key. False: they have none.
+	Tell func(ctx context.Context, person, key, text string, missed ...int64) (bool, error)
+	Mask *secrets.Masker // learns each secret
+	Log  *slog.Logger
+
+	mu    sync.Mutex
+	used  map[int64]time.Time
+	asked map[string]time.Time
+}
+
+// Hash is what is kept of a secret, which has enough random bits to need no slow one.
+func Hash(secret string) []byte {
+	sum := sha256.Sum256([]byte("browser\x00" + secret))
+	return sum[:]
+}
+
+// Find is the browser with that secret. ErrNotSignedIn; another error says that the database cannot be asked now. It asks the
+// database each time: what was ended, on whichever engine, opens nothing from then on.
+func (s *Service) Find(ctx context.Context, secret string) (*Browser, error) {
+	b, err := s.Store.FindBrowser(ctx, Hash(secret))
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, ErrNotSignedIn
+	} else if err != nil {
+		return nil, err
+	}
+	s.Mask.Add(secrets.Secret(secret))
+	now := time.Now()
+	if !b.ExpiresAt.After(now) {
+		return nil, ErrNotSignedIn
+	}
+	s.note(ctx, b, now)
+	return b, nil
+}
+
+// note writes that a browser was used. That it cannot is no reason to refuse anything.
+func (s *Service) note(ctx context.Context, b *Browser, now time.Time) {
+	s.mu.Lock()
+	due := now.Sub(b.UsedAt) >= usedEvery && now.Sub(s.used[b.ID]) >= usedEvery
+	if due {
+		if s.used == nil {
+			s.used = map[int64]time.Time{}
+		}
+		s.used[b.ID] = now
+	}
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	if err := s.Store.BrowserUsed(ctx, b.ID, now.Add(Lives)); err != nil {
+		s.Log.WarnContext(ctx, "the use of a browser could not be noted", "browser", b.ID, "error", err)
+	}
+}
+
+// Link makes the secret of a link that signs a person in.
+func (s *Service) Link(ctx context.Context, person string) (secret string, err error) {
+	secret = strings.ToLower(rand.Text() + rand.Text())
+	return secret, s.Store.ProposeSignIn(ctx, person, Hash(secret), time.Now().Add(LinkLives))
+}
+
+// Of is the person whom a link signs in. ErrNotSignedIn: it is good for nothing.
+func (s *Service) Of(ctx context.Context, secret string) (string, error) {
+	person, err := s.Store.SignInOf(ctx, Hash(secret))
+	if errors.Is(err, core.ErrNotFound) {
+		err = ErrNotSignedIn
+	}
+	return person, err
+}
+
+// Ask sends a person a code, in the chat that they used last. Whoever asks learns nothing of whether there is one.
+func (s *Service) Ask(ctx context.Context, person *core.Person) {
+	now := time.Now()
+	s.mu.Lock()
+	if s.asked == nil {
+		s.asked = map[string]time.Time{}
+	}
+	soon := person == nil || now.Sub(s.asked[person.Name]) < askEvery
+	if !soon {
+		s.asked[person.Name] = now
+	}
+	s.mu.Unlock()
+	if soon {
+		return
+	}
+	code := rand.Text()[:codeLong]
+	err := s.Store.ProposeSignIn(ctx, person.Name, Hash(codeOf(person.Name, code)), now.Add(LinkLives))
+	if err == nil {
+		_, err = s.Tell(ctx, person.Name, "signin:"+code, fmt.Sprintf("Your code for the page is `%s-%s`. It is good for ten minutes, once. If you did not ask for it, ignore it, and give it to nobody.", code[:4], code[4:]))
+	}
+	if err != nil {
+		s.Log.WarnContext(ctx, "no code for the page could be sent", "person", person.Name, "error", err)
+	}
+}
+
+// codeLong is how many letters of 5 bits a code has: with ten tries a minute nobody guesses one in ten minutes.
+const codeLong = 8
+
+// codeOf is a person's code, as it is hashed.
+func codeOf(person, code string) string {
+	return "code\x00" + person + "\x00" + strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
+}
+
+// ByLink signs a browser in by the secret of a link, which is used up. ErrNotSignedIn.
+func (s *Service) ByLink(ctx context.Context, secret, about string) (string, *Browser, error) {
+	return s.signIn(ctx, &Change{Kind: SignIn, Used: Hash(secret)}, about, core.Actor{Rule: RuleLink})
+}
+
+// ByCode signs a browser in by a code that a person was sent, which is used up. ErrNotSignedIn.
+func (s *Service) ByCode(ctx context.Context, person, code, about string) (string, *Browser, error) {
+	return s.signIn(ctx, &Change{Kind: SignIn, Used: Hash(codeOf(person, code))}, about, core.Actor{Rule: RuleCode})
+}
+
+// ByToken signs a browser in as the person of an API token of that name.
+func (s *Service) ByToken(ctx context.Context, person, token, about string) (string, *Browser, error) {
+	return s.signIn(ctx, &Change{Kind: SignIn, Browser: Browser{Person: person}}, about, core.Actor{Person: person, Rule: "token:" + token})
+}
+
+func (s *Service) signIn(ctx context.Context, c *Change, about string, by core.Actor) (secret string, b *Browser, err error) {
+	if c.Used != nil { // for the audit row
+		if by.Person, err = s.Store.SignInOf(ctx, c.Used); errors.Is(err, core.ErrNotFound) {
+			return "", nil, ErrNotSignedIn
+		} else if err != nil {
+			return "", nil, err
+		}
+	}
+	secret = strings.ToLower(rand.Text() + rand.Text())
+	s.Mask.Add(secrets.Secret(secret))
+	c.Hash, c.Browser.About, c.Browser.ExpiresAt = Hash(secret), strings.ToValidUTF8(about[:min(len(about), aboutLong)], ""), time.Now().Add(Lives)
+	err = s.Changer.Change(ctx, c, by)
+	if errors.Is(err, core.ErrNotFound) {
+		err = ErrNotSignedIn
+	}
+	return secret, &c.Browser, err
+}
+
+// End ends a browser of a person, or every one of theirs where id is 0. core.ErrNotFound: they have none of that number.
+func (s *Service) End(ctx context.Context, id int64, person string, by core.Actor) error {
+	return s.Changer.Change(ctx, &Change{Kind: SignOut, Browser: Browser{ID: id, Person: person}}, by)
+}
