@@ -36,8 +36,11 @@ func (e *Engine) Channels(zone *time.Location) []routerdoctor.Channel {
 	shown := make([]routerdoctor.Channel, len(list))
 	for i, s := range list {
 		shown[i] = routerdoctor.Channel{Status: s, Is: access.State(s, zone), Rules: "open to whoever may run switchboard on this machine", Fixed: access.BuiltIn(s.Name)}
-		if s.Name == access.Programs || s.Name == access.Page {
+		switch s.Name {
+		case access.Programs:
 			shown[i].Rules = "open to programs with an API token"
+		case access.Page:
+			shown[i].Rules = "open to people who are signed in to the page"
 		}
 		if ch, ok := e.settings.Now().Channels[s.Name]; ok {
 			shown[i].Rules = access.Rules(ch.ChannelConfig)
