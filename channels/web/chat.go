@@ -21,6 +21,7 @@ import (
 	"switchboard/router/files"
 	"switchboard/router/outbox"
 	"switchboard/router/sessions"
+	"switchboard/router/turns"
 )
 
 // maxForm is what a message may have around its files, in bytes; filesMost is how many it may bring.
@@ -275,7 +276,7 @@ func keyOf(r *http.Request, otherwise string) string {
 	return otherwise
 }
 
-// edit changes a message of somebody's.
+// edit changes a message of somebody's. One that was answered is written again.
 func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
 	v, session := visitorOf(r), r.PathValue("key")
 	_, err := s.ours(r.Context(), v, session)
@@ -287,13 +288,17 @@ func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		p, err = s.form(w, r)
 	}
-	var platform channels.MessageID
+	var wrote sessions.Wrote
 	if err == nil {
-		platform, err = s.Chats.WroteAs(r.Context(), session, id)
+		wrote, err = s.Chats.WroteAs(r.Context(), session, id)
 	}
 	if err == nil {
-		event := s.event(v, session, channels.EventEdited, "edit:"+rand.Text())
-		event.Message = channels.Message{ID: platform, Text: p.text}
+		kind, as := channels.EventEdited, wrote.ID
+		if !turns.TurnState(wrote.State).Open() {
+			kind, as = channels.EventMessage, channels.MessageID(rand.Text())
+		}
+		event := s.event(v, session, kind, "edit:"+rand.Text())
+		event.Message = channels.Message{ID: as, Text: p.text, Attachments: p.attachments}
 		_, err = s.accept(r.Context(), event)
 	}
 	s.done(w, r, session, err)
@@ -354,7 +359,11 @@ func (s *Site) decide(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.done(w, r, r.PostFormValue("session"), nil)
+	if isPart(r) {
+		s.write(w, r, http.StatusOK, "approval", &approval{ID: id, State: string(d.State), By: v.person.Name})
+		return
+	}
+	s.lead(w, r, "/")
 }
 
 // file answers with the bytes of a file of a session that somebody may read, or that they brought.

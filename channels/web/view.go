@@ -72,9 +72,10 @@ type approval struct {
 	By      string
 	Request string // what is asked for; empty: nobody here needs to know any more
 	Rule    string
-	Once    bool // it can be allowed once only
-	Mine    bool // whoever looks may decide
-	Swap    bool // as of a plan
+	Once    bool   // it can be allowed once only
+	Mine    bool   // whoever looks may decide
+	Swap    bool   // as of a plan
+	Code    string // that stands in the message which asks here, in whose place it is; empty: in none
 }
 
 // An end is what became of a turn that has not simply answered.
@@ -105,6 +106,7 @@ type (
 		ID    int64  `json:"id,string"`
 		State string `json:"state"`
 		By    string `json:"by"`
+		Code  string `json:"code"`
 	}
 	turnData struct {
 		State string `json:"state"`
@@ -137,6 +139,9 @@ func (c *conversation) take(e *channels.SessionEvent) *item {
 	c.Last = max(c.Last, e.N)
 	switch e.Kind {
 	case "message":
+		if e.Message.Direction == "out" && c.asks(e.Message) {
+			return nil
+		}
 		return c.add(item{Message: &message{SessionMessage: *e.Message, Session: c.Session, Turn: e.TurnID, At: e.At, Event: e.N, Mine: e.Message.Direction == "in" && e.Message.Author == c.me}})
 	case "plan":
 		d := data[planData](e)
@@ -169,11 +174,18 @@ func (c *conversation) take(e *channels.SessionEvent) *item {
 				return &c.items[i]
 			}
 		}
-		return c.add(item{Approval: &approval{ID: d.ID, Turn: e.TurnID, State: d.State, By: d.By}})
+		return c.add(item{Approval: &approval{ID: d.ID, Turn: e.TurnID, State: d.State, By: d.By, Code: d.Code}})
 	case "turn":
 		return c.turn(e.TurnID, data[turnData](e).State)
 	}
 	return nil
+}
+
+// asks says that a message is the question of an approval that is there: its event comes first.
+func (c *conversation) asks(m *channels.SessionMessage) bool {
+	return slices.ContainsFunc(c.items, func(i item) bool {
+		return i.Approval != nil && i.Approval.Code != "" && strings.Contains(m.Text, i.Approval.Code)
+	})
 }
 
 func (c *conversation) add(i item) *item {

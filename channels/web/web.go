@@ -200,8 +200,8 @@ type Chats interface {
 	api.SessionReader
 	// Buttons are those under messages that can still be pressed, by the number of the message.
 	Buttons(ctx context.Context, messages ...int64) (map[int64][]channels.Button, error)
-	// WroteAs is the ID that a message of a person in a session was handed in with. core.ErrNotFound.
-	WroteAs(ctx context.Context, session string, message int64) (channels.MessageID, error)
+	// WroteAs is how a message of a person came into a session. core.ErrNotFound.
+	WroteAs(ctx context.Context, session string, message int64) (sessions.Wrote, error)
 	// Seen notes how far a person has read a session, and Readings says so of all of theirs.
 	Seen(ctx context.Context, person, session string, event int64) error
 	Pin(ctx context.Context, person, session string, pinned bool) error

@@ -1,6 +1,10 @@
 package sessions
 
-import "time"
+import (
+	"time"
+
+	"switchboard/channels"
+)
 
 // An Info is what is known of a session, for people and programs to read.
 type Info struct {
@@ -37,6 +41,12 @@ type Query struct {
 // A Mark is a place in the list of sessions.
 type Mark struct {
 	UsedAt, ID int64
+}
+
+// A Wrote is a message that somebody wrote.
+type Wrote struct {
+	ID    channels.MessageID // that it was handed in with
+	State string             // of its turn; empty: it has none
 }
 
 // A Reading is how far a person has read a session.

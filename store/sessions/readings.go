@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/sessions"
 	"switchboard/store/database"
@@ -18,7 +17,7 @@ const (
 		INSERT INTO readings (person, session_id, pinned) SELECT ?, id, ? FROM sessions WHERE key = ?
 		ON CONFLICT (person, session_id) DO UPDATE SET pinned = excluded.pinned`
 	readings = `SELECT s.key, r.event, r.pinned FROM readings r JOIN sessions s ON s.id = r.session_id WHERE r.person = ? AND s.key IN (%s)`
-	wroteAs  = `SELECT m.platform_id FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.key = ? AND m.id = ? AND m.direction = 'in' AND m.platform_id <> ''`
+	wroteAs  = `SELECT m.platform_id, coalesce(t.state, '') FROM messages m JOIN sessions s ON s.id = m.session_id LEFT JOIN turns t ON t.id = m.turn_id WHERE s.key = ? AND m.id = ? AND m.direction = 'in' AND m.platform_id <> ''`
 )
 
 // Seen notes how far a person has read a session. A lower event than one before changes nothing.
@@ -53,13 +52,10 @@ func (r *Store) Readings(ctx context.Context, person string, list []string) (fou
 	return found, err
 }
 
-// WroteAs is the ID that a message of a person in a session was handed in with. core.ErrNotFound.
-func (r *Store) WroteAs(ctx context.Context, session string, message int64) (id channels.MessageID, err error) {
+// WroteAs is how a message of a person came into a session. core.ErrNotFound.
+func (r *Store) WroteAs(ctx context.Context, session string, message int64) (wrote sessions.Wrote, err error) {
 	err = r.Read(ctx, "look for a message", func(t *database.Tx) error {
-		var text string
-		err := t.Must(core.ErrNotFound, wroteAs, []any{database.Clean(session), message}, &text)
-		id = channels.MessageID(text)
-		return err
+		return t.Must(core.ErrNotFound, wroteAs, []any{database.Clean(session), message}, (*string)(&wrote.ID), &wrote.State)
 	})
-	return id, err
+	return wrote, err
 }

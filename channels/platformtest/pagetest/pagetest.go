@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -141,20 +142,28 @@ func (p Page) Do(script string) {
 	}
 }
 
-// Is evaluates a condition; what throws is not there yet.
+// Is evaluates a condition; what throws is not there yet, nor is what stands on a page that the browser leaves.
 func (p Page) Is(condition string) bool {
 	p.t.Helper()
-	return Evaluate[bool](p, "(() => { try { return !!("+condition+") } catch { return false } })()")
+	is, err := evaluate[bool](p, "(() => { try { return !!("+condition+") } catch { return false } })()")
+	if err != nil && !strings.Contains(err.Error(), "navigated") {
+		p.t.Fatal(err)
+	}
+	return is
 }
 
 // Evaluate returns what a script is.
 func Evaluate[T any](p Page, script string) T {
 	p.t.Helper()
-	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T]("(() => {"+tell+"return "+script+"})()"))
+	v, err := evaluate[T](p, script)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return v
+}
+
+func evaluate[T any](p Page, script string) (T, error) {
+	return chromedp.Run(p.ctx, chromedp.Evaluate[T]("(() => {"+tell+"return "+script+"})()"))
 }
 
 // Await waits until a condition holds; what throws is not there yet.
