@@ -97,7 +97,7 @@ func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := chatBody{
-		Session: info, Items: seen.items, State: seen, Ours: strings.HasPrefix(key, s.Channel.Name()+":"),
+		Session: info, Items: seen.items, State: seen, Ours: s.own(v, key),
 		Modes: choices(info.Mode, s.Mode(), sessions.ModeAct, sessions.ModeAsk), Models: choices(info.Model, s.Model(), s.Models()...),
 	}
 	body.Channel, _, _ = strings.Cut(key, ":")
@@ -205,10 +205,18 @@ func (s *Site) event(v *visitor, session string, kind channels.EventKind, key st
 // accept hands an event in. *core.StateError says why it was not taken.
 func (s *Site) accept(ctx context.Context, event channels.Event) (channels.Receipt, error) {
 	got, err := s.Channel.Accept(ctx, event)
-	if err == nil && (got.Busy != "" || got.Rejected != "") {
-		err = &core.StateError{Sentence: sentence(got.Busy+got.Rejected, "")}
+	if err == nil {
+		err = refused(got)
 	}
 	return got, err
+}
+
+// refused says why an event was not taken; nil: it was.
+func refused(got channels.Receipt) error {
+	if why := got.Busy + got.Rejected; why != "" {
+		return &core.StateError{Sentence: sentence(why, "")}
+	}
+	return nil
 }
 
 // begin takes the first message of a new session.
@@ -233,7 +241,7 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
 // post takes a message.
 func (s *Site) post(w http.ResponseWriter, r *http.Request) {
 	session := r.PathValue("key")
-	_, err := s.ours(r.Context(), visitorOf(r), session)
+	_, err := s.mine(r.Context(), visitorOf(r), session)
 	if err == nil {
 		err = s.say(w, r, session)
 	}
@@ -261,8 +269,15 @@ func (s *Site) say(w http.ResponseWriter, r *http.Request, session string) error
 	if strings.TrimSpace(p.text) == "" && len(p.attachments) == 0 {
 		return &core.StateError{Sentence: "Write something first."}
 	}
-	id := rand.Text()
-	event := s.event(visitorOf(r), session, channels.EventMessage, keyOf(r, id))
+	id, v := rand.Text(), visitorOf(r)
+	if !s.own(v, session) {
+		got, err := s.Writer.WriteIn(r.Context(), v.person.Name, session, keyOf(r, id), p.text, p.attachments)
+		if err == nil {
+			err = refused(got)
+		}
+		return err
+	}
+	event := s.event(v, session, channels.EventMessage, keyOf(r, id))
 	event.Message = channels.Message{ID: channels.MessageID(id), Text: p.text, Attachments: p.attachments}
 	_, err = s.accept(r.Context(), event)
 	return err

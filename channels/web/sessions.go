@@ -130,10 +130,15 @@ func (s *Site) mine(ctx context.Context, v *visitor, session string) (sessions.I
 	return info, nil
 }
 
+// own says that a session is one of somebody's on this channel.
+func (s *Site) own(v *visitor, session string) bool {
+	return strings.HasPrefix(session, s.Channel.Name()+":"+v.person.Name+"/")
+}
+
 // ours is a session that somebody may write in here.
 func (s *Site) ours(ctx context.Context, v *visitor, session string) (sessions.Info, error) {
 	info, err := s.mine(ctx, v, session)
-	if err == nil && !strings.HasPrefix(session, s.Channel.Name()+":"+v.person.Name+"/") {
+	if err == nil && !s.own(v, session) {
 		err = core.ErrNotFound
 	}
 	return info, err

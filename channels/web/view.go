@@ -142,7 +142,7 @@ func (c *conversation) take(e *channels.SessionEvent) *item {
 		if e.Message.Direction == "out" && c.asks(e.Message) {
 			return nil
 		}
-		return c.add(item{Message: &message{SessionMessage: *e.Message, Session: c.Session, Turn: e.TurnID, At: e.At, Event: e.N, Mine: e.Message.Direction == "in" && e.Message.Author == c.me}})
+		return c.add(item{Message: &message{SessionMessage: *e.Message, Session: c.Session, Turn: e.TurnID, At: e.At, Event: e.N, Mine: e.Message.Direction == "in" && e.Message.Author == c.me && strings.HasPrefix(c.Session, Kind+":")}})
 	case "plan":
 		d := data[planData](e)
 		p := &plan{Turn: e.TurnID, Attempt: d.Attempt, Goal: d.Goal, Tasks: d.Tasks, More: d.Count - len(d.Tasks)}

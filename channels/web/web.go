@@ -42,6 +42,7 @@ type Deps struct {
 	Turns     api.Turns
 	Approvals api.Approvals
 	Changer   api.Changer
+	Writer    Writer
 	Files     api.Files
 	Models    func() []string
 	Currency  func() string
@@ -193,6 +194,12 @@ func (s *Site) manifest(w http.ResponseWriter, _ *http.Request) {
 // nothing answers for pages that there are not.
 func (s *Site) nothing(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, http.StatusNotFound, "There is no such page.")
+}
+
+// A Writer takes what people write on the page into chats of theirs on other channels.
+type Writer interface {
+	// WriteIn has it shown there, and then answered there; once by the key. core.ErrNotFound: there is no such chat of theirs.
+	WriteIn(ctx context.Context, person, session, key, text string, files []channels.Attachment) (channels.Receipt, error)
 }
 
 // A Chats has sessions and what was said in them.

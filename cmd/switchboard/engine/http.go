@@ -112,7 +112,7 @@ func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 	of := e.db.Router()
 	return page.New(page.Deps{
 		Log: e.log, Channel: e.page, Owner: access.Owner, People: e.router.Roster, PublicURL: publicURL, Visits: visits,
-		Browsers: e.browsers, Tokens: e.tokens, Chats: of, Turns: of, Approvals: of, Changer: e.router, Files: e.files,
+		Browsers: e.browsers, Tokens: e.tokens, Chats: of, Turns: of, Approvals: of, Changer: e.router, Writer: e.router, Files: e.files,
 		Models:   func() []string { return slices.Sorted(maps.Keys(e.settings.Now().LLM.Models)) },
 		Currency: func() string { return e.settings.Now().Budget.Currency },
 		Mode:     func() string { return e.settings.Now().Router.DefaultMode },
