@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +190,13 @@ func TestFiles(t *testing.T) {
 		ada.Await("the picture is named", `document.querySelector("#attached").innerText === "dot.png"`)
 		ada.writes("and this")
 		ada.Await("the picture is shown", `document.querySelector("#items .person .files img").naturalWidth === 1`)
+
+		// What is refused stays to be sent.
+		ada.refused = "409"
+		ada.Run(chromedp.SetUploadFiles("#files", slices.Repeat([]string{path}, 11)))
+		ada.writes("too many")
+		ada.Await("it says why", `document.querySelector("#toast").innerText.includes("10 files at most")`)
+		ada.Await("the text is there still", `document.querySelector("#text").value === "too many"`)
 	})
 }
 
