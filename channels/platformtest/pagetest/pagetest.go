@@ -30,7 +30,45 @@ func Open(t *testing.T, url string) Page {
 	return p
 }
 
-// Start is an empty page in a Chromium of its own, which CI must have.
+// chromium is the browser of a process's tests.
+var chromium struct {
+	once sync.Once
+	ctx  context.Context //nolint:containedctx // the browser's
+	end  func()
+	err  error
+}
+
+// Quit ends the browser, if there is one; TestMain calls it before it looks for what is left.
+func Quit() {
+	if chromium.end != nil {
+		chromium.end()
+	}
+}
+
+// start starts Chromium at that path.
+func start(path string) {
+	dir, err := os.MkdirTemp("", "chromium-*")
+	if err != nil {
+		chromium.err = err
+		return
+	}
+	allocated, leave := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath(path), chromedp.UserDataDir(dir), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.WindowSize(1200, 900),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Env("LANG=C.UTF-8")) // or it finds no file whose name is not ASCII
+	ctx, cancel := chromedp.NewContext(allocated)
+	chromium.ctx, chromium.err = ctx, chromedp.Do(ctx)
+	chromium.end = func() {
+		cancel()
+		leave()
+		os.RemoveAll(dir)
+	}
+}
+
+// Start is an empty page of somebody who has opened nothing yet, in a real Chromium, which CI must have.
 func Start(t *testing.T) Page {
 	t.Helper()
 	path := ""
@@ -46,15 +84,11 @@ func Start(t *testing.T) Page {
 		}
 		t.Skip("SKIPPED: there is no chromium on PATH, so THE PAGE IS NOT TRIED; install Debian's package chromium")
 	}
-	allocated, cancel := chromedp.NewExecAllocator(t.Context(),
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.WindowSize(1200, 900),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.Env("LANG=C.UTF-8")) // or it finds no file whose name is not ASCII
-	t.Cleanup(cancel)
-	return page(t, allocated)
+	chromium.once.Do(func() { start(path) })
+	if chromium.err != nil {
+		t.Fatal(chromium.err)
+	}
+	return page(t, chromium.ctx, chromedp.WithNewBrowserContext())
 }
 
 // Tab is another page of the same browser, which knows who is signed in.
@@ -63,8 +97,8 @@ func (p Page) Tab() Page {
 	return page(p.t, p.ctx)
 }
 
-func page(t *testing.T, browser context.Context) Page {
-	ctx, cancel := chromedp.NewContext(browser)
+func page(t *testing.T, browser context.Context, how ...chromedp.ContextOption) Page {
+	ctx, cancel := chromedp.NewContext(browser, how...)
 	t.Cleanup(cancel)
 	p := Page{t, ctx, &faults{}}
 	if err := chromedp.Listen(ctx, p.faults.hear); err != nil {

@@ -2,8 +2,10 @@ package telegramtest_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,10 +14,19 @@ import (
 	"github.com/go-telegram/bot"
 	"go.uber.org/goleak"
 
+	"switchboard/channels/platformtest/pagetest"
 	"switchboard/channels/telegram/telegramtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	code := m.Run()
+	pagetest.Quit()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // client is the real library on the server's first bot, which does not poll.
 func client(t *testing.T, s *telegramtest.Server, options ...bot.Option) *bot.Bot {

@@ -24,6 +24,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
+	"switchboard/channels/platformtest/pagetest"
 	"switchboard/internal/testkit"
 	"switchboard/router/outbox"
 	"switchboard/router/turns"
@@ -46,8 +47,14 @@ type binary struct {
 
 // Main runs a package's tests, which start the program, and fails when goroutines are left.
 func Main(m *testing.M) {
-	testkit.AtOnce(10) // they wait for processes, a dozen of them for half a minute and more
+	MainAtOnce(m, 10) // they wait for processes, a dozen of them for half a minute and more
+}
+
+// MainAtOnce is Main for tests of which so many run at once.
+func MainAtOnce(m *testing.M, n int) {
+	testkit.AtOnce(n)
 	code := m.Run()
+	pagetest.Quit()
 	if err := goleak.Find(testkit.ClosingConnections); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

@@ -15,7 +15,7 @@ import (
 	"switchboard/store/storetest"
 )
 
-func TestMain(m *testing.M) { programtest.Main(m) }
+func TestMain(m *testing.M) { programtest.MainAtOnce(m, 3) } // a browser computes
 
 // A site is the program with its page.
 type site struct {
