@@ -24,6 +24,7 @@ func (r *Router) Change(ctx context.Context, change core.Change, by core.Actor) 
 
 // changed does what a change that is committed makes possible, here and on the other engines.
 func (r *Router) changed(ctx context.Context, change core.Change) {
+	r.Connections.Active()
 	switch c := change.(type) {
 	case *people.Change:
 		r.People.Changed(ctx)

@@ -265,3 +265,18 @@ func TestTwoEnginesShareTheWork(t *testing.T) {
 		t.Errorf("the engines ran %v turns", ran)
 	}
 }
+
+// Who shows how the program is at one engine learns that another did something.
+func TestWhatHappensAtAnotherEngineIsTold(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	heard := b.Listens()
+	routertest.StartBoth(a.Rig, b.Rig)
+	b.Until("it listens", heard.Begun)
+	happened, stop := b.Router.Connections.Activity.Follow()
+	defer stop()
+	a.Accept(routertest.Event(1, "c1", "ada", "hello"))
+	a.Await(1)
+	b.Until("it is told", func() bool { return heard.Count(core.WakeActive) > 0 })
+	<-happened
+}

@@ -37,6 +37,7 @@ func (r *committed) follow(ctx context.Context, stops int64) channels.Receipt {
 	r.followSecret()
 	r.followChange(ctx)
 	if !r.acc.Duplicate {
+		r.Connections.Active()
 		r.rates.count(r.entry.charge)
 		if !r.entry.kept(intake.AuditRejected) {
 			r.failed.took()

@@ -249,6 +249,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64, by core.Actor) error 
 	if err != nil {
 		return err
 	}
+	r.Connections.Active()
 	r.turns.Stop(turnID, agent.ErrCancelled)
 	r.turns.Queued() // one that had not begun has ended, and what stood behind it may begin
 	r.Connections.Committed(c)

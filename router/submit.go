@@ -111,6 +111,7 @@ func (s *submission) commit(ctx context.Context, own bool) (done jobs.Submitted,
 	case accepted.Waiting:
 		s.turns.Queued()
 	}
+	s.Connections.Active()
 	if s.Say || s.line.Reads() {
 		s.line.Committed(s.To)
 	}

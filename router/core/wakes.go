@@ -33,6 +33,7 @@ const (
 	WakeJobs     WakeKind = "jobs"     // a job was made or changed
 	WakeDecided  WakeKind = "decided"  // approval Approval is not open any more: its buttons go
 	WakeEvents   WakeKind = "events"   // clients that read Channel, Conversation find something new
+	WakeActive   WakeKind = "active"   // something happened, for those who show how the program is
 )
 
 // A Wake names what to look at: a conversation without its title, which may be long.

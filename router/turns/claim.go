@@ -51,6 +51,9 @@ func (r *Runner) claimAll(ctx context.Context) (more bool, err error) {
 			r.Compare() // it may be committed all the same
 			return true, err
 		}
+		if len(list) > 0 {
+			r.Connections.Active()
+		}
 		begun, shared := 0, len(full) > 0
 		for _, c := range list {
 			if r.Engine.Safe() && r.workers.assign(c.Person) {

@@ -84,6 +84,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	if j.unwritten = err != nil && !errors.Is(err, core.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked); err != nil {
 		return err
 	}
+	j.runner.Connections.Active()
 	if step.End != nil {
 		j.ended, j.next = true, next
 		if wait := step.End.Wait; wait > 0 {

@@ -57,7 +57,7 @@ func newConnection(parent *Connections, ch channels.Channel) *Connection {
 			adapter: a, composer: composer, limits: limits, ledger: parent.Store, decided: parent.Decided,
 			work: parent.work, background: parent.Background, log: log,
 		},
-		supervisor: &supervisor{adapter: a, health: newHealth(), name: name, accept: parent.Accept, marks: parent.Marks, log: log},
+		supervisor: &supervisor{adapter: a, health: newHealth(), name: name, accept: parent.Accept, marks: parent.Marks, active: parent.Active, log: log},
 		presenter: &presenter{
 			outbounds: outbounds{a, composer, parent.Store, parent.StaleAfter}, name: name, engine: parent.Engine,
 			limits: limits, ledger: parent.Store, runs: parent.Runs, log: log, again: make(chan struct{}, 1),

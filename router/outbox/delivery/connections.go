@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"switchboard/router/core"
@@ -77,6 +78,8 @@ type Rated struct {
 // Connections are the channels of an engine: how they are connected, and all that is sent there.
 type Connections struct {
 	Deps
+	Activity   core.Activity   // on this engine, and of others as far as they tell
+	telling    atomic.Bool     // the other engines are about to be told of some
 	background sync.WaitGroup  // what is shown besides deliveries, best effort
 	began      time.Time       // when New was called
 	work       context.Context // of sends
@@ -206,6 +209,7 @@ func (cs *Connections) Committed(conv channels.Conversation) {
 // and takes their buttons off, on the channels that this engine holds; best effort and in
 // the background.
 func (cs *Connections) Decided(ctx context.Context, approval int64) {
+	cs.Active()
 	list, err := cs.Store.Questions(ctx, approval)
 	if err != nil {
 		cs.Log.DebugContext(ctx, "questions stay", "approval_id", approval, "error", err)
@@ -219,6 +223,7 @@ func (cs *Connections) Decided(ctx context.Context, approval int64) {
 
 // OnWake does what another engine's commit made possible in channels. It never blocks.
 func (cs *Connections) OnWake(w core.Wake) {
+	cs.Activity.Note()
 	for _, c := range cs.all() {
 		if w.Kind == core.WakeAll || w.Channel == c.Name {
 			c.onWake(w)

@@ -34,6 +34,7 @@ type sender struct {
 	reports   *reports
 	buttons   *buttons
 	mask      *secrets.Masker
+	active    func() // a delivery is settled
 	log       *slog.Logger
 
 	polls chan struct{} // ask run to read everything
@@ -43,7 +44,7 @@ type sender struct {
 func newSender(c *Connection, lease *lease) *sender {
 	s := &sender{
 		adapter: c.adapter, lease: lease, engine: c.parent.Engine, ledger: c.parent.Store, limits: c.limits,
-		signs: newSigns(c.adapter, c.limits), buttons: c.buttons, mask: c.Mask, log: c.Log, polls: make(chan struct{}, 1),
+		signs: newSigns(c.adapter, c.limits), buttons: c.buttons, mask: c.Mask, active: c.parent.Active, log: c.Log, polls: make(chan struct{}, 1),
 	}
 	s.queue = &queue{limits: c.limits, work: s.work, forgot: s.signs.forget, convs: map[channels.ConversationID]*conversation{}}
 	s.transport = &transport{
@@ -236,6 +237,7 @@ func (s *sender) settle(ctx context.Context, d *outbox.Delivery, settlement outb
 		}
 		s.log.WarnContext(ctx, "a delivery could not be settled, trying again", "delivery_id", d.ID, "error", err)
 	}
+	s.active()
 	switch {
 	case settlement.State == outbox.DeliverySent && len(d.Body.Buttons) > 0:
 		s.buttons.answered(ctx, d, cmp.Or(settlement.PlatformID, d.PlatformID))

@@ -39,6 +39,7 @@ type supervisor struct {
 	name    string
 	accept  func(context.Context, []channels.Event) ([]channels.Receipt, error)
 	marks   func(ctx context.Context, channel string) ([]channels.Mark, error)
+	active  func() // the state is another one
 	log     *slog.Logger
 }
 
@@ -57,7 +58,9 @@ func (s *supervisor) connect(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.note(func(c *condition) { c.first, c.over, c.next = time.Time{}, false, time.Time{} })
 		if !needsCredentials(s.trouble.fault) {
-			s.set(channels.StateConnecting, s.trouble.String())
+			if s.set(channels.StateConnecting, s.trouble.String()) {
+				s.active()
+			}
 		}
 		if s.reader() != nil {
 			s.Received() // its clients are as near as this program
@@ -197,6 +200,7 @@ func (s *supervisor) setState(ctx context.Context, state channels.State, reason 
 	if !s.set(state, reason) {
 		return
 	}
+	s.active()
 	level, said := slog.LevelWarn, "channel connects again"
 	switch state {
 	case channels.StateDeaf:
@@ -226,6 +230,7 @@ func (s *supervisor) Received() { s.spoke(context.Background(), false) }
 func (s *supervisor) spoke(ctx context.Context, event bool) {
 	connector, ok := s.channel().(channels.Connector)
 	if s.received(event, !ok || connector.Connected()) {
+		s.active()
 		s.log.InfoContext(ctx, "channel is connected")
 	}
 }
