@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
@@ -69,7 +68,7 @@ func (v *Turn) BriefPlan() string {
 		return ""
 	}
 	e := v.Explanation()
-	return fmt.Sprintf("**Answer %d**, %s.\n\n%s", v.ID, render.Escape(e.ended()), e.attempt(v.Plans[len(v.Plans)-1].Attempt).brief())
+	return fmt.Sprintf("**Answer %d**, %s.\n\n%s", v.ID, render.Escape(e.Ended()), e.attempt(v.Plans[len(v.Plans)-1].Attempt).brief())
 }
 
 // Brief explains the turn to the person in the chat, in Markdown; what went wrong with the model in
@@ -77,12 +76,12 @@ func (v *Turn) BriefPlan() string {
 func (v *Turn) Brief(full bool) string {
 	e := v.Explanation()
 	var b strings.Builder
-	fmt.Fprintf(&b, "**Answer %d**, %s.", e.ID, render.Escape(e.ended()))
+	fmt.Fprintf(&b, "**Answer %d**, %s.", e.ID, render.Escape(e.Ended()))
 	if len(e.Asked) > 0 {
 		m := &e.Asked[0]
 		late := ""
-		if by := m.late(); by > 0 {
-			late = fmt.Sprintf(" (%s before it reached me)", by.Round(time.Second))
+		if by := m.Late(); by > 0 {
+			late = fmt.Sprintf(" (%s before it reached me)", by)
 		}
 		who := m.Author
 		if e.Job != 0 {
@@ -114,8 +113,7 @@ func (v *Turn) Brief(full bool) string {
 		fmt.Fprintf(&b, "\n\nThe language model failed: %s", render.Escape(fault))
 	}
 	if slices.ContainsFunc(v.LLM, func(c Call) bool { return c.Provider != builtIn }) {
-		t := report{}
-		fmt.Fprintf(&b, "\n\nCost: %s.", render.Escape(t.cost(e.Calls, e.TokensIn, e.TokensOut, 0)))
+		fmt.Fprintf(&b, "\n\nCost: %s.", render.Escape(used(e.Calls, e.TokensIn, e.TokensOut)))
 	}
 	for i := range e.Said {
 		for j := range e.Said[i].Parts {

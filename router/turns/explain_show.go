@@ -17,7 +17,7 @@ func (e *Explanation) Show(currency string, zone *time.Location) string {
 }
 
 func (e *Explanation) show(t *report) string {
-	t.line(0, "Turn %d: %s", e.ID, e.ended())
+	t.line(0, "Turn %d: %s", e.ID, e.Ended())
 	if t.full {
 		t.line(0, "Session %s of %s", e.Session, e.Person)
 	}
@@ -39,15 +39,25 @@ func (e *Explanation) show(t *report) string {
 	if len(e.Audit) > 0 {
 		t.line(0, "\nDone by hand")
 		for _, a := range e.Audit {
-			t.line(1, "%s  %s: %s %s, now %s (rule %s)", t.at(a.At), a.Person, a.Action, a.Target, a.Outcome, a.Rule)
+			t.line(1, "%s  %s", t.at(a.At), a.Words())
 		}
 	}
-	t.line(0, "\nCost: %s", t.cost(e.Calls, e.TokensIn, e.TokensOut, e.Cost))
+	t.line(0, "\nCost: %s", e.Used(t.currency))
 	return t.String()
 }
 
-// ended says how the turn stands.
-func (e *Explanation) ended() string {
+// Words say what was done, and by whom.
+func (a Audit) Words() string {
+	return fmt.Sprintf("%s: %s %s, now %s (rule %s)", a.Person, a.Action, a.Target, a.Outcome, a.Rule)
+}
+
+// Used says what model calls the turn took, with tokens and cost.
+func (e *Explanation) Used(currency string) string {
+	return used(e.Calls, e.TokensIn, e.TokensOut) + price(e.Cost, currency)
+}
+
+// Ended says how the turn stands.
+func (e *Explanation) Ended() string {
 	text := words.Ended(e.State, e.Outcome)
 	if e.MergedInto != 0 {
 		text += fmt.Sprintf(", turn %d answers it", e.MergedInto)
@@ -61,7 +71,7 @@ func (e *Explanation) ended() string {
 // askedAt is when the turn was asked for: when its message was written, where that was
 // well before it was taken.
 func (e *Explanation) askedAt() time.Time {
-	if len(e.Asked) > 0 && e.Asked[0].late() > 0 {
+	if len(e.Asked) > 0 && e.Asked[0].Late() > 0 {
 		return *e.Asked[0].WrittenAt
 	}
 	return e.CreatedAt
@@ -71,12 +81,12 @@ func (e *Explanation) askedAt() time.Time {
 // worth a word: platforms give whole seconds, by a clock of their own.
 const lateFrom = 5 * time.Second
 
-// late is how long after it was written the message was taken; zero: at once.
-func (m *Message) late() time.Duration {
+// Late is how long after it was written the message was taken, in whole seconds; zero: at once.
+func (m *Message) Late() time.Duration {
 	if m.WrittenAt == nil || m.At.Sub(*m.WrittenAt) < lateFrom {
 		return 0
 	}
-	return m.At.Sub(*m.WrittenAt)
+	return m.At.Sub(*m.WrittenAt).Round(time.Second)
 }
 
 func (t *report) asked(e *Explanation) {
@@ -87,28 +97,50 @@ func (t *report) asked(e *Explanation) {
 	for i := range e.Asked {
 		m := &e.Asked[i]
 		when := t.at(m.At)
-		if late := m.late(); late > 0 {
-			when = fmt.Sprintf("%s, taken at %s, %s later", t.at(*m.WrittenAt), when, late.Round(time.Second))
+		if late := m.Late(); late > 0 {
+			when = fmt.Sprintf("%s, taken at %s, %s later", t.at(*m.WrittenAt), when, late)
 		}
-		if i > 0 {
-			when += ", added"
-			if m.Turn != 0 && m.Turn != e.ID {
-				when += fmt.Sprintf(" as turn %d", m.Turn)
-			}
+		if added := e.Added(i); added != "" {
+			when += ", " + added
 		}
-		who := fmt.Sprintf("%s (%s)", m.Author, m.Identity)
-		if i == 0 && e.Job != 0 {
-			who = fmt.Sprintf("job %d of %s", e.Job, m.Person)
-		}
-		t.line(1, "%s  %s in %s:%s", when, who, m.Channel, m.Conversation)
+		t.line(1, "%s  %s", when, e.Writer(i))
 		t.text(2, m.Text)
 		if m.Why != "" {
-			t.line(2, "%s: %s (rule %s)", m.Person, m.Why, m.Rule)
+			t.line(2, "%s", m.Admitted())
 		}
 		if m.Taint != "" {
-			t.line(2, "it holds text from elsewhere (%s), which may not give orders", m.Taint)
+			t.line(2, "%s", m.Tainted())
 		}
 	}
+}
+
+// Writer says who wrote the message of that position in Asked, and where.
+func (e *Explanation) Writer(i int) string {
+	m := &e.Asked[i]
+	who := fmt.Sprintf("%s (%s)", m.Author, m.Identity)
+	if i == 0 && e.Job != 0 {
+		who = fmt.Sprintf("job %d of %s", e.Job, m.Person)
+	}
+	return fmt.Sprintf("%s in %s:%s", who, m.Channel, m.Conversation)
+}
+
+// Added says that the message of that position in Asked came in addition; empty: it is the turn's own.
+func (e *Explanation) Added(i int) string {
+	switch m := &e.Asked[i]; {
+	case i == 0:
+		return ""
+	case m.Turn != 0 && m.Turn != e.ID:
+		return fmt.Sprintf("added as turn %d", m.Turn)
+	}
+	return "added"
+}
+
+// Admitted says by which rule whoever wrote the message was let in.
+func (m *Message) Admitted() string { return fmt.Sprintf("%s: %s (rule %s)", m.Person, m.Why, m.Rule) }
+
+// Tainted says what the message holds that may not give orders.
+func (m *Message) Tainted() string {
+	return fmt.Sprintf("it holds text from elsewhere (%s), which may not give orders", m.Taint)
 }
 
 func (t *report) holders(e *Explanation) {
@@ -121,15 +153,23 @@ func (t *report) holders(e *Explanation) {
 		t.line(1, "earlier engines, not shown")
 	}
 	for i, h := range e.Holders {
-		waited := ""
-		if i == 0 && !e.HoldersCut {
-			waited = ", " + max(h.From.Sub(e.askedAt()), 0).Round(time.Millisecond).String() + " after it was asked"
-		}
-		t.line(1, "%s  %s%s", t.at(h.From), engineName(&h), waited)
+		t.line(1, "%s  %s%s", t.at(h.From), h.Name(), e.waited(i))
 	}
 }
 
-func engineName(h *Holder) string {
+// waited says how long the turn waited for its first engine.
+func (e *Explanation) waited(i int) string {
+	if i > 0 || e.HoldersCut {
+		return ""
+	}
+	return ", " + max(e.Holders[i].From.Sub(e.askedAt()), 0).Round(time.Millisecond).String() + " after it was asked"
+}
+
+// Worker says which engine worked on the turn, by its position in Holders.
+func (e *Explanation) Worker(i int) string { return e.Holders[i].Name() + e.waited(i) }
+
+// Name says which engine it is.
+func (h Holder) Name() string {
 	if h.PID == 0 {
 		return fmt.Sprintf("engine %d", h.Engine)
 	}
@@ -137,11 +177,7 @@ func engineName(h *Holder) string {
 }
 
 func (t *report) attempt(a *Attempt) {
-	if a.Goal == "" {
-		t.line(0, "\nPlan %d: none that was valid", a.Attempt+1)
-	} else {
-		t.line(0, "\nPlan %d: %s", a.Attempt+1, words.OneLine(a.Goal, t.most(300)))
-	}
+	t.line(0, "\n%s", a.heading(t.most(300)))
 	for i := range a.Calls {
 		t.call(1, &a.Calls[i])
 	}
@@ -151,7 +187,7 @@ func (t *report) attempt(a *Attempt) {
 		if t.full && s.Expect != "" {
 			t.line(2, "expect: %s", s.Expect)
 		}
-		t.line(2, "%s", s.became())
+		t.line(2, "%s", s.Became())
 		if t.full {
 			t.lines(2, "| ", s.Output)
 		}
@@ -164,10 +200,25 @@ func (t *report) attempt(a *Attempt) {
 	}
 }
 
-func (t *report) call(depth int, c *Call) {
-	text := fmt.Sprintf("%s asked %s/%s: %s, %s%s", c.Role, c.Provider, c.Model, c.Duration, c.tokens(), t.price(c.Cost))
+// heading says what the plan was for, with so much of it.
+func (a *Attempt) heading(most int) string {
+	goal := "none that was valid"
+	if a.Goal != "" {
+		goal = words.OneLine(a.Goal, most)
+	}
+	return fmt.Sprintf("Plan %d: %s", a.Attempt+1, goal)
+}
+
+// Heading says what the plan was for.
+func (a *Attempt) Heading() string { return a.heading(300) }
+
+// Words say which model was asked, and what it took.
+func (c Call) Words(currency string) string { return c.words(&report{currency: currency}) }
+
+func (c *Call) words(t *report) string {
+	text := fmt.Sprintf("%s asked %s/%s: %s, %s%s", c.Role, c.Provider, c.Model, c.Duration, c.tokens(), price(c.Cost, t.currency))
 	if c.Reserved > 0 {
-		text += "; it is being made" + t.price(c.Reserved) + " set aside for it"
+		text += "; it is being made" + price(c.Reserved, t.currency) + " set aside for it"
 	}
 	if c.Error != "" {
 		text += "; it failed: " + words.OneLine(c.Error, t.most(maxModelFault))
@@ -175,7 +226,11 @@ func (t *report) call(depth int, c *Call) {
 	if c.Refused != "" {
 		text += "; the answer was refused: " + words.OneLine(c.Refused, t.most(300))
 	}
-	t.line(depth, "%s", text)
+	return text
+}
+
+func (t *report) call(depth int, c *Call) {
+	t.line(depth, "%s", c.words(t))
 	if len(c.Request) > 0 {
 		t.line(depth+1, "request:")
 		t.lines(depth+2, "", string(c.Request))
@@ -199,8 +254,8 @@ func (s *Task) what(args int) string {
 	return text
 }
 
-// became says what became of a step, and which rule decided about it.
-func (s *Task) became() string {
+// Became says what became of a step, and which rule decided about it.
+func (s *Task) Became() string {
 	text := words.Ended(s.State, s.Outcome)
 	switch {
 	case s.State == "interrupted":
@@ -224,6 +279,14 @@ func (s *Task) became() string {
 		text += "; it holds text from elsewhere (" + s.Taint + ")"
 	}
 	return text
+}
+
+// Verdict is the reviewer's word; empty: nobody reviewed it.
+func (s *Task) Verdict() string {
+	if s.Review == nil {
+		return ""
+	}
+	return s.verdict(300)
 }
 
 // verdict is the reviewer's word, with so much of its reason.

@@ -31,9 +31,9 @@ func (t *report) line(depth int, format string, args ...any) {
 
 func (t *report) at(when time.Time) string { return when.In(t.zone).Format("2006-01-02 15:04:05 MST") }
 
-// cost says what model calls cost.
-func (t *report) cost(calls int, in, out int64, cost float64) string {
-	return fmt.Sprintf("%s, %d tokens in, %d out%s", words.Count(calls, "model call"), in, out, t.price(cost))
+// used says what model calls used.
+func used(calls int, in, out int64) string {
+	return fmt.Sprintf("%s, %d tokens in, %d out", words.Count(calls, "model call"), in, out)
 }
 
 // tokens are what a call used.
@@ -46,11 +46,11 @@ func (c *Call) tokens() string {
 }
 
 // price is what something cost, as the end of a list; nothing where no price is known.
-func (t *report) price(cost float64) string {
+func price(cost float64, currency string) string {
 	if cost == 0 {
 		return ""
 	}
-	return strings.TrimRight(fmt.Sprintf(", %.6f %s", cost, t.currency), " ")
+	return strings.TrimRight(fmt.Sprintf(", %.6f %s", cost, currency), " ")
 }
 
 // most is how many runes of a text are shown where a part of it is mostly enough.
