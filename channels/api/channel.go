@@ -214,6 +214,11 @@ func (c *Channel) serve(ctx context.Context, f func(context.Context, channels.Si
 	return f(ctx, run.sink)
 }
 
+// While does f in a context that the channel's run ends as well.
+func (c *Channel) While(ctx context.Context, f func(context.Context) error) error {
+	return c.serve(ctx, func(ctx context.Context, _ channels.Sink) error { return f(ctx) })
+}
+
 // Accept hands an event in, as Sink.Accept does.
 func (c *Channel) Accept(ctx context.Context, event channels.Event) (got channels.Receipt, err error) {
 	err = c.serve(ctx, func(ctx context.Context, sink channels.Sink) error {

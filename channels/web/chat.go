@@ -255,6 +255,10 @@ func (s *Site) done(w http.ResponseWriter, r *http.Request, session string, err 
 		s.fail(w, r, err)
 	case isPart(r):
 		w.WriteHeader(http.StatusNoContent)
+	case r.PostFormValue("from") == "now":
+		http.Redirect(w, r, s.url("/now"), http.StatusSeeOther)
+	case session == "":
+		http.Redirect(w, r, s.url("/"), http.StatusSeeOther)
 	default:
 		http.Redirect(w, r, s.chatURL(session), http.StatusSeeOther)
 	}
@@ -378,7 +382,7 @@ func (s *Site) decide(w http.ResponseWriter, r *http.Request) {
 		s.write(w, r, http.StatusOK, "approval", &approval{ID: id, State: string(d.State), By: v.person.Name})
 		return
 	}
-	s.lead(w, r, "/")
+	s.done(w, r, "", nil)
 }
 
 // file answers with the bytes of a file of a session that somebody may read, or that they brought.

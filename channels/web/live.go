@@ -43,10 +43,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no")
-	out := &stream{site: s, visitor: v, w: w, out: http.NewResponseController(w), seen: seen, ctx: r.Context()}
+	out := &chatStream{stream: newStream(w), site: s, visitor: v, seen: seen, ctx: r.Context()}
 	err = s.Channel.Follow(r.Context(), api.Following{
 		Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true,
 		Good: func(ctx context.Context) error { return s.still(ctx, v) },
@@ -56,15 +53,17 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A stream is one open page.
+// A stream is one open page, which is sent pieces of HTML.
 type stream struct {
-	site    *Site
-	visitor *visitor
-	w       io.Writer
-	out     *http.ResponseController
-	seen    *conversation
-	growing channels.Growing
-	ctx     context.Context //nolint:containedctx // of the call that streams
+	w   io.Writer
+	out *http.ResponseController
+}
+
+func newStream(w http.ResponseWriter) *stream {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	return &stream{w, http.NewResponseController(w)}
 }
 
 // Write implements api.Outlet.
@@ -81,27 +80,42 @@ func (o *stream) Ping() error {
 	return o.Write(func() error { _, err := io.WriteString(o.w, ": ping\n\n"); return err })
 }
 
-// Put implements api.Outlet.
-func (o *stream) Put(e channels.SessionEvent) error {
-	html, err := o.html(&e)
-	if err != nil || html == "" && e.N == 0 {
-		return err
-	}
+// part writes a piece of HTML, with the number of its event; 0: it has none.
+func (o *stream) part(n int64, html string) error {
 	var b strings.Builder
-	if e.N > 0 {
-		fmt.Fprintf(&b, "id: %d\n", e.N)
+	if n > 0 {
+		fmt.Fprintf(&b, "id: %d\n", n)
 	}
 	b.WriteString("event: part\n")
 	for line := range strings.SplitSeq(strings.ReplaceAll(html, "\r", ""), "\n") {
 		b.WriteString("data: " + line + "\n")
 	}
 	b.WriteString("\n")
-	_, err = io.WriteString(o.w, b.String())
+	_, err := io.WriteString(o.w, b.String())
 	return err
 }
 
+// A chatStream is an open page of a conversation.
+type chatStream struct {
+	*stream
+	site    *Site
+	visitor *visitor
+	seen    *conversation
+	growing channels.Growing
+	ctx     context.Context //nolint:containedctx // of the call that streams
+}
+
+// Put implements api.Outlet.
+func (o *chatStream) Put(e channels.SessionEvent) error {
+	html, err := o.html(&e)
+	if err != nil || html == "" && e.N == 0 {
+		return err
+	}
+	return o.part(e.N, html)
+}
+
 // html is what an event changes of the page.
-func (o *stream) html(e *channels.SessionEvent) (string, error) {
+func (o *chatStream) html(e *channels.SessionEvent) (string, error) {
 	if e.Kind == channels.KindDelta {
 		o.growing.Add(*e)
 		return o.site.fragment("growing", o.growing)

@@ -14,6 +14,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/api"
+	"switchboard/internal/words"
 	"switchboard/router/core"
 )
 
@@ -32,11 +33,17 @@ func newPages(s *Site) *pages {
 		"text": func(markdown string, files []channels.SessionFile) template.HTML {
 			return s.format.text(markdown, files, false)
 		},
-		"grows": func(markdown string) template.HTML { return s.format.text(markdown, nil, true) },
-		"plain": plain,
-		"time":  func(t time.Time) template.HTML { return moment(t) },
-		"size":  size,
-		"title": func(title string) any { return struct{ Title string }{title} },
+		"grows":   func(markdown string) template.HTML { return s.format.text(markdown, nil, true) },
+		"plain":   plain,
+		"time":    func(t time.Time) template.HTML { return moment(t) },
+		"since":   func(t time.Time) template.HTML { return timed(t, ` class="since"`) },
+		"stands":  stands,
+		"short":   func(text string) string { return words.OneLine(text, 120) },
+		"upper":   words.Upper,
+		"span":    words.Span,
+		"outcome": words.Outcome,
+		"size":    size,
+		"title":   func(title string) any { return struct{ Title string }{title} },
 		"showable": func(kind string) bool {
 			return picture(kind) || strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
 		},
@@ -51,12 +58,15 @@ func picture(kind string) bool {
 }
 
 // moment is an instant as HTML, which page.js writes in the reader's zone and language.
-func moment(t time.Time) template.HTML {
+func moment(t time.Time) template.HTML { return timed(t, "") }
+
+// timed is moment with attributes of ours.
+func timed(t time.Time, attributes string) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
 	iso := t.UTC().Format(time.RFC3339)
-	return template.HTML(`<time datetime="` + iso + `">` + t.UTC().Format("2006-01-02 15:04") + ` UTC</time>`) //nolint:gosec // digits alone
+	return template.HTML(`<time` + attributes + ` datetime="` + iso + `">` + t.UTC().Format("2006-01-02 15:04") + ` UTC</time>`) //nolint:gosec // digits alone
 }
 
 // size is a number of bytes in words.

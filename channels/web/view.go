@@ -76,6 +76,7 @@ type approval struct {
 	Mine    bool   // whoever looks may decide
 	Swap    bool   // as of a plan
 	Code    string // that stands in the message which asks here, in whose place it is; empty: in none
+	From    string // the page to which a plain form leads back; empty: the chat
 }
 
 // An end is what became of a turn that has not simply answered.

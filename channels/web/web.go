@@ -47,6 +47,7 @@ type Deps struct {
 	Models    func() []string
 	Currency  func() string
 	Visits    api.Visits
+	Program   Program
 	// Mode is what a session without a mode of its own does; Model plans in one without a model of its own.
 	Mode, Model func() string
 }
@@ -81,6 +82,7 @@ func New(deps Deps) *Site {
 	s.chatPages()
 	s.sessionPages()
 	s.whyPages()
+	s.nowPages()
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /manifest.webmanifest", s.manifest)
 	s.mux.HandleFunc("GET /{$}", s.signedIn(s.home))

@@ -27,8 +27,11 @@ func (s *Site) turn(r *http.Request) (*turns.Turn, error) {
 
 // A whyBody is the page that says why a turn went as it did.
 type whyBody struct {
-	*turns.Turn
-	Text string
+	*turns.Explanation
+	Currency string
+	Text     string
+	Chat     bool // whoever looks may read its session
+	Open     bool // it can be stopped
 }
 
 func (s *Site) why(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +40,10 @@ func (s *Site) why(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.page(w, r, "chat", "Why", "why", whyBody{t, t.Explanation().Show(s.Currency(), zoneOf(visitorOf(r)))})
+	v, e := visitorOf(r), t.Explanation()
+	s.page(w, r, "chat", "Why", "why", whyBody{
+		Explanation: e, Currency: s.Currency(), Text: e.Show(s.Currency(), zoneOf(v)), Chat: t.Person == v.person.Name, Open: turns.TurnState(t.State).Open(),
+	})
 }
 
 // zoneOf is the time zone that somebody reads times in.

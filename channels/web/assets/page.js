@@ -3,7 +3,7 @@
 
 const $ = (selector, in_ = document) => in_.querySelector(selector)
 const all = (selector, in_ = document) => [...in_.querySelectorAll(selector)]
-const chat = $("#chat"), log = $("#log"), composer = $("#composer"), text = $("#text"), toast = $("#toast")
+const chat = $("#chat"), streams = $("[data-live]"), log = $("#log"), composer = $("#composer"), text = $("#text"), toast = $("#toast")
 
 // --- Times in the reader's zone and words.
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" })
@@ -14,7 +14,15 @@ function times(in_) {
 		time.title = date.format(at)
 		time.textContent = at.toDateString() === new Date().toDateString() ? clock.format(at) : date.format(at)
 	}
+	ages()
 }
+function ages() {
+	for (const time of all("time.since")) {
+		const s = Math.max(0, Math.round((Date.now() - new Date(time.dateTime)) / 1000))
+		time.textContent = (s < 90 ? `${s} s` : s < 5400 ? `${Math.round(s / 60)} min` : s < 172800 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} days`) + " ago"
+	}
+}
+if ($("#now")) setInterval(ages, 5000)
 
 // --- Signing in: the secret of a link is behind the #, which no server and no preview is told.
 const link = $("#link")
@@ -63,14 +71,14 @@ let last = Number(chat?.dataset.last ?? 0), closing
 const net = $("#net")
 function connect() {
 	clearTimeout(closing)
-	if (!chat?.dataset.live || $("#live")) return
+	if (!streams?.dataset.live || $("#live")) return
 	const live = document.createElement("div")
 	live.id = "live"
 	live.hidden = true
-	live.setAttribute("sse-connect", `${chat.dataset.live}?after=${last}`)
+	live.setAttribute("sse-connect", `${streams.dataset.live}?after=${last}`)
 	live.setAttribute("sse-swap", "part")
 	live.setAttribute("hx-swap", "none")
-	chat.append(live)
+	streams.append(live)
 	htmx.process(live)
 }
 function disconnect() {
@@ -91,7 +99,7 @@ addEventListener("pagehide", disconnect)
 addEventListener("htmx:sseOpen", () => { if (net) net.textContent = "" })
 addEventListener("htmx:sseError", (event) => {
 	if (net) net.textContent = "Reconnecting…"
-	$("#live")?.setAttribute("sse-connect", `${chat.dataset.live}?after=${last}`)
+	$("#live")?.setAttribute("sse-connect", `${streams.dataset.live}?after=${last}`)
 	if (event.detail.source?.readyState === EventSource.CLOSED) askAgain()
 })
 // A stream that is refused may be of somebody who is signed in no more.
@@ -116,6 +124,7 @@ addEventListener("htmx:sseMessage", (event) => {
 	const part = event.detail.data
 	times(document)
 	dress(document)
+	if (!chat) return
 	if (!atEnd && part.includes("<article") && !part.includes('id="growing"')) below.hidden = false
 	follow()
 	if (part.includes('class="bot')) {

@@ -21,7 +21,9 @@ import (
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/router/core"
+	"switchboard/router/jobs"
 	"switchboard/router/plain"
+	"switchboard/store"
 	"switchboard/store/database"
 )
 
@@ -114,10 +116,23 @@ func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 		Log: e.log, Channel: e.page, Owner: access.Owner, People: e.router.Roster, PublicURL: publicURL, Visits: visits,
 		Browsers: e.browsers, Tokens: e.tokens, Chats: of, Turns: of, Approvals: of, Changer: e.router, Writer: e.router, Files: e.files,
 		Models:   func() []string { return slices.Sorted(maps.Keys(e.settings.Now().LLM.Models)) },
+		Program:  e.program(of),
 		Currency: func() string { return e.settings.Now().Budget.Currency },
 		Mode:     func() string { return e.settings.Now().Router.DefaultMode },
 		Model:    func() string { return e.settings.Now().Agent.Planner },
 	})
+}
+
+// program says how this engine is, for admins.
+func (e *Engine) program(of *store.Router) page.Program {
+	return page.Program{
+		Activity: &e.router.Connections.Activity, Statuses: e.statuses, Deliveries: of, Queue: of.Queue, Spender: e.db, Budget: e.router.Budget,
+		Trouble: func(ctx context.Context) ([]string, error) {
+			seen, err := of.News(ctx, 0, "", nil)
+			return append(e.missing(), jobs.NotWell(seen.Health)...), err
+		},
+		Examine: e.examine,
+	}
 }
 
 // changer is the router, which is made after what makes changes by it.
