@@ -135,8 +135,13 @@ func whenIs(job *scheduler.Job) string {
 
 // upcoming are the next times of a job in its zone; empty: none is left.
 func (w *wording) upcoming(job *scheduler.Job, n int) string {
+	return strings.Join(w.next(job, n), ", ")
+}
+
+// next is upcoming, one by one.
+func (w *wording) next(job *scheduler.Job, n int) (list []string) {
 	if job.State != scheduler.JobActive {
-		return ""
+		return nil
 	}
 	if left := job.Spec.Most - job.Runs; job.Spec.Most > 0 {
 		n = min(n, max(left, 0))
@@ -145,11 +150,10 @@ func (w *wording) upcoming(job *scheduler.Job, n int) string {
 	if job.Slot.After(after) { // one before it was skipped
 		after = job.Slot.Add(-1)
 	}
-	var list []string
 	for _, t := range job.Spec.Upcoming(after, n) {
 		list = append(list, local(t, job))
 	}
-	return strings.Join(list, ", ")
+	return list
 }
 
 // local is an instant as people read it in the zone of a job.
@@ -200,11 +204,16 @@ func (w *wording) detail(job *scheduler.Job, owners bool, where string) string {
 	return t.String()
 }
 
-// runLine is what became of a slot.
+// runLine is what became of a slot, in a list.
 func runLine(r *scheduler.Run, job *scheduler.Job) string {
+	return "- " + runWords(r, job, short) + "\n"
+}
+
+// runWords is what became of a slot. Short makes a line of a text that is not ours.
+func runWords(r *scheduler.Run, job *scheduler.Job, short func(string, int) string) string {
 	lag := r.Lag().Round(100 * time.Millisecond)
 	var t text
-	fmt.Fprintf(&t, "- %s", local(r.Slot, job))
+	fmt.Fprintf(&t, "%s", local(r.Slot, job))
 	t.add(r.Count > 1, " to %s, %s", local(r.Last, job), words.Count(r.Count, "time"))
 	fmt.Fprintf(&t, ": %s", r.State)
 	t.add(r.Reason != "", " (%s)", short(r.Reason, 120))
@@ -213,7 +222,7 @@ func runLine(r *scheduler.Run, job *scheduler.Job) string {
 	t.add(r.Turn != 0, ", turn %d", r.Turn)
 	t.add(r.Delivery != "", ", %s", short(r.Delivery, 40))
 	t.add(r.TokensIn+r.TokensOut > 0, ", %d tokens, cost %.4g", r.TokensIn+r.TokensOut, r.Cost)
-	return t.String() + "\n"
+	return t.String()
 }
 
 // taintOf is the taint of texts of jobs for somebody: the words of others are.

@@ -285,7 +285,7 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		{ann, chat, "jobs 2 when blue", ""},
 		{ann, chat, "jobs 2 snooze 10m", "I'll remind you again on Mon 23 Nov 2026 11:10 (Europe/Rome): call Bob"},
 		{ann, chat, "jobs 2 snooze tomorrow", "I'll remind you again on Tue 24 Nov 2026 11:00 (Europe/Rome): call Bob"},
-		{ann, chat, "jobs 2 snooze 1s", "A reminder is snoozed for a time such as 10m or 1h, or tomorrow."},
+		{ann, chat, "jobs 2 snooze 1s", "A reminder is snoozed for a time such as 10m or 1h, or until one such as tomorrow at 9."},
 		{ann, chat, "jobs 2 dance", "After the number of a job you can write"},
 		{ann, chat, "jobs 2 history", "Job 2 has not run yet."},
 		{ann, chat, "jobs dance", "I also know"},
@@ -302,6 +302,8 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 		{ann, club, "remind tomorrow at 9 drink tea", "I'll remind you tomorrow"},
 		{ann, club, "jobs", "drink tea – for ann"},
 		{ann, club, "jobs 6", "- for ann"},
+		{ann, chat, "jobs 2 snooze tomorrow at 9", "I'll remind you again on Tue 24 Nov 2026 09:00 (Europe/Rome): call Bob"},
+		{ann, chat, "jobs 2 snooze every day at 9", "A reminder is snoozed for a time such as 10m or 1h"},
 	} {
 		answer := give(t, d, &r, tt.by, tt.at, tt.text)
 		if !strings.Contains(unescaped(answer.Text), tt.want) {

@@ -200,23 +200,29 @@ func plain(markdown string) string { return render.Parse(markdown).Plain() }
 // Add makes the change that adds a job for a person, asked for by a program, or, on the machine, by the operator, who may more. It
 // speaks in the direct chat that the person used last, or where To says.
 func (d *Service) Add(ctx context.Context, person string, machine bool, job tools.NewJob) (*Change, error) {
-	p := d.Person(person)
-	if p == nil {
-		return nil, UnknownPerson(person)
-	}
-	r := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
-	if r.payload == "" || job.Kind == tools.JobSend && job.To == "" {
-		return nil, faulty("bad_arguments", "a message to others needs somebody to whom it goes")
-	}
-	conv, _, refusal := d.FindRecipient(ctx, p, cmp.Or(job.To, person))
-	if refusal != nil {
-		return nil, faulty(refusal.Code, "%s", refusal.Output)
-	}
-	zone, err := d.Zone(ctx, conv, p)
+	a, r, err := d.wanted(ctx, person, machine, job)
 	if err != nil {
 		return nil, err
 	}
-	return d.add(&caller{person: p, conv: conv, zone: zone, known: true, slash: "/", machine: machine}, r)
+	return d.add(a, r)
+}
+
+// wanted is a job that a program asks for, and for whom.
+func (d *Service) wanted(ctx context.Context, person string, machine bool, job tools.NewJob) (*caller, request, error) {
+	r := request{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone, options: job.Options}
+	p := d.Person(person)
+	if p == nil {
+		return nil, r, UnknownPerson(person)
+	}
+	if r.payload == "" || job.Kind == tools.JobSend && job.To == "" {
+		return nil, r, faulty("bad_arguments", "a message to others needs somebody to whom it goes")
+	}
+	conv, _, refusal := d.FindRecipient(ctx, p, cmp.Or(job.To, person))
+	if refusal != nil {
+		return nil, r, faulty(refusal.Code, "%s", refusal.Output)
+	}
+	zone, err := d.Zone(ctx, conv, p)
+	return &caller{person: p, conv: conv, zone: zone, known: true, slash: "/", machine: machine}, r, err
 }
 
 // Edit makes a change of a job of a person, asked for by a program, or, on the machine, of anybody's by the operator.

@@ -93,19 +93,25 @@ func joined(by string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), by)
 }
 
-// snoozedUntil is when a reminder comes again.
+// snoozedUntil is when a reminder comes again: after a length of time, or at a time.
 func (d *Service) snoozedUntil(a *caller, job *scheduler.Job, by string) (time.Time, error) {
 	now := d.Now()
 	if job.Payload != scheduler.PayloadNotify {
 		return now, faulty("refused", "Only reminders can be snoozed.")
 	}
+	where := scheduler.Spec{Zone: cmp.Or(a.zone, job.Spec.Zone)}
 	if by == "tomorrow" {
-		where := scheduler.Spec{Zone: cmp.Or(a.zone, job.Spec.Zone)}
 		return now.In(where.Location()).AddDate(0, 0, 1), nil
 	}
 	wait, err := time.ParseDuration(by)
+	if err != nil && len(by) <= mostWhen {
+		if read, e := scheduler.Read(by, now, where.Zone); e == nil && read.Spec.At != "" && read.Rest == "" {
+			until, _ := read.Spec.Next(now)
+			wait, err = until.Sub(now), nil
+		}
+	}
 	if err != nil || wait < leastPause || wait > 366*24*time.Hour {
-		return now, faulty("bad_time", "A reminder is snoozed for a time such as 10m or 1h, or tomorrow.")
+		return now, faulty("bad_time", "A reminder is snoozed for a time such as 10m or 1h, or until one such as tomorrow at 9.")
 	}
 	return now.Add(wait), nil
 }
