@@ -10,8 +10,9 @@ type Spent struct {
 
 // A UsageFilter picks what was used of models; what is empty picks all.
 type UsageFilter struct {
-	Since string // a day, YYYY-MM-DD
-	By    string // day | person | model | role
+	Since  string // a day, YYYY-MM-DD
+	By     string // day | person | model | role
+	Person string // whose
 }
 
 // UsageBy are the ways to sum usage up.

@@ -3,6 +3,7 @@ package money_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -246,6 +247,11 @@ func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 			for _, by := range money.UsageBy {
 				list, err := h.DB.Usage(h.Ctx, money.UsageFilter{By: by, Since: today})
 				name := map[string]string{"day": today, "person": "marco", "model": "p/m", "role": "planner"}[by]
+				own, e := h.DB.Usage(h.Ctx, money.UsageFilter{By: by, Since: today, Person: "marco"})
+				others, f := h.DB.Usage(h.Ctx, money.UsageFilter{By: by, Since: today, Person: "bob"})
+				if e != nil || f != nil || !slices.Equal(own, list) || len(others) != 0 {
+					t.Errorf("by %s of marco: %+v, %v; of bob: %+v, %v", by, own, e, others, f)
+				}
 				if err != nil || len(list) != 1 || list[0].Name != name ||
 					fmt.Sprint(list[0].Calls, list[0].BilledTokens, list[0].TokensIn, list[0].CachedTokens, list[0].Cost) != want {
 					t.Errorf("by %s: %+v, %v; want %s", by, list, err, want)
@@ -259,6 +265,12 @@ func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 				t.Fatal(err)
 			}
 			check("3 30 20 8 1.75")
+		}
+		if own, err := h.DB.SpentBy(h.Ctx, today, "marco"); err != nil || own != (money.Spent{Scope: "person", Name: "marco", Settled: 1.75}) {
+			t.Errorf("marco spent %+v, %v", own, err)
+		}
+		if none, err := h.DB.SpentBy(h.Ctx, today, "bob"); err != nil || none != (money.Spent{}) {
+			t.Errorf("bob spent %+v, %v", none, err)
 		}
 		h.spent("day  1.75 0", "person marco 1.75 0", "session tg:c 1 0", "session tg:d 0.5 0", "session tg:e 0.25 0")
 		storetest.Exec(t, h.DB, "UPDATE turns SET created_at = 1, finished_at = 1 WHERE state <> 'running'")
