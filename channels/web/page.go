@@ -48,6 +48,7 @@ func newPages(s *Site) *pages {
 			return picture(kind) || strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
 		},
 		"picture": picture,
+		"job":     func(j jobRow, action, label string) any { return jobAction{j, action, label} },
 		"sound":   func(kind string) bool { return strings.HasPrefix(kind, "audio/") },
 	}).ParseFS(templateFiles, "templates/*.html"))}
 }

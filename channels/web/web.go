@@ -18,6 +18,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/api"
 	"switchboard/router/core"
+	"switchboard/router/money"
 	"switchboard/router/sessions"
 )
 
@@ -48,6 +49,10 @@ type Deps struct {
 	Currency  func() string
 	Visits    api.Visits
 	Program   Program
+	Jobs      Jobs
+	JobReader api.JobReader
+	Money     Money
+	Budget    func() money.Budget
 	// Mode is what a session without a mode of its own does; Model plans in one without a model of its own.
 	Mode, Model func() string
 }
@@ -83,6 +88,8 @@ func New(deps Deps) *Site {
 	s.sessionPages()
 	s.whyPages()
 	s.nowPages()
+	s.jobPages()
+	s.moneyPages()
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /manifest.webmanifest", s.manifest)
 	s.mux.HandleFunc("GET /{$}", s.signedIn(s.home))

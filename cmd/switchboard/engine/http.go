@@ -22,6 +22,7 @@ import (
 	"switchboard/internal/api"
 	"switchboard/router/core"
 	"switchboard/router/jobs"
+	"switchboard/router/money"
 	"switchboard/router/plain"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -120,6 +121,7 @@ func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 		Currency: func() string { return e.settings.Now().Budget.Currency },
 		Mode:     func() string { return e.settings.Now().Router.DefaultMode },
 		Model:    func() string { return e.settings.Now().Agent.Planner },
+		Jobs:     e.jobs, JobReader: of, Money: e.db, Budget: func() money.Budget { return e.settings.Now().Limits() },
 	})
 }
 
