@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -111,7 +112,7 @@ func newSpentRow(b money.Budget, of string, x money.Spent, limit float64) spentR
 		row.Aside = b.Amount(x.Reserved)
 	}
 	if limit > 0 {
-		row.Limit, row.Part = b.Amount(limit), int(100*x.Settled/limit)
+		row.Limit, row.Part = b.Amount(limit), int(math.Round(100*x.Settled/limit))
 		row.Bar = min(row.Part, 100)
 	}
 	return row
