@@ -53,6 +53,10 @@ func (r *Router) changed(ctx context.Context, change core.Change) {
 	case *approvals.Decision:
 		r.approvals.Decided(ctx, c.ID)
 		r.turns.Queued()
+		if c.Admitted != "" {
+			r.People.Changed(ctx)
+			r.Connections.Committed(c.At)
+		}
 	case *outbox.Post:
 		r.Connections.Committed(c.Conversation)
 	case *outbox.Change:

@@ -126,7 +126,7 @@ func settle(t *database.Tx, p *approvals.Row, as *routerapprovals.DecisionIntent
 	}, outcome, nil
 }
 
-// changeDecision decides an approval of a tool outside of a chat.
+// changeDecision decides an approval of a tool, or about a stranger, outside of a chat.
 func changeDecision(t *database.Tx, c *routerapprovals.Decision, by core.Actor) (entry audit.Entry, err error) {
 	p, err := approvals.Find(t, c.ID)
 	if err != nil {
@@ -140,17 +140,17 @@ func changeDecision(t *database.Tx, c *routerapprovals.Decision, by core.Actor) 
 	switch {
 	case err != nil:
 		return entry, err
-	case p.Kind != routeroutbox.ApprovalTool:
+	case c.Pairing != (p.Kind == routeroutbox.ApprovalPairing), p.Kind == routeroutbox.ApprovalLink:
 		return entry, core.ErrNotFound
 	case own:
 		c.Outcome = routerapprovals.OwnTurn
 	default:
-		entry, c.Outcome, err = settle(t, p, &routerapprovals.DecisionIntent{Does: c.Does, Why: c.Why}, database.Clean(by.Person), &a)
+		entry, c.Outcome, err = settle(t, p, &routerapprovals.DecisionIntent{Does: c.Does, Why: c.Why, Name: c.Name}, database.Clean(by.Person), &a)
 	}
 	if err == nil && entry.Action == "" {
 		return entry, &core.StateError{Sentence: routerapprovals.Texts[c.Outcome]}
 	}
-	c.State = a.Action
+	c.State, c.Admitted, c.At = a.Action, a.Admitted, a.Elsewhere
 	return entry, err
 }
 

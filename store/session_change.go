@@ -25,6 +25,11 @@ const (
 
 // changeSession sets something of a session. ErrNotFound: nobody spoke there yet.
 func changeSession(t *database.Tx, c *routersessions.Change) (a audit.Entry, err error) {
+	if c.Conversation.ID == "" && c.Of == routersessions.TimeZone && c.Person != "" {
+		err = jobs.SetZone(t, c)
+		a.Outcome, a.Data = "done", map[string]any{"was": c.Was, "now": c.To}
+		return a, err
+	}
 	column, known := sessionColumns[c.Of]
 	if !known {
 		return a, fmt.Errorf("a session has no %q of its own", c.Of)

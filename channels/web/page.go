@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -46,6 +47,12 @@ func newPages(s *Site) *pages {
 		"title":   func(title string) any { return struct{ Title string }{title} },
 		"showable": func(kind string) bool {
 			return picture(kind) || strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
+		},
+		"plainJSON": func(data json.RawMessage) string {
+			if text := string(data); text != "{}" && text != "null" {
+				return text
+			}
+			return ""
 		},
 		"picture": picture,
 		"job":     func(j jobRow, action, label string) any { return jobAction{j, action, label} },

@@ -100,7 +100,7 @@ func (s *Site) signedIn(page http.HandlerFunc) http.HandlerFunc {
 		case isPart(r):
 			w.Header().Set("HX-Redirect", s.url("/signin"))
 			w.WriteHeader(http.StatusUnauthorized)
-		case r.Method != http.MethodGet || strings.HasSuffix(r.URL.Path, "/live"):
+		case r.Method != http.MethodGet && r.Method != http.MethodHead || strings.HasSuffix(r.URL.Path, "/live"):
 			s.refuse(w, r, http.StatusUnauthorized, "You are not signed in any more.")
 		default:
 			http.Redirect(w, r, s.url("/signin"), http.StatusSeeOther)

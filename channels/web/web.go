@@ -17,9 +17,12 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/api"
+	"switchboard/router/audit"
 	"switchboard/router/core"
 	"switchboard/router/money"
+	"switchboard/router/people"
 	"switchboard/router/sessions"
+	"switchboard/router/settings"
 )
 
 // Kind is the kind of the channel whose sessions are in browsers.
@@ -55,6 +58,22 @@ type Deps struct {
 	Budget    func() money.Budget
 	// Mode is what a session without a mode of its own does; Model plans in one without a model of its own.
 	Mode, Model func() string
+
+	// What the pages of people, secrets, tokens and the audit log need.
+	Register    people.Door
+	Asking      Asking
+	Judge       people.Judge
+	BrowserList BrowserList
+	SecretList  settings.SecretList
+	Secrets     settings.Secrets
+	TokenKeeper TokenKeeper
+	AuditLog    audit.Log
+	// Named is the settings file, and whom it names so; nil: nobody.
+	Named func(name string) (file string, as *core.Person)
+	// Usable are the tools that a person may use on a channel.
+	Usable func(person, channel string) []string
+	// Verify holds the audit log to its seals, and says in words how far it proves itself, or where it was changed.
+	Verify func(ctx context.Context) (says string, good bool, err error)
 }
 
 // People knows who there is.
@@ -90,6 +109,11 @@ func New(deps Deps) *Site {
 	s.nowPages()
 	s.jobPages()
 	s.moneyPages()
+	s.peoplePages()
+	s.secretPages()
+	s.tokenPages()
+	s.auditPages()
+	s.mePages()
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /manifest.webmanifest", s.manifest)
 	s.mux.HandleFunc("GET /{$}", s.signedIn(s.home))

@@ -12,7 +12,6 @@ import (
 
 	"switchboard/cmd/switchboard/live"
 	"switchboard/configs"
-	"switchboard/internal/words"
 	routeraudit "switchboard/router/audit"
 	"switchboard/store"
 	"switchboard/store/audit"
@@ -43,26 +42,14 @@ func (c *auditVerifyCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		hash := hex.EncodeToString(v.Hash)
 		if c.JSON {
 			return printJSON(a.out, struct {
 				audit.Verified
 				Hash string `json:"hash"`
-			}{v, hash})
+			}{v, hex.EncodeToString(v.Hash)})
 		}
-		if v.Segments == 0 {
-			fmt.Fprintln(a.out, "nothing is sealed yet")
-		} else {
-			fmt.Fprintf(a.out, "ok: %s with %s, from %s to %s\nthe last hash is %s\n",
-				words.Count(v.Segments, "segment"), words.Count(int(v.Rows), "row"), words.At(v.From), words.At(v.To), hash)
-		}
-		if v.Pruned != 0 {
-			fmt.Fprintf(a.out, "segments up to %d were cleared away by [retention] audit\n", v.Pruned)
-		}
-		if v.Open > 0 {
-			fmt.Fprintf(a.out, "%s since %s not sealed yet\n", words.Count(int(v.Open), "row"), words.At(v.OpenAt))
-		}
-		return nil
+		_, err = fmt.Fprint(a.out, v.Words())
+		return err
 	})
 }
 

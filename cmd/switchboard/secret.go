@@ -19,6 +19,7 @@ import (
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
 	"switchboard/internal/words"
+	routersettings "switchboard/router/settings"
 )
 
 // secretCmd is what an operator gives the program to use and never to show.
@@ -39,7 +40,7 @@ func (c *secretSetCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := socket.CheckSecretName(c.Name); err != nil {
+	if err := routersettings.CheckSecretName(c.Name); err != nil {
 		return configs.Usage(err)
 	}
 	value, err := a.readSecret("Value of " + c.Name + ": ")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/channels"
 	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/intake"
@@ -86,16 +87,22 @@ type Place struct {
 	Code    string `json:"code"`
 }
 
-// A Decision decides an approval of a tool outside of a chat; the person of the actor decides. ErrNotFound:
-// there is none of that ID.
+// A Decision decides an approval outside of a chat; the person of the actor decides. ErrNotFound: there is none
+// of that ID.
 type Decision struct {
-	ID   int64
-	Does outbox.Does
-	Why  string // with DoesDeny
+	ID int64
+	// Pairing: it is about a stranger; else about a tool.
+	Pairing bool
+	Name    string // with Pairing, what to call them; empty: as they call themselves
+	Does    outbox.Does
+	Why     string // with DoesDeny
 	// NotOf is the identity that does not decide what a message of its own led to; empty: none.
 	NotOf   string
 	State   outbox.ActionState // filled in
 	Outcome intake.Outcome     // filled in, also where it is refused
+	// Admitted (Pairing) is filled in: who may write from now on, and At where they are told.
+	Admitted string
+	At       channels.Conversation
 }
 
 // Names implements Change.

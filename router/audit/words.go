@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"switchboard/channels"
@@ -13,6 +15,8 @@ var done = map[string]string{
 	"turn":            "asked for answer %",
 	"turn.cancel":     "stopped answer %",
 	"message.refused": "a message of % was refused",
+
+	"browser.signin": "signed in %", "browser.signout": "signed out %",
 
 	"session.reset": "had me forget %", "session.mode": "changed the mode of %", "session.model": "changed the model of %",
 	"session.language": "changed the language of %", "session.timezone": "changed the time zone of %",
@@ -36,6 +40,18 @@ var done = map[string]string{
 	"grant.revoke": "took back standing permission %", "audit.prune": "old rows of this log were removed",
 }
 
+// Did says what the row is about, and how it ended where that is not clear.
+func (r *Record) Did() string {
+	text := did(r, channels.Conversation{})
+	if end := end(r); end != "" {
+		text += ": " + end
+	}
+	return text
+}
+
+// Actions are those that have words, in order.
+func Actions() []string { return slices.Sorted(maps.Keys(done)) }
+
 // did says what a row of the log is about, to somebody who reads it in here.
 func did(r *Record, here channels.Conversation) string {
 	text, ok := done[r.Action]
@@ -46,7 +62,7 @@ func did(r *Record, here channels.Conversation) string {
 	switch {
 	case kind == "session" || kind == "conversation":
 		name = core.ChatWords(core.OfSession(name), here)
-	case !spaced || r.Action == "tool.refused":
+	case !spaced, r.Action == "tool.refused", strings.HasPrefix(kind, "browser"):
 		name = r.Target
 	}
 	return strings.TrimSpace(strings.Replace(text, "%", name, 1))

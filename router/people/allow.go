@@ -26,6 +26,8 @@ type Door interface {
 	Register
 	// KeptOut lists what came from whoever was not served, the newest first.
 	KeptOut(ctx context.Context, limit int) ([]turns.Message, error)
+	// Pairings lists the strangers of whom admins are asked now.
+	Pairings(ctx context.Context) ([]Pairing, error)
 }
 
 const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was shown, or `%[1]sallow IDENTITY` with one of those that `%[1]sallow` alone lists; you can add a name for them. `%[1]sallow NAME` shows who calls themselves so."
@@ -76,12 +78,57 @@ func AllowCommand(door Door, judge Judge) commands.Command {
 			if i < 0 {
 				return commands.Says("I have not turned away anybody with the identity %s lately. `%speople add NAME IDENTITY` adds somebody who has not written yet.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
 			}
-			name = cmp.Or(name, freeName(strangers[i], known))
-			return changePerson(c, &Change{Kind: ChangeAdd, Person: core.Person{
-				Name: name, Role: core.RoleUser, Identities: []string{who}, Tools: []string{"*"},
-			}}, judge), nil
+			return changePerson(c, letsIn(who, cmp.Or(name, freeName(strangers[i], known))), judge), nil
 		},
 	}
+}
+
+// letsIn is the change that lets a stranger in.
+func letsIn(identity, name string) *Change {
+	return &Change{Kind: ChangeAdd, Person: core.Person{Name: name, Role: core.RoleUser, Identities: []string{identity}, Tools: []string{"*"}}}
+}
+
+// A Stranger wrote lately, and is nobody whom the bot knows.
+type Stranger struct {
+	turns.Message          // the last that came from them
+	Called        string   // their name, if they are let in and given no other
+	Pairing       *Pairing // admins are asked about them; nil: they are not
+}
+
+// Strangers lists those who wrote lately, the last first, each once.
+func Strangers(ctx context.Context, door Door) ([]Stranger, error) {
+	found, known, err := refused(ctx, door)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := door.Pairings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list who asks to be let in: %w", err)
+	}
+	list := make([]Stranger, len(found))
+	for i, m := range found {
+		list[i] = Stranger{Message: m, Called: freeName(m, known)}
+		for j := range asked {
+			if plain, ok := core.WithoutTeam(asked[j].Identity); asked[j].Identity == m.Identity || ok && plain == m.Identity {
+				list[i].Pairing = &asked[j]
+			}
+		}
+	}
+	return list, nil
+}
+
+// Allow is the change that lets them in, by that name or, if it is empty, as they are called. Of whom admins are asked the
+// question is decided, and they are told.
+func (s *Stranger) Allow(name string) core.Change {
+	if s.Pairing != nil {
+		return &approvals.Decision{ID: s.Pairing.ID, Does: outbox.DoesOnce, Pairing: true, Name: cmp.Or(name, s.Called)}
+	}
+	return letsIn(s.Identity, cmp.Or(name, s.Called))
+}
+
+// Refuse denies the question about them, which is open.
+func (s *Stranger) Refuse() core.Change {
+	return &approvals.Decision{ID: s.Pairing.ID, Does: outbox.DoesDeny, Pairing: true}
 }
 
 // refused are those who wrote lately and are strangers still, the last first, each once by

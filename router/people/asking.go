@@ -177,6 +177,18 @@ func (a *Asking) reaches(identity string) bool {
 	return slices.ContainsFunc(a.Connections.Statuses(), func(at channels.Status) bool { return at.Name == where || at.Kind == where })
 }
 
+// Unlinking is the change that takes an account off somebody, or why it stays theirs.
+func (a *Asking) Unlinking(p *core.Person, identity string) (change *Change, stays string) {
+	others := slices.ContainsFunc(p.Identities, func(id string) bool { return id != a.Local && id != identity && a.reaches(id) })
+	switch mine := slices.Contains(p.Identities, identity) && len(p.Identities) > 1; {
+	case mine && identity == a.Local:
+		return nil, identity + " is the account of this machine and stays."
+	case mine && !others:
+		return nil, identity + " stays: I am on no platform where the other accounts are."
+	}
+	return &Change{Kind: ChangeUnlink, Person: core.Person{Name: p.Name, Identities: []string{identity}}}, ""
+}
+
 // unlink is /unlink: an account of one's own that is to be somebody else again.
 func (a *Asking) unlink(_ context.Context, c *commands.Call) (answer commands.Answer, err error) {
 	if !c.Direct() {
@@ -184,14 +196,10 @@ func (a *Asking) unlink(_ context.Context, c *commands.Call) (answer commands.An
 	}
 	accounts := slices.DeleteFunc(slices.Clone(c.Person.Identities), func(id string) bool { return id == a.Local })
 	if c.Args != "" {
-		others := slices.ContainsFunc(accounts, func(id string) bool { return id != c.Args && a.reaches(id) })
-		switch mine := slices.Contains(c.Person.Identities, c.Args) && len(c.Person.Identities) > 1; {
-		case mine && c.Args == a.Local:
-			return commands.Says("%s is the account of this machine and stays.", render.Escape(c.Args)), nil
-		case mine && !others:
-			return commands.Says("%s stays: I am on no platform where your other accounts are.", render.Escape(c.Args)), nil
+		change, stays := a.Unlinking(c.Person, c.Args)
+		if stays != "" {
+			return commands.Says("%s", render.Escape(stays)), nil
 		}
-		change := &Change{Kind: ChangeUnlink, Person: core.Person{Name: c.Person.Name, Identities: []string{c.Args}}}
 		return commands.Answer{Change: change, Say: func() commands.Answer {
 			return commands.Says("%s is not yours any more: to me it is a stranger. Its direct chat with me starts empty, so nobody reads there what we said. "+
 				"What I remember of you and your jobs stay yours. Your accounts now: %s.",

@@ -59,6 +59,13 @@ type PairingIntent struct {
 	Request        *Request // is asked with PairingAsked
 }
 
+// A Pairing is a stranger of whom admins are asked.
+type Pairing struct {
+	ID        int64 // of the approval
+	Identity  string
+	ExpiresAt time.Time
+}
+
 // A Request asks people to decide about a stranger, or about another account.
 type Request struct {
 	Code []byte // HashCode of what any admin may type in any direct chat; nil: none

@@ -210,14 +210,22 @@ func askRemoval(ctx context.Context, dir Register, change *Change, people []core
 		return personChanged(change), nil
 	}
 	p := &people[i]
+	text, err := RemovalQuestion(ctx, dir, p)
+	if err != nil {
+		return commands.Answer{}, err
+	}
+	return commands.Answer{Text: text, Taint: tools.Label, Buttons: []commands.Button{{Label: "Remove " + words.OneLine(p.Name, 30), Command: fmt.Sprintf("people remove %s yes %d", p.Name, p.Since.UnixMicro())}}}, nil
+}
+
+// RemovalQuestion asks whether somebody is to be removed, and says what goes with them.
+func RemovalQuestion(ctx context.Context, dir Register, p *core.Person) (string, error) {
 	has, err := dir.Belongings(ctx, p.Name)
 	if err != nil {
-		return commands.Answer{}, fmt.Errorf("look what is somebody's: %w", err)
+		return "", fmt.Errorf("look what is somebody's: %w", err)
 	}
-	text := fmt.Sprintf("Remove **%s** (%s) for good? I will not answer them any more. This is deleted too: %s, %s, %s. They have %s: the active ones are paused. Their chats stay, with %s, until [retention] clears them.",
+	return fmt.Sprintf("Remove **%s** (%s) for good? I will not answer them any more. This is deleted too: %s, %s, %s. They have %s: the active ones are paused. Their chats stay, with %s, until [retention] clears them.",
 		render.Escape(words.OneLine(p.Name, 60)), personIs(p), words.Count(has.Memories, "thing")+" that I remember of them", words.Count(has.Notifications, "notification"),
-		words.Count(has.Grants, "permission"), words.Count(has.Jobs, "job"), words.Count(has.Files, "file"))
-	return commands.Answer{Text: text, Taint: tools.Label, Buttons: []commands.Button{{Label: "Remove " + words.OneLine(p.Name, 30), Command: fmt.Sprintf("people remove %s yes %d", p.Name, p.Since.UnixMicro())}}}, nil
+		words.Count(has.Grants, "permission"), words.Count(has.Jobs, "job"), words.Count(has.Files, "file")), nil
 }
 
 func changePerson(c *commands.Call, change *Change, judge Judge) commands.Answer {
@@ -312,14 +320,19 @@ func personIn(p *core.Person, c *commands.Call, zone *time.Location) string {
 }
 
 func knownFrom(p *core.Person, zone *time.Location) string {
-	from, since := "added by command", p.Since
+	from, since := KnownFrom(p)
+	return from + " since " + since.In(zone).Format(time.DateOnly)
+}
+
+// KnownFrom says from where somebody is known, and since when.
+func KnownFrom(p *core.Person) (from string, since time.Time) {
 	switch {
 	case !p.Away.IsZero():
-		from, since = "away, as the settings file does not name them,", p.Away
+		return "away, as the settings file does not name them,", p.Away
 	case p.Source == core.FromSettings:
-		from = "in the settings file"
+		return "in the settings file", p.Since
 	case p.Source == core.FromOpen:
-		from = "from an open channel"
+		return "from an open channel", p.Since
 	}
-	return from + " since " + since.In(zone).Format(time.DateOnly)
+	return "added by command", p.Since
 }

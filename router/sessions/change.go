@@ -8,7 +8,7 @@ import (
 
 // A Change sets something of a session.
 type Change struct {
-	Conversation channels.Conversation // whose session it is
+	Conversation channels.Conversation // whose session it is; none (TimeZone): it is the person's everywhere
 	Of           Setting
 	To           string // empty: what the settings, or the person, say
 	Was          string // filled in
@@ -32,5 +32,8 @@ const (
 
 // Names implements Change.
 func (c *Change) Names() (action, target string) {
+	if c.Conversation.ID == "" {
+		return "session." + string(c.Of), "person " + c.Person
+	}
 	return "session." + string(c.Of), "session " + core.SessionKey(c.Conversation)
 }

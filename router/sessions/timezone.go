@@ -12,6 +12,16 @@ import (
 	"switchboard/router/commands"
 )
 
+// PersonZone is the change by which a person has a time zone of their own, which is read as /timezone reads it. An error is for
+// people.
+func PersonZone(person, text string) (*Change, error) {
+	name, err := words.Zone(text)
+	if err != nil {
+		return nil, err
+	}
+	return &Change{Of: TimeZone, To: name, Person: person}, nil
+}
+
 // timeZone is /timezone: of the chat, and in a direct one of the person.
 func (r *Commands) timeZone(ctx context.Context, c *commands.Call) (commands.Answer, error) {
 	switch {

@@ -59,13 +59,11 @@ func (r *SecretCommand) run(ctx context.Context, c *commands.Call) (commands.Ans
 		conv := c.Conversation()
 		return r.setSecret(c.Secret, conv, r.Connections.Connection(conv.Channel).Removes(conv)), nil
 	case verb == "remove" && name != "":
-		if by := r.Secrets.UsedBy(name); len(by) > 0 {
-			return commands.Says("%s is used by %s; change that first.", render.Escape(name), render.Escape(strings.Join(by, ", "))), nil
+		change, err := SecretRemoval(name, r.Secrets.UsedBy(name))
+		if err != nil {
+			return commands.Says("%s.", render.Escape(err.Error())), nil
 		}
-		return commands.Answer{
-			Change: &SecretChange{Kind: RemoveSecret, Name: name},
-			Text:   fmt.Sprintf("The secret %s is taken away.", render.Escape(name)),
-		}, nil
+		return commands.Answer{Change: change, Text: fmt.Sprintf("The secret %s is taken away.", render.Escape(name))}, nil
 	}
 	return commands.Says("%s", secretHelp), nil
 }

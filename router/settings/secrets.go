@@ -1,6 +1,13 @@
 package settings
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"switchboard/internal/secrets"
+	"switchboard/router/core"
+)
 
 // A Secret is one of the encrypted store.
 type Secret struct {
@@ -24,6 +31,22 @@ type SecretChange struct {
 	Within       time.Duration
 	Conversation string
 	Version      *Version // filled in, with Within
+}
+
+// CheckSecretName says why no secret can have that name.
+func CheckSecretName(name string) error {
+	if !secrets.ValidName(name) {
+		return fmt.Errorf("%q is no name of a secret: it has 1 to 64 letters, digits, '.', '_' and '-'", name)
+	}
+	return nil
+}
+
+// SecretRemoval is the change that takes a secret away. *core.StateError: settings use it, and the next start would find none.
+func SecretRemoval(name string, by []string) (*SecretChange, error) {
+	if len(by) > 0 {
+		return nil, &core.StateError{Sentence: fmt.Sprintf("%s is used by %s; change that first", name, strings.Join(by, ", "))}
+	}
+	return &SecretChange{Kind: RemoveSecret, Name: name}, nil
 }
 
 // A SecretChangeKind is what a SecretChange does.

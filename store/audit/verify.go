@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"switchboard/internal/words"
 	"switchboard/router/audit"
 	"switchboard/store/database"
 )
@@ -25,6 +26,22 @@ type Verified struct {
 	// Open are the rows that are not sealed yet, the oldest written then.
 	Open   int64     `json:"open"`
 	OpenAt time.Time `json:"open_at,omitzero"`
+}
+
+// Words says so for people.
+func (v *Verified) Words() string {
+	text := "nothing is sealed yet\n"
+	if v.Segments > 0 {
+		text = fmt.Sprintf("ok: %s with %s, from %s to %s\nthe last hash is %s\n",
+			words.Count(v.Segments, "segment"), words.Count(int(v.Rows), "row"), words.At(v.From), words.At(v.To), hex.EncodeToString(v.Hash))
+	}
+	if v.Pruned != 0 {
+		text += fmt.Sprintf("segments up to %d were cleared away by [retention] audit\n", v.Pruned)
+	}
+	if v.Open > 0 {
+		text += fmt.Sprintf("%s since %s not sealed yet\n", words.Count(int(v.Open), "row"), words.At(v.OpenAt))
+	}
+	return text
 }
 
 // A TamperedError says where the audit log is not what was sealed.
@@ -170,7 +187,7 @@ func (e *auditEntry) record() *audit.Record {
 // latestAudit reads from the newest row.
 const latestAudit = auditColumns + `
 	WHERE id > ? AND (? = 0 OR id < ?) AND (? = '' OR person = ?) AND (? = 0 OR turn_id = ?)
-		AND (? = '' OR action = ? OR substr(action, 1, ?) = ?)
+		AND (? = '' OR action = ? OR substr(action, 1, ?) = ?) AND created_at >= ? AND created_at < ?
 	ORDER BY id DESC LIMIT ?`
 
 // Audit lists the newest rows of the audit log before a number; 0: from the newest of all.
@@ -181,8 +198,15 @@ func (r *Store) Audit(ctx context.Context, f audit.Filter, before int64, limit i
 			return nil, err
 		}
 		person, kind := database.Clean(f.Person), database.Clean(f.Kind)
+		since, until := int64(0), int64(math.MaxInt64)
+		if !f.Since.IsZero() {
+			since = database.Micros(f.Since)
+		}
+		if !f.Until.IsZero() {
+			until = database.Micros(f.Until)
+		}
 		return database.Views(t, func(e *auditEntry) audit.Record { return *e.record() },
-			latestAudit, cleared.LastID, before, before, person, person, f.Turn, f.Turn, kind, kind, utf8.RuneCountInString(kind)+1, kind+".", limit)
+			latestAudit, cleared.LastID, before, before, person, person, f.Turn, f.Turn, kind, kind, utf8.RuneCountInString(kind)+1, kind+".", since, until, limit)
 	})
 }
 

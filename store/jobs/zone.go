@@ -4,12 +4,28 @@ import (
 	"errors"
 	"time"
 
+	"switchboard/router/core"
 	"switchboard/router/sessions"
 	"switchboard/scheduler"
 	"switchboard/store/database"
 )
 
-const setZone = `UPDATE people SET timezone = ? WHERE name = ?`
+const (
+	setZone = `UPDATE people SET timezone = ? WHERE name = ?`
+	zoneOf  = `SELECT timezone FROM people WHERE name = ?`
+)
+
+// SetZone gives somebody a time zone of their own, and moves their jobs to it of which nobody said the zone. core.ErrNotFound: there is nobody
+// of that name.
+func SetZone(t *database.Tx, c *sessions.Change) error {
+	if err := t.Must(core.ErrNotFound, zoneOf, []any{c.Person}, &c.Was); err != nil {
+		return err
+	}
+	if err := t.Do(setZone, c.To, c.Person); err != nil {
+		return err
+	}
+	return MoveTo(t, c)
+}
 
 // MoveTo moves the jobs of somebody whose zone nobody said to the one that was told now, which is theirs from then on. One that would be over there is
 // due at once.

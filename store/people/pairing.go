@@ -2,6 +2,7 @@ package people
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
@@ -32,6 +33,7 @@ const (
 	pairingOf = `
 		SELECT 1 FROM approvals WHERE identity = ? AND identity <> '' AND kind = 'pairing'
 		AND (state = 'proposed' AND expires_at > ? OR state = 'rejected' AND decided_at > ?) LIMIT 1`
+	openPairings  = `SELECT id, identity, expires_at FROM approvals WHERE kind = 'pairing' AND state = 'proposed' AND expires_at > ? ORDER BY id`
 	insertRequest = `
 		INSERT INTO approvals (kind, state, person, channel, identity, rule, data, created_at, expires_at)
 		VALUES (?, 'proposed', ?, ?, ?, ?, ?, ?, ?) RETURNING id`
@@ -55,6 +57,11 @@ type requestData struct {
 	MadeAt    channels.Conversation
 	Joined    routeroutbox.Reply
 	Confirmed string
+}
+
+// Pairings lists the strangers of whom admins are asked now, the first first.
+func (r *Store) Pairings(ctx context.Context) ([]people.Pairing, error) {
+	return database.List[people.Pairing](ctx, r.DB, "list who asks to be let in", openPairings, r.Now())
 }
 
 // AskPairing asks the admins to let a stranger in, where that is due.

@@ -25,6 +25,7 @@ import (
 	"switchboard/router/money"
 	"switchboard/router/plain"
 	"switchboard/store"
+	"switchboard/store/audit"
 	"switchboard/store/database"
 )
 
@@ -135,6 +136,30 @@ func (e *Engine) program(of *store.Router) page.Program {
 		},
 		Examine: e.examine,
 	}
+		Register: of, Asking: e.router.Asking, Judge: e.settings.JudgePerson, Named: e.named, Usable: usedTools{e}.Usable, BrowserList: of,
+		SecretList: of, Secrets: e.settings, TokenKeeper: e.tokens, AuditLog: of, Verify: e.verify,
+		Mode:  func() string { return e.settings.Now().Router.DefaultMode },
+		Model: func() string { return e.settings.Now().Agent.Planner },
+	})
+}
+
+// named is the settings file, and whom it names so.
+func (e *Engine) named(name string) (file string, as *core.Person) {
+	s := e.settings.Now()
+	list := s.Directory()
+	if i := slices.IndexFunc(list, func(p core.Person) bool { return p.Name == name }); i >= 0 {
+		as = &list[i]
+	}
+	return s.FileName(), as
+}
+
+// verify holds the audit log to its seals.
+func (e *Engine) verify(ctx context.Context) (says string, good bool, err error) {
+	v, err := e.db.VerifyAudit(ctx, nil)
+	if tampered, is := errors.AsType[*audit.TamperedError](err); is {
+		return tampered.Error(), false, nil
+	}
+	return v.Words(), true, err
 }
 
 // changer is the router, which is made after what makes changes by it.

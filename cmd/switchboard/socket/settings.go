@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"switchboard/channels"
 	"switchboard/cmd/switchboard/access"
 	"switchboard/configs"
-	"switchboard/internal/secrets"
-	"switchboard/router/core"
 	"switchboard/router/settings"
 )
 
@@ -89,18 +86,10 @@ type SecretUse struct {
 	By []string `json:"used_by"` // settings
 }
 
-// CheckSecretName says why no secret can have that name.
-func CheckSecretName(name string) error {
-	if !secrets.ValidName(name) {
-		return fmt.Errorf("%q is no name of a secret: it has 1 to 64 letters, digits, '.', '_' and '-'", name)
-	}
-	return nil
-}
-
 func (s Server) secretRoutes(add adder) {
 	add("POST /v1/credentials/{name}", func(r *http.Request) (any, error) {
 		name := r.PathValue("name")
-		if err := errors.Join(r.ParseForm(), CheckSecretName(name)); err != nil {
+		if err := errors.Join(r.ParseForm(), settings.CheckSecretName(name)); err != nil {
 			return nil, err
 		}
 		sealed, err := base64.RawURLEncoding.DecodeString(r.Form.Get("sealed"))
@@ -114,10 +103,11 @@ func (s Server) secretRoutes(add adder) {
 	})
 	add("DELETE /v1/credentials/{name}", func(r *http.Request) (any, error) {
 		name := r.PathValue("name")
-		if by := s.Settings.UsedBy(name); len(by) > 0 { // the next start would find none
-			return nil, &core.StateError{Sentence: fmt.Sprintf("%s is used by %s; change that first", name, strings.Join(by, ", "))}
+		c, err := settings.SecretRemoval(name, s.Settings.UsedBy(name))
+		if err != nil {
+			return nil, err
 		}
-		return s.changeSecret(r.Context(), &settings.SecretChange{Kind: settings.RemoveSecret, Name: name})
+		return s.changeSecret(r.Context(), c)
 	})
 }
 
