@@ -3,6 +3,10 @@ package page_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +25,7 @@ func TestMain(m *testing.M) { programtest.MainAtOnce(m, 3) } // a browser comput
 type site struct {
 	*programtest.Rig
 	address string
+	url     string // of the database; empty: it is a file
 }
 
 // newSite starts the program, in which root is an admin, ada and bob are users, on that database.
@@ -29,7 +34,8 @@ func newSite(t *testing.T, database, extra string) *site {
 	s := &site{address: programtest.FreePort(t)}
 	settings := fmt.Sprintf("groups = \"open\"\nrequire_mention = false\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[policy.exec]\nask = [\"echo *\"]\n[server]\nlisten = %q\n", s.address)
 	if database == "postgres" {
-		settings += fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))
+		s.url = storetest.PostgresURL(t)
+		settings += fmt.Sprintf("[store]\nurl = %q\n", s.url)
 	}
 	for _, name := range []string{"ada", "bob"} {
 		settings += fmt.Sprintf("[[people]]\nname = %q\nidentities = [\"scripted:%s\"]\ntools = [\"exec\"]\n", name, name)
@@ -48,6 +54,64 @@ func each(t *testing.T, test func(*testing.T, *site)) {
 			test(t, newSite(t, database, ""))
 		})
 	}
+}
+
+// rows are what a query of the database brings.
+func (s *site) rows(query string) [][]string {
+	s.T.Helper()
+	if s.url == "" {
+		return programtest.RowsOf(s.T, "sqlite", "file:"+filepath.Join(s.Dir, "data", "switchboard.db")+"?_pragma=busy_timeout(5000)", query)
+	}
+	return programtest.RowsOf(s.T, "postgres", s.url, query)
+}
+
+// A visitor calls pages without a browser, as somebody who is signed in, or as nobody.
+type visitor struct {
+	*http.Client
+	site *site
+}
+
+// visitor is one as a person; empty: nobody.
+func (s *site) visitor(person string) *visitor {
+	s.T.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	v := &visitor{&http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, s}
+	if person != "" {
+		_, secret, _ := strings.Cut(s.link(person), "#")
+		if status, _, page := v.does("POST", "/signin/link", "secret="+secret); status != http.StatusSeeOther {
+			s.T.Fatalf("sign %s in: %d %s", person, status, page)
+		}
+	}
+	return v
+}
+
+// does calls a page, with a form if that is not empty.
+func (v *visitor) does(method, path, form string, headers ...string) (status int, header http.Header, page string) {
+	v.site.T.Helper()
+	r, err := http.NewRequestWithContext(v.site.T.Context(), method, "http://"+v.site.address+path, strings.NewReader(form))
+	if err != nil {
+		v.site.T.Fatal(err)
+	}
+	if method == "POST" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	r.Close = true
+	answer, err := v.Do(r)
+	if err != nil {
+		v.site.T.Fatal(err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		v.site.T.Fatal(err)
+	}
+	return answer.StatusCode, answer.Header, string(data)
 }
 
 var linkShape = regexp.MustCompile(`http://\S+/signin#\S+`)
