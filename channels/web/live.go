@@ -48,6 +48,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true,
 		Good: func(ctx context.Context) error { return s.still(ctx, v) },
 	}, out)
+	_ = out.out.SetWriteDeadline(time.Now().Add(streamWait)) // its end is written too
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "a page's stream ended", "session", session, "error", err)
 	}

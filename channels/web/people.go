@@ -55,7 +55,7 @@ func (p *personRow) Uses() string {
 	case len(p.Tools) == 0:
 		return "no tools"
 	case slices.Equal(p.Tools, []string{"*"}):
-		return "all that need no name" // "*" is not all: some have to be named
+		return "the usual ones" // "*" is not all: some have to be named
 	}
 	return strings.Join(p.Tools, ", ")
 }

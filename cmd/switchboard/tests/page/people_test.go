@@ -24,6 +24,16 @@ func (b *browser) clicks(selector string) {
 	b.Do(fmt.Sprintf(`document.querySelector(%q).click()`, selector))
 }
 
+// sends presses what a selector finds, and waits for the page that comes of it.
+func (b *browser) sends(selector string) {
+	b.t.Helper()
+	b.Await("a page that is whole", `document.readyState === "complete"`)
+	b.agrees()
+	b.Do(`window.leaves = true`)
+	b.clicks(selector)
+	b.Await("the page after "+selector, `!window.leaves && document.readyState === "complete"`)
+}
+
 // fills writes into what a selector finds.
 func (b *browser) fills(selector, text string) {
 	b.t.Helper()
@@ -48,17 +58,18 @@ func TestStrangerIsLetIn(t *testing.T) {
 		root.shows("let me <b>in</b>")
 		root.fills(`.knocks input[name=name]`, "Zed")
 		root.Shoot("people")
-		root.clicks(`.knocks button.main`)
+		root.sends(`.knocks button.main`)
 		root.Await("the stranger among everybody", `!document.querySelector(".knocks") && document.querySelector("tbody").innerText.includes("Zed")`)
 		s.Answers("zed", "hello", "heard: hello")
 
 		s.Prints("config set channels.play.dm pairing", 0)
+		s.Counts("channels.play.dm", "pairing")
 		if got := s.Ask("yan", "hi"); !strings.Contains(got, "Tell them this code") {
 			t.Errorf("a stranger reads %q", got)
 		}
 		root.opens("/people")
 		root.shows("asks to be let in")
-		root.clicks(`.knocks button.main`)
+		root.sends(`.knocks button.main`)
 		root.Await("nobody knocks", `!document.querySelector(".knocks")`)
 		s.Await("the stranger is told", time.Second, func() bool { return len(s.Shown("yan")) > 1 })
 		if got := s.Shown("yan")[1]; !strings.HasPrefix(got, "Hello. You can write to me here.") {
@@ -76,34 +87,33 @@ func TestPeopleAreChanged(t *testing.T) {
 		root.opens("/people")
 		root.fills(`form[action="/people/add"] [name=name]`, "eve")
 		root.fills(`form[action="/people/add"] [name=identity]`, "scripted:eve, scripted:eve2")
-		root.clicks(`form[action="/people/add"] button`)
+		root.sends(`form[action="/people/add"] button`)
 		root.Await("her page", `location.pathname === "/people/eve"`)
 		root.shows("eve\n")
 		s.Answers("eve", "hello", "heard: hello")
 		root.Do(`document.querySelector("#person [name=role]").value = "admin"`)
-		root.clicks(`form[action="/people/role"] button`)
+		root.sends(`form[action="/people/role"] button`)
 		root.shows("admin, added by command since")
 		root.fills(`form[action="/people/tools"] [name=tools]`, "web exec")
-		root.clicks(`form[action="/people/tools"] button`)
+		root.sends(`form[action="/people/tools"] button`)
 		root.Await("her tools", `document.querySelector("[name=tools]").value === "web exec"`)
-		root.agrees()
-		root.clicks(`form[action="/people/unlink"]:has([value="scripted:eve2"]) button`)
+		root.sends(`form[action="/people/unlink"]:has([value="scripted:eve2"]) button`)
 		root.Await("one account", `document.querySelector("#person") && !document.body.innerText.includes("scripted:eve2")`)
 		root.Shoot("person")
 
 		eve := s.signedIn(t, "eve")
 		root.opens("/people/eve")
 		root.shows("Chrome on Linux")
-		root.clicks(`form[action="/people/signout"] button`)
+		root.sends(`form[action="/people/signout"] button`)
 		root.shows("No browser is signed in")
 		eve.refused = "401"
 		eve.opens("/me")
 		eve.Await("the page to sign in", `document.querySelector("#signin")`)
 
-		root.clicks(`a[href="/people/eve/remove"]`)
+		root.sends(`a[href="/people/eve/remove"]`)
 		root.shows("Remove eve (admin, scripted:eve, tools web, exec) for good?")
 		root.Shoot("removal")
-		root.clicks(`form[action="/people/remove"] button`)
+		root.sends(`form[action="/people/remove"] button`)
 		root.Await("the list", `location.pathname === "/people" && !document.querySelector("tbody").innerText.includes("eve")`)
 
 		root.opens("/people/ada")
@@ -132,7 +142,7 @@ func TestMe(t *testing.T) {
 		there.refused = "401"
 		there.writes("hello")
 		there.reads("heard: hello")
-		here.clicks(`a.me`)
+		here.sends(`a.me`)
 		here.shows("You are ada, role user.")
 		here.shows("exec")
 		here.Await("two browsers", `document.querySelectorAll("#me .rows:last-of-type li").length === 2 && document.querySelectorAll("#me .tag").length === 1`)
@@ -141,10 +151,10 @@ func TestMe(t *testing.T) {
 		here.clicks(`form[action="/me/timezone"] button`)
 		here.Await("a refusal", `document.querySelector("#toast").innerText !== ""`)
 		here.fills(`[name=timezone]`, "new york")
-		here.clicks(`form[action="/me/timezone"] button`)
+		here.sends(`form[action="/me/timezone"] button`)
 		here.Await("the time zone", `document.querySelector("[name=timezone]").value === "America/New_York"`)
 		here.Shoot("me")
-		here.clicks(`#me form[action="/signout"] button`)
+		here.sends(`#me form[action="/signout"] button`)
 		here.Await("the page to sign in", `document.querySelector("#signin")`)
 		there.Await("the end of the other page", `document.querySelector("#signin")`)
 	})

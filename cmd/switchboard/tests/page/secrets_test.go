@@ -3,6 +3,7 @@ package page_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"switchboard/channels/platformtest/pagetest"
 )
@@ -18,10 +19,15 @@ func TestSecretsAreSet(t *testing.T) {
 		for _, name := range []string{"fake_key", "spare"} {
 			root.fills(`form[action="/secrets/set"] [name=name]`, name)
 			root.fills(`form[action="/secrets/set"] [name=value]`, value)
-			root.clicks(`form[action="/secrets/set"] button`)
+			root.sends(`form[action="/secrets/set"] button`)
 			root.Await(name, `document.querySelector("tbody")?.innerText.includes("`+name+`")`)
 		}
 		s.Prints("config set llm.providers.fake.api_key secret:fake_key", 0)
+		page := s.visitor("root")
+		s.Await("the setting uses it", time.Second, func() bool {
+			_, _, shown := page.does("GET", "/secrets", "")
+			return strings.Contains(shown, "llm.providers.fake.api_key")
+		})
 		root.opens("/secrets")
 		root.shows("llm.providers.fake.api_key")
 		root.Shoot("secrets")
@@ -42,7 +48,7 @@ func TestSecretsAreSet(t *testing.T) {
 		root.refused = "409"
 		root.clicks(`[aria-label="Remove fake_key"]`)
 		root.Await("a refusal", `document.querySelector("#toast").innerText.includes("fake_key is used by llm.providers.fake.api_key; change that first")`)
-		root.clicks(`[aria-label="Remove spare"]`)
+		root.sends(`[aria-label="Remove spare"]`)
 		root.Await("one secret", `document.querySelectorAll("tbody tr").length === 1`)
 		s.Ask("ada", "hello") // the model is asked with it
 	})
@@ -57,7 +63,7 @@ func TestTokensAreMade(t *testing.T) {
 		root.shows("There is no token.")
 		root.fills(`form[action="/tokens"] [name=name]`, "watcher")
 		root.Do(`document.querySelector("[value=read]").checked = true; document.querySelector("[name=person]").value = "ada"`)
-		root.clicks(`form[action="/tokens"] button`)
+		root.sends(`form[action="/tokens"] button`)
 		root.Await("the secret", `document.querySelector(".once code")`)
 		secret := pagetest.Evaluate[string](root.Page, `document.querySelector(".once code").innerText`)
 		root.Shoot("tokens")
@@ -69,8 +75,7 @@ func TestTokensAreMade(t *testing.T) {
 		if strings.Contains(pagetest.Evaluate[string](root.Page, `document.documentElement.outerHTML + location.href`), secret) {
 			t.Error("the secret is shown once more")
 		}
-		root.agrees()
-		root.clicks(`[aria-label="Revoke watcher"]`)
+		root.sends(`[aria-label="Revoke watcher"]`)
 		root.shows("no, revoked")
 		if status, _, err := web.Do(t.Context(), "GET", "/v1/sessions?person=ada", nil); err != nil || status != 401 {
 			t.Errorf("a revoked token: %d, %v", status, err)
