@@ -212,7 +212,7 @@ func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, kind people.
 		}
 	case people.ChangeLink:
 		if len(c.Person.Identities) == 0 {
-			fault = "Write the account to add, such as telegram:12345."
+			fault = "Write the account to add: its channel, a colon, and the ID there."
 		}
 	case people.ChangeRemove:
 		then = "/people"

@@ -334,5 +334,5 @@ func KnownFrom(p *core.Person) (from string, since time.Time) {
 	case p.Source == core.FromOpen:
 		return "from an open channel", p.Since
 	}
-	return "added by command", p.Since
+	return "added by hand", p.Since
 }

@@ -280,7 +280,7 @@ func TestUnlinkTakesAnAccountOff(t *testing.T) {
 			{"c1", "dora", "/unlink scripted:carl", "no account of yours"},
 			{"c6", "bob", "/unlink scripted:bob", "My settings name scripted:bob"},
 			{"c1", "dora", "/unlink", "scripted:dora, scripted:dora2"},
-			{"c9", "zoe", "/unlink scripted:zoe", "no platform where your other accounts are"},
+			{"c9", "zoe", "/unlink scripted:zoe", "no platform where the other accounts are"},
 			{"c9", "zoe", "/unlink console:zoe", "the account of this machine"},
 		} {
 			if got := r.Asks(c.conv, c.user, c.text); !strings.Contains(got, c.want) {

@@ -2,8 +2,10 @@ package people_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,7 +13,10 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/router/approvals"
 	"switchboard/router/core"
+	"switchboard/router/outbox"
+	"switchboard/router/people"
 	"switchboard/router/routertest"
 )
 
@@ -64,6 +69,61 @@ func (r *rig) persons() string {
 		}
 	}
 	return strings.Join(list, "; ")
+}
+
+// Outside of a chat, who knocks is listed with what admins are asked of them, which is decided there as well.
+func TestStrangersAreDecidedOutsideOfAChat(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.pairing()
+		door, by := r.DB.Router(), core.Actor{Person: "ada", Rule: "browser"}
+		strangers := func() (list []string) {
+			t.Helper()
+			found, err := people.Strangers(t.Context(), door)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range found {
+				list = append(list, fmt.Sprint(s.Identity, " ", s.Called, " ", s.Pairing != nil))
+			}
+			return list
+		}
+		of := func(identity string) *people.Stranger {
+			t.Helper()
+			found, err := people.Strangers(t.Context(), door)
+			i := slices.IndexFunc(found, func(s people.Stranger) bool { return s.Identity == identity })
+			if err != nil || i < 0 {
+				t.Fatalf("%s is none of %v, %v", identity, found, err)
+			}
+			return &found[i]
+		}
+		r.wishes("s9", "eve")
+		r.Platform.Say("s8", "mallory", "me too") // the channel takes no more wishes now
+		r.Until("both knock", func() bool { return len(strangers()) == 2 })
+		if got := strings.Join(strangers(), ", "); got != "scripted:mallory guest false, scripted:eve guest true" {
+			t.Errorf("who knocks: %s", got)
+		}
+		eve := of("scripted:eve")
+		if err := r.Router.Change(t.Context(), eve.Refuse(), core.Actor{Person: "bob", Rule: "browser"}); err == nil {
+			t.Error("a user refused her")
+		}
+		if err := r.Router.Change(t.Context(), &approvals.Decision{ID: eve.Pairing.ID, Does: outbox.DoesOnce}, by); !errors.Is(err, core.ErrNotFound) {
+			t.Errorf("decided as one of a tool: %v", err)
+		}
+		if err := r.Router.Change(t.Context(), eve.Allow("Eve"), by); err != nil {
+			t.Fatal(err)
+		}
+		r.Until("she is told", func() bool { return len(r.Platform.SentIn("s9")) == 2 })
+		r.Until("the buttons are gone", func() bool { return len(r.Platform.SentIn("c1")[1].Buttons) == 0 })
+		if err := r.Router.Change(t.Context(), eve.Refuse(), by); err == nil {
+			t.Error("she was refused when she was in")
+		}
+		if err := r.Router.Change(t.Context(), of("scripted:mallory").Allow(""), by); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.persons(); got != "Eve user scripted:eve; guest user scripted:mallory" || len(strangers()) > 0 {
+			t.Errorf("people: %s, who knocks: %s", got, strangers())
+		}
+	})
 }
 
 func TestStrangerIsLetInByAButton(t *testing.T) {

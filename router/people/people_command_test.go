@@ -58,7 +58,7 @@ func TestAdminsChangePeopleInADirectChat(t *testing.T) {
 			{"/people link eve_*x* scripted:bob", "scripted:bob is bob, who is named in [[people]] of my.toml, which decides"},
 			{"/people role eve_*x* ADMIN", "eve_*x* is changed: admin, scripted:eve, scripted:eve2."},
 			{"/people tools eve_*x* web time", "admin, scripted:eve, scripted:eve2, tools web, time."},
-			{"/people", "- eve_*x*, admin, scripted:eve, scripted:eve2, tools web, time; added by command since 20"},
+			{"/people", "- eve_*x*, admin, scripted:eve, scripted:eve2, tools web, time; added by hand since 20"},
 			{"/people role bob admin", "bob is named in [[people]] of my.toml, which decides: change it there"},
 			{"/people remove bob", "bob is named in [[people]] of my.toml"},
 			{"/people role nobody admin", "There is no person nobody."},

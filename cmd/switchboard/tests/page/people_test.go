@@ -93,7 +93,7 @@ func TestPeopleAreChanged(t *testing.T) {
 		s.Answers("eve", "hello", "heard: hello")
 		root.Do(`document.querySelector("#person [name=role]").value = "admin"`)
 		root.sends(`form[action="/people/role"] button`)
-		root.shows("admin, added by command since")
+		root.shows("admin, added by hand since")
 		root.fills(`form[action="/people/tools"] [name=tools]`, "web exec")
 		root.sends(`form[action="/people/tools"] button`)
 		root.Await("her tools", `document.querySelector("[name=tools]").value === "web exec"`)

@@ -72,7 +72,7 @@ func TestBadInputOfAdmins(t *testing.T) {
 		{"/people/add", "name=&role=user", 409, "the name is missing"},
 		{"/people/add", "name=x&role=user&identity=nowhere", 409, "is not of the form"},
 		{"/people/add", "name=x&role=user&timezone=Nowhere", 409, "Nothing was changed:"},
-		{"/people/link", "name=eve&identity=", 400, "Write the account to add"},
+		{"/people/link", "name=eve&identity=", 400, "Write the account to add:"},
 		{"/people/link", "name=eve&identity=scripted:ada", 409, "change it there"},
 		{"/people/unlink", "name=eve&identity=scripted:none", 409, ""},
 		{"/people/remove", "name=eve", 400, "Load the page again."},

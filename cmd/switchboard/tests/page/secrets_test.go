@@ -102,6 +102,8 @@ func TestAuditIsRead(t *testing.T) {
 		root.opens("/audit?person=root")
 		root.Await("rows of root", `[...document.querySelectorAll("#rows td:nth-child(2)")].every((e) => e.innerText === "root")`)
 		root.shows("signed in browser")
+		root.opens("/audit?kind=browser&day=" + time.Now().UTC().Format(time.DateOnly))
+		root.shows("signed in browser")
 		root.opens("/audit?day=2020-01-01")
 		root.shows("Nothing was found.")
 		root.opens("/audit")
